@@ -105,7 +105,7 @@ describe('what is no success', () => {
       new Response('<html>Bad gateway</html>', { status: 502, headers: { 'X-Request-Id': 'req_p' } })
     expect(await failure()).toMatchObject({
       status: 502,
-      message: 'The server answered 502',
+      message: 'The server returned 502',
       requestId: 'req_p',
       details: {},
     })
@@ -123,7 +123,7 @@ describe('what is no success', () => {
 
   it('is an error where a success is cut off', async () => {
     answer = () => new Response('{"success": true, "da', { status: 200 })
-    expect((await failure()).message).toContain('cut off')
+    expect((await failure()).message).toContain('incomplete')
   })
 
   it('is let through where the caller has stopped it', async () => {

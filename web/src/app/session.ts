@@ -68,8 +68,8 @@ async function renew(writes: boolean): Promise<void> {
   queryClient.setQueryData(KEY, take(now))
   if (other) {
     throw new ApiError(403, {
-      message: `This browser is logged in as ${now.operator.name} by now`,
-      details: { reason: `Nothing was done. Do it again as ${now.operator.name}, or log in again.` },
+      message: `This browser is now logged in as ${now.operator.name}`,
+      details: { reason: `No change was made. Repeat it as ${now.operator.name}, or log in again.` },
     })
   }
 }

@@ -76,7 +76,7 @@ describe('the form of a workspace', () => {
   })
 
   it('says what is wrong by field', () => {
-    expect(problemsOf(NEW)).toEqual({ name: 'A workspace needs a name' })
+    expect(problemsOf(NEW)).toEqual({ name: 'Enter a name' })
     expect(Object.keys(problemsOf({ ...NEW, name: 'x', perDay: 'many', retentionDays: '0' }))).toEqual([
       'perDay',
       'retentionDays',

@@ -60,7 +60,8 @@ export function CopyButton({
     window.clearTimeout(timer.current)
     timer.current = window.setTimeout(() => setState('idle'), 2000)
   }
-  const said = state === 'done' ? 'Copied' : state === 'failed' ? 'Not copied: select it by hand' : label
+  const said =
+    state === 'done' ? 'Copied' : state === 'failed' ? 'Not copied: select the text by hand' : label
   return (
     <Tooltip text={said}>
       <button

@@ -144,7 +144,7 @@ export function Meter({
       <div className="meter-line">
         <span className="muted">{label}</span>
         <span>
-          {text ?? (max === null ? `${compact(value)} of any number` : `${num(value)} of ${num(max)}`)}
+          {text ?? (max === null ? `${compact(value)} of unlimited` : `${num(value)} of ${num(max)}`)}
         </span>
       </div>
       {max !== null && (

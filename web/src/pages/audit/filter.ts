@@ -12,18 +12,18 @@ export const RANGES = [
     value: span.last,
     label: `Last ${span.label}`,
   })),
-  { value: '', label: 'All that is kept' },
+  { value: '', label: 'All stored entries' },
 ]
 
 export const STATUSES = [
   { value: '', label: 'Any status' },
-  { value: '2xx', label: '2xx: done' },
+  { value: '2xx', label: '2xx: success' },
   { value: '4xx', label: '4xx: refused' },
-  { value: '401', label: '401: key unknown or expired' },
+  { value: '401', label: '401: unknown or expired key' },
   { value: '403', label: '403: not allowed' },
   { value: '429', label: '429: over the limit' },
   { value: '5xx', label: '5xx: failed' },
-  { value: '0', label: 'Cut off before an answer' },
+  { value: '0', label: 'Closed before a response' },
 ] as const
 
 export const FIELDS = ['workspaceId', 'keyId', 'status', 'route', 'ip', 'requestId'] as const

@@ -145,13 +145,13 @@ export function appended(moments: readonly Moment[], next: Moment): readonly Mom
 
 /** What it means for users that an engine is away. */
 const MEANING: Record<string, string> = {
-  kafka: 'Points and commands are refused with 503 until it is back; reads go on.',
+  kafka: 'Points and commands get 503 until it is back; reads are not affected.',
   clickhouse: 'Points are accepted and wait in Kafka; queries of points and the audit log fail.',
-  postgres: 'Keys that are not known yet, the graph and sources cannot be read; commands wait.',
-  redis: 'Limits are counted by each process alone; answers to commands take a little longer.',
-  valkey: 'Limits are counted by each process alone; answers to commands take a little longer.',
-  milvus: 'Search finds by words alone; new vectors wait.',
-  embedder: 'Search finds by words alone; new texts wait to be turned into vectors.',
+  postgres: 'Keys that are not cached, the graph and sources cannot be read; commands wait.',
+  redis: 'Each process enforces limits by itself; commands take a little longer.',
+  valkey: 'Each process enforces limits by itself; commands take a little longer.',
+  milvus: 'Search uses words only; new vectors wait.',
+  embedder: 'Search uses words only; new texts wait to be embedded.',
 }
 
 const NAMES: Record<string, string> = {
@@ -165,7 +165,7 @@ const NAMES: Record<string, string> = {
 }
 
 export const engineName = (name: string) => NAMES[name] ?? name
-export const engineMeaning = (name: string) => MEANING[name] ?? 'What needs it fails until it is back.'
+export const engineMeaning = (name: string) => MEANING[name] ?? 'Requests that use it fail until it is back.'
 
 /** What a lag in seconds is to be thought of. */
 export const lagTone = (s: number): Tone => (s >= 60 ? 'bad' : s >= 10 ? 'warn' : 'neutral')

@@ -39,8 +39,8 @@ export function Replays() {
     <div className="stack">
       <div className="row spread">
         <p className="muted">
-          A replay reads a part of the log once more and stores what is in it, beside the live consumer. What
-          is stored already stays as it is.
+          A replay reads a part of the log again and stores its points, in parallel with the live consumer. It
+          does not change correct data.
         </p>
         <Button variant="primary" icon={<Plus size={16} />} onClick={() => setAsking(true)}>
           Start a replay
@@ -149,7 +149,7 @@ function ReplayTable({ list, loading, stale, selected, onOpen, onAsk }: ReplayTa
         ),
     },
     { id: 'by', head: 'By', wide: true, cell: (r) => <Name text={r.requestedBy} max={40} /> },
-    { id: 'created', head: 'Asked for', narrow: true, cell: (r) => <Time at={r.createdAt} /> },
+    { id: 'created', head: 'Requested', narrow: true, cell: (r) => <Time at={r.createdAt} /> },
   ]
   return (
     <Table
@@ -164,12 +164,12 @@ function ReplayTable({ list, loading, stale, selected, onOpen, onAsk }: ReplayTa
       empty={
         <Empty
           icon={<History size={20} />}
-          title="Nothing was replayed yet"
+          title="No replays yet"
           actions={<Button onClick={onAsk}>Start a replay</Button>}
         >
           <p>
-            When points were lost in their store, the log still has them for as long as it keeps its records.
-            The first step of a replay only says what would be read.
+            If the store has lost points, replay them while the log still has them. The first step only shows
+            a plan.
           </p>
         </Empty>
       }

@@ -6,7 +6,7 @@ import { shellWord } from '@/ui/format'
 export function curlOf(origin: string, path: string, workspace: string, body: unknown): string {
   const lines = [
     `curl -s ${shellWord(`${origin}/api${path}`)}`,
-    `-H "Authorization: Bearer $KEY"`,
+    `-H "Authorization: Bearer $LIVEGRAPH_API_KEY"`,
     `-H ${shellWord(`x-workspace-id: ${workspace}`)}`,
     `-H 'Content-Type: application/json'`,
     `--data-raw ${shellWord(JSON.stringify(body))}`,

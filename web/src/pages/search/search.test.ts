@@ -217,8 +217,8 @@ describe('what an answer had to do without', () => {
     }
     expect(missingOf(['graph'])).toContain('too many')
     expect(missingOf(['vector', 'liveData'])).toBe(
-      'the index of meanings or the embedder: nothing was found by what it means' +
-        '; and without the store of points: newest values are missing',
+      'the vector index or the embedder: no results by meaning' +
+        '; and without the point store: latest values are missing',
     )
   })
 

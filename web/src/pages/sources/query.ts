@@ -175,7 +175,7 @@ export type Pair = readonly [name: string, value: string]
 export function problemsOf(e: Explore): Partial<Record<keyof Explore, string>> {
   const problems: Partial<Record<keyof Explore, string>> = {}
   if (e.mode === 'aggregated') {
-    if (e.aggregations.length === 0) problems.aggregations = 'Choose at least one aggregation.'
+    if (e.aggregations.length === 0) problems.aggregations = 'Select at least one aggregation.'
     const ms = durationMs(e.interval, 'smhd')
     if (e.interval !== 'auto' && (ms === undefined || ms > 30 * 86_400_000))
       problems.interval = 'auto, or a whole number with s, m, h or d: 1s to 30d.'
@@ -187,8 +187,7 @@ export function problemsOf(e: Explore): Partial<Record<keyof Explore, string>> {
   }
   if (e.maxPoints !== 0 && (e.maxPoints < 2 || e.maxPoints > MOST_POINTS))
     problems.maxPoints = `From 2 to ${MOST_POINTS.toLocaleString('en-GB')}.`
-  if (!('last' in e.range) && e.range.from >= e.range.to)
-    problems.range = 'The end must be after the beginning.'
+  if (!('last' in e.range) && e.range.from >= e.range.to) problems.range = 'The end must be after the start.'
   return problems
 }
 

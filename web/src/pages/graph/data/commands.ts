@@ -40,7 +40,7 @@ export function useRunner(): Runner {
       explorer.applied(result)
       const { node, edge } = result
       const name = node ? visible(node.name, 80) : edge ? visible(edge.relationType, 80) : undefined
-      if (result.sequence === null) toast.info('Nothing changed', 'It was like that already.')
+      if (result.sequence === null) toast.info('Nothing changed', 'It already has this value.')
       else toast.ok(DONE[command.type], name)
       for (const id of [node?.id, edge?.sourceId, edge?.targetId]) {
         if (id) void client.invalidateQueries({ queryKey: aroundKey(workspace, id) })

@@ -90,7 +90,7 @@ describe('words', () => {
       truncated: true,
       cursor: 'n',
     }
-    expect(expansionText(hub)).toBe('Showing 50 neighbours; the node has 100,000 edges of this sort')
+    expect(expansionText(hub)).toBe('Showing 50 neighbours; the node has 100,000 edges of this kind')
     expect(expansionText({ ...hub, truncated: false, found: 120, edges: null })).toBe(
       'Showing 50 of 120 neighbours',
     )
@@ -152,11 +152,11 @@ describe('properties in a form', () => {
   })
 
   it.each([
-    [{ key: '', kind: 'text', text: 'x' }, 'It needs a key.'],
-    [{ key: 'a', kind: 'number', text: 'seven' }, 'This is no number.'],
-    [{ key: 'a', kind: 'number', text: ' ' }, 'This is no number.'],
-    [{ key: 'a', kind: 'JSON', text: '{' }, 'This is no JSON.'],
-    [{ key: 'a', kind: 'JSON', text: '{"b": null}' }, 'No value may be null: remove it instead.'],
+    [{ key: '', kind: 'text', text: 'x' }, 'Enter a key.'],
+    [{ key: 'a', kind: 'number', text: 'seven' }, 'Not a number.'],
+    [{ key: 'a', kind: 'number', text: ' ' }, 'Not a number.'],
+    [{ key: 'a', kind: 'JSON', text: '{' }, 'Invalid JSON.'],
+    [{ key: 'a', kind: 'JSON', text: '{"b": null}' }, 'Null is not allowed: remove the property instead.'],
   ] as const)('say what is wrong with %j', (row, wrong) => {
     expect(readRows([{ id: 4, ...row }]).errors.get(4)).toBe(wrong)
   })
@@ -166,7 +166,7 @@ describe('properties in a form', () => {
       { id: 1, key: 'a', kind: 'text', text: '' },
       { id: 2, key: 'a', kind: 'text', text: '' },
     ] as const
-    expect(readRows(rows).errors.get(2)).toContain('another')
+    expect(readRows(rows).errors.get(2)).toContain('Duplicate')
   })
 })
 

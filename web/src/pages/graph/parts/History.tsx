@@ -67,8 +67,8 @@ export function History({ state, onCommand, busy, onShow }: HistoryProps) {
       {pages.error && <ErrorNotice error={pages.error} compact onRetry={() => void pages.refetch()} />}
       {pages.isPending && <Skeleton lines={6} />}
       {pages.data && changes.length === 0 && (
-        <Empty title="Nothing happened yet">
-          <p>Each command on nodes and edges stands here, and can be undone.</p>
+        <Empty title="No commands yet">
+          <p>All commands on nodes and edges are listed here and can be undone.</p>
         </Empty>
       )}
       <ol className="graph-changes-list">

@@ -38,24 +38,24 @@ export function WayGraph({ way, names, workspace, hit }: WayGraphProps) {
   return (
     <figure className="search-way">
       <figcaption className="field-label">
-        The way to it
+        Path
         <button
           type="button"
           className="search-way-open"
           onClick={open}
-          aria-label={`The way to ${visible(hit, 80)}: open in the graph`}
+          aria-label={`Path to ${visible(hit, 80)}: open in the graph`}
         >
           open in the graph
         </button>
       </figcaption>
       {way.edges.some((edge) => !edge.known) && (
-        <p className="search-note">Dashed: another start from which a part of the score came.</p>
+        <p className="search-note">Dashed: another seed that contributed to the score.</p>
       )}
       <p className="sr-only">{wayText(way, nameOf)}</p>
       <div
         className="search-way-box"
         role="region"
-        aria-label={`The way to ${visible(hit, 80)}`}
+        aria-label={`Path to ${visible(hit, 80)}`}
         // It scrolls sideways on a phone, so the keyboard has to reach it.
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
