@@ -3,7 +3,6 @@ import { useState } from 'react'
 
 import { useWorkspaceNames } from '@/app/workspace'
 import {
-  Badge,
   Button,
   Checkbox,
   Empty,
@@ -35,8 +34,9 @@ import {
   writeLetterQuery,
 } from './letters'
 import { LetterFilters } from './LetterFilters'
+import { StateBadge } from './badges'
 import { LetterSheet } from './LetterSheet'
-import type { Action, Letter, LetterState, Place } from './shapes'
+import type { Action, Letter, Place } from './shapes'
 
 interface Doing {
   action: Action
@@ -186,14 +186,6 @@ function Bulk({
     </div>
   )
 }
-
-const TONES = { open: 'warn', redriven: 'ok', discarded: 'neutral' } as const
-
-export const StateBadge = ({ state }: { state: LetterState }) => (
-  <Badge tone={TONES[state]} dot>
-    {state}
-  </Badge>
-)
 
 interface LetterTableProps {
   list: Letter[] | undefined

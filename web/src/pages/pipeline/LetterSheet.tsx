@@ -19,7 +19,7 @@ import {
   type Column,
 } from '@/ui'
 
-import { StateBadge } from './DeadLetters'
+import { StateBadge } from './badges'
 import { useLetter } from './data'
 import { hexDump, placeKey } from './letters'
 import type { Action, Decoded, DecodedSeries, Place, ShownLetter } from './shapes'

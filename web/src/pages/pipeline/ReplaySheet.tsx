@@ -23,7 +23,7 @@ import {
 } from '@/ui'
 
 import { useReplay, useReplayWrites } from './data'
-import { ReplayBadge } from './Replays'
+import { ReplayBadge } from './badges'
 import { isOver, percentText } from './replays'
 import type { Replay, ReplayPartition } from './shapes'
 

@@ -4,26 +4,14 @@ import { useLocation, useNavigate } from 'react-router'
 
 import { useCommands } from '@/app/commands'
 import { useWorkspaces } from '@/app/workspace'
-import {
-  Badge,
-  Button,
-  Empty,
-  ErrorNotice,
-  Name,
-  Num,
-  Pager,
-  Panel,
-  Progress,
-  Table,
-  Time,
-  type Column,
-} from '@/ui'
+import { Button, Empty, ErrorNotice, Name, Num, Pager, Panel, Progress, Table, Time, type Column } from '@/ui'
 
+import { ReplayBadge } from './badges'
 import { useReplays } from './data'
 import { ReplayDialog } from './ReplayDialog'
 import { ReplaySheet } from './ReplaySheet'
 import { percentText } from './replays'
-import type { Replay, ReplayState } from './shapes'
+import type { Replay } from './shapes'
 
 /** Parts of the log that are, or were, read once more. */
 export function Replays() {
@@ -75,22 +63,6 @@ export function Replays() {
         <ReplaySheet id={open} onClose={() => void navigate('/pipeline/replays')} />
       )}
     </div>
-  )
-}
-
-const TONES = {
-  queued: 'neutral',
-  running: 'accent',
-  done: 'ok',
-  failed: 'bad',
-  cancelled: 'neutral',
-} as const
-
-export function ReplayBadge({ state, cancelling }: { state: ReplayState; cancelling: boolean }) {
-  return (
-    <Badge tone={TONES[state]} dot>
-      {cancelling && (state === 'running' || state === 'queued') ? 'being cancelled' : state}
-    </Badge>
   )
 }
 

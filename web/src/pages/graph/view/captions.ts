@@ -1,9 +1,9 @@
 // The names of nodes and the relations of edges, as many as there is room for.
 
 import type { Point } from './camera'
+import { nodeTier, outside, screenRadius, type Frame } from './frame'
 import { controlPoint, loopCircle, onCurve } from './geometry'
 import { chooseLabels, shorten, type Box, type Label } from './labels'
-import { nodeTier, outside, screenRadius, type Frame } from './paint'
 import type { SceneEdge, SceneNode } from './scene'
 
 interface Caption extends Label {
