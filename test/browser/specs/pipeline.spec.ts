@@ -42,7 +42,7 @@ test('a dead letter is looked into, tried out, redriven; another is discarded', 
     await expect(dialog).toContainText('1 dead letter would be')
     if (verb === 'Discard') {
       await dialog.getByRole('button', { name: 'Discard 1 dead letter' }).click()
-      await expect(dialog.getByRole('alert')).toContainText('needs a reason')
+      await expect(dialog.getByRole('alert')).toContainText('Enter a reason')
     }
     await dialog.getByLabel(/^Reason/).fill(reason)
     await dialog.getByRole('button', { name: `${verb} 1 dead letter` }).click()

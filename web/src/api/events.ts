@@ -123,12 +123,12 @@ export interface UseEvents {
   query?: Query | undefined
   /** False: no stream for now. */
   enabled?: boolean
-  /** Another number opens it anew, also where it was refused. */
+  /** Another number opens the stream again, even after a refusal. */
   again?: number
   onEvent: (event: ServerEvent) => void
 }
 
-/** A stream for as long as the component is shown. It is opened anew when its address changes, not when `onEvent` does. */
+/** Opens a stream while the component is mounted. It reopens when its URL changes, not when `onEvent` does. */
 export function useEvents(
   path: string,
   { workspace, query, enabled = true, again = 0, onEvent }: UseEvents,

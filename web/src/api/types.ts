@@ -47,7 +47,7 @@ export interface Workspace {
   perDay: number | null
   /** Those that hold; null: none. */
   limits: { requestsPerMinute: number | null; requestsPerDay: number | null; sources: number; series: number }
-  /** null: points are kept for good. */
+  /** null: points are kept permanently. */
   retentionDays: number | null
   sources: number
   series: number

@@ -5,7 +5,7 @@ import { ButtonLink, Copyable, Empty, ErrorNotice, Page, Panel, Skeleton, visibl
 
 import { CurrentWorkspace, useWorkspaces } from './workspace'
 
-/** A page of one workspace: it is mounted anew when another is chosen. */
+/** A page of one workspace. It is mounted again when another workspace is selected. */
 export function Scoped({ children }: { children: ReactNode }) {
   const { workspace, missing, loading, error, retry } = useWorkspaces()
   if (workspace) {

@@ -82,7 +82,7 @@ it('tries reads again only where that helps, as late as the server wants', () =>
   expect(retryDelay(1, new ApiError(503, {}))).toBe(2000)
 })
 
-describe('a server that is away', () => {
+describe('an unavailable server', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 

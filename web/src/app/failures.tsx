@@ -61,7 +61,7 @@ export function Failed({ error }: { error: unknown }) {
   )
 }
 
-/** A page whose script or styles did not come: the window is loaded anew as soon as the server answers. */
+/** A page whose script or styles failed to load. The window reloads as soon as the server answers. */
 function Unloaded({ children }: { children: ReactNode }) {
   useEffect(() => {
     const stop = new AbortController()

@@ -90,7 +90,7 @@ export function Copyable({ text, shown, label }: { text: string; shown?: ReactNo
   )
 }
 
-/** A text that is shown this once, such as a new key; whoever shows it keeps it nowhere. */
+/** A text that is shown once, such as a new key. The caller does not store it. */
 export function Secret({ kind, text, onCopied }: { kind: string; text: string; onCopied?: () => void }) {
   return (
     <div className="secret">

@@ -6,7 +6,7 @@ import { ApiError } from '@/api/client'
 import { Button } from './Button'
 import { cx, visible } from './format'
 
-/** What went wrong, in words for whoever sits in front of it, and what to do. Pure. */
+/** Returns the message of an error for the user, and what to do. */
 export function explain(error: unknown): { title: string; advice: string; requestId: string | null } {
   if (!(error instanceof ApiError)) {
     return {

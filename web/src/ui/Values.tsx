@@ -22,7 +22,7 @@ function listen(listener: () => void): () => void {
   }
 }
 
-/** The time in milliseconds, anew each second. */
+/** The time in milliseconds, updated each second. */
 export function useNow(): number {
   return useSyncExternalStore(listen, () =>
     timer === undefined ? (now = Math.floor(Date.now() / 1000) * 1000) : now,

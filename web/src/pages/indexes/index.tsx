@@ -1,4 +1,4 @@
-// The search indexes: how far each workspace is, the model, and making the index anew.
+// The search indexes: the progress of each workspace, the model, and re-indexing.
 
 import './indexes.css'
 

@@ -41,7 +41,7 @@ describe('how an index stands', () => {
   })
 })
 
-describe('making it anew', () => {
+describe('a re-index', () => {
   const done = {
     id: 'r',
     requestedBy: 'operator',

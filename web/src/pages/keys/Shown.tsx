@@ -3,7 +3,7 @@ import { useState, type ReactNode } from 'react'
 import { Button, CodeBlock, Dialog, Notice, Secret } from '@/ui'
 
 /**
- * The text of a key, this once. It is handed here by whoever got it and is nowhere else: not in a cache of queries,
+ * The text of a key, shown once. The caller passes it here; it is stored nowhere else: not in a cache of queries,
  * not in the address, not in storage; with the dialog it is gone.
  */
 export function KeyShown({

@@ -143,7 +143,7 @@ export function appended(moments: readonly Moment[], next: Moment): readonly Mom
   return [...(from < 0 ? [] : moments.slice(from)), next]
 }
 
-/** What it means for users that an engine is away. */
+/** The effect of an unavailable engine on users. */
 const MEANING: Record<string, string> = {
   kafka: 'Points and commands get 503 until it is back; reads are not affected.',
   clickhouse: 'Points are accepted and wait in Kafka; queries of points and the audit log fail.',

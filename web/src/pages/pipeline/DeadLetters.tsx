@@ -85,7 +85,7 @@ export function DeadLetters() {
       <LetterFilters query={query} onChange={set} />
       {letters.isError && <ErrorNotice error={letters.error} onRetry={() => void letters.refetch()} />}
       {letters.data?.meta.truncated && (
-        <Notice title="Not all dead letters were checked">
+        <Notice title="Not all dead letters are listed">
           <p>
             A list covers the newest million dead letters. Filter by topic or by an earlier end to see older
             ones.

@@ -2,7 +2,7 @@
 
 import { shellWord } from '@/ui/format'
 
-/** A POST of JSON to the public interface, with a key of one's own in $KEY. Pure. */
+/** Returns a curl command that posts JSON to the API with the key in $LIVEGRAPH_API_KEY. */
 export function curlOf(origin: string, path: string, workspace: string, body: unknown): string {
   const lines = [
     `curl -s ${shellWord(`${origin}/api${path}`)}`,

@@ -37,7 +37,7 @@ interface BuilderProps {
 
 /** Everything that makes up a query but its range. */
 export function Builder({ explore, problems, answer, onChange }: BuilderProps) {
-  // What can be chosen is told by the first hundred series of the chosen sources.
+  // The choices come from the first 100 series of the selected sources.
   const series = useSeries(explore.sourceIds, 0, 100)
   const known = series.data?.data ?? []
   const metrics = [...new Set(known.map((one) => one.metric))].sort()

@@ -113,7 +113,7 @@ function useFeed(source: Source, span: Window, metric: string, again: number): F
         return [...a.data, ...b.data]
       },
     })
-    // A new number asks anew.
+    // A new number fetches again.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [workspace, id, intervalSeconds, span, metric, again])
 }

@@ -9,7 +9,7 @@ import { instantOf, wallOf } from './zones'
 
 interface RangeBarProps {
   explore: Explore
-  /** How often it is asked anew; empty: never by itself. */
+  /** The refresh interval; empty: no refresh. */
   every: string
   onEvery: (every: string) => void
   busy: boolean

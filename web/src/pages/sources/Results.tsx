@@ -119,7 +119,7 @@ function Smaller({
 }
 
 function ChartView({ explore, answer, onChange }: ResultsProps & { answer: Answer }) {
-  // Between the rows of intervals there is nothing; of points it is told by how far apart they usually are.
+  // Rows of intervals have no gaps between them; for points the usual distance decides.
   const interval = durationMs(answer.meta.interval ?? '', 'smhd')
   const gap = interval === undefined ? undefined : interval * 1500
   const drawing = useMemo(() => linesOf(answer.data, MAX_LINES, gap), [answer.data, gap])

@@ -17,7 +17,7 @@ export function useKept(): (about?: URLSearchParams) => string {
   )
 }
 
-/** What a page is about, in its address: read, and written anew. */
+/** Reads and writes the state of a page in its URL. */
 export function useAbout(): [
   about: URLSearchParams,
   write: (about: URLSearchParams, how?: { push?: boolean }) => void,

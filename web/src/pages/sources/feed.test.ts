@@ -94,7 +94,7 @@ describe('a live feed', () => {
     close()
   })
 
-  it('asks anew for what was missed when the stream could not go on', async () => {
+  it('queries the missed points when the stream cannot be resumed', async () => {
     const history = vi.fn(() => Promise.resolve([]))
     const { feed, streams } = open(history)
     const close = feed.listen(() => undefined)
@@ -135,7 +135,7 @@ describe('a live feed', () => {
     close()
   })
 
-  it('stands still when told to, and has all of it when it goes on', async () => {
+  it('pauses on request, and has all points after it resumes', async () => {
     const { feed, streams } = open()
     const close = feed.listen(() => undefined)
     await vi.advanceTimersByTimeAsync(0)

@@ -45,7 +45,7 @@ export interface Explore {
   interval: string
   /** none, null, previous, linear or a number. */
   fill: string
-  /** What series are put together by; empty: each is by itself. `none`: all in one. */
+  /** The grouping of series; empty: each series alone. `none`: all in one. */
   groupBy: string[]
   /** Most points of a series; 0: as many as the chart shows well. */
   maxPoints: number

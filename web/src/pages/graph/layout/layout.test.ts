@@ -106,7 +106,7 @@ describe('the host', () => {
     expect(sent.length).toBe(2)
   })
 
-  it('does nothing when all stands still', () => {
+  it('does nothing when nothing moves', () => {
     const { host, sent, turn } = bench()
     host.take({ type: 'motion', still: true })
     host.take({ type: 'graph', generation: 1, bodies: bodies('a', 'b'), springs: [] })

@@ -109,7 +109,7 @@ describe('merging an expansion', () => {
     expect(second.nodes.get('a')?.expansion).toMatchObject({ fetched: 3, cursor: null })
   })
 
-  it('begins to count anew with another reach, and when the same is asked for again', () => {
+  it('counts again with another reach, and when the same is requested again', () => {
     const first = withNeighbors(canvasOf(['a']), 'a', page(['b', 'c'], 'a')).canvas
     const again = withNeighbors(first, 'a', page(['b', 'c'], 'a')).canvas
     expect(again.nodes.get('a')?.expansion?.fetched).toBe(2)

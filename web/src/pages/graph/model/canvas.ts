@@ -189,7 +189,7 @@ export interface Applied {
 }
 
 /**
- * Applies a change of the workspace as it is told by the stream of events. What is on the canvas follows it.
+ * Applies a change of the workspace from the event stream to the canvas.
  * A node that is new comes onto the canvas by itself only where it belongs to what is looked at: by an edge to a
  * node that was expanded that way, and wholly. Otherwise the node that it hangs on counts it as unseen. `keep`
  * says of nodes that are not on the canvas whether they are to be shown all the same: what the reader just made.

@@ -131,7 +131,7 @@ function conflict(error: ApiError): Partial<Failure> {
   }
 }
 
-/** No answer that says what came of it: an overload, a server that is away, a time that ran out. */
+/** No response with an outcome: an overload, an unavailable server, a timeout. */
 function unknownOutcome(error: ApiError): Partial<Failure> {
   const id = error.details['commandId']
   return {

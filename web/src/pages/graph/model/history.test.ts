@@ -35,7 +35,7 @@ describe('what changes altered', () => {
   const first = change({ sequence: 1, type: 'CREATE_NODE', node: node('a', { name: 'Pump', version: 1 }) })
   const second = change({ sequence: 5, node: node('a', { name: 'Fan', version: 2 }) })
 
-  it('is told by the states one after the other', () => {
+  it('follows from consecutive states', () => {
     expect(alterations([second, first]).get(5)).toEqual([{ field: 'name', before: 'Pump', after: 'Fan' }])
   })
 

@@ -35,7 +35,7 @@ export interface ReadRows {
   errors: Map<number, string>
 }
 
-/** Reads the rows. One without key and text is not there yet and counts for nothing. */
+/** Reads the rows. A row without key and text is ignored. */
 export function readRows(rows: readonly Row[]): ReadRows {
   const entries = new Map<string, JsonValue>()
   const errors = new Map<number, string>()

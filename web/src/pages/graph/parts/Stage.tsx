@@ -26,7 +26,7 @@ import { namer } from './context'
 export interface StageControls {
   fit: () => void
   zoom: (factor: number) => void
-  /** Lets all nodes find their places anew. */
+  /** Computes the layout of all nodes again. */
   loosen: () => void
   focus: () => void
 }

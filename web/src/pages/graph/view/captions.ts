@@ -18,7 +18,7 @@ const RELATION = { size: 10, height: 13, most: 24 }
 const RELATIONS_FROM = 1.35
 /** Pixels of the screen for each caption: with more of them nothing would be read. */
 const ROOM = 7000
-/** Relations come after all names, but for the one that is looked at. */
+/** Relations come after all names, except for the hovered one. */
 const BEHIND_NAMES = -1
 
 export function paintCaptions(frame: Frame): void {

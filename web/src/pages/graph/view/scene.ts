@@ -1,4 +1,4 @@
-// The canvas' graph made ready to draw and to be hit: arrays by place instead of maps by id, made anew when the graph
+// The graph of the canvas, prepared for drawing and hit tests: arrays by index instead of maps by id, built again when the graph
 // changes and not at every frame.
 
 import { visible } from '@/ui/format'
