@@ -11,7 +11,7 @@ test('a key is made, shown once, used, rolled and revoked', async ({ page, conte
   await page.getByRole('button', { name: 'New key' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: 'Create key' }).click()
-  await expect(dialog.getByRole('alert')).toContainText('A name says later')
+  await expect(dialog.getByRole('alert')).toContainText('Enter a name')
   await dialog.getByLabel('Name').fill('gateway hall 3')
   await dialog.getByRole('radio', { name: 'Read all' }).check()
   await dialog.getByRole('button', { name: 'Create key' }).click()

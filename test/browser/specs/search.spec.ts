@@ -15,14 +15,14 @@ test('both searches say why they found what they found', async ({ page }) => {
   // Lanes, what the score is made of, and the way over edges.
   for (const lane of ['Score', 'Words', 'Meaning', 'Graph']) await expect(hit.getByText(lane, { exact: true }).first()).toBeVisible()
   await expect(results.getByText('Composition').first()).toBeVisible()
-  await expect(results.getByText('Path', { exact: true }).first()).toBeVisible()
+  await expect(results.getByText('Path over edges').first()).toBeVisible()
   await expect(page.getByRole('region', { name: 'The request as a command' })).toContainText('/api/rag/hybrid-search')
 
   await page.getByRole('radio', { name: 'Plain' }).check()
   await page.getByRole('button', { name: 'Search', exact: true }).click()
   await expect(page.getByRole('region', { name: 'The request as a command' })).toContainText('/api/rag/search')
   await expect(results.getByRole('listitem').filter({ hasText: 'Pump 7' }).first()).toBeVisible()
-  await expect(results.getByText('Path', { exact: true })).toHaveCount(0)
+  await expect(results.getByText('Path over edges')).toHaveCount(0)
 
   await results.getByRole('link', { name: /in the graph/ }).first().click()
   await expect(page.getByRole('heading', { level: 1, name: 'Graph' })).toBeVisible()

@@ -129,9 +129,9 @@ function Choice({
   })
   return (
     <>
-      <Group label="Metrics">
+      <Group label="Which metrics">
         <Segmented
-          label="Metrics"
+          label="Which metrics"
           value={erasure.metrics}
           onChange={(metrics) => onChange({ metrics })}
           options={METRICS}

@@ -38,7 +38,7 @@ export function WayGraph({ way, names, workspace, hit }: WayGraphProps) {
   return (
     <figure className="search-way">
       <figcaption className="field-label">
-        Path
+        Path over edges
         <button
           type="button"
           className="search-way-open"
