@@ -55,32 +55,32 @@ export function subscribe(path: string, subscription: Subscription): () => void 
 
 async function run(path: string, s: Subscription, signal: AbortSignal): Promise<void> {
   const over = () => signal.aborted
-  const tell = (state: StreamState) => {
+  const report = (state: StreamState) => {
     if (!over()) s.onState?.(state)
   }
   let lastId = s.lastEventId ?? ''
   let serverWants = 0
   for (let attempt = 0; !over(); attempt++) {
-    tell({ status: 'connecting' })
+    report({ status: 'connecting' })
     const parser = new EventParser(lastId)
     let error = new ApiError(200, { message: 'The stream ended' })
     try {
       await connect(path, s, parser, signal, () => {
         attempt = 0
-        tell({ status: 'open' })
+        report({ status: 'open' })
       })
     } catch (cause) {
       if (over()) return
       error = cause instanceof ApiError ? cause : new ApiError(0, {})
       if (!worthRetrying(error)) {
-        tell({ status: 'failed', error })
+        report({ status: 'failed', error })
         return
       }
     }
     lastId = parser.id
     serverWants = parser.retry ?? serverWants
     const delay = backoff(attempt, Math.max(serverWants, (error.retryAfter ?? 0) * 1000))
-    tell({ status: 'waiting', delay, error })
+    report({ status: 'waiting', delay, error })
     await sleep(delay, signal)
   }
 }

@@ -15,7 +15,7 @@ interface ConfirmRemovalProps extends Omit<ConfirmProps, 'danger' | 'onConfirm' 
   onDone: () => void
 }
 
-/** Asks, deletes one of a list, says so, and has the list read again. */
+/** Asks for confirmation, deletes an item of a list, reports it, and fetches the list again. */
 export function ConfirmRemoval({ path, lists, said, more, onDone, ...asking }: ConfirmRemovalProps) {
   const queries = useQueryClient()
   const toast = useToast()

@@ -69,7 +69,7 @@ describe('after a login in another tab', () => {
     },
   )
 
-  it('as another operator, a read is done and the next write says so and does nothing', async () => {
+  it('as another operator, a read is done and the next write fails', async () => {
     answers = {
       'GET /keys': [unknown, [200, 'keys']],
       'POST /keys': [stale],

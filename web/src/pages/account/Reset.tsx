@@ -10,7 +10,7 @@ import { PasswordField } from './PasswordField'
 import { PasswordShown } from './PasswordShown'
 import { Whose } from './Whose'
 
-/** Gives another operator a new password. Who sits in front of an open page has to show that it is theirs. */
+/** Sets a new password for another operator. It requires the own password, in case a session was left open. */
 export function ResetPassword({ operator, onClose }: { operator: Operator; onClose: () => void }) {
   const queries = useQueryClient()
   const [own, setOwn] = useState('')

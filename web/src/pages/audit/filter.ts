@@ -1,4 +1,4 @@
-// What is asked of the audit log, as it stands in the address of the page.
+// The filter of the audit log in the page's URL.
 
 import type { Query } from '@/api'
 import { durationMs, SPANS } from '@/ui/spans'
@@ -6,7 +6,7 @@ import { durationMs, SPANS } from '@/ui/spans'
 /** How far back is looked without a word. */
 export const USUAL_RANGE = '1d'
 
-/** How far back may be looked: as it stands in the address, and as it is called. */
+/** The time ranges: their values in the URL and their labels. */
 export const RANGES = [
   ...SPANS.filter((span) => ['15m', '1h', USUAL_RANGE, '7d', '30d'].includes(span.last)).map((span) => ({
     value: span.last,

@@ -25,7 +25,7 @@ const index = (state: SearchIndex['state']): SearchIndex => ({
   etaSeconds: null,
 })
 
-describe('how an index stands', () => {
+describe('the status of an index', () => {
   it('is said in words', () => {
     expect(statusText(status({}))).toBe('All nodes are found.')
     expect(statusText(status({ status: 'indexing', lag: { events: 1, seconds: 4 } }))).toContain('1 change')

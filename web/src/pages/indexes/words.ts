@@ -1,4 +1,4 @@
-// How the indexes stand, in words.
+// Describes the status of the indexes.
 
 import { duration, num, plural } from '@/ui/format'
 

@@ -65,7 +65,7 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
   const [tried, setTried] = useState(false)
   const showOnce = useShowOnce()
   const make = useMutation({
-    // What it gives is kept by the cache of mutations: the text of the key goes past it.
+    // The cache of mutations keeps results, so the text of the key bypasses it.
     mutationFn: async () => {
       const expiresAt = days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null
       const made = await api.post<NewKey>('/keys', { body: { name, workspaces: opens, scopes, expiresAt } })

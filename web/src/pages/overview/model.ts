@@ -1,4 +1,4 @@
-// What the overview is told each second, and what it makes of it.
+// The data of the overview, updated each second, and values derived from it.
 
 import type { Tone } from '@/ui'
 
@@ -122,7 +122,7 @@ export function waiting(o: Overview): number {
 /** Seconds between two moments from which on nothing is known of the time in between: past ones are five apart. */
 const GAP = 12
 
-/** The moments with one that knows nothing wherever nothing was told, so that no line leads over that time. */
+/** Adds an empty moment wherever data is missing, so that lines have a gap there. */
 export function withGaps(moments: readonly Moment[]): Moment[] {
   return moments.flatMap((m, i) => {
     const before = moments[i - 1]

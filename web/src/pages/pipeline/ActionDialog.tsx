@@ -125,7 +125,7 @@ const SAYS: Record<Action, string> = {
   discard: 'Closes the dead letters. The records stay in their topic and can still be redriven.',
 }
 
-/** Tries the action out as soon as it is known what it is about, and carries it out when told to. */
+/** Starts a dry run of the action as soon as its dead letters are known, and runs it on request. */
 function useAction(action: Action, chosen: Chosen) {
   const [stage, setStage] = useState<Stage>({ at: 'trying', sum: null, error: null })
   const running = useRef<AbortController | null>(null)
@@ -137,11 +137,11 @@ function useAction(action: Action, chosen: Chosen) {
     running.current = stop
     const [busy, end] = how.dryRun ? (['trying', 'ready'] as const) : (['doing', 'done'] as const)
     let last: Sum | null = null
-    const tell = (sum: Sum) => {
+    const onProgress = (sum: Sum) => {
       last = sum
       if (!stop.signal.aborted) setStage({ at: busy, sum, error: null })
     }
-    carryOut((body) => act(action, body, stop.signal), chosen, how, tell, stop.signal).then(
+    carryOut((body) => act(action, body, stop.signal), chosen, how, onProgress, stop.signal).then(
       (sum) => {
         if (!how.dryRun) changed()
         if (stop.signal.aborted) return
@@ -153,7 +153,7 @@ function useAction(action: Action, chosen: Chosen) {
       },
     )
   }
-  // A discard wants a reason even to be tried out; this one is kept nowhere.
+  // A dry run of a discard requires a reason too; this one is not stored.
   const trial = (again: boolean) => ({ dryRun: true, again, reason: action === 'discard' ? 'dry run' : '' })
   useEffect(() => {
     launch(trial(false))

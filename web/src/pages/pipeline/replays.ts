@@ -1,4 +1,4 @@
-// A replay as it stands in a form, and what is sent of it.
+// The form of a replay and its request.
 import { instantOf } from '../sources/zones'
 import type { Replay, ReplayRequest, ReplayState } from './shapes'
 

@@ -89,7 +89,7 @@ describe('the pace of a topic', () => {
 })
 
 describe('topics', () => {
-  it('stand with their dead letters', () => {
+  it('are listed with their dead letters', () => {
     const list = [
       topic({}),
       topic({ topic: 'points.dlq' }),

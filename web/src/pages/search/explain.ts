@@ -24,7 +24,7 @@ const KIND_LABELS: Record<Reason['kind'], string> = {
 const LEAST_REST = 0.02
 
 /**
- * The parts of a hit's score, the largest first, and at the end what is told of no reason: the server tells the five
+ * The parts of a hit's score, the largest first, and at the end the rest without a reason: the server returns the five
  * weightiest. Rounding may bring the sum above 1: then all are scaled to it.
  */
 export function partsOf(reasons: readonly Reason[]): Part[] {
@@ -66,7 +66,7 @@ export interface WayNode {
 export interface WayEdge {
   from: string
   to: string
-  /** What stands on it: a relation, or a share where only the start of a way is known. */
+  /** Its label: a relation, or a share if only the start of a path is known. */
   label: string
   /** It is one edge of the graph. Otherwise a way of which only both ends are known. */
   known: boolean

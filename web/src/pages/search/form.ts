@@ -1,5 +1,5 @@
 // The form of the playground: kept in the page's address, so that a search can be shared and survives a reload, and
-// turned into the body of a request, in which nothing stands that is as by default.
+// turned into the body of a request, without default values.
 
 import { ENTITY_TYPES, type Direction, type EntityType } from '../graph/model/types'
 import { LANES, type HybridBody, type Lane, type Scalar, type SearchBody } from './types'
@@ -80,7 +80,7 @@ export function formOf(params: URLSearchParams): Form {
   }
 }
 
-/** Writes the form into the page's address, beside what else stands there. */
+/** Writes the form to the page's URL and keeps its other parameters. */
 export function paramsOf(form: Form, others: URLSearchParams = new URLSearchParams()): URLSearchParams {
   const params = new URLSearchParams(others)
   const set = (name: string, value: string | number | boolean, fallback: string | number | boolean) => {

@@ -31,7 +31,7 @@ describe('the form', () => {
     expect(formOf(new URLSearchParams(paramsOf(full).toString()))).toEqual(full)
   })
 
-  it('writes nothing that is as by default, and keeps what else stands in the address', () => {
+  it('writes nothing that is as by default, and keeps other parameters of the URL', () => {
     expect(paramsOf(form({ query: '' }), new URLSearchParams('workspace=w&q=old')).toString()).toBe(
       'workspace=w',
     )
@@ -157,7 +157,7 @@ describe('the explanation', () => {
     expect(partsOf([])).toEqual([])
   })
 
-  it('tells a lane that did not find it from one that gave nothing', () => {
+  it('distinguishes a lane without the hit from one without a contribution', () => {
     expect(lanesOf(hit({})).map(({ lane, score }) => [lane, score])).toEqual([
       ['text', 0.5],
       ['vector', null],

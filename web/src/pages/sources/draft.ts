@@ -1,4 +1,4 @@
-/** A source as it stands in a form, and what is sent of it. */
+/** The form of a source and its request. */
 import type { NewSource, Source, SourceMetric, SourcePatch } from './shapes'
 
 export interface Draft {
@@ -45,7 +45,7 @@ export function draftOf(source: Source): Draft {
 const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 const length = (text: string) => Array.from(text).length
 
-/** What is wrong with a draft, by field: what the server would refuse, told before it is asked. */
+/** Validates a draft by the rules of the server and returns the errors by field. */
 export function problemsOf(draft: Draft): DraftProblems {
   const problems: DraftProblems = {}
   if (length(draft.name) === 0) problems.name = 'Enter a name.'

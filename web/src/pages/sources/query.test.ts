@@ -51,7 +51,7 @@ describe("an explorer's address", () => {
     expect(readExplore(new URLSearchParams(text), 'UTC')).toEqual(e)
   })
 
-  it('that makes no sense gives what is usual', () => {
+  it('that is invalid results in the defaults', () => {
     const text =
       'last=forever&from=9&to=3&zone=Mars/Olympus&mode=x&aggregation=evil&maxPoints=-1&offset=x&tag.='
     expect(readExplore(new URLSearchParams(text), 'UTC')).toEqual(emptyExplore('UTC'))

@@ -1,5 +1,5 @@
 /**
- * A query of the data explorer: as it stands in the page's address, as it is sent,
+ * A query of the data explorer: in the page's URL, as it is sent,
  * and what keeps it from being sent.
  */
 import { durationMs } from '@/ui/spans'

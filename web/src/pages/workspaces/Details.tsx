@@ -25,7 +25,7 @@ import {
 
 import { EditWorkspace } from './Form'
 
-/** One workspace, beside the list: how it stands, and what is done with it. */
+/** One workspace, next to the list: its state and its actions. */
 export function Details({ id, onClose }: { id: string; onClose: () => void }) {
   const [doing, setDoing] = useState<'nothing' | 'edit' | 'delete'>('nothing')
   const [deleting, setDeleting] = useState(false)

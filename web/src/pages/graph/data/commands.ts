@@ -1,4 +1,4 @@
-// Commands on the graph: sent, taken into the canvas, told. What goes wrong comes back to be shown where it was asked.
+// Sends commands on the graph, applies them to the canvas and reports them. Errors are shown where the command was given.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 
@@ -29,7 +29,7 @@ export interface Runner {
   reset: () => void
 }
 
-/** Runs commands. `run` gives null where it failed: then `failure` says why. */
+/** Runs commands. `run` returns null on failure; `failure` has the reason. */
 export function useRunner(): Runner {
   const { workspace, source, explorer } = useShared()
   const client = useQueryClient()

@@ -222,9 +222,9 @@ describe('following changes', () => {
   })
 
   it('applies a change that was applied already without a trace', () => {
-    const told = change({ node: node('a', { version: 2 }) })
-    const once = applyChange(canvasOf(['a']), told).canvas
-    expect(applyChange(once, told)).toEqual({ canvas: once, touched: [], reconnect: [] })
+    const update = change({ node: node('a', { version: 2 }) })
+    const once = applyChange(canvasOf(['a']), update).canvas
+    expect(applyChange(once, update)).toEqual({ canvas: once, touched: [], reconnect: [] })
   })
 })
 

@@ -1,5 +1,5 @@
 // What is on the canvas: nodes, the edges between them, and how far each node was expanded. Values are never
-// changed in place, so that React and the drawing can tell by identity whether anything is new.
+// changed in place, so that React and the painter detect changes by identity.
 
 import {
   stepsOf,

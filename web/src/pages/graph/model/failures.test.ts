@@ -15,7 +15,7 @@ describe('why a command was refused', () => {
     expect(failure.text).toContain('current version is 5')
   })
 
-  it('names what stands in the way of an undo, and whose command each is, once', () => {
+  it('names each conflict of an undo and its command, once', () => {
     const conflicts = [
       { kind: 'node', id: 'n1', field: 'properties.site', byCommandId: 'c1' },
       { kind: 'edge', id: '0194a5b0-0000-7000-8000-00000000000a', byCommandId: 'c1' },

@@ -142,7 +142,7 @@ function unknownOutcome(error: ApiError): Partial<Failure> {
   }
 }
 
-/** One thing that stands in the way, put into words. */
+/** Describes one conflict. */
 export function obstacleText(obstacle: Obstacle, nameOf: (id: string) => string | null): string {
   const name = nameOf(obstacle.id)
   const what = `${obstacle.kind === 'node' ? 'Node' : 'Edge'} ${name ? `“${visible(name, 80)}”` : shortId(obstacle.id)}`
@@ -151,7 +151,7 @@ export function obstacleText(obstacle: Obstacle, nameOf: (id: string) => string 
     : `${what}: created, changed or deleted since`
 }
 
-/** The commands that stand in the way, each once. */
+/** Returns the conflicting commands, each once. */
 export function blockers(obstacles: readonly Obstacle[]): string[] {
   return [...new Set(obstacles.map((obstacle) => obstacle.byCommandId))]
 }

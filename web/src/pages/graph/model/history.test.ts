@@ -12,19 +12,19 @@ import { batchText, changeText, expansionText } from './words'
 
 const nameOf = (id: string) => id.toUpperCase()
 
-describe('which changes stand', () => {
+describe('which changes are in effect', () => {
   it('follows undos and redos, whatever the order of the list', () => {
     const target = { commandId: 'c1', type: 'UPDATE_NODE' } as const
     const made = change({ sequence: 1, commandId: 'c1' })
     const undo = change({ sequence: 2, commandId: 'c2', type: 'UNDO', target })
     const redo = change({ sequence: 3, commandId: 'c3', type: 'REDO', target })
-    expect(standings([made]).get(1)).toBe('stands')
+    expect(standings([made]).get(1)).toBe('in effect')
     expect(standings([undo, made]).get(1)).toBe('undone')
-    expect(standings([redo, undo, made]).get(1)).toBe('stands')
+    expect(standings([redo, undo, made]).get(1)).toBe('in effect')
     expect(standings([made, undo, redo]).get(2)).toBe('is an undo')
   })
 
-  it('has a change that was told twice once', () => {
+  it('has a duplicate change once', () => {
     const one = change({ sequence: 4 })
     expect(withChange([one], change({ sequence: 4 }))).toEqual([one])
     expect(withChange([one], change({ sequence: 5 })).map((c) => c.sequence)).toEqual([5, 4])
@@ -161,7 +161,7 @@ describe('properties in a form', () => {
     expect(readRows([{ id: 4, ...row }]).errors.get(4)).toBe(wrong)
   })
 
-  it('want each key once', () => {
+  it('require unique keys', () => {
     const rows = [
       { id: 1, key: 'a', kind: 'text', text: '' },
       { id: 2, key: 'a', kind: 'text', text: '' },

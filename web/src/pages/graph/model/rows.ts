@@ -6,7 +6,7 @@ export const ROW_KINDS = ['text', 'number', 'yes/no', 'JSON'] as const
 export type RowKind = (typeof ROW_KINDS)[number]
 
 export interface Row {
-  /** Tells rows apart while their keys are typed. */
+  /** Identifies rows while their keys are edited. */
   id: number
   key: string
   kind: RowKind

@@ -87,7 +87,7 @@ function ExpandForm({ shown, groups, busy, onExpand }: ExpandFormProps) {
     setChosen(next)
   }
   const { expansion } = shown
-  const told = expansionText(expansion)
+  const text = expansionText(expansion)
   return (
     <div className="graph-expand">
       <div className="row">
@@ -143,9 +143,9 @@ function ExpandForm({ shown, groups, busy, onExpand }: ExpandFormProps) {
         )}
         {shown.unseen > 0 && <Badge tone="accent">{plural(shown.unseen, 'new edge')} not shown</Badge>}
       </div>
-      {told && (
+      {text && (
         <p className="muted" role="status">
-          {told}
+          {text}
           {expansion?.truncated && '. Filter by direction or relation to see others.'}
         </p>
       )}

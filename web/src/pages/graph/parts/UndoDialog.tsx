@@ -1,4 +1,4 @@
-// An undo or a redo that was refused: what stands in the way, whose it is, and the ways on.
+// A refused undo or redo: its conflicts, their actors, and the options.
 
 import { useQueries } from '@tanstack/react-query'
 

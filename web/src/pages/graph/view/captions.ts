@@ -64,7 +64,7 @@ function namesOf(frame: Frame): Caption[] {
 /** Which names go first; below 0: not at all. */
 function weightOf(frame: Frame, node: SceneNode, i: number): number {
   if (i === frame.selectedNode || i === frame.hoveredNode) return Infinity
-  // Beside what is brought out the rest has no names: they would stand in its way.
+  // While nodes are highlighted, the others have no names.
   if (frame.near) return frame.near.nodes.has(i) ? 1e6 + node.degree : -1
   // What had a name in the frame before keeps it, unless another is clearly more important.
   return frame.labelled.has(i) ? node.degree * 1.25 + 1.5 : node.degree

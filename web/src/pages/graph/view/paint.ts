@@ -9,7 +9,7 @@ import { placeOf } from './hit'
 import type { SceneEdge, SceneNode } from './scene'
 import { addShape } from './shapes'
 
-/** Zoom from which arrows can be told from lines. */
+/** Zoom from which arrows are visible. */
 const ARROWS_FROM = 0.42
 
 /** Draws one frame; `ratio` is that of the device's pixels to those of CSS. */

@@ -19,7 +19,7 @@ export interface FormPanelProps {
   busy: boolean
 }
 
-/** Windows in which the results stand beside the form, as in search.css. */
+/** Window widths at which the results are next to the form, as in search.css. */
 export const BESIDE = '(min-width: 961px)'
 
 const WEIGHT_LABELS: Record<Lane, string> = { text: 'Words', vector: 'Meaning', graph: 'Graph' }
@@ -167,7 +167,7 @@ function Filters({ form, set, error }: PartProps & { error: string | undefined }
 }
 
 function HybridFields({ form, set, errors }: PartProps & { errors: ReturnType<typeof checkForm> }) {
-  // Where the results stand below the form, it is short to begin with.
+  // If the results are below the form, it is collapsed first.
   const [open] = useState(() => window.matchMedia(BESIDE).matches)
   const { nodeIds, relationTypes, weights } = form
   return (

@@ -1,4 +1,4 @@
-// One hit: what it is, where the query stands in it, and why it was found.
+// One result: the node, the matches of the query, and the explanation.
 
 import { Network } from 'lucide-react'
 import { useState } from 'react'

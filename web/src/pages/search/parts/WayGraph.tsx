@@ -120,7 +120,7 @@ function Line({ edge, from, to }: { edge: WayEdge; from: Place | undefined; to: 
   const b = { x: to.x - ux * gap, y: to.y - uy * gap }
   const tip = edge.backwards ? a : b
   const turn = (Math.atan2(uy, ux) * 180) / Math.PI + (edge.backwards ? 180 : 0)
-  // Ways of which only the ends are known meet at the hit: their labels stand nearer to their beginning.
+  // Paths of which only the ends are known meet at the hit: their labels are nearer to their start.
   const t = edge.known ? 0.5 : 0.34
   const middle = { x: a.x + (b.x - a.x) * t, y: a.y + (b.y - a.y) * t }
   return (
