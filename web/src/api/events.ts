@@ -8,7 +8,7 @@ import { EventParser, type ServerEvent } from './sse'
 
 export type { ServerEvent } from './sse'
 
-/** How a stream stands. */
+/** The state of a stream. */
 export type StreamState =
   | { status: 'connecting' }
   | { status: 'open' }
@@ -29,7 +29,7 @@ const SILENCE = 45_000
 const FIRST_DELAY = 1_000
 const LAST_DELAY = 30_000
 
-/** Milliseconds to wait before try number `attempt`, from 0: doubling, with jitter, never below what the server wants. */
+/** Milliseconds to wait before try number `attempt`, from 0: doubling, with jitter, never below the server's delay. */
 export function backoff(attempt: number, atLeast: number, random: () => number = Math.random): number {
   const ceiling = Math.min(FIRST_DELAY * 2 ** Math.min(attempt, 16), LAST_DELAY)
   return Math.max(atLeast, Math.round(ceiling * (0.5 + random() / 2)))
@@ -46,7 +46,7 @@ export function worthRetrying(error: ApiError): boolean {
   )
 }
 
-/** Opens a stream and keeps it open until the function that it gives is called. */
+/** Opens a stream and keeps it open until the returned function is called. */
 export function subscribe(path: string, subscription: Subscription): () => void {
   const stop = new AbortController()
   void run(path, subscription, stop.signal)

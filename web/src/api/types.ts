@@ -55,7 +55,7 @@ export interface Workspace {
   updatedAt: string
 }
 
-/** How a workspace stands in a minute or a day; null: there is no limit, and nothing is counted. */
+/** The usage of a workspace in a minute or a day; null: no limit, not counted. */
 export interface Window {
   limit: number | null
   used: number | null
