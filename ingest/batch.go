@@ -15,15 +15,14 @@ import (
 //
 // Strings in it are views into the request's body or into texts below; see view.
 type batch struct {
-	format     Format
+	hooks      hooks
 	body       []byte
-	precision  string
 	workspace  uuid.UUID
 	receivedUS int64 // microseconds since the Unix epoch
 	latestUS   int64 // the last time that is accepted
 
-	list     field // points or series: the shape in which the points came
-	points   int   // sent, accepted or not
+	rows     bool // the points came as rows: the columns say the label of each; else the runs say it
+	points   int  // sent, accepted or not
 	rejected tally
 
 	labels  labelSet
@@ -32,102 +31,100 @@ type batch struct {
 
 	numbers column[float64]
 	strings column[string]
-	blocks  []block // the columns' parts when they came as columns
+	runs    []run   // the columns' parts when they came as columns
 	oldest  []int64 // by source, the first time at which its points are kept
 
-	prom       *promCache
-	promHits   int // labels of Prometheus that were in it
-	promMisses int
-
 	unescaped []byte // texts that are not in the body as they are
-	json      parser
-	lines     lineParser
 	output    output
 }
 
-// column holds the accepted points of one kind, in the order in which they came.
-// A point's label is given where points came as rows; where they came as
-// columns, blocks say it.
-type column[V any] struct {
-	label  []int32
-	ts     []int64 // microseconds since the Unix epoch
-	values []V
-	index  []int32 // of rows, where each is in the request
+// hooks are what a batch asks of the parser of its format. None is called for a point
+// that is accepted.
+type hooks struct {
+	// blame returns the path of the field whose value breaks a rule.
+	blame func(why reason, index, position int, l *label) string
+	// listName returns the name of what contains the points, for an error about all of them.
+	listName func() string
+	// line returns the number of the line, from 1, that an index of a rejection means. It is
+	// nil in formats that have no lines.
+	line func(index int) int
+	// read reads a label whose series was known and is not any more. It is nil in formats
+	// whose labels are always read.
+	read func(l *label)
+	// resolved is called with the series of each label that was read. It may be nil.
+	resolved func(l *label, ref pointblock.SeriesRef, identity *pointblock.Identity)
 }
 
-func (c *column[V]) reset() {
-	c.label, c.ts, c.values, c.index = c.label[:0], c.ts[:0], c.values[:0], c.index[:0]
-}
+// maxAhead is how far a point's time may be ahead of the server's clock.
+const maxAhead = 24 * time.Hour
 
-// block is a part of a column that belongs to one label.
-type block struct {
-	label    int32
-	kind     pointblock.Kind
-	from, to int
-	next     int32 // the next block of the same series, plus one
-	index    int   // of its object in the request
-	sifted   bool  // not all of the object's points are in it
-}
-
-// What is kept for the next requests.
-const (
-	// keptBytes is how large a batch may be to be kept.
-	keptBytes = 64 << 20
-	// sparesBytes is how much memory those that wait may hold together, and sparesTime
-	// how long they are kept when no request comes.
-	sparesBytes = 160 << 20
-	sparesTime  = 30 * time.Second
-)
-
-func newBatch(prom *promCache) *batch {
-	b := &batch{prom: prom}
+func newBatch() *batch {
+	b := &batch{}
 	b.labels.seed = maphash.MakeSeed()
 	return b
 }
 
-// begin readies the batch for a request.
-func (b *batch) begin(format Format, req *Request) {
-	b.format, b.body, b.precision, b.workspace = format, req.Body, req.Precision, req.Workspace
-	b.receivedUS = req.ReceivedAt.UnixMicro()
-	b.latestUS = b.receivedUS + dayUS
+// begin prepares the batch for a request.
+func (b *batch) begin(workspace uuid.UUID, receivedAt time.Time, body []byte) {
+	b.workspace, b.body = workspace, body
+	b.receivedUS = receivedAt.UnixMicro()
+	b.latestUS = b.receivedUS + maxAhead.Microseconds()
 }
 
 // end forgets the request.
 func (b *batch) end() {
-	b.body, b.list, b.points, b.rejected = nil, unknownField, 0, tally{}
+	b.hooks, b.body, b.rows, b.points, b.rejected = hooks{}, nil, false, 0, tally{}
 	b.labels.reset()
 	b.sources.reset()
 	b.numbers.reset()
 	clear(b.strings.values) // they are views into the body
 	b.strings.reset()
-	b.blocks = b.blocks[:0]
-	b.promHits, b.promMisses = 0, 0
+	b.runs = b.runs[:0]
 	b.unescaped = b.unescaped[:0]
-	b.json.reset()
-	b.lines.reset()
 	b.output.reset()
 }
 
 // size estimates the bytes that the batch holds on to.
 func (b *batch) size() int {
-	return cap(b.numbers.ts)*24 + cap(b.strings.ts)*32 + cap(b.blocks)*48 + cap(b.unescaped) + b.labels.size() +
+	return cap(b.numbers.ts)*24 + cap(b.strings.ts)*32 + cap(b.runs)*48 + cap(b.unescaped) + b.labels.size() +
 		b.output.size()
 }
 
 // need estimates the bytes that the parsed request takes, with those of its records.
 func (b *batch) need() int64 {
-	const point, text, ofBlock, ofLabel = 24 + 16 + 16, 32 + 24 + 16, 48, labelBytes + 144
-	return int64(len(b.numbers.ts)*point + len(b.strings.ts)*text + len(b.blocks)*ofBlock + len(b.unescaped) +
+	const point, text, ofRun, ofLabel = 24 + 16 + 16, 32 + 24 + 16, 48, labelBytes + 144
+	return int64(len(b.numbers.ts)*point + len(b.strings.ts)*text + len(b.runs)*ofRun + len(b.unescaped) +
 		len(b.labels.list)*ofLabel + len(b.labels.tags)*tagBytes)
 }
 
-// unescape returns the text of a string token, its quotes included.
-func (b *batch) unescape(token []byte, escaped bool) string {
-	inner := token[1 : len(token)-1]
-	if !escaped {
-		return view(inner)
+// checkTime returns the rule that a time breaks.
+func (b *batch) checkTime(us int64) reason {
+	switch {
+	case us < 0:
+		return timeEarly
+	case us > b.latestUS:
+		return timeLate
 	}
-	from := len(b.unescaped)
-	b.unescaped = appendUnescaped(b.unescaped, inner)
-	return view(b.unescaped[from:])
+	return accepted
+}
+
+// reject counts points as rejected and, if they are the first for their reason,
+// names the field that is to blame.
+func (b *batch) reject(why reason, index, position, n int, l *label) {
+	if field := b.rejected.add(why, index, position, n); field != nil {
+		*field = b.hooks.blame(why, index, position, l)
+	}
+}
+
+// rejections lists the points that were rejected, in formats that have lines by these.
+func (b *batch) rejections() []Rejection {
+	list := b.rejected.list()
+	if b.hooks.line == nil {
+		return list
+	}
+	for i := range list {
+		line := b.hooks.line(list[i].Index)
+		list[i].Index, list[i].Line = line-1, &line
+	}
+	return list
 }

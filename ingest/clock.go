@@ -29,21 +29,6 @@ var (
 // precisions are the names of the units, for a caller who misspelt one.
 var precisions = []string{"s", "ms", "us", "ns"}
 
-// lineUnitOf returns the unit of a precision as clients of InfluxDB name it.
-func lineUnitOf(precision string) (unit, bool) {
-	switch precision {
-	case "", "n":
-		return nanoseconds, true
-	case "u", "µs", "μs": // the micro sign, and the Greek letter
-		return microseconds, true
-	case "m":
-		return minutes, true
-	case "h":
-		return hours, true
-	}
-	return unitOf(precision)
-}
-
 // unitOf returns the unit of a precision.
 func unitOf(precision string) (unit, bool) {
 	switch precision {

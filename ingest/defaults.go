@@ -19,7 +19,7 @@ func (p *parser) setDefault(f field, i int, seen fields) int {
 	d := &p.batch.labels.defaults
 	switch f {
 	case fieldMetric:
-		d.metric = p.batch.unescape(t.metric, hasEscape(t.metric))
+		d.metric = p.unescape(t.metric, hasEscape(t.metric))
 		if why := checkMetric(d.metric); why != accepted {
 			return p.fail(fault.Field(fault.Invalid, fieldNames[f], reasonText[why]))
 		}
@@ -47,7 +47,7 @@ func (p *parser) setPrecision(i int) int {
 	if end < 0 {
 		return failed
 	}
-	unit, ok := unitOf(p.batch.unescape(p.b[i:end], escaped))
+	unit, ok := unitOf(p.unescape(p.b[i:end], escaped))
 	if !ok {
 		return p.fail(fault.Field(fault.Invalid, name, "is not one of the allowed values", precisions...))
 	}
@@ -105,6 +105,10 @@ func hasPrefix(b, prefix []byte) bool {
 	return len(b) >= len(prefix) && string(b[:len(prefix)]) == string(prefix)
 }
 
+// maxRepeatedTags is how many tags an object may have for its keys to be compared; beyond, the
+// request as a whole is refused.
+const maxRepeatedTags = 1024
+
 // readTags reads an object of tags into p.tags, sorted.
 func (p *parser) readTags(i int) int {
 	p.tags = p.tags[:0]
@@ -121,7 +125,7 @@ func (p *parser) readTags(i int) int {
 		if end < 0 {
 			return failed
 		}
-		key := p.batch.unescape(p.b[i:end], escaped)
+		key := p.unescape(p.b[i:end], escaped)
 		if i = p.colon(end); i == failed {
 			return failed
 		}
@@ -134,7 +138,7 @@ func (p *parser) readTags(i int) int {
 		if len(p.tags) == maxRepeatedTags {
 			return p.fail(fault.Field(fault.Invalid, p.path(tags), reasonText[tagsMany]).With("limit", maxTags))
 		}
-		p.tags = append(p.tags, pointblock.Tag{Key: key, Value: p.batch.unescape(p.b[i:end], escaped)})
+		p.tags = append(p.tags, pointblock.Tag{Key: key, Value: p.unescape(p.b[i:end], escaped)})
 		i, more = p.nextMember(end)
 	}
 	if i == failed {

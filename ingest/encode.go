@@ -42,8 +42,8 @@ func (b *batch) appendNumbers(e *pointblock.Encoder, f *final, ts []int64, value
 		return e.AppendNumbersOf(l.known.encoded, l.known.source, ts, values)
 	}
 	o.identity = b.identity(l, f.kind, &o.tags)
-	if b.format == RemoteWrite {
-		b.remember(l, f.ref)
+	if b.hooks.resolved != nil {
+		b.hooks.resolved(l, f.ref, &o.identity)
 	}
 	return e.AppendNumbers(f.ref, &o.identity, ts, values)
 }
@@ -62,10 +62,10 @@ func encodeKind[V any](
 		return 0, nil
 	}
 	o := &b.output
-	if b.list == fieldPoints {
+	if b.rows {
 		s.scatter(b, kind, c)
 	} else {
-		b.chainBlocks(kind)
+		b.chainRuns(kind)
 	}
 	for i := range o.finals {
 		f := &o.finals[i]
@@ -74,7 +74,7 @@ func encodeKind[V any](
 		}
 		var ts []int64
 		var values []V
-		if b.list == fieldPoints {
+		if b.rows {
 			end := o.cursor[i]
 			ts, values = s.ts[end-f.count:end], s.values[end-f.count:end]
 		} else {
@@ -87,7 +87,7 @@ func encodeKind[V any](
 		}
 		if o.bytes += e.Len() - before; o.bytes > maxEncodedBytes {
 			return 0, fault.Field(
-				fault.TooLarge, b.listName(), "must not amount to more than 64 MiB with their series' names and tags",
+				fault.TooLarge, b.hooks.listName(), "must not amount to more than 64 MiB with their series' names and tags",
 			).
 				With("limit", maxEncodedBytes)
 		}
@@ -152,37 +152,37 @@ func (s *sorted[V]) scatter(b *batch, kind pointblock.Kind, c *column[V]) {
 	}
 }
 
-// chainBlocks strings together the blocks of each series.
-func (b *batch) chainBlocks(kind pointblock.Kind) {
-	for i := range b.blocks {
-		block := &b.blocks[i]
-		if block.kind != kind {
+// chainRuns links the runs of each series.
+func (b *batch) chainRuns(kind pointblock.Kind) {
+	for i := range b.runs {
+		r := &b.runs[i]
+		if r.kind != kind {
 			continue
 		}
-		if at := b.labels.list[block.label].final[kind-1]; at >= 0 {
+		if at := b.labels.list[r.label].final[kind-1]; at >= 0 {
 			f := &b.output.finals[at]
-			block.next = f.block
-			f.block = int32(i) + 1
-			f.blocks++
+			r.next = f.last
+			f.last = int32(i) + 1
+			f.runs++
 		}
 	}
 }
 
 // gather returns a series' points: as they are in the columns, or, when they came
-// in several blocks, put together.
+// in several runs, put together.
 func (s *sorted[V]) gather(b *batch, f *final, c *column[V]) ([]int64, []V) {
-	if f.blocks == 1 {
-		block := &b.blocks[f.block-1]
-		return c.ts[block.from:block.to], c.values[block.from:block.to]
+	if f.runs == 1 {
+		r := &b.runs[f.last-1]
+		return c.ts[r.from:r.to], c.values[r.from:r.to]
 	}
 	s.ts = slices.Grow(s.ts[:0], f.count)[:f.count]
 	s.values = slices.Grow(s.values[:0], f.count)[:f.count]
 	end := f.count
-	for at := f.block; at != 0; at = b.blocks[at-1].next { // from the last to the first
-		block := &b.blocks[at-1]
-		start := end - (block.to - block.from)
-		copy(s.ts[start:end], c.ts[block.from:block.to])
-		copy(s.values[start:end], c.values[block.from:block.to])
+	for at := f.last; at != 0; at = b.runs[at-1].next { // from the last to the first
+		r := &b.runs[at-1]
+		start := end - (r.to - r.from)
+		copy(s.ts[start:end], c.ts[r.from:r.to])
+		copy(s.values[start:end], c.values[r.from:r.to])
 		end = start
 	}
 	return s.ts, s.values

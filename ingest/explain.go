@@ -2,13 +2,11 @@ package ingest
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -54,7 +52,7 @@ func (p *parser) wrongTypeUnlessSyntax(i int, path, want string) int {
 }
 
 func (p *parser) tooMany() int {
-	field := p.batch.listName()
+	field := p.batch.hooks.listName()
 	reason := fmt.Sprintf("must hold at most %d points in one request", p.maxPoints)
 	return p.fail(fault.Field(fault.Invalid, field, reason).With("limit", p.maxPoints))
 }
@@ -170,7 +168,7 @@ func (p *parser) path(name string) string {
 	if !p.inside {
 		return memberPath("", name)
 	}
-	object := objectPath(p.batch.list, p.index)
+	object := objectPath(p.list, p.index)
 	if name == "" {
 		return object
 	}
@@ -182,93 +180,3 @@ func (p *parser) entryPath(f field, position int) string {
 }
 
 func objectPath(list field, index int) string { return indexPath(fieldNames[list], index) }
-
-func indexPath(path string, index int) string { return path + "[" + strconv.Itoa(index) + "]" }
-
-// maxShownName bounds how much of a caller's name an answer repeats.
-const maxShownName = 100
-
-// memberPath appends a name to a path. Names that would be misread are quoted.
-func memberPath(path, name string) string {
-	name = shorten(name)
-	if name == "" || strings.ContainsAny(name, `.[]"\`) || strings.ContainsFunc(name, unicode.IsControl) {
-		quoted, err := jsontext.AppendQuote(nil, name)
-		if err != nil {
-			return path
-		}
-		return path + "[" + string(quoted) + "]"
-	}
-	if path == "" {
-		return strings.Clone(name)
-	}
-	return path + "." + name
-}
-
-func shorten(name string) string {
-	if len(name) <= maxShownName {
-		return name
-	}
-	if runes := []rune(name); len(runes) > maxShownName {
-		return string(runes[:maxShownName]) + "…"
-	}
-	return name
-}
-
-// reject counts points as rejected and, if they are the first for their reason,
-// names the field that is to blame.
-func (b *batch) reject(why reason, index, position, n int, l *label) {
-	if field := b.rejected.add(why, index, position, n); field != nil {
-		*field = b.blame(why, index, position, l)
-	}
-}
-
-// blame returns the path of the field whose value breaks a rule.
-func (b *batch) blame(why reason, index, position int, l *label) string {
-	switch b.format {
-	case Lines:
-		return blameLine(why, l)
-	case RemoteWrite:
-		return b.blameProm(why, index, position, l)
-	}
-	object := ""
-	if b.format == JSON {
-		object = objectPath(b.list, index)
-	}
-	var f field
-	switch why {
-	case timeForm, timeFraction, timeEarly, timeLate, timeExpired:
-		f = fieldTimestamp
-	case valueRange, valueLong, valueNUL:
-		f = fieldValue
-	case metricEmpty, metricLong, metricNUL:
-		f = fieldMetric
-	case tagsMany:
-		f = fieldTags
-	case tagEmpty, tagLong, tagNUL, tagValueLong, tagValueNUL:
-		return memberPath(memberPath(object, fieldNames[fieldTags]), l.culprit)
-	case sourceUnknown, sourceName, sourceLimit:
-		return b.sourcePath(object, l)
-	default:
-		return cmp.Or(object, "body")
-	}
-	if position == whole {
-		if why == timeExpired && b.list == fieldSeries {
-			return memberPath(object, fieldNames[f]+"s")
-		}
-		return memberPath(object, fieldNames[f])
-	}
-	// In a series the arrays are named in the plural.
-	return indexPath(memberPath(object, fieldNames[f]+"s"), position)
-}
-
-// sourcePath reports where a label's source was given.
-func (b *batch) sourcePath(object string, l *label) string {
-	f := fieldSourceID
-	if b.sources.list[l.source].byName {
-		f = fieldSource
-	}
-	if len(l.tokens.source) == 0 {
-		return fieldNames[f]
-	}
-	return memberPath(object, fieldNames[f])
-}

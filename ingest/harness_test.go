@@ -61,6 +61,13 @@ func (p *plant) pipeline(limits Limits) *Pipeline {
 	})
 }
 
+// believeSources makes the pipeline believe that sources exist for so long.
+func (p *Pipeline) believeSources(ttl time.Duration) {
+	deps := p.deps.resolver()
+	deps.SourceTTL = ttl
+	p.resolver = newResolver(deps, p.metrics.resolver)
+}
+
 func (p *plant) SourcesByID(_ context.Context, ws uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

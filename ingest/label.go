@@ -1,25 +1,18 @@
 package ingest
 
 import (
-	"cmp"
 	"hash/maphash"
-	"slices"
-	"strings"
-	"unicode/utf8"
+
+	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// Limits of a series' identity.
+// What a label and a tag take in memory, about, and how many labels there is room for at first.
 const (
-	maxTags          = 64
-	maxNameRunes     = 256  // a metric, a tag's name
-	maxTextBytes     = 1024 // a string value, a tag's value
-	maxRepeatedTags  = 1024 // beyond, the request as a whole is refused
-	firstLabelSlots  = 64
-	labelBytes       = 256 // about, for the estimate of a batch's size
-	tagBytes         = 32
-	sourceNameLength = 1024 // bytes; a longer name is of no source
+	firstLabelSlots = 64
+	labelBytes      = 256
+	tagBytes        = 32
 )
 
 // tokens are what a row or series object says of its series: each token as it
@@ -44,14 +37,42 @@ type label struct {
 	source int32
 	next   int32 // the label that came after this one the last time
 
-	known   *promSeries // what it came to in a request before; then metric and tags are not read
-	refused reason      // why none of its points can be accepted
-	culprit string      // the tag that is to blame
+	known   *knownSeries // what it came to in a request before; then metric and tags are not read
+	refused reason       // why none of its points can be accepted
+	culprit string       // the tag that is to blame
 
 	// By kind, less one.
 	count [2]int // points
 	first [2]int // index of the first row or series that has one
 	final [2]int32
+}
+
+// knownSeries is what a label came to when it was last resolved. It never changes.
+type knownSeries struct {
+	source  uuid.UUID
+	ref     pointblock.SeriesRef
+	encoded []byte // the series' identity, as records have it
+}
+
+// refuse notes the first rule that a label breaks, and the tag that is to blame.
+func (l *label) refuse(why reason, culprit string) {
+	if l.refused == accepted {
+		l.refused, l.culprit = why, culprit
+	}
+}
+
+// stillKnown reports whether what a label came to before still applies: unless its source
+// was deleted and created again. Then the label is read.
+func (b *batch) stillKnown(l *label) bool {
+	if l.known == nil {
+		return false
+	}
+	if b.sources.list[l.source].id == l.known.source {
+		return true
+	}
+	l.known = nil
+	b.hooks.read(l)
+	return false
 }
 
 // labelSet holds the request's labels and finds them again by their tokens.
@@ -152,28 +173,6 @@ func (s *labelSet) keep(tags []pointblock.Tag) []pointblock.Tag {
 	return s.tags[from:len(s.tags):len(s.tags)]
 }
 
-// newLabel makes the label of these tokens, which the caller has checked to be
-// JSON of the right types, and says in it whether its values break a rule.
-func (b *batch) newLabel(t tokens, hash uint64, own []pointblock.Tag) int32 {
-	l := label{tokens: t, hash: hash, tags: own, metric: b.labels.defaults.metric}
-	if len(t.metric) > 0 {
-		l.metric = b.unescape(t.metric, hasEscape(t.metric))
-		l.refused = checkMetric(l.metric)
-	}
-	source := &t
-	if len(t.source) == 0 {
-		source = &b.labels.defaults.source
-	}
-	l.source = b.sources.intern(b, source)
-	if len(own) > 0 && l.refused == accepted {
-		l.refused, l.culprit = checkTags(own)
-		if l.refused == accepted && countMerged(own, b.labels.defaults.tags) > maxTags {
-			l.refused = tagsMany
-		}
-	}
-	return b.labels.insert(l)
-}
-
 // identity returns the identity of a label's series; the tags are good until the
 // scratch is used again.
 func (b *batch) identity(l *label, kind pointblock.Kind, scratch *[]pointblock.Tag) pointblock.Identity {
@@ -185,92 +184,4 @@ func (b *batch) identity(l *label, kind pointblock.Kind, scratch *[]pointblock.T
 	return pointblock.Identity{
 		Workspace: b.workspace, Source: b.sources.list[l.source].id, Metric: l.metric, Tags: tags, Kind: kind,
 	}
-}
-
-func hasEscape(token []byte) bool {
-	for _, c := range token {
-		if c == '\\' {
-			return true
-		}
-	}
-	return false
-}
-
-func checkMetric(metric string) reason {
-	return checkName(metric, metricEmpty, metricLong, metricNUL)
-}
-
-func checkName(name string, empty, long, nul reason) reason {
-	switch {
-	case name == "":
-		return empty
-	case len(name) > maxNameRunes && utf8.RuneCountInString(name) > maxNameRunes:
-		return long
-	case strings.IndexByte(name, 0) >= 0:
-		return nul
-	}
-	return accepted
-}
-
-// checkTags returns the first rule that tags break, and whose.
-func checkTags(tags []pointblock.Tag) (reason, string) {
-	for i := range tags {
-		tag := &tags[i]
-		if why := checkName(tag.Key, tagEmpty, tagLong, tagNUL); why != accepted {
-			return why, tag.Key
-		}
-		if len(tag.Value) > maxTextBytes {
-			return tagValueLong, tag.Key
-		}
-		if strings.IndexByte(tag.Value, 0) >= 0 {
-			return tagValueNUL, tag.Key
-		}
-	}
-	return accepted, ""
-}
-
-// sortTags puts tags in the order of their keys and gives a key that is there
-// twice.
-func sortTags(tags []pointblock.Tag) (twice string, ok bool) {
-	if len(tags) > 1 {
-		slices.SortFunc(tags, func(a, b pointblock.Tag) int { return cmp.Compare(a.Key, b.Key) })
-	}
-	for i := 1; i < len(tags); i++ {
-		if tags[i].Key == tags[i-1].Key {
-			return tags[i].Key, false
-		}
-	}
-	return "", true
-}
-
-// appendMerged appends a series' own tags and, of the defaults, those whose keys
-// it has not. Both are sorted, and so is the result.
-func appendMerged(dst, own, defaults []pointblock.Tag) []pointblock.Tag {
-	for len(own) > 0 && len(defaults) > 0 {
-		switch c := cmp.Compare(own[0].Key, defaults[0].Key); {
-		case c > 0:
-			dst, defaults = append(dst, defaults[0]), defaults[1:]
-			continue
-		case c == 0:
-			defaults = defaults[1:]
-		}
-		dst, own = append(dst, own[0]), own[1:]
-	}
-	return append(append(dst, own...), defaults...)
-}
-
-func countMerged(own, defaults []pointblock.Tag) int {
-	n := len(own) + len(defaults)
-	for len(own) > 0 && len(defaults) > 0 {
-		switch c := cmp.Compare(own[0].Key, defaults[0].Key); {
-		case c == 0:
-			n--
-			own, defaults = own[1:], defaults[1:]
-		case c < 0:
-			own = own[1:]
-		default:
-			defaults = defaults[1:]
-		}
-	}
-	return n
 }

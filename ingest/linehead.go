@@ -19,7 +19,7 @@ func (p *lineParser) newLabel(t tokens, hash uint64) int32 {
 		return failed
 	}
 	l := label{
-		tokens: t, hash: hash, metric: b.unescapeName(t.metric, inKey),
+		tokens: t, hash: hash, metric: p.unescapeName(t.metric, inKey),
 		tags: p.head.tags, source: p.head.source, refused: p.head.refused, culprit: p.head.culprit,
 	}
 	if l.refused == accepted {
@@ -60,7 +60,7 @@ func (p *lineParser) readHead(raw []byte) (ok bool) {
 	}
 	measurement := raw[:end]
 	h.source = p.batch.sources.internName(view(measurement), func() string {
-		return p.batch.unescapeName(measurement, inMeasurement)
+		return p.unescapeName(measurement, inMeasurement)
 	})
 	p.head = h
 	return true
@@ -83,7 +83,7 @@ func (p *lineParser) readTags(raw []byte, i int) (refused reason, ok bool) {
 			return accepted, false
 		}
 		p.tags = append(p.tags, pointblock.Tag{
-			Key: p.batch.unescapeName(raw[i:equals], inKey), Value: p.batch.unescapeName(raw[equals+1:end], inKey),
+			Key: p.unescapeName(raw[i:equals], inKey), Value: p.unescapeName(raw[equals+1:end], inKey),
 		})
 		i = end
 	}
@@ -116,7 +116,8 @@ func scanEscaped(b []byte, i int, s special) int {
 }
 
 // unescapeName returns a name without the backslashes before special characters.
-func (b *batch) unescapeName(raw []byte, s special) string {
+func (p *lineParser) unescapeName(raw []byte, s special) string {
+	b := p.batch
 	if !hasEscape(raw) {
 		return view(raw)
 	}

@@ -21,6 +21,7 @@ import (
 // A line that cannot be read is rejected alone, as one point; the next line is
 // then what follows the first line end outside of its strings.
 type lineParser struct {
+	hooks     hooks
 	batch     *batch
 	b         []byte // the body
 	maxPoints int
@@ -54,24 +55,35 @@ type head struct {
 	culprit string
 }
 
+func newLineParser() *lineParser {
+	p := &lineParser{}
+	p.hooks = hooks{blame: blameLine, listName: func() string { return "body" }, line: p.lineAt}
+	return p
+}
+
+// reset forgets the request.
 func (p *lineParser) reset() {
 	clear(p.tags)
-	*p = lineParser{tags: p.tags[:0], mishaps: p.mishaps[:0]}
+	*p = lineParser{hooks: p.hooks, tags: p.tags[:0], mishaps: p.mishaps[:0]}
 }
+
+// lineAt returns the number of the line that begins at an index of the body.
+func (p *lineParser) lineAt(i int) int { return 1 + bytes.Count(p.b[:i], []byte{'\n'}) }
 
 // byteOrderMark may begin a file, and is nothing of its first line.
 var byteOrderMark = []byte("\ufeff")
 
-// parseLines reads the batch's body. The error is one of the whole request; what
+// parse reads the batch's body, with timestamps of the precision: one of linePrecisions,
+// nanoseconds if it is empty. The error is one of the whole request; what
 // is wrong with single lines and points is in the batch's tally.
-func (b *batch) parseLines(maxPoints int) error {
-	unit, ok := lineUnitOf(b.precision)
+func (p *lineParser) parse(b *batch, precision string, maxPoints int) error {
+	b.hooks = p.hooks
+	unit, ok := lineUnitOf(precision)
 	if !ok {
-		return fault.Field(fault.Malformed, fieldNames[fieldPrecision], "is not one of the allowed values", linePrecisions...)
+		return fault.Field(fault.Malformed, "precision", "is not one of the allowed values", linePrecisions...)
 	}
-	p := &b.lines
 	p.batch, p.b, p.maxPoints, p.unit = b, b.body, maxPoints, unit
-	b.list = fieldPoints // lines are rows to all that follows
+	b.rows = true // lines are rows to all that follows
 	i := 0
 	if bytes.HasPrefix(p.b, byteOrderMark) {
 		i = len(byteOrderMark)
@@ -249,38 +261,4 @@ func (p *lineParser) reject() (next int) {
 	}
 	p.culprit = ""
 	return skipLine(p.b, p.start)
-}
-
-// blame names the part of a line that cannot be read.
-func (p *lineParser) blame() string {
-	switch p.why {
-	case lineMeasurement:
-		return "measurement"
-	case lineTag:
-		return "tags"
-	case lineField, lineNoField:
-		return "fields"
-	case lineValue, lineQuote:
-		return memberPath("fields", p.culprit)
-	case lineTail:
-		return fieldNames[fieldTimestamp]
-	}
-	return "line"
-}
-
-// blameLine names the part of a line whose value breaks a rule.
-func blameLine(why reason, l *label) string {
-	switch why {
-	case timeForm, timeFraction, timeEarly, timeLate, timeExpired:
-		return fieldNames[fieldTimestamp]
-	case valueRange, valueLong, valueNUL, metricEmpty, metricLong, metricNUL:
-		return memberPath("fields", l.metric)
-	case tagsMany:
-		return fieldNames[fieldTags]
-	case tagEmpty, tagLong, tagNUL, tagValueLong, tagValueNUL, tagTwice:
-		return memberPath(fieldNames[fieldTags], l.culprit)
-	case sourceUnknown, sourceName, sourceLimit:
-		return "measurement"
-	}
-	return "line"
 }

@@ -5,15 +5,14 @@ import (
 	"errors"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
 // parseNDJSON reads the batch's body as lines that each hold a row or a series
 // as a JSON object; lines may end in CR LF, and blank ones are passed over. The
 // index of a row or series is that of its line. Errors are as those of
-// parseJSON; they name the line, and the field in the line's object.
-func (b *batch) parseNDJSON(maxPoints int) error {
-	p := &b.json
+// parse; they name the line, and the field in the line's object.
+func (p *parser) parseNDJSON(b *batch, maxPoints int) error {
+	b.hooks = p.lines
 	p.batch, p.maxPoints, p.unit = b, maxPoints, milliseconds
 	for rest := b.body; len(rest) > 0; p.index++ {
 		p.b = rest
@@ -76,18 +75,18 @@ func (p *parser) lineObject(i int) int {
 func (p *parser) objectOf(shape field, i int) int {
 	b := p.batch
 	if shape == fieldPoints {
-		if b.list == fieldSeries {
-			b.labelBlocks()
+		if p.list == fieldSeries {
+			b.labelRuns()
 		}
-		b.list = fieldPoints
+		p.setList(fieldPoints)
 		return p.row(i)
 	}
-	if b.list == unknownField {
-		b.list = fieldSeries
+	if p.list == unknownField {
+		p.setList(fieldSeries)
 	}
 	end := p.series(i)
-	if end != failed && b.list == fieldPoints {
-		b.labelBlocks()
+	if end != failed && p.list == fieldPoints {
+		b.labelRuns()
 	}
 	return end
 }
@@ -126,27 +125,6 @@ func nameOf(token []byte) field {
 		return lookup(string(appendUnescaped(nil, token[1:end-1])))
 	}
 	return lookup(view(token[1 : len(token)-1]))
-}
-
-// labelBlocks says of each point what so far only the blocks say: its label.
-func (b *batch) labelBlocks() {
-	for i := range b.blocks {
-		if part := &b.blocks[i]; part.kind == pointblock.KindNumber {
-			b.numbers.fill(part)
-		} else {
-			b.strings.fill(part)
-		}
-	}
-	b.blocks = b.blocks[:0]
-}
-
-// fill returns the points of a block, which are the column's next without a label,
-// the block's.
-func (c *column[V]) fill(part *block) {
-	for len(c.label) < part.to {
-		c.label = append(c.label, part.label)
-		c.index = append(c.index, int32(part.index))
-	}
 }
 
 // explainLine returns the error of a request that is refused for the line in p.b.

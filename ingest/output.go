@@ -10,8 +10,8 @@ type final struct {
 	registered bool
 	count      int   // points
 	first      int   // index of the first row or series with one
-	blocks     int   // in how many parts they came, where they came as columns
-	block      int32 // the last of these, plus one
+	runs       int   // in how many runs they came, where they came as columns
+	last       int32 // the last of these, plus one
 }
 
 // output is what a batch becomes: series, and records of their points.
@@ -43,6 +43,12 @@ func (o *output) reset() {
 	clear(o.messages)
 	o.finals, o.tags, o.messages = o.finals[:0], o.tags[:0], o.messages[:0]
 	o.active, o.bytes = o.active[:0], 0
+}
+
+// dropMessages lets go of the messages and of the memory that they are in, for a producer
+// that may still read them.
+func (b *batch) dropMessages() {
+	b.output.encoders, b.output.messages = nil, nil
 }
 
 func (o *output) size() int {

@@ -19,29 +19,39 @@ type parser struct {
 	unit      unit
 	calendar  calendar
 
+	list   field // points or series: what the body contains
 	inside bool  // a row or series, not the request around them
 	index  int   // of that row or series, or of the line that holds it
 	shape  field // of the last line: points or series
 	mixed  bool  // there are lines of both
 	err    *fault.Error
 
-	tags   []pointblock.Tag // of the object that is being read
-	faults []mishap         // in the series that is being read
-	texts  []textAt
-	stale  []int32   // positions of the series' stale markers, ascending
-	prom   promNames // of the last labels of Prometheus
+	tags  []pointblock.Tag // of the object that is being read
+	notes notes            // of the series that is being read
+	json  hooks
+	lines hooks
 }
 
+func newParser() *parser {
+	p := &parser{}
+	p.json = hooks{blame: p.blameJSON, listName: p.listName}
+	p.lines = hooks{
+		blame: p.blameNDJSON, listName: func() string { return "body" }, line: func(index int) int { return 1 + index },
+	}
+	return p
+}
+
+// reset forgets the request.
 func (p *parser) reset() {
 	clear(p.tags)
-	clear(p.texts)
-	*p = parser{calendar: p.calendar, tags: p.tags[:0], faults: p.faults[:0], texts: p.texts[:0], stale: p.stale[:0]}
+	p.notes.release()
+	*p = parser{calendar: p.calendar, tags: p.tags[:0], notes: p.notes, json: p.json, lines: p.lines}
 }
 
-// parseJSON reads the batch's body. The error is one of the whole request; what
-// is wrong with single points is in the batch's tally.
-func (b *batch) parseJSON(maxPoints int) error {
-	p := &b.json
+// parse reads the batch's body as one JSON object. The error is one of the whole
+// request; what is wrong with single points is in the batch's tally.
+func (p *parser) parse(b *batch, maxPoints int) error {
+	b.hooks = p.json
 	p.batch, p.b, p.maxPoints, p.unit = b, b.body, maxPoints, milliseconds
 	if p.request() == failed {
 		return p.explain()
@@ -69,13 +79,14 @@ func (p *parser) request() int {
 		switch {
 		case f != fieldPoints && f != fieldSeries:
 			i = p.setDefault(f, i, seen)
-		case p.batch.list != unknownField:
-			return p.fail(fault.Field(fault.Malformed, fieldNames[f], "cannot be given together with "+fieldNames[p.batch.list]))
+		case p.list != unknownField:
+			return p.fail(fault.Field(fault.Malformed, fieldNames[f], "cannot be given together with "+fieldNames[p.list]))
 		case readAtOnce || at(p.b, i) != '[':
-			p.batch.list = f
+			p.setList(f)
 			i = p.readList(i)
 		default:
-			p.batch.list, listAt = f, i
+			p.setList(f)
+			listAt = i
 			i = skipList(p.b, i)
 			listEnd = i
 		}
@@ -90,11 +101,19 @@ func (p *parser) request() int {
 	if listAt != failed && p.readList(listAt) != listEnd {
 		return failed
 	}
-	if p.batch.list == unknownField {
+	if p.list == unknownField {
 		return p.fail(fault.Field(fault.Malformed, fieldNames[fieldPoints], "is required"))
 	}
 	return i
 }
+
+// setList notes whether the body contains points or series.
+func (p *parser) setList(f field) {
+	p.list, p.batch.rows = f, f == fieldPoints
+}
+
+// listName returns the name of the list, for an error about all of it.
+func (p *parser) listName() string { return fieldNames[p.list] }
 
 // endsInList reports whether the text ends like an object whose last member is
 // an array.
@@ -207,7 +226,7 @@ func (p *parser) readOddName(i int, allowed fields) (field, int) {
 	if end < 0 {
 		return unknownField, failed
 	}
-	name := p.batch.unescape(p.b[i:end], escaped)
+	name := p.unescape(p.b[i:end], escaped)
 	f := lookup(name)
 	if f == unknownField {
 		return f, p.fail(fault.Field(fault.Malformed, p.path(name), "is not a known field", allowed.names()...))
@@ -230,7 +249,7 @@ func (p *parser) colon(i int) int {
 
 // readList reads the array of rows or series at b[i].
 func (p *parser) readList(i int) int {
-	name := fieldNames[p.batch.list]
+	name := fieldNames[p.list]
 	if at(p.b, i) != '[' {
 		return p.wrongType(i, name, "an array")
 	}
@@ -243,7 +262,7 @@ func (p *parser) readList(i int) int {
 		if at(p.b, i) != '{' {
 			return p.wrongType(i, p.path(""), "an object")
 		}
-		if p.batch.list == fieldPoints {
+		if p.list == fieldPoints {
 			i = p.row(i)
 		} else {
 			i = p.series(i)

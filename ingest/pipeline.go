@@ -8,44 +8,15 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/livegraph/livegraph/internal/platform/bufferpool"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
-
-// sourceDirectory knows the workspaces' sources.
-type sourceDirectory interface {
-	// SourcesByID returns those of the ids that are sources of the workspace, not
-	// deleted.
-	SourcesByID(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error)
-	// SourcesByName does the same by name.
-	SourcesByName(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error)
-	// CreateSources makes sources with these names, in their order, as far as the
-	// workspace's limit goes, and gives the ids of all that stand with them then,
-	// whoever made them. Those that the limit refuses are left out.
-	CreateSources(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error)
-}
-
-// seriesRegistry gives series their ids.
-type seriesRegistry interface {
-	// RegisterSeries returns, index for index, the id of each identity, new or
-	// known. Not ok are those that the workspace's limit refuses, or whose source
-	// has gone.
-	RegisterSeries(
-		ctx context.Context, workspace uuid.UUID, identities []pointblock.Identity, fingerprints []pointblock.Fingerprint,
-	) (ids []uint64, ok []bool, err error)
-}
-
-// router knows how points are divided among the partitions of their topic.
-type router interface {
-	// Route returns the route by which points that are accepted now are sent.
-	Route(ctx context.Context) (pointblock.Route, error)
-}
 
 // producer writes to the topic of points.
 type producer interface {
@@ -99,17 +70,15 @@ type Result struct {
 
 // Pipeline accepts points. It may be used by many goroutines at once.
 type Pipeline struct {
-	deps      Deps
-	tracer    tracing.Tracer
-	gate      gate
-	sources   *sourceCache
-	series    *seriesCache
-	retention *retentionCache
-	prom      *promCache
-	batches   *bufferpool.List[*batch] // of past requests, by their bytes
-	parsing   *queue                   // of bodies, by their bytes
-	room      *queue                   // for what they are parsed into
-	metrics   *metrics
+	deps     Deps
+	tracer   tracing.Tracer
+	gate     gate
+	resolver *resolver
+	prom     *promCache
+	works    *bufferpool.List[*work] // of past requests, by their bytes
+	parsing  *queue                  // of bodies, by their bytes
+	room     *queue                  // for what they are parsed into
+	metrics  *metrics
 }
 
 // New creates a Pipeline.
@@ -119,19 +88,26 @@ func New(deps Deps) *Pipeline {
 	orDefault(&deps.Limits.ProduceTimeout, 5*time.Second)
 	orDefault(&deps.CacheSize, 2_000_000)
 	p := &Pipeline{
-		deps:      deps,
-		tracer:    tracing.New(deps.Tracing, "ingest"),
-		gate:      gate{limit: deps.Limits.InFlightBytes},
-		parsing:   newQueue(deps.Limits.InFlightBytes/parsedPart, runtime.GOMAXPROCS(0)+1, deps.Limits.ProduceTimeout),
-		room:      newQueue(deps.Limits.InFlightBytes/roomPart, 0, deps.Limits.ProduceTimeout),
-		sources:   newSourceCache(sourceTTL, maxCachedSources),
-		series:    newSeriesCache(deps.CacheSize),
-		retention: newRetentionCache(deps.Retention, retentionTTL),
-		prom:      newPromCache(promCacheBytes),
-		batches:   bufferpool.New[*batch](sparesBytes, sparesTime),
+		deps:    deps,
+		tracer:  tracing.New(deps.Tracing, "ingest"),
+		gate:    gate{limit: deps.Limits.InFlightBytes},
+		parsing: newQueue(deps.Limits.InFlightBytes/parsedPart, runtime.GOMAXPROCS(0)+1, deps.Limits.ProduceTimeout),
+		room:    newQueue(deps.Limits.InFlightBytes/roomPart, 0, deps.Limits.ProduceTimeout),
+		prom:    newPromCache(promCacheBytes),
+		works:   bufferpool.New[*work](pooledBytes, pooledTime),
 	}
-	p.metrics = newMetrics(p, deps.Metrics)
+	factory := promauto.With(deps.Metrics)
+	p.metrics = newMetrics(factory)
+	p.resolver = newResolver(deps.resolver(), p.metrics.resolver)
+	p.registerGauges(factory)
 	return p
+}
+
+func (d *Deps) resolver() resolverDeps {
+	return resolverDeps{
+		Sources: d.Sources, Registry: d.Registry, Routes: d.Routes, Retention: d.Retention,
+		FingerprintKey: d.FingerprintKey, RouteTimeout: d.Limits.ProduceTimeout, CacheSize: d.CacheSize,
+	}
 }
 
 func orDefault[T int | int64 | time.Duration](setting *T, value T) {
@@ -144,8 +120,7 @@ func orDefault[T int | int64 | time.Duration](setting *T, value T) {
 // changed or deleted by this process, which then holds at once. Changes by
 // others hold within a second: see AwaitOthers.
 func (p *Pipeline) SourcesChanged(workspace uuid.UUID) {
-	p.sources.forget(workspace)
-	p.retention.forget(workspace)
+	p.resolver.forget(workspace)
 }
 
 // AwaitOthers returns when no process accepts points any more by what it knew of
@@ -153,7 +128,7 @@ func (p *Pipeline) SourcesChanged(workspace uuid.UUID) {
 // when the context ends: after a second or so. Lines with the name of a source that
 // was deleted would else be accepted for the deleted one, and be lost with it.
 func (p *Pipeline) AwaitOthers(ctx context.Context, committed time.Time) {
-	sleep.For(ctx, time.Until(committed.Add(sourceTTL+clockGrace)))
+	awaitOthers(ctx, committed)
 }
 
 // Accept takes points in the format (see the package comment) and returns when
@@ -182,15 +157,16 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 	}
 	defer parsed()
 	p.metrics.bytes.Add(float64(size))
-	b, ok := p.batches.Take()
+	w, ok := p.works.Take()
 	if !ok {
-		b = newBatch(p.prom)
+		w = newWork(p.prom)
 	}
-	b.begin(format, &req)
-	defer p.release(b)
+	w.begin(format, &req)
+	defer p.release(w)
+	b := w.batch
 	stages := p.metrics.timer()
 	_, span := p.tracer.Start(ctx, trace.SpanKindInternal, "parse points")
-	err = b.parse(p.deps.Limits.MaxPoints)
+	err = w.parse(p.deps.Limits.MaxPoints)
 	if span.IsRecording() {
 		span.SetAttributes(attribute.Int("livegraph.points", b.points), attribute.Int64("livegraph.body.size", size))
 	}
@@ -205,9 +181,9 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 		}
 		defer leave()
 		parsed()
-		result, err = p.accept(ctx, b, &req, &stages)
+		result, err = p.accept(ctx, w, &req, &stages)
 	}
-	p.metrics.count(b, &result, err)
+	p.metrics.count(w, &result, err)
 	return result, err
 }
 
@@ -224,12 +200,12 @@ func (p *Pipeline) makeRoom(ctx context.Context, b *batch, bytes int64) (leave f
 	return func() { p.gate.leave(size) }, nil
 }
 
-// release keeps the batch for the next request, unless it is very large.
-func (p *Pipeline) release(b *batch) {
-	size := b.size()
-	b.end()
-	if size <= keptBytes {
-		p.batches.Give(b, size)
+// release keeps the buffers of a request for the next one, unless they are very large.
+func (p *Pipeline) release(w *work) {
+	size := w.batch.size()
+	w.end()
+	if size <= maxPooledBytes {
+		p.works.Give(w, size)
 	}
 }
 
@@ -238,12 +214,13 @@ func (p *Pipeline) release(b *batch) {
 const bytesPerPoint = 32
 
 // accept brings a parsed batch into the log.
-func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request, stages *timer) (Result, error) {
-	if b.format == RemoteWrite && b.points == 0 {
+func (p *Pipeline) accept(ctx context.Context, w *work, req *Request, stages *timer) (Result, error) {
+	b := w.batch
+	if w.format == RemoteWrite && b.points == 0 {
 		return Result{Errors: []Rejection{}}, nil // metadata or stale markers: Prometheus sends such requests, too
 	}
 	resolving, span := p.tracer.Start(ctx, trace.SpanKindInternal, "resolve series")
-	err := p.resolve(resolving, b, req)
+	err := p.resolve(resolving, w, req)
 	tracing.End(span, err)
 	stages.done(stageResolve)
 	if err != nil {
@@ -261,23 +238,24 @@ func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request, stages *t
 
 // resolve finds the sources and the series of a batch's points. It fails when no
 // point is left, or too few for a strict request.
-func (p *Pipeline) resolve(ctx context.Context, b *batch, req *Request) error {
-	if err := b.refuse(req.Strict); err != nil {
+func (p *Pipeline) resolve(ctx context.Context, w *work, req *Request) error {
+	b := w.batch
+	if err := refuse(b, req.Strict); err != nil {
 		return err
 	}
-	if err := p.resolveSources(ctx, b); err != nil {
+	if err := p.resolver.resolveSources(ctx, b, w.format.createsSources()); err != nil {
 		return err
 	}
-	if err := p.rejectExpired(ctx, b); err != nil {
+	if err := p.resolver.rejectExpired(ctx, b); err != nil {
 		return err
 	}
-	if err := b.refuse(req.Strict); err != nil { // before it registers series for nothing
+	if err := refuse(b, req.Strict); err != nil { // before it registers series for nothing
 		return err
 	}
-	if err := p.resolveSeries(ctx, b); err != nil {
+	if err := p.resolver.resolveSeries(ctx, b); err != nil {
 		return err
 	}
-	return b.refuse(req.Strict)
+	return refuse(b, req.Strict)
 }
 
 // produce writes the batch's messages.
@@ -288,7 +266,7 @@ func (p *Pipeline) produce(ctx context.Context, b *batch, requestID string) ([]P
 	if err == nil {
 		return positions, nil
 	}
-	b.output.encoders, b.output.messages = nil, nil // the producer may yet read them
+	b.dropMessages() // the producer may yet read them
 	failure := fault.Wrap(
 		err, fault.Unavailable, "Not all points could be written to the log; send them again",
 	).After(time.Second)
@@ -310,8 +288,8 @@ func (p *Pipeline) produce(ctx context.Context, b *batch, requestID string) ([]P
 
 // refuse returns the error of a request that has no points left, or that wants all
 // or none and has lost some.
-func (b *batch) refuse(strict bool) error {
-	list, rejected := b.listName(), b.rejected.rejected
+func refuse(b *batch, strict bool) error {
+	list, rejected := b.hooks.listName(), b.rejected.rejected
 	var refusal *fault.Error
 	switch {
 	case b.points == 0:

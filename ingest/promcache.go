@@ -2,13 +2,10 @@ package ingest
 
 import (
 	"hash/maphash"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
 const (
@@ -31,9 +28,7 @@ type promSeries struct {
 	workspace uuid.UUID
 	raw       string // the labels' bytes
 	name      string // of the source
-	source    uuid.UUID
-	ref       pointblock.SeriesRef
-	encoded   []byte // the series' identity, as records have it
+	knownSeries
 }
 
 // promCache remembers label sets of Prometheus by their bytes, from one request to
@@ -115,33 +110,6 @@ func (s *promShard) put(hash uint64, known *promSeries, limit int) {
 	}
 	s.young[hash] = known
 	s.bytes += promSeriesBytes + len(known.raw) + len(known.name) + len(known.encoded)
-}
-
-// remember keeps what a label came to, whose identity is in the output, for the
-// requests to come.
-func (b *batch) remember(l *label, ref pointblock.SeriesRef) {
-	if len(l.tokens.tags) > maxPromLabels || !b.prom.takes(l.hash) {
-		return
-	}
-	source := &b.sources.list[l.source]
-	b.prom.put(l.hash, &promSeries{
-		workspace: b.workspace, raw: string(l.tokens.tags), name: strings.Clone(source.name), source: source.id,
-		ref: ref, encoded: pointblock.AppendSeries(nil, ref, &b.output.identity),
-	})
-}
-
-// stillKnown reports whether what a label came to before holds: unless its source
-// was deleted and made anew. Then the label is read.
-func (b *batch) stillKnown(l *label) bool {
-	if l.known == nil {
-		return false
-	}
-	if b.sources.list[l.source].id == l.known.source {
-		return true
-	}
-	l.known = nil
-	b.json.readPromLabels(l)
-	return false
 }
 
 // len returns how many label sets are remembered.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -57,7 +58,7 @@ func TestLabelsThatCameBeforeAreTheSameSeries(t *testing.T) {
 
 func TestASourceThatIsMadeAnewHasItsOwnSeries(t *testing.T) {
 	p := newRepeated()
-	p.pipeline.sources.ttl = 0
+	p.pipeline.believeSources(time.Nanosecond)
 	p.send(t, plain().Sample(1, 1))
 	other := uuid.New()
 	delete(p.sources, nodeSource)

@@ -33,17 +33,17 @@ type promNames struct {
 // promLabel returns the index of the label with these labels of Prometheus: Label
 // messages, each with the tag and the length that it has in its TimeSeries. Not
 // ok are bytes that are no such messages.
-func (p *parser) promLabel(raw []byte) (at int32, ok bool) {
+func (p *promParser) promLabel(raw []byte) (at int32, ok bool) {
 	b := p.batch
-	l := label{tokens: tokens{tags: raw}, hash: b.prom.hash(raw)}
+	l := label{tokens: tokens{tags: raw}, hash: p.cache.hash(raw)}
 	if at = b.labels.findHashed(&l.tokens, l.hash); at >= 0 {
 		return at, true
 	}
-	if l.known = b.prom.get(l.hash, b.workspace, raw); l.known != nil {
-		b.promHits++
-		l.source = p.namedSource(l.known.name)
+	if known := p.cache.get(l.hash, b.workspace, raw); known != nil {
+		p.hits++
+		l.known, l.source = &known.knownSeries, p.namedSource(known.name)
 	} else {
-		b.promMisses++
+		p.misses++
 		if !p.readPromLabels(&l) {
 			return 0, false
 		}
@@ -52,18 +52,18 @@ func (p *parser) promLabel(raw []byte) (at int32, ok bool) {
 }
 
 // namedSource returns the index of the source with the name.
-func (p *parser) namedSource(name string) int32 {
-	if last := &p.prom; !last.known || last.name != name {
+func (p *promParser) namedSource(name string) int32 {
+	if last := &p.names; !last.known || last.name != name {
 		source := p.batch.sources.internName(name, func() string { return name })
 		*last = promNames{name: name, source: source, known: true}
 	}
-	return p.prom.source
+	return p.names.source
 }
 
 // readPromLabels reads a label's bytes into what they mean, and says in it whether
 // they break a rule. Labels with an empty value are as good as absent, as
 // Prometheus has it.
-func (p *parser) readPromLabels(l *label) bool {
+func (p *promParser) readPromLabels(l *label) bool {
 	raw := l.tokens.tags
 	var job, instance string
 	p.tags = p.tags[:0]
@@ -133,15 +133,8 @@ func readPromLabel(b []byte, i int) (name, value string, ok bool) {
 	return name, value, true
 }
 
-// refuse notes the first rule that a label breaks, and the tag that is to blame.
-func (l *label) refuse(why reason, culprit string) {
-	if l.refused == accepted {
-		l.refused, l.culprit = why, culprit
-	}
-}
-
 // checkPromLabels sorts p.tags and says in the label what rule is broken.
-func (p *parser) checkPromLabels(l *label, sorted bool) {
+func (p *promParser) checkPromLabels(l *label, sorted bool) {
 	if !sorted {
 		if key, ok := sortTags(p.tags); !ok {
 			l.refuse(tagTwice, key)
@@ -175,8 +168,8 @@ func (l *label) refuseNotUTF8(tags []pointblock.Tag) {
 
 // promSource returns the index of the source job/instance; of one of the two if
 // the other is missing.
-func (p *parser) promSource(job, instance string) int32 {
-	last := &p.prom
+func (p *promParser) promSource(job, instance string) int32 {
+	last := &p.names
 	if last.read && last.job == job && last.instance == instance {
 		return last.source
 	}
@@ -197,29 +190,18 @@ func (p *parser) promSource(job, instance string) int32 {
 	return source
 }
 
-// blameProm returns the path in a WriteRequest of what breaks a rule.
-func (b *batch) blameProm(why reason, index, position int, l *label) string {
-	series := indexPath("timeseries", index)
-	const labels = ".labels"
-	switch why {
-	case timeEarly, timeLate:
-		return indexPath(series+".samples", position) + ".timestamp"
-	case timeExpired: // which of them is not known any more: stale markers were among them
-		return series + ".samples"
-	case valueNotFinite:
-		return indexPath(series+".samples", position) + ".value"
-	case valueHistogram:
-		return indexPath(series+".histograms", position)
-	case tagsMany:
-		return series + labels
-	case metricEmpty, metricLong, metricNUL, metricUTF8:
-		return memberPath(series+labels, promMetric)
-	case tagEmpty, tagLong, tagNUL, tagUTF8, tagTwice, tagValueLong, tagValueNUL:
-		return memberPath(series+labels, l.culprit)
-	case sourceUnknown, sourceName, sourceLimit:
-		return memberPath(series+labels, promJob)
+// remember keeps what a label came to for the requests that follow.
+func (p *promParser) remember(l *label, ref pointblock.SeriesRef, identity *pointblock.Identity) {
+	if len(l.tokens.tags) > maxPromLabels || !p.cache.takes(l.hash) {
+		return
 	}
-	return series
+	source := &p.batch.sources.list[l.source]
+	p.cache.put(l.hash, &promSeries{
+		workspace: p.batch.workspace, raw: string(l.tokens.tags), name: strings.Clone(source.name),
+		knownSeries: knownSeries{
+			source: source.id, ref: ref, encoded: pointblock.AppendSeries(nil, ref, identity),
+		},
+	})
 }
 
 // isASCII reports whether all bytes are, and with them all texts among them.

@@ -42,13 +42,13 @@ func BenchmarkParseRemoteWrite(b *testing.B) {
 		}
 		for name, cache := range map[string]*promCache{"known": known.prom, "new": newPromCache(0)} {
 			b.Run(fmt.Sprintf("series=%d/samples=%d/labels=%s", shape.series, shape.samples, name), func(b *testing.B) {
-				req, batch := request(body), newBatch(cache)
+				req, w := request(body), newWork(cache)
 				measure(b, body, shape.series*shape.samples, func() {
-					batch.begin(RemoteWrite, &req)
-					if err := batch.parse(1_000_000); err != nil {
+					w.begin(RemoteWrite, &req)
+					if err := w.parse(1_000_000); err != nil {
 						b.Fatal(err)
 					}
-					batch.end()
+					w.end()
 				})
 			})
 		}

@@ -2,9 +2,11 @@ package ingest
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
 // What is read of prometheus.WriteRequest, the message of Prometheus' remote
@@ -30,15 +32,48 @@ const staleMarker = 0x7ff0000000000002
 // RemoteWriteTypes are the media types of Prometheus' remote write 1.0.
 var RemoteWriteTypes = []string{"application/x-protobuf", "application/x-protobuf;proto=prometheus.WriteRequest"}
 
-// parseRemoteWrite reads the batch's body, which is decompressed, as a remote
+// promParser reads a remote write of Prometheus into a batch in one pass over the bytes.
+type promParser struct {
+	hooks     hooks
+	cache     *promCache
+	batch     *batch
+	b         []byte // the body
+	maxPoints int
+	index     int // of the TimeSeries
+	err       *fault.Error
+
+	tags  []pointblock.Tag // of the labels that are being read
+	notes notes            // of the TimeSeries that is being read
+	names promNames        // of the last labels
+
+	hits, misses int // labels that were in the cache, and others
+}
+
+func newPromParser(cache *promCache) *promParser {
+	p := &promParser{cache: cache}
+	p.hooks = hooks{
+		blame: p.blame, listName: func() string { return "body" }, resolved: p.remember,
+		read: func(l *label) { p.readPromLabels(l) },
+	}
+	p.notes.unindexed = true
+	return p
+}
+
+// reset forgets the request.
+func (p *promParser) reset() {
+	clear(p.tags)
+	p.notes.release()
+	*p = promParser{hooks: p.hooks, cache: p.cache, tags: p.tags[:0], notes: p.notes}
+}
+
+// parse reads the batch's body, which is decompressed, as a remote
 // write of Prometheus. Stale markers, exemplars and metadata are passed over;
 // native histograms are rejected as points. Errors are Malformed for what is no
 // such message, UnsupportedMedia for one of version 2, Invalid for too many
 // points.
-func (b *batch) parseRemoteWrite(maxPoints int) error {
-	p := &b.json
+func (p *promParser) parse(b *batch, maxPoints int) error {
+	b.hooks = p.hooks
 	p.batch, p.b, p.maxPoints = b, b.body, maxPoints
-	b.list = fieldSeries
 	for i := 0; i < len(p.b); {
 		tag := p.b[i]
 		if tag == requestTimeSeries {
@@ -60,11 +95,16 @@ func (b *batch) parseRemoteWrite(maxPoints int) error {
 	return nil
 }
 
-func (p *parser) explainRemoteWrite() error {
+func (p *promParser) explainRemoteWrite() error {
 	if p.err != nil {
 		return p.err
 	}
 	return fault.Field(fault.Malformed, "body", "is not a WriteRequest of Prometheus' remote write 1.0")
+}
+
+func (p *promParser) tooMany() {
+	p.err = fault.Field(fault.Invalid, "body", fmt.Sprintf("must hold at most %d points in one request", p.maxPoints)).
+		With("limit", p.maxPoints)
 }
 
 func unsupportedVersion() error {
@@ -75,10 +115,10 @@ func unsupportedVersion() error {
 
 // timeSeries reads the TimeSeries at b[i:end], its samples straight into the
 // batch's columns.
-func (p *parser) timeSeries(i, end int) bool {
+func (p *promParser) timeSeries(i, end int) bool {
 	b := p.batch
 	from, histograms := len(b.numbers.ts), 0
-	p.faults, p.texts, p.stale = p.faults[:0], p.texts[:0], p.stale[:0]
+	p.notes.reset()
 	body, labels := p.b[:end], i
 	for i < end && body[i] == seriesLabel {
 		if _, i = bytesField(body, i+1); i == failed {
@@ -121,13 +161,13 @@ func (p *parser) timeSeries(i, end int) bool {
 	}
 	b.points += points
 	b.reject(valueHistogram, p.index, 0, histograms, &b.labels.list[at])
-	p.addSeries(from, at)
+	b.addRun(&p.notes, p.index, from, at)
 	return true
 }
 
 // sample reads the Sample that begins at b[i] and ends with b into the columns,
 // whose points from an index on are of the same series.
-func (p *parser) sample(b []byte, i, from int) bool {
+func (p *promParser) sample(b []byte, i, from int) bool {
 	var bits, ms uint64
 	if len(b)-i > 10 && b[i] == sampleValue && b[i+9] == sampleTimestamp {
 		bits = binary.LittleEndian.Uint64(b[i+1:])
@@ -154,7 +194,7 @@ func (p *parser) sample(b []byte, i, from int) bool {
 	c := &p.batch.numbers
 	position := len(c.ts) - from
 	if bits == staleMarker {
-		p.stale = append(p.stale, int32(position+len(p.stale)))
+		p.notes.absent = append(p.notes.absent, int32(position+len(p.notes.absent)))
 		return true
 	}
 	if position >= p.maxPoints-p.batch.points {
@@ -167,14 +207,14 @@ func (p *parser) sample(b []byte, i, from int) bool {
 		why = valueNotFinite
 	}
 	if why != accepted {
-		p.faults = append(p.faults, mishap{position: int32(position), why: why})
+		p.notes.faults = append(p.notes.faults, entryFault{position: int32(position), why: why})
 	}
 	c.ts, c.values = append(c.ts, us), append(c.values, value)
 	return true
 }
 
 // promTime returns the microseconds of a time in milliseconds.
-func (p *parser) promTime(ms int64) (us int64, why reason) {
+func (p *promParser) promTime(ms int64) (us int64, why reason) {
 	switch {
 	case ms < 0:
 		return 0, timeEarly
@@ -186,7 +226,7 @@ func (p *parser) promTime(ms int64) (us int64, why reason) {
 
 // gatherLabels puts together the labels of the TimeSeries at b[i:end] that do not
 // stand one after the other. The fields have been read once already.
-func (p *parser) gatherLabels(i, end int) []byte {
+func (p *promParser) gatherLabels(i, end int) []byte {
 	b := p.batch
 	from := len(b.unescaped)
 	for i < end {

@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/livegraph/livegraph/schemas/pointblock"
 )
+
+// day is 24 hours in microseconds.
+const day = int64(24 * time.Hour / time.Microsecond)
 
 const (
 	// retentionTTL is how long what a workspace says of retention is believed. A
@@ -92,8 +93,8 @@ func (c *retentionCache) read(ctx context.Context, workspace uuid.UUID) (
 
 // rejectExpired rejects the points that are older than their source or their
 // workspace keeps any.
-func (p *Pipeline) rejectExpired(ctx context.Context, b *batch) error {
-	days, own, err := p.retention.read(ctx, b.workspace)
+func (r *resolver) rejectExpired(ctx context.Context, b *batch) error {
+	days, own, err := r.retention.read(ctx, b.workspace)
 	if err != nil || days == nil && len(own) == 0 {
 		return err
 	}
@@ -108,8 +109,7 @@ func (p *Pipeline) rejectExpired(ctx context.Context, b *batch) error {
 		b.oldest = append(b.oldest, from)
 	}
 	if limited {
-		expire(b, pointblock.KindNumber, &b.numbers)
-		expire(b, pointblock.KindString, &b.strings)
+		b.expire()
 	}
 	return nil
 }
@@ -118,60 +118,10 @@ func (p *Pipeline) rejectExpired(ctx context.Context, b *batch) error {
 func keptFrom(nowUS int64, days *int32, own map[uuid.UUID]int32, source uuid.UUID) int64 {
 	from := int64(math.MinInt64)
 	if days != nil {
-		from = nowUS - int64(*days)*dayUS
+		from = nowUS - int64(*days)*day
 	}
 	if n, ok := own[source]; ok {
-		from = max(from, nowUS-int64(n)*dayUS) // the shorter one holds
+		from = max(from, nowUS-int64(n)*day) // the shorter one holds
 	}
 	return from
-}
-
-// expire takes what is too old out of a column.
-func expire[V any](b *batch, kind pointblock.Kind, c *column[V]) {
-	if len(c.label) > 0 {
-		c.expireRows(b, kind)
-		return
-	}
-	for i := range b.blocks {
-		block := &b.blocks[i]
-		l := &b.labels.list[block.label]
-		oldest := b.oldest[l.source]
-		if block.kind != kind || oldest == math.MinInt64 {
-			continue
-		}
-		kept := block.from
-		for at := block.from; at < block.to; at++ {
-			if c.ts[at] < oldest {
-				position := whole
-				if !block.sifted {
-					position = at - block.from
-				}
-				b.reject(timeExpired, block.index, position, 1, l)
-				continue
-			}
-			c.ts[kept], c.values[kept] = c.ts[at], c.values[at]
-			kept++
-		}
-		l.count[kind-1] -= block.to - kept
-		block.to = kept
-	}
-}
-
-func (c *column[V]) expireRows(b *batch, kind pointblock.Kind) {
-	kept := 0
-	for at, ts := range c.ts {
-		l := &b.labels.list[c.label[at]]
-		if ts < b.oldest[l.source] {
-			index := l.first[kind-1]
-			if len(c.index) == len(c.ts) {
-				index = int(c.index[at])
-			}
-			b.reject(timeExpired, index, whole, 1, l)
-			l.count[kind-1]--
-			continue
-		}
-		c.label[kept], c.ts[kept], c.values[kept] = c.label[at], ts, c.values[at]
-		kept++
-	}
-	c.label, c.ts, c.values, c.index = c.label[:kept], c.ts[:kept], c.values[:kept], c.index[:0]
 }

@@ -28,7 +28,9 @@ func (k *kept) Retention(context.Context, uuid.UUID) (*int32, map[uuid.UUID]int3
 func keeping(k *kept) (*plant, *Pipeline) {
 	p := newPlant()
 	pipeline := p.pipeline(Limits{})
-	pipeline.retention = newRetentionCache(k, time.Minute)
+	deps := pipeline.deps.resolver()
+	deps.Retention, deps.RetentionTTL = k, time.Minute
+	pipeline.resolver = newResolver(deps, pipeline.metrics.resolver)
 	return p, pipeline
 }
 

@@ -79,12 +79,6 @@ func (p *parser) addPoint(pt *point, at int32) {
 	}
 }
 
-func (c *column[V]) add(label int32, ts int64, value V) {
-	c.label = append(c.label, label)
-	c.ts = append(c.ts, ts)
-	c.values = append(c.values, value)
-}
-
 // required checks that an object has a field and, itself or by default, what
 // names its series.
 func (p *parser) required(seen fields, also ...field) int {
@@ -126,7 +120,7 @@ func (p *parser) label(t *tokens, expected *label) int32 {
 		default:
 			own = labels.keep(p.tags)
 		}
-		i = p.batch.newLabel(*t, hash, own)
+		i = p.newLabel(*t, hash, own)
 	}
 	labels.follow(i)
 	return i
@@ -198,16 +192,6 @@ func (p *parser) readTime(i int) (us int64, end int, why reason) {
 	return 0, failed, accepted
 }
 
-func (b *batch) checkTime(us int64) reason {
-	switch {
-	case us < 0:
-		return timeEarly
-	case us > b.latestUS:
-		return timeLate
-	}
-	return accepted
-}
-
 // readScalar reads the number or boolean at b[i].
 func readScalar(b []byte, i int) (number float64, end int, why reason) {
 	switch c := at(b, i); {
@@ -232,7 +216,7 @@ func (p *parser) readText(i int) (text string, end int, why reason) {
 	if end < 0 {
 		return "", failed, accepted
 	}
-	text = p.batch.unescape(p.b[i:end], escaped)
+	text = p.unescape(p.b[i:end], escaped)
 	switch {
 	case len(text) > maxTextBytes:
 		return "", end, valueLong

@@ -1,10 +1,6 @@
 package ingest
 
 import (
-	"strings"
-	"unicode"
-	"unicode/utf8"
-
 	"github.com/google/uuid"
 )
 
@@ -37,16 +33,6 @@ func (s *sourceSet) reset() {
 	clear(s.list)
 	clear(s.index)
 	s.list, s.last, s.at = s.list[:0], sourceToken{}, 0
-}
-
-// intern returns the index of the source that a token names.
-func (s *sourceSet) intern(b *batch, t *tokens) int32 {
-	key := sourceToken{token: view(t.source), byName: t.byName}
-	i, ok := s.find(key)
-	if !ok {
-		i = s.add(key, newSourceRef(b.unescape(t.source, hasEscape(t.source)), t.byName))
-	}
-	return i
 }
 
 // find returns the index of a source that was named before.
@@ -87,22 +73,12 @@ func (s *sourceSet) internName(raw string, name func() string) int32 {
 	return i
 }
 
-// canNameSource reports whether a source may have the name: by the rules that a
-// source created by hand has.
-func canNameSource(name string) bool {
-	return name != "" && (len(name) <= maxNameRunes || utf8.RuneCountInString(name) <= maxNameRunes) &&
-		utf8.ValidString(name) && strings.TrimSpace(name) != "" && !strings.ContainsFunc(name, endsLines)
-}
-
-// endsLines reports control characters, and the separators that end lines for
-// many a reader.
-func endsLines(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
-
-func newSourceRef(text string, byName bool) sourceRef {
-	if byName {
-		void := text == "" || len(text) > sourceNameLength || strings.IndexByte(text, 0) >= 0
-		return sourceRef{name: text, byName: true, void: void}
+// markUsed notes which sources have points that are not rejected: no source is
+// made for others.
+func (b *batch) markUsed() {
+	for i := range b.labels.list {
+		if l := &b.labels.list[i]; l.count[0]+l.count[1] > 0 {
+			b.sources.list[l.source].used = true
+		}
 	}
-	id, ok := parseUUID(text)
-	return sourceRef{id: id, void: !ok}
 }

@@ -8,3 +8,13 @@ import "unsafe"
 func view(b []byte) string {
 	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // G103: nobody changes the bytes meanwhile
 }
+
+// hasEscape reports whether a token contains a backslash.
+func hasEscape(token []byte) bool {
+	for _, c := range token {
+		if c == '\\' {
+			return true
+		}
+	}
+	return false
+}
