@@ -100,8 +100,8 @@ func TestManyNewSeriesAndUnknownSourcesAreAskedForInPortions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 5000, result.Accepted)
 	require.Equal(t, []Rejection{
-		{Index: 1, Field: "points[1].sourceId", Reason: reasonText[sourceUnknown], Count: 2 * n},
-		{Index: 15_000, Field: "points[15000]", Reason: reasonText[seriesLimit], Count: n - 5000},
+		{Index: 1, Field: "points[1].sourceId", Reason: sourceUnknown.text(), Count: 2 * n},
+		{Index: 15_000, Field: "points[15000]", Reason: seriesLimit.text(), Count: n - 5000},
 	}, result.Errors)
 	require.Equal(t, n, p.registered)
 	// Once at first, and again to tell the sources that are gone from the limit.

@@ -21,16 +21,16 @@ func (p *parser) setDefault(f field, i int, seen fields) int {
 	case fieldMetric:
 		d.metric = p.unescape(t.metric, hasEscape(t.metric))
 		if why := checkMetric(d.metric); why != accepted {
-			return p.fail(fault.Field(fault.Invalid, fieldNames[f], reasonText[why]))
+			return p.fail(fault.Field(fault.Invalid, fieldNames[f], why.text()))
 		}
 	case fieldTags:
 		d.tags = p.batch.labels.keep(p.tags)
 		why, culprit := checkTags(d.tags)
 		if why != accepted {
-			return p.fail(fault.Field(fault.Invalid, memberPath(fieldNames[f], culprit), reasonText[why]))
+			return p.fail(fault.Field(fault.Invalid, memberPath(fieldNames[f], culprit), why.text()))
 		}
 		if len(d.tags) > maxTags {
-			return p.fail(fault.Field(fault.Invalid, fieldNames[f], reasonText[tagsMany]).With("limit", maxTags))
+			return p.fail(fault.Field(fault.Invalid, fieldNames[f], tagsMany.text()).With("limit", maxTags))
 		}
 	default:
 		d.source = t
@@ -136,7 +136,7 @@ func (p *parser) readTags(i int) int {
 			return failed
 		}
 		if len(p.tags) == maxRepeatedTags {
-			return p.fail(fault.Field(fault.Invalid, p.path(tags), reasonText[tagsMany]).With("limit", maxTags))
+			return p.fail(fault.Field(fault.Invalid, p.path(tags), tagsMany.text()).With("limit", maxTags))
 		}
 		p.tags = append(p.tags, pointblock.Tag{Key: key, Value: p.unescape(p.b[i:end], escaped)})
 		i, more = p.nextMember(end)

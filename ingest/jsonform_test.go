@@ -159,9 +159,9 @@ func TestARequestOfTheWrongFormIsRefusedWhole(t *testing.T) {
 		},
 		{
 			"65 default tags", `{"tags":` + manyTags(65) + `,"points":[` + rowObject + `]}`, invalid, "tags",
-			reasonText[tagsMany],
+			tagsMany.text(),
 		},
-		{"1025 tags", row(`"value":1,"tags":` + manyTags(1025)), invalid, "points[0].tags", reasonText[tagsMany]},
+		{"1025 tags", row(`"value":1,"tags":` + manyTags(1025)), invalid, "points[0].tags", tagsMany.text()},
 		{
 			"fewer values", col(`"timestamps":[1,2],"values":[1]`), invalid, "series[0].values",
 			"must have as many entries as timestamps: 2, not 1",

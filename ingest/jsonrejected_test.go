@@ -86,7 +86,7 @@ func TestBadValuesAreRejectedPointByPoint(t *testing.T) {
 			require.Equal(t, 2, result.Accepted)
 			require.Equal(t, 2, result.Rejected)
 			require.Equal(
-				t, []Rejection{{Index: 1, Field: "points[1]." + c.field, Reason: reasonText[c.why], Count: 2}}, result.Errors,
+				t, []Rejection{{Index: 1, Field: "points[1]." + c.field, Reason: c.why.text(), Count: 2}}, result.Errors,
 			)
 			require.Len(t, p.written(t), 2)
 
@@ -94,7 +94,7 @@ func TestBadValuesAreRejectedPointByPoint(t *testing.T) {
 			kind, field, reason := problem(t, err)
 			require.Equal(t, fault.Invalid, kind)
 			require.Equal(t, "points[0]."+c.field, field)
-			require.Equal(t, reasonText[c.why], reason)
+			require.Equal(t, c.why.text(), reason)
 			require.Empty(t, p.messages)
 		})
 	}
@@ -111,12 +111,12 @@ func TestInColumnsARejectionNamesSeriesAndPosition(t *testing.T) {
 	require.NoError(t, err)
 	one, three, two := 1, 3, 2
 	require.Equal(t, []Rejection{
-		{Index: 1, Position: &one, Field: "series[1].timestamps[1]", Reason: reasonText[timeForm], Count: 3},
-		{Index: 1, Position: &two, Field: "series[1].values[2]", Reason: reasonText[valueRange], Count: 1},
-		{Index: 1, Position: &three, Field: "series[1].timestamps[3]", Reason: reasonText[timeEarly], Count: 1},
-		{Index: 2, Field: "series[2].metric", Reason: reasonText[metricEmpty], Count: 3},
-		{Index: 3, Position: &one, Field: "series[3].values[1]", Reason: reasonText[valueLong], Count: 1},
-		{Index: 4, Field: "series[4].source", Reason: reasonText[sourceUnknown], Count: 1},
+		{Index: 1, Position: &one, Field: "series[1].timestamps[1]", Reason: timeForm.text(), Count: 3},
+		{Index: 1, Position: &two, Field: "series[1].values[2]", Reason: valueRange.text(), Count: 1},
+		{Index: 1, Position: &three, Field: "series[1].timestamps[3]", Reason: timeEarly.text(), Count: 1},
+		{Index: 2, Field: "series[2].metric", Reason: metricEmpty.text(), Count: 3},
+		{Index: 3, Position: &one, Field: "series[3].values[1]", Reason: valueLong.text(), Count: 1},
+		{Index: 4, Field: "series[4].source", Reason: sourceUnknown.text(), Count: 1},
 	}, result.Errors)
 	require.Equal(t, 5, result.Accepted)
 	require.Equal(t, 10, result.Rejected)
@@ -148,7 +148,7 @@ func TestOneBadPointAmongManyIsTheOnlyOneRejected(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, n-1, result.Accepted)
 	require.Equal(
-		t, []Rejection{{Index: bad, Field: "points[54321].timestamp", Reason: reasonText[timeForm], Count: 1}}, result.Errors,
+		t, []Rejection{{Index: bad, Field: "points[54321].timestamp", Reason: timeForm.text(), Count: 1}}, result.Errors,
 	)
 	require.Len(t, p.written(t), n-1)
 }

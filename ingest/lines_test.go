@@ -109,7 +109,7 @@ func TestLinesAreTakenInEveryForm(t *testing.T) {
 }
 
 func TestABadLineIsRejectedAndTheRestKept(t *testing.T) {
-	syntax := func(why reason) string { return reasonText[why] }
+	syntax := func(why reason) string { return why.text() }
 	tags := func(n int) (text string) {
 		for i := range n {
 			text += fmt.Sprintf(",t%d=x", i)
@@ -233,7 +233,7 @@ func TestOnlyFormatsThatNameSourcesMakeThem(t *testing.T) {
 		`{"points":[{"source":"new","metric":"m","value":1}]}`,
 	))
 	_, _, reason := problem(t, err)
-	require.Equal(t, reasonText[sourceUnknown], reason)
+	require.Equal(t, sourceUnknown.text(), reason)
 	require.Empty(t, p.created)
 }
 
@@ -245,7 +245,7 @@ func TestBeyondTheLimitOfSourcesPointsAreRejected(t *testing.T) {
 	require.Equal(t, 3, result.Accepted)
 	line := 3
 	require.Equal(
-		t, []Rejection{{Index: 2, Line: &line, Field: "measurement", Reason: reasonText[sourceLimit], Count: 3}},
+		t, []Rejection{{Index: 2, Line: &line, Field: "measurement", Reason: sourceLimit.text(), Count: 3}},
 		result.Errors,
 	)
 }

@@ -76,7 +76,7 @@ func newMetrics(factory promauto.Factory) *metrics {
 	}
 	rejected := vec("livegraph_ingest_points_rejected_total", "Points rejected, by reason.", "reason")
 	for why := accepted + 1; why < reasons; why++ {
-		m.rejected[why] = rejected.WithLabelValues(reasonLabel[why])
+		m.rejected[why] = rejected.WithLabelValues(why.metricLabel())
 	}
 	took := factory.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "livegraph_ingest_stage_duration_seconds",
@@ -146,7 +146,7 @@ func (m *metrics) count(w *work, result *Result, err error) {
 	m.labelsHits.Add(float64(w.prom.hits))
 	m.labelsMisses.Add(float64(w.prom.misses))
 	for why := accepted + 1; why < reasons; why++ {
-		if n := b.rejected.groups[why].count; n > 0 {
+		if n := b.rejected.count(why); n > 0 {
 			m.rejected[why].Add(float64(n))
 		}
 	}

@@ -5,13 +5,10 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// failed is what a step of the parser gives instead of where it ended. What was
-// wrong is in parser.err; nil there means that the body is no JSON.
-const failed = -1
-
 // parser reads a JSON request into a batch in one pass over the bytes: syntax,
 // fields, types, rules and limits at once. Each step begins at an index of the
-// body and gives the index after what it read, or failed.
+// body and returns the index after what it read, or failed: what is wrong is then in err;
+// nil there means that the body is not JSON.
 type parser struct {
 	batch     *batch
 	b         []byte // the body

@@ -26,9 +26,9 @@ func TestAStrictRequestIsAllOrNothing(t *testing.T) {
 	var fe *fault.Error
 	require.ErrorAs(t, err, &fe)
 	require.Equal(t, fault.Invalid, fe.Kind)
-	rejections := []Rejection{{Index: 1, Field: "points[1].value", Reason: reasonText[valueRange], Count: 1}}
+	rejections := []Rejection{{Index: 1, Field: "points[1].value", Reason: valueRange.text(), Count: 1}}
 	require.Equal(t, map[string]any{
-		"field": "points[1].value", "reason": reasonText[valueRange], "accepted": 0, "rejected": 1, "errors": rejections,
+		"field": "points[1].value", "reason": valueRange.text(), "accepted": 0, "rejected": 1, "errors": rejections,
 	}, fe.Details)
 	require.Empty(t, p.messages)
 	require.Zero(t, p.registered, "no series are registered for nothing")
@@ -65,7 +65,7 @@ func TestWhatCannotBeStoredAtTheSeriesLimitIsRejected(t *testing.T) {
 	result, err := pipeline.Accept(t.Context(), JSON, request(body))
 	require.NoError(t, err)
 	require.Equal(t, 2, result.Accepted)
-	require.Equal(t, []Rejection{{Index: 2, Field: "points[2]", Reason: reasonText[seriesLimit], Count: 3}}, result.Errors)
+	require.Equal(t, []Rejection{{Index: 2, Field: "points[2]", Reason: seriesLimit.text(), Count: 3}}, result.Errors)
 	require.Len(t, p.written(t), 2)
 
 	_, err = pipeline.Accept(t.Context(), JSON, request(
@@ -73,7 +73,7 @@ func TestWhatCannotBeStoredAtTheSeriesLimitIsRejected(t *testing.T) {
 	))
 	_, field, reason := problem(t, err)
 	require.Equal(t, "series[0]", field)
-	require.Equal(t, reasonText[seriesLimit], reason)
+	require.Equal(t, seriesLimit.text(), reason)
 }
 
 func TestASourceThatGoesWhileItsSeriesAreRegisteredIsUnknown(t *testing.T) {
@@ -85,7 +85,7 @@ func TestASourceThatGoesWhileItsSeriesAreRegisteredIsUnknown(t *testing.T) {
 	_, err = pipeline.Accept(t.Context(), JSON, request(`{`+someSource+`,"metric":"new","points":[{"value":1}]}`))
 	_, field, reason := problem(t, err)
 	require.Equal(t, "sourceId", field)
-	require.Equal(t, reasonText[sourceUnknown], reason)
+	require.Equal(t, sourceUnknown.text(), reason)
 }
 
 func TestASourceOfAnotherWorkspaceIsUnknown(t *testing.T) {
@@ -97,7 +97,7 @@ func TestASourceOfAnotherWorkspaceIsUnknown(t *testing.T) {
 	req.Workspace = uuid.MustParse("0198a1b2-0000-7000-8000-000000000002")
 	_, err = pipeline.Accept(t.Context(), JSON, req)
 	_, _, reason := problem(t, err)
-	require.Equal(t, reasonText[sourceUnknown], reason)
+	require.Equal(t, sourceUnknown.text(), reason)
 }
 
 func TestADeletedSourceIsRefusedWithinASecond(t *testing.T) {
@@ -357,39 +357,5 @@ func TestRequestsAtTheSameTimeDoNotMix(t *testing.T) {
 			require.Equal(t, float64(worker*1000+i), points[name+" n"])
 			require.Equal(t, fmt.Sprintf("w%d", worker), points[name+" s"])
 		}
-	}
-}
-
-func TestTheCachesAreBounded(t *testing.T) {
-	series := newSeriesCache(1000)
-	for i := range 100_000 {
-		f := pointblock.FingerprintOf(&[16]byte{}, []byte(fmt.Sprint(i)))
-		series.put(f, uint64(i))
-		id, ok := series.get(f)
-		require.True(t, ok)
-		require.EqualValues(t, i, id)
-	}
-	require.LessOrEqual(t, series.len(), 1000)
-
-	sources := newSourceCache(time.Hour, 100)
-	for range 1000 {
-		ref := []sourceRef{{id: uuid.New(), known: true}, {name: uuid.NewString(), byName: true, known: true}}
-		ws := uuid.New()
-		question := sources.ask(ws)
-		sources.add(ws, ref, question, time.Now())
-		sources.answered(ws, question)
-		require.LessOrEqual(t, sources.entries, 100)
-		require.Empty(t, sources.asking)
-	}
-}
-
-func TestASeriesInUseIsNotForgotten(t *testing.T) {
-	series := newSeriesCache(1000)
-	used := pointblock.FingerprintOf(&[16]byte{}, []byte("used"))
-	series.put(used, 7)
-	for i := range 10_000 {
-		series.put(pointblock.FingerprintOf(&[16]byte{}, []byte(fmt.Sprint(i))), 1)
-		_, ok := series.get(used)
-		require.True(t, ok)
 	}
 }

@@ -43,6 +43,12 @@ const (
 	reasons
 )
 
+// text returns what the caller reads, after the name of the field.
+func (r reason) text() string { return reasonText[r] }
+
+// metricLabel returns the name of the reason in metrics.
+func (r reason) metricLabel() string { return reasonLabel[r] }
+
 // reasonText is what the caller reads, after the name of the field.
 var reasonText = [reasons]string{
 	timeForm:      "must be an RFC 3339 time such as 2026-11-21T07:40:08Z",

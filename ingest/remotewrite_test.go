@@ -215,7 +215,7 @@ func TestSamplesThatBreakARuleAreRejected(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.n, result.Rejected, "%+v", result.Errors)
 			require.Len(t, result.Errors, 1)
-			require.Equal(t, []any{1, c.field, reasonText[c.why]}, []any{
+			require.Equal(t, []any{1, c.field, c.why.text()}, []any{
 				result.Errors[0].Index, result.Errors[0].Field, result.Errors[0].Reason,
 			})
 			require.Nil(t, result.Errors[0].Line)

@@ -45,6 +45,9 @@ func (t *tally) add(why reason, index, position, n int) (field *string) {
 	return &g.field
 }
 
+// count returns how many points were rejected for a reason.
+func (t *tally) count(why reason) int { return t.groups[why].count }
+
 // list returns the groups in the order of their first point. It is never nil.
 func (t *tally) list() []Rejection {
 	list := []Rejection{}
@@ -53,7 +56,7 @@ func (t *tally) list() []Rejection {
 		if g.count == 0 {
 			continue
 		}
-		r := Rejection{Index: g.index, Field: g.field, Reason: reasonText[why], Count: g.count}
+		r := Rejection{Index: g.index, Field: g.field, Reason: reason(why).text(), Count: g.count}
 		if position := g.position; position != whole {
 			r.Position = &position
 		}

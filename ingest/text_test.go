@@ -59,7 +59,7 @@ func TestUUIDsHaveOneForm(t *testing.T) {
 			require.Equal(t, want, uuid.UUID(id))
 		}
 	}
-	good := boiler.String()
+	good := "0198a1b2-0000-7000-8000-00000000000a"
 	for _, text := range []string{
 		"", good[:35], good + "0", "{" + good[:34] + "}", "urn:uuid:" + good, strings.ReplaceAll(good, "-", ""),
 		strings.Replace(good, "a", "g", 1),

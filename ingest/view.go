@@ -2,6 +2,9 @@ package ingest
 
 import "unsafe"
 
+// failed is what a step of a parser returns instead of the index at which it ended.
+const failed = -1
+
 // view returns bytes as a string without copying. It is good only as long as the
 // bytes are not changed, so nothing that outlives the request may keep it:
 // whatever is handed on to a store is cloned first.

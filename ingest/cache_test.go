@@ -1,0 +1,72 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+func TestTheCachesAreBounded(t *testing.T) {
+	series := newSeriesCache(1000)
+	for i := range 100_000 {
+		f := pointblock.FingerprintOf(&[16]byte{}, []byte(fmt.Sprint(i)))
+		series.put(f, uint64(i))
+		id, ok := series.get(f)
+		require.True(t, ok)
+		require.EqualValues(t, i, id)
+	}
+	require.LessOrEqual(t, series.len(), 1000)
+
+	sources := newSourceCache(time.Hour, 100)
+	for range 1000 {
+		ref := []sourceRef{{id: uuid.New(), known: true}, {name: uuid.NewString(), byName: true, known: true}}
+		ws := uuid.New()
+		question := sources.ask(ws)
+		sources.add(ws, ref, question, time.Now())
+		sources.answered(ws, question)
+		require.LessOrEqual(t, sources.entries, 100)
+		require.Empty(t, sources.asking)
+	}
+}
+
+func TestASeriesInUseIsNotForgotten(t *testing.T) {
+	series := newSeriesCache(1000)
+	used := pointblock.FingerprintOf(&[16]byte{}, []byte("used"))
+	series.put(used, 7)
+	for i := range 10_000 {
+		series.put(pointblock.FingerprintOf(&[16]byte{}, []byte(fmt.Sprint(i))), 1)
+		_, ok := series.get(used)
+		require.True(t, ok)
+	}
+}
+
+// directory finds no source by its name, and drops what is remembered meanwhile.
+type directory struct {
+	sourceDirectory
+	resolver *resolver
+}
+
+func (d *directory) SourcesByName(
+	_ context.Context, workspace uuid.UUID, names []string,
+) (map[string]uuid.UUID, error) {
+	d.resolver.forget(workspace)
+	return map[string]uuid.UUID{names[0]: uuid.New()}, nil
+}
+
+func TestAnAnswerFromBeforeAChangeIsNotRemembered(t *testing.T) {
+	d := &directory{}
+	d.resolver = newResolver(resolverDeps{Sources: d}, resolverMetrics{})
+	b := newBatch()
+	b.begin(uuid.New(), time.Now(), nil)
+	b.sources.internName("boiler", func() string { return "boiler" })
+	require.NoError(t, d.resolver.findSources(t.Context(), b, false))
+	require.True(t, b.sources.list[0].known)
+	require.Empty(t, d.resolver.sources.asking, "every question has ended")
+	require.Zero(t, d.resolver.sourcesLen())
+}
