@@ -26,9 +26,6 @@ var (
 	hours        = unit{times: 3600 * secondUS, by: 1, most: math.MaxInt64 / (3600 * secondUS)}
 )
 
-// precisions are the names of the units, for a caller who misspelt one.
-var precisions = []string{"s", "ms", "us", "ns"}
-
 // unitOf returns the unit of a precision.
 func unitOf(precision string) (unit, bool) {
 	switch precision {

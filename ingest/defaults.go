@@ -38,6 +38,9 @@ func (p *parser) setDefault(f field, i int, seen fields) int {
 	return end
 }
 
+// precisions are the names of the units, for a caller who misspelt one.
+var precisions = []string{"s", "ms", "us", "ns"}
+
 func (p *parser) setPrecision(i int) int {
 	name := fieldNames[fieldPrecision]
 	if at(p.b, i) != '"' {

@@ -1,7 +1,5 @@
 package ingest
 
-import "slices"
-
 // Format is how a request's body writes its points.
 type Format uint8
 
@@ -29,4 +27,4 @@ func (f Format) createsSources() bool { return f == Lines || f == RemoteWrite }
 
 // LinePrecisions lists the units in which timestamps of Lines may be, as clients
 // of InfluxDB name them.
-func LinePrecisions() []string { return slices.Clone(linePrecisions) }
+func LinePrecisions() []string { return lineUnitNames() }

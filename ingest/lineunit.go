@@ -1,7 +1,12 @@
 package ingest
 
+import "slices"
+
 // linePrecisions are the units in which timestamps of Lines may be.
 var linePrecisions = []string{"n", "ns", "u", "us", "µs", "ms", "s", "m", "h"}
+
+// lineUnitNames lists the units in which timestamps may be, as clients of InfluxDB name them.
+func lineUnitNames() []string { return slices.Clone(linePrecisions) }
 
 // lineUnitOf returns the unit of a precision as clients of InfluxDB name it.
 func lineUnitOf(precision string) (unit, bool) {
