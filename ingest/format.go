@@ -1,5 +1,12 @@
 package ingest
 
+import (
+	"slices"
+
+	"github.com/livegraph/livegraph/ingest/parse/lineprotocol"
+	"github.com/livegraph/livegraph/ingest/parse/remotewrite"
+)
+
 // Format is how a request's body writes its points.
 type Format uint8
 
@@ -27,4 +34,7 @@ func (f Format) createsSources() bool { return f == Lines || f == RemoteWrite }
 
 // LinePrecisions lists the units in which timestamps of Lines may be, as clients
 // of InfluxDB name them.
-func LinePrecisions() []string { return lineUnitNames() }
+func LinePrecisions() []string { return lineprotocol.Precisions() }
+
+// RemoteWriteTypes lists the media types of RemoteWrite.
+func RemoteWriteTypes() []string { return slices.Clone(remotewrite.MediaTypes) }

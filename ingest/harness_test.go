@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/ingest/resolve"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
@@ -65,7 +66,7 @@ func (p *plant) pipeline(limits Limits) *Pipeline {
 func (p *Pipeline) believeSources(ttl time.Duration) {
 	deps := p.deps.resolver()
 	deps.SourceTTL = ttl
-	p.resolver = newResolver(deps, p.metrics.resolver)
+	p.resolver = resolve.New(deps, p.metrics.resolver)
 }
 
 func (p *plant) SourcesByID(_ context.Context, ws uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {

@@ -6,6 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/livegraph/livegraph/ingest/rejection"
+	"github.com/livegraph/livegraph/ingest/resolve"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
@@ -36,9 +38,9 @@ var stageLabel = [stages]string{"parse", "resolve", "encode", "produce"}
 // metrics of a pipeline. All are added to once a request, never once a point.
 type metrics struct {
 	requests       map[string]prometheus.Counter // by outcome
-	resolver       resolverMetrics
+	resolver       resolve.Metrics
 	accepted       prometheus.Counter
-	rejected       [reasons]prometheus.Counter
+	rejected       [rejection.Reasons]prometheus.Counter
 	unacknowledged prometheus.Counter
 	bytes          prometheus.Counter
 	size           prometheus.Histogram
@@ -75,8 +77,8 @@ func newMetrics(factory promauto.Factory) *metrics {
 		m.requests[outcome] = requests.WithLabelValues(outcome)
 	}
 	rejected := vec("livegraph_ingest_points_rejected_total", "Points rejected, by reason.", "reason")
-	for why := accepted + 1; why < reasons; why++ {
-		m.rejected[why] = rejected.WithLabelValues(why.metricLabel())
+	for why := rejection.None + 1; why < rejection.Reasons; why++ {
+		m.rejected[why] = rejected.WithLabelValues(why.MetricLabel())
 	}
 	took := factory.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "livegraph_ingest_stage_duration_seconds",
@@ -92,15 +94,15 @@ func newMetrics(factory promauto.Factory) *metrics {
 		Help: "Look-ups of series (one each), of a request's sources (one for all), and of Prometheus' label sets (one " +
 			"each), by whether they were in memory.",
 	}, []string{"cache", "result"})
-	m.resolver = resolverMetrics{
-		created: counter(
+	m.resolver = resolve.Metrics{
+		Created: counter(
 			"livegraph_ingest_sources_created_total",
 			"Sources made because points came for them, in formats that name their sources.",
 		),
-		seriesHits:    lookups.WithLabelValues("series", "hit"),
-		seriesMisses:  lookups.WithLabelValues("series", "miss"),
-		sourcesHits:   lookups.WithLabelValues("sources", "hit"),
-		sourcesMisses: lookups.WithLabelValues("sources", "miss"),
+		SeriesHits:    lookups.WithLabelValues("series", "hit"),
+		SeriesMisses:  lookups.WithLabelValues("series", "miss"),
+		SourcesHits:   lookups.WithLabelValues("sources", "hit"),
+		SourcesMisses: lookups.WithLabelValues("sources", "miss"),
 	}
 	m.labelsHits, m.labelsMisses = lookups.WithLabelValues("labels", "hit"), lookups.WithLabelValues("labels", "miss")
 	return m
@@ -116,12 +118,12 @@ func (p *Pipeline) registerGauges(factory promauto.Factory) {
 	gauge("livegraph_ingest_in_flight_limit_bytes", "Most bytes that requests under way may hold; beyond, 503.", nil,
 		func() float64 { return float64(p.gate.limit) })
 	const entries, entriesHelp = "livegraph_ingest_cache_entries", "Series, sources and Prometheus' label sets in memory."
-	gauge(entries, entriesHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.resolver.seriesLen()) })
-	gauge(entries, entriesHelp, prometheus.Labels{"cache": "sources"}, func() float64 { return float64(p.resolver.sourcesLen()) })
-	gauge(entries, entriesHelp, prometheus.Labels{"cache": "labels"}, func() float64 { return float64(p.prom.len()) })
+	gauge(entries, entriesHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.resolver.SeriesLen()) })
+	gauge(entries, entriesHelp, prometheus.Labels{"cache": "sources"}, func() float64 { return float64(p.resolver.SourcesLen()) })
+	gauge(entries, entriesHelp, prometheus.Labels{"cache": "labels"}, func() float64 { return float64(p.prom.Len()) })
 	const limit, limitHelp = "livegraph_ingest_cache_limit", "Most series and sources that are kept in memory."
 	gauge(limit, limitHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.deps.CacheSize) })
-	gauge(limit, limitHelp, prometheus.Labels{"cache": "sources"}, func() float64 { return maxCachedSources })
+	gauge(limit, limitHelp, prometheus.Labels{"cache": "sources"}, func() float64 { return resolve.MaxCachedSources })
 }
 
 // timer times the stages of a request, one after the other.
@@ -142,11 +144,11 @@ func (t *timer) done(s stage) {
 // count adds a request that is over.
 func (m *metrics) count(w *work, result *Result, err error) {
 	b := w.batch
-	m.size.Observe(float64(b.points))
-	m.labelsHits.Add(float64(w.prom.hits))
-	m.labelsMisses.Add(float64(w.prom.misses))
-	for why := accepted + 1; why < reasons; why++ {
-		if n := b.rejected.count(why); n > 0 {
+	m.size.Observe(float64(b.Points))
+	m.labelsHits.Add(float64(w.prom.Hits))
+	m.labelsMisses.Add(float64(w.prom.Misses))
+	for why := rejection.None + 1; why < rejection.Reasons; why++ {
+		if n := b.Rejected.Count(why); n > 0 {
 			m.rejected[why].Add(float64(n))
 		}
 	}

@@ -12,6 +12,10 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/livegraph/livegraph/ingest/block"
+	"github.com/livegraph/livegraph/ingest/parse/remotewrite"
+	"github.com/livegraph/livegraph/ingest/rejection"
+	"github.com/livegraph/livegraph/ingest/resolve"
 	"github.com/livegraph/livegraph/internal/platform/bufferpool"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/tracing"
@@ -35,12 +39,12 @@ type Limits struct {
 
 // Deps is what a Pipeline works with.
 type Deps struct {
-	Sources        sourceDirectory
-	Registry       seriesRegistry
+	Sources        resolve.SourceDirectory
+	Registry       resolve.SeriesRegistry
 	Log            producer
-	Routes         router
-	Retention      retentionDirectory // nil: points of any age are taken
-	FingerprintKey [16]byte           // the installation's
+	Routes         resolve.Router
+	Retention      resolve.RetentionDirectory // nil: points of any age are taken
+	FingerprintKey [16]byte                   // the installation's
 	Limits         Limits
 	CacheSize      int                   // series that are remembered; 2,000,000
 	Metrics        prometheus.Registerer // nil: what is measured is not registered
@@ -56,6 +60,9 @@ type Request struct {
 	Strict     bool      // one rejected point refuses all
 	Precision  string    // of Lines: one of LinePrecisions, "" is ns
 }
+
+// Rejection is why points were rejected.
+type Rejection = rejection.Group
 
 // Position is where a record of the request is in the topic.
 type Position = pointblock.Position
@@ -73,8 +80,8 @@ type Pipeline struct {
 	deps     Deps
 	tracer   tracing.Tracer
 	gate     gate
-	resolver *resolver
-	prom     *promCache
+	resolver *resolve.Resolver
+	prom     *remotewrite.Cache
 	works    *bufferpool.List[*work] // of past requests, by their bytes
 	parsing  *queue                  // of bodies, by their bytes
 	room     *queue                  // for what they are parsed into
@@ -93,18 +100,18 @@ func New(deps Deps) *Pipeline {
 		gate:    gate{limit: deps.Limits.InFlightBytes},
 		parsing: newQueue(deps.Limits.InFlightBytes/parsedPart, runtime.GOMAXPROCS(0)+1, deps.Limits.ProduceTimeout),
 		room:    newQueue(deps.Limits.InFlightBytes/roomPart, 0, deps.Limits.ProduceTimeout),
-		prom:    newPromCache(promCacheBytes),
+		prom:    remotewrite.NewCache(remotewrite.CacheBytes),
 		works:   bufferpool.New[*work](pooledBytes, pooledTime),
 	}
 	factory := promauto.With(deps.Metrics)
 	p.metrics = newMetrics(factory)
-	p.resolver = newResolver(deps.resolver(), p.metrics.resolver)
+	p.resolver = resolve.New(deps.resolver(), p.metrics.resolver)
 	p.registerGauges(factory)
 	return p
 }
 
-func (d *Deps) resolver() resolverDeps {
-	return resolverDeps{
+func (d *Deps) resolver() resolve.Deps {
+	return resolve.Deps{
 		Sources: d.Sources, Registry: d.Registry, Routes: d.Routes, Retention: d.Retention,
 		FingerprintKey: d.FingerprintKey, RouteTimeout: d.Limits.ProduceTimeout, CacheSize: d.CacheSize,
 	}
@@ -120,7 +127,7 @@ func orDefault[T int | int64 | time.Duration](setting *T, value T) {
 // changed or deleted by this process, which then holds at once. Changes by
 // others hold within a second: see AwaitOthers.
 func (p *Pipeline) SourcesChanged(workspace uuid.UUID) {
-	p.resolver.forget(workspace)
+	p.resolver.Forget(workspace)
 }
 
 // AwaitOthers returns when no process accepts points any more by what it knew of
@@ -128,7 +135,7 @@ func (p *Pipeline) SourcesChanged(workspace uuid.UUID) {
 // when the context ends: after a second or so. Lines with the name of a source that
 // was deleted would else be accepted for the deleted one, and be lost with it.
 func (p *Pipeline) AwaitOthers(ctx context.Context, committed time.Time) {
-	awaitOthers(ctx, committed)
+	resolve.AwaitOthers(ctx, committed)
 }
 
 // Accept takes points in the format (see the package comment) and returns when
@@ -168,7 +175,7 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 	_, span := p.tracer.Start(ctx, trace.SpanKindInternal, "parse points")
 	err = w.parse(p.deps.Limits.MaxPoints)
 	if span.IsRecording() {
-		span.SetAttributes(attribute.Int("livegraph.points", b.points), attribute.Int64("livegraph.body.size", size))
+		span.SetAttributes(attribute.Int("livegraph.points", b.Points), attribute.Int64("livegraph.body.size", size))
 	}
 	tracing.End(span, err)
 	stages.done(stageParse)
@@ -189,11 +196,11 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 
 // makeRoom returns when there is room for what a body of so many bytes was parsed into,
 // until leave is called.
-func (p *Pipeline) makeRoom(ctx context.Context, b *batch, bytes int64) (leave func(), err error) {
+func (p *Pipeline) makeRoom(ctx context.Context, b *block.Batch, bytes int64) (leave func(), err error) {
 	if bytes >= queuedBytes {
-		return p.room.wait(ctx, bytes, b.need())
+		return p.room.wait(ctx, bytes, b.Need())
 	}
-	size := int64(b.points) * bytesPerPoint
+	size := int64(b.Points) * bytesPerPoint
 	if !p.gate.enter(size, bytes) {
 		return nil, overloaded()
 	}
@@ -202,7 +209,7 @@ func (p *Pipeline) makeRoom(ctx context.Context, b *batch, bytes int64) (leave f
 
 // release keeps the buffers of a request for the next one, unless they are very large.
 func (p *Pipeline) release(w *work) {
-	size := w.batch.size()
+	size := w.batch.Size()
 	w.end()
 	if size <= maxPooledBytes {
 		p.works.Give(w, size)
@@ -216,7 +223,7 @@ const bytesPerPoint = 32
 // accept brings a parsed batch into the log.
 func (p *Pipeline) accept(ctx context.Context, w *work, req *Request, stages *timer) (Result, error) {
 	b := w.batch
-	if w.format == RemoteWrite && b.points == 0 {
+	if w.format == RemoteWrite && b.Points == 0 {
 		return Result{Errors: []Rejection{}}, nil // metadata or stale markers: Prometheus sends such requests, too
 	}
 	resolving, span := p.tracer.Start(ctx, trace.SpanKindInternal, "resolve series")
@@ -226,14 +233,14 @@ func (p *Pipeline) accept(ctx context.Context, w *work, req *Request, stages *ti
 	if err != nil {
 		return Result{}, err
 	}
-	accepted, err := b.encode()
+	accepted, err := b.Encode()
 	if err != nil {
 		return Result{}, err
 	}
 	stages.done(stageEncode)
 	positions, err := p.produce(ctx, b, req.RequestID)
 	stages.done(stageProduce)
-	return Result{Accepted: accepted, Rejected: b.rejected.rejected, Errors: b.rejections(), Positions: positions}, err
+	return Result{Accepted: accepted, Rejected: b.Rejected.Rejected, Errors: b.Rejections(), Positions: positions}, err
 }
 
 // resolve finds the sources and the series of a batch's points. It fails when no
@@ -243,30 +250,30 @@ func (p *Pipeline) resolve(ctx context.Context, w *work, req *Request) error {
 	if err := refuse(b, req.Strict); err != nil {
 		return err
 	}
-	if err := p.resolver.resolveSources(ctx, b, w.format.createsSources()); err != nil {
+	if err := p.resolver.Sources(ctx, b, w.format.createsSources()); err != nil {
 		return err
 	}
-	if err := p.resolver.rejectExpired(ctx, b); err != nil {
+	if err := p.resolver.RejectExpired(ctx, b); err != nil {
 		return err
 	}
 	if err := refuse(b, req.Strict); err != nil { // before it registers series for nothing
 		return err
 	}
-	if err := p.resolver.resolveSeries(ctx, b); err != nil {
+	if err := p.resolver.Series(ctx, b); err != nil {
 		return err
 	}
 	return refuse(b, req.Strict)
 }
 
 // produce writes the batch's messages.
-func (p *Pipeline) produce(ctx context.Context, b *batch, requestID string) ([]Position, error) {
+func (p *Pipeline) produce(ctx context.Context, b *block.Batch, requestID string) ([]Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.deps.Limits.ProduceTimeout)
 	defer cancel()
-	positions, err := p.deps.Log.ProducePoints(ctx, requestID, b.output.messages)
+	positions, err := p.deps.Log.ProducePoints(ctx, requestID, b.Output.Messages)
 	if err == nil {
 		return positions, nil
 	}
-	b.dropMessages() // the producer may yet read them
+	b.DropMessages() // the producer may yet read them
 	failure := fault.Wrap(
 		err, fault.Unavailable, "Not all points could be written to the log; send them again",
 	).After(time.Second)
@@ -288,20 +295,20 @@ func (p *Pipeline) produce(ctx context.Context, b *batch, requestID string) ([]P
 
 // refuse returns the error of a request that has no points left, or that wants all
 // or none and has lost some.
-func refuse(b *batch, strict bool) error {
-	list, rejected := b.hooks.listName(), b.rejected.rejected
+func refuse(b *block.Batch, strict bool) error {
+	list, rejected := b.Hooks.ListName(), b.Rejected.Rejected
 	var refusal *fault.Error
 	switch {
-	case b.points == 0:
+	case b.Points == 0:
 		refusal = fault.Field(fault.Invalid, list, "must hold at least one point")
-	case rejected == b.points:
+	case rejected == b.Points:
 		refusal = fault.New(fault.Invalid, "No point was accepted")
 	case strict && rejected > 0:
 		refusal = fault.New(fault.Invalid, "Some points were rejected, so that none was accepted (strict)")
 	default:
 		return nil
 	}
-	errors := b.rejections()
+	errors := b.Rejections()
 	if len(errors) > 0 {
 		refusal = refusal.With("field", errors[0].Field).With("reason", errors[0].Reason)
 		if line := errors[0].Line; line != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/ingest/rejection"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
@@ -26,9 +27,9 @@ func TestAStrictRequestIsAllOrNothing(t *testing.T) {
 	var fe *fault.Error
 	require.ErrorAs(t, err, &fe)
 	require.Equal(t, fault.Invalid, fe.Kind)
-	rejections := []Rejection{{Index: 1, Field: "points[1].value", Reason: valueRange.text(), Count: 1}}
+	rejections := []Rejection{{Index: 1, Field: "points[1].value", Reason: rejection.ValueRange.Text(), Count: 1}}
 	require.Equal(t, map[string]any{
-		"field": "points[1].value", "reason": valueRange.text(), "accepted": 0, "rejected": 1, "errors": rejections,
+		"field": "points[1].value", "reason": rejection.ValueRange.Text(), "accepted": 0, "rejected": 1, "errors": rejections,
 	}, fe.Details)
 	require.Empty(t, p.messages)
 	require.Zero(t, p.registered, "no series are registered for nothing")
@@ -65,7 +66,7 @@ func TestWhatCannotBeStoredAtTheSeriesLimitIsRejected(t *testing.T) {
 	result, err := pipeline.Accept(t.Context(), JSON, request(body))
 	require.NoError(t, err)
 	require.Equal(t, 2, result.Accepted)
-	require.Equal(t, []Rejection{{Index: 2, Field: "points[2]", Reason: seriesLimit.text(), Count: 3}}, result.Errors)
+	require.Equal(t, []Rejection{{Index: 2, Field: "points[2]", Reason: rejection.SeriesLimit.Text(), Count: 3}}, result.Errors)
 	require.Len(t, p.written(t), 2)
 
 	_, err = pipeline.Accept(t.Context(), JSON, request(
@@ -73,7 +74,7 @@ func TestWhatCannotBeStoredAtTheSeriesLimitIsRejected(t *testing.T) {
 	))
 	_, field, reason := problem(t, err)
 	require.Equal(t, "series[0]", field)
-	require.Equal(t, seriesLimit.text(), reason)
+	require.Equal(t, rejection.SeriesLimit.Text(), reason)
 }
 
 func TestASourceThatGoesWhileItsSeriesAreRegisteredIsUnknown(t *testing.T) {
@@ -85,7 +86,7 @@ func TestASourceThatGoesWhileItsSeriesAreRegisteredIsUnknown(t *testing.T) {
 	_, err = pipeline.Accept(t.Context(), JSON, request(`{`+someSource+`,"metric":"new","points":[{"value":1}]}`))
 	_, field, reason := problem(t, err)
 	require.Equal(t, "sourceId", field)
-	require.Equal(t, sourceUnknown.text(), reason)
+	require.Equal(t, rejection.SourceUnknown.Text(), reason)
 }
 
 func TestASourceOfAnotherWorkspaceIsUnknown(t *testing.T) {
@@ -97,7 +98,7 @@ func TestASourceOfAnotherWorkspaceIsUnknown(t *testing.T) {
 	req.Workspace = uuid.MustParse("0198a1b2-0000-7000-8000-000000000002")
 	_, err = pipeline.Accept(t.Context(), JSON, req)
 	_, _, reason := problem(t, err)
-	require.Equal(t, sourceUnknown.text(), reason)
+	require.Equal(t, rejection.SourceUnknown.Text(), reason)
 }
 
 func TestADeletedSourceIsRefusedWithinASecond(t *testing.T) {

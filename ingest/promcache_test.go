@@ -52,7 +52,7 @@ func TestLabelsThatCameBeforeAreTheSameSeries(t *testing.T) {
 	}
 	require.Equal(t, fresh.written(t), p.written(t))
 	require.Equal(t, 3, p.registered, "known series are not asked for")
-	require.Equal(t, 3, p.pipeline.prom.len(), "the one that is refused is not remembered")
+	require.Equal(t, 3, p.pipeline.prom.Len(), "the one that is refused is not remembered")
 }
 
 func TestASourceThatIsMadeAnewHasItsOwnSeries(t *testing.T) {
@@ -78,7 +78,7 @@ func TestLabelsThatAreManyAndEmptyAreNotRemembered(t *testing.T) {
 		long = append(long, promwrite.Labels("a", "")...)
 	}
 	p.send(t, long.Sample(1, 1))
-	require.Zero(t, p.pipeline.prom.len(), "labels that are all empty and many are not worth it")
+	require.Zero(t, p.pipeline.prom.Len(), "labels that are all empty and many are not worth it")
 }
 
 func TestManyRequestsShareTheLabels(t *testing.T) {
@@ -101,5 +101,5 @@ func TestManyRequestsShareTheLabels(t *testing.T) {
 		})
 	}
 	group.Wait()
-	require.Equal(t, 60, pipeline.prom.len())
+	require.Equal(t, 60, pipeline.prom.Len())
 }

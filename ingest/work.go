@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/livegraph/livegraph/ingest/block"
+	"github.com/livegraph/livegraph/ingest/parse/jsonpoints"
+	"github.com/livegraph/livegraph/ingest/parse/lineprotocol"
+	"github.com/livegraph/livegraph/ingest/parse/remotewrite"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
@@ -22,28 +26,28 @@ const (
 type work struct {
 	format    Format
 	precision string // of Lines
-	batch     *batch
-	json      *parser
-	lines     *lineParser
-	prom      *promParser
+	batch     *block.Batch
+	json      *jsonpoints.Parser
+	lines     *lineprotocol.Parser
+	prom      *remotewrite.Parser
 }
 
-func newWork(prom *promCache) *work {
-	return &work{batch: newBatch(), json: newParser(), lines: newLineParser(), prom: newPromParser(prom)}
+func newWork(prom *remotewrite.Cache) *work {
+	return &work{batch: block.NewBatch(), json: jsonpoints.New(), lines: lineprotocol.New(), prom: remotewrite.New(prom)}
 }
 
 // begin prepares for a request.
 func (w *work) begin(format Format, req *Request) {
 	w.format, w.precision = format, req.Precision
-	w.batch.begin(req.Workspace, req.ReceivedAt, req.Body)
+	w.batch.Begin(req.Workspace, req.ReceivedAt, req.Body)
 }
 
 // end forgets the request.
 func (w *work) end() {
-	w.batch.end()
-	w.json.reset()
-	w.lines.reset()
-	w.prom.reset()
+	w.batch.End()
+	w.json.Reset()
+	w.lines.Reset()
+	w.prom.Reset()
 }
 
 // parse reads the request's body into the batch. The error is one of the whole request;
@@ -51,13 +55,13 @@ func (w *work) end() {
 func (w *work) parse(maxPoints int) error {
 	switch w.format {
 	case JSON:
-		return w.json.parse(w.batch, maxPoints)
+		return w.json.Parse(w.batch, maxPoints)
 	case NDJSON:
-		return w.json.parseNDJSON(w.batch, maxPoints)
+		return w.json.ParseLines(w.batch, maxPoints)
 	case RemoteWrite:
-		return w.prom.parse(w.batch, maxPoints)
+		return w.prom.Parse(w.batch, maxPoints)
 	case Lines:
-		return w.lines.parse(w.batch, w.precision, maxPoints)
+		return w.lines.Parse(w.batch, w.precision, maxPoints)
 	default:
 		return fault.Wrap(fmt.Errorf("points in the format %s", w.format), fault.Internal, "")
 	}
