@@ -64,12 +64,23 @@ func TestBadValuesAreRejectedPointByPoint(t *testing.T) {
 		{"tag's name with U+0000", `"tags":{"a\u0000":""},"value":1`, `tags["a\u0000"]`, rejection.TagNUL},
 		{"tag long", `"tags":{"a":"` + longText + `"},"value":1`, "tags.a", rejection.TagValueLong},
 		{"tag with U+0000", `"tags":{"b":"","a":"\u0000"},"value":1`, "tags.a", rejection.TagValueNUL},
-		{"unknown source", `"sourceId":"0198a1b2-0000-7000-8000-0000000000ff","value":1`, "sourceId", rejection.SourceUnknown},
+		{
+			"unknown source", `"sourceId":"0198a1b2-0000-7000-8000-0000000000ff","value":1`, "sourceId", rejection.SourceUnknown,
+		},
 		{"source is no UUID", `"sourceId":"boiler","value":1`, "sourceId", rejection.SourceUnknown},
-		{"source in braces", `"sourceId":"{0198a1b2-0000-7000-8000-00000000000a}","value":1`, "sourceId", rejection.SourceUnknown},
-		{"source without dashes", `"sourceId":"0198a1b20000700080000000000000000a","value":1`, "sourceId", rejection.SourceUnknown},
+		{
+			"source in braces", `"sourceId":"{0198a1b2-0000-7000-8000-00000000000a}","value":1`,
+			"sourceId", rejection.SourceUnknown,
+		},
+		{
+			"source without dashes", `"sourceId":"0198a1b20000700080000000000000000a","value":1`,
+			"sourceId", rejection.SourceUnknown,
+		},
 		{"source empty", `"sourceId":"","value":1`, "sourceId", rejection.SourceUnknown},
-		{"source of 10 000 characters", `"source":"` + strings.Repeat("x", 10_000) + `","value":1`, "source", rejection.SourceUnknown},
+		{
+			"source of 10 000 characters", `"source":"` + strings.Repeat("x", 10_000) + `","value":1`,
+			"source", rejection.SourceUnknown,
+		},
 		{"unknown source by name", `"source":"boiler ","value":1`, "source", rejection.SourceUnknown},
 		{"source's name with U+0000", `"source":"boiler\u0000","value":1`, "source", rejection.SourceUnknown},
 	} {
@@ -149,7 +160,8 @@ func TestOneBadPointAmongManyIsTheOnlyOneRejected(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, n-1, result.Accepted)
 	require.Equal(
-		t, []Rejection{{Index: bad, Field: "points[54321].timestamp", Reason: rejection.TimeForm.Text(), Count: 1}}, result.Errors,
+		t, []Rejection{{Index: bad, Field: "points[54321].timestamp", Reason: rejection.TimeForm.Text(), Count: 1}},
+		result.Errors,
 	)
 	require.Len(t, p.written(t), n-1)
 }

@@ -118,8 +118,13 @@ func (p *Pipeline) registerGauges(factory promauto.Factory) {
 	gauge("livegraph_ingest_in_flight_limit_bytes", "Most bytes that requests under way may hold; beyond, 503.", nil,
 		func() float64 { return float64(p.gate.limit) })
 	const entries, entriesHelp = "livegraph_ingest_cache_entries", "Series, sources and Prometheus' label sets in memory."
-	gauge(entries, entriesHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.resolver.SeriesLen()) })
-	gauge(entries, entriesHelp, prometheus.Labels{"cache": "sources"}, func() float64 { return float64(p.resolver.SourcesLen()) })
+	gauge(
+		entries, entriesHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.resolver.SeriesLen()) },
+	)
+	gauge(
+		entries, entriesHelp, prometheus.Labels{"cache": "sources"},
+		func() float64 { return float64(p.resolver.SourcesLen()) },
+	)
 	gauge(entries, entriesHelp, prometheus.Labels{"cache": "labels"}, func() float64 { return float64(p.prom.Len()) })
 	const limit, limitHelp = "livegraph_ingest_cache_limit", "Most series and sources that are kept in memory."
 	gauge(limit, limitHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.deps.CacheSize) })

@@ -66,7 +66,9 @@ func TestWhatCannotBeStoredAtTheSeriesLimitIsRejected(t *testing.T) {
 	result, err := pipeline.Accept(t.Context(), JSON, request(body))
 	require.NoError(t, err)
 	require.Equal(t, 2, result.Accepted)
-	require.Equal(t, []Rejection{{Index: 2, Field: "points[2]", Reason: rejection.SeriesLimit.Text(), Count: 3}}, result.Errors)
+	require.Equal(
+		t, []Rejection{{Index: 2, Field: "points[2]", Reason: rejection.SeriesLimit.Text(), Count: 3}}, result.Errors,
+	)
 	require.Len(t, p.written(t), 2)
 
 	_, err = pipeline.Accept(t.Context(), JSON, request(

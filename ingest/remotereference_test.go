@@ -162,7 +162,8 @@ func promIdentity(labels [][2]string) (source uuid.UUID, name pointblock.Identit
 	}
 	name.Metric = seen["__name__"]
 	slices.SortFunc(name.Tags, func(a, b pointblock.Tag) int { return strings.Compare(a.Key, b.Key) })
-	return uuid.NewSHA1(workspace, []byte(title)), name, !badName(name.Metric) && !badTags(tags) && block.CanNameSource(title)
+	return uuid.NewSHA1(workspace, []byte(title)), name,
+		!badName(name.Metric) && !badTags(tags) && block.CanNameSource(title)
 }
 
 func requireAgreementOnRemoteWrite(t require.TestingT, body []byte) {

@@ -142,11 +142,13 @@ func TestSamplesThatBreakARuleAreRejected(t *testing.T) {
 		n      int
 	}{
 		"NaN": {
-			plain().Sample(1, 1).Sample(2, math.NaN()).Sample(3, math.NaN()), "timeseries[1].samples[1].value", rejection.ValueNotFinite,
+			plain().Sample(1, 1).Sample(2, math.NaN()).Sample(3, math.NaN()), "timeseries[1].samples[1].value",
+			rejection.ValueNotFinite,
 			2,
 		},
 		"infinite": {
-			plain().Sample(1, math.Inf(1)).Sample(2, math.Inf(-1)), "timeseries[1].samples[0].value", rejection.ValueNotFinite, 2,
+			plain().Sample(1, math.Inf(1)).Sample(2, math.Inf(-1)), "timeseries[1].samples[0].value", rejection.ValueNotFinite,
+			2,
 		},
 		"after stale markers": {
 			plain().Sample(1, stale).Sample(2, 1).Sample(3, stale).Sample(4, stale).Sample(5, math.Inf(1)),
@@ -167,28 +169,40 @@ func TestSamplesThatBreakARuleAreRejected(t *testing.T) {
 		},
 		"no labels": {message{}.Sample(1, 1), "timeseries[1].labels.__name__", rejection.MetricEmpty, 1},
 		"empty name": {
-			promwrite.Labels("__name__", "", "job", "node").Sample(1, 1), "timeseries[1].labels.__name__", rejection.MetricEmpty, 1,
+			promwrite.Labels("__name__", "", "job", "node").Sample(1, 1), "timeseries[1].labels.__name__",
+			rejection.MetricEmpty, 1,
 		},
 		"long name": {
-			promwrite.Labels("__name__", long, "job", "node").Sample(1, 1), "timeseries[1].labels.__name__", rejection.MetricLong, 1,
+			promwrite.Labels("__name__", long, "job", "node").Sample(1, 1), "timeseries[1].labels.__name__",
+			rejection.MetricLong, 1,
 		},
 		"NUL in the name": {
-			promwrite.Labels("__name__", "a\x00", "job", "node").Sample(1, 1), "timeseries[1].labels.__name__", rejection.MetricNUL, 1,
+			promwrite.Labels("__name__", "a\x00", "job", "node").Sample(1, 1), "timeseries[1].labels.__name__",
+			rejection.MetricNUL, 1,
 		},
-		"name twice":           {plain("__name__", "down").Sample(1, 1), "timeseries[1].labels.__name__", rejection.TagTwice, 1},
-		"job twice":            {plain("job", "other").Sample(1, 1), "timeseries[1].labels.job", rejection.TagTwice, 1},
-		"instance twice":       {plain("instance", "other").Sample(1, 1), "timeseries[1].labels.instance", rejection.TagTwice, 1},
-		"label twice":          {plain("a", "1", "b", "1", "a", "2").Sample(1, 1), "timeseries[1].labels.a", rejection.TagTwice, 1},
+		"name twice": {
+			plain("__name__", "down").Sample(1, 1), "timeseries[1].labels.__name__", rejection.TagTwice, 1,
+		},
+		"job twice": {plain("job", "other").Sample(1, 1), "timeseries[1].labels.job", rejection.TagTwice, 1},
+		"instance twice": {
+			plain("instance", "other").Sample(1, 1), "timeseries[1].labels.instance", rejection.TagTwice, 1,
+		},
+		"label twice": {
+			plain("a", "1", "b", "1", "a", "2").Sample(1, 1), "timeseries[1].labels.a", rejection.TagTwice, 1,
+		},
 		"label twice, same":    {plain("a", "1", "a", "1").Sample(1, 1), "timeseries[1].labels.a", rejection.TagTwice, 1},
 		"label without a name": {plain("", "1").Sample(1, 1), `timeseries[1].labels[""]`, rejection.TagEmpty, 1},
-		"long label":           {plain(long, "1").Sample(1, 1), "timeseries[1].labels." + long[:100] + "…", rejection.TagLong, 1},
+		"long label": {
+			plain(long, "1").Sample(1, 1), "timeseries[1].labels." + long[:100] + "…", rejection.TagLong, 1,
+		},
 		"long value": {
 			plain("a", strings.Repeat("x", 1025)).Sample(1, 1), "timeseries[1].labels.a", rejection.TagValueLong, 1,
 		},
 		"NUL in a value":        {plain("a", "\x00").Sample(1, 1), "timeseries[1].labels.a", rejection.TagValueNUL, 1},
 		"NUL in a label's name": {plain("\x00", "a").Sample(1, 1), `timeseries[1].labels["\u0000"]`, rejection.TagNUL, 1},
 		"name not UTF-8": {
-			promwrite.Labels("__name__", "\xff", "job", "node").Sample(1, 1), "timeseries[1].labels.__name__", rejection.MetricUTF8, 1,
+			promwrite.Labels("__name__", "\xff", "job", "node").Sample(1, 1), "timeseries[1].labels.__name__",
+			rejection.MetricUTF8, 1,
 		},
 		"value not UTF-8":        {plain("a", "\xff").Sample(1, 1), "timeseries[1].labels.a", rejection.TagUTF8, 1},
 		"label's name not UTF-8": {plain("b\xff", "1").Sample(1, 1), "timeseries[1].labels.b\ufffd", rejection.TagUTF8, 1},

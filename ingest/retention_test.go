@@ -113,7 +113,8 @@ func TestInLinesAnOldPointIsNamedByItsLine(t *testing.T) {
 	require.Equal(t, 3, result.Accepted)
 	require.Len(t, result.Errors, 1)
 	require.Equal(
-		t, Rejection{Index: 3, Line: new(4), Field: "timestamp", Reason: rejection.TimeExpired.Text(), Count: 2}, result.Errors[0],
+		t, Rejection{Index: 3, Line: new(4), Field: "timestamp", Reason: rejection.TimeExpired.Text(), Count: 2},
+		result.Errors[0],
 	)
 	require.Len(t, p.written(t), 2, "the two of the boiler have one time")
 }

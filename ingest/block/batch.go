@@ -14,7 +14,7 @@ import (
 // in it, and what became of that. It is kept and used again, so its columns do
 // not grow anew for each request.
 //
-// Strings in it are views into the request's body or into texts below; see view.
+// Strings in it are views into the request's body or into texts below; see scan.View.
 type Batch struct {
 	Hooks      Hooks
 	Body       []byte
@@ -59,6 +59,7 @@ type Hooks struct {
 // maxAhead is how far a point's time may be ahead of the server's clock.
 const maxAhead = 24 * time.Hour
 
+// NewBatch creates an empty batch.
 func NewBatch() *Batch {
 	b := &Batch{}
 	b.Labels.Seed = maphash.MakeSeed()
@@ -87,14 +88,14 @@ func (b *Batch) End() {
 
 // Size estimates the bytes that the batch holds on to.
 func (b *Batch) Size() int {
-	return cap(b.Numbers.Ts)*24 + cap(b.Strings.Ts)*32 + cap(b.runs)*48 + cap(b.Unescaped) + b.Labels.size() +
+	return cap(b.Numbers.Times)*24 + cap(b.Strings.Times)*32 + cap(b.runs)*48 + cap(b.Unescaped) + b.Labels.size() +
 		b.Output.size()
 }
 
 // Need estimates the bytes that the parsed request takes, with those of its records.
 func (b *Batch) Need() int64 {
 	const point, text, ofRun, ofLabel = 24 + 16 + 16, 32 + 24 + 16, 48, labelBytes + 144
-	return int64(len(b.Numbers.Ts)*point + len(b.Strings.Ts)*text + len(b.runs)*ofRun + len(b.Unescaped) +
+	return int64(len(b.Numbers.Times)*point + len(b.Strings.Times)*text + len(b.runs)*ofRun + len(b.Unescaped) +
 		len(b.Labels.List)*ofLabel + len(b.Labels.tags)*tagBytes)
 }
 

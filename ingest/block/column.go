@@ -7,13 +7,13 @@ import "github.com/livegraph/livegraph/schemas/pointblock"
 // columns, runs say it.
 type Column[V any] struct {
 	Label  []int32
-	Ts     []int64 // microseconds since the Unix epoch
+	Times  []int64 // microseconds since the Unix epoch
 	Values []V
 	Index  []int32 // of rows, where each is in the request
 }
 
 func (c *Column[V]) reset() {
-	c.Label, c.Ts, c.Values, c.Index = c.Label[:0], c.Ts[:0], c.Values[:0], c.Index[:0]
+	c.Label, c.Times, c.Values, c.Index = c.Label[:0], c.Times[:0], c.Values[:0], c.Index[:0]
 }
 
 // run is a part of a column that belongs to one label.
@@ -26,9 +26,10 @@ type run struct {
 	sifted   bool  // not all of the object's points are in it
 }
 
+// Add appends a point of a label.
 func (c *Column[V]) Add(label int32, ts int64, value V) {
 	c.Label = append(c.Label, label)
-	c.Ts = append(c.Ts, ts)
+	c.Times = append(c.Times, ts)
 	c.Values = append(c.Values, value)
 }
 

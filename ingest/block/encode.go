@@ -58,7 +58,7 @@ func (b *Batch) appendStrings(e *pointblock.Encoder, f *final, ts []int64, value
 func encodeKind[V any](
 	b *Batch, kind pointblock.Kind, c *Column[V], s *sorted[V], write appendPoints[V],
 ) (points int, err error) {
-	if len(c.Ts) == 0 {
+	if len(c.Times) == 0 {
 		return 0, nil
 	}
 	o := &b.Output
@@ -146,7 +146,7 @@ func (s *sorted[V]) scatter(b *Batch, kind pointblock.Kind, c *Column[V]) {
 	for i, l := range c.Label {
 		if at := o.route[l]; at >= 0 {
 			to := o.cursor[at]
-			s.ts[to], s.values[to] = c.Ts[i], c.Values[i]
+			s.ts[to], s.values[to] = c.Times[i], c.Values[i]
 			o.cursor[at] = to + 1
 		}
 	}
@@ -173,7 +173,7 @@ func (b *Batch) chainRuns(kind pointblock.Kind) {
 func (s *sorted[V]) gather(b *Batch, f *final, c *Column[V]) ([]int64, []V) {
 	if f.runs == 1 {
 		r := &b.runs[f.last-1]
-		return c.Ts[r.from:r.to], c.Values[r.from:r.to]
+		return c.Times[r.from:r.to], c.Values[r.from:r.to]
 	}
 	s.ts = slices.Grow(s.ts[:0], f.Count)[:f.Count]
 	s.values = slices.Grow(s.values[:0], f.Count)[:f.Count]
@@ -181,7 +181,7 @@ func (s *sorted[V]) gather(b *Batch, f *final, c *Column[V]) ([]int64, []V) {
 	for at := f.last; at != 0; at = b.runs[at-1].next { // from the last to the first
 		r := &b.runs[at-1]
 		start := end - (r.to - r.from)
-		copy(s.ts[start:end], c.Ts[r.from:r.to])
+		copy(s.ts[start:end], c.Times[r.from:r.to])
 		copy(s.values[start:end], c.Values[r.from:r.to])
 		end = start
 	}

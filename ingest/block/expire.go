@@ -28,7 +28,7 @@ func expire[V any](b *Batch, kind pointblock.Kind, c *Column[V]) {
 		}
 		kept := r.from
 		for at := r.from; at < r.to; at++ {
-			if c.Ts[at] < oldest {
+			if c.Times[at] < oldest {
 				position := rejection.Whole
 				if !r.sifted {
 					position = at - r.from
@@ -36,7 +36,7 @@ func expire[V any](b *Batch, kind pointblock.Kind, c *Column[V]) {
 				b.Reject(rejection.TimeExpired, r.index, position, 1, l)
 				continue
 			}
-			c.Ts[kept], c.Values[kept] = c.Ts[at], c.Values[at]
+			c.Times[kept], c.Values[kept] = c.Times[at], c.Values[at]
 			kept++
 		}
 		l.Count[kind-1] -= r.to - kept
@@ -46,19 +46,19 @@ func expire[V any](b *Batch, kind pointblock.Kind, c *Column[V]) {
 
 func (c *Column[V]) expireRows(b *Batch, kind pointblock.Kind) {
 	kept := 0
-	for at, ts := range c.Ts {
+	for at, ts := range c.Times {
 		l := &b.Labels.List[c.Label[at]]
 		if ts < b.Oldest[l.Source] {
 			index := l.First[kind-1]
-			if len(c.Index) == len(c.Ts) {
+			if len(c.Index) == len(c.Times) {
 				index = int(c.Index[at])
 			}
 			b.Reject(rejection.TimeExpired, index, rejection.Whole, 1, l)
 			l.Count[kind-1]--
 			continue
 		}
-		c.Label[kept], c.Ts[kept], c.Values[kept] = c.Label[at], ts, c.Values[at]
+		c.Label[kept], c.Times[kept], c.Values[kept] = c.Label[at], ts, c.Values[at]
 		kept++
 	}
-	c.Label, c.Ts, c.Values, c.Index = c.Label[:kept], c.Ts[:kept], c.Values[:kept], c.Index[:0]
+	c.Label, c.Times, c.Values, c.Index = c.Label[:kept], c.Times[:kept], c.Values[:kept], c.Index[:0]
 }

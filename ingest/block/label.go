@@ -23,6 +23,7 @@ type Tokens struct {
 	ByName               bool // the source is given by name
 }
 
+// Equal reports whether both name a series by the same bytes.
 func (t *Tokens) Equal(o *Tokens) bool {
 	return string(t.Metric) == string(o.Metric) && string(t.Tags) == string(o.Tags) &&
 		string(t.Source) == string(o.Source) && t.ByName == o.ByName

@@ -16,6 +16,7 @@ const (
 	MaxTextBytes = 1024 // a string value, a tag's value
 )
 
+// CheckMetric returns the rule that the name of a metric breaks.
 func CheckMetric(metric string) rejection.Reason {
 	return checkName(metric, rejection.MetricEmpty, rejection.MetricLong, rejection.MetricNUL)
 }

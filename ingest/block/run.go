@@ -30,6 +30,7 @@ type Notes struct {
 	Unindexed bool
 }
 
+// Reset prepares for the next run.
 func (n *Notes) Reset() {
 	n.Faults, n.Strings, n.Absent = n.Faults[:0], n.Strings[:0], n.Absent[:0]
 }
@@ -44,33 +45,33 @@ func (n *Notes) Release() {
 // the row or series in the request.
 func (b *Batch) AddRun(n *Notes, index, from int, at int32) {
 	l := &b.Labels.List[at]
-	stringsFrom := len(b.Strings.Ts)
+	stringsFrom := len(b.Strings.Times)
 	switch {
 	case l.Refused != rejection.None:
-		b.Reject(l.Refused, index, rejection.Whole, len(b.Numbers.Ts)-from, l)
-		b.Numbers.Ts, b.Numbers.Values = b.Numbers.Ts[:from], b.Numbers.Values[:from]
+		b.Reject(l.Refused, index, rejection.Whole, len(b.Numbers.Times)-from, l)
+		b.Numbers.Times, b.Numbers.Values = b.Numbers.Times[:from], b.Numbers.Values[:from]
 	case len(n.Faults) > 0 || len(n.Strings) > 0:
 		b.sift(n, index, from, l)
 	}
 	sifted := n.Unindexed || len(n.Faults)+len(n.Strings) > 0
-	b.appendRun(run{
-		label: at, kind: pointblock.KindNumber, from: from, to: len(b.Numbers.Ts), index: index, sifted: sifted,
-	})
-	b.appendRun(run{
-		label: at, kind: pointblock.KindString, from: stringsFrom, to: len(b.Strings.Ts), index: index, sifted: sifted,
-	})
+	if to := len(b.Numbers.Times); to > from {
+		b.appendRun(l, &run{
+			label: at, kind: pointblock.KindNumber, from: from, to: to, index: index, sifted: sifted,
+		})
+	}
+	if to := len(b.Strings.Times); to > stringsFrom {
+		b.appendRun(l, &run{
+			label: at, kind: pointblock.KindString, from: stringsFrom, to: to, index: index, sifted: sifted,
+		})
+	}
 }
 
-func (b *Batch) appendRun(r run) {
-	if r.from == r.to {
-		return
-	}
-	l := &b.Labels.List[r.label]
+func (b *Batch) appendRun(l *Label, r *run) {
 	if l.Count[r.kind-1] == 0 {
 		l.First[r.kind-1] = r.index
 	}
 	l.Count[r.kind-1] += r.to - r.from
-	b.runs = append(b.runs, r)
+	b.runs = append(b.runs, *r)
 }
 
 // sift removes what is rejected from the columns of numbers, and moves strings to
@@ -78,7 +79,7 @@ func (b *Batch) appendRun(r run) {
 func (b *Batch) sift(n *Notes, index, from int, l *Label) {
 	slices.SortStableFunc(n.Faults, func(a, b EntryFault) int { return cmp.Compare(a.Position, b.Position) })
 	faults, texts, absent := n.Faults, n.Strings, n.Absent
-	ts, values := b.Numbers.Ts[from:], b.Numbers.Values[from:]
+	ts, values := b.Numbers.Times[from:], b.Numbers.Values[from:]
 	kept, passed := 0, 0
 	for i := range ts {
 		for len(absent) > 0 && int(absent[0]) <= i+passed {
@@ -96,12 +97,12 @@ func (b *Batch) sift(n *Notes, index, from int, l *Label) {
 				faults = faults[1:]
 			}
 		case isString:
-			b.Strings.Ts = append(b.Strings.Ts, ts[i])
+			b.Strings.Times = append(b.Strings.Times, ts[i])
 			b.Strings.Values = append(b.Strings.Values, n.Strings[len(n.Strings)-len(texts)-1].Text)
 		default:
 			ts[kept], values[kept] = ts[i], values[i]
 			kept++
 		}
 	}
-	b.Numbers.Ts, b.Numbers.Values = b.Numbers.Ts[:from+kept], b.Numbers.Values[:from+kept]
+	b.Numbers.Times, b.Numbers.Values = b.Numbers.Times[:from+kept], b.Numbers.Values[:from+kept]
 }

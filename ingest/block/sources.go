@@ -18,6 +18,7 @@ type Source struct {
 	Partition int32
 }
 
+// SourceToken is a source as it stands in the body.
 type SourceToken struct {
 	Token  string
 	ByName bool

@@ -37,6 +37,7 @@ func appendMerged(dst, own, defaults []pointblock.Tag) []pointblock.Tag {
 	return append(append(dst, own...), defaults...)
 }
 
+// CountMerged returns how many tags AppendMerged would append.
 func CountMerged(own, defaults []pointblock.Tag) int {
 	n := len(own) + len(defaults)
 	for len(own) > 0 && len(defaults) > 0 {

@@ -1,9 +1,12 @@
+// Package rejection has the reasons for which points are rejected, and counts them. The first
+// point of each reason is named in the answer, the others are counted.
 package rejection
 
 // Reason says why a point is rejected. Rejections are grouped by it, so there
 // can never be more groups than reasons.
 type Reason uint8
 
+// The reasons.
 const (
 	None Reason = iota
 	TimeForm

@@ -1,3 +1,5 @@
+// Package fieldpath writes the paths by which answers name a field of a request, such as
+// points[3].tags.host.
 package fieldpath
 
 import (

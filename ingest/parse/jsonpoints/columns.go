@@ -14,7 +14,7 @@ import (
 // are they put right afterwards.
 func (p *Parser) series(i int) int {
 	b := p.batch
-	from := len(b.Numbers.Ts)
+	from := len(b.Numbers.Times)
 	p.notes.Reset()
 	var seen fields
 	var t block.Tokens
@@ -40,7 +40,7 @@ func (p *Parser) series(i int) int {
 	if i == scan.Failed || p.required(seen, fieldValues, fieldTimestamps) == scan.Failed {
 		return scan.Failed
 	}
-	n, values := len(b.Numbers.Ts)-from, len(b.Numbers.Values)-from
+	n, values := len(b.Numbers.Times)-from, len(b.Numbers.Values)-from
 	if n != values {
 		return p.fail(fault.Field(fault.Invalid, p.path(fieldNames[fieldValues]),
 			fmt.Sprintf("must have as many entries as timestamps: %d, not %d", n, values)))
@@ -53,7 +53,7 @@ func (p *Parser) series(i int) int {
 // times reads the array of timestamps at b[i].
 func (p *Parser) times(i int) int {
 	i, more := p.enterArray(i, fieldTimestamps)
-	ts := p.batch.Numbers.Ts
+	ts := p.batch.Numbers.Times
 	from, room := len(ts), p.maxPoints-p.batch.Points
 	for more {
 		us, end, why := p.readTime(i)
@@ -71,7 +71,7 @@ func (p *Parser) times(i int) int {
 		ts = append(ts, us)
 		i, more = p.nextEntry(end)
 	}
-	p.batch.Numbers.Ts = ts
+	p.batch.Numbers.Times = ts
 	return i
 }
 

@@ -55,14 +55,14 @@ func (p *Parser) lineObject(i int) int {
 	if guess == unknownField || p.mixed {
 		guess = shapeOf(p.b, i)
 	}
-	numbers := len(b.Numbers.Ts)
+	numbers := len(b.Numbers.Times)
 	end := p.objectOf(guess, i)
 	if end == scan.Failed {
 		own := shapeOf(p.b, i)
 		if own == guess {
 			return scan.Failed
 		}
-		b.Numbers.Ts, b.Numbers.Values = b.Numbers.Ts[:numbers], b.Numbers.Values[:numbers]
+		b.Numbers.Times, b.Numbers.Values = b.Numbers.Times[:numbers], b.Numbers.Values[:numbers]
 		p.err, p.mixed, guess = nil, true, own
 		if end = p.objectOf(own, i); end == scan.Failed {
 			return scan.Failed

@@ -31,6 +31,7 @@ type Parser struct {
 	ndjson block.Hooks
 }
 
+// New creates a parser.
 func New() *Parser {
 	p := &Parser{}
 	p.json = block.Hooks{Blame: p.blameJSON, ListName: p.listName}

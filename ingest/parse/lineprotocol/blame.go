@@ -28,11 +28,13 @@ func blameLine(why rejection.Reason, _, _ int, l *block.Label) string {
 	switch why {
 	case rejection.TimeForm, rejection.TimeFraction, rejection.TimeEarly, rejection.TimeLate, rejection.TimeExpired:
 		return "timestamp"
-	case rejection.ValueRange, rejection.ValueLong, rejection.ValueNUL, rejection.MetricEmpty, rejection.MetricLong, rejection.MetricNUL:
+	case rejection.ValueRange, rejection.ValueLong, rejection.ValueNUL, rejection.MetricEmpty,
+		rejection.MetricLong, rejection.MetricNUL:
 		return fieldpath.Member("fields", l.Metric)
 	case rejection.TagsMany:
 		return "tags"
-	case rejection.TagEmpty, rejection.TagLong, rejection.TagNUL, rejection.TagValueLong, rejection.TagValueNUL, rejection.TagTwice:
+	case rejection.TagEmpty, rejection.TagLong, rejection.TagNUL, rejection.TagValueLong, rejection.TagValueNUL,
+		rejection.TagTwice:
 		return fieldpath.Member("tags", l.Culprit)
 	case rejection.SourceUnknown, rejection.SourceName, rejection.SourceLimit:
 		return "measurement"

@@ -58,6 +58,7 @@ type head struct {
 	culprit string
 }
 
+// New creates a parser.
 func New() *Parser {
 	p := &Parser{}
 	p.hooks = block.Hooks{Blame: blameLine, ListName: func() string { return "body" }, Line: p.lineAt}
@@ -216,14 +217,14 @@ func (p *Parser) commit(us int64, why rejection.Reason) {
 	}
 	p.faults = p.faults[:0]
 	commit(p, &b.Numbers, pointblock.KindNumber, us, why)
-	if len(b.Strings.Label) > len(b.Strings.Ts) {
+	if len(b.Strings.Label) > len(b.Strings.Times) {
 		commit(p, &b.Strings, pointblock.KindString, us, why)
 	}
 }
 
 func commit[V any](p *Parser, c *block.Column[V], kind pointblock.Kind, us int64, why rejection.Reason) {
 	b := p.batch
-	from := len(c.Ts)
+	from := len(c.Times)
 	b.Points += len(c.Label) - from
 	for _, at := range c.Label[from:] {
 		l := &b.Labels.List[at]
@@ -235,7 +236,7 @@ func commit[V any](p *Parser, c *block.Column[V], kind pointblock.Kind, us int64
 			l.First[kind-1] = p.start
 		}
 		l.Count[kind-1]++
-		c.Ts = append(c.Ts, us)
+		c.Times = append(c.Times, us)
 		c.Index = append(c.Index, int32(p.start))
 	}
 	if why != rejection.None {
@@ -253,7 +254,7 @@ func (p *Parser) fail(why rejection.Reason) int {
 // that is rejected, and gives where the next line begins.
 func (p *Parser) reject() (next int) {
 	b := p.batch
-	n, s := len(b.Numbers.Ts), len(b.Strings.Ts)
+	n, s := len(b.Numbers.Times), len(b.Strings.Times)
 	b.Numbers.Label, b.Numbers.Values = b.Numbers.Label[:n], b.Numbers.Values[:n]
 	clear(b.Strings.Values[s:])
 	b.Strings.Label, b.Strings.Values = b.Strings.Label[:s], b.Strings.Values[:s]

@@ -23,7 +23,8 @@ func (p *Parser) blame(why rejection.Reason, index, position int, l *block.Label
 		return series + labels
 	case rejection.MetricEmpty, rejection.MetricLong, rejection.MetricNUL, rejection.MetricUTF8:
 		return fieldpath.Member(series+labels, metricName)
-	case rejection.TagEmpty, rejection.TagLong, rejection.TagNUL, rejection.TagUTF8, rejection.TagTwice, rejection.TagValueLong, rejection.TagValueNUL:
+	case rejection.TagEmpty, rejection.TagLong, rejection.TagNUL, rejection.TagUTF8, rejection.TagTwice,
+		rejection.TagValueLong, rejection.TagValueNUL:
 		return fieldpath.Member(series+labels, l.Culprit)
 	case rejection.SourceUnknown, rejection.SourceName, rejection.SourceLimit:
 		return fieldpath.Member(series+labels, jobLabel)

@@ -56,6 +56,7 @@ type cacheShard struct {
 	turned     time.Time
 }
 
+// NewCache creates a cache of about so many bytes.
 func NewCache(bytes int) *Cache {
 	c := &Cache{seed: maphash.MakeSeed(), perGeneration: bytes / cacheShards / 2}
 	for i := range c.shards {

@@ -52,6 +52,7 @@ type Parser struct {
 	Hits, Misses int // labels that were in the cache, and others
 }
 
+// New creates a parser that finds the label sets of earlier requests in the cache.
 func New(cache *Cache) *Parser {
 	p := &Parser{cache: cache}
 	p.hooks = block.Hooks{
@@ -120,7 +121,7 @@ func unsupportedVersion() error {
 // batch's columns.
 func (p *Parser) timeSeries(i, end int) bool {
 	b := p.batch
-	from, histograms := len(b.Numbers.Ts), 0
+	from, histograms := len(b.Numbers.Times), 0
 	p.notes.Reset()
 	body, labels := p.b[:end], i
 	for i < end && body[i] == seriesLabel {
@@ -147,7 +148,7 @@ func (p *Parser) timeSeries(i, end int) bool {
 		}
 		i = next
 	}
-	points := len(b.Numbers.Ts) - from + histograms
+	points := len(b.Numbers.Times) - from + histograms
 	if points == 0 {
 		return true
 	}
@@ -195,7 +196,7 @@ func (p *Parser) sample(b []byte, i, from int) bool {
 		}
 	}
 	c := &p.batch.Numbers
-	position := len(c.Ts) - from
+	position := len(c.Times) - from
 	if bits == StaleMarker {
 		p.notes.Absent = append(p.notes.Absent, int32(position+len(p.notes.Absent)))
 		return true
@@ -212,7 +213,7 @@ func (p *Parser) sample(b []byte, i, from int) bool {
 	if why != rejection.None {
 		p.notes.Faults = append(p.notes.Faults, block.EntryFault{Position: int32(position), Why: why})
 	}
-	c.Ts, c.Values = append(c.Ts, us), append(c.Values, value)
+	c.Times, c.Values = append(c.Times, us), append(c.Values, value)
 	return true
 }
 

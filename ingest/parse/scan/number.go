@@ -10,6 +10,7 @@ import (
 // Outcome is how reading a token ended.
 type Outcome uint8
 
+// How reading ends.
 const (
 	OK         Outcome = iota
 	Syntax             // no JSON number

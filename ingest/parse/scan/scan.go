@@ -1,3 +1,5 @@
+// Package scan reads the tokens that wire formats have in common: numbers and times. It works
+// over the bytes of a body and allocates nothing.
 package scan
 
 import "unsafe"

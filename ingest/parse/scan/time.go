@@ -5,6 +5,7 @@ import (
 	"math"
 )
 
+// Spans of time in microseconds.
 const (
 	secondUS = 1_000_000
 	DayUS    = 86_400 * secondUS
