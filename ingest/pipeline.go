@@ -30,7 +30,7 @@ type producer interface {
 	ProducePoints(ctx context.Context, requestID string, messages []pointblock.Message) ([]pointblock.Position, error)
 }
 
-// Limits bound what a Pipeline takes. Zero is the default.
+// Limits bound what a Pipeline accepts. Zero is the default.
 type Limits struct {
 	MaxPoints      int           // in a request; 1,000,000
 	InFlightBytes  int64         // of all requests that are being worked on; 128 MiB
@@ -123,9 +123,9 @@ func orDefault[T int | int64 | time.Duration](setting *T, value T) {
 	}
 }
 
-// SourcesChanged tells the pipeline that sources of a workspace were created,
-// changed or deleted by this process, which then holds at once. Changes by
-// others hold within a second: see AwaitOthers.
+// SourcesChanged notifies the pipeline that this process created, changed or deleted
+// sources of a workspace, which then applies at once. Changes by
+// others apply within a second: see AwaitOthers.
 func (p *Pipeline) SourcesChanged(workspace uuid.UUID) {
 	p.resolver.Forget(workspace)
 }
@@ -138,11 +138,11 @@ func (p *Pipeline) AwaitOthers(ctx context.Context, committed time.Time) {
 	resolve.AwaitOthers(ctx, committed)
 }
 
-// Accept takes points in the format (see the package comment) and returns when
+// Accept accepts points in the format (see the package comment) and returns when
 // all accepted ones are acknowledged by Kafka. Errors are those of the whole
 // request, as *fault.Error:
 //
-//   - Malformed: the body has not the format's form
+//   - Malformed: the body does not have the format's form
 //   - Invalid: a value that belongs to the whole request breaks a rule, or no
 //     point was accepted, or some were not and Strict is set; the details then
 //     have accepted, rejected and errors

@@ -12,7 +12,7 @@ import (
 
 // Batch is one request on its way from bytes to records: what the parser found
 // in it, and what became of that. It is kept and used again, so its columns do
-// not grow anew for each request.
+// not grow again for each request.
 //
 // Strings in it are views into the request's body or into texts below; see scan.View.
 type Batch struct {
@@ -86,13 +86,13 @@ func (b *Batch) End() {
 	b.Output.reset()
 }
 
-// Size estimates the bytes that the batch holds on to.
+// Size estimates the memory that the batch keeps, in bytes.
 func (b *Batch) Size() int {
 	return cap(b.Numbers.Times)*24 + cap(b.Strings.Times)*32 + cap(b.runs)*48 + cap(b.Unescaped) + b.Labels.size() +
 		b.Output.size()
 }
 
-// Need estimates the bytes that the parsed request takes, with those of its records.
+// Need estimates the bytes that the parsed request takes, including its records.
 func (b *Batch) Need() int64 {
 	const point, text, ofRun, ofLabel = 24 + 16 + 16, 32 + 24 + 16, 48, labelBytes + 144
 	return int64(len(b.Numbers.Times)*point + len(b.Strings.Times)*text + len(b.runs)*ofRun + len(b.Unescaped) +

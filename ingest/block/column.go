@@ -2,9 +2,9 @@ package block
 
 import "github.com/livegraph/livegraph/schemas/pointblock"
 
-// Column holds the accepted points of one kind, in the order in which they came.
-// A point's label is given where points came as rows; where they came as
-// columns, runs say it.
+// Column contains the accepted points of one kind, in the order of the request.
+// A point's label is set where points came as rows; where they came as
+// columns, it is that of their run.
 type Column[V any] struct {
 	Label  []int32
 	Times  []int64 // microseconds since the Unix epoch
@@ -33,7 +33,7 @@ func (c *Column[V]) Add(label int32, ts int64, value V) {
 	c.Values = append(c.Values, value)
 }
 
-// LabelRuns says of each point what so far only the runs say: its label.
+// LabelRuns sets the label of each point, which so far only the runs have.
 func (b *Batch) LabelRuns() {
 	for i := range b.runs {
 		if part := &b.runs[i]; part.kind == pointblock.KindNumber {
@@ -45,8 +45,7 @@ func (b *Batch) LabelRuns() {
 	b.runs = b.runs[:0]
 }
 
-// fill returns the points of a run, which are the column's next without a label,
-// the run's.
+// fill sets the labels of a run's points, which are the first without one.
 func (c *Column[V]) fill(part *run) {
 	for len(c.Label) < part.to {
 		c.Label = append(c.Label, part.label)

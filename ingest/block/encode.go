@@ -9,10 +9,10 @@ import (
 
 // maxEncodedBytes bounds the records of one request. A body can be made to
 // expand (defaults are repeated in every series), and a request beyond what the
-// producer buffers would be refused for ever.
+// producer buffers would always be refused.
 const maxEncodedBytes = 64 << 20
 
-// Encode turns the points of registered series into messages and gives how many
+// Encode turns the points of registered series into messages and returns how many
 // points these are.
 func (b *Batch) Encode() (points int, err error) {
 	o := &b.Output
@@ -121,8 +121,8 @@ type sorted[V any] struct {
 	values []V
 }
 
-// scatter brings rows into the order of their series; the cursors then stand
-// where each series ends.
+// scatter brings rows into the order of their series; each cursor is then
+// the end of its series.
 func (s *sorted[V]) scatter(b *Batch, kind pointblock.Kind, c *Column[V]) {
 	o := &b.Output
 	o.cursor = slices.Grow(o.cursor[:0], len(o.Finals))[:len(o.Finals)]
@@ -168,8 +168,8 @@ func (b *Batch) chainRuns(kind pointblock.Kind) {
 	}
 }
 
-// gather returns a series' points: as they are in the columns, or, when they came
-// in several runs, put together.
+// gather returns a series' points: a part of the columns, or a copy if they came
+// in several runs.
 func (s *sorted[V]) gather(b *Batch, f *final, c *Column[V]) ([]int64, []V) {
 	if f.runs == 1 {
 		r := &b.runs[f.last-1]

@@ -9,15 +9,15 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// What a label and a tag take in memory, about, and how many labels there is room for at first.
+// Estimates of what a label and a tag take in memory, and the initial size of the table of labels.
 const (
 	firstLabelSlots = 64
 	labelBytes      = 256
 	tagBytes        = 32
 )
 
-// Tokens are what a row or series object says of its series: each token as it
-// stands in the body, empty where the request's default holds.
+// Tokens are what identifies the series in a row or series object: each token as in the
+// body, empty where the request's default applies.
 type Tokens struct {
 	Source, Metric, Tags []byte
 	ByName               bool // the source is given by name
@@ -39,7 +39,7 @@ type Label struct {
 	Source int32
 	Next   int32 // the label that came after this one the last time
 
-	Known   *KnownSeries     // what it came to in a request before; then metric and tags are not read
+	Known   *KnownSeries     // its series by an earlier request; metric and tags are then not read
 	Refused rejection.Reason // why none of its points can be accepted
 	Culprit string           // the tag that is to blame
 
@@ -49,7 +49,7 @@ type Label struct {
 	final [2]int32
 }
 
-// KnownSeries is what a label came to when it was last resolved. It never changes.
+// KnownSeries is the series to which a label was last resolved. It never changes.
 type KnownSeries struct {
 	Source  uuid.UUID
 	Ref     pointblock.SeriesRef
@@ -63,8 +63,8 @@ func (l *Label) Refuse(why rejection.Reason, culprit string) {
 	}
 }
 
-// stillKnown reports whether what a label came to before still applies: unless its source
-// was deleted and created again. Then the label is read.
+// stillKnown reports whether the known series of a label is still its series. If the source was
+// deleted and created again it is not, and the label is read.
 func (b *Batch) stillKnown(l *Label) bool {
 	if l.Known == nil {
 		return false
@@ -77,7 +77,7 @@ func (b *Batch) stillKnown(l *Label) bool {
 	return false
 }
 
-// labelSet holds the request's labels and finds them again by their tokens.
+// labelSet is the set of a request's labels, indexed by their tokens.
 type labelSet struct {
 	Seed     maphash.Seed
 	List     []Label
@@ -87,7 +87,7 @@ type labelSet struct {
 	Defaults defaults
 }
 
-// defaults are what the request says for all its points.
+// defaults apply to all points of the request.
 type defaults struct {
 	Source Tokens // only the source
 	Metric string
@@ -138,7 +138,7 @@ func (s *labelSet) FindHashed(t *Tokens, h uint64) int32 {
 	return -1
 }
 
-// Insert adds a label and gives its index.
+// Insert adds a label and returns its index.
 func (s *labelSet) Insert(l Label) int32 {
 	if 2*(len(s.List)+1) > len(s.slots) {
 		s.slots = make([]int32, max(firstLabelSlots, 4*len(s.List)))
@@ -175,7 +175,7 @@ func (s *labelSet) Keep(tags []pointblock.Tag) []pointblock.Tag {
 	return s.tags[from:len(s.tags):len(s.tags)]
 }
 
-// Identity returns the identity of a label's series; the tags are good until the
+// Identity returns the identity of a label's series; the tags are valid until the
 // scratch is used again.
 func (b *Batch) Identity(l *Label, kind pointblock.Kind, scratch *[]pointblock.Tag) pointblock.Identity {
 	tags := l.Tags

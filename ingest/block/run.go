@@ -26,7 +26,7 @@ type Notes struct {
 	Faults  []EntryFault
 	Strings []StringEntry
 	Absent  []int32 // positions of the request's entries that are not in the columns, ascending
-	// Unindexed says that positions in the columns are not those of the request's entries.
+	// Unindexed is set if positions in the columns are not those of the request's entries.
 	Unindexed bool
 }
 

@@ -18,13 +18,13 @@ type Source struct {
 	Partition int32
 }
 
-// SourceToken is a source as it stands in the body.
+// SourceToken is a source as it is written in the body.
 type SourceToken struct {
 	Token  string
 	ByName bool
 }
 
-// sourceSet holds the sources that a request names.
+// sourceSet is the set of sources that a request names.
 type sourceSet struct {
 	List  []Source
 	index map[SourceToken]int32
@@ -49,7 +49,7 @@ func (s *sourceSet) Find(key SourceToken) (i int32, ok bool) {
 	return i, ok
 }
 
-// Add takes up a source that was not.
+// Add adds a source that was not named before.
 func (s *sourceSet) Add(key SourceToken, ref Source) int32 {
 	if s.index == nil {
 		s.index = map[SourceToken]int32{}
@@ -62,7 +62,7 @@ func (s *sourceSet) Add(key SourceToken, ref Source) int32 {
 }
 
 // InternName returns the index of the source with the name, in a format that
-// creates sources; raw is the name as it stands in the body.
+// creates sources; raw is the name as in the body.
 func (s *sourceSet) InternName(raw string, name func() string) int32 {
 	key := SourceToken{Token: raw, ByName: true}
 	i, ok := s.Find(key)

@@ -7,7 +7,7 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// SortTags puts tags in the order of their keys and gives a key that is there
+// SortTags puts tags in the order of their keys and returns a key that is there
 // twice.
 func SortTags(tags []pointblock.Tag) (twice string, ok bool) {
 	if len(tags) > 1 {
@@ -22,7 +22,7 @@ func SortTags(tags []pointblock.Tag) (twice string, ok bool) {
 }
 
 // appendMerged appends a series' own tags and, of the defaults, those whose keys
-// it has not. Both are sorted, and so is the result.
+// it does not have. Both are sorted, and so is the result.
 func appendMerged(dst, own, defaults []pointblock.Tag) []pointblock.Tag {
 	for len(own) > 0 && len(defaults) > 0 {
 		switch c := cmp.Compare(own[0].Key, defaults[0].Key); {

@@ -2,7 +2,7 @@
 // point of each reason is named in the answer, the others are counted.
 package rejection
 
-// Reason says why a point is rejected. Rejections are grouped by it, so there
+// Reason is why a point is rejected. Rejections are grouped by it, so there
 // can never be more groups than reasons.
 type Reason uint8
 

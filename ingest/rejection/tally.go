@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Group says why points were rejected: the first of them, and how many there
+// Group is why points were rejected: the first of them, and how many there
 // are for the same reason.
 type Group struct {
 	Index    int    `json:"index"`              // the row, or the series
@@ -16,7 +16,7 @@ type Group struct {
 	Count    int    `json:"count"`
 }
 
-// Whole stands for the position when all points of a series are meant.
+// Whole is the position when all points of a series are meant.
 const Whole = -1
 
 // Tally counts rejected points by reason.

@@ -12,20 +12,20 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// SourceDirectory knows the workspaces' sources.
+// SourceDirectory looks up and creates sources of workspaces.
 type SourceDirectory interface {
 	// SourcesByID returns those of the ids that are sources of the workspace, not
 	// deleted.
 	SourcesByID(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error)
 	// SourcesByName does the same by name.
 	SourcesByName(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error)
-	// CreateSources makes sources with these names, in their order, as far as the
-	// workspace's limit goes, and gives the ids of all that stand with them then,
-	// whoever made them. Those that the limit refuses are left out.
+	// CreateSources creates sources with these names, in their order, as far as the
+	// workspace's limit goes, and returns the ids of all that exist with them then,
+	// whoever created them. Those that the limit refuses are left out.
 	CreateSources(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error)
 }
 
-// SeriesRegistry gives series their ids.
+// SeriesRegistry assigns ids to series.
 type SeriesRegistry interface {
 	// RegisterSeries returns, index for index, the id of each identity, new or
 	// known. Not ok are those that the workspace's limit refuses, or whose source
@@ -35,7 +35,7 @@ type SeriesRegistry interface {
 	) (ids []uint64, ok []bool, err error)
 }
 
-// Router knows how points are divided among the partitions of their topic.
+// Router returns the route by which points are divided among the partitions of their topic.
 type Router interface {
 	// Route returns the route by which points that are accepted now are sent.
 	Route(ctx context.Context) (pointblock.Route, error)

@@ -16,22 +16,22 @@ import (
 const day = int64(24 * time.Hour / time.Microsecond)
 
 const (
-	// retentionTTL is how long what a workspace says of retention is believed. A
+	// retentionTTL is how long a workspace's retention is cached. A
 	// point that is accepted meanwhile and is too old is in no answer all the same.
 	retentionTTL = time.Second
 	// maxRetentions bounds the workspaces that are remembered; when it is full it
-	// starts anew.
+	// is cleared.
 	maxRetentions = 10_000
 )
 
-// RetentionDirectory knows for how long points are kept.
+// RetentionDirectory returns for how long points are kept.
 type RetentionDirectory interface {
 	// Retention returns for how many days of 24 hours a workspace keeps points (nil:
-	// for good), and those of its sources that say something themselves.
+	// for good), and those of its sources that have their own.
 	Retention(ctx context.Context, workspace uuid.UUID) (days *int32, sources map[uuid.UUID]int32, err error)
 }
 
-// retentionCache remembers what workspaces say, for a moment.
+// retentionCache caches the retention of workspaces for a moment.
 type retentionCache struct {
 	directory RetentionDirectory // nil: points of any age are taken
 	ttl       time.Duration
@@ -40,7 +40,7 @@ type retentionCache struct {
 	workspaces map[uuid.UUID]*retention
 }
 
-// retention is what a workspace says. Who finds it outdated reads it again, and the
+// retention is that of a workspace. Whoever finds it outdated reads it again, and the
 // others wait for that.
 type retention struct {
 	mu      sync.Mutex
@@ -74,7 +74,7 @@ func (c *retentionCache) of(workspace uuid.UUID) *retention {
 	return r
 }
 
-// read returns what the workspace says; the map is not to be changed.
+// read returns a workspace's retention; the map must not be changed.
 func (c *retentionCache) read(ctx context.Context, workspace uuid.UUID) (
 	days *int32, sources map[uuid.UUID]int32, err error,
 ) {

@@ -10,7 +10,7 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// Series makes the request's series out of its labels and finds their
+// Series finds the series that the request's labels name, and their
 // ids, registering those that are new. Points of series that the registry
 // refuses are rejected.
 func (r *Resolver) Series(ctx context.Context, b *block.Batch) error {
@@ -71,7 +71,7 @@ func (r *Resolver) register(ctx context.Context, b *block.Batch, which []int32) 
 	return all, nil
 }
 
-// clone makes an identity that outlives the request.
+// clone returns a copy of an identity that outlives the request.
 func clone(id pointblock.Identity) pointblock.Identity {
 	id.Metric = strings.Clone(id.Metric)
 	tags := make([]pointblock.Tag, len(id.Tags))

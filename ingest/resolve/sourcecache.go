@@ -11,14 +11,13 @@ import (
 )
 
 const (
-	// sourceTTL is how long a source is believed to exist, and to have its name,
-	// without asking. Requests that delete or rename one are answered after that
+	// sourceTTL is how long the existence and the name of a source are cached. Requests that delete or rename one are answered after that
 	// (Pipeline.AwaitOthers), so that nothing sent after the answer is taken for
 	// what was before it. What is accepted until then comes before the change.
 	sourceTTL = time.Second
 	// clockGrace is what the clocks of two processes may differ by in that time.
 	clockGrace = 50 * time.Millisecond
-	// MaxCachedSources bounds the cache; when it is full it starts anew.
+	// MaxCachedSources bounds the cache; when it is full it is cleared.
 	MaxCachedSources = 100_000
 )
 

@@ -132,8 +132,8 @@ func (r *Resolver) askForSources(ctx context.Context, workspace uuid.UUID, list 
 	return nil
 }
 
-// createSources makes the sources that the request names and that are not there,
-// as far as the workspace has room.
+// createSources creates the sources that the request names and that do not exist,
+// up to the workspace's limit.
 func (r *Resolver) createSources(ctx context.Context, b *block.Batch) error {
 	list := b.Sources.List
 	var names []string

@@ -9,7 +9,7 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// setDefault reads what the request says for all its points. A default that
+// setDefault reads a value that applies to all points of the request. A default that
 // breaks a rule is refused with the request, used or not.
 func (p *Parser) setDefault(f field, i int, seen fields) int {
 	if f == fieldPrecision {
@@ -63,7 +63,7 @@ func (p *Parser) setPrecision(i int) int {
 }
 
 // identityToken reads one of the fields that name a series and notes its token.
-// What stands there word for word as in the expected label is not read again.
+// What is the same, byte for byte, as in the expected label is not read again.
 func (p *Parser) identityToken(f field, i int, seen fields, t *block.Tokens, expected *block.Label) int {
 	if f == fieldTags {
 		if expected != nil && len(expected.Tokens.Tags) > 0 && hasPrefix(p.b[i:], expected.Tokens.Tags) {

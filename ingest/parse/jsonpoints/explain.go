@@ -109,7 +109,7 @@ func skipString(b []byte, i int) int {
 	return i
 }
 
-// checkSyntax reports what makes a body no JSON, by the parser that the rest of the
+// checkSyntax reports why a body is not JSON, by the parser that the rest of the
 // interface uses. It is slow, and so only asked once something is wrong. Names
 // given twice are no concern of it: among those of the interface parser has
 // found them, and remembering all others would cost memory.

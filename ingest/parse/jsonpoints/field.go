@@ -60,7 +60,7 @@ func lookup(name string) field {
 }
 
 // readName reads the field's name that begins with the quote at b[i], if it is
-// written in the usual way, and gives where it ends.
+// written in the usual way, and returns where it ends.
 func readName(b []byte, i int) (field, int) {
 	rest := b[i:]
 	if len(rest) < len(`"timestamps"`) {

@@ -9,7 +9,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// ParseLines reads the batch's body as lines that each hold a row or a series
+// ParseLines reads the batch's body as lines that are each a row or a series
 // as a JSON object; lines may end in CR LF, and blank ones are passed over. The
 // index of a row or series is that of its line. Errors are as those of
 // parse; they name the line, and the field in the line's object.

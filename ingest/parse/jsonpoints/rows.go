@@ -162,7 +162,7 @@ func (p *Parser) rowValue(i int, pt *point) int {
 }
 
 // readTime reads the timestamp at b[i] as microseconds since the Unix epoch, and
-// says what rule it breaks. It fails on what is neither string nor number.
+// the rule that it breaks. It fails on what is neither string nor number.
 func (p *Parser) readTime(i int) (us int64, end int, why rejection.Reason) {
 	if at(p.b, i) == '"' {
 		end, escaped := scanString(p.b, i)

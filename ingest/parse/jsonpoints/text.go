@@ -23,7 +23,7 @@ func space(b []byte, i int) int {
 	return i
 }
 
-// scanString checks the JSON string that begins with the quote at b[i] and gives
+// scanString checks the JSON string that begins with the quote at b[i] and returns
 // where it ends, after its closing quote, or -1: no control characters, valid
 // escapes without lone surrogates, valid UTF-8.
 func scanString(b []byte, i int) (end int, escaped bool) {
@@ -57,7 +57,7 @@ func scanString(b []byte, i int) (end int, escaped bool) {
 }
 
 // scanPlain returns the first byte from b[i] on that is not simply itself in a
-// string: a quote, a backslash, a control character, or not ASCII. It looks at
+// string: a quote, a backslash, a control character, or not ASCII. It reads
 // eight bytes at a time; a borrow can only mark a byte above a right one.
 func scanPlain(b []byte, i int) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
@@ -77,7 +77,7 @@ func scanPlain(b []byte, i int) int {
 	return i
 }
 
-// scanEscape checks the escape at b[i] and gives where it ends, or -1.
+// scanEscape checks the escape at b[i] and returns where it ends, or -1.
 func scanEscape(b []byte, i int) int {
 	switch at(b, i+1) {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
@@ -129,7 +129,7 @@ func hexDigit(c byte) byte {
 	return 255
 }
 
-// appendUnescaped appends the text of what stands between a string's quotes,
+// appendUnescaped appends the text between a string's quotes,
 // which scanString has checked.
 func appendUnescaped(dst, s []byte) []byte {
 	for i := 0; i < len(s); {

@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// newLabel makes the label of a head and a field's key, or fails with why the
+// newLabel creates the label of a head and a field's key, or fails with why the
 // line cannot be read.
 func (p *Parser) newLabel(t block.Tokens, hash uint64) int32 {
 	b := p.batch
@@ -93,8 +93,8 @@ func (p *Parser) readTags(raw []byte, i int) (refused rejection.Reason, ok bool)
 	return rejection.None, true
 }
 
-// special is a set of characters that end a name, unless a backslash stands
-// before them.
+// special is a set of characters that end a name, unless a backslash
+// precedes them.
 type special uint8
 
 const (

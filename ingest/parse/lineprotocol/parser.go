@@ -18,7 +18,7 @@ import (
 //	measurement[,tag=value…] field=value[,field=value…] [timestamp]
 //
 // and each of its fields a point of the source that the measurement names. The
-// label of a point has as its tokens what stands before the fields, and the
+// label of a point has as its tokens what precedes the fields, and the
 // field's key: so a series that came before costs a comparison, not a reading.
 //
 // A line that cannot be read is rejected alone, as one point; the next line is
@@ -49,7 +49,7 @@ type fieldFault struct {
 	why   rejection.Reason
 }
 
-// head is what stands before a line's fields, read.
+// head is what precedes a line's fields, parsed.
 type head struct {
 	raw     []byte
 	source  int32
@@ -104,7 +104,7 @@ func (p *Parser) Parse(b *block.Batch, precision string, maxPoints int) error {
 	return nil
 }
 
-// line reads the line at b[i] and gives where the next one begins.
+// line reads the line at b[i] and returns where the next one begins.
 func (p *Parser) line(i int) (next int) {
 	raw := p.expectedHead(i)
 	if raw == nil {
@@ -144,8 +144,8 @@ func (p *Parser) expectedHead(i int) []byte {
 	return nil
 }
 
-// fields reads the fields that begin at b[i] and gives where they end, or failed.
-// Their values wait in the columns for the time, which stands at the line's end.
+// fields reads the fields that begin at b[i] and returns where they end, or failed.
+// Their values wait in the columns for the time, which is at the line's end.
 func (p *Parser) fields(raw []byte, i int) int {
 	for n := 0; ; n++ {
 		if n > p.maxPoints { // of one line: it need not be read to its end
@@ -250,8 +250,8 @@ func (p *Parser) fail(why rejection.Reason) int {
 	return scan.Failed
 }
 
-// reject takes back the points of a line that cannot be read, counts it as one
-// that is rejected, and gives where the next line begins.
+// reject removes the points of a line that cannot be read, counts it as one
+// that is rejected, and returns where the next line begins.
 func (p *Parser) reject() (next int) {
 	b := p.batch
 	n, s := len(b.Numbers.Times), len(b.Strings.Times)

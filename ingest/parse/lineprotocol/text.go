@@ -36,7 +36,7 @@ func atLineEnd(b []byte, i int) bool {
 	return ends
 }
 
-// afterLine returns where the line begins that follows b[i], whatever stands before
+// afterLine returns where the line begins that follows b[i], whatever precedes
 // it.
 func afterLine(b []byte, i int) int {
 	if n := bytes.IndexByte(b[i:], '\n'); n >= 0 {
@@ -49,7 +49,7 @@ func afterLine(b []byte, i int) int {
 // be read. Where that one has the form of a line, its strings may have line ends
 // in them, which do not count: what somebody wrote into a string is not taken for
 // a line. Else a string is what looks like the value of a field, its end included,
-// so that a quote which nobody closed does not take the lines after it along.
+// so that a quote that is not closed does not swallow the lines after it.
 func skipLine(b []byte, i int) int {
 	fields := scanHead(b, i)
 	if end := scanFields(b, blanks(b, fields)); end != scan.Failed {
@@ -111,7 +111,7 @@ func scanQuoted(b []byte, i int) (end int, escaped bool) {
 }
 
 // scanHead returns where the head that begins at b[i] ends: at a space without a
-// backslash before it, at the end of the line, or with b. It looks at eight bytes
+// backslash before it, at the end of the line, or with b. It reads eight bytes
 // at a time; a borrow can only mark a byte above a right one.
 func scanHead(b []byte, i int) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080

@@ -12,7 +12,7 @@ import (
 )
 
 // value reads the value at b[i] into a column, or notes the rule that it breaks,
-// and gives where it ends, or failed.
+// and returns where it ends, or failed.
 func (p *Parser) value(label int32, i int) int {
 	if i < len(p.b) && p.b[i] == '"' {
 		return p.text(label, i)
@@ -47,8 +47,8 @@ func valueEnds(b []byte, i int) bool {
 	return c == ',' || c == ' ' || c == '\n' || c == '\r'
 }
 
-// readOddValue reads a number or boolean in a form that JSON has not; number, end
-// and out are what reading it as JSON came to.
+// readOddValue reads a number or boolean in a form that JSON does not have; number,
+// end and out are the result of reading it as JSON.
 func readOddValue(b []byte, i int, number float64, end int, out scan.Outcome) (float64, int, scan.Outcome) {
 	if out == scan.OK && (b[end] == 'i' || b[end] == 'u') && valueEnds(b, end+1) {
 		digits := i
@@ -145,7 +145,7 @@ func (p *Parser) text(label int32, i int) int {
 	return end
 }
 
-// appendUnquoted appends the text of what stands between quotes: a backslash
+// appendUnquoted appends the text between quotes: a backslash
 // means something before a quote and before another backslash only.
 func appendUnquoted(dst []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// CacheBytes is about how much the cache below holds: 70,000 series and
+	// CacheBytes is about the size of the cache: 70,000 series and
 	// more.
 	CacheBytes  = 64 << 20
 	cacheShards = 32
-	// cachedSeriesBytes is what an entry takes beyond its texts, about.
+	// cachedSeriesBytes is about what an entry takes beyond its strings.
 	cachedSeriesBytes = 256
 	// maxLabels is how long labels may be to be remembered.
 	maxLabels = 16 << 10
@@ -25,7 +25,7 @@ const (
 	minGeneration = 2 * time.Minute
 )
 
-// cachedSeries is what the labels of a series of Prometheus came to when they were
+// cachedSeries is the series to which labels of Prometheus were
 // last resolved. It never changes.
 type cachedSeries struct {
 	workspace uuid.UUID
@@ -38,7 +38,7 @@ type cachedSeries struct {
 // the next: it sends the same ones every few seconds, mostly with one sample each,
 // so that reading, sorting, checking, hashing and writing them would be nearly all
 // of the work. The bytes and the workspace are compared in full. A source that
-// was deleted and made anew has another id: its series are resolved anew, too.
+// was deleted and created again has another id: its series are resolved again, too.
 //
 // As in resolve.seriesCache, a shard has two generations. A full one lasts for a while
 // nevertheless: series that come in turn, and are more than fit, would else push each
@@ -68,7 +68,7 @@ func NewCache(bytes int) *Cache {
 // hash hashes labels' bytes, for get and put.
 func (c *Cache) hash(raw []byte) uint64 { return maphash.Bytes(c.seed, raw) }
 
-// get returns what the labels of the workspace came to, nil if that is not known.
+// get returns the series of the labels in the workspace, nil if it is not known.
 func (c *Cache) get(hash uint64, workspace uuid.UUID, raw []byte) *cachedSeries {
 	s := &c.shards[hash%cacheShards]
 	s.mu.Lock()
@@ -85,7 +85,7 @@ func (c *Cache) get(hash uint64, workspace uuid.UUID, raw []byte) *cachedSeries 
 	return known
 }
 
-// takes reports whether there is room for another.
+// takes reports whether another would be kept.
 func (c *Cache) takes(hash uint64) bool {
 	s := &c.shards[hash%cacheShards]
 	s.mu.Lock()
@@ -93,7 +93,7 @@ func (c *Cache) takes(hash uint64) bool {
 	return s.takes(c.perGeneration)
 }
 
-// put remembers it, if there is room.
+// put adds a series, unless the cache is full.
 func (c *Cache) put(hash uint64, known *cachedSeries) {
 	s := &c.shards[hash%cacheShards]
 	s.mu.Lock()

@@ -63,7 +63,7 @@ func (p *Parser) namedSource(name string) int32 {
 	return p.names.source
 }
 
-// readLabels reads a label's bytes into what they mean, and says in it whether
+// readLabels reads a label's bytes into what they mean, and notes in it whether
 // they break a rule. Labels with an empty value are as good as absent, as
 // Prometheus has it.
 func (p *Parser) readLabels(l *block.Label) bool {
@@ -136,7 +136,7 @@ func readLabel(b []byte, i int) (name, value string, ok bool) {
 	return name, value, true
 }
 
-// checkLabels sorts p.tags and says in the label what rule is broken.
+// checkLabels sorts p.tags and notes in the label the rule that is broken.
 func (p *Parser) checkLabels(l *block.Label, sorted bool) {
 	if !sorted {
 		if key, ok := block.SortTags(p.tags); !ok {
@@ -193,7 +193,7 @@ func (p *Parser) targetSource(job, instance string) int32 {
 	return source
 }
 
-// remember keeps what a label came to for the requests that follow.
+// remember adds the series of a label to the cache, for the requests that follow.
 func (p *Parser) remember(l *block.Label, ref pointblock.SeriesRef, identity *pointblock.Identity) {
 	if len(l.Tokens.Tags) > maxLabels || !p.cache.takes(l.Hash) {
 		return

@@ -28,7 +28,7 @@ const (
 	sampleTimestamp     = 2<<3 | wireVarint
 )
 
-// StaleMarker is the NaN by which Prometheus says that a series has ended, see
+// StaleMarker is the NaN by which Prometheus marks the end of a series, see
 // its package model/value.
 const StaleMarker = 0x7ff0000000000002
 
@@ -228,8 +228,8 @@ func (p *Parser) time(ms int64) (us int64, why rejection.Reason) {
 	return ms * 1000, rejection.None
 }
 
-// gatherLabels puts together the labels of the TimeSeries at b[i:end] that do not
-// stand one after the other. The fields have been read once already.
+// gatherLabels puts together the labels of the TimeSeries at b[i:end] that are not
+// adjacent. The fields have been read once already.
 func (p *Parser) gatherLabels(i, end int) []byte {
 	b := p.batch
 	from := len(b.Unescaped)

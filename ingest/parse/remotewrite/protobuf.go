@@ -17,7 +17,7 @@ const (
 // maxTag is that of the highest field number.
 const maxTag = 1<<32 - 1
 
-// uvarint reads the varint at b[i] and gives where it ends, or failed.
+// uvarint reads the varint at b[i] and returns where it ends, or failed.
 func uvarint(b []byte, i int) (value uint64, end int) {
 	if i < len(b) && b[i] < 0x80 {
 		return uint64(b[i]), i + 1
@@ -32,7 +32,7 @@ func uvarint(b []byte, i int) (value uint64, end int) {
 	return value, i + n
 }
 
-// bytesField reads the length at b[i] and gives where the bytes after it begin
+// bytesField reads the length at b[i] and returns where the bytes after it begin
 // and end; end is failed if there are not so many.
 func bytesField(b []byte, i int) (from, end int) {
 	if i < len(b) && b[i] < 0x80 {
@@ -48,7 +48,7 @@ func bytesField(b []byte, i int) (from, end int) {
 	return from, from + int(n)
 }
 
-// skipField passes over the field at b[i], its tag included, and gives where it
+// skipField skips the field at b[i], its tag included, and returns where it
 // ends, or failed. Groups, which nobody sends, are not read, nor are tags that
 // take more bytes than they need: a known field could hide behind one.
 func skipField(b []byte, i int) int {

@@ -22,7 +22,7 @@ const (
 const MaxExactDigits = 19
 
 // Number reads the JSON number at b[i:], rounded to the nearest float64 as
-// strconv.ParseFloat does, and gives where it ends. What follows is the caller's
+// strconv.ParseFloat does, and returns where it ends. What follows is the caller's
 // to check.
 func Number(b []byte, i int) (value float64, end int, out Outcome) {
 	start := i
@@ -71,7 +71,7 @@ func Number(b []byte, i int) (value float64, end int, out Outcome) {
 }
 
 // Digits adds the decimal digits at b[i:] to a mantissa, which is only right
-// as long as it fits, and gives where they end. It takes eight bytes at a time,
+// as long as it fits, and returns where they end. It takes eight bytes at a time,
 // and at the end shifts out those that are no digits, because how many digits a
 // measurement has is nothing that a branch predictor can know.
 func Digits(b []byte, i int, mantissa uint64) (uint64, int) {
@@ -106,7 +106,7 @@ func eightDigitValue(w uint64) uint64 {
 }
 
 // readExponent reads what follows the e of a number. Beyond five digits the
-// value stands for any that large.
+// value means any that large.
 func readExponent(b []byte, i int) (exponent, end int, ok bool) {
 	negative := false
 	if i < len(b) && (b[i] == '+' || b[i] == '-') {

@@ -1,6 +1,6 @@
 package scan
 
-// maxExactPower is the largest power of ten that a float64 holds exactly.
+// maxExactPower is the largest exponent of a power of ten that a float64 represents exactly.
 const maxExactPower = 22
 
 var exactPowers = [maxExactPower + 1]float64{
@@ -8,11 +8,11 @@ var exactPowers = [maxExactPower + 1]float64{
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 }
 
-// The powers of ten that eiselLemire takes.
+// The exponents that eiselLemire accepts.
 const minPower, maxPower = -32, 32
 
-// powers holds the upper 128 bits of each power of ten, cut, not rounded: the
-// high word, then the low. A test computes them anew.
+// powers are the upper 128 bits of each power of ten, cut, not rounded: the
+// high word, then the low. A test recomputes them.
 var powers = [maxPower - minPower + 1][2]uint64{
 	{0xcfb11ead453994ba, 0x67de18eda5814af2}, // 1e-32
 	{0x81ceb32c4b43fcf4, 0x80eacf948770ced7}, // 1e-31

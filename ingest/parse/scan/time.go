@@ -63,7 +63,7 @@ type Calendar struct {
 }
 
 // Parse returns the microseconds since 1970 of an RFC 3339 time; digits beyond the
-// microsecond are cut off. Not ok is whatever has not that form or is no time:
+// microsecond are cut off. Not ok is whatever does not have that form or is not a time:
 // without zone, on the 30th of February, in a leap second.
 func (c *Calendar) Parse(s []byte) (us int64, ok bool) {
 	// 2006-01-02T15:04:05Z is the shortest.
