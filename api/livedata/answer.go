@@ -2,16 +2,13 @@ package livedata
 
 import (
 	"bufio"
-	"math"
 	"net/http"
-	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/reply"
-	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
@@ -24,13 +21,6 @@ type groupHead struct {
 	Unit       *string           `json:"unit"`
 	Tags       map[string]string `json:"tags"`
 	Columns    []string          `json:"columns"`
-}
-
-func kindName(kind pointblock.Kind) string {
-	if kind == pointblock.KindString {
-		return "string"
-	}
-	return "number"
 }
 
 // writeAnswer answers with the groups and their points. There can be a million of
@@ -66,17 +56,4 @@ func appendCell(dst []byte, column clickhouse.Column, i int) []byte {
 		return append(dst, "null"...)
 	}
 	return appendNumber(dst, column.Numbers[i])
-}
-
-// appendNumber appends the shortest decimal that reads back as the same number,
-// null for what is no number.
-func appendNumber(dst []byte, value float64) []byte {
-	if math.IsNaN(value) || math.IsInf(value, 0) {
-		return append(dst, "null"...)
-	}
-	format := byte('f')
-	if size := math.Abs(value); size != 0 && (size < 1e-6 || size >= 1e21) {
-		format = 'e'
-	}
-	return strconv.AppendFloat(dst, value, format, -1, 64)
 }

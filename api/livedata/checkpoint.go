@@ -2,17 +2,14 @@ package livedata
 
 import (
 	"cmp"
-	"context"
 	"encoding/binary"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/storage/postgres"
 )
 
 // checkpoint says which records of the log an ingest request became. A query
@@ -29,13 +26,10 @@ const (
 	checkpointVersion  = 2
 )
 
-// sealer makes and opens the tokens of this group.
-type sealer struct{ token.Sealer }
-
 // encodeCheckpoint returns the checkpoint's token: a version, workspace, topic id,
 // then for each partition its number, how many records are there, and their offsets,
 // each as what it is more than the one before, all as varints.
-func (s *sealer) encodeCheckpoint(c checkpoint) string {
+func encodeCheckpoint(s *token.Sealer, c checkpoint) string {
 	payload := []byte{checkpointVersion}
 	payload = append(payload, c.workspace[:]...)
 	payload = append(payload, c.topic[:]...)
@@ -67,7 +61,7 @@ func sortedPositions(positions []pointblock.Position) []pointblock.Position {
 
 // decodeCheckpoint reads a token. One that is not ours, or of another workspace,
 // is Malformed; the two look alike.
-func (s *sealer) decodeCheckpoint(text string, workspace uuid.UUID) (checkpoint, error) {
+func decodeCheckpoint(s *token.Sealer, text string, workspace uuid.UUID) (checkpoint, error) {
 	bad := fault.Field(fault.Malformed, "checkpoint", "is not a checkpoint of this workspace")
 	payload, ok := s.Open(token.ForCheckpoint, text)
 	const head = 1 + 16 + 16
@@ -110,50 +104,4 @@ func (r *varints) next() uint64 {
 	}
 	r.rest = r.rest[n:]
 	return value
-}
-
-// deadLetteredHeader says how many records of the checkpoint were put aside, where an
-// answer has no envelope, too.
-const deadLetteredHeader = "X-Livegraph-Dead-Lettered"
-
-// deadRecordStore knows which records of the log were put aside.
-type deadRecordStore interface {
-	DeadRecords(ctx context.Context, topicID [16]byte, records []postgres.LogPosition) (int64, error)
-}
-
-// awaitCheckpoint returns when the points of the checkpoint, if there is one, are
-// visible, and returns how many of its records never will be, because they were put
-// among the dead letters.
-func (a *api) awaitCheckpoint(ctx context.Context, workspace uuid.UUID, token string) (dead int64, err error) {
-	if token == "" {
-		return 0, nil
-	}
-	c, err := a.sealer.decodeCheckpoint(token, workspace)
-	if err != nil {
-		return 0, err
-	}
-	topic := a.TopicID()
-	if c.topic != topic {
-		return 0, fault.Field(
-			fault.Malformed, "checkpoint", "is of a log that is no longer there: its points cannot be waited for",
-		)
-	}
-	ctx, cancel := context.WithTimeout(ctx, a.CheckpointWait)
-	defer cancel()
-	a.waiting.Add(1)
-	defer a.waiting.Add(-1)
-	err = a.watch.wait(ctx, topic, c.positions)
-	if fault.Is(err, fault.Timeout) {
-		a.overdue.Add(1)
-		return 0, fault.New(fault.Timeout, "The points of the checkpoint are not visible yet").
-			With("checkpoint", token).After(time.Second).Because(err)
-	}
-	if err != nil {
-		return 0, err
-	}
-	places := make([]postgres.LogPosition, len(c.positions))
-	for i, p := range c.positions {
-		places[i] = postgres.LogPosition{Partition: p.Partition, Offset: p.Offset}
-	}
-	return a.Dead.DeadRecords(ctx, topic, places)
 }

@@ -38,7 +38,7 @@ func (a *api) deletePoints(w http.ResponseWriter, r *http.Request) error {
 	}
 	topic := a.TopicID() // before the produce, see acceptPoints
 	positions, err := a.Deletions.deletePoints(r.Context(), workspace, d)
-	made := a.sealer.encodeCheckpoint(checkpoint{workspace: workspace, topic: topic, positions: positions})
+	made := encodeCheckpoint(&a.sealer, checkpoint{workspace: workspace, topic: topic, positions: positions})
 	if err != nil {
 		return withCheckpoint(err, made, len(positions) > 0)
 	}

@@ -1,19 +1,15 @@
 package livedata
 
 import (
-	"encoding/base64"
 	"net/http"
 	"net/url"
 	"testing"
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/api/tail"
-	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
@@ -46,18 +42,6 @@ func FuzzQueryParameters(f *testing.F) {
 				requireBounded(t, q)
 			}
 		}
-		d, err := readDeletion(parameters(), now)
-		if err != nil {
-			requireRefusal(t, err)
-			return
-		}
-		require.False(t, d.HasFrom && d.HasTo && d.FromUS >= d.ToUS)
-		var again pointblock.Record
-		require.NoError(
-			t, pointblock.Decode(pointblock.EncodeDeletions(uuid.New(), 1, []pointblock.Deletion{d}), &again),
-			"what is taken can be written down",
-		)
-		require.Equal(t, []pointblock.Deletion{d}, again.Deletions)
 	})
 }
 
@@ -90,52 +74,6 @@ func requireBounded(t *testing.T, q *queryParams) {
 	rows := q.rows()
 	count := clickhouse.NewGrid(q.interval, q.zone, q.span.FromUS, q.span.ToUS).Count(q.span.FromUS, q.span.ToUS, rows)
 	require.True(t, count >= 0 && count <= rows+1, count)
-}
-
-// FuzzPosition: the id of an event that nobody gave out is refused, and one of any
-// content that is sealed breaks nothing; what is read is what was written.
-func FuzzPosition(f *testing.F) {
-	s := &sealer{token.Sealer{Key: [32]byte{1}}}
-	of := token.ScopeOf("stream", uuid.Nil, "x")
-	whole := s.encodePosition(of, tail.Position{
-		Topic: [16]byte{7}, Partitions: 4, SinceUS: 5, Next: map[int32]int64{0: 1, 3: 1 << 62},
-	})
-	payload, ok := s.Open(token.ForStream, whole)
-	require.True(f, ok)
-	f.Add("", []byte{})
-	f.Add("AQ", payload)
-	f.Add(whole[1:], payload[:len(payload)-1])
-	f.Fuzz(func(t *testing.T, text string, payload []byte) {
-		if text != whole {
-			_, problem := s.decodePosition(text, of)
-			require.NotEmpty(t, problem)
-		}
-		at, problem := s.decodePosition(s.Seal(token.ForStream, payload), of)
-		if problem != "" {
-			return
-		}
-		again, problem := s.decodePosition(s.encodePosition(of, at), of)
-		require.Empty(t, problem)
-		require.Equal(t, at, again)
-	})
-}
-
-// FuzzAuthorization: of whatever header the clients of InfluxDB send, the text that is
-// taken for the key is a part of it.
-func FuzzAuthorization(f *testing.F) {
-	for _, header := range []string{
-		"", "Token ", "Token a:b:c", "token\tx", "Bearer  x",
-		"Basic " + base64.StdEncoding.EncodeToString([]byte("user:pass:word")), "Basic =",
-		"Basic " + base64.StdEncoding.EncodeToString([]byte("user")), "Basic \xff",
-	} {
-		f.Add(header)
-	}
-	f.Fuzz(func(t *testing.T, header string) {
-		for _, keyOf := range []func(string) (string, bool){tokenKey, passwordKey} {
-			text, ok := keyOf(header)
-			require.True(t, !ok || len(text) <= len(header))
-		}
-	})
 }
 
 // FuzzParts: the parsers of single values, which other routes and commands use too.

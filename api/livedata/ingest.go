@@ -86,7 +86,7 @@ func (a *api) acceptPoints(
 	result, err := a.Pipeline.Accept(ctx, asked.format, ingest.Request{
 		Workspace: workspace, RequestID: reply.RequestID(ctx), ReceivedAt: received, Body: body,
 		Strict: asked.strict, Precision: asked.precision})
-	made := a.sealer.encodeCheckpoint(checkpoint{workspace: workspace, topic: topic, positions: result.Positions})
+	made := encodeCheckpoint(&a.sealer, checkpoint{workspace: workspace, topic: topic, positions: result.Positions})
 	return result, made, withCheckpoint(err, made, len(result.Positions) > 0)
 }
 

@@ -8,10 +8,11 @@
 package livedata
 
 import (
+	"context"
 	"net/http"
-	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/livegraph/livegraph/api/idempotency"
@@ -54,19 +55,18 @@ type Deps struct {
 	Metrics prometheus.Registerer
 }
 
-const defaultCheckpointWait = 5 * time.Second
-
 // keyHold is how long a request may take until a repetition goes on in its place.
 const keyHold = 30 * time.Second
 
 type api struct {
 	Deps
-	sealer    sealer
-	watch     watcher
-	room      room
-	admission *admission
+	sealer token.Sealer
+}
 
-	waiting, overdue atomic.Int64 // queries with a checkpoint, see metrics.go
+// pointStore is where points are.
+type pointStore interface {
+	queryStore
+	SourceActivity(ctx context.Context, workspace uuid.UUID, sources []uuid.UUID) (map[uuid.UUID]time.Time, error)
 }
 
 // Paths of the group.
@@ -74,25 +74,12 @@ const (
 	sourcesPath = "/api/live-data/sources"
 	sourcePath  = sourcesPath + "/{id}"
 	ingestPath  = "/api/live-data/ingest"
-	queryPath   = "/api/live-data/query"
-	seriesPath  = "/api/live-data/series"
-	streamPath  = "/api/live-data/stream"
 	pointsPath  = "/api/live-data/points"
 )
 
 // Routes returns the group's routes.
 func Routes(deps Deps) []route.Route {
-	if deps.CheckpointWait == 0 {
-		deps.CheckpointWait = defaultCheckpointWait
-	}
-	if deps.Patience == 0 {
-		deps.Patience = defaultPatience
-	}
-	a := &api{
-		Deps: deps, sealer: sealer{token.Sealer{Key: deps.TokenKey}}, watch: watcher{store: deps.Marks},
-		admission: newAdmission(),
-	}
-	a.register(deps.Metrics)
+	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}}
 	one := func(method, pattern string, scope request.Scope, handle route.Handler) route.Route {
 		return route.Route{Method: method, Pattern: pattern, Scopes: []request.Scope{scope}, Handle: handle}
 	}
@@ -101,9 +88,7 @@ func Routes(deps Deps) []route.Route {
 		rt.Work, rt.Room = route.WritesPoints, a.Bodies.Room
 		return rt
 	}
-	query := one(http.MethodGet, queryPath, request.ReadLiveData, a.query)
-	query.Room = a.admission.room
-	return append(a.influxRoutes(),
+	routes := append(a.influxRoutes(),
 		one(http.MethodGet, sourcesPath, request.ReadLiveData, a.listSources),
 		one(http.MethodPost, sourcesPath, request.WriteLiveData, a.createSource),
 		one(http.MethodGet, sourcePath, request.ReadLiveData, a.getSource),
@@ -111,12 +96,14 @@ func Routes(deps Deps) []route.Route {
 		one(http.MethodDelete, sourcePath, request.Admin, a.deleteSource),
 		points(ingestPath, a.ingest),
 		points(remoteWritePath, a.remoteWrite),
-		query,
-		one(http.MethodGet, seriesPath, request.ReadLiveData, a.listSeries),
-		route.Route{
-			Method: http.MethodGet, Pattern: streamPath, Scopes: []request.Scope{request.ReadLiveData}, Lasts: true,
-			Handle: a.streamPoints,
-		},
 		one(http.MethodDelete, pointsPath, request.Admin, a.deletePoints),
 	)
+	routes = append(routes, queryRoutes(queryDeps{
+		Series: deps.Series, Points: deps.Points, Marks: deps.Marks, Dead: deps.Dead, TopicID: deps.TopicID,
+		TokenKey: deps.TokenKey, QueryTimeout: deps.QueryTimeout, CheckpointWait: deps.CheckpointWait,
+		Metrics: deps.Metrics,
+	})...)
+	return append(routes, streamRoutes(streamDeps{
+		Streams: deps.Streams, TokenKey: deps.TokenKey, Patience: deps.Patience,
+	})...)
 }

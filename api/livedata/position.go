@@ -18,7 +18,7 @@ const positionHead = 1 + len(token.Scope{}) + 16
 // encodePosition returns the id of an event: a version, what the stream selects, the
 // topic's id, then as varints the number of its partitions, the time, and for each of
 // the stream's partitions its number and the next offset.
-func (s *sealer) encodePosition(of token.Scope, p tail.Position) string {
+func encodePosition(s *token.Sealer, of token.Scope, p tail.Position) string {
 	payload := append([]byte{positionVersion}, of[:]...)
 	payload = append(payload, p.Topic[:]...)
 	payload = binary.AppendUvarint(payload, uint64(p.Partitions))
@@ -32,7 +32,7 @@ func (s *sealer) encodePosition(of token.Scope, p tail.Position) string {
 
 // decodePosition reads the id of an event, and tells what is wrong with one that is
 // not of such a stream.
-func (s *sealer) decodePosition(text string, of token.Scope) (p tail.Position, problem string) {
+func decodePosition(s *token.Sealer, text string, of token.Scope) (p tail.Position, problem string) {
 	payload, ok := s.Open(token.ForStream, text)
 	if !ok || len(payload) < positionHead || payload[0] != positionVersion {
 		return p, "is not the id of an event of this stream"

@@ -31,8 +31,8 @@ type seriesStore interface {
 	AllSeries(ctx context.Context, workspace uuid.UUID, filter postgres.SeriesFilter, most int) ([]postgres.Series, error)
 }
 
-// pointStore is where points are.
-type pointStore interface {
+// queryStore answers queries.
+type queryStore interface {
 	RawPoints(ctx context.Context, q clickhouse.RawQuery) (found map[uint64]*clickhouse.Points, more bool, err error)
 	Downsample(ctx context.Context, q clickhouse.DownsampleQuery) (
 		found map[uint64]*clickhouse.Points, more bool, err error,
@@ -42,11 +42,10 @@ type pointStore interface {
 	SeriesStats(
 		ctx context.Context, numbers, texts []uint64, kept clickhouse.Kept, hidden clickhouse.Hidden,
 	) (map[uint64]clickhouse.SeriesStats, error)
-	SourceActivity(ctx context.Context, workspace uuid.UUID, sources []uuid.UUID) (map[uuid.UUID]time.Time, error)
 }
 
 // query answers with points: raw, latest or aggregated.
-func (a *api) query(w http.ResponseWriter, r *http.Request) error {
+func (a *queries) query(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	q, err := readQuery(request.Query(r), reply.Negotiate(r.Header, formatJSON, contentTypes), now)
 	if err != nil {
@@ -60,7 +59,7 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	run := &run{api: a, q: q, workspace: workspace, asked: now}
+	run := &run{queries: a, q: q, workspace: workspace, asked: now}
 	release, err := a.room.take(int64(q.rows())*int64(max(len(q.functions), 1)) + int64(q.limit)*seriesRoom)
 	if err != nil {
 		return err
@@ -107,7 +106,7 @@ func (r *run) read(ctx context.Context) error {
 
 // run is one query being answered.
 type run struct {
-	*api
+	*queries
 	q         *queryParams
 	workspace uuid.UUID
 	asked     time.Time            // when the query came: what is past its retention then is in no answer

@@ -32,7 +32,7 @@ type seriesAnswer struct {
 }
 
 // listSeries lists series by source, metric and id, with their statistics.
-func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
+func (a *queries) listSeries(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	filter := seriesFilter(p)
 	var page postgres.SeriesPage
@@ -71,7 +71,7 @@ func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *api) describeSeries(ctx context.Context, workspace uuid.UUID, list []postgres.Series) ([]seriesAnswer, error) {
+func (a *queries) describeSeries(ctx context.Context, workspace uuid.UUID, list []postgres.Series) ([]seriesAnswer, error) {
 	groups := singly(list)
 	numbers, _ := byKind(groups, pointblock.KindNumber)
 	texts, _ := byKind(groups, pointblock.KindString)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/eventstream"
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/api/tail"
 	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/internal/platform/fault"
@@ -25,9 +26,35 @@ const (
 	lastEventID = "Last-Event-ID"
 )
 
+// streamDeps is what the route is made of.
+type streamDeps struct {
+	Streams  *tail.Hub     // points as they arrive
+	TokenKey [32]byte      // signs the ids of events
+	Patience time.Duration // how long a reader may take for what is sent at once; zero: 10 s
+}
+
+const streamPath = "/api/live-data/stream"
+
+type streams struct {
+	streamDeps
+	sealer token.Sealer
+}
+
+// streamRoutes returns the route.
+func streamRoutes(deps streamDeps) []route.Route {
+	if deps.Patience == 0 {
+		deps.Patience = defaultPatience
+	}
+	a := &streams{streamDeps: deps, sealer: token.Sealer{Key: deps.TokenKey}}
+	return []route.Route{{
+		Method: http.MethodGet, Pattern: streamPath, Scopes: []request.Scope{request.ReadLiveData}, Lasts: true,
+		Handle: a.streamPoints,
+	}}
+}
+
 // stream is one reader of points as they arrive.
 type stream struct {
-	*api
+	*streams
 	of    token.Scope
 	epoch string
 	from  *tail.Stream
@@ -36,7 +63,7 @@ type stream struct {
 
 // streamPoints sends points as they arrive, until the reader goes, is dropped, or the
 // key may not read them any more.
-func (a *api) streamPoints(w http.ResponseWriter, r *http.Request) error {
+func (a *streams) streamPoints(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	filter := seriesFilter(p)
 	epoch := p.OneOf("epoch", "", "ms", "us", "ns")
@@ -48,7 +75,7 @@ func (a *api) streamPoints(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	principal := request.PrincipalOf(r.Context())
-	s := &stream{api: a, of: token.ScopeOf("stream", principal.Workspace, filter), epoch: epoch}
+	s := &stream{streams: a, of: token.ScopeOf("stream", principal.Workspace, filter), epoch: epoch}
 	open := tail.Opening{Workspace: principal.Workspace, Key: principal.KeyID, Filter: filter}
 	if open.After, err = s.position(id, field); err != nil {
 		return err
@@ -95,7 +122,7 @@ func (s *stream) position(id, field string) (*tail.Position, error) {
 	if field == "" {
 		return nil, nil
 	}
-	at, problem := s.sealer.decodePosition(id, s.of)
+	at, problem := decodePosition(&s.sealer, id, s.of)
 	if problem != "" {
 		return nil, fault.Field(fault.Malformed, field, problem)
 	}
@@ -162,7 +189,7 @@ func (s *stream) begin(ctx context.Context) error {
 }
 
 // id is that of an event up to which everything was sent.
-func (s *stream) id() string { return s.sealer.encodePosition(s.of, s.from.Position()) }
+func (s *stream) id() string { return encodePosition(&s.sealer, s.of, s.from.Position()) }
 
 // live sends a sign of life, with where the reader is by now.
 func (s *stream) live() error {

@@ -7,19 +7,11 @@ import (
 	"strings"
 	"time"
 
-	// Time zones must not depend on what the machine has installed.
-	_ "time/tzdata"
-
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// Bounds of a query's interval.
-const (
-	minInterval = time.Second
-	maxInterval = 30 * day
-	day         = 24 * time.Hour
-)
+const day = 24 * time.Hour
 
 const timeForms = "must be an RFC 3339 time, epoch milliseconds, now, or relative such as -15m (s, m, h, d, w)"
 
@@ -79,25 +71,6 @@ func parseDuration(text, units string) (time.Duration, bool) {
 		return math.MaxInt64, true
 	}
 	return time.Duration(n) * unit, n > 0
-}
-
-// parseInterval reads the length of a query's buckets.
-func parseInterval(text string) (interval time.Duration, problem string) {
-	d, ok := parseDuration(text, "smhd")
-	if !ok || d < minInterval || d > maxInterval {
-		return 0, "must be a whole number and a unit (s, m, h, d), from 1s to 30d, or auto"
-	}
-	return d, ""
-}
-
-// parseZone reads the name of a time zone of the IANA database.
-func parseZone(name string) (zone *time.Location, problem string) {
-	zone, err := time.LoadLocation(name)
-	// LoadLocation also takes "" and "Local", which mean this machine.
-	if err != nil || name == "" || name == "Local" {
-		return time.UTC, "must be a time zone of the IANA database, such as Europe/Berlin"
-	}
-	return zone, ""
 }
 
 // clock writes timestamps. It remembers the last day it wrote, because those of an

@@ -16,7 +16,7 @@ import (
 
 func TestACheckpointComesBackAsItWasMade(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := &sealer{token.Sealer{Key: [32]byte{1}}}
+		s := &token.Sealer{Key: [32]byte{1}}
 		c := checkpoint{workspace: uuid.New(), topic: [16]byte(uuid.New())}
 		offsets := rapid.MapOf(rapid.Int32Range(0, math.MaxInt32), rapid.Int64Range(0, math.MaxInt64)).Draw(t, "offsets")
 		for partition, offset := range offsets {
@@ -25,16 +25,16 @@ func TestACheckpointComesBackAsItWasMade(t *testing.T) {
 				pointblock.Position{Partition: partition, Offset: offset},
 			)
 		}
-		text := s.encodeCheckpoint(c)
-		got, err := s.decodeCheckpoint(text, c.workspace)
+		text := encodeCheckpoint(s, c)
+		got, err := decodeCheckpoint(s, text, c.workspace)
 		require.NoError(t, err)
 		require.Equal(t, c.topic, got.topic)
 		require.Equal(
 			t, sortedPositions(c.positions), slices.Concat(got.positions, []pointblock.Position{}), "every record once",
 		)
-		_, err = s.decodeCheckpoint(text, uuid.New())
+		_, err = decodeCheckpoint(s, text, uuid.New())
 		require.Equal(t, fault.Malformed, fault.KindOf(err))
-		_, err = (&sealer{token.Sealer{Key: [32]byte{2}}}).decodeCheckpoint(text, c.workspace)
+		_, err = decodeCheckpoint(&token.Sealer{Key: [32]byte{2}}, text, c.workspace)
 		require.Equal(t, fault.Malformed, fault.KindOf(err))
 	})
 }
@@ -42,28 +42,28 @@ func TestACheckpointComesBackAsItWasMade(t *testing.T) {
 // TestACheckpointOfTheFirstVersionIsStillRead, which had the highest offset of each
 // partition.
 func TestACheckpointOfTheFirstVersionIsStillRead(t *testing.T) {
-	s := &sealer{token.Sealer{Key: [32]byte{1}}}
+	s := &token.Sealer{Key: [32]byte{1}}
 	workspace, topic := uuid.New(), uuid.New()
 	payload := slices.Concat([]byte{checkpointVersion1}, workspace[:], topic[:], []byte{3, 200, 1, 5, 7})
-	got, err := s.decodeCheckpoint(s.Seal(token.ForCheckpoint, payload), workspace)
+	got, err := decodeCheckpoint(s, s.Seal(token.ForCheckpoint, payload), workspace)
 	require.NoError(t, err)
 	require.Equal(t, []pointblock.Position{{Partition: 3, Offset: 200}, {Partition: 5, Offset: 7}}, got.positions)
-	_, err = s.decodeCheckpoint(s.Seal(token.ForCheckpoint, payload[:len(payload)-1]), workspace)
+	_, err = decodeCheckpoint(s, s.Seal(token.ForCheckpoint, payload[:len(payload)-1]), workspace)
 	require.Equal(t, fault.Malformed, fault.KindOf(err))
 }
 
 // FuzzTokens: whatever a client sends as a token is refused, unless it is one.
 func FuzzTokens(f *testing.F) {
-	s := &sealer{token.Sealer{Key: [32]byte{1}}}
+	s := &token.Sealer{Key: [32]byte{1}}
 	workspace := uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a")
-	f.Add(s.encodeCheckpoint(checkpoint{
+	f.Add(encodeCheckpoint(s, checkpoint{
 		workspace: workspace, positions: []pointblock.Position{{Partition: 1, Offset: 2}},
 	}))
 	f.Add("")
 	f.Add("AQ")
 	f.Fuzz(func(t *testing.T, text string) {
-		if c, err := s.decodeCheckpoint(text, workspace); err == nil {
-			require.Equal(t, text, s.encodeCheckpoint(c))
+		if c, err := decodeCheckpoint(s, text, workspace); err == nil {
+			require.Equal(t, text, encodeCheckpoint(s, c))
 		}
 		var position map[string]any
 		if err := s.ReadCursor(text, token.Scope{}, &position); err == nil {

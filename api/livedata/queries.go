@@ -1,0 +1,61 @@
+package livedata
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/api/token"
+)
+
+// queryDeps is what the routes are made of.
+type queryDeps struct {
+	Series         seriesStore
+	Points         queryStore
+	Marks          watermarkStore
+	Dead           deadRecordStore
+	TopicID        func() [16]byte // the id of topic points, as it is now
+	TokenKey       [32]byte        // signs checkpoints and cursors
+	QueryTimeout   time.Duration   // the longest time of a query; beyond, 504
+	CheckpointWait time.Duration   // the longest wait for a checkpoint; zero: 5 s
+	Metrics        prometheus.Registerer
+}
+
+const defaultCheckpointWait = 5 * time.Second
+
+type queries struct {
+	queryDeps
+	sealer    token.Sealer
+	watch     watcher
+	room      room
+	admission *admission
+
+	waiting, overdue atomic.Int64 // queries with a checkpoint, see metrics.go
+}
+
+// Paths of the routes.
+const (
+	queryPath  = "/api/live-data/query"
+	seriesPath = "/api/live-data/series"
+)
+
+// queryRoutes returns the routes.
+func queryRoutes(deps queryDeps) []route.Route {
+	if deps.CheckpointWait == 0 {
+		deps.CheckpointWait = defaultCheckpointWait
+	}
+	a := &queries{
+		queryDeps: deps, sealer: token.Sealer{Key: deps.TokenKey}, watch: watcher{store: deps.Marks},
+		admission: newAdmission(),
+	}
+	a.register(deps.Metrics)
+	scopes := []request.Scope{request.ReadLiveData}
+	return []route.Route{
+		{Method: http.MethodGet, Pattern: queryPath, Scopes: scopes, Handle: a.query, Room: a.admission.room},
+		{Method: http.MethodGet, Pattern: seriesPath, Scopes: scopes, Handle: a.listSeries},
+	}
+}
