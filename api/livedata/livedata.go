@@ -1,10 +1,9 @@
-// Package livedata serves the live-data routes: sources, ingest, queries, the
-// list of series and the stream of points. It reads requests, asks the stores, the
-// ingest pipeline and the tail of the log, and shapes answers; what it knows of the
-// stores is in the interfaces beside each handler.
+// Package livedata serves the live-data routes. Its own are those that write: sources, points
+// in all formats, deletions of points. Package query reads points and lists series, package
+// stream sends points as they arrive. What the packages need of the stores is in the
+// interfaces beside each handler.
 //
-// It owns the tokens that clients carry (checkpoints, cursors, ids of events), the
-// waiting for a checkpoint, and the sender that tells the log of deleted sources.
+// It owns the sender that writes the deletions of sources to the log.
 package livedata
 
 import (
@@ -16,6 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/livegraph/livegraph/api/idempotency"
+	"github.com/livegraph/livegraph/api/livedata/query"
+	"github.com/livegraph/livegraph/api/livedata/stream"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/api/tail"
@@ -25,10 +26,10 @@ import (
 // Deps is what the routes are made of.
 type Deps struct {
 	Sources   sourceStore
-	Series    seriesStore
+	Series    query.SeriesStore
 	Points    pointStore
-	Marks     watermarkStore
-	Dead      deadRecordStore
+	Marks     query.WatermarkStore
+	Dead      query.DeadRecordStore
 	Pipeline  pipeline
 	Deletions *DeletionSender
 	// Streams gives points as they arrive.
@@ -65,7 +66,7 @@ type api struct {
 
 // pointStore is where points are.
 type pointStore interface {
-	queryStore
+	query.PointStore
 	SourceActivity(ctx context.Context, workspace uuid.UUID, sources []uuid.UUID) (map[uuid.UUID]time.Time, error)
 }
 
@@ -98,12 +99,12 @@ func Routes(deps Deps) []route.Route {
 		points(remoteWritePath, a.remoteWrite),
 		one(http.MethodDelete, pointsPath, request.Admin, a.deletePoints),
 	)
-	routes = append(routes, queryRoutes(queryDeps{
+	routes = append(routes, query.Routes(query.Deps{
 		Series: deps.Series, Points: deps.Points, Marks: deps.Marks, Dead: deps.Dead, TopicID: deps.TopicID,
 		TokenKey: deps.TokenKey, QueryTimeout: deps.QueryTimeout, CheckpointWait: deps.CheckpointWait,
 		Metrics: deps.Metrics,
 	})...)
-	return append(routes, streamRoutes(streamDeps{
+	return append(routes, stream.Routes(stream.Deps{
 		Streams: deps.Streams, TokenKey: deps.TokenKey, Patience: deps.Patience,
 	})...)
 }
