@@ -16,7 +16,7 @@ const (
 	outcomeAccepted = "accepted" // all points
 	outcomePartly   = "partly"   // some points were rejected
 	outcomeRefused  = "refused"  // for what was in it
-	outcomeNoRoom   = "no_room"  // the gate was full
+	outcomeNoRoom   = "no_room"  // no memory was left
 	outcomeFailed   = "failed"   // a store or the log did not answer, or Kafka had no room
 )
 
@@ -114,9 +114,9 @@ func (p *Pipeline) registerGauges(factory promauto.Factory) {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, read)
 	}
 	gauge("livegraph_ingest_in_flight_bytes", "Bytes that requests under way hold, about.", nil,
-		func() float64 { return float64(p.gate.used.Load()) })
+		func() float64 { return float64(p.inFlight.Used()) })
 	gauge("livegraph_ingest_in_flight_limit_bytes", "Most bytes that requests under way may hold; beyond, 503.", nil,
-		func() float64 { return float64(p.gate.limit) })
+		func() float64 { return float64(p.inFlight.Limit()) })
 	const entries, entriesHelp = "livegraph_ingest_cache_entries", "Series, sources and Prometheus' label sets in memory."
 	gauge(
 		entries, entriesHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.resolver.SeriesLen()) },

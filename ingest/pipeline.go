@@ -16,6 +16,7 @@ import (
 	"github.com/livegraph/livegraph/ingest/parse/remotewrite"
 	"github.com/livegraph/livegraph/ingest/rejection"
 	"github.com/livegraph/livegraph/ingest/resolve"
+	"github.com/livegraph/livegraph/internal/platform/budget"
 	"github.com/livegraph/livegraph/internal/platform/bufferpool"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/tracing"
@@ -79,12 +80,12 @@ type Result struct {
 type Pipeline struct {
 	deps     Deps
 	tracer   tracing.Tracer
-	gate     gate
+	inFlight *budget.Budget // bytes of all requests
 	resolver *resolve.Resolver
 	prom     *remotewrite.Cache
 	works    *bufferpool.List[*work] // of past requests, by their bytes
-	parsing  *queue                  // of bodies, by their bytes
-	room     *queue                  // for what they are parsed into
+	parsing  *queue                  // bodies, by their bytes
+	parsed   *queue                  // what they are parsed into
 	metrics  *metrics
 }
 
@@ -95,13 +96,13 @@ func New(deps Deps) *Pipeline {
 	orDefault(&deps.Limits.ProduceTimeout, 5*time.Second)
 	orDefault(&deps.CacheSize, 2_000_000)
 	p := &Pipeline{
-		deps:    deps,
-		tracer:  tracing.New(deps.Tracing, "ingest"),
-		gate:    gate{limit: deps.Limits.InFlightBytes},
-		parsing: newQueue(deps.Limits.InFlightBytes/parsedPart, runtime.GOMAXPROCS(0)+1, deps.Limits.ProduceTimeout),
-		room:    newQueue(deps.Limits.InFlightBytes/roomPart, 0, deps.Limits.ProduceTimeout),
-		prom:    remotewrite.NewCache(remotewrite.CacheBytes),
-		works:   bufferpool.New[*work](pooledBytes, pooledTime),
+		deps:     deps,
+		tracer:   tracing.New(deps.Tracing, "ingest"),
+		inFlight: budget.New(deps.Limits.InFlightBytes),
+		parsing:  newQueue(deps.Limits.InFlightBytes/parsingPart, runtime.GOMAXPROCS(0)+1, deps.Limits.ProduceTimeout),
+		parsed:   newQueue(deps.Limits.InFlightBytes/parsedPart, 0, deps.Limits.ProduceTimeout),
+		prom:     remotewrite.NewCache(remotewrite.CacheBytes),
+		works:    bufferpool.New[*work](pooledBytes, pooledTime),
 	}
 	factory := promauto.With(deps.Metrics)
 	p.metrics = newMetrics(factory)
@@ -152,17 +153,18 @@ func (p *Pipeline) AwaitOthers(ctx context.Context, committed time.Time) {
 //     result; sending all again is safe where points have timestamps.
 func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Result, error) {
 	size := int64(len(req.Body))
-	if !p.gate.enter(size, 0) {
-		p.metrics.requests[outcomeNoRoom].Inc()
-		return Result{}, overloaded()
-	}
-	defer p.gate.leave(size)
-	parsed, err := p.parsing.wait(ctx, size, size)
+	body, err := p.admit(size)
 	if err != nil {
 		p.metrics.requests[outcomeNoRoom].Inc()
 		return Result{}, err
 	}
-	defer parsed()
+	defer body.Release()
+	parsing, err := p.parsing.wait(ctx, size, size)
+	if err != nil {
+		p.metrics.requests[outcomeNoRoom].Inc()
+		return Result{}, err
+	}
+	defer parsing.Release()
 	p.metrics.bytes.Add(float64(size))
 	w, ok := p.works.Take()
 	if !ok {
@@ -181,30 +183,17 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 	stages.done(stageParse)
 	var result Result
 	if err == nil {
-		leave, full := p.makeRoom(ctx, b, size)
+		parsed, full := p.admitParsed(ctx, b, size, body)
 		if full != nil {
 			p.metrics.requests[outcomeNoRoom].Inc()
 			return Result{}, full
 		}
-		defer leave()
-		parsed()
+		defer parsed.Release()
+		parsing.Release()
 		result, err = p.accept(ctx, w, &req, &stages)
 	}
 	p.metrics.count(w, &result, err)
 	return result, err
-}
-
-// makeRoom returns when there is room for what a body of so many bytes was parsed into,
-// until leave is called.
-func (p *Pipeline) makeRoom(ctx context.Context, b *block.Batch, bytes int64) (leave func(), err error) {
-	if bytes >= queuedBytes {
-		return p.room.wait(ctx, bytes, b.Need())
-	}
-	size := int64(b.Points) * bytesPerPoint
-	if !p.gate.enter(size, bytes) {
-		return nil, overloaded()
-	}
-	return func() { p.gate.leave(size) }, nil
 }
 
 // release keeps the buffers of a request for the next one, unless they are very large.
@@ -215,10 +204,6 @@ func (p *Pipeline) release(w *work) {
 		p.works.Give(w, size)
 	}
 }
-
-// What a point of a small request costs in memory beyond the request's body, about: its
-// columns and its bytes in a record.
-const bytesPerPoint = 32
 
 // accept brings a parsed batch into the log.
 func (p *Pipeline) accept(ctx context.Context, w *work, req *Request, stages *timer) (Result, error) {

@@ -224,7 +224,7 @@ func TestOverloadIsRefusedAtOnceAndLeavesNothingBehind(t *testing.T) {
 	require.Positive(t, fe.RetryAfter)
 	close(leave)
 	first.Wait()
-	require.Zero(t, pipeline.gate.used.Load())
+	require.Zero(t, pipeline.inFlight.Used())
 }
 
 func TestARequestLargerThanTheGatePassesAlone(t *testing.T) {
@@ -232,7 +232,7 @@ func TestARequestLargerThanTheGatePassesAlone(t *testing.T) {
 	pipeline := p.pipeline(Limits{InFlightBytes: 10})
 	_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
 	require.NoError(t, err)
-	require.Zero(t, pipeline.gate.used.Load())
+	require.Zero(t, pipeline.inFlight.Used())
 }
 
 func TestAPartlyFailedProduceSaysSo(t *testing.T) {
@@ -297,7 +297,7 @@ func TestAStoreThatIsDownFailsTheRequest(t *testing.T) {
 			_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
 			require.ErrorIs(t, err, down)
 			require.Empty(t, p.messages)
-			require.Zero(t, pipeline.gate.used.Load())
+			require.Zero(t, pipeline.inFlight.Used())
 		})
 	}
 }

@@ -12,13 +12,13 @@ func (a *api) register(registerer prometheus.Registerer) {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read)
 	}
 	gauge("livegraph_query_values", "Values that the answers of queries under way may hold together.",
-		func() float64 { return float64(a.room.used.Load()) })
+		func() float64 { return float64(a.values.Used()) })
 	gauge("livegraph_query_values_limit", "Most values that they may hold; beyond, 503.", func() float64 {
-		return maxRoom
+		return maxValues
 	})
 	factory.NewCounterFunc(prometheus.CounterOpts{
 		Name: "livegraph_query_refused_total", Help: "Queries answered 503 because those under way hold too much.",
-	}, func() float64 { return float64(a.room.refused.Load()) })
+	}, func() float64 { return float64(a.values.Refused()) })
 	gauge("livegraph_query_admitted", "Queries that are with the stores.", func() float64 {
 		return float64(a.admission.inside.Load())
 	})

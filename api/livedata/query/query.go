@@ -61,11 +61,11 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	run := &run{api: a, q: q, workspace: workspace, asked: now}
-	release, err := a.room.take(int64(q.rows())*int64(max(len(q.functions), 1)) + int64(q.limit)*seriesRoom)
+	values, err := a.reserve(int64(q.rows())*int64(max(len(q.functions), 1)) + int64(q.limit)*valuesPerSeries)
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer values.Release()
 	if err := run.read(r.Context()); err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/livegraph/livegraph/api/livedata/value"
+	"github.com/livegraph/livegraph/internal/platform/budget"
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
@@ -54,15 +56,15 @@ func TestCellsAreJSONThatReadsBack(t *testing.T) {
 	})
 }
 
-func TestRoomForAnswersIsBounded(t *testing.T) {
-	var m room
-	release, err := m.take(maxRoom)
+func TestTheValuesOfAnswersAreBounded(t *testing.T) {
+	a := &api{values: budget.New(maxValues)}
+	all, err := a.reserve(maxValues)
 	require.NoError(t, err)
-	_, err = m.take(1)
-	require.Error(t, err)
-	release()
-	release, err = m.take(1)
+	_, err = a.reserve(1)
+	require.Equal(t, fault.Unavailable, fault.KindOf(err))
+	all.Release()
+	one, err := a.reserve(1)
 	require.NoError(t, err)
-	release()
-	require.Zero(t, m.used.Load())
+	one.Release()
+	require.Zero(t, a.values.Used())
 }

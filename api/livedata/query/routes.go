@@ -13,6 +13,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/api/token"
+	"github.com/livegraph/livegraph/internal/platform/budget"
 )
 
 // Deps is what the routes are made of.
@@ -34,7 +35,7 @@ type api struct {
 	Deps
 	sealer    token.Sealer
 	watch     watcher
-	room      room
+	values    *budget.Budget // that the answers under way may have together
 	admission *admission
 
 	waiting, overdue atomic.Int64 // queries with a checkpoint, see metrics.go
@@ -53,7 +54,7 @@ func Routes(deps Deps) []route.Route {
 	}
 	a := &api{
 		Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}, watch: watcher{store: deps.Marks},
-		admission: newAdmission(),
+		admission: newAdmission(), values: budget.New(maxValues),
 	}
 	a.register(deps.Metrics)
 	scopes := []request.Scope{request.ReadLiveData}
