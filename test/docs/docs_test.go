@@ -115,7 +115,7 @@ func TestEveryMakeTargetOfThePagesExists(t *testing.T) {
 func TestEverySettingOfThePagesExists(t *testing.T) {
 	settings, err := os.ReadFile(filepath.Join(top, "docs", "settings.md"))
 	require.NoError(t, err)
-	commands, err := filepath.Glob(filepath.Join(top, "cmd", "livegraph", "*.go"))
+	commands, err := filepath.Glob(filepath.Join(top, "internal", "app", "cli", "*.go"))
 	require.NoError(t, err)
 	var variables strings.Builder
 	variables.Write(settings)
