@@ -12,7 +12,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 // groupHead is a series, or a group of them, without its points in a query's answer.
@@ -57,7 +57,7 @@ func (r *run) writeAnswer(w http.ResponseWriter, request *http.Request) error {
 	return nil
 }
 
-func appendCell(dst []byte, column clickhouse.Column, i int) []byte {
+func appendCell(dst []byte, column timeseries.Column, i int) []byte {
 	if column.Texts != nil {
 		if text := column.Texts[i]; text != nil {
 			dst, _ = jsontext.AppendQuote(dst, *text) // what is stored is valid UTF-8

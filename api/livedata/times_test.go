@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 func TestTimesAreReadInAllForms(t *testing.T) {
@@ -53,7 +53,7 @@ func TestCellsAreJSONThatReadsBack(t *testing.T) {
 		number := rapid.Float64().Draw(t, "number")
 		text := rapid.String().Draw(t, "text")
 		us := rapid.Int64Range(0, 4e15).Draw(t, "us")
-		parts := partsOf(&clickhouse.Points{TS: []int64{us, us}, Columns: []clickhouse.Column{
+		parts := partsOf(&timeseries.Points{TS: []int64{us, us}, Columns: []timeseries.Column{
 			{Numbers: []float64{number, math.NaN()}}, {Texts: []*string{&text, nil}}}}, []byte("["), []byte("]"))
 		require.Len(t, parts, 1)
 		written := (&run{q: &queryParams{}}).appendPart(nil, &parts[0])

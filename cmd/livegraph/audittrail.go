@@ -10,6 +10,7 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 	uses "github.com/livegraph/livegraph/consumers/audit"
 	"github.com/livegraph/livegraph/internal/platform/spool"
+	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 )
 
 // newTrail opens the spool of this process's audit records.
@@ -29,7 +30,7 @@ func (p *process) auditRoutes() []route.Route { return audit.Routes(p.auditDeps(
 
 func (p *process) auditDeps() audit.Deps {
 	return audit.Deps{
-		Records: p.clickhouse, Retention: p.cfg.Audit.Retention(), TokenKey: p.install.CheckpointKey,
+		Records: auditlog.New(p.clickhouse), Retention: p.cfg.Audit.Retention(), TokenKey: p.install.CheckpointKey,
 		QueryTimeout: p.cfg.API.QueryTimeout,
 	}
 }
@@ -37,7 +38,7 @@ func (p *process) auditDeps() audit.Deps {
 // newUses makes the consumer of audit records.
 func (p *process) newUses() *uses.Consumer {
 	return uses.New(uses.Deps{
-		Log: p.kafka, Records: p.clickhouse, Marks: p.postgres, Logger: p.logger, Metrics: p.metrics, Tracing: p.tracing,
+		Log: p.kafka, Records: auditlog.New(p.clickhouse), Marks: p.postgres, Logger: p.logger, Metrics: p.metrics, Tracing: p.tracing,
 		Config: uses.Config{
 			Group: p.cfg.Audit.Group, BatchWait: p.cfg.Audit.BatchWait, Retention: p.cfg.Audit.Retention(), Grace: consumerGrace,
 		},

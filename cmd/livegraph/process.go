@@ -38,6 +38,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/telemetry"
 	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/milvus"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -202,7 +203,7 @@ func (p *process) buildAPI() (err error) {
 		Routes: slices.Concat(
 			p.graphRoutes(bodies), p.searchRoutes(), p.auditRoutes(), p.adminRoutes(),
 			livedata.Routes(livedata.Deps{
-				Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Dead: p.postgres,
+				Sources: p.postgres, Series: p.postgres, Points: timeseries.New(p.clickhouse), Marks: p.postgres, Dead: p.postgres,
 				Pipeline:  pipeline,
 				Deletions: p.deletions, Streams: p.streams, Keys: p.repeats,
 				TopicID:  func() [16]byte { return p.kafka.PointsTopic().ID },

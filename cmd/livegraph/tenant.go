@@ -21,6 +21,7 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -66,7 +67,7 @@ func (c *tenant) reads(ctx context.Context, work func(*visit) error) error {
 		}))
 		v.serve(p.searchRoutes())
 		v.serve(livedata.Routes(livedata.Deps{
-			Sources: p.postgres, Series: p.postgres, Points: p.clickhouse, Marks: p.postgres, Dead: p.postgres,
+			Sources: p.postgres, Series: p.postgres, Points: timeseries.New(p.clickhouse), Marks: p.postgres, Dead: p.postgres,
 			TokenKey: p.install.CheckpointKey, QueryTimeout: c.API.QueryTimeout,
 		}))
 		return work(v)

@@ -46,6 +46,7 @@ type DB struct {
 	reads   driver.Conn // for queries: however many wait for one, what is consumed is stored meanwhile
 	bulk    driver.Conn // for inserts of points, see bulkConns
 	options *ch.Options // how to connect again, for migrations
+	send    sendFunc    // rows, over the protocol of the options
 	metrics *Metrics
 	files   *tlsconfig.Client // see Verified; may be nil
 	tracer  tracing.Tracer
@@ -77,7 +78,10 @@ func Open(ctx context.Context, address string, changes ...Option) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.options = options
+	db.options, db.send = options, sendBatch
+	if options.Protocol == ch.HTTP {
+		db.send = sendBody
+	}
 	bulkOptions := *options
 	bulkOptions.MaxOpenConns, bulkOptions.MaxIdleConns = bulkConns, bulkIdleConns
 	bulkOptions.ConnMaxLifetime = bulkLifetime
@@ -126,3 +130,6 @@ func (db *DB) Close() (err error) {
 	}
 	return err
 }
+
+// Exec runs a statement that returns no rows.
+func (db *DB) Exec(ctx context.Context, statement string) error { return db.conn.Exec(ctx, statement) }

@@ -27,8 +27,8 @@ func (db *DB) Expire(
 	if len(sources) == 0 {
 		return 0, nil
 	}
-	defer func(began time.Time) { db.metrics.observe(opExpire, began, 0, err) }(time.Now())
-	ctx, span := db.start(ctx, opExpire)
+	defer func(began time.Time) { db.metrics.observe(OpExpire, began, 0, err) }(time.Now())
+	ctx, span := db.start(ctx, OpExpire)
 	defer func() { tracing.End(span, err) }()
 	of := make([]Deletion, len(sources))
 	for i, s := range sources {
@@ -36,7 +36,7 @@ func (db *DB) Expire(
 	}
 	// Only whole hours are removed, with their rollups: these always hold for what is
 	// stored. Nothing that is past its retention is in an answer, removed or not.
-	wholeUS := fromUS - mod(fromUS, hourUS)
+	wholeUS := fromUS - (fromUS%HourUS+HourUS)%HourUS
 	for some := range slices.Chunk(of, deleteSources) {
 		series, err := db.seriesOf(ctx, some...)
 		if err != nil {
@@ -53,7 +53,7 @@ func (db *DB) Expire(
 				return removed, err
 			}
 		}
-		if _, err := db.removeWhere(ctx, "latest", ofSources(some)+" AND ts < "+moment(fromUS)); err != nil {
+		if _, err := db.removeWhere(ctx, "latest", ofSources(some)+" AND ts < "+Moment(fromUS)); err != nil {
 			return removed, err
 		}
 	}
@@ -140,7 +140,7 @@ const codeNoSuchPart = 232
 // DropPart removes a part that was listed, with all its rows. One that has been
 // merged into another meanwhile is left alone, and dropped is false.
 func (db *DB) DropPart(ctx context.Context, p Part) (dropped bool, err error) {
-	defer func(began time.Time) { db.metrics.observe(opExpire, began, 0, err) }(time.Now())
+	defer func(began time.Time) { db.metrics.observe(OpExpire, began, 0, err) }(time.Now())
 	err = db.conn.Exec(ctx, "ALTER TABLE "+p.Table+" DROP PART '"+p.Name+"'")
 	if isException(err, codeNoSuchPart) {
 		return false, nil

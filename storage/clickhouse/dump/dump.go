@@ -1,4 +1,5 @@
-package clickhouse
+// Package dump reads the tables of a backup in ClickHouse's format Native, and stores them.
+package dump
 
 import (
 	"context"
@@ -11,11 +12,11 @@ import (
 	"time"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/internal/platform/migration"
-	"github.com/livegraph/livegraph/schemas"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
+	"github.com/livegraph/livegraph/storage/clickhouse/native"
 )
 
 // keptTable is a table of a backup. Rollups are none: they are computed again from points.
@@ -33,34 +34,43 @@ func keptTables() []keptTable {
 	const light, heavy = 250_000, 20_000
 	return []keptTable{
 		{
-			name: tableNumbers, columns: pointsColumns, key: []string{"series", "ts"}, newest: "version", monthly: true,
+			name: clickhouse.TableNumbers, columns: clickhouse.PointsTarget.Columns, key: []string{"series", "ts"},
+			newest: "version", monthly: true,
 			page: light,
 		},
 		{
-			name: tableTexts, columns: statesColumns, key: []string{"series", "ts"}, newest: "version", monthly: true,
+			name: clickhouse.TableTexts, columns: clickhouse.StatesTarget.Columns, key: []string{"series", "ts"},
+			newest: "version", monthly: true,
 			page: heavy,
 		},
-		{name: "latest", columns: latestColumns, key: []string{"series"}, newest: "rank", page: heavy},
+		{name: "latest", columns: clickhouse.LatestTarget.Columns, key: []string{"series"}, newest: "rank", page: heavy},
 		{
-			name: "source_activity", columns: activityColumns, key: []string{"toString(source)", "toString(workspace)"},
-			newest: "received_at", page: light,
+			name: "source_activity", columns: clickhouse.ActivityTarget.Columns,
+			key: []string{"toString(source)", "toString(workspace)"}, newest: "received_at", page: light,
 		},
-		{name: "series", columns: seriesColumns, key: []string{"id"}, page: heavy},
+		{name: "series", columns: clickhouse.SeriesTarget.Columns, key: []string{"id"}, page: heavy},
 		{
-			name: "audit", columns: auditColumns, key: []string{"ts", "request_id"}, newest: "final", monthly: true,
+			name: "audit", columns: auditlog.Target.Columns, key: []string{"ts", "request_id"},
+			newest: "final", monthly: true,
 			by: "workspace", page: heavy,
 		},
 	}
 }
 
-// BackupPart is a piece of a backup: a table, or a month of one.
-type BackupPart struct {
+// Store is a database that is dumped, or that a dump is loaded into.
+type Store struct{ db *clickhouse.DB }
+
+// New returns the store of a database.
+func New(db *clickhouse.DB) *Store { return &Store{db: db} }
+
+// Part is a piece of a backup: a table, or a month of one.
+type Part struct {
 	Table string `json:"table"`
 	Month string `json:"month,omitempty"` // 202611
 }
 
 // String names it, as its file.
-func (p BackupPart) String() string {
+func (p Part) String() string {
 	if p.Month == "" {
 		return p.Table
 	}
@@ -68,7 +78,7 @@ func (p BackupPart) String() string {
 }
 
 // table returns what the part is of; false: there is no such table.
-func (p BackupPart) table() (keptTable, bool) {
+func (p Part) table() (keptTable, bool) {
 	for _, t := range keptTables() {
 		if t.name == p.Table && t.monthly == (p.Month != "") {
 			return t, true
@@ -77,43 +87,33 @@ func (p BackupPart) table() (keptTable, bool) {
 	return keptTable{}, false
 }
 
-// SchemaVersion returns the last migration that the database has had. It is an error when
-// that is one that this version does not know.
-func (db *DB) SchemaVersion(ctx context.Context) (version int64, err error) {
-	if err := db.conn.QueryRow(
-		ctx, `SELECT max(version_id) FROM goose_db_version WHERE is_applied = 1`,
-	).Scan(&version); err != nil {
-		return 0, fmt.Errorf("reading the version of ClickHouse's schema: %w", explain(ctx, err))
-	}
-	return version, migration.Known("ClickHouse", version, schemas.ClickHouse)
-}
-
 // RequireEmpty refuses a database with rows in any table, fault.Conflict.
-func (db *DB) RequireEmpty(ctx context.Context) error {
-	return db.texts(
+func (s *Store) RequireEmpty(ctx context.Context) error {
+	return s.texts(
 		ctx,
 		`SELECT DISTINCT table FROM system.parts WHERE database = currentDatabase() AND active AND rows > 0
 			AND table != 'goose_db_version' ORDER BY table`,
 		func(table string) error {
 			return fault.Newf(
-				fault.Conflict, "ClickHouse is not empty: table %s has rows. A restore wants stores that nothing was written to",
+				fault.Conflict,
+				"ClickHouse is not empty: table %s has rows. A restore wants stores that nothing was written to",
 				table,
 			)
 		},
 	)
 }
 
-// BackupParts lists the parts of a backup that is taken now.
-func (db *DB) BackupParts(ctx context.Context) (parts []BackupPart, err error) {
+// Parts lists the parts of a backup that is taken now.
+func (s *Store) Parts(ctx context.Context) (parts []Part, err error) {
 	for _, t := range keptTables() {
 		if !t.monthly {
-			parts = append(parts, BackupPart{Table: t.name})
+			parts = append(parts, Part{Table: t.name})
 			continue
 		}
-		err := db.texts(ctx, `SELECT DISTINCT partition_id FROM system.parts
+		err := s.texts(ctx, `SELECT DISTINCT partition_id FROM system.parts
 			WHERE database = currentDatabase() AND active AND rows > 0 AND table = '`+
 			t.name+`' ORDER BY partition_id`, func(month string) error {
-			parts = append(parts, BackupPart{Table: t.name, Month: month})
+			parts = append(parts, Part{Table: t.name, Month: month})
 			return nil
 		})
 		if err != nil {
@@ -124,8 +124,8 @@ func (db *DB) BackupParts(ctx context.Context) (parts []BackupPart, err error) {
 }
 
 // texts calls each for the one column of a statement's rows.
-func (db *DB) texts(ctx context.Context, statement string, each func(string) error) error {
-	return db.query(ctx, opBackup, statement, nil, func(scan func(...any) error) error {
+func (s *Store) texts(ctx context.Context, statement string, each func(string) error) error {
+	return s.db.Query(ctx, clickhouse.OpBackup, statement, nil, func(scan func(...any) error) error {
 		var text string
 		if err := scan(&text); err != nil {
 			return err
@@ -134,15 +134,15 @@ func (db *DB) texts(ctx context.Context, statement string, each func(string) err
 	})
 }
 
-// DumpPart writes the rows of a part in ClickHouse's format Native, and gives how many:
+// Dump writes the rows of a part in ClickHouse's format Native, and gives how many:
 // of rows that replace each other the one that stands. What is written meanwhile may be
 // among them, or not; what was there before is, unless it was deleted. progress hears of
 // rows as they are written.
 //
 // It is read in pages by the table's order, so that neither the server nor this process
 // holds more than one, and no statement lasts.
-func (db *DB) DumpPart(
-	ctx context.Context, p BackupPart, w io.Writer, progress func(rows int64),
+func (s *Store) Dump(
+	ctx context.Context, p Part, w io.Writer, progress func(rows int64),
 ) (total int64, err error) {
 	t, ok := p.table()
 	if !ok {
@@ -158,7 +158,7 @@ func (db *DB) DumpPart(
 	if t.by != "" {
 		where := within[0]
 		within = nil
-		err := db.texts(ctx, `SELECT DISTINCT toString(`+t.by+`) FROM `+t.name+` WHERE `+where, func(id string) error {
+		err := s.texts(ctx, `SELECT DISTINCT toString(`+t.by+`) FROM `+t.name+` WHERE `+where, func(id string) error {
 			within = append(within, where+" AND "+t.by+" = toUUID('"+id+"')")
 			return nil
 		})
@@ -167,7 +167,7 @@ func (db *DB) DumpPart(
 		}
 	}
 	for _, where := range within {
-		rows, err := db.dumpWhere(ctx, &t, where, w, progress)
+		rows, err := s.dumpWhere(ctx, &t, where, w, progress)
 		total += rows
 		if err != nil {
 			return total, fmt.Errorf("reading part %s: %w", p, err)
@@ -180,18 +180,18 @@ func isMonth(text string) bool {
 	return len(text) == 6 && strings.Trim(text, "0123456789") == ""
 }
 
-func (db *DB) dumpWhere(
+func (s *Store) dumpWhere(
 	ctx context.Context, t *keptTable, where string, w io.Writer, progress func(int64),
 ) (total int64, err error) {
 	behind := "" // the last row's key
 	for {
-		block := newBlock(t.columns)
-		if behind, err = db.readPage(ctx, t, where, behind, block); err != nil {
+		block := native.NewBlock(t.columns)
+		if behind, err = s.readPage(ctx, t, where, behind, block); err != nil {
 			return total, err
 		}
-		rows := block.rows()
+		rows := block.Rows()
 		if rows > 0 {
-			if err := block.write(w); err != nil {
+			if err := block.Write(w); err != nil {
 				return total, err
 			}
 			total += int64(rows)
@@ -204,7 +204,12 @@ func (db *DB) dumpWhere(
 }
 
 // readPage reads the rows behind a key, and gives the key of the last one.
-func (db *DB) readPage(ctx context.Context, t *keptTable, where, behind string, into *block) (last string, err error) {
+func (s *Store) readPage(
+	ctx context.Context,
+	t *keptTable,
+	where, behind string,
+	into *native.Block,
+) (last string, err error) {
 	keys := strings.Join(t.key, ", ")
 	order, one := keys, ""
 	if t.newest != "" {
@@ -214,15 +219,15 @@ func (db *DB) readPage(ctx context.Context, t *keptTable, where, behind string, 
 		where += " AND " + behind
 	}
 	statement := fmt.Sprintf(
-		"SELECT %s FROM %s WHERE %s ORDER BY %s%s LIMIT %d", strings.Join(into.names, ", "), t.name, where, order, one,
+		"SELECT %s FROM %s WHERE %s ORDER BY %s%s LIMIT %d", strings.Join(into.Names(), ", "), t.name, where, order, one,
 		t.page,
 	)
-	targets := into.targets()
-	err = db.query(ctx, opBackup, statement, nil, func(scan func(...any) error) error {
+	targets := into.Targets()
+	err = s.db.Query(ctx, clickhouse.OpBackup, statement, nil, func(scan func(...any) error) error {
 		if err := scan(targets...); err != nil {
 			return err
 		}
-		into.keep()
+		into.Keep()
 		return nil
 	})
 	return t.behind(into), err
@@ -230,14 +235,14 @@ func (db *DB) readPage(ctx context.Context, t *keptTable, where, behind string, 
 
 // behind returns the condition of the rows that come behind the last one of a block: the
 // first part of the key by itself, for the sake of the index, and the whole.
-func (t *keptTable) behind(b *block) string {
+func (t *keptTable) behind(b *native.Block) string {
 	values := make([]string, len(t.key))
 	for i, k := range t.key {
-		switch v := b.last(strings.TrimSuffix(strings.TrimPrefix(k, "toString("), ")")).(type) {
+		switch v := b.Last(strings.TrimSuffix(strings.TrimPrefix(k, "toString("), ")")).(type) {
 		case uint64:
 			values[i] = strconv.FormatUint(v, 10)
 		case time.Time:
-			values[i] = moment(v.UnixMicro())
+			values[i] = clickhouse.Moment(v.UnixMicro())
 		default: // a text of any characters, or an id, which is read as its text
 			values[i] = "unhex('" + hex.EncodeToString(fmt.Append(nil, v)) + "')"
 		}
@@ -247,30 +252,28 @@ func (t *keptTable) behind(b *block) string {
 	)
 }
 
-// LoadPart stores what DumpPart wrote, and checks that it is so many rows. Rollups of it
+// Load stores what Dump wrote, and checks that it is so many rows. Rollups of it
 // are not marked: there are none.
-func (db *DB) LoadPart(ctx context.Context, p BackupPart, rows int64, r io.Reader, progress func(rows int64)) error {
+func (s *Store) Load(ctx context.Context, p Part, rows int64, r io.Reader, progress func(rows int64)) error {
 	t, ok := p.table()
 	if !ok {
 		return fmt.Errorf("table %s is not of a backup", p)
 	}
-	statement := "INSERT INTO " + t.name + " (" + strings.Join(newBlock(t.columns).names, ", ") + ")"
-	from, total := newBlockReader(r, t.columns), int64(0)
+	target := clickhouse.Target{Operation: clickhouse.OpRestore, Table: t.name, Columns: t.columns, Bulk: true}
+	from, total := native.NewReader(r, t.columns), int64(0)
 	for {
-		block, err := from.next()
+		block, err := from.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err == nil {
-			err = db.insert(ctx, db.bulk, opRestore, statement, t.columns, block.rows(), func(batch driver.Batch) error {
-				return block.fill(batch)
-			})
+			err = s.db.Insert(ctx, &target, block.Rows(), block.Columns()...)
 		}
 		if err != nil {
 			return fmt.Errorf("storing part %s: %w", p, err)
 		}
-		total += int64(block.rows())
-		progress(int64(block.rows()))
+		total += int64(block.Rows())
+		progress(int64(block.Rows()))
 	}
 	if total != rows {
 		return fmt.Errorf("storing part %s: it has %d rows, and %d were written", p, total, rows)

@@ -1,8 +1,10 @@
-package clickhouse
+package timeseries
 
 import (
 	"fmt"
 	"math"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
 // Kept says from which time on the points of series are kept, microseconds since
@@ -47,14 +49,21 @@ func (k Kept) condition(series []uint64, fromUS int64) string {
 	case len(ids) == 0:
 		return ""
 	case lowest == highest:
-		return " AND ts >= " + moment(lowest)
+		return " AND ts >= " + clickhouse.Moment(lowest)
 	}
 	bounds := make([]int64, len(ids))
 	for i, id := range ids {
 		bounds[i] = k[id]
 	}
-	return fmt.Sprintf(" AND ts >= %s AND toUnixTimestamp64Micro(ts) >= transform(series, %s, %s, %d::Int64)",
-		moment(max(lowest, fromUS)), idArray(ids), numberArray("Int64", bounds), max(lowest, fromUS))
+	return fmt.Sprintf(
+		" AND ts >= %s AND toUnixTimestamp64Micro(ts) >= transform(series, %s, %s, %d::Int64)",
+		clickhouse.Moment(
+			max(lowest, fromUS),
+		),
+		clickhouse.IDArray(ids),
+		clickhouse.NumberArray("Int64", bounds),
+		max(lowest, fromUS),
+	)
 }
 
 // where returns the condition that rows of these series lie in the range and are kept.
@@ -63,6 +72,3 @@ func (r *Range) where(series []uint64) string {
 	return "ts >= fromUnixTimestamp64Micro({from:Int64}, 'UTC') AND ts < fromUnixTimestamp64Micro({to:Int64}, 'UTC')" +
 		r.Kept.condition(series, r.FromUS)
 }
-
-// moment writes a time for a statement.
-func moment(us int64) string { return fmt.Sprintf("fromUnixTimestamp64Micro(%d, 'UTC')", us) }

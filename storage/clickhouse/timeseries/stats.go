@@ -1,4 +1,4 @@
-package clickhouse
+package timeseries
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
 // SeriesStats is what a series holds.
@@ -24,19 +26,19 @@ const statsEndUS = 1 << 53
 // SeriesStats counts the points of series, all that are kept and not deleted; series
 // without points are left out. Numbers are counted by rollups where these are up to date,
 // and otherwise one by one.
-func (db *DB) SeriesStats(
+func (r *Reader) SeriesStats(
 	ctx context.Context, numbers, texts []uint64, kept Kept, hidden Hidden,
 ) (map[uint64]SeriesStats, error) {
 	found := map[uint64]SeriesStats{}
-	for table, series := range map[string][]uint64{tableNumbers: numbers, tableTexts: texts} {
+	for table, series := range map[string][]uint64{clickhouse.TableNumbers: numbers, clickhouse.TableTexts: texts} {
 		if len(series) == 0 {
 			continue
 		}
-		statement, err := db.statsStatement(ctx, table, series, Range{ToUS: statsEndUS, Kept: kept, Hidden: hidden})
+		statement, err := r.statsStatement(ctx, table, series, Range{ToUS: statsEndUS, Kept: kept, Hidden: hidden})
 		if err != nil {
 			return nil, err
 		}
-		err = db.query(ctx, opStats, statement, nil, func(scan func(...any) error) error {
+		err = r.db.Query(ctx, clickhouse.OpStats, statement, nil, func(scan func(...any) error) error {
 			var (
 				id uint64
 				s  SeriesStats
@@ -55,12 +57,12 @@ func (db *DB) SeriesStats(
 }
 
 // statsStatement returns the statement that counts the points of series of a table.
-func (db *DB) statsStatement(ctx context.Context, table string, series []uint64, all Range) (string, error) {
+func (r *Reader) statsStatement(ctx context.Context, table string, series []uint64, all Range) (string, error) {
 	if err := all.hide(all.FromUS, series); err != nil {
 		return "", err
 	}
-	q := &AggregateQuery{Series: series, Texts: table == tableTexts, Range: all}
-	p, err := db.plan(ctx, q, []Function{Count, First, Last})
+	q := &AggregateQuery{Series: series, Texts: table == clickhouse.TableTexts, Range: all}
+	p, err := r.plan(ctx, q, []Function{Count, First, Last})
 	if err != nil {
 		return "", err
 	}
@@ -68,7 +70,7 @@ func (db *DB) statsStatement(ctx context.Context, table string, series []uint64,
 		return fmt.Sprintf(`
 			SELECT series, toUnixTimestamp64Micro(min(ts)), toUnixTimestamp64Micro(max(ts)), toInt64(count())
 			FROM %s FINAL PREWHERE series IN (%s)%s%s GROUP BY series`,
-			table, idArray(series), all.Kept.condition(series, math.MinInt64), all.leavingOut("WHERE")), nil
+			table, clickhouse.IDArray(series), all.Kept.condition(series, math.MinInt64), all.leavingOut("WHERE")), nil
 	}
 	pieces := p.pieces(q, []rollupColumn{firstAtColumn, lastAtColumn, countColumn})
 	return fmt.Sprintf(
@@ -80,17 +82,17 @@ func (db *DB) statsStatement(ctx context.Context, table string, series []uint64,
 // SourceActivity reports when each source was last heard from: when the API
 // received its newest request, whatever the points' times. Sources that were
 // never heard from are left out.
-func (db *DB) SourceActivity(
+func (r *Reader) SourceActivity(
 	ctx context.Context, workspace uuid.UUID, sources []uuid.UUID,
 ) (map[uuid.UUID]time.Time, error) {
 	found := make(map[uuid.UUID]time.Time, len(sources))
 	if len(sources) == 0 {
 		return found, nil
 	}
-	err := db.query(ctx, opActivity, `
+	err := r.db.Query(ctx, clickhouse.OpActivity, `
 		SELECT source, toUnixTimestamp64Micro(max(received_at)) FROM source_activity
 		WHERE workspace = {workspace:UUID} AND source IN {sources:Array(UUID)} GROUP BY source`,
-		ch.Parameters{"workspace": workspace.String(), "sources": uuidArray(sources)},
+		ch.Parameters{"workspace": workspace.String(), "sources": clickhouse.UUIDArray(sources)},
 		func(scan func(...any) error) error {
 			var (
 				id uuid.UUID

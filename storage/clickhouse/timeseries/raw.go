@@ -1,8 +1,10 @@
-package clickhouse
+package timeseries
 
 import (
 	"context"
 	"fmt"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
 // RawQuery asks for the points of series as they stand.
@@ -17,14 +19,14 @@ type RawQuery struct {
 // RawPoints returns each series' points, in one column, and whether there are more
 // than the limit; then a single series' points are its first ones, while of
 // several some are missing. Series without points are left out.
-func (db *DB) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*Points, more bool, err error) {
+func (r *Reader) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*Points, more bool, err error) {
 	found = map[uint64]*Points{}
 	if err := q.Range.hide(q.Range.FromUS, q.Numbers, q.Texts); err != nil {
 		return found, false, err
 	}
 	left := q.Limit
 	if len(q.Numbers) > 0 {
-		err := db.raw(ctx, tableNumbers, q.Numbers, q, left, takeNumbers(found, &left))
+		err := r.raw(ctx, clickhouse.TableNumbers, q.Numbers, q, left, takeNumbers(found, &left))
 		if err != nil || left < 0 {
 			return found, left < 0, err
 		}
@@ -36,7 +38,7 @@ func (db *DB) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*Poin
 			text   string
 		)
 		targets := []any{&series, &ts, &text}
-		err = db.raw(ctx, tableTexts, q.Texts, q, left, func(scan func(...any) error) error {
+		err = r.raw(ctx, clickhouse.TableTexts, q.Texts, q, left, func(scan func(...any) error) error {
 			if err := scan(targets...); err != nil {
 				return err
 			}
@@ -77,7 +79,7 @@ func takeNumbers(found map[uint64]*Points, left *int) func(scan func(...any) err
 // raw reads in the table's own order, so that it stops at the limit instead of
 // reading the whole range. Of the rows of one timestamp the newest version comes
 // first, and LIMIT BY keeps that one.
-func (db *DB) raw(
+func (r *Reader) raw(
 	ctx context.Context, table string, series []uint64, q RawQuery, limit int, each func(scan func(...any) error) error,
 ) error {
 	direction := ""
@@ -88,8 +90,8 @@ func (db *DB) raw(
 		SELECT series, toUnixTimestamp64Micro(ts), value FROM %[1]s
 		WHERE series IN (%[2]s) AND %[3]s%[6]s
 		ORDER BY series%[4]s, ts%[4]s, version DESC LIMIT 1 BY series, ts LIMIT %[5]d`,
-		table, idArray(series), q.Range.where(series), direction, limit+1, q.Range.leavingOut("AND"))
-	return db.query(ctx, opRaw, statement, q.Range.parameters(), each)
+		table, clickhouse.IDArray(series), q.Range.where(series), direction, limit+1, q.Range.leavingOut("AND"))
+	return r.db.Query(ctx, clickhouse.OpRaw, statement, q.Range.parameters(), each)
 }
 
 func pointsOf(found map[uint64]*Points, series uint64) *Points {

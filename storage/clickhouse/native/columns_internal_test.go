@@ -1,4 +1,4 @@
-package clickhouse
+package native
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ import (
 // A block is what the driver's own encoder makes of the same rows, whichever way it is
 // read, of one piece a column and of several.
 func TestBlocksAreThoseOfTheDriver(t *testing.T) {
-	for _, rows := range []int{1, 100, pieceBytes/8 - 1, pieceBytes / 8, pieceBytes/8 + 1, 3 * pieceBytes / 8} {
+	for _, rows := range []int{1, 100, chunkBytes/8 - 1, chunkBytes / 8, chunkBytes/8 + 1, 3 * chunkBytes / 8} {
 		t.Run(fmt.Sprint(rows), func(t *testing.T) {
 			var (
 				series proto.ColUInt64
@@ -33,7 +33,7 @@ func TestBlocksAreThoseOfTheDriver(t *testing.T) {
 				ids    proto.ColUUID
 				kinds  proto.ColUInt8
 				tags   = proto.NewMap[string, string](new(proto.ColStr), new(proto.ColStr))
-				maps   textMaps
+				maps   Maps
 				runs   Runs
 				runsOf proto.ColUInt64
 			)
@@ -44,7 +44,7 @@ func TestBlocksAreThoseOfTheDriver(t *testing.T) {
 				own = append(own, strings.Repeat("ü", i%90)) // as long as takes two bytes to say
 				states.Append(own[i])
 				ids, kinds = append(ids, uuid.New()), append(kinds, uint8(i))
-				some := pairs{}
+				some := Pairs{}
 				for k := range i % 3 {
 					some.Put(fmt.Sprint(k), own[i])
 				}
@@ -67,9 +67,11 @@ func TestBlocksAreThoseOfTheDriver(t *testing.T) {
 				{Name: "id", Data: &ids}, {Name: "kind", Data: &kinds}, {Name: "version", Data: &runsOf},
 				{Name: "tags", Data: tags},
 			}))
-			block := func() *lentBody {
-				return &lentBody{rest: blockOf(columns, rows, []wireColumn{
-					words[uint64](series), words[int64](times), words[float64](values), texts(own), uuids(ids), octets(kinds), &runs,
+			block := func() *Body {
+				return &Body{rest: blockOf(columns, rows, []Column{
+					Fixed[uint64](
+						series,
+					), Fixed[int64](times), Fixed[float64](values), Strings(own), UUIDs(ids), Fixed[uint8](kinds), &runs,
 					maps,
 				})}
 			}
@@ -110,7 +112,7 @@ func TestRowsThatWereTakenBackAreNotSent(t *testing.T) {
 	for range 20 {
 		copy(memory, old)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(20_000))*time.Microsecond)
-		body := &lentBody{rest: []section{{raw: memory[:1<<20]}, {raw: memory[1<<20 : 5<<20]}, {raw: memory[5<<20:]}}}
+		body := &Body{rest: []section{{raw: memory[:1<<20]}, {raw: memory[1<<20 : 5<<20]}, {raw: memory[5<<20:]}}}
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, body)
 		require.NoError(t, err)
 		answer, err := http.DefaultClient.Do(req)
@@ -118,12 +120,12 @@ func TestRowsThatWereTakenBackAreNotSent(t *testing.T) {
 			require.NoError(t, answer.Body.Close())
 		}
 		cancel()
-		body.takeBack()
+		body.Release()
 		copy(memory, changed)
 		_, err = body.WriteTo(io.Discard)
-		require.ErrorIs(t, err, errTakenBack)
+		require.ErrorIs(t, err, errReleased)
 		_, err = body.Read(make([]byte, 1))
-		require.ErrorIs(t, err, errTakenBack)
+		require.ErrorIs(t, err, errReleased)
 	}
 	require.Positive(t, seen.Load())
 }
@@ -140,7 +142,7 @@ func (w slowWriter) Write(p []byte) (int, error) {
 // Taking back waits for the piece that is being written, and lets no other be.
 func TestTakingBackWaitsForThePiece(t *testing.T) {
 	w := slowWriter{make(chan struct{}), make(chan struct{})}
-	body := &lentBody{rest: []section{{raw: []byte{1}}, {raw: []byte{2}}}}
+	body := &Body{rest: []section{{raw: []byte{1}}, {raw: []byte{2}}}}
 	written, taken := make(chan error, 1), make(chan struct{})
 	go func() {
 		_, err := body.WriteTo(w)
@@ -148,7 +150,7 @@ func TestTakingBackWaitsForThePiece(t *testing.T) {
 	}()
 	<-w.begun
 	go func() {
-		body.takeBack()
+		body.Release()
 		close(taken)
 	}()
 	select {
@@ -171,7 +173,7 @@ func TestTakingBackWaitsForThePiece(t *testing.T) {
 		t.Fatal("a piece was written after it was taken back")
 	case err := <-written:
 		if err != nil {
-			require.ErrorIs(t, err, errTakenBack)
+			require.ErrorIs(t, err, errReleased)
 		}
 	}
 }

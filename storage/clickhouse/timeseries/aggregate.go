@@ -1,4 +1,4 @@
-package clickhouse
+package timeseries
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
 // Function is an aggregation of values.
@@ -106,7 +108,7 @@ type AggregateQuery struct {
 // the order of time, and whether there are more rows than the limit (then the
 // rest is missing). What is not a finite number, such as a sum beyond float64, is
 // no value; so is a function that texts do not have.
-func (db *DB) Aggregate(ctx context.Context, q AggregateQuery) (found map[int]*Points, more bool, err error) {
+func (r *Reader) Aggregate(ctx context.Context, q AggregateQuery) (found map[int]*Points, more bool, err error) {
 	if len(q.Series) == 0 {
 		return map[int]*Points{}, false, nil
 	}
@@ -125,31 +127,31 @@ func (db *DB) Aggregate(ctx context.Context, q AggregateQuery) (found map[int]*P
 		}
 	}
 	if len(counters) == 0 {
-		return db.aggregatePlain(ctx, &q, plain)
+		return r.aggregatePlain(ctx, &q, plain)
 	}
-	increases, more, err := db.aggregate(ctx, &q, counters, q.counterStatement(counters), q.counterRange().parameters())
+	increases, more, err := r.aggregate(ctx, &q, counters, q.counterStatement(counters), q.counterRange().parameters())
 	if len(plain) == 0 || more || err != nil {
 		return increases, more, err
 	}
-	found, more, err = db.aggregatePlain(ctx, &q, plain)
+	found, more, err = r.aggregatePlain(ctx, &q, plain)
 	q.takeCounters(found, increases)
 	return found, more, err
 }
 
 // aggregatePlain returns functions that are not of counters.
-func (db *DB) aggregatePlain(
+func (r *Reader) aggregatePlain(
 	ctx context.Context, q *AggregateQuery, asked []Function,
 ) (found map[int]*Points, more bool, err error) {
-	statement, err := db.statementFor(ctx, q, asked)
+	statement, err := r.statementFor(ctx, q, asked)
 	if err != nil {
 		return nil, false, err
 	}
-	return db.aggregate(ctx, q, asked, statement, q.Range.parameters())
+	return r.aggregate(ctx, q, asked, statement, q.Range.parameters())
 }
 
 // aggregate runs a statement that gives a row a group and bucket with a column for
 // each of the functions asked for; the other functions have no value.
-func (db *DB) aggregate(
+func (r *Reader) aggregate(
 	ctx context.Context, q *AggregateQuery, asked []Function, statement string, parameters ch.Parameters,
 ) (found map[int]*Points, more bool, err error) {
 	found = map[int]*Points{}
@@ -157,7 +159,7 @@ func (db *DB) aggregate(
 	left, groupOf := q.Limit, q.groupOf()
 	var p *Points // of the row's group
 	at := uint64(0)
-	err = db.query(ctx, opAggregate, statement, parameters, func(scan func(...any) error) error {
+	err = r.db.Query(ctx, clickhouse.OpAggregate, statement, parameters, func(scan func(...any) error) error {
 		if err := scan(row.targets...); err != nil {
 			return err
 		}
@@ -189,9 +191,9 @@ func (q *AggregateQuery) statement(asked []Function) string {
 
 func (q *AggregateQuery) table() string {
 	if q.Texts {
-		return tableTexts
+		return clickhouse.TableTexts
 	}
-	return tableNumbers
+	return clickhouse.TableNumbers
 }
 
 // severalOfAGroup reports whether a group is there more than once.
@@ -215,7 +217,11 @@ func (q *AggregateQuery) groupSQL() string {
 	if len(slices.Compact(slices.Clone(q.Groups))) == 1 {
 		return fmt.Sprintf("%d::UInt64", q.Groups[0])
 	}
-	return fmt.Sprintf("transform(series, %s, %s, 0::UInt64)", idArray(q.Series), numberArray("UInt64", q.Groups))
+	return fmt.Sprintf(
+		"transform(series, %s, %s, 0::UInt64)",
+		clickhouse.IDArray(q.Series),
+		clickhouse.NumberArray("UInt64", q.Groups),
+	)
 }
 
 // groupOf returns a function that tells the group of what groupSQL says of a row.

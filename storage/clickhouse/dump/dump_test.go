@@ -1,4 +1,4 @@
-package clickhouse_test
+package dump_test
 
 import (
 	"bytes"
@@ -13,8 +13,21 @@ import (
 	"github.com/livegraph/livegraph/internal/auditrecord"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
+	"github.com/livegraph/livegraph/storage/clickhouse/dump"
+	"github.com/livegraph/livegraph/storage/clickhouse/native"
 	"github.com/livegraph/livegraph/test/testenv"
 )
+
+func open(t *testing.T) (*clickhouse.DB, string) {
+	t.Helper()
+	address := testenv.ClickHouse(t)
+	db, err := clickhouse.Open(t.Context(), address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	require.NoError(t, db.Migrate(t.Context()))
+	return db, address
+}
 
 // fillEverything writes into every table of a backup: texts over several pages, among
 // them rows that others replace, of two months.
@@ -35,8 +48,8 @@ func fillEverything(t *testing.T, db *clickhouse.DB) {
 	}
 	require.NoError(t, db.InsertStates(ctx, &shut))
 	require.NoError(t, db.InsertPoints(ctx, &clickhouse.PointColumns{
-		Series: clickhouse.RunsOf(1, 1, 1<<63), TS: []int64{5, 5, 1_795_246_810_123_457}, Values: []float64{1, 2, -1.5e300},
-		Versions: clickhouse.RunsOf(1, 2, 1<<63-1),
+		Series: native.RunsOf(1, 1, 1<<63), TS: []int64{5, 5, 1_795_246_810_123_457}, Values: []float64{1, 2, -1.5e300},
+		Versions: native.RunsOf(1, 2, 1<<63-1),
 	}))
 	w, s := uuid.New(), uuid.New()
 	require.NoError(t, db.InsertLatest(ctx, []clickhouse.LatestRow{
@@ -60,28 +73,29 @@ func fillEverything(t *testing.T, db *clickhouse.DB) {
 			Method: "GET", Route: "/api/me", Status: 200, IP: netip.MustParseAddr("::1"), UserAgent: "u",
 			Duration: time.Second, BytesIn: 1, BytesOut: -1, Requests: 1})
 	}
-	require.NoError(t, db.InsertAudit(ctx, uses))
+	require.NoError(t, auditlog.New(db).InsertAudit(ctx, uses))
 }
 
 func TestEveryTableOfABackupIsFilledAgainRowForRow(t *testing.T) {
-	from, fromAddress := open(t)
-	to, toAddress := open(t)
-	fillEverything(t, from)
+	source, fromAddress := open(t)
+	fresh, toAddress := open(t)
+	fillEverything(t, source)
+	from, to := dump.New(source), dump.New(fresh)
 	require.NoError(t, to.RequireEmpty(t.Context()))
-	parts, err := from.BackupParts(t.Context())
+	parts, err := from.Parts(t.Context())
 	require.NoError(t, err)
 	names := map[string]bool{}
 	for _, p := range parts {
 		names[p.Table] = true
 		var file bytes.Buffer
 		heard := int64(0)
-		rows, err := from.DumpPart(t.Context(), p, &file, func(n int64) { heard += n })
+		rows, err := from.Dump(t.Context(), p, &file, func(n int64) { heard += n })
 		require.NoError(t, err)
 		require.Equal(t, rows, heard)
-		require.NoError(t, to.LoadPart(t.Context(), p, rows, bytes.NewReader(file.Bytes()), func(int64) {}))
+		require.NoError(t, to.Load(t.Context(), p, rows, bytes.NewReader(file.Bytes()), func(int64) {}))
 		if rows > 0 {
 			require.ErrorContains(
-				t, to.LoadPart(t.Context(), p, rows+1, bytes.NewReader(file.Bytes()), func(int64) {}), "were written",
+				t, to.Load(t.Context(), p, rows+1, bytes.NewReader(file.Bytes()), func(int64) {}), "were written",
 			)
 		}
 	}
@@ -95,14 +109,4 @@ func TestEveryTableOfABackupIsFilledAgainRowForRow(t *testing.T) {
 	require.Equal(t, "45000", testenv.AskClickHouse(t, toAddress, "SELECT count() FROM states FINAL"))
 	err = to.RequireEmpty(t.Context())
 	require.True(t, fault.Is(err, fault.Conflict), "%v", err)
-}
-
-func TestASchemaOfANewerVersionIsRefused(t *testing.T) {
-	db, address := open(t)
-	testenv.AskClickHouse(t, address, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)")
-	err := db.Migrate(t.Context())
-	require.True(t, fault.Is(err, fault.Invalid), "%v", err)
-	require.ErrorContains(t, err, "the schema of ClickHouse is of a newer version of Livegraph (migration 9999")
-	_, err = db.SchemaVersion(t.Context())
-	require.True(t, fault.Is(err, fault.Invalid), "a backup of it would lack what this version does not know: %v", err)
 }

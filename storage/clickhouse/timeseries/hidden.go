@@ -1,4 +1,4 @@
-package clickhouse
+package timeseries
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/ceiling"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
 // hiddenMax is how many stretches of time of deleted points one query leaves out.
@@ -29,7 +30,7 @@ type HiddenPoints struct {
 }
 
 // Add hides what a deletion is about of a series.
-func (h Hidden) Add(series uint64, d Deletion, executed bool) {
+func (h Hidden) Add(series uint64, d clickhouse.Deletion, executed bool) {
 	i := ceiling.Interval{From: ceiling.Always, To: ceiling.Forever, Ceiling: d.Ceiling}
 	if d.FromUS != nil {
 		i.From = *d.FromUS
@@ -96,7 +97,7 @@ func (h Hidden) visible(series []uint64, fromUS, toUS int64) (string, error) {
 	}
 	either := make([]string, 0, len(groups))
 	for _, g := range groups {
-		either = append(either, "series IN ("+idArray(g.series)+") AND "+hiddenBy(g.steps))
+		either = append(either, "series IN ("+clickhouse.IDArray(g.series)+") AND "+hiddenBy(g.steps))
 	}
 	return "NOT (" + strings.Join(either, " OR ") + ")", nil
 }
@@ -106,10 +107,10 @@ func hiddenBy(steps ceiling.Steps) string {
 	if len(steps) == 1 || len(steps) == 2 && steps[1].Ceiling == 0 {
 		condition := fmt.Sprintf("version <= %d", steps[0].Ceiling)
 		if steps[0].From != ceiling.Always {
-			condition += " AND ts >= " + moment(steps[0].From)
+			condition += " AND ts >= " + clickhouse.Moment(steps[0].From)
 		}
 		if len(steps) == 2 {
-			condition += " AND ts < " + moment(steps[1].From)
+			condition += " AND ts < " + clickhouse.Moment(steps[1].From)
 		}
 		return condition
 	}
@@ -118,10 +119,10 @@ func hiddenBy(steps ceiling.Steps) string {
 	for _, s := range steps {
 		from, ceilings = append(from, max(s.From, beginning+1)), append(ceilings, s.Ceiling)
 	}
-	at := numberArray("Int64", from)
+	at := clickhouse.NumberArray("Int64", from)
 	return fmt.Sprintf(
 		"version <= transform(roundDown(toUnixTimestamp64Micro(ts), %[1]s), %[1]s, %[2]s, 0::UInt64)", at,
-		numberArray("UInt64", ceilings),
+		clickhouse.NumberArray("UInt64", ceilings),
 	)
 }
 
@@ -136,7 +137,10 @@ func (h Hidden) marks(series []uint64, fromUS, toUS int64, limit int) (marks []s
 			if len(marks) > limit {
 				return marks
 			}
-			marks = append(marks, stretch{series: id, from: uint32(hourOf(i.From)), to: uint32(hourOf(i.To-1) + 1)})
+			marks = append(
+				marks,
+				stretch{series: id, from: uint32(clickhouse.HourOf(i.From)), to: uint32(clickhouse.HourOf(i.To-1) + 1)},
+			)
 		}
 	}
 	return marks

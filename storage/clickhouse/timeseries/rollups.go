@@ -1,4 +1,4 @@
-package clickhouse
+package timeseries
 
 import (
 	"context"
@@ -6,21 +6,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-)
 
-// Where an aggregate is read from, as metrics name it.
-const (
-	sourceRaw     = "raw"
-	sourceMinutes = "rollup_1m"
-	sourceHours   = "rollup_1h"
+	"github.com/livegraph/livegraph/storage/clickhouse"
 )
-
-var aggregateSources = []string{sourceRaw, sourceMinutes, sourceHours}
 
 const (
 	// rollupLeast is the shortest time for which rollups are asked: for less, to find
 	// out whether they hold costs as much as they save.
-	rollupLeast = hourUS
+	rollupLeast = clickhouse.HourUS
 	// markedMost bounds the marks that a query reads, and markedHours the hours in
 	// its statement; beyond, it reads points alone.
 	markedMost  = 100_000
@@ -32,6 +25,13 @@ const (
 	// for the whole range.
 	seriesMarkedHours = 48
 )
+
+// stretch is the hours of a series that are marked, from inclusive to exclusive,
+// counted from the Unix epoch.
+type stretch struct {
+	series   uint64
+	from, to uint32
+}
 
 // rollupPlan says what of a query rollups answer. Points answer the rest: what lies
 // before and after, the hours that are marked, and the series that are too much so.
@@ -61,7 +61,7 @@ type seriesHour struct {
 }
 
 // plan returns what rollups answer of a query, or nil.
-func (db *DB) plan(ctx context.Context, q *AggregateQuery, asked []Function) (*rollupPlan, error) {
+func (r *Reader) plan(ctx context.Context, q *AggregateQuery, asked []Function) (*rollupPlan, error) {
 	table, unit := q.rollup(asked)
 	if unit == 0 {
 		return nil, nil
@@ -72,7 +72,7 @@ func (db *DB) plan(ctx context.Context, q *AggregateQuery, asked []Function) (*r
 	if p.to-p.from < rollupLeast {
 		return nil, nil
 	}
-	clean, marks, err := db.marksOf(ctx, q.Series, p)
+	clean, marks, err := r.marksOf(ctx, q.Series, p)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (p *rollupPlan) rolledOnly() string {
 		return ""
 	}
 	return fmt.Sprintf(" AND toUnixTimestamp64Micro(ts) >= transform(series, %s, %s, %d::Int64)",
-		idArray(r.ids), numberArray("Int64", r.rolled), p.from)
+		clickhouse.IDArray(r.ids), clickhouse.NumberArray("Int64", r.rolled), p.from)
 }
 
 // before returns the condition that points of the raised series are kept and come before
@@ -112,11 +112,11 @@ func (r *raisedSeries) before(to int64) (where string, ok bool) {
 	if len(r.ids) == 0 || slices.Min(r.kept) >= to {
 		return "", false
 	}
-	ids := idArray(r.ids)
+	ids := clickhouse.IDArray(r.ids)
 	return fmt.Sprintf("ts >= %s AND ts < %s AND toUnixTimestamp64Micro(ts) >= transform(series, %s, %s, 0::Int64)"+
 		" AND toUnixTimestamp64Micro(ts) < transform(series, %s, %s, 0::Int64)",
-		moment(slices.Min(r.kept)), moment(min(slices.Max(r.rolled), to)),
-		ids, numberArray("Int64", r.kept), ids, numberArray("Int64", r.rolled)), true
+		clickhouse.Moment(slices.Min(r.kept)), clickhouse.Moment(min(slices.Max(r.rolled), to)),
+		ids, clickhouse.NumberArray("Int64", r.kept), ids, clickhouse.NumberArray("Int64", r.rolled)), true
 }
 
 // rollup returns the table whose rows each lie in one bucket of the query, and how
@@ -131,24 +131,28 @@ func (q *AggregateQuery) rollup(asked []Function) (table string, unit int64) {
 		}
 	}
 	switch {
-	case q.Grid == nil || q.Grid.alignedTo(hourUS):
-		return tableHours, hourUS
-	case q.Grid.alignedTo(minuteUS):
-		return tableMinutes, minuteUS
+	case q.Grid == nil || q.Grid.alignedTo(clickhouse.HourUS):
+		return clickhouse.TableHours, clickhouse.HourUS
+	case q.Grid.alignedTo(clickhouse.MinuteUS):
+		return clickhouse.TableMinutes, clickhouse.MinuteUS
 	}
 	return "", 0
 }
 
 // marksOf reads up to where rollups are clean, and the marks of series in the plan's
 // time. It comes before rollups are read: what it finds clean was written before.
-func (db *DB) marksOf(ctx context.Context, series []uint64, p *rollupPlan) (clean int64, marks []stretch, err error) {
+func (r *Reader) marksOf(
+	ctx context.Context,
+	series []uint64,
+	p *rollupPlan,
+) (clean int64, marks []stretch, err error) {
 	statement := fmt.Sprintf(`
 		SELECT toUInt64(0), toUInt32(0), toUInt32(0), max(clean) FROM rollup_state
 		UNION ALL
 		SELECT DISTINCT series, from_hour, to_hour, toInt64(-1) FROM rollup_marks
 		WHERE series IN (%s) AND from_hour < %d AND to_hour > %d LIMIT %d`,
-		idArray(series), hourOf(p.to-1)+1, hourOf(p.from), markedMost+1)
-	err = db.query(ctx, opRollupMarks, statement, nil, func(scan func(...any) error) error {
+		clickhouse.IDArray(series), clickhouse.HourOf(p.to-1)+1, clickhouse.HourOf(p.from), markedMost+1)
+	err = r.db.Query(ctx, clickhouse.OpRollupMarks, statement, nil, func(scan func(...any) error) error {
 		var (
 			m     stretch
 			value int64
@@ -169,7 +173,7 @@ func (db *DB) marksOf(ctx context.Context, series []uint64, p *rollupPlan) (clea
 // leaveOut takes marked hours and series out of the plan, and reports whether it is
 // one still.
 func (p *rollupPlan) leaveOut(series []uint64, marks []stretch) bool {
-	first, end := uint32(hourOf(p.from)), uint32(hourOf(p.to-1)+1)
+	first, end := uint32(clickhouse.HourOf(p.from)), uint32(clickhouse.HourOf(p.to-1)+1)
 	marked := map[uint64]map[uint32]bool{}
 	for _, m := range marks {
 		hours := marked[m.series]
@@ -231,16 +235,16 @@ type rollupExpression struct {
 
 // statementFor returns the statement for functions: over rollups where they give the
 // same answer, and over points for the rest.
-func (db *DB) statementFor(ctx context.Context, q *AggregateQuery, asked []Function) (string, error) {
-	p, err := db.plan(ctx, q, asked)
+func (r *Reader) statementFor(ctx context.Context, q *AggregateQuery, asked []Function) (string, error) {
+	p, err := r.plan(ctx, q, asked)
 	if err != nil {
 		return "", err
 	}
 	if p == nil {
-		db.metrics.aggregates.WithLabelValues(sourceRaw).Inc()
+		r.db.CountAggregate(clickhouse.SourcePoints)
 		return q.statement(asked), nil
 	}
-	db.metrics.aggregates.WithLabelValues(p.table).Inc()
+	r.db.CountAggregate(p.table)
 	return p.statement(q, asked), nil
 }
 
@@ -299,14 +303,16 @@ func (p *rollupPlan) pieces(q *AggregateQuery, columns []rollupColumn) []string 
 	}
 	points := func(series []uint64, where string) string {
 		return fmt.Sprintf(
-			"SELECT %s FROM points FINAL PREWHERE series IN (%s) AND %s%s", point, idArray(series), where,
+			"SELECT %s FROM points FINAL PREWHERE series IN (%s) AND %s%s", point, clickhouse.IDArray(series), where,
 			q.Range.leavingOut("WHERE"),
 		)
 	}
-	between := func(from, to int64) string { return "ts >= " + moment(from) + " AND ts < " + moment(to) }
+	between := func(from, to int64) string {
+		return "ts >= " + clickhouse.Moment(from) + " AND ts < " + clickhouse.Moment(to)
+	}
 	inner, rolledOnly, kept := between(p.from, p.to), p.rolledOnly(), q.Range.Kept
 	rolled := fmt.Sprintf("SELECT %s FROM %s FINAL PREWHERE series IN (%s) AND %s WHERE points > 0",
-		row, p.table, idArray(p.rolled), inner+rolledOnly)
+		row, p.table, clickhouse.IDArray(p.rolled), inner+rolledOnly)
 	if len(p.hours) > 0 {
 		rolled += " AND " + hourExpression + " NOT IN (" + hourList(p.hours) + ")"
 	}
@@ -341,11 +347,11 @@ func (p *rollupPlan) markedSpan() (series []uint64, from, to int64) {
 			series = append(series, h.series)
 		}
 	}
-	return series, int64(first) * hourUS, int64(last+1) * hourUS
+	return series, int64(first) * clickhouse.HourUS, int64(last+1) * clickhouse.HourUS
 }
 
 // hourExpression gives a row's series and hour, as hourList writes them.
-var hourExpression = fmt.Sprintf("(series, toUInt32(intDiv(toUnixTimestamp64Micro(ts), %d)))", hourUS)
+var hourExpression = fmt.Sprintf("(series, toUInt32(intDiv(toUnixTimestamp64Micro(ts), %d)))", clickhouse.HourUS)
 
 func hourList(hours []seriesHour) string {
 	var list strings.Builder

@@ -1,8 +1,10 @@
-package clickhouse
+package timeseries
 
 import (
 	"context"
 	"fmt"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
 // DownsampleQuery asks for the shape of series of numbers in few points.
@@ -20,7 +22,7 @@ type DownsampleQuery struct {
 // one that makes the largest triangle with the point chosen before it and the mean
 // of the next bucket. It reports whether there are more points than the limit; then
 // some are missing. A series with no more points than Most has them all.
-func (db *DB) Downsample(ctx context.Context, q DownsampleQuery) (found map[uint64]*Points, more bool, err error) {
+func (r *Reader) Downsample(ctx context.Context, q DownsampleQuery) (found map[uint64]*Points, more bool, err error) {
 	found = map[uint64]*Points{}
 	if len(q.Series) == 0 {
 		return found, false, nil
@@ -35,8 +37,8 @@ func (db *DB) Downsample(ctx context.Context, q DownsampleQuery) (found map[uint
 		SELECT series, toInt64(point.1) + %[1]d AS us, point.2 FROM (
 			SELECT series, arrayJoin(lttb(%[2]d)(toUnixTimestamp64Micro(ts) - %[1]d, value)) AS point FROM (%[3]s)
 			GROUP BY series)
-		ORDER BY series, us LIMIT %[4]d`, middle, q.Most, standing(tableNumbers, q.Series, &q.Range), q.Limit+1)
+		ORDER BY series, us LIMIT %[4]d`, middle, q.Most, standing(clickhouse.TableNumbers, q.Series, &q.Range), q.Limit+1)
 	left := q.Limit
-	err = db.query(ctx, opDownsample, statement, q.Range.parameters(), takeNumbers(found, &left))
+	err = r.db.Query(ctx, clickhouse.OpDownsample, statement, q.Range.parameters(), takeNumbers(found, &left))
 	return found, left < 0, err
 }

@@ -1,6 +1,7 @@
-package clickhouse
+package native
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,10 +15,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// block is some rows of a table, as ClickHouse's format Native has them:
+// Block is some rows of a table, as ClickHouse's format Native has them:
 // https://clickhouse.com/docs/interfaces/formats/Native. Texts of low cardinality are
 // plain texts there.
-type block struct {
+type Block struct {
 	names   []string
 	columns []column
 }
@@ -28,11 +29,12 @@ type column interface {
 	keep()       // what was scanned
 	last() any   // the value that was scanned last
 	data() proto.Column
-	fill(to driver.BatchColumn) error
+	encoded() Column // for an insert
 }
 
-func newBlock(columns []ch.ColumnNameAndType) *block {
-	b := &block{}
+// NewBlock returns an empty block of columns of our tables' types.
+func NewBlock(columns []ch.ColumnNameAndType) *Block {
+	b := &Block{}
 	for _, c := range columns {
 		b.names = append(b.names, c.Name)
 		b.columns = append(b.columns, columnOf(c.Type))
@@ -79,17 +81,37 @@ func (c *columnFor[T]) keep()              { c.values.Append(c.scanned) }
 func (c *columnFor[T]) last() any          { return c.scanned }
 func (c *columnFor[T]) data() proto.Column { return c.values }
 
-func (c *columnFor[T]) fill(to driver.BatchColumn) error {
-	values := make([]T, c.values.Rows())
-	for i := range values {
-		values[i] = c.values.Row(i)
+func (c *columnFor[T]) encoded() Column {
+	if c, ok := any(c).(*columnFor[string]); ok {
+		values := make(Strings, c.values.Rows())
+		for i := range values {
+			values[i] = c.values.Row(i)
+		}
+		return values
 	}
-	return to.Append(values)
+	return fixedRows{c.values}
 }
 
-func (b *block) rows() int { return b.columns[0].data().Rows() }
+// fixedRows is a column of values that all are of one size.
+type fixedRows struct{ data proto.Column }
 
-func (b *block) targets() []any {
+func (c fixedRows) raw() []byte {
+	var buffer proto.Buffer
+	c.data.EncodeColumn(&buffer)
+	return buffer.Buf
+}
+
+func (c fixedRows) sections(block []section) []section { return append(block, section{raw: c.raw()}) }
+
+func (c fixedRows) appendTo(batch driver.Batch, i int) error {
+	return decodeInto(batch, i, bytes.NewReader(c.raw()), c.data.Rows())
+}
+
+// Rows returns the number of rows.
+func (b *Block) Rows() int { return b.columns[0].data().Rows() }
+
+// Targets returns where a row is scanned to.
+func (b *Block) Targets() []any {
 	all := make([]any, len(b.columns))
 	for i, c := range b.columns {
 		all[i] = c.target()
@@ -97,53 +119,56 @@ func (b *block) targets() []any {
 	return all
 }
 
-// keep takes up the row that was scanned into the targets.
-func (b *block) keep() {
+// Keep takes up the row that was scanned into the targets.
+func (b *Block) Keep() {
 	for _, c := range b.columns {
 		c.keep()
 	}
 }
 
-// last returns the value of a column in the row that was scanned last.
-func (b *block) last(name string) any { return b.columns[slices.Index(b.names, name)].last() }
+// Last returns the value of a column in the row that was scanned last.
+func (b *Block) Last(name string) any { return b.columns[slices.Index(b.names, name)].last() }
 
-// write writes the block.
-func (b *block) write(w io.Writer) error {
+// Write writes the block.
+func (b *Block) Write(w io.Writer) error {
 	input := make([]proto.InputColumn, len(b.columns))
 	for i, c := range b.columns {
 		input[i] = proto.InputColumn{Name: b.names[i], Data: c.data()}
 	}
 	var buffer proto.Buffer
-	if err := (proto.Block{Columns: len(input), Rows: b.rows()}).EncodeRawBlock(&buffer, 0, input); err != nil {
+	if err := (proto.Block{Columns: len(input), Rows: b.Rows()}).EncodeRawBlock(&buffer, 0, input); err != nil {
 		return fmt.Errorf("writing rows: %w", err)
 	}
 	_, err := w.Write(buffer.Buf)
 	return err
 }
 
-// fill puts the rows into an insert.
-func (b *block) fill(batch driver.Batch) error {
+// Columns returns the rows by column, for an insert.
+func (b *Block) Columns() []Column {
+	all := make([]Column, len(b.columns))
 	for i, c := range b.columns {
-		if err := c.fill(batch.Column(i)); err != nil {
-			return fmt.Errorf("column %s: %w", b.names[i], err)
-		}
+		all[i] = c.encoded()
 	}
-	return nil
+	return all
 }
 
-// blockReader reads blocks one after the other.
-type blockReader struct {
+// Names returns the names of the columns.
+func (b *Block) Names() []string { return b.names }
+
+// Reader reads blocks one after the other.
+type Reader struct {
 	from    *proto.Reader
 	columns []ch.ColumnNameAndType
 }
 
-func newBlockReader(r io.Reader, columns []ch.ColumnNameAndType) *blockReader {
-	return &blockReader{from: proto.NewReader(r), columns: columns}
+// NewReader returns a reader of blocks of these columns.
+func NewReader(r io.Reader, columns []ch.ColumnNameAndType) *Reader {
+	return &Reader{from: proto.NewReader(r), columns: columns}
 }
 
-// next returns the next block, io.EOF behind the last one.
-func (r *blockReader) next() (*block, error) {
-	b := newBlock(r.columns)
+// Next returns the next block, io.EOF behind the last one.
+func (r *Reader) Next() (*Block, error) {
+	b := NewBlock(r.columns)
 	results := make(proto.Results, len(b.columns))
 	for i, c := range b.columns {
 		results[i] = proto.ResultColumn{Name: b.names[i], Data: c.data()}

@@ -1,4 +1,4 @@
-package clickhouse_test
+package timeseries_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -25,6 +26,7 @@ const second = 1_000_000
 // store is a database and the way past the package into it.
 type store struct {
 	*clickhouse.DB
+	*timeseries.Reader
 	url *url.URL
 }
 
@@ -37,7 +39,7 @@ func newStore(t *testing.T) *store {
 	require.NoError(t, db.Migrate(t.Context()))
 	parsed, err := url.Parse(address)
 	require.NoError(t, err)
-	return &store{DB: db, url: parsed}
+	return &store{DB: db, Reader: timeseries.New(db), url: parsed}
 }
 
 // exec runs a statement in the database.
@@ -67,7 +69,7 @@ func (s *store) insert(t *testing.T, table string, points ...point) {
 	s.exec(t, "INSERT INTO "+table+" VALUES "+strings.Join(rows, ","))
 }
 
-var everything = clickhouse.Range{FromUS: 0, ToUS: 4e15}
+var everything = timeseries.Range{FromUS: 0, ToUS: 4e15}
 
 func TestRawPointsGiveTheNewestVersionInOrder(t *testing.T) {
 	s := newStore(t)
@@ -75,7 +77,7 @@ func TestRawPointsGiveTheNewestVersionInOrder(t *testing.T) {
 	s.insert(t, "points", point{1, t0, 100, 9}, point{1, t0 + 1, 0, 1}, point{3, t0, 30, 1})
 	s.insert(t, "states", point{5, t0, `it's \ "on" 🚀`, 1}, point{5, t0 + 1, "", 1})
 
-	ask := func(q clickhouse.RawQuery) (map[uint64]*clickhouse.Points, bool) {
+	ask := func(q timeseries.RawQuery) (map[uint64]*timeseries.Points, bool) {
 		if q.Range.ToUS == 0 {
 			q.Range = everything
 		}
@@ -83,7 +85,7 @@ func TestRawPointsGiveTheNewestVersionInOrder(t *testing.T) {
 		require.NoError(t, err)
 		return found, more
 	}
-	found, more := ask(clickhouse.RawQuery{Numbers: []uint64{1, 2, 4}, Texts: []uint64{5}, Limit: 6})
+	found, more := ask(timeseries.RawQuery{Numbers: []uint64{1, 2, 4}, Texts: []uint64{5}, Limit: 6})
 	require.False(t, more)
 	require.Len(t, found, 3)
 	require.Equal(t, []int64{t0, t0 + 1, t0 + 2}, found[1].TS)
@@ -92,17 +94,17 @@ func TestRawPointsGiveTheNewestVersionInOrder(t *testing.T) {
 	require.Equal(t, `it's \ "on" 🚀`, *found[5].Columns[0].Texts[0])
 	require.Equal(t, "", *found[5].Columns[0].Texts[1])
 
-	_, more = ask(clickhouse.RawQuery{Numbers: []uint64{1, 2, 4}, Texts: []uint64{5}, Limit: 5})
+	_, more = ask(timeseries.RawQuery{Numbers: []uint64{1, 2, 4}, Texts: []uint64{5}, Limit: 5})
 	require.True(t, more)
-	found, more = ask(clickhouse.RawQuery{Numbers: []uint64{1}, Limit: 2, Descending: true})
+	found, more = ask(timeseries.RawQuery{Numbers: []uint64{1}, Limit: 2, Descending: true})
 	require.True(t, more)
 	require.Equal(t, []int64{t0 + 2, t0 + 1}, found[1].TS)
-	found, more = ask(clickhouse.RawQuery{
-		Numbers: []uint64{1}, Limit: 2, Range: clickhouse.Range{FromUS: t0 + 1, ToUS: t0 + 2},
+	found, more = ask(timeseries.RawQuery{
+		Numbers: []uint64{1}, Limit: 2, Range: timeseries.Range{FromUS: t0 + 1, ToUS: t0 + 2},
 	})
 	require.False(t, more)
 	require.Equal(t, []int64{t0 + 1}, found[1].TS)
-	found, more = ask(clickhouse.RawQuery{Limit: 5})
+	found, more = ask(timeseries.RawQuery{Limit: 5})
 	require.False(t, more)
 	require.Empty(t, found)
 }
@@ -127,14 +129,14 @@ func TestLatestPointsAreOfTheWorkspaceAndSourcesAsked(t *testing.T) {
 	row(other, pump, 3, t0, 9, "", 1)
 	row(ws, fan, 4, t0, 7, "", 1)
 	row(ws, uuid.New(), 5, t0, 7, "", 1)
-	q := clickhouse.LatestQuery{Workspace: ws, Series: []clickhouse.LatestSeries{
+	q := timeseries.LatestQuery{Workspace: ws, Series: []timeseries.LatestSeries{
 		{ID: 1, Source: pump}, {ID: 3, Source: pump}, {ID: 2, Source: fan, Texts: true}}}
-	ask := func(q clickhouse.LatestQuery) map[uint64]*clickhouse.Points {
+	ask := func(q timeseries.LatestQuery) map[uint64]*timeseries.Points {
 		t.Helper()
 		points, err := s.LatestPoints(t.Context(), q)
 		require.NoError(t, err)
 		require.Len(t, points, len(q.Series))
-		found := map[uint64]*clickhouse.Points{}
+		found := map[uint64]*timeseries.Points{}
 		for i, p := range points {
 			if p != nil {
 				found[q.Series[i].ID] = p
@@ -152,9 +154,9 @@ func TestLatestPointsAreOfTheWorkspaceAndSourcesAsked(t *testing.T) {
 		q.FromUS = t0 + 1
 		require.Len(t, ask(q), 1, whole)
 	}
-	q.FromUS, q.Kept = 0, clickhouse.Kept{1: t0 + 2}
+	q.FromUS, q.Kept = 0, timeseries.Kept{1: t0 + 2}
 	require.Len(t, ask(q), 1)
-	require.Empty(t, ask(clickhouse.LatestQuery{Workspace: ws}))
+	require.Empty(t, ask(timeseries.LatestQuery{Workspace: ws}))
 }
 
 func TestAggregatesCountEachPointOnceInItsBucket(t *testing.T) {
@@ -166,22 +168,22 @@ func TestAggregatesCountEachPointOnceInItsBucket(t *testing.T) {
 		t, "points", point{1, t0, 999, 0}, point{2, t0, 10, 1}, point{1, t0 + 60*second, 7, 1},
 		point{2, t0 + 3*second, 20, 1},
 	)
-	all := clickhouse.Functions()
-	ask := func(q clickhouse.AggregateQuery) map[int]*clickhouse.Points {
-		q.Range, q.Limit = clickhouse.Range{FromUS: t0 - second, ToUS: t0 + 3600*second}, 100
+	all := timeseries.Functions()
+	ask := func(q timeseries.AggregateQuery) map[int]*timeseries.Points {
+		q.Range, q.Limit = timeseries.Range{FromUS: t0 - second, ToUS: t0 + 3600*second}, 100
 		found, more, err := s.Aggregate(t.Context(), q)
 		require.NoError(t, err)
 		require.False(t, more)
 		return found
 	}
-	row := func(p *clickhouse.Points, i int) (out []float64) {
+	row := func(p *timeseries.Points, i int) (out []float64) {
 		for _, c := range p.Columns {
 			out = append(out, c.Numbers[i])
 		}
 		return out
 	}
-	grid := clickhouse.NewGrid(time.Minute, time.UTC, t0-second, t0+3600*second)
-	found := ask(clickhouse.AggregateQuery{Series: []uint64{1, 2}, Groups: []int{0, 1}, Grid: grid, Functions: all})
+	grid := timeseries.NewGrid(time.Minute, time.UTC, t0-second, t0+3600*second)
+	found := ask(timeseries.AggregateQuery{Series: []uint64{1, 2}, Groups: []int{0, 1}, Grid: grid, Functions: all})
 	require.Equal(t, []int64{t0, t0 + 60*second}, found[0].TS)
 	require.InDeltaSlice(
 		t, []float64{2.5, 1, 4, 10, 4, 4, 2, 1.2909944487358056, 2.5, 3.7, 3.85, 3.97, 5. / 3, 5}, row(found[0], 0), 1e-9,
@@ -190,16 +192,16 @@ func TestAggregatesCountEachPointOnceInItsBucket(t *testing.T) {
 	require.True(t, math.IsNaN(alone[7]), "one value has no deviation")
 	require.InDelta(t, 15, row(found[1], 0)[0], 0)
 
-	found = ask(clickhouse.AggregateQuery{
+	found = ask(timeseries.AggregateQuery{
 		Series: []uint64{1, 2}, Groups: []int{0, 0},
-		Functions: []clickhouse.Function{clickhouse.Sum, clickhouse.First, clickhouse.Last},
+		Functions: []timeseries.Function{timeseries.Sum, timeseries.First, timeseries.Last},
 	})
 	require.Equal(t, []int64{t0 - second}, found[0].TS, "stamped with the range's start")
 	require.Equal(t, []float64{47, 4, 7}, row(found[0], 0))
 
 	_, more, err := s.Aggregate(
 		t.Context(),
-		clickhouse.AggregateQuery{Series: []uint64{1, 2}, Groups: []int{0, 1}, Grid: grid,
+		timeseries.AggregateQuery{Series: []uint64{1, 2}, Groups: []int{0, 1}, Grid: grid,
 			Functions: all, Range: everything, Limit: 2},
 	)
 	require.NoError(t, err)
@@ -212,17 +214,20 @@ func TestTextsHaveFirstLastAndCount(t *testing.T) {
 		t, "states", point{5, t0, "on", 1}, point{5, t0 + 2, "off", 1}, point{5, t0 + 2, "stale", 0},
 		point{5, t0 + 1, "mid", 1},
 	)
-	found, _, err := s.Aggregate(t.Context(), clickhouse.AggregateQuery{Series: []uint64{5}, Groups: []int{3}, Texts: true,
-		Range: everything, Functions: clickhouse.Functions(), Limit: 10})
+	found, _, err := s.Aggregate(
+		t.Context(),
+		timeseries.AggregateQuery{Series: []uint64{5}, Groups: []int{3}, Texts: true,
+			Range: everything, Functions: timeseries.Functions(), Limit: 10},
+	)
 	require.NoError(t, err)
 	columns := found[3].Columns
-	for i, f := range clickhouse.Functions() {
+	for i, f := range timeseries.Functions() {
 		switch f {
-		case clickhouse.Count:
+		case timeseries.Count:
 			require.Equal(t, []float64{3}, columns[i].Numbers)
-		case clickhouse.First:
+		case timeseries.First:
 			require.Equal(t, "on", *columns[i].Texts[0])
-		case clickhouse.Last:
+		case timeseries.Last:
 			require.Equal(t, "off", *columns[i].Texts[0])
 		default:
 			require.True(t, math.IsNaN(columns[i].Numbers[0]), f)
@@ -235,8 +240,8 @@ func TestSumsBeyondTheRangeOfNumbersAreNone(t *testing.T) {
 	s.insert(t, "points", point{1, t0, 1.7e308, 1}, point{1, t0 + 1, 1.7e308, 1})
 	found, _, err := s.Aggregate(
 		t.Context(),
-		clickhouse.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: everything,
-			Functions: []clickhouse.Function{clickhouse.Sum, clickhouse.Max}, Limit: 10},
+		timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: everything,
+			Functions: []timeseries.Function{timeseries.Sum, timeseries.Max}, Limit: 10},
 	)
 	require.NoError(t, err)
 	require.True(t, math.IsNaN(found[0].Columns[0].Numbers[0]))
@@ -255,7 +260,7 @@ func TestBucketsInClickHouseAreThoseOfTheGrid(t *testing.T) {
 				"SETTINGS max_partitions_per_insert_block = 0",
 			from, step, n,
 		))
-		whole := clickhouse.Range{FromUS: from, ToUS: from + n*step}
+		whole := timeseries.Range{FromUS: from, ToUS: from + n*step}
 		for _, name := range []string{
 			"UTC", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "America/Sao_Paulo", "Africa/Casablanca",
 			"Pacific/Apia",
@@ -265,11 +270,11 @@ func TestBucketsInClickHouseAreThoseOfTheGrid(t *testing.T) {
 			for _, interval := range []time.Duration{
 				45 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour,
 			} {
-				grid := clickhouse.NewGrid(interval, zone, whole.FromUS, whole.ToUS)
+				grid := timeseries.NewGrid(interval, zone, whole.FromUS, whole.ToUS)
 				found, more, err := s.Aggregate(
 					t.Context(),
-					clickhouse.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: whole,
-						Grid: grid, Functions: []clickhouse.Function{clickhouse.Count}, Limit: 100_000},
+					timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: whole,
+						Grid: grid, Functions: []timeseries.Function{timeseries.Count}, Limit: 100_000},
 				)
 				require.NoError(t, err)
 				require.False(t, more)
@@ -293,7 +298,7 @@ func TestStatisticsCountPointsThatStand(t *testing.T) {
 	s.insert(t, "states", point{7, t0 + 9, "x", 1})
 	stats, err := s.SeriesStats(t.Context(), []uint64{1, 99}, []uint64{7}, nil, nil)
 	require.NoError(t, err)
-	require.Equal(t, map[uint64]clickhouse.SeriesStats{
+	require.Equal(t, map[uint64]timeseries.SeriesStats{
 		1: {FirstUS: t0, LastUS: t0 + 5, Count: 2}, 7: {FirstUS: t0 + 9, LastUS: t0 + 9, Count: 1}}, stats)
 }
 
@@ -315,7 +320,7 @@ func TestActivityIsTheNewestReceipt(t *testing.T) {
 
 func TestAQueryWithManySeriesAndGroupsRuns(t *testing.T) {
 	s := newStore(t)
-	q := clickhouse.AggregateQuery{Range: everything, Functions: []clickhouse.Function{clickhouse.Sum}, Limit: 10}
+	q := timeseries.AggregateQuery{Range: everything, Functions: []timeseries.Function{timeseries.Sum}, Limit: 10}
 	for i := range 100_000 {
 		q.Series, q.Groups = append(q.Series, math.MaxUint64-uint64(i)), append(q.Groups, i%7)
 	}
@@ -337,8 +342,8 @@ func TestAQueryThatTakesTooLongEndsWithItsDeadline(t *testing.T) {
 	))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, _, err := s.Aggregate(ctx, clickhouse.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: everything,
-		Grid: clickhouse.NewGrid(time.Second, time.UTC, t0, t0+10*second), Functions: clickhouse.Functions(), Limit: 10})
+	_, _, err := s.Aggregate(ctx, timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: everything,
+		Grid: timeseries.NewGrid(time.Second, time.UTC, t0, t0+10*second), Functions: timeseries.Functions(), Limit: 10})
 	require.Equal(t, fault.Timeout, fault.KindOf(err), "%v", err)
 }
 
@@ -349,9 +354,11 @@ func TestAStoppedServerIsUnavailable(t *testing.T) {
 	defer func() { _ = db.Close() }()
 	require.NoError(t, db.Migrate(t.Context()))
 	require.NoError(t, server.Stop(t.Context()))
-	_, _, err = db.RawPoints(t.Context(), clickhouse.RawQuery{Numbers: []uint64{1}, Range: everything, Limit: 1})
+	_, _, err = timeseries.New(db).
+		RawPoints(t.Context(), timeseries.RawQuery{Numbers: []uint64{1}, Range: everything, Limit: 1})
 	require.Equal(t, fault.Unavailable, fault.KindOf(err), "%v", err)
 	require.NoError(t, server.Start(t.Context()))
-	_, _, err = db.RawPoints(t.Context(), clickhouse.RawQuery{Numbers: []uint64{1}, Range: everything, Limit: 1})
+	_, _, err = timeseries.New(db).
+		RawPoints(t.Context(), timeseries.RawQuery{Numbers: []uint64{1}, Range: everything, Limit: 1})
 	require.NoError(t, err)
 }

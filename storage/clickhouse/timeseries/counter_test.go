@@ -1,4 +1,4 @@
-package clickhouse_test
+package timeseries_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 // insertValues stores a point for each value, so many seconds apart, from t0 on.
@@ -25,9 +25,9 @@ func (s *store) insertValues(t *testing.T, series uint64, apart int64, values ..
 
 // counters asks for rate and delta and gives the rows of group 0 as [bucket in
 // seconds after t0, rate, delta].
-func (s *store) counters(t *testing.T, q clickhouse.AggregateQuery) [][]float64 {
+func (s *store) counters(t *testing.T, q timeseries.AggregateQuery) [][]float64 {
 	t.Helper()
-	q.Functions, q.Limit = []clickhouse.Function{clickhouse.Rate, clickhouse.Delta}, 1000
+	q.Functions, q.Limit = []timeseries.Function{timeseries.Rate, timeseries.Delta}, 1000
 	found, more, err := s.Aggregate(t.Context(), q)
 	require.NoError(t, err)
 	require.False(t, more)
@@ -54,18 +54,18 @@ func requireRows(t *testing.T, want, got [][]float64) {
 	}
 }
 
-func secondsFrom(from, to int64) clickhouse.Range {
-	return clickhouse.Range{FromUS: t0 + from*second, ToUS: t0 + to*second}
+func secondsFrom(from, to int64) timeseries.Range {
+	return timeseries.Range{FromUS: t0 + from*second, ToUS: t0 + to*second}
 }
 
 func TestAnIncreaseIsLostNeitherBetweenBucketsNorAtAReset(t *testing.T) {
 	s := newStore(t)
 	s.insertValues(t, 1, 30, 100, 110, 130, 5, 5, 25) // 0, 30, 60, 90, 120, 150 s
-	one := clickhouse.AggregateQuery{Series: []uint64{1}, Groups: []int{0}}
-	ask := func(step time.Duration, r clickhouse.Range) [][]float64 {
+	one := timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}}
+	ask := func(step time.Duration, r timeseries.Range) [][]float64 {
 		q := one
 		if q.Range = r; step > 0 {
-			q.Grid = clickhouse.NewGrid(step, time.UTC, r.FromUS, r.ToUS)
+			q.Grid = timeseries.NewGrid(step, time.UTC, r.FromUS, r.ToUS)
 		}
 		return s.counters(t, q)
 	}
@@ -86,11 +86,11 @@ func TestAnIncreaseIsLostNeitherBetweenBucketsNorAtAReset(t *testing.T) {
 func TestTheFirstStepBeginsAtMostTheLookBackBeforeTheRange(t *testing.T) {
 	s := newStore(t)
 	s.insert(t, "points", point{1, t0, 10, 1}, point{1, t0 + 7200*second, 30, 1})
-	at := clickhouse.AggregateQuery{Series: []uint64{1}, Groups: []int{0}}
+	at := timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}}
 	ask := func(step time.Duration, from, to int64) float64 {
 		at.Range = secondsFrom(from, to)
 		if at.Grid = nil; step > 0 {
-			at.Grid = clickhouse.NewGrid(step, time.UTC, at.Range.FromUS, at.Range.ToUS)
+			at.Grid = timeseries.NewGrid(step, time.UTC, at.Range.FromUS, at.Range.ToUS)
 		}
 		rows := s.counters(t, at)
 		require.Len(t, rows, 1)
@@ -109,7 +109,7 @@ func TestCountersOfAGroupAreTheSumOfItsSeries(t *testing.T) {
 	s.insertValues(t, 2, 10, 1000, 1005, 1)
 	s.insertValues(t, 3, 10, 7)
 	s.insert(t, "points", point{1, t0 + 10*second, 500, 0}) // overwritten
-	q := clickhouse.AggregateQuery{Series: []uint64{1, 2, 3}, Groups: []int{0, 0, 0}, Range: secondsFrom(0, 60)}
+	q := timeseries.AggregateQuery{Series: []uint64{1, 2, 3}, Groups: []int{0, 0, 0}, Range: secondsFrom(0, 60)}
 	requireRows(t, [][]float64{{0, 1 + 0.3, 26}}, s.counters(t, q))
 	q.Series, q.Groups = []uint64{3}, []int{0}
 	requireRows(t, [][]float64{{0, math.NaN(), math.NaN()}}, s.counters(t, q))
@@ -118,7 +118,7 @@ func TestCountersOfAGroupAreTheSumOfItsSeries(t *testing.T) {
 func TestStepsBeyondTheRangeOfNumbersAreNone(t *testing.T) {
 	s := newStore(t)
 	s.insertValues(t, 1, 10, -1.7e308, 1.7e308)
-	q := clickhouse.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: secondsFrom(0, 60)}
+	q := timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: secondsFrom(0, 60)}
 	requireRows(t, [][]float64{{0, math.NaN(), math.NaN()}}, s.counters(t, q))
 }
 
@@ -133,7 +133,7 @@ func TestCountersAgreeWithANaiveModel(t *testing.T) {
 		}).Draw(rt, "middle") * second
 		series := rapid.IntRange(1, 3).Draw(rt, "series")
 		standing := make([]map[int64]float64, series)
-		q := clickhouse.AggregateQuery{Limit: 100_000}
+		q := timeseries.AggregateQuery{Limit: 100_000}
 		for i := range standing {
 			standing[i] = s.drawCounter(t, rt, uint64(i+1), middle)
 			q.Series, q.Groups = append(q.Series, uint64(i+1)), append(q.Groups, rapid.IntRange(0, 1).Draw(rt, "group"))
@@ -142,7 +142,7 @@ func TestCountersAgreeWithANaiveModel(t *testing.T) {
 			return middle + rapid.Int64Range(-50*3600, 50*3600).Draw(rt, label)*second
 		}
 		from, to := hours("from"), hours("to")
-		q.Range = clickhouse.Range{FromUS: min(from, to), ToUS: max(from, to)}
+		q.Range = timeseries.Range{FromUS: min(from, to), ToUS: max(from, to)}
 		if rapid.IntRange(0, 4).Draw(rt, "buckets") > 0 {
 			zone, err := time.LoadLocation(
 				rapid.SampledFrom([]string{"UTC", "Europe/Berlin", "Australia/Lord_Howe"}).Draw(rt, "zone"),
@@ -151,10 +151,10 @@ func TestCountersAgreeWithANaiveModel(t *testing.T) {
 			step := rapid.SampledFrom([]time.Duration{
 				10 * time.Minute, time.Hour, 7 * time.Hour, 24 * time.Hour,
 			}).Draw(rt, "step")
-			q.Grid = clickhouse.NewGrid(step, zone, q.Range.FromUS, q.Range.ToUS)
+			q.Grid = timeseries.NewGrid(step, zone, q.Range.FromUS, q.Range.ToUS)
 		}
-		q.Functions = rapid.SampledFrom([][]clickhouse.Function{
-			{clickhouse.Rate, clickhouse.Delta}, {clickhouse.Delta, clickhouse.Count, clickhouse.Rate},
+		q.Functions = rapid.SampledFrom([][]timeseries.Function{
+			{timeseries.Rate, timeseries.Delta}, {timeseries.Delta, timeseries.Count, timeseries.Rate},
 		}).Draw(rt, "functions")
 		lookBack := time.Hour.Microseconds()
 		if q.Grid != nil {
@@ -211,20 +211,20 @@ type counted struct {
 	delta, rate   float64
 }
 
-func (c *counted) of(f clickhouse.Function) float64 {
+func (c *counted) of(f timeseries.Function) float64 {
 	switch {
-	case f == clickhouse.Count:
+	case f == timeseries.Count:
 		return float64(c.points)
 	case c.steps == 0:
 		return math.NaN()
-	case f == clickhouse.Rate:
+	case f == timeseries.Rate:
 		return c.rate
 	}
 	return c.delta
 }
 
 func naiveCounters(
-	q *clickhouse.AggregateQuery, standing []map[int64]float64, lookBack int64,
+	q *timeseries.AggregateQuery, standing []map[int64]float64, lookBack int64,
 ) map[int]map[int64]*counted {
 	want := map[int]map[int64]*counted{}
 	for i, points := range standing {
@@ -287,6 +287,6 @@ func TestCountersOfMillionsOfPointsAreComputed(t *testing.T) {
 			"numbers(%d)",
 		int64(t0), second, n,
 	))
-	q := clickhouse.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: secondsFrom(0, n)}
+	q := timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: secondsFrom(0, n)}
 	requireRows(t, [][]float64{{0, 999. * n / 1000 / (n - 1), 999 * n / 1000}}, s.counters(t, q))
 }

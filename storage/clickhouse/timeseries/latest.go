@@ -1,4 +1,4 @@
-package clickhouse
+package timeseries
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
 // LatestQuery asks for the newest point of series.
@@ -33,7 +35,7 @@ type LatestSeries struct {
 
 // LatestPoints returns the newest point of each series, in one column, index for index; nil for
 // series without one.
-func (db *DB) LatestPoints(ctx context.Context, q LatestQuery) ([]*Points, error) {
+func (r *Reader) LatestPoints(ctx context.Context, q LatestQuery) ([]*Points, error) {
 	places := newLatestPlaces(q.Series)
 	if len(q.Series) == 0 {
 		return places.found, nil
@@ -58,7 +60,7 @@ func (db *DB) LatestPoints(ctx context.Context, q LatestQuery) ([]*Points, error
 	statement := fmt.Sprintf(`
 		SELECT series, toUnixTimestamp64Micro(ts) AS us, value%s FROM latest FINAL
 		WHERE workspace = {workspace:UUID} AND %s AND us >= {from:Int64}`, columns, q.which())
-	err := db.query(ctx, opLatest, statement, parameters, func(scan func(...any) error) error {
+	err := r.db.Query(ctx, clickhouse.OpLatest, statement, parameters, func(scan func(...any) error) error {
 		if err := scan(targets...); err != nil {
 			return err
 		}
@@ -68,7 +70,7 @@ func (db *DB) LatestPoints(ctx context.Context, q LatestQuery) ([]*Points, error
 		return nil
 	})
 	if err == nil && len(q.Hidden) > 0 {
-		err = db.findLatest(ctx, &q, places)
+		err = r.findLatest(ctx, &q, places)
 	}
 	for i, p := range places.found {
 		if p != nil && p.TS[0] < q.Kept.from(q.Series[i].ID) {
@@ -81,7 +83,7 @@ func (db *DB) LatestPoints(ctx context.Context, q LatestQuery) ([]*Points, error
 // findLatest finds the newest points of series of which table latest cannot tell them:
 // it has one row of each, so a deleted one hides those before it until its deletion
 // comes to an end.
-func (db *DB) findLatest(ctx context.Context, q *LatestQuery, places *latestPlaces) error {
+func (r *Reader) findLatest(ctx context.Context, q *LatestQuery, places *latestPlaces) error {
 	var numbers, texts []uint64
 	for i := range q.Series {
 		id := q.Series[i].ID
@@ -100,15 +102,21 @@ func (db *DB) findLatest(ctx context.Context, q *LatestQuery, places *latestPlac
 	if err := within.hide(within.FromUS, numbers, texts); err != nil {
 		return err
 	}
-	for table, of := range map[string][]uint64{tableNumbers: numbers, tableTexts: texts} {
-		if err := db.findLatestIn(ctx, table, of, &within, places); err != nil {
+	for table, of := range map[string][]uint64{clickhouse.TableNumbers: numbers, clickhouse.TableTexts: texts} {
+		if err := r.findLatestIn(ctx, table, of, &within, places); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (db *DB) findLatestIn(ctx context.Context, table string, of []uint64, within *Range, places *latestPlaces) error {
+func (r *Reader) findLatestIn(
+	ctx context.Context,
+	table string,
+	of []uint64,
+	within *Range,
+	places *latestPlaces,
+) error {
 	if len(of) == 0 {
 		return nil
 	}
@@ -119,14 +127,14 @@ func (db *DB) findLatestIn(ctx context.Context, table string, of []uint64, withi
 		text   string
 	)
 	value, target := "argMax(value, (ts, version))", any(&number)
-	if table == tableTexts {
+	if table == clickhouse.TableTexts {
 		target = &text
 	}
 	statement := fmt.Sprintf(`SELECT series, toUnixTimestamp64Micro(max(ts)), %s FROM %s
 		PREWHERE series IN (%s) AND ts >= fromUnixTimestamp64Micro({from:Int64}, 'UTC')%s GROUP BY series`,
-		value, table, idArray(of), within.leavingOut("WHERE"))
+		value, table, clickhouse.IDArray(of), within.leavingOut("WHERE"))
 	parameters := ch.Parameters{"from": strconv.FormatInt(within.FromUS, 10)}
-	return db.query(ctx, opLatest, statement, parameters, func(scan func(...any) error) error {
+	return r.db.Query(ctx, clickhouse.OpLatest, statement, parameters, func(scan func(...any) error) error {
 		if err := scan(&series, &ts, target); err != nil {
 			return err
 		}
@@ -157,10 +165,13 @@ func (q *LatestQuery) which() string {
 	}
 	var either []string
 	if len(q.Whole) > 0 {
-		either = append(either, fmt.Sprintf("source IN (%s)", uuidList(q.Whole)))
+		either = append(either, fmt.Sprintf("source IN (%s)", clickhouse.UUIDList(q.Whole)))
 	}
 	if len(ids) > 0 {
-		either = append(either, fmt.Sprintf("source IN (%s) AND series IN (%s)", uuidList(sources), idArray(ids)))
+		either = append(
+			either,
+			fmt.Sprintf("source IN (%s) AND series IN (%s)", clickhouse.UUIDList(sources), clickhouse.IDArray(ids)),
+		)
 	}
 	return "(" + strings.Join(either, " OR ") + ")"
 }

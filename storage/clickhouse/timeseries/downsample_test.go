@@ -1,4 +1,4 @@
-package clickhouse_test
+package timeseries_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 // requireLargestTriangles holds a choice of indexes to the algorithm as its author
@@ -44,7 +44,7 @@ func requireLargestTriangles(t require.TestingT, x, y []float64, most int, chose
 	}
 }
 
-func (s *store) downsample(t *testing.T, q clickhouse.DownsampleQuery) map[uint64]*clickhouse.Points {
+func (s *store) downsample(t *testing.T, q timeseries.DownsampleQuery) map[uint64]*timeseries.Points {
 	t.Helper()
 	found, more, err := s.Downsample(t.Context(), q)
 	require.NoError(t, err)
@@ -71,7 +71,10 @@ func TestDownsampledPointsAreThoseOfTheLargestTriangles(t *testing.T) {
 		}
 		s.insert(t, "points", points...)
 		most := rapid.IntRange(2, 60).Draw(rt, "most")
-		found := s.downsample(t, clickhouse.DownsampleQuery{Series: []uint64{1}, Range: everything, Most: most, Limit: 1000})
+		found := s.downsample(
+			t,
+			timeseries.DownsampleQuery{Series: []uint64{1}, Range: everything, Most: most, Limit: 1000},
+		)
 		var chosen []int
 		for i, ts := range found[1].TS {
 			at, stands := slices.BinarySearch(times, ts)
@@ -90,7 +93,7 @@ func TestEachSeriesIsDownsampledByItself(t *testing.T) {
 			s.insert(t, "points", point{series, t0 + i*second, float64(i) * float64(series), 1})
 		}
 	}
-	q := clickhouse.DownsampleQuery{Series: []uint64{1, 2, 9}, Range: secondsFrom(5, 15), Most: 4, Limit: 8}
+	q := timeseries.DownsampleQuery{Series: []uint64{1, 2, 9}, Range: secondsFrom(5, 15), Most: 4, Limit: 8}
 	found := s.downsample(t, q)
 	require.Len(t, found, 2)
 	for _, p := range found {
@@ -102,7 +105,7 @@ func TestEachSeriesIsDownsampledByItself(t *testing.T) {
 	_, more, err := s.Downsample(t.Context(), q)
 	require.NoError(t, err)
 	require.True(t, more)
-	require.Empty(t, s.downsample(t, clickhouse.DownsampleQuery{Range: everything, Most: 4, Limit: 8}))
+	require.Empty(t, s.downsample(t, timeseries.DownsampleQuery{Range: everything, Most: 4, Limit: 8}))
 }
 
 // The first and the last time that can be stored are not told apart from their
@@ -111,8 +114,8 @@ func TestDownsampledTimesAreExact(t *testing.T) {
 	s := newStore(t)
 	const last = 10_413_791_999_999_999 // 2299-12-31T23:59:59.999999Z
 	s.insert(t, "points", point{1, 1, 1, 1}, point{1, t0, 5, 1}, point{1, t0 + 1, 5, 1}, point{1, last, 9, 1})
-	found := s.downsample(t, clickhouse.DownsampleQuery{
-		Series: []uint64{1}, Range: clickhouse.Range{ToUS: last + 1}, Most: 2, Limit: 9,
+	found := s.downsample(t, timeseries.DownsampleQuery{
+		Series: []uint64{1}, Range: timeseries.Range{ToUS: last + 1}, Most: 2, Limit: 9,
 	})
 	require.Equal(t, []int64{1, last}, found[1].TS)
 }
@@ -126,7 +129,7 @@ func TestMillionsOfPointsAreDownsampled(t *testing.T) {
 			"sin(number / 1e5)), 1 FROM numbers(%d) SETTINGS max_partitions_per_insert_block = 0",
 		int64(t0), second, n,
 	))
-	found := s.downsample(t, clickhouse.DownsampleQuery{Series: []uint64{1}, Range: everything, Most: 500, Limit: 500})
+	found := s.downsample(t, timeseries.DownsampleQuery{Series: []uint64{1}, Range: everything, Most: 500, Limit: 500})
 	require.Len(t, found[1].TS, 500)
 	require.Contains(t, found[1].TS, int64(t0+1234567*second), "the one that stands out")
 }

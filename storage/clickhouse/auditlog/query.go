@@ -1,4 +1,4 @@
-package clickhouse
+package auditlog
 
 import (
 	"context"
@@ -12,10 +12,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/auditrecord"
+	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// AuditFilter says which uses of keys are asked for: those that meet all of it.
-type AuditFilter struct {
+// Filter says which uses of keys are asked for: those that meet all of it.
+type Filter struct {
 	Workspace *uuid.UUID // nil: of all, and of none
 	Keys      []uuid.UUID
 	Statuses  []Span // any of
@@ -28,25 +29,25 @@ type AuditFilter struct {
 // Span is a range of whole numbers, both ends included.
 type Span struct{ From, To uint16 }
 
-// AuditPosition is a place in a list of uses, which go from the newest to the oldest.
-type AuditPosition struct {
+// Position is a place in a list of uses, which go from the newest to the oldest.
+type Position struct {
 	US        int64  `json:"t"`
 	RequestID string `json:"r"`
 }
 
 // where returns the condition, with what comes from outside in the parameters.
-func (f *AuditFilter) where(parameters ch.Parameters) string {
+func (f *Filter) where(parameters ch.Parameters) string {
 	place, rest := f.conditions(parameters)
 	return place + " AND " + rest
 }
 
 // conditions returns it in two parts: place is that of the table's order, which all rows of a
 // request meet, or none; in the rest they may differ.
-func (f *AuditFilter) conditions(parameters ch.Parameters) (place, rest string) {
+func (f *Filter) conditions(parameters ch.Parameters) (place, rest string) {
 	conditions := []string{"1"}
 	add := func(condition string) { conditions = append(conditions, condition) }
 	if f.Workspace != nil {
-		add(ofWorkspace(*f.Workspace))
+		add(clickhouse.OfWorkspace(*f.Workspace))
 	}
 	if !f.From.IsZero() {
 		add("ts >= " + auditMoment(f.From))
@@ -57,7 +58,7 @@ func (f *AuditFilter) conditions(parameters ch.Parameters) (place, rest string) 
 	places := len(conditions)
 	conditions = append(conditions, "1")
 	if len(f.Keys) > 0 {
-		parameters["keys"] = uuidArray(f.Keys)
+		parameters["keys"] = clickhouse.UUIDArray(f.Keys)
 		add("key IN {keys:Array(UUID)}")
 	}
 	if len(f.Statuses) > 0 {
@@ -91,22 +92,22 @@ func (f *AuditFilter) conditions(parameters ch.Parameters) (place, rest string) 
 // auditMoment writes a bound of time within what the table can have.
 func auditMoment(at time.Time) string {
 	const year2200 = 7_258_118_400_000_000
-	return moment(min(max(at.UnixMicro(), 0), year2200))
+	return clickhouse.Moment(min(max(at.UnixMicro(), 0), year2200))
 }
 
 // Audit returns uses of keys, each once, from the newest to the oldest, at most so many,
 // beginning after a place (nil: at the newest) and an offset.
-func (db *DB) Audit(
-	ctx context.Context, f AuditFilter, after *AuditPosition, offset, limit int,
+func (s *Store) Audit(
+	ctx context.Context, f Filter, after *Position, offset, limit int,
 ) ([]auditrecord.Record, error) {
 	parameters := ch.Parameters{}
 	where := f.where(parameters)
 	if after != nil {
 		parameters["after"] = after.RequestID
-		where += " AND (ts, request_id) < (" + moment(after.US) + ", {after:String})"
+		where += " AND (ts, request_id) < (" + clickhouse.Moment(after.US) + ", {after:String})"
 	}
 	var found []auditrecord.Record
-	err := db.query(ctx, opAudit, `
+	err := s.db.Query(ctx, clickhouse.OpAudit, `
 		SELECT workspace, toUnixTimestamp64Micro(ts), request_id, final, key, method, route, status, ip, user_agent,
 		duration_us, bytes_in, bytes_out, requests
 		FROM audit WHERE `+where+`
@@ -131,14 +132,20 @@ func scanAudit(scan func(...any) error) (r auditrecord.Record, err error) {
 	if ip != "" {
 		r.IP, _ = netip.ParseAddr(ip) // it was written as one
 	}
-	r.At, r.Final, r.Status, r.Duration = timeOf(us), final != 0, int(status), time.Duration(durationUS)*time.Microsecond
+	r.At, r.Final, r.Status, r.Duration = clickhouse.TimeOf(
+		us,
+	), final != 0, int(
+		status,
+	), time.Duration(
+		durationUS,
+	)*time.Microsecond
 	return r, err
 }
 
 // CountAudit counts the uses that meet a filter, up to most.
-func (db *DB) CountAudit(ctx context.Context, f AuditFilter, most int) (count int64, err error) {
+func (s *Store) CountAudit(ctx context.Context, f Filter, most int) (count int64, err error) {
 	parameters := ch.Parameters{}
-	err = db.query(ctx, opAudit, `SELECT toInt64(count()) FROM (
+	err = s.db.Query(ctx, clickhouse.OpAudit, `SELECT toInt64(count()) FROM (
 		SELECT 1 FROM audit WHERE `+
 		f.where(parameters)+` ORDER BY ts DESC, request_id DESC LIMIT 1 BY ts, request_id LIMIT `+strconv.Itoa(most)+`)`,
 		parameters, func(scan func(...any) error) error { return scan(&count) })
@@ -164,8 +171,8 @@ const routeGroup = `multiIf(route IN ('/api/live-data/ingest', '/api/v1/write', 
 
 // AuditUsage returns what uses come to by hour or by day (UTC), the newest first, and how
 // many rows there are without limit and offset.
-func (db *DB) AuditUsage(
-	ctx context.Context, f AuditFilter, byDay bool, offset, limit int,
+func (s *Store) AuditUsage(
+	ctx context.Context, f Filter, byDay bool, offset, limit int,
 ) (found []Usage, total int64, err error) {
 	bucket := "toStartOfHour(ts)"
 	if byDay {
@@ -180,10 +187,13 @@ func (db *DB) AuditUsage(
 	grouped := `SELECT toInt64(toUnixTimestamp(bucket)) AS start, workspace, key, ` + routeGroup + ` AS grp, status,
 			sum(asked) AS n, sum(taken) AS got, sum(given) AS sent
 		FROM (` + byRoute + `) GROUP BY start, workspace, key, grp, status`
-	err = db.query(
-		ctx, opAudit, `SELECT start, workspace, key, grp, status, n, got, sent, toInt64(count() OVER ()) FROM (`+grouped+`)
+	err = s.db.Query(
+		ctx,
+		clickhouse.OpAudit,
+		`SELECT start, workspace, key, grp, status, n, got, sent, toInt64(count() OVER ()) FROM (`+grouped+`)
 		ORDER BY start DESC, workspace, key, grp, status LIMIT `+
-			strconv.Itoa(limit)+` OFFSET `+strconv.Itoa(offset), parameters,
+			strconv.Itoa(limit)+` OFFSET `+strconv.Itoa(offset),
+		parameters,
 		func(scan func(...any) error) error {
 			var u Usage
 			var start int64
@@ -194,7 +204,7 @@ func (db *DB) AuditUsage(
 		},
 	)
 	if err == nil && len(found) == 0 && offset > 0 {
-		_, total, err = db.AuditUsage(ctx, f, byDay, 0, 1)
+		_, total, err = s.AuditUsage(ctx, f, byDay, 0, 1)
 	}
 	return found, total, err
 }

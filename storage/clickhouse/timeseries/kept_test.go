@@ -1,4 +1,4 @@
-package clickhouse_test
+package timeseries_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 // What a series keeps is what a filter in Go says, whatever the others keep.
@@ -24,7 +24,7 @@ func TestOnlyWhatIsKeptIsInAnswers(t *testing.T) {
 	t.Logf("seed %d", seed)
 	dice := rand.New(rand.NewPCG(seed, 2))
 	for round := range 20 {
-		kept := clickhouse.Kept{}
+		kept := timeseries.Kept{}
 		for _, id := range series {
 			switch {
 			case round < 3: // all the same
@@ -47,8 +47,8 @@ func TestOnlyWhatIsKeptIsInAnswers(t *testing.T) {
 				want[id] = fmt.Sprint(n)
 			}
 		}
-		span := clickhouse.Range{FromUS: from, ToUS: to, Kept: kept}
-		raw, _, err := s.RawPoints(t.Context(), clickhouse.RawQuery{Numbers: series, Range: span, Limit: 1000})
+		span := timeseries.Range{FromUS: from, ToUS: to, Kept: kept}
+		raw, _, err := s.RawPoints(t.Context(), timeseries.RawQuery{Numbers: series, Range: span, Limit: 1000})
 		require.NoError(t, err)
 		got := map[uint64]string{}
 		for id, p := range raw {
@@ -60,8 +60,8 @@ func TestOnlyWhatIsKeptIsInAnswers(t *testing.T) {
 		for i := range groups {
 			groups[i] = i
 		}
-		rows, _, err := s.Aggregate(t.Context(), clickhouse.AggregateQuery{
-			Series: series, Groups: groups, Range: span, Functions: []clickhouse.Function{clickhouse.Count}, Limit: 1000,
+		rows, _, err := s.Aggregate(t.Context(), timeseries.AggregateQuery{
+			Series: series, Groups: groups, Range: span, Functions: []timeseries.Function{timeseries.Count}, Limit: 1000,
 		})
 		require.NoError(t, err)
 		got = map[uint64]string{}

@@ -1,4 +1,4 @@
-package clickhouse_test
+package auditlog_test
 
 import (
 	"net/netip"
@@ -10,13 +10,19 @@ import (
 
 	"github.com/livegraph/livegraph/internal/auditrecord"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
+	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // BenchmarkAuditReads reads what a million uses of keys of a workspace in 24 hours come to,
 // beside as many of another, as the page of operators and tenants do.
 func BenchmarkAuditReads(b *testing.B) {
 	const uses, inserts = 1_000_000, 20
-	db, _ := open(b)
+	store, err := clickhouse.Open(b.Context(), testenv.ClickHouse(b))
+	require.NoError(b, err)
+	b.Cleanup(func() { _ = store.Close() })
+	require.NoError(b, store.Migrate(b.Context()))
+	db := auditlog.New(store)
 	workspaces := []uuid.UUID{uuid.New(), uuid.New()}
 	keys := []uuid.UUID{uuid.New(), uuid.New(), uuid.New()}
 	routes := []string{
@@ -37,7 +43,7 @@ func BenchmarkAuditReads(b *testing.B) {
 		}
 		require.NoError(b, db.InsertAudit(b.Context(), records))
 	}
-	f := clickhouse.AuditFilter{Workspace: &workspaces[0], From: from, To: from.Add(25 * time.Hour)}
+	f := auditlog.Filter{Workspace: &workspaces[0], From: from, To: from.Add(25 * time.Hour)}
 	b.Run("usage", func(b *testing.B) {
 		for b.Loop() {
 			found, total, err := db.AuditUsage(b.Context(), f, false, 0, 100)

@@ -1,4 +1,4 @@
-package clickhouse
+package native
 
 import (
 	"maps"
@@ -6,16 +6,15 @@ import (
 
 	"github.com/ClickHouse/ch-go/proto"
 	drivercolumn "github.com/ClickHouse/clickhouse-go/v2/lib/column"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// pairs is a Map(String, String) with its order, which ClickHouse keeps and Go's maps do
+// Pairs is a Map(String, String) with its order, which ClickHouse keeps and Go's maps do
 // not: rows that say the same are to be the same. It is an IterableOrderedMap of the driver.
-type pairs []proto.KV[string, string]
+type Pairs []proto.KV[string, string]
 
-// sorted returns the pairs of a map in the order of keys.
-func sorted(m map[string]string) *pairs {
-	p := make(pairs, 0, len(m))
+// Sorted returns the pairs of a map in the order of keys.
+func Sorted(m map[string]string) *Pairs {
+	p := make(Pairs, 0, len(m))
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		p = append(p, proto.KV[string, string]{Key: k, Value: m[k]})
 	}
@@ -23,17 +22,17 @@ func sorted(m map[string]string) *pairs {
 }
 
 // Put appends a pair of texts.
-func (p *pairs) Put(key, value any) {
+func (p *Pairs) Put(key, value any) {
 	k, _ := key.(string)
 	v, _ := value.(string)
 	*p = append(*p, proto.KV[string, string]{Key: k, Value: v})
 }
 
 // Iterator goes through the pairs.
-func (p *pairs) Iterator() drivercolumn.MapIterator { return &pairsIterator{pairs: *p, at: -1} }
+func (p *Pairs) Iterator() drivercolumn.MapIterator { return &pairsIterator{pairs: *p, at: -1} }
 
 type pairsIterator struct {
-	pairs pairs
+	pairs Pairs
 	at    int
 }
 
@@ -46,7 +45,7 @@ func (i *pairsIterator) Value() any { return i.pairs[i.at].Value }
 
 // mapColumn is a column of maps of texts.
 type mapColumn struct {
-	scanned pairs
+	scanned Pairs
 	values  *proto.ColMap[string, string]
 }
 
@@ -60,11 +59,11 @@ func (c *mapColumn) keep() {
 func (c *mapColumn) last() any          { return c.values.RowKV(c.values.Rows() - 1) }
 func (c *mapColumn) data() proto.Column { return c.values }
 
-func (c *mapColumn) fill(to driver.BatchColumn) error {
-	values := make([]*pairs, c.values.Rows())
+func (c *mapColumn) encoded() Column {
+	values := make(Maps, c.values.Rows())
 	for i := range values {
-		p := pairs(c.values.RowKV(i))
+		p := Pairs(c.values.RowKV(i))
 		values[i] = &p
 	}
-	return to.Append(values)
+	return values
 }

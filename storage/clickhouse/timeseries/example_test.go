@@ -1,10 +1,10 @@
-package clickhouse_test
+package timeseries_test
 
 import (
 	"fmt"
 	"time"
 
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 // The day on which the clocks go forward has 23 hours, and is one bucket.
@@ -15,7 +15,7 @@ func ExampleNewGrid() {
 		return
 	}
 	from, to := time.Date(2026, 3, 28, 0, 0, 0, 0, berlin), time.Date(2026, 3, 31, 0, 0, 0, 0, berlin)
-	grid := clickhouse.NewGrid(24*time.Hour, berlin, from.UnixMicro(), to.UnixMicro())
+	grid := timeseries.NewGrid(24*time.Hour, berlin, from.UnixMicro(), to.UnixMicro())
 	for at := grid.Start(from.UnixMicro()); at < to.UnixMicro(); at = grid.Next(at) {
 		fmt.Println(time.UnixMicro(at).UTC().Format(time.RFC3339), time.Duration(grid.Next(at)-at)*time.Microsecond)
 	}
