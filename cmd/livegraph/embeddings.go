@@ -16,7 +16,7 @@ func (p *process) newIndex() *embeddings.Consumer {
 		Logger: p.logger, Metrics: p.metrics, Tracing: p.tracing,
 		Config: embeddings.Config{
 			Group: cfg.Group, BatchNodes: cfg.BatchNodes, BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes,
-			EmbedTexts: cfg.BatchTexts, Grace: consumerGrace,
+			EmbedTexts: cfg.BatchTexts, Flush: p.cfg.Capabilities.Milvus.ScansUnflushed, Grace: consumerGrace,
 		},
 	})
 }

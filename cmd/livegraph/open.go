@@ -75,8 +75,8 @@ func (p *process) openKafka(ctx context.Context) error {
 	}
 	var client *kafka.Client
 	client, err = kafka.Open(ctx, kafka.Options{
-		Security: security,
-		Brokers:  p.cfg.Kafka.Brokers, TopicPrefix: p.cfg.Kafka.TopicPrefix, Compression: p.cfg.Kafka.Compression,
+		Security: security, BatchesInMemory: p.cfg.Capabilities.Kafka.BatchesInMemory,
+		Brokers: p.cfg.Kafka.Brokers, TopicPrefix: p.cfg.Kafka.TopicPrefix, Compression: p.cfg.Kafka.Compression,
 		BufferedBytes: p.cfg.Kafka.BufferedBytes, ProduceTimeout: p.cfg.Ingest.ProduceTimeout,
 		SessionTimeout: p.cfg.Kafka.SessionTimeout,
 		PointsGroup:    p.cfg.Points.Group, CommandsGroup: p.cfg.Commands.Group, AuditGroup: p.cfg.Audit.Group,

@@ -14,6 +14,7 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/consumers/embeddings"
 	"github.com/livegraph/livegraph/consumers/lexical"
+	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/storage/clickhouse"
@@ -98,7 +99,7 @@ func (g *Search) index(t testing.TB, s *Server, vectors *milvus.DB) {
 		Log: g.Log, Graph: s.DB, Vectors: vectors, Embedder: g.Embedder, Logger: slog.Default(),
 		Config: embeddings.Config{
 			Group: "embeddings", Collections: prefix, BatchWait: 20 * time.Millisecond, CheckEvery: time.Second,
-			Grace: time.Second,
+			Grace: time.Second, Flush: embedded.MilvusCapabilities.ScansUnflushed,
 		},
 	})
 	background(t, consumer.Run)
