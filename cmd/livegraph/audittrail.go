@@ -38,7 +38,8 @@ func (p *process) auditDeps() audit.Deps {
 // newUses makes the consumer of audit records.
 func (p *process) newUses() *uses.Consumer {
 	return uses.New(uses.Deps{
-		Log: p.kafka, Records: auditlog.New(p.clickhouse), Marks: p.postgres, Logger: p.logger, Metrics: p.metrics, Tracing: p.tracing,
+		Log: p.kafka, Records: auditlog.New(p.clickhouse), Marks: p.postgres,
+		Logger: p.logger, Metrics: p.metrics, Tracing: p.tracing,
 		Config: uses.Config{
 			Group: p.cfg.Audit.Group, BatchWait: p.cfg.Audit.BatchWait, Retention: p.cfg.Audit.Retention(), Grace: consumerGrace,
 		},

@@ -34,7 +34,8 @@ type unflushed struct {
 
 func newFlusher(vectors *milvus.DB, cfg Config, logger *slog.Logger) *flusher {
 	return &flusher{
-		vectors: vectors, enabled: cfg.Flush, rows: cfg.FlushRows, after: cfg.FlushAfter, logger: logger, written: map[string]*unflushed{},
+		vectors: vectors, enabled: cfg.Flush, rows: cfg.FlushRows, after: cfg.FlushAfter, logger: logger,
+		written: map[string]*unflushed{},
 	}
 }
 
