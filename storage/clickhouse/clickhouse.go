@@ -1,6 +1,7 @@
-// Package clickhouse is the store of points: its connection and schema, the bulk
-// inserts and deletions of the points consumer (insert.go, delete.go), the queries of
-// the API (query*.go), and the rollups that they read (rollup*.go).
+// Package clickhouse is the store of points: its connection and schema, inserts
+// (insert.go), deletions and expiry, and the rollups (rollup*.go). Packages below it use
+// the connection: timeseries answers the API's queries, auditlog stores audit records,
+// dump reads and fills the tables of a backup. Package native encodes rows for all.
 //
 // It speaks ClickHouse's HTTP interface or its native protocol, as the URL says,
 // through one driver. Inserts are bulk only: whoever calls gathers rows first.
@@ -35,7 +36,7 @@ const (
 	// come to have one. So bulkIdleConns of them stay.
 	bulkConns     = 4
 	bulkIdleConns = 2
-	// bulkLifetime is after how long one is made anew, and its buffer with it: what a
+	// bulkLifetime is after how long one is replaced, and its buffer with it: what a
 	// backlog needed is let go of.
 	bulkLifetime = time.Minute
 )

@@ -17,7 +17,7 @@ import (
 type Owner struct{ Workspace, Source uuid.UUID }
 
 // Expire removes from the store what sources have from before a time, microseconds
-// since the Unix epoch, and gives how many rows these are. It takes the sources'
+// since the Unix epoch, and returns how many rows these are. It takes the sources'
 // series in chunks and calls pause after each that had anything to remove: nobody
 // waits for it, and what it removes is in no answer any more. It may be repeated,
 // and be cut short and begun again.
@@ -72,7 +72,7 @@ func (db *DB) expireSeries(ctx context.Context, series []uint64, fromUS int64) (
 	return removed, nil
 }
 
-// removeWhere deletes rows, if there are any, and gives how many they were.
+// removeWhere deletes rows, if there are any, and returns how many they were.
 func (db *DB) removeWhere(ctx context.Context, table, condition string) (rows int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
@@ -152,7 +152,7 @@ func (db *DB) DropPart(ctx context.Context, p Part) (dropped bool, err error) {
 }
 
 // Reclaim frees the disk space of rows that were deleted, of partitions that
-// consist of such rows by more than half, and gives how many partitions it rewrote.
+// consist of such rows by more than half, and returns how many partitions it rewrote.
 // ClickHouse only marks what is deleted, and merges take it out; old partitions are
 // not merged any more. So each deleted row costs the rewriting of less than one
 // other.

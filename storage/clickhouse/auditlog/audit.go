@@ -67,7 +67,7 @@ func addressOf(r *auditrecord.Record) string {
 	return r.IP.String()
 }
 
-// ExpireAudit drops the months of audit records that end by a time, and gives how many
+// ExpireAudit drops the months of audit records that end by a time, and returns how many
 // these are. The months are dropped by name, and not by a TTL: it would be computed in
 // a type that overflows for long retentions, and then take everything.
 func (s *Store) ExpireAudit(ctx context.Context, by time.Time) (months int, err error) {

@@ -134,7 +134,7 @@ func (s *Store) texts(ctx context.Context, statement string, each func(string) e
 	})
 }
 
-// Dump writes the rows of a part in ClickHouse's format Native, and gives how many:
+// Dump writes the rows of a part in ClickHouse's format Native, and returns how many:
 // of rows that replace each other the one that stands. What is written meanwhile may be
 // among them, or not; what was there before is, unless it was deleted. progress hears of
 // rows as they are written.
@@ -203,7 +203,7 @@ func (s *Store) dumpWhere(
 	}
 }
 
-// readPage reads the rows behind a key, and gives the key of the last one.
+// readPage reads the rows behind a key, and returns the key of the last one.
 func (s *Store) readPage(
 	ctx context.Context,
 	t *keptTable,

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Delta and Rate are of counters, values that go up and begin anew now and then.
+// Delta and Rate are of counters, values that go up and restart from zero now and then.
 //
 // Two points of a series that follow each other make a step. A step goes up by the
-// difference; where the value falls, the counter began anew, and the step goes up by
+// difference; where the value falls, the counter restarted, and the step goes up by
 // the new value. A step belongs to the bucket of its later point, whole: so no
 // increase is lost between buckets, and those of small buckets add up to those of
 // large ones. The first step of a range begins at the last point before it, up to

@@ -350,7 +350,7 @@ func (p *rollupPlan) markedSpan() (series []uint64, from, to int64) {
 	return series, int64(first) * clickhouse.HourUS, int64(last+1) * clickhouse.HourUS
 }
 
-// hourExpression gives a row's series and hour, as hourList writes them.
+// hourExpression is a row's series and hour, as hourList writes them.
 var hourExpression = fmt.Sprintf("(series, toUInt32(intDiv(toUnixTimestamp64Micro(ts), %d)))", clickhouse.HourUS)
 
 func hourList(hours []seriesHour) string {
