@@ -67,8 +67,8 @@ type Config struct {
 	KeepOld time.Duration
 	// LeaseFor is how long the keeping waits for another process when one dies; 15 s.
 	LeaseFor time.Duration
-	// FlushRows and FlushAfter are the rows and the age at which what was written is
-	// flushed, if the engine does not by itself; 2,000 and 30 s.
+	// Flush says that what was written is flushed, by rows or by age; 2,000 and 30 s.
+	Flush      bool
 	FlushRows  int
 	FlushAfter time.Duration
 }

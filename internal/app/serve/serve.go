@@ -233,6 +233,7 @@ func (c *Options) useEngines(a embedded.Addresses) {
 	c.Postgres.URL = config.Secret(a.PostgresURL)
 	c.Redis.URL = config.Secret(a.RedisURL)
 	c.Milvus.Address = a.MilvusAddress
+	c.Capabilities = a.Capabilities
 	c.Embedder.UseEmbedded(a.EmbedderURL, embedded.EmbedderModel, embedded.EmbedderDimensions)
 }
 
@@ -244,6 +245,7 @@ func (c *Options) control(at address, metricsURL string) runfile.Server {
 		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
 		KafkaSecurity: c.Kafka.Absolute(), KafkaPassword: c.Kafka.SASLPassword.Reveal(),
 		ClickHouseTLS: c.ClickHouse.TLS.Absolute(), RedisTLS: c.Redis.TLS.Absolute(), MilvusTLS: c.Milvus.TLS.Absolute(),
+		Capabilities: c.Capabilities,
 		Embedder: runfile.Embedder{
 			At: c.Embedder.At, Key: c.Embedder.Key.Reveal(), Model: c.Embedder.Model, Dimensions: c.Embedder.Dimensions,
 			AllowPrivateAddresses: c.Embedder.AllowPrivateAddresses, TLS: c.Embedder.TLS.Absolute(),
