@@ -45,7 +45,7 @@ type remembered struct {
 func newTombstones() *tombstones {
 	return &tombstones{epoch: 1, sources: otter.Must(&otter.Options[owner, remembered]{
 		MaximumWeight: rememberedTombstones,
-		Weigher:       func(_ owner, r remembered) uint32 { return uint32(1 + r.covering.size()) },
+		Weigher:       func(_ owner, r remembered) uint32 { return uint32(1 + r.size()) },
 	})}
 }
 
