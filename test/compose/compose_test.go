@@ -186,7 +186,7 @@ func TestServicesWaitUntilWhatTheyTalkToIsHealthy(t *testing.T) {
 		for variable, value := range environment(service) {
 			for _, match := range address.FindAllStringSubmatch(value, -1) {
 				other, known := project.Services[match[1]]
-				if !known || match[1] == name || variable == "LG_URL" { // Grafana starts to watch a stack that does not
+				if !known || match[1] == name || variable == "LIVEGRAPH_URL" { // Grafana starts to watch a stack that does not
 					continue
 				}
 				require.Contains(t, service.DependsOn, match[1], "%s=%s", variable, value)

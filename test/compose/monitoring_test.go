@@ -146,7 +146,7 @@ func TestGrafanaIsProvisioned(t *testing.T) {
 				require.Regexp(
 					t, `(^|,)`+regexp.QuoteMeta(source.Type)+`@\d+\.\d+\.\d+(,|$)`, settings["GF_PLUGINS_PREINSTALL_SYNC"],
 				)
-				require.Equal(t, "$LG_URL", source.URL)
+				require.Equal(t, "$LIVEGRAPH_URL", source.URL)
 			}
 		}
 	}
@@ -181,10 +181,10 @@ func TestGrafanaReadsAWorkspacesDataWithTheOperatorsKey(t *testing.T) {
 	for _, variable := range regexp.MustCompile(`\$(\w+)`).FindAllStringSubmatch(string(payload), -1) {
 		require.Contains(t, settings, variable[1])
 	}
-	require.Equal(t, canary("GRAFANA_LIVEGRAPH_KEY"), settings["LG_KEY"])
+	require.Equal(t, canary("GRAFANA_LIVEGRAPH_KEY"), settings["LIVEGRAPH_API_KEY"])
 	_, port, err := net.SplitHostPort(environment(project.Services[apiService])["LIVEGRAPH_LISTEN"])
 	require.NoError(t, err)
-	require.Equal(t, "http://"+apiService+":"+port, settings["LG_URL"])
+	require.Equal(t, "http://"+apiService+":"+port, settings["LIVEGRAPH_URL"])
 	require.True(t, shareNetwork(grafana, project.Services[apiService]))
 }
 

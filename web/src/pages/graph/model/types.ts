@@ -18,7 +18,7 @@ export type Cascade = ApiSchemas['Cascade']
 /** What a change did to one resource. */
 export type Step = ApiSchemas['Step']
 export type Change = ApiSchemas['Change']
-/** What stands in the way of an undo or a redo. */
+/** A conflict of an undo or a redo. */
 export type Obstacle = ApiSchemas['GraphConflict']
 
 /** One node or edge. */
