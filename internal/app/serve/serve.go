@@ -161,9 +161,9 @@ func (c *Options) logger(terminal bool) (*slog.Logger, func(), error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("making the log directory: %w", err)
 	}
-	file, err := os.OpenFile(filepath.Join(dir, "livegraph.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	file, err := embedded.OpenLog(filepath.Join(dir, "livegraph.log"))
 	if err != nil {
-		return nil, nil, fmt.Errorf("opening the log: %w", err)
+		return nil, nil, err
 	}
 	return NewLogger(c.Log, file), func() { _ = file.Close() }, nil
 }
