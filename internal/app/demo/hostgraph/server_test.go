@@ -1,4 +1,4 @@
-package mirror
+package hostgraph
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func newPeer() *peer {
 func (p *peer) EachNode(_ context.Context, f client.Filter, visit func(client.Node) error) error {
 	p.reads++
 	for _, id := range p.order {
-		if n, ok := p.nodes[id]; ok && textOf(n.Properties[ManagedBy]) == f.Properties[ManagedBy] {
+		if n, ok := p.nodes[id]; ok && textOf(n.Properties[managedBy]) == f.Properties[managedBy] {
 			if err := visit(n); err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ func (p *peer) EachNode(_ context.Context, f client.Filter, visit func(client.No
 
 func (p *peer) EachEdge(_ context.Context, f client.Filter, visit func(client.Edge) error) error {
 	for _, id := range p.order {
-		if e, ok := p.edges[id]; ok && textOf(e.Properties[ManagedBy]) == f.Properties[ManagedBy] {
+		if e, ok := p.edges[id]; ok && textOf(e.Properties[managedBy]) == f.Properties[managedBy] {
 			if err := visit(e); err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package mirror
+package hostgraph
 
 import (
 	"context"
@@ -26,8 +26,8 @@ func device(key string, properties map[string]any) Node {
 	}
 }
 
-func picture(edges []Edge, nodes ...Node) Picture {
-	return Picture{Nodes: nodes, Edges: edges, Whole: map[string]bool{"device": true}}
+func picture(edges []Edge, nodes ...Node) State {
+	return State{Nodes: nodes, Edges: edges, Complete: map[string]bool{"device": true}}
 }
 
 // looks describes the owner's part of a graph by keys, for comparison.
@@ -35,24 +35,24 @@ func looks(p *peer) []string {
 	keys := map[uuid.UUID]string{}
 	lines := []string{}
 	for id, n := range p.nodes {
-		if textOf(n.Properties[ManagedBy]) != owner {
+		if textOf(n.Properties[managedBy]) != owner {
 			continue
 		}
-		keys[id] = textOf(n.Properties[KeyOf])
+		keys[id] = textOf(n.Properties[keyName])
 		description := ""
 		if n.Description != nil {
 			description = *n.Description
 		}
 		properties := []string{}
 		for _, name := range slices.Sorted(maps.Keys(n.Properties)) {
-			if name != ManagedBy && name != KeyOf && name != "yours" {
+			if name != managedBy && name != keyName && name != "yours" {
 				properties = append(properties, name+"="+string(n.Properties[name]))
 			}
 		}
 		lines = append(lines, fmt.Sprintf("%s: %s (%s) %s %v", keys[id], n.Name, n.EntityType, description, properties))
 	}
 	for _, e := range p.edges {
-		if textOf(e.Properties[ManagedBy]) == owner {
+		if textOf(e.Properties[managedBy]) == owner {
 			lines = append(lines, fmt.Sprintf("%s -%s-> %s", keys[e.SourceID], e.RelationType, keys[e.TargetID]))
 		}
 	}
@@ -60,7 +60,7 @@ func looks(p *peer) []string {
 	return lines
 }
 
-func should(p Picture) []string {
+func should(p State) []string {
 	lines := []string{}
 	for _, n := range p.Nodes {
 		properties := []string{`kind="` + n.Kind + `"`}
@@ -79,7 +79,7 @@ func should(p Picture) []string {
 	return lines
 }
 
-func sync(t require.TestingT, m *Mirror, p Picture) Report {
+func sync(t require.TestingT, m *Syncer, p State) Report {
 	r, err := m.Sync(context.Background(), p)
 	require.NoError(t, err)
 	return r
@@ -87,12 +87,12 @@ func sync(t require.TestingT, m *Mirror, p Picture) Report {
 
 func TestAPictureIsDrawnOnceAndThenOnlyItsChangesAre(t *testing.T) {
 	p := newPeer()
-	m := newMirror(p, owner)
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
 	first := picture(
 		[]Edge{{"b", "a", "part_of"}}, device("a", map[string]any{"size": 1, "tags": []string{"x", "y"}}), device("b", nil),
 	)
 	r := sync(t, m, first)
-	require.Equal(t, Report{Nodes: 2, Edges: 1, Applied: 3, Reread: true}, r)
+	require.Equal(t, Report{Nodes: 2, Edges: 1, Applied: 3}, r)
 	require.Equal(t, should(first), looks(p))
 	require.Equal(t, 1, p.batches, "one change for all")
 
@@ -108,17 +108,17 @@ func TestAPictureIsDrawnOnceAndThenOnlyItsChangesAre(t *testing.T) {
 func TestAnotherStartFindsWhatIsThereAndMakesNoSecondCopy(t *testing.T) {
 	p := newPeer()
 	pic := picture([]Edge{{"b", "a", "part_of"}}, device("a", map[string]any{"n": 1.5, "flag": true}), device("b", nil))
-	sync(t, newMirror(p, owner), pic)
+	sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, pic)
 	ids := slices.Sorted(maps.Keys(idTexts(p)))
-	m := newMirror(p, owner)
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
 	require.Zero(t, sync(t, m, pic).Applied)
 	require.Equal(t, ids, slices.Sorted(maps.Keys(idTexts(p))))
-	_, known := m.Known().ID("a")
+	_, known := m.ID("a")
 	require.True(t, known)
 
-	sync(t, newMirror(p, "another"), pic)
+	sync(t, &Syncer{server: p, owner: "another", observed: newObserved()}, pic)
 	require.Len(t, p.nodes, 4, "another owner has a part of its own")
-	require.Zero(t, sync(t, newMirror(p, owner), pic).Applied)
+	require.Zero(t, sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, pic).Applied)
 }
 
 func idTexts(p *peer) map[string]bool {
@@ -131,16 +131,16 @@ func idTexts(p *peer) map[string]bool {
 
 func TestWhatComesBackGetsAnotherID(t *testing.T) {
 	p := newPeer()
-	m := newMirror(p, owner)
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
 	both := picture([]Edge{{"b", "a", "part_of"}}, device("a", nil), device("b", nil))
 	sync(t, m, both)
-	before, _ := m.Known().ID("b")
+	before, _ := m.ID("b")
 	sync(t, m, picture(nil, device("a", nil)))
 	r := sync(t, m, both)
 	require.Equal(t, 2, r.Refused, "the id is used up, and the edge had no end")
 	sync(t, m, both)
 	require.Equal(t, should(both), looks(p))
-	after, _ := m.Known().ID("b")
+	after, _ := m.ID("b")
 	require.NotEqual(t, before, after)
 
 	sync(t, m, picture(nil, device("a", nil), device("b", nil))) // the edge alone
@@ -151,13 +151,13 @@ func TestWhatComesBackGetsAnotherID(t *testing.T) {
 
 func TestWhatOthersDidIsPutRightAndTheirOwnIsLeftAlone(t *testing.T) {
 	p := newPeer()
-	m := newMirror(p, owner)
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
 	pic := picture(
 		[]Edge{{"b", "a", "part_of"}}, device("a", map[string]any{"size": 1}), device("b", nil), device("c", nil),
 	)
 	sync(t, m, pic)
-	a, _ := m.Known().ID("a")
-	b, _ := m.Known().ID("b")
+	a, _ := m.ID("a")
+	b, _ := m.ID("b")
 	name := "renamed"
 	require.NoError(t, p.updateNode(client.NodePatch{ID: a, Name: &name, Properties: client.Properties{
 		"size": encode("big"), "yours": encode(1),
@@ -165,12 +165,12 @@ func TestWhatOthersDidIsPutRightAndTheirOwnIsLeftAlone(t *testing.T) {
 	require.NoError(t, p.deleteNode(b))
 	theirs := uuid.New()
 	require.NoError(t, p.createNode(client.NewNode{
-		ID: theirs, Name: "their node", Properties: client.Properties{KeyOf: encode("c")},
+		ID: theirs, Name: "their node", Properties: client.Properties{keyName: encode("c")},
 	}))
 	require.NoError(t, p.createEdge(client.NewEdge{ID: uuid.New(), SourceID: a, TargetID: theirs, RelationType: "likes"}))
 
 	require.Zero(t, sync(t, m, pic).Applied, "what was read is believed for a while")
-	m.read = time.Now().Add(-2 * readAgain)
+	m.read = time.Now().Add(-2 * readEvery)
 	sync(t, m, pic)
 	sync(t, m, pic)
 	sync(t, m, pic)
@@ -182,9 +182,9 @@ func TestWhatOthersDidIsPutRightAndTheirOwnIsLeftAlone(t *testing.T) {
 
 func TestANodeThatSomebodyDeletedIsMadeAgainWhenItChanges(t *testing.T) {
 	p := newPeer()
-	m := newMirror(p, owner)
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
 	sync(t, m, picture(nil, device("a", nil), device("b", nil)))
-	a, _ := m.Known().ID("a")
+	a, _ := m.ID("a")
 	require.NoError(t, p.deleteNode(a))
 	pic := picture(nil, device("a", map[string]any{"size": 2}), device("b", map[string]any{"size": 3}))
 	require.Equal(t, 1, sync(t, m, pic).Refused, "the other is updated")
@@ -192,18 +192,18 @@ func TestANodeThatSomebodyDeletedIsMadeAgainWhenItChanges(t *testing.T) {
 	require.Equal(t, should(pic), looks(p))
 }
 
-func TestKindsThatAreNotWholeAreNeverDeleted(t *testing.T) {
+func TestKindsThatAreNotCompleteAreNeverDeleted(t *testing.T) {
 	p := newPeer()
-	m := newMirror(p, owner)
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
 	user := Node{Key: "user/root", Kind: "user", Name: "root", EntityType: "actor"}
 	sync(t, m, picture([]Edge{{"user/root", "a", "has_account_on"}}, device("a", nil), user))
 	sync(t, m, picture(nil, device("a", nil)))
 	require.Len(t, p.nodes, 2)
 	require.Len(t, p.edges, 1)
-	require.Equal(t, []string{"user/root"}, m.Known().Keys("user"))
+	require.Equal(t, []string{"user/root"}, m.Keys("user"))
 
 	unread := picture(nil)
-	unread.Whole = nil
+	unread.Complete = nil
 	sync(t, m, unread)
 	require.Len(t, p.nodes, 2, "what could not be read is not gone")
 }
@@ -211,56 +211,19 @@ func TestKindsThatAreNotWholeAreNeverDeleted(t *testing.T) {
 func TestTwoNodesWithOneKeyBecomeOne(t *testing.T) {
 	p := newPeer()
 	pic := picture([]Edge{{"b", "a", "part_of"}}, device("a", nil), device("b", nil))
-	sync(t, newMirror(p, owner), pic)
+	sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, pic)
 	for range 2 {
 		require.NoError(t, p.createNode(client.NewNode{ID: uuid.New(), Name: "copy", Properties: client.Properties{
-			ManagedBy: encode(owner), KeyOf: encode("a"), KindOf: encode("device"),
+			managedBy: encode(owner), keyName: encode("a"), kindName: encode("device"),
 		}}))
 	}
-	sync(t, newMirror(p, owner), pic)
+	sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, pic)
 	require.Equal(t, should(pic), looks(p))
-}
-
-func TestFixedFactsAreWrittenOnce(t *testing.T) {
-	p := newPeer()
-	m := newMirror(p, owner)
-	at := func(second string) Picture {
-		n := device("a", map[string]any{"startedAt": second})
-		n.Fixed = []string{"startedAt"}
-		return picture(nil, n)
-	}
-	sync(t, m, at("07:00:00"))
-	require.Zero(t, sync(t, m, at("07:00:01")).Applied)
-}
-
-func TestTheBudgetStretchesWhatIsTooMuchAtOnce(t *testing.T) {
-	p := newPeer()
-	m := newMirror(p, owner)
-	m.budget = budget{most: 5, left: 5, perSecond: 0}
-	var nodes []Node
-	var edges []Edge
-	for i := range 4 {
-		nodes = append(nodes, device(fmt.Sprint(i), nil))
-		edges = append(edges, Edge{fmt.Sprint(i), "0", "next_to"})
-	}
-	require.Equal(t, 3, sync(t, m, picture(edges, nodes...)).Left)
-	require.Len(t, p.nodes, 4)
-	require.Len(t, p.edges, 1)
-	m.budget.left = 5
-	require.Zero(t, sync(t, m, picture(edges, nodes...)).Left)
-	require.Equal(t, should(picture(edges, nodes...)), looks(p))
-
-	b := budget{most: 10, perSecond: 2, left: 10}
-	start := time.Unix(1000, 0)
-	require.Equal(t, 10, b.take(12, start))
-	require.Equal(t, 0, b.take(1, start))
-	require.Equal(t, 6, b.take(100, start.Add(3*time.Second)))
-	require.Equal(t, 10, b.take(100, start.Add(time.Hour)))
 }
 
 func TestALargePictureIsSentInSeveralBatches(t *testing.T) {
 	p := newPeer()
-	m := newMirror(p, owner)
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
 	var nodes []Node
 	for i := range client.LargestBatch + 1 {
 		nodes = append(nodes, device(fmt.Sprint(i), nil))
@@ -272,22 +235,22 @@ func TestALargePictureIsSentInSeveralBatches(t *testing.T) {
 
 func TestWhatIsRefusedForEverIsNotReadAgainAllTheTime(t *testing.T) {
 	p := newPeer()
-	m := newMirror(p, owner)
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
 	pic := picture(nil, device("a", nil), device("b", nil))
 	p.never = "Device b"
 	for range 20 {
 		require.Equal(t, 1, sync(t, m, pic).Refused)
 	}
-	require.Equal(t, 1+patience, p.reads)
+	require.Equal(t, 1+maxRefusals, p.reads)
 	p.never = ""
-	m.read = m.read.Add(-readLater)
+	m.read = time.Time{}
 	sync(t, m, pic)
 	require.Equal(t, should(pic), looks(p))
 }
 
 func TestAfterAnUnknownOutcomeTheGraphIsReadAgain(t *testing.T) {
 	p := newPeer()
-	m := newMirror(p, owner)
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
 	pic := picture(nil, device("a", nil))
 	p.fail = fault.New(fault.Timeout, "too slow")
 	_, err := m.Sync(t.Context(), pic)
@@ -304,7 +267,7 @@ func TestAfterAnUnknownOutcomeTheGraphIsReadAgain(t *testing.T) {
 func TestAnySequenceOfPicturesEndsInTheLast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPeer()
-		m := newMirror(p, owner)
+		m := &Syncer{server: p, owner: owner, observed: newObserved()}
 		keys := strings.Split("abcdefgh", "")
 		for range rapid.IntRange(1, 6).Draw(t, "rounds") {
 			pic := picture(nil)
@@ -329,7 +292,7 @@ func TestAnySequenceOfPicturesEndsInTheLast(t *testing.T) {
 				m.read = time.Time{}
 			}
 			if rapid.Bool().Draw(t, "restart") {
-				m = newMirror(p, owner)
+				m = &Syncer{server: p, owner: owner, observed: newObserved()}
 			}
 			quiet := false
 			for range 5 { // an id that is used up takes another round, for the node and then for its edges
