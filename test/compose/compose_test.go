@@ -204,7 +204,8 @@ func keepsItsData(t *testing.T, project *types.Project, s types.ServiceConfig) {
 	require.Len(t, project.Volumes, len(stores), "a volume that nobody uses")
 	// Where the folder is a setting, it is the volume's.
 	configured := map[string]string{
-		"kafka": environment(s)["KAFKA_LOG_DIRS"], "minio": strings.Join(s.Command, " "), "etcd": strings.Join(s.Command, " "),
+		"kafka": environment(s)["KAFKA_LOG_DIRS"], "minio": strings.Join(s.Command, " "),
+		"etcd":       strings.Join(s.Command, " "),
 		"prometheus": strings.Join(s.Command, " "), "redis": project.Configs["valkey"].Content,
 		apiService: environment(s)["LIVEGRAPH_DATA_DIR"],
 	}
