@@ -1,4 +1,4 @@
-package main
+package soak
 
 import (
 	"os"
@@ -10,25 +10,21 @@ import (
 
 	"github.com/livegraph/livegraph/test/chaos/load"
 	"github.com/livegraph/livegraph/test/chaos/run"
-	"github.com/livegraph/livegraph/test/soak/traffic"
-	"github.com/livegraph/livegraph/test/soak/watch"
+	"github.com/livegraph/livegraph/test/chaos/watch"
 )
 
 // aRun is a run of an hour in which nothing was wrong.
 func aRun() *result {
 	r := &result{
-		Command: "make soak", Length: time.Hour, Capacity: 100, Share: 0.7, Rate: 62, Checked: 8,
-		Engines: map[string]string{"redis": "8", "kafka": "kfake 1"},
-		Steps:   []traffic.Step{{Callers: 4, PerSecond: 100, P99: 12}}, Order: []string{"commands", "searches"},
-		Kinds: map[string]*traffic.Counts{"commands": {ByStatus: map[int]int{0: 1, 200: 90, 503: 9}}},
-		Events: []event{
-			{What: "kill/api", At: time.Minute}, {What: "rolling restart", At: 2 * time.Minute, Restart: true},
-			{What: "full/redis", Missed: "it was away"},
-		},
+		Command: "make soak", Length: time.Hour, Engines: map[string]string{"redis": "8", "kafka": "kfake 1"},
+		Summary: run.Summary{Rounds: 1, Faults: 2, ByKind: map[string]int{"kill/api": 2}},
+		Rounds: []run.Round{{Rolled: true, Began: 1000, Faults: []run.Injected{
+			{Kind: "kill/api", At: 60_000}, {Kind: "full/redis", Missed: "it was away"},
+		}}},
 	}
 	for at := time.Duration(0); at <= time.Hour; at += 5 * time.Second {
 		r.Samples = append(r.Samples, watch.Sample{
-			At: at, Lag: map[string]int64{"livegraph-points": 3}, Requests: &traffic.Counts{ByStatus: map[int]int{200: 300}},
+			At: at, Lag: map[string]int64{"livegraph-points": 3},
 			Processes: map[string]watch.Process{"api-1": {Vitals: load.Vitals{
 				Resident: 200 << 20, Goroutines: 100, OpenFiles: 50,
 			}}},
@@ -44,25 +40,27 @@ func TestARunBecomesAPageWithPlots(t *testing.T) {
 	require.NoError(t, err)
 	page := string(raw)
 	for _, want := range []string{
-		"kafka kfake 1, redis 8", "| 4 | 100 | 12 ms | 0.0 s |", "| commands | 100 | 90.00 % |", "none: 1, 200: 90, 503: 9",
-		"| api-1 | memory | 200 MiB | +0.0 | +0.0 | no |", "| 1.0 | kill/api |", "it did not happen: it was away",
+		"kafka kfake 1, redis 8", "| api-1 | memory | 200 MiB | +0.0 | +0.0 | no |", "Faults: kill/api 2.",
+		"For 1h the world",
 	} {
 		require.Contains(t, page, want)
 	}
-	require.NotContains(t, page, "What was wrong")
+	require.NotContains(t, page, "Invariant")
 	images, err := filepath.Glob(filepath.Join(filepath.Dir(path), imagesPath, "soak-*.svg"))
 	require.NoError(t, err)
-	require.Len(t, images, 6)
+	require.Len(t, images, 4)
 	for _, image := range images {
 		require.Contains(t, page, filepath.Base(image))
 	}
+	plot := aRun().plot("x", nil)
+	require.Equal(t, []time.Duration{time.Second}, plot.Bars)
+	require.Equal(t, []time.Duration{61 * time.Second}, plot.Marks, "what did not happen has no mark")
 }
 
 func TestTheVerdictIsGoodOnlyIfNothingIsWrong(t *testing.T) {
-	require.True(t, aRun().Good(), "requests without an answer, and 503, are what faults do")
+	require.True(t, aRun().Good())
 	for name, spoil := range map[string]func(*result){
-		"There were answers other than": func(r *result) { r.Kinds["commands"].ByStatus[500] = 1 },
-		"Invariant 5 was broken":        func(r *result) { r.Violations = []run.Violation{{Invariant: 5}} },
+		"Invariant 5 was broken": func(r *result) { r.Rounds[0].Violations = []run.Violation{{Invariant: 5}} },
 		"goes up: open files of api-1": func(r *result) {
 			for i, s := range r.Samples {
 				p := s.Processes["api-1"]

@@ -13,7 +13,6 @@ import (
 	"github.com/livegraph/livegraph/test/chaos/faults"
 	"github.com/livegraph/livegraph/test/chaos/load"
 	"github.com/livegraph/livegraph/test/chaos/world"
-	"github.com/livegraph/livegraph/test/soak/traffic"
 )
 
 // Sample is what was seen at one time.
@@ -21,7 +20,6 @@ type Sample struct {
 	At        time.Duration // since the watch began
 	Processes map[string]Process
 	Lag       map[string]int64 // records, by consumer group; empty: Kafka did not say
-	Requests  *traffic.Counts  // since the sample before
 }
 
 // Process is what one takes.
@@ -34,7 +32,6 @@ type Process struct {
 type Watch struct {
 	world  *world.World
 	stores *world.Stores
-	latest func() *traffic.Counts
 	client *http.Client
 	began  time.Time
 
@@ -47,10 +44,9 @@ const (
 	lagLimit    = 3 * time.Second
 )
 
-// New creates a watch, which begins now. latest gives what came of requests since it was
-// called last.
-func New(w *world.World, s *world.Stores, latest func() *traffic.Counts) *Watch {
-	return &Watch{world: w, stores: s, latest: latest, began: time.Now(), client: &http.Client{
+// New creates a watch, which begins now.
+func New(w *world.World, s *world.Stores) *Watch {
+	return &Watch{world: w, stores: s, began: time.Now(), client: &http.Client{
 		Timeout: scrapeLimit, Transport: &http.Transport{DisableKeepAlives: true},
 	}}
 }
@@ -75,9 +71,6 @@ func (w *Watch) Run(ctx context.Context, every time.Duration) {
 	}
 }
 
-// Since returns how long ago the watch began.
-func (w *Watch) Since() time.Duration { return time.Since(w.began) }
-
 // Samples returns those that were taken so far, the oldest first.
 func (w *Watch) Samples() []Sample {
 	w.mu.Lock()
@@ -87,7 +80,7 @@ func (w *Watch) Samples() []Sample {
 
 // look takes a sample. What is away is not in it.
 func (w *Watch) look(ctx context.Context) Sample {
-	s := Sample{At: w.Since(), Processes: map[string]Process{}}
+	s := Sample{At: time.Since(w.began), Processes: map[string]Process{}}
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for _, r := range w.world.Roles("") {
@@ -106,8 +99,7 @@ func (w *Watch) look(ctx context.Context) Sample {
 		})
 	}
 	all.Wait()
-	s.Lag, _ = w.Lag(ctx)
-	s.Requests = w.latest()
+	s.Lag, _ = w.lag(ctx)
 	return s
 }
 
@@ -128,8 +120,8 @@ func (w *Watch) vitals(ctx context.Context, at string) (load.Vitals, error) {
 	return load.ReadVitals(page)
 }
 
-// Lag returns how many records each consumer group has not consumed yet.
-func (w *Watch) Lag(ctx context.Context) (map[string]int64, error) {
+// lag returns how many records each consumer group has not consumed yet.
+func (w *Watch) lag(ctx context.Context) (map[string]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, lagLimit)
 	defer cancel()
 	var groups []string
