@@ -141,10 +141,10 @@ mutants: build ## plant each bug of test/chaos/mutants/patches and have it caugh
 	@go run ./test/chaos/mutants $(if $(ONLY),-only '$(ONLY)') -write docs/reliability.md
 
 .PHONY: soak
-soak: build ## SOAK (1h) of load with faults and rolling restarts, and docs/soak.md with its plots; SOAK=2m is for trying; SEED=n, KAFKA=apache
+soak: build ## the long mode of make chaos: SOAK (1h) with rolling restarts, and docs/soak.md with its plots; SOAK=2m is for trying; SEED=n, KAFKA=apache
 	@$(BIN)/livegraph engines install
-	@go build -o $(BIN)/soak ./test/soak
-	@$(BIN)/soak -for $(or $(SOAK),1h) $(if $(SEED),-seed $(SEED)) $(if $(KAFKA),-kafka $(KAFKA))
+	@go build -o $(BIN)/chaos ./test/chaos/cmd
+	@$(BIN)/chaos -for $(or $(SOAK),1h) -seed $(or $(SEED),1) $(if $(KAFKA),-kafka $(KAFKA)) -binary $(BIN)/livegraph -commit '$(COMMIT)'
 
 .PHONY: chaos-report
 chaos-report: ## write the recorded runs of faults into docs/reliability.md

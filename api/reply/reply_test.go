@@ -93,8 +93,8 @@ func TestMoreItemsFollowUntilTheLastPage(t *testing.T) {
 func TestARequestIDIsAPrefixAndAULID(t *testing.T) {
 	require.Regexp(t, `^req_[0-9A-HJKMNP-TV-Z]{26}$`, reply.NewRequestID())
 	require.NotEqual(t, reply.NewRequestID(), reply.NewRequestID())
-	require.Empty(t, reply.LogAttrs(context.Background()))
-	require.Equal(t, "req_1", reply.LogAttrs(reply.WithRequestID(context.Background(), "req_1"))[0].Value.String())
+	require.Empty(t, reply.RequestID(context.Background()))
+	require.Equal(t, "req_1", reply.RequestID(reply.WithRequestID(context.Background(), "req_1")))
 }
 
 func TestAnAnswerThatCannotBeEncodedIsAnError(t *testing.T) {

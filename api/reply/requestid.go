@@ -2,7 +2,6 @@ package reply
 
 import (
 	"context"
-	"log/slog"
 
 	"github.com/oklog/ulid/v2"
 )
@@ -21,12 +20,4 @@ func WithRequestID(ctx context.Context, id string) context.Context {
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
-}
-
-// LogAttrs returns what a log record in this context must carry: the request id.
-func LogAttrs(ctx context.Context) []slog.Attr {
-	if id := RequestID(ctx); id != "" {
-		return []slog.Attr{slog.String("requestId", id)}
-	}
-	return nil
 }

@@ -186,7 +186,6 @@ func recallAmong(b *testing.B, rec *record.Recorder, nodes int) {
 	}
 	began, prefix := time.Now(), fmt.Sprintf("nodes=%d/", nodes)
 	lists := refreshLists(b, db)
-	rec.Add(prefix+"lists", "s", time.Since(began).Seconds()) // until they were filled
 	b.Logf("%d champion lists filled in %s", lists, time.Since(began).Round(time.Millisecond))
 	require.NoError(b, db.ExecLong(b.Context(), `VACUUM ANALYZE`))
 	aged := db.WithoutChampions()

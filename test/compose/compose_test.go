@@ -2,11 +2,13 @@ package compose
 
 import (
 	"encoding/json"
+	"flag"
+	"maps"
 	"net"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,19 +17,35 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// missing is what loading says when a password is not set.
-const missing = "is missing a value: see deploy/.env.example"
+// update rewrites the golden file: go test ./test/compose -run Golden -update.
+var update = flag.Bool("update", false, "rewrite the golden file")
 
-func TestTheStackHasTheEnginesAndLivegraphByRoles(t *testing.T) {
-	always := []string{
-		apiService, pointsService, commandsService, indexService, "kafka", "clickhouse", "postgres", "redis", "milvus",
-		"etcd", "minio", embedderService,
+// TestTheResolvedStackGolden shows every change of the stack as a change of testdata/stack.yml: the stack as Docker
+// Compose resolves it, with every profile, and a canary in place of each password. The rules below are for what an
+// update of the file must not change, and for what other files have to agree with.
+func TestTheResolvedStackGolden(t *testing.T) {
+	const path = "testdata/stack.yml"
+	resolved, err := stack(t).MarshalYAML()
+	require.NoError(t, err)
+	repository, err := filepath.Abs(root)
+	require.NoError(t, err)
+	got := strings.ReplaceAll(string(resolved), repository, "/repository")
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
 	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, "read the difference; then: go test ./test/compose -run Golden -update")
+}
+
+func TestTheMonitorsAreAProfileOfTheirOwn(t *testing.T) {
 	plain, err := loadProfiles(t, filled(t, nil))
 	require.NoError(t, err)
-	require.ElementsMatch(t, always, plain.ServiceNames(), "without a profile")
-	require.ElementsMatch(t, append(always, monitors...), stack(t).ServiceNames())
+	require.ElementsMatch(t, append(plain.ServiceNames(), monitors...), stack(t).ServiceNames())
 }
+
+// missing is the error of loading when a password is not set.
+const missing = "is missing a value: see deploy/.env.example"
 
 func TestNothingLoadsWithoutThePasswords(t *testing.T) {
 	_, err := load(t, example(t))
@@ -36,7 +54,6 @@ func TestNothingLoadsWithoutThePasswords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := load(t, filled(t, map[string]string{name: ""}))
 			require.ErrorContains(t, err, "required variable "+name+" "+missing)
-
 			variables := filled(t, nil)
 			delete(variables, name)
 			_, err = load(t, variables)
@@ -46,17 +63,14 @@ func TestNothingLoadsWithoutThePasswords(t *testing.T) {
 }
 
 func TestTheExampleEnvironmentHasEveryVariableAndNoOther(t *testing.T) {
-	var used, set, required []string
-	for name, v := range variablesUsed(t) {
-		used = append(used, name)
+	var required []string
+	used := variablesUsed(t)
+	for name, v := range used {
 		if v.Required {
 			required = append(required, name)
 		}
 	}
-	for name := range example(t) {
-		set = append(set, name)
-	}
-	require.ElementsMatch(t, used, set)
+	require.ElementsMatch(t, slices.Collect(maps.Keys(used)), slices.Collect(maps.Keys(example(t))))
 	require.ElementsMatch(t, passwords(t), required, "required variables are the passwords")
 	file, err := os.ReadFile(composeFile)
 	require.NoError(t, err)
@@ -68,142 +82,255 @@ func TestTheExampleEnvironmentHasEveryVariableAndNoOther(t *testing.T) {
 	}
 }
 
-func TestEverySecretComesFromTheEnvironment(t *testing.T) {
-	project := stack(t)
-	secret := regexp.MustCompile(`(?i)(password|secret|auth|token|_key)$`)
-	holdsCanary := regexp.MustCompile(`^canary0\w+$`)
-	each(t, project, func(t *testing.T, _ string, service types.ServiceConfig) {
-		for name, value := range environment(service) {
-			if secret.MatchString(name) {
-				require.Regexp(t, holdsCanary, value, "%s is written into the file", name)
-			}
-			if _, userinfo, _ := strings.Cut(value, "://"); strings.Contains(userinfo, "@") {
-				require.Regexp(t, `^[a-z]+://\w*:canary0\w+@`, value, "%s has a password of its own", name)
-			}
-		}
-		require.Empty(t, service.EnvFiles)
-		// What a list of processes or of images shows.
-		for what, part := range map[string]any{
-			"command": service.Command, "entrypoint": service.Entrypoint, "health check": service.HealthCheck,
-			"build": service.Build, "labels": service.Labels,
-		} {
-			payload, err := json.Marshal(part)
-			require.NoError(t, err)
-			require.NotContains(t, string(payload), "canary0", "a password in the %s can be seen by others", what)
-		}
-	})
-	for name, config := range project.Configs {
-		for _, line := range strings.Split(config.Content, "\n") {
-			if setting, value, _ := strings.Cut(line, " "); strings.Contains(setting, "pass") {
-				require.Regexp(t, holdsCanary, value, "config %s: %s is written into the file", name, setting)
-			}
-		}
-	}
-	require.Contains(t, project.Configs["valkey"].Content, "requirepass "+canary("REDIS_PASSWORD"))
+// rules hold for every service, each as a case of its own.
+var rules = map[string]func(t *testing.T, project *types.Project, s types.ServiceConfig){
+	"has no rights it does not need":                        hasFewRights,
+	"has an image of an exact version":                      isPinned,
+	"has a health check and waits for healthy services":     isChecked,
+	"keeps its data in a volume of its own":                 keepsItsData,
+	"is bounded":                                            isBounded,
+	"has its secrets from the environment":                  hasSecretsFromTheEnvironment,
+	"is reached only where it is meant to":                  isClosed,
+	"has no Livegraph setting that does not exist":          hasKnownSettings,
+	"reaches what its environment names, and nobody else's": reachesWhatItNames,
 }
 
-func TestEveryPasswordReachesTheStoreAndLivegraphAlike(t *testing.T) {
+func TestEveryService(t *testing.T) {
 	project := stack(t)
-	for variable, at := range map[string][2]string{
-		"CLICKHOUSE_PASSWORD": {"clickhouse", "CLICKHOUSE_PASSWORD"},
-		"POSTGRES_PASSWORD":   {"postgres", "POSTGRES_PASSWORD"},
-		"REDIS_PASSWORD":      {"redis", "REDISCLI_AUTH"},
-		"MINIO_PASSWORD":      {"minio", "MINIO_ROOT_PASSWORD"},
-		"EMBEDDER_PASSWORD":   {embedderService, "EMBEDDER_KEY"},
-	} {
-		require.Equal(t, canary(variable), environment(project.Services[at[0]])[at[1]])
+	for _, rule := range slices.Sorted(maps.Keys(rules)) {
+		t.Run(rule, func(t *testing.T) {
+			each(t, project, func(t *testing.T, _ string, s types.ServiceConfig) { rules[rule](t, project, s) })
+		})
 	}
-	minio, milvus := environment(project.Services["minio"]), environment(project.Services["milvus"])
-	require.Equal(t, minio["MINIO_ROOT_USER"], milvus["MINIO_ACCESS_KEY_ID"])
-	require.Equal(t, minio["MINIO_ROOT_PASSWORD"], milvus["MINIO_SECRET_ACCESS_KEY"])
 }
 
-// exactVersion is a tag that names one release: 4.3.1, 18.6-trixie, 3.13.18-slim-trixie, v2.4.24,
-// RELEASE.2024-12-18T13-15-44Z.
+func hasFewRights(t *testing.T, _ *types.Project, s types.ServiceConfig) {
+	require.Equal(t, []string{"ALL"}, s.CapDrop)
+	if slices.Contains([]string{"clickhouse", "postgres", "redis"}, s.Name) {
+		// Their entry points make the volume their user's, and become that user.
+		require.Equal(t, []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"}, s.CapAdd)
+	} else {
+		require.Empty(t, s.CapAdd)
+	}
+	require.Contains(t, s.SecurityOpt, "no-new-privileges:true")
+	require.False(t, s.Privileged)
+	require.Empty(t, s.Pid)
+	require.NotRegexp(t, `^(root|0)(:|$)`, s.User)
+	written := []string{"kafka", "clickhouse", "milvus", "minio"} // their images write beside their volumes
+	require.Equal(t, !slices.Contains(written, s.Name), s.ReadOnly)
+	for _, v := range s.Volumes {
+		if v.Type == types.VolumeTypeBind {
+			require.True(t, v.ReadOnly, v.Target)
+			require.DirExists(t, v.Source)
+		}
+	}
+}
+
+// exactVersion is a tag that names one release: 4.3.1, 18.6-trixie, v2.4.24, RELEASE.2024-12-18T13-15-44Z.
 var exactVersion = regexp.MustCompile(
 	`^(v?\d+\.\d+(\.\d+)*(-[a-z]+[\d.]*)*|RELEASE\.\d{4}(-\d{2}){2}T\d{2}(-\d{2}){2}Z)$`,
 )
 
 // tagOf returns an image's tag: what follows the last colon behind the last slash.
 func tagOf(image string) string {
-	name := image[strings.LastIndex(image, "/")+1:]
-	_, tag, _ := strings.Cut(name, ":")
+	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
 	return tag
 }
 
-func TestEveryImageIsPinnedToAnExactVersion(t *testing.T) {
+func isPinned(t *testing.T, _ *types.Project, s types.ServiceConfig) {
+	if s.Build == nil {
+		require.Regexp(t, exactVersion, tagOf(s.Image), s.Image)
+		return
+	}
+	require.Contains(t, append(slices.Clone(livegraph), embedderService), s.Name, "others are built here")
 	project, err := load(t, filled(t, map[string]string{"IMAGE_VERSION": "1.2.3"}))
 	require.NoError(t, err)
-	each(t, project, func(t *testing.T, name string, service types.ServiceConfig) {
-		require.Regexp(t, exactVersion, tagOf(service.Image), "image %s", service.Image)
-		if service.Build != nil {
-			require.Contains(t, append(slices.Clone(livegraph), embedderService), name, "others are built here")
-			require.Equal(t, "1.2.3", tagOf(service.Image))
-		}
-	})
+	require.Equal(t, "1.2.3", tagOf(project.Services[s.Name].Image))
+}
+
+func TestATagThatMovesIsNoExactVersion(t *testing.T) {
 	for _, tag := range []string{"", "latest", "18", "alpine", "nonroot", "v2", "stable-1"} {
 		require.NotRegexp(t, exactVersion, tag)
 	}
 }
 
-// asks is what each health check asks for: more than that a port is open.
-var asks = map[string]string{
-	"kafka": "kafka-broker-api-versions.sh", "clickhouse": "SELECT 1", "postgres": "pg_isready", "redis": "PONG",
-	"milvus": ":9091/healthz", "etcd": "endpoint health", "minio": "/minio/health/live",
-	apiService: "/readyz", pointsService: "/readyz", commandsService: "/readyz", indexService: "/readyz",
-	embedderService: "/health",
-	"prometheus":    "promtool check ready", "grafana": ":3000/api/health",
-}
-
-func TestEveryServiceHasAHealthCheck(t *testing.T) {
-	each(t, stack(t), func(t *testing.T, name string, service types.ServiceConfig) {
-		check := service.HealthCheck
-		require.NotNil(t, check)
-		require.False(t, check.Disable)
-		require.Greater(t, len(check.Test), 1)
-		require.Contains(t, []string{"CMD", "CMD-SHELL"}, check.Test[0])
-		require.Contains(t, asks, name)
-		require.Contains(t, strings.Join(check.Test, " "), asks[name])
-		require.NotNil(t, check.Interval)
-		require.NotNil(t, check.Timeout)
-		require.NotNil(t, check.Retries)
-		require.NotNil(t, check.StartPeriod)
-		require.LessOrEqual(t, time.Duration(*check.Timeout), time.Duration(*check.Interval))
-	})
-}
-
-// address is host:port in a value.
-var address = regexp.MustCompile(`(?:^|[@/,])([a-z][a-z-]*):(\d+)`)
-
-func TestServicesWaitUntilWhatTheyTalkToIsHealthy(t *testing.T) {
-	project := stack(t)
-	each(t, project, func(t *testing.T, name string, service types.ServiceConfig) {
-		for other, on := range service.DependsOn {
-			require.Equal(t, types.ServiceConditionHealthy, on.Condition, "on %s", other)
-			require.True(t, on.Required, "on %s", other)
-			require.Contains(t, project.Services, other)
-		}
-		for variable, value := range environment(service) {
-			for _, match := range address.FindAllStringSubmatch(value, -1) {
-				other, known := project.Services[match[1]]
-				if !known || match[1] == name || variable == "LIVEGRAPH_URL" { // Grafana starts to watch a stack that does not
-					continue
-				}
-				require.Contains(t, service.DependsOn, match[1], "%s=%s", variable, value)
-				require.True(t, shareNetwork(service, other), "%s cannot reach %s", name, match[1])
-			}
-		}
-	})
-	engines := []string{"kafka", "clickhouse", "postgres", "redis", "milvus", embedderService}
-	for _, name := range livegraph {
-		for _, engine := range engines {
-			require.Contains(t, project.Services[name].DependsOn, engine)
+func isChecked(t *testing.T, project *types.Project, s types.ServiceConfig) {
+	check := s.HealthCheck
+	require.NotNil(t, check)
+	require.False(t, check.Disable)
+	require.Greater(t, len(check.Test), 1)
+	require.Contains(t, []string{"CMD", "CMD-SHELL"}, check.Test[0])
+	require.False(t, check.Interval == nil || check.Timeout == nil || check.Retries == nil || check.StartPeriod == nil)
+	require.LessOrEqual(t, time.Duration(*check.Timeout), time.Duration(*check.Interval))
+	for other, on := range s.DependsOn {
+		require.Equal(t, types.ServiceConditionHealthy, on.Condition, "on %s", other)
+		require.True(t, on.Required, "on %s", other)
+		require.Contains(t, project.Services, other)
+		require.False(t, slices.Contains(monitors, other) && !slices.Contains(monitors, s.Name),
+			"%s would not start without the profile", s.Name)
+	}
+	if slices.Contains(livegraph, s.Name) {
+		for _, engine := range []string{"kafka", "clickhouse", "postgres", "redis", "milvus", embedderService} {
+			require.Contains(t, s.DependsOn, engine)
 		}
 	}
-	for _, name := range consumerServices {
-		require.Contains(
-			t, project.Services[name].DependsOn, apiService, "the API goes first: first-run.json is in its volume",
-		)
+	if slices.Contains(consumerServices, s.Name) {
+		require.Contains(t, s.DependsOn, apiService, "the API goes first: first-run.json is in its volume")
+	}
+}
+
+// stores are the folders in which the images keep their data.
+var stores = map[string]string{
+	"kafka": "/var/lib/kafka/data", "clickhouse": "/var/lib/clickhouse", "postgres": "/var/lib/postgresql",
+	"redis": "/data", "milvus": "/var/lib/milvus", "etcd": "/etcd", "minio": "/minio_data",
+	apiService: "/var/lib/livegraph", "prometheus": "/prometheus", "grafana": "/var/lib/grafana",
+}
+
+func keepsItsData(t *testing.T, project *types.Project, s types.ServiceConfig) {
+	if slices.Contains(consumerServices, s.Name) || s.Name == embedderService {
+		require.Empty(t, s.Volumes, "it keeps nothing")
+		return
+	}
+	require.Contains(t, stores, s.Name, "name the folder in which the new service keeps its data")
+	kept := slices.DeleteFunc(slices.Clone(s.Volumes), func(v types.ServiceVolumeConfig) bool {
+		return v.Type == types.VolumeTypeBind
+	})
+	require.Len(t, kept, 1)
+	require.Equal(t, types.VolumeTypeVolume, kept[0].Type)
+	require.Equal(t, stores[s.Name], kept[0].Target)
+	require.False(t, kept[0].ReadOnly)
+	require.Contains(t, project.Volumes, kept[0].Source)
+	require.Equal(t, 1, strings.Count(goldenOf(t), "source: "+kept[0].Source+"\n"), "two services in one volume")
+	require.Len(t, project.Volumes, len(stores), "a volume that nobody uses")
+	// Where the folder is a setting, it is the volume's.
+	configured := map[string]string{
+		"kafka": environment(s)["KAFKA_LOG_DIRS"], "minio": strings.Join(s.Command, " "),
+		"etcd":       strings.Join(s.Command, " "),
+		"prometheus": strings.Join(s.Command, " "), "redis": project.Configs["valkey"].Content,
+		apiService: environment(s)["LIVEGRAPH_DATA_DIR"],
+	}
+	if setting, ok := configured[s.Name]; ok {
+		require.Contains(t, setting, stores[s.Name])
+	}
+}
+
+func goldenOf(t *testing.T) string {
+	resolved, err := stack(t).MarshalYAML()
+	require.NoError(t, err)
+	return string(resolved)
+}
+
+func isBounded(t *testing.T, project *types.Project, s types.ServiceConfig) {
+	require.NotNil(t, s.Deploy)
+	require.NotNil(t, s.Deploy.Resources.Limits)
+	limit := int64(s.Deploy.Resources.Limits.MemoryBytes)
+	require.Positive(t, s.Deploy.Resources.Limits.NanoCPUs.Value(), "no limit of CPUs")
+	require.Positive(t, limit, "no limit of memory")
+	require.NotNil(t, s.Logging)
+	require.NotEmpty(t, s.Logging.Options["max-size"], "logs without bound")
+	require.NotEmpty(t, s.Logging.Options["max-file"], "logs without bound")
+	require.Equal(t, types.RestartPolicyUnlessStopped, s.Restart)
+	own := environment(s)["GOMEMLIMIT"]
+	switch s.Name {
+	case "kafka":
+		own = after(t, environment(s)["KAFKA_HEAP_OPTS"], "-Xmx")
+	case "redis":
+		own = after(t, project.Configs["valkey"].Content, "maxmemory ")
+	case "postgres":
+		own = after(t, strings.Join(s.Command, " "), "shared_buffers=")
+	}
+	if own == "" {
+		require.NotContains(t, append(slices.Clone(livegraph), "grafana"), s.Name)
+		return
+	}
+	bytes := types.UnitBytes(0)
+	require.NoError(t, bytes.DecodeMapstructure(strings.Replace(strings.ToLower(own), "ib", "b", 1)))
+	require.LessOrEqual(t, int64(bytes), limit*9/10, "what it allows itself leaves no room below the limit")
+	require.Greater(t, int64(bytes), limit/8)
+}
+
+// after returns the word that follows prefix.
+func after(t *testing.T, text, prefix string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(text, prefix)
+	require.True(t, found, "no %q in %q", prefix, text)
+	return strings.Fields(rest)[0]
+}
+
+func hasSecretsFromTheEnvironment(t *testing.T, project *types.Project, s types.ServiceConfig) {
+	secret := regexp.MustCompile(`(?i)(password|secret|auth|token|_key)$`)
+	for name, value := range environment(s) {
+		if secret.MatchString(name) {
+			require.Regexp(t, `^canary0\w+$`, value, "%s is written into the file", name)
+		}
+		if _, userinfo, _ := strings.Cut(value, "://"); strings.Contains(userinfo, "@") {
+			require.Regexp(t, `^[a-z]+://\w*:canary0\w+@`, value, "%s has a password of its own", name)
+		}
+		require.NotContains(t, name, "AUTH_ANONYMOUS", "nobody looks without a login")
+	}
+	require.Empty(t, s.EnvFiles)
+	for _, config := range s.Configs {
+		for line := range strings.Lines(project.Configs[config.Source].Content) {
+			if setting, value, _ := strings.Cut(strings.TrimSpace(line), " "); strings.Contains(setting, "pass") {
+				require.Regexp(t, `^canary0\w+$`, value, "config %s", config.Source)
+			}
+		}
+	}
+	// What a list of processes or of images shows.
+	visible, err := json.Marshal([]any{s.Command, s.Entrypoint, s.HealthCheck, s.Build, s.Labels})
+	require.NoError(t, err)
+	require.NotContains(t, string(visible), "canary0", "others can see a password")
+}
+
+// published are the services with a port on this machine.
+var published = map[string]string{apiService: "8080", "prometheus": "9090", "grafana": "3000"}
+
+func isClosed(t *testing.T, project *types.Project, s types.ServiceConfig) {
+	require.Empty(t, s.NetworkMode)
+	require.NotEmpty(t, s.Networks)
+	for network := range s.Networks {
+		require.Contains(t, project.Networks, network)
+		require.True(t, project.Networks[network].Internal || published[s.Name] != "", "on %s", network)
+	}
+	if published[s.Name] == "" {
+		require.Empty(t, s.Ports)
+	} else {
+		require.Len(t, s.Ports, 1)
+		require.True(t, net.ParseIP(s.Ports[0].HostIP).IsLoopback(), "published on %q", s.Ports[0].HostIP)
+		require.Equal(t, published[s.Name], s.Ports[0].Published)
+	}
+	if slices.Contains(monitors, s.Name) {
+		require.Equal(t, []string{monitoring}, s.Profiles)
+	} else {
+		require.Empty(t, s.Profiles, "it is left out of `make up`")
+	}
+}
+
+// reachedBy are the services that must be reached by few: what has no password, and what reads what tenants wrote.
+var reachedBy = map[string][]string{
+	"etcd": {"milvus", "etcd", "minio"}, "minio": {"milvus", "etcd", "minio"},
+	embedderService: append(slices.Clone(livegraph), embedderService),
+	"prometheus":    append(slices.Clone(livegraph), monitors...), "grafana": append(slices.Clone(livegraph), monitors...),
+}
+
+func reachesWhatItNames(t *testing.T, project *types.Project, s types.ServiceConfig) {
+	address := regexp.MustCompile(`(?:^|[@/,])([a-z][a-z-]*):(\d+)`)
+	for variable, value := range environment(s) {
+		for _, match := range address.FindAllStringSubmatch(value, -1) {
+			other, known := project.Services[match[1]]
+			if !known || match[1] == s.Name {
+				continue
+			}
+			require.True(t, shareNetwork(s, other), "%s cannot reach %s", s.Name, match[1])
+			if variable != "LIVEGRAPH_URL" { // Grafana starts to watch a stack that does not
+				require.Contains(t, s.DependsOn, match[1], "%s=%s", variable, value)
+			}
+		}
+	}
+	for name, other := range project.Services {
+		if few, ok := reachedBy[s.Name]; ok && shareNetwork(s, other) {
+			require.Contains(t, few, name, "shares a network with %s", s.Name)
+		}
 	}
 }
 
@@ -216,212 +343,13 @@ func shareNetwork(a, b types.ServiceConfig) bool {
 	return false
 }
 
-// stores says where each image keeps its data.
-var stores = map[string]string{
-	"kafka": "/var/lib/kafka/data", "clickhouse": "/var/lib/clickhouse", "postgres": "/var/lib/postgresql",
-	"redis": "/data", "milvus": "/var/lib/milvus", "etcd": "/etcd", "minio": "/minio_data",
-	apiService: "/var/lib/livegraph", "prometheus": "/prometheus", "grafana": "/var/lib/grafana",
-}
-
-func TestEveryStoreKeepsItsDataInANamedVolume(t *testing.T) {
-	project := stack(t)
-	usedBy := map[string]string{}
-	each(t, project, func(t *testing.T, name string, service types.ServiceConfig) {
-		if slices.Contains(consumerServices, name) || name == embedderService {
-			require.Empty(t, service.Volumes, "it keeps nothing")
-			return
-		}
-		require.Contains(t, stores, name, "say where the new service keeps its data")
-		kept := slices.DeleteFunc(slices.Clone(service.Volumes), func(v types.ServiceVolumeConfig) bool {
-			return v.Type == types.VolumeTypeBind
-		})
-		require.Len(t, kept, 1)
-		volume := kept[0]
-		require.Equal(t, types.VolumeTypeVolume, volume.Type)
-		require.Equal(t, stores[name], volume.Target)
-		require.False(t, volume.ReadOnly)
-		require.Contains(t, project.Volumes, volume.Source)
-		require.NotContains(t, usedBy, volume.Source, "two services in one volume")
-		usedBy[volume.Source] = name
-	})
-	require.Len(t, project.Volumes, len(usedBy), "a volume that nobody uses")
-
-	// Where the place is a setting, it is the volume's.
-	require.Equal(t, stores["kafka"], environment(project.Services["kafka"])["KAFKA_LOG_DIRS"])
-	require.Contains(t, project.Services["etcd"].Command, "--data-dir="+stores["etcd"])
-	require.Contains(t, project.Services["minio"].Command, stores["minio"])
-	require.Contains(t, project.Services["prometheus"].Command, "--storage.tsdb.path="+stores["prometheus"])
-	require.Contains(t, project.Configs["valkey"].Content, "dir "+stores["redis"]+"\n")
-	require.Equal(t, stores[apiService], environment(project.Services[apiService])["LIVEGRAPH_DATA_DIR"])
-}
-
-func TestEveryServiceIsBounded(t *testing.T) {
-	project := stack(t)
-	each(t, project, func(t *testing.T, _ string, service types.ServiceConfig) {
-		require.NotNil(t, service.Deploy)
-		require.NotNil(t, service.Deploy.Resources.Limits)
-		require.Positive(t, service.Deploy.Resources.Limits.NanoCPUs.Value(), "no limit of CPUs")
-		require.Positive(t, int64(service.Deploy.Resources.Limits.MemoryBytes), "no limit of memory")
-		require.NotNil(t, service.Logging)
-		require.NotEmpty(t, service.Logging.Options["max-size"], "logs without bound")
-		require.NotEmpty(t, service.Logging.Options["max-file"], "logs without bound")
-		require.Equal(t, types.RestartPolicyUnlessStopped, service.Restart)
-	})
-	// What a process allows itself leaves room below its container's limit.
-	for name, own := range map[string]int64{
-		apiService:      size(t, environment(project.Services[apiService])["GOMEMLIMIT"]),
-		pointsService:   size(t, environment(project.Services[pointsService])["GOMEMLIMIT"]),
-		commandsService: size(t, environment(project.Services[commandsService])["GOMEMLIMIT"]),
-		indexService:    size(t, environment(project.Services[indexService])["GOMEMLIMIT"]),
-		"grafana":       size(t, environment(project.Services["grafana"])["GOMEMLIMIT"]),
-		"kafka":         size(t, after(t, environment(project.Services["kafka"])["KAFKA_HEAP_OPTS"], "-Xmx")),
-		"redis":         size(t, after(t, project.Configs["valkey"].Content, "maxmemory ")),
-		"postgres":      size(t, after(t, strings.Join(project.Services["postgres"].Command, " "), "shared_buffers=")),
-	} {
-		limit := int64(project.Services[name].Deploy.Resources.Limits.MemoryBytes)
-		require.Less(t, own, limit*9/10+1, "%s", name)
-		require.Greater(t, own, limit/8, "%s", name)
-	}
-}
-
-// after returns the word that follows prefix.
-func after(t *testing.T, text, prefix string) string {
-	t.Helper()
-	_, rest, found := strings.Cut(text, prefix)
-	require.True(t, found, "no %q in %q", prefix, text)
-	return strings.Fields(rest)[0]
-}
-
-// size reads 1800MiB, 1g, 384mb.
-func size(t *testing.T, text string) int64 {
-	t.Helper()
-	match := regexp.MustCompile(`(?i)^(\d+)([mg])i?b?$`).FindStringSubmatch(text)
-	require.NotNil(t, match, "%q is no size", text)
-	n, err := strconv.ParseInt(match[1], 10, 64)
-	require.NoError(t, err)
-	if strings.EqualFold(match[2], "g") {
-		n <<= 10
-	}
-	return n << 20
-}
-
-// published says which services have a port on this machine, and which it is.
-var published = map[string]string{apiService: "8080", "prometheus": "9090", "grafana": "3000"}
-
-func TestOnlyPagesForPeopleArePublishedAndOnTheLoopbackInterface(t *testing.T) {
-	project := stack(t)
-	each(t, project, func(t *testing.T, name string, service types.ServiceConfig) {
-		require.Empty(t, service.NetworkMode)
-		require.False(t, service.Privileged)
-		require.Empty(t, service.Pid)
-		if published[name] == "" {
-			require.Empty(t, service.Ports)
-			return
-		}
-		require.Len(t, service.Ports, 1)
-		port := service.Ports[0]
-		require.True(t, net.ParseIP(port.HostIP).IsLoopback(), "published on %q", port.HostIP)
-		require.Equal(t, published[name], port.Published)
-		require.Equal(t, published[name], strconv.FormatUint(uint64(port.Target), 10))
-	})
-	_, listens, err := net.SplitHostPort(environment(project.Services[apiService])["LIVEGRAPH_LISTEN"])
-	require.NoError(t, err)
-	require.Equal(t, published[apiService], listens, "the port that the API listens on")
-
-	elsewhere, err := load(t, filled(t, map[string]string{"API_BIND": "10.1.2.3", "API_PORT": "9090"}))
-	require.NoError(t, err)
-	port := elsewhere.Services[apiService].Ports[0]
-	require.Equal(t, "10.1.2.3:9090", net.JoinHostPort(port.HostIP, port.Published))
-
-	unset := filled(t, nil)
-	delete(unset, "API_BIND")
-	defaults, err := load(t, unset)
-	require.NoError(t, err)
-	require.Equal(t, "127.0.0.1", defaults.Services[apiService].Ports[0].HostIP)
-}
-
-func TestEnginesAreOnNetworksWithoutAWayOut(t *testing.T) {
-	project := stack(t)
-	each(t, project, func(t *testing.T, name string, service types.ServiceConfig) {
-		require.NotEmpty(t, service.Networks)
-		for network := range service.Networks {
-			require.Contains(t, project.Networks, network)
-			require.True(t, project.Networks[network].Internal || published[name] != "", "on %s", network)
-		}
-	})
-	require.NotContains(t, project.Services[pointsService].Networks, "dashboards")
-	// etcd has no password: only Milvus may reach it.
-	for _, name := range []string{"etcd", "minio"} {
-		for other, service := range project.Services {
-			if shareNetwork(project.Services[name], service) {
-				require.Contains(t, []string{"milvus", "etcd", "minio"}, other, "reaches %s", name)
-			}
-		}
-	}
-}
-
-// setUp are the rights that an entry point needs to make a volume its user's and to become that
-// user; of images whose process is not root from the start there are none.
-var setUp = map[string][]string{
-	"clickhouse": {"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"},
-	"postgres":   {"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"},
-	"redis":      {"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"},
-}
-
-func TestNoContainerHasRightsItDoesNotNeed(t *testing.T) {
-	written := []string{"kafka", "clickhouse", "milvus", "minio"} // their images write beside their volumes
-	each(t, stack(t), func(t *testing.T, name string, service types.ServiceConfig) {
-		require.Equal(t, []string{"ALL"}, service.CapDrop)
-		require.Equal(t, setUp[name], service.CapAdd)
-		require.Contains(t, service.SecurityOpt, "no-new-privileges:true")
-		require.False(t, service.Privileged)
-		require.Equal(t, !slices.Contains(written, name), service.ReadOnly)
-	})
-}
-
-func TestKafkaIsOneBrokerThatKnowsIt(t *testing.T) {
-	kafka := environment(stack(t).Services["kafka"])
-	require.Equal(t, "broker,controller", kafka["KAFKA_PROCESS_ROLES"])
-	require.Equal(t, kafka["KAFKA_NODE_ID"]+"@kafka:9093", kafka["KAFKA_CONTROLLER_QUORUM_VOTERS"])
-	require.Equal(t, "PLAINTEXT://kafka:9092", kafka["KAFKA_ADVERTISED_LISTENERS"])
-	require.Len(t, kafka["CLUSTER_ID"], 22)
-	for _, setting := range []string{
-		"DEFAULT_REPLICATION_FACTOR", "MIN_INSYNC_REPLICAS", "OFFSETS_TOPIC_REPLICATION_FACTOR",
-		"TRANSACTION_STATE_LOG_REPLICATION_FACTOR", "TRANSACTION_STATE_LOG_MIN_ISR",
-		"SHARE_COORDINATOR_STATE_TOPIC_REPLICATION_FACTOR", "SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR",
-	} {
-		require.Equal(t, "1", kafka["KAFKA_"+setting], setting)
-	}
-	require.Equal(t, "false", kafka["KAFKA_AUTO_CREATE_TOPICS_ENABLE"])
-	require.Equal(
-		t, "-1", kafka["KAFKA_LOG_RETENTION_MS"], "Kafka itself removes none by age: it does not know what was read",
-	)
-	bytes, err := strconv.ParseInt(kafka["KAFKA_LOG_RETENTION_BYTES"], 10, 64)
-	require.NoError(t, err)
-	require.Positive(t, bytes)
-	minutes, err := strconv.Atoi(kafka["KAFKA_OFFSETS_RETENTION_MINUTES"])
-	require.NoError(t, err)
-	require.GreaterOrEqual(t, minutes, 7*24*60)
-}
-
-func TestPostgresTakesNoPasswordInTheClear(t *testing.T) {
-	postgres := stack(t).Services["postgres"]
-	settings := environment(postgres)
-	require.Equal(t, "scram-sha-256", settings["POSTGRES_HOST_AUTH_METHOD"])
-	require.Contains(t, settings["POSTGRES_INITDB_ARGS"], "--auth-host=scram-sha-256")
-	require.Contains(t, settings["POSTGRES_INITDB_ARGS"], "--auth-local=scram-sha-256")
-	require.Contains(t, settings["POSTGRES_INITDB_ARGS"], "--locale=C.UTF-8", "as the embedded edition")
-	require.True(t, slices.Contains(postgres.Command, "password_encryption=scram-sha-256"))
-}
-
 func TestTheSmokeScriptSaysThatItIsNotPartOfTheSuite(t *testing.T) {
-	payload, err := os.ReadFile(root + "/deploy/smoke.sh")
+	script, err := os.ReadFile(root + "/deploy/smoke.sh")
 	require.NoError(t, err)
-	script := string(payload)
-	require.Contains(t, script, "not run by the test suite")
-	require.Contains(t, script, "Run it on a machine with Docker")
+	require.Contains(t, string(script), "not run by the test suite")
+	require.Contains(t, string(script), "Run it on a machine with Docker")
+	require.Contains(t, string(script), "--project-name livegraph-smoke", "it must not touch the real stack")
 	info, err := os.Stat(root + "/deploy/smoke.sh")
 	require.NoError(t, err)
 	require.NotZero(t, info.Mode()&0o100, "not executable")
-	require.Contains(t, script, "--project-name livegraph-smoke", "it must not touch the real stack")
 }

@@ -41,8 +41,7 @@ func TestTheBufferDropsTheOldestWhenItIsFull(t *testing.T) {
 	require.Equal(t, 4, waiting)
 	require.EqualValues(t, 2, dropped)
 	b.push(batchOf(7))
-	taken, ok := b.take(t.Context(), 4)
-	require.True(t, ok)
+	taken := b.take(t.Context(), 4)
 	require.Equal(t, []float64{3, 4, 5, 6}, valuesIn(taken), "in order, no more than asked for")
 	b.push(batchOf(1, 2, 3, 4, 5, 6))
 	_, dropped = b.counts()
@@ -53,8 +52,7 @@ func TestABatchLargerThanARequestIsSentAlone(t *testing.T) {
 	b := newBuffer(100)
 	b.push(batchOf(1, 2, 3))
 	b.push(batchOf(4))
-	taken, ok := b.take(t.Context(), 2)
-	require.True(t, ok)
+	taken := b.take(t.Context(), 2)
 	require.Equal(t, []float64{1, 2, 3}, valuesIn(taken))
 }
 
@@ -65,22 +63,18 @@ func TestTakingWaitsForABatchTheEndOrTheContext(t *testing.T) {
 		b.push(batchOf(1))
 		b.close()
 	}()
-	taken, ok := b.take(t.Context(), 10)
-	require.True(t, ok)
-	require.Len(t, taken, 1)
-	_, ok = b.take(t.Context(), 10)
-	require.False(t, ok)
+	require.Len(t, b.take(t.Context(), 10), 1)
+	require.Empty(t, b.take(t.Context(), 10))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	_, ok = newBuffer(10).take(ctx, 10)
-	require.False(t, ok)
+	require.Empty(t, newBuffer(10).take(ctx, 10))
 }
 
 func TestAKeyIsDueBeforeItExpiresAndMadeOnceForAll(t *testing.T) {
 	minted := 0
 	var used []string
 	k := &keyring{
-		mint: func(context.Context) (string, time.Time, error) {
+		create: func(context.Context) (string, time.Time, error) {
 			minted++
 			if minted == 3 {
 				return "", time.Time{}, errors.New("away")
@@ -104,7 +98,7 @@ func TestAKeyIsDueBeforeItExpiresAndMadeOnceForAll(t *testing.T) {
 }
 
 func TestAKeyWithoutExpiryIsNeverDue(t *testing.T) {
-	k := &keyring{use: func(string) {}, mint: func(context.Context) (string, time.Time, error) {
+	k := &keyring{use: func(string) {}, create: func(context.Context) (string, time.Time, error) {
 		return "k", time.Time{}, nil
 	}}
 	require.NoError(t, k.renew(t.Context(), ""))
@@ -113,7 +107,7 @@ func TestAKeyWithoutExpiryIsNeverDue(t *testing.T) {
 }
 
 func TestLatenciesAreOfTheLastRequests(t *testing.T) {
-	var w window
+	var w latencies
 	require.False(t, w.latency().known)
 	for i := range 1000 {
 		w.add(time.Duration(i) * time.Millisecond)
@@ -121,7 +115,7 @@ func TestLatenciesAreOfTheLastRequests(t *testing.T) {
 	l := w.latency()
 	require.Equal(t, 999*time.Millisecond, l.last)
 	require.Equal(t, (880+113)*time.Millisecond, l.p95)
-	w = window{}
+	w = nil
 	w.add(time.Second)
 	require.Equal(t, latency{last: time.Second, p95: time.Second, known: true}, w.latency())
 }
@@ -139,32 +133,28 @@ func TestTheRateIsOfTheLastSeconds(t *testing.T) {
 
 func TestTheCPUsHistoryGrowsByNewValuesOnly(t *testing.T) {
 	s := &stats{}
-	at := func(seconds ...int64) (times []time.Time) {
-		for _, second := range seconds {
-			times = append(times, time.Unix(second, 0))
-		}
-		return times
-	}
-	s.show(shown{cpu: []float64{1, 2}, cpuTimes: at(1, 2), newest: time.Unix(2, 0)})
-	s.show(shown{cpu: []float64{2, 3}, cpuTimes: at(2, 3), newest: time.Unix(3, 0)})
-	s.show(shown{cpu: []float64{1}, cpuTimes: at(1), newest: time.Unix(1, 0)})
+	read := func(second int64, cpu float64) { s.show(shown{cpu: []float64{cpu}, newest: time.Unix(second, 0)}) }
+	read(1, 1)
+	read(3, 2)
+	read(3, 2)
+	read(1, 1)
 	v := s.snapshot(time.Unix(5, 0), "", 0, 0)
-	require.Equal(t, []float64{1, 2, 3}, v.shown.cpu)
+	require.Equal(t, []float64{1, 2}, v.shown.cpu)
 	require.Equal(t, 2*time.Second, v.lag, "time does not go back")
 	for i := range int64(500) {
-		s.show(shown{cpu: []float64{9}, cpuTimes: at(10 + i)})
+		read(10+i, 9)
 	}
-	require.Len(t, s.snapshot(time.Unix(600, 0), "", 0, 0).shown.cpu, mostHistory)
+	require.Len(t, s.snapshot(time.Unix(600, 0), "", 0, 0).shown.cpu, maxHistory)
 }
 
 func TestCommandsSurviveOddNames(t *testing.T) {
-	l := lookAt{
+	l := hints{
 		address: "http://127.0.0.1:8080", workspace: uuid.Nil, cpu: "it's a host/cpu", key: "k", expires: time.Unix(0, 0),
 	}
 	text := l.text()
 	require.Contains(t, text, `'source=it'\''s a host/cpu'`)
 	require.Contains(t, text, "until 1970-01-01 00:00 UTC")
-	require.Regexp(t, `(?m)^  curl -N .*/api/live-data/stream$`, text)
+	require.Regexp(t, `(?m)^  curl -NsSG .*/api/live-data/stream$`, text)
 	require.Contains(t, text, "latest=true", "without a history the third command shows the newest values")
 	for word, quoted := range map[string]string{
 		"": "''", "a b": "'a b'", "$HOME": "'$HOME'", "from=-5m": "from=-5m", "é": "'é'",
@@ -197,8 +187,7 @@ func TestTheHistoryIsSentAsItIs(t *testing.T) {
 			require.True(t, (series.Numbers == nil) != (series.Words == nil))
 			require.EqualValues(t, 1325376000000, series.Timestamps[0], "midnight of 2012-01-01 in UTC")
 		}
-		require.Equal(t, 4, len(numberMetrics(&stations[i])))
-		total += numbersOf(&stations[i])
+		total += (len(stations[i].Columns) - 1) * len(stations[i].Days)
 	}
 	require.Equal(t, 11688, total)
 }

@@ -2,10 +2,9 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/livegraph/livegraph/internal/app/client"
@@ -15,48 +14,109 @@ import (
 )
 
 const (
-	// mostBuffered is how many points wait for a server that is away: about
-	// half an hour of a machine like ours.
-	mostBuffered = 200_000
-	// mostSent is how many points are sent at once when catching up.
-	mostSent = 10_000
-	// remakeEvery is how often sources are looked for again after points of
-	// them were refused.
-	remakeEvery = 10 * time.Second
-	// mintAgain is the wait before a key is asked for again.
-	mintAgain = 5 * time.Second
+	maxBuffered = 200_000 // points: about half an hour
+	maxSent     = 10_000  // points of a request
+	// sourcesEvery is the time between two look-ups of sources after points of them were refused.
+	sourcesEvery = 10 * time.Second
+	keyEvery     = 5 * time.Second // between two attempts to create a key
 )
 
-// publisher sends what the buffer holds: each second's points as one request,
-// more when it has to catch up.
-type publisher struct {
-	client    *client.Client
-	keys      *keyring
-	buffer    *buffer
-	stats     *stats
-	note      func(string)
-	interval  time.Duration
-	described map[string]machine.Source // by name
-	nodeOf    func(source string) string
-	ids       map[string]string // id by name, of the sources known to exist
-	remade    time.Time
-	// answered is given each acknowledged ingest, if somebody waits for it.
-	answered chan acknowledged
+// buffer holds the batches that were measured and not sent yet, in order. When it is full the oldest are dropped.
+type buffer struct {
+	mu      sync.Mutex
+	batches [][]machine.Sample
+	points  int
+	limit   int
+	dropped int64
+	changed chan struct{}
+	closed  chan struct{}
 }
 
-// acknowledged is an ingest that was answered.
-type acknowledged struct {
+func newBuffer(limit int) *buffer {
+	return &buffer{limit: limit, changed: make(chan struct{}, 1), closed: make(chan struct{})}
+}
+
+func (b *buffer) push(batch []machine.Sample) {
+	b.mu.Lock()
+	b.batches = append(b.batches, batch)
+	b.points += len(batch)
+	for b.points > b.limit {
+		b.dropped += int64(len(b.batches[0]))
+		b.points -= len(b.batches[0])
+		b.batches = b.batches[1:]
+	}
+	b.mu.Unlock()
+	select {
+	case b.changed <- struct{}{}:
+	default:
+	}
+}
+
+// take waits for points and returns the oldest batches, as many as have at most limit points, but at least one. It
+// returns nil once the buffer is closed and empty, or ctx ends.
+func (b *buffer) take(ctx context.Context, limit int) []machine.Sample {
+	for closed := false; ; {
+		b.mu.Lock()
+		var taken []machine.Sample
+		for len(b.batches) > 0 && (taken == nil || len(taken)+len(b.batches[0]) <= limit) {
+			taken = append(taken, b.batches[0]...)
+			b.points -= len(b.batches[0])
+			b.batches = b.batches[1:]
+		}
+		b.mu.Unlock()
+		if taken != nil || closed || ctx.Err() != nil {
+			return taken
+		}
+		select {
+		case <-b.changed:
+		case <-b.closed:
+			closed = true
+		case <-ctx.Done():
+		}
+	}
+}
+
+// close ends take when the buffer is empty; nothing is pushed after it.
+func (b *buffer) close() { close(b.closed) }
+
+func (b *buffer) counts() (pending int, dropped int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.points, b.dropped
+}
+
+// publisher sends what the buffer has: each interval's points as one request, more when it catches up.
+type publisher struct {
+	*session
+	described map[string]machine.Source // by name
+	ids       map[string]string         // id by name, of the sources that exist
+	lookedUp  time.Time
+	// acknowledged receives the newest acknowledged ingest.
+	acknowledged chan acknowledgement
+}
+
+// acknowledgement is an ingest that was answered.
+type acknowledgement struct {
 	checkpoint string
 	at         time.Time
 	ids        map[string]string // the sources' ids by name
 }
 
-// run sends until the buffer is closed and empty or ctx ends. What it cannot
-// get rid of then is counted. It fails only when going on makes no sense.
+func newPublisher(s *session, acknowledged chan acknowledgement) *publisher {
+	p := &publisher{
+		session: s, described: map[string]machine.Source{}, ids: map[string]string{}, acknowledged: acknowledged,
+	}
+	for _, source := range s.sampler.Sources() {
+		p.described[source.Name] = source
+	}
+	return p
+}
+
+// run sends until the buffer is closed and empty or ctx ends. What cannot be sent is counted.
 func (p *publisher) run(ctx context.Context) error {
 	for {
-		batch, ok := p.buffer.take(ctx, mostSent)
-		if !ok {
+		batch := p.buffer.take(ctx, maxSent)
+		if batch == nil {
 			return nil
 		}
 		if err := p.send(ctx, batch); err != nil {
@@ -65,10 +125,10 @@ func (p *publisher) run(ctx context.Context) error {
 	}
 }
 
-// send sends one batch and decides what an error means: a key to renew, sources
-// to make again, points to give up, or the end.
+// send sends a batch. It renews a refused key, looks sources up again when points are refused, and fails only when
+// the key may not write.
 func (p *publisher) send(ctx context.Context, batch []machine.Sample) error {
-	for refusedKeys := 0; ; {
+	for attempt := 0; ; attempt++ {
 		key, _, due := p.keys.current(time.Now())
 		if due {
 			p.renew(ctx, key)
@@ -77,43 +137,39 @@ func (p *publisher) send(ctx context.Context, batch []machine.Sample) error {
 		switch {
 		case err == nil:
 			return nil
-		case ended(ctx):
-			p.stats.refused(0, len(batch), "")
-			return nil
-		case fault.Is(err, fault.Unauthenticated):
-			refusedKeys++
-			if renewed := p.renew(ctx, key); (!renewed || refusedKeys > 1) && !sleep.For(ctx, mintAgain) {
-				p.stats.refused(0, len(batch), "")
+		case ctx.Err() == nil && fault.Is(err, fault.Unauthenticated):
+			if (!p.renew(ctx, key) || attempt > 0) && !sleep.For(ctx, keyEvery) {
+				p.stats.update(func(s *stats) { s.unsent += int64(len(batch)) })
 				return nil
 			}
-		case fault.Is(err, fault.Forbidden):
+			continue
+		case ctx.Err() == nil && fault.Is(err, fault.Forbidden):
 			return fmt.Errorf("the demo's key may not write to the workspace: %w", err)
-		case fault.Is(err, fault.Invalid), fault.Is(err, fault.NotFound):
+		case fault.Is(err, fault.Invalid) || fault.Is(err, fault.NotFound):
 			if p.forgetSources() {
 				continue
 			}
-			p.stats.refused(len(batch), 0, refusalOf(err))
-			return nil
+			p.stats.update(func(s *stats) { s.rejected += int64(len(batch)) })
 		default:
-			p.stats.refused(0, len(batch), publicText(err))
-			p.note("a batch was given up: " + err.Error())
-			return nil
+			p.stats.update(func(s *stats) { s.unsent += int64(len(batch)) })
 		}
-	}
-}
-
-// renew makes a key in place of stale and says what went wrong if it cannot.
-func (p *publisher) renew(ctx context.Context, stale string) bool {
-	if err := p.keys.renew(ctx, stale); err != nil {
 		if ctx.Err() == nil {
-			p.note(err.Error())
+			p.stats.update(func(s *stats) { s.refusal = publicText(err) })
+			p.note("a batch was given up: " + err.Error())
 		}
-		return false
+		return nil
 	}
-	return true
 }
 
-// try makes the sources that are missing and sends the batch.
+func (p *publisher) renew(ctx context.Context, stale string) bool {
+	err := p.keys.renew(ctx, stale)
+	if err != nil && ctx.Err() == nil {
+		p.note(err.Error())
+	}
+	return err == nil
+}
+
+// try creates the sources that are missing and sends the batch.
 func (p *publisher) try(ctx context.Context, batch []machine.Sample) error {
 	points := make([]client.Point, len(batch))
 	for i, sample := range batch {
@@ -131,29 +187,19 @@ func (p *publisher) try(ctx context.Context, batch []machine.Sample) error {
 	}
 	now := time.Now()
 	p.stats.delivered(now, receipt.Accepted, receipt.Rejected, receipt.Took)
-	if receipt.Rejected > 0 && len(receipt.Errors) > 0 {
-		first := receipt.Errors[0]
-		p.stats.refused(0, 0, first.Field+": "+first.Reason)
+	if len(receipt.Errors) > 0 {
+		p.stats.update(func(s *stats) { s.refusal = receipt.Errors[0].Field + ": " + receipt.Errors[0].Reason })
 		p.forgetSources()
 	}
-	p.acknowledge(receipt.Checkpoint, now)
+	select { // replace one that nobody took
+	case <-p.acknowledged:
+	default:
+	}
+	p.acknowledged <- acknowledgement{receipt.Checkpoint, now, maps.Clone(p.ids)}
 	return nil
 }
 
-// acknowledge hands the newest checkpoint to whoever measures freshness,
-// replacing one that nobody took.
-func (p *publisher) acknowledge(checkpoint string, at time.Time) {
-	select {
-	case <-p.answered:
-	default:
-	}
-	select {
-	case p.answered <- acknowledged{checkpoint: checkpoint, at: at, ids: maps.Clone(p.ids)}:
-	default:
-	}
-}
-
-// sourceID returns the id of a source, making it when it is not there.
+// sourceID returns the id of a source and creates the source if it does not exist.
 func (p *publisher) sourceID(ctx context.Context, name string) (string, error) {
 	if id, ok := p.ids[name]; ok {
 		return id, nil
@@ -161,47 +207,25 @@ func (p *publisher) sourceID(ctx context.Context, name string) (string, error) {
 	d := p.described[name]
 	wanted := client.Source{
 		Name: name, Description: d.Description, Tags: d.Tags, NodeID: p.nodeOf(name),
-		IntervalSeconds: p.interval.Seconds(),
+		IntervalSeconds: p.options.Interval.Seconds(),
 	}
 	for _, m := range d.Metrics {
 		wanted.Metrics = append(wanted.Metrics, client.Metric{Name: m.Name, Unit: m.Unit, Description: m.Description})
 	}
 	source, _, err := p.client.EnsureSource(ctx, wanted)
-	if err != nil {
-		return "", err
+	if err == nil {
+		p.ids[name] = source.ID
 	}
-	p.ids[name] = source.ID
-	return source.ID, nil
+	return source.ID, err
 }
 
-// forgetSources has the sources looked for again: points were refused, and a
-// source that somebody deleted is the likely cause. It is false when that was
-// done a moment ago already.
+// forgetSources has the sources looked up again: one that was deleted is the likely cause of a refusal. It is false
+// when that was done a moment ago.
 func (p *publisher) forgetSources() bool {
-	now := time.Now()
-	if now.Sub(p.remade) < remakeEvery {
+	if time.Since(p.lookedUp) < sourcesEvery {
 		return false
 	}
-	p.remade = now
+	p.lookedUp = time.Now()
 	clear(p.ids)
 	return true
-}
-
-// refusalOf says in a line why a whole request was refused.
-func refusalOf(err error) string {
-	text := publicText(err)
-	var fe *fault.Error
-	if !errors.As(err, &fe) {
-		return text
-	}
-	var parts []string
-	for _, name := range []string{"field", "reason"} {
-		if detail, ok := fe.Details[name].(string); ok && !strings.Contains(text, detail) {
-			parts = append(parts, detail)
-		}
-	}
-	if len(parts) == 0 {
-		return text
-	}
-	return text + " (" + strings.Join(parts, ": ") + ")"
 }

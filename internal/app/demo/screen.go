@@ -11,26 +11,27 @@ import (
 	"golang.org/x/term"
 )
 
-// display is where the demo shows itself.
+// display shows the demo.
 type display interface {
-	// note writes a text that stays.
-	note(text string)
-	// refresh shows the moment.
+	note(text string) // a text that stays
 	refresh(v view)
-	// every is how often it wants to be refreshed.
-	every() time.Duration
-	// close leaves the output as it was found.
-	close()
+	every() time.Duration // between two refreshes
+	close()               // leaves the output as it was found
 }
 
 // newDisplay returns the view drawn in place for a terminal, else plain lines.
 func newDisplay(out io.Writer, plain bool) display {
-	colours := asciiPalette
-	if speaksUTF8() {
-		colours = unicodePalette
+	p := asciiPalette
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} { // as C programs do: the first that is set
+		if locale := strings.ToUpper(os.Getenv(name)); locale != "" {
+			if strings.Contains(locale, "UTF-8") || strings.Contains(locale, "UTF8") {
+				p = unicodePalette
+			}
+			break
+		}
 	}
 	if file, ok := terminalOf(out); ok && !plain && os.Getenv("TERM") != "dumb" {
-		return &screen{out: out, palette: colours, size: func() (int, int) {
+		return &screen{out: out, palette: p, size: func() (int, int) {
 			width, height, err := term.GetSize(int(file.Fd()))
 			if err != nil || width <= 0 || height <= 0 {
 				return 80, 24
@@ -38,23 +39,13 @@ func newDisplay(out io.Writer, plain bool) display {
 			return width, height
 		}}
 	}
-	return &lines{out: out, palette: colours}
+	return &lines{out: out, palette: p}
 }
 
 // terminalOf returns the file behind out if it is a terminal.
 func terminalOf(out io.Writer) (*os.File, bool) {
 	file, ok := out.(*os.File)
 	return file, ok && term.IsTerminal(int(file.Fd()))
-}
-
-// speaksUTF8 reads the locale as C programs do: the first variable that is set.
-func speaksUTF8() bool {
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if value := strings.ToUpper(os.Getenv(name)); value != "" {
-			return strings.Contains(value, "UTF-8") || strings.Contains(value, "UTF8")
-		}
-	}
-	return false
 }
 
 // ANSI control sequences, ECMA-48 and DEC private modes.
@@ -66,14 +57,14 @@ const (
 	eraseBelow = "\r\x1b[J"
 )
 
-// screen redraws the view in place at the end of what was written before.
+// screen redraws the view in place below what was written before.
 type screen struct {
 	out     io.Writer
 	size    func() (width, height int)
 	palette palette
 
 	mu     sync.Mutex
-	drawn  int // lines of the view that stand on the terminal
+	drawn  int // lines on the terminal
 	last   []string
 	closed bool
 }
@@ -84,8 +75,7 @@ func (s *screen) refresh(v view) {
 	width, height := s.size()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// The last line stays free for the cursor.
-	s.last = v.render(width, height-1, s.palette)
+	s.last = v.render(width, height-1, s.palette) // the last line stays free for the cursor
 	s.draw("")
 }
 
@@ -100,32 +90,28 @@ func (s *screen) note(text string) {
 	s.draw(text)
 }
 
-// draw writes above over the old view, and the view after it, in one write so
-// that nothing flickers. Lines of the view are not wrapped; those above are.
+// draw writes above over the old view and the view below it, in one write so that nothing flickers.
 func (s *screen) draw(above string) {
-	var b strings.Builder
-	b.WriteString(hideCursor)
+	up := ""
 	if s.drawn > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", s.drawn)
+		up = fmt.Sprintf("\x1b[%dA", s.drawn)
 	}
-	b.WriteString(eraseBelow + above + wrapOff)
+	view := ""
 	for _, line := range s.last {
-		b.WriteString(line + "\n")
+		view += line + "\n"
 	}
-	b.WriteString(wrapOn)
 	s.drawn = len(s.last)
-	_, _ = io.WriteString(s.out, b.String()) // a terminal that is gone: nothing to do
+	_, _ = io.WriteString(s.out, hideCursor+up+eraseBelow+above+wrapOff+view+wrapOn)
 }
 
-// close leaves the last view standing and the cursor below it.
+// close leaves the last view and the cursor below it.
 func (s *screen) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return
+	if !s.closed {
+		s.drawn, s.last, s.closed = 0, nil, true
+		_, _ = io.WriteString(s.out, eraseBelow+showCursor)
 	}
-	s.drawn, s.last, s.closed = 0, nil, true
-	_, _ = io.WriteString(s.out, eraseBelow+showCursor)
 }
 
 // lines writes a line now and then.
@@ -136,13 +122,11 @@ type lines struct {
 }
 
 func (l *lines) every() time.Duration { return 10 * time.Second }
-
-func (l *lines) refresh(v view) { l.note("demo: " + v.progress(l.palette)) }
+func (l *lines) refresh(v view)       { l.note("demo: " + v.progress(l.palette)) }
+func (l *lines) close()               {}
 
 func (l *lines) note(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, _ = io.WriteString(l.out, strings.TrimRight(text, "\n")+"\n")
 }
-
-func (l *lines) close() {}

@@ -1,79 +1,61 @@
 package demo
 
 import (
-	"errors"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/livegraph/livegraph/internal/app/demo/mirror"
-	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
 const (
-	// remembered is how many latencies a percentile is taken over.
-	remembered = 120
-	// rateOver is the time over which the rate is taken.
-	rateOver = 10 * time.Second
-	// mostArrivals bounds what is remembered for the rate, at any interval.
-	mostArrivals = 256
-	// mostHistory is how many values the sparkline can show.
-	mostHistory = 120
+	maxLatencies = 120 // of which a percentile is taken
+	rateOver     = 10 * time.Second
+	maxHistory   = 120 // values of the sparkline
 )
 
-// window holds the last latencies.
-type window struct {
-	values [remembered]time.Duration
-	count  int
+// latencies are the last measured durations.
+type latencies []time.Duration
+
+func (l *latencies) add(d time.Duration) {
+	*l = append(*l, d)
+	*l = (*l)[max(0, len(*l)-maxLatencies):]
 }
 
-func (w *window) add(d time.Duration) {
-	w.values[w.count%remembered] = d
-	w.count++
-}
-
-// latency is what a window says; known is false before the first value.
+// latency is the last duration and the 95th percentile; known is false before the first.
 type latency struct {
 	last, p95 time.Duration
 	known     bool
 }
 
-func (w *window) latency() latency {
-	if w.count == 0 {
+func (l latencies) latency() latency {
+	if len(l) == 0 {
 		return latency{}
 	}
-	held := slices.Clone(w.values[:min(w.count, remembered)])
-	slices.Sort(held)
-	return latency{
-		last: w.values[(w.count-1)%remembered], known: true,
-		p95: held[(len(held)*95+99)/100-1], // nearest rank
-	}
+	sorted := slices.Sorted(slices.Values(l))
+	return latency{last: l[len(l)-1], p95: sorted[(len(sorted)*95+99)/100-1], known: true} // nearest rank
 }
 
-// stats is what the demo knows of itself, shared by its goroutines.
+// stats is what the demo's goroutines measured.
 type stats struct {
 	mu        sync.Mutex
 	began     time.Time
 	sent      int64
 	rejected  int64
-	requests  int64
 	retries   int64
-	unsent    int64 // given up, at the end or because the server refused for good
-	refusal   string
-	ingest    window
-	fresh     window
+	unsent    int64  // given up
+	refusal   string // the last one
+	ingest    latencies
+	fresh     latencies
 	arrivals  []arrival
-	waiting   string // why an ingest is to be made again, "" when none is
+	waiting   string // why an ingest is repeated, "" when none is
 	waitUntil time.Time
 	unread    string // why nothing could be read back, "" when it could
 	shown     shown
-	graph     drawing
+	graph     graphSize
 }
 
-// drawing is what is known of the machine's part of the graph.
-type drawing struct {
+type graphSize struct {
 	nodes, edges int
-	changes      int64 // that this demo made
+	changes      int64 // by this demo
 }
 
 type arrival struct {
@@ -81,104 +63,58 @@ type arrival struct {
 	points int
 }
 
-// shown is what was last read back from the server.
+// shown is what was read back last.
 type shown struct {
-	newest    time.Time // of all values; zero: nothing read yet
+	newest    time.Time // of all values; zero: nothing was read yet
 	values    []value
-	processes []processRow
+	processes []program
 	cpu       []float64 // percent, oldest first
-	cpuTimes  []time.Time
 }
 
-// value is one latest value, as the view shows it.
 type value struct {
 	label  string
 	unit   string
 	number float64
 }
 
-type processRow struct {
+type program struct {
 	name     string
 	cpu, rss float64
 }
 
+func (s *stats) update(change func(*stats)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s)
+}
+
 // delivered counts an answered ingest.
 func (s *stats) delivered(now time.Time, accepted, rejected int, took time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sent += int64(accepted)
-	s.rejected += int64(rejected)
-	s.requests++
-	s.ingest.add(took)
-	s.waiting = ""
-	s.arrivals = append(s.arrivals, arrival{now, accepted})
-	if len(s.arrivals) > mostArrivals {
-		s.arrivals = slices.Delete(s.arrivals, 0, len(s.arrivals)-mostArrivals)
-	}
+	s.update(func(s *stats) {
+		s.sent += int64(accepted)
+		s.rejected += int64(rejected)
+		s.ingest.add(took)
+		s.waiting = ""
+		s.arrivals = append(s.arrivals, arrival{now, accepted})
+		s.arrivals = slices.DeleteFunc(s.arrivals, func(a arrival) bool { return now.Sub(a.at) > rateOver })
+	})
 }
 
-// refused counts points that the server will not have.
-func (s *stats) refused(rejected, unsent int, why string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rejected += int64(rejected)
-	s.unsent += int64(unsent)
-	if why != "" {
-		s.refusal = why
-	}
-}
-
-// wait notes that a call is to be made again, and why.
-func (s *stats) wait(now time.Time, err error, d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.retries++
-	s.waiting, s.waitUntil = publicText(err), now.Add(d)
-}
-
-// visible notes how long after its answer an ingest could be read.
-func (s *stats) visible(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fresh.add(d)
-}
-
-// drew counts what was done to the graph.
-func (s *stats) drew(r mirror.Report) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.graph.nodes, s.graph.edges = r.Nodes, r.Edges
-	s.graph.changes += int64(r.Applied)
-}
-
-// unreadable notes why the latest values could not be read back.
-func (s *stats) unreadable(why string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.unread = why
-}
-
-// show keeps what was read back; the CPU's history goes on from the last.
+// show stores what was read back; the CPU's history continues.
 func (s *stats) show(read shown) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	cpu, times := s.shown.cpu, s.shown.cpuTimes
-	for i, at := range read.cpuTimes {
-		if len(times) == 0 || at.After(times[len(times)-1]) {
-			cpu, times = append(cpu, read.cpu[i]), append(times, at)
+	s.update(func(s *stats) {
+		cpu := s.shown.cpu
+		if read.newest.After(s.shown.newest) {
+			cpu = append(cpu, read.cpu...)
+		} else {
+			read.newest = s.shown.newest
 		}
-	}
-	if over := len(cpu) - mostHistory; over > 0 {
-		cpu, times = slices.Delete(cpu, 0, over), slices.Delete(times, 0, over)
-	}
-	read.cpu, read.cpuTimes = cpu, times
-	if read.newest.Before(s.shown.newest) {
-		read.newest = s.shown.newest
-	}
-	s.shown, s.unread = read, ""
+		read.cpu = cpu[max(0, len(cpu)-maxHistory):]
+		s.shown, s.unread = read, ""
+	})
 }
 
-// rate is the points a second over the last seconds. The lock is held.
+// rate returns the points a second over the last seconds. The lock is held.
 func (s *stats) rate(now time.Time) float64 {
 	from, points := now.Add(-rateOver), 0
 	if s.began.After(from) {
@@ -189,18 +125,27 @@ func (s *stats) rate(now time.Time) float64 {
 			points += a.points
 		}
 	}
-	if over := now.Sub(from).Seconds(); over >= 1 {
-		return float64(points) / over
-	}
-	return float64(points)
+	return float64(points) / max(1, now.Sub(from).Seconds())
 }
 
-// publicText is what a person is told of an error: for the server's answers
-// their message alone.
-func publicText(err error) string {
-	var fe *fault.Error
-	if errors.As(err, &fe) {
-		return fe.Message
+// snapshot returns the view of this moment.
+func (s *stats) snapshot(now time.Time, address string, pending int, dropped int64) view {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := view{
+		address: address, up: now.Sub(s.began), sent: s.sent, rate: s.rate(now), pending: pending,
+		rejected: s.rejected, dropped: dropped + s.unsent, retries: s.retries,
+		ingest: s.ingest.latency(), fresh: s.fresh.latency(), shown: s.shown, graph: s.graph,
+		lagKnown: !s.shown.newest.IsZero(), lag: max(0, now.Sub(s.shown.newest)),
 	}
-	return err.Error()
+	switch {
+	case s.waiting != "":
+		v.trouble, v.retryIn = s.waiting, max(0, s.waitUntil.Sub(now))
+	case s.unread != "":
+		v.trouble = "reading back: " + s.unread
+	case s.refusal != "":
+		v.trouble = "last refusal: " + s.refusal
+	}
+	v.shown.cpu = slices.Clone(s.shown.cpu) // the reader appends to it
+	return v
 }

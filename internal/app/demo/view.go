@@ -2,6 +2,8 @@ package demo
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -9,16 +11,16 @@ import (
 )
 
 const (
-	labelWidth   = 9  // of the table's first column
-	valueCell    = 36 // least width of a latest value
-	processCell  = 36 // least width of a process
-	mostValues   = 18
-	mostPrograms = 5 // rows
-	narrowest    = 20
-	widestSpark  = 60
+	labelWidth  = 9  // of the table's first column
+	cellMin     = 36 // width of a value or a program
+	cellGap     = 4
+	maxValues   = 18
+	maxRows     = 5 // of programs
+	widthMin    = 20
+	widestSpark = 60
 )
 
-// view is one moment of the demo: all that is drawn of it.
+// view is one moment of the demo.
 type view struct {
 	address  string
 	up       time.Duration
@@ -35,32 +37,10 @@ type view struct {
 	trouble  string // "" when all is well
 	retryIn  time.Duration
 	shown    shown
-	graph    drawing
+	graph    graphSize
 }
 
-// snapshot takes the moment now.
-func (s *stats) snapshot(now time.Time, address string, pending int, dropped int64) view {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v := view{
-		address: address, up: now.Sub(s.began), sent: s.sent, rate: s.rate(now), pending: pending,
-		rejected: s.rejected, dropped: dropped + s.unsent, retries: s.retries,
-		ingest: s.ingest.latency(), fresh: s.fresh.latency(), shown: s.shown, graph: s.graph,
-		lagKnown: !s.shown.newest.IsZero(), lag: max(0, now.Sub(s.shown.newest)),
-	}
-	switch {
-	case s.waiting != "":
-		v.trouble, v.retryIn = s.waiting, max(0, s.waitUntil.Sub(now))
-	case s.unread != "":
-		v.trouble = "reading back: " + s.unread
-	case s.refusal != "":
-		v.trouble = "last refusal: " + s.refusal
-	}
-	v.shown.cpu = append([]float64(nil), s.shown.cpu...) // the goroutine that reads goes on writing there
-	return v
-}
-
-// palette is how a terminal can be written to.
+// palette is what a terminal can show.
 type palette struct {
 	spark  []rune
 	degree string
@@ -71,29 +51,29 @@ var (
 	asciiPalette   = palette{spark: []rune("_.-~=+*#"), degree: "C"}
 )
 
-// render draws the view in lines of at most width characters, and at most
-// height lines, the programs giving way first.
+// render draws the view in at most height lines of at most width characters; the programs give way first.
 func (v *view) render(width, height int, p palette) []string {
-	width = max(width, narrowest)
-	lines := []string{"Livegraph demo  " + v.address + "  up " + duration(v.up), ""}
-	lines = append(lines, v.table(width, p)...)
+	width = max(width, widthMin)
+	lines := append([]string{"Livegraph demo  " + v.address + "  up " + duration(v.up), ""}, v.table(width, p)...)
 	if len(v.shown.values) > 0 {
-		lines = append(lines, "", "latest values, read back from the API")
-		cells := make([]string, 0, mostValues)
-		columns := columnsOf(width, valueCell)
-		for _, value := range v.shown.values[:min(len(v.shown.values), mostValues)] {
-			cells = append(cells, cell(value.label, quantity(value.number, value.unit, p), cellWidth(width, columns)))
+		var cells [][2]string
+		for _, value := range v.shown.values[:min(len(v.shown.values), maxValues)] {
+			cells = append(cells, [2]string{value.label, quantity(value.number, value.unit, p)})
 		}
-		lines = append(lines, grid(cells, columns)...)
+		lines = append(append(lines, "", "latest values, read back from the API"), grid(cells, width, maxValues)...)
 	}
-	footer := "Ctrl-C ends the demo; what it sent stays."
-	if rows := min(mostPrograms, height-len(lines)-4); rows > 0 && len(v.shown.processes) > 0 {
-		lines = append(lines, "", "busiest programs")
-		lines = append(lines, v.programs(width, rows, p)...)
+	if rows := min(maxRows, height-len(lines)-4); rows > 0 && len(v.shown.processes) > 0 {
+		var cells [][2]string
+		for _, program := range v.shown.processes {
+			cells = append(cells, [2]string{program.name, fmt.Sprintf(
+				"%8s %9s", quantity(program.cpu, "percent", p), quantity(program.rss, "bytes", p),
+			)})
+		}
+		lines = append(append(lines, "", "busiest programs"), grid(cells, width, rows)...)
 	}
-	lines = append(lines, "", footer)
-	if height > 0 && len(lines) > height {
-		lines = lines[:height]
+	lines = append(lines, "", "Ctrl-C ends the demo; what it sent stays.")
+	if height > 0 {
+		lines = lines[:min(len(lines), height)]
 	}
 	for i, line := range lines {
 		lines[i] = strings.TrimRight(clip(line, width), " ")
@@ -101,98 +81,68 @@ func (v *view) render(width, height int, p palette) []string {
 	return lines
 }
 
-// table is the part above the values: what was sent and how it fares.
-func (v *view) table(width int, p palette) []string {
-	lines := flow("points", []string{
-		thousands(v.sent) + " sent", fmt.Sprintf("%.0f/s", v.rate), thousands(int64(v.pending)) + " waiting",
-		thousands(v.rejected) + " rejected", thousands(v.dropped) + " dropped",
-	}, width)
-	lines = append(lines, flow("ingest", v.latency(v.ingest, "now", fmt.Sprintf("%d retries", v.retries)), width)...)
-	lines = append(lines, flow("visible", v.latency(v.fresh, "after the answer", ""), width)...)
-	lag := "nothing read back yet"
-	if v.lagKnown {
-		lag = duration(v.lag) + " behind now"
+// table returns the part above the values: what was sent, and how.
+func (v *view) table(width int, p palette) (lines []string) {
+	row := func(label string, fields ...string) { lines = append(lines, flow(label, fields, width)...) }
+	row("points", thousands(v.sent)+" sent", fmt.Sprintf("%.0f/s", v.rate), thousands(int64(v.pending))+" waiting",
+		thousands(v.rejected)+" rejected", thousands(v.dropped)+" dropped")
+	for _, l := range []struct {
+		label, what, more string
+		latency
+	}{{"ingest", "now", fmt.Sprintf("%d retries", v.retries), v.ingest}, {"visible", "after the answer", "", v.fresh}} {
+		switch {
+		case !l.known:
+			row(l.label, "not measured yet")
+		case l.more == "":
+			row(l.label, duration(l.last)+" "+l.what, duration(l.p95)+" p95")
+		default:
+			row(l.label, duration(l.last)+" "+l.what, duration(l.p95)+" p95", l.more)
+		}
 	}
-	lines = append(lines, flow("lag", []string{lag}, width)...)
+	if v.lagKnown {
+		row("lag", duration(v.lag)+" behind now")
+	}
 	if v.graph.nodes > 0 {
-		lines = append(lines, flow("graph", []string{
-			thousands(int64(v.graph.nodes)) + " nodes", thousands(int64(v.graph.edges)) + " edges",
-			thousands(v.graph.changes) + " changes made",
-		}, width)...)
+		row("graph", thousands(int64(v.graph.nodes))+" nodes", thousands(int64(v.graph.edges))+" edges",
+			thousands(v.graph.changes)+" changes made")
 	}
 	if history := v.shown.cpu; len(history) > 0 {
-		room := min(width-labelWidth-len("  100.0 %"), widestSpark)
-		lines = append(lines, flow("cpu", []string{
-			sparkline(history, room, p.spark) + "  " + quantity(history[len(history)-1], "percent", p),
-		}, width)...)
+		free := min(width-labelWidth-len("  100.0 %"), widestSpark)
+		row("cpu", sparkline(history, free, p.spark)+"  "+quantity(history[len(history)-1], "percent", p))
 	}
-	if v.trouble != "" {
-		fields := []string{v.trouble}
-		if v.retryIn > 0 {
-			fields = append(fields, "again in "+duration(v.retryIn))
-		}
-		lines = append(lines, flow("trouble", fields, width)...)
+	switch {
+	case v.trouble != "" && v.retryIn > 0:
+		row("trouble", v.trouble, "again in "+duration(v.retryIn))
+	case v.trouble != "":
+		row("trouble", v.trouble)
 	}
 	return lines
 }
 
-func (*view) latency(l latency, what, more string) []string {
-	if !l.known {
-		return []string{"not measured yet"}
-	}
-	fields := []string{duration(l.last) + " " + what, duration(l.p95) + " p95"}
-	if more != "" {
-		fields = append(fields, more)
-	}
-	return fields
-}
-
-// programs is the grid of the busiest programs, in rows rows at most.
-func (v *view) programs(width, rows int, p palette) []string {
-	columns := columnsOf(width, processCell)
-	var cells []string
-	for _, row := range v.shown.processes[:min(len(v.shown.processes), rows*columns)] {
-		numbers := fmt.Sprintf("%8s %9s", quantity(row.cpu, "percent", p), quantity(row.rss, "bytes", p))
-		cells = append(cells, cell(row.name, numbers, cellWidth(width, columns)))
-	}
-	return grid(cells, columns)
-}
-
-// progress is the view in one line, for output that is no terminal.
+// progress returns the view in one line, for output that is no terminal.
 func (v *view) progress(p palette) string {
 	parts := []string{fmt.Sprintf("%s points sent (%.0f/s)", thousands(v.sent), v.rate)}
-	if v.ingest.known {
-		parts = append(parts, "ingest p95 "+duration(v.ingest.p95))
-	}
-	if v.fresh.known {
-		parts = append(parts, "visible p95 "+duration(v.fresh.p95)+" after the answer")
-	}
-	if v.lagKnown {
-		parts = append(parts, "lag "+duration(v.lag))
-	}
-	if v.graph.nodes > 0 {
-		parts = append(parts, fmt.Sprintf(
-			"graph of %s nodes and %s edges", thousands(int64(v.graph.nodes)), thousands(int64(v.graph.edges)),
-		))
-	}
-	if n := len(v.shown.cpu); n > 0 {
-		parts = append(parts, "cpu "+quantity(v.shown.cpu[n-1], "percent", p))
-	}
-	for _, count := range []struct {
-		n    int64
-		what string
-	}{{int64(v.pending), "waiting"}, {v.rejected, "rejected"}, {v.dropped, "dropped"}} {
-		if count.n > 0 {
-			parts = append(parts, thousands(count.n)+" "+count.what)
+	add := func(known bool, format string, args ...any) {
+		if known {
+			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
-	if v.trouble != "" {
-		parts = append(parts, v.trouble)
+	add(v.ingest.known, "ingest p95 %s", duration(v.ingest.p95))
+	add(v.fresh.known, "visible p95 %s after the answer", duration(v.fresh.p95))
+	add(v.lagKnown, "lag %s", duration(v.lag))
+	add(v.graph.nodes > 0, "graph of %s nodes and %s edges", thousands(int64(v.graph.nodes)),
+		thousands(int64(v.graph.edges)))
+	if n := len(v.shown.cpu); n > 0 {
+		add(true, "cpu %s", quantity(v.shown.cpu[n-1], "percent", p))
 	}
+	add(v.pending > 0, "%s waiting", thousands(int64(v.pending)))
+	add(v.rejected > 0, "%s rejected", thousands(v.rejected))
+	add(v.dropped > 0, "%s dropped", thousands(v.dropped))
+	add(v.trouble != "", "%s", v.trouble)
 	return printable(strings.Join(parts, ", "))
 }
 
-// summary is what is said at the end.
+// summary returns what is printed at the end.
 func (v *view) summary() string {
 	text := fmt.Sprintf("The demo ran for %s and sent %s points; %s were rejected, %s dropped.",
 		duration(v.up), thousands(v.sent), thousands(v.rejected), thousands(v.dropped+int64(v.pending)))
@@ -213,62 +163,51 @@ func (v *view) summary() string {
 	return text + " What it sent stays."
 }
 
-// flow lays fields out after a label, going on in the next line when one is full.
-func flow(label string, fields []string, width int) []string {
+// flow lays fields out after a label and continues in the next line when one is full.
+func flow(label string, fields []string, width int) (lines []string) {
 	const gap = "   "
-	indent := strings.Repeat(" ", labelWidth)
 	line := fmt.Sprintf("%-*s", labelWidth, label)
-	var lines []string
 	for i, field := range fields {
 		field = printable(field)
-		if i > 0 {
-			if utf8.RuneCountInString(line+gap+field) > width {
-				lines = append(lines, line)
-				line = indent + field
-				continue
-			}
-			line += gap
+		switch {
+		case i == 0:
+			line += field
+		case utf8.RuneCountInString(line+gap+field) > width:
+			lines = append(lines, line)
+			line = strings.Repeat(" ", labelWidth) + field
+		default:
+			line += gap + field
 		}
-		line += field
 	}
 	return append(lines, line)
 }
 
-const cellGap = 4
-
-func columnsOf(width, least int) int { return max(1, (width+cellGap)/(least+cellGap)) }
-
-func cellWidth(width, columns int) int { return (width - (columns-1)*cellGap) / columns }
-
-// cell sets a label to the left and a value to the right.
-func cell(label, value string, width int) string {
-	room := max(1, width-utf8.RuneCountInString(value)-1)
-	label = clip(printable(label), room)
-	return label + strings.Repeat(" ", max(1, width-utf8.RuneCountInString(label)-utf8.RuneCountInString(value))) + value
-}
-
-// grid sets cells in columns, filled row by row.
-func grid(cells []string, columns int) []string {
-	var lines []string
-	for len(cells) > 0 {
-		n := min(columns, len(cells))
-		lines = append(lines, strings.Join(cells[:n], strings.Repeat(" ", cellGap)))
-		cells = cells[n:]
+// grid lays cells out in columns, each with its label on the left and its value on the right.
+func grid(cells [][2]string, width, rows int) (lines []string) {
+	columns := max(1, (width+cellGap)/(cellMin+cellGap))
+	cellWidth := (width - (columns-1)*cellGap) / columns
+	for i, c := range cells[:min(len(cells), rows*columns)] {
+		free := cellWidth - utf8.RuneCountInString(c[1])
+		label := clip(printable(c[0]), max(1, free-1))
+		cell := label + strings.Repeat(" ", max(1, free-utf8.RuneCountInString(label))) + c[1]
+		if i%columns == 0 {
+			lines = append(lines, cell)
+		} else {
+			lines[len(lines)-1] += strings.Repeat(" ", cellGap) + cell
+		}
 	}
 	return lines
 }
 
 // clip shortens a line to width characters.
 func clip(line string, width int) string {
-	if utf8.RuneCountInString(line) <= width {
-		return line
+	if runes := []rune(line); len(runes) > width {
+		return string(runes[:max(0, width-1)]) + "~"
 	}
-	runes := []rune(line)
-	return string(runes[:max(0, width-1)]) + "~"
+	return line
 }
 
-// printable replaces what would move the cursor or change the terminal: names
-// come out of the workspace, and anybody who may write there chose them.
+// printable replaces what would move the cursor: anybody who may write to the workspace chose the names in it.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {
@@ -276,4 +215,72 @@ func printable(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// quantity returns a number with its unit, short.
+func quantity(n float64, unit string, p palette) string {
+	switch unit {
+	case "percent":
+		return fmt.Sprintf("%.1f %%", n)
+	case "bytes":
+		return byteSize(n)
+	case "bytes/s":
+		return byteSize(n) + "/s"
+	case "celsius":
+		return fmt.Sprintf("%.0f %s", n, p.degree)
+	}
+	return fmt.Sprintf("%.2f", n)
+}
+
+// byteSize returns bytes with a binary prefix and three digits.
+func byteSize(n float64) string {
+	prefixes := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	i := 0
+	for ; math.Abs(n) >= 999.5 && i < len(prefixes)-1; i++ {
+		n /= 1024
+	}
+	digits := 0
+	if i > 0 {
+		digits = max(0, 2-int(math.Log10(max(1, math.Abs(n)))))
+	}
+	return strconv.FormatFloat(n, 'f', digits, 64) + " " + prefixes[i]
+}
+
+// duration returns a duration short: 3.1 ms, 120 ms, 4.2 s, 3m21s, 5h02m.
+func duration(d time.Duration) string {
+	switch {
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf("%.1f ms", float64(d)/1e6)
+	case d < time.Second:
+		return fmt.Sprintf("%.0f ms", float64(d)/1e6)
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// thousands returns a count with commas.
+func thousands(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// sparkline draws the last values, one a character, from zero to the highest value but at least 10: an idle machine's
+// noise is not to look like work.
+func sparkline(values []float64, width int, levels []rune) string {
+	values = values[max(0, len(values)-max(0, width)):]
+	top := 10.0
+	for _, v := range values {
+		top = max(top, v)
+	}
+	line := make([]rune, len(values))
+	for i, v := range values {
+		line[i] = levels[min(max(int(v/top*float64(len(levels))), 0), len(levels)-1)]
+	}
+	return string(line)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,173 +17,65 @@ import (
 )
 
 const (
-	// readPatience bounds how long a reading is tried for: what is not visible
-	// by then is late, and the next reading says how late.
-	readPatience = 8 * time.Second
-	// valueColumn is the column of raw and latest values.
-	valueColumn = "value"
+	// readTimeout bounds a reading: what is visible later is late.
+	readTimeout = 8 * time.Second
+	// The times between two readings, in the view and in lines.
+	readEveryView, readEveryLines = time.Second, 5 * time.Second
 )
 
-// watcher reads back what was sent: it waits until an ingest's points are
-// visible, which measures freshness, and takes the latest values with it.
-type watcher struct {
-	client   *client.Client
-	stats    *stats
-	every    time.Duration // at most one reading in this time
-	interval time.Duration // of the measurements
-	host     string
-	kinds    map[string]string // kind by source name
-	units    map[string]string // unit by kind and metric, see unitKey
-	answered <-chan acknowledged
-	visible  func() // told each time that points were found visible
+// reader reads back what was sent: it waits until an ingest's points are visible, which measures freshness, and takes
+// the newest values.
+type reader struct {
+	*session
+	client       *client.Client
+	every        time.Duration
+	acknowledged <-chan acknowledgement
+	sources      map[string]machine.Source // by name
+}
 
-	begun bool // the CPU's history was read, and every value since
+func newReader(s *session, acknowledged <-chan acknowledgement) *reader {
+	r := &reader{
+		session: s, client: s.client.RetryUntil(readTimeout), every: readEveryLines, acknowledged: acknowledged,
+		sources: map[string]machine.Source{},
+	}
+	if _, inPlace := s.display.(*screen); inPlace {
+		r.every = readEveryView
+	}
+	for _, source := range s.sampler.Sources() {
+		r.sources[source.Name] = source
+	}
+	return r
 }
 
 // run reads until ctx ends.
-func (w *watcher) run(ctx context.Context) {
+func (r *reader) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case ack := <-w.answered:
-			wait := w.every - time.Since(ack.at)
-			if err := w.read(ctx, ack); err != nil && ctx.Err() == nil {
-				wait = max(wait, w.afterError(err))
+		case a := <-r.acknowledged:
+			wait := r.every - time.Since(a.at)
+			if err := r.read(ctx, a); err != nil && ctx.Err() == nil {
+				r.stats.update(func(s *stats) { s.unread = publicText(err) })
+				wait = max(wait, time.Second)
+				var fe *fault.Error
+				if errors.As(err, &fe) {
+					wait = max(wait, fe.RetryAfter)
+				}
 			}
 			if !sleep.For(ctx, wait) {
 				return
 			}
-			// What was answered during the pause was not awaited from the
-			// start: it would look late.
-			select {
-			case <-w.answered:
+			select { // what was answered during the pause would look late
+			case <-r.acknowledged:
 			default:
 			}
 		}
 	}
 }
 
-// afterError notes why nothing could be read and gives how long to let it be.
-func (w *watcher) afterError(err error) time.Duration {
-	wait := time.Second
-	var fe *fault.Error
-	if errors.As(err, &fe) {
-		wait = max(wait, fe.RetryAfter)
-	}
-	w.stats.unreadable(publicText(err))
-	w.begun = false // what was missed belongs into the history
-	return wait
-}
-
-// read waits for the acknowledged points and shows the latest values.
-func (w *watcher) read(ctx context.Context, ack acknowledged) error {
-	var processes, rest []string
-	for name, id := range ack.ids {
-		if w.kinds[name] == "processes" {
-			processes = append(processes, id)
-		} else if w.kinds[name] != "" {
-			rest = append(rest, id)
-		}
-	}
-	if len(rest) == 0 {
-		return nil
-	}
-	slices.Sort(rest)
-	latest, err := w.client.Query(ctx, client.Query{
-		SourceIDs: rest, Metrics: headlineMetrics(), Latest: true, Checkpoint: ack.checkpoint, Limit: 100,
-	})
-	if err != nil {
-		return err
-	}
-	w.stats.visible(time.Since(ack.at))
-	w.visible()
-	read := w.values(latest)
-	if !w.begun {
-		if err := w.readHistory(ctx, ack.ids[w.host+"/cpu"], &read); err != nil {
-			return err
-		}
-		w.begun = true
-	}
-	if len(processes) > 0 {
-		if read.processes, err = w.readProcesses(ctx, processes); err != nil {
-			return err
-		}
-	}
-	w.stats.show(read)
-	return nil
-}
-
-// readHistory takes the CPU's last minutes, so that the line is there at once
-// when the demo is started again.
-func (w *watcher) readHistory(ctx context.Context, cpu string, read *shown) error {
-	if cpu == "" {
-		return nil
-	}
-	results, err := w.client.Query(ctx, client.Query{
-		SourceIDs: []string{cpu}, Metrics: []string{machine.CPUUsage}, From: ago(mostHistory * w.interval),
-	})
-	if err != nil {
-		return err
-	}
-	for _, r := range results {
-		if len(r.Tags) == 0 {
-			read.cpuTimes, read.cpu = r.Numbers(valueColumn)
-		}
-	}
-	return nil
-}
-
-// readProcesses takes the processes that were among the busiest just now.
-func (w *watcher) readProcesses(ctx context.Context, sources []string) ([]processRow, error) {
-	results, err := w.client.Query(ctx, client.Query{
-		SourceIDs: sources, Metrics: []string{machine.ProcessCPU, machine.ProcessRSS}, Latest: true,
-		From: ago(3*w.interval + 10*time.Second), Limit: 100,
-	})
-	if err != nil {
-		return nil, err
-	}
-	rows := map[string]*processRow{}
-	newest := time.Time{}
-	for _, r := range results {
-		if times, _ := r.Numbers(valueColumn); len(times) > 0 && times[len(times)-1].After(newest) {
-			newest = times[len(times)-1]
-		}
-	}
-	for _, r := range results {
-		times, values := r.Numbers(valueColumn)
-		if len(times) == 0 || times[len(times)-1].Before(newest) {
-			continue
-		}
-		name := r.Tags["process"]
-		if rows[name] == nil {
-			rows[name] = &processRow{name: name}
-		}
-		if last := values[len(values)-1]; r.Metric == machine.ProcessCPU {
-			rows[name].cpu = last
-		} else {
-			rows[name].rss = last
-		}
-	}
-	list := make([]processRow, 0, len(rows))
-	for _, row := range rows {
-		if row.cpu > 0 || row.rss > 0 { // not the kernel's idle threads
-			list = append(list, *row)
-		}
-	}
-	slices.SortFunc(list, func(a, b processRow) int {
-		return cmp.Or(cmp.Compare(b.cpu, a.cpu), cmp.Compare(b.rss, a.rss), cmp.Compare(a.name, b.name))
-	})
-	return list, nil
-}
-
-// headline is a metric that the view shows, and how it calls it.
-type headline struct {
-	kind, metric, label string // %s in the label is the tag's value
-}
-
-// headlines lists what the view shows, in its order.
-var headlines = []headline{
+// headlines lists what the view shows, in its order. %s in a label is the tag's value.
+var headlines = []struct{ kind, metric, label string }{
 	{"cpu", machine.CPUUsage, "cpu"},
 	{"cpu", "iowait_percent", "cpu waiting for disk"},
 	{"memory", machine.MemoryUsed, "memory"},
@@ -196,37 +89,72 @@ var headlines = []headline{
 	{"network", "sent_bytes_per_second", "%s sent"},
 }
 
-func headlineMetrics() []string {
-	var metrics []string
-	for _, h := range headlines {
-		if !slices.Contains(metrics, h.metric) {
-			metrics = append(metrics, h.metric)
+// read waits for the acknowledged points and shows the newest values.
+func (r *reader) read(ctx context.Context, a acknowledgement) error {
+	var ids, processes, metrics []string
+	for _, name := range slices.Sorted(maps.Keys(a.ids)) {
+		if r.sources[name].Kind == "processes" {
+			processes = append(processes, a.ids[name])
+		} else {
+			ids = append(ids, a.ids[name])
 		}
 	}
-	return metrics
+	for _, h := range headlines {
+		metrics = append(metrics, h.metric)
+	}
+	slices.Sort(metrics)
+	if len(ids) == 0 {
+		return nil
+	}
+	newest, err := r.client.Query(ctx, client.Query{
+		SourceIDs: ids, Metrics: slices.Compact(metrics), Latest: true, Checkpoint: a.checkpoint, Limit: 100,
+	})
+	if err != nil {
+		return err
+	}
+	r.stats.update(func(s *stats) { s.fresh.add(time.Since(a.at)) })
+	r.found(func() { r.visible = true })
+	read := r.values(newest)
+	if len(processes) > 0 {
+		results, err := r.client.Query(ctx, client.Query{
+			SourceIDs: processes, Metrics: []string{machine.ProcessCPU, machine.ProcessRSS}, Latest: true, Limit: 100,
+			From: fmt.Sprintf("-%ds", int((3*r.options.Interval + 10*time.Second).Seconds())),
+		})
+		if err != nil {
+			return err
+		}
+		read.processes = busiest(results)
+	}
+	r.stats.show(read)
+	return nil
 }
 
-// values puts the latest values into the view's order, labelled.
-func (w *watcher) values(latest []client.Result) shown {
-	var read shown
+// values puts the newest values into the view's order, labelled.
+func (r *reader) values(results []client.Result) (read shown) {
 	for _, h := range headlines {
 		var found []value
-		for _, r := range latest {
-			if r.Metric != h.metric || w.kinds[r.SourceName] != h.kind {
+		for _, result := range results {
+			source := r.sources[result.SourceName]
+			at, number, ok := last(result)
+			if result.Metric != h.metric || source.Kind != h.kind || !ok {
 				continue
 			}
-			times, numbers := r.Numbers(valueColumn)
-			if len(numbers) == 0 {
-				continue
-			}
-			last, at := numbers[len(numbers)-1], times[len(times)-1]
 			if at.After(read.newest) {
 				read.newest = at
 			}
-			if h.kind == "cpu" && h.metric == machine.CPUUsage {
-				read.cpu, read.cpuTimes = []float64{last}, []time.Time{at}
+			if h.metric == machine.CPUUsage {
+				read.cpu = []float64{number}
 			}
-			found = append(found, value{label: labelOf(h.label, r.Tags), unit: w.units[unitKey(h.kind, h.metric)], number: last})
+			v := value{label: h.label, number: number}
+			for _, tag := range result.Tags {
+				v.label = strings.Replace(h.label, "%s", tag, 1)
+			}
+			for _, m := range source.Metrics {
+				if m.Name == h.metric {
+					v.unit = m.Unit
+				}
+			}
+			found = append(found, v)
 		}
 		slices.SortFunc(found, func(a, b value) int { return cmp.Compare(a.label, b.label) })
 		read.values = append(read.values, found...)
@@ -234,19 +162,39 @@ func (w *watcher) values(latest []client.Result) shown {
 	return read
 }
 
-func unitKey(kind, metric string) string { return kind + "/" + metric }
-
-func labelOf(format string, tags map[string]string) string {
-	if !strings.Contains(format, "%s") {
-		return format
+// busiest returns the programs of the newest round, busiest first.
+func busiest(results []client.Result) []program {
+	newest := time.Time{}
+	for _, r := range results {
+		if at, _, ok := last(r); ok && at.After(newest) {
+			newest = at
+		}
 	}
-	for _, tag := range tags {
-		return strings.Replace(format, "%s", tag, 1)
+	programs := map[string]program{}
+	for _, r := range results {
+		at, number, ok := last(r)
+		if !ok || at.Before(newest) {
+			continue
+		}
+		p := programs[r.Tags["process"]]
+		p.name = r.Tags["process"]
+		if r.Metric == machine.ProcessCPU {
+			p.cpu = number
+		} else {
+			p.rss = number
+		}
+		programs[p.name] = p
 	}
-	return strings.TrimSpace(strings.Replace(format, "%s", "", 1))
+	return slices.SortedFunc(maps.Values(programs), func(a, b program) int {
+		return cmp.Or(cmp.Compare(b.cpu, a.cpu), cmp.Compare(b.rss, a.rss), cmp.Compare(a.name, b.name))
+	})
 }
 
-// ago writes a time span as the interface's relative time, in whole seconds.
-func ago(d time.Duration) string {
-	return fmt.Sprintf("-%ds", int64((d+time.Second-1)/time.Second))
+// last returns the newest value of a series.
+func last(r client.Result) (at time.Time, number float64, ok bool) {
+	times, numbers := r.Numbers("value")
+	if len(numbers) == 0 {
+		return at, 0, false
+	}
+	return times[len(times)-1], numbers[len(numbers)-1], true
 }

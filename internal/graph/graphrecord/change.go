@@ -123,13 +123,6 @@ func FromNode(n *graph.Node) *eventsv1.Node {
 	}
 }
 
-// ToNode reads the record of a node.
-func ToNode(record *eventsv1.Node) (*graph.Node, error) {
-	r := reader{}
-	n := r.node(record)
-	return n, r.err
-}
-
 // FromEdge returns the record of an edge. It shares bytes with the edge.
 func FromEdge(e *graph.Edge) *eventsv1.Edge {
 	record := &eventsv1.Edge{
@@ -140,13 +133,6 @@ func FromEdge(e *graph.Edge) *eventsv1.Edge {
 		record.Taken = fromMark(e.Taken)
 	}
 	return record
-}
-
-// ToEdge reads the record of an edge.
-func ToEdge(record *eventsv1.Edge) (*graph.Edge, error) {
-	r := reader{}
-	e := r.edge(record)
-	return e, r.err
 }
 
 func fromProperties(p graph.Properties) []byte {

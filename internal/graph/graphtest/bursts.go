@@ -3,7 +3,6 @@ package graphtest
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -135,11 +134,6 @@ func (b *Bursts) checkDepths(actor uuid.UUID) error {
 			actor, undo, redo, wantUndo, wantRedo)
 	}
 	return nil
-}
-
-// Moment is the time of the next command.
-func (b *Bursts) Moment() time.Time {
-	return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).Add(time.Duration(b.commands) * time.Second)
 }
 
 func ifSo(so bool, sequence int64) int64 {

@@ -1,6 +1,5 @@
 // Package record is how a benchmark says what it measured: in the format of go test
-// (golang.org/design/14313-benchmark-format), which benchstat reads and from which
-// test/bench/report makes docs/benchmarks.md.
+// (golang.org/design/14313-benchmark-format), from which test/bench/report makes docs/benchmarks.md.
 //
 // A benchmark that measures many things in one long round takes a Recorder, adds
 // samples by name, and saves them at the end; each is then a line of its own, such
@@ -14,7 +13,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // Recorder takes what one benchmark measures.
@@ -78,4 +79,15 @@ func (r *Recorder) Save() {
 			})
 		}
 	}
+}
+
+// CPU returns the CPU time, user and system, that this process has used so far: what
+// a busy machine does not change.
+func CPU(tb testing.TB) time.Duration {
+	tb.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		tb.Fatalf("asking for the CPU time: %v", err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -5,10 +5,8 @@
 //	go run ./test/bench/report -only 'fresh'   those whose id matches
 //	go run ./test/bench/report -render         no benchmark, only the page again
 //
-// What was measured last is kept in docs/benchmarks.txt, in the format of go test,
-// so that a run of some sections leaves the others as they are, the page can be
-// made again, and benchstat can compare two states of the file. A section whose
-// benchmark fails stays as it was.
+// What the page shows of the last measurements is kept in docs/benchmarks.txt, so that a run of some sections leaves
+// the others as they are and the page can be made again. A section whose benchmark fails stays as it was.
 package main
 
 import (
@@ -63,12 +61,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if !*render {
 		failed = measure(ctx, out, pattern, all)
 	}
-	// What was measured is kept, whatever becomes of the page.
-	if err := save(resultsPath, all); err != nil {
-		return errors.Join(failed, err)
-	}
 	page, err := renderPage(all)
-	if err != nil {
+	if err == nil {
+		for _, r := range all {
+			r.dropUnshown()
+		}
+	}
+	// What was measured is kept, whatever becomes of the page.
+	if err := errors.Join(err, save(resultsPath, all)); err != nil {
 		return errors.Join(failed, err)
 	}
 	if err := os.WriteFile(pagePath, page, 0o644); err != nil { // a page for everybody

@@ -26,14 +26,13 @@ const (
 
 var noteKeys = []string{noteMeasured, noteTook, noteCommit, noteMachine, noteGo, noteEngines}
 
-// results are what the benchmarks of a section measured, and where. They are read
-// from and written in the format of go test (golang.org/design/14313-benchmark-format):
-// notes, "key: value", and lines of a benchmark's name, its rounds, and pairs of
-// value and unit.
+// results are what the benchmarks of a section measured, and where: notes, and samples by name. They are read from the
+// output of go test, and kept in a file as notes ("key: value") and lines of name, unit and values.
 type results struct {
 	notes   map[string]string
 	samples map[string]*samples
-	lines   []string // of benchmarks
+	names   []string        // of samples, in the order in which they were measured
+	shown   map[string]bool // by the page
 }
 
 // samples are the values that one thing was measured to have, all of one unit.
@@ -43,7 +42,7 @@ type samples struct {
 }
 
 func newResults() *results {
-	return &results{notes: map[string]string{}, samples: map[string]*samples{}}
+	return &results{notes: map[string]string{}, samples: map[string]*samples{}, shown: map[string]bool{}}
 }
 
 // numbered is what go test adds to a name: the processors it uses, if several, and
@@ -68,12 +67,36 @@ func (r *results) read(line string) {
 		if err != nil || units[unit] == nil {
 			continue
 		}
-		if r.samples[name] == nil {
-			r.samples[name] = &samples{unit: unit}
-		}
-		r.samples[name].values = append(r.samples[name].values, value)
-		r.lines = append(r.lines, fmt.Sprintf("Benchmark%s\t%s\t%s %s", name, fields[1], fields[i], unit))
+		r.add(name, unit, value)
 	}
+}
+
+func (r *results) add(name, unit string, value float64) {
+	if r.samples[name] == nil {
+		r.samples[name] = &samples{unit: unit}
+		r.names = append(r.names, name)
+	}
+	r.samples[name].values = append(r.samples[name].values, value)
+}
+
+// readKept reads a line of the file.
+func (r *results) readKept(line string) {
+	r.read(line)
+	fields := strings.Fields(line)
+	if len(fields) < 3 || units[fields[1]] == nil {
+		return
+	}
+	for _, field := range fields[2:] {
+		if value, err := strconv.ParseFloat(field, 64); err == nil {
+			r.add(fields[0], fields[1], value)
+		}
+	}
+}
+
+// dropUnshown drops what the page has not shown.
+func (r *results) dropUnshown() {
+	r.names = slices.DeleteFunc(r.names, func(name string) bool { return !r.shown[name] })
+	maps.DeleteFunc(r.samples, func(name string, _ *samples) bool { return !r.shown[name] })
 }
 
 // load reads what was measured last, by section. A file that is not there is empty.
@@ -91,7 +114,7 @@ func load(path string) (map[string]*results, error) {
 			all[id] = current
 			continue
 		}
-		current.read(line)
+		current.readKept(line)
 	}
 	return all, nil
 }
@@ -110,7 +133,14 @@ func save(path string, all map[string]*results) error {
 				fmt.Fprintf(&text, "%s: %s\n", key, r.notes[key])
 			}
 		}
-		text.WriteString(strings.Join(r.lines, "\n") + "\n\n")
+		for _, name := range r.names {
+			text.WriteString(name + " " + r.samples[name].unit)
+			for _, value := range r.samples[name].values {
+				text.WriteString(" " + strconv.FormatFloat(value, 'g', -1, 64))
+			}
+			text.WriteString("\n")
+		}
+		text.WriteString("\n")
 	}
 	return os.WriteFile(path, text.Bytes(), 0o644) // a file for everybody
 }
@@ -118,6 +148,7 @@ func save(path string, all map[string]*results) error {
 // of returns the samples of a name.
 func (r *results) of(name string) (*samples, error) {
 	if s := r.samples[name]; s != nil {
+		r.shown[name] = true
 		return s, nil
 	}
 	return nil, fmt.Errorf("nothing was measured of %q, but of %v", name, slices.Sorted(maps.Keys(r.samples)))

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/livegraph/livegraph/test/chaos/run"
+	"github.com/livegraph/livegraph/test/chaos/soak"
 	"github.com/livegraph/livegraph/test/chaos/world"
 )
 
@@ -77,6 +78,9 @@ func chaos(args []string, out io.Writer) int {
 	flags.SetOutput(out)
 	var c run.Config
 	flags.IntVar(&c.Faults, "faults", 100, "how many faults, at least")
+	flags.DurationVar(
+		&c.For, "for", 0, "the long mode, in place of -faults: so long, with what the processes take, and docs/soak.md",
+	)
 	flags.Uint64Var(&c.World.Seed, "seed", uint64(time.Now().UnixNano()), "what the faults and the load follow from")
 	flags.IntVar(&c.PerRound, "per-round", 6, "how many faults overlap")
 	flags.Float64Var(&c.Load, "load", 0, "share of the usual load, for several runs beside each other; default: all of it")
@@ -133,6 +137,12 @@ func try(c run.Config, runs string, out io.Writer) error {
 	defer func() { _ = log.Close() }()
 	c.Log = log
 	c.World.Log.Info("chaos", "seed", c.World.Seed, "directory", dir, "log", path)
+	if c.For > 0 {
+		if err := soak.Run(ctx, c, out); err != nil {
+			return fmt.Errorf("%w; the logs are in %s", err, dir)
+		}
+		return nil
+	}
 	summary, err := run.Whole(ctx, c)
 	summary.Print(out)
 	if err != nil {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -11,8 +12,8 @@ import (
 // seldomOnce is in how many rounds through all kinds a seldom one comes once.
 const seldomOnce = 4
 
-// apart is how far apart the faults of a round begin, on average.
-const apart = 500 * time.Millisecond
+// defaultApart is how far apart the faults of a round begin, on average.
+const defaultApart = 500 * time.Millisecond
 
 // plan deals faults so that each kind comes as often as any other: all of them in
 // random order, then all again. What it deals follows from the seed alone.
@@ -21,6 +22,7 @@ type plan struct {
 	dice  *rand.Rand
 	deck  []faults.Fault
 	dealt int
+	apart time.Duration
 }
 
 // planned is a fault with when it is to begin, and its own chance.
@@ -30,8 +32,8 @@ type planned struct {
 	dice  *rand.Rand
 }
 
-func newPlan(kinds []faults.Fault, seed uint64) *plan {
-	return &plan{kinds: kinds, dice: rand.New(rand.NewPCG(seed, 1))}
+func newPlan(kinds []faults.Fault, seed uint64, apart time.Duration) *plan {
+	return &plan{kinds: kinds, dice: rand.New(rand.NewPCG(seed, 1)), apart: cmp.Or(apart, defaultApart)}
 }
 
 // next deals the faults of a round.
@@ -39,7 +41,7 @@ func (p *plan) next(n int) []planned {
 	var round []planned
 	for range n {
 		round = append(round, planned{
-			Fault: p.draw(), after: time.Duration(p.dice.Int64N(int64(n) * int64(apart))),
+			Fault: p.draw(), after: time.Duration(p.dice.Int64N(int64(n) * int64(p.apart))),
 			dice: rand.New(rand.NewPCG(p.dice.Uint64(), 2)),
 		})
 	}

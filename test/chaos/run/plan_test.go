@@ -23,7 +23,7 @@ func someKinds(often, seldom int) (kinds []faults.Fault) {
 
 // deal returns the kinds of some rounds, and when they begin.
 func deal(seed uint64, rounds int) (kinds []string, after []time.Duration, chances []uint64) {
-	p := newPlan(someKinds(7, 2), seed)
+	p := newPlan(someKinds(7, 2), seed, 0)
 	for range rounds {
 		for _, f := range p.next(4) {
 			kinds, after, chances = append(kinds, f.Kind), append(after, f.after), append(chances, f.dice.Uint64())
@@ -44,7 +44,7 @@ func TestTheSameSeedDealsTheSameFaults(t *testing.T) {
 
 func TestEachKindComesAsOftenAsAnyOther(t *testing.T) {
 	const decks = 2 * seldomOnce
-	p := newPlan(someKinds(5, 1), 1)
+	p := newPlan(someKinds(5, 1), 1, 0)
 	times := map[string]int{}
 	for range decks*5 + 2 {
 		times[p.draw().Kind]++

@@ -43,6 +43,8 @@ type Injected struct {
 
 // Round is a line of a log.
 type Round struct {
+	Began      int64          `json:"began,omitempty"`  // ms after the run
+	Rolled     bool           `json:"rolled,omitempty"` // all processes were restarted, one after the other
 	Round      int            `json:"round"`
 	Seed       uint64         `json:"seed"`
 	Faults     []Injected     `json:"faults"`

@@ -41,7 +41,9 @@ type Load interface {
 // Options say what to run.
 type Options struct {
 	Begin
-	Faults int // how many at least
+	Faults int           // how many at least
+	For    time.Duration // in place of Faults: rounds begin for so long; in the first half each restarts all processes
+	Apart  time.Duration // between two faults of a round, on average
 	Kinds  []faults.Fault
 	Log    io.Writer // NDJSON
 	Logger *slog.Logger
@@ -54,6 +56,7 @@ type Runner struct {
 	world  *world.World
 	load   Load
 	rounds []Round
+	began  time.Time
 }
 
 // New creates a runner for a world that is well.
@@ -64,14 +67,14 @@ func New(w *world.World, load Load, o Options) *Runner {
 // Run runs rounds until so many faults have happened, a violation is found, or ctx ends.
 // The summary is of what was run, also with an error.
 func (r *Runner) Run(ctx context.Context) (Summary, error) {
-	began := time.Now()
-	r.o.At, r.o.Begin.Kinds = began.UTC(), len(r.o.Kinds)
+	r.began = time.Now()
+	r.o.At, r.o.Begin.Kinds = r.began.UTC(), len(r.o.Kinds)
 	if err := write(r.o.Log, Line{Begin: &r.o.Begin}); err != nil {
 		return Summary{}, err
 	}
-	deal := newPlan(r.o.Kinds, r.o.Seed)
+	deal := newPlan(r.o.Kinds, r.o.Seed, r.o.Apart)
 	var failure error
-	for happened := 0; happened < r.o.Faults && ctx.Err() == nil && failure == nil; {
+	for happened := 0; r.goesOn(happened) && ctx.Err() == nil && failure == nil; {
 		round := r.round(ctx, deal.next(r.o.PerRound))
 		if ctx.Err() != nil {
 			break // cut short: what it found means nothing
@@ -88,13 +91,42 @@ func (r *Runner) Run(ctx context.Context) (Summary, error) {
 			break
 		}
 	}
-	summary := summarise(r.rounds, time.Since(began))
+	summary := summarise(r.rounds, time.Since(r.began))
 	return summary, errors.Join(failure, write(r.o.Log, Line{Summary: &summary}))
+}
+
+// goesOn reports whether there is another round after so many faults.
+func (r *Runner) goesOn(happened int) bool {
+	if r.o.For > 0 {
+		return time.Since(r.began) < r.o.For
+	}
+	return happened < r.o.Faults
+}
+
+// roll asks each process to end in order, one after the other, and waits until it is back.
+func (r *Runner) roll(ctx context.Context, bad func(int, string, string)) {
+	for _, role := range r.world.Roles("") {
+		if role.Twin || ctx.Err() != nil {
+			continue
+		}
+		once, cancel := context.WithTimeout(context.WithoutCancel(ctx), healLimit)
+		err := role.Terminate(once)
+		if err == nil {
+			err = role.WaitReady(once)
+		}
+		cancel()
+		if err != nil {
+			bad(15, "a process was not restarted", role.Name+": "+err.Error())
+		}
+	}
 }
 
 // round is one round.
 func (r *Runner) round(ctx context.Context, deal []planned) Round {
-	round := Round{Round: len(r.rounds) + 1, Seed: r.o.Seed, Violations: []Violation{}}
+	round := Round{
+		Round: len(r.rounds) + 1, Seed: r.o.Seed, Violations: []Violation{}, Began: time.Since(r.began).Milliseconds(),
+		Rolled: time.Since(r.began) < r.o.For/2,
+	}
 	bad := func(invariant int, what, evidence string) {
 		round.Violations = append(round.Violations, Violation{invariant, what, evidence})
 	}
@@ -106,6 +138,9 @@ func (r *Runner) round(ctx context.Context, deal []planned) Round {
 		defer close(quiet)
 		r.load.Run(loading)
 	}()
+	if round.Rolled {
+		r.roll(ctx, bad)
+	}
 	round.Faults, round.Unhealed = r.inject(ctx, deal, began)
 	if r.o.Losing { // what is lost there has to be said, see package faults
 		for _, u := range round.Unhealed {

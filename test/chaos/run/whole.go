@@ -28,8 +28,12 @@ type Config struct {
 	Only     []string // patterns of kinds, as of path.Match; none: all
 	Losing   bool     // the faults that lose data by definition, and no others
 	Log      io.Writer
-	GoOn     bool // after a violation
-	Stay     bool // leave the world standing after a violation, until ctx ends
+	GoOn     bool          // after a violation
+	Stay     bool          // leave the world standing after a violation, until ctx ends
+	For      time.Duration // in place of Faults, see Options
+	Apart    time.Duration
+	// Watch, if it is there, runs beside the rounds until they are over.
+	Watch func(ctx context.Context, w *world.World, s *world.Stores)
 }
 
 // Whole makes a world, runs rounds on it and ends it. A violation is in the summary,
@@ -55,6 +59,9 @@ func Whole(ctx context.Context, c Config) (summary Summary, err error) {
 	watch.Go(func() { w.RemoveGhosts(watching, stores, faults.Groups()) })
 	defer watch.Wait()
 	defer unwatch()
+	if c.Watch != nil {
+		watch.Go(func() { c.Watch(watching, w, stores) })
+	}
 	kinds, err := choose(faults.All(w, stores), c.Only, c.Losing)
 	if err != nil {
 		return Summary{}, err
@@ -80,7 +87,7 @@ func Whole(ctx context.Context, c Config) (summary Summary, err error) {
 			Seed: c.World.Seed, Commit: c.Commit, Kafka: edition, Embedder: c.World.Embedder, Disks: c.World.Disks,
 			Losing: c.Losing, PerRound: c.PerRound, Load: c.Load,
 		},
-		Faults: c.Faults, Kinds: kinds, Log: c.Log, Logger: c.World.Log, GoOn: c.GoOn,
+		Faults: c.Faults, For: c.For, Apart: c.Apart, Kinds: kinds, Log: c.Log, Logger: c.World.Log, GoOn: c.GoOn,
 	}).Run(ctx)
 	if c.Stay && summary.Violations > 0 {
 		for _, e := range w.Engines() {

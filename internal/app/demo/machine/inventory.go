@@ -1,166 +1,322 @@
 package machine
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/shirou/gopsutil/v4/cpu"
+	"github.com/shirou/gopsutil/v4/disk"
+	"github.com/shirou/gopsutil/v4/host"
+	"github.com/shirou/gopsutil/v4/mem"
+	"github.com/shirou/gopsutil/v4/net"
+	"github.com/shirou/gopsutil/v4/process"
 )
 
-// Inventory is what the machine is made of and what runs on it at one moment: the
-// facts that change rarely. How busy it all is, the samples say.
-//
-// Names are fit to be shown. Arguments and environments of processes are never
-// read: they may hold secrets.
+const (
+	maxProcesses = 400
+	maxPorts     = 8 // of a process
+	// contactsEvery is the time between two readings of what processes are connected to, the expensive part.
+	contactsEvery = 30 * time.Second
+	// usedStep is by how many percent the use of a file system must change before it is reported again.
+	usedStep = 3
+)
+
+// Inventory is what a machine consists of and what runs on it.
 type Inventory struct {
-	Host       Host
+	Name       string // of the host, as in the sources' names
+	Host       host.InfoStat
 	Cores      []Core
 	Memory     uint64 // bytes; 0: unknown
-	Swap       uint64 // bytes
-	Disks      []Disk
-	Partitions []Partition
+	Devices    []Device
 	Mounts     []Mount
 	Interfaces []Interface
-	Processes  []Process
-	// Unread names the parts (of PartCores and so on) that could not be read this
-	// time, and about which the inventory says nothing therefore.
-	Unread map[string]bool
+	Processes  []Process // oldest first
+	Unread     map[string]bool
 }
 
-// The parts of an inventory that are read each by itself.
+// The parts of an inventory that may be in Unread: they could not be read.
 const (
 	PartCores      = "cores"
-	PartDisks      = "disks" // and partitions
+	PartDevices    = "devices"
 	PartMounts     = "mounts"
 	PartInterfaces = "interfaces"
 	PartProcesses  = "processes"
 )
 
-// Host is the machine itself.
-type Host struct {
-	Name           string // as in the sources' names
-	System         string // linux, darwin, …
-	Distribution   string // debian 12; "" if unknown
-	Kernel         string
-	Architecture   string
-	Virtualization string // kvm, docker, …; "" for none or unknown
-}
-
 // Core is one logical processor.
 type Core struct {
-	Number int
+	Number string // as in the tag of its series
 	Model  string // "" if unknown
 }
 
-// Disk is a whole block device.
-type Disk struct {
-	Name       string // vda, nvme0n1
-	Model      string // "" if unknown
-	Bytes      uint64 // 0: unknown
-	Rotational bool
-	Removable  bool
+// Device is a disk, or a partition of one.
+type Device struct {
+	Name string // vda, vda1
+	Disk string // of which it is a partition; "" for a disk
 }
 
-// Partition is a part of a disk.
-type Partition struct {
-	Name  string // vda1
-	Disk  string // vda
-	Bytes uint64
-}
-
-// Mount is a file system that is mounted from a device of its own.
+// Mount is a mounted file system.
 type Mount struct {
-	Path   string
-	Device string // a disk's or partition's name, or whatever else it is mounted from
-	Type   string // ext4
-	Bytes  uint64 // its size; 0: unknown
-	// Used is how much of it is used, in percent. It is told anew when it has changed
-	// by some percent.
-	Used int
+	Path, Device, Type string
+	Bytes              uint64
+	Used               int // percent; reported again when it has changed by some percent
 }
 
 // Interface is a network interface.
 type Interface struct {
 	Name      string
-	Hardware  string   // hardware address, "" for none
 	Addresses []string // with their prefix lengths, sorted
-	MTU       int
 	Loopback  bool
 	Up        bool
 }
 
 // Process is a running program.
 type Process struct {
-	PID int32
-	// Birth tells apart processes that had one pid after the other: it is the same
-	// at each reading, and at each start of the demo.
-	Birth      string
+	PID        int32
 	Parent     int32
 	Name       string
 	Program    string // the name that instances share, as in the samples' tag
 	User       string // "" if unknown
 	Executable string // path; "" if it may not be read
 	Started    time.Time
-	// What it is connected to, as far as the system shows it; it only grows.
-	Network bool     // it is connected to other machines, or they can reach it
+	// What it is connected to, as far as the system shows it. It only grows.
+	Network bool     // with other machines
 	Ports   []int    // at which it waits for connections
 	Mounts  []string // paths of the file systems on which it has files open
 }
 
 // Surveyor makes inventories. It is used by one goroutine.
 type Surveyor struct {
-	host      Host
-	models    map[int]string // of cores, read once
-	processes *census
-	used      map[string]int // percent of file systems, as they were told last
+	name    string
+	settled time.Duration
+	host    host.InfoStat
+	models  map[string]string
+	known   map[int32]*Process
+	listed  map[int32]bool
+	used    map[string]int
+	looked  time.Time
 }
 
-// NewSurveyor creates a surveyor for a host's name, see [HostName]. Processes count
-// from the age settled on: what is gone within seconds would only come and go.
-func NewSurveyor(host string, settled time.Duration) *Surveyor {
-	return &Surveyor{host: Host{Name: host}, processes: newCensus(procRoot(), settled)}
+// NewSurveyor creates a surveyor for a host's name. Processes count from the age settled on.
+func NewSurveyor(name string, settled time.Duration) *Surveyor {
+	return &Surveyor{name: name, settled: settled, known: map[int32]*Process{}, used: map[string]int{}}
 }
 
-// Survey reads what there is. It takes some milliseconds; a file system that is
-// away may make it hang until ctx ends.
+// Survey reads what there is, in some milliseconds. A file system that does not answer may block it until ctx ends.
 func (s *Surveyor) Survey(ctx context.Context) Inventory {
-	if s.host.System == "" {
-		s.host = readHost(ctx, s.host.Name)
-		s.models = coreModels(ctx)
+	if s.models == nil {
+		s.readOnce(ctx)
 	}
-	i := Inventory{Host: s.host, Unread: map[string]bool{}}
-	i.Memory, i.Swap = memorySizes(ctx)
-	read := func(part string, err error) {
-		if err != nil {
-			i.Unread[part] = true
-		}
+	i := Inventory{Name: s.name, Host: s.host, Unread: map[string]bool{}}
+	if memory, err := mem.VirtualMemoryWithContext(ctx); err == nil {
+		i.Memory = memory.Total
 	}
-	var err error
-	i.Cores, err = readCores(ctx, s.models)
-	read(PartCores, err)
-	i.Disks, i.Partitions, err = readDisks(blockDevices)
-	read(PartDisks, err)
-	i.Mounts, err = readMounts(ctx)
-	read(PartMounts, err)
-	s.steady(i.Mounts)
-	i.Interfaces, err = readInterfaces(ctx)
-	read(PartInterfaces, err)
-	i.Processes, err = s.processes.count(ctx, time.Now())
-	read(PartProcesses, err)
-	s.processes.look(i.Processes, i.Mounts, time.Now())
+	for part, read := range map[string]func(context.Context, *Inventory) error{
+		PartCores: s.cores, PartDevices: devices, PartMounts: s.mounts, PartInterfaces: interfaces,
+		PartProcesses: s.processes,
+	} {
+		i.Unread[part] = read(ctx, &i) != nil
+	}
+	if now := time.Now(); now.Sub(s.looked) >= contactsEvery || s.looked.IsZero() {
+		s.looked = now
+		s.contacts(ctx, i.Mounts)
+	}
+	for n := range i.Processes {
+		i.Processes[n] = *s.known[i.Processes[n].PID]
+	}
 	return i
 }
 
-// usedStep is by how many percent the use of a file system has to change before it is
-// told anew.
-const usedStep = 3
-
-// steady keeps what was told of how full file systems are while it is near the truth.
-func (s *Surveyor) steady(mounts []Mount) {
-	used := make(map[string]int, len(mounts))
-	for i := range mounts {
-		if told, known := s.used[mounts[i].Path]; known && max(told-mounts[i].Used, mounts[i].Used-told) < usedStep {
-			mounts[i].Used = told
-		}
-		used[mounts[i].Path] = mounts[i].Used
+func (s *Surveyor) readOnce(ctx context.Context) {
+	if info, err := host.InfoWithContext(ctx); err == nil {
+		s.host = *info
 	}
-	s.used = used
+	s.models = map[string]string{}
+	infos, _ := cpu.InfoWithContext(ctx) // without them the models are unknown
+	for _, info := range infos {
+		s.models[strconv.Itoa(int(info.CPU))] = cleanText(info.ModelName, maxName)
+	}
+}
+
+func (s *Surveyor) cores(ctx context.Context, i *Inventory) error {
+	times, err := cpu.TimesWithContext(ctx, true)
+	for n, t := range times {
+		number := coreNumber(t, n)
+		i.Cores = append(i.Cores, Core{Number: number, Model: cmp.Or(s.models[number], s.models["0"])})
+	}
+	return err
+}
+
+func devices(ctx context.Context, i *Inventory) error {
+	counters, err := disk.IOCountersWithContext(ctx)
+	for _, name := range slices.Sorted(maps.Keys(counters)) {
+		if whole := wholeDisk(name, counters); whole != name && len(i.Devices) < maxKeys {
+			i.Devices = append(i.Devices, Device{Name: cleanName(name), Disk: whole})
+		}
+	}
+	return err
+}
+
+func (s *Surveyor) mounts(ctx context.Context, i *Inventory) error {
+	mounts, err := readMounts(ctx)
+	for _, m := range mounts {
+		used := int(m.UsedPercent)
+		if last, ok := s.used[m.Path]; ok && max(last-used, used-last) < usedStep {
+			used = last
+		}
+		s.used[m.Path] = used
+		i.Mounts = append(i.Mounts, Mount{
+			Path: cleanText(m.Path, maxPath), Device: cleanText(strings.TrimPrefix(m.device, "/dev/"), maxName),
+			Type: cleanText(m.Fstype, maxName), Bytes: m.Total, Used: used,
+		})
+	}
+	return err
+}
+
+// interfaces lists those that are up or have an address, without those of container engines.
+func interfaces(ctx context.Context, i *Inventory) error {
+	found, err := net.InterfacesWithContext(ctx)
+	for _, f := range found {
+		n := Interface{
+			Name: interfaceName(f.Name), Loopback: slices.Contains(f.Flags, "loopback"), Up: slices.Contains(f.Flags, "up"),
+		}
+		if strings.HasSuffix(n.Name, "*") || (!n.Up && len(f.Addrs) == 0) {
+			continue
+		}
+		for _, a := range f.Addrs {
+			n.Addresses = append(n.Addresses, cleanName(a.Addr))
+		}
+		slices.Sort(n.Addresses)
+		i.Interfaces = append(i.Interfaces, n)
+	}
+	return err
+}
+
+// processes lists the settled processes. Those listed before stay, and older ones go before younger ones.
+func (s *Surveyor) processes(ctx context.Context, i *Inventory) error {
+	pids, err := process.PidsWithContext(ctx)
+	if err != nil {
+		return err
+	}
+	known := make(map[int32]*Process, len(pids))
+	var all []Process
+	for _, pid := range pids {
+		p := s.visit(ctx, &process.Process{Pid: pid})
+		if p == nil {
+			continue
+		}
+		known[pid] = p
+		if s.listed[pid] || time.Since(p.Started) >= s.settled {
+			all = append(all, *p)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.known = known
+	i.Processes = s.list(all)
+	return nil
+}
+
+// list returns as many processes as the inventory has room for.
+func (s *Surveyor) list(all []Process) []Process {
+	age := func(a, b Process) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.PID, b.PID)) }
+	rank := func(p Process) int {
+		if s.listed[p.PID] {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(all, func(a, b Process) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), age(a, b)) })
+	all = all[:min(len(all), maxProcesses)]
+	slices.SortFunc(all, age)
+	s.listed = make(map[int32]bool, len(all))
+	for _, p := range all {
+		s.listed[p.PID] = true
+	}
+	return all
+}
+
+// visit reads a process, and what does not change while it runs only once. It returns nil for one that ended, that may
+// not be read, and that has no command line: a kernel thread or a zombie.
+func (s *Surveyor) visit(ctx context.Context, proc *process.Process) *Process {
+	line, err := proc.CmdlineWithContext(ctx)
+	if err != nil || line == "" {
+		return nil
+	}
+	created, err := proc.CreateTimeWithContext(ctx)
+	if err != nil {
+		return nil
+	}
+	command, err := proc.NameWithContext(ctx)
+	if err != nil {
+		return nil
+	}
+	started := time.UnixMilli(created).UTC().Truncate(time.Second)
+	p := s.known[proc.Pid]
+	// The start is computed from the clock and may differ by a second.
+	if p == nil || p.Name != cleanName(command) || started.Sub(p.Started).Abs() > 2*time.Second {
+		if p != nil {
+			delete(s.listed, proc.Pid) // another process with this pid, or another program in this process
+		}
+		p = &Process{PID: proc.Pid, Name: cleanName(command), Program: programName(command), Started: started}
+		user, _ := proc.UsernameWithContext(ctx) // unknown, like the program's path
+		path, _ := proc.ExeWithContext(ctx)
+		p.User, p.Executable = cleanText(user, maxName), cleanText(strings.TrimSuffix(path, " (deleted)"), maxPath)
+	}
+	p.Parent, _ = proc.PpidWithContext(ctx) // 0: unknown
+	return p
+}
+
+// contacts reads what the listed processes are connected to, as far as the system shows it.
+func (s *Surveyor) contacts(ctx context.Context, mounts []Mount) {
+	sockets, _ := net.ConnectionsWithContext(ctx, "tcp")
+	for _, c := range sockets {
+		p := s.known[c.Pid]
+		if p == nil {
+			continue
+		}
+		switch c.Status {
+		case "LISTEN":
+			p.Network = p.Network || !loopback(c.Laddr.IP)
+			if port := int(c.Laddr.Port); !slices.Contains(p.Ports, port) && len(p.Ports) < maxPorts {
+				p.Ports = slices.Sorted(slices.Values(append(slices.Clone(p.Ports), port)))
+			}
+		case "ESTABLISHED":
+			p.Network = p.Network || !loopback(c.Raddr.IP)
+		}
+	}
+	for pid := range s.listed {
+		files, _ := (&process.Process{Pid: pid}).OpenFilesWithContext(ctx)
+		p := s.known[pid]
+		for _, file := range files {
+			if path := mountOf(file.Path, mounts); path != "" && !slices.Contains(p.Mounts, path) {
+				p.Mounts = slices.Sorted(slices.Values(append(slices.Clone(p.Mounts), path)))
+			}
+		}
+	}
+}
+
+func loopback(address string) bool {
+	return strings.HasPrefix(address, "127.") || address == "::1" || strings.HasPrefix(address, "::ffff:127.")
+}
+
+// mountOf returns the path of the file system that a file is on; "" for a pipe, a socket or a device.
+func mountOf(file string, mounts []Mount) (path string) {
+	for _, prefix := range []string{"/dev/", "/proc/", "/sys/", "/memfd:"} {
+		if !strings.HasPrefix(file, "/") || strings.HasPrefix(file, prefix) {
+			return ""
+		}
+	}
+	for _, m := range mounts {
+		if folder := strings.TrimSuffix(m.Path, "/") + "/"; strings.HasPrefix(file+"/", folder) && len(m.Path) > len(path) {
+			path = m.Path
+		}
+	}
+	return path
 }

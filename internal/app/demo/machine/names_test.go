@@ -1,14 +1,11 @@
 package machine
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
 	"unicode/utf8"
 
-	"github.com/shirou/gopsutil/v4/cpu"
-	"github.com/shirou/gopsutil/v4/disk"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -30,10 +27,10 @@ func TestInstancesOfAProgramShareOneName(t *testing.T) {
 		"/slash-first":                "/slash-first",
 		"memfd:sealed-91":             "memfd:sealed-91",
 		"Изображение":                 "Изображение",
-		string(make([]byte, 500)):     string(underscores(longestName)),
+		string(make([]byte, 500)):     string(underscores(maxName)),
 		"chrome_crashpad_handler1234": "chrome_crashpad_handler*",
 	} {
-		require.Equal(t, name, processName(command), "%q", command)
+		require.Equal(t, name, programName(command), "%q", command)
 	}
 }
 
@@ -48,12 +45,12 @@ func underscores(n int) []byte {
 func TestAnyNameBecomesAValidTag(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		raw := string(rapid.SliceOf(rapid.Byte()).Draw(t, "raw"))
-		name := processName(raw)
+		name := programName(raw)
 		require.NotEmpty(t, name)
 		require.True(t, utf8.ValidString(name))
-		require.LessOrEqual(t, utf8.RuneCountInString(name), longestName)
+		require.LessOrEqual(t, utf8.RuneCountInString(name), maxName)
 		require.NotContains(t, name, "\x00")
-		require.Equal(t, name, processName(name), "cleaning twice changes nothing")
+		require.Equal(t, name, programName(name), "cleaning twice changes nothing")
 	})
 }
 
@@ -64,44 +61,29 @@ func TestInterfacesOfContainersAreOneSeries(t *testing.T) {
 	require.Equal(t, "bridge0", interfaceName("bridge0"))
 }
 
-func TestTheNumberOfNamesIsBounded(t *testing.T) {
-	r := newRoster(3)
-	seen := map[string]bool{}
-	for i := range 1000 {
-		seen[r.admit(fmt.Sprint("name", i))] = true
-	}
-	require.Len(t, seen, 4)
-	require.True(t, seen[other])
-	require.Equal(t, "name0", r.admit("name0"), "a name once admitted stays itself")
+func newReadings() *readings {
+	r := &readings{keys: map[string]bool{}}
+	r.begin(time.Unix(100, 0))
+	return r
 }
 
-func TestProcessesBeyondTheBoundAreSummed(t *testing.T) {
-	p := newProcesses()
-	p.names = newRoster(2)
-	usages := func() map[string]*usage {
-		m := map[string]*usage{}
-		for i := range 30 {
-			name := fmt.Sprintf("p%02d", i)
-			m[name] = &usage{name: name, cpu: float64(30 - i), rss: 1, instances: 1}
-		}
-		return m
+func TestNamesBeyondTheBoundAreSummed(t *testing.T) {
+	r := newReadings()
+	for i := range maxKeys + 50 {
+		r.add("m", "process", fmt.Sprint("name", i), 1)
 	}
-	top := p.top(usages())
-	require.Len(t, top, 3)
-	require.Equal(t, "p00", top[0].name)
-	require.Equal(t, "p01", top[1].name)
-	require.Equal(t, other, top[2].name)
-	require.Equal(t, busiest-2, top[2].instances)
-	require.Len(t, p.top(usages()), 3, "the same names the next time")
+	require.Len(t, r.values, maxKeys+1)
+	require.Equal(t, map[string]string{"process": other}, r.values[maxKeys].Tags)
+	require.InDelta(t, 50, r.values[maxKeys].Value, 0)
+	r.begin(time.Unix(101, 0))
+	r.add("m", "process", "name0", 1)
+	require.Equal(t, "name0", r.values[0].Tags["process"], "a name once admitted stays itself")
 }
 
 func TestOneBusyRoundDoesNotShuffleTheList(t *testing.T) {
-	p := newProcesses()
-	round := func(steady, spike float64) []usage {
-		return p.top(map[string]*usage{
-			"steady": {name: "steady", cpu: steady, instances: 1},
-			"spike":  {name: "spike", cpu: spike, instances: 1},
-		})
+	b := newBusiest()
+	round := func(steady, spike float64) []*usage {
+		return b.top(map[string]*usage{"steady": {name: "steady", cpu: steady}, "spike": {name: "spike", cpu: spike}})
 	}
 	for range 20 {
 		round(50, 0)
@@ -114,69 +96,36 @@ func TestOneBusyRoundDoesNotShuffleTheList(t *testing.T) {
 }
 
 func TestRatesNeedTwoRoundsAndSurviveResets(t *testing.T) {
-	var m meter
-	start := time.Unix(100, 0)
-	at := func(second int, value float64) (float64, bool) {
-		m.begin(start.Add(time.Duration(second) * time.Second))
-		return m.rate("c", value)
+	r := newReadings()
+	at := func(second int64, value float64) []Sample {
+		r.begin(time.Unix(1000+second, 0))
+		r.rate("m", "", "", "c", value, 2)
+		return r.values
 	}
-	_, ok := at(0, 1000)
-	require.False(t, ok, "the first round has nothing to compare with")
-	rate, ok := at(2, 1500)
-	require.True(t, ok)
-	require.InDelta(t, 250, rate, 1e-9)
-	_, ok = at(3, 10)
-	require.False(t, ok, "a counter that went down was reset")
-	rate, ok = at(4, 40)
-	require.True(t, ok)
-	require.InDelta(t, 30, rate, 1e-9)
-	_, ok = at(4, 50)
-	require.False(t, ok, "no time has passed")
-	m.begin(start.Add(time.Minute))
-	m.begin(start.Add(2 * time.Minute))
-	_, ok = m.rate("c", 60)
-	require.False(t, ok, "a counter that was gone for a round is new")
+	require.Empty(t, at(0, 1000), "the first round has nothing to compare with")
+	require.InDelta(t, 500, at(2, 1500)[0].Value, 1e-9)
+	require.Empty(t, at(3, 10), "a counter that went down was reset")
+	require.InDelta(t, 60, at(4, 40)[0].Value, 1e-9)
+	require.Empty(t, at(4, 50), "no time has passed")
+	r.begin(time.Unix(2000, 0))
+	require.Empty(t, at(1001, 60), "a counter that was gone for a round is new")
 }
 
-func TestCPUSharesAddUp(t *testing.T) {
-	c := newCPU()
-	round := func(at int64, times cpu.TimesStat) (cpuShares, bool) {
-		c.meter.begin(time.Unix(at, 0))
-		return c.shares("x", times)
+func TestPartitionsAreNoDisks(t *testing.T) {
+	all := map[string]int{"sda": 0, "sda1": 0, "nvme0n1": 0, "nvme0n1p2": 0, "loop0": 0, "dm-0": 0, "md127": 0}
+	for device, whole := range map[string]string{
+		"sda": "", "sda1": "sda", "nvme0n1": "", "nvme0n1p2": "nvme0n1", "loop0": "loop0", "dm-0": "", "md127": "",
+	} {
+		require.Equal(t, whole, wholeDisk(device, all), device)
 	}
-	_, ok := round(0, cpu.TimesStat{User: 10, Idle: 100})
-	require.False(t, ok)
-	share, ok := round(1, cpu.TimesStat{
-		User: 10.5, Nice: 0.5, System: 0.2, Irq: 0.1, Softirq: 0.1, Steal: 0.1, Idle: 100.3, Iowait: 0.2,
-	})
-	require.True(t, ok)
-	require.InDelta(t, 75, share.busy, 1e-6)
-	require.InDelta(t, 50, share.user, 1e-6)
-	require.InDelta(t, 20, share.system, 1e-6)
-	require.InDelta(t, 5, share.steal, 1e-6)
-	require.InDelta(t, 10, share.iowait, 1e-6)
-	_, ok = round(2, cpu.TimesStat{
-		User: 10.5, Nice: 0.5, System: 0.2, Irq: 0.1, Softirq: 0.1, Steal: 0.1, Idle: 100.3, Iowait: 0.2,
-	})
-	require.False(t, ok, "no time passed")
 }
 
-func TestAFileSystemMountedManyTimesIsMeasuredOnce(t *testing.T) {
-	data, deep := t.TempDir(), t.TempDir()+"/"
-	mounts := ownMounts([]disk.PartitionStat{
-		{Device: "/dev/sda1", Mountpoint: "/", Fstype: "ext4"},
-		{Device: "/dev/sda1", Mountpoint: data, Fstype: "ext4"},
-		{Device: "/dev/sdb1", Mountpoint: deep, Fstype: "ext4"},
-		{Device: "/dev/sdb1", Mountpoint: deep, Fstype: "ext4"},
-		{Device: "/dev/sdc1", Mountpoint: "/etc/hostname", Fstype: "ext4"}, // bound into a container
-		{Device: "/dev/loop3", Mountpoint: data, Fstype: "squashfs"},
-	})
-	require.Equal(t, []string{deep}, mounts)
-}
-
-func BenchmarkProcesses(b *testing.B) {
-	p := newProcesses()
-	for b.Loop() {
-		p.collect(context.Background(), &readings{})
+func TestAFileBelongsToTheFileSystemNearestToIt(t *testing.T) {
+	mounts := []Mount{{Path: "/"}, {Path: "/mnt"}, {Path: "/mnt/disk"}}
+	for file, want := range map[string]string{
+		"/etc/passwd": "/", "/mnt": "/mnt", "/mnt/disk/a": "/mnt/disk", "/mnt/diskette": "/mnt", "/mntx": "/",
+		"pipe:[1]": "", "/dev/null": "", "/memfd:x (deleted)": "", "/proc/1/stat": "", "anon_inode:[eventpoll]": "",
+	} {
+		require.Equal(t, want, mountOf(file, mounts), file)
 	}
 }

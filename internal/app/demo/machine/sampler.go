@@ -1,172 +1,211 @@
+// Package machine measures the machine it runs on. A [Sampler] reads processor, memory, load, disks, network,
+// temperatures and the busiest processes as Livegraph sources named <host>/cpu, <host>/memory and so on. A
+// [Surveyor] lists what the machine consists of and what runs on it as an [Inventory].
+//
+// What a machine does not have (a container without sensors) is reported once and left out. The number of series is
+// bounded: names that the machine creates as it runs are folded into stable ones.
 package machine
 
 import (
 	"context"
-	"fmt"
-	"sync"
+	"math"
+	"os"
 	"time"
 )
 
 const (
-	// patience is how long a round waits for its slowest collector. What comes
-	// later is given by the next round, under the time it was asked for.
-	patience = 500 * time.Millisecond
-	// rest is how many times its own duration a collector is left alone after a
-	// call, so that measuring costs at most about a twentieth of one core.
-	rest = 20
-	// longestRest bounds that: a machine that was busy for a moment is not
-	// punished with a long gap.
-	longestRest = 10 * time.Second
-	// farewell is how long Close waits for collectors that are still at it.
-	farewell = time.Second
+	// roundTimeout bounds the wait for the slowest collector of a round; what arrives later is part of a later round.
+	roundTimeout = 500 * time.Millisecond
+	// restFactor is how many times its own duration a collector pauses after a call that was slow, at most maxRest:
+	// measuring costs at most about a twentieth of one core.
+	restFactor, maxRest = 20, 10 * time.Second
+	// maxKeys bounds the values of a source's tag; later ones are summed as "other".
+	maxKeys = 300
+	other   = "other"
 )
 
-// Sampler asks the collectors. It is used by one goroutine.
+// Metric describes one metric of a source.
+type Metric struct {
+	Name        string
+	Unit        string // "percent", "bytes", "bytes/s", "celsius" or "" for a plain number
+	Description string
+}
+
+// Source describes one group of metrics of this machine.
+type Source struct {
+	Name        string // <host>/<kind>
+	Kind        string // cpu, memory, load, disk, network, temperature, processes
+	Description string
+	Tags        map[string]string
+	Metrics     []Metric
+}
+
+// Sample is one measured value. Tags is nil where the metric has one series.
+type Sample struct {
+	Source string
+	Metric string
+	Tags   map[string]string
+	At     time.Time // when it was requested
+	Value  float64   // finite
+}
+
+// collector measures one source; read is called by one goroutine at a time. An error is reported once per text.
+type collector struct {
+	kind, text string
+	metrics    []Metric
+	read       func(ctx context.Context, into *readings) error
+}
+
+// readings are the values of one round of a collector, and what it remembers from round to round.
+type readings struct {
+	values           []Sample // without source and time
+	index            map[string]int
+	keys             map[string]bool
+	before, counters map[string]float64
+	last, now        time.Time
+}
+
+func (r *readings) begin(now time.Time) {
+	r.values, r.index = nil, map[string]int{}
+	r.before, r.counters, r.last, r.now = r.counters, map[string]float64{}, r.now, now
+}
+
+// add adds a value of the series that has the tag, none if tag is "". Values of one series are summed.
+func (r *readings) add(metric, tag, key string, value float64) {
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return // the server would refuse the point
+	}
+	if !r.keys[key] && len(r.keys) >= maxKeys {
+		key = other
+	}
+	r.keys[key] = true
+	if i, ok := r.index[metric+"\x00"+key]; ok {
+		r.values[i].Value += value
+		return
+	}
+	r.index[metric+"\x00"+key] = len(r.values)
+	sample := Sample{Metric: metric, Value: value}
+	if tag != "" {
+		sample.Tags = map[string]string{tag: key}
+	}
+	r.values = append(r.values, sample)
+}
+
+// rate adds a counter's growth per second, scaled. The first round, a new counter and one that was reset add nothing.
+func (r *readings) rate(metric, tag, key, counter string, value, scale float64) {
+	counter += "\x00" + metric
+	r.counters[counter] = value
+	elapsed := r.now.Sub(r.last).Seconds()
+	if before, ok := r.before[counter]; ok && value >= before && elapsed > 0 {
+		r.add(metric, tag, key, (value-before)/elapsed*scale)
+	}
+}
+
+// lane is a collector and the call of it that may be in progress.
+type lane struct {
+	collector
+	readings  readings
+	pending   chan error // nil when no call is in progress
+	requested time.Time
+	notBefore time.Time
+}
+
+// Sampler runs the collectors. It is used by one goroutine.
 type Sampler struct {
 	host    string
 	lanes   []*lane
 	notice  func(string)
 	noticed map[string]bool
-	cancel  context.CancelFunc
-	ctx     context.Context //nolint:containedctx // of the collectors: it outlives a round
-	running sync.WaitGroup
 }
 
-// lane is one collector and the call of it that may be under way.
-type lane struct {
-	collector collector
-	kind      string
-	pending   chan round // nil when no call is under way
-	asked     time.Time
-	notBefore time.Time
+// NewSampler creates a sampler for a host's name, see [HostName]. notice receives, once each, what cannot be measured.
+func NewSampler(host string, notice func(string)) *Sampler {
+	return newSampler(host, notice, collectors())
 }
 
-type round struct {
-	readings readings
-	took     time.Duration
-}
-
-// New creates a sampler for a host's name, see [HostName]. notice is told, once
-// each, what this machine does not have. Close ends it.
-func New(host string, notice func(string)) *Sampler {
-	return newSampler(context.Background(), host, notice, collectors())
-}
-
-func newSampler(ctx context.Context, host string, notice func(string), from []collector) *Sampler {
+func newSampler(host string, notice func(string), from []collector) *Sampler {
 	s := &Sampler{host: host, notice: notice, noticed: map[string]bool{}}
-	s.ctx, s.cancel = context.WithCancel(ctx)
 	for _, c := range from {
-		s.lanes = append(s.lanes, &lane{collector: c, kind: c.describe().kind})
+		s.lanes = append(s.lanes, &lane{collector: c, readings: readings{keys: map[string]bool{}}})
 	}
 	return s
 }
 
-// Sources describes all sources that samples may come from, in the order in
-// which they are best shown. Which of them this machine has, the samples say.
+// Sources describes all sources that samples may belong to, in the order of display.
 func (s *Sampler) Sources() []Source {
 	sources := make([]Source, len(s.lanes))
 	for i, l := range s.lanes {
-		d := l.collector.describe()
 		sources[i] = Source{
-			Name: s.sourceName(d.kind), Kind: d.kind, Description: d.text, Metrics: d.metrics,
-			Tags: map[string]string{"host": s.host, "kind": d.kind},
+			Name: s.host + "/" + l.kind, Kind: l.kind, Description: l.text, Metrics: l.metrics,
+			Tags: map[string]string{"host": s.host, "kind": l.kind},
 		}
 	}
 	return sources
 }
 
-func (s *Sampler) sourceName(kind string) string { return s.host + "/" + kind }
-
-// Sample measures everything once and gives it under the time at. Rates appear
-// from the second call on. It takes at most half a second.
-func (s *Sampler) Sample(at time.Time) []Sample {
+// Sample measures everything once. Rates appear from the second call on. It takes at most half a second.
+func (s *Sampler) Sample(ctx context.Context, at time.Time) (samples []Sample) {
 	for _, l := range s.lanes {
 		if l.pending == nil && !time.Now().Before(l.notBefore) {
-			s.start(l, at)
+			l.start(ctx, at)
 		}
 	}
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	var samples []Sample
-	late := false
+	bounded, cancel := context.WithTimeout(ctx, roundTimeout)
+	defer cancel()
 	for _, l := range s.lanes {
 		if l.pending == nil {
 			continue
 		}
-		if !late {
+		var err error
+		select { // a collector that is done counts even after the time-out
+		case err = <-l.pending:
+		default:
 			select {
-			case r := <-l.pending:
-				samples = s.finish(l, r, samples)
+			case err = <-l.pending:
+			case <-bounded.Done():
+				s.report(l.kind + ": slow, its values arrive late")
 				continue
-			case <-deadline.C:
-				late = true
 			}
 		}
-		select { // time is up: only what is there already
-		case r := <-l.pending:
-			samples = s.finish(l, r, samples)
-		default:
-			s.say(l.kind+"/slow", l.kind+": slow to answer, its values come later than the others'")
+		l.pending = nil
+		if err != nil {
+			s.report(l.kind + ": not measured here: " + err.Error())
+		}
+		for _, v := range l.readings.values {
+			v.Source, v.At = s.host+"/"+l.kind, l.requested
+			samples = append(samples, v)
 		}
 	}
 	return samples
 }
 
-// start calls a lane's collector in a goroutine that Close waits for.
-func (s *Sampler) start(l *lane, at time.Time) {
-	pending := make(chan round, 1)
-	l.pending, l.asked = pending, at
-	s.running.Go(func() {
+func (l *lane) start(ctx context.Context, at time.Time) {
+	pending := make(chan error, 1)
+	l.pending, l.requested = pending, at
+	go func() {
 		began := time.Now()
-		var r round
-		l.collector.collect(s.ctx, &r.readings)
-		r.took = time.Since(began)
-		pending <- r
-	})
-}
-
-// finish takes what a lane's call gave.
-func (s *Sampler) finish(l *lane, r round, samples []Sample) []Sample {
-	l.pending = nil
-	l.notBefore = time.Time{}
-	if pause := rest * r.took; pause > time.Second { // else it is cheap enough for any pace
-		l.notBefore = time.Now().Add(min(pause, longestRest))
-	}
-	for _, gap := range r.readings.missing {
-		s.say(l.kind+"/"+gap.part, fmt.Sprintf("%s: not measured here: %s", gap.part, gap.why))
-	}
-	source := s.sourceName(l.kind)
-	for _, v := range r.readings.values {
-		sample := Sample{Source: source, Metric: v.metric, At: l.asked, Value: v.value}
-		if v.tag != "" {
-			sample.Tags = map[string]string{v.tag: v.key}
+		l.readings.begin(began)
+		err := l.read(ctx, &l.readings)
+		l.notBefore = time.Time{}
+		if rest := restFactor * time.Since(began); rest > time.Second {
+			l.notBefore = time.Now().Add(min(rest, maxRest))
 		}
-		samples = append(samples, sample)
-	}
-	return samples
+		pending <- err
+	}()
 }
 
-func (s *Sampler) say(key, text string) {
-	if s.noticed[key] {
-		return
-	}
-	s.noticed[key] = true
-	if s.notice != nil {
+func (s *Sampler) report(text string) {
+	if !s.noticed[text] && len(s.noticed) < maxKeys {
+		s.noticed[text] = true
 		s.notice(text)
 	}
 }
 
-// Close ends the collectors. One that hangs in the kernel (a dead network file
-// system) is left behind after a second.
-func (s *Sampler) Close() {
-	s.cancel()
-	done := make(chan struct{})
-	go func() {
-		s.running.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-time.After(farewell):
+// HostName returns this machine's name as used in the names of its sources.
+func HostName() string {
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		return "localhost"
 	}
+	return cleanName(name)
 }

@@ -29,63 +29,88 @@ func Into(page, text string) (string, error) {
 	return before + begin + "\n" + text + "\n" + end + after, nil
 }
 
-// Of returns the tables of the logs in a folder, in the order of their names.
+// edition is what the runs on one edition of Kafka add up to.
+type edition struct {
+	run.Summary
+	runs        int
+	first, last time.Time
+}
+
+// Of returns the tables of the logs in a folder: a row for each edition of Kafka, and one for each fault.
 func Of(folder fs.FS) (string, error) {
 	names, err := fs.Glob(folder, "*.ndjson")
 	if err != nil {
 		return "", err
 	}
-	slices.Sort(names)
-	var runs strings.Builder
-	runs.WriteString(
-		"| began | commit | Kafka | seed | faults | kinds | kills | settlings | settled in, p50 / max | took | " +
-			"violations |\n",
-	)
-	runs.WriteString("|---|---|---|---|---|---|---|---|---|---|---|\n")
-	kinds, total := map[string]int{}, run.Summary{}
+	editions, kinds, all := map[string]*edition{}, map[string]int{}, edition{}
 	for _, name := range names {
-		if err := add(folder, name, &runs, kinds, &total); err != nil {
+		begin, summary, err := read(folder, name)
+		if err != nil {
 			return "", fmt.Errorf("%s: %w", name, err)
 		}
+		key := begin.Kafka
+		if begin.Losing {
+			key += ", losing"
+		}
+		if editions[key] == nil {
+			editions[key] = &edition{Summary: run.Summary{ByKind: map[string]int{}}}
+		}
+		for _, e := range []*edition{editions[key], &all} {
+			e.add(begin.At, summary)
+		}
+		for kind, n := range summary.ByKind {
+			kinds[kind] += n
+			editions[key].ByKind[kind] += n
+		}
+	}
+	var out strings.Builder
+	out.WriteString("| Kafka | runs | from | to | faults | kinds | kills | settlings | longest | took | violations |\n" +
+		"|---|---|---|---|---|---|---|---|---|---|---|\n")
+	for _, key := range slices.Sorted(maps.Keys(editions)) {
+		e := editions[key]
+		fmt.Fprintf(&out, "| %s | %d | %s | %s | %d | %d | %d | %d | %.1f s | %s | %d |\n", key, e.runs,
+			e.first.UTC().Format(time.DateOnly), e.last.UTC().Format(time.DateOnly), e.Faults, len(e.ByKind), e.Kills,
+			e.Settlings, float64(e.SettleMax)/1000, time.Duration(e.Seconds)*time.Second, e.Violations)
 	}
 	fmt.Fprintf(
-		&runs, "\nAll in all %d faults of %d kinds, %d of them kills, in %d rounds that settled; %d violations.\n\n",
-		total.Faults, len(kinds), total.Kills, total.Settlings, total.Violations,
+		&out, "\nAll in all %d faults of %d kinds, %d of them kills, in %d rounds that settled; %d violations.\n\n",
+		all.Faults, len(kinds), all.Kills, all.Settlings, all.Violations,
 	)
-	byFamily(&runs, kinds)
-	return runs.String(), nil
+	byFamily(&out, kinds)
+	return out.String(), nil
 }
 
-// add adds one log.
-func add(folder fs.FS, name string, out *strings.Builder, kinds map[string]int, total *run.Summary) error {
+func (e *edition) add(at time.Time, s *run.Summary) {
+	if e.runs == 0 || at.Before(e.first) {
+		e.first = at
+	}
+	if at.After(e.last) {
+		e.last = at
+	}
+	e.runs++
+	e.Faults += s.Faults
+	e.Kills += s.Kills
+	e.Settlings += s.Settlings
+	e.Violations += s.Violations
+	e.Seconds += s.Seconds
+	e.SettleMax = max(e.SettleMax, s.SettleMax)
+}
+
+// read returns the first and the last line of a log.
+func read(folder fs.FS, name string) (*run.Begin, *run.Summary, error) {
 	file, err := folder.Open(name)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	defer func() { _ = file.Close() }()
 	lines, err := run.Read(file)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if len(lines) == 0 || lines[0].Begin == nil || lines[len(lines)-1].Summary == nil {
-		return errors.New("it is not the log of a run that has ended")
+		return nil, nil, errors.New("it is not the log of a run that has ended")
 	}
-	b, s := lines[0].Begin, lines[len(lines)-1].Summary
-	edition := b.Kafka
-	if b.Losing {
-		edition += ", losing"
-	}
-	fmt.Fprintf(out, "| %s | %s | %s | %d | %d | %d | %d | %d | %.1f s / %.1f s | %s | %d |\n",
-		b.At.UTC().Format("2006-01-02 15:04"), b.Commit, edition, b.Seed, s.Faults, len(s.ByKind), s.Kills, s.Settlings,
-		float64(s.SettleP50)/1000, float64(s.SettleMax)/1000, time.Duration(s.Seconds)*time.Second, s.Violations)
-	for kind, n := range s.ByKind {
-		kinds[kind] += n
-	}
-	total.Faults += s.Faults
-	total.Kills += s.Kills
-	total.Settlings += s.Settlings
-	total.Violations += s.Violations
-	return nil
+	return lines[0].Begin, lines[len(lines)-1].Summary, nil
 }
 
 // byFamily writes the counts, a line for each thing that is done.

@@ -21,7 +21,7 @@ const log = `{"begin":{"seed":7,"commit":"abc","at":"2026-11-22T07:00:00Z","kafk
 func TestLogsAreAddedUp(t *testing.T) {
 	text, err := table.Of(fstest.MapFS{"1.ndjson": {Data: []byte(log)}, "2.ndjson": {Data: []byte(log)}})
 	require.NoError(t, err)
-	require.Contains(t, text, "| 2026-11-22 07:00 | abc | embedded | 7 | 3 | 2 | 3 | 1 | 1.5 s / 2.5 s | 1m1s | 0 |\n")
+	require.Contains(t, text, "| embedded | 2 | 2026-11-22 | 2026-11-22 | 6 | 2 | 6 | 2 | 2.5 s | 2m2s | 0 |\n")
 	require.Contains(t, text, "All in all 6 faults of 2 kinds, 6 of them kills, in 2 rounds that settled; 0 violations.")
 	require.Contains(t, text, "| kill | 6 | api 4, points 2 |\n")
 }

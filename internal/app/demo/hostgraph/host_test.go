@@ -1,0 +1,190 @@
+package hostgraph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shirou/gopsutil/v4/host"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/app/demo/machine"
+	"github.com/livegraph/livegraph/internal/app/demo/weather"
+)
+
+func lathe() *machine.Inventory {
+	started := time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
+	return &machine.Inventory{
+		Name: "lathe-7",
+		Host: host.InfoStat{
+			OS: "linux", Platform: "debian", PlatformVersion: "12", KernelVersion: "6.1", KernelArch: "x86_64",
+			VirtualizationSystem: "kvm", VirtualizationRole: "guest",
+		},
+		Cores:   []machine.Core{{Number: "0", Model: "Xeon"}, {Number: "1", Model: "Xeon"}},
+		Memory:  25276510208,
+		Devices: []machine.Device{{Name: "vda"}, {Name: "vda1", Disk: "vda"}},
+		Mounts: []machine.Mount{
+			{Path: "/", Device: "vda1", Type: "ext4", Bytes: 250 << 30, Used: 81},
+			{Path: "/mnt", Device: "server:/x", Type: "nfs", Bytes: 1},
+		},
+		Interfaces: []machine.Interface{
+			{Name: "lo", Addresses: []string{"127.0.0.1/8"}, Loopback: true, Up: true},
+		},
+		Processes: []machine.Process{
+			{
+				PID: 1, Name: "systemd", Program: "systemd", User: "root", Executable: "/sbin/init", Started: started,
+			},
+			{
+				PID: 20, Parent: 1, Name: "postgres", Program: "postgres", User: "postgres",
+				Executable: "/usr/bin/postgres", Started: started,
+				Network: true, Ports: []int{5432}, Mounts: []string{"/", "/gone"},
+			},
+			{PID: 21, Parent: 20, Name: "postgres", Program: "postgres", User: "postgres", Started: started},
+			{PID: 30, Parent: 999, Name: "orphan", Program: "orphan"},
+		},
+		Unread: map[string]bool{},
+	}
+}
+
+func find(t *testing.T, p State, key string) Node {
+	t.Helper()
+	i := slices.IndexFunc(p.Nodes, func(n Node) bool { return n.Key == key })
+	require.GreaterOrEqual(t, i, 0, key)
+	return p.Nodes[i]
+}
+
+func TestAMachineIsDrawnWithItsPartsAndWhatRunsOnIt(t *testing.T) {
+	p := Host(lathe(), nil)
+	var edges []string
+	for _, e := range p.Edges {
+		edges = append(edges, fmt.Sprintf("%s %s %s", e.Source, e.Relation, e.Target))
+	}
+	require.ElementsMatch(t, strings.Split(`processor part_of machine
+core/0 part_of processor
+core/1 part_of processor
+memory part_of machine
+storage part_of machine
+disk/vda part_of storage
+partition/vda1 part_of disk/vda
+file-system// part_of storage
+file-system// stored_on partition/vda1
+file-system//mnt part_of storage
+network part_of machine
+interface/lo part_of network
+user/postgres has_account_on machine
+user/root has_account_on machine
+program/systemd installed_on machine
+program/postgres installed_on machine
+program/orphan installed_on machine
+process/1/1795244400 runs_on machine
+process/1/1795244400 instance_of program/systemd
+process/1/1795244400 runs_as user/root
+process/20/1795244400 runs_on machine
+process/20/1795244400 instance_of program/postgres
+process/20/1795244400 runs_as user/postgres
+process/20/1795244400 talks_over network
+process/20/1795244400 has_files_on file-system//
+process/20/1795244400 started_by process/1/1795244400
+process/21/1795244400 runs_on machine
+process/21/1795244400 instance_of program/postgres
+process/21/1795244400 runs_as user/postgres
+process/21/1795244400 started_by process/20/1795244400
+process/30/-62135596800 runs_on machine
+process/30/-62135596800 instance_of program/orphan`, "\n"), edges)
+
+	require.Equal(t, "Computer lathe-7: debian 12; x86_64; 2 processor cores; 23.54 GiB of memory; a guest of kvm; it "+
+		"measures itself: load, processor, memory, disks, network and processes are live data of this workspace.",
+		find(t, p, MachineKey).Description)
+	require.Equal(t, "Running process 20 on lathe-7, an instance of postgres: PostgreSQL, a relational database server; "+
+		"started by user postgres; it talks over the network with other machines; it waits for connections at port 5432; "+
+		"it has files open on /, /gone.", find(t, p, "process/20/1795244400").Description)
+	require.Equal(t, "File system mounted at / of lathe-7: ext4; 250 GiB; 81 % of its disk space is used: it fills up, "+
+		"and little free space is left.", find(t, p, "file-system//").Description)
+	require.Equal(t, "Program orphan: it was seen on lathe-7.", find(t, p, "program/orphan").Description)
+	types := map[string]bool{}
+	for _, n := range p.Nodes {
+		types[n.EntityType] = true
+		require.NotEmpty(t, n.Name)
+		require.NotEmpty(t, n.Description)
+		require.NotEmpty(t, n.Kind)
+	}
+	require.Equal(t, map[string]bool{concept: true, object: true, "process": true, "actor": true}, types)
+}
+
+func TestEverySourceOfTheMachineHasANodeInItsState(t *testing.T) {
+	p := Host(lathe(), nil)
+	sampler := machine.NewSampler("lathe-7", nil)
+	for _, source := range sampler.Sources() {
+		find(t, p, KeyOfSource(source.Kind))
+	}
+}
+
+func TestWhatCouldNotBeReadIsNotDrawnAsGone(t *testing.T) {
+	i := lathe()
+	require.True(t, Host(i, nil).Complete["process"])
+	i.Unread[machine.PartProcesses] = true
+	p := Host(i, nil)
+	require.False(t, p.Complete["process"])
+	require.True(t, p.Complete["disk"])
+	require.False(t, p.Complete[Program], "programs stay")
+	require.False(t, p.Complete["user"])
+}
+
+func TestProgramsAreBoundedAndThoseThatStandStay(t *testing.T) {
+	i := lathe()
+	standing := []string{"program/systemd"}
+	for n := range maxPrograms - 2 {
+		standing = append(standing, fmt.Sprintf("program/old-%d", n))
+	}
+	p := Host(i, standing)
+	find(t, p, "program/systemd")
+	find(t, p, "program/postgres")
+	for _, n := range p.Nodes {
+		require.NotEqual(t, "program/orphan", n.Key, "there was room for one more")
+	}
+	for _, e := range p.Edges {
+		require.NotEqual(t, "program/orphan", e.Target)
+	}
+}
+
+func TestADrawingOfABareMachineIsSound(t *testing.T) {
+	p := Host(&machine.Inventory{Host: host.InfoStat{OS: "plan9", KernelArch: "mips"}, Name: "x"}, nil)
+	keys := map[string]bool{}
+	for _, n := range p.Nodes {
+		keys[n.Key] = true
+		require.NotContains(t, n.Description, "  ")
+	}
+	for _, e := range p.Edges {
+		require.True(t, keys[e.Source] && keys[e.Target])
+	}
+}
+
+func TestTheWeatherIsDrawnByStation(t *testing.T) {
+	stations, err := weather.Stations()
+	require.NoError(t, err)
+	p := Weather(stations)
+	require.Len(t, p.Nodes, 3)
+	require.Len(t, p.Edges, 2)
+	require.Equal(t, "Weather in Seattle", find(t, p, StationKey(stations[0])).Name)
+}
+
+func TestAVersionInItsNameDoesNotHideAProgram(t *testing.T) {
+	require.Equal(t, "Python interpreter", about("python3.11"))
+	require.Empty(t, about("my-own-program"))
+}
+
+func TestSizesAreShort(t *testing.T) {
+	for bytes, text := range map[uint64]string{
+		512: "512 B", 1536: "1.5 KiB", 1023 << 30: "1023 GiB", 25276510208: "23.54 GiB", 1 << 60: "1024 PiB",
+	} {
+		require.Equal(t, text, size(bytes))
+	}
+}
+
+func ExampleHost() {
+	p := Host(&machine.Inventory{Host: host.InfoStat{OS: "linux"}, Name: "lathe-7"}, nil)
+	fmt.Println(p.Nodes[0].Name, p.Nodes[0].EntityType)
+	// Output: lathe-7 object
+}

@@ -1,0 +1,308 @@
+package hostgraph
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/livegraph/livegraph/internal/app/client"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+)
+
+const owner = "test demo"
+
+func device(key string, properties map[string]any) Node {
+	return Node{
+		Key: key, Kind: "device", Name: "Device " + key, EntityType: "object", Description: "about " + key,
+		Properties: properties,
+	}
+}
+
+func picture(edges []Edge, nodes ...Node) State {
+	return State{Nodes: nodes, Edges: edges, Complete: map[string]bool{"device": true}}
+}
+
+// looks describes the owner's part of a graph by keys, for comparison.
+func looks(p *peer) []string {
+	keys := map[uuid.UUID]string{}
+	lines := []string{}
+	for id, n := range p.nodes {
+		if textOf(n.Properties[managedBy]) != owner {
+			continue
+		}
+		keys[id] = textOf(n.Properties[keyName])
+		description := ""
+		if n.Description != nil {
+			description = *n.Description
+		}
+		properties := []string{}
+		for _, name := range slices.Sorted(maps.Keys(n.Properties)) {
+			if name != managedBy && name != keyName && name != "yours" {
+				properties = append(properties, name+"="+string(n.Properties[name]))
+			}
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s (%s) %s %v", keys[id], n.Name, n.EntityType, description, properties))
+	}
+	for _, e := range p.edges {
+		if textOf(e.Properties[managedBy]) == owner {
+			lines = append(lines, fmt.Sprintf("%s -%s-> %s", keys[e.SourceID], e.RelationType, keys[e.TargetID]))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func should(p State) []string {
+	lines := []string{}
+	for _, n := range p.Nodes {
+		properties := []string{`kind="` + n.Kind + `"`}
+		for _, name := range slices.Sorted(maps.Keys(n.Properties)) {
+			if n.Properties[name] != nil {
+				properties = append(properties, name+"="+string(encode(n.Properties[name])))
+			}
+		}
+		slices.Sort(properties)
+		lines = append(lines, fmt.Sprintf("%s: %s (%s) %s %v", n.Key, n.Name, n.EntityType, n.Description, properties))
+	}
+	for _, e := range p.Edges {
+		lines = append(lines, fmt.Sprintf("%s -%s-> %s", e.Source, e.Relation, e.Target))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func sync(t require.TestingT, m *Syncer, p State) Report {
+	r, err := m.Sync(context.Background(), p)
+	require.NoError(t, err)
+	return r
+}
+
+func TestAPictureIsDrawnOnceAndThenOnlyItsChangesAre(t *testing.T) {
+	p := newPeer()
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
+	first := picture(
+		[]Edge{{"b", "a", "part_of"}}, device("a", map[string]any{"size": 1, "tags": []string{"x", "y"}}), device("b", nil),
+	)
+	r := sync(t, m, first)
+	require.Equal(t, Report{Nodes: 2, Edges: 1, Applied: 3}, r)
+	require.Equal(t, should(first), looks(p))
+	require.Equal(t, 1, p.batches, "one change for all")
+
+	require.Zero(t, sync(t, m, first).Applied)
+	require.Equal(t, 1, p.batches, "nothing changed: nothing is sent")
+
+	second := picture(nil, device("a", map[string]any{"size": 2, "tags": nil}))
+	require.Equal(t, Report{Nodes: 1, Applied: 2}, sync(t, m, second))
+	require.Equal(t, should(second), looks(p))
+	require.Zero(t, sync(t, m, second).Applied, "what is to be absent is absent")
+}
+
+func TestAnotherStartFindsWhatIsThereAndMakesNoSecondCopy(t *testing.T) {
+	p := newPeer()
+	pic := picture([]Edge{{"b", "a", "part_of"}}, device("a", map[string]any{"n": 1.5, "flag": true}), device("b", nil))
+	sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, pic)
+	ids := slices.Sorted(maps.Keys(idTexts(p)))
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
+	require.Zero(t, sync(t, m, pic).Applied)
+	require.Equal(t, ids, slices.Sorted(maps.Keys(idTexts(p))))
+	_, known := m.ID("a")
+	require.True(t, known)
+
+	sync(t, &Syncer{server: p, owner: "another", observed: newObserved()}, pic)
+	require.Len(t, p.nodes, 4, "another owner has a part of its own")
+	require.Zero(t, sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, pic).Applied)
+}
+
+func idTexts(p *peer) map[string]bool {
+	texts := map[string]bool{}
+	for id := range p.nodes {
+		texts[id.String()] = true
+	}
+	return texts
+}
+
+func TestWhatComesBackGetsAnotherID(t *testing.T) {
+	p := newPeer()
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
+	both := picture([]Edge{{"b", "a", "part_of"}}, device("a", nil), device("b", nil))
+	sync(t, m, both)
+	before, _ := m.ID("b")
+	sync(t, m, picture(nil, device("a", nil)))
+	r := sync(t, m, both)
+	require.Equal(t, 2, r.Refused, "the id is used up, and the edge had no end")
+	sync(t, m, both)
+	require.Equal(t, should(both), looks(p))
+	after, _ := m.ID("b")
+	require.NotEqual(t, before, after)
+
+	sync(t, m, picture(nil, device("a", nil), device("b", nil))) // the edge alone
+	sync(t, m, both)
+	sync(t, m, both)
+	require.Equal(t, should(both), looks(p))
+}
+
+func TestWhatOthersDidIsPutRightAndTheirOwnIsLeftAlone(t *testing.T) {
+	p := newPeer()
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
+	pic := picture(
+		[]Edge{{"b", "a", "part_of"}}, device("a", map[string]any{"size": 1}), device("b", nil), device("c", nil),
+	)
+	sync(t, m, pic)
+	a, _ := m.ID("a")
+	b, _ := m.ID("b")
+	name := "renamed"
+	require.NoError(t, p.updateNode(client.NodePatch{ID: a, Name: &name, Properties: client.Properties{
+		"size": encode("big"), "yours": encode(1),
+	}}))
+	require.NoError(t, p.deleteNode(b))
+	theirs := uuid.New()
+	require.NoError(t, p.createNode(client.NewNode{
+		ID: theirs, Name: "their node", Properties: client.Properties{keyName: encode("c")},
+	}))
+	require.NoError(t, p.createEdge(client.NewEdge{ID: uuid.New(), SourceID: a, TargetID: theirs, RelationType: "likes"}))
+
+	require.Zero(t, sync(t, m, pic).Applied, "what was read is believed for a while")
+	m.read = time.Now().Add(-2 * readEvery)
+	sync(t, m, pic)
+	sync(t, m, pic)
+	sync(t, m, pic)
+	require.Equal(t, should(pic), looks(p))
+	require.Contains(t, p.nodes, theirs)
+	require.Equal(t, "1", string(p.nodes[a].Properties["yours"]))
+	require.Len(t, p.edges, 2)
+}
+
+func TestANodeThatSomebodyDeletedIsMadeAgainWhenItChanges(t *testing.T) {
+	p := newPeer()
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
+	sync(t, m, picture(nil, device("a", nil), device("b", nil)))
+	a, _ := m.ID("a")
+	require.NoError(t, p.deleteNode(a))
+	pic := picture(nil, device("a", map[string]any{"size": 2}), device("b", map[string]any{"size": 3}))
+	require.Equal(t, 1, sync(t, m, pic).Refused, "the other is updated")
+	sync(t, m, pic)
+	require.Equal(t, should(pic), looks(p))
+}
+
+func TestKindsThatAreNotCompleteAreNeverDeleted(t *testing.T) {
+	p := newPeer()
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
+	user := Node{Key: "user/root", Kind: "user", Name: "root", EntityType: "actor"}
+	sync(t, m, picture([]Edge{{"user/root", "a", "has_account_on"}}, device("a", nil), user))
+	sync(t, m, picture(nil, device("a", nil)))
+	require.Len(t, p.nodes, 2)
+	require.Len(t, p.edges, 1)
+	require.Equal(t, []string{"user/root"}, m.Keys("user"))
+
+	unread := picture(nil)
+	unread.Complete = nil
+	sync(t, m, unread)
+	require.Len(t, p.nodes, 2, "what could not be read is not gone")
+}
+
+func TestTwoNodesWithOneKeyBecomeOne(t *testing.T) {
+	p := newPeer()
+	pic := picture([]Edge{{"b", "a", "part_of"}}, device("a", nil), device("b", nil))
+	sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, pic)
+	for range 2 {
+		require.NoError(t, p.createNode(client.NewNode{ID: uuid.New(), Name: "copy", Properties: client.Properties{
+			managedBy: encode(owner), keyName: encode("a"), kindName: encode("device"),
+		}}))
+	}
+	sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, pic)
+	require.Equal(t, should(pic), looks(p))
+}
+
+func TestALargePictureIsSentInSeveralBatches(t *testing.T) {
+	p := newPeer()
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
+	var nodes []Node
+	for i := range client.LargestBatch + 1 {
+		nodes = append(nodes, device(fmt.Sprint(i), nil))
+	}
+	sync(t, m, picture(nil, nodes...))
+	require.Equal(t, 2, p.batches)
+	require.Len(t, p.nodes, client.LargestBatch+1)
+}
+
+func TestWhatIsRefusedForEverIsNotReadAgainAllTheTime(t *testing.T) {
+	p := newPeer()
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
+	pic := picture(nil, device("a", nil), device("b", nil))
+	p.never = "Device b"
+	for range 20 {
+		require.Equal(t, 1, sync(t, m, pic).Refused)
+	}
+	require.Equal(t, 1+maxRefusals, p.reads)
+	p.never = ""
+	m.read = time.Time{}
+	sync(t, m, pic)
+	require.Equal(t, should(pic), looks(p))
+}
+
+func TestAfterAnUnknownOutcomeTheGraphIsReadAgain(t *testing.T) {
+	p := newPeer()
+	m := &Syncer{server: p, owner: owner, observed: newObserved()}
+	pic := picture(nil, device("a", nil))
+	p.fail = fault.New(fault.Timeout, "too slow")
+	_, err := m.Sync(t.Context(), pic)
+	require.Equal(t, fault.Timeout, fault.KindOf(err))
+	require.Equal(t, 1, p.batches, "not tried command by command")
+	reads := p.reads
+	sync(t, m, pic)
+	require.Greater(t, p.reads, reads)
+	require.Equal(t, should(pic), looks(p))
+}
+
+// TestAnySequenceOfPicturesEndsInTheLast draws random pictures one after the
+// other, with others deleting nodes and mirrors starting anew in between.
+func TestAnySequenceOfPicturesEndsInTheLast(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := newPeer()
+		m := &Syncer{server: p, owner: owner, observed: newObserved()}
+		keys := strings.Split("abcdefgh", "")
+		for range rapid.IntRange(1, 6).Draw(t, "rounds") {
+			pic := picture(nil)
+			for _, key := range rapid.SliceOfNDistinct(rapid.SampledFrom(keys), 0, 8, rapid.ID).Draw(t, "keys") {
+				pic.Nodes = append(pic.Nodes, device(key, map[string]any{"n": rapid.IntRange(0, 2).Draw(t, "n")}))
+			}
+			seen := map[Edge]bool{}
+			for range rapid.IntRange(0, 6).Draw(t, "edges") {
+				if len(pic.Nodes) == 0 {
+					break
+				}
+				end := func() string { return rapid.SampledFrom(pic.Nodes).Draw(t, "end").Key }
+				if e := (Edge{end(), end(), rapid.SampledFrom([]string{"x", "y"}).Draw(t, "relation")}); !seen[e] {
+					seen[e] = true
+					pic.Edges = append(pic.Edges, e)
+				}
+			}
+			if ids := slices.SortedFunc(maps.Keys(p.nodes), func(a, b uuid.UUID) int {
+				return strings.Compare(a.String(), b.String())
+			}); len(ids) > 0 && rapid.Bool().Draw(t, "vandal") {
+				require.NoError(t, p.deleteNode(rapid.SampledFrom(ids).Draw(t, "victim")))
+				m.read = time.Time{}
+			}
+			if rapid.Bool().Draw(t, "restart") {
+				m = &Syncer{server: p, owner: owner, observed: newObserved()}
+			}
+			quiet := false
+			for range 5 { // an id that is used up takes another round, for the node and then for its edges
+				if r := sync(t, m, pic); r.Applied+r.Refused == 0 {
+					quiet = true
+					break
+				}
+			}
+			require.True(t, quiet, "it comes to rest")
+			require.Equal(t, should(pic), looks(p))
+		}
+	})
+}
