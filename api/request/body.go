@@ -156,7 +156,7 @@ func (b *bodyReader) reserve(n int64) error {
 	if b.budget == nil {
 		return nil
 	}
-	ok := true
+	var ok bool
 	if b.share == nil {
 		b.share, ok = b.budget.Take(n)
 	} else {

@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// sourceTTL is how long the existence and the name of a source are cached. Requests that delete or rename one are answered after that
-	// (Pipeline.AwaitOthers), so that nothing sent after the answer is taken for
-	// what was before it. What is accepted until then comes before the change.
+	// sourceTTL is how long the existence and the name of a source are cached. Requests that
+	// delete or rename one are answered after that (Pipeline.AwaitOthers), so that nothing sent
+	// after the answer is taken for what was before it. What is accepted until then comes before
+	// the change.
 	sourceTTL = time.Second
 	// clockGrace is what the clocks of two processes may differ by in that time.
 	clockGrace = 50 * time.Millisecond

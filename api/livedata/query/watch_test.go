@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -72,19 +73,21 @@ func TestWaitingEndsWithItsDeadlineWhateverTheStoreDoes(t *testing.T) {
 }
 
 func TestAReaderThatLeavesDoesNotFailTheOthers(t *testing.T) {
-	store := &marks{delay: 30 * time.Millisecond}
-	store.next.Store(8)
-	w := &watcher{store: store}
-	leaving, leave := context.WithCancel(t.Context())
-	left := make(chan error, 1)
-	go func() { left <- w.wait(leaving, [16]byte{1}, at(7)) }()
-	time.Sleep(5 * time.Millisecond) // it reads now
-	stayed := make(chan error, 1)
-	go func() { stayed <- w.wait(t.Context(), [16]byte{1}, at(7)) }()
-	time.Sleep(5 * time.Millisecond)
-	leave()
-	require.ErrorIs(t, <-left, context.Canceled)
-	require.NoError(t, <-stayed)
+	synctest.Test(t, func(t *testing.T) {
+		store := &marks{delay: 30 * time.Millisecond}
+		store.next.Store(8)
+		w := &watcher{store: store}
+		leaving, leave := context.WithCancel(t.Context())
+		left := make(chan error, 1)
+		go func() { left <- w.wait(leaving, [16]byte{1}, at(7)) }()
+		time.Sleep(5 * time.Millisecond) // it reads now
+		stayed := make(chan error, 1)
+		go func() { stayed <- w.wait(t.Context(), [16]byte{1}, at(7)) }()
+		time.Sleep(5 * time.Millisecond)
+		leave()
+		require.ErrorIs(t, <-left, context.Canceled)
+		require.NoError(t, <-stayed)
+	})
 }
 
 func TestAStoreThatFailsFailsTheWait(t *testing.T) {
