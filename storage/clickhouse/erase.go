@@ -75,4 +75,5 @@ func (db *DB) ForgetWorkspace(ctx context.Context, workspace uuid.UUID) error {
 	return err
 }
 
+// OfWorkspace returns the condition that a row belongs to a workspace.
 func OfWorkspace(workspace uuid.UUID) string { return fmt.Sprintf("workspace = '%s'", workspace) }
