@@ -44,7 +44,7 @@ $(PAGE): $(PAGE_DEPS) $(PAGE_SRC) | page-prerequisites
 	@cd web && npm run build --silent -- --logLevel warn
 
 # Checked again when something of it has changed.
-$(BIN)/.page-linted: $(PAGE_DEPS) $(PAGE_SRC) web/eslint.config.js web/.prettierrc.json web/README.md | page-prerequisites
+$(BIN)/.page-linted: $(PAGE_DEPS) $(PAGE_SRC) web/eslint.config.js web/cycles.js web/.prettierrc.json web/README.md | page-prerequisites
 	@cd web && npm run lint --silent
 	@mkdir -p $(BIN) && touch $@
 
@@ -194,7 +194,7 @@ verify: lint generate licences secrets vulnerabilities ## fail if generated code
 	@git diff --exit-code -- schemas docs/settings.md || { echo "generated code is stale: commit what 'make generate' made"; exit 1; }
 
 # The licences' texts, which the binary shows by `version --notices`.
-NOTICES := cmd/livegraph/notices.txt
+NOTICES := internal/app/cli/notices.txt
 
 .PHONY: notices
 notices: $(TOOLS)/licences $(PAGE_DEPS) ## write anew what the licences of what is in the binary ask to be told

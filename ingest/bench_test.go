@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/ingest/parse/remotewrite"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/test/bench/record"
 )
@@ -108,13 +109,13 @@ func parseShapes(b *testing.B, format Format, shapes []benchShape) {
 	for _, shape := range shapes {
 		b.Run(shape.name, func(b *testing.B) {
 			body := shape.body()
-			req, batch := request(body), newBatch(newPromCache(0))
+			req, w := request(body), newWork(remotewrite.NewCache(0))
 			measure(b, body, shape.points, func() {
-				batch.begin(format, &req)
-				if err := batch.parse(1_000_000); err != nil {
+				w.begin(format, &req)
+				if err := w.parse(1_000_000); err != nil {
 					b.Fatal(err)
 				}
-				batch.end()
+				w.end()
 			})
 		})
 	}

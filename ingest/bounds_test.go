@@ -11,6 +11,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/ingest/rejection"
+	"github.com/livegraph/livegraph/ingest/resolve"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
@@ -100,12 +102,12 @@ func TestManyNewSeriesAndUnknownSourcesAreAskedForInPortions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 5000, result.Accepted)
 	require.Equal(t, []Rejection{
-		{Index: 1, Field: "points[1].sourceId", Reason: reasonText[sourceUnknown], Count: 2 * n},
-		{Index: 15_000, Field: "points[15000]", Reason: reasonText[seriesLimit], Count: n - 5000},
+		{Index: 1, Field: "points[1].sourceId", Reason: rejection.SourceUnknown.Text(), Count: 2 * n},
+		{Index: 15_000, Field: "points[15000]", Reason: rejection.SeriesLimit.Text(), Count: n - 5000},
 	}, result.Errors)
 	require.Equal(t, n, p.registered)
 	// Once at first, and again to tell the sources that are gone from the limit.
-	require.Equal(t, 2*2*((n+maxAsked)/maxAsked), p.asked)
+	require.Equal(t, 2*2*((n+resolve.MaxAsked)/resolve.MaxAsked), p.asked)
 }
 
 // TestMemoryStaysBounded repeats large requests and looks at the heap.

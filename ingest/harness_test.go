@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/ingest/resolve"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
@@ -59,6 +60,13 @@ func (p *plant) pipeline(limits Limits) *Pipeline {
 	return New(Deps{
 		Sources: p, Registry: p, Log: p, Routes: p, FingerprintKey: [16]byte{1, 2, 3}, Limits: limits, CacheSize: 100_000,
 	})
+}
+
+// believeSources makes the pipeline believe that sources exist for so long.
+func (p *Pipeline) believeSources(ttl time.Duration) {
+	deps := p.deps.resolver()
+	deps.SourceTTL = ttl
+	p.resolver = resolve.New(deps, p.metrics.resolver)
 }
 
 func (p *plant) SourcesByID(_ context.Context, ws uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/ingest/parse/scan"
 )
 
 const someSource = `"sourceId":"0198a1b2-0000-7000-8000-00000000000a"`
@@ -52,7 +54,7 @@ func TestPointsAreTakenInEveryForm(t *testing.T) {
 		{"time minus zero", row(`"timestamp":-0,"value":1`), map[string]any{one + "0 n": 1.0}},
 		{
 			"a day ahead", row(fmt.Sprintf(`"timestamp":"%s","value":1`, received.Add(24*time.Hour).Format(time.RFC3339Nano))),
-			map[string]any{one + fmt.Sprint(at+dayUS) + " n": 1.0},
+			map[string]any{one + fmt.Sprint(at+scan.DayUS) + " n": 1.0},
 		},
 		{
 			"same point twice",

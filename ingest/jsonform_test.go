@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/ingest/rejection"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
@@ -159,9 +160,9 @@ func TestARequestOfTheWrongFormIsRefusedWhole(t *testing.T) {
 		},
 		{
 			"65 default tags", `{"tags":` + manyTags(65) + `,"points":[` + rowObject + `]}`, invalid, "tags",
-			reasonText[tagsMany],
+			rejection.TagsMany.Text(),
 		},
-		{"1025 tags", row(`"value":1,"tags":` + manyTags(1025)), invalid, "points[0].tags", reasonText[tagsMany]},
+		{"1025 tags", row(`"value":1,"tags":` + manyTags(1025)), invalid, "points[0].tags", rejection.TagsMany.Text()},
 		{
 			"fewer values", col(`"timestamps":[1,2],"values":[1]`), invalid, "series[0].values",
 			"must have as many entries as timestamps: 2, not 1",

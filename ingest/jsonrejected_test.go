@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/ingest/rejection"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
@@ -19,58 +20,69 @@ func TestBadValuesAreRejectedPointByPoint(t *testing.T) {
 	for _, c := range []struct {
 		name, row string // fields of the point besides source and metric, unless it names them
 		field     string
-		why       reason
+		why       rejection.Reason
 	}{
-		{"before 1970", `"timestamp":"1969-12-31T23:59:59.999999Z","value":1`, "timestamp", timeEarly},
-		{"before 1970 by its zone", `"timestamp":"1970-01-01T00:59:59+01:00","value":1`, "timestamp", timeEarly},
-		{"negative epoch", `"timestamp":-1,"value":1`, "timestamp", timeEarly},
+		{"before 1970", `"timestamp":"1969-12-31T23:59:59.999999Z","value":1`, "timestamp", rejection.TimeEarly},
+		{"before 1970 by its zone", `"timestamp":"1970-01-01T00:59:59+01:00","value":1`, "timestamp", rejection.TimeEarly},
+		{"negative epoch", `"timestamp":-1,"value":1`, "timestamp", rejection.TimeEarly},
 		{
 			"over a day ahead", `"timestamp":"` + day.Add(time.Microsecond).Format(time.RFC3339Nano) + `","value":1`,
-			"timestamp", timeLate,
+			"timestamp", rejection.TimeLate,
 		},
 		{
 			"25 hours ahead", fmt.Sprintf(`"timestamp":%d,"value":1`, received.Add(25*time.Hour).UnixMilli()), "timestamp",
-			timeLate,
+			rejection.TimeLate,
 		},
-		{"epoch in a smaller unit", `"timestamp":1795246808000000,"value":1`, "timestamp", timeLate},
-		{"2^63", `"timestamp":9223372036854775808,"value":1`, "timestamp", timeLate},
-		{"2^64", `"timestamp":18446744073709551616,"value":1`, "timestamp", timeLate},
-		{"-2^63", `"timestamp":-9223372036854775808,"value":1`, "timestamp", timeEarly},
-		{"year 10000", `"timestamp":"10000-01-01T00:00:00Z","value":1`, "timestamp", timeForm},
-		{"year 9999", `"timestamp":"9999-12-31T23:59:59Z","value":1`, "timestamp", timeLate},
-		{"30 February", `"timestamp":"2026-02-30T00:00:00Z","value":1`, "timestamp", timeForm},
-		{"leap second", `"timestamp":"2016-12-31T23:59:60Z","value":1`, "timestamp", timeForm},
-		{"no zone", `"timestamp":"2026-11-21T07:40:08","value":1`, "timestamp", timeForm},
-		{"odd offset", `"timestamp":"2026-11-21T07:40:08+24:00","value":1`, "timestamp", timeForm},
-		{"empty time", `"timestamp":"","value":1`, "timestamp", timeForm},
-		{"epoch as string", `"timestamp":"1795246808000","value":1`, "timestamp", timeForm},
-		{"fraction of a millisecond", `"timestamp":1795246808000.5,"value":1`, "timestamp", timeFraction},
-		{"exponent", `"timestamp":1e3,"value":1`, "timestamp", timeFraction},
-		{"1e400", `"timestamp":1,"value":1e400`, "value", valueRange},
-		{"-1e400", `"timestamp":1,"value":-1e400`, "value", valueRange},
-		{"long string", `"timestamp":1,"value":"` + longText + `"`, "value", valueLong},
+		{"epoch in a smaller unit", `"timestamp":1795246808000000,"value":1`, "timestamp", rejection.TimeLate},
+		{"2^63", `"timestamp":9223372036854775808,"value":1`, "timestamp", rejection.TimeLate},
+		{"2^64", `"timestamp":18446744073709551616,"value":1`, "timestamp", rejection.TimeLate},
+		{"-2^63", `"timestamp":-9223372036854775808,"value":1`, "timestamp", rejection.TimeEarly},
+		{"year 10000", `"timestamp":"10000-01-01T00:00:00Z","value":1`, "timestamp", rejection.TimeForm},
+		{"year 9999", `"timestamp":"9999-12-31T23:59:59Z","value":1`, "timestamp", rejection.TimeLate},
+		{"30 February", `"timestamp":"2026-02-30T00:00:00Z","value":1`, "timestamp", rejection.TimeForm},
+		{"leap second", `"timestamp":"2016-12-31T23:59:60Z","value":1`, "timestamp", rejection.TimeForm},
+		{"no zone", `"timestamp":"2026-11-21T07:40:08","value":1`, "timestamp", rejection.TimeForm},
+		{"odd offset", `"timestamp":"2026-11-21T07:40:08+24:00","value":1`, "timestamp", rejection.TimeForm},
+		{"empty time", `"timestamp":"","value":1`, "timestamp", rejection.TimeForm},
+		{"epoch as string", `"timestamp":"1795246808000","value":1`, "timestamp", rejection.TimeForm},
+		{"fraction of a millisecond", `"timestamp":1795246808000.5,"value":1`, "timestamp", rejection.TimeFraction},
+		{"exponent", `"timestamp":1e3,"value":1`, "timestamp", rejection.TimeFraction},
+		{"1e400", `"timestamp":1,"value":1e400`, "value", rejection.ValueRange},
+		{"-1e400", `"timestamp":1,"value":-1e400`, "value", rejection.ValueRange},
+		{"long string", `"timestamp":1,"value":"` + longText + `"`, "value", rejection.ValueLong},
 		{
 			"50 MiB would be too long as well", `"timestamp":1,"value":"` + strings.Repeat(`\u0061`, 100_000) + `"`, "value",
-			valueLong,
+			rejection.ValueLong,
 		},
-		{"U+0000", `"timestamp":1,"value":"a\u0000b"`, "value", valueNUL},
-		{"metric empty", `"metric":"","value":1`, "metric", metricEmpty},
-		{"metric long", `"metric":"` + long + `","value":1`, "metric", metricLong},
-		{"metric with U+0000", `"metric":"\u0000","value":1`, "metric", metricNUL},
-		{"65 tags", `"tags":` + manyTags(65) + `,"value":1`, "tags", tagsMany},
-		{"tag without name", `"tags":{"":"x"},"value":1`, `tags[""]`, tagEmpty},
-		{"tag with a long name", `"tags":{"` + long + `":""},"value":1`, "tags." + long[:100] + "…", tagLong},
-		{"tag's name with U+0000", `"tags":{"a\u0000":""},"value":1`, `tags["a\u0000"]`, tagNUL},
-		{"tag long", `"tags":{"a":"` + longText + `"},"value":1`, "tags.a", tagValueLong},
-		{"tag with U+0000", `"tags":{"b":"","a":"\u0000"},"value":1`, "tags.a", tagValueNUL},
-		{"unknown source", `"sourceId":"0198a1b2-0000-7000-8000-0000000000ff","value":1`, "sourceId", sourceUnknown},
-		{"source is no UUID", `"sourceId":"boiler","value":1`, "sourceId", sourceUnknown},
-		{"source in braces", `"sourceId":"{0198a1b2-0000-7000-8000-00000000000a}","value":1`, "sourceId", sourceUnknown},
-		{"source without dashes", `"sourceId":"0198a1b20000700080000000000000000a","value":1`, "sourceId", sourceUnknown},
-		{"source empty", `"sourceId":"","value":1`, "sourceId", sourceUnknown},
-		{"source of 10 000 characters", `"source":"` + strings.Repeat("x", 10_000) + `","value":1`, "source", sourceUnknown},
-		{"unknown source by name", `"source":"boiler ","value":1`, "source", sourceUnknown},
-		{"source's name with U+0000", `"source":"boiler\u0000","value":1`, "source", sourceUnknown},
+		{"U+0000", `"timestamp":1,"value":"a\u0000b"`, "value", rejection.ValueNUL},
+		{"metric empty", `"metric":"","value":1`, "metric", rejection.MetricEmpty},
+		{"metric long", `"metric":"` + long + `","value":1`, "metric", rejection.MetricLong},
+		{"metric with U+0000", `"metric":"\u0000","value":1`, "metric", rejection.MetricNUL},
+		{"65 tags", `"tags":` + manyTags(65) + `,"value":1`, "tags", rejection.TagsMany},
+		{"tag without name", `"tags":{"":"x"},"value":1`, `tags[""]`, rejection.TagEmpty},
+		{"tag with a long name", `"tags":{"` + long + `":""},"value":1`, "tags." + long[:100] + "…", rejection.TagLong},
+		{"tag's name with U+0000", `"tags":{"a\u0000":""},"value":1`, `tags["a\u0000"]`, rejection.TagNUL},
+		{"tag long", `"tags":{"a":"` + longText + `"},"value":1`, "tags.a", rejection.TagValueLong},
+		{"tag with U+0000", `"tags":{"b":"","a":"\u0000"},"value":1`, "tags.a", rejection.TagValueNUL},
+		{
+			"unknown source", `"sourceId":"0198a1b2-0000-7000-8000-0000000000ff","value":1`, "sourceId", rejection.SourceUnknown,
+		},
+		{"source is no UUID", `"sourceId":"boiler","value":1`, "sourceId", rejection.SourceUnknown},
+		{
+			"source in braces", `"sourceId":"{0198a1b2-0000-7000-8000-00000000000a}","value":1`,
+			"sourceId", rejection.SourceUnknown,
+		},
+		{
+			"source without dashes", `"sourceId":"0198a1b20000700080000000000000000a","value":1`,
+			"sourceId", rejection.SourceUnknown,
+		},
+		{"source empty", `"sourceId":"","value":1`, "sourceId", rejection.SourceUnknown},
+		{
+			"source of 10 000 characters", `"source":"` + strings.Repeat("x", 10_000) + `","value":1`,
+			"source", rejection.SourceUnknown,
+		},
+		{"unknown source by name", `"source":"boiler ","value":1`, "source", rejection.SourceUnknown},
+		{"source's name with U+0000", `"source":"boiler\u0000","value":1`, "source", rejection.SourceUnknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bad := c.row
@@ -86,7 +98,7 @@ func TestBadValuesAreRejectedPointByPoint(t *testing.T) {
 			require.Equal(t, 2, result.Accepted)
 			require.Equal(t, 2, result.Rejected)
 			require.Equal(
-				t, []Rejection{{Index: 1, Field: "points[1]." + c.field, Reason: reasonText[c.why], Count: 2}}, result.Errors,
+				t, []Rejection{{Index: 1, Field: "points[1]." + c.field, Reason: c.why.Text(), Count: 2}}, result.Errors,
 			)
 			require.Len(t, p.written(t), 2)
 
@@ -94,7 +106,7 @@ func TestBadValuesAreRejectedPointByPoint(t *testing.T) {
 			kind, field, reason := problem(t, err)
 			require.Equal(t, fault.Invalid, kind)
 			require.Equal(t, "points[0]."+c.field, field)
-			require.Equal(t, reasonText[c.why], reason)
+			require.Equal(t, c.why.Text(), reason)
 			require.Empty(t, p.messages)
 		})
 	}
@@ -111,12 +123,12 @@ func TestInColumnsARejectionNamesSeriesAndPosition(t *testing.T) {
 	require.NoError(t, err)
 	one, three, two := 1, 3, 2
 	require.Equal(t, []Rejection{
-		{Index: 1, Position: &one, Field: "series[1].timestamps[1]", Reason: reasonText[timeForm], Count: 3},
-		{Index: 1, Position: &two, Field: "series[1].values[2]", Reason: reasonText[valueRange], Count: 1},
-		{Index: 1, Position: &three, Field: "series[1].timestamps[3]", Reason: reasonText[timeEarly], Count: 1},
-		{Index: 2, Field: "series[2].metric", Reason: reasonText[metricEmpty], Count: 3},
-		{Index: 3, Position: &one, Field: "series[3].values[1]", Reason: reasonText[valueLong], Count: 1},
-		{Index: 4, Field: "series[4].source", Reason: reasonText[sourceUnknown], Count: 1},
+		{Index: 1, Position: &one, Field: "series[1].timestamps[1]", Reason: rejection.TimeForm.Text(), Count: 3},
+		{Index: 1, Position: &two, Field: "series[1].values[2]", Reason: rejection.ValueRange.Text(), Count: 1},
+		{Index: 1, Position: &three, Field: "series[1].timestamps[3]", Reason: rejection.TimeEarly.Text(), Count: 1},
+		{Index: 2, Field: "series[2].metric", Reason: rejection.MetricEmpty.Text(), Count: 3},
+		{Index: 3, Position: &one, Field: "series[3].values[1]", Reason: rejection.ValueLong.Text(), Count: 1},
+		{Index: 4, Field: "series[4].source", Reason: rejection.SourceUnknown.Text(), Count: 1},
 	}, result.Errors)
 	require.Equal(t, 5, result.Accepted)
 	require.Equal(t, 10, result.Rejected)
@@ -148,7 +160,8 @@ func TestOneBadPointAmongManyIsTheOnlyOneRejected(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, n-1, result.Accepted)
 	require.Equal(
-		t, []Rejection{{Index: bad, Field: "points[54321].timestamp", Reason: reasonText[timeForm], Count: 1}}, result.Errors,
+		t, []Rejection{{Index: bad, Field: "points[54321].timestamp", Reason: rejection.TimeForm.Text(), Count: 1}},
+		result.Errors,
 	)
 	require.Len(t, p.written(t), n-1)
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/ingest/parse/scan"
+	"github.com/livegraph/livegraph/ingest/rejection"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
@@ -80,7 +82,7 @@ func TestLinesAreTakenInEveryForm(t *testing.T) {
 		"ms": {"boiler f=1 2", "ms", at(2000, 1.0)}, "s": {"boiler f=1 2", "s", at(2_000_000, 1.0)},
 		"m": {"boiler f=1 2", "m", at(120_000_000, 1.0)}, "h": {"boiler f=1 2", "h", at(7_200_000_000, 1.0)},
 		"time zero": {"boiler f=1 0", "", at(0, 1.0)}, "minus zero": {"boiler f=1 -0", "", at(0, 1.0)},
-		"a day ahead":     {fmt.Sprintf("boiler f=1 %d", now+dayUS), "us", at(now+dayUS, 1.0)},
+		"a day ahead":     {fmt.Sprintf("boiler f=1 %d", now+scan.DayUS), "us", at(now+scan.DayUS, 1.0)},
 		"carriage return": {"boiler f=1 1000\r\n\r\n", "", one(1.0)}, "at the very end": {"boiler f=1 1000\r", "", one(1.0)},
 		"space around":     {" \tboiler   f=1  \t1000 \t\n\n", "", one(1.0)},
 		"comments":         {"# boiler f=2 1000\n  #\nboiler f=1 1000\n#", "", one(1.0)},
@@ -109,7 +111,7 @@ func TestLinesAreTakenInEveryForm(t *testing.T) {
 }
 
 func TestABadLineIsRejectedAndTheRestKept(t *testing.T) {
-	syntax := func(why reason) string { return reasonText[why] }
+	syntax := func(why rejection.Reason) string { return why.Text() }
 	tags := func(n int) (text string) {
 		for i := range n {
 			text += fmt.Sprintf(",t%d=x", i)
@@ -118,57 +120,69 @@ func TestABadLineIsRejectedAndTheRestKept(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		line, field string
-		why         reason
+		why         rejection.Reason
 		count       int
 	}{
-		"measurement alone": {"m", "fields", lineNoField, 1}, "and tags": {"m,a=b", "fields", lineNoField, 1},
-		"carriage return alone":    {"m\r", "fields", lineNoField, 1},
-		"spaces":                   {"m,a=b   ", "fields", lineNoField, 1},
-		"no measurement":           {",a=b f=1", "measurement", lineMeasurement, 1},
-		"escaped space at the end": {`m,a=b\ f=1`, "fields", lineNoField, 1},
-		"backslash at the end":     {`m f=1\`, "fields.f", lineValue, 1}, "key alone": {"m f", "fields", lineField, 1},
-		"no key":                       {"m =1", "fields", lineField, 1},
-		"value missing":                {"m f=", "fields.f", lineValue, 1},
-		"value missing before another": {"m f=,g=1", "fields.f", lineValue, 1},
-		"missing before the time":      {"m f= 1", "fields.f", lineValue, 1},
-		"comma at the end":             {"m f=1,", "fields", lineField, 1},
-		"two commas":                   {"m f=1,,g=2", "fields", lineField, 1},
-		"space after a comma":          {"m f=1, g=2", "fields", lineField, 1},
-		"tag without value":            {"m,a= f=1", "tags", lineTag, 1}, "without key": {"m,=b f=1", "tags", lineTag, 1},
-		"without equals": {"m,a f=1", "tags", lineTag, 1}, "two equals": {"m,a=b=c f=1", "tags", lineTag, 1},
-		"comma after":  {"m,a=b, f=1", "tags", lineTag, 1},
-		"tag twice":    {"m,a=b,c=d,a=e f=1", "tags.a", tagTwice, 1},
-		"65 tags":      {"m" + tags(65) + " f=1,g=2", "tags", tagsMany, 2},
-		"not a number": {"m f=NaN", "fields.f", lineValue, 1}, "infinity": {"m f=-inf", "fields.f", lineValue, 1},
-		"hexadecimal": {"m f=0x10", "fields.f", lineValue, 1}, "underscore": {"m f=1_000", "fields.f", lineValue, 1},
-		"word": {"m f=on", "fields.f", lineValue, 1}, "odd case": {"m f=tRUE", "fields.f", lineValue, 1},
-		"two points": {"m f=1.2.3", "fields.f", lineValue, 1}, "fraction with i": {"m f=1.5i", "fields.f", lineValue, 1},
-		"exponent with i": {"m f=1e3i", "fields.f", lineValue, 1}, "negative unsigned": {"m f=-1u", "fields.f", lineValue, 1},
-		"i alone": {"m f=i", "fields.f", lineValue, 1}, "tab after a value": {"m f=1\t1000", "fields.f", lineValue, 1},
-		"beyond float64": {"m f=1e400", "fields.f", valueRange, 1},
-		"beyond int64":   {"m f=9223372036854775808i", "fields.f", valueRange, 1},
-		"beyond uint64":  {"m f=18446744073709551616u", "fields.f", valueRange, 1},
-		"quote unclosed": {`m f="x`, "fields.f", lineQuote, 1}, "text after a quote": {`m f="x"y`, "fields.f", lineQuote, 1},
-		"quote in a quote":   {`m f="x "y" z"`, "fields.f", lineQuote, 1},
-		"escaped at the end": {`m f="x\"`, "fields.f", lineQuote, 1},
-		"string too long":    {`m f="` + strings.Repeat("x", 1025) + `"`, "fields.f", valueLong, 1},
-		"NUL":                {"m f=\"a\x00b\"", "fields.f", valueNUL, 1},
+		"measurement alone":            {"m", "fields", rejection.LineNoField, 1},
+		"and tags":                     {"m,a=b", "fields", rejection.LineNoField, 1},
+		"carriage return alone":        {"m\r", "fields", rejection.LineNoField, 1},
+		"spaces":                       {"m,a=b   ", "fields", rejection.LineNoField, 1},
+		"no measurement":               {",a=b f=1", "measurement", rejection.LineMeasurement, 1},
+		"escaped space at the end":     {`m,a=b\ f=1`, "fields", rejection.LineNoField, 1},
+		"backslash at the end":         {`m f=1\`, "fields.f", rejection.LineValue, 1},
+		"key alone":                    {"m f", "fields", rejection.LineField, 1},
+		"no key":                       {"m =1", "fields", rejection.LineField, 1},
+		"value missing":                {"m f=", "fields.f", rejection.LineValue, 1},
+		"value missing before another": {"m f=,g=1", "fields.f", rejection.LineValue, 1},
+		"missing before the time":      {"m f= 1", "fields.f", rejection.LineValue, 1},
+		"comma at the end":             {"m f=1,", "fields", rejection.LineField, 1},
+		"two commas":                   {"m f=1,,g=2", "fields", rejection.LineField, 1},
+		"space after a comma":          {"m f=1, g=2", "fields", rejection.LineField, 1},
+		"tag without value":            {"m,a= f=1", "tags", rejection.LineTag, 1},
+		"without key":                  {"m,=b f=1", "tags", rejection.LineTag, 1},
+		"without equals":               {"m,a f=1", "tags", rejection.LineTag, 1},
+		"two equals":                   {"m,a=b=c f=1", "tags", rejection.LineTag, 1},
+		"comma after":                  {"m,a=b, f=1", "tags", rejection.LineTag, 1},
+		"tag twice":                    {"m,a=b,c=d,a=e f=1", "tags.a", rejection.TagTwice, 1},
+		"65 tags":                      {"m" + tags(65) + " f=1,g=2", "tags", rejection.TagsMany, 2},
+		"not a number":                 {"m f=NaN", "fields.f", rejection.LineValue, 1},
+		"infinity":                     {"m f=-inf", "fields.f", rejection.LineValue, 1},
+		"hexadecimal":                  {"m f=0x10", "fields.f", rejection.LineValue, 1},
+		"underscore":                   {"m f=1_000", "fields.f", rejection.LineValue, 1},
+		"word":                         {"m f=on", "fields.f", rejection.LineValue, 1},
+		"odd case":                     {"m f=tRUE", "fields.f", rejection.LineValue, 1},
+		"two points":                   {"m f=1.2.3", "fields.f", rejection.LineValue, 1},
+		"fraction with i":              {"m f=1.5i", "fields.f", rejection.LineValue, 1},
+		"exponent with i":              {"m f=1e3i", "fields.f", rejection.LineValue, 1},
+		"negative unsigned":            {"m f=-1u", "fields.f", rejection.LineValue, 1},
+		"i alone":                      {"m f=i", "fields.f", rejection.LineValue, 1},
+		"tab after a value":            {"m f=1\t1000", "fields.f", rejection.LineValue, 1},
+		"beyond float64":               {"m f=1e400", "fields.f", rejection.ValueRange, 1},
+		"beyond int64":                 {"m f=9223372036854775808i", "fields.f", rejection.ValueRange, 1},
+		"beyond uint64":                {"m f=18446744073709551616u", "fields.f", rejection.ValueRange, 1},
+		"quote unclosed":               {`m f="x`, "fields.f", rejection.LineQuote, 1},
+		"text after a quote":           {`m f="x"y`, "fields.f", rejection.LineQuote, 1},
+		"quote in a quote":             {`m f="x "y" z"`, "fields.f", rejection.LineQuote, 1},
+		"escaped at the end":           {`m f="x\"`, "fields.f", rejection.LineQuote, 1},
+		"string too long":              {`m f="` + strings.Repeat("x", 1025) + `"`, "fields.f", rejection.ValueLong, 1},
+		"NUL":                          {"m f=\"a\x00b\"", "fields.f", rejection.ValueNUL, 1},
 		"key too long": {
-			"m " + strings.Repeat("x", 257) + "=1", "fields." + strings.Repeat("x", 100) + "…", metricLong, 1,
-		}, "tag too long": {"m,a=" + strings.Repeat("x", 1025) + " f=1", "tags.a", tagValueLong, 1},
-		"time with a fraction": {"m f=1 1.5", "timestamp", timeFraction, 1},
-		"as a date":            {"m f=1 2026-11-21T07:40:08Z", "timestamp", timeFraction, 1},
-		"with a plus":          {"m f=1 +1", "timestamp", timeFraction, 1},
-		"before 1970":          {"m f=1,g=2 -1", "timestamp", timeEarly, 2},
-		"beyond 2^64":          {"m f=1 99999999999999999999", "timestamp", timeLate, 1},
-		"far before":           {"m f=1 -99999999999999999999", "timestamp", timeEarly, 1},
-		"far ahead":            {"m f=1 9223372036854775807", "timestamp", timeLate, 1},
-		"text after the time":  {"m f=1 1 1", "timestamp", lineTail, 1},
-		"no UTF-8 in a tag":    {"m,a=\xff f=1", "line", lineUTF8, 1}, "in a key": {"m \xff=1", "line", lineUTF8, 1},
-		"in a string":                          {"m f=\"\xff\"", "line", lineUTF8, 1},
-		"control character in the measurement": {"m\tx f=1", "measurement", sourceName, 1},
-		"too long":                             {strings.Repeat("é", 257) + " f=1", "measurement", sourceName, 1},
-		"only spaces":                          {`\ \  f=1`, "measurement", sourceName, 1},
+			"m " + strings.Repeat("x", 257) + "=1", "fields." + strings.Repeat("x", 100) + "…", rejection.MetricLong, 1,
+		}, "tag too long": {"m,a=" + strings.Repeat("x", 1025) + " f=1", "tags.a", rejection.TagValueLong, 1},
+		"time with a fraction":                 {"m f=1 1.5", "timestamp", rejection.TimeFraction, 1},
+		"as a date":                            {"m f=1 2026-11-21T07:40:08Z", "timestamp", rejection.TimeFraction, 1},
+		"with a plus":                          {"m f=1 +1", "timestamp", rejection.TimeFraction, 1},
+		"before 1970":                          {"m f=1,g=2 -1", "timestamp", rejection.TimeEarly, 2},
+		"beyond 2^64":                          {"m f=1 99999999999999999999", "timestamp", rejection.TimeLate, 1},
+		"far before":                           {"m f=1 -99999999999999999999", "timestamp", rejection.TimeEarly, 1},
+		"far ahead":                            {"m f=1 9223372036854775807", "timestamp", rejection.TimeLate, 1},
+		"text after the time":                  {"m f=1 1 1", "timestamp", rejection.LineTail, 1},
+		"no UTF-8 in a tag":                    {"m,a=\xff f=1", "line", rejection.LineUTF8, 1},
+		"in a key":                             {"m \xff=1", "line", rejection.LineUTF8, 1},
+		"in a string":                          {"m f=\"\xff\"", "line", rejection.LineUTF8, 1},
+		"control character in the measurement": {"m\tx f=1", "measurement", rejection.SourceName, 1},
+		"too long":                             {strings.Repeat("é", 257) + " f=1", "measurement", rejection.SourceName, 1},
+		"only spaces":                          {`\ \  f=1`, "measurement", rejection.SourceName, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, result, err := acceptLines(t, "boiler f=1 1000\n\n"+c.line+"\nboiler f=\"after it\" 1000\n", "")
@@ -233,7 +247,7 @@ func TestOnlyFormatsThatNameSourcesMakeThem(t *testing.T) {
 		`{"points":[{"source":"new","metric":"m","value":1}]}`,
 	))
 	_, _, reason := problem(t, err)
-	require.Equal(t, reasonText[sourceUnknown], reason)
+	require.Equal(t, rejection.SourceUnknown.Text(), reason)
 	require.Empty(t, p.created)
 }
 
@@ -245,7 +259,7 @@ func TestBeyondTheLimitOfSourcesPointsAreRejected(t *testing.T) {
 	require.Equal(t, 3, result.Accepted)
 	line := 3
 	require.Equal(
-		t, []Rejection{{Index: 2, Line: &line, Field: "measurement", Reason: reasonText[sourceLimit], Count: 3}},
+		t, []Rejection{{Index: 2, Line: &line, Field: "measurement", Reason: rejection.SourceLimit.Text(), Count: 3}},
 		result.Errors,
 	)
 }

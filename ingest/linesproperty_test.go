@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/livegraph/livegraph/ingest/parse/lineprotocol"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
@@ -176,7 +177,7 @@ func FuzzLines(f *testing.F) {
 	}
 	f.Add([]byte("m f=1 1\nm f=1 -1\nm f=1 9223372036854775807"), "h")
 	f.Fuzz(func(t *testing.T, body []byte, precision string) {
-		if _, ok := lineUnitOf(precision); !ok || len(precision) > 2 {
+		if _, ok := lineprotocol.UnitOf(precision); !ok || len(precision) > 2 {
 			precision = ""
 		}
 		requireAgreementOnLines(t, body, precision)

@@ -6,6 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/livegraph/livegraph/ingest/rejection"
+	"github.com/livegraph/livegraph/ingest/resolve"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
@@ -14,26 +16,11 @@ const (
 	outcomeAccepted = "accepted" // all points
 	outcomePartly   = "partly"   // some points were rejected
 	outcomeRefused  = "refused"  // for what was in it
-	outcomeNoRoom   = "no_room"  // the gate was full
+	outcomeNoRoom   = "no_room"  // no memory was left
 	outcomeFailed   = "failed"   // a store or the log did not answer, or Kafka had no room
 )
 
 var outcomes = []string{outcomeAccepted, outcomePartly, outcomeRefused, outcomeNoRoom, outcomeFailed}
-
-// reasonLabel names the reasons in metrics.
-var reasonLabel = [reasons]string{
-	timeForm: "time_form", timeFraction: "time_fraction", timeEarly: "time_early", timeLate: "time_late",
-	timeExpired: "time_expired",
-	valueRange:  "value_range", valueLong: "value_long", valueNUL: "value_nul",
-	valueNotFinite: "value_not_finite", valueHistogram: "value_histogram",
-	metricEmpty: "metric_empty", metricLong: "metric_long", metricNUL: "metric_nul", metricUTF8: "metric_encoding",
-	tagsMany: "tags_many", tagEmpty: "tag_empty", tagLong: "tag_long", tagNUL: "tag_nul", tagUTF8: "tag_encoding",
-	tagValueLong: "tag_value_long", tagValueNUL: "tag_value_nul",
-	sourceUnknown: "source_unknown", sourceName: "source_name", sourceLimit: "source_limit", seriesLimit: "series_limit",
-	tagTwice: "tag_twice", lineMeasurement: "line_measurement", lineTag: "line_tag", lineNoField: "line_no_field",
-	lineField: "line_field",
-	lineValue: "line_value", lineQuote: "line_quote", lineTail: "line_tail", lineUTF8: "line_encoding",
-}
 
 // stage is a part of a request's way that is timed.
 type stage int
@@ -51,21 +38,18 @@ var stageLabel = [stages]string{"parse", "resolve", "encode", "produce"}
 // metrics of a pipeline. All are added to once a request, never once a point.
 type metrics struct {
 	requests       map[string]prometheus.Counter // by outcome
+	resolver       resolve.Metrics
 	accepted       prometheus.Counter
-	rejected       [reasons]prometheus.Counter
+	rejected       [rejection.Reasons]prometheus.Counter
 	unacknowledged prometheus.Counter
-	created        prometheus.Counter // sources
 	bytes          prometheus.Counter
 	size           prometheus.Histogram
 	stages         [stages]prometheus.Observer
 
-	seriesHits, seriesMisses   prometheus.Counter
-	labelsHits, labelsMisses   prometheus.Counter
-	sourcesHits, sourcesMisses prometheus.Counter
+	labelsHits, labelsMisses prometheus.Counter
 }
 
-func newMetrics(p *Pipeline, registerer prometheus.Registerer) *metrics {
-	factory := promauto.With(registerer)
+func newMetrics(factory promauto.Factory) *metrics {
 	counter := func(name, help string) prometheus.Counter {
 		return factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
@@ -79,10 +63,6 @@ func newMetrics(p *Pipeline, registerer prometheus.Registerer) *metrics {
 		),
 		unacknowledged: counter("livegraph_ingest_points_unacknowledged_total",
 			"Points of requests that were answered with an error while they were written: they may be in the log or not."),
-		created: counter(
-			"livegraph_ingest_sources_created_total",
-			"Sources made because points came for them, in formats that name their sources.",
-		),
 		bytes: counter("livegraph_ingest_body_bytes_total", "Bytes of ingest bodies, decoded."),
 		size: factory.NewHistogram(prometheus.HistogramOpts{
 			Name: "livegraph_ingest_request_points", Help: "Points a request, rejected ones included.",
@@ -97,8 +77,8 @@ func newMetrics(p *Pipeline, registerer prometheus.Registerer) *metrics {
 		m.requests[outcome] = requests.WithLabelValues(outcome)
 	}
 	rejected := vec("livegraph_ingest_points_rejected_total", "Points rejected, by reason.", "reason")
-	for why := accepted + 1; why < reasons; why++ {
-		m.rejected[why] = rejected.WithLabelValues(reasonLabel[why])
+	for why := rejection.None + 1; why < rejection.Reasons; why++ {
+		m.rejected[why] = rejected.WithLabelValues(why.MetricLabel())
 	}
 	took := factory.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "livegraph_ingest_stage_duration_seconds",
@@ -114,10 +94,17 @@ func newMetrics(p *Pipeline, registerer prometheus.Registerer) *metrics {
 		Help: "Look-ups of series (one each), of a request's sources (one for all), and of Prometheus' label sets (one " +
 			"each), by whether they were in memory.",
 	}, []string{"cache", "result"})
-	m.seriesHits, m.seriesMisses = lookups.WithLabelValues("series", "hit"), lookups.WithLabelValues("series", "miss")
-	m.sourcesHits, m.sourcesMisses = lookups.WithLabelValues("sources", "hit"), lookups.WithLabelValues("sources", "miss")
+	m.resolver = resolve.Metrics{
+		Created: counter(
+			"livegraph_ingest_sources_created_total",
+			"Sources made because points came for them, in formats that name their sources.",
+		),
+		SeriesHits:    lookups.WithLabelValues("series", "hit"),
+		SeriesMisses:  lookups.WithLabelValues("series", "miss"),
+		SourcesHits:   lookups.WithLabelValues("sources", "hit"),
+		SourcesMisses: lookups.WithLabelValues("sources", "miss"),
+	}
 	m.labelsHits, m.labelsMisses = lookups.WithLabelValues("labels", "hit"), lookups.WithLabelValues("labels", "miss")
-	p.registerGauges(factory)
 	return m
 }
 
@@ -127,16 +114,21 @@ func (p *Pipeline) registerGauges(factory promauto.Factory) {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, read)
 	}
 	gauge("livegraph_ingest_in_flight_bytes", "Bytes that requests under way hold, about.", nil,
-		func() float64 { return float64(p.gate.used.Load()) })
+		func() float64 { return float64(p.inFlight.Used()) })
 	gauge("livegraph_ingest_in_flight_limit_bytes", "Most bytes that requests under way may hold; beyond, 503.", nil,
-		func() float64 { return float64(p.gate.limit) })
+		func() float64 { return float64(p.inFlight.Limit()) })
 	const entries, entriesHelp = "livegraph_ingest_cache_entries", "Series, sources and Prometheus' label sets in memory."
-	gauge(entries, entriesHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.series.len()) })
-	gauge(entries, entriesHelp, prometheus.Labels{"cache": "sources"}, func() float64 { return float64(p.sources.len()) })
-	gauge(entries, entriesHelp, prometheus.Labels{"cache": "labels"}, func() float64 { return float64(p.prom.len()) })
+	gauge(
+		entries, entriesHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.resolver.SeriesLen()) },
+	)
+	gauge(
+		entries, entriesHelp, prometheus.Labels{"cache": "sources"},
+		func() float64 { return float64(p.resolver.SourcesLen()) },
+	)
+	gauge(entries, entriesHelp, prometheus.Labels{"cache": "labels"}, func() float64 { return float64(p.prom.Len()) })
 	const limit, limitHelp = "livegraph_ingest_cache_limit", "Most series and sources that are kept in memory."
 	gauge(limit, limitHelp, prometheus.Labels{"cache": "series"}, func() float64 { return float64(p.deps.CacheSize) })
-	gauge(limit, limitHelp, prometheus.Labels{"cache": "sources"}, func() float64 { return float64(p.sources.limit) })
+	gauge(limit, limitHelp, prometheus.Labels{"cache": "sources"}, func() float64 { return resolve.MaxCachedSources })
 }
 
 // timer times the stages of a request, one after the other.
@@ -155,12 +147,13 @@ func (t *timer) done(s stage) {
 }
 
 // count adds a request that is over.
-func (m *metrics) count(b *batch, result *Result, err error) {
-	m.size.Observe(float64(b.points))
-	m.labelsHits.Add(float64(b.promHits))
-	m.labelsMisses.Add(float64(b.promMisses))
-	for why := accepted + 1; why < reasons; why++ {
-		if n := b.rejected.groups[why].count; n > 0 {
+func (m *metrics) count(w *work, result *Result, err error) {
+	b := w.batch
+	m.size.Observe(float64(b.Points))
+	m.labelsHits.Add(float64(w.prom.Hits))
+	m.labelsMisses.Add(float64(w.prom.Misses))
+	for why := rejection.None + 1; why < rejection.Reasons; why++ {
+		if n := b.Rejected.Count(why); n > 0 {
 			m.rejected[why].Add(float64(n))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/livegraph/livegraph/ingest/rejection"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
@@ -160,11 +161,11 @@ func TestRejectedPointsOfLinesNameTheLine(t *testing.T) {
 	require.Equal(t, 2, result.Accepted)
 	require.Equal(t, 6, result.Rejected)
 	require.Equal(t, []Rejection{
-		{Index: 2, Line: at(3), Field: "timestamp", Reason: reasonText[timeEarly], Count: 1},
-		{Index: 3, Line: at(4), Position: at(1), Field: "values[1]", Reason: reasonText[valueRange], Count: 2},
-		{Index: 4, Line: at(5), Field: "source", Reason: reasonText[sourceUnknown], Count: 1},
-		{Index: 5, Line: at(6), Field: "tags.a", Reason: reasonText[tagValueNUL], Count: 1},
-		{Index: 6, Line: at(7), Field: "body", Reason: reasonText[seriesLimit], Count: 1},
+		{Index: 2, Line: at(3), Field: "timestamp", Reason: rejection.TimeEarly.Text(), Count: 1},
+		{Index: 3, Line: at(4), Position: at(1), Field: "values[1]", Reason: rejection.ValueRange.Text(), Count: 2},
+		{Index: 4, Line: at(5), Field: "source", Reason: rejection.SourceUnknown.Text(), Count: 1},
+		{Index: 5, Line: at(6), Field: "tags.a", Reason: rejection.TagValueNUL.Text(), Count: 1},
+		{Index: 6, Line: at(7), Field: "body", Reason: rejection.SeriesLimit.Text(), Count: 1},
 	}, result.Errors)
 
 	req := request(body)

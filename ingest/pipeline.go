@@ -8,44 +8,20 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/livegraph/livegraph/ingest/block"
+	"github.com/livegraph/livegraph/ingest/parse/remotewrite"
+	"github.com/livegraph/livegraph/ingest/rejection"
+	"github.com/livegraph/livegraph/ingest/resolve"
+	"github.com/livegraph/livegraph/internal/platform/budget"
 	"github.com/livegraph/livegraph/internal/platform/bufferpool"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
-
-// sourceDirectory knows the workspaces' sources.
-type sourceDirectory interface {
-	// SourcesByID returns those of the ids that are sources of the workspace, not
-	// deleted.
-	SourcesByID(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error)
-	// SourcesByName does the same by name.
-	SourcesByName(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error)
-	// CreateSources makes sources with these names, in their order, as far as the
-	// workspace's limit goes, and gives the ids of all that stand with them then,
-	// whoever made them. Those that the limit refuses are left out.
-	CreateSources(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error)
-}
-
-// seriesRegistry gives series their ids.
-type seriesRegistry interface {
-	// RegisterSeries returns, index for index, the id of each identity, new or
-	// known. Not ok are those that the workspace's limit refuses, or whose source
-	// has gone.
-	RegisterSeries(
-		ctx context.Context, workspace uuid.UUID, identities []pointblock.Identity, fingerprints []pointblock.Fingerprint,
-	) (ids []uint64, ok []bool, err error)
-}
-
-// router knows how points are divided among the partitions of their topic.
-type router interface {
-	// Route returns the route by which points that are accepted now are sent.
-	Route(ctx context.Context) (pointblock.Route, error)
-}
 
 // producer writes to the topic of points.
 type producer interface {
@@ -55,7 +31,7 @@ type producer interface {
 	ProducePoints(ctx context.Context, requestID string, messages []pointblock.Message) ([]pointblock.Position, error)
 }
 
-// Limits bound what a Pipeline takes. Zero is the default.
+// Limits bound what a Pipeline accepts. Zero is the default.
 type Limits struct {
 	MaxPoints      int           // in a request; 1,000,000
 	InFlightBytes  int64         // of all requests that are being worked on; 128 MiB
@@ -64,12 +40,12 @@ type Limits struct {
 
 // Deps is what a Pipeline works with.
 type Deps struct {
-	Sources        sourceDirectory
-	Registry       seriesRegistry
+	Sources        resolve.SourceDirectory
+	Registry       resolve.SeriesRegistry
 	Log            producer
-	Routes         router
-	Retention      retentionDirectory // nil: points of any age are taken
-	FingerprintKey [16]byte           // the installation's
+	Routes         resolve.Router
+	Retention      resolve.RetentionDirectory // nil: points of any age are taken
+	FingerprintKey [16]byte                   // the installation's
 	Limits         Limits
 	CacheSize      int                   // series that are remembered; 2,000,000
 	Metrics        prometheus.Registerer // nil: what is measured is not registered
@@ -86,6 +62,9 @@ type Request struct {
 	Precision  string    // of Lines: one of LinePrecisions, "" is ns
 }
 
+// Rejection is why points were rejected.
+type Rejection = rejection.Group
+
 // Position is where a record of the request is in the topic.
 type Position = pointblock.Position
 
@@ -99,17 +78,15 @@ type Result struct {
 
 // Pipeline accepts points. It may be used by many goroutines at once.
 type Pipeline struct {
-	deps      Deps
-	tracer    tracing.Tracer
-	gate      gate
-	sources   *sourceCache
-	series    *seriesCache
-	retention *retentionCache
-	prom      *promCache
-	batches   *bufferpool.List[*batch] // of past requests, by their bytes
-	parsing   *queue                   // of bodies, by their bytes
-	room      *queue                   // for what they are parsed into
-	metrics   *metrics
+	deps     Deps
+	tracer   tracing.Tracer
+	inFlight *budget.Budget // bytes of all requests
+	resolver *resolve.Resolver
+	prom     *remotewrite.Cache
+	works    *bufferpool.List[*work] // of past requests, by their bytes
+	parsing  *queue                  // bodies, by their bytes
+	parsed   *queue                  // what they are parsed into
+	metrics  *metrics
 }
 
 // New creates a Pipeline.
@@ -119,19 +96,26 @@ func New(deps Deps) *Pipeline {
 	orDefault(&deps.Limits.ProduceTimeout, 5*time.Second)
 	orDefault(&deps.CacheSize, 2_000_000)
 	p := &Pipeline{
-		deps:      deps,
-		tracer:    tracing.New(deps.Tracing, "ingest"),
-		gate:      gate{limit: deps.Limits.InFlightBytes},
-		parsing:   newQueue(deps.Limits.InFlightBytes/parsedPart, runtime.GOMAXPROCS(0)+1, deps.Limits.ProduceTimeout),
-		room:      newQueue(deps.Limits.InFlightBytes/roomPart, 0, deps.Limits.ProduceTimeout),
-		sources:   newSourceCache(sourceTTL, maxCachedSources),
-		series:    newSeriesCache(deps.CacheSize),
-		retention: newRetentionCache(deps.Retention, retentionTTL),
-		prom:      newPromCache(promCacheBytes),
-		batches:   bufferpool.New[*batch](sparesBytes, sparesTime),
+		deps:     deps,
+		tracer:   tracing.New(deps.Tracing, "ingest"),
+		inFlight: budget.New(deps.Limits.InFlightBytes),
+		parsing:  newQueue(deps.Limits.InFlightBytes/parsingPart, runtime.GOMAXPROCS(0)+1, deps.Limits.ProduceTimeout),
+		parsed:   newQueue(deps.Limits.InFlightBytes/parsedPart, 0, deps.Limits.ProduceTimeout),
+		prom:     remotewrite.NewCache(remotewrite.CacheBytes),
+		works:    bufferpool.New[*work](pooledBytes, pooledTime),
 	}
-	p.metrics = newMetrics(p, deps.Metrics)
+	factory := promauto.With(deps.Metrics)
+	p.metrics = newMetrics(factory)
+	p.resolver = resolve.New(deps.resolver(), p.metrics.resolver)
+	p.registerGauges(factory)
 	return p
+}
+
+func (d *Deps) resolver() resolve.Deps {
+	return resolve.Deps{
+		Sources: d.Sources, Registry: d.Registry, Routes: d.Routes, Retention: d.Retention,
+		FingerprintKey: d.FingerprintKey, RouteTimeout: d.Limits.ProduceTimeout, CacheSize: d.CacheSize,
+	}
 }
 
 func orDefault[T int | int64 | time.Duration](setting *T, value T) {
@@ -140,12 +124,11 @@ func orDefault[T int | int64 | time.Duration](setting *T, value T) {
 	}
 }
 
-// SourcesChanged tells the pipeline that sources of a workspace were created,
-// changed or deleted by this process, which then holds at once. Changes by
-// others hold within a second: see AwaitOthers.
+// SourcesChanged notifies the pipeline that this process created, changed or deleted
+// sources of a workspace, which then applies at once. Changes by
+// others apply within a second: see AwaitOthers.
 func (p *Pipeline) SourcesChanged(workspace uuid.UUID) {
-	p.sources.forget(workspace)
-	p.retention.forget(workspace)
+	p.resolver.Forget(workspace)
 }
 
 // AwaitOthers returns when no process accepts points any more by what it knew of
@@ -153,14 +136,14 @@ func (p *Pipeline) SourcesChanged(workspace uuid.UUID) {
 // when the context ends: after a second or so. Lines with the name of a source that
 // was deleted would else be accepted for the deleted one, and be lost with it.
 func (p *Pipeline) AwaitOthers(ctx context.Context, committed time.Time) {
-	sleep.For(ctx, time.Until(committed.Add(sourceTTL+clockGrace)))
+	resolve.AwaitOthers(ctx, committed)
 }
 
-// Accept takes points in the format (see the package comment) and returns when
+// Accept accepts points in the format (see the package comment) and returns when
 // all accepted ones are acknowledged by Kafka. Errors are those of the whole
 // request, as *fault.Error:
 //
-//   - Malformed: the body has not the format's form
+//   - Malformed: the body does not have the format's form
 //   - Invalid: a value that belongs to the whole request breaks a rule, or no
 //     point was accepted, or some were not and Strict is set; the details then
 //     have accepted, rejected and errors
@@ -170,125 +153,112 @@ func (p *Pipeline) AwaitOthers(ctx context.Context, committed time.Time) {
 //     result; sending all again is safe where points have timestamps.
 func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Result, error) {
 	size := int64(len(req.Body))
-	if !p.gate.enter(size, 0) {
-		p.metrics.requests[outcomeNoRoom].Inc()
-		return Result{}, overloaded()
-	}
-	defer p.gate.leave(size)
-	parsed, err := p.parsing.wait(ctx, size, size)
+	body, err := p.admit(size)
 	if err != nil {
 		p.metrics.requests[outcomeNoRoom].Inc()
 		return Result{}, err
 	}
-	defer parsed()
-	p.metrics.bytes.Add(float64(size))
-	b, ok := p.batches.Take()
-	if !ok {
-		b = newBatch(p.prom)
+	defer body.Release()
+	parsing, err := p.parsing.wait(ctx, size, size)
+	if err != nil {
+		p.metrics.requests[outcomeNoRoom].Inc()
+		return Result{}, err
 	}
-	b.begin(format, &req)
-	defer p.release(b)
+	defer parsing.Release()
+	p.metrics.bytes.Add(float64(size))
+	w, ok := p.works.Take()
+	if !ok {
+		w = newWork(p.prom)
+	}
+	w.begin(format, &req)
+	defer p.release(w)
+	b := w.batch
 	stages := p.metrics.timer()
 	_, span := p.tracer.Start(ctx, trace.SpanKindInternal, "parse points")
-	err = b.parse(p.deps.Limits.MaxPoints)
+	err = w.parse(p.deps.Limits.MaxPoints)
 	if span.IsRecording() {
-		span.SetAttributes(attribute.Int("livegraph.points", b.points), attribute.Int64("livegraph.body.size", size))
+		span.SetAttributes(attribute.Int("livegraph.points", b.Points), attribute.Int64("livegraph.body.size", size))
 	}
 	tracing.End(span, err)
 	stages.done(stageParse)
 	var result Result
 	if err == nil {
-		leave, full := p.makeRoom(ctx, b, size)
+		parsed, full := p.admitParsed(ctx, b, size, body)
 		if full != nil {
 			p.metrics.requests[outcomeNoRoom].Inc()
 			return Result{}, full
 		}
-		defer leave()
-		parsed()
-		result, err = p.accept(ctx, b, &req, &stages)
+		defer parsed.Release()
+		parsing.Release()
+		result, err = p.accept(ctx, w, &req, &stages)
 	}
-	p.metrics.count(b, &result, err)
+	p.metrics.count(w, &result, err)
 	return result, err
 }
 
-// makeRoom returns when there is room for what a body of so many bytes was parsed into,
-// until leave is called.
-func (p *Pipeline) makeRoom(ctx context.Context, b *batch, bytes int64) (leave func(), err error) {
-	if bytes >= queuedBytes {
-		return p.room.wait(ctx, bytes, b.need())
-	}
-	size := int64(b.points) * bytesPerPoint
-	if !p.gate.enter(size, bytes) {
-		return nil, overloaded()
-	}
-	return func() { p.gate.leave(size) }, nil
-}
-
-// release keeps the batch for the next request, unless it is very large.
-func (p *Pipeline) release(b *batch) {
-	size := b.size()
-	b.end()
-	if size <= keptBytes {
-		p.batches.Give(b, size)
+// release keeps the buffers of a request for the next one, unless they are very large.
+func (p *Pipeline) release(w *work) {
+	size := w.batch.Size()
+	w.end()
+	if size <= maxPooledBytes {
+		p.works.Give(w, size)
 	}
 }
-
-// What a point of a small request costs in memory beyond the request's body, about: its
-// columns and its bytes in a record.
-const bytesPerPoint = 32
 
 // accept brings a parsed batch into the log.
-func (p *Pipeline) accept(ctx context.Context, b *batch, req *Request, stages *timer) (Result, error) {
-	if b.format == RemoteWrite && b.points == 0 {
+func (p *Pipeline) accept(ctx context.Context, w *work, req *Request, stages *timer) (Result, error) {
+	b := w.batch
+	if w.format == RemoteWrite && b.Points == 0 {
 		return Result{Errors: []Rejection{}}, nil // metadata or stale markers: Prometheus sends such requests, too
 	}
 	resolving, span := p.tracer.Start(ctx, trace.SpanKindInternal, "resolve series")
-	err := p.resolve(resolving, b, req)
+	err := p.resolve(resolving, w, req)
 	tracing.End(span, err)
 	stages.done(stageResolve)
 	if err != nil {
 		return Result{}, err
 	}
-	accepted, err := b.encode()
+	accepted, err := b.Encode()
 	if err != nil {
 		return Result{}, err
 	}
 	stages.done(stageEncode)
 	positions, err := p.produce(ctx, b, req.RequestID)
 	stages.done(stageProduce)
-	return Result{Accepted: accepted, Rejected: b.rejected.rejected, Errors: b.rejections(), Positions: positions}, err
+	return Result{Accepted: accepted, Rejected: b.Rejected.Rejected, Errors: b.Rejections(), Positions: positions}, err
 }
 
 // resolve finds the sources and the series of a batch's points. It fails when no
 // point is left, or too few for a strict request.
-func (p *Pipeline) resolve(ctx context.Context, b *batch, req *Request) error {
-	if err := b.refuse(req.Strict); err != nil {
+func (p *Pipeline) resolve(ctx context.Context, w *work, req *Request) error {
+	b := w.batch
+	if err := refuse(b, req.Strict); err != nil {
 		return err
 	}
-	if err := p.resolveSources(ctx, b); err != nil {
+	if err := p.resolver.Sources(ctx, b, w.format.createsSources()); err != nil {
 		return err
 	}
-	if err := p.rejectExpired(ctx, b); err != nil {
+	if err := p.resolver.RejectExpired(ctx, b); err != nil {
 		return err
 	}
-	if err := b.refuse(req.Strict); err != nil { // before it registers series for nothing
+	if err := refuse(b, req.Strict); err != nil { // before it registers series for nothing
 		return err
 	}
-	if err := p.resolveSeries(ctx, b); err != nil {
+	if err := p.resolver.Series(ctx, b); err != nil {
 		return err
 	}
-	return b.refuse(req.Strict)
+	return refuse(b, req.Strict)
 }
 
 // produce writes the batch's messages.
-func (p *Pipeline) produce(ctx context.Context, b *batch, requestID string) ([]Position, error) {
+func (p *Pipeline) produce(ctx context.Context, b *block.Batch, requestID string) ([]Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.deps.Limits.ProduceTimeout)
 	defer cancel()
-	positions, err := p.deps.Log.ProducePoints(ctx, requestID, b.output.messages)
+	positions, err := p.deps.Log.ProducePoints(ctx, requestID, b.Output.Messages)
 	if err == nil {
 		return positions, nil
 	}
-	b.output.encoders, b.output.messages = nil, nil // the producer may yet read them
+	b.DropMessages() // the producer may yet read them
 	failure := fault.Wrap(
 		err, fault.Unavailable, "Not all points could be written to the log; send them again",
 	).After(time.Second)
@@ -310,20 +280,20 @@ func (p *Pipeline) produce(ctx context.Context, b *batch, requestID string) ([]P
 
 // refuse returns the error of a request that has no points left, or that wants all
 // or none and has lost some.
-func (b *batch) refuse(strict bool) error {
-	list, rejected := b.listName(), b.rejected.rejected
+func refuse(b *block.Batch, strict bool) error {
+	list, rejected := b.Hooks.ListName(), b.Rejected.Rejected
 	var refusal *fault.Error
 	switch {
-	case b.points == 0:
+	case b.Points == 0:
 		refusal = fault.Field(fault.Invalid, list, "must hold at least one point")
-	case rejected == b.points:
+	case rejected == b.Points:
 		refusal = fault.New(fault.Invalid, "No point was accepted")
 	case strict && rejected > 0:
 		refusal = fault.New(fault.Invalid, "Some points were rejected, so that none was accepted (strict)")
 	default:
 		return nil
 	}
-	errors := b.rejections()
+	errors := b.Rejections()
 	if len(errors) > 0 {
 		refusal = refusal.With("field", errors[0].Field).With("reason", errors[0].Reason)
 		if line := errors[0].Line; line != nil {

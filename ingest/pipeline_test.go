@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/ingest/rejection"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
@@ -26,9 +27,9 @@ func TestAStrictRequestIsAllOrNothing(t *testing.T) {
 	var fe *fault.Error
 	require.ErrorAs(t, err, &fe)
 	require.Equal(t, fault.Invalid, fe.Kind)
-	rejections := []Rejection{{Index: 1, Field: "points[1].value", Reason: reasonText[valueRange], Count: 1}}
+	rejections := []Rejection{{Index: 1, Field: "points[1].value", Reason: rejection.ValueRange.Text(), Count: 1}}
 	require.Equal(t, map[string]any{
-		"field": "points[1].value", "reason": reasonText[valueRange], "accepted": 0, "rejected": 1, "errors": rejections,
+		"field": "points[1].value", "reason": rejection.ValueRange.Text(), "accepted": 0, "rejected": 1, "errors": rejections,
 	}, fe.Details)
 	require.Empty(t, p.messages)
 	require.Zero(t, p.registered, "no series are registered for nothing")
@@ -65,7 +66,9 @@ func TestWhatCannotBeStoredAtTheSeriesLimitIsRejected(t *testing.T) {
 	result, err := pipeline.Accept(t.Context(), JSON, request(body))
 	require.NoError(t, err)
 	require.Equal(t, 2, result.Accepted)
-	require.Equal(t, []Rejection{{Index: 2, Field: "points[2]", Reason: reasonText[seriesLimit], Count: 3}}, result.Errors)
+	require.Equal(
+		t, []Rejection{{Index: 2, Field: "points[2]", Reason: rejection.SeriesLimit.Text(), Count: 3}}, result.Errors,
+	)
 	require.Len(t, p.written(t), 2)
 
 	_, err = pipeline.Accept(t.Context(), JSON, request(
@@ -73,7 +76,7 @@ func TestWhatCannotBeStoredAtTheSeriesLimitIsRejected(t *testing.T) {
 	))
 	_, field, reason := problem(t, err)
 	require.Equal(t, "series[0]", field)
-	require.Equal(t, reasonText[seriesLimit], reason)
+	require.Equal(t, rejection.SeriesLimit.Text(), reason)
 }
 
 func TestASourceThatGoesWhileItsSeriesAreRegisteredIsUnknown(t *testing.T) {
@@ -85,7 +88,7 @@ func TestASourceThatGoesWhileItsSeriesAreRegisteredIsUnknown(t *testing.T) {
 	_, err = pipeline.Accept(t.Context(), JSON, request(`{`+someSource+`,"metric":"new","points":[{"value":1}]}`))
 	_, field, reason := problem(t, err)
 	require.Equal(t, "sourceId", field)
-	require.Equal(t, reasonText[sourceUnknown], reason)
+	require.Equal(t, rejection.SourceUnknown.Text(), reason)
 }
 
 func TestASourceOfAnotherWorkspaceIsUnknown(t *testing.T) {
@@ -97,13 +100,13 @@ func TestASourceOfAnotherWorkspaceIsUnknown(t *testing.T) {
 	req.Workspace = uuid.MustParse("0198a1b2-0000-7000-8000-000000000002")
 	_, err = pipeline.Accept(t.Context(), JSON, req)
 	_, _, reason := problem(t, err)
-	require.Equal(t, reasonText[sourceUnknown], reason)
+	require.Equal(t, rejection.SourceUnknown.Text(), reason)
 }
 
 func TestADeletedSourceIsRefusedWithinASecond(t *testing.T) {
 	p := newPlant()
 	pipeline := p.pipeline(Limits{})
-	pipeline.sources.ttl = 20 * time.Millisecond
+	pipeline.believeSources(20 * time.Millisecond)
 	send := func() error {
 		_, err := pipeline.Accept(t.Context(), JSON, request(
 			`{"points":[{"source":"boiler","metric":"m","value":1},{`+someSource+`,"metric":"m","value":1}]}`,
@@ -155,7 +158,6 @@ func TestALookUpThatBeganBeforeADeletionIsNotRememberedAfterIt(t *testing.T) {
 	require.NoError(t, pointblock.Decode(p.messages[0].Value, &r))
 	require.NotEqual(t, boiler, r.Spans[0].Source, "the points would be void")
 	require.Contains(t, p.created, "boiler")
-	require.Empty(t, pipeline.sources.asking)
 }
 
 func TestSeriesAreRegisteredOnce(t *testing.T) {
@@ -222,7 +224,7 @@ func TestOverloadIsRefusedAtOnceAndLeavesNothingBehind(t *testing.T) {
 	require.Positive(t, fe.RetryAfter)
 	close(leave)
 	first.Wait()
-	require.Zero(t, pipeline.gate.used.Load())
+	require.Zero(t, pipeline.inFlight.Used())
 }
 
 func TestARequestLargerThanTheGatePassesAlone(t *testing.T) {
@@ -230,7 +232,7 @@ func TestARequestLargerThanTheGatePassesAlone(t *testing.T) {
 	pipeline := p.pipeline(Limits{InFlightBytes: 10})
 	_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
 	require.NoError(t, err)
-	require.Zero(t, pipeline.gate.used.Load())
+	require.Zero(t, pipeline.inFlight.Used())
 }
 
 func TestAPartlyFailedProduceSaysSo(t *testing.T) {
@@ -295,7 +297,7 @@ func TestAStoreThatIsDownFailsTheRequest(t *testing.T) {
 			_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
 			require.ErrorIs(t, err, down)
 			require.Empty(t, p.messages)
-			require.Zero(t, pipeline.gate.used.Load())
+			require.Zero(t, pipeline.inFlight.Used())
 		})
 	}
 }
@@ -358,39 +360,5 @@ func TestRequestsAtTheSameTimeDoNotMix(t *testing.T) {
 			require.Equal(t, float64(worker*1000+i), points[name+" n"])
 			require.Equal(t, fmt.Sprintf("w%d", worker), points[name+" s"])
 		}
-	}
-}
-
-func TestTheCachesAreBounded(t *testing.T) {
-	series := newSeriesCache(1000)
-	for i := range 100_000 {
-		f := pointblock.FingerprintOf(&[16]byte{}, []byte(fmt.Sprint(i)))
-		series.put(f, uint64(i))
-		id, ok := series.get(f)
-		require.True(t, ok)
-		require.EqualValues(t, i, id)
-	}
-	require.LessOrEqual(t, series.len(), 1000)
-
-	sources := newSourceCache(time.Hour, 100)
-	for range 1000 {
-		ref := []sourceRef{{id: uuid.New(), known: true}, {name: uuid.NewString(), byName: true, known: true}}
-		ws := uuid.New()
-		question := sources.ask(ws)
-		sources.add(ws, ref, question, time.Now())
-		sources.answered(ws, question)
-		require.LessOrEqual(t, sources.entries, 100)
-		require.Empty(t, sources.asking)
-	}
-}
-
-func TestASeriesInUseIsNotForgotten(t *testing.T) {
-	series := newSeriesCache(1000)
-	used := pointblock.FingerprintOf(&[16]byte{}, []byte("used"))
-	series.put(used, 7)
-	for i := range 10_000 {
-		series.put(pointblock.FingerprintOf(&[16]byte{}, []byte(fmt.Sprint(i))), 1)
-		_, ok := series.get(used)
-		require.True(t, ok)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -52,12 +52,12 @@ func TestLabelsThatCameBeforeAreTheSameSeries(t *testing.T) {
 	}
 	require.Equal(t, fresh.written(t), p.written(t))
 	require.Equal(t, 3, p.registered, "known series are not asked for")
-	require.Equal(t, 3, p.pipeline.prom.len(), "the one that is refused is not remembered")
+	require.Equal(t, 3, p.pipeline.prom.Len(), "the one that is refused is not remembered")
 }
 
 func TestASourceThatIsMadeAnewHasItsOwnSeries(t *testing.T) {
 	p := newRepeated()
-	p.pipeline.sources.ttl = 0
+	p.pipeline.believeSources(time.Nanosecond)
 	p.send(t, plain().Sample(1, 1))
 	other := uuid.New()
 	delete(p.sources, nodeSource)
@@ -71,42 +71,14 @@ func TestASourceThatIsMadeAnewHasItsOwnSeries(t *testing.T) {
 	}, p.written(t))
 }
 
-func TestLabelsAreRememberedByWorkspace(t *testing.T) {
-	c, other := newPromCache(1<<20), uuid.New()
-	raw := []byte(plain())
-	hash := c.hash(raw)
-	known := &promSeries{workspace: workspace, raw: string(raw), name: "node/a:1"}
-	c.put(hash, known)
-	require.Same(t, known, c.get(hash, workspace, raw))
-	require.Nil(t, c.get(hash, other, raw))
-	require.Nil(t, c.get(hash, workspace, []byte("other bytes of the same hash")))
-	c.put(hash, &promSeries{workspace: other, raw: string(raw)})
-	require.Nil(t, c.get(hash, workspace, raw), "of one hash the last is remembered")
-}
-
-func TestRememberedLabelsAreBounded(t *testing.T) {
-	const limit = 1 << 20
-	c := newPromCache(limit)
-	raw := strings.Repeat("x", 1000)
-	size := len(raw) + promSeriesBytes
-	for i := range uint64(10_000) {
-		c.put(i, &promSeries{workspace: workspace, raw: raw})
-	}
-	require.LessOrEqual(t, c.len()*size, limit+2*promShards*size)
-	kept := c.len()
-	for i := range uint64(10_000) {
-		c.put(1<<32+i, &promSeries{workspace: workspace, raw: raw})
-	}
-	require.Equal(t, kept, c.len(), "what is full stays for a while")
-	require.NotNil(t, c.get(1, workspace, []byte(raw)))
-
+func TestLabelsThatAreManyAndEmptyAreNotRemembered(t *testing.T) {
 	p := newRepeated()
 	long := plain()
 	for range 3000 {
 		long = append(long, promwrite.Labels("a", "")...)
 	}
 	p.send(t, long.Sample(1, 1))
-	require.Zero(t, p.pipeline.prom.len(), "labels that are all empty and many are not worth it")
+	require.Zero(t, p.pipeline.prom.Len(), "labels that are all empty and many are not worth it")
 }
 
 func TestManyRequestsShareTheLabels(t *testing.T) {
@@ -129,5 +101,5 @@ func TestManyRequestsShareTheLabels(t *testing.T) {
 		})
 	}
 	group.Wait()
-	require.Equal(t, 60, pipeline.prom.len())
+	require.Equal(t, 60, pipeline.prom.Len())
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/internal/platform/budget"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
@@ -67,10 +68,10 @@ func TestRequestsWaitForOthersButNotForever(t *testing.T) {
 	p.produce = nil
 	_, err = pipeline.Accept(t.Context(), Lines, request(body))
 	require.NoError(t, err)
-	for _, q := range []*queue{pipeline.parsing, pipeline.room} {
-		require.True(t, q.room.TryAcquire(q.size), "all have left")
+	for _, q := range []*queue{pipeline.parsing, pipeline.parsed} {
+		require.Zero(t, q.budget.Used(), "all have left")
 	}
-	require.Zero(t, pipeline.gate.used.Load())
+	require.Zero(t, pipeline.inFlight.Used())
 }
 
 // Not more are parsed at a time than there are processors, and one; a request that waits
@@ -78,7 +79,7 @@ func TestRequestsWaitForOthersButNotForever(t *testing.T) {
 func TestFewRequestsAreParsedAtATime(t *testing.T) {
 	p := newPlant()
 	pipeline := p.pipeline(Limits{})
-	atATime := int(pipeline.parsing.size / pipeline.parsing.least)
+	atATime := int(pipeline.parsing.budget.Limit() / pipeline.parsing.min)
 	require.Equal(t, runtime.GOMAXPROCS(0)+1, atATime)
 	entered, leave := make(chan struct{}), make(chan struct{})
 	p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) {
@@ -96,7 +97,7 @@ func TestFewRequestsAreParsedAtATime(t *testing.T) {
 	for range 2 * atATime {
 		<-entered
 	}
-	require.True(t, pipeline.parsing.room.TryAcquire(pipeline.parsing.size), "nothing is being parsed")
+	require.Zero(t, pipeline.parsing.budget.Used(), "nothing is being parsed")
 	close(leave)
 	working.Wait()
 }
@@ -106,29 +107,28 @@ func TestTheLargestRequestsAreWorkedOnAlone(t *testing.T) {
 	const size, third = 16 << 20, 16<<20/3 + 1
 	q := newQueue(size, 3, 20*time.Millisecond)
 	for _, needs := range [][]int64{{4 * size, 1}, {size, 1}, {third, third, third}, {1, 1, 1, 1}} {
-		var leave []func()
+		var shares []*budget.Share
 		for i, need := range needs {
-			done, err := q.wait(t.Context(), queuedBytes, need)
+			share, err := q.wait(t.Context(), queuedBytes, need)
 			if i < len(needs)-1 {
 				require.NoError(t, err)
-				leave = append(leave, done)
+				shares = append(shares, share)
 				continue
 			}
 			requireOverloaded(t, err)
 		}
 		small, err := q.wait(t.Context(), queuedBytes-1, needs[0])
 		require.NoError(t, err, "a small one does not wait")
-		small()
+		small.Release()
 		gone, leaves := context.WithCancel(t.Context())
 		leaves()
 		_, err = q.wait(gone, queuedBytes, size)
 		require.ErrorIs(t, err, context.Canceled)
-		for _, done := range leave {
-			done()
-			done() // counts once
+		for _, share := range shares {
+			share.Release()
+			share.Release() // counts once
 		}
-		require.True(t, q.room.TryAcquire(q.size))
-		q.room.Release(q.size)
+		require.Zero(t, q.budget.Used())
 	}
 }
 
@@ -136,8 +136,8 @@ func TestTheLargestRequestsAreWorkedOnAlone(t *testing.T) {
 func TestAQueueOfLittleRoomTakesRequests(t *testing.T) {
 	q := newQueue(0, 3, time.Second)
 	for range 3 {
-		done, err := q.wait(t.Context(), 32<<20, 1<<40)
+		share, err := q.wait(t.Context(), 32<<20, 1<<40)
 		require.NoError(t, err)
-		done()
+		share.Release()
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/ingest/parse/jsonpoints"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
@@ -142,7 +143,7 @@ func (r *reference) identityTypes(object map[string]any) {
 				r.malformed = true
 			}
 		}
-		if len(list) > maxRepeatedTags {
+		if len(list) > jsonpoints.MaxRepeatedTags {
 			r.invalid = true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/livegraph/livegraph/ingest/parse/remotewrite"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/test/promwrite"
 )
@@ -40,15 +41,15 @@ func BenchmarkParseRemoteWrite(b *testing.B) {
 		if _, err := known.Accept(b.Context(), RemoteWrite, request(body)); err != nil {
 			b.Fatal(err)
 		}
-		for name, cache := range map[string]*promCache{"known": known.prom, "new": newPromCache(0)} {
+		for name, cache := range map[string]*remotewrite.Cache{"known": known.prom, "new": remotewrite.NewCache(0)} {
 			b.Run(fmt.Sprintf("series=%d/samples=%d/labels=%s", shape.series, shape.samples, name), func(b *testing.B) {
-				req, batch := request(body), newBatch(cache)
+				req, w := request(body), newWork(cache)
 				measure(b, body, shape.series*shape.samples, func() {
-					batch.begin(RemoteWrite, &req)
-					if err := batch.parse(1_000_000); err != nil {
+					w.begin(RemoteWrite, &req)
+					if err := w.parse(1_000_000); err != nil {
 						b.Fatal(err)
 					}
-					batch.end()
+					w.end()
 				})
 			})
 		}

@@ -13,6 +13,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"
 
+	"github.com/livegraph/livegraph/ingest/block"
+	"github.com/livegraph/livegraph/ingest/parse/remotewrite"
+	"github.com/livegraph/livegraph/ingest/parse/scan"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/test/promwrite"
@@ -110,7 +113,7 @@ func (r *promReference) series(b []byte) bool {
 			}) {
 				return false
 			}
-			if bits != staleMarker {
+			if bits != remotewrite.StaleMarker {
 				samples = append(samples, promSample{ms: int64(ms), value: math.Float64frombits(bits)})
 			}
 		case 4:
@@ -123,7 +126,7 @@ func (r *promReference) series(b []byte) bool {
 	}
 	r.rejected += histograms
 	source, name, ok := promIdentity(labels)
-	latest := received.UnixMicro() + dayUS
+	latest := received.UnixMicro() + scan.DayUS
 	for _, s := range samples {
 		if !ok || s.ms < 0 || s.ms > latest/1000 || math.IsNaN(s.value) || math.IsInf(s.value, 0) {
 			r.rejected++
@@ -159,7 +162,8 @@ func promIdentity(labels [][2]string) (source uuid.UUID, name pointblock.Identit
 	}
 	name.Metric = seen["__name__"]
 	slices.SortFunc(name.Tags, func(a, b pointblock.Tag) int { return strings.Compare(a.Key, b.Key) })
-	return uuid.NewSHA1(workspace, []byte(title)), name, !badName(name.Metric) && !badTags(tags) && canNameSource(title)
+	return uuid.NewSHA1(workspace, []byte(title)), name,
+		!badName(name.Metric) && !badTags(tags) && block.CanNameSource(title)
 }
 
 func requireAgreementOnRemoteWrite(t require.TestingT, body []byte) {

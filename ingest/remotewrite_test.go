@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/ingest/rejection"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/test/promwrite"
 )
@@ -137,76 +138,90 @@ func TestSamplesThatBreakARuleAreRejected(t *testing.T) {
 	for name, c := range map[string]struct {
 		series message
 		field  string
-		why    reason
+		why    rejection.Reason
 		n      int
 	}{
 		"NaN": {
-			plain().Sample(1, 1).Sample(2, math.NaN()).Sample(3, math.NaN()), "timeseries[1].samples[1].value", valueNotFinite,
+			plain().Sample(1, 1).Sample(2, math.NaN()).Sample(3, math.NaN()), "timeseries[1].samples[1].value",
+			rejection.ValueNotFinite,
 			2,
 		},
 		"infinite": {
-			plain().Sample(1, math.Inf(1)).Sample(2, math.Inf(-1)), "timeseries[1].samples[0].value", valueNotFinite, 2,
+			plain().Sample(1, math.Inf(1)).Sample(2, math.Inf(-1)), "timeseries[1].samples[0].value", rejection.ValueNotFinite,
+			2,
 		},
 		"after stale markers": {
 			plain().Sample(1, stale).Sample(2, 1).Sample(3, stale).Sample(4, stale).Sample(5, math.Inf(1)),
-			"timeseries[1].samples[4].value", valueNotFinite, 1,
+			"timeseries[1].samples[4].value", rejection.ValueNotFinite, 1,
 		},
-		"before 1970": {plain().Sample(-1, 1), "timeseries[1].samples[0].timestamp", timeEarly, 1},
-		"long before": {plain().Sample(math.MinInt64, 1), "timeseries[1].samples[0].timestamp", timeEarly, 1},
+		"before 1970": {plain().Sample(-1, 1), "timeseries[1].samples[0].timestamp", rejection.TimeEarly, 1},
+		"long before": {plain().Sample(math.MinInt64, 1), "timeseries[1].samples[0].timestamp", rejection.TimeEarly, 1},
 		"a day ahead": {
-			plain().Sample(received.UnixMilli()+86_400_001, 1), "timeseries[1].samples[0].timestamp", timeLate, 1,
+			plain().Sample(received.UnixMilli()+86_400_001, 1), "timeseries[1].samples[0].timestamp", rejection.TimeLate, 1,
 		},
-		"at the end of time": {plain().Sample(math.MaxInt64, 1), "timeseries[1].samples[0].timestamp", timeLate, 1},
+		"at the end of time": {plain().Sample(math.MaxInt64, 1), "timeseries[1].samples[0].timestamp", rejection.TimeLate, 1},
 		"in microseconds": {
-			plain().Sample(received.UnixMicro(), 1), "timeseries[1].samples[0].timestamp", timeLate, 1,
+			plain().Sample(received.UnixMicro(), 1), "timeseries[1].samples[0].timestamp", rejection.TimeLate, 1,
 		},
 		"no name": {
 			promwrite.Labels("job", "node", "instance", "a:1").Sample(1, 1).Sample(2, 2), "timeseries[1].labels.__name__",
-			metricEmpty, 2,
+			rejection.MetricEmpty, 2,
 		},
-		"no labels": {message{}.Sample(1, 1), "timeseries[1].labels.__name__", metricEmpty, 1},
+		"no labels": {message{}.Sample(1, 1), "timeseries[1].labels.__name__", rejection.MetricEmpty, 1},
 		"empty name": {
-			promwrite.Labels("__name__", "", "job", "node").Sample(1, 1), "timeseries[1].labels.__name__", metricEmpty, 1,
+			promwrite.Labels("__name__", "", "job", "node").Sample(1, 1), "timeseries[1].labels.__name__",
+			rejection.MetricEmpty, 1,
 		},
 		"long name": {
-			promwrite.Labels("__name__", long, "job", "node").Sample(1, 1), "timeseries[1].labels.__name__", metricLong, 1,
+			promwrite.Labels("__name__", long, "job", "node").Sample(1, 1), "timeseries[1].labels.__name__",
+			rejection.MetricLong, 1,
 		},
 		"NUL in the name": {
-			promwrite.Labels("__name__", "a\x00", "job", "node").Sample(1, 1), "timeseries[1].labels.__name__", metricNUL, 1,
+			promwrite.Labels("__name__", "a\x00", "job", "node").Sample(1, 1), "timeseries[1].labels.__name__",
+			rejection.MetricNUL, 1,
 		},
-		"name twice":           {plain("__name__", "down").Sample(1, 1), "timeseries[1].labels.__name__", tagTwice, 1},
-		"job twice":            {plain("job", "other").Sample(1, 1), "timeseries[1].labels.job", tagTwice, 1},
-		"instance twice":       {plain("instance", "other").Sample(1, 1), "timeseries[1].labels.instance", tagTwice, 1},
-		"label twice":          {plain("a", "1", "b", "1", "a", "2").Sample(1, 1), "timeseries[1].labels.a", tagTwice, 1},
-		"label twice, same":    {plain("a", "1", "a", "1").Sample(1, 1), "timeseries[1].labels.a", tagTwice, 1},
-		"label without a name": {plain("", "1").Sample(1, 1), `timeseries[1].labels[""]`, tagEmpty, 1},
-		"long label":           {plain(long, "1").Sample(1, 1), "timeseries[1].labels." + long[:100] + "…", tagLong, 1},
+		"name twice": {
+			plain("__name__", "down").Sample(1, 1), "timeseries[1].labels.__name__", rejection.TagTwice, 1,
+		},
+		"job twice": {plain("job", "other").Sample(1, 1), "timeseries[1].labels.job", rejection.TagTwice, 1},
+		"instance twice": {
+			plain("instance", "other").Sample(1, 1), "timeseries[1].labels.instance", rejection.TagTwice, 1,
+		},
+		"label twice": {
+			plain("a", "1", "b", "1", "a", "2").Sample(1, 1), "timeseries[1].labels.a", rejection.TagTwice, 1,
+		},
+		"label twice, same":    {plain("a", "1", "a", "1").Sample(1, 1), "timeseries[1].labels.a", rejection.TagTwice, 1},
+		"label without a name": {plain("", "1").Sample(1, 1), `timeseries[1].labels[""]`, rejection.TagEmpty, 1},
+		"long label": {
+			plain(long, "1").Sample(1, 1), "timeseries[1].labels." + long[:100] + "…", rejection.TagLong, 1,
+		},
 		"long value": {
-			plain("a", strings.Repeat("x", 1025)).Sample(1, 1), "timeseries[1].labels.a", tagValueLong, 1,
+			plain("a", strings.Repeat("x", 1025)).Sample(1, 1), "timeseries[1].labels.a", rejection.TagValueLong, 1,
 		},
-		"NUL in a value":        {plain("a", "\x00").Sample(1, 1), "timeseries[1].labels.a", tagValueNUL, 1},
-		"NUL in a label's name": {plain("\x00", "a").Sample(1, 1), `timeseries[1].labels["\u0000"]`, tagNUL, 1},
+		"NUL in a value":        {plain("a", "\x00").Sample(1, 1), "timeseries[1].labels.a", rejection.TagValueNUL, 1},
+		"NUL in a label's name": {plain("\x00", "a").Sample(1, 1), `timeseries[1].labels["\u0000"]`, rejection.TagNUL, 1},
 		"name not UTF-8": {
-			promwrite.Labels("__name__", "\xff", "job", "node").Sample(1, 1), "timeseries[1].labels.__name__", metricUTF8, 1,
+			promwrite.Labels("__name__", "\xff", "job", "node").Sample(1, 1), "timeseries[1].labels.__name__",
+			rejection.MetricUTF8, 1,
 		},
-		"value not UTF-8":        {plain("a", "\xff").Sample(1, 1), "timeseries[1].labels.a", tagUTF8, 1},
-		"label's name not UTF-8": {plain("b\xff", "1").Sample(1, 1), "timeseries[1].labels.b\ufffd", tagUTF8, 1},
-		"65 labels":              {plain(many...).Sample(1, 1), "timeseries[1].labels", tagsMany, 1},
+		"value not UTF-8":        {plain("a", "\xff").Sample(1, 1), "timeseries[1].labels.a", rejection.TagUTF8, 1},
+		"label's name not UTF-8": {plain("b\xff", "1").Sample(1, 1), "timeseries[1].labels.b\ufffd", rejection.TagUTF8, 1},
+		"65 labels":              {plain(many...).Sample(1, 1), "timeseries[1].labels", rejection.TagsMany, 1},
 		"job not UTF-8": {
-			promwrite.Labels("__name__", "up", "job", "\xff").Sample(1, 1), "timeseries[1].labels.job", sourceName, 1,
+			promwrite.Labels("__name__", "up", "job", "\xff").Sample(1, 1), "timeseries[1].labels.job", rejection.SourceName, 1,
 		},
 		"job and instance long": {
 			promwrite.Labels("__name__", "up", "job", long[:200], "instance", long[:56]).Sample(1, 1),
-			"timeseries[1].labels.job", sourceName, 1,
+			"timeseries[1].labels.job", rejection.SourceName, 1,
 		},
 		"job with a line break": {
-			promwrite.Labels("__name__", "up", "job", "a\nb").Sample(1, 1), "timeseries[1].labels.job", sourceName, 1,
+			promwrite.Labels("__name__", "up", "job", "a\nb").Sample(1, 1), "timeseries[1].labels.job", rejection.SourceName, 1,
 		},
 		"histogram": {
-			plain().Bytes(4, message{}.Double(3, 1)).Bytes(4, nil), "timeseries[1].histograms[0]", valueHistogram, 2,
+			plain().Bytes(4, message{}.Double(3, 1)).Bytes(4, nil), "timeseries[1].histograms[0]", rejection.ValueHistogram, 2,
 		},
 		"histogram and sample": {
-			plain().Sample(1, 1).Bytes(4, message{}.Double(3, 1)), "timeseries[1].histograms[0]", valueHistogram, 1,
+			plain().Sample(1, 1).Bytes(4, message{}.Double(3, 1)), "timeseries[1].histograms[0]", rejection.ValueHistogram, 1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -215,7 +230,7 @@ func TestSamplesThatBreakARuleAreRejected(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.n, result.Rejected, "%+v", result.Errors)
 			require.Len(t, result.Errors, 1)
-			require.Equal(t, []any{1, c.field, reasonText[c.why]}, []any{
+			require.Equal(t, []any{1, c.field, c.why.Text()}, []any{
 				result.Errors[0].Index, result.Errors[0].Field, result.Errors[0].Reason,
 			})
 			require.Nil(t, result.Errors[0].Line)

@@ -9,6 +9,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/ingest/rejection"
+	"github.com/livegraph/livegraph/ingest/resolve"
 )
 
 // kept says for how many days points are kept, and counts how often it is asked.
@@ -28,7 +31,9 @@ func (k *kept) Retention(context.Context, uuid.UUID) (*int32, map[uuid.UUID]int3
 func keeping(k *kept) (*plant, *Pipeline) {
 	p := newPlant()
 	pipeline := p.pipeline(Limits{})
-	pipeline.retention = newRetentionCache(k, time.Minute)
+	deps := pipeline.deps.resolver()
+	deps.Retention, deps.RetentionTTL = k, time.Minute
+	pipeline.resolver = resolve.New(deps, pipeline.metrics.resolver)
 	return p, pipeline
 }
 
@@ -47,8 +52,8 @@ func TestPointsOlderThanTheirRetentionAreRejectedOneByOne(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, result.Accepted, "the first moment that is kept, of the source and of the workspace")
 	require.Equal(t, []Rejection{
-		{Index: 0, Field: "points[0].timestamp", Reason: reasonText[timeEarly], Count: 1},
-		{Index: 2, Field: "points[2].timestamp", Reason: reasonText[timeExpired], Count: 4},
+		{Index: 0, Field: "points[0].timestamp", Reason: rejection.TimeEarly.Text(), Count: 1},
+		{Index: 2, Field: "points[2].timestamp", Reason: rejection.TimeExpired.Text(), Count: 4},
 	}, result.Errors)
 	require.Equal(t, map[string]any{
 		pointName(boiler, "m", nil, day(7, 0)) + " n": 1.0, pointName(pump, "m", nil, day(30, 0)) + " n": 4.0,
@@ -65,7 +70,7 @@ func TestInColumnsAnOldPointIsNamedByItsPosition(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 4, result.Accepted)
 	require.Equal(t, Rejection{
-		Index: 1, Position: new(1), Field: "series[1].timestamps[1]", Reason: reasonText[timeExpired], Count: 2,
+		Index: 1, Position: new(1), Field: "series[1].timestamps[1]", Reason: rejection.TimeExpired.Text(), Count: 2,
 	},
 		result.Errors[0])
 	require.Len(t, p.written(t), 3)
@@ -79,7 +84,7 @@ func TestWhenAllIsTooOldNothingIsAcceptedAndNoSeriesRegistered(t *testing.T) {
 	_, err = pipeline.Accept(t.Context(), JSON, request(row(`"value":1,"timestamp":0`)))
 	_, field, reason := problem(t, err)
 	require.Equal(t, "points[0].timestamp", field)
-	require.Equal(t, reasonText[timeExpired], reason)
+	require.Equal(t, rejection.TimeExpired.Text(), reason)
 	require.Len(t, p.messages, 1)
 }
 
@@ -108,7 +113,8 @@ func TestInLinesAnOldPointIsNamedByItsLine(t *testing.T) {
 	require.Equal(t, 3, result.Accepted)
 	require.Len(t, result.Errors, 1)
 	require.Equal(
-		t, Rejection{Index: 3, Line: new(4), Field: "timestamp", Reason: reasonText[timeExpired], Count: 2}, result.Errors[0],
+		t, Rejection{Index: 3, Line: new(4), Field: "timestamp", Reason: rejection.TimeExpired.Text(), Count: 2},
+		result.Errors[0],
 	)
 	require.Len(t, p.written(t), 2, "the two of the boiler have one time")
 }

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -14,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/services/keyadmin"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -178,7 +180,7 @@ func (a *Admin) createKey(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if spec.Mode, err = a.modeOf(r, spec.Workspaces); err != nil {
+	if spec.Mode, err = a.keyMode(r, spec.Workspaces); err != nil {
 		return err
 	}
 	text := apikey.Generate(spec.Mode)
@@ -240,24 +242,22 @@ func (b *newKey) read(now time.Time) (spec postgres.NewKey, err error) {
 	return spec, check.Err()
 }
 
-// modeOf returns the mode of the workspaces, which must exist and have the same one.
-func (a *Admin) modeOf(r *http.Request, ids []uuid.UUID) (mode string, err error) {
+// keyMode returns the mode of the workspaces, which must exist and have the same one.
+func (a *Admin) keyMode(r *http.Request, ids []uuid.UUID) (string, error) {
 	found, err := a.deps.Workspaces.WorkspacesByID(r.Context(), ids)
 	if err != nil {
 		return "", err
 	}
-	for i, id := range ids {
-		field := fmt.Sprintf("workspaces[%d]", i)
-		at := slices.IndexFunc(found, func(w postgres.Workspace) bool { return w.ID == id })
-		switch {
-		case at < 0:
-			return "", fault.Field(fault.Invalid, field, "is no workspace")
-		case mode != "" && found[at].Mode != mode:
-			return "", fault.Field(fault.Invalid, field, "is of another mode than the first; a key opens workspaces of one mode")
-		}
-		mode = found[at].Mode
+	mode, err := keyadmin.Mode(found, ids)
+	wrong := (*keyadmin.WorkspaceError)(nil)
+	if !errors.As(err, &wrong) {
+		return mode, err
 	}
-	return mode, nil
+	problem := "is of another mode than the first; a key opens workspaces of one mode"
+	if wrong.Unknown {
+		problem = "is no workspace"
+	}
+	return "", fault.Field(fault.Invalid, fmt.Sprintf("workspaces[%d]", wrong.Index), problem)
 }
 
 type rollBody struct {

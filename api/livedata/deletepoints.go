@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/api/livedata/checkpoint"
+	"github.com/livegraph/livegraph/api/livedata/value"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/fault"
@@ -38,7 +40,7 @@ func (a *api) deletePoints(w http.ResponseWriter, r *http.Request) error {
 	}
 	topic := a.TopicID() // before the produce, see acceptPoints
 	positions, err := a.Deletions.deletePoints(r.Context(), workspace, d)
-	made := a.sealer.encodeCheckpoint(checkpoint{workspace: workspace, topic: topic, positions: positions})
+	made := checkpoint.Encode(&a.sealer, checkpoint.Checkpoint{Workspace: workspace, Topic: topic, Positions: positions})
 	if err != nil {
 		return withCheckpoint(err, made, len(positions) > 0)
 	}
@@ -82,7 +84,7 @@ func bound(p *request.Params, name string, now time.Time) (us int64, given bool)
 	if !given {
 		return 0, false
 	}
-	us, problem := parseTime(text, now)
+	us, problem := value.ParseTime(text, now)
 	if problem != "" {
 		p.Fail(name, problem)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/idempotency"
+	"github.com/livegraph/livegraph/api/livedata/checkpoint"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/ingest"
@@ -86,7 +87,9 @@ func (a *api) acceptPoints(
 	result, err := a.Pipeline.Accept(ctx, asked.format, ingest.Request{
 		Workspace: workspace, RequestID: reply.RequestID(ctx), ReceivedAt: received, Body: body,
 		Strict: asked.strict, Precision: asked.precision})
-	made := a.sealer.encodeCheckpoint(checkpoint{workspace: workspace, topic: topic, positions: result.Positions})
+	made := checkpoint.Encode(&a.sealer, checkpoint.Checkpoint{
+		Workspace: workspace, Topic: topic, Positions: result.Positions,
+	})
 	return result, made, withCheckpoint(err, made, len(result.Positions) > 0)
 }
 

@@ -1,20 +1,22 @@
-// Package livedata serves the live-data routes: sources, ingest, queries, the
-// list of series and the stream of points. It reads requests, asks the stores, the
-// ingest pipeline and the tail of the log, and shapes answers; what it knows of the
-// stores is in the interfaces beside each handler.
+// Package livedata serves the live-data routes. Its own are those that write: sources, points
+// in all formats, deletions of points. Package query reads points and lists series, package
+// stream sends points as they arrive. What the packages need of the stores is in the
+// interfaces beside each handler.
 //
-// It owns the tokens that clients carry (checkpoints, cursors, ids of events), the
-// waiting for a checkpoint, and the sender that tells the log of deleted sources.
+// It owns the sender that writes the deletions of sources to the log.
 package livedata
 
 import (
+	"context"
 	"net/http"
-	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/livegraph/livegraph/api/idempotency"
+	"github.com/livegraph/livegraph/api/livedata/query"
+	"github.com/livegraph/livegraph/api/livedata/stream"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/api/tail"
@@ -24,10 +26,10 @@ import (
 // Deps is what the routes are made of.
 type Deps struct {
 	Sources   sourceStore
-	Series    seriesStore
+	Series    query.SeriesStore
 	Points    pointStore
-	Marks     watermarkStore
-	Dead      deadRecordStore
+	Marks     query.WatermarkStore
+	Dead      query.DeadRecordStore
 	Pipeline  pipeline
 	Deletions *DeletionSender
 	// Streams gives points as they arrive.
@@ -54,19 +56,18 @@ type Deps struct {
 	Metrics prometheus.Registerer
 }
 
-const defaultCheckpointWait = 5 * time.Second
-
 // keyHold is how long a request may take until a repetition goes on in its place.
 const keyHold = 30 * time.Second
 
 type api struct {
 	Deps
-	sealer    sealer
-	watch     watcher
-	room      room
-	admission *admission
+	sealer token.Sealer
+}
 
-	waiting, overdue atomic.Int64 // queries with a checkpoint, see metrics.go
+// pointStore is where points are.
+type pointStore interface {
+	query.PointStore
+	SourceActivity(ctx context.Context, workspace uuid.UUID, sources []uuid.UUID) (map[uuid.UUID]time.Time, error)
 }
 
 // Paths of the group.
@@ -74,25 +75,12 @@ const (
 	sourcesPath = "/api/live-data/sources"
 	sourcePath  = sourcesPath + "/{id}"
 	ingestPath  = "/api/live-data/ingest"
-	queryPath   = "/api/live-data/query"
-	seriesPath  = "/api/live-data/series"
-	streamPath  = "/api/live-data/stream"
 	pointsPath  = "/api/live-data/points"
 )
 
 // Routes returns the group's routes.
 func Routes(deps Deps) []route.Route {
-	if deps.CheckpointWait == 0 {
-		deps.CheckpointWait = defaultCheckpointWait
-	}
-	if deps.Patience == 0 {
-		deps.Patience = defaultPatience
-	}
-	a := &api{
-		Deps: deps, sealer: sealer{token.Sealer{Key: deps.TokenKey}}, watch: watcher{store: deps.Marks},
-		admission: newAdmission(),
-	}
-	a.register(deps.Metrics)
+	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}}
 	one := func(method, pattern string, scope request.Scope, handle route.Handler) route.Route {
 		return route.Route{Method: method, Pattern: pattern, Scopes: []request.Scope{scope}, Handle: handle}
 	}
@@ -101,9 +89,7 @@ func Routes(deps Deps) []route.Route {
 		rt.Work, rt.Room = route.WritesPoints, a.Bodies.Room
 		return rt
 	}
-	query := one(http.MethodGet, queryPath, request.ReadLiveData, a.query)
-	query.Room = a.admission.room
-	return append(a.influxRoutes(),
+	routes := append(a.influxRoutes(),
 		one(http.MethodGet, sourcesPath, request.ReadLiveData, a.listSources),
 		one(http.MethodPost, sourcesPath, request.WriteLiveData, a.createSource),
 		one(http.MethodGet, sourcePath, request.ReadLiveData, a.getSource),
@@ -111,12 +97,14 @@ func Routes(deps Deps) []route.Route {
 		one(http.MethodDelete, sourcePath, request.Admin, a.deleteSource),
 		points(ingestPath, a.ingest),
 		points(remoteWritePath, a.remoteWrite),
-		query,
-		one(http.MethodGet, seriesPath, request.ReadLiveData, a.listSeries),
-		route.Route{
-			Method: http.MethodGet, Pattern: streamPath, Scopes: []request.Scope{request.ReadLiveData}, Lasts: true,
-			Handle: a.streamPoints,
-		},
 		one(http.MethodDelete, pointsPath, request.Admin, a.deletePoints),
 	)
+	routes = append(routes, query.Routes(query.Deps{
+		Series: deps.Series, Points: deps.Points, Marks: deps.Marks, Dead: deps.Dead, TopicID: deps.TopicID,
+		TokenKey: deps.TokenKey, QueryTimeout: deps.QueryTimeout, CheckpointWait: deps.CheckpointWait,
+		Metrics: deps.Metrics,
+	})...)
+	return append(routes, stream.Routes(stream.Deps{
+		Streams: deps.Streams, TokenKey: deps.TokenKey, Patience: deps.Patience,
+	})...)
 }

@@ -65,7 +65,7 @@ func checkRemoteWrite(h http.Header) error {
 	_, params, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if message, given := params["proto"]; err == nil && given && message != remoteWriteMessage {
 		return fault.Field(fault.UnsupportedMedia, "Content-Type",
-			"is another message than that of Prometheus' remote write 1.0", ingest.RemoteWriteTypes...)
+			"is another message than that of Prometheus' remote write 1.0", ingest.RemoteWriteTypes()...)
 	}
 	if strings.HasPrefix(h.Get(remoteWriteVersion), "2.") {
 		return fault.Field(fault.UnsupportedMedia, remoteWriteVersion, "is a version that is not taken", "0.1.0", "1.0")

@@ -32,13 +32,13 @@ const (
 	// pageBytes is how large the changes of a page are together at most, as stored;
 	// one alone may be larger.
 	pageBytes = 1 << 20
-	// changeRoom bounds the memory of all large changes that are being shown, and
+	// changeMemory bounds the memory of all large changes that are being shown, and
 	// shownBytes is what a stored byte takes of it: read, decoded and as JSON. Small
 	// ones, up to freeBytes, do not wait for each other: a slow reader of large ones
 	// must not hold them up.
-	changeRoom = 256 << 20
-	shownBytes = 4
-	freeBytes  = 256 << 10
+	changeMemory = 256 << 20
+	shownBytes   = 4
+	freeBytes    = 256 << 10
 )
 
 // historyPosition is where a history goes on.
@@ -115,7 +115,7 @@ func fitting(sizes []postgres.ChangeSize, most int64) []postgres.ChangeSize {
 	return sizes
 }
 
-// take reads changes once there is room for them. The caller calls release when they
+// take reads changes once there is memory for them. The caller calls release when they
 // are shown.
 func (a *api) take(
 	ctx context.Context, workspace uuid.UUID, sizes []postgres.ChangeSize,
@@ -128,17 +128,16 @@ func (a *api) take(
 		changes, err = a.Journal.Changes(ctx, workspace, sizes)
 		return changes, func() {}, err
 	}
-	need = min(need*shownBytes, changeRoom)
-	if err := a.room.Acquire(ctx, need); err != nil {
+	share, err := a.memory.Wait(ctx, need*shownBytes)
+	if err != nil {
 		return nil, nil, err
 	}
-	release = func() { a.room.Release(need) }
 	changes, err = a.Journal.Changes(ctx, workspace, sizes)
 	if err != nil {
-		release()
+		share.Release()
 		return nil, nil, err
 	}
-	return changes, release, nil
+	return changes, share.Release, nil
 }
 
 // about leaves of a change of several steps those that touched the node or an edge of

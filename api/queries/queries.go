@@ -8,11 +8,10 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/api/token"
+	"github.com/livegraph/livegraph/internal/platform/budget"
 )
 
 // Deps is what the routes are made of.
@@ -34,7 +33,7 @@ const defaultPatience = 10 * time.Second
 type api struct {
 	Deps
 	sealer token.Sealer
-	room   *semaphore.Weighted // for changes that are being shown
+	memory *budget.Budget // for changes that are being shown
 }
 
 // Paths of the group.
@@ -55,7 +54,7 @@ func Routes(deps Deps) []route.Route {
 	if deps.Patience == 0 {
 		deps.Patience = defaultPatience
 	}
-	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}, room: semaphore.NewWeighted(changeRoom)}
+	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}, memory: budget.New(changeMemory)}
 	get := func(pattern string, handle route.Handler, scopes ...request.Scope) route.Route {
 		return route.Route{Method: http.MethodGet, Pattern: pattern, Scopes: scopes, Handle: handle}
 	}

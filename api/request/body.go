@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/livegraph/livegraph/internal/platform/budget"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
@@ -61,27 +61,19 @@ func Within(budget *Budget) BodyOption {
 }
 
 // Budget bounds the bytes of all bodies that are worked on at one time.
-type Budget struct {
-	limit   int64
-	used    atomic.Int64
-	refused atomic.Int64
-}
+type Budget struct{ *budget.Budget }
 
 // NewBudget creates a budget of limit bytes.
-func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
+func NewBudget(limit int64) *Budget { return &Budget{budget.New(limit)} }
 
 // Room refuses, as Unavailable, when a body would find no room: so a request need not be
 // counted before it is refused.
 func (b *Budget) Room() error {
-	if b == nil || b.used.Load()+min(readStep, b.limit) <= b.limit {
+	if b == nil || b.Fits(min(readStep, b.Limit())) {
 		return nil
 	}
-	b.refused.Add(1)
 	return noRoom()
 }
-
-// Used returns how many bytes are reserved.
-func (b *Budget) Used() int64 { return b.used.Load() }
 
 // Register makes the budget's fill known to the registerer; nil: nothing happens.
 func (b *Budget) Register(registerer prometheus.Registerer) {
@@ -89,23 +81,14 @@ func (b *Budget) Register(registerer prometheus.Registerer) {
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "livegraph_http_bodies_bytes",
 		Help: "Bytes of bodies of ingest and commands that are being worked on, decoded.",
-	}, func() float64 { return float64(b.used.Load()) })
+	}, func() float64 { return float64(b.Used()) })
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "livegraph_http_bodies_limit_bytes",
 		Help: "Most bytes of such bodies that are worked on at a time; beyond, 503.",
-	}, func() float64 { return float64(b.limit) })
+	}, func() float64 { return float64(b.Limit()) })
 	factory.NewCounterFunc(prometheus.CounterOpts{
 		Name: "livegraph_http_bodies_refused_total", Help: "Bodies answered 503 because no room was left for them.",
-	}, func() float64 { return float64(b.refused.Load()) })
-}
-
-func (b *Budget) reserve(n int64) bool {
-	if b.used.Add(n) > b.limit {
-		b.used.Add(-n)
-		b.refused.Add(1)
-		return false
-	}
-	return true
+	}, func() float64 { return float64(b.Refused()) })
 }
 
 type bodyReader struct {
@@ -114,7 +97,7 @@ type bodyReader struct {
 	encoding string // of bodies without a Content-Encoding
 	plain    bool
 	budget   *Budget
-	reserved int64
+	share    *budget.Share // of the budget
 }
 
 // Body reads a request's body into a pooled buffer of at most limit bytes,
@@ -154,7 +137,7 @@ func Body(
 	buffer := takeBuffer(r.ContentLength)
 	giveBack := sync.OnceFunc(func() {
 		returnBuffer(buffer)
-		reader.giveBack()
+		reader.share.Release()
 	})
 	if err := reader.decode(buffer, encoding, r.Body, r.ContentLength, limit); err != nil {
 		giveBack()
@@ -168,22 +151,21 @@ var (
 	errNoBudget = errors.New("no budget left for bodies")
 )
 
-// reserve takes n bytes of the budget, where there is one.
+// reserve adds n bytes to the body's share of the budget, where there is one.
 func (b *bodyReader) reserve(n int64) error {
 	if b.budget == nil {
 		return nil
 	}
-	if !b.budget.reserve(n) {
+	ok := true
+	if b.share == nil {
+		b.share, ok = b.budget.Take(n)
+	} else {
+		ok = b.share.Grow(n)
+	}
+	if !ok {
 		return errNoBudget
 	}
-	b.reserved += n
 	return nil
-}
-
-func (b *bodyReader) giveBack() {
-	if b.budget != nil {
-		b.budget.used.Add(-b.reserved)
-	}
 }
 
 // fill reads all of src into buffer, in steps. size is how much it says it is; nothing

@@ -154,7 +154,7 @@ export const PAGES: readonly {
     path: 'search?q=what+fills+the+disk',
     heading: 'Search',
     scoped: true,
-    shows: (p) => p.getByText('The way to it').first(),
+    shows: (p) => p.getByText('Path over edges').first(),
   },
   { name: 'indexes', path: 'indexes', heading: 'Indexes', shows: (p) => row(p, 'default') },
   { name: 'workspaces', path: 'workspaces', heading: 'Workspaces', shows: (p) => row(p, 'default') },

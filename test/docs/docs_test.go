@@ -1,5 +1,5 @@
-// Package docs tests the documentation: links lead somewhere, and what a page
-// tells to type exists.
+// Package docs tests the documentation: the targets of links, and the commands, settings and
+// tests that pages name, exist.
 package docs
 
 import (
@@ -104,7 +104,7 @@ func TestEveryMakeTargetOfThePagesExists(t *testing.T) {
 	for page, text := range pages(t) {
 		for _, snippet := range code.FindAllString(text, -1) {
 			for _, m := range makeTarget.FindAllStringSubmatch(snippet, -1) {
-				require.Contains(t, string(makefile), "\n"+m[1]+":", "%s tells to `make %s`", page, m[1])
+				require.Contains(t, string(makefile), "\n"+m[1]+":", "%s names `make %s`", page, m[1])
 			}
 		}
 	}
@@ -115,10 +115,11 @@ func TestEveryMakeTargetOfThePagesExists(t *testing.T) {
 func TestEverySettingOfThePagesExists(t *testing.T) {
 	settings, err := os.ReadFile(filepath.Join(top, "docs", "settings.md"))
 	require.NoError(t, err)
-	commands, err := filepath.Glob(filepath.Join(top, "cmd", "livegraph", "*.go"))
+	commands, err := filepath.Glob(filepath.Join(top, "internal", "app", "cli", "*.go"))
 	require.NoError(t, err)
 	var variables strings.Builder
 	variables.Write(settings)
+	variables.WriteString("\nLIVEGRAPH_URL LIVEGRAPH_API_KEY LIVEGRAPH_WORKSPACE_ID") // of the examples
 	benchmarks, err := filepath.Glob(filepath.Join(top, "test", "bench", "*_test.go"))
 	require.NoError(t, err)
 	ours := slices.Concat(benchmarks, []string{
@@ -139,7 +140,7 @@ func TestEverySettingOfThePagesExists(t *testing.T) {
 	}
 	for page, text := range pages(t) {
 		if page == "CHANGELOG.md" {
-			continue // tells of the past, too
+			continue // names settings of the past, too
 		}
 		for _, name := range variable.FindAllString(text, -1) {
 			require.Regexp(t, `\b`+name+`\b`, variables.String(), "%s names %s", page, name)
@@ -162,7 +163,7 @@ func withoutBlocks(text string) string { return block.ReplaceAllString(text, "")
 // reckons with. A phrase is a page's, its value the one of docs/settings.md.
 func TestTheDefaultsThatPagesNameAreThoseOfTheSettings(t *testing.T) {
 	all := pages(t)
-	for flag, told := range map[string]struct{ page, phrase, value string }{
+	for flag, named := range map[string]struct{ page, phrase, value string }{
 		"metrics-listen":            {"docs/operations.md", "by default 127.0.0.1:9464", "127.0.0.1:9464"},
 		"api-shutdown-timeout":      {"docs/operations.md", "`--api-shutdown-timeout`, 8 s", "8s"},
 		"ingest-log-full-threshold": {"docs/operations.md", "`--ingest-log-full-threshold` (0.8)", "0.8"},
@@ -170,16 +171,16 @@ func TestTheDefaultsThatPagesNameAreThoseOfTheSettings(t *testing.T) {
 		"commands-connections":      {"docs/operations.md", "`--commands-connections` (12)", "12"},
 		"kafka-retention-bytes":     {"docs/operations.md", "defaults (256 MiB, 8 partitions)", "268435456"},
 		"kafka-points-partitions":   {"docs/operations.md", "defaults (256 MiB, 8 partitions)", "8"},
-		"listen":                    {"README.md", "export LG=http://127.0.0.1:8080", "127.0.0.1:8080"},
+		"listen":                    {"README.md", "export LIVEGRAPH_URL=http://127.0.0.1:8080", "127.0.0.1:8080"},
 		"data-dir":                  {"README.md", "under `./data`", "./data"},
 	} {
-		require.Contains(t, strings.Join(strings.Fields(all[told.page]), " "), told.phrase, told.page)
+		require.Contains(t, strings.Join(strings.Fields(all[named.page]), " "), named.phrase, named.page)
 		require.Contains(t, all["docs/settings.md"], "| `--"+flag+"` |", flag)
 		row := regexp.MustCompile(
 			"(?m)^\\| `--" + flag + "` \\| [^|]* \\| `([^`]*)` \\|",
 		).FindStringSubmatch(all["docs/settings.md"])
 		require.NotNil(t, row, flag)
-		require.Equal(t, told.value, row[1], "%s says %q", told.page, told.phrase)
+		require.Equal(t, named.value, row[1], "%s says %q", named.page, named.phrase)
 	}
 }
 
@@ -187,7 +188,7 @@ func TestTheDefaultsThatPagesNameAreThoseOfTheSettings(t *testing.T) {
 func TestTheHeadersOfTheTopicsPageAreThoseOfTheRecords(t *testing.T) {
 	source, err := filepath.Glob(filepath.Join(top, "storage/kafka/*.go"))
 	require.NoError(t, err)
-	used, told := map[string]bool{}, map[string]bool{}
+	used, described := map[string]bool{}, map[string]bool{}
 	for _, path := range source {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -196,10 +197,10 @@ func TestTheHeadersOfTheTopicsPageAreThoseOfTheRecords(t *testing.T) {
 		}
 	}
 	for _, m := range regexp.MustCompile("`(lg-[a-z-]+)`").FindAllStringSubmatch(pages(t)["schemas/topics.md"], -1) {
-		told[m[1]] = true
+		described[m[1]] = true
 	}
-	require.Greater(t, len(told), 5)
-	for header := range told {
+	require.Greater(t, len(described), 5)
+	for header := range described {
 		require.Contains(t, used, header)
 	}
 }

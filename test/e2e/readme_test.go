@@ -34,7 +34,7 @@ func TestTheGraphOfTheREADMEWorksWhenPasted(t *testing.T) {
 	server.Start()
 	first, _, found := strings.Cut(shellBlock(t, "First steps"), "\n\n") // the variables
 	require.True(t, found)
-	answers := paste(t, server, first+"\n"+shellBlock(t, "The graph"))
+	answers := paste(t, server, first+"\n"+shellBlock(t, "Graph"))
 	require.Len(t, answers, 5)
 	text := func(n int) string {
 		payload, err := json.Marshal(answers[n]["data"])
@@ -55,7 +55,7 @@ func TestTheSearchOfTheREADMEWorksWhenPasted(t *testing.T) {
 	server.Start()
 	first, _, found := strings.Cut(shellBlock(t, "First steps"), "\n\n") // the variables
 	require.True(t, found)
-	answers := paste(t, server, first+"\n"+shellBlock(t, "The graph")+"\n"+strings.Replace(
+	answers := paste(t, server, first+"\n"+shellBlock(t, "Graph")+"\n"+strings.Replace(
 		shellBlock(t, "Search"), "sleep 3", "sleep 10", 1,
 	))
 	require.Len(t, answers, 7)
@@ -90,7 +90,7 @@ func TestTheLinesOfTheREADMEWorkWhenPasted(t *testing.T) {
 	server.Start()
 	first, _, found := strings.Cut(shellBlock(t, "First steps"), "\n\n") // the variables
 	require.True(t, found)
-	answers := paste(t, server, first+"\n"+shellBlock(t, "Lines"))
+	answers := paste(t, server, first+"\n"+shellBlock(t, "Line protocol"))
 	require.Len(t, answers, 1)
 	require.EqualValues(t, 2, answers[0]["data"].(map[string]any)["accepted"])
 }

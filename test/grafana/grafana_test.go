@@ -78,7 +78,7 @@ type server struct {
 
 // environment is that of a Grafana beside it.
 func (s *server) environment() map[string]string {
-	return map[string]string{"LG_URL": s.url, "LG_KEY": s.reader, "LG_WORKSPACE": s.workspace}
+	return map[string]string{"LIVEGRAPH_URL": s.url, "LIVEGRAPH_API_KEY": s.reader, "LIVEGRAPH_WORKSPACE_ID": s.workspace}
 }
 
 // start runs the built binary.

@@ -16,7 +16,7 @@ func runPython(t *testing.T, s *server, address, script string) map[string]any {
 	t.Helper()
 	command := exec.Command(python, "testdata/"+script)
 	command.Env = append(os.Environ(), "LG="+address, "KEY="+s.writer, "WORKSPACE="+s.workspace, "no_proxy=*",
-		"SNIPPET="+block(t, "Telegraf and InfluxDB's clients", "python"))
+		"SNIPPET="+block(t, "Telegraf and InfluxDB clients", "python"))
 	printed, err := command.CombinedOutput()
 	require.NoError(t, err, "%s", printed)
 	lines := splitLines(printed)

@@ -17,9 +17,9 @@ import (
 // output is Telegraf's, by the configuration of docs/formats.md.
 func output(t *testing.T, url, key, workspace string) *models.RunningOutput {
 	t.Helper()
-	text := strings.ReplaceAll(block(t, "Telegraf and InfluxDB's clients", "toml"), "http://127.0.0.1:8080", url)
-	t.Setenv("LG_KEY", key)
-	t.Setenv("LG_WORKSPACE", workspace)
+	text := strings.ReplaceAll(block(t, "Telegraf and InfluxDB clients", "toml"), "http://127.0.0.1:8080", url)
+	t.Setenv("LIVEGRAPH_API_KEY", key)
+	t.Setenv("LIVEGRAPH_WORKSPACE_ID", workspace)
 	loaded := config.NewConfig()
 	require.NoError(t, loaded.LoadConfigData([]byte(text), config.EmptySourcePath))
 	require.Len(t, loaded.Outputs, 1)

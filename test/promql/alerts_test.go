@@ -56,7 +56,7 @@ func TestEveryAlertReadsMetricsThatAreThereAndHasARunbook(t *testing.T) {
 }
 
 // parts are those of every runbook, in their order.
-var parts = []string{"**Means.** ", "**Users notice.** ", "**Look.**\n\n```sh\n", "**Do.** ", "**Over** when "}
+var parts = []string{"**Meaning.** ", "**Impact.** ", "**Diagnosis.**\n\n```sh\n", "**Mitigation.** ", "**Resolved when** "}
 
 // requireRunbook looks for the section of an alert, with all its parts.
 func requireRunbook(t *testing.T, page, alert string) {

@@ -50,11 +50,11 @@ var opens = map[string]Stage{
 	ours + "api.":         HTTP,
 	"net/http.(*Server).": HTTP,
 
-	ours + "ingest.(*batch).parse":      Parse,
-	ours + "ingest.(*Pipeline).resolve": Resolve,
-	ours + "ingest.(*batch).encode":     Encode,
-	ours + "ingest.(*Pipeline).produce": Produce,
-	ours + "storage/kafka.(*Client).":   Produce,
+	ours + "ingest/parse/":                Parse,
+	ours + "ingest/resolve.":              Resolve,
+	ours + "ingest/block.(*Batch).Encode": Encode,
+	ours + "ingest.(*Pipeline).produce":   Produce,
+	ours + "storage/kafka.(*Client).":     Produce,
 
 	franzGo + "kgo.(*sink).":          Produce,
 	franzGo + "kgo.(*recBuf).":        Produce,

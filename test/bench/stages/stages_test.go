@@ -31,9 +31,9 @@ func TestASampleIsOfTheInnermostStage(t *testing.T) {
 	under := func(names ...string) []string { return append(names, serve...) }
 	for stage, stack := range map[Stage][]string{
 		HTTP:    under(),
-		Parse:   under("runtime.memmove", ours+"ingest.(*parser).times", ours+"ingest.(*batch).parse"),
-		Resolve: under("runtime.mapaccess2", ours+"ingest.(*Pipeline).resolveSeries"),
-		Encode:  under(ours+"schemas/pointblock.appendDeltas", ours+"ingest.(*batch).encode"),
+		Parse:   under("runtime.memmove", ours+"ingest/parse/jsonpoints.(*Parser).times", ours+"ingest.(*work).parse"),
+		Resolve: under("runtime.mapaccess2", ours+"ingest/resolve.(*Resolver).Series"),
+		Encode:  under(ours+"schemas/pointblock.appendDeltas", ours+"ingest/block.(*Batch).Encode"),
 		Produce: under(
 			franzGo+"kgo.(*Client).Produce", ours+"storage/kafka.(*Client).send", ours+"ingest.(*Pipeline).produce",
 		)[1:],
@@ -46,7 +46,7 @@ func TestASampleIsOfTheInnermostStage(t *testing.T) {
 			ours + "consumers/points.(*batch).Prepare",
 		},
 		Insert:    {"internal/poll.(*FD).Write", "net/http.(*persistConn).writeLoop"},
-		Collector: under("runtime.gcAssistAlloc", "runtime.mallocgc", ours+"ingest.(*batch).parse"),
+		Collector: under("runtime.gcAssistAlloc", "runtime.mallocgc", ours+"ingest/parse/jsonpoints.(*Parser).Parse"),
 		Scheduler: {"runtime.findRunnable", "runtime.schedule", "runtime.mcall"},
 		Rest:      {"time.Now", "main.main"},
 	} {
@@ -60,7 +60,10 @@ func TestASampleIsOfTheInnermostStage(t *testing.T) {
 func TestAWrittenProfileIsRead(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(
-		t, cpuProfile([]string{ours + "ingest.(*batch).parse"}, []string{ours + "ingest.(*batch).parseLines"}).Write(&b),
+		t, cpuProfile(
+			[]string{ours + "ingest/parse/jsonpoints.(*Parser).Parse"},
+			[]string{ours + "ingest/parse/lineprotocol.(*Parser).Parse"},
+		).Write(&b),
 	)
 	times, err := Read(&b)
 	require.NoError(t, err)

@@ -7,10 +7,10 @@ test('uses of keys are filtered, looked into and taken along as CSV', async ({ p
   expect(await statusOf(plant, `/api/queries/nodes/${crypto.randomUUID()}`)).toBe(404)
   await call(plant, 'GET', '/api/me')
   await open(page, `audit?workspaceId=${plant.workspace}`)
-  const uses = page.getByRole('table', { name: 'Uses of keys' })
+  const uses = page.getByRole('table', { name: 'Requests with keys' })
   // It is there a few seconds after the answer.
   await expect(async () => {
-    await page.getByRole('button', { name: 'Look again' }).click()
+    await page.getByRole('button', { name: 'Refresh' }).click()
     await expect(row(uses, '404').first()).toBeVisible({ timeout: 2_000 })
   }).toPass()
   await page.getByLabel('Status').selectOption('4xx')
@@ -35,15 +35,15 @@ test('uses of keys are filtered, looked into and taken along as CSV', async ({ p
   await page.getByRole('button', { name: 'Clear filters' }).click()
   await expect(row(uses, '201').first()).toBeVisible()
 
-  await page.getByRole('tab', { name: 'What operators did' }).click()
-  const trail = page.getByRole('table', { name: 'What operators did' })
+  await page.getByRole('tab', { name: 'Actions of operators' }).click()
+  const trail = page.getByRole('table', { name: 'Actions of operators' })
   await expect(row(trail, FIRST.AdminUser).first()).toBeVisible()
 })
 
 test('a filter keeps the focus when it holds', async ({ page, watch }) => {
   watch.allow(/status of 4\d\d .*\/admin\/api\/audit$/)
   await open(page, 'audit')
-  const uses = page.getByRole('table', { name: 'Uses of keys' })
+  const uses = page.getByRole('table', { name: 'Requests with keys' })
   await expect(uses).toBeVisible()
   await expect(page.locator('.skeleton')).toHaveCount(0)
   const route = page.getByLabel('Route')
@@ -62,10 +62,10 @@ test('a filter keeps the focus when it holds', async ({ page, watch }) => {
   await expect(page).toHaveURL(/status=2xx/)
   await expect(status).toBeFocused()
   // What is typed and does not hold yet is not lost by what is chosen beside it.
-  await page.getByLabel('Request').fill('req_1')
+  await page.getByLabel('Request', { exact: true }).fill('req_1')
   await status.selectOption('4xx')
-  await expect(page.getByLabel('Request')).toHaveValue('req_1')
+  await expect(page.getByLabel('Request', { exact: true })).toHaveValue('req_1')
   await expect(route).toHaveValue('/api/*me')
   await page.getByRole('button', { name: 'Clear filters' }).click()
-  for (const field of [route, page.getByLabel('Request')]) await expect(field).toHaveValue('')
+  for (const field of [route, page.getByLabel('Request', { exact: true })]) await expect(field).toHaveValue('')
 })

@@ -6,10 +6,10 @@ test('every page of an empty workspace says what to do', async ({ page }) => {
     ['sources', 'Sources', /No sources yet/],
     ['sources/explore', 'Data explorer', /No series match|No points/],
     ['graph', 'Graph', /The canvas is empty/],
-    ['search?q=anything', 'Search', /Nothing was found/],
-    [`keys?workspaceId=${workspace}`, 'Keys', /No key is like that/],
-    [`audit?workspaceId=${workspace}`, 'Audit log', /No use is like that/],
-    [`pipeline/dead-letters?workspaceId=${workspace}`, 'Pipeline', /No dead letter matches|No open dead letters/],
+    ['search?q=anything', 'Search', /No results/],
+    [`keys?workspaceId=${workspace}`, 'Keys', /No matching keys/],
+    [`audit?workspaceId=${workspace}`, 'Audit log', /No matching requests/],
+    [`pipeline/dead-letters?workspaceId=${workspace}`, 'Pipeline', /No matching dead letters|No open dead letters/],
   ]
   for (const [path, heading, text] of says) {
     await open(page, path, workspace)
@@ -19,5 +19,5 @@ test('every page of an empty workspace says what to do', async ({ page }) => {
   await open(page, 'sources', workspace)
   await expect(page.getByRole('region', { name: 'Send a point' })).toContainText('curl')
   await open(page, 'workspaces?id=' + workspace)
-  await expect(page.getByRole('dialog')).toContainText('Keys that work')
+  await expect(page.getByRole('dialog')).toContainText('Valid keys')
 })

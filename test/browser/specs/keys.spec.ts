@@ -10,11 +10,11 @@ test('a key is made, shown once, used, rolled and revoked', async ({ page, conte
   await open(page, `keys?workspaceId=${workspace}`)
   await page.getByRole('button', { name: 'New key' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByRole('button', { name: 'Make key' }).click()
-  await expect(dialog.getByRole('alert')).toContainText('A name says later')
+  await dialog.getByRole('button', { name: 'Create key' }).click()
+  await expect(dialog.getByRole('alert')).toContainText('Enter a name')
   await dialog.getByLabel('Name').fill('gateway hall 3')
   await dialog.getByRole('radio', { name: 'Read all' }).check()
-  await dialog.getByRole('button', { name: 'Make key' }).click()
+  await dialog.getByRole('button', { name: 'Create key' }).click()
 
   await expect(dialog).toContainText('This is shown once')
   const first = await shownKey(page)
@@ -39,7 +39,7 @@ test('a key is made, shown once, used, rolled and revoked', async ({ page, conte
   await expect(page.getByRole('dialog', { name: 'The successor' })).toBeVisible()
   const second = await shownKey(page)
   expect(second).not.toBe(first)
-  await page.getByRole('button', { name: 'I have kept it' }).click()
+  await page.getByRole('button', { name: 'I have saved it' }).click()
   await expect(page.getByRole('dialog', { name: 'The successor' })).toHaveCount(0)
   await expectNowhere(page, second)
   // Both work for the day that the old one has left.
@@ -52,7 +52,7 @@ test('a key is made, shown once, used, rolled and revoked', async ({ page, conte
   for (const left of [1, 0]) {
     await row(page, 'gateway hall 3').first().click()
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
-    await page.getByRole('button', { name: 'Revoke for good' }).click()
+    await page.getByRole('button', { name: 'Revoke key' }).click()
     await expect(page.getByRole('dialog')).toHaveCount(0)
     await expect(row(page, 'gateway hall 3')).toHaveCount(left)
   }
@@ -107,7 +107,7 @@ test('a key that was made is shown, whatever was pressed meanwhile', async ({ pa
   const taken = async () => {
     kept.push((await shown.innerText()).trim())
     expect(await statusOf({ workspace, key: kept.at(-1) ?? '' }, '/api/queries/nodes')).toBe(200)
-    await page.getByRole('button', { name: 'I have kept it' }).click()
+    await page.getByRole('button', { name: 'I have saved it' }).click()
     await expect(shown).toHaveCount(0)
   }
   // The answer is long on its way, and comes when the page is another already.
@@ -131,7 +131,7 @@ test('a key that was made is shown, whatever was pressed meanwhile', async ({ pa
     await dialog.getByLabel('Name').fill('made meanwhile')
     await dialog.getByRole('radio', { name: 'Read all' }).check()
     const asked = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/keys'))
-    await dialog.getByRole('button', { name: 'Make key' }).click()
+    await dialog.getByRole('button', { name: 'Create key' }).click()
     await asked
     await away()
     answer()
@@ -144,7 +144,7 @@ test('a key that was made is shown, whatever was pressed meanwhile', async ({ pa
   await row(page, 'made meanwhile').first().click()
   await page.getByRole('dialog').getByRole('button', { name: 'Roll', exact: true }).click()
   const roll = page.getByRole('dialog', { name: 'Roll this key?' })
-  await roll.getByLabel('The old one goes on working for').selectOption('0')
+  await roll.getByLabel('The old key works for another').selectOption('0')
   const listed = page.waitForResponse((r) => r.request().method() === 'GET' && new URL(r.url()).pathname.endsWith('/api/keys'))
   await roll.getByRole('button', { name: 'Roll key' }).click()
   await expect(page.getByRole('dialog', { name: 'The successor' })).toBeVisible()
@@ -167,8 +167,8 @@ test('of more than a thousand keys each is found, the newest first', async ({ pa
     await page.getByRole('button', { name: 'New key' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('the very last')
-    await dialog.getByRole('button', { name: 'Make key' }).click()
-    await page.getByRole('button', { name: 'I have kept it' }).click()
+    await dialog.getByRole('button', { name: 'Create key' }).click()
+    await page.getByRole('button', { name: 'I have saved it' }).click()
     await expect(page.getByRole('heading', { name: '1,202 keys' })).toBeVisible()
     const table = page.getByRole('table', { name: 'Keys' })
     await expect(table.getByRole('row').nth(1)).toContainText('the very last')

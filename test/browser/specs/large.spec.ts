@@ -35,7 +35,7 @@ test('a graph of five hundred nodes is shown, moved and searched', { tag: '@full
   await expect(counts).toHaveText(`${NODES} nodes, ${HUBS * LEAVES + LINKS} edges`)
 
   const moving = await frames(page, 3000)
-  await page.getByRole('button', { name: 'Let go of held nodes and arrange anew' }).click()
+  await page.getByRole('button', { name: 'Release fixed nodes and arrange again' }).click()
   const arranging = await frames(page, 3000)
   const canvas = page.getByRole('application', { name: 'Graph' })
   const box = await canvas.boundingBox()

@@ -5,7 +5,7 @@ test.use({ storageState: { cookies: [], origins: [] } })
 
 test('a wrong password is told, the right one leads to where one was going', async ({ page, watch }) => {
   await open(page, 'keys')
-  await expect(page.getByText('To see that page, log in first.')).toBeVisible()
+  await expect(page.getByText('Log in to see that page.')).toBeVisible()
   await logIn(page, FIRST.AdminUser, 'not the password')
   await expect(page.getByRole('alert')).toContainText('Name or password is wrong')
   await expect(page.getByLabel('Password')).toHaveValue('')
@@ -35,7 +35,7 @@ test.describe('from an address that tries without end', () => {
       await expect(page.getByLabel('Password')).toHaveValue('')
       await expect(wait.or(wrong)).toBeVisible()
     }
-    await expect(page.getByRole('alert')).toContainText('Too many tries')
+    await expect(page.getByRole('alert')).toContainText('Too many attempts')
     await expect(wait).toBeDisabled()
   })
 })
@@ -92,7 +92,7 @@ test('a login in another tab breaks nothing in this one', async ({ page, context
     await page.getByRole('button', { name: 'New workspace', exact: true }).click()
     const form = page.getByRole('dialog', { name: 'New workspace' })
     await form.getByLabel('Name').fill(name)
-    await form.getByRole('button', { name: 'Make workspace' }).click()
+    await form.getByRole('button', { name: 'Create workspace' }).click()
     return page.getByRole('dialog', { name })
   }
   // As somebody does who did not see that there is a session already.

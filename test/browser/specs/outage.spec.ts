@@ -13,7 +13,7 @@ test('a server that goes away leaves no blank page, and all goes on when it is b
   }
   try {
     await control('stop')
-    await expect(page.getByText(/^Not live/)).toBeVisible()
+    await expect(page.getByText(/^(Reconnecting|Disconnected)/)).toBeVisible()
     await nav('Workspaces').click()
     await expect(page.getByText('This page could not be loaded')).toBeVisible()
     await nav('Sources').click()

@@ -56,7 +56,7 @@ test('the palette finds pages and actions by keyboard, and the theme is kept', a
     await expect(page.getByRole('heading', { level: 1, name: 'Pipeline' })).toBeVisible()
   }
   await page.goto('/admin/no/such/page')
-  await expect(page.getByText('There is no page at this address')).toBeVisible()
+  await expect(page.getByText('This page does not exist')).toBeVisible()
 })
 
 test('the lag is one thing, in one unit', async ({ page }) => {

@@ -118,7 +118,7 @@ test.describe('by keyboard alone', () => {
     await page.keyboard.press('Enter')
     await expect(dialog).toContainText('This is shown once')
     expect.soft(await faults(page)).toEqual([])
-    await tabTo(/I have kept it/)
+    await tabTo(/I have saved it/)
     await page.keyboard.press('Enter')
     await expect(dialog).toHaveCount(0)
   })

@@ -39,14 +39,14 @@ test('a dead letter is looked into, tried out, redriven; another is discarded', 
     }
     await page.getByRole('dialog').getByRole('button', { name: `${verb}…` }).click()
     const dialog = page.getByRole('dialog', { name: `${verb} dead letters` })
-    await expect(dialog).toContainText('1 letter would be')
+    await expect(dialog).toContainText('1 dead letter would be')
     if (verb === 'Discard') {
-      await dialog.getByRole('button', { name: 'Discard 1 letter' }).click()
-      await expect(dialog.getByRole('alert')).toContainText('needs a reason')
+      await dialog.getByRole('button', { name: 'Discard 1 dead letter' }).click()
+      await expect(dialog.getByRole('alert')).toContainText('Enter a reason')
     }
     await dialog.getByLabel(/^Reason/).fill(reason)
-    await dialog.getByRole('button', { name: `${verb} 1 letter` }).click()
-    await expect(dialog.getByText(/^1 letter (redriven|discarded)/)).toBeVisible()
+    await dialog.getByRole('button', { name: `${verb} 1 dead letter` }).click()
+    await expect(dialog.getByText(/^1 dead letter (redriven|discarded)/)).toBeVisible()
     await dialog.getByRole('button', { name: 'Close' }).last().click()
     await expect(dialog).toHaveCount(0)
     await expect(page.getByRole('dialog', { name: 'Dead letter' })).toContainText(reason)
@@ -79,7 +79,7 @@ test('a replay is planned, started, watched and cancelled', async ({ page }) => 
   const dialog = page.getByRole('dialog', { name: 'Start a replay' })
   // Slow enough that it is still at it when it is cancelled.
   await dialog.getByLabel(/^Rows a second/).fill('1')
-  await dialog.getByRole('button', { name: 'Say what it would read' }).click()
+  await dialog.getByRole('button', { name: 'Show the plan' }).click()
   await expect(dialog).toContainText(/records? of \d partitions? would be read/)
   await dialog.getByRole('button', { name: /^Replay [\d,]+ records?$/ }).click()
   const sheet = page.getByRole('dialog', { name: 'Replay of points' })

@@ -3,9 +3,9 @@ import { expect, open, seed, test } from '../support.ts'
 test('both searches say why they found what they found', async ({ page }) => {
   const { plant } = seed()
   await open(page, 'search', plant.workspace)
-  await expect(page.getByText('Ask something')).toBeVisible()
+  await expect(page.getByText('Search nodes')).toBeVisible()
   await page.getByRole('button', { name: 'Search', exact: true }).click()
-  await expect(page.getByText('Ask something')).toBeVisible()
+  await expect(page.getByText('Search nodes')).toBeVisible()
   await page.getByRole('textbox', { name: 'Query' }).fill('who looks after the pump?')
   await page.getByRole('textbox', { name: 'Query' }).press('Enter')
   const results = page.getByRole('region', { name: 'Results' })
@@ -14,15 +14,15 @@ test('both searches say why they found what they found', async ({ page }) => {
   await expect(hit).toBeVisible()
   // Lanes, what the score is made of, and the way over edges.
   for (const lane of ['Score', 'Words', 'Meaning', 'Graph']) await expect(hit.getByText(lane, { exact: true }).first()).toBeVisible()
-  await expect(results.getByText('Made of').first()).toBeVisible()
-  await expect(results.getByText('The way to it').first()).toBeVisible()
+  await expect(results.getByText('Composition').first()).toBeVisible()
+  await expect(results.getByText('Path over edges').first()).toBeVisible()
   await expect(page.getByRole('region', { name: 'The request as a command' })).toContainText('/api/rag/hybrid-search')
 
   await page.getByRole('radio', { name: 'Plain' }).check()
   await page.getByRole('button', { name: 'Search', exact: true }).click()
   await expect(page.getByRole('region', { name: 'The request as a command' })).toContainText('/api/rag/search')
   await expect(results.getByRole('listitem').filter({ hasText: 'Pump 7' }).first()).toBeVisible()
-  await expect(results.getByText('The way to it')).toHaveCount(0)
+  await expect(results.getByText('Path over edges')).toHaveCount(0)
 
   await results.getByRole('link', { name: /in the graph/ }).first().click()
   await expect(page.getByRole('heading', { level: 1, name: 'Graph' })).toBeVisible()

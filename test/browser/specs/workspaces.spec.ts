@@ -4,11 +4,11 @@ test('a workspace is made, changed and deleted through all stores', async ({ pag
   await open(page, 'workspaces')
   await page.getByRole('button', { name: 'New workspace', exact: true }).click()
   const form = page.getByRole('dialog', { name: 'New workspace' })
-  await form.getByRole('button', { name: 'Make workspace' }).click()
+  await form.getByRole('button', { name: 'Create workspace' }).click()
   await expect(form.getByRole('alert').first()).toBeVisible()
   await form.getByLabel('Name').fill('Hall 3')
   await form.getByRole('radio', { name: 'Pro' }).check()
-  await form.getByRole('button', { name: 'Make workspace' }).click()
+  await form.getByRole('button', { name: 'Create workspace' }).click()
   const details = page.getByRole('dialog', { name: 'Hall 3' })
   await expect(details).toContainText('0 of 300')
 
@@ -27,10 +27,10 @@ test('a workspace is made, changed and deleted through all stores', async ({ pag
 
   await changed.getByRole('button', { name: 'Delete' }).click()
   const confirm = page.getByRole('dialog', { name: 'Delete this workspace?' })
-  await expect(confirm.getByRole('button', { name: 'Delete for good' })).toBeDisabled()
+  await expect(confirm.getByRole('button', { name: 'Delete workspace' })).toBeDisabled()
   await confirm.getByRole('textbox').fill('Hall 4')
-  await confirm.getByRole('button', { name: 'Delete for good' }).click()
-  await expect(page.getByText('Everything was removed')).toBeVisible()
+  await confirm.getByRole('button', { name: 'Delete workspace' }).click()
+  await expect(page.getByText('All data is removed')).toBeVisible()
   await page.keyboard.press('Escape')
   await expect(row(page, 'default')).toBeVisible()
   await expect(row(page, 'Hall 4')).toHaveCount(0)
@@ -41,7 +41,7 @@ test('a workspace that there is not is said to be none, and no other is shown in
   for (const id of [crypto.randomUUID(), 'no-id-at-all']) {
     for (const path of ['sources', 'sources/explore', 'graph', 'search']) {
       await open(page, path, id)
-      await expect(page.getByText('There is no such workspace')).toBeVisible()
+      await expect(page.getByText('Workspace not found')).toBeVisible()
       await expect(page.getByText(id, { exact: true })).toBeVisible()
       await expect(page.getByRole('button', { name: 'Workspace: none' })).toBeVisible()
     }
@@ -49,10 +49,10 @@ test('a workspace that there is not is said to be none, and no other is shown in
   // Whoever goes on from there chooses one.
   await page.getByRole('button', { name: 'Workspace: none' }).click()
   await page.getByRole('menuitem', { name: 'Plant' }).click()
-  await expect(page.getByText('There is no such workspace')).toHaveCount(0)
+  await expect(page.getByText('Workspace not found')).toHaveCount(0)
   await expect(page.getByRole('heading', { level: 1, name: 'Search' })).toBeVisible()
   // Where a page is not about one of them, nothing is wrong.
   await open(page, 'pipeline', crypto.randomUUID())
   await expect(page.getByRole('heading', { level: 1, name: 'Pipeline' })).toBeVisible()
-  await expect(page.getByText('There is no such workspace')).toHaveCount(0)
+  await expect(page.getByText('Workspace not found')).toHaveCount(0)
 })

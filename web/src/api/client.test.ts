@@ -20,13 +20,13 @@ afterEach(() => {
 const envelope = (body: unknown, init?: ResponseInit) => () => new Response(JSON.stringify(body), init)
 
 describe('a request', () => {
-  it('gives what the envelope holds', async () => {
+  it('returns the data of the envelope', async () => {
     answer = envelope({ success: true, data: { id: 'x' }, requestId: 'req_1' })
     expect(await api.get('/workspaces/x')).toEqual({ id: 'x' })
     expect(sent[0]?.url).toBe('/admin/api/workspaces/x')
   })
 
-  it('gives a list with its meta', async () => {
+  it('returns a list with its meta', async () => {
     answer = envelope({
       success: true,
       data: [1],
@@ -38,7 +38,7 @@ describe('a request', () => {
     expect(list.meta.total).toBe(1)
   })
 
-  it('gives nothing for 204', async () => {
+  it('returns nothing for 204', async () => {
     answer = () => new Response(null, { status: 204 })
     await expect(api.del('/keys/x')).resolves.toBeUndefined()
   })
@@ -74,7 +74,7 @@ describe('what is no success', () => {
     throw new Error('it succeeded')
   }
 
-  it('tells what the envelope says', async () => {
+  it('reports the error of the envelope', async () => {
     answer = envelope(
       {
         success: false,
@@ -92,7 +92,7 @@ describe('what is no success', () => {
     })
   })
 
-  it('tells when to come back', async () => {
+  it('reports the delay of Retry-After', async () => {
     answer = envelope(
       { error: { code: 'RATE_LIMITED', message: 'Slow down' } },
       { status: 429, headers: { 'Retry-After': '17' } },
@@ -105,7 +105,7 @@ describe('what is no success', () => {
       new Response('<html>Bad gateway</html>', { status: 502, headers: { 'X-Request-Id': 'req_p' } })
     expect(await failure()).toMatchObject({
       status: 502,
-      message: 'The server answered 502',
+      message: 'The server returned 502',
       requestId: 'req_p',
       details: {},
     })
@@ -123,7 +123,7 @@ describe('what is no success', () => {
 
   it('is an error where a success is cut off', async () => {
     answer = () => new Response('{"success": true, "da', { status: 200 })
-    expect((await failure()).message).toContain('cut off')
+    expect((await failure()).message).toContain('incomplete')
   })
 
   it('is let through where the caller has stopped it', async () => {

@@ -57,7 +57,7 @@ export class ApiError extends Error {
 const undecided = (status: number) => status === 0 || status === 408 || status >= 500
 
 function defaultMessage(status: number): string {
-  return status === 0 ? 'The server cannot be reached' : `The server answered ${status}`
+  return status === 0 ? 'The server cannot be reached' : `The server returned ${status}`
 }
 
 export type QueryValue = string | number | boolean | null | undefined | readonly (string | number)[]
@@ -204,7 +204,7 @@ async function json(response: Response): Promise<unknown> {
   } catch (cause) {
     if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
     throw new ApiError(response.status, {
-      message: 'The answer was cut off or is not JSON',
+      message: 'The response is incomplete or not JSON',
       requestId: response.headers.get('X-Request-Id'),
     })
   }

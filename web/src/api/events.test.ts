@@ -10,7 +10,7 @@ describe('back-off', () => {
     expect(backoff(3, 0, () => 1)).toBe(8000)
     expect(backoff(50, 0, () => 1)).toBe(30_000)
   })
-  it('is never below what the server wants', () => expect(backoff(0, 5000, () => 0)).toBe(5000))
+  it('is never below the server's delay', () => expect(backoff(0, 5000, () => 0)).toBe(5000))
 })
 
 it('tries again only what may have more luck later', () => {
@@ -78,7 +78,7 @@ describe('a stream', () => {
     stop()
   })
 
-  it('gives up where trying again mends nothing', async () => {
+  it('stops after errors that a retry cannot fix', async () => {
     answers = [problem(404)]
     const states: StreamState[] = []
     const stop = subscribe('/x', { onEvent: () => undefined, onState: (s) => states.push(s) })
@@ -107,7 +107,7 @@ describe('a stream', () => {
     stop()
   })
 
-  it('tells nothing after it was stopped', async () => {
+  it('reports nothing after it was stopped', async () => {
     answers = [text('data: a\n\n')]
     const events: ServerEvent[] = []
     subscribe('/x', { onEvent: (e) => events.push(e) })()

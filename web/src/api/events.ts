@@ -8,7 +8,7 @@ import { EventParser, type ServerEvent } from './sse'
 
 export type { ServerEvent } from './sse'
 
-/** How a stream stands. */
+/** The state of a stream. */
 export type StreamState =
   | { status: 'connecting' }
   | { status: 'open' }
@@ -29,7 +29,7 @@ const SILENCE = 45_000
 const FIRST_DELAY = 1_000
 const LAST_DELAY = 30_000
 
-/** Milliseconds to wait before try number `attempt`, from 0: doubling, with jitter, never below what the server wants. */
+/** Milliseconds to wait before try number `attempt`, from 0: doubling, with jitter, never below the server's delay. */
 export function backoff(attempt: number, atLeast: number, random: () => number = Math.random): number {
   const ceiling = Math.min(FIRST_DELAY * 2 ** Math.min(attempt, 16), LAST_DELAY)
   return Math.max(atLeast, Math.round(ceiling * (0.5 + random() / 2)))
@@ -46,7 +46,7 @@ export function worthRetrying(error: ApiError): boolean {
   )
 }
 
-/** Opens a stream and keeps it open until the function that it gives is called. */
+/** Opens a stream and keeps it open until the returned function is called. */
 export function subscribe(path: string, subscription: Subscription): () => void {
   const stop = new AbortController()
   void run(path, subscription, stop.signal)
@@ -55,32 +55,32 @@ export function subscribe(path: string, subscription: Subscription): () => void 
 
 async function run(path: string, s: Subscription, signal: AbortSignal): Promise<void> {
   const over = () => signal.aborted
-  const tell = (state: StreamState) => {
+  const report = (state: StreamState) => {
     if (!over()) s.onState?.(state)
   }
   let lastId = s.lastEventId ?? ''
   let serverWants = 0
   for (let attempt = 0; !over(); attempt++) {
-    tell({ status: 'connecting' })
+    report({ status: 'connecting' })
     const parser = new EventParser(lastId)
     let error = new ApiError(200, { message: 'The stream ended' })
     try {
       await connect(path, s, parser, signal, () => {
         attempt = 0
-        tell({ status: 'open' })
+        report({ status: 'open' })
       })
     } catch (cause) {
       if (over()) return
       error = cause instanceof ApiError ? cause : new ApiError(0, {})
       if (!worthRetrying(error)) {
-        tell({ status: 'failed', error })
+        report({ status: 'failed', error })
         return
       }
     }
     lastId = parser.id
     serverWants = parser.retry ?? serverWants
     const delay = backoff(attempt, Math.max(serverWants, (error.retryAfter ?? 0) * 1000))
-    tell({ status: 'waiting', delay, error })
+    report({ status: 'waiting', delay, error })
     await sleep(delay, signal)
   }
 }
@@ -123,12 +123,12 @@ export interface UseEvents {
   query?: Query | undefined
   /** False: no stream for now. */
   enabled?: boolean
-  /** Another number opens it anew, also where it was refused. */
+  /** Another number opens the stream again, even after a refusal. */
   again?: number
   onEvent: (event: ServerEvent) => void
 }
 
-/** A stream for as long as the component is shown. It is opened anew when its address changes, not when `onEvent` does. */
+/** Opens a stream while the component is mounted. It reopens when its URL changes, not when `onEvent` does. */
 export function useEvents(
   path: string,
   { workspace, query, enabled = true, again = 0, onEvent }: UseEvents,

@@ -4,7 +4,7 @@ import { ApiError } from './client'
 import { MAX_UNSETTLED, once } from './once'
 import { uuid } from './uuid'
 
-/** Sends a content, and gives the key with which it was sent. */
+/** Sends a body and returns its idempotency key. */
 async function keyOf(content: unknown, error?: ApiError | Error): Promise<string> {
   let used = ''
   const sent = once(content, (key) => {

@@ -15,7 +15,7 @@ const unsettled = new Map<string, string>()
 export async function once<T>(content: unknown, send: (key: string) => Promise<T>): Promise<T> {
   const text = JSON.stringify(content)
   const key = unsettled.get(text) ?? uuid()
-  // Anew, so that it is the youngest.
+  // Insert again, so that it is the newest.
   unsettled.delete(text)
   unsettled.set(text, key)
   for (const oldest of unsettled.keys()) {

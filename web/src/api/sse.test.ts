@@ -12,14 +12,14 @@ function read(text: string, size: number, parser = new EventParser()): ServerEve
 describe('an event stream', () => {
   const stream =
     ': hello\n\nid: 7\nevent: change\ndata: {"a":1}\n\ndata: first\r\ndata:second\r\n\r\nid\nretry: 1500\n\nevent: none\n\ndata\n\n'
-  const want: ServerEvent[] = [
+  const expected: ServerEvent[] = [
     { event: 'change', data: '{"a":1}', id: '7' },
     { event: 'message', data: 'first\nsecond', id: '7' },
     { event: 'message', data: '', id: '' },
   ]
 
   it.each([1, 2, 3, 5, 7, 1000])('is the same in pieces of %s', (size) =>
-    expect(read(stream, size)).toEqual(want),
+    expect(read(stream, size)).toEqual(expected),
   )
 
   it('takes CR alone as the end of a line', () => {
@@ -43,7 +43,7 @@ describe('an event stream', () => {
     expect(parser.id).toBe('')
   })
 
-  it('takes the wait that the server wants', () => {
+  it('reads the delay of the server', () => {
     const parser = new EventParser()
     read('retry: 250\nretry: soon\n\n', 100, parser)
     expect(parser.retry).toBe(250)

@@ -17,7 +17,7 @@ export class EventParser {
   private nextId: string
   /** The last event's id. */
   id: string
-  /** Milliseconds that the server wants clients to wait before they come back; null: it did not say. */
+  /** The delay in milliseconds before clients reconnect; null: not set by the server. */
   retry: number | null = null
 
   constructor(lastId = '') {
@@ -25,7 +25,7 @@ export class EventParser {
     this.nextId = lastId
   }
 
-  /** Takes the next piece, which may end anywhere, and gives the events that it completes. */
+  /** Parses the next chunk, which may end anywhere, and returns the events that it completes. */
   push(piece: string): ServerEvent[] {
     const events: ServerEvent[] = []
     this.rest += piece

@@ -47,7 +47,7 @@ export interface Workspace {
   perDay: number | null
   /** Those that hold; null: none. */
   limits: { requestsPerMinute: number | null; requestsPerDay: number | null; sources: number; series: number }
-  /** null: points are kept for good. */
+  /** null: points are kept permanently. */
   retentionDays: number | null
   sources: number
   series: number
@@ -55,7 +55,7 @@ export interface Workspace {
   updatedAt: string
 }
 
-/** How a workspace stands in a minute or a day; null: there is no limit, and nothing is counted. */
+/** The usage of a workspace in a minute or a day; null: no limit, not counted. */
 export interface Window {
   limit: number | null
   used: number | null

@@ -1,4 +1,4 @@
-/** What stands there before anything is known: nothing that would flicker. */
+/** The placeholder before the session is known. It does not flicker. */
 export function Boot() {
   return (
     <div className="boot" role="status">

@@ -6,16 +6,16 @@ import { Confirm, useToast, type ConfirmProps } from '@/ui'
 interface ConfirmRemovalProps extends Omit<ConfirmProps, 'danger' | 'onConfirm' | 'busy' | 'error'> {
   /** Of what is deleted. */
   path: string
-  /** The lists that it is in: they are asked for anew. */
+  /** The lists that contain it. They are fetched again. */
   lists: QueryKey
   /** What is said once it is gone. */
   said: string
   more?: string
-  /** Then, before anything is asked for anew: what shows it closes. */
+  /** Runs first, before lists are fetched again, and closes the view of it. */
   onDone: () => void
 }
 
-/** Asks, deletes one of a list, says so, and has the list read again. */
+/** Asks for confirmation, deletes an item of a list, reports it, and fetches the list again. */
 export function ConfirmRemoval({ path, lists, said, more, onDone, ...asking }: ConfirmRemovalProps) {
   const queries = useQueryClient()
   const toast = useToast()

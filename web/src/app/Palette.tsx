@@ -94,7 +94,7 @@ function Finder({ onClose }: { onClose: () => void }) {
           </div>
         ))}
         {found.length === 0 && (
-          <p className="palette-none muted">Nothing is called that. Try a page, a workspace or “theme”.</p>
+          <p className="palette-none muted">No matches. Try a page, a workspace or “theme”.</p>
         )}
       </div>
     </>
@@ -142,10 +142,10 @@ function useAllCommands(text: string): Command[] {
     })),
     { id: 'theme:light', name: 'Light theme', group: 'Theme', run: () => chooseTheme('light') },
     { id: 'theme:dark', name: 'Dark theme', group: 'Theme', run: () => chooseTheme('dark') },
-    { id: 'theme:system', name: 'Theme of the system', group: 'Theme', run: () => chooseTheme('system') },
+    { id: 'theme:system', name: 'System theme', group: 'Theme', run: () => chooseTheme('system') },
     {
       id: 'docs',
-      name: 'Interface documentation',
+      name: 'API documentation',
       group: 'Help',
       also: 'api openapi reference',
       run: () => void window.open('/api/docs', '_blank', 'noopener'),

@@ -5,7 +5,7 @@ import { ButtonLink, Copyable, Empty, ErrorNotice, Page, Panel, Skeleton, visibl
 
 import { CurrentWorkspace, useWorkspaces } from './workspace'
 
-/** A page of one workspace: it is mounted anew when another is chosen. */
+/** A page of one workspace. It is mounted again when another workspace is selected. */
 export function Scoped({ children }: { children: ReactNode }) {
   const { workspace, missing, loading, error, retry } = useWorkspaces()
   if (workspace) {
@@ -26,11 +26,11 @@ export function Scoped({ children }: { children: ReactNode }) {
           title="There is no workspace yet"
           actions={
             <ButtonLink to="/workspaces" variant="primary">
-              Make a workspace
+              New workspace
             </ButtonLink>
           }
         >
-          <p>Sources, nodes and searches are each inside a workspace.</p>
+          <p>Every source, node and search belongs to a workspace.</p>
         </Empty>
       )}
     </Page>
@@ -44,14 +44,16 @@ function Missing({ id }: { id: string }) {
       <Panel>
         <Empty
           icon={<Building2 size={20} />}
-          title="There is no such workspace"
+          title="Workspace not found"
           actions={
             <ButtonLink to="/workspaces" variant="primary">
               All workspaces
             </ButtonLink>
           }
         >
-          <p>It was deleted, or the address is not whole. Choose another one at the top of the navigation.</p>
+          <p>
+            It was deleted, or the URL is incomplete. Choose another workspace at the top of the navigation.
+          </p>
           <p>
             <Copyable text={id} shown={visible(id, 80)} label="Copy the id" />
           </p>

@@ -12,11 +12,11 @@ interface WorkspaceSelectProps {
   none: string
   hideLabel?: boolean
   error?: ReactNode
-  /** The search stands beside the choice, not under it. */
+  /** The search field is next to the list, not below it. */
   beside?: boolean
 }
 
-/** A choice of one workspace. Where there are many, the first stand there, and others are found by name. */
+/** Selects one workspace. If there are many, it lists the first ones and finds others by name. */
 export function WorkspaceSelect({ value, onChange, none, hideLabel, error, beside }: WorkspaceSelectProps) {
   const [text, setText] = useState('')
   const { choices, many } = useWorkspaceChoices(text)

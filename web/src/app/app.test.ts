@@ -40,7 +40,7 @@ describe('the palette', () => {
   it('has everything where nothing is typed', () => expect(names('  ')).toHaveLength(4))
   it('puts names that begin so first', () => expect(names('log')).toEqual(['Log out', 'Audit log']))
   it('knows other words', () => expect(names('HEALTH')).toEqual(['Overview']))
-  it('wants every word', () => expect(names('log health')).toEqual([]))
+  it('requires every word', () => expect(names('log health')).toEqual([]))
   it('takes signs as they are', () => expect(names('.*(')).toEqual([]))
 })
 
@@ -67,7 +67,7 @@ describe('errors in words', () => {
   })
 })
 
-it('tries reads again only where that helps, as late as the server wants', () => {
+it('tries reads again only where that helps, after the delay of the server', () => {
   expect([0, 502, 503, 504].map((status) => retry(0, new ApiError(status, {})))).toEqual([
     true,
     true,
@@ -82,7 +82,7 @@ it('tries reads again only where that helps, as late as the server wants', () =>
   expect(retryDelay(1, new ApiError(503, {}))).toBe(2000)
 })
 
-describe('a server that is away', () => {
+describe('an unavailable server', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 

@@ -1,4 +1,4 @@
-// Waiting for a server that is away.
+// Waits for an unavailable server.
 
 import { sleep } from '@/api/sleep'
 

@@ -6,7 +6,7 @@ export interface Command {
   /** Unique among those that are shown. */
   id: string
   name: string
-  /** The heading under which it stands. */
+  /** The heading of its group. */
   group: string
   /** Words by which it is found, too. */
   also?: string
@@ -65,7 +65,7 @@ export function useCommands(commands: readonly Command[]): void {
   }, [key])
 }
 
-/** The commands that a text finds, the best first: every word begins a word of the name, or stands somewhere in it. Pure. */
+/** The commands that a text finds, the best first: every word is a prefix of a word of the name, or occurs in it. Pure. */
 export function matching(commands: readonly Command[], text: string): Command[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const scored = commands.map((command, i) => ({ command, i, score: scoreOf(command, words) }))

@@ -10,17 +10,17 @@ import { onceBack, waitsOf } from './back'
 /** Where no page is. */
 export function Missing() {
   return (
-    <Page title="No such page">
+    <Page title="Page not found">
       <Empty
         icon={<Compass size={20} />}
-        title="There is no page at this address"
+        title="This page does not exist"
         actions={
           <ButtonLink to="/" variant="primary">
-            To the overview
+            Go to the overview
           </ButtonLink>
         }
       >
-        <p>The link may be of another version of Livegraph. Ctrl-K finds every page.</p>
+        <p>The link may be from another version of Livegraph. Press Ctrl-K to find a page.</p>
       </Empty>
     </Page>
   )
@@ -61,7 +61,7 @@ export function Failed({ error }: { error: unknown }) {
   )
 }
 
-/** A page whose script or styles did not come: the window is loaded anew as soon as the server answers. */
+/** A page whose script or styles failed to load. The window reloads as soon as the server answers. */
 function Unloaded({ children }: { children: ReactNode }) {
   useEffect(() => {
     const stop = new AbortController()
@@ -80,8 +80,8 @@ function Unloaded({ children }: { children: ReactNode }) {
   return (
     <Empty title="This page could not be loaded" actions={children}>
       <p>
-        The server is away, or was updated since this window was opened. The page is loaded again by itself
-        once the server answers.
+        The server is unavailable, or was updated after this window was opened. The page reloads when the
+        server answers.
       </p>
     </Empty>
   )

@@ -26,7 +26,7 @@ export function OnceProvider({ children }: { children: ReactNode }) {
   )
 }
 
-/** Gives what shows a dialog until it is closed, whatever became of the page that asked for it. */
+/** Returns a function that shows a dialog until it is closed, even if the page that opened it is left. */
 export function useShowOnce(): (shown: Shown) => void {
   const show = useContext(Context)
   if (!show) throw new Error('useShowOnce outside of OnceProvider')

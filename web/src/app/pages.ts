@@ -21,7 +21,7 @@ export interface PageEntry {
   name: string
   icon: LucideIcon
   group: 'Service' | 'Workspace' | 'Access' | 'You'
-  /** It shows one workspace, which `useWorkspace()` gives. */
+  /** It shows one workspace, which `useWorkspace()` returns. */
   scoped: boolean
   /** Words by which the palette finds it, too. */
   also: string

@@ -4,7 +4,7 @@ import { QueryClient } from '@tanstack/react-query'
 
 import { ApiError } from '@/api'
 
-/** Tries again what may have more luck, three times; the page is told of everything else at once. */
+/** Retries temporary errors three times. Other errors are reported at once. */
 export function retry(failures: number, error: unknown): boolean {
   if (!(error instanceof ApiError)) return false
   return (
@@ -13,7 +13,7 @@ export function retry(failures: number, error: unknown): boolean {
   )
 }
 
-/** Milliseconds before the next try: what the server wants, else doubling. */
+/** Returns the milliseconds before the next attempt: the server's Retry-After, else doubling. */
 export function retryDelay(failures: number, error: unknown): number {
   if (error instanceof ApiError && error.retryAfter) return Math.min(error.retryAfter, 30) * 1000
   return Math.min(1000 * 2 ** failures, 30_000)

@@ -69,7 +69,7 @@ describe('after a login in another tab', () => {
     },
   )
 
-  it('as another operator, a read is done and the next write says so and does nothing', async () => {
+  it('as another operator, a read is done and the next write fails', async () => {
     answers = {
       'GET /keys': [unknown, [200, 'keys']],
       'POST /keys': [stale],
@@ -79,7 +79,7 @@ describe('after a login in another tab', () => {
     expect(taken()?.operator.name).toBe('ada')
     await expect(api.post('/keys', { body: {} })).rejects.toMatchObject({
       status: 403,
-      message: 'This browser is logged in as eve by now',
+      message: 'This browser is now logged in as eve',
     })
     expect(sent.filter(({ method }) => method === 'POST')).toHaveLength(1)
     expect(taken()?.operator.name).toBe('eve')

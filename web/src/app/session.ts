@@ -54,7 +54,7 @@ function askOnce(): Promise<Session | null> {
 
 /**
  * Takes over the session that another tab has opened meanwhile. Where it is another operator's, a write that was asked
- * for is not done: it was not that one who asked. A read is done, and leaves it to the next write to say so.
+ * for is not done: it was not that one who asked. A read is done, and the next write reports it.
  */
 async function renew(writes: boolean): Promise<void> {
   const now = await askOnce()
@@ -68,8 +68,8 @@ async function renew(writes: boolean): Promise<void> {
   queryClient.setQueryData(KEY, take(now))
   if (other) {
     throw new ApiError(403, {
-      message: `This browser is logged in as ${now.operator.name} by now`,
-      details: { reason: `Nothing was done. Do it again as ${now.operator.name}, or log in again.` },
+      message: `This browser is now logged in as ${now.operator.name}`,
+      details: { reason: `No change was made. Repeat it as ${now.operator.name}, or log in again.` },
     })
   }
 }

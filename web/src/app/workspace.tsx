@@ -130,7 +130,7 @@ export function useWorkspacesById(ids: readonly string[]): Known<Workspace> {
   return useMemo(() => new Map<string, Workspace | null>([...others, ...listed]), [others, listed])
 }
 
-/** Gives a workspace's name by its id; undefined: it is not known, or there is none. */
+/** Returns the name of a workspace; undefined if it is unknown. */
 export function useWorkspaceNames(
   ids: readonly (string | null | undefined)[],
 ): (id: string) => string | undefined {

@@ -76,7 +76,7 @@ describe('the form of a workspace', () => {
   })
 
   it('says what is wrong by field', () => {
-    expect(problemsOf(NEW)).toEqual({ name: 'A workspace needs a name' })
+    expect(problemsOf(NEW)).toEqual({ name: 'Enter a name' })
     expect(Object.keys(problemsOf({ ...NEW, name: 'x', perDay: 'many', retentionDays: '0' }))).toEqual([
       'perDay',
       'retentionDays',
@@ -93,7 +93,7 @@ it('finds workspaces by name or id', () => {
 })
 
 describe('keys', () => {
-  it('are looked for by what is shown of a text, and the rest of it is told to nobody', () => {
+  it('are filtered by the visible prefix, and the rest is never sent', () => {
     expect(searchText('  Gateway ')).toBe('Gateway')
     expect(searchText('lg_live_wxyzTHEREST')).toBe('lg_live_wxyz')
     expect(searchText('LG_TEST_abcd0123456789')).toBe('LG_TEST_abcd')
@@ -157,11 +157,11 @@ describe('the overview', () => {
     expect(appended(moments, moment(5000))).toHaveLength(1)
   })
 
-  it('knows nothing of the time in which nothing was told', () => {
-    const told = [0, 5, 10, 11, 12, 60, 61].map(moment)
-    const shown = withGaps(told)
+  it('has a gap where data is missing', () => {
+    const known = [0, 5, 10, 11, 12, 60, 61].map(moment)
+    const shown = withGaps(known)
     expect(shown.filter((m) => m.requests === null).map((m) => m.at)).toEqual([36])
-    expect(shown.filter((m) => m.requests !== null)).toEqual(told)
+    expect(shown.filter((m) => m.requests !== null)).toEqual(known)
   })
 
   it('has the lag of the slowest consumer, in seconds', () => {

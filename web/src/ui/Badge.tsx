@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 
 import { cx } from './format'
-import type { Tone } from './Stat'
+import type { Tone } from './tone'
 
 /** A word on the state of something. With `dot`, a point of its colour before it. */
 export function Badge({

@@ -10,7 +10,7 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   variant?: Variant
   size?: 's' | 'm'
   icon?: ReactNode
-  /** At work: it cannot be pressed, and says so. It keeps the focus. */
+  /** Busy: it cannot be pressed, announces this, and keeps the focus. */
   busy?: boolean
 }
 

@@ -46,7 +46,7 @@ export interface ChartProps {
   zone?: string
 }
 
-/** Lines over time, on a canvas. Changed values are drawn at once; it is made anew only when its make-up changes. */
+/** Lines over time, on a canvas. Changed values are drawn at once; the chart is created again only when its series change. */
 export function Chart(props: ChartProps) {
   const { label, times, series, height = 200, format = compact, legend = true } = props
   const scheme = useScheme()

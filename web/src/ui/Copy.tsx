@@ -60,7 +60,8 @@ export function CopyButton({
     window.clearTimeout(timer.current)
     timer.current = window.setTimeout(() => setState('idle'), 2000)
   }
-  const said = state === 'done' ? 'Copied' : state === 'failed' ? 'Not copied: select it by hand' : label
+  const said =
+    state === 'done' ? 'Copied' : state === 'failed' ? 'Not copied: select the text by hand' : label
   return (
     <Tooltip text={said}>
       <button
@@ -89,7 +90,7 @@ export function Copyable({ text, shown, label }: { text: string; shown?: ReactNo
   )
 }
 
-/** A text that is shown this once, such as a new key; whoever shows it keeps it nowhere. */
+/** A text that is shown once, such as a new key. The caller does not store it. */
 export function Secret({ kind, text, onCopied }: { kind: string; text: string; onCopied?: () => void }) {
   return (
     <div className="secret">

@@ -26,7 +26,7 @@ export interface DialogProps {
 }
 
 /**
- * A dialog: it holds the focus, closes by Escape and gives the focus back. The scrim is ours rather than Radix's
+ * A dialog: it holds the focus, closes by Escape and restores the focus. The scrim is ours rather than Radix's
  * Overlay, which locks scrolling by a style element that the page's policy forbids.
  */
 export function Dialog({

@@ -6,12 +6,12 @@ import { ApiError } from '@/api/client'
 import { Button } from './Button'
 import { cx, visible } from './format'
 
-/** What went wrong, in words for whoever sits in front of it, and what to do. Pure. */
+/** Returns the message of an error for the user, and what to do. */
 export function explain(error: unknown): { title: string; advice: string; requestId: string | null } {
   if (!(error instanceof ApiError)) {
     return {
-      title: 'Something in this page went wrong',
-      advice: 'Reload it. If that does not help, the browser console says more.',
+      title: 'This page has an error',
+      advice: 'Reload it. If the error remains, see the browser console.',
       requestId: null,
     }
   }
@@ -35,7 +35,7 @@ export function explain(error: unknown): { title: string; advice: string; reques
     case error.maybeDone:
       return {
         title: said,
-        advice: [about, 'It may have been done all the same: look before you do it again.']
+        advice: [about, 'The change may have been made: check before you repeat it.']
           .filter(Boolean)
           .join(' '),
         requestId,
@@ -43,19 +43,19 @@ export function explain(error: unknown): { title: string; advice: string; reques
     case error.status === 0:
       return {
         title: said,
-        advice: 'Is it running, and is this machine online? The page tries again by itself.',
+        advice: 'Check that the server runs and this machine is online. The page retries automatically.',
         requestId,
       }
     case error.status === 401:
       return { title: 'Your session has ended', advice: 'Log in again.', requestId }
     case error.status === 403:
-      return { title: said, advice: about || 'You may not do this here.', requestId }
+      return { title: said, advice: about || 'You do not have permission.', requestId }
     case error.status === 404:
-      return { title: said, advice: 'It may have been deleted meanwhile. Go back to the list.', requestId }
+      return { title: said, advice: 'It may have been deleted. Go back to the list.', requestId }
     case error.status === 409:
       return {
         title: said,
-        advice: about || 'Somebody else changed it meanwhile. Reload and try again.',
+        advice: about || 'Somebody else changed it. Reload and try again.',
         requestId,
       }
     case error.status === 429:

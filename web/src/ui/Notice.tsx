@@ -54,7 +54,7 @@ export function Empty({
   )
 }
 
-/** What stands where something is still being loaded; `lines` of text or one block of `height`. */
+/** A placeholder while data is loading: `lines` of text or one block of `height`. */
 export function Skeleton({
   lines = 1,
   height,

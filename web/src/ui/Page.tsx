@@ -25,7 +25,7 @@ export function Page({ title, lead, actions, trail, full, children }: PageProps)
       <header className="page-head">
         <div className="page-title">
           {trail && (
-            <nav className="page-trail" aria-label="Where you are">
+            <nav className="page-trail" aria-label="Breadcrumb">
               {trail}
             </nav>
           )}

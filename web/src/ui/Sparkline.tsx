@@ -1,4 +1,4 @@
-import type { Tone } from './Stat'
+import type { Tone } from './tone'
 
 /** What the paths are drawn in; the picture is as wide as there is room. */
 const WIDTH = 120

@@ -2,8 +2,7 @@ import type { ReactNode } from 'react'
 
 import { cx } from './format'
 import { Sparkline } from './Sparkline'
-
-export type Tone = 'neutral' | 'ok' | 'warn' | 'bad' | 'accent'
+import type { Tone } from './tone'
 
 export interface StatProps {
   label: string

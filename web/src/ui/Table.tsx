@@ -14,7 +14,7 @@ export interface Column<Row> {
   /** As narrow as what is in it. */
   narrow?: boolean
   sortable?: boolean
-  /** The name of the row: on a phone it stands first and alone. */
+  /** The name of the row: on a phone it is first and alone. */
   primary?: boolean
   /** Not on a phone. */
   wide?: boolean
@@ -39,7 +39,7 @@ export interface TableProps<Row> {
   empty?: ReactNode
   /** The rows are those of another filter, until its own come: they are dimmed, and none can be opened. */
   stale?: boolean
-  /** No rows yet: so many lines stand for them. */
+  /** The number of placeholder lines while there are no rows yet. */
   loading?: boolean
   skeletonRows?: number
 }

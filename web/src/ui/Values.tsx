@@ -22,7 +22,7 @@ function listen(listener: () => void): () => void {
   }
 }
 
-/** The time in milliseconds, anew each second. */
+/** The time in milliseconds, updated each second. */
 export function useNow(): number {
   return useSyncExternalStore(listen, () =>
     timer === undefined ? (now = Math.floor(Date.now() / 1000) * 1000) : now,
@@ -144,7 +144,7 @@ export function Meter({
       <div className="meter-line">
         <span className="muted">{label}</span>
         <span>
-          {text ?? (max === null ? `${compact(value)} of any number` : `${num(value)} of ${num(max)}`)}
+          {text ?? (max === null ? `${compact(value)} of unlimited` : `${num(value)} of ${num(max)}`)}
         </span>
       </div>
       {max !== null && (

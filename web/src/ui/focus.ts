@@ -1,7 +1,7 @@
 import { useRef } from 'react'
 
 /**
- * For dialogs: the focus goes back to where it was before they were opened. Radix gives it back to a trigger of its own
+ * For dialogs: the focus goes back to where it was before they were opened. Radix returns it to its own trigger
  * alone, and ours have none. `first` says where it goes at the beginning; without it, to what comes first.
  */
 export function useReturningFocus(first?: (dialog: HTMLElement) => HTMLElement) {

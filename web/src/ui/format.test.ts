@@ -104,4 +104,5 @@ it('quotes words of a shell', () => {
   expect(shellWord('')).toBe("''")
 })
 
-it('tells an id by its end', () => expect(shortId('01994d8a-0000-7000-8000-000000000001')).toBe('…00000001'))
+it('shortens an id to its end', () =>
+  expect(shortId('01994d8a-0000-7000-8000-000000000001')).toBe('…00000001'))

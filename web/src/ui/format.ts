@@ -122,7 +122,7 @@ const INVISIBLE =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/gu
 
 /**
- * A text that others chose, as one line of visible characters: what cannot be seen, or moves what stands around it,
+ * A text that others chose, as one line of visible characters: invisible characters, and those that move their surroundings,
  * becomes its code point in brackets (a control character its picture). Longer ones are cut.
  */
 export function visible(text: string, max: number = SHOWN): string {
@@ -135,7 +135,7 @@ export function visible(text: string, max: number = SHOWN): string {
   })
 }
 
-/** The start of an id, enough to tell it by. Of UUIDv7 the start is the time, so the end it is. */
+/** Returns the end of an id, which identifies it. The start of a UUIDv7 is the time. */
 export function shortId(id: string): string {
   return id.length > 12 ? `…${id.slice(-8)}` : id
 }

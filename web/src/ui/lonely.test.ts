@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { lonely } from './lonely'
 
-describe('values that stand alone', () => {
+describe('isolated values', () => {
   it('have a gap or nothing on both sides', () => {
     expect(lonely([1])).toEqual([0])
     expect(lonely([1, null, 2, null, 3, 4, null, 5])).toEqual([0, 2, 7])

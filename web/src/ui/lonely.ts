@@ -1,6 +1,6 @@
 // Values of a line that would not be seen, because no line leads to or from them.
 
-/** Where values stand alone: with nothing, or a gap (null), on both sides. Undefined is no value and no gap. */
+/** Returns the indices of isolated values: with nothing, or a gap (null), on both sides. Undefined is neither a value nor a gap. */
 export function lonely(values: ArrayLike<number | null | undefined>): number[] {
   const alone: number[] = []
   let first = -1

@@ -42,7 +42,7 @@ function listen(changed: () => void): () => void {
 /** The theme that was chosen. */
 export const useTheme = (): Theme => useSyncExternalStore(listen, chosenTheme)
 
-/** The scheme that is in force. A canvas that draws with `color` has to draw anew when it changes. */
+/** The current colour scheme. A canvas that uses `color` must draw again when it changes. */
 export function useScheme(): 'light' | 'dark' {
   return useSyncExternalStore(listen, () => {
     const theme = chosenTheme()

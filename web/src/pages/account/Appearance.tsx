@@ -33,12 +33,12 @@ export function Appearance() {
             value={theme}
             onChange={chooseTheme}
             options={[
-              { value: 'system', label: 'As the system' },
+              { value: 'system', label: 'System' },
               { value: 'light', label: 'Light' },
               { value: 'dark', label: 'Dark' },
             ]}
           />
-          <span className="field-hint">Kept in this browser; nothing else is.</span>
+          <span className="field-hint">Stored in this browser only.</span>
         </div>
       </div>
     </Panel>

@@ -83,7 +83,7 @@ export function Operators() {
     <Panel
       flush
       title="Operators"
-      note="Each may do everything on this page"
+      note="Every operator has full access"
       actions={
         <Button size="s" icon={<Plus size={14} />} onClick={() => setAdding(true)}>
           New operator
@@ -130,7 +130,7 @@ function AddOperator({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       size="s"
       title="New operator"
-      lead="A password is made and shown once."
+      lead="The password is generated and shown once."
       onSubmit={() => name && !add.isPending && add.mutate(undefined, { onSuccess: onClose })}
       footer={
         <>
@@ -138,7 +138,7 @@ function AddOperator({ onClose }: { onClose: () => void }) {
             Cancel
           </Button>
           <Button type="submit" variant="primary" busy={add.isPending} disabled={!name}>
-            Make operator
+            Create operator
           </Button>
         </>
       }
@@ -172,8 +172,8 @@ function RemoveOperator({ operator, onClose }: { operator: Operator; onClose: ()
       onDone={onClose}
     >
       <p>
-        <Name text={operator.name} strong /> is logged out everywhere at once and cannot log in again. What
-        was done under the name stays in the audit log.
+        <Name text={operator.name} strong /> is logged out everywhere at once and cannot log in again. The
+        operator's actions stay in the audit log.
       </p>
     </ConfirmRemoval>
   )

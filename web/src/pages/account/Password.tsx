@@ -20,12 +20,12 @@ export function Password() {
   const change = useMutation({
     mutationFn: () => api.put('/session/password', { body: { current, new: fresh } }),
     onSuccess: () => {
-      toast.ok('Password changed', 'All your sessions have ended: log in with the new one.')
+      toast.ok('Password changed', 'All your sessions have ended. Log in with the new password.')
       forget()
     },
   })
   const short = [...fresh].length < SHORTEST ? `At least ${SHORTEST} characters` : undefined
-  const other = fresh !== again ? 'It is not the same' : undefined
+  const other = fresh !== again ? 'The passwords do not match' : undefined
   const submit = (e: SyntheticEvent) => {
     e.preventDefault()
     setTried(true)
@@ -38,14 +38,14 @@ export function Password() {
         <Whose />
         <PasswordField
           label="Current password"
-          error={shown(current ? undefined : 'It is needed') ?? fieldError(change.error, 'current')}
+          error={shown(current ? undefined : 'Required') ?? fieldError(change.error, 'current')}
           current
           value={current}
           onChange={setCurrent}
         />
         <PasswordField
           label="New password"
-          hint={`At least ${SHORTEST} characters; a few words are best`}
+          hint={`At least ${SHORTEST} characters; a few words work best`}
           error={shown(short) ?? fieldError(change.error, 'new')}
           value={fresh}
           onChange={setFresh}
@@ -55,7 +55,7 @@ export function Password() {
           <ErrorNotice error={change.error} compact />
         )}
         <div className="row spread">
-          <span className="field-hint">All your sessions end, this one too.</span>
+          <span className="field-hint">All your sessions end, including this one.</span>
           <Button type="submit" busy={change.isPending}>
             Change password
           </Button>

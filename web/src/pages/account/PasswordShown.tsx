@@ -19,12 +19,12 @@ export function PasswordShown({
       onClose={onClose}
       size="s"
       title={title}
-      footer={<Button onClick={onClose}>I have kept it</Button>}
+      footer={<Button onClick={onClose}>I have saved it</Button>}
     >
       <div className="stack">
         <Notice tone="warn" title="The password is shown once">
           <p>
-            Give it to <Name text={name} strong />, who should set another after the first login.
+            Give it to <Name text={name} strong />, who should change it after the first login.
           </p>
         </Notice>
         <Secret kind="password" text={password} />

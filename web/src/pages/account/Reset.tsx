@@ -10,7 +10,7 @@ import { PasswordField } from './PasswordField'
 import { PasswordShown } from './PasswordShown'
 import { Whose } from './Whose'
 
-/** Gives another operator a new password. Who sits in front of an open page has to show that it is theirs. */
+/** Sets a new password for another operator. It requires the own password, in case a session was left open. */
 export function ResetPassword({ operator, onClose }: { operator: Operator; onClose: () => void }) {
   const queries = useQueryClient()
   const [own, setOwn] = useState('')
@@ -37,7 +37,7 @@ export function ResetPassword({ operator, onClose }: { operator: Operator; onClo
       onClose={onClose}
       size="s"
       title="Reset the password?"
-      lead="A new one is made and shown once."
+      lead="A new password is generated and shown once."
       onSubmit={() => own && !reset.isPending && reset.mutate(undefined, { onSuccess: onClose })}
       footer={
         <>
@@ -52,14 +52,14 @@ export function ResetPassword({ operator, onClose }: { operator: Operator; onClo
     >
       <div className="stack">
         <p>
-          <Name text={operator.name} strong /> is logged out everywhere at once, and logs in with the new
-          password alone.
+          <Name text={operator.name} strong /> is logged out everywhere at once and needs the new password to
+          log in.
         </p>
         <Whose />
         <PasswordField
           label="Your own password"
-          hint="So that nobody does this at a page that was left open."
-          error={wrong && 'That is not your password'}
+          hint="Confirms that it is you."
+          error={wrong && 'Wrong password'}
           current
           value={own}
           onChange={setOwn}

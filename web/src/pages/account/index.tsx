@@ -6,7 +6,7 @@ import { Password } from './Password'
 
 export default function AccountPage() {
   return (
-    <Page title="Account" lead="Who may log in here, and how this page looks to you.">
+    <Page title="Account" lead="Operators who can log in, and your own settings.">
       <div className="grid-2">
         <Password />
         <Appearance />

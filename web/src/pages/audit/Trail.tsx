@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<Act>[] = [
   {
     id: 'operator',
     head: 'Operator',
-    cell: (a) => <Name text={a.actor || 'nobody known'} max={80} />,
+    cell: (a) => <Name text={a.actor || 'unknown'} max={80} />,
   },
   {
     id: 'route',
@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<Act>[] = [
     id: 'status',
     head: 'Status',
     narrow: true,
-    cell: (a) => <Badge tone={toneOf(a.status)}>{a.status ?? 'not known'}</Badge>,
+    cell: (a) => <Badge tone={toneOf(a.status)}>{a.status ?? 'unknown'}</Badge>,
   },
 ]
 
@@ -63,15 +63,15 @@ export function Trail() {
   return (
     <Panel flush>
       <Table
-        label="What operators did"
+        label="Actions of operators"
         columns={COLUMNS}
         rows={rows}
         rowKey={(a) => a.requestId + a.timestamp}
         loading={list.isPending}
         onOpen={setOpen}
         empty={
-          <Empty icon={<UserRound size={20} />} title="Nothing was changed here yet">
-            <p>Logins and every change that an operator makes on this page are noted here.</p>
+          <Empty icon={<UserRound size={20} />} title="No actions yet">
+            <p>Logins and changes by operators are listed here.</p>
           </Empty>
         }
       />
@@ -95,11 +95,11 @@ export function Trail() {
               [
                 'Status',
                 <Badge key="s" tone={toneOf(open.status)}>
-                  {open.status ?? 'not known'}
+                  {open.status ?? 'unknown'}
                 </Badge>,
               ],
               ['Time', <Time key="t" at={open.timestamp} absolute />],
-              ['Operator', <Name key="o" text={open.actor || 'nobody known'} />],
+              ['Operator', <Name key="o" text={open.actor || 'unknown'} />],
               open.subject ? ['Of', <Name key="of" text={open.subject} />] : null,
               open.workspaceId
                 ? ['Workspace', <Name key="w" text={nameOf(open.workspaceId) ?? open.workspaceId} />]

@@ -100,7 +100,7 @@ export function Uses() {
                 CSV
               </a>
               <IconButton
-                label="Look again"
+                label="Refresh"
                 size="s"
                 busy={list.isFetching}
                 onClick={() => setAsked(Date.now())}
@@ -111,7 +111,7 @@ export function Uses() {
           }
         >
           <Table
-            label="Uses of keys"
+            label="Requests with keys"
             columns={columns(names)}
             rows={rows}
             rowKey={(u) => `${u.requestId}-${u.until}-${u.timestamp}`}
@@ -121,16 +121,16 @@ export function Uses() {
             empty={
               <Empty
                 icon={<FileClock size={20} />}
-                title={filtered ? 'No use is like that' : 'No key was used in this time'}
+                title={filtered ? 'No matching requests' : 'No requests in this time range'}
               >
                 <p>
                   {filtered
-                    ? 'Take a filter away, or look further back.'
-                    : 'A use is here a few seconds after its answer. Send a request with a key, and look again:'}
+                    ? 'Remove a filter, or choose a longer time range.'
+                    : 'Requests appear here after a few seconds. Send a request with a key and refresh:'}
                 </p>
                 {!filtered && (
                   <CodeBlock
-                    code={`curl -s ${window.location.origin}/api/me -H "Authorization: Bearer $KEY"`}
+                    code={`curl -s ${window.location.origin}/api/me -H "Authorization: Bearer $LIVEGRAPH_API_KEY"`}
                     label="A request"
                   />
                 )}
@@ -195,7 +195,7 @@ function columns(names: Names): Column<Use>[] {
     { id: 'ip', head: 'From', wide: true, cell: (u) => <code>{u.ip || '–'}</code> },
     {
       id: 'took',
-      head: 'Took',
+      head: 'Duration',
       numeric: true,
       cell: (u) => <span className="nowrap">{duration(u.durationMs)}</span>,
     },
@@ -215,7 +215,7 @@ function UseDetails({ use: u, names, onClose }: { use: Use; names: Names; onClos
           [
             'Status',
             <Badge key="s" tone={toneOf(u.status)}>
-              {u.status === 0 ? 'cut off before an answer' : u.status}
+              {u.status === 0 ? 'closed before a response' : u.status}
             </Badge>,
           ],
           ['Time', <Time key="t" at={u.timestamp} absolute />],
@@ -228,12 +228,12 @@ function UseDetails({ use: u, names, onClose }: { use: Use; names: Names; onClos
           ['Address', <code key="ip">{u.ip || '–'}</code>],
           ['Client', <Name key="ua" text={u.userAgent} />],
           [
-            'Took',
-            `${duration(u.durationMs)} ${u.until === 'end' ? 'until its end' : 'until the first byte'}`,
+            'Duration',
+            `${duration(u.durationMs)} ${u.until === 'end' ? 'until the end' : 'until the first byte'}`,
           ],
-          ['Sent to us', <Bytes key="in" n={u.bytesIn} />],
-          ['Answered', <Bytes key="out" n={u.bytesOut} />],
-          u.requests > 1 ? ['Stands for', plural(u.requests, 'request')] : null,
+          ['Request size', <Bytes key="in" n={u.bytesIn} />],
+          ['Response size', <Bytes key="out" n={u.bytesOut} />],
+          u.requests > 1 ? ['Represents', plural(u.requests, 'request')] : null,
         ]}
       />
     </Dialog>

@@ -1,4 +1,4 @@
-// What is asked of the audit log, as it stands in the address of the page.
+// The filter of the audit log in the page's URL.
 
 import type { Query } from '@/api'
 import { durationMs, SPANS } from '@/ui/spans'
@@ -6,24 +6,24 @@ import { durationMs, SPANS } from '@/ui/spans'
 /** How far back is looked without a word. */
 export const USUAL_RANGE = '1d'
 
-/** How far back may be looked: as it stands in the address, and as it is called. */
+/** The time ranges: their values in the URL and their labels. */
 export const RANGES = [
   ...SPANS.filter((span) => ['15m', '1h', USUAL_RANGE, '7d', '30d'].includes(span.last)).map((span) => ({
     value: span.last,
     label: `Last ${span.label}`,
   })),
-  { value: '', label: 'All that is kept' },
+  { value: '', label: 'All stored entries' },
 ]
 
 export const STATUSES = [
   { value: '', label: 'Any status' },
-  { value: '2xx', label: '2xx: done' },
+  { value: '2xx', label: '2xx: success' },
   { value: '4xx', label: '4xx: refused' },
-  { value: '401', label: '401: key unknown or expired' },
+  { value: '401', label: '401: unknown or expired key' },
   { value: '403', label: '403: not allowed' },
   { value: '429', label: '429: over the limit' },
   { value: '5xx', label: '5xx: failed' },
-  { value: '0', label: 'Cut off before an answer' },
+  { value: '0', label: 'Closed before a response' },
 ] as const
 
 export const FIELDS = ['workspaceId', 'keyId', 'status', 'route', 'ip', 'requestId'] as const

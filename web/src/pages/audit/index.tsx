@@ -14,18 +14,18 @@ export default function AuditPage() {
   return (
     <Page
       title="Audit log"
-      lead="Every use of a key, refused ones included, and everything that operators changed."
+      lead="Every request with a key, including refused ones, and every action of an operator."
     >
       <Tabs
-        label="What is listed"
+        label="Entries"
         value={tab}
         onChange={(next) => {
           setTab(next)
           setParams(next === 'trail' ? { show: 'operators' } : {})
         }}
         tabs={[
-          { value: 'uses', label: 'Uses of keys', content: <Uses /> },
-          { value: 'trail', label: 'What operators did', content: <Trail /> },
+          { value: 'uses', label: 'Requests with keys', content: <Uses /> },
+          { value: 'trail', label: 'Actions of operators', content: <Trail /> },
         ]}
       />
     </Page>

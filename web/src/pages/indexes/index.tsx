@@ -1,4 +1,4 @@
-// The search indexes: how far each workspace is, the model, and making the index anew.
+// The search indexes: the progress of each workspace, the model, and re-indexing.
 
 import './indexes.css'
 
@@ -72,7 +72,7 @@ export default function IndexesPage() {
   return (
     <Page
       title="Indexes"
-      lead="What search finds by meaning. Words and the graph are read from Postgres and need no index of their own."
+      lead="The vector index for search by meaning. Search by words and by the graph reads Postgres."
       actions={
         <Button
           variant="primary"
@@ -80,7 +80,7 @@ export default function IndexesPage() {
           disabled={!installed.data || busy}
           onClick={() => setAsking(true)}
         >
-          {busy ? 'Being made anew' : 'Re-index'}
+          {busy ? 'Rebuilding' : 'Re-index'}
         </Button>
       }
     >
@@ -108,11 +108,11 @@ export default function IndexesPage() {
                 title="No workspace yet"
                 actions={
                   <ButtonLink to="/workspaces" variant="primary">
-                    Make a workspace
+                    New workspace
                   </ButtonLink>
                 }
               >
-                <p>Each workspace's nodes are indexed by themselves as they are written.</p>
+                <p>The nodes of each workspace are indexed when they are written.</p>
               </Empty>
             }
           />
@@ -191,10 +191,12 @@ function Standing({ installed, list }: { installed: Installed; list: readonly Wo
       <div className="indexes-stats">
         <Panel>
           <Stat
-            label="Model that is searched"
+            label="Model in use"
             value={live ? <Name text={live.model.name} /> : 'none'}
             note={
-              live ? plural(live.model.dimensions, 'dimension') : 'Plain search is away until there is one.'
+              live
+                ? plural(live.model.dimensions, 'dimension')
+                : 'Plain search is unavailable until an index exists.'
             }
             tone={live ? 'neutral' : 'bad'}
           />
@@ -204,10 +206,10 @@ function Standing({ installed, list }: { installed: Installed; list: readonly Wo
         </Panel>
         <Panel>
           <Stat
-            label="Not in the index yet"
+            label="Not indexed yet"
             value={<Num n={pending} />}
             tone={pending > 0 ? 'warn' : 'ok'}
-            note={pending > 0 ? 'of the workspaces below' : 'everything is in it'}
+            note={pending > 0 ? 'of the workspaces below' : 'everything is indexed'}
           />
         </Panel>
       </div>
@@ -219,14 +221,14 @@ function Standing({ installed, list }: { installed: Installed; list: readonly Wo
 
 function Building({ index }: { index: SearchIndex }) {
   return (
-    <Panel title="A new index is being made">
+    <Panel title="A new index is being built">
       <div className="stack" aria-live="polite">
-        <Progress label="Nodes that are done" value={index.done} max={index.total} />
+        <Progress label="Indexed nodes" value={index.done} max={index.total} />
         <p>
           {progressText(index)} · <Name text={index.model.name} />,{' '}
           {plural(index.model.dimensions, 'dimension')}
         </p>
-        <p className="muted">{causeText(index.cause)} What is written meanwhile is found as ever.</p>
+        <p className="muted">{causeText(index.cause)} New nodes are found as usual.</p>
       </div>
     </Panel>
   )
@@ -234,14 +236,14 @@ function Building({ index }: { index: SearchIndex }) {
 
 function Last({ last, live }: { last: Reindex; live: SearchIndex | null }) {
   return (
-    <Panel title="Last asked for">
+    <Panel title="Last request">
       <Facts
         items={[
           ['State', lastText(last)],
           ['By', <Name key="by" text={last.requestedBy} />],
-          ['Asked', <Time key="asked" at={last.requestedAt} />],
+          ['Requested', <Time key="asked" at={last.requestedAt} />],
           last.finishedAt !== null && ['Finished', <Time key="finished" at={last.finishedAt} />],
-          live?.switchedAt != null && ['This index answers since', <Time key="since" at={live.switchedAt} />],
+          live?.switchedAt != null && ['In use since', <Time key="since" at={live.switchedAt} />],
         ]}
       />
     </Panel>
@@ -257,10 +259,10 @@ function Degraded({ workspaces }: { workspaces: readonly WorkspaceIndex[] }) {
       title={`Search by meaning is degraded in ${visible(first.workspace.name, 60)}${others.length > 0 ? ` and ${num(others.length)} more` : ''}`}
     >
       <p>
-        {statusText(first)} Plain search answers 503 for what it cannot ask; hybrid search goes on with words
-        and the graph and says so. Look under <b>Overview</b> whether Milvus and the embedder are up, and
-        under <b>Pipeline</b> for the lag of the group “embeddings”. What was written meanwhile is indexed
-        when they are back: nothing needs to be done by hand.
+        {statusText(first)} Plain search returns 503 if it cannot search; hybrid search uses words and the
+        graph, and reports it. See <b>Overview</b> for the state of Milvus and the embedder, and{' '}
+        <b>Pipeline</b> for the lag of the group “embeddings”. Changes are indexed when they are back; no
+        action is needed.
       </p>
     </Notice>
   )
@@ -268,18 +270,18 @@ function Degraded({ workspaces }: { workspaces: readonly WorkspaceIndex[] }) {
 
 function Meaning() {
   return (
-    <Panel title="What the states mean">
+    <Panel title="States">
       <Facts
         items={[
-          ['ready', 'What is in the graph is found by its meaning, about a second after it was written.'],
-          ['indexing', 'Some changes wait. They are found by their words already.'],
+          ['ready', 'Search by meaning finds nodes about a second after they are written.'],
+          ['indexing', 'Some changes are not indexed yet. Search by words finds them.'],
           [
             'degraded',
-            'The index cannot be asked or written: Milvus or the embedder is away, it stands still, or there is none yet. Plain search is 503; hybrid search does without.',
+            'The index cannot be read or written: Milvus or the embedder is unavailable, indexing makes no progress, or no index exists yet. Plain search returns 503; hybrid search continues without it.',
           ],
           [
             'Re-index',
-            'Embeds every node of all workspaces anew beside the index that answers, and changes over at the end. For another model, or when you do not trust the one there is; what Livegraph itself notices (a new model, a lost collection) it mends by itself.',
+            'Embeds every node of all workspaces into a second index and switches to it at the end. Use it if the current index is wrong. Livegraph detects a new model or a lost collection and re-indexes automatically.',
           ],
         ]}
       />
@@ -301,7 +303,7 @@ function AskReindex({
   const ask = useMutation({
     mutationFn: () => api.post<Reindex>('/indexes/reindex'),
     onSuccess: () => {
-      toast.ok('A new index is being made', 'The one that is there answers until it is whole.')
+      toast.ok('A new index is being built', 'The current index is used until the new one is complete.')
       onClose()
     },
     onSettled: () => client.invalidateQueries({ queryKey: KEY }),
@@ -310,7 +312,7 @@ function AskReindex({
   return (
     <Confirm
       open={open}
-      title="Make the index anew?"
+      title="Rebuild the index?"
       action="Re-index everything"
       busy={ask.isPending}
       error={ask.error}
@@ -322,11 +324,11 @@ function AskReindex({
     >
       <p>
         Every node of <b>all workspaces</b>
-        {nodes ? ` – ${num(nodes)} –` : ''} is embedded again by the embedder that is configured.
+        {nodes ? ` – ${num(nodes)} –` : ''} is embedded again by the configured embedder.
       </p>
       <p>
-        Search answers from the index that is there until the new one is whole. It costs the embedder work, or
-        money where it is somebody else's; it cannot be stopped half-way, and harms nothing.
+        Search uses the current index until the new one is complete. A hosted embedder may charge for the
+        requests. A re-index cannot be stopped.
       </p>
     </Confirm>
   )

@@ -25,11 +25,11 @@ const index = (state: SearchIndex['state']): SearchIndex => ({
   etaSeconds: null,
 })
 
-describe('how an index stands', () => {
+describe('the status of an index', () => {
   it('is said in words', () => {
-    expect(statusText(status({}))).toBe('What is in the graph is found.')
+    expect(statusText(status({}))).toBe('All nodes are found.')
     expect(statusText(status({ status: 'indexing', lag: { events: 1, seconds: 4 } }))).toContain('1 change')
-    expect(statusText(status({ status: 'degraded', model: null }))).toBe('There is no index yet.')
+    expect(statusText(status({ status: 'degraded', model: null }))).toBe('No index exists yet.')
     expect(statusText(status({ status: 'degraded', lag: { events: 3, seconds: 90 } }))).toContain(
       '1 min 30 s',
     )
@@ -41,7 +41,7 @@ describe('how an index stands', () => {
   })
 })
 
-describe('making it anew', () => {
+describe('a re-index', () => {
   const done = {
     id: 'r',
     requestedBy: 'operator',
@@ -69,7 +69,7 @@ describe('making it anew', () => {
   it('says how long it takes, where somebody knows', () => {
     expect(progressText(index('building'))).toBe('5 of 12,000 nodes')
     expect(progressText({ ...index('building'), etaSeconds: 75.4 })).toBe(
-      '5 of 12,000 nodes, about 1 min 15 s to go',
+      '5 of 12,000 nodes, about 1 min 15 s left',
     )
   })
 })

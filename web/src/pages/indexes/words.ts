@@ -1,4 +1,4 @@
-// How the indexes stand, in words.
+// Describes the status of the indexes.
 
 import { duration, num, plural } from '@/ui/format'
 
@@ -10,13 +10,13 @@ export const TONES = { ready: 'ok', indexing: 'accent', degraded: 'bad' } as con
 export function causeText(cause: string): string {
   switch (cause) {
     case 'first':
-      return 'There was none yet.'
+      return 'No index existed.'
     case 'lost':
-      return 'The one before was lost: it is made again from the graph itself.'
+      return 'The index was lost and is rebuilt from the graph.'
     case 'model':
-      return 'Another embedder is configured. Until it is whole, plain search is away and hybrid search goes without meaning.'
+      return 'Another embedder is configured. Until the index is complete, plain search is unavailable and hybrid search works without meaning.'
     case 'asked':
-      return 'An operator asked for it. The one before answers until it is whole.'
+      return 'Requested by an operator. The old index is used until the new one is complete.'
     default:
       return ''
   }
@@ -27,16 +27,16 @@ export function statusText(index: IndexStatus): string {
   const { events, seconds } = index.lag
   switch (index.status) {
     case 'ready':
-      return 'What is in the graph is found.'
+      return 'All nodes are found.'
     case 'indexing':
       if (events > 0)
-        return `${plural(events, 'change')} are not found yet, the oldest for ${duration(seconds * 1000)}.`
-      return 'Some of it is not found yet.'
+        return `${plural(events, 'change')} not indexed yet, the oldest for ${duration(seconds * 1000)}.`
+      return 'Some changes are not indexed yet.'
     case 'degraded':
-      if (!index.model) return 'There is no index yet.'
+      if (!index.model) return 'No index exists yet.'
       if (events > 0)
-        return `It has stood still for ${duration(seconds * 1000)} with ${plural(events, 'change')} to do.`
-      return 'It cannot be asked or written.'
+        return `No progress for ${duration(seconds * 1000)}, with ${plural(events, 'change')} waiting.`
+      return 'It cannot be read or written.'
   }
 }
 
@@ -60,16 +60,16 @@ export function underWay(installed: Installed): boolean {
 export function progressText(index: { done: number; total: number; etaSeconds: number | null }): string {
   const done = `${num(index.done)} of ${plural(index.total, 'node')}`
   if (index.etaSeconds === null) return done
-  return `${done}, about ${duration(Math.max(1, Math.round(index.etaSeconds)) * 1000)} to go`
+  return `${done}, about ${duration(Math.max(1, Math.round(index.etaSeconds)) * 1000)} left`
 }
 
 /** What became of the last wish for a new index. */
 export function lastText(last: Reindex): string {
   switch (last.state) {
     case 'queued':
-      return 'asked for; a process with the role “embeddings” takes it up within seconds'
+      return 'requested; a process with role “embeddings” starts it within seconds'
     case 'running':
-      return 'being made'
+      return 'being built'
     case 'done':
       return 'done'
   }

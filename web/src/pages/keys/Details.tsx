@@ -55,7 +55,7 @@ export function KeyDetails({ k, onClose }: { k: Key; onClose: () => void }) {
         {k.rollDue && (
           <Notice tone="warn" title="Older than 90 days">
             <p>
-              Rolling makes a successor with the same rights and the same undo stack; this one goes on for a
+              Rolling creates a successor with the same scopes and undo stack. This key keeps working for a
               while.
             </p>
           </Notice>
@@ -68,12 +68,12 @@ export function KeyDetails({ k, onClose }: { k: Key; onClose: () => void }) {
               'Scopes',
               <span key="scopes" className="row">
                 {k.scopes.length === 0
-                  ? 'none: it can only ask about itself'
+                  ? 'none: it can only read its own details'
                   : k.scopes.map((scope) => <Badge key={scope}>{scope}</Badge>)}
               </span>,
             ],
             [
-              'Opens',
+              'Workspaces',
               <ul key="opens" className="keys-list">
                 {k.workspaces.map((w) => (
                   <li key={w.id}>
@@ -90,11 +90,11 @@ export function KeyDetails({ k, onClose }: { k: Key; onClose: () => void }) {
             k.lastUsedFrom ? ['From', <code key="ip">{k.lastUsedFrom}</code>] : null,
             ['Expires', <Time key="expires" at={k.expiresAt} absolute none="never" />],
             k.revokedAt ? ['Revoked', <Time key="revoked" at={k.revokedAt} absolute />] : null,
-            ['Made', <Time key="made" at={k.createdAt} absolute />],
-            ['Made by', <Name key="by" text={k.createdBy} />],
+            ['Created', <Time key="made" at={k.createdAt} absolute />],
+            ['Created by', <Name key="by" text={k.createdBy} />],
             ['Id', <Copyable key="id" text={k.id} label="Copy the id" />],
             ['Actor', <Copyable key="actor" text={k.actorId} label="Copy the actor's id" />],
-            k.rolledFrom ? ['Follows', <code key="from">{k.rolledFrom}</code>] : null,
+            k.rolledFrom ? ['Predecessor', <code key="from">{k.rolledFrom}</code>] : null,
           ]}
         />
       </div>
@@ -105,7 +105,7 @@ export function KeyDetails({ k, onClose }: { k: Key; onClose: () => void }) {
 }
 
 const GRACES = [
-  { value: '0', label: 'Not at all: it stops now' },
+  { value: '0', label: 'No grace period' },
   { value: '3600', label: 'An hour' },
   { value: '86400', label: 'A day' },
   { value: '604800', label: 'A week' },
@@ -132,7 +132,7 @@ function RollKey({ k, onClose }: { k: Key; onClose: () => void }) {
       onClose={onClose}
       size="s"
       title="Roll this key?"
-      lead="A successor is made, with the same scopes, workspaces and undo stack."
+      lead="Creates a successor with the same scopes, workspaces and undo stack."
       onSubmit={() => !roll.isPending && roll.mutate(undefined, { onSuccess: onClose })}
       footer={
         <>
@@ -146,7 +146,7 @@ function RollKey({ k, onClose }: { k: Key; onClose: () => void }) {
       }
     >
       <div className="stack">
-        <Field label="The old one goes on working for">
+        <Field label="The old key works for another">
           <Select value={grace} onChange={(e) => setGrace(e.target.value)} options={GRACES} />
         </Field>
         {roll.error && <ErrorNotice error={roll.error} compact />}
@@ -171,19 +171,19 @@ function RevokeKey({
       open={open}
       onClose={onClose}
       title="Revoke this key?"
-      action="Revoke for good"
+      action="Revoke key"
       path={`/keys/${k.id}`}
       lists={KEYS}
       said="Key revoked"
-      more="It works nowhere a second from now."
+      more="It stops working within a second."
       onDone={onRevoked}
     >
       <p>
-        Everything that uses{' '}
+        All requests with{' '}
         <b>
           <Name text={k.name} max={80} />
         </b>{' '}
-        (<code>{k.display}…</code>) is answered 401 within a second, and its open streams end.
+        (<code>{k.display}…</code>) get 401 within a second, and open streams end.
       </p>
       <p>
         {k.lastUsedAt ? (
@@ -193,7 +193,7 @@ function RevokeKey({
         ) : (
           'It was never used.'
         )}{' '}
-        A revoked key cannot be brought back.
+        A revoked key cannot be restored.
       </p>
     </ConfirmRemoval>
   )

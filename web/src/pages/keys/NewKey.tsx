@@ -24,13 +24,13 @@ import { KEYS } from './parts'
 import { KeyShown } from './Shown'
 
 const MEANS: Record<Scope, string> = {
-  'read:nodes': 'read entities, and search them',
-  'write:nodes': 'make, change and delete entities',
-  'read:edges': 'read relations',
-  'write:edges': 'make and delete relations',
-  'read:livedata': 'query and follow points',
-  'write:livedata': 'send points, set up sources',
-  admin: 'everything in its workspaces, deletions too',
+  'read:nodes': 'read and search nodes',
+  'write:nodes': 'create, update and delete nodes',
+  'read:edges': 'read edges',
+  'write:edges': 'create and delete edges',
+  'read:livedata': 'query and stream points',
+  'write:livedata': 'send points, create sources',
+  admin: 'full access to its workspaces, including deletions',
 }
 
 const PRESETS: readonly { value: string; label: string; scopes: readonly Scope[] }[] = [
@@ -65,7 +65,7 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
   const [tried, setTried] = useState(false)
   const showOnce = useShowOnce()
   const make = useMutation({
-    // What it gives is kept by the cache of mutations: the text of the key goes past it.
+    // The cache of mutations keeps results, so the text of the key bypasses it.
     mutationFn: async () => {
       const expiresAt = days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null
       const made = await api.post<NewKey>('/keys', { body: { name, workspaces: opens, scopes, expiresAt } })
@@ -76,9 +76,8 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
     onSuccess: () => queries.invalidateQueries({ queryKey: KEYS }),
   })
 
-  const nameError =
-    tried && name.trim() === '' ? 'A name says later what the key is for' : fieldError(make.error, 'name')
-  const opensError = tried && opens.length === 0 ? 'Choose at least one' : undefined
+  const nameError = tried && name.trim() === '' ? 'Enter a name' : fieldError(make.error, 'name')
+  const opensError = tried && opens.length === 0 ? 'Select at least one' : undefined
   const preset = own ? 'own' : (PRESETS.find((p) => same(p.scopes, scopes))?.value ?? 'own')
   const submit = () => {
     setTried(true)
@@ -98,13 +97,13 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
             Cancel
           </Button>
           <Button type="submit" variant="primary" busy={make.isPending}>
-            Make key
+            Create key
           </Button>
         </>
       }
     >
       <div className="stack">
-        <Field label="Name" hint="What or who uses it, such as gateway-hall-3" error={nameError}>
+        <Field label="Name" hint="Where the key is used, such as gateway-hall-3" error={nameError}>
           <Input value={name} maxLength={256} spellCheck={false} onChange={(e) => setName(e.target.value)} />
         </Field>
         <WorkspaceChoice chosen={opens} onChange={setOpens} error={opensError} />
@@ -132,12 +131,14 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
             ))}
           </div>
           {scopes.length === 0 && (
-            <span className="field-hint">Without a scope it can only ask about itself (GET /api/me).</span>
+            <span className="field-hint">
+              Without a scope it can only read its own details (GET /api/me).
+            </span>
           )}
         </Group>
         <Field
           label="Expires"
-          hint={days ? undefined : 'You will be reminded to roll it after 90 days.'}
+          hint={days ? undefined : 'The UI reminds you to roll it after 90 days.'}
           error={fieldError(make.error, 'expiresAt')}
         >
           <Select value={days} onChange={(e) => setDays(e.target.value)} options={LIVES} />
@@ -169,7 +170,7 @@ function WorkspaceChoice({
   const shown = [...further, ...choices]
   const mode = known.get(chosen[0] ?? '')?.mode
   return (
-    <Group label="Opens the workspaces" error={error}>
+    <Group label="Workspaces" error={error}>
       {total > 6 && <PausedSearch label="Find a workspace" value={text} onChange={setText} />}
       {/* It may be longer than its box, so the keyboard has to reach it: by its checkboxes. */}
       <div className="keys-workspaces">
@@ -191,12 +192,12 @@ function WorkspaceChoice({
         ))}
         {shown.length === 0 && (
           <span className="muted">
-            {total === 0 ? 'There is no workspace yet: make one first.' : 'None is called that.'}
+            {total === 0 ? 'There is no workspace yet: create one first.' : 'No matches.'}
           </span>
         )}
       </div>
       {mode && shown.some((w) => w.mode !== mode) && (
-        <span className="field-hint">A key opens workspaces of one mode: {mode}.</span>
+        <span className="field-hint">A key is valid for workspaces of one mode: {mode}.</span>
       )}
     </Group>
   )

@@ -3,7 +3,7 @@ import { useState, type ReactNode } from 'react'
 import { Button, CodeBlock, Dialog, Notice, Secret } from '@/ui'
 
 /**
- * The text of a key, this once. It is handed here by whoever got it and is nowhere else: not in a cache of queries,
+ * The text of a key, shown once. The caller passes it here; it is stored nowhere else: not in a cache of queries,
  * not in the address, not in storage; with the dialog it is gone.
  */
 export function KeyShown({
@@ -23,7 +23,7 @@ export function KeyShown({
   const origin = window.location.origin
   const example = [
     `curl -s ${origin}/api/live-data/sources \\`,
-    `  -H "Authorization: Bearer $KEY" \\`,
+    `  -H "Authorization: Bearer $LIVEGRAPH_API_KEY" \\`,
     `  -H "x-workspace-id: ${workspaceId ?? 'WORKSPACE_ID'}"`,
   ].join('\n')
   return (
@@ -34,18 +34,18 @@ export function KeyShown({
       title={title}
       footer={
         <Button variant={copied ? 'primary' : 'default'} onClick={onClose}>
-          {copied ? 'Done' : 'I have kept it'}
+          {copied ? 'Done' : 'I have saved it'}
         </Button>
       }
     >
       <div className="stack">
         <Notice tone="warn" title="This is shown once">
-          <p>Copy it now to where it is needed. Nobody can show it again; a lost one is rolled.</p>
+          <p>Copy it now. It cannot be shown again; roll the key if it is lost.</p>
         </Notice>
         <Secret kind="key" text={text} onCopied={() => setCopied(true)} />
         {children}
         <div className="stack keys-try">
-          <span className="field-label">With it in $KEY</span>
+          <span className="field-label">With the key in $LIVEGRAPH_API_KEY</span>
           <CodeBlock code={example} label="A request with the key" />
         </div>
       </div>

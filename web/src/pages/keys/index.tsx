@@ -32,7 +32,7 @@ import { KEYS, Opens, StateBadge } from './parts'
 const COLUMNS: readonly Column<Key>[] = [
   { id: 'name', head: 'Name', primary: true, cell: (k) => <Name text={k.name} strong /> },
   { id: 'display', head: 'Key', cell: (k) => <code className="nowrap">{k.display}…</code> },
-  { id: 'opens', head: 'Opens', cell: (k) => <Opens k={k} /> },
+  { id: 'opens', head: 'Workspaces', cell: (k) => <Opens k={k} /> },
   {
     id: 'scopes',
     head: 'Scopes',
@@ -97,7 +97,7 @@ export default function KeysPage() {
   return (
     <Page
       title="Keys"
-      lead="What programs authenticate with. The text of a key is shown once; what is kept is a hash of it."
+      lead="Programs authenticate with API keys. A key is shown once; only its hash is stored."
       actions={
         <Button variant="primary" icon={<Plus size={16} />} onClick={() => set({ new: '1' })}>
           New key
@@ -107,8 +107,8 @@ export default function KeysPage() {
       {due > 0 && (
         <Notice tone="warn" title={`${plural(due, 'key is', 'keys are')} older than 90 days`}>
           <p>
-            Roll {due === 1 ? 'it' : 'them'}: the successor has the same rights, and the old one goes on
-            working for a while.
+            Roll {due === 1 ? 'it' : 'them'}: the successor has the same scopes, and the old key keeps working
+            for a while.
           </p>
         </Notice>
       )}
@@ -154,7 +154,7 @@ export default function KeysPage() {
             empty={
               filtered ? (
                 <Empty
-                  title="No key is like that"
+                  title="No matching keys"
                   actions={
                     <Button
                       onClick={() => {
@@ -176,9 +176,7 @@ export default function KeysPage() {
                     </Button>
                   }
                 >
-                  <p>
-                    A program needs a key with the scopes of what it does, in the workspaces where it does it.
-                  </p>
+                  <p>Create a key with the scopes and workspaces that the program needs.</p>
                 </Empty>
               )
             }

@@ -12,7 +12,7 @@ export function scopesInWords(scopes: readonly string[]): string {
 /** How much of a key's text is kept and shown. */
 const DISPLAYED = 'lg_live_'.length + 4
 
-/** What keys are looked for by. Of the text of a key only what is shown of it: the rest of it is told to nobody. */
+/** The filter of keys. It contains only the visible prefix of a key's text; the rest is never sent. */
 export function searchText(typed: string): string {
   const text = typed.trim()
   return /^lg_(live|test)_/i.test(text) ? text.slice(0, DISPLAYED) : text

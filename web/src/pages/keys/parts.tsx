@@ -18,11 +18,7 @@ export function Opens({ k }: { k: Key }) {
   if (!first) return <span className="muted">none</span>
   return (
     <span className="keys-opens">
-      {first.name === null ? (
-        <span className="muted">a deleted one</span>
-      ) : (
-        <Name text={first.name} max={80} />
-      )}
+      {first.name === null ? <span className="muted">deleted</span> : <Name text={first.name} max={80} />}
       {k.workspaces.length > 1 && <span className="muted nowrap">+{k.workspaces.length - 1}</span>}
     </span>
   )

@@ -28,8 +28,8 @@ export default function LoginPage() {
           <LoginForm returning={params.has('next')} />
         )}
         <p className="login-help">
-          The first start wrote the name and the password to <code>first-run.json</code> in the data
-          directory. A forgotten one is set anew on the server: <code>livegraph operators password NAME</code>
+          The first start writes the name and the password to <code>first-run.json</code> in the data
+          directory. To reset a password, run on the server: <code>livegraph operators password NAME</code>
         </p>
       </div>
     </main>
@@ -47,7 +47,7 @@ function LoginForm({ returning }: { returning: boolean }) {
   }
   return (
     <form className="stack" onSubmit={submit} noValidate>
-      {returning && !login.error && <p className="muted">To see that page, log in first.</p>}
+      {returning && !login.error && <p className="muted">Log in to see that page.</p>}
       {login.error && <LoginError error={login.error} wait={wait} />}
       <Field label="Name">
         <Input
@@ -88,7 +88,7 @@ function LoginError({ error, wait }: { error: unknown; wait: number }) {
       <div className="notice notice-bad notice-compact" role="alert">
         <div className="notice-text">
           <b>Name or password is wrong</b>
-          <p>Capitals count in the password.</p>
+          <p>The password is case-sensitive.</p>
         </div>
       </div>
     )
@@ -97,8 +97,8 @@ function LoginError({ error, wait }: { error: unknown; wait: number }) {
     return (
       <div className="notice notice-warn notice-compact" role="alert">
         <div className="notice-text">
-          <b>Too many tries</b>
-          <p>{wait > 0 ? 'Nobody can log in from here for a while.' : 'You can try again now.'}</p>
+          <b>Too many attempts</b>
+          <p>{wait > 0 ? 'Logins from your network are blocked for a while.' : 'Try again now.'}</p>
         </div>
       </div>
     )

@@ -40,7 +40,7 @@ export function Charts({ moments: known }: { moments: readonly Moment[] }) {
           ]}
         />
       </Panel>
-      <Panel title="Freshness" note="age of points when queries find them">
+      <Panel title="Freshness" note="time until points are visible">
         <Chart
           {...common}
           label="Freshness of points in the last ten minutes"
@@ -51,7 +51,7 @@ export function Charts({ moments: known }: { moments: readonly Moment[] }) {
           ]}
         />
       </Panel>
-      <Panel title="Lag" note="how long the oldest of what is not read waits">
+      <Panel title="Lag" note="age of the oldest unread record">
         <Chart
           {...common}
           label="Lag in the last ten minutes"

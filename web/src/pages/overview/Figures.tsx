@@ -30,7 +30,7 @@ export function Figures({ now, moments }: { now: Overview; moments: readonly Mom
           value={rates.pointsVisible === null ? '–' : compact(rates.pointsVisible)}
           unit="/s"
           trend={trend((m) => m.visible)}
-          note={rates.pointsVisible === null ? 'by another process' : 'found by queries'}
+          note={rates.pointsVisible === null ? 'in another process' : 'found by queries'}
         />
       </Figure>
       <Figure>
@@ -39,7 +39,7 @@ export function Figures({ now, moments }: { now: Overview; moments: readonly Mom
           value={freshness ? duration(freshness.p95Seconds * 1000) : '–'}
           tone={freshness ? freshnessTone(freshness.p95Seconds) : 'neutral'}
           trend={trend((m) => m.p95)}
-          note={freshness ? `half within ${duration(freshness.p50Seconds * 1000)}` : 'no points of late'}
+          note={freshness ? `median ${duration(freshness.p50Seconds * 1000)}` : 'no recent points'}
         />
       </Figure>
       <Figure>
@@ -48,7 +48,7 @@ export function Figures({ now, moments }: { now: Overview; moments: readonly Mom
           value={duration(Math.round(lag * 10) * 100)}
           tone={lagTone(lag)}
           trend={trend((m) => m.lag)}
-          note={records === 0 ? 'nothing waits' : plural(records, 'record waits', 'records wait', compact)}
+          note={records === 0 ? 'no records wait' : plural(records, 'record waits', 'records wait', compact)}
         />
       </Figure>
       <Figure>
@@ -67,7 +67,7 @@ export function Figures({ now, moments }: { now: Overview; moments: readonly Mom
           unit="/s"
           tone={errors > 0 ? 'bad' : 'neutral'}
           trend={trend((m) => m.errors)}
-          note={errors > 0 ? 'the log says why' : 'none'}
+          note={errors > 0 ? 'see the log' : 'none'}
         />
       </Figure>
     </div>

@@ -13,12 +13,12 @@ export function FirstSteps() {
     `  -d '{"source": "pump", "points": [{"metric": "temperature", "value": 71.5}]}'`,
   ].join('\n')
   return (
-    <Panel title="Nothing was sent yet" note="three steps to the first chart">
+    <Panel title="No points yet" note="three steps to the first chart">
       <ol className="overview-steps">
         <li>
           <div className="overview-step">
-            <h3>Make a key</h3>
-            <p className="muted">With the scope write:livedata, so that it can send.</p>
+            <h3>Create a key</h3>
+            <p className="muted">Select the scope write:livedata.</p>
           </div>
           <ButtonLink to="/keys?new=1" variant="primary">
             New key
@@ -27,16 +27,15 @@ export function FirstSteps() {
         <li>
           <div className="overview-step">
             <h3>Send a point</h3>
-            <p className="muted">The source is made by the first one.</p>
+            <p className="muted">The first point creates the source.</p>
             <CodeBlock code={code} label="A request that sends a point" />
           </div>
         </li>
         <li>
           <div className="overview-step">
-            <h3>See it</h3>
+            <h3>See the point</h3>
             <p className="muted">
-              Within a second it is there. Or have this machine stream its own metrics:{' '}
-              <code>livegraph demo</code>
+              It is visible within a second. Or stream metrics of this machine: <code>livegraph demo</code>
             </p>
           </div>
           <ButtonLink to="/sources">Sources</ButtonLink>

@@ -30,7 +30,7 @@ export function Trouble({ now }: { now: Overview }) {
         <p key={e.name}>{engineMeaning(e.name)}</p>
       ))}
       <p>
-        It is tried again all the time. <code>livegraph doctor</code> says what is wrong and what to do.
+        Livegraph retries continuously. <code>livegraph doctor</code> reports the cause and a fix.
       </p>
     </Notice>
   )
@@ -59,7 +59,7 @@ export function Health({ now }: { now: Overview }) {
       </Panel>
       <Panel title="Consumers" note="of the log">
         {now.consumers.length === 0 ? (
-          <p className="muted">Another process reads the log.</p>
+          <p className="muted">Consumers run in another process.</p>
         ) : (
           <ul className="overview-list">
             {now.consumers.map((c) => (
@@ -85,7 +85,7 @@ export function Health({ now }: { now: Overview }) {
       </Panel>
       <Panel title="Dead letters">
         {letters.length === 0 ? (
-          <p className="muted">None is open. A record that cannot be worked on is put aside there.</p>
+          <p className="muted">None open. A dead letter is a record that cannot be processed.</p>
         ) : (
           <div className="stack">
             <ul className="overview-list">
@@ -97,7 +97,7 @@ export function Health({ now }: { now: Overview }) {
               ))}
             </ul>
             <ButtonLink to="/pipeline" size="s">
-              Look at them
+              Show
             </ButtonLink>
           </div>
         )}
@@ -110,8 +110,8 @@ export function Health({ now }: { now: Overview }) {
 export function Details({ now }: { now: Overview }) {
   return (
     <div className="grid-2">
-      <Panel title="Answers" note="by status, a second">
-        <Answers now={now} />
+      <Panel title="Responses" note="by status, a second">
+        <Responses now={now} />
       </Panel>
       <Panel title="This process">
         <Facts
@@ -143,7 +143,7 @@ const NAMES: Record<string, string> = {
   '5xx': 'failed',
 }
 
-function Answers({ now }: { now: Overview }) {
+function Responses({ now }: { now: Overview }) {
   const all = now.requests.reduce((sum, r) => sum + r.perSecond, 0)
   return (
     <ul className="overview-answers">
@@ -155,7 +155,11 @@ function Answers({ now }: { now: Overview }) {
             </span>
             <span>{compact(r.perSecond)}</span>
           </span>
-          <Progress label={`${r.status} of all answers`} value={all === 0 ? 0 : r.perSecond} max={all || 1} />
+          <Progress
+            label={`${r.status} of all responses`}
+            value={all === 0 ? 0 : r.perSecond}
+            max={all || 1}
+          />
         </li>
       ))}
     </ul>

@@ -20,7 +20,7 @@ export default function OverviewPage() {
       lead={
         now
           ? `Livegraph ${now.version}, up for ${duration(Math.round(now.uptimeSeconds) * 1000)}`
-          : 'How the service is, each second'
+          : 'State of the service, updated every second'
       }
       actions={<LiveBadge stream={stream} />}
     >
@@ -58,7 +58,7 @@ function LiveBadge({ stream }: { stream: StreamState }) {
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <span tabIndex={0} role="status">
         <Badge tone={stream.status === 'failed' ? 'bad' : 'warn'} dot>
-          {stream.status === 'failed' ? 'Not live' : 'Not live, trying again'}
+          {stream.status === 'failed' ? 'Disconnected' : 'Reconnecting'}
         </Badge>
       </span>
     </Tooltip>

@@ -1,4 +1,4 @@
-// What the overview is told each second, and what it makes of it.
+// The data of the overview, updated each second, and values derived from it.
 
 import type { Tone } from '@/ui'
 
@@ -122,7 +122,7 @@ export function waiting(o: Overview): number {
 /** Seconds between two moments from which on nothing is known of the time in between: past ones are five apart. */
 const GAP = 12
 
-/** The moments with one that knows nothing wherever nothing was told, so that no line leads over that time. */
+/** Adds an empty moment wherever data is missing, so that lines have a gap there. */
 export function withGaps(moments: readonly Moment[]): Moment[] {
   return moments.flatMap((m, i) => {
     const before = moments[i - 1]
@@ -143,15 +143,15 @@ export function appended(moments: readonly Moment[], next: Moment): readonly Mom
   return [...(from < 0 ? [] : moments.slice(from)), next]
 }
 
-/** What it means for users that an engine is away. */
+/** The effect of an unavailable engine on users. */
 const MEANING: Record<string, string> = {
-  kafka: 'Points and commands are refused with 503 until it is back; reads go on.',
+  kafka: 'Points and commands get 503 until it is back; reads are not affected.',
   clickhouse: 'Points are accepted and wait in Kafka; queries of points and the audit log fail.',
-  postgres: 'Keys that are not known yet, the graph and sources cannot be read; commands wait.',
-  redis: 'Limits are counted by each process alone; answers to commands take a little longer.',
-  valkey: 'Limits are counted by each process alone; answers to commands take a little longer.',
-  milvus: 'Search finds by words alone; new vectors wait.',
-  embedder: 'Search finds by words alone; new texts wait to be turned into vectors.',
+  postgres: 'Keys that are not cached, the graph and sources cannot be read; commands wait.',
+  redis: 'Each process enforces limits by itself; commands take a little longer.',
+  valkey: 'Each process enforces limits by itself; commands take a little longer.',
+  milvus: 'Search uses words only; new vectors wait.',
+  embedder: 'Search uses words only; new texts wait to be embedded.',
 }
 
 const NAMES: Record<string, string> = {
@@ -165,7 +165,7 @@ const NAMES: Record<string, string> = {
 }
 
 export const engineName = (name: string) => NAMES[name] ?? name
-export const engineMeaning = (name: string) => MEANING[name] ?? 'What needs it fails until it is back.'
+export const engineMeaning = (name: string) => MEANING[name] ?? 'Requests that use it fail until it is back.'
 
 /** What a lag in seconds is to be thought of. */
 export const lagTone = (s: number): Tone => (s >= 60 ? 'bad' : s >= 10 ? 'warn' : 'neutral')

@@ -69,7 +69,7 @@ export function ActionDialog({ action, chosen, what, onClose }: ActionDialogProp
               busy={stage.at === 'doing' || stage.at === 'trying'}
               disabled={stage.at === 'ready' && (count === 0 || Boolean(stage.error))}
             >
-              {stage.at === 'trying' ? 'Looking…' : `${words.verb} ${plural(count, 'letter')}`}
+              {stage.at === 'trying' ? 'Loading…' : `${words.verb} ${plural(count, 'dead letter')}`}
             </Button>
           </>
         )
@@ -81,7 +81,8 @@ export function ActionDialog({ action, chosen, what, onClose }: ActionDialogProp
           <ErrorNotice error={stage.error} compact>
             {stage.at !== 'trying' && stage.sum && affected(stage.sum) > 0 && done && (
               <p>
-                {plural(affected(stage.sum), 'letter was', 'letters were')} {words.past} before that.
+                {plural(affected(stage.sum), 'dead letter was', 'dead letters were')} {words.past} before
+                that.
               </p>
             )}
           </ErrorNotice>
@@ -92,10 +93,8 @@ export function ActionDialog({ action, chosen, what, onClose }: ActionDialogProp
             <Field
               label="Reason"
               optional={action === 'redrive'}
-              hint="Kept with each letter, for whoever looks at it later."
-              error={
-                (asked && needsReason && 'A discard needs a reason.') || fieldError(stage.error, 'reason')
-              }
+              hint="Stored with each dead letter."
+              error={(asked && needsReason && 'Enter a reason.') || fieldError(stage.error, 'reason')}
             >
               <Input
                 value={reason}
@@ -105,7 +104,7 @@ export function ActionDialog({ action, chosen, what, onClose }: ActionDialogProp
               />
             </Field>
             <Checkbox
-              label="Those as well about which something was done before"
+              label="Include redriven and discarded ones"
               checked={again}
               disabled={stage.at === 'doing'}
               onChange={(e) => {
@@ -122,12 +121,11 @@ export function ActionDialog({ action, chosen, what, onClose }: ActionDialogProp
 
 const SAYS: Record<Action, string> = {
   redrive:
-    'Puts the records back into their topic, where their consumer takes them up once more. Points keep the version they would have had: nothing newer is overwritten, and doing it twice changes nothing.',
-  discard:
-    'Notes that nothing is to be done about the records. They stay where they are, and can still be redriven.',
+    'Writes the records back to their topic, where the consumer processes them again. Points keep their original version: newer points are not overwritten, and a second redrive changes nothing.',
+  discard: 'Closes the dead letters. The records stay in their topic and can still be redriven.',
 }
 
-/** Tries the action out as soon as it is known what it is about, and carries it out when told to. */
+/** Starts a dry run of the action as soon as its dead letters are known, and runs it on request. */
 function useAction(action: Action, chosen: Chosen) {
   const [stage, setStage] = useState<Stage>({ at: 'trying', sum: null, error: null })
   const running = useRef<AbortController | null>(null)
@@ -139,11 +137,11 @@ function useAction(action: Action, chosen: Chosen) {
     running.current = stop
     const [busy, end] = how.dryRun ? (['trying', 'ready'] as const) : (['doing', 'done'] as const)
     let last: Sum | null = null
-    const tell = (sum: Sum) => {
+    const onProgress = (sum: Sum) => {
       last = sum
       if (!stop.signal.aborted) setStage({ at: busy, sum, error: null })
     }
-    carryOut((body) => act(action, body, stop.signal), chosen, how, tell, stop.signal).then(
+    carryOut((body) => act(action, body, stop.signal), chosen, how, onProgress, stop.signal).then(
       (sum) => {
         if (!how.dryRun) changed()
         if (stop.signal.aborted) return
@@ -155,7 +153,7 @@ function useAction(action: Action, chosen: Chosen) {
       },
     )
   }
-  // A discard wants a reason even to be tried out; this one is kept nowhere.
+  // A dry run of a discard requires a reason too; this one is not stored.
   const trial = (again: boolean) => ({ dryRun: true, again, reason: action === 'discard' ? 'dry run' : '' })
   useEffect(() => {
     launch(trial(false))
@@ -180,7 +178,7 @@ function Summary({ stage, past, ing }: { stage: Stage; past: string; ing: string
   if (!sum)
     return busy ? (
       <p className="muted" role="status">
-        {at === 'trying' ? 'Looking at what would be done…' : `${ing}…`}
+        {at === 'trying' ? 'Dry run in progress…' : `${ing}…`}
       </p>
     ) : null
   const count = affected(sum)
@@ -189,9 +187,9 @@ function Summary({ stage, past, ing }: { stage: Stage; past: string; ing: string
       {busy && (
         <div role="status">
           <p className="muted">
-            {at === 'trying' ? 'Looked at' : ing}: {num(sum.looked)} of {num(sum.toLook)}
+            {at === 'trying' ? 'Checked' : ing}: {num(sum.looked)} of {num(sum.toLook)}
           </p>
-          <Progress label="Letters looked at" value={sum.looked} max={Math.max(sum.toLook, 1)} />
+          <Progress label="Checked dead letters" value={sum.looked} max={Math.max(sum.toLook, 1)} />
           {at === 'trying' && <Loading what="Trying it out" />}
         </div>
       )}
@@ -202,11 +200,11 @@ function Summary({ stage, past, ing }: { stage: Stage; past: string; ing: string
         >
           {sum.counts.skipped > 0 && (
             <p>
-              {plural(sum.counts.skipped, 'letter')} {at === 'done' ? 'were' : 'would be'} left out.
+              {plural(sum.counts.skipped, 'dead letter')} {at === 'done' ? 'were' : 'would be'} skipped.
             </p>
           )}
           {sum.beyond > 0 && (
-            <p>{num(sum.beyond)} older ones are not looked at: a topic or an earlier end leads to them.</p>
+            <p>{num(sum.beyond)} older ones are not checked: filter by topic or by an earlier end.</p>
           )}
         </Notice>
       )}
@@ -222,12 +220,17 @@ function Summary({ stage, past, ing }: { stage: Stage; past: string; ing: string
       {sum.outcomes.length > 0 && !busy && (
         <details className="pipeline-details">
           <summary>
-            The letters
+            Dead letters
             {sum.outcomes.length < count + sum.counts.skipped
               ? ` (${num(sum.outcomes.length)} of ${num(count + sum.counts.skipped)})`
               : ''}
           </summary>
-          <Table label="Letters" columns={OUTCOMES} rows={sum.outcomes} rowKey={(one) => placeKey(one)} />
+          <Table
+            label="Dead letters"
+            columns={OUTCOMES}
+            rows={sum.outcomes}
+            rowKey={(one) => placeKey(one)}
+          />
         </details>
       )}
     </>
@@ -235,17 +238,23 @@ function Summary({ stage, past, ing }: { stage: Stage; past: string; ing: string
 }
 
 function headline(done: boolean, count: number, past: string): string {
-  if (done) return count > 0 ? `${plural(count, 'letter')} ${past}` : `No letter was ${past}`
-  return count > 0 ? `${plural(count, 'letter')} would be ${past}` : `No letter would be ${past}`
+  if (done) return count > 0 ? `${plural(count, 'dead letter')} ${past}` : `No dead letter was ${past}`
+  return count > 0 ? `${plural(count, 'dead letter')} would be ${past}` : `No dead letter would be ${past}`
 }
 
 const OUTCOMES: Column<Outcome>[] = [
-  { id: 'place', head: 'Letter', primary: true, narrow: true, cell: (one) => <code>{placeKey(one)}</code> },
+  {
+    id: 'place',
+    head: 'Dead letter',
+    primary: true,
+    narrow: true,
+    cell: (one) => <code>{placeKey(one)}</code>,
+  },
   {
     id: 'fate',
     head: 'What',
     narrow: true,
-    cell: (one) => (one.fate === 'skipped' ? 'left out' : one.fate === 'would' ? 'would be' : one.fate),
+    cell: (one) => (one.fate === 'skipped' ? 'skipped' : one.fate === 'would' ? 'would be' : one.fate),
   },
   { id: 'holds', head: 'Holds', cell: (one) => <Name text={one.holds} max={80} /> },
   { id: 'reason', head: 'Reason', wide: true, cell: (one) => <Name text={one.reason} max={120} /> },

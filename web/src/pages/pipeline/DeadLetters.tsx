@@ -3,7 +3,6 @@ import { useState } from 'react'
 
 import { useWorkspaceNames } from '@/app/workspace'
 import {
-  Badge,
   Button,
   Checkbox,
   Empty,
@@ -35,8 +34,9 @@ import {
   writeLetterQuery,
 } from './letters'
 import { LetterFilters } from './LetterFilters'
+import { StateBadge } from './badges'
 import { LetterSheet } from './LetterSheet'
-import type { Action, Letter, LetterState, Place } from './shapes'
+import type { Action, Letter, Place } from './shapes'
 
 interface Doing {
   action: Action
@@ -72,12 +72,12 @@ export function DeadLetters() {
         ? {
             action,
             chosen: { places: [...picked.values()] },
-            what: plural(picked.size, 'chosen letter'),
+            what: plural(picked.size, 'selected dead letter'),
           }
         : {
             action,
             chosen: { filter: bulkFilter(query, after(list, Date.now())) },
-            what: narrowed(query) ? 'all that match the filter' : 'all open letters',
+            what: narrowed(query) ? 'all that match the filter' : 'all open dead letters',
           },
     )
   return (
@@ -85,10 +85,10 @@ export function DeadLetters() {
       <LetterFilters query={query} onChange={set} />
       {letters.isError && <ErrorNotice error={letters.error} onRetry={() => void letters.refetch()} />}
       {letters.data?.meta.truncated && (
-        <Notice title="Not all of them were looked at">
+        <Notice title="Not all dead letters are listed">
           <p>
-            There are more dead letters than one look reads, a million. A topic or an earlier end leads to
-            older ones.
+            A list covers the newest million dead letters. Filter by topic or by an earlier end to see older
+            ones.
           </p>
         </Notice>
       )}
@@ -163,9 +163,11 @@ function Bulk({
     <div className="panel-head">
       <span role="status">
         {picked > 0 ? (
-          <b>{plural(picked, 'letter')} chosen</b>
+          <b>{plural(picked, 'dead letter')} selected</b>
         ) : (
-          <span className="muted">{plural(matched, 'letter matches', 'letters match')}, newest first</span>
+          <span className="muted">
+            {plural(matched, 'dead letter matches', 'dead letters match')}, newest first
+          </span>
         )}
       </span>
       <span className="row">
@@ -184,14 +186,6 @@ function Bulk({
     </div>
   )
 }
-
-const TONES = { open: 'warn', redriven: 'ok', discarded: 'neutral' } as const
-
-export const StateBadge = ({ state }: { state: LetterState }) => (
-  <Badge tone={TONES[state]} dot>
-    {state}
-  </Badge>
-)
 
 interface LetterTableProps {
   list: Letter[] | undefined
@@ -230,10 +224,10 @@ function LetterTable({ list, loading, stale, picked, onPick, onOpen, empty }: Le
       id: 'reason',
       head: 'Reason',
       primary: true,
-      cell: (letter) => <Name text={letter.reason || 'no reason is given'} max={160} strong />,
+      cell: (letter) => <Name text={letter.reason || 'no reason'} max={160} strong />,
     },
     { id: 'state', head: 'State', narrow: true, cell: (letter) => <StateBadge state={letter.state} /> },
-    { id: 'holds', head: 'Holds', cell: (letter) => <Name text={letter.holds} max={80} /> },
+    { id: 'holds', head: 'Content', cell: (letter) => <Name text={letter.holds} max={80} /> },
     {
       id: 'workspace',
       head: 'Workspace',
@@ -245,8 +239,8 @@ function LetterTable({ list, loading, stale, picked, onPick, onOpen, empty }: Le
           <span className="muted">unknown</span>
         ),
     },
-    { id: 'place', head: 'Place', narrow: true, cell: (letter) => <code>{placeKey(letter)}</code> },
-    { id: 'at', head: 'Put aside', narrow: true, cell: (letter) => <Time at={letter.at} /> },
+    { id: 'place', head: 'Record', narrow: true, cell: (letter) => <code>{placeKey(letter)}</code> },
+    { id: 'at', head: 'Failed at', narrow: true, cell: (letter) => <Time at={letter.at} /> },
   ]
   return (
     <Table
@@ -266,14 +260,12 @@ function Nothing({ all, onAll }: { all: boolean; onAll: () => void }) {
   return (
     <Empty
       icon={<MailCheck size={20} />}
-      title={all ? 'No open dead letters' : 'No dead letter matches'}
-      actions={
-        <Button onClick={onAll}>{all ? 'Show those that were dealt with' : 'Show all of them'}</Button>
-      }
+      title={all ? 'No open dead letters' : 'No matching dead letters'}
+      actions={<Button onClick={onAll}>{all ? 'Show redriven and discarded ones' : 'Show all'}</Button>}
     >
       <p>
         {all
-          ? 'Every record could be processed. One that cannot be read or stored is put aside here with its reason, and the rest goes on.'
+          ? 'Every record was processed. A record that cannot be decoded or stored becomes a dead letter with its reason, and processing continues.'
           : `The newest ${num(MOST_LETTERS)} of a filter can be paged through.`}
       </p>
     </Empty>

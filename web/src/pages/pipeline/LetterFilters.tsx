@@ -51,7 +51,7 @@ export function LetterFilters({
         none="All workspaces"
       />
       <PausedSearch
-        label="Text of the reason"
+        label="Reason contains"
         value={query.reason}
         onChange={(reason) => onChange({ reason })}
       />

@@ -19,7 +19,7 @@ import {
   type Column,
 } from '@/ui'
 
-import { StateBadge } from './DeadLetters'
+import { StateBadge } from './badges'
 import { useLetter } from './data'
 import { hexDump, placeKey } from './letters'
 import type { Action, Decoded, DecodedSeries, Place, ShownLetter } from './shapes'
@@ -68,7 +68,7 @@ function Shown({ letter: l }: { letter: ShownLetter }) {
   const owner = l.workspaceId && (nameOf(l.workspaceId) ?? l.workspaceId)
   return (
     <div className="stack">
-      <p className="pipeline-reason">{visible(l.reason || 'No reason is given', 2000)}</p>
+      <p className="pipeline-reason">{visible(l.reason || 'No reason', 2000)}</p>
       <Facts
         items={[
           ['State', <StateBadge key="state" state={l.state} />],
@@ -79,10 +79,10 @@ function Shown({ letter: l }: { letter: ShownLetter }) {
             </span>,
           ],
           Boolean(l.mark?.reason) && ['Why', <Name key="why" text={l.mark?.reason} max={400} />],
-          ['Put aside', <Time key="at" at={l.at} absolute />],
-          ['Stood at', l.origin ? <code key="origin">{placeKey(l.origin)}</code> : 'it does not say'],
-          ['Workspace', owner ? <Name key="workspace" text={owner} /> : 'it cannot be read'],
-          ['Holds', <Name key="holds" text={l.holds} max={160} />],
+          ['Failed at', <Time key="at" at={l.at} absolute />],
+          ['Original record', l.origin ? <code key="origin">{placeKey(l.origin)}</code> : 'unknown'],
+          ['Workspace', owner ? <Name key="workspace" text={owner} /> : 'unknown'],
+          ['Content type', <Name key="holds" text={l.holds} max={160} />],
           [
             'Request',
             l.requestId ? (
@@ -117,7 +117,7 @@ function Content({ decoded: d }: { decoded: Decoded }) {
     <Section title="Content">
       {d.problem !== undefined && (
         <p className="muted">
-          It cannot be read: <Name text={d.problem} max={600} />
+          It cannot be decoded: <Name text={d.problem} max={600} />
         </p>
       )}
       {d.receivedAt !== undefined && (
@@ -139,7 +139,7 @@ function Content({ decoded: d }: { decoded: Decoded }) {
       {d.deletions && <CodeBlock label="Deletions" code={JSON.stringify(d.deletions, null, 2)} />}
       {d.command && <CodeBlock label="Command" code={JSON.stringify(d.command, null, 2)} />}
       {d.event !== undefined && <CodeBlock label="Event" code={JSON.stringify(d.event, null, 2)} />}
-      {d.use && <CodeBlock label="Use of a key" code={JSON.stringify(d.use, null, 2)} />}
+      {d.use && <CodeBlock label="Audit record" code={JSON.stringify(d.use, null, 2)} />}
     </Section>
   )
 }

@@ -61,13 +61,13 @@ export function ReplayDialog({
       size="l"
       onClose={onClose}
       title="Start a replay"
-      lead="First it is said what would be read."
+      lead="The first step shows a plan."
       onSubmit={submit}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" variant="primary" busy={plan.isPending || start.isPending}>
-            {planned ? `Replay ${plural(planned.records, 'record')}` : 'Say what it would read'}
+            {planned ? `Replay ${plural(planned.records, 'record')}` : 'Show the plan'}
           </Button>
         </>
       }
@@ -90,12 +90,12 @@ interface ReplayFormProps {
 }
 
 const FROM = [
-  { value: 'start', label: 'The beginning of the log' },
+  { value: 'start', label: 'The start of the log' },
   { value: 'time', label: 'A time' },
   { value: 'offsets', label: 'Offsets' },
 ] as const
 const TO = [
-  { value: 'end', label: 'Its end now' },
+  { value: 'end', label: 'The current end' },
   { value: 'time', label: 'A time' },
   { value: 'offsets', label: 'Offsets' },
 ] as const
@@ -104,12 +104,12 @@ function ReplayForm({ draft: d, zone, tried, error, onChange }: ReplayFormProps)
   const { problems } = replayRequest(d, zone, useNow())
   const errorOf = (field: keyof ReplayDraft, name: string = field) =>
     (tried ? problems[field] : undefined) ?? fieldError(error, name)
-  const times = `When the records were written, on the clock of ${zone}.`
+  const times = `Time at which the records were written, in ${zone}.`
   return (
     <>
       <Field
         label="Topic"
-        hint="Commands are decided once and their events are kept; what is replayed are points."
+        hint="Only points can be replayed. Commands are applied once."
         error={errorOf('topic')}
       >
         <Select value={d.topic} onChange={(e) => onChange({ topic: e.target.value })} options={REPLAYABLE} />
@@ -130,7 +130,7 @@ function ReplayForm({ draft: d, zone, tried, error, onChange }: ReplayFormProps)
           <OffsetField
             value={d.fromOffsets}
             error={errorOf('fromOffsets')}
-            hint="Only these partitions are read."
+            hint="Other partitions are not read."
             onChange={(fromOffsets) => onChange({ fromOffsets })}
           />
         )}
@@ -171,7 +171,7 @@ function ReplayForm({ draft: d, zone, tried, error, onChange }: ReplayFormProps)
         <Field
           label="Rows a second"
           optional
-          hint="At most. Empty: as fast as it goes beside the live consumer."
+          hint="Maximum. Empty: unlimited; the live consumer has priority."
           error={errorOf('maxRows', 'maxRowsPerSecond')}
         >
           <Input
@@ -222,7 +222,7 @@ function Plan({ plan }: { plan: PlannedReplay }) {
       title={`${plural(plan.records, 'record')} of ${plural(plan.partitions.length, 'partition')} would be read`}
     >
       <p>
-        Consumer {plan.consumer} stores what is in them under the versions that they had: nothing newer is
+        Consumer {plan.consumer} stores the points with their original versions: newer points are not
         overwritten.
       </p>
       <details className="pipeline-details">

@@ -23,7 +23,7 @@ import {
 } from '@/ui'
 
 import { useReplay, useReplayWrites } from './data'
-import { ReplayBadge } from './Replays'
+import { ReplayBadge } from './badges'
 import { isOver, percentText } from './replays'
 import type { Replay, ReplayPartition } from './shapes'
 
@@ -41,7 +41,7 @@ export function ReplaySheet({ id, onClose }: { id: string; onClose: () => void }
         size="l"
         onClose={onClose}
         title={r ? `Replay of ${r.topic}` : 'Replay'}
-        lead={r && `asked for by ${visible(r.requestedBy, 80)}`}
+        lead={r && `requested by ${visible(r.requestedBy, 80)}`}
         footer={
           r &&
           !isOver(r.state) && (
@@ -65,7 +65,7 @@ export function ReplaySheet({ id, onClose }: { id: string; onClose: () => void }
         onClose={() => setAsking(false)}
         onConfirm={() => cancel.mutate(id, { onSuccess: () => setAsking(false) })}
       >
-        <p>What it has stored stays. The rest can be replayed later, from where this one stopped.</p>
+        <p>Stored points remain. The rest can be replayed later, from where this one stopped.</p>
       </Confirm>
     </>
   )
@@ -89,7 +89,14 @@ const PARTITIONS: Column<ReplayPartition>[] = [
   { id: 'next', head: 'Next', numeric: true, narrow: true, cell: (p) => num(p.next) },
   { id: 'from', head: 'From', numeric: true, narrow: true, wide: true, cell: (p) => num(p.from) },
   { id: 'to', head: 'To', numeric: true, narrow: true, cell: (p) => num(p.to) },
-  { id: 'gone', head: 'Gone', numeric: true, narrow: true, wide: true, cell: (p) => num(p.trimmed) },
+  {
+    id: 'gone',
+    head: 'Removed by retention',
+    numeric: true,
+    narrow: true,
+    wide: true,
+    cell: (p) => num(p.trimmed),
+  },
 ]
 
 function Shown({ replay: r }: { replay: Replay }) {
@@ -109,7 +116,7 @@ function Shown({ replay: r }: { replay: Replay }) {
         </span>
       </div>
       {r.error !== null && (
-        <Notice tone="warn" title="It failed">
+        <Notice tone="warn" title="The replay failed">
           <p>{visible(r.error, 1000)}</p>
         </Notice>
       )}
@@ -122,16 +129,16 @@ function Shown({ replay: r }: { replay: Replay }) {
         items={[
           ['Rows stored', num(r.rows)],
           r.state === 'running' && [
-            'Pace',
+            'Rate',
             `${compact(r.recordsPerSecond)} records/s, ${compact(r.rowsPerSecond)} rows/s`,
           ],
-          ['Bound', r.maxRowsPerSecond === null ? 'none' : `${num(r.maxRowsPerSecond)} rows/s`],
-          ['Left out', r.refused > 0 ? plural(r.refused, 'record') : 'none'],
+          ['Limit', r.maxRowsPerSecond === null ? 'none' : `${num(r.maxRowsPerSecond)} rows/s`],
+          ['Skipped', r.refused > 0 ? plural(r.refused, 'record') : 'none'],
           ['Workspace', owner ? <Name key="workspace" text={owner} /> : 'all'],
-          ['Asked for', <Time key="created" at={r.createdAt} absolute />],
-          r.startedAt !== null && ['Begun', <Time key="started" at={r.startedAt} absolute />],
+          ['Requested', <Time key="created" at={r.createdAt} absolute />],
+          r.startedAt !== null && ['Started', <Time key="started" at={r.startedAt} absolute />],
           r.finishedAt !== null && ['Ended', <Time key="finished" at={r.finishedAt} absolute />],
-          r.runs > 1 && ['Taken up', plural(r.runs, 'time')],
+          r.runs > 1 && ['Worker starts', plural(r.runs, 'time')],
           ['Id', <Copyable key="id" text={r.id} label="Copy the id" />],
         ]}
       />

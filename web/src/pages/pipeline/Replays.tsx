@@ -4,26 +4,14 @@ import { useLocation, useNavigate } from 'react-router'
 
 import { useCommands } from '@/app/commands'
 import { useWorkspaces } from '@/app/workspace'
-import {
-  Badge,
-  Button,
-  Empty,
-  ErrorNotice,
-  Name,
-  Num,
-  Pager,
-  Panel,
-  Progress,
-  Table,
-  Time,
-  type Column,
-} from '@/ui'
+import { Button, Empty, ErrorNotice, Name, Num, Pager, Panel, Progress, Table, Time, type Column } from '@/ui'
 
+import { ReplayBadge } from './badges'
 import { useReplays } from './data'
 import { ReplayDialog } from './ReplayDialog'
 import { ReplaySheet } from './ReplaySheet'
 import { percentText } from './replays'
-import type { Replay, ReplayState } from './shapes'
+import type { Replay } from './shapes'
 
 /** Parts of the log that are, or were, read once more. */
 export function Replays() {
@@ -39,8 +27,8 @@ export function Replays() {
     <div className="stack">
       <div className="row spread">
         <p className="muted">
-          A replay reads a part of the log once more and stores what is in it, beside the live consumer. What
-          is stored already stays as it is.
+          A replay reads a part of the log again and stores its points, in parallel with the live consumer. It
+          does not change correct data.
         </p>
         <Button variant="primary" icon={<Plus size={16} />} onClick={() => setAsking(true)}>
           Start a replay
@@ -75,22 +63,6 @@ export function Replays() {
         <ReplaySheet id={open} onClose={() => void navigate('/pipeline/replays')} />
       )}
     </div>
-  )
-}
-
-const TONES = {
-  queued: 'neutral',
-  running: 'accent',
-  done: 'ok',
-  failed: 'bad',
-  cancelled: 'neutral',
-} as const
-
-export function ReplayBadge({ state, cancelling }: { state: ReplayState; cancelling: boolean }) {
-  return (
-    <Badge tone={TONES[state]} dot>
-      {cancelling && (state === 'running' || state === 'queued') ? 'being cancelled' : state}
-    </Badge>
   )
 }
 
@@ -149,7 +121,7 @@ function ReplayTable({ list, loading, stale, selected, onOpen, onAsk }: ReplayTa
         ),
     },
     { id: 'by', head: 'By', wide: true, cell: (r) => <Name text={r.requestedBy} max={40} /> },
-    { id: 'created', head: 'Asked for', narrow: true, cell: (r) => <Time at={r.createdAt} /> },
+    { id: 'created', head: 'Requested', narrow: true, cell: (r) => <Time at={r.createdAt} /> },
   ]
   return (
     <Table
@@ -164,12 +136,12 @@ function ReplayTable({ list, loading, stale, selected, onOpen, onAsk }: ReplayTa
       empty={
         <Empty
           icon={<History size={20} />}
-          title="Nothing was replayed yet"
+          title="No replays yet"
           actions={<Button onClick={onAsk}>Start a replay</Button>}
         >
           <p>
-            When points were lost in their store, the log still has them for as long as it keeps its records.
-            The first step of a replay only says what would be read.
+            If the store has lost points, replay them while the log still has them. The first step only shows
+            a plan.
           </p>
         </Empty>
       }

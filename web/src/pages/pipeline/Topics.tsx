@@ -49,19 +49,19 @@ export function Topics() {
       {look.isPending && <Skeleton height={88} />}
       {look.data && <Figures look={look.data} />}
       {rows?.some((row) => isFar(row.topic) && row.topic.topic === EVENTS) && (
-        <Notice tone="warn" title="Search is far behind the graph">
+        <Notice tone="warn" title="The search index is far behind the graph">
           <p>
-            What its readers of {EVENTS} have not read takes more than half of what the log keeps. What the
-            log drops they read from the nodes; until then search finds what was. Are the roles running, and
-            can they reach their stores?
+            Unread records of {EVENTS} fill more than half of the log's retention. Search finds old content
+            until they are read. Check that the roles run and reach their stores. The consumers read removed
+            records from the nodes.
           </p>
         </Notice>
       )}
       {rows?.some((row) => isFar(row.topic) && row.topic.topic !== EVENTS) && (
         <Notice tone="warn" title="A consumer is far behind">
           <p>
-            What it has not read takes more than half of what the log keeps. Before the log drops anything,
-            what is sent is refused with 503. Is the role running, and can it reach its store?
+            Unread records fill more than half of the log's retention. Requests get 503 before the log removes
+            unread records. Check that the role runs and reaches its store.
           </p>
         </Notice>
       )}
@@ -95,16 +95,16 @@ function Figures({ look }: { look: TopicsLook }) {
     <div className="pipeline-figures">
       <Panel>
         <Stat
-          label="Records of points written"
+          label="Point records written"
           value={points?.written == null ? '–' : compact(points.written)}
           unit={points?.written == null ? '' : '/s'}
           trend={points?.writtenTrend ?? []}
-          note="each holds many points"
+          note="each contains many points"
         />
       </Panel>
       <Panel>
         <Stat
-          label="Records not read yet"
+          label="Unread records"
           value={<Num n={lag} short />}
           tone={lag > 10_000 ? 'warn' : 'neutral'}
           trend={points?.lagTrend ?? []}
@@ -112,7 +112,7 @@ function Figures({ look }: { look: TopicsLook }) {
             lag === 0
               ? 'all consumers are up to date'
               : slowest > 0
-                ? `caught up in about ${duration(slowest * 1000)}`
+                ? `catches up in about ${duration(slowest * 1000)}`
                 : 'over all consumers'
           }
         />
@@ -122,18 +122,12 @@ function Figures({ look }: { look: TopicsLook }) {
           label="Open dead letters"
           value={<Num n={open} short />}
           tone={open > 0 ? 'warn' : 'neutral'}
-          note={
-            open > 0 ? (
-              <Link to="/pipeline/dead-letters">look at them</Link>
-            ) : (
-              'every record could be processed'
-            )
-          }
+          note={open > 0 ? <Link to="/pipeline/dead-letters">show them</Link> : 'every record was processed'}
         />
       </Panel>
       <Panel>
         <Stat
-          label="Kept in the log"
+          label="Stored in the log"
           value={<Bytes n={sum((topic) => topic.bytes)} />}
           note={plural(
             sum((topic) => topic.records),
@@ -181,7 +175,7 @@ const COLUMNS: Column<Row>[] = [
   },
   {
     id: 'caught',
-    head: 'Caught up in',
+    head: 'Catches up in',
     numeric: true,
     narrow: true,
     wide: true,
@@ -252,17 +246,17 @@ function Dead({ letters }: { letters: Topic | null }) {
     <Link
       to={`/pipeline/dead-letters?topic=${encodeURIComponent(letters.topic)}${counts.open === 0 ? '&state=all' : ''}`}
     >
-      {counts.open > 0 ? <Badge tone="warn">{num(counts.open)} open</Badge> : `${num(all)} dealt with`}
+      {counts.open > 0 ? <Badge tone="warn">{num(counts.open)} open</Badge> : `${num(all)} closed`}
     </Link>
   )
 }
 
 const kept = (topic: Topic) =>
-  topic.retentionBytes < 0 ? 'Without a bound' : `At most ${bytes(topic.retentionBytes)} a partition are kept`
+  topic.retentionBytes < 0 ? 'Unlimited' : `Retention: ${bytes(topic.retentionBytes)} for each partition`
 
 const PARTITIONS: Column<Partition>[] = [
   { id: 'partition', head: 'Partition', primary: true, narrow: true, cell: (p) => <b>{p.partition}</b> },
-  { id: 'begin', head: 'Begin', numeric: true, wide: true, cell: (p) => <Num n={p.begin} /> },
+  { id: 'begin', head: 'Start', numeric: true, wide: true, cell: (p) => <Num n={p.begin} /> },
   { id: 'end', head: 'End', numeric: true, cell: (p) => <Num n={p.end} /> },
   { id: 'bytes', head: 'Size', numeric: true, cell: (p) => <Bytes n={p.bytes} /> },
 ]
@@ -286,10 +280,10 @@ function TopicSheet({ topic, pace, onClose }: { topic: Topic; pace: Pace | undef
       <div className="stack">
         <Facts
           items={[
-            ['Name at the brokers', <code key="name">{topic.name}</code>],
+            ['Name on the brokers', <code key="name">{topic.name}</code>],
             [
               'Read by',
-              topic.readers.length > 0 ? <Readers key="readers" topic={topic} /> : 'nobody of ours',
+              topic.readers.length > 0 ? <Readers key="readers" topic={topic} /> : 'no built-in consumer',
             ],
             ['Written', pace?.written == null ? '–' : `${compact(pace.written)} records/s`],
             topic.lag !== null && ['Read', pace?.read == null ? '–' : `${compact(pace.read)} records/s`],
@@ -298,7 +292,7 @@ function TopicSheet({ topic, pace, onClose }: { topic: Topic; pace: Pace | undef
             ['Size', bytes(topic.bytes)],
             [
               'Retention',
-              topic.retentionBytes < 0 ? 'not bounded' : `${bytes(topic.retentionBytes)} a partition`,
+              topic.retentionBytes < 0 ? 'unlimited' : `${bytes(topic.retentionBytes)} a partition`,
             ],
           ]}
         />

@@ -61,7 +61,7 @@ export function useLetter(place: Place) {
 export const act = (action: Action, body: ActionRequest, signal: AbortSignal): Promise<Acted> =>
   api.post<Acted>(`/dead-letters/${action}`, { body, signal, reads: body.dryRun })
 
-/** Has everything that shows dead letters ask anew. */
+/** Fetches all lists of dead letters again. */
 export function useLettersChanged() {
   const client = useQueryClient()
   return () => {

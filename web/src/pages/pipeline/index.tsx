@@ -19,7 +19,7 @@ export default function PipelinePage() {
   const part = pathname.split('/')[2]
   const view: View = VIEWS.find((one) => one === part) ?? 'topics'
   return (
-    <Page title="Pipeline" lead="The log between what is accepted and what is stored.">
+    <Page title="Pipeline" lead="The log between the API and the stores.">
       <Tabs
         label="Parts of the pipeline"
         value={view}

@@ -132,7 +132,7 @@ describe('a bulk action', () => {
       acted({ counts: { would: 0, redriven: 2, discarded: 0, skipped: 0 }, scanned: 2, total: 2 }),
     ]
     const sent: ActionRequest[] = []
-    const told: string[] = []
+    const reported: string[] = []
     const sum = await carryOut(
       (body) => {
         sent.push(body)
@@ -140,12 +140,12 @@ describe('a bulk action', () => {
       },
       { filter: { topics: ['points'] } },
       { dryRun: false, again: false, reason: 'mended' },
-      (so) => told.push(`${so.looked}/${so.toLook}`),
+      (so) => reported.push(`${so.looked}/${so.toLook}`),
       new AbortController().signal,
     )
     expect(sent.map((body) => body.cursor)).toEqual([undefined, 'next'])
     expect(sent.every((body) => body.reason === 'mended')).toBe(true)
-    expect(told).toEqual(['3/5', '5/5'])
+    expect(reported).toEqual(['3/5', '5/5'])
     expect(affected(sum)).toBe(4)
     expect(sum.counts.skipped).toBe(1)
     expect(sum.skips).toEqual([{ why: 'it was discarded already', count: 1 }])

@@ -183,12 +183,12 @@ export function addActed(sum: Sum, acted: Acted): Sum {
 /** Letters that something was, or would be, done about. */
 export const affected = (sum: Sum): number => sum.counts.would + sum.counts.redriven + sum.counts.discarded
 
-/** Carries an action out, request by request, and tells after each how far it is. */
+/** Runs an action, request by request, and reports the progress after each. */
 export async function carryOut(
   post: (body: ActionRequest) => Promise<Acted>,
   chosen: Chosen,
   how: { dryRun: boolean; again: boolean; reason: string },
-  tell: (sum: Sum) => void,
+  onProgress: (sum: Sum) => void,
   signal: AbortSignal,
 ): Promise<Sum> {
   let sum = nothingDone()
@@ -199,7 +199,7 @@ export async function carryOut(
     do {
       signal.throwIfAborted()
       sum = addActed(sum, await post(actionRequest(part, { ...how, cursor: sum.cursor })))
-      tell(sum)
+      onProgress(sum)
     } while (sum.cursor !== null)
   }
   return sum

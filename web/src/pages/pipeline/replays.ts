@@ -1,4 +1,4 @@
-// A replay as it stands in a form, and what is sent of it.
+// The form of a replay and its request.
 import { instantOf } from '../sources/zones'
 import type { Replay, ReplayRequest, ReplayState } from './shapes'
 
@@ -78,13 +78,13 @@ export function replayRequest(
   const to = d.to === 'time' ? instantOf(d.toTime, zone) : undefined
   if (d.from === 'start') request.fromStart = true
   if (d.from === 'time') {
-    if (from === undefined) problems.fromTime = 'A date and a time.'
+    if (from === undefined) problems.fromTime = 'Enter a date and a time.'
     else if (from > now) problems.fromTime = 'This is in the future.'
     else request.fromTime = new Date(from).toISOString()
   }
   if (d.to === 'time') {
-    if (to === undefined) problems.toTime = 'A date and a time.'
-    else if (from !== undefined && to <= from) problems.toTime = 'The end must be after the beginning.'
+    if (to === undefined) problems.toTime = 'Enter a date and a time.'
+    else if (from !== undefined && to <= from) problems.toTime = 'The end must be after the start.'
     else request.toTime = new Date(to).toISOString()
   }
   if (d.from === 'offsets') setOffsets('fromOffsets')
@@ -104,7 +104,7 @@ export function replayRequest(
   if (d.maxRows.trim() !== '') {
     const rows = Number(d.maxRows)
     if (Number.isSafeInteger(rows) && rows > 0) request.maxRowsPerSecond = rows
-    else problems.maxRows = 'A whole number above zero, or nothing.'
+    else problems.maxRows = 'A whole number above zero, or empty.'
   }
   return { request, problems }
 }

@@ -52,7 +52,7 @@ describe('the pace of a topic', () => {
     expect(t.pace('points').caughtUpIn).toBeNull()
   })
 
-  it('begins anew with a log that was made anew, and is never below zero', () => {
+  it('starts again with a new log, and is never below zero', () => {
     const t = new Throughput()
     t.add([topic({}, 1000)], 0)
     t.add([topic({}, 5)], 1000)
@@ -89,7 +89,7 @@ describe('the pace of a topic', () => {
 })
 
 describe('topics', () => {
-  it('stand with their dead letters', () => {
+  it('are listed with their dead letters', () => {
     const list = [
       topic({}),
       topic({ topic: 'points.dlq' }),

@@ -37,7 +37,7 @@ export class Throughput {
       const before = list.at(-1)
       if (before && at <= before.at) continue
       const look = lookAt(topic, at)
-      // The log was made anew: what was known is of another.
+      // The log was created again: earlier values do not apply.
       if (before && look.end < before.end) list.length = 0
       list.push(look)
       if (list.length > KEPT) list.shift()

@@ -14,7 +14,7 @@ export interface Part {
 
 const KIND_LABELS: Record<Reason['kind'], string> = {
   named: 'Named in the query',
-  start: 'Start of the walk',
+  start: 'Seed',
   text: 'Words',
   vector: 'Meaning',
   graph: 'Graph',
@@ -24,7 +24,7 @@ const KIND_LABELS: Record<Reason['kind'], string> = {
 const LEAST_REST = 0.02
 
 /**
- * The parts of a hit's score, the largest first, and at the end what is told of no reason: the server tells the five
+ * The parts of a hit's score, the largest first, and at the end the rest without a reason: the server returns the five
  * weightiest. Rounding may bring the sum above 1: then all are scaled to it.
  */
 export function partsOf(reasons: readonly Reason[]): Part[] {
@@ -36,7 +36,7 @@ export function partsOf(reasons: readonly Reason[]): Part[] {
   if (sum > 1) for (const part of parts) part.share /= sum
   const rest = 1 - sum
   if (parts.length > 0 && rest >= LEAST_REST) {
-    parts.push({ kind: 'rest', label: 'Other ways', detail: 'many small parts together', share: rest })
+    parts.push({ kind: 'rest', label: 'Other paths', detail: 'many small contributions', share: rest })
   }
   return parts
 }
@@ -66,7 +66,7 @@ export interface WayNode {
 export interface WayEdge {
   from: string
   to: string
-  /** What stands on it: a relation, or a share where only the start of a way is known. */
+  /** Its label: a relation, or a share if only the start of a path is known. */
   label: string
   /** It is one edge of the graph. Otherwise a way of which only both ends are known. */
   known: boolean
@@ -155,17 +155,16 @@ export function percent(share: number): string {
 }
 
 export const DIRECTION_LABELS: Record<Direction, string> = {
-  both: 'Both ways',
+  both: 'Both directions',
   out: 'From source to target',
   in: 'From target to source',
 }
 
 const MISSING: Record<string, string> = {
-  text: 'the index of words: nothing was found by its words',
-  vector: 'the index of meanings or the embedder: nothing was found by what it means',
-  graph:
-    'a part of the walk over edges, for lack of time or because there are too many: what is only near may be missing',
-  liveData: 'the store of points: newest values are missing',
+  text: 'the text index: no results by words',
+  vector: 'the vector index or the embedder: no results by meaning',
+  graph: 'a part of the graph, because of a timeout or too many edges: some linked nodes may be missing',
+  liveData: 'the point store: latest values are missing',
 }
 
 /** What an answer had to do without, in words, and what that means; what is not known is named as the server does. */

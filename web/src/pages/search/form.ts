@@ -1,5 +1,5 @@
 // The form of the playground: kept in the page's address, so that a search can be shared and survives a reload, and
-// turned into the body of a request, in which nothing stands that is as by default.
+// turned into the body of a request, without default values.
 
 import { ENTITY_TYPES, type Direction, type EntityType } from '../graph/model/types'
 import { LANES, type HybridBody, type Lane, type Scalar, type SearchBody } from './types'
@@ -80,7 +80,7 @@ export function formOf(params: URLSearchParams): Form {
   }
 }
 
-/** Writes the form into the page's address, beside what else stands there. */
+/** Writes the form to the page's URL and keeps its other parameters. */
 export function paramsOf(form: Form, others: URLSearchParams = new URLSearchParams()): URLSearchParams {
   const params = new URLSearchParams(others)
   const set = (name: string, value: string | number | boolean, fallback: string | number | boolean) => {
@@ -117,13 +117,14 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 /** What is wrong with a form; nothing: it can be sent. */
 export function checkForm(form: Form): FormErrors {
   const errors: FormErrors = {}
-  if (form.query.trim() === '') errors.query = 'Say what you look for.'
+  if (form.query.trim() === '') errors.query = 'Enter a query.'
   const filters = readFilters(form.properties)
   if ('wrong' in filters) errors.properties = filters.wrong
   if (form.mode === 'hybrid') {
-    if (LANES.every((lane) => form.weights[lane] === 0)) errors.weights = 'One lane at least has to count.'
+    if (LANES.every((lane) => form.weights[lane] === 0))
+      errors.weights = 'At least one weight must be above 0.'
     const bad = form.nodeIds.find((id) => !UUID.test(id))
-    if (bad !== undefined) errors.nodeIds = `“${bad.slice(0, 60)}” is no node's id.`
+    if (bad !== undefined) errors.nodeIds = `“${bad.slice(0, 60)}” is not a node id.`
   }
   return errors
 }
@@ -139,7 +140,7 @@ export function readFilters(text: string): { filters: Map<string, Scalar[]> } | 
     const at = line.indexOf('=')
     const key = line.slice(0, at).trim()
     if (at < 0 || key === '')
-      return { wrong: `“${line.trim().slice(0, 60)}” is no filter. Write key = value.` }
+      return { wrong: `“${line.trim().slice(0, 60)}” is not a filter. Use key = value.` }
     const values = readValues(line.slice(at + 1).trim())
     if (values.length === 0) return { wrong: `“${key.slice(0, 60)}” has no value.` }
     filters.set(key, [...(filters.get(key) ?? []), ...values])

@@ -5,7 +5,7 @@ export interface Piece {
   hit: boolean
 }
 
-/** Words that say nothing about where they stand; only where a query has others. */
+/** Stop words, which are not highlighted if a query has other words. */
 const COMMON = new Set(
   'a an and are as at be by does for from how in is it of on or over that the this to was what when where which who why with'.split(
     ' ',

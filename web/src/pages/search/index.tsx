@@ -65,14 +65,14 @@ export default function SearchPage() {
   }
 
   return (
-    <Page title="Search" lead="Try both searches, and see why each result was found.">
+    <Page title="Search" lead="Try both searches and see the explanation of each result.">
       <div className="search-page">
         <FormPanel form={form} onChange={edit} onSend={() => send(form)} busy={search.isFetching} />
         <div className="search-answer" ref={answer}>
           {search.error && ready ? (
             <ErrorNotice error={search.error} onRetry={() => void search.refetch()}>
               {asked.mode === 'search' && (
-                <p>Hybrid search goes on with words and the graph while the index of meanings is away.</p>
+                <p>Hybrid search uses words and the graph while the vector index is unavailable.</p>
               )}
             </ErrorNotice>
           ) : !ready ? (
@@ -92,7 +92,7 @@ export default function SearchPage() {
             />
           )}
           {ready && (
-            <Panel title="The request" note="with a key of your own in $KEY">
+            <Panel title="The request" note="with an API key in $LIVEGRAPH_API_KEY">
               <CodeBlock
                 code={curlOf(window.location.origin, pathOf(asked.mode), workspace, body)}
                 label="The request as a command"
@@ -115,10 +115,10 @@ async function ask(mode: Mode, options: Options): Promise<{ answer: SearchAnswer
 function Hint() {
   return (
     <Panel>
-      <Empty title="Ask something">
+      <Empty title="Search nodes">
         <p>
-          In words or a whole question: names count as much as what they mean. Hybrid search also follows
-          edges from what it finds, so that “what runs on the machine with the full disk?” has an answer.
+          Use words or a whole question. Hybrid search also follows edges, so it answers “what runs on the
+          machine with the full disk?”.
         </p>
       </Empty>
     </Panel>
@@ -187,16 +187,13 @@ function Results({ form, answer, ms, stale, workspace, onOffset }: ResultsProps)
 function Nothing({ form, beyond }: { form: Form; beyond: boolean }) {
   const filters = form.entityTypes.length > 0 || form.properties.trim() !== '' || form.minScore > 0
   return (
-    <Empty icon={<SearchX size={20} />} title={beyond ? 'Nothing on this page' : 'Nothing was found'}>
+    <Empty icon={<SearchX size={20} />} title={beyond ? 'No results on this page' : 'No results'}>
       {beyond ? (
-        <p>At most 1,000 results are ranked. Go back, or narrow the search.</p>
+        <p>At most 1,000 results are ranked. Go back, or refine the query.</p>
       ) : filters ? (
-        <p>
-          Filters hold before anything is ranked: take some away. A property has to equal the value with its
-          type.
-        </p>
+        <p>Filters apply before ranking: remove some. A property must equal the value, including its type.</p>
       ) : (
-        <p>Is there anything in this workspace? What was just written is found about a second later.</p>
+        <p>Check that the workspace has nodes. A new node is found about a second later.</p>
       )}
     </Empty>
   )
@@ -205,12 +202,11 @@ function Nothing({ form, beyond }: { form: Form; beyond: boolean }) {
 function Degraded({ meta }: { meta: SearchMeta }) {
   if (!meta.degraded) return null
   return (
-    <Notice tone="warn" title="Degraded: half an answer">
-      <p>It had to do without {missingOf(meta.degraded)}.</p>
+    <Notice tone="warn" title="Degraded: partial results">
+      <p>Unavailable: {missingOf(meta.degraded)}.</p>
       {meta.degraded.some((lane) => lane !== 'graph') && (
         <p>
-          The search goes on without it, and finds everything again when it is back. <b>Indexes</b> and{' '}
-          <b>Overview</b> say what is wrong.
+          Results are complete again when it is back. <b>Indexes</b> and <b>Overview</b> show the cause.
         </p>
       )}
     </Notice>

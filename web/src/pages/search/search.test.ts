@@ -31,7 +31,7 @@ describe('the form', () => {
     expect(formOf(new URLSearchParams(paramsOf(full).toString()))).toEqual(full)
   })
 
-  it('writes nothing that is as by default, and keeps what else stands in the address', () => {
+  it('writes nothing that is as by default, and keeps other parameters of the URL', () => {
     expect(paramsOf(form({ query: '' }), new URLSearchParams('workspace=w&q=old')).toString()).toBe(
       'workspace=w',
     )
@@ -157,7 +157,7 @@ describe('the explanation', () => {
     expect(partsOf([])).toEqual([])
   })
 
-  it('tells a lane that did not find it from one that gave nothing', () => {
+  it('distinguishes a lane without the hit from one without a contribution', () => {
     expect(lanesOf(hit({})).map(({ lane, score }) => [lane, score])).toEqual([
       ['text', 0.5],
       ['vector', null],
@@ -217,8 +217,8 @@ describe('what an answer had to do without', () => {
     }
     expect(missingOf(['graph'])).toContain('too many')
     expect(missingOf(['vector', 'liveData'])).toBe(
-      'the index of meanings or the embedder: nothing was found by what it means' +
-        '; and without the store of points: newest values are missing',
+      'the vector index or the embedder: no results by meaning' +
+        '; and without the point store: latest values are missing',
     )
   })
 

@@ -37,7 +37,7 @@ interface BuilderProps {
 
 /** Everything that makes up a query but its range. */
 export function Builder({ explore, problems, answer, onChange }: BuilderProps) {
-  // What can be chosen is told by the first hundred series of the chosen sources.
+  // The choices come from the first 100 series of the selected sources.
   const series = useSeries(explore.sourceIds, 0, 100)
   const known = series.data?.data ?? []
   const metrics = [...new Set(known.map((one) => one.metric))].sort()
@@ -75,16 +75,16 @@ export function Builder({ explore, problems, answer, onChange }: BuilderProps) {
 
 const MODES: readonly { value: Mode; label: string; title: string }[] = [
   { value: 'aggregated', label: 'Aggregated', title: 'A value for each interval' },
-  { value: 'thinned', label: 'Thinned', title: 'Points that keep the shape of the line (LTTB)' },
-  { value: 'raw', label: 'Raw', title: 'The points as they stand' },
-  { value: 'latest', label: 'Latest', title: 'The newest point of each series' },
+  { value: 'thinned', label: 'Downsampled', title: 'Points that keep the shape of the line (LTTB)' },
+  { value: 'raw', label: 'Raw', title: 'Raw points' },
+  { value: 'latest', label: 'Latest', title: 'The latest point of each series' },
 ]
 
 const SAYS: Record<Mode, string> = {
   aggregated: 'One value for each interval and aggregation.',
-  thinned: 'Of each series the points that keep the shape of its line (largest triangle three buckets).',
-  raw: 'The points as they stand. For long ranges the others are quicker.',
-  latest: 'The newest point of each series, however old.',
+  thinned: 'Points that keep the shape of each line (largest triangle three buckets).',
+  raw: 'The raw points. For long ranges the others are faster.',
+  latest: 'The latest point of each series, of any age.',
 }
 
 function Points({ explore: e, problems, keys, onChange }: Omit<BuilderProps, 'answer'> & { keys: string[] }) {
@@ -100,7 +100,7 @@ function Points({ explore: e, problems, keys, onChange }: Omit<BuilderProps, 'an
       )}
       {limited && (
         <Typed
-          label={e.mode === 'thinned' ? 'Points of a series' : 'Most intervals'}
+          label={e.mode === 'thinned' ? 'Points per series' : 'Maximum intervals'}
           hint={`At most; from 2 to ${MOST_POINTS.toLocaleString('en-GB')}.`}
           error={problems.maxPoints}
           value={String(e.maxPoints || CHART_POINTS)}
@@ -118,10 +118,10 @@ function Points({ explore: e, problems, keys, onChange }: Omit<BuilderProps, 'an
 
 const INTERVALS = ['auto', '1s', '10s', '1m', '5m', '15m', '1h', '6h', '1d', '7d']
 const FILLS = [
-  { value: 'null', label: 'A gap' },
-  { value: 'none', label: 'Nothing: drawn through' },
-  { value: 'previous', label: 'The value before' },
-  { value: 'linear', label: 'Between its neighbours' },
+  { value: 'null', label: 'Leave a gap' },
+  { value: 'none', label: 'Connect the line' },
+  { value: 'previous', label: 'Previous value' },
+  { value: 'linear', label: 'Linear interpolation' },
   { value: '0', label: 'Zero' },
 ]
 
@@ -152,7 +152,7 @@ function Aggregated({
         >
           {INTERVALS.map((one) => (
             <option key={one} value={one}>
-              {one === 'auto' ? 'As fits the range' : one}
+              {one === 'auto' ? 'Automatic' : one}
             </option>
           ))}
           <option value="own">Another…</option>
@@ -160,7 +160,7 @@ function Aggregated({
       </Field>
       {own && (
         <Typed
-          label="Length of the interval"
+          label="Interval length"
           hint="A whole number with s, m, h or d: 1s to 30d."
           error={problems.interval}
           value={e.interval}
@@ -228,7 +228,7 @@ function Grouping({
     onChange(now.includes(one) ? now.filter((name) => name !== one) : [...now, one])
   }
   return (
-    <Group label="Put together by">
+    <Group label="Aggregation">
       <div className="sources-chips">
         <button
           type="button"
@@ -236,7 +236,7 @@ function Grouping({
           aria-pressed={chosen.length === 0}
           onClick={() => onChange([])}
         >
-          each series alone
+          each series
         </button>
         {fields.map((one) => (
           <button
@@ -255,7 +255,7 @@ function Grouping({
           aria-pressed={together}
           onClick={() => onChange(together ? [] : ['none'])}
         >
-          all in one
+          all series together
         </button>
       </div>
     </Group>
@@ -348,7 +348,7 @@ function TagPicker({ tags, keys, valuesOf, onChange }: TagPickerProps) {
 function ZoneChoice({ zone, onChange }: { zone: string; onChange: (zone: string) => void }) {
   const zones = useMemo(() => allZones(), [])
   return (
-    <Field label="Time zone" hint="Of the times that are shown, and of where days begin.">
+    <Field label="Time zone" hint="For displayed times and for the start of a day.">
       <Select
         value={zone}
         onChange={(e) => onChange(e.target.value)}

@@ -29,7 +29,7 @@ const METRICS = [
 const TIMES = [
   { value: 'between', label: 'Between two times' },
   { value: 'before', label: 'Before a time' },
-  { value: 'since', label: 'From a time on' },
+  { value: 'since', label: 'After a time' },
   { value: 'all', label: 'All time' },
 ] as const
 
@@ -49,7 +49,7 @@ export function DeletePoints({ source, onClose }: { source: Source; onClose: () 
       { sourceId: source.id, ...query },
       {
         onSuccess: () => {
-          toast.ok('Points deleted', 'Queries and charts show it in a moment.')
+          toast.ok('Points deleted', 'Queries and charts reflect it in a moment.')
           onClose()
         },
       },
@@ -82,15 +82,15 @@ export function DeletePoints({ source, onClose }: { source: Source; onClose: () 
             removePoints.reset()
           }}
         />
-        <Notice tone="warn" title="This cannot be taken back">
+        <Notice tone="warn" title="This cannot be undone">
           {query && (
             <p>
-              What goes: <b>{erasureText(query, zone)}</b>.
+              Deletes: <b>{erasureText(query, zone)}</b>.
             </p>
           )}
           <p>
-            What was accepted before now goes, and no replay brings it back. What comes later stays, whatever
-            its time.
+            Deletes points that were accepted before now; no replay restores them. Points that arrive later
+            remain, regardless of their timestamp.
           </p>
         </Notice>
         <PhraseField phrase={phrase} typed={typed} onType={setTyped} />
@@ -129,16 +129,16 @@ function Choice({
   })
   return (
     <>
-      <Group label="Of which metrics">
+      <Group label="Which metrics">
         <Segmented
-          label="Of which metrics"
+          label="Which metrics"
           value={erasure.metrics}
           onChange={(metrics) => onChange({ metrics })}
           options={METRICS}
         />
         {erasure.metrics === 'one' && (
           <>
-            <Field label="Metric" hint="Its exact name." error={said('metric')}>
+            <Field label="Metric" hint="The exact name." error={said('metric')}>
               <Input {...controls('metric')} list="sources-metrics" spellCheck={false} />
             </Field>
             <datalist id="sources-metrics">
@@ -149,9 +149,9 @@ function Choice({
           </>
         )}
       </Group>
-      <Group label="Of which time">
+      <Group label="Time range">
         <Segmented
-          label="Of which time"
+          label="Time range"
           value={erasure.times}
           onChange={(times) => onChange({ times })}
           options={TIMES}

@@ -38,8 +38,8 @@ export function DeleteSource({
       }
     >
       <p>
-        <b>{name}</b> and all its points are gone at once, and no replay brings them back. Its name is free
-        again; its id is not.
+        <b>{name}</b> and all its points are deleted at once, and no replay restores them. The name can be
+        used again; the id cannot.
       </p>
     </Confirm>
   )

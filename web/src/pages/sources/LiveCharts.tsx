@@ -58,14 +58,9 @@ export function LiveCharts({ source }: { source: Source }) {
       actions={
         <>
           <MetricChoice source={source} shown={shown} value={metric} onChange={setMetric} />
-          <Segmented
-            label="How much of the past is shown"
-            value={span}
-            onChange={setSpan}
-            options={WINDOWS}
-          />
+          <Segmented label="Time window" value={span} onChange={setSpan} options={WINDOWS} />
           <IconButton
-            label={paused ? 'Go on' : 'Stand still'}
+            label={paused ? 'Resume' : 'Pause'}
             pressed={paused}
             variant="default"
             onClick={() => setPaused(!paused)}
@@ -118,18 +113,18 @@ function useFeed(source: Source, span: Window, metric: string, again: number): F
         return [...a.data, ...b.data]
       },
     })
-    // A new number asks anew.
+    // A new number fetches again.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [workspace, id, intervalSeconds, span, metric, again])
 }
 
 function StreamWord({ state, pace, paused }: { state: StreamState; pace: number; paused: boolean }) {
-  if (paused) return <Badge tone="accent">standing still</Badge>
+  if (paused) return <Badge tone="accent">paused</Badge>
   switch (state.status) {
     case 'open':
       return (
         <span className="sources-stream">
-          <Dot tone="ok" pulse /> connected{pace > 0 ? ` · ${compact(pace)} points/s` : ' · nothing just now'}
+          <Dot tone="ok" pulse /> connected{pace > 0 ? ` · ${compact(pace)} points/s` : ' · idle'}
         </span>
       )
     case 'connecting':
@@ -141,7 +136,7 @@ function StreamWord({ state, pace, paused }: { state: StreamState; pace: number;
     case 'waiting':
       return (
         <span className="sources-stream tone-warn">
-          <Dot tone="warn" /> cut off, comes back in {Math.ceil(state.delay / 1000)} s
+          <Dot tone="warn" /> disconnected, reconnecting in {Math.ceil(state.delay / 1000)} s
         </span>
       )
     case 'failed':
@@ -192,17 +187,17 @@ function Remarks({ shown, onAgain }: { shown: Snapshot; onAgain: () => void }) {
       )}
       {shown.problem !== null && shown.stream.status !== 'failed' && (
         <ErrorNotice error={shown.problem} onRetry={onAgain} compact>
-          <p>What came before cannot be shown; what comes now is.</p>
+          <p>Earlier points are missing; new points are shown.</p>
         </ErrorNotice>
       )}
       {shown.gap !== null && (
-        <Notice title="The stream could not go on where it was">
+        <Notice title="The stream could not be resumed">
           <p>{visible(shown.gap, 300)}</p>
         </Notice>
       )}
       {shown.more > 0 && (
-        <Notice title={`The first ${num(MAX_LIVE_SERIES)} series are followed, and there are more`}>
-          <p>Choose one metric above, or a tag in the explorer.</p>
+        <Notice title={`The first ${num(MAX_LIVE_SERIES)} series are shown; there are more`}>
+          <p>Select a metric above, or a tag in the explorer.</p>
         </Notice>
       )}
     </>
@@ -217,8 +212,8 @@ function Metrics({ shown, spanMs, source }: { shown: Snapshot; spanMs: number; s
     return source.status === 'never' ? (
       <p className="muted">Charts appear here with the first point.</p>
     ) : (
-      <Empty title="No points just now">
-        <p>Nothing of this source stands. Its charts begin with the next point.</p>
+      <Empty title="No points at the moment">
+        <p>The source has no points. Charts appear with the next point.</p>
       </Empty>
     )
   }
@@ -281,8 +276,7 @@ function MetricCard({ metric, at, spanMs }: { metric: LiveMetric; at: number; sp
       ))}
       {lines.length > 0 && !some && latest && (
         <p className="sources-text muted">
-          Nothing in this window. The last point is of{' '}
-          <Time at={new Date(latest.time / 1000).toISOString()} />.
+          No points in this window. Last point: <Time at={new Date(latest.time / 1000).toISOString()} />.
         </p>
       )}
       {some && (

@@ -42,7 +42,7 @@ export function SourcePicker({ chosen, onChange }: { chosen: string[]; onChange:
         {found.data && list.length === 0 && (
           <p className="muted">{typed ? 'No source matches.' : 'There are no sources yet.'}</p>
         )}
-        {found.isError && <p className="field-error">The sources cannot be listed just now.</p>}
+        {found.isError && <p className="field-error">The sources cannot be listed at the moment.</p>}
       </div>
       <p className="field-hint">
         {full
@@ -50,7 +50,7 @@ export function SourcePicker({ chosen, onChange }: { chosen: string[]; onChange:
           : total > list.length
             ? `${num(list.length)} of ${num(total)}: type to find others.`
             : chosen.length === 0
-              ? 'None chosen: all of them.'
+              ? 'None selected: all.'
               : `${num(chosen.length)} chosen.`}
       </p>
     </Group>
@@ -127,8 +127,8 @@ export function MetricPicker({ chosen, known, partly, onChange }: MetricPickerPr
         </div>
       )}
       <p className="field-hint" id={id}>
-        {chosen.length === 0 ? 'None chosen: all of them.' : `${num(chosen.length)} chosen.`}
-        {partly && ' The first hundred series tell these; others can be added by name.'}
+        {chosen.length === 0 ? 'None selected: all.' : `${num(chosen.length)} chosen.`}
+        {partly && ' Taken from the first 100 series; add others by name.'}
       </p>
     </Group>
   )

@@ -29,14 +29,14 @@ export function PointTable({
   if (total === 0) {
     return (
       <Empty title="No points">
-        <p>Choose a longer range, or other series.</p>
+        <p>Select a longer range or other series.</p>
       </Empty>
     )
   }
   return (
     <div className="stack sources-table">
       <div className="row spread">
-        <span className="muted">Times of {zone}. Each series with its newest point first.</span>
+        <span className="muted">Times of {zone}. Newest points of each series first.</span>
         <SaveCSV pairs={pairs} />
       </div>
       <Table label="Points" columns={columnsOf(answer, zone)} rows={rows} rowKey={(row) => row.key} />
@@ -99,8 +99,8 @@ function SaveCSV({ pairs }: { pairs: readonly Pair[] | null }) {
       saveFile(blob, `livegraph-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}.csv`)
       if (more)
         toast.info(
-          'The file has a part of it',
-          'There are more points than one answer holds: narrow the query, or follow the Link header by API.',
+          'The file is incomplete',
+          'There are more points than one response contains: refine the query, or follow the Link header with the API.',
         )
       else toast.ok('CSV saved', plural(blob.size, 'byte'))
     } catch (error) {

@@ -9,7 +9,7 @@ import { instantOf, wallOf } from './zones'
 
 interface RangeBarProps {
   explore: Explore
-  /** How often it is asked anew; empty: never by itself. */
+  /** The refresh interval; empty: no refresh. */
   every: string
   onEvery: (every: string) => void
   busy: boolean
@@ -64,11 +64,11 @@ export function RangeBar({ explore, every, onEvery, busy, onChange, onReload }: 
         />
       )}
       <span className="row sources-range-moves">
-        <IconButton label="Half a range back" variant="default" disabled={latest} onClick={() => move(-0.5)}>
+        <IconButton label="Shift back by half" variant="default" disabled={latest} onClick={() => move(-0.5)}>
           <ChevronLeft size={16} />
         </IconButton>
         <IconButton
-          label="Half a range on"
+          label="Shift forward by half"
           variant="default"
           disabled={latest || relative}
           onClick={() => move(0.5)}
@@ -76,7 +76,7 @@ export function RangeBar({ explore, every, onEvery, busy, onChange, onReload }: 
           <ChevronRight size={16} />
         </IconButton>
         <IconButton
-          label="Twice the range"
+          label="Double the range"
           variant="default"
           disabled={latest}
           onClick={() => onChange({ range: wider(explore), offset: explore.offset }, true)}
@@ -99,7 +99,7 @@ export function RangeBar({ explore, every, onEvery, busy, onChange, onReload }: 
   )
 }
 
-/** Twice the range: one that ends now stays one that ends now. */
+/** Double the range: one that ends now stays one that ends now. */
 function wider({ range }: Explore): Explore['range'] {
   if (!('last' in range)) return widen(range, 2, Date.now())
   const ms = (durationMs(range.last) ?? 3_600_000) * 2
@@ -120,9 +120,9 @@ function ExactRange({ range, zone, onChange }: ExactRangeProps) {
   const [a, b] = [instantOf(from, zone), instantOf(to, zone)]
   const wrong =
     a === undefined || b === undefined
-      ? 'Two dates with a time.'
+      ? 'Enter two dates with a time.'
       : a >= b
-        ? 'The end must be after the beginning.'
+        ? 'The end must be after the start.'
         : undefined
   const take = () => {
     const same = from === wallOf(range.from, zone) && to === wallOf(range.to, zone)

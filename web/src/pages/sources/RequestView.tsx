@@ -30,10 +30,9 @@ export function RequestView({ pairs }: { pairs: readonly Pair[] | null }) {
     <div className="stack">
       <div className="row spread">
         <p className="muted">
-          Put a key with the scope read:livedata into the environment first:{' '}
-          <code>export LIVEGRAPH_API_KEY=lg_live_…</code>
+          Set an API key with the scope read:livedata first: <code>export LIVEGRAPH_API_KEY=lg_live_…</code>
         </p>
-        <Segmented label="Form of the answer" value={form} onChange={setForm} options={FORMS} />
+        <Segmented label="Response format" value={form} onChange={setForm} options={FORMS} />
       </div>
       <CodeBlock label="The query as a curl command" code={code} />
     </div>

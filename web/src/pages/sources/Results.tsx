@@ -48,7 +48,7 @@ export function Results(props: ResultsProps) {
     <>
       {pairs === null && (
         <Notice tone="warn" title="The query is not complete">
-          <p>What is wrong stands at its field. The chart is that of the query before.</p>
+          <p>Correct the marked field. The chart shows the previous query.</p>
         </Notice>
       )}
       {Boolean(error) && (
@@ -64,7 +64,7 @@ export function Results(props: ResultsProps) {
       {answer && (
         <Panel className={stale ? 'sources-stale' : undefined}>
           <Tabs
-            label="How it is shown"
+            label="View"
             value={view}
             onChange={setView}
             tabs={[
@@ -74,7 +74,7 @@ export function Results(props: ResultsProps) {
                 label: 'Table',
                 content: <PointTable answer={answer} zone={explore.zone} pairs={pairs} />,
               },
-              { value: 'request', label: 'As a command', content: <RequestView pairs={pairs} /> },
+              { value: 'request', label: 'Command', content: <RequestView pairs={pairs} /> },
             ]}
           />
           {answer.meta.total > answer.meta.limit && (
@@ -102,16 +102,16 @@ function Smaller({
       {explore.mode === 'raw' && (
         <>
           <Button size="s" onClick={() => onChange({ mode: 'thinned' })}>
-            Thin them out
+            Downsample
           </Button>
           <Button size="s" onClick={() => onChange({ mode: 'aggregated' })}>
-            Aggregate them
+            Aggregate
           </Button>
         </>
       )}
       {explore.mode === 'aggregated' && explore.interval !== 'auto' && (
         <Button size="s" onClick={() => onChange({ interval: 'auto' })}>
-          Choose the interval for me
+          Automatic interval
         </Button>
       )}
     </p>
@@ -119,7 +119,7 @@ function Smaller({
 }
 
 function ChartView({ explore, answer, onChange }: ResultsProps & { answer: Answer }) {
-  // Between the rows of intervals there is nothing; of points it is told by how far apart they usually are.
+  // Rows of intervals have no gaps between them; for points the usual distance decides.
   const interval = durationMs(answer.meta.interval ?? '', 'smhd')
   const gap = interval === undefined ? undefined : interval * 1500
   const drawing = useMemo(() => linesOf(answer.data, MAX_LINES, gap), [answer.data, gap])
@@ -128,14 +128,14 @@ function ChartView({ explore, answer, onChange }: ResultsProps & { answer: Answe
   if (answer.data.length === 0) {
     return (
       <Empty icon={<ChartLine size={20} />} title="No series match">
-        <p>Choose other sources or metrics, or fewer tags. The table of a source lists the series it has.</p>
+        <p>Select other sources or metrics, or fewer tags. The page of a source lists its series.</p>
       </Empty>
     )
   }
   if (explore.mode === 'latest') {
     return (
-      <Empty title="One point is no line">
-        <p>The newest point of each series stands in the table.</p>
+      <Empty title="A single point has no line">
+        <p>The table shows the latest point of each series.</p>
       </Empty>
     )
   }
@@ -143,12 +143,12 @@ function ChartView({ explore, answer, onChange }: ResultsProps & { answer: Answe
     return (
       <Empty
         icon={<ChartLine size={20} />}
-        title={drawing.texts > 0 && drawing.points > 0 ? 'Texts have no line' : 'No points in this range'}
+        title={drawing.texts > 0 && drawing.points > 0 ? 'Strings have no line' : 'No points in this range'}
       >
         <p>
           {drawing.texts > 0 && drawing.points > 0
-            ? 'These series hold texts: the table has their points.'
-            : `${plural(answer.meta.total, 'series matches', 'series match')}, but none has a point then. Choose a longer range.`}
+            ? 'These series contain strings: see the table.'
+            : `${plural(answer.meta.total, 'series matches', 'series match')}, but none has points in this range. Select a longer range.`}
         </p>
       </Empty>
     )
@@ -182,9 +182,9 @@ function ChartView({ explore, answer, onChange }: ResultsProps & { answer: Answe
             {plural(groups.length - UNITS, 'more unit is', 'more units are')} not drawn
           </Badge>
         )}
-        {drawing.empty > 0 && <Badge>{num(drawing.empty)} without a point then</Badge>}
-        {drawing.texts > 0 && <Badge>{num(drawing.texts)} of texts, in the table</Badge>}
-        <span className="muted sources-hint">Drag over a chart to look closer; Back leads out again.</span>
+        {drawing.empty > 0 && <Badge>{num(drawing.empty)} without data</Badge>}
+        {drawing.texts > 0 && <Badge>{num(drawing.texts)} of strings, in the table</Badge>}
+        <span className="muted sources-hint">Drag over a chart to zoom in; Back zooms out.</span>
       </p>
       {shown.map((group) => (
         <UnitChart

@@ -12,8 +12,8 @@ const COLUMNS: Column<Series>[] = [
   { id: 'kind', head: 'Kind', narrow: true, cell: (s) => s.kind },
   { id: 'unit', head: 'Unit', narrow: true, wide: true, cell: (s) => <Name text={s.unit} max={24} /> },
   { id: 'count', head: 'Points', numeric: true, narrow: true, cell: (s) => <Num n={s.count} /> },
-  { id: 'first', head: 'Oldest', narrow: true, wide: true, cell: (s) => <Time at={s.firstSeen} /> },
-  { id: 'last', head: 'Newest', narrow: true, cell: (s) => <Time at={s.lastSeen} /> },
+  { id: 'first', head: 'First point', narrow: true, wide: true, cell: (s) => <Time at={s.firstSeen} /> },
+  { id: 'last', head: 'Last point', narrow: true, cell: (s) => <Time at={s.lastSeen} /> },
 ]
 
 /** Which series a source has, page by page: there can be very many. */
@@ -22,7 +22,7 @@ export function SeriesTable({ sourceId }: { sourceId: string }) {
   const series = useSeries([sourceId], offset)
   if (series.data?.meta.total === 0) return null
   return (
-    <Panel title="Series" note="Each metric with its tags. Counted anew now and then." flush>
+    <Panel title="Series" note="Each metric with its tags. Counts are updated periodically." flush>
       {series.isError ? (
         <ErrorNotice error={series.error} onRetry={() => void series.refetch()} />
       ) : (

@@ -70,7 +70,7 @@ export function SourceForm({ source, onClose, onDone }: SourceFormProps) {
       size="l"
       onClose={onClose}
       title={source ? 'Edit source' : 'New source'}
-      lead={source ? undefined : 'A source is where points come from: a device, a process, a service.'}
+      lead={source ? undefined : 'A source sends points: a device, a process, a service.'}
       onSubmit={submit}
       footer={
         <>
@@ -87,7 +87,7 @@ export function SourceForm({ source, onClose, onDone }: SourceFormProps) {
           <Field label="Name" error={errorOf('name')} hint="Unique in the workspace.">
             <Input value={draft.name} onChange={(e) => set({ name: e.target.value })} spellCheck={false} />
           </Field>
-          <Field label="Unit" optional error={errorOf('unit')} hint="Of metrics that have none of their own.">
+          <Field label="Unit" optional error={errorOf('unit')} hint="Default for metrics without a unit.">
             <Input value={draft.unit} onChange={(e) => set({ unit: e.target.value })} placeholder="°C" />
           </Field>
         </div>
@@ -103,7 +103,7 @@ export function SourceForm({ source, onClose, onDone }: SourceFormProps) {
             label="Interval in seconds"
             optional
             error={errorOf('intervalSeconds')}
-            hint="How often points are expected; stale after three of them."
+            hint="Expected time between points; stale after three intervals."
           >
             <Input
               inputMode="decimal"
@@ -116,7 +116,7 @@ export function SourceForm({ source, onClose, onDone }: SourceFormProps) {
             label="Retention in days"
             optional
             error={errorOf('retentionDays')}
-            hint="Older points are removed. Empty: as the workspace says."
+            hint="Older points are removed. Empty: retention of the workspace."
           >
             <Input
               inputMode="numeric"
@@ -125,12 +125,7 @@ export function SourceForm({ source, onClose, onDone }: SourceFormProps) {
               placeholder="as the workspace"
             />
           </Field>
-          <Field
-            label="Node"
-            optional
-            error={errorOf('nodeId')}
-            hint="The id of the node in the graph that it belongs to."
-          >
+          <Field label="Node" optional error={errorOf('nodeId')} hint="Id of the linked node in the graph.">
             <Input
               value={draft.nodeId}
               onChange={(e) => set({ nodeId: e.target.value })}
@@ -139,8 +134,8 @@ export function SourceForm({ source, onClose, onDone }: SourceFormProps) {
           </Field>
         </div>
         {shorter && (
-          <Notice tone="warn" title="Points older than that are gone once it is saved">
-            <p>A longer retention later does not bring them back.</p>
+          <Notice tone="warn" title="Saving deletes points older than that">
+            <p>A longer retention does not restore them.</p>
           </Notice>
         )}
         <Rows
@@ -154,7 +149,7 @@ export function SourceForm({ source, onClose, onDone }: SourceFormProps) {
         />
         <Rows
           label="Metrics"
-          hint="For readers: units and descriptions. Any metric can be sent, whether it is listed or not."
+          hint="Units and descriptions for readers. Metrics that are not listed can be sent too."
           what="metric"
           fields={METRIC}
           most={1000}

@@ -52,7 +52,7 @@ export function SourceList() {
   return (
     <Page
       title="Sources"
-      lead="Where points come from, and whether they still come."
+      lead="Senders of points, and their status."
       actions={
         <>
           <ButtonLink to={`/sources/explore${kept()}`} icon={<ChartLine size={16} />}>
@@ -127,7 +127,7 @@ function columnsOf(kept: ReturnType<typeof useKept>, open: (what: Open) => void)
     },
     {
       id: 'kept',
-      head: 'Kept',
+      head: 'Retention',
       numeric: true,
       narrow: true,
       wide: true,
@@ -194,8 +194,8 @@ function addressOf(filter: SourceFilter): URLSearchParams {
 
 function NoMatch({ onClear }: { onClear: () => void }) {
   return (
-    <Empty title="No source matches" actions={<Button onClick={onClear}>Clear the filters</Button>}>
-      <p>A name matches by any part of it, whatever the case; a tag by its whole value, as in room=cellar.</p>
+    <Empty title="No source matches" actions={<Button onClick={onClear}>Clear filters</Button>}>
+      <p>A name matches by any part, ignoring case; a tag by its whole value, as in room=cellar.</p>
     </Empty>
   )
 }
@@ -213,7 +213,7 @@ function NoSources({ onNew }: { onNew: () => void }) {
       }
     >
       <p>
-        Make one here, or send a first point in line protocol: that makes its source. The key needs the scope
+        Create one here, or send a point in line protocol, which creates its source. The key needs the scope
         write:livedata.
       </p>
       <CodeBlock

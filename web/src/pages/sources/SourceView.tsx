@@ -50,14 +50,14 @@ export function SourceView() {
       {source.isError && source.error instanceof ApiError && source.error.status === 404 && (
         <Panel>
           <Empty
-            title="There is no such source"
+            title="Source not found"
             actions={
               <ButtonLink to={`/sources${kept()}`} variant="primary">
                 All sources
               </ButtonLink>
             }
           >
-            <p>It was deleted, or it is one of another workspace.</p>
+            <p>It was deleted, or belongs to another workspace.</p>
           </Empty>
         </Panel>
       )}
@@ -123,8 +123,8 @@ function factsOf(s: Source): Parameters<typeof Facts>[0]['items'] {
   return [
     ['Status', <StatusBadge key="status" status={s.status} />],
     ['Last seen', <Time key="seen" at={s.lastSeenAt} none="never" />],
-    ['Expected every', s.intervalSeconds ? duration(s.intervalSeconds * 1000) : 'not said'],
-    ['Points kept', s.retentionDays ? plural(s.retentionDays, 'day') : 'as the workspace says'],
+    ['Expected every', s.intervalSeconds ? duration(s.intervalSeconds * 1000) : 'not set'],
+    ['Retention', s.retentionDays ? plural(s.retentionDays, 'day') : 'as the workspace says'],
     s.unit !== null && ['Unit', <Name key="unit" text={s.unit} />],
     Object.keys(s.tags).length > 0 && ['Tags', <TagList key="tags" tags={s.tags} most={12} />],
     s.nodeId !== null && ['Node', <Copyable key="node" text={s.nodeId} label="Copy the node’s id" />],
@@ -138,10 +138,10 @@ function factsOf(s: Source): Parameters<typeof Facts>[0]['items'] {
 function FirstPoint({ source }: { source: Source }) {
   const workspace = useWorkspace()
   return (
-    <Panel title="Nothing came yet">
+    <Panel title="No points yet">
       <div className="stack">
         <p className="muted">
-          Send a point in line protocol; it is on this page a moment later. The key needs the scope
+          Send a point in line protocol; it appears here a moment later. The key needs the scope
           write:livedata.
         </p>
         <CodeBlock

@@ -2,7 +2,7 @@
 import { useCallback } from 'react'
 import { useLocation, useNavigate, useSearchParams } from 'react-router'
 
-/** Gives the query of a link: what it is about, and the workspace that is shown. */
+/** Returns the query of a link: its subject and the workspace. */
 export function useKept(): (about?: URLSearchParams) => string {
   const [now] = useSearchParams()
   const workspace = now.get('workspace')
@@ -17,7 +17,7 @@ export function useKept(): (about?: URLSearchParams) => string {
   )
 }
 
-/** What a page is about, in its address: read, and written anew. */
+/** Reads and writes the state of a page in its URL. */
 export function useAbout(): [
   about: URLSearchParams,
   write: (about: URLSearchParams, how?: { push?: boolean }) => void,

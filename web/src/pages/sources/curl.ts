@@ -11,13 +11,13 @@ export interface CurlRequest {
 }
 
 /**
- * A GET with an API key out of the environment, so that the key stands neither in the page nor in the shell's history.
+ * A GET with an API key from the environment, so that the key is neither in the page nor in the shell's history.
  */
 export function curlText({ origin, path, workspaceId, pairs }: CurlRequest): string {
   return continued([
     `curl -sS --get ${shellWord(origin + path)}`,
     ...headers(workspaceId),
-    // curl encodes what stands behind the first =, and nothing before it.
+    // curl encodes the text after the first =, and nothing before it.
     ...pairs.map(([name, value]) => `--data-urlencode ${shellWord(`${encodeURIComponent(name)}=${value}`)}`),
   ])
 }

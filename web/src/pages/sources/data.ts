@@ -33,7 +33,7 @@ export function sourceParams(f: SourceFilter): Query {
   }
 }
 
-/** Sources, looked at anew now and then: whether they are active changes by itself. */
+/** Fetches sources periodically, because their status changes over time. */
 export function useSources(filter: SourceFilter) {
   const workspace = useWorkspace().id
   const query = sourceParams(filter)
@@ -55,7 +55,7 @@ export function useSource(id: string, refetchInterval: number | false = 5_000) {
   })
 }
 
-/** Writes about sources. What is known of sources is asked for anew afterwards. */
+/** Writes sources and fetches the lists of sources again. */
 export function useSourceWrites() {
   const workspace = useWorkspace().id
   const client = useQueryClient()

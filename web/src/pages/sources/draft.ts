@@ -1,4 +1,4 @@
-/** A source as it stands in a form, and what is sent of it. */
+/** The form of a source and its request. */
 import type { NewSource, Source, SourceMetric, SourcePatch } from './shapes'
 
 export interface Draft {
@@ -45,10 +45,10 @@ export function draftOf(source: Source): Draft {
 const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 const length = (text: string) => Array.from(text).length
 
-/** What is wrong with a draft, by field: what the server would refuse, told before it is asked. */
+/** Validates a draft by the rules of the server and returns the errors by field. */
 export function problemsOf(draft: Draft): DraftProblems {
   const problems: DraftProblems = {}
-  if (length(draft.name) === 0) problems.name = 'A source needs a name.'
+  if (length(draft.name) === 0) problems.name = 'Enter a name.'
   else if (length(draft.name) > 256) problems.name = 'At most 256 characters.'
   if (length(draft.unit) > 64) problems.unit = 'At most 64 characters.'
   if (draft.nodeId.trim() !== '' && !UUID.test(draft.nodeId.trim()))
@@ -61,15 +61,15 @@ export function problemsOf(draft: Draft): DraftProblems {
     problems.intervalSeconds = 'Seconds, from 0.001 to 31,536,000.'
   const tags = draft.tags.filter((tag) => tag.key !== '' || tag.value !== '')
   const keys = tags.map((tag) => tag.key)
-  if (keys.includes('')) problems.tags = 'Every tag needs a key.'
-  else if (new Set(keys).size < keys.length) problems.tags = 'Each key once.'
+  if (keys.includes('')) problems.tags = 'Enter a key for every tag.'
+  else if (new Set(keys).size < keys.length) problems.tags = 'Keys must be unique.'
   else if (keys.length > 64) problems.tags = 'At most 64 tags.'
   else if (keys.some((key) => length(key) > 256)) problems.tags = 'Keys have at most 256 characters.'
   else if (tags.some((tag) => length(tag.value) > 1024))
     problems.tags = 'Values have at most 1,024 characters.'
   const names = writtenMetrics(draft).map((m) => m.name)
-  if (names.includes('')) problems.metrics = 'Every metric needs a name.'
-  else if (new Set(names).size < names.length) problems.metrics = 'Each metric once.'
+  if (names.includes('')) problems.metrics = 'Enter a name for every metric.'
+  else if (new Set(names).size < names.length) problems.metrics = 'Metrics must be unique.'
   else if (names.some((name) => length(name) > 256)) problems.metrics = 'Names have at most 256 characters.'
   return problems
 }

@@ -33,11 +33,10 @@ export function readErasure(
   const problems: Partial<Record<'metric' | 'from' | 'to', string>> = {}
   const from = hasFrom(e) ? instantOf(e.from, zone) : undefined
   const to = hasTo(e) ? instantOf(e.to, zone) : undefined
-  if (e.metrics === 'one' && e.metric === '') problems.metric = 'The name of a metric.'
-  if (hasFrom(e) && from === undefined) problems.from = 'A date with a time.'
-  if (hasTo(e) && to === undefined) problems.to = 'A date with a time.'
-  if (from !== undefined && to !== undefined && from >= to)
-    problems.to = 'The end must be after the beginning.'
+  if (e.metrics === 'one' && e.metric === '') problems.metric = 'Enter the name of a metric.'
+  if (hasFrom(e) && from === undefined) problems.from = 'Enter a date with a time.'
+  if (hasTo(e) && to === undefined) problems.to = 'Enter a date with a time.'
+  if (from !== undefined && to !== undefined && from >= to) problems.to = 'The end must be after the start.'
   if (e.metrics === '' || e.times === '' || Object.keys(problems).length > 0) return { query: null, problems }
   const iso = (ms: number | undefined) => (ms === undefined ? '' : new Date(ms).toISOString())
   return { query: { metric: e.metrics === 'one' ? e.metric : '', from: iso(from), to: iso(to) }, problems }

@@ -30,7 +30,7 @@ const NOW = Date.parse('2026-11-21T10:00:00Z')
 
 function open(history: () => Promise<PointRows[]> = () => Promise.resolve([])) {
   const streams: {
-    tell: (event: string, data: unknown) => void
+    send: (event: string, data: unknown) => void
     state: (s: StreamState) => void
     closed: boolean
   }[] = []
@@ -40,7 +40,7 @@ function open(history: () => Promise<PointRows[]> = () => Promise.resolve([])) {
     history,
     subscribe: ({ onEvent, onState }) => {
       const stream = {
-        tell: (event: string, data: unknown) => onEvent({ event, data: JSON.stringify(data), id: '' }),
+        send: (event: string, data: unknown) => onEvent({ event, data: JSON.stringify(data), id: '' }),
         state: (s: StreamState) => onState?.(s),
         closed: false,
       }
@@ -83,7 +83,7 @@ describe('a live feed', () => {
     let shown = 0
     const close = feed.listen(() => shown++)
     await vi.advanceTimersByTimeAsync(0)
-    for (let i = 0; i < 500; i++) streams[0]?.tell('points', [row((NOW - 1000 + i) * 1000, i)])
+    for (let i = 0; i < 500; i++) streams[0]?.send('points', [row((NOW - 1000 + i) * 1000, i)])
     expect(shown).toBe(1)
     await vi.advanceTimersByTimeAsync(1000)
     expect(shown).toBeLessThanOrEqual(6)
@@ -94,18 +94,18 @@ describe('a live feed', () => {
     close()
   })
 
-  it('asks anew for what was missed when the stream could not go on', async () => {
+  it('queries the missed points when the stream cannot be resumed', async () => {
     const history = vi.fn(() => Promise.resolve([]))
     const { feed, streams } = open(history)
     const close = feed.listen(() => undefined)
-    streams[0]?.tell('reset', { reason: 'trimmed', message: 'It is gone.' })
+    streams[0]?.send('reset', { reason: 'trimmed', message: 'It is gone.' })
     await vi.advanceTimersByTimeAsync(0)
     expect(history).toHaveBeenCalledTimes(2)
     expect(feed.snapshot().gap).toBe('It is gone.')
     close()
   })
 
-  it('says how the stream stands, and keeps what it has', async () => {
+  it('reports the state of the stream, and keeps its points', async () => {
     const { feed, streams } = open(() => Promise.resolve([row(NOW * 1000, 1)]))
     const close = feed.listen(() => undefined)
     await vi.advanceTimersByTimeAsync(0)
@@ -123,7 +123,7 @@ describe('a live feed', () => {
     else vi.stubGlobal('document', { hidden: true })
     for (let i = 0; i < 6 * 3600; i++) {
       await vi.advanceTimersByTimeAsync(1000)
-      streams[0]?.tell('points', [row(Date.now() * 1000, i)])
+      streams[0]?.send('points', [row(Date.now() * 1000, i)])
     }
     expect(sizeOf(feed)).toBeLessThan(30_000)
     vi.stubGlobal('document', { hidden: false })
@@ -135,12 +135,12 @@ describe('a live feed', () => {
     close()
   })
 
-  it('stands still when told to, and has all of it when it goes on', async () => {
+  it('pauses on request, and has all points after it resumes', async () => {
     const { feed, streams } = open()
     const close = feed.listen(() => undefined)
     await vi.advanceTimersByTimeAsync(0)
     feed.pause(true)
-    streams[0]?.tell('points', [row(NOW * 1000, 7)])
+    streams[0]?.send('points', [row(NOW * 1000, 7)])
     await vi.advanceTimersByTimeAsync(2000)
     expect(feed.snapshot().metrics).toHaveLength(0)
     feed.pause(false)

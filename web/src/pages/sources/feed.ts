@@ -83,7 +83,7 @@ export class Feed {
     }
   }
 
-  /** Stands still, and goes on: what comes meanwhile is kept. */
+  /** Pauses and resumes. Points that arrive during a pause are kept. */
   pause(paused: boolean): void {
     this.paused = paused
     if (!paused) this.show()

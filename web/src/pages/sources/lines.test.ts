@@ -28,7 +28,7 @@ describe('names of series', () => {
     expect(namesOf([row({}), row({ sourceId: 's2', sourceName: 'pump' })])).toEqual(['boiler', 'pump'])
   })
 
-  it('of one series is its metric, and of a group of all says so', () => {
+  it('of one series is its metric, and of a group of all is "all series"', () => {
     expect(namesOf([row({})])).toEqual(['temperature'])
     expect(namesOf([row({ sourceId: null, sourceName: null, metric: null })])).toEqual(['all series'])
   })
@@ -111,7 +111,7 @@ describe('gaps', () => {
     expect(gaps(broken(line(seconds)))).toEqual([(49 + 110) * 0.5 * S])
     const uneven = Array.from({ length: 200 }, (_, i) => (i * 10 + ((i * 7) % 9)) * S)
     expect(gaps(broken(line(uneven)))).toEqual([])
-    // A few tell nothing, and less than two seconds are never a gap.
+    // Few points are not enough, and less than two seconds are never a gap.
     expect(gaps(broken(line([0, S, 90 * S])))).toEqual([])
     expect(gaps(broken(line([0, 1000, 2000, 3000, 4000, 1_500_000])))).toEqual([])
   })

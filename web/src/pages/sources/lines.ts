@@ -1,6 +1,6 @@
 /**
  * What an answer of points looks like as lines of a chart and rows of a table.
- * Times are microseconds since the Unix epoch, as `epoch=us` gives them.
+ * Times are microseconds since the Unix epoch, as `epoch=us` returns them.
  */
 import type { Cell, PointRows } from './shapes'
 
@@ -14,7 +14,7 @@ export interface Line {
   values: (number | null)[]
 }
 
-/** Most lines of one chart: more cannot be told from each other. */
+/** The maximum number of lines of a chart: more cannot be distinguished. */
 export const MAX_LINES = 60
 
 export interface Drawing {
@@ -72,7 +72,7 @@ export function linesOf(rows: readonly PointRows[], most: number = MAX_LINES, ga
   return drawing
 }
 
-/** Lines of the same name are numbered, so that each can be told and chosen. */
+/** Lines of the same name are numbered, so that each can be identified and selected. */
 function distinguish(lines: Line[]): void {
   const seen = new Map<string, number>()
   for (const line of lines) {
@@ -111,7 +111,7 @@ const GAP_FACTOR = 3
 /** Microseconds that are never a gap by themselves. */
 const MIN_GAP = 2_000_000
 
-/** From where on two times are further apart than usual: three times of what nine in ten are. 0: too few to tell. */
+/** Returns the minimum distance of two times that counts as a gap: three times the 90th percentile. 0: too few points. */
 export function usualGap(times: readonly number[]): number {
   if (times.length < 4) return 0
   const apart = Float64Array.from(times.slice(1), (time, i) => time - (times[i] ?? time)).sort()

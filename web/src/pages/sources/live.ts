@@ -128,7 +128,7 @@ export class LiveWindow {
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
-/** What tells a series from all others. */
+/** The identity of a series. */
 export function keyOf(row: Pick<PointRows, 'sourceId' | 'metric' | 'kind' | 'tags'>): string {
   const tags = Object.keys(row.tags)
     .sort()

@@ -5,16 +5,16 @@ import type { SourceStatus, Tags } from './shapes'
 const TONES = { active: 'ok', stale: 'warn', never: 'neutral' } as const
 
 const TITLES: Record<SourceStatus, string> = {
-  active: 'Points come as expected',
-  stale: 'Nothing came for three intervals (five minutes without an interval)',
-  never: 'Nothing came yet',
+  active: 'Points arrive as expected',
+  stale: 'No points for three intervals (five minutes without an interval)',
+  never: 'No points yet',
 }
 
 /** Whether points come; null: the store of points cannot say just now. */
 export function StatusBadge({ status }: { status: SourceStatus | null }) {
   if (!status) {
     return (
-      <span title="The store of points cannot be reached just now">
+      <span title="ClickHouse is unavailable">
         <Badge>unknown</Badge>
       </span>
     )

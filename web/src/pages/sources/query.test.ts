@@ -28,7 +28,7 @@ describe("an explorer's address", () => {
     expect(writeExplore(emptyExplore('UTC'), 'UTC').toString()).toBe('last=1h')
   })
 
-  it('gives back what was written, hostile names included', () => {
+  it('returns what was written, hostile names included', () => {
     const e = with_({
       sourceIds: ['6f3b2c1e-8d7a-4f50-9b1c-0a2d4e6f8a90', 'b'],
       metrics: ['cpu,load', '<img src=x onerror=alert(1)>', 'a b&c=d'],
@@ -51,7 +51,7 @@ describe("an explorer's address", () => {
     expect(readExplore(new URLSearchParams(text), 'UTC')).toEqual(e)
   })
 
-  it('that makes no sense gives what is usual', () => {
+  it('that is invalid results in the defaults', () => {
     const text =
       'last=forever&from=9&to=3&zone=Mars/Olympus&mode=x&aggregation=evil&maxPoints=-1&offset=x&tag.='
     expect(readExplore(new URLSearchParams(text), 'UTC')).toEqual(emptyExplore('UTC'))

@@ -1,5 +1,5 @@
 /**
- * A query of the data explorer: as it stands in the page's address, as it is sent,
+ * A query of the data explorer: in the page's URL, as it is sent,
  * and what keeps it from being sent.
  */
 import { durationMs } from '@/ui/spans'
@@ -45,7 +45,7 @@ export interface Explore {
   interval: string
   /** none, null, previous, linear or a number. */
   fill: string
-  /** What series are put together by; empty: each is by itself. `none`: all in one. */
+  /** The grouping of series; empty: each series alone. `none`: all in one. */
   groupBy: string[]
   /** Most points of a series; 0: as many as the chart shows well. */
   maxPoints: number
@@ -175,7 +175,7 @@ export type Pair = readonly [name: string, value: string]
 export function problemsOf(e: Explore): Partial<Record<keyof Explore, string>> {
   const problems: Partial<Record<keyof Explore, string>> = {}
   if (e.mode === 'aggregated') {
-    if (e.aggregations.length === 0) problems.aggregations = 'Choose at least one aggregation.'
+    if (e.aggregations.length === 0) problems.aggregations = 'Select at least one aggregation.'
     const ms = durationMs(e.interval, 'smhd')
     if (e.interval !== 'auto' && (ms === undefined || ms > 30 * 86_400_000))
       problems.interval = 'auto, or a whole number with s, m, h or d: 1s to 30d.'
@@ -187,8 +187,7 @@ export function problemsOf(e: Explore): Partial<Record<keyof Explore, string>> {
   }
   if (e.maxPoints !== 0 && (e.maxPoints < 2 || e.maxPoints > MOST_POINTS))
     problems.maxPoints = `From 2 to ${MOST_POINTS.toLocaleString('en-GB')}.`
-  if (!('last' in e.range) && e.range.from >= e.range.to)
-    problems.range = 'The end must be after the beginning.'
+  if (!('last' in e.range) && e.range.from >= e.range.to) problems.range = 'The end must be after the start.'
   return problems
 }
 

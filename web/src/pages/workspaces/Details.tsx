@@ -25,7 +25,7 @@ import {
 
 import { EditWorkspace } from './Form'
 
-/** One workspace, beside the list: how it stands, and what is done with it. */
+/** One workspace, next to the list: its state and its actions. */
 export function Details({ id, onClose }: { id: string; onClose: () => void }) {
   const [doing, setDoing] = useState<'nothing' | 'edit' | 'delete'>('nothing')
   const [deleting, setDeleting] = useState(false)
@@ -93,7 +93,7 @@ function Standing({ w }: { w: WorkspaceDetail }) {
       <section className="stack">
         <h3>Limits</h3>
         {minute.limit === null ? (
-          <Facts items={[['Requests', 'any number; they are not counted']]} />
+          <Facts items={[['Requests', 'unlimited; not counted']]} />
         ) : (
           <>
             <Meter label="Requests this minute" value={minute.used ?? 0} max={minute.limit} />
@@ -104,24 +104,24 @@ function Standing({ w }: { w: WorkspaceDetail }) {
         <Meter label="Series" value={w.series} max={w.limits.series} />
       </section>
       <section className="stack">
-        <h3>What is in it</h3>
+        <h3>Content</h3>
         <Facts
           items={[
             ['Nodes', num(w.nodes)],
             ['Edges', num(w.edges)],
-            ['Keys that work', num(w.keys)],
-            ['Points are kept', w.retentionDays === null ? 'for good' : plural(w.retentionDays, 'day')],
+            ['Valid keys', num(w.keys)],
+            ['Retention of points', w.retentionDays === null ? 'permanent' : plural(w.retentionDays, 'day')],
           ]}
         />
       </section>
       <section className="stack">
-        <h3>About it</h3>
+        <h3>Details</h3>
         <Facts
           items={[
             ['Id', <Copyable key="id" text={w.id} label="Copy the id" />],
             ['Plan', <Badge key="plan">{w.plan}</Badge>],
             ['Mode', <Badge key="mode">{w.mode}</Badge>],
-            ['Made', <Time key="made" at={w.createdAt} absolute />],
+            ['Created', <Time key="made" at={w.createdAt} absolute />],
             ['Changed', <Time key="changed" at={w.updatedAt} absolute />],
           ]}
         />
@@ -148,12 +148,12 @@ function DeleteWorkspace({
       open={open}
       onClose={onClose}
       title="Delete this workspace?"
-      action="Delete for good"
+      action="Delete workspace"
       phrase={phrase}
       path={`/workspaces/${workspace.id}`}
       lists={[...WORKSPACES, 'all']}
       said="The workspace is closed"
-      more="What is in it is being removed."
+      more="Its data is being removed."
       onDone={onDeleted}
     >
       <p>
@@ -162,7 +162,7 @@ function DeleteWorkspace({
         {plural(workspace.keys, 'key')} {workspace.keys === 1 ? 'stops' : 'stop'} opening it within a second.
       </p>
       <p>
-        <b>It cannot be taken back.</b>
+        <b>This cannot be undone.</b>
       </p>
     </ConfirmRemoval>
   )
@@ -182,18 +182,18 @@ function Deletion({ id }: { id: string }) {
   return (
     <div className="stack">
       {d.deleted ? (
-        <Notice tone="ok" title="Everything was removed">
+        <Notice tone="ok" title="All data is removed">
           <p>
             <Time at={d.removedAt} absolute />
           </p>
         </Notice>
       ) : (
-        <Notice title="It is being removed">
-          <p>No key opens it any more. This window can be closed; it goes on.</p>
+        <Notice title="The data is being removed">
+          <p>No key opens it any more. You can close this window; the removal continues.</p>
         </Notice>
       )}
       {d.problem && (
-        <Notice tone="warn" title="It does not go on at this moment">
+        <Notice tone="warn" title="The removal makes no progress at the moment">
           <p>{d.problem}</p>
         </Notice>
       )}

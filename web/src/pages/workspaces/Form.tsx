@@ -68,34 +68,34 @@ function Fields({
         />
         <span className="field-hint">
           {plan?.perMinute == null || plan.perDay === null
-            ? 'Limits of its own, or none.'
+            ? 'Custom limits, or none.'
             : `${num(plan.perMinute)} requests a minute, ${num(plan.perDay)} a day.`}
         </span>
       </div>
       {draft.plan === 'enterprise' && (
         <div className="field-row">
           <Field label="Requests a minute" error={of('perMinute')}>
-            {input('perMinute', 'any number')}
+            {input('perMinute', 'unlimited')}
           </Field>
           <Field label="Requests a day" error={of('perDay')}>
-            {input('perDay', 'any number')}
+            {input('perDay', 'unlimited')}
           </Field>
         </div>
       )}
       <div className="field-row">
-        <Field label="Most sources" error={of('maxSources')}>
+        <Field label="Maximum sources" error={of('maxSources')}>
           {input('maxSources', '10,000')}
         </Field>
-        <Field label="Most series" error={of('maxSeries')}>
+        <Field label="Maximum series" error={of('maxSeries')}>
           {input('maxSeries', '1,000,000')}
         </Field>
       </div>
       <Field
-        label="Days that points are kept"
-        hint="Older ones are removed for good. Empty: all are kept."
+        label="Retention in days"
+        hint="Older points are removed permanently. Empty: no retention."
         error={of('retentionDays')}
       >
-        {input('retentionDays', 'for good')}
+        {input('retentionDays', 'permanent')}
       </Field>
     </div>
   )
@@ -139,7 +139,7 @@ function NewForm({ onClose, onMade }: { onClose: () => void; onMade: (id: string
     mutationFn: (draft: Draft) => api.post<Workspace>('/workspaces', { body: bodyOfNew(draft) }),
     onSuccess: async (made) => {
       await queries.invalidateQueries({ queryKey: WORKSPACES })
-      toast.ok('Workspace made', 'It needs a key before anything can be sent to it.')
+      toast.ok('Workspace created', 'Create a key to send data to it.')
       onMade(made.id)
     },
   })
@@ -153,7 +153,7 @@ function NewForm({ onClose, onMade }: { onClose: () => void; onMade: (id: string
         <>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" variant="primary" busy={make.isPending}>
-            Make workspace
+            Create workspace
           </Button>
         </>
       }
@@ -175,7 +175,7 @@ export function EditWorkspace({ workspace, onClose }: { workspace: Workspace; on
       api.patch<Workspace>(`/workspaces/${workspace.id}`, { body }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: WORKSPACES })
-      toast.ok('Workspace changed', 'New limits hold within a second.')
+      toast.ok('Workspace saved', 'New limits apply within a second.')
       onClose()
     },
   })

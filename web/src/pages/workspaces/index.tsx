@@ -51,10 +51,10 @@ const COLUMNS: readonly Column<Workspace>[] = [
   },
   { id: 'sources', head: 'Sources', numeric: true, sortable: true, cell: (w) => num(w.sources) },
   { id: 'series', head: 'Series', numeric: true, sortable: true, cell: (w) => compact(w.series) },
-  { id: 'createdAt', head: 'Made', sortable: true, wide: true, cell: (w) => <Time at={w.createdAt} /> },
+  { id: 'createdAt', head: 'Created', sortable: true, wide: true, cell: (w) => <Time at={w.createdAt} /> },
 ]
 
-const limit = (n: number | null) => (n === null ? <span className="muted">any number</span> : num(n))
+const limit = (n: number | null) => (n === null ? <span className="muted">unlimited</span> : num(n))
 
 const PAGE = 50
 
@@ -83,7 +83,7 @@ export default function WorkspacesPage() {
   return (
     <Page
       title="Workspaces"
-      lead="Each has its own sources, graph, keys and limits; none sees anything of another."
+      lead="Each workspace has its own sources, graph, keys and limits. Workspaces are isolated from each other."
       actions={
         <Button variant="primary" icon={<Plus size={16} />} onClick={() => show({ new: '1' })}>
           New workspace
@@ -114,12 +114,12 @@ export default function WorkspacesPage() {
             onOpen={(w) => show({ id: w.id })}
             empty={
               text ? (
-                <Empty title="No workspace is called that">
-                  <p>The name is looked for, and the whole id.</p>
+                <Empty title="No matching workspaces">
+                  <p>Search by name, or by the whole id.</p>
                 </Empty>
               ) : (
                 <Empty icon={<Building2 size={20} />} title="No workspaces yet">
-                  <p>A workspace holds sources, a graph and its keys. Make the first one.</p>
+                  <p>A workspace contains sources, a graph and keys. Create the first one.</p>
                 </Empty>
               )
             }

@@ -63,7 +63,7 @@ export type Problems = Partial<Record<keyof Draft, string>>
 /** What is wrong with a draft, by field. */
 export function problemsOf(draft: Draft): Problems {
   const problems: Problems = {}
-  if (draft.name.trim() === '') problems.name = 'A workspace needs a name'
+  if (draft.name.trim() === '') problems.name = 'Enter a name'
   for (const field of NUMBERS) {
     const n = whole(draft[field])
     if (n === undefined) problems[field] = 'A whole number, such as 5000'

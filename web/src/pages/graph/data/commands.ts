@@ -1,4 +1,4 @@
-// Commands on the graph: sent, taken into the canvas, told. What goes wrong comes back to be shown where it was asked.
+// Sends commands on the graph, applies them to the canvas and reports them. Errors are shown where the command was given.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 
@@ -29,7 +29,7 @@ export interface Runner {
   reset: () => void
 }
 
-/** Runs commands. `run` gives null where it failed: then `failure` says why. */
+/** Runs commands. `run` returns null on failure; `failure` has the reason. */
 export function useRunner(): Runner {
   const { workspace, source, explorer } = useShared()
   const client = useQueryClient()
@@ -40,7 +40,7 @@ export function useRunner(): Runner {
       explorer.applied(result)
       const { node, edge } = result
       const name = node ? visible(node.name, 80) : edge ? visible(edge.relationType, 80) : undefined
-      if (result.sequence === null) toast.info('Nothing changed', 'It was like that already.')
+      if (result.sequence === null) toast.info('Nothing changed', 'It already has this value.')
       else toast.ok(DONE[command.type], name)
       for (const id of [node?.id, edge?.sourceId, edge?.targetId]) {
         if (id) void client.invalidateQueries({ queryKey: aroundKey(workspace, id) })

@@ -146,7 +146,7 @@ describe('the explorer', () => {
     expect(shown(explorer)).toEqual({ nodes: 'abc', edges: 'ab bc' })
   })
 
-  it('keeps the changes that were told, newest first', async () => {
+  it('keeps the changes of the stream, newest first', async () => {
     const explorer = new Explorer(world())
     await explorer.start([])
     for (const sequence of [4, 5, 5]) explorer.change(change({ sequence }))

@@ -1,5 +1,5 @@
 // The explorer's state: what is on the canvas and what is chosen, and all that changes it. React looks at it and knows
-// nothing of how it is fetched; a test gives it a source of its own.
+// nothing of how it is fetched; a test passes another source.
 
 import {
   applyChange,
@@ -32,7 +32,7 @@ export interface ExplorerState {
   left: number
   /** Changed a moment ago; a new set each time. */
   flashed: readonly string[]
-  /** Changes that the stream told, newest first; the newest ones only. */
+  /** The newest changes of the stream, newest first. */
   recent: readonly Change[]
 }
 
@@ -72,7 +72,7 @@ export class Explorer {
 
   readonly snapshot = (): ExplorerState => this.state
 
-  /** Gives up what is under way. It can be used again. */
+  /** Cancels running requests. It can be used again. */
   close(): void {
     this.abort.abort()
     this.abort = new AbortController()
@@ -165,7 +165,7 @@ export class Explorer {
         cursor: page.meta.nextCursor ?? null,
       })
       this.set({ canvas, left, flashed: fresh })
-      // The walk tells the edges that lead there, not those among what it found.
+      // The neighbors request returns the edges that lead to the nodes, not those between them.
       await this.connect(fresh, signal)
     })
     const expanding = new Set(this.state.expanding)
@@ -221,7 +221,7 @@ export class Explorer {
     if (result.affected.counts.edges > 0 && !result.edge) await this.connect(ids, signal)
   }
 
-  /** Takes in a change that the stream told. */
+  /** Applies a change of the stream. */
   change(change: Change): void {
     const { canvas, touched, reconnect } = applyChange(this.canvas, change, (id) => this.own.has(id))
     this.set({

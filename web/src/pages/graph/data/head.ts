@@ -8,11 +8,11 @@ import { sleep } from '@/api/sleep'
 
 import type { GraphSource } from './source'
 
-/** Asks for the newest change until it is told: what fails once says nothing of the next time. Null: it was given up. */
+/** Requests the newest change until it succeeds. Null: it was cancelled. */
 export async function headOf(
   source: Pick<GraphSource, 'head'>,
   signal: AbortSignal,
-  tell: (state: StreamState) => void,
+  report: (state: StreamState) => void,
 ): Promise<number | null> {
   const over = () => signal.aborted
   for (let attempt = 0; !over(); attempt++) {
@@ -22,14 +22,14 @@ export async function headOf(
       if (over()) return null
       const error = cause instanceof ApiError ? cause : new ApiError(0, {})
       const delay = backoff(attempt, (error.retryAfter ?? 0) * 1000)
-      tell({ status: 'waiting', delay, error })
+      report({ status: 'waiting', delay, error })
       await sleep(delay, signal)
     }
   }
   return null
 }
 
-/** The newest change when the page was opened, null until it is known; and meanwhile, how it stands. */
+/** Returns the newest change when the page was opened, null until it is known, and the state of the request. */
 export function useHead(source: GraphSource): [head: number | null, state: StreamState] {
   const [head, setHead] = useState<number | null>(null)
   const [state, setState] = useState<StreamState>({ status: 'connecting' })

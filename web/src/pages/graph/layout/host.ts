@@ -18,7 +18,7 @@ export class LayoutHost {
   private scheduled = false
   /** The page waits for positions. */
   private wanted = true
-  /** There is something the page was not told. */
+  /** There are positions that were not posted yet. */
   private untold = false
 
   constructor(

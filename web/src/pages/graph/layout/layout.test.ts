@@ -27,7 +27,7 @@ describe('the simulation', () => {
     for (let i = 0; i < 4; i++) for (let j = 0; j < i; j++) expect(apart(xy, i, j)).toBeGreaterThan(16)
   })
 
-  it('comes to stand the same way each time', () => {
+  it('has the same result each time', () => {
     const run = () => {
       const simulation = new Simulation()
       simulation.setGraph(bodies('a', 'b', 'c'), [{ source: 'a', target: 'b' }])
@@ -106,7 +106,7 @@ describe('the host', () => {
     expect(sent.length).toBe(2)
   })
 
-  it('does nothing when all stands still', () => {
+  it('does nothing when nothing moves', () => {
     const { host, sent, turn } = bench()
     host.take({ type: 'motion', still: true })
     host.take({ type: 'graph', generation: 1, bodies: bodies('a', 'b'), springs: [] })
@@ -120,7 +120,7 @@ describe('the host', () => {
     expect(sent.length).toBe(2)
   })
 
-  it('tells where new nodes are also while it is stopped', () => {
+  it('reports positions of new nodes while it is stopped', () => {
     const { host, sent, turn } = bench()
     host.take({ type: 'run', running: false })
     host.take({ type: 'graph', generation: 7, bodies: bodies('a'), springs: [] })

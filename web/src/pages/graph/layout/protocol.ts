@@ -10,7 +10,7 @@ export type ToLayout =
   | { type: 'unpin'; id?: string }
   /** Moves again although nothing changed. */
   | { type: 'shake' }
-  /** Still: computes to the end and tells the result alone, for readers who want no motion. */
+  /** Without animation: computes to the end and posts the result only, for users who prefer reduced motion. */
   | { type: 'motion'; still: boolean }
   | { type: 'run'; running: boolean }
   /** The last positions were taken: the next may come. */

@@ -1,5 +1,5 @@
-// Where nodes stand: a force simulation that is stepped by its owner. It knows no canvas and no clock, so it runs in
-// a worker as well as in a test. The same graph put in the same order comes to stand the same way.
+// Computes the positions of nodes: a force simulation that its owner steps. It uses no canvas and no clock, so it runs in
+// a worker as well as in a test. The same graph in the same order has the same result.
 
 import {
   forceCollide,
@@ -106,7 +106,7 @@ export class Simulation {
     this.heat(before.size === 0 ? 1 : REHEAT)
   }
 
-  /** Gives nodes without a place one beside a neighbour that has one, or in a spiral around the middle. */
+  /** Places nodes without a position next to a neighbor, or in a spiral around the centre. */
   private house(homeless: Point[], springs: readonly Spring[]): void {
     if (homeless.length === 0) return
     const neighbours = neighboursOf(springs)

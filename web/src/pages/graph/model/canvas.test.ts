@@ -109,7 +109,7 @@ describe('merging an expansion', () => {
     expect(second.nodes.get('a')?.expansion).toMatchObject({ fetched: 3, cursor: null })
   })
 
-  it('begins to count anew with another reach, and when the same is asked for again', () => {
+  it('counts again with another reach, and when the same is requested again', () => {
     const first = withNeighbors(canvasOf(['a']), 'a', page(['b', 'c'], 'a')).canvas
     const again = withNeighbors(first, 'a', page(['b', 'c'], 'a')).canvas
     expect(again.nodes.get('a')?.expansion?.fetched).toBe(2)
@@ -222,9 +222,9 @@ describe('following changes', () => {
   })
 
   it('applies a change that was applied already without a trace', () => {
-    const told = change({ node: node('a', { version: 2 }) })
-    const once = applyChange(canvasOf(['a']), told).canvas
-    expect(applyChange(once, told)).toEqual({ canvas: once, touched: [], reconnect: [] })
+    const update = change({ node: node('a', { version: 2 }) })
+    const once = applyChange(canvasOf(['a']), update).canvas
+    expect(applyChange(once, update)).toEqual({ canvas: once, touched: [], reconnect: [] })
   })
 })
 

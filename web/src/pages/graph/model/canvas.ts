@@ -1,5 +1,5 @@
 // What is on the canvas: nodes, the edges between them, and how far each node was expanded. Values are never
-// changed in place, so that React and the drawing can tell by identity whether anything is new.
+// changed in place, so that React and the painter detect changes by identity.
 
 import {
   stepsOf,
@@ -189,7 +189,7 @@ export interface Applied {
 }
 
 /**
- * Applies a change of the workspace as it is told by the stream of events. What is on the canvas follows it.
+ * Applies a change of the workspace from the event stream to the canvas.
  * A node that is new comes onto the canvas by itself only where it belongs to what is looked at: by an edge to a
  * node that was expanded that way, and wholly. Otherwise the node that it hangs on counts it as unseen. `keep`
  * says of nodes that are not on the canvas whether they are to be shown all the same: what the reader just made.

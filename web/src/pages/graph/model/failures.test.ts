@@ -12,10 +12,10 @@ describe('why a command was refused', () => {
     const failure = conflict({ expectedVersion: 3, actualVersion: 5 }, 'Version mismatch')
     expect(failure).toMatchObject({ title: 'Somebody else changed it', remedy: 'reload', requestId: 'req_1' })
     expect(failure.text).toContain('version 3')
-    expect(failure.text).toContain('version 5')
+    expect(failure.text).toContain('current version is 5')
   })
 
-  it('names what stands in the way of an undo, and whose command each is, once', () => {
+  it('names each conflict of an undo and its command, once', () => {
     const conflicts = [
       { kind: 'node', id: 'n1', field: 'properties.site', byCommandId: 'c1' },
       { kind: 'edge', id: '0194a5b0-0000-7000-8000-00000000000a', byCommandId: 'c1' },
@@ -25,16 +25,16 @@ describe('why a command was refused', () => {
     expect(blockers(failure.obstacles)).toEqual(['c1'])
     const texts = failure.obstacles.map((one) => obstacleText(one, (id) => (id === 'n1' ? 'Pump 7' : null)))
     expect(texts).toEqual([
-      'Node “Pump 7”: properties.site was changed since',
-      'Edge …0000000a: it was made, changed or deleted since',
+      'Node “Pump 7”: properties.site has changed since',
+      'Edge …0000000a: created, changed or deleted since',
     ])
   })
 
   it.each([
     ['nothing_to_undo', 'Nothing to undo'],
     ['nothing_to_redo', 'Nothing to redo'],
-    ['already_exists', 'The id is taken'],
-    ['something_new', 'It conflicts with what is there'],
+    ['already_exists', 'The id is already in use'],
+    ['something_new', 'Conflict with existing data'],
   ])('knows %s', (reason, title) => {
     expect(conflict({ reason }).title).toBe(title)
   })
@@ -66,8 +66,8 @@ describe('why a command was refused', () => {
     },
   )
 
-  it('knows a try that was not taken up', () =>
-    expect(explainFailure(new ApiError(429, { message: 'Too many' })).text).toContain('not taken up'))
+  it('knows a command that was not accepted', () =>
+    expect(explainFailure(new ApiError(429, { message: 'Too many' })).text).toContain('not accepted'))
 
   it('spells out what cannot be seen in a name', () => {
     const text = obstacleText({ kind: 'node', id: 'n', byCommandId: 'c' }, () => 'a\u202eb')

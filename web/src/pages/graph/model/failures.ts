@@ -29,13 +29,13 @@ function obstaclesOf(error: ApiError): Obstacle[] {
 export function explainFailure(cause: unknown): Failure {
   if (!(cause instanceof ApiError)) {
     return blank(
-      'This did not work',
+      'The command failed',
       visible(cause instanceof Error ? cause.message : String(cause)),
       null,
       null,
     )
   }
-  const failure = blank('This did not work', cause.message, null, cause.requestId)
+  const failure = blank('The command failed', cause.message, null, cause.requestId)
   failure.field = fieldOf(cause)
   switch (cause.status) {
     case 403:
@@ -47,12 +47,12 @@ export function explainFailure(cause: unknown): Failure {
     case 400:
     case 413:
     case 422:
-      return { ...failure, title: 'This value is not possible', text: valueProblem(cause) }
+      return { ...failure, title: 'Invalid value', text: valueProblem(cause) }
     case 429:
       return {
         ...failure,
         title: 'The server is busy',
-        text: `${cause.message}. This try was not taken up: send it again in a moment.`,
+        text: `${cause.message}. The command was not accepted. Send it again in a moment.`,
         remedy: 'retry',
       }
     case 401:
@@ -85,14 +85,14 @@ function missing(error: ApiError): Partial<Failure> {
   if (field === 'sourceId' || field === 'targetId') {
     const end = field === 'sourceId' ? 'begins' : 'ends'
     return {
-      title: 'One end is gone',
-      text: `The node where the edge ${end} is not there any more: somebody deleted it. Choose another one.`,
+      title: 'A node of the edge was deleted',
+      text: `Somebody deleted the node where the edge ${end}. Choose another one.`,
       remedy: 'pick-other',
     }
   }
   return {
-    title: 'It is not there any more',
-    text: 'Somebody deleted it meanwhile. Its last state is in the history, where the deletion can be undone.',
+    title: 'It was deleted',
+    text: 'Somebody deleted it. Undo the deletion in the history.',
     remedy: 'reload',
   }
 }
@@ -102,56 +102,56 @@ function conflict(error: ApiError): Partial<Failure> {
   if (typeof expectedVersion === 'number' && typeof actualVersion === 'number') {
     return {
       title: 'Somebody else changed it',
-      text: `You began with version ${expectedVersion}; it is version ${actualVersion} by now. Nothing of yours was saved yet.`,
+      text: `You edited version ${expectedVersion}; the current version is ${actualVersion}. Your changes are not saved yet.`,
       remedy: 'reload',
     }
   }
   switch (reason) {
     case 'undo_blocked':
       return {
-        title: 'Something stands in the way',
-        text: 'What the command touched has changed since. Nothing was undone or redone.',
+        title: 'Conflict with later changes',
+        text: 'The nodes or edges of the command have changed since. Nothing was undone or redone.',
         remedy: 'undo-blocker',
         obstacles: obstaclesOf(error),
       }
     case 'nothing_to_undo':
       return {
         title: 'Nothing to undo',
-        text: 'No command of yours stands that could be undone. Those of others are under “Undo in the workspace”, or one by one in the history.',
+        text: 'You have no command to undo. To undo commands of others, use “Undo in the workspace” or the history.',
       }
     case 'nothing_to_redo':
       return { title: 'Nothing to redo', text: 'Nothing was undone since the last change.' }
     case 'already_exists':
       return {
-        title: 'The id is taken',
-        text: `${error.message}. An id is never given twice, not even after a deletion.`,
+        title: 'The id is already in use',
+        text: `${error.message}. An id cannot be used again, even after a deletion.`,
       }
     default:
-      return { title: 'It conflicts with what is there', text: error.message }
+      return { title: 'Conflict with existing data', text: error.message }
   }
 }
 
-/** No answer that says what came of it: an overload, a server that is away, a time that ran out. */
+/** No response with an outcome: an overload, an unavailable server, a timeout. */
 function unknownOutcome(error: ApiError): Partial<Failure> {
   const id = error.details['commandId']
   return {
-    title: 'The outcome is not known yet',
-    text: `${error.message}. It may have been applied, or may be later. Sent again as it is, it stays the same command, which is done once.`,
+    title: 'Unknown outcome',
+    text: `${error.message}. The command may have been applied, or may be applied later. If you send it again without changes, it is applied only once.`,
     remedy: 'retry',
     commandId: typeof id === 'string' ? id : null,
   }
 }
 
-/** One thing that stands in the way, put into words. */
+/** Describes one conflict. */
 export function obstacleText(obstacle: Obstacle, nameOf: (id: string) => string | null): string {
   const name = nameOf(obstacle.id)
   const what = `${obstacle.kind === 'node' ? 'Node' : 'Edge'} ${name ? `“${visible(name, 80)}”` : shortId(obstacle.id)}`
   return obstacle.field
-    ? `${what}: ${visible(obstacle.field, 120)} was changed since`
-    : `${what}: it was made, changed or deleted since`
+    ? `${what}: ${visible(obstacle.field, 120)} has changed since`
+    : `${what}: created, changed or deleted since`
 }
 
-/** The commands that stand in the way, each once. */
+/** Returns the conflicting commands, each once. */
 export function blockers(obstacles: readonly Obstacle[]): string[] {
   return [...new Set(obstacles.map((obstacle) => obstacle.byCommandId))]
 }

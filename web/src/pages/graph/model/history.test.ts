@@ -12,19 +12,19 @@ import { batchText, changeText, expansionText } from './words'
 
 const nameOf = (id: string) => id.toUpperCase()
 
-describe('which changes stand', () => {
+describe('which changes are in effect', () => {
   it('follows undos and redos, whatever the order of the list', () => {
     const target = { commandId: 'c1', type: 'UPDATE_NODE' } as const
     const made = change({ sequence: 1, commandId: 'c1' })
     const undo = change({ sequence: 2, commandId: 'c2', type: 'UNDO', target })
     const redo = change({ sequence: 3, commandId: 'c3', type: 'REDO', target })
-    expect(standings([made]).get(1)).toBe('stands')
+    expect(standings([made]).get(1)).toBe('in effect')
     expect(standings([undo, made]).get(1)).toBe('undone')
-    expect(standings([redo, undo, made]).get(1)).toBe('stands')
+    expect(standings([redo, undo, made]).get(1)).toBe('in effect')
     expect(standings([made, undo, redo]).get(2)).toBe('is an undo')
   })
 
-  it('has a change that was told twice once', () => {
+  it('has a duplicate change once', () => {
     const one = change({ sequence: 4 })
     expect(withChange([one], change({ sequence: 4 }))).toEqual([one])
     expect(withChange([one], change({ sequence: 5 })).map((c) => c.sequence)).toEqual([5, 4])
@@ -35,7 +35,7 @@ describe('what changes altered', () => {
   const first = change({ sequence: 1, type: 'CREATE_NODE', node: node('a', { name: 'Pump', version: 1 }) })
   const second = change({ sequence: 5, node: node('a', { name: 'Fan', version: 2 }) })
 
-  it('is told by the states one after the other', () => {
+  it('follows from consecutive states', () => {
     expect(alterations([second, first]).get(5)).toEqual([{ field: 'name', before: 'Pump', after: 'Fan' }])
   })
 
@@ -90,7 +90,7 @@ describe('words', () => {
       truncated: true,
       cursor: 'n',
     }
-    expect(expansionText(hub)).toBe('Showing 50 neighbours; the node has 100,000 edges of this sort')
+    expect(expansionText(hub)).toBe('Showing 50 neighbours; the node has 100,000 edges of this kind')
     expect(expansionText({ ...hub, truncated: false, found: 120, edges: null })).toBe(
       'Showing 50 of 120 neighbours',
     )
@@ -152,21 +152,21 @@ describe('properties in a form', () => {
   })
 
   it.each([
-    [{ key: '', kind: 'text', text: 'x' }, 'It needs a key.'],
-    [{ key: 'a', kind: 'number', text: 'seven' }, 'This is no number.'],
-    [{ key: 'a', kind: 'number', text: ' ' }, 'This is no number.'],
-    [{ key: 'a', kind: 'JSON', text: '{' }, 'This is no JSON.'],
-    [{ key: 'a', kind: 'JSON', text: '{"b": null}' }, 'No value may be null: remove it instead.'],
+    [{ key: '', kind: 'text', text: 'x' }, 'Enter a key.'],
+    [{ key: 'a', kind: 'number', text: 'seven' }, 'Not a number.'],
+    [{ key: 'a', kind: 'number', text: ' ' }, 'Not a number.'],
+    [{ key: 'a', kind: 'JSON', text: '{' }, 'Invalid JSON.'],
+    [{ key: 'a', kind: 'JSON', text: '{"b": null}' }, 'Null is not allowed: remove the property instead.'],
   ] as const)('say what is wrong with %j', (row, wrong) => {
     expect(readRows([{ id: 4, ...row }]).errors.get(4)).toBe(wrong)
   })
 
-  it('want each key once', () => {
+  it('require unique keys', () => {
     const rows = [
       { id: 1, key: 'a', kind: 'text', text: '' },
       { id: 2, key: 'a', kind: 'text', text: '' },
     ] as const
-    expect(readRows(rows).errors.get(2)).toContain('another')
+    expect(readRows(rows).errors.get(2)).toContain('Duplicate')
   })
 })
 

@@ -1,11 +1,11 @@
-// Which of the changes in a history still stand.
+// Determines which changes of a history are in effect.
 
 import type { Change } from './types'
 
-export type Standing = 'stands' | 'undone' | 'is an undo' | 'is a redo'
+export type Standing = 'in effect' | 'undone' | 'is an undo' | 'is a redo'
 
 /**
- * Says of each change whether it still stands, by the undos and redos in the list, whatever its order. A list that
+ * Reports for each change whether it is in effect, from the undos and redos of the list, in any order. A list that
  * begins in the middle (the newest page) is enough: an undo is always newer than what it undoes.
  */
 export function standings(changes: readonly Change[]): Map<number, Standing> {
@@ -18,12 +18,12 @@ export function standings(changes: readonly Change[]): Map<number, Standing> {
     changes.map((change) => {
       if (change.type === 'UNDO') return [change.sequence, 'is an undo']
       if (change.type === 'REDO') return [change.sequence, 'is a redo']
-      return [change.sequence, undone.get(change.commandId) ? 'undone' : 'stands']
+      return [change.sequence, undone.get(change.commandId) ? 'undone' : 'in effect']
     }),
   )
 }
 
-/** Puts a change that was just told in front of a list, newest first, once. */
+/** Adds a new change to the front of a list, newest first, once. */
 export function withChange(changes: readonly Change[], change: Change): readonly Change[] {
   if (changes.some((known) => known.sequence === change.sequence)) return changes
   return [change, ...changes].sort((a, b) => b.sequence - a.sequence)

@@ -1,4 +1,4 @@
-// The canvas as a list: the same graph for who cannot or does not want to look at a picture.
+// The canvas as a list, for users who cannot or prefer not to use the picture.
 
 import { visible } from '@/ui/format'
 

@@ -6,7 +6,7 @@ export const ROW_KINDS = ['text', 'number', 'yes/no', 'JSON'] as const
 export type RowKind = (typeof ROW_KINDS)[number]
 
 export interface Row {
-  /** Tells rows apart while their keys are typed. */
+  /** Identifies rows while their keys are edited. */
   id: number
   key: string
   kind: RowKind
@@ -35,14 +35,14 @@ export interface ReadRows {
   errors: Map<number, string>
 }
 
-/** Reads the rows. One without key and text is not there yet and counts for nothing. */
+/** Reads the rows. A row without key and text is ignored. */
 export function readRows(rows: readonly Row[]): ReadRows {
   const entries = new Map<string, JsonValue>()
   const errors = new Map<number, string>()
   for (const row of rows) {
     if (row.key === '' && row.text === '') continue
-    if (row.key === '') errors.set(row.id, 'It needs a key.')
-    else if (entries.has(row.key)) errors.set(row.id, `There is another “${row.key}”.`)
+    if (row.key === '') errors.set(row.id, 'Enter a key.')
+    else if (entries.has(row.key)) errors.set(row.id, `Duplicate key “${row.key}”.`)
     else {
       const value = readValue(row)
       if ('wrong' in value) errors.set(row.id, value.wrong)
@@ -58,7 +58,7 @@ function readValue(row: Row): { value: JsonValue } | { wrong: string } {
       return { value: row.text }
     case 'number': {
       const n = Number(row.text)
-      return row.text.trim() === '' || !Number.isFinite(n) ? { wrong: 'This is no number.' } : { value: n }
+      return row.text.trim() === '' || !Number.isFinite(n) ? { wrong: 'Not a number.' } : { value: n }
     }
     case 'yes/no':
       return { value: row.text === 'true' }
@@ -72,9 +72,9 @@ function readJson(text: string): { value: JsonValue } | { wrong: string } {
   try {
     value = JSON.parse(text) as JsonValue
   } catch {
-    return { wrong: 'This is no JSON.' }
+    return { wrong: 'Invalid JSON.' }
   }
-  return holdsNull(value) ? { wrong: 'No value may be null: remove it instead.' } : { value }
+  return holdsNull(value) ? { wrong: 'Null is not allowed: remove the property instead.' } : { value }
 }
 
 /** Null is how a merge patch removes, so it cannot be a value; inside of a list it can. */

@@ -1,4 +1,4 @@
-// What each change of a node or an edge altered, told from the states that a history shows one after the other.
+// Computes the differences of each change of a node or an edge from the consecutive states of its history.
 
 import { differences, type Difference } from './patch'
 import { stepsOf, type Change } from './types'

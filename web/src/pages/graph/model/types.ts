@@ -96,7 +96,7 @@ export interface CommandResult {
   sequence: number | null
 }
 
-/** What stands in the way of an undo or a redo. */
+/** A conflict of an undo or a redo. */
 export interface Obstacle {
   kind: 'node' | 'edge'
   id: string

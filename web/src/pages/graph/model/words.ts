@@ -20,11 +20,11 @@ export function expansionText(expansion: Expansion | null): string | null {
   if (!expansion) return null
   const { fetched, found, edges, truncated, cursor } = expansion
   if (truncated && edges !== null) {
-    return `Showing ${plural(fetched, 'neighbour')}; the node has ${plural(edges, 'edge')} of this sort`
+    return `Showing ${plural(fetched, 'neighbour')}; the node has ${plural(edges, 'edge')} of this kind`
   }
   if (truncated) return `Showing ${num(fetched)} of more than ${plural(found, 'neighbour')}`
   if (cursor !== null || fetched < found) return `Showing ${num(fetched)} of ${plural(found, 'neighbour')}`
-  return found === 0 ? 'No neighbours of this sort' : `All ${plural(found, 'neighbour')} shown`
+  return found === 0 ? 'No neighbours of this kind' : `All ${plural(found, 'neighbour')} shown`
 }
 
 /** What is said of a node that the keyboard comes to. */

@@ -50,21 +50,18 @@ export function Collided({ collision: { base, mine }, onRebase, onDiscard }: Col
   const theirs = current.data
   const found = collide(base, mine, theirs)
   return (
-    <Notice
-      tone="warn"
-      title={`Somebody else changed it: version ${base.version} is version ${theirs.version} now`}
-    >
-      <p>Nothing of yours was saved yet. Since you opened it:</p>
+    <Notice tone="warn" title={`Somebody else changed it from version ${base.version} to ${theirs.version}`}>
+      <p>Your changes are not saved yet. Changes since you opened it:</p>
       <Changes collision={found} />
       <div className="row graph-failure-actions">
         <Button size="s" variant="primary" onClick={() => onRebase(rebase(base, mine, theirs), theirs)}>
-          {found.overlapping.length > 0 ? 'Keep mine, overwrite theirs' : 'Put my edits on top'}
+          {found.overlapping.length > 0 ? 'Overwrite their changes' : 'Apply my changes'}
         </Button>
         <Button size="s" onClick={() => onDiscard(theirs)}>
-          Drop mine, show theirs
+          Discard my changes
         </Button>
       </div>
-      <p className="muted">Look it over, then save.</p>
+      <p className="muted">Review, then save.</p>
     </Notice>
   )
 }
@@ -72,7 +69,7 @@ export function Collided({ collision: { base, mine }, onRebase, onDiscard }: Col
 const MOST = 12
 
 function Changes({ collision }: { collision: Collision }) {
-  if (collision.theirs.length === 0) return <p>It was changed and changed back.</p>
+  if (collision.theirs.length === 0) return <p>It was changed and reverted.</p>
   return <DifferenceList differences={collision.theirs} marked={collision.overlapping} />
 }
 
@@ -90,7 +87,7 @@ export function DifferenceList({
         <li key={field}>
           <b>{visible(field, 80)}</b>: <del>{visible(valueText(before), 120)}</del> →{' '}
           <ins>{visible(valueText(after), 120)}</ins>
-          {marked.includes(field) && <span className="tone-warn"> — you changed it, too</span>}
+          {marked.includes(field) && <span className="tone-warn"> — you changed it too</span>}
         </li>
       ))}
       {differences.length > MOST && <li>and {differences.length - MOST} more</li>}

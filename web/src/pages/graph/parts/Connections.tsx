@@ -35,7 +35,7 @@ export function Connections({
   if (around.error) return <ErrorNotice error={around.error} compact onRetry={() => void around.refetch()} />
   if (!around.data) return <Skeleton lines={3} />
   const { data, meta } = around.data
-  if (meta.total === 0) return <p className="muted">It has no edges. Connect it with another node.</p>
+  if (meta.total === 0) return <p className="muted">No edges. Connect the node with another one.</p>
   const groups = groupsOf(id, data)
   return (
     <div className="stack graph-connections">
@@ -87,7 +87,7 @@ function ExpandForm({ shown, groups, busy, onExpand }: ExpandFormProps) {
     setChosen(next)
   }
   const { expansion } = shown
-  const told = expansionText(expansion)
+  const text = expansionText(expansion)
   return (
     <div className="graph-expand">
       <div className="row">
@@ -102,7 +102,7 @@ function ExpandForm({ shown, groups, busy, onExpand }: ExpandFormProps) {
           ]}
         />
         <Select
-          aria-label="How many edges far"
+          aria-label="Number of edges"
           value={String(depth)}
           onChange={(event) => setDepth(Number(event.target.value) as Reach['depth'])}
           options={DEPTHS.map((value) => ({
@@ -112,7 +112,7 @@ function ExpandForm({ shown, groups, busy, onExpand }: ExpandFormProps) {
         />
       </div>
       {relations.length > 1 && (
-        <div className="row" role="group" aria-label="Relations to follow; none chosen follows all">
+        <div className="row" role="group" aria-label="Relations to follow; if none is selected, all">
           {relations.slice(0, 16).map((type) => (
             <button
               key={type}
@@ -143,10 +143,10 @@ function ExpandForm({ shown, groups, busy, onExpand }: ExpandFormProps) {
         )}
         {shown.unseen > 0 && <Badge tone="accent">{plural(shown.unseen, 'new edge')} not shown</Badge>}
       </div>
-      {told && (
+      {text && (
         <p className="muted" role="status">
-          {told}
-          {expansion?.truncated && '. Narrow it by direction or relation to see others.'}
+          {text}
+          {expansion?.truncated && '. Filter by direction or relation to see others.'}
         </p>
       )}
     </div>

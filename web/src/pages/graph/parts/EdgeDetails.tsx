@@ -88,7 +88,7 @@ function DeleteEdge({ edge, text, onClose }: { edge: GraphEdge; text: string; on
       onConfirm={() => void remove()}
     >
       <p>{text}</p>
-      <p>The nodes stay. It can be undone here and in the history.</p>
+      <p>The nodes remain. You can undo this here and in the history.</p>
       {runner.failure && <FailureNotice failure={runner.failure} />}
     </Confirm>
   )

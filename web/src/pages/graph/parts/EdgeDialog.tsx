@@ -93,7 +93,7 @@ export function EdgeDialog({ edge, from, canvas, onClose, onDone }: EdgeDialogPr
               value={source}
               onChange={setSource}
               error={
-                checked && !source ? 'Where does it begin?' : fieldError(runner.error, 'payload.sourceId')
+                checked && !source ? 'Choose a source node.' : fieldError(runner.error, 'payload.sourceId')
               }
             />
             <div>
@@ -106,14 +106,16 @@ export function EdgeDialog({ edge, from, canvas, onClose, onDone }: EdgeDialogPr
                   setTarget(source)
                 }}
               >
-                Turn it round
+                Swap source and target
               </Button>
             </div>
             <NodePicker
               label="To"
               value={target}
               onChange={setTarget}
-              error={checked && !target ? 'Where does it end?' : fieldError(runner.error, 'payload.targetId')}
+              error={
+                checked && !target ? 'Choose a target node.' : fieldError(runner.error, 'payload.targetId')
+              }
             />
           </>
         )}
@@ -122,7 +124,7 @@ export function EdgeDialog({ edge, from, canvas, onClose, onDone }: EdgeDialogPr
           hint="Read from source to target: “Pump 7 feeds Boiler”."
           error={
             checked && relationType === ''
-              ? 'It needs a relation.'
+              ? 'Enter a relation.'
               : fieldError(runner.error, 'payload.relationType')
           }
         >

@@ -183,7 +183,7 @@ function Results({
   if (nodes.length === 0) {
     return (
       <p className="graph-finder-none" role="status">
-        No node is like that. The name may stand anywhere in it; a property has to have exactly the value.
+        No matching nodes. The text can be any part of the name; a property must equal the value.
       </p>
     )
   }

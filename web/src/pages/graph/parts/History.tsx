@@ -17,7 +17,7 @@ import { DifferenceList } from './Collided'
 import { namer, useShared } from './context'
 
 const PAGE = 30
-/** Steps of a batch that are told. */
+/** The number of steps of a batch that are shown. */
 const MOST_STEPS = 4
 
 export interface HistoryProps {
@@ -41,10 +41,10 @@ export function History({ state, onCommand, busy, onShow }: HistoryProps) {
   })
   const changes = useMemo(() => {
     const fetched: readonly Change[] = pages.data?.pages.flatMap((page) => page.data) ?? []
-    const told = state.recent.filter((change) => of === null || concerns(change, of))
+    const recent = state.recent.filter((change) => of === null || concerns(change, of))
     // Only what is newer: what is older and not in the pages is on a page that was not fetched yet.
     const newest = fetched[0]?.sequence ?? 0
-    return told.filter((change) => change.sequence > newest).reduce(withChange, fetched)
+    return recent.filter((change) => change.sequence > newest).reduce(withChange, fetched)
   }, [pages.data, state.recent, of])
   const actorOf = useActors(changes.map((change) => change.actorId))
   const standing = useMemo(() => standings(changes), [changes])
@@ -67,8 +67,8 @@ export function History({ state, onCommand, busy, onShow }: HistoryProps) {
       {pages.error && <ErrorNotice error={pages.error} compact onRetry={() => void pages.refetch()} />}
       {pages.isPending && <Skeleton lines={6} />}
       {pages.data && changes.length === 0 && (
-        <Empty title="Nothing happened yet">
-          <p>Each command on nodes and edges stands here, and can be undone.</p>
+        <Empty title="No commands yet">
+          <p>All commands on nodes and edges are listed here and can be undone.</p>
         </Empty>
       )}
       <ol className="graph-changes-list">
@@ -79,7 +79,7 @@ export function History({ state, onCommand, busy, onShow }: HistoryProps) {
             text={changeText(change, nameOf)}
             details={stepsText(change, nameOf)}
             actor={actorOf(change.actorId)}
-            standing={standing.get(change.sequence) ?? 'stands'}
+            standing={standing.get(change.sequence) ?? 'in effect'}
             differences={altered.get(change.sequence) ?? []}
             busy={busy}
             onCommand={onCommand}
@@ -113,7 +113,7 @@ interface EntryProps {
 }
 
 function Entry({ change, text, details, actor, standing, differences, busy, onCommand, onShow }: EntryProps) {
-  const undoable = standing === 'stands'
+  const undoable = standing === 'in effect'
   const redoable = standing === 'undone'
   const payload = { commandId: change.commandId }
   return (

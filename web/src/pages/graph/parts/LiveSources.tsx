@@ -59,7 +59,7 @@ export function LiveSources({ nodeId }: { nodeId: string }) {
   if (data.length === 0) {
     return (
       <p className="muted">
-        No source is linked to this node. A source says with <code>nodeId</code> what it measures.
+        No source is linked to this node. Set the field <code>nodeId</code> of a source to link it.
       </p>
     )
   }

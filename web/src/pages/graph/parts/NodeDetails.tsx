@@ -66,16 +66,16 @@ export function NodeDetails({
         </div>
         <Menu
           trigger={
-            <IconButton label="More to do with this node" size="s">
+            <IconButton label="More actions" size="s">
               <MoreHorizontal size={16} />
             </IconButton>
           }
         >
           <MenuItem icon={<EyeOff size={14} />} onSelect={onHide}>
-            Take off the canvas
+            Remove from the canvas
           </MenuItem>
           <MenuItem icon={<Crosshair size={14} />} onSelect={onKeepAround}>
-            Keep it and its neighbours only
+            Show only its neighbors
           </MenuItem>
           <MenuItem
             icon={<Search size={14} />}
@@ -165,8 +165,8 @@ function DeleteNode({ shown, onClose }: { shown: Shown; onClose: () => void }) {
       onConfirm={() => void remove()}
     >
       <p>
-        All its edges go with it, also those that are not on the canvas. It is one change, which can be undone
-        here and in the history.
+        All its edges are deleted too, including those that are not on the canvas. You can undo this here and
+        in the history.
       </p>
       {runner.failure && <FailureNotice failure={runner.failure} />}
     </Confirm>

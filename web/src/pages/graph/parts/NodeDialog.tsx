@@ -48,7 +48,7 @@ export function NodeDialog({ node, onClose, onDone }: NodeDialogProps) {
     properties: read.properties,
   }
   const collision = useCollision(base, mine, runner.failure)
-  const nameMissing = checked && draft.name.trim() === '' ? 'It needs a name.' : undefined
+  const nameMissing = checked && draft.name.trim() === '' ? 'Enter a name.' : undefined
 
   const save = async (against: GraphNode | null) => {
     setChecked(true)
@@ -111,7 +111,7 @@ export function NodeDialog({ node, onClose, onDone }: NodeDialogProps) {
         <Field
           label="Description"
           optional
-          hint="Search reads it: whole sentences are found best."
+          hint="Used by search. Whole sentences work best."
           error={fieldError(runner.error, 'payload.description')}
         >
           <Textarea

@@ -51,7 +51,7 @@ export function NodePicker({ label, value, onChange, error }: NodePickerProps) {
   }
   return (
     <div className="graph-picker">
-      <Field label={label} error={error} hint={value ? undefined : 'A part of the name.'}>
+      <Field label={label} error={error} hint={value ? undefined : 'Type a part of the name.'}>
         <Input
           role="combobox"
           aria-expanded={open}
@@ -96,7 +96,7 @@ export function NodePicker({ label, value, onChange, error }: NodePickerProps) {
           </div>
         ))}
       </div>
-      {open && found.data && nodes.length === 0 && <p className="field-hint">No node is called like that.</p>}
+      {open && found.data && nodes.length === 0 && <p className="field-hint">No matching nodes.</p>}
     </div>
   )
 }

@@ -22,7 +22,7 @@ export function PropertyRows({ rows, errors, onChange }: PropertyRowsProps) {
   return (
     <fieldset className="graph-rows">
       <legend className="field-label">Properties</legend>
-      {rows.length === 0 && <p className="field-hint">None. Search reads those that are text.</p>}
+      {rows.length === 0 && <p className="field-hint">None. Search uses text properties.</p>}
       {rows.map((row, i) => (
         <div key={row.id} className="graph-row">
           <Input

@@ -54,11 +54,11 @@ export function Selection(props: SelectionProps) {
   return (
     <Empty icon={<MousePointerClick size={20} />} title="Nothing selected">
       <p>
-        Press a node or an edge to look at it. Press a node twice to expand it; drag it to hold it in its
-        place.
+        Click a node or an edge to see its details. Double-click a node to expand it. Drag a node to fix its
+        position.
       </p>
       <p>
-        By keyboard: arrow keys on the canvas, <kbd>Enter</kbd> to expand, <kbd>0</kbd> to see all.
+        By keyboard: arrow keys on the canvas, <kbd>Enter</kbd> to expand, <kbd>0</kbd> to show all.
       </p>
     </Empty>
   )

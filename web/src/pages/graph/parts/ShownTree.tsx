@@ -94,23 +94,18 @@ export function ShownTree({ state, onSelect, onExpand, onRemove }: ShownTreeProp
   if (state.canvas.nodes.size === 0) {
     return (
       <Empty title="Nothing on the canvas">
-        <p>Find a node above the canvas and press it. From there, expand.</p>
+        <p>Find a node above the canvas and select it. Then expand it.</p>
       </Empty>
     )
   }
   return (
     <div className="graph-shown">
       <div className="row">
-        <SearchInput
-          label="Narrow what is shown"
-          placeholder="Narrow the list…"
-          value={text}
-          onChange={setText}
-        />
+        <SearchInput label="Filter the list" placeholder="Filter the list…" value={text} onChange={setText} />
       </div>
       <p className="graph-shown-hint">
-        Arrow keys move and unfold, <kbd>Enter</kbd> selects, <kbd>E</kbd> expands, <kbd>Delete</kbd> takes
-        off the canvas.
+        Arrow keys move and expand rows, <kbd>Enter</kbd> selects, <kbd>E</kbd> expands the node,{' '}
+        <kbd>Delete</kbd> removes it from the canvas.
       </p>
       {/* eslint-disable-next-line jsx-a11y/interactive-supports-focus -- one of its lines has the focus */}
       <div
@@ -135,10 +130,10 @@ export function ShownTree({ state, onSelect, onExpand, onRemove }: ShownTreeProp
           />
         ))}
       </div>
-      {outline.length === 0 && <p className="muted">No name holds “{text}”.</p>}
+      {outline.length === 0 && <p className="muted">No name contains “{text}”.</p>}
       {all.length > lines.length && (
         <p className="muted">
-          {plural(all.length - lines.length, 'line')} more: narrow the list to see them.
+          {plural(all.length - lines.length, 'line')} more: filter the list to see them.
         </p>
       )}
     </div>

@@ -26,7 +26,7 @@ import { namer } from './context'
 export interface StageControls {
   fit: () => void
   zoom: (factor: number) => void
-  /** Lets all nodes find their places anew. */
+  /** Computes the layout of all nodes again. */
   loosen: () => void
   focus: () => void
 }
@@ -146,9 +146,8 @@ export function Stage({ state, onSelect, onExpand, onRemove, controls }: StagePr
         <canvas ref={surface} className="graph-canvas" />
       </div>
       <p id={help} className="sr-only">
-        Arrow keys go from node to node, Enter expands, Delete takes a node off the canvas, plus and minus
-        zoom, 0 shows all, Shift and arrow keys move the picture. Everything on the canvas is also in the list
-        under “Shown”.
+        Arrow keys move between nodes, Enter expands, Delete removes a node from the canvas, plus and minus
+        zoom, 0 shows all, Shift and arrow keys pan. The list under “Shown” has the same content.
       </p>
       <p className="sr-only" role="status">
         {selectionText(state.canvas, state.selected)}

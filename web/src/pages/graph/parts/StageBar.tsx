@@ -63,7 +63,7 @@ export function StageBar({
         </IconButton>
         <Menu
           trigger={
-            <IconButton label="Undo or redo anybody's" size="s" disabled={busy}>
+            <IconButton label="Undo or redo in the workspace" size="s" disabled={busy}>
               <Users size={16} />
             </IconButton>
           }
@@ -78,16 +78,11 @@ export function StageBar({
             icon={<Redo2 size={14} />}
             onSelect={() => onStep({ type: 'REDO', payload: { scope: 'workspace' } })}
           >
-            Redo the workspace's last undone one
+            Redo the workspace's last undone command
           </MenuItem>
         </Menu>
       </div>
-      <div
-        className="graph-bar graph-bar-view"
-        role="toolbar"
-        aria-label="Move the picture"
-        aria-orientation="vertical"
-      >
+      <div className="graph-bar graph-bar-view" role="toolbar" aria-label="Pan" aria-orientation="vertical">
         <IconButton label="Zoom in" size="s" onClick={() => controls.current?.zoom(1.35)}>
           <Plus size={16} />
         </IconButton>
@@ -98,7 +93,7 @@ export function StageBar({
           <LocateFixed size={16} />
         </IconButton>
         <IconButton
-          label="Let go of held nodes and arrange anew"
+          label="Release fixed nodes and arrange again"
           size="s"
           onClick={() => controls.current?.loosen()}
         >
@@ -109,7 +104,7 @@ export function StageBar({
         </IconButton>
       </div>
       <div className="graph-foot">
-        <ul className="graph-legend" aria-label="What the marks mean">
+        <ul className="graph-legend" aria-label="Legend">
           {ENTITY_TYPES.map((type) => (
             <li key={type}>
               <TypeMark type={type} /> {ENTITY_LABELS[type]}
@@ -142,15 +137,15 @@ function Live({ stream, onReconnect }: { stream: StreamState; onReconnect: () =>
     case 'waiting':
       return (
         <span className="graph-live-state" role="status" title={stream.error.message}>
-          <Dot tone="bad" /> Not live, coming back
+          <Dot tone="bad" /> Reconnecting
         </span>
       )
     case 'failed':
       return (
         <span className="graph-live-state" role="status" title={stream.error.message}>
-          <Dot tone="bad" /> Not live
+          <Dot tone="bad" /> Disconnected
           <Button size="s" onClick={onReconnect}>
-            Connect again
+            Reconnect
           </Button>
         </span>
       )
@@ -187,16 +182,16 @@ export function StageNote({
         actions={
           <>
             <Button variant="primary" onClick={onNewNode}>
-              Make a node
+              New node
             </Button>
             <Button onClick={onStart}>Show the first nodes</Button>
           </>
         }
       >
-        <p>Find nodes above, or make the first one here or by the interface:</p>
-        <CodeBlock code={FIRST} label="Make a node" />
+        <p>Find nodes above, or create the first one here or through the API:</p>
+        <CodeBlock code={FIRST} label="New node" />
         <p>
-          <code>livegraph demo</code> fills the workspace with the graph of its machine.
+          <code>livegraph demo</code> fills the workspace with a graph of this machine.
         </p>
       </Empty>
     </div>

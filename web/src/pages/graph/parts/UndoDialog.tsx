@@ -1,4 +1,4 @@
-// An undo or a redo that was refused: what stands in the way, whose it is, and the ways on.
+// A refused undo or redo: its conflicts, their actors, and the options.
 
 import { useQueries } from '@tanstack/react-query'
 
@@ -65,10 +65,10 @@ export function UndoDialog({ failure, command, canvas, busy, onRun, onClose }: U
         {ids.length > 0 && (
           <>
             <p>
-              You can first undo what stands in the way, the newest first, and then {verb} this again. Or
-              leave it, and change what is there by hand.
+              Undo the conflicting commands first, the newest first, and then {verb} this command again. Or
+              edit the nodes and edges by hand.
             </p>
-            {asked.some((one) => one.isPending) && <Loading what="Looking up the commands" />}
+            {asked.some((one) => one.isPending) && <Loading what="Loading the commands" />}
             <ul className="graph-blockers">
               {ids.map((id, i) => (
                 <li key={id}>

@@ -124,8 +124,8 @@ export function Workbench({ stream, onReconnect }: { stream: StreamState; onReco
               <ErrorNotice error={state.error} compact onRetry={() => explorer.dismissError()} />
             )}
             {state.left > 0 && (
-              <Notice tone="warn" title={`${plural(state.left, 'node')} found no room`}>
-                <p>The canvas takes {num(MOST_SHOWN)}. Take some off, or narrow what you expand.</p>
+              <Notice tone="warn" title={`${plural(state.left, 'node')} not shown`}>
+                <p>The canvas holds at most {num(MOST_SHOWN)}. Remove some, or expand fewer.</p>
               </Notice>
             )}
           </div>

@@ -10,7 +10,7 @@ import { shortId, visible } from '@/ui'
 
 const NEWEST = { sort: '-createdAt' }
 
-/** Gives an actor's name: "you", an operator's, a key's; where none is known the end of the id. */
+/** Returns the name of an actor: "you", the operator or the key; otherwise the end of the id. */
 export function useActors(ids: readonly string[]): (id: string) => string {
   const me = useSession().data?.operator.id
   const operators = useQuery({

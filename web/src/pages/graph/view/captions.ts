@@ -1,9 +1,9 @@
 // The names of nodes and the relations of edges, as many as there is room for.
 
 import type { Point } from './camera'
+import { nodeTier, outside, screenRadius, type Frame } from './frame'
 import { controlPoint, loopCircle, onCurve } from './geometry'
 import { chooseLabels, shorten, type Box, type Label } from './labels'
-import { nodeTier, outside, screenRadius, type Frame } from './paint'
 import type { SceneEdge, SceneNode } from './scene'
 
 interface Caption extends Label {
@@ -18,7 +18,7 @@ const RELATION = { size: 10, height: 13, most: 24 }
 const RELATIONS_FROM = 1.35
 /** Pixels of the screen for each caption: with more of them nothing would be read. */
 const ROOM = 7000
-/** Relations come after all names, but for the one that is looked at. */
+/** Relations come after all names, except for the hovered one. */
 const BEHIND_NAMES = -1
 
 export function paintCaptions(frame: Frame): void {
@@ -64,7 +64,7 @@ function namesOf(frame: Frame): Caption[] {
 /** Which names go first; below 0: not at all. */
 function weightOf(frame: Frame, node: SceneNode, i: number): number {
   if (i === frame.selectedNode || i === frame.hoveredNode) return Infinity
-  // Beside what is brought out the rest has no names: they would stand in its way.
+  // While nodes are highlighted, the others have no names.
   if (frame.near) return frame.near.nodes.has(i) ? 1e6 + node.degree : -1
   // What had a name in the frame before keeps it, unless another is clearly more important.
   return frame.labelled.has(i) ? node.degree * 1.25 + 1.5 : node.degree

@@ -31,14 +31,14 @@ export class Gestures {
 
   constructor(
     private readonly surface: HTMLElement,
-    private readonly tell: (gesture: Gesture) => void,
+    private readonly emit: (gesture: Gesture) => void,
   ) {
     const { signal } = this.abort
     surface.addEventListener('pointerdown', (event) => this.press(event), { signal })
     surface.addEventListener('pointermove', (event) => this.move(event), { signal })
     surface.addEventListener('pointerup', (event) => this.lift(event, true), { signal })
     surface.addEventListener('pointercancel', (event) => this.lift(event, false), { signal })
-    surface.addEventListener('pointerleave', () => this.tell({ type: 'hover', at: null }), { signal })
+    surface.addEventListener('pointerleave', () => this.emit({ type: 'hover', at: null }), { signal })
     surface.addEventListener('wheel', (event) => this.wheel(event), { signal, passive: false })
     surface.addEventListener('contextmenu', (event) => this.menu(event), { signal })
   }
@@ -62,25 +62,25 @@ export class Gestures {
     window.clearTimeout(this.long)
     if (this.down.size > 1) {
       this.moved = true // two fingers are no tap
-      this.tell({ type: 'release' })
+      this.emit({ type: 'release' })
       return
     }
     this.start = at
     this.moved = false
-    this.tell({ type: 'press', at, touch: this.touch })
+    this.emit({ type: 'press', at, touch: this.touch })
     if (this.touch) this.long = window.setTimeout(() => this.rest(at), LONG)
   }
 
   private rest(at: Point): void {
     this.moved = true // what follows is no tap any more
-    this.tell({ type: 'menu', at, touch: true })
+    this.emit({ type: 'menu', at, touch: true })
   }
 
   private move(event: PointerEvent): void {
     const at = this.at(event)
     const before = this.down.get(event.pointerId)
     if (!before) {
-      if (event.pointerType === 'mouse') this.tell({ type: 'hover', at })
+      if (event.pointerType === 'mouse') this.emit({ type: 'hover', at })
       return
     }
     if (this.down.size === 2) this.pinch(event.pointerId, before, at)
@@ -88,7 +88,7 @@ export class Gestures {
       window.clearTimeout(this.long)
       const from = this.moved ? before : (this.start ?? before)
       this.moved = true
-      this.tell({ type: 'drag', at, dx: at.x - from.x, dy: at.y - from.y })
+      this.emit({ type: 'drag', at, dx: at.x - from.x, dy: at.y - from.y })
     }
     this.down.set(event.pointerId, at)
   }
@@ -100,14 +100,14 @@ export class Gestures {
     const now = Math.hypot(at.x - other.x, at.y - other.y)
     const middle = { x: (at.x + other.x) / 2, y: (at.y + other.y) / 2 }
     const factor = apart > 0 ? now / apart : 1
-    this.tell({ type: 'zoom', at: middle, factor, dx: (at.x - before.x) / 2, dy: (at.y - before.y) / 2 })
+    this.emit({ type: 'zoom', at: middle, factor, dx: (at.x - before.x) / 2, dy: (at.y - before.y) / 2 })
   }
 
   private lift(event: PointerEvent, meant: boolean): void {
     window.clearTimeout(this.long)
     if (!this.down.delete(event.pointerId)) return
     if (this.down.size > 0) return
-    this.tell({ type: 'release' })
+    this.emit({ type: 'release' })
     if (this.moved || !meant) return
     const at = this.at(event)
     const twice =
@@ -115,7 +115,7 @@ export class Gestures {
       event.timeStamp - this.lastTap.time < TWICE &&
       Math.hypot(at.x - this.lastTap.at.x, at.y - this.lastTap.at.y) < 4 * TREMBLE
     this.lastTap = twice ? null : { at, time: event.timeStamp }
-    this.tell({ type: twice ? 'double' : 'tap', at, touch: this.touch })
+    this.emit({ type: twice ? 'double' : 'tap', at, touch: this.touch })
   }
 
   private wheel(event: WheelEvent): void {
@@ -124,11 +124,11 @@ export class Gestures {
     // Trackpads pinch by a wheel with Ctrl, in small steps.
     const speed = event.ctrlKey ? 0.01 : 0.0016
     const factor = Math.exp(-Math.max(-240, Math.min(240, event.deltaY * lines)) * speed)
-    this.tell({ type: 'zoom', at: this.at(event), factor, dx: 0, dy: 0 })
+    this.emit({ type: 'zoom', at: this.at(event), factor, dx: 0, dy: 0 })
   }
 
   private menu(event: MouseEvent): void {
     event.preventDefault()
-    if (!this.touch || this.down.size === 0) this.tell({ type: 'menu', at: this.at(event), touch: false })
+    if (!this.touch || this.down.size === 0) this.emit({ type: 'menu', at: this.at(event), touch: false })
   }
 }

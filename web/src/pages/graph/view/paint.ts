@@ -1,49 +1,16 @@
 // Draws a scene. Everything of one look is gathered into one path, because what costs is the number of strokes and
 // fills, not that of lines: 1,000 edges are three strokes.
 
-import { toScreen, type Camera, type Point, type Size } from './camera'
+import { toScreen, type Point } from './camera'
 import { paintCaptions } from './captions'
+import { nodeTier, outside, screenRadius, type Frame, type Look, type Tier } from './frame'
 import { arrowOf, controlPoint, loopCircle } from './geometry'
-import { placeOf, type Places } from './hit'
-import type { Palette } from './palette'
-import type { Scene, SceneEdge, SceneNode } from './scene'
+import { placeOf } from './hit'
+import type { SceneEdge, SceneNode } from './scene'
 import { addShape } from './shapes'
 
-export interface Look {
-  scene: Scene
-  xy: Places
-  camera: Camera
-  size: Size
-  palette: Palette
-  /** Places; -1: none. */
-  hoveredNode: number
-  hoveredEdge: number
-  selectedNode: number
-  selectedEdge: number
-  /** Ids of nodes that are held where they were put. */
-  pinned: ReadonlySet<string>
-  /** What changed a moment ago, by id: from 1, just now, to 0. */
-  flashes: ReadonlyMap<string, number>
-  /** Places whose labels were shown in the frame before: they keep their right of way, so that nothing flickers. */
-  labelled: Set<number>
-  /** Widths of labels, by text. */
-  widths: Map<string, number>
-}
-
-export type Tier = 'faint' | 'plain' | 'strong'
-
-/** No node gets smaller than this on the screen. */
-const LEAST_RADIUS = 2.2
-/** Zoom from which arrows can be told from lines. */
+/** Zoom from which arrows are visible. */
 const ARROWS_FROM = 0.42
-
-/** What one frame works with. */
-export interface Frame extends Look {
-  ctx: CanvasRenderingContext2D
-  screen: (Point | null)[]
-  /** Nodes and edges that are brought out; null: none in particular. */
-  near: { nodes: Set<number>; edges: Set<number> } | null
-}
 
 /** Draws one frame; `ratio` is that of the device's pixels to those of CSS. */
 export function paint(ctx: CanvasRenderingContext2D, look: Look, ratio: number): void {
@@ -84,10 +51,6 @@ function edgeTier(frame: Frame, i: number): Tier {
   return frame.near.edges.has(i) ? 'strong' : 'faint'
 }
 
-export function nodeTier(frame: Frame, i: number): Tier {
-  return !frame.near || frame.near.nodes.has(i) ? 'plain' : 'faint'
-}
-
 function paintEdges(frame: Frame): void {
   const { ctx, scene, palette, camera } = frame
   const strokes: Record<Tier, Path2D> = { faint: new Path2D(), plain: new Path2D(), strong: new Path2D() }
@@ -112,21 +75,6 @@ function paintEdges(frame: Frame): void {
     ctx.fillStyle = colors[tier]
     ctx.fill(arrows[tier])
   }
-}
-
-/** Whether a line from a to b cannot cross the screen, with room for what is bent. */
-export function outside(a: Point, b: Point, size: Size): boolean {
-  const room = 80
-  return (
-    Math.max(a.x, b.x) < -room ||
-    Math.max(a.y, b.y) < -room ||
-    Math.min(a.x, b.x) > size.width + room ||
-    Math.min(a.y, b.y) > size.height + room
-  )
-}
-
-export function screenRadius(frame: Frame, i: number): number {
-  return Math.max(LEAST_RADIUS, (frame.scene.nodes[i]?.radius ?? 0) * frame.camera.k)
 }
 
 function addEdge(path: Path2D, frame: Frame, edge: SceneEdge, a: Point, b: Point): void {

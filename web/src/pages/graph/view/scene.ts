@@ -1,4 +1,4 @@
-// The canvas' graph made ready to draw and to be hit: arrays by place instead of maps by id, made anew when the graph
+// The graph of the canvas, prepared for drawing and hit tests: arrays by index instead of maps by id, built again when the graph
 // changes and not at every frame.
 
 import { visible } from '@/ui/format'
@@ -102,7 +102,7 @@ function sceneEdges(canvas: Canvas, place: ReadonlyMap<string, number>): SceneEd
   return edges
 }
 
-/** Parallel edges fan out evenly on both sides of the straight line; loops stand around each other. */
+/** Parallel edges fan out evenly on both sides of the straight line; loops are concentric. */
 function bendOf(edge: GraphEdge, i: number, many: number): number {
   if (edge.sourceId === edge.targetId) return 16 + 9 * i
   const aside = (i - (many - 1) / 2) * GAP

@@ -1,4 +1,4 @@
-// A shape for each type of node: types are told apart without colours, too. All have about the same area.
+// A shape for each type of node: types differ without colours, too. All have about the same area.
 
 import type { EntityType } from '../model/types'
 

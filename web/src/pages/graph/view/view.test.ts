@@ -178,7 +178,7 @@ describe('labels', () => {
     expect(chosen.map(({ place }) => place)).toEqual([1, 2])
   })
 
-  it('are at most so many, but for those that must be', () => {
+  it('are limited in number, except for required ones', () => {
     const chosen = chooseLabels(
       [label(0, 0, 1), label(1, 100, 2), label(2, 10, Infinity), label(3, 12, Infinity)],
       1,

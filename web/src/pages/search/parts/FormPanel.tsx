@@ -19,7 +19,7 @@ export interface FormPanelProps {
   busy: boolean
 }
 
-/** Windows in which the results stand beside the form, as in search.css. */
+/** Window widths at which the results are next to the form, as in search.css. */
 export const BESIDE = '(min-width: 961px)'
 
 const WEIGHT_LABELS: Record<Lane, string> = { text: 'Words', vector: 'Meaning', graph: 'Graph' }
@@ -53,7 +53,7 @@ export function FormPanel({ form, onChange, onSend, busy }: FormPanelProps) {
               { value: 'search', label: 'Plain', title: 'Words and meaning' },
             ]}
           />
-          <Field label="Query" error={shown.query} hint="Enter searches, Shift and Enter begin a new line.">
+          <Field label="Query" error={shown.query} hint="Enter searches, Shift+Enter starts a new line.">
             <Textarea
               rows={3}
               value={form.query}
@@ -78,9 +78,9 @@ export function FormPanel({ form, onChange, onSend, busy }: FormPanelProps) {
           </details>
           {form.mode === 'hybrid' && <HybridFields form={form} set={set} errors={shown} />}
           <details className="search-more">
-            <summary>What the answer shows</summary>
+            <summary>Response</summary>
             <div className="stack search-flags">
-              <Field label="Results a page">
+              <Field label="Results per page">
                 <Select
                   options={[...new Set([...LIMITS, form.limit])].sort((a, b) => a - b).map(String)}
                   value={String(form.limit)}
@@ -95,7 +95,7 @@ export function FormPanel({ form, onChange, onSend, busy }: FormPanelProps) {
               {form.mode === 'hybrid' && (
                 <>
                   <Checkbox
-                    label="Why it was found"
+                    label="Explanation"
                     checked={form.explain}
                     onChange={(e) => set({ explain: e.target.checked })}
                   />
@@ -105,7 +105,7 @@ export function FormPanel({ form, onChange, onSend, busy }: FormPanelProps) {
                     onChange={(e) => set({ includeEdges: e.target.checked })}
                   />
                   <Checkbox
-                    label="Newest live values"
+                    label="Latest live values"
                     checked={form.includeLiveData}
                     onChange={(e) => set({ includeLiveData: e.target.checked })}
                   />
@@ -128,7 +128,7 @@ function Filters({ form, set, error }: PartProps & { error: string | undefined }
   return (
     <div className="stack">
       <fieldset className="search-types">
-        <legend className="field-label">Types; none chosen: all</legend>
+        <legend className="field-label">Types; none selected: all</legend>
         {ENTITY_TYPES.map((type) => (
           <Checkbox
             key={type}
@@ -151,7 +151,7 @@ function Filters({ form, set, error }: PartProps & { error: string | undefined }
       <Field
         label="Properties"
         error={error}
-        hint='A line each: site = north, line = 7, line = "7", floor = [1, 2].'
+        hint='One on each line: site = north, line = 7, line = "7", floor = [1, 2].'
       >
         <Textarea
           rows={2}
@@ -161,18 +161,18 @@ function Filters({ form, set, error }: PartProps & { error: string | undefined }
           onChange={(event) => set({ properties: event.target.value })}
         />
       </Field>
-      <Slider label="Least score" value={form.minScore} onChange={(minScore) => set({ minScore })} />
+      <Slider label="Minimum score" value={form.minScore} onChange={(minScore) => set({ minScore })} />
     </div>
   )
 }
 
 function HybridFields({ form, set, errors }: PartProps & { errors: ReturnType<typeof checkForm> }) {
-  // Where the results stand below the form, it is short to begin with.
+  // If the results are below the form, it is collapsed first.
   const [open] = useState(() => window.matchMedia(BESIDE).matches)
   const { nodeIds, relationTypes, weights } = form
   return (
     <details className="search-more" open={open}>
-      <summary>The walk</summary>
+      <summary>Graph</summary>
       <div className="stack">
         <fieldset className="search-weights">
           <legend className="field-label">Weights</legend>
@@ -202,13 +202,13 @@ function HybridFields({ form, set, errors }: PartProps & { errors: ReturnType<ty
             />
           </Field>
         </div>
-        <Field label="Relations" optional hint="By comma; none: all.">
+        <Field label="Relations" optional hint="Separated by commas; none: all.">
           <ListInput values={relationTypes} onChange={(list) => set({ relationTypes: list })} />
         </Field>
         <Field
-          label="Start at nodes"
+          label="Seed nodes"
           optional
-          hint="Ids, by comma. The query's own starts count as well."
+          hint="Ids, separated by commas, in addition to the seeds of the query."
           error={errors.nodeIds}
         >
           <ListInput values={nodeIds} onChange={(list) => set({ nodeIds: list })} />

@@ -1,4 +1,4 @@
-// One hit: what it is, where the query stands in it, and why it was found.
+// One result: the node, the matches of the query, and the explanation.
 
 import { Network } from 'lucide-react'
 import { useState } from 'react'
@@ -98,7 +98,7 @@ function Bar({ label, value, kind }: { label: string; value: number | null; kind
           <span className="search-fill" style={{ width: `${100 * (value ?? 0)}%` }} />
         </span>
         <span className="search-value">
-          {value === null ? <span title="This lane did not find it">not found</span> : value.toFixed(3)}
+          {value === null ? <span title="No result from this lane">not found</span> : value.toFixed(3)}
         </span>
       </dd>
     </div>
@@ -109,7 +109,7 @@ function Bar({ label, value, kind }: { label: string; value: number | null; kind
 function Shares({ parts }: { parts: readonly Part[] }) {
   return (
     <figure className="search-shares">
-      <figcaption className="field-label">Made of</figcaption>
+      <figcaption className="field-label">Composition</figcaption>
       <div className="search-stack" aria-hidden="true">
         {parts.map((part, i) => (
           <span

@@ -38,24 +38,24 @@ export function WayGraph({ way, names, workspace, hit }: WayGraphProps) {
   return (
     <figure className="search-way">
       <figcaption className="field-label">
-        The way to it
+        Path over edges
         <button
           type="button"
           className="search-way-open"
           onClick={open}
-          aria-label={`The way to ${visible(hit, 80)}: open in the graph`}
+          aria-label={`Path to ${visible(hit, 80)}: open in the graph`}
         >
           open in the graph
         </button>
       </figcaption>
       {way.edges.some((edge) => !edge.known) && (
-        <p className="search-note">Dashed: another start from which a part of the score came.</p>
+        <p className="search-note">Dashed: another seed that contributed to the score.</p>
       )}
       <p className="sr-only">{wayText(way, nameOf)}</p>
       <div
         className="search-way-box"
         role="region"
-        aria-label={`The way to ${visible(hit, 80)}`}
+        aria-label={`Path to ${visible(hit, 80)}`}
         // It scrolls sideways on a phone, so the keyboard has to reach it.
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
@@ -120,7 +120,7 @@ function Line({ edge, from, to }: { edge: WayEdge; from: Place | undefined; to: 
   const b = { x: to.x - ux * gap, y: to.y - uy * gap }
   const tip = edge.backwards ? a : b
   const turn = (Math.atan2(uy, ux) * 180) / Math.PI + (edge.backwards ? 180 : 0)
-  // Ways of which only the ends are known meet at the hit: their labels stand nearer to their beginning.
+  // Paths of which only the ends are known meet at the hit: their labels are nearer to their start.
   const t = edge.known ? 0.5 : 0.34
   const middle = { x: a.x + (b.x - a.x) * t, y: a.y + (b.y - a.y) * t }
   return (

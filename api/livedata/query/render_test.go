@@ -1,0 +1,85 @@
+package query
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// numbered are so many points, whose values are their places.
+func numbered(rows int) *clickhouse.Points {
+	p := &clickhouse.Points{Columns: make([]clickhouse.Column, 1)}
+	for i := range rows {
+		p.TS = append(p.TS, int64(i)*1_000_000)
+		p.Columns[0].Numbers = append(p.Columns[0].Numbers, float64(i))
+	}
+	return p
+}
+
+func TestManyPointsAreWrittenInOrder(t *testing.T) {
+	groups := []*clickhouse.Points{
+		numbered(3*renderRows + 1), nil, numbered(0), numbered(renderRows), numbered(1), numbered(2 * renderRows),
+	}
+	var parts []part
+	for i, points := range groups {
+		before := fmt.Sprintf(`{"at":%d,"points":[`, i)
+		if i > 0 {
+			before = "," + before
+		}
+		parts = append(parts, partsOf(points, []byte(before), []byte("]}"))...)
+	}
+	var written bytes.Buffer
+	out := bufio.NewWriter(&written)
+	(&run{q: &queryParams{epoch: "ms"}}).writeParts(out, parts)
+	require.NoError(t, out.Flush())
+	var read []struct {
+		At     int
+		Points [][2]float64
+	}
+	require.NoError(t, json.Unmarshal([]byte("["+written.String()+"]"), &read))
+	require.Len(t, read, len(groups))
+	for i, g := range groups {
+		require.Equal(t, i, read[i].At)
+		if g == nil {
+			require.Empty(t, read[i].Points)
+			continue
+		}
+		require.Len(t, read[i].Points, len(g.TS))
+		for row, point := range read[i].Points {
+			if want := [2]float64{float64(row) * 1000, float64(row)}; point != want {
+				require.Equal(t, want, point)
+			}
+		}
+	}
+}
+
+// away is a client that goes away.
+type away struct{ writes int }
+
+func (w *away) Write([]byte) (int, error) {
+	w.writes++
+	return 0, errors.New("gone")
+}
+
+func TestNothingIsRenderedForAClientThatIsGone(t *testing.T) {
+	w := &away{}
+	r := &run{q: &queryParams{}}
+	// the last would panic
+	parts := append(partsOf(numbered(2*runtime.GOMAXPROCS(0)*renderRows), nil, nil), part{points: nil, to: 1})
+	r.writeParts(bufio.NewWriterSize(w, 16), parts)
+	require.Equal(t, 1, w.writes)
+}
+
+func TestAPanicOfARenderingIsTheRequests(t *testing.T) {
+	r := &run{q: &queryParams{}}
+	parts := []part{{points: numbered(1), to: 1}, {points: nil, to: renderRows + 1}}
+	require.Panics(t, func() { r.renderBeside(parts, make([][]byte, 2)) })
+}

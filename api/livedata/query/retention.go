@@ -1,0 +1,24 @@
+package query
+
+import (
+	"time"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// keptOf returns from when on the points of series are kept at a time.
+func keptOf(list []postgres.Series, now time.Time) clickhouse.Kept {
+	var kept clickhouse.Kept
+	for i := range list {
+		days := list[i].RetentionDays
+		if days == nil {
+			continue
+		}
+		if kept == nil {
+			kept = clickhouse.Kept{}
+		}
+		kept[list[i].ID] = postgres.KeptFrom(now, *days)
+	}
+	return kept
+}

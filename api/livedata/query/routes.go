@@ -1,0 +1,65 @@
+// Package query serves the routes that read points: queries, and the list of series. It reads
+// parameters, waits for a checkpoint, asks the stores and writes the answer as JSON, NDJSON or
+// CSV. It bounds how many queries are with the stores and how much their answers hold.
+package query
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/api/token"
+	"github.com/livegraph/livegraph/internal/platform/budget"
+)
+
+// Deps is what the routes are made of.
+type Deps struct {
+	Series         SeriesStore
+	Points         PointStore
+	Marks          WatermarkStore
+	Dead           DeadRecordStore
+	TopicID        func() [16]byte // the id of topic points, as it is now
+	TokenKey       [32]byte        // signs checkpoints and cursors
+	QueryTimeout   time.Duration   // the longest time of a query; beyond, 504
+	CheckpointWait time.Duration   // the longest wait for a checkpoint; zero: 5 s
+	Metrics        prometheus.Registerer
+}
+
+const defaultCheckpointWait = 5 * time.Second
+
+type api struct {
+	Deps
+	sealer    token.Sealer
+	watch     watcher
+	values    *budget.Budget // that the answers under way may have together
+	admission *admission
+
+	waiting, overdue atomic.Int64 // queries with a checkpoint, see metrics.go
+}
+
+// Paths of the routes.
+const (
+	queryPath  = "/api/live-data/query"
+	seriesPath = "/api/live-data/series"
+)
+
+// Routes returns the routes.
+func Routes(deps Deps) []route.Route {
+	if deps.CheckpointWait == 0 {
+		deps.CheckpointWait = defaultCheckpointWait
+	}
+	a := &api{
+		Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}, watch: watcher{store: deps.Marks},
+		admission: newAdmission(), values: budget.New(maxValues),
+	}
+	a.register(deps.Metrics)
+	scopes := []request.Scope{request.ReadLiveData}
+	return []route.Route{
+		{Method: http.MethodGet, Pattern: queryPath, Scopes: scopes, Handle: a.query, Room: a.admission.room},
+		{Method: http.MethodGet, Pattern: seriesPath, Scopes: scopes, Handle: a.listSeries},
+	}
+}

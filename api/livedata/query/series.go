@@ -1,0 +1,104 @@
+package query
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/deleted"
+	"github.com/livegraph/livegraph/api/livedata/selector"
+	"github.com/livegraph/livegraph/api/livedata/value"
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/token"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// seriesAnswer is a series with what it holds.
+type seriesAnswer struct {
+	ID         string            `json:"id"`
+	SourceID   uuid.UUID         `json:"sourceId"`
+	SourceName string            `json:"sourceName"`
+	Metric     string            `json:"metric"`
+	Kind       string            `json:"kind"`
+	Unit       *string           `json:"unit"`
+	Tags       map[string]string `json:"tags"`
+	FirstSeen  *time.Time        `json:"firstSeen"` // timestamps of the oldest and newest point
+	LastSeen   *time.Time        `json:"lastSeen"`
+	Count      int64             `json:"count"`
+}
+
+// listSeries lists series by source, metric and id, with their statistics.
+func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
+	p := request.Query(r)
+	filter := selector.Read(p)
+	var page postgres.SeriesPage
+	var cursor string
+	page.Limit, page.Offset, cursor = p.Paging()
+	if err := p.Err(); err != nil {
+		return err
+	}
+	workspace := request.PrincipalOf(r.Context()).Workspace
+	of := token.ScopeOf("series", workspace, filter)
+	if cursor != "" {
+		page.After = &postgres.SeriesPosition{}
+		if err := a.sealer.ReadCursor(cursor, of, page.After); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
+	defer cancel()
+	list, total, more, err := a.Series.Series(ctx, workspace, filter, page)
+	if err != nil {
+		return explainTimeout(err, a.QueryTimeout)
+	}
+	answers, err := a.describeSeries(ctx, workspace, list)
+	if err != nil {
+		return err
+	}
+	meta := reply.Meta{Total: total, Limit: page.Limit, Offset: page.Offset, HasMore: more}
+	if more {
+		next, err := a.sealer.Cursor(of, list[len(list)-1].Position())
+		if err != nil {
+			return err
+		}
+		meta.NextCursor = &next
+	}
+	reply.List(w, r, answers, meta)
+	return nil
+}
+
+func (a *api) describeSeries(ctx context.Context, workspace uuid.UUID, list []postgres.Series) ([]seriesAnswer, error) {
+	groups := singly(list)
+	numbers, _ := byKind(groups, pointblock.KindNumber)
+	texts, _ := byKind(groups, pointblock.KindString)
+	hidden, err := deleted.Of(ctx, a.Series, workspace, list)
+	if err != nil {
+		return nil, explainTimeout(err, a.QueryTimeout)
+	}
+	stats, err := a.Points.SeriesStats(ctx, numbers, texts, keptOf(list, time.Now()), hidden)
+	if err != nil {
+		return nil, explainLimits(err, a.QueryTimeout)
+	}
+	answers := make([]seriesAnswer, len(list))
+	for i, s := range list {
+		answers[i] = seriesAnswer{
+			ID: strconv.FormatUint(s.ID, 10), SourceID: s.SourceID, SourceName: s.SourceName, Metric: s.Metric,
+			Kind: value.KindName(s.Kind), Unit: s.Unit, Tags: s.Tags,
+		}
+		if held, ok := stats[s.ID]; ok {
+			answers[i].hold(held)
+		}
+	}
+	return answers, nil
+}
+
+func (s *seriesAnswer) hold(stats clickhouse.SeriesStats) {
+	first, last := time.UnixMicro(stats.FirstUS).UTC(), time.UnixMicro(stats.LastUS).UTC()
+	s.FirstSeen, s.LastSeen, s.Count = &first, &last, stats.Count
+}

@@ -1,0 +1,22 @@
+// Package selector reads the parameters by which the live-data routes select series.
+package selector
+
+import (
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// Read reads the parameters that select series, which several routes
+// have in common.
+func Read(p *request.Params) postgres.SeriesFilter {
+	filter := postgres.SeriesFilter{
+		Sources: p.UUIDs("sourceId"),
+		NodeID:  p.UUID("nodeId"),
+		Metrics: p.Strings("metric"),
+		Tags:    p.Family("tag."),
+	}
+	if name, given := p.String("source"); given {
+		filter.SourceName = &name
+	}
+	return filter
+}

@@ -1,0 +1,56 @@
+package value
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// GroupHead is a series, or a group of them, without its points in a query's answer.
+type GroupHead struct {
+	SourceID   *uuid.UUID        `json:"sourceId"`
+	SourceName *string           `json:"sourceName"`
+	Metric     *string           `json:"metric"`
+	Kind       string            `json:"kind"`
+	Unit       *string           `json:"unit"`
+	Tags       map[string]string `json:"tags"`
+	Columns    []string          `json:"columns"`
+}
+
+// KindName returns the name of a kind of value in answers.
+func KindName(kind pointblock.Kind) string {
+	if kind == pointblock.KindString {
+		return "string"
+	}
+	return "number"
+}
+
+// AppendNumber appends the shortest decimal that reads back as the same number,
+// null for what is no number.
+func AppendNumber(dst []byte, value float64) []byte {
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return append(dst, "null"...)
+	}
+	format := byte('f')
+	if size := math.Abs(value); size != 0 && (size < 1e-6 || size >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(dst, value, format, -1, 64)
+}
+
+// AppendCell appends the value of a row in a column as JSON, null where there is none.
+func AppendCell(dst []byte, column clickhouse.Column, i int) []byte {
+	if column.Texts != nil {
+		if text := column.Texts[i]; text != nil {
+			dst, _ = jsontext.AppendQuote(dst, *text) // what is stored is valid UTF-8
+			return dst
+		}
+		return append(dst, "null"...)
+	}
+	return AppendNumber(dst, column.Numbers[i])
+}

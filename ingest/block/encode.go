@@ -1,0 +1,189 @@
+package block
+
+import (
+	"slices"
+
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+// maxEncodedBytes bounds the records of one request. A body can be made to
+// expand (defaults are repeated in every series), and a request beyond what the
+// producer buffers would always be refused.
+const maxEncodedBytes = 64 << 20
+
+// Encode turns the points of registered series into messages and returns how many
+// points these are.
+func (b *Batch) Encode() (points int, err error) {
+	o := &b.Output
+	numbers, err := encodeKind(b, pointblock.KindNumber, &b.Numbers, &o.numbers, b.appendNumbers)
+	if err != nil {
+		return 0, err
+	}
+	texts, err := encodeKind(b, pointblock.KindString, &b.Strings, &o.strings, b.appendStrings)
+	if err != nil {
+		return 0, err
+	}
+	for _, partition := range o.active {
+		o.Messages = o.encoders[partition].AppendMessages(o.Messages, partition)
+	}
+	for i := range o.Messages {
+		o.Messages[i].Route = b.Route
+	}
+	return numbers + texts, nil
+}
+
+// appendPoints encodes the points of a series.
+type appendPoints[V any] func(e *pointblock.Encoder, f *final, ts []int64, values []V) error
+
+func (b *Batch) appendNumbers(e *pointblock.Encoder, f *final, ts []int64, values []float64) error {
+	l, o := &b.Labels.List[f.Label], &b.Output
+	if l.Known != nil {
+		return e.AppendNumbersOf(l.Known.Encoded, l.Known.Source, ts, values)
+	}
+	o.identity = b.Identity(l, f.Kind, &o.Tags)
+	if b.Hooks.Resolved != nil {
+		b.Hooks.Resolved(l, f.Ref, &o.identity)
+	}
+	return e.AppendNumbers(f.Ref, &o.identity, ts, values)
+}
+
+func (b *Batch) appendStrings(e *pointblock.Encoder, f *final, ts []int64, values []string) error {
+	o := &b.Output
+	o.identity = b.Identity(&b.Labels.List[f.Label], f.Kind, &o.Tags)
+	return e.AppendStrings(f.Ref, &o.identity, ts, values)
+}
+
+// encodeKind encodes the series of one kind.
+func encodeKind[V any](
+	b *Batch, kind pointblock.Kind, c *Column[V], s *sorted[V], write appendPoints[V],
+) (points int, err error) {
+	if len(c.Times) == 0 {
+		return 0, nil
+	}
+	o := &b.Output
+	if b.Rows {
+		s.scatter(b, kind, c)
+	} else {
+		b.chainRuns(kind)
+	}
+	for i := range o.Finals {
+		f := &o.Finals[i]
+		if f.Kind != kind || !f.Registered {
+			continue
+		}
+		var ts []int64
+		var values []V
+		if b.Rows {
+			end := o.cursor[i]
+			ts, values = s.ts[end-f.Count:end], s.values[end-f.Count:end]
+		} else {
+			ts, values = s.gather(b, f, c)
+		}
+		e := b.encoder(b.Sources.List[b.Labels.List[f.Label].Source].Partition)
+		before := e.Len()
+		if err := write(e, f, ts, values); err != nil {
+			return 0, fault.Wrap(err, fault.Internal, "A series could not be encoded")
+		}
+		if o.bytes += e.Len() - before; o.bytes > maxEncodedBytes {
+			return 0, fault.Field(
+				fault.TooLarge, b.Hooks.ListName(), "must not amount to more than 64 MiB with their series' names and tags",
+			).
+				With("limit", maxEncodedBytes)
+		}
+		points += f.Count
+	}
+	return points, nil
+}
+
+// encoder returns the encoder of a partition.
+func (b *Batch) encoder(partition int32) *pointblock.Encoder {
+	o := &b.Output
+	if missing := int(partition) + 1 - len(o.encoders); missing > 0 {
+		o.encoders = append(o.encoders, make([]*pointblock.Encoder, missing)...)
+	}
+	e := o.encoders[partition]
+	if e == nil {
+		e = &pointblock.Encoder{}
+		o.encoders[partition] = e
+	}
+	if !slices.Contains(o.active, partition) {
+		e.Reset(b.Workspace, b.ReceivedUS)
+		o.active = append(o.active, partition)
+	}
+	return e
+}
+
+// sorted holds points in the order of their series, within a series in the order
+// in which they came.
+type sorted[V any] struct {
+	ts     []int64
+	values []V
+}
+
+// scatter brings rows into the order of their series; each cursor is then
+// the end of its series.
+func (s *sorted[V]) scatter(b *Batch, kind pointblock.Kind, c *Column[V]) {
+	o := &b.Output
+	o.cursor = slices.Grow(o.cursor[:0], len(o.Finals))[:len(o.Finals)]
+	n := 0
+	for i := range o.Finals {
+		if f := &o.Finals[i]; f.Kind == kind && f.Registered {
+			o.cursor[i] = n
+			n += f.Count
+		}
+	}
+	o.route = o.route[:0]
+	for i := range b.Labels.List {
+		at := b.Labels.List[i].final[kind-1]
+		if at >= 0 && !o.Finals[at].Registered {
+			at = -1
+		}
+		o.route = append(o.route, at)
+	}
+	s.ts = slices.Grow(s.ts[:0], n)[:n]
+	s.values = slices.Grow(s.values[:0], n)[:n]
+	for i, l := range c.Label {
+		if at := o.route[l]; at >= 0 {
+			to := o.cursor[at]
+			s.ts[to], s.values[to] = c.Times[i], c.Values[i]
+			o.cursor[at] = to + 1
+		}
+	}
+}
+
+// chainRuns links the runs of each series.
+func (b *Batch) chainRuns(kind pointblock.Kind) {
+	for i := range b.runs {
+		r := &b.runs[i]
+		if r.kind != kind {
+			continue
+		}
+		if at := b.Labels.List[r.label].final[kind-1]; at >= 0 {
+			f := &b.Output.Finals[at]
+			r.next = f.last
+			f.last = int32(i) + 1
+			f.runs++
+		}
+	}
+}
+
+// gather returns a series' points: a part of the columns, or a copy if they came
+// in several runs.
+func (s *sorted[V]) gather(b *Batch, f *final, c *Column[V]) ([]int64, []V) {
+	if f.runs == 1 {
+		r := &b.runs[f.last-1]
+		return c.Times[r.from:r.to], c.Values[r.from:r.to]
+	}
+	s.ts = slices.Grow(s.ts[:0], f.Count)[:f.Count]
+	s.values = slices.Grow(s.values[:0], f.Count)[:f.Count]
+	end := f.Count
+	for at := f.last; at != 0; at = b.runs[at-1].next { // from the last to the first
+		r := &b.runs[at-1]
+		start := end - (r.to - r.from)
+		copy(s.ts[start:end], c.Times[r.from:r.to])
+		copy(s.values[start:end], c.Values[r.from:r.to])
+		end = start
+	}
+	return s.ts, s.values
+}

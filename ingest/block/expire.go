@@ -1,0 +1,64 @@
+package block
+
+import (
+	"math"
+
+	"github.com/livegraph/livegraph/ingest/rejection"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+// Expire rejects the points that are older than the oldest time of their source.
+func (b *Batch) Expire() {
+	expire(b, pointblock.KindNumber, &b.Numbers)
+	expire(b, pointblock.KindString, &b.Strings)
+}
+
+// expire removes what is too old from a column.
+func expire[V any](b *Batch, kind pointblock.Kind, c *Column[V]) {
+	if len(c.Label) > 0 {
+		c.expireRows(b, kind)
+		return
+	}
+	for i := range b.runs {
+		r := &b.runs[i]
+		l := &b.Labels.List[r.label]
+		oldest := b.Oldest[l.Source]
+		if r.kind != kind || oldest == math.MinInt64 {
+			continue
+		}
+		kept := r.from
+		for at := r.from; at < r.to; at++ {
+			if c.Times[at] < oldest {
+				position := rejection.Whole
+				if !r.sifted {
+					position = at - r.from
+				}
+				b.Reject(rejection.TimeExpired, r.index, position, 1, l)
+				continue
+			}
+			c.Times[kept], c.Values[kept] = c.Times[at], c.Values[at]
+			kept++
+		}
+		l.Count[kind-1] -= r.to - kept
+		r.to = kept
+	}
+}
+
+func (c *Column[V]) expireRows(b *Batch, kind pointblock.Kind) {
+	kept := 0
+	for at, ts := range c.Times {
+		l := &b.Labels.List[c.Label[at]]
+		if ts < b.Oldest[l.Source] {
+			index := l.First[kind-1]
+			if len(c.Index) == len(c.Times) {
+				index = int(c.Index[at])
+			}
+			b.Reject(rejection.TimeExpired, index, rejection.Whole, 1, l)
+			l.Count[kind-1]--
+			continue
+		}
+		c.Label[kept], c.Times[kept], c.Values[kept] = c.Label[at], ts, c.Values[at]
+		kept++
+	}
+	c.Label, c.Times, c.Values, c.Index = c.Label[:kept], c.Times[:kept], c.Values[:kept], c.Index[:0]
+}

@@ -1,0 +1,158 @@
+package jsonpoints
+
+import (
+	"github.com/livegraph/livegraph/ingest/block"
+	"github.com/livegraph/livegraph/ingest/parse/fieldpath"
+	"github.com/livegraph/livegraph/ingest/parse/scan"
+	"github.com/livegraph/livegraph/ingest/rejection"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+// setDefault reads a value that applies to all points of the request. A default that
+// breaks a rule is refused with the request, used or not.
+func (p *Parser) setDefault(f field, i int, seen fields) int {
+	if f == fieldPrecision {
+		return p.setPrecision(i)
+	}
+	var t block.Tokens
+	end := p.identityToken(f, i, seen, &t, nil)
+	if end == scan.Failed {
+		return scan.Failed
+	}
+	d := &p.batch.Labels.Defaults
+	switch f {
+	case fieldMetric:
+		d.Metric = p.unescape(t.Metric, scan.HasEscape(t.Metric))
+		if why := block.CheckMetric(d.Metric); why != rejection.None {
+			return p.fail(fault.Field(fault.Invalid, fieldNames[f], why.Text()))
+		}
+	case fieldTags:
+		d.Tags = p.batch.Labels.Keep(p.tags)
+		why, culprit := block.CheckTags(d.Tags)
+		if why != rejection.None {
+			return p.fail(fault.Field(fault.Invalid, fieldpath.Member(fieldNames[f], culprit), why.Text()))
+		}
+		if len(d.Tags) > block.MaxTags {
+			return p.fail(fault.Field(fault.Invalid, fieldNames[f], rejection.TagsMany.Text()).With("limit", block.MaxTags))
+		}
+	default:
+		d.Source = t
+	}
+	return end
+}
+
+// precisions are the names of the units, for a caller who misspelt one.
+var precisions = []string{"s", "ms", "us", "ns"}
+
+func (p *Parser) setPrecision(i int) int {
+	name := fieldNames[fieldPrecision]
+	if at(p.b, i) != '"' {
+		return p.wrongType(i, name, "a string")
+	}
+	end, escaped := scanString(p.b, i)
+	if end < 0 {
+		return scan.Failed
+	}
+	unit, ok := scan.UnitOf(p.unescape(p.b[i:end], escaped))
+	if !ok {
+		return p.fail(fault.Field(fault.Invalid, name, "is not one of the allowed values", precisions...))
+	}
+	p.unit = unit
+	return end
+}
+
+// identityToken reads one of the fields that name a series and notes its token.
+// What is the same, byte for byte, as in the expected label is not read again.
+func (p *Parser) identityToken(f field, i int, seen fields, t *block.Tokens, expected *block.Label) int {
+	if f == fieldTags {
+		if expected != nil && len(expected.Tokens.Tags) > 0 && hasPrefix(p.b[i:], expected.Tokens.Tags) {
+			t.Tags = expected.Tokens.Tags
+			return i + len(t.Tags)
+		}
+		end := p.readTags(i)
+		if end != scan.Failed {
+			t.Tags = p.b[i:end]
+		}
+		return end
+	}
+	token := &t.Metric
+	var known []byte
+	if f == fieldMetric {
+		if expected != nil {
+			known = expected.Tokens.Metric
+		}
+	} else {
+		if seen.has(fieldSourceID) && seen.has(fieldSource) {
+			return p.fail(fault.Field(
+				fault.Malformed, p.path(fieldNames[fieldSource]), "cannot be given together with sourceId",
+			))
+		}
+		token, t.ByName = &t.Source, f == fieldSource
+		if expected != nil && expected.ByName == t.ByName {
+			known = expected.Tokens.Source
+		}
+	}
+	if len(known) > 0 && hasPrefix(p.b[i:], known) {
+		*token = known
+		return i + len(known)
+	}
+	if at(p.b, i) != '"' {
+		return p.wrongType(i, p.path(fieldNames[f]), "a string")
+	}
+	end, _ := scanString(p.b, i)
+	if end < 0 {
+		return scan.Failed
+	}
+	*token = p.b[i:end]
+	return end
+}
+
+func hasPrefix(b, prefix []byte) bool {
+	return len(b) >= len(prefix) && string(b[:len(prefix)]) == string(prefix)
+}
+
+// MaxRepeatedTags is how many tags an object may have for its keys to be compared; beyond, the
+// request as a whole is refused.
+const MaxRepeatedTags = 1024
+
+// readTags reads an object of tags into p.tags, sorted.
+func (p *Parser) readTags(i int) int {
+	p.tags = p.tags[:0]
+	tags := fieldNames[fieldTags]
+	if at(p.b, i) != '{' {
+		return p.wrongType(i, p.path(tags), "an object")
+	}
+	i, more := p.firstMember(i)
+	for more {
+		if at(p.b, i) != '"' {
+			return scan.Failed
+		}
+		end, escaped := scanString(p.b, i)
+		if end < 0 {
+			return scan.Failed
+		}
+		key := p.unescape(p.b[i:end], escaped)
+		if i = p.colon(end); i == scan.Failed {
+			return scan.Failed
+		}
+		if at(p.b, i) != '"' {
+			return p.wrongType(i, fieldpath.Member(p.path(tags), key), "a string")
+		}
+		if end, escaped = scanString(p.b, i); end < 0 {
+			return scan.Failed
+		}
+		if len(p.tags) == MaxRepeatedTags {
+			return p.fail(fault.Field(fault.Invalid, p.path(tags), rejection.TagsMany.Text()).With("limit", block.MaxTags))
+		}
+		p.tags = append(p.tags, pointblock.Tag{Key: key, Value: p.unescape(p.b[i:end], escaped)})
+		i, more = p.nextMember(end)
+	}
+	if i == scan.Failed {
+		return scan.Failed
+	}
+	if key, ok := block.SortTags(p.tags); !ok {
+		return p.fail(fault.Field(fault.Malformed, fieldpath.Member(p.path(tags), key), "is given more than once"))
+	}
+	return i
+}

@@ -1,0 +1,68 @@
+package jsonpoints
+
+import (
+	"strings"
+
+	"github.com/livegraph/livegraph/ingest/block"
+	"github.com/livegraph/livegraph/ingest/parse/scan"
+	"github.com/livegraph/livegraph/ingest/rejection"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+// sourceNameLength is how many bytes a source's name may have; a longer name is of no source.
+const sourceNameLength = 1024
+
+// newLabel creates the label of these tokens, which the caller has checked to be
+// JSON of the right types, and notes in it whether its values break a rule.
+func (p *Parser) newLabel(t block.Tokens, hash uint64, own []pointblock.Tag) int32 {
+	b := p.batch
+	l := block.Label{Tokens: t, Hash: hash, Tags: own, Metric: b.Labels.Defaults.Metric}
+	if len(t.Metric) > 0 {
+		l.Metric = p.unescape(t.Metric, scan.HasEscape(t.Metric))
+		l.Refused = block.CheckMetric(l.Metric)
+	}
+	source := &t
+	if len(t.Source) == 0 {
+		source = &b.Labels.Defaults.Source
+	}
+	l.Source = p.source(source)
+	if len(own) > 0 && l.Refused == rejection.None {
+		l.Refused, l.Culprit = block.CheckTags(own)
+		if l.Refused == rejection.None && block.CountMerged(own, b.Labels.Defaults.Tags) > block.MaxTags {
+			l.Refused = rejection.TagsMany
+		}
+	}
+	return b.Labels.Insert(l)
+}
+
+// source returns the index of the source that a token names.
+func (p *Parser) source(t *block.Tokens) int32 {
+	sources := &p.batch.Sources
+	key := block.SourceToken{Token: scan.View(t.Source), ByName: t.ByName}
+	i, ok := sources.Find(key)
+	if !ok {
+		i = sources.Add(key, newSourceRef(p.unescape(t.Source, scan.HasEscape(t.Source)), t.ByName))
+	}
+	return i
+}
+
+func newSourceRef(text string, byName bool) block.Source {
+	if byName {
+		void := text == "" || len(text) > sourceNameLength || strings.IndexByte(text, 0) >= 0
+		return block.Source{Name: text, ByName: true, Void: void}
+	}
+	id, ok := parseUUID(text)
+	return block.Source{ID: id, Void: !ok}
+}
+
+// unescape returns the text of a string token, its quotes included.
+func (p *Parser) unescape(token []byte, escaped bool) string {
+	b := p.batch
+	inner := token[1 : len(token)-1]
+	if !escaped {
+		return scan.View(inner)
+	}
+	from := len(b.Unescaped)
+	b.Unescaped = appendUnescaped(b.Unescaped, inner)
+	return scan.View(b.Unescaped[from:])
+}

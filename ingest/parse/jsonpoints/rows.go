@@ -1,0 +1,230 @@
+package jsonpoints
+
+import (
+	"strings"
+
+	"github.com/livegraph/livegraph/ingest/block"
+	"github.com/livegraph/livegraph/ingest/parse/scan"
+	"github.com/livegraph/livegraph/ingest/rejection"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+// point is a row's time and value.
+type point struct {
+	ts     int64
+	kind   pointblock.Kind
+	number float64
+	text   string
+	why    rejection.Reason // the first rule that one of them breaks
+}
+
+// row reads the point object at b[i].
+func (p *Parser) row(i int) int {
+	if p.batch.Points == p.maxPoints {
+		return p.tooMany()
+	}
+	var (
+		seen     fields
+		t        block.Tokens
+		expected = p.batch.Labels.Expected()
+		pt       = point{ts: p.batch.ReceivedUS}
+	)
+	i, more := p.firstMember(i)
+	for more {
+		var f field
+		if f, i = p.member(i, rowFields, &seen); i == scan.Failed {
+			return scan.Failed
+		}
+		switch f {
+		case fieldTimestamp:
+			i = p.rowTime(i, &pt)
+		case fieldValue:
+			i = p.rowValue(i, &pt)
+		default:
+			i = p.identityToken(f, i, seen, &t, expected)
+		}
+		if i == scan.Failed {
+			return scan.Failed
+		}
+		i, more = p.nextMember(i)
+	}
+	if i == scan.Failed || p.required(seen, fieldValue) == scan.Failed {
+		return scan.Failed
+	}
+	p.batch.Points++
+	p.addPoint(&pt, p.label(&t, expected))
+	return i
+}
+
+// addPoint adds a point of the label, or counts it as rejected.
+func (p *Parser) addPoint(pt *point, at int32) {
+	b := p.batch
+	l := &b.Labels.List[at]
+	why := pt.why
+	if why == rejection.None {
+		why = l.Refused
+	}
+	if why != rejection.None {
+		b.Reject(why, p.index, rejection.Whole, 1, l)
+		return
+	}
+	if l.Count[pt.kind-1] == 0 {
+		l.First[pt.kind-1] = p.index
+	}
+	l.Count[pt.kind-1]++
+	if pt.kind == pointblock.KindNumber {
+		b.Numbers.Add(at, pt.ts, pt.number)
+		b.Numbers.Index = append(b.Numbers.Index, int32(p.index))
+	} else {
+		b.Strings.Add(at, pt.ts, pt.text)
+		b.Strings.Index = append(b.Strings.Index, int32(p.index))
+	}
+}
+
+// required checks that an object has a field and, itself or by default, what
+// names its series.
+func (p *Parser) required(seen fields, also ...field) int {
+	d := &p.batch.Labels.Defaults
+	missing := unknownField
+	for _, f := range also {
+		if !seen.has(f) {
+			missing = f
+		}
+	}
+	if !seen.has(fieldMetric) && d.Metric == "" {
+		missing = fieldMetric
+	}
+	if !seen.has(fieldSourceID) && !seen.has(fieldSource) && len(d.Source.Source) == 0 {
+		missing = fieldSourceID
+	}
+	if missing != unknownField {
+		return p.fail(fault.Field(fault.Malformed, p.path(fieldNames[missing]), "is required"))
+	}
+	return 0
+}
+
+// label returns the index of the label with these tokens. The tags of a new one
+// are those of the expected label, if they are the same bytes, else p.tags.
+func (p *Parser) label(t *block.Tokens, expected *block.Label) int32 {
+	labels := &p.batch.Labels
+	if expected != nil && expected.Equal(t) {
+		i := labels.List[labels.Last].Next
+		labels.Last = i
+		return i
+	}
+	i, hash := labels.Find(t)
+	if i < 0 {
+		var own []pointblock.Tag
+		switch {
+		case len(t.Tags) == 0:
+		case expected != nil && len(expected.Tokens.Tags) > 0 && &t.Tags[0] == &expected.Tokens.Tags[0]:
+			own = expected.Tags
+		default:
+			own = labels.Keep(p.tags)
+		}
+		i = p.newLabel(*t, hash, own)
+	}
+	labels.Follow(i)
+	return i
+}
+
+// rowTime reads a timestamp into the point.
+func (p *Parser) rowTime(i int, pt *point) int {
+	us, end, why := p.readTime(i)
+	if end == scan.Failed {
+		return p.wrongTypeUnlessSyntax(i, p.path(fieldNames[fieldTimestamp]), "a string or an integer")
+	}
+	if pt.ts = us; pt.why == rejection.None {
+		pt.why = why
+	}
+	return end
+}
+
+// rowValue reads a value into the point.
+func (p *Parser) rowValue(i int, pt *point) int {
+	var end int
+	var why rejection.Reason
+	if at(p.b, i) == '"' {
+		pt.kind = pointblock.KindString
+		pt.text, end, why = p.readText(i)
+	} else {
+		pt.kind = pointblock.KindNumber
+		pt.number, end, why = readScalar(p.b, i)
+	}
+	if end == scan.Failed {
+		return p.wrongTypeUnlessSyntax(i, p.path(fieldNames[fieldValue]), "a number, a boolean or a string")
+	}
+	if pt.why == rejection.None {
+		pt.why = why
+	}
+	return end
+}
+
+// readTime reads the timestamp at b[i] as microseconds since the Unix epoch, and
+// the rule that it breaks. It fails on what is neither string nor number.
+func (p *Parser) readTime(i int) (us int64, end int, why rejection.Reason) {
+	if at(p.b, i) == '"' {
+		end, escaped := scanString(p.b, i)
+		if end < 0 {
+			return 0, scan.Failed, rejection.None
+		}
+		text := p.b[i+1 : end-1]
+		if escaped {
+			text = appendUnescaped(nil, text)
+		}
+		us, ok := p.calendar.Parse(text)
+		if !ok {
+			return 0, end, rejection.TimeForm
+		}
+		return us, end, p.batch.CheckTime(us)
+	}
+	epoch, end, out := scan.Integer(p.b, i)
+	switch out {
+	case scan.OK:
+		us = p.unit.Micros(epoch)
+		return us, end, p.batch.CheckTime(us)
+	case scan.NotInteger:
+		return 0, end, rejection.TimeFraction
+	case scan.Range:
+		if p.b[i] == '-' {
+			return 0, end, rejection.TimeEarly
+		}
+		return 0, end, rejection.TimeLate
+	}
+	return 0, scan.Failed, rejection.None
+}
+
+// readScalar reads the number or boolean at b[i].
+func readScalar(b []byte, i int) (number float64, end int, why rejection.Reason) {
+	switch c := at(b, i); {
+	case c == 't' && i+4 <= len(b) && string(b[i:i+4]) == "true":
+		return 1, i + 4, rejection.None
+	case c == 'f' && i+5 <= len(b) && string(b[i:i+5]) == "false":
+		return 0, i + 5, rejection.None
+	}
+	number, end, out := scan.Number(b, i)
+	switch out {
+	case scan.OK:
+		return number, end, rejection.None
+	case scan.Range:
+		return 0, end, rejection.ValueRange
+	}
+	return 0, scan.Failed, rejection.None
+}
+
+// readText reads the string value at b[i].
+func (p *Parser) readText(i int) (text string, end int, why rejection.Reason) {
+	end, escaped := scanString(p.b, i)
+	if end < 0 {
+		return "", scan.Failed, rejection.None
+	}
+	text = p.unescape(p.b[i:end], escaped)
+	switch {
+	case len(text) > block.MaxTextBytes:
+		return "", end, rejection.ValueLong
+	case escaped && strings.IndexByte(text, 0) >= 0:
+		return "", end, rejection.ValueNUL
+	}
+	return text, end, rejection.None
+}

@@ -1,0 +1,135 @@
+package lineprotocol
+
+import (
+	"cmp"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/livegraph/livegraph/ingest/block"
+	"github.com/livegraph/livegraph/ingest/parse/scan"
+	"github.com/livegraph/livegraph/ingest/rejection"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+// newLabel creates the label of a head and a field's key, or fails with why the
+// line cannot be read.
+func (p *Parser) newLabel(t block.Tokens, hash uint64) int32 {
+	b := p.batch
+	if !utf8.Valid(t.Metric) {
+		return int32(p.fail(rejection.LineUTF8))
+	}
+	if string(p.head.raw) != string(t.Tags) && !p.readHead(t.Tags) {
+		return scan.Failed
+	}
+	l := block.Label{
+		Tokens: t, Hash: hash, Metric: p.unescapeName(t.Metric, inKey),
+		Tags: p.head.tags, Source: p.head.source, Refused: p.head.refused, Culprit: p.head.culprit,
+	}
+	if l.Refused == rejection.None {
+		l.Refused = block.CheckMetric(l.Metric)
+	}
+	return b.Labels.Insert(l)
+}
+
+// readHead reads measurement and tags. Not ok is what cannot be read; a head that
+// breaks a rule is one that is refused.
+func (p *Parser) readHead(raw []byte) (ok bool) {
+	p.head = head{}
+	if !utf8.Valid(raw) {
+		p.fail(rejection.LineUTF8)
+		return false
+	}
+	end := scanEscaped(raw, 0, inMeasurement)
+	if end == 0 {
+		p.fail(rejection.LineMeasurement)
+		return false
+	}
+	h := head{raw: raw}
+	if h.refused, ok = p.readTags(raw, end); !ok {
+		p.fail(rejection.LineTag)
+		return false
+	}
+	if h.refused == rejection.None {
+		h.refused, h.culprit = block.CheckTags(p.tags)
+	}
+	if h.refused == rejection.None {
+		slices.SortFunc(p.tags, func(a, b pointblock.Tag) int { return cmp.Compare(a.Key, b.Key) })
+		h.tags = p.batch.Labels.Keep(p.tags)
+		for i := 1; i < len(h.tags); i++ {
+			if h.tags[i].Key == h.tags[i-1].Key {
+				h.refused, h.culprit = rejection.TagTwice, h.tags[i].Key
+			}
+		}
+	}
+	measurement := raw[:end]
+	h.source = p.batch.Sources.InternName(scan.View(measurement), func() string {
+		return p.unescapeName(measurement, inMeasurement)
+	})
+	p.head = h
+	return true
+}
+
+// readTags reads the tags from raw[i] on, each after a comma, into p.tags.
+func (p *Parser) readTags(raw []byte, i int) (refused rejection.Reason, ok bool) {
+	p.tags = p.tags[:0]
+	for i < len(raw) {
+		if len(p.tags) == block.MaxTags {
+			return rejection.TagsMany, true // the rest is not read: there may be millions
+		}
+		i++ // the comma
+		equals := scanEscaped(raw, i, inKey)
+		if equals == i || equals == len(raw) || raw[equals] != '=' {
+			return rejection.None, false
+		}
+		end := scanEscaped(raw, equals+1, inKey)
+		if end == equals+1 || end < len(raw) && raw[end] != ',' {
+			return rejection.None, false
+		}
+		p.tags = append(p.tags, pointblock.Tag{
+			Key: p.unescapeName(raw[i:equals], inKey), Value: p.unescapeName(raw[equals+1:end], inKey),
+		})
+		i = end
+	}
+	return rejection.None, true
+}
+
+// special is a set of characters that end a name, unless a backslash
+// precedes them.
+type special uint8
+
+const (
+	inMeasurement special = iota // comma and space
+	inKey                        // equals sign, too: keys, and the values of tags
+)
+
+func (s special) has(c byte) bool { return c == ',' || c == ' ' || s == inKey && c == '=' }
+
+// scanEscaped returns where the name at b[i] ends: at a special character, at the
+// end of the line, or with b. A backslash before anything else is itself.
+func scanEscaped(b []byte, i int, s special) int {
+	for ; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == '\n', s.has(c):
+			return i
+		case c == '\\' && i+1 < len(b) && s.has(b[i+1]):
+			i++
+		}
+	}
+	return i
+}
+
+// unescapeName returns a name without the backslashes before special characters.
+func (p *Parser) unescapeName(raw []byte, s special) string {
+	b := p.batch
+	if !scan.HasEscape(raw) {
+		return scan.View(raw)
+	}
+	from := len(b.Unescaped)
+	for i := 0; i < len(raw); i++ {
+		if raw[i] == '\\' && i+1 < len(raw) && s.has(raw[i+1]) {
+			i++
+		}
+		b.Unescaped = append(b.Unescaped, raw[i])
+	}
+	return scan.View(b.Unescaped[from:])
+}

@@ -1,0 +1,33 @@
+package remotewrite
+
+import (
+	"github.com/livegraph/livegraph/ingest/block"
+	"github.com/livegraph/livegraph/ingest/parse/fieldpath"
+	"github.com/livegraph/livegraph/ingest/rejection"
+)
+
+// blame returns the path in a WriteRequest of what breaks a rule.
+func (p *Parser) blame(why rejection.Reason, index, position int, l *block.Label) string {
+	series := fieldpath.Index("timeseries", index)
+	const labels = ".labels"
+	switch why {
+	case rejection.TimeEarly, rejection.TimeLate:
+		return fieldpath.Index(series+".samples", position) + ".timestamp"
+	case rejection.TimeExpired: // which of them is not known any more: stale markers were among them
+		return series + ".samples"
+	case rejection.ValueNotFinite:
+		return fieldpath.Index(series+".samples", position) + ".value"
+	case rejection.ValueHistogram:
+		return fieldpath.Index(series+".histograms", position)
+	case rejection.TagsMany:
+		return series + labels
+	case rejection.MetricEmpty, rejection.MetricLong, rejection.MetricNUL, rejection.MetricUTF8:
+		return fieldpath.Member(series+labels, metricName)
+	case rejection.TagEmpty, rejection.TagLong, rejection.TagNUL, rejection.TagUTF8, rejection.TagTwice,
+		rejection.TagValueLong, rejection.TagValueNUL:
+		return fieldpath.Member(series+labels, l.Culprit)
+	case rejection.SourceUnknown, rejection.SourceName, rejection.SourceLimit:
+		return fieldpath.Member(series+labels, jobLabel)
+	}
+	return series
+}

@@ -1,0 +1,224 @@
+package remotewrite
+
+import (
+	"encoding/binary"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/livegraph/livegraph/ingest/block"
+	"github.com/livegraph/livegraph/ingest/parse/scan"
+	"github.com/livegraph/livegraph/ingest/rejection"
+	"github.com/livegraph/livegraph/schemas/pointblock"
+)
+
+// Labels of Prometheus that are no tags.
+const (
+	metricName    = "__name__"
+	jobLabel      = "job"
+	instanceLabel = "instance"
+)
+
+// defaultSource names the source of series that have neither job nor instance, as
+// those of recording rules and alerts often do.
+const defaultSource = "prometheus"
+
+// lastSource is what the last labels say of their source: series of one target
+// come one after the other.
+type lastSource struct {
+	name   string // of the source
+	source int32
+	known  bool
+
+	job, instance string
+	read          bool // job and instance are given
+}
+
+// label returns the index of the label with these labels of Prometheus: Label
+// messages, each with the tag and the length that it has in its TimeSeries. Not
+// ok are bytes that are no such messages.
+func (p *Parser) label(raw []byte) (at int32, ok bool) {
+	b := p.batch
+	l := block.Label{Tokens: block.Tokens{Tags: raw}, Hash: p.cache.hash(raw)}
+	if at = b.Labels.FindHashed(&l.Tokens, l.Hash); at >= 0 {
+		return at, true
+	}
+	if known := p.cache.get(l.Hash, b.Workspace, raw); known != nil {
+		p.Hits++
+		l.Known, l.Source = &known.KnownSeries, p.namedSource(known.name)
+	} else {
+		p.Misses++
+		if !p.readLabels(&l) {
+			return 0, false
+		}
+	}
+	return b.Labels.Insert(l), true
+}
+
+// namedSource returns the index of the source with the name.
+func (p *Parser) namedSource(name string) int32 {
+	if last := &p.names; !last.known || last.name != name {
+		source := p.batch.Sources.InternName(name, func() string { return name })
+		*last = lastSource{name: name, source: source, known: true}
+	}
+	return p.names.source
+}
+
+// readLabels reads a label's bytes into what they mean, and notes in it whether
+// they break a rule. Labels with an empty value are as good as absent, as
+// Prometheus has it.
+func (p *Parser) readLabels(l *block.Label) bool {
+	raw := l.Tokens.Tags
+	var job, instance string
+	p.tags = p.tags[:0]
+	sorted, named := true, false
+	for i := 0; i < len(raw); {
+		from, end := bytesField(raw, i+1)
+		key, value, ok := readLabel(raw[:end], from)
+		if !ok {
+			return false
+		}
+		i = end
+		if value == "" {
+			continue
+		}
+		switch key {
+		case metricName:
+			if named {
+				l.Refuse(rejection.TagTwice, key)
+			}
+			l.Metric, named = value, true
+		case jobLabel:
+			if job != "" {
+				l.Refuse(rejection.TagTwice, key)
+			}
+			job = value
+		case instanceLabel:
+			if instance != "" {
+				l.Refuse(rejection.TagTwice, key)
+			}
+			instance = value
+		default:
+			if n := len(p.tags); n > 0 && p.tags[n-1].Key >= key {
+				sorted = false
+			}
+			if len(p.tags) <= block.MaxTags {
+				p.tags = append(p.tags, pointblock.Tag{Key: key, Value: value})
+			}
+		}
+	}
+	p.checkLabels(l, sorted)
+	l.Tags = p.batch.Labels.Keep(p.tags)
+	l.Source = p.targetSource(job, instance)
+	return true
+}
+
+// readLabel reads the Label that begins at b[i] and ends with b.
+func readLabel(b []byte, i int) (name, value string, ok bool) {
+	for i < len(b) {
+		tag := b[i]
+		if tag != labelName && tag != labelValue {
+			if i = skipField(b, i); i == scan.Failed {
+				return "", "", false
+			}
+			continue
+		}
+		from, end := bytesField(b, i+1)
+		if end == scan.Failed {
+			return "", "", false
+		}
+		if tag == labelName {
+			name = scan.View(b[from:end])
+		} else {
+			value = scan.View(b[from:end])
+		}
+		i = end
+	}
+	return name, value, true
+}
+
+// checkLabels sorts p.tags and notes in the label the rule that is broken.
+func (p *Parser) checkLabels(l *block.Label, sorted bool) {
+	if !sorted {
+		if key, ok := block.SortTags(p.tags); !ok {
+			l.Refuse(rejection.TagTwice, key)
+		}
+	}
+	if len(p.tags) > block.MaxTags {
+		l.Refuse(rejection.TagsMany, "")
+	}
+	if !isASCII(l.Tokens.Tags) {
+		refuseNotUTF8(l, p.tags)
+	}
+	if why := block.CheckMetric(l.Metric); why != rejection.None {
+		l.Refuse(why, metricName)
+	}
+	if why, culprit := block.CheckTags(p.tags); why != rejection.None {
+		l.Refuse(why, culprit)
+	}
+}
+
+// refuseNotUTF8 refuses the label if one of its texts is not valid UTF-8.
+func refuseNotUTF8(l *block.Label, tags []pointblock.Tag) {
+	if !utf8.ValidString(l.Metric) {
+		l.Refuse(rejection.MetricUTF8, metricName)
+	}
+	for i := range tags {
+		if !utf8.ValidString(tags[i].Key) || !utf8.ValidString(tags[i].Value) {
+			l.Refuse(rejection.TagUTF8, strings.ToValidUTF8(tags[i].Key, "\ufffd"))
+		}
+	}
+}
+
+// targetSource returns the index of the source job/instance; of one of the two if
+// the other is missing.
+func (p *Parser) targetSource(job, instance string) int32 {
+	last := &p.names
+	if last.read && last.job == job && last.instance == instance {
+		return last.source
+	}
+	b := p.batch
+	name := defaultSource
+	switch {
+	case job != "" && instance != "":
+		from := len(b.Unescaped)
+		b.Unescaped = append(append(append(b.Unescaped, job...), '/'), instance...)
+		name = scan.View(b.Unescaped[from:])
+	case job != "":
+		name = job
+	case instance != "":
+		name = instance
+	}
+	source := p.namedSource(name)
+	last.job, last.instance, last.read = job, instance, true
+	return source
+}
+
+// remember adds the series of a label to the cache, for the requests that follow.
+func (p *Parser) remember(l *block.Label, ref pointblock.SeriesRef, identity *pointblock.Identity) {
+	if len(l.Tokens.Tags) > maxLabels || !p.cache.takes(l.Hash) {
+		return
+	}
+	source := &p.batch.Sources.List[l.Source]
+	p.cache.put(l.Hash, &cachedSeries{
+		workspace: p.batch.Workspace, raw: string(l.Tokens.Tags), name: strings.Clone(source.Name),
+		KnownSeries: block.KnownSeries{
+			Source: source.ID, Ref: ref, Encoded: pointblock.AppendSeries(nil, ref, identity),
+		},
+	})
+}
+
+// isASCII reports whether all bytes are, and with them all texts among them.
+func isASCII(b []byte) bool {
+	const tops = 0x8080808080808080
+	for ; len(b) >= 8; b = b[8:] {
+		if binary.LittleEndian.Uint64(b)&tops != 0 {
+			return false
+		}
+	}
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}

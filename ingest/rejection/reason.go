@@ -1,0 +1,113 @@
+// Package rejection has the reasons for which points are rejected, and counts them. The first
+// point of each reason is named in the answer, the others are counted.
+package rejection
+
+// Reason is why a point is rejected. Rejections are grouped by it, so there
+// can never be more groups than reasons.
+type Reason uint8
+
+// The reasons.
+const (
+	None Reason = iota
+	TimeForm
+	TimeFraction
+	TimeEarly
+	TimeLate
+	TimeExpired
+	ValueRange
+	ValueLong
+	ValueNUL
+	ValueNotFinite
+	ValueHistogram
+	MetricEmpty
+	MetricLong
+	MetricNUL
+	MetricUTF8
+	TagsMany
+	TagEmpty
+	TagLong
+	TagNUL
+	TagUTF8
+	TagTwice
+	TagValueLong
+	TagValueNUL
+	SourceUnknown
+	SourceName
+	SourceLimit
+	SeriesLimit
+	LineMeasurement
+	LineTag
+	LineNoField
+	LineField
+	LineValue
+	LineQuote
+	LineTail
+	LineUTF8
+	Reasons
+)
+
+// Text returns what the caller reads, after the name of the field.
+func (r Reason) Text() string { return reasonText[r] }
+
+// MetricLabel returns the name of the reason in metrics.
+func (r Reason) MetricLabel() string { return reasonLabel[r] }
+
+// reasonText is what the caller reads, after the name of the field.
+var reasonText = [Reasons]string{
+	TimeForm:      "must be an RFC 3339 time such as 2026-11-21T07:40:08Z",
+	TimeFraction:  "must be an integer, without fraction or exponent",
+	TimeEarly:     "is before 1970",
+	TimeLate:      "is more than a day ahead of the server's clock (see precision)",
+	TimeExpired:   "is older than its source or the workspace keeps points (retentionDays)",
+	ValueRange:    "is beyond the range of numbers",
+	ValueLong:     "must have at most 1024 bytes",
+	ValueNUL:      "must not contain U+0000",
+	MetricEmpty:   "must not be empty",
+	MetricLong:    "must have at most 256 characters",
+	MetricNUL:     "must not contain U+0000",
+	TagsMany:      "must be at most 64, those from the request's defaults included",
+	TagEmpty:      "must not be an empty name",
+	TagLong:       "must have a name of at most 256 characters",
+	TagNUL:        "must not contain U+0000 in the name",
+	TagValueLong:  "must have at most 1024 bytes",
+	TagValueNUL:   "must not contain U+0000",
+	SourceUnknown: "is not a source of this workspace",
+	SourceName: "cannot name a source: it must have 1 to 256 characters, none of them a control character, and not " +
+		"only spaces",
+	SourceLimit: "is of a new source, and the workspace has as many sources as its limit (maxSources) allows",
+	SeriesLimit: "is of a new series, and the workspace has as many series as its limit (maxSeries) allows",
+
+	// Of the line protocol.
+	TagTwice:        "is given more than once",
+	LineMeasurement: "must come first in a line",
+	LineTag: "must be key=value after the measurement, none of them empty, with a backslash before commas, " +
+		"equals signs and spaces",
+	LineNoField: "are missing: after measurement and tags come a space and key=value",
+	LineField:   "must be key=value, with commas between and no spaces",
+	LineValue:   "must be a number, an integer with i or u after it, a boolean, or a string in double quotes",
+	LineQuote:   "must be a string that ends with a double quote, with a backslash before those in it",
+	LineTail:    "must be the last of the line",
+	LineUTF8:    "is not valid UTF-8",
+
+	// Of Prometheus.
+	ValueNotFinite: "must be a finite number",
+	ValueHistogram: "is a native histogram; only samples are stored (Prometheus: send_native_histograms: false, classic " +
+		"histograms are taken)",
+	MetricUTF8: "is not valid UTF-8",
+	TagUTF8:    "is not valid UTF-8",
+}
+
+// reasonLabel names the reasons in metrics.
+var reasonLabel = [Reasons]string{
+	TimeForm: "time_form", TimeFraction: "time_fraction", TimeEarly: "time_early", TimeLate: "time_late",
+	TimeExpired: "time_expired",
+	ValueRange:  "value_range", ValueLong: "value_long", ValueNUL: "value_nul",
+	ValueNotFinite: "value_not_finite", ValueHistogram: "value_histogram",
+	MetricEmpty: "metric_empty", MetricLong: "metric_long", MetricNUL: "metric_nul", MetricUTF8: "metric_encoding",
+	TagsMany: "tags_many", TagEmpty: "tag_empty", TagLong: "tag_long", TagNUL: "tag_nul", TagUTF8: "tag_encoding",
+	TagValueLong: "tag_value_long", TagValueNUL: "tag_value_nul",
+	SourceUnknown: "source_unknown", SourceName: "source_name", SourceLimit: "source_limit", SeriesLimit: "series_limit",
+	TagTwice: "tag_twice", LineMeasurement: "line_measurement", LineTag: "line_tag", LineNoField: "line_no_field",
+	LineField: "line_field",
+	LineValue: "line_value", LineQuote: "line_quote", LineTail: "line_tail", LineUTF8: "line_encoding",
+}

@@ -1,0 +1,68 @@
+package ingest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/livegraph/livegraph/ingest/block"
+	"github.com/livegraph/livegraph/ingest/parse/jsonpoints"
+	"github.com/livegraph/livegraph/ingest/parse/lineprotocol"
+	"github.com/livegraph/livegraph/ingest/parse/remotewrite"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+)
+
+// What is kept for the next requests.
+const (
+	// maxPooledBytes is how large the buffers of a request may be to be kept.
+	maxPooledBytes = 64 << 20
+	// pooledBytes is how much memory those that wait may take together, and pooledTime
+	// how long they are kept when no request comes.
+	pooledBytes = 160 << 20
+	pooledTime  = 30 * time.Second
+)
+
+// work is what a request is worked on with: the parsers, and the batch that they fill. It
+// is kept and used again, so that buffers do not grow again for each request.
+type work struct {
+	format    Format
+	precision string // of Lines
+	batch     *block.Batch
+	json      *jsonpoints.Parser
+	lines     *lineprotocol.Parser
+	prom      *remotewrite.Parser
+}
+
+func newWork(prom *remotewrite.Cache) *work {
+	return &work{batch: block.NewBatch(), json: jsonpoints.New(), lines: lineprotocol.New(), prom: remotewrite.New(prom)}
+}
+
+// begin prepares for a request.
+func (w *work) begin(format Format, req *Request) {
+	w.format, w.precision = format, req.Precision
+	w.batch.Begin(req.Workspace, req.ReceivedAt, req.Body)
+}
+
+// end forgets the request.
+func (w *work) end() {
+	w.batch.End()
+	w.json.Reset()
+	w.lines.Reset()
+	w.prom.Reset()
+}
+
+// parse reads the request's body into the batch. The error is one of the whole request;
+// what is wrong with single points is in the batch's tally.
+func (w *work) parse(maxPoints int) error {
+	switch w.format {
+	case JSON:
+		return w.json.Parse(w.batch, maxPoints)
+	case NDJSON:
+		return w.json.ParseLines(w.batch, maxPoints)
+	case RemoteWrite:
+		return w.prom.Parse(w.batch, maxPoints)
+	case Lines:
+		return w.lines.Parse(w.batch, w.precision, maxPoints)
+	default:
+		return fault.Wrap(fmt.Errorf("points in the format %s", w.format), fault.Internal, "")
+	}
+}

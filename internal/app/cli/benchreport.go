@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/livegraph/livegraph/internal/app/load"
+	"github.com/livegraph/livegraph/internal/app/output"
+	"github.com/livegraph/livegraph/internal/platform/plural"
+)
+
+// benchPlan is what was asked for, as it is printed.
+type benchPlan struct {
+	Points  int64   `json:"points"`
+	Rate    float64 `json:"rate"`
+	Callers int     `json:"callers"`
+	Batch   int     `json:"batch"`
+	Series  int     `json:"series"`
+	Sources int     `json:"sources"`
+	Format  string  `json:"format"`
+	Values  string  `json:"values"`
+}
+
+func (c *BenchCmd) summary() benchPlan {
+	return benchPlan{
+		Points: c.Points, Rate: c.Rate, Callers: c.Callers, Batch: c.Batch,
+		Series: c.Series, Sources: c.Sources, Format: c.Format, Values: c.Values,
+	}
+}
+
+// benchReport is the JSON that a bench prints.
+type benchReport struct {
+	Version string    `json:"version"` // of this command; the server may be another
+	URL     string    `json:"url"`
+	Plan    benchPlan `json:"plan"`
+	load.Result
+}
+
+// benchScreen says how a load is going: on a terminal in one line that is redrawn,
+// elsewhere by a line now and then, and nothing where JSON is asked for.
+type benchScreen struct {
+	out      io.Writer
+	terminal bool
+	last     load.Progress
+	said     time.Duration
+	drawn    bool
+}
+
+// benchLines is the time between two lines where nothing is redrawn.
+const benchLines = 5 * time.Second
+
+func newBenchScreen(out *output.Writer, quiet bool) *benchScreen {
+	if quiet {
+		return &benchScreen{out: io.Discard}
+	}
+	return &benchScreen{out: out.Writer, terminal: output.IsTerminal(out.Writer)}
+}
+
+func (s *benchScreen) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(s.out, format+"\n", args...)
+}
+
+func (s *benchScreen) progress(p load.Progress) {
+	rate := float64(p.Accepted-s.last.Accepted) / (p.Elapsed - s.last.Elapsed).Seconds()
+	s.last = p
+	text := fmt.Sprintf(
+		"%3.0f s  %s points accepted, %s/s now", p.Elapsed.Seconds(), amount(float64(p.Accepted)), amount(rate),
+	)
+	if p.Waiting {
+		text = fmt.Sprintf(
+			"%3.0f s  %s points accepted; waiting for them to be visible", p.Elapsed.Seconds(), amount(float64(p.Accepted)),
+		)
+	}
+	if p.Refusals > 0 {
+		text += fmt.Sprintf(", %s told to wait", plural.Count(p.Refusals, "request"))
+	}
+	switch {
+	case s.terminal:
+		_, _ = fmt.Fprintf(s.out, "\r\x1b[2K%s", text)
+		s.drawn = true
+	case p.Elapsed-s.said >= benchLines:
+		s.said = p.Elapsed
+		s.say("%s", text)
+	}
+}
+
+// clear takes the redrawn line away.
+func (s *benchScreen) clear() {
+	if s.drawn {
+		_, _ = fmt.Fprint(s.out, "\r\x1b[2K")
+	}
+}
+
+// printBench prints what was measured.
+func printBench(w io.Writer, c *BenchCmd, r load.Result) error {
+	if r.Interrupted {
+		_, _ = fmt.Fprintln(w, "interrupted; this is of what was sent until then")
+	}
+	visible := fmt.Sprintf("%s points/s until all were visible", amount(r.VisiblePerSecond))
+	if r.Visible < r.Accepted {
+		visible = "not waited for to the end"
+	}
+	_, _ = fmt.Fprintf(
+		w, "\naccepted   %s points in %s, %s points/s\n", amount(float64(r.Accepted)), plural.Count(r.Requests, "request"),
+		amount(r.AcceptedPerSecond),
+	)
+	_, _ = fmt.Fprintf(w, "visible    %s\n", visible)
+	if c.Rate > 0 {
+		_, _ = fmt.Fprintf(w, "asked for  %s points/s\n", amount(c.Rate))
+	}
+	if r.Rejected > 0 {
+		_, _ = fmt.Fprintf(w, "rejected   %s points\n", amount(float64(r.Rejected)))
+	}
+	_, _ = fmt.Fprintln(w)
+	err := output.Table(w, [][]string{
+		{"MS", "P50", "P95", "P99", "MAX", "REQUESTS"},
+		distributionRow("request to answer", r.Latency),
+		distributionRow("answer to visible", r.Freshness),
+	})
+	reasons := make([]string, 0, len(r.Refusals))
+	for reason := range r.Refusals {
+		reasons = append(reasons, reason)
+	}
+	slices.Sort(reasons)
+	for _, reason := range reasons {
+		_, _ = fmt.Fprintf(w, "told to wait %s: %s\n", plural.Count(r.Refusals[reason], "time"), reason)
+	}
+	return err
+}
+
+func distributionRow(name string, d load.Distribution) []string {
+	if d.Count == 0 {
+		return []string{name, "-", "-", "-", "-", "0"}
+	}
+	ms := func(v time.Duration) string { return strconv.FormatFloat(float64(v.Microseconds())/1000, 'f', 1, 64) }
+	return []string{
+		name, ms(d.P50.Duration()), ms(d.P95.Duration()), ms(d.P99.Duration()), ms(d.Max.Duration()),
+		strconv.FormatInt(d.Count, 10),
+	}
+}
+
+// amount writes a number for people: three digits and a unit.
+func amount(n float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
+		if n >= 0.9995*unit.size { // what rounds to 1000 of a unit is 1 of the next
+			return strconv.FormatFloat(n/unit.size, 'g', 3, 64) + unit.name
+		}
+	}
+	return strconv.FormatFloat(n, 'f', 0, 64)
+}

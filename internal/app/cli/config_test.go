@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// call runs the binary's command line and gives what it printed.
+func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = Main("test", args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestThePrintedSettingsAreAFileThatGivesThemAgain(t *testing.T) {
+	code, printed, stderr := call(
+		t, "config", "--listen", "127.0.0.1:1", "--kafka-brokers", "a:1,b:2", "--api-read-timeout", "90s",
+	)
+	require.Zero(t, code, stderr)
+	require.Contains(t, printed, `listen: "127.0.0.1:1"`)
+	require.Contains(t, printed, `kafka-brokers: ["a:1","b:2"]`)
+	require.Contains(t, printed, `api-read-timeout: "1m30s"`)
+
+	path := filepath.Join(t.TempDir(), "livegraph.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(printed), 0o600))
+	code, again, stderr := call(t, "config", "--config", path)
+	require.Zero(t, code, stderr)
+	require.Equal(t, printed, again)
+}
+
+func TestThePrintedSettingsHideSecrets(t *testing.T) {
+	t.Setenv("LIVEGRAPH_POSTGRES_URL", "postgres://u:sekrit@h/db")
+	for _, args := range [][]string{{"config"}, {"config", "--json"}} {
+		code, printed, stderr := call(t, args...)
+		require.Zero(t, code, stderr)
+		require.NotContains(t, printed, "sekrit")
+		require.Contains(t, printed, "********")
+	}
+	_, printed, _ := call(t, "config", "--json")
+	require.Equal(t, "5s", decode[map[string]any](t, printed)["ingest-produce-timeout"])
+}
+
+func TestAnIDThatIsNoneIsSaidPlainly(t *testing.T) {
+	for _, args := range [][]string{
+		{"keys", "revoke", "zzz"}, {"keys", "list", "--workspace", "zzz"},
+		{"keys", "create", "--name", "x", "--workspace", "zzz"},
+	} {
+		code, _, stderr := call(t, args...)
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, `"zzz" is not a UUID`)
+	}
+}
+
+func TestThePublishedReferenceOfTheSettingsIsTheBinarys(t *testing.T) {
+	code, printed, stderr := call(t, "config", "--reference")
+	require.Zero(t, code, stderr)
+	require.Contains(t, printed, "| `--listen` | `LIVEGRAPH_LISTEN` | `127.0.0.1:8080` |")
+	published, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "settings.md"))
+	require.NoError(t, err)
+	require.Equal(t, string(published), printed, "docs/settings.md is stale: run `make generate`")
+}

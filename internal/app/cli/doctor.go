@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/livegraph/livegraph/internal/app/cli/target"
+	"github.com/livegraph/livegraph/internal/app/output"
+	"github.com/livegraph/livegraph/internal/platform/runfile"
+	"github.com/livegraph/livegraph/internal/services/doctor"
+)
+
+// DoctorCmd checks every engine and says what to do.
+type DoctorCmd struct {
+	target.Target `embed:""`
+	JSON          bool `help:"Print JSON."`
+}
+
+// errUnhealthy makes the exit code say that something failed.
+var errUnhealthy = errors.New("something is wrong; see above")
+
+// Run checks the configured engines, and those of the server that runs on the
+// data directory. It fails when one of them cannot be used.
+func (c *DoctorCmd) Run(ctx context.Context, out *output.Writer) error {
+	// Without a server addresses stay empty: that, too, is a finding.
+	if err := c.FillFromServer(); err != nil && !errors.Is(err, runfile.ErrNotRunning) {
+		return err
+	}
+	results := doctor.Check(ctx, c.checked())
+	var err error
+	if c.JSON {
+		err = output.JSON(out, results)
+	} else {
+		err = printFindings(out, results)
+	}
+	if err == nil && !doctor.Healthy(results) {
+		err = errUnhealthy
+	}
+	return err
+}
+
+// checked returns what the doctor looks at.
+func (c *DoctorCmd) checked() doctor.Target {
+	server, err := runfile.Read(c.DataDir) // the zero value on an error
+	metrics := c.Metrics.Listen
+	if c.Metrics.Enabled() {
+		if address, err := c.Metrics.Address(); err == nil {
+			metrics = address
+		}
+	}
+	shares := c.SharesAddresses()
+	if err == nil {
+		shares = server.SharesAddresses // its own settings count
+	}
+	return doctor.Target{
+		SharesAddresses: shares,
+		KafkaBrokers:    c.Kafka.Brokers, KafkaSecurity: c.Kafka.KafkaSecurity, ClickHouseURL: c.ClickHouse.URL.Reveal(),
+		PostgresURL: c.Postgres.URL.Reveal(),
+		RedisURL:    c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
+		ClickHouseTLS: c.ClickHouse.TLS, RedisTLS: c.Redis.TLS, MilvusTLS: c.Milvus.TLS, Listener: c.TLS,
+		Embedder:    c.Embedder,
+		PointsTopic: c.Kafka.TopicPrefix + "points", PointsGroup: c.Points.Group,
+		LogFullThreshold: c.Ingest.LogFullThreshold, DataDir: c.DataDir,
+		MetricsListen: metrics, MetricsURL: server.MetricsURL, ServerRuns: err == nil,
+	}
+}
+
+// printFindings prints a line for each finding, and below it what to do.
+func printFindings(w io.Writer, results []doctor.Result) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range results {
+		facts := []string{r.Detail}
+		if r.LatencyMS > 0 {
+			facts = append(facts, fmt.Sprintf("%.2f ms", r.LatencyMS))
+		}
+		if r.DiskBytes != nil {
+			facts = append(facts, doctor.Size(*r.DiskBytes)+" on disk")
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.Status, r.Name, r.Version, strings.Join(facts, ", "))
+		if r.Address != "" {
+			_, _ = fmt.Fprintf(table, "\t\t\t%s\n", r.Address)
+		}
+		if r.Advice != "" {
+			_, _ = fmt.Fprintf(table, "\t\t\t→ %s\n", r.Advice)
+		}
+	}
+	return table.Flush()
+}

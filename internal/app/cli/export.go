@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/graphjson"
+	"github.com/livegraph/livegraph/internal/app/cli/target"
+	"github.com/livegraph/livegraph/internal/app/graphfile"
+	"github.com/livegraph/livegraph/internal/app/output"
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/plural"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// ExportCmd writes a workspace's graph as NDJSON.
+type ExportCmd struct {
+	target.Target `embed:""`
+	Workspace     *uuid.UUID `help:"Workspace to export; default: that of first-run.json." placeholder:"ID"`
+	Output        string     `help:"File to write; it appears when it is complete. Without it: the standard output." short:"o" type:"path" placeholder:"FILE"`
+	JSON          bool       `help:"Print JSON; needs --output."`
+}
+
+// Validate checks what tags cannot say.
+func (c *ExportCmd) Validate() error {
+	if c.JSON && c.Output == "" {
+		return errors.New("--json: needs --output, for the standard output is the export")
+	}
+	return nil
+}
+
+// exported is what an export wrote.
+type exported struct {
+	WorkspaceID uuid.UUID `json:"workspaceId"`
+	Output      string    `json:"output"`
+	Sequence    int64     `json:"sequence"`
+	Nodes       int64     `json:"nodes"`
+	Edges       int64     `json:"edges"`
+}
+
+// Run writes the graph as it stands at one moment.
+func (c *ExportCmd) Run(ctx context.Context, out *output.Writer) error {
+	workspace, err := c.WorkspaceOrFirst(c.Workspace)
+	if err != nil {
+		return err
+	}
+	return c.WithPostgres(ctx, func(db *postgres.DB) error {
+		if c.Output == "" {
+			_, err := exportTo(ctx, db, workspace, out)
+			return err
+		}
+		var extent postgres.GraphExtent
+		err := writeWhole(c.Output, func(file io.Writer) (err error) {
+			extent, err = exportTo(ctx, db, workspace, file)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return output.JSON(out, exported{workspace, c.Output, extent.Sequence, extent.Nodes, extent.Edges})
+		}
+		_, err = fmt.Fprintf(out, "exported %s and %s, up to sequence %d, to %s\n",
+			plural.Count(extent.Nodes, "node"), plural.Count(extent.Edges, "edge"), extent.Sequence, c.Output)
+		return err
+	})
+}
+
+// writeWhole writes a file that is there only when it is whole, readable by its
+// owner alone.
+func writeWhole(path string, write func(io.Writer) error) error {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("making the file: %w", err)
+	}
+	defer func() { _ = os.Remove(file.Name()) }() // gone already if all went well
+	err = write(file)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
+
+func exportTo(ctx context.Context, db *postgres.DB, workspace uuid.UUID, w io.Writer) (postgres.GraphExtent, error) {
+	buffered := bufio.NewWriterSize(w, 1<<16)
+	e := &exporter{workspace: workspace, to: buffered}
+	if err := db.ExportGraph(ctx, workspace, e); err != nil {
+		return e.extent, err
+	}
+	return e.extent, buffered.Flush()
+}
+
+// exporter writes each line of the file.
+type exporter struct {
+	workspace uuid.UUID
+	to        *bufio.Writer
+	extent    postgres.GraphExtent
+}
+
+func (e *exporter) Begin(extent postgres.GraphExtent) error {
+	e.extent = extent
+	return e.line("graph", graphfile.Header{
+		Format: graphfile.Format, WorkspaceID: e.workspace.String(), ExportedAt: time.Now().UTC().Format(time.RFC3339),
+		Sequence: extent.Sequence, Nodes: extent.Nodes, Edges: extent.Edges,
+	})
+}
+
+func (e *exporter) Node(n *graph.Node) error { return e.line("node", graphjson.OfNode(n)) }
+
+func (e *exporter) Edge(edge *graph.Edge) error { return e.line("edge", graphjson.OfEdge(edge)) }
+
+func (e *exporter) line(member string, value any) error {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("writing a line: %w", err)
+	}
+	text := jsontext.Value(`{"` + member + `":`)
+	text = append(append(text, raw...), '}', '\n')
+	_, err = e.to.Write(text)
+	return err
+}

@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/app/cli/target"
+	"github.com/livegraph/livegraph/internal/app/cli/trail"
+	"github.com/livegraph/livegraph/internal/app/client"
+	"github.com/livegraph/livegraph/internal/app/graphfile"
+	"github.com/livegraph/livegraph/internal/app/output"
+	"github.com/livegraph/livegraph/internal/platform/apikey"
+	"github.com/livegraph/livegraph/internal/platform/plural"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+const (
+	// importKeyLife bounds the life of the key that an import makes for itself, and
+	// revokes when it ends.
+	importKeyLife = 24 * time.Hour
+	// importPatience is how long a batch is tried for.
+	importPatience = 2 * time.Minute
+	importSays     = 5 * time.Second
+	revokeLimit    = 5 * time.Second
+)
+
+// ImportCmd makes the graph of an exported file in a workspace.
+type ImportCmd struct {
+	target.Target `embed:""`
+	File          string     `arg:"" help:"The file, as export writes it; - for the standard input."`
+	Workspace     *uuid.UUID `help:"Workspace to import into; default: that of first-run.json." placeholder:"ID"`
+	FromLine      int        `help:"Begin at this line: where an import that broke off goes on." default:"1" placeholder:"N"`
+	Check         bool       `help:"Only check the file."`
+	JSON          bool       `help:"Print JSON."`
+}
+
+// Validate checks what tags cannot say.
+func (c *ImportCmd) Validate() error {
+	if c.FromLine < 1 {
+		return errors.New("--from-line: must be at least 1")
+	}
+	return nil
+}
+
+// imported is what came of an import.
+type imported struct {
+	WorkspaceID uuid.UUID           `json:"workspaceId"`
+	Lines       int                 `json:"lines"` // up to which the file is done with
+	Created     int64               `json:"created"`
+	There       int64               `json:"there"`
+	Different   int64               `json:"different"`
+	Refused     int                 `json:"refused"`
+	BadLines    []graphfile.BadLine `json:"badLines"` // the first of those refused
+}
+
+// Run checks the file from its first to its last line, and only if all of it is
+// good imports it, through the interface, with a key of its own.
+func (c *ImportCmd) Run(ctx context.Context, out *output.Writer) error {
+	file, remove, err := openImport(c.File)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	found, err := graphfile.Check(file)
+	if err != nil {
+		return err
+	}
+	if found.BadCount > 0 {
+		return c.bad(out, found)
+	}
+	if c.Check {
+		return c.good(out, found)
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("reading the file again: %w", err)
+	}
+	workspace, err := c.WorkspaceOrFirst(c.Workspace)
+	if err != nil {
+		return err
+	}
+	return c.WithPostgres(ctx, func(db *postgres.DB) error {
+		return c.withClient(ctx, db, workspace, out, func(to *client.Client) error {
+			done, err := graphfile.Import(ctx, to, file, graphfile.Options{
+				FromLine: c.FromLine, Progress: c.progress(out, found),
+			})
+			return c.report(out, workspace, &done, err)
+		})
+	})
+}
+
+// openImport opens the file. What comes by the standard input is kept in a
+// temporary file first, because it is read twice.
+func openImport(path string) (file *os.File, remove func(), err error) {
+	if path != "-" {
+		file, err = os.Open(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		return file, func() { _ = file.Close() }, nil
+	}
+	file, err = os.CreateTemp("", "livegraph-import-*")
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a temporary file: %w", err)
+	}
+	remove = func() {
+		_ = file.Close()
+		_ = os.Remove(file.Name())
+	}
+	_, err = io.Copy(file, os.Stdin)
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		remove()
+		return nil, nil, fmt.Errorf("keeping the standard input: %w", err)
+	}
+	return file, remove, nil
+}
+
+// withClient runs work with a client of the server, whose key ends with it.
+func (c *ImportCmd) withClient(
+	ctx context.Context, db *postgres.DB, workspace uuid.UUID, out *output.Writer, work func(*client.Client) error,
+) error {
+	server, err := c.FindServer("")
+	if err != nil {
+		return err
+	}
+	transport, err := client.Local(server)
+	if err != nil {
+		return err
+	}
+	mode, err := keyMode(ctx, db, []uuid.UUID{workspace})
+	if err != nil {
+		return err
+	}
+	to, err := client.New(client.Options{
+		BaseURL: server.URL, Workspace: workspace.String(), UserAgent: "livegraph-import", HTTP: transport,
+		Retry: client.Retry{Total: importPatience, Waiting: c.waiting(out)},
+	})
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	text := apikey.Generate(mode)
+	expires := time.Now().Add(importKeyLife)
+	key, err := db.CreateKey(ctx, postgres.NewKey{
+		Hash: text.Hash(), Display: text.Display(), Name: "import", Mode: mode,
+		Scopes:     []string{"read:nodes", "write:nodes", "read:edges", "write:edges"},
+		Workspaces: []uuid.UUID{workspace}, CreatedBy: trail.Author, ExpiresAt: &expires,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), revokeLimit)
+		defer cancel()
+		_, _ = db.RevokeKey(ending, key.ID) // it expires all the same
+	}()
+	to.SetKey(text.Reveal())
+	return work(to)
+}
+
+// waiting says that the server makes the import wait, now and then.
+func (c *ImportCmd) waiting(out *output.Writer) func(error, time.Duration) {
+	var last time.Time
+	return func(err error, wait time.Duration) {
+		if now := time.Now(); !c.JSON && now.Sub(last) > importSays {
+			last = now
+			_, _ = fmt.Fprintf(out, "waiting %s: %v\n", wait.Round(time.Millisecond), err)
+		}
+	}
+}
+
+// progress reports how far the import is, now and then.
+func (c *ImportCmd) progress(out *output.Writer, found graphfile.Found) func(*graphfile.Imported) {
+	last, all := time.Now(), found.Nodes+found.Edges
+	return func(i *graphfile.Imported) {
+		if now := time.Now(); !c.JSON && now.Sub(last) > importSays {
+			last = now
+			_, _ = fmt.Fprintf(out, "line %d: %d of %d created, %d there already\n", i.Line, i.Created, all, i.There+i.Different)
+		}
+	}
+}
+
+// bad prints what is wrong with the file.
+func (c *ImportCmd) bad(out *output.Writer, found graphfile.Found) error {
+	if c.JSON {
+		if err := output.JSON(out, imported{Refused: found.BadCount, BadLines: found.Bad}); err != nil {
+			return err
+		}
+	} else if err := printLines(out, found.Bad, found.BadCount); err != nil {
+		return err
+	}
+	return fmt.Errorf("nothing was imported: %s no good", plural.CountOf(found.BadCount, "line is", "lines are"))
+}
+
+func (c *ImportCmd) good(out *output.Writer, found graphfile.Found) error {
+	if c.JSON {
+		return output.JSON(out, map[string]int64{"nodes": found.Nodes, "edges": found.Edges})
+	}
+	_, err := fmt.Fprintf(
+		out, "the file is good: %s and %s\n", plural.Count(found.Nodes, "node"), plural.Count(found.Edges, "edge"),
+	)
+	return err
+}
+
+func printLines(out *output.Writer, lines []graphfile.BadLine, count int) error {
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(out, output.Printable(line.String())); err != nil {
+			return err
+		}
+	}
+	if more := count - len(lines); more > 0 {
+		_, err := fmt.Fprintf(out, "and %d more\n", more)
+		return err
+	}
+	return nil
+}
+
+// report prints what came of the import.
+func (c *ImportCmd) report(out *output.Writer, workspace uuid.UUID, done *graphfile.Imported, failure error) error {
+	var err error
+	if c.JSON {
+		err = output.JSON(out, imported{
+			WorkspaceID: workspace, Lines: done.Line, Created: done.Created, There: done.There, Different: done.Different,
+			Refused: done.RefusedCount, BadLines: append([]graphfile.BadLine{}, done.Refused...),
+		})
+	} else {
+		if err = printLines(out, done.Refused, done.RefusedCount); err == nil {
+			_, err = fmt.Fprintf(
+				out,
+				"%d nodes and edges created, %d there already, %d there already with another content and left so, %d refused\n",
+				done.Created, done.There, done.Different, done.RefusedCount,
+			)
+		}
+	}
+	switch {
+	case failure != nil && done.Line > 0:
+		return fmt.Errorf("%w; --from-line %d goes on from there", failure, done.Line+1)
+	case failure != nil:
+		return failure
+	case done.RefusedCount > 0:
+		return errors.New(plural.CountOf(done.RefusedCount, "line was", "lines were") + " refused")
+	}
+	return err
+}

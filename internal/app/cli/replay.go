@@ -1,0 +1,304 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/app/cli/target"
+	"github.com/livegraph/livegraph/internal/app/cli/trail"
+	"github.com/livegraph/livegraph/internal/app/output"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/plural"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// ReplayCmd groups the commands on replays.
+type ReplayCmd struct {
+	Start  ReplayStartCmd  `cmd:"" default:"withargs" help:"Have a built-in consumer read a part of its topic once more, and show how far it is."`
+	List   ReplayListCmd   `cmd:"" help:"List replays, newest first."`
+	Show   ReplayShowCmd   `cmd:"" help:"Show a replay."`
+	Cancel ReplayCancelCmd `cmd:"" help:"End a replay. What it has stored stays."`
+}
+
+// ReplayStartCmd queues a replay.
+type ReplayStartCmd struct {
+	target.Target `embed:""`
+	Topic         string      `help:"Topic to read once more: points." required:"" placeholder:"TOPIC"`
+	FromStart     bool        `help:"From the oldest record that the log has." xor:"from"`
+	FromTime      *timeFlag   `help:"From the first record that was accepted at this time or later: RFC 3339, or an age such as 2h or 7d." xor:"from" placeholder:"TIME"`
+	FromOffset    offsetsFlag `help:"From these offsets of these partitions, and of no others." xor:"from" placeholder:"P:N,…"`
+	ToTime        *timeFlag   `help:"To the last record that was accepted before this time. Default: to where the log ends now." xor:"to" placeholder:"TIME"`
+	ToOffset      offsetsFlag `help:"To before these offsets; of the other partitions to the end." xor:"to" placeholder:"P:N,…"`
+	Partitions    []int32     `help:"Only these partitions." placeholder:"P,…"`
+	Workspace     *uuid.UUID  `help:"Only what is of this workspace." placeholder:"ID"`
+	MaxRows       *int64      `help:"Most rows a second. Default: as fast as it goes." placeholder:"N"`
+	DryRun        bool        `help:"Print what would be read, and do nothing."`
+	Detach        bool        `help:"Do not wait: print the replay, its id among the rest, and leave it to the server."`
+	JSON          bool        `help:"Print JSON, a line for each look at the progress."`
+}
+
+// offsetsFlag are partitions with an offset each on the command line.
+type offsetsFlag map[int32]int64
+
+// Decode reads the flag.
+func (o *offsetsFlag) Decode(ctx *kong.DecodeContext) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("offsets", &text); err != nil {
+		return err
+	}
+	if *o == nil {
+		*o = offsetsFlag{}
+	}
+	for pair := range strings.SplitSeq(text, ",") {
+		left, right, _ := strings.Cut(strings.TrimSpace(pair), ":")
+		partition, err1 := strconv.ParseInt(left, 10, 32)
+		offset, err2 := strconv.ParseInt(right, 10, 64)
+		if err1 != nil || err2 != nil || partition < 0 || offset < 0 {
+			return fmt.Errorf("%q is not PARTITION:OFFSET, such as 0:1200", pair)
+		}
+		if _, twice := (*o)[int32(partition)]; twice {
+			return fmt.Errorf("partition %d is named twice", partition)
+		}
+		(*o)[int32(partition)] = offset
+	}
+	return nil
+}
+
+// lookEvery is how often a replay's progress is looked at.
+const lookEvery = 500 * time.Millisecond
+
+// Run queues the replay and shows its progress until it is over. Ctrl-C ends the
+// showing, not the replay.
+func (c *ReplayStartCmd) Run(ctx context.Context, out *output.Writer) error {
+	return c.WithPipeline(ctx, func(desk *pipelineadmin.Desk) error {
+		asked := pipelineadmin.ReplayRequest{
+			Topic: c.Topic, FromStart: c.FromStart, FromTime: c.FromTime.pointer(), FromOffsets: c.FromOffset,
+			ToTime:    c.ToTime.pointer(),
+			ToOffsets: c.ToOffset, Partitions: c.Partitions, Workspace: c.Workspace, MaxRows: c.MaxRows, By: trail.Operator(),
+		}
+		if c.DryRun {
+			job, err := desk.PlanReplay(ctx, asked)
+			if err != nil {
+				return err
+			}
+			return c.printPlan(out, job)
+		}
+		job, err := desk.StartReplay(ctx, asked)
+		if err != nil {
+			return err
+		}
+		trail.AddResult(ctx, job.ID)
+		if c.Detach {
+			return printReplay(out, job, c.JSON)
+		}
+		return c.follow(ctx, out, desk, job)
+	})
+}
+
+func (c *ReplayStartCmd) printPlan(out *output.Writer, job pipelineadmin.Replay) error {
+	if c.JSON {
+		return output.JSON(out, map[string]any{
+			"topic": job.Topic, "consumer": job.Consumer, "records": job.Records, "partitions": job.Partitions,
+		})
+	}
+	if _, err := fmt.Fprintf(
+		out, "would read %s of topic %s once more, for consumer %s:\n", plural.Count(job.Records, "record"), job.Topic,
+		job.Consumer,
+	); err != nil {
+		return err
+	}
+	return output.Table(out, partitionRows(job))
+}
+
+// follow shows the progress until the replay is over.
+func (c *ReplayStartCmd) follow(
+	ctx context.Context, out *output.Writer, desk *pipelineadmin.Desk, job pipelineadmin.Replay,
+) error {
+	line := output.NewLine(out.Writer)
+	if !c.JSON {
+		line.Say("replay %s: %s of topic %s", job.ID, plural.Count(job.Records, "record"), job.Topic)
+	}
+	var shown time.Time
+	for {
+		switch {
+		case c.JSON:
+			if !job.UpdatedAt.Equal(shown) || job.State.Final() {
+				if err := json.NewEncoder(out).Encode(job); err != nil {
+					return err
+				}
+				shown = job.UpdatedAt
+			}
+		default:
+			line.Show(replayText(job), job.State.Final())
+		}
+		if job.State.Final() {
+			return c.conclude(line, job)
+		}
+		select {
+		case <-ctx.Done():
+			if !c.JSON {
+				line.Say(
+					"the replay goes on: `livegraph replay show %s` shows it, `livegraph replay cancel %s` ends it", job.ID, job.ID,
+				)
+			}
+			return nil
+		case <-time.After(lookEvery):
+		}
+		next, err := desk.Replay(ctx, job.ID)
+		switch {
+		case err == nil:
+			job = next
+		case ctx.Err() == nil && !fault.Is(err, fault.Unavailable): // Postgres may be back soon
+			return err
+		}
+	}
+}
+
+// conclude reports what there is to know, and fails unless all was read.
+func (c *ReplayStartCmd) conclude(line *output.Line, job pipelineadmin.Replay) error {
+	if !c.JSON {
+		for _, note := range job.Notes {
+			line.Say("%s", note)
+		}
+	}
+	switch job.State {
+	case postgres.ReplayFailed:
+		return fmt.Errorf("replay %s failed: %s", job.ID, output.TextOr(job.Error, "it does not say why"))
+	case postgres.ReplayCancelled:
+		return fmt.Errorf("replay %s was cancelled", job.ID)
+	}
+	return nil
+}
+
+func replayText(job pipelineadmin.Replay) string {
+	text := fmt.Sprintf(
+		"%-9s %5.1f %%  %d of %s, %s", job.State, job.Percent, job.RecordsDone, plural.Count(job.Records, "record"),
+		plural.Count(job.Rows, "row"),
+	)
+	if job.State == postgres.ReplayRunning && job.RowsRate > 0 {
+		text += fmt.Sprintf(", %.0f rows/s", job.RowsRate)
+	}
+	if job.ETASeconds != nil {
+		text += ", " + (time.Duration(*job.ETASeconds * float64(time.Second))).Round(time.Second).String() + " left"
+	}
+	return text
+}
+
+// ReplayListCmd lists replays.
+type ReplayListCmd struct {
+	target.Target `embed:""`
+	Limit         int  `help:"Most replays, 1 to 1000." default:"20" placeholder:"N"`
+	JSON          bool `help:"Print JSON."`
+}
+
+// Run prints the newest replays.
+func (c *ReplayListCmd) Run(ctx context.Context, out *output.Writer) error {
+	if c.Limit < 1 || c.Limit > 1000 {
+		return errors.New("--limit: must be from 1 to 1000")
+	}
+	return c.WithPipeline(ctx, func(desk *pipelineadmin.Desk) error {
+		list, _, err := desk.Replays(ctx, 0, c.Limit)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return output.JSON(out, list)
+		}
+		rows := [][]string{{"ID", "TOPIC", "STATE", "DONE", "RECORDS", "ROWS", "CREATED", "BY"}}
+		for _, job := range list {
+			rows = append(rows, []string{
+				job.ID.String(), job.Topic, string(job.State), fmt.Sprintf("%.1f %%", job.Percent),
+				strconv.FormatInt(job.Records, 10),
+				strconv.FormatInt(job.Rows, 10), job.CreatedAt.UTC().Format(time.RFC3339), job.RequestedBy,
+			})
+		}
+		return output.Table(out, rows)
+	})
+}
+
+// ReplayShowCmd shows a replay.
+type ReplayShowCmd struct {
+	target.Target `embed:""`
+	ID            uuid.UUID `arg:"" help:"The replay's id."`
+	JSON          bool      `help:"Print JSON."`
+}
+
+// Run prints the replay as it stands.
+func (c *ReplayShowCmd) Run(ctx context.Context, out *output.Writer) error {
+	return c.WithPipeline(ctx, func(desk *pipelineadmin.Desk) error {
+		job, err := desk.Replay(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		return printReplay(out, job, c.JSON)
+	})
+}
+
+// ReplayCancelCmd ends a replay.
+type ReplayCancelCmd struct {
+	target.Target `embed:""`
+	ID            uuid.UUID `arg:"" help:"The replay's id."`
+	JSON          bool      `help:"Print JSON."`
+}
+
+// Run asks for the end and prints the replay as it stands then.
+func (c *ReplayCancelCmd) Run(ctx context.Context, out *output.Writer) error {
+	return c.WithPipeline(ctx, func(desk *pipelineadmin.Desk) error {
+		job, err := desk.CancelReplay(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		return printReplay(out, job, c.JSON)
+	})
+}
+
+func printReplay(out *output.Writer, job pipelineadmin.Replay, asJSON bool) error {
+	if asJSON {
+		return output.JSON(out, job)
+	}
+	state := string(job.State)
+	if job.CancelRequested && !job.State.Final() {
+		state += ", to be cancelled"
+	}
+	lines := []string{
+		fmt.Sprintf("replay %s of topic %s: %s", job.ID, job.Topic, state),
+		replayText(job),
+		fmt.Sprintf(
+			"asked for by %s at %s, taken up %s", job.RequestedBy, job.CreatedAt.UTC().Format(time.RFC3339),
+			plural.Count(job.Runs, "time"),
+		),
+	}
+	if job.Workspace != nil {
+		lines = append(lines, "of workspace "+job.Workspace.String()+" only")
+	}
+	if job.Error != nil {
+		lines = append(lines, *job.Error)
+	}
+	lines = append(lines, job.Notes...)
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(out, output.Printable(line)); err != nil {
+			return err
+		}
+	}
+	return output.Table(out, partitionRows(job))
+}
+
+func partitionRows(job pipelineadmin.Replay) [][]string {
+	rows := [][]string{{"PARTITION", "FROM", "TO", "NEXT", "GONE"}}
+	for _, p := range job.Partitions {
+		rows = append(rows, []string{
+			strconv.Itoa(int(p.Partition)), strconv.FormatInt(p.From, 10), strconv.FormatInt(p.To, 10),
+			strconv.FormatInt(p.Next, 10), strconv.FormatInt(p.Trimmed, 10),
+		})
+	}
+	return rows
+}

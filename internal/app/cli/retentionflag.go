@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/livegraph/livegraph/internal/platform/plural"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// retentionFlag is for how many days points are kept, as a flag: a number, or none for
+// good.
+type retentionFlag struct{ days *int32 }
+
+// UnmarshalText reads the flag.
+func (r *retentionFlag) UnmarshalText(text []byte) error {
+	if string(text) == "none" {
+		r.days = nil
+		return nil
+	}
+	days, err := strconv.ParseInt(string(text), 10, 32)
+	if err != nil || days < 1 || days > postgres.MaxRetentionDays {
+		return fmt.Errorf("must be a number of days from 1 to %d, or none, and is %q", postgres.MaxRetentionDays, text)
+	}
+	r.days = new(int32(days))
+	return nil
+}
+
+func retentionText(days *int32) string {
+	if days == nil {
+		return "for good"
+	}
+	return plural.Count(*days, "day")
+}

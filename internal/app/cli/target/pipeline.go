@@ -1,0 +1,72 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/livegraph/livegraph/internal/app/stores"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// WithPipeline runs work on the target's log and Postgres.
+func (t *Target) WithPipeline(ctx context.Context, work func(*pipelineadmin.Desk) error) error {
+	if t.Postgres.URL == "" || len(t.Kafka.Brokers) == 0 {
+		if err := t.Resolve(); err != nil {
+			return err
+		}
+	}
+	return t.WithPostgres(ctx, func(db *postgres.DB) error {
+		log, err := t.OpenLog(ctx, 0)
+		if err != nil {
+			return err
+		}
+		defer log.Close()
+		return FlagError(work(pipelineadmin.New(log, db)))
+	})
+}
+
+// OpenLog connects to the target's Kafka. It waits for acknowledgements for so long; 0: as
+// long as the package does by itself. The caller closes it.
+func (t *Target) OpenLog(ctx context.Context, produceTimeout time.Duration) (*kafka.Client, error) {
+	security, err := stores.KafkaSecurity(&t.Kafka)
+	if err != nil {
+		return nil, err
+	}
+	return kafka.Open(ctx, kafka.Options{
+		Security: security, Brokers: t.Kafka.Brokers, TopicPrefix: t.Kafka.TopicPrefix, Compression: t.Kafka.Compression,
+		BufferedBytes: t.Kafka.BufferedBytes, ProduceTimeout: produceTimeout, PointsGroup: t.Points.Group,
+		CommandsGroup: t.Commands.Group, AuditGroup: t.Audit.Group,
+		EventsGroups: []string{t.Lexical.Group, t.Embeddings.Group},
+		Log:          slog.New(slog.DiscardHandler), // what goes wrong is in the errors
+	})
+}
+
+// flagNames are the flags of the fields that requests of package operate name.
+var flagNames = map[string]string{
+	"topic": "--topic", "fromStart": "--from-start", "fromTime": "--from-time", "fromOffsets": "--from-offset",
+	"toTime":    "--to-time",
+	"toOffsets": "--to-offset", "partitions": "--partitions", "workspaceId": "--workspace",
+	"maxRowsPerSecond": "--max-rows",
+	"limit":            "--limit", "states": "--state", "from": "--from", "to": "--to", "reason": "--reason",
+}
+
+// FlagError has an error name the flag where it names a field.
+func FlagError(err error) error {
+	var public *fault.Error
+	if !errors.As(err, &public) {
+		return err
+	}
+	field, _ := public.Details["field"].(string)
+	flag, ok := flagNames[field]
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("%s: %s", flag, strings.TrimPrefix(public.Message, field+": "))
+}

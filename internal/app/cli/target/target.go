@@ -1,0 +1,122 @@
+// Package target finds what a command works on: the engines and the server of the
+// settings, or those of the server that runs on the data directory.
+package target
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/app/cli/trail"
+	"github.com/livegraph/livegraph/internal/platform/config"
+	"github.com/livegraph/livegraph/internal/platform/runfile"
+	"github.com/livegraph/livegraph/internal/services/firstrun"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// Target is what a tool works on: the engines of production, by the same
+// settings as the server's, or those of the server that runs on the data
+// directory.
+type Target struct {
+	config.Config `embed:""`
+}
+
+// errNoServer reports what to do when there is nothing to work on.
+func errNoServer(dataDir string) error {
+	return fmt.Errorf("no server runs on %s: start one with `livegraph serve --data-dir %s`, "+
+		"or name the engines, such as LIVEGRAPH_POSTGRES_URL", dataDir, dataDir)
+}
+
+// Resolve fills the addresses that are not configured from the running server.
+// It fails only when one is missing and no server runs.
+func (t *Target) Resolve() error {
+	missing := t.Postgres.URL == "" || t.ClickHouse.URL == "" || len(t.Kafka.Brokers) == 0 || t.Redis.URL == ""
+	if !missing {
+		return nil
+	}
+	err := t.FillFromServer()
+	if errors.Is(err, runfile.ErrNotRunning) {
+		return errNoServer(t.DataDir)
+	}
+	return err
+}
+
+// FillFromServer fills the addresses that are not configured from the server that
+// runs on the data directory, runfile.ErrNotRunning when none does.
+func (t *Target) FillFromServer() error {
+	server, err := runfile.Read(t.DataDir)
+	if err != nil {
+		return err
+	}
+	fill := func(setting *config.Secret, address string) (filled bool) {
+		filled = *setting == ""
+		if filled {
+			*setting = config.Secret(address)
+		}
+		return filled
+	}
+	fill(&t.Postgres.URL, server.PostgresURL)
+	if fill(&t.ClickHouse.URL, server.ClickHouseURL) {
+		t.ClickHouse.TLS = server.ClickHouseTLS
+	}
+	if fill(&t.Redis.URL, server.RedisURL) {
+		t.Redis.TLS = server.RedisTLS
+	}
+	if len(t.Kafka.Brokers) == 0 {
+		t.Kafka.Brokers, t.Kafka.KafkaSecurity = server.KafkaBrokers, server.KafkaLogin()
+	}
+	if t.Milvus.Address == "" {
+		t.Milvus = config.Milvus{
+			Address: server.MilvusAddress, Token: config.Secret(server.MilvusToken), TLS: server.MilvusTLS,
+		}
+	}
+	if e := server.Embedder; t.Embedder.At == "" {
+		t.Embedder.At, t.Embedder.Key, t.Embedder.Model = e.At, config.Secret(e.Key), e.Model
+		t.Embedder.Dimensions, t.Embedder.AllowPrivateAddresses, t.Embedder.TLS = e.Dimensions, e.AllowPrivateAddresses, e.TLS
+	}
+	return nil
+}
+
+// FindServer finds the server to talk to: the one at url, else at the configured public
+// address, else the one that runs on the data directory.
+func (t *Target) FindServer(url string) (runfile.Server, error) {
+	running, err := runfile.Read(t.DataDir)
+	if url = cmp.Or(url, t.API.PublicURL); url != "" && (err != nil || running.URL != url) {
+		return runfile.Server{URL: url}, nil
+	}
+	if errors.Is(err, runfile.ErrNotRunning) {
+		return runfile.Server{}, errNoServer(t.DataDir)
+	}
+	return running, err
+}
+
+// WorkspaceOrFirst returns the workspace that was named, or that of the first run.
+func (t *Target) WorkspaceOrFirst(named *uuid.UUID) (uuid.UUID, error) {
+	if named != nil {
+		return *named, nil
+	}
+	record, err := firstrun.Read(t.DataDir)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("name the workspace with --workspace: %s is gone", firstrun.Path(t.DataDir))
+	}
+	return record.WorkspaceID, nil
+}
+
+// WithPostgres runs work on the target's Postgres. That store alone is enough
+// for it: the others may be down.
+func (t *Target) WithPostgres(ctx context.Context, work func(*postgres.DB) error) error {
+	if t.Postgres.URL == "" {
+		if err := t.Resolve(); err != nil {
+			return err
+		}
+	}
+	db, err := postgres.Open(ctx, t.Postgres.URL.Reveal(), 2)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return trail.Record(ctx, db, func() error { return work(db) })
+}

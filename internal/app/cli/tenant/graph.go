@@ -1,0 +1,230 @@
+package tenant
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/graphjson"
+	"github.com/livegraph/livegraph/internal/app/output"
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/plural"
+)
+
+// GraphCmd looks around in a graph, and takes back what was done to it.
+type GraphCmd struct {
+	Nodes     GraphNodesCmd     `cmd:"" help:"List nodes by type and name."`
+	Node      GraphNodeCmd      `cmd:"" help:"Show a node with its edges."`
+	Neighbors GraphNeighborsCmd `cmd:"" help:"List the nodes around a node."`
+	History   GraphHistoryCmd   `cmd:"" help:"List what was done to a node, or to the whole graph, newest first."`
+	Undo      GraphUndoCmd      `cmd:"" help:"Take back a command, by default the workspace's last."`
+	Redo      GraphRedoCmd      `cmd:"" help:"Do again what was taken back, by default the last."`
+	Purge     GraphPurgeCmd     `cmd:"" help:"Remove what a deleted node was from the graph and its history, for good."`
+}
+
+// GraphNodesCmd lists nodes.
+type GraphNodesCmd struct {
+	tenant
+	paged
+	Name       string   `help:"Only those with this in their name." placeholder:"TEXT"`
+	EntityType []string `help:"Only those of these types: object, process, concept, actor." placeholder:"TYPE"`
+	Sort       string   `help:"Fields by comma, a leading - for descending: createdAt, updatedAt, name, entityType, version." default:"createdAt"`
+}
+
+// Run prints the nodes.
+func (c *GraphNodesCmd) Run(ctx context.Context, out *output.Writer) error {
+	query := c.query()
+	query.Set("sort", c.Sort)
+	setText(query, "name", c.Name)
+	setText(query, "entityType", strings.Join(c.EntityType, ","))
+	list := listing[graphjson.Node]{path: "/api/queries/nodes", query: query, one: "node", head: nodeHead(), row: nodeRow}
+	return list.print(ctx, out, &c.tenant)
+}
+
+func nodeHead() []string { return []string{"NAME", "TYPE", "ID", "VERSION", "UPDATED"} }
+
+func nodeRow(n *graphjson.Node) []string {
+	return []string{
+		n.Name, n.EntityType, n.ID.String(), strconv.FormatInt(n.Version, 10), n.UpdatedAt.Format(time.RFC3339),
+	}
+}
+
+// GraphNodeCmd shows a node.
+type GraphNodeCmd struct {
+	tenant
+	ID uuid.UUID `arg:"" help:"The node."`
+}
+
+// Run prints the node, and its first edges.
+func (c *GraphNodeCmd) Run(ctx context.Context, out *output.Writer) error {
+	return c.reads(ctx, func(v *visit) error {
+		got, err := v.get(ctx, "/api/queries/nodes/"+c.ID.String(), nil)
+		if err != nil || c.JSON {
+			return printed(out, got, err)
+		}
+		node, err := read[struct{ Data graphjson.Node }](got)
+		if err != nil {
+			return err
+		}
+		n := &node.Data
+		if err := output.Table(out, [][]string{nodeHead(), nodeRow(n)}); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(
+			out, "description: %s\nproperties: %s\n", output.Printable(output.TextOr(n.Description, "-")),
+			output.Printable(string(n.Properties)),
+		); err != nil {
+			return err
+		}
+		if got, err = v.get(ctx, "/api/queries/edges", url.Values{"nodeId": {c.ID.String()}, "limit": {"50"}}); err != nil {
+			return err
+		}
+		edges, err := read[page[graphjson.Edge]](got)
+		if err != nil {
+			return err
+		}
+		edges.Meta.NextCursor = "" // no flag of this command takes it
+		list := listing[graphjson.Edge]{one: "edge", head: []string{"EDGE", "RELATION", "FROM", "TO"},
+			row: func(e *graphjson.Edge) []string {
+				return []string{e.ID.String(), e.RelationType, e.SourceID.String(), e.TargetID.String()}
+			}}
+		return list.show(out, &edges)
+	})
+}
+
+// GraphNeighborsCmd lists what is around a node.
+type GraphNeighborsCmd struct {
+	tenant
+	paged
+	ID           uuid.UUID `arg:"" help:"The node."`
+	Depth        int       `help:"Edges of the longest way, 1 to 3." default:"1"`
+	Direction    string    `help:"Follow edges out, in or both ways." enum:"out,in,both" default:"both"`
+	RelationType []string  `help:"Follow only edges of this type; repeat it for several." sep:"none" placeholder:"TYPE"`
+}
+
+// Run prints the neighbors, the nearest first.
+func (c *GraphNeighborsCmd) Run(ctx context.Context, out *output.Writer) error {
+	query := c.query()
+	query.Set("depth", strconv.Itoa(c.Depth))
+	query.Set("direction", c.Direction)
+	for _, relation := range c.RelationType {
+		query.Add("relationType", relation)
+	}
+	list := listing[neighbor]{
+		path: "/api/queries/nodes/" + c.ID.String() + "/neighbors", query: query, one: "node",
+		head: append([]string{"DEPTH", "RELATION"}, nodeHead()...),
+		row: func(n *neighbor) []string {
+			var relations []string
+			for _, e := range n.Edges {
+				relations = append(relations, e.RelationType)
+			}
+			return append([]string{strconv.Itoa(n.Depth), strings.Join(relations, ",")}, nodeRow(&n.Node)...)
+		},
+	}
+	return list.print(ctx, out, &c.tenant)
+}
+
+// neighbor is a node around another.
+type neighbor struct {
+	Node  graphjson.Node
+	Depth int
+	Edges []graphjson.Edge
+}
+
+// GraphHistoryCmd lists changes.
+type GraphHistoryCmd struct {
+	tenant
+	paged
+	ID *uuid.UUID `arg:"" optional:"" help:"Only changes of this node and of its edges."`
+}
+
+// Run prints the changes.
+func (c *GraphHistoryCmd) Run(ctx context.Context, out *output.Writer) error {
+	query := c.query()
+	if c.ID != nil {
+		query.Set("nodeId", c.ID.String())
+	}
+	list := listing[graphjson.Change]{
+		path: "/api/queries/history", query: query, one: "change",
+		head: []string{"SEQUENCE", "AT", "TYPE", "WHAT", "ACTOR", "COMMAND"},
+		row: func(change *graphjson.Change) []string {
+			return []string{
+				strconv.FormatInt(change.Sequence, 10), change.At.Format(time.RFC3339), change.Type, touched(change),
+				change.ActorID.String(), change.CommandID.String(),
+			}
+		},
+	}
+	return list.print(ctx, out, &c.tenant)
+}
+
+// touched reports what a change was done to.
+func touched(c *graphjson.Change) string {
+	switch {
+	case c.Node != nil && c.Cascade != nil:
+		return fmt.Sprintf("%s and %s", c.Node.Name, plural.Count(c.Cascade.Count, "edge"))
+	case c.Node != nil:
+		return c.Node.Name
+	case c.Edge != nil:
+		return fmt.Sprintf("%s: %s -> %s", c.Edge.RelationType, c.Edge.SourceID, c.Edge.TargetID)
+	}
+	return plural.Count(len(c.Steps), "step")
+}
+
+// GraphUndoCmd takes a command back.
+type GraphUndoCmd struct {
+	tenant
+	Command *uuid.UUID `help:"This command, as the history names it." placeholder:"ID"`
+}
+
+// Run takes it back and prints what came of it.
+func (c *GraphUndoCmd) Run(ctx context.Context, out *output.Writer) error {
+	return c.turn(ctx, out, graph.TypeUndo, c.Command)
+}
+
+// GraphRedoCmd does again what was taken back.
+type GraphRedoCmd struct {
+	tenant
+	Command *uuid.UUID `help:"This command, as the history names it." placeholder:"ID"`
+}
+
+// Run does it again and prints what came of it.
+func (c *GraphRedoCmd) Run(ctx context.Context, out *output.Writer) error {
+	return c.turn(ctx, out, graph.TypeRedo, c.Command)
+}
+
+// turn undoes or redoes a command; nil: the workspace's last.
+func (c *tenant) turn(ctx context.Context, out *output.Writer, how graph.Type, command *uuid.UUID) error {
+	payload := map[string]any{"scope": "workspace"}
+	if command != nil {
+		payload = map[string]any{"commandId": command}
+	}
+	return c.writes(ctx, func(v *visit) error {
+		got, err := v.post(ctx, "/api/commands/execute", map[string]any{"type": how, "payload": payload})
+		if err != nil || c.JSON {
+			return printed(out, got, err)
+		}
+		done, err := read[struct {
+			Data struct {
+				Sequence int64
+				Target   struct {
+					CommandID uuid.UUID
+					Type      string
+				}
+				Affected struct{ Counts struct{ Nodes, Edges int64 } }
+			}
+		}](got)
+		if err != nil {
+			return err
+		}
+		d := done.Data
+		_, err = fmt.Fprintf(out, "%s of %s %s is change %d: %s, %s\n", strings.ToLower(string(how)), d.Target.Type,
+			d.Target.CommandID, d.Sequence, plural.Count(d.Affected.Counts.Nodes, "node"),
+			plural.Count(d.Affected.Counts.Edges, "edge"))
+		return err
+	})
+}

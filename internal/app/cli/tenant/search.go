@@ -1,0 +1,161 @@
+package tenant
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/api/graphjson"
+	"github.com/livegraph/livegraph/internal/app/output"
+	"github.com/livegraph/livegraph/internal/platform/plural"
+)
+
+// SearchCmd searches nodes.
+type SearchCmd struct {
+	tenant
+	Query      string      `arg:"" help:"What to look for."`
+	Hybrid     bool        `help:"Walk over the edges, too: by words, meaning and the graph."`
+	EntityType []string    `help:"Only nodes of these types: object, process, concept, actor." placeholder:"TYPE"`
+	Limit      int         `help:"Nodes at most, 1 to 100." default:"10"`
+	MinScore   *float64    `help:"Only nodes that score as much, 0 to 1." placeholder:"SCORE"`
+	Hops       *int        `help:"With --hybrid: how far to walk, 0 to 3." placeholder:"EDGES"`
+	Node       []uuid.UUID `help:"With --hybrid: begin at this node, too; repeat it for several." placeholder:"ID"`
+	Explain    bool        `help:"With --hybrid: say what each score is made of."`
+}
+
+// Validate checks which flags go together.
+func (c *SearchCmd) Validate() error {
+	for flag, given := range map[string]bool{"--hops": c.Hops != nil, "--node": len(c.Node) > 0, "--explain": c.Explain} {
+		if given && !c.Hybrid {
+			return fmt.Errorf("%s: needs --hybrid", flag)
+		}
+	}
+	return nil
+}
+
+// foundNode is a hit of either search.
+type foundNode struct {
+	Node        graphjson.Node
+	Score       float64
+	Snippet     string
+	Scores      struct{ Text, Vector, Graph *float64 }
+	Path        []graphjson.Edge
+	Explanation []struct {
+		Kind, Detail string
+		Share        float64
+	}
+}
+
+// Run prints what is found, best first.
+func (c *SearchCmd) Run(ctx context.Context, out *output.Writer) error {
+	path, body := "/api/rag/search", map[string]any{"query": c.Query, "limit": c.Limit}
+	if c.MinScore != nil {
+		body["minScore"] = *c.MinScore
+	}
+	if len(c.EntityType) > 0 {
+		body["entityTypes"] = c.EntityType
+	}
+	if c.Hybrid {
+		path = "/api/rag/hybrid-search"
+		if c.Hops != nil {
+			body["hops"] = *c.Hops
+		}
+		if len(c.Node) > 0 {
+			body["nodeIds"] = c.Node
+		}
+		if c.Explain {
+			body["explain"] = true
+		}
+	}
+	return c.reads(ctx, func(v *visit) error {
+		got, err := v.post(ctx, path, body)
+		if err != nil || c.JSON {
+			return printed(out, got, err)
+		}
+		list, err := read[page[foundNode]](got)
+		if err != nil {
+			return err
+		}
+		return printFound(out, &list)
+	})
+}
+
+// printFound prints hits, a paragraph each.
+func printFound(out *output.Writer, list *page[foundNode]) error {
+	var text strings.Builder
+	for _, hit := range list.Data {
+		fmt.Fprintf(
+			&text, "%.3f  %s  (%s %s)\n", hit.Score, output.Printable(hit.Node.Name), hit.Node.EntityType, hit.Node.ID,
+		)
+		if hit.Snippet != "" {
+			fmt.Fprintf(&text, "       %s\n", output.Printable(hit.Snippet))
+		}
+		var lanes []string
+		for _, lane := range []struct {
+			name  string
+			score *float64
+		}{{"words", hit.Scores.Text}, {"meaning", hit.Scores.Vector}, {"graph", hit.Scores.Graph}} {
+			if lane.score != nil {
+				lanes = append(lanes, fmt.Sprintf("%s %.3f", lane.name, *lane.score))
+			}
+		}
+		if len(hit.Path) > 0 {
+			lanes = append(lanes, plural.Count(len(hit.Path), "edge")+" away")
+		}
+		fmt.Fprintf(&text, "       %s\n", strings.Join(lanes, ", "))
+		for _, reason := range hit.Explanation {
+			fmt.Fprintf(&text, "       %5.1f %%  %s: %s\n", 100*reason.Share, reason.Kind, output.Printable(reason.Detail))
+		}
+	}
+	if len(list.Meta.Degraded) > 0 {
+		fmt.Fprintf(&text, "without %s, or not with all of it\n", strings.Join(list.Meta.Degraded, " and "))
+	}
+	fmt.Fprintln(&text, plural.Count(list.Meta.Total, "candidate"))
+	_, err := fmt.Fprint(out, text.String())
+	return err
+}
+
+// IndexCmd looks at the search index.
+type IndexCmd struct {
+	Status IndexStatusCmd `cmd:"" help:"Show how far a workspace's search index is."`
+}
+
+// IndexStatusCmd shows how far the index is.
+type IndexStatusCmd struct{ tenant }
+
+// Run prints the status.
+func (c *IndexStatusCmd) Run(ctx context.Context, out *output.Writer) error {
+	return c.reads(ctx, func(v *visit) error {
+		got, err := v.get(ctx, "/api/rag/index/status", nil)
+		if err != nil || c.JSON {
+			return printed(out, got, err)
+		}
+		status, err := read[struct {
+			Data struct {
+				Status string
+				Model  *struct {
+					Name       string
+					Dimensions int
+				}
+				Nodes struct{ Total, Indexed, Pending int64 }
+				Lag   struct {
+					Events  int64
+					Seconds float64
+				}
+			}
+		}](got)
+		if err != nil {
+			return err
+		}
+		s := status.Data
+		model := "no model yet"
+		if s.Model != nil {
+			model = fmt.Sprintf("%s, %d dimensions", s.Model.Name, s.Model.Dimensions)
+		}
+		_, err = fmt.Fprintf(out, "%s: %d of %s indexed, %d pending, %s behind (%.1f s); %s\n", s.Status, s.Nodes.Indexed,
+			plural.Count(s.Nodes.Total, "node"), s.Nodes.Pending, plural.Count(s.Lag.Events, "event"), s.Lag.Seconds, model)
+		return err
+	})
+}

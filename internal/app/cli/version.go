@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"github.com/livegraph/livegraph/internal/app/output"
+
+	_ "embed"
+	"fmt"
+	"io"
+	"runtime/debug"
+)
+
+// notices are the licences' texts of all that is in the binary; `make notices` writes them.
+//
+//go:embed notices.txt
+var notices string
+
+// buildVersion is the version that the binary was linked with.
+type buildVersion string
+
+// VersionCmd prints the version.
+type VersionCmd struct {
+	JSON    bool `help:"Print JSON." xor:"form"`
+	Notices bool `help:"Print the licences of what the binary is made of." xor:"form"`
+}
+
+// Run prints the version, and what built it.
+func (c *VersionCmd) Run(out *output.Writer, version buildVersion) error {
+	if c.Notices {
+		_, err := io.WriteString(out, notices)
+		return err
+	}
+	goVersion := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		goVersion = info.GoVersion
+	}
+	if c.JSON {
+		return output.JSON(out, map[string]string{"version": string(version), "go": goVersion})
+	}
+	_, err := fmt.Fprintf(out, "livegraph %s (%s)\n", version, goVersion)
+	return err
+}

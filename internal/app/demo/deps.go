@@ -1,0 +1,78 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/internal/app/client"
+	"github.com/livegraph/livegraph/internal/app/output"
+	"github.com/livegraph/livegraph/internal/platform/apikey"
+	"github.com/livegraph/livegraph/internal/platform/runfile"
+	"github.com/livegraph/livegraph/internal/services/firstrun"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// keyLifetime is how long a key of the demo lives; the demo makes itself another.
+const keyLifetime = 24 * time.Hour
+
+// OpenDeps returns the dependencies of the  The zero workspace stands for that of
+// the first run.
+func OpenDeps(
+	db *postgres.DB, dataDir string, workspace uuid.UUID, server runfile.Server, out *output.Writer,
+) (Deps, error) {
+	record, err := firstrun.Read(dataDir)
+	if workspace == uuid.Nil {
+		if err != nil {
+			return Deps{}, fmt.Errorf("name the workspace with --workspace: %s is gone", firstrun.Path(dataDir))
+		}
+		workspace = record.WorkspaceID
+	}
+	client, httpErr := client.Local(server)
+	if httpErr != nil {
+		return Deps{}, httpErr
+	}
+	deps := Deps{
+		BaseURL: server.URL, HTTP: client, CACert: server.CACert, Workspace: workspace, Out: out.Writer,
+		NewKey: func(ctx context.Context) (string, time.Time, error) { return newKey(ctx, db, workspace) },
+	}
+	if err == nil && record.WorkspaceID == workspace {
+		path, err := filepath.Abs(firstrun.Path(dataDir))
+		if err != nil {
+			return Deps{}, err
+		}
+		deps.KeyCommand = firstRunKeyCommand(path)
+	}
+	return deps, nil
+}
+
+// newKey makes the demo a key of its own, which reads and writes live data and
+// the graph, and expires.
+func newKey(ctx context.Context, db *postgres.DB, workspace uuid.UUID) (string, time.Time, error) {
+	found, err := db.WorkspacesByID(ctx, []uuid.UUID{workspace})
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	if len(found) == 0 {
+		return "", time.Time{}, fmt.Errorf("there is no workspace %s", workspace)
+	}
+	key := apikey.Generate(found[0].Mode)
+	expires := time.Now().Add(keyLifetime)
+	_, err = db.CreateKey(ctx, postgres.NewKey{
+		Hash: key.Hash(), Display: key.Display(), Name: "demo", Mode: found[0].Mode,
+		Scopes:     []string{"read:livedata", "write:livedata", "read:nodes", "write:nodes", "read:edges", "write:edges"},
+		Workspaces: []uuid.UUID{workspace},
+		CreatedBy:  "demo", ExpiresAt: &expires,
+	})
+	return key.Reveal(), expires, err
+}
+
+// firstRunKeyCommand returns the shell command that prints the key in a
+// first-run.json, for commands that are to work when pasted without the key
+// being written where it may be kept.
+func firstRunKeyCommand(path string) string {
+	return `sed -n 's/.*"adminKey" *: *"\([^"]*\)".*/\1/p' ` + output.ShellQuote(path)
+}

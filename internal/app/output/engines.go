@@ -1,0 +1,74 @@
+package output
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/livegraph/livegraph/internal/embedded"
+)
+
+// EngineProgress shows how far the engines are: on a terminal one line each,
+// redrawn in place; elsewhere a line at each new phase.
+type EngineProgress struct {
+	mu       sync.Mutex
+	out      io.Writer
+	terminal bool
+	order    []string
+	last     map[string]embedded.Event
+	drawn    int // lines that stand on the terminal
+}
+
+// NewEngineProgress returns a view on out, which may be a terminal.
+func NewEngineProgress(out io.Writer, terminal bool) *EngineProgress {
+	return &EngineProgress{out: out, terminal: terminal, last: map[string]embedded.Event{}}
+}
+
+// Show takes one event. It is called from several goroutines.
+func (p *EngineProgress) Show(e embedded.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before, known := p.last[e.Engine]
+	if !known {
+		p.order = append(p.order, e.Engine)
+	}
+	p.last[e.Engine] = e
+	if p.terminal {
+		p.redraw()
+		return
+	}
+	if !known || before.Phase != e.Phase {
+		_, _ = fmt.Fprintln(p.out, p.line(e))
+	}
+}
+
+func (p *EngineProgress) redraw() {
+	var b strings.Builder
+	if p.drawn > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", p.drawn)
+	}
+	for _, engine := range p.order {
+		fmt.Fprintf(&b, "\x1b[2K%s\n", p.line(p.last[engine]))
+	}
+	p.drawn = len(p.order)
+	_, _ = io.WriteString(p.out, b.String())
+}
+
+func (p *EngineProgress) line(e embedded.Event) string {
+	text := fmt.Sprintf("  %-11s %s", e.Engine, e.Phase)
+	if e.Percent >= 0 && e.Percent < 100 {
+		text += fmt.Sprintf(" %d %%", e.Percent)
+	}
+	if e.Elapsed >= 100*time.Millisecond {
+		text += fmt.Sprintf(" (%.1f s)", e.Elapsed.Seconds())
+	}
+	if e.Detail != "" {
+		text += "  " + e.Detail
+	}
+	if p.terminal && len(text) > 100 { // a wrapped line could not be redrawn
+		text = text[:100]
+	}
+	return text
+}

@@ -1,0 +1,136 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/livegraph/livegraph/api"
+	"github.com/livegraph/livegraph/api/audit"
+	"github.com/livegraph/livegraph/api/auth"
+	"github.com/livegraph/livegraph/api/idempotency"
+	"github.com/livegraph/livegraph/api/livedata"
+	"github.com/livegraph/livegraph/api/ratelimit"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/api/tail"
+	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/ingest"
+	"github.com/livegraph/livegraph/ingest/routing"
+)
+
+// addAPI adds the API with what works for it in the background.
+func (b *builder) addAPI() error {
+	keys := b.newAuthenticator()
+	trail, err := b.newTrail()
+	if err != nil {
+		return err
+	}
+	limits := ratelimit.New(ratelimit.Deps{
+		Counter: b.Redis, Timeout: b.Config.API.LimitsTimeout, Logger: b.Logger, Metrics: b.Metrics,
+	})
+	operators, err := b.newAdmin(limits)
+	if err != nil {
+		return err
+	}
+	bodies := request.NewBudget(b.Config.Ingest.InFlightBytes)
+	bodies.Register(b.Metrics)
+	repeats := idempotency.New(b.Postgres, b.Logger, b.Metrics)
+	live := b.pointRoutes(bodies, repeats)
+	graph := NewGraphAPI(&b.Options, &b.Stores, repeats, bodies)
+	server, err := api.New(api.Deps{
+		Config: b.Config.API, Version: b.Version, Keys: keys, Account: b.Postgres, Audit: trail, Limits: limits,
+		Admin: operators, Ready: b.ready(trail), Metrics: b.Metrics, TLS: b.TLS, Tracing: b.Tracing,
+		Routes: slices.Concat(
+			graph.Routes, SearchRoutes(&b.Options, &b.Stores), audit.Routes(b.auditDeps()), b.adminRoutes(operators), live,
+		),
+	})
+	if err != nil {
+		return err
+	}
+	b.serve = server.Serve
+	b.add("key revisions", keys.Run)
+	b.add("administration", operators.Run)
+	b.add("command replies", graph.Replies.Run)
+	b.add("command outcomes", graph.Waiter.Run)
+	b.add("idempotency keys", repeats.Run)
+	b.add("graph feed", graph.Feed.Run)
+	b.add("audit trail", trail.Run)
+	return nil
+}
+
+// addProbeServer adds the server of a process without role api, which answers probes alone.
+func (b *builder) addProbeServer() error {
+	server, err := api.New(api.Deps{
+		Config: b.Config.API, Version: b.Version, Ready: b.ready(nil), ProbesOnly: true, Metrics: b.Metrics, TLS: b.TLS,
+	})
+	if err != nil {
+		return err
+	}
+	b.serve = server.Serve
+	return nil
+}
+
+// newAuthenticator creates what checks keys.
+func (b *builder) newAuthenticator() *auth.Authenticator {
+	keys := auth.New(b.Keys)
+	keys.Through(b.Redis.NewRevisions(b.Installation.ID, b.Installation.CheckpointKey, b.Logger))
+	keys.Register(b.Metrics)
+	return keys
+}
+
+// pointRoutes returns the routes of live data, and adds what works for them.
+func (b *builder) pointRoutes(bodies *request.Budget, repeats *idempotency.Keeper) []route.Route {
+	routes := routing.New(routing.Deps{Leases: b.Postgres, Topic: points.Topic, Logger: b.Logger, Seen: func() (
+		[16]byte, int32,
+	) {
+		topic := b.Kafka.PointsTopic()
+		return topic.ID, topic.Partitions
+	}})
+	deletions := livedata.NewDeletionSender(b.Postgres, b.Kafka, routes)
+	deletions.Register(b.Metrics)
+	pipeline := ingest.New(ingest.Deps{
+		Sources: b.Postgres, Registry: b.Postgres, Retention: b.Postgres, Log: b.Kafka, Routes: routes,
+		FingerprintKey: b.Installation.FingerprintKey,
+		CacheSize:      b.Config.Ingest.SeriesCacheSize, Metrics: b.Metrics, Tracing: b.Tracing,
+		Limits: ingest.Limits{
+			MaxPoints: b.Config.Ingest.MaxPoints, InFlightBytes: b.Config.Ingest.InFlightBytes,
+			ProduceTimeout: b.Config.Ingest.ProduceTimeout,
+		},
+	})
+	streams := tail.NewHub(tail.Deps{
+		Log: b.Kafka, Sources: b.Postgres, Routes: b.Postgres, Logger: b.Logger, Metrics: b.Metrics,
+		Limits: tail.Limits{
+			Streams: b.Config.Streams.Max, OfWorkspace: b.Config.Streams.MaxPerWorkspace, OfKey: b.Config.Streams.MaxPerKey,
+			BufferedBytes: b.Config.Streams.BufferedBytes, ReplayRecords: b.Config.Streams.ReplayRecords,
+		},
+	})
+	b.add("routes of points", routes.Run)
+	b.add("deletions", deletions.Run)
+	b.add("streams", streams.Run)
+	return livedata.Routes(livedata.Deps{
+		Sources: b.Postgres, Series: b.Postgres, Points: b.ClickHouse, Marks: b.Postgres, Dead: b.Postgres,
+		Pipeline:  pipeline,
+		Deletions: deletions, Streams: streams, Keys: repeats,
+		TopicID:  func() [16]byte { return b.Kafka.PointsTopic().ID },
+		TokenKey: b.Installation.CheckpointKey, Bodies: bodies, Metrics: b.Metrics,
+		MaxBodyBytes: b.Config.Ingest.MaxBodyBytes, QueryTimeout: b.Config.API.QueryTimeout,
+	})
+}
+
+// errSpoolFails says why a process answers no request with a key.
+var errSpoolFails = errors.New("the spool of audit records cannot be written")
+
+// ready returns what reports whether requests can be served: without Postgres no key can be
+// checked. Kafka and ClickHouse may be away for a while; what needs them says so. Without
+// role api there is no trail.
+func (b *builder) ready(trail *audit.Trail) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, readyLimit)
+		defer cancel()
+		if trail != nil && trail.Failing() {
+			return errSpoolFails
+		}
+		return b.Postgres.Ping(ctx)
+	}
+}

@@ -1,0 +1,73 @@
+package process
+
+import (
+	"context"
+	"net"
+
+	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/internal/app/stores"
+)
+
+// builder builds the components of a process's roles. A component that others need while
+// they are built is a field; the others are in the list alone.
+type builder struct {
+	Options
+	stores.Stores
+	components []Component
+	serve      func(context.Context, net.Listener) error // set by the part that answers HTTP
+	closers    []func()                                  // called in this order when all components have ended
+	points     *points.Consumer                          // replays give way to it
+}
+
+// part is something that a process has if it is needed.
+type part struct {
+	name   string
+	needed bool
+	add    func() error // adds its components
+}
+
+// parts lists all that there is, in the order in which it is built. A new component is
+// added here, with the roles that need it.
+func (b *builder) parts() []part {
+	has := b.Config.Has
+	consumes := has("points") || has("commands") || has("embeddings") || has("audit")
+	return []part{
+		{"api", has("api"), b.addAPI},
+		{"probes", !has("api"), b.addProbeServer},
+		{"points", has("points"), b.addPoints},
+		{"maintenance", has("points"), b.addMaintenance},
+		{"replays", has("points"), b.addReplays},
+		{"rollups", has("points") && b.Config.Rollups.Enabled, b.addRollups},
+		{"commands", has("commands"), b.addCommands},
+		{"lexical", has("embeddings"), b.addLexical},
+		{"embeddings", has("embeddings"), b.addEmbeddings},
+		{"audit", has("audit"), b.addAudit},
+		{"dead letters", consumes, b.addDeadLetterWatch},
+		{"engine probes", true, b.addEngineProbes},
+		{"garbage collection", true, b.addPacer},
+		{"index embedder", b.wantsIndexEmbedder(), b.addIndexEmbedder},
+	}
+}
+
+// build adds the components of the parts that are needed.
+func (b *builder) build() error {
+	for _, p := range b.parts() {
+		if !p.needed {
+			continue
+		}
+		if err := p.add(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds a component.
+func (b *builder) add(name string, run func(context.Context) error) {
+	b.components = append(b.components, Component{Name: name, Run: run})
+}
+
+func (b *builder) addPacer() error {
+	b.add("garbage collection", paceCollector)
+	return nil
+}

@@ -1,0 +1,35 @@
+package process
+
+import (
+	"github.com/livegraph/livegraph/consumers/embeddings"
+	"github.com/livegraph/livegraph/consumers/lexical"
+)
+
+// addLexical adds the consumer that keeps the text lane of search.
+func (b *builder) addLexical() error {
+	cfg := b.Config.Lexical
+	consumer := lexical.New(lexical.Deps{
+		Log: b.Kafka, Graph: b.Postgres, Logger: b.Logger, Metrics: b.Metrics, Tracing: b.Tracing,
+		Config: lexical.Config{
+			Group: cfg.Group, BatchNodes: cfg.BatchNodes, BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes,
+			FillEvery: cfg.FillEvery, Grace: consumerGrace,
+		},
+	})
+	b.add("lexical", consumer.Run)
+	return nil
+}
+
+// addEmbeddings adds the consumer that keeps the search index in Milvus.
+func (b *builder) addEmbeddings() error {
+	cfg := b.Config.Embeddings
+	consumer := embeddings.New(embeddings.Deps{
+		Log: b.Kafka, Graph: b.Postgres, Vectors: b.Milvus, Embedder: b.Embedder,
+		Logger: b.Logger, Metrics: b.Metrics, Tracing: b.Tracing,
+		Config: embeddings.Config{
+			Group: cfg.Group, BatchNodes: cfg.BatchNodes, BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes,
+			EmbedTexts: cfg.BatchTexts, Grace: consumerGrace,
+		},
+	})
+	b.add("embeddings", consumer.Run)
+	return nil
+}

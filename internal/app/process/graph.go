@@ -1,0 +1,38 @@
+package process
+
+import (
+	"github.com/livegraph/livegraph/api/commands"
+	"github.com/livegraph/livegraph/api/idempotency"
+	"github.com/livegraph/livegraph/api/queries"
+	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/app/stores"
+	"github.com/livegraph/livegraph/storage/redis"
+)
+
+// GraphAPI is the routes of the graph, with what has to run while they are used.
+type GraphAPI struct {
+	Routes  []route.Route
+	Replies *redis.Replies   // of the commands consumer
+	Waiter  *commands.Waiter // for the outcomes of commands
+	Feed    *queries.Feed    // of changes
+}
+
+// NewGraphAPI creates the routes of the graph.
+func NewGraphAPI(o *Options, s *stores.Stores, keys *idempotency.Keeper, bodies *request.Budget) *GraphAPI {
+	replies := s.Redis.NewReplies(o.Logger)
+	g := &GraphAPI{
+		Replies: replies, Waiter: commands.NewWaiter(replies, s.Postgres, o.Logger), Feed: queries.NewFeed(s.Postgres),
+	}
+	g.Feed.Register(o.Metrics)
+	g.Routes = append(
+		queries.Routes(queries.Deps{
+			Graph: s.Postgres, Journal: s.Postgres, Feed: g.Feed, TokenKey: s.Installation.CheckpointKey,
+			QueryTimeout: o.Config.API.QueryTimeout,
+		}),
+		commands.Routes(commands.Deps{
+			Log: s.Kafka, Outcomes: s.Postgres, Fate: s.Postgres, Purges: s.Postgres, Waiter: g.Waiter, Keys: keys,
+			IDKey: s.Installation.CheckpointKey, Bodies: bodies, Metrics: o.Metrics,
+		})...)
+	return g
+}

@@ -1,0 +1,18 @@
+package process
+
+import (
+	"github.com/livegraph/livegraph/api/rag"
+	"github.com/livegraph/livegraph/api/route"
+	"github.com/livegraph/livegraph/internal/app/stores"
+)
+
+// SearchRoutes creates the routes of search. Milvus and the embedder may be away: what
+// needs them says so.
+func SearchRoutes(o *Options, s *stores.Stores) []route.Route {
+	metrics := rag.NewMetrics(o.Metrics)
+	engine := rag.NewEngine(rag.Stores{Postgres: s.Postgres, Milvus: s.Milvus, Embedder: s.Queries}, o.Logger, metrics)
+	return rag.Routes(rag.Deps{
+		Engine: engine, Index: s.Postgres, Edges: s.Postgres, Series: s.Postgres, Points: s.ClickHouse,
+		QueryTimeout: o.Config.API.QueryTimeout, Metrics: metrics,
+	})
+}

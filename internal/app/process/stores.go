@@ -1,0 +1,149 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/livegraph/livegraph/consumers/commands"
+	"github.com/livegraph/livegraph/consumers/points"
+	"github.com/livegraph/livegraph/internal/app/stores"
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/milvus"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// open opens the stores, and brings their schemas up to date.
+func (b *builder) open(ctx context.Context) (err error) {
+	if b.Embedders, err = stores.OpenEmbedders(b.Config.Embedder); err != nil {
+		return err
+	}
+	pools, points := postgres.NewMetrics(b.Metrics), clickhouse.NewMetrics(b.Metrics)
+	err = b.await(ctx, "Postgres", func(ctx context.Context) error {
+		if b.Postgres, err = postgres.Open(
+			ctx, b.Config.Postgres.URL.Reveal(), b.Config.Postgres.MaxConns, postgres.Measured(pools, "main"),
+			postgres.Traced(b.Tracing),
+		); err != nil {
+			return err
+		}
+		return b.Postgres.Migrate(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	if b.Keys, err = postgres.Open(
+		ctx, b.Config.Postgres.URL.Reveal(), keyConns, postgres.Measured(pools, "keys"), postgres.Traced(b.Tracing),
+	); err != nil {
+		return err
+	}
+	if b.Config.Has("commands") {
+		b.Commands, err = postgres.Open(
+			ctx, b.Config.Postgres.URL.Reveal(), b.Config.Commands.Connections, postgres.Measured(pools, "commands"),
+			postgres.Traced(b.Tracing),
+		)
+		if err != nil {
+			return err
+		}
+	}
+	if b.Installation, err = b.Postgres.Installation(ctx); err != nil {
+		return err
+	}
+	err = b.await(ctx, "ClickHouse", func(ctx context.Context) error {
+		if b.ClickHouse, err = stores.OpenClickHouse(
+			ctx, b.Config, clickhouse.Measured(points), clickhouse.Traced(b.Tracing),
+		); err != nil {
+			return err
+		}
+		return b.ClickHouse.Migrate(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	if err := b.openRedis(ctx); err != nil {
+		return err
+	}
+	if b.Milvus, err = stores.OpenMilvus(
+		b.Config.Milvus, milvus.Measured(milvus.NewMetrics(b.Metrics)), milvus.Traced(b.Tracing),
+	); err != nil {
+		return err
+	}
+	return b.openKafka(ctx)
+}
+
+func (b *builder) openKafka(ctx context.Context) error {
+	security, err := stores.KafkaSecurity(&b.Config.Kafka)
+	if err != nil {
+		return err
+	}
+	var client *kafka.Client
+	client, err = kafka.Open(ctx, kafka.Options{
+		Security: security,
+		Brokers:  b.Config.Kafka.Brokers, TopicPrefix: b.Config.Kafka.TopicPrefix, Compression: b.Config.Kafka.Compression,
+		BufferedBytes: b.Config.Kafka.BufferedBytes, ProduceTimeout: b.Config.Ingest.ProduceTimeout,
+		SessionTimeout: b.Config.Kafka.SessionTimeout,
+		PointsGroup:    b.Config.Points.Group, CommandsGroup: b.Config.Commands.Group, AuditGroup: b.Config.Audit.Group,
+		EventsGroups:     []string{b.Config.Lexical.Group, b.Config.Embeddings.Group},
+		LogFullThreshold: b.Config.Ingest.LogFullThreshold,
+		Log:              b.Logger, Metrics: b.Metrics, Tracing: b.Tracing,
+		// Versions of what is produced from then on must be above those of before.
+		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
+			return points.ResolveGenerations(ctx, client, b.Postgres, b.Logger)
+		},
+		// What is produced from then on must not be taken for decided.
+		OnCommandsChange: func(ctx context.Context, _ kafka.TopicInfo) error {
+			return commands.ResolveOffsets(ctx, client, b.Postgres, b.Logger)
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("opening Kafka: %w", err)
+	}
+	b.Kafka = client
+	return b.await(ctx, "Kafka", func(ctx context.Context) error {
+		return client.EnsureTopics(ctx, kafka.TopicSettings{
+			Partitions: b.Config.Kafka.PointsPartitions, CommandsPartitions: b.Config.Kafka.CommandsPartitions,
+			Replication: b.Config.Kafka.Replication, RetentionBytes: b.Config.Kafka.RetentionBytes,
+		})
+	})
+}
+
+// await tries to open a store until it works: stores and service may start in
+// any order. What trying again does not cure ends it at once.
+func (b *builder) await(ctx context.Context, store string, open func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	for said := false; ; {
+		err := open(limited)
+		if err == nil || fault.Is(err, fault.Invalid) { // a setting is wrong: waiting is of no use
+			return err
+		}
+		if !said {
+			b.Logger.Warn("waiting for a store", "store", store, "error", err)
+			said = true
+		}
+		if refused := (*kafka.Refused)(nil); errors.As(err, &refused) {
+			return fmt.Errorf("%s cannot be used: %w", store, err)
+		}
+		select {
+		case <-limited.Done():
+			if ctx.Err() != nil { // told to end, not waited long enough
+				return fmt.Errorf("waiting for %s: %w", store, ctx.Err())
+			}
+			return fmt.Errorf("%s cannot be used: %w (`livegraph doctor` says more)", store, err)
+		case <-time.After(storeRetry):
+		}
+	}
+}
+
+// openRedis connects to Redis where a role needs it.
+func (b *builder) openRedis(ctx context.Context) error {
+	if !b.Config.Has("api") && !b.Config.Has("commands") {
+		return nil
+	}
+	return b.await(ctx, "Redis", func(ctx context.Context) (err error) {
+		b.Redis, err = stores.OpenRedis(ctx, b.Config)
+		return err
+	})
+}

@@ -1,0 +1,23 @@
+package serve
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"github.com/livegraph/livegraph/api/reply"
+	"github.com/livegraph/livegraph/internal/platform/config"
+	"github.com/livegraph/livegraph/internal/platform/telemetry"
+)
+
+// NewLogger makes the process's logger and the default one.
+func NewLogger(cfg config.Log, w io.Writer) *slog.Logger {
+	logger := telemetry.NewLogger(cfg, w, func(ctx context.Context) []slog.Attr {
+		if id := reply.RequestID(ctx); id != "" {
+			return append(telemetry.TraceOf(ctx), slog.String("requestId", id))
+		}
+		return telemetry.TraceOf(ctx)
+	})
+	slog.SetDefault(logger)
+	return logger
+}

@@ -1,0 +1,16 @@
+package stores
+
+import (
+	"github.com/livegraph/livegraph/internal/platform/config"
+	"github.com/livegraph/livegraph/storage/kafka"
+)
+
+// KafkaSecurity reads the certificates and makes the login of the settings, which
+// every client of Kafka has. Its errors name the setting.
+func KafkaSecurity(cfg *config.Kafka) (kafka.Security, error) {
+	files, err := cfg.Client()
+	if err != nil {
+		return kafka.Security{}, err
+	}
+	return kafka.Secure(files, cfg.Mechanism(), cfg.SASLUsername, cfg.SASLPassword.Reveal())
+}

@@ -1,0 +1,90 @@
+package docs
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// unchecked lists pages that are generated from texts in Go, and pages whose words are not
+// done yet.
+var unchecked = []string{
+	"docs/metrics.md", "docs/settings.md",
+	"docs/benchmarks.md", "docs/reliability.md", "docs/reliability-input.md", "docs/soak.md",
+}
+
+// goFolders lists the folders whose Go comments and texts are checked. A folder is added when
+// its words are done.
+var goFolders = []string{"test/docs"}
+
+// word is an expression that is not used, and its replacement.
+type word struct {
+	pattern *regexp.Regexp
+	instead string
+}
+
+// lineBreak is the end of a line, with the indent and the comment mark of the next one.
+const lineBreak = `[ \t]*\n[ \t]*(?:(?://+|\*|#+|>)[ \t]*)?`
+
+var linkTarget = regexp.MustCompile(`\]\([^)\n]*\)`)
+
+// wordList reads words.txt. The words of a phrase may be on two lines.
+func wordList(t *testing.T) (words []word) {
+	t.Helper()
+	text, err := os.ReadFile("words.txt")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		pattern, instead, found := strings.Cut(line, " => ")
+		require.True(t, found, "words.txt: %s", line)
+		phrase := strings.ReplaceAll(pattern, " ", `(?: +|`+lineBreak+`)`)
+		words = append(words, word{regexp.MustCompile("(?i)" + phrase), instead})
+	}
+	require.NotEmpty(t, words)
+	return words
+}
+
+// requireWords reports each use of a word of the list in a text.
+func requireWords(t *testing.T, words []word, path, text string) {
+	t.Helper()
+	for _, w := range words {
+		for _, at := range w.pattern.FindAllStringIndex(text, -1) {
+			line := 1 + strings.Count(text[:at[0]], "\n")
+			t.Errorf("%s:%d: %q: write %s", path, line, text[at[0]:at[1]], w.instead)
+		}
+	}
+}
+
+func TestWordsOfTheList(t *testing.T) {
+	words := wordList(t)
+	checked := pages(t)
+	maps.DeleteFunc(checked, func(path, _ string) bool { return slices.Contains(unchecked, filepath.ToSlash(path)) })
+	for _, suffix := range []string{".ts", ".tsx"} {
+		for path, text := range files(t, suffix) {
+			if strings.HasPrefix(filepath.ToSlash(path), "web/src/") {
+				checked[path] = text
+			}
+		}
+	}
+	for path, text := range checked { // the names of files are not reworded
+		checked[path] = linkTarget.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("_", len(s)) })
+	}
+	for path, text := range files(t, ".go") {
+		if slices.Contains(goFolders, filepath.ToSlash(filepath.Dir(path))) {
+			checked[path] = text
+		}
+	}
+	require.Greater(t, len(checked), 200)
+	for _, path := range slices.Sorted(maps.Keys(checked)) {
+		requireWords(t, words, path, checked[path])
+	}
+}

@@ -1,0 +1,144 @@
+// Package layout tests that packages import downwards only, by the table of layers in
+// docs/architecture.md.
+package layout
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	top    = "../.."
+	module = "github.com/livegraph/livegraph/"
+)
+
+// layers are the folders of each layer, the lowest last.
+type layers [][]string
+
+var folderLink = regexp.MustCompile(`\[([a-z/]+)\]\(\.\./([a-z/]+)\)`)
+
+// readLayers reads the table of docs/architecture.md.
+func readLayers(t *testing.T) (found layers) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(top, "docs", "architecture.md"))
+	require.NoError(t, err)
+	_, section, ok := strings.Cut(string(page), "\n## Layers\n")
+	require.True(t, ok)
+	section, _, _ = strings.Cut(section, "\n## ")
+	for line := range strings.Lines(section) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 || !strings.Contains(cells[2], "[") {
+			continue
+		}
+		var folders []string
+		for _, m := range folderLink.FindAllStringSubmatch(cells[2], -1) {
+			require.Equal(t, m[1], m[2])
+			folders = append(folders, m[1])
+		}
+		found = append(found, folders)
+	}
+	return found
+}
+
+// of returns the layer of a package, counted from the top, and its folder in the table.
+func (l layers) of(pkg string) (layer int, folder string, ok bool) {
+	for i, folders := range l {
+		for _, f := range folders {
+			if pkg == f || strings.HasPrefix(pkg, f+"/") {
+				return i, f, true
+			}
+		}
+	}
+	return 0, "", false
+}
+
+// imports is the graph: of each package of ours, without the module's name, those that it
+// imports. Imports of tests alone are not in it.
+func imports(t *testing.T) map[string][]string {
+	t.Helper()
+	list := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
+	list.Dir = top
+	list.Stderr = os.Stderr
+	output, err := list.Output()
+	require.NoError(t, err)
+	graph := map[string][]string{}
+	for line := range strings.Lines(string(output)) {
+		fields := strings.Fields(line)
+		pkg, ours := strings.CutPrefix(fields[0], module)
+		if !ours || strings.HasPrefix(pkg, "test/") || strings.HasPrefix(pkg, "docs/") {
+			continue // above all layers
+		}
+		graph[pkg] = nil
+		for _, path := range fields[1:] {
+			if imported, ours := strings.CutPrefix(path, module); ours {
+				graph[pkg] = append(graph[pkg], imported)
+			}
+		}
+	}
+	return graph
+}
+
+// wrong returns the arrows that do not point downwards, and packages without a layer.
+func wrong(l layers, graph map[string][]string) (problems []string) {
+	for pkg, imported := range graph {
+		from, folder, ok := l.of(pkg)
+		if !ok {
+			problems = append(problems, pkg+" is in no layer")
+			continue
+		}
+		for _, other := range imported {
+			to, otherFolder, ok := l.of(other)
+			switch {
+			case !ok:
+				problems = append(problems, fmt.Sprintf("%s imports %s, which is in no layer", pkg, other))
+			case otherFolder != folder && to <= from:
+				problems = append(problems, fmt.Sprintf("%s imports %s, which is not below it", pkg, other))
+			}
+		}
+	}
+	return problems
+}
+
+func TestPackagesImportDownwardsOnly(t *testing.T) {
+	graph := imports(t)
+	require.Greater(t, len(graph), 80)
+	require.Empty(t, wrong(readLayers(t), graph))
+}
+
+func TestEachFolderIsInOneLayer(t *testing.T) {
+	seen, found := map[string]bool{}, readLayers(t)
+	require.Greater(t, len(found), 6)
+	graph := imports(t)
+	for _, folders := range found {
+		require.NotEmpty(t, folders)
+		for _, folder := range folders {
+			require.False(t, seen[folder], "%s is in two layers", folder)
+			seen[folder] = true
+			used := false
+			for pkg := range graph {
+				used = used || pkg == folder || strings.HasPrefix(pkg, folder+"/")
+			}
+			require.True(t, used, "%s has no package", folder)
+		}
+	}
+}
+
+func TestAnArrowUpwardsOrSidewaysIsNoticed(t *testing.T) {
+	l := layers{{"internal/app"}, {"api", "consumers"}, {"storage"}}
+	require.Empty(t, wrong(l, map[string][]string{
+		"internal/app/cli": {"api/auth", "storage/redis", "internal/app/process"}, "api/auth": {"api/reply", "storage/redis"},
+	}))
+	for pkg, imported := range map[string]string{
+		"storage/redis": "api/auth", "api/auth": "consumers/points", "consumers/points": "internal/app/cli",
+		"api/reply": "internal/util", "tools": "storage/redis",
+	} {
+		require.Len(t, wrong(l, map[string][]string{pkg: {imported}}), 1, "%s imports %s", pkg, imported)
+	}
+}
