@@ -44,7 +44,7 @@ $(PAGE): $(PAGE_DEPS) $(PAGE_SRC) | page-prerequisites
 	@cd web && npm run build --silent -- --logLevel warn
 
 # Checked again when something of it has changed.
-$(BIN)/.page-linted: $(PAGE_DEPS) $(PAGE_SRC) web/eslint.config.js web/cycles.js web/.prettierrc.json web/README.md | page-prerequisites
+$(BIN)/.page-linted: $(PAGE_DEPS) $(PAGE_SRC) web/eslint.config.js web/cycles.js web/.prettierrc.json web/redocly.yaml web/README.md schemas/openapi.yaml schemas/admin.yaml | page-prerequisites
 	@cd web && npm run lint --silent
 	@mkdir -p $(BIN) && touch $@
 

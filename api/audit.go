@@ -37,10 +37,11 @@ type auditor interface {
 func (s *Server) audit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(request.WithNotes(r.Context()))
-		a := &auditedAnswer{ResponseWriter: w, server: s, request: r, exchange: exchangeOf(r.Context()), began: time.Now()}
+		a := &use{server: s, request: r, exchange: exchangeOf(r.Context()), began: time.Now()}
+		a.exchange.sent.before = a.begin
 		cut := true
 		defer func() { a.end(cut) }()
-		next.ServeHTTP(a, r)
+		next.ServeHTTP(w, r)
 		cut = false
 	})
 }
@@ -62,144 +63,95 @@ func (s *Server) notice(x *exchange, credential *postgres.Credential) error {
 	return nil
 }
 
-// auditedAnswer holds an answer's status back until its first byte comes, and lets it
-// go when the use is recorded.
-type auditedAnswer struct {
-	http.ResponseWriter
+// use is one request of a key that the audit log is told of.
+type use struct {
 	server   *Server
 	request  *http.Request
 	exchange *exchange
 	began    time.Time
-
-	status  int   // 0: not yet known
-	begun   bool  // the answer has begun
-	failed  bool  // the use could not be recorded, and another answer was given
-	said    int64 // bytes of the answer as they were recorded
-	written int64
+	said     int64 // bytes of the answer as they were recorded
 }
 
 var errNotRecorded = errors.New("the use of the key could not be recorded")
 
-// WriteHeader implements http.ResponseWriter.
-func (a *auditedAnswer) WriteHeader(status int) {
-	if status < http.StatusOK { // sent ahead: no answer yet
-		a.ResponseWriter.WriteHeader(status)
-		return
-	}
-	if a.status == 0 {
-		a.status = status
-	}
-}
-
-// Write implements http.ResponseWriter.
-func (a *auditedAnswer) Write(p []byte) (int, error) {
-	if err := a.begin(len(p)); err != nil {
-		return 0, err
-	}
-	n, err := a.ResponseWriter.Write(p)
-	if a.request.Method != http.MethodHead {
-		a.written += int64(n)
-	}
-	return n, err
-}
-
-// FlushError lets http.ResponseController flush.
-func (a *auditedAnswer) FlushError() error {
-	if err := a.begin(0); err != nil {
-		return err
-	}
-	return http.NewResponseController(a.ResponseWriter).Flush()
-}
-
-// Flush implements http.Flusher.
-func (a *auditedAnswer) Flush() { _ = a.FlushError() }
-
-// Unwrap serves http.ResponseController.
-func (a *auditedAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
-
-// begin records the use, once, and lets the answer begin. If that fails the caller is
-// told, instead, that it cannot be.
-func (a *auditedAnswer) begin(first int) error {
-	if a.failed {
-		return errNotRecorded
-	}
-	if a.begun {
+// begin records the use before the answer begins. If that fails the caller is told,
+// instead, that it cannot be.
+func (u *use) begin(first int) error {
+	if u.exchange.used == nil {
 		return nil
 	}
-	a.begun = true
-	if a.status == 0 {
-		a.status = http.StatusOK
+	if u.request.Method != http.MethodHead {
+		u.said = u.announced(first)
 	}
-	if a.exchange.used != nil {
-		if a.request.Method != http.MethodHead {
-			a.said = a.announced(first)
-		}
-		if err := a.record(a.said, false); err != nil {
-			a.failed = true
-			a.refuse(err)
-			return errNotRecorded
-		}
+	if err := u.record(u.exchange.sent.status, u.said, false); err != nil {
+		u.refuse(err)
+		return errNotRecorded
 	}
-	a.ResponseWriter.WriteHeader(a.status)
 	return nil
 }
 
 // announced is how many bytes the answer has, as far as its beginning tells.
-func (a *auditedAnswer) announced(first int) int64 {
-	if n, err := strconv.ParseInt(a.Header().Get("Content-Length"), 10, 64); err == nil && n > int64(first) {
+func (u *use) announced(first int) int64 {
+	header := u.exchange.sent.Header()
+	if n, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64); err == nil && n > int64(first) {
 		return n
 	}
 	return int64(first)
 }
 
 // refuse answers instead of what was to be answered.
-func (a *auditedAnswer) refuse(err error) {
-	h := a.Header()
+func (u *use) refuse(err error) {
+	answer := &u.exchange.sent
 	for _, name := range []string{
 		"Content-Type", "Content-Encoding", "Content-Length", "Cache-Control", "ETag", "Link", "Location",
 		"Idempotent-Replayed",
 	} {
-		h.Del(name)
+		answer.Header().Del(name)
 	}
-	a.status = http.StatusServiceUnavailable
-	reply.Error(a.ResponseWriter, a.request, err)
+	answer.status = 0
+	reply.Error(answer, u.request, err)
 }
 
 // end completes the record of an answer that is over, or was cut off.
-func (a *auditedAnswer) end(cut bool) {
+func (u *use) end(cut bool) {
+	x := u.exchange
+	answer := &x.sent
 	if !cut {
-		_ = a.begin(0) // said by begin
+		_ = answer.begin(0) // said by begin
+	}
+	written := answer.written
+	if u.request.Method == http.MethodHead {
+		written = 0
 	}
 	switch {
-	case a.failed:
-	case a.exchange.unknown:
-		a.server.deps.Audit.Unknown(a.exchange.ip, a.status)
-	case a.exchange.used == nil:
-	case !a.begun: // nobody was answered, but somebody asked
-		a.status = 0
-		_ = a.record(0, false) // nobody to tell; it is counted
-	case a.written != a.said || a.exchange.lasts:
-		_ = a.record(a.written, true) // likewise
+	case answer.failed != nil:
+	case x.unknown:
+		u.server.deps.Audit.Unknown(x.ip, answer.status)
+	case x.used == nil:
+	case !answer.begun: // nobody was answered, but somebody asked
+		_ = u.record(0, 0, false) // nobody to tell; it is counted
+	case written != u.said || x.lasts:
+		_ = u.record(answer.status, written, true) // likewise
 	}
 }
 
 // record writes what is known by now.
-func (a *auditedAnswer) record(sent int64, final bool) error {
-	ctx := a.request.Context()
+func (u *use) record(status int, sent int64, final bool) error {
+	ctx := u.request.Context()
 	record := auditrecord.Record{
-		RequestID: reply.RequestID(ctx), At: a.began, Final: final,
-		Key: a.exchange.used.ID, Workspace: a.exchange.workspace(),
-		Method: a.request.Method, Route: auditrecord.NoRoute, Status: a.status, IP: a.exchange.ip,
-		UserAgent: a.request.UserAgent(),
-		Duration:  time.Since(a.began), BytesOut: sent,
+		RequestID: reply.RequestID(ctx), At: u.began, Final: final,
+		Key: u.exchange.used.ID, Workspace: u.exchange.workspace(),
+		Method: u.request.Method, Route: auditrecord.NoRoute, Status: status, IP: u.exchange.ip,
+		UserAgent: u.request.UserAgent(),
+		Duration:  time.Since(u.began), BytesOut: sent,
 	}
-	if pattern := chi.RouteContext(ctx).RoutePattern(); a.server.metrics.routes[pattern] {
+	if pattern := chi.RouteContext(ctx).RoutePattern(); u.server.metrics.routes[pattern] {
 		record.Route = pattern
 	}
-	if body, ok := a.request.Body.(*countedBody); ok {
+	if body, ok := u.request.Body.(*countedBody); ok {
 		record.BytesIn = body.read.Load()
 	}
-	if err := a.write(&record); err != nil {
+	if err := u.write(&record); err != nil {
 		refused := fault.Wrap(err, fault.Unavailable, "Uses of keys cannot be recorded at the moment").After(time.Second)
 		if applied := request.NotesOf(ctx).Command; applied != uuid.Nil {
 			_ = refused.With(reply.CommandID, applied) // it is done, whatever becomes of the answer
@@ -211,10 +163,10 @@ func (a *auditedAnswer) record(sent int64, final bool) error {
 
 // write records a use: by itself, or, where no plan bounds how many there are and there
 // are many, together with others that are alike.
-func (a *auditedAnswer) write(record *auditrecord.Record) error {
-	x, trail := a.exchange, a.server.deps.Audit
+func (u *use) write(record *auditrecord.Record) error {
+	x, trail := u.exchange, u.server.deps.Audit
 	if !x.planned && !x.lasts && !x.folded && !x.recorded {
-		x.folded = !a.server.refusals.Take(record.Key, record.IP, record.At)
+		x.folded = !u.server.refusals.Take(record.Key, record.IP, record.At)
 	}
 	if x.folded && x.recorded {
 		return nil // it is counted; how long its answer was is not kept

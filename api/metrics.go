@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"io"
 	"net"
 	"net/http"
@@ -135,7 +136,6 @@ func (s *Server) measure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		s.metrics.inFlight.Inc()
-		answer := &countedAnswer{ResponseWriter: w}
 		var body *countedBody
 		if r.Body != nil && r.Body != http.NoBody {
 			body = &countedBody{ReadCloser: r.Body}
@@ -143,13 +143,13 @@ func (s *Server) measure(next http.Handler) http.Handler {
 		}
 		defer func() {
 			s.metrics.inFlight.Dec()
-			s.metrics.count(r, answer, body, time.Since(began))
+			s.metrics.count(r, &exchangeOf(r.Context()).sent, body, time.Since(began))
 		}()
-		next.ServeHTTP(answer, r)
+		next.ServeHTTP(w, r)
 	})
 }
 
-func (m *metrics) count(r *http.Request, answer *countedAnswer, body *countedBody, took time.Duration) {
+func (m *metrics) count(r *http.Request, answer *recorder, body *countedBody, took time.Duration) {
 	route, method := noRoute, otherMethod
 	if pattern := chi.RouteContext(r.Context()).RoutePattern(); m.routes[pattern] {
 		route = pattern
@@ -157,7 +157,10 @@ func (m *metrics) count(r *http.Request, answer *countedAnswer, body *countedBod
 	if knownMethods[r.Method] {
 		method = r.Method
 	}
-	m.requests.WithLabelValues(route, method, strconv.Itoa(answer.code())).Inc()
+	// A handler that writes nothing has answered 200, unless it was cut off, which the
+	// client sees as a broken connection.
+	status := cmp.Or(answer.code(), http.StatusOK)
+	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
 	if !m.lasting[route] { // how long a reader stays says nothing
 		m.duration.WithLabelValues(route).Observe(took.Seconds())
 	}
@@ -165,46 +168,6 @@ func (m *metrics) count(r *http.Request, answer *countedAnswer, body *countedBod
 		m.requestBytes.WithLabelValues(route).Add(float64(body.read.Load()))
 	}
 	m.responseBytes.WithLabelValues(route).Add(float64(answer.written))
-}
-
-// countedAnswer remembers status and size of an answer.
-type countedAnswer struct {
-	http.ResponseWriter
-	status  int
-	written int64
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (c *countedAnswer) WriteHeader(status int) {
-	if c.status == 0 && status >= http.StatusOK { // not what is sent ahead, such as 100
-		c.status = status
-	}
-	c.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements http.ResponseWriter.
-func (c *countedAnswer) Write(p []byte) (int, error) {
-	if c.status == 0 {
-		c.status = http.StatusOK
-	}
-	n, err := c.ResponseWriter.Write(p)
-	c.written += int64(n)
-	return n, err
-}
-
-// Flush implements http.Flusher.
-func (c *countedAnswer) Flush() { _ = http.NewResponseController(c.ResponseWriter).Flush() }
-
-// Unwrap serves http.ResponseController.
-func (c *countedAnswer) Unwrap() http.ResponseWriter { return c.ResponseWriter }
-
-// code returns the status; a handler that writes nothing has answered 200, unless
-// it was cut off, which the client sees as a broken connection.
-func (c *countedAnswer) code() int {
-	if c.status == 0 {
-		return http.StatusOK
-	}
-	return c.status
 }
 
 // countedBody counts what is read of a body: what the server did read, not what

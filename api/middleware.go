@@ -32,6 +32,9 @@ const compressFrom = 1024
 type exchange struct {
 	key uuid.UUID // zero without a valid key
 	ip  netip.Addr
+	// sent is the answer as it goes out, given as the handlers write it, before it is
+	// compressed.
+	sent, given recorder
 	// operator has the session that the request came with, if any.
 	operator uuid.UUID
 
@@ -65,7 +68,7 @@ func (s *Server) use(mux *chi.Mux) error {
 	if err != nil {
 		return fmt.Errorf("setting up compression: %w", err)
 	}
-	mux.Use(s.measure, s.identify)
+	mux.Use(s.open, s.measure, s.identify)
 	if s.deps.Admin != nil {
 		mux.Use(s.administer)
 	}
@@ -94,9 +97,7 @@ func (s *Server) identify(next http.Handler) http.Handler {
 			// on a connection that is closed at that moment.
 			w.Header().Set("Connection", "close")
 		}
-		ctx := reply.WithRequestID(r.Context(), id)
-		ctx = context.WithValue(ctx, exchangeKey{}, &exchange{ip: s.clientIP(r)})
-		next.ServeHTTP(w, r.WithContext(ctx))
+		next.ServeHTTP(w, r.WithContext(reply.WithRequestID(r.Context(), id)))
 	})
 }
 
@@ -117,17 +118,16 @@ func (s *Server) speak(next http.Handler) http.Handler {
 func (s *Server) log(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
-		recorder := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		defer func() {
 			x := exchangeOf(r.Context())
 			pattern := chi.RouteContext(r.Context()).RoutePattern()
-			status := recorder.Status()
+			status := x.sent.code()
 			if (pattern == healthPath || pattern == readyPath) && status == http.StatusOK || x.folded {
 				return
 			}
 			attributes := []slog.Attr{
 				slog.String("method", shortMethod(r.Method)), slog.String("route", pattern), slog.Int("status", status),
-				slog.Duration("duration", time.Since(started)), slog.Int("bytes", recorder.BytesWritten()),
+				slog.Duration("duration", time.Since(started)), slog.Int64("bytes", x.sent.written),
 				slog.String("ip", x.ip.String()),
 			}
 			if x.key != uuid.Nil {
@@ -138,7 +138,7 @@ func (s *Server) log(next http.Handler) http.Handler {
 			}
 			slog.LogAttrs(r.Context(), slog.LevelInfo, "request", attributes...)
 		}()
-		next.ServeHTTP(recorder, r)
+		next.ServeHTTP(w, r)
 	})
 }
 
@@ -152,7 +152,8 @@ func shortMethod(method string) string {
 // cut connection: the client must not take half an answer for a whole one.
 func (s *Server) recoverPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		recorder := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		given := &exchangeOf(r.Context()).given
+		given.ResponseWriter = w
 		defer func() {
 			problem := recover()
 			if problem == nil {
@@ -162,12 +163,12 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 				s.metrics.panics.Inc()
 				slog.ErrorContext(r.Context(), "panic", "problem", problem, "stack", string(debug.Stack()))
 			}
-			if problem == http.ErrAbortHandler || recorder.Status() != 0 { //nolint:errorlint // see above
+			if problem == http.ErrAbortHandler || given.code() != 0 { //nolint:errorlint // see above
 				panic(http.ErrAbortHandler)
 			}
-			reply.Error(recorder, r, fault.New(fault.Internal, ""))
+			reply.Error(given, r, fault.New(fault.Internal, ""))
 		}()
-		next.ServeHTTP(recorder, r)
+		next.ServeHTTP(given, r)
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/go-chi/chi/v5/middleware"
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/ratelimit"
@@ -198,9 +197,8 @@ func (s *Server) enforceOperator(rt route.Route, noted bool) http.Handler {
 			reply.Error(w, r, err)
 			return
 		}
-		recorder := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
-		defer func() { end(recorder.Status()) }()
-		answer(recorder, r)
+		defer func() { end(exchangeOf(r.Context()).given.code()) }()
+		answer(w, r)
 	})
 }
 

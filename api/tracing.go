@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/go-chi/chi/v5/middleware"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
@@ -34,9 +33,8 @@ func (s *Server) trace(next http.Handler) http.Handler {
 		method := knownMethod(r.Method)
 		ctx := propagation.TraceContext{}.Extract(r.Context(), caller(r.Header))
 		ctx, span := s.tracer.Start(ctx, trace.SpanKindServer, method)
-		recorder := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		defer func() {
-			status, pattern := recorder.Status(), chi.RouteContext(ctx).RoutePattern()
+			status, pattern := exchangeOf(ctx).sent.code(), chi.RouteContext(ctx).RoutePattern()
 			if pattern != "" {
 				span.SetName(method + " " + pattern)
 				span.SetAttributes(attribute.String("http.route", pattern))
@@ -52,7 +50,7 @@ func (s *Server) trace(next http.Handler) http.Handler {
 			}
 			span.End()
 		}()
-		next.ServeHTTP(recorder, r.WithContext(ctx))
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 

@@ -222,12 +222,12 @@ func (l *Loop) Abandon(err error) {
 // Grace at most, and returns nil. When the topic turns out to be another one, or
 // its records to have been replaced, it leaves the group and joins anew.
 func (l *Loop) Run(ctx context.Context) error {
-	retry := newRetry(l.logger, "consuming")
+	retry := newRetrying(l.logger, "consuming")
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := l.session(ctx)
 		if time.Since(began) > lastRetry {
-			retry = newRetry(l.logger, "consuming") // another failure than before
+			retry = newRetrying(l.logger, "consuming") // another failure than before
 		}
 		l.resume(ctx, retry, err)
 	}
@@ -236,7 +236,7 @@ func (l *Loop) Run(ctx context.Context) error {
 
 // resume prepares for the next session after one ended by err, unless it ended
 // because ctx is done.
-func (l *Loop) resume(ctx context.Context, retry *retry, err error) {
+func (l *Loop) resume(ctx context.Context, retry *retrying, err error) {
 	if ctx.Err() != nil {
 		return
 	}

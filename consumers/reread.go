@@ -36,13 +36,13 @@ func (l *Loop) Reread(ctx context.Context, source Source) error {
 // read takes up what a source gives until there is no more, ctx is done or the
 // records are not those that were meant, and says which it is.
 func (s *session) read(ctx context.Context, source Source) error {
-	retry := newRetry(s.logger, "reading")
+	retry := newRetrying(s.logger, "reading")
 	for s.lanes.waitForSpace(ctx) {
 		records, err := source.Poll(ctx, pollRecords)
 		switch {
 		case err == nil && retry.failed > 0:
 			retry.worked()
-			retry = newRetry(s.logger, "reading")
+			retry = newRetrying(s.logger, "reading")
 		case err == nil:
 		case ctx.Err() != nil: // said below
 		case errors.Is(err, io.EOF), errors.Is(err, kafka.ErrDiscontinued):

@@ -5,12 +5,10 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
-
-	"github.com/livegraph/livegraph/internal/platform/sleep"
+	"github.com/livegraph/livegraph/internal/platform/retry"
 )
 
-// How failures that may pass are tried again: for ever, doubling, with jitter.
+// How failures that may pass are tried again: for ever.
 const (
 	firstRetry = 50 * time.Millisecond
 	lastRetry  = time.Second // a store that is back is used within seconds
@@ -18,24 +16,22 @@ const (
 	repeatedLog = 30 * time.Second
 )
 
-// retry is one thing that is tried until it works.
-type retry struct {
+// retrying is one thing that is tried until it works.
+type retrying struct {
 	what   string
 	logger *slog.Logger
-	pace   *backoff.ExponentialBackOff
+	pace   retry.Pace
 	failed int
 	since  time.Time
 	said   time.Time
 }
 
-func newRetry(logger *slog.Logger, what string) *retry {
-	pace := backoff.NewExponentialBackOff()
-	pace.InitialInterval, pace.MaxInterval, pace.Multiplier, pace.RandomizationFactor = firstRetry, lastRetry, 2, 0.5
-	return &retry{what: what, logger: logger, pace: pace}
+func newRetrying(logger *slog.Logger, what string) *retrying {
+	return &retrying{what: what, logger: logger, pace: retry.New(firstRetry, lastRetry)}
 }
 
 // wait says the failure and waits for the next try. False: ctx is done.
-func (r *retry) wait(ctx context.Context, err error) bool {
+func (r *retrying) wait(ctx context.Context, err error) bool {
 	r.failed++
 	now := time.Now()
 	if r.failed == 1 {
@@ -47,11 +43,11 @@ func (r *retry) wait(ctx context.Context, err error) bool {
 			ctx, r.what+" failed and is tried again", "tries", r.failed, "since", r.since.UTC(), "error", err,
 		)
 	}
-	return sleep.For(ctx, r.pace.NextBackOff())
+	return r.pace.Wait(ctx)
 }
 
 // worked says the end of a failure, if there was one.
-func (r *retry) worked() {
+func (r *retrying) worked() {
 	if r.failed > 0 {
 		r.logger.Info(r.what+" works again", "tries", r.failed, "after", time.Since(r.since).Round(time.Millisecond))
 	}
@@ -60,7 +56,7 @@ func (r *retry) worked() {
 // untilDone does something until it works, fails for good or ctx is done. Each
 // failure is counted.
 func (l *Loop) untilDone(ctx context.Context, what string, do func(context.Context) error) error {
-	r := newRetry(l.logger, what)
+	r := newRetrying(l.logger, what)
 	for {
 		err := do(ctx)
 		if err == nil {

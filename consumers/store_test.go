@@ -288,6 +288,6 @@ func TestARecordThatCannotBeAddedAgainIsADeadLetter(t *testing.T) {
 
 func TestASessionThatAFailureEndedIsCounted(t *testing.T) {
 	loop := newGates().loop(1)
-	loop.resume(t.Context(), newRetry(loop.logger, "consuming"), errNever)
+	loop.resume(t.Context(), newRetrying(loop.logger, "consuming"), errNever)
 	require.EqualValues(t, 1, loop.Metrics().Snapshot().Restarts)
 }

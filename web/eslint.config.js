@@ -4,7 +4,7 @@ import jsxA11y from 'eslint-plugin-jsx-a11y'
 import reactHooks from 'eslint-plugin-react-hooks'
 import tseslint from 'typescript-eslint'
 
-export default defineConfig({ ignores: ['dist', 'node_modules', 'public'] }, js.configs.recommended, {
+export default defineConfig({ ignores: ['dist', 'public', 'generated'] }, js.configs.recommended, {
   files: ['**/*.ts', '**/*.tsx'],
   extends: [
     tseslint.configs.strictTypeChecked,

@@ -20,11 +20,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/maypok86/otter/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/route"
-	"github.com/livegraph/livegraph/internal/platform/lru"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -112,7 +112,7 @@ type Admin struct {
 	logins logins
 	came   *prometheus.CounterVec // logins, by what became of them
 	page   *page
-	polled lru.Map[polledRead, time.Time] // reads that were noted, by when
+	polled *otter.Cache[polledRead, time.Time] // reads that were noted, by when
 }
 
 // New makes one. It fails on files of the page that cannot be read and on a public
@@ -138,6 +138,7 @@ func New(deps Deps) (*Admin, error) {
 	return &Admin{
 		deps: deps, logger: deps.Logger.With("component", "admin"), sites: sites, logins: newLogins(deps.Attempts),
 		came: newLoginCounter(deps.Metrics), page: page,
+		polled: otter.Must(&otter.Options[polledRead, time.Time]{MaximumSize: maxPolled}),
 	}, nil
 }
 

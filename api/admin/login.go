@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/password"
@@ -18,11 +19,11 @@ import (
 
 // logins is what bounds them.
 type logins struct {
-	byAddress *counter
-	byName    *counter
+	byAddress *ratelimit.Counter
+	byName    *ratelimit.Counter
 	// kept counts by name what is tried from the network of the name's last login when the
 	// address has no attempts left.
-	kept    *counter
+	kept    *ratelimit.Counter
 	hashing *hashing
 	// nobody's hash is what the password of an unknown name is compared with, so that it
 	// takes as long as that of a known one.
@@ -31,9 +32,9 @@ type logins struct {
 
 func newLogins(a Attempts) logins {
 	return logins{
-		byAddress: newCounter(cmp.Or(a.PerAddress, perAddress), cmp.Or(a.AddressWindow, addressWindow)),
-		byName:    newCounter(cmp.Or(a.PerName, perName), cmp.Or(a.NameWindow, nameWindow)),
-		kept:      newCounter(cmp.Or(a.Kept, keptAttempts), cmp.Or(a.AddressWindow, addressWindow)),
+		byAddress: ratelimit.NewCounter(cmp.Or(a.PerAddress, perAddress), cmp.Or(a.AddressWindow, addressWindow)),
+		byName:    ratelimit.NewCounter(cmp.Or(a.PerName, perName), cmp.Or(a.NameWindow, nameWindow)),
+		kept:      ratelimit.NewCounter(cmp.Or(a.Kept, keptAttempts), cmp.Or(a.AddressWindow, addressWindow)),
 		hashing:   newHashing(),
 		nobody:    password.Hash(password.Generate()),
 	}
@@ -141,29 +142,29 @@ func (a *Admin) enter(r *http.Request, name, text string) (secret postgres.Opera
 // is, if it is somebody's, is given all the same. RateLimited: too many failed.
 func (a *Admin) verify(r *http.Request, name, text string) (postgres.OperatorSecret, error) {
 	ctx, ip := r.Context(), request.ClientOf(r.Context()).IP
-	address := network(ip).String()
-	if wait := a.logins.byAddress.take(address, time.Now()); wait > 0 {
+	address := ratelimit.Network(ip).String()
+	if wait := a.logins.byAddress.Take(address, time.Now()); wait > 0 {
 		return postgres.OperatorSecret{}, tooManyLogins(wait)
 	}
 	secret, err := a.deps.Operators.OperatorByName(ctx, name)
 	known := err == nil
 	switch {
 	case !known && !fault.Is(err, fault.NotFound):
-		a.logins.byAddress.giveBack(address)
+		a.logins.byAddress.GiveBack(address)
 		return secret, err
 	case !known:
 		secret = postgres.OperatorSecret{PasswordHash: a.logins.nobody}
 	}
 	counted := !sameNetwork(secret.LastLoginIP, ip)
 	if counted {
-		if wait := a.logins.byName.take(name, time.Now()); wait > 0 {
+		if wait := a.logins.byName.Take(name, time.Now()); wait > 0 {
 			return postgres.OperatorSecret{}, tooManyLogins(wait)
 		}
 	}
 	giveBack := func() {
-		a.logins.byAddress.giveBack(address)
+		a.logins.byAddress.GiveBack(address)
 		if counted {
-			a.logins.byName.giveBack(name)
+			a.logins.byName.GiveBack(name)
 		}
 	}
 	ok, err := a.logins.hashing.matches(ctx, secret.PasswordHash, text)
@@ -191,12 +192,12 @@ func (a *Admin) verifyKept(r *http.Request, name, text string, refused error) (p
 	case err != nil:
 		return postgres.OperatorSecret{}, err
 	}
-	if a.logins.kept.take(name, time.Now()) > 0 {
+	if a.logins.kept.Take(name, time.Now()) > 0 {
 		return postgres.OperatorSecret{}, refused
 	}
 	ok, err := a.logins.hashing.matches(ctx, secret.PasswordHash, text)
 	if err != nil || ok {
-		a.logins.kept.giveBack(name)
+		a.logins.kept.GiveBack(name)
 	}
 	if err == nil && !ok {
 		err = refused
@@ -209,7 +210,7 @@ func (a *Admin) verifyKept(r *http.Request, name, text string, refused error) (p
 
 // sameNetwork reports whether a login comes from where the last one came from.
 func sameNetwork(last *netip.Addr, ip netip.Addr) bool {
-	return last != nil && ip.IsValid() && network(*last) == network(ip)
+	return last != nil && ip.IsValid() && ratelimit.Network(*last) == ratelimit.Network(ip)
 }
 
 func tooManyLogins(wait time.Duration) error {

@@ -39,7 +39,7 @@ func (a *Admin) Record(r *http.Request, pattern string) (end func(status int), e
 	if err != nil {
 		return nil, err
 	}
-	a.polled.Put(read, time.Now(), 1, maxPolled)
+	a.polled.Set(read, time.Now())
 	return func(status int) {
 		if status == 0 {
 			return
@@ -82,7 +82,7 @@ func readOf(act *postgres.OperatorAct) polledRead {
 
 // notedBefore reports whether the same was noted a short time ago.
 func (a *Admin) notedBefore(read polledRead) bool {
-	at, known := a.polled.Get(read)
+	at, known := a.polled.GetIfPresent(read)
 	return known && time.Since(at) < pollsNoted
 }
 

@@ -18,7 +18,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/netip"
 	"sync"
 	"time"
@@ -29,6 +28,7 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/internal/auditrecord"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/retry"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/internal/platform/spool"
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -160,11 +160,12 @@ func (t *Trail) Close() error { return t.deps.Spool.Close() }
 
 // ship sends until ctx is done.
 func (t *Trail) ship(ctx context.Context) {
-	wait, said := firstRetry, time.Time{}
+	pace, said := retry.New(firstRetry, lastRetry), time.Time{}
 	for ctx.Err() == nil {
 		err := t.send(ctx)
 		if err == nil {
-			if wait, said = firstRetry, (time.Time{}); t.deps.Spool.Pending() < sendBytes {
+			pace.Reset()
+			if said = (time.Time{}); t.deps.Spool.Pending() < sendBytes {
 				sleep.For(ctx, sendGather)
 			}
 			continue
@@ -177,8 +178,7 @@ func (t *Trail) ship(ctx context.Context) {
 			t.logger.Warn("audit records wait in the spool", "bytes", t.deps.Spool.Pending(), "error", err)
 			said = time.Now()
 		}
-		sleep.For(ctx, wait/2+rand.N(wait/2)) //nolint:gosec // G404: jitter
-		wait = min(wait*2, lastRetry)
+		pace.Wait(ctx)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/internal/auditrecord"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 )
 
 const (
@@ -32,16 +32,16 @@ var requestID = regexp.MustCompile(`^req_[0-9A-Z]{26}$`)
 const statusForms = "must be a status such as 403, or a class of them such as 4xx; 0: cut off before the answer began"
 
 // ParseStatus reads a status, or a class of statuses.
-func ParseStatus(text string) (span clickhouse.Span, ok bool) {
+func ParseStatus(text string) (span auditlog.Span, ok bool) {
 	if class, found := strings.CutSuffix(text, "xx"); found && len(class) == 1 && class >= "1" && class <= "5" {
 		from := uint16(class[0]-'0') * 100
-		return clickhouse.Span{From: from, To: from + 99}, true
+		return auditlog.Span{From: from, To: from + 99}, true
 	}
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || n != 0 && (n < 100 || n > 599) || len(text) > 3 || text[0] == '+' {
 		return span, false
 	}
-	return clickhouse.Span{From: uint16(n), To: uint16(n)}, true
+	return auditlog.Span{From: uint16(n), To: uint16(n)}, true
 }
 
 // ParseAddress reads an IP address.
@@ -166,9 +166,9 @@ func (a *api) show(w http.ResponseWriter, r *http.Request, p *request.Params, wo
 		return err
 	}
 	of := token.ScopeOf("audit", orNone(workspace), f)
-	var after *clickhouse.AuditPosition
+	var after *auditlog.Position
 	if cursor != "" {
-		after = &clickhouse.AuditPosition{}
+		after = &auditlog.Position{}
 		if err := a.sealer.ReadCursor(cursor, of, after); err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (a *api) show(w http.ResponseWriter, r *http.Request, p *request.Params, wo
 	if meta.HasMore {
 		found = found[:limit]
 		last := &found[limit-1]
-		next, err := a.sealer.Cursor(of, clickhouse.AuditPosition{US: last.At.UnixMicro(), RequestID: last.RequestID})
+		next, err := a.sealer.Cursor(of, auditlog.Position{US: last.At.UnixMicro(), RequestID: last.RequestID})
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/internal/auditrecord"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 )
 
 // Deps is what the routes are made of.
@@ -28,12 +28,12 @@ type Deps struct {
 // records is where the uses of keys are.
 type records interface {
 	Audit(
-		ctx context.Context, f clickhouse.AuditFilter, after *clickhouse.AuditPosition, offset, limit int,
+		ctx context.Context, f auditlog.Filter, after *auditlog.Position, offset, limit int,
 	) ([]auditrecord.Record, error)
-	CountAudit(ctx context.Context, f clickhouse.AuditFilter, most int) (int64, error)
+	CountAudit(ctx context.Context, f auditlog.Filter, most int) (int64, error)
 	AuditUsage(
-		ctx context.Context, f clickhouse.AuditFilter, byDay bool, offset, limit int,
-	) ([]clickhouse.Usage, int64, error)
+		ctx context.Context, f auditlog.Filter, byDay bool, offset, limit int,
+	) ([]auditlog.Usage, int64, error)
 }
 
 type api struct {
@@ -70,7 +70,7 @@ func OperatorRoutes(deps Deps) []route.Route {
 
 // kept brings a filter within what is kept: what is past its retention is in no
 // answer, whether it is still stored or not.
-func kept(f clickhouse.AuditFilter, retention time.Duration) clickhouse.AuditFilter {
+func kept(f auditlog.Filter, retention time.Duration) auditlog.Filter {
 	if retention <= 0 {
 		return f
 	}
@@ -81,8 +81,8 @@ func kept(f clickhouse.AuditFilter, retention time.Duration) clickhouse.AuditFil
 }
 
 // filter reads what uses of a workspace (nil: of all) are asked for by.
-func filter(p *request.Params, workspace *uuid.UUID) clickhouse.AuditFilter {
-	f := clickhouse.AuditFilter{Workspace: workspace, Keys: p.UUIDs("keyId")}
+func filter(p *request.Params, workspace *uuid.UUID) auditlog.Filter {
+	f := auditlog.Filter{Workspace: workspace, Keys: p.UUIDs("keyId")}
 	for _, text := range p.List("status") {
 		span, ok := ParseStatus(text)
 		if !ok {

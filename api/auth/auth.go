@@ -21,11 +21,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/maypok86/otter/v2"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/internal/platform/lru"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -50,7 +50,9 @@ type store interface {
 }
 
 // cache remembers by a key's hash what was looked up.
-type cache = lru.Map[[32]byte, entry]
+type cache = otter.Cache[[32]byte, entry]
+
+func newCache() *cache { return otter.Must(&otter.Options[[32]byte, entry]{MaximumSize: cacheSize}) }
 
 // entry is what was looked up, and the auth revision it was true at.
 type entry struct {
@@ -65,8 +67,8 @@ type Authenticator struct {
 	start    time.Time
 	revision atomic.Int64 // the highest that was reported
 	heard    atomic.Int64 // when it was last confirmed, nanoseconds since start; 0: never
-	known    cache        // keys that exist
-	unknown  cache        // what is no key
+	known    *cache       // keys that exist
+	unknown  *cache       // what is no key
 	flights  singleflight.Group
 	slots    chan struct{}
 	callers  *callers
@@ -83,6 +85,7 @@ type Authenticator struct {
 func New(s store) *Authenticator {
 	a := &Authenticator{
 		store: s, start: time.Now().Add(-time.Hour), slots: make(chan struct{}, maxLookups),
+		known: newCache(), unknown: newCache(),
 		nudge:   make(chan struct{}, 1),
 		metrics: newMetrics(nil, nil),
 	}
@@ -164,10 +167,10 @@ func (a *Authenticator) recall(hash [32]byte) (credential *postgres.Credential, 
 		return nil, false
 	}
 	now := a.revision.Load()
-	if e, ok := a.known.Get(hash); ok && (e.revision >= now || a.changes.untouched(e, now)) {
+	if e, ok := a.known.GetIfPresent(hash); ok && (e.revision >= now || a.changes.untouched(e, now)) {
 		return e.credential, true
 	}
-	if e, ok := a.unknown.Get(hash); ok && e.revision >= now {
+	if e, ok := a.unknown.GetIfPresent(hash); ok && e.revision >= now {
 		return nil, true
 	}
 	return nil, false
@@ -179,7 +182,7 @@ func (a *Authenticator) lookUp(ctx context.Context, hash [32]byte, from netip.Ad
 	result := a.flights.DoChan(string(hash[:]), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 		defer cancel()
-		if _, remembered := a.known.Get(hash); !remembered {
+		if _, remembered := a.known.GetIfPresent(hash); !remembered {
 			return a.callers.find(ctx, from, hash)
 		}
 		found, err := a.fetch(ctx, [][32]byte{hash})
@@ -215,9 +218,9 @@ func (a *Authenticator) fetch(ctx context.Context, hashes [][32]byte) ([]*postgr
 	a.Confirm(revision, asOf)
 	for i, hash := range hashes {
 		if e := (entry{revision: revision, credential: found[i]}); e.credential == nil {
-			a.unknown.Put(hash, e, 1, cacheSize)
+			a.unknown.Set(hash, e)
 		} else {
-			a.known.Put(hash, e, 1, cacheSize)
+			a.known.Set(hash, e)
 		}
 	}
 	return found, nil

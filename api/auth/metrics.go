@@ -53,12 +53,12 @@ func newMetrics(a *Authenticator, registerer prometheus.Registerer) metrics {
 	if a == nil {
 		return m
 	}
-	for name, c := range map[string]*cache{"known": &a.known, "unknown": &a.unknown} {
+	for name, c := range map[string]*cache{"known": a.known, "unknown": a.unknown} {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{
 			Name:        "livegraph_auth_cache_entries",
 			Help:        "Keys in memory: those that exist (known), and texts that are no key (unknown).",
 			ConstLabels: prometheus.Labels{"cache": name},
-		}, func() float64 { return float64(c.Len()) })
+		}, func() float64 { return float64(c.EstimatedSize()) })
 	}
 	if a.others != nil {
 		factory.NewCounterFunc(prometheus.CounterOpts{

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -18,7 +19,7 @@ type Store interface {
 
 // Of returns what is to be left out of series of a workspace. It has to be asked after
 // a checkpoint was waited for, and before the points are read.
-func Of(ctx context.Context, store Store, workspace uuid.UUID, series []postgres.Series) (clickhouse.Hidden, error) {
+func Of(ctx context.Context, store Store, workspace uuid.UUID, series []postgres.Series) (timeseries.Hidden, error) {
 	if len(series) == 0 {
 		return nil, nil
 	}
@@ -31,7 +32,7 @@ func Of(ctx context.Context, store Store, workspace uuid.UUID, series []postgres
 		d := &deletions[i]
 		bySource[d.Source] = append(bySource[d.Source], d)
 	}
-	hidden := clickhouse.Hidden{}
+	hidden := timeseries.Hidden{}
 	for i := range series {
 		s := &series[i]
 		for _, d := range bySource[s.SourceID] {

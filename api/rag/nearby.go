@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/api/graphjson"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -42,7 +42,7 @@ type seriesStore interface {
 
 // pointStore is where points are.
 type pointStore interface {
-	LatestPoints(ctx context.Context, q clickhouse.LatestQuery) ([]*clickhouse.Points, error)
+	LatestPoints(ctx context.Context, q timeseries.LatestQuery) ([]*timeseries.Points, error)
 }
 
 func idsOf(hits []hybridHit) []uuid.UUID {
@@ -110,7 +110,7 @@ func (a *api) addLiveData(ctx context.Context, workspace uuid.UUID, hits []hybri
 func (a *api) readLatest(
 	ctx context.Context, workspace uuid.UUID, series map[uuid.UUID][]postgres.Series, hits []hybridHit,
 ) error {
-	ask := clickhouse.LatestQuery{Workspace: workspace, Kept: clickhouse.Kept{}}
+	ask := timeseries.LatestQuery{Workspace: workspace, Kept: timeseries.Kept{}}
 	type shown struct { // with each of the series that are asked for
 		values *[]liveValue
 		series *postgres.Series
@@ -122,7 +122,7 @@ func (a *api) readLatest(
 		for j := range list {
 			s := &list[j]
 			places = append(places, shown{hits[i].LiveData, s})
-			ask.Series = append(ask.Series, clickhouse.LatestSeries{
+			ask.Series = append(ask.Series, timeseries.LatestSeries{
 				ID: s.ID, Source: s.SourceID, Texts: s.Kind == pointblock.KindString,
 			})
 			if s.RetentionDays != nil {
@@ -150,7 +150,7 @@ func (a *api) readLatest(
 	return nil
 }
 
-func liveValueOf(s *postgres.Series, points *clickhouse.Points) liveValue {
+func liveValueOf(s *postgres.Series, points *timeseries.Points) liveValue {
 	v := liveValue{
 		SourceID: s.SourceID, SourceName: s.SourceName, Metric: s.Metric, Unit: s.Unit, Tags: s.Tags,
 		Timestamp: time.UnixMicro(points.TS[0]).UTC(),

@@ -52,7 +52,7 @@ func TestManyAddressesTakeBoundedMemory(t *testing.T) {
 	}
 	families, err := registry.Gather()
 	require.NoError(t, err)
-	require.EqualValues(t, 50_001, families[0].GetMetric()[0].GetGauge().GetValue())
+	require.InDelta(t, 40_000, families[0].GetMetric()[0].GetGauge().GetValue(), 2_000, "of 65,536 slots")
 	attempts.Failed(netip.MustParseAddr("10.0.0.1"), now.Add(time.Minute))
 	families, err = registry.Gather()
 	require.NoError(t, err)

@@ -1,7 +1,6 @@
 package ratelimit
 
 import (
-	"hash/maphash"
 	"net/netip"
 	"sync"
 	"time"
@@ -15,9 +14,8 @@ const (
 	// addressShare is how many keys' worth of refusals an address has: several keys may be
 	// used behind it.
 	addressShare = 4
-	// refusalBuckets bounds the memory, whatever is sent: callers are spread over so many
-	// buckets by a hash that nobody can foretell. Two that meet in one share it.
-	refusalBuckets = 1 << 14
+	// refusalSlots is how many keys, and addresses, are told apart.
+	refusalSlots = 1 << 14
 )
 
 // Refusals says whether a use of a key that no plan counts is one of the few that are
@@ -25,11 +23,10 @@ const (
 // process. It refuses nothing itself.
 type Refusals struct {
 	rate float64 // a second and key; 0: any number
-	seed maphash.Seed
 
 	mu        sync.Mutex
-	keys      [refusalBuckets]bucket
-	addresses [refusalBuckets]bucket
+	keys      *table[bucket]
+	addresses *table[bucket]
 }
 
 // bucket is what was taken of the tokens that come at a steady rate.
@@ -40,7 +37,9 @@ type bucket struct {
 
 // NewRefusals returns one that lets so many a second through for each key; 0: all.
 func NewRefusals(perSecond int) *Refusals {
-	return &Refusals{rate: float64(perSecond), seed: maphash.MakeSeed()}
+	return &Refusals{
+		rate: float64(perSecond), keys: newTable[bucket](refusalSlots), addresses: newTable[bucket](refusalSlots),
+	}
 }
 
 // Take reports whether there is a token for the key and one for the address, and takes
@@ -50,10 +49,9 @@ func (r *Refusals) Take(key uuid.UUID, ip netip.Addr, now time.Time) bool {
 		return true
 	}
 	network := Network(ip).As16()
-	byKey, byAddress := maphash.Bytes(r.seed, key[:])%refusalBuckets, maphash.Bytes(r.seed, network[:])%refusalBuckets
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k, a := &r.keys[byKey], &r.addresses[byAddress]
+	k, a := r.keys.of(key[:]), r.addresses.of(network[:])
 	k.leak(r.rate, now)
 	a.leak(addressShare*r.rate, now)
 	if k.used+1 > refusalBurst*r.rate || a.used+1 > addressShare*refusalBurst*r.rate {

@@ -15,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/consumers/audit"
 	"github.com/livegraph/livegraph/internal/auditrecord"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/test/testenv"
@@ -26,7 +27,7 @@ type world struct {
 	t      *testing.T
 	broker *testenv.Broker
 	log    *kafka.Client
-	store  *clickhouse.DB
+	store  *auditlog.Store
 	deps   audit.Deps
 }
 
@@ -51,8 +52,8 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	t.Cleanup(registry.Close)
 	require.NoError(t, registry.Migrate(t.Context()))
-	return &world{t: t, broker: broker, log: log, store: store, deps: audit.Deps{
-		Log: log, Records: store, Marks: registry, Logger: logger,
+	return &world{t: t, broker: broker, log: log, store: auditlog.New(store), deps: audit.Deps{
+		Log: log, Records: auditlog.New(store), Marks: registry, Logger: logger,
 		Config: audit.Config{Group: group, BatchWait: 10 * time.Millisecond, Retention: 30 * 24 * time.Hour},
 	}}
 }
@@ -89,7 +90,7 @@ func encoded(t *testing.T, r auditrecord.Record) []byte {
 func (w *world) shown(n int) []auditrecord.Record {
 	w.t.Helper()
 	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
-		found, err := w.store.Audit(w.t.Context(), clickhouse.AuditFilter{}, nil, 0, 1000)
+		found, err := w.store.Audit(w.t.Context(), auditlog.Filter{}, nil, 0, 1000)
 		require.NoError(w.t, err)
 		if len(found) == n {
 			return found
@@ -122,10 +123,10 @@ func TestAUseIsShownOnceHoweverOftenItComes(t *testing.T) {
 	}
 	require.EqualValues(t, 1, c.Metrics().Snapshot().DeadLetters)
 	require.ElementsMatch(t, []auditrecord.Record{final, other}, w.shown(2))
-	total, err := w.store.CountAudit(t.Context(), clickhouse.AuditFilter{Workspace: &use.Workspace}, 100)
+	total, err := w.store.CountAudit(t.Context(), auditlog.Filter{Workspace: &use.Workspace}, 100)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, total)
-	usage, rows, err := w.store.AuditUsage(t.Context(), clickhouse.AuditFilter{Workspace: &use.Workspace}, true, 0, 10)
+	usage, rows, err := w.store.AuditUsage(t.Context(), auditlog.Filter{Workspace: &use.Workspace}, true, 0, 10)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, rows)
 	require.EqualValues(t, 1, usage[0].Requests)

@@ -2,12 +2,12 @@ package commands
 
 import (
 	"context"
+	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/consumers"
-	"github.com/livegraph/livegraph/internal/platform/sleep"
+	"github.com/livegraph/livegraph/internal/platform/retry"
 )
 
 // Bounds of what is set aside.
@@ -18,6 +18,8 @@ const (
 	// asideBytes is how many bytes of records of a partition are set aside; with more, the
 	// partition waits.
 	asideBytes = 8 << 20
+	// What fails is tried again after these times.
+	asideFirst, asideMost = 500 * time.Millisecond, time.Minute
 )
 
 // aside is a workspace whose commands are decided by themselves, in transactions of their
@@ -35,7 +37,7 @@ func (c *Consumer) decideAside(ctx context.Context, p *partition, w *aside) {
 	c.metrics.aside.Inc()
 	defer c.metrics.aside.Dec()
 	d := &decider{Consumer: c, partition: p, aside: w}
-	pace := backoff.NewExponentialBackOff()
+	pace := retry.New(asideFirst, asideMost)
 	for {
 		records := p.waiting(w)
 		if len(records) == 0 {
@@ -56,7 +58,7 @@ func (c *Consumer) decideAside(ctx context.Context, p *partition, w *aside) {
 		}
 		c.loop.Metrics().Retries.Add(1)
 		c.logger.Warn("commands that were set aside are tried again", "workspace", w.workspace, "error", err)
-		if !sleep.For(ctx, pace.NextBackOff()) {
+		if !pace.Wait(ctx) {
 			p.fail(ctx.Err())
 			return
 		}

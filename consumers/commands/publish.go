@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/internal/platform/retry"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
@@ -110,8 +110,7 @@ func (p *Publisher) poke() {
 func (p *Publisher) Run(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	pace := backoff.NewExponentialBackOff()
-	pace.InitialInterval, pace.MaxInterval, pace.Multiplier = 50*time.Millisecond, 2*time.Second, 2
+	pace := retry.New(50*time.Millisecond, 2*time.Second)
 	failing := false
 	for {
 		select {
@@ -137,7 +136,7 @@ func (p *Publisher) Run(ctx context.Context) {
 			continue
 		}
 		p.metrics.publishFails.Inc()
-		if !sleep.For(ctx, pace.NextBackOff()) {
+		if !pace.Wait(ctx) {
 			return
 		}
 		p.poke()

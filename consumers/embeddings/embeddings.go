@@ -19,13 +19,13 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/consumers"
+	"github.com/livegraph/livegraph/internal/platform/lease"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/milvus"
@@ -67,8 +67,8 @@ type Config struct {
 	KeepOld time.Duration
 	// LeaseFor is how long the keeping waits for another process when one dies; 15 s.
 	LeaseFor time.Duration
-	// FlushRows and FlushAfter are the rows and the age at which what was written is
-	// flushed, if the engine does not by itself; 2,000 and 30 s.
+	// Flush says that what was written is flushed, by rows or by age; 2,000 and 30 s.
+	Flush      bool
 	FlushRows  int
 	FlushAfter time.Duration
 }
@@ -135,7 +135,7 @@ func New(deps Deps) *Consumer {
 		texts:   &embedding{embedder: deps.Embedder, most: cfg.EmbedTexts, logger: c.logger, metrics: c.metrics},
 		flusher: newFlusher(deps.Vectors, cfg, c.logger),
 	}
-	c.keeper = &keeper{Consumer: c, holder: uuid.New(), nudge: make(chan struct{}, 1)}
+	c.keeper = &keeper{Consumer: c, lease: lease.New(c.deps.Graph, leaseName, cfg.LeaseFor), nudge: make(chan struct{}, 1)}
 	c.loop = consumers.New(consumers.Config{
 		Name: "embeddings", Group: cfg.Group, Topic: deps.Log.Topic(kafka.TopicEvents).Name,
 		BatchRows: cfg.BatchNodes, BatchBytes: batchBytes, BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes,

@@ -3,7 +3,6 @@ package embeddings
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,11 +13,11 @@ import (
 // flushLook is how often it is looked whether something is to be flushed.
 const flushLook = time.Second
 
-// flusher has what was written flushed. milvus-lite compares a query with each row
-// that is not, one by one; other editions flush by themselves, and do it better when
-// they are left alone.
+// flusher has what was written flushed, where Milvus scans what is not
+// (config.MilvusCapabilities).
 type flusher struct {
 	vectors *milvus.DB
+	enabled bool
 	rows    int
 	after   time.Duration
 	logger  *slog.Logger
@@ -35,7 +34,8 @@ type unflushed struct {
 
 func newFlusher(vectors *milvus.DB, cfg Config, logger *slog.Logger) *flusher {
 	return &flusher{
-		vectors: vectors, rows: cfg.FlushRows, after: cfg.FlushAfter, logger: logger, written: map[string]*unflushed{},
+		vectors: vectors, enabled: cfg.Flush, rows: cfg.FlushRows, after: cfg.FlushAfter, logger: logger,
+		written: map[string]*unflushed{},
 	}
 }
 
@@ -81,9 +81,8 @@ func (f *flusher) run(ctx context.Context) {
 }
 
 func (f *flusher) flush(ctx context.Context, collection string) error {
-	version, err := f.vectors.ServerVersion(ctx)
-	if err != nil || !strings.Contains(strings.ToLower(version), "lite") {
-		return err
+	if !f.enabled {
+		return nil
 	}
 	return f.vectors.Flush(ctx, collection)
 }

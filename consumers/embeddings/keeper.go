@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/internal/platform/lease"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -17,24 +17,25 @@ import (
 const leaseName = "search-index"
 
 const (
-	behindMost  = 1000 // workspaces that are caught up with in one look
-	releaseTime = time.Second
+	behindMost = 1000 // workspaces that are caught up with in one look
 	// An index that holds less of what it should than this, at two looks one after the
 	// other, is lost. Below so many vectors nobody can tell.
 	lostShare = 0.9
 	lostLeast = 20
 )
 
-var (
-	errNotOurs = errors.New("another process keeps the search index")
-	errLost    = errors.New("what was given to Milvus is not there")
-)
+var errLost = errors.New("what was given to Milvus is not there")
+
+// notOurs reports whether work ended because another process keeps the search index.
+func notOurs(err error) bool {
+	return errors.Is(err, lease.ErrElsewhere) || errors.Is(err, lease.ErrLost)
+}
 
 // keeper sees to it that there is an index, of the right model, that holds what it
 // should. One process at a time does.
 type keeper struct {
 	*Consumer
-	holder  uuid.UUID
+	lease   *lease.Lease
 	nudge   chan struct{}
 	began   time.Time  // of this process, by the database's clock
 	checked time.Time  // when Milvus was last compared
@@ -58,14 +59,14 @@ func (k *keeper) look() {
 func (k *keeper) run(ctx context.Context) {
 	defer k.release(ctx)
 	for {
-		err := k.holding(ctx, k.turn)
+		err := k.lease.While(ctx, k.turn)
 		if ctx.Err() != nil {
 			return
 		}
 		if err != nil {
 			k.resumed = uuid.Nil // another may build meanwhile
 		}
-		if err != nil && !errors.Is(err, errNotOurs) {
+		if err != nil && !notOurs(err) {
 			k.metrics.failures.Inc()
 		}
 		k.say(err)
@@ -88,7 +89,7 @@ func (k *keeper) run(ctx context.Context) {
 
 // say logs the first of several failures, and their end.
 func (k *keeper) say(err error) {
-	failing := err != nil && !errors.Is(err, errNotOurs)
+	failing := err != nil && !notOurs(err)
 	if failing == k.failing {
 		return
 	}
@@ -173,43 +174,9 @@ func (*keeper) proceed(ctx context.Context) error {
 	return nil
 }
 
-// holding does work for as long as the lease can be had and renewed.
-func (k *keeper) holding(ctx context.Context, work func(context.Context) error) error {
-	if err := k.renew(ctx); err != nil {
-		return err
-	}
-	ctx, lose := context.WithCancelCause(ctx)
-	var renewing sync.WaitGroup
-	renewing.Go(func() {
-		for sleep.For(ctx, k.cfg.LeaseFor/3) {
-			if err := k.renew(ctx); err != nil {
-				lose(err)
-			}
-		}
-	})
-	err := work(ctx)
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause
-	}
-	lose(nil)
-	renewing.Wait()
-	return err
-}
-
-// renew takes the lease, or keeps it.
-func (k *keeper) renew(ctx context.Context) error {
-	held, err := k.deps.Graph.TakeLease(ctx, leaseName, k.holder, k.cfg.LeaseFor)
-	if err == nil && !held {
-		err = errNotOurs
-	}
-	return err
-}
-
 // release lets another process go on at once.
 func (k *keeper) release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
-	defer cancel()
-	if err := k.deps.Graph.GiveLease(ctx, leaseName, k.holder); err != nil {
+	if err := k.lease.Release(ctx); err != nil {
 		k.logger.Info("the lease runs out by itself", "error", err)
 	}
 }

@@ -63,6 +63,7 @@ func newWorldOn(tb testing.TB, address string) *world {
 	}
 	w.config = embeddings.Config{
 		Group: w.broker.Prefix + "embeddings-test", BatchWait: 20 * time.Millisecond,
+		Flush:       true,
 		Collections: "t" + strings.ReplaceAll(uuid.NewString(), "-", ""),
 		CheckEvery:  200 * time.Millisecond, BehindAfter: time.Second, KeepOld: time.Millisecond, LeaseFor: 2 * time.Second,
 	}

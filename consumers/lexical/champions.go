@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 
+	"github.com/livegraph/livegraph/internal/platform/lease"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 )
 
@@ -20,16 +21,16 @@ const championLists = 1_000
 // for long.
 type champions struct {
 	c     *Consumer
-	lease lease
+	lease *lease.Lease
 }
 
 func newChampions(c *Consumer) *champions {
-	return &champions{c: c, lease: newLease(championLease, c)}
+	return &champions{c: c, lease: lease.New(c.deps.Graph, championLease, leaseFor)}
 }
 
 // run maintains lists until ctx is done.
 func (m *champions) run(ctx context.Context) {
-	defer m.lease.release(ctx)
+	defer release(ctx, m.lease, m.c.logger)
 	failing := false
 	for every := m.c.deps.Config.FillEvery; ; {
 		err := m.round(ctx)
@@ -49,7 +50,7 @@ func (m *champions) run(ctx context.Context) {
 
 // round refreshes the lists that are due.
 func (m *champions) round(ctx context.Context) error {
-	if held, err := m.lease.take(ctx); err != nil || !held {
+	if held, err := m.lease.Take(ctx); err != nil || !held {
 		return err
 	}
 	due, err := m.c.deps.Graph.DueChampionLists(ctx, championLists)
@@ -59,7 +60,7 @@ func (m *champions) round(ctx context.Context) error {
 	}
 	var failed error
 	for i, list := range due {
-		if held, err := m.lease.take(ctx); err != nil || !held {
+		if held, err := m.lease.Take(ctx); err != nil || !held {
 			return err
 		}
 		if err := m.c.deps.Graph.RefreshChampionList(ctx, list); err != nil {

@@ -9,17 +9,19 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/internal/platform/lease"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
 const (
 	// leaseName is what filling is called among the work that one process does.
 	leaseName = "lexical-fill"
+	// leaseFor is how long the work of a process that died waits for another; no
+	// transaction of what is done under a lease takes as long.
+	leaseFor = 90 * time.Second
 	// fillWorkspaces is how many workspaces are found by one look.
 	fillWorkspaces = 1_000
 )
-
-var errLost = errors.New("another process fills")
 
 // filler makes the text lane of workspaces from their nodes where it lacks something.
 // One process does so at a time: that another one did, too, would be no harm, but no
@@ -28,12 +30,22 @@ type filler struct {
 	c      *Consumer
 	db     *postgres.DB
 	logger *slog.Logger
-	lease  lease
+	lease  *lease.Lease
 	wake   chan struct{}
 }
 
 func newFiller(c *Consumer) *filler {
-	return &filler{c: c, db: c.deps.Graph, logger: c.logger, lease: newLease(leaseName, c), wake: make(chan struct{}, 1)}
+	return &filler{
+		c: c, db: c.deps.Graph, logger: c.logger, lease: lease.New(c.deps.Graph, leaseName, leaseFor),
+		wake: make(chan struct{}, 1),
+	}
+}
+
+// release lets another process do the work at once.
+func release(ctx context.Context, l *lease.Lease, logger *slog.Logger) {
+	if err := l.Release(ctx); err != nil {
+		logger.Debug("the lease was not given back", "error", err)
+	}
 }
 
 // poke says that a workspace lacks something.
@@ -46,14 +58,14 @@ func (f *filler) poke() {
 
 // run fills until ctx is done.
 func (f *filler) run(ctx context.Context) {
-	defer f.lease.release(ctx)
+	defer release(ctx, f.lease, f.logger)
 	failing := false
 	for every := f.c.deps.Config.FillEvery; ; {
 		err := f.round(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if failed := err != nil && !errors.Is(err, errLost); failed != failing {
+		if failed := err != nil && !errors.Is(err, lease.ErrLost); failed != failing {
 			if failing = failed; failing {
 				f.logger.Warn("the text lane cannot be filled yet", "error", err)
 			} else {
@@ -73,7 +85,7 @@ func (f *filler) run(ctx context.Context) {
 
 // round fills every workspace that lacks something.
 func (f *filler) round(ctx context.Context) error {
-	if held, err := f.lease.take(ctx); err != nil || !held {
+	if held, err := f.lease.Take(ctx); err != nil || !held {
 		return err
 	}
 	for {
@@ -98,14 +110,11 @@ func (f *filler) round(ctx context.Context) error {
 func (f *filler) fill(ctx context.Context, workspace uuid.UUID) error {
 	began, nodes := time.Now(), 0
 	for over := false; !over; {
-		held, err := f.lease.take(ctx)
-		if err != nil {
+		if err := f.lease.Check(ctx); err != nil {
 			return err
 		}
-		if !held {
-			return errLost
-		}
 		var done postgres.LexicalDone
+		var err error
 		if done, over, err = f.db.FillLexical(ctx, workspace); err != nil {
 			return err
 		}

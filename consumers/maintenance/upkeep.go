@@ -13,13 +13,14 @@ package maintenance
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/livegraph/livegraph/internal/platform/lease"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
@@ -99,7 +100,6 @@ func (c Config) withDefaults() Config {
 // Upkeep does the work while Run runs.
 type Upkeep struct {
 	Deps
-	holder  uuid.UUID
 	metrics *metrics
 }
 
@@ -110,7 +110,7 @@ func New(deps Deps) *Upkeep {
 	}
 	deps.Logger = deps.Logger.With("component", "upkeep")
 	deps.Config = deps.Config.withDefaults()
-	return &Upkeep{Deps: deps, holder: uuid.New(), metrics: newMetrics(deps.Metrics)}
+	return &Upkeep{Deps: deps, metrics: newMetrics(deps.Metrics)}
 }
 
 // job is a piece of work with its lease.
@@ -143,11 +143,12 @@ func (u *Upkeep) Run(ctx context.Context) error {
 }
 
 func (u *Upkeep) run(ctx context.Context, j job) error {
-	defer u.giveBack(ctx, j)
+	held := lease.New(u.Registry, j.name, u.Config.LeaseFor)
+	defer u.giveBack(ctx, j, held)
 	tick := time.NewTicker(j.every)
 	defer tick.Stop()
 	for failing := false; ; {
-		err := u.turn(ctx, j)
+		err := u.turn(ctx, j, held)
 		if ctx.Err() != nil {
 			return nil // told to end
 		}
@@ -171,55 +172,23 @@ func (u *Upkeep) run(ctx context.Context, j job) error {
 }
 
 // turn does the work once, if it is due and no other process has it.
-func (u *Upkeep) turn(ctx context.Context, j job) error {
+func (u *Upkeep) turn(ctx context.Context, j job, held *lease.Lease) error {
 	if due, err := j.due(ctx); err != nil || !due {
 		return err
 	}
-	taken, err := u.Registry.TakeLease(ctx, j.name, u.holder, u.Config.LeaseFor)
-	if err != nil || !taken {
-		return err
+	err := held.While(ctx, j.do)
+	if errors.Is(err, lease.ErrElsewhere) {
+		return nil
 	}
-	working, cancel := context.WithCancel(ctx)
-	var renewal errgroup.Group
-	renewal.Go(func() error {
-		defer cancel() // without the lease no work
-		return u.renew(working, j)
-	})
-	err = j.do(working)
-	cancel()
-	_ = renewal.Wait() // what it could not renew has run out, and the work was told
 	if err == nil && j.rests {
-		_, err = u.Registry.TakeLease(ctx, j.name, u.holder, max(j.every, u.Config.LeaseFor))
+		err = held.Rest(ctx, j.every)
 	}
 	return err
 }
 
-// renew keeps the lease until ctx is done, and returns when it is lost.
-func (u *Upkeep) renew(ctx context.Context, j job) error {
-	tick := time.NewTicker(u.Config.LeaseFor / 3)
-	defer tick.Stop()
-	for until := time.Now().Add(u.Config.LeaseFor); ; {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		asked := time.Now()
-		held, err := u.Registry.TakeLease(ctx, j.name, u.holder, u.Config.LeaseFor)
-		switch {
-		case err == nil && held:
-			until = asked.Add(u.Config.LeaseFor)
-		case err == nil || time.Now().After(until):
-			return err
-		}
-	}
-}
-
 // giveBack lets another process go on at once.
-func (u *Upkeep) giveBack(ctx context.Context, j job) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	if err := u.Registry.GiveLease(ctx, j.name, u.holder); err != nil {
+func (u *Upkeep) giveBack(ctx context.Context, j job, held *lease.Lease) {
+	if err := held.Release(ctx); err != nil {
 		u.Logger.Info("a lease runs out by itself", "work", j.name, "error", err)
 	}
 }

@@ -13,16 +13,18 @@ import (
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/native"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // hidden returns what queries leave out of series.
-func (w *world) hidden(list ...series) clickhouse.Hidden {
+func (w *world) hidden(list ...series) timeseries.Hidden {
 	w.tb.Helper()
 	deletions, err := w.registry.UnsettledDeletions(context.Background(), w.workspace)
 	require.NoError(w.tb, err)
-	hidden := clickhouse.Hidden{}
+	hidden := timeseries.Hidden{}
 	for _, s := range list {
 		for _, d := range deletions {
 			if d.Source == s.source && (d.Metric == nil || *d.Metric == s.metric) {
@@ -37,16 +39,16 @@ func (w *world) hidden(list ...series) clickhouse.Hidden {
 func (w *world) shown(s series) (points, latest string) {
 	w.tb.Helper()
 	ctx, id, hidden := context.Background(), s.ref(w).ID, w.hidden(s)
-	found, _, err := w.points.RawPoints(ctx, clickhouse.RawQuery{
-		Numbers: []uint64{id}, Range: clickhouse.Range{ToUS: math.MaxInt64 / 4, Hidden: hidden}, Limit: 1000})
+	found, _, err := timeseries.New(w.points).RawPoints(ctx, timeseries.RawQuery{
+		Numbers: []uint64{id}, Range: timeseries.Range{ToUS: math.MaxInt64 / 4, Hidden: hidden}, Limit: 1000})
 	require.NoError(w.tb, err)
 	if p := found[id]; p != nil {
 		for i, ts := range p.TS {
 			points += fmt.Sprintf(" %d=%v", (ts-t0)/second, p.Columns[0].Numbers[i])
 		}
 	}
-	newest, err := w.points.LatestPoints(ctx, clickhouse.LatestQuery{
-		Workspace: w.workspace, Series: []clickhouse.LatestSeries{{ID: id, Source: s.source}}, Hidden: hidden})
+	newest, err := timeseries.New(w.points).LatestPoints(ctx, timeseries.LatestQuery{
+		Workspace: w.workspace, Series: []timeseries.LatestSeries{{ID: id, Source: s.source}}, Hidden: hidden})
 	require.NoError(w.tb, err)
 	if newest[0] != nil {
 		latest = fmt.Sprintf("%d=%v", (newest[0].TS[0]-t0)/second, newest[0].Columns[0].Numbers[0])
@@ -99,7 +101,7 @@ func TestADeletionIsHiddenWhereAnInsertOfBeforeEndsLate(t *testing.T) {
 	w.produce(w.deletion(pointblock.Deletion{Source: s.source}))
 	w.settled()
 	require.NoError(t, w.points.InsertPoints(t.Context(), &clickhouse.PointColumns{
-		Series: clickhouse.RunsOf(s.ref(w).ID), TS: at(0), Values: []float64{0}, Versions: clickhouse.RunsOf(1 << 48),
+		Series: native.RunsOf(s.ref(w).ID), TS: at(0), Values: []float64{0}, Versions: native.RunsOf(1 << 48),
 	}))
 	points, latest := w.shown(s)
 	require.Equal(t, "0=0", w.values(s))

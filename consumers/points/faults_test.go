@@ -13,6 +13,7 @@ import (
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/native"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -387,7 +388,7 @@ func TestADeletionIsRepeatedForWhatADeadProcessLeftUnderWay(t *testing.T) {
 	w.settled()
 	require.Empty(t, w.values(s))
 	require.NoError(t, w.points.InsertPoints(t.Context(), &clickhouse.PointColumns{
-		Series: clickhouse.RunsOf(s.ref(w).ID), TS: at(0), Values: []float64{0}, Versions: clickhouse.RunsOf(1 << 48),
+		Series: native.RunsOf(s.ref(w).ID), TS: at(0), Values: []float64{0}, Versions: native.RunsOf(1 << 48),
 	}))
 	require.Equal(t, "0=0", w.values(s))
 	w.age()

@@ -14,6 +14,7 @@ import (
 	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/native"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -149,7 +150,7 @@ func TestTheNextRunOfAReplayDeletesWhatADeadOneLeft(t *testing.T) {
 			w.settled()
 			// The run inserts what it had prepared, and is killed.
 			require.NoError(t, w.points.InsertPoints(t.Context(), &clickhouse.PointColumns{
-				Series: clickhouse.RunsOf(s.ref(w).ID), TS: at(0), Values: []float64{0}, Versions: clickhouse.RunsOf(1),
+				Series: native.RunsOf(s.ref(w).ID), TS: at(0), Values: []float64{0}, Versions: native.RunsOf(1),
 			}))
 			require.Equal(t, "0=0", w.values(s))
 			want := postgres.ReplayDone

@@ -6,9 +6,9 @@ import (
 	"sync"
 
 	"github.com/google/uuid"
+	"github.com/maypok86/otter/v2"
 
 	"github.com/livegraph/livegraph/internal/ceiling"
-	"github.com/livegraph/livegraph/internal/platform/lru"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -28,7 +28,7 @@ type owner = postgres.SourceID
 // that can cover a point that is about to be stored: those of consumed records are
 // newer than nearly all.
 type tombstones struct {
-	sources lru.Map[owner, remembered]
+	sources *otter.Cache[owner, remembered]
 
 	mu      sync.Mutex
 	epoch   uint64 // what was remembered in an earlier one is not believed any more
@@ -39,10 +39,15 @@ type tombstones struct {
 type remembered struct {
 	*covering        // nil: nothing
 	floor     uint64 // tombstones with lower ceiling.Steps were not asked for
-	epoch     uint64 // 0: not any more
+	epoch     uint64
 }
 
-func newTombstones() *tombstones { return &tombstones{epoch: 1} }
+func newTombstones() *tombstones {
+	return &tombstones{epoch: 1, sources: otter.Must(&otter.Options[owner, remembered]{
+		MaximumWeight: rememberedTombstones,
+		Weigher:       func(_ owner, r remembered) uint32 { return uint32(1 + r.size()) },
+	})}
+}
 
 // forget has sources read again that have new tombstones; all: every source.
 func (t *tombstones) forget(sources []owner, all bool) {
@@ -57,7 +62,7 @@ func (t *tombstones) forget(sources []owner, all bool) {
 		return
 	}
 	for _, source := range sources {
-		t.sources.Put(source, remembered{}, 1, rememberedTombstones)
+		t.sources.Invalidate(source)
 	}
 }
 
@@ -71,7 +76,7 @@ func (t *tombstones) find(
 	t.mu.Unlock()
 	var missing []postgres.SourceFloor
 	for source, floor := range floors {
-		known, _ := t.sources.Get(source)
+		known, _ := t.sources.GetIfPresent(source)
 		switch {
 		case known.epoch != epoch || known.floor > floor:
 			missing = append(missing, postgres.SourceFloor{SourceID: source, Floor: floor})
@@ -102,8 +107,7 @@ func (t *tombstones) remember(sources []postgres.SourceFloor, read map[owner]*co
 		return
 	}
 	for _, s := range sources {
-		covers := read[s.SourceID]
-		t.sources.Put(s.SourceID, remembered{covers, s.Floor, epoch}, 1+covers.size(), rememberedTombstones)
+		t.sources.Set(s.SourceID, remembered{read[s.SourceID], s.Floor, epoch})
 	}
 }
 

@@ -10,14 +10,13 @@ package rollups
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/livegraph/livegraph/internal/platform/lease"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
@@ -29,31 +28,19 @@ const (
 	// ticksPerQuiet is how often it is looked whether there is work.
 	ticksPerQuiet = 4
 	longestTick   = 15 * time.Second
-	// renewEvery is how often the lease is renewed at most; before each statement it
-	// is at most so old.
-	renewEvery = 20 * time.Second
-	// leaseFor is longer than a statement may take on top of that, so that none of a
-	// process that lost the lease runs beside those of the next.
+	// leaseFor is longer than a statement may take, on top of the age that the lease may
+	// have before it, so that none of a process that lost the lease runs beside those of
+	// the next.
 	leaseFor = clickhouse.RollUpLimit + 90*time.Second
 	// doubtFor is how long nothing is begun after a failure: a statement that got no
 	// answer may run as long.
-	doubtFor    = clickhouse.RollUpLimit + 15*time.Second
-	releaseTime = time.Second
+	doubtFor = clickhouse.RollUpLimit + 15*time.Second
 )
-
-// errLost ends a pass.
-var errLost = errors.New("another process computes the rollups")
-
-// leases is who says which process does the work.
-type leases interface {
-	TakeLease(ctx context.Context, name string, holder uuid.UUID, hold time.Duration) (bool, error)
-	GiveLease(ctx context.Context, name string, holder uuid.UUID) error
-}
 
 // Deps are what the worker works with. All are required but Logger and Metrics.
 type Deps struct {
 	Points  *clickhouse.DB
-	Leases  leases
+	Leases  lease.Store // says which process does the work
 	Config  Config
 	Logger  *slog.Logger          // nil: slog.Default()
 	Metrics prometheus.Registerer // nil: what is measured is not registered
@@ -76,9 +63,8 @@ type Worker struct {
 	deps    Deps
 	logger  *slog.Logger
 	metrics *metrics
-	holder  uuid.UUID
+	lease   *lease.Lease
 
-	renewed time.Time // when the lease was taken
 	doubt   time.Time // nothing is begun before
 	failing bool
 }
@@ -95,7 +81,8 @@ func New(deps Deps) *Worker {
 		deps.Config.DoubtFor = doubtFor
 	}
 	return &Worker{
-		deps: deps, logger: deps.Logger.With("component", "rollups"), metrics: newMetrics(deps.Metrics), holder: uuid.New(),
+		deps: deps, logger: deps.Logger.With("component", "rollups"), metrics: newMetrics(deps.Metrics),
+		lease: lease.New(deps.Leases, leaseName, deps.Config.LeaseFor),
 	}
 }
 
@@ -124,13 +111,13 @@ func (w *Worker) turn(ctx context.Context) error {
 	if time.Now().Before(w.doubt) {
 		return nil
 	}
-	held, err := w.lease(ctx)
+	held, err := w.lease.Take(ctx)
 	if err != nil || !held {
 		return err
 	}
 	began := time.Now()
 	report, err := w.deps.Points.RollUp(ctx, clickhouse.RollupPass{
-		Quiet: w.deps.Config.Quiet, Late: w.deps.Config.Late, Proceed: w.proceed,
+		Quiet: w.deps.Config.Quiet, Late: w.deps.Config.Late, Proceed: w.lease.Check,
 	})
 	w.metrics.observe(&report, time.Since(began), err)
 	if err != nil {
@@ -144,38 +131,13 @@ func (w *Worker) turn(ctx context.Context) error {
 	return nil
 }
 
-// lease takes the lease or renews it, and reports whether it is ours.
-func (w *Worker) lease(ctx context.Context) (bool, error) {
-	now := time.Now()
-	if w.renewed.IsZero() || now.Sub(w.renewed) >= min(renewEvery, w.deps.Config.LeaseFor/3) {
-		held, err := w.deps.Leases.TakeLease(ctx, leaseName, w.holder, w.deps.Config.LeaseFor)
-		if err != nil || !held {
-			w.renewed = time.Time{}
-			return false, err
-		}
-		w.renewed = now
-	}
-	return true, nil
-}
-
-// proceed is asked before each statement of a pass.
-func (w *Worker) proceed(ctx context.Context) error {
-	held, err := w.lease(ctx)
-	if err == nil && !held {
-		err = errLost
-	}
-	return err
-}
-
 // release lets another process go on at once, unless a statement of ours may be
 // running: then the lease has to run out.
 func (w *Worker) release(ctx context.Context) {
-	if w.renewed.IsZero() || time.Now().Before(w.doubt) {
+	if time.Now().Before(w.doubt) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
-	defer cancel()
-	if err := w.deps.Leases.GiveLease(ctx, leaseName, w.holder); err != nil {
+	if err := w.lease.Release(ctx); err != nil {
 		w.logger.Info("the lease runs out by itself", "error", err)
 	}
 }

@@ -19,6 +19,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/livegraph/livegraph/internal/platform/durable"
 )
 
 const (
@@ -155,7 +157,7 @@ func (k *ApacheKafka) prepare(s *site, o ApacheKafkaOptions) error {
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		fmt.Fprintf(&text, "%s=%s\n", key, strings.ReplaceAll(settings[key], `\`, `\\`))
 	}
-	if err := writeFileAtomically(filepath.Join(s.Dir, "server.properties"), []byte(text.String()), 0o600); err != nil {
+	if err := durable.WriteFile(filepath.Join(s.Dir, "server.properties"), []byte(text.String()), 0o600); err != nil {
 		return err
 	}
 	_, err := os.Stat(filepath.Join(settings["log.dirs"], "meta.properties"))

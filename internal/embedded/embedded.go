@@ -39,6 +39,10 @@ type Addresses struct {
 	RedisURL      string               // redis://…
 	MilvusAddress string               // host:port
 	EmbedderURL   string               // http://:key@host:port/v1, of an OpenAI-compatible API
+
+	// Capabilities are what the engines that were started do differently; of those that
+	// are configured, as configured.
+	Capabilities config.Capabilities
 }
 
 // Options says which engines to start, and where.
@@ -160,6 +164,10 @@ func (e *Engines) processes(configured Addresses) map[string]func(context.Contex
 func (e *Engines) fillAddresses() {
 	if e.kafka != nil {
 		e.addresses.KafkaBrokers, e.addresses.KafkaSecurity = e.kafka.Brokers(), e.kafka.Security()
+		e.addresses.Capabilities.Kafka = KafkaCapabilities
+	}
+	if e.milvus != nil {
+		e.addresses.Capabilities.Milvus = MilvusCapabilities
 	}
 	for _, filled := range []struct {
 		process *Process

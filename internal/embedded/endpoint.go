@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/livegraph/livegraph/internal/platform/durable"
 )
 
 // endpoint is where an engine listens and how one logs in. It is kept in the
@@ -69,7 +71,7 @@ func (ep endpoint) save(dir string) error {
 	if err != nil {
 		return fmt.Errorf("writing an engine's endpoint: %w", err)
 	}
-	if err := writeFileAtomically(filepath.Join(dir, endpointFile), append(raw, '\n'), 0o600); err != nil {
+	if err := durable.WriteFile(filepath.Join(dir, endpointFile), append(raw, '\n'), 0o600); err != nil {
 		return fmt.Errorf("writing an engine's endpoint: %w", err)
 	}
 	return nil
@@ -93,23 +95,4 @@ func randomText(n int) (string, error) {
 		text[i] = alphabet[k.Int64()]
 	}
 	return string(text), nil
-}
-
-// writeFileAtomically leaves either the old file or the whole new one, whatever
-// happens between.
-func writeFileAtomically(path string, data []byte, mode fs.FileMode) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	if err := errors.Join(tmp.Chmod(mode), write(tmp, data), tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
-}
-
-func write(f *os.File, data []byte) error {
-	_, err := f.Write(data)
-	return err
 }

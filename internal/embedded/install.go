@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/livegraph/livegraph/internal/platform/durable"
 )
 
 // Every package is pinned by version and hash. The embedder's are apart: its image
@@ -281,7 +283,7 @@ func (in installation) complete(dir string) error {
 	if err != nil {
 		return err
 	}
-	return writeFileAtomically(filepath.Join(dir, markerName), raw, 0o644)
+	return durable.WriteFile(filepath.Join(dir, markerName), raw, 0o644)
 }
 
 // Python is the interpreter that finds the packages.

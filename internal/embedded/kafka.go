@@ -18,6 +18,9 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
+// clusterID is that of the embedded broker. It is part of its data.
+const clusterID = "livegraph"
+
 const (
 	kafkaName = "kafka"
 	kafkaUser = "livegraph"
@@ -101,7 +104,7 @@ func (k *Kafka) Start(ctx context.Context) error {
 		return fmt.Errorf("starting kafka: %w", err)
 	}
 	options := []kfake.Opt{
-		kfake.NumBrokers(1), kfake.Ports(k.site.endpoint.Port), kfake.DataDir(log), kfake.ClusterID(kafka.EmbeddedCluster),
+		kfake.NumBrokers(1), kfake.Ports(k.site.endpoint.Port), kfake.DataDir(log), kfake.ClusterID(clusterID),
 		kfake.ListenFn(k.listen),
 		// One way to log in: by PLAIN, kfake would believe any unknown user without a password.
 		kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-256", kafkaUser, k.site.endpoint.Password),

@@ -2,6 +2,8 @@ package embedded_test
 
 import (
 	"bytes"
+	"context"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -9,26 +11,22 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// Its memory is bounded by whoever recognizes it.
-func TestTheEmbeddedKafkaIsRecognized(t *testing.T) {
-	client, err := kgo.NewClient(testenv.NewKFake(t).Opts()...)
+// Whoever uses the engines is told what they do differently, and of none that is configured.
+func TestEnginesDeclareTheirCapabilities(t *testing.T) {
+	elsewhere := embedded.Addresses{ClickHouseURL: "-", PostgresURL: "-", RedisURL: "-", MilvusAddress: "-"}
+	engines, err := embedded.Start(t.Context(), embedded.Options{
+		DataDir: t.TempDir(), Configured: elsewhere, Logger: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
-	defer client.Close()
-	meta, err := kadm.NewClient(client).Metadata(t.Context())
-	require.NoError(t, err)
-	require.True(t, kafka.Embedded(meta), "%+v", meta)
-	for _, other := range []kadm.Metadata{
-		{Cluster: "2337cGqES1K6pYbUBiH2Mw", Brokers: meta.Brokers},
-		{Cluster: meta.Cluster, Brokers: kadm.BrokerDetails{{Host: "kafka.example.com", Port: 9092}}},
-		{Cluster: meta.Cluster, Brokers: append(meta.Brokers, meta.Brokers...)},
-		{Cluster: meta.Cluster},
-	} {
-		require.False(t, kafka.Embedded(other), "%+v", other)
-	}
+	defer func() { require.NoError(t, engines.Stop(context.Background())) }()
+	require.Equal(
+		t, config.Capabilities{Kafka: config.KafkaCapabilities{BatchesInMemory: true}}, engines.Addresses().Capabilities,
+	)
 }
 
 func TestKafkaDropsTheOldestBeyondRetentionAlsoAfterARestart(t *testing.T) {

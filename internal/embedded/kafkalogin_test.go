@@ -26,7 +26,6 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl"
 
 	"github.com/livegraph/livegraph/internal/platform/config"
-	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -222,7 +221,7 @@ func TestALogFromBeforeTheLoginIsReadWithIt(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "endpoint.json"), []byte("{}"), 0o600))
 	old, err := kfake.NewCluster(
-		kfake.NumBrokers(1), kfake.DataDir(filepath.Join(dir, "log")), kfake.ClusterID(kafka.EmbeddedCluster),
+		kfake.NumBrokers(1), kfake.DataDir(filepath.Join(dir, "log")), kfake.ClusterID("livegraph"),
 		kfake.SeedTopics(1, "kept"),
 	)
 	require.NoError(t, err)

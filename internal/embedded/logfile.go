@@ -7,11 +7,15 @@ import (
 	"sync"
 )
 
-// maxLogBytes bounds an engine's log; when it is full it becomes the previous
-// log and a new one is begun, so an engine has at most twice as much.
+// maxLogBytes bounds a log; when it is full it becomes the previous log and a
+// new one is begun, so there is at most twice as much.
 const maxLogBytes = 8 << 20
 
-// logFile takes an engine's output.
+// OpenLog opens a log file for appending, bounded as those of the engines are.
+// Writes to it never fail: where the disk does, they are dropped.
+func OpenLog(path string) (io.WriteCloser, error) { return openLog(path) }
+
+// logFile takes the output of an engine, or of this process.
 type logFile struct {
 	mu   sync.Mutex
 	path string
@@ -30,11 +34,11 @@ func openLog(path string) (*logFile, error) {
 func (l *logFile) open() error {
 	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("opening an engine's log: %w", err)
+		return fmt.Errorf("opening a log: %w", err)
 	}
 	info, err := file.Stat()
 	if err != nil {
-		return fmt.Errorf("opening an engine's log: %w", err)
+		return fmt.Errorf("opening a log: %w", err)
 	}
 	l.file, l.size = file, info.Size()
 	return nil

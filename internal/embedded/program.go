@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/livegraph/livegraph/internal/platform/durable"
 )
 
 // programs are our servers in Python: ClickHouse's HTTP interface over the chdb
@@ -37,7 +39,7 @@ func (s *site) program(name, main string) (string, error) {
 			if err != nil {
 				return err
 			}
-			return writeFileAtomically(filepath.Join(dir, path.Base(file)), raw, 0o600)
+			return durable.WriteFile(filepath.Join(dir, path.Base(file)), raw, 0o600)
 		})
 		if err != nil {
 			return "", fmt.Errorf("starting %s: %w", name, err)

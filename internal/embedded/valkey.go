@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/livegraph/livegraph/internal/platform/durable"
 )
 
 const (
@@ -33,7 +35,7 @@ func StartValkey(ctx context.Context, o EngineOptions) (*Process, error) {
 		return nil, err
 	}
 	config := filepath.Join(s.Dir, "valkey.conf") // not as arguments: ps would show the password
-	if err := writeFileAtomically(config, []byte("requirepass "+s.endpoint.Password+"\n"), 0o600); err != nil {
+	if err := durable.WriteFile(config, []byte("requirepass "+s.endpoint.Password+"\n"), 0o600); err != nil {
 		return nil, fmt.Errorf("starting valkey: %w", err)
 	}
 	address := func() string {

@@ -1,6 +1,7 @@
-// Package clickhouse is the store of points: its connection and schema, the bulk
-// inserts and deletions of the points consumer (insert.go, delete.go), the queries of
-// the API (query*.go), and the rollups that they read (rollup*.go).
+// Package clickhouse is the store of points: its connection and schema, inserts
+// (insert.go), deletions and expiry, and the rollups (rollup*.go). Packages below it use
+// the connection: timeseries answers the API's queries, auditlog stores audit records,
+// dump reads and fills the tables of a backup. Package native encodes rows for all.
 //
 // It speaks ClickHouse's HTTP interface or its native protocol, as the URL says,
 // through one driver. Inserts are bulk only: whoever calls gathers rows first.
@@ -35,7 +36,7 @@ const (
 	// come to have one. So bulkIdleConns of them stay.
 	bulkConns     = 4
 	bulkIdleConns = 2
-	// bulkLifetime is after how long one is made anew, and its buffer with it: what a
+	// bulkLifetime is after how long one is replaced, and its buffer with it: what a
 	// backlog needed is let go of.
 	bulkLifetime = time.Minute
 )
@@ -46,6 +47,7 @@ type DB struct {
 	reads   driver.Conn // for queries: however many wait for one, what is consumed is stored meanwhile
 	bulk    driver.Conn // for inserts of points, see bulkConns
 	options *ch.Options // how to connect again, for migrations
+	send    sendFunc    // rows, over the protocol of the options
 	metrics *Metrics
 	files   *tlsconfig.Client // see Verified; may be nil
 	tracer  tracing.Tracer
@@ -77,7 +79,10 @@ func Open(ctx context.Context, address string, changes ...Option) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.options = options
+	db.options, db.send = options, sendBatch
+	if options.Protocol == ch.HTTP {
+		db.send = sendBody
+	}
 	bulkOptions := *options
 	bulkOptions.MaxOpenConns, bulkOptions.MaxIdleConns = bulkConns, bulkIdleConns
 	bulkOptions.ConnMaxLifetime = bulkLifetime
@@ -126,3 +131,6 @@ func (db *DB) Close() (err error) {
 	}
 	return err
 }
+
+// Exec runs a statement that returns no rows.
+func (db *DB) Exec(ctx context.Context, statement string) error { return db.conn.Exec(ctx, statement) }

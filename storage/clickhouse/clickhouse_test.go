@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/native"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -59,12 +61,12 @@ func TestRowsAreStoredToTheMicrosecondAndTheHighestVersionStands(t *testing.T) {
 	db, address := open(t)
 	const us = 1_795_246_810_123_457
 	require.NoError(t, db.InsertPoints(t.Context(), &clickhouse.PointColumns{
-		Series: clickhouse.RunsOf(1<<63, 7, 7, 7), TS: []int64{us, 0, us, us}, Values: []float64{0.1, -1.5e300, 3, 2},
-		Versions: clickhouse.RunsOf(1, 1, 9, 8),
+		Series: native.RunsOf(1<<63, 7, 7, 7), TS: []int64{us, 0, us, us}, Values: []float64{0.1, -1.5e300, 3, 2},
+		Versions: native.RunsOf(1, 1, 9, 8),
 	}))
 	require.NoError(t, db.InsertStates(t.Context(), &clickhouse.StateColumns{
-		Series: clickhouse.RunsOf(8, 8), TS: []int64{us, us + 1}, Values: []string{"offen", "zu\t€"},
-		Versions: clickhouse.RunsOf(1, 1),
+		Series: native.RunsOf(8, 8), TS: []int64{us, us + 1}, Values: []string{"offen", "zu\t€"},
+		Versions: native.RunsOf(1, 1),
 	}))
 	require.Equal(
 		t,
@@ -136,8 +138,8 @@ func deletable(t *testing.T, db *clickhouse.DB) clickhouse.Deletion {
 	latest[2].Source = uuid.New()
 	require.NoError(t, db.InsertPoints(t.Context(), &c))
 	require.NoError(t, db.InsertStates(t.Context(), &clickhouse.StateColumns{
-		Series: clickhouse.RunsOf(4, 4), TS: []int64{3, 9}, Values: []string{"off", "on"},
-		Versions: clickhouse.RunsOf(5, 5)}))
+		Series: native.RunsOf(4, 4), TS: []int64{3, 9}, Values: []string{"off", "on"},
+		Versions: native.RunsOf(5, 5)}))
 	require.NoError(t, db.InsertLatest(t.Context(), latest))
 	require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{
 		{Workspace: w, Source: s, ReceivedAtUS: 7},
@@ -171,7 +173,7 @@ func TestADeletionSparesNewerVersions(t *testing.T) {
 	db, address := open(t)
 	d := deletable(t, db)
 	require.NoError(t, db.InsertPoints(t.Context(), &clickhouse.PointColumns{
-		Series: clickhouse.RunsOf(1), TS: []int64{2}, Values: []float64{42}, Versions: clickhouse.RunsOf(7)}))
+		Series: native.RunsOf(1), TS: []int64{2}, Values: []float64{42}, Versions: native.RunsOf(7)}))
 	require.NoError(t, db.Delete(t.Context(), d))
 	require.Equal(t, "1\t2\t42\n3\t9\t9", testenv.AskClickHouse(
 		t, address,
@@ -214,7 +216,10 @@ func TestManySourcesGoTogether(t *testing.T) {
 		id := uint64(i) + 1
 		deletions[i] = clickhouse.Deletion{Workspace: w, Source: uuid.New(), WholeSource: true}
 		c.Append(id, 1, 1, 5)
-		series = append(series, clickhouse.SeriesRow{ID: id, Workspace: w, Source: deletions[i].Source, Metric: "m", Kind: 1})
+		series = append(
+			series,
+			clickhouse.SeriesRow{ID: id, Workspace: w, Source: deletions[i].Source, Metric: "m", Kind: 1},
+		)
 		latest = append(latest, clickhouse.LatestRow{
 			Workspace: w, Source: deletions[i].Source, Series: id, TS: 1, Version: 5,
 		})
@@ -239,7 +244,7 @@ func TestManySourcesGoTogether(t *testing.T) {
 func TestOnlyErrorsOfTheDataArePermanent(t *testing.T) {
 	db, address := open(t)
 	one := &clickhouse.PointColumns{
-		Series: clickhouse.RunsOf(1), TS: []int64{1}, Values: []float64{666}, Versions: clickhouse.RunsOf(1),
+		Series: native.RunsOf(1), TS: []int64{1}, Values: []float64{666}, Versions: native.RunsOf(1),
 	}
 	testenv.AskClickHouse(t, address, "ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
 	err := db.InsertPoints(t.Context(), one)
@@ -251,4 +256,14 @@ func TestOnlyErrorsOfTheDataArePermanent(t *testing.T) {
 	require.Error(t, err)
 	require.False(t, clickhouse.Permanent(err), err)
 	require.False(t, clickhouse.Permanent(context.DeadlineExceeded))
+}
+
+func TestASchemaOfANewerVersionIsRefused(t *testing.T) {
+	db, address := open(t)
+	testenv.AskClickHouse(t, address, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)")
+	err := db.Migrate(t.Context())
+	require.True(t, fault.Is(err, fault.Invalid), "%v", err)
+	require.ErrorContains(t, err, "the schema of ClickHouse is of a newer version of Livegraph (migration 9999")
+	_, err = db.SchemaVersion(t.Context())
+	require.True(t, fault.Is(err, fault.Invalid), "a backup of it would lack what this version does not know: %v", err)
 }

@@ -4,15 +4,17 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/storage/clickhouse/native"
 )
 
 // Columns are rows of table points or states by column, all of one length. They
 // are made to be kept, reset and filled again.
 type Columns[V float64 | string] struct {
-	Series   Runs
+	Series   native.Runs
 	TS       []int64 // microseconds since the Unix epoch
 	Values   []V
-	Versions Runs
+	Versions native.Runs
 }
 
 // PointColumns are rows of table points.
@@ -64,5 +66,5 @@ type SeriesRow struct {
 	Kind              uint8
 }
 
-// timeOf returns a time of microseconds since the Unix epoch.
-func timeOf(us int64) time.Time { return time.UnixMicro(us).UTC() }
+// TimeOf returns a time of microseconds since the Unix epoch.
+func TimeOf(us int64) time.Time { return time.UnixMicro(us).UTC() }

@@ -108,10 +108,10 @@ func ofSources(of []Deletion) string {
 func (d *Deletion) condition() string {
 	var c strings.Builder
 	if d.FromUS != nil {
-		c.WriteString(" AND ts >= " + moment(*d.FromUS))
+		c.WriteString(" AND ts >= " + Moment(*d.FromUS))
 	}
 	if d.ToUS != nil {
-		c.WriteString(" AND ts < " + moment(*d.ToUS))
+		c.WriteString(" AND ts < " + Moment(*d.ToUS))
 	}
 	fmt.Fprintf(&c, " AND version <= %d", d.Ceiling)
 	return c.String()

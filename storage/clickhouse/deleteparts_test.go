@@ -135,7 +135,8 @@ func TestManyDeletionsOfPartsGoTogether(t *testing.T) {
 		))
 	}
 	mutations, err := strconv.Atoi(testenv.AskClickHouse(
-		t, address,
+		t,
+		address,
 		"SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table IN ('points', 'states', 'latest')",
 	))
 	require.NoError(t, err)

@@ -15,14 +15,14 @@ import (
 // of its series (see ForgetWorkspace).
 func (db *DB) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (rows int64, err error) {
 	for _, table := range timedTables() {
-		n, err := db.countWhere(ctx, table.name, "series IN (SELECT id FROM series WHERE "+ofWorkspace(workspace)+")")
+		n, err := db.countWhere(ctx, table.name, "series IN (SELECT id FROM series WHERE "+OfWorkspace(workspace)+")")
 		if err != nil {
 			return 0, err
 		}
 		rows += n
 	}
 	for _, table := range []string{"latest", "source_activity"} {
-		n, err := db.countWhere(ctx, table, ofWorkspace(workspace))
+		n, err := db.countWhere(ctx, table, OfWorkspace(workspace))
 		if err != nil {
 			return 0, err
 		}
@@ -38,7 +38,7 @@ func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func
 	defer func(began time.Time) { db.metrics.observe(opErase, began, 0, err) }(time.Now())
 	ctx, span := db.start(ctx, opErase)
 	defer func() { tracing.End(span, err) }()
-	series, err := db.seriesWhere(ctx, ofWorkspace(workspace))
+	series, err := db.seriesWhere(ctx, OfWorkspace(workspace))
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func
 		}
 	}
 	for _, table := range []string{"latest", "source_activity"} {
-		if err := remove(table, ofWorkspace(workspace)); err != nil {
+		if err := remove(table, OfWorkspace(workspace)); err != nil {
 			return err
 		}
 	}
@@ -71,8 +71,8 @@ func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func
 // ForgetWorkspace removes the identities of a workspace's series. After that its
 // points are not found any more, so it is for when there can be none.
 func (db *DB) ForgetWorkspace(ctx context.Context, workspace uuid.UUID) error {
-	_, err := db.removeWhere(ctx, "series", ofWorkspace(workspace))
+	_, err := db.removeWhere(ctx, "series", OfWorkspace(workspace))
 	return err
 }
 
-func ofWorkspace(workspace uuid.UUID) string { return fmt.Sprintf("workspace = '%s'", workspace) }
+func OfWorkspace(workspace uuid.UUID) string { return fmt.Sprintf("workspace = '%s'", workspace) }

@@ -17,7 +17,7 @@ import (
 type Owner struct{ Workspace, Source uuid.UUID }
 
 // Expire removes from the store what sources have from before a time, microseconds
-// since the Unix epoch, and gives how many rows these are. It takes the sources'
+// since the Unix epoch, and returns how many rows these are. It takes the sources'
 // series in chunks and calls pause after each that had anything to remove: nobody
 // waits for it, and what it removes is in no answer any more. It may be repeated,
 // and be cut short and begun again.
@@ -27,8 +27,8 @@ func (db *DB) Expire(
 	if len(sources) == 0 {
 		return 0, nil
 	}
-	defer func(began time.Time) { db.metrics.observe(opExpire, began, 0, err) }(time.Now())
-	ctx, span := db.start(ctx, opExpire)
+	defer func(began time.Time) { db.metrics.observe(OpExpire, began, 0, err) }(time.Now())
+	ctx, span := db.start(ctx, OpExpire)
 	defer func() { tracing.End(span, err) }()
 	of := make([]Deletion, len(sources))
 	for i, s := range sources {
@@ -36,7 +36,7 @@ func (db *DB) Expire(
 	}
 	// Only whole hours are removed, with their rollups: these always hold for what is
 	// stored. Nothing that is past its retention is in an answer, removed or not.
-	wholeUS := fromUS - mod(fromUS, hourUS)
+	wholeUS := fromUS - (fromUS%HourUS+HourUS)%HourUS
 	for some := range slices.Chunk(of, deleteSources) {
 		series, err := db.seriesOf(ctx, some...)
 		if err != nil {
@@ -53,7 +53,7 @@ func (db *DB) Expire(
 				return removed, err
 			}
 		}
-		if _, err := db.removeWhere(ctx, "latest", ofSources(some)+" AND ts < "+moment(fromUS)); err != nil {
+		if _, err := db.removeWhere(ctx, "latest", ofSources(some)+" AND ts < "+Moment(fromUS)); err != nil {
 			return removed, err
 		}
 	}
@@ -72,7 +72,7 @@ func (db *DB) expireSeries(ctx context.Context, series []uint64, fromUS int64) (
 	return removed, nil
 }
 
-// removeWhere deletes rows, if there are any, and gives how many they were.
+// removeWhere deletes rows, if there are any, and returns how many they were.
 func (db *DB) removeWhere(ctx context.Context, table, condition string) (rows int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
@@ -140,7 +140,7 @@ const codeNoSuchPart = 232
 // DropPart removes a part that was listed, with all its rows. One that has been
 // merged into another meanwhile is left alone, and dropped is false.
 func (db *DB) DropPart(ctx context.Context, p Part) (dropped bool, err error) {
-	defer func(began time.Time) { db.metrics.observe(opExpire, began, 0, err) }(time.Now())
+	defer func(began time.Time) { db.metrics.observe(OpExpire, began, 0, err) }(time.Now())
 	err = db.conn.Exec(ctx, "ALTER TABLE "+p.Table+" DROP PART '"+p.Name+"'")
 	if isException(err, codeNoSuchPart) {
 		return false, nil
@@ -152,7 +152,7 @@ func (db *DB) DropPart(ctx context.Context, p Part) (dropped bool, err error) {
 }
 
 // Reclaim frees the disk space of rows that were deleted, of partitions that
-// consist of such rows by more than half, and gives how many partitions it rewrote.
+// consist of such rows by more than half, and returns how many partitions it rewrote.
 // ClickHouse only marks what is deleted, and merges take it out; old partitions are
 // not merged any more. So each deleted row costs the rewriting of less than one
 // other.

@@ -7,5 +7,8 @@ const MaxConns = maxConns
 
 // Ask has a statement answered as queries are.
 func (db *DB) Ask(ctx context.Context, statement string) error {
-	return db.query(ctx, opRaw, statement, nil, func(func(...any) error) error { return nil })
+	return db.Query(ctx, OpRaw, statement, nil, func(func(...any) error) error { return nil })
 }
+
+// SendBatches has rows sent as over the native protocol, in batches of the driver.
+func (db *DB) SendBatches() { db.send = sendBatch }

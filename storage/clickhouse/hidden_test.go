@@ -10,10 +10,11 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 // answers are what all reads of the store say of the fixture's series.
-func (r *rolled) answers(numbers, texts []uint64, within clickhouse.Range) map[string]string {
+func (r *rolled) answers(numbers, texts []uint64, within timeseries.Range) map[string]string {
 	r.t.Helper()
 	ctx := r.t.Context()
 	all := map[string]string{}
@@ -22,7 +23,7 @@ func (r *rolled) answers(numbers, texts []uint64, within clickhouse.Range) map[s
 		require.NoError(r.t, err, name)
 		all[name] = fmt.Sprint(answer)
 	}
-	show := func(found map[uint64]*clickhouse.Points) (shown []any) {
+	show := func(found map[uint64]*timeseries.Points) (shown []any) {
 		for _, id := range append(numbers, texts...) {
 			if p := found[id]; p != nil {
 				shown = append(shown, id, p.TS, p.Columns[0].Numbers, textsOf(p))
@@ -31,23 +32,23 @@ func (r *rolled) answers(numbers, texts []uint64, within clickhouse.Range) map[s
 		return shown
 	}
 	for _, descending := range []bool{false, true} {
-		raw, _, err := r.RawPoints(ctx, clickhouse.RawQuery{
+		raw, _, err := r.RawPoints(ctx, timeseries.RawQuery{
 			Numbers: numbers, Texts: texts, Range: within, Limit: 1e6, Descending: descending,
 		})
 		note(fmt.Sprint("raw, descending ", descending), show(raw), err)
 	}
-	shape, _, err := r.Downsample(ctx, clickhouse.DownsampleQuery{Series: numbers, Range: within, Most: 50, Limit: 1e6})
+	shape, _, err := r.Downsample(ctx, timeseries.DownsampleQuery{Series: numbers, Range: within, Most: 50, Limit: 1e6})
 	note("downsample", show(shape), err)
 	stats, err := r.SeriesStats(ctx, numbers, texts, nil, within.Hidden)
 	note("stats", stats, err)
-	latest := clickhouse.LatestQuery{Workspace: r.workspace, Hidden: within.Hidden}
+	latest := timeseries.LatestQuery{Workspace: r.workspace, Hidden: within.Hidden}
 	for _, id := range append(numbers, texts...) {
-		latest.Series = append(latest.Series, clickhouse.LatestSeries{
+		latest.Series = append(latest.Series, timeseries.LatestSeries{
 			ID: id, Source: r.source, Texts: len(texts) > 0 && id == texts[0],
 		})
 	}
 	newest, err := r.LatestPoints(ctx, latest)
-	byID := map[uint64]*clickhouse.Points{}
+	byID := map[uint64]*timeseries.Points{}
 	for i, p := range newest {
 		byID[latest.Series[i].ID] = p
 	}
@@ -56,12 +57,12 @@ func (r *rolled) answers(numbers, texts []uint64, within clickhouse.Range) map[s
 	for i := range groups {
 		groups[i] = i % 2
 	}
-	functions := append([]clickhouse.Function{clickhouse.P50, clickhouse.Delta}, rollable...)
+	functions := append([]timeseries.Function{timeseries.P50, timeseries.Delta}, rollable...)
 	for _, step := range []time.Duration{0, time.Minute, time.Hour, 90 * time.Second} {
-		for _, asked := range [][]clickhouse.Function{functions, rollable} {
-			q := clickhouse.AggregateQuery{Series: numbers, Groups: groups, Range: within, Functions: asked, Limit: 1e6}
+		for _, asked := range [][]timeseries.Function{functions, rollable} {
+			q := timeseries.AggregateQuery{Series: numbers, Groups: groups, Range: within, Functions: asked, Limit: 1e6}
 			if step > 0 {
-				q.Grid = clickhouse.NewGrid(step, time.UTC, within.FromUS, within.ToUS)
+				q.Grid = timeseries.NewGrid(step, time.UTC, within.FromUS, within.ToUS)
 			}
 			rows, _, err := r.Aggregate(ctx, q)
 			rounded := []any{}
@@ -78,21 +79,21 @@ func (r *rolled) answers(numbers, texts []uint64, within clickhouse.Range) map[s
 			note(fmt.Sprint("aggregate ", step, " ", len(asked)), rounded, err)
 		}
 	}
-	counted, _, err := r.Aggregate(ctx, clickhouse.AggregateQuery{
+	counted, _, err := r.Aggregate(ctx, timeseries.AggregateQuery{
 		Series: texts, Groups: make([]int, len(texts)), Texts: true, Range: within,
-		Functions: []clickhouse.Function{clickhouse.Count}, Limit: 10})
+		Functions: []timeseries.Function{timeseries.Count}, Limit: 10})
 	note("count of texts", fmt.Sprint(counted[0] != nil && len(counted[0].TS) > 0, numbersOf(counted[0])), err)
 	return all
 }
 
-func textsOf(p *clickhouse.Points) (texts []string) {
+func textsOf(p *timeseries.Points) (texts []string) {
 	for _, t := range p.Columns[0].Texts {
 		texts = append(texts, *t)
 	}
 	return texts
 }
 
-func numbersOf(p *clickhouse.Points) []float64 {
+func numbersOf(p *timeseries.Points) []float64 {
 	if p == nil {
 		return nil
 	}
@@ -128,7 +129,7 @@ func TestWhatIsHiddenIsAsIfItWereDeleted(t *testing.T) {
 			at := func(after int64) *int64 { return new(t0 + after) }
 			metric := func(i int) *string { return new(fmt.Sprintf("m%d", i)) }
 			list := deletions(at, metric)
-			hidden := clickhouse.Hidden{}
+			hidden := timeseries.Hidden{}
 			for i := range list {
 				list[i].Workspace, list[i].Source = r.workspace, r.source
 				for series := range 4 {
@@ -137,7 +138,7 @@ func TestWhatIsHiddenIsAsIfItWereDeleted(t *testing.T) {
 					}
 				}
 			}
-			within := clickhouse.Range{FromUS: t0 + 7*minute, ToUS: t0 + 9*hour}
+			within := timeseries.Range{FromUS: t0 + 7*minute, ToUS: t0 + 9*hour}
 			before := r.answers(ids(3), []uint64{id(3)}, within)
 			within.Hidden = hidden
 			got := r.answers(ids(3), []uint64{id(3)}, within)
@@ -188,24 +189,24 @@ func TestNewerPointsOfADeletedTimeAreShown(t *testing.T) {
 	s := newStore(t)
 	s.insert(t, "points", point{1, t0, 1, 5}, point{1, t0 + 1, 2, 5})
 	s.insert(t, "points", point{1, t0, 3, 7})
-	hidden := clickhouse.Hidden{}
+	hidden := timeseries.Hidden{}
 	hidden.Add(1, clickhouse.Deletion{Ceiling: 6}, true)
 	within := everything
 	within.Hidden = hidden
-	found, _, err := s.RawPoints(t.Context(), clickhouse.RawQuery{Numbers: []uint64{1}, Range: within, Limit: 10})
+	found, _, err := s.RawPoints(t.Context(), timeseries.RawQuery{Numbers: []uint64{1}, Range: within, Limit: 10})
 	require.NoError(t, err)
 	require.Equal(t, []float64{3}, found[1].Columns[0].Numbers)
 }
 
 func TestMoreDeletionsThanAQueryCanLeaveOutAreSaid(t *testing.T) {
 	s := newStore(t)
-	hidden := clickhouse.Hidden{}
+	hidden := timeseries.Hidden{}
 	for i := range int64(10_001) {
 		hidden.Add(1, clickhouse.Deletion{FromUS: new(t0 + 2*i), ToUS: new(t0 + 2*i + 1), Ceiling: 6}, true)
 	}
 	within := everything
 	within.Hidden = hidden
-	_, _, err := s.RawPoints(t.Context(), clickhouse.RawQuery{Numbers: []uint64{1}, Range: within, Limit: 10})
+	_, _, err := s.RawPoints(t.Context(), timeseries.RawQuery{Numbers: []uint64{1}, Range: within, Limit: 10})
 	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
 
 	delete(hidden, 1)
@@ -213,7 +214,7 @@ func TestMoreDeletionsThanAQueryCanLeaveOutAreSaid(t *testing.T) {
 	for i := range int64(9_000) {
 		hidden.Add(2, clickhouse.Deletion{FromUS: new(t0 + 2*i), ToUS: new(t0 + 2*i + 1), Ceiling: 6}, true)
 	}
-	found, _, err := s.RawPoints(t.Context(), clickhouse.RawQuery{Numbers: []uint64{2}, Range: within, Limit: 10})
+	found, _, err := s.RawPoints(t.Context(), timeseries.RawQuery{Numbers: []uint64{2}, Range: within, Limit: 10})
 	require.NoError(t, err)
 	require.Equal(t, []int64{t0 + 1, t0 + 2}, found[2].TS)
 }

@@ -20,28 +20,28 @@ const (
 	opInsertActivity = "insert_activity"
 	opInsertSeries   = "insert_series"
 	opDelete         = "delete"
-	opExpire         = "expire"
+	OpExpire         = "expire"
 	opErase          = "erase"
-	opRaw            = "query_raw"
-	opLatest         = "query_latest"
-	opAggregate      = "query_aggregate"
-	opDownsample     = "query_downsample"
-	opStats          = "query_stats"
-	opActivity       = "query_activity"
+	OpRaw            = "query_raw"
+	OpLatest         = "query_latest"
+	OpAggregate      = "query_aggregate"
+	OpDownsample     = "query_downsample"
+	OpStats          = "query_stats"
+	OpActivity       = "query_activity"
 	opInsertMarks    = "insert_marks"
-	opRollupMarks    = "query_marks"
+	OpRollupMarks    = "query_marks"
 	opRollupState    = "insert_state"
 	opRollup         = "insert_rollups"
-	opInsertAudit    = "insert_audit"
-	opAudit          = "query_audit"
-	opBackup         = "query_backup"
-	opRestore        = "insert_restore"
+	OpInsertAudit    = "insert_audit"
+	OpAudit          = "query_audit"
+	OpBackup         = "query_backup"
+	OpRestore        = "insert_restore"
 )
 
 var operations = []string{
-	opInsertPoints, opInsertStates, opInsertLatest, opInsertActivity, opInsertSeries, opDelete, opExpire, opErase,
-	opRaw, opLatest, opAggregate, opDownsample, opStats, opActivity,
-	opInsertMarks, opRollupMarks, opRollupState, opRollup, opInsertAudit, opAudit,
+	opInsertPoints, opInsertStates, opInsertLatest, opInsertActivity, opInsertSeries, opDelete, OpExpire, opErase,
+	OpRaw, OpLatest, OpAggregate, OpDownsample, OpStats, OpActivity,
+	opInsertMarks, OpRollupMarks, opRollupState, opRollup, OpInsertAudit, OpAudit,
 }
 
 // Kinds of errors, as metrics name them.
@@ -68,7 +68,7 @@ const (
 
 // tables that are looked at; names of others never become labels.
 var tables = map[string]bool{"points": true, "states": true, "latest": true, "source_activity": true, "series": true,
-	tableMinutes: true, tableHours: true, "rollup_marks": true, "rollup_state": true, "audit": true}
+	TableMinutes: true, TableHours: true, "rollup_marks": true, "rollup_state": true, "audit": true}
 
 // Metrics are what the pools of this process measure. One may serve several
 // pools, one after the other; it shows those of the last.
@@ -133,13 +133,25 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 			m.errors.WithLabelValues(operation, kind)
 		}
 	}
-	for _, source := range aggregateSources {
+	for _, source := range []string{SourcePoints, TableMinutes, TableHours} {
 		m.aggregates.WithLabelValues(source)
 	}
 	if registerer != nil {
 		registerer.MustRegister(m)
 	}
 	return m
+}
+
+// SourcePoints is where an aggregate is read from that no rollup answers, as metrics name it.
+const SourcePoints = "raw"
+
+// CountAggregate counts an aggregate by where it is read from: SourcePoints, TableMinutes or
+// TableHours.
+func (db *DB) CountAggregate(source string) { db.metrics.aggregates.WithLabelValues(source).Inc() }
+
+// Observe counts an operation that is over.
+func (db *DB) Observe(operation string, began time.Time, err error) {
+	db.metrics.observe(operation, began, 0, err)
 }
 
 // observe adds an operation that is over.
@@ -183,7 +195,12 @@ var (
 		"livegraph_clickhouse_connections",
 		"Open connections, by pool: bulk (inserts of points), reads (queries) and main (everything else).", poolLabel, nil,
 	)
-	inUseDesc = prometheus.NewDesc("livegraph_clickhouse_connections_in_use", "Connections that are busy.", poolLabel, nil)
+	inUseDesc = prometheus.NewDesc(
+		"livegraph_clickhouse_connections_in_use",
+		"Connections that are busy.",
+		poolLabel,
+		nil,
+	)
 	limitDesc = prometheus.NewDesc(
 		"livegraph_clickhouse_connections_limit", "Most connections of the pool; beyond, callers wait.", poolLabel, nil,
 	)

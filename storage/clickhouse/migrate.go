@@ -34,3 +34,14 @@ func (db *DB) MigrateTo(ctx context.Context, version int64) error {
 	}
 	return migration.To(ctx, "ClickHouse", provider, version)
 }
+
+// SchemaVersion returns the last migration that the database has had. It is an error when
+// that is one that this version does not know.
+func (db *DB) SchemaVersion(ctx context.Context) (version int64, err error) {
+	if err := db.conn.QueryRow(
+		ctx, `SELECT max(version_id) FROM goose_db_version WHERE is_applied = 1`,
+	).Scan(&version); err != nil {
+		return 0, fmt.Errorf("reading the version of ClickHouse's schema: %w", explain(ctx, err))
+	}
+	return version, migration.Known("ClickHouse", version, schemas.ClickHouse)
+}

@@ -82,7 +82,7 @@ func (db *DB) awaitMutations(ctx context.Context, table, mark string) (waited bo
 	}
 }
 
-// unfinished counts unfinished mutations with such a mark, and gives why the last try of one
+// unfinished counts unfinished mutations with such a mark, and returns why the last try of one
 // failed; empty: none did.
 func (db *DB) unfinished(ctx context.Context, table, mark string) (count uint64, problem string, err error) {
 	err = db.conn.QueryRow(ctx, `SELECT count(), anyLast(latest_fail_reason) FROM system.mutations

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,34 +16,10 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
-// Range is a stretch of time, from FromUS inclusive to ToUS exclusive,
-// microseconds since the Unix epoch, of which each series has what is kept of it and not
-// deleted.
-type Range struct {
-	FromUS, ToUS int64
-	Kept         Kept
-	Hidden       Hidden
-
-	visible string // the condition that a row is not hidden, see hide; empty: none is
-}
-
-// Points are the points of one series, or the rows of one group, by column.
-type Points struct {
-	TS      []int64 // microseconds since the Unix epoch, in the order of the query
-	Columns []Column
-}
-
-// Column holds one value a timestamp: numbers, where NaN says that there is
-// none, or texts, where nil does.
-type Column struct {
-	Numbers []float64
-	Texts   []*string
-}
-
 // Tables of points. The one of a series follows from its kind.
 const (
-	tableNumbers = "points"
-	tableTexts   = "states"
+	TableNumbers = "points"
+	TableTexts   = "states"
 )
 
 // ClickHouse's codes of errors that are told apart.
@@ -77,10 +52,10 @@ func settings() ch.Settings {
 	}
 }
 
-// query runs a statement and calls each for every row. Whatever comes from
+// Query runs a statement and calls each for every row. Whatever comes from
 // outside travels in the parameters; the statement itself is made of constants
 // and numbers.
-func (db *DB) query(
+func (db *DB) Query(
 	ctx context.Context, operation, statement string, parameters ch.Parameters, each func(scan func(...any) error) error,
 ) (err error) {
 	defer func(began time.Time) { db.metrics.observe(operation, began, 0, err) }(time.Now())
@@ -139,13 +114,13 @@ func tooMany(err error) error {
 	return fault.Wrap(err, fault.Unavailable, "Too many queries are running").After(queryRetryAfter)
 }
 
-// idArray writes series ids as an array for an IN or transform. They are numbers of ours, and
+// IDArray writes series ids as an array for an IN or transform. They are numbers of ours, and
 // too many for a parameter, which travels in the URL.
-func idArray(ids []uint64) string { return numberArray("UInt64", ids) }
+func IDArray(ids []uint64) string { return NumberArray("UInt64", ids) }
 
-// numberArray writes numbers of a type of 64 bits as an array. It is one literal for all of
+// NumberArray writes numbers of a type of 64 bits as an array. It is one literal for all of
 // them: thousands of literals take ClickHouse longer to read than the rows that they select.
-func numberArray[T int | int64 | uint64](kind string, numbers []T) string {
+func NumberArray[T int | int64 | uint64](kind string, numbers []T) string {
 	raw := make([]byte, 0, 8*len(numbers))
 	for _, n := range numbers {
 		raw = binary.LittleEndian.AppendUint64(raw, uint64(n))
@@ -153,8 +128,8 @@ func numberArray[T int | int64 | uint64](kind string, numbers []T) string {
 	return "reinterpret(unhex('" + hex.EncodeToString(raw) + "'), 'Array(" + kind + ")')"
 }
 
-// uuidList writes ids for an IN, of which there may be too many for a parameter, too.
-func uuidList(ids []uuid.UUID) string {
+// UUIDList writes ids for an IN, of which there may be too many for a parameter, too.
+func UUIDList(ids []uuid.UUID) string {
 	var list strings.Builder
 	for i, id := range ids {
 		if i > 0 {
@@ -165,24 +140,8 @@ func uuidList(ids []uuid.UUID) string {
 	return list.String()
 }
 
-// uuidArray writes ids as the text of an Array(UUID) parameter.
-func uuidArray(ids []uuid.UUID) string { return "[" + uuidList(ids) + "]" }
+// UUIDArray writes ids as the text of an Array(UUID) parameter.
+func UUIDArray(ids []uuid.UUID) string { return "[" + UUIDList(ids) + "]" }
 
-// parameters returns the range's bounds, as {from:Int64} and {to:Int64}.
-func (r Range) parameters() ch.Parameters {
-	return ch.Parameters{
-		"from": strconv.FormatInt(r.FromUS, 10),
-		"to":   strconv.FormatInt(r.ToUS, 10),
-	}
-}
-
-// standing returns the points of series that stand in a range, as series, ts and value:
-// of one time only the newest version, so that an overwritten value counts nowhere.
-// FINAL with PREWHERE takes half the time of aggregating versions away
-// (docs/adr/0019-reading-points.md). A condition that not all versions of a point pass
-// together would be wrong there; those of a range are about series and ts alone. That on
-// what is hidden comes after it.
-func standing(table string, series []uint64, r *Range) string {
-	return fmt.Sprintf(`SELECT series, ts, value FROM %s FINAL PREWHERE series IN (%s) AND %s%s`,
-		table, idArray(series), r.where(series), r.leavingOut("WHERE"))
-}
+// Moment writes a time, microseconds since the Unix epoch, for a statement.
+func Moment(us int64) string { return fmt.Sprintf("fromUnixTimestamp64Micro(%d, 'UTC')", us) }

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/livegraph/livegraph/storage/clickhouse/native"
 )
 
 // Rollups say what the numbers of a series come to in each minute and each hour, so
@@ -30,13 +31,13 @@ import (
 //
 // Nothing of it rests on clocks or on who holds a lock.
 const (
-	tableMinutes = "rollup_1m"
-	tableHours   = "rollup_1h"
+	TableMinutes = "rollup_1m"
+	TableHours   = "rollup_1h"
 
-	minuteUS = int64(time.Minute / time.Microsecond)
-	hourUS   = int64(time.Hour / time.Microsecond)
+	MinuteUS = int64(time.Minute / time.Microsecond)
+	HourUS   = int64(time.Hour / time.Microsecond)
 	dayHours = 24
-	dayUS    = dayHours * hourUS
+	dayUS    = dayHours * HourUS
 )
 
 // rollupState is how far the rollups are. Times are microseconds since the Unix epoch.
@@ -61,17 +62,18 @@ func (db *DB) rollupState(ctx context.Context) (s rollupState, err error) {
 	return s, nil
 }
 
-var stateColumns = []ch.ColumnNameAndType{
-	{Name: "id", Type: "UInt8"}, {Name: "epoch", Type: "UInt64"}, {Name: "opened", Type: "Int64"},
-	{Name: "horizon", Type: "Int64"}, {Name: "clean", Type: "Int64"}, {Name: "version", Type: "UInt64"},
+var stateTarget = Target{
+	Operation: opRollupState, Table: "rollup_state", Columns: []ch.ColumnNameAndType{
+		{Name: "id", Type: "UInt8"}, {Name: "epoch", Type: "UInt64"}, {Name: "opened", Type: "Int64"},
+		{Name: "horizon", Type: "Int64"}, {Name: "clean", Type: "Int64"}, {Name: "version", Type: "UInt64"},
+	},
 }
 
 // raiseRollupState writes the state; what is higher already stays.
 func (db *DB) raiseRollupState(ctx context.Context, s rollupState) error {
-	const statement = "INSERT INTO rollup_state (id, epoch, opened, horizon, clean, version)"
-	return db.insert(ctx, db.conn, opRollupState, statement, stateColumns, 1, func(batch driver.Batch) error {
-		return batch.Append(uint8(0), s.epoch, s.opened, s.horizon, s.clean, s.version)
-	})
+	type times = native.Fixed[int64]
+	return db.Insert(ctx, &stateTarget, 1, native.Fixed[uint8]{0}, native.Fixed[uint64]{s.epoch}, times{s.opened},
+		times{s.horizon}, times{s.clean}, native.Fixed[uint64]{s.version})
 }
 
 // RollupStatus is how far the rollups are.
@@ -86,13 +88,13 @@ func (db *DB) RollupStatus(ctx context.Context) (RollupStatus, error) {
 	if err != nil || s.epoch == 0 {
 		return RollupStatus{}, err
 	}
-	return RollupStatus{Clean: timeOf(s.clean), Age: time.Duration(s.now-s.clean) * time.Microsecond}, nil
+	return RollupStatus{Clean: TimeOf(s.clean), Age: time.Duration(s.now-s.clean) * time.Microsecond}, nil
 }
 
-// hourOf returns the hour of a time, counted from the Unix epoch.
-func hourOf(us int64) int64 {
+// HourOf returns the hour of a time, counted from the Unix epoch.
+func HourOf(us int64) int64 {
 	if us < 0 {
 		return 0
 	}
-	return us / hourUS
+	return us / HourUS
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -58,7 +59,7 @@ func (r *rolled) reopen() {
 	db, err := clickhouse.Open(r.t.Context(), r.url.String(), clickhouse.Measured(clickhouse.NewMetrics(r.registry)))
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { _ = db.Close() })
-	r.DB = db
+	r.DB, r.Reader = db, timeseries.New(db)
 }
 
 // pass rolls up by a clock.
@@ -122,7 +123,7 @@ func (r *rolled) reads(source string) float64 {
 
 // same asks both ways and compares: equal but for the order in which numbers were
 // added up.
-func (r *rolled) same(q clickhouse.AggregateQuery, why string) map[int]*clickhouse.Points {
+func (r *rolled) same(q timeseries.AggregateQuery, why string) map[int]*timeseries.Points {
 	r.t.Helper()
 	if q.Limit == 0 {
 		q.Limit = 1_000_000
@@ -140,7 +141,7 @@ func (r *rolled) same(q clickhouse.AggregateQuery, why string) map[int]*clickhou
 	return got
 }
 
-func differ(want, got map[int]*clickhouse.Points) string {
+func differ(want, got map[int]*timeseries.Points) string {
 	if len(want) != len(got) {
 		return fmt.Sprintf("%d groups, not %d", len(got), len(want))
 	}
@@ -164,21 +165,21 @@ func differ(want, got map[int]*clickhouse.Points) string {
 	return ""
 }
 
-var rollable = []clickhouse.Function{
-	clickhouse.Avg, clickhouse.Min, clickhouse.Max, clickhouse.Sum, clickhouse.Count, clickhouse.First, clickhouse.Last,
+var rollable = []timeseries.Function{
+	timeseries.Avg, timeseries.Min, timeseries.Max, timeseries.Sum, timeseries.Count, timeseries.First, timeseries.Last,
 }
 
 func TestRollupsAnswerWhereTheyHoldAndPointsTheRest(t *testing.T) {
 	r := newRolled(t, 3)
 	points := every(7*second, t0, t0+day, ids(3)...)
 	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), points...)))
-	whole := clickhouse.Range{FromUS: t0 + 11*minute + 3, ToUS: t0 + day + hour}
-	query := func(step time.Duration, zone string) clickhouse.AggregateQuery {
-		q := clickhouse.AggregateQuery{Series: ids(3), Groups: []int{0, 1, 1}, Range: whole, Functions: rollable}
+	whole := timeseries.Range{FromUS: t0 + 11*minute + 3, ToUS: t0 + day + hour}
+	query := func(step time.Duration, zone string) timeseries.AggregateQuery {
+		q := timeseries.AggregateQuery{Series: ids(3), Groups: []int{0, 1, 1}, Range: whole, Functions: rollable}
 		if step > 0 {
 			place, err := time.LoadLocation(zone)
 			require.NoError(t, err)
-			q.Grid = clickhouse.NewGrid(step, place, whole.FromUS, whole.ToUS)
+			q.Grid = timeseries.NewGrid(step, place, whole.FromUS, whole.ToUS)
 		}
 		return q
 	}
@@ -202,7 +203,7 @@ func TestRollupsAnswerWhereTheyHoldAndPointsTheRest(t *testing.T) {
 		require.Equal(t, before+want, r.reads(c.source), "%s in %s", c.step, c.zone)
 	}
 	q := query(time.Hour, "UTC")
-	q.Functions = append(q.Functions, clickhouse.P95)
+	q.Functions = append(q.Functions, timeseries.P95)
 	before := r.reads("raw")
 	r.same(q, "a percentile")
 	require.Equal(t, before+2, r.reads("raw"))
@@ -214,13 +215,13 @@ func TestRollupsAnswerForSeriesOfSeveralRetentions(t *testing.T) {
 	r := newRolled(t, 3)
 	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(7*second, t0, t0+day, ids(3)...)...)))
 	r.settle(t0 + 20*hour + minute)
-	q := clickhouse.AggregateQuery{Series: ids(3), Groups: []int{0, 1, 1}, Functions: rollable, Range: clickhouse.Range{
+	q := timeseries.AggregateQuery{Series: ids(3), Groups: []int{0, 1, 1}, Functions: rollable, Range: timeseries.Range{
 		FromUS: t0 + 11*minute + 3, ToUS: t0 + day + hour,
-		Kept: clickhouse.Kept{id(1): t0 + 23*hour + 17, id(2): t0 + 5*hour + 29*minute + 1},
+		Kept: timeseries.Kept{id(1): t0 + 23*hour + 17, id(2): t0 + 5*hour + 29*minute + 1},
 	}}
 	for i, step := range []time.Duration{0, time.Hour, time.Minute} {
 		if step > 0 {
-			q.Grid = clickhouse.NewGrid(step, time.UTC, q.Range.FromUS, q.Range.ToUS)
+			q.Grid = timeseries.NewGrid(step, time.UTC, q.Range.FromUS, q.Range.ToUS)
 		}
 		r.same(q, step.String())
 		require.EqualValues(t, i+1, r.reads("rollup_1h")+r.reads("rollup_1m"), "%s is answered by a rollup", step)
@@ -232,7 +233,7 @@ func TestRollupsAnswerForSeriesOfSeveralRetentions(t *testing.T) {
 func TestSeriesAreCountedByRollups(t *testing.T) {
 	r := newRolled(t, 3)
 	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(7*second, t0+3, t0+day, ids(3)...)...)))
-	kept := clickhouse.Kept{id(1): t0 + 23*hour + 17, id(2): t0 + 5*hour + 29*minute + 1}
+	kept := timeseries.Kept{id(1): t0 + 23*hour + 17, id(2): t0 + 5*hour + 29*minute + 1}
 	before, err := r.SeriesStats(t.Context(), ids(3), nil, kept, nil)
 	require.NoError(t, err)
 	require.Len(t, before, 3)
@@ -266,7 +267,7 @@ func TestManySeriesAndManyMarksAreRead(t *testing.T) {
 	clock := int64(t0 + 60*hour)
 	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(20*minute, t0, clock, id(0), 5, 6)...)))
 	r.settle(clock)
-	q := clickhouse.AggregateQuery{Range: clickhouse.Range{FromUS: t0 + minute, ToUS: clock}, Functions: rollable}
+	q := timeseries.AggregateQuery{Range: timeseries.Range{FromUS: t0 + minute, ToUS: clock}, Functions: rollable}
 	for i := range 20_000 {
 		q.Series, q.Groups = append(q.Series, id(i)), append(q.Groups, i%5)
 	}
@@ -290,8 +291,8 @@ func TestAnOldZoneIsReadFromPoints(t *testing.T) {
 	r := newRolled(t, 1)
 	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(7*second, t0, t0+5*hour, id(0))...)))
 	r.settle(t0 + 6*hour)
-	whole := clickhouse.Range{FromUS: t0, ToUS: t0 + 5*hour}
-	r.same(clickhouse.AggregateQuery{Series: ids(1), Groups: []int{0}, Range: whole, Functions: rollable,
-		Grid: clickhouse.NewGrid(time.Hour, amsterdam, whole.FromUS, whole.ToUS)}, "an odd offset")
+	whole := timeseries.Range{FromUS: t0, ToUS: t0 + 5*hour}
+	r.same(timeseries.AggregateQuery{Series: ids(1), Groups: []int{0}, Range: whole, Functions: rollable,
+		Grid: timeseries.NewGrid(time.Hour, amsterdam, whole.FromUS, whole.ToUS)}, "an odd offset")
 	require.Zero(t, r.reads("rollup_1m")+r.reads("rollup_1h"))
 }

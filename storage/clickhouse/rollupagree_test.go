@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -101,7 +102,8 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 	require.Equal(
 		t, "0",
 		testenv.AskClickHouse(
-			t, r.url.String(),
+			t,
+			r.url.String(),
 			"SELECT count() FROM rollup_1h AS h FINAL FULL JOIN (SELECT series, toStartOfHour(ts) AS ts, sum(points) AS points "+
 				"FROM rollup_1m FINAL GROUP BY series, ts) AS m "+
 				"ON h.series = m.series AND toDateTime(h.ts) = m.ts WHERE h.points != m.points",
@@ -110,18 +112,18 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 }
 
 // randomQuery asks for any of what a query may ask.
-func (r *rolled) randomQuery(random *rand.Rand, series int, span int64) clickhouse.AggregateQuery {
+func (r *rolled) randomQuery(random *rand.Rand, series int, span int64) timeseries.AggregateQuery {
 	from := t0 - hour + random.Int64N(span)
-	whole := clickhouse.Range{FromUS: from, ToUS: from + random.Int64N(span)}
+	whole := timeseries.Range{FromUS: from, ToUS: from + random.Int64N(span)}
 	if random.IntN(3) == 0 { // some series have a retention
-		whole.Kept = clickhouse.Kept{}
+		whole.Kept = timeseries.Kept{}
 		for i := range series {
 			if random.IntN(2) == 0 {
 				whole.Kept[id(i)] = t0 + random.Int64N(span)
 			}
 		}
 	}
-	q := clickhouse.AggregateQuery{Range: whole, Functions: rollable}
+	q := timeseries.AggregateQuery{Range: whole, Functions: rollable}
 	for i := range series {
 		if random.IntN(4) > 0 {
 			q.Series, q.Groups = append(q.Series, id(i)), append(q.Groups, random.IntN(3))
@@ -134,7 +136,7 @@ func (r *rolled) randomQuery(random *rand.Rand, series int, span int64) clickhou
 	if random.IntN(6) > 0 {
 		zone, err := time.LoadLocation(zones[random.IntN(len(zones))])
 		require.NoError(r.t, err)
-		q.Grid = clickhouse.NewGrid(steps[random.IntN(len(steps))], zone, whole.FromUS, whole.ToUS)
+		q.Grid = timeseries.NewGrid(steps[random.IntN(len(steps))], zone, whole.FromUS, whole.ToUS)
 	}
 	return q
 }
@@ -173,9 +175,12 @@ func TestWhatIsStoredIsInEveryAnswerWhilePassesRun(t *testing.T) {
 					t.Errorf("writer: %v", err)
 					return
 				}
-				found, _, err := r.Aggregate(ctx, clickhouse.AggregateQuery{Series: []uint64{id(w)}, Groups: []int{0}, Limit: 10,
-					Range:     clickhouse.Range{FromUS: t0, ToUS: t0 + 2*day},
-					Functions: []clickhouse.Function{clickhouse.Count, clickhouse.Sum}})
+				found, _, err := r.Aggregate(
+					ctx,
+					timeseries.AggregateQuery{Series: []uint64{id(w)}, Groups: []int{0}, Limit: 10,
+						Range:     timeseries.Range{FromUS: t0, ToUS: t0 + 2*day},
+						Functions: []timeseries.Function{timeseries.Count, timeseries.Sum}},
+				)
 				if err != nil {
 					t.Errorf("reader: %v", err)
 					return

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -118,9 +119,9 @@ func BenchmarkRolledDashboards(b *testing.B) {
 		from int64
 		step time.Duration
 	}{{"day-by-1m", end - 24*3600*second, time.Minute}, {"month-by-1h", t0, time.Hour}} {
-		ask := clickhouse.AggregateQuery{Range: clickhouse.Range{FromUS: q.from, ToUS: end}, Limit: 1_000_000,
-			Grid:      clickhouse.NewGrid(q.step, time.UTC, q.from, end),
-			Functions: []clickhouse.Function{clickhouse.Avg, clickhouse.Min, clickhouse.Max}}
+		ask := timeseries.AggregateQuery{Range: timeseries.Range{FromUS: q.from, ToUS: end}, Limit: 1_000_000,
+			Grid:      timeseries.NewGrid(q.step, time.UTC, q.from, end),
+			Functions: []timeseries.Function{timeseries.Avg, timeseries.Min, timeseries.Max}}
 		for s := range series {
 			ask.Series, ask.Groups = append(ask.Series, uint64(s+1)*11400714819323198485), append(ask.Groups, s)
 		}
@@ -129,7 +130,7 @@ func BenchmarkRolledDashboards(b *testing.B) {
 			var times []time.Duration
 			for range rounds {
 				began := time.Now()
-				found, _, err := db.Aggregate(b.Context(), ask)
+				found, _, err := timeseries.New(db).Aggregate(b.Context(), ask)
 				require.NoError(b, err)
 				require.Len(b, found, series)
 				times = append(times, time.Since(began))

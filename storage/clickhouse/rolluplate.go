@@ -108,8 +108,8 @@ func (r *rollup) markedLong(ctx context.Context, upTo uint64, horizon int64) err
 			}
 			days, err := r.days(
 				ctx,
-				"SELECT DISTINCT day FROM ("+part("points")+" UNION ALL "+part(tableMinutes)+" UNION ALL "+
-					part(tableHours)+") ORDER BY day",
+				"SELECT DISTINCT day FROM ("+part("points")+" UNION ALL "+part(TableMinutes)+" UNION ALL "+
+					part(TableHours)+") ORDER BY day",
 			)
 			if err != nil {
 				return 0, err
@@ -189,7 +189,7 @@ func (r *rollup) chunk(ctx context.Context, of string) (w window, ids []uint64, 
 			return err
 		}
 		ids = append(ids, id)
-		w.from, w.to, w.removal = min(w.from, int64(from)*hourUS), max(w.to, int64(to)*hourUS), w.removal || removal > 0
+		w.from, w.to, w.removal = min(w.from, int64(from)*HourUS), max(w.to, int64(to)*HourUS), w.removal || removal > 0
 		return nil
 	})
 	if err != nil {

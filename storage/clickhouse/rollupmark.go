@@ -7,7 +7,8 @@ import (
 	"sync"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/livegraph/livegraph/storage/clickhouse/native"
 )
 
 const (
@@ -34,15 +35,17 @@ type marker struct {
 	epoch  uint64
 }
 
-var marksColumns = []ch.ColumnNameAndType{
-	{Name: "epoch", Type: "UInt64"}, {Name: "series", Type: "UInt64"},
-	{Name: "from_hour", Type: "UInt32"}, {Name: "to_hour", Type: "UInt32"}, {Name: "removal", Type: "UInt8"},
+var marksTarget = Target{
+	Operation: opInsertMarks, Table: "rollup_marks", Columns: []ch.ColumnNameAndType{
+		{Name: "epoch", Type: "UInt64"}, {Name: "series", Type: "UInt64"},
+		{Name: "from_hour", Type: "UInt32"}, {Name: "to_hour", Type: "UInt32"}, {Name: "removal", Type: "UInt8"},
+	},
 }
 
 // lateStretches lists the hours of rows below the horizon. Rows that are sorted give
 // one a series and day; those that are not give more of the same. Without late rows
 // it costs a comparison a row.
-func lateStretches(series *Runs, ts []int64, horizon int64) []stretch {
+func lateStretches(series *native.Runs, ts []int64, horizon int64) []stretch {
 	var late []stretch
 	var last stretch
 	var from, to, dayFrom, dayTo int64 // of last, microseconds
@@ -56,17 +59,17 @@ func lateStretches(series *Runs, ts []int64, horizon int64) []stretch {
 				if t >= from && t < to {
 					continue
 				}
-				hour := uint32(hourOf(t))
+				hour := uint32(HourOf(t))
 				last.from, last.to = min(last.from, hour), max(last.to, hour+1)
 				late[len(late)-1] = last
 			} else {
-				hour := uint32(hourOf(t))
+				hour := uint32(HourOf(t))
 				last = stretch{series: s, from: hour, to: hour + 1}
 				late = append(late, last)
-				dayFrom = int64(hour-hour%dayHours) * hourUS
+				dayFrom = int64(hour-hour%dayHours) * HourUS
 				dayTo = dayFrom + dayUS
 			}
-			from, to = int64(last.from)*hourUS, int64(last.to)*hourUS
+			from, to = int64(last.from)*HourUS, int64(last.to)*HourUS
 		}
 		row += rows
 	}
@@ -75,7 +78,7 @@ func lateStretches(series *Runs, ts []int64, horizon int64) []stretch {
 
 // markLate marks the hours of rows that are below the horizon, and returns when the
 // marks are in an epoch that was open after the call began.
-func (db *DB) markLate(ctx context.Context, series *Runs, ts []int64) error {
+func (db *DB) markLate(ctx context.Context, series *native.Runs, ts []int64) error {
 	if len(ts) == 0 {
 		return nil
 	}
@@ -119,19 +122,16 @@ func (db *DB) mark(ctx context.Context, removal bool, due func(rollupState) []st
 }
 
 func (db *DB) insertMarks(ctx context.Context, epoch uint64, marks []stretch, removal bool) error {
-	const statement = "INSERT INTO rollup_marks (epoch, series, from_hour, to_hour, removal)"
 	flag := uint8(0)
 	if removal {
 		flag = 1
 	}
-	return db.insert(ctx, db.conn, opInsertMarks, statement, marksColumns, len(marks), func(batch driver.Batch) error {
-		return firstError(
-			appendEach(batch, 0, marks, func(*stretch) uint64 { return epoch }),
-			appendEach(batch, 1, marks, func(m *stretch) uint64 { return m.series }),
-			appendEach(batch, 2, marks, func(m *stretch) uint32 { return m.from }),
-			appendEach(batch, 3, marks, func(m *stretch) uint32 { return m.to }),
-			appendEach(batch, 4, marks, func(*stretch) uint8 { return flag }))
-	})
+	return db.Insert(ctx, &marksTarget, len(marks),
+		native.Fixed[uint64](Each(marks, func(*stretch) uint64 { return epoch })),
+		native.Fixed[uint64](Each(marks, func(m *stretch) uint64 { return m.series })),
+		native.Fixed[uint32](Each(marks, func(m *stretch) uint32 { return m.from })),
+		native.Fixed[uint32](Each(marks, func(m *stretch) uint32 { return m.to })),
+		native.Fixed[uint8](Each(marks, func(*stretch) uint8 { return flag })))
 }
 
 // missing returns the stretches that are not known to be marked in the epoch.
@@ -195,7 +195,7 @@ func (db *DB) beginRemoval(ctx context.Context, parts []part) (removal, error) {
 	hours := anyPart(timed, func(p *part) string {
 		from, to := p.hours()
 		return fmt.Sprintf(
-			"series IN (%s) AND ts >= %s AND ts < %s", joinIDs(p.series), moment(from*hourUS), moment(to*hourUS),
+			"series IN (%s) AND ts >= %s AND ts < %s", joinIDs(p.series), Moment(from*HourUS), Moment(to*HourUS),
 		)
 	})
 	for _, rows := range []string{
@@ -226,10 +226,10 @@ func (db *DB) beginRemoval(ctx context.Context, parts []part) (removal, error) {
 func (d *Deletion) hours() (from, to int64) {
 	to = maxHour
 	if d.FromUS != nil {
-		from = min(hourOf(*d.FromUS), maxHour)
+		from = min(HourOf(*d.FromUS), maxHour)
 	}
 	if d.ToUS != nil {
-		to = min(hourOf(*d.ToUS)+1, maxHour)
+		to = min(HourOf(*d.ToUS)+1, maxHour)
 	}
 	return from, to
 }

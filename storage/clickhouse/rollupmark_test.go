@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/storage/clickhouse/native"
 )
 
 func TestLateRowsGiveAStretchForEachSeriesAndDay(t *testing.T) {
 	at := func(hours ...float64) (ts []int64) {
 		for _, h := range hours {
-			ts = append(ts, int64(h*float64(hourUS)))
+			ts = append(ts, int64(h*float64(HourUS)))
 		}
 		return ts
 	}
@@ -28,21 +30,21 @@ func TestLateRowsGiveAStretchForEachSeriesAndDay(t *testing.T) {
 		{"backwards", []uint64{1, 1, 1}, at(9, 3, 50), []stretch{{1, 3, 10}, {1, 50, 51}}},
 		{"back and forth", []uint64{1, 2, 1}, at(1, 1, 1), []stretch{{1, 1, 2}, {2, 1, 2}, {1, 1, 2}}},
 	} {
-		series := RunsOf(c.series...)
-		require.Equal(t, c.want, lateStretches(&series, c.ts, 99*hourUS), c.name)
+		series := native.RunsOf(c.series...)
+		require.Equal(t, c.want, lateStretches(&series, c.ts, 99*HourUS), c.name)
 	}
 	for range 1000 { // every late row lies in a stretch
 		var series []uint64
 		var ts []int64
 		for range rand.IntN(20) {
-			series, ts = append(series, rand.Uint64N(3)), append(ts, rand.Int64N(120*hourUS))
+			series, ts = append(series, rand.Uint64N(3)), append(ts, rand.Int64N(120*HourUS))
 		}
-		runs := RunsOf(series...)
-		late := lateStretches(&runs, ts, 99*hourUS)
+		runs := native.RunsOf(series...)
+		late := lateStretches(&runs, ts, 99*HourUS)
 		for i, at := range ts {
-			covered := at >= 99*hourUS
+			covered := at >= 99*HourUS
 			for _, s := range late {
-				covered = covered || s.series == series[i] && at >= int64(s.from)*hourUS && at < int64(s.to)*hourUS
+				covered = covered || s.series == series[i] && at >= int64(s.from)*HourUS && at < int64(s.to)*HourUS
 			}
 			require.True(t, covered)
 		}
@@ -53,7 +55,7 @@ func TestLateRowsGiveAStretchForEachSeriesAndDay(t *testing.T) {
 // have to be marked: none, or all.
 func BenchmarkLateRows(b *testing.B) {
 	const rows, each = 1_000_000, 1000
-	var series Runs
+	var series native.Runs
 	ts := make([]int64, rows)
 	for i := range rows {
 		series.Append(uint64(i/each), 1)

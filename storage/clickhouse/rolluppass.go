@@ -81,7 +81,7 @@ func (db *DB) RollUp(ctx context.Context, pass RollupPass) (RollupReport, error)
 		return RollupReport{}, err
 	}
 	r := &rollup{db: db, pass: pass, width: 1 << 60, late: firstLateSeries, newDays: 1, lateDays: 1}
-	r.report.Clean = timeOf(s.clean)
+	r.report.Clean = TimeOf(s.clean)
 	if s.now-s.opened < pass.Quiet.Microseconds() {
 		return r.report, nil
 	}
@@ -93,7 +93,7 @@ func (db *DB) RollUp(ctx context.Context, pass RollupPass) (RollupReport, error)
 	if pass.NowUS != 0 {
 		now = pass.NowUS
 	}
-	next.horizon = max(s.horizon, hourOf(now-pass.Late.Microseconds())*hourUS)
+	next.horizon = max(s.horizon, HourOf(now-pass.Late.Microseconds())*HourUS)
 	// From here on whoever has stored a point sees that it has to mark, before any
 	// point is read below.
 	if err := db.raiseRollupState(ctx, next); err != nil {
@@ -106,7 +106,7 @@ func (db *DB) RollUp(ctx context.Context, pass RollupPass) (RollupReport, error)
 		}
 	}
 	clean, err := r.hours(ctx, s)
-	r.report.Clean = timeOf(clean)
+	r.report.Clean = TimeOf(clean)
 	return r.report, err
 }
 
@@ -160,7 +160,7 @@ func (r *rollup) nextStored(ctx context.Context, from, end int64) (int64, error)
 	)
 	err := r.db.conn.QueryRow(ctx, fmt.Sprintf(`
 		SELECT toUInt64(count()), toUnixTimestamp64Micro(min(ts)) FROM points WHERE toYYYYMM(ts) >= toYYYYMM(%s)`,
-		moment(from),
+		Moment(from),
 	)).Scan(&parts, &first)
 	if err != nil {
 		return 0, fmt.Errorf("looking for points to roll up: %w", err)
@@ -168,7 +168,7 @@ func (r *rollup) nextStored(ctx context.Context, from, end int64) (int64, error)
 	if parts == 0 {
 		return end, nil
 	}
-	return min(max(from, hourOf(first)*hourUS), end), nil
+	return min(max(from, HourOf(first)*HourUS), end), nil
 }
 
 // everySeries computes the hours of all series, as many at a time as take a statement
@@ -225,7 +225,7 @@ type window struct {
 }
 
 func (w window) condition() string {
-	return fmt.Sprintf("%s AND ts >= %s AND ts < %s", w.series, moment(w.from), moment(w.to))
+	return fmt.Sprintf("%s AND ts >= %s AND ts < %s", w.series, Moment(w.from), Moment(w.to))
 }
 
 const rollupColumns = "(series, ts, points, total, lowest, highest, first, last, first_us, last_us, version)"
@@ -237,13 +237,13 @@ func (r *rollup) compute(ctx context.Context, w window) (took time.Duration, err
 	began := time.Now()
 	where := w.condition()
 	if w.removal {
-		if err := r.write(ctx, tableMinutes, none(
-			tableMinutes, where, "SELECT series, "+startOf("Minute")+" FROM points WHERE "+where,
+		if err := r.write(ctx, TableMinutes, none(
+			TableMinutes, where, "SELECT series, "+startOf("Minute")+" FROM points WHERE "+where,
 		)); err != nil {
 			return 0, err
 		}
 	}
-	err = r.write(ctx, tableMinutes, `
+	err = r.write(ctx, TableMinutes, `
 		SELECT series, `+startOf("Minute")+` AS bucket,
 			toUInt32(count()), sum(value), min(value), max(value), argMin(value, ts), argMax(value, ts),
 			toUInt32(toUnixTimestamp64Micro(min(ts)) - toUnixTimestamp64Micro(bucket)),
@@ -256,13 +256,13 @@ func (r *rollup) compute(ctx context.Context, w window) (took time.Duration, err
 		return 0, err
 	}
 	if w.removal {
-		if err := r.write(ctx, tableHours, none(
-			tableHours, where, "SELECT series, "+startOf("Hour")+" FROM rollup_1m FINAL PREWHERE "+where+" WHERE points > 0",
+		if err := r.write(ctx, TableHours, none(
+			TableHours, where, "SELECT series, "+startOf("Hour")+" FROM rollup_1m FINAL PREWHERE "+where+" WHERE points > 0",
 		)); err != nil {
 			return 0, err
 		}
 	}
-	err = r.write(ctx, tableHours, `
+	err = r.write(ctx, TableHours, `
 		SELECT series, `+startOf("Hour")+` AS bucket,
 			toUInt32(sum(points)), sum(total), min(lowest), max(highest), argMin(first, ts), argMax(last, ts),
 			toUInt32(min(toUnixTimestamp64Micro(ts) + first_us) - toUnixTimestamp64Micro(bucket)),

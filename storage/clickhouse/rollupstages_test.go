@@ -16,12 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // all asks for a day by the hour.
-func (r *rolled) all(series int) clickhouse.AggregateQuery {
-	q := clickhouse.AggregateQuery{Range: clickhouse.Range{FromUS: t0, ToUS: t0 + day}, Functions: rollable}
+func (r *rolled) all(series int) timeseries.AggregateQuery {
+	q := timeseries.AggregateQuery{Range: timeseries.Range{FromUS: t0, ToUS: t0 + day}, Functions: rollable}
 	for i := range series {
 		q.Series, q.Groups = append(q.Series, id(i)), append(q.Groups, i)
 	}
@@ -156,8 +157,16 @@ func TestReadingTheLogTwiceLeavesRollupsAsTheyWere(t *testing.T) {
 		r.columns(3, every(7*second, t0+3*hour, t0+4*hour, ids(3)...)...),
 	}
 	dump := func() string {
-		return testenv.AskClickHouse(t, r.url.String(), "SELECT * EXCEPT version FROM rollup_1m FINAL ORDER BY series, ts") +
-			testenv.AskClickHouse(t, r.url.String(), "SELECT * EXCEPT version FROM rollup_1h FINAL ORDER BY series, ts")
+		return testenv.AskClickHouse(
+			t,
+			r.url.String(),
+			"SELECT * EXCEPT version FROM rollup_1m FINAL ORDER BY series, ts",
+		) +
+			testenv.AskClickHouse(
+				t,
+				r.url.String(),
+				"SELECT * EXCEPT version FROM rollup_1h FINAL ORDER BY series, ts",
+			)
 	}
 	replay := func() {
 		for _, c := range batches {
@@ -200,11 +209,11 @@ func TestSteadyLatePointsAreMarkedOnceAnEpoch(t *testing.T) {
 func TestALongThinHistoryIsRolledUp(t *testing.T) {
 	const days = 120
 	r := newRolled(t, 2)
-	whole := clickhouse.AggregateQuery{
+	whole := timeseries.AggregateQuery{
 		Series: ids(2), Groups: []int{0, 1}, Functions: rollable, Limit: 10_000,
-		Range: clickhouse.Range{FromUS: t0, ToUS: t0 + days*day},
+		Range: timeseries.Range{FromUS: t0, ToUS: t0 + days*day},
 	}
-	whole.Grid = clickhouse.NewGrid(24*time.Hour, time.UTC, t0, t0+days*day)
+	whole.Grid = timeseries.NewGrid(24*time.Hour, time.UTC, t0, t0+days*day)
 	for _, why := range []string{"new hours", "late points"} {
 		require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(day, t0, t0+days*day, ids(2)...)...)))
 		r.settle(t0 + days*day + 2*hour)

@@ -16,15 +16,15 @@ type timed struct {
 
 func timedTables() []timed {
 	return []timed{
-		{name: tableNumbers, ts: "ts"}, {name: tableTexts, ts: "ts"},
-		{name: tableMinutes, ts: "ts", reach: time.Minute}, {name: tableHours, ts: "ts", reach: time.Hour},
+		{name: TableNumbers, ts: "ts"}, {name: TableTexts, ts: "ts"},
+		{name: TableMinutes, ts: "ts", reach: time.Minute}, {name: TableHours, ts: "ts", reach: time.Hour},
 	}
 }
 
 // before is the condition that all that a row is about lies before a time.
 func (t *timed) before(us int64) string {
 	if t.reach == 0 {
-		return fmt.Sprintf("%s < %s", t.ts, moment(us))
+		return fmt.Sprintf("%s < %s", t.ts, Moment(us))
 	}
-	return fmt.Sprintf("%s <= %s", t.ts, moment(us-t.reach.Microseconds()))
+	return fmt.Sprintf("%s <= %s", t.ts, Moment(us-t.reach.Microseconds()))
 }

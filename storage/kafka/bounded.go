@@ -5,29 +5,12 @@ import (
 	"context"
 	"errors"
 	"math"
-	"net"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// EmbeddedCluster is the cluster id of the broker that this product brings along.
-const EmbeddedCluster = "livegraph"
-
-// Embedded reports whether the broker is the one that this product brings along: it is
-// alone, and on this machine. It keeps about a hundred bytes in memory for each batch of its
-// log, and a small request is a batch: bounded by bytes alone, as its topics are, hundreds
-// of small requests a second would come to gigabytes within a day. So whoever finds it
-// bounds the records as well.
-func Embedded(meta kadm.Metadata) bool {
-	if meta.Cluster != EmbeddedCluster || len(meta.Brokers) != 1 {
-		return false
-	}
-	host := meta.Brokers[0].Host
-	return host == "localhost" || net.ParseIP(host).IsLoopback()
-}
-
-// Bounds of the embedded broker.
+// Bounds of a broker that keeps batches in memory.
 const (
 	// PointsKept is how many records of points are kept, in all partitions together, and
 	// recordsKept how many of each other topic: at a batch each, 250 MB.
@@ -37,15 +20,15 @@ const (
 	keptByTrim = 0.9
 	// trimEvery is how many looks at a topic share one at its records.
 	trimEvery = 10
-	// embeddedSegment is how large a segment is, in bytes: what the broker knows of a
+	// smallSegment is how large a segment is, in bytes: what the broker knows of a
 	// segment's batches it forgets with the last of them.
-	embeddedSegment = 8 << 20
+	smallSegment = 8 << 20
 )
 
 // kept returns how many records of the topic are kept; 0: as many as its settings say.
 func (c *Client) kept(t *topic) int64 {
 	switch {
-	case !c.embedded.Load():
+	case !c.opts.BatchesInMemory:
 		return 0
 	case t.label == TopicPoints:
 		return cmp.Or(c.opts.pointsKept, PointsKept)
@@ -65,7 +48,7 @@ func recordsBehind(state []PartitionState, kept int64) float64 {
 	return float64(behind) / float64(kept)
 }
 
-// boundRecords deletes what is too much of the topic in the embedded broker. It is what
+// boundRecords deletes what is too much of the topic for the broker's memory. It is what
 // the topic's group has committed: while the rest is more than is kept, no more is let
 // into the topic, see LogFill.
 func (c *Client) boundRecords(ctx context.Context, t *topic) {

@@ -58,16 +58,16 @@ func TestRecordsBehindAreTheSumOfPartitions(t *testing.T) {
 	require.Zero(t, recordsBehind(state, 0), "no bound")
 }
 
-// bounded opens a client of a broker with this cluster id, where 1,000 records of points
+// bounded opens a client of a broker that keeps batches in memory, or not, where 1,000 records of points
 // are kept.
-func bounded(t *testing.T, cluster string) *Client {
+func bounded(t *testing.T, inMemory bool) *Client {
 	t.Helper()
-	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.DataDir(t.TempDir()), kfake.ClusterID(cluster))
+	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.DataDir(t.TempDir()))
 	require.NoError(t, err)
 	t.Cleanup(broker.Close)
 	c, err := Open(t.Context(), Options{
 		Brokers: broker.ListenAddrs(), BufferedBytes: 64 << 20, PointsGroup: "points", LogFullThreshold: 0.8,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), pointsKept: 1000,
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), pointsKept: 1000, BatchesInMemory: inMemory,
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
@@ -107,7 +107,7 @@ func commit(t *testing.T, c *Client, at int64) {
 }
 
 func TestTheEmbeddedBrokerKeepsSoManyRecords(t *testing.T) {
-	c := bounded(t, EmbeddedCluster)
+	c := bounded(t, true)
 	require.NoError(t, produce(t, c, 700))
 	require.Eventually(t, func() bool {
 		return c.LogFill() > 1.39 && c.LogFill() < 1.41
@@ -135,11 +135,11 @@ func TestTheEmbeddedBrokerKeepsSoManyRecords(t *testing.T) {
 }
 
 func TestOtherBrokersKeepWhatTheirSettingsSay(t *testing.T) {
-	c := bounded(t, "somebody's")
+	c := bounded(t, false)
 	require.NoError(t, produce(t, c, 2000))
 	commit(t, c, 2000)
 	require.Eventually(t, func() bool {
-		return !c.embedded.Load() && c.LogFill() == 0
+		return c.LogFill() == 0
 	}, 10*time.Second, 50*time.Millisecond)
 	c.boundRecords(t.Context(), c.points)
 	require.Equal(t, [2]int64{0, 0}, begins(t, c))

@@ -72,6 +72,9 @@ type Options struct {
 	OnTopicChange func(context.Context, TopicInfo) error
 	// OnCommandsChange is the same for topic graph.commands and ProduceCommand.
 	OnCommandsChange func(context.Context, TopicInfo) error
+	// BatchesInMemory says that the broker keeps its batches in memory, see
+	// config.KafkaCapabilities: the records of topics are bounded.
+	BatchesInMemory bool
 	// Security is TLS and the login, of every connection.
 	Security Security
 	// Dial replaces the dialer below TLS, for fault proxies. Nil: TCP.
@@ -105,8 +108,6 @@ type Client struct {
 	compressor kgo.Compressor
 
 	metrics *metrics
-	// embedded says that the cluster is the one that this product brings along.
-	embedded atomic.Bool
 
 	members sync.Map // of *Group: those that a change of the topic concerns
 

@@ -171,8 +171,8 @@ func (c *Client) createMissing(ctx context.Context, s TopicSettings, t *topic) e
 	if err != nil {
 		return fmt.Errorf("listing topics: %w", err)
 	}
-	if Embedded(have) {
-		s.segmentBytes = embeddedSegment
+	if c.opts.BatchesInMemory {
+		s.segmentBytes = smallSegment
 	}
 	configs := t.configs(s)
 	for _, name := range []string{t.name, t.deadLetters()} {
@@ -200,7 +200,6 @@ func (c *Client) describe(ctx context.Context, t *topic) (TopicInfo, error) {
 	if err != nil {
 		return TopicInfo{}, fmt.Errorf("reading metadata: %w", err)
 	}
-	c.embedded.Store(Embedded(meta))
 	detail, ok := meta.Topics[t.name]
 	switch {
 	case !ok:

@@ -3,8 +3,9 @@ package milvus
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
+
+	"github.com/livegraph/livegraph/internal/platform/retry"
 )
 
 // How long a call may take, its repetitions included.
@@ -23,6 +24,7 @@ const (
 const (
 	attempts   = 3
 	pauseFirst = 100 * time.Millisecond
+	pauseMost  = time.Second
 )
 
 // do runs an operation of one or more calls within a limit, repeats it while the server
@@ -44,18 +46,15 @@ func (db *DB) do(ctx context.Context, operation string, limit time.Duration, cal
 
 // repeat tries a call again, with growing pauses, while its error is one that passes.
 func (db *DB) repeat(ctx context.Context, call func(context.Context) error) error {
-	pause := pauseFirst
+	pace := retry.New(pauseFirst, pauseMost)
 	for attempt := 1; ; attempt++ {
 		err := call(ctx)
 		if err == nil || attempt == attempts || !passing(err) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !pace.Wait(ctx) {
 			return err
-		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // G404: jitter
 		}
-		pause *= 3
 	}
 }
 

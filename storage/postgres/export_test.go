@@ -31,7 +31,7 @@ func (db *DB) Recorder(ctx context.Context) (*Recorder, error) {
 	cfg := db.pool.Config()
 	cfg.ConnConfig.Tracer = r
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	r.DB = &DB{pool: pool, bounds: db.bounds, search: db.search}
+	r.DB = &DB{pool: pool, totals: newTotals(), series: newSeriesMemory(), bounds: db.bounds, search: db.search}
 	return r, err
 }
 
@@ -175,7 +175,10 @@ func (db *DB) ExecLong(ctx context.Context, statement string) error {
 // WithoutChampions is the same database, with a memory of its own, searched as if no
 // champion list were filled.
 func (db *DB) WithoutChampions() *DB {
-	other := &DB{pool: db.pool, bounds: db.bounds, search: db.search, texts: newTextMemory(memoryBytes)}
+	other := &DB{
+		pool: db.pool, totals: newTotals(), series: newSeriesMemory(), bounds: db.bounds, search: db.search,
+		texts: newTextMemory(memoryBytes),
+	}
 	other.search.unlisted = true
 	return other
 }

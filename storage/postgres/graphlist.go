@@ -104,7 +104,7 @@ func listGraph[T any](
 ) (list GraphList[T], err error) {
 	err = db.reading(ctx, func(tx pgx.Tx) error {
 		l := &lister{
-			tx: tx, table: of.table, label: of.label, kind: of.kind, workspace: workspace, filter: filter, totals: &db.totals,
+			tx: tx, table: of.table, label: of.label, kind: of.kind, workspace: workspace, filter: filter, totals: db.totals,
 			bounds: db.bounds,
 		}
 		by := page.order()

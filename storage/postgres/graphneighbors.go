@@ -13,6 +13,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/retrieval"
 )
 
 // What a walk through the graph does at most, so that a hub costs no more than
@@ -158,9 +159,6 @@ func (w *walk) run(ctx context.Context) ([]NeighborPosition, error) {
 	return found, nil
 }
 
-// step is an edge that was followed, and where it leads.
-type step struct{ edge, from, to uuid.UUID }
-
 // follow follows the edges of the frontier, out of it and into it. When they are too
 // many together, each way may have half of what is left, and what the other does not
 // need.
@@ -171,12 +169,12 @@ func (w *walk) follow(ctx context.Context, frontier []uuid.UUID, depth int) (ste
 	}
 	var out, in []step
 	if w.query.Out {
-		if out, err = w.followOneWay(ctx, frontier, "source_id", "target_id", ofNode); err != nil {
+		if out, err = w.followOneWay(ctx, frontier, retrieval.Outgoing, ofNode); err != nil {
 			return nil, err
 		}
 	}
 	if w.query.In {
-		if in, err = w.followOneWay(ctx, frontier, "target_id", "source_id", ofNode); err != nil {
+		if in, err = w.followOneWay(ctx, frontier, retrieval.Incoming, ofNode); err != nil {
 			return nil, err
 		}
 	}
@@ -192,39 +190,23 @@ func (w *walk) follow(ctx context.Context, frontier []uuid.UUID, depth int) (ste
 // followOneWay follows at most ofNode edges of each node of the frontier, and not more
 // than are left in all. They come in the order of an index, so that a page after a page
 // meets the same ones.
-func (w *walk) followOneWay(ctx context.Context, frontier []uuid.UUID, from, to string, ofNode int) ([]step, error) {
-	c := &where{}
-	c.add("workspace_id = ?", w.workspace)
-	c.add(from + " = f.node")
-	c.add("NOT deleted")
-	if w.query.RelationTypes != nil {
-		c.add("relation_type = ANY(?)", w.query.RelationTypes)
+func (w *walk) followOneWay(
+	ctx context.Context, frontier []uuid.UUID, way retrieval.Direction, ofNode int,
+) (steps []step, err error) {
+	if w.query.RelationTypes != nil && len(w.query.RelationTypes) == 0 { // of none, not of any
+		return nil, nil
 	}
-	query := fmt.Sprintf(
-		`SELECT e.id, f.node, e.other FROM unnest(%s::uuid[]) WITH ORDINALITY AS f(node, place) CROSS JOIN LATERAL
-		(SELECT id, %s AS other FROM edges WHERE %s ORDER BY workspace_id, %s, relation_type LIMIT %d) e LIMIT %d`,
-		c.arg(frontier), to, c.text(), from, ofNode+1, w.left+1,
-	)
-	rows, err := w.tx.Query(ctx, query, planned(c.args)...)
+	s := newWalkStatement(w.workspace, retrieval.Step{
+		Frontier: frontier, Direction: way, RelationTypes: w.query.RelationTypes, OfNode: ofNode, Limit: w.left,
+	})
+	rows, err := w.tx.Query(ctx, s.text(), planned(s.args)...)
 	if err != nil {
 		return nil, err
 	}
-	var (
-		steps []step
-		s     step
-		last  uuid.UUID
-		run   int
-	)
-	_, err = pgx.ForEachRow(rows, []any{&s.edge, &s.from, &s.to}, func() error {
-		if s.from != last {
-			last, run = s.from, 0
+	err = eachStep(rows, s.limit, func(s step, _ int, kept bool) {
+		if w.truncated = w.truncated || !kept; kept {
+			steps = append(steps, s)
 		}
-		if run++; run > ofNode || len(steps) == w.left {
-			w.truncated = true
-			return nil
-		}
-		steps = append(steps, s)
-		return nil
 	})
 	return steps, err
 }

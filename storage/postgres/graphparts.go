@@ -54,7 +54,7 @@ func (l *lister) recount(
 	for _, n := range next.parts.totals {
 		next.total += n
 	}
-	l.totals.put(key, next)
+	l.totals.Set(key, next)
 	return next.total, true, nil
 }
 

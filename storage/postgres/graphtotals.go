@@ -6,18 +6,19 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/livegraph/livegraph/internal/platform/lru"
+	"github.com/maypok86/otter/v2"
 )
 
-// rememberedTotals is how many totals a process remembers, at most twice as many.
+// rememberedTotals is how many totals a process remembers.
 const rememberedTotals = 4096
 
 // totals remembers how many rows pass a filter as of a sequence of the workspace: pages
-// of one list are counted once. Its zero value is ready.
-type totals struct{ lru.Map[string, counted] }
+// of one list are counted once.
+type totals = otter.Cache[string, counted]
 
-func (t *totals) put(key string, c counted) { t.Put(key, c, 1, rememberedTotals) }
+func newTotals() *totals {
+	return otter.Must(&otter.Options[string, counted]{MaximumSize: rememberedTotals})
+}
 
 type counted struct {
 	sequence, total int64
@@ -33,7 +34,7 @@ func (l *lister) knownTotal(ctx context.Context) (total int64, known bool, err e
 			return 0, false, err
 		}
 		key := l.key()
-		c, remembered := l.totals.Get(key)
+		c, remembered := l.totals.GetIfPresent(key)
 		if !remembered || c.sequence == sequence {
 			return c.total, remembered, nil
 		}
@@ -57,7 +58,7 @@ func (l *lister) count(ctx context.Context) (int64, error) {
 	}
 	sequence, err := l.sequence(ctx)
 	if err == nil && sequence > 0 {
-		l.totals.put(l.key(), counted{sequence: sequence, total: int64(total)})
+		l.totals.Set(l.key(), counted{sequence: sequence, total: int64(total)})
 	}
 	return int64(total), err
 }

@@ -29,8 +29,8 @@ const (
 // DB is a pool of connections to Livegraph's database.
 type DB struct {
 	pool   *pgxpool.Pool
-	totals totals // of filtered lists of the graph
-	series seriesMemory
+	totals *totals // of filtered lists of the graph
+	series *seriesMemory
 	bounds listBounds
 	search searchBounds
 	texts  *textMemory
@@ -59,7 +59,8 @@ func Open(ctx context.Context, url string, maxConns int32, changes ...Option) (*
 		return nil, classify(fmt.Errorf("opening Postgres: %w", err))
 	}
 	db := &DB{
-		pool: pool, bounds: listBounds{few: fewRows, window: windowRows, values: coarseValues}, search: boundsOfSearches(),
+		pool: pool, totals: newTotals(), series: newSeriesMemory(),
+		bounds: listBounds{few: fewRows, window: windowRows, values: coarseValues}, search: boundsOfSearches(),
 		texts: newTextMemory(memoryBytes),
 	}
 	if err := db.Ping(ctx); err != nil {

@@ -123,10 +123,17 @@ const (
 	wayIn  = 2
 )
 
-// collectWalk keeps what passes and is within the bounds.
-func collectWalk(rows pgx.Rows, limit int) (walked retrieval.Walked, err error) {
+// step is an edge that was followed, and where it leads.
+type step struct {
+	edge, from, to uuid.UUID
+	passes         bool // where it leads is what the filter wants
+}
+
+// eachStep calls found for each edge that a walkStatement reads, in the order in which they
+// come, with the way that it was followed. kept is false of those that are beyond a bound.
+func eachStep(rows pgx.Rows, limit int, found func(s step, way int, kept bool)) error {
 	type end struct {
-		node      [16]byte
+		node      uuid.UUID
 		way, kind int
 	}
 	var (
@@ -135,26 +142,35 @@ func collectWalk(rows pgx.Rows, limit int) (walked retrieval.Walked, err error) 
 		passes            bool
 		looked            [wayIn + 1]int
 	)
-	seen := map[uuid.UUID]struct{}{}
 	of := map[end]int{}
-	_, err = pgx.ForEachRow(rows, []any{&edge, &node, &other, &way, &kind, &most, &passes}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&edge, &node, &other, &way, &kind, &most, &passes}, func() error {
 		at := end{node.Bytes, way, kind}
 		of[at]++
-		if looked[way]++; of[at] > most || looked[way] > limit {
+		looked[way]++
+		found(step{edge.Bytes, node.Bytes, other.Bytes, passes}, way, of[at] <= most && looked[way] <= limit)
+		return nil
+	})
+	return err
+}
+
+// collectWalk keeps what passes and is within the bounds.
+func collectWalk(rows pgx.Rows, limit int) (walked retrieval.Walked, err error) {
+	seen := map[uuid.UUID]struct{}{}
+	err = eachStep(rows, limit, func(s step, way int, kept bool) {
+		if !kept {
 			walked.Truncated = true
-			walked.Cut = append(walked.Cut, node.Bytes)
-			return nil
+			walked.Cut = append(walked.Cut, s.from)
+			return
 		}
-		if _, again := seen[edge.Bytes]; again || !passes {
-			return nil
+		if _, again := seen[s.edge]; again || !s.passes {
+			return
 		}
-		seen[edge.Bytes] = struct{}{}
-		link := retrieval.Link{Edge: edge.Bytes, Source: node.Bytes, Target: other.Bytes}
+		seen[s.edge] = struct{}{}
+		link := retrieval.Link{Edge: s.edge, Source: s.from, Target: s.to}
 		if way == wayIn {
 			link.Source, link.Target = link.Target, link.Source
 		}
 		walked.Edges = append(walked.Edges, link)
-		return nil
 	})
 	slices.SortFunc(walked.Edges, func(a, b retrieval.Link) int { return bytes.Compare(a.Edge[:], b.Edge[:]) })
 	return walked, err

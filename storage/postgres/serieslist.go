@@ -94,14 +94,14 @@ func (db *DB) seriesListing(
 		if state, err = seriesState(ctx, conn, workspace); err != nil {
 			return nil, err
 		}
-		if known, ok := db.series.Get(key); ok && known.state == state {
+		if known, ok := db.series.GetIfPresent(key); ok && known.state == state {
 			return known, nil
 		}
 	}
 	listing, err := listSeries(ctx, conn, workspace, filter, page)
 	if err == nil && state != "" {
 		listing.state = state
-		db.series.put(key, listing)
+		db.series.Set(key, listing)
 	}
 	return listing, err
 }

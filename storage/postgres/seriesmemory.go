@@ -8,13 +8,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/livegraph/livegraph/internal/platform/lru"
+	"github.com/maypok86/otter/v2"
 )
 
 const (
-	// rememberedSeriesBytes is how much a process remembers of pages of series, at most
-	// twice as much.
+	// rememberedSeriesBytes is how much a process remembers of pages of series.
 	rememberedSeriesBytes = 8 << 20
 	// seriesBytes is what a series takes besides its texts, and tagBytes a tag.
 	seriesBytes, tagBytes = 160, 64
@@ -24,14 +22,14 @@ const (
 
 // seriesMemory remembers pages of series that were listed lately: dashboards ask for the
 // same ones over and over. Each is remembered with the state of its workspace, and holds
-// as long as that is the same. What a series has of its source is not remembered. The zero
-// value is ready.
-type seriesMemory struct {
-	lru.Map[string, *seriesListing]
-}
+// as long as that is the same. What a series has of its source is not remembered.
+type seriesMemory = otter.Cache[string, *seriesListing]
 
-func (m *seriesMemory) put(key string, l *seriesListing) {
-	m.Put(key, l, len(key)+l.bytes(), rememberedSeriesBytes)
+func newSeriesMemory() *seriesMemory {
+	return otter.Must(&otter.Options[string, *seriesListing]{
+		MaximumWeight: rememberedSeriesBytes,
+		Weigher:       func(key string, l *seriesListing) uint32 { return uint32(len(key) + l.bytes()) },
+	})
 }
 
 // seriesListing is a page of series, which nobody changes once it is remembered.

@@ -10,7 +10,7 @@ import (
 )
 
 func TestRememberedSeriesHaveBounds(t *testing.T) {
-	var m seriesMemory
+	m := newSeriesMemory()
 	page := func(series, length int) *seriesListing {
 		l := &seriesListing{}
 		for range series {
@@ -18,24 +18,28 @@ func TestRememberedSeriesHaveBounds(t *testing.T) {
 		}
 		return l
 	}
-	known := func(key string) bool { _, ok := m.Get(key); return ok }
-	m.put("too large", page(1, rememberedSeriesBytes))
+	known := func(key string) bool { _, ok := m.GetIfPresent(key); return ok }
+	m.Set("too large", page(1, rememberedSeriesBytes))
+	m.CleanUp()
 	require.False(t, known("too large"))
 
-	const pages = 100
+	const pages = 100 // each is more than a tenth of what is remembered
+	m.Set("asked for", page(10, rememberedSeriesBytes/100))
 	for i := range pages {
-		m.put(fmt.Sprint(i), page(10, rememberedSeriesBytes/100))
-		require.True(t, known(fmt.Sprint(i)))
-		require.LessOrEqual(t, m.Len(), 20) // each is more than a tenth of what is remembered
+		m.Set(fmt.Sprint(i), page(10, rememberedSeriesBytes/100))
+		m.CleanUp() // which happens by itself a moment later
+		require.True(t, known("asked for"), "%d pages that nobody asks for push none out that is", i)
+		require.LessOrEqual(t, m.WeightedSize(), uint64(rememberedSeriesBytes))
+		require.LessOrEqual(t, m.EstimatedSize(), 10)
 	}
-	require.False(t, known("0"))
 
-	before := m.Len()
+	before := m.WeightedSize()
 	for range pages { // one page again and again takes its room once
-		m.put("99", page(10, rememberedSeriesBytes/100))
+		m.Set("asked for", page(10, rememberedSeriesBytes/100))
 	}
-	require.Equal(t, before, m.Len())
-	require.True(t, known("98"))
+	m.CleanUp()
+	require.LessOrEqual(t, m.WeightedSize(), before)
+	require.True(t, known("asked for"))
 }
 
 func TestPagesAreRememberedApart(t *testing.T) {

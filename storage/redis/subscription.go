@@ -6,8 +6,9 @@ import (
 	"net"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/livegraph/livegraph/internal/platform/retry"
 )
 
 // How channels are listened to.
@@ -31,8 +32,7 @@ type subscription struct {
 
 // run listens until ctx is done, and connects again when the connection is lost.
 func (s *subscription) run(ctx context.Context) error {
-	pace := backoff.NewExponentialBackOff()
-	pace.InitialInterval, pace.MaxInterval, pace.Multiplier = firstRetry, lastRetry, 2
+	pace := retry.New(firstRetry, lastRetry)
 	for {
 		worked, err := s.listen(ctx)
 		if ctx.Err() != nil {
@@ -42,10 +42,8 @@ func (s *subscription) run(ctx context.Context) error {
 			pace.Reset()
 			s.lost(err)
 		}
-		select {
-		case <-ctx.Done():
+		if !pace.Wait(ctx) {
 			return ctx.Err()
-		case <-time.After(pace.NextBackOff()):
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/platform/password"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -85,7 +86,7 @@ func (g *Administration) Group(t testing.TB, s *Server) []route.Route {
 		routes = append(
 			routes,
 			audit.OperatorRoutes(audit.Deps{
-				Records: g.Records, TokenKey: installation.CheckpointKey, QueryTimeout: 10 * time.Second,
+				Records: auditlog.New(g.Records), TokenKey: installation.CheckpointKey, QueryTimeout: 10 * time.Second,
 			})...,
 		)
 	}

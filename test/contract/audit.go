@@ -12,6 +12,7 @@ import (
 	uses "github.com/livegraph/livegraph/consumers/audit"
 	"github.com/livegraph/livegraph/internal/platform/spool"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -50,7 +51,7 @@ func (a *Audit) Group(t testing.TB, s *Server) []route.Route {
 	s.Trail = audit.NewTrail(audit.TrailDeps{Spool: a.Spool, Log: log, CountEvery: 100 * time.Millisecond})
 	if !a.Alone && !a.Unstored {
 		background(t, uses.New(uses.Deps{
-			Log: log, Records: a.Records, Marks: s.DB,
+			Log: log, Records: auditlog.New(a.Records), Marks: s.DB,
 			Config: uses.Config{
 				Group: "audit-" + uuid.NewString(), BatchWait: 20 * time.Millisecond, Retention: 365 * 24 * time.Hour,
 			},
@@ -62,7 +63,7 @@ func (a *Audit) Group(t testing.TB, s *Server) []route.Route {
 	installation, err := s.DB.Installation(t.Context())
 	require.NoError(t, err)
 	return audit.Routes(audit.Deps{
-		Records: a.Records, Retention: 365 * 24 * time.Hour, TokenKey: installation.CheckpointKey,
+		Records: auditlog.New(a.Records), Retention: 365 * 24 * time.Hour, TokenKey: installation.CheckpointKey,
 		QueryTimeout: 10 * time.Second,
 	})
 }

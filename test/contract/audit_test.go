@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/test/contract"
 	"github.com/livegraph/livegraph/test/testenv"
@@ -128,8 +128,8 @@ func TestRequestsWithoutAKnownKeyAreCountedByAddress(t *testing.T) {
 	}
 	s.Do(t, contract.Request{Path: "/healthz", Key: contract.None})
 	eventually(t, "what was done is shown", func() bool {
-		found, err := group.Records.Audit(
-			t.Context(), clickhouse.AuditFilter{Statuses: []clickhouse.Span{{From: 401, To: 401}}}, nil, 0, 100,
+		found, err := auditlog.New(group.Records).Audit(
+			t.Context(), auditlog.Filter{Statuses: []auditlog.Span{{From: 401, To: 401}}}, nil, 0, 100,
 		)
 		require.NoError(t, err)
 		counted := 0

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 // modelSeries is a series as a naive model holds it: the last value of each time.
@@ -86,7 +86,7 @@ type placed struct {
 // answer returns the rows that the query must have, by group.
 func (q *modelQuery) answer(all []*modelSeries) map[string][][]any {
 	zone, _ := time.LoadLocation(orDefault(q.zone, "UTC"))
-	grid := clickhouse.NewGrid(max(q.interval, time.Second), zone, q.from, q.to)
+	grid := timeseries.NewGrid(max(q.interval, time.Second), zone, q.from, q.to)
 	found := map[string]map[int64][]placed{} // group, bucket
 	textual := map[string]bool{}
 	for _, s := range all {
@@ -124,7 +124,7 @@ func (q *modelQuery) answer(all []*modelSeries) map[string][][]any {
 }
 
 // counters returns the rate and delta of each group and bucket that has a step.
-func (q *modelQuery) counters(all []*modelSeries, grid *clickhouse.Grid) map[string]map[int64]map[string]float64 {
+func (q *modelQuery) counters(all []*modelSeries, grid *timeseries.Grid) map[string]map[int64]map[string]float64 {
 	back := max(q.interval, time.Hour)
 	if q.interval == 0 {
 		back = min(max(time.Duration(q.to-q.from)*time.Microsecond, time.Hour), 24*time.Hour)
@@ -170,7 +170,7 @@ func (q *modelQuery) counters(all []*modelSeries, grid *clickhouse.Grid) map[str
 }
 
 func (q *modelQuery) rows(
-	buckets map[int64][]placed, textual bool, grid *clickhouse.Grid, counters map[int64]map[string]float64,
+	buckets map[int64][]placed, textual bool, grid *timeseries.Grid, counters map[int64]map[string]float64,
 ) [][]any {
 	starts := sortedInts(buckets)
 	if q.fill != "" && q.fill != "none" {

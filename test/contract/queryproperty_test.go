@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/test/contract"
 )
 
@@ -126,7 +126,7 @@ func drawQuery(rt *rapid.T, all []*modelSeries, around time.Time, n int) *modelQ
 		return q // raw
 	}
 	for _, f := range rapid.SliceOfNDistinct(
-		rapid.SampledFrom(clickhouse.Functions()), 1, 5, rapid.ID,
+		rapid.SampledFrom(timeseries.Functions()), 1, 5, rapid.ID,
 	).Draw(rt, "functions") {
 		q.functions = append(q.functions, string(f))
 	}

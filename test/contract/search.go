@@ -14,9 +14,11 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/consumers/embeddings"
 	"github.com/livegraph/livegraph/consumers/lexical"
+	"github.com/livegraph/livegraph/internal/embedded"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/milvus"
 	"github.com/livegraph/livegraph/test/testenv"
@@ -74,7 +76,7 @@ func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 		Index:  s.DB, Edges: s.DB, Series: s.DB, QueryTimeout: 10 * time.Second, Metrics: metrics,
 	}
 	if g.Points != nil {
-		deps.Points = g.Points
+		deps.Points = timeseries.New(g.Points)
 	}
 	if !g.Unindexed {
 		if g.Points == nil {
@@ -83,7 +85,7 @@ func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 			t.Cleanup(func() { _ = g.Points.Close() })
 			require.NoError(t, g.Points.Migrate(t.Context()))
 		}
-		deps.Points = g.Points
+		deps.Points = timeseries.New(g.Points)
 		g.index(t, s, vectors)
 	}
 	return rag.Routes(deps)
@@ -97,7 +99,7 @@ func (g *Search) index(t testing.TB, s *Server, vectors *milvus.DB) {
 		Log: g.Log, Graph: s.DB, Vectors: vectors, Embedder: g.Embedder, Logger: slog.Default(),
 		Config: embeddings.Config{
 			Group: "embeddings", Collections: prefix, BatchWait: 20 * time.Millisecond, CheckEvery: time.Second,
-			Grace: time.Second,
+			Grace: time.Second, Flush: embedded.MilvusCapabilities.ScansUnflushed,
 		},
 	})
 	background(t, consumer.Run)

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 // fill says what stands in buckets without points.
@@ -38,14 +38,14 @@ func parseFill(text string) (f fill, ok bool) {
 
 // apply returns a group's rows with the buckets of the range that have no points
 // filled in. rows may be nil: none has. textual tells which columns hold texts.
-func (f fill) apply(rows *clickhouse.Points, starts []int64, textual []bool) *clickhouse.Points {
+func (f fill) apply(rows *timeseries.Points, starts []int64, textual []bool) *timeseries.Points {
 	if rows == nil {
-		rows = &clickhouse.Points{Columns: make([]clickhouse.Column, len(textual))}
+		rows = &timeseries.Points{Columns: make([]timeseries.Column, len(textual))}
 	}
 	if f.mode == fillNone {
 		return rows
 	}
-	filled := &clickhouse.Points{TS: starts, Columns: make([]clickhouse.Column, len(textual))}
+	filled := &timeseries.Points{TS: starts, Columns: make([]timeseries.Column, len(textual))}
 	for i, isText := range textual {
 		if isText {
 			filled.Columns[i].Texts = f.texts(rows.TS, rows.Columns[i].Texts, starts)

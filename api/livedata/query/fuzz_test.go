@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 // FuzzQueryParameters: whatever is asked, it is a question within its bounds or refused
@@ -73,7 +73,7 @@ func requireBounded(t *testing.T, q *queryParams) {
 	}
 	require.True(t, q.interval >= minInterval && q.interval <= maxInterval, q.interval)
 	rows := q.rows()
-	count := clickhouse.NewGrid(q.interval, q.zone, q.span.FromUS, q.span.ToUS).Count(q.span.FromUS, q.span.ToUS, rows)
+	count := timeseries.NewGrid(q.interval, q.zone, q.span.FromUS, q.span.ToUS).Count(q.span.FromUS, q.span.ToUS, rows)
 	require.True(t, count >= 0 && count <= rows+1, count)
 }
 

@@ -1,18 +1,18 @@
 package query
 
-import "github.com/livegraph/livegraph/storage/clickhouse"
+import "github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 
 // merge walks through the points of several groups in the order of time; of one time in
 // the order of the groups.
 type merge struct {
-	points     []*clickhouse.Points
+	points     []*timeseries.Points
 	at         []int // by group: the next row
 	descending bool
 	heap       []int // groups that have rows left, the one whose row is next at the top
 	group, row int   // where the walk is
 }
 
-func newMerge(points []*clickhouse.Points, descending bool) *merge {
+func newMerge(points []*timeseries.Points, descending bool) *merge {
 	m := &merge{points: points, at: make([]int, len(points)), descending: descending, heap: make([]int, 0, len(points))}
 	for g, p := range points {
 		if p != nil && len(p.TS) > 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 // TestRowsOfGroupsComeInTheOrderOfTime compares the walk with a stable sort of all rows.
@@ -15,13 +15,13 @@ func TestRowsOfGroupsComeInTheOrderOfTime(t *testing.T) {
 	type place struct{ group, row int }
 	rapid.Check(t, func(t *rapid.T) {
 		descending := rapid.Bool().Draw(t, "descending")
-		points := make([]*clickhouse.Points, rapid.IntRange(0, 12).Draw(t, "groups"))
+		points := make([]*timeseries.Points, rapid.IntRange(0, 12).Draw(t, "groups"))
 		var want []place
 		for g := range points {
 			if rapid.IntRange(0, 4).Draw(t, "none") == 0 {
 				continue // a group without points
 			}
-			points[g] = &clickhouse.Points{TS: rapid.SliceOfN(rapid.Int64Range(-5, 5), 0, 8).Draw(t, "times")}
+			points[g] = &timeseries.Points{TS: rapid.SliceOfN(rapid.Int64Range(-5, 5), 0, 8).Draw(t, "times")}
 			slices.Sort(points[g].TS)
 			if descending {
 				slices.Reverse(points[g].TS)

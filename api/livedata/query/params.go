@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/api/livedata/value"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -27,9 +27,9 @@ const (
 // queryParams is a query as it was asked.
 type queryParams struct {
 	filter     postgres.SeriesFilter
-	span       clickhouse.Range
+	span       timeseries.Range
 	hasFrom    bool
-	functions  []clickhouse.Function // none: raw points
+	functions  []timeseries.Function // none: raw points
 	interval   time.Duration         // zero: the whole range is one bucket
 	resolution resolution
 	zone       *time.Location
@@ -88,11 +88,11 @@ func (q *queryParams) readFormat(p *request.Params, accepted string) {
 
 func (q *queryParams) readFunctions(p *request.Params) {
 	var allowed []string
-	for _, f := range clickhouse.Functions() {
+	for _, f := range timeseries.Functions() {
 		allowed = append(allowed, string(f))
 	}
 	for _, name := range p.List("aggregation") {
-		f := clickhouse.Function(name)
+		f := timeseries.Function(name)
 		switch {
 		case !slices.Contains(allowed, name):
 			p.Fail("aggregation", "is not one of the allowed values", allowed...)

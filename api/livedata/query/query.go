@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -34,15 +34,15 @@ type SeriesStore interface {
 
 // PointStore answers queries.
 type PointStore interface {
-	RawPoints(ctx context.Context, q clickhouse.RawQuery) (found map[uint64]*clickhouse.Points, more bool, err error)
-	Downsample(ctx context.Context, q clickhouse.DownsampleQuery) (
-		found map[uint64]*clickhouse.Points, more bool, err error,
+	RawPoints(ctx context.Context, q timeseries.RawQuery) (found map[uint64]*timeseries.Points, more bool, err error)
+	Downsample(ctx context.Context, q timeseries.DownsampleQuery) (
+		found map[uint64]*timeseries.Points, more bool, err error,
 	)
-	LatestPoints(ctx context.Context, q clickhouse.LatestQuery) ([]*clickhouse.Points, error)
-	Aggregate(ctx context.Context, q clickhouse.AggregateQuery) (found map[int]*clickhouse.Points, more bool, err error)
+	LatestPoints(ctx context.Context, q timeseries.LatestQuery) ([]*timeseries.Points, error)
+	Aggregate(ctx context.Context, q timeseries.AggregateQuery) (found map[int]*timeseries.Points, more bool, err error)
 	SeriesStats(
-		ctx context.Context, numbers, texts []uint64, kept clickhouse.Kept, hidden clickhouse.Hidden,
-	) (map[uint64]clickhouse.SeriesStats, error)
+		ctx context.Context, numbers, texts []uint64, kept timeseries.Kept, hidden timeseries.Hidden,
+	) (map[uint64]timeseries.SeriesStats, error)
 }
 
 // query answers with points: raw, latest or aggregated.
@@ -112,7 +112,7 @@ type run struct {
 	workspace uuid.UUID
 	asked     time.Time            // when the query came: what is past its retention then is in no answer
 	groups    []*group             // of the page
-	points    []*clickhouse.Points // index for index; nil: the group has none
+	points    []*timeseries.Points // index for index; nil: the group has none
 	meta      reply.Meta
 	// How rows are written, and what those of each group begin with; of answers in rows.
 	form       rowForm
@@ -155,7 +155,7 @@ func (r *run) leaveOut(ctx context.Context, list []postgres.Series) (err error) 
 }
 
 func (r *run) readPoints(ctx context.Context) error {
-	r.points = make([]*clickhouse.Points, len(r.groups))
+	r.points = make([]*timeseries.Points, len(r.groups))
 	switch {
 	case r.q.latest:
 		return r.readLatest(ctx)
@@ -168,12 +168,12 @@ func (r *run) readPoints(ctx context.Context) error {
 }
 
 func (r *run) readLatest(ctx context.Context) error {
-	ask := clickhouse.LatestQuery{
-		Workspace: r.workspace, Series: make([]clickhouse.LatestSeries, len(r.groups)), Whole: r.wholeSources(),
+	ask := timeseries.LatestQuery{
+		Workspace: r.workspace, Series: make([]timeseries.LatestSeries, len(r.groups)), Whole: r.wholeSources(),
 		Kept: r.q.span.Kept, Hidden: r.q.span.Hidden,
 	}
 	for i, g := range r.groups {
-		ask.Series[i] = clickhouse.LatestSeries{ID: g.series[0], Source: *g.source, Texts: g.kind == pointblock.KindString}
+		ask.Series[i] = timeseries.LatestSeries{ID: g.series[0], Source: *g.source, Texts: g.kind == pointblock.KindString}
 	}
 	if r.q.hasFrom {
 		ask.FromUS = r.q.span.FromUS
@@ -207,7 +207,7 @@ func (r *run) wholeSources() (whole []uuid.UUID) {
 }
 
 // takeSeries puts points that were found by series to their groups.
-func (r *run) takeSeries(found map[uint64]*clickhouse.Points) {
+func (r *run) takeSeries(found map[uint64]*timeseries.Points) {
 	for i, g := range r.groups {
 		if points := found[g.series[0]]; points != nil {
 			r.points[i] = points
@@ -237,7 +237,7 @@ func (r *run) readRaw(ctx context.Context) error {
 	}
 	numbers, _ := byKind(r.groups, pointblock.KindNumber)
 	texts, _ := byKind(r.groups, pointblock.KindString)
-	found, more, err := r.Points.RawPoints(ctx, clickhouse.RawQuery{
+	found, more, err := r.Points.RawPoints(ctx, timeseries.RawQuery{
 		Numbers: numbers, Texts: texts, Range: span, Descending: q.descending, Limit: q.rows()})
 	if err != nil {
 		return explainLimits(err, r.QueryTimeout)
@@ -260,7 +260,7 @@ type pointPosition struct {
 	ToUS   int64  `json:"t"`
 }
 
-func (r *run) continueFrom(of token.Scope, span clickhouse.Range) error {
+func (r *run) continueFrom(of token.Scope, span timeseries.Range) error {
 	ts := r.points[0].TS
 	at := pointPosition{Series: r.groups[0].series[0], FromUS: span.FromUS, ToUS: span.ToUS}
 	if last := ts[len(ts)-1]; r.q.descending {
@@ -278,7 +278,7 @@ func (r *run) continueFrom(of token.Scope, span clickhouse.Range) error {
 func (r *run) readDownsampled(ctx context.Context) error {
 	q := r.q
 	numbers, _ := byKind(r.groups, pointblock.KindNumber)
-	found, more, err := r.Points.Downsample(ctx, clickhouse.DownsampleQuery{
+	found, more, err := r.Points.Downsample(ctx, timeseries.DownsampleQuery{
 		Series: numbers, Range: q.span, Most: q.perSeries(), Limit: q.rows(),
 	})
 	if err != nil {
@@ -290,7 +290,7 @@ func (r *run) readDownsampled(ctx context.Context) error {
 		left -= len(points.TS)
 	}
 	if texts, _ := byKind(r.groups, pointblock.KindString); len(texts) > 0 && !more {
-		found, more, err = r.Points.RawPoints(ctx, clickhouse.RawQuery{Texts: texts, Range: q.span, Limit: left})
+		found, more, err = r.Points.RawPoints(ctx, timeseries.RawQuery{Texts: texts, Range: q.span, Limit: left})
 		if err != nil {
 			return explainLimits(err, r.QueryTimeout)
 		}
@@ -311,9 +311,9 @@ func (r *run) readDownsampled(ctx context.Context) error {
 func (r *run) readAggregates(ctx context.Context) error {
 	q := r.q
 	var starts []int64
-	ask := clickhouse.AggregateQuery{Range: q.span, Functions: q.functions, Limit: q.rows()}
+	ask := timeseries.AggregateQuery{Range: q.span, Functions: q.functions, Limit: q.rows()}
 	if q.interval != 0 {
-		ask.Grid = clickhouse.NewGrid(q.interval, q.zone, q.span.FromUS, q.span.ToUS)
+		ask.Grid = timeseries.NewGrid(q.interval, q.zone, q.span.FromUS, q.span.ToUS)
 		if q.fill.mode != fillNone {
 			most := q.rows() / max(len(r.groups), 1)
 			if ask.Grid.Count(q.span.FromUS, q.span.ToUS, most) > most {
@@ -346,7 +346,7 @@ func (r *run) readAggregates(ctx context.Context) error {
 	return nil
 }
 
-func bucketStarts(grid *clickhouse.Grid, span clickhouse.Range) []int64 {
+func bucketStarts(grid *timeseries.Grid, span timeseries.Range) []int64 {
 	var starts []int64
 	if span.FromUS >= span.ToUS {
 		return starts
@@ -361,12 +361,12 @@ func bucketStarts(grid *clickhouse.Grid, span clickhouse.Range) []int64 {
 func (q *queryParams) textual(kind pointblock.Kind) []bool {
 	textual := make([]bool, len(q.functions))
 	for i, f := range q.functions {
-		textual[i] = kind == pointblock.KindString && (f == clickhouse.First || f == clickhouse.Last)
+		textual[i] = kind == pointblock.KindString && (f == timeseries.First || f == timeseries.Last)
 	}
 	return textual
 }
 
-func reverse(p *clickhouse.Points) {
+func reverse(p *timeseries.Points) {
 	p.TS = slices.Clone(p.TS) // groups share the starts of filled buckets
 	slices.Reverse(p.TS)
 	for _, c := range p.Columns {

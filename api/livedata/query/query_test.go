@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/api/livedata/value"
 	"github.com/livegraph/livegraph/internal/platform/budget"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 func TestNoTextBreaksTheParsers(t *testing.T) {
@@ -39,7 +39,7 @@ func TestCellsAreJSONThatReadsBack(t *testing.T) {
 		number := rapid.Float64().Draw(t, "number")
 		text := rapid.String().Draw(t, "text")
 		us := rapid.Int64Range(0, 4e15).Draw(t, "us")
-		parts := partsOf(&clickhouse.Points{TS: []int64{us, us}, Columns: []clickhouse.Column{
+		parts := partsOf(&timeseries.Points{TS: []int64{us, us}, Columns: []timeseries.Column{
 			{Numbers: []float64{number, math.NaN()}}, {Texts: []*string{&text, nil}}}}, []byte("["), []byte("]"))
 		require.Len(t, parts, 1)
 		written := (&run{q: &queryParams{}}).appendPart(nil, &parts[0])

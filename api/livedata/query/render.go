@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/livegraph/livegraph/api/livedata/value"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 const (
@@ -21,12 +21,12 @@ const (
 // part is some of an answer: points of one group, with what comes before and after them.
 type part struct {
 	before, after []byte
-	points        *clickhouse.Points
+	points        *timeseries.Points
 	from, to      int
 }
 
 // partsOf cuts a group's points into parts, of which there is at least one.
-func partsOf(points *clickhouse.Points, before, after []byte) []part {
+func partsOf(points *timeseries.Points, before, after []byte) []part {
 	rows := 0
 	if points != nil {
 		rows = len(points.TS)

@@ -11,12 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 // numbered are so many points, whose values are their places.
-func numbered(rows int) *clickhouse.Points {
-	p := &clickhouse.Points{Columns: make([]clickhouse.Column, 1)}
+func numbered(rows int) *timeseries.Points {
+	p := &timeseries.Points{Columns: make([]timeseries.Column, 1)}
 	for i := range rows {
 		p.TS = append(p.TS, int64(i)*1_000_000)
 		p.Columns[0].Numbers = append(p.Columns[0].Numbers, float64(i))
@@ -25,7 +25,7 @@ func numbered(rows int) *clickhouse.Points {
 }
 
 func TestManyPointsAreWrittenInOrder(t *testing.T) {
-	groups := []*clickhouse.Points{
+	groups := []*timeseries.Points{
 		numbered(3*renderRows + 1), nil, numbered(0), numbered(renderRows), numbered(1), numbered(2 * renderRows),
 	}
 	var parts []part

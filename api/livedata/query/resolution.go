@@ -6,7 +6,7 @@ import (
 	"github.com/livegraph/livegraph/api/livedata/value"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 // resolution says in how few points a series is shown.
@@ -57,7 +57,7 @@ func (q *queryParams) chooseInterval() error {
 	}
 	most := q.perSeries()
 	for _, interval := range autoIntervals {
-		grid := clickhouse.NewGrid(interval, q.zone, q.span.FromUS, q.span.ToUS)
+		grid := timeseries.NewGrid(interval, q.zone, q.span.FromUS, q.span.ToUS)
 		if grid.Count(q.span.FromUS, q.span.ToUS, most) <= most {
 			q.interval = interval
 			return nil

@@ -3,20 +3,20 @@ package query
 import (
 	"time"
 
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
 // keptOf returns from when on the points of series are kept at a time.
-func keptOf(list []postgres.Series, now time.Time) clickhouse.Kept {
-	var kept clickhouse.Kept
+func keptOf(list []postgres.Series, now time.Time) timeseries.Kept {
+	var kept timeseries.Kept
 	for i := range list {
 		days := list[i].RetentionDays
 		if days == nil {
 			continue
 		}
 		if kept == nil {
-			kept = clickhouse.Kept{}
+			kept = timeseries.Kept{}
 		}
 		kept[list[i].ID] = postgres.KeptFrom(now, *days)
 	}

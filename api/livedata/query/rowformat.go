@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/api/livedata/value"
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 // Forms of a query's answer. CSV and NDJSON have a row a point, in the order of
@@ -97,7 +97,7 @@ type rowForm interface {
 	header(dst []byte, columns []string) []byte
 	identity(dst []byte, g *group) []byte // what all rows of a group have in common
 	row(dst []byte, us int64, epoch string, identity []byte) []byte
-	cell(dst []byte, name string, column clickhouse.Column, i int) []byte
+	cell(dst []byte, name string, column timeseries.Column, i int) []byte
 	end(dst []byte) []byte
 }
 
@@ -167,7 +167,7 @@ func (f ndjsonForm) row(dst []byte, us int64, epoch string, identity []byte) []b
 	return append(f.clock.AppendTimestamp(append(dst, `{"timestamp":`...), us, epoch), identity...)
 }
 
-func (ndjsonForm) cell(dst []byte, name string, column clickhouse.Column, i int) []byte {
+func (ndjsonForm) cell(dst []byte, name string, column timeseries.Column, i int) []byte {
 	return value.AppendCell(append(dst, `,"`+name+`":`...), column, i)
 }
 
@@ -239,7 +239,7 @@ func (f csvForm) row(dst []byte, us int64, epoch string, identity []byte) []byte
 	return append(dst, identity...)
 }
 
-func (csvForm) cell(dst []byte, _ string, column clickhouse.Column, i int) []byte {
+func (csvForm) cell(dst []byte, _ string, column timeseries.Column, i int) []byte {
 	dst = append(dst, ',')
 	if column.Texts == nil {
 		if number := column.Numbers[i]; !math.IsNaN(number) && !math.IsInf(number, 0) {

@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -98,7 +98,7 @@ func (a *api) describeSeries(ctx context.Context, workspace uuid.UUID, list []po
 	return answers, nil
 }
 
-func (s *seriesAnswer) hold(stats clickhouse.SeriesStats) {
+func (s *seriesAnswer) hold(stats timeseries.SeriesStats) {
 	first, last := time.UnixMicro(stats.FirstUS).UTC(), time.UnixMicro(stats.LastUS).UTC()
 	s.FirstSeen, s.LastSeen, s.Count = &first, &last, stats.Count
 }

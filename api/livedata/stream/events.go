@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/api/livedata/value"
 	"github.com/livegraph/livegraph/api/tail"
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 // send sends what was taken: events of points, small deliveries together and large
@@ -53,7 +53,7 @@ func (e *pointsEvent) add(ctx context.Context, block *tail.Block) error {
 	if err != nil {
 		return err
 	}
-	column := clickhouse.Column{Numbers: block.Numbers, Texts: block.Texts}
+	column := timeseries.Column{Numbers: block.Numbers, Texts: block.Texts}
 	var clock value.Clock
 	for i := 0; i < len(block.TS); {
 		if len(e.data) > 0 {

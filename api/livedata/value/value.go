@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 // GroupHead is a series, or a group of them, without its points in a query's answer.
@@ -44,7 +44,7 @@ func AppendNumber(dst []byte, value float64) []byte {
 }
 
 // AppendCell appends the value of a row in a column as JSON, null where there is none.
-func AppendCell(dst []byte, column clickhouse.Column, i int) []byte {
+func AppendCell(dst []byte, column timeseries.Column, i int) []byte {
 	if column.Texts != nil {
 		if text := column.Texts[i]; text != nil {
 			dst, _ = jsontext.AppendQuote(dst, *text) // what is stored is valid UTF-8

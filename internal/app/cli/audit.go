@@ -16,6 +16,7 @@ import (
 	"github.com/livegraph/livegraph/internal/app/stores"
 	"github.com/livegraph/livegraph/internal/auditrecord"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -66,8 +67,8 @@ func (c *AuditCmd) show(ctx context.Context, out *output.Writer) error {
 	return printer.end()
 }
 
-func (c *AuditCmd) filter() clickhouse.AuditFilter {
-	f := clickhouse.AuditFilter{Workspace: c.Workspace, Keys: c.Key, Route: c.Route, IP: c.IP.Addr, RequestID: c.RequestID}
+func (c *AuditCmd) filter() auditlog.Filter {
+	f := auditlog.Filter{Workspace: c.Workspace, Keys: c.Key, Route: c.Route, IP: c.IP.Addr, RequestID: c.RequestID}
 	for _, s := range c.Status {
 		f.Statuses = append(f.Statuses, s.Span)
 	}
@@ -86,13 +87,13 @@ func (c *AuditCmd) filter() clickhouse.AuditFilter {
 // read returns the uses page by page.
 func (c *AuditCmd) read(ctx context.Context, db *clickhouse.DB, add func([]auditrecord.Record) error) error {
 	f := c.filter()
-	var after *clickhouse.AuditPosition
+	var after *auditlog.Position
 	for left := c.Limit; ; {
 		most := auditPage
 		if c.Limit > 0 {
 			most = min(most, left)
 		}
-		found, err := db.Audit(ctx, f, after, 0, most)
+		found, err := auditlog.New(db).Audit(ctx, f, after, 0, most)
 		if err != nil {
 			return err
 		}
@@ -103,7 +104,7 @@ func (c *AuditCmd) read(ctx context.Context, db *clickhouse.DB, add func([]audit
 			return nil
 		}
 		last := found[len(found)-1]
-		after = &clickhouse.AuditPosition{US: last.At.UnixMicro(), RequestID: last.RequestID}
+		after = &auditlog.Position{US: last.At.UnixMicro(), RequestID: last.RequestID}
 	}
 }
 
@@ -167,7 +168,7 @@ func printUses(out *output.Writer, uses []audit.Use) error {
 }
 
 // statusFlag is a status on the command line, or a class of them.
-type statusFlag struct{ clickhouse.Span }
+type statusFlag struct{ auditlog.Span }
 
 // UnmarshalText reads the flag.
 func (s *statusFlag) UnmarshalText(text []byte) (err error) {

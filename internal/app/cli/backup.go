@@ -188,6 +188,7 @@ func (c *RestoreCmd) startEmpty(ctx context.Context, out *output.Writer) (*embed
 	}
 	at := engines.Addresses()
 	c.Kafka.Brokers, c.Kafka.KafkaSecurity = at.KafkaBrokers, at.KafkaSecurity
+	c.Capabilities = at.Capabilities
 	c.ClickHouse.URL, c.Postgres.URL = config.Secret(at.ClickHouseURL), config.Secret(at.PostgresURL)
 	return engines, nil
 }

@@ -62,7 +62,7 @@ func (c *DoctorCmd) checked() doctor.Target {
 		PostgresURL: c.Postgres.URL.Reveal(),
 		RedisURL:    c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
 		ClickHouseTLS: c.ClickHouse.TLS, RedisTLS: c.Redis.TLS, MilvusTLS: c.Milvus.TLS, Listener: c.TLS,
-		Embedder:    c.Embedder,
+		Embedder: c.Embedder, Capabilities: c.Capabilities,
 		PointsTopic: c.Kafka.TopicPrefix + "points", PointsGroup: c.Points.Group,
 		LogFullThreshold: c.Ingest.LogFullThreshold, DataDir: c.DataDir,
 		MetricsListen: metrics, MetricsURL: server.MetricsURL, ServerRuns: err == nil,

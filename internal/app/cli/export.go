@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -19,6 +17,7 @@ import (
 	"github.com/livegraph/livegraph/internal/app/graphfile"
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/platform/durable"
 	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -60,7 +59,7 @@ func (c *ExportCmd) Run(ctx context.Context, out *output.Writer) error {
 			return err
 		}
 		var extent postgres.GraphExtent
-		err := writeWhole(c.Output, func(file io.Writer) (err error) {
+		err := durable.Write(c.Output, 0o600, func(file io.Writer) (err error) {
 			extent, err = exportTo(ctx, db, workspace, file)
 			return err
 		})
@@ -74,24 +73,6 @@ func (c *ExportCmd) Run(ctx context.Context, out *output.Writer) error {
 			plural.Count(extent.Nodes, "node"), plural.Count(extent.Edges, "edge"), extent.Sequence, c.Output)
 		return err
 	})
-}
-
-// writeWhole writes a file that is there only when it is whole, readable by its
-// owner alone.
-func writeWhole(path string, write func(io.Writer) error) error {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("making the file: %w", err)
-	}
-	defer func() { _ = os.Remove(file.Name()) }() // gone already if all went well
-	err = write(file)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
 }
 
 func exportTo(ctx context.Context, db *postgres.DB, workspace uuid.UUID, w io.Writer) (postgres.GraphExtent, error) {

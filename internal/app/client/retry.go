@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/retry"
 	"github.com/livegraph/livegraph/internal/platform/retryafter"
 )
 
@@ -58,8 +59,7 @@ func (r Retry) withDefaults() Retry {
 
 // attempts calls once until it succeeds, fails for good, or time is up.
 func attempts[T any](ctx context.Context, r Retry, once func() (T, error)) (T, error) {
-	waits := backoff.NewExponentialBackOff()
-	waits.InitialInterval, waits.MaxInterval, waits.Multiplier = r.First, r.Most, 2
+	waits := retry.New(r.First, r.Most)
 	var last error // what backoff is given has its own types around it
 	internal := 0
 	operation := func() (T, error) {

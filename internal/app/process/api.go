@@ -17,6 +17,7 @@ import (
 	"github.com/livegraph/livegraph/consumers/points"
 	"github.com/livegraph/livegraph/ingest"
 	"github.com/livegraph/livegraph/ingest/routing"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
 // addAPI adds the API with what works for it in the background.
@@ -109,7 +110,7 @@ func (b *builder) pointRoutes(bodies *request.Budget, repeats *idempotency.Keepe
 	b.add("deletions", deletions.Run)
 	b.add("streams", streams.Run)
 	return livedata.Routes(livedata.Deps{
-		Sources: b.Postgres, Series: b.Postgres, Points: b.ClickHouse, Marks: b.Postgres, Dead: b.Postgres,
+		Sources: b.Postgres, Series: b.Postgres, Points: timeseries.New(b.ClickHouse), Marks: b.Postgres, Dead: b.Postgres,
 		Pipeline:  pipeline,
 		Deletions: deletions, Streams: streams, Keys: repeats,
 		TopicID:  func() [16]byte { return b.Kafka.PointsTopic().ID },

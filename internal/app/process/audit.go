@@ -5,6 +5,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/internal/platform/spool"
+	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 )
 
 // newTrail opens the spool of this process's audit records. It is closed with the process.
@@ -28,7 +29,7 @@ func (b *builder) newTrail() (*audit.Trail, error) {
 // auditDeps are what the routes of the audit log need.
 func (b *builder) auditDeps() audit.Deps {
 	return audit.Deps{
-		Records: b.ClickHouse, Retention: b.Config.Audit.Retention(), TokenKey: b.Installation.CheckpointKey,
+		Records: auditlog.New(b.ClickHouse), Retention: b.Config.Audit.Retention(), TokenKey: b.Installation.CheckpointKey,
 		QueryTimeout: b.Config.API.QueryTimeout,
 	}
 }

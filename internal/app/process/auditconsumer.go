@@ -1,11 +1,15 @@
 package process
 
-import "github.com/livegraph/livegraph/consumers/audit"
+import (
+	"github.com/livegraph/livegraph/consumers/audit"
+	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
+)
 
 // addAudit adds the consumer that stores audit records.
 func (b *builder) addAudit() error {
 	consumer := audit.New(audit.Deps{
-		Log: b.Kafka, Records: b.ClickHouse, Marks: b.Postgres, Logger: b.Logger, Metrics: b.Metrics, Tracing: b.Tracing,
+		Log: b.Kafka, Records: auditlog.New(b.ClickHouse), Marks: b.Postgres,
+		Logger: b.Logger, Metrics: b.Metrics, Tracing: b.Tracing,
 		Config: audit.Config{
 			Group: b.Config.Audit.Group, BatchWait: b.Config.Audit.BatchWait, Retention: b.Config.Audit.Retention(),
 			Grace: consumerGrace,

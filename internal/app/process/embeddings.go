@@ -27,7 +27,7 @@ func (b *builder) addEmbeddings() error {
 		Logger: b.Logger, Metrics: b.Metrics, Tracing: b.Tracing,
 		Config: embeddings.Config{
 			Group: cfg.Group, BatchNodes: cfg.BatchNodes, BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes,
-			EmbedTexts: cfg.BatchTexts, Grace: consumerGrace,
+			EmbedTexts: cfg.BatchTexts, Flush: b.Config.Capabilities.Milvus.ScansUnflushed, Grace: consumerGrace,
 		},
 	})
 	b.add("embeddings", consumer.Run)

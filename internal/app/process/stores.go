@@ -80,8 +80,8 @@ func (b *builder) openKafka(ctx context.Context) error {
 	}
 	var client *kafka.Client
 	client, err = kafka.Open(ctx, kafka.Options{
-		Security: security,
-		Brokers:  b.Config.Kafka.Brokers, TopicPrefix: b.Config.Kafka.TopicPrefix, Compression: b.Config.Kafka.Compression,
+		Security: security, BatchesInMemory: b.Config.Capabilities.Kafka.BatchesInMemory,
+		Brokers: b.Config.Kafka.Brokers, TopicPrefix: b.Config.Kafka.TopicPrefix, Compression: b.Config.Kafka.Compression,
 		BufferedBytes: b.Config.Kafka.BufferedBytes, ProduceTimeout: b.Config.Ingest.ProduceTimeout,
 		SessionTimeout: b.Config.Kafka.SessionTimeout,
 		PointsGroup:    b.Config.Points.Group, CommandsGroup: b.Config.Commands.Group, AuditGroup: b.Config.Audit.Group,

@@ -161,9 +161,9 @@ func (c *Options) logger(terminal bool) (*slog.Logger, func(), error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("making the log directory: %w", err)
 	}
-	file, err := os.OpenFile(filepath.Join(dir, "livegraph.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	file, err := embedded.OpenLog(filepath.Join(dir, "livegraph.log"))
 	if err != nil {
-		return nil, nil, fmt.Errorf("opening the log: %w", err)
+		return nil, nil, err
 	}
 	return NewLogger(c.Log, file), func() { _ = file.Close() }, nil
 }
@@ -233,6 +233,7 @@ func (c *Options) useEngines(a embedded.Addresses) {
 	c.Postgres.URL = config.Secret(a.PostgresURL)
 	c.Redis.URL = config.Secret(a.RedisURL)
 	c.Milvus.Address = a.MilvusAddress
+	c.Capabilities = a.Capabilities
 	c.Embedder.UseEmbedded(a.EmbedderURL, embedded.EmbedderModel, embedded.EmbedderDimensions)
 }
 
@@ -244,6 +245,7 @@ func (c *Options) control(at address, metricsURL string) runfile.Server {
 		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
 		KafkaSecurity: c.Kafka.Absolute(), KafkaPassword: c.Kafka.SASLPassword.Reveal(),
 		ClickHouseTLS: c.ClickHouse.TLS.Absolute(), RedisTLS: c.Redis.TLS.Absolute(), MilvusTLS: c.Milvus.TLS.Absolute(),
+		Capabilities: c.Capabilities,
 		Embedder: runfile.Embedder{
 			At: c.Embedder.At, Key: c.Embedder.Key.Reveal(), Model: c.Embedder.Model, Dimensions: c.Embedder.Dimensions,
 			AllowPrivateAddresses: c.Embedder.AllowPrivateAddresses, TLS: c.Embedder.TLS.Absolute(),

@@ -1,6 +1,10 @@
 package serve
 
 import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,4 +19,32 @@ func TestAPartOfTheRolesNamesTheEnginesThatItDoesNotShare(t *testing.T) {
 	split.Redis.URL, split.Milvus.Address = "redis://r:6379", "m:19530"
 	require.Empty(t, split.unshared())
 	require.Empty(t, (&Options{Config: &config.Config{Roles: []string{"all"}}}).unshared(), "alone it may have its own")
+}
+
+func TestTheLogBesideALiveViewIsBounded(t *testing.T) {
+	previous := slog.Default()
+	t.Cleanup(func() { slog.SetDefault(previous) })
+	c := Options{Config: &config.Config{DataDir: t.TempDir()}, Demo: true}
+	c.Log.Format = "json"
+	logger, closeLog, err := c.logger(true)
+	require.NoError(t, err)
+	const bound, written = 16 << 20, 24
+	text := strings.Repeat("x", 1<<20)
+	for range written {
+		logger.Error(text)
+	}
+	logger.Error("the last line")
+	closeLog()
+	total := int64(0)
+	files, err := filepath.Glob(filepath.Join(c.DataDir, "logs", "*"))
+	require.NoError(t, err)
+	for _, name := range files {
+		info, err := os.Stat(name)
+		require.NoError(t, err)
+		total += info.Size()
+	}
+	require.LessOrEqual(t, total, int64(bound))
+	newest, err := os.ReadFile(filepath.Join(c.DataDir, "logs", "livegraph.log"))
+	require.NoError(t, err)
+	require.Contains(t, string(newest), "the last line")
 }

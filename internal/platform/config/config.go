@@ -60,6 +60,9 @@ type Config struct {
 	Log        Log        `embed:"" prefix:"log-"`
 	Tracing    Tracing    `embed:"" prefix:"tracing-"`
 	Metrics    Metrics    `embed:"" prefix:"metrics-"`
+
+	// Capabilities are filled in by who starts the engines; they are no setting.
+	Capabilities Capabilities `kong:"-"`
 }
 
 // ClickHouse says where points are stored.

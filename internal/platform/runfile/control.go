@@ -45,6 +45,8 @@ type Server struct {
 
 	Embedder Embedder `json:"embedder,omitzero"`
 
+	Capabilities config.Capabilities `json:"capabilities,omitzero"`
+
 	Listen      string `json:"listen"`                // host:port at which this machine reaches the API
 	Certificate string `json:"certificate,omitempty"` // file of the one that it shows; empty: it speaks plain HTTP
 	CACert      string `json:"caCert,omitempty"`      // file for curl's --cacert; empty: not needed

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"github.com/livegraph/livegraph/internal/platform/durable"
 )
 
 const (
@@ -75,20 +77,12 @@ func create(dir string, number uint64) (*segment, error) {
 	s := &segment{number: number, path: path, file: file}
 	err = s.write(binary.LittleEndian.AppendUint64([]byte(magic), number))
 	if err == nil {
-		err = syncDir(dir)
+		err = durable.SyncDir(dir)
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close(), os.Remove(path))
 	}
 	return s, nil
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // write adds bytes, all or none.

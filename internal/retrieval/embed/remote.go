@@ -12,6 +12,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/retry"
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
@@ -99,9 +100,8 @@ func (r *Remote) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 
 // persist asks until the API answers, refuses, or has been tried often enough.
 func (r *Remote) persist(ctx context.Context, texts []string) ([]Vector, error) {
-	waits := backoff.NewExponentialBackOff()
-	waits.InitialInterval, waits.MaxInterval, waits.Multiplier = firstWait, mostWait, 2 // with jitter
-	var last *fault.Error                                                               // backoff wraps what it is given
+	waits := retry.New(firstWait, mostWait)
+	var last *fault.Error // backoff wraps what it is given
 	vectors, err := backoff.Retry(ctx, func() ([]Vector, error) {
 		vectors, err := r.ask(ctx, texts)
 		var failure *fault.Error

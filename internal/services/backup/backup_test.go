@@ -19,6 +19,7 @@ import (
 	"github.com/livegraph/livegraph/internal/services/backup"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/native"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 	"github.com/livegraph/livegraph/test/testenv"
@@ -124,8 +125,8 @@ func filled(t *testing.T, k *testenv.Broker) (*site, uuid.UUID) {
 	}
 	require.NoError(t, s.Postgres.AdvanceWatermarks(ctx, s.Kafka.PointsTopic().ID, map[int32]int64{0: 2}))
 	require.NoError(t, s.ClickHouse.InsertPoints(ctx, &clickhouse.PointColumns{
-		Series: clickhouse.RunsOf(1, 1, 1<<63), TS: []int64{1_795_246_810_123_457, 1_795_246_810_123_457, 5},
-		Values: []float64{1, 2, 0.1}, Versions: clickhouse.RunsOf(1, 2, 1),
+		Series: native.RunsOf(1, 1, 1<<63), TS: []int64{1_795_246_810_123_457, 1_795_246_810_123_457, 5},
+		Values: []float64{1, 2, 0.1}, Versions: native.RunsOf(1, 2, 1),
 	}))
 	for i := range 4 {
 		require.NoError(t, s.Kafka.ProduceCommand(ctx, kafka.Record{

@@ -14,6 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/livegraph/livegraph/internal/platform/durable"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
@@ -79,25 +80,21 @@ func writeFile(dir string, f *File, m *meter, fill func(io.Writer) (rows int64, 
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("making the backup's folder: %w", err)
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("making a file of the backup: %w", err)
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	to := &counted{to: file, sum: sha256.New(), meter: m}
-	packed, err := zstd.NewWriter(to, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return fmt.Errorf("compressing: %w", err)
-	}
-	f.Rows, err = fill(packed)
-	if err = errors.Join(err, packed.Close()); err != nil {
+	err = durable.Write(path, 0o600, func(file io.Writer) error {
+		to := &counted{to: file, sum: sha256.New(), meter: m}
+		packed, err := zstd.NewWriter(to, zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			return fmt.Errorf("compressing: %w", err)
+		}
+		f.Rows, err = fill(packed)
+		err = errors.Join(err, packed.Close())
+		f.Bytes, f.SHA256 = to.bytes, hex.EncodeToString(to.sum.Sum(nil))
 		return err
-	}
-	f.Bytes, f.SHA256 = to.bytes, hex.EncodeToString(to.sum.Sum(nil))
-	if err := file.Sync(); err != nil {
+	})
+	if err != nil {
 		return fmt.Errorf("writing %s: %w", f.Name, err)
 	}
-	return syncDir(filepath.Dir(path))
+	return nil
 }
 
 // readFile returns what is compressed in a file to read.

@@ -26,8 +26,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/livegraph/livegraph/internal/platform/durable"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/dump"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -94,9 +95,9 @@ type File struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 
-	Table *postgres.Table        `json:"table,omitempty"` // of Postgres
-	Part  *clickhouse.BackupPart `json:"part,omitempty"`  // of ClickHouse
-	Topic string                 `json:"topic,omitempty"` // of Kafka
+	Table *postgres.Table `json:"table,omitempty"` // of Postgres
+	Part  *dump.Part      `json:"part,omitempty"`  // of ClickHouse
+	Topic string          `json:"topic,omitempty"` // of Kafka
 }
 
 // Bytes returns the size of the backup.
@@ -138,19 +139,10 @@ func (m *Manifest) write(dir string) (err error) {
 	if err != nil {
 		return fmt.Errorf("writing the manifest: %w", err)
 	}
-	pending := filepath.Join(dir, manifestName+".pending")
-	file, err := os.OpenFile(pending, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
+	if err := durable.WriteFile(filepath.Join(dir, manifestName), append(payload, '\n'), 0o600); err != nil {
 		return fmt.Errorf("writing the manifest: %w", err)
 	}
-	_, err = file.Write(append(payload, '\n'))
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return fmt.Errorf("writing the manifest: %w", err)
-	}
-	if err := os.Rename(pending, filepath.Join(dir, manifestName)); err != nil {
-		return fmt.Errorf("writing the manifest: %w", err)
-	}
-	return syncDir(dir)
+	return nil
 }
 
 // readManifest reads the manifest of a backup, and refuses what is none, what was not
@@ -202,13 +194,4 @@ func errNoBackup(dir string) error {
 		}
 	}
 	return fault.Newf(fault.Invalid, "%s is not a backup of Livegraph: it has no %s", dir, manifestName)
-}
-
-// syncDir makes the names in a folder durable.
-func syncDir(dir string) error {
-	folder, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("syncing %s: %w", dir, err)
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/dump"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -50,7 +51,7 @@ func Restore(ctx context.Context, stores Stores, m *Manifest, o RestoreOptions) 
 	if err := stores.Kafka.RequireEmpty(ctx, partitions); err != nil {
 		return err
 	}
-	if err := stores.ClickHouse.RequireEmpty(ctx); err != nil {
+	if err := dump.New(stores.ClickHouse).RequireEmpty(ctx); err != nil {
 		return err
 	}
 	if err := stores.Postgres.BeginRestore(ctx, m.Schemas.Postgres); err != nil {
@@ -108,7 +109,7 @@ func (r *restoring) fillClickHouse(ctx context.Context) error {
 			return errManifest(f)
 		}
 		err := r.read(f, func(from io.Reader) error {
-			return r.ClickHouse.LoadPart(ctx, *f.Part, f.Rows, from, r.meter.rows)
+			return dump.New(r.ClickHouse).Load(ctx, *f.Part, f.Rows, from, r.meter.rows)
 		})
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/dump"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -137,13 +138,13 @@ func (t *taking) readClickHouse(ctx context.Context) (err error) {
 	if t.manifest.Schemas.ClickHouse, err = t.ClickHouse.SchemaVersion(ctx); err != nil {
 		return err
 	}
-	parts, err := t.ClickHouse.BackupParts(ctx)
+	parts, err := dump.New(t.ClickHouse).Parts(ctx)
 	if err != nil {
 		return err
 	}
 	for _, part := range parts {
 		f := File{Name: storeClickHouse + "/" + part.String() + ".native.zst", Store: storeClickHouse, Part: &part}
-		err := t.write(f, func(w io.Writer) (int64, error) { return t.ClickHouse.DumpPart(ctx, part, w, t.meter.rows) })
+		err := t.write(f, func(w io.Writer) (int64, error) { return dump.New(t.ClickHouse).Dump(ctx, part, w, t.meter.rows) })
 		if err != nil {
 			return err
 		}

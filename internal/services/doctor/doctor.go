@@ -49,6 +49,7 @@ type Target struct {
 	RedisURL      string
 	MilvusAddress string
 	MilvusToken   string
+	Capabilities  config.Capabilities
 	Embedder      config.Embedder // not looked at while it is empty: nothing needs it
 
 	ClickHouseTLS, RedisTLS, MilvusTLS config.EngineTLS

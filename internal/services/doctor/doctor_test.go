@@ -17,7 +17,6 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/services/doctor"
-	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -108,11 +107,12 @@ func TestTheOutageThatTheLogRidesOutIsThatOfItsBusiestPartition(t *testing.T) {
 func TestTheEmbeddedLogIsFullByItsRecordsToo(t *testing.T) {
 	target := healthyTarget(t)
 	broker, err := kfake.NewCluster(
-		kfake.NumBrokers(1), kfake.ClusterID(kafka.EmbeddedCluster), kfake.SeedTopics(8, "points"),
+		kfake.NumBrokers(1), kfake.SeedTopics(8, "points"),
 	)
 	require.NoError(t, err)
 	defer broker.Close()
 	target.KafkaBrokers, target.KafkaSecurity = broker.ListenAddrs(), config.KafkaSecurity{}
+	target.Capabilities.Kafka.BatchesInMemory = true
 	client, err := kgo.NewClient(log(target).Opts(kgo.DefaultProduceTopic("points"))...)
 	require.NoError(t, err)
 	defer client.Close()

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
@@ -47,7 +48,7 @@ func checkKafka(ctx context.Context, t Target) []Result {
 	defer client.Close()
 	admin := kadm.NewClient(client)
 	r := Result{Name: "kafka", Status: OK, Address: address}
-	topics, err := r.readKafka(ctx, admin)
+	topics, err := r.readKafka(ctx, admin, t.Capabilities.Kafka)
 	if err != nil {
 		return failed("kafka", address, err, cmp.Or(kafka.Advice(err),
 			reachAdvice("LIVEGRAPH_KAFKA_BROKERS", "the log of the server, inside which Kafka runs")))
@@ -57,12 +58,14 @@ func checkKafka(ctx context.Context, t Target) []Result {
 	}
 	results := []Result{r}
 	if topic, ok := topics[t.PointsTopic]; ok && topic.Err == nil {
-		results = append(results, checkRetention(ctx, admin, t, topic, r.Version == embedded))
+		results = append(results, checkRetention(ctx, admin, t, topic))
 	}
 	return results
 }
 
-func (r *Result) readKafka(ctx context.Context, admin *kadm.Client) (kadm.TopicDetails, error) {
+func (r *Result) readKafka(
+	ctx context.Context, admin *kadm.Client, capabilities config.KafkaCapabilities,
+) (kadm.TopicDetails, error) {
 	meta, err := admin.Metadata(ctx)
 	if err != nil {
 		return nil, err
@@ -77,7 +80,7 @@ func (r *Result) readKafka(ctx context.Context, admin *kadm.Client) (kadm.TopicD
 	if err != nil {
 		return nil, err
 	}
-	if kafka.Embedded(meta) {
+	if capabilities.BatchesInMemory {
 		r.Version = embedded
 	}
 	if dirs, err := admin.DescribeAllLogDirs(ctx, nil); err == nil {
@@ -108,7 +111,7 @@ func (r *Result) readKafka(ctx context.Context, admin *kadm.Client) (kadm.TopicD
 
 // checkRetention reports how far the points consumer is behind, and how long an
 // outage of it the log rides out before ingest refuses.
-func checkRetention(ctx context.Context, admin *kadm.Client, t Target, topic kadm.TopicDetail, inside bool) Result {
+func checkRetention(ctx context.Context, admin *kadm.Client, t Target, topic kadm.TopicDetail) Result {
 	r := Result{Name: "retention", Status: OK, Address: t.PointsTopic}
 	fail := func(err error) Result {
 		return failed("retention", t.PointsTopic, err, "look at Kafka")[0]
@@ -132,10 +135,10 @@ func checkRetention(ctx context.Context, admin *kadm.Client, t Target, topic kad
 	case bound < 0:
 		r.warn("its size is not bounded", "set retention.bytes of the topic, or the disk fills up")
 	case age >= ageLeast && bytes > 0:
-		// The first partition to be full stops ingest; where it is embedded, so do too many records.
+		// The first partition to be full stops ingest; where batches are in memory, so do too many records.
 		used, advice := float64(busiest)/float64(bound), "raise retention.bytes of the topic (docs/operations.md, Retention "+
 			"and outages)"
-		if share := float64(records) / kafka.PointsKept; inside && share > used {
+		if share := float64(records) / kafka.PointsKept; t.Capabilities.Kafka.BatchesInMemory && share > used {
 			used, advice = share, "send more points a request, or run Apache Kafka (docs/operations.md, Retention and outages)"
 		}
 		outage := time.Duration(t.LogFullThreshold / used * float64(age))

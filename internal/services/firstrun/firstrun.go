@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/platform/apikey"
+	"github.com/livegraph/livegraph/internal/platform/durable"
 	"github.com/livegraph/livegraph/internal/platform/password"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
@@ -122,10 +123,10 @@ func finish(ctx context.Context, db *postgres.DB, dataDir string) error {
 
 // publish renames the pending file to its name, durably.
 func publish(dataDir string) error {
-	if err := os.Rename(filepath.Join(dataDir, pendingName), Path(dataDir)); err != nil {
+	if err := durable.Rename(filepath.Join(dataDir, pendingName), Path(dataDir)); err != nil {
 		return fmt.Errorf("naming %s: %w", fileName, err)
 	}
-	return syncFolder(dataDir)
+	return nil
 }
 
 func correctURL(dataDir, url string) error {
@@ -137,11 +138,7 @@ func correctURL(dataDir, url string) error {
 		return err
 	}
 	record.URL = url
-	rewritten := Path(dataDir) + ".new"
-	if err := write(rewritten, record); err != nil {
-		return err
-	}
-	return os.Rename(rewritten, Path(dataDir))
+	return write(Path(dataDir), record)
 }
 
 func read(path string) (Record, error) {
@@ -163,22 +160,8 @@ func write(path string, record Record) error {
 	if err != nil {
 		return fmt.Errorf("encoding %s: %w", filepath.Base(path), err)
 	}
-	_ = os.Remove(path) // a file of another mode would keep it
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	if err := durable.WriteFile(path, append(payload, '\n'), 0o600); err != nil {
 		return fmt.Errorf("writing %s: %w", filepath.Base(path), err)
 	}
-	_, err = f.Write(append(payload, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", filepath.Base(path), err)
-	}
-	return syncFolder(filepath.Dir(path))
-}
-
-func syncFolder(dir string) error {
-	folder, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("opening the data directory: %w", err)
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return nil
 }

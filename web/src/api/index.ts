@@ -9,4 +9,5 @@ export {
   type Query,
 } from './client'
 export { subscribe, useEvents, type ServerEvent, type StreamState } from './events'
+export type { AdminSchemas, ApiSchemas } from './schemas'
 export * from './types'

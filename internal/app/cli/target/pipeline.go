@@ -40,7 +40,8 @@ func (t *Target) OpenLog(ctx context.Context, produceTimeout time.Duration) (*ka
 		return nil, err
 	}
 	return kafka.Open(ctx, kafka.Options{
-		Security: security, Brokers: t.Kafka.Brokers, TopicPrefix: t.Kafka.TopicPrefix, Compression: t.Kafka.Compression,
+		Security: security, BatchesInMemory: t.Capabilities.Kafka.BatchesInMemory,
+		Brokers: t.Kafka.Brokers, TopicPrefix: t.Kafka.TopicPrefix, Compression: t.Kafka.Compression,
 		BufferedBytes: t.Kafka.BufferedBytes, ProduceTimeout: produceTimeout, PointsGroup: t.Points.Group,
 		CommandsGroup: t.Commands.Group, AuditGroup: t.Audit.Group,
 		EventsGroups: []string{t.Lexical.Group, t.Embeddings.Group},

@@ -67,8 +67,10 @@ func (t *Target) FillFromServer() error {
 	}
 	if len(t.Kafka.Brokers) == 0 {
 		t.Kafka.Brokers, t.Kafka.KafkaSecurity = server.KafkaBrokers, server.KafkaLogin()
+		t.Capabilities.Kafka = server.Capabilities.Kafka
 	}
 	if t.Milvus.Address == "" {
+		t.Capabilities.Milvus = server.Capabilities.Milvus
 		t.Milvus = config.Milvus{
 			Address: server.MilvusAddress, Token: config.Secret(server.MilvusToken), TLS: server.MilvusTLS,
 		}

@@ -28,6 +28,7 @@ import (
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/app/process"
 	"github.com/livegraph/livegraph/internal/app/stores"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
@@ -73,7 +74,7 @@ func (c *tenant) reads(ctx context.Context, work func(*visit) error) error {
 		}))
 		v.serve(process.SearchRoutes(c.options(), s))
 		v.serve(livedata.Routes(livedata.Deps{
-			Sources: s.Postgres, Series: s.Postgres, Points: s.ClickHouse, Marks: s.Postgres, Dead: s.Postgres,
+			Sources: s.Postgres, Series: s.Postgres, Points: timeseries.New(s.ClickHouse), Marks: s.Postgres, Dead: s.Postgres,
 			TokenKey: s.Installation.CheckpointKey, QueryTimeout: c.API.QueryTimeout,
 		}))
 		return work(v)

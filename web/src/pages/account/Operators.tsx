@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { KeyRound, Plus, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 
-import { api, type NewOperator, type Operator } from '@/api'
+import { api, type Operator } from '@/api'
 import { ConfirmRemoval } from '@/app/ConfirmRemoval'
 import { useShowOnce } from '@/app/once'
 import { useSession } from '@/app/session'
@@ -116,7 +116,7 @@ function AddOperator({ onClose }: { onClose: () => void }) {
   const add = useMutation({
     // The password goes past the cache of mutations.
     mutationFn: async () => {
-      const { name: made, password = '' } = await api.post<NewOperator>('/operators', { body: { name } })
+      const { name: made, password = '' } = await api.post<Operator>('/operators', { body: { name } })
       showOnce((close) => (
         <PasswordShown title="The new operator" name={made} password={password} onClose={close} />
       ))

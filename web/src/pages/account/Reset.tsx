@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
-import { api, type NewOperator, type Operator } from '@/api'
+import { api, type Operator } from '@/api'
 import { useShowOnce } from '@/app/once'
 import { Button, Dialog, ErrorNotice, fieldError, Name } from '@/ui'
 
@@ -18,7 +18,7 @@ export function ResetPassword({ operator, onClose }: { operator: Operator; onClo
   const reset = useMutation({
     // The password goes past the cache of mutations.
     mutationFn: async () => {
-      const changed = await api.post<NewOperator>(`/operators/${operator.id}/password`, {
+      const changed = await api.post<Operator>(`/operators/${operator.id}/password`, {
         body: { ownPassword: own },
       })
       setOwn('')

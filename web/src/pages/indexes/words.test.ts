@@ -10,6 +10,7 @@ const status = (more: Partial<IndexStatus>): IndexStatus => ({
   nodes: { total: 10, indexed: 10, pending: 0 },
   lag: { events: 0, seconds: 0 },
   lastIndexedAt: null,
+  text: { indexed: 10, filling: false, lag: { events: 0, seconds: 0 } },
   reindex: { running: false, done: 0, total: 0, etaSeconds: null },
   ...more,
 })

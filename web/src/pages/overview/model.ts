@@ -1,62 +1,14 @@
 // The data of the overview, updated each second, and values derived from it.
 
+import type { AdminSchemas } from '@/api'
 import type { Tone } from '@/ui'
 
-export interface Overview {
-  at: string
-  version: string
-  roles: string[]
-  startedAt: string
-  uptimeSeconds: number
-  engines: Engine[]
-  rates: {
-    requests: number
-    bytesIn: number
-    bytesOut: number
-    pointsAccepted: number
-    pointsRejected: number
-    /** null: only another process knows. */
-    pointsVisible: number | null
-    commands: number | null
-  }
-  /** By the class of their status. */
-  requests: { status: string; perSecond: number }[]
-  /** By topic, which may have several, and group. */
-  consumers: Consumer[]
-  /** The age of points when they became visible; null: none did of late, in this process. */
-  freshness: { p50Seconds: number; p95Seconds: number } | null
-  deadLetters: { topic: string; open: number }[]
-  connections: number
-  streams: number
-  memoryBytes: number
-}
-
+export type Overview = AdminSchemas['OverviewEvent']
 /** How far a built-in reader of the log is. */
-export interface Consumer {
-  topic: string
-  group: string
-  lagRecords: number
-  lagSeconds: number
-}
-
-export interface Engine {
-  name: string
-  up: boolean
-  probeSeconds: number
-}
-
+export type Consumer = AdminSchemas['ConsumerLag']
+export type Engine = AdminSchemas['Engine']
 /** How it was at a time. */
-export interface Past {
-  at: string
-  requests: number
-  errors: number
-  pointsAccepted: number
-  pointsVisible: number | null
-  lagRecords: number
-  /** Of the slowest consumer. */
-  lagSeconds: number
-  freshness: Overview['freshness']
-}
+export type Past = AdminSchemas['HistoryPoint']
 
 /** One moment of the charts; seconds of Unix time. */
 export interface Moment {

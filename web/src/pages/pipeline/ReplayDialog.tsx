@@ -112,7 +112,11 @@ function ReplayForm({ draft: d, zone, tried, error, onChange }: ReplayFormProps)
         hint="Only points can be replayed. Commands are applied once."
         error={errorOf('topic')}
       >
-        <Select value={d.topic} onChange={(e) => onChange({ topic: e.target.value })} options={REPLAYABLE} />
+        <Select
+          value={d.topic}
+          onChange={(e) => onChange({ topic: e.target.value as ReplayDraft['topic'] })}
+          options={REPLAYABLE}
+        />
       </Field>
       <Group label="From">
         <Segmented label="From" value={d.from} onChange={(from) => onChange({ from })} options={FROM} />

@@ -7,6 +7,7 @@ import type {
   Letter,
   LetterFilter,
   LetterState,
+  LetterTopic,
   Outcome,
   Place,
 } from './shapes'
@@ -88,7 +89,7 @@ export const listParams = (q: LetterQuery) => ({
  */
 export function bulkFilter(q: LetterQuery, before: string): LetterFilter {
   return {
-    ...(q.topic !== '' && { topics: [q.topic] }),
+    ...(q.topic !== '' && { topics: [q.topic as LetterTopic] }),
     ...(q.workspaceId !== '' && { workspaceId: q.workspaceId }),
     ...(q.from !== '' && { from: q.from }),
     to: q.to !== '' && q.to < before ? q.to : before,

@@ -3,7 +3,7 @@ import { instantOf } from '../sources/zones'
 import type { Replay, ReplayRequest, ReplayState } from './shapes'
 
 export interface ReplayDraft {
-  topic: string
+  topic: ReplayRequest['topic']
   from: 'start' | 'time' | 'offsets'
   /** Wall times of `zone`, as an input has them. */
   fromTime: string
@@ -19,7 +19,7 @@ export interface ReplayDraft {
 }
 
 /** The topics whose records can be read once more. */
-export const REPLAYABLE = ['points'] as const
+export const REPLAYABLE = ['points'] as const satisfies readonly ReplayRequest['topic'][]
 
 export const emptyReplay = (): ReplayDraft => ({
   topic: REPLAYABLE[0],

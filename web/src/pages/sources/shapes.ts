@@ -1,98 +1,19 @@
-/**
- * The shapes of live data as schemas/openapi.yaml has them, as far as these pages
- * read them.
- */
+// Names for live data as the public interface has it.
 
-export type SourceStatus = 'active' | 'stale' | 'never'
+import type { ApiSchemas } from '@/api'
 
-export interface SourceMetric {
-  name: string
-  unit?: string | null
-  description?: string | null
-}
-
-export type Tags = Record<string, string>
-
-export interface Source {
-  id: string
-  name: string
-  description: string
-  nodeId: string | null
-  unit: string | null
-  metrics: SourceMetric[]
-  tags: Tags
-  retentionDays: number | null
-  intervalSeconds: number | null
-  createdAt: string
-  updatedAt: string
-  version: number
-  lastSeenAt: string | null
-  /** Null while the store of points cannot say. */
-  status: SourceStatus | null
-}
-
-export interface NewSource {
-  name: string
-  description?: string
-  nodeId?: string
-  unit?: string
-  metrics?: SourceMetric[]
-  tags?: Tags
-  retentionDays?: number
-  intervalSeconds?: number
-}
-
+export type Source = ApiSchemas['Source']
+export type SourceMetric = ApiSchemas['SourceMetric']
+export type SourceStatus = NonNullable<Source['status']>
+export type Tags = ApiSchemas['Tags']
+export type NewSource = ApiSchemas['NewSource']
 /** A merge patch: what is absent stays, null removes. */
-export interface SourcePatch {
-  expectedVersion?: number
-  name?: string
-  description?: string | null
-  nodeId?: string | null
-  unit?: string | null
-  metrics?: SourceMetric[]
-  tags?: Record<string, string | null>
-  retentionDays?: number | null
-  intervalSeconds?: number | null
-}
+export type SourcePatch = ApiSchemas['SourcePatch']
 
-export type Kind = 'number' | 'string'
-
-export type Cell = number | string | null
-
+export type Kind = ApiSchemas['Kind']
+export type Cell = ApiSchemas['Cell']
 /** A series, or several that are aggregated, with points: a row a point. */
-export interface PointRows {
-  sourceId: string | null
-  sourceName: string | null
-  metric: string | null
-  kind: Kind
-  unit: string | null
-  tags: Tags
-  columns: string[]
-  points: Cell[][]
-}
-
-export interface Series {
-  id: string
-  sourceId: string
-  sourceName: string
-  metric: string
-  kind: Kind
-  unit: string | null
-  tags: Tags
-  firstSeen: string | null
-  lastSeen: string | null
-  count: number
-}
-
-export interface Meta {
-  total: number
-  limit: number
-  offset: number
-  hasMore: boolean
-  nextCursor: string | null
-}
-
-export interface QueryMeta extends Meta {
-  /** The length of the buckets, where there are any. */
-  interval?: string
-}
+export type PointRows = ApiSchemas['PointRows']
+export type Series = ApiSchemas['Series']
+export type Meta = ApiSchemas['Meta']
+export type QueryMeta = ApiSchemas['QueryAnswer']['meta']

@@ -1,18 +1,13 @@
 // Merge patches (RFC 7396) of properties, and what two people's edits of one thing have to do with each other.
 
-import type { JsonValue, Properties } from './types'
+import type { Properties } from './types'
 
-export function sameJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
-  if (Array.isArray(a) || Array.isArray(b)) {
-    return (
-      Array.isArray(a) &&
-      Array.isArray(b) &&
-      a.length === b.length &&
-      a.every((item, i) => sameJson(item, b[i]))
-    )
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, i) => sameJson(item, b[i]))
   }
+  if (!isObject(a) || !isObject(b)) return false
   const keys = Object.keys(a)
   return (
     keys.length === Object.keys(b).length &&
@@ -20,7 +15,7 @@ export function sameJson(a: JsonValue | undefined, b: JsonValue | undefined): bo
   )
 }
 
-function isObject(value: JsonValue | undefined): value is { [key: string]: JsonValue } {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
@@ -46,8 +41,8 @@ export function mergePatch(before: Properties, after: Properties): Properties | 
 /** What a field is before and after. Undefined: it is not there. */
 export interface Difference {
   field: string
-  before: JsonValue | undefined
-  after: JsonValue | undefined
+  before: unknown
+  after: unknown
 }
 
 /** The fields of nodes and edges that people edit. */
@@ -124,7 +119,7 @@ export function rebase(base: Editable, mine: Editable, theirs: Editable): Editab
 }
 
 /** A value as one line of text. */
-export function valueText(value: JsonValue | undefined): string {
+export function valueText(value: unknown): string {
   if (value === undefined) return '—'
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -1,6 +1,6 @@
 // Properties as rows of a form: a key, a kind of value, and the text that was typed for it.
 
-import type { JsonValue, Properties } from './types'
+import type { Properties } from './types'
 
 export const ROW_KINDS = ['text', 'number', 'yes/no', 'JSON'] as const
 export type RowKind = (typeof ROW_KINDS)[number]
@@ -13,7 +13,7 @@ export interface Row {
   text: string
 }
 
-function kindOf(value: JsonValue): RowKind {
+function kindOf(value: unknown): RowKind {
   if (typeof value === 'string') return 'text'
   if (typeof value === 'number') return 'number'
   if (typeof value === 'boolean') return 'yes/no'
@@ -37,7 +37,7 @@ export interface ReadRows {
 
 /** Reads the rows. A row without key and text is ignored. */
 export function readRows(rows: readonly Row[]): ReadRows {
-  const entries = new Map<string, JsonValue>()
+  const entries = new Map<string, unknown>()
   const errors = new Map<number, string>()
   for (const row of rows) {
     if (row.key === '' && row.text === '') continue
@@ -52,7 +52,7 @@ export function readRows(rows: readonly Row[]): ReadRows {
   return { properties: Object.fromEntries(entries), errors }
 }
 
-function readValue(row: Row): { value: JsonValue } | { wrong: string } {
+function readValue(row: Row): { value: unknown } | { wrong: string } {
   switch (row.kind) {
     case 'text':
       return { value: row.text }
@@ -67,10 +67,10 @@ function readValue(row: Row): { value: JsonValue } | { wrong: string } {
   }
 }
 
-function readJson(text: string): { value: JsonValue } | { wrong: string } {
-  let value: JsonValue
+function readJson(text: string): { value: unknown } | { wrong: string } {
+  let value: unknown
   try {
-    value = JSON.parse(text) as JsonValue
+    value = JSON.parse(text) as unknown
   } catch {
     return { wrong: 'Invalid JSON.' }
   }
@@ -78,7 +78,7 @@ function readJson(text: string): { value: JsonValue } | { wrong: string } {
 }
 
 /** Null is how a merge patch removes, so it cannot be a value; inside of a list it can. */
-function holdsNull(value: JsonValue): boolean {
+function holdsNull(value: unknown): boolean {
   if (value === null) return true
   if (typeof value !== 'object' || Array.isArray(value)) return false
   return Object.values(value).some(holdsNull)

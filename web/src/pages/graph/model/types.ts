@@ -1,108 +1,25 @@
-// The graph as the interface shows it; schemas/openapi.yaml is the source.
+// Names for the graph as the public interface shows it.
 
-export const ENTITY_TYPES = ['concept', 'object', 'process', 'actor'] as const
-export type EntityType = (typeof ENTITY_TYPES)[number]
+import type { ApiSchemas } from '@/api'
 
-export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue }
-export type Properties = Record<string, JsonValue>
+export type EntityType = ApiSchemas['EntityType']
+export const ENTITY_TYPES = ['concept', 'object', 'process', 'actor'] as const satisfies readonly EntityType[]
 
-export interface GraphNode {
-  id: string
-  name: string
-  entityType: EntityType
-  description: string | null
-  properties: Properties
-  createdAt: string
-  updatedAt: string
-  version: number
-  /** In a change: this is its last state. */
-  deleted?: true
-}
+export type Properties = ApiSchemas['Properties']
+export type GraphNode = ApiSchemas['Node']
+export type GraphEdge = ApiSchemas['Edge']
+export type Direction = NonNullable<ApiSchemas['HybridQuery']['direction']>
+export type Neighbor = ApiSchemas['Neighbor']
 
-export interface GraphEdge {
-  id: string
-  sourceId: string
-  targetId: string
-  relationType: string
-  properties: Properties
-  createdAt: string
-  updatedAt: string
-  version: number
-  deleted?: true
-}
-
-export type Direction = 'out' | 'in' | 'both'
-
-export interface Neighbor {
-  node: GraphNode
-  depth: number
-  edges: GraphEdge[]
-}
-
-export type CommandType =
-  | 'CREATE_NODE'
-  | 'UPDATE_NODE'
-  | 'DELETE_NODE'
-  | 'CREATE_EDGE'
-  | 'UPDATE_EDGE'
-  | 'DELETE_EDGE'
-  | 'UNDO'
-  | 'REDO'
-
-export interface Cascade {
-  restored: boolean
-  count: number
-  edges: string[]
-}
-
+export type CommandType = ApiSchemas['CommandType']
+export type Command = Omit<ApiSchemas['Command'], 'payload'> & { payload?: Record<string, unknown> }
+export type CommandResult = ApiSchemas['CommandResult']
+export type Cascade = ApiSchemas['Cascade']
 /** What a change did to one resource. */
-export interface Step {
-  type: CommandType
-  node?: GraphNode
-  edge?: GraphEdge
-  cascade?: Cascade
-}
-
-export interface Change {
-  sequence: number
-  commandId: string
-  actorId: string
-  type: CommandType | 'BATCH'
-  at: string
-  requestId: string
-  target?: { commandId: string; type: CommandType | 'BATCH' }
-  node?: GraphNode
-  edge?: GraphEdge
-  cascade?: Cascade
-  steps?: Step[]
-}
-
-export interface Command {
-  type: CommandType
-  payload?: Record<string, unknown>
-  expectedVersion?: number
-}
-
-export interface CommandResult {
-  commandId: string
-  type: CommandType
-  status: 'applied'
-  node?: GraphNode
-  edge?: GraphEdge
-  affected: { nodes: string[]; edges: string[]; counts: { nodes: number; edges: number } }
-  target?: { commandId: string; type: CommandType | 'BATCH' }
-  undoDepth: number
-  redoDepth: number
-  sequence: number | null
-}
-
+export type Step = ApiSchemas['Step']
+export type Change = ApiSchemas['Change']
 /** A conflict of an undo or a redo. */
-export interface Obstacle {
-  kind: 'node' | 'edge'
-  id: string
-  field?: string
-  byCommandId: string
-}
+export type Obstacle = ApiSchemas['GraphConflict']
 
 /** One node or edge. */
 export interface Ref {

@@ -1,0 +1,11 @@
+package embedded
+
+import "github.com/livegraph/livegraph/internal/platform/config"
+
+// What the engines that are started here do differently from those on machines of their own.
+var (
+	// KafkaCapabilities are those of kfake.
+	KafkaCapabilities = config.KafkaCapabilities{BatchesInMemory: true}
+	// MilvusCapabilities are those of milvus-lite.
+	MilvusCapabilities = config.MilvusCapabilities{ScansUnflushed: true}
+)

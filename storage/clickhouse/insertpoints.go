@@ -1,0 +1,100 @@
+package clickhouse
+
+import (
+	"context"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/storage/clickhouse/native"
+)
+
+// What is inserted into.
+var (
+	PointsTarget = Target{
+		Operation: opInsertPoints, Table: "points", Bulk: true, Columns: []ch.ColumnNameAndType{
+			{Name: "series", Type: "UInt64"}, {Name: "ts", Type: "DateTime64(6, 'UTC')"},
+			{Name: "value", Type: "Float64"}, {Name: "version", Type: "UInt64"},
+		},
+	}
+	StatesTarget = Target{
+		Operation: opInsertStates, Table: "states", Bulk: true, Columns: []ch.ColumnNameAndType{
+			{Name: "series", Type: "UInt64"}, {Name: "ts", Type: "DateTime64(6, 'UTC')"},
+			{Name: "value", Type: "String"}, {Name: "version", Type: "UInt64"},
+		},
+	}
+	LatestTarget = Target{
+		Operation: opInsertLatest, Table: "latest", Columns: []ch.ColumnNameAndType{
+			{Name: "workspace", Type: "UUID"}, {Name: "source", Type: "UUID"}, {Name: "series", Type: "UInt64"},
+			{Name: "ts", Type: "DateTime64(6, 'UTC')"}, {Name: "value", Type: "Float64"},
+			{Name: "text", Type: "String"}, {Name: "version", Type: "UInt64"},
+		},
+	}
+	ActivityTarget = Target{
+		Operation: opInsertActivity, Table: "source_activity", Columns: []ch.ColumnNameAndType{
+			{Name: "workspace", Type: "UUID"}, {Name: "source", Type: "UUID"},
+			{Name: "received_at", Type: "DateTime64(6, 'UTC')"},
+		},
+	}
+	SeriesTarget = Target{
+		Operation: opInsertSeries, Table: "series", Columns: []ch.ColumnNameAndType{
+			{Name: "id", Type: "UInt64"}, {Name: "workspace", Type: "UUID"}, {Name: "source", Type: "UUID"},
+			{Name: "metric", Type: "String"}, {Name: "tags", Type: "Map(String, String)"}, {Name: "kind", Type: "UInt8"},
+		},
+	}
+)
+
+// InsertPoints stores numbers. When it returns nil they are visible, and rollups that
+// do not hold any more for them are marked: before as well as after, see rollup.go.
+func (db *DB) InsertPoints(ctx context.Context, c *PointColumns) error {
+	if err := db.markLate(ctx, &c.Series, c.TS); err != nil {
+		return err
+	}
+	if err := db.insertPoints(ctx, c); err != nil {
+		return err
+	}
+	return db.markLate(ctx, &c.Series, c.TS)
+}
+
+func (db *DB) insertPoints(ctx context.Context, c *PointColumns) error {
+	return db.Insert(ctx, &PointsTarget, c.Len(),
+		&c.Series, native.Fixed[int64](c.TS), native.Fixed[float64](c.Values), &c.Versions)
+}
+
+// InsertStates stores texts. When it returns nil they are visible.
+func (db *DB) InsertStates(ctx context.Context, c *StateColumns) error {
+	return db.Insert(ctx, &StatesTarget, c.Len(),
+		&c.Series, native.Fixed[int64](c.TS), native.Strings(c.Values), &c.Versions)
+}
+
+// InsertLatest offers newest points; of those offered for a series the one with
+// the highest time, and then the highest version, stays.
+func (db *DB) InsertLatest(ctx context.Context, rows []LatestRow) error {
+	return db.Insert(ctx, &LatestTarget, len(rows),
+		native.UUIDs(Each(rows, func(r *LatestRow) uuid.UUID { return r.Workspace })),
+		native.UUIDs(Each(rows, func(r *LatestRow) uuid.UUID { return r.Source })),
+		native.Fixed[uint64](Each(rows, func(r *LatestRow) uint64 { return r.Series })),
+		native.Fixed[int64](Each(rows, func(r *LatestRow) int64 { return r.TS })),
+		native.Fixed[float64](Each(rows, func(r *LatestRow) float64 { return r.Value })),
+		native.Strings(Each(rows, func(r *LatestRow) string { return r.Text })),
+		native.Fixed[uint64](Each(rows, func(r *LatestRow) uint64 { return r.Version })))
+}
+
+// InsertActivity reports when sources were heard from; the latest time of each stays.
+func (db *DB) InsertActivity(ctx context.Context, rows []ActivityRow) error {
+	return db.Insert(ctx, &ActivityTarget, len(rows),
+		native.UUIDs(Each(rows, func(r *ActivityRow) uuid.UUID { return r.Workspace })),
+		native.UUIDs(Each(rows, func(r *ActivityRow) uuid.UUID { return r.Source })),
+		native.Fixed[int64](Each(rows, func(r *ActivityRow) int64 { return r.ReceivedAtUS })))
+}
+
+// InsertSeries copies identities of series for joins.
+func (db *DB) InsertSeries(ctx context.Context, rows []SeriesRow) error {
+	return db.Insert(ctx, &SeriesTarget, len(rows),
+		native.Fixed[uint64](Each(rows, func(r *SeriesRow) uint64 { return r.ID })),
+		native.UUIDs(Each(rows, func(r *SeriesRow) uuid.UUID { return r.Workspace })),
+		native.UUIDs(Each(rows, func(r *SeriesRow) uuid.UUID { return r.Source })),
+		native.Strings(Each(rows, func(r *SeriesRow) string { return r.Metric })),
+		native.Maps(Each(rows, func(r *SeriesRow) *native.Pairs { return native.Sorted(r.Tags) })),
+		native.Fixed[uint8](Each(rows, func(r *SeriesRow) uint8 { return r.Kind })))
+}

@@ -1,0 +1,185 @@
+package native
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/ch-go/proto"
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/uuid"
+)
+
+// Block is some rows of a table, as ClickHouse's format Native has them:
+// https://clickhouse.com/docs/interfaces/formats/Native. Texts of low cardinality are
+// plain texts there.
+type Block struct {
+	names   []string
+	columns []column
+}
+
+// column is a column of a block.
+type column interface {
+	target() any // where a row's value is scanned to
+	keep()       // what was scanned
+	last() any   // the value that was scanned last
+	data() proto.Column
+	encoded() Column // for an insert
+}
+
+// NewBlock returns an empty block of columns of our tables' types.
+func NewBlock(columns []ch.ColumnNameAndType) *Block {
+	b := &Block{}
+	for _, c := range columns {
+		b.names = append(b.names, c.Name)
+		b.columns = append(b.columns, columnOf(c.Type))
+	}
+	return b
+}
+
+// columnOf makes a column of a type of our tables.
+func columnOf(kind string) column {
+	switch {
+	case kind == "UInt64":
+		return &columnFor[uint64]{values: new(proto.ColUInt64)}
+	case kind == "UInt32":
+		return &columnFor[uint32]{values: new(proto.ColUInt32)}
+	case kind == "UInt16":
+		return &columnFor[uint16]{values: new(proto.ColUInt16)}
+	case kind == "UInt8":
+		return &columnFor[uint8]{values: new(proto.ColUInt8)}
+	case kind == "Int64":
+		return &columnFor[int64]{values: new(proto.ColInt64)}
+	case kind == "Float64":
+		return &columnFor[float64]{values: new(proto.ColFloat64)}
+	case kind == "UUID":
+		return &columnFor[uuid.UUID]{values: new(proto.ColUUID)}
+	case strings.HasPrefix(kind, "DateTime64(6"):
+		return &columnFor[time.Time]{
+			values: new(proto.ColDateTime64).WithPrecision(proto.PrecisionMicro).WithLocation(time.UTC),
+		}
+	case strings.HasPrefix(kind, "Map("):
+		return &mapColumn{values: proto.NewMap[string, string](new(proto.ColStr), new(proto.ColStr))}
+	default: // String, and LowCardinality(String)
+		return &columnFor[string]{values: new(proto.ColStr)}
+	}
+}
+
+// columnFor is a column of one type of values.
+type columnFor[T any] struct {
+	scanned T
+	values  proto.ColumnOf[T]
+}
+
+func (c *columnFor[T]) target() any        { return &c.scanned }
+func (c *columnFor[T]) keep()              { c.values.Append(c.scanned) }
+func (c *columnFor[T]) last() any          { return c.scanned }
+func (c *columnFor[T]) data() proto.Column { return c.values }
+
+func (c *columnFor[T]) encoded() Column {
+	if c, ok := any(c).(*columnFor[string]); ok {
+		values := make(Strings, c.values.Rows())
+		for i := range values {
+			values[i] = c.values.Row(i)
+		}
+		return values
+	}
+	return fixedRows{c.values}
+}
+
+// fixedRows is a column of values that all are of one size.
+type fixedRows struct{ data proto.Column }
+
+func (c fixedRows) raw() []byte {
+	var buffer proto.Buffer
+	c.data.EncodeColumn(&buffer)
+	return buffer.Buf
+}
+
+func (c fixedRows) sections(block []section) []section { return append(block, section{raw: c.raw()}) }
+
+func (c fixedRows) appendTo(batch driver.Batch, i int) error {
+	return decodeInto(batch, i, bytes.NewReader(c.raw()), c.data.Rows())
+}
+
+// Rows returns the number of rows.
+func (b *Block) Rows() int { return b.columns[0].data().Rows() }
+
+// Targets returns where a row is scanned to.
+func (b *Block) Targets() []any {
+	all := make([]any, len(b.columns))
+	for i, c := range b.columns {
+		all[i] = c.target()
+	}
+	return all
+}
+
+// Keep takes up the row that was scanned into the targets.
+func (b *Block) Keep() {
+	for _, c := range b.columns {
+		c.keep()
+	}
+}
+
+// Last returns the value of a column in the row that was scanned last.
+func (b *Block) Last(name string) any { return b.columns[slices.Index(b.names, name)].last() }
+
+// Write writes the block.
+func (b *Block) Write(w io.Writer) error {
+	input := make([]proto.InputColumn, len(b.columns))
+	for i, c := range b.columns {
+		input[i] = proto.InputColumn{Name: b.names[i], Data: c.data()}
+	}
+	var buffer proto.Buffer
+	if err := (proto.Block{Columns: len(input), Rows: b.Rows()}).EncodeRawBlock(&buffer, 0, input); err != nil {
+		return fmt.Errorf("writing rows: %w", err)
+	}
+	_, err := w.Write(buffer.Buf)
+	return err
+}
+
+// Columns returns the rows by column, for an insert.
+func (b *Block) Columns() []Column {
+	all := make([]Column, len(b.columns))
+	for i, c := range b.columns {
+		all[i] = c.encoded()
+	}
+	return all
+}
+
+// Names returns the names of the columns.
+func (b *Block) Names() []string { return b.names }
+
+// Reader reads blocks one after the other.
+type Reader struct {
+	from    *proto.Reader
+	columns []ch.ColumnNameAndType
+}
+
+// NewReader returns a reader of blocks of these columns.
+func NewReader(r io.Reader, columns []ch.ColumnNameAndType) *Reader {
+	return &Reader{from: proto.NewReader(r), columns: columns}
+}
+
+// Next returns the next block, io.EOF behind the last one.
+func (r *Reader) Next() (*Block, error) {
+	b := NewBlock(r.columns)
+	results := make(proto.Results, len(b.columns))
+	for i, c := range b.columns {
+		results[i] = proto.ResultColumn{Name: b.names[i], Data: c.data()}
+	}
+	var head proto.Block
+	err := head.DecodeRawBlock(r.from, 0, results)
+	if errors.Is(err, io.EOF) && head.Columns == 0 {
+		return nil, io.EOF
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading rows: %w", err)
+	}
+	return b, nil
+}

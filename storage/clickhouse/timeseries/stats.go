@@ -1,0 +1,108 @@
+package timeseries
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+
+	"github.com/livegraph/livegraph/storage/clickhouse"
+)
+
+// SeriesStats is what a series holds.
+type SeriesStats struct {
+	FirstUS, LastUS int64 // timestamps of the oldest and the newest point, microseconds
+	Count           int64 // points that stand
+}
+
+// statsEndUS comes after every point: those more than a day ahead are not accepted. None is
+// before 1970.
+const statsEndUS = 1 << 53
+
+// SeriesStats counts the points of series, all that are kept and not deleted; series
+// without points are left out. Numbers are counted by rollups where these are up to date,
+// and otherwise one by one.
+func (r *Reader) SeriesStats(
+	ctx context.Context, numbers, texts []uint64, kept Kept, hidden Hidden,
+) (map[uint64]SeriesStats, error) {
+	found := map[uint64]SeriesStats{}
+	for table, series := range map[string][]uint64{clickhouse.TableNumbers: numbers, clickhouse.TableTexts: texts} {
+		if len(series) == 0 {
+			continue
+		}
+		statement, err := r.statsStatement(ctx, table, series, Range{ToUS: statsEndUS, Kept: kept, Hidden: hidden})
+		if err != nil {
+			return nil, err
+		}
+		err = r.db.Query(ctx, clickhouse.OpStats, statement, nil, func(scan func(...any) error) error {
+			var (
+				id uint64
+				s  SeriesStats
+			)
+			if err := scan(&id, &s.FirstUS, &s.LastUS, &s.Count); err != nil {
+				return err
+			}
+			found[id] = s
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// statsStatement returns the statement that counts the points of series of a table.
+func (r *Reader) statsStatement(ctx context.Context, table string, series []uint64, all Range) (string, error) {
+	if err := all.hide(all.FromUS, series); err != nil {
+		return "", err
+	}
+	q := &AggregateQuery{Series: series, Texts: table == clickhouse.TableTexts, Range: all}
+	p, err := r.plan(ctx, q, []Function{Count, First, Last})
+	if err != nil {
+		return "", err
+	}
+	if p == nil {
+		return fmt.Sprintf(`
+			SELECT series, toUnixTimestamp64Micro(min(ts)), toUnixTimestamp64Micro(max(ts)), toInt64(count())
+			FROM %s FINAL PREWHERE series IN (%s)%s%s GROUP BY series`,
+			table, clickhouse.IDArray(series), all.Kept.condition(series, math.MinInt64), all.leavingOut("WHERE")), nil
+	}
+	pieces := p.pieces(q, []rollupColumn{firstAtColumn, lastAtColumn, countColumn})
+	return fmt.Sprintf(
+		`SELECT series, toInt64(min(head_at)), toInt64(max(tail_at)), toInt64(sum(n)) FROM (%s) GROUP BY series`,
+		strings.Join(pieces, " UNION ALL "),
+	), nil
+}
+
+// SourceActivity reports when each source was last heard from: when the API
+// received its newest request, whatever the points' times. Sources that were
+// never heard from are left out.
+func (r *Reader) SourceActivity(
+	ctx context.Context, workspace uuid.UUID, sources []uuid.UUID,
+) (map[uuid.UUID]time.Time, error) {
+	found := make(map[uuid.UUID]time.Time, len(sources))
+	if len(sources) == 0 {
+		return found, nil
+	}
+	err := r.db.Query(ctx, clickhouse.OpActivity, `
+		SELECT source, toUnixTimestamp64Micro(max(received_at)) FROM source_activity
+		WHERE workspace = {workspace:UUID} AND source IN {sources:Array(UUID)} GROUP BY source`,
+		ch.Parameters{"workspace": workspace.String(), "sources": clickhouse.UUIDArray(sources)},
+		func(scan func(...any) error) error {
+			var (
+				id uuid.UUID
+				us int64
+			)
+			if err := scan(&id, &us); err != nil {
+				return err
+			}
+			found[id] = time.UnixMicro(us).UTC()
+			return nil
+		})
+	return found, err
+}

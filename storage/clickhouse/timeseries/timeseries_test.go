@@ -1,0 +1,364 @@
+package timeseries_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/storage/clickhouse"
+	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
+	"github.com/livegraph/livegraph/test/testenv"
+)
+
+// t0 is where the tests' points begin: 2026-03-01T00:00:00Z, microseconds.
+const t0 = 1_772_323_200_000_000
+
+const second = 1_000_000
+
+// store is a database and the way past the package into it.
+type store struct {
+	*clickhouse.DB
+	*timeseries.Reader
+	url *url.URL
+}
+
+func newStore(t *testing.T) *store {
+	t.Helper()
+	address := testenv.ClickHouse(t)
+	db, err := clickhouse.Open(t.Context(), address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	require.NoError(t, db.Migrate(t.Context()))
+	parsed, err := url.Parse(address)
+	require.NoError(t, err)
+	return &store{DB: db, Reader: timeseries.New(db), url: parsed}
+}
+
+// exec runs a statement in the database.
+func (s *store) exec(t *testing.T, statement string) {
+	t.Helper()
+	testenv.AskClickHouse(t, s.url.String(), statement)
+}
+
+// point is a row of either table.
+type point struct {
+	series  uint64
+	ts      int64
+	value   any
+	version uint64
+}
+
+func (s *store) insert(t *testing.T, table string, points ...point) {
+	t.Helper()
+	var rows []string
+	for _, p := range points {
+		value := fmt.Sprintf("%v", p.value)
+		if text, ok := p.value.(string); ok {
+			value = "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
+		}
+		rows = append(rows, fmt.Sprintf("(%d, fromUnixTimestamp64Micro(%d), %s, %d)", p.series, p.ts, value, p.version))
+	}
+	s.exec(t, "INSERT INTO "+table+" VALUES "+strings.Join(rows, ","))
+}
+
+var everything = timeseries.Range{FromUS: 0, ToUS: 4e15}
+
+func TestRawPointsGiveTheNewestVersionInOrder(t *testing.T) {
+	s := newStore(t)
+	s.insert(t, "points", point{1, t0, 10, 1}, point{1, t0 + 1, 11, 2}, point{1, t0 + 2, 12, 3}, point{2, t0, 20, 1})
+	s.insert(t, "points", point{1, t0, 100, 9}, point{1, t0 + 1, 0, 1}, point{3, t0, 30, 1})
+	s.insert(t, "states", point{5, t0, `it's \ "on" 🚀`, 1}, point{5, t0 + 1, "", 1})
+
+	ask := func(q timeseries.RawQuery) (map[uint64]*timeseries.Points, bool) {
+		if q.Range.ToUS == 0 {
+			q.Range = everything
+		}
+		found, more, err := s.RawPoints(t.Context(), q)
+		require.NoError(t, err)
+		return found, more
+	}
+	found, more := ask(timeseries.RawQuery{Numbers: []uint64{1, 2, 4}, Texts: []uint64{5}, Limit: 6})
+	require.False(t, more)
+	require.Len(t, found, 3)
+	require.Equal(t, []int64{t0, t0 + 1, t0 + 2}, found[1].TS)
+	require.Equal(t, []float64{100, 11, 12}, found[1].Columns[0].Numbers)
+	require.Equal(t, []int64{t0, t0 + 1}, found[5].TS)
+	require.Equal(t, `it's \ "on" 🚀`, *found[5].Columns[0].Texts[0])
+	require.Equal(t, "", *found[5].Columns[0].Texts[1])
+
+	_, more = ask(timeseries.RawQuery{Numbers: []uint64{1, 2, 4}, Texts: []uint64{5}, Limit: 5})
+	require.True(t, more)
+	found, more = ask(timeseries.RawQuery{Numbers: []uint64{1}, Limit: 2, Descending: true})
+	require.True(t, more)
+	require.Equal(t, []int64{t0 + 2, t0 + 1}, found[1].TS)
+	found, more = ask(timeseries.RawQuery{
+		Numbers: []uint64{1}, Limit: 2, Range: timeseries.Range{FromUS: t0 + 1, ToUS: t0 + 2},
+	})
+	require.False(t, more)
+	require.Equal(t, []int64{t0 + 1}, found[1].TS)
+	found, more = ask(timeseries.RawQuery{Limit: 5})
+	require.False(t, more)
+	require.Empty(t, found)
+}
+
+func TestLatestPointsAreOfTheWorkspaceAndSourcesAsked(t *testing.T) {
+	s := newStore(t)
+	ws, other, pump, fan := uuid.New(), uuid.New(), uuid.New(), uuid.New()
+	row := func(ws, source uuid.UUID, series uint64, ts int64, value float64, text string, version uint64) {
+		s.exec(
+			t,
+			fmt.Sprintf(
+				"INSERT INTO latest (workspace, source, series, ts, value, text, version) VALUES "+
+					"('%s','%s',%d,fromUnixTimestamp64Micro(%d),%v,'%s',%d)",
+				ws, source, series, ts, value, text, version,
+			),
+		)
+	}
+	row(ws, pump, 1, t0, 1, "", 5)
+	row(ws, pump, 1, t0+1, 2, "", 3) // newer, though of an older version
+	row(ws, pump, 1, t0+1, 3, "", 4)
+	row(ws, fan, 2, t0, 0, "on", 1)
+	row(other, pump, 3, t0, 9, "", 1)
+	row(ws, fan, 4, t0, 7, "", 1)
+	row(ws, uuid.New(), 5, t0, 7, "", 1)
+	q := timeseries.LatestQuery{Workspace: ws, Series: []timeseries.LatestSeries{
+		{ID: 1, Source: pump}, {ID: 3, Source: pump}, {ID: 2, Source: fan, Texts: true}}}
+	ask := func(q timeseries.LatestQuery) map[uint64]*timeseries.Points {
+		t.Helper()
+		points, err := s.LatestPoints(t.Context(), q)
+		require.NoError(t, err)
+		require.Len(t, points, len(q.Series))
+		found := map[uint64]*timeseries.Points{}
+		for i, p := range points {
+			if p != nil {
+				found[q.Series[i].ID] = p
+			}
+		}
+		return found
+	}
+	for _, whole := range [][]uuid.UUID{nil, {pump}, {fan}, {pump, fan}} { // what more a source has is not asked for
+		q.Whole, q.FromUS = whole, 0
+		found := ask(q)
+		require.Len(t, found, 2, whole)
+		require.Equal(t, []int64{t0 + 1}, found[1].TS)
+		require.Equal(t, []float64{3}, found[1].Columns[0].Numbers)
+		require.Equal(t, "on", *found[2].Columns[0].Texts[0])
+		q.FromUS = t0 + 1
+		require.Len(t, ask(q), 1, whole)
+	}
+	q.FromUS, q.Kept = 0, timeseries.Kept{1: t0 + 2}
+	require.Len(t, ask(q), 1)
+	require.Empty(t, ask(timeseries.LatestQuery{Workspace: ws}))
+}
+
+func TestAggregatesCountEachPointOnceInItsBucket(t *testing.T) {
+	s := newStore(t)
+	for i, v := range []float64{4, 1, 3, 2} {
+		s.insert(t, "points", point{1, t0 + int64(i)*second, v, 1})
+	}
+	s.insert(
+		t, "points", point{1, t0, 999, 0}, point{2, t0, 10, 1}, point{1, t0 + 60*second, 7, 1},
+		point{2, t0 + 3*second, 20, 1},
+	)
+	all := timeseries.Functions()
+	ask := func(q timeseries.AggregateQuery) map[int]*timeseries.Points {
+		q.Range, q.Limit = timeseries.Range{FromUS: t0 - second, ToUS: t0 + 3600*second}, 100
+		found, more, err := s.Aggregate(t.Context(), q)
+		require.NoError(t, err)
+		require.False(t, more)
+		return found
+	}
+	row := func(p *timeseries.Points, i int) (out []float64) {
+		for _, c := range p.Columns {
+			out = append(out, c.Numbers[i])
+		}
+		return out
+	}
+	grid := timeseries.NewGrid(time.Minute, time.UTC, t0-second, t0+3600*second)
+	found := ask(timeseries.AggregateQuery{Series: []uint64{1, 2}, Groups: []int{0, 1}, Grid: grid, Functions: all})
+	require.Equal(t, []int64{t0, t0 + 60*second}, found[0].TS)
+	require.InDeltaSlice(
+		t, []float64{2.5, 1, 4, 10, 4, 4, 2, 1.2909944487358056, 2.5, 3.7, 3.85, 3.97, 5. / 3, 5}, row(found[0], 0), 1e-9,
+	)
+	alone := row(found[0], 1)
+	require.True(t, math.IsNaN(alone[7]), "one value has no deviation")
+	require.InDelta(t, 15, row(found[1], 0)[0], 0)
+
+	found = ask(timeseries.AggregateQuery{
+		Series: []uint64{1, 2}, Groups: []int{0, 0},
+		Functions: []timeseries.Function{timeseries.Sum, timeseries.First, timeseries.Last},
+	})
+	require.Equal(t, []int64{t0 - second}, found[0].TS, "stamped with the range's start")
+	require.Equal(t, []float64{47, 4, 7}, row(found[0], 0))
+
+	_, more, err := s.Aggregate(
+		t.Context(),
+		timeseries.AggregateQuery{Series: []uint64{1, 2}, Groups: []int{0, 1}, Grid: grid,
+			Functions: all, Range: everything, Limit: 2},
+	)
+	require.NoError(t, err)
+	require.True(t, more)
+}
+
+func TestTextsHaveFirstLastAndCount(t *testing.T) {
+	s := newStore(t)
+	s.insert(
+		t, "states", point{5, t0, "on", 1}, point{5, t0 + 2, "off", 1}, point{5, t0 + 2, "stale", 0},
+		point{5, t0 + 1, "mid", 1},
+	)
+	found, _, err := s.Aggregate(
+		t.Context(),
+		timeseries.AggregateQuery{Series: []uint64{5}, Groups: []int{3}, Texts: true,
+			Range: everything, Functions: timeseries.Functions(), Limit: 10},
+	)
+	require.NoError(t, err)
+	columns := found[3].Columns
+	for i, f := range timeseries.Functions() {
+		switch f {
+		case timeseries.Count:
+			require.Equal(t, []float64{3}, columns[i].Numbers)
+		case timeseries.First:
+			require.Equal(t, "on", *columns[i].Texts[0])
+		case timeseries.Last:
+			require.Equal(t, "off", *columns[i].Texts[0])
+		default:
+			require.True(t, math.IsNaN(columns[i].Numbers[0]), f)
+		}
+	}
+}
+
+func TestSumsBeyondTheRangeOfNumbersAreNone(t *testing.T) {
+	s := newStore(t)
+	s.insert(t, "points", point{1, t0, 1.7e308, 1}, point{1, t0 + 1, 1.7e308, 1})
+	found, _, err := s.Aggregate(
+		t.Context(),
+		timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: everything,
+			Functions: []timeseries.Function{timeseries.Sum, timeseries.Max}, Limit: 10},
+	)
+	require.NoError(t, err)
+	require.True(t, math.IsNaN(found[0].Columns[0].Numbers[0]))
+	require.InDelta(t, 1.7e308, found[0].Columns[1].Numbers[0], 0)
+}
+
+// TestBucketsInClickHouseAreThoseOfTheGrid puts a point into every half hour of
+// years with clock changes and compares where each lands.
+func TestBucketsInClickHouseAreThoseOfTheGrid(t *testing.T) {
+	s := newStore(t)
+	const step, n = int64(1800 * second), 40_000
+	for _, from := range []int64{3600 * second, 1_500_000_000 * second} {
+		s.exec(t, "TRUNCATE TABLE points")
+		s.exec(t, fmt.Sprintf(
+			"INSERT INTO points SELECT 1, fromUnixTimestamp64Micro(toInt64(%d + number * %d)), number, 1 FROM numbers(%d) "+
+				"SETTINGS max_partitions_per_insert_block = 0",
+			from, step, n,
+		))
+		whole := timeseries.Range{FromUS: from, ToUS: from + n*step}
+		for _, name := range []string{
+			"UTC", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "America/Sao_Paulo", "Africa/Casablanca",
+			"Pacific/Apia",
+		} {
+			zone, err := time.LoadLocation(name)
+			require.NoError(t, err)
+			for _, interval := range []time.Duration{
+				45 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour,
+			} {
+				grid := timeseries.NewGrid(interval, zone, whole.FromUS, whole.ToUS)
+				found, more, err := s.Aggregate(
+					t.Context(),
+					timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: whole,
+						Grid: grid, Functions: []timeseries.Function{timeseries.Count}, Limit: 100_000},
+				)
+				require.NoError(t, err)
+				require.False(t, more)
+				want := map[int64]float64{}
+				for i := range int64(n) {
+					want[grid.Start(from+i*step)]++
+				}
+				got := map[int64]float64{}
+				for i, ts := range found[0].TS {
+					got[ts] = found[0].Columns[0].Numbers[i]
+				}
+				require.Equal(t, want, got, "%s %s", name, interval)
+			}
+		}
+	}
+}
+
+func TestStatisticsCountPointsThatStand(t *testing.T) {
+	s := newStore(t)
+	s.insert(t, "points", point{1, t0, 1, 1}, point{1, t0, 2, 2}, point{1, t0 + 5, 3, 1}, point{2, t0, 1, 1})
+	s.insert(t, "states", point{7, t0 + 9, "x", 1})
+	stats, err := s.SeriesStats(t.Context(), []uint64{1, 99}, []uint64{7}, nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, map[uint64]timeseries.SeriesStats{
+		1: {FirstUS: t0, LastUS: t0 + 5, Count: 2}, 7: {FirstUS: t0 + 9, LastUS: t0 + 9, Count: 1}}, stats)
+}
+
+func TestActivityIsTheNewestReceipt(t *testing.T) {
+	s := newStore(t)
+	ws, pump, fan := uuid.New(), uuid.New(), uuid.New()
+	for i, id := range []uuid.UUID{pump, pump} {
+		s.exec(t, fmt.Sprintf(
+			"INSERT INTO source_activity VALUES ('%s','%s',fromUnixTimestamp64Micro(%d))", ws, id, t0-int64(i),
+		))
+	}
+	found, err := s.SourceActivity(t.Context(), ws, []uuid.UUID{pump, fan})
+	require.NoError(t, err)
+	require.Equal(t, map[uuid.UUID]time.Time{pump: time.UnixMicro(t0).UTC()}, found)
+	found, err = s.SourceActivity(t.Context(), uuid.New(), []uuid.UUID{pump})
+	require.NoError(t, err)
+	require.Empty(t, found)
+}
+
+func TestAQueryWithManySeriesAndGroupsRuns(t *testing.T) {
+	s := newStore(t)
+	q := timeseries.AggregateQuery{Range: everything, Functions: []timeseries.Function{timeseries.Sum}, Limit: 10}
+	for i := range 100_000 {
+		q.Series, q.Groups = append(q.Series, math.MaxUint64-uint64(i)), append(q.Groups, i%7)
+	}
+	s.insert(
+		t, "points", point{math.MaxUint64 - 8, t0, 5, 1}, point{math.MaxUint64 - 15, t0, 6, 1},
+		point{math.MaxUint64 - 100_000, t0, 6, 1},
+	)
+	found, _, err := s.Aggregate(t.Context(), q)
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Equal(t, []float64{11}, found[1].Columns[0].Numbers)
+}
+
+func TestAQueryThatTakesTooLongEndsWithItsDeadline(t *testing.T) {
+	s := newStore(t)
+	s.exec(t, fmt.Sprintf(
+		"INSERT INTO points SELECT 1, fromUnixTimestamp64Micro(toInt64(%d + number)), rand(), 1 FROM numbers(5000000)",
+		int64(t0),
+	))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, _, err := s.Aggregate(ctx, timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: everything,
+		Grid: timeseries.NewGrid(time.Second, time.UTC, t0, t0+10*second), Functions: timeseries.Functions(), Limit: 10})
+	require.Equal(t, fault.Timeout, fault.KindOf(err), "%v", err)
+}
+
+func TestAStoppedServerIsUnavailable(t *testing.T) {
+	server := testenv.StoppableClickHouse(t)
+	db, err := clickhouse.Open(t.Context(), server.Address())
+	require.NoError(t, err)
+	defer func() { _ = db.Close() }()
+	require.NoError(t, db.Migrate(t.Context()))
+	require.NoError(t, server.Stop(t.Context()))
+	_, _, err = timeseries.New(db).
+		RawPoints(t.Context(), timeseries.RawQuery{Numbers: []uint64{1}, Range: everything, Limit: 1})
+	require.Equal(t, fault.Unavailable, fault.KindOf(err), "%v", err)
+	require.NoError(t, server.Start(t.Context()))
+	_, _, err = timeseries.New(db).
+		RawPoints(t.Context(), timeseries.RawQuery{Numbers: []uint64{1}, Range: everything, Limit: 1})
+	require.NoError(t, err)
+}
