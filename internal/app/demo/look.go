@@ -24,7 +24,7 @@ type lookAt struct {
 }
 
 // keyVariable holds the key in commands when nothing else can tell it.
-const keyVariable = "LIVEGRAPH_KEY"
+const keyVariable = "LIVEGRAPH_API_KEY"
 
 // text returns the commands, each one line that works when it is pasted alone.
 func (l *lookAt) text() string {
