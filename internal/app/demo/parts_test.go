@@ -171,8 +171,8 @@ func TestWithoutATerminalOrACommandTheKeyIsAVariable(t *testing.T) {
 	deps := depsOf(p, out, time.Hour)
 	deps.KeyCommand = ""
 	require.NoError(t, Run(t.Context(), Options{Interval: 100 * time.Millisecond, Duration: time.Second}, deps))
-	require.Contains(t, out.String(), "First set LIVEGRAPH_KEY")
-	require.Contains(t, out.String(), `-H "Authorization: Bearer $LIVEGRAPH_KEY"`)
+	require.Contains(t, out.String(), "First set LIVEGRAPH_API_KEY")
+	require.Contains(t, out.String(), `-H "Authorization: Bearer $LIVEGRAPH_API_KEY"`)
 }
 
 func TestTheHistoryIsSentAsItIs(t *testing.T) {

@@ -10,7 +10,7 @@ describe('back-off', () => {
     expect(backoff(3, 0, () => 1)).toBe(8000)
     expect(backoff(50, 0, () => 1)).toBe(30_000)
   })
-  it("is never below the server's delay", () => expect(backoff(0, 5000, () => 0)).toBe(5000))
+  it('is never below the delay of the server', () => expect(backoff(0, 5000, () => 0)).toBe(5000))
 })
 
 it('tries again only what may have more luck later', () => {

@@ -6,9 +6,9 @@ export function FirstSteps() {
   const { workspace } = useWorkspaces()
   const { origin } = window.location
   const code = [
-    `export KEY=…   # the key from step 1`,
+    `export LIVEGRAPH_API_KEY=…   # the key from step 1`,
     `curl -s ${origin}/api/live-data/ingest \\`,
-    `  -H "Authorization: Bearer $KEY" -H "x-workspace-id: ${workspace?.id ?? 'WORKSPACE_ID'}" \\`,
+    `  -H "Authorization: Bearer $LIVEGRAPH_API_KEY" -H "x-workspace-id: ${workspace?.id ?? 'WORKSPACE_ID'}" \\`,
     `  -H 'Content-Type: application/json' \\`,
     `  -d '{"source": "pump", "points": [{"metric": "temperature", "value": 71.5}]}'`,
   ].join('\n')

@@ -152,7 +152,7 @@ function Live({ stream, onReconnect }: { stream: StreamState; onReconnect: () =>
   }
 }
 
-const FIRST = `curl -s $LG/api/commands/execute -H "Authorization: Bearer $KEY" -H "x-workspace-id: $WS" \\
+const FIRST = `curl -s $LIVEGRAPH_URL/api/commands/execute -H "Authorization: Bearer $LIVEGRAPH_API_KEY" -H "x-workspace-id: $LIVEGRAPH_WORKSPACE_ID" \\
   -H 'Content-Type: application/json' \\
   --data-raw '{"type":"CREATE_NODE","payload":{"name":"Pump 7","entityType":"object"}}'`
 
