@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 const workspaceHeader = "X-Workspace-Id"
@@ -64,7 +64,7 @@ func isPublicPath(path string) bool {
 // case, RFC 9110), spaces and the key; where the path has a dialect, in one of its
 // schemes. refusal is why it is refused, for the metrics; with a key that is known and
 // does not hold any more there is a credential all the same.
-func (s *Server) credentialOf(r *http.Request) (credential *postgres.Credential, refusal string, err error) {
+func (s *Server) credentialOf(r *http.Request) (credential *access.Credential, refusal string, err error) {
 	values := r.Header.Values("Authorization")
 	if len(values) == 0 || (len(values) == 1 && values[0] == "") {
 		return nil, refusedNoKey, fault.New(fault.Unauthenticated, "Missing Authorization")
@@ -196,7 +196,7 @@ func workspaceOf(rt route.Route, r *http.Request) (id uuid.UUID, err error) {
 
 // opens refuses a workspace. One that does not exist and one that the key does not
 // open look alike, and so does one of the other mode.
-func opens(credential *postgres.Credential, workspace uuid.UUID) error {
+func opens(credential *access.Credential, workspace uuid.UUID) error {
 	if credential.Workspaces[workspace].Mode != credential.Mode {
 		return fault.New(fault.Forbidden, "Workspace access denied")
 	}
@@ -228,7 +228,7 @@ func (s *Server) session(rt route.Route, admitted *http.Request) request.Session
 	return request.Session{Recheck: recheck, Draining: s.stopping}
 }
 
-func principalOf(credential *postgres.Credential) *request.Principal {
+func principalOf(credential *access.Credential) *request.Principal {
 	principal := &request.Principal{KeyID: credential.ID, ActorID: credential.ActorID}
 	for _, scope := range credential.Scopes {
 		principal.Scopes = append(principal.Scopes, request.Scope(scope))

@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/auditrecord"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // auditor records the uses of keys; see api/audit.
@@ -48,7 +48,7 @@ func (s *Server) audit(next http.Handler) http.Handler {
 
 // notice keeps for the audit log whose key came, and refuses if a known one's use
 // cannot be recorded.
-func (s *Server) notice(x *exchange, credential *postgres.Credential) error {
+func (s *Server) notice(x *exchange, credential *access.Credential) error {
 	if s.deps.Audit == nil {
 		return nil
 	}

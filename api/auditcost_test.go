@@ -20,13 +20,13 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/platform/spool"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // oneKey knows one key, as an authenticator does that has it in memory.
-type oneKey struct{ credential *postgres.Credential }
+type oneKey struct{ credential *access.Credential }
 
-func (k oneKey) Authenticate(context.Context, string, netip.Addr) (*postgres.Credential, error) {
+func (k oneKey) Authenticate(context.Context, string, netip.Addr) (*access.Credential, error) {
 	return k.credential, nil
 }
 func (oneKey) Used(uuid.UUID, netip.Addr) {}
@@ -41,9 +41,9 @@ func BenchmarkAudit(b *testing.B) {
 	for name, with := range map[string]bool{"without": false, "with": true} {
 		b.Run(name, func(b *testing.B) {
 			workspace := uuid.New()
-			key := oneKey{&postgres.Credential{
+			key := oneKey{&access.Credential{
 				ID: uuid.New(), Mode: "live", Scopes: []string{"admin"},
-				Workspaces: map[uuid.UUID]postgres.Access{workspace: {Mode: "live"}},
+				Workspaces: map[uuid.UUID]access.Access{workspace: {Mode: "live"}},
 			}}
 			deps := api.Deps{Config: config.API{MaxHeaderBytes: 1 << 16}, Keys: key, Routes: []route.Route{{
 				Method: http.MethodGet, Pattern: "/api/nothing", Scopes: []request.Scope{request.Admin},

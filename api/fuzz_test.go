@@ -22,7 +22,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/platform/config"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 var fuzzed = uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a")
@@ -71,9 +71,9 @@ func FuzzConnection(f *testing.F) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	server, err := api.New(api.Deps{
 		Version: "test",
-		Keys: oneKey{&postgres.Credential{
+		Keys: oneKey{&access.Credential{
 			ID: fuzzed, Mode: "live", Scopes: []string{"admin"},
-			Workspaces: map[uuid.UUID]postgres.Access{fuzzed: {Mode: "live"}},
+			Workspaces: map[uuid.UUID]access.Access{fuzzed: {Mode: "live"}},
 		}},
 		Account: noAccount{},
 		Config: config.API{
@@ -156,10 +156,10 @@ func requireAnswers(t *testing.T, sent, received []byte) {
 // noAccount tells nothing of the one key.
 type noAccount struct{}
 
-func (noAccount) KeyByID(context.Context, uuid.UUID) (postgres.Key, error) {
-	return postgres.Key{ID: fuzzed}, nil
+func (noAccount) KeyByID(context.Context, uuid.UUID) (access.Key, error) {
+	return access.Key{ID: fuzzed}, nil
 }
 
-func (noAccount) WorkspacesByID(context.Context, []uuid.UUID) ([]postgres.Workspace, error) {
+func (noAccount) WorkspacesByID(context.Context, []uuid.UUID) ([]access.Workspace, error) {
 	return nil, nil
 }

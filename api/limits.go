@@ -12,11 +12,11 @@ import (
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/plural"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // planOf returns the requests that a workspace of the credential has.
-func planOf(credential *postgres.Credential, workspace uuid.UUID) ratelimit.Plan {
+func planOf(credential *access.Credential, workspace uuid.UUID) ratelimit.Plan {
 	access := credential.Workspaces[workspace]
 	return plan(access.PerMinute, access.PerDay)
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // compressFrom is the least size of an answer worth compressing.
@@ -39,13 +39,13 @@ type exchange struct {
 	operator uuid.UUID
 
 	// For the audit log.
-	used      *postgres.Credential // of a known key, valid or not
-	principal *request.Principal   // of a valid one
-	unknown   bool                 // a key was wanted, and none came that is known
-	lasts     bool                 // the answer goes on until somebody ends it
-	planned   bool                 // it is one of the requests of a workspace's plan
-	recorded  bool                 // there is a record of it
-	folded    bool                 // that counts it together with others
+	used      *access.Credential // of a known key, valid or not
+	principal *request.Principal // of a valid one
+	unknown   bool               // a key was wanted, and none came that is known
+	lasts     bool               // the answer goes on until somebody ends it
+	planned   bool               // it is one of the requests of a workspace's plan
+	recorded  bool               // there is a record of it
+	folded    bool               // that counts it together with others
 }
 
 type exchangeKey struct{}

@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // Paths outside the groups.
@@ -60,7 +60,7 @@ func (s *Server) ownRoutes() ([]route.Route, error) {
 type noKeys struct{}
 
 // Authenticate implements authenticator.
-func (noKeys) Authenticate(context.Context, string, netip.Addr) (*postgres.Credential, error) {
+func (noKeys) Authenticate(context.Context, string, netip.Addr) (*access.Credential, error) {
 	return nil, fault.New(fault.Unauthenticated, "Unauthorized")
 }
 
@@ -164,7 +164,7 @@ func (s *Server) me(w http.ResponseWriter, r *http.Request) error {
 		KeyID: key.ID, Name: key.Name, Display: key.Display, Mode: key.Mode, Scopes: key.Scopes,
 		ActorID: key.ActorID, ExpiresAt: key.ExpiresAt, Workspaces: make([]workspaceAccount, 0, len(workspaces)),
 	}
-	workspaces = slices.DeleteFunc(workspaces, func(ws postgres.Workspace) bool { return ws.Mode != key.Mode })
+	workspaces = slices.DeleteFunc(workspaces, func(ws access.Workspace) bool { return ws.Mode != key.Mode })
 	asked := make([]ratelimit.Of, len(workspaces))
 	for i := range workspaces {
 		asked[i] = ratelimit.Of{Workspace: workspaces[i].ID, Plan: plan(workspaces[i].RequestLimits())}
@@ -177,7 +177,7 @@ func (s *Server) me(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func describeWorkspace(ws *postgres.Workspace, standing *ratelimit.Standing) workspaceAccount {
+func describeWorkspace(ws *access.Workspace, standing *ratelimit.Standing) workspaceAccount {
 	perMinute, perDay := ws.RequestLimits()
 	return workspaceAccount{
 		ID: ws.ID, Name: ws.Name, Plan: ws.Plan,

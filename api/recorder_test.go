@@ -23,7 +23,7 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/auditrecord"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // kept keeps the uses that it is told, or takes none.
@@ -52,9 +52,9 @@ func answering(
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&log, nil)))
 	t.Cleanup(func() { slog.SetDefault(old) })
 	workspace := uuid.New()
-	key := oneKey{&postgres.Credential{
+	key := oneKey{&access.Credential{
 		ID: uuid.New(), Mode: "live", Scopes: []string{"admin"},
-		Workspaces: map[uuid.UUID]postgres.Access{workspace: {Mode: "live"}},
+		Workspaces: map[uuid.UUID]access.Access{workspace: {Mode: "live"}},
 	}}
 	registry = prometheus.NewRegistry()
 	deps := api.Deps{Config: publicConfig(), Keys: key, Metrics: registry, Routes: []route.Route{{

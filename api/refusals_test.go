@@ -18,7 +18,7 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/auditrecord"
 	"github.com/livegraph/livegraph/internal/platform/spool"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // One key sends what is refused as fast as it can: each is in the audit log, by itself as
@@ -30,9 +30,9 @@ func TestRefusalsWithoutEndTakeLittleRoomInTheAuditLog(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = s.Close() }()
 	workspace, foreign := uuid.New(), uuid.New()
-	credential := &postgres.Credential{
+	credential := &access.Credential{
 		ID: uuid.New(), Mode: "live", Scopes: []string{"read:nodes"},
-		Workspaces: map[uuid.UUID]postgres.Access{workspace: {Mode: "live"}},
+		Workspaces: map[uuid.UUID]access.Access{workspace: {Mode: "live"}},
 	}
 	cfg := publicConfig()
 	cfg.RefusalsPerSecond = perSecond

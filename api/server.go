@@ -33,7 +33,7 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/platform/tracing"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 const (
@@ -80,7 +80,7 @@ type Deps struct {
 
 // authenticator verifies keys; see api/auth.
 type authenticator interface {
-	Authenticate(ctx context.Context, text string, from netip.Addr) (*postgres.Credential, error)
+	Authenticate(ctx context.Context, text string, from netip.Addr) (*access.Credential, error)
 	Used(key uuid.UUID, ip netip.Addr)
 }
 
@@ -92,8 +92,8 @@ type limiter interface {
 
 // account is what /api/me tells of a key.
 type account interface {
-	KeyByID(ctx context.Context, id uuid.UUID) (postgres.Key, error)
-	WorkspacesByID(ctx context.Context, ids []uuid.UUID) ([]postgres.Workspace, error)
+	KeyByID(ctx context.Context, id uuid.UUID) (access.Key, error)
+	WorkspacesByID(ctx context.Context, ids []uuid.UUID) ([]access.Workspace, error)
 }
 
 // Server is the HTTP side of a process with the role api.

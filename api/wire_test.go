@@ -17,7 +17,7 @@ import (
 	"github.com/livegraph/livegraph/api"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // What a tenant stored goes out as it is, whatever it looks like on the connection: here
@@ -26,9 +26,9 @@ func TestAnAnswersBytesAreNotChangedOnTheConnection(t *testing.T) {
 	body := "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" +
 		strings.Repeat("x", 64<<10)
 	workspace := uuid.New()
-	key := oneKey{&postgres.Credential{
+	key := oneKey{&access.Credential{
 		ID: uuid.New(), Mode: "live", Scopes: []string{"admin"},
-		Workspaces: map[uuid.UUID]postgres.Access{workspace: {Mode: "live"}},
+		Workspaces: map[uuid.UUID]access.Access{workspace: {Mode: "live"}},
 	}}
 	server, err := api.New(api.Deps{Config: publicConfig(), Version: "test", Keys: key, Routes: []route.Route{{
 		Method: http.MethodGet, Pattern: "/api/values", Scopes: []request.Scope{request.Admin},

@@ -18,13 +18,15 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // site is a pipeline on the real registry and log.
 type site struct {
-	db        *postgres.DB
+	db        *stores.DB
 	broker    *testenv.Broker
 	workspace uuid.UUID
 	pipeline  *ingest.Pipeline
@@ -36,11 +38,11 @@ func newSite(t *testing.T, maxSeries int64) *site {
 		t.Skip("needs engines")
 	}
 	s := &site{broker: testenv.NewKFake(t)}
-	db, err := postgres.Open(t.Context(), testenv.MigratedPostgres(t), 8)
+	db, err := stores.Open(t.Context(), testenv.MigratedPostgres(t), 8)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))
-	w, err := db.CreateWorkspace(t.Context(), postgres.Workspace{
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{
 		Name: "plant", Plan: "enterprise", Mode: "live", MaxSources: 100, MaxSeries: maxSeries,
 	})
 	require.NoError(t, err)
@@ -86,7 +88,7 @@ func (s *site) process(t *testing.T, notice func() error) *ingest.Pipeline {
 
 func (s *site) source(t *testing.T, name string) uuid.UUID {
 	t.Helper()
-	made, err := s.db.CreateSource(t.Context(), s.workspace, postgres.Source{ID: uuid.New(), Name: name})
+	made, err := s.db.CreateSource(t.Context(), s.workspace, registry.Source{ID: uuid.New(), Name: name})
 	require.NoError(t, err)
 	return made.ID
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // TestPointsKeepTheirOrderWhilePartitionsAreAdded writes one point again and again,
@@ -34,7 +34,7 @@ func TestPointsKeepTheirOrderWhilePartitionsAreAdded(t *testing.T) {
 	for pointblock.Partition(source, 4) == pointblock.Partition(source, 8) {
 		source = uuid.New() // one that moves
 	}
-	_, err := s.db.CreateSource(t.Context(), s.workspace, postgres.Source{ID: source, Name: "pump"})
+	_, err := s.db.CreateSource(t.Context(), s.workspace, registry.Source{ID: source, Name: "pump"})
 	require.NoError(t, err)
 
 	written := 0

@@ -26,7 +26,8 @@ import (
 	"github.com/livegraph/livegraph/api/ratelimit"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // Deps is what the page works with.
@@ -57,40 +58,40 @@ type Deps struct {
 
 // operatorStore keeps operators, their sessions and their trail.
 type operatorStore interface {
-	OperatorByName(ctx context.Context, name string) (postgres.OperatorSecret, error)
-	OpenOperatorSession(ctx context.Context, n postgres.NewOperatorSession) error
-	OperatorSession(ctx context.Context, hash [32]byte, idle time.Duration, touch bool) (postgres.OperatorSession, error)
+	OperatorByName(ctx context.Context, name string) (access.OperatorSecret, error)
+	OpenOperatorSession(ctx context.Context, n access.NewOperatorSession) error
+	OperatorSession(ctx context.Context, hash [32]byte, idle time.Duration, touch bool) (access.OperatorSession, error)
 	EndOperatorSession(ctx context.Context, hash [32]byte) error
-	SetOperatorPassword(ctx context.Context, id uuid.UUID, passwordHash string) (postgres.Operator, error)
-	Operators(ctx context.Context) ([]postgres.Operator, error)
-	CreateOperator(ctx context.Context, name, passwordHash string) (postgres.Operator, error)
+	SetOperatorPassword(ctx context.Context, id uuid.UUID, passwordHash string) (access.Operator, error)
+	Operators(ctx context.Context) ([]access.Operator, error)
+	CreateOperator(ctx context.Context, name, passwordHash string) (access.Operator, error)
 	DeleteOperator(ctx context.Context, id uuid.UUID) error
-	BeginOperatorAct(ctx context.Context, a postgres.OperatorAct) (int64, error)
+	BeginOperatorAct(ctx context.Context, a access.OperatorAct) (int64, error)
 	EndOperatorAct(ctx context.Context, id int64, status int16, results, fields []string) error
-	OperatorActs(ctx context.Context, f postgres.OperatorActFilter, limit int) ([]postgres.OperatorAct, error)
+	OperatorActs(ctx context.Context, f access.OperatorActFilter, limit int) ([]access.OperatorAct, error)
 	PruneOperatorActs(ctx context.Context, kept time.Duration, most int) (int64, error)
 }
 
 // workspaceStore keeps workspaces.
 type workspaceStore interface {
-	Workspaces(ctx context.Context) ([]postgres.Workspace, error)
-	WorkspacesByID(ctx context.Context, ids []uuid.UUID) ([]postgres.Workspace, error)
-	WorkspaceCounts(ctx context.Context, workspace uuid.UUID) (postgres.WorkspaceCounts, error)
-	CreateWorkspace(ctx context.Context, w postgres.Workspace) (postgres.Workspace, error)
-	UpdateWorkspace(ctx context.Context, id uuid.UUID, change postgres.WorkspaceChange) (postgres.Workspace, error)
+	Workspaces(ctx context.Context) ([]access.Workspace, error)
+	WorkspacesByID(ctx context.Context, ids []uuid.UUID) ([]access.Workspace, error)
+	WorkspaceCounts(ctx context.Context, workspace uuid.UUID) (access.WorkspaceCounts, error)
+	CreateWorkspace(ctx context.Context, w access.Workspace) (access.Workspace, error)
+	UpdateWorkspace(ctx context.Context, id uuid.UUID, change access.WorkspaceChange) (access.Workspace, error)
 	DeleteWorkspace(ctx context.Context, id uuid.UUID, requestID string) error
-	WorkspaceDeletion(ctx context.Context, workspace uuid.UUID) (postgres.WorkspaceDeletion, error)
+	WorkspaceDeletion(ctx context.Context, workspace uuid.UUID) (jobs.WorkspaceDeletion, error)
 }
 
 // keyStore keeps API keys.
 type keyStore interface {
-	KeyPage(ctx context.Context, f *postgres.KeyFilter, now time.Time) ([]postgres.Key, int64, error)
-	KeyByID(ctx context.Context, id uuid.UUID) (postgres.Key, error)
-	CreateKey(ctx context.Context, n postgres.NewKey) (postgres.Key, error)
+	KeyPage(ctx context.Context, f *access.KeyFilter, now time.Time) ([]access.Key, int64, error)
+	KeyByID(ctx context.Context, id uuid.UUID) (access.Key, error)
+	CreateKey(ctx context.Context, n access.NewKey) (access.Key, error)
 	RollKey(
 		ctx context.Context, id uuid.UUID, hash [32]byte, display, createdBy string, grace time.Duration,
-	) (postgres.Key, error)
-	RevokeKey(ctx context.Context, id uuid.UUID) (postgres.Key, error)
+	) (access.Key, error)
+	RevokeKey(ctx context.Context, id uuid.UUID) (access.Key, error)
 }
 
 // standings tells how workspaces stand; see api/ratelimit.

@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/services/keyadmin"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 const (
@@ -63,19 +63,19 @@ type keyWithText struct {
 	Text string `json:"key"`
 }
 
-func keyOf(k *postgres.Key, now time.Time) keyAnswer {
+func keyOf(k *access.Key, now time.Time) keyAnswer {
 	shown := keyAnswer{
 		ID: k.ID, Display: k.Display, Name: k.Name, Mode: k.Mode, Scopes: k.Scopes,
 		Workspaces: make([]opened, len(k.Workspaces)), ActorID: k.ActorID,
 		RolledFrom: k.RolledFrom, CreatedBy: k.CreatedBy, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
 		RevokedAt:  k.RevokedAt,
-		LastUsedAt: k.LastUsedAt, LastUsedIP: k.LastUsedIP, State: postgres.KeyActive,
+		LastUsedAt: k.LastUsedAt, LastUsedIP: k.LastUsedIP, State: access.KeyActive,
 	}
 	switch {
 	case k.RevokedAt != nil:
-		shown.State = postgres.KeyRevoked
+		shown.State = access.KeyRevoked
 	case k.ExpiresAt != nil && !now.Before(*k.ExpiresAt):
-		shown.State = postgres.KeyExpired
+		shown.State = access.KeyExpired
 	default:
 		shown.RollDue = now.Sub(k.CreatedAt) > rollAfter
 	}
@@ -113,7 +113,7 @@ func (a *Admin) nameWorkspaces(ctx context.Context, list []keyAnswer) error {
 }
 
 // answerMade answers with a key that was made: the only answer with its text.
-func (a *Admin) answerMade(w http.ResponseWriter, r *http.Request, made *postgres.Key, text apikey.Key) error {
+func (a *Admin) answerMade(w http.ResponseWriter, r *http.Request, made *access.Key, text apikey.Key) error {
 	request.NotesOf(r.Context()).Made(made.ID.String())
 	shown := []keyAnswer{keyOf(made, time.Now())}
 	if err := a.nameWorkspaces(r.Context(), shown); err != nil {
@@ -127,9 +127,9 @@ func (a *Admin) answerMade(w http.ResponseWriter, r *http.Request, made *postgre
 func (a *Admin) keys(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	now := time.Now()
-	f := postgres.KeyFilter{
+	f := access.KeyFilter{
 		Workspace: p.UUID("workspaceId"), IDs: p.UUIDs("id"), Actors: p.UUIDs("actorId"),
-		State:  p.OneOf("state", "", postgres.KeyActive, postgres.KeyExpired, postgres.KeyRevoked),
+		State:  p.OneOf("state", "", access.KeyActive, access.KeyExpired, access.KeyRevoked),
 		Newest: p.OneOf("sort", "createdAt", "createdAt", "-createdAt") == "-createdAt",
 		Limit:  p.Int("limit", longestList, 1, longestList), Offset: p.Int("offset", 0, 0, 1<<31-1),
 	}
@@ -140,7 +140,7 @@ func (a *Admin) keys(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if p.Bool("rollDue") {
-		f.State, f.CreatedBefore = postgres.KeyActive, new(now.Add(-rollAfter))
+		f.State, f.CreatedBefore = access.KeyActive, new(now.Add(-rollAfter))
 	}
 	if err := p.Err(); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (a *Admin) createKey(w http.ResponseWriter, r *http.Request) error {
 }
 
 // read checks what the body says of a key.
-func (b *newKey) read(now time.Time) (spec postgres.NewKey, err error) {
+func (b *newKey) read(now time.Time) (spec access.NewKey, err error) {
 	var check request.Check
 	check.Required("name", b.Name != nil)
 	check.Required("workspaces", b.Workspaces != nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/password"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // logins is what bounds them.
@@ -124,7 +124,7 @@ func (a *Admin) login(w http.ResponseWriter, r *http.Request) error {
 }
 
 // enter opens a session for a name and password that are right.
-func (a *Admin) enter(r *http.Request, name, text string) (secret postgres.OperatorSecret, session string, err error) {
+func (a *Admin) enter(r *http.Request, name, text string) (secret access.OperatorSecret, session string, err error) {
 	secret, err = a.verify(r, name, text)
 	if fault.Is(err, fault.RateLimited) {
 		secret, err = a.verifyKept(r, name, text, err)
@@ -140,11 +140,11 @@ func (a *Admin) enter(r *http.Request, name, text string) (secret postgres.Opera
 
 // verify checks name and password. Unauthenticated: one of them is wrong; whose name it
 // is, if it is somebody's, is given all the same. RateLimited: too many failed.
-func (a *Admin) verify(r *http.Request, name, text string) (postgres.OperatorSecret, error) {
+func (a *Admin) verify(r *http.Request, name, text string) (access.OperatorSecret, error) {
 	ctx, ip := r.Context(), request.ClientOf(r.Context()).IP
 	address := ratelimit.Network(ip).String()
 	if wait := a.logins.byAddress.Take(address, time.Now()); wait > 0 {
-		return postgres.OperatorSecret{}, tooManyLogins(wait)
+		return access.OperatorSecret{}, tooManyLogins(wait)
 	}
 	secret, err := a.deps.Operators.OperatorByName(ctx, name)
 	known := err == nil
@@ -153,12 +153,12 @@ func (a *Admin) verify(r *http.Request, name, text string) (postgres.OperatorSec
 		a.logins.byAddress.GiveBack(address)
 		return secret, err
 	case !known:
-		secret = postgres.OperatorSecret{PasswordHash: a.logins.nobody}
+		secret = access.OperatorSecret{PasswordHash: a.logins.nobody}
 	}
 	counted := !sameNetwork(secret.LastLoginIP, ip)
 	if counted {
 		if wait := a.logins.byName.Take(name, time.Now()); wait > 0 {
-			return postgres.OperatorSecret{}, tooManyLogins(wait)
+			return access.OperatorSecret{}, tooManyLogins(wait)
 		}
 	}
 	giveBack := func() {
@@ -170,7 +170,7 @@ func (a *Admin) verify(r *http.Request, name, text string) (postgres.OperatorSec
 	ok, err := a.logins.hashing.matches(ctx, secret.PasswordHash, text)
 	if err != nil {
 		giveBack()
-		return postgres.OperatorSecret{}, err
+		return access.OperatorSecret{}, err
 	}
 	if !ok || !known {
 		return secret, fault.New(fault.Unauthenticated, "The name or the password is wrong")
@@ -183,17 +183,17 @@ func (a *Admin) verify(r *http.Request, name, text string) (postgres.OperatorSec
 // operator whose last login came from there has a few more, which others use up only if they
 // know the name: else ten wrong passwords would lock out everybody behind one proxy. A wrong
 // password is answered as any other login from there is, so that the answer names nobody.
-func (a *Admin) verifyKept(r *http.Request, name, text string, refused error) (postgres.OperatorSecret, error) {
+func (a *Admin) verifyKept(r *http.Request, name, text string, refused error) (access.OperatorSecret, error) {
 	ctx, ip := r.Context(), request.ClientOf(r.Context()).IP
 	secret, err := a.deps.Operators.OperatorByName(ctx, name)
 	switch {
 	case fault.Is(err, fault.NotFound) || err == nil && !sameNetwork(secret.LastLoginIP, ip):
-		return postgres.OperatorSecret{}, refused
+		return access.OperatorSecret{}, refused
 	case err != nil:
-		return postgres.OperatorSecret{}, err
+		return access.OperatorSecret{}, err
 	}
 	if a.logins.kept.Take(name, time.Now()) > 0 {
-		return postgres.OperatorSecret{}, refused
+		return access.OperatorSecret{}, refused
 	}
 	ok, err := a.logins.hashing.matches(ctx, secret.PasswordHash, text)
 	if err != nil || ok {
@@ -203,7 +203,7 @@ func (a *Admin) verifyKept(r *http.Request, name, text string, refused error) (p
 		err = refused
 	}
 	if err != nil {
-		return postgres.OperatorSecret{}, err
+		return access.OperatorSecret{}, err
 	}
 	return secret, nil
 }
@@ -218,9 +218,9 @@ func tooManyLogins(wait time.Duration) error {
 }
 
 // open opens a session, in the place of the one whose cookie came, if any.
-func (a *Admin) open(r *http.Request, secret postgres.OperatorSecret) (text string, err error) {
+func (a *Admin) open(r *http.Request, secret access.OperatorSecret) (text string, err error) {
 	ctx := r.Context()
-	session := postgres.NewOperatorSession{
+	session := access.NewOperatorSession{
 		Operator: secret.ID, PasswordHash: secret.PasswordHash, Age: a.deps.Age,
 		IP: request.ClientOf(ctx).IP, UserAgent: clean(r.UserAgent()),
 	}
@@ -237,7 +237,7 @@ func (a *Admin) open(r *http.Request, secret postgres.OperatorSecret) (text stri
 
 // noteLogin notes a login in the trail. A name that nobody has is not kept: it may be a
 // password.
-func (a *Admin) noteLogin(r *http.Request, secret *postgres.OperatorSecret, status int16) error {
+func (a *Admin) noteLogin(r *http.Request, secret *access.OperatorSecret, status int16) error {
 	act := a.act(r, sessionPath)
 	act.Status = &status
 	if secret.Name != "" {

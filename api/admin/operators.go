@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // operatorAnswer is an operator as others are shown.
@@ -27,7 +27,7 @@ type operatorAnswer struct {
 	Password string `json:"password,omitempty"`
 }
 
-func operatorOf(o *postgres.Operator) operatorAnswer {
+func operatorOf(o *access.Operator) operatorAnswer {
 	return operatorAnswer{
 		ID: o.ID, Name: o.Name, CreatedAt: o.CreatedAt, UpdatedAt: o.UpdatedAt,
 		LastLoginAt: o.LastLoginAt, LastLoginIP: o.LastLoginIP, Sessions: o.Sessions,

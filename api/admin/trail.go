@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/auditrecord"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 const (
@@ -69,7 +69,7 @@ type polledRead struct {
 	subject             string
 }
 
-func readOf(act *postgres.OperatorAct) polledRead {
+func readOf(act *access.OperatorAct) polledRead {
 	read := polledRead{method: act.Method, route: act.Route, subject: act.Subject}
 	if act.Operator != nil {
 		read.operator = *act.Operator
@@ -87,8 +87,8 @@ func (a *Admin) notedBefore(read polledRead) bool {
 }
 
 // act is what is known of an act by its request.
-func (a *Admin) act(r *http.Request, pattern string) postgres.OperatorAct {
-	act := postgres.OperatorAct{
+func (a *Admin) act(r *http.Request, pattern string) access.OperatorAct {
+	act := access.OperatorAct{
 		RequestID: reply.RequestID(r.Context()), Method: r.Method, Route: pattern, Subject: subject(r),
 		UserAgent: clean(r.UserAgent()),
 	}
@@ -126,7 +126,7 @@ func clean(text string) string { return auditrecord.Clean(text, longestNoted) }
 // trail lists what operators did, newest first.
 func (a *Admin) trail(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
-	f := postgres.OperatorActFilter{Operator: p.UUID("operatorId"), Workspace: p.UUID("workspaceId")}
+	f := access.OperatorActFilter{Operator: p.UUID("operatorId"), Workspace: p.UUID("workspaceId")}
 	if at := p.Time("from"); at != nil {
 		f.From = *at
 	}
@@ -180,7 +180,7 @@ type actAnswer struct {
 	Fields      []string      `json:"fields"`
 }
 
-func actOf(act *postgres.OperatorAct) actAnswer {
+func actOf(act *access.OperatorAct) actAnswer {
 	shown := actAnswer{
 		Timestamp: act.At, RequestID: act.RequestID, WorkspaceID: act.Workspace, Method: act.Method, Route: act.Route,
 		Subject: act.Subject, Status: act.Status, UserAgent: act.UserAgent, Actor: act.OperatorName, Results: act.Results,

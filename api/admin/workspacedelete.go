@@ -8,18 +8,18 @@ import (
 
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // deletionAnswer is how far the deletion of a workspace is.
 type deletionAnswer struct {
-	ID          uuid.UUID                `json:"id"`
-	RequestedAt time.Time                `json:"requestedAt"`
-	Stores      []postgres.StoreProgress `json:"stores"`     // in the order in which they are emptied
-	Problem     *string                  `json:"problem"`    // why it does not go on at this moment
-	RemovedAt   *time.Time               `json:"removedAt"`  // when all was removed
-	FinishedAt  *time.Time               `json:"finishedAt"` // when it had been looked for once more
-	Deleted     bool                     `json:"deleted"`    // all was removed
+	ID          uuid.UUID            `json:"id"`
+	RequestedAt time.Time            `json:"requestedAt"`
+	Stores      []jobs.StoreProgress `json:"stores"`     // in the order in which they are emptied
+	Problem     *string              `json:"problem"`    // why it does not go on at this moment
+	RemovedAt   *time.Time           `json:"removedAt"`  // when all was removed
+	FinishedAt  *time.Time           `json:"finishedAt"` // when it had been looked for once more
+	Deleted     bool                 `json:"deleted"`    // all was removed
 }
 
 // deleteWorkspace closes a workspace to every key, for good. What is in it is removed
@@ -60,7 +60,7 @@ func (a *Admin) answerDeletion(w http.ResponseWriter, r *http.Request, id uuid.U
 		RemovedAt: utc(d.RemovedAt), FinishedAt: utc(d.FinishedAt), Deleted: d.RemovedAt != nil,
 	}
 	if answer.Stores == nil {
-		answer.Stores = []postgres.StoreProgress{}
+		answer.Stores = []jobs.StoreProgress{}
 	}
 	reply.Data(w, r, status, answer)
 	return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // longestList is how many workspaces or keys a page of them has at most, and by default:
@@ -77,7 +77,7 @@ func windowOf(w *ratelimit.Window) window {
 	return shown
 }
 
-func workspaceOf(w *postgres.Workspace) workspaceAnswer {
+func workspaceOf(w *access.Workspace) workspaceAnswer {
 	perMinute, perDay := w.RequestLimits()
 	return workspaceAnswer{
 		ID: w.ID, Name: w.Name, Plan: w.Plan, Mode: w.Mode, PerMinute: w.PerMinute, PerDay: w.PerDay,
@@ -96,22 +96,22 @@ func cut[T any](list []T, limit, offset int) ([]T, reply.Meta) {
 }
 
 // workspaceOrders are the orders of a list of workspaces.
-var workspaceOrders = map[string]func(a, b *postgres.Workspace) int{
-	"createdAt": func(a, b *postgres.Workspace) int { return a.CreatedAt.Compare(b.CreatedAt) },
-	"name": func(a, b *postgres.Workspace) int {
+var workspaceOrders = map[string]func(a, b *access.Workspace) int{
+	"createdAt": func(a, b *access.Workspace) int { return a.CreatedAt.Compare(b.CreatedAt) },
+	"name": func(a, b *access.Workspace) int {
 		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	},
-	"plan":    func(a, b *postgres.Workspace) int { return strings.Compare(a.Plan, b.Plan) },
-	"sources": func(a, b *postgres.Workspace) int { return cmp.Compare(a.Sources, b.Sources) },
-	"series":  func(a, b *postgres.Workspace) int { return cmp.Compare(a.Series, b.Series) },
+	"plan":    func(a, b *access.Workspace) int { return strings.Compare(a.Plan, b.Plan) },
+	"sources": func(a, b *access.Workspace) int { return cmp.Compare(a.Sources, b.Sources) },
+	"series":  func(a, b *access.Workspace) int { return cmp.Compare(a.Series, b.Series) },
 }
 
 // sortWorkspaces puts workspaces, which are in the order of their creation, in another
 // one; a minus sign turns it around.
-func sortWorkspaces(list []postgres.Workspace, by string) {
+func sortWorkspaces(list []access.Workspace, by string) {
 	name, down := strings.CutPrefix(by, "-")
 	compare := workspaceOrders[name]
-	slices.SortStableFunc(list, func(a, b postgres.Workspace) int {
+	slices.SortStableFunc(list, func(a, b access.Workspace) int {
 		if down {
 			return compare(&b, &a)
 		}
@@ -138,7 +138,7 @@ func (a *Admin) workspaces(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	text = strings.ToLower(text)
-	found = slices.DeleteFunc(found, func(w postgres.Workspace) bool {
+	found = slices.DeleteFunc(found, func(w access.Workspace) bool {
 		return ids != nil && !slices.Contains(ids, w.ID) ||
 			!strings.Contains(strings.ToLower(w.Name), text) && w.ID.String() != text
 	})
@@ -173,7 +173,7 @@ func (a *Admin) workspace(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func planOf(w *postgres.Workspace) ratelimit.Plan {
+func planOf(w *access.Workspace) ratelimit.Plan {
 	plan := ratelimit.Plan{PerMinute: ratelimit.Unlimited, PerDay: ratelimit.Unlimited}
 	perMinute, perDay := w.RequestLimits()
 	if perMinute != nil {
@@ -186,17 +186,17 @@ func planOf(w *postgres.Workspace) ratelimit.Plan {
 }
 
 // workspaceOfPath returns the workspace that the path names, if it exists.
-func (a *Admin) workspaceOfPath(r *http.Request) (postgres.Workspace, error) {
+func (a *Admin) workspaceOfPath(r *http.Request) (access.Workspace, error) {
 	id, err := request.PathID(r, "id", "workspace")
 	if err != nil {
-		return postgres.Workspace{}, err
+		return access.Workspace{}, err
 	}
 	found, err := a.deps.Workspaces.WorkspacesByID(r.Context(), []uuid.UUID{id})
 	if err != nil {
-		return postgres.Workspace{}, err
+		return access.Workspace{}, err
 	}
 	if len(found) == 0 {
-		return postgres.Workspace{}, fault.Newf(fault.NotFound, "No workspace %s", id)
+		return access.Workspace{}, fault.Newf(fault.NotFound, "No workspace %s", id)
 	}
 	return found[0], nil
 }
@@ -221,7 +221,7 @@ func (a *Admin) createWorkspace(w http.ResponseWriter, r *http.Request) error {
 	if err := request.JSON(r, &body); err != nil {
 		return err
 	}
-	spec := postgres.Workspace{Plan: postgres.PlanStarter, Mode: apikey.Live}
+	spec := access.Workspace{Plan: access.PlanStarter, Mode: apikey.Live}
 	var check request.Check
 	check.Required("name", body.Name != nil)
 	if body.Name != nil {
@@ -301,11 +301,11 @@ func (a *Admin) updateWorkspace(w http.ResponseWriter, r *http.Request) error {
 	if err := check.Err(); err != nil {
 		return err
 	}
-	change := postgres.WorkspaceChange{
+	change := access.WorkspaceChange{
 		Name: body.Name, Plan: body.Plan, PerMinute: changed(body.PerMinute), PerDay: changed(body.PerDay),
 		MaxSources: body.MaxSources, MaxSeries: body.MaxSeries, RetentionDays: changed(body.RetentionDays),
 	}
-	if plan != postgres.PlanEnterprise {
+	if plan != access.PlanEnterprise {
 		change.PerMinute, change.PerDay = new(*int64), new(*int64)
 	}
 	updated, err := a.deps.Workspaces.UpdateWorkspace(r.Context(), stands.ID, change)
@@ -336,7 +336,7 @@ func (l *workspaceLimits) check(check *request.Check, plan string) {
 		check.Text("name", *l.name, 1, 256)
 	}
 	if l.plan != nil {
-		check.OneOf("plan", *l.plan, postgres.Plans()...)
+		check.OneOf("plan", *l.plan, access.Plans()...)
 	}
 	for _, limit := range []struct {
 		field string
@@ -344,7 +344,7 @@ func (l *workspaceLimits) check(check *request.Check, plan string) {
 	}{{"perMinute", l.perMinute}, {"perDay", l.perDay}} {
 		switch {
 		case !limit.value.Set || limit.value.Null:
-		case plan != postgres.PlanEnterprise:
+		case plan != access.PlanEnterprise:
 			check.Fail(limit.field, "is for the plan enterprise; the others have their own limits")
 		default: // a larger one could not be told from none in the answers' headers
 			request.Between(check, limit.field, limit.value.Value, 1, ratelimit.Unlimited-1)

@@ -26,7 +26,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 const (
@@ -44,9 +44,9 @@ const (
 // store is what the authenticator needs of Postgres. Best a pool of its own:
 // when queries hold all connections of a shared one, no key can be verified.
 type store interface {
-	AuthChanges(ctx context.Context, since int64) (postgres.AuthChanges, error)
-	CredentialsByHash(ctx context.Context, hashes [][32]byte) ([]*postgres.Credential, int64, error)
-	RecordKeyUses(ctx context.Context, uses []postgres.KeyUse) error
+	AuthChanges(ctx context.Context, since int64) (access.AuthChanges, error)
+	CredentialsByHash(ctx context.Context, hashes [][32]byte) ([]*access.Credential, int64, error)
+	RecordKeyUses(ctx context.Context, uses []access.KeyUse) error
 }
 
 // cache remembers by a key's hash what was looked up.
@@ -57,7 +57,7 @@ func newCache() *cache { return otter.Must(&otter.Options[[32]byte, entry]{Maxim
 // entry is what was looked up, and the auth revision it was true at.
 type entry struct {
 	revision   int64
-	credential *postgres.Credential // nil: no such key
+	credential *access.Credential // nil: no such key
 }
 
 // Authenticator verifies keys. Run must be running, else every request costs a
@@ -119,7 +119,7 @@ func (a *Authenticator) fresh() bool {
 // credential is given beside the error: not to be believed, but to be named. Unavailable:
 // the key is not remembered (or the memory may be stale) and Postgres does not answer, or
 // too many such keys come from the same address.
-func (a *Authenticator) Authenticate(ctx context.Context, text string, from netip.Addr) (*postgres.Credential, error) {
+func (a *Authenticator) Authenticate(ctx context.Context, text string, from netip.Addr) (*access.Credential, error) {
 	credential, outcome, err := a.check(ctx, text, from)
 	a.metrics.checks[outcome].Inc()
 	switch {
@@ -133,7 +133,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, text string, from neti
 
 // check finds out what a key's text is worth. An error is not the key's fault.
 func (a *Authenticator) check(ctx context.Context, text string, from netip.Addr) (
-	credential *postgres.Credential, outcome string, err error,
+	credential *access.Credential, outcome string, err error,
 ) {
 	key, err := apikey.Parse(text)
 	if err != nil {
@@ -162,7 +162,7 @@ func (a *Authenticator) check(ctx context.Context, text string, from netip.Addr)
 
 func refused() error { return fault.New(fault.Unauthenticated, "Unauthorized") }
 
-func (a *Authenticator) recall(hash [32]byte) (credential *postgres.Credential, ok bool) {
+func (a *Authenticator) recall(hash [32]byte) (credential *access.Credential, ok bool) {
 	if !a.fresh() {
 		return nil, false
 	}
@@ -178,7 +178,7 @@ func (a *Authenticator) recall(hash [32]byte) (credential *postgres.Credential, 
 
 // lookUp asks Postgres, once for all requests that ask for the same key at a
 // time. The work goes on when one of them leaves.
-func (a *Authenticator) lookUp(ctx context.Context, hash [32]byte, from netip.Addr) (*postgres.Credential, error) {
+func (a *Authenticator) lookUp(ctx context.Context, hash [32]byte, from netip.Addr) (*access.Credential, error) {
 	result := a.flights.DoChan(string(hash[:]), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 		defer cancel()
@@ -196,14 +196,14 @@ func (a *Authenticator) lookUp(ctx context.Context, hash [32]byte, from netip.Ad
 		if r.Err != nil {
 			return nil, fault.Wrap(r.Err, fault.Unavailable, "Keys cannot be verified at the moment").After(time.Second)
 		}
-		return r.Val.(*postgres.Credential), nil
+		return r.Val.(*access.Credential), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
 // fetch asks Postgres for keys and remembers the answers.
-func (a *Authenticator) fetch(ctx context.Context, hashes [][32]byte) ([]*postgres.Credential, error) {
+func (a *Authenticator) fetch(ctx context.Context, hashes [][32]byte) ([]*access.Credential, error) {
 	select {
 	case a.slots <- struct{}{}:
 		defer func() { <-a.slots }()

@@ -20,25 +20,26 @@ import (
 	"github.com/livegraph/livegraph/api/auth"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-func open(t *testing.T, url string) *postgres.DB {
+func open(t *testing.T, url string) *stores.DB {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), url, 4)
+	db, err := stores.Open(t.Context(), url, 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))
 	return db
 }
 
-func newKey(t *testing.T, db *postgres.DB) (string, postgres.Key) {
+func newKey(t *testing.T, db *stores.DB) (string, access.Key) {
 	t.Helper()
-	w, err := db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "plant", Plan: "starter", Mode: apikey.Live})
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "plant", Plan: "starter", Mode: apikey.Live})
 	require.NoError(t, err)
 	text := apikey.Generate(apikey.Live)
-	key, err := db.CreateKey(t.Context(), postgres.NewKey{
+	key, err := db.CreateKey(t.Context(), access.NewKey{
 		Hash: text.Hash(), Display: text.Display(), Name: "key", Mode: apikey.Live, Scopes: []string{"admin"},
 		Workspaces: []uuid.UUID{w.ID}, CreatedBy: "test",
 	})
@@ -89,14 +90,14 @@ func TestAKeyWorksAsSoonAsItIsMadeThoughItWasTriedBefore(t *testing.T) {
 	db := open(t, testenv.MigratedPostgres(t))
 	a := auth.New(db)
 	run(t, a)
-	w, err := db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "plant", Plan: "starter", Mode: apikey.Live})
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "plant", Plan: "starter", Mode: apikey.Live})
 	require.NoError(t, err)
 	text := apikey.Generate(apikey.Live)
 	_, err = a.Authenticate(t.Context(), text.Reveal(), netip.Addr{})
 	require.Equal(t, fault.Unauthenticated, fault.KindOf(err))
 	_, err = db.CreateKey(
 		t.Context(),
-		postgres.NewKey{Hash: text.Hash(), Display: text.Display(), Name: "k", Mode: apikey.Live,
+		access.NewKey{Hash: text.Hash(), Display: text.Display(), Name: "k", Mode: apikey.Live,
 			Scopes: []string{}, Workspaces: []uuid.UUID{w.ID}, CreatedBy: "test"},
 	)
 	require.NoError(t, err)
@@ -240,14 +241,14 @@ func (w *wire) set(cut bool) {
 
 // away is Postgres that a process can lose sight of. Its clock may be wrong.
 type away struct {
-	*postgres.DB
+	*stores.DB
 	gone  atomic.Bool
 	clock atomic.Int64 // by how much it is ahead
 }
 
-func (a *away) AuthChanges(ctx context.Context, since int64) (postgres.AuthChanges, error) {
+func (a *away) AuthChanges(ctx context.Context, since int64) (access.AuthChanges, error) {
 	if a.gone.Load() {
-		return postgres.AuthChanges{}, errors.New("the way to Postgres is cut")
+		return access.AuthChanges{}, errors.New("the way to Postgres is cut")
 	}
 	found, err := a.DB.AuthChanges(ctx, since)
 	found.At = found.At.Add(time.Duration(a.clock.Load()))
@@ -256,7 +257,7 @@ func (a *away) AuthChanges(ctx context.Context, since int64) (postgres.AuthChang
 
 func (a *away) CredentialsByHash(
 	ctx context.Context, hashes [][32]byte,
-) ([]*postgres.Credential, int64, error) {
+) ([]*access.Credential, int64, error) {
 	if a.gone.Load() {
 		return nil, 0, errors.New("the way to Postgres is cut")
 	}

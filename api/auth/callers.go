@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 const (
@@ -26,7 +26,7 @@ var errCrowded = errors.New("too many keys that are not remembered come from thi
 
 // lookUpAll returns the credentials of keys by their hashes, nil for a key that does not
 // exist.
-type lookUpAll func(ctx context.Context, hashes [][32]byte) ([]*postgres.Credential, error)
+type lookUpAll func(ctx context.Context, hashes [][32]byte) ([]*access.Credential, error)
 
 // callers look keys up that are not remembered. The keys of an address are looked up
 // together, one statement at a time: who sends keys that were made up keeps nobody else
@@ -43,7 +43,7 @@ type callers struct {
 type stranger struct {
 	hash       [32]byte
 	answered   chan struct{} // closed when the fields below are set
-	credential *postgres.Credential
+	credential *access.Credential
 	err        error
 }
 
@@ -52,7 +52,7 @@ func newCallers(lookUp lookUpAll) *callers {
 }
 
 // find looks a key up, together with others from the same address.
-func (c *callers) find(ctx context.Context, from netip.Addr, hash [32]byte) (*postgres.Credential, error) {
+func (c *callers) find(ctx context.Context, from netip.Addr, hash [32]byte) (*access.Credential, error) {
 	s := &stranger{hash: hash, answered: make(chan struct{})}
 	if !c.join(from, s) {
 		return nil, errCrowded
@@ -105,7 +105,7 @@ func (c *callers) answer(batch []*stranger) (someUnknown bool) {
 	for i, s := range batch {
 		hashes[i] = s.hash
 	}
-	var found []*postgres.Credential
+	var found []*access.Credential
 	var err error
 	select {
 	case c.slots <- struct{}{}:

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // maxChanged bounds the keys and workspaces whose changes are remembered; beyond, all that
@@ -29,7 +29,7 @@ func (c *changes) upTo() int64 {
 }
 
 // learn takes up what changed between what is known and a revision.
-func (c *changes) learn(from int64, found *postgres.AuthChanges) {
+func (c *changes) learn(from int64, found *access.AuthChanges) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if found.Revision <= c.known {

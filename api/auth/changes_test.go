@@ -15,7 +15,8 @@ import (
 	"github.com/livegraph/livegraph/api/auth"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -45,7 +46,7 @@ func TestAChangeOfOneKeyOrWorkspaceLeavesWhatIsRememberedOfOthers(t *testing.T) 
 		time.Sleep(10 * time.Millisecond)
 	}
 	name := "other"
-	_, err := store.UpdateWorkspace(t.Context(), key.Workspaces[0], postgres.WorkspaceChange{Name: &name})
+	_, err := store.UpdateWorkspace(t.Context(), key.Workspaces[0], access.WorkspaceChange{Name: &name})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		return ask(changed) == nil && store.lookUps.Load() > before
@@ -91,7 +92,7 @@ func TestWhoMissedChangesDropsEverything(t *testing.T) {
 
 // slow is Postgres that answers for one key at once, and for others when it is let go.
 type slow struct {
-	*postgres.DB
+	*stores.DB
 	good  [32]byte
 	asked atomic.Int64
 	let   chan struct{}
@@ -99,7 +100,7 @@ type slow struct {
 
 func (s *slow) CredentialsByHash(
 	ctx context.Context, hashes [][32]byte,
-) ([]*postgres.Credential, int64, error) {
+) ([]*access.Credential, int64, error) {
 	if !slices.Equal(hashes, [][32]byte{s.good}) {
 		s.asked.Add(1)
 		select {

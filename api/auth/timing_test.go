@@ -12,19 +12,20 @@ import (
 
 	"github.com/livegraph/livegraph/api/auth"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // counting is Postgres that counts look-ups of keys.
 type counting struct {
-	*postgres.DB
+	*stores.DB
 	lookUps atomic.Int64
 }
 
 func (c *counting) CredentialsByHash(
 	ctx context.Context, hashes [][32]byte,
-) ([]*postgres.Credential, int64, error) {
+) ([]*access.Credential, int64, error) {
 	c.lookUps.Add(1)
 	return c.DB.CredentialsByHash(ctx, hashes)
 }
@@ -41,7 +42,7 @@ func TestTheWorkForAKeyDoesNotTellWhatIsWrongWithIt(t *testing.T) {
 	require.NoError(t, err)
 	past := time.Now().Add(time.Second)
 	expired := apikey.Generate(apikey.Live)
-	_, err = db.CreateKey(t.Context(), postgres.NewKey{
+	_, err = db.CreateKey(t.Context(), access.NewKey{
 		Hash: expired.Hash(), Display: expired.Display(), Name: "key", Mode: apikey.Live, Scopes: []string{},
 		Workspaces: key.Workspaces, CreatedBy: "test", ExpiresAt: &past,
 	})

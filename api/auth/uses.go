@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 const (
@@ -21,19 +21,19 @@ const (
 // useLog collects the last use of each key between two writes.
 type useLog struct {
 	mu   sync.Mutex
-	last map[uuid.UUID]postgres.KeyUse
+	last map[uuid.UUID]access.KeyUse
 }
 
 // Used notes that the key was used now, from ip (the zero address: unknown).
 func (a *Authenticator) Used(key uuid.UUID, ip netip.Addr) {
-	a.uses.add(postgres.KeyUse{ID: key, At: time.Now(), IP: ip})
+	a.uses.add(access.KeyUse{ID: key, At: time.Now(), IP: ip})
 }
 
-func (u *useLog) add(use postgres.KeyUse) {
+func (u *useLog) add(use access.KeyUse) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.last == nil {
-		u.last = map[uuid.UUID]postgres.KeyUse{}
+		u.last = map[uuid.UUID]access.KeyUse{}
 	}
 	before, ok := u.last[use.ID]
 	if (ok && before.At.After(use.At)) || (!ok && len(u.last) >= maxUses) {
@@ -42,10 +42,10 @@ func (u *useLog) add(use postgres.KeyUse) {
 	u.last[use.ID] = use
 }
 
-func (u *useLog) take() []postgres.KeyUse {
+func (u *useLog) take() []access.KeyUse {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	uses := make([]postgres.KeyUse, 0, len(u.last))
+	uses := make([]access.KeyUse, 0, len(u.last))
 	for _, use := range u.last {
 		uses = append(uses, use)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
 const (
@@ -27,10 +27,10 @@ const (
 type fate interface {
 	// AbandonCommand settles that a command is not in the log.
 	AbandonCommand(
-		ctx context.Context, ref postgres.CommandRef, actor uuid.UUID, log postgres.CommandLogEnd, outcome []byte,
+		ctx context.Context, ref graphstore.CommandRef, actor uuid.UUID, log graphstore.CommandLogEnd, outcome []byte,
 	) ([]byte, error)
 	// ForgetFailure has a command that failed internally be decided again.
-	ForgetFailure(ctx context.Context, ref postgres.CommandRef, outcome []byte) (bool, error)
+	ForgetFailure(ctx context.Context, ref graphstore.CommandRef, outcome []byte) (bool, error)
 }
 
 // abandon returns the outcome of a command that has none. Kafka may have been away when
@@ -68,9 +68,9 @@ func (a *api) settle(ctx context.Context, workspace, id uuid.UUID) (*eventsv1.Ou
 	if err != nil {
 		return nil, err
 	}
-	end := postgres.CommandLogEnd{TopicID: seen.ID, Partition: partition, Offset: seen.State[partition].End}
+	end := graphstore.CommandLogEnd{TopicID: seen.ID, Partition: partition, Offset: seen.State[partition].End}
 	encoded, err := a.Fate.AbandonCommand(
-		ctx, postgres.CommandRef{Workspace: workspace, ID: id}, request.PrincipalOf(ctx).ActorID, end, lost,
+		ctx, graphstore.CommandRef{Workspace: workspace, ID: id}, request.PrincipalOf(ctx).ActorID, end, lost,
 	)
 	if err != nil || encoded == nil {
 		return nil, err

@@ -24,7 +24,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
 // maxBatchBody is the largest body of a batch, decoded.
@@ -174,7 +174,7 @@ func (a *api) claim(
 		if err != nil || claim == nil || (claim.Held() && !claim.Resumed()) {
 			return claim, nil, err
 		}
-		outcome, err := a.reopen(r.Context(), postgres.CommandRef{Workspace: workspace, ID: claim.ID()}, claim.Held())
+		outcome, err := a.reopen(r.Context(), graphstore.CommandRef{Workspace: workspace, ID: claim.ID()}, claim.Held())
 		if err != nil {
 			claim.Release(r.Context())
 			return nil, nil, err
@@ -203,9 +203,9 @@ func (a *api) claim(
 // One that failed for an internal reason loses it if the key is held: it is decided once
 // more, under the same id. Its record is a dead letter, and whoever puts that back must
 // find what came of the repetition, or the repetition what came of that.
-func (a *api) reopen(ctx context.Context, ref postgres.CommandRef, held bool) (*eventsv1.Outcome, error) {
+func (a *api) reopen(ctx context.Context, ref graphstore.CommandRef, held bool) (*eventsv1.Outcome, error) {
 	for {
-		outcomes, err := a.Outcomes.CommandOutcomes(ctx, []postgres.CommandRef{ref})
+		outcomes, err := a.Outcomes.CommandOutcomes(ctx, []graphstore.CommandRef{ref})
 		encoded := outcomes[ref]
 		if err != nil || encoded == nil {
 			return nil, err
@@ -236,7 +236,7 @@ func (a *api) decide(
 	if err != nil {
 		return answer, err
 	}
-	waiting, err := a.Waiter.begin(postgres.CommandRef{Workspace: workspace, ID: id})
+	waiting, err := a.Waiter.begin(graphstore.CommandRef{Workspace: workspace, ID: id})
 	if err != nil {
 		return answer, err
 	}
@@ -329,8 +329,8 @@ func (a *api) get(w http.ResponseWriter, r *http.Request) error {
 
 // lookUp returns the outcome of a command, nil if there is none.
 func (a *api) lookUp(ctx context.Context, workspace, id uuid.UUID) (*eventsv1.Outcome, error) {
-	ref := postgres.CommandRef{Workspace: workspace, ID: id}
-	outcomes, err := a.Outcomes.CommandOutcomes(ctx, []postgres.CommandRef{ref})
+	ref := graphstore.CommandRef{Workspace: workspace, ID: id}
+	outcomes, err := a.Outcomes.CommandOutcomes(ctx, []graphstore.CommandRef{ref})
 	if err != nil || outcomes[ref] == nil {
 		return nil, err
 	}

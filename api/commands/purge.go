@@ -10,7 +10,7 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
-	"github.com/livegraph/livegraph/storage/postgres"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
 // purgePath is where the purge of a deleted node is asked for.
@@ -25,7 +25,7 @@ const (
 
 // purges takes the requests for purges.
 type purges interface {
-	RequestPurge(ctx context.Context, id postgres.GraphNodeID) (postgres.Purge, error)
+	RequestPurge(ctx context.Context, id graphstore.GraphNodeID) (graphstore.Purge, error)
 }
 
 // nodePurge is how far the purge of a node is.
@@ -44,13 +44,13 @@ func (a *api) purge(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	id := postgres.GraphNodeID{Workspace: request.PrincipalOf(r.Context()).Workspace, Node: node}
+	id := graphstore.GraphNodeID{Workspace: request.PrincipalOf(r.Context()).Workspace, Node: node}
 	for until := time.Now().Add(purgeWait); ; {
 		state, err := a.Purges.RequestPurge(r.Context(), id)
 		switch {
 		case err != nil:
 			return err
-		case state == postgres.PurgeDone:
+		case state == graphstore.PurgeDone:
 			reply.Data(w, r, http.StatusOK, nodePurge{NodeID: node, State: "purged"})
 			return nil
 		case time.Now().After(until) || !sleep.For(r.Context(), purgeEvery):

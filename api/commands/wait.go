@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
 // How outcomes are looked up for those who wait.
@@ -39,7 +39,7 @@ type replies interface {
 
 // outcomeStore keeps outcomes, by their commands.
 type outcomeStore interface {
-	CommandOutcomes(ctx context.Context, refs []postgres.CommandRef) (map[postgres.CommandRef][]byte, error)
+	CommandOutcomes(ctx context.Context, refs []graphstore.CommandRef) (map[graphstore.CommandRef][]byte, error)
 }
 
 // Waiter waits for the outcomes of commands: by the replies, and, because a reply may
@@ -67,7 +67,7 @@ func NewWaiter(r replies, outcomes outcomeStore, log *slog.Logger) *Waiter {
 // wait is one who waits for an outcome.
 type wait struct {
 	waiter *Waiter
-	ref    postgres.CommandRef
+	ref    graphstore.CommandRef
 	heard  <-chan []byte
 	stop   func()
 	found  chan []byte // at most one
@@ -92,7 +92,7 @@ func (w *Waiter) room() error {
 
 // begin begins to wait; it comes before the command is on its way, so that no reply
 // is missed. The caller ends it.
-func (w *Waiter) begin(ref postgres.CommandRef) (*wait, error) {
+func (w *Waiter) begin(ref graphstore.CommandRef) (*wait, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiting.Len() >= maxWaiting {
@@ -199,7 +199,7 @@ func (w *Waiter) look(ctx context.Context) error {
 	for len(due) > 0 {
 		part := due[:min(len(due), lookAtOnce)]
 		due = due[len(part):]
-		refs := make([]postgres.CommandRef, len(part))
+		refs := make([]graphstore.CommandRef, len(part))
 		for i, o := range part {
 			refs[i] = o.ref
 		}

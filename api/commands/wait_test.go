@@ -15,7 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -32,11 +34,11 @@ type world struct {
 func newWorld(t *testing.T, redisURL string) *world {
 	t.Helper()
 	url := testenv.MigratedPostgres(t)
-	db, err := postgres.Open(t.Context(), url, 2)
+	db, err := stores.Open(t.Context(), url, 2)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))
-	workspace, err := db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "w", Plan: "enterprise", Mode: "live"})
+	workspace, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "w", Plan: "enterprise", Mode: "live"})
 	require.NoError(t, err)
 	w := &world{workspace: workspace.ID}
 	w.raw, err = pgx.Connect(t.Context(), url)
@@ -73,7 +75,7 @@ func (w *world) decided(t *testing.T, id uuid.UUID, outcome string) {
 
 func (w *world) begin(t *testing.T) *wait {
 	t.Helper()
-	one, err := w.waiter.begin(postgres.CommandRef{Workspace: w.workspace, ID: uuid.New()})
+	one, err := w.waiter.begin(graphstore.CommandRef{Workspace: w.workspace, ID: uuid.New()})
 	require.NoError(t, err)
 	t.Cleanup(one.end)
 	return one
@@ -205,8 +207,8 @@ func (c *connection) Connected() bool                       { c.asked.Add(1); re
 type nothing struct{ looked atomic.Int64 }
 
 func (n *nothing) CommandOutcomes(
-	_ context.Context, refs []postgres.CommandRef,
-) (map[postgres.CommandRef][]byte, error) {
+	_ context.Context, refs []graphstore.CommandRef,
+) (map[graphstore.CommandRef][]byte, error) {
 	n.looked.Add(int64(len(refs)))
 	return nil, nil
 }
@@ -220,7 +222,7 @@ func TestWhoBeginsToWaitHasNobodyLookedFor(t *testing.T) {
 		go func() { ended <- w.Run(ctx) }()
 		var waiting []*wait
 		for range 1000 {
-			one, err := w.begin(postgres.CommandRef{ID: uuid.New()})
+			one, err := w.begin(graphstore.CommandRef{ID: uuid.New()})
 			require.NoError(t, err)
 			waiting = append(waiting, one)
 			synctest.Wait()

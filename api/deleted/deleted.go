@@ -9,17 +9,17 @@ import (
 
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // Store knows which deletions of points have yet to come to an end.
 type Store interface {
-	UnsettledDeletions(ctx context.Context, workspace uuid.UUID) ([]postgres.UnsettledDeletion, error)
+	UnsettledDeletions(ctx context.Context, workspace uuid.UUID) ([]registry.UnsettledDeletion, error)
 }
 
 // Of returns what is to be left out of series of a workspace. It has to be asked after
 // a checkpoint was waited for, and before the points are read.
-func Of(ctx context.Context, store Store, workspace uuid.UUID, series []postgres.Series) (timeseries.Hidden, error) {
+func Of(ctx context.Context, store Store, workspace uuid.UUID, series []registry.Series) (timeseries.Hidden, error) {
 	if len(series) == 0 {
 		return nil, nil
 	}
@@ -27,7 +27,7 @@ func Of(ctx context.Context, store Store, workspace uuid.UUID, series []postgres
 	if err != nil || len(deletions) == 0 {
 		return nil, err
 	}
-	bySource := map[uuid.UUID][]*postgres.UnsettledDeletion{}
+	bySource := map[uuid.UUID][]*registry.UnsettledDeletion{}
 	for i := range deletions {
 		d := &deletions[i]
 		bySource[d.Source] = append(bySource[d.Source], d)

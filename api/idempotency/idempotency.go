@@ -24,7 +24,7 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // Header is the request's, Replayed the one of an answer that was given before.
@@ -45,11 +45,11 @@ const (
 // store is where keys are.
 type store interface {
 	ClaimIdempotencyKey(
-		ctx context.Context, want postgres.IdempotencyClaim, hold time.Duration,
-	) (postgres.IdempotencyClaim, error)
-	AnswerIdempotencyKey(ctx context.Context, c postgres.IdempotencyClaim, answer []byte) error
-	ReleaseIdempotencyKey(ctx context.Context, c postgres.IdempotencyClaim) error
-	ForgetIdempotencyKey(ctx context.Context, c postgres.IdempotencyClaim) error
+		ctx context.Context, want access.IdempotencyClaim, hold time.Duration,
+	) (access.IdempotencyClaim, error)
+	AnswerIdempotencyKey(ctx context.Context, c access.IdempotencyClaim, answer []byte) error
+	ReleaseIdempotencyKey(ctx context.Context, c access.IdempotencyClaim) error
+	ForgetIdempotencyKey(ctx context.Context, c access.IdempotencyClaim) error
 	PruneIdempotencyKeys(ctx context.Context, most int) (int64, error)
 }
 
@@ -120,7 +120,7 @@ type Use struct {
 // nothing is kept then.
 type Claim struct {
 	keeper *Keeper
-	claim  postgres.IdempotencyClaim
+	claim  access.IdempotencyClaim
 }
 
 // Begin claims the request's key, nil if it has none. It is fault.Malformed for a key
@@ -131,8 +131,8 @@ func (k *Keeper) Begin(r *http.Request, use Use) (*Claim, error) {
 		return nil, err
 	}
 	principal := request.PrincipalOf(r.Context())
-	want := postgres.IdempotencyClaim{
-		IdempotencyKey: postgres.IdempotencyKey{
+	want := access.IdempotencyClaim{
+		IdempotencyKey: access.IdempotencyKey{
 			Workspace: principal.Workspace, Actor: principal.ActorID, Route: use.Route, Key: key,
 		},
 		BodyHash: hash(use.Asked), ReservedID: use.NewID(), ReceivedAt: time.Now().UTC().Truncate(time.Microsecond),
@@ -203,7 +203,7 @@ func (c *Claim) Held() bool { return c.claim.Held }
 func (c *Claim) Resumed() bool { return c.claim.Attempt > 1 }
 
 // Stored returns what the store knows the claim by.
-func (c *Claim) Stored() postgres.IdempotencyClaim { return c.claim }
+func (c *Claim) Stored() access.IdempotencyClaim { return c.claim }
 
 // Replay returns what the first request was answered, and marks the answer as not the
 // first; Conflict with a Retry-After while that one still runs.

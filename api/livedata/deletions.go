@@ -9,13 +9,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // deletionStore is the outbox of deleted sources.
 type deletionStore interface {
-	PendingDeletions(ctx context.Context, age time.Duration, limit int) ([]postgres.PendingDeletion, error)
-	RemoveSeries(ctx context.Context, d postgres.PendingDeletion) (more bool, err error)
+	PendingDeletions(ctx context.Context, age time.Duration, limit int) ([]registry.PendingDeletion, error)
+	RemoveSeries(ctx context.Context, d registry.PendingDeletion) (more bool, err error)
 	FinishDeletion(ctx context.Context, id uuid.UUID) error
 	DeletionBacklog(ctx context.Context) (pending int64, oldest time.Duration, err error)
 }
@@ -119,7 +119,7 @@ func (s *DeletionSender) sendPending(ctx context.Context) error {
 
 // attempt sends a deletion right away, for a request that has committed it and
 // whose client may already have left.
-func (s *DeletionSender) attempt(ctx context.Context, d postgres.PendingDeletion) {
+func (s *DeletionSender) attempt(ctx context.Context, d registry.PendingDeletion) {
 	if err := s.finish(context.WithoutCancel(ctx), d, attemptTimeout); err != nil {
 		slog.InfoContext(ctx, "a deleted source is sent to the log later", "source", d.Source, "error", err)
 	}
@@ -127,7 +127,7 @@ func (s *DeletionSender) attempt(ctx context.Context, d postgres.PendingDeletion
 
 // finish tells the log, clears the registry and takes the deletion out of the
 // outbox. Done again after any interruption it comes to the same.
-func (s *DeletionSender) finish(ctx context.Context, d postgres.PendingDeletion, limit time.Duration) (err error) {
+func (s *DeletionSender) finish(ctx context.Context, d registry.PendingDeletion, limit time.Duration) (err error) {
 	defer func() {
 		if err != nil {
 			s.outbox.failed.Add(1)

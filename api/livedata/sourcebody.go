@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // Limits of a source.
@@ -51,8 +51,8 @@ func requireNames(c *request.Check, metrics []metricBody) {
 }
 
 // metricsOf returns what is stored of metrics that all have names.
-func metricsOf(bodies []metricBody) []postgres.SourceMetric {
-	metrics := make([]postgres.SourceMetric, len(bodies))
+func metricsOf(bodies []metricBody) []registry.SourceMetric {
+	metrics := make([]registry.SourceMetric, len(bodies))
 	for i, b := range bodies {
 		if b.Name != nil {
 			metrics[i].Name = *b.Name
@@ -64,11 +64,11 @@ func metricsOf(bodies []metricBody) []postgres.SourceMetric {
 }
 
 // source checks the body and gives the source that it describes.
-func (b *newSource) source() (postgres.Source, error) {
+func (b *newSource) source() (registry.Source, error) {
 	var c request.Check
 	c.Required("name", b.Name != nil)
 	requireNames(&c, b.Metrics)
-	s := postgres.Source{Metrics: metricsOf(b.Metrics), Tags: b.Tags}
+	s := registry.Source{Metrics: metricsOf(b.Metrics), Tags: b.Tags}
 	if b.ID != nil {
 		s.ID = c.UUID("id", *b.ID)
 	} else {
@@ -124,7 +124,7 @@ func (p *sourcePatch) checkNode(c *request.Check) {
 }
 
 // apply changes a source by the patch, and refuses what would break a rule.
-func (p *sourcePatch) apply(s *postgres.Source) error {
+func (p *sourcePatch) apply(s *registry.Source) error {
 	if p.Name != nil {
 		s.Name = *p.Name
 	}
@@ -154,7 +154,7 @@ func (p *sourcePatch) apply(s *postgres.Source) error {
 }
 
 // applyOptional sets what a source may be without.
-func (p *sourcePatch) applyOptional(s *postgres.Source) {
+func (p *sourcePatch) applyOptional(s *registry.Source) {
 	if p.NodeID.Set {
 		s.NodeID = nil
 		if id, ok := request.ParseUUID(p.NodeID.Value); ok {
@@ -176,7 +176,7 @@ func set[T any](field **T, value request.Nullable[T]) {
 }
 
 // checkSource checks a source as it would be stored.
-func checkSource(c *request.Check, s *postgres.Source) {
+func checkSource(c *request.Check, s *registry.Source) {
 	c.Text("name", s.Name, 1, maxName)
 	c.Prose("description", s.Description, maxDescription)
 	if s.Unit != nil {

@@ -12,22 +12,23 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/token"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // sourceStore is where sources are.
 type sourceStore interface {
-	CreateSource(ctx context.Context, workspace uuid.UUID, s postgres.Source) (postgres.Source, error)
-	CreateSourceOnce(ctx context.Context, workspace uuid.UUID, s postgres.Source, key postgres.IdempotencyClaim,
-		answer func(postgres.Source) ([]byte, error)) (postgres.Source, error)
-	Source(ctx context.Context, workspace, id uuid.UUID) (postgres.Source, error)
+	CreateSource(ctx context.Context, workspace uuid.UUID, s registry.Source) (registry.Source, error)
+	CreateSourceOnce(ctx context.Context, workspace uuid.UUID, s registry.Source, key access.IdempotencyClaim,
+		answer func(registry.Source) ([]byte, error)) (registry.Source, error)
+	Source(ctx context.Context, workspace, id uuid.UUID) (registry.Source, error)
 	Sources(
-		ctx context.Context, workspace uuid.UUID, filter postgres.SourceFilter, page postgres.SourcePage,
-	) (list []postgres.Source, total int64, more bool, err error)
+		ctx context.Context, workspace uuid.UUID, filter registry.SourceFilter, page registry.SourcePage,
+	) (list []registry.Source, total int64, more bool, err error)
 	UpdateSource(
-		ctx context.Context, workspace, id uuid.UUID, expected *int64, change func(*postgres.Source) error,
-	) (postgres.Source, error)
-	DeleteSource(ctx context.Context, workspace, id uuid.UUID, requestID string) (postgres.PendingDeletion, error)
+		ctx context.Context, workspace, id uuid.UUID, expected *int64, change func(*registry.Source) error,
+	) (registry.Source, error)
+	DeleteSource(ctx context.Context, workspace, id uuid.UUID, requestID string) (registry.PendingDeletion, error)
 }
 
 // A source is active while points come, stale when none came for three of its
@@ -45,14 +46,14 @@ const (
 // sourceAnswer is a source with its state of now. Both are null while the store
 // of points cannot say.
 type sourceAnswer struct {
-	postgres.Source
+	registry.Source
 	LastSeenAt *time.Time `json:"lastSeenAt"`
 	Status     *string    `json:"status"`
 }
 
 // describe adds to sources when they were last heard from. That is known to
 // ClickHouse; without it sources are still listed.
-func (a *api) describe(ctx context.Context, workspace uuid.UUID, sources ...postgres.Source) []sourceAnswer {
+func (a *api) describe(ctx context.Context, workspace uuid.UUID, sources ...registry.Source) []sourceAnswer {
 	ctx, cancel := context.WithTimeout(ctx, activityTimeout)
 	defer cancel()
 	ids := make([]uuid.UUID, len(sources))
@@ -79,7 +80,7 @@ func (a *api) describe(ctx context.Context, workspace uuid.UUID, sources ...post
 	return answers
 }
 
-func statusAt(s *postgres.Source, seen, now time.Time) string {
+func statusAt(s *registry.Source, seen, now time.Time) string {
 	patience := staleByDefault
 	if s.IntervalSeconds != nil {
 		patience = time.Duration(staleIntervals * *s.IntervalSeconds * float64(time.Second))
@@ -93,10 +94,10 @@ func statusAt(s *postgres.Source, seen, now time.Time) string {
 func (a *api) listSources(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	name, _ := p.String("name")
-	filter := postgres.SourceFilter{Name: name, NodeID: p.UUID("nodeId"), Tags: p.Family("tag.")}
-	page := postgres.SourcePage{}
-	for _, field := range p.Sort(postgres.SourceSortFields()...) {
-		page.Order = append(page.Order, postgres.SourceOrder{Field: field.Name, Descending: field.Descending})
+	filter := registry.SourceFilter{Name: name, NodeID: p.UUID("nodeId"), Tags: p.Family("tag.")}
+	page := registry.SourcePage{}
+	for _, field := range p.Sort(registry.SourceSortFields()...) {
+		page.Order = append(page.Order, registry.SourceOrder{Field: field.Name, Descending: field.Descending})
 	}
 	var cursor string
 	page.Limit, page.Offset, cursor = p.Paging()
@@ -106,7 +107,7 @@ func (a *api) listSources(w http.ResponseWriter, r *http.Request) error {
 	workspace := request.PrincipalOf(r.Context()).Workspace
 	of := token.ScopeOf("sources", workspace, []any{filter, page.Order})
 	if cursor != "" {
-		page.After = &postgres.SourcePosition{}
+		page.After = &registry.SourcePosition{}
 		if err := a.sealer.ReadCursor(cursor, of, page.After); err != nil {
 			return err
 		}
@@ -180,7 +181,7 @@ func (a *api) makeSource(
 	if claim == nil {
 		s, err = a.Sources.CreateSource(ctx, workspace, s)
 	} else {
-		s, err = a.Sources.CreateSourceOnce(ctx, workspace, s, claim.Stored(), func(made postgres.Source) ([]byte, error) {
+		s, err = a.Sources.CreateSourceOnce(ctx, workspace, s, claim.Stored(), func(made registry.Source) ([]byte, error) {
 			answer := createdSource(made)
 			return answer.Encode()
 		})
@@ -202,7 +203,7 @@ func replay(w http.ResponseWriter, r *http.Request, claim *idempotency.Claim) er
 	return answer.Send(w, r)
 }
 
-func createdSource(s postgres.Source) idempotency.Answer {
+func createdSource(s registry.Source) idempotency.Answer {
 	status := statusNever
 	return idempotency.Answer{
 		Status: http.StatusCreated, Location: sourcesPath + "/" + s.ID.String(),
@@ -227,7 +228,7 @@ func (a *api) patchSource(w http.ResponseWriter, r *http.Request) error {
 	before := ""
 	changed, err := a.Sources.UpdateSource(
 		r.Context(), workspace, id, body.ExpectedVersion,
-		func(s *postgres.Source) error {
+		func(s *registry.Source) error {
 			before = s.Name
 			return body.apply(s)
 		},

@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
 // portionEdges is how many ids a portion has; the last of a node may have fewer. It is
@@ -91,7 +91,7 @@ func (a *api) change(ctx context.Context, workspace uuid.UUID, sequence int64) (
 	if len(sizes) == 0 || sizes[0].Sequence != sequence {
 		return nil, nil, fault.New(fault.NotFound, "No such change")
 	}
-	changes, release, err := a.take(ctx, workspace, []postgres.ChangeSize{sizes[0]})
+	changes, release, err := a.take(ctx, workspace, []graphread.ChangeSize{sizes[0]})
 	if err != nil {
 		return nil, nil, err
 	}

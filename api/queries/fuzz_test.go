@@ -9,7 +9,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
 // FuzzParameters: whatever is asked of the graph, it is a page within its bounds, or
@@ -27,7 +27,7 @@ func FuzzParameters(f *testing.F) {
 	f.Add("", "+1")
 	f.Fuzz(func(t *testing.T, raw, last string) {
 		r := &http.Request{URL: &url.URL{RawQuery: raw}, Header: http.Header{}}
-		for _, fields := range [][]string{postgres.NodeSortFields(), postgres.EdgeSortFields()} {
+		for _, fields := range [][]string{graphread.NodeSortFields(), graphread.EdgeSortFields()} {
 			p := request.Query(r)
 			p.String("name")
 			p.UUIDs("nodeId")

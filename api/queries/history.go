@@ -11,18 +11,18 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/token"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
 // journal is what was done to the graphs.
 type journal interface {
 	headStore
-	ChangesAfter(ctx context.Context, workspace uuid.UUID, after int64, limit int) ([]postgres.ChangeSize, error)
+	ChangesAfter(ctx context.Context, workspace uuid.UUID, after int64, limit int) ([]graphread.ChangeSize, error)
 	NodeHistory(
-		ctx context.Context, workspace, node uuid.UUID, page postgres.HistoryPage,
-	) ([]postgres.ChangeSize, int64, error)
-	History(ctx context.Context, workspace uuid.UUID, page postgres.HistoryPage) ([]postgres.ChangeSize, int64, error)
-	Changes(ctx context.Context, workspace uuid.UUID, sizes []postgres.ChangeSize) ([]*eventsv1.Change, error)
+		ctx context.Context, workspace, node uuid.UUID, page graphread.HistoryPage,
+	) ([]graphread.ChangeSize, int64, error)
+	History(ctx context.Context, workspace uuid.UUID, page graphread.HistoryPage) ([]graphread.ChangeSize, int64, error)
+	Changes(ctx context.Context, workspace uuid.UUID, sizes []graphread.ChangeSize) ([]*eventsv1.Change, error)
 	CascadeEdges(
 		ctx context.Context, workspace uuid.UUID, sequence int64, node uuid.UUID, from, to int64,
 	) ([]uuid.UUID, error)
@@ -49,7 +49,7 @@ type historyPosition struct {
 func (a *api) listHistory(w http.ResponseWriter, r *http.Request) error {
 	principal := request.PrincipalOf(r.Context())
 	p := request.Query(r)
-	var page postgres.HistoryPage
+	var page graphread.HistoryPage
 	var cursor string
 	node := p.UUID("nodeId")
 	page.Limit, page.Offset, cursor = p.Paging()
@@ -95,8 +95,8 @@ func (a *api) listHistory(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) history(
-	ctx context.Context, workspace uuid.UUID, node *uuid.UUID, page postgres.HistoryPage,
-) ([]postgres.ChangeSize, int64, error) {
+	ctx context.Context, workspace uuid.UUID, node *uuid.UUID, page graphread.HistoryPage,
+) ([]graphread.ChangeSize, int64, error) {
 	if node == nil {
 		return a.Journal.History(ctx, workspace, page)
 	}
@@ -105,7 +105,7 @@ func (a *api) history(
 
 // fitting returns the first of the changes that are together at most so large, but one
 // in any case.
-func fitting(sizes []postgres.ChangeSize, most int64) []postgres.ChangeSize {
+func fitting(sizes []graphread.ChangeSize, most int64) []graphread.ChangeSize {
 	total := int64(0)
 	for i, s := range sizes {
 		if total += s.Bytes; total > most && i > 0 {
@@ -118,7 +118,7 @@ func fitting(sizes []postgres.ChangeSize, most int64) []postgres.ChangeSize {
 // take reads changes once there is memory for them. The caller calls release when they
 // are shown.
 func (a *api) take(
-	ctx context.Context, workspace uuid.UUID, sizes []postgres.ChangeSize,
+	ctx context.Context, workspace uuid.UUID, sizes []graphread.ChangeSize,
 ) (changes []*eventsv1.Change, release func(), err error) {
 	need := int64(0)
 	for _, s := range sizes {

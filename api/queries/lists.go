@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
 // graphStore is where the graph is.
@@ -20,27 +20,27 @@ type graphStore interface {
 	Node(ctx context.Context, workspace, id uuid.UUID) (graph.Node, error)
 	Edge(ctx context.Context, workspace, id uuid.UUID) (graph.Edge, error)
 	Nodes(
-		ctx context.Context, workspace uuid.UUID, filter postgres.NodeFilter, page postgres.GraphPage,
-	) (postgres.GraphList[graph.Node], error)
+		ctx context.Context, workspace uuid.UUID, filter graphread.NodeFilter, page graphread.Page,
+	) (graphread.List[graph.Node], error)
 	Edges(
-		ctx context.Context, workspace uuid.UUID, filter postgres.EdgeFilter, page postgres.GraphPage,
-	) (postgres.GraphList[graph.Edge], error)
-	Neighbors(ctx context.Context, workspace uuid.UUID, q postgres.NeighborQuery) (postgres.NeighborList, error)
+		ctx context.Context, workspace uuid.UUID, filter graphread.EdgeFilter, page graphread.Page,
+	) (graphread.List[graph.Edge], error)
+	Neighbors(ctx context.Context, workspace uuid.UUID, q graphread.NeighborQuery) (graphread.NeighborList, error)
 }
 
 func (a *api) listNodes(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	name, _ := p.String("name")
-	filter := postgres.NodeFilter{GraphFilter: graphFilter(p), EntityTypes: entityTypes(p), Name: name}
-	page, cursor := graphPage(p, postgres.NodeSortFields())
+	filter := graphread.NodeFilter{Filter: graphFilter(p), EntityTypes: entityTypes(p), Name: name}
+	page, cursor := graphPage(p, graphread.NodeSortFields())
 	if err := p.Err(); err != nil {
 		return err
 	}
 	return answerList(a, w, r, list[graph.Node, graphjson.Node]{
 		name: "nodes", parameters: []any{filter, page.Order}, page: page, cursor: cursor, show: graphjson.OfNodes,
 		read: func(
-			ctx context.Context, workspace uuid.UUID, page postgres.GraphPage,
-		) (postgres.GraphList[graph.Node], error) {
+			ctx context.Context, workspace uuid.UUID, page graphread.Page,
+		) (graphread.List[graph.Node], error) {
 			return a.Graph.Nodes(ctx, workspace, filter, page)
 		},
 	})
@@ -48,19 +48,19 @@ func (a *api) listNodes(w http.ResponseWriter, r *http.Request) error {
 
 func (a *api) listEdges(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
-	filter := postgres.EdgeFilter{
-		GraphFilter: graphFilter(p), RelationTypes: p.Strings("relationType"),
+	filter := graphread.EdgeFilter{
+		Filter: graphFilter(p), RelationTypes: p.Strings("relationType"),
 		SourceIDs: p.UUIDs("sourceId"), TargetIDs: p.UUIDs("targetId"), NodeIDs: p.UUIDs("nodeId"),
 	}
-	page, cursor := graphPage(p, postgres.EdgeSortFields())
+	page, cursor := graphPage(p, graphread.EdgeSortFields())
 	if err := p.Err(); err != nil {
 		return err
 	}
 	return answerList(a, w, r, list[graph.Edge, graphjson.Edge]{
 		name: "edges", parameters: []any{filter, page.Order}, page: page, cursor: cursor, show: graphjson.OfEdges,
 		read: func(
-			ctx context.Context, workspace uuid.UUID, page postgres.GraphPage,
-		) (postgres.GraphList[graph.Edge], error) {
+			ctx context.Context, workspace uuid.UUID, page graphread.Page,
+		) (graphread.List[graph.Edge], error) {
 			return a.Graph.Edges(ctx, workspace, filter, page)
 		},
 	})
@@ -75,8 +75,8 @@ func entityTypes(p *request.Params) []string {
 }
 
 // graphFilter reads what nodes and edges can be filtered by.
-func graphFilter(p *request.Params) postgres.GraphFilter {
-	return postgres.GraphFilter{
+func graphFilter(p *request.Params) graphread.Filter {
+	return graphread.Filter{
 		IDs:          p.UUIDs("ids"),
 		CreatedAfter: p.Time("createdAfter"), CreatedBefore: p.Time("createdBefore"),
 		UpdatedAfter: p.Time("updatedAfter"), UpdatedBefore: p.Time("updatedBefore"),
@@ -84,9 +84,9 @@ func graphFilter(p *request.Params) postgres.GraphFilter {
 	}
 }
 
-func graphPage(p *request.Params, fields []string) (page postgres.GraphPage, cursor string) {
+func graphPage(p *request.Params, fields []string) (page graphread.Page, cursor string) {
 	for _, field := range p.Sort(fields...) {
-		page.Order = append(page.Order, postgres.GraphOrder{Field: field.Name, Descending: field.Descending})
+		page.Order = append(page.Order, graphread.Order{Field: field.Name, Descending: field.Descending})
 	}
 	page.Limit, page.Offset, cursor = p.Paging()
 	return page, cursor
@@ -96,9 +96,9 @@ func graphPage(p *request.Params, fields []string) (page postgres.GraphPage, cur
 type list[T, S any] struct {
 	name       string
 	parameters any // what a cursor is made for
-	page       postgres.GraphPage
+	page       graphread.Page
 	cursor     string
-	read       func(ctx context.Context, workspace uuid.UUID, page postgres.GraphPage) (postgres.GraphList[T], error)
+	read       func(ctx context.Context, workspace uuid.UUID, page graphread.Page) (graphread.List[T], error)
 	show       func([]T) []S
 }
 
@@ -106,7 +106,7 @@ func answerList[T, S any](a *api, w http.ResponseWriter, r *http.Request, l list
 	workspace := request.PrincipalOf(r.Context()).Workspace
 	of := token.ScopeOf(l.name, workspace, l.parameters)
 	if l.cursor != "" {
-		l.page.After = &postgres.GraphPosition{}
+		l.page.After = &graphread.Position{}
 		if err := a.sealer.ReadCursor(l.cursor, of, l.page.After); err != nil {
 			return err
 		}

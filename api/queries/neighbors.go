@@ -8,7 +8,7 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/token"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
 // maxDepth is how far neighbors are looked for.
@@ -25,7 +25,7 @@ func (a *api) listNeighbors(w http.ResponseWriter, r *http.Request) error {
 	principal := request.PrincipalOf(r.Context())
 	p := request.Query(r)
 	direction := p.OneOf("direction", "both", "out", "in", "both")
-	q := postgres.NeighborQuery{
+	q := graphread.NeighborQuery{
 		Depth: p.Int("depth", 1, 1, maxDepth), Out: direction != "in", In: direction != "out",
 		RelationTypes: p.Strings("relationType"), EntityTypes: entityTypes(p),
 	}
@@ -41,7 +41,7 @@ func (a *api) listNeighbors(w http.ResponseWriter, r *http.Request) error {
 	q.Node = id
 	of := token.ScopeOf("neighbors", principal.Workspace, []any{id, direction, q.Depth, q.RelationTypes, q.EntityTypes})
 	if cursor != "" {
-		q.After = &postgres.NeighborPosition{}
+		q.After = &graphread.NeighborPosition{}
 		if err := a.sealer.ReadCursor(cursor, of, q.After); err != nil {
 			return err
 		}

@@ -14,12 +14,12 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/internal/retrieval/lexical"
 	"github.com/livegraph/livegraph/storage/milvus"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // Stores are where the engine looks.
 type Stores struct {
-	Postgres *postgres.DB
+	Postgres *stores.DB
 	Milvus   *milvus.DB
 	Embedder retrieval.QueryEmbedder
 }
@@ -47,7 +47,7 @@ func (s speaking) EmbedQuery(ctx context.Context, model embed.Model, text string
 
 // textLane is the words' part of Postgres.
 type textLane struct {
-	db      *postgres.DB
+	db      *stores.DB
 	metrics *Metrics
 }
 
@@ -64,7 +64,7 @@ func (l textLane) SearchText(
 
 // vectorLane is Milvus; which of its collections answers Postgres knows.
 type vectorLane struct {
-	db      *postgres.DB
+	db      *stores.DB
 	vectors *milvus.DB
 }
 

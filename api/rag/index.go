@@ -10,13 +10,13 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // indexStore knows how far the index is, and takes wishes for a new one.
 type indexStore interface {
-	IndexStatus(ctx context.Context, workspace uuid.UUID) (postgres.IndexStatus, error)
-	RequestWorkspaceReindex(ctx context.Context, workspace uuid.UUID, by string) (postgres.WorkspaceReindex, error)
+	IndexStatus(ctx context.Context, workspace uuid.UUID) (textindex.IndexStatus, error)
+	RequestWorkspaceReindex(ctx context.Context, workspace uuid.UUID, by string) (textindex.WorkspaceReindex, error)
 }
 
 // startedReindex is what was started: there is one index of all workspaces, and what is

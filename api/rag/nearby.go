@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // What is shown with a node that was found, at most.
@@ -37,7 +37,7 @@ type seriesStore interface {
 	deleted.Store
 	SeriesOfNodes(
 		ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, most int,
-	) (map[uuid.UUID][]postgres.Series, error)
+	) (map[uuid.UUID][]registry.Series, error)
 }
 
 // pointStore is where points are.
@@ -108,12 +108,12 @@ func (a *api) addLiveData(ctx context.Context, workspace uuid.UUID, hits []hybri
 }
 
 func (a *api) readLatest(
-	ctx context.Context, workspace uuid.UUID, series map[uuid.UUID][]postgres.Series, hits []hybridHit,
+	ctx context.Context, workspace uuid.UUID, series map[uuid.UUID][]registry.Series, hits []hybridHit,
 ) error {
 	ask := timeseries.LatestQuery{Workspace: workspace, Kept: timeseries.Kept{}}
 	type shown struct { // with each of the series that are asked for
 		values *[]liveValue
-		series *postgres.Series
+		series *registry.Series
 	}
 	var places []shown
 	now := time.Now()
@@ -126,11 +126,11 @@ func (a *api) readLatest(
 				ID: s.ID, Source: s.SourceID, Texts: s.Kind == pointblock.KindString,
 			})
 			if s.RetentionDays != nil {
-				ask.Kept[s.ID] = postgres.KeptFrom(now, *s.RetentionDays)
+				ask.Kept[s.ID] = registry.KeptFrom(now, *s.RetentionDays)
 			}
 		}
 	}
-	var asked []postgres.Series
+	var asked []registry.Series
 	for _, list := range series {
 		asked = append(asked, list...)
 	}
@@ -150,7 +150,7 @@ func (a *api) readLatest(
 	return nil
 }
 
-func liveValueOf(s *postgres.Series, points *timeseries.Points) liveValue {
+func liveValueOf(s *registry.Series, points *timeseries.Points) liveValue {
 	v := liveValue{
 		SourceID: s.SourceID, SourceName: s.SourceName, Metric: s.Metric, Unit: s.Unit, Tags: s.Tags,
 		Timestamp: time.UnixMicro(points.TS[0]).UTC(),

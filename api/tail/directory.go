@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // directory is what is known of a workspace's sources: of those whose points came
@@ -14,7 +14,7 @@ import (
 type directory struct {
 	store     sourceStore
 	workspace uuid.UUID
-	labels    map[uuid.UUID]*postgres.SourceLabel
+	labels    map[uuid.UUID]*registry.SourceLabel
 	read      time.Time // when all were last compared with the store
 }
 
@@ -35,7 +35,7 @@ func (d *directory) find(ctx context.Context, ids map[uuid.UUID]struct{}) error 
 		return err
 	}
 	for id := range unknown {
-		d.labels[id] = &postgres.SourceLabel{ID: id, Deleted: true}
+		d.labels[id] = &registry.SourceLabel{ID: id, Deleted: true}
 	}
 	d.adopt(labels)
 	return nil
@@ -58,13 +58,13 @@ func (d *directory) refresh(ctx context.Context) (changed bool, err error) {
 	return len(labels) > 0, err
 }
 
-func (d *directory) ask(ctx context.Context, known map[uuid.UUID]int64) ([]postgres.SourceLabel, error) {
+func (d *directory) ask(ctx context.Context, known map[uuid.UUID]int64) ([]registry.SourceLabel, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeLimit)
 	defer cancel()
 	return d.store.SourceLabels(ctx, d.workspace, known)
 }
 
-func (d *directory) adopt(labels []postgres.SourceLabel) {
+func (d *directory) adopt(labels []registry.SourceLabel) {
 	for i := range labels {
 		d.labels[labels[i].ID] = &labels[i]
 	}
@@ -72,7 +72,7 @@ func (d *directory) adopt(labels []postgres.SourceLabel) {
 
 // forget notes that a source is gone. What it was called stays known.
 func (d *directory) forget(id uuid.UUID) {
-	gone := postgres.SourceLabel{ID: id}
+	gone := registry.SourceLabel{ID: id}
 	if label := d.labels[id]; label != nil {
 		gone = *label
 	}

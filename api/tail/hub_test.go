@@ -17,6 +17,9 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -26,7 +29,7 @@ const partitions = 4
 type world struct {
 	t         *testing.T
 	log       *kafka.Client
-	db        *postgres.DB
+	db        *stores.DB
 	hub       *tail.Hub
 	registry  *prometheus.Registry
 	workspace uuid.UUID
@@ -47,11 +50,11 @@ func prepareWorld(t *testing.T, broker *testenv.Broker, routes bool) *world {
 	t.Helper()
 	w := &world{t: t, registry: prometheus.NewRegistry()}
 	var err error
-	w.db, err = postgres.Open(t.Context(), testenv.MigratedPostgres(t), 4)
+	w.db, err = stores.Open(t.Context(), testenv.MigratedPostgres(t), 4)
 	require.NoError(t, err)
 	t.Cleanup(w.db.Close)
 	require.NoError(t, w.db.Migrate(t.Context()))
-	workspace, err := w.db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "w", Plan: "enterprise", Mode: "live"})
+	workspace, err := w.db.CreateWorkspace(t.Context(), access.Workspace{Name: "w", Plan: "enterprise", Mode: "live"})
 	require.NoError(t, err)
 	w.workspace = workspace.ID
 	w.log, err = kafka.Open(t.Context(), kafka.Options{
@@ -108,7 +111,7 @@ func (w *world) recordRoutes(ctx context.Context) error {
 
 func (w *world) create(id uuid.UUID) uuid.UUID {
 	w.t.Helper()
-	_, err := w.db.CreateSource(w.t.Context(), w.workspace, postgres.Source{ID: id, Name: id.String()})
+	_, err := w.db.CreateSource(w.t.Context(), w.workspace, registry.Source{ID: id, Name: id.String()})
 	require.NoError(w.t, err)
 	return id
 }
@@ -134,7 +137,7 @@ func (w *world) send(messages ...pointblock.Message) {
 	require.NoError(w.t, err)
 }
 
-func (w *world) open(filter postgres.SeriesFilter) *tail.Stream {
+func (w *world) open(filter registry.SeriesFilter) *tail.Stream {
 	w.t.Helper()
 	s, err := w.hub.Open(w.t.Context(), tail.Opening{Workspace: w.workspace, Key: uuid.New(), Filter: filter})
 	require.NoError(w.t, err)
@@ -187,22 +190,22 @@ func TestOnlyThePartitionsThatStreamsNeedAreRead(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, k *testenv.Broker) {
 		w := newWorld(t, k)
 		a, b := w.source(0), w.source(1)
-		only := w.open(postgres.SeriesFilter{Sources: []uuid.UUID{a}})
+		only := w.open(registry.SeriesFilter{Sources: []uuid.UUID{a}})
 		w.send(w.message(b, 1), w.message(b, 2), w.message(a, 3))
 		require.Equal(t, []float64{3}, w.values(only, 1))
 		require.Zero(t, w.skipped("unwanted"))
 
-		both := w.open(postgres.SeriesFilter{Sources: []uuid.UUID{a, b}})
+		both := w.open(registry.SeriesFilter{Sources: []uuid.UUID{a, b}})
 		w.send(w.message(b, 4), w.message(a, 5))
 		require.ElementsMatch(t, []float64{4, 5}, w.values(both, 2))
 		require.Equal(t, []float64{5}, w.values(only, 1))
 		both.Close()
-		w.open(postgres.SeriesFilter{Sources: []uuid.UUID{a}}).Close() // by then the tail has seen the other go
+		w.open(registry.SeriesFilter{Sources: []uuid.UUID{a}}).Close() // by then the tail has seen the other go
 		w.send(w.message(b, 6), w.message(a, 7))
 		require.Equal(t, []float64{7}, w.values(only, 1))
 		require.Zero(t, w.skipped("unwanted"))
 
-		again := w.open(postgres.SeriesFilter{})
+		again := w.open(registry.SeriesFilter{})
 		w.send(w.message(b, 8))
 		require.Equal(t, []float64{8}, w.values(again, 1), "it begins at the end")
 		again.Close()
@@ -214,7 +217,7 @@ func TestRecordsThatAreNotOfOurFormOrWereThereBeforeArePassedOver(t *testing.T) 
 	k := testenv.NewKFake(t)
 	w := newWorld(t, k)
 	a := w.source(2)
-	s := w.open(postgres.SeriesFilter{Sources: []uuid.UUID{a}})
+	s := w.open(registry.SeriesFilter{Sources: []uuid.UUID{a}})
 	defer s.Close()
 	client, err := kgo.NewClient(k.Opts(kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	require.NoError(t, err)
@@ -237,7 +240,7 @@ func TestRecordsThatAreNotOfOurFormOrWereThereBeforeArePassedOver(t *testing.T) 
 func TestNothingIsLeftOfStreamsThatHaveEnded(t *testing.T) {
 	w := newWorld(t, testenv.NewKFake(t))
 	a := w.source(0)
-	warm := w.open(postgres.SeriesFilter{})
+	warm := w.open(registry.SeriesFilter{})
 	w.send(w.message(a, 1))
 	w.values(warm, 1)
 	position := warm.Position()
@@ -255,7 +258,7 @@ func TestNothingIsLeftOfStreamsThatHaveEnded(t *testing.T) {
 	before := settle()
 	w.send(w.message(a, 2), w.message(a, 3))
 	for range 20 {
-		s := w.open(postgres.SeriesFilter{})
+		s := w.open(registry.SeriesFilter{})
 		w.send(w.message(a, 4))
 		s.Close()
 		s, err := w.hub.Open(t.Context(), tail.Opening{Workspace: w.workspace, After: &position})
@@ -284,7 +287,7 @@ func TestNothingIsLeftOfStreamsThatHaveEnded(t *testing.T) {
 
 func TestAHubThatEndsEndsItsStreams(t *testing.T) {
 	w := newWorld(t, testenv.NewKFake(t))
-	s := w.open(postgres.SeriesFilter{})
+	s := w.open(registry.SeriesFilter{})
 	defer s.Close()
 	w.stop()
 	<-s.Ready()
@@ -298,12 +301,12 @@ func TestALogThatIsTrimmedBehindAJoinIsHeardOnce(t *testing.T) {
 	k := testenv.NewKFake(t)
 	w := newWorld(t, k)
 	a := w.source(0)
-	first := w.open(postgres.SeriesFilter{Sources: []uuid.UUID{a}})
+	first := w.open(registry.SeriesFilter{Sources: []uuid.UUID{a}})
 	position := first.Position()
 	first.Close()
 	w.send(w.message(a, 1))
 	s, err := w.hub.Open(t.Context(), tail.Opening{
-		Workspace: w.workspace, Filter: postgres.SeriesFilter{Sources: []uuid.UUID{a}}, After: &position,
+		Workspace: w.workspace, Filter: registry.SeriesFilter{Sources: []uuid.UUID{a}}, After: &position,
 	})
 	require.NoError(t, err)
 	defer s.Close()

@@ -11,7 +11,7 @@ import (
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // subscriber is a stream as the router sees it.
@@ -79,7 +79,7 @@ func (r *router) add(s *subscriber) {
 	if a == nil {
 		a = &audience{
 			directory: directory{
-				store: r.store, workspace: s.workspace, labels: map[uuid.UUID]*postgres.SourceLabel{}, read: time.Now(),
+				store: r.store, workspace: s.workspace, labels: map[uuid.UUID]*registry.SourceLabel{}, read: time.Now(),
 			},
 			matches: map[uint64]*match{}, wanted: map[uuid.UUID]struct{}{},
 		}
@@ -295,7 +295,7 @@ func (r *router) match(a *audience, span *pointblock.Span) *match {
 	return m
 }
 
-func describe(span *pointblock.Span, label *postgres.SourceLabel, tags []pointblock.Tag) *Series {
+func describe(span *pointblock.Span, label *registry.SourceLabel, tags []pointblock.Tag) *Series {
 	s := &Series{
 		Source: span.Source, SourceName: label.Name, Metric: string(span.Metric), Text: span.Kind == pointblock.KindString,
 		Tags: map[string]string{},

@@ -10,7 +10,7 @@ import (
 	"github.com/livegraph/livegraph/api/tail"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -49,7 +49,7 @@ func (w *world) grow(k *testenv.Broker) {
 func (w *world) caughtUp(source uuid.UUID, after tail.Position) (s *tail.Stream, values []float64) {
 	w.t.Helper()
 	s, err := w.hub.Open(w.t.Context(), tail.Opening{
-		Workspace: w.workspace, Key: uuid.New(), Filter: postgres.SeriesFilter{Sources: []uuid.UUID{source}}, After: &after,
+		Workspace: w.workspace, Key: uuid.New(), Filter: registry.SeriesFilter{Sources: []uuid.UUID{source}}, After: &after,
 	})
 	require.NoError(w.t, err)
 	require.NoError(w.t, s.CatchUp(w.t.Context(), func(list []tail.Delivery) error {
@@ -70,7 +70,7 @@ func TestAStreamHearsLateRecordsOfEarlierRoutes(t *testing.T) {
 		w := newWorld(t, k)
 		moved, beside := w.mover(0), w.source(1)
 		w.grow(k)
-		s := w.open(postgres.SeriesFilter{Sources: []uuid.UUID{moved}})
+		s := w.open(registry.SeriesFilter{Sources: []uuid.UUID{moved}})
 		require.Len(t, s.Position().Next, 2, "as many partitions as the source has had")
 		w.send(w.routed(moved, 1, grown))
 		require.Equal(t, []float64{1}, w.values(s, 1))
@@ -95,7 +95,7 @@ func TestAStreamHearsEveryPartitionUntilItsRouteIsRecorded(t *testing.T) {
 	w := prepareWorld(t, testenv.NewKFake(t), false)
 	w.start(tail.Deps{Log: w.log})
 	a := w.source(0)
-	s := w.open(postgres.SeriesFilter{Sources: []uuid.UUID{a}})
+	s := w.open(registry.SeriesFilter{Sources: []uuid.UUID{a}})
 	defer s.Close()
 	m := w.message(a, 1)
 	m.Partition = 3
@@ -116,7 +116,7 @@ func TestAStreamEndsWhenPartitionsAreAdded(t *testing.T) {
 	k := testenv.NewKFake(t)
 	w := newWorld(t, k)
 	moved := w.mover(0)
-	s := w.open(postgres.SeriesFilter{Sources: []uuid.UUID{moved}})
+	s := w.open(registry.SeriesFilter{Sources: []uuid.UUID{moved}})
 	defer s.Close()
 	w.grow(k)
 	select {
@@ -148,7 +148,7 @@ func TestAStreamVouchesForNothingAfterTheTopicWasSeen(t *testing.T) {
 	seen := time.Now().Add(-time.Minute)
 	w.start(tail.Deps{Log: stuck{Client: w.log, topic: w.log.PointsTopic(), seen: seen}})
 	a := w.source(0)
-	s := w.open(postgres.SeriesFilter{Sources: []uuid.UUID{a}})
+	s := w.open(registry.SeriesFilter{Sources: []uuid.UUID{a}})
 	defer s.Close()
 	w.send(w.message(a, 1))
 	require.Equal(t, []float64{1}, w.values(s, 1))

@@ -6,18 +6,18 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // selector says of which series a stream gets the points. It means what the same
 // filter means in a query; but it goes by the identity that the record carries, so
 // that series count from their first point on.
 type selector struct {
-	postgres.SeriesFilter
+	registry.SeriesFilter
 	sources, metrics map[string]struct{} // nil: all
 }
 
-func newSelector(filter postgres.SeriesFilter) selector {
+func newSelector(filter registry.SeriesFilter) selector {
 	s := selector{SeriesFilter: filter}
 	if filter.Sources != nil {
 		s.sources = map[string]struct{}{}
@@ -85,7 +85,7 @@ func (s *selector) tags(tags []pointblock.Tag) bool {
 }
 
 // label reports whether a source of that name and at that node is meant.
-func (s *selector) label(l *postgres.SourceLabel) bool {
+func (s *selector) label(l *registry.SourceLabel) bool {
 	if s.SourceName != nil && *s.SourceName != l.Name {
 		return false
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // Opening says what a stream is to be.
 type Opening struct {
 	Workspace, Key uuid.UUID
-	Filter         postgres.SeriesFilter
+	Filter         registry.SeriesFilter
 	// After is where the reader was; nil: it begins with what comes from now on.
 	After *Position
 }

@@ -26,7 +26,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // pointsLog is topic points.
@@ -40,7 +40,7 @@ type pointsLog interface {
 
 // sourceStore knows what sources are called.
 type sourceStore interface {
-	SourceLabels(ctx context.Context, workspace uuid.UUID, known map[uuid.UUID]int64) ([]postgres.SourceLabel, error)
+	SourceLabels(ctx context.Context, workspace uuid.UUID, known map[uuid.UUID]int64) ([]registry.SourceLabel, error)
 }
 
 // routeStore knows by which routes points were divided among partitions.

@@ -17,7 +17,7 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -48,7 +48,7 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	require.NoError(t, store.Migrate(t.Context()))
-	registry, err := postgres.Open(t.Context(), testenv.MigratedPostgres(t), 4)
+	registry, err := stores.Open(t.Context(), testenv.MigratedPostgres(t), 4)
 	require.NoError(t, err)
 	t.Cleanup(registry.Close)
 	require.NoError(t, registry.Migrate(t.Context()))

@@ -12,7 +12,6 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
-
 	"github.com/livegraph/livegraph/test/testenv"
 )
 

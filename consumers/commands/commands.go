@@ -33,6 +33,7 @@ import (
 	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
@@ -40,7 +41,7 @@ import (
 // Tracing.
 type Deps struct {
 	Log     *kafka.Client
-	Graph   *postgres.DB // of the consumer alone, or what else uses it holds commands up
+	Graph   *stores.DB // of the consumer alone, or what else uses it holds commands up
 	Redis   *redis.DB
 	Config  Config
 	Logger  *slog.Logger          // nil: slog.Default()
@@ -172,14 +173,14 @@ func (c *Consumer) Metrics() *consumers.Metrics { return c.loop.Metrics() }
 // given partitions. A producer has to do so before it goes by a new state of the
 // topic (kafka.Options.OnCommandsChange): what it puts at an offset that was decided
 // before would not be.
-func ResolveOffsets(ctx context.Context, log *kafka.Client, db *postgres.DB, logger *slog.Logger) error {
+func ResolveOffsets(ctx context.Context, log *kafka.Client, db *stores.DB, logger *slog.Logger) error {
 	_, err := resolve(ctx, log, db, logger, nil)
 	return err
 }
 
 // resolve compares them, and returns the state of the topic that it found.
 func resolve(
-	ctx context.Context, log *kafka.Client, db *postgres.DB, logger *slog.Logger, replaced map[int32]int64,
+	ctx context.Context, log *kafka.Client, db *stores.DB, logger *slog.Logger, replaced map[int32]int64,
 ) (seen kafka.TopicState, err error) {
 	_, set, err := db.ResolveCommandOffsets(ctx, func(ctx context.Context) (postgres.LogState, error) {
 		var err error

@@ -15,6 +15,7 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
@@ -42,7 +43,7 @@ type decider struct {
 // longRecord is an error that says that a record takes longer than others should wait.
 type longRecord struct{ record *record }
 
-func (*longRecord) Error() string { return postgres.ErrManyEdges.Error() }
+func (*longRecord) Error() string { return graphstore.ErrManyEdges.Error() }
 
 // decide decides a group. A record that can never be decided is put aside and has
 // that as its outcome; if it is not known which of several it is, they are decided in
@@ -56,7 +57,7 @@ func (c *decider) decide(ctx context.Context, records []*record) error {
 		}
 		var one *culprit
 		var long *longRecord
-		var stale *postgres.StaleOffsets
+		var stale *graphstore.StaleOffsets
 		switch {
 		case err == nil:
 			return nil
@@ -134,8 +135,8 @@ func (c *decider) isDecided(r *record) bool { return c.aside == nil && c.partiti
 // group is a group on its way through its transaction.
 type group struct {
 	c       *decider
-	tx      *postgres.GraphTx
-	spec    postgres.GraphGroup
+	tx      *graphstore.Tx
+	spec    graphstore.Group
 	fresh   []*record // that are decided
 	later   []*record // that are set aside
 	end     int64     // of all of them
@@ -182,7 +183,7 @@ func (g *group) commit(ctx context.Context) error {
 	if c.aside != nil {
 		c.partition.turn.Lock()
 		defer c.partition.turn.Unlock()
-		g.spec.Offsets = []postgres.GraphOffset{c.partition.fence(0, c.aside, len(g.fresh), nil)}
+		g.spec.Offsets = []graphstore.Offset{c.partition.fence(0, c.aside, len(g.fresh), nil)}
 		if err := g.tx.MoveFence(g.spec); err != nil {
 			return err
 		}
@@ -229,7 +230,7 @@ func (g *group) decideAll() error {
 		if err == nil {
 			continue
 		}
-		if errors.Is(err, postgres.ErrManyEdges) {
+		if errors.Is(err, graphstore.ErrManyEdges) {
 			return &longRecord{r}
 		}
 		if failed := g.tx.Failed(); failed != nil { // not this record's doing, perhaps
@@ -247,7 +248,7 @@ func (c *decider) newGroup(records []*record) (*group, error) {
 		return nil, consumers.Rejoin(fmt.Errorf("partition %d is not ours any more", c.partition.number))
 	}
 	g := &group{c: c, fresh: records, counts: counts{}, end: records[len(records)-1].kafka.Offset + 1}
-	g.spec = postgres.GraphGroup{TopicID: c.topic(), Owner: c.partition.owner}
+	g.spec = graphstore.Group{TopicID: c.topic(), Owner: c.partition.owner}
 	if c.aside == nil {
 		var skipped int
 		g.fresh, g.later, skipped = c.partition.split(records)
@@ -255,7 +256,7 @@ func (c *decider) newGroup(records []*record) (*group, error) {
 		if skipped == len(records) {
 			return nil, nil
 		}
-		g.spec.Offsets = []postgres.GraphOffset{c.partition.fence(g.end, nil, 0, g.later)}
+		g.spec.Offsets = []graphstore.Offset{c.partition.fence(g.end, nil, 0, g.later)}
 		g.spec.CascadeEdges = c.deps.Config.CascadeEdges
 	}
 	g.spec.Workspaces = needsOf(g.fresh)
@@ -283,7 +284,7 @@ func (g *group) committed() {
 
 // whenStale finds out why the fence is not where it was: a commit whose answer was
 // lost leaves it where the group ends, and then the group is decided.
-func (c *decider) whenStale(ctx context.Context, records []*record, stale *postgres.StaleOffsets) error {
+func (c *decider) whenStale(ctx context.Context, records []*record, stale *graphstore.StaleOffsets) error {
 	c.partition.turn.Lock()
 	defer c.partition.turn.Unlock()
 	g, err := c.newGroup(records)
@@ -298,10 +299,10 @@ func (c *decider) whenStale(ctx context.Context, records []*record, stale *postg
 		c.metrics.stale.Inc()
 		return consumers.Rejoin(fmt.Errorf("somebody else decides this partition: %w", stale))
 	}
-	var refs []postgres.CommandRef
+	var refs []graphstore.CommandRef
 	for _, r := range g.fresh {
 		if r.request != nil {
-			refs = append(refs, postgres.CommandRef{Workspace: r.request.Workspace, ID: r.request.ID})
+			refs = append(refs, graphstore.CommandRef{Workspace: r.request.Workspace, ID: r.request.ID})
 		}
 	}
 	outcomes, err := c.deps.Graph.CommandOutcomes(ctx, refs)
@@ -310,7 +311,7 @@ func (c *decider) whenStale(ctx context.Context, records []*record, stale *postg
 	}
 	for _, r := range g.fresh {
 		if r.request != nil {
-			g.reply(r, outcomes[postgres.CommandRef{Workspace: r.request.Workspace, ID: r.request.ID}])
+			g.reply(r, outcomes[graphstore.CommandRef{Workspace: r.request.Workspace, ID: r.request.ID}])
 		}
 	}
 	c.logger.Warn("a group was committed although its commit failed", "records", len(g.fresh))

@@ -20,7 +20,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -178,7 +178,7 @@ func TestACommitWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 		require.NoError(t, err)
 		proxy := newCutter(t, at.Host)
 		at.Host = proxy.Addr().String()
-		through, err := postgres.Open(context.Background(), at.String(), 4)
+		through, err := stores.Open(context.Background(), at.String(), 4)
 		require.NoError(t, err)
 		t.Cleanup(through.Close)
 		direct := w.graph

@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -67,7 +67,7 @@ func TestANodeWith100000EdgesIsDeletedAndBroughtBackByOneCommandEach(t *testing.
 
 	parts := 1 + (edges-graph.MaxListed+graphrecord.EventEdges-1)/graphrecord.EventEdges
 	events := w.events(2 + 2*parts)[2:]
-	db, err := postgres.Open(t.Context(), w.url, 1)
+	db, err := stores.Open(t.Context(), w.url, 1)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	for i, restored := range []bool{false, true} {

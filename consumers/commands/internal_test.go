@@ -14,6 +14,9 @@ import (
 	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -63,8 +66,8 @@ func TestOfLongStacksRedisHasTheTopAndKnowsThatThereIsMore(t *testing.T) {
 }
 
 // remembered is one workspace's stacks after a change of an actor.
-func remembered(head graph.Sequence, actors ...uuid.UUID) *postgres.GraphStacks {
-	now := &postgres.GraphStacks{Head: head, Actors: map[uuid.UUID]graph.Stacks{}}
+func remembered(head graph.Sequence, actors ...uuid.UUID) *graphstore.RememberedStacks {
+	now := &graphstore.RememberedStacks{Head: head, Actors: map[uuid.UUID]graph.Stacks{}}
 	for _, actor := range actors {
 		now.Actors[actor] = graph.Stacks{Newest: head, Standing: []graph.Entry{{Sequence: head, Actor: actor}}}
 	}
@@ -84,7 +87,7 @@ func TestWhatIsRememberedOfOneWorkspaceIsBounded(t *testing.T) {
 	require.LessOrEqual(t, s.entries, s.limit)
 	require.Equal(t, 100, s.used.Len())
 	require.NotContains(t, s.known, other, "nothing is left of it")
-	needs := []postgres.GraphNeeds{{Workspace: workspace, Actors: []uuid.UUID{actors[0], actors[999]}}}
+	needs := []graphstore.Needs{{Workspace: workspace, Actors: []uuid.UUID{actors[0], actors[999]}}}
 	_, _ = s.recall(needs)
 	require.EqualValues(t, 1000, needs[0].Stacks.Head)
 	require.Len(t, needs[0].Stacks.Actors, 1)
@@ -137,24 +140,24 @@ func TestAPartitionThatIsLostIsNoRecordsFault(t *testing.T) {
 }
 
 func TestOldOutcomesAreRemovedAFewAtATime(t *testing.T) {
-	db, err := postgres.Open(t.Context(), testenv.MigratedPostgres(t), 2)
+	db, err := stores.Open(t.Context(), testenv.MigratedPostgres(t), 2)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))
-	workspace, err := db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "plant", Plan: "pro", Mode: "live"})
+	workspace, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "plant", Plan: "pro", Mode: "live"})
 	require.NoError(t, err)
 	_, _, err = db.ResolveCommandOffsets(t.Context(), func(context.Context) (postgres.LogState, error) {
 		return postgres.LogState{Partitions: []postgres.LogPartition{{ReplacedFrom: -1}}}, nil
 	})
 	require.NoError(t, err)
-	tx, err := db.BeginGraph(t.Context(), postgres.GraphGroup{
-		Offsets:    []postgres.GraphOffset{{To: 1}},
-		Workspaces: []postgres.GraphNeeds{{Workspace: workspace.ID}},
+	tx, err := db.BeginGraph(t.Context(), graphstore.Group{
+		Offsets:    []graphstore.Offset{{To: 1}},
+		Workspaces: []graphstore.Needs{{Workspace: workspace.ID}},
 	})
 	require.NoError(t, err)
-	refs := make([]postgres.CommandRef, pruneAtOnce+100)
+	refs := make([]graphstore.CommandRef, pruneAtOnce+100)
 	for i := range refs {
-		refs[i] = postgres.CommandRef{Workspace: workspace.ID, ID: uuid.New()}
+		refs[i] = graphstore.CommandRef{Workspace: workspace.ID, ID: uuid.New()}
 		tx.AddOutcome(workspace.ID, refs[i].ID, uuid.New(), []byte("x"))
 	}
 	require.NoError(t, tx.Commit())

@@ -4,11 +4,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/storage/postgres"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
 // needsOf reports what the commands of some records look at, by workspace.
-func needsOf(records []*record) []postgres.GraphNeeds {
+func needsOf(records []*record) []graphstore.Needs {
 	var all []*needs
 	of := map[uuid.UUID]*needs{}
 	for _, r := range records {
@@ -17,7 +17,7 @@ func needsOf(records []*record) []postgres.GraphNeeds {
 		}
 		n := of[r.request.Workspace]
 		if n == nil {
-			n = &needs{GraphNeeds: postgres.GraphNeeds{Workspace: r.request.Workspace}, seen: map[need]struct{}{}}
+			n = &needs{Needs: graphstore.Needs{Workspace: r.request.Workspace}, seen: map[need]struct{}{}}
 			of[r.request.Workspace] = n
 			all = append(all, n)
 		}
@@ -29,16 +29,16 @@ func needsOf(records []*record) []postgres.GraphNeeds {
 			}
 		}
 	}
-	collected := make([]postgres.GraphNeeds, len(all))
+	collected := make([]graphstore.Needs, len(all))
 	for i, n := range all {
-		collected[i] = n.GraphNeeds
+		collected[i] = n.Needs
 	}
 	return collected
 }
 
 // needs collects ids, each once.
 type needs struct {
-	postgres.GraphNeeds
+	graphstore.Needs
 	seen map[need]struct{}
 }
 
@@ -76,13 +76,13 @@ func (n *needs) action(a graph.Action, actor uuid.UUID) {
 	case graph.DeleteEdge:
 		n.edge(p.ID)
 	case graph.Undo:
-		n.pick(p.Pick, actor, postgres.Reversals{Undos: 1})
+		n.pick(p.Pick, actor, graphstore.Reversals{Undos: 1})
 	case graph.Redo:
-		n.pick(p.Pick, actor, postgres.Reversals{Redos: 1})
+		n.pick(p.Pick, actor, graphstore.Reversals{Redos: 1})
 	}
 }
 
-func (n *needs) pick(p graph.Pick, whose uuid.UUID, one postgres.Reversals) {
+func (n *needs) pick(p graph.Pick, whose uuid.UUID, one graphstore.Reversals) {
 	if p.CommandID != uuid.Nil {
 		return // what it is about is looked up
 	}
@@ -91,7 +91,7 @@ func (n *needs) pick(p graph.Pick, whose uuid.UUID, one postgres.Reversals) {
 		n.add(&n.Actors, 'a', whose)
 	}
 	if n.Reversals == nil {
-		n.Reversals = map[uuid.UUID]postgres.Reversals{}
+		n.Reversals = map[uuid.UUID]graphstore.Reversals{}
 	}
 	count := n.Reversals[whose]
 	count.Undos, count.Redos = count.Undos+one.Undos, count.Redos+one.Redos

@@ -10,11 +10,11 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
-	"github.com/livegraph/livegraph/storage/postgres"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
 // outcome decides a request.
-func (g *group) outcome(r *record, state *postgres.GraphState) (*eventsv1.Outcome, error) {
+func (g *group) outcome(r *record, state *graphstore.State) (*eventsv1.Outcome, error) {
 	request := r.request
 	id := request.ID
 	o := &eventsv1.Outcome{Id: id[:]}
@@ -44,7 +44,7 @@ func (g *group) outcome(r *record, state *postgres.GraphState) (*eventsv1.Outcom
 }
 
 // single decides a command by itself.
-func (g *group) single(command graph.Command, state *postgres.GraphState) (*eventsv1.Result, error) {
+func (g *group) single(command graph.Command, state *graphstore.State) (*eventsv1.Result, error) {
 	id := command.ID
 	result := &eventsv1.Result{CommandId: id[:], Type: typeOf(command.Action)}
 	done, err := graph.Apply(state, command, state.Next(), time.Now())
@@ -77,7 +77,7 @@ func (g *group) single(command graph.Command, state *postgres.GraphState) (*even
 }
 
 // atomic decides a batch that is one change.
-func (g *group) atomic(o *eventsv1.Outcome, request *graphrecord.Request, state *postgres.GraphState) error {
+func (g *group) atomic(o *eventsv1.Outcome, request *graphrecord.Request, state *graphstore.State) error {
 	done, err := graph.ApplyBatch(state, request.Batch(), state.Next(), time.Now())
 	if refused := asFault(err); refused != nil {
 		o.Failure = graphrecord.FromFault(refused)
@@ -125,7 +125,7 @@ func setResource(to *eventsv1.Result, r graph.Result) {
 	}
 }
 
-func depths(state *postgres.GraphState, actor uuid.UUID) (undo, redo int32, err error) {
+func depths(state *graphstore.State, actor uuid.UUID) (undo, redo int32, err error) {
 	u, r, err := state.Depths(actor)
 	return int32(u), int32(r), err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
 // outgoing are records on their way to topic graph.events, publishBytes at a time: the
@@ -41,7 +41,7 @@ func (o *outgoing) read(
 
 // add adds the changes of a workspace. After an error those before the change that it is
 // about are added.
-func (o *outgoing) add(ctx context.Context, w postgres.WorkspaceChanges, further furtherEdges) error {
+func (o *outgoing) add(ctx context.Context, w graphstore.WorkspaceChanges, further furtherEdges) error {
 	for _, c := range w.Changes {
 		before, size := len(o.records), o.size
 		err := graphrecord.EncodeEvents(w.Workspace, c.Encoded, func(

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
 // partition is how far a partition of ours is decided.
@@ -73,7 +73,7 @@ func (p *partition) isAside(r *record) bool {
 // fence returns how the fence moves when everything below end is decided or set aside,
 // without but the first done records of a workspace set aside, and with some that are
 // set aside with it. The caller has the turn.
-func (p *partition) fence(end int64, w *aside, done int, later []*record) postgres.GraphOffset {
+func (p *partition) fence(end int64, w *aside, done int, later []*record) graphstore.Offset {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	end = max(end, p.end)
@@ -90,7 +90,7 @@ func (p *partition) fence(end int64, w *aside, done int, later []*record) postgr
 	if len(later) > 0 {
 		to = min(to, later[0].kafka.Offset)
 	}
-	return postgres.GraphOffset{Partition: p.number, From: p.next, To: to, Held: to < end}
+	return graphstore.Offset{Partition: p.number, From: p.next, To: to, Held: to < end}
 }
 
 // advance notes that records below end are decided, but for those that are set aside now,

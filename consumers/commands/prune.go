@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/livegraph/livegraph/internal/platform/sleep"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // How outcomes that are old are removed: a few at a time, so that no transaction is
@@ -20,7 +20,7 @@ const (
 
 // pruner removes outcomes that nobody can ask for any more.
 type pruner struct {
-	db      *postgres.DB
+	db      *stores.DB
 	kept    time.Duration
 	logger  *slog.Logger
 	metrics *metrics

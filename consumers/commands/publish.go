@@ -15,7 +15,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/retry"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // Bounds of publishing.
@@ -44,7 +45,7 @@ var errLong = errors.New("the change takes long to publish")
 // by another statement. A change with the ids of very many edges is published beside the
 // others, with what follows it in its workspace.
 type Publisher struct {
-	db      *postgres.DB
+	db      *stores.DB
 	log     *kafka.Client
 	logger  *slog.Logger
 	metrics *metrics
@@ -59,7 +60,7 @@ type Publisher struct {
 	more    chan struct{}          // queue is not empty
 }
 
-func newPublisher(db *postgres.DB, log *kafka.Client, logger *slog.Logger, m *metrics) *Publisher {
+func newPublisher(db *stores.DB, log *kafka.Client, logger *slog.Logger, m *metrics) *Publisher {
 	return &Publisher{
 		db: db, log: log, logger: logger, metrics: m, wake: make(chan struct{}, 1), more: make(chan struct{}, 1),
 		pending: map[uuid.UUID]struct{}{}, long: map[uuid.UUID]struct{}{},
@@ -267,7 +268,7 @@ func (p *Publisher) publish(ctx context.Context, workspaces []uuid.UUID) (failin
 }
 
 // again notes the workspaces of a portion that may have more changes.
-func (p *Publisher) again(workspaces []uuid.UUID, found []postgres.WorkspaceChanges, limit int, cut bool) {
+func (p *Publisher) again(workspaces []uuid.UUID, found []graphstore.WorkspaceChanges, limit int, cut bool) {
 	if cut {
 		p.changed(workspaces)
 		return

@@ -15,7 +15,8 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
-	"github.com/livegraph/livegraph/storage/postgres"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
+	"github.com/livegraph/livegraph/storage/postgres/graphread"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -67,7 +68,7 @@ func TestWhatAPurgedNodeWasIsNowhereAndDoesNotComeBack(t *testing.T) {
 	w.do(link)
 	batch := w.request(graphrecord.Atomic, node("beside"), graph.UpdateNode{ID: private.ID, Description: about("another")})
 	require.Nil(t, w.ask(batch).GetFailure())
-	id := postgres.GraphNodeID{Workspace: w.workspace, Node: private.ID}
+	id := graphstore.GraphNodeID{Workspace: w.workspace, Node: private.ID}
 	_, err := w.graph.RequestPurge(t.Context(), id)
 	require.True(t, fault.Is(err, fault.Conflict), "it stands: %v", err)
 	require.NoError(t, w.graph.PurgeNode(t.Context(), id), "of one that stands it does nothing")
@@ -76,7 +77,7 @@ func TestWhatAPurgedNodeWasIsNowhereAndDoesNotComeBack(t *testing.T) {
 	deletion := w.do(graph.DeleteNode{ID: private.ID})
 	asked, err := w.graph.RequestPurge(t.Context(), id)
 	require.NoError(t, err)
-	require.Equal(t, postgres.PurgeAsked, asked)
+	require.Equal(t, graphstore.PurgeAsked, asked)
 	require.Nil(t, w.undoOf(deletion.GetCommandId()).GetFailure(), "brought back before it is done")
 	require.NoError(t, w.graph.PurgeNode(t.Context(), id))
 	require.Equal(t, []string{"command_outcomes", "edges", "journal", "nodes"}, w.holders(secret))
@@ -92,8 +93,8 @@ func TestWhatAPurgedNodeWasIsNowhereAndDoesNotComeBack(t *testing.T) {
 	}
 	asked, err = w.graph.RequestPurge(t.Context(), id)
 	require.NoError(t, err)
-	require.Equal(t, postgres.PurgeDone, asked)
-	_, err = w.graph.RequestPurge(t.Context(), postgres.GraphNodeID{Workspace: w.workspace, Node: uuid.New()})
+	require.Equal(t, graphstore.PurgeDone, asked)
+	_, err = w.graph.RequestPurge(t.Context(), graphstore.GraphNodeID{Workspace: w.workspace, Node: uuid.New()})
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 
 	// The consumer remembers the stacks of before, in memory and in Redis.
@@ -106,7 +107,7 @@ func TestWhatAPurgedNodeWasIsNowhereAndDoesNotComeBack(t *testing.T) {
 	require.Contains(t, string(w.do(graph.Redo{}).GetFailure().GetDetails()), "nothing_to_redo")
 	require.Empty(t, w.holders(secret))
 
-	sizes, _, err := w.graph.NodeHistory(t.Context(), w.workspace, private.ID, postgres.HistoryPage{Limit: 100})
+	sizes, _, err := w.graph.NodeHistory(t.Context(), w.workspace, private.ID, graphread.HistoryPage{Limit: 100})
 	require.NoError(t, err)
 	changes, err := w.graph.Changes(t.Context(), w.workspace, sizes)
 	require.NoError(t, err)
@@ -131,7 +132,7 @@ func TestAPurgeOfManyChangesGoesInPieces(t *testing.T) {
 	}
 	w.do(graph.DeleteNode{ID: private.ID})
 	require.Equal(t, updates+2, w.number(`SELECT count(*) FROM undo_entries`))
-	id := postgres.GraphNodeID{Workspace: w.workspace, Node: private.ID}
+	id := graphstore.GraphNodeID{Workspace: w.workspace, Node: private.ID}
 	_, err := w.graph.RequestPurge(t.Context(), id)
 	require.NoError(t, err)
 	require.NoError(t, w.graph.PurgeNode(t.Context(), id))

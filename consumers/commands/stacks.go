@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/storage/postgres"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
@@ -76,7 +76,7 @@ func newStacks(db *redis.DB, logger *slog.Logger, m *metrics) *stacks {
 
 // prepare sets, for each workspace of a group, the stacks of its actors, as far as they are
 // remembered.
-func (s *stacks) prepare(ctx context.Context, workspaces []postgres.GraphNeeds) {
+func (s *stacks) prepare(ctx context.Context, workspaces []graphstore.Needs) {
 	wanted, rest := s.recall(workspaces)
 	if len(wanted) == 0 || rest {
 		return
@@ -101,7 +101,7 @@ func (s *stacks) prepare(ctx context.Context, workspaces []postgres.GraphNeeds) 
 
 // recall returns workspaces what is in memory, and returns the actors of the others. rest
 // reports that Redis is to be left alone.
-func (s *stacks) recall(workspaces []postgres.GraphNeeds) (wanted map[uuid.UUID][]uuid.UUID, rest bool) {
+func (s *stacks) recall(workspaces []graphstore.Needs) (wanted map[uuid.UUID][]uuid.UUID, rest bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	wanted = map[uuid.UUID][]uuid.UUID{}
@@ -112,7 +112,7 @@ func (s *stacks) recall(workspaces []postgres.GraphNeeds) (wanted map[uuid.UUID]
 			wanted[w.Workspace] = w.Actors
 			continue
 		}
-		w.Stacks = &postgres.GraphStacks{Head: known.head, Actors: make(map[uuid.UUID]graph.Stacks, len(w.Actors))}
+		w.Stacks = &graphstore.RememberedStacks{Head: known.head, Actors: make(map[uuid.UUID]graph.Stacks, len(w.Actors))}
 		for _, actor := range w.Actors {
 			if element, ok := known.actors[actor]; ok {
 				s.used.MoveToFront(element)
@@ -123,8 +123,8 @@ func (s *stacks) recall(workspaces []postgres.GraphNeeds) (wanted map[uuid.UUID]
 	return wanted, time.Since(s.failed) < stacksPause
 }
 
-func decodeStacks(kept redis.Stacks) *postgres.GraphStacks {
-	decoded := &postgres.GraphStacks{Head: graph.Sequence(kept.Head), Actors: map[uuid.UUID]graph.Stacks{}}
+func decodeStacks(kept redis.Stacks) *graphstore.RememberedStacks {
+	decoded := &graphstore.RememberedStacks{Head: graph.Sequence(kept.Head), Actors: map[uuid.UUID]graph.Stacks{}}
 	for actor, encoded := range kept.Actors {
 		if stack, err := decodeStack(encoded); err == nil {
 			decoded.Actors[actor] = stack
@@ -135,7 +135,7 @@ func decodeStacks(kept redis.Stacks) *postgres.GraphStacks {
 
 // keep remembers the stacks of a workspace after a group. used is what the group was
 // given.
-func (s *stacks) keep(workspace uuid.UUID, state *postgres.GraphState, used *postgres.GraphStacks) {
+func (s *stacks) keep(workspace uuid.UUID, state *graphstore.State, used *graphstore.RememberedStacks) {
 	now, changed := state.Stacks()
 	base := state.StacksBase()
 	if used != nil && used.Head == base {
@@ -160,7 +160,7 @@ func (s *stacks) keep(workspace uuid.UUID, state *postgres.GraphState, used *pos
 }
 
 // remember brings what is in memory of a workspace from the sequence base to now.
-func (s *stacks) remember(workspace uuid.UUID, base graph.Sequence, now *postgres.GraphStacks, changed []uuid.UUID) {
+func (s *stacks) remember(workspace uuid.UUID, base graph.Sequence, now *graphstore.RememberedStacks, changed []uuid.UUID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.known[workspace]

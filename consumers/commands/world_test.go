@@ -19,7 +19,9 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -35,7 +37,7 @@ type world struct {
 	tb        testing.TB
 	broker    *testenv.Broker
 	log       *kafka.Client
-	graph     *postgres.DB
+	graph     *stores.DB
 	redis     *redis.DB
 	look      *pgx.Conn // to see what the tables hold
 	url       string    // of Postgres
@@ -54,7 +56,7 @@ func newWorld(tb testing.TB, broker *testenv.Broker) *world {
 	w.config = commands.Config{Group: broker.Prefix + "commands-test", FetchBytes: 8 << 20}
 	var err error
 	w.url, w.redisURL = testenv.MigratedPostgres(tb), testenv.Redis(tb)
-	w.graph, err = postgres.Open(ctx, w.url, 8)
+	w.graph, err = stores.Open(ctx, w.url, 8)
 	require.NoError(tb, err)
 	tb.Cleanup(w.graph.Close)
 	require.NoError(tb, w.graph.Migrate(ctx))
@@ -109,7 +111,7 @@ func (w *world) client() *kafka.Client {
 
 func (w *world) newWorkspace() uuid.UUID {
 	w.tb.Helper()
-	made, err := w.graph.CreateWorkspace(context.Background(), postgres.Workspace{
+	made, err := w.graph.CreateWorkspace(context.Background(), access.Workspace{
 		Name: "plant", Plan: "enterprise", Mode: "live",
 	})
 	require.NoError(w.tb, err)
@@ -217,8 +219,8 @@ func (w *world) do(p graph.Payload) *eventsv1.Result {
 // stored returns the outcome that Postgres has, nil if none.
 func (w *world) stored(r *graphrecord.Request) *eventsv1.Outcome {
 	w.tb.Helper()
-	ref := postgres.CommandRef{Workspace: r.Workspace, ID: r.ID}
-	found, err := w.graph.CommandOutcomes(context.Background(), []postgres.CommandRef{ref})
+	ref := graphstore.CommandRef{Workspace: r.Workspace, ID: r.ID}
+	found, err := w.graph.CommandOutcomes(context.Background(), []graphstore.CommandRef{ref})
 	require.NoError(w.tb, err)
 	if found[ref] == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 	"github.com/livegraph/livegraph/storage/milvus"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // event is what is to be known of a change.
@@ -57,7 +57,7 @@ func decode(value []byte) (e event, err error) {
 // indexedRef is a node in an index.
 type indexedRef struct {
 	index uuid.UUID
-	postgres.NodeRef
+	textindex.NodeRef
 }
 
 // batch gathers the nodes that events tell of.
@@ -114,7 +114,7 @@ func (b *batch) Store(ctx context.Context) error {
 }
 
 // storeIn brings one index up to date.
-func (b *batch) storeIn(ctx context.Context, index postgres.SearchIndex) error {
+func (b *batch) storeIn(ctx context.Context, index textindex.SearchIndex) error {
 	changes := b.byWorkspace()
 	var workspaces []uuid.UUID
 	for id := range changes {
@@ -129,7 +129,7 @@ func (b *batch) storeIn(ctx context.Context, index postgres.SearchIndex) error {
 	for id, list := range changes {
 		at, known := progress[id]
 		if !known {
-			if index.State == postgres.IndexBuilding {
+			if index.State == textindex.IndexBuilding {
 				continue // its nodes are not read yet, and will be as they are then
 			}
 			at.Built = true
@@ -144,7 +144,7 @@ func (b *batch) storeIn(ctx context.Context, index postgres.SearchIndex) error {
 		}
 		for _, e := range list {
 			for _, node := range e.nodes {
-				work.refs = append(work.refs, postgres.NodeRef{Workspace: id, Node: node})
+				work.refs = append(work.refs, textindex.NodeRef{Workspace: id, Node: node})
 			}
 		}
 	}

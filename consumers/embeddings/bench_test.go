@@ -17,7 +17,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -43,7 +43,7 @@ func TestTheEmbeddedModelsVectorsAreIndexed(t *testing.T) {
 	w.index()
 	a := w.tenant()
 	w.do(a, node("Pump 7", "Feeds the boiler."), node("Log", strings.Repeat("It hummed all night long. ", 100)))
-	w.status(a, func(s postgres.IndexStatus) bool {
+	w.status(a, func(s textindex.IndexStatus) bool {
 		return ready(s) && s.Model.Dimensions == embedded.EmbedderDimensions
 	})
 	index, _ := w.live()
@@ -125,9 +125,9 @@ func (w *world) sustain(workspace uuid.UUID, text string, rate int, length time.
 				taking = false
 			}
 		}
-		var refs []postgres.NodeRef
+		var refs []textindex.NodeRef
 		for id := range wrote {
-			refs = append(refs, postgres.NodeRef{Workspace: workspace, Node: id})
+			refs = append(refs, textindex.NodeRef{Workspace: workspace, Node: id})
 		}
 		held, err := w.graph.IndexedNodes(ctx, index.ID, refs)
 		require.NoError(w.tb, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/storage/milvus"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // catchUpRounds is how often what changed meanwhile is looked up before a new index is
@@ -19,7 +19,7 @@ const catchUpRounds = 3
 // build builds an index and makes it the live one, going on where it was left. The live
 // index is looked after meanwhile. One that this process cannot build is given up,
 // unless a process that was started later builds it.
-func (k *keeper) build(ctx context.Context, index postgres.SearchIndex) error {
+func (k *keeper) build(ctx context.Context, index textindex.SearchIndex) error {
 	if index.Model != k.deps.Embedder.Model() {
 		if index.CreatedAt.Before(k.began) {
 			return k.giveUp(ctx, index, "another model is configured")
@@ -93,7 +93,7 @@ func (k *keeper) tend(ctx context.Context) error {
 }
 
 // prepare makes the index's collection.
-func (k *keeper) prepare(ctx context.Context, index *postgres.SearchIndex) error {
+func (k *keeper) prepare(ctx context.Context, index *textindex.SearchIndex) error {
 	if index.Prepared {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (k *keeper) prepare(ctx context.Context, index *postgres.SearchIndex) error
 }
 
 // fill writes every workspace to the index, and then what changed meanwhile.
-func (k *keeper) fill(ctx context.Context, index postgres.SearchIndex) error {
+func (k *keeper) fill(ctx context.Context, index textindex.SearchIndex) error {
 	for {
 		if err := k.proceed(ctx); err != nil {
 			return err
@@ -133,7 +133,7 @@ func (k *keeper) fill(ctx context.Context, index postgres.SearchIndex) error {
 // before a node is read: what changes from then on is known to be missing or written.
 // Nodes that are created from then on are not read here, so that the building ends
 // however many they are.
-func (k *keeper) fillWorkspace(ctx context.Context, index postgres.SearchIndex, w postgres.WorkspaceBuild) error {
+func (k *keeper) fillWorkspace(ctx context.Context, index textindex.SearchIndex, w textindex.WorkspaceBuild) error {
 	sequence, err := k.deps.Graph.BeginBuild(ctx, index.ID, w.Workspace)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (k *keeper) fillWorkspace(ctx context.Context, index postgres.SearchIndex, 
 }
 
 // verify has what was written flushed, and makes sure that it is there.
-func (k *keeper) verify(ctx context.Context, index postgres.SearchIndex) error {
+func (k *keeper) verify(ctx context.Context, index textindex.SearchIndex) error {
 	there, err := k.deps.Vectors.HasCollection(ctx, index.Collection)
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (k *keeper) verify(ctx context.Context, index postgres.SearchIndex) error {
 // makeLive has the index searched from now on. Postgres decides that; the alias is for
 // who looks into Milvus, and is set again after a crash in between (see lost). The old
 // collection is dropped when both are done.
-func (k *keeper) makeLive(ctx context.Context, index postgres.SearchIndex) error {
+func (k *keeper) makeLive(ctx context.Context, index textindex.SearchIndex) error {
 	if err := k.proceed(ctx); err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (k *keeper) makeLive(ctx context.Context, index postgres.SearchIndex) error
 	return nil
 }
 
-func (k *keeper) giveUp(ctx context.Context, index postgres.SearchIndex, reason string) error {
+func (k *keeper) giveUp(ctx context.Context, index textindex.SearchIndex, reason string) error {
 	k.logger.Warn("a search index that was being built is given up", "collection", index.Collection, "reason", reason)
 	k.resumed = uuid.Nil
 	return k.deps.Graph.FailIndex(ctx, index.ID, reason)

@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/consumers/embeddings"
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // words are what random texts are made of; some have no vector.
@@ -160,11 +160,11 @@ func TestADeletedWorkspaceLeavesNothing(t *testing.T) {
 	require.Empty(t, nodes)
 }
 
-func refs(workspace uuid.UUID, w *world) (all []postgres.NodeRef) {
-	changed, err := w.graph.ChangedNodes(context.Background(), workspace, postgres.ChangedNode{}, math.MaxInt64, 1000)
+func refs(workspace uuid.UUID, w *world) (all []textindex.NodeRef) {
+	changed, err := w.graph.ChangedNodes(context.Background(), workspace, textindex.ChangedNode{}, math.MaxInt64, 1000)
 	require.NoError(w.tb, err)
 	for _, n := range changed {
-		all = append(all, postgres.NodeRef{Workspace: workspace, Node: n.ID})
+		all = append(all, textindex.NodeRef{Workspace: workspace, Node: n.ID})
 	}
 	return all
 }

@@ -29,14 +29,14 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/milvus"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // Deps are what the consumer works with. All are required but Logger, Metrics and
 // Tracing.
 type Deps struct {
 	Log      *kafka.Client
-	Graph    *postgres.DB
+	Graph    *stores.DB
 	Vectors  *milvus.DB
 	Embedder embed.Embedder
 	Config   Config

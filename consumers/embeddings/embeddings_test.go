@@ -9,7 +9,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/storage/milvus"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 func TestWhatIsWrittenIsIndexedAndWhatIsDeletedIsNot(t *testing.T) {
@@ -28,7 +28,7 @@ func TestWhatIsWrittenIsIndexedAndWhatIsDeletedIsNot(t *testing.T) {
 		graph.UpdateNode{ID: pump.ID, Properties: []byte(`{"maker":"KSB"}`)})
 	w.converges(a, b)
 	require.Len(t, w.wanted(a), 2)
-	w.status(a, func(s postgres.IndexStatus) bool { return ready(s) && s.Nodes.Total == 3 && s.LastIndexedAt != nil })
+	w.status(a, func(s textindex.IndexStatus) bool { return ready(s) && s.Nodes.Total == 3 && s.LastIndexedAt != nil })
 
 	w.do(a, graph.Undo{})
 	w.do(a, graph.Undo{})
@@ -69,5 +69,5 @@ func TestWithoutAnIndexThereIsNothingToSearch(t *testing.T) {
 	a := w.tenant()
 	_, err := w.graph.LiveIndex(context.Background())
 	require.Error(t, err)
-	w.status(a, func(s postgres.IndexStatus) bool { return s.Status == postgres.StatusDegraded && s.Model == nil })
+	w.status(a, func(s textindex.IndexStatus) bool { return s.Status == textindex.StatusDegraded && s.Model == nil })
 }

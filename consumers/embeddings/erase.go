@@ -7,13 +7,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/storage/milvus"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // Eraser removes a deleted workspace from the search indexes. Where there is no index
 // it does not ask Milvus.
 type Eraser struct {
-	Graph   *postgres.DB
+	Graph   *stores.DB
 	Vectors *milvus.DB
 }
 
@@ -45,7 +46,7 @@ func (e Eraser) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone fu
 	return nil
 }
 
-func (e Eraser) erase(ctx context.Context, index postgres.SearchIndex, workspace uuid.UUID) (rows int64, err error) {
+func (e Eraser) erase(ctx context.Context, index textindex.SearchIndex, workspace uuid.UUID) (rows int64, err error) {
 	w, err := e.Graph.WriteIndex(ctx, index.ID, []uuid.UUID{workspace})
 	if err != nil {
 		return 0, err

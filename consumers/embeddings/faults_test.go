@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/storage/milvus"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -71,7 +71,7 @@ func TestWhileTheEmbedderIsAwayNothingIsLostAndCommandsGoOn(t *testing.T) {
 	w.do(a, graph.UpdateNode{ID: n.ID, Description: text("Changed.")}, node("Two", "New."))
 	before := c.Metrics().Retries.Load()
 	w.eventually("it is tried again", func() bool { return c.Metrics().Retries.Load() > before })
-	w.status(a, func(s postgres.IndexStatus) bool { return s.Lag.Events == 2 && s.Nodes.Pending == 1 })
+	w.status(a, func(s textindex.IndexStatus) bool { return s.Lag.Events == 2 && s.Nodes.Pending == 1 })
 	m.away.Store(false)
 	w.converges(a)
 }
@@ -108,7 +108,7 @@ func TestMilvusDownHoldsOnlyTheIndexUp(t *testing.T) {
 	w.converges(a)
 	require.NoError(t, server.Stop(t.Context()))
 	w.do(a, node("Two", "Written while Milvus is down."), node("Three", "This too."))
-	w.status(a, func(s postgres.IndexStatus) bool { return s.Lag.Events == 2 })
+	w.status(a, func(s textindex.IndexStatus) bool { return s.Lag.Events == 2 })
 	require.NoError(t, server.Start(t.Context()))
 	w.converges(a)
 	w.status(a, ready)
@@ -139,7 +139,7 @@ func TestAnIndexThatMilvusLostIsBuiltAgain(t *testing.T) {
 	w.do(a, node("Later", "Written to nowhere."))
 	w.converges(a, b)
 	now, _ := w.live()
-	require.Equal(t, postgres.CauseLost, now.Cause)
+	require.Equal(t, textindex.CauseLost, now.Cause)
 	w.status(a, ready)
 
 	// Most of it is as good as all.
@@ -173,7 +173,7 @@ func TestAnotherModelIsBuiltBesideAndSwitchedTo(t *testing.T) {
 		open, err := w.graph.OpenIndexes(t.Context())
 		return err == nil && len(open) == 2 && open[1].Prepared
 	})
-	w.status(a, func(s postgres.IndexStatus) bool {
+	w.status(a, func(s textindex.IndexStatus) bool {
 		return s.Reindex.Running && s.Reindex.Total == 5 && s.Model.Name == was.Model.Name
 	})
 	vectors, err := w.embedder.Embed(t.Context(), []string{"pump"})
@@ -192,7 +192,7 @@ func TestAnotherModelIsBuiltBesideAndSwitchedTo(t *testing.T) {
 		there, err := w.vectors.HasCollection(t.Context(), was.Collection)
 		return err == nil && !there
 	})
-	w.status(a, func(s postgres.IndexStatus) bool { return ready(s) && s.Model.Name == "another" && !s.Reindex.Running })
+	w.status(a, func(s textindex.IndexStatus) bool { return ready(s) && s.Model.Name == "another" && !s.Reindex.Running })
 }
 
 func TestAReindexThatIsAskedForGoesOnWhereItWasCutOffAndGetsWhatIsWrittenMeanwhile(t *testing.T) {
@@ -212,7 +212,7 @@ func TestAReindexThatIsAskedForGoesOnWhereItWasCutOffAndGetsWhatIsWrittenMeanwhi
 
 	asked, err := w.graph.RequestReindex(t.Context(), "me")
 	require.NoError(t, err)
-	require.Equal(t, postgres.ReindexQueued, asked.State)
+	require.Equal(t, textindex.ReindexQueued, asked.State)
 	same, err := w.graph.RequestReindex(t.Context(), "you")
 	require.NoError(t, err)
 	require.Equal(t, asked.ID, same.ID)
@@ -225,12 +225,12 @@ func TestAReindexThatIsAskedForGoesOnWhereItWasCutOffAndGetsWhatIsWrittenMeanwhi
 	w.index()
 	w.eventually("it is done", func() bool {
 		r, err := w.graph.Reindex(t.Context(), asked.ID)
-		return err == nil && r.State == postgres.ReindexDone && r.FinishedAt != nil
+		return err == nil && r.State == textindex.ReindexDone && r.FinishedAt != nil
 	})
 	w.converges(a, b)
 	now, _ := w.live()
 	require.NotEqual(t, was.ID, now.ID)
-	require.Equal(t, postgres.CauseAsked, now.Cause)
+	require.Equal(t, textindex.CauseAsked, now.Cause)
 }
 
 func TestTwoProcessesBuildOneIndex(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/chunk"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/storage/milvus"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // nodesAtOnce is how many nodes are written at once: a bound of what is in memory, and
@@ -26,7 +27,7 @@ const hashBytes = 16
 
 // indexer brings indexes up to date with nodes.
 type indexer struct {
-	db      *postgres.DB
+	db      *stores.DB
 	vectors *milvus.DB
 	texts   *embedding
 	flusher *flusher
@@ -35,8 +36,8 @@ type indexer struct {
 
 // task is what is to be brought up to date.
 type task struct {
-	index    postgres.SearchIndex
-	refs     []postgres.NodeRef
+	index    textindex.SearchIndex
+	refs     []textindex.NodeRef
 	progress map[uuid.UUID]int64 // what is reached when all is written
 	unsure   map[indexedRef]bool // nodes to be written whatever is noted
 }
@@ -61,7 +62,7 @@ func (x *indexer) write(ctx context.Context, t task) error {
 	return x.portion(ctx, t, refs, progress)
 }
 
-func compareRefs(a, b postgres.NodeRef) int {
+func compareRefs(a, b textindex.NodeRef) int {
 	if c := bytes.Compare(a.Workspace[:], b.Workspace[:]); c != 0 {
 		return c
 	}
@@ -70,7 +71,7 @@ func compareRefs(a, b postgres.NodeRef) int {
 
 // portion writes some of the nodes. What takes long, the embedding, is done before
 // anybody is kept waiting; what changed meanwhile is embedded again.
-func (x *indexer) portion(ctx context.Context, t task, refs []postgres.NodeRef, progress map[uuid.UUID]int64) error {
+func (x *indexer) portion(ctx context.Context, t task, refs []textindex.NodeRef, progress map[uuid.UUID]int64) error {
 	known := map[string]embed.Vector{}
 	if len(refs) > 0 {
 		if err := x.foresee(ctx, t, refs, known); err != nil {
@@ -92,7 +93,7 @@ func (x *indexer) portion(ctx context.Context, t task, refs []postgres.NodeRef, 
 	return x.carryOut(ctx, w, t, p, known, progress)
 }
 
-func workspacesOf(refs []postgres.NodeRef, progress map[uuid.UUID]int64) []uuid.UUID {
+func workspacesOf(refs []textindex.NodeRef, progress map[uuid.UUID]int64) []uuid.UUID {
 	ids := slices.Collect(maps.Keys(progress))
 	for _, r := range refs {
 		ids = append(ids, r.Workspace)
@@ -102,24 +103,24 @@ func workspacesOf(refs []postgres.NodeRef, progress map[uuid.UUID]int64) []uuid.
 
 // source is where nodes and what is indexed of them are read.
 type source interface {
-	StandingTexts(ctx context.Context, refs []postgres.NodeRef) (map[postgres.NodeRef]postgres.NodeTexts, error)
-	IndexedNodes(ctx context.Context, refs []postgres.NodeRef) (map[postgres.NodeRef]postgres.IndexedNode, error)
+	StandingTexts(ctx context.Context, refs []textindex.NodeRef) (map[textindex.NodeRef]textindex.NodeTexts, error)
+	IndexedNodes(ctx context.Context, refs []textindex.NodeRef) (map[textindex.NodeRef]textindex.IndexedNode, error)
 }
 
 // outside reads without being alone.
 type outside struct {
-	*postgres.DB
+	*stores.DB
 	index uuid.UUID
 }
 
-func (o outside) IndexedNodes(ctx context.Context, refs []postgres.NodeRef) (
-	map[postgres.NodeRef]postgres.IndexedNode, error,
+func (o outside) IndexedNodes(ctx context.Context, refs []textindex.NodeRef) (
+	map[textindex.NodeRef]textindex.IndexedNode, error,
 ) {
 	return o.DB.IndexedNodes(ctx, o.index, refs)
 }
 
 // foresee embeds what will be needed, as far as can be told.
-func (x *indexer) foresee(ctx context.Context, t task, refs []postgres.NodeRef, known map[string]embed.Vector) error {
+func (x *indexer) foresee(ctx context.Context, t task, refs []textindex.NodeRef, known map[string]embed.Vector) error {
 	p, err := x.plan(ctx, outside{x.db, t.index.ID}, t, refs)
 	if err != nil {
 		return err
@@ -130,14 +131,14 @@ func (x *indexer) foresee(ctx context.Context, t task, refs []postgres.NodeRef, 
 // plan is what has to be written.
 type plan struct {
 	nodes []planned
-	gone  []postgres.IndexedNode
+	gone  []textindex.IndexedNode
 }
 
 // planned is a node whose texts are written.
 type planned struct {
-	postgres.IndexedNode // as it will be, without its vectors
-	chunks               []chunk.Chunk
-	before               int // chunks that may be there
+	textindex.IndexedNode // as it will be, without its vectors
+	chunks                []chunk.Chunk
+	before                int // chunks that may be there
 }
 
 // texts returns what has to be embedded.
@@ -151,7 +152,7 @@ func (p *plan) texts() (all []string) {
 }
 
 // plan compares nodes with what the index is known to hold of them.
-func (x *indexer) plan(ctx context.Context, from source, t task, refs []postgres.NodeRef) (*plan, error) {
+func (x *indexer) plan(ctx context.Context, from source, t task, refs []textindex.NodeRef) (*plan, error) {
 	p := &plan{}
 	if len(refs) == 0 {
 		return p, nil
@@ -180,7 +181,7 @@ func (x *indexer) plan(ctx context.Context, from source, t task, refs []postgres
 				continue
 			}
 			p.nodes = append(p.nodes, planned{
-				IndexedNode: postgres.IndexedNode{NodeRef: ref, EntityType: node.EntityType, TextHash: hash, Chunks: len(chunks)},
+				IndexedNode: textindex.IndexedNode{NodeRef: ref, EntityType: node.EntityType, TextHash: hash, Chunks: len(chunks)},
 				chunks:      chunks, before: was.Chunks,
 			})
 		}
@@ -202,14 +203,14 @@ func hashOf(chunks []chunk.Chunk) []byte {
 
 // carryOut writes a plan: that it will be is noted first, and last that it was.
 func (x *indexer) carryOut(
-	ctx context.Context, w *postgres.IndexWriter, t task, p *plan, known map[string]embed.Vector,
+	ctx context.Context, w *textindex.IndexWriter, t task, p *plan, known map[string]embed.Vector,
 	progress map[uuid.UUID]int64,
 ) error {
 	if len(p.nodes)+len(p.gone)+len(progress) == 0 {
 		return nil
 	}
 	began := time.Now()
-	done := postgres.IndexedBatch{Progress: progress}
+	done := textindex.IndexedBatch{Progress: progress}
 	var entries []milvus.Entry
 	var surplus []milvus.EntryID
 	var touched []indexedRef
@@ -258,7 +259,7 @@ func (x *indexer) carryOut(
 }
 
 // without names the entries of a node below a number of chunks, but for some.
-func without(ref postgres.NodeRef, chunks int, but map[int]bool) (ids []milvus.EntryID) {
+func without(ref textindex.NodeRef, chunks int, but map[int]bool) (ids []milvus.EntryID) {
 	for i := range chunks {
 		if !but[i] {
 			ids = append(ids, milvus.EntryID{Workspace: ref.Workspace, Node: ref.Node, Chunk: i})
@@ -271,12 +272,12 @@ func without(ref postgres.NodeRef, chunks int, but map[int]bool) (ids []milvus.E
 // a sequence, up to the newest change as it begins: what comes later is told of by
 // events, and is no reason to go on for ever. How far it is is noted page by page, so
 // that one that is cut off goes on there.
-func (x *indexer) catchUp(ctx context.Context, index postgres.SearchIndex, workspace uuid.UUID, sequence int64) error {
+func (x *indexer) catchUp(ctx context.Context, index textindex.SearchIndex, workspace uuid.UUID, sequence int64) error {
 	head, err := x.db.GraphSequence(ctx, workspace)
 	if err != nil {
 		return err
 	}
-	for after := (postgres.ChangedNode{ID: uuid.Max, ChangedBy: sequence}); ; {
+	for after := (textindex.ChangedNode{ID: uuid.Max, ChangedBy: sequence}); ; {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -286,7 +287,7 @@ func (x *indexer) catchUp(ctx context.Context, index postgres.SearchIndex, works
 		}
 		t := task{index: index, unsure: map[indexedRef]bool{}, progress: map[uuid.UUID]int64{workspace: head}}
 		for _, n := range changed {
-			t.refs = append(t.refs, postgres.NodeRef{Workspace: workspace, Node: n.ID})
+			t.refs = append(t.refs, textindex.NodeRef{Workspace: workspace, Node: n.ID})
 		}
 		last := len(changed) < nodesAtOnce
 		if !last {
@@ -299,10 +300,10 @@ func (x *indexer) catchUp(ctx context.Context, index postgres.SearchIndex, works
 	}
 }
 
-func refsOf(workspace uuid.UUID, ids []uuid.UUID) []postgres.NodeRef {
-	refs := make([]postgres.NodeRef, len(ids))
+func refsOf(workspace uuid.UUID, ids []uuid.UUID) []textindex.NodeRef {
+	refs := make([]textindex.NodeRef, len(ids))
 	for i, id := range ids {
-		refs[i] = postgres.NodeRef{Workspace: workspace, Node: id}
+		refs[i] = textindex.NodeRef{Workspace: workspace, Node: id}
 	}
 	return refs
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/lease"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // leaseName is what the keeping is called among the work that one process does.
@@ -148,7 +148,7 @@ func (k *keeper) turn(ctx context.Context) error {
 
 // upToDate looks up what the live index misses, indexes anew the workspaces that want
 // it, and puts right what Milvus holds otherwise than it was told.
-func (k *keeper) upToDate(ctx context.Context, live postgres.SearchIndex) error {
+func (k *keeper) upToDate(ctx context.Context, live textindex.SearchIndex) error {
 	if err := k.catchUpWith(ctx, live, k.cfg.BehindAfter); err != nil {
 		return err
 	}
@@ -182,10 +182,10 @@ func (k *keeper) release(ctx context.Context) {
 }
 
 // indexes returns the live index and the one that is being built; nil: there is none.
-func (k *keeper) indexes(ctx context.Context) (live, building *postgres.SearchIndex, err error) {
+func (k *keeper) indexes(ctx context.Context) (live, building *textindex.SearchIndex, err error) {
 	open, err := k.deps.Graph.OpenIndexes(ctx)
 	for i := range open {
-		if open[i].State == postgres.IndexLive {
+		if open[i].State == textindex.IndexLive {
 			live = &open[i]
 		} else {
 			building = &open[i]
@@ -195,13 +195,13 @@ func (k *keeper) indexes(ctx context.Context) (live, building *postgres.SearchIn
 }
 
 // cause returns why an index has to be built; empty: it has not.
-func (k *keeper) cause(ctx context.Context, live *postgres.SearchIndex) (string, error) {
+func (k *keeper) cause(ctx context.Context, live *textindex.SearchIndex) (string, error) {
 	if live == nil {
-		return postgres.CauseFirst, nil
+		return textindex.CauseFirst, nil
 	}
 	if live.Model != k.deps.Embedder.Model() {
 		if live.CreatedAt.Before(k.began) {
-			return postgres.CauseModel, nil
+			return textindex.CauseModel, nil
 		}
 		// Whoever was started after us and chose another model has the say: else the two
 		// would build in turns for ever.
@@ -212,18 +212,18 @@ func (k *keeper) cause(ctx context.Context, live *postgres.SearchIndex) (string,
 	}
 	wanted, err := k.deps.Graph.ReindexWanted(ctx)
 	if err != nil || wanted {
-		return postgres.CauseAsked, err
+		return textindex.CauseAsked, err
 	}
 	lost, err := k.lost(ctx, live)
 	if err != nil || !lost {
 		return "", err
 	}
-	return postgres.CauseLost, nil
+	return textindex.CauseLost, nil
 }
 
 // lost reports whether Milvus does not hold the live index any more, and has it ready
 // to be searched otherwise.
-func (k *keeper) lost(ctx context.Context, live *postgres.SearchIndex) (bool, error) {
+func (k *keeper) lost(ctx context.Context, live *textindex.SearchIndex) (bool, error) {
 	if time.Since(k.checked) < k.cfg.CheckEvery && k.named == live.ID {
 		return false, nil
 	}
@@ -257,7 +257,7 @@ func (k *keeper) lost(ctx context.Context, live *postgres.SearchIndex) (bool, er
 }
 
 // counts returns how many vectors Milvus was given, and how many it has.
-func (k *keeper) counts(ctx context.Context, index postgres.SearchIndex) (given, held int64, err error) {
+func (k *keeper) counts(ctx context.Context, index textindex.SearchIndex) (given, held int64, err error) {
 	totals, err := k.deps.Graph.IndexTotals(ctx, index.ID)
 	if err != nil {
 		return 0, 0, err
@@ -268,7 +268,7 @@ func (k *keeper) counts(ctx context.Context, index postgres.SearchIndex) (given,
 
 // tooFew reports whether Milvus has so much less than it was given that the index is
 // rather built anew than put right.
-func (k *keeper) tooFew(index postgres.SearchIndex, given, held int64) bool {
+func (k *keeper) tooFew(index textindex.SearchIndex, given, held int64) bool {
 	few := given >= lostLeast && float64(held) < lostShare*float64(given)
 	if few {
 		k.logger.Warn(
@@ -301,7 +301,7 @@ func (k *keeper) tidy(ctx context.Context) error {
 }
 
 // catchUpWith looks up what an index misses whose events do not come.
-func (k *keeper) catchUpWith(ctx context.Context, index postgres.SearchIndex, age time.Duration) error {
+func (k *keeper) catchUpWith(ctx context.Context, index textindex.SearchIndex, age time.Duration) error {
 	if index.Model != k.deps.Embedder.Model() {
 		return nil
 	}
@@ -335,13 +335,13 @@ func (k *keeper) measure(ctx context.Context) {
 	if err != nil {
 		return // what it was; the store's own metrics tell that it is away
 	}
-	var totals postgres.IndexTotals
+	var totals textindex.IndexTotals
 	if live != nil {
 		if totals, err = k.deps.Graph.IndexTotals(ctx, live.ID); err != nil {
 			return
 		}
 	}
-	var progress postgres.BuildProgress
+	var progress textindex.BuildProgress
 	if building != nil {
 		if progress, err = k.deps.Graph.BuildProgress(ctx, building.ID); err != nil {
 			return

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // metrics are what the consumer measures. What they say of the index is the same in
@@ -81,7 +81,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	return m
 }
 
-func (m *metrics) wrote(done postgres.IndexedBatch, vectors int, took time.Duration) {
+func (m *metrics) wrote(done textindex.IndexedBatch, vectors int, took time.Duration) {
 	m.nodes.WithLabelValues(nodeWritten).Add(float64(len(done.Nodes)))
 	m.nodes.WithLabelValues(nodeRemoved).Add(float64(len(done.Gone)))
 	m.vectors.Add(float64(vectors))
@@ -100,13 +100,13 @@ func (m *metrics) repaired(lost, surplus int) {
 }
 
 // state reports how far the index is.
-func (m *metrics) state(live postgres.IndexTotals, building bool, build postgres.BuildProgress) {
+func (m *metrics) state(live textindex.IndexTotals, building bool, build textindex.BuildProgress) {
 	m.indexed.Set(float64(live.Nodes))
 	m.pending.Set(float64(live.Pending))
 	m.lagEvents.Set(float64(live.Events))
 	m.lagSeconds.Set(live.Seconds)
 	if !building {
-		build = postgres.BuildProgress{}
+		build = textindex.BuildProgress{}
 	}
 	m.rebuilding.Set(map[bool]float64{true: 1}[building])
 	m.rebuilt.Set(float64(build.Done))

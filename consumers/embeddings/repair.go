@@ -7,7 +7,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/milvus"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 const (
@@ -64,7 +64,7 @@ func (d *difference) through(repaired int) {
 
 // repair goes through an index and puts right what Milvus holds otherwise than it was
 // told: it may lose what it has acknowledged when it dies, entries and deletions.
-func (k *keeper) repair(ctx context.Context, live postgres.SearchIndex) error {
+func (k *keeper) repair(ctx context.Context, live textindex.SearchIndex) error {
 	repaired := 0
 	for after := (*uuid.UUID)(nil); ; {
 		ids, err := k.deps.Graph.WorkspaceIDs(ctx, after, workspacesAtOnce)
@@ -91,7 +91,7 @@ func (k *keeper) repair(ctx context.Context, live postgres.SearchIndex) error {
 // checkWorkspace counts what an index has of a workspace while nobody writes to it, and
 // puts it right if that is not what it should have. It reports whether it was wrong.
 func (k *keeper) checkWorkspace(
-	ctx context.Context, live postgres.SearchIndex, workspace uuid.UUID,
+	ctx context.Context, live textindex.SearchIndex, workspace uuid.UUID,
 ) (wrong bool, err error) {
 	if err := k.proceed(ctx); err != nil {
 		return false, err
@@ -128,7 +128,7 @@ func (k *keeper) checkWorkspace(
 }
 
 func (k *keeper) countWorkspace(
-	ctx context.Context, live postgres.SearchIndex, workspace uuid.UUID,
+	ctx context.Context, live textindex.SearchIndex, workspace uuid.UUID,
 ) (given, held int64, err error) {
 	w, err := k.deps.Graph.WriteIndex(ctx, live.ID, []uuid.UUID{workspace})
 	if err != nil {
@@ -144,16 +144,16 @@ func (k *keeper) countWorkspace(
 
 // repairs is what was wrong with some of the nodes of a workspace.
 type repairs struct {
-	lost    []postgres.NodeRef // whose vectors are not all there
-	surplus int                // vectors that were removed
-	last    *uuid.UUID         // after which there may be more nodes; nil: there are none
+	lost    []textindex.NodeRef // whose vectors are not all there
+	surplus int                 // vectors that were removed
+	last    *uuid.UUID          // after which there may be more nodes; nil: there are none
 }
 
 // nextNodes reads what an index was given of the next nodes of a workspace, as far as
 // their vectors can be listed at once, and whether there are more.
 func nextNodes(
-	ctx context.Context, w *postgres.IndexWriter, workspace uuid.UUID, after *uuid.UUID,
-) (nodes []postgres.IndexedNode, more bool, err error) {
+	ctx context.Context, w *textindex.IndexWriter, workspace uuid.UUID, after *uuid.UUID,
+) (nodes []textindex.IndexedNode, more bool, err error) {
 	if nodes, err = w.Nodes(ctx, workspace, after, nodesAtOnce); err != nil {
 		return nil, false, err
 	}
@@ -169,7 +169,7 @@ func nextNodes(
 // compareNodes compares what Milvus holds of the next nodes with what it was given,
 // while nobody writes to them, and removes what it should not hold.
 func (k *keeper) compareNodes(
-	ctx context.Context, live postgres.SearchIndex, workspace uuid.UUID, after *uuid.UUID,
+	ctx context.Context, live textindex.SearchIndex, workspace uuid.UUID, after *uuid.UUID,
 ) (page repairs, err error) {
 	w, err := k.deps.Graph.WriteIndex(ctx, live.ID, []uuid.UUID{workspace})
 	if err != nil {
@@ -191,7 +191,7 @@ func (k *keeper) compareNodes(
 	if err != nil {
 		return page, err
 	}
-	known, there := map[uuid.UUID]postgres.IndexedNode{}, map[uuid.UUID]int{}
+	known, there := map[uuid.UUID]textindex.IndexedNode{}, map[uuid.UUID]int{}
 	for _, n := range nodes {
 		known[n.Node] = n
 	}

@@ -26,7 +26,10 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/milvus"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 	"github.com/livegraph/livegraph/storage/redis"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -41,7 +44,7 @@ type world struct {
 	tb       testing.TB
 	broker   *testenv.Broker
 	log      *kafka.Client
-	graph    *postgres.DB
+	graph    *stores.DB
 	vectors  *milvus.DB
 	look     client.Client // to see what the collections hold
 	embedder embed.Embedder
@@ -68,7 +71,7 @@ func newWorldOn(tb testing.TB, address string) *world {
 		CheckEvery:  200 * time.Millisecond, BehindAfter: time.Second, KeepOld: time.Millisecond, LeaseFor: 2 * time.Second,
 	}
 	var err error
-	w.graph, err = postgres.Open(ctx, testenv.MigratedPostgres(tb), 16)
+	w.graph, err = stores.Open(ctx, testenv.MigratedPostgres(tb), 16)
 	require.NoError(tb, err)
 	tb.Cleanup(w.graph.Close)
 	require.NoError(tb, w.graph.Migrate(ctx))
@@ -167,7 +170,7 @@ func (w *world) index(change ...func(*embeddings.Deps)) (c *embeddings.Consumer,
 
 func (w *world) tenant() uuid.UUID {
 	w.tb.Helper()
-	made, err := w.graph.CreateWorkspace(context.Background(), postgres.Workspace{
+	made, err := w.graph.CreateWorkspace(context.Background(), access.Workspace{
 		Name: "plant", Plan: "enterprise", Mode: "live",
 	})
 	require.NoError(w.tb, err)
@@ -195,9 +198,9 @@ func (w *world) do(workspace uuid.UUID, payloads ...graph.Payload) {
 	require.NoError(w.tb, w.log.ProduceCommand(context.Background(), kafka.Record{
 		Workspace: workspace, Value: value, RequestID: r.RequestID,
 	}))
-	ref := postgres.CommandRef{Workspace: workspace, ID: r.ID}
+	ref := graphstore.CommandRef{Workspace: workspace, ID: r.ID}
 	w.eventually("commands are carried out", func() bool {
-		found, err := w.graph.CommandOutcomes(context.Background(), []postgres.CommandRef{ref})
+		found, err := w.graph.CommandOutcomes(context.Background(), []graphstore.CommandRef{ref})
 		return err == nil && found[ref] != nil
 	})
 }
@@ -218,17 +221,17 @@ func node(name, description string) graph.CreateNode {
 }
 
 // standing returns the nodes of a workspace, as the graph has them.
-func (w *world) standing(workspace uuid.UUID) []postgres.NodeTexts {
+func (w *world) standing(workspace uuid.UUID) []textindex.NodeTexts {
 	w.tb.Helper()
 	ids, err := w.graph.StandingNodes(context.Background(), workspace, math.MaxInt64, nil, 100_000)
 	require.NoError(w.tb, err)
-	var refs []postgres.NodeRef
+	var refs []textindex.NodeRef
 	for _, id := range ids {
-		refs = append(refs, postgres.NodeRef{Workspace: workspace, Node: id})
+		refs = append(refs, textindex.NodeRef{Workspace: workspace, Node: id})
 	}
 	found, err := w.graph.StandingTexts(context.Background(), refs)
 	require.NoError(w.tb, err)
-	var list []postgres.NodeTexts
+	var list []textindex.NodeTexts
 	for _, n := range found {
 		list = append(list, n)
 	}
@@ -280,7 +283,7 @@ func (w *world) held(collection string) []string {
 	return lines
 }
 
-func (w *world) live() (postgres.SearchIndex, bool) {
+func (w *world) live() (textindex.SearchIndex, bool) {
 	index, err := w.graph.LiveIndex(context.Background())
 	return index, err == nil
 }
@@ -306,9 +309,9 @@ func (w *world) converges(workspaces ...uuid.UUID) {
 }
 
 // status waits until the index's status of a workspace is as wanted.
-func (w *world) status(workspace uuid.UUID, is func(postgres.IndexStatus) bool) {
+func (w *world) status(workspace uuid.UUID, is func(textindex.IndexStatus) bool) {
 	w.tb.Helper()
-	var last postgres.IndexStatus
+	var last textindex.IndexStatus
 	require.Eventually(w.tb, func() bool {
 		var err error
 		last, err = w.graph.IndexStatus(context.Background(), workspace)
@@ -318,6 +321,6 @@ func (w *world) status(workspace uuid.UUID, is func(postgres.IndexStatus) bool) 
 
 // ready reports whether the index of vectors has everything. Nobody keeps the text lane
 // here, so that the status as a whole is another.
-func ready(s postgres.IndexStatus) bool {
+func ready(s textindex.IndexStatus) bool {
 	return s.Lag.Events == 0 && s.Nodes.Pending == 0 && s.Nodes.Indexed == s.Nodes.Total
 }

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // batch is which nodes the events touched.
@@ -82,10 +82,10 @@ func (b *batch) Prepare(context.Context) error { return nil }
 
 // Store makes the text lane agree with the touched nodes as they are now.
 func (b *batch) Store(ctx context.Context) error {
-	work := make([]postgres.LexicalWork, 0, len(b.order))
+	work := make([]textindex.LexicalWork, 0, len(b.order))
 	for _, id := range b.order {
 		t := b.workspaces[id]
-		one := postgres.LexicalWork{Workspace: id, Nodes: make([]uuid.UUID, 0, len(t.nodes))}
+		one := textindex.LexicalWork{Workspace: id, Nodes: make([]uuid.UUID, 0, len(t.nodes))}
 		for node := range t.nodes {
 			one.Nodes = append(one.Nodes, node)
 		}

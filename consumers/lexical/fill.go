@@ -10,7 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/platform/lease"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 // use either.
 type filler struct {
 	c      *Consumer
-	db     *postgres.DB
+	db     *stores.DB
 	logger *slog.Logger
 	lease  *lease.Lease
 	wake   chan struct{}
@@ -113,7 +114,7 @@ func (f *filler) fill(ctx context.Context, workspace uuid.UUID) error {
 		if err := f.lease.Check(ctx); err != nil {
 			return err
 		}
-		var done postgres.LexicalDone
+		var done textindex.LexicalDone
 		var err error
 		if done, over, err = f.db.FillLexical(ctx, workspace); err != nil {
 			return err

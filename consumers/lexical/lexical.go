@@ -26,14 +26,14 @@ import (
 
 	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // Deps are what the consumer works with. All are required but Logger, Metrics and
 // Tracing.
 type Deps struct {
 	Log     *kafka.Client
-	Graph   *postgres.DB
+	Graph   *stores.DB
 	Config  Config
 	Logger  *slog.Logger          // nil: slog.Default()
 	Metrics prometheus.Registerer // nil: what is measured is not registered

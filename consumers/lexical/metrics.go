@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // metrics are what the consumer measures beside the loop's own.
@@ -60,7 +60,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 }
 
 // done notes what was written.
-func (m *metrics) done(d postgres.LexicalDone) {
+func (m *metrics) done(d textindex.LexicalDone) {
 	m.nodes.WithLabelValues("written").Add(float64(d.Written))
 	m.nodes.WithLabelValues("removed").Add(float64(d.Removed))
 	m.nodes.WithLabelValues("same").Add(float64(d.Same))

@@ -19,7 +19,9 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval"
 	terms "github.com/livegraph/livegraph/internal/retrieval/lexical"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -35,7 +37,7 @@ type world struct {
 	tb        testing.TB
 	broker    *testenv.Broker
 	log       *kafka.Client
-	graph     *postgres.DB
+	graph     *stores.DB
 	look      *pgx.Conn // to see what the tables hold
 	logger    *slog.Logger
 	workspace uuid.UUID
@@ -48,7 +50,7 @@ func newWorld(tb testing.TB, broker *testenv.Broker) *world {
 	w := &world{tb: tb, broker: broker, logger: slog.New(slog.NewTextHandler(logTo(), nil)), actor: uuid.New()}
 	url := testenv.MigratedPostgres(tb)
 	var err error
-	w.graph, err = postgres.Open(ctx, url, 8)
+	w.graph, err = stores.Open(ctx, url, 8)
 	require.NoError(tb, err)
 	tb.Cleanup(w.graph.Close)
 	require.NoError(tb, w.graph.Migrate(ctx))
@@ -87,7 +89,7 @@ func logTo() io.Writer {
 
 func (w *world) newWorkspace() uuid.UUID {
 	w.tb.Helper()
-	made, err := w.graph.CreateWorkspace(context.Background(), postgres.Workspace{
+	made, err := w.graph.CreateWorkspace(context.Background(), access.Workspace{
 		Name: "plant", Plan: "enterprise", Mode: "live",
 	})
 	require.NoError(w.tb, err)
@@ -135,7 +137,7 @@ func (w *world) eventually(what string, is func() bool) {
 // do has commands decided, each by itself, and waits until they are.
 func (w *world) do(in uuid.UUID, actions ...graph.Payload) {
 	w.tb.Helper()
-	var last postgres.CommandRef
+	var last graphstore.CommandRef
 	for _, payload := range actions {
 		r := &graphrecord.Request{
 			Workspace: in, Mode: graphrecord.Single, ID: uuid.New(), Actions: []graph.Action{{Payload: payload}},
@@ -148,10 +150,10 @@ func (w *world) do(in uuid.UUID, actions ...graph.Payload) {
 		require.NoError(w.tb, w.log.ProduceCommand(context.Background(), kafka.Record{
 			Workspace: in, Value: value, RequestID: r.RequestID,
 		}))
-		last = postgres.CommandRef{Workspace: in, ID: r.ID}
+		last = graphstore.CommandRef{Workspace: in, ID: r.ID}
 	}
 	w.eventually("the commands are decided", func() bool {
-		found, err := w.graph.CommandOutcomes(context.Background(), []postgres.CommandRef{last})
+		found, err := w.graph.CommandOutcomes(context.Background(), []graphstore.CommandRef{last})
 		require.NoError(w.tb, err)
 		return found[last] != nil
 	})

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/livegraph/livegraph/storage/clickhouse"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // deletionsAtOnce is how many deletions of points are done together.
@@ -47,10 +47,10 @@ func (u *Upkeep) deletePoints(ctx context.Context) error {
 	}
 }
 
-func deletionsOf(due []postgres.UnsettledDeletion) []clickhouse.Deletion {
+func deletionsOf(due []registry.UnsettledDeletion) []clickhouse.Deletion {
 	deletions := make([]clickhouse.Deletion, len(due))
 	for i, d := range due {
-		whole := d.Ceiling == postgres.CeilingUnlimited
+		whole := d.Ceiling == registry.CeilingUnlimited
 		deletions[i] = clickhouse.Deletion{
 			Workspace: d.Workspace, Source: d.Source, Metric: d.Metric, FromUS: d.FromUS, ToUS: d.ToUS,
 			Ceiling: d.Ceiling, WholeSource: whole, Forget: whole && d.Settles,

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // Store is a store that has something of a workspace. Whoever keeps anything of a
@@ -52,7 +52,7 @@ func (u *Upkeep) anyToErase(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-func (u *Upkeep) dueNow(d *postgres.WorkspaceDeletion) bool {
+func (u *Upkeep) dueNow(d *jobs.WorkspaceDeletion) bool {
 	return d.RemovedAt == nil || u.Config.Now().Sub(*d.RemovedAt) >= u.Config.SweepAfter
 }
 
@@ -81,7 +81,7 @@ func (u *Upkeep) eraseWorkspaces(ctx context.Context) error {
 // erasure is one deletion that goes on.
 type erasure struct {
 	*Upkeep
-	d     postgres.WorkspaceDeletion
+	d     jobs.WorkspaceDeletion
 	saved time.Time
 }
 
@@ -127,8 +127,8 @@ func (e *erasure) run(ctx context.Context) error {
 // begin tells the log and counts what there is, each unless that was done before.
 func (e *erasure) begin(ctx context.Context) error {
 	if len(e.d.Progress) != len(e.Stores)+1 { // the first time, or another version's
-		e.d.Progress = make([]postgres.StoreProgress, len(e.Stores)+1)
-		e.d.Progress[0] = postgres.StoreProgress{
+		e.d.Progress = make([]jobs.StoreProgress, len(e.Stores)+1)
+		e.d.Progress[0] = jobs.StoreProgress{
 			Store: theLog, Found: int64(e.Log.Partitions()), Left: int64(e.Log.Partitions()),
 		}
 		for i, store := range e.Stores {
@@ -136,7 +136,7 @@ func (e *erasure) begin(ctx context.Context) error {
 			if err != nil { // it is emptied all the same
 				e.Logger.Warn("a deleted workspace could not be counted", "store", store.Name, "error", err)
 			}
-			e.d.Progress[i+1] = postgres.StoreProgress{Store: store.Name, Found: rows, Left: rows}
+			e.d.Progress[i+1] = jobs.StoreProgress{Store: store.Name, Found: rows, Left: rows}
 		}
 	}
 	if told := &e.d.Progress[0]; !told.Done {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/livegraph/livegraph/storage/clickhouse"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // retainedPage is how many sources are read at once.
@@ -46,7 +46,7 @@ func (u *Upkeep) dropParts(ctx context.Context) error {
 	if err != nil || !all {
 		return err
 	}
-	from := postgres.KeptFrom(u.Config.Now(), days)
+	from := registry.KeptFrom(u.Config.Now(), days)
 	for _, part := range parts {
 		if part.EndUS > from {
 			continue
@@ -72,7 +72,7 @@ func (u *Upkeep) dropParts(ctx context.Context) error {
 // expireSources goes through the sources that have a retention. Those with the same
 // number of days go together.
 func (u *Upkeep) expireSources(ctx context.Context) (removed int64, err error) {
-	var last postgres.Retained
+	var last registry.Retained
 	for {
 		page, err := u.Registry.RetainedSources(ctx, last, retainedPage)
 		if err != nil {
@@ -83,7 +83,7 @@ func (u *Upkeep) expireSources(ctx context.Context) (removed int64, err error) {
 			byDays[s.Days] = append(byDays[s.Days], clickhouse.Owner{Workspace: s.Workspace, Source: s.Source})
 		}
 		for days, sources := range byDays {
-			n, err := u.Points.Expire(ctx, sources, postgres.KeptFrom(u.Config.Now(), days), rest)
+			n, err := u.Points.Expire(ctx, sources, registry.KeptFrom(u.Config.Now(), days), rest)
 			removed += n
 			if err != nil {
 				return removed, fmt.Errorf("removing old points: %w", err)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
 // graphBatch is how many workspaces, or nodes, are asked for at once.
@@ -60,7 +60,7 @@ func (u *Upkeep) markDeleted(ctx context.Context) error {
 		return nil
 	}
 	before := u.Config.Now().Add(-u.Config.DeletedNodesFor)
-	for after := (postgres.GraphNodeID{}); ; {
+	for after := (graphstore.GraphNodeID{}); ; {
 		began := time.Now()
 		last, _, err := u.Registry.MarkDeletedNodes(ctx, after, before)
 		if err != nil || last == nil {
@@ -75,14 +75,14 @@ func (u *Upkeep) markDeleted(ctx context.Context) error {
 
 // anyToPurge reports whether a node's purge was asked for.
 func (u *Upkeep) anyToPurge(ctx context.Context) (bool, error) {
-	list, err := u.Registry.PurgingNodes(ctx, postgres.GraphNodeID{}, 1)
+	list, err := u.Registry.PurgingNodes(ctx, graphstore.GraphNodeID{}, 1)
 	return len(list) > 0, err
 }
 
 // purgeNodes removes what the nodes were whose purge was asked for. One that fails does
 // not keep the others waiting.
 func (u *Upkeep) purgeNodes(ctx context.Context) (failed error) {
-	for after := (postgres.GraphNodeID{}); ; {
+	for after := (graphstore.GraphNodeID{}); ; {
 		list, err := u.Registry.PurgingNodes(ctx, after, graphBatch)
 		if err != nil {
 			return err

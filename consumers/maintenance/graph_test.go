@@ -12,7 +12,7 @@ import (
 
 	"github.com/livegraph/livegraph/consumers/maintenance"
 	"github.com/livegraph/livegraph/internal/graph/graphrecord"
-	"github.com/livegraph/livegraph/storage/postgres"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
 // value returns the one value that a query asks Postgres for, as text.
@@ -51,7 +51,7 @@ func TestNodesThatWereDeletedLongAgoArePurged(t *testing.T) {
 	w.exec(fmt.Sprintf(`INSERT INTO graph_heads (workspace_id, sequence) VALUES ('%s', 3)`, workspace))
 	old, young, asked := w.deletedNode(workspace, 1, 49*time.Hour), w.deletedNode(workspace, 2, 47*time.Hour),
 		w.deletedNode(workspace, 3, time.Minute)
-	_, err := w.registry.RequestPurge(t.Context(), postgres.GraphNodeID{Workspace: workspace, Node: asked})
+	_, err := w.registry.RequestPurge(t.Context(), graphstore.GraphNodeID{Workspace: workspace, Node: asked})
 	require.NoError(t, err)
 	purged := graphrecord.PurgedName + " 2"
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // pruneMargin lies between a mark of the log and the tombstones that are forgotten
@@ -48,7 +48,7 @@ func (u *Upkeep) prune(ctx context.Context) error {
 }
 
 // outlived returns the newest mark below which all is trimmed.
-func outlived(marks []postgres.LogMark, topic [16]byte, starts []int64) (time.Time, bool) {
+func outlived(marks []registry.LogMark, topic [16]byte, starts []int64) (time.Time, bool) {
 	for _, m := range marks {
 		trimmed := m.TopicID == topic // of another, what was there may have been copied
 		for p, end := range m.Ends {

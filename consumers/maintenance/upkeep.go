@@ -24,12 +24,12 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // Deps are what the work is done on. All are required but Logger and Metrics.
 type Deps struct {
-	Registry *postgres.DB
+	Registry *stores.DB
 	Points   *clickhouse.DB
 	Log      *kafka.Client
 	// Stores are those that have something of a workspace, in the order in which they

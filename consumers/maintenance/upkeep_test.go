@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/consumers/maintenance"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
@@ -107,8 +109,8 @@ func TestADeletedWorkspaceIsRemovedFromAllStoresAndAnotherIsUntouched(t *testing
 		require.NoError(t, w.redis.SaveStacks(t.Context(), []redis.StackUpdate{
 			{Workspace: workspace, Head: 1, Actors: map[uuid.UUID][]byte{uuid.New(): {1}}},
 		}))
-		_, err := w.registry.ClaimIdempotencyKey(t.Context(), postgres.IdempotencyClaim{
-			IdempotencyKey: postgres.IdempotencyKey{Workspace: workspace, Actor: uuid.New(), Route: "/x", Key: "k"},
+		_, err := w.registry.ClaimIdempotencyKey(t.Context(), access.IdempotencyClaim{
+			IdempotencyKey: access.IdempotencyKey{Workspace: workspace, Actor: uuid.New(), Route: "/x", Key: "k"},
 			ReservedID:     uuid.New(), ReceivedAt: now,
 		}, time.Minute)
 		require.NoError(t, err)
@@ -117,7 +119,7 @@ func TestADeletedWorkspaceIsRemovedFromAllStoresAndAnotherIsUntouched(t *testing
 	kept := w.dump(stays)
 	require.NoError(t, w.registry.DeleteWorkspace(t.Context(), gone, "req_test"))
 	stop := w.run(w.upkeep(func(d *maintenance.Deps) { d.Config.SweepAfter = time.Hour }))
-	d := w.awaitDeletion(gone, func(d postgres.WorkspaceDeletion) bool { return d.RemovedAt != nil })
+	d := w.awaitDeletion(gone, func(d jobs.WorkspaceDeletion) bool { return d.RemovedAt != nil })
 	require.Nil(t, d.FinishedAt)
 	var names []string
 	for _, p := range d.Progress {
@@ -135,12 +137,12 @@ func TestADeletedWorkspaceIsRemovedFromAllStoresAndAnotherIsUntouched(t *testing
 		{Workspace: gone, Head: 1, Actors: map[uuid.UUID][]byte{uuid.New(): {1}}},
 	}))
 	w.run(w.upkeep(func(d *maintenance.Deps) { d.Config.Now = time.Now }))
-	w.awaitDeletion(gone, func(d postgres.WorkspaceDeletion) bool { return d.FinishedAt != nil })
+	w.awaitDeletion(gone, func(d jobs.WorkspaceDeletion) bool { return d.FinishedAt != nil })
 	require.Equal(t, " 0 rows, 0 keys", w.dump(gone), "in the end not even the series are known")
 	require.Equal(t, kept, w.dump(stays))
 
 	require.NoError(t, w.registry.DeleteWorkspace(t.Context(), gone, "req_again"), "to ask again changes nothing")
-	_, err := w.registry.CreateWorkspace(t.Context(), postgres.Workspace{
+	_, err := w.registry.CreateWorkspace(t.Context(), access.Workspace{
 		ID: gone, Name: "again", Plan: "pro", Mode: "live",
 	})
 	require.Error(t, err, "its id is never used again")
@@ -156,8 +158,8 @@ func TestADeletedWorkspaceIsRemovedFromAllStoresAndAnotherIsUntouched(t *testing
 }
 
 func (w *world) awaitDeletion(
-	workspace uuid.UUID, until func(postgres.WorkspaceDeletion) bool,
-) (d postgres.WorkspaceDeletion) {
+	workspace uuid.UUID, until func(jobs.WorkspaceDeletion) bool,
+) (d jobs.WorkspaceDeletion) {
 	w.tb.Helper()
 	require.Eventually(w.tb, func() bool {
 		var err error
@@ -191,12 +193,12 @@ func TestADeletionWaitsForAStoreThatIsAwayAndSaysSo(t *testing.T) {
 		d.Stores = []maintenance.Store{d.Stores[0], {Name: "away", Of: away}, d.Stores[2]}
 	}))
 	require.NoError(t, w.registry.DeleteWorkspace(t.Context(), workspace, "req_test"))
-	d := w.awaitDeletion(workspace, func(d postgres.WorkspaceDeletion) bool { return d.Problem != nil })
+	d := w.awaitDeletion(workspace, func(d jobs.WorkspaceDeletion) bool { return d.Problem != nil })
 	require.Contains(t, *d.Problem, "the store is away")
 	require.True(t, d.Progress[1].Done, "what is done is done")
 	require.False(t, d.Progress[3].Done)
 	away.fails.Store(false)
-	d = w.awaitDeletion(workspace, func(d postgres.WorkspaceDeletion) bool { return d.RemovedAt != nil })
+	d = w.awaitDeletion(workspace, func(d jobs.WorkspaceDeletion) bool { return d.RemovedAt != nil })
 	require.Nil(t, d.Problem)
 }
 
@@ -225,12 +227,12 @@ func TestTombstonesAreForgottenWhenTheLogHasOutlivedThem(t *testing.T) {
 	source := w.source(workspace, 0)
 	w.write(workspace, source, 1)
 	w.consume()
-	require.NoError(t, w.registry.AddTombstones(t.Context(), []postgres.Tombstone{
+	require.NoError(t, w.registry.AddTombstones(t.Context(), []registry.Tombstone{
 		{RecordVersion: 1, Workspace: workspace, Source: source, Ceiling: 1},
 	}))
 	known := func() int {
-		found, _, err := w.registry.TombstonesOf(t.Context(), []postgres.SourceFloor{
-			{SourceID: postgres.SourceID{Workspace: workspace, Source: source}},
+		found, _, err := w.registry.TombstonesOf(t.Context(), []registry.SourceFloor{
+			{SourceID: registry.SourceID{Workspace: workspace, Source: source}},
 		})
 		require.NoError(t, err)
 		return len(found)

@@ -18,7 +18,9 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -33,7 +35,7 @@ type world struct {
 	tb       testing.TB
 	broker   *testenv.Broker
 	log      *kafka.Client
-	registry *postgres.DB
+	registry *stores.DB
 	points   *clickhouse.DB
 	redis    *redis.DB
 	store    string // ClickHouse's URL
@@ -53,7 +55,7 @@ func newWorld(tb testing.TB) *world {
 		logger: slog.New(slog.NewTextHandler(io.Discard, nil)), now: now,
 	}
 	var err error
-	w.registry, err = postgres.Open(ctx, w.truth, 8)
+	w.registry, err = stores.Open(ctx, w.truth, 8)
 	require.NoError(tb, err)
 	tb.Cleanup(w.registry.Close)
 	require.NoError(tb, w.registry.Migrate(ctx))
@@ -83,7 +85,7 @@ func (w *world) group() string { return w.broker.Prefix + "points-test" }
 // tenant makes a workspace, which keeps points for so many days (0: for good).
 func (w *world) tenant(days int32) uuid.UUID {
 	w.tb.Helper()
-	made, err := w.registry.CreateWorkspace(context.Background(), postgres.Workspace{
+	made, err := w.registry.CreateWorkspace(context.Background(), access.Workspace{
 		Name: "tenant", Plan: "enterprise", Mode: "live", RetentionDays: limit(days)})
 	require.NoError(w.tb, err)
 	return made.ID
@@ -100,7 +102,7 @@ func limit(days int32) *int32 {
 func (w *world) source(workspace uuid.UUID, days int32) uuid.UUID {
 	w.tb.Helper()
 	id := uuid.New()
-	_, err := w.registry.CreateSource(context.Background(), workspace, postgres.Source{
+	_, err := w.registry.CreateSource(context.Background(), workspace, registry.Source{
 		ID: id, Name: id.String(), RetentionDays: limit(days),
 	})
 	require.NoError(w.tb, err)

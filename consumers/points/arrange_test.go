@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // moment is a row's identity in the model.
@@ -51,8 +51,8 @@ func TestColumnsHoldWhatAModelSays(t *testing.T) {
 	})
 }
 
-func lies(stones []postgres.Tombstone, span *pointblock.Span, ts int64, version uint64) bool {
-	return slices.ContainsFunc(stones, func(t postgres.Tombstone) bool {
+func lies(stones []registry.Tombstone, span *pointblock.Span, ts int64, version uint64) bool {
+	return slices.ContainsFunc(stones, func(t registry.Tombstone) bool {
 		return t.Source == span.Source && version <= t.Ceiling && (t.Metric == nil || *t.Metric == string(span.Metric)) &&
 			(t.FromUS == nil || ts >= *t.FromUS) && (t.ToUS == nil || ts < *t.ToUS)
 	})
@@ -111,10 +111,10 @@ func drawSource(rt *rapid.T) uuid.UUID {
 
 func drawMetric(rt *rapid.T) string { return rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "metric") }
 
-func drawTombstones(rt *rapid.T, workspace uuid.UUID) []postgres.Tombstone {
-	var stones []postgres.Tombstone
+func drawTombstones(rt *rapid.T, workspace uuid.UUID) []registry.Tombstone {
+	var stones []registry.Tombstone
 	for range rapid.IntRange(0, 8).Draw(rt, "tombstones") {
-		s := postgres.Tombstone{
+		s := registry.Tombstone{
 			Workspace: workspace, Source: drawSource(rt), Ceiling: uint64(rapid.IntRange(1, 12).Draw(rt, "ceiling")),
 		}
 		if rapid.Bool().Draw(rt, "metric?") {

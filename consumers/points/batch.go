@@ -9,7 +9,7 @@ import (
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // storeAtOnce is how many batches are inserted at a time: ClickHouse has one thread for
@@ -167,7 +167,7 @@ func (b *batch) Prepare(ctx context.Context) (err error) {
 // anything of the batch is stored, and from then on no query shows what they cover.
 // The rows of before are deleted by package upkeep: for that no batch waits.
 func (b *batch) bury(ctx context.Context) error {
-	var stones []postgres.Tombstone
+	var stones []registry.Tombstone
 	for _, rec := range b.records {
 		for i := range rec.Deletions {
 			d := &rec.Deletions[i]
@@ -215,13 +215,13 @@ func (b *batch) findTombstones(ctx context.Context) error {
 
 // tombstoneOf returns the tombstone of a deletion: it ends at the deletion's own
 // version, and never where the source itself is gone.
-func tombstoneOf(rec *record, ordinal int32, d *pointblock.Deletion) postgres.Tombstone {
-	t := postgres.Tombstone{
+func tombstoneOf(rec *record, ordinal int32, d *pointblock.Deletion) registry.Tombstone {
+	t := registry.Tombstone{
 		Partition: rec.kafka.Partition, RecordVersion: rec.version, Ordinal: ordinal,
 		Workspace: rec.Workspace, Source: d.Source, Ceiling: rec.version,
 	}
 	if d.WholeSource {
-		t.Ceiling = postgres.CeilingUnlimited
+		t.Ceiling = registry.CeilingUnlimited
 		return t
 	}
 	if d.HasMetric {

@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -203,7 +203,7 @@ func TestALeaseKeepsDeletionsToOneProcess(t *testing.T) {
 	held, err := w.registry.TakeLease(t.Context(), "deletions", holder, time.Hour)
 	require.NoError(t, err)
 	require.True(t, held)
-	require.NoError(t, w.registry.AddTombstones(t.Context(), []postgres.Tombstone{
+	require.NoError(t, w.registry.AddTombstones(t.Context(), []registry.Tombstone{
 		{RecordVersion: 1, Workspace: w.workspace, Source: s.source, Ceiling: 1},
 	}))
 	w.delete()

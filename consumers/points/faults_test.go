@@ -15,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -250,8 +251,8 @@ func TestATombstoneOfAnotherProcessIsHeeded(t *testing.T) {
 		w.consume()
 		w.produce(w.write(s, at(0), []float64{0}))
 		w.settled()
-		require.NoError(t, w.registry.AddTombstones(t.Context(), []postgres.Tombstone{{
-			Partition: 0, RecordVersion: 1, Workspace: w.workspace, Source: s.source, Ceiling: postgres.CeilingUnlimited,
+		require.NoError(t, w.registry.AddTombstones(t.Context(), []registry.Tombstone{{
+			Partition: 0, RecordVersion: 1, Workspace: w.workspace, Source: s.source, Ceiling: registry.CeilingUnlimited,
 		}}))
 		w.produce(w.write(s, at(1), []float64{1}))
 		w.settled()
@@ -325,7 +326,7 @@ func TestWhatAStaleConsumerStoresAfterADeletionIsDeletedAgain(t *testing.T) {
 	require.Eventually(t, func() bool { return c.Metrics().Retries.Load() > 1 }, 10*time.Second, time.Millisecond)
 	// Meanwhile another process has our partition, reads on, and finds a deletion.
 	to := t0 + 2*second
-	require.NoError(t, w.registry.AddTombstones(t.Context(), []postgres.Tombstone{{
+	require.NoError(t, w.registry.AddTombstones(t.Context(), []registry.Tombstone{{
 		Partition: 0, RecordVersion: 1, Workspace: w.workspace, Source: s.source, ToUS: &to, Ceiling: 1 << 50,
 	}}))
 	require.NoError(t, server.Start(context.Background()))

@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // newTenant creates another workspace for the world, one that is registered.
 func (w *world) newTenant() uuid.UUID {
 	w.tb.Helper()
-	made, err := w.registry.CreateWorkspace(w.tb.Context(), postgres.Workspace{Name: "tenant", Plan: "pro", Mode: "live"})
+	made, err := w.registry.CreateWorkspace(w.tb.Context(), access.Workspace{Name: "tenant", Plan: "pro", Mode: "live"})
 	require.NoError(w.tb, err)
 	w.workspace = made.ID
 	return made.ID

@@ -13,7 +13,8 @@ import (
 	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -21,7 +22,7 @@ import (
 // dead letters: one that the store refuses and one that cannot be read.
 func ailing(t *testing.T, broker *testenv.Broker) (*world, series) {
 	w := newWorld(t, broker)
-	made, err := w.registry.CreateWorkspace(t.Context(), postgres.Workspace{
+	made, err := w.registry.CreateWorkspace(t.Context(), access.Workspace{
 		Name: "ailing", Plan: "enterprise", Mode: "live",
 	})
 	require.NoError(t, err)
@@ -61,7 +62,7 @@ func TestDeadLettersAreListedAndShown(t *testing.T) {
 		require.Equal(t, "2 points of 1 series", refused[0].Holds)
 		require.Equal(t, "req_test", refused[0].RequestID)
 		require.Equal(t, w.workspace, *refused[0].Workspace)
-		require.Equal(t, postgres.LetterOpen, refused[0].State)
+		require.Equal(t, jobs.LetterOpen, refused[0].State)
 		require.EqualValues(t, 1<<48|1, refused[0].Version)
 
 		middle, end := all[0].At, time.Now().Add(time.Minute)
@@ -76,7 +77,7 @@ func TestDeadLettersAreListedAndShown(t *testing.T) {
 			"since the beginning":     {pipelineadmin.LetterFilter{From: &begin, To: &end}, 2},
 			"before the beginning":    {pipelineadmin.LetterFilter{To: &begin}, 0},
 			"since the newest":        {pipelineadmin.LetterFilter{From: &middle}, len(at2(all, middle))},
-			"those that are redriven": {pipelineadmin.LetterFilter{States: []postgres.LetterState{postgres.LetterRedriven}}, 0},
+			"those that are redriven": {pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterRedriven}}, 0},
 		} {
 			if len(c.f.Topics) > 0 && c.n == 0 {
 				w.tolerates(c.f)
@@ -147,7 +148,7 @@ func TestALetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testing.T)
 			}
 		}
 		require.Len(
-			t, w.letters(pipelineadmin.LetterFilter{States: []postgres.LetterState{postgres.LetterOpen}}), 2,
+			t, w.letters(pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterOpen}}), 2,
 			"a dry run changes nothing",
 		)
 
@@ -160,7 +161,7 @@ func TestALetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testing.T)
 			return len(w.letters(pipelineadmin.LetterFilter{})) == 3
 		}, 20*time.Second, 20*time.Millisecond)
 		back := w.letters(pipelineadmin.LetterFilter{
-			ReasonContains: "refused", States: []postgres.LetterState{postgres.LetterOpen},
+			ReasonContains: "refused", States: []jobs.LetterState{jobs.LetterOpen},
 		})
 		require.Len(t, back, 1)
 		require.EqualValues(t, 1<<48|1, back[0].Version, "it has the version of the first time")
@@ -188,10 +189,10 @@ func TestALetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testing.T)
 		w.settled()
 		require.Equal(t, before, w.dump(), "twice changes nothing")
 
-		redriven := w.letters(pipelineadmin.LetterFilter{States: []postgres.LetterState{postgres.LetterRedriven}})
+		redriven := w.letters(pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterRedriven}})
 		require.Len(t, redriven, 2)
 		require.Len(
-			t, w.letters(pipelineadmin.LetterFilter{States: []postgres.LetterState{postgres.LetterOpen}}), 1,
+			t, w.letters(pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterOpen}}), 1,
 			"the one that cannot be read",
 		)
 	})
@@ -242,22 +243,22 @@ func TestADiscardedLetterStaysAndIsSaidToBe(t *testing.T) {
 	)
 	require.NoError(t, err)
 	require.Equal(t, map[pipelineadmin.Fate]int64{pipelineadmin.FateDiscarded: 1}, result.Counts)
-	discarded := w.letters(pipelineadmin.LetterFilter{States: []postgres.LetterState{postgres.LetterDiscarded}})
+	discarded := w.letters(pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterDiscarded}})
 	require.Len(t, discarded, 1)
 	require.Equal(t, "somebody", discarded[0].Mark.By)
 	require.Equal(t, "nonsense of a test", discarded[0].Mark.Reason)
 	require.WithinDuration(t, time.Now(), discarded[0].Mark.At, time.Minute)
 	shown, err := w.desk().ShowLetter(ctx, discarded[0].Place)
 	require.NoError(t, err)
-	require.Equal(t, postgres.LetterDiscarded, shown.State)
+	require.Equal(t, jobs.LetterDiscarded, shown.State)
 
 	result, err = w.desk().Redrive(ctx, pipelineadmin.LetterRequest{Places: []pipelineadmin.Place{discarded[0].Place}}, nil)
 	require.NoError(t, err)
 	require.Contains(t, result.Outcomes[0].Why, "discarded already")
 	counts, err := w.desk().LetterCounts(ctx)
 	require.NoError(t, err)
-	require.EqualValues(t, 1, counts["points.dlq"][postgres.LetterOpen])
-	require.EqualValues(t, 1, counts["points.dlq"][postgres.LetterDiscarded])
+	require.EqualValues(t, 1, counts["points.dlq"][jobs.LetterOpen])
+	require.EqualValues(t, 1, counts["points.dlq"][jobs.LetterDiscarded])
 }
 
 func fieldOf(err error) string {
@@ -273,7 +274,7 @@ func TestARecordThatWasPutAsideIsKnownUntilItIsPutBack(t *testing.T) {
 	w, s := ailing(t, testenv.NewKFake(t))
 	partition := pointblock.Partition(s.source, partitions)
 	id := w.log.PointsTopic().ID
-	places := []postgres.LogPosition{
+	places := []jobs.LogPosition{
 		{Partition: partition, Offset: 0}, {Partition: partition, Offset: 1}, {Partition: partition, Offset: 3},
 		{Partition: partition + 1, Offset: 1},
 	}

@@ -29,6 +29,8 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // Topic is the name under which generations are recorded: the topic's, without
@@ -43,7 +45,7 @@ const knownSeries = 2_000_000
 type Deps struct {
 	Log      *kafka.Client
 	Points   *clickhouse.DB
-	Registry *postgres.DB
+	Registry *stores.DB
 	Config   Config
 	Logger   *slog.Logger          // nil: slog.Default()
 	Metrics  prometheus.Registerer // nil: what is measured is not registered
@@ -72,7 +74,7 @@ type Consumer struct {
 
 	mu          sync.Mutex
 	topicID     [16]byte
-	generations postgres.Generations
+	generations registry.Generations
 	horizon     time.Time // tombstones of before are not known any more; zero: all are
 	asOf        int64     // up to where tombstones are known; 0: nothing is yet
 	begun, read uint64    // calls of follow: how many began, and which of them brought what is known
@@ -122,7 +124,7 @@ func (c *Consumer) Metrics() *consumers.Metrics { return c.loop.Metrics() }
 // partitions. A producer has to do so before it goes by a new state of the topic
 // (kafka.Options.OnTopicChange): a point that it sends to another partition than
 // before must have a higher version than those before.
-func ResolveGenerations(ctx context.Context, log *kafka.Client, registry *postgres.DB, logger *slog.Logger) error {
+func ResolveGenerations(ctx context.Context, log *kafka.Client, registry *stores.DB, logger *slog.Logger) error {
 	_, _, err := resolve(ctx, log, registry, logger, nil)
 	return err
 }
@@ -130,8 +132,8 @@ func ResolveGenerations(ctx context.Context, log *kafka.Client, registry *postgr
 // resolve does it and also gives all generations and the state of the topic that
 // they were resolved by.
 func resolve(
-	ctx context.Context, log *kafka.Client, registry *postgres.DB, logger *slog.Logger, replaced map[int32]int64,
-) (postgres.Generations, kafka.TopicState, error) {
+	ctx context.Context, log *kafka.Client, registry *stores.DB, logger *slog.Logger, replaced map[int32]int64,
+) (registry.Generations, kafka.TopicState, error) {
 	var seen kafka.TopicState
 	all, raised, err := registry.ResolveGenerations(ctx, Topic, func(ctx context.Context) (postgres.LogState, error) {
 		var err error
@@ -256,14 +258,14 @@ func (c *Consumer) refresh(ctx context.Context) (asOf int64, err error) {
 }
 
 // follow reads what has changed since an earlier state and takes it up.
-func (c *Consumer) follow(ctx context.Context, since int64) (postgres.ConsumerState, error) {
+func (c *Consumer) follow(ctx context.Context, since int64) (registry.ConsumerState, error) {
 	c.mu.Lock()
 	c.begun++
 	began := c.begun
 	c.mu.Unlock()
 	state, err := c.deps.Registry.ConsumerState(ctx, Topic, since)
 	if err != nil {
-		return postgres.ConsumerState{}, err
+		return registry.ConsumerState{}, err
 	}
 	c.tombstones.forget(state.Changed, state.More || len(state.Gone) > 0)
 	c.mu.Lock()

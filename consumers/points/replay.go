@@ -11,7 +11,7 @@ import (
 
 	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // Replayer stores points once more, for package replay: by the same code as the
@@ -81,9 +81,9 @@ func (h handler) Buried(ctx context.Context, letters []kafka.DeadLetter) error {
 	h.mu.Lock()
 	id := h.topicID
 	h.mu.Unlock()
-	places := make([]postgres.LogPosition, len(letters))
+	places := make([]jobs.LogPosition, len(letters))
 	for i, l := range letters {
-		places[i] = postgres.LogPosition{Partition: l.Record.Partition, Offset: l.Record.Offset}
+		places[i] = jobs.LogPosition{Partition: l.Record.Partition, Offset: l.Record.Offset}
 	}
 	return h.deps.Registry.AddDeadRecords(ctx, id, places)
 }

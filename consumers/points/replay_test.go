@@ -16,7 +16,8 @@ import (
 	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -125,7 +126,7 @@ func TestReplayingTheWholeTopicTwiceChangesNothing(t *testing.T) {
 		w.replays()
 		for range 2 {
 			job := w.over(w.again(pipelineadmin.ReplayRequest{FromStart: true}).ID)
-			require.Equal(t, postgres.ReplayDone, job.State, "%v", job.Error)
+			require.Equal(t, jobs.ReplayDone, job.State, "%v", job.Error)
 			require.EqualValues(t, 100, job.Percent)
 			require.Equal(t, job.Records, job.RecordsDone)
 			require.Positive(t, job.Rows)
@@ -153,14 +154,14 @@ func TestAReplayWritesAgainWhatTheStoreHasLost(t *testing.T) {
 	}
 	w.replays()
 	job := w.over(w.again(pipelineadmin.ReplayRequest{FromStart: true}).ID)
-	require.Equal(t, postgres.ReplayDone, job.State, "%v", job.Error)
+	require.Equal(t, jobs.ReplayDone, job.State, "%v", job.Error)
 	require.Equal(t, before, w.dump())
 }
 
 func TestAReplayOfAPartStoresThatPartAlone(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		w := newWorld(t, broker)
-		made, err := w.registry.CreateWorkspace(t.Context(), postgres.Workspace{
+		made, err := w.registry.CreateWorkspace(t.Context(), access.Workspace{
 			Name: "replayed", Plan: "enterprise", Mode: "live",
 		})
 		require.NoError(t, err)
@@ -187,7 +188,7 @@ func TestAReplayOfAPartStoresThatPartAlone(t *testing.T) {
 		replayed := func(r pipelineadmin.ReplayRequest) string {
 			w.ask("TRUNCATE TABLE points")
 			job := w.over(w.again(r).ID)
-			require.Equal(t, postgres.ReplayDone, job.State, "%v", job.Error)
+			require.Equal(t, jobs.ReplayDone, job.State, "%v", job.Error)
 			return w.ask(
 				"SELECT arrayStringConcat(groupArray(toString(value)), ' ') FROM (SELECT value FROM points FINAL ORDER BY ts)",
 			)
@@ -219,7 +220,7 @@ func TestAReplayGoesOnWhereADeadRunLeftIt(t *testing.T) {
 		w.replayUntil(job.ID, func(job pipelineadmin.Replay) bool { return job.Rows > 0 })
 		stop()
 		left := w.replayUntil(job.ID, func(pipelineadmin.Replay) bool { return true })
-		require.Equal(t, postgres.ReplayQueued, left.State)
+		require.Equal(t, jobs.ReplayQueued, left.State)
 		require.Less(t, left.RecordsDone, left.Records, "the test is about a run that was interrupted")
 		w.replays(func(d *replay.Deps) {
 			d.Config.BatchRows = 10
@@ -227,7 +228,7 @@ func TestAReplayGoesOnWhereADeadRunLeftIt(t *testing.T) {
 		again := w.again(pipelineadmin.ReplayRequest{FromStart: true}) // behind the other
 		w.cancelAfterRows(t, job.ID, left.Rows)
 		done := w.over(again.ID)
-		require.Equal(t, postgres.ReplayDone, done.State)
+		require.Equal(t, jobs.ReplayDone, done.State)
 		require.Equal(t, before, w.dump())
 		_, err := w.desk().CancelReplay(t.Context(), done.ID)
 		require.True(t, fault.Is(err, fault.Conflict), "%v", err)
@@ -250,13 +251,13 @@ func TestAReplaySaysWhatTheLogHadNoMore(t *testing.T) {
 		w.ask("TRUNCATE TABLE points")
 		w.replays()
 		job := w.over(part.ID)
-		require.Equal(t, postgres.ReplayDone, job.State, "%v", job.Error)
+		require.Equal(t, jobs.ReplayDone, job.State, "%v", job.Error)
 		require.EqualValues(t, 4, job.Trimmed)
 		require.EqualValues(t, 6, job.Rows)
 		require.Contains(t, job.Notes[0], "retention: 4 records")
 		require.Equal(t, "4=4 5=5 6=6 7=7 8=8 9=9", w.values(s))
 		job = w.over(all.ID)
-		require.Equal(t, postgres.ReplayDone, job.State, "%v", job.Error)
+		require.Equal(t, jobs.ReplayDone, job.State, "%v", job.Error)
 		require.EqualValues(t, 3, job.Trimmed, "nothing of it is left")
 		require.Equal(t, job.Records, job.RecordsDone)
 	})
@@ -274,7 +275,7 @@ func TestAReplayOfATopicThatWasCreatedAgainFails(t *testing.T) {
 		w.produceAtLast(w.write(s, at(0, 1), []float64{9, 9}))
 		w.replays()
 		job = w.over(job.ID)
-		require.Equal(t, postgres.ReplayFailed, job.State)
+		require.Equal(t, jobs.ReplayFailed, job.State)
 		require.Contains(t, *job.Error, "created again")
 		require.Zero(t, job.Rows)
 	})
@@ -292,7 +293,7 @@ func TestAReplayLeavesOutWhatCannotBeStored(t *testing.T) {
 	w.settled()
 	w.replays()
 	job := w.over(w.again(pipelineadmin.ReplayRequest{FromStart: true}).ID)
-	require.Equal(t, postgres.ReplayDone, job.State)
+	require.Equal(t, jobs.ReplayDone, job.State)
 	require.EqualValues(t, 2, job.Refused)
 	require.EqualValues(t, 3, job.Rows)
 	require.Contains(t, job.Notes[0], "unreadable or not storable: 2 records")
@@ -323,7 +324,7 @@ func TestAReplayBesideLiveIngestChangesNothing(t *testing.T) {
 			n++
 		}
 		w.settled()
-		require.Equal(t, postgres.ReplayDone, w.over(job.ID).State)
+		require.Equal(t, jobs.ReplayDone, w.over(job.ID).State)
 		require.Equal(t, sum(n), w.ask("SELECT concat(toString(count()), ' ', toString(sum(value))) FROM points FINAL"))
 	})
 }

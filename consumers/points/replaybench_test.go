@@ -8,7 +8,7 @@ import (
 
 	"github.com/livegraph/livegraph/consumers/replay"
 	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 	"github.com/livegraph/livegraph/test/bench/record"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -43,7 +43,7 @@ func BenchmarkReplay(b *testing.B) {
 		require.NoError(b, err)
 	}
 	b.StopTimer()
-	require.Equal(b, postgres.ReplayDone, job.State)
+	require.Equal(b, jobs.ReplayDone, job.State)
 	const points = requests * series * each
 	took := job.FinishedAt.Sub(*job.StartedAt) // without the second in which it waits for its runner
 	b.ReportMetric(float64(took.Nanoseconds())/points, "ns/point")

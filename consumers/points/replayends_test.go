@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -26,7 +26,7 @@ func (w *world) cancelAfterRows(t *testing.T, id uuid.UUID, rows int64) {
 	_, err := w.desk().CancelReplay(t.Context(), id)
 	require.NoError(t, err)
 	job := w.over(id)
-	require.Equal(t, postgres.ReplayCancelled, job.State)
+	require.Equal(t, jobs.ReplayCancelled, job.State)
 	require.Less(t, job.RecordsDone, job.Records)
 	require.Equal(t, 2, job.Runs)
 	_, err = w.desk().CancelReplay(t.Context(), id)
@@ -39,7 +39,7 @@ func TestAQueuedReplayIsCancelledAtOnce(t *testing.T) {
 	job := w.again(pipelineadmin.ReplayRequest{FromStart: true})
 	job, err := w.desk().CancelReplay(t.Context(), job.ID)
 	require.NoError(t, err)
-	require.Equal(t, postgres.ReplayCancelled, job.State)
+	require.Equal(t, jobs.ReplayCancelled, job.State)
 	_, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, uuid.New(), time.Minute)
 	require.NoError(t, err)
 	require.False(t, ok, "nobody takes it up")
@@ -54,9 +54,9 @@ func TestAReplayWhoseRunDiedIsCancelledByTheNext(t *testing.T) {
 	require.True(t, ok)
 	job, err = w.desk().CancelReplay(t.Context(), job.ID)
 	require.NoError(t, err)
-	require.Equal(t, postgres.ReplayRunning, job.State, "somebody has it, as far as one can know")
+	require.Equal(t, jobs.ReplayRunning, job.State, "somebody has it, as far as one can know")
 	w.replays()
-	require.Equal(t, postgres.ReplayCancelled, w.over(job.ID).State)
+	require.Equal(t, jobs.ReplayCancelled, w.over(job.ID).State)
 	require.Empty(t, w.ask("SELECT series FROM points"))
 }
 
@@ -68,21 +68,21 @@ func TestARunThatHasLostItsClaimNotesNothing(t *testing.T) {
 	job, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, first, time.Millisecond)
 	require.NoError(t, err)
 	require.True(t, ok)
-	var other postgres.Replay
+	var other jobs.Replay
 	require.Eventually(t, func() bool {
 		other, ok, err = w.registry.ClaimReplay(t.Context(), []string{"points"}, second, time.Minute)
 		return err == nil && ok
 	}, 10*time.Second, 5*time.Millisecond)
 	require.Equal(t, job.ID, other.ID)
 	require.ErrorIs(
-		t, w.registry.AdvanceReplay(t.Context(), job.ID, first, postgres.ReplayProgress{Rows: 5}), postgres.ErrReplayTaken,
+		t, w.registry.AdvanceReplay(t.Context(), job.ID, first, jobs.ReplayProgress{Rows: 5}), jobs.ErrReplayTaken,
 	)
 	require.ErrorIs(
-		t, w.registry.FinishReplay(t.Context(), job.ID, first, postgres.ReplayProgress{}, postgres.ReplayDone, ""),
-		postgres.ErrReplayTaken,
+		t, w.registry.FinishReplay(t.Context(), job.ID, first, jobs.ReplayProgress{}, jobs.ReplayDone, ""),
+		jobs.ErrReplayTaken,
 	)
 	_, err = w.registry.RenewReplay(t.Context(), job.ID, first, time.Minute)
-	require.ErrorIs(t, err, postgres.ErrReplayTaken)
+	require.ErrorIs(t, err, jobs.ErrReplayTaken)
 	now, err := w.registry.Replay(t.Context(), job.ID)
 	require.NoError(t, err)
 	require.Zero(t, now.Rows)
@@ -117,10 +117,10 @@ func TestACancelledReplayLeavesNoRowsThatWereDeletedMeanwhile(t *testing.T) {
 	time.Sleep(2 * time.Second) // it knows, and Grace is over
 	job, err = w.desk().Replay(t.Context(), job.ID)
 	require.NoError(t, err)
-	require.Equal(t, postgres.ReplayRunning, job.State, "it still has rows to store, or to find deleted")
+	require.Equal(t, jobs.ReplayRunning, job.State, "it still has rows to store, or to find deleted")
 	require.NoError(t, server.Start(context.Background()))
 	job = w.over(job.ID)
-	require.Equal(t, postgres.ReplayCancelled, job.State)
+	require.Equal(t, jobs.ReplayCancelled, job.State)
 	require.Less(t, job.RecordsDone, job.Records)
 	w.settled()
 	require.Empty(t, w.values(s))
@@ -153,9 +153,9 @@ func TestTheNextRunOfAReplayDeletesWhatADeadOneLeft(t *testing.T) {
 				Series: native.RunsOf(s.ref(w).ID), TS: at(0), Values: []float64{0}, Versions: native.RunsOf(1),
 			}))
 			require.Equal(t, "0=0", w.values(s))
-			want := postgres.ReplayDone
+			want := jobs.ReplayDone
 			if cancelled {
-				want = postgres.ReplayCancelled
+				want = jobs.ReplayCancelled
 				_, err = w.desk().CancelReplay(t.Context(), job.ID)
 				require.NoError(t, err)
 			}
@@ -184,6 +184,6 @@ func TestTheNextRunOfAReplayForgetsNoSeriesOfAYoungDeletion(t *testing.T) {
 	series := w.ask("SELECT count() FROM series")
 	require.Equal(t, "1", series)
 	w.replays()
-	require.Equal(t, postgres.ReplayDone, w.over(job.ID).State)
+	require.Equal(t, jobs.ReplayDone, w.over(job.ID).State)
 	require.Equal(t, series, w.ask("SELECT count() FROM series"), "what is inserted late is found by them")
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/storage/clickhouse"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // stage says what of a batch is stored, so that a second try does not store it
@@ -89,7 +89,7 @@ func (b *batch) repeatLate(ctx context.Context) error {
 
 // concerned returns the sources and workspaces of the batch of which something was deleted,
 // or may have been.
-func (b *batch) concerned(state *postgres.ConsumerState) (sources []owner, workspaces []uuid.UUID) {
+func (b *batch) concerned(state *registry.ConsumerState) (sources []owner, workspaces []uuid.UUID) {
 	if len(state.Changed)+len(state.Gone) == 0 {
 		return nil, nil
 	}

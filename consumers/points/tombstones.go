@@ -9,7 +9,8 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"github.com/livegraph/livegraph/internal/ceiling"
-	"github.com/livegraph/livegraph/storage/postgres"
+	pgregistry "github.com/livegraph/livegraph/storage/postgres/registry"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 )
 
 // owner is a source of a workspace.
-type owner = postgres.SourceID
+type owner = pgregistry.SourceID
 
 // tombstones is an index of what was deleted, of the sources that were stored last.
 // Others are read from the registry when they are stored, and of each only tombstones
@@ -69,17 +70,17 @@ func (t *tombstones) forget(sources []owner, all bool) {
 // find puts into found what covers points of sources, each from a version on. A source
 // that nothing covers is left out.
 func (t *tombstones) find(
-	ctx context.Context, registry *postgres.DB, floors map[owner]uint64, found map[owner]*covering,
+	ctx context.Context, registry *stores.DB, floors map[owner]uint64, found map[owner]*covering,
 ) error {
 	t.mu.Lock()
 	epoch, changes := t.epoch, t.changes
 	t.mu.Unlock()
-	var missing []postgres.SourceFloor
+	var missing []pgregistry.SourceFloor
 	for source, floor := range floors {
 		known, _ := t.sources.GetIfPresent(source)
 		switch {
 		case known.epoch != epoch || known.floor > floor:
-			missing = append(missing, postgres.SourceFloor{SourceID: source, Floor: floor})
+			missing = append(missing, pgregistry.SourceFloor{SourceID: source, Floor: floor})
 		case known.covering != nil:
 			found[source] = known.covering
 		}
@@ -100,7 +101,7 @@ func (t *tombstones) find(
 
 // remember takes up what was read, unless something was forgotten since: it may be
 // older than that.
-func (t *tombstones) remember(sources []postgres.SourceFloor, read map[owner]*covering, epoch, changes uint64) {
+func (t *tombstones) remember(sources []pgregistry.SourceFloor, read map[owner]*covering, epoch, changes uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.epoch != epoch || t.changes != changes {
@@ -141,15 +142,15 @@ func (c *covering) size() int {
 }
 
 // coverings returns what tombstones cover, by source.
-func coverings(asked []postgres.SourceFloor, list []postgres.Tombstone, gone []uuid.UUID) map[owner]*covering {
-	bySource := map[owner][]postgres.Tombstone{}
+func coverings(asked []pgregistry.SourceFloor, list []pgregistry.Tombstone, gone []uuid.UUID) map[owner]*covering {
+	bySource := map[owner][]pgregistry.Tombstone{}
 	for _, t := range list {
 		key := owner{Workspace: t.Workspace, Source: t.Source}
 		bySource[key] = append(bySource[key], t)
 	}
 	for _, s := range asked {
 		if len(gone) > 0 && slices.Contains(gone, s.Workspace) {
-			bySource[s.SourceID] = []postgres.Tombstone{{Ceiling: postgres.CeilingUnlimited}}
+			bySource[s.SourceID] = []pgregistry.Tombstone{{Ceiling: pgregistry.CeilingUnlimited}}
 		}
 	}
 	found := make(map[owner]*covering, len(bySource))
@@ -159,12 +160,12 @@ func coverings(asked []postgres.SourceFloor, list []postgres.Tombstone, gone []u
 	return found
 }
 
-func coveringOf(list []postgres.Tombstone) *covering {
+func coveringOf(list []pgregistry.Tombstone) *covering {
 	c := &covering{metrics: map[string]ceiling.Steps{}}
 	var all []ceiling.Interval
 	metrics := map[string][]ceiling.Interval{}
 	for _, t := range list {
-		c.whole = c.whole || t.Ceiling == postgres.CeilingUnlimited
+		c.whole = c.whole || t.Ceiling == pgregistry.CeilingUnlimited
 		if t.Metric == nil {
 			all = append(all, intervalOf(t))
 		} else {
@@ -178,7 +179,7 @@ func coveringOf(list []postgres.Tombstone) *covering {
 	return c
 }
 
-func intervalOf(t postgres.Tombstone) ceiling.Interval {
+func intervalOf(t pgregistry.Tombstone) ceiling.Interval {
 	i := ceiling.Interval{From: ceiling.Always, To: ceiling.Forever, Ceiling: t.Ceiling}
 	if t.FromUS != nil {
 		i.From = *t.FromUS

@@ -8,12 +8,12 @@ import (
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // versionOf returns the version of a record's points. A redriven record carries its
 // original one in a header.
-func versionOf(r *kgo.Record, topicID [16]byte, generations postgres.Generations) (uint64, error) {
+func versionOf(r *kgo.Record, topicID [16]byte, generations registry.Generations) (uint64, error) {
 	if original, err := originalVersion(r); original > 0 || err != nil {
 		return original, err
 	}

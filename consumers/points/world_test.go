@@ -20,7 +20,7 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -37,7 +37,7 @@ type world struct {
 	topic     string // the full name of topic points
 	group     string
 	log       *kafka.Client
-	registry  *postgres.DB
+	registry  *stores.DB
 	points    *clickhouse.DB
 	store     string // the store's URL
 	address   string // the registry's
@@ -67,7 +67,7 @@ func newWorldOn(tb testing.TB, broker *testenv.Broker, store, registry string) *
 		Group: w.group, BatchRows: 1_000_000, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20,
 	}
 	var err error
-	w.registry, err = postgres.Open(ctx, registry, 8)
+	w.registry, err = stores.Open(ctx, registry, 8)
 	require.NoError(tb, err)
 	tb.Cleanup(w.registry.Close)
 	require.NoError(tb, w.registry.Migrate(ctx))

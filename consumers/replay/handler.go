@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // handler is what the run loop sees of a run.
@@ -34,7 +34,7 @@ func (h *handler) Full(rows, bytes int) bool {
 // Advance notes how far the job is. Without its claim the run ends.
 func (h *handler) Advance(ctx context.Context, next map[int32]int64) error {
 	err := h.progress.advance(ctx, next)
-	if errors.Is(err, postgres.ErrReplayTaken) {
+	if errors.Is(err, jobs.ErrReplayTaken) {
 		return consumers.Rejoin(err)
 	}
 	return err

@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // metrics are what a runner shows, by consumer.
@@ -18,7 +18,7 @@ type counters struct {
 }
 
 // finalStates are those that a run ends a job in.
-var finalStates = []postgres.ReplayState{postgres.ReplayDone, postgres.ReplayFailed, postgres.ReplayCancelled}
+var finalStates = []jobs.ReplayState{jobs.ReplayDone, jobs.ReplayFailed, jobs.ReplayCancelled}
 
 func newMetrics(registerer prometheus.Registerer, names []string) *metrics {
 	factory, label := promauto.With(registerer), []string{"consumer"}
@@ -68,4 +68,4 @@ func (c *counters) advance(records, rows, total, done int64) {
 	}
 }
 
-func (c *counters) ended(state postgres.ReplayState) { c.jobs.WithLabelValues(string(state)).Inc() }
+func (c *counters) ended(state jobs.ReplayState) { c.jobs.WithLabelValues(string(state)).Inc() }

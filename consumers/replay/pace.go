@@ -8,7 +8,7 @@ import (
 
 	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 const (
@@ -33,7 +33,7 @@ type pace struct {
 	beside  sync.RWMutex // is held for writing by a batch that is stored beside no other
 }
 
-func newPace(run context.Context, job postgres.Replay, busy func() bool) *pace {
+func newPace(run context.Context, job jobs.Replay, busy func() bool) *pace {
 	p := &pace{run: run, turn: make(chan struct{}, 1), busy: busy}
 	p.live.Store(busy())
 	if job.MaxRows != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/consumers"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // waited reports how long a pace holds a batch back.
@@ -23,7 +23,7 @@ func waited(p *pace, rows int) time.Duration {
 func TestAReplayStandsBackWhileThereIsLiveWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := false
-		p := newPace(t.Context(), postgres.Replay{}, func() bool { return busy })
+		p := newPace(t.Context(), jobs.Replay{}, func() bool { return busy })
 		p.took.Store(int64(time.Second))
 		require.Zero(t, waited(p, 1000))
 		busy = true
@@ -36,7 +36,7 @@ func TestAReplayStandsBackWhileThereIsLiveWork(t *testing.T) {
 func TestAReplayKeepsToItsRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rate := int64(1000)
-		p := newPace(t.Context(), postgres.Replay{MaxRows: &rate}, func() bool { return false })
+		p := newPace(t.Context(), jobs.Replay{MaxRows: &rate}, func() bool { return false })
 		require.Zero(t, waited(p, 500))
 		require.Equal(t, 500*time.Millisecond, waited(p, 2000))
 		require.Equal(t, 2*time.Second, waited(p, 1))
@@ -50,7 +50,7 @@ func TestARunThatEndsIsNotHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rate := int64(1)
 		run, end := context.WithCancel(t.Context())
-		p := newPace(run, postgres.Replay{MaxRows: &rate}, func() bool { return true })
+		p := newPace(run, jobs.Replay{MaxRows: &rate}, func() bool { return true })
 		p.took.Store(int64(time.Minute))
 		p.wait(1000)
 		time.AfterFunc(time.Second, end)
@@ -72,7 +72,7 @@ func (b *timed) Store(context.Context) error   { b.stored = time.Now(); return n
 func TestABatchIsComparedWithWhatWasDeletedBehindItsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rate := int64(1)
-		p := newPace(t.Context(), postgres.Replay{MaxRows: &rate}, func() bool { return false })
+		p := newPace(t.Context(), jobs.Replay{MaxRows: &rate}, func() bool { return false })
 		began := time.Now()
 		for n := range 3 {
 			b := &timed{}
@@ -92,7 +92,7 @@ func TestHalvesOfABatchKeepToTheRateTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rate := int64(1000)
 		asked := 0 // by one at a time
-		p := newPace(t.Context(), postgres.Replay{MaxRows: &rate}, func() bool { asked++; return false })
+		p := newPace(t.Context(), jobs.Replay{MaxRows: &rate}, func() bool { asked++; return false })
 		began := time.Now()
 		var halves sync.WaitGroup
 		for range 10 {

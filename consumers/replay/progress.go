@@ -8,7 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // rateOver is the time over which rates are taken at least, and rateWeight what the
@@ -20,7 +21,7 @@ const (
 
 // progress is how far a job is, over all its runs.
 type progress struct {
-	jobs      *postgres.DB
+	jobs      *stores.DB
 	id, claim uuid.UUID
 	metrics   *counters
 
@@ -28,8 +29,8 @@ type progress struct {
 	stored  func() int64                             // rows of this run
 
 	mu         sync.Mutex
-	partitions []postgres.ReplayPartition // as of now
-	before     []postgres.ReplayPartition // as of the run's beginning
+	partitions []jobs.ReplayPartition // as of now
+	before     []jobs.ReplayPartition // as of the run's beginning
 	rowsBefore int64
 	refused    int64
 	rates      rates
@@ -44,7 +45,7 @@ type rates struct {
 	perSecond     [2]float64
 }
 
-func newProgress(job postgres.Replay, claim uuid.UUID, jobs *postgres.DB, m *counters) *progress {
+func newProgress(job jobs.Replay, claim uuid.UUID, jobs *stores.DB, m *counters) *progress {
 	p := &progress{
 		jobs: jobs, id: job.ID, claim: claim, metrics: m, partitions: job.Partitions, rowsBefore: job.Rows,
 		refused: job.Refused,
@@ -92,7 +93,7 @@ func (p *progress) complete() {
 }
 
 // take takes up how far partitions are and gives all that is to be noted.
-func (p *progress) take(next map[int32]int64) postgres.ReplayProgress {
+func (p *progress) take(next map[int32]int64) jobs.ReplayProgress {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := range p.partitions {
@@ -102,7 +103,7 @@ func (p *progress) take(next map[int32]int64) postgres.ReplayProgress {
 			part.Trimmed = p.before[i].Trimmed + p.trimmed(part.Partition, part.Next)
 		}
 	}
-	job := postgres.Replay{Partitions: p.partitions}
+	job := jobs.Replay{Partitions: p.partitions}
 	total, done, _ := job.Progress()
 	rows := p.rows()
 	p.rates.observe(time.Now(), done, rows)
@@ -111,15 +112,15 @@ func (p *progress) take(next map[int32]int64) postgres.ReplayProgress {
 	return p.note(p.rates.perSecond)
 }
 
-func (p *progress) note(perSecond [2]float64) postgres.ReplayProgress {
-	return postgres.ReplayProgress{
-		Partitions: append([]postgres.ReplayPartition(nil), p.partitions...), Rows: p.rows(), Refused: p.refused,
+func (p *progress) note(perSecond [2]float64) jobs.ReplayProgress {
+	return jobs.ReplayProgress{
+		Partitions: append([]jobs.ReplayPartition(nil), p.partitions...), Rows: p.rows(), Refused: p.refused,
 		RecordsRate: perSecond[0], RowsRate: perSecond[1],
 	}
 }
 
 // finish ends the job.
-func (p *progress) finish(ctx context.Context, state postgres.ReplayState, problem string) error {
+func (p *progress) finish(ctx context.Context, state jobs.ReplayState, problem string) error {
 	ctx, cancel := context.WithTimeout(ctx, noteLimit)
 	defer cancel()
 	p.mu.Lock()

@@ -25,7 +25,8 @@ import (
 	"github.com/livegraph/livegraph/consumers"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // Consumer can read its log again.
@@ -43,7 +44,7 @@ type Consumer interface {
 // Deps are what a Runner works with. All are required but Busy, Logger and Metrics.
 type Deps struct {
 	Log  *kafka.Client
-	Jobs *postgres.DB
+	Jobs *stores.DB
 	// Consumers are those that this process can replay, by name.
 	Consumers map[string]Consumer
 	// Busy says that there is live work beside: the replay then takes a quarter of the
@@ -145,7 +146,7 @@ var (
 )
 
 // carryOut works at a job until it is done, or this run must leave it.
-func (r *Runner) carryOut(ctx context.Context, job postgres.Replay, claim uuid.UUID) {
+func (r *Runner) carryOut(ctx context.Context, job jobs.Replay, claim uuid.UUID) {
 	log := r.logger.With("replay", job.ID, "consumer", job.Consumer)
 	log.Info("replay begins", "run", job.Runs, "workspace", job.Workspace)
 	working, end := context.WithCancelCause(ctx)
@@ -164,21 +165,21 @@ func (r *Runner) carryOut(ctx context.Context, job postgres.Replay, claim uuid.U
 	switch {
 	case err == nil:
 		p.complete()
-		r.finish(ctx, p, postgres.ReplayDone, "", log)
-	case errors.Is(err, postgres.ErrReplayTaken), errors.Is(cause, postgres.ErrReplayTaken):
+		r.finish(ctx, p, jobs.ReplayDone, "", log)
+	case errors.Is(err, jobs.ErrReplayTaken), errors.Is(cause, jobs.ErrReplayTaken):
 		log.Warn("another run has taken the replay over; this one leaves it")
 	case errors.Is(err, errCancelled):
-		r.finish(ctx, p, postgres.ReplayCancelled, "", log)
+		r.finish(ctx, p, jobs.ReplayCancelled, "", log)
 	case ctx.Err() != nil:
 		r.release(ctx, job.ID, claim, log)
 	default:
-		r.finish(ctx, p, postgres.ReplayFailed, reasonOf(err), log)
+		r.finish(ctx, p, jobs.ReplayFailed, reasonOf(err), log)
 	}
 }
 
 // work does what is to be done of a job. working is done when this run must leave it,
 // and wanted when nobody wants more of it than that nothing is left half done.
-func (r *Runner) work(working, wanted context.Context, job postgres.Replay, p *progress, log *slog.Logger) error {
+func (r *Runner) work(working, wanted context.Context, job jobs.Replay, p *progress, log *slog.Logger) error {
 	if job.Runs > maxRuns {
 		return errTooOften
 	}
@@ -218,7 +219,7 @@ func (r *Runner) keep(ctx context.Context, end, unwant context.CancelCauseFunc, 
 		}
 		cancel, err := r.deps.Jobs.RenewReplay(ctx, id, claim, r.deps.Config.Lease)
 		switch {
-		case errors.Is(err, postgres.ErrReplayTaken):
+		case errors.Is(err, jobs.ErrReplayTaken):
 			end(err)
 		case err != nil && ctx.Err() == nil:
 			r.logger.Warn("the claim on the replay could not be renewed; it is tried again", "replay", id, "error", err)
@@ -232,7 +233,7 @@ func (r *Runner) keep(ctx context.Context, end, unwant context.CancelCauseFunc, 
 // tried again until it works or working is done. When it is not wanted any more, what
 // was read is stored with all that belongs to it, however long that takes: a deletion
 // that came meanwhile would else miss the rows that are just being inserted.
-func (r *Runner) read(working, wanted context.Context, job postgres.Replay, p *progress, log *slog.Logger) error {
+func (r *Runner) read(working, wanted context.Context, job jobs.Replay, p *progress, log *slog.Logger) error {
 	topicID, newBatch, err := r.begin(wanted, job, log)
 	if err != nil {
 		return err
@@ -271,7 +272,7 @@ func (r *Runner) read(working, wanted context.Context, job postgres.Replay, p *p
 }
 
 // begin has the consumer make ready, until it can.
-func (r *Runner) begin(ctx context.Context, job postgres.Replay, log *slog.Logger) (
+func (r *Runner) begin(ctx context.Context, job jobs.Replay, log *slog.Logger) (
 	topicID [16]byte, newBatch func() consumers.Batch, err error,
 ) {
 	err = r.until(ctx, "the replay cannot begin yet", log, func() error {
@@ -301,14 +302,14 @@ func (r *Runner) until(ctx context.Context, cannot string, log *slog.Logger, do 
 // finish notes the end of a job, until it can or ctx is done. Where it cannot, the
 // next run finds nothing left to do and notes it.
 func (r *Runner) finish(
-	ctx context.Context, p *progress, state postgres.ReplayState, problem string, log *slog.Logger,
+	ctx context.Context, p *progress, state jobs.ReplayState, problem string, log *slog.Logger,
 ) {
 	for {
 		err := p.finish(context.WithoutCancel(ctx), state, problem)
 		if err == nil {
 			break
 		}
-		if errors.Is(err, postgres.ErrReplayTaken) {
+		if errors.Is(err, jobs.ErrReplayTaken) {
 			log.Warn("the replay is over, but it is another run's to say so", "state", state)
 			return
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/livegraph/livegraph/consumers/rollups"
 	"github.com/livegraph/livegraph/storage/clickhouse"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -25,14 +25,14 @@ const (
 type world struct {
 	t        *testing.T
 	points   *clickhouse.DB
-	registry *postgres.DB
+	registry *stores.DB
 }
 
 func newWorld(t *testing.T, store string) *world {
 	t.Helper()
 	w := &world{t: t}
 	var err error
-	w.registry, err = postgres.Open(t.Context(), testenv.MigratedPostgres(t), 4)
+	w.registry, err = stores.Open(t.Context(), testenv.MigratedPostgres(t), 4)
 	require.NoError(t, err)
 	t.Cleanup(w.registry.Close)
 	require.NoError(t, w.registry.Migrate(t.Context()))

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/embedded"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -85,7 +86,7 @@ func TestTheApplicationIsNoSuperuserInPostgres(t *testing.T) {
 	p := startPostgres(t, dir)
 	requireNoSuperuser(t, p.Address())
 	before := p.Address()
-	db, err := postgres.Open(t.Context(), p.Address(), 2)
+	db, err := pgstores.Open(t.Context(), p.Address(), 2)
 	require.NoError(t, err)
 	require.NoError(t, db.Migrate(t.Context()), "which makes an extension")
 	db.Close()
@@ -124,11 +125,11 @@ func asBefore(t *testing.T, dir string) []string {
 		_, err := connectTo(t, superuser(t, dir, "postgres")).Exec(t.Context(), statement)
 		require.NoError(t, err)
 	}
-	db, err := postgres.Open(t.Context(), superuser(t, dir, "livegraph"), 2)
+	db, err := pgstores.Open(t.Context(), superuser(t, dir, "livegraph"), 2)
 	require.NoError(t, err)
 	defer db.Close()
 	require.NoError(t, db.Migrate(t.Context()))
-	_, err = db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "kept", Plan: "enterprise", Mode: "live"})
+	_, err = db.CreateWorkspace(t.Context(), access.Workspace{Name: "kept", Plan: "enterprise", Mode: "live"})
 	require.NoError(t, err)
 	conn := connectTo(t, superuser(t, dir, "livegraph"))
 	// What migrations might make one day.
@@ -196,7 +197,7 @@ func TestADatabaseOfTheSuperuserIsGivenToTheApplication(t *testing.T) {
 		conn := connectTo(t, p.Address())
 		require.Equal(t, before, ownedBy(t, conn, "livegraph_app"), "all that there was")
 		require.Empty(t, ownedBy(t, conn, "livegraph"))
-		db, err := postgres.Open(t.Context(), p.Address(), 2)
+		db, err := pgstores.Open(t.Context(), p.Address(), 2)
 		require.NoError(t, err)
 		require.NoError(t, db.Migrate(t.Context()))
 		workspaces, err := db.WorkspaceIDs(t.Context(), nil, 10)

@@ -27,13 +27,13 @@ const (
 	codeTransactionTime = "25P04"
 )
 
-const retryAfter = time.Second
+const RetryAfter = time.Second
 
-// classify returns the driver's errors with a kind: Unavailable when Postgres cannot be
+// Classify returns the driver's errors with a kind: Unavailable when Postgres cannot be
 // reached or is overloaded, Timeout when a statement took too long. Errors that
 // have a kind, the caller's own end of patience, and what nobody foresaw
 // (Internal) pass as they are.
-func classify(err error) error {
+func Classify(err error) error {
 	var fe *fault.Error
 	if err == nil || errors.As(err, &fe) {
 		return err
@@ -61,7 +61,7 @@ func classify(err error) error {
 func classifyCode(err error, code string) error {
 	switch {
 	case code == codeQueryCanceled:
-		return fault.Wrap(err, fault.Timeout, "The database took too long").After(retryAfter)
+		return fault.Wrap(err, fault.Timeout, "The database took too long").After(RetryAfter)
 	case code == codeSerialization, code == codeDeadlock, code == codeLockTimeout, code == codeReadOnly,
 		code == codeIdleTransaction, code == codeTransactionTime,
 		strings.HasPrefix(code, "08"), // connection exceptions
@@ -72,10 +72,6 @@ func classifyCode(err error, code string) error {
 	}
 	return err
 }
-
-// Classify returns an error of a GraphState with its kind: they are handed out without, so
-// that none is taken for the answer to a command.
-func Classify(err error) error { return classify(err) }
 
 // IsRefusal reports whether an error is about what was to be read or written and
 // would come again: data that a table does not take, or that cannot be read. A
@@ -89,17 +85,17 @@ func IsRefusal(err error) bool {
 		}
 		return false
 	}
-	return fault.KindOf(classify(err)) == fault.Internal && !errors.Is(err, context.Canceled) &&
+	return fault.KindOf(Classify(err)) == fault.Internal && !errors.Is(err, context.Canceled) &&
 		!errors.Is(err, context.DeadlineExceeded)
 }
 
 func unavailable(err error) error {
-	return fault.Wrap(err, fault.Unavailable, "The database is not available").After(retryAfter)
+	return fault.Wrap(err, fault.Unavailable, "The database is not available").After(RetryAfter)
 }
 
-// violates reports whether err says that the named unique constraint or index
+// Violates reports whether err says that the named unique constraint or index
 // forbids a row.
-func violates(err error, constraint string) bool {
+func Violates(err error, constraint string) bool {
 	var pgErr *pgconn.PgError
 	return errors.As(err, &pgErr) && pgErr.Code == codeUniqueViolation && pgErr.ConstraintName == constraint
 }

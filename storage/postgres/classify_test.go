@@ -31,12 +31,12 @@ func TestDriverErrorsGetTheirKind(t *testing.T) {
 		{&net.OpError{Op: "dial", Err: errors.New("refused")}, fault.Unavailable}, {io.ErrUnexpectedEOF, fault.Unavailable},
 		{errors.New("what nobody foresaw"), fault.Internal}, {fault.New(fault.Conflict, "x"), fault.Conflict},
 	} {
-		require.Equal(t, c.kind, fault.KindOf(classify(c.err)), "%v", c.err)
+		require.Equal(t, c.kind, fault.KindOf(Classify(c.err)), "%v", c.err)
 	}
-	require.NoError(t, classify(nil))
-	require.ErrorIs(t, classify(context.Canceled), context.Canceled)
-	require.True(t, violates(
+	require.NoError(t, Classify(nil))
+	require.ErrorIs(t, Classify(context.Canceled), context.Canceled)
+	require.True(t, Violates(
 		fmt.Errorf("x: %w", &pgconn.PgError{Code: "23505", ConstraintName: "sources_name"}), "sources_name",
 	))
-	require.False(t, violates(state("23505"), "sources_name"))
+	require.False(t, Violates(state("23505"), "sources_name"))
 }

@@ -181,7 +181,7 @@ func errorKind(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return kindTimeout
 	}
-	switch fault.KindOf(classify(err)) {
+	switch fault.KindOf(Classify(err)) {
 	case fault.Timeout:
 		return kindTimeout
 	case fault.Unavailable:

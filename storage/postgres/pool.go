@@ -1,8 +1,8 @@
-// Package postgres holds the queries on Postgres: the installation, workspaces,
-// API keys, sources, the series registry, the graph and its journal, and how far
-// the points consumer is. It owns the connection pool and the schema's migrations,
-// and turns the driver's errors into the kinds of internal/platform/fault. It decides
-// nothing about the interface.
+// Package postgres owns the connections to Postgres and the schema's migrations, runs
+// transactions, and turns the driver's errors into the kinds of internal/platform/fault.
+// The queries are in the packages below it, one for each aggregate, each with a Store on
+// a DB of this package: access, registry, graphread, graph, textindex, jobs. Package
+// stores puts them together. None of them decides anything about the interface.
 package postgres
 
 import (
@@ -28,13 +28,14 @@ const (
 
 // DB is a pool of connections to Livegraph's database.
 type DB struct {
-	pool   *pgxpool.Pool
-	totals *totals // of filtered lists of the graph
-	series *seriesMemory
-	bounds listBounds
-	search searchBounds
-	texts  *textMemory
+	pool *pgxpool.Pool
 }
+
+// OnPool returns a DB on connections that the caller made.
+func OnPool(pool *pgxpool.Pool) *DB { return &DB{pool: pool} }
+
+// Pool returns the connections, for the statements of the packages below.
+func (db *DB) Pool() *pgxpool.Pool { return db.pool }
 
 // Open connects to the database that url names and checks that it answers. All of
 // libpq's parameters hold, those of TLS among them: sslmode, sslrootcert, sslcert and
@@ -56,13 +57,9 @@ func Open(ctx context.Context, url string, maxConns int32, changes ...Option) (*
 	options.attach(cfg)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
-		return nil, classify(fmt.Errorf("opening Postgres: %w", err))
+		return nil, Classify(fmt.Errorf("opening Postgres: %w", err))
 	}
-	db := &DB{
-		pool: pool, totals: newTotals(), series: newSeriesMemory(),
-		bounds: listBounds{few: fewRows, window: windowRows, values: coarseValues}, search: boundsOfSearches(),
-		texts: newTextMemory(memoryBytes),
-	}
+	db := OnPool(pool)
 	if err := db.Ping(ctx); err != nil {
 		pool.Close()
 		return nil, err
@@ -90,7 +87,7 @@ func configure(cfg *pgx.ConnConfig) {
 // Ping asks the database for a sign of life.
 func (db *DB) Ping(ctx context.Context) error {
 	if err := db.pool.Ping(ctx); err != nil {
-		return classify(fmt.Errorf("pinging Postgres: %w", err))
+		return Classify(fmt.Errorf("pinging Postgres: %w", err))
 	}
 	return nil
 }
@@ -99,39 +96,39 @@ func (db *DB) Ping(ctx context.Context) error {
 func (db *DB) ServerVersion(ctx context.Context) (string, error) {
 	var version string
 	err := db.pool.QueryRow(ctx, `SELECT current_setting('server_version')`).Scan(&version)
-	return version, classify(err)
+	return version, Classify(err)
 }
 
 // Close waits for connections in use and closes the pool.
 func (db *DB) Close() { db.pool.Close() }
 
-// byIndexes has what a transaction does find its rows by indexes. A connection keeps its
+// ByIndexes has what a transaction does find its rows by indexes. A connection keeps its
 // plans, those of the checks of foreign keys among them, and makes them for the tables of
 // the moment: a plan for a table of a page reads all of it, and it still does so for each
 // of 10,000 rows when the table has grown to them, until statistics are gathered.
-const byIndexes = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+const ByIndexes = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
 	set_config('enable_mergejoin', 'off', true)`
 
-// inBulkTx is inTx for work that may be with many rows at once.
-func (db *DB) inBulkTx(ctx context.Context, work func(pgx.Tx) error) error {
-	return db.inTx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, byIndexes); err != nil {
+// InBulkTx is inTx for work that may be with many rows at once.
+func (db *DB) InBulkTx(ctx context.Context, work func(pgx.Tx) error) error {
+	return db.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, ByIndexes); err != nil {
 			return fmt.Errorf("preparing for many rows: %w", err)
 		}
 		return work(tx)
 	})
 }
 
-// planned has a statement planned for its arguments each time, for half a
+// Planned has a statement planned for its arguments each time, for half a
 // millisecond. A plan that is kept for any arguments is made of the statistics of
 // the day, and in the first minute of many new rows there are none: such a plan
 // reads all series once for each source, and compares each name that is asked for
 // with each that is there.
-func planned(args []any) []any { return append([]any{pgx.QueryExecModeCacheDescribe}, args...) }
+func Planned(args []any) []any { return append([]any{pgx.QueryExecModeCacheDescribe}, args...) }
 
-// inTx runs work in a transaction and commits it. A serialization failure or a
+// InTx runs work in a transaction and commits it. A serialization failure or a
 // deadlock runs it again, so work must not keep anything of a failed run.
-func (db *DB) inTx(ctx context.Context, work func(pgx.Tx) error) error {
+func (db *DB) InTx(ctx context.Context, work func(pgx.Tx) error) error {
 	var err error
 	for range serializeRetries {
 		err = pgx.BeginFunc(ctx, db.pool, work)
@@ -140,5 +137,18 @@ func (db *DB) inTx(ctx context.Context, work func(pgx.Tx) error) error {
 			break
 		}
 	}
-	return classify(err)
+	return Classify(err)
+}
+
+// Reading runs work in a transaction that sees one moment and changes nothing.
+func (db *DB) Reading(ctx context.Context, work func(pgx.Tx) error) error {
+	limit := statementTimeout
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, max(time.Until(deadline), time.Millisecond))
+	}
+	// All statements see the same moment. Each is planned for the values that it is about.
+	const begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan;
+		SET LOCAL jit = off; SET LOCAL work_mem = '32MB'; SET LOCAL statement_timeout = `
+	options := pgx.TxOptions{BeginQuery: begin + strconv.FormatInt(limit.Milliseconds(), 10)}
+	return pgx.BeginTxFunc(ctx, db.pool, options, work)
 }

@@ -13,34 +13,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-func open(t *testing.T) *postgres.DB {
-	t.Helper()
-	return openURL(t, testenv.MigratedPostgres(t))
-}
-
-// openURL is a process of its own on a database.
-func openURL(t *testing.T, url string) *postgres.DB {
-	t.Helper()
-	db, err := postgres.Open(t.Context(), url, 4)
-	require.NoError(t, err)
-	t.Cleanup(db.Close)
-	require.NoError(t, db.Migrate(t.Context()))
-	return db
-}
-
-func workspace(t *testing.T, db *postgres.DB, mode string) postgres.Workspace {
-	t.Helper()
-	w, err := db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "plant", Plan: "starter", Mode: mode})
-	require.NoError(t, err)
-	return w
-}
-
-func newKey(text string, workspaces ...uuid.UUID) postgres.NewKey {
-	return postgres.NewKey{
+func newKey(text string, workspaces ...uuid.UUID) access.NewKey {
+	return access.NewKey{
 		Hash: sha256.Sum256([]byte(text)), Display: "lg_live_abcd", Name: text, Mode: "live",
 		Scopes: []string{"read:livedata"}, Workspaces: workspaces, CreatedBy: "test",
 	}
@@ -51,7 +30,7 @@ func TestProcessesThatStartTogetherMigrateOnce(t *testing.T) {
 	var group errgroup.Group
 	for range 3 {
 		group.Go(func() error {
-			db, err := postgres.Open(t.Context(), url, 2)
+			db, err := pgtest.Connect(t.Context(), url, 2)
 			if err != nil {
 				return err
 			}
@@ -63,7 +42,7 @@ func TestProcessesThatStartTogetherMigrateOnce(t *testing.T) {
 }
 
 func TestTheInstallationIsMadeOnceAndNeverChanges(t *testing.T) {
-	db := open(t)
+	db := pgtest.Open(t)
 	first, err := db.Installation(t.Context())
 	require.NoError(t, err)
 	require.NotZero(t, first.ID)
@@ -80,20 +59,20 @@ func TestAnUnreachableServerIsUnavailableSoon(t *testing.T) {
 	address := listener.Addr().String()
 	require.NoError(t, listener.Close())
 	start := time.Now()
-	_, err = postgres.Open(t.Context(), "postgres://u:secretpassword@"+address+"/d", 1)
+	_, err = pgtest.Connect(t.Context(), "postgres://u:secretpassword@"+address+"/d", 1)
 	require.Equal(t, fault.Unavailable, fault.KindOf(err))
 	require.NotContains(t, err.Error(), "secretpassword")
 	require.Less(t, time.Since(start), 5*time.Second)
 }
 
 func TestAnUnreadableURLDoesNotShowItsPassword(t *testing.T) {
-	_, err := postgres.Open(t.Context(), "postgres://u:secretpassword@host:notaport/d", 1)
+	_, err := pgtest.Connect(t.Context(), "postgres://u:secretpassword@host:notaport/d", 1)
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "secretpassword")
 }
 
 func TestTheEndOfTheCallersPatienceStaysWhatItIs(t *testing.T) {
-	db := open(t)
+	db := pgtest.Open(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
 	_, _, err := authRevision(ctx, db)
@@ -101,18 +80,18 @@ func TestTheEndOfTheCallersPatienceStaysWhatItIs(t *testing.T) {
 }
 
 func TestAWorkspaceIsCreatedListedChangedAndDeleted(t *testing.T) {
-	db := open(t)
-	w := workspace(t, db, "live")
+	db := pgtest.Open(t)
+	w := pgtest.Workspace(t, db, "live")
 	require.Equal(t, int64(10_000), w.MaxSources)
 	require.Equal(t, int64(1_000_000), w.MaxSeries)
 
 	list, err := db.Workspaces(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []postgres.Workspace{w}, list)
+	require.Equal(t, []access.Workspace{w}, list)
 
 	plan, perMinute := "enterprise", new(int64)
 	*perMinute = 7
-	changed, err := db.UpdateWorkspace(t.Context(), w.ID, postgres.WorkspaceChange{Plan: &plan, PerMinute: &perMinute})
+	changed, err := db.UpdateWorkspace(t.Context(), w.ID, access.WorkspaceChange{Plan: &plan, PerMinute: &perMinute})
 	require.NoError(t, err)
 	require.Equal(t, "enterprise", changed.Plan)
 	require.Equal(t, int64(7), *changed.PerMinute)
@@ -125,12 +104,12 @@ func TestAWorkspaceIsCreatedListedChangedAndDeleted(t *testing.T) {
 	require.Empty(t, list)
 
 	require.Equal(t, fault.NotFound, fault.KindOf(db.DeleteWorkspace(t.Context(), uuid.New(), "test")))
-	_, err = db.UpdateWorkspace(t.Context(), w.ID, postgres.WorkspaceChange{})
+	_, err = db.UpdateWorkspace(t.Context(), w.ID, access.WorkspaceChange{})
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
 }
 
 func TestEveryChangeToKeysAndWorkspacesRaisesTheRevision(t *testing.T) {
-	db := open(t)
+	db := pgtest.Open(t)
 	last, _, err := authRevision(t.Context(), db)
 	require.NoError(t, err)
 	raised := func(what string) {
@@ -139,7 +118,7 @@ func TestEveryChangeToKeysAndWorkspacesRaisesTheRevision(t *testing.T) {
 		require.Greater(t, now, last, what)
 		last = now
 	}
-	w := workspace(t, db, "live")
+	w := pgtest.Workspace(t, db, "live")
 	raised("workspace created")
 	key, err := db.CreateKey(t.Context(), newKey("one", w.ID))
 	require.NoError(t, err)
@@ -153,7 +132,7 @@ func TestEveryChangeToKeysAndWorkspacesRaisesTheRevision(t *testing.T) {
 	require.NoError(t, db.DeleteWorkspace(t.Context(), w.ID, "test"))
 	raised("workspace deleted")
 
-	require.NoError(t, db.RecordKeyUses(t.Context(), []postgres.KeyUse{
+	require.NoError(t, db.RecordKeyUses(t.Context(), []access.KeyUse{
 		{ID: key.ID, At: time.Now(), IP: netip.MustParseAddr("10.1.2.3")},
 	}))
 	now, _, err := authRevision(t.Context(), db)
@@ -165,8 +144,8 @@ func TestEveryChangeToKeysAndWorkspacesRaisesTheRevision(t *testing.T) {
 }
 
 func TestACredentialIsFoundByTheHashOfItsText(t *testing.T) {
-	db := open(t)
-	w := workspace(t, db, "live")
+	db := pgtest.Open(t)
+	w := pgtest.Workspace(t, db, "live")
 	key, err := db.CreateKey(t.Context(), newKey("one", w.ID))
 	require.NoError(t, err)
 	require.Equal(t, []uuid.UUID{w.ID}, key.Workspaces)
@@ -193,16 +172,16 @@ func TestACredentialIsFoundByTheHashOfItsText(t *testing.T) {
 }
 
 func TestAKeyIsOfItsWorkspacesMode(t *testing.T) {
-	db := open(t)
-	_, err := db.CreateKey(t.Context(), newKey("one", workspace(t, db, "test").ID))
+	db := pgtest.Open(t)
+	_, err := db.CreateKey(t.Context(), newKey("one", pgtest.Workspace(t, db, "test").ID))
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 	_, err = db.CreateKey(t.Context(), newKey("one", uuid.New()))
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
 }
 
 func TestARolledKeyHandsOnItsActorAndLivesForTheGracePeriod(t *testing.T) {
-	db := open(t)
-	w := workspace(t, db, "live")
+	db := pgtest.Open(t)
+	w := pgtest.Workspace(t, db, "live")
 	spec := newKey("one", w.ID)
 	expires := time.Now().Add(90 * 24 * time.Hour)
 	spec.ExpiresAt = &expires
@@ -246,7 +225,7 @@ func TestARolledKeyHandsOnItsActorAndLivesForTheGracePeriod(t *testing.T) {
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
 }
 
-func authRevision(ctx context.Context, db *postgres.DB) (int64, time.Time, error) {
+func authRevision(ctx context.Context, db *pgtest.DB) (int64, time.Time, error) {
 	found, err := db.AuthChanges(ctx, 0)
 	return found.Revision, found.At, err
 }

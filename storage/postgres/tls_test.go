@@ -12,6 +12,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -30,7 +31,7 @@ func TestConnectionsByTLSAreVerified(t *testing.T) {
 					parameters.Set(name, value)
 				}
 			}
-			db, err := postgres.Open(t.Context(), front.Behind(engine, "postgres", parameters.Encode()), 2)
+			db, err := pgtest.Connect(t.Context(), front.Behind(engine, "postgres", parameters.Encode()), 2)
 			if err != nil {
 				return nil, err
 			}
@@ -54,7 +55,7 @@ func TestTLSFilesThatCannotBeUsedAreNamed(t *testing.T) {
 		"sslmode=trust-me": "sslmode is invalid",
 		"sslmode=verify-full&sslrootcert=" + authority.File + "&sslcert=" + junk + "&sslkey=" + pair.Key: "certificate",
 	} {
-		_, err := postgres.Open(t.Context(), "postgres://u:s3cret@localhost:1/d?"+parameters, 1)
+		_, err := pgtest.Connect(t.Context(), "postgres://u:s3cret@localhost:1/d?"+parameters, 1)
 		require.True(t, fault.Is(err, fault.Invalid), "%s: %v", parameters, err)
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "s3cret")

@@ -36,7 +36,7 @@ type spanKey struct{}
 
 func end(ctx context.Context, err error) {
 	if span, ok := ctx.Value(spanKey{}).(trace.Span); ok {
-		tracing.End(span, classify(err))
+		tracing.End(span, Classify(err))
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/bench/record"
 	"github.com/livegraph/livegraph/test/contract"
 	"github.com/livegraph/livegraph/test/testenv"
@@ -118,7 +118,7 @@ func guarded(b *testing.B, limit *int64) *entrance {
 	cfg := contract.Config()
 	cfg.RefusalsPerSecond, cfg.AuthFailuresPerMinute = 10, 1200 // as by default
 	s := contract.StartWith(b, cfg, contract.Counted(testenv.Redis(b)), audit.Group, live.Group, nothing)
-	w, err := s.DB.CreateWorkspace(b.Context(), postgres.Workspace{
+	w, err := s.DB.CreateWorkspace(b.Context(), access.Workspace{
 		Name: "limited", Plan: "enterprise", Mode: apikey.Live, PerMinute: limit, PerDay: limit,
 	})
 	require.NoError(b, err)

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // directGraph is the baseline of commands: pgx writes the rows that the service
@@ -53,7 +53,7 @@ func (t *target) newDirectRows() *directGraph {
 	_, err := d.from.Exec(ctx, "CREATE DATABASE direct")
 	require.NoError(t.b, err)
 	d.to = t.pool("direct")
-	db, err := postgres.Open(ctx, d.to.Config().ConnString(), 1)
+	db, err := stores.Open(ctx, d.to.Config().ConnString(), 1)
 	require.NoError(t.b, err)
 	defer db.Close()
 	require.NoError(t.b, db.Migrate(ctx))

@@ -8,7 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -23,7 +24,7 @@ func TestTheApplicationOwnsItsDatabaseAndIsNoSuperuser(t *testing.T) {
 	script := strings.ReplaceAll(content, role, "compose_app")
 
 	superuser := testenv.PostgresAsSuperuser(t)
-	db, err := postgres.Open(t.Context(), superuser, 2)
+	db, err := pgstores.Open(t.Context(), superuser, 2)
 	require.NoError(t, err)
 	require.NoError(t, db.Migrate(t.Context()))
 	db.Close()
@@ -38,11 +39,11 @@ func TestTheApplicationOwnsItsDatabaseAndIsNoSuperuser(t *testing.T) {
 	at, err := url.Parse(superuser)
 	require.NoError(t, err)
 	at.User = url.UserPassword("compose_app", canary("DATABASE_PASSWORD"))
-	own, err := postgres.Open(t.Context(), at.String(), 2)
+	own, err := pgstores.Open(t.Context(), at.String(), 2)
 	require.NoError(t, err)
 	defer own.Close()
 	require.NoError(t, own.Migrate(t.Context()))
-	_, err = own.CreateWorkspace(t.Context(), postgres.Workspace{Name: "plant", Plan: "starter", Mode: "live"})
+	_, err = own.CreateWorkspace(t.Context(), access.Workspace{Name: "plant", Plan: "starter", Mode: "live"})
 	require.NoError(t, err)
 	var may, foreign int
 	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_roles WHERE rolname = 'compose_app'

@@ -19,7 +19,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/password"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // OperatorName and OperatorPassword are of the operator that there is at first.
@@ -30,7 +30,7 @@ const (
 
 // Administration is the group of the administration page's own routes.
 type Administration struct {
-	Operator postgres.Operator // made by Group, unless it is there
+	Operator access.Operator // made by Group, unless it is there
 	// Records is where uses of keys are; nil: the routes of the audit log are left out.
 	Records *clickhouse.DB
 	// Metrics is what the overview looks at; nil: an empty registry.

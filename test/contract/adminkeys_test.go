@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/platform/apikey"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/contract"
 )
 
@@ -173,7 +173,7 @@ func TestWrongKeysAreRefusedByField(t *testing.T) {
 			Method: "POST", Path: "/admin/api/keys", Body: c.body,
 		}).RequireFailure(t, c.status, validation, "", map[string]any{"field": c.field})
 	}
-	_, key := s.AddKey(t, postgres.NewKey{Mode: apikey.Live, Workspaces: []uuid.UUID{s.Workspace}})
+	_, key := s.AddKey(t, access.NewKey{Mode: apikey.Live, Workspaces: []uuid.UUID{s.Workspace}})
 	for body, status := range map[string]int{
 		`{"graceSeconds":-1}`: 422, `{"graceSeconds":2592001}`: 422, `{"graceSeconds":"1"}`: 400, `{"grace":1}`: 400,
 	} {

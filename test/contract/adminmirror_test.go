@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/api/admin"
 	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/route"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/contract"
 )
 
@@ -151,7 +151,7 @@ func TestAnOperatorIsNotCountedAgainstThePlan(t *testing.T) {
 	t.Parallel()
 	s, _ := administered(t, contract.GraphReads)
 	o := s.Login(t)
-	starter, err := s.DB.CreateWorkspace(t.Context(), postgres.Workspace{Name: "small", Plan: "starter", Mode: "test"})
+	starter, err := s.DB.CreateWorkspace(t.Context(), access.Workspace{Name: "small", Plan: "starter", Mode: "test"})
 	require.NoError(t, err)
 	for range 62 { // the plan has 60 a minute
 		a := o.Do(t, contract.Request{Path: "/admin/api/queries/nodes?limit=1", Workspace: starter.ID.String()})
@@ -364,7 +364,7 @@ func TestTheTrailIsKeptForItsTime(t *testing.T) {
 	n, err := s.DB.PruneOperatorActs(t.Context(), time.Hour, 100)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, n)
-	acts, err := s.DB.OperatorActs(t.Context(), postgres.OperatorActFilter{}, 10)
+	acts, err := s.DB.OperatorActs(t.Context(), access.OperatorActFilter{}, 10)
 	require.NoError(t, err)
 	require.Len(t, acts, 1)
 }

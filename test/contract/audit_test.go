@@ -17,7 +17,8 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/test/contract"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -53,10 +54,10 @@ func TestEachUseOfAKeyIsInTheAuditLog(t *testing.T) {
 	cfg.TrustedProxies = []string{"127.0.0.0/8"}
 	s := contract.StartWith(t, cfg, group.Group, contract.GraphReads)
 	reader, readerKey := s.AddKey(
-		t, postgres.NewKey{Mode: apikey.Live, Workspaces: []uuid.UUID{s.Workspace}}, request.ReadNodes,
+		t, access.NewKey{Mode: apikey.Live, Workspaces: []uuid.UUID{s.Workspace}}, request.ReadNodes,
 	)
 	gone, goneKey := s.AddKey(
-		t, postgres.NewKey{Mode: apikey.Live, Workspaces: []uuid.UUID{s.Workspace}}, request.ReadNodes,
+		t, access.NewKey{Mode: apikey.Live, Workspaces: []uuid.UUID{s.Workspace}}, request.ReadNodes,
 	)
 	_, err := s.DB.RevokeKey(t.Context(), goneKey.ID)
 	require.NoError(t, err)
@@ -184,7 +185,7 @@ func TestAnAuditLogIsFilteredAndPaged(t *testing.T) {
 	t.Parallel()
 	group := &contract.Audit{}
 	s := contract.Start(t, group.Group, contract.GraphReads)
-	reader, key := s.AddKey(t, postgres.NewKey{Mode: apikey.Live, Workspaces: []uuid.UUID{s.Workspace}}, request.ReadNodes)
+	reader, key := s.AddKey(t, access.NewKey{Mode: apikey.Live, Workspaces: []uuid.UUID{s.Workspace}}, request.ReadNodes)
 	want := map[string]bool{}
 	var last *contract.Answer
 	for range 12 {
@@ -363,8 +364,8 @@ func TestACommandThatWasAppliedIsNamedWhereItsUseCannotBeRecorded(t *testing.T) 
 	require.NoError(t, json.Unmarshal(a.Body, &refused))
 	id := refused.Error.Details.CommandID
 	require.NotEqual(t, uuid.Nil, id, "%s", a.Body)
-	ref := postgres.CommandRef{Workspace: s.Workspace, ID: id}
-	outcomes, err := s.DB.CommandOutcomes(t.Context(), []postgres.CommandRef{ref})
+	ref := graphstore.CommandRef{Workspace: s.Workspace, ID: id}
+	outcomes, err := s.DB.CommandOutcomes(t.Context(), []graphstore.CommandRef{ref})
 	require.NoError(t, err)
 	require.NotEmpty(t, outcomes[ref], "it is the one that was applied")
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/contract"
 )
 
@@ -21,11 +21,11 @@ const authentication, authorization, validation = "AUTHENTICATION_ERROR", "AUTHO
 func TestAKeyTellsWhatItIs(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t)
-	workspace, err := s.DB.CreateWorkspace(t.Context(), postgres.Workspace{
+	workspace, err := s.DB.CreateWorkspace(t.Context(), access.Workspace{
 		Name: "plant-7", Plan: "starter", Mode: "live", MaxSources: 5, MaxSeries: 10,
 	})
 	require.NoError(t, err)
-	text, key := s.AddKey(t, postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{workspace.ID}}, request.ReadLiveData)
+	text, key := s.AddKey(t, access.NewKey{Mode: "live", Workspaces: []uuid.UUID{workspace.ID}}, request.ReadLiveData)
 	a := s.Do(t, contract.Request{Path: "/api/me", Key: text, Workspace: contract.None})
 	require.Equal(t, http.StatusOK, a.Status)
 	require.NotContains(t, string(a.Body), text)
@@ -129,7 +129,7 @@ func TestExpiredAndRevokedKeysAreUnauthorizedSoon(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, testRoutes)
 	soon := time.Now().Add(700 * time.Millisecond)
-	spec := postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{s.Workspace}}
+	spec := access.NewKey{Mode: "live", Workspaces: []uuid.UUID{s.Workspace}}
 	spec.ExpiresAt = &soon
 	expiring, _ := s.AddKey(t, spec, request.Admin)
 	spec.ExpiresAt = nil
@@ -154,7 +154,7 @@ func TestWorkspacesAreCheckedAfterTheKeyAndBeforeTheScope(t *testing.T) {
 	sandbox := s.NewWorkspace(t, apikey.Test)
 	deleted := s.NewWorkspace(t, apikey.Live)
 	reader := s.NewKey(t, []uuid.UUID{s.Workspace, deleted}, request.ReadNodes)
-	testKey, _ := s.AddKey(t, postgres.NewKey{Mode: apikey.Test, Workspaces: []uuid.UUID{sandbox}}, request.Admin)
+	testKey, _ := s.AddKey(t, access.NewKey{Mode: apikey.Test, Workspaces: []uuid.UUID{sandbox}}, request.Admin)
 	require.NoError(t, s.DB.DeleteWorkspace(t.Context(), deleted, "test"))
 	time.Sleep(500 * time.Millisecond)
 
@@ -222,7 +222,7 @@ func TestChecksComeInTheContractsOrder(t *testing.T) {
 func TestRefusalsLookAlike(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t)
-	spec := postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{s.Workspace}}
+	spec := access.NewKey{Mode: "live", Workspaces: []uuid.UUID{s.Workspace}}
 	revokedText, revoked := s.AddKey(t, spec, request.Admin)
 	_, err := s.DB.RevokeKey(t.Context(), revoked.ID)
 	require.NoError(t, err)

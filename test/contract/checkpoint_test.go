@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 	"github.com/livegraph/livegraph/test/contract"
 )
 
@@ -70,7 +70,7 @@ func TestAQueryWithACheckpointSaysWhatWasPutAside(t *testing.T) {
 	require.NotContains(t, string(a.Body), "deadLettered")
 	require.Empty(t, a.Header.Get(header))
 
-	place := []postgres.LogPosition{{Partition: partition, Offset: 0}}
+	place := []jobs.LogPosition{{Partition: partition, Offset: 0}}
 	require.NoError(t, l.DB.AddDeadRecords(t.Context(), topic.ID, place))
 	a = ask("")
 	require.Contains(t, string(a.Body), `"deadLettered":1`)

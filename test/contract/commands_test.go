@@ -13,7 +13,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/contract"
 )
 
@@ -418,7 +418,7 @@ func TestTheLimitsOfANodeAreExact(t *testing.T) {
 func TestAKeyThatIsRolledKeepsItsActor(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	text, key := w.AddKey(t, postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{w.Workspace}}, request.Admin)
+	text, key := w.AddKey(t, access.NewKey{Mode: "live", Workspaces: []uuid.UUID{w.Workspace}}, request.Admin)
 	made := w.appliedAs(t, text, createNode("a"))
 	rolled := apikey.Generate(apikey.Live)
 	_, err := w.DB.RollKey(t.Context(), key.ID, rolled.Hash(), rolled.Display(), "test", time.Hour)

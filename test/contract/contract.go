@@ -27,7 +27,8 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/platform/config"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -42,7 +43,7 @@ type Group func(t testing.TB, s *Server) []route.Route
 type Server struct {
 	URL       string
 	Postgres  string // the database's URL, for fixtures
-	DB        *postgres.DB
+	DB        *stores.DB
 	Auth      *auth.Authenticator
 	API       *api.Server
 	Trail     *audit.Trail       // set by the group Audit, if it is there
@@ -77,7 +78,7 @@ func Start(t testing.TB, groups ...Group) *Server {
 func StartWith(t testing.TB, cfg config.API, groups ...Group) *Server {
 	t.Helper()
 	url := testenv.MigratedPostgres(t)
-	db, err := postgres.Open(t.Context(), url, 8)
+	db, err := stores.Open(t.Context(), url, 8)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))
@@ -141,8 +142,8 @@ func Counted(url string) Group {
 // NewWorkspace adds a workspace of the mode and gives its id.
 func (s *Server) NewWorkspace(t testing.TB, mode string) uuid.UUID {
 	t.Helper()
-	w, err := s.DB.CreateWorkspace(t.Context(), postgres.Workspace{
-		Name: t.Name(), Plan: postgres.PlanEnterprise, Mode: mode,
+	w, err := s.DB.CreateWorkspace(t.Context(), access.Workspace{
+		Name: t.Name(), Plan: access.PlanEnterprise, Mode: mode,
 	})
 	require.NoError(t, err)
 	return w.ID
@@ -151,12 +152,12 @@ func (s *Server) NewWorkspace(t testing.TB, mode string) uuid.UUID {
 // NewKey adds a live key for the workspaces with the scopes and gives its text.
 func (s *Server) NewKey(t testing.TB, workspaces []uuid.UUID, scopes ...request.Scope) string {
 	t.Helper()
-	text, _ := s.AddKey(t, postgres.NewKey{Mode: apikey.Live, Workspaces: workspaces}, scopes...)
+	text, _ := s.AddKey(t, access.NewKey{Mode: apikey.Live, Workspaces: workspaces}, scopes...)
 	return text
 }
 
 // AddKey adds the key with a new text and the scopes, and gives the text and what is stored.
-func (s *Server) AddKey(t testing.TB, spec postgres.NewKey, scopes ...request.Scope) (string, postgres.Key) {
+func (s *Server) AddKey(t testing.TB, spec access.NewKey, scopes ...request.Scope) (string, access.Key) {
 	t.Helper()
 	text := apikey.Generate(spec.Mode)
 	spec.Hash, spec.Display, spec.Name, spec.CreatedBy = text.Hash(), text.Display(), t.Name(), "test"

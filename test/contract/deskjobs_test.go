@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 	"github.com/livegraph/livegraph/test/contract"
 )
 
@@ -96,7 +96,7 @@ func TestTheIndexesAreListedByWorkspaceAndMadeAnew(t *testing.T) {
 	require.Equal(
 		t, []string{d.Server.Workspace.String(), other.String()}, []string{list[0].Workspace.ID, list[1].Workspace.ID},
 	)
-	require.Equal(t, postgres.StatusDegraded, list[0].Status, "there is no index yet")
+	require.Equal(t, textindex.StatusDegraded, list[0].Status, "there is no index yet")
 	d.Get(t, "/admin/api/indexes?limit=1&offset=1", &list)
 	require.Equal(t, other.String(), list[0].Workspace.ID)
 	d.Get(t, "/admin/api/indexes?offset=9", &list)

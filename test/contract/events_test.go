@@ -19,7 +19,7 @@ import (
 	"github.com/livegraph/livegraph/api/queries"
 	"github.com/livegraph/livegraph/api/request"
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/contract"
 )
 
@@ -224,7 +224,7 @@ func TestAStreamOfAKeyThatMayNotReadAnyMoreEnds(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
 	text, key := g.AddKey(
-		t, postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{g.Workspace}}, request.ReadNodes, request.ReadEdges,
+		t, access.NewKey{Mode: "live", Workspaces: []uuid.UUID{g.Workspace}}, request.ReadNodes, request.ReadEdges,
 	)
 	stream := g.open(t, text, "", nil)
 	g.change(t, g.Workspace, "a")
@@ -242,7 +242,7 @@ func TestAStreamOfARevokedKeyEndsThoughItsReaderDoesNotRead(t *testing.T) {
 	group := &contract.Graph{Change: func(d *queries.Deps) { d.Patience = 2 * time.Minute }}
 	g := startGraphWith(t, group)
 	text, key := g.AddKey(
-		t, postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{g.Workspace}}, request.ReadNodes, request.ReadEdges,
+		t, access.NewKey{Mode: "live", Workspaces: []uuid.UUID{g.Workspace}}, request.ReadNodes, request.ReadEdges,
 	)
 	g.stuck(t, text)
 	_, err := g.DB.RevokeKey(t.Context(), key.ID)

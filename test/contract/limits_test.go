@@ -18,7 +18,7 @@ import (
 	"github.com/livegraph/livegraph/api/commands"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/contract"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -29,7 +29,7 @@ func limited(
 ) (workspace uuid.UUID, key string) {
 	t.Helper()
 	endsSoon(t, 24*time.Hour, 20*time.Second) // a test that spans midnight would see two days
-	w, err := s.DB.CreateWorkspace(t.Context(), postgres.Workspace{
+	w, err := s.DB.CreateWorkspace(t.Context(), access.Workspace{
 		Name: t.Name(), Plan: "enterprise", Mode: apikey.Live, PerMinute: &perMinute, PerDay: &perDay,
 	})
 	require.NoError(t, err)
@@ -318,7 +318,7 @@ func TestThePlanHoldsOverAllProcesses(t *testing.T) {
 	}
 
 	plan, none := "enterprise", new(*int64)
-	_, err := s.DB.UpdateWorkspace(t.Context(), workspace, postgres.WorkspaceChange{
+	_, err := s.DB.UpdateWorkspace(t.Context(), workspace, access.WorkspaceChange{
 		Plan: &plan, PerMinute: none, PerDay: none,
 	})
 	require.NoError(t, err)

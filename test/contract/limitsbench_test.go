@@ -14,7 +14,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/contract"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -24,7 +24,7 @@ import (
 func BenchmarkAccess(b *testing.B) {
 	s := contract.Start(b, contract.Counted(testenv.Redis(b)), testRoutes)
 	many := int64(1 << 30)
-	w, err := s.DB.CreateWorkspace(b.Context(), postgres.Workspace{
+	w, err := s.DB.CreateWorkspace(b.Context(), access.Workspace{
 		Name: "limited", Plan: "enterprise", Mode: apikey.Live, PerMinute: &many,
 	})
 	require.NoError(b, err)
@@ -53,7 +53,7 @@ func BenchmarkIngestLimited(b *testing.B) {
 		name  string
 		limit *int64
 	}{{"unlimited", nil}, {"limited", &many}} {
-		w, err := s.DB.CreateWorkspace(b.Context(), postgres.Workspace{
+		w, err := s.DB.CreateWorkspace(b.Context(), access.Workspace{
 			Name: c.name, Plan: "enterprise", Mode: apikey.Live, PerMinute: c.limit,
 		})
 		require.NoError(b, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/api/livedata"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/contract"
 )
 
@@ -113,7 +113,7 @@ func TestABadLineIsRejectedAloneAndToldByItsNumber(t *testing.T) {
 func TestSourcesOfLinesStopAtTheWorkspacesLimit(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
-	w, err := l.DB.CreateWorkspace(t.Context(), postgres.Workspace{
+	w, err := l.DB.CreateWorkspace(t.Context(), access.Workspace{
 		Name: "small", Plan: "starter", Mode: "live", MaxSources: 2, MaxSeries: 100,
 	})
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/contract"
 )
 
@@ -153,8 +153,8 @@ func escape(text string) string { return url.QueryEscape(text) }
 
 func ptr[T any](v T) *T { return &v }
 
-func limitOfSources(n int64) postgres.WorkspaceChange {
-	return postgres.WorkspaceChange{MaxSources: &n}
+func limitOfSources(n int64) access.WorkspaceChange {
+	return access.WorkspaceChange{MaxSources: &n}
 }
 
-func limitOfSeries(n int64) postgres.WorkspaceChange { return postgres.WorkspaceChange{MaxSeries: &n} }
+func limitOfSeries(n int64) access.WorkspaceChange { return access.WorkspaceChange{MaxSeries: &n} }

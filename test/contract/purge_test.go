@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/storage/postgres"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/test/contract"
 )
 
@@ -49,7 +49,7 @@ func TestADeletedNodeIsPurged(t *testing.T) {
 
 	require.Equal(t, http.StatusOK, w.execute(t, `{"type":"DELETE_NODE","payload":{"id":"`+made.Node.ID+`"}}`).Status)
 	require.Equal(t, "purging", purge(made.Node.ID, http.StatusAccepted), "no background work runs here")
-	require.NoError(t, w.DB.PurgeNode(t.Context(), postgres.GraphNodeID{
+	require.NoError(t, w.DB.PurgeNode(t.Context(), graphstore.GraphNodeID{
 		Workspace: w.Workspace, Node: uuid.MustParse(made.Node.ID),
 	}))
 	require.Equal(t, "purged", purge(made.Node.ID, http.StatusOK))

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/contract"
 )
 
@@ -52,7 +52,7 @@ func (a *aged) keep(t *testing.T, s source, days any) {
 
 func (a *aged) keepAll(t *testing.T, days *int32) {
 	t.Helper()
-	_, err := a.DB.UpdateWorkspace(t.Context(), a.Workspace, postgres.WorkspaceChange{RetentionDays: &days})
+	_, err := a.DB.UpdateWorkspace(t.Context(), a.Workspace, access.WorkspaceChange{RetentionDays: &days})
 	require.NoError(t, err)
 }
 
@@ -227,7 +227,7 @@ func TestRetentionIsAWholeNumberOfDaysUpToACentury(t *testing.T) {
 func TestADeletedSourcesSeriesLeaveTheirRoomToOthers(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
-	_, err := l.DB.UpdateWorkspace(t.Context(), l.Workspace, postgres.WorkspaceChange{
+	_, err := l.DB.UpdateWorkspace(t.Context(), l.Workspace, access.WorkspaceChange{
 		MaxSeries: ptr(int64(2)), MaxSources: ptr(int64(2)),
 	})
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/storage/clickhouse"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/contract"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -277,7 +277,7 @@ func TestStatusFollowsWhenASourceWasLastHeardFrom(t *testing.T) {
 func TestTheWorkspacesLimitOfSourcesIsNamed(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
-	_, err := l.DB.UpdateWorkspace(t.Context(), l.Workspace, postgres.WorkspaceChange{MaxSources: ptr(int64(1))})
+	_, err := l.DB.UpdateWorkspace(t.Context(), l.Workspace, access.WorkspaceChange{MaxSources: ptr(int64(1))})
 	require.NoError(t, err)
 	first := l.createSource(t, `{"name":"a"}`)
 	l.post(t, "/api/live-data/sources", `{"name":"b"}`).

@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/api/livedata"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/tail"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 	"github.com/livegraph/livegraph/test/contract"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -25,7 +25,7 @@ func TestAStreamOfPointsEndsWithItsKeyWithinASecond(t *testing.T) {
 	t.Parallel()
 	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
 	s := l.createSource(t, `{"name": "s"}`)
-	text, key := l.AddKey(t, postgres.NewKey{Mode: "live", Workspaces: []uuid.UUID{l.Workspace}}, request.ReadLiveData)
+	text, key := l.AddKey(t, access.NewKey{Mode: "live", Workspaces: []uuid.UUID{l.Workspace}}, request.ReadLiveData)
 	stream := l.follow(t, "metric=other", withKey(text)).begun()
 	stuck := l.dial(t, text, "")
 	stays := l.follow(t, "").begun()

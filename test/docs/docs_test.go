@@ -123,7 +123,7 @@ func TestEverySettingOfThePagesExists(t *testing.T) {
 	benchmarks, err := filepath.Glob(filepath.Join(top, "test", "bench", "*_test.go"))
 	require.NoError(t, err)
 	ours := slices.Concat(benchmarks, []string{
-		filepath.Join(top, "storage", "postgres", "lexicalrecallbench_test.go"),
+		filepath.Join(top, "storage", "postgres", "textindex", "recallbench_test.go"),
 		filepath.Join(top, "test", "testenv", "full.go"),
 	})
 	for _, path := range ours { // variables of tests and benchmarks are no settings of the service

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // postgresTemplate is the database that migrated ones are copied from.
@@ -31,7 +31,7 @@ var migrated = sync.OnceValue(func() error {
 	if err != nil {
 		return err
 	}
-	db, err := postgres.Open(ctx, address, 1)
+	db, err := stores.Open(ctx, address, 1)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // maxPlaces bounds the letters that a request names one by one: each is looked up alone.
@@ -98,7 +98,7 @@ func (b *filterBody) filter(c *request.Check) pipelineadmin.LetterFilter {
 	}
 	for i, state := range b.States {
 		c.OneOf(fmt.Sprintf("filter.states[%d]", i), state, letterStates...)
-		f.States = append(f.States, postgres.LetterState(state))
+		f.States = append(f.States, jobs.LetterState(state))
 	}
 	if f.From != nil && f.To != nil && !f.From.Before(*f.To) {
 		c.Fail("filter.to", "must be after from")

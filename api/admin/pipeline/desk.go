@@ -21,7 +21,9 @@ import (
 	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // Deps is what the routes are made of.
@@ -42,7 +44,7 @@ const defaultBulkTime = 5 * time.Second
 // pipeline is what an operator works at; see pipelineadmin.Desk.
 type pipeline interface {
 	Topics(ctx context.Context) ([]pipelineadmin.Topic, error)
-	LetterCounts(ctx context.Context) (map[string]map[postgres.LetterState]int64, error)
+	LetterCounts(ctx context.Context) (map[string]map[jobs.LetterState]int64, error)
 	Letters(
 		ctx context.Context, f pipelineadmin.LetterFilter, limit int, progress func(pipelineadmin.Scan),
 	) (pipelineadmin.LetterList, error)
@@ -62,12 +64,12 @@ type pipeline interface {
 
 // index knows how far the search indexes are, and takes wishes for a new one.
 type index interface {
-	Workspaces(ctx context.Context) ([]postgres.Workspace, error)
-	IndexStatuses(ctx context.Context, workspaces []uuid.UUID) ([]postgres.IndexStatus, error)
-	OpenIndexes(ctx context.Context) ([]postgres.SearchIndex, error)
-	BuildProgress(ctx context.Context, index uuid.UUID) (postgres.BuildProgress, error)
-	LastReindex(ctx context.Context) (*postgres.Reindex, error)
-	RequestReindex(ctx context.Context, by string) (postgres.Reindex, error)
+	Workspaces(ctx context.Context) ([]access.Workspace, error)
+	IndexStatuses(ctx context.Context, workspaces []uuid.UUID) ([]textindex.IndexStatus, error)
+	OpenIndexes(ctx context.Context) ([]textindex.SearchIndex, error)
+	BuildProgress(ctx context.Context, index uuid.UUID) (textindex.BuildProgress, error)
+	LastReindex(ctx context.Context) (*textindex.Reindex, error)
+	RequestReindex(ctx context.Context, by string) (textindex.Reindex, error)
 }
 
 type api struct {

@@ -9,13 +9,13 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // workspaceIndex is how far the index is with a workspace.
 type workspaceIndex struct {
 	Workspace workspaceName `json:"workspace"`
-	postgres.IndexStatus
+	textindex.IndexStatus
 }
 
 type workspaceName struct {
@@ -54,20 +54,20 @@ func (a *api) indexes(w http.ResponseWriter, r *http.Request) error {
 
 // installed are the indexes of the installation, and what was asked for last.
 type installed struct {
-	Indexes []searchIndex     `json:"indexes"` // the live one, and the one that is being built
-	Last    *postgres.Reindex `json:"last"`    // null: nobody asked, of late
+	Indexes []searchIndex      `json:"indexes"` // the live one, and the one that is being built
+	Last    *textindex.Reindex `json:"last"`    // null: nobody asked, of late
 }
 
 type searchIndex struct {
-	ID         uuid.UUID           `json:"id"`
-	State      postgres.IndexState `json:"state"`
-	Cause      string              `json:"cause"`
-	Model      embed.Model         `json:"model"`
-	CreatedAt  time.Time           `json:"createdAt"`
-	SwitchedAt *time.Time          `json:"switchedAt"` // null: it is being built
-	Done       int64               `json:"done"`       // nodes of all workspaces
-	Total      int64               `json:"total"`
-	ETASeconds *float64            `json:"etaSeconds"`
+	ID         uuid.UUID            `json:"id"`
+	State      textindex.IndexState `json:"state"`
+	Cause      string               `json:"cause"`
+	Model      embed.Model          `json:"model"`
+	CreatedAt  time.Time            `json:"createdAt"`
+	SwitchedAt *time.Time           `json:"switchedAt"` // null: it is being built
+	Done       int64                `json:"done"`       // nodes of all workspaces
+	Total      int64                `json:"total"`
+	ETASeconds *float64             `json:"etaSeconds"`
 }
 
 func (a *api) reindexing(w http.ResponseWriter, r *http.Request) error {
@@ -91,7 +91,7 @@ func (a *api) reindexing(w http.ResponseWriter, r *http.Request) error {
 		if x.SwitchedAt != nil {
 			shown.SwitchedAt = new(x.SwitchedAt.UTC())
 		}
-		if x.State == postgres.IndexBuilding {
+		if x.State == textindex.IndexBuilding {
 			shown.ETASeconds = how.ETASeconds
 		}
 		answer.Indexes[i] = shown

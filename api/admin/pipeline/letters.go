@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // letterTopics are the names by which dead letters are asked for: of their topics, and of
@@ -28,7 +28,7 @@ func letterTopics() (names []string) {
 }
 
 var letterStates = []string{
-	string(postgres.LetterOpen), string(postgres.LetterRedriven), string(postgres.LetterDiscarded),
+	string(jobs.LetterOpen), string(jobs.LetterRedriven), string(jobs.LetterDiscarded),
 }
 
 // letters lists the newest dead letters of a filter. One looks at all of them in each
@@ -47,7 +47,7 @@ func (a *api) letters(w http.ResponseWriter, r *http.Request) error {
 		if !slices.Contains(letterStates, state) {
 			p.Fail("state", "is not one of the allowed values", letterStates...)
 		}
-		f.States = append(f.States, postgres.LetterState(state))
+		f.States = append(f.States, jobs.LetterState(state))
 	}
 	f.ReasonContains, _ = p.String("reason")
 	limit, offset := p.Page()

@@ -8,7 +8,7 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // replayBody says what to read once more; see pipelineadmin.ReplayRequest.
@@ -53,10 +53,10 @@ func offsets(c *request.Check, field string, body map[string]int64) map[int32]in
 
 // plannedReplay is what a replay would read.
 type plannedReplay struct {
-	Topic      string                     `json:"topic"`
-	Consumer   string                     `json:"consumer"`
-	Records    int64                      `json:"records"`
-	Partitions []postgres.ReplayPartition `json:"partitions"`
+	Topic      string                 `json:"topic"`
+	Consumer   string                 `json:"consumer"`
+	Records    int64                  `json:"records"`
+	Partitions []jobs.ReplayPartition `json:"partitions"`
 }
 
 // startReplay queues a replay, or says what it would read.

@@ -6,7 +6,7 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // topic is a topic as it is shown.
@@ -40,7 +40,7 @@ func (a *api) topics(w http.ResponseWriter, r *http.Request) error {
 		list[i] = topic{Topic: t}
 		if c, ok := counts[t.Topic]; ok {
 			list[i].DeadLetters = &letterCounts{
-				Open: c[postgres.LetterOpen], Redriven: c[postgres.LetterRedriven], Discarded: c[postgres.LetterDiscarded],
+				Open: c[jobs.LetterOpen], Redriven: c[jobs.LetterRedriven], Discarded: c[jobs.LetterDiscarded],
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/livedata/checkpoint"
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // deadLetteredHeader says how many records of the checkpoint were put aside, where an
@@ -17,7 +17,7 @@ const deadLetteredHeader = "X-Livegraph-Dead-Lettered"
 
 // DeadRecordStore knows which records of the log were put aside.
 type DeadRecordStore interface {
-	DeadRecords(ctx context.Context, topicID [16]byte, records []postgres.LogPosition) (int64, error)
+	DeadRecords(ctx context.Context, topicID [16]byte, records []jobs.LogPosition) (int64, error)
 }
 
 // awaitCheckpoint returns when the points of the checkpoint, if there is one, are
@@ -50,9 +50,9 @@ func (a *api) awaitCheckpoint(ctx context.Context, workspace uuid.UUID, token st
 	if err != nil {
 		return 0, err
 	}
-	places := make([]postgres.LogPosition, len(c.Positions))
+	places := make([]jobs.LogPosition, len(c.Positions))
 	for i, p := range c.Positions {
-		places[i] = postgres.LogPosition{Partition: p.Partition, Offset: p.Offset}
+		places[i] = jobs.LogPosition{Partition: p.Partition, Offset: p.Offset}
 	}
 	return a.Dead.DeadRecords(ctx, topic, places)
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // grouping says what the series of one group have in common; nothing at all when
@@ -61,7 +61,7 @@ type group struct {
 }
 
 // singly makes each series a group of its own.
-func singly(list []postgres.Series) []*group {
+func singly(list []registry.Series) []*group {
 	groups, ids := make([]*group, len(list)), make([]uint64, len(list))
 	all := make([]group, len(list))
 	for i := range list {
@@ -79,7 +79,7 @@ func singly(list []postgres.Series) []*group {
 // groups puts series together, sorted by what they are grouped by. Numbers and
 // texts are never in one group, and a series without a tag is in another than
 // one that has it.
-func (g *grouping) groups(list []postgres.Series) []*group {
+func (g *grouping) groups(list []registry.Series) []*group {
 	byKey := map[string]*group{}
 	for i := range list {
 		s := &list[i]
@@ -109,7 +109,7 @@ func (g *grouping) groups(list []postgres.Series) []*group {
 }
 
 // key returns a text that is the same for series of one group and orders groups.
-func (g *grouping) key(s *postgres.Series) (string, map[string]string) {
+func (g *grouping) key(s *registry.Series) (string, map[string]string) {
 	var key strings.Builder
 	if g.source {
 		key.WriteString(s.SourceID.String())

@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 
 // queryParams is a query as it was asked.
 type queryParams struct {
-	filter     postgres.SeriesFilter
+	filter     registry.SeriesFilter
 	span       timeseries.Range
 	hasFrom    bool
 	functions  []timeseries.Function // none: raw points

@@ -17,7 +17,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // maxGroupedSeries is how many series one grouped query reads.
@@ -27,9 +27,9 @@ const maxGroupedSeries = 100_000
 type SeriesStore interface {
 	deleted.Store
 	Series(
-		ctx context.Context, workspace uuid.UUID, filter postgres.SeriesFilter, page postgres.SeriesPage,
-	) (list []postgres.Series, total int64, more bool, err error)
-	AllSeries(ctx context.Context, workspace uuid.UUID, filter postgres.SeriesFilter, most int) ([]postgres.Series, error)
+		ctx context.Context, workspace uuid.UUID, filter registry.SeriesFilter, page registry.SeriesPage,
+	) (list []registry.Series, total int64, more bool, err error)
+	AllSeries(ctx context.Context, workspace uuid.UUID, filter registry.SeriesFilter, most int) ([]registry.Series, error)
 }
 
 // PointStore answers queries.
@@ -123,7 +123,7 @@ type run struct {
 func (r *run) selectGroups(ctx context.Context) error {
 	q := r.q
 	if q.grouping == nil {
-		list, total, _, err := r.Series.Series(ctx, r.workspace, q.filter, postgres.SeriesPage{
+		list, total, _, err := r.Series.Series(ctx, r.workspace, q.filter, registry.SeriesPage{
 			Limit: q.limit, Offset: q.offset,
 		})
 		if err != nil {
@@ -148,7 +148,7 @@ func (r *run) selectGroups(ctx context.Context) error {
 
 // leaveOut notes what of series is in no answer: what is past its retention, and what is
 // deleted.
-func (r *run) leaveOut(ctx context.Context, list []postgres.Series) (err error) {
+func (r *run) leaveOut(ctx context.Context, list []registry.Series) (err error) {
 	r.q.span.Kept = keptOf(list, r.asked)
 	r.q.span.Hidden, err = deleted.Of(ctx, r.Series, r.workspace, list)
 	return err

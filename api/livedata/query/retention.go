@@ -4,11 +4,11 @@ import (
 	"time"
 
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // keptOf returns from when on the points of series are kept at a time.
-func keptOf(list []postgres.Series, now time.Time) timeseries.Kept {
+func keptOf(list []registry.Series, now time.Time) timeseries.Kept {
 	var kept timeseries.Kept
 	for i := range list {
 		days := list[i].RetentionDays
@@ -18,7 +18,7 @@ func keptOf(list []postgres.Series, now time.Time) timeseries.Kept {
 		if kept == nil {
 			kept = timeseries.Kept{}
 		}
-		kept[list[i].ID] = postgres.KeptFrom(now, *days)
+		kept[list[i].ID] = registry.KeptFrom(now, *days)
 	}
 	return kept
 }

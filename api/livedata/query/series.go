@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/api/token"
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // seriesAnswer is a series with what it holds.
@@ -37,7 +37,7 @@ type seriesAnswer struct {
 func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	filter := selector.Read(p)
-	var page postgres.SeriesPage
+	var page registry.SeriesPage
 	var cursor string
 	page.Limit, page.Offset, cursor = p.Paging()
 	if err := p.Err(); err != nil {
@@ -46,7 +46,7 @@ func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
 	workspace := request.PrincipalOf(r.Context()).Workspace
 	of := token.ScopeOf("series", workspace, filter)
 	if cursor != "" {
-		page.After = &postgres.SeriesPosition{}
+		page.After = &registry.SeriesPosition{}
 		if err := a.sealer.ReadCursor(cursor, of, page.After); err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *api) describeSeries(ctx context.Context, workspace uuid.UUID, list []postgres.Series) ([]seriesAnswer, error) {
+func (a *api) describeSeries(ctx context.Context, workspace uuid.UUID, list []registry.Series) ([]seriesAnswer, error) {
 	groups := singly(list)
 	numbers, _ := byKind(groups, pointblock.KindNumber)
 	texts, _ := byKind(groups, pointblock.KindString)

@@ -3,13 +3,13 @@ package selector
 
 import (
 	"github.com/livegraph/livegraph/api/request"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // Read reads the parameters that select series, which several routes
 // have in common.
-func Read(p *request.Params) postgres.SeriesFilter {
-	filter := postgres.SeriesFilter{
+func Read(p *request.Params) registry.SeriesFilter {
+	filter := registry.SeriesFilter{
 		Sources: p.UUIDs("sourceId"),
 		NodeID:  p.UUID("nodeId"),
 		Metrics: p.Strings("metric"),

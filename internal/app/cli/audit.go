@@ -17,7 +17,7 @@ import (
 	"github.com/livegraph/livegraph/internal/auditrecord"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
-	"github.com/livegraph/livegraph/storage/postgres"
+	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // AuditCmd shows uses of keys.
@@ -51,7 +51,7 @@ func (c *AuditCmd) Run(ctx context.Context, out *output.Writer) error {
 			return err
 		}
 	}
-	return c.WithPostgres(ctx, func(*postgres.DB) error { return c.show(ctx, out) }) // where the trail is
+	return c.WithPostgres(ctx, func(*pgstores.DB) error { return c.show(ctx, out) }) // where the trail is
 }
 
 func (c *AuditCmd) show(ctx context.Context, out *output.Writer) error {

@@ -19,7 +19,7 @@ import (
 	"github.com/livegraph/livegraph/internal/services/backup"
 	"github.com/livegraph/livegraph/internal/services/doctor"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
@@ -79,7 +79,7 @@ func withStores(ctx context.Context, t *target.Target, work func(backup.Stores) 
 		return err
 	}
 	defer log.Close()
-	return t.WithPostgres(ctx, func(db *postgres.DB) error {
+	return t.WithPostgres(ctx, func(db *pgstores.DB) error {
 		return work(backup.Stores{Postgres: db, ClickHouse: points, Kafka: log})
 	})
 }

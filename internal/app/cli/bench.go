@@ -17,7 +17,8 @@ import (
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/platform/plural"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 const (
@@ -77,7 +78,7 @@ func (c *BenchCmd) Run(ctx context.Context, out *output.Writer, version buildVer
 	if c.Key != "" {
 		return c.withGivenKey(ctx, out, version, to, size, plan)
 	}
-	return c.WithPostgres(ctx, func(db *postgres.DB) error {
+	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		remove, err := benchWorkspace(ctx, db, &to)
 		if err != nil {
 			return err
@@ -156,9 +157,9 @@ func (c *BenchCmd) cleanUp(ctx context.Context, out *output.Writer, remove func(
 
 // benchWorkspace makes a workspace without limits and a key for it, and makes them
 // the target's; remove takes both away.
-func benchWorkspace(ctx context.Context, db *postgres.DB, to *load.Target) (func(context.Context) error, error) {
-	w, err := db.CreateWorkspace(ctx, postgres.Workspace{
-		Name: "bench " + time.Now().UTC().Format(time.DateTime), Plan: postgres.PlanEnterprise, Mode: apikey.Live,
+func benchWorkspace(ctx context.Context, db *stores.DB, to *load.Target) (func(context.Context) error, error) {
+	w, err := db.CreateWorkspace(ctx, access.Workspace{
+		Name: "bench " + time.Now().UTC().Format(time.DateTime), Plan: access.PlanEnterprise, Mode: apikey.Live,
 	})
 	if err != nil {
 		return nil, err
@@ -166,7 +167,7 @@ func benchWorkspace(ctx context.Context, db *postgres.DB, to *load.Target) (func
 	remove := func(ctx context.Context) error { return db.DeleteWorkspace(ctx, w.ID, reply.NewRequestID()) }
 	text := apikey.Generate(w.Mode)
 	expires := time.Now().Add(benchKeyLife)
-	key, err := db.CreateKey(ctx, postgres.NewKey{
+	key, err := db.CreateKey(ctx, access.NewKey{
 		Hash: text.Hash(), Display: text.Display(), Name: "bench", Mode: w.Mode,
 		Scopes: []string{"read:livedata", "write:livedata"}, Workspaces: []uuid.UUID{w.ID},
 		CreatedBy: trail.Author, ExpiresAt: &expires,

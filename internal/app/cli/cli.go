@@ -4,11 +4,6 @@ package cli
 
 import (
 	"context"
-
-	"github.com/livegraph/livegraph/internal/app/cli/tenant"
-	"github.com/livegraph/livegraph/internal/app/cli/trail"
-	"github.com/livegraph/livegraph/internal/app/output"
-
 	_ "embed"
 	"fmt"
 	"io"
@@ -17,15 +12,17 @@ import (
 	"reflect"
 	"strings"
 	"syscall"
-
 	_ "time/tzdata"
 
 	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/api/request"
+	"github.com/livegraph/livegraph/internal/app/cli/tenant"
+	"github.com/livegraph/livegraph/internal/app/cli/trail"
+	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/platform/config"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // queries take time zones by name, and not every machine has them
@@ -96,7 +93,7 @@ func newParser(ctx context.Context, version buildVersion, stdout, stderr io.Writ
 		kong.Name("livegraph"),
 		kong.Description("Graph, live data and search in one service, on Kafka, ClickHouse, Postgres, Redis and Milvus."),
 		kong.UsageOnError(),
-		kong.Vars{"plans": strings.Join(postgres.Plans(), ","), "plan": postgres.PlanStarter},
+		kong.Vars{"plans": strings.Join(access.Plans(), ","), "plan": access.PlanStarter},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
 		kong.Configuration(config.YAML),
 		kong.TypeMapper(reflect.TypeFor[uuid.UUID](), kong.MapperFunc(decodeID)),

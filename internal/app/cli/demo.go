@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/internal/app/cli/target"
 	"github.com/livegraph/livegraph/internal/app/demo"
 	"github.com/livegraph/livegraph/internal/app/output"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // DemoCmd streams this machine's own metrics into a running server.
@@ -51,7 +51,7 @@ func (c *DemoCmd) Run(ctx context.Context, out *output.Writer) error {
 	if err != nil {
 		return err
 	}
-	return c.WithPostgres(ctx, func(db *postgres.DB) error {
+	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		deps, err := demo.OpenDeps(db, c.DataDir, c.Workspace, server, out)
 		if err != nil {
 			return err

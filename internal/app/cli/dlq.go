@@ -19,7 +19,7 @@ import (
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // DLQCmd groups the commands on dead letters.
@@ -63,7 +63,7 @@ func (c *DLQListCmd) Run(ctx context.Context, out *output.Writer) error {
 	return c.WithPipeline(ctx, func(desk *pipelineadmin.Desk) error {
 		f := c.filter()
 		for _, state := range c.State {
-			f.States = append(f.States, postgres.LetterState(state))
+			f.States = append(f.States, jobs.LetterState(state))
 		}
 		list, err := desk.Letters(ctx, f, c.Limit, scanProgress())
 		if err != nil {

@@ -19,7 +19,8 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/durable"
 	"github.com/livegraph/livegraph/internal/platform/plural"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/graphread"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // ExportCmd writes a workspace's graph as NDJSON.
@@ -53,12 +54,12 @@ func (c *ExportCmd) Run(ctx context.Context, out *output.Writer) error {
 	if err != nil {
 		return err
 	}
-	return c.WithPostgres(ctx, func(db *postgres.DB) error {
+	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		if c.Output == "" {
 			_, err := exportTo(ctx, db, workspace, out)
 			return err
 		}
-		var extent postgres.GraphExtent
+		var extent graphread.Extent
 		err := durable.Write(c.Output, 0o600, func(file io.Writer) (err error) {
 			extent, err = exportTo(ctx, db, workspace, file)
 			return err
@@ -75,7 +76,7 @@ func (c *ExportCmd) Run(ctx context.Context, out *output.Writer) error {
 	})
 }
 
-func exportTo(ctx context.Context, db *postgres.DB, workspace uuid.UUID, w io.Writer) (postgres.GraphExtent, error) {
+func exportTo(ctx context.Context, db *stores.DB, workspace uuid.UUID, w io.Writer) (graphread.Extent, error) {
 	buffered := bufio.NewWriterSize(w, 1<<16)
 	e := &exporter{workspace: workspace, to: buffered}
 	if err := db.ExportGraph(ctx, workspace, e); err != nil {
@@ -88,10 +89,10 @@ func exportTo(ctx context.Context, db *postgres.DB, workspace uuid.UUID, w io.Wr
 type exporter struct {
 	workspace uuid.UUID
 	to        *bufio.Writer
-	extent    postgres.GraphExtent
+	extent    graphread.Extent
 }
 
-func (e *exporter) Begin(extent postgres.GraphExtent) error {
+func (e *exporter) Begin(extent graphread.Extent) error {
 	e.extent = extent
 	return e.line("graph", graphfile.Header{
 		Format: graphfile.Format, WorkspaceID: e.workspace.String(), ExportedAt: time.Now().UTC().Format(time.RFC3339),

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 func TestAGraphIsExportedAsAFileThatIsGoodForAnImport(t *testing.T) {
@@ -23,7 +23,7 @@ func TestAGraphIsExportedAsAFileThatIsGoodForAnImport(t *testing.T) {
 		_, err := db.Exec(t.Context(), statement, args...)
 		require.NoError(t, err)
 	}
-	workspace := decode[postgres.Workspace](t, ok("workspaces", "create", "--name", "plant", "--json")).ID
+	workspace := decode[access.Workspace](t, ok("workspaces", "create", "--name", "plant", "--json")).ID
 	node, edge := uuid.New(), uuid.New()
 	run(
 		`INSERT INTO nodes (workspace_id, id, name, entity_type, properties, created_at, updated_at, version, changed_by,

@@ -17,7 +17,8 @@ import (
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/platform/plural"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 const (
@@ -84,7 +85,7 @@ func (c *ImportCmd) Run(ctx context.Context, out *output.Writer) error {
 	if err != nil {
 		return err
 	}
-	return c.WithPostgres(ctx, func(db *postgres.DB) error {
+	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		return c.withClient(ctx, db, workspace, out, func(to *client.Client) error {
 			done, err := graphfile.Import(ctx, to, file, graphfile.Options{
 				FromLine: c.FromLine, Progress: c.progress(out, found),
@@ -125,7 +126,7 @@ func openImport(path string) (file *os.File, remove func(), err error) {
 
 // withClient runs work with a client of the server, whose key ends with it.
 func (c *ImportCmd) withClient(
-	ctx context.Context, db *postgres.DB, workspace uuid.UUID, out *output.Writer, work func(*client.Client) error,
+	ctx context.Context, db *stores.DB, workspace uuid.UUID, out *output.Writer, work func(*client.Client) error,
 ) error {
 	server, err := c.FindServer("")
 	if err != nil {
@@ -149,7 +150,7 @@ func (c *ImportCmd) withClient(
 	defer to.Close()
 	text := apikey.Generate(mode)
 	expires := time.Now().Add(importKeyLife)
-	key, err := db.CreateKey(ctx, postgres.NewKey{
+	key, err := db.CreateKey(ctx, access.NewKey{
 		Hash: text.Hash(), Display: text.Display(), Name: "import", Mode: mode,
 		Scopes:     []string{"read:nodes", "write:nodes", "read:edges", "write:edges"},
 		Workspaces: []uuid.UUID{workspace}, CreatedBy: trail.Author, ExpiresAt: &expires,

@@ -16,7 +16,8 @@ import (
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/services/keyadmin"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // KeysCmd groups the commands on API keys.
@@ -39,7 +40,7 @@ type KeysCreateCmd struct {
 
 // createdKey is a key with its text, which is printed this once.
 type createdKey struct {
-	postgres.Key
+	access.Key
 	Text string `json:"key"`
 }
 
@@ -49,13 +50,13 @@ func (c *KeysCreateCmd) Run(ctx context.Context, out *output.Writer) error {
 	if err = errors.Join(checkName(c.Name), err); err != nil {
 		return err
 	}
-	return c.WithPostgres(ctx, func(db *postgres.DB) error {
+	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		mode, err := keyMode(ctx, db, c.Workspace)
 		if err != nil {
 			return err
 		}
 		text := apikey.Generate(mode)
-		spec := postgres.NewKey{
+		spec := access.NewKey{
 			Hash: text.Hash(), Display: text.Display(), Name: c.Name, Mode: mode, Scopes: scopes,
 			Workspaces: c.Workspace, CreatedBy: trail.Author,
 		}
@@ -73,7 +74,7 @@ func (c *KeysCreateCmd) Run(ctx context.Context, out *output.Writer) error {
 }
 
 // keyMode returns the mode of the workspaces, which must exist and have the same one.
-func keyMode(ctx context.Context, db *postgres.DB, ids []uuid.UUID) (string, error) {
+func keyMode(ctx context.Context, db *stores.DB, ids []uuid.UUID) (string, error) {
 	found, err := db.WorkspacesByID(ctx, ids)
 	if err != nil {
 		return "", err
@@ -101,7 +102,7 @@ func checkScopes(texts []string) ([]string, error) {
 	return scopes, nil
 }
 
-func printCreated(out *output.Writer, key postgres.Key, text apikey.Key, asJSON bool) error {
+func printCreated(out *output.Writer, key access.Key, text apikey.Key, asJSON bool) error {
 	if asJSON {
 		return output.JSON(out, createdKey{Key: key, Text: text.Reveal()})
 	}
@@ -119,14 +120,14 @@ type KeysListCmd struct {
 
 // Run prints the keys, oldest first.
 func (c *KeysListCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.WithPostgres(ctx, func(db *postgres.DB) error {
+	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		list, err := db.Keys(ctx, c.Workspace)
 		if err != nil {
 			return err
 		}
 		if c.JSON {
 			if list == nil {
-				list = []postgres.Key{}
+				list = []access.Key{}
 			}
 			return output.JSON(out, list)
 		}
@@ -142,7 +143,7 @@ func (c *KeysListCmd) Run(ctx context.Context, out *output.Writer) error {
 	})
 }
 
-func stateOf(k *postgres.Key, now time.Time) string {
+func stateOf(k *access.Key, now time.Time) string {
 	switch {
 	case k.RevokedAt != nil:
 		return "revoked"
@@ -163,7 +164,7 @@ type KeysRollCmd struct {
 // Run makes the successor, of the same actor, scopes and workspaces, and prints
 // its text.
 func (c *KeysRollCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.WithPostgres(ctx, func(db *postgres.DB) error {
+	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		old, err := db.KeyByID(ctx, c.ID)
 		if err != nil {
 			return err
@@ -187,7 +188,7 @@ type KeysRevokeCmd struct {
 
 // Run revokes the key: it works nowhere a second later.
 func (c *KeysRevokeCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.WithPostgres(ctx, func(db *postgres.DB) error {
+	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		key, err := db.RevokeKey(ctx, c.ID)
 		if err != nil {
 			return err

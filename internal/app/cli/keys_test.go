@@ -11,17 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/platform/apikey"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
 // commandLine runs the binary's commands on a database of the test's own, found as
 // in production: by the environment.
-func commandLine(t *testing.T) (db *postgres.DB, ok func(args ...string) string, bad func(args ...string) string) {
+func commandLine(t *testing.T) (db *stores.DB, ok func(args ...string) string, bad func(args ...string) string) {
 	t.Helper()
 	url := testenv.MigratedPostgres(t)
 	t.Setenv("LIVEGRAPH_POSTGRES_URL", url)
-	db, err := postgres.Open(t.Context(), url, 2)
+	db, err := stores.Open(t.Context(), url, 2)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))
@@ -49,7 +50,7 @@ func decode[T any](t *testing.T, text string) T {
 
 func TestAKeyIsMadeListedRolledAndRevoked(t *testing.T) {
 	db, ok, bad := commandLine(t)
-	workspace := decode[postgres.Workspace](t, ok("workspaces", "create", "--name", "plant 7", "--json")).ID.String()
+	workspace := decode[access.Workspace](t, ok("workspaces", "create", "--name", "plant 7", "--json")).ID.String()
 
 	type created struct {
 		ID, Key, ActorID string
@@ -85,15 +86,15 @@ func TestAKeyIsMadeListedRolledAndRevoked(t *testing.T) {
 	require.Equal(t, key.ActorID, next.ActorID)
 	require.NotEqual(t, key.Key, next.Key)
 	ok("keys", "revoke", key.ID)
-	require.NotNil(t, decode[postgres.Key](t, ok("keys", "revoke", key.ID, "--json")).RevokedAt)
+	require.NotNil(t, decode[access.Key](t, ok("keys", "revoke", key.ID, "--json")).RevokedAt)
 	require.Contains(t, bad("keys", "roll", key.ID), "revoked")
 	require.Contains(t, ok("keys", "list"), "revoked")
 }
 
 func TestWrongKeyCommandsSayWhy(t *testing.T) {
 	_, ok, bad := commandLine(t)
-	live := decode[postgres.Workspace](t, ok("workspaces", "create", "--name", "live", "--json")).ID.String()
-	sandbox := decode[postgres.Workspace](t, ok(
+	live := decode[access.Workspace](t, ok("workspaces", "create", "--name", "live", "--json")).ID.String()
+	sandbox := decode[access.Workspace](t, ok(
 		"workspaces", "create", "--name", "sandbox", "--mode", "test", "--json",
 	)).ID.String()
 	create := func(flags ...string) []string { return append([]string{"keys", "create", "--name", "x"}, flags...) }

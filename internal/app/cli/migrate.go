@@ -7,7 +7,7 @@ import (
 	"github.com/livegraph/livegraph/internal/app/cli/target"
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/app/stores"
-	"github.com/livegraph/livegraph/storage/postgres"
+	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // MigrateCmd brings the stores' schemas up to this version. A server does the
@@ -19,7 +19,7 @@ func (c *MigrateCmd) Run(ctx context.Context, out *output.Writer) error {
 	if err := c.Resolve(); err != nil {
 		return err
 	}
-	err := c.WithPostgres(ctx, func(db *postgres.DB) error { return db.Migrate(ctx) })
+	err := c.WithPostgres(ctx, func(db *pgstores.DB) error { return db.Migrate(ctx) })
 	if err != nil {
 		return fmt.Errorf("migrating Postgres: %w", err)
 	}

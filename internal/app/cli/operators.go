@@ -19,7 +19,8 @@ import (
 	"github.com/livegraph/livegraph/internal/app/cli/trail"
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/platform/password"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // OperatorsCmd groups the commands on who may use the administration page.
@@ -38,14 +39,14 @@ type OperatorsListCmd struct {
 
 // Run prints the operators by name.
 func (c *OperatorsListCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.WithPostgres(ctx, func(db *postgres.DB) error {
+	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		list, err := db.Operators(ctx)
 		if err != nil {
 			return err
 		}
 		if c.JSON {
 			if list == nil {
-				list = []postgres.Operator{}
+				list = []access.Operator{}
 			}
 			return output.JSON(out, list)
 		}
@@ -94,7 +95,7 @@ type operatorWithPassword struct {
 
 // printOperator prints an operator who has got a password, and the password only if it
 // was made here.
-func printOperator(out *output.Writer, asJSON bool, o *postgres.Operator, text string, made bool) error {
+func printOperator(out *output.Writer, asJSON bool, o *access.Operator, text string, made bool) error {
 	answer := operatorWithPassword{ID: o.ID, Name: o.Name}
 	if made {
 		answer.Password = text
@@ -129,7 +130,7 @@ func (c *OperatorsCreateCmd) Run(ctx context.Context, out *output.Writer) error 
 	if err != nil {
 		return err
 	}
-	return c.WithPostgres(ctx, func(db *postgres.DB) error {
+	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		o, err := db.CreateOperator(ctx, c.Name, password.Hash(text))
 		if err != nil {
 			return err
@@ -154,7 +155,7 @@ func (c *OperatorsPasswordCmd) Run(ctx context.Context, out *output.Writer) erro
 	if err != nil {
 		return err
 	}
-	return c.WithPostgres(ctx, func(db *postgres.DB) error {
+	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		o, err := db.OperatorByName(ctx, c.Name)
 		if err != nil {
 			return err
@@ -176,7 +177,7 @@ type OperatorsDeleteCmd struct {
 
 // Run deletes the operator. The last one cannot be.
 func (c *OperatorsDeleteCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.WithPostgres(ctx, func(db *postgres.DB) error {
+	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		o, err := db.OperatorByName(ctx, c.Name)
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/platform/password"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // typed makes a text what the command reads from the standard input.
@@ -34,7 +34,7 @@ func TestOperatorsAreMadeListedResetAndDeleted(t *testing.T) {
 	require.Contains(t, bad("operators", "create", "--name", "ops"), "already")
 
 	open := func(hash [32]byte) error {
-		return db.OpenOperatorSession(t.Context(), postgres.NewOperatorSession{
+		return db.OpenOperatorSession(t.Context(), access.NewOperatorSession{
 			Hash: hash, Operator: secret.ID, PasswordHash: secret.PasswordHash, Age: time.Hour,
 		})
 	}
@@ -45,7 +45,7 @@ func TestOperatorsAreMadeListedResetAndDeleted(t *testing.T) {
 		require.NotContains(t, list, made.Password)
 		require.NotContains(t, list, "argon2")
 	}
-	require.Equal(t, 2, decode[[]postgres.Operator](t, ok("operators", "list", "--json"))[0].Sessions)
+	require.Equal(t, 2, decode[[]access.Operator](t, ok("operators", "list", "--json"))[0].Sessions)
 
 	next := decode[operatorWithPassword](t, ok("operators", "password", "ops", "--json"))
 	require.NotEqual(t, made.Password, next.Password)

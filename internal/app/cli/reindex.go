@@ -11,7 +11,8 @@ import (
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/plural"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
 // ReindexCmd has the search index built anew.
@@ -24,7 +25,7 @@ type ReindexCmd struct {
 // Run asks for a new index, which a process with role embeddings builds. Ctrl-C ends
 // the showing, not the building.
 func (c *ReindexCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.WithPostgres(ctx, func(db *postgres.DB) error {
+	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		r, err := db.RequestReindex(ctx, trail.Operator())
 		if err != nil {
 			return err
@@ -46,10 +47,10 @@ func (c *ReindexCmd) Run(ctx context.Context, out *output.Writer) error {
 }
 
 // follow shows the progress until the index is built.
-func (c *ReindexCmd) follow(ctx context.Context, out *output.Writer, db *postgres.DB, r postgres.Reindex) error {
+func (c *ReindexCmd) follow(ctx context.Context, out *output.Writer, db *stores.DB, r textindex.Reindex) error {
 	line := output.NewLine(out.Writer)
-	for shown := (postgres.Reindex{}); ; {
-		over := r.State == postgres.ReindexDone
+	for shown := (textindex.Reindex{}); ; {
+		over := r.State == textindex.ReindexDone
 		switch {
 		case !c.JSON:
 			line.Show(reindexText(r), over)
@@ -80,8 +81,8 @@ func (c *ReindexCmd) follow(ctx context.Context, out *output.Writer, db *postgre
 	}
 }
 
-func reindexText(r postgres.Reindex) string {
-	if r.State == postgres.ReindexQueued {
+func reindexText(r textindex.Reindex) string {
+	if r.State == textindex.ReindexQueued {
 		return "queued: waiting for a server with role embeddings"
 	}
 	percent := 100.0
@@ -92,7 +93,7 @@ func reindexText(r postgres.Reindex) string {
 	if r.Model != nil {
 		text += ", " + r.Model.Name
 	}
-	if r.ETASeconds != nil && r.State == postgres.ReindexRunning {
+	if r.ETASeconds != nil && r.State == textindex.ReindexRunning {
 		text += ", " + time.Duration(*r.ETASeconds*float64(time.Second)).Round(time.Second).String() + " left"
 	}
 	return text

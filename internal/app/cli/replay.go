@@ -18,7 +18,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // ReplayCmd groups the commands on replays.
@@ -171,9 +171,9 @@ func (c *ReplayStartCmd) conclude(line *output.Line, job pipelineadmin.Replay) e
 		}
 	}
 	switch job.State {
-	case postgres.ReplayFailed:
+	case jobs.ReplayFailed:
 		return fmt.Errorf("replay %s failed: %s", job.ID, output.TextOr(job.Error, "it does not say why"))
-	case postgres.ReplayCancelled:
+	case jobs.ReplayCancelled:
 		return fmt.Errorf("replay %s was cancelled", job.ID)
 	}
 	return nil
@@ -184,7 +184,7 @@ func replayText(job pipelineadmin.Replay) string {
 		"%-9s %5.1f %%  %d of %s, %s", job.State, job.Percent, job.RecordsDone, plural.Count(job.Records, "record"),
 		plural.Count(job.Rows, "row"),
 	)
-	if job.State == postgres.ReplayRunning && job.RowsRate > 0 {
+	if job.State == jobs.ReplayRunning && job.RowsRate > 0 {
 		text += fmt.Sprintf(", %.0f rows/s", job.RowsRate)
 	}
 	if job.ETASeconds != nil {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/livegraph/livegraph/internal/platform/plural"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // retentionFlag is for how many days points are kept, as a flag: a number, or none for
@@ -19,8 +19,8 @@ func (r *retentionFlag) UnmarshalText(text []byte) error {
 		return nil
 	}
 	days, err := strconv.ParseInt(string(text), 10, 32)
-	if err != nil || days < 1 || days > postgres.MaxRetentionDays {
-		return fmt.Errorf("must be a number of days from 1 to %d, or none, and is %q", postgres.MaxRetentionDays, text)
+	if err != nil || days < 1 || days > registry.MaxRetentionDays {
+		return fmt.Errorf("must be a number of days from 1 to %d, or none, and is %q", registry.MaxRetentionDays, text)
 	}
 	r.days = new(int32(days))
 	return nil

@@ -8,18 +8,19 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
 func TestWhatTheCommandLineDoesIsInTheOperatorsTrail(t *testing.T) {
 	url := testenv.MigratedPostgres(t)
 	t.Setenv("LIVEGRAPH_POSTGRES_URL", url)
-	db, err := postgres.Open(t.Context(), url, 2)
+	db, err := stores.Open(t.Context(), url, 2)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))
-	w, err := db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "w", Plan: postgres.PlanStarter, Mode: "live"})
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "w", Plan: access.PlanStarter, Mode: "live"})
 	require.NoError(t, err)
 	cli := func(args ...string) int {
 		var out, problems bytes.Buffer
@@ -32,7 +33,7 @@ func TestWhatTheCommandLineDoesIsInTheOperatorsTrail(t *testing.T) {
 	require.Equal(t, 1, cli("keys", "revoke", uuid.NewString()))
 	require.Zero(t, cli("workspaces", "update", w.ID.String(), "--name", "renamed"))
 
-	acts, err := db.OperatorActs(t.Context(), postgres.OperatorActFilter{}, 10)
+	acts, err := db.OperatorActs(t.Context(), access.OperatorActFilter{}, 10)
 	require.NoError(t, err)
 	require.Len(t, acts, 3, "a list of workspaces is none")
 	me, err := user.Current()
@@ -55,7 +56,7 @@ func TestWhatTheCommandLineDoesIsInTheOperatorsTrail(t *testing.T) {
 	require.Equal(t, []string{"name"}, acts[0].Fields)
 	require.EqualValues(t, 200, *acts[0].Status)
 
-	of, err := db.OperatorActs(t.Context(), postgres.OperatorActFilter{Workspace: &w.ID}, 10)
+	of, err := db.OperatorActs(t.Context(), access.OperatorActFilter{Workspace: &w.ID}, 10)
 	require.NoError(t, err)
 	require.Len(t, of, 2)
 }

@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"github.com/livegraph/livegraph/internal/app/output"
-
 	_ "embed"
 	"fmt"
 	"io"
 	"runtime/debug"
+
+	"github.com/livegraph/livegraph/internal/app/output"
 )
 
 // notices are the licences' texts of all that is in the binary; `make notices` writes them.

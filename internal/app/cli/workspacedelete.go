@@ -16,7 +16,8 @@ import (
 	"github.com/livegraph/livegraph/internal/app/cli/target"
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/platform/plural"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 const (
@@ -39,7 +40,7 @@ type WorkspacesDeleteCmd struct {
 // what is in it from all stores, and Run shows how far that is. To ask again shows it
 // again. Nothing brings a deleted workspace back, and its id is never used again.
 func (c *WorkspacesDeleteCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.WithPostgres(ctx, func(db *postgres.DB) error {
+	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		if err := c.confirm(ctx, db, out); err != nil {
 			return err
 		}
@@ -56,7 +57,7 @@ func (c *WorkspacesDeleteCmd) Run(ctx context.Context, out *output.Writer) error
 var errNotConfirmed = errors.New("nothing was deleted")
 
 // confirm asks, unless it was said already or the deletion is under way.
-func (c *WorkspacesDeleteCmd) confirm(ctx context.Context, db *postgres.DB, out *output.Writer) error {
+func (c *WorkspacesDeleteCmd) confirm(ctx context.Context, db *stores.DB, out *output.Writer) error {
 	found, err := db.WorkspacesByID(ctx, []uuid.UUID{c.ID})
 	if err != nil || len(found) == 0 || c.Yes {
 		return err // one that does not stand is DeleteWorkspace's to refuse, or to go on with
@@ -86,7 +87,7 @@ func confirmed(from io.Reader, id uuid.UUID) error {
 	return nil
 }
 
-func (c *WorkspacesDeleteCmd) started(ctx context.Context, db *postgres.DB, out *output.Writer) error {
+func (c *WorkspacesDeleteCmd) started(ctx context.Context, db *stores.DB, out *output.Writer) error {
 	if c.JSON {
 		d, err := db.WorkspaceDeletion(ctx, c.ID)
 		if err != nil {
@@ -99,7 +100,7 @@ func (c *WorkspacesDeleteCmd) started(ctx context.Context, db *postgres.DB, out 
 }
 
 // follow shows the progress until all is removed.
-func (c *WorkspacesDeleteCmd) follow(ctx context.Context, db *postgres.DB, out *output.Writer) error {
+func (c *WorkspacesDeleteCmd) follow(ctx context.Context, db *stores.DB, out *output.Writer) error {
 	shown, changed := "", time.Now()
 	for {
 		d, err := db.WorkspaceDeletion(ctx, c.ID)
@@ -132,7 +133,7 @@ func (c *WorkspacesDeleteCmd) say(out *output.Writer, line string) {
 }
 
 // progressText reports what is left, store by store.
-func progressText(d postgres.WorkspaceDeletion) string {
+func progressText(d jobs.WorkspaceDeletion) string {
 	var parts []string
 	for _, p := range d.Progress {
 		switch {
@@ -151,7 +152,7 @@ func progressText(d postgres.WorkspaceDeletion) string {
 	return text
 }
 
-func (c *WorkspacesDeleteCmd) done(d postgres.WorkspaceDeletion, out *output.Writer) error {
+func (c *WorkspacesDeleteCmd) done(d jobs.WorkspaceDeletion, out *output.Writer) error {
 	if c.JSON {
 		return output.JSON(out, deletionAnswer(d))
 	}
@@ -170,13 +171,13 @@ func (c *WorkspacesDeleteCmd) done(d postgres.WorkspaceDeletion, out *output.Wri
 
 // deletedWorkspace is what --json prints.
 type deletedWorkspace struct {
-	postgres.WorkspaceDeletion
+	jobs.WorkspaceDeletion
 	Deleted bool `json:"deleted"` // false: the server is still at it
 }
 
-func deletionAnswer(d postgres.WorkspaceDeletion) deletedWorkspace {
+func deletionAnswer(d jobs.WorkspaceDeletion) deletedWorkspace {
 	if d.Progress == nil {
-		d.Progress = []postgres.StoreProgress{}
+		d.Progress = []jobs.StoreProgress{}
 	}
 	return deletedWorkspace{WorkspaceDeletion: d, Deleted: d.RemovedAt != nil}
 }

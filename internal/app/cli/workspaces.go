@@ -15,7 +15,8 @@ import (
 	"github.com/livegraph/livegraph/internal/app/cli/trail"
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/platform/plural"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // WorkspacesCmd groups the commands on workspaces.
@@ -42,8 +43,8 @@ func (c *WorkspacesCreateCmd) Run(ctx context.Context, out *output.Writer) error
 	if err := errors.Join(checkName(c.Name), checkLimits(c.Plan, c.PerMinute, c.PerDay)); err != nil {
 		return err
 	}
-	return c.WithPostgres(ctx, func(db *postgres.DB) error {
-		w, err := db.CreateWorkspace(ctx, postgres.Workspace{
+	return c.WithPostgres(ctx, func(db *stores.DB) error {
+		w, err := db.CreateWorkspace(ctx, access.Workspace{
 			Name: c.Name, Plan: c.Plan, Mode: c.Mode, PerMinute: c.PerMinute, PerDay: c.PerDay,
 		})
 		if err != nil {
@@ -66,14 +67,14 @@ type WorkspacesListCmd struct {
 
 // Run prints the workspaces that stand, oldest first.
 func (c *WorkspacesListCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.WithPostgres(ctx, func(db *postgres.DB) error {
+	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		list, err := db.Workspaces(ctx)
 		if err != nil {
 			return err
 		}
 		if c.JSON {
 			if list == nil {
-				list = []postgres.Workspace{}
+				list = []access.Workspace{}
 			}
 			return output.JSON(out, list)
 		}
@@ -111,15 +112,15 @@ func (c *WorkspacesUpdateCmd) Run(ctx context.Context, out *output.Writer) error
 	if err := c.check(); err != nil {
 		return err
 	}
-	return c.WithPostgres(ctx, func(db *postgres.DB) error {
-		change := postgres.WorkspaceChange{
+	return c.WithPostgres(ctx, func(db *stores.DB) error {
+		change := access.WorkspaceChange{
 			Name: c.Name, Plan: c.Plan, PerMinute: zeroIsNone(c.PerMinute), PerDay: zeroIsNone(c.PerDay),
 			MaxSources: c.MaxSources, MaxSeries: c.MaxSeries,
 		}
 		if c.RetentionDays != nil {
 			change.RetentionDays = &c.RetentionDays.days
 		}
-		if c.Plan != nil && *c.Plan != postgres.PlanEnterprise { // the other plans' limits are their own
+		if c.Plan != nil && *c.Plan != access.PlanEnterprise { // the other plans' limits are their own
 			change.PerMinute, change.PerDay = new(*int64), new(*int64)
 		} else if c.Plan == nil && (above(c.PerMinute) || above(c.PerDay)) {
 			if err := requireEnterprise(ctx, db, c.ID); err != nil {
@@ -151,9 +152,9 @@ func (c *WorkspacesUpdateCmd) check() error {
 	}
 	if c.Plan != nil {
 		var check request.Check
-		check.OneOf("--plan", *c.Plan, postgres.Plans()...)
+		check.OneOf("--plan", *c.Plan, access.Plans()...)
 		problems = append(problems, check.Err())
-		if *c.Plan != postgres.PlanEnterprise && (above(c.PerMinute) || above(c.PerDay)) {
+		if *c.Plan != access.PlanEnterprise && (above(c.PerMinute) || above(c.PerDay)) {
 			problems = append(problems, errPlanLimits)
 		}
 	}
@@ -173,12 +174,12 @@ func (c *WorkspacesUpdateCmd) check() error {
 	return errors.Join(problems...)
 }
 
-func requireEnterprise(ctx context.Context, db *postgres.DB, id uuid.UUID) error {
+func requireEnterprise(ctx context.Context, db *stores.DB, id uuid.UUID) error {
 	found, err := db.WorkspacesByID(ctx, []uuid.UUID{id})
 	if err != nil {
 		return err
 	}
-	if len(found) == 1 && found[0].Plan != postgres.PlanEnterprise {
+	if len(found) == 1 && found[0].Plan != access.PlanEnterprise {
 		return errPlanLimits
 	}
 	return nil // unknown ones are the update's to refuse
@@ -204,7 +205,7 @@ func checkLimits(plan string, limits ...*int64) error {
 	for _, limit := range limits {
 		switch {
 		case limit == nil:
-		case plan != postgres.PlanEnterprise:
+		case plan != access.PlanEnterprise:
 			return errPlanLimits
 		case *limit <= 0:
 			return errors.New("--per-minute and --per-day must be above zero")

@@ -6,35 +6,35 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 func TestAWorkspaceIsMadeListedChangedAndDeleted(t *testing.T) {
 	_, ok, bad := commandLine(t)
 	require.Equal(t, "[]\n", ok("workspaces", "list", "--json"))
-	made := decode[postgres.Workspace](t, ok(
+	made := decode[access.Workspace](t, ok(
 		"workspaces", "create", "--name", "plant", "--plan", "enterprise", "--per-minute", "5", "--per-day", "9", "--json",
 	))
 	require.EqualValues(t, 5, *made.PerMinute)
 	id := made.ID.String()
 	require.Regexp(t, id+` +plant +enterprise +live +5 +9 `, ok("workspaces", "list"))
 
-	changed := decode[postgres.Workspace](t, ok(
+	changed := decode[access.Workspace](t, ok(
 		"workspaces", "update", id, "--name", "plant 8", "--per-minute", "0", "--max-series", "7", "--json",
 	))
 	require.Equal(t, "plant 8", changed.Name)
 	require.Nil(t, changed.PerMinute)
 	require.EqualValues(t, 9, *changed.PerDay)
 	require.EqualValues(t, 7, changed.MaxSeries)
-	changed = decode[postgres.Workspace](t, ok("workspaces", "update", id, "--plan", "pro", "--json"))
+	changed = decode[access.Workspace](t, ok("workspaces", "update", id, "--plan", "pro", "--json"))
 	require.Nil(t, changed.PerDay, "another plan's limits are its own")
 	require.Contains(t, bad("workspaces", "update", id, "--per-day", "5"), "enterprise")
 
 	require.Contains(t, ok("workspaces", "update", id, "--retention-days", "30"), "kept 30 days")
 	require.Contains(t, ok("workspaces", "list"), "30 days")
-	changed = decode[postgres.Workspace](t, ok("workspaces", "update", id, "--name", "plant 9", "--json"))
+	changed = decode[access.Workspace](t, ok("workspaces", "update", id, "--name", "plant 9", "--json"))
 	require.EqualValues(t, 30, *changed.RetentionDays, "what is not named stays")
-	changed = decode[postgres.Workspace](t, ok("workspaces", "update", id, "--retention-days", "none", "--json"))
+	changed = decode[access.Workspace](t, ok("workspaces", "update", id, "--retention-days", "none", "--json"))
 	require.Nil(t, changed.RetentionDays)
 
 	require.Contains(t, bad("workspaces", "delete", id), "--yes", "nobody can be asked")
@@ -71,7 +71,7 @@ func TestWrongWorkspaceCommandsSayWhy(t *testing.T) {
 
 func TestNamesCannotDriveTheTerminal(t *testing.T) {
 	db, ok, _ := commandLine(t)
-	_, err := db.CreateWorkspace(t.Context(), postgres.Workspace{Name: "\x1b[2Jx\u202e\tz", Plan: "pro", Mode: "live"})
+	_, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "\x1b[2Jx\u202e\tz", Plan: "pro", Mode: "live"})
 	require.NoError(t, err)
 	list := ok("workspaces", "list")
 	require.NotContains(t, list, "\x1b")

@@ -13,7 +13,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/platform/runfile"
 	"github.com/livegraph/livegraph/internal/services/firstrun"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // keyLifetime is how long a key of the demo lives; the demo makes itself another.
@@ -22,7 +23,7 @@ const keyLifetime = 24 * time.Hour
 // OpenDeps returns the dependencies of the  The zero workspace stands for that of
 // the first run.
 func OpenDeps(
-	db *postgres.DB, dataDir string, workspace uuid.UUID, server runfile.Server, out *output.Writer,
+	db *stores.DB, dataDir string, workspace uuid.UUID, server runfile.Server, out *output.Writer,
 ) (Deps, error) {
 	record, err := firstrun.Read(dataDir)
 	if workspace == uuid.Nil {
@@ -51,7 +52,7 @@ func OpenDeps(
 
 // newKey makes the demo a key of its own, which reads and writes live data and
 // the graph, and expires.
-func newKey(ctx context.Context, db *postgres.DB, workspace uuid.UUID) (string, time.Time, error) {
+func newKey(ctx context.Context, db *stores.DB, workspace uuid.UUID) (string, time.Time, error) {
 	found, err := db.WorkspacesByID(ctx, []uuid.UUID{workspace})
 	if err != nil {
 		return "", time.Time{}, err
@@ -61,7 +62,7 @@ func newKey(ctx context.Context, db *postgres.DB, workspace uuid.UUID) (string, 
 	}
 	key := apikey.Generate(found[0].Mode)
 	expires := time.Now().Add(keyLifetime)
-	_, err = db.CreateKey(ctx, postgres.NewKey{
+	_, err = db.CreateKey(ctx, access.NewKey{
 		Hash: key.Hash(), Display: key.Display(), Name: "demo", Mode: found[0].Mode,
 		Scopes:     []string{"read:livedata", "write:livedata", "read:nodes", "write:nodes", "read:edges", "write:edges"},
 		Workspaces: []uuid.UUID{workspace},

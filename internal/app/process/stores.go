@@ -14,6 +14,7 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/milvus"
 	"github.com/livegraph/livegraph/storage/postgres"
+	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // open opens the stores, and brings their schemas up to date.
@@ -23,7 +24,7 @@ func (b *builder) open(ctx context.Context) (err error) {
 	}
 	pools, points := postgres.NewMetrics(b.Metrics), clickhouse.NewMetrics(b.Metrics)
 	err = b.await(ctx, "Postgres", func(ctx context.Context) error {
-		if b.Postgres, err = postgres.Open(
+		if b.Postgres, err = pgstores.Open(
 			ctx, b.Config.Postgres.URL.Reveal(), b.Config.Postgres.MaxConns, postgres.Measured(pools, "main"),
 			postgres.Traced(b.Tracing),
 		); err != nil {
@@ -34,13 +35,13 @@ func (b *builder) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.Keys, err = postgres.Open(
+	if b.Keys, err = pgstores.Open(
 		ctx, b.Config.Postgres.URL.Reveal(), keyConns, postgres.Measured(pools, "keys"), postgres.Traced(b.Tracing),
 	); err != nil {
 		return err
 	}
 	if b.Config.Has("commands") {
-		b.Commands, err = postgres.Open(
+		b.Commands, err = pgstores.Open(
 			ctx, b.Config.Postgres.URL.Reveal(), b.Config.Commands.Connections, postgres.Measured(pools, "commands"),
 			postgres.Traced(b.Tracing),
 		)

@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/internal/app/output"
 	"github.com/livegraph/livegraph/internal/platform/runfile"
 	"github.com/livegraph/livegraph/internal/services/firstrun"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // welcome reports where the service is and what to try. The first start's key and password
@@ -73,7 +73,7 @@ func (c *Options) tryThis(say func(string, ...any), at address, first firstrun.R
 
 // demo streams this machine's metrics beside the server. That it fails is said
 // and does not end the server.
-func (c *Options) demo(ctx context.Context, db *postgres.DB, out *output.Writer, server runfile.Server) error {
+func (c *Options) demo(ctx context.Context, db *stores.DB, out *output.Writer, server runfile.Server) error {
 	deps, err := demo.OpenDeps(db, c.DataDir, uuid.Nil, server, out)
 	if err == nil {
 		err = demo.Run(ctx, demo.Options{Backfill: true}, deps)

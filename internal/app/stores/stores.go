@@ -12,22 +12,23 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/milvus"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
 // Stores are open connections. Those that are not needed are nil.
 type Stores struct {
-	Postgres   *postgres.DB
-	Keys       *postgres.DB // connections of their own: slow work elsewhere must not hold up a key's check
-	Commands   *postgres.DB // of the commands consumer alone: reads must not hold up commands
+	Postgres   *stores.DB
+	Keys       *stores.DB // connections of their own: slow work elsewhere must not hold up a key's check
+	Commands   *stores.DB // of the commands consumer alone: reads must not hold up commands
 	ClickHouse *clickhouse.DB
 	Kafka      *kafka.Client
 	Redis      *redis.DB
 	Milvus     *milvus.DB // nil, too, without an address
 	Embedders             // none, if no role needs one and none is configured
 
-	Installation postgres.Installation
+	Installation access.Installation
 }
 
 // Close closes what is open.
@@ -45,7 +46,7 @@ func (s *Stores) Close() {
 	if s.Milvus != nil {
 		_ = s.Milvus.Close()
 	}
-	for _, db := range []*postgres.DB{s.Keys, s.Commands, s.Postgres} {
+	for _, db := range []*stores.DB{s.Keys, s.Commands, s.Postgres} {
 		if db != nil {
 			db.Close()
 		}

@@ -9,8 +9,9 @@ package embed
 
 import (
 	"context"
-	"fmt"
 	"math"
+
+	"github.com/livegraph/livegraph/internal/retrieval/vector"
 )
 
 // Vector is a text's place in a model's space, of length 1; nil for a text that has
@@ -18,13 +19,7 @@ import (
 type Vector []float32
 
 // Model names what vectors are of.
-type Model struct {
-	Name       string `json:"name"`
-	Dimensions int    `json:"dimensions"`
-}
-
-// String is the model for logs.
-func (m Model) String() string { return fmt.Sprintf("%s (%d dimensions)", m.Name, m.Dimensions) }
+type Model = vector.Model
 
 // Embedder turns texts into vectors of one model. It is safe for concurrent use.
 type Embedder interface {

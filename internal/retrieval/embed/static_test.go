@@ -36,7 +36,7 @@ func readGolden(t testing.TB) golden {
 
 func TestTheStaticModelMatchesItsGoldenVectors(t *testing.T) {
 	s := NewStatic()
-	require.Equal(t, Model{"minilm-static-256", 256}, s.Model())
+	require.Equal(t, Model{Name: "minilm-static-256", Dimensions: 256}, s.Model())
 	var w wording
 	texts := make([]string, 0, 46)
 	g := readGolden(t)

@@ -22,6 +22,9 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
@@ -39,7 +42,7 @@ func newSite(t *testing.T, k *testenv.Broker) *site {
 	t.Helper()
 	s := &site{t: t, points: testenv.ClickHouse(t)}
 	var err error
-	s.Postgres, err = postgres.Open(t.Context(), testenv.MigratedPostgres(t), 4)
+	s.Postgres, err = stores.Open(t.Context(), testenv.MigratedPostgres(t), 4)
 	require.NoError(t, err)
 	t.Cleanup(s.Postgres.Close)
 	s.ClickHouse, err = clickhouse.Open(t.Context(), s.points)
@@ -113,7 +116,7 @@ func filled(t *testing.T, k *testenv.Broker) (*site, uuid.UUID) {
 	s, ctx := newSite(t, k).migrated(), t.Context()
 	_, err := s.Postgres.Installation(ctx)
 	require.NoError(t, err)
-	workspace, err := s.Postgres.CreateWorkspace(ctx, postgres.Workspace{Name: "a\tb\n\\", Plan: "starter", Mode: "live"})
+	workspace, err := s.Postgres.CreateWorkspace(ctx, access.Workspace{Name: "a\tb\n\\", Plan: "starter", Mode: "live"})
 	require.NoError(t, err)
 	_, _, err = s.Postgres.ResolveGenerations(ctx, "points", s.observe("points", 0))
 	require.NoError(t, err)
@@ -152,14 +155,14 @@ func (s *site) putAside(workspace uuid.UUID) {
 	require.NoError(s.t, s.Kafka.ProduceDeadLetters(ctx, letters))
 	found, err := s.Kafka.Overviews(ctx, "points.dlq")
 	require.NoError(s.t, err)
-	require.NoError(s.t, s.Postgres.MarkLetters(ctx, found[0].ID, []postgres.LogPosition{{Offset: 1}}, postgres.LetterMark{
-		State: postgres.LetterDiscarded, By: workspace.String(), Reason: "nonsense",
+	require.NoError(s.t, s.Postgres.MarkLetters(ctx, found[0].ID, []jobs.LogPosition{{Offset: 1}}, jobs.LetterMark{
+		State: jobs.LetterDiscarded, By: workspace.String(), Reason: "nonsense",
 	}))
 }
 
 // act notes what an operator did, under the next number.
 func (s *site) act() error {
-	_, err := s.Postgres.BeginOperatorAct(s.t.Context(), postgres.OperatorAct{
+	_, err := s.Postgres.BeginOperatorAct(s.t.Context(), access.OperatorAct{
 		RequestID: "req_3", OperatorName: "ops", Method: "POST", Route: "/", UserAgent: "u",
 	})
 	return err
@@ -223,12 +226,12 @@ func TestWhatNobodyWasDoneWithIsInTheLogAgain(t *testing.T) {
 		require.Len(t, b.records("points.dlq")[0], 3)
 		letters, err := b.Kafka.Overviews(t.Context(), "points.dlq")
 		require.NoError(t, err)
-		marks, err := b.Postgres.LetterMarks(t.Context(), letters[0].ID, []postgres.LogPosition{
+		marks, err := b.Postgres.LetterMarks(t.Context(), letters[0].ID, []jobs.LogPosition{
 			{Offset: 0}, {Offset: 1}, {Offset: 2},
 		})
 		require.NoError(t, err)
 		require.Len(t, marks, 1)
-		require.Equal(t, "nonsense", marks[postgres.LogPosition{Offset: 1}].Reason, "a mark is where its letter is now")
+		require.Equal(t, "nonsense", marks[jobs.LogPosition{Offset: 1}].Reason, "a mark is where its letter is now")
 		require.NoError(t, b.Postgres.Migrate(t.Context()), "a server may start")
 		require.NoError(t, b.act(), "numbers go on where they were")
 	})

@@ -29,7 +29,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/durable"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/clickhouse/dump"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 const (
@@ -95,9 +95,9 @@ type File struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 
-	Table *postgres.Table `json:"table,omitempty"` // of Postgres
-	Part  *dump.Part      `json:"part,omitempty"`  // of ClickHouse
-	Topic string          `json:"topic,omitempty"` // of Kafka
+	Table *jobs.Table `json:"table,omitempty"` // of Postgres
+	Part  *dump.Part  `json:"part,omitempty"`  // of ClickHouse
+	Topic string      `json:"topic,omitempty"` // of Kafka
 }
 
 // Bytes returns the size of the backup.

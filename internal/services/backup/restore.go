@@ -16,7 +16,8 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/dump"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
 // Bounds of what is written into Kafka at once.
@@ -74,7 +75,7 @@ type restoring struct {
 	manifest *Manifest
 	settings kafka.TopicSettings
 	meter    *meter
-	letters  []postgres.LetterPlace
+	letters  []jobs.LetterPlace
 }
 
 // partitions returns with how many partitions topics are made, and looks whether what is
@@ -168,7 +169,7 @@ func (r *restoring) refill(ctx context.Context, o kafka.Overview, f File, from i
 	records, total := newRecordReader(from), int64(0)
 	for last := false; !last; {
 		var batch []*kgo.Record
-		var places []postgres.LetterPlace
+		var places []jobs.LetterPlace
 		for bytes := 0; len(batch) < refillRecords && bytes < refillBytes; {
 			record, err := records.next()
 			if last = errors.Is(err, io.EOF); last {
@@ -177,7 +178,7 @@ func (r *restoring) refill(ctx context.Context, o kafka.Overview, f File, from i
 			if err != nil {
 				return fmt.Errorf("topic %s: %w", f.Topic, err)
 			}
-			places = append(places, postgres.LetterPlace{WasPartition: record.Partition, WasOffset: record.Offset})
+			places = append(places, jobs.LetterPlace{WasPartition: record.Partition, WasOffset: record.Offset})
 			record.Partition %= int32(len(o.Partitions))
 			batch = append(batch, record)
 			bytes += len(record.Key) + len(record.Value)
@@ -197,7 +198,7 @@ func (r *restoring) refill(ctx context.Context, o kafka.Overview, f File, from i
 	return nil
 }
 
-func (r *restoring) noteLetters(o kafka.Overview, written []*kgo.Record, places []postgres.LetterPlace) {
+func (r *restoring) noteLetters(o kafka.Overview, written []*kgo.Record, places []jobs.LetterPlace) {
 	var was [16]byte
 	for _, t := range r.manifest.Topics {
 		if t.Topic == o.Label {
@@ -214,14 +215,14 @@ func (r *restoring) noteLetters(o kafka.Overview, written []*kgo.Record, places 
 
 func (r *restoring) fillPostgres(ctx context.Context) error {
 	files := r.manifest.of(storePostgres)
-	var tables []postgres.Table
+	var tables []jobs.Table
 	for _, f := range files {
 		if f.Table == nil {
 			return errManifest(f)
 		}
 		tables = append(tables, *f.Table)
 	}
-	return r.Postgres.Restore(ctx, tables, r.manifest.BegunAt, func(into *postgres.Restoration) error {
+	return r.Postgres.Restore(ctx, tables, r.manifest.BegunAt, func(into *jobs.Restoration) error {
 		for _, f := range files {
 			err := r.read(f, func(from io.Reader) error { return into.Load(ctx, *f.Table, f.Rows, until(ctx, from)) })
 			if err != nil {
@@ -247,7 +248,7 @@ func (r *restoring) deleteOnceMore(ctx context.Context) error {
 	for i, t := range stones {
 		deletions[i] = clickhouse.Deletion{
 			Workspace: t.Workspace, Source: t.Source, Metric: t.Metric, FromUS: t.FromUS, ToUS: t.ToUS,
-			Ceiling: t.Ceiling, WholeSource: t.Ceiling == postgres.CeilingUnlimited,
+			Ceiling: t.Ceiling, WholeSource: t.Ceiling == registry.CeilingUnlimited,
 		}
 	}
 	return r.ClickHouse.Delete(ctx, deletions...)

@@ -14,12 +14,14 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/dump"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // Stores are what is backed up, or filled.
 type Stores struct {
-	Postgres   *postgres.DB
+	Postgres   *stores.DB
 	ClickHouse *clickhouse.DB
 	Kafka      *kafka.Client
 }
@@ -71,7 +73,7 @@ type taking struct {
 	topics      map[string]kafka.Overview       // as they were at the beginning, by label
 	from        map[string]map[int32]int64      // by label: from where on records are needed
 	to          map[string]map[int32]int64      // and up to where
-	generations map[string]postgres.Generations // of points
+	generations map[string]registry.Generations // of points
 }
 
 // begin notes what the consumers are done with.
@@ -179,7 +181,7 @@ func ends(o kafka.Overview) map[int32]int64 {
 
 // readPostgres reads all tables at one moment.
 func (t *taking) readPostgres(ctx context.Context) error {
-	return t.Postgres.Snapshot(ctx, func(s *postgres.Snapshot) error {
+	return t.Postgres.Snapshot(ctx, func(s *jobs.Snapshot) error {
 		t.manifest.GraphAt, t.manifest.Schemas.Postgres, t.manifest.Installation = s.At, s.Schema, s.Installation
 		commands := t.topics[kafka.TopicCommands]
 		decided, err := s.Decided(ctx, commands.ID)
@@ -191,7 +193,7 @@ func (t *taking) readPostgres(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		t.generations = map[string]postgres.Generations{kafka.TopicPoints: generations}
+		t.generations = map[string]registry.Generations{kafka.TopicPoints: generations}
 		tables, err := s.Tables(ctx)
 		if err != nil {
 			return err

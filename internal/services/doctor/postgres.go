@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
-	store "github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres"
 )
 
 const (
@@ -25,7 +25,7 @@ func checkPostgres(ctx context.Context, t Target) []Result {
 		return missing("postgres", "LIVEGRAPH_POSTGRES_URL")
 	}
 	address := shown(t.PostgresURL)
-	if err := store.CheckURL(t.PostgresURL); err != nil {
+	if err := postgres.CheckURL(t.PostgresURL); err != nil {
 		return failed("postgres", address, err, "correct LIVEGRAPH_POSTGRES_URL, or the file")
 	}
 	conn, err := pgx.Connect(ctx, t.PostgresURL)

@@ -21,7 +21,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/platform/durable"
 	"github.com/livegraph/livegraph/internal/platform/password"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 const (
@@ -50,7 +51,7 @@ func Read(dataDir string) (Record, error) { return read(Path(dataDir)) }
 // Ensure sets the installation up unless it is. made is true for the one call
 // that did, on whichever machine; its record is what to show the owner. url is
 // the API's base address; when it has changed since, the file is corrected.
-func Ensure(ctx context.Context, db *postgres.DB, dataDir, url string) (record Record, made bool, err error) {
+func Ensure(ctx context.Context, db *stores.DB, dataDir, url string) (record Record, made bool, err error) {
 	if err := finish(ctx, db, dataDir); err != nil {
 		return Record{}, false, err
 	}
@@ -69,7 +70,7 @@ func Ensure(ctx context.Context, db *postgres.DB, dataDir, url string) (record R
 }
 
 // setUp returns the zero record when another process was faster.
-func setUp(ctx context.Context, db *postgres.DB, dataDir, url string) (Record, error) {
+func setUp(ctx context.Context, db *stores.DB, dataDir, url string) (Record, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return Record{}, fmt.Errorf("making a workspace id: %w", err)
@@ -82,9 +83,9 @@ func setUp(ctx context.Context, db *postgres.DB, dataDir, url string) (Record, e
 	if err := write(pending, record); err != nil {
 		return Record{}, err
 	}
-	done, err := db.SetUp(ctx, postgres.Setup{
-		Workspace: postgres.Workspace{ID: id, Name: workspaceName, Plan: postgres.PlanEnterprise, Mode: apikey.Live},
-		Key: postgres.NewKey{
+	done, err := db.SetUp(ctx, access.Setup{
+		Workspace: access.Workspace{ID: id, Name: workspaceName, Plan: access.PlanEnterprise, Mode: apikey.Live},
+		Key: access.NewKey{
 			Hash: key.Hash(), Display: key.Display(), Name: "first run", Mode: apikey.Live,
 			Scopes: []string{"admin"}, Workspaces: []uuid.UUID{id}, CreatedBy: "first run",
 		},
@@ -101,7 +102,7 @@ func setUp(ctx context.Context, db *postgres.DB, dataDir, url string) (Record, e
 
 // finish ends what a crash interrupted: a pending file whose key exists gets its
 // name, another is from a set-up that never was.
-func finish(ctx context.Context, db *postgres.DB, dataDir string) error {
+func finish(ctx context.Context, db *stores.DB, dataDir string) error {
 	pending := filepath.Join(dataDir, pendingName)
 	record, err := read(pending)
 	if errors.Is(err, fs.ErrNotExist) {

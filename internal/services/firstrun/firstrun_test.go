@@ -12,15 +12,15 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/apikey"
 	"github.com/livegraph/livegraph/internal/services/firstrun"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
 const url = "http://127.0.0.1:8080"
 
-func open(t *testing.T) *postgres.DB {
+func open(t *testing.T) *stores.DB {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), testenv.Postgres(t), 4)
+	db, err := stores.Open(t.Context(), testenv.Postgres(t), 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(t.Context()))

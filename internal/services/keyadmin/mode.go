@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 // WorkspaceError reports a workspace that a key cannot open. The callers put it into their
@@ -29,9 +29,9 @@ func (e *WorkspaceError) Error() string {
 
 // Mode returns the mode of the workspaces with these ids, which must be among those found and
 // have the same one. Its error is a *WorkspaceError.
-func Mode(found []postgres.Workspace, ids []uuid.UUID) (mode string, err error) {
+func Mode(found []access.Workspace, ids []uuid.UUID) (mode string, err error) {
 	for i, id := range ids {
-		at := slices.IndexFunc(found, func(w postgres.Workspace) bool { return w.ID == id })
+		at := slices.IndexFunc(found, func(w access.Workspace) bool { return w.ID == id })
 		switch {
 		case at < 0:
 			return "", &WorkspaceError{Index: i, ID: id, Unknown: true}

@@ -6,12 +6,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
 func TestAKeyIsOfTheModeOfAllItsWorkspaces(t *testing.T) {
 	live, other, sandbox, unknown := uuid.New(), uuid.New(), uuid.New(), uuid.New()
-	found := []postgres.Workspace{{ID: sandbox, Mode: "test"}, {ID: other, Mode: "live"}, {ID: live, Mode: "live"}}
+	found := []access.Workspace{{ID: sandbox, Mode: "test"}, {ID: other, Mode: "live"}, {ID: live, Mode: "live"}}
 	mode, err := Mode(found, []uuid.UUID{live, other})
 	require.NoError(t, err)
 	require.Equal(t, "live", mode)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // Bounds of a look at dead letters.
@@ -40,8 +40,8 @@ type Place struct {
 // String returns topic/partition/offset.
 func (p Place) String() string { return fmt.Sprintf("%s/%d/%d", p.Topic, p.Partition, p.Offset) }
 
-func (p Place) position() postgres.LogPosition {
-	return postgres.LogPosition{Partition: p.Partition, Offset: p.Offset}
+func (p Place) position() jobs.LogPosition {
+	return jobs.LogPosition{Partition: p.Partition, Offset: p.Offset}
 }
 
 // ParsePlace reads topic/partition/offset.
@@ -60,27 +60,27 @@ func ParsePlace(text string) (Place, error) {
 // Letter is a dead letter.
 type Letter struct {
 	Place
-	At        time.Time            `json:"at"`     // when it was put aside
-	Origin    *Place               `json:"origin"` // where the record stood; nil: it does not say
-	Reason    string               `json:"reason"`
-	RequestID string               `json:"requestId"`
-	Version   uint64               `json:"version,string,omitempty"` // that its points would have had
-	Bytes     int                  `json:"bytes"`                    // of key and value
-	Workspace *uuid.UUID           `json:"workspaceId"`              // nil: it cannot be read
-	Holds     string               `json:"holds"`                    // what is in it, in words
-	State     postgres.LetterState `json:"state"`
-	Mark      *postgres.LetterMark `json:"mark"` // nil: it is open
+	At        time.Time        `json:"at"`     // when it was put aside
+	Origin    *Place           `json:"origin"` // where the record stood; nil: it does not say
+	Reason    string           `json:"reason"`
+	RequestID string           `json:"requestId"`
+	Version   uint64           `json:"version,string,omitempty"` // that its points would have had
+	Bytes     int              `json:"bytes"`                    // of key and value
+	Workspace *uuid.UUID       `json:"workspaceId"`              // nil: it cannot be read
+	Holds     string           `json:"holds"`                    // what is in it, in words
+	State     jobs.LetterState `json:"state"`
+	Mark      *jobs.LetterMark `json:"mark"` // nil: it is open
 }
 
 // LetterFilter chooses dead letters. What is empty chooses all.
 type LetterFilter struct {
 	// Topics are those of dead letters, or those that they come from.
-	Topics         []string               `json:"topics"`
-	Workspace      *uuid.UUID             `json:"workspaceId"`
-	From           *time.Time             `json:"from"` // when they were put aside
-	To             *time.Time             `json:"to"`   // exclusive
-	ReasonContains string                 `json:"reasonContains"`
-	States         []postgres.LetterState `json:"states"`
+	Topics         []string           `json:"topics"`
+	Workspace      *uuid.UUID         `json:"workspaceId"`
+	From           *time.Time         `json:"from"` // when they were put aside
+	To             *time.Time         `json:"to"`   // exclusive
+	ReasonContains string             `json:"reasonContains"`
+	States         []jobs.LetterState `json:"states"`
 }
 
 // Scan is how far a look at dead letters is.
@@ -141,7 +141,7 @@ func (d *Desk) letterTopics(ctx context.Context, f LetterFilter) ([]kafka.Overvi
 		return nil, fault.Field(fault.Invalid, "to", "must be after from")
 	}
 	for _, s := range f.States {
-		if s != postgres.LetterOpen && s != postgres.LetterRedriven && s != postgres.LetterDiscarded {
+		if s != jobs.LetterOpen && s != jobs.LetterRedriven && s != jobs.LetterDiscarded {
 			return nil, fault.Field(fault.Invalid, "states", fmt.Sprintf("%q is none of open, redriven, discarded", s))
 		}
 	}
@@ -254,7 +254,7 @@ func (d *Desk) readSpans(
 // match returns the letters of a filter among records of a topic.
 func (d *Desk) match(ctx context.Context, f LetterFilter, t kafka.Overview, records []*kgo.Record) ([]found, error) {
 	var matched []found
-	var places []postgres.LogPosition
+	var places []jobs.LogPosition
 	for _, r := range records {
 		one := found{Letter: d.letterOf(t.Label, r), record: r}
 		if !f.chooses(&one.Letter) {
@@ -288,7 +288,7 @@ func (d *Desk) letterOf(label string, r *kgo.Record) Letter {
 	l := Letter{
 		Place: Place{Topic: label, Partition: r.Partition, Offset: r.Offset}, At: timeOf(r.Timestamp.UnixMicro()),
 		Reason: string(kafka.Header(r, kafka.HeaderError)), RequestID: string(kafka.Header(r, kafka.HeaderRequestID)),
-		Bytes: len(r.Key) + len(r.Value), State: postgres.LetterOpen,
+		Bytes: len(r.Key) + len(r.Value), State: jobs.LetterOpen,
 	}
 	l.Version, _ = strconv.ParseUint(string(kafka.Header(r, kafka.HeaderVersion)), 10, 63)
 	partition, err1 := strconv.ParseInt(string(kafka.Header(r, kafka.HeaderPartition)), 10, 32)

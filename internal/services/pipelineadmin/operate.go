@@ -18,17 +18,17 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // Desk is where an operator works. It is safe for concurrent use.
 type Desk struct {
 	log      *kafka.Client
-	registry *postgres.DB
+	registry *stores.DB
 }
 
 // New creates a desk.
-func New(log *kafka.Client, registry *postgres.DB) *Desk { return &Desk{log: log, registry: registry} }
+func New(log *kafka.Client, registry *stores.DB) *Desk { return &Desk{log: log, registry: registry} }
 
 // topic asks for one topic of ours by its name, with or without the prefix.
 func (d *Desk) topic(ctx context.Context, name string) (kafka.Overview, error) {

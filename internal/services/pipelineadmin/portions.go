@@ -12,7 +12,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // Rest is what is left to be looked at of a partition of dead letters: the offsets from
@@ -160,7 +160,7 @@ func (d *Desk) each(
 	}
 	f := r.Filter
 	if len(f.States) == 0 && !r.Again {
-		f.States = []postgres.LetterState{postgres.LetterOpen}
+		f.States = []jobs.LetterState{jobs.LetterOpen}
 	}
 	l := look{filter: f, rest: r.Rest, enough: work.over, progress: func(s Scan) {
 		result.Scan = s

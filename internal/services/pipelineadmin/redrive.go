@@ -11,7 +11,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // Bounds of what is put back at once.
@@ -141,7 +142,7 @@ func (d *Desk) discard(
 ) ([]LetterOutcome, error) {
 	todo, outcomes := r.sort(letters)
 	if !r.DryRun {
-		mark := postgres.LetterMark{State: postgres.LetterDiscarded, By: r.By, Reason: r.Reason}
+		mark := jobs.LetterMark{State: jobs.LetterDiscarded, By: r.By, Reason: r.Reason}
 		if err := d.registry.MarkLetters(ctx, t.ID, positionsOf(todo), mark); err != nil {
 			return outcomes, err
 		}
@@ -157,13 +158,13 @@ func fates(letters []found, dry bool, fate Fate) []LetterOutcome {
 			outcomes[i].Fate = FateWould
 			continue
 		}
-		outcomes[i].State = postgres.LetterState(fate)
+		outcomes[i].State = jobs.LetterState(fate)
 	}
 	return outcomes
 }
 
-func positionsOf(letters []found) []postgres.LogPosition {
-	places := make([]postgres.LogPosition, len(letters))
+func positionsOf(letters []found) []jobs.LogPosition {
+	places := make([]jobs.LogPosition, len(letters))
 	for i, one := range letters {
 		places[i] = one.position()
 	}
@@ -202,7 +203,7 @@ func (d *Desk) redrive(
 	if err := d.log.Redrive(ctx, records); err != nil {
 		return outcomes, err
 	}
-	mark := postgres.LetterMark{State: postgres.LetterRedriven, By: r.By, Reason: r.Reason}
+	mark := jobs.LetterMark{State: jobs.LetterRedriven, By: r.By, Reason: r.Reason}
 	if err := d.registry.MarkLetters(ctx, t.ID, positionsOf(allowed), mark); err != nil {
 		return outcomes, err
 	}
@@ -221,7 +222,7 @@ func (d *Desk) noteRedriven(ctx context.Context, origin string, letters []found)
 	if err != nil {
 		return err
 	}
-	var places []postgres.LogPosition
+	var places []jobs.LogPosition
 	for _, one := range letters {
 		if one.Origin != nil {
 			places = append(places, one.Origin.position())
@@ -238,7 +239,7 @@ func (d *Desk) refusals(ctx context.Context, t kafka.Overview, letters []found) 
 		return nil, err
 	}
 	contents := make([]content, len(letters))
-	var commands []postgres.CommandRef
+	var commands []graphstore.CommandRef
 	for i, one := range letters {
 		c := contentOf(t.Label, one.record.Value)
 		contents[i] = c
@@ -251,7 +252,7 @@ func (d *Desk) refusals(ctx context.Context, t kafka.Overview, letters []found) 
 			why[i] = "it came before " + horizon.UTC().Format(time.RFC3339) +
 				", and what was deleted since is not known any more: its points would not be stored"
 		case c.request != nil:
-			commands = append(commands, postgres.CommandRef{Workspace: c.request.Workspace, ID: c.request.ID})
+			commands = append(commands, graphstore.CommandRef{Workspace: c.request.Workspace, ID: c.request.ID})
 		}
 	}
 	if len(commands) == 0 {
@@ -263,7 +264,7 @@ func (d *Desk) refusals(ctx context.Context, t kafka.Overview, letters []found) 
 	}
 	for i := range contents {
 		if request := contents[i].request; why[i] == "" && request != nil {
-			why[i] = refusalOfCommand(outcomes[postgres.CommandRef{Workspace: request.Workspace, ID: request.ID}])
+			why[i] = refusalOfCommand(outcomes[graphstore.CommandRef{Workspace: request.Workspace, ID: request.ID}])
 		}
 	}
 	return why, nil
@@ -316,23 +317,23 @@ func (d *Desk) awaitRoom(ctx context.Context, origin string, most time.Duration)
 }
 
 // LetterCounts counts the letters of a topic by state.
-func (d *Desk) LetterCounts(ctx context.Context) (map[string]map[postgres.LetterState]int64, error) {
+func (d *Desk) LetterCounts(ctx context.Context) (map[string]map[jobs.LetterState]int64, error) {
 	topics, err := d.log.Overviews(ctx, LetterTopics()...)
 	if err != nil {
 		return nil, err
 	}
-	counts := map[string]map[postgres.LetterState]int64{}
+	counts := map[string]map[jobs.LetterState]int64{}
 	for _, t := range topics {
-		starts := make([]postgres.LogPosition, len(t.Partitions))
+		starts := make([]jobs.LogPosition, len(t.Partitions))
 		for i, p := range t.Partitions {
-			starts[i] = postgres.LogPosition{Partition: p.Partition, Offset: p.Start}
+			starts[i] = jobs.LogPosition{Partition: p.Partition, Offset: p.Start}
 		}
 		marked, err := d.registry.CountLetterMarks(ctx, t.ID, starts)
 		if err != nil {
 			return nil, err
 		}
 		all := topicOf(t).Records
-		marked[postgres.LetterOpen] = max(all-marked[postgres.LetterRedriven]-marked[postgres.LetterDiscarded], 0)
+		marked[jobs.LetterOpen] = max(all-marked[jobs.LetterRedriven]-marked[jobs.LetterDiscarded], 0)
 		counts[t.Label] = marked
 	}
 	return counts, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/platform/plural"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 // ReplayRequest says what to read once more. One of FromStart, FromTime and
@@ -63,7 +63,7 @@ func ReplayableTopics() []string {
 
 // Replay is a replay as it stands, with its sums.
 type Replay struct {
-	postgres.Replay
+	jobs.Replay
 	Records     int64    `json:"records"`     // of its range
 	RecordsDone int64    `json:"recordsDone"` // trimmed ones included
 	Trimmed     int64    `json:"trimmed"`     // that the log had no more
@@ -72,14 +72,14 @@ type Replay struct {
 	Notes       []string `json:"notes"`      // what there is to know of how it went
 }
 
-func replayOf(job postgres.Replay) Replay {
+func replayOf(job jobs.Replay) Replay {
 	r := Replay{Replay: job, Notes: []string{}}
 	r.Records, r.RecordsDone, r.Trimmed = job.Progress()
 	r.Percent = 100
 	if r.Records > 0 {
 		r.Percent = 100 * float64(r.RecordsDone) / float64(r.Records)
 	}
-	if left := r.Records - r.RecordsDone; job.State == postgres.ReplayRunning && job.RecordsRate > 0 {
+	if left := r.Records - r.RecordsDone; job.State == jobs.ReplayRunning && job.RecordsRate > 0 {
 		eta := float64(left) / job.RecordsRate
 		r.ETASeconds = &eta
 	}
@@ -95,7 +95,7 @@ func replayOf(job postgres.Replay) Replay {
 				"; `livegraph dlq list` has them from when they were first consumed",
 		)
 	}
-	if job.State == postgres.ReplayQueued {
+	if job.State == jobs.ReplayQueued {
 		r.Notes = append(r.Notes, "it waits for a process with the role "+job.Consumer)
 	}
 	return r
@@ -146,28 +146,28 @@ func (d *Desk) CancelReplay(ctx context.Context, id uuid.UUID) (Replay, error) {
 	return replayOf(job), err
 }
 
-func (d *Desk) plan(ctx context.Context, r ReplayRequest) (postgres.Replay, error) {
+func (d *Desk) plan(ctx context.Context, r ReplayRequest) (jobs.Replay, error) {
 	if err := r.check(time.Now()); err != nil {
-		return postgres.Replay{}, err
+		return jobs.Replay{}, err
 	}
 	if err := d.knownWorkspace(ctx, r.Workspace); err != nil {
-		return postgres.Replay{}, err
+		return jobs.Replay{}, err
 	}
 	topic, err := d.topic(ctx, r.Topic)
 	if err != nil {
-		return postgres.Replay{}, err
+		return jobs.Replay{}, err
 	}
 	ranges, err := d.ranges(ctx, r, topic)
 	if err != nil {
-		return postgres.Replay{}, err
+		return jobs.Replay{}, err
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
-		return postgres.Replay{}, fmt.Errorf("making an id: %w", err)
+		return jobs.Replay{}, fmt.Errorf("making an id: %w", err)
 	}
-	return postgres.Replay{
+	return jobs.Replay{
 		ID: id, Consumer: replayable[r.Topic].consumer, Topic: r.Topic, TopicID: topic.ID, Workspace: r.Workspace,
-		State: postgres.ReplayQueued, RequestedBy: r.By, MaxRows: r.MaxRows, Partitions: ranges,
+		State: jobs.ReplayQueued, RequestedBy: r.By, MaxRows: r.MaxRows, Partitions: ranges,
 	}, nil
 }
 
@@ -210,7 +210,7 @@ func (r *ReplayRequest) check(now time.Time) error {
 }
 
 // ranges resolves what is asked for against the log as it is.
-func (d *Desk) ranges(ctx context.Context, r ReplayRequest, topic kafka.Overview) ([]postgres.ReplayPartition, error) {
+func (d *Desk) ranges(ctx context.Context, r ReplayRequest, topic kafka.Overview) ([]jobs.ReplayPartition, error) {
 	chosen, err := r.choose(topic)
 	if err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func (d *Desk) ranges(ctx context.Context, r ReplayRequest, topic kafka.Overview
 	if err != nil {
 		return nil, err
 	}
-	var ranges []postgres.ReplayPartition
+	var ranges []jobs.ReplayPartition
 	for _, p := range topic.Partitions {
 		if !slices.Contains(chosen, p.Partition) {
 			continue
@@ -248,7 +248,7 @@ func (d *Desk) ranges(ctx context.Context, r ReplayRequest, topic kafka.Overview
 			to = at
 		}
 		if from < to {
-			ranges = append(ranges, postgres.ReplayPartition{Partition: p.Partition, From: from, To: to, Next: from})
+			ranges = append(ranges, jobs.ReplayPartition{Partition: p.Partition, From: from, To: to, Next: from})
 		}
 	}
 	if len(ranges) == 0 {

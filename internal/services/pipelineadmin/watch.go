@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
 const (
@@ -61,7 +61,7 @@ func (w *Watch) look(ctx context.Context) error {
 	}
 	for letters, states := range counts {
 		topic, _ := kafka.IsDeadLetters(letters)
-		for _, state := range []postgres.LetterState{postgres.LetterOpen, postgres.LetterRedriven, postgres.LetterDiscarded} {
+		for _, state := range []jobs.LetterState{jobs.LetterOpen, jobs.LetterRedriven, jobs.LetterDiscarded} {
 			w.counts.WithLabelValues(topic, string(state)).Set(float64(states[state]))
 		}
 	}

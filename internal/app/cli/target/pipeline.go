@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/internal/services/pipelineadmin"
 	"github.com/livegraph/livegraph/storage/kafka"
-	"github.com/livegraph/livegraph/storage/postgres"
+	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // WithPipeline runs work on the target's log and Postgres.
@@ -22,7 +22,7 @@ func (t *Target) WithPipeline(ctx context.Context, work func(*pipelineadmin.Desk
 			return err
 		}
 	}
-	return t.WithPostgres(ctx, func(db *postgres.DB) error {
+	return t.WithPostgres(ctx, func(db *pgstores.DB) error {
 		log, err := t.OpenLog(ctx, 0)
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/config"
 	"github.com/livegraph/livegraph/internal/platform/runfile"
 	"github.com/livegraph/livegraph/internal/services/firstrun"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 // Target is what a tool works on: the engines of production, by the same
@@ -109,13 +109,13 @@ func (t *Target) WorkspaceOrFirst(named *uuid.UUID) (uuid.UUID, error) {
 
 // WithPostgres runs work on the target's Postgres. That store alone is enough
 // for it: the others may be down.
-func (t *Target) WithPostgres(ctx context.Context, work func(*postgres.DB) error) error {
+func (t *Target) WithPostgres(ctx context.Context, work func(*stores.DB) error) error {
 	if t.Postgres.URL == "" {
 		if err := t.Resolve(); err != nil {
 			return err
 		}
 	}
-	db, err := postgres.Open(ctx, t.Postgres.URL.Reveal(), 2)
+	db, err := stores.Open(ctx, t.Postgres.URL.Reveal(), 2)
 	if err != nil {
 		return err
 	}

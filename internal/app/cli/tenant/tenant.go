@@ -29,7 +29,7 @@ import (
 	"github.com/livegraph/livegraph/internal/app/process"
 	"github.com/livegraph/livegraph/internal/app/stores"
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
-	"github.com/livegraph/livegraph/storage/postgres"
+	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 const (
@@ -125,7 +125,7 @@ func (c *tenant) within(ctx context.Context, work func(*stores.Stores, *visit) e
 	}
 	s := &stores.Stores{}
 	defer s.Close()
-	if s.Postgres, err = postgres.Open(ctx, c.Postgres.URL.Reveal(), tenantConns); err != nil {
+	if s.Postgres, err = pgstores.Open(ctx, c.Postgres.URL.Reveal(), tenantConns); err != nil {
 		return err
 	}
 	if s.Installation, err = s.Postgres.Installation(ctx); err != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/internal/auditrecord"
-	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
 const (
@@ -112,13 +113,13 @@ func (a *Command) recorded() bool {
 
 // Record notes in the operators' trail what the command line is about to do, does it, and notes
 // how it ended. What cannot be noted is not done.
-func Record(ctx context.Context, db *postgres.DB, work func() error) error {
+func Record(ctx context.Context, db *stores.DB, work func() error) error {
 	a := FromContext(ctx)
 	if !a.recorded() {
 		return work()
 	}
 	a.begun = true
-	id, err := db.BeginOperatorAct(ctx, postgres.OperatorAct{
+	id, err := db.BeginOperatorAct(ctx, access.OperatorAct{
 		RequestID: reply.NewRequestID(), OperatorName: "cli:" + userName(), Workspace: a.Workspace, Method: method,
 		Route: "livegraph " + a.name, Subject: a.subject, UserAgent: "livegraph/" + a.Version,
 	})

@@ -1,0 +1,156 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// Workspace is a tenant: what keys open, and the limits of what is in it.
+type Workspace struct {
+	ID         uuid.UUID `json:"id"`
+	Name       string    `json:"name"`
+	Plan       string    `json:"plan"`      // one of Plans
+	Mode       string    `json:"mode"`      // live or test, fixed
+	PerMinute  *int64    `json:"perMinute"` // requests a minute; nil: the plan's, on enterprise unlimited
+	PerDay     *int64    `json:"perDay"`
+	MaxSources int64     `json:"maxSources"`
+	MaxSeries  int64     `json:"maxSeries"`
+	// RetentionDays is how long points are kept, unless their source says less; nil:
+	// for good.
+	RetentionDays *int32    `json:"retentionDays"`
+	Sources       int64     `json:"sources"` // how many stand now
+	Series        int64     `json:"series"`
+	CreatedAt     time.Time `json:"createdAt"`
+	UpdatedAt     time.Time `json:"updatedAt"`
+}
+
+// WorkspaceChange names what UpdateWorkspace changes; nil fields stay.
+type WorkspaceChange struct {
+	Name          *string
+	Plan          *string
+	PerMinute     **int64 // to nil: the plan's
+	PerDay        **int64
+	MaxSources    *int64
+	MaxSeries     *int64
+	RetentionDays **int32 // to nil: for good
+}
+
+const workspaceColumns = `id, name, plan, mode, per_minute, per_day, max_sources, max_series, retention_days,
+	sources, series, created_at, updated_at`
+
+// CreateWorkspace adds a workspace of the name, plan, mode and limits of w (zero
+// id and limits: the defaults) and gives back what is stored. Names may repeat.
+func (db *Store) CreateWorkspace(ctx context.Context, w Workspace) (Workspace, error) {
+	var made Workspace
+	err := db.root.InTx(ctx, func(tx pgx.Tx) (err error) {
+		made, err = createWorkspace(ctx, tx, w)
+		return err
+	})
+	return made, err
+}
+
+func createWorkspace(ctx context.Context, tx pgx.Tx, w Workspace) (Workspace, error) {
+	if w.ID == uuid.Nil {
+		var err error
+		if w.ID, err = uuid.NewV7(); err != nil {
+			return Workspace{}, fmt.Errorf("making a workspace id: %w", err)
+		}
+	}
+	rows, err := tx.Query(ctx, `
+		INSERT INTO workspaces (id, name, plan, mode, per_minute, per_day, max_sources, max_series, retention_days)
+		VALUES ($1, $2, $3, $4, $5, $6, COALESCE(NULLIF($7::bigint, 0), 10000), COALESCE(NULLIF($8::bigint, 0), 1000000), $9)
+		RETURNING `+
+		workspaceColumns, w.ID, w.Name, w.Plan, w.Mode, w.PerMinute, w.PerDay, w.MaxSources, w.MaxSeries, w.RetentionDays)
+	if err != nil {
+		return Workspace{}, fmt.Errorf("adding workspace: %w", err)
+	}
+	return pgx.CollectExactlyOneRow(rows, scanWorkspace)
+}
+
+// Workspaces lists the workspaces that stand, oldest first.
+func (db *Store) Workspaces(ctx context.Context) ([]Workspace, error) {
+	return db.workspaces(
+		ctx, `SELECT `+workspaceColumns+` FROM workspaces WHERE deleted_at IS NULL ORDER BY created_at, id`,
+	)
+}
+
+// WorkspacesByID lists those of the ids that stand, oldest first.
+func (db *Store) WorkspacesByID(ctx context.Context, ids []uuid.UUID) ([]Workspace, error) {
+	return db.workspaces(ctx, `SELECT `+workspaceColumns+` FROM workspaces
+		WHERE deleted_at IS NULL AND id = ANY($1) ORDER BY created_at, id`, ids)
+}
+
+func (db *Store) workspaces(ctx context.Context, query string, args ...any) ([]Workspace, error) {
+	rows, err := db.pool.Query(ctx, query, args...)
+	if err != nil {
+		return nil, postgres.Classify(fmt.Errorf("listing workspaces: %w", err))
+	}
+	list, err := pgx.CollectRows(rows, scanWorkspace)
+	return list, postgres.Classify(err)
+}
+
+// UpdateWorkspace changes a workspace's name, plan or limits. The mode is fixed.
+func (db *Store) UpdateWorkspace(ctx context.Context, id uuid.UUID, change WorkspaceChange) (Workspace, error) {
+	var changed Workspace
+	err := db.root.InTx(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT `+workspaceColumns+` FROM workspaces
+			WHERE id = $1 AND deleted_at IS NULL FOR UPDATE`, id)
+		if err != nil {
+			return fmt.Errorf("reading workspace: %w", err)
+		}
+		w, err := pgx.CollectExactlyOneRow(rows, scanWorkspace)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return NoWorkspace(id)
+		} else if err != nil {
+			return fmt.Errorf("reading workspace: %w", err)
+		}
+		change.apply(&w)
+		rows, err = tx.Query(ctx, `
+			UPDATE workspaces SET name = $2, plan = $3, per_minute = $4, per_day = $5,
+				max_sources = $6, max_series = $7, retention_days = $8, updated_at = now()
+			WHERE id = $1 RETURNING `+workspaceColumns,
+			id, w.Name, w.Plan, w.PerMinute, w.PerDay, w.MaxSources, w.MaxSeries, w.RetentionDays)
+		if err != nil {
+			return fmt.Errorf("changing workspace: %w", err)
+		}
+		changed, err = pgx.CollectExactlyOneRow(rows, scanWorkspace)
+		return err
+	})
+	return changed, err
+}
+
+func (c *WorkspaceChange) apply(w *Workspace) {
+	setIf(&w.Name, c.Name)
+	setIf(&w.Plan, c.Plan)
+	setIf(&w.PerMinute, c.PerMinute)
+	setIf(&w.PerDay, c.PerDay)
+	setIf(&w.MaxSources, c.MaxSources)
+	setIf(&w.MaxSeries, c.MaxSeries)
+	setIf(&w.RetentionDays, c.RetentionDays)
+}
+
+func setIf[T any](field, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
+func scanWorkspace(row pgx.CollectableRow) (Workspace, error) {
+	var w Workspace
+	err := row.Scan(&w.ID, &w.Name, &w.Plan, &w.Mode, &w.PerMinute, &w.PerDay,
+		&w.MaxSources, &w.MaxSeries, &w.RetentionDays, &w.Sources, &w.Series, &w.CreatedAt, &w.UpdatedAt)
+	w.CreatedAt, w.UpdatedAt = w.CreatedAt.UTC(), w.UpdatedAt.UTC()
+	return w, err
+}
+
+func NoWorkspace(id uuid.UUID) error {
+	return fault.Newf(fault.NotFound, "No workspace %s", id)
+}

@@ -1,0 +1,36 @@
+package graphstore
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+)
+
+// BeginGraphWith is BeginGraph with another bound on the edges that are decided about
+// in memory.
+func (db *Store) BeginGraphWith(ctx context.Context, g Group, edges int) (*Tx, error) {
+	return db.beginGraph(ctx, g, edges)
+}
+
+// SelectStacks reads the stacks of actors.
+const SelectStacks = selectStacks
+
+// Exec runs a statement in the group's transaction.
+func (tx *Tx) Exec(statement string) error {
+	_, err := tx.conn.Exec(tx.ctx, statement)
+	return err
+}
+
+// PruneEntriesTo is PruneEntries with how many are kept that stand.
+func (db *Store) PruneEntriesTo(
+	ctx context.Context, workspace uuid.UUID, after int64, kept int,
+) (pruned, next int64, err error) {
+	return db.pruneEntries(ctx, workspace, after, kept)
+}
+
+// The statements of PruneEntries.
+const (
+	SelectEntries = selectEntries
+	KeptBounds    = keptBounds
+	DeleteEntries = deleteEntries
+)

@@ -1,0 +1,136 @@
+package graphstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// GraphChange is an entry of the journal as it was encoded.
+type GraphChange struct {
+	Sequence int64
+	Encoded  []byte
+}
+
+// WorkspaceChanges are changes of one workspace, in their order and without a gap.
+type WorkspaceChanges struct {
+	Workspace uuid.UUID
+	Changes   []GraphChange
+}
+
+// UnpublishedWorkspaces returns workspaces with changes that are not published, in the
+// order of their ids: at most limit behind one of them.
+func (db *Store) UnpublishedWorkspaces(ctx context.Context, behind uuid.UUID, limit int) ([]uuid.UUID, error) {
+	rows, err := db.pool.Query(
+		ctx, `SELECT h.workspace_id FROM graph_heads h LEFT JOIN graph_published p USING (workspace_id)
+		WHERE h.workspace_id > $1 AND h.sequence > COALESCE(p.sequence, 0) ORDER BY h.workspace_id LIMIT $2`, behind, limit,
+	)
+	if err != nil {
+		return nil, postgres.Classify(fmt.Errorf("looking for changes to publish: %w", err))
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return nil, postgres.Classify(fmt.Errorf("looking for changes to publish: %w", err))
+	}
+	return found, nil
+}
+
+// OldestUnpublished returns the age of the oldest change that is not published, of any
+// workspace; 0 if all are.
+func (db *Store) OldestUnpublished(ctx context.Context) (time.Duration, error) {
+	var seconds float64
+	err := db.pool.QueryRow(
+		ctx,
+		`SELECT COALESCE(GREATEST(extract(epoch FROM clock_timestamp() - min(j.at)), 0), 0)::float8
+		FROM graph_heads h LEFT JOIN graph_published p USING (workspace_id)
+		JOIN journal j ON j.workspace_id = h.workspace_id AND j.sequence = COALESCE(p.sequence, 0) + 1
+		WHERE h.sequence > COALESCE(p.sequence, 0)`,
+	).Scan(&seconds)
+	if err != nil {
+		return 0, postgres.Classify(fmt.Errorf("looking for the oldest change to publish: %w", err))
+	}
+	return time.Duration(seconds * float64(time.Second)), nil
+}
+
+// Each workspace's are read by the key, whatever the planner believes of the tables.
+const selectUnpublished = `SELECT t.workspace_id, j.sequence, j.change FROM unnest($1::uuid[]) AS t (workspace_id)
+	CROSS JOIN LATERAL (
+		SELECT sequence, change FROM journal WHERE workspace_id = t.workspace_id
+			AND sequence > COALESCE((SELECT p.sequence FROM graph_published p WHERE p.workspace_id = t.workspace_id), 0)
+		ORDER BY sequence LIMIT $2
+	) j`
+
+// UnpublishedChanges returns the first changes of each of some workspaces that are not
+// published: at most limit of each, and no more after the change that brings all of them
+// over so many bytes. cut reports whether there was such a change.
+func (db *Store) UnpublishedChanges(
+	ctx context.Context, workspaces []uuid.UUID, limit, bytes int,
+) (found []WorkspaceChanges, cut bool, err error) {
+	rows, err := db.pool.Query(ctx, selectUnpublished, workspaces, limit)
+	if err != nil {
+		return nil, false, postgres.Classify(fmt.Errorf("reading changes to publish: %w", err))
+	}
+	defer rows.Close()
+	for size := 0; rows.Next(); {
+		if size >= bytes {
+			return found, true, nil
+		}
+		var workspace uuid.UUID
+		var c GraphChange
+		if err := rows.Scan(&workspace, &c.Sequence, &c.Encoded); err != nil {
+			return nil, false, postgres.Classify(fmt.Errorf("reading changes to publish: %w", err))
+		}
+		if len(found) == 0 || found[len(found)-1].Workspace != workspace {
+			found = append(found, WorkspaceChanges{Workspace: workspace})
+		}
+		last := &found[len(found)-1]
+		last.Changes = append(last.Changes, c)
+		size += len(c.Encoded)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, false, postgres.Classify(fmt.Errorf("reading changes to publish: %w", err))
+	}
+	return found, false, nil
+}
+
+// Published notes up to which sequence the changes of workspaces are published. None goes
+// back.
+func (db *Store) Published(ctx context.Context, upTo map[uuid.UUID]int64) error {
+	workspaces := make([]uuid.UUID, 0, len(upTo))
+	for id := range upTo {
+		workspaces = append(workspaces, id)
+	}
+	sortIDs(workspaces) // two processes lock rows in the same order
+	sequences := make([]int64, len(workspaces))
+	for i, id := range workspaces {
+		sequences[i] = upTo[id]
+	}
+	_, err := db.pool.Exec(
+		ctx, `INSERT INTO graph_published AS p (workspace_id, sequence) SELECT * FROM unnest($1::uuid[], $2::bigint[])
+		ON CONFLICT (workspace_id) DO UPDATE SET sequence = excluded.sequence WHERE p.sequence < excluded.sequence`,
+		workspaces, sequences,
+	)
+	if err != nil {
+		return postgres.Classify(fmt.Errorf("noting what is published: %w", err))
+	}
+	return nil
+}
+
+// PruneOutcomes removes outcomes older than kept, at most so many, and says how many.
+// Those of records that may be read again, because the fence of their partition stands
+// still below them, are kept.
+func (db *Store) PruneOutcomes(ctx context.Context, kept time.Duration, limit int) (int64, error) {
+	tag, err := db.pool.Exec(ctx, `DELETE FROM command_outcomes WHERE (workspace_id, command_id) IN (
+		SELECT workspace_id, command_id FROM command_outcomes WHERE decided_at <
+		LEAST(now() - make_interval(secs => $1), COALESCE((SELECT min(held_since) FROM command_offsets), 'infinity'))
+		ORDER BY decided_at LIMIT $2)`, kept.Seconds(), limit)
+	if err != nil {
+		return 0, postgres.Classify(fmt.Errorf("removing old outcomes: %w", err))
+	}
+	return tag.RowsAffected(), nil
+}

@@ -1,0 +1,125 @@
+package graphread_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/storage/postgres/graphread"
+	"github.com/livegraph/livegraph/storage/postgres/pgtest"
+	"github.com/livegraph/livegraph/test/testenv"
+)
+
+// What a list is made of never reads a whole table where an index has it.
+func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
+	url := testenv.MigratedPostgres(t)
+	db := pgtest.OpenAt(t, url)
+	pgtest.FillGraph(t, db, url, 20_000, 60_000)
+	r, err := db.Recorder(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(r.Close)
+	property := graphread.Filter{Properties: map[string][]string{"serial": {"SN-7"}}}
+	node := func(filter graphread.NodeFilter, by ...string) func() error {
+		return func() error {
+			l, err := r.Nodes(t.Context(), pgtest.GraphWorkspace, filter, graphread.Page{Order: order(by...), Limit: 50})
+			if err != nil || l.Next == nil {
+				return err
+			}
+			_, err = r.Nodes(t.Context(), pgtest.GraphWorkspace, filter, graphread.Page{
+				Order: order(by...), Limit: 50, After: l.Next,
+			})
+			return err
+		}
+	}
+	edge := func(filter graphread.EdgeFilter, by ...string) func() error {
+		return func() error {
+			_, err := r.Edges(t.Context(), pgtest.GraphWorkspace, filter, graphread.Page{Order: order(by...), Limit: 50})
+			return err
+		}
+	}
+	some := []uuid.UUID{uuid.New()}
+	for index, read := range map[string]func() error{
+		"nodes_created":                node(graphread.NodeFilter{}),
+		"Backward using nodes_created": node(graphread.NodeFilter{}, "-createdAt"),
+		"nodes_updated":                node(graphread.NodeFilter{}, "updatedAt"),
+		"nodes_name":                   node(graphread.NodeFilter{}, "name"),
+		"nodes_type":                   node(graphread.NodeFilter{}, "entityType"),
+		"nodes_version":                node(graphread.NodeFilter{}, "version"),
+		"edges_created":                edge(graphread.EdgeFilter{}),
+		"edges_updated":                edge(graphread.EdgeFilter{}, "-updatedAt"),
+		"edges_type":                   edge(graphread.EdgeFilter{}, "relationType"),
+		"edges_version":                edge(graphread.EdgeFilter{}, "version"),
+		"nodes_words/name":             node(graphread.NodeFilter{Name: "c4ca42"}),
+		"nodes_words/property":         node(graphread.NodeFilter{Filter: property}),
+		"edges_words": edge(graphread.EdgeFilter{Filter: graphread.Filter{
+			Properties: map[string][]string{"weight": {"7"}},
+		}}),
+		"edges_out":                         edge(graphread.EdgeFilter{SourceIDs: some}),
+		"edges_in":                          edge(graphread.EdgeFilter{TargetIDs: some, RelationTypes: []string{"feeds"}}),
+		"edges_out/either":                  edge(graphread.EdgeFilter{NodeIDs: some}),
+		"nodes_pkey":                        node(graphread.NodeFilter{Filter: graphread.Filter{IDs: some}}),
+		"nodes_name/of one type":            node(graphread.NodeFilter{}, "entityType", "name"),
+		"edges_updated/of one relationType": edge(graphread.EdgeFilter{}, "relationType", "-updatedAt"),
+	} {
+		require.NoError(t, read(), index)
+		plans, err := r.Plans(t.Context(), db)
+		require.NoError(t, err)
+		all := strings.Join(plans, "\n\n")
+		wanted, _, _ := strings.Cut(index, "/")
+		require.Contains(t, all, wanted, index)
+		require.NotContains(t, all, "Seq Scan on nodes", index)
+		require.NotContains(t, all, "Seq Scan on edges", index)
+	}
+	_, err = r.Neighbors(t.Context(), pgtest.GraphWorkspace, graphread.NeighborQuery{
+		Node: someNode(t, db, pgtest.GraphWorkspace), Depth: 2, Out: true, In: true, Limit: 50,
+	})
+	require.NoError(t, err)
+	plans, err := r.Plans(t.Context(), db)
+	require.NoError(t, err)
+	require.Contains(t, strings.Join(plans, "\n"), "edges_out")
+	require.Contains(t, strings.Join(plans, "\n"), "edges_in")
+	require.NotContains(t, strings.Join(plans, "\n"), "Seq Scan on edges")
+}
+
+// That more than a few rows pass a filter can take as long to find out as to count
+// them: where many are expected they are counted at once.
+func TestAFilterThatManyPassIsCountedWithoutBeingTriedFirst(t *testing.T) {
+	url := testenv.MigratedPostgres(t)
+	db := pgtest.OpenAt(t, url)
+	pgtest.FillGraph(t, db, url, 5_000, 20_000)
+	r, err := db.Recorder(t.Context())
+	require.NoError(t, err)
+	r.BoundLists(100, 1000, 64)
+	t.Cleanup(r.Close)
+	for name, of := range map[string]struct {
+		filter graphread.EdgeFilter
+		total  int64
+		tried  int
+	}{
+		"many": {
+			graphread.EdgeFilter{
+				Filter: graphread.Filter{Properties: map[string][]string{"kind": {"b"}}}, RelationTypes: []string{"feeds"},
+			},
+			2001, 0,
+		},
+		"a few": {
+			graphread.EdgeFilter{Filter: graphread.Filter{Properties: map[string][]string{"weight": {"7"}}}}, 20, 1,
+		},
+		"none": {
+			graphread.EdgeFilter{Filter: graphread.Filter{Properties: map[string][]string{"kind": {"z"}}}}, 0, 1,
+		},
+	} {
+		r.Statements = nil
+		list, err := r.Edges(t.Context(), pgtest.GraphWorkspace, of.filter, graphread.Page{Limit: 50})
+		require.NoError(t, err)
+		require.Equal(t, of.total, list.Total, name)
+		require.Len(t, list.Items, int(min(of.total, 50)), name)
+		tried := 0
+		for _, statement := range r.Statements {
+			tried += strings.Count(statement.SQL, "WITH hits")
+		}
+		require.Equal(t, of.tried, tried, name)
+	}
+}

@@ -1,0 +1,216 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/internal/platform/migration"
+	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
+)
+
+// LetterPlace says where a dead letter of a backup is now.
+type LetterPlace struct {
+	WasTopic, Topic         [16]byte
+	WasPartition, Partition int32
+	WasOffset, Offset       int64
+}
+
+// BeginRestore refuses a database that holds anything, brings an empty one to the
+// schema that a backup was made with, and marks it until EndRestore. A backup of a
+// newer schema than this version knows is refused.
+func (db *Store) BeginRestore(ctx context.Context, schema int64) error {
+	if err := db.root.CheckNoRestore(ctx); err != nil {
+		return err
+	}
+	tables, err := readTables(ctx, db.pool)
+	if err != nil {
+		return postgres.Classify(fmt.Errorf("looking whether the database is empty: %w", err))
+	}
+	for _, t := range tables {
+		var rows bool
+		if t.Name == "goose_db_version" || t.Name == "auth_revision" { // the migrations write there
+			continue
+		}
+		if err := db.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM `+t.name()+`)`).Scan(&rows); err != nil {
+			return postgres.Classify(fmt.Errorf("looking whether the database is empty: %w", err))
+		}
+		if rows {
+			return fault.Newf(
+				fault.Conflict, "Postgres is not empty: table %s has rows. A restore wants stores that nothing was written to",
+				t.Name,
+			)
+		}
+	}
+	if err := db.root.MigrateTo(ctx, schema); err != nil {
+		return err
+	}
+	if _, err := db.pool.Exec(
+		ctx, `CREATE TABLE `+postgres.RestoreMark+` (begun_at timestamptz NOT NULL DEFAULT now())`,
+	); err != nil {
+		return postgres.Classify(fmt.Errorf("marking the restore: %w", err))
+	}
+	return nil
+}
+
+// Restoration fills the tables, in one transaction. It belongs to one goroutine.
+type Restoration struct {
+	tx pgx.Tx
+	// Begun is when the backup was begun, by its database's clock.
+	Begun time.Time
+}
+
+// Restore runs work, which brings the tables, and commits what it did.
+func (db *Store) Restore(ctx context.Context, tables []Table, begun time.Time, work func(*Restoration) error) error {
+	err := pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, withoutLimits+`; `+textindex.KeepsChampions); err != nil {
+			return err
+		}
+		for _, t := range tables {
+			// Of what the migrations wrote nothing stays. A name that is no table is an error here.
+			if _, err := tx.Exec(ctx, `DELETE FROM `+t.name()); err != nil {
+				return fmt.Errorf("emptying table %s: %w", t.Name, err)
+			}
+		}
+		return work(&Restoration{tx: tx, Begun: begun})
+	})
+	return postgres.Classify(err)
+}
+
+// Load fills a table with what Snapshot.Copy wrote, and checks that it is all.
+func (r *Restoration) Load(ctx context.Context, t Table, rows int64, from io.Reader) error {
+	tag, err := r.tx.Conn().PgConn().CopyFrom(ctx, from, `COPY `+t.name()+` `+t.columns()+` FROM STDIN`)
+	if err == nil && tag.RowsAffected() != rows {
+		err = errTruncated
+	}
+	if err != nil {
+		return fmt.Errorf("filling table %s: %w", t.Name, err)
+	}
+	return nil
+}
+
+// Continue has sequences go on behind the last numbers that they gave, by their names.
+func (r *Restoration) Continue(ctx context.Context, last map[string]int64) error {
+	for name, value := range last {
+		sequence := pgx.Identifier{name}.Sanitize()
+		// What triggers took while the tables were filled may be further.
+		_, err := r.tx.Exec(
+			ctx, `SELECT setval($1::text::regclass, GREATEST($2, last_value)) FROM `+sequence, sequence, value,
+		)
+		if err != nil {
+			return fmt.Errorf("going on with the numbers of %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Finish sets right what the rows of another moment than the points' say: what was deleted while the backup
+// was taken is deleted once more, and marks of dead letters follow their letters.
+func (r *Restoration) Finish(ctx context.Context, letters []LetterPlace) error {
+	for _, step := range []struct {
+		what, statement string
+		args            []any
+	}{
+		{"having keys looked at again", `UPDATE auth_revision SET revision = revision + 1`, nil},
+		{
+			"deleting sources once more",
+			`INSERT INTO pending_deletions (id, workspace_id, source_id, request_id)
+			SELECT gen_random_uuid(), s.workspace_id, s.id, 'restore' FROM sources s WHERE s.deleted_at >= $1
+				AND NOT EXISTS (SELECT FROM pending_deletions p
+					WHERE p.workspace_id = s.workspace_id AND p.source_id = s.id)`,
+			[]any{r.Begun},
+		},
+		{
+			"deleting workspaces once more",
+			`UPDATE workspace_deletions SET removed_at = NULL, finished_at = NULL, progress = '[]', updated_at = now()
+			WHERE removed_at >= $1 OR finished_at >= $1`, []any{r.Begun},
+		},
+		{
+			"opening dead letters that were put back meanwhile",
+			`DELETE FROM dead_letter_marks WHERE state = 'redriven' AND marked_at >= $1`, []any{r.Begun},
+		},
+	} {
+		if _, err := r.tx.Exec(ctx, step.statement, step.args...); err != nil {
+			return fmt.Errorf("%s: %w", step.what, err)
+		}
+	}
+	if err := r.repeatDeletions(ctx); err != nil {
+		return err
+	}
+	return r.moveLetters(ctx, letters)
+}
+
+// repeatDeletions has the deletions done again that came to an end while the backup was
+// taken: their points may have been read before. A backup of an older schema has none
+// that outlast their record.
+func (r *Restoration) repeatDeletions(ctx context.Context) error {
+	var pending bool
+	err := r.tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM information_schema.columns
+		WHERE table_schema = current_schema() AND table_name = 'tombstones' AND column_name = 'settled_at')`).Scan(&pending)
+	if err == nil && pending {
+		_, err = r.tx.Exec(
+			ctx, `UPDATE tombstones t SET `+registry.DoAgain+` WHERE settled_at IS NULL OR GREATEST(executed_at, settled_at) >= $1`,
+			r.Begun,
+		)
+	}
+	if err != nil {
+		return fmt.Errorf("having deletions done again: %w", err)
+	}
+	return nil
+}
+
+// moveLetters has the marks of dead letters name the places where these are now.
+func (r *Restoration) moveLetters(ctx context.Context, letters []LetterPlace) error {
+	_, err := r.tx.Exec(ctx, `CREATE TEMPORARY TABLE moved_letters (was_topic bytea, was_partition int, was_offset bigint,
+		topic bytea, partition int, "offset" bigint) ON COMMIT DROP`)
+	if err != nil {
+		return fmt.Errorf("moving the marks of dead letters: %w", err)
+	}
+	_, err = r.tx.CopyFrom(ctx, pgx.Identifier{"moved_letters"}, []string{
+		"was_topic", "was_partition", "was_offset", "topic", "partition", "offset",
+	},
+		pgx.CopyFromSlice(len(letters), func(i int) ([]any, error) {
+			l := &letters[i]
+			return []any{l.WasTopic[:], l.WasPartition, l.WasOffset, l.Topic[:], l.Partition, l.Offset}, nil
+		}))
+	if err == nil {
+		_, err = r.tx.Exec(
+			ctx,
+			`UPDATE dead_letter_marks m SET topic_id = l.topic, partition = l.partition, "offset" = l."offset"
+			FROM moved_letters l WHERE m.topic_id = l.was_topic AND m.partition = l.was_partition AND m."offset" = l.was_offset`,
+		)
+	}
+	if err != nil {
+		return fmt.Errorf("moving the marks of dead letters: %w", err)
+	}
+	return nil
+}
+
+// TombstonesFrom returns the tombstones that were written at a time of the database or
+// later.
+func (db *Store) TombstonesFrom(ctx context.Context, from time.Time) ([]registry.Tombstone, error) {
+	rows, err := db.pool.Query(ctx, registry.SelectTombstones+` WHERE created_at >= $1`, from)
+	if err != nil {
+		return nil, postgres.Classify(fmt.Errorf("reading tombstones: %w", err))
+	}
+	list, err := pgx.CollectRows(rows, registry.ScanTombstone)
+	return list, postgres.Classify(err)
+}
+
+// EndRestore brings the schema up to this version and takes the mark away: from then
+// on a server may start.
+func (db *Store) EndRestore(ctx context.Context) error {
+	if err := db.root.MigrateTo(ctx, migration.Latest); err != nil {
+		return err
+	}
+	if _, err := db.pool.Exec(ctx, `DROP TABLE `+postgres.RestoreMark); err != nil {
+		return postgres.Classify(fmt.Errorf("ending the restore: %w", err))
+	}
+	return nil
+}

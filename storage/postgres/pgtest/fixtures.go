@@ -1,0 +1,52 @@
+package pgtest
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	"github.com/livegraph/livegraph/test/testenv"
+)
+
+func OpenAt(t testing.TB, url string) *DB {
+	t.Helper()
+	db, err := Connect(t.Context(), url, 4)
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	require.NoError(t, db.Migrate(t.Context()))
+	return db
+}
+
+func Open(t *testing.T) *DB {
+	t.Helper()
+	return OpenURL(t, testenv.MigratedPostgres(t))
+}
+
+// OpenURL is a process of its own on a database.
+func OpenURL(t *testing.T, url string) *DB {
+	t.Helper()
+	db, err := Connect(t.Context(), url, 4)
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	require.NoError(t, db.Migrate(t.Context()))
+	return db
+}
+
+func Workspace(t *testing.T, db *DB, mode string) access.Workspace {
+	t.Helper()
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "plant", Plan: "starter", Mode: mode})
+	require.NoError(t, err)
+	return w
+}
+
+func Ptr[T any](v T) *T { return &v }
+
+func Limited(t *testing.T, db *DB, sources, series int64) uuid.UUID {
+	t.Helper()
+	w, err := db.CreateWorkspace(t.Context(), access.Workspace{
+		Name: "plant", Plan: "starter", Mode: "live", MaxSources: sources, MaxSeries: series})
+	require.NoError(t, err)
+	return w.ID
+}

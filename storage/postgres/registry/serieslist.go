@@ -1,0 +1,189 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// Series is a registered series of a source that stands.
+type Series struct {
+	ID         uint64
+	SourceID   uuid.UUID
+	SourceName string
+	Metric     string
+	Tags       map[string]string
+	Kind       pointblock.Kind
+	Unit       *string // of the source's metric, else of the source
+	CreatedAt  time.Time
+	// RetentionDays is how long its points are kept: the shorter of the source's and
+	// the workspace's retention; nil: for good.
+	RetentionDays *int32
+}
+
+// SeriesFilter says which series; all that is set must hold.
+type SeriesFilter struct {
+	Sources    []uuid.UUID // of one of these sources; unknown ones give nothing
+	SourceName *string     // of the source with exactly this name
+	NodeID     *uuid.UUID  // of a source that is linked to this node
+	Metrics    []string    // of one of these metrics
+	Tags       map[string][]string
+}
+
+// SeriesPage says which part of the series, which are sorted by source, metric
+// and id: Limit after Offset, or after a series that was listed before.
+type SeriesPage struct {
+	Limit  int
+	Offset int
+	After  *SeriesPosition // instead of Offset
+}
+
+// SeriesPosition is where a series stands in the list.
+type SeriesPosition struct {
+	Source uuid.UUID `json:"s"`
+	Metric string    `json:"m"`
+	ID     int64     `json:"i"`
+}
+
+// Position returns where the series stands in the list.
+func (s *Series) Position() SeriesPosition {
+	return SeriesPosition{Source: s.SourceID, Metric: s.Metric, ID: int64(s.ID)}
+}
+
+const (
+	// seriesColumns are what seriesRow reads. What is of the source is read once for each
+	// source, by describe.
+	seriesColumns = `s.id, s.source_id, s.metric, s.tags, s.kind, s.created_at`
+	seriesTables  = `series s JOIN sources src ON src.workspace_id = s.workspace_id AND src.id = s.source_id`
+)
+
+// Series lists a page of the workspace's series that pass the filter, how many
+// pass in all, and whether more follow the page.
+func (db *Store) Series(
+	ctx context.Context, workspace uuid.UUID, filter SeriesFilter, page SeriesPage,
+) (list []Series, total int64, more bool, err error) {
+	err = db.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		listing, err := db.seriesListing(ctx, conn, workspace, &filter, page)
+		if err != nil {
+			return err
+		}
+		total, more = listing.total, listing.more
+		list, err = describe(ctx, conn, workspace, slices.Clone(listing.list))
+		return err
+	})
+	if err != nil {
+		return nil, 0, false, postgres.Classify(fmt.Errorf("listing series: %w", err))
+	}
+	return list, total, more && len(list) > 0, nil
+}
+
+// seriesListing returns a page as it is remembered, if it still holds, or else reads it.
+func (db *Store) seriesListing(
+	ctx context.Context, conn *pgxpool.Conn, workspace uuid.UUID, filter *SeriesFilter, page SeriesPage,
+) (*seriesListing, error) {
+	key, state := filter.key(workspace, page), ""
+	if key != "" {
+		var err error
+		if state, err = seriesState(ctx, conn, workspace); err != nil {
+			return nil, err
+		}
+		if known, ok := db.series.GetIfPresent(key); ok && known.state == state {
+			return known, nil
+		}
+	}
+	listing, err := listSeries(ctx, conn, workspace, filter, page)
+	if err == nil && state != "" {
+		listing.state = state
+		db.series.Set(key, listing)
+	}
+	return listing, err
+}
+
+func listSeries(
+	ctx context.Context, conn *pgxpool.Conn, workspace uuid.UUID, filter *SeriesFilter, page SeriesPage,
+) (*seriesListing, error) {
+	w := filter.where(workspace)
+	if page.After != nil {
+		w.Add(
+			"(s.source_id, s.metric, s.id) > (?::uuid, ?::text, ?::bigint)", page.After.Source, page.After.Metric, page.After.ID,
+		)
+	}
+	rows, err := conn.Query(
+		ctx, fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY s.source_id, s.metric, s.id LIMIT %s OFFSET %s`,
+			seriesColumns, seriesTables, w.Text(), w.Arg(page.Limit+1), w.Arg(page.Offset)), postgres.Planned(w.Args)...,
+	)
+	if err != nil {
+		return nil, err
+	}
+	list, err := collectSeries(rows, page.Limit+1)
+	if err != nil {
+		return nil, err
+	}
+	listing := &seriesListing{
+		more: len(list) > page.Limit, list: list[:min(len(list), page.Limit)], total: int64(len(list)),
+	}
+	if page.Offset == 0 && page.After == nil && !listing.more { // these are all
+		return listing, nil
+	}
+	counting, args := filter.counting(workspace)
+	return listing, conn.QueryRow(ctx, counting, postgres.Planned(args)...).Scan(&listing.total)
+}
+
+// counting returns the statement that counts what passes. All series of a workspace are
+// counted already, those of sources that are being deleted with them.
+func (f *SeriesFilter) counting(workspace uuid.UUID) (statement string, args []any) {
+	if f.Sources == nil && f.SourceName == nil && f.NodeID == nil && f.Metrics == nil && len(f.Tags) == 0 {
+		return `SELECT COALESCE((SELECT w.series - (SELECT count(*) FROM sources src JOIN series s
+			ON s.workspace_id = src.workspace_id AND s.source_id = src.id
+			WHERE src.workspace_id = w.id AND src.deleted_at IS NOT NULL)
+			FROM workspaces w WHERE w.id = $1), 0)`, []any{workspace}
+	}
+	w := f.where(workspace)
+	return "SELECT count(*) FROM " + seriesTables + " WHERE " + w.Text(), w.Args
+}
+
+// AllSeries returns every series that passes the filter, sorted as in a page, and
+// one more than most when there are more than that.
+func (db *Store) AllSeries(ctx context.Context, workspace uuid.UUID, filter SeriesFilter, most int) ([]Series, error) {
+	w := filter.where(workspace)
+	rows, err := db.pool.Query(ctx, fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY s.source_id, s.metric, s.id LIMIT %s`,
+		seriesColumns, seriesTables, w.Text(), w.Arg(most+1)), postgres.Planned(w.Args)...)
+	if err != nil {
+		return nil, postgres.Classify(fmt.Errorf("selecting series: %w", err))
+	}
+	list, err := collectSeries(rows, most+1)
+	if err == nil {
+		list, err = describe(ctx, db.pool, workspace, list)
+	}
+	return list, postgres.Classify(err)
+}
+
+func (f *SeriesFilter) where(workspace uuid.UUID) *postgres.Where {
+	w := &postgres.Where{}
+	w.Add("s.workspace_id = ?", workspace)
+	w.Add("src.deleted_at IS NULL")
+	if f.Sources != nil {
+		w.Add("s.source_id = ANY(?)", f.Sources)
+	}
+	if f.SourceName != nil {
+		w.Add("src.name = ?", *f.SourceName)
+	}
+	if f.NodeID != nil {
+		w.Add("src.node_id = ?", *f.NodeID)
+	}
+	if f.Metrics != nil {
+		w.Add("s.metric = ANY(?)", f.Metrics)
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.Tags)) {
+		w.Add("s.tags ->> ?::text = ANY(?::text[])", key, f.Tags[key])
+	}
+	return w
+}

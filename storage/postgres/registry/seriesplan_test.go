@@ -1,0 +1,199 @@
+package registry_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/schemas/pointblock"
+	"github.com/livegraph/livegraph/storage/postgres/pgtest"
+	"github.com/livegraph/livegraph/storage/postgres/registry"
+	"github.com/livegraph/livegraph/test/testenv"
+)
+
+// TestSeriesAreFoundWithoutStatistics: right after many series are registered
+// Postgres knows nothing of how many they are. A query for one source must not
+// read those of all.
+func TestSeriesAreFoundWithoutStatistics(t *testing.T) {
+	const sources, each, calls = 50, 40, 20
+	address := testenv.Postgres(t)
+	db, err := pgtest.Connect(t.Context(), address, 1)
+	require.NoError(t, err)
+	require.NoError(t, db.Migrate(t.Context()))
+	ws := pgtest.Limited(t, db, sources, sources*each)
+	for i := range sources {
+		src := source(t, db, ws, fmt.Sprint("pump-", i))
+		idents, prints := identities(ws, src.ID, 0, each)
+		_, _, err := db.RegisterSeries(t.Context(), ws, idents, prints)
+		require.NoError(t, err)
+	}
+	db.Close() // a connection tells its statistics when it ends at the latest
+	before := seriesRead(t, address)
+
+	db, err = pgtest.Connect(t.Context(), address, 1)
+	require.NoError(t, err)
+	for range calls { // a driver and a server that keep plans do so after five
+		filter := registry.SeriesFilter{Sources: []uuid.UUID{uuid.New()}}
+		_, total, _, err := db.Series(t.Context(), ws, filter, registry.SeriesPage{Limit: 10})
+		require.NoError(t, err)
+		require.Zero(t, total)
+		_, err = db.AllSeries(t.Context(), ws, filter, 10)
+		require.NoError(t, err)
+	}
+	db.Close()
+	require.Less(t, seriesRead(t, address)-before, int64(sources*each), "rows of table series that were looked at")
+}
+
+// TestSeriesAreRegisteredWithoutStatistics: each batch of new series must not read
+// all that are there.
+func TestSeriesAreRegisteredWithoutStatistics(t *testing.T) {
+	const batches, each = 20, 100
+	address := testenv.Postgres(t)
+	db, err := pgtest.Connect(t.Context(), address, 1)
+	require.NoError(t, err)
+	require.NoError(t, db.Migrate(t.Context()))
+	ws := pgtest.Limited(t, db, 1, batches*each)
+	src := source(t, db, ws, "pump")
+	db.Close()
+	before := seriesRead(t, address)
+
+	db, err = pgtest.Connect(t.Context(), address, 1)
+	require.NoError(t, err)
+	for i := range batches {
+		idents, prints := identities(ws, src.ID, i*each, (i+1)*each)
+		_, ok, err := db.RegisterSeries(t.Context(), ws, idents, prints)
+		require.NoError(t, err)
+		require.NotContains(t, ok, false)
+	}
+	db.Close()
+	require.Less(t, seriesRead(t, address)-before, int64(5*batches*each), "rows of table series that were looked at")
+}
+
+// seriesRead returns how many rows of table series have been read by all sessions
+// that have ended.
+func seriesRead(t *testing.T, address string) int64 {
+	t.Helper()
+	return rowsRead(t, address, "series")
+}
+
+// rowsRead is seriesRead of any table.
+func rowsRead(t *testing.T, address, table string) int64 {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	var alone bool
+	require.Eventually(t, func() bool {
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) = 1 FROM pg_stat_activity
+			WHERE datname = current_database() AND backend_type = 'client backend'`).Scan(&alone))
+		return alone
+	}, 10*time.Second, 20*time.Millisecond)
+	var read int64
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT sum(idx_tup_read)::bigint
+		+ (SELECT seq_tup_read FROM pg_stat_all_tables WHERE relname = $1)
+		FROM pg_stat_all_indexes WHERE relname = $1`, table).Scan(&read))
+	return read
+}
+
+// TestManyNewSourcesAndSeriesReadFewRows: what a connection planned while there were few
+// sources is used for many. Neither the look-ups of series and sources nor the checks of
+// foreign keys may read all sources for each series, whenever statistics were gathered.
+func TestManyNewSourcesAndSeriesReadFewRows(t *testing.T) {
+	for name, gathered := range map[string]struct{ empty, few bool }{
+		"never": {}, "while empty": {empty: true}, "while few": {few: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const few, many, each, chunk = 60, 2_000, 2, 200
+			address := testenv.Postgres(t)
+			db, err := pgtest.Connect(t.Context(), address, 1)
+			require.NoError(t, err)
+			require.NoError(t, db.Migrate(t.Context()))
+			require.NoError(t, db.Exec(t.Context(), `ALTER TABLE sources SET (autovacuum_enabled = off)`))
+			require.NoError(t, db.Exec(t.Context(), `ALTER TABLE series SET (autovacuum_enabled = off)`))
+			ws, names := pgtest.Limited(t, db, few+many, (few+many)*each), namesOfSources(few+many)
+			if gathered.empty {
+				require.NoError(t, db.Exec(t.Context(), `ANALYZE`))
+			}
+			registerSources(t, db, ws, names[:few], chunk, each)
+			if gathered.few {
+				require.NoError(t, db.Exec(t.Context(), `ANALYZE`))
+			}
+			for i := range 10 { // a server keeps a plan after five
+				registerSources(t, db, ws, names[i:i+1], chunk, each)
+			}
+			registerSources(t, db, ws, names[few:], chunk, each)
+			db.Close()
+			read := rowsRead(t, address, "sources") + rowsRead(t, address, "series")
+			t.Logf("%d rows of sources and series were looked at", read)
+			// Names are looked up by one pass over the workspace's sources at worst, three
+			// times a chunk; everything else is a few rows each.
+			require.Less(t, read, int64(3*(few+many)*(many/chunk)+30*many*each))
+		})
+	}
+}
+
+// registerSources makes sources with series of their own, as ingest does.
+func registerSources(t *testing.T, db *pgtest.DB, ws uuid.UUID, names []string, chunk, each int) {
+	t.Helper()
+	for some := range slices.Chunk(names, chunk) {
+		made, err := db.CreateSources(t.Context(), ws, some)
+		require.NoError(t, err)
+		require.Len(t, made, len(some))
+		var idents []pointblock.Identity
+		var prints []pointblock.Fingerprint
+		for _, id := range made {
+			ofSource, printsOfSource := identities(ws, id, 0, each)
+			idents, prints = append(idents, ofSource...), append(prints, printsOfSource...)
+		}
+		for range 2 { // new, then known
+			_, ok, err := db.RegisterSeries(t.Context(), ws, idents, prints)
+			require.NoError(t, err)
+			require.NotContains(t, ok, false)
+		}
+		found, err := db.SourcesByID(t.Context(), ws, slices.Collect(maps.Values(made)))
+		require.NoError(t, err)
+		require.Len(t, found, len(some))
+	}
+}
+
+// TestNamesBeyondTheLimitAreRefusedSoon: to find out that 20,000 names are not there
+// does not take comparing each with all that are.
+func TestNamesBeyondTheLimitAreRefusedSoon(t *testing.T) {
+	const limit, chunk, bound = 20_000, 4_000, 2 * time.Minute
+	// a second and a half; many times the bound without plans for arguments
+	ctx, cancel := context.WithTimeout(t.Context(), bound)
+	defer cancel()
+	db, err := pgtest.Connect(ctx, testenv.Postgres(t), 1)
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	require.NoError(t, db.Migrate(ctx))
+	ws := pgtest.Limited(t, db, limit, 10)
+	names := namesOfSources(2 * limit)
+	for some := range slices.Chunk(names[:limit], chunk) {
+		_, err := db.CreateSources(ctx, ws, some)
+		require.NoError(t, err)
+	}
+	for range 8 {
+		found, err := db.SourcesByName(ctx, ws, names[limit:])
+		require.NoError(t, err)
+		require.Empty(t, found)
+		made, err := db.CreateSources(ctx, ws, names[limit:])
+		require.NoError(t, err)
+		require.Empty(t, made)
+	}
+}
+
+func namesOfSources(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("a weather station with a long name %06d", i)
+	}
+	return names
+}

@@ -1,0 +1,287 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/livegraph/livegraph/internal/platform/fault"
+	"github.com/livegraph/livegraph/storage/postgres"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+)
+
+// Source is what points come from: a device, a process, a feed. Its name is
+// unique among the workspace's sources that stand.
+type Source struct {
+	ID              uuid.UUID         `json:"id"`
+	Name            string            `json:"name"`
+	Description     string            `json:"description"`
+	NodeID          *uuid.UUID        `json:"nodeId"`
+	Unit            *string           `json:"unit"`
+	Metrics         []SourceMetric    `json:"metrics"` // descriptive only
+	Tags            map[string]string `json:"tags"`
+	RetentionDays   *int32            `json:"retentionDays"`
+	IntervalSeconds *float64          `json:"intervalSeconds"` // how often points are expected
+	CreatedAt       time.Time         `json:"createdAt"`
+	UpdatedAt       time.Time         `json:"updatedAt"`
+	Version         int64             `json:"version"` // from 1, up by one at each change
+}
+
+// SourceMetric describes one metric of a source.
+type SourceMetric struct {
+	Name        string  `json:"name"`
+	Unit        *string `json:"unit,omitempty"`
+	Description *string `json:"description,omitempty"`
+}
+
+const sourceColumns = `id, name, description, node_id, unit, metrics, tags, retention_days, interval_seconds,
+	created_at, updated_at, version`
+
+// CreateSource adds a source with the id, which is Conflict when a source of the
+// workspace has it or, deleted, had it; likewise a name that is taken. Beyond the
+// workspace's limit of sources it is Invalid.
+func (db *Store) CreateSource(ctx context.Context, workspace uuid.UUID, s Source) (Source, error) {
+	return db.createSource(ctx, workspace, s, func(pgx.Tx, Source) error { return nil })
+}
+
+// CreateSourceOnce is CreateSource for the holder of an idempotency key: with the
+// source, the answer for it is kept, both or none. It is Unavailable if another
+// holds the key by now.
+func (db *Store) CreateSourceOnce(ctx context.Context, workspace uuid.UUID, s Source, key access.IdempotencyClaim,
+	answer func(Source) ([]byte, error)) (Source, error) {
+	return db.createSource(ctx, workspace, s, func(tx pgx.Tx, made Source) error {
+		encoded, err := answer(made)
+		if err != nil {
+			return err
+		}
+		held, err := access.AnswerIdempotencyKey(ctx, tx, key, encoded)
+		if err == nil && !held {
+			return fault.New(fault.Unavailable, "The request took too long").After(postgres.RetryAfter)
+		}
+		return err
+	})
+}
+
+func (db *Store) createSource(
+	ctx context.Context, workspace uuid.UUID, s Source, also func(pgx.Tx, Source) error,
+) (Source, error) {
+	var made Source
+	err := db.root.InBulkTx(ctx, func(tx pgx.Tx) (err error) { // its checks are those of many
+		if err := countSource(ctx, tx, workspace); err != nil {
+			return err
+		}
+		if made, err = insertSource(ctx, tx, workspace, s); err != nil {
+			return err
+		}
+		return also(tx, made)
+	})
+	switch {
+	case postgres.Violates(err, "sources_pkey"):
+		return Source{}, alreadyExists("id", "A source has or had this id")
+	case postgres.Violates(err, "sources_name"):
+		return Source{}, alreadyExists("name", "A source has this name")
+	}
+	return made, err
+}
+
+// countSource takes one of the workspace's sources. The counter's row is locked
+// until the end, so that the limit is exact.
+func countSource(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) error {
+	var sources, limit int64
+	err := tx.QueryRow(ctx, `
+		SELECT sources, max_sources FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`, workspace).
+		Scan(&sources, &limit)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return access.NoWorkspace(workspace)
+	case err != nil:
+		return fmt.Errorf("reading the workspace's limit: %w", err)
+	case sources >= limit:
+		return fault.Newf(fault.Invalid, "The workspace has its %d sources", limit).
+			With("field", "sources").With("reason", "the workspace's limit of sources is reached").With("limit", limit)
+	}
+	if _, err = tx.Exec(ctx, `UPDATE workspaces SET sources = sources + 1 WHERE id = $1`, workspace); err != nil {
+		return fmt.Errorf("counting the source: %w", err)
+	}
+	return nil
+}
+
+func insertSource(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, s Source) (Source, error) {
+	s.normalise()
+	rows, err := tx.Query(ctx, `
+		INSERT INTO sources (workspace_id, id, name, description, node_id, unit, metrics, tags, retention_days,
+		interval_seconds)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING `+sourceColumns,
+		workspace, s.ID, s.Name, s.Description, s.NodeID, s.Unit, s.Metrics, s.Tags, s.RetentionDays, s.IntervalSeconds)
+	if err != nil {
+		return Source{}, fmt.Errorf("adding source: %w", err)
+	}
+	made, err := pgx.CollectExactlyOneRow(rows, scanSource)
+	if err != nil {
+		return Source{}, fmt.Errorf("adding source: %w", err)
+	}
+	return made, nil
+}
+
+// Source reads a source that stands.
+func (db *Store) Source(ctx context.Context, workspace, id uuid.UUID) (Source, error) {
+	rows, err := db.pool.Query(ctx, `
+		SELECT `+sourceColumns+` FROM sources WHERE workspace_id = $1 AND id = $2 AND deleted_at IS NULL`, workspace, id)
+	if err != nil {
+		return Source{}, postgres.Classify(fmt.Errorf("reading source: %w", err))
+	}
+	s, err := pgx.CollectExactlyOneRow(rows, scanSource)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Source{}, noSource()
+	}
+	return s, postgres.Classify(err)
+}
+
+// UpdateSource changes a source by the function, which gets what stands, may
+// refuse, and replaces what its pointers point to instead of writing there. With an expected version other
+// than the stored one it is Conflict. A change of nothing keeps version and time.
+func (db *Store) UpdateSource(
+	ctx context.Context, workspace, id uuid.UUID, expected *int64, change func(*Source) error,
+) (Source, error) {
+	var changed Source
+	err := db.root.InTx(ctx, func(tx pgx.Tx) error {
+		before, err := lockSource(ctx, tx, workspace, id)
+		if err != nil {
+			return err
+		}
+		if expected != nil && *expected != before.Version {
+			return fault.New(fault.Conflict, "Version mismatch").
+				With("expectedVersion", *expected).With("actualVersion", before.Version)
+		}
+		after := before
+		after.Metrics, after.Tags = slices.Clone(before.Metrics), maps.Clone(before.Tags)
+		if err := change(&after); err != nil {
+			return err
+		}
+		after.normalise()
+		if reflect.DeepEqual(before, after) {
+			changed = before
+			return nil
+		}
+		changed, err = storeSource(ctx, tx, workspace, after)
+		return err
+	})
+	if postgres.Violates(err, "sources_name") {
+		return Source{}, alreadyExists("name", "A source has this name")
+	}
+	return changed, err
+}
+
+func lockSource(ctx context.Context, tx pgx.Tx, workspace, id uuid.UUID) (Source, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT `+sourceColumns+` FROM sources
+		WHERE workspace_id = $1 AND id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE`, workspace, id)
+	if err != nil {
+		return Source{}, fmt.Errorf("reading source: %w", err)
+	}
+	s, err := pgx.CollectExactlyOneRow(rows, scanSource)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Source{}, noSource()
+	}
+	return s, err
+}
+
+func storeSource(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, s Source) (Source, error) {
+	rows, err := tx.Query(ctx, `
+		UPDATE sources SET name = $3, description = $4, node_id = $5, unit = $6, metrics = $7, tags = $8,
+			retention_days = $9, interval_seconds = $10, updated_at = now(), version = version + 1
+		WHERE workspace_id = $1 AND id = $2 RETURNING `+sourceColumns,
+		workspace, s.ID, s.Name, s.Description, s.NodeID, s.Unit, s.Metrics, s.Tags, s.RetentionDays, s.IntervalSeconds)
+	if err != nil {
+		return Source{}, fmt.Errorf("changing source: %w", err)
+	}
+	stored, err := pgx.CollectExactlyOneRow(rows, scanSource)
+	if err != nil {
+		return Source{}, fmt.Errorf("changing source: %w", err)
+	}
+	return stored, nil
+}
+
+// DeleteSource takes a source away: from now on it is not found, and its points
+// are in no answer. The row stays, so that its id is not used again, and a
+// pending deletion is left that tells the log (see deletions.go).
+func (db *Store) DeleteSource(ctx context.Context, workspace, id uuid.UUID, requestID string) (PendingDeletion, error) {
+	var left PendingDeletion
+	err := db.root.InTx(ctx, func(tx pgx.Tx) error {
+		// The workspace first, as whoever registers series does.
+		_, err := tx.Exec(ctx, `SELECT FROM workspaces WHERE id = $1 FOR NO KEY UPDATE`, workspace)
+		if err != nil {
+			return fmt.Errorf("locking the workspace: %w", err)
+		}
+		tag, err := tx.Exec(ctx, `
+			UPDATE sources SET deleted_at = now(), updated_at = now(), version = version + 1
+			WHERE workspace_id = $1 AND id = $2 AND deleted_at IS NULL`, workspace, id)
+		if err != nil {
+			return fmt.Errorf("deleting source: %w", err)
+		}
+		if tag.RowsAffected() == 0 {
+			return noSource()
+		}
+		_, err = tx.Exec(ctx, `UPDATE workspaces SET sources = GREATEST(sources - 1, 0) WHERE id = $1`, workspace)
+		if err != nil {
+			return fmt.Errorf("counting the source: %w", err)
+		}
+		left, err = insertDeletion(ctx, tx, workspace, id, requestID)
+		return err
+	})
+	return left, err
+}
+
+// SourcesByID reports which of the ids are sources that stand.
+func (db *Store) SourcesByID(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+	rows, err := db.pool.Query(ctx, `
+		SELECT s.id FROM unnest($2::uuid[]) AS t (id) CROSS JOIN LATERAL (
+			SELECT x.id, x.deleted_at FROM sources x WHERE x.workspace_id = $1 AND x.id = t.id OFFSET 0) s
+		WHERE s.deleted_at IS NULL`, postgres.Planned([]any{workspace, ids})...)
+	if err != nil {
+		return nil, postgres.Classify(fmt.Errorf("looking up sources: %w", err))
+	}
+	found := make(map[uuid.UUID]bool, len(ids))
+	var id uuid.UUID
+	_, err = pgx.ForEachRow(rows, []any{&id}, func() error { found[id] = true; return nil })
+	return found, postgres.Classify(err)
+}
+
+// SourcesByName returns the ids of the sources that have the names, exactly as
+// written; names that no source has are left out.
+func (db *Store) SourcesByName(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error) {
+	found, err := sourcesNamed(ctx, db.pool, workspace, names)
+	return found, postgres.Classify(err)
+}
+
+// normalise makes what is empty comparable and storable: no nil list, no nil map.
+func (s *Source) normalise() {
+	if s.Metrics == nil {
+		s.Metrics = []SourceMetric{}
+	}
+	if s.Tags == nil {
+		s.Tags = map[string]string{}
+	}
+}
+
+func scanSource(row pgx.CollectableRow) (Source, error) {
+	var s Source
+	err := row.Scan(&s.ID, &s.Name, &s.Description, &s.NodeID, &s.Unit, &s.Metrics, &s.Tags,
+		&s.RetentionDays, &s.IntervalSeconds, &s.CreatedAt, &s.UpdatedAt, &s.Version)
+	s.CreatedAt, s.UpdatedAt = s.CreatedAt.UTC(), s.UpdatedAt.UTC()
+	s.normalise()
+	return s, err
+}
+
+func noSource() error { return fault.New(fault.NotFound, "No such source") }
+
+func alreadyExists(field, message string) error {
+	return fault.New(fault.Conflict, message).With("reason", "already_exists").With("field", field)
+}

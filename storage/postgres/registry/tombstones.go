@@ -1,0 +1,190 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// CeilingUnlimited is the version ceiling of a tombstone that no version passes:
+// that of a deleted source.
+const CeilingUnlimited = 1<<63 - 1
+
+// Tombstone says that points are deleted: those of a source of a workspace, of one
+// metric or all, in [FromUS, ToUS), up to and including a version.
+type Tombstone struct {
+	// Where the deletion stands: partition and version of its record, and its
+	// number there. A tombstone is written once however often the record is read.
+	Partition     int32
+	RecordVersion uint64
+	Ordinal       int32
+
+	Workspace uuid.UUID
+	Source    uuid.UUID
+	Metric    *string // nil: all
+	FromUS    *int64  // microseconds since the Unix epoch; nil: from the beginning
+	ToUS      *int64  // exclusive; nil: without end
+	Ceiling   uint64
+}
+
+// LockTombstones makes the numbers of tombstone_sequence become visible in their order:
+// it is held from before a number is drawn until after the commit.
+const LockTombstones = `SELECT pg_advisory_xact_lock(hashtextextended('livegraph.tombstones', 0))`
+
+// AddTombstones writes tombstones. Of those that are there already it notes that their
+// deletions are to be done again.
+func (db *Store) AddTombstones(ctx context.Context, tombstones []Tombstone) error {
+	if len(tombstones) == 0 {
+		return nil
+	}
+	batch := &pgx.Batch{} // it is one transaction
+	batch.Queue(LockTombstones)
+	for _, t := range tombstones {
+		batch.Queue(`INSERT INTO tombstones AS t
+			(sequence, partition, record_version, ordinal, workspace_id, source_id, metric, from_us, to_us, version_ceiling)
+			VALUES (nextval('tombstone_sequence'), $1, $2, $3, $4, $5, $6, $7, $8, $9)
+			ON CONFLICT (partition, record_version, ordinal) DO UPDATE SET `+DoAgain,
+			t.Partition, int64(t.RecordVersion), t.Ordinal, t.Workspace, t.Source, t.Metric, t.FromUS, t.ToUS, int64(t.Ceiling))
+	}
+	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return postgres.Classify(fmt.Errorf("writing tombstones: %w", err))
+	}
+	return nil
+}
+
+const tombstoneColumns = `partition, record_version, ordinal, workspace_id, source_id, metric,
+	from_us, to_us, version_ceiling`
+
+const SelectTombstones = `SELECT ` + tombstoneColumns + ` FROM tombstones`
+
+// ConsumerState is what a consumer has to know before it writes.
+type ConsumerState struct {
+	Generations Generations
+	// Changed are the sources with tombstones that became visible since, and Gone the
+	// workspaces that were deleted since.
+	Changed []SourceID
+	Gone    []uuid.UUID
+	// More says that there are more than these: what is known of any source may be old.
+	More bool
+	// Horizon is the time before which tombstones may have been forgotten, so that
+	// what was received before must not be stored any more; zero: none was.
+	Horizon time.Time
+	AsOf    int64 // up to where tombstones and deleted workspaces are told, for the next call
+}
+
+// SourceID names a source of a workspace.
+type SourceID struct{ Workspace, Source uuid.UUID }
+
+// changedMax is how many changes one call of ConsumerState tells.
+const changedMax = 10_000
+
+// ConsumerState reads in one go the generations of a topic, and what was deleted since
+// an earlier state; since 0 tells nothing of that but where it is now.
+func (db *Store) ConsumerState(ctx context.Context, topic string, since int64) (ConsumerState, error) {
+	state := ConsumerState{AsOf: since}
+	batch := &pgx.Batch{}
+	batch.Queue(`SELECT tombstones_from FROM installation`).Query(func(rows pgx.Rows) error {
+		horizons, err := pgx.CollectRows(rows, pgx.RowTo[*time.Time])
+		if len(horizons) > 0 && horizons[0] != nil {
+			state.Horizon = *horizons[0]
+		}
+		return err
+	})
+	batch.Queue(selectGenerations, topic).Query(func(rows pgx.Rows) (err error) {
+		state.Generations, err = collectGenerations(rows)
+		return err
+	})
+	if since == 0 {
+		batch.Queue(newestTombstone).QueryRow(func(row pgx.Row) error { return row.Scan(&state.AsOf) })
+	} else {
+		batch.Queue(changedSince, since, changedMax+1).Query(state.collectChanges)
+	}
+	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return ConsumerState{}, postgres.Classify(fmt.Errorf("reading generations and tombstones: %w", err))
+	}
+	return state, nil
+}
+
+// Both kinds are read by one statement: what it sees of one kind is as old as what it
+// sees of the other.
+const (
+	changedSince = `SELECT workspace_id, source_id, sequence FROM tombstones WHERE sequence > $1
+		UNION ALL SELECT id, NULL, deleted_sequence FROM workspaces WHERE deleted_sequence > $1
+		ORDER BY sequence LIMIT $2`
+	newestTombstone = `SELECT GREATEST((SELECT max(sequence) FROM tombstones),
+		(SELECT max(deleted_sequence) FROM workspaces), 1)`
+)
+
+func (s *ConsumerState) collectChanges(rows pgx.Rows) error {
+	for rows.Next() {
+		if len(s.Changed)+len(s.Gone) == changedMax {
+			s.More = true
+			continue
+		}
+		var workspace uuid.UUID
+		var source *uuid.UUID
+		if err := rows.Scan(&workspace, &source, &s.AsOf); err != nil {
+			return err
+		}
+		if source == nil {
+			s.Gone = append(s.Gone, workspace)
+		} else {
+			s.Changed = append(s.Changed, SourceID{workspace, *source})
+		}
+	}
+	return rows.Err()
+}
+
+// SourceFloor is a source whose points of a version and above are about to be stored.
+type SourceFloor struct {
+	SourceID
+	Floor uint64
+}
+
+// TombstonesOf returns the tombstones of sources that cover points of these versions,
+// and which of their workspaces are deleted.
+func (db *Store) TombstonesOf(ctx context.Context, sources []SourceFloor) (
+	tombstones []Tombstone, gone []uuid.UUID, err error,
+) {
+	if len(sources) == 0 {
+		return nil, nil, nil
+	}
+	workspaces, ids := make([]uuid.UUID, len(sources)), make([]uuid.UUID, len(sources))
+	floors := make([]int64, len(sources))
+	for i, s := range sources {
+		workspaces[i], ids[i], floors[i] = s.Workspace, s.Source, int64(s.Floor)
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(tombstonesOf, workspaces, ids, floors).Query(func(rows pgx.Rows) (err error) {
+		tombstones, err = pgx.CollectRows(rows, ScanTombstone)
+		return err
+	})
+	batch.Queue(
+		`SELECT id FROM workspaces WHERE deleted_at IS NOT NULL AND id = ANY($1)`, workspaces,
+	).Query(func(rows pgx.Rows) (err error) {
+		gone, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		return err
+	})
+	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return nil, nil, postgres.Classify(fmt.Errorf("reading the tombstones of sources: %w", err))
+	}
+	return tombstones, gone, nil
+}
+
+// OFFSET 0 keeps each source a look-up of its own, whatever the table's statistics say.
+const tombstonesOf = `SELECT t.* FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS asked (workspace, source, floor),
+	LATERAL (SELECT ` + tombstoneColumns + ` FROM tombstones
+		WHERE workspace_id = asked.workspace AND source_id = asked.source AND version_ceiling >= asked.floor OFFSET 0) t`
+
+func ScanTombstone(row pgx.CollectableRow) (Tombstone, error) {
+	var t Tombstone
+	var version, ceiling int64
+	err := row.Scan(&t.Partition, &version, &t.Ordinal, &t.Workspace, &t.Source, &t.Metric, &t.FromUS, &t.ToUS, &ceiling)
+	t.RecordVersion, t.Ceiling = uint64(version), uint64(ceiling)
+	return t, err
+}

@@ -1,0 +1,37 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Querier is a pool or a transaction.
+type Querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// Where collects conditions and their arguments. Values only ever travel as
+// arguments.
+type Where struct {
+	Conditions []string
+	Args       []any
+}
+
+// Add adds a condition; each ? in it stands for the next of the values.
+func (w *Where) Add(condition string, values ...any) {
+	for _, v := range values {
+		condition = strings.Replace(condition, "?", w.Arg(v), 1)
+	}
+	w.Conditions = append(w.Conditions, condition)
+}
+
+// Arg adds an argument and gives its placeholder.
+func (w *Where) Arg(v any) string {
+	w.Args = append(w.Args, v)
+	return fmt.Sprintf("$%d", len(w.Args))
+}
+
+func (w *Where) Text() string { return strings.Join(w.Conditions, " AND ") }

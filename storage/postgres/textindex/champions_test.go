@@ -1,0 +1,373 @@
+package textindex_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/retrieval"
+	"github.com/livegraph/livegraph/internal/retrieval/lexical"
+	"github.com/livegraph/livegraph/storage/postgres/pgtest"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
+	"github.com/livegraph/livegraph/test/testenv"
+)
+
+// refreshLists fills and cuts back all champion lists that are due, and returns how many.
+func refreshLists(t testing.TB, db *pgtest.DB) int {
+	t.Helper()
+	lists, err := db.DueChampionLists(t.Context(), 1_000_000)
+	require.NoError(t, err)
+	for _, list := range lists {
+		require.NoError(t, db.RefreshChampionList(t.Context(), list))
+	}
+	return len(lists)
+}
+
+// fewChampions has words of more than 100 nodes be cut to 20 champions and the 10 newest.
+func fewChampions(dbs ...*pgtest.DB) {
+	for _, db := range dbs {
+		db.BoundSearches(50, 100, 100, 5_000)
+		db.BoundChampions(20, 10)
+	}
+}
+
+// commonTexts makes nodes that all have a word, once in a text of some words.
+func commonTexts(t testing.TB, db *pgtest.DB, ws uuid.UUID, n int) []uuid.UUID {
+	t.Helper()
+	var names, texts []string
+	for i := range n {
+		names, texts = append(names, fmt.Sprintf("n%d", i)), append(texts, "one common reading of many")
+	}
+	ids := insertTexts(t, db, ws, names, texts)
+	for part := range slices.Chunk(ids, 100) {
+		index(t, db, ws, part...)
+	}
+	return ids
+}
+
+// rewrite changes the text of a node.
+func rewrite(t testing.TB, db *pgtest.DB, ws, id uuid.UUID, text string) {
+	t.Helper()
+	require.NoError(t, db.Exec(
+		t.Context(), `UPDATE nodes SET description = $3 WHERE workspace_id = $1 AND id = $2`, ws, id, text,
+	))
+	index(t, db, ws, id)
+}
+
+// remove deletes nodes, or brings them back.
+func remove(t testing.TB, db *pgtest.DB, ws uuid.UUID, deleted bool, ids ...uuid.UUID) {
+	t.Helper()
+	require.NoError(t, db.Exec(
+		t.Context(), `UPDATE nodes SET deleted = $3 WHERE workspace_id = $1 AND id = ANY($2)`, ws, ids, deleted,
+	))
+	index(t, db, ws, ids...)
+}
+
+// requireCut requires what a search for the common word finds first, and how it was cut.
+func requireCut(t testing.TB, db *pgtest.DB, ws uuid.UUID, cut retrieval.TextCut, first ...uuid.UUID) {
+	t.Helper()
+	for _, memory := range []int64{-1, 1 << 20} {
+		db.ForgetTexts(memory)
+		found, err := db.SearchText(t.Context(), ws, lexical.Parse("common "), retrieval.Filter{}, 10, 0)
+		require.NoError(t, err)
+		require.Equal(t, cut, found.Cut)
+		require.Len(t, found.Hits, 10)
+		for i, id := range first {
+			require.Equal(t, id, found.Hits[i].Node, "hit %d with %d bytes of memory", i, memory)
+		}
+	}
+}
+
+// requireLists requires every champion list to be what the postings say.
+func requireLists(t testing.TB, db *pgtest.DB) {
+	t.Helper()
+	const impact = `(p.count::bigint * 4096 * l.average / (l.average + 3 * p.length::bigint))`
+	read := func(query string) string {
+		rows, err := db.Strings(t.Context(), query)
+		require.NoError(t, err)
+		return strings.Join(rows, "\n")
+	}
+	want := read(`SELECT concat_ws(' ', p.workspace_id, p.term, p.node_id, p.count, p.length) FROM lexical_postings p
+		JOIN lexical_champion_lists l ON l.workspace_id = p.workspace_id AND l.term = p.term
+		WHERE ` + impact + ` > l.floor OR ` + impact + ` = l.floor AND p.node_id <= l.floor_node ORDER BY 1`)
+	require.Equal(
+		t, want,
+		read(`SELECT concat_ws(' ', p.workspace_id, p.term, p.node_id, p.count, p.length) FROM lexical_champions p
+		JOIN lexical_champion_lists l ON l.workspace_id = p.workspace_id AND l.term = p.term WHERE l.floor IS NOT NULL
+		ORDER BY 1`),
+	)
+	require.Empty(
+		t,
+		read(`SELECT l.term || ' has ' || l.size FROM lexical_champion_lists l WHERE l.floor IS NOT NULL AND l.size <>
+		(SELECT count(*) FROM lexical_champions p WHERE p.workspace_id = l.workspace_id AND p.term = l.term)`),
+	)
+}
+
+func TestAWordOfTooManyNodesFindsTheHeaviestHoweverOldItIs(t *testing.T) {
+	for name, place := range map[string]int{"oldest": 0, "middle": 150, "newest": 399} {
+		t.Run(name, func(t *testing.T) {
+			db := pgtest.Open(t)
+			fewChampions(db)
+			ws := pgtest.Limited(t, db, 1, 1)
+			ids := commonTexts(t, db, ws, 400)
+			rewrite(t, db, ws, ids[place], "common common reading")
+			require.Positive(t, refreshLists(t, db))
+			requireCut(t, db, ws, retrieval.TextHeaviest, ids[place])
+			requireLists(t, db)
+
+			rewrite(t, db, ws, ids[place], "nothing of it")
+			rewrite(t, db, ws, ids[200], "common common common")
+			requireCut(t, db, ws, retrieval.TextHeaviest, ids[200])
+			rewrite(t, db, ws, ids[place], "common reading")
+			requireCut(t, db, ws, retrieval.TextHeaviest, ids[200], ids[place])
+			remove(t, db, ws, true, ids[200])
+			requireCut(t, db, ws, retrieval.TextHeaviest, ids[place])
+			remove(t, db, ws, false, ids[200])
+			requireCut(t, db, ws, retrieval.TextHeaviest, ids[200], ids[place])
+			requireLists(t, db)
+		})
+	}
+}
+
+// The two words are heavy in different nodes, and light in all others but one: that is
+// in the list of neither first.
+func TestTwoFrequentWordsFindTheNodeThatBothSuit(t *testing.T) {
+	db := pgtest.Open(t)
+	fewChampions(db)
+	ws := pgtest.Limited(t, db, 1, 1)
+	ids := commonTexts(t, db, ws, 400)
+	rewrite(t, db, ws, ids[7], "common reading")
+	for i := 30; i < 40; i++ {
+		rewrite(t, db, ws, ids[i], "common common of many many many many")
+		rewrite(t, db, ws, ids[i+10], "one reading reading of many many many many")
+	}
+	refreshLists(t, db)
+	found, err := db.SearchText(t.Context(), ws, lexical.Parse("common reading "), retrieval.Filter{}, 10, 0)
+	require.NoError(t, err)
+	require.Equal(t, ids[7], found.Hits[0].Node)
+	require.Equal(t, retrieval.TextHeaviest, found.Cut)
+}
+
+func TestAListThatLosesItsNodesIsFilledAgain(t *testing.T) {
+	db := pgtest.Open(t)
+	fewChampions(db)
+	ws := pgtest.Limited(t, db, 1, 1)
+	ids := commonTexts(t, db, ws, 400)
+	for i, id := range ids[:60] {
+		rewrite(t, db, ws, id, strings.Repeat("common ", 6)+strings.Repeat(" reading", 1+i))
+	}
+	refreshLists(t, db)
+	require.Zero(t, refreshLists(t, db))
+	for i := range 4 { // ten at a time: the next 20 of 60 are the champions then
+		remove(t, db, ws, true, ids[11*i:11*i+11]...)
+		require.Positive(t, refreshLists(t, db))
+		requireCut(t, db, ws, retrieval.TextHeaviest, ids[11*i+11], ids[11*i+12])
+		requireLists(t, db)
+	}
+	for i, id := range ids[200:250] { // more than twice the list enter it
+		rewrite(t, db, ws, id, strings.Repeat("common ", 20)+strings.Repeat(" one", 1+i))
+	}
+	requireCut(t, db, ws, retrieval.TextHeaviest, ids[200], ids[201])
+	require.Positive(t, refreshLists(t, db))
+	requireCut(t, db, ws, retrieval.TextHeaviest, ids[200], ids[201])
+	requireLists(t, db)
+
+	remove(t, db, ws, true, ids[:350]...)
+	refreshLists(t, db)
+	left, err := db.Strings(
+		t.Context(), `SELECT term FROM lexical_champion_lists UNION ALL SELECT term FROM lexical_champions`,
+	)
+	require.NoError(t, err)
+	require.Empty(t, left, "no word is so frequent any more")
+}
+
+// A version that knows of no lists, as one that runs until all processes are replaced,
+// writes postings beside them.
+func TestAWriterThatKnowsNoListsSetsThemAside(t *testing.T) {
+	db := pgtest.Open(t)
+	fewChampions(db)
+	ws, other := pgtest.Limited(t, db, 1, 1), pgtest.Limited(t, db, 1, 1)
+	ids := commonTexts(t, db, ws, 400)
+	commonTexts(t, db, other, 400)
+	rewrite(t, db, ws, ids[0], "common common")
+	rewrite(t, db, ws, ids[1], "common common of")
+	refreshLists(t, db)
+	requireCut(t, db, ws, retrieval.TextHeaviest, ids[0], ids[1])
+
+	require.NoError(t, db.Exec(
+		t.Context(), `UPDATE lexical_postings SET count = 9 WHERE workspace_id = $1 AND node_id = $2 AND term = 'common'`, ws,
+		ids[5],
+	))
+	require.NoError(t, db.Exec(
+		t.Context(), `UPDATE lexical_nodes SET length = length WHERE workspace_id = $1 AND node_id = $2`, ws, ids[5],
+	))
+	requireCut(t, db, ws, retrieval.TextNewest)
+	requireCut(t, db, other, retrieval.TextHeaviest)
+	rewrite(t, db, ws, ids[6], "common common of one")
+	require.Positive(t, refreshLists(t, db))
+	requireCut(t, db, ws, retrieval.TextHeaviest, ids[5], ids[0], ids[1], ids[6])
+	requireLists(t, db)
+}
+
+func TestTextsFromBeforeTheListsGetThem(t *testing.T) {
+	url := testenv.Postgres(t)
+	db, err := pgtest.Connect(t.Context(), url, 4)
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	require.NoError(t, db.MigrateTo(t.Context(), 32))
+	ws, rare := uuid.New(), uuid.New()
+	require.NoError(t, db.Exec(
+		t.Context(), `INSERT INTO lexical_terms VALUES ($1, 'common', 20001), ($1, 'rare', 20000), ($2, 'common', 7)`, ws,
+		rare,
+	))
+	require.NoError(t, db.Migrate(t.Context()))
+	lists, err := db.DueChampionLists(t.Context(), 10)
+	require.NoError(t, err)
+	require.Equal(t, []textindex.ChampionList{{Workspace: ws, Term: "common"}}, lists)
+}
+
+func TestALaneThatIsMadeAgainHasItsLists(t *testing.T) {
+	db := pgtest.Open(t)
+	fewChampions(db)
+	ws := pgtest.Limited(t, db, 1, 1)
+	ids := commonTexts(t, db, ws, 400)
+	require.NoError(t, db.Exec(t.Context(), `INSERT INTO graph_heads VALUES ($1, 1)`, ws))
+	rewrite(t, db, ws, ids[3], "common common")
+	refreshLists(t, db)
+	fill := func() {
+		for over := false; !over; {
+			var err error
+			_, over, err = db.FillLexical(t.Context(), ws)
+			require.NoError(t, err)
+		}
+	}
+	for _, table := range []string{
+		"lexical_nodes", "lexical_postings", "lexical_terms", "lexical_workspaces", "lexical_champions",
+		"lexical_champion_lists",
+	} {
+		require.NoError(t, db.Exec(t.Context(), `DELETE FROM `+table))
+	}
+	fill()
+	require.Positive(t, refreshLists(t, db))
+	requireCut(t, db, ws, retrieval.TextHeaviest, ids[3])
+	requireLists(t, db)
+
+	// By another analysis, that is: of the same rows, all written anew.
+	require.NoError(t, db.Exec(t.Context(), `UPDATE lexical_workspaces SET version = 0`))
+	require.NoError(t, db.Exec(t.Context(), `UPDATE lexical_nodes SET digest = 'other'`))
+	fill()
+	refreshLists(t, db)
+	requireCut(t, db, ws, retrieval.TextHeaviest, ids[3])
+	requireLists(t, db)
+}
+
+// Writers, searches and what keeps the lists at the same time.
+func TestListsAreRightWhileOthersWrite(t *testing.T) {
+	url := testenv.Postgres(t)
+	writer, keeper := pgtest.OpenURL(t, url), pgtest.OpenURL(t, url)
+	fewChampions(writer, keeper)
+	ws := pgtest.Limited(t, writer, 1, 1)
+	r := rand.New(rand.NewPCG(12, 1))
+	nodes := textNodes(r, 300)
+	pgtest.InsertNodes(t, writer, ws, nodes)
+	index(t, writer, ws, idsOf(nodes)...)
+	ctx, stop := context.WithCancel(t.Context())
+	var keeping sync.WaitGroup
+	keeping.Go(func() {
+		for ctx.Err() == nil {
+			lists, err := keeper.DueChampionLists(t.Context(), 100)
+			for _, list := range lists {
+				if err == nil {
+					err = keeper.RefreshChampionList(t.Context(), list)
+				}
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for round := range 60 {
+		index(t, writer, ws, changeTexts(t, writer, ws, r, nodes, 1+r.IntN(30))...)
+		if round%20 == 10 { // of a version that knows no lists
+			require.NoError(t, writer.Exec(
+				t.Context(), `UPDATE lexical_nodes SET length = length WHERE node_id = $1`, nodes[0].ID,
+			))
+		}
+	}
+	stop()
+	keeping.Wait()
+	refreshLists(t, keeper)
+	requireLists(t, writer)
+	// With the average length of now the best of a word are exactly the best of its list.
+	require.NoError(t, writer.Exec(t.Context(), `UPDATE lexical_champion_lists SET floor = NULL, due = true`))
+	refreshLists(t, keeper)
+	requireLists(t, writer)
+	lists, err := writer.Strings(t.Context(), `SELECT term FROM lexical_champion_lists WHERE floor IS NOT NULL`)
+	require.NoError(t, err)
+	require.NotEmpty(t, lists)
+	for _, term := range lists {
+		if len(lexical.Parse(term+" ").Terms) == 1 {
+			requireBest10(t, writer, ws, nodes, term)
+		}
+	}
+}
+
+// Whatever a search of frequent words finds passes the filter and has the score that it
+// is due, of all words of the query.
+func TestWhatChampionsFindIsScoredWhole(t *testing.T) {
+	db := pgtest.Open(t)
+	fewChampions(db)
+	ws := pgtest.Limited(t, db, 1, 1)
+	r := rand.New(rand.NewPCG(14, 1))
+	nodes := textNodes(r, 400)
+	pgtest.InsertNodes(t, db, ws, nodes)
+	index(t, db, ws, idsOf(nodes)...)
+	require.Positive(t, refreshLists(t, db))
+	byID := map[uuid.UUID]*graph.Node{}
+	for i := range nodes {
+		byID[nodes[i].ID] = &nodes[i]
+	}
+	cuts := 0
+	for round := range 200 {
+		db.BoundSearches(50, 100, 100, []int{5_000, 5}[round%2])
+		q := lexical.Parse(someText(r, 4) + " ")
+		filter, passes := someSearchFilter(r)
+		scores := plainBM25(nodes, q)
+		found, err := db.SearchText(t.Context(), ws, q, filter, 10, 0)
+		require.NoError(t, err)
+		if found.Cut == retrieval.TextHeaviest {
+			cuts++
+		}
+		for _, hit := range found.Hits {
+			require.True(t, passes(byID[hit.Node]) && !byID[hit.Node].Deleted)
+			require.InDelta(t, scores[hit.Node], hit.Score, 1e-9, "of %v with %v", q.Terms, filter)
+		}
+	}
+	require.Greater(t, cuts, 50)
+}
+
+// requireBest10 holds the ten best of a word against the formula.
+func requireBest10(t testing.TB, db *pgtest.DB, ws uuid.UUID, nodes []graph.Node, word string) {
+	t.Helper()
+	q := lexical.Parse(word + " ")
+	scores := plainBM25(nodes, q)
+	var want []float64
+	for _, score := range scores {
+		want = append(want, score)
+	}
+	slices.Sort(want)
+	slices.Reverse(want)
+	for i, hit := range byWords(t, db, ws, q, retrieval.Filter{}, 10) {
+		require.InDelta(t, scores[hit.Node], hit.Score, 1e-9, word)
+		require.InDelta(t, want[i], hit.Score, 1e-9, word)
+	}
+}

@@ -1,0 +1,306 @@
+package textindex
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/storage/postgres"
+)
+
+// NodeRef names a node.
+type NodeRef struct{ Workspace, Node uuid.UUID }
+
+// NodeTexts is what of a node is indexed.
+type NodeTexts struct {
+	NodeRef
+	EntityType  string
+	Name        string
+	Description string
+	Properties  graph.Properties
+}
+
+// IndexedNode is what an index holds of a node.
+type IndexedNode struct {
+	NodeRef
+	EntityType string
+	TextHash   []byte // nil: nothing was embedded so far
+	Chunks     int    // those that may be there are numbered below it
+	Vectors    int    // that are there
+	Intent     bool   // it was about to be written: what is there is not known
+}
+
+// IndexProgress is how far an index is with a workspace.
+type IndexProgress struct {
+	Sequence int64
+	Built    bool // false: its building has begun and goes on
+}
+
+// StandingTexts reads nodes as they are now. Those that do not stand, or whose
+// workspace does not, are not among them.
+func (db *Store) StandingTexts(ctx context.Context, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
+	return standingTexts(ctx, db.pool, refs)
+}
+
+func standingTexts(ctx context.Context, q postgres.Querier, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
+	workspaces, ids := refColumns(refs)
+	rows, err := q.Query(
+		ctx, `SELECT n.workspace_id, n.id, n.entity_type, n.name, COALESCE(n.description, ''), n.properties
+		FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace, node)
+		JOIN workspaces w ON w.id = t.workspace AND w.deleted_at IS NULL
+		CROSS JOIN LATERAL (SELECT * FROM nodes x WHERE x.workspace_id = t.workspace AND x.id = t.node OFFSET 0) n
+		WHERE NOT n.deleted`, postgres.Planned([]any{workspaces, ids})...,
+	)
+	if err != nil {
+		return nil, postgres.Classify(fmt.Errorf("reading nodes to index: %w", err))
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (n NodeTexts, err error) {
+		var properties []byte
+		if err := row.Scan(&n.Workspace, &n.Node, &n.EntityType, &n.Name, &n.Description, &properties); err != nil {
+			return n, err
+		}
+		n.Properties, err = graph.ReadProperties(properties)
+		return n, err
+	})
+	return byRef(list, func(n NodeTexts) NodeRef { return n.NodeRef }), postgres.Classify(err)
+}
+
+// IndexedNodes reads what an index is known to hold of nodes.
+func (db *Store) IndexedNodes(ctx context.Context, index uuid.UUID, refs []NodeRef) (map[NodeRef]IndexedNode, error) {
+	return indexedNodes(ctx, db.pool, index, refs)
+}
+
+func indexedNodes(ctx context.Context, q postgres.Querier, index uuid.UUID, refs []NodeRef) (map[NodeRef]IndexedNode, error) {
+	workspaces, ids := refColumns(refs)
+	rows, err := q.Query(ctx, `SELECT e.workspace_id, e.node_id, e.entity_type, e.text_hash, e.chunks, e.vectors, e.intent
+		FROM unnest($2::uuid[], $3::uuid[]) AS t (workspace, node)
+		CROSS JOIN LATERAL (
+			SELECT * FROM embedding_nodes x WHERE x.index_id = $1 AND x.workspace_id = t.workspace
+			AND x.node_id = t.node OFFSET 0) e`,
+		postgres.Planned([]any{index, workspaces, ids})...)
+	if err != nil {
+		return nil, postgres.Classify(fmt.Errorf("reading what is indexed: %w", err))
+	}
+	list, err := pgx.CollectRows(rows, scanIndexedNode)
+	return byRef(list, func(n IndexedNode) NodeRef { return n.NodeRef }), postgres.Classify(err)
+}
+
+func scanIndexedNode(row pgx.CollectableRow) (n IndexedNode, err error) {
+	return n, row.Scan(&n.Workspace, &n.Node, &n.EntityType, &n.TextHash, &n.Chunks, &n.Vectors, &n.Intent)
+}
+
+func refColumns(refs []NodeRef) (workspaces, ids []uuid.UUID) {
+	for _, r := range refs {
+		workspaces, ids = append(workspaces, r.Workspace), append(ids, r.Node)
+	}
+	return workspaces, ids
+}
+
+func byRef[T any](list []T, of func(T) NodeRef) map[NodeRef]T {
+	found := make(map[NodeRef]T, len(list))
+	for _, one := range list {
+		found[of(one)] = one
+	}
+	return found
+}
+
+// IndexWriter is who alone writes to an index what is of some workspaces, over all
+// processes, until Release. It belongs to one goroutine.
+type IndexWriter struct {
+	conn  *pgxpool.Conn
+	index uuid.UUID
+}
+
+// WriteIndex waits until nobody else writes to an index what is of the workspaces. It
+// holds a connection of the pool, and if that is lost what the writer does fails.
+func (db *Store) WriteIndex(ctx context.Context, index uuid.UUID, workspaces []uuid.UUID) (*IndexWriter, error) {
+	conn, err := db.pool.Acquire(ctx)
+	if err != nil {
+		return nil, postgres.Classify(fmt.Errorf("connecting to write an index: %w", err))
+	}
+	w := &IndexWriter{conn: conn, index: index}
+	for _, key := range lockKeys(index, workspaces) { // in one order, so that nobody waits for one who waits for him
+		if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, key); err != nil {
+			w.Release(ctx)
+			return nil, postgres.Classify(fmt.Errorf("waiting for whoever writes the index: %w", err))
+		}
+	}
+	return w, nil
+}
+
+// lockKeys are what writers of an index meet in.
+func lockKeys(index uuid.UUID, workspaces []uuid.UUID) []int64 {
+	var keys []int64
+	for _, id := range workspaces {
+		sum := sha256.Sum256(bytes.Join([][]byte{[]byte("livegraph embeddings"), index[:], id[:]}, nil))
+		keys = append(keys, int64(binary.LittleEndian.Uint64(sum[:])))
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// releaseTime bounds giving the locks back. A connection that does not answer in it is
+// closed, and gives them back by that.
+const releaseTime = 2 * time.Second
+
+// Release lets others write.
+func (w *IndexWriter) Release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
+	if _, err := w.conn.Exec(ctx, `SELECT pg_advisory_unlock_all()`); err != nil {
+		_ = w.conn.Conn().Close(ctx)
+	}
+	w.conn.Release()
+}
+
+// StandingTexts is DB.StandingTexts.
+func (w *IndexWriter) StandingTexts(ctx context.Context, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
+	return standingTexts(ctx, w.conn, refs)
+}
+
+// IndexedNodes is DB.IndexedNodes.
+func (w *IndexWriter) IndexedNodes(ctx context.Context, refs []NodeRef) (map[NodeRef]IndexedNode, error) {
+	return indexedNodes(ctx, w.conn, w.index, refs)
+}
+
+// Intend notes that nodes are about to be written, each with so many chunks.
+func (w *IndexWriter) Intend(ctx context.Context, nodes []IndexedNode) error {
+	if len(nodes) == 0 {
+		return nil
+	}
+	c := indexedColumns(nodes)
+	_, err := w.conn.Exec(ctx, `INSERT INTO embedding_nodes AS e (index_id, workspace_id, node_id, entity_type, chunks)
+		SELECT $1, * FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::int[])
+		ON CONFLICT (index_id, workspace_id, node_id) DO UPDATE SET intent = true,
+		chunks = GREATEST(e.chunks, excluded.chunks)`,
+		w.index, c.workspaces, c.nodes, c.types, c.chunks)
+	if err != nil {
+		return postgres.Classify(fmt.Errorf("noting what is about to be indexed: %w", err))
+	}
+	return nil
+}
+
+// IndexedBatch is what was written to an index.
+type IndexedBatch struct {
+	Nodes []IndexedNode // that it now holds
+	Gone  []NodeRef     // that it holds no more
+	// Progress is up to which change of each workspace everything is in the index; it
+	// never goes back. Left out: nothing is known about that.
+	Progress map[uuid.UUID]int64
+}
+
+// Complete notes what was written, all of it or nothing.
+func (w *IndexWriter) Complete(ctx context.Context, done IndexedBatch) error {
+	err := pgx.BeginFunc(ctx, w.conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, postgres.ByIndexes); err != nil {
+			return err
+		}
+		c := indexedColumns(done.Nodes)
+		sums, err := changedSums(ctx, tx, w.index, append(slices.Clone(done.Gone), c.refs...))
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(
+			ctx,
+			`UPDATE embedding_nodes e SET entity_type = t.type, text_hash = t.hash, chunks = t.chunks, vectors = t.vectors,
+				intent = false
+			FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::int[], $6::bytea[], $7::int[]) AS t (workspace, node, type,
+			chunks, hash, vectors)
+			WHERE e.index_id = $1 AND e.workspace_id = t.workspace AND e.node_id = t.node`,
+			w.index, c.workspaces, c.nodes, c.types, c.chunks, c.hashes, c.vectors,
+		)
+		if err != nil {
+			return err
+		}
+		workspaces, ids := refColumns(done.Gone)
+		_, err = tx.Exec(ctx, `DELETE FROM embedding_nodes e USING unnest($2::uuid[], $3::uuid[]) AS t (workspace, node)
+			WHERE e.index_id = $1 AND e.workspace_id = t.workspace AND e.node_id = t.node`, w.index, workspaces, ids)
+		if err != nil {
+			return err
+		}
+		for _, n := range done.Nodes {
+			sums.add(n.Workspace, 1, int64(n.Vectors))
+		}
+		return w.progress(ctx, tx, sums, done.Progress)
+	})
+	if err != nil {
+		return postgres.Classify(fmt.Errorf("noting what is indexed: %w", err))
+	}
+	return nil
+}
+
+// sums are by how much the numbers of workspaces change.
+type sums map[uuid.UUID][2]int64
+
+func (s sums) add(workspace uuid.UUID, nodes, vectors int64) {
+	was := s[workspace]
+	s[workspace] = [2]int64{was[0] + nodes, was[1] + vectors}
+}
+
+// changedSums begins with taking away what the nodes have been counted for.
+func changedSums(ctx context.Context, tx pgx.Tx, index uuid.UUID, refs []NodeRef) (sums, error) {
+	before, err := indexedNodes(ctx, tx, index, refs)
+	if err != nil {
+		return nil, err
+	}
+	changed := sums{}
+	for _, n := range before {
+		if n.TextHash != nil {
+			changed.add(n.Workspace, -1, -int64(n.Vectors))
+		}
+	}
+	return changed, nil
+}
+
+// progress moves the workspaces' rows on. The one of a workspace that is deleted
+// meanwhile is not made again.
+func (w *IndexWriter) progress(ctx context.Context, tx pgx.Tx, changed sums, sequences map[uuid.UUID]int64) error {
+	for workspace := range sequences {
+		changed.add(workspace, 0, 0)
+	}
+	var (
+		workspaces            []uuid.UUID
+		moved, nodes, vectors []int64
+	)
+	for workspace, by := range changed {
+		workspaces, moved = append(workspaces, workspace), append(moved, sequences[workspace])
+		nodes, vectors = append(nodes, by[0]), append(vectors, by[1])
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO embedding_progress AS p (index_id, workspace_id, sequence, nodes, vectors)
+		SELECT $1, t.* FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[]) AS t (workspace, sequence, nodes,
+		vectors)
+		JOIN workspaces w ON w.id = t.workspace AND w.deleted_at IS NULL
+		ON CONFLICT (index_id, workspace_id) DO UPDATE SET sequence = GREATEST(p.sequence, excluded.sequence),
+			nodes = GREATEST(p.nodes + excluded.nodes, 0), vectors = GREATEST(p.vectors + excluded.vectors, 0),
+			indexed_at = now()`,
+		w.index, workspaces, moved, nodes, vectors)
+	return err
+}
+
+// indexedTable are nodes by columns.
+type indexedTable struct {
+	refs              []NodeRef
+	workspaces, nodes []uuid.UUID
+	types             []string
+	hashes            [][]byte
+	chunks, vectors   []int32
+}
+
+func indexedColumns(list []IndexedNode) (t indexedTable) {
+	for _, n := range list {
+		t.refs = append(t.refs, n.NodeRef)
+		t.types, t.hashes = append(t.types, n.EntityType), append(t.hashes, n.TextHash)
+		t.chunks, t.vectors = append(t.chunks, int32(n.Chunks)), append(t.vectors, int32(n.Vectors))
+	}
+	t.workspaces, t.nodes = refColumns(t.refs)
+	return t
+}
