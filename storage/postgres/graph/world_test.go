@@ -18,7 +18,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
-	"github.com/livegraph/livegraph/storage/postgres/pgtest"
+	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 

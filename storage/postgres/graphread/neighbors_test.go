@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/platform/fault"
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
-	"github.com/livegraph/livegraph/storage/postgres/pgtest"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 // plainWalk is what Neighbors must find: a breadth-first search by the book.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
 	"github.com/livegraph/livegraph/storage/postgres"
-	"github.com/livegraph/livegraph/storage/postgres/pgtest"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 // log makes an observer of a topic; parts are start, end by partition.

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/schemas/pointblock"
-	"github.com/livegraph/livegraph/storage/postgres/pgtest"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 var fingerprintKey = [16]byte{1, 2, 3}

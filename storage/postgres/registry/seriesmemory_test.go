@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/livegraph/livegraph/storage/postgres/access"
-	"github.com/livegraph/livegraph/storage/postgres/pgtest"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
+	"github.com/livegraph/livegraph/test/pgtest"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/livegraph/livegraph/internal/platform/fault"
-	"github.com/livegraph/livegraph/storage/postgres/pgtest"
 	"github.com/livegraph/livegraph/storage/postgres/registry"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 func source(t *testing.T, db *pgtest.DB, workspace uuid.UUID, name string) registry.Source {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/internal/retrieval/lexical"
-	"github.com/livegraph/livegraph/storage/postgres/pgtest"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 // insertTexts makes nodes of names and descriptions, half of them objects.

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/livegraph/livegraph/internal/graph"
-	"github.com/livegraph/livegraph/storage/postgres/pgtest"
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 func TestNodesThatChangedAreReadByTheChangeAndFromAnIndex(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 
 	"github.com/livegraph/livegraph/internal/retrieval"
 	"github.com/livegraph/livegraph/internal/retrieval/lexical"
-	"github.com/livegraph/livegraph/storage/postgres/pgtest"
 	"github.com/livegraph/livegraph/test/bench/record"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 const (

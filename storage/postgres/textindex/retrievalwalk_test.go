@@ -9,7 +9,7 @@ import (
 
 	"github.com/livegraph/livegraph/internal/graph"
 	"github.com/livegraph/livegraph/internal/retrieval"
-	"github.com/livegraph/livegraph/storage/postgres/pgtest"
+	"github.com/livegraph/livegraph/test/pgtest"
 )
 
 func TestAStepByRelationHasSomeOfEachAndSaysOfWhichNodesThereAreMore(t *testing.T) {
