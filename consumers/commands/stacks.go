@@ -160,7 +160,9 @@ func (s *stacks) keep(workspace uuid.UUID, state *graphstore.State, used *graphs
 }
 
 // remember brings what is in memory of a workspace from the sequence base to now.
-func (s *stacks) remember(workspace uuid.UUID, base graph.Sequence, now *graphstore.RememberedStacks, changed []uuid.UUID) {
+func (s *stacks) remember(
+	workspace uuid.UUID, base graph.Sequence, now *graphstore.RememberedStacks, changed []uuid.UUID,
+) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.known[workspace]

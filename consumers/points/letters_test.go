@@ -141,7 +141,9 @@ func TestALetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testing.T)
 		dry.DryRun = true
 		result, err := w.desk().Redrive(ctx, dry, nil)
 		require.NoError(t, err)
-		require.Equal(t, map[pipelineadmin.Fate]int64{pipelineadmin.FateWould: 1, pipelineadmin.FateSkipped: 1}, result.Counts)
+		require.Equal(
+			t, map[pipelineadmin.Fate]int64{pipelineadmin.FateWould: 1, pipelineadmin.FateSkipped: 1}, result.Counts,
+		)
 		for _, o := range result.Outcomes {
 			if o.Fate == pipelineadmin.FateSkipped {
 				require.Contains(t, o.Why, "cannot be read")
@@ -168,7 +170,9 @@ func TestALetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testing.T)
 
 		w.ask("ALTER TABLE points DROP CONSTRAINT good")
 		result, err = w.desk().Redrive(
-			ctx, pipelineadmin.LetterRequest{By: "somebody", Places: []pipelineadmin.Place{back[0].Place}, Reason: "the constraint is gone"},
+			ctx, pipelineadmin.LetterRequest{
+				By: "somebody", Places: []pipelineadmin.Place{back[0].Place}, Reason: "the constraint is gone",
+			},
 			nil,
 		)
 		require.NoError(t, err)
@@ -177,7 +181,9 @@ func TestALetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testing.T)
 		require.Equal(t, "0=0 1=666 2=2 3=3", w.values(s), "at 2 s a newer point stands")
 
 		before := w.dump()
-		result, err = w.desk().Redrive(ctx, pipelineadmin.LetterRequest{By: "other", Places: []pipelineadmin.Place{back[0].Place}}, nil)
+		result, err = w.desk().Redrive(
+			ctx, pipelineadmin.LetterRequest{By: "other", Places: []pipelineadmin.Place{back[0].Place}}, nil,
+		)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, result.Counts[pipelineadmin.FateSkipped])
 		require.Contains(t, result.Outcomes[0].Why, "redriven already, by somebody")
@@ -232,7 +238,9 @@ func TestADiscardedLetterStaysAndIsSaidToBe(t *testing.T) {
 	ctx := t.Context()
 	_, err := w.desk().Discard(ctx, pipelineadmin.LetterRequest{}, nil)
 	require.Equal(t, "reason", fieldOf(err))
-	_, err = w.desk().Discard(ctx, pipelineadmin.LetterRequest{Reason: strings.Repeat("x", pipelineadmin.MaxReason+1)}, nil)
+	_, err = w.desk().Discard(
+		ctx, pipelineadmin.LetterRequest{Reason: strings.Repeat("x", pipelineadmin.MaxReason+1)}, nil,
+	)
 	require.Equal(t, "reason", fieldOf(err))
 	result, err := w.desk().Discard(
 		ctx,
@@ -252,7 +260,9 @@ func TestADiscardedLetterStaysAndIsSaidToBe(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, jobs.LetterDiscarded, shown.State)
 
-	result, err = w.desk().Redrive(ctx, pipelineadmin.LetterRequest{Places: []pipelineadmin.Place{discarded[0].Place}}, nil)
+	result, err = w.desk().Redrive(
+		ctx, pipelineadmin.LetterRequest{Places: []pipelineadmin.Place{discarded[0].Place}}, nil,
+	)
 	require.NoError(t, err)
 	require.Contains(t, result.Outcomes[0].Why, "discarded already")
 	counts, err := w.desk().LetterCounts(ctx)
@@ -307,8 +317,10 @@ func TestAReplayThatCannotBeIsRefusedByName(t *testing.T) {
 		field string
 		says  string
 	}{
-		"commands":     {pipelineadmin.ReplayRequest{Topic: "graph.commands", FromStart: true}, "topic", "was decided once"},
-		"events":       {pipelineadmin.ReplayRequest{Topic: "graph.events", FromStart: true}, "topic", "no built-in consumer"},
+		"commands": {pipelineadmin.ReplayRequest{Topic: "graph.commands", FromStart: true}, "topic", "was decided once"},
+		"events": {
+			pipelineadmin.ReplayRequest{Topic: "graph.events", FromStart: true}, "topic", "no built-in consumer",
+		},
 		"no topic":     {pipelineadmin.ReplayRequest{Topic: "nothing", FromStart: true}, "topic", "there is points"},
 		"from nowhere": {pipelineadmin.ReplayRequest{Topic: "points"}, "fromStart", "one of the start, a time, or offsets"},
 		"from twice": {
@@ -317,7 +329,9 @@ func TestAReplayThatCannotBeIsRefusedByName(t *testing.T) {
 		"the future": {pipelineadmin.ReplayRequest{Topic: "points", FromTime: &future}, "fromTime", "future"},
 		"backwards":  {pipelineadmin.ReplayRequest{Topic: "points", FromTime: &past, ToTime: &past}, "toTime", "after"},
 		"to twice": {
-			pipelineadmin.ReplayRequest{Topic: "points", FromStart: true, ToTime: &past, ToOffsets: map[int32]int64{0: 1}}, "toTime",
+			pipelineadmin.ReplayRequest{
+				Topic: "points", FromStart: true, ToTime: &past, ToOffsets: map[int32]int64{0: 1},
+			}, "toTime",
 			"not by both",
 		},
 		"no partition": {
@@ -336,7 +350,9 @@ func TestAReplayThatCannotBeIsRefusedByName(t *testing.T) {
 			"toOffsets", "not among those",
 		},
 		"both": {
-			pipelineadmin.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 0}, Partitions: []int32{partition}},
+			pipelineadmin.ReplayRequest{
+				Topic: "points", FromOffsets: map[int32]int64{partition: 0}, Partitions: []int32{partition},
+			},
 			"partitions", "already",
 		},
 		"no workspace": {
@@ -346,7 +362,9 @@ func TestAReplayThatCannotBeIsRefusedByName(t *testing.T) {
 			pipelineadmin.ReplayRequest{Topic: "points", FromStart: true, MaxRows: &zero}, "maxRowsPerSecond", "above zero",
 		},
 		"nothing": {
-			pipelineadmin.ReplayRequest{Topic: "points", FromOffsets: map[int32]int64{partition: 3}}, "", "no record in this range",
+			pipelineadmin.ReplayRequest{
+				Topic: "points", FromOffsets: map[int32]int64{partition: 3},
+			}, "", "no record in this range",
 		},
 	} {
 		_, err := w.desk().StartReplay(t.Context(), c.r)

@@ -198,7 +198,9 @@ func TestAReplayOfAPartStoresThatPartAlone(t *testing.T) {
 		require.Equal(t, "1 2 7", replayed(pipelineadmin.ReplayRequest{
 			FromOffsets: map[int32]int64{partition: 1}, ToOffsets: map[int32]int64{partition: 4},
 		}))
-		require.Equal(t, "0 1 2 3 4 5 7", replayed(pipelineadmin.ReplayRequest{FromStart: true, Partitions: []int32{partition}}))
+		require.Equal(
+			t, "0 1 2 3 4 5 7", replayed(pipelineadmin.ReplayRequest{FromStart: true, Partitions: []int32{partition}}),
+		)
 
 		require.Equal(t, "0 1 2 3 4 5", replayed(pipelineadmin.ReplayRequest{FromStart: true, Workspace: &w.workspace}))
 	})

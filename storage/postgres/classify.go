@@ -27,6 +27,7 @@ const (
 	codeTransactionTime = "25P04"
 )
 
+// RetryAfter is how long callers wait before they try again while Postgres is unavailable.
 const RetryAfter = time.Second
 
 // Classify returns the driver's errors with a kind: Unavailable when Postgres cannot be

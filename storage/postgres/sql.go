@@ -34,4 +34,5 @@ func (w *Where) Arg(v any) string {
 	return fmt.Sprintf("$%d", len(w.Args))
 }
 
+// Text returns the conditions, joined by AND.
 func (w *Where) Text() string { return strings.Join(w.Conditions, " AND ") }

@@ -62,7 +62,8 @@ func (d *Desk) Group(t testing.TB, s *Server) []route.Route {
 	installation, err := s.DB.Installation(t.Context())
 	require.NoError(t, err)
 	deps := pipeline.Deps{
-		Pipeline: pipelineadmin.New(d.Log, s.DB), Index: s.DB, TokenKey: installation.CheckpointKey, QueryTimeout: 30 * time.Second,
+		Pipeline: pipelineadmin.New(d.Log, s.DB), Index: s.DB, TokenKey: installation.CheckpointKey,
+		QueryTimeout: 30 * time.Second,
 	}
 	if d.Change != nil {
 		d.Change(&deps)

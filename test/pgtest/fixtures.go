@@ -10,6 +10,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
+// OpenAt opens and migrates the database at a URL, and closes it with the test.
 func OpenAt(t testing.TB, url string) *DB {
 	t.Helper()
 	db, err := Connect(t.Context(), url, 4)
@@ -19,6 +20,7 @@ func OpenAt(t testing.TB, url string) *DB {
 	return db
 }
 
+// Open opens a migrated database that belongs to the test.
 func Open(t *testing.T) *DB {
 	t.Helper()
 	return OpenURL(t, testenv.MigratedPostgres(t))
@@ -34,6 +36,7 @@ func OpenURL(t *testing.T, url string) *DB {
 	return db
 }
 
+// Workspace creates a workspace of plan starter.
 func Workspace(t *testing.T, db *DB, mode string) access.Workspace {
 	t.Helper()
 	w, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "plant", Plan: "starter", Mode: mode})
@@ -41,8 +44,10 @@ func Workspace(t *testing.T, db *DB, mode string) access.Workspace {
 	return w
 }
 
+// Ptr returns a pointer to a copy of a value.
 func Ptr[T any](v T) *T { return &v }
 
+// Limited creates a workspace with limits of sources and series.
 func Limited(t *testing.T, db *DB, sources, series int64) uuid.UUID {
 	t.Helper()
 	w, err := db.CreateWorkspace(t.Context(), access.Workspace{

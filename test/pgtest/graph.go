@@ -15,6 +15,7 @@ import (
 	"github.com/livegraph/livegraph/test/graphdata"
 )
 
+// HubNode returns the id of the node that FillGraph gives the most edges.
 func HubNode(b testing.TB, db *DB, ws uuid.UUID) uuid.UUID {
 	b.Helper()
 	l, err := db.Nodes(
@@ -26,6 +27,7 @@ func HubNode(b testing.TB, db *DB, ws uuid.UUID) uuid.UUID {
 	return l.Items[0].ID
 }
 
+// Epoch is the time at which the first resource of a test was created.
 var Epoch = time.Date(2026, 11, 21, 7, 40, 8, 290_296_000, time.UTC)
 
 // SomeNodes makes nodes with few different values, so that lists have ties.
@@ -47,6 +49,7 @@ func SomeNodes(r *rand.Rand, n int) []graph.Node {
 	return list
 }
 
+// SomeProperties returns random properties of few different values.
 func SomeProperties(r *rand.Rand) graph.Properties {
 	values := []string{`"5"`, `5`, `5.5`, `true`, `"true"`, `[5]`, `{"k":5}`, `"x"`, `-5`, `""`, `"a\"b"`}
 	p, _ := graph.ParseProperties([]byte(fmt.Sprintf(
@@ -55,6 +58,7 @@ func SomeProperties(r *rand.Rand) graph.Properties {
 	return p
 }
 
+// InsertNodes writes nodes as a consumer would have left them.
 func InsertNodes(t testing.TB, db *DB, ws uuid.UUID, list []graph.Node) {
 	t.Helper()
 	for _, n := range list {
@@ -71,6 +75,7 @@ func InsertNodes(t testing.TB, db *DB, ws uuid.UUID, list []graph.Node) {
 		ON CONFLICT (workspace_id, kind, label) DO UPDATE SET standing = EXCLUDED.standing`, ws))
 }
 
+// InsertEdges writes edges as a consumer would have left them.
 func InsertEdges(t testing.TB, db *DB, ws uuid.UUID, list []graph.Edge) {
 	t.Helper()
 	for _, e := range list {
@@ -87,6 +92,7 @@ func InsertEdges(t testing.TB, db *DB, ws uuid.UUID, list []graph.Edge) {
 		ON CONFLICT (workspace_id, kind, label) DO UPDATE SET standing = EXCLUDED.standing`, ws))
 }
 
+// GraphWorkspace is the workspace that FillGraph fills.
 var GraphWorkspace = uuid.MustParse("00000000-0000-7000-8000-000000000001")
 
 // FillGraph makes a graph, in a workspace of its own.

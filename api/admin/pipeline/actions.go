@@ -122,13 +122,17 @@ type fateCounts struct {
 }
 
 func (a *api) redrive(w http.ResponseWriter, r *http.Request) error {
-	return a.act(w, r, false, func(ctx context.Context, asked pipelineadmin.LetterRequest) (pipelineadmin.LetterResult, error) {
+	return a.act(w, r, false, func(
+		ctx context.Context, asked pipelineadmin.LetterRequest,
+	) (pipelineadmin.LetterResult, error) {
 		return a.Pipeline.Redrive(ctx, asked, nil)
 	})
 }
 
 func (a *api) discard(w http.ResponseWriter, r *http.Request) error {
-	return a.act(w, r, true, func(ctx context.Context, asked pipelineadmin.LetterRequest) (pipelineadmin.LetterResult, error) {
+	return a.act(w, r, true, func(
+		ctx context.Context, asked pipelineadmin.LetterRequest,
+	) (pipelineadmin.LetterResult, error) {
 		return a.Pipeline.Discard(ctx, asked, nil)
 	})
 }

@@ -52,7 +52,9 @@ func (a *api) letters(w http.ResponseWriter, r *http.Request) error {
 	f.ReasonContains, _ = p.String("reason")
 	limit, offset := p.Page()
 	if offset > pipelineadmin.MaxLetters-limit {
-		p.Fail("offset", fmt.Sprintf("must not lead beyond %d letters: narrow the filter, as by to", pipelineadmin.MaxLetters))
+		p.Fail(
+			"offset", fmt.Sprintf("must not lead beyond %d letters: narrow the filter, as by to", pipelineadmin.MaxLetters),
+		)
 	}
 	if f.From != nil && f.To != nil && !f.From.Before(*f.To) {
 		p.Fail("to", "must be after from")

@@ -66,7 +66,9 @@ func absolute(path string) string {
 
 // Client reads the files. setting begins the settings' names, such as redis-tls.
 func (t EngineTLS) Client(setting string) (*tlsconfig.Client, error) {
-	return tlsconfig.NewClient(tlsconfig.Files{CA: t.CA, Cert: t.Cert, Key: t.Key, ServerName: t.ServerName, Setting: setting})
+	return tlsconfig.NewClient(
+		tlsconfig.Files{CA: t.CA, Cert: t.Cert, Key: t.Key, ServerName: t.ServerName, Setting: setting},
+	)
 }
 
 // validate checks the settings of the engine whose address has them. encrypted says

@@ -44,7 +44,9 @@ func guard(dialer *net.Dialer) {
 	dialer.Control = func(_, address string, _ syscall.RawConn) error { return refusePrivate(address) }
 }
 
-func dialTLS(ctx context.Context, dialer *net.Dialer, files *tlsconfig.Client, network, address string) (net.Conn, error) {
+func dialTLS(
+	ctx context.Context, dialer *net.Dialer, files *tlsconfig.Client, network, address string,
+) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	plain, err := dialer.DialContext(ctx, network, address)

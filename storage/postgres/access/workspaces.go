@@ -151,6 +151,7 @@ func scanWorkspace(row pgx.CollectableRow) (Workspace, error) {
 	return w, err
 }
 
+// NoWorkspace returns the error for a workspace that does not exist.
 func NoWorkspace(id uuid.UUID) error {
 	return fault.Newf(fault.NotFound, "No workspace %s", id)
 }

@@ -54,7 +54,9 @@ func statementsOf(set string, these edgeStatement, sign int64) cascadeStatements
 	beyond := fmt.Sprintf(`(SELECT count(*) FROM changed) > %d`, graph.MaxListed)
 	return cascadeStatements{
 		whole: `WITH changed AS (UPDATE edges e SET ` + set + ` WHERE e.workspace_id = $1 AND ` + string(these) + `
-			RETURNING e.relation_type, e.id), listed AS (` + fmt.Sprintf(listEdges, `changed e`, beyond, graphread.CascadeRow) + `) ` +
+			RETURNING e.relation_type, e.id), listed AS (` + fmt.Sprintf(
+			listEdges, `changed e`, beyond, graphread.CascadeRow,
+		) + `) ` +
 			fmt.Sprintf(countCascade, fmt.Sprintf("%d * count(*)", sign)),
 		list:   fmt.Sprintf(listEdges, found+sameArguments, `true`, graphread.CascadeRow),
 		change: fmt.Sprintf(changePiece, set),
@@ -108,7 +110,9 @@ func (s *State) cascadeInPieces(statements *cascadeStatements, args []any) error
 	for row := range listed.RowsAffected() {
 		for from := 0; from < graphread.CascadeRow; from += cascadePiece {
 			began := time.Now()
-			changed, err := s.changePiece(statements, append(slices.Clip(args), row*graphread.CascadeRow, from, cascadePiece), totals)
+			changed, err := s.changePiece(
+				statements, append(slices.Clip(args), row*graphread.CascadeRow, from, cascadePiece), totals,
+			)
 			if err != nil {
 				return err
 			}

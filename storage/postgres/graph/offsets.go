@@ -80,6 +80,7 @@ func resolveOffset(partition int32, log postgres.LogPartition, known map[int32]i
 	return CommandOffset{Partition: partition, Was: was, Next: was}
 }
 
+// AllCommandOffsets returns the offset that is decided next, by topic id and partition.
 func AllCommandOffsets(ctx context.Context, q postgres.Querier) (map[[16]byte]map[int32]int64, error) {
 	rows, err := q.Query(ctx, `SELECT topic_id, partition, next_offset FROM command_offsets`)
 	if err != nil {

@@ -62,14 +62,16 @@ func Passing(
 }
 
 // FoundEdges reads those of the edges that stand.
-func (db *Store) FoundEdges(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]graph.Edge, error) {
+func (db *Store) FoundEdges(
+	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID,
+) (map[uuid.UUID]graph.Edge, error) {
 	found := make(map[uuid.UUID]graph.Edge, len(ids))
 	if len(ids) == 0 {
 		return found, nil
 	}
 	w := &postgres.Where{}
 	w.Add("workspace_id = ?", workspace)
-	w.Add("id = ANY(?)", IdArray(ids))
+	w.Add("id = ANY(?)", IDArray(ids))
 	w.Add("NOT deleted")
 	list, err := foundAll(ctx, db.pool, `SELECT `+edgeColumns+` FROM edges WHERE `, w, scanEdge)
 	if err != nil {
@@ -113,7 +115,9 @@ func Matching(
 
 // foundAll reads what a condition wants, in a statement that is planned for its
 // values.
-func foundAll[T any](ctx context.Context, q postgres.Querier, query string, w *postgres.Where, scan pgx.RowToFunc[T]) ([]T, error) {
+func foundAll[T any](
+	ctx context.Context, q postgres.Querier, query string, w *postgres.Where, scan pgx.RowToFunc[T],
+) ([]T, error) {
 	rows, err := q.Query(ctx, query+w.Text(), postgres.Planned(w.Args)...)
 	if err != nil {
 		return nil, err
@@ -121,9 +125,9 @@ func foundAll[T any](ctx context.Context, q postgres.Querier, query string, w *p
 	return pgx.CollectRows(rows, scan)
 }
 
-// IdArray is a list of ids as pgx writes it without making texts of them first, which
+// IDArray is a list of ids as pgx writes it without making texts of them first, which
 // takes longer than many a query.
-func IdArray(ids []uuid.UUID) postgres.UUIDs {
+func IDArray(ids []uuid.UUID) postgres.UUIDs {
 	list := make(postgres.UUIDs, len(ids))
 	for i, id := range ids {
 		list[i] = postgres.UUID(id)
@@ -143,7 +147,7 @@ func foundWhere(workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) *postg
 	w := &postgres.Where{}
 	w.Add("n.workspace_id = ?", workspace)
 	if ids != nil {
-		w.Add("n.id = ANY(?)", IdArray(ids))
+		w.Add("n.id = ANY(?)", IDArray(ids))
 	}
 	AddPassing(w, f)
 	return w

@@ -54,7 +54,7 @@ type walkStatement struct {
 
 func newWalkStatement(workspace uuid.UUID, step retrieval.Step) *walkStatement {
 	w := &postgres.Where{}
-	s := &walkStatement{step: step, workspace: w.Arg(workspace), frontier: w.Arg(IdArray(step.Frontier))}
+	s := &walkStatement{step: step, workspace: w.Arg(workspace), frontier: w.Arg(IDArray(step.Frontier))}
 	if len(step.RelationTypes) > 0 {
 		s.kinds = " AND e.relation_type = ANY(" + w.Arg(step.RelationTypes) + ")"
 	}

@@ -155,7 +155,8 @@ func (r *Restoration) repeatDeletions(ctx context.Context) error {
 		WHERE table_schema = current_schema() AND table_name = 'tombstones' AND column_name = 'settled_at')`).Scan(&pending)
 	if err == nil && pending {
 		_, err = r.tx.Exec(
-			ctx, `UPDATE tombstones t SET `+registry.DoAgain+` WHERE settled_at IS NULL OR GREATEST(executed_at, settled_at) >= $1`,
+			ctx, `UPDATE tombstones t SET `+registry.DoAgain+`
+				WHERE settled_at IS NULL OR GREATEST(executed_at, settled_at) >= $1`,
 			r.Begun,
 		)
 	}

@@ -74,7 +74,8 @@ func (db *Store) DeleteWorkspace(ctx context.Context, id uuid.UUID, requestID st
 		if tag.RowsAffected() == 0 {
 			return access.NoWorkspace(id)
 		}
-		if _, err = tx.Exec(ctx, registry.LockTombstones); err == nil { // behind the row's lock, so that nobody waits for that
+		// Behind the row's lock, so that nobody waits for that.
+		if _, err = tx.Exec(ctx, registry.LockTombstones); err == nil {
 			_, err = tx.Exec(ctx, `
 				UPDATE workspaces SET deleted_sequence = COALESCE(deleted_sequence, nextval('tombstone_sequence'))
 				WHERE id = $1`, id)

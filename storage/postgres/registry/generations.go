@@ -112,6 +112,7 @@ func (db *Store) Generations(ctx context.Context, topic string) (Generations, er
 const selectGenerations = `SELECT partition, generation, from_offset, topic_id, route, reason
 	FROM topic_generations WHERE topic = $1 ORDER BY generation, partition`
 
+// ReadGenerations reads the generations of a topic, oldest first.
 func ReadGenerations(ctx context.Context, q postgres.Querier, topic string) (Generations, error) {
 	rows, err := q.Query(ctx, selectGenerations, topic)
 	if err != nil {

@@ -57,11 +57,6 @@ type registration struct {
 	ok        []bool
 }
 
-// queryer is a pool or a transaction.
-type queryer interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
 func (r *registration) run(ctx context.Context, db *Store) error {
 	if err := r.findKnown(ctx, db.pool); err != nil {
 		return postgres.Classify(err)

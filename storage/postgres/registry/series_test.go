@@ -221,7 +221,8 @@ func TestSeriesAreSelectedAndPaged(t *testing.T) {
 		t.Context(), ws, registry.SeriesFilter{Sources: []uuid.UUID{pump.ID}}, registry.SeriesPage{Limit: 3},
 	)
 	require.NoError(t, err)
-	require.Equal(t, []*string{pgtest.Ptr("bar"), pgtest.Ptr("°C"), pgtest.Ptr("bar")}, []*string{list[0].Unit, list[1].Unit, list[2].Unit})
+	require.Equal(t, []*string{pgtest.Ptr("bar"), pgtest.Ptr("°C"), pgtest.Ptr("bar")},
+		[]*string{list[0].Unit, list[1].Unit, list[2].Unit})
 	require.Equal(t, map[string]string{"n": "1", "z": `"'\`}, list[1].Tags)
 	require.Equal(t, pointblock.KindNumber, list[1].Kind)
 	require.Equal(t, "pump", list[1].SourceName)

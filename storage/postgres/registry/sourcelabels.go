@@ -34,7 +34,9 @@ func (s *SourceLabel) MetricUnit(metric string) *string {
 // SourceLabels returns those of the sources whose version is another than the known
 // one, deleted sources included. With 0 as the version that is every source that
 // there is or was.
-func (db *Store) SourceLabels(ctx context.Context, workspace uuid.UUID, known map[uuid.UUID]int64) ([]SourceLabel, error) {
+func (db *Store) SourceLabels(
+	ctx context.Context, workspace uuid.UUID, known map[uuid.UUID]int64,
+) ([]SourceLabel, error) {
 	ids, versions := make([]uuid.UUID, 0, len(known)), make([]int64, 0, len(known))
 	for id, version := range known {
 		ids, versions = append(ids, id), append(versions, version)

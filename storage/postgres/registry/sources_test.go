@@ -33,10 +33,13 @@ func TestASourceIsStoredAsGiven(t *testing.T) {
 	db := pgtest.Open(t)
 	ws := pgtest.Limited(t, db, 10, 10)
 	want := registry.Source{
-		ID: uuid.New(), Name: `'; DROP TABLE sources; -- "%_\ 🚀`, Description: "line one\nline two", NodeID: pgtest.Ptr(uuid.New()),
-		Unit:    pgtest.Ptr("°C"),
-		Metrics: []registry.SourceMetric{{Name: "temp", Unit: pgtest.Ptr("°C"), Description: pgtest.Ptr("of the oil")}, {Name: "rpm"}},
-		Tags:    map[string]string{"room": "A", "": "", "__proto__": "x"}, RetentionDays: pgtest.Ptr(int32(7)),
+		ID: uuid.New(), Name: `'; DROP TABLE sources; -- "%_\ 🚀`,
+		Description: "line one\nline two", NodeID: pgtest.Ptr(uuid.New()),
+		Unit: pgtest.Ptr("°C"),
+		Metrics: []registry.SourceMetric{
+			{Name: "temp", Unit: pgtest.Ptr("°C"), Description: pgtest.Ptr("of the oil")}, {Name: "rpm"},
+		},
+		Tags: map[string]string{"room": "A", "": "", "__proto__": "x"}, RetentionDays: pgtest.Ptr(int32(7)),
 		IntervalSeconds: pgtest.Ptr(0.5),
 	}
 	made, err := db.CreateSource(t.Context(), ws, want)

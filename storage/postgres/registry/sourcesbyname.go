@@ -93,7 +93,9 @@ func roomForSources(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) (left i
 
 // sourcesNamed returns the ids of the sources that have the names, exactly as
 // written.
-func sourcesNamed(ctx context.Context, q postgres.Querier, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error) {
+func sourcesNamed(
+	ctx context.Context, q postgres.Querier, workspace uuid.UUID, names []string,
+) (map[string]uuid.UUID, error) {
 	rows, err := q.Query(ctx, `
 		SELECT name, id FROM sources WHERE workspace_id = $1 AND name = ANY($2) AND deleted_at IS NULL`,
 		postgres.Planned([]any{workspace, names})...)

@@ -60,6 +60,7 @@ func (db *Store) AddTombstones(ctx context.Context, tombstones []Tombstone) erro
 const tombstoneColumns = `partition, record_version, ordinal, workspace_id, source_id, metric,
 	from_us, to_us, version_ceiling`
 
+// SelectTombstones reads the rows that ScanTombstone takes.
 const SelectTombstones = `SELECT ` + tombstoneColumns + ` FROM tombstones`
 
 // ConsumerState is what a consumer has to know before it writes.
@@ -181,6 +182,7 @@ const tombstonesOf = `SELECT t.* FROM unnest($1::uuid[], $2::uuid[], $3::bigint[
 	LATERAL (SELECT ` + tombstoneColumns + ` FROM tombstones
 		WHERE workspace_id = asked.workspace AND source_id = asked.source AND version_ceiling >= asked.floor OFFSET 0) t`
 
+// ScanTombstone returns the tombstone of a row.
 func ScanTombstone(row pgx.CollectableRow) (Tombstone, error) {
 	var t Tombstone
 	var version, ceiling int64

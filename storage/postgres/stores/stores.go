@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// The stores by the names that they have in a DB.
+// Names of the stores in a DB.
 type (
 	Access    = access.Store
 	Registry  = registry.Store

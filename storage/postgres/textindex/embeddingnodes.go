@@ -79,7 +79,9 @@ func (db *Store) IndexedNodes(ctx context.Context, index uuid.UUID, refs []NodeR
 	return indexedNodes(ctx, db.pool, index, refs)
 }
 
-func indexedNodes(ctx context.Context, q postgres.Querier, index uuid.UUID, refs []NodeRef) (map[NodeRef]IndexedNode, error) {
+func indexedNodes(
+	ctx context.Context, q postgres.Querier, index uuid.UUID, refs []NodeRef,
+) (map[NodeRef]IndexedNode, error) {
 	workspaces, ids := refColumns(refs)
 	rows, err := q.Query(ctx, `SELECT e.workspace_id, e.node_id, e.entity_type, e.text_hash, e.chunks, e.vectors, e.intent
 		FROM unnest($2::uuid[], $3::uuid[]) AS t (workspace, node)

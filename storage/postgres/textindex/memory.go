@@ -250,7 +250,9 @@ func (t *workspaceTexts) knows(terms []searchTerm) map[string]bool {
 // score scores the nodes that have some of the terms, as the statements of a search
 // do, and gives the best. of are the nodes to be looked at; nil: all. false: a term is
 // not kept any more.
-func (t *workspaceTexts) score(terms []searchTerm, base, slope float64, of postgres.UUIDs, most int) ([]scoredNode, bool) {
+func (t *workspaceTexts) score(
+	terms []searchTerm, base, slope float64, of postgres.UUIDs, most int,
+) ([]scoredNode, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for _, term := range terms {

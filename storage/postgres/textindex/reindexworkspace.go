@@ -24,7 +24,9 @@ type WorkspaceReindex struct {
 
 // RequestWorkspaceReindex asks for a workspace to be embedded again. Conflict: it is being
 // already.
-func (db *Store) RequestWorkspaceReindex(ctx context.Context, workspace uuid.UUID, by string) (WorkspaceReindex, error) {
+func (db *Store) RequestWorkspaceReindex(
+	ctx context.Context, workspace uuid.UUID, by string,
+) (WorkspaceReindex, error) {
 	r := WorkspaceReindex{Workspace: workspace, ID: uuid.New()}
 	err := db.pool.QueryRow(ctx, `INSERT INTO workspace_reindexes (workspace_id, id, requested_by, sequence)
 		SELECT id, $2, $3, COALESCE((SELECT sequence FROM graph_heads WHERE workspace_id = $1), 0) FROM workspaces

@@ -167,7 +167,9 @@ func BenchmarkRetrievalLarge(b *testing.B) {
 	require.NoError(b, err)
 	defer func() { _ = conn.Close(b.Context()) }()
 	require.NoError(b, graphdata.Fill(b.Context(), conn, pgtest.GraphWorkspace, 100_000, 1_000_000))
-	ids, err := db.Strings(b.Context(), `SELECT id::text FROM nodes WHERE workspace_id = $1 ORDER BY id`, pgtest.GraphWorkspace)
+	ids, err := db.Strings(
+		b.Context(), `SELECT id::text FROM nodes WHERE workspace_id = $1 ORDER BY id`, pgtest.GraphWorkspace,
+	)
 	require.NoError(b, err)
 	for _, hops := range []int{1, 2, 3} {
 		for name, filter := range map[string]retrieval.Filter{"all": {}, "filtered": {EntityTypes: []string{

@@ -143,7 +143,8 @@ func (r lexicalPostingRows) columns() (ids postgres.IDList, terms []string, coun
 		)
 	})
 	for _, row := range r {
-		ids.Workspaces, ids.IDs = append(ids.Workspaces, postgres.UUID(row.workspace)), append(ids.IDs, postgres.UUID(row.node))
+		ids.Workspaces = append(ids.Workspaces, postgres.UUID(row.workspace))
+		ids.IDs = append(ids.IDs, postgres.UUID(row.node))
 		terms, counts, lengths = append(terms, row.term), append(counts, row.count), append(lengths, row.length)
 	}
 	return ids, terms, counts, lengths

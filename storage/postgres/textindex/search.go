@@ -158,7 +158,7 @@ func (s *textSearch) run(ctx context.Context, q lexical.Query, names int) (found
 		if err != nil || len(few) == 0 && !more {
 			return found, err
 		}
-		s.few, s.bounded = graphread.IdArray(few), !more
+		s.few, s.bounded = graphread.IDArray(few), !more
 	}
 	if err := s.rank(ctx, terms); err != nil {
 		return found, err
