@@ -20,7 +20,7 @@ import (
 
 const workspaceHeader = "X-Workspace-Id"
 
-// authenticate wants a valid key on every path under /api but the public ones,
+// authenticate requires a valid key on every path under /api but the public ones,
 // whether a route is there or not: who has no key learns nothing about paths; and
 // on the few paths elsewhere that other products have.
 func (s *Server) authenticate(next http.Handler) http.Handler {

@@ -33,7 +33,7 @@ type auditor interface {
 // audit records each use of a known key before the first byte of its answer, and once
 // more when the answer is over if there is more to say then. It is around everything
 // that gives answers, panics and refusals included, so it learns who asks from the
-// exchange: whoever authenticates comes later.
+// exchange: anyone who authenticates comes later.
 func (s *Server) audit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(request.WithNotes(r.Context()))

@@ -22,7 +22,7 @@ func (s *Server) influxProbes() []route.Route {
 	}
 }
 
-// influxPing says that the process runs.
+// influxPing reports that the process runs.
 func (s *Server) influxPing(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("X-Influxdb-Build", "Livegraph")
 	w.Header().Set("X-Influxdb-Version", s.deps.Version)

@@ -52,7 +52,7 @@ func left(w *ratelimit.Window) string {
 	return fmt.Sprintf(`"%s";r=%d;t=%d`, w.Name, w.Remaining, seconds(w.Wait))
 }
 
-// seconds rounds up: whoever waits as long as he is told is not too early.
+// seconds rounds up: anyone who waits as long as he is told is not too early.
 func seconds(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
 
 // exceeds refuses a request that its workspace's plan has no room for.

@@ -97,7 +97,7 @@ func (s *Server) secure(r *http.Request) bool {
 	return err == nil && s.trusted(peer.Addr().Unmap()) && strings.EqualFold(strings.TrimSpace(proto), "https")
 }
 
-// authenticateOperator wants a session on every path below /admin/api but for the login,
+// authenticateOperator requires a session on every path below /admin/api except for the login,
 // whether a route is there or not. Neither an API key nor anything but the cookie is
 // looked at.
 func (s *Server) authenticateOperator(next http.Handler, w http.ResponseWriter, r *http.Request) {

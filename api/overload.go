@@ -83,7 +83,7 @@ func newCrowds(cfg *config.API, registerer prometheus.Registerer) *crowds {
 func workLabel(work route.Work) string { return cmp.Or(string(work), otherWork) }
 
 // counted reports which routes' requests are: probes must be answered, and answers that last
-// have bounds of their own.
+// have their own bounds.
 func (c *crowds) counted(rt *route.Route) bool {
 	if c.shares[rt.Work] != nil {
 		return true
@@ -91,7 +91,7 @@ func (c *crowds) counted(rt *route.Route) bool {
 	return rt.Access != route.Public && rt.Access != route.Operator && !rt.Lasts
 }
 
-// enter lets a request from an address in, or says why not. Whoever was let in leaves.
+// enter lets a request from an address in, or says why not. Anyone who was let in leaves.
 func (c *crowds) enter(work route.Work, ip netip.Addr) (leave func(), err error) {
 	inside, limit, shares := c.inside[work], c.limits[work], c.shares[work]
 	full := func() error {

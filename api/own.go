@@ -67,7 +67,7 @@ func (noKeys) Authenticate(context.Context, string, netip.Addr) (*access.Credent
 // Used implements authenticator.
 func (noKeys) Used(uuid.UUID, netip.Addr) {}
 
-// health says that the process runs and can answer.
+// health reports that the process runs and can answer.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
 	probe(w, http.StatusOK, probeStatus("ok"))
 	return nil

@@ -69,7 +69,7 @@ type Deps struct {
 	ProbesOnly bool
 	// TLS is what the listener speaks; nil: plain HTTP.
 	TLS *tls.Config
-	// Ready says whether this process can serve; nil: always. It is asked at
+	// Ready reports whether this process can serve; nil: always. It is asked at
 	// each probe, so it must be quick.
 	Ready func(ctx context.Context) error
 	// Metrics registers what the server measures; nil: nowhere.

@@ -40,7 +40,7 @@ func http2Limits() *http.HTTP2Config {
 }
 
 // tlsListener makes the handshakes before it hands connections out, so that one in the
-// clear gets an answer that helps. Each handshake has a goroutine of its own; the
+// clear gets an answer that helps. Each handshake has its own goroutine; the
 // listener below bounds how many connections there are.
 type tlsListener struct {
 	net.Listener

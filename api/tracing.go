@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
-// maxTraceState is the most bytes of a tracestate that are looked at; a longer
+// maxTraceState is the maximum number of bytes of a tracestate that are looked at; a longer
 // one is left out, as its specification allows.
 const maxTraceState = 512
 

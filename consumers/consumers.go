@@ -9,8 +9,8 @@
 //	store     stores it, writes its dead letters, and commits its offsets
 //
 // Each holds one batch at most (but the store as many as Config.StoreAtOnce), and a batch
-// is bounded in rows and bytes; when the store is away, poll stops. With
-// Config.ByPartition each partition has a prepare and a store of its own. Nothing is committed
+// is bounded in rows and bytes; when the store is unavailable, poll stops. With
+// Config.ByPartition each partition has a prepare and its own store. Nothing is committed
 // before it is stored: whatever dies in between is consumed again, so a [Handler] must be
 // idempotent.
 //
@@ -95,7 +95,7 @@ func (e *rejoinError) Unwrap() error { return e.cause }
 
 // Rejoin marks an error of Batch.Store that says that what this member knows of its
 // partitions is not true any more: what is in flight is thrown away, and the loop
-// joins anew.
+// joins again.
 func Rejoin(err error) error { return &rejoinError{cause: err} }
 
 // IsRejoin reports whether an error was made by Rejoin.
@@ -115,7 +115,7 @@ type finisher interface {
 	Finish(ctx context.Context, partitions []int32) error
 }
 
-// fuller is a Batch that says itself when it has enough, by a measure of its own.
+// fuller is a Batch that says itself when it has enough, by its own measure.
 type fuller interface {
 	Full() bool
 }
@@ -220,7 +220,7 @@ func (l *Loop) Abandon(err error) {
 
 // Run consumes until ctx is done, then stores and commits what is in flight, for
 // Grace at most, and returns nil. When the topic turns out to be another one, or
-// its records to have been replaced, it leaves the group and joins anew.
+// its records to have been replaced, it leaves the group and joins again.
 func (l *Loop) Run(ctx context.Context) error {
 	retry := newRetrying(l.logger, "consuming")
 	for ctx.Err() == nil {

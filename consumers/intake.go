@@ -68,7 +68,7 @@ func (in *intake) newBatch() *batch {
 	return &batch{Batch: in.handler.NewBatch(), next: map[int32]kgo.EpochOffset{}, done: make(chan struct{})}
 }
 
-// poke wakes whoever waits on a channel of capacity one.
+// poke wakes anyone who waits on a channel of capacity one.
 func poke(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -179,7 +179,7 @@ func (in *intake) take(ctx context.Context) *batch {
 	}
 }
 
-// tryTake takes the batch if it is time, else says how long to wait at most.
+// tryTake takes the batch if it is time, else reports how long to wait at most.
 func (in *intake) tryTake() (taken *batch, wait time.Duration, over bool) {
 	const nothing = time.Hour
 	in.mu.Lock()
@@ -225,7 +225,7 @@ func (in *intake) due() time.Time {
 	return due
 }
 
-// finish says that a batch that was taken is done with.
+// finish reports that a batch that was taken is done with.
 func (in *intake) finish(b *batch) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -234,7 +234,7 @@ func (in *intake) finish(b *batch) {
 	poke(in.wake)
 }
 
-// close says that no more records come: what is there is taken, then no more.
+// close reports that no more records come: what is there is taken, then no more.
 func (in *intake) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()

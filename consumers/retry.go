@@ -8,7 +8,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/retry"
 )
 
-// How failures that may pass are tried again: for ever.
+// How failures that may pass are tried again: forever.
 const (
 	firstRetry = 50 * time.Millisecond
 	lastRetry  = time.Second // a store that is back is used within seconds

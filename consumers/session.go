@@ -44,7 +44,7 @@ func (l *Loop) session(ctx context.Context) error {
 	return failure
 }
 
-// newSession returns a session, and what its polling goes by. Whoever made it ends it.
+// newSession returns a session, and what its polling goes by. Anyone who made it ends it.
 func (l *Loop) newSession(ctx context.Context) (s *session, polling context.Context, over func()) {
 	hard, give := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(l.cfg.Grace, give) })

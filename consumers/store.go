@@ -13,7 +13,7 @@ import (
 // storing is a batch from the beginning of its storing to its commit.
 type storing struct {
 	*batch
-	ctx   context.Context //nolint:containedctx // of the stage, for whoever takes the batch on
+	ctx   context.Context //nolint:containedctx // of the stage, for anyone who takes the batch on
 	stage trace.Span
 	began time.Time
 
@@ -23,7 +23,7 @@ type storing struct {
 }
 
 // begin has batches stored, Config.StoreAtOnce of them at a time. What waits to be
-// finished counts: whoever stores one at a time has each noted before the next begins.
+// finished counts: anyone who stores one at a time has each noted before the next begins.
 func (s *lane) begin(ready <-chan *batch, begun chan<- *storing) error {
 	defer close(begun)
 	for b := range ready {

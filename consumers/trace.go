@@ -15,7 +15,7 @@ import (
 // thousands of requests, and one of them is enough to find it.
 const maxLinks = 64
 
-// traceBatch begins the span of a batch, a trace of its own with links to those of
+// traceBatch begins the span of a batch, its own trace with links to those of
 // its records. A batch without a traced record has none.
 func (s *lane) traceBatch(b *batch) context.Context {
 	if !s.tracer.On() {

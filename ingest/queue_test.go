@@ -24,7 +24,7 @@ func requireOverloaded(t *testing.T, err error) {
 	require.Positive(t, refusal.RetryAfter)
 }
 
-// manySeries is a body of so many lines, each of a series of its own.
+// manySeries is a body of so many lines, each of its own series.
 func manySeries(n int) string {
 	var body strings.Builder
 	for i := range n {

@@ -39,7 +39,7 @@ func TestPointsKeepTheirOrderWhilePartitionsAreAdded(t *testing.T) {
 
 	written := 0
 	write := func(p *ingest.Pipeline) {
-		require.Eventually(t, func() bool { // whoever is told to send again does
+		require.Eventually(t, func() bool { // anyone who is told to send again does
 			_, err := p.Accept(t.Context(), ingest.JSON, ingest.Request{
 				Workspace: s.workspace, RequestID: "req_7", ReceivedAt: time.Now(),
 				Body: fmt.Appendf(
@@ -74,7 +74,7 @@ func TestPointsKeepTheirOrderWhilePartitionsAreAdded(t *testing.T) {
 }
 
 // requireOrder checks that the values of the log's records, each of one point, have
-// versions in their order, whoever computes them.
+// versions in their order, anyone who computes them.
 func (s *site) requireOrder(t *testing.T, written int) {
 	t.Helper()
 	generations, err := s.db.Generations(t.Context(), points.Topic)

@@ -12,5 +12,5 @@ import (
 var files embed.FS
 
 // Dist returns the page's files: index.html and what it loads. Without a build it is empty
-// but for .keep.
+// except for .keep.
 func Dist() (fs.FS, error) { return fs.Sub(files, "dist") }

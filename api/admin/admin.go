@@ -47,7 +47,7 @@ type Deps struct {
 	TrailKept time.Duration
 	Logger    *slog.Logger          // nil: the default one
 	Metrics   prometheus.Registerer // nil: what is measured is not registered
-	// Attempts says how many failed logins there may be; the zero value: the default.
+	// Attempts reports how many failed logins there may be; the zero value: the default.
 	Attempts Attempts
 	// Idle and Age are how long a session lasts without use, and at most; 0: 12 hours, 7
 	// days.
@@ -116,7 +116,7 @@ type Admin struct {
 	polled *otter.Cache[polledRead, time.Time] // reads that were noted, by when
 }
 
-// New makes one. It fails on files of the page that cannot be read and on a public
+// New creates one. It fails on files of the page that cannot be read and on a public
 // address that is none.
 func New(deps Deps) (*Admin, error) {
 	if deps.Logger == nil {

@@ -2,14 +2,14 @@ package admin
 
 import "time"
 
-// Attempts says how many logins may fail. The zero value is the default.
+// Attempts reports how many logins may fail. The zero value is the default.
 type Attempts struct {
 	// PerAddress of one address (of IPv6: network of 64 bits) in AddressWindow; default 10
 	// in 5 minutes.
 	PerAddress    int
 	AddressWindow time.Duration
 	// PerName of one name in NameWindow, from wherever; default 50 in 15 minutes. An
-	// address from which the name's last login came is not held up by them: else whoever
+	// address from which the name's last login came is not held up by them: else anyone who
 	// knows a name could keep its operator out.
 	PerName    int
 	NameWindow time.Duration

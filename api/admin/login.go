@@ -77,7 +77,7 @@ func loginResult(err error) string {
 const (
 	// longestCredential bounds names and passwords that are looked at, in bytes.
 	longestCredential = 1024
-	// maxLogin is the most bytes of a body, in no encoding.
+	// maxLogin is the maximum number of bytes of a body, in no encoding.
 	maxLogin = 4 << 10
 	// loginPatience is how long the body may take to come.
 	loginPatience = 5 * time.Second

@@ -19,7 +19,7 @@ import (
 
 const (
 	// sampleEvery is how often what the process measures is looked at, whether anybody
-	// asks or not, so that whoever comes sees how it was.
+	// asks or not, so that anyone who comes sees how it was.
 	sampleEvery = 5 * time.Second
 	// keptSamples is for how many of them that is remembered: ten minutes.
 	keptSamples = 120

@@ -26,7 +26,7 @@ const (
 )
 
 // contentTypes are those of the files that a build makes, by their names' ends; not from
-// the machine's table, which is another one everywhere. The flag says whether it is
+// the machine's table, which is another one everywhere. The flag reports whether it is
 // worth compressing.
 var contentTypes = map[string]struct {
 	name string
@@ -100,7 +100,7 @@ func (p *page) serve(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// notBuilt says that the page's files are not in this binary.
+// notBuilt reports that the page's files are not in this binary.
 func notBuilt(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(http.StatusNotImplemented)

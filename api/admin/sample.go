@@ -19,7 +19,7 @@ const (
 // statusClasses are the classes of statuses that are told apart.
 var statusClasses = []string{"2xx", "3xx", "4xx", "5xx"}
 
-// sample is what this process measured at a time. Counters are as they stand; rates come
+// sample is what this process measured at a time. Counters are as they are; rates come
 // of two samples.
 type sample struct {
 	at time.Time

@@ -88,7 +88,7 @@ func workspaceOf(w *access.Workspace) workspaceAnswer {
 	}
 }
 
-// cut gives a page of a list.
+// cut returns a page of a list.
 func cut[T any](list []T, limit, offset int) ([]T, reply.Meta) {
 	page := list[min(offset, len(list)):]
 	page = page[:min(limit, len(page))]
@@ -361,7 +361,7 @@ func (l *workspaceLimits) check(check *request.Check, plan string) {
 	}
 }
 
-// value gives what a field holds; nil: nothing.
+// value returns what a field holds; nil: nothing.
 func value[T any](n request.Nullable[T]) *T {
 	if !n.Set || n.Null {
 		return nil
@@ -369,7 +369,7 @@ func value[T any](n request.Nullable[T]) *T {
 	return &n.Value
 }
 
-// changed gives a field as a change: nil stays, a pointer to nil clears.
+// changed returns a field as a change: nil stays, a pointer to nil clears.
 func changed[T any](n request.Nullable[T]) **T {
 	if !n.Set {
 		return nil

@@ -33,7 +33,7 @@ type File struct {
 	packed      map[string]func() []byte // by encoding; each is made when it is first asked for
 }
 
-// New returns a file with its Content-Type and its Cache-Control. pack says whether its
+// New returns a file with its Content-Type and its Cache-Control. pack reports whether its
 // content is worth compressing; small files are sent as they are in any case.
 func New(content []byte, contentType, cache string, pack bool) *File {
 	f := &File{content: content, contentType: contentType, cache: cache, tag: reply.ETag(content)}

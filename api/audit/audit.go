@@ -84,7 +84,7 @@ type Trail struct {
 	folds   folds
 }
 
-// NewTrail makes one.
+// NewTrail creates one.
 func NewTrail(deps TrailDeps) *Trail {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()

@@ -45,7 +45,7 @@ type foldBatch struct {
 	err     error // set before done is closed
 }
 
-// Fold records a use together with others that are alike, but for their time: the record
+// Fold records a use together with others that are alike, except for their time: the record
 // has the key, workspace, method, route, status and address, how many uses there were
 // (Requests), when the first of them came (At) and how much later the last (Duration). When
 // it returns nil the record outlives the process. Unavailable: too many wait already.

@@ -6,7 +6,7 @@
 // poll of Postgres five times a second, and what other processes that poll tell
 // through Redis) has reported a higher revision that is not known to be of other
 // keys and workspaces, and at least one has reported within the last second. So a revocation works everywhere
-// within a second, one channel may be away, and when both are silent each request looks its key up anew, or
+// within a second, one channel may be unavailable, and when both are silent each request looks its key up again, or
 // is refused as Unavailable.
 //
 // The package knows nothing of HTTP, workspaces headers or scopes: it gives the
@@ -41,7 +41,7 @@ const (
 	cacheSize  = 50_000 // entries of known keys, and as many of unknown ones
 )
 
-// store is what the authenticator needs of Postgres. Best a pool of its own:
+// store is what the authenticator needs of Postgres. Best its own pool:
 // when queries hold all connections of a shared one, no key can be verified.
 type store interface {
 	AuthChanges(ctx context.Context, since int64) (access.AuthChanges, error)

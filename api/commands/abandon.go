@@ -33,7 +33,7 @@ type fate interface {
 	ForgetFailure(ctx context.Context, ref graphstore.CommandRef, outcome []byte) (bool, error)
 }
 
-// abandon returns the outcome of a command that has none. Kafka may have been away when
+// abandon returns the outcome of a command that has none. Kafka may have been unavailable when
 // it was accepted, or the process may have died before: then it is not in the log and
 // would be pending for as long as outcomes are kept. That is settled, once everything
 // is decided that is in the log by a time when the command had to be there: it gets an

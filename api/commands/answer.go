@@ -36,7 +36,7 @@ const (
 	statusFailed  = "failed"
 )
 
-// answerOf reads an outcome. batch says whether it is one of a batch.
+// answerOf reads an outcome. batch reports whether it is one of a batch.
 func answerOf(o *eventsv1.Outcome, batch bool) idempotency.Answer {
 	if failure := o.GetFailure(); failure != nil {
 		return idempotency.Answer{Err: failureOf(o, failure)}
@@ -77,7 +77,7 @@ func failureOf(o *eventsv1.Outcome, failure *eventsv1.Failure) error {
 	return err
 }
 
-// isBatch tells the outcome of a batch: its commands have ids of their own, or none.
+// isBatch tells the outcome of a batch: its commands have their own ids, or none.
 func isBatch(o *eventsv1.Outcome) bool {
 	results := o.GetResults()
 	return len(results) != 1 || !bytes.Equal(results[0].GetCommandId(), o.GetId())

@@ -201,7 +201,7 @@ func (a *api) claim(
 
 // reopen returns the outcome of a command whose key is claimed again, nil if it has none.
 // One that failed for an internal reason loses it if the key is held: it is decided once
-// more, under the same id. Its record is a dead letter, and whoever puts that back must
+// more, under the same id. Its record is a dead letter, and anyone who puts that back must
 // find what came of the repetition, or the repetition what came of that.
 func (a *api) reopen(ctx context.Context, ref graphstore.CommandRef, held bool) (*eventsv1.Outcome, error) {
 	for {

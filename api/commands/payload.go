@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// maxRawProperties is the most bytes, without white space, of properties that are
+// maxRawProperties is the maximum number of bytes, without white space, of properties that are
 // read at all: those of [graph.MaxProperties] with each character escaped, and room.
 const maxRawProperties = 8 * graph.MaxProperties
 

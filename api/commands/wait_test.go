@@ -22,7 +22,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// world is a waiter on engines of its own.
+// world is a waiter on its own engines.
 type world struct {
 	waiter    *Waiter
 	replies   *redis.Replies

@@ -16,7 +16,7 @@ import (
 // ContentType is that of a stream.
 const ContentType = "text/event-stream"
 
-// Writer writes a stream. It is not for several goroutines, but for Cut.
+// Writer writes a stream. It is not for several goroutines, except for Cut.
 type Writer struct {
 	w          http.ResponseWriter
 	controller *http.ResponseController

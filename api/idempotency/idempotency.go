@@ -4,7 +4,7 @@
 // A request with a key claims it before it has any effect, and reserves with it what
 // makes a repetition have the same effect instead of a second one: the id of a
 // command or a source, and the time of receipt. So it does not matter where the first
-// try ended, a crash included: whoever repeats it goes on with what is reserved.
+// try ended, a crash included: anyone who repeats it goes on with what is reserved.
 // Answers of 2xx, 404, 409 and 422 are kept for 24 hours and given again.
 package idempotency
 
@@ -195,11 +195,11 @@ func (c *Claim) ID() uuid.UUID { return c.claim.ReservedID }
 // ReceivedAt returns the time of receipt, to the microsecond.
 func (c *Claim) ReceivedAt() time.Time { return c.claim.ReceivedAt }
 
-// Held says that the request is the one to do what is asked for. Else it is done, or
+// Held reports that the request is the one to do what is asked for. Else it is done, or
 // somebody else is at it: see Replay.
 func (c *Claim) Held() bool { return c.claim.Held }
 
-// Resumed says that somebody held the key before, and may have had an effect.
+// Resumed reports that somebody held the key before, and may have had an effect.
 func (c *Claim) Resumed() bool { return c.claim.Attempt > 1 }
 
 // Stored returns what the store knows the claim by.
@@ -246,12 +246,12 @@ func (c *Claim) Keep(ctx context.Context, answer Answer) {
 	})
 }
 
-// Release says that it is not known what came of the request: a repetition goes on.
+// Release reports that it is not known what came of the request: a repetition goes on.
 func (c *Claim) Release(ctx context.Context) {
 	c.settle(ctx, func(ctx context.Context) error { return c.keeper.store.ReleaseIdempotencyKey(ctx, c.claim) })
 }
 
-// Forget says that the request had no effect, and that its answer is not kept.
+// Forget reports that the request had no effect, and that its answer is not kept.
 func (c *Claim) Forget(ctx context.Context) {
 	c.settle(ctx, func(ctx context.Context) error { return c.keeper.store.ForgetIdempotencyKey(ctx, c.claim) })
 }

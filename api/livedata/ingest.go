@@ -81,7 +81,7 @@ func (a *api) acceptPoints(
 	ctx context.Context, asked ingestParams, body []byte, received time.Time,
 ) (ingest.Result, string, error) {
 	workspace := request.PrincipalOf(ctx).Workspace
-	// Before the produce: positions of a topic that is made anew meanwhile are
+	// Before the produce: positions of a topic that is made again meanwhile are
 	// then refused with the checkpoint, instead of being taken for others.
 	topic := a.TopicID()
 	result, err := a.Pipeline.Accept(ctx, asked.format, ingest.Request{

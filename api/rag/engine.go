@@ -24,7 +24,7 @@ type Stores struct {
 	Embedder retrieval.QueryEmbedder
 }
 
-// NewEngine makes the engine that searches in the stores.
+// NewEngine creates the engine that searches in the stores.
 func NewEngine(stores Stores, logger *slog.Logger, metrics *Metrics) *retrieval.Engine {
 	return retrieval.New(retrieval.Deps{
 		Text: textLane{stores.Postgres, metrics}, Vectors: vectorLane{stores.Postgres, stores.Milvus}, Graph: stores.Postgres,
@@ -75,7 +75,7 @@ func (l vectorLane) LiveIndex(ctx context.Context) (retrieval.Index, error) {
 }
 
 // Nearest returns the nearest chunks. A collection that is gone is made again by the
-// consumer; until then the lane is away.
+// consumer; until then the lane is unavailable.
 func (l vectorLane) Nearest(
 	ctx context.Context, index retrieval.Index, workspace uuid.UUID, vector embed.Vector, near retrieval.Near, limit int,
 ) ([]retrieval.VectorHit, error) {

@@ -45,7 +45,7 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// reindex has the caller's workspace indexed anew, and no other: a new index of all of
+// reindex has the caller's workspace indexed again, and no other: a new index of all of
 // them is the operator's to ask for. It takes no parameters; an empty object may stand for
 // that.
 func (a *api) reindex(w http.ResponseWriter, r *http.Request) error {

@@ -22,7 +22,7 @@ const (
 )
 
 const (
-	// degradedLiveData says in meta.degraded that the store of points is away.
+	// degradedLiveData says in meta.degraded that the store of points is unavailable.
 	degradedLiveData = "liveData"
 	liveDataTimeout  = 2 * time.Second
 )

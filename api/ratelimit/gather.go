@@ -55,7 +55,7 @@ func (g *gathering) join(key callKey) (c *call, number int64, leads bool) {
 	return c, c.asked, leads
 }
 
-// begin closes a call for those who come from here on, and says how many joined.
+// begin closes a call for those who come from here on, and reports how many joined.
 func (g *gathering) begin(key callKey, c *call) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

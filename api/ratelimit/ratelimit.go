@@ -152,7 +152,7 @@ func (l *Limiter) ask(ctx context.Context, asks []redis.RequestAsk) ([]redis.Req
 	if l.counter == nil || !l.breaker.Admits() {
 		return nil, false
 	}
-	// Whoever leaves does not take the count along: Redis would seem not to answer.
+	// Anyone who leaves does not take the count along: Redis would seem not to answer.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.timeout)
 	defer cancel()
 	answers, err := l.count(ctx, asks)

@@ -30,7 +30,7 @@ func open(t testing.TB, url string) *redis.DB {
 	return db
 }
 
-// process makes the limiter of a process of its own.
+// process makes the limiter of its own process.
 func process(t testing.TB, url string, change ...func(*ratelimit.Deps)) *ratelimit.Limiter {
 	t.Helper()
 	deps := ratelimit.Deps{
@@ -43,7 +43,7 @@ func process(t testing.TB, url string, change ...func(*ratelimit.Deps)) *ratelim
 	return ratelimit.New(deps)
 }
 
-// passed takes n requests and says how many passed.
+// passed takes n requests and reports how many passed.
 func passed(t testing.TB, l *ratelimit.Limiter, workspace uuid.UUID, plan ratelimit.Plan, n int) (count int) {
 	t.Helper()
 	for range n {

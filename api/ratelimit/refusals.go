@@ -18,8 +18,8 @@ const (
 	refusalSlots = 1 << 14
 )
 
-// Refusals says whether a use of a key that no plan counts is one of the few that are
-// worth a record of their own: a token bucket for each key and each address, in this
+// Refusals reports whether a use of a key that no plan counts is one of the few that are
+// worth their own record: a token bucket for each key and each address, in this
 // process. It refuses nothing itself.
 type Refusals struct {
 	rate float64 // a second and key; 0: any number

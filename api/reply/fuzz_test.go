@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 )
 
-// FuzzCSVText: any text is one cell, which reads back as it was, but for the ' in front
+// FuzzCSVText: any text is one cell, which reads back as it was, except for the ' in front
 // of what a spreadsheet would calculate.
 func FuzzCSVText(f *testing.F) {
 	for _, text := range []string{

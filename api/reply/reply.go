@@ -28,7 +28,7 @@ type Meta struct {
 	NextCursor *string `json:"nextCursor"` // where the next page begins, nil at the end
 	// Truncated, of a list that is bounded, says that there is more than was looked at.
 	Truncated *bool `json:"truncated,omitzero"`
-	// DeadLettered, of a query with a checkpoint, says how many of its records were put
+	// DeadLettered, of a query with a checkpoint, reports how many of its records were put
 	// among the dead letters, if any were.
 	DeadLettered *int64 `json:"deadLettered,omitzero"`
 	// Interval, of a list of points by bucket, is the buckets' length.

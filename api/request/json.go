@@ -204,7 +204,7 @@ func Under(path string, err error) error {
 	return outer.With("field", field)
 }
 
-// Nothing refuses parameters and a body, but for an empty object.
+// Nothing refuses parameters and a body, except for an empty object.
 func Nothing(r *http.Request) error {
 	if err := Query(r).Err(); err != nil {
 		return err

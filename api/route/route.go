@@ -17,14 +17,14 @@ import (
 type Access uint8
 
 const (
-	// Workspace wants a key with one of the route's scopes, and a workspace
+	// Workspace requires a key with one of the route's scopes, and a workspace
 	// header naming one of the key's workspaces. The principal is in the context.
 	Workspace Access = iota
-	// Global wants a key, with any scopes or none. There is no workspace.
+	// Global requires a key, with any scopes or none. There is no workspace.
 	Global
 	// Public wants nothing.
 	Public
-	// Operator wants a session of the administration page, and on requests that change
+	// Operator requires a session of the administration page, and on requests that change
 	// something its token against forgeries. The operator is in the context. Such routes
 	// are below /admin/api.
 	Operator

@@ -170,7 +170,7 @@ func (h *Hub) guests() (coming []*joining, going []*subscriber) {
 	return coming, going
 }
 
-// publish says that everything below the offsets is in the queues.
+// publish reports that everything below the offsets is in the queues.
 func (h *Hub) publish(next map[int32]int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

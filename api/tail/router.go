@@ -53,11 +53,11 @@ type match struct {
 	streams []*subscriber
 }
 
-// nobody wants the series.
+// nobody requires the series.
 var nobody = &match{}
 
 // mostRemembered bounds the series that the shared tail remembers, and the sources.
-// Beyond, it begins anew. A tail of one stream has less.
+// Beyond, it begins again. A tail of one stream has less.
 const (
 	mostRemembered   = 50_000
 	mostRememberedBy = 5_000

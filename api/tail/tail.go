@@ -8,7 +8,7 @@
 // a reader. A reader that does not keep up is dropped when the queues are full.
 //
 // A stream knows its [Position]: the offsets up to which it has had everything. One
-// that comes back with it is brought up to date by a tail of its own, at its own pace,
+// that comes back with it is brought up to date by its own tail, at its own pace,
 // as long as the log still has what it missed, and then joins the others. It may get
 // some points again, and misses none; else it is told.
 //
@@ -55,7 +55,7 @@ type Limits struct {
 	OfWorkspace   int   // of them of one workspace; 100
 	OfKey         int   // of them by one key; 50
 	BufferedBytes int64 // of points that wait for readers, of all streams; 64 MiB
-	// ReplayRecords is the most records of the log that are read for a stream that
+	// ReplayRecords is the maximum number of records of the log that are read for a stream that
 	// comes back; 1,000,000.
 	ReplayRecords int64
 }
@@ -152,7 +152,7 @@ func (d *Delivery) Points() (n int) {
 const (
 	// SlowReader: the reader does not take what is there for it.
 	SlowReader = "slow_reader"
-	// LogChanged: the log was made anew, lost records, or got more partitions.
+	// LogChanged: the log was made again, lost records, or got more partitions.
 	LogChanged = "log_changed"
 	// Trimmed: the log does not have any more what the stream missed.
 	Trimmed = "trimmed"

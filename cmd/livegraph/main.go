@@ -1,5 +1,5 @@
 // Command livegraph is the whole service: the server with its roles, and the
-// tools of whoever runs it.
+// tools of anyone who runs it.
 package main
 
 import (

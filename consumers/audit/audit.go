@@ -25,7 +25,7 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// Deps are what the consumer works with. All are required but Logger, Metrics and
+// Deps are what the consumer works with. All are required except Logger, Metrics and
 // Tracing.
 type Deps struct {
 	Log     *kafka.Client

@@ -21,8 +21,8 @@ type record struct {
 
 func (r *record) replyTo() string { return string(kafka.Header(r.kafka, kafka.HeaderReplyTo)) }
 
-// redriven says that the record was put back out of the dead letters: it is decided
-// anew if all that is known of it is that it failed for an internal reason.
+// redriven reports that the record was put back out of the dead letters: it is decided
+// again if all that is known of it is that it failed for an internal reason.
 func (r *record) redriven() bool { return kafka.Header(r.kafka, kafka.HeaderRedriven) != nil }
 
 // batch is what was polled of a partition while the groups before were decided. It is

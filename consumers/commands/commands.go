@@ -6,9 +6,9 @@
 // undo entries, the outcomes and how far the partition is decided. The offset is moved in
 // it on the condition that it is where this consumer knows it to be, so a consumer that
 // has lost a partition commits nothing, and a record that is read again is known to be
-// decided. Partitions are decided beside each other, each on a connection of its own:
+// decided. Partitions are decided beside each other, each on its own connection:
 // what takes long in one holds up no other. Only after the commit is anybody told what came of a
-// command, by Redis; whoever misses that looks into Postgres.
+// command, by Redis; anyone who misses that looks into Postgres.
 //
 // The same process publishes the journals of its partitions' workspaces to topic
 // "graph.events", see [Publisher].
@@ -37,7 +37,7 @@ import (
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
-// Deps are what the consumer works with. All are required but Logger, Metrics and
+// Deps are what the consumer works with. All are required except Logger, Metrics and
 // Tracing.
 type Deps struct {
 	Log     *kafka.Client
@@ -52,7 +52,7 @@ type Deps struct {
 // Config bounds the consumer.
 type Config struct {
 	Group string // consumer group
-	// GroupRecords is the most records that are decided in one transaction; 0: 1000.
+	// GroupRecords is the maximum number of records that are decided in one transaction; 0: 1000.
 	GroupRecords int
 	// Transactions is the most partitions that are decided at a time; 0: 8. See
 	// TransactionsOf.

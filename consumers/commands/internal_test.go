@@ -123,7 +123,7 @@ func FuzzDecodeStack(f *testing.F) {
 }
 
 // TestAPartitionThatIsLostIsNoRecordsFault has a group's partition go before the group is
-// decided, as a broker that was away takes it: that poisons nothing.
+// decided, as a broker that was unavailable takes it: that poisons nothing.
 func TestAPartitionThatIsLostIsNoRecordsFault(t *testing.T) {
 	c := &Consumer{
 		ours: map[int32]*partition{1: newPartition(1, 7, uuid.New())}, logger: slog.New(slog.DiscardHandler),

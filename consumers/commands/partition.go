@@ -12,14 +12,14 @@ import (
 
 // partition is how far a partition of ours is decided.
 //
-// Records are decided in their order, but for those of workspaces that are set aside: a
+// Records are decided in their order, except for those of workspaces that are set aside: a
 // command of theirs takes long, and the others go on without them. The fence stands still
 // at the first record that is not decided. Should this process end before it is, the
 // records behind it are read again, and their outcomes say that they are decided.
 type partition struct {
 	number int32
 	owner  uuid.UUID // who decides it, as Postgres knows it
-	// turn is held by whoever moves the fence, from reading where it is to the commit.
+	// turn is held by anyone who moves the fence, from reading where it is to the commit.
 	turn sync.Mutex
 
 	mu      sync.Mutex
@@ -93,7 +93,7 @@ func (p *partition) fence(end int64, w *aside, done int, later []*record) graphs
 	return graphstore.Offset{Partition: p.number, From: p.next, To: to, Held: to < end}
 }
 
-// advance notes that records below end are decided, but for those that are set aside now,
+// advance notes that records below end are decided, except for those that are set aside now,
 // and where the fence is. It returns the workspaces that begin to be decided by
 // themselves.
 func (p *partition) advance(end, fence int64, later []*record) (begun []*aside) {
@@ -145,7 +145,7 @@ func (p *partition) decided(w *aside, done int, fence int64) {
 	p.change()
 }
 
-// fail has whoever stores the next records of the partition fail.
+// fail has anyone who stores the next records of the partition fail.
 func (p *partition) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

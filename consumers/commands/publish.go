@@ -79,7 +79,7 @@ func (p *Publisher) own(partitions []int32) {
 	p.poke()
 }
 
-// changed says that workspaces have changes to publish.
+// changed reports that workspaces have changes to publish.
 func (p *Publisher) changed(workspaces []uuid.UUID) {
 	if len(workspaces) == 0 {
 		return
@@ -145,7 +145,7 @@ func (p *Publisher) Run(ctx context.Context) {
 }
 
 // Watch measures how old the oldest change is that is not published, until ctx is
-// done: beside Run, which may be waiting for Kafka. Whoever owns its partition, each
+// done: beside Run, which may be waiting for Kafka. Anyone who owns its partition, each
 // process tells: perhaps nobody does.
 func (p *Publisher) Watch(ctx context.Context) {
 	for sleep.For(ctx, lookEvery) {

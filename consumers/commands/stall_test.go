@@ -26,7 +26,7 @@ func (w *world) neighbour(of uuid.UUID, same bool) uuid.UUID {
 	}
 }
 
-// locked runs a statement in a transaction of its own, which ends when the test says so.
+// locked runs a statement in its own transaction, which ends when the test says so.
 func (w *world) locked(statement string, args ...any) (release func()) {
 	w.tb.Helper()
 	ctx := context.Background()
@@ -99,7 +99,7 @@ func TestTheDeletionOfAHubHoldsUpNoOtherWorkspace(t *testing.T) {
 	require.Nil(t, w.stored(after), "a workspace's commands keep their order")
 	require.Equal(t, 1, w.number(`SELECT count(*) FROM command_offsets WHERE held_since IS NOT NULL`))
 
-	// Whoever takes over decides again what was not, and nothing else.
+	// Anyone who takes over decides again what was not, and nothing else.
 	consumer.stop()
 	dump := w.dump()
 	w.consume()

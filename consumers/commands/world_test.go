@@ -32,7 +32,7 @@ const (
 )
 
 // world is a log, or what has a prefix of the test's own on one, and a Postgres and a
-// Redis of its own, with a workspace.
+// its own Redis, with a workspace.
 type world struct {
 	tb        testing.TB
 	broker    *testenv.Broker
@@ -88,7 +88,7 @@ func logTo() io.Writer {
 	return io.Discard
 }
 
-// client makes a client of the log as a process of its own would have.
+// client makes a client of the log as a its own process would have.
 func (w *world) client() *kafka.Client {
 	w.tb.Helper()
 	var c *kafka.Client

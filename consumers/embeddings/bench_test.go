@@ -50,7 +50,7 @@ func TestTheEmbeddedModelsVectorsAreIndexed(t *testing.T) {
 	require.Len(t, w.held(index.Collection), len(w.wanted(a)))
 }
 
-// BenchmarkFreshness writes nodes at a rate for some seconds, and tells how long after
+// BenchmarkFreshness writes nodes at a rate for some seconds, and reports how long after
 // a command was put into the log its node is in Milvus.
 func BenchmarkFreshness(b *testing.B) {
 	passage := strings.Repeat("The pump of hall three feeds the boiler and hums at night. ", 10)
@@ -141,7 +141,7 @@ func (w *world) sustain(workspace uuid.UUID, text string, rate int, length time.
 	return took
 }
 
-// BenchmarkRebuild builds an index of nodes with short texts, and tells how many a
+// BenchmarkRebuild builds an index of nodes with short texts, and reports how many a
 // second.
 func BenchmarkRebuild(b *testing.B) {
 	for name, nodes := range map[string]int{"static": 20_000, "MiniLM": 3_000} {

@@ -1,6 +1,6 @@
 // Package embeddings keeps the search index in Milvus in step with the graph: a
 // consumer of topic "graph.events" that embeds the texts of the nodes that changed,
-// and a keeper that builds the index anew when it has to be.
+// and a keeper that builds the index again when it has to be.
 //
 // An event is only the news that nodes may have changed. What is written follows from
 // the nodes as they are in Postgres, read under a lock of the index and the workspace,
@@ -32,7 +32,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// Deps are what the consumer works with. All are required but Logger, Metrics and
+// Deps are what the consumer works with. All are required except Logger, Metrics and
 // Tracing.
 type Deps struct {
 	Log      *kafka.Client

@@ -24,7 +24,7 @@ func (e Eraser) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (int64, 
 }
 
 // EraseWorkspace removes the vectors of a workspace that is closed, and tells of each
-// index. Whoever writes to an index reads the workspace under the same lock, and finds
+// index. Anyone who writes to an index reads the workspace under the same lock, and finds
 // it closed.
 func (e Eraser) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func(rows int64) error) error {
 	indexes, err := e.Graph.UndroppedIndexes(ctx)

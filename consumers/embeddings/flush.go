@@ -39,7 +39,7 @@ func newFlusher(vectors *milvus.DB, cfg Config, logger *slog.Logger) *flusher {
 	}
 }
 
-// wrote says that rows were written to a collection.
+// wrote reports that rows were written to a collection.
 func (f *flusher) wrote(collection string, rows int) {
 	if rows == 0 {
 		return

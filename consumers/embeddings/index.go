@@ -258,7 +258,7 @@ func (x *indexer) carryOut(
 	return nil
 }
 
-// without names the entries of a node below a number of chunks, but for some.
+// without names the entries of a node below a number of chunks, except for some.
 func without(ref textindex.NodeRef, chunks int, but map[int]bool) (ids []milvus.EntryID) {
 	for i := range chunks {
 		if !but[i] {
@@ -270,7 +270,7 @@ func without(ref textindex.NodeRef, chunks int, but map[int]bool) (ids []milvus.
 
 // catchUp brings an index up to date with everything that changed in a workspace after
 // a sequence, up to the newest change as it begins: what comes later is told of by
-// events, and is no reason to go on for ever. How far it is is noted page by page, so
+// events, and is no reason to go on forever. How far it is is noted page by page, so
 // that one that is cut off goes on there.
 func (x *indexer) catchUp(ctx context.Context, index textindex.SearchIndex, workspace uuid.UUID, sequence int64) error {
 	head, err := x.db.GraphSequence(ctx, workspace)

@@ -146,7 +146,7 @@ func (k *keeper) turn(ctx context.Context) error {
 	return k.upToDate(ctx, *live)
 }
 
-// upToDate looks up what the live index misses, indexes anew the workspaces that want
+// upToDate looks up what the live index misses, indexes again the workspaces that want
 // it, and puts right what Milvus holds otherwise than it was told.
 func (k *keeper) upToDate(ctx context.Context, live textindex.SearchIndex) error {
 	if err := k.catchUpWith(ctx, live, k.cfg.BehindAfter); err != nil {
@@ -203,8 +203,8 @@ func (k *keeper) cause(ctx context.Context, live *textindex.SearchIndex) (string
 		if live.CreatedAt.Before(k.began) {
 			return textindex.CauseModel, nil
 		}
-		// Whoever was started after us and chose another model has the say: else the two
-		// would build in turns for ever.
+		// Anyone who was started after us and chose another model has the say: else the two
+		// would build in turns forever.
 		return "", errors.New(
 			"the search index is of the model " +
 				live.Model.String() + ", chosen by a process that was started later; this one is to be restarted with that model",
@@ -267,7 +267,7 @@ func (k *keeper) counts(ctx context.Context, index textindex.SearchIndex) (given
 }
 
 // tooFew reports whether Milvus has so much less than it was given that the index is
-// rather built anew than put right.
+// rather built again than put right.
 func (k *keeper) tooFew(index textindex.SearchIndex, given, held int64) bool {
 	few := given >= lostLeast && float64(held) < lostShare*float64(given)
 	if few {
@@ -320,7 +320,7 @@ func (k *keeper) catchUpWith(ctx context.Context, index textindex.SearchIndex, a
 	return nil
 }
 
-// watch has the metrics say how far the index is, in each process, until ctx is done.
+// watch has the metrics report how far the index is, in each process, until ctx is done.
 func (k *keeper) watch(ctx context.Context) {
 	for {
 		k.measure(ctx)
@@ -333,7 +333,7 @@ func (k *keeper) watch(ctx context.Context) {
 func (k *keeper) measure(ctx context.Context) {
 	live, building, err := k.indexes(ctx)
 	if err != nil {
-		return // what it was; the store's own metrics tell that it is away
+		return // what it was; the store's own metrics tell that it is unavailable
 	}
 	var totals textindex.IndexTotals
 	if live != nil {

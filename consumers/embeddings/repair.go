@@ -184,7 +184,7 @@ func (k *keeper) compareNodes(
 		page.last = &nodes[len(nodes)-1].Node
 	}
 	held, err := k.deps.Vectors.Held(ctx, live.Collection, workspace, after, page.last)
-	if fault.Is(err, fault.TooLarge) { // so much is wrong that it is better built anew
+	if fault.Is(err, fault.TooLarge) { // so much is wrong that it is better built again
 		_, err = k.deps.Graph.RequestReindex(ctx, "the search index itself")
 		return page, err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // TestWhatMilvusHasLostOrKeptIsPutRight takes from Milvus, and gives it, what it would
-// have lost or kept when it died: too little for the index to be built anew.
+// have lost or kept when it died: too little for the index to be built again.
 func TestWhatMilvusHasLostOrKeptIsPutRight(t *testing.T) {
 	for name, spoil := range map[string]struct{ lose, keep bool }{
 		"lost entries":          {lose: true},

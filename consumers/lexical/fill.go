@@ -49,7 +49,7 @@ func release(ctx context.Context, l *lease.Lease, logger *slog.Logger) {
 	}
 }
 
-// poke says that a workspace lacks something.
+// poke reports that a workspace lacks something.
 func (f *filler) poke() {
 	select {
 	case f.wake <- struct{}{}:

@@ -11,7 +11,7 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 )
 
-// FuzzAdd: whatever lies in the log of events, it touches nodes or is an error that
+// FuzzAdd: whatever is in the log of events, it touches nodes or is an error that
 // leaves the batch as it was.
 func FuzzAdd(f *testing.F) {
 	id := uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a")

@@ -8,7 +8,7 @@
 //
 // They may also never come, because the log has lost them, or because the graph is
 // older than the lane. Each workspace has in Postgres up to which change its lane is;
-// where a change is missing, or that does not move, a [filler] makes the lane anew
+// where a change is missing, or that does not move, a [filler] makes the lane again
 // from the nodes, beside the live events.
 //
 // Of terms that very many nodes have it lists the heaviest postings, see [champions].
@@ -29,7 +29,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// Deps are what the consumer works with. All are required but Logger, Metrics and
+// Deps are what the consumer works with. All are required except Logger, Metrics and
 // Tracing.
 type Deps struct {
 	Log     *kafka.Client
@@ -51,7 +51,7 @@ type Config struct {
 	// champion lists are due; 0: 10 s.
 	FillEvery time.Duration
 	// Behind is how long a workspace may stay behind what is published without any
-	// progress, before it is filled anew; 0: 5 minutes.
+	// progress, before it is filled again; 0: 5 minutes.
 	Behind time.Duration
 }
 
@@ -138,7 +138,7 @@ func (handler) Version(*kgo.Record) uint64 { return 0 }
 func (handler) Advance(context.Context, map[int32]int64) error { return nil }
 
 // Refused reports which records cannot be read. They need no place of their own: the
-// change that is missing has its workspace filled anew.
+// change that is missing has its workspace filled again.
 func (h handler) Refused(_ context.Context, letters []kafka.DeadLetter) error {
 	for i := range letters {
 		r := letters[i].Record

@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
-// Store is a store that has something of a workspace. Whoever keeps anything of a
+// Store is a store that has something of a workspace. Anyone who keeps anything of a
 // workspace in another store adds it to Deps.Stores.
 type Store struct {
 	Name string // as an operator knows it
@@ -148,7 +148,7 @@ func (e *erasure) begin(ctx context.Context) error {
 	return e.save(ctx)
 }
 
-// tellLog writes the deletion to every partition, so that whoever reads one of them
+// tellLog writes the deletion to every partition, so that anyone who reads one of them
 // knows. To write it twice changes nothing.
 func (e *erasure) tellLog(ctx context.Context) error {
 	value := pointblock.EncodeDeletions(

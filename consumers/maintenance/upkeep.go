@@ -27,7 +27,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// Deps are what the work is done on. All are required but Logger and Metrics.
+// Deps are what the work is done on. All are required except Logger and Metrics.
 type Deps struct {
 	Registry *stores.DB
 	Points   *clickhouse.DB
@@ -66,7 +66,7 @@ type Config struct {
 	// GraphEvery is how often graphs are looked through for undo entries that nobody can
 	// reach, and for deleted nodes that are not to be kept; 1 hour.
 	GraphEvery time.Duration
-	// DeletedNodesFor is how long what a deleted node was is kept; 0: for ever.
+	// DeletedNodesFor is how long what a deleted node was is kept; 0: forever.
 	DeletedNodesFor time.Duration
 	// PurgeEvery is how often it is looked whether nodes are to be purged; half a second.
 	PurgeEvery time.Duration
@@ -103,7 +103,7 @@ type Upkeep struct {
 	metrics *metrics
 }
 
-// New makes one. Somebody has to call Run.
+// New creates one. Somebody has to call Run.
 func New(deps Deps) *Upkeep {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()

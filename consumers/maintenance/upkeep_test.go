@@ -152,7 +152,7 @@ func TestADeletedWorkspaceIsRemovedFromAllStoresAndAnotherIsUntouched(t *testing
 	for p, s := range marks.State {
 		require.Positive(t, s.End, "partition %d is told", p)
 	}
-	w.consume() // as a group that begins anew: nothing comes back
+	w.consume() // as a group that begins again: nothing comes back
 	require.Equal(t, kept, w.dump(stays))
 	require.Equal(t, " 0 rows, 0 keys", w.dump(gone))
 }

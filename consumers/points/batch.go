@@ -120,7 +120,7 @@ func (c *Consumer) decode(r *kgo.Record) (*record, error) {
 	return rec, nil
 }
 
-// Full says that its spans take up as much memory as they may.
+// Full reports that its spans take up as much memory as they may.
 func (b *batch) Full() bool { return b.spans >= batchSpans }
 
 // forgotten reports whether a record is so old that its tombstones may have been
@@ -135,7 +135,7 @@ func (c *Consumer) forgotten(rec *pointblock.Record) bool {
 func (b *batch) Rows() int { return b.rows }
 
 // Prepare sets the version of every record, writes the tombstones of the batch's
-// deletions, and turns what lies under none into sorted columns.
+// deletions, and turns what is under none into sorted columns.
 func (b *batch) Prepare(ctx context.Context) (err error) {
 	if b.asOf, err = b.c.refresh(ctx); err != nil {
 		return err
@@ -260,7 +260,7 @@ func (c *Consumer) giveColumns(used *columns) {
 }
 
 // takeRecord returns a record to decode into. Its spans have served: they are large, and
-// where points come one a series, making room for them anew costs as much as decoding.
+// where points come one a series, making room for them again costs as much as decoding.
 func (c *Consumer) takeRecord() *record {
 	if rec, ok := c.records.Take(); ok {
 		return rec

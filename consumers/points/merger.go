@@ -44,7 +44,7 @@ func (m *merger) order(ts []int64, versions []uint64) []row {
 	return m.rows
 }
 
-// merge makes one run of each two neighbours.
+// merge creates one run of each two neighbours.
 func (m *merger) merge() {
 	kept, begin := 0, 0
 	for i := 0; i < len(m.ends); i += 2 {

@@ -41,7 +41,7 @@ const Topic = "points"
 // they are more, the copies are written again, which changes nothing.
 const knownSeries = 2_000_000
 
-// Deps are what the consumer works with. All are required but Logger and Metrics.
+// Deps are what the consumer works with. All are required except Logger and Metrics.
 type Deps struct {
 	Log      *kafka.Client
 	Points   *clickhouse.DB

@@ -20,7 +20,7 @@ import (
 // the other, and so that what the store has lost is written again.
 type Replayer struct{ deps Deps }
 
-// NewReplayer makes one. Of Deps it needs Log, Points and Registry.
+// NewReplayer creates one. Of Deps it needs Log, Points and Registry.
 func NewReplayer(deps Deps) *Replayer {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()

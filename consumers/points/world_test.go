@@ -50,7 +50,7 @@ type world struct {
 	deleting    bool
 }
 
-// newWorld creates one on a broker, with a store and a registry of its own.
+// newWorld creates one on a broker, with a store and its own registry.
 func newWorld(tb testing.TB, broker *testenv.Broker) *world {
 	tb.Helper()
 	return newWorldOn(tb, broker, testenv.ClickHouse(tb), testenv.MigratedPostgres(tb))
@@ -87,7 +87,7 @@ func logTo() io.Writer {
 	return io.Discard
 }
 
-// client makes a client of the log as a process of its own would have.
+// client makes a client of the log as a its own process would have.
 func (w *world) client() *kafka.Client {
 	w.tb.Helper()
 	var c *kafka.Client
@@ -227,7 +227,7 @@ func (w *world) writeTexts(s series, ts []int64, values []string) []pointblock.M
 	return w.take(s.source)
 }
 
-// take returns the encoder's messages with bytes of their own.
+// take returns the encoder's messages with their own bytes.
 func (w *world) take(source uuid.UUID) []pointblock.Message {
 	messages := w.encoder.AppendMessages(nil, pointblock.Partition(source, w.log.Partitions()))
 	for i := range messages {

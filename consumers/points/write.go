@@ -67,7 +67,7 @@ func (w *writer) texts(l *line, pieces []piece) {
 }
 
 // write decodes the pieces of a series into the end of columns, in the order of
-// time and each time once, and says whether there was any row. It gives the
+// time and each time once, and reports whether there was any row. It gives the
 // scratch back.
 func write[V float64 | string](
 	w *writer, l *line, pieces []piece, c *clickhouse.Columns[V], scratch []V, decode func(*pointblock.Span, []V) []V,

@@ -83,7 +83,7 @@ func (p *progress) advance(ctx context.Context, next map[int32]int64) error {
 	return p.jobs.AdvanceReplay(ctx, p.id, p.claim, p.take(next))
 }
 
-// complete says that everything is read: what is not stored was trimmed.
+// complete reports that everything is read: what is not stored was trimmed.
 func (p *progress) complete() {
 	next := map[int32]int64{}
 	for _, part := range p.partitions {
@@ -129,7 +129,7 @@ func (p *progress) finish(ctx context.Context, state jobs.ReplayState, problem s
 	return p.jobs.FinishReplay(ctx, p.id, p.claim, note, state, problem)
 }
 
-// over says that this run works at the job no more.
+// over reports that this run works at the job no more.
 func (p *progress) over() { p.metrics.running.Set(0) }
 
 // observe takes up the sums at a time.

@@ -41,7 +41,7 @@ type Consumer interface {
 	TakeOver(ctx context.Context, since time.Time) error
 }
 
-// Deps are what a Runner works with. All are required but Busy, Logger and Metrics.
+// Deps are what a Runner works with. All are required except Busy, Logger and Metrics.
 type Deps struct {
 	Log  *kafka.Client
 	Jobs *stores.DB
@@ -78,7 +78,7 @@ const (
 	noteLimit = 3 * time.Second
 	retryWait = time.Second
 	// maxRuns is how often a job is taken up: one that kills its process must not do so
-	// for ever.
+	// forever.
 	maxRuns = 100
 	// fewer divides a batch while there is live work.
 	fewer = 4

@@ -4,7 +4,7 @@
 //
 // The package owns when that is done, and that one process at a time does it for the
 // whole installation: the work is ClickHouse's, so more of them would not be faster.
-// What is done, and why it is right whoever does it, is in storage/clickhouse; see
+// What is done, and why it is right anyone who does it, is in storage/clickhouse; see
 // docs/adr/0016-rollups.md.
 package rollups
 
@@ -37,7 +37,7 @@ const (
 	doubtFor = clickhouse.RollUpLimit + 15*time.Second
 )
 
-// Deps are what the worker works with. All are required but Logger and Metrics.
+// Deps are what the worker works with. All are required except Logger and Metrics.
 type Deps struct {
 	Points  *clickhouse.DB
 	Leases  lease.Store // says which process does the work

@@ -43,7 +43,7 @@ func newWorld(t *testing.T, store string) *world {
 	return w
 }
 
-// worker is one that runs, as in a process of its own.
+// worker is one that runs, as in its own process.
 type worker struct {
 	registry *prometheus.Registry
 	stop     func()

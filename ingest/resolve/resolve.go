@@ -21,7 +21,7 @@ type SourceDirectory interface {
 	SourcesByName(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error)
 	// CreateSources creates sources with these names, in their order, as far as the
 	// workspace's limit goes, and returns the ids of all that exist with them then,
-	// whoever created them. Those that the limit refuses are left out.
+	// anyone who created them. Those that the limit refuses are left out.
 	CreateSources(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error)
 }
 

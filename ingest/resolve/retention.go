@@ -40,7 +40,7 @@ type retentionCache struct {
 	workspaces map[uuid.UUID]*retention
 }
 
-// retention is that of a workspace. Whoever finds it outdated reads it again, and the
+// retention is that of a workspace. Anyone who finds it outdated reads it again, and the
 // others wait for that.
 type retention struct {
 	mu      sync.Mutex

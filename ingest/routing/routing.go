@@ -2,7 +2,7 @@
 // partitions of their topic.
 //
 // A route is leased in Postgres: a new one is leased to nobody while anybody may still
-// send by an earlier one. So whoever was answered, and then sends again through any
+// send by an earlier one. So anyone who was answered, and then sends again through any
 // process, sends by the same route or a later one, and what is sent by a later route
 // has higher versions (docs/adr/0049-routes-of-points.md). The package decides when a
 // route may be used; it reads and writes no topic.

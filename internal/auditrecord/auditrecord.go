@@ -1,5 +1,5 @@
 // Package auditrecord is the record of topic audit: what is known of one use of a
-// key. It is written by the API and read by the audit consumer; in between it lies in
+// key. It is written by the API and read by the audit consumer; in between it is in
 // the API's spool and in Kafka, byte by byte the same.
 package auditrecord
 

@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/internal/auditrecord"
 )
 
-// FuzzDecode: whatever lies in the log, it is a record or an error; what is read can be
+// FuzzDecode: whatever is in the log, it is a record or an error; what is read can be
 // written, and is the same then.
 func FuzzDecode(f *testing.F) {
 	for _, r := range []auditrecord.Record{

@@ -41,7 +41,7 @@ type ApacheKafkaOptions struct {
 	Listeners  []KafkaListener   // beside the one in plain text
 	// ClusterID is that of a cluster of several brokers; default: a random one.
 	ClusterID uuid.UUID
-	// Joins makes this a further broker of a cluster; nil: a cluster of its own.
+	// Joins makes this a further broker of a cluster; nil: its own cluster.
 	Joins *KafkaCluster
 	// Scram are the arguments of kafka-storage's --add-scram, such as
 	// SCRAM-SHA-256=[name=u,password=p]. They count at the first start.
@@ -55,7 +55,7 @@ type KafkaCluster struct {
 	Node       int    // number of the new broker, from 2
 }
 
-// KafkaListener is a further listener of a broker, on a port of its own.
+// KafkaListener is a further listener of a broker, on its own port.
 type KafkaListener struct {
 	Name       string            // in capitals
 	Protocol   string            // SSL, SASL_SSL or SASL_PLAINTEXT

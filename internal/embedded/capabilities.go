@@ -2,7 +2,7 @@ package embedded
 
 import "github.com/livegraph/livegraph/internal/platform/config"
 
-// What the engines that are started here do differently from those on machines of their own.
+// What the engines that are started here do differently from those on their own machines.
 var (
 	// KafkaCapabilities are those of kfake.
 	KafkaCapabilities = config.KafkaCapabilities{BatchesInMemory: true}

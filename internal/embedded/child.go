@@ -27,7 +27,7 @@ type child struct {
 	result error         // why it ended; valid once ended is closed
 }
 
-// childEnv is our environment without our settings, which hold secrets: whoever may read the
+// childEnv is our environment without our settings, which hold secrets: anyone who may read the
 // environment of an engine's process would have all of them.
 func childEnv() []string {
 	return slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "LIVEGRAPH_") })

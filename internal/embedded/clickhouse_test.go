@@ -377,7 +377,7 @@ func BenchmarkClickHouseInsert(b *testing.B) {
 }
 
 // Changes that wait for merges hold all the places of their class; what lets the merges
-// go on has places of its own.
+// go on has its own places.
 func TestClickHouseStartsMergesWhileChangesWaitForThem(t *testing.T) {
 	conn := open(t, testenv.ClickHouse(t))
 	require.NoError(t, conn.Exec(t.Context(), `CREATE TABLE waits (id UInt64, n UInt64) ENGINE = MergeTree ORDER BY id`))

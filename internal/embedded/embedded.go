@@ -6,7 +6,7 @@
 //
 // An engine whose address is configured is not started; of the others, [Start]
 // gives the addresses, and nothing below can tell them from servers elsewhere.
-// All state lies in one folder a data directory, its port and password included,
+// All state is in one folder a data directory, its port and password included,
 // so both stay the same from start to start. The engines run as child processes:
 // they listen on the loopback only, are restarted when they crash, stopped in
 // order, and end with this process however it ends.
@@ -229,7 +229,7 @@ func registerRestarts(registerer prometheus.Registerer, engine string, restarts 
 
 // Stop ends the engines, the log first and the registry last, and lets go of the
 // data directory. Each has its time limit; past it, or past ctx, it is killed,
-// which the engines survive. Whoever uses them stops before.
+// which the engines survive. Anyone who uses them stops before.
 func (e *Engines) Stop(ctx context.Context) error {
 	var errs []error
 	if e.kafka != nil {

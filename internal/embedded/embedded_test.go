@@ -204,7 +204,7 @@ func TestEnginesRunAsAnOrdinaryUser(t *testing.T) {
 			}
 			s := startServer(t, dir, &syscall.SysProcAttr{
 				Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)},
-				// Go and Python themselves may lie in root's home: let the user
+				// Go and Python themselves may are in root's home: let the user
 				// read there. It can still write nowhere but to its own.
 				AmbientCaps: []uintptr{unix.CAP_DAC_READ_SEARCH},
 			}, "HOME="+dir, "LIVEGRAPH_ENGINES_DIR="+packages)
@@ -222,7 +222,7 @@ func TestEnginesRunAsAnOrdinaryUser(t *testing.T) {
 }
 
 // reachablePackages returns a cache with the packages that any user can reach: hard
-// links, because the one there is may lie in root's home.
+// links, because the one there is may are in root's home.
 func reachablePackages(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()

@@ -29,7 +29,7 @@ const (
 	EmbedderDimensions = 384
 )
 
-// EmbedderSettings say how much of the machine the embedder takes. The zero value is
+// EmbedderSettings report how much of the machine the embedder takes. The zero value is
 // good for a machine that other engines share.
 type EmbedderSettings struct {
 	Threads int // cores that a batch is computed on, two batches at a time; 0: half of the machine's

@@ -210,10 +210,10 @@ func lockInstallation(ctx context.Context, path string, report func(string, int,
 	}
 }
 
-// make makes the venv where it will stay: a venv cannot be moved. What an
+// make creates the venv where it will stay: a venv cannot be moved. What an
 // interrupted installation left there has no marker and is removed first. The
 // programs that write there hold the lock with us: if we are killed, nobody
-// begins anew before they have ended.
+// begins again before they have ended.
 func (in installation) make(ctx context.Context, dir string, lock *os.File, report func(string, int, string)) error {
 	python, err := findPython(ctx)
 	if err != nil {

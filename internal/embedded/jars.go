@@ -50,7 +50,7 @@ func InstallJars(ctx context.Context, set JarSet, progress func(Event)) (*Jars, 
 }
 
 // Command makes a command of Java: its options, a class and its arguments, in a
-// directory, with our environment but for our settings, which hold secrets.
+// directory, with our environment except for our settings, which hold secrets.
 func (j *Jars) Command(dir string, options []string, class string, args ...string) *exec.Cmd {
 	options = append(slices.Clip(options), "-cp", filepath.Join(j.dir, "*"), class)
 	cmd := exec.Command(j.java, append(options, args...)...)
@@ -114,7 +114,7 @@ func (set *JarSet) wanted() map[string]string {
 }
 
 // fetch lets Maven copy the jars into dir and checks them. Maven holds the
-// lock with us: if we are killed, nobody begins anew before it has ended.
+// lock with us: if we are killed, nobody begins again before it has ended.
 func (set *JarSet) fetch(ctx context.Context, dir string, lock *os.File, report func(string, int, string)) error {
 	mvn, err := exec.LookPath("mvn")
 	if err != nil {

@@ -47,7 +47,7 @@ type KafkaOptions struct {
 }
 
 // Kafka is a broker inside this process that keeps its records on disk. It listens on the
-// loopback, to which every process of the machine can connect: it answers whoever has
+// loopback, to which every process of the machine can connect: it answers anyone who has
 // logged in with Security, and nobody else.
 type Kafka struct {
 	site    *site

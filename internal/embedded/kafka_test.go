@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// Whoever uses the engines is told what they do differently, and of none that is configured.
+// Anyone who uses the engines is told what they do differently, and of none that is configured.
 func TestEnginesDeclareTheirCapabilities(t *testing.T) {
 	elsewhere := embedded.Addresses{ClickHouseURL: "-", PostgresURL: "-", RedisURL: "-", MilvusAddress: "-"}
 	engines, err := embedded.Start(t.Context(), embedded.Options{

@@ -67,7 +67,7 @@ func (f *frames) next() error {
 	size, key := binary.BigEndian.Uint32(f.head[:4]), int16(binary.BigEndian.Uint16(f.head[4:]))
 	most := uint32(frameMost)
 	if f.logins < loginRounds {
-		most = frameBeforeLogin // beyond, kfake ends the connection of whoever failed to
+		most = frameBeforeLogin // beyond, kfake ends the connection of anyone who failed to
 	}
 	if size < frameLeast || size > most || kmsg.RequestForKey(key) == nil {
 		return fmt.Errorf("kafka: no request is %d bytes of kind %d", size, key)

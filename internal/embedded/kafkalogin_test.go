@@ -203,7 +203,7 @@ func TestAPasswordThatWasChangedIsTheOneOfTheEmbeddedKafka(t *testing.T) {
 	text, err := json.Marshal(endpoint)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "endpoint.json"), text, 0o600))
-	// Whoever was let in by the broker's own means goes with the old password.
+	// Anyone who was let in by the broker's own means goes with the old password.
 	require.NoError(t, os.WriteFile(
 		filepath.Join(dir, "log", "sasl.json"), []byte(`{"version":1,"plain":{"guest":"guest"}}`), 0o600,
 	))

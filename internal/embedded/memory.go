@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// fallbackMemory is taken where the machine does not say how much it has.
+// fallbackMemory is taken where the machine does not report how much it has.
 const fallbackMemory = 4 << 30
 
 // machineMemory is how many bytes this machine, or the container we are in, has.

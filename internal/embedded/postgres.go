@@ -171,7 +171,7 @@ func (pg *postgres) initialise(ctx context.Context) error {
 }
 
 func (pg *postgres) command() (*exec.Cmd, error) {
-	// We hold the folder's lock: whoever is in this file is gone, and its number
+	// We hold the folder's lock: anyone who is in this file is gone, and its number
 	// may by now be somebody else's.
 	if err := os.Remove(filepath.Join(pg.data, "postmaster.pid")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err

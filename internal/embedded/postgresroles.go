@@ -49,7 +49,7 @@ func (pg *postgres) connect(ctx context.Context, database string) (*pgx.Conn, er
 	return pgx.ConnectConfig(ctx, config)
 }
 
-// makeApplicationPassword makes the password of the application's role if there is none: an
+// makeApplicationPassword creates the password of the application's role if there is none: an
 // earlier version had one role.
 func (s *site) makeApplicationPassword() (err error) {
 	if s.endpoint.Application != "" {
@@ -84,7 +84,7 @@ func (pg *postgres) setUp(ctx context.Context) error {
 	return nil
 }
 
-// createDatabase makes the database livegraph if it is not there.
+// createDatabase creates the database livegraph if it is not there.
 func (pg *postgres) createDatabase(ctx context.Context) error {
 	conn, err := pg.connect(ctx, "postgres")
 	if err != nil {

@@ -157,7 +157,7 @@ func asBefore(t *testing.T, dir string) []string {
 	return ownedBy(t, conn, "livegraph")
 }
 
-// ownedBy lists what belongs to a role in a database, but for what Postgres and the
+// ownedBy lists what belongs to a role in a database, except for what Postgres and the
 // extensions have brought.
 func ownedBy(t *testing.T, conn *pgx.Conn, role string) []string {
 	t.Helper()

@@ -2,7 +2,7 @@ package embedded
 
 import "time"
 
-// Event says how far an engine's start is.
+// Event reports how far an engine's start is.
 type Event struct {
 	Engine  string        // "clickhouse", "postgres", …; "packages" for the installation of the stores'
 	Phase   string        // "waiting", "installing", "starting", "ready", "failed"

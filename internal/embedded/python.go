@@ -11,7 +11,7 @@ import (
 // pythonNames are tried in this order; the packages have wheels for these.
 var pythonNames = []string{"python3", "python3.13", "python3.12", "python3.11", "python3.14"}
 
-// pythonProbe says whether an interpreter can make a venv with pip in it.
+// pythonProbe reports whether an interpreter can make a venv with pip in it.
 const pythonProbe = `import sys
 if sys.version_info < (3, 11): sys.exit("version %d.%d" % sys.version_info[:2])
 try: import venv, ensurepip

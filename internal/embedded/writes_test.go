@@ -24,7 +24,7 @@ func TestAnIndexOfTheEmbeddedMilvusThatWasCutOffIsMadeAnew(t *testing.T) {
 }
 
 // Without writes.py one that is made twice at once fails halfway, one that is opened twice at
-// once is there twice, and the rest of one is in the way of another for ever.
+// once is there twice, and the rest of one is in the way of another forever.
 func TestCollectionsOfTheEmbeddedMilvusAreMadeAndOpenedOnce(t *testing.T) {
 	checkInPython(t, "milvus", "testdata/collections_check.py")
 }

@@ -14,7 +14,7 @@ func (c *Change) Affected() Affected { return AffectedBy(c.Steps) }
 
 // AffectedBy returns what steps touched, each resource once. Of the edges of a
 // cascade only those that it lists can be told from edges that other steps touched;
-// the others are counted as edges of their own.
+// the others are counted as their own edges.
 func AffectedBy(steps []Step) Affected {
 	nodes, edges := listing{}, listing{}
 	unlisted := int64(0)

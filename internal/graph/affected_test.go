@@ -35,7 +35,7 @@ func TestAtMostAThousandAffectedAreListed(t *testing.T) {
 }
 
 // A command is decided against a State: what it did is a Change, to be written into
-// the journal by whoever owns the state.
+// the journal by anyone who owns the state.
 func ExampleApply() {
 	state := graphtest.NewMemory()
 	apply := func(sequence graph.Sequence, p graph.Payload) {

@@ -50,7 +50,7 @@ type Command struct {
 
 // Batch is an atomic batch: all of its actions or none, with one sequence, in one
 // change that is undone as one. (The commands of a batch that is not atomic are
-// commands of their own.)
+// their own commands.)
 type Batch struct {
 	ID uuid.UUID
 	Origin

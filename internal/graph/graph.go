@@ -10,7 +10,7 @@
 // field's stamp, a sequence. That alone decides whether an undo is possible: a
 // command can be undone while what it wrote still carries its stamp, and its undo
 // puts back the values and the stamps of before, so that an earlier command can
-// then be undone in its turn. Redo wants the stamps of before, and puts the values
+// then be undone in its turn. Redo requires the stamps of before, and puts the values
 // and the command's own stamp back. So undo and redo cost the same however long
 // the journal is, and what stands is at any time what the commands that are not
 // undone have made of nothing, in the order of their sequences.
@@ -44,7 +44,7 @@ const (
 // Sequence numbers the changes of a workspace, from 1. 0 means none.
 type Sequence int64
 
-// Kind says whether something is a node or an edge.
+// Kind reports whether something is a node or an edge.
 type Kind uint8
 
 // The kinds of resource.
@@ -85,7 +85,7 @@ type Edge struct {
 	Taken Mark
 }
 
-// IsTaken says that the edge is gone because a deletion of one of its ends took it.
+// IsTaken reports that the edge is gone because a deletion of one of its ends took it.
 func (e *Edge) IsTaken() bool {
 	return e.Deleted && e.DeletedBy != 0 && e.DeletedBy == e.Taken.Sequence
 }
@@ -123,7 +123,7 @@ type Lifecycle struct {
 	// and "properties." before the name of a top-level property, also of one that
 	// is absent because that command removed it.
 	Stamps map[string]Sequence
-	// Floor bounds Stamps: an absent property without a stamp of its own was last
+	// Floor bounds Stamps: an absent property without its own stamp was last
 	// written by some command up to Floor. See [MaxStamps].
 	Floor Sequence
 }

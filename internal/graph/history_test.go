@@ -247,7 +247,7 @@ func (h *history) reverse(undo bool) {
 	}
 }
 
-// named picks a command by its id: any, whoever's.
+// named picks a command by its id: any, anyone who's.
 func (h *history) named(p *graph.Pick, undo bool) *modelEntry {
 	p.CommandID = uuid.UUID{0: 9}
 	if len(h.model.entries) == 0 {

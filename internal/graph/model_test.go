@@ -60,7 +60,7 @@ func (w world) clone() world {
 
 func (w world) stands(id uuid.UUID) bool { return w[id].fields["exists"] == true }
 
-// dangling says that an edge stands without one of its ends.
+// dangling reports that an edge stands without one of its ends.
 func (w world) dangling() bool {
 	for id, t := range w {
 		for _, end := range t.ends {

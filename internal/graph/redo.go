@@ -24,7 +24,7 @@ func (d *decision) restore(o Origin, p Pick) (*Target, error) {
 	return target.asTarget(), err
 }
 
-// redoStep makes one step of the command with sequence s again, or says what is in
+// redoStep creates one step of the command with sequence s again, or says what is in
 // the way and changes nothing.
 func (d *decision) redoStep(s Sequence, step *Step) ([]obstacle, error) {
 	if step.Node != nil {

@@ -29,7 +29,7 @@ func (c *Change) Entry() (Entry, bool) {
 // they were read. The undo stack is the newest [StackDepth] commands that stand, however
 // many came and were undone after them. The redo stack is those that were undone after
 // the newest command, whether that one stands or not: a new command clears what there was
-// to redo. An undone command is in nobody's undo stack, whoever undid it.
+// to redo. An undone command is in nobody's undo stack, anyone who undid it.
 //
 // The lists may be longer than that, so that a command that is undone uncovers the one
 // below without another look into the journal. [Stacks.IsShort] reports that one is needed.

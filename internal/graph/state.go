@@ -33,7 +33,7 @@ type Resources interface {
 	LiveEdges(node uuid.UUID, limit int) (EdgeSet, error)
 	// TakenEdges are the edges that are gone because of a mark.
 	TakenEdges(mark Mark, limit int) (EdgeSet, error)
-	// Orphans are those of the taken edges whose other end does not stand, but for
+	// Orphans are those of the taken edges whose other end does not stand, except for
 	// the edges that the mark's own command (a batch) made: undoing it unmakes them.
 	Orphans(mark Mark, limit int) ([]uuid.UUID, error)
 	// Strays are the edges that stand at the node of a deletion and that it did not find

@@ -26,7 +26,7 @@ func (d *decision) cancel(o Origin, p Pick) (*Target, error) {
 }
 
 // target finds the change that an UNDO or a REDO is about, and holds its steps
-// against the scopes of whoever asks.
+// against the scopes of anyone who asks.
 func (d *decision) target(o Origin, p Pick, undo bool) (*Change, error) {
 	entry, err := pick(d.state, o.Actor, p, undo)
 	if err != nil {

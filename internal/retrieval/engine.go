@@ -36,7 +36,7 @@ type Near struct {
 const MostNodes = 5_000
 
 // VectorLane finds chunks by meaning. Its errors are faults: Unavailable when the
-// store is away, when no index is live yet, and when its collection is gone.
+// store is unavailable, when no index is live yet, and when its collection is gone.
 type VectorLane interface {
 	// LiveIndex reports which index answers.
 	LiveIndex(ctx context.Context) (Index, error)
@@ -46,7 +46,7 @@ type VectorLane interface {
 	) ([]VectorHit, error)
 }
 
-// Graph reads the truth: nodes and edges as they stand now.
+// Graph reads the truth: nodes and edges as they are now.
 type Graph interface {
 	// FoundNodes reads those of the nodes that stand and pass the filter.
 	FoundNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f Filter) (map[uuid.UUID]graph.Node, error)
@@ -86,7 +86,7 @@ type Link struct {
 	Edge, Source, Target uuid.UUID
 }
 
-// QueryEmbedder turns queries into vectors. Its errors are faults, but for
+// QueryEmbedder turns queries into vectors. Its errors are faults, except for
 // [embed.ErrOtherModel].
 type QueryEmbedder interface {
 	// Model returns the configured model, which the index has, or will have.

@@ -126,7 +126,7 @@ func away(err error) bool {
 }
 
 // missing is the error of a search that cannot do without a lane. What the lane said
-// is for the log, but for why an index does not suit.
+// is for the log, except for why an index does not suit.
 func missing(lane string, why error) error {
 	f := fault.Wrap(why, fault.Unavailable, "The "+lane+" search is not available").After(retryAfter).With("lane", lane)
 	var mismatch *modelMismatch

@@ -138,7 +138,7 @@ func (f *flow) divide(weights []float64) {
 
 // rank spreads the seeds' weights (one a node, of the sum 1) over the terrain:
 // r = (1-d)·s + d·P'r, by so many rounds of the power iteration. What a node without a way on would pass on
-// is lost, which changes no order: it would begin anew at the seeds, and scale all alike.
+// is lost, which changes no order: it would begin again at the seeds, and scale all alike.
 func rank(flows []flow, seeds []float64, rounds int) []float64 {
 	ranks, next := slices.Clone(seeds), make([]float64, len(seeds))
 	for n := range ranks {

@@ -246,7 +246,7 @@ func (l *wikiLanes) named(text string, limit int) (list []NamedNode) {
 	return list[:min(len(list), limit)]
 }
 
-// weightOfName is 1, but for a name of three letters what its rarest word weighs.
+// weightOfName is 1, except for a name of three letters what its rarest word weighs.
 func (l *wikiLanes) weightOfName(terms []string) float64 {
 	if len([]rune(strings.Join(terms, ""))) > 3 {
 		return 1

@@ -73,7 +73,7 @@ type Scores struct {
 // Chunk is a part of a node's text.
 type Chunk struct {
 	Index int    // from 0
-	Text  string // as it stands in the description
+	Text  string // as it is in the description
 }
 
 // Hit is a node that was found.
@@ -116,7 +116,7 @@ type TextFindings struct {
 	Cut   TextCut
 }
 
-// TextCut says how much was read of words that very many nodes have.
+// TextCut reports how much was read of words that very many nodes have.
 type TextCut string
 
 // What was read of them.

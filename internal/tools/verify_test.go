@@ -31,7 +31,7 @@ func tool(t *testing.T, module, path string) string {
 func ask(t *testing.T, env ...string) (output string, status int) {
 	t.Helper()
 	script := exec.Command("./vulnerabilities.sh")
-	script.Env = slices.Concat(os.Environ(), []string{"OFFLINE="}, env) // whoever runs the tests may have set it
+	script.Env = slices.Concat(os.Environ(), []string{"OFFLINE="}, env) // anyone who runs the tests may have set it
 	text, err := script.CombinedOutput()
 	if script.ProcessState == nil {
 		require.NoError(t, err)

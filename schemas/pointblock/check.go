@@ -147,7 +147,7 @@ func (set *idSet) repeated(spans []Span) (int, bool) {
 		return 0, false
 	}
 	if set.multiplier == 0 {
-		// It is seeded by the system, which is enough against whoever picks keys that collide.
+		// It is seeded by the system, which is enough against anyone who picks keys that collide.
 		set.multiplier = rand.Uint64() | 1 //nolint:gosec // G404: no secret
 	}
 	width := bits.Len(uint(2*len(spans) - 1))

@@ -317,7 +317,7 @@ func drawUnknown(t *rapid.T) [][]byte {
 	}), 0, 3).Draw(t, "unknown")
 }
 
-// drawPieces writes a repeated field in packed pieces, with elements of their own between
+// drawPieces writes a repeated field in packed pieces, with their own elements between
 // them, which every reader has to take for the same.
 func drawPieces[V any](
 	t *rapid.T, field protowire.Number, element protowire.Type, values []V, write func([]byte, V) []byte,

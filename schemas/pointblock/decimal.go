@@ -28,7 +28,7 @@ var powersOfTen = [maxScale + 1]float64{
 }
 
 // packDecimals writes values as integers with as few decimals as they need into dst, whose
-// memory it keeps using, and says whether they can be written so, and in less than they are.
+// memory it keeps using, and reports whether they can be written so, and in less than they are.
 func packDecimals(dst []byte, values []float64) (packed []byte, scale int, ok bool) {
 	if len(values) <= fewPoints {
 		return dst[:0], 0, false

@@ -133,7 +133,7 @@ func (e *Encoder) AppendStrings(ref SeriesRef, id *Identity, ts []int64, texts [
 	return err
 }
 
-// maxPointsInRecord is how many points a record holds, however small they are: whoever
+// maxPointsInRecord is how many points a record holds, however small they are: anyone who
 // reads a record may have to make room for all of them. More points are split before they
 // are sized, which keeps the scratch buffers small.
 const maxPointsInRecord = MaxRecordBytes / 9

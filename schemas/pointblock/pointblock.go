@@ -26,7 +26,7 @@ const (
 	KindString Kind = 2
 )
 
-// MaxRecordBytes is the most bytes the Encoder puts into a record's value: 1 MiB
+// MaxRecordBytes is the maximum number of bytes the Encoder puts into a record's value: 1 MiB
 // less 4 KiB for key, headers and the record batch around it.
 const MaxRecordBytes = 1<<20 - 4<<10
 

@@ -4,7 +4,7 @@
 // dump reads and fills the tables of a backup. Package native encodes rows for all.
 //
 // It speaks ClickHouse's HTTP interface or its native protocol, as the URL says,
-// through one driver. Inserts are bulk only: whoever calls gathers rows first.
+// through one driver. Inserts are bulk only: anyone who calls gathers rows first.
 // Everything it writes carries a version and may be written again.
 package clickhouse
 

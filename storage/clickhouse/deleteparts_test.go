@@ -22,7 +22,7 @@ const (
 // partMetrics are of each source; the names must mean nothing in a statement.
 var partMetrics = []string{"a", "b'c", `d) OR (1`}
 
-// partial fills sources with points, each of a version of its own.
+// partial fills sources with points, each of its own version.
 type partial struct {
 	workspace uuid.UUID
 	sources   []uuid.UUID

@@ -52,7 +52,7 @@ func Driver(address string, files *tlsconfig.Client) (*ch.Options, error) {
 }
 
 // encrypt makes each connection verify the server by the files as they are by then:
-// the driver would take one configuration for ever, so connections are made here. The
+// the driver would take one configuration forever, so connections are made here. The
 // one it has still counts through an HTTP proxy.
 func encrypt(options *ch.Options, files *tlsconfig.Client) {
 	if files == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
-// WorkspaceRows counts what the tables have of a workspace, but for the identities
+// WorkspaceRows counts what the tables have of a workspace, except for the identities
 // of its series (see ForgetWorkspace).
 func (db *DB) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (rows int64, err error) {
 	for _, table := range timedTables() {

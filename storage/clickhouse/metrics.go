@@ -88,7 +88,7 @@ type Metrics struct {
 	pools map[string]driver.Conn
 }
 
-// NewMetrics makes and registers them; nil: they are not registered.
+// NewMetrics creates and registers them; nil: they are not registered.
 func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	factory := promauto.With(registerer)
 	gauge := func(name, help string) prometheus.Gauge {

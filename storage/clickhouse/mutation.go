@@ -13,7 +13,7 @@ import (
 )
 
 // A statement that deletes rows is a mutation: ClickHouse queues it, and it stays
-// queued whoever waits for it, behind merges and other mutations. A second one for the
+// queued anyone who waits for it, behind merges and other mutations. A second one for the
 // same rows would only make the queue longer. So each bears a mark, nobody waits for the
 // statement itself, and who wants rows deleted waits for the mutations of ours that are
 // queued, in another process or after a restart, too, before there is another.

@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// TestADeletionThatTakesTooLongIsNotQueuedAgain holds the store's mutations up: whoever
+// TestADeletionThatTakesTooLongIsNotQueuedAgain holds the store's mutations up: anyone who
 // asks for the same deletion meanwhile, after a restart, too, waits for the one that is
 // queued.
 func TestADeletionThatTakesTooLongIsNotQueuedAgain(t *testing.T) {

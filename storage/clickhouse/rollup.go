@@ -45,7 +45,7 @@ type rollupState struct {
 	epoch   uint64 // the one that is open
 	opened  int64  // when it was
 	horizon int64  // what is stored below is marked; a full hour
-	clean   int64  // below, rollups hold but for what is marked; a full hour
+	clean   int64  // below, rollups hold except for what is marked; a full hour
 	version uint64 // of the last pass: versions of its rows are at least this
 	now     int64  // ClickHouse's clock
 }
@@ -78,7 +78,7 @@ func (db *DB) raiseRollupState(ctx context.Context, s rollupState) error {
 
 // RollupStatus is how far the rollups are.
 type RollupStatus struct {
-	Clean time.Time     // before, queries read rollups, but for what is marked; zero: no pass yet
+	Clean time.Time     // before, queries read rollups, except for what is marked; zero: no pass yet
 	Age   time.Duration // of Clean, by ClickHouse's clock
 }
 

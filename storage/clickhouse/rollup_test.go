@@ -121,7 +121,7 @@ func (r *rolled) reads(source string) float64 {
 	return 0
 }
 
-// same asks both ways and compares: equal but for the order in which numbers were
+// same asks both ways and compares: equal except for the order in which numbers were
 // added up.
 func (r *rolled) same(q timeseries.AggregateQuery, why string) map[int]*timeseries.Points {
 	r.t.Helper()

@@ -33,7 +33,7 @@ func TestLateRowsGiveAStretchForEachSeriesAndDay(t *testing.T) {
 		series := native.RunsOf(c.series...)
 		require.Equal(t, c.want, lateStretches(&series, c.ts, 99*HourUS), c.name)
 	}
-	for range 1000 { // every late row lies in a stretch
+	for range 1000 { // every late row is in a stretch
 		var series []uint64
 		var ts []int64
 		for range rand.IntN(20) {

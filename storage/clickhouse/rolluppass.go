@@ -10,7 +10,7 @@ import (
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// RollUpLimit bounds one statement of a pass on ClickHouse's side: whoever asks
+// RollUpLimit bounds one statement of a pass on ClickHouse's side: anyone who asks
 // RollupPass.Proceed before each must not be succeeded within this time.
 const RollUpLimit = time.Minute
 
@@ -56,7 +56,7 @@ type RollupReport struct {
 	Marks   int       // series that were marked, each counted once a stretch of days
 	Minutes uint64    // rows of minutes that were written
 	Points  uint64    // points that these stand for
-	Clean   time.Time // up to which rollups hold now, but for marks
+	Clean   time.Time // up to which rollups hold now, except for marks
 }
 
 // rollup is a pass that runs.
@@ -94,7 +94,7 @@ func (db *DB) RollUp(ctx context.Context, pass RollupPass) (RollupReport, error)
 		now = pass.NowUS
 	}
 	next.horizon = max(s.horizon, HourOf(now-pass.Late.Microseconds())*HourUS)
-	// From here on whoever has stored a point sees that it has to mark, before any
+	// From here on anyone who has stored a point sees that it has to mark, before any
 	// point is read below.
 	if err := db.raiseRollupState(ctx, next); err != nil {
 		return r.report, err
@@ -111,7 +111,7 @@ func (db *DB) RollUp(ctx context.Context, pass RollupPass) (RollupReport, error)
 }
 
 // hours computes the hours from clean up to the horizon of the state, as many days at a
-// time as take a statement some seconds, and tells how far it came.
+// time as take a statement some seconds, and reports how far it came.
 func (r *rollup) hours(ctx context.Context, s rollupState) (clean int64, err error) {
 	began := time.Now()
 	for clean = s.clean; clean < s.horizon; {

@@ -102,7 +102,7 @@ func (a *Assignment) Poll(ctx context.Context, most int) ([]*kgo.Record, error) 
 	return nil, a.lookWhetherGone(ctx)
 }
 
-// see takes a record up and says whether it is of its range.
+// see takes a record up and reports whether it is of its range.
 func (a *Assignment) see(r *kgo.Record) (keep bool, err error) {
 	span, ok := a.left[r.Partition]
 	switch {

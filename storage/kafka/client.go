@@ -2,13 +2,13 @@
 //
 // A [Client] makes the topics, produces points, commands, events and dead letters,
 // joins consumer groups, and keeps watch: over the brokers (so that a produce fails
-// at once while they are away, see [Client.Healthy]), over the topics (so that a new
+// at once while they are unavailable, see [Client.Healthy]), over the topics (so that a new
 // partition or a recreated topic is noticed), and over the distance between a
 // built-in consumer and the end that retention cuts off (see [Client.LogFill]).
 //
 // Nothing here rests on idempotent producers or transactions: the embedded broker
 // forgets sequence numbers in a crash. A record may therefore be in the log
-// twice, and whoever reads it is idempotent by identity, time and version.
+// twice, and anyone who reads it is idempotent by identity, time and version.
 //
 // The package knows records and offsets. What is inside a record is the concern
 // of schemas/pointblock and of the consumers.
@@ -49,7 +49,7 @@ type Options struct {
 	Brokers     []string // host:port
 	TopicPrefix string   // put before each topic's name
 	Compression string   // of records: none, lz4, zstd or snappy
-	// BufferedBytes is the most bytes of records waiting for acknowledgement;
+	// BufferedBytes is the maximum number of bytes of records waiting for acknowledgement;
 	// beyond, ProducePoints refuses at once.
 	BufferedBytes int
 	// SessionTimeout is how long a member of a consumer group may be silent before
@@ -95,11 +95,11 @@ type Client struct {
 	opts     Options
 	log      *slog.Logger
 	tracer   tracing.Tracer
-	admin    *kadm.Client // on a client of its own: pings never queue behind records
+	admin    *kadm.Client // on its own client: pings never queue behind records
 	adminKgo *kgo.Client
 
 	health   health
-	topics   []*topic // of all, each with a producer of its own: no command queues behind points
+	topics   []*topic // of all, each with its own producer: no command queues behind points
 	points   *topic
 	commands *topic
 	events   *topic

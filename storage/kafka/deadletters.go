@@ -21,7 +21,7 @@ const maxReasonBytes = 2048
 
 // ProduceDeadLetters puts the records, all of one topic of ours, into that of its
 // dead letters, key and value as they were, and waits for the acknowledgement of all. An error means that
-// some may not be there; to repeat the call is safe but for duplicates.
+// some may not be there; to repeat the call is safe except for duplicates.
 func (c *Client) ProduceDeadLetters(ctx context.Context, letters []DeadLetter) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.ProduceTimeout+requestOverhead)
 	defer cancel()

@@ -38,7 +38,7 @@ func (c *Client) ProduceCommand(ctx context.Context, record Record) error {
 // ProduceEvents puts records into graph.events and waits until all in-sync replicas
 // have them. A workspace's records are then there in their order. After an error
 // some of the first may be there, but none without all those of its workspace before
-// it; to repeat the call is safe but for duplicates. Only one call at a time may
+// it; to repeat the call is safe except for duplicates. Only one call at a time may
 // have records of a workspace.
 //
 // So that none can go ahead of one that fails, a partition's records are one record
@@ -53,7 +53,7 @@ func (c *Client) ProduceEvents(ctx context.Context, records []Record) error {
 // ProduceAudit puts records into topic audit and waits until all in-sync replicas have
 // all of them, ProduceTimeout at most. An error is fault.Unavailable, at once when it
 // is hopeless (see ProducePoints); any of the records may then be in the log all the
-// same, and to repeat the call is safe but for duplicates, which the consumer does not
+// same, and to repeat the call is safe except for duplicates, which the consumer does not
 // mind. The values must not be written again after an error.
 func (c *Client) ProduceAudit(ctx context.Context, records []Record) error {
 	return c.produceGraph(ctx, c.audit, MaxAuditBytes, records, c.produceOnce)

@@ -25,7 +25,7 @@ const (
 )
 
 // ErrDiscontinued says that the partitions are not what they were: the topic was
-// created again, or records were replaced. The member must leave and join anew.
+// created again, or records were replaced. The member must leave and join again.
 var ErrDiscontinued = errors.New("kafka: the topic's records are no longer those of before")
 
 // Discontinuity is an ErrDiscontinued that says where: from which offset on the
@@ -37,7 +37,7 @@ type Discontinuity struct {
 	cause     error
 }
 
-// NewDiscontinuity makes one, with its cause.
+// NewDiscontinuity creates one, with its cause.
 func NewDiscontinuity(partition int32, from int64, cause error) *Discontinuity {
 	return &Discontinuity{Partition: partition, From: from, cause: cause}
 }
@@ -203,7 +203,7 @@ func (g *Group) Commit(ctx context.Context, next map[int32]kgo.EpochOffset) erro
 	return failure
 }
 
-// Leave ends the membership; what is not committed is consumed again by whoever
+// Leave ends the membership; what is not committed is consumed again by anyone who
 // gets the partitions. Revoked is called once more before.
 func (g *Group) Leave() {
 	g.forget()

@@ -27,9 +27,9 @@ type guarded struct {
 
 	open    string // plain text, anybody
 	tls     string // TLS, anybody
-	mutual  string // TLS, whoever has a certificate
-	login   string // TLS, whoever has a password
-	bare    string // plain text, whoever has a password
+	mutual  string // TLS, anyone who has a certificate
+	login   string // TLS, anyone who has a password
+	bare    string // plain text, anyone who has a password
 	expired string // TLS, with a certificate that has expired
 }
 

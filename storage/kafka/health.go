@@ -24,7 +24,7 @@ type health struct {
 	down  atomic.Bool
 
 	mu   sync.Mutex
-	away chan struct{} // closed while the brokers are away
+	away chan struct{} // closed while the brokers are unavailable
 }
 
 // init begins in good faith: the first ping decides within a second.
@@ -39,7 +39,7 @@ func (h *health) alive() { h.heard.Store(time.Now().UnixNano()) }
 // quietFor returns how long no broker has answered.
 func (h *health) quietFor() time.Duration { return time.Since(time.Unix(0, h.heard.Load())) }
 
-// set notes whether the brokers are away and reports whether that is news.
+// set notes whether the brokers are unavailable and reports whether that is news.
 func (h *health) set(down bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -55,7 +55,7 @@ func (h *health) set(down bool) bool {
 	return true
 }
 
-// gone returns a channel that is closed while the brokers are away.
+// gone returns a channel that is closed while the brokers are unavailable.
 func (h *health) gone() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -55,7 +55,7 @@ type delivery struct {
 // those that are acknowledged, in the order of msgs.
 //
 // If not all are, the error is fault.Unavailable with a Retry-After: at once when
-// the brokers are away, the buffer is full or the consumer lags too far behind;
+// the brokers are unavailable, the buffer is full or the consumer lags too far behind;
 // with the detail "partial" when some are in the log. What was not acknowledged
 // may still get there.
 //

@@ -32,7 +32,7 @@ func connect(t *testing.T, at string, s kafka.Security, limit time.Duration) (*k
 	return c, c.EnsureTopics(ctx, graphSettings(4))
 }
 
-// requireWorks produces and consumes, each over connections of its own.
+// requireWorks produces and consumes, each over its own connections.
 func requireWorks(t *testing.T, at string, s kafka.Security) {
 	t.Helper()
 	c, err := connect(t, at, s, 20*time.Second)

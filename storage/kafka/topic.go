@@ -39,7 +39,7 @@ const (
 	MaxAuditBytes   = 64 << 10
 )
 
-// graphBufferedBytes is the most bytes of records of one of the graph's topics that
+// graphBufferedBytes is the maximum number of bytes of records of one of the graph's topics that
 // wait for their acknowledgement.
 const graphBufferedBytes = 64 << 20
 
@@ -70,7 +70,7 @@ type topic struct {
 	looks      int // of watchTopics
 }
 
-// newTopics makes the topics of a client, points first.
+// newTopics creates the topics of a client, points first.
 func (o *Options) newTopics() []*topic {
 	topics := []*topic{
 		{
@@ -205,7 +205,7 @@ func (c *Client) PointsTopic() TopicInfo { return c.points.state() }
 
 // PointsSeen returns when the brokers were last asked and said of topic points what
 // PointsTopic gives: a change of it is not older. It is about as old as the topics are
-// looked at often, older while the brokers are away or a change cannot take effect.
+// looked at often, older while the brokers are unavailable or a change cannot take effect.
 func (c *Client) PointsSeen() time.Time { return time.Unix(0, c.points.asked.Load()) }
 
 // Partitions returns the partition count of topic points.

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// maxTraceState is the most bytes of a caller's tracestate that go into records:
+// maxTraceState is the maximum number of bytes of a caller's tracestate that go into records:
 // what the specification asks to be passed on.
 const maxTraceState = 512
 
@@ -35,7 +35,7 @@ func withTrace(ctx context.Context, headers []kgo.RecordHeader) []kgo.RecordHead
 	if !trace.SpanContextFromContext(ctx).IsSampled() {
 		return headers
 	}
-	carrier := traceHeaders(headers) // a variable of its own: the parameter stays off the heap
+	carrier := traceHeaders(headers) // its own variable: the parameter stays off the heap
 	propagation.TraceContext{}.Inject(ctx, &carrier)
 	return carrier
 }

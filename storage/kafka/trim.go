@@ -8,7 +8,7 @@ import (
 )
 
 // TrimBefore removes from a topic, named without the prefix, the records that were produced
-// before a time, and tells how many. It removes none that the topic's built-in consumer has
+// before a time, and reports how many. It removes none that the topic's built-in consumer has
 // not committed, and leaves each partition its last record: a topic's own retention by time
 // (retention.ms) looks at neither, so that a consumer that stands still for as long would
 // lose records.

@@ -28,7 +28,7 @@ const (
 )
 
 // do runs an operation of one or more calls within a limit, repeats it while the server
-// is away for a moment, and gives its error a kind.
+// is unavailable for a moment, and gives its error a kind.
 func (db *DB) do(ctx context.Context, operation string, limit time.Duration, call func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -49,7 +49,7 @@ func (db *DB) CreateCollection(ctx context.Context, name string, dimensions int)
 	return db.LoadCollection(ctx, name)
 }
 
-// makeCollection makes the collection unless it is there. Another process may make it
+// makeCollection creates the collection unless it is there. Another process may make it
 // at the same time, and milvus-lite refuses the second: then it is looked at once more.
 func (db *DB) makeCollection(ctx context.Context, name string, dimensions int) error {
 	found, err := db.describe(ctx, name)

@@ -92,7 +92,7 @@ func TestACollectionIsMadeOnceByHoweverMany(t *testing.T) {
 	name := newName(t, open(t, address))
 	var group errgroup.Group
 	for range 4 {
-		db := open(t, address) // each as a process of its own
+		db := open(t, address) // each as a its own process
 		for range 2 {
 			group.Go(func() error { return db.CreateCollection(t.Context(), name, 4) })
 		}

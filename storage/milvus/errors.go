@@ -21,7 +21,7 @@ var ErrNoCollection = errors.New("no such collection in Milvus")
 const retryAfter = time.Second
 
 // Codes of Milvus, https://github.com/milvus-io/milvus/blob/master/pkg/util/merr/errors.go.
-// milvus-lite has the same for what is told apart here, but for missing indexes.
+// milvus-lite has the same for what is told apart here, except for missing indexes.
 const (
 	codeRateLimit       = 8
 	codeNoCollection    = 100
@@ -100,7 +100,7 @@ func passing(err error) bool {
 	return false
 }
 
-// classify returns an error with its kind: Unavailable when Milvus is away, busy, in trouble,
+// classify returns an error with its kind: Unavailable when Milvus is unavailable, busy, in trouble,
 // or without the collection; Internal what it will never take. The caller's own end of
 // patience passes as it is.
 func classify(ctx context.Context, err error) error {

@@ -53,7 +53,7 @@ type Metrics struct {
 	entries  *prometheus.CounterVec
 }
 
-// NewMetrics makes and registers them; nil: they are not registered.
+// NewMetrics creates and registers them; nil: they are not registered.
 func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	factory := promauto.With(registerer)
 	m := &Metrics{

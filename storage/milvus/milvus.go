@@ -5,7 +5,7 @@
 // its workspace, node and chunk, so that a search needs no field of the answer but
 // the key, a repeated write replaces what it wrote, and no workspace can write over
 // another's. Everything is safe to repeat, and is repeated here a few times when the
-// server is away for a moment; every call ends within a bound of its own.
+// server is unavailable for a moment; every call ends within its own bound.
 //
 // The package uses Milvus's SDK over one connection, on milvus-lite as on Milvus
 // standalone, and keeps to what both understand alike. What differs between them is

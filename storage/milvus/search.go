@@ -24,7 +24,7 @@ const (
 	// staleness tells Milvus to answer from what it has, if that is not older than its
 	// own bound of some seconds, and not to wait for the newest entries: on a server
 	// they are there about 0.2 s later, and waiting would cost every search as much.
-	// Whoever searches reads what is found from the truth anyway. milvus-lite always
+	// Anyone who searches reads what is found from the truth anyway. milvus-lite always
 	// has the newest.
 	staleness = entity.ClBounded
 )

@@ -76,7 +76,7 @@ func classifyCode(err error, code string) error {
 
 // IsRefusal reports whether an error is about what was to be read or written and
 // would come again: data that a table does not take, or that cannot be read. A
-// database that is away, busy, or not of this version is none.
+// database that is unavailable, busy, or not of this version is none.
 func IsRefusal(err error) bool {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) {

@@ -10,7 +10,7 @@ import (
 type CommandTag = pgconn.CommandTag
 
 // UUIDs are a column of ids. The driver takes them as they are, while it has to find
-// out for each uuid.UUID anew what to do with it.
+// out for each uuid.UUID again what to do with it.
 type UUIDs = pgtype.FlatArray[pgtype.UUID]
 
 // UUID returns an id as an element of UUIDs.

@@ -44,7 +44,7 @@ type Metrics struct {
 	pools map[string]*pgxpool.Pool
 }
 
-// NewMetrics makes and registers them; nil: they are not registered.
+// NewMetrics creates and registers them; nil: they are not registered.
 func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	factory := promauto.With(registerer)
 	m := &Metrics{

@@ -21,7 +21,7 @@ const (
 )
 
 // Migrate brings the schema up to date. Processes that start together take
-// turns by an advisory lock. Connections of its own, without the pool's
+// turns by an advisory lock. its own Connections, without the pool's
 // statement timeout: building an index may take its time.
 //
 // A schema that a newer version made is refused, with fault.Invalid: what that version

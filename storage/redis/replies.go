@@ -25,7 +25,7 @@ type Reply struct {
 	Payload []byte    // beyond MaxReplyBytes only the notice is sent
 }
 
-// SendReplies publishes replies, in one round trip. Nobody may hear them: whoever
+// SendReplies publishes replies, in one round trip. Nobody may hear them: anyone who
 // waits must also look where outcomes are kept.
 func (db *DB) SendReplies(ctx context.Context, replies []Reply) error {
 	if len(replies) == 0 {
@@ -46,9 +46,9 @@ func (db *DB) SendReplies(ctx context.Context, replies []Reply) error {
 	return nil
 }
 
-// Replies are the replies to one process: it listens on a channel of its own and
+// Replies are the replies to one process: it listens on its own channel and
 // hands each to the one who waits for that id. What is sent while the connection is
-// away is lost; whoever waits is told when it is back, to look by themselves.
+// away is lost; anyone who waits is told when it is back, to look by themselves.
 type Replies struct {
 	db        *DB
 	address   string
@@ -61,7 +61,7 @@ type Replies struct {
 
 type waiter struct{ heard chan []byte }
 
-// NewReplies makes the replies to this process. Run listens for them.
+// NewReplies creates the replies to this process. Run listens for them.
 func (db *DB) NewReplies(log *slog.Logger) *Replies {
 	return &Replies{db: db, address: uuid.NewString(), log: log, waiting: map[uuid.UUID][]*waiter{}}
 }
@@ -122,7 +122,7 @@ func (r *Replies) Run(ctx context.Context) error {
 	return s.run(ctx)
 }
 
-// hear hands a reply to whoever waits for it.
+// hear hands a reply to anyone who waits for it.
 func (r *Replies) hear(message string) {
 	var id uuid.UUID
 	if len(message) < len(id) {

@@ -26,7 +26,7 @@ type RequestAsk struct {
 	Limits    [2]int64         // what the minute and the day have room for
 	Lengths   [2]time.Duration // how long both are; they begin with 1970, in whole microseconds
 	// Known is what the caller knows to have passed. Where the server has counted
-	// less of the same window, it has lost data, or was away, and goes on from there.
+	// less of the same window, it has lost data, or was unavailable, and goes on from there.
 	Known [2]Window
 	// NotAfter is when, by the server's clock, nobody waits for the answer any more and
 	// nothing must be counted; the zero time: never. Else a server that was stopped

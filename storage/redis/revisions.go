@@ -28,7 +28,7 @@ type Revisions struct {
 	log     *slog.Logger
 }
 
-// NewRevisions makes the revisions of an installation, signed by its key.
+// NewRevisions creates the revisions of an installation, signed by its key.
 func (db *DB) NewRevisions(installation uuid.UUID, key [32]byte, log *slog.Logger) *Revisions {
 	return &Revisions{db: db, channel: revisionChannel + installation.String(), key: key, log: log}
 }

@@ -42,7 +42,7 @@ func sendUntilHeard(
 ) heardRevision {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; {
-		_ = r.Send(t.Context(), revision, at) // it may be away
+		_ = r.Send(t.Context(), revision, at) // it may be unavailable
 		select {
 		case got := <-heard:
 			if got.revision == revision {

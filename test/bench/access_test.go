@@ -176,7 +176,7 @@ func nothing(testing.TB, *contract.Server) []route.Route {
 		}}}
 }
 
-// newSource makes the source that points are of.
+// newSource creates the source that points are of.
 func (e *entrance) newSource(b *testing.B) {
 	b.Helper()
 	w, _ := e.ask(http.MethodPost, "/api/live-data/sources", `{"name":"pump"}`)

@@ -83,7 +83,7 @@ func (d *dashboards) buckets(
 }
 
 // rates asks for the rate of counters by minute. By hand, too, a counter that falls begins
-// anew, and the step from one bucket to the next counts.
+// again, and the step from one bucket to the next counts.
 func (d *dashboards) rates(f *load.Fleet, length time.Duration) func(n int) (string, byHand) {
 	return func(n int) (string, byHand) {
 		source, from := f.Sources()[n%len(f.Sources())], d.end.Add(-length)

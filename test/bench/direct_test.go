@@ -24,7 +24,7 @@ import (
 // direct is the baseline: the same points, sorted, are inserted into a table of the same
 // definition in the same engine, with nothing before it. It is a batch of clickhouse-go,
 // filled by columns, with the service's own options and settings; or, for what ClickHouse
-// could take at most, the service's own writer, which sends columns from where they lie.
+// could take at most, the service's own writer, which sends columns from where they are.
 type direct struct {
 	t      *target
 	db     *clickhouse.DB

@@ -55,7 +55,7 @@ func (g *graphLoad) hub(r *record.Recorder) {
 	}
 }
 
-// makeHub makes the node with its edges, in atomic batches, and gives its id. How many
+// makeHub creates the node with its edges, in atomic batches, and gives its id. How many
 // edges are made a second is recorded.
 func (g *graphLoad) makeHub(r *record.Recorder) uuid.UUID {
 	g.t.b.Helper()

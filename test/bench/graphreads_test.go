@@ -21,7 +21,7 @@ import (
 // other by cursor.
 const readRounds = 40
 
-// firstRounds is how often what passes a broad filter is counted, anew and after a change.
+// firstRounds is how often what passes a broad filter is counted, again and after a change.
 const firstRounds = 20
 
 // graphReads are lists of the large graph, by what they stand for. first says that

@@ -170,7 +170,7 @@ func (d *directGraph) write(after int64) float64 {
 }
 
 // aloneAtOnce is how many connections write at a time when each command's rows are
-// a transaction of their own.
+// their own transaction.
 const aloneAtOnce = 16
 
 // writeAlone is write with a transaction for each change, in one round trip each.

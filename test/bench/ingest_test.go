@@ -48,7 +48,7 @@ func BenchmarkIngest(b *testing.B) {
 	r := record.New(b)
 	t := start(b, "--rollups-quiet", "1h") // those of one format would run in the next one's turns
 	r.Engines(t.engines())
-	months := 0 // so that each turn has a partition of its own
+	months := 0 // so that each turn has its own partition
 	for _, kind := range []struct {
 		size load.Size
 		name string

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// outageVariable says for how long ClickHouse is away.
+	// outageVariable says for how long ClickHouse is unavailable.
 	outageVariable = "LIVEGRAPH_BENCH_OUTAGE"
 	outageDefault  = 5 * time.Minute
 

@@ -21,7 +21,7 @@ const (
 	overloadTime    = 15 * time.Second // of each load
 	overloadCallers = 64               // that measure the capacity
 	overloadFactor  = 3
-	// overloadOpen is the most requests of ours that are open; what is due beyond is not
+	// overloadOpen is the maximum number of requests of ours that are open; what is due beyond is not
 	// sent, and said: the server would not have taken the connections.
 	overloadOpen = 3000
 	// recoverLimit bounds the wait for the server to be as quick as before.
@@ -30,7 +30,7 @@ const (
 
 // BenchmarkOverload measures how many requests of a kind the server answers, from callers
 // that wait for their answers, and then sends three times as many whether it answers or
-// not. It says how long those that were accepted took, how many were refused and how
+// not. It reports how long those that were accepted took, how many were refused and how
 // quickly, and when after the load the server was as quick as before it. The server and its
 // engines have one processor, the load generator the others.
 func BenchmarkOverload(b *testing.B) {
@@ -121,7 +121,7 @@ type answered struct {
 	unsent   int
 }
 
-// ask makes one request.
+// ask creates one request.
 func (o *overload) ask(into *answered, method, path, body string) {
 	request, err := http.NewRequest(method, "http://"+o.t.Listen+path, strings.NewReader(body))
 	if err != nil {

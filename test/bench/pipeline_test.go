@@ -152,7 +152,7 @@ func (o outcome) perPoint(d time.Duration) float64 {
 	return float64(d.Nanoseconds()) / float64(o.points)
 }
 
-// load makes one run and waits until what it left to do in the background is done.
+// load creates one run and waits until what it left to do in the background is done.
 func (t *target) load(f *load.Fleet, p load.Plan) outcome {
 	t.b.Helper()
 	// The bodies are made before the clock starts, which the CPU time must leave

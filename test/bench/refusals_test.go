@@ -70,7 +70,7 @@ func BenchmarkRefusals(b *testing.B) {
 // refuse answers 401 and does nothing else.
 func refuse(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }
 
-// attack sends what is refused until stop, which tells how many a second were answered.
+// attack sends what is refused until stop, which reports how many a second were answered.
 func (e *entrance) attack(
 	b *testing.B, handler http.Handler, change func(*http.Request),
 ) (stop func() (perSecond float64)) {

@@ -29,7 +29,7 @@ type contest struct {
 
 // contests of lines: a value a line, of the sensors of one source and of ten, and of the
 // metrics of 100 sources, as in BenchmarkIngest; all ten values of a sensor in a line; and
-// of JSON series, for which others have formats of their own.
+// of JSON series, for which others have their own formats.
 var contests = []contest{
 	{"lines", load.FormatLines, 1, rivalSeries, 1},
 	{"site-lines", load.FormatLines, 10, rivalSeries / 10, 1},
@@ -135,7 +135,7 @@ func (t *target) bodiesFor(
 	return other.Series, bodies
 }
 
-// sendTo makes one run on a rival.
+// sendTo creates one run on a rival.
 func (t *target) sendTo(
 	other *rival.Rival, c contest, fleet *load.Fleet, plan load.Plan, to string, bodies [][]byte,
 ) outcome {

@@ -30,7 +30,7 @@ type target struct {
 	b *testing.B
 }
 
-// start starts a server on a directory of its own. Its log is what an operator
+// start starts a server on its own directory. Its log is what an operator
 // would leave on under load: a line a request costs as much as the request.
 func start(b *testing.B, args ...string) *target {
 	b.Helper()

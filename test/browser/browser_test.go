@@ -41,7 +41,7 @@ func TestAdministrationPage(t *testing.T) {
 		}
 	})
 	s := harness.New(t, path, "--demo")
-	// The tests have addresses of their own, so that a login that is locked out is theirs alone.
+	// The tests have their own addresses, so that a login that is locked out is theirs alone.
 	s.Env = append(s.Env, "LIVEGRAPH_API_TRUSTED_PROXIES=127.0.0.0/8")
 	s.Start()
 	require.Equal(t, http.StatusOK, pageStatus(t, s), "the page is not in %s: make build", path)

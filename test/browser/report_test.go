@@ -87,7 +87,7 @@ func readReport(t *testing.T, path string) (all []outcome, outside []string) {
 	return all, outside
 }
 
-// judge makes a test of each spec, so that whoever reads only the names of what failed reads
+// judge makes a test of each spec, so that anyone who reads only the names of what failed reads
 // which, and gives what they said.
 func judge(t *testing.T, specs []outcome) (failed []string) {
 	t.Helper()

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	harness.Main(m, &binary)
 }
 
-// shortSeed is what the short run follows from. Whoever finds a bug with another seed
+// shortSeed is what the short run follows from. Anyone who finds a bug with another seed
 // puts it here for a while.
 const shortSeed = 22
 

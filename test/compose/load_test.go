@@ -33,7 +33,7 @@ const (
 	embedderDockerfile = "deploy/embedder/Dockerfile" // from the root
 )
 
-// Livegraph's services, and the one beside them that is of its own making.
+// Livegraph's services, and the one beside them that its own is making.
 const (
 	apiService      = "livegraph-api"
 	pointsService   = "livegraph-points"

@@ -30,7 +30,7 @@ type role struct {
 }
 
 // process prepares a service's process: the binary with the service's settings,
-// but for the addresses of the stores.
+// except for the addresses of the stores.
 func process(t *testing.T, binary string, service types.ServiceConfig, stores map[string]string) *role {
 	t.Helper()
 	r := &role{Server: harness.New(t, binary), service: service}

@@ -23,7 +23,7 @@ type Audit struct {
 	Store   string         // its URL
 	Dir     string         // of the spool
 	Spool   *spool.Spool
-	// Limit is the most bytes of the spool; 0: plenty.
+	// Limit is the maximum number of bytes of the spool; 0: plenty.
 	Limit int64
 	// Alone leaves out what takes records out of the spool.
 	Alone bool

@@ -401,7 +401,7 @@ func TestAKeysTextIsNowhereInTheAuditLog(t *testing.T) {
 			"User-Agent": agent, "Referer": s.Admin,
 		}})
 	}
-	// What is not done yet lies in the spool, and is looked at there.
+	// What is not done yet is in the spool, and is looked at there.
 	require.NoError(t, filepath.WalkDir(group.Dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return nil //nolint:nilerr // a segment that is done goes meanwhile

@@ -51,7 +51,7 @@ func (w *writer) batch(t testing.TB, body string) *contract.Answer {
 	return w.Do(t, contract.Request{Method: http.MethodPost, Path: batchPath, Body: body})
 }
 
-// actor is a key of an actor of its own.
+// actor is a key of its own actor.
 func (w *writer) actor(t testing.TB, scopes ...request.Scope) string {
 	t.Helper()
 	if scopes == nil {

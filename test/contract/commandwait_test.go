@@ -199,7 +199,7 @@ func TestACommandThatDidNotReachTheLogIsSettled(t *testing.T) {
 		return w.state(t, third).Status == "applied"
 	}, 20*time.Second, 10*time.Millisecond)
 	require.Equal(t, settled, w.state(t, second))
-	// Under its key the request is done anew, as another command.
+	// Under its key the request is done again, as another command.
 	repeatable := keyed(executePath, "k", createNode("d"))
 	fourth := w.Do(t, repeatable).Error.Details["commandId"].(string)
 	require.Eventually(t, func() bool {

@@ -63,8 +63,8 @@ func lyingLengths() map[string]framed {
 	}
 }
 
-// What a request says of its own length is believed once, and what does not fit
-// is an error or a request of its own, which needs its own key. The last answer
+// What a request its own says length is believed once, and what does not fit
+// is an error or its own request, which needs its own key. The last answer
 // of each is that of the odd request or of what follows it.
 func TestLengthsThatLieHaveOneReading(t *testing.T) {
 	t.Parallel()

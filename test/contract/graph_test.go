@@ -44,7 +44,7 @@ func (g *graphRows) exec(t *testing.T, statement string, args ...any) {
 	require.NoError(t, err)
 }
 
-// node adds a node, created at a microsecond of its own, and gives its id.
+// node adds a node, created at its own microsecond, and gives its id.
 func (g *graphRows) node(t *testing.T, workspace uuid.UUID, name, entityType, properties string) string {
 	t.Helper()
 	id := uuid.NewString()

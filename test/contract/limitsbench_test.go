@@ -19,7 +19,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// BenchmarkAccess is what a request costs but for its route's work: without a key (the
+// BenchmarkAccess is what a request costs except for its route's work: without a key (the
 // probe), with a key of a workspace without limits, and with one that has some.
 func BenchmarkAccess(b *testing.B) {
 	s := contract.Start(b, contract.Counted(testenv.Redis(b)), testRoutes)

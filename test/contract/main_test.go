@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMain keeps the access log out of the tests' output, but for -v.
+// TestMain keeps the access log out of the tests' output, except for -v.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if !testing.Verbose() {

@@ -97,7 +97,7 @@ func (l *loglines) require(t *testing.T) {
 type tries struct {
 	t  *testing.T
 	do func(q contract.Request) *contract.Answer
-	// away is the beginning of the paths whose store is away: what is right there is 503.
+	// away is the beginning of the paths whose store is unavailable: what is right there is 503.
 	away          string
 	count, failed int
 }
@@ -363,7 +363,7 @@ func replaced(value any, odd []string, found func(json.RawMessage)) {
 const mark = `"7b3e5f0a-the-place"`
 
 // HEAD and OPTIONS of every route: the one as GET without a body or refused as any other
-// method, the other with the methods that there are, to whoever has a key.
+// method, the other with the methods that there are, to anyone who has a key.
 func TestEveryRouteAnswersHeadAndOptions(t *testing.T) {
 	w := startWhole(t)
 	operations := w.PathsOfContract()

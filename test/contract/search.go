@@ -36,13 +36,13 @@ type Search struct {
 	Embedder  embed.Embedder // nil: a Switch of the static model
 }
 
-// Switch is an embedder that can be away.
+// Switch is an embedder that can be unavailable.
 type Switch struct {
 	embed.Embedder
 	Off atomic.Bool
 }
 
-// Embed embeds, unless it is away.
+// Embed embeds, unless it is unavailable.
 func (s *Switch) Embed(ctx context.Context, texts []string) ([]embed.Vector, error) {
 	if s.Off.Load() {
 		return nil, fault.New(fault.Unavailable, "The embedder is away")

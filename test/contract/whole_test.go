@@ -122,7 +122,7 @@ func measured() footprint {
 	return footprint{runtime.NumGoroutine(), int64(m.HeapAlloc)}
 }
 
-// requireNoMoreThan waits until the process holds no more than it did, but for a little.
+// requireNoMoreThan waits until the process holds no more than it did, except for a little.
 func requireNoMoreThan(t *testing.T, before footprint) {
 	t.Helper()
 	const goroutines, heap = 40, 48 << 20

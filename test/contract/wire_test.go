@@ -282,7 +282,7 @@ func TestExpectContinueIsAnsweredOnlyToWhoMaySend(t *testing.T) {
 
 // Requests whose length two readers could see differently have one reading here:
 // an error that ends the connection, or, where RFC 9112 (6.3) says how to read
-// them, that one. What follows is a request of its own and needs its own key.
+// them, that one. What follows is its own request and needs its own key.
 func TestSmugglingPairsHaveOneReading(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, testRoutes)

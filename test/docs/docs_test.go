@@ -111,7 +111,7 @@ func TestEveryMakeTargetOfThePagesExists(t *testing.T) {
 }
 
 // Settings that a page names are settings of the binary: docs/settings.md is its
-// own list of them, and single commands have variables of their own.
+// own list of them, and single commands have their own variables.
 func TestEverySettingOfThePagesExists(t *testing.T) {
 	settings, err := os.ReadFile(filepath.Join(top, "docs", "settings.md"))
 	require.NoError(t, err)

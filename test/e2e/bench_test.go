@@ -22,7 +22,7 @@ type benchReport struct {
 	Interrupted                 bool
 }
 
-// TestBenchMeasuresAndCleansUp makes loads in a workspace of their own and with a
+// TestBenchMeasuresAndCleansUp makes loads in their own workspace and with a
 // given key, and finds nothing left.
 func TestBenchMeasuresAndCleansUp(t *testing.T) {
 	t.Parallel()

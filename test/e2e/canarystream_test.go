@@ -76,7 +76,7 @@ func (w *tenants) placeInStream() (place string) {
 	return place
 }
 
-// whole says that a call has no parameters.
+// whole reports that a call has no parameters.
 func (c call) whole() bool { return c.path == strings.TrimPrefix(c.op, "GET ") && len(c.header) == 0 }
 
 // requireStreamsOwn follows all that can be followed, in every way, while the first

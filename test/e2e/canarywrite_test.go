@@ -139,7 +139,7 @@ func (w *tenants) note(op, at string, s *openapi3.Schema, value any) {
 	}
 }
 
-// requireAllWritten: the first tenant has written a text of its own in every place that
+// requireAllWritten: the first tenant has written its own text in every place that
 // the contract has for one, in every form of body.
 func (w *tenants) requireAllWritten() {
 	w.t.Helper()

@@ -265,7 +265,7 @@ func normal(lines []exampleLine, source string) (last exampleLine) {
 	return last
 }
 
-// TestThePythonExampleKnowsTheSchema of today: points_pb2.py is made anew with it.
+// TestThePythonExampleKnowsTheSchema of today: points_pb2.py is made again with it.
 func TestThePythonExampleKnowsTheSchema(t *testing.T) {
 	t.Parallel()
 	python, err := pythonOfConsumers()
@@ -292,7 +292,7 @@ func TestThePythonExampleKnowsTheSchema(t *testing.T) {
 	)
 }
 
-// TestTheGuideOfTheConsumersWorksWhenPasted but for the installation, which other tests
+// TestTheGuideOfTheConsumersWorksWhenPasted except for the installation, which other tests
 // do, and the places that are the test's own.
 func TestTheGuideOfTheConsumersWorksWhenPasted(t *testing.T) {
 	t.Parallel()

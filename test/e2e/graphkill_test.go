@@ -58,7 +58,7 @@ func TestTheGraphOutlivesKills(t *testing.T) {
 	time.Sleep(took / (graphKills + 1))
 	fleet.stop()
 
-	// One more command says how far the journal is, and wakes whoever sleeps.
+	// One more command reports how far the journal is, and wakes anyone who sleeps.
 	last := fleet.mustWrite(t)
 	reader.waitFor(t, last.Sequence)
 	require.Empty(t, reader.violations(), "events come once and in order")

@@ -28,7 +28,7 @@ const (
 type made struct{ ID, Key, ActorID, workspace string }
 
 // twoAPIs are two API processes on one set of engines. The second reaches Postgres and
-// Redis by ways of its own, which can be cut.
+// Redis by its own ways, which can be cut.
 type twoAPIs struct {
 	t               *testing.T
 	first, second   *server

@@ -36,7 +36,7 @@ func formsOf(key string) []string {
 	forms := []string{key[:fixed+1], some, hex.EncodeToString([]byte(some))}
 	for shift := range 3 {
 		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat(".", shift) + key[fixed:]))
-		forms = append(forms, text[4:len(text)-4]) // but for the ends, which neighbours change
+		forms = append(forms, text[4:len(text)-4]) // except for the ends, which neighbours change
 	}
 	return forms
 }
@@ -307,7 +307,7 @@ func (s *server) dumpTopics() string {
 	return all.String()
 }
 
-// filesIn returns all files of a directory, but for those that give a key to its owner.
+// filesIn returns all files of a directory, except for those that give a key to its owner.
 func filesIn(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder

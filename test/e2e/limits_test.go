@@ -32,7 +32,7 @@ type crowd struct {
 	passed, refused map[int64]int // by the end of the minute, epoch seconds
 }
 
-// ask makes one request and tells whether it passed.
+// ask creates one request and reports whether it passed.
 func (c *crowd) ask(process *harness.Server) (passed bool) {
 	a, err := process.TryAs(c.key.Key, c.key.workspace, http.MethodGet, limitPath, nil)
 	if err != nil {

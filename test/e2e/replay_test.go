@@ -38,7 +38,7 @@ func (s *server) replay(args ...string) replayed {
 	return job
 }
 
-// showReplay returns a replay as it stands.
+// showReplay returns a replay as it is.
 func (s *server) showReplay(id string) (job replayed) {
 	s.t.Helper()
 	require.NoError(s.t, json.Unmarshal([]byte(s.CLI("replay", "show", id, "--json")), &job))

@@ -323,7 +323,7 @@ func TestAProcessThatWaitsForAStoreEndsInOrder(t *testing.T) {
 }
 
 // writer makes nodes, one after the other, on whichever API answers until it is
-// ended. Each is asked for under a key of its own, again until it is known to be
+// ended. Each is asked for under its own key, again until it is known to be
 // made: then all are there, none twice.
 type writer struct {
 	s    *split

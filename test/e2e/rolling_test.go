@@ -48,7 +48,7 @@ func TestARollingRestartUnderLoadLosesNothing(t *testing.T) {
 }
 
 // TestTheSingleProcessIsRestartedUnderLoad: the same for all roles and the engines
-// in one process, which starts again on its data directory. While it is away
+// in one process, which starts again on its data directory. While it is unavailable
 // connections are refused; what is answered is held to the same.
 func TestTheSingleProcessIsRestartedUnderLoad(t *testing.T) {
 	t.Parallel()

@@ -90,7 +90,7 @@ func (r *rush) start() {
 	}
 }
 
-// once makes one request of a kind.
+// once creates one request of a kind.
 func (r *rush) once(kind string) {
 	var a harness.Answer
 	var err error

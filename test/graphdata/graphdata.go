@@ -30,7 +30,7 @@ const part = 200_000
 // have six types, and the properties weight (0 to 999) and kind (a, b or c). The
 // fifth part of both has been changed later than it was created.
 //
-// The indexes of the tables are dropped and made anew, which is much quicker; so
+// The indexes of the tables are dropped and made again, which is much quicker; so
 // nobody else may be at work there.
 func Fill(ctx context.Context, conn *pgx.Conn, workspace uuid.UUID, nodes, edges int) error {
 	f := &filling{ctx: ctx, conn: conn}

@@ -85,7 +85,7 @@ type Server struct {
 	client *http.Client
 }
 
-// New prepares a server on a directory of its own; Start starts it. With -short the
+// New prepares a server on its own directory; Start starts it. With -short the
 // test is skipped.
 func New(t testing.TB, binary string, args ...string) *Server {
 	t.Helper()

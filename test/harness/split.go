@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// Role is a part of Livegraph that can be a process of its own, and how many
+// Role is a part of Livegraph that can be its own process, and how many
 // such processes a test runs.
 type Role struct {
 	Name  string // as in --roles

@@ -31,7 +31,7 @@ type server struct {
 	admin, writer  string // keys; the second is the one that docs/formats.md has clients use
 }
 
-// running is the server of all tests, which write to sources of their own.
+// running is the server of all tests, which write to their own sources.
 var running *server
 
 func TestMain(m *testing.M) { os.Exit(runWith(m)) }

@@ -38,7 +38,7 @@ func decode(t *testing.T, text string, into any) {
 	require.NoError(t, json.Unmarshal([]byte(text), into), text)
 }
 
-// call makes a request of the tenant's and wants a status.
+// call makes a request of the tenant's and requires a status.
 func (c *tenant) call(t *testing.T, method, path, body string, status int) json.RawMessage {
 	t.Helper()
 	a, err := c.TryAs(c.key, c.workspace, method, path, []byte(body))

@@ -26,7 +26,7 @@ func Open(t *testing.T) *DB {
 	return OpenURL(t, testenv.MigratedPostgres(t))
 }
 
-// OpenURL is a process of its own on a database.
+// OpenURL is its own process on a database.
 func OpenURL(t *testing.T, url string) *DB {
 	t.Helper()
 	db, err := Connect(t.Context(), url, 4)

@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/test/graphdata"
 )
 
-// HubNode returns the id of the node that FillGraph gives the most edges.
+// HubNode returns the id of the node that FillGraph connects with the most edges.
 func HubNode(b testing.TB, db *DB, ws uuid.UUID) uuid.UUID {
 	b.Helper()
 	l, err := db.Nodes(
@@ -95,7 +95,7 @@ func InsertEdges(t testing.TB, db *DB, ws uuid.UUID, list []graph.Edge) {
 // GraphWorkspace is the workspace that FillGraph fills.
 var GraphWorkspace = uuid.MustParse("00000000-0000-7000-8000-000000000001")
 
-// FillGraph makes a graph, in a workspace of its own.
+// FillGraph makes a graph, in its own workspace.
 func FillGraph(t testing.TB, db *DB, url string, nodes, edges int) {
 	t.Helper()
 	began := time.Now()

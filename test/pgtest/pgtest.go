@@ -24,7 +24,7 @@ func Connect(ctx context.Context, url string, maxConns int32, changes ...postgre
 	return &DB{db}, nil
 }
 
-// On returns another DB on connections, with memories of its own.
+// On returns another DB on connections, with its own memories.
 func On(pool *pgxpool.Pool) *DB { return &DB{stores.On(postgres.OnPool(pool))} }
 
 // Exec runs a statement of a test: fixtures of what only other parts write.

@@ -9,7 +9,7 @@ import (
 )
 
 // Ports are below those of outgoing connections and those of the embedded engines, so that
-// nobody takes one while its server is away between two starts.
+// nobody takes one while its server is unavailable between two starts.
 const first, last, tries = 10000, 15000, 1000
 
 // Free returns an address on the loopback interface, host:port, that nobody listens on, and

@@ -48,7 +48,7 @@ func TestWhatAPrometheusScrapesIsRead(t *testing.T) {
 	))
 	require.Positive(t, arrives(t, p, l, self, "prometheus_build_info", `prometheus_build_info`, begin))
 
-	// What is scraped while Livegraph is away is sent when it is back, and the
+	// What is scraped while Livegraph is unavailable is sent when it is back, and the
 	// stale markers that end its own series are no points.
 	end(l.process)
 	away := time.Now()

@@ -3,6 +3,6 @@
 // labels that docs/metrics.md has (which test/monitoring holds against a running
 // server), every alert fires when it should and only then.
 //
-// It is a module of its own, so that Prometheus does not become a dependency of
+// It is its own module, so that Prometheus does not become a dependency of
 // Livegraph.
 package promql

@@ -34,7 +34,7 @@ func newWorld(t *testing.T, text string) *world {
 	return w
 }
 
-// replace sets series anew.
+// replace sets series again.
 func (w *world) replace(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {

@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/internal/embedded"
 )
 
-// notRunFile names the file to which what did not run is added, so that whoever
+// notRunFile names the file to which what did not run is added, so that anyone who
 // runs many test binaries can say so at the end.
 const notRunFile = "LIVEGRAPH_TEST_NOT_RUN"
 

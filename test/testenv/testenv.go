@@ -1,7 +1,7 @@
 // Package testenv gives tests the real engines.
 //
 // Each engine is started once a test binary, when the first test asks for it,
-// and each call gives a database of its own that is dropped when the test ends.
+// and each call gives its own database that is dropped when the test ends.
 // The engines die with the test binary, however it ends. The first use on a
 // machine installs the engines' packages (see internal/embedded).
 //

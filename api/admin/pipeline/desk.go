@@ -154,7 +154,7 @@ func identity(c *request.Check, field string, text *string) *uuid.UUID {
 	return &id
 }
 
-// valueOf gives what is there, else the zero value.
+// valueOf returns what is there, else the zero value.
 func valueOf[T any](value *T) (v T) {
 	if value != nil {
 		v = *value

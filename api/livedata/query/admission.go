@@ -11,7 +11,7 @@ import (
 const (
 	// admissionPatience is how long queries may be with the stores.
 	admissionPatience = 2 * time.Second
-	// admissionLook is how often the limit is set anew, while queries are answered.
+	// admissionLook is how often the limit is set again, while queries are answered.
 	admissionLook = 250 * time.Millisecond
 	// admissionShare is how much the newest look counts beside those before it.
 	admissionShare = 0.3
@@ -42,7 +42,7 @@ func newAdmission() *admission {
 	return a
 }
 
-// enter lets a query in, or says why not. Whoever was let in leaves.
+// enter lets a query in, or says why not. Anyone who was let in leaves.
 func (a *admission) enter(now time.Time) error {
 	inside := a.inside.Add(1)
 	if inside > a.limit.Load() {

@@ -9,7 +9,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// queue is a store that answers so many queries a second, one after the other, and whoever
+// queue is a store that answers so many queries a second, one after the other, and anyone who
 // asks it. Time is made.
 type queue struct {
 	t         *testing.T

@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
-// deadLetteredHeader says how many records of the checkpoint were put aside, where an
+// deadLetteredHeader reports how many records of the checkpoint were put aside, where an
 // answer has no envelope, too.
 const deadLetteredHeader = "X-Livegraph-Dead-Lettered"
 

@@ -73,7 +73,7 @@ func (f fill) texts(ts []int64, values []*string, starts []int64) []*string {
 
 func (f fill) numbers(ts []int64, values []float64, starts []int64) []float64 {
 	out := make([]float64, len(starts))
-	next, known := 0, -1 // known: the last index with a value of its own
+	next, known := 0, -1 // known: the last index with its own value
 	var gaps []int       // since known
 	for i, start := range starts {
 		if next < len(ts) && ts[next] == start {

@@ -60,7 +60,7 @@ type group struct {
 	series     []uint64
 }
 
-// singly makes each series a group of its own.
+// singly makes each series its own group.
 func singly(list []registry.Series) []*group {
 	groups, ids := make([]*group, len(list)), make([]uint64, len(list))
 	all := make([]group, len(list))
@@ -129,7 +129,7 @@ func (g *grouping) key(s *registry.Series) (string, map[string]string) {
 	return key.String(), tags
 }
 
-// slicePage gives the part of a list that a page shows.
+// slicePage returns the part of a list that a page shows.
 func slicePage[T any](list []T, limit, offset int) []T {
 	from := min(offset, len(list))
 	return list[from:min(from+limit, len(list))]

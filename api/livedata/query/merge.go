@@ -25,7 +25,7 @@ func newMerge(points []*timeseries.Points, descending bool) *merge {
 	return m
 }
 
-// next goes to the next row and tells whether there is one.
+// next goes to the next row and reports whether there is one.
 func (m *merge) next() bool {
 	if len(m.heap) == 0 {
 		return false

@@ -201,7 +201,7 @@ func (q *queryParams) columns() []string {
 // maxCells bounds the values of an answer: rows times aggregations.
 const maxCells = 2 * maxPoints
 
-// rows returns the most rows of the answer.
+// rows returns the maximum number of rows of the answer.
 func (q *queryParams) rows() int { return min(q.points, maxCells/max(len(q.functions), 1)) }
 
 // narrow lists the parameters that make a query smaller.

@@ -215,7 +215,7 @@ func (r *run) takeSeries(found map[uint64]*timeseries.Points) {
 	}
 }
 
-// readRaw reads points as they stand. One series is paged by cursor; several have
+// readRaw reads points as they are. One series is paged by cursor; several have
 // to fit.
 func (r *run) readRaw(ctx context.Context) error {
 	q, span := r.q, r.q.span
@@ -274,7 +274,7 @@ func (r *run) continueFrom(of token.Scope, span timeseries.Range) error {
 }
 
 // readDownsampled reads the points that keep the shape of each series. Texts have
-// none: their points are read as they stand.
+// none: their points are read as they are.
 func (r *run) readDownsampled(ctx context.Context) error {
 	q := r.q
 	numbers, _ := byKind(r.groups, pointblock.KindNumber)

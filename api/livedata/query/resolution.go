@@ -40,7 +40,7 @@ func (q *queryParams) readResolution(p *request.Params) {
 	q.resolution.most = p.Int("maxPoints", 0, leastMaxPoints, maxPoints)
 }
 
-// perSeries returns the most points or rows of a series: what is asked for, else as
+// perSeries returns the maximum number of points or rows of a series: what is asked for, else as
 // many as fit the answer when the page is full of series.
 func (q *queryParams) perSeries() int {
 	if q.resolution.most > 0 {

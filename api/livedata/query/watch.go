@@ -13,7 +13,7 @@ import (
 // watchInterval is how often the watermarks are read while somebody waits.
 const watchInterval = 20 * time.Millisecond
 
-// WatermarkStore tells how far the points consumer is: by partition, the offset
+// WatermarkStore reports how far the points consumer is: by partition, the offset
 // below which everything is visible.
 type WatermarkStore interface {
 	Watermarks(ctx context.Context, topicID [16]byte) (map[int32]int64, error)
@@ -86,7 +86,7 @@ func (w *watcher) refresh(ctx context.Context, topic [16]byte) error {
 		w.mu.Unlock()
 		select {
 		case <-done:
-			return nil // it may have failed: whoever still waits tries again
+			return nil // it may have failed: anyone who still waits tries again
 		case <-ctx.Done():
 			return waitOver(ctx)
 		}

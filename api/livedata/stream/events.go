@@ -91,7 +91,7 @@ func headOf(series *tail.Series) ([]byte, error) {
 	}, json.Deterministic(true))
 }
 
-// rawColumns are those of points as they stand.
+// rawColumns are those of points as they are.
 var rawColumns = []string{"timestamp", "value"}
 
 // emit ends the event.

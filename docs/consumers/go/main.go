@@ -1,4 +1,4 @@
-// Command go is an example of a consumer of one's own: a member of a consumer group
+// Command go is an example of a separate consumer: a member of a consumer group
 // that reads topic points, prints each point as a line of JSON, and keeps a table of
 // what stands. See the guide in the folder above.
 //
@@ -38,7 +38,7 @@ type options struct {
 
 func main() { os.Exit(consume(os.Args[1:])) }
 
-// consume is main but for the exit code, which it gives.
+// consume is main except for the exit code, which it gives.
 func consume(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -18,7 +18,7 @@ type place struct {
 	mu    sync.Mutex
 	begun map[int32]bool  // partitions whose start the command line has had a say in
 	next  map[int32]int64 // of what is assigned
-	ends  map[int32]int64 // up to where is read; nil: for ever
+	ends  map[int32]int64 // up to where is read; nil: forever
 }
 
 // start decides where newly assigned partitions begin: where the group was, unless the

@@ -24,7 +24,7 @@ import (
 )
 
 // notStarted stands for the address of an engine that a restore does not need: it is
-// filled again by whoever serves.
+// filled again by anyone who serves.
 const notStarted = "none"
 
 // refillTimeout is how long Kafka may take for a piece of the log that is filled: nobody

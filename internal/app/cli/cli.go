@@ -86,7 +86,7 @@ func Main(version string, args []string, stdout, stderr io.Writer) int {
 // shown are the settings that every command's help lists; serve and config list all.
 var shown = map[string]bool{"data-dir": true, "help": true, "config": true}
 
-// newParser makes the parser of the command line.
+// newParser creates the parser of the command line.
 func newParser(ctx context.Context, version buildVersion, stdout, stderr io.Writer) (*kong.Kong, error) {
 	var cli CLI
 	parser, err := kong.New(&cli,

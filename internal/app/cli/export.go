@@ -48,7 +48,7 @@ type exported struct {
 	Edges       int64     `json:"edges"`
 }
 
-// Run writes the graph as it stands at one moment.
+// Run writes the graph as it is at one moment.
 func (c *ExportCmd) Run(ctx context.Context, out *output.Writer) error {
 	workspace, err := c.WorkspaceOrFirst(c.Workspace)
 	if err != nil {

@@ -61,7 +61,7 @@ type imported struct {
 }
 
 // Run checks the file from its first to its last line, and only if all of it is
-// good imports it, through the interface, with a key of its own.
+// good imports it, through the interface, with its own key.
 func (c *ImportCmd) Run(ctx context.Context, out *output.Writer) error {
 	file, remove, err := openImport(c.File)
 	if err != nil {
@@ -167,7 +167,7 @@ func (c *ImportCmd) withClient(
 	return work(to)
 }
 
-// waiting says that the server makes the import wait, now and then.
+// waiting reports that the server makes the import wait, now and then.
 func (c *ImportCmd) waiting(out *output.Writer) func(error, time.Duration) {
 	var last time.Time
 	return func(err error, wait time.Duration) {

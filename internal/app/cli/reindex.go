@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// ReindexCmd has the search index built anew.
+// ReindexCmd has the search index built again.
 type ReindexCmd struct {
 	target.Target `embed:""`
 	Wait          bool `help:"Show how far it is, until it is done."`

@@ -232,7 +232,7 @@ type ReplayShowCmd struct {
 	JSON          bool      `help:"Print JSON."`
 }
 
-// Run prints the replay as it stands.
+// Run prints the replay as it is.
 func (c *ReplayShowCmd) Run(ctx context.Context, out *output.Writer) error {
 	return c.WithPipeline(ctx, func(desk *pipelineadmin.Desk) error {
 		job, err := desk.Replay(ctx, c.ID)
@@ -250,7 +250,7 @@ type ReplayCancelCmd struct {
 	JSON          bool      `help:"Print JSON."`
 }
 
-// Run asks for the end and prints the replay as it stands then.
+// Run asks for the end and prints the replay as it is then.
 func (c *ReplayCancelCmd) Run(ctx context.Context, out *output.Writer) error {
 	return c.WithPipeline(ctx, func(desk *pipelineadmin.Desk) error {
 		job, err := desk.CancelReplay(ctx, c.ID)

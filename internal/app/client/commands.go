@@ -108,7 +108,7 @@ func (c *Client) Execute(ctx context.Context, command Command) (Applied, error) 
 }
 
 // Batch runs up to [LargestBatch] commands. Atomic: all or none, and the error is
-// that of the first that was refused. Else each has a result of its own, and the
+// that of the first that was refused. Else each has its own result, and the
 // error is of the batch as a whole.
 func (c *Client) Batch(ctx context.Context, commands []Command, atomic bool) (BatchAnswer, error) {
 	answer, err := post[batchData](ctx, c, batchPath, struct {

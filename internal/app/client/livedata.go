@@ -18,7 +18,7 @@ const (
 	sourcesPath = "/api/live-data/sources"
 	ingestPath  = "/api/live-data/ingest"
 	queryPath   = "/api/live-data/query"
-	// largestPage is the most items of a list that the server gives at once.
+	// largestPage is the maximum number of items of a list that the server gives at once.
 	largestPage = 100
 	// leastWait is how long a server that is asked to wait for a checkpoint waits
 	// at least before it gives up.
@@ -228,7 +228,7 @@ func (c *Client) Query(ctx context.Context, q Query) ([]Result, error) {
 const nobody = "00000000-0000-0000-0000-000000000000"
 
 // WaitVisible returns when the points of an ingest are visible to queries. It
-// waits until ctx ends; a server that is away is tried as any call.
+// waits until ctx ends; a server that is unavailable is tried as any call.
 func (c *Client) WaitVisible(ctx context.Context, checkpoint string) error {
 	request := call{method: http.MethodGet, path: queryPath, query: url.Values{
 		"checkpoint": {checkpoint}, "sourceId": {nobody}, "limit": {"1"},

@@ -139,7 +139,7 @@ func statusOf(code string) int {
 	return http.StatusInternalServerError
 }
 
-// failure makes the error of an answer that is not a success, whoever gave it:
+// failure makes the error of an answer that is not a success, anyone who gave it:
 // a proxy on the way may answer without the envelope.
 func failure(r *http.Request, response *http.Response, payload []byte) error {
 	var answer envelope[any]
@@ -164,7 +164,7 @@ func (r refusal) fault(status int) *fault.Error {
 	return err
 }
 
-// because reports where an error came from, for whoever looks into it.
+// because reports where an error came from, for anyone who looks into it.
 func because(method, path string, status int, code, requestID string) error {
 	return fmt.Errorf("%s %s answered %d %s, request %s", method, path, status, code, requestID)
 }

@@ -50,7 +50,7 @@ func OpenDeps(
 	return deps, nil
 }
 
-// newKey makes the demo a key of its own, which reads and writes live data and
+// newKey creates the demo its own key, which reads and writes live data and
 // the graph, and expires.
 func newKey(ctx context.Context, db *stores.DB, workspace uuid.UUID) (string, time.Time, error) {
 	found, err := db.WorkspacesByID(ctx, []uuid.UUID{workspace})

@@ -22,7 +22,7 @@ type hints struct {
 	cpu       string    // name of the CPU's source
 	host      uuid.UUID // the machine's node; zero: it is not in the graph
 	history   bool      // the weather is stored
-	key       string    // as it stands in a command: the key, or a shell expression
+	key       string    // as it is in a command: the key, or a shell expression
 	expires   time.Time // of the key that is shown; zero when none is
 	before    string    // what to do before the commands work, "" for nothing
 }

@@ -55,7 +55,7 @@ func (i *Imported) refuse(line int, why string) {
 
 // Import makes a file's nodes and edges, with their ids. A line that is no good or
 // that the server refuses is noted, and the others go on. The error says why it
-// could not go on: what was done is done, and Line says how far it came.
+// could not go on: what was done is done, and Line reports how far it came.
 func Import(ctx context.Context, to *client.Client, r io.Reader, o Options) (Imported, error) {
 	return importFile(ctx, to, r, o)
 }
@@ -148,7 +148,7 @@ func commandsOf(batch []record) []client.Command {
 	return commands
 }
 
-// refused says that a command was refused for what stands in the graph.
+// refused reports that a command was refused for what stands in the graph.
 func refused(err error) bool {
 	return fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict) || fault.Is(err, fault.Invalid)
 }

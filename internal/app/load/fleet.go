@@ -63,7 +63,7 @@ type Fleet struct {
 	refusals map[string]int64 // of the run under way
 }
 
-// NewFleet makes the sources, named after name, and makes their series known to
+// NewFleet creates the sources, named after name, and makes their series known to
 // the server by one point each, so that a run measures points alone. When it
 // fails it removes what it made.
 func NewFleet(ctx context.Context, to Target, name string, size Size) (_ *Fleet, err error) {

@@ -127,7 +127,7 @@ func (r *run) send(ctx, working context.Context) error {
 	return callers.Wait()
 }
 
-// call makes one request after the other.
+// call creates one request after the other.
 func (r *run) call(ctx, working context.Context) error {
 	var body []byte
 	for ctx.Err() == nil && working.Err() == nil {

@@ -14,7 +14,7 @@ type Values string
 const (
 	ValuesGauge    Values = "gauge"    // two decimals: a slow wave with noise, as a temperature
 	ValuesCounter  Values = "counter"  // whole numbers that grow, as bytes sent
-	ValuesConstant Values = "constant" // the same for ever
+	ValuesConstant Values = "constant" // the same forever
 	ValuesRandom   Values = "random"   // all 53 bits random: the worst there is
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/web"
 )
 
-// newAdmin makes the server's side of the administration page. Sessions are not looked up
+// newAdmin creates the server's side of the administration page. Sessions are not looked up
 // over the connections of the keys: nothing that is sent to the page holds keys up.
 func (b *builder) newAdmin(limits *ratelimit.Limiter) (*admin.Admin, error) {
 	page, err := web.Dist()

@@ -123,7 +123,7 @@ func (b *builder) pointRoutes(bodies *request.Budget, repeats *idempotency.Keepe
 var errSpoolFails = errors.New("the spool of audit records cannot be written")
 
 // ready returns what reports whether requests can be served: without Postgres no key can be
-// checked. Kafka and ClickHouse may be away for a while; what needs them says so. Without
+// checked. Kafka and ClickHouse may be unavailable for a while; what needs them says so. Without
 // role api there is no trail.
 func (b *builder) ready(trail *audit.Trail) func(context.Context) error {
 	return func(ctx context.Context) error {

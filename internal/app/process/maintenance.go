@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
-// addMaintenance adds the background work of role points. Whoever gives a store
+// addMaintenance adds the background work of role points. Anyone who gives a store
 // something of a workspace adds it here: to this list a deleted workspace is
 // removed.
 func (b *builder) addMaintenance() error {

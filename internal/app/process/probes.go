@@ -6,7 +6,7 @@ import (
 )
 
 // addEngineProbes adds what checks whether the engines answer, for the metrics. To Redis it
-// connects each time, because not every role has a connection of its own.
+// connects each time, because not every role has its own connection.
 func (b *builder) addEngineProbes() error {
 	redis, err := stores.RedisCheck(b.Config.Redis)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// SearchRoutes creates the routes of search. Milvus and the embedder may be away: what
+// SearchRoutes creates the routes of search. Milvus and the embedder may be unavailable: what
 // needs them says so.
 func SearchRoutes(o *Options, s *stores.Stores) []route.Route {
 	metrics := rag.NewMetrics(o.Metrics)

@@ -21,7 +21,7 @@ type address struct {
 }
 
 // listen reads the listener's certificate and finds the address under which the
-// certificate and whoever set the process up want it to be reached.
+// certificate and anyone who set the process up want it to be reached.
 func listen(cfg *config.Config, addr net.Addr) (address, error) {
 	files, err := cfg.TLS.Server()
 	if err != nil {
@@ -78,7 +78,7 @@ func (l address) warn(cfg *config.Config, logger *slog.Logger) {
 	if l.files != nil || !cfg.Has("api") || config.IsLoopback(cfg.Listen) {
 		return
 	}
-	// Whoever sets the address sees to it that TLS ends before it, or that it is this
+	// Anyone who sets the address sees to it that TLS ends before it, or that it is this
 	// machine's own.
 	if u, err := url.Parse(cfg.API.PublicURL); err == nil && (u.Scheme == "https" || config.IsLoopback(u.Host)) {
 		return

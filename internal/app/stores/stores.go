@@ -20,7 +20,7 @@ import (
 // Stores are open connections. Those that are not needed are nil.
 type Stores struct {
 	Postgres   *stores.DB
-	Keys       *stores.DB // connections of their own: slow work elsewhere must not hold up a key's check
+	Keys       *stores.DB // their own connections: slow work elsewhere must not hold up a key's check
 	Commands   *stores.DB // of the commands consumer alone: reads must not hold up commands
 	ClickHouse *clickhouse.DB
 	Kafka      *kafka.Client

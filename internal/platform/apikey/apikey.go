@@ -37,7 +37,7 @@ var ErrMalformed = errors.New("not an API key")
 // gives the text, for the one answer that creates it.
 type Key struct{ text string }
 
-// Generate makes a new key of the mode, Live or Test.
+// Generate creates a new key of the mode, Live or Test.
 func Generate(mode string) Key {
 	text := make([]byte, 0, textLength)
 	text = append(text, "lg_"+mode+"_"...)

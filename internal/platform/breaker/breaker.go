@@ -25,7 +25,7 @@ type Breaker struct {
 }
 
 // Admits reports whether a call may be made. The caller notes how it ended with Failed
-// or Answered, or with neither when it was given up for a reason of its own.
+// or Answered, or with neither when it was given up for its own reason.
 func (b *Breaker) Admits() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

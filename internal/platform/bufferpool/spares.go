@@ -1,8 +1,8 @@
-// Package bufferpool keeps buffers that have served for whoever needs one next.
+// Package bufferpool keeps buffers that have served for anyone who needs one next.
 //
 // A sync.Pool lets go of what is in it at every second collection. Large buffers bring
-// collections about so often that each use would make its buffer anew, and so bring about
-// the next one. A plain list, on the other hand, keeps for ever what one busy minute
+// collections about so often that each use would make its buffer again, and so bring about
+// the next one. A plain list, on the other hand, keeps forever what one busy minute
 // needed. This one keeps what is used: buffers that nobody has wanted for a while go.
 package bufferpool
 
@@ -28,7 +28,7 @@ type spare[T any] struct {
 	since  time.Time
 }
 
-// New gives an empty list of buffers, whose sizes, in a unit of the caller's, may come to
+// New returns an empty list of buffers, whose sizes, in a unit of the caller's, may come to
 // most together, and which are let go of after lying there for so long, give or take as
 // much again.
 func New[T any](most int, kept time.Duration) *List[T] {

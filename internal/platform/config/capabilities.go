@@ -1,7 +1,7 @@
 package config
 
 // Capabilities are what the engines of an installation do differently from the editions that
-// run on machines of their own. Who starts an engine declares them; nothing else asks which
+// run on their own machines. Who starts an engine declares them; nothing else asks which
 // edition it talks to. The zero value is that of a Kafka and a Milvus cluster.
 type Capabilities struct {
 	Kafka  KafkaCapabilities  `json:"kafka,omitzero"`

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Tracing says whether and where OpenTelemetry traces are sent.
+// Tracing reports whether and where OpenTelemetry traces are sent.
 type Tracing struct {
 	Endpoint    string  `help:"OpenTelemetry collector (OTLP over HTTP, protobuf): http://host:4318, or https://… for TLS. Empty: no traces." env:"LIVEGRAPH_TRACING_ENDPOINT"`
 	SampleRatio float64 `help:"Share of the traces begun here that are recorded, 0 to 1. A caller's traceparent decides for its own." default:"1" env:"LIVEGRAPH_TRACING_SAMPLE_RATIO"`

@@ -1,6 +1,6 @@
 // Package lease lets one process at a time do a piece of work.
 //
-// Whoever holds a lease renews it while it works; when a process dies its lease runs out
+// Anyone who holds a lease renews it while it works; when a process dies its lease runs out
 // and another takes the work over. Times are counted from before the store is asked, so
 // that a process stops, by its own clock, no later than the store lets another begin.
 package lease

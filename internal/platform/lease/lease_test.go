@@ -21,7 +21,7 @@ const (
 
 var errAway = errors.New("the store is away")
 
-// table is a store in memory, by the same rules as that of Postgres, that can be away or
+// table is a store in memory, by the same rules as that of Postgres, that can be unavailable or
 // not answer. It counts what it is asked.
 type table struct {
 	mu     sync.Mutex

@@ -27,7 +27,7 @@ const (
 
 const alphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz" // none that look alike
 
-// Generate makes a password of 24 characters, 139 random bits.
+// Generate creates a password of 24 characters, 139 random bits.
 func Generate() string {
 	text := make([]byte, 0, 24)
 	for len(text) < cap(text) {

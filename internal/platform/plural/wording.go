@@ -9,10 +9,10 @@ type Whole interface {
 	~int | ~int32 | ~int64 | ~uint32 | ~uint64
 }
 
-// Count says how many there are of what has a plural in s: "1 point", "2 points".
+// Count reports how many there are of what has a plural in s: "1 point", "2 points".
 func Count[N Whole](n N, one string) string { return CountOf(n, one, one+"s") }
 
-// CountOf says how many there are of what has another plural: "1 series", "2 series".
+// CountOf reports how many there are of what has another plural: "1 series", "2 series".
 func CountOf[N Whole](n N, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 )
 
-// Pace says how long to wait before the next try. It is for one goroutine. It is a
+// Pace reports how long to wait before the next try. It is for one goroutine. It is a
 // backoff.BackOff, too.
 type Pace struct{ *backoff.ExponentialBackOff }
 

@@ -1,4 +1,4 @@
-// Package sleep waits for no longer than whoever waits is wanted.
+// Package sleep waits for no longer than anyone who waits is wanted.
 package sleep
 
 import (

@@ -171,7 +171,7 @@ func (s *Spool) readFrom(seg *segment, most, bytes int) (*Batch, error) {
 	return b, nil
 }
 
-// Done says that a batch is done: it is not given again, but perhaps after a crash.
+// Done reports that a batch is done: it is not given again, but perhaps after a crash.
 func (s *Spool) Done(b *Batch) error {
 	s.segs.Lock()
 	defer s.segs.Unlock()

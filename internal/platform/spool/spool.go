@@ -1,5 +1,5 @@
 // Package spool is a queue on disk between something that must not be lost and
-// whoever takes it on: records are appended by many at a time, read in their order,
+// anyone who takes it on: records are appended by many at a time, read in their order,
 // and removed once they are said to be done.
 //
 // # On disk
@@ -18,7 +18,7 @@
 // is an error (Failing), and what was not synced before it is written once more, to a new
 // segment: the system may have marked as clean what never reached the disk, so a later
 // sync of the same file would prove nothing. Records that
-// wait for each other are written by one call (group commit): whoever finds nobody
+// wait for each other are written by one call (group commit): anyone who finds nobody
 // writing writes for all that came meanwhile.
 //
 // Records are read at least once: how far they are done is noted now and then, and
@@ -39,7 +39,7 @@ import (
 )
 
 const (
-	// MaxRecord is the most bytes of a record.
+	// MaxRecord is the maximum number of bytes of a record.
 	MaxRecord = 64 << 10
 
 	defaultSegment = 8 << 20
@@ -66,7 +66,7 @@ type Options struct {
 	fsync func(*os.File) error // nil: (*os.File).Sync; for tests
 }
 
-// Spool is a queue on disk. It is safe for concurrent use, but for Next and Done,
+// Spool is a queue on disk. It is safe for concurrent use, except for Next and Done,
 // which are one reader's.
 type Spool struct {
 	dir  string

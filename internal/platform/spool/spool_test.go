@@ -360,7 +360,7 @@ func readSome(t T, s *spool.Spool, n int) {
 	}
 }
 
-// FuzzOpen: whatever lies in the folder, a spool opens, and works.
+// FuzzOpen: whatever is in the folder, a spool opens, and works.
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte("LGSPOOL1\x01\x00\x00\x00\x00\x00\x00\x00"), []byte{})
 	f.Add(

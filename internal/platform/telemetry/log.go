@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
-// NewLogger makes the process's logger. Attributes that belong to a context,
+// NewLogger creates the process's logger. Attributes that belong to a context,
 // such as the request id, are taken from it by fromContext, so that no call can
 // forget them.
 func NewLogger(cfg config.Log, w io.Writer, fromContext func(context.Context) []slog.Attr) *slog.Logger {

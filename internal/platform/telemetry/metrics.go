@@ -30,7 +30,7 @@ const (
 	scrapesAtOnce = 4
 )
 
-// NewRegistry makes the registry of a process, with what is known of it from the
+// NewRegistry creates the registry of a process, with what is known of it from the
 // start: the build, its roles, the Go runtime, the operating system's figures.
 func NewRegistry(version string, roles []string) *prometheus.Registry {
 	registry := prometheus.NewRegistry()

@@ -18,7 +18,7 @@ type SpanStats struct {
 }
 
 // spanQueue is OpenTelemetry's batch processor behind a gate: the processor drops
-// spans when its queue is full as well, but does not tell how many.
+// spans when its queue is full as well, but does not report how many.
 type spanQueue struct {
 	sdktrace.SpanProcessor
 	exporter sdktrace.SpanExporter

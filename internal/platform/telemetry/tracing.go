@@ -78,7 +78,7 @@ func describe(cfg *config.Tracing, version string, roles []string) *resource.Res
 	)
 }
 
-// linked samples a trace of its own that points to sampled ones: without it the
+// linked samples its own trace that points to sampled ones: without it the
 // picture of a request would end where a batch of many begins.
 type linked struct{ otherwise sdktrace.Sampler }
 

@@ -7,7 +7,7 @@
 // Later they are logged, and what was read before stays in force: a renewal that
 // writes one file after the other, or half of one, cuts nobody off.
 //
-// Nothing here turns verification off. A server with a certificate of its own making
+// Nothing here turns verification off. A server with its own certificate making
 // is trusted by naming that certificate as the CA.
 package tlsconfig
 

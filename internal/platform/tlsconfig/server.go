@@ -43,7 +43,7 @@ func (s *Server) Leaf() *x509.Certificate { return s.files.current().Leaf }
 // Covers reports whether the certificate is for a host, a name or an address.
 func (s *Server) Covers(host string) bool { return s.Leaf().VerifyHostname(host) == nil }
 
-// Trusted reports whether whoever trusts what this machine's system trusts also
+// Trusted reports whether anyone who trusts what this machine's system trusts also
 // trusts the certificate.
 func (s *Server) Trusted() bool {
 	chain := x509.NewCertPool()
@@ -57,8 +57,8 @@ func (s *Server) Trusted() bool {
 }
 
 // Local returns the configuration of a client on the same machine as a server whose
-// certificate is in a file: it takes that very certificate, whatever names it has and
-// whoever issued it, and no other.
+// certificate is in a file: it takes that same certificate, whatever names it has and
+// anyone who issued it, and no other.
 func Local(setting, cert string) (*tls.Config, error) {
 	leaf, err := follow([]file{{setting + "-cert", cert}}, func(held []contents) ([]byte, error) {
 		block, _ := pem.Decode(held[0].pem)

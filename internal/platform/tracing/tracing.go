@@ -31,7 +31,7 @@ const errorType = attribute.Key("error.type")
 // process without tracing: it does nothing, and without an allocation.
 type Tracer struct{ tracer trace.Tracer }
 
-// New makes the tracer of a part, such as "storage/kafka". A nil provider gives
+// New creates the tracer of a part, such as "storage/kafka". A nil provider gives
 // the zero Tracer.
 func New(provider trace.TracerProvider, part string) Tracer {
 	if provider == nil {
@@ -52,7 +52,7 @@ func (t Tracer) Start(ctx context.Context, kind trace.SpanKind, name string) (co
 	return t.tracer.Start(ctx, name, trace.WithSpanKind(kind))
 }
 
-// StartLinked begins a trace of its own that points to others: work for several
+// StartLinked begins its own trace that points to others: work for several
 // requests at once belongs to the trace of none of them.
 func (t Tracer) StartLinked(
 	ctx context.Context, kind trace.SpanKind, name string, to []trace.SpanContext,

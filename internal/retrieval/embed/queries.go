@@ -10,7 +10,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// DefaultQueryTimeout is how long the vector of a query is waited for. Whoever searches
+// DefaultQueryTimeout is how long the vector of a query is waited for. Anyone who searches
 // is better served without than late.
 const DefaultQueryTimeout = 300 * time.Millisecond
 
@@ -32,7 +32,7 @@ type QueryOptions struct {
 }
 
 // Queries embeds queries, which somebody waits for: each once, within a short time,
-// and not at all while the embedder does not answer, but for one query at a time that
+// and not at all while the embedder does not answer, except for one query at a time that
 // tries. It is safe for concurrent use.
 type Queries struct {
 	options QueryOptions
@@ -122,7 +122,7 @@ func (q *Queries) closeOther() {
 }
 
 // Close lets go of the connections to the embedder of another model. The next query for that
-// model asks for it anew.
+// model asks for it again.
 func (q *Queries) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -46,7 +46,7 @@ type Remote struct {
 	base    *url.URL
 }
 
-// NewRemote makes the client. It connects to nothing yet; Invalid says that the URL
+// NewRemote creates the client. It connects to nothing yet; Invalid says that the URL
 // cannot be used.
 func NewRemote(o Options) (*Remote, error) {
 	base, err := url.Parse(o.URL)
@@ -139,7 +139,7 @@ func passing(failure *fault.Error) bool {
 	return failure.Kind == fault.Unavailable || failure.Kind == fault.Timeout
 }
 
-// ask makes one request.
+// ask creates one request.
 func (r *Remote) ask(ctx context.Context, texts []string) ([]Vector, error) {
 	limited, cancel := context.WithTimeout(ctx, r.options.Timeout)
 	defer cancel()

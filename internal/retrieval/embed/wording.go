@@ -39,7 +39,7 @@ func (w *wording) words(text string) iter.Seq[[]byte] {
 	return w.fields
 }
 
-// fields yields what lies between spaces.
+// fields yields what is between spaces.
 func (w *wording) fields(yield func([]byte) bool) {
 	start := -1
 	for i, b := range w.split {
@@ -150,7 +150,7 @@ type pieces struct {
 	longest int              // bytes
 }
 
-// newPieces makes the vocabulary of its lines, whose numbers are the ids.
+// newPieces creates the vocabulary of its lines, whose numbers are the ids.
 func newPieces(lines []string) pieces {
 	p := pieces{first: make(map[string]int32, len(lines)), later: make(map[string]int32, len(lines)/4)}
 	for id, line := range lines {

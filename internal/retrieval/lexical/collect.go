@@ -22,7 +22,7 @@ type Place struct {
 }
 
 // Places returns the terms of a text in their order and where each stands, of the first
-// MaxText bytes: for whoever shows what was found. A place may have several terms.
+// MaxText bytes: for anyone who shows what was found. A place may have several terms.
 func Places(text string) iter.Seq[Place] {
 	return func(yield func(Place) bool) { termsOf(scan(text[:cut(text, MaxText)]), true, yield) }
 }

@@ -139,7 +139,7 @@ func stem(word string) string {
 	return word[:n-1]
 }
 
-// cut returns the most bytes of a text, at most so many, that end with a whole rune.
+// cut returns the maximum number of bytes of a text, at most so many, that end with a whole rune.
 func cut(text string, most int) int {
 	if len(text) <= most {
 		return len(text)

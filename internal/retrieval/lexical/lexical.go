@@ -10,7 +10,7 @@
 // parts. No word is left out for being frequent: ranking sees how rare each is.
 //
 // Everything here is pure, and bounded by the constants below, whatever the text. A
-// change of what it gives for a text wants a rise of Version: what is stored was made
+// change of what it gives for a text requires a rise of Version: what is stored was made
 // by an older one.
 package lexical
 
@@ -18,7 +18,7 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-// Version of the analysis. Texts that were analysed by another are analysed anew.
+// Version of the analysis. Texts that were analysed by another are analysed again.
 const Version = 1
 
 // Bounds.

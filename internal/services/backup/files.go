@@ -21,7 +21,7 @@ import (
 // copyBytes is how much of a file is read at once.
 const copyBytes = 1 << 20
 
-// Progress says how far the work is.
+// Progress reports how far the work is.
 type Progress struct {
 	Doing string // such as "reading postgres/nodes"
 	Rows  int64  // of that, so far
@@ -169,7 +169,7 @@ func until(ctx context.Context, from io.Reader) io.Reader {
 	})
 }
 
-// makeDir makes the folder of a new backup, and refuses one in which anything is.
+// makeDir creates the folder of a new backup, and refuses one in which anything is.
 func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("making the backup's folder: %w", err)

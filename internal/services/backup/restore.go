@@ -264,7 +264,7 @@ func (r *restoring) read(f File, use func(io.Reader) error) error {
 	return nil
 }
 
-// errManifest says that a file is not described as it should be.
+// errManifest reports that a file is not described as it should be.
 func errManifest(f File) error {
 	return fault.Newf(fault.Invalid, "the backup's manifest does not say what %s is of", f.Name)
 }

@@ -225,7 +225,7 @@ func (t *taking) readKafka(ctx context.Context) error {
 		if _, dead := kafka.IsDeadLetters(label); dead {
 			from = behind(o, nil)
 		} else if label == kafka.TopicEvents {
-			from = ends(o) // they are published anew from the journal
+			from = ends(o) // they are published again from the journal
 		}
 		if to == nil {
 			to = ends(o)

@@ -49,7 +49,7 @@ func FuzzContent(f *testing.F) {
 	})
 }
 
-// FuzzParsePlace: a place that is read is written as it was, but for zeros in front.
+// FuzzParsePlace: a place that is read is written as it was, except for zeros in front.
 func FuzzParsePlace(f *testing.F) {
 	for _, text := range []string{"points.dlq/3/17", "", "//", "a/0/0/0", "a/-1/0", "a/0/9223372036854775808", "a/+1/01"} {
 		f.Add(text)

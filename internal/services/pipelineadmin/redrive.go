@@ -102,7 +102,7 @@ func (d *Desk) ShowLetter(ctx context.Context, at Place) (ShownLetter, error) {
 // Redrive puts dead letters back into their topics, where their consumer takes them
 // up once more. Points are stored under the version that they would have had, so
 // nothing newer is overwritten, and to put a letter back twice changes nothing. A
-// command is decided anew, under its own id, if it is known to have failed for an
+// command is decided again, under its own id, if it is known to have failed for an
 // internal reason; see consumers/commands.
 func (d *Desk) Redrive(ctx context.Context, r LetterRequest, progress func(LetterResult)) (LetterResult, error) {
 	return d.each(ctx, r, progress, d.redrive)
@@ -270,7 +270,7 @@ func (d *Desk) refusals(ctx context.Context, t kafka.Overview, letters []found) 
 	return why, nil
 }
 
-// refusalOfCommand says by a command's outcome why it must not be decided anew.
+// refusalOfCommand says by a command's outcome why it must not be decided again.
 func refusalOfCommand(outcome []byte) string {
 	if outcome == nil {
 		return "what came of the command is not known any more (outcomes are kept for 24 hours), so it might be carried " +

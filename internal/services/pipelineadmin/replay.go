@@ -61,7 +61,7 @@ func ReplayableTopics() []string {
 	return names
 }
 
-// Replay is a replay as it stands, with its sums.
+// Replay is a replay as it is, with its sums.
 type Replay struct {
 	jobs.Replay
 	Records     int64    `json:"records"`     // of its range

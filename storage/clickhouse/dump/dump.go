@@ -25,7 +25,7 @@ type keptTable struct {
 	columns []ch.ColumnNameAndType
 	key     []string // what tells rows apart; in this order they are read
 	newest  string   // of rows of one key that with the highest of this stands; empty: they are the same
-	monthly bool     // a part of its own is each month
+	monthly bool     // its own part is each month
 	by      string   // and in it each value of this column, an id, by which the table is ordered; may be empty
 	page    int      // rows that are read at once, by what they may weigh
 }

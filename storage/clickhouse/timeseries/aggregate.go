@@ -209,7 +209,7 @@ func severalOfAGroup(groups []int) bool {
 }
 
 // groupSQL returns the expression by which rows are grouped, which groupOf turns into the
-// group: the series where each has a group of its own, so that the table's order serves.
+// group: the series where each has its own group, so that the table's order serves.
 func (q *AggregateQuery) groupSQL() string {
 	if !q.several {
 		return "series"

@@ -14,7 +14,7 @@ import (
 
 // requireLargestTriangles holds a choice of indexes to the algorithm as its author
 // published it (github.com/sveinn-steinarsson/flot-downsample). Of triangles that
-// are equally large but for rounding, either may be chosen.
+// are equally large except for rounding, either may be chosen.
 func requireLargestTriangles(t require.TestingT, x, y []float64, most int, chosen []int) {
 	n := len(x)
 	require.Len(t, chosen, min(n, most))

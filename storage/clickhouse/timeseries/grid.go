@@ -29,7 +29,7 @@ type segment struct {
 	from   int64 // its first instant; the first segment reaches back without end
 	offset int64 // local time minus UTC
 	first  int64 // its first boundary that is a multiple of the step; noBoundary: none
-	before int64 // the last boundary before first: the bucket of what lies between from and first
+	before int64 // the last boundary before first: the bucket of what is between from and first
 }
 
 const noBoundary = math.MaxInt64
@@ -38,7 +38,7 @@ const noBoundary = math.MaxInt64
 // bucket that reaches into the range, clock changes included.
 const segmentMargin = 3 * 24 * time.Hour
 
-// NewGrid makes the grid of a step for the range from fromUS up to toUS.
+// NewGrid creates the grid of a step for the range from fromUS up to toUS.
 func NewGrid(step time.Duration, zone *time.Location, fromUS, toUS int64) *Grid {
 	g := &Grid{step: step.Microseconds()}
 	stretches := offsets(zone, time.UnixMicro(fromUS).Add(-step-segmentMargin), toUS)

@@ -66,7 +66,7 @@ func (k Kept) condition(series []uint64, fromUS int64) string {
 	)
 }
 
-// where returns the condition that rows of these series lie in the range and are kept.
+// where returns the condition that rows of these series are in the range and are kept.
 // It uses the tables' partitions and order; the parameters are those of the range.
 func (r *Range) where(series []uint64) string {
 	return "ts >= fromUnixTimestamp64Micro({from:Int64}, 'UTC') AND ts < fromUnixTimestamp64Micro({to:Int64}, 'UTC')" +

@@ -42,7 +42,7 @@ func (r *Reader) LatestPoints(ctx context.Context, q LatestQuery) ([]*Points, er
 	}
 	parameters := Range{FromUS: q.FromUS}.parameters()
 	parameters["workspace"] = q.Workspace.String()
-	var ( // where a row is scanned into: not anew for each
+	var ( // where a row is scanned into: not again for each
 		series uint64
 		ts     int64
 		number float64

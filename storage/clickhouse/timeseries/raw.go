@@ -7,7 +7,7 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// RawQuery asks for the points of series as they stand.
+// RawQuery asks for the points of series as they are.
 type RawQuery struct {
 	Numbers    []uint64 // series of numbers
 	Texts      []uint64 // series of texts
@@ -32,7 +32,7 @@ func (r *Reader) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*P
 		}
 	}
 	if len(q.Texts) > 0 {
-		var ( // where a row is scanned into: not anew for each
+		var ( // where a row is scanned into: not again for each
 			series uint64
 			ts     int64
 			text   string
@@ -56,7 +56,7 @@ func (r *Reader) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*P
 
 // takeNumbers takes up rows of a series, a time and a number, as many as are left.
 func takeNumbers(found map[uint64]*Points, left *int) func(scan func(...any) error) error {
-	var ( // where a row is scanned into: not anew for each
+	var ( // where a row is scanned into: not again for each
 		series uint64
 		ts     int64
 		number float64

@@ -33,7 +33,7 @@ type stretch struct {
 	from, to uint32
 }
 
-// rollupPlan says what of a query rollups answer. Points answer the rest: what lies
+// rollupPlan says what of a query rollups answer. Points answer the rest: what is
 // before and after, the hours that are marked, and the series that are too much so.
 type rollupPlan struct {
 	table    string
@@ -119,7 +119,7 @@ func (r *raisedSeries) before(to int64) (where string, ok bool) {
 		ids, clickhouse.NumberArray("Int64", r.kept), ids, clickhouse.NumberArray("Int64", r.rolled)), true
 }
 
-// rollup returns the table whose rows each lie in one bucket of the query, and how
+// rollup returns the table whose rows each are in one bucket of the query, and how
 // long they are; zero: none can answer it.
 func (q *AggregateQuery) rollup(asked []Function) (table string, unit int64) {
 	if q.Raw || q.Texts || len(q.Series) > rolledSeries {
@@ -365,7 +365,7 @@ func hourList(hours []seriesHour) string {
 }
 
 // alignedTo reports whether all boundaries of the grid are multiples of a unit, so
-// that what lies between two of those is in one bucket.
+// that what is between two of those is in one bucket.
 func (g *Grid) alignedTo(unit int64) bool {
 	if g.step%unit != 0 {
 		return false

@@ -1,6 +1,6 @@
 package access
 
-// Plans of workspaces. The first two have limits of their own; a workspace of the third
+// Plans of workspaces. The first two have their own limits; a workspace of the third
 // has those that are set for it, or none.
 const (
 	PlanStarter    = "starter"

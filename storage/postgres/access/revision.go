@@ -99,7 +99,7 @@ type credentialRow struct {
 
 // CredentialsByHash returns, for each SHA-256 hash of a key's text, the key, nil if there is
 // none, and the revision at which this was true: all are of one snapshot, so that a cache can
-// tell whether the answer is older than a change.
+// report whether the answer is older than a change.
 func (db *Store) CredentialsByHash(ctx context.Context, hashes [][32]byte) ([]*Credential, int64, error) {
 	texts := make([][]byte, len(hashes))
 	for i := range hashes {

@@ -38,7 +38,7 @@ const (
 	sameArguments = ` AND ($2::uuid, $3::bigint) IS NOT NULL`
 )
 
-// cascadePiece is how many edges of a cascade of very many are changed at a time. Whoever
+// cascadePiece is how many edges of a cascade of very many are changed at a time. Anyone who
 // commits meanwhile waits until what the piece wrote to the log of the database is on disk.
 const cascadePiece = 100
 
@@ -84,7 +84,7 @@ func (s *State) cascadeInDatabase(c *graph.Cascade, sequence graph.Sequence, at 
 	}
 	args := []any{s.workspace, c.Mark.Node, int64(c.Mark.Sequence), int64(sequence), micros(at)}
 	var err error
-	if s.tx.most == 0 && c.Count > graphread.CascadeRow { // a transaction of its own: nobody waits for it
+	if s.tx.most == 0 && c.Count > graphread.CascadeRow { // its own transaction: nobody waits for it
 		err = s.cascadeInPieces(statements, args)
 	} else {
 		_, err = s.tx.conn.Exec(s.tx.ctx, statements.whole, args...)

@@ -27,7 +27,7 @@ func decide(t *testing.T, tx *graphstore.Tx, workspace uuid.UUID, payload graph.
 	require.NoError(t, state.Record(done.Change))
 }
 
-// star makes a node with so many edges, each to a node of its own, and gives their ids.
+// star makes a node with so many edges, each to its own node, and gives their ids.
 func (w *graphWorld) star(t *testing.T, workspace uuid.UUID, edges int) (centre uuid.UUID, ends []uuid.UUID) {
 	t.Helper()
 	tx := w.begin(t, 64, graphstore.Needs{Workspace: workspace})

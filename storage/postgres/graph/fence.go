@@ -11,7 +11,7 @@ import (
 )
 
 // ClaimCommands makes the owner the one who decides partitions of the commands' topic, and
-// returns how far they are decided. From then on whoever decided them before can commit
+// returns how far they are decided. From then on anyone who decided them before can commit
 // nothing: their fence is not its own any more.
 func (db *Store) ClaimCommands(
 	ctx context.Context, topicID [16]byte, partitions []int32, owner uuid.UUID,

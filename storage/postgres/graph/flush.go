@@ -169,7 +169,7 @@ func queueRowsOf(b *pgx.Batch, states []*State, lost *error) {
 	queueTotals(b, totals)
 }
 
-// dirtyInOrder gives which rows are to be written, by their ids: those that the service made
+// dirtyInOrder returns which rows are to be written, by their ids: those that the service made
 // are in the order of time, so that rows and the entries of indexes come behind the last.
 func dirtyInOrder[R interface{ dirty() bool }](rows map[uuid.UUID]R) []uuid.UUID {
 	ids := make([]uuid.UUID, 0, len(rows))

@@ -76,7 +76,7 @@ func topOf(stacks graph.Stacks, count Reversals) []graph.Sequence {
 	return found
 }
 
-// readChanges takes up changes. One that cannot be read is left to whoever asks for it.
+// readChanges takes up changes. One that cannot be read is left to anyone who asks for it.
 func (tx *Tx) readChanges(rows pgx.Rows) error {
 	var workspace uuid.UUID
 	var sequence graph.Sequence

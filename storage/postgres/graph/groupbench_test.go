@@ -15,7 +15,7 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
-// newGroupNodes makes actions that each create a node.
+// newGroupNodes creates actions that each create a node.
 func newGroupNodes(n int) []graph.Action {
 	actions := make([]graph.Action, n)
 	for i := range actions {

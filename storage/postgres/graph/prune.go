@@ -40,7 +40,7 @@ const (
 )
 
 // PruneEntries deletes some of the entries of undo stacks after a sequence that no UNDO and
-// no REDO can be about any more, tells how many, and returns where to go on; 0: nowhere.
+// no REDO can be about any more, reports how many, and returns where to go on; 0: nowhere.
 // Those are in no undo stack, however many commands are undone, up to keptEntries; or they
 // were undone, and newer commands have cleared them from the redo stack. Each actor's newest
 // stays, since it was not undone before itself: it says what is cleared.

@@ -121,7 +121,7 @@ func (db *Store) Published(ctx context.Context, upTo map[uuid.UUID]int64) error 
 	return nil
 }
 
-// PruneOutcomes removes outcomes older than kept, at most so many, and says how many.
+// PruneOutcomes removes outcomes older than kept, at most so many, and reports how many.
 // Those of records that may be read again, because the fence of their partition stands
 // still below them, are kept.
 func (db *Store) PruneOutcomes(ctx context.Context, kept time.Duration, limit int) (int64, error) {

@@ -44,7 +44,7 @@ const (
 type GraphNodeID struct{ Workspace, Node uuid.UUID }
 
 // RequestPurge asks for the removal of what a deleted node was, which PurgeNode does, and
-// tells how far it is. NotFound: there never was such a node. Conflict: it stands.
+// reports how far it is. NotFound: there never was such a node. Conflict: it stands.
 func (db *Store) RequestPurge(ctx context.Context, id GraphNodeID) (purge Purge, err error) {
 	var deleted bool
 	err = db.pool.QueryRow(ctx, `WITH asked AS (

@@ -16,7 +16,7 @@ const (
 	// exportPage is how many rows are read at once, so that a graph of any size is
 	// read in little memory and no statement runs for long.
 	exportPage = 5000
-	// exportPause is how long whoever takes the rows may hold them up.
+	// exportPause is how long anyone who takes the rows may hold them up.
 	exportPause = "10min"
 )
 
@@ -35,7 +35,7 @@ type Visitor interface {
 	Edge(e *graph.Edge) error
 }
 
-// ExportGraph returns a workspace's whole graph as it stands at one moment, whatever
+// ExportGraph returns a workspace's whole graph as it is at one moment, whatever
 // is written meanwhile. NotFound if there is no such workspace.
 func (db *Store) ExportGraph(ctx context.Context, workspace uuid.UUID, to Visitor) error {
 	tx, err := db.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})

@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// What a search found is read again here, as it stands now: an index of texts or of
+// What a search found is read again here, as it is now: an index of texts or of
 // vectors may be behind, the tables are not.
 
 // FoundNodes reads those of the nodes that stand and pass the filter.

@@ -149,7 +149,7 @@ func (db *Store) RedriveDeadRecords(ctx context.Context, topicID [16]byte, recor
 	return nil
 }
 
-// PruneDeadRecords removes notes older than kept, at most so many, and says how many.
+// PruneDeadRecords removes notes older than kept, at most so many, and reports how many.
 func (db *Store) PruneDeadRecords(ctx context.Context, kept time.Duration, limit int) (int64, error) {
 	tag, err := db.pool.Exec(ctx, `DELETE FROM dead_records WHERE (topic_id, partition, "offset") IN (
 		SELECT topic_id, partition, "offset" FROM dead_records WHERE created_at < now() - make_interval(secs => $1)

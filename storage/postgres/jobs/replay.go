@@ -80,7 +80,7 @@ func errNoReplay(id uuid.UUID) error {
 }
 
 // CreateReplay queues a job; ID, ranges, Consumer, Topic, TopicID, Workspace,
-// RequestedBy and MaxRows are the caller's. It gives the job as it stands.
+// RequestedBy and MaxRows are the caller's. It gives the job as it is.
 func (db *Store) CreateReplay(ctx context.Context, job Replay) (Replay, error) {
 	err := db.root.InTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO replay_jobs (id, consumer, topic, topic_id, workspace_id, requested_by, max_rows)
@@ -182,7 +182,7 @@ func (db *Store) readReplayPartitions(ctx context.Context, jobs []Replay) error 
 	return nil
 }
 
-// CancelReplay asks a job to end, and gives it as it stands then. One that no run has
+// CancelReplay asks a job to end, and gives it as it is then. One that no run has
 // taken up is cancelled at once. Else a run does it, if need be the next one, because one that
 // ended in the middle may have left something to put right. One that is over stays as
 // it is.
@@ -230,7 +230,7 @@ func (db *Store) ClaimReplay(
 	return job, err == nil, err
 }
 
-// RenewReplay keeps a claim for so long from now, and tells whether somebody wants
+// RenewReplay keeps a claim for so long from now, and reports whether somebody wants
 // the job to end. ErrReplayTaken: it is not this run's any more.
 func (db *Store) RenewReplay(ctx context.Context, id, claim uuid.UUID, lease time.Duration) (cancel bool, err error) {
 	err = db.pool.QueryRow(ctx, `UPDATE replay_jobs SET lease_until = now() + make_interval(secs => $3)

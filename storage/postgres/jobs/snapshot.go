@@ -20,7 +20,7 @@ import (
 )
 
 // leftOut are the tables that a backup does not have: what is true of one running
-// installation alone (leases, sessions, places in logs that a restore makes anew), and
+// installation alone (leases, sessions, places in logs that a restore makes again), and
 // what is made again from the rest (the search index).
 var leftOut = []string{
 	"goose_db_version", postgres.RestoreMark,

@@ -27,7 +27,7 @@ type workspaceTable struct{ name, keys string }
 // workspaceTables are the tables with rows of a workspace, in the order in which
 // they are emptied: series before the sources that they belong to, the head of its
 // graph last of the graph. Not workspaces itself: its row keeps the id from being
-// used again, and says to whoever reads the log that its points are void.
+// used again, and says to anyone who reads the log that its points are void.
 func workspaceTables() []workspaceTable {
 	return []workspaceTable{
 		{"idempotency_keys", "actor_id, route, key"}, {"pending_deletions", ""}, {"tombstones", ""},
@@ -136,7 +136,7 @@ func scanDeletion(row pgx.CollectableRow) (WorkspaceDeletion, error) {
 	return d, err
 }
 
-// WorkspaceRows counts the rows of a workspace, but for its own.
+// WorkspaceRows counts the rows of a workspace, except for its own.
 func (db *Store) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (rows int64, err error) {
 	for _, table := range workspaceTables() {
 		var n int64
@@ -150,7 +150,7 @@ func (db *Store) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (rows i
 	return rows, nil
 }
 
-// EraseWorkspace removes the rows of a workspace that is closed, but for its own, in
+// EraseWorkspace removes the rows of a workspace that is closed, except for its own, in
 // batches, and tells of each. It may be cut short and begun again.
 func (db *Store) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func(rows int64) error) error {
 	for _, table := range workspaceTables() {

@@ -73,7 +73,7 @@ func (db *Store) DeletionBacklog(ctx context.Context) (pending int64, oldest tim
 }
 
 // RemoveSeries takes a batch of a deleted source's series out of the registry
-// and tells whether more may be left.
+// and reports whether more may be left.
 func (db *Store) RemoveSeries(ctx context.Context, d PendingDeletion) (more bool, err error) {
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `SELECT FROM workspaces WHERE id = $1 FOR NO KEY UPDATE`, d.Workspace)

@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// LogMark says how far topic points was at a time of the database.
+// LogMark reports how far topic points was at a time of the database.
 type LogMark struct {
 	TopicID [16]byte
 	At      time.Time

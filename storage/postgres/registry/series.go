@@ -151,7 +151,7 @@ func (r *registration) fresh(ctx context.Context, tx pgx.Tx, room int64) ([]int,
 		}
 	}
 	sources := slices.SortedFunc(maps.Keys(standing), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	// The lock keeps the sources from being deleted until the series are in. Whoever
+	// The lock keeps the sources from being deleted until the series are in. Anyone who
 	// waited for a deletion sees it.
 	rows, err := tx.Query(ctx, `
 		SELECT s.id FROM unnest($2::uuid[]) AS t (id) CROSS JOIN LATERAL (

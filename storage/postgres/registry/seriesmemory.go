@@ -53,7 +53,7 @@ func (l *seriesListing) bytes() int {
 }
 
 // seriesState returns a text that is another one whenever the workspace's series, or which of
-// its sources stand, have changed: whoever changes them writes the workspace's row in the
+// its sources stand, have changed: anyone who changes them writes the workspace's row in the
 // same transaction, where they are counted. A workspace that is not there has none.
 func seriesState(ctx context.Context, q *pgxpool.Conn, workspace uuid.UUID) (state string, err error) {
 	err = q.QueryRow(ctx, `SELECT xmin::text || ctid::text FROM workspaces WHERE id = $1`, workspace).Scan(&state)

@@ -139,7 +139,7 @@ func TestManyNewSourcesAndSeriesReadFewRows(t *testing.T) {
 	}
 }
 
-// registerSources makes sources with series of their own, as ingest does.
+// registerSources makes sources with their own series, as ingest does.
 func registerSources(t *testing.T, db *pgtest.DB, ws uuid.UUID, names []string, chunk, each int) {
 	t.Helper()
 	for some := range slices.Chunk(names, chunk) {

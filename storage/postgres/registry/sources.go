@@ -215,7 +215,7 @@ func storeSource(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, s Source) 
 func (db *Store) DeleteSource(ctx context.Context, workspace, id uuid.UUID, requestID string) (PendingDeletion, error) {
 	var left PendingDeletion
 	err := db.root.InTx(ctx, func(tx pgx.Tx) error {
-		// The workspace first, as whoever registers series does.
+		// The workspace first, as anyone who registers series does.
 		_, err := tx.Exec(ctx, `SELECT FROM workspaces WHERE id = $1 FOR NO KEY UPDATE`, workspace)
 		if err != nil {
 			return fmt.Errorf("locking the workspace: %w", err)

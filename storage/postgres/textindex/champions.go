@@ -24,7 +24,7 @@ const (
 	championsMost  = 7_500
 	championsShare = 16
 	// championsUnnoticed is in how many transactions one looks whether a term has become so
-	// frequent that it wants a list: a term is in most transactions before it is.
+	// frequent that it requires a list: a term is in most transactions before it is.
 	championsUnnoticed = 8
 	// impactScale is what an impact of 1 is as an integer: integers are the same here and
 	// in Postgres, to the last digit.

@@ -260,7 +260,7 @@ func TestALaneThatIsMadeAgainHasItsLists(t *testing.T) {
 	requireCut(t, db, ws, retrieval.TextHeaviest, ids[3])
 	requireLists(t, db)
 
-	// By another analysis, that is: of the same rows, all written anew.
+	// By another analysis, that is: of the same rows, all written again.
 	require.NoError(t, db.Exec(t.Context(), `UPDATE lexical_workspaces SET version = 0`))
 	require.NoError(t, db.Exec(t.Context(), `UPDATE lexical_nodes SET digest = 'other'`))
 	fill()

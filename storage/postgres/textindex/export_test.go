@@ -21,7 +21,7 @@ func (db *Store) ForgetTexts(most int64) {
 	}
 }
 
-// WithoutChampions is the same store, with a memory of its own, searched as if no
+// WithoutChampions is the same store, with its own memory, searched as if no
 // champion list were filled.
 func (db *Store) WithoutChampions() *Store {
 	other := &Store{root: db.root, pool: db.pool, search: db.search, texts: newTextMemory(memoryBytes)}

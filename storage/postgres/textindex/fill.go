@@ -18,7 +18,7 @@ type LexicalStatus struct {
 	Nodes     int64     // that it has
 	Sequence  int64     // every change up to it is in it
 	Head      int64     // the newest change of the graph
-	Filling   bool      // it is being made anew from the nodes
+	Filling   bool      // it is being made again from the nodes
 	UpdatedAt time.Time // when it was last written; zero: never
 }
 
@@ -44,7 +44,7 @@ func (db *Store) LexicalStatus(ctx context.Context, workspace uuid.UUID) (Lexica
 }
 
 // note notes which changes are in the lane. Where some are missing, the log has lost
-// them, and the workspace is filled anew.
+// them, and the workspace is filled again.
 func (p *lexicalPortion) note(ctx context.Context, work []LexicalWork) error {
 	for _, w := range work {
 		if len(w.Sequences) == 0 || p.gone[w.Workspace] {

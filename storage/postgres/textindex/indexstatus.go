@@ -40,7 +40,7 @@ type IndexStatus struct {
 		Seconds float64 `json:"seconds"` // age of the oldest of them
 	} `json:"lag"`
 	LastIndexedAt *time.Time `json:"lastIndexedAt"`
-	// Text is the lane of words, which has an index of its own.
+	// Text is the lane of words, which has its own index.
 	Text struct {
 		Indexed int64 `json:"indexed"` // nodes
 		Filling bool  `json:"filling"` // it is being made from the nodes
@@ -53,7 +53,7 @@ type IndexStatus struct {
 		Running    bool     `json:"running"`
 		Done       int64    `json:"done"` // nodes of the workspace
 		Total      int64    `json:"total"`
-		ETASeconds *float64 `json:"etaSeconds"` // of the whole, where all workspaces are indexed anew
+		ETASeconds *float64 `json:"etaSeconds"` // of the whole, where all workspaces are indexed again
 	} `json:"reindex"`
 }
 
@@ -167,7 +167,7 @@ func standsStill(age float64, moved *time.Time) float64 {
 	return min(age, time.Since(*moved).Seconds())
 }
 
-// status says it in the interface's terms, but for how long a building takes.
+// status says it in the interface's terms, except for how long a building takes.
 func (p *workspaceProgress) status(live, building *SearchIndex) (s IndexStatus) {
 	if live != nil {
 		s.Model = &live.Model

@@ -99,7 +99,7 @@ type workspaceTexts struct {
 type textNode struct {
 	id     uuid.UUID
 	length int32
-	gone   bool // removed, or written anew further on
+	gone   bool // removed, or written again further on
 }
 
 // termPostings are the nodes that have a term, by their places, and how often.
@@ -123,7 +123,7 @@ type textChange struct {
 	revision int64
 }
 
-// forget begins anew, as of a revision. The caller holds the lock, or is alone.
+// forget begins again, as of a revision. The caller holds the lock, or is alone.
 func (t *workspaceTexts) forget(revision int64) {
 	t.revision, t.loads = revision, t.loads+1
 	t.nodes, t.spoilt, t.postings = nil, 0, 0
@@ -158,7 +158,7 @@ func (t *workspaceTexts) wanted(changes []textChange) (terms []string, nodes pos
 	return terms, nodes
 }
 
-// renew begins anew as of a revision, unless it is as new already.
+// renew begins again as of a revision, unless it is as new already.
 func (t *workspaceTexts) renew(revision int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -84,7 +84,7 @@ func (s *textSearch) calls(q lexical.Query) (called []calledNodes) {
 	return called
 }
 
-// weightOfName is 1, but for a short name how much its rarest term says, of what a term
+// weightOfName is 1, except for a short name how much its rarest term says, of what a term
 // of one node would.
 func (s *textSearch) weightOfName(key string) float64 {
 	if utf8.RuneCountInString(strings.ReplaceAll(key, " ", "")) > shortName {

@@ -102,7 +102,7 @@ func (db *Store) Reindex(ctx context.Context, id uuid.UUID) (Reindex, error) {
 		return r, postgres.Classify(fmt.Errorf("reading a re-index: %w", err))
 	}
 	r.RequestedAt = r.RequestedAt.UTC()
-	if state == nil || *state == IndexFailed { // a failed one is begun anew
+	if state == nil || *state == IndexFailed { // a failed one is begun again
 		r.State = ReindexQueued
 		return r, nil
 	}

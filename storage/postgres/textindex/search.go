@@ -194,7 +194,7 @@ func (s *textSearch) rank(ctx context.Context, terms []searchTerm) error {
 	return s.lookUp(ctx, first, rest)
 }
 
-// selective says that whatever is read of postings passes the filter, but for what
+// selective reports that whatever is read of postings passes the filter, except for what
 // was deleted just now.
 func (s *textSearch) selective() bool { return s.bounded || unfiltered(s.filter) }
 

@@ -193,7 +193,7 @@ func (db *Store) FailIndex(ctx context.Context, id uuid.UUID, reason string) err
 const forgetBatch = 20_000
 
 // ForgetIndex removes what is noted of the nodes of an index that is retired or failed
-// and whose collection is dropped, but for its own row.
+// and whose collection is dropped, except for its own row.
 func (db *Store) ForgetIndex(ctx context.Context, id uuid.UUID) error {
 	for {
 		tag, err := db.pool.Exec(ctx, `DELETE FROM embedding_nodes WHERE ctid = ANY (ARRAY(
@@ -220,7 +220,7 @@ func (db *Store) changeIndex(ctx context.Context, statement string, args ...any)
 	return nil
 }
 
-// errNoReindex says that nobody asked for it, or long ago.
+// errNoReindex reports that nobody asked for it, or long ago.
 func errNoReindex(id uuid.UUID) error { return fault.Newf(fault.NotFound, "No re-index %s", id) }
 
 // Now returns the time of the database, by which rows are stamped.

@@ -37,7 +37,7 @@ func (w *graphWorld) workspace(t require.TestingT) uuid.UUID {
 	return made.ID
 }
 
-// withoutChampions is the same database, with memories of its own, searched as if no
+// withoutChampions is the same database, with its own memories, searched as if no
 // champion list were filled.
 func withoutChampions(db *pgtest.DB) *pgtest.DB {
 	other := pgtest.On(db.Pool())

@@ -32,7 +32,7 @@ type LexicalWork struct {
 type LexicalDone struct {
 	Written, Removed, Same int // nodes
 	Postings               int // written and removed
-	Gaps                   int // workspaces that are filled anew because changes are missing
+	Gaps                   int // workspaces that are filled again because changes are missing
 }
 
 func (d *LexicalDone) add(other LexicalDone) {
@@ -141,7 +141,7 @@ const selectGone = `SELECT t.id FROM unnest($1::uuid[]) AS t (id)
 
 // lock waits until nobody else writes to the workspaces, and finds out which are gone
 // and which champion lists the others have.
-// One that is closed after this is cleared by whoever deletes it, who waits for us.
+// One that is closed after this is cleared by anyone who deletes it, who waits for us.
 func (p *lexicalPortion) lock(ctx context.Context, workspaces []uuid.UUID) error {
 	if _, err := p.tx.Exec(ctx, LockLexical, workspaces); err != nil {
 		return fmt.Errorf("waiting for other writers: %w", err)

@@ -2,7 +2,7 @@
 // (golang.org/design/14313-benchmark-format), from which test/bench/report makes docs/benchmarks.md.
 //
 // A benchmark that measures many things in one long round takes a Recorder, adds
-// samples by name, and saves them at the end; each is then a line of its own, such
+// samples by name, and saves them at the end; each is then its own line, such
 // as "BenchmarkPipeline/visible  1  3260587 points/s".
 package record
 
@@ -56,7 +56,7 @@ func (r *Recorder) Add(name, unit string, value float64) {
 // Engines notes which versions took part, by the engines' names.
 func (r *Recorder) Engines(versions map[string]string) { maps.Copy(r.engines, versions) }
 
-// Say tells whoever waits how far the benchmark is. Lines of go test that begin
+// Say tells anyone who waits how far the benchmark is. Lines of go test that begin
 // with two spaces are progress to the report.
 func (r *Recorder) Say(format string, args ...any) {
 	_, _ = fmt.Fprintf(r.out, "  "+format+"\n", args...)

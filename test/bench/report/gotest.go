@@ -47,7 +47,7 @@ func (s section) run(ctx context.Context, out io.Writer) (*results, error) {
 	}
 	unread := lines.Err()
 	if unread != nil {
-		_, _ = io.Copy(io.Discard, stdout) // or it would wait for ever for somebody to read
+		_, _ = io.Copy(io.Discard, stdout) // or it would wait forever for somebody to read
 	}
 	if err := errors.Join(command.Wait(), unread); err != nil {
 		return nil, fmt.Errorf("%w\n%s%s", err, printed.String(), errs.String())

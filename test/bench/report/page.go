@@ -51,7 +51,7 @@ func renderPage(all map[string]*results) ([]byte, error) {
 	return page, nil
 }
 
-// renderSection makes one section of the page.
+// renderSection creates one section of the page.
 func renderSection(id string, r *results) (string, error) {
 	name := id + ".md.tmpl"
 	functions := template.FuncMap{

@@ -41,7 +41,7 @@ telemetry.enabled=false
 // questPoll is how often QuestDB is asked how much it has: a count is cheap there.
 const questPoll = 20 * time.Millisecond
 
-// QuestDB starts QuestDB on a directory of its own. It needs Java 17 and, the first
+// QuestDB starts QuestDB on its own directory. It needs Java 17 and, the first
 // time, Maven.
 func QuestDB(tb testing.TB) (*Rival, error) {
 	tb.Helper()

@@ -23,7 +23,7 @@ const (
 )
 
 // VictoriaMetrics builds VictoriaMetrics' single binary from its module, in the folder
-// moduleDir, and starts it on a directory of its own. The first time it needs the
+// moduleDir, and starts it on its own directory. The first time it needs the
 // module proxy.
 func VictoriaMetrics(tb testing.TB, moduleDir string) (*Rival, error) {
 	tb.Helper()

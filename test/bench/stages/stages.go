@@ -3,7 +3,7 @@
 //
 // A sample belongs to the innermost function on its stack that opens a stage; what a
 // stage calls, allocates or copies is its own. Only what the runtime does for all of
-// them (collecting garbage, scheduling) is a stage of its own.
+// them (collecting garbage, scheduling) is its own stage.
 package stages
 
 import (

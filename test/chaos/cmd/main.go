@@ -1,7 +1,7 @@
 // Command cmd tries faults on Livegraph under load: make chaos.
 //
-// It makes a world of its own (engines, processes of the binary, a proxy before each
-// engine) below a directory of its own, and runs rounds until so many faults have
+// It makes its own world (engines, processes of the binary, a proxy before each
+// engine) below its own directory, and runs rounds until so many faults have
 // happened or something was wrong. Then it exits with status 1, and leaves the logs of
 // all processes there. The same seed deals the same faults again.
 package main
@@ -25,7 +25,7 @@ import (
 	"github.com/livegraph/livegraph/test/chaos/world"
 )
 
-// insideEnv is set for the process that has mounts of its own.
+// insideEnv is set for the process that has its own mounts.
 const insideEnv = "LIVEGRAPH_CHAOS_INSIDE"
 
 func main() {
@@ -33,7 +33,7 @@ func main() {
 	os.Exit(start(os.Args[1:], os.Stderr))
 }
 
-// start runs this command once more, as root with a view of the disks of its own: those
+// start runs this command once more, as root with a view of the its own disks: those
 // that it mounts go with it, however it ends.
 func start(args []string, out io.Writer) int {
 	if os.Geteuid() != 0 || os.Getenv(insideEnv) != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/livegraph/livegraph/test/chaos/world"
 )
 
-// disks are the faults of what has a disk of its own.
+// disks are the faults of what has its own disk.
 func disks(w *world.World) []Fault {
 	var all []Fault
 	full := func(kind string, disk world.Disk, ready func(context.Context) error) {

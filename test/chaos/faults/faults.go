@@ -1,6 +1,6 @@
 // Package faults is what can go wrong around Livegraph, each as a value that makes it
 // happen in a world and takes it back: processes and engines that are killed, paused or
-// replaced, connections that break, and engines that refuse for reasons of their own.
+// replaced, connections that break, and engines that refuse for their own reasons.
 //
 // A fault hits one thing. Several may hold at once, of the same thing too; what one
 // cannot do because another was there first it gives as an error, which is no failure.
@@ -75,7 +75,7 @@ func undo(do func()) func(context.Context) error {
 }
 
 // insist tries until it works or ctx ends: what takes a fault back must happen, though
-// the engine be away for another.
+// the engine be unavailable for another.
 func insist(ctx context.Context, try func(context.Context) error) error {
 	const pause, limit = 100 * time.Millisecond, 3 * time.Second
 	for {

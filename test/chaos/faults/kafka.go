@@ -137,7 +137,7 @@ func moveLeaders(ctx context.Context, s *world.Stores, dice *rand.Rand) error {
 }
 
 // rebalances has strangers join a group and leave it again. They consume nothing, and
-// hold up whoever would, for moments.
+// hold up anyone who would, for moments.
 func rebalances(ctx context.Context, w *world.World, c consumer, dice *rand.Rand) error {
 	for range 2 + dice.IntN(4) {
 		member, err := kgo.NewClient(w.KafkaClient(kgo.ConsumerGroup(c.group), kgo.ConsumeTopics(c.topic),
@@ -332,7 +332,7 @@ func recreate(ctx context.Context, w *world.World, s *world.Stores, topic string
 }
 
 // loseRecords removes records that nobody has consumed, as retention does when a
-// consumer is away for too long.
+// consumer is unavailable for too long.
 func loseRecords(ctx context.Context, w *world.World, s *world.Stores) (func(context.Context) error, error) {
 	c := groups[0]
 	before := w.Says("DATA LOSS")

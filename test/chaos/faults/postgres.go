@@ -71,7 +71,7 @@ func postgreses(w *world.World, s *world.Stores) []Fault {
 		) (func(context.Context) error, error) {
 			return refuseRows(ctx, s)
 		}},
-		// One of its processes crashes, and it starts all anew.
+		// One of its processes crashes, and it starts all again.
 		{Kind: "backend-kill/postgres", Lasts: moment, Inject: func(
 			_ context.Context, dice *rand.Rand,
 		) (func(context.Context) error, error) {
@@ -88,7 +88,7 @@ func postgreses(w *world.World, s *world.Stores) []Fault {
 	}
 }
 
-// lock takes a table, or all rows of one, so that whoever writes there waits, fails to
+// lock takes a table, or all rows of one, so that anyone who writes there waits, fails to
 // be serialized, or is in a deadlock with us.
 func lock(ctx context.Context, s *world.Stores, dice *rand.Rand) (func(context.Context) error, error) {
 	tx, err := s.Postgres.Begin(ctx)

@@ -32,7 +32,7 @@ func strange(text []byte, allowed string) string {
 	}
 }
 
-// sniff looks for other workspaces' canaries in what a tenant was answered. Whoever
+// sniff looks for other workspaces' canaries in what a tenant was answered. Anyone who
 // asks without a tenant is an operator, who may see all.
 func (l *Load) sniff(q call, text []byte) {
 	if q.key.tenant == nil {

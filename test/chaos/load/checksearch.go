@@ -18,7 +18,7 @@ const (
 	mostSearched = 12
 	// vectorsPatience is how long Milvus may hold another number of vectors than it was
 	// given. milvus-lite that is killed may have lost some that it had acknowledged: the
-	// keeper of the index notices that by two looks, half a minute apart, and builds anew.
+	// keeper of the index notices that by two looks, half a minute apart, and builds again.
 	vectorsPatience = 90 * time.Second
 )
 

@@ -87,7 +87,7 @@ func (c *client) base(api int) string {
 // errUnknown says that it is not known what came of a request.
 var errUnknown = errors.New("it is not known what came of it")
 
-// unknown says that what a request did has to be found out.
+// unknown reports that what a request did has to be found out.
 func unknown(a *answer, err error) bool {
 	return err != nil || a.Status >= 500 || a.Status == http.StatusConflict && a.Error.Details["reason"] == "still_running"
 }

@@ -12,7 +12,7 @@ import (
 // moves one back is put right by the true one at its next group, moments later.
 const fenceEvery = 20 * time.Millisecond
 
-// selectFences reads the tables that say how far a partition is consumed. Nothing may
+// selectFences reads the tables that report how far a partition is consumed. Nothing may
 // take one back while the log keeps what it has: who does believes to own a partition
 // that somebody else has gone on with.
 const selectFences = `SELECT 'command_offsets', topic_id, partition, next_offset FROM command_offsets
@@ -35,7 +35,7 @@ func (l *Load) WatchFences(ctx context.Context, stores Stores) {
 	for rest(ctx, fenceEvery) {
 		now, err := readFences(ctx, stores)
 		if err != nil {
-			continue // Postgres is away, or ctx has ended
+			continue // Postgres is unavailable, or ctx has ended
 		}
 		for _, v := range seen.follow(now) {
 			l.wrong.add(v.Invariant, v.What, "%s", v.Evidence)

@@ -74,7 +74,7 @@ func (t *tenant) useKey(ctx context.Context, dice *rand.Rand) {
 			},
 			http.StatusCreated, &next,
 		)
-		if err == nil { // whoever holds the successor can go on
+		if err == nil { // anyone who holds the successor can go on
 			after := access{tenant: t, id: next.ID, text: next.Key}
 			_, _ = l.client.do(ctx, call{key: after, method: http.MethodGet, path: "/api/queries/nodes?limit=1"})
 			if err := l.operator.do(

@@ -134,7 +134,7 @@ const (
 	requestLimit = 15 * time.Second
 )
 
-// New makes the workspaces, keys and actors that the load works with. The world must be
+// New creates the workspaces, keys and actors that the load works with. The world must be
 // well.
 func New(ctx context.Context, cfg Config) (*Load, error) {
 	cfg.setDefaults()
@@ -238,7 +238,7 @@ func withEnd(ctx, round context.Context) context.Context {
 	return context.WithValue(ctx, endKey{}, round)
 }
 
-// over says that the round has ended: whoever tries something again stops.
+// over reports that the round has ended: anyone who tries something again stops.
 func over(ctx context.Context) bool {
 	round, ok := ctx.Value(endKey{}).(context.Context)
 	return ctx.Err() != nil || ok && round.Err() != nil

@@ -52,7 +52,7 @@ func (o *operator) session(ctx context.Context, renew bool) (map[string]string, 
 	return map[string]string{"Cookie": o.cookie, "X-CSRF-Token": o.token, "Sec-Fetch-Site": "same-origin"}, nil
 }
 
-// try makes one request in the session, in a new one if that has ended.
+// try creates one request in the session, in a new one if that has ended.
 func (o *operator) try(ctx context.Context, q call) (*answer, error) {
 	for renew := false; ; renew = true {
 		header, err := o.session(ctx, renew)

@@ -23,7 +23,7 @@ const failures = "livegraph_ratelimit_redis_failures_total"
 
 // checkLimit makes a workspace with a small number of requests a day and asks more on all
 // processes at once: exactly as many are let through. More may be where Redis did not answer
-// a process in time, which then counts alone; the processes say whether it did.
+// a process in time, which then counts alone; the processes report whether it did.
 func (l *Load) checkLimit(ctx context.Context) ([]Violation, error) {
 	if now := time.Now().UTC(); now.Add(nearMidnight).Day() != now.Day() {
 		return nil, nil

@@ -17,7 +17,7 @@ func numbers(found []Violation) []int {
 	return list
 }
 
-// requireFound wants a violation of an invariant that says what is wrong.
+// requireFound requires a violation of an invariant that says what is wrong.
 func requireFound(t *testing.T, found []Violation, invariant int, what string) {
 	t.Helper()
 	for _, v := range found {

@@ -9,7 +9,7 @@ import (
 )
 
 // tenantRounds is after how many rounds one workspace is removed and another takes its
-// place: so neither the stores nor the model grow for ever.
+// place: so neither the stores nor the model grow forever.
 const tenantRounds = 20
 
 // replaceTenant removes a workspace: a second later none of its keys works anywhere.

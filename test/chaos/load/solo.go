@@ -23,7 +23,7 @@ const soloPatience = 5 * time.Second
 const tripsUndone = 25
 
 // roundTrip has the solo actor write a few things that are nobody else's, undo all of
-// it and redo all of it: everything is then as it was, but for versions and times. Mostly
+// it and redo all of it: everything is then as it was, except for versions and times. Mostly
 // it then undoes all of it again, and what stood before.
 func (t *tenant) roundTrip(ctx context.Context, dice *rand.Rand) {
 	if t.index%2 == 1 {
@@ -168,7 +168,7 @@ func (t *tenant) turn(ctx context.Context, kind string, times int) bool {
 	return true
 }
 
-// look reads nodes and edges: what there is of each but for its version and time, ""
+// look reads nodes and edges: what there is of each except for its version and time, ""
 // if it does not stand.
 func (t *tenant) look(ctx context.Context, nodes, edges []uuid.UUID) (map[uuid.UUID]string, error) {
 	found := map[uuid.UUID]string{}

@@ -55,7 +55,7 @@ type source struct {
 	receipts map[float64]receipt
 }
 
-// receipt is a point without a time of its own.
+// receipt is a point without its own time.
 type receipt struct{ must bool }
 
 // removal is a deletion that may still be on its way.
@@ -157,7 +157,7 @@ func (s *source) settle(found map[point]float64, receipts map[float64]int) {
 	for p, r := range s.points {
 		v, ok := found[p]
 		if !ok {
-			delete(s.points, p) // a point that is written anew has nothing before it
+			delete(s.points, p) // a point that is written again has nothing before it
 			continue
 		}
 		r.settle(v)
@@ -188,5 +188,5 @@ type digest struct {
 	Hash uint64 `ch:"hash"`
 }
 
-// receiptMetric is the metric of points without a time of their own.
+// receiptMetric is the metric of points without their own time.
 const receiptMetric = "receipt"

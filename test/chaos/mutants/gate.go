@@ -117,7 +117,7 @@ func (g *gate) byFaults(ctx context.Context, p patch, binary, dir string) (resul
 	return r, nil
 }
 
-// run makes one run, and gives what was wrong.
+// run creates one run, and gives what was wrong.
 func (g *gate) run(ctx context.Context, p patch, binary, dir string, seed uint64) (all []run.Violation, err error) {
 	chaos := exec.CommandContext(ctx, g.chaos, "-binary", binary, "-faults", strconv.Itoa(p.count), "-only", p.faults,
 		"-seed", strconv.FormatUint(seed, 10), "-embedder=false", "-runs", dir)

@@ -13,7 +13,7 @@ import (
 // LeastForTrends is how long a run has to be for its trends to mean anything.
 const LeastForTrends = 20 * time.Minute
 
-// Measure is something that must not go up for ever.
+// Measure is something that must not go up forever.
 type Measure struct {
 	Name  string
 	Unit  string
@@ -59,7 +59,7 @@ const (
 	leastLate = 60
 )
 
-// Rises says that it goes up by more than chance and caches: over the second half, and
+// Rises reports that it goes up by more than chance and caches: over the second half, and
 // still in the last quarter, unless that says nothing.
 func (t Trend) Rises() bool {
 	limit := max(t.Measure.Floor, share*t.Mean)
@@ -78,7 +78,7 @@ func (t Trend) String() string {
 }
 
 // Trends returns how each process goes over the second half of samples: the slope within
-// its lives, since it begins anew with each start.
+// its lives, since it begins again with each start.
 func Trends(samples []Sample) (all []Trend) {
 	if len(samples) == 0 {
 		return nil
@@ -121,7 +121,7 @@ func lives(name string, m Measure, samples []Sample, whole, from time.Duration) 
 	return all
 }
 
-// trendOf fits one slope to all lives, each with a height of its own.
+// trendOf fits one slope to all lives, each with its own height.
 func trendOf(name string, m Measure, lives [][]dot) Trend {
 	t := Trend{Process: name, Measure: m}
 	var sum, xx, xy, yy float64

@@ -13,7 +13,7 @@ import (
 
 const quarter = 15 * time.Minute
 
-// anHour makes samples of a process that is started anew every so often.
+// anHour makes samples of a process that is started again every so often.
 func anHour(resident func(at time.Duration, life int) float64, every time.Duration) (samples []Sample) {
 	for at := time.Duration(0); at <= time.Hour; at += 5 * time.Second {
 		life := int(at / every)
@@ -61,7 +61,7 @@ func TestNoiseAndCachesThatFillAreNoTrend(t *testing.T) {
 	require.Zero(t, higher.Slope, "another life is another height, not a slope")
 }
 
-// inOneLife makes samples of a process that is started anew at the half of an hour only.
+// inOneLife makes samples of a process that is started again at the half of an hour only.
 func inOneLife(resident func(within time.Duration) float64) []Sample {
 	return anHour(func(at time.Duration, _ int) float64 {
 		return resident(max(at-30*time.Minute, 0)) * mib

@@ -78,7 +78,7 @@ func (w *Watch) Samples() []Sample {
 	return slices.Clone(w.samples)
 }
 
-// look takes a sample. What is away is not in it.
+// look takes a sample. What is unavailable is not in it.
 func (w *Watch) look(ctx context.Context) Sample {
 	s := Sample{At: time.Since(w.began), Processes: map[string]Process{}}
 	var mu sync.Mutex

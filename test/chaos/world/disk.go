@@ -15,7 +15,7 @@ const diskBytes = 4 << 30
 // diskful are the engines, and the role, that write what must not be lost.
 var diskful = map[string]bool{Kafka: true, Kafka2: true, ClickHouse: true, Postgres: true, "api": true}
 
-// ownDisk makes a directory, with a disk of its own where that is wanted.
+// ownDisk makes a directory, with its own disk where that is wanted.
 func (w *World) ownDisk(dir, of string) (Disk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -26,7 +26,7 @@ func (w *World) ownDisk(dir, of string) (Disk, error) {
 	return Disk(dir), mount(dir)
 }
 
-// mount puts a disk of its own, in memory, at a directory.
+// mount puts its own disk, in memory, at a directory.
 func mount(dir string) error {
 	if err := unix.Mount(
 		"tmpfs", dir, "tmpfs", unix.MS_NODEV|unix.MS_NOSUID, "mode=0711,size="+strconv.Itoa(diskBytes),
@@ -56,7 +56,7 @@ func MayMount() error {
 	return unmount(Disk(dir))
 }
 
-// Disk is the directory of a disk of its own; empty: there is none.
+// Disk is the directory of its own disk; empty: there is none.
 type Disk string
 
 // Fill makes the disk as small as what is on it and a little more; grow makes it large

@@ -24,7 +24,7 @@ const (
 	Embedder   = "embedder"
 )
 
-// server is an engine's process, whoever looks after it.
+// server is an engine's process, anyone who looks after it.
 type server interface{ PID() int }
 
 // Engine is an engine and the way to it on which faults happen.
@@ -32,7 +32,7 @@ type Engine struct {
 	Name  string
 	Proxy *proxy.Proxy
 	// Direct is its address past the proxy: a URL with credentials, or host:port.
-	// (Kafka tells its clients to connect through the proxy, whoever asks.)
+	// (Kafka tells its clients to connect through the proxy, anyone who asks.)
 	Direct string
 	// Through is the address that Livegraph is given.
 	Through string

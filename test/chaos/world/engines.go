@@ -98,7 +98,7 @@ func (w *World) newWay() (*proxy.Proxy, error) {
 	return way, nil
 }
 
-// startBroker starts the embedded Kafka as a process of its own.
+// startBroker starts the embedded Kafka as a its own process.
 func (w *World) startBroker(ctx context.Context, o embedded.EngineOptions, way *proxy.Proxy) (*Engine, error) {
 	task := brokerTask{Dir: o.Dir, Advertised: way.Address(), Address: filepath.Join(o.Dir, "address")}
 	p, err := newBroker(o.Dir, filepath.Join(o.LogDir, "kafka.log"), task)

@@ -9,7 +9,7 @@ import (
 )
 
 // family returns a process and all that descend from it. (Postgres gives each of its
-// processes a group of its own.)
+// processes its own group.)
 func family(pid int) []int {
 	children := map[int][]int{}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")

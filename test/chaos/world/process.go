@@ -83,7 +83,7 @@ func (p *Process) supervise() {
 	}
 }
 
-// awaitTurn waits until nobody wants the process to stay away; false: it is to end.
+// awaitTurn waits until nobody requires the process to stay away; false: it is to end.
 func (p *Process) awaitTurn() bool {
 	for {
 		p.mu.Lock()

@@ -101,9 +101,9 @@ func (s *Stores) Close() error {
 
 // RemoveGhosts ends, until ctx does, the memberships of members that are not there. The
 // embedded Kafka never notices that a member is gone which ended while it waited for the
-// others to join: it would keep its partitions for ever. Where a group has had more
+// others to join: it would keep its partitions forever. Where a group has had more
 // members than there are processes for longer than a session lasts, all of them are sent
-// away, and those that live join anew. How often that was done is the answer.
+// away, and those that live join again. How often that was done is the answer.
 func (w *World) RemoveGhosts(ctx context.Context, s *Stores, groups map[string]string) (removed int) {
 	if w.Apache() {
 		return 0

@@ -46,7 +46,7 @@ type Options struct {
 	Binary   string // the built livegraph
 	Kafka    string // Apache; "": the embedded edition
 	Embedder bool   // the embedded embedder; else the model inside the binary
-	Disks    bool   // give engines disks of their own, which can be full; see MayMount
+	Disks    bool   // give engines their own disks, which can be full; see MayMount
 	Seed     uint64 // of what the proxies leave to chance
 	Log      *slog.Logger
 }
@@ -81,7 +81,7 @@ type Role struct {
 	Twin    bool // it was made by Twin
 }
 
-// roles are the processes of a world: the consumers once, so that each can be away.
+// roles are the processes of a world: the consumers once, so that each can be unavailable.
 var roles = []struct {
 	role  string
 	count int

@@ -67,7 +67,7 @@ func AddResult(ctx context.Context, id uuid.UUID) {
 	}
 }
 
-// Read takes what a command line says. Values of flags are not kept, but for the workspace:
+// Read takes what a command line says. Values of flags are not kept, except for the workspace:
 // they may be secrets.
 func (a *Command) Read(command *kong.Context) {
 	var words, subjects []string

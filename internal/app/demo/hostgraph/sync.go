@@ -37,7 +37,7 @@ type Syncer struct {
 	salt     string // of the ids; the id of a deleted resource cannot be used again
 }
 
-// NewSyncer creates a syncer for an owner: whoever uses the same name continues its work.
+// NewSyncer creates a syncer for an owner: anyone who uses the same name continues its work.
 func NewSyncer(s *client.Client, owner string) *Syncer {
 	return &Syncer{server: s, owner: owner, observed: newObserved()}
 }

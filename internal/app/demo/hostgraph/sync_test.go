@@ -263,7 +263,7 @@ func TestAfterAnUnknownOutcomeTheGraphIsReadAgain(t *testing.T) {
 }
 
 // TestAnySequenceOfPicturesEndsInTheLast draws random pictures one after the
-// other, with others deleting nodes and mirrors starting anew in between.
+// other, with others deleting nodes and mirrors starting again in between.
 func TestAnySequenceOfPicturesEndsInTheLast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPeer()
