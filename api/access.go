@@ -93,7 +93,7 @@ func bearerKey(authorization string) (text string, ok bool) {
 // enforce is a route's handler behind what the route requires. Who is refused takes no
 // room from those that are worked on, and who finds no room is not counted against the plan.
 func (s *Server) enforce(rt route.Route) http.Handler {
-	handle := s.uncrowded(&rt, func(w http.ResponseWriter, r *http.Request) {
+	handle := s.limitConcurrency(&rt, func(w http.ResponseWriter, r *http.Request) {
 		if err := s.count(&rt, w, r); err != nil {
 			reply.Error(w, r, err)
 			return

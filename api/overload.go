@@ -33,11 +33,11 @@ const writesPerProcessor = 128
 // publicShare of the room for requests without a key or a session is one address's.
 const publicShare = 4
 
-// crowds counts the requests of each kind of work that are worked on. What comes beyond the
+// concurrencyLimiter counts the requests of each kind of work that are worked on. What comes beyond the
 // limit is refused at once: behind so many it would wait longer than is of use, and hold
 // memory meanwhile. So the time of those that are let in is bounded by the limit and by
 // what the machine does in a second.
-type crowds struct {
+type concurrencyLimiter struct {
 	limits  map[route.Work]int64 // 0: none
 	inside  map[route.Work]*atomic.Int64
 	shares  map[route.Work]*shares // of the kinds that anybody can ask for
@@ -52,9 +52,9 @@ type shares struct {
 	callers map[netip.Addr]int
 }
 
-// newCrowds returns the limits of a configuration; without a number for writes, by the
+// newConcurrencyLimiter returns the limits of a configuration; without a number for writes, by the
 // processors.
-func newCrowds(cfg *config.API, registerer prometheus.Registerer) *crowds {
+func newConcurrencyLimiter(cfg *config.API, registerer prometheus.Registerer) *concurrencyLimiter {
 	writes := cfg.MaxWrites
 	if writes == 0 {
 		writes = writesPerProcessor * runtime.GOMAXPROCS(0)
@@ -64,7 +64,7 @@ func newCrowds(cfg *config.API, registerer prometheus.Registerer) *crowds {
 		route.OtherWork:   int64(cfg.MaxRequests),
 		route.ServesFiles: int64(cfg.MaxPublic), route.LogsIn: int64(cfg.MaxPublic),
 	}
-	c := &crowds{limits: limits, inside: map[route.Work]*atomic.Int64{}, shares: map[route.Work]*shares{}}
+	c := &concurrencyLimiter{limits: limits, inside: map[route.Work]*atomic.Int64{}, shares: map[route.Work]*shares{}}
 	c.refused = promauto.With(registerer).NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_http_overload_refusals_total",
 		Help: "Requests answered 503 at once because as many of their kind as --api-max-requests, --api-max-writes or " +
@@ -84,7 +84,7 @@ func workLabel(work route.Work) string { return cmp.Or(string(work), otherWork) 
 
 // counted reports which routes' requests are: probes must be answered, and answers that last
 // have their own bounds.
-func (c *crowds) counted(rt *route.Route) bool {
+func (c *concurrencyLimiter) counted(rt *route.Route) bool {
 	if c.shares[rt.Work] != nil {
 		return true
 	}
@@ -92,7 +92,7 @@ func (c *crowds) counted(rt *route.Route) bool {
 }
 
 // enter lets a request from an address in, or says why not. Anyone who was let in leaves.
-func (c *crowds) enter(work route.Work, ip netip.Addr) (leave func(), err error) {
+func (c *concurrencyLimiter) enter(work route.Work, ip netip.Addr) (leave func(), err error) {
 	inside, limit, shares := c.inside[work], c.limits[work], c.shares[work]
 	full := func() error {
 		c.refused.WithLabelValues(workLabel(work)).Inc()
@@ -133,8 +133,8 @@ func (s *shares) giveBack(caller netip.Addr) {
 	}
 }
 
-// uncrowded lets the requests of a route in as long as there is room for their kind of work.
-func (s *Server) uncrowded(rt *route.Route, next http.HandlerFunc) http.HandlerFunc {
+// limitConcurrency lets the requests of a route in as long as there is room for their kind of work.
+func (s *Server) limitConcurrency(rt *route.Route, next http.HandlerFunc) http.HandlerFunc {
 	if !s.crowds.counted(rt) {
 		return next
 	}

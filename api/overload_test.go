@@ -14,7 +14,7 @@ import (
 )
 
 func TestWhoComesBeyondTheLimitIsRefusedAtOnceUntilOthersLeave(t *testing.T) {
-	c := newCrowds(&config.API{MaxWrites: 1, MaxRequests: 2}, nil)
+	c := newConcurrencyLimiter(&config.API{MaxWrites: 1, MaxRequests: 2}, nil)
 	first, err := c.enter(route.ChangesGraph, netip.Addr{})
 	require.NoError(t, err)
 	_, err = c.enter(route.ChangesGraph, netip.Addr{})
@@ -34,7 +34,7 @@ func TestWhoComesBeyondTheLimitIsRefusedAtOnceUntilOthersLeave(t *testing.T) {
 }
 
 func TestRoomIsNeverLostWhoeverComesAndGoes(t *testing.T) {
-	c := newCrowds(&config.API{MaxRequests: 3}, nil)
+	c := newConcurrencyLimiter(&config.API{MaxRequests: 3}, nil)
 	var work sync.WaitGroup
 	for range 16 {
 		work.Go(func() {
@@ -53,7 +53,7 @@ func TestRoomIsNeverLostWhoeverComesAndGoes(t *testing.T) {
 }
 
 func TestProbesAndStreamsAreNotCounted(t *testing.T) {
-	c := newCrowds(&config.API{}, nil)
+	c := newConcurrencyLimiter(&config.API{}, nil)
 	for _, rt := range []route.Route{
 		{Method: http.MethodGet, Pattern: "/readyz", Access: route.Public},
 		{Method: http.MethodGet, Pattern: "/api/queries/events", Lasts: true},

@@ -107,7 +107,7 @@ type Server struct {
 	tracer   tracing.Tracer
 	attempts *ratelimit.Attempts
 	refusals *ratelimit.Refusals
-	crowds   *crowds
+	crowds   *concurrencyLimiter
 	draining atomic.Bool
 	stopping chan struct{} // closed when answers that last must end
 	metrics  *metrics
@@ -154,7 +154,7 @@ func New(deps Deps) (*Server, error) {
 		}
 	}
 	s.metrics = newMetrics(s, deps.Metrics)
-	s.crowds = newCrowds(&deps.Config, registerer)
+	s.crowds = newConcurrencyLimiter(&deps.Config, registerer)
 	mux := chi.NewMux()
 	if err := s.use(mux); err != nil {
 		return nil, err

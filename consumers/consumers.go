@@ -137,10 +137,10 @@ type refuser interface {
 	Refused(ctx context.Context, letters []kafka.DeadLetter) error
 }
 
-// mourner is a Handler that wants to know what was put among the dead letters, before
+// deadLetterObserver is a Handler that wants to know what was put among the dead letters, before
 // Advance passes it.
-type mourner interface {
-	Buried(ctx context.Context, letters []kafka.DeadLetter) error
+type deadLetterObserver interface {
+	OnDeadLetters(ctx context.Context, letters []kafka.DeadLetter) error
 }
 
 // Config bounds the loop.

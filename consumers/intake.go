@@ -68,8 +68,8 @@ func (in *intake) newBatch() *batch {
 	return &batch{Batch: in.handler.NewBatch(), next: map[int32]kgo.EpochOffset{}, done: make(chan struct{})}
 }
 
-// poke wakes anyone who waits on a channel of capacity one.
-func poke(c chan struct{}) {
+// notify wakes anyone who waits on a channel of capacity one.
+func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
@@ -100,7 +100,7 @@ func (in *intake) add(records []*kgo.Record, drained bool) {
 		b.records = append(b.records, r)
 	}
 	in.drained = drained
-	poke(in.wake)
+	notify(in.wake)
 }
 
 func (in *intake) full() bool {
@@ -210,7 +210,7 @@ func (in *intake) tryTake() (taken *batch, wait time.Duration, over bool) {
 func (in *intake) took(b *batch) {
 	in.lastTake = time.Now()
 	in.inFlight = append(in.inFlight, b)
-	poke(in.space)
+	notify(in.space)
 	in.resumeIfLow()
 }
 
@@ -231,7 +231,7 @@ func (in *intake) finish(b *batch) {
 	defer in.mu.Unlock()
 	in.inFlight = slices.DeleteFunc(in.inFlight, func(other *batch) bool { return other == b })
 	close(b.done)
-	poke(in.wake)
+	notify(in.wake)
 }
 
 // close reports that no more records come: what is there is taken, then no more.
@@ -239,7 +239,7 @@ func (in *intake) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.closed = true
-	poke(in.wake)
+	notify(in.wake)
 }
 
 // flush has everything taken that has been added, and waits until it is done with.
@@ -251,7 +251,7 @@ func (in *intake) flush(ctx context.Context) bool {
 		in.force = true
 		pending = append(pending, in.current)
 	}
-	poke(in.wake)
+	notify(in.wake)
 	in.mu.Unlock()
 	for _, b := range pending {
 		select {

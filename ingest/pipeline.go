@@ -83,7 +83,7 @@ type Pipeline struct {
 	inFlight *budget.Budget // bytes of all requests
 	resolver *resolve.Resolver
 	prom     *remotewrite.Cache
-	works    *bufferpool.List[*work] // of past requests, by their bytes
+	works    *bufferpool.Pool[*work] // of past requests, by their bytes
 	parsing  *queue                  // bodies, by their bytes
 	parsed   *queue                  // what they are parsed into
 	metrics  *metrics
@@ -166,7 +166,7 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 	}
 	defer parsing.Release()
 	p.metrics.bytes.Add(float64(size))
-	w, ok := p.works.Take()
+	w, ok := p.works.Get()
 	if !ok {
 		w = newWork(p.prom)
 	}
@@ -201,7 +201,7 @@ func (p *Pipeline) release(w *work) {
 	size := w.batch.Size()
 	w.end()
 	if size <= maxPooledBytes {
-		p.works.Give(w, size)
+		p.works.Put(w, size)
 	}
 }
 

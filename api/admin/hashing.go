@@ -44,11 +44,11 @@ func (h *hashing) within(ctx context.Context, work func()) error {
 		return busy
 	}
 	defer h.waiting.Add(-1)
-	patience := time.NewTimer(hashPatience)
-	defer patience.Stop()
+	waitTimeout := time.NewTimer(hashPatience)
+	defer waitTimeout.Stop()
 	select {
 	case h.slots <- struct{}{}:
-	case <-patience.C:
+	case <-waitTimeout.C:
 		return busy
 	case <-ctx.Done():
 		return ctx.Err()

@@ -73,7 +73,7 @@ type Authenticator struct {
 	slots    chan struct{}
 	callers  *callers
 	changes  changes
-	nudge    chan struct{} // has an element when a revision was heard of that is to be read
+	wakeUp   chan struct{} // has an element when a revision was heard of that is to be read
 	uses     useLog
 	silent   atomic.Bool // for logging the change once
 	confirms sync.Mutex
@@ -86,7 +86,7 @@ func New(s store) *Authenticator {
 	a := &Authenticator{
 		store: s, start: time.Now().Add(-time.Hour), slots: make(chan struct{}, maxLookups),
 		known: newCache(), unknown: newCache(),
-		nudge:   make(chan struct{}, 1),
+		wakeUp:  make(chan struct{}, 1),
 		metrics: newMetrics(nil, nil),
 	}
 	a.callers = newCallers(a.fetch)
@@ -102,7 +102,7 @@ func (a *Authenticator) Confirm(revision int64, asOf time.Time) {
 	a.heard.Store(max(int64(asOf.Sub(a.start)), a.heard.Load()))
 	if revision > a.changes.upTo() { // whose it is is to be found out
 		select {
-		case a.nudge <- struct{}{}:
+		case a.wakeUp <- struct{}{}:
 		default:
 		}
 	}
@@ -240,7 +240,7 @@ func (a *Authenticator) Run(ctx context.Context) error {
 		a.poll(ctx)
 		select {
 		case <-poll.C:
-		case <-a.nudge:
+		case <-a.wakeUp:
 		case <-flush.C:
 			select {
 			case <-flushed: // in the background: a slow write must not delay the poll

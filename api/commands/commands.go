@@ -110,7 +110,7 @@ func (a *api) accept(w http.ResponseWriter, r *http.Request, limit int64, read f
 	if err := request.Query(r).Err(); err != nil {
 		return err
 	}
-	patience, err := patience(w, r)
+	waitTimeout, err := readWaitTimeout(w, r)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (a *api) accept(w http.ResponseWriter, r *http.Request, limit int64, read f
 			return err
 		}
 	}
-	claim, known, err := a.claim(w, r, body, patience)
+	claim, known, err := a.claim(w, r, body, waitTimeout)
 	switch {
 	case err != nil:
 		return err
@@ -141,7 +141,7 @@ func (a *api) accept(w http.ResponseWriter, r *http.Request, limit int64, read f
 		claim.Fail(r.Context(), asked.invalid)
 		return asked.invalid
 	}
-	decided, err := a.decide(r.Context(), asked, claim, patience)
+	decided, err := a.decide(r.Context(), asked, claim, waitTimeout)
 	if err != nil {
 		claim.Release(r.Context())
 		return err
@@ -162,12 +162,12 @@ const holdMore = 15 * time.Second
 // claim claims the request's Idempotency-Key. known is the answer, if the command is
 // decided or was refused; claim is nil if the request has no key.
 func (a *api) claim(
-	w http.ResponseWriter, r *http.Request, body []byte, patience time.Duration,
+	w http.ResponseWriter, r *http.Request, body []byte, waitTimeout time.Duration,
 ) (claim *idempotency.Claim, known *idempotency.Answer, err error) {
 	workspace := request.PrincipalOf(r.Context()).Workspace
 	use := idempotency.Use{
 		Route: r.URL.Path, Asked: [][]byte{body}, NewID: func() uuid.UUID { return a.ids.issue(workspace) },
-		Hold: patience + holdMore,
+		Hold: waitTimeout + holdMore,
 	}
 	for {
 		claim, err = a.Keys.Begin(r, use)
@@ -222,7 +222,7 @@ func (a *api) reopen(ctx context.Context, ref graphstore.CommandRef, held bool) 
 // decide puts the request into the log and waits for what comes of it. An error that
 // does not say what came of it has the id by which to ask.
 func (a *api) decide(
-	ctx context.Context, asked *asked, claim *idempotency.Claim, patience time.Duration,
+	ctx context.Context, asked *asked, claim *idempotency.Claim, waitTimeout time.Duration,
 ) (answer idempotency.Answer, err error) {
 	workspace := request.PrincipalOf(ctx).Workspace
 	var id uuid.UUID
@@ -247,7 +247,7 @@ func (a *api) decide(
 	if err != nil {
 		return answer, undecided(err, id)
 	}
-	outcome, err := waiting.outcome(ctx, patience)
+	outcome, err := waiting.outcome(ctx, waitTimeout)
 	switch {
 	case err != nil:
 		return answer, undecided(err, id)

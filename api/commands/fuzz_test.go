@@ -21,7 +21,7 @@ func FuzzPatience(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, header string) {
 		w := httptest.NewRecorder()
-		wait, err := patience(w, &http.Request{Header: http.Header{"Prefer": {header}}})
+		wait, err := readWaitTimeout(w, &http.Request{Header: http.Header{"Prefer": {header}}})
 		if err != nil {
 			require.Equal(t, fault.Malformed, fault.KindOf(err))
 			return

@@ -16,10 +16,10 @@ const (
 	longestWait = 30 * time.Second
 )
 
-// patience reads the preference "wait" (RFC 7240), seconds, and notes in the answer
+// readWaitTimeout reads the preference "wait" (RFC 7240), seconds, and notes in the answer
 // what of it is applied. Preferences that are not known are left alone, as that
 // document wants.
-func patience(w http.ResponseWriter, r *http.Request) (time.Duration, error) {
+func readWaitTimeout(w http.ResponseWriter, r *http.Request) (time.Duration, error) {
 	for _, header := range r.Header.Values("Prefer") {
 		for preference := range strings.SplitSeq(header, ",") {
 			preference, _, _ = strings.Cut(preference, ";") // parameters: wait has none

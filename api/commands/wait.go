@@ -102,7 +102,7 @@ func (w *Waiter) begin(ref graphstore.CommandRef) (*wait, error) {
 	one.heard, one.stop = w.replies.Await(ref.ID)
 	one.place = w.waiting.PushBack(one) // nobody is due later
 	if w.waiting.Len() == 1 {
-		w.poke()
+		w.notify()
 	}
 	return one, nil
 }
@@ -118,8 +118,8 @@ func (o *wait) end() {
 	}
 }
 
-// poke has Run look who is due. It never blocks.
-func (w *Waiter) poke() {
+// notify has Run look who is due. It never blocks.
+func (w *Waiter) notify() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -127,8 +127,8 @@ func (w *Waiter) poke() {
 }
 
 // outcome returns the outcome as it was encoded, nil if none came in time.
-func (o *wait) outcome(ctx context.Context, patience time.Duration) ([]byte, error) {
-	limit := time.NewTimer(patience)
+func (o *wait) outcome(ctx context.Context, waitTimeout time.Duration) ([]byte, error) {
+	limit := time.NewTimer(waitTimeout)
 	defer limit.Stop()
 	for {
 		select {
@@ -154,7 +154,7 @@ func (o *wait) lookNow() {
 	o.waiter.mu.Lock()
 	o.waiter.told = append(o.waiter.told, o)
 	o.waiter.mu.Unlock()
-	o.waiter.poke()
+	o.waiter.notify()
 }
 
 // Run looks outcomes up for those who are due, until ctx is done. While nobody waits

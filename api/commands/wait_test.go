@@ -184,7 +184,7 @@ func TestThePatienceOfACaller(t *testing.T) {
 	} {
 		r, w := httptest.NewRequest(http.MethodPost, "/", nil), httptest.NewRecorder()
 		r.Header.Set("Prefer", header)
-		got, err := patience(w, r)
+		got, err := readWaitTimeout(w, r)
 		require.NoError(t, err, header)
 		require.Equal(t, want, got, header)
 	}

@@ -18,10 +18,10 @@ const ContentType = "text/event-stream"
 
 // Writer writes a stream. It is not for several goroutines, except for Cut.
 type Writer struct {
-	w          http.ResponseWriter
-	controller *http.ResponseController
-	patience   time.Duration
-	buffer     []byte
+	w           http.ResponseWriter
+	controller  *http.ResponseController
+	waitTimeout time.Duration
+	buffer      []byte
 
 	mu       sync.Mutex // of the deadline
 	flushing bool
@@ -29,11 +29,11 @@ type Writer struct {
 }
 
 // Open begins a stream. From here on the answer is 200, and the server's limits of
-// time for a request and its answer do not hold. patience is how long a reader may
+// time for a request and its answer do not hold. waitTimeout is how long a reader may
 // take for what is sent at once; beyond, the connection is cut: nothing is kept for
 // who does not read.
-func Open(w http.ResponseWriter, patience time.Duration) (*Writer, error) {
-	s := &Writer{w: w, controller: http.NewResponseController(w), patience: patience}
+func Open(w http.ResponseWriter, waitTimeout time.Duration) (*Writer, error) {
+	s := &Writer{w: w, controller: http.NewResponseController(w), waitTimeout: waitTimeout}
 	// Not only the request's body is read under this limit, but also whether the
 	// client is still there.
 	if err := s.controller.SetReadDeadline(time.Time{}); err != nil {
@@ -105,7 +105,7 @@ func (s *Writer) allow() error {
 		return errCut
 	}
 	s.flushing = true
-	return s.controller.SetWriteDeadline(time.Now().Add(s.patience))
+	return s.controller.SetWriteDeadline(time.Now().Add(s.waitTimeout))
 }
 
 var errCut = errors.New("the stream was cut")

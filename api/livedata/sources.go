@@ -81,11 +81,11 @@ func (a *api) describe(ctx context.Context, workspace uuid.UUID, sources ...regi
 }
 
 func statusAt(s *registry.Source, seen, now time.Time) string {
-	patience := staleByDefault
+	waitTimeout := staleByDefault
 	if s.IntervalSeconds != nil {
-		patience = time.Duration(staleIntervals * *s.IntervalSeconds * float64(time.Second))
+		waitTimeout = time.Duration(staleIntervals * *s.IntervalSeconds * float64(time.Second))
 	}
-	if now.Sub(seen) > patience {
+	if now.Sub(seen) > waitTimeout {
 		return statusStale
 	}
 	return statusActive

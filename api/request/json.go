@@ -44,10 +44,10 @@ func JSON(r *http.Request, v any) error {
 }
 
 // SmallJSON reads what comes without a key or a session as JSON does, but at most limit
-// bytes, in no encoding, and within patience: Timeout says that it took longer.
-func SmallJSON(w http.ResponseWriter, r *http.Request, v any, limit int64, patience time.Duration) error {
+// bytes, in no encoding, and within waitTimeout: Timeout says that it took longer.
+func SmallJSON(w http.ResponseWriter, r *http.Request, v any, limit int64, waitTimeout time.Duration) error {
 	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(patience)) // where it cannot, the server's own holds
+	_ = connection.SetReadDeadline(time.Now().Add(waitTimeout)) // where it cannot, the server's own holds
 	body, release, err := Body(w, r, limit, Plain())
 	if err != nil {
 		return err

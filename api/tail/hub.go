@@ -114,7 +114,7 @@ func (h *Hub) join(ctx context.Context, s *subscriber) error {
 	if stopped {
 		return errAway(errors.New("the hub does not run"))
 	}
-	h.poke()
+	h.notify()
 	select {
 	case err := <-j.done:
 		return err
@@ -133,11 +133,11 @@ func (h *Hub) leave(s *subscriber) {
 	h.mu.Lock()
 	h.leaving = append(h.leaving, s)
 	h.mu.Unlock()
-	h.poke()
+	h.notify()
 }
 
-// poke has the tail look who comes and goes.
-func (h *Hub) poke() {
+// notify has the tail look who comes and goes.
+func (h *Hub) notify() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.interrupt != nil {

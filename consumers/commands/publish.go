@@ -76,7 +76,7 @@ func (p *Publisher) own(partitions []int32) {
 	p.mu.Lock()
 	p.owned, p.looking = owned, true
 	p.mu.Unlock()
-	p.poke()
+	p.notify()
 }
 
 // changed reports that workspaces have changes to publish.
@@ -89,7 +89,7 @@ func (p *Publisher) changed(workspaces []uuid.UUID) {
 		p.pending[id] = struct{}{}
 	}
 	p.mu.Unlock()
-	p.poke()
+	p.notify()
 }
 
 // look has it looked for workspaces with changes to publish.
@@ -97,10 +97,10 @@ func (p *Publisher) look() {
 	p.mu.Lock()
 	p.looking = true
 	p.mu.Unlock()
-	p.poke()
+	p.notify()
 }
 
-func (p *Publisher) poke() {
+func (p *Publisher) notify() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
@@ -140,7 +140,7 @@ func (p *Publisher) Run(ctx context.Context) {
 		if !pace.Wait(ctx) {
 			return
 		}
-		p.poke()
+		p.notify()
 	}
 }
 

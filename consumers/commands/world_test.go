@@ -27,8 +27,8 @@ import (
 )
 
 const (
-	partitions = 4
-	patience   = time.Minute
+	partitions  = 4
+	waitTimeout = time.Minute
 )
 
 // world is a log, or what has a prefix of the test's own on one, and a Postgres and a
@@ -101,7 +101,7 @@ func (w *world) client() *kafka.Client {
 	})
 	require.NoError(w.tb, err)
 	w.tb.Cleanup(c.Close)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	require.NoError(w.tb, c.EnsureTopics(ctx, kafka.TopicSettings{
 		Partitions: 1, CommandsPartitions: partitions, Replication: -1, RetentionBytes: 1 << 30,
@@ -120,7 +120,7 @@ func (w *world) newWorkspace() uuid.UUID {
 
 func (w *world) eventually(what string, is func() bool) {
 	w.tb.Helper()
-	require.Eventually(w.tb, is, patience, 5*time.Millisecond, what)
+	require.Eventually(w.tb, is, waitTimeout, 5*time.Millisecond, what)
 }
 
 // running is a consumer that runs.
@@ -153,7 +153,7 @@ func (r *running) stop() {
 	case err := <-r.done:
 		require.NoError(r.tb, err)
 		r.done <- nil
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		r.tb.Error("the consumer does not stop")
 	}
 }
@@ -201,7 +201,7 @@ func (w *world) ask(r *graphrecord.Request) *eventsv1.Outcome {
 		require.NoError(w.tb, err)
 		require.Equal(w.tb, r.ID[:], outcome.GetId())
 		return outcome
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		require.FailNow(w.tb, "no reply")
 		return nil
 	}
@@ -278,7 +278,7 @@ func (w *world) topic(name string, count int) []*kgo.Record {
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))...)
 	require.NoError(w.tb, err)
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	var records []*kgo.Record
 	for len(records) < count {

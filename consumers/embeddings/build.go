@@ -19,7 +19,7 @@ const catchUpRounds = 3
 // build builds an index and makes it the live one, going on where it was left. The live
 // index is looked after meanwhile. One that this process cannot build is given up,
 // unless a process that was started later builds it.
-func (k *keeper) build(ctx context.Context, index textindex.SearchIndex) error {
+func (k *indexManager) build(ctx context.Context, index textindex.SearchIndex) error {
 	if index.Model != k.deps.Embedder.Model() {
 		if index.CreatedAt.Before(k.began) {
 			return k.giveUp(ctx, index, "another model is configured")
@@ -52,7 +52,7 @@ func (k *keeper) build(ctx context.Context, index textindex.SearchIndex) error {
 
 // beside runs work, which takes as long as it takes, and looks after the live index
 // until it is over. What fails of that is tried again and does not end the work.
-func (k *keeper) beside(ctx context.Context, work func(context.Context) error) error {
+func (k *indexManager) beside(ctx context.Context, work func(context.Context) error) error {
 	done := make(chan error, 1)
 	go func() { done <- work(ctx) }()
 	failing := false
@@ -60,7 +60,7 @@ func (k *keeper) beside(ctx context.Context, work func(context.Context) error) e
 		select {
 		case err := <-done:
 			return err
-		case <-k.nudge:
+		case <-k.wakeUp:
 			k.checked = time.Time{}
 		case <-time.After(keepEvery):
 		}
@@ -77,7 +77,7 @@ func (k *keeper) beside(ctx context.Context, work func(context.Context) error) e
 
 // tend does for the live index what can be done while another is built. That it is
 // lost is nothing to be done about: the other takes its place.
-func (k *keeper) tend(ctx context.Context) error {
+func (k *indexManager) tend(ctx context.Context) error {
 	if err := k.tidy(ctx); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (k *keeper) tend(ctx context.Context) error {
 }
 
 // prepare makes the index's collection.
-func (k *keeper) prepare(ctx context.Context, index *textindex.SearchIndex) error {
+func (k *indexManager) prepare(ctx context.Context, index *textindex.SearchIndex) error {
 	if index.Prepared {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (k *keeper) prepare(ctx context.Context, index *textindex.SearchIndex) erro
 }
 
 // fill writes every workspace to the index, and then what changed meanwhile.
-func (k *keeper) fill(ctx context.Context, index textindex.SearchIndex) error {
+func (k *indexManager) fill(ctx context.Context, index textindex.SearchIndex) error {
 	for {
 		if err := k.proceed(ctx); err != nil {
 			return err
@@ -133,7 +133,7 @@ func (k *keeper) fill(ctx context.Context, index textindex.SearchIndex) error {
 // before a node is read: what changes from then on is known to be missing or written.
 // Nodes that are created from then on are not read here, so that the building ends
 // however many they are.
-func (k *keeper) fillWorkspace(ctx context.Context, index textindex.SearchIndex, w textindex.WorkspaceBuild) error {
+func (k *indexManager) fillWorkspace(ctx context.Context, index textindex.SearchIndex, w textindex.WorkspaceBuild) error {
 	sequence, err := k.deps.Graph.BeginBuild(ctx, index.ID, w.Workspace)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (k *keeper) fillWorkspace(ctx context.Context, index textindex.SearchIndex,
 }
 
 // verify has what was written flushed, and makes sure that it is there.
-func (k *keeper) verify(ctx context.Context, index textindex.SearchIndex) error {
+func (k *indexManager) verify(ctx context.Context, index textindex.SearchIndex) error {
 	there, err := k.deps.Vectors.HasCollection(ctx, index.Collection)
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (k *keeper) verify(ctx context.Context, index textindex.SearchIndex) error 
 // makeLive has the index searched from now on. Postgres decides that; the alias is for
 // who looks into Milvus, and is set again after a crash in between (see lost). The old
 // collection is dropped when both are done.
-func (k *keeper) makeLive(ctx context.Context, index textindex.SearchIndex) error {
+func (k *indexManager) makeLive(ctx context.Context, index textindex.SearchIndex) error {
 	if err := k.proceed(ctx); err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (k *keeper) makeLive(ctx context.Context, index textindex.SearchIndex) erro
 	return nil
 }
 
-func (k *keeper) giveUp(ctx context.Context, index textindex.SearchIndex, reason string) error {
+func (k *indexManager) giveUp(ctx context.Context, index textindex.SearchIndex, reason string) error {
 	k.logger.Warn("a search index that was being built is given up", "collection", index.Collection, "reason", reason)
 	k.resumed = uuid.Nil
 	return k.deps.Graph.FailIndex(ctx, index.ID, reason)

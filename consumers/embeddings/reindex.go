@@ -13,7 +13,7 @@ const reindexPages = 16
 // reindexWorkspaces embeds the nodes of workspaces again whose administrators asked for
 // it, in the index there is: a page of one workspace at a time. What is found meanwhile is
 // what was there or what is there now. more says that it is not over.
-func (k *keeper) reindexWorkspaces(ctx context.Context, live textindex.SearchIndex) (more bool, err error) {
+func (k *indexManager) reindexWorkspaces(ctx context.Context, live textindex.SearchIndex) (more bool, err error) {
 	if live.Model != k.deps.Embedder.Model() {
 		return false, nil // an index of the other model is to be built first
 	}
@@ -32,7 +32,7 @@ func (k *keeper) reindexWorkspaces(ctx context.Context, live textindex.SearchInd
 	return true, nil
 }
 
-func (k *keeper) reindexPage(ctx context.Context, live textindex.SearchIndex, r *textindex.WorkspaceReindex) error {
+func (k *indexManager) reindexPage(ctx context.Context, live textindex.SearchIndex, r *textindex.WorkspaceReindex) error {
 	ids, err := k.deps.Graph.StandingNodes(ctx, r.Workspace, r.Sequence, r.After, nodesAtOnce)
 	if err != nil {
 		return err

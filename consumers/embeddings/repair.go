@@ -64,7 +64,7 @@ func (d *difference) through(repaired int) {
 
 // repair goes through an index and puts right what Milvus holds otherwise than it was
 // told: it may lose what it has acknowledged when it dies, entries and deletions.
-func (k *keeper) repair(ctx context.Context, live textindex.SearchIndex) error {
+func (k *indexManager) repair(ctx context.Context, live textindex.SearchIndex) error {
 	repaired := 0
 	for after := (*uuid.UUID)(nil); ; {
 		ids, err := k.deps.Graph.WorkspaceIDs(ctx, after, workspacesAtOnce)
@@ -90,7 +90,7 @@ func (k *keeper) repair(ctx context.Context, live textindex.SearchIndex) error {
 
 // checkWorkspace counts what an index has of a workspace while nobody writes to it, and
 // puts it right if that is not what it should have. It reports whether it was wrong.
-func (k *keeper) checkWorkspace(
+func (k *indexManager) checkWorkspace(
 	ctx context.Context, live textindex.SearchIndex, workspace uuid.UUID,
 ) (wrong bool, err error) {
 	if err := k.proceed(ctx); err != nil {
@@ -127,7 +127,7 @@ func (k *keeper) checkWorkspace(
 	return true, nil
 }
 
-func (k *keeper) countWorkspace(
+func (k *indexManager) countWorkspace(
 	ctx context.Context, live textindex.SearchIndex, workspace uuid.UUID,
 ) (given, held int64, err error) {
 	w, err := k.deps.Graph.WriteIndex(ctx, live.ID, []uuid.UUID{workspace})
@@ -168,7 +168,7 @@ func nextNodes(
 
 // compareNodes compares what Milvus holds of the next nodes with what it was given,
 // while nobody writes to them, and removes what it should not hold.
-func (k *keeper) compareNodes(
+func (k *indexManager) compareNodes(
 	ctx context.Context, live textindex.SearchIndex, workspace uuid.UUID, after *uuid.UUID,
 ) (page repairs, err error) {
 	w, err := k.deps.Graph.WriteIndex(ctx, live.ID, []uuid.UUID{workspace})

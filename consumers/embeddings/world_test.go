@@ -35,8 +35,8 @@ import (
 )
 
 const (
-	partitions = 4
-	patience   = 2 * time.Minute
+	partitions  = 4
+	waitTimeout = 2 * time.Minute
 )
 
 // world is an installation of a test's own whose commands are decided.
@@ -113,7 +113,7 @@ func (w *world) client() *kafka.Client {
 	})
 	require.NoError(w.tb, err)
 	w.tb.Cleanup(c.Close)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	require.NoError(w.tb, c.EnsureTopics(ctx, kafka.TopicSettings{
 		Partitions: 1, CommandsPartitions: partitions, Replication: -1, RetentionBytes: 1 << 30,
@@ -147,7 +147,7 @@ func (w *world) background(run func(context.Context) error) (stop func()) {
 		case err := <-done:
 			require.NoError(w.tb, err)
 			done <- nil
-		case <-time.After(patience):
+		case <-time.After(waitTimeout):
 			w.tb.Error("it does not stop")
 		}
 	}
@@ -207,7 +207,7 @@ func (w *world) do(workspace uuid.UUID, payloads ...graph.Payload) {
 
 func (w *world) eventually(what string, is func() bool) {
 	w.tb.Helper()
-	require.Eventually(w.tb, is, patience, 20*time.Millisecond, what)
+	require.Eventually(w.tb, is, waitTimeout, 20*time.Millisecond, what)
 }
 
 func text(s string) *string { return &s }
@@ -293,7 +293,7 @@ func (w *world) converges(workspaces ...uuid.UUID) {
 	w.tb.Helper()
 	want := w.wanted(workspaces...)
 	var got []string
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitTimeout)
 	for time.Now().Before(deadline) {
 		if index, ok := w.live(); ok {
 			if got = w.held(index.Collection); slices.Equal(want, got) {
@@ -316,7 +316,7 @@ func (w *world) status(workspace uuid.UUID, is func(textindex.IndexStatus) bool)
 		var err error
 		last, err = w.graph.IndexStatus(context.Background(), workspace)
 		return err == nil && is(last)
-	}, patience, 20*time.Millisecond, "%+v", &last)
+	}, waitTimeout, 20*time.Millisecond, "%+v", &last)
 }
 
 // ready reports whether the index of vectors has everything. Nobody keeps the text lane

@@ -100,7 +100,7 @@ func (b *batch) Store(ctx context.Context) error {
 	}
 	if done.Gaps > 0 {
 		b.c.logger.Warn("changes of workspaces never came; they are read from the graph", "workspaces", done.Gaps)
-		b.c.filler.poke()
+		b.c.filler.notify()
 	}
 	return nil
 }

@@ -49,8 +49,8 @@ func release(ctx context.Context, l *lease.Lease, logger *slog.Logger) {
 	}
 }
 
-// poke reports that a workspace lacks something.
-func (f *filler) poke() {
+// notify reports that a workspace lacks something.
+func (f *filler) notify() {
 	select {
 	case f.wake <- struct{}{}:
 	default:

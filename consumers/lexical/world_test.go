@@ -27,8 +27,8 @@ import (
 )
 
 const (
-	partitions = 2
-	patience   = time.Minute
+	partitions  = 2
+	waitTimeout = time.Minute
 )
 
 // world is a log, a Postgres and a Redis with the consumer that decides commands, so
@@ -63,7 +63,7 @@ func newWorld(tb testing.TB, broker *testenv.Broker) *world {
 	})
 	require.NoError(tb, err)
 	tb.Cleanup(w.log.Close)
-	limited, cancel := context.WithTimeout(ctx, patience)
+	limited, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	require.NoError(tb, w.log.EnsureTopics(limited, kafka.TopicSettings{
 		Partitions: 1, CommandsPartitions: partitions, Replication: -1, RetentionBytes: 1 << 30,
@@ -108,7 +108,7 @@ func (w *world) run(work func(context.Context) error) (stop func()) {
 		case err := <-done:
 			require.NoError(w.tb, err)
 			done <- nil
-		case <-time.After(patience):
+		case <-time.After(waitTimeout):
 			w.tb.Error("it does not stop")
 		}
 	}
@@ -131,7 +131,7 @@ func (w *world) consume(group string) (c *lexical.Consumer, stop func()) {
 
 func (w *world) eventually(what string, is func() bool) {
 	w.tb.Helper()
-	require.Eventually(w.tb, is, patience, 10*time.Millisecond, what)
+	require.Eventually(w.tb, is, waitTimeout, 10*time.Millisecond, what)
 }
 
 // do has commands decided, each by itself, and waits until they are.

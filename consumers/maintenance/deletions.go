@@ -13,7 +13,7 @@ const deletionsAtOnce = 1000
 
 // anyToDelete reports whether points are to be deleted, and shows how many deletions
 // wait.
-func (u *Upkeep) anyToDelete(ctx context.Context) (bool, error) {
+func (u *Runner) anyToDelete(ctx context.Context) (bool, error) {
 	waiting, oldest, err := u.Registry.UnexecutedDeletions(ctx)
 	if err != nil {
 		return false, err
@@ -29,7 +29,7 @@ func (u *Upkeep) anyToDelete(ctx context.Context) (bool, error) {
 // this: not the consumer, which goes on with the points of all workspaces, and not who
 // asked for the deletion. Each deletion is done when it is new, and once more when no
 // insert from before it can be under way: a process that died may have left one.
-func (u *Upkeep) deletePoints(ctx context.Context) error {
+func (u *Runner) deletePoints(ctx context.Context) error {
 	for {
 		due, err := u.Registry.DueDeletions(ctx, u.Config.SettleAfter, deletionsAtOnce)
 		if err != nil || len(due) == 0 {

@@ -41,7 +41,7 @@ const theLog = "log"
 const saveEvery = 500 * time.Millisecond
 
 // anyToErase reports whether there is a deletion to go on with.
-func (u *Upkeep) anyToErase(ctx context.Context) (bool, error) {
+func (u *Runner) anyToErase(ctx context.Context) (bool, error) {
 	open, err := u.Registry.OpenWorkspaceDeletions(ctx)
 	u.metrics.deletions.Set(float64(len(open)))
 	for i := range open {
@@ -52,13 +52,13 @@ func (u *Upkeep) anyToErase(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-func (u *Upkeep) dueNow(d *jobs.WorkspaceDeletion) bool {
+func (u *Runner) dueNow(d *jobs.WorkspaceDeletion) bool {
 	return d.RemovedAt == nil || u.Config.Now().Sub(*d.RemovedAt) >= u.Config.SweepAfter
 }
 
 // eraseWorkspaces goes on with every deletion that is due. One that cannot go on
 // does not hold up the others.
-func (u *Upkeep) eraseWorkspaces(ctx context.Context) error {
+func (u *Runner) eraseWorkspaces(ctx context.Context) error {
 	open, err := u.Registry.OpenWorkspaceDeletions(ctx)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (u *Upkeep) eraseWorkspaces(ctx context.Context) error {
 		if !u.dueNow(&open[i]) {
 			continue
 		}
-		e := erasure{Upkeep: u, d: open[i]}
+		e := erasure{Runner: u, d: open[i]}
 		if failed := e.run(ctx); failed != nil && ctx.Err() == nil {
 			err = fmt.Errorf("deleting workspace %s: %w", e.d.Workspace, failed)
 			problem := failed.Error()
@@ -80,7 +80,7 @@ func (u *Upkeep) eraseWorkspaces(ctx context.Context) error {
 
 // erasure is one deletion that goes on.
 type erasure struct {
-	*Upkeep
+	*Runner
 	d     jobs.WorkspaceDeletion
 	saved time.Time
 }

@@ -14,7 +14,7 @@ const retainedPage = 1000
 
 // expire removes the points that are past their retention from the disk: first what
 // can go without being looked at, then source by source.
-func (u *Upkeep) expire(ctx context.Context) error {
+func (u *Runner) expire(ctx context.Context) error {
 	if err := u.dropParts(ctx); err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (u *Upkeep) expire(ctx context.Context) error {
 // longest retention of any source begins, where every source has one. The parts are
 // listed before the sources are asked, so that what is in them is of these sources;
 // a part that is written or merged meanwhile is another one, by another name.
-func (u *Upkeep) dropParts(ctx context.Context) error {
+func (u *Runner) dropParts(ctx context.Context) error {
 	parts, err := u.Points.Parts(ctx, u.Config.Now().UnixMicro())
 	if err != nil || len(parts) == 0 {
 		return err
@@ -71,7 +71,7 @@ func (u *Upkeep) dropParts(ctx context.Context) error {
 
 // expireSources goes through the sources that have a retention. Those with the same
 // number of days go together.
-func (u *Upkeep) expireSources(ctx context.Context) (removed int64, err error) {
+func (u *Runner) expireSources(ctx context.Context) (removed int64, err error) {
 	var last registry.Retained
 	for {
 		page, err := u.Registry.RetainedSources(ctx, last, retainedPage)

@@ -14,7 +14,7 @@ const graphBatch = 100
 
 // tidyGraphs removes the entries of undo stacks that nobody can reach any more, and asks
 // for the purge of nodes that were deleted long enough ago.
-func (u *Upkeep) tidyGraphs(ctx context.Context) error {
+func (u *Runner) tidyGraphs(ctx context.Context) error {
 	var pruned int64
 	for after := uuid.Nil; ; {
 		list, err := u.Registry.LongGraphs(ctx, after, graphBatch)
@@ -38,7 +38,7 @@ func (u *Upkeep) tidyGraphs(ctx context.Context) error {
 	return u.markDeleted(ctx)
 }
 
-func (u *Upkeep) pruneEntries(ctx context.Context, workspace uuid.UUID) (pruned int64, err error) {
+func (u *Runner) pruneEntries(ctx context.Context, workspace uuid.UUID) (pruned int64, err error) {
 	for after, more := int64(0), true; more; more = after > 0 {
 		began := time.Now()
 		var n int64
@@ -55,7 +55,7 @@ func (u *Upkeep) pruneEntries(ctx context.Context, workspace uuid.UUID) (pruned 
 }
 
 // markDeleted asks for the purge of nodes that were deleted longer ago than they are kept.
-func (u *Upkeep) markDeleted(ctx context.Context) error {
+func (u *Runner) markDeleted(ctx context.Context) error {
 	if u.Config.DeletedNodesFor <= 0 {
 		return nil
 	}
@@ -74,14 +74,14 @@ func (u *Upkeep) markDeleted(ctx context.Context) error {
 }
 
 // anyToPurge reports whether a node's purge was asked for.
-func (u *Upkeep) anyToPurge(ctx context.Context) (bool, error) {
+func (u *Runner) anyToPurge(ctx context.Context) (bool, error) {
 	list, err := u.Registry.PurgingNodes(ctx, graphstore.GraphNodeID{}, 1)
 	return len(list) > 0, err
 }
 
 // purgeNodes removes what the nodes were whose purge was asked for. One that fails does
 // not keep the others waiting.
-func (u *Upkeep) purgeNodes(ctx context.Context) (failed error) {
+func (u *Runner) purgeNodes(ctx context.Context) (failed error) {
 	for after := (graphstore.GraphNodeID{}); ; {
 		list, err := u.Registry.PurgingNodes(ctx, after, graphBatch)
 		if err != nil {

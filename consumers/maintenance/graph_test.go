@@ -58,7 +58,7 @@ func TestNodesThatWereDeletedLongAgoArePurged(t *testing.T) {
 	stop := w.run(w.upkeep(func(d *maintenance.Deps) {
 		d.Config.GraphEvery, d.Config.PurgeEvery = 20*time.Millisecond, 20*time.Millisecond
 	}))
-	require.Eventually(t, func() bool { return w.named(asked) == purged }, patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return w.named(asked) == purged }, waitTimeout, 20*time.Millisecond)
 	time.Sleep(200 * time.Millisecond)
 	stop()
 	require.Equal(t, "Quintus 0", w.named(old), "by default they are kept for ever")
@@ -67,7 +67,7 @@ func TestNodesThatWereDeletedLongAgoArePurged(t *testing.T) {
 		d.Config.GraphEvery, d.Config.PurgeEvery = 20*time.Millisecond, 20*time.Millisecond
 		d.Config.DeletedNodesFor = 48 * time.Hour
 	}))
-	require.Eventually(t, func() bool { return w.named(old) == purged }, patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return w.named(old) == purged }, waitTimeout, 20*time.Millisecond)
 	require.Equal(t, "Quintus 0", w.named(young))
 }
 
@@ -86,7 +86,7 @@ func TestUndoEntriesThatNobodyCanReachAreRemoved(t *testing.T) {
 		))
 	}
 	w.run(w.upkeep(func(d *maintenance.Deps) { d.Config.GraphEvery = 20 * time.Millisecond }))
-	require.Eventually(t, func() bool { return left(long) == "1000 from 4001" }, patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return left(long) == "1000 from 4001" }, waitTimeout, 20*time.Millisecond)
 	require.Equal(t, "900 from 1", left(short))
 }
 
@@ -117,7 +117,7 @@ func TestRecordsThatAreOldAreRemovedFromTheLogOnceTheyAreRead(t *testing.T) {
 	require.Zero(t, starts(), "they are kept for as long as there is room")
 	stop()
 	w.run(w.upkeep(trims))
-	for until := time.Now().Add(patience); starts() == 0; time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(waitTimeout); starts() == 0; time.Sleep(50 * time.Millisecond) {
 		require.Less(t, time.Now(), until, "nothing is removed")
 	}
 }

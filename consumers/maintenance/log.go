@@ -8,7 +8,7 @@ import (
 
 // trimLog removes from the log what is older than it is kept: by size alone, what was there
 // of a deleted workspace would stay for as long as nothing new comes.
-func (u *Upkeep) trimLog(ctx context.Context) error {
+func (u *Runner) trimLog(ctx context.Context) error {
 	if u.Config.LogFor <= 0 {
 		return nil
 	}

@@ -19,7 +19,7 @@ const pruneMargin = 48 * time.Hour
 // nothing left in the log that was accepted before it, and its tombstones are needed
 // by nobody but a dead letter; so that none comes back, the consumer refuses records
 // that old (see points.batch.Add).
-func (u *Upkeep) prune(ctx context.Context) error {
+func (u *Runner) prune(ctx context.Context) error {
 	state, err := u.Log.Observe(ctx)
 	if err != nil {
 		return fmt.Errorf("looking at the log: %w", err)

@@ -176,7 +176,7 @@ func (w *world) consume() {
 }
 
 // upkeep makes the work, with the world's clock and the stores of a workspace.
-func (w *world) upkeep(change ...func(*maintenance.Deps)) *maintenance.Upkeep {
+func (w *world) upkeep(change ...func(*maintenance.Deps)) *maintenance.Runner {
 	deps := maintenance.Deps{
 		Registry: w.registry, Points: w.points, Log: w.log, Logger: w.logger,
 		Stores: []maintenance.Store{
@@ -195,7 +195,7 @@ func (w *world) upkeep(change ...func(*maintenance.Deps)) *maintenance.Upkeep {
 }
 
 // run runs the work until stop or the end of the test.
-func (w *world) run(u *maintenance.Upkeep) (stop func()) {
+func (w *world) run(u *maintenance.Runner) (stop func()) {
 	w.tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -49,11 +49,11 @@ func newSorter() *sorter {
 
 // arrange fills the columns.
 func (b *batch) arrange() {
-	s, ok := b.c.sorters.Take()
+	s, ok := b.c.sorters.Get()
 	if !ok {
 		s = newSorter()
 	}
-	defer b.c.sorters.Give(s, 1)
+	defer b.c.sorters.Put(s, 1)
 	pieces, lines := b.gather(s)
 	order := s.order[:0]
 	numbers, texts := 0, 0

@@ -190,11 +190,11 @@ func (b *batch) bury(ctx context.Context) error {
 
 // findTombstones finds what covers the batch's points.
 func (b *batch) findTombstones(ctx context.Context) error {
-	s, ok := b.c.sorters.Take()
+	s, ok := b.c.sorters.Get()
 	if !ok {
 		s = newSorter()
 	}
-	defer b.c.sorters.Give(s, 1)
+	defer b.c.sorters.Put(s, 1)
 	clear(s.floors)
 	for _, rec := range b.records {
 		last := owner{Workspace: rec.Workspace}
@@ -245,7 +245,7 @@ func (b *batch) Release() {
 }
 
 func (c *Consumer) takeColumns() *columns {
-	if free, ok := c.columns.Take(); ok {
+	if free, ok := c.columns.Get(); ok {
 		return free
 	}
 	return newColumns()
@@ -256,13 +256,13 @@ func (c *Consumer) giveColumns(used *columns) {
 		return
 	}
 	used.reset()
-	c.columns.Give(used, 1)
+	c.columns.Put(used, 1)
 }
 
 // takeRecord returns a record to decode into. Its spans have served: they are large, and
 // where points come one a series, making room for them again costs as much as decoding.
 func (c *Consumer) takeRecord() *record {
-	if rec, ok := c.records.Take(); ok {
+	if rec, ok := c.records.Get(); ok {
 		return rec
 	}
 	return &record{}
@@ -272,6 +272,6 @@ func (c *Consumer) giveRecord(rec *record) {
 	clear(rec.Spans) // lets go of the record's bytes
 	rec.kafka, rec.Spans, rec.Deletions = nil, rec.Spans[:0], nil
 	if room := cap(rec.Spans); room > 0 {
-		c.records.Give(rec, room)
+		c.records.Put(rec, room)
 	}
 }

@@ -79,9 +79,9 @@ type Consumer struct {
 	asOf        int64     // up to where tombstones are known; 0: nothing is yet
 	begun, read uint64    // calls of follow: how many began, and which of them brought what is known
 
-	columns *bufferpool.List[*columns]
-	sorters *bufferpool.List[*sorter] // one, as batches are prepared one at a time
-	records *bufferpool.List[*record] // by how many spans they have room for
+	columns *bufferpool.Pool[*columns]
+	sorters *bufferpool.Pool[*sorter] // one, as batches are prepared one at a time
+	records *bufferpool.Pool[*record] // by how many spans they have room for
 }
 
 // New creates a consumer.

@@ -75,9 +75,9 @@ func (b *ofWorkspace) Add(r *kgo.Record) error {
 	return nil
 }
 
-// Buried notes which records were put aside, so that a checkpoint that has passed
+// OnDeadLetters notes which records were put aside, so that a checkpoint that has passed
 // one says so.
-func (h handler) Buried(ctx context.Context, letters []kafka.DeadLetter) error {
+func (h handler) OnDeadLetters(ctx context.Context, letters []kafka.DeadLetter) error {
 	h.mu.Lock()
 	id := h.topicID
 	h.mu.Unlock()

@@ -53,7 +53,7 @@ func (w *world) replays(change ...func(*replay.Deps)) (stop func()) {
 	return stop
 }
 
-func (w *world) desk() *pipelineadmin.Desk { return pipelineadmin.New(w.log, w.registry) }
+func (w *world) desk() *pipelineadmin.Service { return pipelineadmin.New(w.log, w.registry) }
 
 // again asks for a replay of topic points.
 func (w *world) again(r pipelineadmin.ReplayRequest) pipelineadmin.Replay {

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	patience = time.Minute
-	often    = 50 * time.Millisecond
+	waitTimeout = time.Minute
+	often       = 50 * time.Millisecond
 )
 
 // world is a store and a registry of a test's own.
@@ -69,7 +69,7 @@ func (w *world) work() *worker {
 		select {
 		case err := <-done:
 			require.NoError(w.t, err)
-		case <-time.After(patience):
+		case <-time.After(waitTimeout):
 			require.Fail(w.t, "the worker does not stop")
 		}
 	}
@@ -111,7 +111,7 @@ func TestOneWorkerComputesAndAnotherTakesOver(t *testing.T) {
 	w.store(3, 1)
 	workers := []*worker{w.work(), w.work()}
 	points := func(i int) float64 { return workers[i].value(t, "livegraph_rollups_points_total", "") }
-	require.Eventually(t, func() bool { return points(0)+points(1) == 60 }, patience, often)
+	require.Eventually(t, func() bool { return points(0)+points(1) == 60 }, waitTimeout, often)
 	first, second := 0, 1
 	if points(1) > 0 {
 		first, second = 1, 0
@@ -119,13 +119,13 @@ func TestOneWorkerComputesAndAnotherTakesOver(t *testing.T) {
 	require.Zero(t, workers[second].value(t, "livegraph_rollups_passes_total", "done"), "only one has work")
 
 	w.store(3, 2) // late, over those of before
-	require.Eventually(t, func() bool { return points(first) == 120 }, patience, often)
+	require.Eventually(t, func() bool { return points(first) == 120 }, waitTimeout, often)
 	require.Positive(t, workers[first].value(t, "livegraph_rollups_marks_total", ""))
 	require.Zero(t, points(second))
 
 	workers[first].stop()
 	w.store(3, 3)
-	require.Eventually(t, func() bool { return points(second) == 60 }, patience, often)
+	require.Eventually(t, func() bool { return points(second) == 60 }, waitTimeout, often)
 }
 
 func TestAWorkerWithoutClickHouseGoesOnWhenItIsBack(t *testing.T) {
@@ -134,9 +134,9 @@ func TestAWorkerWithoutClickHouseGoesOnWhenItIsBack(t *testing.T) {
 	one := w.work()
 	require.Eventually(t, func() bool {
 		return one.value(t, "livegraph_rollups_passes_total", "done") > 2
-	}, patience, often)
+	}, waitTimeout, often)
 	require.NoError(t, server.Stop(t.Context()))
 	require.NoError(t, server.Start(t.Context()))
 	w.store(5, 1)
-	require.Eventually(t, func() bool { return one.value(t, "livegraph_rollups_points_total", "") == 60 }, patience, often)
+	require.Eventually(t, func() bool { return one.value(t, "livegraph_rollups_points_total", "") == 60 }, waitTimeout, often)
 }

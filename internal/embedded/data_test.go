@@ -43,8 +43,8 @@ func storeOf(name string) store {
 	panic(name)
 }
 
-// patience is how long an engine may need to come back.
-const patience = 20 * time.Second
+// waitTimeout is how long an engine may need to come back.
+const waitTimeout = 20 * time.Second
 
 func (s store) mustWrite(t *testing.T, a embedded.Addresses, n int64) {
 	t.Helper()
@@ -62,7 +62,7 @@ func (s store) mustHave(t *testing.T, a embedded.Addresses, want int64) {
 }
 
 func (s store) retried(t *testing.T, do func(context.Context) error) error {
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(50 * time.Millisecond) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		err := do(ctx)
 		cancel()

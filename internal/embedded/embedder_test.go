@@ -255,7 +255,7 @@ func TestTheEmbedderAnswersWhatIsNotHTTPAndGoesOn(t *testing.T) {
 			conn, err := net.Dial("tcp", u.Host)
 			require.NoError(t, err)
 			defer conn.Close()
-			require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+			require.NoError(t, conn.SetDeadline(time.Now().Add(waitTimeout)))
 			_, err = io.WriteString(conn, c.request)
 			require.NoError(t, err)
 			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -345,7 +345,7 @@ func TestTheEmbedderRefusesMoreThanItsQueueHoldsAndForgetsWhoLeaves(t *testing.T
 	// In the lane that was full; it takes a moment to see that they have left.
 	require.Eventually(t, func() bool {
 		return call(t, address, "POST", "/v1/embeddings", strings.NewReader(again)).status == http.StatusOK
-	}, patience, 20*time.Millisecond)
+	}, waitTimeout, 20*time.Millisecond)
 	t.Logf("the lane was free after %s", time.Since(began))
 }
 
@@ -354,7 +354,7 @@ func TestAnEmbedderThatIsKilledComesBack(t *testing.T) {
 	want := embed(t, p.Address(), "pump")
 	pid := p.PID()
 	require.NoError(t, p.Signal(syscall.SIGKILL))
-	require.Eventually(t, func() bool { return p.PID() != 0 && p.PID() != pid }, patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return p.PID() != 0 && p.PID() != pid }, waitTimeout, 50*time.Millisecond)
 	require.Equal(t, want, embed(t, p.Address(), "pump"))
 	require.EqualValues(t, 1, p.Restarts())
 }

@@ -72,8 +72,8 @@ func awaitPort(ctx context.Context, port int) error {
 // listenPatiently listens on an address that has just been found free, or given up. A
 // child that is being started by another goroutine holds a copy of the socket that looked,
 // from its fork to its exec, and for that moment the address is taken.
-func listenPatiently(network, address string, patience time.Duration) (net.Listener, error) {
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+func listenPatiently(network, address string, waitTimeout time.Duration) (net.Listener, error) {
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(5 * time.Millisecond) {
 		l, err := net.Listen(network, address)
 		if err == nil || !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(deadline) {
 			return l, err

@@ -102,7 +102,7 @@ func passing(err error) bool {
 
 // classify returns an error with its kind: Unavailable when Milvus is unavailable, busy, in trouble,
 // or without the collection; Internal what it will never take. The caller's own end of
-// patience passes as it is.
+// timeout passes as it is.
 func classify(ctx context.Context, err error) error {
 	var fe *fault.Error
 	if err == nil || errors.As(err, &fe) || ctx.Err() != nil {

@@ -32,7 +32,7 @@ const RetryAfter = time.Second
 
 // Classify returns the driver's errors with a kind: Unavailable when Postgres cannot be
 // reached or is overloaded, Timeout when a statement took too long. Errors that
-// have a kind, the caller's own end of patience, and what nobody foresaw
+// have a kind, the end of the caller's own time, and what nobody foresaw
 // (Internal) pass as they are.
 func Classify(err error) error {
 	var fe *fault.Error

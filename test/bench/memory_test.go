@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/test/bench/record"
 )
 
-// crowds are callers as a service is not asked to be glad of: many, whose requests are as
+// concurrencyLimiter are callers as a service is not asked to be glad of: many, whose requests are as
 // large as they may be, or have as many series as fit.
 var crowds = []struct {
 	name    string

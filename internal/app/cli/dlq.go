@@ -60,7 +60,7 @@ type DLQListCmd struct {
 
 // Run prints the newest letters.
 func (c *DLQListCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.WithPipeline(ctx, func(desk *pipelineadmin.Desk) error {
+	return c.WithPipeline(ctx, func(desk *pipelineadmin.Service) error {
 		f := c.filter()
 		for _, state := range c.State {
 			f.States = append(f.States, jobs.LetterState(state))
@@ -143,7 +143,7 @@ func (c *DLQShowCmd) Run(ctx context.Context, out *output.Writer) error {
 	if err != nil {
 		return err
 	}
-	return c.WithPipeline(ctx, func(desk *pipelineadmin.Desk) error {
+	return c.WithPipeline(ctx, func(desk *pipelineadmin.Service) error {
 		l, err := desk.ShowLetter(ctx, at)
 		switch {
 		case err != nil:
@@ -226,7 +226,7 @@ func (f *actionFlags) request(reason string) (pipelineadmin.LetterRequest, error
 
 // act does something about letters and prints what became of them.
 func (f *actionFlags) act(ctx context.Context, out *output.Writer, reason, would string,
-	do func(*pipelineadmin.Desk, pipelineadmin.LetterRequest, func(pipelineadmin.LetterResult)) (
+	do func(*pipelineadmin.Service, pipelineadmin.LetterRequest, func(pipelineadmin.LetterResult)) (
 		pipelineadmin.LetterResult, error,
 	),
 ) error {
@@ -234,7 +234,7 @@ func (f *actionFlags) act(ctx context.Context, out *output.Writer, reason, would
 	if err != nil {
 		return err
 	}
-	return f.WithPipeline(ctx, func(desk *pipelineadmin.Desk) error {
+	return f.WithPipeline(ctx, func(desk *pipelineadmin.Service) error {
 		show := scanProgress()
 		result, err := do(desk, r, func(so pipelineadmin.LetterResult) {
 			if show != nil {
@@ -294,7 +294,7 @@ type DLQRedriveCmd struct {
 // Run puts the letters back.
 func (c *DLQRedriveCmd) Run(ctx context.Context, out *output.Writer) error {
 	return c.act(ctx, out, c.Reason, "would be redriven", func(
-		desk *pipelineadmin.Desk, r pipelineadmin.LetterRequest, progress func(pipelineadmin.LetterResult),
+		desk *pipelineadmin.Service, r pipelineadmin.LetterRequest, progress func(pipelineadmin.LetterResult),
 	) (pipelineadmin.LetterResult, error) {
 		return desk.Redrive(ctx, r, progress)
 	})
@@ -309,7 +309,7 @@ type DLQDiscardCmd struct {
 // Run marks the letters.
 func (c *DLQDiscardCmd) Run(ctx context.Context, out *output.Writer) error {
 	return c.act(ctx, out, c.Reason, "would be discarded", func(
-		desk *pipelineadmin.Desk, r pipelineadmin.LetterRequest, progress func(pipelineadmin.LetterResult),
+		desk *pipelineadmin.Service, r pipelineadmin.LetterRequest, progress func(pipelineadmin.LetterResult),
 	) (pipelineadmin.LetterResult, error) {
 		return desk.Discard(ctx, r, progress)
 	})

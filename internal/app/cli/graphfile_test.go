@@ -82,7 +82,7 @@ func TestWrongExportsAndImportsSayWhy(t *testing.T) {
 		"name the workspace": {"export", "--data-dir", dir},
 		"no such file":       {"import", filepath.Join(dir, "none")},
 		"--from-line":        {"import", filepath.Join(dir, "none"), "--from-line", "0"},
-		"making the file":    {"export", "--workspace", uuid.NewString(), "-o", filepath.Join(dir, "no", "where")},
+		"creating the file":  {"export", "--workspace", uuid.NewString(), "-o", filepath.Join(dir, "no", "where")},
 	} {
 		require.Contains(t, bad(args...), want)
 	}

@@ -79,7 +79,7 @@ const lookEvery = 500 * time.Millisecond
 // Run queues the replay and shows its progress until it is over. Ctrl-C ends the
 // showing, not the replay.
 func (c *ReplayStartCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.WithPipeline(ctx, func(desk *pipelineadmin.Desk) error {
+	return c.WithPipeline(ctx, func(desk *pipelineadmin.Service) error {
 		asked := pipelineadmin.ReplayRequest{
 			Topic: c.Topic, FromStart: c.FromStart, FromTime: c.FromTime.pointer(), FromOffsets: c.FromOffset,
 			ToTime:    c.ToTime.pointer(),
@@ -121,7 +121,7 @@ func (c *ReplayStartCmd) printPlan(out *output.Writer, job pipelineadmin.Replay)
 
 // follow shows the progress until the replay is over.
 func (c *ReplayStartCmd) follow(
-	ctx context.Context, out *output.Writer, desk *pipelineadmin.Desk, job pipelineadmin.Replay,
+	ctx context.Context, out *output.Writer, desk *pipelineadmin.Service, job pipelineadmin.Replay,
 ) error {
 	line := output.NewLine(out.Writer)
 	if !c.JSON {
@@ -205,7 +205,7 @@ func (c *ReplayListCmd) Run(ctx context.Context, out *output.Writer) error {
 	if c.Limit < 1 || c.Limit > 1000 {
 		return errors.New("--limit: must be from 1 to 1000")
 	}
-	return c.WithPipeline(ctx, func(desk *pipelineadmin.Desk) error {
+	return c.WithPipeline(ctx, func(desk *pipelineadmin.Service) error {
 		list, _, err := desk.Replays(ctx, 0, c.Limit)
 		if err != nil {
 			return err
@@ -234,7 +234,7 @@ type ReplayShowCmd struct {
 
 // Run prints the replay as it is.
 func (c *ReplayShowCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.WithPipeline(ctx, func(desk *pipelineadmin.Desk) error {
+	return c.WithPipeline(ctx, func(desk *pipelineadmin.Service) error {
 		job, err := desk.Replay(ctx, c.ID)
 		if err != nil {
 			return err
@@ -252,7 +252,7 @@ type ReplayCancelCmd struct {
 
 // Run asks for the end and prints the replay as it is then.
 func (c *ReplayCancelCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.WithPipeline(ctx, func(desk *pipelineadmin.Desk) error {
+	return c.WithPipeline(ctx, func(desk *pipelineadmin.Service) error {
 		job, err := desk.CancelReplay(ctx, c.ID)
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ type topicList struct {
 // Run prints the brokers' addresses and each topic with its partitions: for consumers
 // of one's own, and to see how far the built-in ones are.
 func (c *TopicsCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.WithPipeline(ctx, func(desk *pipelineadmin.Desk) error {
+	return c.WithPipeline(ctx, func(desk *pipelineadmin.Service) error {
 		topics, err := desk.Topics(ctx)
 		if err != nil {
 			return err

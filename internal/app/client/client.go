@@ -93,8 +93,8 @@ type call struct {
 	// once is the Idempotency-Key of a command, the same for each attempt; "" for
 	// what is none.
 	once string
-	// patience bounds an attempt; 0: attemptTimeout.
-	patience time.Duration
+	// waitTimeout bounds an attempt; 0: attemptTimeout.
+	waitTimeout time.Duration
 }
 
 // envelope is the frame of every answer.
@@ -130,7 +130,7 @@ func do[T any](ctx context.Context, c *Client, request call) (envelope[T], error
 // once makes a call once.
 func once[T any](ctx context.Context, c *Client, request call) (envelope[T], error) {
 	var answer envelope[T]
-	bounded, cancel := context.WithTimeout(ctx, cmp.Or(request.patience, attemptTimeout))
+	bounded, cancel := context.WithTimeout(ctx, cmp.Or(request.waitTimeout, attemptTimeout))
 	defer cancel()
 	r, err := c.request(bounded, request)
 	if err != nil {

@@ -173,7 +173,7 @@ func post[T any](ctx context.Context, c *Client, path string, content any) (enve
 		return envelope[T]{}, fault.Wrap(err, fault.Malformed, "The command cannot be written as JSON")
 	}
 	return do[T](ctx, c, call{
-		method: http.MethodPost, path: path, body: body, once: uuid.NewString(), patience: commandTimeout,
+		method: http.MethodPost, path: path, body: body, once: uuid.NewString(), waitTimeout: commandTimeout,
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // keyVariable stands for the key in commands where nothing else can.
-const keyVariable = "LIVEGRAPH_KEY"
+const keyVariable = "LIVEGRAPH_API_KEY"
 
 // question is answered by the demo's graph, but by no single node of it.
 const question = "which process talks over the network and is near the disk that fills up?"

@@ -42,7 +42,7 @@ func (r *run) watchSome(ctx context.Context) {
 	}
 }
 
-// settle waits until every accepted point is visible: with patience, or for the
+// settle waits until every accepted point is visible, or for the
 // grace time once ctx has ended.
 func (r *run) settle(ctx context.Context) error {
 	settling, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.plan.Patience)

@@ -52,7 +52,7 @@ var system = calls{sync: (*os.File).Sync, rename: os.Rename, syncDir: SyncDir}
 func (c calls) write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
-		return err
+		return fmt.Errorf("creating the file: %w", err)
 	}
 	defer func() { _ = os.Remove(file.Name()) }() // it is gone when all went well
 	if err = fill(file); err == nil {

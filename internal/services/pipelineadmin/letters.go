@@ -99,7 +99,7 @@ type LetterList struct {
 
 // Letters lists the newest letters of a filter. Progress, which may be nil, is told
 // now and then.
-func (d *Desk) Letters(ctx context.Context, f LetterFilter, limit int, progress func(Scan)) (LetterList, error) {
+func (d *Service) Letters(ctx context.Context, f LetterFilter, limit int, progress func(Scan)) (LetterList, error) {
 	if limit < 1 || limit > MaxLetters {
 		return LetterList{}, fault.Field(fault.Invalid, "limit", fmt.Sprintf("must be from 1 to %d", MaxLetters))
 	}
@@ -136,7 +136,7 @@ type found struct {
 }
 
 // letterTopics returns the topics of a filter.
-func (d *Desk) letterTopics(ctx context.Context, f LetterFilter) ([]kafka.Overview, error) {
+func (d *Service) letterTopics(ctx context.Context, f LetterFilter) ([]kafka.Overview, error) {
 	if f.From != nil && f.To != nil && !f.From.Before(*f.To) {
 		return nil, fault.Field(fault.Invalid, "to", "must be after from")
 	}
@@ -175,7 +175,7 @@ func LetterTopics() []string {
 
 // letterLabel returns the topic of dead letters that a name means: its own, or that of
 // the topic that they come from.
-func (d *Desk) letterLabel(name string) (string, error) {
+func (d *Service) letterLabel(name string) (string, error) {
 	label := d.log.Label(name)
 	if _, dead := kafka.IsDeadLetters(label); !dead {
 		label = kafka.DeadLettersOf(label)
@@ -192,7 +192,7 @@ func (d *Desk) letterLabel(name string) (string, error) {
 
 // letterSpans returns what is to be looked at of a topic: the newest so many of what is
 // within the filter's times.
-func (d *Desk) letterSpans(
+func (d *Service) letterSpans(
 	ctx context.Context, f LetterFilter, t kafka.Overview, most int64, sum *Scan,
 ) (map[int32]kafka.Span, error) {
 	from, err := d.offsetsAt(ctx, t.Name, f.From)
@@ -225,7 +225,7 @@ func (d *Desk) letterSpans(
 }
 
 // readSpans reads ranges of a topic and hands the records on.
-func (d *Desk) readSpans(
+func (d *Service) readSpans(
 	ctx context.Context, t kafka.Overview, spans map[int32]kafka.Span, take func([]*kgo.Record) error,
 ) error {
 	reading, err := d.log.Assign(kafka.AssignOptions{
@@ -252,7 +252,7 @@ func (d *Desk) readSpans(
 }
 
 // match returns the letters of a filter among records of a topic.
-func (d *Desk) match(ctx context.Context, f LetterFilter, t kafka.Overview, records []*kgo.Record) ([]found, error) {
+func (d *Service) match(ctx context.Context, f LetterFilter, t kafka.Overview, records []*kgo.Record) ([]found, error) {
 	var matched []found
 	var places []jobs.LogPosition
 	for _, r := range records {
@@ -284,7 +284,7 @@ func (f *LetterFilter) chooses(l *Letter) bool {
 }
 
 // letterOf reads a letter.
-func (d *Desk) letterOf(label string, r *kgo.Record) Letter {
+func (d *Service) letterOf(label string, r *kgo.Record) Letter {
 	l := Letter{
 		Place: Place{Topic: label, Partition: r.Partition, Offset: r.Offset}, At: timeOf(r.Timestamp.UnixMicro()),
 		Reason: string(kafka.Header(r, kafka.HeaderError)), RequestID: string(kafka.Header(r, kafka.HeaderRequestID)),
@@ -304,7 +304,7 @@ func (d *Desk) letterOf(label string, r *kgo.Record) Letter {
 }
 
 // letter reads the letter at a place.
-func (d *Desk) letter(ctx context.Context, at Place) (kafka.Overview, found, error) {
+func (d *Service) letter(ctx context.Context, at Place) (kafka.Overview, found, error) {
 	label, err := d.letterLabel(at.Topic)
 	if err != nil {
 		return kafka.Overview{}, found{}, err

@@ -41,7 +41,7 @@ type taking func(t kafka.Overview, letters []found, done func([]found)) error
 
 // scan reads the dead letters of a look, the oldest of each partition first, and hands
 // those that match on in portions, each of one topic. It gives what is left.
-func (d *Desk) scan(ctx context.Context, l look, take taking) (sum Scan, rest []Rest, err error) {
+func (d *Service) scan(ctx context.Context, l look, take taking) (sum Scan, rest []Rest, err error) {
 	if l.progress == nil {
 		l.progress = func(Scan) {}
 	}
@@ -78,7 +78,7 @@ func (d *Desk) scan(ctx context.Context, l look, take taking) (sum Scan, rest []
 
 // takeRecords hands on those of a topic's records that match, and moves the beginnings
 // of what is left behind those that are done.
-func (d *Desk) takeRecords(
+func (d *Service) takeRecords(
 	ctx context.Context, f LetterFilter, t kafka.Overview, records []*kgo.Record, left map[int32]kafka.Span, sum *Scan,
 	take taking,
 ) error {
@@ -142,7 +142,7 @@ func leftOf(topics []kafka.Overview, spans []map[int32]kafka.Span) (rest []Rest)
 type action func(context.Context, LetterRequest, kafka.Overview, []found) ([]LetterOutcome, error)
 
 // each does something about the letters of a request, in portions.
-func (d *Desk) each(
+func (d *Service) each(
 	ctx context.Context, r LetterRequest, progress func(LetterResult), do action,
 ) (LetterResult, error) {
 	result := LetterResult{Outcomes: []LetterOutcome{}, Counts: map[Fate]int64{}}
@@ -175,7 +175,7 @@ func (d *Desk) each(
 
 // work is something that is done about letters, as far as it is.
 type work struct {
-	desk    *Desk
+	desk    *Service
 	request LetterRequest
 	do      action
 	result  *LetterResult

@@ -84,7 +84,7 @@ type ShownLetter struct {
 }
 
 // ShowLetter returns a dead letter, decoded and raw.
-func (d *Desk) ShowLetter(ctx context.Context, at Place) (ShownLetter, error) {
+func (d *Service) ShowLetter(ctx context.Context, at Place) (ShownLetter, error) {
 	_, one, err := d.letter(ctx, at)
 	if err != nil {
 		return ShownLetter{}, err
@@ -104,13 +104,13 @@ func (d *Desk) ShowLetter(ctx context.Context, at Place) (ShownLetter, error) {
 // nothing newer is overwritten, and to put a letter back twice changes nothing. A
 // command is decided again, under its own id, if it is known to have failed for an
 // internal reason; see consumers/commands.
-func (d *Desk) Redrive(ctx context.Context, r LetterRequest, progress func(LetterResult)) (LetterResult, error) {
+func (d *Service) Redrive(ctx context.Context, r LetterRequest, progress func(LetterResult)) (LetterResult, error) {
 	return d.each(ctx, r, progress, d.redrive)
 }
 
 // Discard notes that nothing is to be done about dead letters. They stay in their
 // topics, and are listed as discarded.
-func (d *Desk) Discard(ctx context.Context, r LetterRequest, progress func(LetterResult)) (LetterResult, error) {
+func (d *Service) Discard(ctx context.Context, r LetterRequest, progress func(LetterResult)) (LetterResult, error) {
 	if r.Reason == "" {
 		return LetterResult{}, fault.Field(fault.Invalid, "reason", "is required")
 	}
@@ -137,7 +137,7 @@ func (r *LetterRequest) sort(letters []found) (todo []found, outcomes []LetterOu
 	return todo, outcomes
 }
 
-func (d *Desk) discard(
+func (d *Service) discard(
 	ctx context.Context, r LetterRequest, t kafka.Overview, letters []found,
 ) ([]LetterOutcome, error) {
 	todo, outcomes := r.sort(letters)
@@ -173,7 +173,7 @@ func positionsOf(letters []found) []jobs.LogPosition {
 
 // redrive puts letters of one topic back, and marks them. It produces first: a crash
 // in between leaves them open, and putting them back again does no harm.
-func (d *Desk) redrive(
+func (d *Service) redrive(
 	ctx context.Context, r LetterRequest, t kafka.Overview, letters []found,
 ) ([]LetterOutcome, error) {
 	todo, outcomes := r.sort(letters)
@@ -214,7 +214,7 @@ func (d *Desk) redrive(
 }
 
 // noteRedriven has checkpoints no longer say that points' records are put aside.
-func (d *Desk) noteRedriven(ctx context.Context, origin string, letters []found) error {
+func (d *Service) noteRedriven(ctx context.Context, origin string, letters []found) error {
 	if origin != kafka.TopicPoints {
 		return nil
 	}
@@ -232,7 +232,7 @@ func (d *Desk) noteRedriven(ctx context.Context, origin string, letters []found)
 }
 
 // refusals says of each letter why it must not be put back; "": it may be.
-func (d *Desk) refusals(ctx context.Context, t kafka.Overview, letters []found) ([]string, error) {
+func (d *Service) refusals(ctx context.Context, t kafka.Overview, letters []found) ([]string, error) {
 	why := make([]string, len(letters))
 	horizon, err := d.registry.TombstoneHorizon(ctx)
 	if err != nil {
@@ -291,7 +291,7 @@ func (r *LetterRequest) roomWait() time.Duration {
 }
 
 // awaitRoom waits, for so long, until the consumer of a topic is not far behind.
-func (d *Desk) awaitRoom(ctx context.Context, origin string, most time.Duration) error {
+func (d *Service) awaitRoom(ctx context.Context, origin string, most time.Duration) error {
 	waiting, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for {
@@ -317,7 +317,7 @@ func (d *Desk) awaitRoom(ctx context.Context, origin string, most time.Duration)
 }
 
 // LetterCounts counts the letters of a topic by state.
-func (d *Desk) LetterCounts(ctx context.Context) (map[string]map[jobs.LetterState]int64, error) {
+func (d *Service) LetterCounts(ctx context.Context) (map[string]map[jobs.LetterState]int64, error) {
 	topics, err := d.log.Overviews(ctx, LetterTopics()...)
 	if err != nil {
 		return nil, err

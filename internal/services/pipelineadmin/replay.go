@@ -102,14 +102,14 @@ func replayOf(job jobs.Replay) Replay {
 }
 
 // PlanReplay reports what a replay would read, without asking for it.
-func (d *Desk) PlanReplay(ctx context.Context, r ReplayRequest) (Replay, error) {
+func (d *Service) PlanReplay(ctx context.Context, r ReplayRequest) (Replay, error) {
 	job, err := d.plan(ctx, r)
 	return replayOf(job), err
 }
 
 // StartReplay queues a replay. A process that has the consumer takes it up within
 // seconds.
-func (d *Desk) StartReplay(ctx context.Context, r ReplayRequest) (Replay, error) {
+func (d *Service) StartReplay(ctx context.Context, r ReplayRequest) (Replay, error) {
 	job, err := d.plan(ctx, r)
 	if err == nil {
 		job, err = d.registry.CreateReplay(ctx, job)
@@ -118,14 +118,14 @@ func (d *Desk) StartReplay(ctx context.Context, r ReplayRequest) (Replay, error)
 }
 
 // Replay returns one job; fault.NotFound if there is none of the id.
-func (d *Desk) Replay(ctx context.Context, id uuid.UUID) (Replay, error) {
+func (d *Service) Replay(ctx context.Context, id uuid.UUID) (Replay, error) {
 	job, err := d.registry.Replay(ctx, id)
 	return replayOf(job), err
 }
 
 // Replays lists jobs, newest first: so many, after so many newer ones. It also gives
 // how many there are in all.
-func (d *Desk) Replays(ctx context.Context, offset, limit int) (list []Replay, total int64, err error) {
+func (d *Service) Replays(ctx context.Context, offset, limit int) (list []Replay, total int64, err error) {
 	jobs, err := d.registry.Replays(ctx, offset, limit)
 	if err != nil {
 		return nil, 0, err
@@ -141,12 +141,12 @@ func (d *Desk) Replays(ctx context.Context, offset, limit int) (list []Replay, t
 // CancelReplay asks a job to end: what it has stored stays. One that no process has taken
 // up is cancelled at once, another within seconds, or when the stores are back that it needs
 // for what it had begun to store. One that is over is fault.Conflict.
-func (d *Desk) CancelReplay(ctx context.Context, id uuid.UUID) (Replay, error) {
+func (d *Service) CancelReplay(ctx context.Context, id uuid.UUID) (Replay, error) {
 	job, err := d.registry.CancelReplay(ctx, id)
 	return replayOf(job), err
 }
 
-func (d *Desk) plan(ctx context.Context, r ReplayRequest) (jobs.Replay, error) {
+func (d *Service) plan(ctx context.Context, r ReplayRequest) (jobs.Replay, error) {
 	if err := r.check(time.Now()); err != nil {
 		return jobs.Replay{}, err
 	}
@@ -210,7 +210,7 @@ func (r *ReplayRequest) check(now time.Time) error {
 }
 
 // ranges resolves what is asked for against the log as it is.
-func (d *Desk) ranges(ctx context.Context, r ReplayRequest, topic kafka.Overview) ([]jobs.ReplayPartition, error) {
+func (d *Service) ranges(ctx context.Context, r ReplayRequest, topic kafka.Overview) ([]jobs.ReplayPartition, error) {
 	chosen, err := r.choose(topic)
 	if err != nil {
 		return nil, err
@@ -303,7 +303,7 @@ func within(field string, p kafka.PartitionOverview, at int64) error {
 	))
 }
 
-func (d *Desk) offsetsAt(ctx context.Context, topic string, at *time.Time) (map[int32]int64, error) {
+func (d *Service) offsetsAt(ctx context.Context, topic string, at *time.Time) (map[int32]int64, error) {
 	if at == nil {
 		return nil, nil
 	}

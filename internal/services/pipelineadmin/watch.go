@@ -23,13 +23,13 @@ const (
 
 // Watch shows how many dead letters there are, by topic and state.
 type Watch struct {
-	desk   *Desk
+	desk   *Service
 	logger *slog.Logger
 	counts *prometheus.GaugeVec
 }
 
 // NewWatch creates a watch; Run runs it. Metrics may be nil.
-func NewWatch(desk *Desk, logger *slog.Logger, metrics prometheus.Registerer) *Watch {
+func NewWatch(desk *Service, logger *slog.Logger, metrics prometheus.Registerer) *Watch {
 	w := &Watch{desk: desk, logger: logger.With("component", "deadletters")}
 	w.counts = promauto.With(metrics).NewGaugeVec(prometheus.GaugeOpts{
 		Name: "livegraph_dead_letters",

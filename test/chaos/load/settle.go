@@ -32,10 +32,10 @@ var errBehind = errors.New("the world does not catch up")
 
 // step is one thing that is waited for.
 type step struct {
-	what      string
-	do        func(context.Context, Stores) error
-	patience  time.Duration
-	invariant int // that is broken when it does not come; 0: nothing more can be told
+	what        string
+	do          func(context.Context, Stores) error
+	waitTimeout time.Duration
+	invariant   int // that is broken when it does not come; 0: nothing more can be told
 }
 
 // Settle waits until nothing is under way: all processes answer, what was left open is
@@ -69,7 +69,7 @@ func (l *Load) Settle(ctx context.Context, stores Stores) error {
 
 func (l *Load) await(ctx context.Context, stores Stores, s step) error {
 	began := time.Now()
-	limited, cancel := context.WithTimeout(ctx, s.patience)
+	limited, cancel := context.WithTimeout(ctx, s.waitTimeout)
 	defer cancel()
 	err := s.do(limited, stores)
 	l.took(s.what, began)

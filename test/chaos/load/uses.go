@@ -60,13 +60,13 @@ const mostAsked = 2000
 
 // check waits until all answered requests are in the audit log, forgets those that are
 // there as they were answered, and gives what is wrong with the others.
-func (u *uses) check(ctx context.Context, db driver.Conn, patience time.Duration) ([]Violation, error) {
+func (u *uses) check(ctx context.Context, db driver.Conn, waitTimeout time.Duration) ([]Violation, error) {
 	u.mu.Lock()
 	open := u.open
 	u.open = map[string]use{}
 	u.mu.Unlock()
 	var found []Violation
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(waitTimeout); ; {
 		logged, err := readUses(ctx, db, open)
 		if err != nil {
 			u.restore(open)

@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-const patience = 10 * time.Second // for what must happen
+const waitTimeout = 10 * time.Second // for what must happen
 
 // echo is a server that says everything again and remembers it.
 type echo struct {
@@ -55,22 +55,22 @@ func way(t *testing.T) (*Proxy, *echo) {
 
 func dial(t *testing.T, p *Proxy) net.Conn {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", p.Address(), patience)
+	conn, err := net.DialTimeout("tcp", p.Address(), waitTimeout)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(waitTimeout)))
 	return conn
 }
 
 // refuses makes a new connection and reports whether it is of no use. That it is ended
 // may be seen while it is being made, or only then.
 func refuses(p *Proxy) bool {
-	conn, err := net.DialTimeout("tcp", p.Address(), patience)
+	conn, err := net.DialTimeout("tcp", p.Address(), waitTimeout)
 	if err != nil {
 		return true
 	}
 	defer func() { _ = conn.Close() }()
-	return conn.SetDeadline(time.Now().Add(patience)) != nil || ask(conn, "hello") != nil
+	return conn.SetDeadline(time.Now().Add(waitTimeout)) != nil || ask(conn, "hello") != nil
 }
 
 // ask sends a text and wants it back.
@@ -118,7 +118,7 @@ func TestSilenceDelaysAndLosesNothing(t *testing.T) {
 	require.Error(t, err, "and nothing comes back")
 	require.Empty(t, e.heard.String())
 	undo()
-	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(waitTimeout)))
 	answer := make([]byte, 5)
 	_, err = io.ReadFull(conn, answer)
 	require.NoError(t, err)
@@ -160,7 +160,7 @@ func TestARequestIsCutInTheMiddle(t *testing.T) {
 	require.Error(t, ask(conn, "INSERT"))
 	require.Eventually(t, func() bool {
 		return e.heard.String() == "SELECTINS"
-	}, patience, time.Millisecond, "the server heard %q", e.heard.String())
+	}, waitTimeout, time.Millisecond, "the server heard %q", e.heard.String())
 	require.EqualValues(t, 1, p.Cuts())
 }
 
@@ -210,7 +210,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	require.NoError(t, ask(two, "hello"))
 	require.True(t, refuses(p))
 	require.NoError(t, one.Close())
-	require.Eventually(t, func() bool { return !refuses(p) }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return !refuses(p) }, waitTimeout, time.Millisecond)
 }
 
 func TestAServerThatIsAwayEndsConnections(t *testing.T) {

@@ -108,7 +108,7 @@ func (w *World) RemoveGhosts(ctx context.Context, s *Stores, groups map[string]s
 	if w.Apache() {
 		return 0
 	}
-	const every, patience = 500 * time.Millisecond, Session + 1500*time.Millisecond
+	const every, waitTimeout = 500 * time.Millisecond, Session + 1500*time.Millisecond
 	since := map[string]time.Time{}
 	for {
 		select {
@@ -126,7 +126,7 @@ func (w *World) RemoveGhosts(ctx context.Context, s *Stores, groups map[string]s
 				delete(since, name)
 			case !seen:
 				since[name] = time.Now()
-			case time.Since(first) > patience:
+			case time.Since(first) > waitTimeout:
 				delete(since, name)
 				removed++
 				w.sendAway(ctx, group)

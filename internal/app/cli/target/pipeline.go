@@ -16,7 +16,7 @@ import (
 )
 
 // WithPipeline runs work on the target's log and Postgres.
-func (t *Target) WithPipeline(ctx context.Context, work func(*pipelineadmin.Desk) error) error {
+func (t *Target) WithPipeline(ctx context.Context, work func(*pipelineadmin.Service) error) error {
 	if t.Postgres.URL == "" || len(t.Kafka.Brokers) == 0 {
 		if err := t.Resolve(); err != nil {
 			return err

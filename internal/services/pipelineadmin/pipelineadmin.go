@@ -2,7 +2,7 @@
 // topics, replay a part of a log, and look after dead letters. The command line and the
 // administration page call it; it prints nothing and asks nobody.
 //
-// A [Desk] works on the log and on Postgres alone. Replays are only queued here: a
+// A [Service] works on the log and on Postgres alone. Replays are only queued here: a
 // process that has the consumer carries them out (consumers/replay). Dead letters are
 // read where they are, in their topics, and never removed from there: what was done
 // about one is a mark beside it.
@@ -21,17 +21,19 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// Desk is where an operator works. It is safe for concurrent use.
-type Desk struct {
+// Service is where an operator works. It is safe for concurrent use.
+type Service struct {
 	log      *kafka.Client
 	registry *stores.DB
 }
 
 // New creates a desk.
-func New(log *kafka.Client, registry *stores.DB) *Desk { return &Desk{log: log, registry: registry} }
+func New(log *kafka.Client, registry *stores.DB) *Service {
+	return &Service{log: log, registry: registry}
+}
 
 // topic asks for one topic of ours by its name, with or without the prefix.
-func (d *Desk) topic(ctx context.Context, name string) (kafka.Overview, error) {
+func (d *Service) topic(ctx context.Context, name string) (kafka.Overview, error) {
 	found, err := d.log.Overviews(ctx, name)
 	if err != nil {
 		return kafka.Overview{}, err
@@ -43,7 +45,7 @@ func (d *Desk) topic(ctx context.Context, name string) (kafka.Overview, error) {
 }
 
 // knownWorkspace refuses a workspace that there is not.
-func (d *Desk) knownWorkspace(ctx context.Context, id *uuid.UUID) error {
+func (d *Service) knownWorkspace(ctx context.Context, id *uuid.UUID) error {
 	if id == nil {
 		return nil
 	}
@@ -92,7 +94,7 @@ type ReaderPartition struct {
 }
 
 // Topics lists our topics and those of their dead letters.
-func (d *Desk) Topics(ctx context.Context) ([]Topic, error) {
+func (d *Service) Topics(ctx context.Context) ([]Topic, error) {
 	found, err := d.log.Overviews(ctx)
 	if err != nil {
 		return nil, err

@@ -9,22 +9,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func take(t *testing.T, l *List[string]) string {
+func take(t *testing.T, l *Pool[string]) string {
 	t.Helper()
-	buffer, ok := l.Take()
+	buffer, ok := l.Get()
 	require.True(t, ok)
 	return buffer
 }
 
 func TestTheOneThatWasUsedLastIsUsedNext(t *testing.T) {
 	l := New[string](100, time.Minute)
-	l.Give("first", 10)
-	l.Give("second", 20)
+	l.Put("first", 10)
+	l.Put("second", 20)
 	require.Equal(t, 30, l.Size())
 	require.Equal(t, "second", take(t, l))
 	require.Equal(t, "first", take(t, l))
 	require.Zero(t, l.Size())
-	_, ok := l.Take()
+	_, ok := l.Get()
 	require.False(t, ok)
 	for _, kept := range l.list[:cap(l.list)] {
 		require.Zero(t, kept, "the list keeps nothing that was taken from it")
@@ -34,20 +34,20 @@ func TestTheOneThatWasUsedLastIsUsedNext(t *testing.T) {
 func TestTheyAreBoundedAndFollowTheSizeOfWhatIsUsed(t *testing.T) {
 	l := New[string](1000, time.Minute)
 	for range 300 {
-		l.Give("small", 10)
+		l.Put("small", 10)
 		require.LessOrEqual(t, l.Size(), 1000)
 	}
 	require.Greater(t, l.Len(), 80)
 	for range 30 {
-		l.Give("large", 100)
+		l.Put("large", 100)
 		require.LessOrEqual(t, l.Size(), 1000)
 	}
 	require.GreaterOrEqual(t, l.Len(), 8)
 	require.Equal(t, l.Len()*100, l.Size(), "the small ones went, since large ones are used")
 	before := l.Len()
-	l.Give("huge", 1001)
+	l.Put("huge", 1001)
 	require.Equal(t, before, l.Len(), "one that is too large is not kept")
-	l.Give("whole", 1000)
+	l.Put("whole", 1000)
 	require.Equal(t, "whole", take(t, l))
 	require.Zero(t, l.Len())
 }
@@ -57,12 +57,12 @@ func TestThoseThatNobodyWantsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New[string](1000, 30*time.Second)
 		for range 50 {
-			l.Give("busy", 10)
+			l.Put("busy", 10)
 		}
 		for range 90 {
 			time.Sleep(time.Second)
 			require.Equal(t, "busy", take(t, l))
-			l.Give("busy", 10)
+			l.Put("busy", 10)
 		}
 		require.Equal(t, 1, l.Len())
 		require.Equal(t, 10, l.Size())
@@ -70,7 +70,7 @@ func TestThoseThatNobodyWantsAreForgotten(t *testing.T) {
 		synctest.Wait()
 		require.Zero(t, l.Len())
 		require.Nil(t, l.sweep, "nothing is left to forget")
-		l.Give("again", 10)
+		l.Put("again", 10)
 		require.Equal(t, "again", take(t, l))
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
@@ -84,12 +84,12 @@ func TestManyMayUseItAtOnce(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 2000 {
-				buffer, ok := l.Take()
+				buffer, ok := l.Get()
 				if !ok {
 					buffer = new(int)
 				}
 				*buffer++ // the race detector says if two have it
-				l.Give(buffer, 1)
+				l.Put(buffer, 1)
 			}
 		})
 	}

@@ -31,12 +31,12 @@ func notOurs(err error) bool {
 	return errors.Is(err, lease.ErrElsewhere) || errors.Is(err, lease.ErrLost)
 }
 
-// keeper sees to it that there is an index, of the right model, that holds what it
+// indexManager sees to it that there is an index, of the right model, that holds what it
 // should. One process at a time does.
-type keeper struct {
+type indexManager struct {
 	*Consumer
 	lease   *lease.Lease
-	nudge   chan struct{}
+	wakeUp  chan struct{}
 	began   time.Time  // of this process, by the database's clock
 	checked time.Time  // when Milvus was last compared
 	suspect uuid.UUID  // the index that held too little then
@@ -48,15 +48,15 @@ type keeper struct {
 }
 
 // look has it looked at once whether something is to be done.
-func (k *keeper) look() {
+func (k *indexManager) look() {
 	select {
-	case k.nudge <- struct{}{}:
+	case k.wakeUp <- struct{}{}:
 	default:
 	}
 }
 
 // run keeps the index until ctx is done.
-func (k *keeper) run(ctx context.Context) {
+func (k *indexManager) run(ctx context.Context) {
 	defer k.release(ctx)
 	for {
 		err := k.lease.While(ctx, k.turn)
@@ -80,7 +80,7 @@ func (k *keeper) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-k.nudge:
+		case <-k.wakeUp:
 			k.checked = time.Time{}
 		case <-time.After(wait):
 		}
@@ -88,7 +88,7 @@ func (k *keeper) run(ctx context.Context) {
 }
 
 // say logs the first of several failures, and their end.
-func (k *keeper) say(err error) {
+func (k *indexManager) say(err error) {
 	failing := err != nil && !notOurs(err)
 	if failing == k.failing {
 		return
@@ -101,7 +101,7 @@ func (k *keeper) say(err error) {
 }
 
 // turn does what is to be done.
-func (k *keeper) turn(ctx context.Context) error {
+func (k *indexManager) turn(ctx context.Context) error {
 	if k.began.IsZero() {
 		now, err := k.deps.Graph.Now(ctx)
 		if err != nil {
@@ -148,7 +148,7 @@ func (k *keeper) turn(ctx context.Context) error {
 
 // upToDate looks up what the live index misses, indexes again the workspaces that want
 // it, and puts right what Milvus holds otherwise than it was told.
-func (k *keeper) upToDate(ctx context.Context, live textindex.SearchIndex) error {
+func (k *indexManager) upToDate(ctx context.Context, live textindex.SearchIndex) error {
 	if err := k.catchUpWith(ctx, live, k.cfg.BehindAfter); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (k *keeper) upToDate(ctx context.Context, live textindex.SearchIndex) error
 }
 
 // proceed is asked before each piece of work: it fails when another process has it.
-func (*keeper) proceed(ctx context.Context) error {
+func (*indexManager) proceed(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -175,14 +175,14 @@ func (*keeper) proceed(ctx context.Context) error {
 }
 
 // release lets another process go on at once.
-func (k *keeper) release(ctx context.Context) {
+func (k *indexManager) release(ctx context.Context) {
 	if err := k.lease.Release(ctx); err != nil {
 		k.logger.Info("the lease runs out by itself", "error", err)
 	}
 }
 
 // indexes returns the live index and the one that is being built; nil: there is none.
-func (k *keeper) indexes(ctx context.Context) (live, building *textindex.SearchIndex, err error) {
+func (k *indexManager) indexes(ctx context.Context) (live, building *textindex.SearchIndex, err error) {
 	open, err := k.deps.Graph.OpenIndexes(ctx)
 	for i := range open {
 		if open[i].State == textindex.IndexLive {
@@ -195,7 +195,7 @@ func (k *keeper) indexes(ctx context.Context) (live, building *textindex.SearchI
 }
 
 // cause returns why an index has to be built; empty: it has not.
-func (k *keeper) cause(ctx context.Context, live *textindex.SearchIndex) (string, error) {
+func (k *indexManager) cause(ctx context.Context, live *textindex.SearchIndex) (string, error) {
 	if live == nil {
 		return textindex.CauseFirst, nil
 	}
@@ -223,7 +223,7 @@ func (k *keeper) cause(ctx context.Context, live *textindex.SearchIndex) (string
 
 // lost reports whether Milvus does not hold the live index any more, and has it ready
 // to be searched otherwise.
-func (k *keeper) lost(ctx context.Context, live *textindex.SearchIndex) (bool, error) {
+func (k *indexManager) lost(ctx context.Context, live *textindex.SearchIndex) (bool, error) {
 	if time.Since(k.checked) < k.cfg.CheckEvery && k.named == live.ID {
 		return false, nil
 	}
@@ -257,7 +257,7 @@ func (k *keeper) lost(ctx context.Context, live *textindex.SearchIndex) (bool, e
 }
 
 // counts returns how many vectors Milvus was given, and how many it has.
-func (k *keeper) counts(ctx context.Context, index textindex.SearchIndex) (given, held int64, err error) {
+func (k *indexManager) counts(ctx context.Context, index textindex.SearchIndex) (given, held int64, err error) {
 	totals, err := k.deps.Graph.IndexTotals(ctx, index.ID)
 	if err != nil {
 		return 0, 0, err
@@ -268,7 +268,7 @@ func (k *keeper) counts(ctx context.Context, index textindex.SearchIndex) (given
 
 // tooFew reports whether Milvus has so much less than it was given that the index is
 // rather built again than put right.
-func (k *keeper) tooFew(index textindex.SearchIndex, given, held int64) bool {
+func (k *indexManager) tooFew(index textindex.SearchIndex, given, held int64) bool {
 	few := given >= lostLeast && float64(held) < lostShare*float64(given)
 	if few {
 		k.logger.Warn(
@@ -280,7 +280,7 @@ func (k *keeper) tooFew(index textindex.SearchIndex, given, held int64) bool {
 }
 
 // tidy drops what was replaced or given up, once nobody searches it any more.
-func (k *keeper) tidy(ctx context.Context) error {
+func (k *indexManager) tidy(ctx context.Context) error {
 	ended, err := k.deps.Graph.EndedIndexes(ctx, k.cfg.KeepOld)
 	if err != nil {
 		return err
@@ -301,7 +301,7 @@ func (k *keeper) tidy(ctx context.Context) error {
 }
 
 // catchUpWith looks up what an index misses whose events do not come.
-func (k *keeper) catchUpWith(ctx context.Context, index textindex.SearchIndex, age time.Duration) error {
+func (k *indexManager) catchUpWith(ctx context.Context, index textindex.SearchIndex, age time.Duration) error {
 	if index.Model != k.deps.Embedder.Model() {
 		return nil
 	}
@@ -321,7 +321,7 @@ func (k *keeper) catchUpWith(ctx context.Context, index textindex.SearchIndex, a
 }
 
 // watch has the metrics report how far the index is, in each process, until ctx is done.
-func (k *keeper) watch(ctx context.Context) {
+func (k *indexManager) watch(ctx context.Context) {
 	for {
 		k.measure(ctx)
 		if !sleep.For(ctx, totalsEvery) {
@@ -330,7 +330,7 @@ func (k *keeper) watch(ctx context.Context) {
 	}
 }
 
-func (k *keeper) measure(ctx context.Context) {
+func (k *indexManager) measure(ctx context.Context) {
 	live, building, err := k.indexes(ctx)
 	if err != nil {
 		return // what it was; the store's own metrics tell that it is unavailable

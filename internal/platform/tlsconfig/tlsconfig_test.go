@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	patience = 20 * time.Second
-	tick     = 20 * time.Millisecond
+	waitTimeout = 20 * time.Second
+	tick        = 20 * time.Millisecond
 )
 
 // copied returns a copy of a file that the test may change.
@@ -108,7 +108,7 @@ func serve(t *testing.T, config *tls.Config) (address string) {
 
 // shown returns the certificate that a server shows.
 func shown(address string, config *tls.Config) (*x509.Certificate, error) {
-	conn, err := (&tls.Dialer{NetDialer: &net.Dialer{Timeout: patience}, Config: config}).Dial("tcp", address)
+	conn, err := (&tls.Dialer{NetDialer: &net.Dialer{Timeout: waitTimeout}, Config: config}).Dial("tcp", address)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func TestTheListenerShowsARenewedCertificateAndKeepsTheOldOneMeanwhile(t *testin
 			require.NoError(t, err)
 			require.True(t, now.Equal(first))
 			return time.Since(began) > 1200*time.Millisecond // it has looked at the files since
-		}, patience, tick)
+		}, waitTimeout, tick)
 	}
 	write(t, cert, read(t, fresh.Cert))
 	write(t, key, read(t, fresh.Key))
@@ -146,7 +146,7 @@ func TestTheListenerShowsARenewedCertificateAndKeepsTheOldOneMeanwhile(t *testin
 		now, err := shown(address, config)
 		require.NoError(t, err)
 		return !now.Equal(first)
-	}, patience, tick)
+	}, waitTimeout, tick)
 }
 
 func TestTheListenerSpeaksNothingOlderThanTLS12(t *testing.T) {
@@ -193,7 +193,7 @@ func TestALocalClientBelievesThatVeryCertificate(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := shown(elsewhere, config)
 		return err == nil
-	}, patience, tick)
+	}, waitTimeout, tick)
 
 	_, err = tlsconfig.Local("tls", mine.Key)
 	require.ErrorContains(t, err, "--tls-cert")

@@ -97,20 +97,20 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Upkeep does the work while Run runs.
-type Upkeep struct {
+// Runner does the work while Run runs.
+type Runner struct {
 	Deps
 	metrics *metrics
 }
 
 // New creates one. Somebody has to call Run.
-func New(deps Deps) *Upkeep {
+func New(deps Deps) *Runner {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
 	}
 	deps.Logger = deps.Logger.With("component", "upkeep")
 	deps.Config = deps.Config.withDefaults()
-	return &Upkeep{Deps: deps, metrics: newMetrics(deps.Metrics)}
+	return &Runner{Deps: deps, metrics: newMetrics(deps.Metrics)}
 }
 
 // job is a piece of work with its lease.
@@ -125,7 +125,7 @@ type job struct {
 }
 
 // Run does the work until ctx is done, which is no error.
-func (u *Upkeep) Run(ctx context.Context) error {
+func (u *Runner) Run(ctx context.Context) error {
 	always := func(context.Context) (bool, error) { return true, nil }
 	var work errgroup.Group
 	for _, j := range []job{
@@ -142,7 +142,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 	return work.Wait()
 }
 
-func (u *Upkeep) run(ctx context.Context, j job) error {
+func (u *Runner) run(ctx context.Context, j job) error {
 	held := lease.New(u.Registry, j.name, u.Config.LeaseFor)
 	defer u.giveBack(ctx, j, held)
 	tick := time.NewTicker(j.every)
@@ -172,7 +172,7 @@ func (u *Upkeep) run(ctx context.Context, j job) error {
 }
 
 // turn does the work once, if it is due and no other process has it.
-func (u *Upkeep) turn(ctx context.Context, j job, held *lease.Lease) error {
+func (u *Runner) turn(ctx context.Context, j job, held *lease.Lease) error {
 	if due, err := j.due(ctx); err != nil || !due {
 		return err
 	}
@@ -187,7 +187,7 @@ func (u *Upkeep) turn(ctx context.Context, j job, held *lease.Lease) error {
 }
 
 // giveBack lets another process go on at once.
-func (u *Upkeep) giveBack(ctx context.Context, j job, held *lease.Lease) {
+func (u *Runner) giveBack(ctx context.Context, j job, held *lease.Lease) {
 	if err := held.Release(ctx); err != nil {
 		u.Logger.Info("a lease runs out by itself", "work", j.name, "error", err)
 	}

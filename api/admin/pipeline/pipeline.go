@@ -41,7 +41,7 @@ type Deps struct {
 // defaultBulkTime is short, so that who waits sees how far it is.
 const defaultBulkTime = 5 * time.Second
 
-// pipeline is what an operator works at; see pipelineadmin.Desk.
+// pipeline is what an operator works at; see pipelineadmin.Service.
 type pipeline interface {
 	Topics(ctx context.Context) ([]pipelineadmin.Topic, error)
 	LetterCounts(ctx context.Context) (map[string]map[jobs.LetterState]int64, error)

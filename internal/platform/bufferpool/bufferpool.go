@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// List holds buffers, the one that was used last on top. It is safe for concurrent use.
-type List[T any] struct {
+// Pool holds buffers, the one that was used last on top. It is safe for concurrent use.
+type Pool[T any] struct {
 	most int // see New
 	kept time.Duration
 
@@ -31,12 +31,12 @@ type spare[T any] struct {
 // New returns an empty list of buffers, whose sizes, in a unit of the caller's, may come to
 // most together, and which are let go of after lying there for so long, give or take as
 // much again.
-func New[T any](most int, kept time.Duration) *List[T] {
-	return &List[T]{most: most, kept: kept}
+func New[T any](most int, kept time.Duration) *Pool[T] {
+	return &Pool[T]{most: most, kept: kept}
 }
 
-// Take returns the buffer that was used last, if there is any.
-func (l *List[T]) Take() (buffer T, ok bool) {
+// Get returns the buffer that was used last, if there is any.
+func (l *Pool[T]) Get() (buffer T, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := len(l.list) - 1
@@ -50,9 +50,9 @@ func (l *List[T]) Take() (buffer T, ok bool) {
 	return top.buffer, true
 }
 
-// Give keeps a buffer of this size, unless it is larger than all may be together. Those
+// Put keeps a buffer of this size, unless it is larger than all may be together. Those
 // that have waited longest make room for it: buffers are now of another size.
-func (l *List[T]) Give(buffer T, size int) {
+func (l *Pool[T]) Put(buffer T, size int) {
 	if size > l.most {
 		return
 	}
@@ -75,14 +75,14 @@ func (l *List[T]) Give(buffer T, size int) {
 }
 
 // Len returns how many buffers there are.
-func (l *List[T]) Len() int {
+func (l *Pool[T]) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.list)
 }
 
-// Size returns what the buffers come to, in the unit of Give.
-func (l *List[T]) Size() int {
+// Size returns what the buffers come to, in the unit of Put.
+func (l *Pool[T]) Size() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.size
@@ -90,7 +90,7 @@ func (l *List[T]) Size() int {
 
 // forget lets go of what nobody has wanted for long: it lies at the bottom, the longest
 // unused first.
-func (l *List[T]) forget() {
+func (l *Pool[T]) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	old, limit := 0, time.Now().Add(-l.kept)
@@ -106,7 +106,7 @@ func (l *List[T]) forget() {
 }
 
 // drop lets go of the lowest n. The caller holds the lock.
-func (l *List[T]) drop(n int) {
+func (l *Pool[T]) drop(n int) {
 	for _, s := range l.list[:n] {
 		l.size -= s.size
 	}

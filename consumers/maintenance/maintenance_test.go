@@ -17,7 +17,7 @@ import (
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
-const patience = 30 * time.Second
+const waitTimeout = 2 * time.Minute
 
 func TestOldPointsAreRemovedAndOthersStay(t *testing.T) {
 	w := newWorld(t)
@@ -40,7 +40,7 @@ func TestOldPointsAreRemovedAndOthersStay(t *testing.T) {
 		ever: "0l 0l 0n 0s 2n 2s 30n 30s 31n 31s 400n 400s 7n 7s 8n 8s",
 	}
 	for source, ages := range want {
-		require.Eventually(t, func() bool { return w.stored(source) == ages }, patience, 50*time.Millisecond, ages)
+		require.Eventually(t, func() bool { return w.stored(source) == ages }, waitTimeout, 50*time.Millisecond, ages)
 	}
 	require.NotEqual(t, untouched, w.dump(free))
 	stop()
@@ -51,7 +51,7 @@ func TestOldPointsAreRemovedAndOthersStay(t *testing.T) {
 	w.now = now.AddDate(0, 0, 40) // all that is limited is old by then, and what is known of the newest goes too
 	w.run(w.upkeep())
 	for _, source := range []uuid.UUID{month, week, long, own} {
-		require.Eventually(t, func() bool { return w.stored(source) == "" }, patience, 50*time.Millisecond)
+		require.Eventually(t, func() bool { return w.stored(source) == "" }, waitTimeout, 50*time.Millisecond)
 	}
 	require.Equal(t, want[ever], w.stored(ever))
 }
@@ -63,7 +63,7 @@ func TestWhereAllIsOldWholePartsAreDropped(t *testing.T) {
 	w.write(workspace, source, 200, 130, 70, 1)
 	w.consume()
 	stop := w.run(w.upkeep())
-	require.Eventually(t, func() bool { return w.stored(source) == "1l 1l 1n 1s" }, patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return w.stored(source) == "1l 1l 1n 1s" }, waitTimeout, 50*time.Millisecond)
 	require.Equal(t, "0", w.ask(
 		"SELECT count() FROM system.parts WHERE database = currentDatabase() AND active AND table = 'points' AND "+
 			"partition_id < '202609'",
@@ -82,7 +82,7 @@ func TestWhereAllIsOldWholePartsAreDropped(t *testing.T) {
 	w.write(workspace, source, 301)
 	w.consume()
 	w.run(w.upkeep())
-	require.Eventually(t, func() bool { return w.stored(source) == "1l 1l 1n 1s" }, patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return w.stored(source) == "1l 1l 1n 1s" }, waitTimeout, 50*time.Millisecond)
 	require.Equal(t, "300l 300l 300n 300s", w.stored(forever))
 }
 
@@ -95,7 +95,7 @@ func TestTheDiskOfDeletedRowsIsGivenBackWhereTheyAreMost(t *testing.T) {
 	w.consume()
 	w.run(w.upkeep())
 	rows := "SELECT sum(rows) FROM system.parts WHERE database = currentDatabase() AND active AND table = 'points'"
-	require.Eventually(t, func() bool { return w.ask(rows) == "1" }, patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return w.ask(rows) == "1" }, waitTimeout, 50*time.Millisecond)
 	require.Equal(t, "400l 400l 400n 400s", w.stored(ever))
 }
 
@@ -166,7 +166,7 @@ func (w *world) awaitDeletion(
 		d, err = w.registry.WorkspaceDeletion(context.Background(), workspace)
 		require.NoError(w.tb, err)
 		return until(d)
-	}, patience, 10*time.Millisecond)
+	}, waitTimeout, 10*time.Millisecond)
 	return d
 }
 
@@ -213,7 +213,7 @@ func TestOneOfManyDoesTheWorkAndAnotherTakesOverWhenItDies(t *testing.T) {
 	require.True(t, take(a, time.Hour))
 	require.True(t, take(a, 300*time.Millisecond), "to take it again is to renew it")
 	require.False(t, take(b, time.Hour))
-	require.Eventually(t, func() bool { return take(b, time.Hour) }, patience, 20*time.Millisecond, "it runs out")
+	require.Eventually(t, func() bool { return take(b, time.Hour) }, waitTimeout, 20*time.Millisecond, "it runs out")
 	require.False(t, take(a, time.Hour))
 	require.NoError(t, w.registry.GiveLease(t.Context(), "work", a), "not one's own")
 	require.False(t, take(a, time.Hour))
@@ -242,7 +242,7 @@ func TestTombstonesAreForgottenWhenTheLogHasOutlivedThem(t *testing.T) {
 		marks, err := w.registry.LogMarks(t.Context())
 		require.NoError(t, err)
 		return len(marks) > 3
-	}, patience, 20*time.Millisecond)
+	}, waitTimeout, 20*time.Millisecond)
 	stop()
 	require.Equal(t, 1, known(), "all of the log is there")
 
@@ -259,10 +259,10 @@ func TestTombstonesAreForgottenWhenTheLogHasOutlivedThem(t *testing.T) {
 		state, err := w.registry.ConsumerState(t.Context(), "points", 0)
 		require.NoError(t, err)
 		return !state.Horizon.IsZero()
-	}, patience, 20*time.Millisecond)
+	}, waitTimeout, 20*time.Millisecond)
 	stop()
 	require.Equal(t, 1, known())
 	w.exec("UPDATE tombstones SET created_at = created_at - interval '4 days'")
 	w.run(w.upkeep())
-	require.Eventually(t, func() bool { return known() == 0 }, patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return known() == 0 }, waitTimeout, 20*time.Millisecond)
 }
