@@ -191,7 +191,7 @@ func TestThePatienceOfACaller(t *testing.T) {
 	for _, header := range []string{"wait", "wait=", "wait=-1", "wait=1.5", "wait=x", "wait=99999999999"} {
 		r, w := httptest.NewRequest(http.MethodPost, "/", nil), httptest.NewRecorder()
 		r.Header.Set("Prefer", header)
-		_, err := patience(w, r)
+		_, err := readWaitTimeout(w, r)
 		require.Equal(t, fault.Malformed, fault.KindOf(err), header)
 	}
 }
