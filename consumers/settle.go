@@ -104,7 +104,9 @@ func (l *Loop) bury(ctx context.Context, letters []kafka.DeadLetter) error {
 	}
 	l.metrics.DeadLetters.Add(int64(len(letters)))
 	if h, ok := l.handler.(deadLetterObserver); ok {
-		return l.untilDone(ctx, "noting dead letters", func(ctx context.Context) error { return h.OnDeadLetters(ctx, letters) })
+		return l.untilDone(
+			ctx, "noting dead letters", func(ctx context.Context) error { return h.OnDeadLetters(ctx, letters) },
+		)
 	}
 	return nil
 }

@@ -133,7 +133,9 @@ func (k *indexManager) fill(ctx context.Context, index textindex.SearchIndex) er
 // before a node is read: what changes from then on is known to be missing or written.
 // Nodes that are created from then on are not read here, so that the building ends
 // however many they are.
-func (k *indexManager) fillWorkspace(ctx context.Context, index textindex.SearchIndex, w textindex.WorkspaceBuild) error {
+func (k *indexManager) fillWorkspace(
+	ctx context.Context, index textindex.SearchIndex, w textindex.WorkspaceBuild,
+) error {
 	sequence, err := k.deps.Graph.BeginBuild(ctx, index.ID, w.Workspace)
 	if err != nil {
 		return err

@@ -135,7 +135,9 @@ func New(deps Deps) *Consumer {
 		texts:   &embedding{embedder: deps.Embedder, most: cfg.EmbedTexts, logger: c.logger, metrics: c.metrics},
 		flusher: newFlusher(deps.Vectors, cfg, c.logger),
 	}
-	c.keeper = &indexManager{Consumer: c, lease: lease.New(c.deps.Graph, leaseName, cfg.LeaseFor), wakeUp: make(chan struct{}, 1)}
+	c.keeper = &indexManager{
+		Consumer: c, lease: lease.New(c.deps.Graph, leaseName, cfg.LeaseFor), wakeUp: make(chan struct{}, 1),
+	}
 	c.loop = consumers.New(consumers.Config{
 		Name: "embeddings", Group: cfg.Group, Topic: deps.Log.Topic(kafka.TopicEvents).Name,
 		BatchRows: cfg.BatchNodes, BatchBytes: batchBytes, BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes,

@@ -32,7 +32,9 @@ func (k *indexManager) reindexWorkspaces(ctx context.Context, live textindex.Sea
 	return true, nil
 }
 
-func (k *indexManager) reindexPage(ctx context.Context, live textindex.SearchIndex, r *textindex.WorkspaceReindex) error {
+func (k *indexManager) reindexPage(
+	ctx context.Context, live textindex.SearchIndex, r *textindex.WorkspaceReindex,
+) error {
 	ids, err := k.deps.Graph.StandingNodes(ctx, r.Workspace, r.Sequence, r.After, nodesAtOnce)
 	if err != nil {
 		return err

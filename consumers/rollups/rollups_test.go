@@ -138,5 +138,7 @@ func TestAWorkerWithoutClickHouseGoesOnWhenItIsBack(t *testing.T) {
 	require.NoError(t, server.Stop(t.Context()))
 	require.NoError(t, server.Start(t.Context()))
 	w.store(5, 1)
-	require.Eventually(t, func() bool { return one.value(t, "livegraph_rollups_points_total", "") == 60 }, waitTimeout, often)
+	require.Eventually(
+		t, func() bool { return one.value(t, "livegraph_rollups_points_total", "") == 60 }, waitTimeout, often,
+	)
 }

@@ -14,14 +14,20 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// Names of the stores in a DB.
+// What a DB is made of, by the names that the fields have.
 type (
-	Access    = access.Store
-	Registry  = registry.Store
+	// Access is the store of workspaces, keys and operators.
+	Access = access.Store
+	// Registry is the store of sources, series and topics.
+	Registry = registry.Store
+	// GraphRead is the graph for its readers.
 	GraphRead = graphread.Store
-	Graph     = graphstore.Store
-	Texts     = textindex.Store
-	Jobs      = jobs.Store
+	// Graph is the graph for its writer.
+	Graph = graphstore.Store
+	// Texts is the store of the search indexes.
+	Texts = textindex.Store
+	// Jobs is the store of background work.
+	Jobs = jobs.Store
 )
 
 // DB is a database with the stores on it. They share its connections.
