@@ -92,7 +92,11 @@ export default function KeysPage() {
   const asked = params.get('id')
   const listed = rows?.find((k) => k.id === asked)
   const single = useKeys({ id: asked, limit: 1 }, Boolean(asked && list.data && !listed))
-  const open = listed ?? (asked ? single.data?.data.find((k) => k.id === asked) : undefined)
+  const found = listed ?? (asked ? single.data?.data.find((k) => k.id === asked) : undefined)
+  // A key that leaves the list stays open while it is looked up: a dialog that opens again would cover its successor.
+  const [last, setLast] = useState<Key>()
+  if (found && found !== last) setLast(found)
+  const open = found ?? (last?.id === asked ? last : undefined)
   const filtered = Boolean(text || workspaceId || state !== 'active')
   return (
     <Page
