@@ -129,7 +129,7 @@ func (u *use) end(cut bool) {
 		u.server.deps.Audit.Unknown(x.ip, answer.status)
 	case x.used == nil:
 	case !answer.begun: // nobody was answered, but somebody asked
-		_ = u.record(0, 0, false) // nobody to tell; it is counted
+		_ = u.record(0, 0, false) // no client receives the error; it is counted
 	case written != u.said || x.lasts:
 		_ = u.record(answer.status, written, true) // likewise
 	}

@@ -7,7 +7,7 @@ import (
 
 // recorder knows how a request is answered. There are two in the chain of handlers, one on
 // each side of the compression: the outermost one has what goes to the client, which
-// metrics, trace, access log and audit log tell of, and the innermost one has what the
+// metrics, trace, access log and audit log report, and the innermost one has what the
 // handlers say, which goes out later or, if they panic, not at all. Both are reached by the
 // exchange; no handler wraps the answer for itself.
 type recorder struct {

@@ -110,7 +110,7 @@ func counted(t *testing.T, registry *prometheus.Registry, name string) (value fl
 	return 0, ""
 }
 
-// The log, the metrics and the audit log tell the same of an answer.
+// The log, the metrics and the audit log report the same about a response.
 func TestAllTellTheSameOfAnAnswer(t *testing.T) {
 	plain := func(n int) func(w http.ResponseWriter, r *http.Request) error {
 		return func(w http.ResponseWriter, _ *http.Request) error {

@@ -77,7 +77,7 @@ func failureOf(o *eventsv1.Outcome, failure *eventsv1.Failure) error {
 	return err
 }
 
-// isBatch tells the outcome of a batch: its commands have their own ids, or none.
+// isBatch reports whether an outcome is of a batch: its commands have their own ids, or none.
 func isBatch(o *eventsv1.Outcome) bool {
 	results := o.GetResults()
 	return len(results) != 1 || !bytes.Equal(results[0].GetCommandId(), o.GetId())

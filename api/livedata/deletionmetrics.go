@@ -37,7 +37,7 @@ func (s *DeletionSender) Register(registerer prometheus.Registerer) {
 	counter("livegraph_deletions_failures_total", "Tries to do so that failed; they are repeated.", &s.outbox.failed)
 }
 
-// look reads the backlog for the metrics; where it cannot, the last one stands.
+// look reads the backlog for the metrics. If that fails, the metrics keep their values.
 func (s *DeletionSender) look(ctx context.Context) {
 	if pending, oldest, err := s.store.DeletionBacklog(ctx); err == nil {
 		s.outbox.pending.Store(pending)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// counterSlots is how many callers a Counter tells apart.
+// counterSlots is how many callers a Counter can distinguish.
 const counterSlots = 1 << 16
 
 // table has a T for each caller, in bounded memory whatever is sent: callers are spread

@@ -30,7 +30,7 @@ func open(t testing.TB, url string) *redis.DB {
 	return db
 }
 
-// process makes the limiter of its own process.
+// process creates a limiter, as a process has one.
 func process(t testing.TB, url string, change ...func(*ratelimit.Deps)) *ratelimit.Limiter {
 	t.Helper()
 	deps := ratelimit.Deps{

@@ -10,7 +10,7 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 )
 
-// FuzzDecode: whatever is in the log of events, it tells of nodes or is an error.
+// FuzzDecode: whatever is in the log of events, it names nodes or is an error.
 func FuzzDecode(f *testing.F) {
 	id := uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a")
 	for _, e := range []*eventsv1.GraphEvent{

@@ -3,7 +3,6 @@ package embeddings
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
@@ -70,7 +69,7 @@ func (k *indexManager) run(ctx context.Context) {
 			k.metrics.failures.Inc()
 		}
 		k.say(err)
-		wait := keepEvery/2 + rand.N(keepEvery) //nolint:gosec // G404: jitter, so that processes do not ask all at once
+		wait := sleep.Jitter(keepEvery)
 		if err != nil {
 			if !sleep.For(ctx, wait) { // whatever nudges
 				return
@@ -333,7 +332,7 @@ func (k *indexManager) watch(ctx context.Context) {
 func (k *indexManager) measure(ctx context.Context) {
 	live, building, err := k.indexes(ctx)
 	if err != nil {
-		return // what it was; the store's own metrics tell that it is unavailable
+		return // unchanged; the metrics of the store report that it is unavailable
 	}
 	var totals textindex.IndexTotals
 	if live != nil {

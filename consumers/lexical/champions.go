@@ -2,7 +2,6 @@ package lexical
 
 import (
 	"context"
-	"math/rand/v2"
 
 	"github.com/livegraph/livegraph/internal/platform/lease"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
@@ -44,7 +43,7 @@ func (m *champions) run(ctx context.Context) {
 				m.c.logger.Info("the heaviest postings of frequent terms can be listed again")
 			}
 		}
-		sleep.For(ctx, every/2+rand.N(every)) //nolint:gosec // so that processes do not ask all at once; G404: jitter
+		sleep.For(ctx, sleep.Jitter(every))
 	}
 }
 

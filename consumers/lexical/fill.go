@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/livegraph/livegraph/internal/platform/lease"
+	"github.com/livegraph/livegraph/internal/platform/sleep"
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
@@ -73,7 +73,7 @@ func (f *filler) run(ctx context.Context) {
 				f.logger.Info("the text lane can be filled again")
 			}
 		}
-		wait := every/2 + rand.N(every) //nolint:gosec // G404: jitter, so that processes do not ask all at once
+		wait := sleep.Jitter(every)
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():

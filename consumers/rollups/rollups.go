@@ -11,7 +11,6 @@ package rollups
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -92,8 +91,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	every := min(w.deps.Config.Quiet/ticksPerQuiet, longestTick)
 	for {
 		w.say(ctx, w.turn(ctx))
-		// With jitter, so that processes do not ask all at once.
-		if !sleep.For(ctx, every/2+rand.N(every)+1) { //nolint:gosec // G404: jitter
+		if !sleep.For(ctx, sleep.Jitter(every)) {
 			return nil
 		}
 	}

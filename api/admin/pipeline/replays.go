@@ -124,7 +124,7 @@ func (a *api) replay(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// cancelReplay asks a replay to end and gives it as it is then.
+// cancelReplay asks a replay to end and returns its state.
 func (a *api) cancelReplay(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 )
 
 // writeAnswer answers with the groups and their points. There can be a million of
-// them, so they are written as they go and never stand in memory as JSON.
+// them, so they are written as they go and are never in memory as JSON.
 func (r *run) writeAnswer(w http.ResponseWriter, request *http.Request) error {
 	columns := r.q.columns()
 	var parts []part

@@ -19,7 +19,7 @@ const Day = 24 * time.Hour
 
 const timeForms = "must be an RFC 3339 time, epoch milliseconds, now, or relative such as -15m (s, m, h, d, w)"
 
-// ParseTime reads a time of a query and gives it in microseconds since the Unix
+// ParseTime parses a time of a query and returns it in microseconds since the Unix
 // epoch, brought within what can be stored: what is before 1970 is 1970.
 func ParseTime(text string, now time.Time) (us int64, problem string) {
 	if rest, ok := strings.CutPrefix(text, "now"); ok {

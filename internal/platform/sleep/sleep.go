@@ -1,8 +1,9 @@
-// Package sleep waits for no longer than anyone who waits is wanted.
+// Package sleep waits for a time or for the end of a context.
 package sleep
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 )
 
@@ -16,4 +17,10 @@ func For(ctx context.Context, d time.Duration) bool {
 	case <-timer.C:
 		return true
 	}
+}
+
+// Jitter returns a random time from half of d to one and a half, so that processes that do
+// the same work every d do not all do it at once. d is above 0.
+func Jitter(d time.Duration) time.Duration {
+	return d/2 + rand.N(d) //nolint:gosec // G404: nobody gains by guessing it
 }

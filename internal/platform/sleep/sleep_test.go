@@ -24,3 +24,15 @@ func TestAPauseLastsUntilItsTimeOrTheContextsEnd(t *testing.T) {
 		require.Equal(t, time.Second, time.Since(began))
 	})
 }
+
+func TestJitterIsAroundItsTime(t *testing.T) {
+	seen := map[time.Duration]struct{}{}
+	for range 1000 {
+		d := sleep.Jitter(time.Minute)
+		require.GreaterOrEqual(t, d, 30*time.Second)
+		require.Less(t, d, 90*time.Second)
+		seen[d] = struct{}{}
+	}
+	require.Greater(t, len(seen), 900)
+	require.Zero(t, sleep.Jitter(1), "the smallest one does not fail")
+}
