@@ -2,19 +2,19 @@ package graph
 
 import "github.com/google/uuid"
 
-// Affected is what a change touched: of each kind the first ids, at most
-// [MaxListed], and how many there are.
+// Affected is the set of resources that a change touched: of each kind the first ids, at
+// most [MaxListed], and the number of all.
 type Affected struct {
 	Nodes, Edges         []uuid.UUID
 	NodeCount, EdgeCount int64
 }
 
-// Affected returns what the change touched.
+// Affected returns the resources that the change touched.
 func (c *Change) Affected() Affected { return AffectedBy(c.Steps) }
 
-// AffectedBy returns what steps touched, each resource once. Of the edges of a
-// cascade only those that it lists can be told from edges that other steps touched;
-// the others are counted as their own edges.
+// AffectedBy returns the resources that steps touched, each once. An edge of a cascade
+// that the cascade does not list cannot be compared with the edges of other steps, and is
+// counted as a distinct edge.
 func AffectedBy(steps []Step) Affected {
 	nodes, edges := listing{}, listing{}
 	unlisted := int64(0)
@@ -38,10 +38,10 @@ func AffectedBy(steps []Step) Affected {
 	}
 }
 
-// listing counts ids, each once, and keeps the first.
+// listing counts distinct ids and keeps the first MaxListed of them.
 type listing struct {
 	first []uuid.UUID
-	seen  map[uuid.UUID]struct{} // nil while there is one at most
+	seen  map[uuid.UUID]struct{} // nil while there is at most one id
 }
 
 func (l *listing) add(id uuid.UUID) {

@@ -34,8 +34,8 @@ func TestAtMostAThousandAffectedAreListed(t *testing.T) {
 	require.Equal(t, int64(graph.MaxListed+5), a.NodeCount)
 }
 
-// A command is decided against a State: what it did is a Change, to be written into
-// the journal by anyone who owns the state.
+// Apply evaluates a command against a State. The result is a Change, which the owner of
+// the state appends to the journal.
 func ExampleApply() {
 	state := graphtest.NewMemory()
 	apply := func(sequence graph.Sequence, p graph.Payload) {

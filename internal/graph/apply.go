@@ -17,34 +17,35 @@ const (
 	scopeEdges = "write:edges"
 )
 
-// Outcome is what came of a command or a batch.
+// Outcome is the result of a command or a batch.
 type Outcome struct {
-	// Change is what to write into the journal; nil if nothing changed, and then
-	// the sequence is still free.
+	// Change is the entry to append to the journal. It is nil if nothing changed; the
+	// sequence is then still unused.
 	Change *Change
-	// Results has for each action the resource after it, a deleted one included.
-	// UNDO and REDO have none: theirs are the change's steps.
+	// Results has for each action the resource after it, which may be deleted. UNDO and
+	// REDO have none: their resources are in the steps of the change.
 	Results []Result
 }
 
-// Result is the resource after an action: one of the two.
+// Result is the resource after an action. One of the two fields is set.
 type Result struct {
 	Node *Node
 	Edge *Edge
 }
 
-// decision is one command or batch on its way through the rules.
+// decision evaluates one command or batch.
 type decision struct {
 	state     State
 	commandID uuid.UUID
-	sequence  Sequence // of the change that it becomes
+	sequence  Sequence // of the resulting change
 	at        time.Time
 	steps     []Step
 }
 
-// Apply decides a command and carries its effect out in the state. sequence is the
-// workspace's next, at the time of the change. An error that is a *fault.Error is
-// the command's answer, any other is the state's own; either way nothing changed.
+// Apply evaluates a command and applies its effect to the state. sequence is the next
+// sequence of the workspace, and at is the time of the change. An error that is a
+// *fault.Error is the answer to the command; any other error is one of the state. In both
+// cases nothing changed.
 func Apply(state State, c Command, sequence Sequence, at time.Time) (Outcome, error) {
 	if err := c.Validate(); err != nil {
 		return Outcome{}, err
@@ -55,9 +56,9 @@ func Apply(state State, c Command, sequence Sequence, at time.Time) (Outcome, er
 	var results []Result
 	switch p := c.Payload.(type) {
 	case Undo:
-		change.Target, err = d.cancel(c.Origin, p.Pick)
+		change.Target, err = d.undo(c.Origin, p.Pick)
 	case Redo:
-		change.Target, err = d.restore(c.Origin, p.Pick)
+		change.Target, err = d.redo(c.Origin, p.Pick)
 	default:
 		results = make([]Result, 1)
 		results[0], err = d.act(c.Scopes, c.Action)
@@ -68,8 +69,8 @@ func Apply(state State, c Command, sequence Sequence, at time.Time) (Outcome, er
 	return d.outcome(change, results), nil
 }
 
-// ApplyBatch is Apply for an atomic batch. A fault is that of the first action that
-// fails, with its place in "index" and in front of "field".
+// ApplyBatch is like [Apply], for an atomic batch. A fault is that of the first action
+// that fails, with the index of the action in "index" and in the prefix of "field".
 func ApplyBatch(state State, b Batch, sequence Sequence, at time.Time) (Outcome, error) {
 	if err := b.Validate(); err != nil {
 		return Outcome{}, err
@@ -108,7 +109,7 @@ func (d *decision) outcome(change *Change, results []Result) Outcome {
 	return Outcome{Change: change, Results: results}
 }
 
-// act carries out one action that is neither UNDO nor REDO.
+// act applies one action that is neither UNDO nor REDO.
 func (d *decision) act(scopes []string, a Action) (Result, error) {
 	if err := authorize(scopes, a.Payload.Type()); err != nil {
 		return Result{}, err
@@ -133,7 +134,7 @@ func (d *decision) act(scopes []string, a Action) (Result, error) {
 func nodeResult(n *Node, err error) (Result, error) { return Result{Node: n}, err }
 func edgeResult(e *Edge, err error) (Result, error) { return Result{Edge: e}, err }
 
-// do carries a step out and keeps it for the journal.
+// do applies a step and adds it to the steps of the change.
 func (d *decision) do(step Step) error {
 	if err := d.state.Do(&step, d.sequence, d.at); err != nil {
 		return err
@@ -142,14 +143,14 @@ func (d *decision) do(step Step) error {
 	return nil
 }
 
-// begin is the lifecycle of what this change creates.
-func (d *decision) begin() Lifecycle {
+// newLifecycle returns the lifecycle of a resource that this change creates.
+func (d *decision) newLifecycle() Lifecycle {
 	life := Lifecycle{CreatedAt: d.at, CreatedBy: d.sequence}
 	life.Touch(d.sequence, d.at)
 	return life
 }
 
-// authorize refuses a type of command that none of the scopes covers.
+// authorize returns a Forbidden fault if none of the scopes permits a type of command.
 func authorize(scopes []string, t Type) error {
 	required := scopeEdges
 	switch t {
@@ -162,35 +163,36 @@ func authorize(scopes []string, t Type) error {
 	return fault.New(fault.Forbidden, "Forbidden").With("required", []string{required})
 }
 
-// write is a field that an update may write.
+// write is a value for one field of an update.
 type write struct {
 	field string
-	value []byte // nil: the field is absent from now on
+	value []byte // nil: removes the field
 }
 
-// overwrite makes the writes that change something, under this change's sequence,
-// and gives what they wrote over; nil if nothing changed.
-func (d *decision) overwrite(r resource, writes []write) map[string]Field {
-	var over map[string]Field
+// applyWrites applies the writes that change a value, with the sequence of this change as
+// stamp, and returns the fields as they were before; nil if nothing changed.
+func (d *decision) applyWrites(r resource, writes []write) map[string]Field {
+	var overwritten map[string]Field
 	for _, w := range writes {
 		old := get(r, w.field)
 		if (old == nil) == (w.value == nil) && string(old) == string(w.value) {
 			continue
 		}
-		if over == nil {
-			over = map[string]Field{}
+		if overwritten == nil {
+			overwritten = map[string]Field{}
 		}
-		over[w.field] = Field{Value: old, Stamp: stamp(r, w.field)}
+		overwritten[w.field] = Field{Value: old, Stamp: stamp(r, w.field)}
 		put(r, w.field, Field{Value: w.value, Stamp: d.sequence})
 	}
-	if over != nil {
-		bound(r)
+	if overwritten != nil {
+		pruneStamps(r)
 		r.life().Touch(d.sequence, d.at)
 	}
-	return over
+	return overwritten
 }
 
-// propertyWrites are the writes that a merge patch makes.
+// propertyWrites returns the result of a merge patch as writes. They may include writes
+// that change nothing.
 func propertyWrites(r resource, patch []byte) ([]write, error) {
 	if patch == nil {
 		return nil, nil

@@ -7,17 +7,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// Change is what a command, or an atomic batch, did: an entry of the journal. It
-// holds what undo and redo need, and the whole of each resource that it touched
-// but those of a [Cascade].
+// Change is the effect of a command or an atomic batch: an entry of the journal. It has
+// what undo and redo require, and the complete state of each resource that it touched,
+// except the edges of a [Cascade].
 type Change struct {
 	Sequence  Sequence
-	CommandID uuid.UUID // of a batch: the batch's
+	CommandID uuid.UUID // of a batch: the id of the batch
 	Actor     uuid.UUID
 	Type      Type
 	At        time.Time
 	RequestID string
-	Target    *Target // UNDO and REDO: which command
+	Target    *Target // UNDO and REDO: the command that was undone or redone
 	Steps     []Step
 }
 
@@ -29,39 +29,39 @@ type Target struct {
 }
 
 // Step is the effect of one command on one resource, and for a node on its edges.
-// In the change of an UNDO or a REDO, Type is that of the command whose effect is
-// taken back or made again.
+// In the change of an UNDO or a REDO, Type is that of the command whose effect is undone
+// or redone.
 type Step struct {
 	Type    Type
 	Before  Before
 	Node    *Node // after the step; nil if it touched an edge
 	Edge    *Edge
-	Cascade *Cascade // deletions of a node and their undo, if it has edges
+	Cascade *Cascade // for the deletion of a node that has edges, and its undo
 }
 
-// Before is what a step wrote over.
+// Before is the state that a step overwrote.
 type Before struct {
-	Fields map[string]Field // the fields that it wrote, by their name in [Lifecycle.Stamps]
+	Fields map[string]Field // the fields that the step wrote, by their name in [Lifecycle.Stamps]
 	// Stamps and Floor are those of a resource that the step deleted.
 	Stamps map[string]Sequence
 	Floor  Sequence
 }
 
-// Field is a value and the stamp with which it stood.
+// Field is the value of a field and its stamp.
 type Field struct {
 	Value jsontext.Value // canonical; nil: the field was absent
 	Stamp Sequence
 }
 
-// Cascade is what the deletion of a node does to its edges, or its undo. Taking:
-// each edge of the node that stands becomes Deleted, with DeletedBy the mark's
-// sequence and Taken the mark. Restoring: each edge that is gone because of the
-// mark ([Edge.IsTaken] with that Taken) stands again, with DeletedBy 0, and keeps
-// Taken. Either way an edge is touched ([Lifecycle.Touch]), and nothing else of it
-// changes.
+// Cascade is the effect of the deletion of a node, or of its undo, on the edges of the
+// node. A deletion sets Deleted on each live edge of the node, sets DeletedBy to the
+// sequence of the mark, and Taken to the mark. The undo (Restored) clears Deleted and
+// DeletedBy of each edge that is deleted because of the mark ([Edge.IsTaken] with that
+// Taken), and keeps Taken. Both touch each edge ([Lifecycle.Touch]), and change nothing
+// else of it.
 type Cascade struct {
 	Mark     Mark
 	Restored bool
-	Count    int64       // of the edges
-	Edges    []uuid.UUID // the first of them, at most MaxListed
+	Count    int64       // number of the edges
+	Edges    []uuid.UUID // the first of the edges, at most MaxListed
 }

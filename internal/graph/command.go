@@ -10,10 +10,10 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Type names a command as the interface does.
+// Type is the type of a command, as the API names it.
 type Type string
 
-// The types of command. TypeBatch is that of a change that an atomic batch made.
+// The types of commands. TypeBatch is the type of the change of an atomic batch.
 const (
 	TypeCreateNode Type = "CREATE_NODE"
 	TypeUpdateNode Type = "UPDATE_NODE"
@@ -26,10 +26,10 @@ const (
 	TypeBatch      Type = "BATCH"
 )
 
-// Origin says who asked for a command and with what authority. The authority is
-// that of the moment at which the command was accepted.
+// Origin identifies who sent a command, and with what authority. The authority is that
+// at the time when the command was accepted.
 type Origin struct {
-	Actor      uuid.UUID // whose undo stack it goes to
+	Actor      uuid.UUID // whose undo stack the command is pushed to
 	Scopes     []string
 	AcceptedAt time.Time
 	RequestID  string
@@ -38,7 +38,7 @@ type Origin struct {
 // Action is what a command does.
 type Action struct {
 	Payload         Payload
-	ExpectedVersion *int64 // on updates and deletions: refused if the version is another
+	ExpectedVersion *int64 // on updates and deletions: the action is refused if the version differs
 }
 
 // Command is one command on a workspace's graph.
@@ -48,22 +48,22 @@ type Command struct {
 	Action
 }
 
-// Batch is an atomic batch: all of its actions or none, with one sequence, in one
-// change that is undone as one. (The commands of a batch that is not atomic are
-// their own commands.)
+// Batch is an atomic batch: all of its actions are applied or none. It has one sequence
+// and one change, which is undone as a whole. (The commands of a batch that is not atomic
+// are separate commands.)
 type Batch struct {
 	ID uuid.UUID
 	Origin
 	Actions []Action
 }
 
-// Payload is what a type of command needs to know: one of the types below.
+// Payload has the parameters of a command: one of the types below.
 type Payload interface {
 	Type() Type
 	check() error
 }
 
-// CreateNode makes a node. Nil properties and description are none.
+// CreateNode creates a node. Properties and Description may be nil.
 type CreateNode struct {
 	ID          uuid.UUID
 	Name        string
@@ -72,20 +72,20 @@ type CreateNode struct {
 	Properties  jsontext.Value // a JSON object
 }
 
-// UpdateNode changes a node; what is nil stays. It needs at least one field.
+// UpdateNode changes a node. Fields that are nil stay unchanged; at least one is required.
 type UpdateNode struct {
 	ID               uuid.UUID
 	Name             *string
 	EntityType       *EntityType
 	Description      *string
-	ClearDescription bool           // with Description nil: there is none from now on
+	ClearDescription bool           // with Description nil: removes the description
 	Properties       jsontext.Value // a JSON Merge Patch (RFC 7396)
 }
 
 // DeleteNode deletes a node and its edges.
 type DeleteNode struct{ ID uuid.UUID }
 
-// CreateEdge makes an edge between two nodes that stand, or one and itself.
+// CreateEdge creates an edge between two live nodes, or from a live node to itself.
 type CreateEdge struct {
 	ID           uuid.UUID
 	SourceID     uuid.UUID
@@ -94,7 +94,7 @@ type CreateEdge struct {
 	Properties   jsontext.Value // a JSON object
 }
 
-// UpdateEdge changes an edge; what is nil stays. It needs at least one field.
+// UpdateEdge changes an edge. Fields that are nil stay unchanged; at least one is required.
 type UpdateEdge struct {
 	ID           uuid.UUID
 	RelationType *string
@@ -104,14 +104,14 @@ type UpdateEdge struct {
 // DeleteEdge deletes an edge.
 type DeleteEdge struct{ ID uuid.UUID }
 
-// Undo cancels a command that stands.
+// Undo cancels a command that is in effect.
 type Undo struct{ Pick }
 
 // Redo restores a cancelled command.
 type Redo struct{ Pick }
 
-// Pick says which command to undo or redo: the actor's last, the last of the
-// whole workspace, or the one with an id.
+// Pick selects the command to undo or redo: the last of the actor, the last of the whole
+// workspace, or the one with an id.
 type Pick struct {
 	Workspace bool
 	CommandID uuid.UUID // uuid.Nil: the last
@@ -141,8 +141,8 @@ func (Undo) Type() Type { return TypeUndo }
 // Type reports which command the payload is for.
 func (Redo) Type() Type { return TypeRedo }
 
-// Validate reports what is wrong with an action whatever the state: an Invalid fault
-// that names the field.
+// Validate validates an action without regard to the state. The error is a fault that
+// names the field.
 func (a Action) Validate() error {
 	if a.Payload == nil {
 		return fault.Field(fault.Malformed, "payload", "is missing")
@@ -164,8 +164,8 @@ func (a Action) Validate() error {
 	return nil
 }
 
-// Validate reports what is wrong with a batch whatever the state; the field of an
-// action is prefixed with its place, as in "commands[3].payload.name".
+// Validate validates a batch without regard to the state. In a fault, the field of an
+// action is prefixed with its index, as in "commands[3].payload.name".
 func (b Batch) Validate() error {
 	if len(b.Actions) == 0 || len(b.Actions) > MaxBatch {
 		return fault.Field(fault.Invalid, "commands", fmt.Sprintf(

@@ -10,16 +10,16 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Conflict is one thing that stands in the way of an undo or a redo, as the
-// interface shows it.
+// Conflict is a reason why an undo or a redo is blocked, as the API returns it.
 type Conflict struct {
 	Kind        string    `json:"kind"`
 	ID          uuid.UUID `json:"id"`
 	Field       string    `json:"field,omitempty"`
-	ByCommandID uuid.UUID `json:"byCommandId"` // the command because of which it does
+	ByCommandID uuid.UUID `json:"byCommandId"` // the command that caused the conflict
 }
 
-// obstacle is a conflict that knows only the sequence of what caused it.
+// obstacle is a conflict that has the sequence of the change that caused it instead of
+// the id of its command.
 type obstacle struct {
 	kind  Kind
 	id    uuid.UUID
@@ -32,7 +32,7 @@ func obstacleAt(r resource, field string, by Sequence) obstacle {
 	return obstacle{kind: kind, id: id, field: field, by: by}
 }
 
-// blocked makes the error of an undo or a redo that is not possible now.
+// blocked returns the error of an undo or a redo that the obstacles block.
 func (d *decision) blocked(verb string, obstacles []obstacle) error {
 	known := map[Sequence]uuid.UUID{d.sequence: d.commandID}
 	conflicts := make([]Conflict, 0, min(len(obstacles), MaxConflicts))
@@ -69,22 +69,22 @@ func checkVersion(expected *int64, actual int64) error {
 		With("expectedVersion", *expected).With("actualVersion", actual)
 }
 
-// atIndex reports which command of a batch a fault is about. An error of another sort
-// stays what it is.
+// atIndex returns a copy of a fault that has the index of the failed command of a batch.
+// It returns any other error unchanged.
 func atIndex(err error, index int) error {
 	var public *fault.Error
 	if !errors.As(err, &public) {
 		return err
 	}
-	placed := *public
-	placed.Details = maps.Clone(public.Details)
-	_ = placed.With("index", index)
-	if field, ok := placed.Details["field"].(string); ok {
+	indexed := *public
+	indexed.Details = maps.Clone(public.Details)
+	_ = indexed.With("index", index)
+	if field, ok := indexed.Details["field"].(string); ok {
 		field = fmt.Sprintf("commands[%d].%s", index, field)
-		_ = placed.With("field", field)
-		if reason, ok := placed.Details["reason"].(string); ok && public.Kind == fault.Invalid {
-			placed.Message = field + ": " + reason
+		_ = indexed.With("field", field)
+		if reason, ok := indexed.Details["reason"].(string); ok && public.Kind == fault.Invalid {
+			indexed.Message = field + ": " + reason
 		}
 	}
-	return &placed
+	return &indexed
 }

@@ -10,14 +10,14 @@ func (d *decision) createEdge(p CreateEdge) (*Edge, error) {
 	if old != nil {
 		return nil, alreadyExists("edge")
 	}
-	if _, err := d.standingNode(p.SourceID, "payload.sourceId", "Source node"); err != nil {
+	if _, err := d.liveNode(p.SourceID, "payload.sourceId", "Source node"); err != nil {
 		return nil, err
 	}
-	if _, err := d.standingNode(p.TargetID, "payload.targetId", "Target node"); err != nil {
+	if _, err := d.liveNode(p.TargetID, "payload.targetId", "Target node"); err != nil {
 		return nil, err
 	}
 	edge := &Edge{
-		ID: p.ID, SourceID: p.SourceID, TargetID: p.TargetID, RelationType: p.RelationType, Lifecycle: d.begin(),
+		ID: p.ID, SourceID: p.SourceID, TargetID: p.TargetID, RelationType: p.RelationType, Lifecycle: d.newLifecycle(),
 	}
 	if p.Properties != nil {
 		if edge.Properties, err = ParseProperties(p.Properties); err != nil {
@@ -28,7 +28,7 @@ func (d *decision) createEdge(p CreateEdge) (*Edge, error) {
 }
 
 func (d *decision) updateEdge(p UpdateEdge, expected *int64) (*Edge, error) {
-	old, err := d.standingEdge(p.ID)
+	old, err := d.liveEdge(p.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -43,15 +43,15 @@ func (d *decision) updateEdge(p UpdateEdge, expected *int64) (*Edge, error) {
 	if p.RelationType != nil {
 		writes = append(writes, write{fieldRelationType, quote(*p.RelationType)})
 	}
-	over := d.overwrite(edge, writes)
-	if over == nil {
+	overwritten := d.applyWrites(edge, writes)
+	if overwritten == nil {
 		return old, nil
 	}
-	return edge, d.do(Step{Type: TypeUpdateEdge, Before: Before{Fields: over}, Edge: edge})
+	return edge, d.do(Step{Type: TypeUpdateEdge, Before: Before{Fields: overwritten}, Edge: edge})
 }
 
 func (d *decision) deleteEdge(p DeleteEdge, expected *int64) (*Edge, error) {
-	old, err := d.standingEdge(p.ID)
+	old, err := d.liveEdge(p.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -61,17 +61,18 @@ func (d *decision) deleteEdge(p DeleteEdge, expected *int64) (*Edge, error) {
 	return d.removeEdge(old, d.sequence)
 }
 
-// removeEdge deletes an edge as the effect of the command with a sequence.
+// removeEdge deletes an edge as the effect of the command with a sequence. For a redo,
+// this is not the sequence of the current change.
 func (d *decision) removeEdge(old *Edge, by Sequence) (*Edge, error) {
 	edge := old.clone()
 	edge.Deleted, edge.DeletedBy = true, by
 	edge.Touch(d.sequence, d.at)
-	return edge, d.do(Step{Type: TypeDeleteEdge, Before: before(old), Edge: edge})
+	return edge, d.do(Step{Type: TypeDeleteEdge, Before: beforeDeletion(old), Edge: edge})
 }
 
-// standingEdge returns an edge that is not deleted, else the fault for the command's
-// own target.
-func (d *decision) standingEdge(id uuid.UUID) (*Edge, error) {
+// liveEdge returns an edge that is not deleted. Otherwise it returns a NotFound fault
+// for the id of the payload.
+func (d *decision) liveEdge(id uuid.UUID) (*Edge, error) {
 	edge, err := d.state.Edge(id)
 	if err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func (d *decision) standingEdge(id uuid.UUID) (*Edge, error) {
 	return edge, nil
 }
 
-// missingEnds are the ends of an edge that do not stand.
+// missingEnds returns the ends of an edge that are deleted.
 func (d *decision) missingEnds(edge *Edge) ([]obstacle, error) {
 	var missing []obstacle
 	for _, id := range ends(edge) {
@@ -91,13 +92,13 @@ func (d *decision) missingEnds(edge *Edge) ([]obstacle, error) {
 			return nil, err
 		}
 		if node.Deleted {
-			missing = append(missing, obstacleAt(node, "", node.goneBy()))
+			missing = append(missing, obstacleAt(node, "", node.removedBy()))
 		}
 	}
 	return missing, nil
 }
 
-// ends are the one or two nodes of an edge.
+// ends returns the one or two nodes of an edge.
 func ends(edge *Edge) []uuid.UUID {
 	if edge.SourceID == edge.TargetID {
 		return []uuid.UUID{edge.SourceID}

@@ -23,15 +23,15 @@ type resource interface {
 	ref() (Kind, uuid.UUID)
 	life() *Lifecycle
 	properties() *Properties
-	own(field string) jsontext.Value // of a field that is no property
-	setOwn(field string, value jsontext.Value)
+	fixedField(field string) jsontext.Value // of a field that is not a property
+	setFixedField(field string, value jsontext.Value)
 }
 
 func (n *Node) ref() (Kind, uuid.UUID)  { return KindNode, n.ID }
 func (n *Node) life() *Lifecycle        { return &n.Lifecycle }
 func (n *Node) properties() *Properties { return &n.Properties }
 
-func (n *Node) own(field string) jsontext.Value {
+func (n *Node) fixedField(field string) jsontext.Value {
 	switch field {
 	case fieldName:
 		return quote(n.Name)
@@ -45,7 +45,7 @@ func (n *Node) own(field string) jsontext.Value {
 	return nil
 }
 
-func (n *Node) setOwn(field string, value jsontext.Value) {
+func (n *Node) setFixedField(field string, value jsontext.Value) {
 	switch field {
 	case fieldName:
 		n.Name = unquote(value)
@@ -64,38 +64,38 @@ func (e *Edge) ref() (Kind, uuid.UUID)  { return KindEdge, e.ID }
 func (e *Edge) life() *Lifecycle        { return &e.Lifecycle }
 func (e *Edge) properties() *Properties { return &e.Properties }
 
-func (e *Edge) own(field string) jsontext.Value {
+func (e *Edge) fixedField(field string) jsontext.Value {
 	if field == fieldRelationType {
 		return quote(e.RelationType)
 	}
 	return nil
 }
 
-func (e *Edge) setOwn(field string, value jsontext.Value) {
+func (e *Edge) setFixedField(field string, value jsontext.Value) {
 	if field == fieldRelationType {
 		e.RelationType = unquote(value)
 	}
 }
 
-// clone copies a resource so far as this package changes it. Properties are
-// replaced, never changed in place.
+// clone copies the parts of a resource that this package modifies. Properties are
+// replaced, never modified in place.
 func (n *Node) clone() *Node {
-	copied := *n
-	copied.Stamps = maps.Clone(n.Stamps)
-	return &copied
+	clone := *n
+	clone.Stamps = maps.Clone(n.Stamps)
+	return &clone
 }
 
 func (e *Edge) clone() *Edge {
-	copied := *e
-	copied.Stamps = maps.Clone(e.Stamps)
-	return &copied
+	clone := *e
+	clone.Stamps = maps.Clone(e.Stamps)
+	return &clone
 }
 
 func get(r resource, field string) jsontext.Value {
 	if name, ok := strings.CutPrefix(field, propertyPrefix); ok {
 		return (*r.properties())[name]
 	}
-	return r.own(field)
+	return r.fixedField(field)
 }
 
 // put sets a field and its stamp.
@@ -103,10 +103,10 @@ func put(r resource, field string, f Field) {
 	if name, ok := strings.CutPrefix(field, propertyPrefix); ok {
 		*r.properties() = r.properties().with(name, f.Value)
 	} else {
-		r.setOwn(field, f.Value)
+		r.setFixedField(field, f.Value)
 	}
 	life := r.life()
-	if f.Stamp == unstamped(r, field) {
+	if f.Stamp == defaultStamp(r, field) {
 		delete(life.Stamps, field)
 		if len(life.Stamps) == 0 {
 			life.Stamps = nil
@@ -119,16 +119,16 @@ func put(r resource, field string, f Field) {
 	life.Stamps[field] = f.Stamp
 }
 
-// stamp is the sequence of the command whose effect stands in a field.
+// stamp returns the sequence of the command that wrote the current value of a field.
 func stamp(r resource, field string) Sequence {
 	if s, ok := r.life().Stamps[field]; ok {
 		return s
 	}
-	return unstamped(r, field)
+	return defaultStamp(r, field)
 }
 
-// unstamped is the stamp of a field that has none in Stamps.
-func unstamped(r resource, field string) Sequence {
+// defaultStamp returns the stamp of a field that has no entry in Stamps.
+func defaultStamp(r resource, field string) Sequence {
 	life := r.life()
 	if absentProperty(r, field) {
 		return max(life.CreatedBy, life.Floor)
@@ -140,9 +140,9 @@ func absentProperty(r resource, field string) bool {
 	return strings.HasPrefix(field, propertyPrefix) && get(r, field) == nil
 }
 
-// bound keeps Stamps within MaxStamps: the oldest stamps of absent properties go,
-// and the floor rises to the newest of them.
-func bound(r resource) {
+// pruneStamps keeps Stamps within MaxStamps: it removes the oldest stamps of absent
+// properties, and raises the floor to the newest of the removed ones.
+func pruneStamps(r resource) {
 	life := r.life()
 	if len(life.Stamps) <= MaxStamps {
 		return
@@ -159,21 +159,21 @@ func bound(r resource) {
 		}
 		return strings.Compare(a, b)
 	})
-	// Half of them, so that not every update sorts again.
+	// Remove half of them, so that not every update has to sort.
 	for _, field := range absent[:(len(absent)+1)/2] {
 		life.Floor = max(life.Floor, life.Stamps[field])
 		delete(life.Stamps, field)
 	}
 }
 
-// before is what a deletion writes over.
-func before(r resource) Before {
+// beforeDeletion returns the state that a deletion overwrites.
+func beforeDeletion(r resource) Before {
 	return Before{Stamps: maps.Clone(r.life().Stamps), Floor: r.life().Floor}
 }
 
 func quote(s string) jsontext.Value { return appendQuoted(nil, s) }
 
-// unquote reads what quote wrote.
+// unquote decodes the result of quote.
 func unquote(value jsontext.Value) string {
 	text, _ := jsontext.AppendUnquote(nil, value)
 	return string(text)

@@ -9,8 +9,9 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-// FuzzProperties: whatever is said to be properties, or a change of them, is that within
-// the limits or has a reason; what is taken is canonical, and reads back as it is.
+// FuzzProperties verifies that any input is either accepted as properties, or as a patch
+// of them, or rejected with a reason. Accepted properties are canonical, and do not change
+// when they are decoded again.
 func FuzzProperties(f *testing.F) {
 	for _, seed := range [][2]string{
 		{`{}`, `{}`}, {`{"a":1.50,"b":{"c":[null,"x"]}}`, `{"a":null,"b":{"c":null}}`},

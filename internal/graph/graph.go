@@ -1,27 +1,27 @@
 // Package graph is the domain of the graph: nodes, edges, the commands that
-// change them, and how each is undone and redone. It is pure: what it decides
-// against comes through [State], what it decides is a [Change], and nothing here
-// waits for anything or knows of a store.
+// change them, and how each command is undone and redone. The package is pure: it
+// reads through [State], its result is a [Change], and it does no I/O itself and
+// depends on no store.
 //
 // # Sequences and stamps
 //
 // Every change of a workspace has a sequence, from 1, without gaps. A resource
-// remembers for each of its fields which command's effect stands there: the
-// field's stamp, a sequence. That alone decides whether an undo is possible: a
-// command can be undone while what it wrote still carries its stamp, and its undo
-// puts back the values and the stamps of before, so that an earlier command can
-// then be undone in its turn. Redo requires the stamps of before, and puts the values
-// and the command's own stamp back. So undo and redo cost the same however long
-// the journal is, and what stands is at any time what the commands that are not
-// undone have made of nothing, in the order of their sequences.
+// stores for each of its fields the sequence of the command that wrote the current
+// value: the field's stamp. The stamps alone decide whether an undo is possible: a
+// command can be undone while the fields that it wrote still carry its stamp. The
+// undo restores the previous values and stamps, so that an earlier command can be
+// undone next. A redo requires these previous stamps, and restores the values and
+// the stamp of the command. So the cost of undo and redo does not depend on the
+// length of the journal, and the graph is always the result of applying the commands
+// that are not undone to an empty graph, in the order of their sequences.
 //
-// What does not stand is frozen: a deleted resource is not changed, neither by a
-// command nor by an undo, until what deleted it is undone.
+// A deleted resource is frozen: neither a command nor an undo changes it until its
+// deletion is undone.
 //
 // # Cascades
 //
-// Deleting a node deletes its edges in the same change. They may be a hundred
-// thousand, so a change names them by a [Mark], never one by one: see [Cascade].
+// Deleting a node deletes its edges in the same change. A node may have a hundred
+// thousand edges, so a change identifies them by a [Mark]: see [Cascade].
 package graph
 
 import (
@@ -30,10 +30,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// EntityType is what sort of thing a node is.
+// EntityType is the type of a node.
 type EntityType string
 
-// The entity types of the interface.
+// The entity types of the API.
 const (
 	Concept EntityType = "concept"
 	Object  EntityType = "object"
@@ -44,7 +44,7 @@ const (
 // Sequence numbers the changes of a workspace, from 1. 0 means none.
 type Sequence int64
 
-// Kind reports whether something is a node or an edge.
+// Kind is the kind of a resource: node or edge.
 type Kind uint8
 
 // The kinds of resource.
@@ -53,7 +53,7 @@ const (
 	KindEdge Kind = 2
 )
 
-// String is the kind as the interface writes it.
+// String returns the kind as the API writes it.
 func (k Kind) String() string {
 	if k == KindNode {
 		return "node"
@@ -61,8 +61,8 @@ func (k Kind) String() string {
 	return "edge"
 }
 
-// Node is an entity, as its workspace's journal has it. A deleted node is kept:
-// its id is never used again, and its version goes on if it comes back.
+// Node is an entity in the state that its workspace's journal defines. A deleted node
+// is kept: its id is never used again, and its version continues if it is restored.
 type Node struct {
 	ID          uuid.UUID
 	Name        string
@@ -72,7 +72,7 @@ type Node struct {
 	Lifecycle
 }
 
-// Edge is a relation between two nodes that stand while it does.
+// Edge is a relation between two nodes, which are live as long as the edge is.
 type Edge struct {
 	ID           uuid.UUID
 	SourceID     uuid.UUID
@@ -80,55 +80,56 @@ type Edge struct {
 	RelationType string
 	Properties   Properties
 	Lifecycle
-	// Taken is the deletion of a node that last took this edge with it. It is kept
-	// when the edge comes back; other deletions may have taken it before.
+	// Taken identifies the last deletion of a node that deleted this edge in cascade. It
+	// is kept when the edge is restored. Earlier deletions may have deleted the edge too.
 	Taken Mark
 }
 
-// IsTaken reports that the edge is gone because a deletion of one of its ends took it.
+// IsTaken reports whether the edge is deleted because one of its ends was deleted.
 func (e *Edge) IsTaken() bool {
 	return e.Deleted && e.DeletedBy != 0 && e.DeletedBy == e.Taken.Sequence
 }
 
-// Mark names the edges that one deletion of a node took with it: they carry it in
-// [Edge.Taken]. The node is part of it because a batch may delete several nodes
-// with one sequence.
+// Mark identifies the edges that the deletion of one node deleted in cascade: they
+// carry it in [Edge.Taken]. It includes the node because a batch may delete several
+// nodes with one sequence.
 type Mark struct {
-	Sequence Sequence // of the command that deleted the node; a redo uses it again
+	Sequence Sequence // of the command that deleted the node; a redo reuses it
 	Node     uuid.UUID
 }
 
-// Lifecycle is what nodes and edges have in common: when and by which changes
-// they came to be as they are.
+// Lifecycle has the fields that nodes and edges have in common: when and by which
+// changes a resource was created, changed and deleted.
 type Lifecycle struct {
-	CreatedAt time.Time // UTC, to the microsecond; kept by a resource that comes back
+	CreatedAt time.Time // UTC, to the microsecond; kept when the resource is restored
 	UpdatedAt time.Time
-	// Version is 1 at first and goes up by one at each change that touches the
-	// resource, undo, redo, deletion and cascade included, also when a batch
-	// touches it several times in its one change.
+	// Version is initially 1. Each change that touches the resource increments it by
+	// one, including undo, redo, deletion and cascade. A batch that touches the resource
+	// several times is one change.
 	Version int64
 	// ChangedBy is the sequence of the change that touched the resource last.
 	ChangedBy Sequence
 
-	// CreatedBy is the sequence of the command that made the resource: the stamp of
-	// its existence and of each field that Stamps does not name.
+	// CreatedBy is the sequence of the command that created the resource: the stamp of
+	// its existence and of each field that has no entry in Stamps.
 	CreatedBy Sequence
-	// Deleted says that the resource does not stand. DeletedBy is then the sequence
-	// of the command whose deletion stands, 0 if the resource is gone because its
-	// creation was undone.
+	// Deleted reports whether the resource is deleted. DeletedBy is then the sequence of
+	// the command that deleted it, or 0 if its creation was undone.
 	Deleted   bool
 	DeletedBy Sequence
-	// Stamps has the sequence of the command whose effect stands in a field, where
-	// that is not CreatedBy: "name", "entityType", "description", "relationType",
-	// and "properties." before the name of a top-level property, also of one that
-	// is absent because that command removed it.
+	// Stamps has for each field the sequence of the command that wrote its current
+	// value, where that is not CreatedBy. The keys are "name", "entityType",
+	// "description", "relationType", and "properties." followed by the name of a
+	// top-level property. A property that a command removed keeps the stamp of that
+	// command.
 	Stamps map[string]Sequence
-	// Floor bounds Stamps: an absent property without its own stamp was last
-	// written by some command up to Floor. See [MaxStamps].
+	// Floor bounds Stamps: an absent property that has no entry in Stamps was last
+	// written by a command whose sequence is at most Floor. See [MaxStamps].
 	Floor Sequence
 }
 
-// Newest is the highest sequence that made or wrote what stands in the resource.
+// Newest returns the highest sequence that created the resource or wrote its current
+// values.
 func (l *Lifecycle) Newest() Sequence {
 	newest := max(l.CreatedBy, l.Floor)
 	for _, stamp := range l.Stamps {
@@ -137,22 +138,24 @@ func (l *Lifecycle) Newest() Sequence {
 	return newest
 }
 
-// Touch counts a change of the resource, once for each sequence.
+// Touch records that a change touched the resource. It increments the version once for
+// each sequence.
 func (l *Lifecycle) Touch(sequence Sequence, at time.Time) {
 	if l.ChangedBy != sequence {
 		l.Version++
 		l.ChangedBy = sequence
 	}
 	l.UpdatedAt = at
-	if at.Before(l.CreatedAt) { // a clock was set back; lists go by this
+	if at.Before(l.CreatedAt) { // a clock was set back; lists are sorted by UpdatedAt
 		l.UpdatedAt = l.CreatedAt
 	}
 }
 
-// goneBy is the sequence of the change to name for a resource that does not stand.
-func (l *Lifecycle) goneBy() Sequence {
+// removedBy returns the sequence of the change that a conflict reports for a deleted
+// resource.
+func (l *Lifecycle) removedBy() Sequence {
 	if l.DeletedBy != 0 {
 		return l.DeletedBy
 	}
-	return l.ChangedBy // the undo of its creation: nothing has touched it since
+	return l.ChangedBy // the undo of its creation: no change has touched it since
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// history drives a State and the model with the same random commands of several
-// actors, and compares them after each.
+// history applies the same random commands of several actors to a State and to the model,
+// and compares them after each command.
 type history struct {
 	t        *rapid.T
 	state    *memory
 	model    *model
-	ids      map[uuid.UUID]int // of the commands that changed something, their place in the model
+	ids      map[uuid.UUID]int // of the commands that changed something; the value is the index in the model
 	commands int
 }
 
@@ -30,7 +30,7 @@ const actors = 3
 
 func newHistory(t *rapid.T) *history {
 	h := &history{t: t, state: graphtest.NewMemory(), model: &model{}, ids: map[uuid.UUID]int{}}
-	for i := range 5 { // something to work on
+	for i := range 5 { // initial resources
 		h.run(i%actors, false, graph.Action{Payload: graph.CreateNode{ID: nodeID(i), Name: "n", EntityType: graph.Actor}})
 	}
 	for i := range 8 {
@@ -44,8 +44,8 @@ func (h *history) origin(actor int) graph.Origin {
 	return graph.Origin{Actor: actorID(actor), Scopes: []string{"write:nodes", "write:edges"}, RequestID: "req_1"}
 }
 
-// roll draws a number below n, all equally likely: rapid's own generators prefer
-// small ones, which here are the same few commands again and again.
+// roll draws a number below n from a uniform distribution. The generators of rapid prefer
+// small numbers, which would select the same few commands most of the time.
 func (h *history) roll(n int, label string) int {
 	drawn := rapid.Uint64().Draw(h.t, label)
 	drawn = (drawn ^ drawn>>30) * 0xbf58476d1ce4e5b9
@@ -53,7 +53,7 @@ func (h *history) roll(n int, label string) int {
 	return int((drawn ^ drawn>>31) % uint64(n))
 }
 
-// reason is an error in the model's terms.
+// reason returns an error as the model names it.
 func reason(err error) string {
 	var public *fault.Error
 	switch {
@@ -71,10 +71,10 @@ func reason(err error) string {
 	return public.Message
 }
 
-// pickID draws an id that was used, or the next that was not.
+// pickID draws an id that was used, or the next unused one.
 func (h *history) pickID(idOf func(int) uuid.UUID, used int, label string) uuid.UUID {
 	id := idOf(h.roll(used+1, label))
-	for range 3 { // mostly one that stands
+	for range 3 { // prefer a live one
 		if h.state.Stands(id) {
 			break
 		}
@@ -94,7 +94,8 @@ var (
 	}
 )
 
-// draw makes a random action; used is how many ids a batch has taken before it.
+// draw returns a random action. usedNodes and usedEdges are the numbers of ids that the
+// batch has already used.
 func (h *history) draw(usedNodes, usedEdges int) graph.Action {
 	patch := []byte(patches[h.roll(len(patches), "patch")])
 	name := names[h.roll(len(names), "name")]
@@ -122,20 +123,21 @@ func (h *history) draw(usedNodes, usedEdges int) graph.Action {
 	return graph.Action{Payload: graph.DeleteEdge{ID: edge}}
 }
 
-// used is the world with the ids that were created and undone: gone, but taken.
-func (h *history) used() world {
-	w := h.model.now()
+// snapshotWithUsedIDs returns the current snapshot, including the ids of resources whose
+// creation was undone: they do not exist, but cannot be used again.
+func (h *history) snapshotWithUsedIDs() snapshot {
+	w := h.model.current()
 	for _, entry := range h.model.entries {
 		for _, e := range entry.effects {
 			if _, ok := w[e.id]; !ok {
-				w[e.id] = thing{fields: map[string]any{}, ends: e.ends}
+				w[e.id] = resource{fields: map[string]any{}, ends: e.ends}
 			}
 		}
 	}
 	return w
 }
 
-// command runs one new command, or an atomic batch, on both.
+// command runs one new command, or an atomic batch, on the state and the model.
 func (h *history) command() {
 	actor, batch := h.roll(actors, "actor"), h.roll(4, "batch") == 0
 	if !batch {
@@ -143,11 +145,11 @@ func (h *history) command() {
 		return
 	}
 	var actions []graph.Action
-	w := h.used()
+	w := h.snapshotWithUsedIDs()
 	nodes, edges := 0, 0
 	for range 1 + h.roll(6, "size") {
 		a := h.draw(nodes, edges)
-		next, failed := naive(w, a, map[uuid.UUID]map[uuid.UUID]struct{}{})
+		next, failed := applyNaive(w, a, map[uuid.UUID]map[uuid.UUID]struct{}{})
 		if failed != "" && h.roll(8, "keep") > 0 {
 			continue // most batches succeed
 		}
@@ -168,14 +170,14 @@ func (h *history) command() {
 	}
 }
 
-// run applies a command, or a batch, to both and compares what they say.
+// run applies a command, or a batch, to the state and the model, and compares the results.
 func (h *history) run(actor int, batch bool, actions ...graph.Action) {
 	h.commands++
 	id := commandID(h.commands)
-	took := map[uuid.UUID]map[uuid.UUID]struct{}{}
-	copies, want := []world{h.used()}, ""
+	cascades := map[uuid.UUID]map[uuid.UUID]struct{}{}
+	copies, want := []snapshot{h.snapshotWithUsedIDs()}, ""
 	for _, a := range actions {
-		next, failed := naive(copies[len(copies)-1], a, took)
+		next, failed := applyNaive(copies[len(copies)-1], a, cascades)
 		if want = failed; failed != "" {
 			break
 		}
@@ -193,31 +195,31 @@ func (h *history) run(actor int, batch bool, actions ...graph.Action) {
 		return
 	}
 	entries := len(h.model.entries)
-	h.model.did(actor, copies, took)
+	h.model.record(actor, copies, cascades)
 	require.Equal(h.t, len(h.model.entries) > entries, outcome.Change != nil, "a change of nothing is no change")
 	if outcome.Change != nil {
 		h.ids[id] = entries
 	}
 }
 
-// reverse runs an UNDO or a REDO on both.
+// reverse runs an UNDO or a REDO on the state and the model.
 func (h *history) reverse(undo bool) {
 	actor := h.roll(actors, "actor")
 	h.commands++
 	var p graph.Pick
-	whose := actor
+	owner := actor
 	var entry *modelEntry
 	switch h.roll(5, "pick") {
 	case 0:
-		p.Workspace, whose = true, -1
+		p.Workspace, owner = true, -1
 		fallthrough
 	case 1, 2:
-		entry = h.model.toRedo(whose)
+		entry = h.model.toRedo(owner)
 		if undo {
-			entry = h.model.toUndo(whose)
+			entry = h.model.toUndo(owner)
 		}
 	default:
-		entry = h.named(&p, undo)
+		entry = h.pickNamed(&p, undo)
 	}
 	c := graph.Command{ID: commandID(h.commands), Origin: h.origin(actor)}
 	want := "undo_blocked"
@@ -247,8 +249,8 @@ func (h *history) reverse(undo bool) {
 	}
 }
 
-// named picks a command by its id: any, anyone who's.
-func (h *history) named(p *graph.Pick, undo bool) *modelEntry {
+// pickNamed picks any command of any actor by its id.
+func (h *history) pickNamed(p *graph.Pick, undo bool) *modelEntry {
 	p.CommandID = uuid.UUID{0: 9}
 	if len(h.model.entries) == 0 {
 		return nil
@@ -259,18 +261,18 @@ func (h *history) named(p *graph.Pick, undo bool) *modelEntry {
 			p.CommandID = id
 		}
 	}
-	if undo && standing(entry) {
+	if undo && inEffect(entry) {
 		return entry
 	}
-	for _, later := range h.model.of(entry.actor) {
-		if undo || later.sequence > entry.cancelled {
+	for _, later := range h.model.entriesOf(entry.actor) {
+		if undo || later.sequence > entry.undoneBy {
 			return nil
 		}
 	}
 	return entry
 }
 
-// step runs something random and checks all that must hold after it.
+// step runs a random command, UNDO or REDO, and checks all invariants after it.
 func (h *history) step() {
 	before := &memory{Nodes: maps.Clone(h.state.Nodes), Edges: maps.Clone(h.state.Edges)}
 	changes := len(h.state.Journal)
@@ -291,7 +293,8 @@ func (h *history) step() {
 
 func (h *history) check(before *memory) {
 	require.Equal(
-		h.t, h.model.now().shown(), seen(h.state).shown(), "the state is what the standing commands make of nothing",
+		h.t, h.model.current().visible(), snapshotOf(h.state).visible(),
+		"the state is the result of the commands in effect",
 	)
 	require.Equal(h.t, h.model.changes, len(h.state.Journal))
 	folded := graphtest.Fold(h.state.Journal)
@@ -317,7 +320,7 @@ func (h *history) check(before *memory) {
 	}
 }
 
-// checkVersion holds that a version goes up by one when its resource changes.
+// checkVersion verifies that the version is incremented by one when the resource changes.
 func (h *history) checkVersion(old, now graph.Lifecycle, same bool) {
 	if same {
 		return
@@ -332,7 +335,7 @@ func (h *history) checkVersion(old, now graph.Lifecycle, same bool) {
 }
 
 func TestUndoAndRedoAreAsIfTheCommandHadNeverBeen(t *testing.T) {
-	for range 3 { // rapid's hundred are few for what needs three actors and a batch
+	for range 3 { // the hundred runs of rapid are few for cases that need three actors and a batch
 		rapid.Check(t, func(t *rapid.T) {
 			h := newHistory(t)
 			for range h.steps() {
@@ -342,8 +345,8 @@ func TestUndoAndRedoAreAsIfTheCommandHadNeverBeen(t *testing.T) {
 	}
 }
 
-// steps is how many steps a history takes: mostly many, fewer when rapid looks for
-// the shortest that fails.
+// steps returns the number of steps of a history: usually many, fewer when rapid shrinks
+// a failing one.
 func (h *history) steps() int { return 60 - min(59, rapid.IntRange(0, 100).Draw(h.t, "fewer")) }
 
 func TestNothingIsUpdatedBeforeItWasCreated(t *testing.T) {

@@ -11,19 +11,20 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-// timeless is a state without what undo and redo may change.
-func timeless(s *memory) (map[uuid.UUID]graph.Node, map[uuid.UUID]graph.Edge) {
+// withoutVersions returns the resources of a state without the fields that differ after
+// an undo and a redo.
+func withoutVersions(s *memory) (map[uuid.UUID]graph.Node, map[uuid.UUID]graph.Edge) {
 	nodes, edges := map[uuid.UUID]graph.Node{}, map[uuid.UUID]graph.Edge{}
-	forget := func(l *graph.Lifecycle) { l.Version, l.ChangedBy, l.UpdatedAt = 0, 0, time.Time{} }
+	clearVersion := func(l *graph.Lifecycle) { l.Version, l.ChangedBy, l.UpdatedAt = 0, 0, time.Time{} }
 	for id, n := range s.Nodes {
-		copied := *n
-		forget(&copied.Lifecycle)
-		nodes[id] = copied
+		clone := *n
+		clearVersion(&clone.Lifecycle)
+		nodes[id] = clone
 	}
 	for id, e := range s.Edges {
-		copied := *e
-		forget(&copied.Lifecycle)
-		edges[id] = copied
+		clone := *e
+		clearVersion(&clone.Lifecycle)
+		edges[id] = clone
 	}
 	return nodes, edges
 }
@@ -35,7 +36,7 @@ func TestManyUndosAndAsManyRedosAreTheIdentity(t *testing.T) {
 			h.step()
 		}
 		_, depth, _ := h.state.Depths(uuid.Nil)
-		for range depth { // what is left to redo would be redone among the undone
+		for range depth { // empty the redo stack: its commands would mix with those that are undone below
 			if _, err := h.state.Apply(graph.Command{Origin: h.origin(0), Action: graph.Action{Payload: graph.Redo{
 				Pick: graph.Pick{Workspace: true},
 			}}}); err != nil {
@@ -44,28 +45,28 @@ func TestManyUndosAndAsManyRedosAreTheIdentity(t *testing.T) {
 		}
 		count, _, _ := h.state.Depths(uuid.Nil)
 		count = rapid.IntRange(0, count).Draw(t, "undos")
-		type moment struct {
+		type stateCopy struct {
 			nodes map[uuid.UUID]graph.Node
 			edges map[uuid.UUID]graph.Edge
 		}
-		var path []moment
+		var path []stateCopy
 		run := func(p graph.Payload) error {
 			_, err := h.state.Apply(graph.Command{Origin: h.origin(0), Action: graph.Action{Payload: p}})
 			return err
 		}
 		for range count {
-			nodes, edges := timeless(h.state)
-			// An older command that was redone, or a named one that was undone, may stand
-			// in the way of a newer one: then that many undos is what there is.
+			nodes, edges := withoutVersions(h.state)
+			// An older command that was redone, or a named one that was undone, may block the
+			// undo of a newer one. The path then ends here.
 			if err := run(graph.Undo{Pick: graph.Pick{Workspace: true}}); err != nil {
 				require.Equal(t, "undo_blocked", reason(err))
 				break
 			}
-			path = append(path, moment{nodes, edges})
+			path = append(path, stateCopy{nodes, edges})
 		}
 		for i := range path {
 			require.NoError(t, run(graph.Redo{Pick: graph.Pick{Workspace: true}}))
-			nodes, edges := timeless(h.state)
+			nodes, edges := withoutVersions(h.state)
 			require.Equal(t, path[len(path)-1-i].nodes, nodes)
 			require.Equal(t, path[len(path)-1-i].edges, edges)
 		}

@@ -11,31 +11,31 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// What a resource may hold.
+// Limits of resources, commands and changes.
 const (
 	MaxName         = 512      // characters of a node's name, at least 1
 	MaxRelationType = 128      // characters of an edge's type, at least 1
 	MaxDescription  = 64 << 10 // bytes of UTF-8
 	MaxProperties   = 32 << 10 // bytes of canonical JSON
-	MaxDepth        = 8        // objects and arrays inside each other, the properties' own object included
+	MaxDepth        = 8        // nested objects and arrays, including the object of the properties itself
 	MaxKeys         = 256      // members of all objects in the properties together
 
-	// MaxBatch is how many commands a batch has at most.
+	// MaxBatch is the maximum number of commands in a batch.
 	MaxBatch = 1000
-	// MaxStamps bounds what a resource remembers of properties that it no longer
-	// has. Beyond it the oldest stamps of absent properties are forgotten, and what
-	// wrote them can no longer be undone or redone: refused, never done wrongly.
+	// MaxStamps is the number of stamps above which a resource drops the oldest stamps of
+	// absent properties. The commands that wrote the dropped stamps can then no longer be
+	// undone or redone: they are refused, never applied wrongly.
 	MaxStamps = 1024
-	// MaxConflicts is how many conflicts an error names.
+	// MaxConflicts is the maximum number of conflicts in an error.
 	MaxConflicts = 100
-	// MaxListed is how many edges of a cascade a change lists.
+	// MaxListed is the maximum number of edges of a cascade that a change lists.
 	MaxListed = 1000
-	// StackDepth is how many of an actor's commands can be undone at any moment: the
-	// newest that stand.
+	// StackDepth is the maximum number of an actor's commands that can be undone: the
+	// newest that are in effect.
 	StackDepth = 100
 )
 
-// EntityTypes lists the entity types as an error names them.
+// EntityTypes returns the entity types as errors list them.
 func EntityTypes() []string {
 	return []string{string(Concept), string(Object), string(Process), string(Actor)}
 }
@@ -83,7 +83,7 @@ func checkProperties(raw jsontext.Value) error {
 	return propertiesFault(err)
 }
 
-// propertiesFault returns the public error of a reason of [Properties.Merge].
+// propertiesFault returns the public error for an error of [Properties.Merge].
 func propertiesFault(err error) error {
 	if err == nil {
 		return nil

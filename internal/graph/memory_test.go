@@ -8,7 +8,7 @@ import (
 
 type memory = graphtest.Memory
 
-// nodeID and edgeID are the nth ids.
+// nodeID and edgeID return the nth id.
 func nodeID(n int) uuid.UUID { return uuid.UUID{0: 1, 15: byte(n)} }
 func edgeID(n int) uuid.UUID { return uuid.UUID{0: 2, 15: byte(n)} }
 

@@ -2,9 +2,9 @@ package graph
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// Merge returns the properties with a JSON Merge Patch (RFC 7396) applied: null
-// removes, an object is merged into an object, anything else replaces. The patch
-// and the result must keep the limits; errors are the reasons, as those of
+// Merge returns the properties with a JSON Merge Patch (RFC 7396) applied: null removes
+// a member, an object is merged into an object, any other value replaces the old one. The
+// patch and the result must be within the limits. An error states the reason, as for
 // [ParseProperties].
 func (p Properties) Merge(patch jsontext.Value) (Properties, error) {
 	members, encoded, err := parsePatch(patch)
@@ -52,40 +52,41 @@ func (p Properties) Merge(patch jsontext.Value) (Properties, error) {
 	return merged, merged.check(keys)
 }
 
-// withoutNulls returns what a patch makes of nothing. It is no larger than the patch.
+// withoutNulls returns the result of applying a patch to empty properties. The result is
+// not larger than the patch.
 func withoutNulls(members object, encoded Properties) Properties {
-	made := make(Properties, len(members))
+	result := make(Properties, len(members))
 	for name, member := range members {
 		switch {
 		case member == nil:
-		case removes(member):
-			made[name] = encode(nil, mergeTree(nil, member))
+		case hasNull(member):
+			result[name] = encode(nil, mergeTree(nil, member))
 		default:
-			made[name] = encoded[name]
+			result[name] = encoded[name]
 		}
 	}
-	if len(made) == 0 {
+	if len(result) == 0 {
 		return nil
 	}
-	return made
+	return result
 }
 
-// removes reports whether a patch has a null that removes something.
-func removes(patch tree) bool {
+// hasNull reports whether a patch has a null that removes a member.
+func hasNull(patch tree) bool {
 	members, ok := patch.(object)
 	if !ok {
 		return false
 	}
 	for _, member := range members {
-		if member == nil || removes(member) {
+		if member == nil || hasNull(member) {
 			return true
 		}
 	}
 	return false
 }
 
-// parsePatch reads a patch and holds it against the limits of properties, its
-// nulls counted as keys. It gives its members, and these in canonical form.
+// parsePatch parses a patch and validates it against the limits of properties, with its
+// nulls counted as keys. It returns the members, decoded and in canonical form.
 func parsePatch(patch jsontext.Value) (object, Properties, error) {
 	value, err := parse(patch, MaxDepth)
 	if err != nil {
@@ -99,7 +100,7 @@ func parsePatch(patch jsontext.Value) (object, Properties, error) {
 	return members, encoded, encoded.check(countKeys(members))
 }
 
-// mergeTree is MergePatch of RFC 7396, section 2. It changes neither argument.
+// mergeTree implements MergePatch of RFC 7396, section 2. It modifies neither argument.
 func mergeTree(target, patch tree) tree {
 	changes, ok := patch.(object)
 	if !ok {

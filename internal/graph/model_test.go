@@ -10,61 +10,61 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-// model is the graph as somebody would keep it who knows nothing of stamps: whole
-// copies, and for each command what differs between the copy before it and the one
-// after. What stands is what the commands that are not undone make of nothing, all
-// done over again each time.
+// model is a reference implementation of the graph without stamps. It compares complete
+// snapshots, and stores for each command the differences between the snapshot before it
+// and the one after. The current snapshot is computed each time by replaying the commands
+// that are not undone.
 type model struct {
 	entries []*modelEntry
 	changes int // of the journal, UNDO and REDO included
 }
 
-// thing is a node or an edge as a map of fields; ends are an edge's.
-type thing struct {
-	fields map[string]any // "exists" is among them
+// resource is a node or an edge as a map of fields. An edge has ends.
+type resource struct {
+	fields map[string]any // includes "exists"
 	ends   []uuid.UUID
 }
 
-type world map[uuid.UUID]thing
+type snapshot map[uuid.UUID]resource
 
-// place is one field of one thing.
-type place struct {
+// fieldKey identifies one field of one resource.
+type fieldKey struct {
 	id    uuid.UUID
 	field string
 }
 
 type effect struct {
-	place
-	value any // nil: the field goes
+	fieldKey
+	value any // nil: the field is removed
 	ends  []uuid.UUID
 }
 
 // modelEntry is a command or batch that changed something.
 type modelEntry struct {
-	sequence  int
-	actor     int
-	effects   []effect
-	found     map[place]int                        // who had written each place that it wrote
-	deleted   map[uuid.UUID]map[place]int          // of each thing it deleted: who had written all of its places
-	took      map[uuid.UUID]map[uuid.UUID]struct{} // by node: the edges that went with it
-	cancelled int                                  // by the UNDO with this sequence; 0: it stands
+	sequence       int
+	actor          int
+	effects        []effect
+	priorWriters   map[fieldKey]int                     // for each field that it wrote: its last writer before
+	deletedWriters map[uuid.UUID]map[fieldKey]int       // by deleted resource: the last writers of its fields
+	cascades       map[uuid.UUID]map[uuid.UUID]struct{} // by node: the edges that were deleted with it
+	undoneBy       int                                  // sequence of the UNDO; 0: the command is in effect
 }
 
-func (w world) clone() world {
-	copied := world{}
+func (w snapshot) clone() snapshot {
+	clone := snapshot{}
 	for id, t := range w {
-		copied[id] = thing{fields: maps.Clone(t.fields), ends: t.ends}
+		clone[id] = resource{fields: maps.Clone(t.fields), ends: t.ends}
 	}
-	return copied
+	return clone
 }
 
-func (w world) stands(id uuid.UUID) bool { return w[id].fields["exists"] == true }
+func (w snapshot) isLive(id uuid.UUID) bool { return w[id].fields["exists"] == true }
 
-// dangling reports that an edge stands without one of its ends.
-func (w world) dangling() bool {
+// hasDanglingEdge reports whether one of the ends of a live edge is not live.
+func (w snapshot) hasDanglingEdge() bool {
 	for id, t := range w {
 		for _, end := range t.ends {
-			if w.stands(id) && !w.stands(end) {
+			if w.isLive(id) && !w.isLive(end) {
 				return true
 			}
 		}
@@ -72,16 +72,16 @@ func (w world) dangling() bool {
 	return false
 }
 
-// replay makes the world out of nothing by the entries that stand.
-func (m *model) replay(stands func(*modelEntry) bool) world {
-	w := world{}
+// replay applies the included entries to an empty snapshot.
+func (m *model) replay(include func(*modelEntry) bool) snapshot {
+	w := snapshot{}
 	for _, entry := range m.entries {
-		if !stands(entry) {
+		if !include(entry) {
 			continue
 		}
 		for _, e := range entry.effects {
 			if _, ok := w[e.id]; !ok {
-				w[e.id] = thing{fields: map[string]any{}, ends: e.ends}
+				w[e.id] = resource{fields: map[string]any{}, ends: e.ends}
 			}
 			if e.value == nil {
 				delete(w[e.id].fields, e.field)
@@ -93,27 +93,29 @@ func (m *model) replay(stands func(*modelEntry) bool) world {
 	return w
 }
 
-func standing(e *modelEntry) bool { return e.cancelled == 0 }
+func inEffect(e *modelEntry) bool { return e.undoneBy == 0 }
 
-func (m *model) now() world { return m.replay(standing) }
+func (m *model) current() snapshot { return m.replay(inEffect) }
 
-// writers reports which standing entry wrote each place last.
-func (m *model) writers() map[place]int {
-	last := map[place]int{}
+// lastWriters returns for each field the entry in effect that wrote it last.
+func (m *model) lastWriters() map[fieldKey]int {
+	last := map[fieldKey]int{}
 	for _, entry := range m.entries {
-		if standing(entry) {
+		if inEffect(entry) {
 			for _, e := range entry.effects {
-				last[e.place] = entry.sequence
+				last[e.fieldKey] = entry.sequence
 			}
 		}
 	}
 	return last
 }
 
-// did makes an entry out of the copies of the world before and after each action.
-func (m *model) did(actor int, copies []world, took map[uuid.UUID]map[uuid.UUID]struct{}) {
-	entry := &modelEntry{actor: actor, found: map[place]int{}, deleted: map[uuid.UUID]map[place]int{}, took: took}
-	last := m.writers()
+// record adds an entry. copies are the snapshots before and after each action.
+func (m *model) record(actor int, copies []snapshot, cascades map[uuid.UUID]map[uuid.UUID]struct{}) {
+	entry := &modelEntry{
+		actor: actor, priorWriters: map[fieldKey]int{}, deletedWriters: map[uuid.UUID]map[fieldKey]int{}, cascades: cascades,
+	}
+	last := m.lastWriters()
 	for i := 1; i < len(copies); i++ {
 		entry.effects = append(entry.effects, differences(copies[i-1], copies[i])...)
 	}
@@ -123,54 +125,53 @@ func (m *model) did(actor int, copies []world, took map[uuid.UUID]map[uuid.UUID]
 	m.changes++
 	entry.sequence = m.changes
 	for _, e := range entry.effects {
-		entry.found[e.place] = last[e.place]
+		entry.priorWriters[e.fieldKey] = last[e.fieldKey]
 		if e.field == "exists" && e.value == false {
-			entry.deleted[e.id] = writersOf(last, e.id)
+			entry.deletedWriters[e.id] = writersOf(last, e.id)
 		}
 	}
 	m.entries = append(m.entries, entry)
 }
 
-func writersOf(last map[place]int, id uuid.UUID) map[place]int {
-	of := map[place]int{}
+func writersOf(last map[fieldKey]int, id uuid.UUID) map[fieldKey]int {
+	result := map[fieldKey]int{}
 	for p, sequence := range last {
 		if p.id == id {
-			of[p] = sequence
+			result[p] = sequence
 		}
 	}
-	return of
+	return result
 }
 
-func differences(before, after world) []effect {
-	var found []effect
+func differences(before, after snapshot) []effect {
+	var effects []effect
 	for id, t := range after {
 		old := before[id].fields
 		for field, value := range t.fields {
 			if !reflect.DeepEqual(old[field], value) {
-				found = append(found, effect{place{id, field}, value, t.ends})
+				effects = append(effects, effect{fieldKey{id, field}, value, t.ends})
 			}
 		}
 		for field := range old {
 			if _, ok := t.fields[field]; !ok {
-				found = append(found, effect{place{id, field}, nil, t.ends})
+				effects = append(effects, effect{fieldKey{id, field}, nil, t.ends})
 			}
 		}
 	}
-	return found
+	return effects
 }
 
-// mayUndo reports whether an entry can be taken out of history as if it had never
-// been.
+// mayUndo reports whether an entry can be removed from the history.
 func (m *model) mayUndo(entry *modelEntry) bool {
-	now, last := m.now(), m.writers()
+	current, last := m.current(), m.lastWriters()
 	for _, e := range entry.effects {
-		if last[e.place] != entry.sequence {
+		if last[e.fieldKey] != entry.sequence {
 			return false
 		}
-		if !now.stands(e.id) && last[place{e.id, "exists"}] != entry.sequence {
-			return false // gone by somebody else's hand: frozen
+		if !current.isLive(e.id) && last[fieldKey{e.id, "exists"}] != entry.sequence {
+			return false // deleted by another command: frozen
 		}
-		if entry.found[place{e.id, "exists"}] == 0 && e.field == "exists" {
+		if entry.priorWriters[fieldKey{e.id, "exists"}] == 0 && e.field == "exists" {
 			for _, sequence := range writersOf(last, e.id) {
 				if sequence != entry.sequence {
 					return false // created here, but others have written to it
@@ -178,30 +179,30 @@ func (m *model) mayUndo(entry *modelEntry) bool {
 			}
 		}
 	}
-	return !m.replay(func(e *modelEntry) bool { return standing(e) && e != entry }).dangling()
+	return !m.replay(func(e *modelEntry) bool { return inEffect(e) && e != entry }).hasDanglingEdge()
 }
 
-// mayRedo reports whether an entry finds what it found at first.
+// mayRedo reports whether an entry would overwrite the same state as originally.
 func (m *model) mayRedo(entry *modelEntry) bool {
-	now, last := m.now(), m.writers()
+	now, last := m.current(), m.lastWriters()
 	created := map[uuid.UUID]bool{}
 	for _, e := range entry.effects {
-		if e.field == "exists" && entry.found[e.place] == 0 {
+		if e.field == "exists" && entry.priorWriters[e.fieldKey] == 0 {
 			created[e.id] = true
 		}
 	}
 	for _, e := range entry.effects {
-		if last[e.place] != entry.found[e.place] || !created[e.id] && !now.stands(e.id) {
+		if last[e.fieldKey] != entry.priorWriters[e.fieldKey] || !created[e.id] && !now.isLive(e.id) {
 			return false
 		}
 		for _, end := range e.ends {
-			if created[e.id] && !created[end] && !now.stands(end) {
-				return false // also if the same batch deletes the edge in the end
+			if created[e.id] && !created[end] && !now.isLive(end) {
+				return false // also if the same batch deletes the edge later
 			}
 		}
 	}
-	for id, writers := range entry.deleted {
-		if entry.isTaken(id) {
+	for id, writers := range entry.deletedWriters {
+		if entry.isCascadeDeleted(id) {
 			for p, sequence := range writersOf(last, id) {
 				if sequence > entry.sequence && p.field != "exists" {
 					return false
@@ -211,11 +212,11 @@ func (m *model) mayRedo(entry *modelEntry) bool {
 			return false
 		}
 	}
-	return !m.replay(func(e *modelEntry) bool { return standing(e) || e == entry }).dangling()
+	return !m.replay(func(e *modelEntry) bool { return inEffect(e) || e == entry }).hasDanglingEdge()
 }
 
-func (e *modelEntry) isTaken(id uuid.UUID) bool {
-	for _, edges := range e.took {
+func (e *modelEntry) isCascadeDeleted(id uuid.UUID) bool {
+	for _, edges := range e.cascades {
 		if _, ok := edges[id]; ok {
 			return true
 		}
@@ -223,23 +224,23 @@ func (e *modelEntry) isTaken(id uuid.UUID) bool {
 	return false
 }
 
-// of returns the entries of an actor, or with -1 of all.
-func (m *model) of(actor int) []*modelEntry {
-	var of []*modelEntry
+// entriesOf returns the entries of an actor, or of all actors for -1.
+func (m *model) entriesOf(actor int) []*modelEntry {
+	var result []*modelEntry
 	for _, entry := range m.entries {
 		if actor < 0 || entry.actor == actor {
-			of = append(of, entry)
+			result = append(result, entry)
 		}
 	}
-	return of
+	return result
 }
 
-// toUndo and toRedo are the entries that the actor's, or with -1 the workspace's,
-// next UNDO and REDO are about; nil: none.
+// toUndo and toRedo return the entries that the next UNDO and REDO of the actor refer to,
+// or of the workspace for -1; nil: none.
 func (m *model) toUndo(actor int) *modelEntry {
 	var top *modelEntry
-	for _, entry := range m.of(actor) {
-		if standing(entry) {
+	for _, entry := range m.entriesOf(actor) {
+		if inEffect(entry) {
 			top = entry
 		}
 	}
@@ -248,65 +249,65 @@ func (m *model) toUndo(actor int) *modelEntry {
 
 func (m *model) toRedo(actor int) *modelEntry {
 	var top *modelEntry
-	all := m.of(actor)
+	all := m.entriesOf(actor)
 	for _, entry := range all {
 		cleared := false
 		for _, later := range all {
-			cleared = cleared || later.sequence > entry.cancelled
+			cleared = cleared || later.sequence > entry.undoneBy
 		}
-		if !standing(entry) && !cleared && (top == nil || entry.cancelled > top.cancelled) {
+		if !inEffect(entry) && !cleared && (top == nil || entry.undoneBy > top.undoneBy) {
 			top = entry
 		}
 	}
 	return top
 }
 
-// undo and redo change the entry; both are changes of the journal.
+// undo and redo update the entry. Both are changes of the journal.
 func (m *model) undo(entry *modelEntry) {
 	m.changes++
-	entry.cancelled = m.changes
+	entry.undoneBy = m.changes
 }
 
 func (m *model) redo(entry *modelEntry) {
 	m.changes++
-	entry.cancelled = 0
+	entry.undoneBy = 0
 }
 
-// seen is the world that a State shows, in the model's terms.
-func seen(s *memory) world {
-	w := world{}
+// snapshotOf returns the snapshot of a State.
+func snapshotOf(s *memory) snapshot {
+	w := snapshot{}
 	for id, n := range s.Nodes {
 		fields := map[string]any{"name": n.Name, "entityType": string(n.EntityType)}
 		if n.Description != nil {
 			fields["description"] = *n.Description
 		}
-		w[id] = asThing(fields, n.Properties, n.Deleted)
+		w[id] = newResource(fields, n.Properties, n.Deleted)
 	}
 	for id, e := range s.Edges {
-		t := asThing(map[string]any{"relationType": e.RelationType}, e.Properties, e.Deleted)
+		t := newResource(map[string]any{"relationType": e.RelationType}, e.Properties, e.Deleted)
 		t.ends = []uuid.UUID{e.SourceID, e.TargetID}
 		w[id] = t
 	}
 	return w
 }
 
-func asThing(fields map[string]any, properties graph.Properties, deleted bool) thing {
+func newResource(fields map[string]any, properties graph.Properties, deleted bool) resource {
 	for name, raw := range properties {
 		var value any
 		_ = json.Unmarshal(raw, &value)
 		fields["properties."+name] = value
 	}
 	fields["exists"] = !deleted
-	return thing{fields: fields}
+	return resource{fields: fields}
 }
 
-// shown leaves out what was created and undone: nothing of it can be seen.
-func (w world) shown() world {
-	visible := world{}
+// visible returns the resources that are live.
+func (w snapshot) visible() snapshot {
+	result := snapshot{}
 	for id, t := range w {
-		if w.stands(id) {
-			visible[id] = t
+		if w.isLive(id) {
+			result[id] = t
 		}
 	}
-	return visible
+	return result
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-// naive carries an action out on a copy of the world.
-func naive(w world, a graph.Action, took map[uuid.UUID]map[uuid.UUID]struct{}) (world, string) {
+// applyNaive applies an action to a copy of the snapshot. It returns the reason if the
+// action fails.
+func applyNaive(w snapshot, a graph.Action, cascades map[uuid.UUID]map[uuid.UUID]struct{}) (snapshot, string) {
 	w = w.clone()
 	exists := func(id uuid.UUID) bool { _, used := w[id]; return used }
 	switch p := a.Payload.(type) {
@@ -21,10 +22,10 @@ func naive(w world, a graph.Action, took map[uuid.UUID]map[uuid.UUID]struct{}) (
 		if p.Description != nil {
 			fields["description"] = *p.Description
 		}
-		w[p.ID] = thing{fields: fields}
-		naivePatch(w[p.ID], p.Properties)
+		w[p.ID] = resource{fields: fields}
+		applyNaivePatch(w[p.ID], p.Properties)
 	case graph.UpdateNode:
-		if !w.stands(p.ID) {
+		if !w.isLive(p.ID) {
 			return nil, "not_found"
 		}
 		if p.Name != nil {
@@ -33,15 +34,15 @@ func naive(w world, a graph.Action, took map[uuid.UUID]map[uuid.UUID]struct{}) (
 		if p.ClearDescription {
 			delete(w[p.ID].fields, "description")
 		}
-		naivePatch(w[p.ID], p.Properties)
+		applyNaivePatch(w[p.ID], p.Properties)
 	case graph.DeleteNode:
-		if !w.stands(p.ID) {
+		if !w.isLive(p.ID) {
 			return nil, "not_found"
 		}
-		took[p.ID] = map[uuid.UUID]struct{}{}
+		cascades[p.ID] = map[uuid.UUID]struct{}{}
 		for id, t := range w {
-			if w.stands(id) && len(t.ends) > 0 && (t.ends[0] == p.ID || t.ends[1] == p.ID) {
-				took[p.ID][id] = struct{}{}
+			if w.isLive(id) && len(t.ends) > 0 && (t.ends[0] == p.ID || t.ends[1] == p.ID) {
+				cascades[p.ID][id] = struct{}{}
 				t.fields["exists"] = false
 			}
 		}
@@ -50,21 +51,21 @@ func naive(w world, a graph.Action, took map[uuid.UUID]map[uuid.UUID]struct{}) (
 		switch {
 		case exists(p.ID):
 			return nil, "already_exists"
-		case !w.stands(p.SourceID) || !w.stands(p.TargetID):
+		case !w.isLive(p.SourceID) || !w.isLive(p.TargetID):
 			return nil, "not_found"
 		}
-		w[p.ID] = thing{
+		w[p.ID] = resource{
 			fields: map[string]any{"exists": true, "relationType": p.RelationType}, ends: []uuid.UUID{p.SourceID, p.TargetID},
 		}
-		naivePatch(w[p.ID], p.Properties)
+		applyNaivePatch(w[p.ID], p.Properties)
 	case graph.UpdateEdge:
-		if !w.stands(p.ID) {
+		if !w.isLive(p.ID) {
 			return nil, "not_found"
 		}
 		w[p.ID].fields["relationType"] = *p.RelationType
-		naivePatch(w[p.ID], p.Properties)
+		applyNaivePatch(w[p.ID], p.Properties)
 	case graph.DeleteEdge:
-		if !w.stands(p.ID) {
+		if !w.isLive(p.ID) {
 			return nil, "not_found"
 		}
 		w[p.ID].fields["exists"] = false
@@ -72,7 +73,7 @@ func naive(w world, a graph.Action, took map[uuid.UUID]map[uuid.UUID]struct{}) (
 	return w, ""
 }
 
-func naivePatch(t thing, patch []byte) {
+func applyNaivePatch(t resource, patch []byte) {
 	var changes map[string]any
 	_ = json.Unmarshal(patch, &changes)
 	for name, change := range changes {
@@ -80,7 +81,7 @@ func naivePatch(t thing, patch []byte) {
 		if change == nil {
 			delete(t.fields, field)
 		} else {
-			// The merge changes what it is given: keep the old copies whole.
+			// mergePatch modifies its target: do not modify the old snapshots.
 			var old any
 			raw, _ := json.Marshal(t.fields[field])
 			_ = json.Unmarshal(raw, &old)

@@ -11,7 +11,7 @@ func (d *decision) createNode(p CreateNode) (*Node, error) {
 		return nil, alreadyExists("node")
 	}
 	node := &Node{
-		ID: p.ID, Name: p.Name, EntityType: p.EntityType, Description: p.Description, Lifecycle: d.begin(),
+		ID: p.ID, Name: p.Name, EntityType: p.EntityType, Description: p.Description, Lifecycle: d.newLifecycle(),
 	}
 	if p.Properties != nil {
 		if node.Properties, err = ParseProperties(p.Properties); err != nil {
@@ -22,7 +22,7 @@ func (d *decision) createNode(p CreateNode) (*Node, error) {
 }
 
 func (d *decision) updateNode(p UpdateNode, expected *int64) (*Node, error) {
-	old, err := d.standingNode(p.ID, "payload.id", "Node")
+	old, err := d.liveNode(p.ID, "payload.id", "Node")
 	if err != nil {
 		return nil, err
 	}
@@ -45,15 +45,15 @@ func (d *decision) updateNode(p UpdateNode, expected *int64) (*Node, error) {
 	} else if p.ClearDescription {
 		writes = append(writes, write{field: fieldDescription})
 	}
-	over := d.overwrite(node, writes)
-	if over == nil {
+	overwritten := d.applyWrites(node, writes)
+	if overwritten == nil {
 		return old, nil
 	}
-	return node, d.do(Step{Type: TypeUpdateNode, Before: Before{Fields: over}, Node: node})
+	return node, d.do(Step{Type: TypeUpdateNode, Before: Before{Fields: overwritten}, Node: node})
 }
 
 func (d *decision) deleteNode(p DeleteNode, expected *int64) (*Node, error) {
-	old, err := d.standingNode(p.ID, "payload.id", "Node")
+	old, err := d.liveNode(p.ID, "payload.id", "Node")
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +63,8 @@ func (d *decision) deleteNode(p DeleteNode, expected *int64) (*Node, error) {
 	return d.removeNode(old, d.sequence)
 }
 
-// removeNode deletes a node and its edges as the effect of the command with a
-// sequence, which for a redo is not this change's.
+// removeNode deletes a node and its edges as the effect of the command with a sequence.
+// For a redo, this is not the sequence of the current change.
 func (d *decision) removeNode(old *Node, by Sequence) (*Node, error) {
 	node := old.clone()
 	node.Deleted, node.DeletedBy = true, by
@@ -73,13 +73,13 @@ func (d *decision) removeNode(old *Node, by Sequence) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	step := Step{Type: TypeDeleteNode, Before: before(old), Node: node}
+	step := Step{Type: TypeDeleteNode, Before: beforeDeletion(old), Node: node}
 	step.Cascade = cascade(Mark{Sequence: by, Node: node.ID}, edges, false)
 	return node, d.do(step)
 }
 
-// returnNode undoes removeNode.
-func (d *decision) returnNode(old *Node) error {
+// restoreNode undoes removeNode.
+func (d *decision) restoreNode(old *Node) error {
 	mark := Mark{Sequence: old.DeletedBy, Node: old.ID}
 	edges, err := d.state.TakenEdges(mark, MaxListed)
 	if err != nil {
@@ -98,9 +98,9 @@ func cascade(mark Mark, edges EdgeSet, restored bool) *Cascade {
 	return &Cascade{Mark: mark, Restored: restored, Count: edges.Count, Edges: edges.First}
 }
 
-// standingNode returns a node that is not deleted, else the fault that names the
-// field which it was looked up for.
-func (d *decision) standingNode(id uuid.UUID, field, what string) (*Node, error) {
+// liveNode returns a node that is not deleted. Otherwise it returns a NotFound fault
+// with the field that has the id.
+func (d *decision) liveNode(id uuid.UUID, field, what string) (*Node, error) {
 	node, err := d.state.Node(id)
 	if err != nil {
 		return nil, err

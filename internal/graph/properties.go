@@ -6,24 +6,25 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Properties are the free attributes of a node or an edge: for each top-level name
-// its value in canonical JSON, so that equal values are equal bytes. Canonical is:
-// no spaces, members sorted, an integer with all its digits, any other number as
-// the nearest 64-bit float without an exponent. No member of an object is null,
-// at any level: null removes. Nil is none. They are never changed in place.
+// Properties are the free-form attributes of a node or an edge: the value of each
+// top-level name in canonical JSON, so that equal values are equal bytes. Canonical
+// JSON has no spaces and sorted members; an integer has all its digits, and any other
+// number is the nearest 64-bit float without an exponent. No member of an object is
+// null, at any level: null removes a member. Nil means no properties. Properties are
+// never modified in place.
 type Properties map[string]jsontext.Value
 
-// ParseProperties reads a JSON object as properties of a new resource: members
-// that are null are left out. Errors are the reasons why it cannot be that: no
-// valid JSON object, U+0000 in a string, a number beyond a 64-bit float, or beyond
-// the limits of [MaxProperties], [MaxDepth] and [MaxKeys].
+// ParseProperties parses a JSON object as the properties of a new resource. It omits
+// members that are null. An error states the reason why raw is invalid: it is not a valid
+// JSON object, has U+0000 in a string, has a number beyond the range of a 64-bit float,
+// or exceeds [MaxProperties], [MaxDepth] or [MaxKeys].
 func ParseProperties(raw jsontext.Value) (Properties, error) {
 	return Properties(nil).Merge(raw)
 }
 
-// ReadProperties reads properties that were stored, in any form: a database orders
-// and spaces JSON in its own way. They were held against the limits when they came
-// in, and are not again. Empty is none.
+// ReadProperties decodes stored properties. They need not be canonical, because a
+// database may change the order of members and the spaces. It validates the nesting, but
+// not the other limits, which were validated at ingest. Empty means no properties.
 func ReadProperties(raw jsontext.Value) (Properties, error) {
 	if len(raw) == 0 || string(raw) == "{}" {
 		return nil, nil
@@ -39,7 +40,7 @@ func ReadProperties(raw jsontext.Value) (Properties, error) {
 	return encodeMembers(members), nil
 }
 
-// Encode writes the properties as one canonical JSON object.
+// Encode returns the properties as one canonical JSON object.
 func (p Properties) Encode() jsontext.Value {
 	dst := []byte{'{'}
 	for i, name := range sortedKeys(p) {
@@ -78,8 +79,8 @@ func encodeMembers(members object) Properties {
 	return p
 }
 
-// check holds whole properties, or a patch, against the limits. keys are those of
-// all levels.
+// check validates properties, or a patch, against the limits. keys is the number of keys
+// on all levels.
 func (p Properties) check(keys int) error {
 	size := len("{}") + max(len(p)-1, 0)
 	for name, value := range p {
@@ -95,6 +96,6 @@ func (p Properties) check(keys int) error {
 }
 
 func quotedSize(name string) int {
-	var room [64]byte
-	return len(appendQuoted(room[:0], name))
+	var buf [64]byte
+	return len(appendQuoted(buf[:0], name))
 }

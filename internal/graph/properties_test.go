@@ -73,8 +73,8 @@ func TestAMergeCannotGrowPropertiesBeyondTheirLimits(t *testing.T) {
 	require.ErrorContains(t, err, "bytes")
 }
 
-// values draws JSON values with few names and shapes, so that patches meet what is
-// there.
+// values draws JSON values with few names and shapes, so that patches often affect
+// existing members.
 func values(depth int) *rapid.Generator[any] {
 	leaf := rapid.SampledFrom([]any{nil, true, false, "", "x", "é\"\\", 0.0, 1.0, -2.5, 1e300, 3e-9, []any{}})
 	if depth == 0 {
@@ -89,7 +89,7 @@ func objects(inner *rapid.Generator[any]) *rapid.Generator[map[string]any] {
 	return rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "c", "", "a.b"}), inner, 0, 4)
 }
 
-// mergePatch is RFC 7396, section 2, word by word.
+// mergePatch implements RFC 7396, section 2, literally.
 func mergePatch(target, patch any) any {
 	changes, ok := patch.(map[string]any)
 	if !ok {

@@ -2,14 +2,14 @@ package graph
 
 import "fmt"
 
-// restore makes a cancelled command's effect again: its steps in order, each only
-// if what it writes over is what it wrote over at first.
-func (d *decision) restore(o Origin, p Pick) (*Target, error) {
+// redo applies the effect of a cancelled command again: its steps in order, each only if
+// it overwrites the same state as originally.
+func (d *decision) redo(o Origin, p Pick) (*Target, error) {
 	target, err := d.target(o, p, false)
 	if err != nil {
 		return nil, err
 	}
-	err = d.together(target, func() error {
+	err = d.applySteps(target, func() error {
 		for i := range target.Steps {
 			obstacles, err := d.redoStep(target.Sequence, &target.Steps[i])
 			if err != nil {
@@ -24,8 +24,8 @@ func (d *decision) restore(o Origin, p Pick) (*Target, error) {
 	return target.asTarget(), err
 }
 
-// redoStep creates one step of the command with sequence s again, or says what is in
-// the way and changes nothing.
+// redoStep redoes one step of the command with sequence s. If it is blocked, redoStep
+// returns the obstacles and changes nothing.
 func (d *decision) redoStep(s Sequence, step *Step) ([]obstacle, error) {
 	if step.Node != nil {
 		node, err := d.state.Node(step.Node.ID)
@@ -43,24 +43,24 @@ func (d *decision) redoStep(s Sequence, step *Step) ([]obstacle, error) {
 
 func (d *decision) redoNode(s Sequence, step *Step, old *Node) ([]obstacle, error) {
 	node := old.clone()
-	done := Step{Type: step.Type, Node: node}
+	applied := Step{Type: step.Type, Node: node}
 	switch step.Type {
 	case TypeCreateNode:
-		if obstacles := d.recreate(node); len(obstacles) > 0 {
+		if obstacles := d.redoCreate(node); len(obstacles) > 0 {
 			return obstacles, nil
 		}
 	case TypeUpdateNode:
-		over, obstacles := d.putAgain(s, step, node, step.Node)
+		overwritten, obstacles := d.redoFields(s, step, node, step.Node)
 		if len(obstacles) > 0 {
 			return obstacles, nil
 		}
-		done.Before.Fields = over
+		applied.Before.Fields = overwritten
 	case TypeDeleteNode:
-		obstacles, err := d.strays(s, step, old)
+		obstacles, err := d.edgesChangedSince(s, step, old)
 		if err != nil {
 			return nil, err
 		}
-		if obstacles = append(differs(step, old), obstacles...); len(obstacles) > 0 {
+		if obstacles = append(differences(step, old), obstacles...); len(obstacles) > 0 {
 			return obstacles, nil
 		}
 		_, err = d.removeNode(old, s)
@@ -68,29 +68,29 @@ func (d *decision) redoNode(s Sequence, step *Step, old *Node) ([]obstacle, erro
 	default:
 		return nil, fmt.Errorf("graph: no redo of %s on a node", step.Type)
 	}
-	return nil, d.do(done)
+	return nil, d.do(applied)
 }
 
 func (d *decision) redoEdge(s Sequence, step *Step, old *Edge) ([]obstacle, error) {
 	edge := old.clone()
-	done := Step{Type: step.Type, Edge: edge}
+	applied := Step{Type: step.Type, Edge: edge}
 	switch step.Type {
 	case TypeCreateEdge:
 		missing, err := d.missingEnds(old)
 		if err != nil || len(missing) > 0 {
 			return missing, err
 		}
-		if obstacles := d.recreate(edge); len(obstacles) > 0 {
+		if obstacles := d.redoCreate(edge); len(obstacles) > 0 {
 			return obstacles, nil
 		}
 	case TypeUpdateEdge:
-		over, obstacles := d.putAgain(s, step, edge, step.Edge)
+		overwritten, obstacles := d.redoFields(s, step, edge, step.Edge)
 		if len(obstacles) > 0 {
 			return obstacles, nil
 		}
-		done.Before.Fields = over
+		applied.Before.Fields = overwritten
 	case TypeDeleteEdge:
-		if obstacles := differs(step, old); len(obstacles) > 0 {
+		if obstacles := differences(step, old); len(obstacles) > 0 {
 			return obstacles, nil
 		}
 		_, err := d.removeEdge(old, s)
@@ -98,11 +98,11 @@ func (d *decision) redoEdge(s Sequence, step *Step, old *Edge) ([]obstacle, erro
 	default:
 		return nil, fmt.Errorf("graph: no redo of %s on an edge", step.Type)
 	}
-	return nil, d.do(done)
+	return nil, d.do(applied)
 }
 
-// recreate undoes uncreate. What is gone is frozen, so the fields are as they were.
-func (d *decision) recreate(r resource) []obstacle {
+// redoCreate reverts undoCreate. A deleted resource is frozen, so its fields are unchanged.
+func (d *decision) redoCreate(r resource) []obstacle {
 	life := r.life()
 	if !life.Deleted || life.DeletedBy != 0 {
 		return []obstacle{obstacleAt(r, "", life.ChangedBy)}
@@ -112,33 +112,34 @@ func (d *decision) recreate(r resource) []obstacle {
 	return nil
 }
 
-// putAgain makes the writes of a step again, unless a field does not carry the
-// stamp of before. made is the resource as the step left it.
-func (d *decision) putAgain(s Sequence, step *Step, r, made resource) (map[string]Field, []obstacle) {
+// redoFields applies the writes of a step again, unless the stamp of a field differs from
+// the one that the step overwrote. after is the resource as it was after the step.
+func (d *decision) redoFields(s Sequence, step *Step, r, after resource) (map[string]Field, []obstacle) {
 	if life := r.life(); life.Deleted {
-		return nil, []obstacle{obstacleAt(r, "", life.goneBy())}
+		return nil, []obstacle{obstacleAt(r, "", life.removedBy())}
 	}
 	var obstacles []obstacle
 	fields := make(map[string]Field, len(step.Before.Fields))
 	for _, field := range sortedKeys(step.Before.Fields) {
-		was, is := step.Before.Fields[field].Stamp, stamp(r, field)
-		if was != is {
-			// The later of the two: somebody wrote after, or undid what was there.
-			obstacles = append(obstacles, obstacleAt(r, field, max(was, is)))
+		expected, current := step.Before.Fields[field].Stamp, stamp(r, field)
+		if expected != current {
+			// The later of the two: the field was written since, or the write before was undone.
+			obstacles = append(obstacles, obstacleAt(r, field, max(expected, current)))
 		}
-		fields[field] = Field{Value: get(made, field), Stamp: s}
+		fields[field] = Field{Value: get(after, field), Stamp: s}
 	}
 	if len(obstacles) > 0 {
 		return nil, obstacles
 	}
-	return d.rewrite(r, fields), nil
+	return d.writeFields(r, fields), nil
 }
 
-// differs reports where a resource is not as the step found it that deleted it.
-func differs(step *Step, r resource) []obstacle {
+// differences returns where a resource differs from its state before the step that
+// deleted it.
+func differences(step *Step, r resource) []obstacle {
 	life := r.life()
 	if life.Deleted {
-		return []obstacle{obstacleAt(r, "", life.goneBy())}
+		return []obstacle{obstacleAt(r, "", life.removedBy())}
 	}
 	fields := map[string]bool{}
 	for field := range step.Before.Stamps {
@@ -149,9 +150,9 @@ func differs(step *Step, r resource) []obstacle {
 	}
 	var obstacles []obstacle
 	for _, field := range sortedKeys(fields) {
-		was, is := step.Before.Stamps[field], life.Stamps[field]
-		if was != is {
-			obstacles = append(obstacles, obstacleAt(r, field, max(was, is)))
+		expected, current := step.Before.Stamps[field], life.Stamps[field]
+		if expected != current {
+			obstacles = append(obstacles, obstacleAt(r, field, max(expected, current)))
 		}
 	}
 	if len(obstacles) == 0 && life.Floor != step.Before.Floor {
@@ -160,9 +161,10 @@ func differs(step *Step, r resource) []obstacle {
 	return obstacles
 }
 
-// strays are the edges because of which a node is not as the step of the command
-// with sequence s found it: those that were not there, and those that are no more.
-func (d *decision) strays(s Sequence, step *Step, node *Node) ([]obstacle, error) {
+// edgesChangedSince returns the edges by which a node differs from its state before the
+// step of the command with sequence s: those that were added or changed, else those that
+// are missing.
+func (d *decision) edgesChangedSince(s Sequence, step *Step, node *Node) ([]obstacle, error) {
 	taken := Cascade{Mark: Mark{Sequence: s, Node: node.ID}}
 	if step.Cascade != nil {
 		taken = *step.Cascade
@@ -185,9 +187,9 @@ func (d *decision) strays(s Sequence, step *Step, node *Node) ([]obstacle, error
 	return d.missingEdges(step.Cascade, node)
 }
 
-// missingEdges are the edges that a cascade took and that do not stand now. All
-// that stand at the node are of those, so that their number tells. Of an edge that
-// the cascade does not list the node stands for it.
+// missingEdges returns the edges that a cascade deleted and that are not live now. All
+// live edges of the node are edges of the cascade, so comparing their numbers is
+// sufficient. If no edge that the cascade lists is missing, the obstacle is the node.
 func (d *decision) missingEdges(c *Cascade, node *Node) ([]obstacle, error) {
 	live, err := d.state.LiveEdges(node.ID, 1)
 	if err != nil || live.Count == c.Count {
@@ -200,7 +202,7 @@ func (d *decision) missingEdges(c *Cascade, node *Node) ([]obstacle, error) {
 			return nil, err
 		}
 		if edge.Deleted {
-			missing = append(missing, obstacleAt(edge, "", edge.goneBy()))
+			missing = append(missing, obstacleAt(edge, "", edge.removedBy()))
 		}
 	}
 	if len(missing) == 0 {

@@ -28,16 +28,16 @@ func TestRedoingIsBlockedByWhatOthersDidSinceTheUndo(t *testing.T) {
 			edge(2, 1, 2), graph.DeleteNode{ID: nodeID(2)}, graph.Conflict{Kind: "node", ID: nodeID(2)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.do(3, node(1))
-			d.do(3, node(2))
-			d.do(3, edge(1, 1, 1))
-			d.do(1, c.mine)
-			d.do(1, graph.Undo{})
-			c.conflict.ByCommandID = d.do(2, c.theirs)
-			require.Equal(t, []graph.Conflict{c.conflict}, d.blocked(1, graph.Redo{}))
-			d.do(2, graph.Undo{})
-			d.do(1, graph.Redo{})
+			f := newFixture(t)
+			f.do(3, node(1))
+			f.do(3, node(2))
+			f.do(3, edge(1, 1, 1))
+			f.do(1, c.mine)
+			f.do(1, graph.Undo{})
+			c.conflict.ByCommandID = f.do(2, c.theirs)
+			require.Equal(t, []graph.Conflict{c.conflict}, f.blocked(1, graph.Redo{}))
+			f.do(2, graph.Undo{})
+			f.do(1, graph.Redo{})
 		})
 	}
 }

@@ -9,43 +9,44 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Entry is a command or an atomic batch that changed something, and whether it
-// still stands. UNDO and REDO make no entries, they change those of their target.
+// Entry is a command or an atomic batch that changed something, and whether it is still
+// in effect. UNDO and REDO create no entries; they change the entry of their target.
 type Entry struct {
 	Sequence    Sequence
 	CommandID   uuid.UUID
 	Actor       uuid.UUID
 	Type        Type
-	CancelledBy Sequence // of the UNDO that stands against it; 0: the command stands
+	CancelledBy Sequence // of the UNDO that cancelled it; 0: the command is in effect
 }
 
-// Entry returns what a change adds to the stacks; false for UNDO and REDO.
+// Entry returns the entry that a change adds to the stacks; false for UNDO and REDO.
 func (c *Change) Entry() (Entry, bool) {
 	entry := Entry{Sequence: c.Sequence, CommandID: c.CommandID, Actor: c.Actor, Type: c.Type}
 	return entry, c.Target == nil
 }
 
 // Stacks are the undo and the redo stack of an actor, or of the workspace, as far as
-// they were read. The undo stack is the newest [StackDepth] commands that stand, however
-// many came and were undone after them. The redo stack is those that were undone after
-// the newest command, whether that one stands or not: a new command clears what there was
-// to redo. An undone command is in nobody's undo stack, anyone who undid it.
+// they were read. The undo stack is the newest [StackDepth] commands that are in effect,
+// regardless of how many newer commands were undone. The redo stack is the commands that
+// were undone after the newest command, whether that one is in effect or not: a new
+// command clears the redo stack. An undone command is in no undo stack, regardless of who
+// undid it.
 //
-// The lists may be longer than that, so that a command that is undone uncovers the one
-// below without another look into the journal. [Stacks.IsShort] reports that one is needed.
+// The lists may be longer than the stacks, so that an undo exposes the next command
+// without reading the journal again. [Stacks.IsShort] reports whether that is required.
 type Stacks struct {
 	Newest    Sequence // of the newest command
-	Standing  []Entry  // in the order of their sequences
-	Cancelled []Entry  // in the order in which they were undone; all of them after Newest
-	// StandingFrom is the sequence from which on Standing has all that stand, 0: it has
-	// all there are. CancelledFrom is the same of CancelledBy.
+	Standing  []Entry  // commands in effect, in the order of their sequences
+	Cancelled []Entry  // undone commands, in the order in which they were undone; all of them after Newest
+	// StandingFrom is the lowest sequence from which Standing is complete; 0: Standing has
+	// all commands in effect. CancelledFrom is the same for Cancelled, by CancelledBy.
 	StandingFrom, CancelledFrom Sequence
 }
 
-// Undo returns the command to undo next: of those that stand the newest.
+// Undo returns the command to undo next: the newest that is in effect.
 func (s *Stacks) Undo() (Entry, bool) { return last(s.Standing) }
 
-// Redo returns the command to redo next: of the redoable ones that was undone last.
+// Redo returns the command to redo next: of the redoable ones, the last that was undone.
 func (s *Stacks) Redo() (Entry, bool) { return last(s.Cancelled) }
 
 func last(entries []Entry) (Entry, bool) {
@@ -55,7 +56,7 @@ func last(entries []Entry) (Entry, bool) {
 	return entries[len(entries)-1], true
 }
 
-// Depths returns how many commands can be undone and redone at this moment.
+// Depths returns how many commands can be undone and redone now.
 func (s *Stacks) Depths() (undo, redo int) {
 	return min(len(s.Standing), StackDepth), min(len(s.Cancelled), StackDepth)
 }
@@ -72,28 +73,27 @@ func (s *Stacks) Add(entry Entry) {
 	s.Cancelled, s.CancelledFrom = nil, 0
 }
 
-// Cancel moves an entry, whose CancelledBy is set, from what stands to what can be
-// redone.
+// Cancel moves an entry, whose CancelledBy is set, from the undo to the redo stack.
 func (s *Stacks) Cancel(entry Entry) {
 	s.Standing = without(s.Standing, entry.Sequence)
 	s.Cancelled = append(s.Cancelled, entry)
 }
 
-// Restore moves an entry back.
+// Restore moves an entry from the redo to the undo stack.
 func (s *Stacks) Restore(entry Entry) {
 	s.Cancelled = without(s.Cancelled, entry.Sequence)
 	if entry.Sequence < s.StandingFrom {
-		return // others stand between it and those that are known
+		return // there may be unread commands between it and those of the list
 	}
 	entry.CancelledBy = 0
-	place, _ := slices.BinarySearchFunc(s.Standing, entry.Sequence, func(e Entry, sequence Sequence) int {
+	index, _ := slices.BinarySearchFunc(s.Standing, entry.Sequence, func(e Entry, sequence Sequence) int {
 		return cmp.Compare(e.Sequence, sequence)
 	})
-	s.Standing = slices.Insert(s.Standing, place, entry)
+	s.Standing = slices.Insert(s.Standing, index, entry)
 }
 
 func without(entries []Entry, sequence Sequence) []Entry {
-	for i := len(entries) - 1; i >= 0; i-- { // mostly the last
+	for i := len(entries) - 1; i >= 0; i-- { // it is usually the last
 		if entries[i].Sequence == sequence {
 			return slices.Delete(entries, i, i+1)
 		}
@@ -101,8 +101,7 @@ func without(entries []Entry, sequence Sequence) []Entry {
 	return entries
 }
 
-// Top returns a copy with at most limit entries of each list: what is worth
-// remembering of stacks that have grown.
+// Top returns a copy with at most the newest limit entries of each list, for caching.
 func (s *Stacks) Top(limit int) Stacks {
 	top := *s
 	if cut := len(s.Standing) - limit; cut > 0 {
@@ -119,12 +118,12 @@ func newest(entries []Entry, limit int) []Entry {
 	return slices.Clone(entries[max(0, len(entries)-limit):])
 }
 
-// pick finds the entry that an UNDO (undo) or a REDO is about: a NotFound fault for
-// an id of no command, else a Conflict.
+// pick returns the entry that an UNDO (undo) or a REDO refers to. The error is a NotFound
+// fault if no command has the id, and a Conflict fault if there is nothing to undo or redo.
 func pick(journal Journal, actor uuid.UUID, p Pick, undo bool) (Entry, error) {
-	whose := actor
+	owner := actor
 	if p.Workspace {
-		whose = uuid.Nil
+		owner = uuid.Nil
 	}
 	var named *Entry
 	if p.CommandID != uuid.Nil {
@@ -135,9 +134,9 @@ func pick(journal Journal, actor uuid.UUID, p Pick, undo bool) (Entry, error) {
 		if entry == nil {
 			return Entry{}, notFound("Command", "payload.commandId")
 		}
-		named, whose = entry, entry.Actor
+		named, owner = entry, entry.Actor
 	}
-	stacks, err := journal.StacksOf(whose)
+	stacks, err := journal.StacksOf(owner)
 	if err != nil {
 		return Entry{}, err
 	}

@@ -11,19 +11,19 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/graphtest"
 )
 
-func TestACommandThatStandsIsUndoneHoweverManyCameAndWereUndoneAfterIt(t *testing.T) {
-	d := newDesk(t)
-	first := d.do(1, node(0))
+func TestACommandInEffectCanBeUndoneAfterManyNewerOnesWereUndone(t *testing.T) {
+	f := newFixture(t)
+	first := f.do(1, node(0))
 	for i := range 2 * graph.StackDepth {
-		d.do(1, graph.CreateNode{ID: uuid.UUID{0: 9, 1: byte(i)}, Name: "n", EntityType: graph.Concept})
-		d.do(1, graph.Undo{})
+		f.do(1, graph.CreateNode{ID: uuid.UUID{0: 9, 1: byte(i)}, Name: "n", EntityType: graph.Concept})
+		f.do(1, graph.Undo{})
 	}
-	outcome, err := d.try(1, graph.Undo{})
+	outcome, err := f.try(1, graph.Undo{})
 	require.NoError(t, err)
 	require.Equal(t, first, outcome.Change.Target.CommandID)
 }
 
-func TestStacksAreWhatAnOracleOfItsOwnSays(t *testing.T) {
+func TestStacksMatchTheOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := graphtest.NewMemory()
 		b := &graphtest.Bursts{

@@ -6,58 +6,59 @@ import (
 	"github.com/google/uuid"
 )
 
-// State is a workspace's graph and journal: what a command is decided against, and
-// where its effect goes. Each effect must show in the answers that follow it. An
-// error means that the state cannot answer; it is handed on as it is.
+// State is the graph and the journal of a workspace. Commands are evaluated against it,
+// and their effects are applied to it. Reads after an effect must see it. An error means
+// that the state cannot be read or written; it is returned to the caller unchanged.
 type State interface {
 	Resources
 	Journal
 
-	// Do carries out a step of the change with a sequence: the resource becomes
-	// the step's, and the cascade takes or restores edges.
+	// Do applies a step of the change with a sequence: it replaces the resource by that
+	// of the step, and deletes or restores the edges of the cascade.
 	Do(step *Step, sequence Sequence, at time.Time) error
-	// Atomically runs f. If f fails, the state is again as it was before.
+	// Atomically runs f. If f fails, all effects of f are rolled back.
 	Atomically(f func() error) error
-	// Foresee is told which change is about to be undone or redone, so that what its
-	// steps look at can be read together. It changes no answer.
+	// Foresee announces the change that is about to be undone or redone, so that the
+	// state can read in one batch what the steps require. It affects no result.
 	Foresee(c *Change) error
 }
 
-// Resources are the nodes and edges, the deleted ones included. What they give
-// out is not changed by this package.
+// Resources reads nodes and edges, including deleted ones. This package does not modify
+// the values that the methods return.
 type Resources interface {
-	// Node and Edge give nil for an id that was never used.
+	// Node and Edge return nil for an id that was never used.
 	Node(id uuid.UUID) (*Node, error)
 	Edge(id uuid.UUID) (*Edge, error)
-	// LiveEdges are the edges that stand with an end at a node.
+	// LiveEdges returns the edges of a node that are not deleted.
 	LiveEdges(node uuid.UUID, limit int) (EdgeSet, error)
-	// TakenEdges are the edges that are gone because of a mark.
+	// TakenEdges returns the edges that are deleted because of a mark.
 	TakenEdges(mark Mark, limit int) (EdgeSet, error)
-	// Orphans are those of the taken edges whose other end does not stand, except for
-	// the edges that the mark's own command (a batch) made: undoing it unmakes them.
+	// Orphans returns those of the taken edges whose other end is deleted, except the
+	// edges that the command of the mark (a batch) created itself: undoing the command
+	// undoes their creation.
 	Orphans(mark Mark, limit int) ([]uuid.UUID, error)
-	// Strays are the edges that stand at the node of a deletion and that it did not find
-	// there as they are: they are not among those that it took, or their Newest is above
-	// its sequence. Which it took is a fact of the journal; the edge itself knows only the
-	// last deletion that took it.
+	// Strays returns the live edges of the node of a deletion that were added or changed
+	// since the deletion was first applied: the deletion did not take them, or their
+	// Newest is above its sequence. The journal has the edges that a deletion took; an
+	// edge itself has only the last deletion that took it.
 	Strays(taken Cascade, limit int) ([]uuid.UUID, error)
 }
 
-// EdgeSet is a set of edges that may be large: their number, and the first in any
-// lasting order.
+// EdgeSet is a set of edges that may be large: their number, and the first ones in any
+// stable order.
 type EdgeSet struct {
 	Count int64
 	First []uuid.UUID
 }
 
-// Journal is what was done so far.
+// Journal reads the changes made so far.
 type Journal interface {
-	// Change returns the change with a sequence, which exists.
+	// Change returns the change with a sequence, which must exist.
 	Change(sequence Sequence) (*Change, error)
 	// Entry returns the entry of the command or batch with an id, nil if no such
 	// command changed anything. UNDO and REDO have none.
 	Entry(commandID uuid.UUID) (*Entry, error)
-	// StacksOf returns the stacks of an actor, or with uuid.Nil of the workspace. They are
-	// not short.
+	// StacksOf returns the stacks of an actor, or of the workspace for uuid.Nil. IsShort
+	// of the stacks is false.
 	StacksOf(actor uuid.UUID) (Stacks, error)
 }

@@ -2,15 +2,15 @@ package graph
 
 import "fmt"
 
-// cancel takes a command's effect back: its steps in reverse, each only if what it
-// wrote still stands there. The steps of a batch go together or not at all; the
+// undo reverts the effect of a command: its steps in reverse order, each only if the
+// values that it wrote are still current. All steps of a batch are undone or none; the
 // conflicts are those of the first step that has any.
-func (d *decision) cancel(o Origin, p Pick) (*Target, error) {
+func (d *decision) undo(o Origin, p Pick) (*Target, error) {
 	target, err := d.target(o, p, true)
 	if err != nil {
 		return nil, err
 	}
-	err = d.together(target, func() error {
+	err = d.applySteps(target, func() error {
 		for i := len(target.Steps) - 1; i >= 0; i-- {
 			obstacles, err := d.undoStep(target.Sequence, &target.Steps[i])
 			if err != nil {
@@ -25,8 +25,8 @@ func (d *decision) cancel(o Origin, p Pick) (*Target, error) {
 	return target.asTarget(), err
 }
 
-// target finds the change that an UNDO or a REDO is about, and holds its steps
-// against the scopes of anyone who asks.
+// target returns the change that an UNDO or a REDO refers to, after checking that the
+// scopes of the origin permit all of its steps.
 func (d *decision) target(o Origin, p Pick, undo bool) (*Change, error) {
 	entry, err := pick(d.state, o.Actor, p, undo)
 	if err != nil {
@@ -44,9 +44,9 @@ func (d *decision) target(o Origin, p Pick, undo bool) (*Change, error) {
 	return change, nil
 }
 
-// together runs f, which makes the steps of a target. One step is made after all
-// its checks, so only several need the state to be able to go back.
-func (d *decision) together(target *Change, f func() error) error {
+// applySteps runs f, which applies the steps of a target. A single step is applied after
+// all its checks, so only several steps require a rollback.
+func (d *decision) applySteps(target *Change, f func() error) error {
 	if len(target.Steps) == 1 {
 		return f()
 	}
@@ -60,8 +60,8 @@ func (c *Change) asTarget() *Target {
 	return &Target{Sequence: c.Sequence, CommandID: c.CommandID, Type: c.Type}
 }
 
-// undoStep takes one step of the command with sequence s back, or says what is in
-// the way and changes nothing.
+// undoStep undoes one step of the command with sequence s. If it is blocked, undoStep
+// returns the obstacles and changes nothing.
 func (d *decision) undoStep(s Sequence, step *Step) ([]obstacle, error) {
 	if step.Node != nil {
 		node, err := d.state.Node(step.Node.ID)
@@ -81,11 +81,11 @@ func (d *decision) undoNode(s Sequence, step *Step, old *Node) ([]obstacle, erro
 	node := old.clone()
 	switch step.Type {
 	case TypeUpdateNode:
-		over, obstacles := d.putBack(s, step, node)
+		overwritten, obstacles := d.undoFields(s, step, node)
 		if len(obstacles) > 0 {
 			return obstacles, nil
 		}
-		return nil, d.do(Step{Type: step.Type, Before: Before{Fields: over}, Node: node})
+		return nil, d.do(Step{Type: step.Type, Before: Before{Fields: overwritten}, Node: node})
 	case TypeDeleteNode:
 		return d.undoDeleteNode(s, old)
 	case TypeCreateNode:
@@ -104,14 +104,14 @@ func (d *decision) undoNode(s Sequence, step *Step, old *Node) ([]obstacle, erro
 		if len(obstacles) > 0 {
 			return obstacles, nil
 		}
-		d.uncreate(node)
-		return nil, d.do(Step{Type: step.Type, Before: before(old), Node: node})
+		d.undoCreate(node)
+		return nil, d.do(Step{Type: step.Type, Before: beforeDeletion(old), Node: node})
 	}
 	return nil, fmt.Errorf("graph: no undo of %s on a node", step.Type)
 }
 
-// undoDeleteNode brings a node back with the edges that went with it, unless one
-// of them has lost its other end.
+// undoDeleteNode restores a node with the edges that its deletion deleted, unless the
+// other end of one of them is deleted.
 func (d *decision) undoDeleteNode(s Sequence, old *Node) ([]obstacle, error) {
 	if !old.Deleted || old.DeletedBy != s {
 		return []obstacle{obstacleAt(old, "", old.ChangedBy)}, nil
@@ -139,24 +139,24 @@ func (d *decision) undoDeleteNode(s Sequence, old *Node) ([]obstacle, error) {
 	if len(obstacles) > 0 {
 		return obstacles, nil
 	}
-	return nil, d.returnNode(old)
+	return nil, d.restoreNode(old)
 }
 
 func (d *decision) undoEdge(s Sequence, step *Step, old *Edge) ([]obstacle, error) {
 	edge := old.clone()
-	done := Step{Type: step.Type, Edge: edge}
+	applied := Step{Type: step.Type, Edge: edge}
 	switch step.Type {
 	case TypeUpdateEdge:
-		over, obstacles := d.putBack(s, step, edge)
+		overwritten, obstacles := d.undoFields(s, step, edge)
 		if len(obstacles) > 0 {
 			return obstacles, nil
 		}
-		done.Before.Fields = over
+		applied.Before.Fields = overwritten
 	case TypeDeleteEdge:
 		if !old.Deleted || old.DeletedBy != s {
 			return []obstacle{obstacleAt(old, "", old.ChangedBy)}, nil
 		}
-		if old.CreatedBy != s { // else the same undo unmakes it
+		if old.CreatedBy != s { // else the same undo also undoes its creation
 			missing, err := d.missingEnds(old)
 			if err != nil || len(missing) > 0 {
 				return missing, err
@@ -168,26 +168,25 @@ func (d *decision) undoEdge(s Sequence, step *Step, old *Edge) ([]obstacle, erro
 		if obstacles := changedSince(s, old); len(obstacles) > 0 {
 			return obstacles, nil
 		}
-		done.Before = before(old)
-		d.uncreate(edge)
+		applied.Before = beforeDeletion(old)
+		d.undoCreate(edge)
 	default:
 		return nil, fmt.Errorf("graph: no undo of %s on an edge", step.Type)
 	}
-	return nil, d.do(done)
+	return nil, d.do(applied)
 }
 
-// uncreate takes the creation of a resource back.
-func (d *decision) uncreate(r resource) {
+// undoCreate marks a resource as deleted because its creation is undone.
+func (d *decision) undoCreate(r resource) {
 	life := r.life()
 	life.Deleted, life.DeletedBy = true, 0
 	life.Touch(d.sequence, d.at)
 }
 
-// putBack undoes the writes of a step, unless a field does not carry the stamp s
-// any more.
-func (d *decision) putBack(s Sequence, step *Step, r resource) (map[string]Field, []obstacle) {
+// undoFields undoes the writes of a step, unless a field no longer carries the stamp s.
+func (d *decision) undoFields(s Sequence, step *Step, r resource) (map[string]Field, []obstacle) {
 	if life := r.life(); life.Deleted {
-		return nil, []obstacle{obstacleAt(r, "", life.goneBy())}
+		return nil, []obstacle{obstacleAt(r, "", life.removedBy())}
 	}
 	var obstacles []obstacle
 	for _, field := range sortedKeys(step.Before.Fields) {
@@ -198,28 +197,27 @@ func (d *decision) putBack(s Sequence, step *Step, r resource) (map[string]Field
 	if len(obstacles) > 0 {
 		return nil, obstacles
 	}
-	return d.rewrite(r, step.Before.Fields), nil
+	return d.writeFields(r, step.Before.Fields), nil
 }
 
-// rewrite sets fields with the stamps that they are to carry, and gives what they
-// were.
-func (d *decision) rewrite(r resource, fields map[string]Field) map[string]Field {
-	over := make(map[string]Field, len(fields))
+// writeFields sets fields with their stamps, and returns them as they were before.
+func (d *decision) writeFields(r resource, fields map[string]Field) map[string]Field {
+	overwritten := make(map[string]Field, len(fields))
 	for field, f := range fields {
-		over[field] = Field{Value: get(r, field), Stamp: stamp(r, field)}
+		overwritten[field] = Field{Value: get(r, field), Stamp: stamp(r, field)}
 		put(r, field, f)
 	}
-	bound(r)
+	pruneStamps(r)
 	r.life().Touch(d.sequence, d.at)
-	return over
+	return overwritten
 }
 
-// changedSince is what others have done to a resource that the command with
-// sequence s made.
+// changedSince returns the changes that other commands made to a resource that the
+// command with sequence s created.
 func changedSince(s Sequence, r resource) []obstacle {
 	life := r.life()
 	if life.Deleted {
-		return []obstacle{obstacleAt(r, "", life.goneBy())}
+		return []obstacle{obstacleAt(r, "", life.removedBy())}
 	}
 	var obstacles []obstacle
 	for _, field := range sortedKeys(life.Stamps) {

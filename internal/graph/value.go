@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// tree is a JSON value taken apart: nil, bool, string, number, []tree, or object.
+// tree is a decoded JSON value: nil, bool, string, number, []tree, or object.
 type tree any
 
 // number is a JSON number in its canonical form.
@@ -21,7 +21,7 @@ type number string
 
 type object map[string]tree
 
-// Faults of a value, as the reasons that a caller reads.
+// Reasons why a value is invalid, as the API reports them.
 var (
 	errNul    = errors.New("must not contain U+0000")
 	errNumber = errors.New("holds a number beyond the range of a 64-bit float")
@@ -30,16 +30,15 @@ var (
 	errObject = errors.New("must be an object")
 )
 
-// A decoder is more work to make than most values are to read.
+// Creating a decoder costs more than decoding most values.
 var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(new(bytes.Buffer)) }}
 
-// parse takes one JSON value apart. depth is how many arrays and objects may be
-// open inside each other.
+// parse decodes one JSON value. depth is the maximum nesting of arrays and objects.
 func parse(raw []byte, depth int) (tree, error) {
 	dec := decoders.Get().(*jsontext.Decoder)
-	dec.Reset(bytes.NewBuffer(raw)) // which the decoder reads in place
+	dec.Reset(bytes.NewBuffer(raw)) // the decoder reads a bytes.Buffer in place
 	defer func() {
-		dec.Reset(new(bytes.Buffer)) // lets go of raw
+		dec.Reset(new(bytes.Buffer)) // releases raw
 		decoders.Put(dec)
 	}()
 	value, err := parseNext(dec, depth)
@@ -119,9 +118,9 @@ func checkedText(s string) (string, error) {
 	return s, nil
 }
 
-// canonicalNumber writes a JSON number the one way in which a jsonb column gives
-// it back: an integer as it is, anything else as the nearest 64-bit float without
-// an exponent.
+// canonicalNumber returns a JSON number in the form in which a jsonb column returns it:
+// an integer unchanged, any other number as the nearest 64-bit float without an
+// exponent.
 func canonicalNumber(text string) (number, error) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(f, 0) {
@@ -136,8 +135,8 @@ func canonicalNumber(text string) (number, error) {
 	return number(strconv.FormatFloat(f, 'f', -1, 64)), nil
 }
 
-// encode appends a value in its canonical form: no spaces, members sorted by the
-// bytes of their names, strings escaped as little as JSON allows.
+// encode appends a value in its canonical form: without spaces, members sorted by the
+// bytes of their names, strings with the fewest escapes that JSON allows.
 func encode(dst []byte, value tree) []byte {
 	switch v := value.(type) {
 	case nil:
@@ -175,7 +174,7 @@ func encodeObject(dst []byte, members object) []byte {
 	return append(dst, '}')
 }
 
-// appendQuoted writes a string that the parser read, which is valid UTF-8.
+// appendQuoted appends a string as JSON. The parser has validated that s is UTF-8.
 func appendQuoted(dst []byte, s string) []byte {
 	dst, _ = jsontext.AppendQuote(dst, s)
 	return dst
