@@ -1,11 +1,10 @@
-// Package graphrecord turns the graph's commands, changes and outcomes into the
+// Package graphrecord converts the graph's commands, changes and outcomes to the
 // records of package eventsv1 and back: those of topics "graph.commands" and
-// "graph.events", of the journal, and of what came of a command.
+// "graph.events", of the journal, and of the outcomes of commands.
 //
-// What is decoded may come from anywhere: it is held against what the domain
-// relies on (ids have 16 bytes, a step is about one resource), and what does not
-// hold is an error, never a panic. It is not held against the limits of
-// internal/graph, which are those of commands.
+// Decoding does not trust its input: it validates what the domain relies on (ids have
+// 16 bytes, a step has one resource), and returns an error otherwise; it never panics.
+// It does not validate the limits of internal/graph, which are those of commands.
 package graphrecord
 
 import (
@@ -21,7 +20,7 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 )
 
-// EncodeChange makes an entry of the journal.
+// EncodeChange encodes an entry of the journal.
 func EncodeChange(c *graph.Change) ([]byte, error) {
 	encoded, err := proto.Marshal(FromChange(c))
 	if err != nil {
@@ -30,7 +29,7 @@ func EncodeChange(c *graph.Change) ([]byte, error) {
 	return encoded, nil
 }
 
-// DecodeChange reads an entry of the journal.
+// DecodeChange decodes an entry of the journal.
 func DecodeChange(encoded []byte) (*graph.Change, error) {
 	var c eventsv1.Change
 	if err := proto.Unmarshal(encoded, &c); err != nil {
@@ -54,7 +53,7 @@ func FromChange(c *graph.Change) *eventsv1.Change {
 	return record
 }
 
-// ToChange reads the record of a change. It shares bytes with the record.
+// ToChange returns the change of a record. It shares bytes with the record.
 func ToChange(record *eventsv1.Change) (*graph.Change, error) {
 	r := reader{}
 	c := &graph.Change{
@@ -77,7 +76,7 @@ func ToChange(record *eventsv1.Change) (*graph.Change, error) {
 	return c, nil
 }
 
-// FromTarget returns the record of what an UNDO or a REDO was about; nil of nil.
+// FromTarget returns the record of the target of an UNDO or a REDO; nil for nil.
 func FromTarget(t *graph.Target) *eventsv1.Target {
 	if t == nil {
 		return nil
@@ -165,7 +164,7 @@ func fromMark(m graph.Mark) *eventsv1.Mark {
 	return &eventsv1.Mark{Sequence: int64(m.Sequence), NodeId: bytesOf(m.Node)}
 }
 
-// BytesOfAll returns ids as records have them.
+// BytesOfAll returns ids as records store them.
 func BytesOfAll(ids []uuid.UUID) [][]byte {
 	if len(ids) == 0 {
 		return nil
@@ -179,17 +178,17 @@ func BytesOfAll(ids []uuid.UUID) [][]byte {
 
 func bytesOf(id uuid.UUID) []byte { return id[:] }
 
-// at reads a time of a record.
+// at converts a time of a record.
 func at(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
 
-// What a record may lack.
+// Errors of invalid records.
 var (
 	errID    = errors.New("an id does not have 16 bytes")
-	errAfter = errors.New("a step is about no resource")
+	errAfter = errors.New("a step has no resource")
 	errLife  = errors.New("a resource has no lifecycle")
 )
 
-// reader reads records and keeps the first error.
+// reader converts records and keeps the first error.
 type reader struct{ err error }
 
 func (r *reader) fail(err error) {

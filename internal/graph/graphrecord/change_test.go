@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	texts  = rapid.SampledFrom([]string{"", "x", "größe", "\u202e", "a.b", `"`, "__proto__", "properties.a"})
-	values = rapid.SampledFrom([]string{
+	stringValues = rapid.SampledFrom([]string{"", "x", "größe", "\u202e", "a.b", `"`, "__proto__", "properties.a"})
+	values       = rapid.SampledFrom([]string{
 		`1`, `"x"`, `null`, `true`, `{"a":[1,2.5]}`, `[]`, `123456789012345678901234567890`,
 	})
 	numbers = rapid.Int64Range(0, 1<<60)
@@ -32,14 +32,14 @@ var (
 	stamps = rapid.Custom(func(t *rapid.T) map[string]graph.Sequence {
 		m := map[string]graph.Sequence{}
 		for range rapid.IntRange(0, 3).Draw(t, "stamps") {
-			m[texts.Draw(t, "field")] = graph.Sequence(numbers.Draw(t, "stamp"))
+			m[stringValues.Draw(t, "field")] = graph.Sequence(numbers.Draw(t, "stamp"))
 		}
 		if len(m) == 0 {
 			return nil
 		}
 		return m
 	})
-	lives = rapid.Custom(func(t *rapid.T) graph.Lifecycle {
+	lifecycles = rapid.Custom(func(t *rapid.T) graph.Lifecycle {
 		return graph.Lifecycle{
 			CreatedAt: times.Draw(t, "createdAt"), UpdatedAt: times.Draw(t, "updatedAt"), Version: numbers.Draw(t, "version"),
 			ChangedBy: graph.Sequence(numbers.Draw(t, "changedBy")), CreatedBy: graph.Sequence(numbers.Draw(t, "createdBy")),
@@ -51,7 +51,7 @@ var (
 		p := graph.Properties{}
 		for range rapid.IntRange(0, 3).Draw(t, "properties") {
 			if v := values.Draw(t, "value"); v != "null" {
-				p[texts.Draw(t, "key")] = jsontext.Value(v)
+				p[stringValues.Draw(t, "key")] = jsontext.Value(v)
 			}
 		}
 		if len(p) == 0 {
@@ -64,11 +64,11 @@ var (
 	})
 	nodes = rapid.Custom(func(t *rapid.T) *graph.Node {
 		n := &graph.Node{
-			ID: ids.Draw(t, "node"), Name: texts.Draw(t, "name"), EntityType: graph.Concept,
-			Properties: properties.Draw(t, "properties"), Lifecycle: lives.Draw(t, "life"),
+			ID: ids.Draw(t, "node"), Name: stringValues.Draw(t, "name"), EntityType: graph.Concept,
+			Properties: properties.Draw(t, "properties"), Lifecycle: lifecycles.Draw(t, "life"),
 		}
 		if rapid.Bool().Draw(t, "described") {
-			text := texts.Draw(t, "description")
+			text := stringValues.Draw(t, "description")
 			n.Description = &text
 		}
 		return n
@@ -76,8 +76,8 @@ var (
 	edges = rapid.Custom(func(t *rapid.T) *graph.Edge {
 		return &graph.Edge{
 			ID: ids.Draw(t, "edge"), SourceID: ids.Draw(t, "source"), TargetID: ids.Draw(t, "target"),
-			RelationType: texts.Draw(t, "type"),
-			Properties:   properties.Draw(t, "properties"), Lifecycle: lives.Draw(t, "life"), Taken: marks.Draw(t, "taken"),
+			RelationType: stringValues.Draw(t, "type"),
+			Properties:   properties.Draw(t, "properties"), Lifecycle: lifecycles.Draw(t, "life"), Taken: marks.Draw(t, "taken"),
 		}
 	})
 	steps = rapid.Custom(func(t *rapid.T) graph.Step {
@@ -101,7 +101,7 @@ var (
 		c := &graph.Change{
 			Sequence: graph.Sequence(numbers.Draw(t, "sequence")), CommandID: ids.Draw(t, "command"),
 			Actor: ids.Draw(t, "actor"),
-			Type:  graph.TypeBatch, At: times.Draw(t, "at"), RequestID: texts.Draw(t, "request"),
+			Type:  graph.TypeBatch, At: times.Draw(t, "at"), RequestID: stringValues.Draw(t, "request"),
 			Steps: rapid.SliceOfN(steps, 1, 4).Draw(t, "steps"),
 		}
 		if rapid.Bool().Draw(t, "reverses") {
@@ -124,12 +124,12 @@ func TestAChangeIsReadAsItWasWritten(t *testing.T) {
 
 func TestARecordThatLacksSomethingIsRefused(t *testing.T) {
 	id := make([]byte, 16)
-	whole := func() *eventsv1.Change {
+	validChange := func() *eventsv1.Change {
 		return &eventsv1.Change{CommandId: id, ActorId: id, Steps: []*eventsv1.Step{{
 			After: &eventsv1.Step_Node{Node: &eventsv1.Node{Id: id, Life: &eventsv1.Lifecycle{}}},
 		}}}
 	}
-	_, err := graphrecord.ToChange(whole())
+	_, err := graphrecord.ToChange(validChange())
 	require.NoError(t, err)
 	for name, spoil := range map[string]func(*eventsv1.Change){
 		"a command without an id":     func(c *eventsv1.Change) { c.CommandId = nil },
@@ -139,14 +139,14 @@ func TestARecordThatLacksSomethingIsRefused(t *testing.T) {
 		"properties that are no JSON": func(c *eventsv1.Change) { c.Steps[0].GetNode().Properties = []byte("{") },
 		"a cascade without a mark":    func(c *eventsv1.Change) { c.Steps[0].Cascade = &eventsv1.Cascade{} },
 	} {
-		c := whole()
+		c := validChange()
 		spoil(c)
 		_, err := graphrecord.ToChange(c)
 		require.Error(t, err, name)
 	}
 }
 
-func TestARefusalKeepsItsPublicFaceAlone(t *testing.T) {
+func TestARefusalKeepsOnlyItsPublicPart(t *testing.T) {
 	refused := fault.Wrap(
 		assert.AnError, fault.Conflict, "Version mismatch",
 	).With("expectedVersion", int64(1)).With("actualVersion", int64(1<<62+1))

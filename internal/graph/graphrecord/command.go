@@ -12,26 +12,26 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 )
 
-// Mode says how the commands of a request belong together.
+// Mode is how the commands of a request are applied.
 type Mode uint8
 
 // The modes.
 const (
 	Single   Mode = Mode(eventsv1.Mode_MODE_SINGLE)   // one command
 	Atomic   Mode = Mode(eventsv1.Mode_MODE_ATOMIC)   // a batch: all or none, one change, one undo step
-	Separate Mode = Mode(eventsv1.Mode_MODE_SEPARATE) // a batch: each by itself
+	Separate Mode = Mode(eventsv1.Mode_MODE_SEPARATE) // a batch: each command independently
 )
 
-// Request is what one request asks for: a record of topic graph.commands.
+// Request is one request of a client: a record of topic graph.commands.
 type Request struct {
 	Workspace uuid.UUID
 	graph.Origin
 	Mode Mode
-	// ID is that of the command or the batch, under which the outcome is kept.
+	// ID is the id of the command or the batch. The outcome is stored under it.
 	ID uuid.UUID
-	// Actions are one, or those of the batch in order.
+	// Actions has one action, or those of the batch in order.
 	Actions []graph.Action
-	// CommandIDs has the id of each action of a Separate batch; else it is nil.
+	// CommandIDs has the id of each action of a Separate batch; otherwise it is nil.
 	CommandIDs []uuid.UUID
 }
 
@@ -52,7 +52,7 @@ func (r *Request) Batch() graph.Batch {
 	return graph.Batch{ID: r.ID, Origin: r.Origin, Actions: r.Actions}
 }
 
-// EncodeRequest makes the value of a record of topic graph.commands.
+// EncodeRequest encodes the value of a record of topic graph.commands.
 func EncodeRequest(r *Request) ([]byte, error) {
 	record := &eventsv1.CommandRecord{
 		WorkspaceId: bytesOf(r.Workspace), ActorId: bytesOf(r.Actor), Scopes: r.Scopes,
@@ -82,8 +82,8 @@ func EncodeRequest(r *Request) ([]byte, error) {
 	return encoded, nil
 }
 
-// DecodeRequest reads the value of a record of topic graph.commands. What the
-// actions say is not checked: Apply and ApplyBatch of internal/graph do.
+// DecodeRequest decodes the value of a record of topic graph.commands. It does not
+// validate the actions: Apply and ApplyBatch of internal/graph do.
 func DecodeRequest(encoded []byte) (*Request, error) {
 	var record eventsv1.CommandRecord
 	if err := proto.Unmarshal(encoded, &record); err != nil {
@@ -108,15 +108,15 @@ func DecodeRequest(encoded []byte) (*Request, error) {
 	return request, nil
 }
 
-// What a request may lack.
+// Errors of invalid requests.
 var (
-	errMode    = errors.New("its mode is not known")
-	errSingle  = errors.New("a single command is not one")
-	errPayload = errors.New("a command has no payload that is known")
-	errNoID    = errors.New("an id is there that must not be")
+	errMode    = errors.New("the mode is unknown")
+	errSingle  = errors.New("mode single requires exactly one command")
+	errPayload = errors.New("a command has no known payload")
+	errNoID    = errors.New("an id is set that the mode does not allow")
 )
 
-// identify reads the ids that the mode wants, and only those.
+// identify reads the ids that the mode requires, and fails if others are set.
 func (r *reader) identify(request *Request, record *eventsv1.CommandRecord) {
 	var ids []uuid.UUID
 	for _, command := range record.GetCommands() {
@@ -235,7 +235,7 @@ func (r *reader) pick(record *eventsv1.Pick) graph.Pick {
 	return p
 }
 
-// raw is a JSON value of a record; nil: none.
+// raw converts a JSON value of a record; nil: none.
 func raw(encoded []byte) jsontext.Value {
 	if len(encoded) == 0 {
 		return nil

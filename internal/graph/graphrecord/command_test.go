@@ -14,11 +14,13 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 )
 
-// optional is a value or none.
-func optional[T any](of *rapid.Generator[T]) *rapid.Generator[*T] { return rapid.Ptr(of, true) }
+// optional draws a pointer to a value, or nil.
+func optional[T any](generator *rapid.Generator[T]) *rapid.Generator[*T] {
+	return rapid.Ptr(generator, true)
+}
 
 var (
-	types   = rapid.Map(texts, func(s string) graph.EntityType { return graph.EntityType(s) })
+	types   = rapid.Map(stringValues, func(s string) graph.EntityType { return graph.EntityType(s) })
 	patches = rapid.Map(rapid.SampledFrom([]string{"", "{}", `{"a":null}`, `{ "b" : 1 }`}), func(s string) jsontext.Value {
 		if s == "" {
 			return nil
@@ -33,17 +35,17 @@ var (
 		return p
 	})
 	payloads = rapid.Custom(func(t *rapid.T) graph.Payload {
-		id, other, name, patch := ids.Draw(t, "id"), ids.Draw(t, "other"), texts.Draw(t, "name"), patches.Draw(t, "patch")
-		description, text := optional(texts).Draw(t, "description"), optional(texts).Draw(t, "text")
+		id, other, name, patch := ids.Draw(t, "id"), ids.Draw(t, "other"), stringValues.Draw(t, "name"), patches.Draw(t, "patch")
+		description, newName := optional(stringValues).Draw(t, "description"), optional(stringValues).Draw(t, "text")
 		return rapid.SampledFrom([]graph.Payload{
 			graph.CreateNode{ID: id, Name: name, EntityType: types.Draw(t, "type"), Description: description, Properties: patch},
 			graph.UpdateNode{
-				ID: id, Name: text, EntityType: optional(types).Draw(t, "type?"), Description: description,
+				ID: id, Name: newName, EntityType: optional(types).Draw(t, "type?"), Description: description,
 				ClearDescription: rapid.Bool().Draw(t, "clear"), Properties: patch,
 			},
 			graph.DeleteNode{ID: id},
 			graph.CreateEdge{ID: id, SourceID: other, TargetID: id, RelationType: name, Properties: patch},
-			graph.UpdateEdge{ID: id, RelationType: text, Properties: patch},
+			graph.UpdateEdge{ID: id, RelationType: newName, Properties: patch},
 			graph.DeleteEdge{ID: id},
 			graph.Undo{Pick: picks.Draw(t, "undo")},
 			graph.Redo{Pick: picks.Draw(t, "redo")},
@@ -56,8 +58,8 @@ var (
 		r := &graphrecord.Request{
 			Workspace: ids.Draw(t, "workspace"), ID: ids.Draw(t, "id"),
 			Origin: graph.Origin{
-				Actor: ids.Draw(t, "actor"), Scopes: rapid.SliceOfN(texts, 1, 3).Draw(t, "scopes"),
-				AcceptedAt: times.Draw(t, "at"), RequestID: texts.Draw(t, "request"),
+				Actor: ids.Draw(t, "actor"), Scopes: rapid.SliceOfN(stringValues, 1, 3).Draw(t, "scopes"),
+				AcceptedAt: times.Draw(t, "at"), RequestID: stringValues.Draw(t, "request"),
 			},
 			Mode: rapid.SampledFrom([]graphrecord.Mode{
 				graphrecord.Single, graphrecord.Atomic, graphrecord.Separate,
@@ -86,7 +88,7 @@ func TestARequestComesBackAsItWas(t *testing.T) {
 	})
 }
 
-func TestARequestGivesItsCommandsWithTheirIDs(t *testing.T) {
+func TestARequestReturnsItsCommandsWithTheirIDs(t *testing.T) {
 	action := graph.Action{Payload: graph.DeleteNode{ID: uuid.New()}}
 	r := graphrecord.Request{
 		Mode: graphrecord.Single, ID: uuid.New(), Origin: graph.Origin{RequestID: "req_1"}, Actions: []graph.Action{action},
@@ -107,28 +109,28 @@ func TestARequestWithoutWhatItNeedsIsRefused(t *testing.T) {
 			DeleteNode: &eventsv1.DeleteNode{Id: make([]byte, 16)},
 		}}
 	}
-	whole := func() *eventsv1.CommandRecord {
+	validRecord := func() *eventsv1.CommandRecord {
 		return &eventsv1.CommandRecord{
 			WorkspaceId: id, ActorId: id, Mode: eventsv1.Mode_MODE_SINGLE, Commands: []*eventsv1.Command{command(id)},
 		}
 	}
 	for name, spoil := range map[string]func(*eventsv1.CommandRecord){
 		"an id":       func(r *eventsv1.CommandRecord) { r.WorkspaceId = id[:15] },
-		"its mode":    func(r *eventsv1.CommandRecord) { r.Mode = 7 },
-		"not one":     func(r *eventsv1.CommandRecord) { r.Commands = append(r.Commands, command(id)) },
-		"no payload":  func(r *eventsv1.CommandRecord) { r.Commands[0].Payload = nil },
-		"must not be": func(r *eventsv1.CommandRecord) { r.BatchId = id },
+		"the mode":    func(r *eventsv1.CommandRecord) { r.Mode = 7 },
+		"exactly one": func(r *eventsv1.CommandRecord) { r.Commands = append(r.Commands, command(id)) },
+		"no known":    func(r *eventsv1.CommandRecord) { r.Commands[0].Payload = nil },
+		"not allow":   func(r *eventsv1.CommandRecord) { r.BatchId = id },
 		"16 bytes":    func(r *eventsv1.CommandRecord) { r.Mode = eventsv1.Mode_MODE_SEPARATE },
-		"is there":    func(r *eventsv1.CommandRecord) { r.Mode, r.BatchId = eventsv1.Mode_MODE_ATOMIC, id },
+		"is set":      func(r *eventsv1.CommandRecord) { r.Mode, r.BatchId = eventsv1.Mode_MODE_ATOMIC, id },
 	} {
-		record := whole()
+		record := validRecord()
 		spoil(record)
 		encoded, err := proto.Marshal(record)
 		require.NoError(t, err)
 		_, err = graphrecord.DecodeRequest(encoded)
 		require.ErrorContains(t, err, name)
 	}
-	encoded, err := proto.Marshal(whole())
+	encoded, err := proto.Marshal(validRecord())
 	require.NoError(t, err)
 	_, err = graphrecord.DecodeRequest(encoded)
 	require.NoError(t, err)

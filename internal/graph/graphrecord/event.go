@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// EventBytes is about how much of a change goes into one record of topic
-	// graph.events: a part ends with the step that brings it over.
+	// EventBytes is the approximate size of a part of a change in one record of topic
+	// graph.events: a part ends with the step at which it reaches this size.
 	EventBytes = 512 << 10
-	// EventEdges is how many further ids of a cascade go into one record.
+	// EventEdges is the maximum number of further ids of a cascade in one record.
 	EventEdges = 10_000
 )
 
-// FurtherEdges gives the ids of a cascade, in the change with a sequence and of a node,
-// from one place to before another: those that the journal does not list.
+// FurtherEdges returns ids of a cascade that the journal does not list: those from index
+// from to before index to, of the cascade of a node in the change with a sequence.
 type FurtherEdges func(sequence int64, node uuid.UUID, from, to int64) ([]uuid.UUID, error)
 
-// EncodeEvents makes the records of topic graph.events of an entry of the journal,
-// without what only undo needs, gives each to put, and then the request that caused
-// it. A change beyond EventBytes has its steps in several records. Behind them come
-// those with the ids of cascades that the journal does not list: each has the step
-// once more, with other ids.
+// EncodeEvents encodes an entry of the journal as records of topic graph.events, without
+// the fields that only undo requires. It calls put for each record, with the id of the
+// request that caused the change. The steps of a change larger than EventBytes are in
+// several records. The records after them have the ids of cascades that the journal does
+// not list: each repeats the step, with the next ids.
 func EncodeEvents(
 	workspace uuid.UUID, journal []byte, further FurtherEdges, put func(part []byte, requestID string) error,
 ) error {
@@ -38,7 +38,7 @@ func EncodeEvents(
 	for _, step := range steps {
 		strip(step)
 	}
-	portions := portionsOf(steps)
+	portions := splitSteps(steps)
 	e := &eventEncoder{workspace: workspace, change: &change, put: put, parts: len(portions) + furtherParts(steps)}
 	for _, portion := range portions {
 		if err := e.encode(portion...); err != nil {
@@ -53,7 +53,7 @@ func EncodeEvents(
 	return nil
 }
 
-// eventEncoder makes the parts of a change.
+// eventEncoder encodes the parts of a change.
 type eventEncoder struct {
 	workspace   uuid.UUID
 	change      *eventsv1.Change
@@ -73,8 +73,8 @@ func (e *eventEncoder) encode(steps ...*eventsv1.Step) error {
 	return e.put(part, e.change.GetRequestId())
 }
 
-// encodeFurther makes the parts with the ids of a step's cascade that it does not
-// list.
+// encodeFurther encodes the parts with the ids of a step's cascade that the journal does
+// not list.
 func (e *eventEncoder) encodeFurther(step *eventsv1.Step, further FurtherEdges) error {
 	c := step.GetCascade()
 	node, err := uuid.FromBytes(step.GetNode().GetId())
@@ -99,7 +99,7 @@ func (e *eventEncoder) encodeFurther(step *eventsv1.Step, further FurtherEdges) 
 	return nil
 }
 
-// furtherParts is how many parts encodeFurther makes of all steps.
+// furtherParts returns the number of parts that encodeFurther encodes for all steps.
 func furtherParts(steps []*eventsv1.Step) int {
 	n := int64(0)
 	for _, step := range steps {
@@ -108,8 +108,8 @@ func furtherParts(steps []*eventsv1.Step) int {
 	return int(n)
 }
 
-// unlisted is how many edges of a cascade the journal does not list. One whose edges
-// are fewer than a change lists has none, whatever it says.
+// unlisted returns the number of edges of a cascade that the journal does not list. It is
+// 0 for a cascade of at most MaxListed edges, whatever the record lists.
 func unlisted(c *eventsv1.Cascade) int64 {
 	if c.GetCount() <= graph.MaxListed {
 		return 0
@@ -117,9 +117,9 @@ func unlisted(c *eventsv1.Cascade) int64 {
 	return max(c.GetCount()-int64(len(c.GetEdgeIds())), 0)
 }
 
-// portionsOf cuts steps so that each portion is about EventBytes at most. There is
-// at least one.
-func portionsOf(steps []*eventsv1.Step) [][]*eventsv1.Step {
+// splitSteps splits steps into portions of approximately EventBytes. It returns at least
+// one portion.
+func splitSteps(steps []*eventsv1.Step) [][]*eventsv1.Step {
 	var portions [][]*eventsv1.Step
 	from, size := 0, 0
 	for i, step := range steps {
@@ -134,7 +134,7 @@ func portionsOf(steps []*eventsv1.Step) [][]*eventsv1.Step {
 	return portions
 }
 
-// strip removes what is for undo alone.
+// strip removes the fields that only undo requires.
 func strip(step *eventsv1.Step) {
 	step.Before = nil
 	life := step.GetNode().GetLife()

@@ -13,7 +13,7 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 )
 
-// EncodeOutcome encodes what came of a record.
+// EncodeOutcome encodes the outcome of a record.
 func EncodeOutcome(o *eventsv1.Outcome) ([]byte, error) {
 	encoded, err := proto.Marshal(o)
 	if err != nil {
@@ -22,7 +22,7 @@ func EncodeOutcome(o *eventsv1.Outcome) ([]byte, error) {
 	return encoded, nil
 }
 
-// OutcomeOf returns the outcome of a command by itself.
+// OutcomeOf returns the outcome of a single command.
 func OutcomeOf(result *eventsv1.Result) *eventsv1.Outcome {
 	return &eventsv1.Outcome{
 		Id: result.GetCommandId(), Results: []*eventsv1.Result{result},
@@ -30,7 +30,7 @@ func OutcomeOf(result *eventsv1.Result) *eventsv1.Outcome {
 	}
 }
 
-// DecodeOutcome reads what came of a record.
+// DecodeOutcome decodes the outcome of a record.
 func DecodeOutcome(encoded []byte) (*eventsv1.Outcome, error) {
 	o := &eventsv1.Outcome{}
 	if err := proto.Unmarshal(encoded, o); err != nil {
@@ -39,8 +39,8 @@ func DecodeOutcome(encoded []byte) (*eventsv1.Outcome, error) {
 	return o, nil
 }
 
-// FromFault returns the record of why a command was refused: the public face of the
-// error. One that has none is internal.
+// FromFault returns the record of the error of a refused command. The record has only the
+// public part of the error; an error without one becomes an internal error.
 func FromFault(err error) *eventsv1.Failure {
 	var public *fault.Error
 	if !errors.As(err, &public) {
@@ -49,7 +49,7 @@ func FromFault(err error) *eventsv1.Failure {
 	failure := &eventsv1.Failure{Kind: public.Kind.String(), Message: public.Message}
 	if len(public.Details) > 0 {
 		details, err := json.Marshal(public.Details, json.Deterministic(true))
-		if err != nil { // a detail that is no JSON is a defect; the answer says less then
+		if err != nil { // a detail that cannot be encoded is a defect; the answer then has no details
 			return failure
 		}
 		failure.Details = details
@@ -57,15 +57,15 @@ func FromFault(err error) *eventsv1.Failure {
 	return failure
 }
 
-// ToFault makes the error of a record of why a command was refused. A kind that is
-// not known, of a newer version's, is internal.
+// ToFault returns the error of a refused command from its record. An unknown kind, written
+// by a newer version, becomes internal.
 func ToFault(failure *eventsv1.Failure) *fault.Error {
 	kind, _ := fault.KindNamed(failure.GetKind())
 	e := fault.New(kind, failure.GetMessage())
 	if len(failure.GetDetails()) == 0 {
 		return e
 	}
-	var details map[string]jsontext.Value // as they are written: a version may be beyond a float64
+	var details map[string]jsontext.Value // undecoded: a version may exceed the integers of a float64
 	if err := json.Unmarshal(failure.GetDetails(), &details); err != nil {
 		return fault.Wrap(err, fault.Internal, "Internal server error")
 	}
@@ -75,16 +75,16 @@ func ToFault(failure *eventsv1.Failure) *fault.Error {
 	return e
 }
 
-// FromAffected returns the record of what a command touched.
+// FromAffected returns the record of the resources that a command touched.
 func FromAffected(a graph.Affected) *eventsv1.Affected {
 	return &eventsv1.Affected{
 		NodeIds: BytesOfAll(a.Nodes), EdgeIds: BytesOfAll(a.Edges), Nodes: a.NodeCount, Edges: a.EdgeCount,
 	}
 }
 
-// FailedInternally reports whether an encoded outcome says that the record as a whole
-// failed for a reason of ours: nothing of it was carried out, and it was put among the
-// dead letters.
+// FailedInternally reports whether the whole record of an encoded outcome failed because
+// of an internal error: none of its commands was applied, and it was written to the dead
+// letter queue.
 func FailedInternally(encoded []byte) bool {
 	o, err := DecodeOutcome(encoded)
 	return err == nil && o.GetFailure().GetKind() == fault.Internal.String()

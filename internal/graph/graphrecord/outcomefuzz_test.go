@@ -10,8 +10,8 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 )
 
-// FuzzDecodeOutcome: whatever came as the reply to a command, it is an outcome or an
-// error, and every refusal in it can be told.
+// FuzzDecodeOutcome verifies that any reply to a command decodes to an outcome or an error,
+// and that every failure of an outcome converts to a fault.
 func FuzzDecodeOutcome(f *testing.F) {
 	refusal := graphrecord.FromFault(
 		fault.Field(fault.Conflict, "payload.id", "already_exists").With("expectedVersion", int64(1)<<62),

@@ -8,12 +8,12 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 )
 
-// PurgedName is the name of a node whose data was removed. A node is never without one.
+// PurgedName replaces the name of a node whose data was removed, because every node has a name.
 const PurgedName = "purged"
 
-// RedactChange removes from a change what a node and the edges at it were: names, texts
-// and properties, before and after. Ids, types, times and versions stay. It returns the
-// ids of the edges at the node.
+// RedactChange removes the data of a node and of its edges from a change: names,
+// descriptions and properties, before and after. Ids, types, times and versions are kept.
+// It returns the ids of the edges of the node.
 func RedactChange(c *eventsv1.Change, node uuid.UUID) (edges []uuid.UUID) {
 	for _, step := range c.GetSteps() {
 		switch {
@@ -30,7 +30,7 @@ func RedactChange(c *eventsv1.Change, node uuid.UUID) (edges []uuid.UUID) {
 	return edges
 }
 
-// RedactOutcome is [RedactChange] of what came of a command.
+// RedactOutcome is like [RedactChange], for the outcome of a command.
 func RedactOutcome(o *eventsv1.Outcome, node uuid.UUID) {
 	for _, result := range o.GetResults() {
 		_ = redactNode(result.GetNode(), node) || redactEdge(result.GetEdge(), node)
@@ -55,7 +55,7 @@ func redactEdge(e *eventsv1.Edge, node uuid.UUID) bool {
 	return true
 }
 
-// redactLife removes the names of properties, which are those of the stamps.
+// redactLife removes the stamps, because their keys have the names of properties.
 func redactLife(l *eventsv1.Lifecycle) {
 	if l != nil {
 		l.Stamps = nil
