@@ -10,16 +10,16 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Bursts is a long history of a few actors that do the same thing many times over, so
-// that each of their stacks is filled beyond its depth and emptied again several times.
-// No command is in another's way: what is refused is refused by the stacks alone, and
-// [Oracle] says what that has to be.
+// Bursts generates a long history of a few actors that repeat the same commands many
+// times, so that each of their stacks is filled beyond its depth and emptied several
+// times. No command conflicts with another: a command is refused only because of the
+// stacks, and [Oracle] has the expected result.
 type Bursts struct {
 	Actors []uuid.UUID
 	Roll   func(n int) int // a number below n, all equally likely
-	// Decide decides a command, and records the change that it makes.
+	// Decide applies a command, and records its change.
 	Decide func(c graph.Command) (graph.Outcome, error)
-	// Depths returns what an actor can undo and redo by the tested state.
+	// Depths returns how many commands an actor can undo and redo in the tested state.
 	Depths func(actor uuid.UUID) (undo, redo int, err error)
 
 	oracle   Oracle
@@ -32,8 +32,8 @@ type doneCommand struct {
 	sequence int64
 }
 
-// burstOf are the things done over and over; each is a list of what is done in turns.
-var burstOf = [][]graph.Type{
+// burstPatterns has sequences of commands, each of which a burst repeats.
+var burstPatterns = [][]graph.Type{
 	{graph.TypeCreateNode},
 	{graph.TypeCreateNode, graph.TypeUndo},
 	{graph.TypeCreateNode, graph.TypeUndo, graph.TypeRedo},
@@ -44,12 +44,12 @@ var burstOf = [][]graph.Type{
 	{graph.TypeCreateNode, graph.TypeCreateNode, graph.TypeUndo},
 }
 
-// Burst lets an actor do one thing many times. The error says what is otherwise than
-// the oracle has it.
+// Burst runs one pattern of commands of an actor many times. It returns an error if the
+// state differs from the oracle.
 func (b *Bursts) Burst() error {
-	kinds := burstOf[b.Roll(len(burstOf))]
+	kinds := burstPatterns[b.Roll(len(burstPatterns))]
 	actor := b.Actors[b.Roll(len(b.Actors))]
-	pick := b.Roll(6) // 0: of the workspace, 1: by name, else the actor's own
+	pick := b.Roll(6) // 0: of the workspace, 1: by command id, else of the actor
 	for i := range 1 + b.Roll(150) {
 		if err := b.step(kinds[i%len(kinds)], actor, pick); err != nil {
 			return err
@@ -67,10 +67,10 @@ func (b *Bursts) step(kind graph.Type, actor uuid.UUID, pick int) error {
 	b.commands++
 	c := graph.Command{ID: burstID(4, b.commands), Origin: graph.Origin{Actor: actor, Scopes: []string{"admin"}}}
 	p := graph.Pick{Workspace: pick == 0}
-	whose, named := actor, int64(0)
+	owner, named := actor, int64(0)
 	switch {
 	case pick == 0:
-		whose = uuid.Nil
+		owner = uuid.Nil
 	case pick == 1 && len(b.done) > 0:
 		target := b.done[b.Roll(len(b.done))]
 		p.CommandID, named = target.id, target.sequence
@@ -79,14 +79,14 @@ func (b *Bursts) step(kind graph.Type, actor uuid.UUID, pick int) error {
 	switch kind {
 	case graph.TypeUndo:
 		c.Payload = graph.Undo{Pick: p}
-		if want = b.oracle.NextUndo(whose); named != 0 {
-			want = ifSo(b.oracle.CanUndo(named), named)
+		if want = b.oracle.NextUndo(owner); named != 0 {
+			want = sequenceIf(b.oracle.CanUndo(named), named)
 		}
 		refused = "nothing_to_undo"
 	case graph.TypeRedo:
 		c.Payload = graph.Redo{Pick: p}
-		if want = b.oracle.NextRedo(whose); named != 0 {
-			want = ifSo(b.oracle.CanRedo(named), named)
+		if want = b.oracle.NextRedo(owner); named != 0 {
+			want = sequenceIf(b.oracle.CanRedo(named), named)
 		}
 		refused = "nothing_to_redo"
 	default:
@@ -136,8 +136,8 @@ func (b *Bursts) checkDepths(actor uuid.UUID) error {
 	return nil
 }
 
-func ifSo(so bool, sequence int64) int64 {
-	if so {
+func sequenceIf(condition bool, sequence int64) int64 {
+	if condition {
 		return sequence
 	}
 	return 0

@@ -1,5 +1,5 @@
-// Package graphtest has what tests of the graph share: the plainest State there is,
-// against which others are held.
+// Package graphtest has what tests of the graph share: a reference implementation of
+// graph.State, with which others are compared.
 package graphtest
 
 import (
@@ -14,15 +14,16 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-// Memory is a workspace's graph and journal in maps: the plainest State.
+// Memory is the reference implementation of graph.State: a workspace's graph and journal
+// in maps.
 type Memory struct {
-	Nodes   map[uuid.UUID]*graph.Node // deleted ones too
+	Nodes   map[uuid.UUID]*graph.Node // including deleted ones
 	Edges   map[uuid.UUID]*graph.Edge
-	Journal []*graph.Change // the change with sequence n at n-1
+	Journal []*graph.Change // the change with sequence n is at index n-1
 	Entries []graph.Entry
 }
 
-// NewMemory creates an empty one.
+// NewMemory creates an empty Memory.
 func NewMemory() *Memory {
 	return &Memory{Nodes: map[uuid.UUID]*graph.Node{}, Edges: map[uuid.UUID]*graph.Edge{}}
 }
@@ -35,7 +36,7 @@ func (m *Memory) Edge(id uuid.UUID) (*graph.Edge, error) { return m.Edges[id], n
 
 func touches(e *graph.Edge, node uuid.UUID) bool { return e.SourceID == node || e.TargetID == node }
 
-func (m *Memory) where(match func(*graph.Edge) bool) []uuid.UUID {
+func (m *Memory) filterEdges(match func(*graph.Edge) bool) []uuid.UUID {
 	var ids []uuid.UUID
 	for id, e := range m.Edges {
 		if match(e) {
@@ -46,35 +47,35 @@ func (m *Memory) where(match func(*graph.Edge) bool) []uuid.UUID {
 	return ids
 }
 
-func set(ids []uuid.UUID, limit int) graph.EdgeSet {
+func edgeSet(ids []uuid.UUID, limit int) graph.EdgeSet {
 	return graph.EdgeSet{Count: int64(len(ids)), First: ids[:min(limit, len(ids))]}
 }
 
 // LiveEdges implements graph.Resources.
 func (m *Memory) LiveEdges(node uuid.UUID, limit int) (graph.EdgeSet, error) {
-	return set(m.where(func(e *graph.Edge) bool { return !e.Deleted && touches(e, node) }), limit), nil
+	return edgeSet(m.filterEdges(func(e *graph.Edge) bool { return !e.Deleted && touches(e, node) }), limit), nil
 }
 
 func takenBy(e *graph.Edge, mark graph.Mark) bool { return e.IsTaken() && e.Taken == mark }
 
 // TakenEdges implements graph.Resources.
 func (m *Memory) TakenEdges(mark graph.Mark, limit int) (graph.EdgeSet, error) {
-	return set(m.where(func(e *graph.Edge) bool { return takenBy(e, mark) }), limit), nil
+	return edgeSet(m.filterEdges(func(e *graph.Edge) bool { return takenBy(e, mark) }), limit), nil
 }
 
 // Orphans implements graph.Resources.
 func (m *Memory) Orphans(mark graph.Mark, limit int) ([]uuid.UUID, error) {
 	gone := func(id uuid.UUID) bool { return id != mark.Node && m.Nodes[id].Deleted }
-	ids := m.where(func(e *graph.Edge) bool {
+	ids := m.filterEdges(func(e *graph.Edge) bool {
 		return takenBy(e, mark) && e.CreatedBy != mark.Sequence && (gone(e.SourceID) || gone(e.TargetID))
 	})
 	return ids[:min(limit, len(ids))], nil
 }
 
-// Strays implements graph.Resources. Of a cascade that is not listed whole it knows those
-// edges that no other deletion has taken since.
+// Strays implements graph.Resources. If a cascade does not list all of its edges, Strays
+// recognises an unlisted edge only if no other deletion has taken it since.
 func (m *Memory) Strays(taken graph.Cascade, limit int) ([]uuid.UUID, error) {
-	ids := m.where(func(e *graph.Edge) bool {
+	ids := m.filterEdges(func(e *graph.Edge) bool {
 		found := e.Taken == taken.Mark || slices.Contains(taken.Edges, e.ID)
 		return !e.Deleted && touches(e, taken.Mark.Node) && (!found || e.Newest() > taken.Mark.Sequence)
 	})
@@ -96,7 +97,7 @@ func (m *Memory) Entry(id uuid.UUID) (*graph.Entry, error) {
 	return nil, nil
 }
 
-// StacksOf implements graph.Journal: the stacks are made of all entries each time.
+// StacksOf implements graph.Journal. It computes the stacks from all entries each time.
 func (m *Memory) StacksOf(actor uuid.UUID) (graph.Stacks, error) {
 	var stacks graph.Stacks
 	for _, entry := range m.Entries {
@@ -165,7 +166,7 @@ func (m *Memory) Atomically(f func() error) error {
 	return err
 }
 
-// Record writes a change into the journal and the stacks.
+// Record adds a change to the journal and the stacks.
 func (m *Memory) Record(c *graph.Change) {
 	m.Journal = append(m.Journal, c)
 	if entry, ok := c.Entry(); ok {
@@ -185,12 +186,12 @@ func (m *Memory) Record(c *graph.Change) {
 // Next returns the sequence of the next change.
 func (m *Memory) Next() graph.Sequence { return graph.Sequence(len(m.Journal) + 1) }
 
-// Moment is the time of a change: one second after the one before.
+// Moment returns the time of the next change: one second after the previous one.
 func (m *Memory) Moment() time.Time {
 	return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).Add(time.Duration(m.Next()) * time.Second)
 }
 
-// Apply decides a command and records what it did.
+// Apply applies a command and records its change.
 func (m *Memory) Apply(c graph.Command) (graph.Outcome, error) {
 	outcome, err := graph.Apply(m, c, m.Next(), m.Moment())
 	if err == nil && outcome.Change != nil {
@@ -199,7 +200,7 @@ func (m *Memory) Apply(c graph.Command) (graph.Outcome, error) {
 	return outcome, err
 }
 
-// ApplyBatch decides an atomic batch and records what it did.
+// ApplyBatch applies an atomic batch and records its change.
 func (m *Memory) ApplyBatch(b graph.Batch) (graph.Outcome, error) {
 	outcome, err := graph.ApplyBatch(m, b, m.Next(), m.Moment())
 	if err == nil && outcome.Change != nil {
@@ -208,7 +209,7 @@ func (m *Memory) ApplyBatch(b graph.Batch) (graph.Outcome, error) {
 	return outcome, err
 }
 
-// Fold makes the graph again out of the journal alone.
+// Fold rebuilds the graph from the journal alone.
 func Fold(journal []*graph.Change) *Memory {
 	m := NewMemory()
 	for _, c := range journal {
@@ -219,7 +220,7 @@ func Fold(journal []*graph.Change) *Memory {
 	return m
 }
 
-// Stands reports whether a node or an edge with an id stands.
+// Stands reports whether a node or an edge with an id is live.
 func (m *Memory) Stands(id uuid.UUID) bool {
 	n, e := m.Nodes[id], m.Edges[id]
 	return n != nil && !n.Deleted || e != nil && !e.Deleted

@@ -7,18 +7,18 @@ import (
 	"github.com/google/uuid"
 )
 
-// oracleDepth is how many commands an actor can undo, or redo, at any moment.
+// oracleDepth is the maximum number of commands that an actor can undo, or redo.
 const oracleDepth = 100
 
-// Oracle knows which commands can be undone and redone. It is a list of all commands,
-// and each question reads all of it: it forgets nothing, and shares no code with
-// package graph, whose stacks it is to judge. uuid.Nil asks for the whole workspace.
+// Oracle computes which commands can be undone and redone. It keeps a list of all
+// commands, and reads all of it for each query. It shares no code with package graph,
+// whose stacks it verifies. The actor uuid.Nil means the whole workspace.
 type Oracle struct{ commands []oracleCommand }
 
 type oracleCommand struct {
 	sequence int64
 	actor    uuid.UUID
-	undoneBy int64 // 0: it stands
+	undoneBy int64 // 0: the command is in effect
 }
 
 // Did records a command that changed something.
@@ -40,8 +40,7 @@ func (o *Oracle) set(target, undoneBy int64) {
 	}
 }
 
-// undoable returns the sequences of the newest hundred commands that stand, the newest
-// first.
+// undoable returns the sequences of the newest hundred commands in effect, newest first.
 func (o *Oracle) undoable(actor uuid.UUID) []int64 {
 	var found []int64
 	for i := len(o.commands) - 1; i >= 0 && len(found) < oracleDepth; i-- {
@@ -54,7 +53,7 @@ func (o *Oracle) undoable(actor uuid.UUID) []int64 {
 }
 
 // redoable returns the sequences of the hundred commands that were undone last, the last
-// first. A new command clears what was undone before it.
+// undone first. A new command clears those that were undone before it.
 func (o *Oracle) redoable(actor uuid.UUID) []int64 {
 	var undone []oracleCommand
 	newest := int64(0)
@@ -77,10 +76,10 @@ func (o *Oracle) redoable(actor uuid.UUID) []int64 {
 	return found
 }
 
-// NextUndo returns the sequence of the command that an UNDO is about; 0: none.
+// NextUndo returns the sequence of the command that an UNDO undoes; 0: none.
 func (o *Oracle) NextUndo(actor uuid.UUID) int64 { return first(o.undoable(actor)) }
 
-// NextRedo returns the sequence of the command that a REDO is about; 0: none.
+// NextRedo returns the sequence of the command that a REDO redoes; 0: none.
 func (o *Oracle) NextRedo(actor uuid.UUID) int64 { return first(o.redoable(actor)) }
 
 func first(sequences []int64) int64 {
@@ -90,13 +89,13 @@ func first(sequences []int64) int64 {
 	return sequences[0]
 }
 
-// CanUndo reports whether the command with a sequence can be undone by its name.
-func (o *Oracle) CanUndo(target int64) bool { return o.among(target, o.undoable) }
+// CanUndo reports whether the command with a sequence can be undone by its id.
+func (o *Oracle) CanUndo(target int64) bool { return o.contains(target, o.undoable) }
 
-// CanRedo reports whether the command with a sequence can be redone by its name.
-func (o *Oracle) CanRedo(target int64) bool { return o.among(target, o.redoable) }
+// CanRedo reports whether the command with a sequence can be redone by its id.
+func (o *Oracle) CanRedo(target int64) bool { return o.contains(target, o.redoable) }
 
-func (o *Oracle) among(target int64, list func(uuid.UUID) []int64) bool {
+func (o *Oracle) contains(target int64, list func(uuid.UUID) []int64) bool {
 	for _, c := range o.commands {
 		if c.sequence != target {
 			continue
