@@ -35,7 +35,8 @@ var (
 		return p
 	})
 	payloads = rapid.Custom(func(t *rapid.T) graph.Payload {
-		id, other, name, patch := ids.Draw(t, "id"), ids.Draw(t, "other"), stringValues.Draw(t, "name"), patches.Draw(t, "patch")
+		id, other, patch := ids.Draw(t, "id"), ids.Draw(t, "other"), patches.Draw(t, "patch")
+		name := stringValues.Draw(t, "name")
 		description, newName := optional(stringValues).Draw(t, "description"), optional(stringValues).Draw(t, "text")
 		return rapid.SampledFrom([]graph.Payload{
 			graph.CreateNode{ID: id, Name: name, EntityType: types.Draw(t, "type"), Description: description, Properties: patch},
