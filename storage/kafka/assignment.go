@@ -12,41 +12,41 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// idlePoll is how long an Assignment waits for records before it looks whether the
-// log still has those that it waits for.
+// idlePoll is how long an Assignment waits for records before it checks whether the log still
+// contains them.
 const idlePoll = 2 * time.Second
 
 // Span is a range of a partition's offsets, To exclusive.
 type Span struct{ From, To int64 }
 
-// AssignOptions say what is read by assignment.
+// AssignOptions configures an Assignment.
 type AssignOptions struct {
 	Topic      string // full name
-	Name       string // of the reader, for the brokers' logs
+	Name       string // reader name for the brokers' logs
 	Spans      map[int32]Span
-	FetchBytes int32 // most bytes of one fetch of one broker
+	FetchBytes int32 // maximum bytes of one fetch from one broker
 }
 
-// Assignment reads ranges of a topic's partitions once, outside of any group: it
-// commits nothing and moves nobody's offsets. Poll belongs to one goroutine.
+// Assignment reads ranges of a topic's partitions once, without a consumer group: it commits no
+// offsets. Only one goroutine may call Poll.
 type Assignment struct {
-	client *kgo.Client
-	parent *Client
-	topic  string
-	left   map[int32]Span // partitions that are not at their end, From is the next offset
+	client    *kgo.Client
+	parent    *Client
+	topic     string
+	remaining map[int32]Span // unread ranges by partition; From is the next offset
 
 	mu   sync.Mutex
-	gaps map[int32][]Span // what the log had no more, in order
+	gaps map[int32][]Span // offsets that the log no longer contained, in order
 }
 
-// Assign begins to read. Ranges must be within the log as it is now, or was: what
-// retention took meanwhile is counted as trimmed.
+// Assign starts reading. Ranges must be within the log as it is or was: records that retention
+// has removed are counted as trimmed.
 func (c *Client) Assign(o AssignOptions) (*Assignment, error) {
-	a := &Assignment{parent: c, topic: o.Topic, left: map[int32]Span{}, gaps: map[int32][]Span{}}
+	a := &Assignment{parent: c, topic: o.Topic, remaining: map[int32]Span{}, gaps: map[int32][]Span{}}
 	offsets := map[int32]kgo.Offset{}
 	for p, span := range o.Spans {
 		if span.From < span.To {
-			a.left[p] = span
+			a.remaining[p] = span
 			offsets[p] = kgo.NewOffset().At(span.From)
 		}
 	}
@@ -56,11 +56,11 @@ func (c *Client) Assign(o AssignOptions) (*Assignment, error) {
 	var err error
 	a.client, err = kgo.NewClient(append(c.opts.common("livegraph-"+o.Name, dialTimeout),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{o.Topic: offsets}),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), // where the log begins later than the range
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), // if the log starts after the start of the range
 		kgo.FetchMaxBytes(o.FetchBytes),
 		kgo.FetchMaxPartitionBytes(max(o.FetchBytes/4, minPartitionFetch)),
 		kgo.FetchMaxWait(fetchMaxWait),
-		kgo.MaxConcurrentFetches(1), // what is fetched ahead is bounded by one fetch a broker
+		kgo.MaxConcurrentFetches(1), // limits prefetching to one fetch per broker
 	)...)
 	if err != nil {
 		return nil, fmt.Errorf("kafka: reading %s: %w", o.Topic, err)
@@ -68,73 +68,73 @@ func (c *Client) Assign(o AssignOptions) (*Assignment, error) {
 	return a, nil
 }
 
-// Poll waits for records of the ranges and gives at most so many, each partition's
-// in order. io.EOF: all ranges are read. It may give none and no error. An
-// ErrDiscontinued says that the offsets mean something else by now.
-func (a *Assignment) Poll(ctx context.Context, most int) ([]*kgo.Record, error) {
-	if len(a.left) == 0 {
+// Poll waits for records of the ranges and returns at most maxRecords, in order within each
+// partition. It returns io.EOF when all ranges are read. It may return no records and no error.
+// ErrDiscontinued means that the offsets now refer to other records.
+func (a *Assignment) Poll(ctx context.Context, maxRecords int) ([]*kgo.Record, error) {
+	if len(a.remaining) == 0 {
 		return nil, io.EOF
 	}
-	waiting, cancel := context.WithTimeout(ctx, idlePoll)
+	pollCtx, cancel := context.WithTimeout(ctx, idlePoll)
 	defer cancel()
-	fetches := a.client.PollRecords(waiting, most)
+	fetches := a.client.PollRecords(pollCtx, maxRecords)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	var records []*kgo.Record
-	var broken error
+	var failure error
 	fetches.EachRecord(func(r *kgo.Record) {
-		if keep, err := a.see(r); err != nil {
-			broken = err
+		if keep, err := a.accept(r); err != nil {
+			failure = err
 		} else if keep {
 			records = append(records, r)
 		}
 	})
-	if broken == nil {
-		broken = fetchFailure(fetches)
+	if failure == nil {
+		failure = fetchFailure(fetches)
 	}
 	switch {
 	case len(records) > 0:
-		return records, nil // a failure comes again
-	case broken != nil:
-		return nil, broken
+		return records, nil // the next Poll returns a persistent failure
+	case failure != nil:
+		return nil, failure
 	}
-	return nil, a.lookWhetherGone(ctx)
+	return nil, a.checkTrimmed(ctx)
 }
 
-// see takes a record up and reports whether it is of its range.
-func (a *Assignment) see(r *kgo.Record) (keep bool, err error) {
-	span, ok := a.left[r.Partition]
+// accept advances the range of a record's partition and reports whether the record is in it.
+func (a *Assignment) accept(r *kgo.Record) (keep bool, err error) {
+	span, ok := a.remaining[r.Partition]
 	switch {
 	case !ok:
-		return false, nil // of before the partition was left
+		return false, nil // fetched before the partition was removed
 	case r.Offset < span.From:
 		return false, NewDiscontinuity(r.Partition, r.Offset, fmt.Errorf(
-			"offset %d was next and %d came", span.From, r.Offset,
+			"offset %d was expected, but got %d", span.From, r.Offset,
 		))
 	case r.Offset >= span.To:
-		a.miss(r.Partition, span)
-		a.leave(r.Partition)
+		a.addGap(r.Partition, span)
+		a.removePartition(r.Partition)
 		return false, nil
 	}
-	a.miss(r.Partition, Span{span.From, r.Offset})
+	a.addGap(r.Partition, Span{span.From, r.Offset})
 	span.From = r.Offset + 1
-	a.left[r.Partition] = span
+	a.remaining[r.Partition] = span
 	if span.From == span.To {
-		a.leave(r.Partition)
+		a.removePartition(r.Partition)
 	}
 	return true, nil
 }
 
-func (a *Assignment) leave(partition int32) {
-	delete(a.left, partition)
+func (a *Assignment) removePartition(partition int32) {
+	delete(a.remaining, partition)
 	a.client.RemoveConsumePartitions(map[string][]int32{a.topic: {partition}})
 }
 
-// lookWhetherGone asks, when no records come, whether the log still has those that
-// are waited for.
-func (a *Assignment) lookWhetherGone(ctx context.Context) error {
-	if len(a.left) == 0 {
+// checkTrimmed skips offsets that the log no longer contains. Poll calls it when no records
+// arrive.
+func (a *Assignment) checkTrimmed(ctx context.Context) error {
+	if len(a.remaining) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
@@ -143,26 +143,26 @@ func (a *Assignment) lookWhetherGone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for p, span := range maps.Clone(a.left) {
+	for p, span := range maps.Clone(a.remaining) {
 		log, ok := bounds[p]
 		switch {
 		case !ok:
-			return NewDiscontinuity(p, -1, errors.New("the partition is gone"))
+			return NewDiscontinuity(p, -1, errors.New("the partition no longer exists"))
 		case log.To < span.To:
-			return NewDiscontinuity(p, log.To, fmt.Errorf("the log ends at %d, and %d was there before", log.To, span.To-1))
+			return NewDiscontinuity(p, log.To, fmt.Errorf("the log ends at %d, but contained %d before", log.To, span.To-1))
 		case log.From >= span.To:
-			a.miss(p, span)
-			a.leave(p)
+			a.addGap(p, span)
+			a.removePartition(p)
 		case log.From > span.From:
-			a.miss(p, Span{span.From, log.From})
+			a.addGap(p, Span{span.From, log.From})
 			span.From = log.From
-			a.left[p] = span
+			a.remaining[p] = span
 		}
 	}
 	return nil
 }
 
-func (a *Assignment) miss(partition int32, gap Span) {
+func (a *Assignment) addGap(partition int32, gap Span) {
 	if gap.From >= gap.To {
 		return
 	}
@@ -171,8 +171,8 @@ func (a *Assignment) miss(partition int32, gap Span) {
 	a.gaps[partition] = append(a.gaps[partition], gap)
 }
 
-// Trimmed returns how many records of a partition below an offset the log had no more.
-// It may be called by any goroutine.
+// Trimmed returns how many records of a partition below an offset the log no longer contained.
+// It is safe for concurrent use.
 func (a *Assignment) Trimmed(partition int32, below int64) (n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -182,28 +182,28 @@ func (a *Assignment) Trimmed(partition int32, below int64) (n int64) {
 	return n
 }
 
-// Close ends the reading.
+// Close stops reading.
 func (a *Assignment) Close() {
 	if a.client != nil {
 		a.client.CloseAllowingRebalance()
 	}
 }
 
-// bounds returns where the partitions of a topic, by its full name, begin and end.
+// bounds returns the start and end offsets of each partition of a topic, given by its full name.
 func (c *Client) bounds(ctx context.Context, name string) (map[int32]Span, error) {
 	starts, err := c.admin.ListStartOffsets(ctx, name)
 	if err == nil {
 		err = starts.Error()
 	}
 	if err != nil {
-		return nil, errAsking("reading where partitions start", err)
+		return nil, errRequest("reading the partitions' start offsets", err)
 	}
 	ends, err := c.admin.ListEndOffsets(ctx, name)
 	if err == nil {
 		err = ends.Error()
 	}
 	if err != nil {
-		return nil, errAsking("reading where partitions end", err)
+		return nil, errRequest("reading the partitions' end offsets", err)
 	}
 	bounds := map[int32]Span{}
 	for p, start := range starts[name] {
@@ -214,20 +214,20 @@ func (c *Client) bounds(ctx context.Context, name string) (map[int32]Span, error
 	return bounds, nil
 }
 
-// OffsetsAt returns, for each partition of a topic, named with or without the prefix,
-// the first offset whose record was produced at a time or later; the end where there
-// is none.
+// OffsetsAt returns, for each partition of a topic, the first offset whose record was produced at
+// or after the given time, or the end offset if there is none. The topic is named with or without
+// the prefix.
 func (c *Client) OffsetsAt(ctx context.Context, name string, at time.Time) (map[int32]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
 	name = c.fullName(name)
-	// Below zero Kafka has numbers for other questions.
+	// Kafka gives negative timestamps another meaning.
 	listed, err := c.admin.ListOffsetsAfterMilli(ctx, max(at.UnixMilli(), 0), name)
 	if err == nil {
 		err = listed.Error()
 	}
 	if err != nil {
-		return nil, errAsking("reading the offsets of a time", err)
+		return nil, errRequest("reading the offsets of a time", err)
 	}
 	offsets := map[int32]int64{}
 	for p, o := range listed[name] {

@@ -11,24 +11,24 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Bounds of what is read and written at once for a backup.
+// Limits of one read of a backup.
 const (
 	backupFetchBytes = 8 << 20
 	backupRecords    = 500
 )
 
-// ReadSpans reads ranges of a topic, by its full name, from their beginnings to their
-// ends. It fails when the log has not all of them any more.
+// ReadSpans reads ranges of a topic, given by its full name, and calls each for every record. It
+// returns an error if the log no longer contains all of them.
 func (c *Client) ReadSpans(
 	ctx context.Context, topic string, spans map[int32]Span, each func(*kgo.Record) error,
 ) error {
-	reading, err := c.Assign(AssignOptions{Topic: topic, Name: "backup", Spans: spans, FetchBytes: backupFetchBytes})
+	assignment, err := c.Assign(AssignOptions{Topic: topic, Name: "backup", Spans: spans, FetchBytes: backupFetchBytes})
 	if err != nil {
 		return err
 	}
-	defer reading.Close()
+	defer assignment.Close()
 	for {
-		records, err := reading.Poll(ctx, backupRecords)
+		records, err := assignment.Poll(ctx, backupRecords)
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -42,16 +42,16 @@ func (c *Client) ReadSpans(
 		}
 	}
 	for p, span := range spans {
-		if n := reading.Trimmed(p, span.To); n > 0 {
-			return fmt.Errorf("kafka: retention took %d records of partition %d of %s before they were read; "+
+		if n := assignment.Trimmed(p, span.To); n > 0 {
+			return fmt.Errorf("kafka: retention removed %d records of partition %d of %s before they were read; "+
 				"the consumer is too far behind, or the log keeps too little", n, p, topic)
 		}
 	}
 	return nil
 }
 
-// RequireEmpty refuses brokers with records in any of our topics, fault.Conflict, and
-// those whose topics have other numbers of partitions than wanted, by label.
+// RequireEmpty returns fault.Conflict if a Livegraph topic has ever contained records, or if its
+// partition count differs from that of partitions, which is keyed by topic label.
 func (c *Client) RequireEmpty(ctx context.Context, partitions map[string]int32) error {
 	topics, err := c.Overviews(ctx)
 	if err != nil {
@@ -62,14 +62,14 @@ func (c *Client) RequireEmpty(ctx context.Context, partitions map[string]int32) 
 		for _, p := range t.Partitions {
 			if p.End > 0 {
 				return fault.Newf(
-					fault.Conflict, "Kafka is not empty: topic %s has had records. A restore wants stores that nothing was written to",
+					fault.Conflict, "Kafka is not empty: topic %s has had records. A restore requires empty stores",
 					t.Name,
 				)
 			}
 		}
 		if want, known := partitions[t.Label]; known && want != int32(len(t.Partitions)) {
 			return fault.Newf(
-				fault.Conflict, "topic %s has %d partitions, and that of the backup %d: delete it, so that the restore makes it",
+				fault.Conflict, "topic %s has %d partitions, but %d in the backup: delete it, so that the restore creates it",
 				t.Name, len(t.Partitions), want,
 			)
 		}
@@ -77,18 +77,18 @@ func (c *Client) RequireEmpty(ctx context.Context, partitions map[string]int32) 
 	return nil
 }
 
-// Refill writes records into one of our topics, or one of dead letters, named without
-// the prefix: each to its partition and with its time, and sets the offset that it has
-// now. It waits for the acknowledgement of all.
+// Refill writes records to a Livegraph topic or its dead-letter topic, named without the prefix.
+// It keeps each record's partition and timestamp, and sets its new offset. It waits until all are
+// acknowledged.
 func (c *Client) Refill(ctx context.Context, label string, records []*kgo.Record) error {
-	origin, dead := IsDeadLetters(label)
+	origin, isDeadLetters := IsDeadLetters(label)
 	t := c.topicOf(origin)
 	if t == nil {
 		return errUnknownTopic(label)
 	}
 	name := t.name
-	if dead {
-		name = t.deadLetters()
+	if isDeadLetters {
+		name = t.deadLetterTopic()
 	}
 	for _, r := range records {
 		r.Topic = name

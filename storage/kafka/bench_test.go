@@ -15,8 +15,8 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// BenchmarkProducePoints is the wait of a caller by the time records linger, at a
-// low and at a high load: 16 callers, one record at a time.
+// BenchmarkProducePoints measures the latency of ProducePoints for several linger times and record
+// sizes, with 1 and with 16 concurrent callers that each produce one record at a time.
 func BenchmarkProducePoints(b *testing.B) {
 	for _, size := range []int{1 << 10, 100 << 10} {
 		for _, linger := range []time.Duration{0, time.Millisecond, 5 * time.Millisecond} {

@@ -18,7 +18,7 @@ import (
 
 func TestCutsLeaveWhatIsNotConsumedAndNeverEmptyAPartition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		kept := rapid.Int64Range(1, 10_000).Draw(t, "kept")
+		limit := rapid.Int64Range(1, 10_000).Draw(t, "kept")
 		consumed := rapid.Bool().Draw(t, "has a group")
 		state := make([]PartitionState, rapid.IntRange(1, 8).Draw(t, "partitions"))
 		total, free := int64(0), true
@@ -29,23 +29,23 @@ func TestCutsLeaveWhatIsNotConsumedAndNeverEmptyAPartition(t *testing.T) {
 			total += end - start
 			free = free && (!consumed || state[p].Committed == end)
 		}
-		cuts := cutsOf(state, kept, consumed)
-		if total <= kept {
-			require.Empty(t, cuts)
+		offsets := trimOffsets(state, limit, consumed)
+		if total <= limit {
+			require.Empty(t, offsets)
 		}
-		left := total
-		for p, to := range cuts {
+		remaining := total
+		for p, offset := range offsets {
 			s := state[p]
-			require.Greater(t, to, s.Start)
-			require.Less(t, to, s.End, "a partition is never emptied")
+			require.Greater(t, offset, s.Start)
+			require.Less(t, offset, s.End, "a partition is never emptied")
 			if consumed {
-				require.LessOrEqual(t, to, s.Committed, "what is not consumed stays")
+				require.LessOrEqual(t, offset, s.Committed, "unconsumed records stay")
 			}
-			left -= to - s.Start
+			remaining -= offset - s.Start
 		}
-		if total > kept && free {
-			require.LessOrEqual(t, left, max(int64(keptByTrim*float64(kept))+2*int64(len(state)), int64(len(state))),
-				"where all is consumed, what is kept is what was asked for")
+		if total > limit && free {
+			require.LessOrEqual(t, remaining, max(int64(trimTarget*float64(limit))+2*int64(len(state)), int64(len(state))),
+				"if everything is consumed, no more than the target remains")
 		}
 	})
 }
@@ -58,16 +58,16 @@ func TestRecordsBehindAreTheSumOfPartitions(t *testing.T) {
 	require.Zero(t, recordsBehind(state, 0), "no bound")
 }
 
-// bounded opens a client of a broker that keeps batches in memory, or not, where 1,000 records of points
-// are kept.
-func bounded(t *testing.T, inMemory bool) *Client {
+// openBounded opens a client with a limit of 1,000 records of topic points. inMemory is whether the
+// broker keeps batches in memory.
+func openBounded(t *testing.T, inMemory bool) *Client {
 	t.Helper()
 	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.DataDir(t.TempDir()))
 	require.NoError(t, err)
 	t.Cleanup(broker.Close)
 	c, err := Open(t.Context(), Options{
 		Brokers: broker.ListenAddrs(), BufferedBytes: 64 << 20, PointsGroup: "points", LogFullThreshold: 0.8,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), pointsKept: 1000, BatchesInMemory: inMemory,
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), maxPointsRecords: 1000, BatchesInMemory: inMemory,
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
@@ -77,7 +77,7 @@ func bounded(t *testing.T, inMemory bool) *Client {
 	return c
 }
 
-// produce puts n small records into each of the two partitions.
+// produce writes n small records to each of the two partitions.
 func produce(t *testing.T, c *Client, n int) error {
 	t.Helper()
 	messages := make([]pointblock.Message, 0, 2*n)
@@ -88,38 +88,38 @@ func produce(t *testing.T, c *Client, n int) error {
 	return err
 }
 
-// begins returns where the partitions of points begin.
-func begins(t *testing.T, c *Client) [2]int64 {
+// startOffsets returns the start offsets of the partitions of topic points.
+func startOffsets(t *testing.T, c *Client) [2]int64 {
 	t.Helper()
 	state, err := c.Observe(t.Context())
 	require.NoError(t, err)
 	return [2]int64{state.State[0].Start, state.State[1].Start}
 }
 
-func commit(t *testing.T, c *Client, at int64) {
+func commit(t *testing.T, c *Client, offset int64) {
 	t.Helper()
 	var offsets kadm.Offsets
-	offsets.AddOffset(TopicPoints, 0, at, -1)
-	offsets.AddOffset(TopicPoints, 1, at, -1)
-	answers, err := c.admin.CommitOffsets(t.Context(), "points", offsets)
+	offsets.AddOffset(TopicPoints, 0, offset, -1)
+	offsets.AddOffset(TopicPoints, 1, offset, -1)
+	responses, err := c.admin.CommitOffsets(t.Context(), "points", offsets)
 	require.NoError(t, err)
-	require.NoError(t, answers.Error())
+	require.NoError(t, responses.Error())
 }
 
-func TestTheEmbeddedBrokerKeepsSoManyRecords(t *testing.T) {
-	c := bounded(t, true)
+func TestTheEmbeddedBrokerKeepsALimitedNumberOfRecords(t *testing.T) {
+	c := openBounded(t, true)
 	require.NoError(t, produce(t, c, 700))
 	require.Eventually(t, func() bool {
 		return c.LogFill() > 1.39 && c.LogFill() < 1.41
 	}, 10*time.Second, 50*time.Millisecond,
 		"1,400 of 1,000 are not consumed")
-	require.True(t, fault.Is(produce(t, c, 1), fault.Unavailable), "no more are let in")
+	require.True(t, fault.Is(produce(t, c, 1), fault.Unavailable), "produces are refused")
 	c.boundRecords(t.Context(), c.points)
-	require.Equal(t, [2]int64{0, 0}, begins(t, c), "what is not consumed stays")
+	require.Equal(t, [2]int64{0, 0}, startOffsets(t, c), "unconsumed records stay")
 
 	commit(t, c, 500)
 	c.boundRecords(t.Context(), c.points)
-	require.Equal(t, [2]int64{250, 250}, begins(t, c), "900 are left")
+	require.Equal(t, [2]int64{250, 250}, startOffsets(t, c), "900 are left")
 	require.Eventually(t, func() bool { return c.LogFill() < 0.41 }, 10*time.Second, 50*time.Millisecond)
 	require.NoError(t, produce(t, c, 100))
 
@@ -131,17 +131,17 @@ func TestTheEmbeddedBrokerKeepsSoManyRecords(t *testing.T) {
 		require.NoError(t, err)
 		commit(t, c, state.State[0].End)
 		return state.State[0].Start > 250
-	}, 40*time.Second, 500*time.Millisecond, "it looks by itself now and then")
+	}, 40*time.Second, 500*time.Millisecond, "watchTopics trims from time to time")
 }
 
 func TestOtherBrokersKeepWhatTheirSettingsSay(t *testing.T) {
-	c := bounded(t, false)
+	c := openBounded(t, false)
 	require.NoError(t, produce(t, c, 2000))
 	commit(t, c, 2000)
 	require.Eventually(t, func() bool {
 		return c.LogFill() == 0
 	}, 10*time.Second, 50*time.Millisecond)
 	c.boundRecords(t.Context(), c.points)
-	require.Equal(t, [2]int64{0, 0}, begins(t, c))
+	require.Equal(t, [2]int64{0, 0}, startOffsets(t, c))
 	require.NoError(t, produce(t, c, 1))
 }

@@ -1,17 +1,17 @@
-// Package kafka is Livegraph's log, on franz-go.
+// Package kafka implements Livegraph's log with franz-go.
 //
-// A [Client] makes the topics, produces points, commands, events and dead letters,
-// joins consumer groups, and keeps watch: over the brokers (so that a produce fails
-// at once while they are unavailable, see [Client.Healthy]), over the topics (so that a new
-// partition or a recreated topic is noticed), and over the distance between a
-// built-in consumer and the end that retention cuts off (see [Client.LogFill]).
+// A [Client] creates the topics, produces points, commands, events and dead letters, and joins
+// consumer groups. It monitors the brokers, so that a produce fails at once while they are
+// unavailable (see [Client.Healthy]), the topics, so that new partitions and recreated topics are
+// detected, and how close the built-in consumers are to losing records to retention (see
+// [Client.LogFill]).
 //
-// Nothing here rests on idempotent producers or transactions: the embedded broker
-// forgets sequence numbers in a crash. A record may therefore be in the log
-// twice, and anyone who reads it is idempotent by identity, time and version.
+// The package does not rely on idempotent producers or transactions: the embedded broker loses
+// sequence numbers in a crash. A record may therefore be in the log twice, and consumers must be
+// idempotent by identity, time and version.
 //
-// The package knows records and offsets. What is inside a record is the concern
-// of schemas/pointblock and of the consumers.
+// The package handles records and offsets. Their content is defined by schemas/pointblock and the
+// consumers.
 package kafka
 
 import (
@@ -32,94 +32,94 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
-// Limits of the client, named where they are used.
+// Limits and timeouts of the client.
 const (
 	maxBufferedRecords = 100_000                // records waiting for their acknowledgement
 	minRetryBackoff    = 50 * time.Millisecond  // before the first retry inside franz-go
-	maxRetryBackoff    = 500 * time.Millisecond // and the most before a later one
+	maxRetryBackoff    = 500 * time.Millisecond // maximum before later retries
 	dialTimeout        = 3 * time.Second
-	produceRequestWait = 3 * time.Second // how long a broker may take for one produce request
-	requestOverhead    = 2 * time.Second // and what the network may add
+	produceRequestWait = 3 * time.Second // broker timeout of one produce request
+	requestOverhead    = 2 * time.Second // added to it for the network
 	defaultProduceWait = 5 * time.Second
 	adminTimeout       = 5 * time.Second // one administrative request with its retries
 )
 
-// Options say how to reach the log and how much to hold for it.
+// Options configures a Client.
 type Options struct {
 	Brokers     []string // host:port
-	TopicPrefix string   // put before each topic's name
+	TopicPrefix string   // prepended to each topic's name
 	Compression string   // of records: none, lz4, zstd or snappy
-	// BufferedBytes is the maximum number of bytes of records waiting for acknowledgement;
-	// beyond, ProducePoints refuses at once.
+	// BufferedBytes is the maximum number of bytes of records waiting for acknowledgement.
+	// Beyond it, ProducePoints fails at once.
 	BufferedBytes int
-	// SessionTimeout is how long a member of a consumer group may be silent before
-	// others get its partitions; 0: 10 s.
+	// SessionTimeout is how long a member of a consumer group may send no heartbeat before its
+	// partitions are reassigned; 0: 10 s.
 	SessionTimeout time.Duration
-	// ProduceTimeout is the longest ProducePoints waits; 0: 5 s.
+	// ProduceTimeout is how long ProducePoints waits at most; 0: 5 s.
 	ProduceTimeout time.Duration
 	// PointsGroup, CommandsGroup and AuditGroup are the consumer groups of points, of
-	// graph.commands and of audit, whose lag is watched; empty: it is not.
+	// graph.commands and of audit, whose lag is monitored; empty: not monitored.
 	PointsGroup, CommandsGroup, AuditGroup string
-	// EventsGroups are the consumer groups of graph.events, which [Client.Overviews]
-	// tells of. Nothing waits for them, so their lag is not watched.
+	// EventsGroups are the consumer groups of graph.events, which [Client.Overviews] includes.
+	// Their lag never causes produces to be refused.
 	EventsGroups []string
-	// LogFullThreshold is the share of a topic's retention that its group may lag
-	// behind; from there on produces are refused; 0: never.
+	// LogFullThreshold is the share of a topic's retention from which on the lag of its group
+	// causes produces to be refused; 0: never.
 	LogFullThreshold float64
-	// OnTopicChange is called before a new state of topic points (first sight,
-	// more partitions, recreated) takes effect for ProducePoints. Until it
-	// returns nil it is called again and again, and the old state stays.
+	// OnTopicChange is called before a new state of topic points (first observed, more
+	// partitions, recreated) takes effect for ProducePoints. It is called repeatedly until it
+	// returns nil; the old state remains in effect until then.
 	OnTopicChange func(context.Context, TopicInfo) error
 	// OnCommandsChange is the same for topic graph.commands and ProduceCommand.
 	OnCommandsChange func(context.Context, TopicInfo) error
-	// BatchesInMemory says that the broker keeps its batches in memory, see
-	// config.KafkaCapabilities: the records of topics are bounded.
+	// BatchesInMemory is whether the broker keeps its batches in memory, see
+	// config.KafkaCapabilities. If so, the number of records of each topic is limited.
 	BatchesInMemory bool
-	// Security is TLS and the login, of every connection.
+	// Security configures TLS and SASL for every connection.
 	Security Security
 	// Dial replaces the dialer below TLS, for fault proxies. Nil: TCP.
 	Dial func(ctx context.Context, network, host string) (net.Conn, error)
 	Log  *slog.Logger // nil: slog.Default()
-	// Tracing records what is produced, and carries the trace in the records'
-	// headers. Nil: nothing is recorded.
+	// Tracing records a span for each produce and adds the trace context to the records'
+	// headers. Nil: no spans.
 	Tracing trace.TracerProvider
-	// Metrics registers what the client measures; nil: nowhere.
+	// Metrics registers the client's metrics; nil: they are not registered.
 	Metrics prometheus.Registerer
 
-	linger     time.Duration // see BenchmarkProducePoints
-	pointsKept int64         // instead of the constant, for tests
+	linger           time.Duration // see BenchmarkProducePoints
+	maxPointsRecords int64         // overrides PointsKept in tests
 }
 
-// Client is a connection to the log. It is safe for concurrent use. Close ends it.
+// Client is a connection to the log. It is safe for concurrent use.
 type Client struct {
 	opts     Options
 	log      *slog.Logger
 	tracer   tracing.Tracer
-	admin    *kadm.Client // on its own client: pings never queue behind records
+	admin    *kadm.Client // separate client, so that pings never queue behind records
 	adminKgo *kgo.Client
 
 	health   health
-	topics   []*topic // of all, each with its own producer: no command queues behind points
+	topics   []*topic // each with its own producer, so that commands never queue behind points
 	points   *topic
 	commands *topic
 	events   *topic
 	audit    *topic
-	// compressor is of what is not sent by franz-go's producers; nil: nothing is compressed.
+	// compressor compresses the batches that franz-go's producers do not send; nil: no compression.
 	compressor kgo.Compressor
 
 	metrics *metrics
 
-	members sync.Map // of *Group: those that a change of the topic concerns
+	groups sync.Map // set of *Group; their metadata is refreshed when a topic changes
 
-	stop   context.CancelFunc
-	tasks  sync.WaitGroup
-	watch  sync.Once
-	closed atomic.Bool
-	ctx    context.Context //nolint:containedctx // of the watching goroutines: it ends with Close
+	stop      context.CancelFunc
+	tasks     sync.WaitGroup
+	watchOnce sync.Once
+	closed    atomic.Bool
+	ctx       context.Context //nolint:containedctx // of the monitoring goroutines: Close cancels it
 }
 
-// Open makes a client and begins to watch the brokers. It does not need them to
-// be there yet: EnsureTopics waits for them.
+// Open creates a client and starts monitoring the brokers. They need not be available yet:
+// EnsureTopics waits for them.
 func Open(_ context.Context, opts Options) (*Client, error) {
 	if opts.Log == nil {
 		opts.Log = slog.Default()
@@ -146,7 +146,7 @@ func Open(_ context.Context, opts Options) (*Client, error) {
 	c.points, c.commands, c.events, c.audit = c.topics[0], c.topics[1], c.topics[2], c.topics[3]
 	if c.compressor, err = kgo.DefaultCompressor(codec); err != nil {
 		c.Close()
-		return nil, fmt.Errorf("making the compressor: %w", err)
+		return nil, fmt.Errorf("creating the compressor: %w", err)
 	}
 	for _, t := range c.topics {
 		if t.producer, err = kgo.NewClient(c.producerOptions(t, codec)...); err != nil {
@@ -161,29 +161,29 @@ func Open(_ context.Context, opts Options) (*Client, error) {
 	return c, nil
 }
 
-// producerOptions returns those of a topic's producer.
+// producerOptions returns the options of a topic's producer.
 func (c *Client) producerOptions(t *topic, codec kgo.CompressionCodec) []kgo.Opt {
 	return append(c.opts.common("livegraph-producer-"+t.label, dialTimeout),
-		kgo.WithHooks(&t.fill.own),
+		kgo.WithHooks(&t.fill.uncommitted),
 		kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchCompression(codec),
 		kgo.ProducerBatchMaxBytesFn(c.batchMaxBytes),
-		kgo.MaxBufferedBytes(int(t.buffered)),
+		kgo.MaxBufferedBytes(int(t.maxBufferedBytes)),
 		kgo.MaxBufferedRecords(maxBufferedRecords),
-		// No linger: at low load a record leaves at once, at high load records
-		// gather behind the requests in flight.
+		// No linger by default: at low load a record is sent at once, at high load records
+		// accumulate while requests are in flight.
 		kgo.ProducerLinger(c.opts.linger),
 		kgo.ProduceRequestTimeout(produceRequestWait),
 		kgo.RecordDeliveryTimeout(c.opts.ProduceTimeout),
-		// A record whose request went unanswered may be given up: it may then be
-		// in the log after all, which the consumer does not mind.
+		// Delivery of a record may be cancelled while its request is unanswered. The record
+		// may still be in the log; consumers tolerate this.
 		kgo.AllowIdempotentProduceCancellation(),
 		kgo.UnknownTopicRetries(-1), // ended by the delivery timeout instead
 	)
 }
 
-// common returns the options that every franz-go client of ours has.
+// common returns the options that all franz-go clients share.
 func (o *Options) common(id string, dial time.Duration) []kgo.Opt {
 	opts := []kgo.Opt{
 		kgo.ClientID(id),
@@ -198,13 +198,13 @@ func (o *Options) common(id string, dial time.Duration) []kgo.Opt {
 		kgo.WithLogger(franzLog{o.Log.With("component", id)}),
 	}
 	if o.Dial != nil {
-		return append(opts, o.Security.over(o.Dial, dial)...)
+		return append(opts, o.Security.opts(o.Dial, dial)...)
 	}
 	return append(opts, o.Security.Opts(dial)...)
 }
 
-// backoff is franz-go's wait before a retry: doubled each time, with jitter, so
-// that many clients do not come back together.
+// backoff returns the delay before a retry. It doubles with each attempt and has jitter, so that
+// many clients do not retry at the same time.
 func backoff(tries int) time.Duration {
 	d := minRetryBackoff << min(tries, 10)
 	return min(d, maxRetryBackoff)/2 + rand.N(min(d, maxRetryBackoff)/2) //nolint:gosec // G404: jitter
@@ -221,10 +221,10 @@ func compression(name string) (kgo.CompressionCodec, error) {
 	case "snappy":
 		return kgo.SnappyCompression(), nil
 	}
-	return kgo.CompressionCodec{}, fmt.Errorf("kafka: no compression is called %q", name)
+	return kgo.CompressionCodec{}, fmt.Errorf("kafka: unknown compression %q", name)
 }
 
-// Close stops the watching, gives up what is still unacknowledged, and closes the
+// Close stops monitoring, cancels the delivery of unacknowledged records, and closes the
 // connections.
 func (c *Client) Close() {
 	if c.closed.Swap(true) {

@@ -15,19 +15,17 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 )
 
-// acksOfAll asks for the acknowledgement of all in-sync replicas.
-const acksOfAll = -1
+// acksAll requests the acknowledgement of all in-sync replicas.
+const acksAll = -1
 
-// leadersMaxAge is how old what is known of the partitions' leaders may be, as long as none
-// of them refuses.
+// leadersMaxAge is the maximum age of cached partition leaders while no produce request fails.
 const leadersMaxAge = 30 * time.Second
 
-// produceInOrder sends the records in pieces, each after the one before is
-// acknowledged.
+// produceInOrder sends the records in chunks, each after the previous one is acknowledged.
 func (c *Client) produceInOrder(ctx context.Context, t *topic, records []kgo.Record) error {
 	for len(records) > 0 {
-		n := piece(records, t.buffered/2)
-		if err := c.producePiece(ctx, t, records[:n]); err != nil {
+		n := chunkLen(records, t.maxBufferedBytes/2)
+		if err := c.produceChunk(ctx, t, records[:n]); err != nil {
 			return err
 		}
 		records = records[n:]
@@ -35,30 +33,31 @@ func (c *Client) produceInOrder(ctx context.Context, t *topic, records []kgo.Rec
 	return nil
 }
 
-// What the encoding adds to a record and to a batch at most.
+// Limits of the encoding: recordOverhead is the maximum that it adds to a record or header, and
+// maxBatchRecordBytes what the records of a batch may have.
 const (
-	recordOverhead = 64
-	batchRoom      = eventsBatchBytes - 1<<10
+	recordOverhead      = 64
+	maxBatchRecordBytes = eventsBatchBytes - 1<<10
 )
 
-// piece returns how many of the records, at least one, fit into one batch for each
-// partition and have at most so many bytes together.
-func piece(records []kgo.Record, most int64) int {
+// chunkLen returns the number of leading records, at least one, that fit into one batch per
+// partition and have at most maxBytes bytes together.
+func chunkLen(records []kgo.Record, maxBytes int64) int {
 	total, batches := int64(0), map[int32]int64{}
 	for i := range records {
 		r := &records[i]
-		size := encodedBound(r)
+		size := maxEncodedBytes(r)
 		total += size
 		batches[r.Partition] += size
-		if i > 0 && (total > most || batches[r.Partition] > batchRoom || i >= maxBufferedRecords/2) {
+		if i > 0 && (total > maxBytes || batches[r.Partition] > maxBatchRecordBytes || i >= maxBufferedRecords/2) {
 			return i
 		}
 	}
 	return len(records)
 }
 
-// encodedBound returns an upper bound of the bytes that a record takes in a batch.
-func encodedBound(r *kgo.Record) int64 {
+// maxEncodedBytes returns an upper bound of a record's encoded size in a batch.
+func maxEncodedBytes(r *kgo.Record) int64 {
 	size := int64(len(r.Key) + len(r.Value) + recordOverhead)
 	for _, h := range r.Headers {
 		size += int64(len(h.Key) + len(h.Value) + recordOverhead)
@@ -66,9 +65,9 @@ func encodedBound(r *kgo.Record) int64 {
 	return size
 }
 
-// producePiece sends records, one batch for each partition, and waits until each is
-// acknowledged or given up, which the produce timeout bounds.
-func (c *Client) producePiece(ctx context.Context, t *topic, records []kgo.Record) error {
+// produceChunk sends records as one batch per partition, and waits until each batch is
+// acknowledged or has failed, at most for the produce timeout.
+func (c *Client) produceChunk(ctx context.Context, t *topic, records []kgo.Record) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("kafka: producing to %s: %w", t.name, err)
 	}
@@ -82,44 +81,45 @@ func (c *Client) producePiece(ctx context.Context, t *topic, records []kgo.Recor
 		return err
 	}
 	began := time.Now()
-	defer t.sending(int64(len(records)), size)()
+	defer t.trackInFlight(int64(len(records)), size)()
 	sendCtx, cancel := context.WithTimeout(c.ctx, c.opts.ProduceTimeout)
 	defer cancel()
 	reason, err := "", c.sendBatches(sendCtx, t, batches)
 	switch {
 	case errors.Is(err, kerr.MessageTooLarge):
-		reason, err = failedOther, fault.Wrap(err, fault.Internal, "A record is larger than the log takes")
+		reason, err = failedOther, fault.Wrap(err, fault.Internal, "A record is larger than the log accepts")
 	case errors.Is(sendCtx.Err(), context.DeadlineExceeded) && err != nil:
-		reason, err = failedTimeout, errAway().Because(err)
+		reason, err = failedTimeout, errUnavailable().Because(err)
 	case err != nil:
-		reason, err = failedOther, errAway().Because(err)
+		reason, err = failedOther, errUnavailable().Because(err)
 	}
-	c.metrics.produced(t, len(records), size, began, reason)
+	c.metrics.recordProduce(t, len(records), size, began, reason)
 	return err
 }
 
-// sendBatches sends each batch to the leader of its partition until it is acknowledged,
-// refused for good, or ctx is done. The error is that of one that is not acknowledged.
-func (c *Client) sendBatches(ctx context.Context, t *topic, left []batch) error {
+// sendBatches sends each batch to the leader of its partition, and retries until it is
+// acknowledged, fails permanently, or ctx is done. It returns an error if a batch is not
+// acknowledged.
+func (c *Client) sendBatches(ctx context.Context, t *topic, pending []batch) error {
 	var err, refused error
 	age := leadersMaxAge
-	for tries := 0; ; tries++ {
-		var final error
-		if left, err, final = c.sendOnce(ctx, t, left, age); final != nil {
-			refused = final
+	for attempt := 0; ; attempt++ {
+		var permanent error
+		if pending, err, permanent = c.sendOnce(ctx, t, pending, age); permanent != nil {
+			refused = permanent
 		}
-		if len(left) == 0 {
+		if len(pending) == 0 {
 			return refused
 		}
-		age = 0 // the least that the client allows
-		if !sleep.For(ctx, backoff(tries)) {
+		age = 0 // franz-go's minimum age still applies
+		if !sleep.For(ctx, backoff(attempt)) {
 			return errors.Join(refused, err, ctx.Err())
 		}
 	}
 }
 
-// sendOnce sends the batches once. It returns those to send again, with the reason, and an
-// error of one that will never be in the log.
+// sendOnce sends the batches once. It returns the batches to retry with the reason, and the error
+// of a batch that failed permanently.
 func (c *Client) sendOnce(
 	ctx context.Context, t *topic, batches []batch, age time.Duration,
 ) (again []batch, reason, refused error) {
@@ -132,12 +132,12 @@ func (c *Client) sendOnce(
 	}
 	var mu sync.Mutex
 	var requests sync.WaitGroup
-	for leader, theirs := range byLeader {
+	for leader, leaderBatches := range byLeader {
 		requests.Go(func() {
-			results := c.sendTo(ctx, leader, t, id, theirs)
+			results := c.sendTo(ctx, leader, t, id, leaderBatches)
 			mu.Lock()
 			defer mu.Unlock()
-			for _, b := range theirs {
+			for _, b := range leaderBatches {
 				switch err := results[b.partition]; {
 				case err == nil:
 				case kerr.IsRetriable(err) || !errors.As(err, new(*kerr.Error)):
@@ -152,15 +152,15 @@ func (c *Client) sendOnce(
 	return again, reason, refused
 }
 
-// leaders assigns the batches to the brokers that lead their partitions, and returns those
-// without a leader, too.
+// leaders groups the batches by the broker that leads their partition. It also returns the topic's
+// id and the batches whose partitions have no leader.
 func (c *Client) leaders(ctx context.Context, t *topic, batches []batch, age time.Duration) (
-	id [16]byte, byLeader map[int32][]batch, without []batch, err error,
+	id [16]byte, byLeader map[int32][]batch, leaderless []batch, err error,
 ) {
 	request := kmsg.NewPtrMetadataRequest()
-	asked := kmsg.NewMetadataRequestTopic()
-	asked.Topic = kmsg.StringPtr(t.name)
-	request.Topics = append(request.Topics, asked)
+	requestTopic := kmsg.NewMetadataRequestTopic()
+	requestTopic.Topic = kmsg.StringPtr(t.name)
+	request.Topics = append(request.Topics, requestTopic)
 	meta, err := t.producer.RequestCachedMetadata(ctx, request, age)
 	if err != nil {
 		return id, nil, nil, fmt.Errorf("looking up the leaders of %s: %w", t.name, err)
@@ -180,14 +180,14 @@ func (c *Client) leaders(ctx context.Context, t *topic, batches []batch, age tim
 		if leader, known := leaderOf[b.partition]; known && leader >= 0 {
 			byLeader[leader] = append(byLeader[leader], b)
 		} else {
-			without = append(without, b)
+			leaderless = append(leaderless, b)
 		}
 	}
-	return id, byLeader, without, nil
+	return id, byLeader, leaderless, nil
 }
 
-// sendTo sends the batches to a broker in one request and returns the error of each partition.
-// One that is no *kerr.Error leaves open whether the batch is in the log.
+// sendTo sends the batches to a broker in one request and returns the error of each partition. If
+// it is not a *kerr.Error, the batch may or may not be in the log.
 func (c *Client) sendTo(ctx context.Context, broker int32, t *topic, id [16]byte, batches []batch) map[int32]error {
 	topic := kmsg.NewProduceRequestTopic()
 	topic.Topic, topic.TopicID = t.name, id
@@ -196,20 +196,20 @@ func (c *Client) sendTo(ctx context.Context, broker int32, t *topic, id [16]byte
 		partition := kmsg.NewProduceRequestTopicPartition()
 		partition.Partition, partition.Records = b.partition, b.encoded
 		topic.Partitions = append(topic.Partitions, partition)
-		results[b.partition] = errNoAnswer
+		results[b.partition] = errNoResponse
 	}
 	request := kmsg.NewPtrProduceRequest()
-	request.Acks, request.TimeoutMillis = acksOfAll, int32(produceRequestWait.Milliseconds())
+	request.Acks, request.TimeoutMillis = acksAll, int32(produceRequestWait.Milliseconds())
 	request.Topics = append(request.Topics, topic)
-	answer, err := t.producer.Broker(int(broker)).Request(ctx, request)
+	response, err := t.producer.Broker(int(broker)).Request(ctx, request)
 	if err != nil {
 		for p := range results {
 			results[p] = err
 		}
 		return results
 	}
-	c.health.alive()
-	for _, topic := range answer.(*kmsg.ProduceResponse).Topics {
+	c.health.recordResponse()
+	for _, topic := range response.(*kmsg.ProduceResponse).Topics {
 		for _, p := range topic.Partitions {
 			results[p.Partition] = kerr.ErrorForCode(p.ErrorCode)
 		}
@@ -217,5 +217,5 @@ func (c *Client) sendTo(ctx context.Context, broker int32, t *topic, id [16]byte
 	return results
 }
 
-// errNoAnswer is of a partition that a broker's answer leaves out.
-var errNoAnswer = errors.New("the broker's answer leaves out a record batch")
+// errNoResponse is the error of a partition that is missing in a broker's response.
+var errNoResponse = errors.New("the broker's response does not contain a record batch that was sent")

@@ -21,8 +21,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// eventBatches counts the record batches of graph.events that a cluster is sent, by
-// partition.
+// eventBatches counts the record batches of graph.events that a cluster receives, by partition.
 type eventBatches struct {
 	mu      sync.Mutex
 	batches map[int32]int
@@ -46,14 +45,14 @@ func (e *eventBatches) watch(cluster *kfake.Cluster, topic TopicInfo) {
 	})
 }
 
-// A part of what belongs together, sent ahead of the rest, is a gap if it is refused and
-// the rest is not.
+// If the records of a call were split into several batches, a refused batch would leave a gap
+// before the accepted ones.
 func TestTheEventsOfACallAreOneBatchInEachPartition(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
 	require.NoError(t, err)
 	t.Cleanup(cluster.Close)
 	workspaces := workspacesIn(4)
-	records := make([]Record, 12_000) // which take a while to gather
+	records := make([]Record, 12_000) // buffering them takes long enough that a flush could split them
 	for i := range records {
 		records[i] = Record{Workspace: workspaces[i%len(workspaces)], Value: binary.BigEndian.AppendUint32(nil, uint32(i))}
 	}
@@ -72,12 +71,12 @@ func TestTheEventsOfACallAreOneBatchInEachPartition(t *testing.T) {
 	}
 	sent.mu.Lock()
 	defer sent.mu.Unlock()
-	const all = clients * calls
-	require.Equal(t, map[int32]int{0: all, 1: all, 2: all, 3: all}, sent.batches)
+	const total = clients * calls
+	require.Equal(t, map[int32]int{0: total, 1: total, 2: total, 3: total}, sent.batches)
 }
 
-// alwaysSending has franz-go send what it holds of the topic at any moment, as it may do
-// once more after a flush has returned.
+// alwaysSending makes franz-go send its buffered records of the topic continuously, as it may also
+// do after a flush has returned.
 func alwaysSending(t *topic) (release func()) {
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan struct{})
@@ -109,7 +108,7 @@ func openEvents(tb testing.TB, brokers []string, change ...func(*Options)) *Clie
 	return c
 }
 
-// workspacesIn returns a workspace for each of so many partitions.
+// workspacesIn returns one workspace for each partition.
 func workspacesIn(partitions int32) []uuid.UUID {
 	all := make([]uuid.UUID, partitions)
 	for missing := partitions; missing > 0; {
@@ -122,7 +121,7 @@ func workspacesIn(partitions int32) []uuid.UUID {
 	return all
 }
 
-// A partition that moves while its events are sent costs another look at the leaders.
+// When a partition moves while its events are sent, its leader is looked up again.
 func TestEventsFollowTheLeaderOfTheirPartition(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(3))
 	require.NoError(t, err)
@@ -142,8 +141,8 @@ func TestEventsFollowTheLeaderOfTheirPartition(t *testing.T) {
 	}
 }
 
-// What a broker never answers for ends with the produce timeout, and the next call goes on.
-func TestEventsThatNobodyAnswersForEndInTime(t *testing.T) {
+// A call that no broker answers ends with the produce timeout, and the next call succeeds.
+func TestEventsThatNoBrokerAnswersEndInTime(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
 	require.NoError(t, err)
 	t.Cleanup(cluster.Close)
@@ -167,8 +166,8 @@ func TestEventsThatNobodyAnswersForEndInTime(t *testing.T) {
 	require.NoError(t, c.ProduceEvents(t.Context(), records))
 }
 
-// BenchmarkProduceEvents is what a call takes, by its number of events of 400 bytes, in each
-// compression.
+// BenchmarkProduceEvents measures ProduceEvents with several numbers of events of 400 bytes, for
+// each compression.
 func BenchmarkProduceEvents(b *testing.B) {
 	for _, compression := range []string{"none", "lz4"} {
 		for _, n := range []int{1, 100, 5000} {

@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// A record batch, see https://kafka.apache.org/documentation/#recordbatch.
+// Layout of a record batch, see https://kafka.apache.org/documentation/#recordbatch.
 const (
 	batchMagic      = 2
 	batchLengthAt   = 8  // field Length
@@ -23,14 +23,13 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// batch is the record batch of a partition, encoded. A broker appends it as a whole or not at
-// all.
+// batch is the encoded record batch of a partition. A broker appends it completely or not at all.
 type batch struct {
 	partition int32
 	encoded   []byte
 }
 
-// batches encodes records as one batch for each partition, in their order.
+// batches encodes records as one batch per partition and keeps their order.
 func (c *Client) batches(records []kgo.Record) ([]batch, error) {
 	byPartition := map[int32][]*kgo.Record{}
 	var order []int32
@@ -53,8 +52,8 @@ func (c *Client) batches(records []kgo.Record) ([]batch, error) {
 	return out, nil
 }
 
-// encodeBatch returns a record batch of the records, all of one time in milliseconds since
-// the Unix epoch. It is not idempotent: a reader recognizes a repeat by its sequence.
+// encodeBatch encodes records as a batch. now is the timestamp of all records, in milliseconds since
+// the Unix epoch. The batch is not idempotent: a reader recognizes a duplicate by its sequence.
 func encodeBatch(records []*kgo.Record, now int64, compressor kgo.Compressor) ([]byte, error) {
 	b := kmsg.RecordBatch{
 		PartitionLeaderEpoch: -1, Magic: batchMagic,
@@ -64,7 +63,7 @@ func encodeBatch(records []*kgo.Record, now int64, compressor kgo.Compressor) ([
 	}
 	size := int64(0)
 	for _, r := range records {
-		size += encodedBound(r)
+		size += maxEncodedBytes(r)
 	}
 	b.Records = make([]byte, 0, size)
 	var scratch []byte
@@ -72,9 +71,9 @@ func encodeBatch(records []*kgo.Record, now int64, compressor kgo.Compressor) ([
 		b.Records, scratch = appendRecord(b.Records, scratch, r, int32(i))
 	}
 	if compressor != nil {
-		var room bytes.Buffer
-		room.Grow(len(b.Records) / 2)
-		compressed, codec := compressor.Compress(&room, b.Records)
+		var buf bytes.Buffer
+		buf.Grow(len(b.Records) / 2)
+		compressed, codec := compressor.Compress(&buf, b.Records)
 		if codec < 0 {
 			return nil, fmt.Errorf("kafka: compressing %d records failed", len(records))
 		}
@@ -88,14 +87,14 @@ func encodeBatch(records []*kgo.Record, now int64, compressor kgo.Compressor) ([
 	return encoded, nil
 }
 
-// appendRecord appends a record that is the index-th of its batch. The scratch space is for
-// the next call.
+// appendRecord appends the record with the given index in its batch to dst. It returns dst and the
+// scratch buffer for the next call.
 func appendRecord(dst, scratch []byte, r *kgo.Record, index int32) (out, reusable []byte) {
 	record := kmsg.Record{OffsetDelta: index, Key: r.Key, Value: r.Value, Headers: make([]kmsg.Header, len(r.Headers))}
 	for i, h := range r.Headers {
 		record.Headers[i] = kmsg.Header(h)
 	}
-	scratch = record.AppendTo(scratch[:0]) // its length is one byte, of the value 0
+	scratch = record.AppendTo(scratch[:0]) // starts with a length of one byte, whose value is 0
 	encoded := scratch[1:]
 	return append(kbin.AppendVarint(dst, int32(len(encoded))), encoded...), scratch
 }

@@ -15,28 +15,27 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// sizesEvery is how many looks at the offsets share one look at the sizes, which
-// change slowly and cost the broker more, while little of the log is unstored.
+// The partitions' sizes change slowly and are more expensive for the broker than the offsets. While
+// the fill is at most lowFill, they are read only once per sizesEvery polls of the offsets.
 const (
 	sizesEvery = 5
-	littleFill = 0.1
+	lowFill    = 0.1
 )
 
-// logFill is what is known of the distance between a topic's consumer and the end
-// that retention cuts off.
+// logFill measures how close a topic's consumer is to losing records to retention.
 type logFill struct {
 	share     atomic.Uint64 // float64 bits, see LogFill
 	lost      atomic.Int64  // see LostRecords
-	retention atomic.Int64  // bytes kept of a partition; 0 or below: no bound
+	retention atomic.Int64  // retention.bytes of a partition; 0 or below: unlimited
 
 	mu        sync.Mutex
-	looks     int
-	sizes     map[int32]int64 // bytes of each partition, at the last look
-	lostUntil map[int32]int64 // log start up to which a loss has been reported
+	polls     int
+	sizes     map[int32]int64 // bytes of each partition, as last read
+	lostUntil map[int32]int64 // log start offset up to which losses have been reported
 
-	turn   sync.RWMutex // of the next two, which go together
-	shares []float64    // the fill by partition
-	own    unstored
+	sharesMu    sync.RWMutex // guards shares and uncommitted, which must be consistent
+	shares      []float64    // the fill by partition
+	uncommitted uncommittedBytes
 }
 
 func (f *logFill) setRetention(value string) {
@@ -45,36 +44,35 @@ func (f *logFill) setRetention(value string) {
 	}
 }
 
-// LogFill returns how much of the log's retention the points consumer lags behind,
-// on its slowest partition: 0 is caught up, at 1 the oldest record that it has
-// not consumed is the next to be trimmed, above 1 records were lost. It is
-// measured about once a second: of this process's own records it knows the bytes,
-// of others' it assumes that they are of the partition's average size. In the embedded
-// broker it is the share of the records kept, where that is more.
+// LogFill returns the lag of the points consumer on its slowest partition, as a share of the log's
+// retention. At 0 the consumer has caught up, at 1 its oldest unconsumed record is the next to be
+// trimmed, above 1 records were lost. It is measured about once a second. For records of this
+// process the bytes are known; for others the partition's average size is assumed. With the
+// embedded broker it is the lag as a share of the maximum number of records, if that is more.
 func (c *Client) LogFill() float64 { return c.points.fill.read() }
 
 func (f *logFill) read() float64 { return math.Float64frombits(f.share.Load()) }
 
-// LostRecords counts the records that retention removed before the points
-// consumer had committed them, as far as this process has seen.
+// LostRecords returns the number of records that retention removed before the points consumer had
+// committed them, as observed by this process.
 func (c *Client) LostRecords() int64 { return c.points.fill.lost.Load() }
 
-// PartitionState is where a partition begins and ends, and how far the topic's
-// group has committed (-1: never).
+// PartitionState contains the start and end offsets of a partition and the committed offset of the
+// topic's group, -1 if it has committed none.
 type PartitionState struct {
 	Start, End, Committed int64
 }
 
-// TopicState is the state of a topic with its offsets, by partition.
+// TopicState is the state of a topic with the offsets of each partition.
 type TopicState struct {
 	TopicInfo
 	State []PartitionState
 }
 
-// Observe asks the brokers for the state of topic points.
+// Observe reads the state of topic points from the brokers.
 func (c *Client) Observe(ctx context.Context) (TopicState, error) { return c.observe(ctx, c.points) }
 
-// ObserveTopic asks for that of one of our topics, named without the prefix.
+// ObserveTopic reads the state of a Livegraph topic, named without the prefix.
 func (c *Client) ObserveTopic(ctx context.Context, name string) (TopicState, error) {
 	t := c.topicOf(name)
 	if t == nil {
@@ -88,7 +86,7 @@ func (c *Client) observe(ctx context.Context, t *topic) (TopicState, error) {
 	defer cancel()
 	info, err := c.describe(ctx, t)
 	if err != nil {
-		return TopicState{}, errAsking("describing "+t.name, err)
+		return TopicState{}, errRequest("describing "+t.name, err)
 	}
 	bounds, err := c.bounds(ctx, info.Name)
 	if err != nil {
@@ -98,17 +96,18 @@ func (c *Client) observe(ctx context.Context, t *topic) (TopicState, error) {
 	if err != nil {
 		return TopicState{}, err
 	}
-	state, err := statesOf(info, bounds, committed)
+	state, err := partitionStates(info, bounds, committed)
 	return TopicState{TopicInfo: info, State: state}, err
 }
 
-// statesOf puts together where the partitions of a topic are and how far a group is.
-func statesOf(info TopicInfo, bounds map[int32]Span, committed kadm.OffsetResponses) ([]PartitionState, error) {
+// partitionStates combines the start and end offsets of a topic's partitions with the committed
+// offsets of a group.
+func partitionStates(info TopicInfo, bounds map[int32]Span, committed kadm.OffsetResponses) ([]PartitionState, error) {
 	state := make([]PartitionState, info.Partitions)
 	for p := range state {
 		log, ok := bounds[int32(p)]
 		if !ok {
-			return nil, fmt.Errorf("kafka: partition %d of %s gave no offsets", p, info.Name)
+			return nil, fmt.Errorf("kafka: the brokers returned no offsets of partition %d of %s", p, info.Name)
 		}
 		state[p] = PartitionState{Start: log.From, End: log.To, Committed: -1}
 		if o, ok := committed.Lookup(info.Name, int32(p)); ok && o.Err == nil {
@@ -118,7 +117,7 @@ func statesOf(info TopicInfo, bounds map[int32]Span, committed kadm.OffsetRespon
 	return state, nil
 }
 
-// committed reads a group's offsets; a group that does not exist has none.
+// committed reads a group's committed offsets. A group that does not exist has none.
 func (c *Client) committed(ctx context.Context, group string) (kadm.OffsetResponses, error) {
 	if group == "" {
 		return nil, nil
@@ -128,15 +127,15 @@ func (c *Client) committed(ctx context.Context, group string) (kadm.OffsetRespon
 	case errors.Is(err, kerr.GroupIDNotFound):
 		return nil, nil
 	case err != nil:
-		return nil, errAsking("reading the offsets of group "+group, err)
+		return nil, errRequest("reading the offsets of group "+group, err)
 	}
 	return offsets, nil
 }
 
-// measureFill brings a topic's fill and the count of its lost records up to date.
+// measureFill updates a topic's fill and the number of its lost records.
 func (c *Client) measureFill(ctx context.Context, t *topic) {
 	f := &t.fill
-	looked := f.own.look()
+	measured := f.uncommitted.beginMeasurement()
 	state, err := c.observe(ctx, t)
 	if err != nil {
 		c.log.Debug("the log's fill cannot be measured", "topic", t.name, "error", err)
@@ -144,30 +143,30 @@ func (c *Client) measureFill(ctx context.Context, t *topic) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.looks%sizesEvery == 0 || len(f.sizes) == 0 || f.read() > littleFill {
+	if f.polls%sizesEvery == 0 || len(f.sizes) == 0 || f.read() > lowFill {
 		c.measureSizes(ctx, t)
 	}
-	f.looks++
-	fullest := recordsBehind(state.State, c.kept(t))
+	f.polls++
+	maxFill := recordsBehind(state.State, c.maxRecordsOf(t))
 	shares := make([]float64, len(state.State))
 	for p, s := range state.State {
-		shares[p] = f.shareOf(int32(p), s)
-		fullest = max(fullest, shares[p])
-		c.noteLoss(t, int32(p), s)
+		shares[p] = f.partitionFill(int32(p), s)
+		maxFill = max(maxFill, shares[p])
+		c.reportLoss(t, int32(p), s)
 	}
-	f.turn.Lock() // nobody sees a share and what it is made of
+	f.sharesMu.Lock() // a record must not be counted in both shares and uncommitted
 	f.shares = shares
-	f.own.seen(looked)
-	f.turn.Unlock()
-	f.share.Store(math.Float64bits(fullest))
+	f.uncommitted.endMeasurement(measured)
+	f.sharesMu.Unlock()
+	f.share.Store(math.Float64bits(maxFill))
 	now := time.Now()
 	t.partitions.observe(state.State, maps.Clone(f.sizes), now)
-	t.seen.observe(t.group, state.State, now)
+	t.readerLags.observe(t.group, state.State, now)
 	c.metrics.measured.WithLabelValues(t.label).Set(float64(now.UnixMilli()) / 1000)
 }
 
-// measureSizes looks at what changes slowly: the partitions' sizes, and the
-// retention, which an operator may raise to win time.
+// measureSizes reads the partitions' sizes and the retention, which an operator may raise to gain
+// time. Both change slowly.
 func (c *Client) measureSizes(ctx context.Context, t *topic) {
 	sizes, err := c.partitionSizes(ctx, t)
 	if err != nil {
@@ -189,38 +188,37 @@ func (c *Client) measureSizes(ctx context.Context, t *topic) {
 	}
 }
 
-// full reports whether a partition's log is filled up to a share of its retention,
-// with what this process has sent to it since the last look.
+// full reports whether a partition's fill has reached threshold. It includes the records that this
+// process has sent since the last measurement.
 func (f *logFill) full(partition int32, threshold float64) bool {
 	retention := f.retention.Load()
 	if retention <= 0 {
 		return false
 	}
-	f.turn.RLock()
-	defer f.turn.RUnlock()
+	f.sharesMu.RLock()
+	defer f.sharesMu.RUnlock()
 	share := 0.0
 	if int(partition) < len(f.shares) {
 		share = f.shares[partition]
 	}
-	return share+f.own.inLog(f.own.unseen(partition))/float64(retention) >= threshold
+	return share+f.uncommitted.compressedBytes(f.uncommitted.unmeasured(partition))/float64(retention) >= threshold
 }
 
-// shareOf returns the share of the retention that the group lags behind on a
-// partition.
-func (f *logFill) shareOf(partition int32, s PartitionState) float64 {
+// partitionFill returns the group's lag on a partition as a share of the retention.
+func (f *logFill) partitionFill(partition int32, s PartitionState) float64 {
 	retention, records := f.retention.Load(), s.End-s.Start
 	if retention <= 0 || records <= 0 {
 		return 0
 	}
 	next := s.next()
 	lag, each := s.End-next, float64(f.sizes[partition])/float64(records)
-	bytes, own, since := f.own.behind(partition, next, s.End)
-	unstored := max(float64(max(lag-since, 0))*each, f.own.inLog(bytes)+float64(max(lag-own, 0))*each)
+	bytes, own, since := f.uncommitted.lag(partition, next, s.End)
+	unstored := max(float64(max(lag-since, 0))*each, f.uncommitted.compressedBytes(bytes)+float64(max(lag-own, 0))*each)
 	return unstored / float64(retention)
 }
 
-// noteLoss reports records that were trimmed before they were consumed, once.
-func (c *Client) noteLoss(t *topic, partition int32, s PartitionState) {
+// reportLoss counts and logs records that were trimmed before they were consumed, once each.
+func (c *Client) reportLoss(t *topic, partition int32, s PartitionState) {
 	if s.Committed < 0 || s.Committed >= s.Start || s.Start <= t.fill.lostUntil[partition] {
 		return
 	}
@@ -230,12 +228,11 @@ func (c *Client) noteLoss(t *topic, partition int32, s PartitionState) {
 	}
 	t.fill.lostUntil[partition] = s.Start
 	t.fill.lost.Add(s.Start - from)
-	c.log.Error("DATA LOSS: retention removed records before the consumer had them",
+	c.log.Error("DATA LOSS: retention removed records before they were consumed",
 		"topic", t.name, "partition", partition, "committed", s.Committed, "logStart", s.Start, "records", s.Start-from)
 }
 
-// partitionSizes reads the bytes of each partition of a topic: of its largest
-// replica.
+// partitionSizes returns the bytes of the largest replica of each partition of a topic.
 func (c *Client) partitionSizes(ctx context.Context, t *topic) (map[int32]int64, error) {
 	var all kadm.TopicsSet
 	for p := range t.state().Partitions {

@@ -13,13 +13,13 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// large is half a MiB: 32 of them are the retention of these tests' topics.
+// large is the size of a large record. The retention of a partition is 32 of them.
 const large = 512 << 10
 
 func refusesWhenFull(o *kafka.Options) { o.LogFullThreshold = 0.8 }
 
-// send produces records to partition 1 until one is refused, n at most, and gives
-// how many were acknowledged.
+// send produces up to n records to partition 1, until one is refused, and returns how many were
+// acknowledged.
 func send(t *testing.T, c *kafka.Client, n, bytes int) int {
 	t.Helper()
 	value := make([]byte, bytes)
@@ -34,11 +34,11 @@ func send(t *testing.T, c *kafka.Client, n, bytes int) int {
 	return n
 }
 
-func TestABurstBetweenTwoLooksAtTheLogDoesNotOverfillIt(t *testing.T) {
+func TestABurstBetweenTwoMeasurementsDoesNotOverfillTheLog(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
 		c := open(t, b, refusesWhenFull)
 		sent := send(t, c, 100, large)
-		require.Less(t, sent, 32, "retention takes what nobody has stored")
+		require.Less(t, sent, 32, "retention removes unconsumed records")
 		require.Greater(t, sent, 18)
 	})
 }
@@ -59,7 +59,7 @@ func TestLargeRecordsBehindManySmallOnesAreCountedByTheirBytes(t *testing.T) {
 	})
 }
 
-func TestRaisingTheRetentionWinsTime(t *testing.T) {
+func TestRaisingTheRetentionAllowsMoreProduces(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
 		c := open(t, b, refusesWhenFull)
 		require.Less(t, send(t, c, 100, large), 32)
@@ -72,7 +72,7 @@ func TestRaisingTheRetentionWinsTime(t *testing.T) {
 	})
 }
 
-func TestWhatTheConsumerHasStoredIsNotHeldAgainstTheSender(t *testing.T) {
+func TestRecordsThatTheConsumerHasStoredDoNotFillTheLog(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
 		c := open(t, b, refusesWhenFull)
 		commitAt(t, c, b, int64(send(t, c, 100, large))).Leave()

@@ -12,61 +12,63 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// Record is one of a workspace's records on a topic of the graph. All of a
-// workspace are in one partition, in the order in which they were acknowledged.
+// Record is a record of a workspace on a graph topic. All records of a workspace are in one
+// partition, in the order in which they were acknowledged.
 type Record struct {
 	Workspace uuid.UUID // its 16 bytes are the key
 	Value     []byte
-	RequestID string // of the request that caused it
-	ReplyTo   string // on commands: the process that waits for the outcome; empty: none
+	RequestID string // id of the request that caused it
+	ReplyTo   string // on commands: the process that waits for the result; empty: none
 }
 
-// WorkspacePartition is the partition of a workspace's records: that of Kafka's
-// default partitioner for the workspace's 16 bytes as the key.
+// WorkspacePartition returns the partition of a workspace's records. It is the one that Kafka's
+// default partitioner chooses for the workspace's 16 bytes as the key.
 func WorkspacePartition(workspace uuid.UUID, partitions int32) int32 {
 	return pointblock.Partition(workspace, partitions)
 }
 
-// ProduceCommand puts a record into graph.commands and waits until all in-sync
-// replicas have it, ProduceTimeout at most. An error is fault.Unavailable with a
-// Retry-After, at once when it is hopeless (see ProducePoints); the record may then
-// be in the log all the same. The value must not be written again.
+// ProduceCommand writes a record to graph.commands and waits until all in-sync replicas have it,
+// at most for ProduceTimeout. Errors are fault.Unavailable with a Retry-After, returned at once if
+// the produce cannot succeed (see ProducePoints). The record may be in the log even after an error.
+// The caller must not modify the value afterwards.
 func (c *Client) ProduceCommand(ctx context.Context, record Record) error {
 	return c.produceGraph(ctx, c.commands, MaxCommandBytes, []Record{record}, c.produceOnce)
 }
 
-// ProduceEvents puts records into graph.events and waits until all in-sync replicas
-// have them. A workspace's records are then there in their order. After an error
-// some of the first may be there, but none without all those of its workspace before
-// it; to repeat the call is safe except for duplicates. Only one call at a time may
-// have records of a workspace.
+// ProduceEvents writes records to graph.events and waits until all in-sync replicas have them. The
+// records of a workspace are written in order. After an error, a prefix of each workspace's records
+// may be in the log. The call may be repeated, but may create duplicates. Concurrent calls must not
+// have records of the same workspace.
 //
-// So that none can go ahead of one that fails, a partition's records are one record
-// batch at a time, which is there as a whole or not at all, and the next is sent when
-// it is acknowledged. The batches are encoded and sent here: franz-go's producer
-// decides by itself when it sends what it has gathered so far. What is on its way is
-// waited for, whatever becomes of ctx.
+// To prevent gaps, the records of a partition are sent as one record batch at a time, which the
+// broker appends completely or not at all, and the next batch is sent after the acknowledgement of
+// the previous one. The batches are encoded and sent here because franz-go's producer decides
+// itself when to send the records it has buffered. ProduceEvents waits for batches in flight even
+// if ctx is done.
 func (c *Client) ProduceEvents(ctx context.Context, records []Record) error {
 	return c.produceGraph(ctx, c.events, MaxEventBytes, records, c.produceInOrder)
 }
 
-// ProduceAudit puts records into topic audit and waits until all in-sync replicas have
-// all of them, ProduceTimeout at most. An error is fault.Unavailable, at once when it
-// is hopeless (see ProducePoints); any of the records may then be in the log all the
-// same, and to repeat the call is safe except for duplicates, which the consumer does not
-// mind. The values must not be written again after an error.
+// ProduceAudit writes records to topic audit and waits until all in-sync replicas have all of them,
+// at most for ProduceTimeout. Errors are fault.Unavailable, returned at once if the produce cannot
+// succeed (see ProducePoints). Any of the records may be in the log even after an error. The call
+// may be repeated: the consumer tolerates duplicates. After an error the caller must not modify the
+// values.
 func (c *Client) ProduceAudit(ctx context.Context, records []Record) error {
 	return c.produceGraph(ctx, c.audit, MaxAuditBytes, records, c.produceOnce)
 }
 
-type producing func(ctx context.Context, t *topic, records []kgo.Record) error
+// produceFunc sends records to a topic and waits for their acknowledgement.
+type produceFunc func(ctx context.Context, t *topic, records []kgo.Record) error
 
-func (c *Client) produceGraph(ctx context.Context, t *topic, largest int, records []Record, produce producing) error {
+func (c *Client) produceGraph(
+	ctx context.Context, t *topic, maxBytes int, records []Record, produce produceFunc,
+) error {
 	if len(records) == 0 {
 		return nil
 	}
 	ctx, span := c.startSend(ctx, t, len(records))
-	out, err := t.records(ctx, largest, records)
+	out, err := t.records(ctx, maxBytes, records)
 	if err == nil {
 		err = produce(ctx, t, out)
 	}
@@ -74,11 +76,11 @@ func (c *Client) produceGraph(ctx context.Context, t *topic, largest int, record
 	return err
 }
 
-// records makes franz-go's records, each in its partition.
-func (t *topic) records(ctx context.Context, largest int, records []Record) ([]kgo.Record, error) {
+// records converts records to franz-go's type and sets their partitions.
+func (t *topic) records(ctx context.Context, maxBytes int, records []Record) ([]kgo.Record, error) {
 	partitions := t.state().Partitions
 	if partitions == 0 {
-		return nil, errAway().Because(fmt.Errorf("topic %s is not made yet", t.name))
+		return nil, errUnavailable().Because(fmt.Errorf("topic %s is not created yet", t.name))
 	}
 	out := make([]kgo.Record, len(records))
 	for i, r := range records {
@@ -94,9 +96,9 @@ func (t *topic) records(ctx context.Context, largest int, records []Record) ([]k
 		for _, h := range headers {
 			size += len(h.Key) + len(h.Value)
 		}
-		if size > largest {
-			return nil, fault.New(fault.Internal, "A record is larger than the log takes").
-				Because(fmt.Errorf("a record of %s has %d bytes, at most %d are allowed", t.name, size, largest))
+		if size > maxBytes {
+			return nil, fault.New(fault.Internal, "A record is larger than the log accepts").
+				Because(fmt.Errorf("a record of %s has %d bytes, at most %d are allowed", t.name, size, maxBytes))
 		}
 	}
 	return out, nil

@@ -21,7 +21,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// openGraph returns a client whose graph topics are made with four partitions.
+// openGraph returns a client whose graph topics have four partitions.
 func openGraph(tb testing.TB, b *testenv.Broker, change func(*kafka.Options)) *kafka.Client {
 	tb.Helper()
 	c := open(tb, b, change)
@@ -66,9 +66,9 @@ func TestTheLargestCommandFitsAndALargerOneIsRefused(t *testing.T) {
 		record.Value = append(record.Value, 0)
 		require.True(t, fault.Is(c.ProduceCommand(t.Context(), record), fault.Internal))
 		require.NoError(t, c.ProduceDeadLetters(t.Context(), []kafka.DeadLetter{{Record: got, Reason: "unreadable"}}))
-		letter := consume(t, b, kafka.TopicCommands+".dlq", 1)[0]
-		require.Equal(t, got.Value, letter.Value)
-		require.Nil(t, kafka.Header(letter, kafka.HeaderVersion), "versions are of points")
+		deadLetter := consume(t, b, kafka.TopicCommands+".dlq", 1)[0]
+		require.Equal(t, got.Value, deadLetter.Value)
+		require.Nil(t, kafka.Header(deadLetter, kafka.HeaderVersion), "versions are of points")
 	})
 }
 
@@ -90,7 +90,7 @@ func TestTheCommandsPartitionCountIsFixed(t *testing.T) {
 	})
 }
 
-func TestCommandsTopicMadeAnewIsAnnouncedBeforeItIsUsed(t *testing.T) {
+func TestARecreatedCommandsTopicIsAnnouncedBeforeItIsUsed(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
 		var announced atomic.Int32
 		var ready atomic.Bool
@@ -134,14 +134,14 @@ func TestEventsOfAWorkspaceAreThereInTheirOrderWithoutAGap(t *testing.T) {
 		require.NoError(t, c.ProduceEvents(t.Context(), records))
 		next := map[uuid.UUID]int{workspaces[0]: 0, workspaces[1]: 1, workspaces[2]: 2}
 		for _, r := range consume(t, b, kafka.TopicEvents, n) {
-			of := uuid.UUID(r.Key)
-			require.Equal(t, strconv.Itoa(next[of]), string(r.Value))
-			next[of] += 3
+			workspace := uuid.UUID(r.Key)
+			require.Equal(t, strconv.Itoa(next[workspace]), string(r.Value))
+			next[workspace] += 3
 		}
 	})
 }
 
-// Nothing of a workspace is accepted after a batch of it that was refused.
+// No records of a workspace are written after a batch of it that was refused.
 func TestEventsThatFailLeaveNoGap(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
 	require.NoError(t, err)
@@ -156,7 +156,7 @@ func TestEventsThatFailLeaveNoGap(t *testing.T) {
 		if produce.Topics[0].TopicID != info.ID && produce.Topics[0].Topic != info.Name {
 			return nil, nil, false
 		}
-		if n := requests.Add(1); n > 12 || n%3 != 2 { // each second of three is refused for good
+		if n := requests.Add(1); n > 12 || n%3 != 2 { // every third request, starting with the second, fails permanently
 			return nil, nil, false
 		}
 		answer := produce.ResponseKind().(*kmsg.ProduceResponse)
@@ -173,7 +173,7 @@ func TestEventsThatFailLeaveNoGap(t *testing.T) {
 		return answer, nil, true
 	})
 	workspace := uuid.New()
-	records := make([]kafka.Record, 20_000) // several batches, and time to gather while some are under way
+	records := make([]kafka.Record, 20_000) // several batches, some of which are in flight while others are buffered
 	for i := range records {
 		records[i] = kafka.Record{Workspace: workspace, Value: binary.BigEndian.AppendUint32(make([]byte, 96), uint32(i))}
 	}
@@ -186,10 +186,10 @@ func TestEventsThatFailLeaveNoGap(t *testing.T) {
 
 	state, err := c.ObserveTopic(t.Context(), kafka.TopicEvents)
 	require.NoError(t, err)
-	all := int(state.State[kafka.WorkspacePartition(workspace, 4)].End)
-	require.Greater(t, all, len(records))
+	total := int(state.State[kafka.WorkspacePartition(workspace, 4)].End)
+	require.Greater(t, total, len(records))
 	next := uint32(0)
-	for _, r := range consume(t, b, kafka.TopicEvents, all) {
+	for _, r := range consume(t, b, kafka.TopicEvents, total) {
 		i := binary.BigEndian.Uint32(r.Value[96:])
 		require.LessOrEqual(t, i, next)
 		next = max(next, i+1)

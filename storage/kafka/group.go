@@ -11,11 +11,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Settings of the consumer group. A member that dies silently is replaced after
-// the session timeout; one that is asked for partitions has the rebalance timeout
-// to finish what it began. A member learns by its heartbeats that others come or
-// go, twice until partitions have moved, and nobody consumes these meanwhile: so
-// the interval is how stale points become when a consumer is restarted.
+// Settings of the consumer group. A crashed member loses its partitions after the session timeout.
+// During a rebalance a member has the rebalance timeout to finish its work on revoked partitions.
+// Members learn of a rebalance from heartbeat responses, twice until a partition has moved, and the
+// partition is not consumed meanwhile. The heartbeat interval therefore determines how stale points
+// become when a consumer restarts.
 const (
 	defaultSession    = 10 * time.Second
 	heartbeatInterval = 500 * time.Millisecond
@@ -24,58 +24,57 @@ const (
 	minPartitionFetch = 1 << 20
 )
 
-// ErrDiscontinued says that the partitions are not what they were: the topic was
-// created again, or records were replaced. The member must leave and join again.
-var ErrDiscontinued = errors.New("kafka: the topic's records are no longer those of before")
+// ErrDiscontinued is returned if the topic was created again or its records were replaced. The
+// member must leave the group and join again.
+var ErrDiscontinued = errors.New("kafka: the topic's records were replaced")
 
-// Discontinuity is an ErrDiscontinued that says where: from which offset on the
-// records of a partition were replaced. From is -1 when the topic as a whole is
-// another one or is gone.
+// Discontinuity is an ErrDiscontinued with the partition and the offset from which on its records
+// were replaced. From is -1 if the topic was recreated or no longer exists.
 type Discontinuity struct {
 	Partition int32
 	From      int64
 	cause     error
 }
 
-// NewDiscontinuity creates one, with its cause.
+// NewDiscontinuity returns a Discontinuity with a cause.
 func NewDiscontinuity(partition int32, from int64, cause error) *Discontinuity {
 	return &Discontinuity{Partition: partition, From: from, cause: cause}
 }
 
-// Error tells the cause.
+// Error implements error.
 func (d *Discontinuity) Error() string {
 	return fmt.Sprintf("%s: partition %d: %s", ErrDiscontinued, d.Partition, d.cause)
 }
 
-// Is makes it an ErrDiscontinued.
+// Is reports whether target is ErrDiscontinued.
 func (d *Discontinuity) Is(target error) bool { return target == ErrDiscontinued }
 
 // Unwrap returns the cause.
 func (d *Discontinuity) Unwrap() error { return d.cause }
 
-// GroupOptions say how a member of a group behaves.
+// GroupOptions configures a member of a consumer group.
 type GroupOptions struct {
 	Topic      string
 	Group      string
-	FetchBytes int32 // most bytes of one fetch of one broker
-	// Start decides where newly assigned partitions begin. It is given what the
-	// group has committed, -1 where nothing, and gives the offsets to begin at.
-	// It is called outside of Poll; an error makes the member join again.
+	FetchBytes int32 // maximum bytes of one fetch from one broker
+	// Start returns the offsets at which newly assigned partitions start. committed has the
+	// group's committed offsets, -1 where there is none. It is called outside of Poll. After an
+	// error the member joins again.
 	Start func(ctx context.Context, committed map[int32]int64) (map[int32]int64, error)
-	// Revoked is called when partitions go: before they do, so that what was
-	// polled can be finished and committed, or, if lost, after.
+	// Revoked is called before partitions are revoked, so that polled records can be finished and
+	// committed, or, if lost is true, after the partitions were lost.
 	Revoked func(partitions []int32, lost bool)
 }
 
-// Group is a member of a consumer group of one topic. Poll and AllowRebalance
-// belong to one goroutine; Commit may be called by another.
+// Group is a member of a consumer group of one topic. Only one goroutine may call Poll and
+// AllowRebalance; another may call Commit.
 type Group struct {
-	client *kgo.Client
-	topic  string
-	forget func()
+	client     *kgo.Client
+	topic      string
+	unregister func()
 }
 
-// Join makes a member of a group. It joins in the background, at the first Poll.
+// Join creates a member of a group. It joins in the background, at the first Poll.
 func (c *Client) Join(o GroupOptions) (*Group, error) {
 	g := &Group{topic: o.Topic}
 	opts := append(c.opts.common("livegraph-"+o.Group, dialTimeout),
@@ -85,8 +84,8 @@ func (c *Client) Join(o GroupOptions) (*Group, error) {
 		kgo.BlockRebalanceOnPoll(),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), // never skip a record
 		kgo.AdjustFetchOffsetsFn(g.adjust(o)),
-		kgo.OnPartitionsRevoked(g.gone(o, false)),
-		kgo.OnPartitionsLost(g.gone(o, true)),
+		kgo.OnPartitionsRevoked(g.revoked(o, false)),
+		kgo.OnPartitionsLost(g.revoked(o, true)),
 		kgo.SessionTimeout(c.opts.SessionTimeout),
 		kgo.HeartbeatInterval(heartbeatInterval),
 		kgo.RebalanceTimeout(rebalanceTimeout),
@@ -98,23 +97,23 @@ func (c *Client) Join(o GroupOptions) (*Group, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kafka: joining group %s: %w", o.Group, err)
 	}
-	g.client, g.forget = client, func() { c.members.Delete(g) }
-	c.members.Store(g, nil)
+	g.client, g.unregister = client, func() { c.groups.Delete(g) }
+	c.groups.Store(g, nil)
 	return g, nil
 }
 
-// adjust lets Start decide. Where it does not move an offset, the epoch of the
-// commit stays with it, by which franz-go notices a log that was cut off.
+// adjust returns a function that sets the start offsets to those of o.Start. If Start does not move
+// an offset, the epoch of the commit is kept: franz-go detects a truncated log by it.
 func (g *Group) adjust(o GroupOptions) func(
 	context.Context, map[string]map[int32]kgo.Offset,
 ) (map[string]map[int32]kgo.Offset, error) {
 	return func(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
-		mine := offsets[g.topic]
-		if len(mine) == 0 {
+		assigned := offsets[g.topic]
+		if len(assigned) == 0 {
 			return offsets, nil
 		}
-		committed := make(map[int32]int64, len(mine))
-		for p, offset := range mine {
+		committed := make(map[int32]int64, len(assigned))
+		for p, offset := range assigned {
 			committed[p] = max(offset.EpochOffset().Offset, -1)
 		}
 		start, err := o.Start(ctx, committed)
@@ -123,14 +122,15 @@ func (g *Group) adjust(o GroupOptions) func(
 		}
 		for p, at := range start {
 			if at != committed[p] {
-				mine[p] = kgo.NewOffset().At(at)
+				assigned[p] = kgo.NewOffset().At(at)
 			}
 		}
 		return offsets, nil
 	}
 }
 
-func (g *Group) gone(o GroupOptions, lost bool) func(context.Context, *kgo.Client, map[string][]int32) {
+// revoked returns a callback that calls o.Revoked with the partitions of the topic.
+func (g *Group) revoked(o GroupOptions, lost bool) func(context.Context, *kgo.Client, map[string][]int32) {
 	return func(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
 		if len(partitions[g.topic]) > 0 {
 			o.Revoked(partitions[g.topic], lost)
@@ -138,15 +138,15 @@ func (g *Group) gone(o GroupOptions, lost bool) func(context.Context, *kgo.Clien
 	}
 }
 
-// Poll waits for records until ctx is done and gives at most so many. Until
-// AllowRebalance no partition comes or goes. Errors of single partitions that
-// franz-go retries are not errors here; ErrDiscontinued ends the membership.
-func (g *Group) Poll(ctx context.Context, most int) (kgo.Fetches, error) {
-	fetches := g.client.PollRecords(ctx, most)
+// Poll waits for records until ctx is done and returns at most maxRecords. No partition is assigned
+// or revoked until AllowRebalance is called. Errors of single partitions that franz-go retries are
+// not returned. After ErrDiscontinued the member must leave.
+func (g *Group) Poll(ctx context.Context, maxRecords int) (kgo.Fetches, error) {
+	fetches := g.client.PollRecords(ctx, maxRecords)
 	return fetches, fetchFailure(fetches)
 }
 
-// fetchFailure returns what is wrong with a poll, an ErrDiscontinued before others.
+// fetchFailure returns the error of a poll, preferably an ErrDiscontinued.
 func fetchFailure(fetches kgo.Fetches) (failure error) {
 	fetches.EachError(func(_ string, partition int32, err error) {
 		var loss *kgo.ErrDataLoss
@@ -163,35 +163,35 @@ func fetchFailure(fetches kgo.Fetches) (failure error) {
 	return failure
 }
 
-// AllowRebalance lets partitions come and go until the next Poll.
+// AllowRebalance allows partitions to be assigned and revoked until the next Poll.
 func (g *Group) AllowRebalance() { g.client.AllowRebalance() }
 
-// Pause stops fetching a partition, or goes on with it. What was fetched of it and not
-// polled is fetched again then. It may be called by any goroutine.
+// Pause stops fetching a partition, or resumes it if pause is false. Records that were fetched but
+// not polled are fetched again after resuming. It is safe for concurrent use.
 func (g *Group) Pause(partition int32, pause bool) {
-	one := map[string][]int32{g.topic: {partition}}
+	partitions := map[string][]int32{g.topic: {partition}}
 	if pause {
-		g.client.PauseFetchPartitions(one)
+		g.client.PauseFetchPartitions(partitions)
 		return
 	}
-	g.client.ResumeFetchPartitions(one)
+	g.client.ResumeFetchPartitions(partitions)
 }
 
 // Buffered returns how many records are fetched and not yet polled.
 func (g *Group) Buffered() int64 { return g.client.BufferedFetchRecords() }
 
-// Commit notes for each partition the next offset to consume.
+// Commit commits the next offset to consume of each partition.
 func (g *Group) Commit(ctx context.Context, next map[int32]kgo.EpochOffset) error {
 	if len(next) == 0 {
 		return nil
 	}
 	var failure error
-	done := func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, answer *kmsg.OffsetCommitResponse, err error) {
+	done := func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, response *kmsg.OffsetCommitResponse, err error) {
 		if err != nil {
 			failure = fmt.Errorf("kafka: committing: %w", err)
 			return
 		}
-		for _, t := range answer.Topics {
+		for _, t := range response.Topics {
 			for _, p := range t.Partitions {
 				if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
 					failure = fmt.Errorf("kafka: committing partition %d: %w", p.Partition, err)
@@ -203,9 +203,9 @@ func (g *Group) Commit(ctx context.Context, next map[int32]kgo.EpochOffset) erro
 	return failure
 }
 
-// Leave ends the membership; what is not committed is consumed again by anyone who
-// gets the partitions. Revoked is called once more before.
+// Leave leaves the group. Revoked is called before. Uncommitted records are consumed again by the
+// members that the partitions are assigned to.
 func (g *Group) Leave() {
-	g.forget()
+	g.unregister()
 	g.client.CloseAllowingRebalance()
 }

@@ -8,38 +8,39 @@ import (
 	"time"
 )
 
-// How the brokers are watched.
+// Settings of the monitoring of the brokers.
 const (
 	pingInterval    = 250 * time.Millisecond
 	pingDialTimeout = 500 * time.Millisecond
 	pingTimeout     = 2 * time.Second
-	// silence is how long nothing may answer before the brokers count as away.
-	silence = time.Second
+	// maxSilence is the time without a response after which the brokers are unavailable.
+	maxSilence = time.Second
 )
 
-// health is what is known of the brokers: whether any of them has answered of
-// late, a ping or a produce.
+// health records whether any broker has recently responded to a ping or a produce.
 type health struct {
-	heard atomic.Int64 // last answer, nanoseconds since the Unix epoch
-	down  atomic.Bool
+	lastResponse atomic.Int64 // time of the last response, nanoseconds since the Unix epoch
+	down         atomic.Bool
 
-	mu   sync.Mutex
-	away chan struct{} // closed while the brokers are unavailable
+	mu          sync.Mutex
+	unavailable chan struct{} // closed while the brokers are unavailable
 }
 
-// init begins in good faith: the first ping decides within a second.
+// init assumes that the brokers are available. The first ping corrects this within a second.
 func (h *health) init() {
-	h.heard.Store(time.Now().UnixNano())
-	h.away = make(chan struct{})
+	h.lastResponse.Store(time.Now().UnixNano())
+	h.unavailable = make(chan struct{})
 }
 
-// alive notes an answer from a broker.
-func (h *health) alive() { h.heard.Store(time.Now().UnixNano()) }
+// recordResponse records a response from a broker.
+func (h *health) recordResponse() { h.lastResponse.Store(time.Now().UnixNano()) }
 
-// quietFor returns how long no broker has answered.
-func (h *health) quietFor() time.Duration { return time.Since(time.Unix(0, h.heard.Load())) }
+// sinceResponse returns the time since the last response.
+func (h *health) sinceResponse() time.Duration {
+	return time.Since(time.Unix(0, h.lastResponse.Load()))
+}
 
-// set notes whether the brokers are unavailable and reports whether that is news.
+// set records whether the brokers are unavailable and reports whether that changed.
 func (h *health) set(down bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -47,29 +48,29 @@ func (h *health) set(down bool) bool {
 		return false
 	}
 	if down {
-		close(h.away)
+		close(h.unavailable)
 	} else {
-		h.away = make(chan struct{})
+		h.unavailable = make(chan struct{})
 	}
 	h.down.Store(down)
 	return true
 }
 
-// gone returns a channel that is closed while the brokers are unavailable.
-func (h *health) gone() <-chan struct{} {
+// whenDown returns a channel that is closed while the brokers are unavailable.
+func (h *health) whenDown() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.away
+	return h.unavailable
 }
 
-// Healthy reports whether a broker has answered of late. While it is false
-// ProducePoints refuses at once.
+// Healthy reports whether a broker has recently responded. While it returns false, ProducePoints
+// fails at once.
 func (c *Client) Healthy() bool { return !c.health.down.Load() }
 
-// watchBrokers pings until the client is closed. A ping that cannot connect marks
-// the brokers away at once, one that hangs after a second of silence.
+// watchBrokers pings the brokers until the client is closed. They become unavailable at once if a
+// ping cannot connect, and after maxSilence if it hangs.
 func (c *Client) watchBrokers() {
-	answers := make(chan error, 1)
+	results := make(chan error, 1)
 	pinging := false
 	tick := time.NewTicker(pingInterval)
 	defer tick.Stop()
@@ -77,32 +78,32 @@ func (c *Client) watchBrokers() {
 		select {
 		case <-c.ctx.Done():
 			if pinging {
-				c.log.Debug("watching ends", "error", <-answers)
+				c.log.Debug("monitoring ends", "error", <-results)
 			}
 			return
-		case err := <-answers:
+		case err := <-results:
 			pinging = false
 			switch {
 			case err == nil:
-				c.health.alive()
-				c.mark(false, nil)
+				c.health.recordResponse()
+				c.setDown(false, nil)
 			case !errors.Is(err, context.DeadlineExceeded):
-				c.mark(true, err)
+				c.setDown(true, err)
 			}
 		case <-tick.C:
 			if !pinging {
 				pinging = true
-				go func() { answers <- c.ping() }()
+				go func() { results <- c.ping() }()
 			}
-			if c.health.quietFor() > silence {
-				c.mark(true, errors.New("no broker answers"))
+			if c.health.sinceResponse() > maxSilence {
+				c.setDown(true, errors.New("no broker answers"))
 			}
 		}
 	}
 }
 
-// ping asks any broker for an answer. It asks twice, because the first failure may
-// only mean that an idle connection had ended.
+// ping sends a request to any broker. It retries once, because the first failure may only mean that
+// an idle connection was closed.
 func (c *Client) ping() error {
 	ctx, cancel := context.WithTimeout(c.ctx, pingTimeout)
 	defer cancel()
@@ -112,17 +113,18 @@ func (c *Client) ping() error {
 	return c.adminKgo.Ping(ctx)
 }
 
-// Ping asks any broker for an answer.
+// Ping sends a request to any broker and returns an error if none responds.
 func (c *Client) Ping(ctx context.Context) error { return c.adminKgo.Ping(ctx) }
 
-// mark notes and logs a change between there and away.
-func (c *Client) mark(down bool, why error) {
+// setDown records whether the brokers are unavailable and logs changes.
+func (c *Client) setDown(down bool, cause error) {
 	if c.ctx.Err() != nil || !c.health.set(down) {
 		return
 	}
 	if down {
-		c.log.Error("Kafka is away; produces are refused until it is back", "error", why, "advice", Advice(why))
+		c.log.Error("Kafka is unavailable; produces are refused until it is available again",
+			"error", cause, "advice", Advice(cause))
 	} else {
-		c.log.Info("Kafka is back")
+		c.log.Info("Kafka is available again")
 	}
 }

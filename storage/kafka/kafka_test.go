@@ -27,7 +27,7 @@ func settings(partitions int32) kafka.TopicSettings {
 	return kafka.TopicSettings{Partitions: partitions, Replication: -1, RetentionBytes: retention}
 }
 
-// open returns a client with its topics made.
+// open returns a client and creates its topics.
 func open(tb testing.TB, b *testenv.Broker, change func(*kafka.Options)) *kafka.Client {
 	tb.Helper()
 	opts := kafka.Options{
@@ -50,7 +50,7 @@ func message(partition int32, text string) pointblock.Message {
 	return pointblock.Message{Partition: partition, Key: []byte("key"), Value: []byte(text)}
 }
 
-// requireUnavailable checks for the refusal of the interface: 503 with Retry-After.
+// requireUnavailable requires an error that the API answers with 503 and Retry-After.
 func requireUnavailable(t *testing.T, err error) {
 	t.Helper()
 	require.Error(t, err)
@@ -60,7 +60,7 @@ func requireUnavailable(t *testing.T, err error) {
 	require.Positive(t, fe.RetryAfter)
 }
 
-// consume reads the records of the topic, of which there are n at least.
+// consume returns the records of the topic and requires at least n.
 func consume(t *testing.T, b *testenv.Broker, topic string, n int) []*kgo.Record {
 	t.Helper()
 	records := testenv.Records(t, b, b.Prefix+topic)
@@ -89,26 +89,26 @@ func TestRecordsLandInTheirPartitionWithTheRequestID(t *testing.T) {
 	})
 }
 
-func TestTopicsAreMadeWithTheirSettingsAndKeptWhenTheyExist(t *testing.T) {
+func TestTopicsAreCreatedWithTheirSettingsAndKeptWhenTheyExist(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
 		c := open(t, b, func(o *kafka.Options) { o.TopicPrefix += "eu-" })
 		for topic, largest := range map[string]string{"eu-points": "1048588", "eu-points.dlq": "2097152"} {
 			admin := b.Admin(t)
 			var config kadm.ResourceConfig
-			require.Eventually(t, func() bool { // a broker hears of a topic from its controller, a moment after it was made
+			require.Eventually(t, func() bool { // the broker receives a new topic's metadata after a short time
 				configs, err := admin.DescribeTopicConfigs(t.Context(), b.Prefix+topic)
 				require.NoError(t, err)
 				config, err = configs.On(b.Prefix+topic, nil)
 				require.NoError(t, err)
 				return config.Err == nil
 			}, 20*time.Second, 10*time.Millisecond)
-			has := map[string]string{}
+			configs := map[string]string{}
 			for _, c := range config.Configs {
-				has[c.Key] = c.MaybeValue()
+				configs[c.Key] = c.MaybeValue()
 			}
-			require.Equal(t, strconv.Itoa(retention), has["retention.bytes"])
-			require.Equal(t, "-1", has["retention.ms"])
-			require.Equal(t, largest, has["max.message.bytes"])
+			require.Equal(t, strconv.Itoa(retention), configs["retention.bytes"])
+			require.Equal(t, "-1", configs["retention.ms"])
+			require.Equal(t, largest, configs["max.message.bytes"])
 		}
 
 		require.NoError(t, c.EnsureTopics(context.Background(), kafka.TopicSettings{
@@ -135,7 +135,7 @@ func TestWithTheBrokerGoneAProduceIsRefusedAtOnceAndRecovers(t *testing.T) {
 	})
 }
 
-func TestABrokerThatHangsIsNoticedInASecondAndCallersAreLetGo(t *testing.T) {
+func TestABrokerThatHangsIsDetectedInASecondAndCallersReturn(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
 		var frozen atomic.Bool
 		c := open(t, b, func(o *kafka.Options) { o.Dial = freezable(&frozen) })
@@ -201,8 +201,8 @@ func TestAFullBufferIsRefusedAtOnce(t *testing.T) {
 	})
 }
 
-// TestSequenceNumbersForgottenInARestartDoNotStopTheProducer is about what kfake
-// alone forgets.
+// TestSequenceNumbersForgottenInARestartDoNotStopTheProducer uses kfake: only kfake loses sequence
+// numbers.
 func TestSequenceNumbersForgottenInARestartDoNotStopTheProducer(t *testing.T) {
 	b := testenv.NewKFake(t)
 	c := open(t, b, nil)
@@ -221,7 +221,7 @@ func TestSequenceNumbersForgottenInARestartDoNotStopTheProducer(t *testing.T) {
 	require.GreaterOrEqual(t, len(consume(t, b, "points", 60)), 60)
 }
 
-// forgetProducers removes what the broker remembers of producers, as a crash does.
+// forgetProducers removes the broker's producer state, as a crash does.
 func forgetProducers(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -266,7 +266,7 @@ func TestARecreatedTopicIsAdoptedAfterItsChangeWasAnnounced(t *testing.T) {
 	})
 }
 
-func TestLogFillSaysHowFarTheGroupLagsBehindAndNoticesLoss(t *testing.T) {
+func TestLogFillIsTheLagOfTheGroupAndLossesAreDetected(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
 		c := open(t, b, func(o *kafka.Options) { o.LogFullThreshold = 0.8 })
 		value := make([]byte, 512<<10)
@@ -319,7 +319,7 @@ func commitAt(t *testing.T, c *kafka.Client, b *testenv.Broker, at int64) *kafka
 	return g
 }
 
-func TestADeadLetterKeepsTheRecordAndTellsItsStory(t *testing.T) {
+func TestADeadLetterContainsTheRecordAndTheFailure(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
 		c := open(t, b, nil)
 		largest := make([]byte, pointblock.MaxRecordBytes)

@@ -13,17 +13,17 @@ func TestLagInSecondsIsTheAgeOfTheOldestRecordThatIsNotCommitted(t *testing.T) {
 	step := func(end, committed int64) time.Duration {
 		now = now.Add(time.Second)
 		l.observe([]PartitionState{{Start: 0, End: end, Committed: committed}}, now)
-		return l.of(0, now)
+		return l.age(0, now)
 	}
 	require.Zero(t, step(0, -1), "an empty partition")
 	require.Zero(t, step(10, 10), "caught up")
-	require.Zero(t, step(20, 10), "came just now")
+	require.Zero(t, step(20, 10), "the oldest record is new")
 	require.Equal(t, time.Second, step(30, 10))
 	require.Equal(t, 2*time.Second, step(30, 10))
-	require.Equal(t, 2*time.Second, step(30, 20), "what came second is the oldest now")
+	require.Equal(t, 2*time.Second, step(30, 20), "the second record is the oldest now")
 	require.Zero(t, step(30, 30))
-	require.Zero(t, step(5, -1), "a topic made anew")
-	require.Zero(t, l.of(7, now), "a partition that is not known")
+	require.Zero(t, step(5, -1), "a recreated topic")
+	require.Zero(t, l.age(7, now), "an unknown partition")
 }
 
 func TestLagInSecondsIsBoundedInMemoryAndRightInALongOutage(t *testing.T) {
@@ -35,7 +35,7 @@ func TestLagInSecondsIsBoundedInMemoryAndRightInALongOutage(t *testing.T) {
 		require.LessOrEqual(t, len(l.partitions[0].list), maxMarks)
 	}
 	now := began.Add(seconds * time.Second)
-	require.Equal(t, seconds*time.Second, l.of(0, now))
-	l.observe([]PartitionState{{End: seconds * 10, Committed: seconds * 5}}, now) // half is caught up
-	require.InDelta(t, seconds/2, l.of(0, now).Seconds(), seconds/50)
+	require.Equal(t, seconds*time.Second, l.age(0, now))
+	l.observe([]PartitionState{{End: seconds * 10, Committed: seconds * 5}}, now) // half is committed
+	require.InDelta(t, seconds/2, l.age(0, now).Seconds(), seconds/50)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// franzLog passes on what franz-go has to say. Its informational messages are
-// about every connection and rebalance, so they are ours at debug level.
+// franzLog writes franz-go's log messages to a slog.Logger. franz-go logs every connection and
+// rebalance at info level, so these messages are logged at debug level.
 type franzLog struct{ log *slog.Logger }
 
 func (l franzLog) Level() kgo.LogLevel {
@@ -21,12 +21,12 @@ func (l franzLog) Level() kgo.LogLevel {
 }
 
 func (l franzLog) Log(level kgo.LogLevel, msg string, keyvals ...any) {
-	to := slog.LevelDebug
+	slogLevel := slog.LevelDebug
 	switch level {
 	case kgo.LogLevelError:
-		to = slog.LevelWarn // of franz-go's errors it retries most by itself
+		slogLevel = slog.LevelWarn // franz-go retries after most of its errors
 	case kgo.LogLevelWarn:
-		to = slog.LevelInfo
+		slogLevel = slog.LevelInfo
 	}
-	l.log.Log(context.Background(), to, "franz-go: "+msg, keyvals...)
+	l.log.Log(context.Background(), slogLevel, "franz-go: "+msg, keyvals...)
 }

@@ -9,28 +9,28 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Why a produce was refused or failed.
+// Reasons why a produce was refused or failed.
 const (
-	failedAway    = "away"        // no broker answers
-	failedLogFull = "log_full"    // the consumer lags behind retention
-	failedBuffer  = "buffer_full" // too much waits for its acknowledgement
-	failedTimeout = "timeout"     // no acknowledgement in time
-	failedOther   = "other"       // the broker refused, or the caller left
+	failedUnavailable = "away"        // no broker answers
+	failedLogFull     = "log_full"    // the consumer lags behind retention
+	failedBuffer      = "buffer_full" // too many records wait for their acknowledgement
+	failedTimeout     = "timeout"     // no acknowledgement in time
+	failedOther       = "other"       // the broker returned an error, or the caller cancelled
 )
 
-var failures = []string{failedAway, failedLogFull, failedBuffer, failedTimeout, failedOther}
+var failures = []string{failedUnavailable, failedLogFull, failedBuffer, failedTimeout, failedOther}
 
-// metrics of a client.
+// metrics contains the metrics of a client.
 type metrics struct {
-	duration *prometheus.HistogramVec
-	records  *prometheus.CounterVec
-	bytes    *prometheus.CounterVec
-	failed   *prometheus.CounterVec
-	letters  *prometheus.CounterVec
-	measured *prometheus.GaugeVec
+	duration    *prometheus.HistogramVec
+	records     *prometheus.CounterVec
+	bytes       *prometheus.CounterVec
+	failed      *prometheus.CounterVec
+	deadLetters *prometheus.CounterVec
+	measured    *prometheus.GaugeVec
 }
 
-// topicLabel is that of the topic, without the prefix.
+// topicLabel is the label with the topic's name, without the prefix.
 const topicLabel = "topic"
 
 func newMetrics(c *Client, registerer prometheus.Registerer) *metrics {
@@ -53,7 +53,7 @@ func newMetrics(c *Client, registerer prometheus.Registerer) *metrics {
 			Help: "Calls that were refused or failed: away (no broker answers), log_full (the consumer lags behind " +
 				"retention), buffer_full (too much waits for its acknowledgement), timeout (none came in time), other.",
 		}, []string{topicLabel, "reason"}),
-		letters: factory.NewCounterVec(prometheus.CounterOpts{
+		deadLetters: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_kafka_dead_letters_produced_total",
 			Help: "Records of the topic put among its dead letters and acknowledged.",
 		}, []string{topicLabel}),
@@ -63,11 +63,11 @@ func newMetrics(c *Client, registerer prometheus.Registerer) *metrics {
 		}, []string{topicLabel}),
 	}
 	for _, t := range c.topics {
-		m.begin(t)
-		c.registerGauges(promauto.With(within(registerer, t)), t)
+		m.initTopic(t)
+		c.registerGauges(promauto.With(withTopicLabel(registerer, t)), t)
 	}
 	if registerer != nil {
-		registerer.MustRegister(partitionsOf{c.topics})
+		registerer.MustRegister(topicCollector{c.topics})
 	}
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "livegraph_kafka_up",
@@ -86,18 +86,18 @@ func newMetrics(c *Client, registerer prometheus.Registerer) *metrics {
 	return m
 }
 
-// within registers metrics with the topic's label.
-func within(registerer prometheus.Registerer, t *topic) prometheus.Registerer {
+// withTopicLabel returns a registerer that adds the topic's label to metrics.
+func withTopicLabel(registerer prometheus.Registerer, t *topic) prometheus.Registerer {
 	if registerer == nil {
 		return nil
 	}
 	return prometheus.WrapRegistererWith(prometheus.Labels{topicLabel: t.label}, registerer)
 }
 
-// begin makes a topic's metrics show before something happens.
-func (m *metrics) begin(t *topic) {
+// initTopic exports a topic's metrics with the value 0 from the start.
+func (m *metrics) initTopic(t *topic) {
 	m.duration.WithLabelValues(t.label)
-	for _, counter := range []*prometheus.CounterVec{m.records, m.bytes, m.letters} {
+	for _, counter := range []*prometheus.CounterVec{m.records, m.bytes, m.deadLetters} {
 		counter.WithLabelValues(t.label)
 	}
 	for _, reason := range failures {
@@ -105,7 +105,7 @@ func (m *metrics) begin(t *topic) {
 	}
 }
 
-// registerGauges adds what is read when it is asked for; none of it asks a broker.
+// registerGauges registers metrics that are read on collection, without requests to brokers.
 func (c *Client) registerGauges(factory promauto.Factory, t *topic) {
 	gauge := func(name, help string, read func() float64) {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read)
@@ -113,7 +113,7 @@ func (c *Client) registerGauges(factory promauto.Factory, t *topic) {
 	gauge("livegraph_kafka_buffered_bytes", "Bytes of records that wait for their acknowledgement.",
 		func() float64 { return float64(t.bufferedBytes()) })
 	gauge("livegraph_kafka_buffered_limit_bytes", "Most bytes of records that may wait; beyond, the answer is 503.",
-		func() float64 { return float64(t.buffered) })
+		func() float64 { return float64(t.maxBufferedBytes) })
 	gauge("livegraph_kafka_buffered_records", "Records that wait for their acknowledgement.",
 		func() float64 { return float64(t.bufferedRecords()) })
 	if t.group == "" {
@@ -136,8 +136,8 @@ func (c *Client) registerGauges(factory promauto.Factory, t *topic) {
 	}, func() float64 { return float64(t.fill.lost.Load()) })
 }
 
-// produced adds a call that ended, for a reason if it failed.
-func (m *metrics) produced(t *topic, records int, bytes int64, began time.Time, reason string) {
+// recordProduce records a finished call. reason is why it failed, empty if it succeeded.
+func (m *metrics) recordProduce(t *topic, records int, bytes int64, began time.Time, reason string) {
 	m.duration.WithLabelValues(t.label).Observe(time.Since(began).Seconds())
 	if reason != "" {
 		m.failed.WithLabelValues(t.label, reason).Inc()
@@ -147,8 +147,8 @@ func (m *metrics) produced(t *topic, records int, bytes int64, began time.Time, 
 	m.bytes.WithLabelValues(t.label).Add(float64(bytes))
 }
 
-// partitions are a topic's offsets as they were last observed.
-type partitions struct {
+// partitionOffsets contains a topic's offsets as last observed.
+type partitionOffsets struct {
 	mu    sync.Mutex
 	state []PartitionState
 	sizes map[int32]int64
@@ -183,42 +183,42 @@ var (
 	)
 )
 
-// observe takes up a new reading.
-func (p *partitions) observe(state []PartitionState, sizes map[int32]int64, at time.Time) {
+// observe sets the offsets and sizes, which were read at the given time.
+func (p *partitionOffsets) observe(state []PartitionState, sizes map[int32]int64, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state, p.sizes = state, sizes
 	p.ages.observe(state, at)
 }
 
-// partitionsOf collects those of all topics.
-type partitionsOf struct{ topics []*topic }
+// topicCollector is a prometheus.Collector of the offsets and lags of all topics.
+type topicCollector struct{ topics []*topic }
 
 // Describe implements prometheus.Collector.
-func (partitionsOf) Describe(to chan<- *prometheus.Desc) {
+func (topicCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		endDesc, startDesc, committedDesc, lagDesc, lagAgeDesc, sizeDesc, readerLagDesc, readerLateDesc,
+		endDesc, startDesc, committedDesc, lagDesc, lagAgeDesc, sizeDesc, readerLagDesc, readerLagAgeDesc,
 	} {
-		to <- d
+		ch <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (o partitionsOf) Collect(to chan<- prometheus.Metric) {
-	for _, t := range o.topics {
-		t.partitions.collect(t.label, to)
-		t.seen.collect(t.label, to)
+func (c topicCollector) Collect(ch chan<- prometheus.Metric) {
+	for _, t := range c.topics {
+		t.partitions.collect(t.label, ch)
+		t.readerLags.collect(t.label, ch)
 	}
 }
 
-func (p *partitions) collect(topic string, to chan<- prometheus.Metric) {
+func (p *partitionOffsets) collect(topic string, ch chan<- prometheus.Metric) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
 	for i, s := range p.state {
 		label := strconv.Itoa(i)
 		gauge := func(d *prometheus.Desc, value float64) {
-			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, topic, label)
+			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, topic, label)
 		}
 		gauge(endDesc, float64(s.End))
 		gauge(startDesc, float64(s.Start))
@@ -226,7 +226,7 @@ func (p *partitions) collect(topic string, to chan<- prometheus.Metric) {
 			gauge(committedDesc, float64(s.Committed))
 		}
 		gauge(lagDesc, float64(s.lag()))
-		gauge(lagAgeDesc, p.ages.of(i, now).Seconds())
+		gauge(lagAgeDesc, p.ages.age(i, now).Seconds())
 		if size, known := p.sizes[int32(i)]; known {
 			gauge(sizeDesc, float64(size))
 		}

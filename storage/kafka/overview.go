@@ -12,40 +12,38 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// Overview is what an operator wants to know of a topic.
+// Overview is a summary of a topic for operators.
 type Overview struct {
 	Label          string // without the prefix
 	Name           string
 	ID             [16]byte
-	RetentionBytes int64 // kept of each partition; -1: not bounded
+	RetentionBytes int64 // retention.bytes of each partition; -1: unlimited
 	Partitions     []PartitionOverview
-	Readers        []Reader // the built-in consumers of it
+	Readers        []Reader // built-in consumers of the topic
 }
 
-// PartitionOverview is a partition's part of it: offsets, and the bytes of its largest
-// replica.
+// PartitionOverview contains the offsets of a partition and the bytes of its largest replica.
 type PartitionOverview struct {
 	Partition  int32
-	Start, End int64 // of what the log has; the end is exclusive
+	Start, End int64 // offsets of the records in the log; End is exclusive
 	Bytes      int64
 }
 
-// Reader is how far a consumer group is with a topic.
+// Reader contains the committed offsets of a consumer group of a topic.
 type Reader struct {
 	Group string
-	// Committed is -1 where the group has committed nothing. It has the order of the
-	// overview's partitions.
+	// Committed has the order of the overview's partitions; -1 where the group has committed
+	// nothing.
 	Committed []int64
 }
 
-// Lag returns how many records of the partition with this index the reader has not
-// committed.
+// Lag returns the number of records of a partition that the reader has not committed. index is the
+// partition's index in the overview.
 func (r *Reader) Lag(p *PartitionOverview, index int) int64 {
 	return PartitionState{Start: p.Start, End: p.End, Committed: r.Committed[index]}.lag()
 }
 
-// Labels are the names of our topics and of those of their dead letters, without the
-// prefix.
+// Labels returns the names of Livegraph's topics and their dead-letter topics, without the prefix.
 func Labels() []string {
 	var all []string
 	for _, label := range []string{TopicPoints, TopicCommands, TopicEvents, TopicAudit} {
@@ -54,16 +52,16 @@ func Labels() []string {
 	return all
 }
 
-// IsDeadLetters reports whether a topic is one of dead letters, and gives the name of
-// the topic that they come from.
+// IsDeadLetters reports whether a topic is a dead-letter topic, and returns the name of the topic
+// that its dead letters come from.
 func IsDeadLetters(name string) (origin string, ok bool) {
 	return strings.CutSuffix(name, deadLetterSuffix)
 }
 
-// DeadLettersOf names the topic of the dead letters of another one.
+// DeadLettersOf returns the name of a topic's dead-letter topic.
 func DeadLettersOf(name string) string { return name + deadLetterSuffix }
 
-// fullName puts the prefix before a name that lacks it.
+// fullName returns a name with the prefix, which it adds if missing.
 func (c *Client) fullName(name string) string {
 	if strings.HasPrefix(name, c.opts.TopicPrefix) {
 		return name
@@ -71,11 +69,11 @@ func (c *Client) fullName(name string) string {
 	return c.opts.TopicPrefix + name
 }
 
-// Label takes the prefix off a name.
+// Label returns a name without the prefix.
 func (c *Client) Label(name string) string { return strings.TrimPrefix(name, c.opts.TopicPrefix) }
 
-// Overviews asks for topics, named with or without the prefix; those that do not
-// exist are left out. Without names: for all of ours.
+// Overviews reads the overviews of topics, named with or without the prefix, or of all of
+// Livegraph's topics if names is empty. It omits topics that do not exist.
 func (c *Client) Overviews(ctx context.Context, names ...string) ([]Overview, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
@@ -88,9 +86,9 @@ func (c *Client) Overviews(ctx context.Context, names ...string) ([]Overview, er
 	}
 	meta, err := c.admin.Metadata(ctx, full...)
 	if err != nil {
-		return nil, errAsking("reading metadata", err)
+		return nil, errRequest("reading metadata", err)
 	}
-	var found []Overview
+	var overviews []Overview
 	var all kadm.TopicsSet
 	for _, name := range full {
 		detail, ok := meta.Topics[name]
@@ -98,7 +96,7 @@ func (c *Client) Overviews(ctx context.Context, names ...string) ([]Overview, er
 		case !ok, errors.Is(detail.Err, kerr.UnknownTopicOrPartition):
 			continue
 		case detail.Err != nil:
-			return nil, errAsking("reading topic "+name, detail.Err)
+			return nil, errRequest("reading topic "+name, detail.Err)
 		}
 		o := Overview{Label: c.Label(name), Name: name, ID: detail.ID, RetentionBytes: -1}
 		if t := c.topicOf(name); t != nil {
@@ -110,18 +108,18 @@ func (c *Client) Overviews(ctx context.Context, names ...string) ([]Overview, er
 			o.Partitions = append(o.Partitions, PartitionOverview{Partition: p})
 			all.Add(name, p)
 		}
-		found = append(found, o)
+		overviews = append(overviews, o)
 	}
-	for i := range found {
-		if err := c.fillOverview(ctx, &found[i]); err != nil {
+	for i := range overviews {
+		if err := c.addOffsets(ctx, &overviews[i]); err != nil {
 			return nil, err
 		}
 	}
-	return found, c.sizeOverviews(ctx, found, all)
+	return overviews, c.addSizes(ctx, overviews, all)
 }
 
-// fillOverview reads a topic's offsets and those of its readers.
-func (c *Client) fillOverview(ctx context.Context, o *Overview) error {
+// addOffsets adds a topic's offsets and those of its readers to its overview.
+func (c *Client) addOffsets(ctx context.Context, o *Overview) error {
 	bounds, err := c.bounds(ctx, o.Name)
 	if err != nil {
 		return err
@@ -147,21 +145,21 @@ func (c *Client) fillOverview(ctx context.Context, o *Overview) error {
 	return nil
 }
 
-// sizeOverviews reads the topics' retention and the bytes of their partitions.
-func (c *Client) sizeOverviews(ctx context.Context, found []Overview, all kadm.TopicsSet) error {
-	if len(found) == 0 {
+// addSizes adds the retention and the partitions' bytes to overviews.
+func (c *Client) addSizes(ctx context.Context, overviews []Overview, all kadm.TopicsSet) error {
+	if len(overviews) == 0 {
 		return nil
 	}
 	configs, err := c.admin.DescribeTopicConfigs(ctx, all.Topics()...)
 	if err != nil {
-		return errAsking("reading the topics' settings", err)
+		return errRequest("reading the topics' settings", err)
 	}
 	dirs, err := c.admin.DescribeAllLogDirs(ctx, all)
 	if err != nil {
-		return errAsking("reading the partitions' sizes", err)
+		return errRequest("reading the partitions' sizes", err)
 	}
-	for i := range found {
-		o := &found[i]
+	for i := range overviews {
+		o := &overviews[i]
 		for _, topic := range configs {
 			for _, setting := range topic.Configs {
 				if topic.Name == o.Name && setting.Key == "retention.bytes" {

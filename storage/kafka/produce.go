@@ -19,21 +19,21 @@ import (
 
 // Names of record headers.
 const (
-	HeaderRequestID = "lg-request-id" // the request that caused the record
-	HeaderReplyTo   = "lg-reply-to"   // on commands: the API process that waits for the outcome
-	HeaderVersion   = "lg-version"    // decimal; on points only where a record was redriven: its original version
-	HeaderRoute     = "lg-route"      // decimal; on points: by which route (pointblock.Route) the partition was chosen
-	HeaderError     = "lg-error"      // why a dead letter is one
-	HeaderTopic     = "lg-topic"      // where a dead letter comes from
+	HeaderRequestID = "lg-request-id" // id of the request that caused the record
+	HeaderReplyTo   = "lg-reply-to"   // on commands: the API process that waits for the result
+	HeaderVersion   = "lg-version"    // decimal; on dead letters of points and redriven points: the original version
+	HeaderRoute     = "lg-route"      // decimal; on points: the route (pointblock.Route) that chose the partition
+	HeaderError     = "lg-error"      // on dead letters: why the record could not be processed
+	HeaderTopic     = "lg-topic"      // on dead letters: the original record's topic, with its partition and offset below
 	HeaderPartition = "lg-partition"
 	HeaderOffset    = "lg-offset"
-	// HeaderTrace and HeaderTraceState say which trace a record belongs to, as in
-	// https://www.w3.org/TR/trace-context/; only where that is recorded.
+	// HeaderTrace and HeaderTraceState contain the trace context of a record, see
+	// https://www.w3.org/TR/trace-context/. They are set only if the trace is sampled.
 	HeaderTrace      = "traceparent"
 	HeaderTraceState = "tracestate"
 )
 
-// When a refused client may try again.
+// Retry-After of refused requests.
 const (
 	retryAfterBusy = time.Second
 	retryAfterFull = 5 * time.Second
@@ -44,23 +44,23 @@ type delivery struct {
 	records []kgo.Record
 
 	mu      sync.Mutex
-	left    int
-	offsets []int64 // by record; -1: not acknowledged
-	err     error   // the first failure
+	pending int
+	offsets []int64 // offset of each record; -1: not acknowledged
+	err     error   // first failure
 	done    chan struct{}
 }
 
-// ProducePoints sends each message to its partition and waits until all in-sync
-// replicas have all of them, ProduceTimeout at most. It gives the positions of
-// those that are acknowledged, in the order of msgs.
+// ProducePoints sends each message to its partition and waits until all in-sync replicas have all of
+// them, at most for ProduceTimeout. It returns the positions of the acknowledged messages, in the
+// order of msgs.
 //
-// If not all are, the error is fault.Unavailable with a Retry-After: at once when
-// the brokers are unavailable, the buffer is full or the consumer lags too far behind;
-// with the detail "partial" when some are in the log. What was not acknowledged
-// may still get there.
+// If not all are acknowledged, the error is fault.Unavailable with a Retry-After. It is returned at
+// once when the brokers are unavailable, the buffer is full or the consumer lags too far behind. It
+// has the detail "partial" when some messages are in the log. Unacknowledged messages may still be
+// written to the log later.
 //
-// After an error the messages' bytes must not be written again: records that were
-// given up may still refer to them. After success they are free.
+// After an error the caller must not modify the messages' bytes: cancelled records may still refer
+// to them. After success it may reuse them.
 func (c *Client) ProducePoints(
 	ctx context.Context, requestID string, msgs []pointblock.Message,
 ) ([]pointblock.Position, error) {
@@ -82,7 +82,7 @@ func (c *Client) ProducePoints(
 	return positions, err
 }
 
-// withRoute returns the headers of records of a route.
+// withRoute returns the headers with the route added, unless it is 0.
 func withRoute(base []kgo.RecordHeader, route int64) []kgo.RecordHeader {
 	if route == 0 {
 		return base
@@ -90,8 +90,8 @@ func withRoute(base []kgo.RecordHeader, route int64) []kgo.RecordHeader {
 	return append(slices.Clip(base), kgo.RecordHeader{Key: HeaderRoute, Value: strconv.AppendInt(nil, route, 10)})
 }
 
-// RouteOf returns by which route a record of points was sent, pointblock.AnyRoute if it
-// does not say so.
+// RouteOf returns the route of a record of topic points, or pointblock.AnyRoute if the record has no
+// valid one.
 func RouteOf(r *kgo.Record) int64 {
 	route, err := strconv.ParseInt(string(Header(r, HeaderRoute)), 10, 64)
 	if err != nil || route <= 0 {
@@ -100,7 +100,7 @@ func RouteOf(r *kgo.Record) int64 {
 	return route
 }
 
-// produce sends records to their partitions of a topic, and waits and answers as
+// produce sends records to their partitions of a topic. It waits and returns results as
 // ProducePoints does.
 func (c *Client) produce(ctx context.Context, t *topic, records []kgo.Record) ([]pointblock.Position, error) {
 	size := sizeOf(records)
@@ -112,34 +112,36 @@ func (c *Client) produce(ctx context.Context, t *topic, records []kgo.Record) ([
 	d := c.send(t, records)
 	reason, err := c.await(ctx, d)
 	positions, err := d.result(err)
-	if err != nil && reason == "" { // all were answered, some with an error
-		reason = failureOf(d)
+	if err != nil && reason == "" { // all requests were answered, some with an error
+		reason = failureReason(d)
 	}
-	c.metrics.produced(t, len(records), size, began, reason)
+	c.metrics.recordProduce(t, len(records), size, began, reason)
 	return positions, err
 }
 
-// send begins to send the records.
+// send starts sending the records and does not wait for acknowledgements.
 func (c *Client) send(t *topic, records []kgo.Record) *delivery {
-	d := &delivery{records: records, left: len(records), offsets: make([]int64, len(records)), done: make(chan struct{})}
-	watched := t.group != "" // else nobody looks at the fill, and it would only grow
+	d := &delivery{
+		records: records, pending: len(records), offsets: make([]int64, len(records)), done: make(chan struct{}),
+	}
+	watched := t.group != "" // without a group the fill is not measured, and the counts would only grow
 	if watched {
-		t.fill.own.handed(records)
+		t.fill.uncommitted.addInFlight(records)
 	}
 	for i := range records {
 		d.offsets[i] = -1
 		bytes, partition := bytesOf(&records[i]), records[i].Partition
-		// Not the request's context: franz-go would cancel a whole batch, other
-		// requests' records included, when one client hangs up.
+		// Not the request's context: when it is cancelled, franz-go would cancel the whole
+		// batch, including records of other requests.
 		t.producer.TryProduce(c.ctx, &records[i], func(r *kgo.Record, err error) {
 			if err == nil {
-				c.health.alive()
+				c.health.recordResponse()
 			}
 			switch {
 			case watched && err == nil:
-				t.fill.own.acknowledged(partition, r.Offset, bytes)
+				t.fill.uncommitted.acknowledged(partition, r.Offset, bytes)
 			case watched:
-				t.fill.own.failed(partition, bytes)
+				t.fill.uncommitted.failed(partition, bytes)
 			}
 			d.finish(i, r.Offset, err)
 		})
@@ -147,7 +149,7 @@ func (c *Client) send(t *topic, records []kgo.Record) *delivery {
 	return d
 }
 
-// sizeOf returns the bytes of keys and values.
+// sizeOf returns the total bytes of the records' keys and values.
 func sizeOf(records []kgo.Record) (size int64) {
 	for i := range records {
 		size += bytesOf(&records[i])
@@ -158,8 +160,8 @@ func sizeOf(records []kgo.Record) (size int64) {
 // bytesOf returns the bytes of a record's key and value.
 func bytesOf(r *kgo.Record) int64 { return int64(len(r.Key) + len(r.Value)) }
 
-// failureOf says for the metrics why records were given up.
-func failureOf(d *delivery) string {
+// failureReason returns the reason of a failed delivery, for the metrics.
+func failureReason(d *delivery) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -171,36 +173,36 @@ func failureOf(d *delivery) string {
 	return failedOther
 }
 
-// refusal reports why a produce of records of so many bytes is hopeless before it
-// begins, or nil.
+// refusal returns an error and its reason for the metrics if a produce of records of size bytes
+// cannot succeed, or nil.
 func (c *Client) refusal(t *topic, records []kgo.Record, size int64) (reason string, err error) {
 	if !c.Healthy() {
-		return failedAway, errAway()
+		return failedUnavailable, errUnavailable()
 	}
 	if threshold := c.opts.LogFullThreshold; threshold > 0 && (t.fill.read() >= threshold ||
 		slices.ContainsFunc(records, func(r kgo.Record) bool { return t.fill.full(r.Partition, threshold) })) {
-		return failedLogFull, fault.New(fault.Unavailable, t.full).After(retryAfterFull)
+		return failedLogFull, fault.New(fault.Unavailable, t.fullMessage).After(retryAfterFull)
 	}
-	if t.bufferedBytes()+size > t.buffered || t.bufferedRecords()+int64(len(records)) > maxBufferedRecords {
-		return failedBuffer, errFull()
+	if t.bufferedBytes()+size > t.maxBufferedBytes || t.bufferedRecords()+int64(len(records)) > maxBufferedRecords {
+		return failedBuffer, errBufferFull()
 	}
 	return "", nil
 }
 
-func errAway() *fault.Error {
+func errUnavailable() *fault.Error {
 	return fault.New(fault.Unavailable, "The log is not available").After(retryAfterBusy)
 }
 
-// errAsking wraps the error of a question to the brokers: asked again, it may be answered.
-func errAsking(what string, err error) error {
-	return errAway().Because(fmt.Errorf("kafka: %s: %w", what, Explain(err)))
+// errRequest wraps the error of a request to the brokers as fault.Unavailable: a retry may succeed.
+func errRequest(what string, err error) error {
+	return errUnavailable().Because(fmt.Errorf("kafka: %s: %w", what, Explain(err)))
 }
 
-func errFull() *fault.Error {
+func errBufferFull() *fault.Error {
 	return fault.New(fault.Unavailable, "The pipeline's buffers are full").After(retryAfterBusy)
 }
 
-// finish notes the fate of record i.
+// finish records the result of record i.
 func (d *delivery) finish(i int, offset int64, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -209,31 +211,32 @@ func (d *delivery) finish(i int, offset int64, err error) {
 	} else if d.err == nil {
 		d.err = err
 	}
-	if d.left--; d.left == 0 {
+	if d.pending--; d.pending == 0 {
 		close(d.done)
 	}
 }
 
-// await waits for all acknowledgements, or for a reason not to.
+// await waits until all records are acknowledged or have failed, the brokers become unavailable, or
+// the time is up.
 func (c *Client) await(ctx context.Context, d *delivery) (reason string, err error) {
 	timeout := time.NewTimer(c.opts.ProduceTimeout)
 	defer timeout.Stop()
 	select {
 	case <-d.done:
 		return "", nil
-	case <-c.health.gone():
-		return failedAway, errAway()
+	case <-c.health.whenDown():
+		return failedUnavailable, errUnavailable()
 	case <-timeout.C:
-		return failedTimeout, errAway().Because(errors.New("no acknowledgement in time"))
+		return failedTimeout, errUnavailable().Because(errors.New("no acknowledgement in time"))
 	case <-ctx.Done():
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return failedTimeout, errAway().Because(ctx.Err())
+			return failedTimeout, errUnavailable().Because(ctx.Err())
 		}
-		return failedOther, errAway().Because(ctx.Err())
+		return failedOther, errUnavailable().Because(ctx.Err())
 	}
 }
 
-// result returns the positions of what is acknowledged by now, and the error.
+// result returns the positions of the records acknowledged so far, and the error of the others.
 func (d *delivery) result(err error) ([]pointblock.Position, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -249,13 +252,13 @@ func (d *delivery) result(err error) ([]pointblock.Position, error) {
 	var failure *fault.Error
 	switch {
 	case errors.Is(d.err, kerr.MessageTooLarge):
-		failure = fault.Wrap(d.err, fault.Internal, "A record is larger than the log takes")
+		failure = fault.Wrap(d.err, fault.Internal, "A record is larger than the log accepts")
 	case errors.Is(d.err, kgo.ErrMaxBuffered):
-		failure = errFull().Because(d.err)
+		failure = errBufferFull().Because(d.err)
 	case d.err != nil:
-		failure = errAway().Because(d.err)
+		failure = errUnavailable().Because(d.err)
 	case !errors.As(err, &failure):
-		failure = errAway().Because(err)
+		failure = errUnavailable().Because(err)
 	}
 	if len(positions) > 0 {
 		failure = failure.With("partial", true)
@@ -263,7 +266,7 @@ func (d *delivery) result(err error) ([]pointblock.Position, error) {
 	return positions, failure
 }
 
-// Header returns the value of a record's header, nil when it has none of the name.
+// Header returns the value of the record's header with the given name, or nil if there is none.
 func Header(r *kgo.Record, name string) []byte {
 	for i := range r.Headers {
 		if r.Headers[i].Key == name {

@@ -15,7 +15,7 @@ var (
 		"livegraph_kafka_reader_lag_records",
 		"Records of the topic that a built-in consumer, by its group, has yet to commit.", readerLabels, nil,
 	)
-	readerLateDesc = prometheus.NewDesc(
+	readerLagAgeDesc = prometheus.NewDesc(
 		"livegraph_kafka_reader_lag_seconds",
 		"How long ago, to a second or so, the oldest record of the topic came that a built-in consumer, by its group, has "+
 			"not committed; at least that long when it was there before this process.",
@@ -23,28 +23,28 @@ var (
 	)
 )
 
-// readers are the built-in consumers of a topic, as they were last observed.
-type readers struct {
+// readerLags contains the lags of the built-in consumers of a topic, as last observed.
+type readerLags struct {
 	mu   sync.Mutex
-	seen []readerSeen
+	lags []readerLag
 }
 
-// readerSeen is how far one of them was.
-type readerSeen struct {
+// readerLag is the lag of a consumer group in records and in time.
+type readerLag struct {
 	group   string
 	records int64
 	ages    lagAges
 }
 
-// observe takes up a new reading of a reader.
-func (r *readers) observe(group string, state []PartitionState, at time.Time) {
+// observe updates the lag of a group.
+func (r *readerLags) observe(group string, state []PartitionState, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.seen, func(s readerSeen) bool { return s.group == group })
+	i := slices.IndexFunc(r.lags, func(s readerLag) bool { return s.group == group })
 	if i < 0 {
-		i, r.seen = len(r.seen), append(r.seen, readerSeen{group: group})
+		i, r.lags = len(r.lags), append(r.lags, readerLag{group: group})
 	}
-	s := &r.seen[i]
+	s := &r.lags[i]
 	s.records = 0
 	for _, p := range state {
 		s.records += p.lag()
@@ -52,47 +52,46 @@ func (r *readers) observe(group string, state []PartitionState, at time.Time) {
 	s.ages.observe(state, at)
 }
 
-// collect returns each reader's lag, that in time of its slowest partition.
-func (r *readers) collect(topic string, to chan<- prometheus.Metric) {
+// collect sends the lag metrics of each group. The lag in time is that of its slowest partition.
+func (r *readerLags) collect(topic string, ch chan<- prometheus.Metric) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	for _, s := range r.seen {
-		var late time.Duration
+	for _, s := range r.lags {
+		var lagAge time.Duration
 		for p := range s.ages.partitions {
-			late = max(late, s.ages.of(p, now))
+			lagAge = max(lagAge, s.ages.age(p, now))
 		}
-		to <- prometheus.MustNewConstMetric(readerLagDesc, prometheus.GaugeValue, float64(s.records), s.group, topic)
-		to <- prometheus.MustNewConstMetric(readerLateDesc, prometheus.GaugeValue, late.Seconds(), s.group, topic)
+		ch <- prometheus.MustNewConstMetric(readerLagDesc, prometheus.GaugeValue, float64(s.records), s.group, topic)
+		ch <- prometheus.MustNewConstMetric(readerLagAgeDesc, prometheus.GaugeValue, lagAge.Seconds(), s.group, topic)
 	}
 }
 
-// measureOthers brings the lag of a topic's other readers up to date: of those that its
-// retention does not wait for.
-func (c *Client) measureOthers(ctx context.Context, t *topic) {
-	if len(t.others) == 0 {
+// measureOtherGroups updates the lags of the topic's groups whose lag does not limit produces.
+func (c *Client) measureOtherGroups(ctx context.Context, t *topic) {
+	if len(t.otherGroups) == 0 {
 		return
 	}
 	info := t.state()
 	bounds, err := c.bounds(ctx, info.Name)
-	for i := 0; err == nil && i < len(t.others); i++ {
-		err = c.measureOther(ctx, t, t.others[i], info, bounds)
+	for i := 0; err == nil && i < len(t.otherGroups); i++ {
+		err = c.measureGroup(ctx, t, t.otherGroups[i], info, bounds)
 	}
 	if err != nil {
 		c.log.Debug("the lag of a topic's readers cannot be measured", "topic", t.name, "error", err)
 	}
 }
 
-func (c *Client) measureOther(
+func (c *Client) measureGroup(
 	ctx context.Context, t *topic, group string, info TopicInfo, bounds map[int32]Span,
 ) error {
 	committed, err := c.committed(ctx, group)
 	if err != nil {
 		return err
 	}
-	state, err := statesOf(info, bounds, committed)
+	state, err := partitionStates(info, bounds, committed)
 	if err == nil {
-		t.seen.observe(group, state, time.Now())
+		t.readerLags.observe(group, state, time.Now())
 	}
 	return err
 }

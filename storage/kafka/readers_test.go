@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 )
 
-// lags returns a gauge of the registry by group and topic.
+// lags returns the values of a gauge by group and topic.
 func lags(t require.TestingT, registry *prometheus.Registry, name string) map[[2]string]float64 {
 	families, err := registry.Gather()
 	require.NoError(t, err)
@@ -22,16 +22,16 @@ func lags(t require.TestingT, registry *prometheus.Registry, name string) map[[2
 			continue
 		}
 		for _, m := range family.GetMetric() {
-			var at [2]string
+			var key [2]string
 			for _, l := range m.GetLabel() {
 				switch l.GetName() {
 				case "group":
-					at[0] = l.GetValue()
+					key[0] = l.GetValue()
 				case topicLabel:
-					at[1] = l.GetValue()
+					key[1] = l.GetValue()
 				}
 			}
-			found[at] = m.GetGauge().GetValue()
+			found[key] = m.GetGauge().GetValue()
 		}
 	}
 	return found
@@ -58,7 +58,7 @@ func TestEachReaderOfATopicHasALag(t *testing.T) {
 	}
 	require.NoError(t, c.ProduceEvents(t.Context(), changes))
 	lexical, embeddings := [2]string{"lexical", TopicEvents}, [2]string{"embeddings", TopicEvents}
-	await := func(want map[[2]string]float64, message string) {
+	requireLags := func(want map[[2]string]float64, message string) {
 		t.Helper()
 		require.EventuallyWithT(t, func(e *assert.CollectT) {
 			assert.Equal(e, want, lags(e, registry, records), message)
@@ -67,7 +67,7 @@ func TestEachReaderOfATopicHasALag(t *testing.T) {
 	all := map[[2]string]float64{
 		{"points", TopicPoints}: 0, {"commands", TopicCommands}: 0, {"audit", TopicAudit}: 0, lexical: 20, embeddings: 20,
 	}
-	await(all, "who has committed nothing has all before it")
+	requireLags(all, "a group that has committed nothing lags by all records")
 
 	state, err := c.ObserveTopic(t.Context(), TopicEvents)
 	require.NoError(t, err)
@@ -77,12 +77,12 @@ func TestEachReaderOfATopicHasALag(t *testing.T) {
 	}
 	require.NoError(t, c.admin.CommitAllOffsets(t.Context(), "lexical", read))
 	all[lexical] = 0
-	await(all, "one reader is done, and says nothing of the other")
+	requireLags(all, "the groups' lags are independent")
 	late := lags(t, registry, seconds)
 	require.Len(t, late, len(all))
 	require.Zero(t, late[lexical])
 	require.Positive(t, late[embeddings])
 	require.Less(t, late[embeddings], time.Minute.Seconds())
 	require.NotContains(t, lags(t, registry, "livegraph_kafka_partition_lag_records"), [2]string{"", TopicEvents},
-		"what alerts on the topics' own consumers is as it was")
+		"the metric of the topics' main consumers does not include other groups")
 }

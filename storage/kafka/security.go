@@ -19,15 +19,14 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
-// Security says whom a client believes to be a broker and how it logs in there. The
-// zero value is plain text without a login.
+// Security configures TLS and SASL of a client. The zero value is plaintext without a login.
 type Security struct {
 	tls  *tlsconfig.Client
 	sasl sasl.Mechanism
 }
 
-// Secure makes one: with TLS unless files is nil, with a login unless mechanism is
-// empty. A broker's certificate must be for its host, unless files has a name.
+// Secure returns a Security with TLS unless files is nil, and with a login unless mechanism is empty.
+// A broker's certificate must be valid for its host, or for the server name of files if it has one.
 func Secure(files *tlsconfig.Client, mechanism, username, password string) (Security, error) {
 	s := Security{tls: files}
 	switch strings.ToLower(mechanism) {
@@ -39,29 +38,29 @@ func Secure(files *tlsconfig.Client, mechanism, username, password string) (Secu
 	case MechanismScram512:
 		s.sasl = scram.Auth{User: username, Pass: password}.AsSha512Mechanism()
 	default:
-		return s, fmt.Errorf("kafka: no mechanism is called %q", mechanism)
+		return s, fmt.Errorf("kafka: unknown SASL mechanism %q", mechanism)
 	}
 	return s, nil
 }
 
-// Mechanisms by which a user logs in.
+// SASL mechanisms.
 const (
-	MechanismPlain    = "plain" // sends the password as it is
+	MechanismPlain    = "plain" // sends the password unencrypted
 	MechanismScram256 = "scram-sha-256"
 	MechanismScram512 = "scram-sha-512"
 )
 
-// dialFunc makes a connection to a broker.
+// dialFunc connects to a broker.
 type dialFunc func(ctx context.Context, network, host string) (net.Conn, error)
 
-// Opts are the options of a franz-go client that connects so, to be ready to log
-// in within a time.
+// Opts returns the options of a franz-go client with these settings. limit is the timeout for
+// connecting, including the TLS handshake.
 func (s *Security) Opts(limit time.Duration) []kgo.Opt {
-	return s.over((&net.Dialer{}).DialContext, limit)
+	return s.opts((&net.Dialer{}).DialContext, limit)
 }
 
-// over makes the options over a dialer of plain text.
-func (s *Security) over(dial dialFunc, limit time.Duration) []kgo.Opt {
+// opts returns the options for a given dialer of plaintext connections.
+func (s *Security) opts(dial dialFunc, limit time.Duration) []kgo.Opt {
 	opts := []kgo.Opt{kgo.Dialer(s.dialer(dial, limit))}
 	if s.sasl != nil {
 		opts = append(opts, kgo.SASL(s.sasl))
@@ -69,7 +68,7 @@ func (s *Security) over(dial dialFunc, limit time.Duration) []kgo.Opt {
 	return opts
 }
 
-// dialer makes a dialer that ends within limit, with TLS spoken if there is one.
+// dialer returns a dialer with a timeout that also does the TLS handshake, if TLS is configured.
 func (s *Security) dialer(dial dialFunc, limit time.Duration) dialFunc {
 	return func(ctx context.Context, network, host string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, limit)
@@ -78,25 +77,25 @@ func (s *Security) dialer(dial dialFunc, limit time.Duration) dialFunc {
 		if err != nil || s.tls == nil {
 			return conn, err
 		}
-		secure := tls.Client(conn, s.tls.Config(host))
-		if err := secure.HandshakeContext(ctx); err != nil {
+		tlsConn := tls.Client(conn, s.tls.Config(host))
+		if err := tlsConn.HandshakeContext(ctx); err != nil {
 			_ = conn.Close()
 			return nil, handshakeError(conn, err)
 		}
-		return secure, nil
+		return tlsConn, nil
 	}
 }
 
-// errNoHandshake says that the other side does not answer as one that speaks TLS:
-// Apache Kafka closes the connection, others wait for more.
+// errNoHandshake is the error of a server that does not respond as a TLS server: Apache Kafka closes
+// the connection, other servers wait for more data.
 var errNoHandshake = errors.New("no TLS handshake with the broker")
 
-// handshakeError makes the failure one of dialling. franz-go deals with it as with
-// a refused connection: it looks for another broker instead of trying on and on.
+// handshakeError returns a handshake error as a dial error. franz-go handles it like a refused
+// connection: it tries another broker instead of retrying indefinitely.
 func handshakeError(conn net.Conn, err error) error {
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
-		err = fmt.Errorf("%w: it closed the connection", errNoHandshake) // without the EOF, which would be tried again
+		err = fmt.Errorf("%w: it closed the connection", errNoHandshake) // without the EOF, which franz-go would retry
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("%w: %w", errNoHandshake, err)
 	}

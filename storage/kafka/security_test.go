@@ -18,11 +18,11 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// connect opens a client at a listener and makes its topics.
-func connect(t *testing.T, at string, s kafka.Security, limit time.Duration) (*kafka.Client, error) {
+// connect opens a client at a listener and creates its topics.
+func connect(t *testing.T, address string, s kafka.Security, limit time.Duration) (*kafka.Client, error) {
 	t.Helper()
 	c, err := kafka.Open(context.Background(), kafka.Options{
-		Brokers: []string{at}, BufferedBytes: 1 << 20, PointsGroup: "points", CommandsGroup: "commands", Security: s,
+		Brokers: []string{address}, BufferedBytes: 1 << 20, PointsGroup: "points", CommandsGroup: "commands", Security: s,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
@@ -32,10 +32,10 @@ func connect(t *testing.T, at string, s kafka.Security, limit time.Duration) (*k
 	return c, c.EnsureTopics(ctx, graphSettings(4))
 }
 
-// requireWorks produces and consumes, each over its own connections.
-func requireWorks(t *testing.T, at string, s kafka.Security) {
+// requireWorks produces and consumes over separate connections.
+func requireWorks(t *testing.T, address string, s kafka.Security) {
 	t.Helper()
-	c, err := connect(t, at, s, 20*time.Second)
+	c, err := connect(t, address, s, 20*time.Second)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -57,10 +57,10 @@ func requireWorks(t *testing.T, at string, s kafka.Security) {
 	require.NoError(t, err)
 }
 
-// requireRights does what needs the rights that requireWorks does not.
-func requireRights(t *testing.T, at string, s kafka.Security) {
+// requireRights does the operations that require rights which requireWorks does not.
+func requireRights(t *testing.T, address string, s kafka.Security) {
 	t.Helper()
-	c, err := connect(t, at, s, 20*time.Second)
+	c, err := connect(t, address, s, 20*time.Second)
 	require.NoError(t, err)
 	_, err = c.ProducePoints(t.Context(), "req", []pointblock.Message{message(1, "a")})
 	require.NoError(t, err)
@@ -71,8 +71,8 @@ func requireRights(t *testing.T, at string, s kafka.Security) {
 	require.NoError(t, c.ProduceCommand(t.Context(), change))
 	require.NoError(t, c.ProduceEvents(t.Context(), []kafka.Record{change}))
 	for _, topic := range []string{kafka.TopicPoints, kafka.TopicCommands} {
-		letter := kafka.DeadLetter{Record: &kgo.Record{Topic: topic, Value: []byte("a")}, Version: 1, Reason: "r"}
-		require.NoError(t, c.ProduceDeadLetters(t.Context(), []kafka.DeadLetter{letter}), topic)
+		deadLetter := kafka.DeadLetter{Record: &kgo.Record{Topic: topic, Value: []byte("a")}, Version: 1, Reason: "r"}
+		require.NoError(t, c.ProduceDeadLetters(t.Context(), []kafka.DeadLetter{deadLetter}), topic)
 	}
 	g, err := c.Join(kafka.GroupOptions{
 		Topic: kafka.TopicCommands, Group: "commands", FetchBytes: 1 << 20,
@@ -90,93 +90,99 @@ func requireRights(t *testing.T, at string, s kafka.Security) {
 }
 
 func TestClientsSpeakTLSAndLogIn(t *testing.T) {
-	eachGuarded(t, func(t *testing.T, g *guarded) {
+	eachSecured(t, func(t *testing.T, g *securedBrokers) {
 		ca := tlsconfig.Files{CA: g.ca.File}
 		g.grant(t)
-		requireWorks(t, g.tls, over(t, ca))
-		requireWorks(t, g.tls, over(t, tlsconfig.Files{CA: g.ca.File, ServerName: "localhost"}))
-		requireWorks(t, g.mutual, over(t, tlsconfig.Files{CA: g.ca.File, Cert: g.client.Cert, Key: g.client.Key}))
+		requireWorks(t, g.tls, withTLS(t, ca))
+		requireWorks(t, g.tls, withTLS(t, tlsconfig.Files{CA: g.ca.File, ServerName: "localhost"}))
+		requireWorks(t, g.mutualTLS, withTLS(t, tlsconfig.Files{CA: g.ca.File, Cert: g.client.Cert, Key: g.client.Key}))
 		for _, mechanism := range []string{
 			kafka.MechanismPlain, kafka.MechanismScram256, kafka.MechanismScram512, "SCRAM-SHA-512",
 		} {
-			requireWorks(t, g.login, as(t, ca, mechanism, password))
+			requireWorks(t, g.saslTLS, withLogin(t, ca, mechanism, password))
 		}
-		requireRights(t, g.login, as(t, ca, kafka.MechanismScram512, password))
-		requireWorks(t, g.bare, as(t, tlsconfig.Files{}, kafka.MechanismScram512, password))
+		requireRights(t, g.saslTLS, withLogin(t, ca, kafka.MechanismScram512, password))
+		requireWorks(t, g.saslPlaintext, withLogin(t, tlsconfig.Files{}, kafka.MechanismScram512, password))
 		g.requireRefusals(t)
 	})
 }
 
-// requireRefusals checks that what does not fit together is refused soon, with
-// what to do and without a secret.
-func (g *guarded) requireRefusals(t *testing.T) {
+// requireRefusals requires that mismatched settings fail soon, with advice and without secrets in
+// the error.
+func (g *securedBrokers) requireRefusals(t *testing.T) {
 	other := testenv.NewAuthority(t)
-	foreign, late := other.Sign("foreign", time.Hour), g.ca.Sign("late-client", -time.Hour)
+	foreign, expired := other.Sign("foreign", time.Hour), g.ca.Sign("late-client", -time.Hour)
 	ca := tlsconfig.Files{CA: g.ca.File}
 	for _, c := range []struct {
 		what     string
-		at       string
+		address  string
 		security kafka.Security
-		advice   string // or closed, where the edition closes the connection without a word
+		advice   string // or adviceClosed, if the broker closes the connection without an error
 	}{
-		{"unknown authority", g.tls, over(t, tlsconfig.Files{CA: other.File}), "LIVEGRAPH_KAFKA_TLS_CA"},
-		{"the system's authorities", g.tls, over(t, tlsconfig.Files{ServerName: "localhost"}), "LIVEGRAPH_KAFKA_TLS_CA"},
+		{"unknown authority", g.tls, withTLS(t, tlsconfig.Files{CA: other.File}), "LIVEGRAPH_KAFKA_TLS_CA"},
+		{"the system's authorities", g.tls, withTLS(t, tlsconfig.Files{ServerName: "localhost"}), "LIVEGRAPH_KAFKA_TLS_CA"},
 		{
-			"another name", g.tls, over(t, tlsconfig.Files{CA: g.ca.File, ServerName: "elsewhere.example"}),
+			"another name", g.tls, withTLS(t, tlsconfig.Files{CA: g.ca.File, ServerName: "elsewhere.example"}),
 			"LIVEGRAPH_KAFKA_TLS_SERVER_NAME",
 		},
-		{"expired", g.expired, over(t, ca), "renew the server's certificate"},
-		{"no certificate of ours", g.mutual, over(t, ca), "LIVEGRAPH_KAFKA_TLS_CERT"},
+		{"expired", g.expired, withTLS(t, ca), "renew the server's certificate"},
+		{"no certificate of ours", g.mutualTLS, withTLS(t, ca), "LIVEGRAPH_KAFKA_TLS_CERT"},
 		{
-			"a foreign one", g.mutual, over(t, tlsconfig.Files{CA: g.ca.File, Cert: foreign.Cert, Key: foreign.Key}),
+			"a foreign one", g.mutualTLS, withTLS(t, tlsconfig.Files{CA: g.ca.File, Cert: foreign.Cert, Key: foreign.Key}),
 			"LIVEGRAPH_KAFKA_TLS_CERT",
 		},
 		{
-			"an expired one", g.mutual, over(t, tlsconfig.Files{CA: g.ca.File, Cert: late.Cert, Key: late.Key}),
+			"an expired one", g.mutualTLS, withTLS(t, tlsconfig.Files{CA: g.ca.File, Cert: expired.Cert, Key: expired.Key}),
 			"LIVEGRAPH_KAFKA_TLS_CERT",
 		},
-		{"wrong password, plain", g.login, as(t, ca, kafka.MechanismPlain, "wr0ng-one"), "LIVEGRAPH_KAFKA_SASL_PASSWORD"},
-		{"wrong password, scram", g.login, as(t, ca, kafka.MechanismScram256, "wr0ng-one"), "LIVEGRAPH_KAFKA_SASL_PASSWORD"},
-		{"no login", g.bare, kafka.Security{}, "LIVEGRAPH_KAFKA_SASL_MECHANISM"},
 		{
-			"a login where nobody does", g.open, as(t, tlsconfig.Files{}, kafka.MechanismPlain, password),
+			"wrong password, plain", g.saslTLS, withLogin(t, ca, kafka.MechanismPlain, "wr0ng-one"),
+			"LIVEGRAPH_KAFKA_SASL_PASSWORD",
+		},
+		{
+			"wrong password, scram", g.saslTLS, withLogin(t, ca, kafka.MechanismScram256, "wr0ng-one"),
+			"LIVEGRAPH_KAFKA_SASL_PASSWORD",
+		},
+		{"no login", g.saslPlaintext, kafka.Security{}, "LIVEGRAPH_KAFKA_SASL_MECHANISM"},
+		{
+			"a login where nobody does", g.plaintext, withLogin(t, tlsconfig.Files{}, kafka.MechanismPlain, password),
 			"unset LIVEGRAPH_KAFKA_SASL_MECHANISM",
 		},
 		{"plain text to TLS", g.tls, kafka.Security{}, "set LIVEGRAPH_KAFKA_TLS"},
-		{"TLS to plain text", g.open, over(t, ca), "LIVEGRAPH_KAFKA_TLS"},
+		{"TLS to plain text", g.plaintext, withTLS(t, ca), "LIVEGRAPH_KAFKA_TLS"},
 	} {
 		began := time.Now()
 		var err error
-		told := func() bool { // kfake closes the connection without a word
+		explained := func() bool { // kfake closes the connection without an error
 			return err != nil && (strings.Contains(err.Error(), c.advice) ||
 				strings.Contains(err.Error(), "closes the connection: check"))
 		}
-		// Some take their whole time; on a busy machine a short one ends before the broker has answered.
+		// Some cases always use the whole limit; on a busy machine a short one ends before the broker responds.
 		for _, limit := range []time.Duration{300 * time.Millisecond, time.Second, 3 * time.Second, 20 * time.Second} {
-			if _, err = connect(t, c.at, c.security, limit); told() {
+			if _, err = connect(t, c.address, c.security, limit); explained() {
 				break
 			}
 		}
-		require.True(t, told(), "%s: %v", c.what, err)
+		require.True(t, explained(), "%s: %v", c.what, err)
 		require.NotContains(t, err.Error(), "wr0ng-one", c.what)
 		require.NotContains(t, err.Error(), password, c.what)
 		t.Logf("%s, after %s: %v", c.what, time.Since(began).Round(time.Millisecond), err)
 	}
 }
 
-// grant grants the user the rights that docs/operations.md lists, after it has been
-// refused for the lack of them.
-func (g *guarded) grant(t *testing.T) {
+// grant grants the user the rights that docs/operations.md lists, after checking that connecting
+// without them fails.
+func (g *securedBrokers) grant(t *testing.T) {
 	t.Helper()
-	login := as(t, tlsconfig.Files{CA: g.ca.File}, kafka.MechanismScram256, password)
-	client, err := kgo.NewClient(kgo.SeedBrokers(g.open))
+	login := withLogin(t, tlsconfig.Files{CA: g.ca.File}, kafka.MechanismScram256, password)
+	client, err := kgo.NewClient(kgo.SeedBrokers(g.plaintext))
 	require.NoError(t, err)
 	defer client.Close()
 	admin := kadm.NewClient(client)
 	if meta, err := admin.BrokerMetadata(t.Context()); err == nil && strings.HasPrefix(meta.Cluster, "kfake") {
-		return // its users may do everything
+		return // kfake does not restrict its users
 	}
-	_, err = connect(t, g.login, login, 20*time.Second)
+	_, err = connect(t, g.saslTLS, login, 20*time.Second)
 	require.ErrorContains(t, err, "rights that docs/operations.md lists")
 	for _, rights := range []*kadm.ACLBuilder{
 		kadm.NewACLs().Topics(

@@ -10,24 +10,24 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// tailMaxWait is how long a broker may hold a fetch of a Tail that has nothing to
-// bring: a partition that is added meanwhile waits for its end.
+// tailMaxWait is how long a broker may hold a fetch without new records. A partition that is added
+// during a fetch is only fetched afterwards.
 const tailMaxWait = 100 * time.Millisecond
 
-// Tail reads partitions of topic points from given offsets on, as no member of any
-// group: nothing is committed, and nobody is held up. It belongs to one goroutine.
+// Tail reads partitions of topic points from given offsets on, without a consumer group: it commits
+// no offsets and does not affect other consumers. Only one goroutine may use it.
 type Tail struct {
 	client *kgo.Client
 	topic  string
 }
 
-// TailPoints begins to read partitions of topic points, each from its offset on. A
-// broker's answer has at most about fetchBytes.
+// TailPoints starts reading partitions of topic points, each from its offset on. A broker's response
+// has at most about fetchBytes.
 func (c *Client) TailPoints(from map[int32]int64, fetchBytes int32) (*Tail, error) {
 	t := &Tail{topic: c.points.name}
 	client, err := kgo.NewClient(append(c.opts.common("livegraph-tail", dialTimeout),
 		kgo.ConsumePartitions(t.offsets(from)),
-		kgo.ConsumeResetOffset(kgo.NoResetOffset()), // never another offset than asked for
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()), // never read from another offset than requested
 		kgo.FetchMaxBytes(fetchBytes),
 		kgo.FetchMaxPartitionBytes(max(fetchBytes/4, minPartitionFetch)),
 		kgo.FetchMaxWait(tailMaxWait),
@@ -48,21 +48,19 @@ func (t *Tail) offsets(from map[int32]int64) map[string]map[int32]kgo.Offset {
 	return map[string]map[int32]kgo.Offset{t.topic: offsets}
 }
 
-// Add reads further partitions.
+// Add starts reading more partitions.
 func (t *Tail) Add(from map[int32]int64) { t.client.AddConsumePartitions(t.offsets(from)) }
 
-// Remove ends the reading of partitions. None of their records is given by a later
-// Poll.
+// Remove stops reading partitions. Later calls of Poll return none of their records.
 func (t *Tail) Remove(partitions []int32) {
 	t.client.RemoveConsumePartitions(map[string][]int32{t.topic: partitions})
 }
 
-// Poll waits for records until ctx is done and gives at most so many; those of a
-// partition follow each other. ErrDiscontinued says that the log is not what it was,
-// or no longer has an offset that was asked for: the Tail is of no use any more.
-// Other errors pass by themselves.
-func (t *Tail) Poll(ctx context.Context, most int) ([]*kgo.Record, error) {
-	fetches := t.client.PollRecords(ctx, most)
+// Poll waits for records until ctx is done and returns at most maxRecords, with those of a partition
+// contiguous. ErrDiscontinued means that the log was replaced or no longer contains a requested
+// offset; the Tail cannot be used afterwards. Other errors are temporary.
+func (t *Tail) Poll(ctx context.Context, maxRecords int) ([]*kgo.Record, error) {
+	fetches := t.client.PollRecords(ctx, maxRecords)
 	err := fetchFailure(fetches)
 	if errors.Is(err, kerr.OffsetOutOfRange) {
 		err = NewDiscontinuity(-1, -1, err)
@@ -70,5 +68,5 @@ func (t *Tail) Poll(ctx context.Context, most int) ([]*kgo.Record, error) {
 	return fetches.Records(), err
 }
 
-// Close ends it.
+// Close stops reading.
 func (t *Tail) Close() { t.client.Close() }

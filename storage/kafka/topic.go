@@ -21,70 +21,69 @@ const (
 	deadLetterSuffix = ".dlq"
 )
 
-// Largest records. What the brokers take is more, by the room that a batch's own
-// header needs, and in a topic of dead letters by the story of the failure: a dead
-// letter is a whole record.
+// Size limits. The brokers accept larger batches: by the batch header, and in a dead-letter topic by
+// the headers that describe the failure, because a dead letter contains the complete record.
 const (
-	pointsBatchBytes   = 1 << 20
-	commandsBatchBytes = 10 << 20
-	eventsBatchBytes   = 1 << 20
-	auditBatchBytes    = 1 << 20
-	storyBytes         = 1 << 20
-	batchOverhead      = 12 // Kafka's own default of a topic is 1 MiB and this
+	pointsBatchBytes      = 1 << 20
+	commandsBatchBytes    = 10 << 20
+	eventsBatchBytes      = 1 << 20
+	auditBatchBytes       = 1 << 20
+	deadLetterHeaderBytes = 1 << 20
+	batchOverhead         = 12 // Kafka's default of max.message.bytes is 1 MiB plus this
 
-	// MaxCommandBytes and MaxEventBytes are the most that the key, the value and the
-	// headers of a record of these topics may have.
+	// MaxCommandBytes, MaxEventBytes and MaxAuditBytes are the maximum total bytes of key, value
+	// and headers of a record of these topics.
 	MaxCommandBytes = 9 << 20
 	MaxEventBytes   = 900 << 10
 	MaxAuditBytes   = 64 << 10
 )
 
-// graphBufferedBytes is the maximum number of bytes of records of one of the graph's topics that
-// wait for their acknowledgement.
+// graphBufferedBytes is the maximum number of bytes of records of a graph topic that wait for their
+// acknowledgement.
 const graphBufferedBytes = 64 << 20
 
-// auditBufferedBytes is the same of topic audit, whose records wait in the spool.
+// auditBufferedBytes is the same for topic audit. Its other records wait in the spool.
 const auditBufferedBytes = 16 << 20
 
-// topic is one of our topics, with what is known of it.
+// topic is a Livegraph topic with its observed state.
 type topic struct {
-	label      string // its name without the prefix
-	name       string
-	batchBytes int32    // largest record batch
-	buffered   int64    // most bytes waiting for their acknowledgement
-	group      string   // whose lag is watched
-	others     []string // groups that read it, too
+	label            string // its name without the prefix
+	name             string
+	batchBytes       int32    // largest record batch
+	maxBufferedBytes int64    // maximum bytes waiting for acknowledgement
+	group            string   // consumer group whose lag is monitored and limits produces
+	otherGroups      []string // consumer groups whose lag does not limit produces
 	// onChange is called before a new state of the topic takes effect; may be nil.
 	onChange func(context.Context, TopicInfo) error
-	// full is what a client is told while group lags too far behind retention.
-	full string
+	// fullMessage is the error message while group lags too far behind retention.
+	fullMessage string
 
-	producer   *kgo.Client
-	direct     passing      // what is on its way past the producer
-	fixed      atomic.Int32 // the partitions that it must have; 0: any
-	info       atomic.Pointer[TopicInfo]
-	asked      atomic.Int64 // when the brokers last said that the topic is as info has it, Unix nanoseconds
-	fill       logFill
-	partitions partitions
-	seen       readers
-	looks      int // of watchTopics
+	producer           *kgo.Client
+	inFlight           inFlightCounts // records sent without the producer that are not acknowledged
+	requiredPartitions atomic.Int32   // required partition count; 0: any
+	info               atomic.Pointer[TopicInfo]
+	observed           atomic.Int64 // when the brokers last confirmed the state in info, Unix nanoseconds
+	fill               logFill
+	partitions         partitionOffsets
+	readerLags         readerLags
+	polls              int // by watchTopics
 }
 
 // newTopics creates the topics of a client, points first.
 func (o *Options) newTopics() []*topic {
 	topics := []*topic{
 		{
-			label: TopicPoints, batchBytes: pointsBatchBytes, buffered: int64(o.BufferedBytes), group: o.PointsGroup,
-			onChange: o.OnTopicChange, full: "Points are not stored fast enough; the log is full",
+			label: TopicPoints, batchBytes: pointsBatchBytes, maxBufferedBytes: int64(o.BufferedBytes), group: o.PointsGroup,
+			onChange: o.OnTopicChange, fullMessage: "Points are not stored fast enough; the log is full",
 		},
 		{
-			label: TopicCommands, batchBytes: commandsBatchBytes, buffered: graphBufferedBytes, group: o.CommandsGroup,
-			onChange: o.OnCommandsChange, full: "Commands are not carried out fast enough; the log is full",
+			label: TopicCommands, batchBytes: commandsBatchBytes, maxBufferedBytes: graphBufferedBytes, group: o.CommandsGroup,
+			onChange: o.OnCommandsChange, fullMessage: "Commands are not carried out fast enough; the log is full",
 		},
-		{label: TopicEvents, batchBytes: eventsBatchBytes, buffered: graphBufferedBytes, others: o.EventsGroups},
+		{label: TopicEvents, batchBytes: eventsBatchBytes, maxBufferedBytes: graphBufferedBytes, otherGroups: o.EventsGroups},
 		{
-			label: TopicAudit, batchBytes: auditBatchBytes, buffered: auditBufferedBytes, group: o.AuditGroup,
-			full: "Audit records are not stored fast enough; the log is full",
+			label: TopicAudit, batchBytes: auditBatchBytes, maxBufferedBytes: auditBufferedBytes, group: o.AuditGroup,
+			fullMessage: "Audit records are not stored fast enough; the log is full",
 		},
 	}
 	for _, t := range topics {
@@ -93,30 +92,30 @@ func (o *Options) newTopics() []*topic {
 	return topics
 }
 
-// passing counts records on their way past the producer.
-type passing struct{ records, bytes atomic.Int64 }
+// inFlightCounts counts unacknowledged records that are sent without the producer.
+type inFlightCounts struct{ records, bytes atomic.Int64 }
 
-// sending counts records on their way past the producer, until done is called.
-func (t *topic) sending(records, bytes int64) (done func()) {
-	t.direct.records.Add(records)
-	t.direct.bytes.Add(bytes)
+// trackInFlight adds records to the in-flight counts until done is called.
+func (t *topic) trackInFlight(records, bytes int64) (done func()) {
+	t.inFlight.records.Add(records)
+	t.inFlight.bytes.Add(bytes)
 	return func() {
-		t.direct.records.Add(-records)
-		t.direct.bytes.Add(-bytes)
+		t.inFlight.records.Add(-records)
+		t.inFlight.bytes.Add(-bytes)
 	}
 }
 
-// bufferedRecords returns how many records wait for their acknowledgement.
+// bufferedRecords returns the number of records that wait for their acknowledgement.
 func (t *topic) bufferedRecords() int64 {
-	return t.producer.BufferedProduceRecords() + t.direct.records.Load()
+	return t.producer.BufferedProduceRecords() + t.inFlight.records.Load()
 }
 
 // bufferedBytes returns the bytes of records that wait for their acknowledgement.
 func (t *topic) bufferedBytes() int64 {
-	return t.producer.BufferedProduceBytes() + t.direct.bytes.Load()
+	return t.producer.BufferedProduceBytes() + t.inFlight.bytes.Load()
 }
 
-// state returns what is known of the topic; the zero value before EnsureTopics.
+// state returns the observed state of the topic, the zero value before EnsureTopics.
 func (t *topic) state() TopicInfo {
 	if info := t.info.Load(); info != nil {
 		return *info
@@ -129,21 +128,21 @@ func (t *topic) readers() (groups []string) {
 	if t.group != "" {
 		groups = append(groups, t.group)
 	}
-	return append(groups, t.others...)
+	return append(groups, t.otherGroups...)
 }
 
-// deadLetters is the name of the topic of its dead letters.
-func (t *topic) deadLetters() string { return t.name + deadLetterSuffix }
+// deadLetterTopic returns the name of the dead-letter topic.
+func (t *topic) deadLetterTopic() string { return t.name + deadLetterSuffix }
 
-// configs returns the settings of the topic and of that of its dead letters.
+// configs returns the settings of the topic and of its dead-letter topic, by topic name.
 func (t *topic) configs(s TopicSettings) map[string]map[string]string {
 	return map[string]map[string]string{
-		t.name:          topicConfig(s, int(t.maxBytes())),
-		t.deadLetters(): topicConfig(s, int(t.batchBytes+storyBytes)),
+		t.name:              topicConfig(s, int(t.maxBytes())),
+		t.deadLetterTopic(): topicConfig(s, int(t.batchBytes+deadLetterHeaderBytes)),
 	}
 }
 
-// maxBytes is what the brokers take as one batch.
+// maxBytes returns the largest batch that the brokers accept.
 func (t *topic) maxBytes() int32 {
 	if t.label == TopicCommands {
 		return t.batchBytes + 2<<20
@@ -151,9 +150,9 @@ func (t *topic) maxBytes() int32 {
 	return t.batchBytes + batchOverhead
 }
 
-// check refuses a state of the topic that it must not have.
+// check returns fault.Invalid if the partition count is not the required one.
 func (t *topic) check(info TopicInfo) error {
-	fixed := t.fixed.Load()
+	fixed := t.requiredPartitions.Load()
 	if fixed == 0 || info.Partitions == fixed {
 		return nil
 	}
@@ -165,21 +164,21 @@ func (t *topic) check(info TopicInfo) error {
 	)
 }
 
-// batchMaxBytes is the largest record batch of a topic, by its full name.
+// batchMaxBytes returns the largest record batch of a topic, given by its full name.
 func (c *Client) batchMaxBytes(name string) int32 {
 	for _, t := range c.topics {
 		switch name {
 		case t.name:
 			return t.batchBytes
-		case t.deadLetters():
-			return t.batchBytes + storyBytes
+		case t.deadLetterTopic():
+			return t.batchBytes + deadLetterHeaderBytes
 		}
 	}
 	return pointsBatchBytes
 }
 
-// Topic returns the state of one of our topics, named without the prefix. It is the
-// zero value before EnsureTopics.
+// Topic returns the state of a Livegraph topic, named without the prefix. It is the zero value before
+// EnsureTopics.
 func (c *Client) Topic(name string) TopicInfo {
 	if t := c.topicOf(name); t != nil {
 		return t.state()
@@ -187,8 +186,8 @@ func (c *Client) Topic(name string) TopicInfo {
 	return TopicInfo{}
 }
 
-// topicOf finds a topic by its name with or without the prefix, nil if it is none
-// of ours.
+// topicOf returns the topic with a name, with or without the prefix, or nil if it is not a Livegraph
+// topic.
 func (c *Client) topicOf(name string) *topic {
 	label := strings.TrimPrefix(name, c.opts.TopicPrefix)
 	for _, t := range c.topics {
@@ -199,17 +198,19 @@ func (c *Client) topicOf(name string) *topic {
 	return nil
 }
 
-// PointsTopic returns the state of topic points: what ProducePoints goes by. It is
-// the zero value before EnsureTopics.
+// PointsTopic returns the state of topic points that ProducePoints uses. It is the zero value before
+// EnsureTopics.
 func (c *Client) PointsTopic() TopicInfo { return c.points.state() }
 
-// PointsSeen returns when the brokers were last asked and said of topic points what
-// PointsTopic gives: a change of it is not older. It is about as old as the topics are
-// looked at often, older while the brokers are unavailable or a change cannot take effect.
-func (c *Client) PointsSeen() time.Time { return time.Unix(0, c.points.asked.Load()) }
+// PointsSeen returns the time of the last request to which the brokers responded with the state that
+// PointsTopic returns: any change happened later. It is at most about the poll interval ago, longer
+// while the brokers are unavailable or a change cannot take effect.
+func (c *Client) PointsSeen() time.Time { return time.Unix(0, c.points.observed.Load()) }
 
 // Partitions returns the partition count of topic points.
 func (c *Client) Partitions() int32 { return c.PointsTopic().Partitions }
 
-// errUnknownTopic is for a name that is none of our topics.
-func errUnknownTopic(name string) error { return fmt.Errorf("kafka: %s is not a topic of ours", name) }
+// errUnknownTopic returns the error for a name that is not a Livegraph topic.
+func errUnknownTopic(name string) error {
+	return fmt.Errorf("kafka: %s is not a topic of Livegraph", name)
+}

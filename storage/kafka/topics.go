@@ -15,38 +15,37 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Sizes of the topics.
+// Segment sizes.
 const (
-	minSegmentBytes = 4 << 20
-	maxSegmentBytes = 64 << 20
-	segmentsKept    = 8 // segments in retention.bytes: what one trim may take at once
+	minSegmentBytes      = 4 << 20
+	maxSegmentBytes      = 64 << 20
+	segmentsPerRetention = 8 // segments in retention.bytes; a trim removes at least one segment
 )
 
-// topicWatchInterval is how often the topics are looked at.
+// topicWatchInterval is how often the topics are polled.
 const topicWatchInterval = time.Second
 
 // TopicInfo is the state of a topic.
 type TopicInfo struct {
 	Name       string
-	ID         [16]byte // another one after the topic was deleted and created again
+	ID         [16]byte // changes when the topic is deleted and created again
 	Partitions int32
 }
 
-// TopicSettings say how topics are made that do not exist yet.
+// TopicSettings configures the creation of topics.
 type TopicSettings struct {
 	Partitions int32 // of points
-	// CommandsPartitions is the number of partitions of graph.commands, which must
-	// not be another one later, and that with which graph.events and audit are made.
-	// 0: these topics are left alone.
+	// CommandsPartitions is the partition count of graph.commands, which must not change later,
+	// and the initial partition count of graph.events and audit. 0: these topics are not created.
 	CommandsPartitions int32
 
 	Replication    int16 // -1: the broker's default
-	RetentionBytes int64 // kept of each partition; by age TrimBefore removes them
+	RetentionBytes int64 // maximum bytes of each partition; TrimBefore removes records by age
 
-	segmentBytes int64 // of segments; 0: by what is kept
+	segmentBytes int64 // segment size; 0: derived from RetentionBytes
 }
 
-// partitions returns with how many partitions a topic is made; 0: not at all.
+// partitions returns the initial partition count of a topic; 0: the topic is not created.
 func (s *TopicSettings) partitions(t *topic) int32 {
 	if t.label == TopicPoints {
 		return s.Partitions
@@ -54,24 +53,24 @@ func (s *TopicSettings) partitions(t *topic) int32 {
 	return s.CommandsPartitions
 }
 
-// EnsureTopics creates our topics and those of their dead letters where they are
-// missing, waiting for the brokers as long as ctx allows, and begins to watch them.
-// A topic that exists stays as it is; a setting that differs is logged. Only the
-// partition count of graph.commands must be as configured: fault.Invalid else.
+// EnsureTopics creates missing Livegraph topics and their dead-letter topics, and starts monitoring
+// them. It waits for the brokers until ctx is done. Existing topics are not changed; differing
+// settings are logged. If the partition count of graph.commands is not the configured one, the error
+// is fault.Invalid.
 func (c *Client) EnsureTopics(ctx context.Context, s TopicSettings) error {
-	var made []*topic
+	var topics []*topic
 	for _, t := range c.topics {
 		if s.partitions(t) > 0 {
-			made = append(made, t)
+			topics = append(topics, t)
 		}
 	}
-	c.commands.fixed.Store(s.CommandsPartitions)
-	err := c.untilDone(ctx, "making the topics", func(ctx context.Context) error {
-		for _, t := range made {
+	c.commands.requiredPartitions.Store(s.CommandsPartitions)
+	err := c.retry(ctx, "creating the topics", func(ctx context.Context) error {
+		for _, t := range topics {
 			if err := c.createMissing(ctx, s, t); err != nil {
 				return err
 			}
-			asked := time.Now()
+			began := time.Now()
 			info, err := c.describe(ctx, t)
 			if err != nil {
 				return err
@@ -79,22 +78,22 @@ func (c *Client) EnsureTopics(ctx context.Context, s TopicSettings) error {
 			if err := c.adopt(ctx, t, info); err != nil {
 				return err
 			}
-			t.asked.Store(asked.UnixNano())
+			t.observed.Store(began.UnixNano())
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	for _, t := range made {
+	for _, t := range topics {
 		c.compareConfigs(ctx, t, t.configs(s))
 	}
-	c.watch.Do(func() { c.tasks.Go(c.watchTopics) })
+	c.watchOnce.Do(func() { c.tasks.Go(c.watchTopics) })
 	return nil
 }
 
-// FindTopics learns which of our topics are there, to produce to them. It makes none and
-// watches none: a tool beside the service is done before they change.
+// FindTopics reads the state of the existing Livegraph topics, so that records can be produced to
+// them. It neither creates nor monitors topics: it is for tools that finish before topics change.
 func (c *Client) FindTopics(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
@@ -104,7 +103,7 @@ func (c *Client) FindTopics(ctx context.Context) error {
 		case errors.Is(err, kerr.UnknownTopicOrPartition):
 			continue
 		case err != nil:
-			return errAsking("describing "+t.name, err)
+			return errRequest("describing "+t.name, err)
 		}
 		if err := c.adopt(ctx, t, info); err != nil {
 			return err
@@ -113,13 +112,13 @@ func (c *Client) FindTopics(ctx context.Context) error {
 	return nil
 }
 
-// topicConfig returns the settings of a topic that we make. Age never removes a
-// record: the embedded broker begins again at offset 0 once a partition is empty.
-// A segment holds at least one batch of the largest.
+// topicConfig returns the settings of a new topic. Records are not removed by age: the embedded
+// broker starts again at offset 0 once a partition is empty. A segment is at least as large as the
+// largest batch.
 func topicConfig(s TopicSettings, maxBytes int) map[string]string {
 	segment := max(s.segmentBytes, int64(maxBytes))
 	if s.segmentBytes == 0 {
-		segment = min(max(s.RetentionBytes/segmentsKept, minSegmentBytes, int64(maxBytes)), maxSegmentBytes)
+		segment = min(max(s.RetentionBytes/segmentsPerRetention, minSegmentBytes, int64(maxBytes)), maxSegmentBytes)
 	}
 	return map[string]string{
 		"cleanup.policy":    "delete",
@@ -130,11 +129,11 @@ func topicConfig(s TopicSettings, maxBytes int) map[string]string {
 	}
 }
 
-// untilDone tries until it works or ctx ends, and then gives the last failure that
-// is not that end itself. What trying again does not cure it gives at once.
-func (c *Client) untilDone(ctx context.Context, what string, try func(context.Context) error) error {
+// retry calls try until it succeeds or ctx is done, and then returns the last error that was not
+// caused by ctx. It returns errors that a retry does not solve at once.
+func (c *Client) retry(ctx context.Context, what string, try func(context.Context) error) error {
 	var last error
-	for tries := 0; ; tries++ {
+	for attempt := 0; ; attempt++ {
 		once, cancel := context.WithTimeout(ctx, adminTimeout)
 		err := Explain(try(once))
 		cancel()
@@ -144,7 +143,7 @@ func (c *Client) untilDone(ctx context.Context, what string, try func(context.Co
 		if last == nil || ctx.Err() == nil {
 			last = err
 		}
-		if fault.Is(err, fault.Invalid) { // trying again does not cure it
+		if fault.Is(err, fault.Invalid) { // a retry does not solve it
 			return err
 		}
 		if refused := (*Refused)(nil); errors.As(err, &refused) {
@@ -158,24 +157,25 @@ func (c *Client) untilDone(ctx context.Context, what string, try func(context.Co
 			return fmt.Errorf("kafka: %s: %w", what, last)
 		case <-c.ctx.Done():
 			return fmt.Errorf("kafka: %s: %w", what, c.ctx.Err())
-		case <-time.After(backoff(tries)):
+		case <-time.After(backoff(attempt)):
 		}
-		if tries == 0 && !errors.Is(err, kerr.UnknownTopicOrPartition) { // that one was made just now
+		if attempt == 0 && !errors.Is(err, kerr.UnknownTopicOrPartition) { // the topic was just created
 			c.log.Warn("Kafka does not answer yet", "error", err, "advice", Advice(err))
 		}
 	}
 }
 
+// createMissing creates a topic and its dead-letter topic if they do not exist.
 func (c *Client) createMissing(ctx context.Context, s TopicSettings, t *topic) error {
-	have, err := c.admin.Metadata(ctx, t.name, t.deadLetters())
+	have, err := c.admin.Metadata(ctx, t.name, t.deadLetterTopic())
 	if err != nil {
 		return fmt.Errorf("listing topics: %w", err)
 	}
 	if c.opts.BatchesInMemory {
-		s.segmentBytes = smallSegment
+		s.segmentBytes = inMemorySegmentBytes
 	}
 	configs := t.configs(s)
-	for _, name := range []string{t.name, t.deadLetters()} {
+	for _, name := range []string{t.name, t.deadLetterTopic()} {
 		if have.Topics.Has(name) {
 			continue
 		}
@@ -187,14 +187,14 @@ func (c *Client) createMissing(ctx context.Context, s TopicSettings, t *topic) e
 		switch {
 		case err == nil:
 			c.log.Info("topic created", "topic", name, "partitions", s.partitions(t), "retentionBytes", s.RetentionBytes)
-		case !errors.Is(err, kerr.TopicAlreadyExists): // by another process, just now
+		case !errors.Is(err, kerr.TopicAlreadyExists): // another process has just created it
 			return fmt.Errorf("creating topic %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// describe asks the brokers for the state of a topic.
+// describe reads the state of a topic from the brokers.
 func (c *Client) describe(ctx context.Context, t *topic) (TopicInfo, error) {
 	meta, err := c.admin.Metadata(ctx, t.name)
 	if err != nil {
@@ -217,8 +217,7 @@ func (c *Client) describe(ctx context.Context, t *topic) (TopicInfo, error) {
 	return TopicInfo{Name: t.name, ID: detail.ID, Partitions: int32(len(detail.Partitions))}, nil
 }
 
-// adopt makes a state of the topic the one that produces go by, after onChange has
-// heard of it.
+// adopt calls onChange with a new state of the topic and then makes produces use it.
 func (c *Client) adopt(ctx context.Context, t *topic, info TopicInfo) error {
 	old := t.state()
 	if old == info {
@@ -233,26 +232,26 @@ func (c *Client) adopt(ctx context.Context, t *topic, info TopicInfo) error {
 		}
 	}
 	switch {
-	case old.Name == "": // first sight
+	case old.Name == "": // first observed
 	case old.ID != info.ID:
-		c.log.Error("topic was deleted and created again: what was in it and not yet consumed is lost",
+		c.log.Error("topic was deleted and created again: its unconsumed records are lost",
 			"topic", info.Name, "oldId", kadm.TopicID(old.ID).String(), "newId", kadm.TopicID(info.ID).String())
 		t.producer.PurgeTopicsFromProducing(info.Name) // franz-go never adopts a new id by itself
 	default:
 		c.log.Info(
-			"topic has another number of partitions", "topic", info.Name, "old", old.Partitions, "new", info.Partitions,
+			"topic has a new number of partitions", "topic", info.Name, "old", old.Partitions, "new", info.Partitions,
 		)
 		t.producer.ForceMetadataRefresh()
 	}
 	t.info.Store(&info)
-	c.members.Range(func(g, _ any) bool {
-		g.(*Group).client.ForceMetadataRefresh() // it would look by itself only now and then
+	c.groups.Range(func(g, _ any) bool {
+		g.(*Group).client.ForceMetadataRefresh() // franz-go would refresh it only occasionally
 		return true
 	})
 	return nil
 }
 
-// watchTopics looks at the topics that are made until the client is closed.
+// watchTopics polls the topics in use until the client is closed.
 func (c *Client) watchTopics() {
 	tick := time.NewTicker(topicWatchInterval)
 	defer tick.Stop()
@@ -270,21 +269,20 @@ func (c *Client) watchTopics() {
 			if t.state().Partitions == 0 {
 				continue
 			}
-			gone := c.lookAt(t)
+			gone := c.pollTopic(t)
 			if gone && !missing[t] {
-				c.log.Error("topic is gone; it is not made again while the process runs", "topic", t.name)
+				c.log.Error("topic no longer exists; it is not created again while the process runs", "topic", t.name)
 			}
 			missing[t] = gone
 		}
 	}
 }
 
-// lookAt brings what is known of a topic up to date, and reports whether the
-// brokers do not have it.
-func (c *Client) lookAt(t *topic) (gone bool) {
+// pollTopic updates the state of a topic and reports whether it no longer exists.
+func (c *Client) pollTopic(t *topic) (gone bool) {
 	ctx, cancel := context.WithTimeout(c.ctx, adminTimeout)
 	defer cancel()
-	asked := time.Now()
+	began := time.Now()
 	info, err := c.describe(ctx, t)
 	if err != nil {
 		return errors.Is(err, kerr.UnknownTopicOrPartition)
@@ -292,23 +290,23 @@ func (c *Client) lookAt(t *topic) (gone bool) {
 	if err := c.adopt(ctx, t, info); err != nil {
 		c.log.Error("a change of the topic cannot take effect", "error", err)
 	} else {
-		t.asked.Store(asked.UnixNano())
+		t.observed.Store(began.UnixNano())
 	}
 	if t.group != "" {
 		c.measureFill(ctx, t)
 	}
-	c.measureOthers(ctx, t)
-	if t.looks++; t.looks%trimEvery == 0 {
+	c.measureOtherGroups(ctx, t)
+	if t.polls++; t.polls%trimEvery == 0 {
 		c.boundRecords(ctx, t)
 	}
 	return false
 }
 
-// compareConfigs logs where an existing topic is not as we would make it.
+// compareConfigs logs settings of existing topics that differ from those of a new topic.
 func (c *Client) compareConfigs(ctx context.Context, t *topic, want map[string]map[string]string) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	described, err := c.admin.DescribeTopicConfigs(ctx, t.name, t.deadLetters())
+	described, err := c.admin.DescribeTopicConfigs(ctx, t.name, t.deadLetterTopic())
 	if err != nil {
 		c.log.Warn("the topics' settings cannot be read", "error", err)
 		return
@@ -317,8 +315,8 @@ func (c *Client) compareConfigs(ctx context.Context, t *topic, want map[string]m
 		slices.SortFunc(d.Configs, func(a, b kadm.Config) int { return cmp.Compare(a.Key, b.Key) })
 		for _, have := range d.Configs {
 			expected, ours := want[d.Name][have.Key]
-			if ours && have.MaybeValue() != expected && have.Key != "segment.bytes" { // follows from others
-				c.log.Warn("an existing topic has another setting than configured; it stays",
+			if ours && have.MaybeValue() != expected && have.Key != "segment.bytes" { // derived from other settings
+				c.log.Warn("an existing topic has another setting than configured; it is not changed",
 					"topic", d.Name, "setting", have.Key, "has", have.MaybeValue(), "configured", expected)
 			}
 			if have.Key == "retention.bytes" && d.Name == t.name {

@@ -10,11 +10,11 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// maxTraceState is the maximum number of bytes of a caller's tracestate that go into records:
-// what the specification asks to be passed on.
+// maxTraceState is the maximum number of bytes of a caller's tracestate that are added to records.
+// The specification requires at least this many to be propagated.
 const maxTraceState = 512
 
-// startSend begins the span of a produce.
+// startSend starts the span of a produce.
 func (c *Client) startSend(ctx context.Context, t *topic, records int) (context.Context, trace.Span) {
 	if !c.tracer.On() {
 		return ctx, noop.Span{}
@@ -29,19 +29,19 @@ func (c *Client) startSend(ctx context.Context, t *topic, records int) (context.
 	return ctx, span
 }
 
-// withTrace adds the trace of the context to a record's headers, if it is
-// recorded: a reader could follow no other.
+// withTrace adds the trace context of ctx to a record's headers if the trace is sampled. Readers
+// cannot link to other traces.
 func withTrace(ctx context.Context, headers []kgo.RecordHeader) []kgo.RecordHeader {
 	if !trace.SpanContextFromContext(ctx).IsSampled() {
 		return headers
 	}
-	carrier := traceHeaders(headers) // its own variable: the parameter stays off the heap
+	carrier := traceHeaders(headers) // a separate variable, so that the parameter does not escape to the heap
 	propagation.TraceContext{}.Inject(ctx, &carrier)
 	return carrier
 }
 
-// TraceOf returns the span that a record was produced in; not valid if its headers
-// tell of none, or cannot be read.
+// TraceOf returns the span context that a record was produced in. It is not valid if the headers
+// contain none or cannot be parsed.
 func TraceOf(r *kgo.Record) trace.SpanContext {
 	if Header(r, HeaderTrace) == nil {
 		return trace.SpanContext{}

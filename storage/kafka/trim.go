@@ -7,11 +7,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// TrimBefore removes from a topic, named without the prefix, the records that were produced
-// before a time, and reports how many. It removes none that the topic's built-in consumer has
-// not committed, and leaves each partition its last record: a topic's own retention by time
-// (retention.ms) looks at neither, so that a consumer that stands still for as long would
-// lose records.
+// TrimBefore removes records that were produced before a time from a topic, named without the
+// prefix, and returns their number. It keeps records that the topic's built-in consumer has not
+// committed, and the last record of each partition. Kafka's own retention by time (retention.ms)
+// respects neither, so a consumer that is stopped for that time would lose records.
 func (c *Client) TrimBefore(ctx context.Context, name string, at time.Time) (removed int64, err error) {
 	t := c.topicOf(name)
 	if t == nil {
@@ -21,19 +20,19 @@ func (c *Client) TrimBefore(ctx context.Context, name string, at time.Time) (rem
 	if err != nil {
 		return 0, err
 	}
-	first, err := c.OffsetsAt(ctx, state.Name, at)
+	bounds, err := c.OffsetsAt(ctx, state.Name, at)
 	if err != nil {
 		return 0, err
 	}
-	to := kadm.Offsets{}
+	offsets := kadm.Offsets{}
 	for p, s := range state.State {
-		bound, ok := first[int32(p)]
+		bound, ok := bounds[int32(p)]
 		if bound = min(bound, s.End-1); t.group != "" {
 			bound = min(bound, s.Committed)
 		}
 		if ok && bound > s.Start {
 			removed += bound - s.Start
-			to.Add(kadm.Offset{Topic: state.Name, Partition: int32(p), At: bound})
+			offsets.Add(kadm.Offset{Topic: state.Name, Partition: int32(p), At: bound})
 		}
 	}
 	if removed == 0 {
@@ -41,12 +40,12 @@ func (c *Client) TrimBefore(ctx context.Context, name string, at time.Time) (rem
 	}
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	done, err := c.admin.DeleteRecords(ctx, to)
+	responses, err := c.admin.DeleteRecords(ctx, offsets)
 	if err == nil {
-		err = done.Error()
+		err = responses.Error()
 	}
 	if err != nil {
-		return 0, errAsking("trimming "+t.name, err)
+		return 0, errRequest("trimming "+t.name, err)
 	}
 	return removed, nil
 }

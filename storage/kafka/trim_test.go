@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-func TestTheLogIsTrimmedByTimeAsFarAsItWasRead(t *testing.T) {
+func TestTheLogIsTrimmedByTimeAsFarAsItIsCommitted(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, b *testenv.Broker) {
 		c := open(t, b, nil)
 		admin := b.Admin(t)
@@ -40,28 +40,28 @@ func TestTheLogIsTrimmedByTimeAsFarAsItWasRead(t *testing.T) {
 			}
 		}
 		produce(5)
-		require.Eventually(t, func() bool { // the broker may have to make room for the group's offsets first
+		require.Eventually(t, func() bool { // the broker may have to create the topic of group offsets first
 			_, err := c.Observe(t.Context())
 			return err == nil
 		}, 30*time.Second, 50*time.Millisecond)
 		later := time.Now().Add(time.Hour)
-		trim(later, 0, 0, 0) // nobody has read anything
+		trim(later, 0, 0, 0) // nothing is committed
 		commit(0, 3)
 		trim(later, 3, 3, 0)
 		trim(later, 0, 3, 0)
 		commit(0, 5)
 		commit(1, 5)
 		trim(time.Now().Add(-time.Hour), 0, 3, 0)
-		trim(later, 1+4, 4, 4) // the last one stays
+		trim(later, 1+4, 4, 4) // the last record of each partition stays
 		time.Sleep(20 * time.Millisecond)
 		between := time.Now()
 		time.Sleep(20 * time.Millisecond)
 		produce(2)
 		commit(0, 7)
 		commit(1, 6)
-		trim(between, 2, 5, 5) // by time, up to the first that is newer
+		trim(between, 2, 5, 5) // by time, up to the first newer record
 		trim(later, 1+1, 6, 6)
-		require.Zero(t, c.LostRecords(), "none that was not read")
+		require.Zero(t, c.LostRecords(), "no uncommitted records are removed")
 		_, err := c.TrimBefore(t.Context(), "nothing", later)
 		require.Error(t, err)
 	})

@@ -18,9 +18,9 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// TestQuestionsThatNoBrokerAnswersAreUnavailable cuts the connection at one kind of
-// request after the other, as a broker that is killed does at any of them.
-func TestQuestionsThatNoBrokerAnswersAreUnavailable(t *testing.T) {
+// TestRequestsThatNoBrokerAnswersAreUnavailable cuts the connection at each kind of request, as a
+// killed broker does.
+func TestRequestsThatNoBrokerAnswersAreUnavailable(t *testing.T) {
 	const perRequest = 300 * time.Millisecond
 	for _, key := range []kmsg.Key{
 		kmsg.Metadata, kmsg.ListOffsets, kmsg.OffsetFetch, kmsg.DescribeConfigs, kmsg.DescribeLogDirs, kmsg.Produce,
@@ -41,32 +41,32 @@ func TestQuestionsThatNoBrokerAnswersAreUnavailable(t *testing.T) {
 			})
 			var failed atomic.Int64
 			var work sync.WaitGroup
-			for what, ask := range map[string]func() error{
+			for name, call := range map[string]func() error{
 				"overviews": func() error { _, err := c.Overviews(t.Context()); return err },
 				"offsets":   func() error { _, err := c.OffsetsAt(t.Context(), "points", time.Now()); return err },
 				"topic":     func() error { _, err := c.Observe(t.Context()); return err },
 				"finding":   func() error { return c.FindTopics(t.Context()) },
 				"group":     func() error { _, err := c.committed(t.Context(), "livegraph-points"); return err },
 				"redriving": func() error {
-					return c.Redrive(t.Context(), []*kgo.Record{{Topic: c.points.deadLetters(), Value: []byte("point")}})
+					return c.Redrive(t.Context(), []*kgo.Record{{Topic: c.points.deadLetterTopic(), Value: []byte("point")}})
 				},
 			} {
 				work.Go(func() {
-					if err := ask(); err != nil {
+					if err := call(); err != nil {
 						failed.Add(1)
-						assert.True(t, fault.Is(err, fault.Unavailable), "%s: %v", what, err)
+						assert.True(t, fault.Is(err, fault.Unavailable), "%s: %v", name, err)
 					}
 				})
 			}
 			work.Wait()
-			require.NotZero(t, failed.Load(), "no question made such a request")
+			require.NotZero(t, failed.Load(), "no call made such a request")
 		})
 	}
 }
 
-// TestATopicOfDeadLettersThatIsNotKnownYetIsWaitedFor makes the topic a moment after it is
-// asked for: a broker hears of a topic some time after another has made it.
-func TestATopicOfDeadLettersThatIsNotKnownYetIsWaitedFor(t *testing.T) {
+// TestDeadLetterPartitionsWaitsForTheTopic creates the topic shortly after the call starts: a broker
+// receives the metadata of a topic some time after another broker has created it.
+func TestDeadLetterPartitionsWaitsForTheTopic(t *testing.T) {
 	const late = 300 * time.Millisecond
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestATopicOfDeadLettersThatIsNotKnownYetIsWaitedFor(t *testing.T) {
 	defer work.Wait()
 	work.Go(func() {
 		time.Sleep(late)
-		_, err := c.admin.CreateTopic(t.Context(), 2, 1, nil, c.points.deadLetters())
+		_, err := c.admin.CreateTopic(t.Context(), 2, 1, nil, c.points.deadLetterTopic())
 		assert.NoError(t, err)
 	})
 	partitions, err := c.deadLetterPartitions(t.Context(), c.points)
@@ -88,9 +88,9 @@ func TestATopicOfDeadLettersThatIsNotKnownYetIsWaitedFor(t *testing.T) {
 	require.Equal(t, int32(2), partitions)
 }
 
-// TestATopicThatCannotBeTakenUpIsNotTakenForABrokerThatIsAway has a topic of another number
-// of partitions than is configured: to ask again is of no use.
-func TestATopicThatCannotBeTakenUpIsNotTakenForABrokerThatIsAway(t *testing.T) {
+// TestAWrongPartitionCountIsInvalidAndNotUnavailable has a topic with another partition count than
+// configured, which a retry does not solve.
+func TestAWrongPartitionCountIsInvalidAndNotUnavailable(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
 	require.NoError(t, err)
 	t.Cleanup(cluster.Close)
@@ -100,7 +100,7 @@ func TestATopicThatCannotBeTakenUpIsNotTakenForABrokerThatIsAway(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	c.topicOf(TopicCommands).fixed.Store(7)
+	c.topicOf(TopicCommands).requiredPartitions.Store(7)
 	err = c.FindTopics(t.Context())
 	require.Equal(t, fault.Invalid, fault.KindOf(err), "%v", err)
 	require.ErrorContains(t, err, "7 are configured")
