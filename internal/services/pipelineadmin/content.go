@@ -18,23 +18,23 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// shownPoints is how many points of each series, and shownSeries how many series, are
-// shown of a record.
+// maxShownPoints is the maximum number of points of each series, and maxShownSeries the maximum
+// number of series, that are shown of a record.
 const (
-	shownPoints = 5
-	shownSeries = 100
+	maxShownPoints = 5
+	maxShownSeries = 100
 )
 
-// content is what a record holds.
+// content is the decoded content of a record. One of the fields is set.
 type content struct {
 	points  *pointblock.Record   // of topic points
 	request *graphrecord.Request // of topic graph.commands
 	event   *eventsv1.GraphEvent // of topic graph.events
-	use     *auditrecord.Record  // of topic audit
-	err     error                // it cannot be read
+	audit   *auditrecord.Record  // of topic audit
+	err     error                // decoding failed
 }
 
-// contentOf reads the value of a record of a topic, or of its dead letters.
+// contentOf decodes the value of a record of a topic or of its dead-letter topic.
 func contentOf(label string, value []byte) (c content) {
 	origin, _ := kafka.IsDeadLetters(label)
 	switch origin {
@@ -47,15 +47,15 @@ func contentOf(label string, value []byte) (c content) {
 		c.event = &eventsv1.GraphEvent{}
 		c.err = proto.Unmarshal(value, c.event)
 	case kafka.TopicAudit:
-		use, err := auditrecord.Decode(value)
-		c.use, c.err = &use, err
+		record, err := auditrecord.Decode(value)
+		c.audit, c.err = &record, err
 	default:
-		c.err = fmt.Errorf("records of %s are not known", label)
+		c.err = fmt.Errorf("records of %s have no known format", label)
 	}
 	return c
 }
 
-// workspace returns whose the record is; nil: it cannot be read.
+// workspace returns the workspace of the record, or nil if the record cannot be read.
 func (c *content) workspace() *uuid.UUID {
 	switch {
 	case c.err != nil:
@@ -64,8 +64,8 @@ func (c *content) workspace() *uuid.UUID {
 		return &c.points.Workspace
 	case c.request != nil:
 		return &c.request.Workspace
-	case c.use != nil:
-		return &c.use.Workspace
+	case c.audit != nil:
+		return &c.audit.Workspace
 	}
 	id, err := uuid.FromBytes(c.event.GetWorkspaceId())
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *content) workspace() *uuid.UUID {
 	return &id
 }
 
-// summary says in words what is in the record.
+// summary describes the content of the record in a few words.
 func (c *content) summary() string {
 	switch {
 	case c.err != nil:
@@ -91,8 +91,8 @@ func (c *content) summary() string {
 		return typeOf(c.request, 0)
 	case c.request != nil:
 		return "batch of " + plural.Count(len(c.request.Actions), "command")
-	case c.use != nil:
-		return fmt.Sprintf("%s %s, %d", c.use.Method, c.use.Route, c.use.Status)
+	case c.audit != nil:
+		return fmt.Sprintf("%s %s, %d", c.audit.Method, c.audit.Route, c.audit.Status)
 	}
 	return fmt.Sprintf("%s, sequence %d", c.event.GetChange().GetType(), c.event.GetChange().GetSequence())
 }
@@ -104,11 +104,11 @@ func typeOf(r *graphrecord.Request, i int) string {
 	return string(r.Actions[i].Payload.Type())
 }
 
-// Decoded is what a record holds, for a reader.
+// Decoded is the content of a record, as shown to an operator.
 type Decoded struct {
 	ReceivedAt *time.Time        `json:"receivedAt,omitempty"`
 	Series     []DecodedSeries   `json:"series,omitempty"`
-	MoreSeries int               `json:"moreSeries,omitempty"` // that are not shown
+	MoreSeries int               `json:"moreSeries,omitempty"` // number of series not shown
 	Deletions  []DecodedDeletion `json:"deletions,omitempty"`
 	Command    *DecodedCommand   `json:"command,omitempty"`
 	Event      jsonText          `json:"event,omitzero"`
@@ -125,7 +125,7 @@ type DecodedSeries struct {
 	Count    int               `json:"count"`
 	From     time.Time         `json:"from"`
 	To       time.Time         `json:"to"`
-	Points   [][2]any          `json:"points"` // time and value of the first
+	Points   [][2]any          `json:"points"` // time and value; the first of the series
 }
 
 // DecodedDeletion is one deletion of points.
@@ -147,11 +147,11 @@ type DecodedCommand struct {
 	Commands   []DecodedAction `json:"commands"`
 }
 
-// DecodedAction is one command of it.
+// DecodedAction is one command of a DecodedCommand.
 type DecodedAction struct {
 	Type            string `json:"type"`
 	ExpectedVersion *int64 `json:"expectedVersion,omitempty"`
-	Payload         any    `json:"payload"` // as the interface has it
+	Payload         any    `json:"payload"` // as in the API
 }
 
 // DecodedUse is a record of topic audit.
@@ -164,18 +164,18 @@ type DecodedUse struct {
 	Status    int        `json:"status"`
 }
 
-func decodeUse(r *auditrecord.Record) *DecodedUse {
-	use := &DecodedUse{RequestID: r.RequestID, At: r.At, Method: r.Method, Route: r.Route, Status: r.Status}
+func decodeAuditRecord(r *auditrecord.Record) *DecodedUse {
+	decoded := &DecodedUse{RequestID: r.RequestID, At: r.At, Method: r.Method, Route: r.Route, Status: r.Status}
 	if r.Key != uuid.Nil {
-		use.KeyID = &r.Key
+		decoded.KeyID = &r.Key
 	}
-	return use
+	return decoded
 }
 
-// jsonText is JSON as it is. What a record has in its place is shown as a text.
+// jsonText is JSON text of a record. It is encoded as a string if it is not valid JSON.
 type jsonText []byte
 
-// MarshalJSON returns it.
+// MarshalJSON implements [json.Marshaler].
 func (t jsonText) MarshalJSON() ([]byte, error) {
 	if !jsontext.Value(t).IsValid() {
 		return jsontext.AppendQuote(nil, strings.ToValidUTF8(string(t), "\uFFFD"))
@@ -183,7 +183,7 @@ func (t jsonText) MarshalJSON() ([]byte, error) {
 	return t, nil
 }
 
-// decode shows what is in the record.
+// decode returns the content for an operator.
 func (c *content) decode() Decoded {
 	var d Decoded
 	switch {
@@ -192,7 +192,7 @@ func (c *content) decode() Decoded {
 	case c.points != nil:
 		at := timeOf(c.points.ReceivedAtUS)
 		d.ReceivedAt = &at
-		d.MoreSeries = max(len(c.points.Spans)-shownSeries, 0)
+		d.MoreSeries = max(len(c.points.Spans)-maxShownSeries, 0)
 		for i := range c.points.Spans[:len(c.points.Spans)-d.MoreSeries] {
 			d.Series = append(d.Series, decodeSpan(&c.points.Spans[i]))
 		}
@@ -201,8 +201,8 @@ func (c *content) decode() Decoded {
 		}
 	case c.request != nil:
 		d.Command = decodeRequest(c.request)
-	case c.use != nil:
-		d.Use = decodeUse(c.use)
+	case c.audit != nil:
+		d.Use = decodeAuditRecord(c.audit)
 	default:
 		text, err := protojson.Marshal(c.event)
 		if err != nil {
@@ -214,14 +214,15 @@ func (c *content) decode() Decoded {
 	return d
 }
 
-// The times that JSON can say.
+// The earliest and latest times that JSON can represent, in microseconds.
 var (
-	earliest = time.Date(0, time.January, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
-	latest   = time.Date(9999, time.December, 31, 23, 59, 59, 999_999_000, time.UTC).UnixMicro()
+	minTimeUS = time.Date(0, time.January, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+	maxTimeUS = time.Date(9999, time.December, 31, 23, 59, 59, 999_999_000, time.UTC).UnixMicro()
 )
 
-// timeOf returns a time of a record, which may hold any number, as near as it can be shown.
-func timeOf(us int64) time.Time { return time.UnixMicro(min(max(us, earliest), latest)).UTC() }
+// timeOf converts a timestamp of a record, which may be any number, to the nearest time that JSON
+// can represent.
+func timeOf(us int64) time.Time { return time.UnixMicro(min(max(us, minTimeUS), maxTimeUS)).UTC() }
 
 func decodeSpan(s *pointblock.Span) DecodedSeries {
 	d := DecodedSeries{
@@ -243,7 +244,7 @@ func decodeSpan(s *pointblock.Span) DecodedSeries {
 			values = append(values, v)
 		}
 	}
-	for i, us := range times[:min(len(times), shownPoints)] {
+	for i, us := range times[:min(len(times), maxShownPoints)] {
 		d.Points = append(d.Points, [2]any{timeOf(us), values[i]})
 	}
 	return d
@@ -274,7 +275,7 @@ func decodeRequest(r *graphrecord.Request) *DecodedCommand {
 	}
 	for i, action := range r.Actions {
 		d.Commands = append(d.Commands, DecodedAction{
-			Type: typeOf(r, i), ExpectedVersion: action.ExpectedVersion, Payload: shownPayload(action.Payload),
+			Type: typeOf(r, i), ExpectedVersion: action.ExpectedVersion, Payload: payloadFields(action.Payload),
 		})
 	}
 	return d

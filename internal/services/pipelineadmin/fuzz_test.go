@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// FuzzContent: whatever a dead letter holds, an operator is shown it.
+// FuzzContent checks that the content of any dead letter can be shown.
 func FuzzContent(f *testing.F) {
 	topics := []string{kafka.TopicPoints, kafka.TopicCommands, kafka.TopicEvents, kafka.TopicAudit, "unknown"}
 	source := uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a")
@@ -28,16 +28,16 @@ func FuzzContent(f *testing.F) {
 	}})
 	require.NoError(f, err)
 	f.Add(uint8(1), command)
-	odd, err := graphrecord.EncodeRequest(&graphrecord.Request{
+	malformed, err := graphrecord.EncodeRequest(&graphrecord.Request{
 		Mode: graphrecord.Atomic, Origin: graph.Origin{AcceptedAt: time.UnixMicro(1 << 62)},
 		Actions: []graph.Action{{Payload: graph.CreateNode{Name: "a", Properties: jsontext.Value("{\xff")}}},
 	})
 	require.NoError(f, err)
-	f.Add(uint8(1), odd)
+	f.Add(uint8(1), malformed)
 	f.Add(uint8(0), pointblock.EncodeDeletions(source, 1<<62, nil))
-	use, err := auditrecord.Encode(&auditrecord.Record{RequestID: "req_1"})
+	audit, err := auditrecord.Encode(&auditrecord.Record{RequestID: "req_1"})
 	require.NoError(f, err)
-	f.Add(uint8(3), use)
+	f.Add(uint8(3), audit)
 	f.Add(uint8(2), []byte{})
 	f.Add(uint8(4), []byte("x"))
 	f.Fuzz(func(t *testing.T, topic uint8, value []byte) {
@@ -49,16 +49,16 @@ func FuzzContent(f *testing.F) {
 	})
 }
 
-// FuzzParsePlace: a place that is read is written as it was, except for zeros in front.
+// FuzzParsePlace checks that a reference survives formatting and parsing.
 func FuzzParsePlace(f *testing.F) {
 	for _, text := range []string{"points.dlq/3/17", "", "//", "a/0/0/0", "a/-1/0", "a/0/9223372036854775808", "a/+1/01"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if at, err := ParsePlace(text); err == nil {
-			again, err := ParsePlace(at.String())
+		if ref, err := ParsePlace(text); err == nil {
+			again, err := ParsePlace(ref.String())
 			require.NoError(t, err)
-			require.Equal(t, at, again)
+			require.Equal(t, ref, again)
 		}
 	})
 }

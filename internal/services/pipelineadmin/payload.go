@@ -6,8 +6,8 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-// shownPayload returns a command's payload as the interface has it.
-func shownPayload(payload graph.Payload) map[string]any {
+// payloadFields returns a command's payload as in the API.
+func payloadFields(payload graph.Payload) map[string]any {
 	shown := fields{}
 	switch p := payload.(type) {
 	case graph.CreateNode:
@@ -43,10 +43,10 @@ func shownPayload(payload graph.Payload) map[string]any {
 	return shown
 }
 
-// fields are those of a payload.
+// fields are the JSON fields of a payload.
 type fields map[string]any
 
-// add adds what is there.
+// add sets the field unless value is nil.
 func add[T any](f fields, name string, value *T) {
 	if value != nil {
 		f[name] = *value

@@ -1,14 +1,13 @@
-// Package pipelineadmin is what an operator does to the pipeline while it runs: look at the
-// topics, replay a part of a log, and look after dead letters. The command line and the
-// administration page call it; it prints nothing and asks nobody.
+// Package pipelineadmin implements the operations of an operator on a running pipeline:
+// listing topics, replaying ranges of a log, and inspecting, redriving and discarding dead
+// letters. The command line and the admin UI call it. It does not print or prompt.
 //
-// A [Service] works on the log and on Postgres alone. Replays are only queued here: a
-// process that has the consumer carries them out (consumers/replay). Dead letters are
-// read where they are, in their topics, and never removed from there: what was done
-// about one is a mark beside it.
+// A [Service] uses only Kafka and Postgres. It only queues replays; a process that runs the
+// consumer executes them (consumers/replay). Dead letters are read from their topics and
+// never removed from them. A redrive or a discard is recorded as a mark in Postgres.
 //
-// Errors are those of internal/platform/fault; where a value of a request is at fault, the
-// detail "field" names it as in the request types' JSON.
+// Errors are those of internal/platform/fault. If a value of a request is invalid, the
+// detail "field" is its JSON name in the request type.
 package pipelineadmin
 
 import (
@@ -21,20 +20,20 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// Service is where an operator works. It is safe for concurrent use.
+// Service implements the operations on the pipeline. It is safe for concurrent use.
 type Service struct {
 	log      *kafka.Client
 	registry *stores.DB
 }
 
-// New creates a desk.
+// New creates a Service.
 func New(log *kafka.Client, registry *stores.DB) *Service {
 	return &Service{log: log, registry: registry}
 }
 
-// topic asks for one topic of ours by its name, with or without the prefix.
-func (d *Service) topic(ctx context.Context, name string) (kafka.Overview, error) {
-	found, err := d.log.Overviews(ctx, name)
+// topic returns the overview of one Livegraph topic. The name may have the prefix or not.
+func (s *Service) topic(ctx context.Context, name string) (kafka.Overview, error) {
+	found, err := s.log.Overviews(ctx, name)
 	if err != nil {
 		return kafka.Overview{}, err
 	}
@@ -44,12 +43,12 @@ func (d *Service) topic(ctx context.Context, name string) (kafka.Overview, error
 	return found[0], nil
 }
 
-// knownWorkspace refuses a workspace that there is not.
-func (d *Service) knownWorkspace(ctx context.Context, id *uuid.UUID) error {
+// checkWorkspace returns an error if the workspace does not exist. A nil id is valid.
+func (s *Service) checkWorkspace(ctx context.Context, id *uuid.UUID) error {
 	if id == nil {
 		return nil
 	}
-	found, err := d.registry.WorkspacesByID(ctx, []uuid.UUID{*id})
+	found, err := s.registry.WorkspacesByID(ctx, []uuid.UUID{*id})
 	if err != nil {
 		return err
 	}
@@ -59,14 +58,14 @@ func (d *Service) knownWorkspace(ctx context.Context, id *uuid.UUID) error {
 	return nil
 }
 
-// Topic is what there is to know of a topic.
+// Topic describes a topic and its readers.
 type Topic struct {
 	Topic          string      `json:"topic"` // without the prefix
 	Name           string      `json:"name"`
-	RetentionBytes int64       `json:"retentionBytes"` // of each partition; -1: not bounded
+	RetentionBytes int64       `json:"retentionBytes"` // of each partition; -1: unlimited
 	Bytes          int64       `json:"bytes"`
-	Records        int64       `json:"records"` // that the log has
-	Lag            *int64      `json:"lag"`     // of the reader that is furthest behind; nil: no reader
+	Records        int64       `json:"records"` // in the log
+	Lag            *int64      `json:"lag"`     // the largest of the readers; nil: no reader
 	Readers        []Reader    `json:"readers"`
 	Partitions     []Partition `json:"partitions"`
 }
@@ -82,20 +81,20 @@ type Partition struct {
 // Reader is a built-in consumer of a topic.
 type Reader struct {
 	Group      string            `json:"group"`
-	Lag        int64             `json:"lag"` // records that it has not committed
+	Lag        int64             `json:"lag"` // records not committed
 	Partitions []ReaderPartition `json:"partitions"`
 }
 
-// ReaderPartition is how far a reader is with a partition.
+// ReaderPartition is the position of a reader in a partition.
 type ReaderPartition struct {
 	Partition int32  `json:"partition"`
 	Committed *int64 `json:"committed"` // nil: nothing
 	Lag       int64  `json:"lag"`
 }
 
-// Topics lists our topics and those of their dead letters.
-func (d *Service) Topics(ctx context.Context) ([]Topic, error) {
-	found, err := d.log.Overviews(ctx)
+// Topics lists the Livegraph topics and their dead-letter topics.
+func (s *Service) Topics(ctx context.Context) ([]Topic, error) {
+	found, err := s.log.Overviews(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -15,66 +15,66 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
-// Bounds of what is put back at once.
+// Limits of redriving.
 const (
-	portionBytes = 8 << 20
-	// lagLimit is how many records a consumer may be behind when the next portion is
-	// put back, and lagWait how long that is waited for: what is put back must not push
-	// out of the log what is not stored yet.
-	lagLimit = 10_000
-	lagWait  = time.Minute
-	lagLook  = 250 * time.Millisecond
-	// shortLagWait is the least wait, however little time a request has: the look itself
-	// takes some.
-	shortLagWait = 5 * time.Second
-	// maxOutcomes is how many outcomes a bulk action gives one by one.
+	batchBytes = 8 << 20
+	// maxLag is the lag of the consumer below which the next batch is redriven, and
+	// maxLagWait the maximum wait for it. Otherwise retention could remove records from the
+	// log before they are stored.
+	maxLag          = 10_000
+	maxLagWait      = time.Minute
+	lagPollInterval = 250 * time.Millisecond
+	// minLagWait is the minimum wait, even if less time is left: reading the lag takes
+	// some time.
+	minLagWait = 5 * time.Second
+	// maxOutcomes is the maximum number of outcomes that a bulk action returns individually.
 	maxOutcomes = 1000
 )
 
-// LetterRequest says which dead letters to do something about: those at Places, or,
-// without any, all open ones of Filter.
+// LetterRequest selects the dead letters to redrive or discard: those at Places or, if Places
+// is empty, all open ones that match Filter.
 type LetterRequest struct {
 	Places []Place      `json:"places"`
 	Filter LetterFilter `json:"filter"`
-	DryRun bool         `json:"dryRun"` // say what would be done, and do nothing
-	// Again does it to letters, too, about which something was done before.
+	DryRun bool         `json:"dryRun"` // report the outcomes without changing anything
+	// Again includes dead letters that are already redriven or discarded.
 	Again  bool   `json:"again"`
-	Reason string `json:"reason"` // of a discard, required there; of a redrive, may be empty
+	Reason string `json:"reason"` // required for a discard, optional for a redrive
 	By     string `json:"-"`
-	// Within is for how long portions are begun; what is left then is in the result's
-	// Rest. 0: until all is done. Letters at Places are all done.
+	// Within is the time after which no further batch is started. The result's Rest is then
+	// what remains. 0: no limit. It does not apply to Places.
 	Within time.Duration `json:"-"`
-	// Rest goes on with what an earlier request of the same filter has left.
+	// Rest is the Rest of the result of an earlier request with the same filter, to resume it.
 	Rest []Rest `json:"-"`
 }
 
-// Fate is what became of a letter.
+// Fate is the outcome for a dead letter.
 type Fate string
 
-// The fates.
+// The outcomes.
 const (
 	FateRedriven  Fate = "redriven"
 	FateDiscarded Fate = "discarded"
 	FateSkipped   Fate = "skipped"
-	FateWould     Fate = "would" // of a dry run
+	FateWould     Fate = "would" // dry run: would be redriven or discarded
 )
 
-// LetterOutcome is what became of one letter.
+// LetterOutcome is a dead letter and the outcome for it.
 type LetterOutcome struct {
 	Letter
 	Fate Fate   `json:"fate"`
-	Why  string `json:"why,omitempty"` // it was skipped
+	Why  string `json:"why,omitempty"` // why it was skipped
 }
 
-// LetterResult is what became of letters.
+// LetterResult is the result of a redrive or a discard.
 type LetterResult struct {
-	Outcomes []LetterOutcome `json:"outcomes"` // the first thousand
+	Outcomes []LetterOutcome `json:"outcomes"` // the first 1000
 	Counts   map[Fate]int64  `json:"counts"`
 	Scan
-	Rest []Rest `json:"-"` // what is left; none: all is done
+	Rest []Rest `json:"-"` // what remains; empty: complete
 }
 
-// ShownLetter is a letter with all that is in it.
+// ShownLetter is a dead letter with its content.
 type ShownLetter struct {
 	Letter
 	Headers map[string]string `json:"headers"`
@@ -84,77 +84,76 @@ type ShownLetter struct {
 }
 
 // ShowLetter returns a dead letter, decoded and raw.
-func (d *Service) ShowLetter(ctx context.Context, at Place) (ShownLetter, error) {
-	_, one, err := d.letter(ctx, at)
+func (s *Service) ShowLetter(ctx context.Context, ref Place) (ShownLetter, error) {
+	_, l, err := s.readLetter(ctx, ref)
 	if err != nil {
 		return ShownLetter{}, err
 	}
-	c := contentOf(one.Topic, one.record.Value)
+	c := contentOf(l.Topic, l.record.Value)
 	shown := ShownLetter{
-		Letter: one.Letter, Headers: map[string]string{}, Decoded: c.decode(), Key: one.record.Key, Value: one.record.Value,
+		Letter: l.Letter, Headers: map[string]string{}, Decoded: c.decode(), Key: l.record.Key, Value: l.record.Value,
 	}
-	for _, h := range one.record.Headers {
+	for _, h := range l.record.Headers {
 		shown.Headers[h.Key] = string(h.Value)
 	}
 	return shown, nil
 }
 
-// Redrive puts dead letters back into their topics, where their consumer takes them
-// up once more. Points are stored under the version that they would have had, so
-// nothing newer is overwritten, and to put a letter back twice changes nothing. A
-// command is decided again, under its own id, if it is known to have failed for an
-// internal reason; see consumers/commands.
-func (d *Service) Redrive(ctx context.Context, r LetterRequest, progress func(LetterResult)) (LetterResult, error) {
-	return d.each(ctx, r, progress, d.redrive)
+// Redrive writes dead letters back to their original topics, where the consumer reads them
+// again. Points are stored with their original version, so newer points are not overwritten
+// and redriving twice has no effect. A command is executed again, with the same id, if its
+// outcome is known to be an internal failure; see consumers/commands.
+func (s *Service) Redrive(ctx context.Context, r LetterRequest, progress func(LetterResult)) (LetterResult, error) {
+	return s.process(ctx, r, progress, s.redrive)
 }
 
-// Discard notes that nothing is to be done about dead letters. They stay in their
-// topics, and are listed as discarded.
-func (d *Service) Discard(ctx context.Context, r LetterRequest, progress func(LetterResult)) (LetterResult, error) {
+// Discard marks dead letters as discarded. They stay in their topics and are listed as
+// discarded.
+func (s *Service) Discard(ctx context.Context, r LetterRequest, progress func(LetterResult)) (LetterResult, error) {
 	if r.Reason == "" {
 		return LetterResult{}, fault.Field(fault.Invalid, "reason", "is required")
 	}
-	return d.each(ctx, r, progress, d.discard)
+	return s.process(ctx, r, progress, s.discard)
 }
 
-// MaxReason bounds the text of a mark's reason.
+// MaxReason is the maximum length of a mark's reason, in bytes.
 const MaxReason = 1000
 
-// sort returns those letters about which nothing was done yet, and the outcomes of the
-// others.
-func (r *LetterRequest) sort(letters []found) (todo []found, outcomes []LetterOutcome) {
-	for _, one := range letters {
-		if one.Mark != nil && !r.Again {
+// selectPending returns the dead letters without a mark, or all with Again, and the outcomes of
+// those that it skips.
+func (r *LetterRequest) selectPending(letters []letterRecord) (pending []letterRecord, outcomes []LetterOutcome) {
+	for _, l := range letters {
+		if l.Mark != nil && !r.Again {
 			outcomes = append(
 				outcomes,
-				LetterOutcome{Letter: one.Letter, Fate: FateSkipped, Why: fmt.Sprintf("it was %s already, by %s at %s",
-					one.Mark.State, one.Mark.By, one.Mark.At.UTC().Format(time.RFC3339))},
+				LetterOutcome{Letter: l.Letter, Fate: FateSkipped, Why: fmt.Sprintf("it was %s already, by %s at %s",
+					l.Mark.State, l.Mark.By, l.Mark.At.UTC().Format(time.RFC3339))},
 			)
 			continue
 		}
-		todo = append(todo, one)
+		pending = append(pending, l)
 	}
-	return todo, outcomes
+	return pending, outcomes
 }
 
-func (d *Service) discard(
-	ctx context.Context, r LetterRequest, t kafka.Overview, letters []found,
+func (s *Service) discard(
+	ctx context.Context, r LetterRequest, t kafka.Overview, letters []letterRecord,
 ) ([]LetterOutcome, error) {
-	todo, outcomes := r.sort(letters)
+	pending, outcomes := r.selectPending(letters)
 	if !r.DryRun {
 		mark := jobs.LetterMark{State: jobs.LetterDiscarded, By: r.By, Reason: r.Reason}
-		if err := d.registry.MarkLetters(ctx, t.ID, positionsOf(todo), mark); err != nil {
+		if err := s.registry.MarkLetters(ctx, t.ID, positionsOf(pending), mark); err != nil {
 			return outcomes, err
 		}
 	}
-	return append(outcomes, fates(todo, r.DryRun, FateDiscarded)...), nil
+	return append(outcomes, outcomesOf(pending, r.DryRun, FateDiscarded)...), nil
 }
 
-func fates(letters []found, dry bool, fate Fate) []LetterOutcome {
+func outcomesOf(letters []letterRecord, dryRun bool, fate Fate) []LetterOutcome {
 	outcomes := make([]LetterOutcome, len(letters))
-	for i, one := range letters {
-		outcomes[i] = LetterOutcome{Letter: one.Letter, Fate: fate}
-		if dry {
+	for i, l := range letters {
+		outcomes[i] = LetterOutcome{Letter: l.Letter, Fate: fate}
+		if dryRun {
 			outcomes[i].Fate = FateWould
 			continue
 		}
@@ -163,118 +162,121 @@ func fates(letters []found, dry bool, fate Fate) []LetterOutcome {
 	return outcomes
 }
 
-func positionsOf(letters []found) []jobs.LogPosition {
-	places := make([]jobs.LogPosition, len(letters))
-	for i, one := range letters {
-		places[i] = one.position()
+func positionsOf(letters []letterRecord) []jobs.LogPosition {
+	positions := make([]jobs.LogPosition, len(letters))
+	for i, l := range letters {
+		positions[i] = l.position()
 	}
-	return places
+	return positions
 }
 
-// redrive puts letters of one topic back, and marks them. It produces first: a crash
-// in between leaves them open, and putting them back again does no harm.
-func (d *Service) redrive(
-	ctx context.Context, r LetterRequest, t kafka.Overview, letters []found,
+// redrive writes dead letters of one topic back to the original topic and marks them. It
+// produces first: after a crash in between they are still open, and redriving them again has
+// no effect.
+func (s *Service) redrive(
+	ctx context.Context, r LetterRequest, t kafka.Overview, letters []letterRecord,
 ) ([]LetterOutcome, error) {
-	todo, outcomes := r.sort(letters)
-	refusals, err := d.refusals(ctx, t, todo)
+	pending, outcomes := r.selectPending(letters)
+	refusals, err := s.refusals(ctx, t, pending)
 	if err != nil {
 		return outcomes, err
 	}
-	var allowed []found
-	for i, one := range todo {
+	var allowed []letterRecord
+	for i, l := range pending {
 		if refusals[i] != "" {
-			outcomes = append(outcomes, LetterOutcome{Letter: one.Letter, Fate: FateSkipped, Why: refusals[i]})
+			outcomes = append(outcomes, LetterOutcome{Letter: l.Letter, Fate: FateSkipped, Why: refusals[i]})
 			continue
 		}
-		allowed = append(allowed, one)
+		allowed = append(allowed, l)
 	}
 	if len(allowed) == 0 || r.DryRun {
-		return append(outcomes, fates(allowed, r.DryRun, FateRedriven)...), nil
+		return append(outcomes, outcomesOf(allowed, r.DryRun, FateRedriven)...), nil
 	}
 	origin, _ := kafka.IsDeadLetters(t.Label)
-	if err := d.awaitRoom(ctx, origin, r.roomWait()); err != nil {
+	if err := s.waitForLag(ctx, origin, r.lagTimeout()); err != nil {
 		return outcomes, err
 	}
 	records := make([]*kgo.Record, len(allowed))
-	for i, one := range allowed {
-		records[i] = one.record
+	for i, l := range allowed {
+		records[i] = l.record
 	}
-	if err := d.log.Redrive(ctx, records); err != nil {
+	if err := s.log.Redrive(ctx, records); err != nil {
 		return outcomes, err
 	}
 	mark := jobs.LetterMark{State: jobs.LetterRedriven, By: r.By, Reason: r.Reason}
-	if err := d.registry.MarkLetters(ctx, t.ID, positionsOf(allowed), mark); err != nil {
+	if err := s.registry.MarkLetters(ctx, t.ID, positionsOf(allowed), mark); err != nil {
 		return outcomes, err
 	}
-	if err := d.noteRedriven(ctx, origin, allowed); err != nil {
+	if err := s.clearDeadRecords(ctx, origin, allowed); err != nil {
 		return outcomes, err
 	}
-	return append(outcomes, fates(allowed, false, FateRedriven)...), nil
+	return append(outcomes, outcomesOf(allowed, false, FateRedriven)...), nil
 }
 
-// noteRedriven has checkpoints no longer say that points' records are put aside.
-func (d *Service) noteRedriven(ctx context.Context, origin string, letters []found) error {
+// clearDeadRecords marks records of points as redriven, so that checkpoints no longer report
+// them as dead letters.
+func (s *Service) clearDeadRecords(ctx context.Context, origin string, letters []letterRecord) error {
 	if origin != kafka.TopicPoints {
 		return nil
 	}
-	topic, err := d.topic(ctx, origin)
+	topic, err := s.topic(ctx, origin)
 	if err != nil {
 		return err
 	}
-	var places []jobs.LogPosition
-	for _, one := range letters {
-		if one.Origin != nil {
-			places = append(places, one.Origin.position())
+	var positions []jobs.LogPosition
+	for _, l := range letters {
+		if l.Origin != nil {
+			positions = append(positions, l.Origin.position())
 		}
 	}
-	return d.registry.RedriveDeadRecords(ctx, topic.ID, places)
+	return s.registry.RedriveDeadRecords(ctx, topic.ID, positions)
 }
 
-// refusals says of each letter why it must not be put back; "": it may be.
-func (d *Service) refusals(ctx context.Context, t kafka.Overview, letters []found) ([]string, error) {
-	why := make([]string, len(letters))
-	horizon, err := d.registry.TombstoneHorizon(ctx)
+// refusals returns for each dead letter the reason why it must not be redriven, or "" if it may be.
+func (s *Service) refusals(ctx context.Context, t kafka.Overview, letters []letterRecord) ([]string, error) {
+	reasons := make([]string, len(letters))
+	horizon, err := s.registry.TombstoneHorizon(ctx)
 	if err != nil {
 		return nil, err
 	}
 	contents := make([]content, len(letters))
 	var commands []graphstore.CommandRef
-	for i, one := range letters {
-		c := contentOf(t.Label, one.record.Value)
+	for i, l := range letters {
+		c := contentOf(t.Label, l.record.Value)
 		contents[i] = c
 		switch {
 		case c.err != nil:
-			why[i] = "it cannot be read, and would come back: " + c.err.Error()
-		case c.points != nil && one.Version == 0:
-			why[i] = "it does not say which version its points have"
+			reasons[i] = "it cannot be read and would become a dead letter again: " + c.err.Error()
+		case c.points != nil && l.Version == 0:
+			reasons[i] = "it has no version for its points"
 		case c.points != nil && len(c.points.Spans) > 0 && timeOf(c.points.ReceivedAtUS).Before(horizon):
-			why[i] = "it came before " + horizon.UTC().Format(time.RFC3339) +
-				", and what was deleted since is not known any more: its points would not be stored"
+			reasons[i] = "it was received before " + horizon.UTC().Format(time.RFC3339) +
+				", and the deletions since then are not known any more: its points would not be stored"
 		case c.request != nil:
 			commands = append(commands, graphstore.CommandRef{Workspace: c.request.Workspace, ID: c.request.ID})
 		}
 	}
 	if len(commands) == 0 {
-		return why, nil
+		return reasons, nil
 	}
-	outcomes, err := d.registry.CommandOutcomes(ctx, commands)
+	outcomes, err := s.registry.CommandOutcomes(ctx, commands)
 	if err != nil {
 		return nil, err
 	}
 	for i := range contents {
-		if request := contents[i].request; why[i] == "" && request != nil {
-			why[i] = refusalOfCommand(outcomes[graphstore.CommandRef{Workspace: request.Workspace, ID: request.ID}])
+		if request := contents[i].request; reasons[i] == "" && request != nil {
+			reasons[i] = commandRefusal(outcomes[graphstore.CommandRef{Workspace: request.Workspace, ID: request.ID}])
 		}
 	}
-	return why, nil
+	return reasons, nil
 }
 
-// refusalOfCommand says by a command's outcome why it must not be decided again.
-func refusalOfCommand(outcome []byte) string {
+// commandRefusal returns the reason why a command with this outcome must not be executed again,
+// or "" if it may be. A nil outcome is unknown.
+func commandRefusal(outcome []byte) string {
 	if outcome == nil {
-		return "what came of the command is not known any more (outcomes are kept for 24 hours), so it might be carried " +
-			"out twice; whoever sent it may send it again"
+		return "the outcome of the command is not known any more (outcomes are kept for 24 hours), so it might be " +
+			"executed twice; the client can send it again"
 	}
 	if !graphrecord.FailedInternally(outcome) {
 		return "the command was decided after all"
@@ -282,27 +284,28 @@ func refusalOfCommand(outcome []byte) string {
 	return ""
 }
 
-// roomWait is for how long a portion may wait for the consumer.
-func (r *LetterRequest) roomWait() time.Duration {
+// lagTimeout returns the maximum wait of a batch for the consumer.
+func (r *LetterRequest) lagTimeout() time.Duration {
 	if r.Within > 0 {
-		return min(max(r.Within, shortLagWait), lagWait)
+		return min(max(r.Within, minLagWait), maxLagWait)
 	}
-	return lagWait
+	return maxLagWait
 }
 
-// awaitRoom waits, for so long, until the consumer of a topic is not far behind.
-func (d *Service) awaitRoom(ctx context.Context, origin string, most time.Duration) error {
-	waiting, cancel := context.WithTimeout(ctx, most)
+// waitForLag waits until the lag of the consumer of a topic is below maxLag. It returns
+// fault.Unavailable after the timeout.
+func (s *Service) waitForLag(ctx context.Context, origin string, timeout time.Duration) error {
+	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for {
-		topic, err := d.topic(waiting, origin)
+		topic, err := s.topic(waiting, origin)
 		if err != nil && waiting.Err() == nil {
 			return err
 		}
-		if lag := topicOf(topic).Lag; err == nil && (lag == nil || *lag < lagLimit) {
+		if lag := topicOf(topic).Lag; err == nil && (lag == nil || *lag < maxLag) {
 			return nil
 		}
-		if sleep.For(waiting, lagLook) {
+		if sleep.For(waiting, lagPollInterval) {
 			continue
 		}
 		if ctx.Err() != nil {
@@ -310,15 +313,15 @@ func (d *Service) awaitRoom(ctx context.Context, origin string, most time.Durati
 		}
 		return fault.Newf(
 			fault.Unavailable,
-			"the consumer of %s is more than %d records behind: nothing more is put back until it has caught up", origin,
-			lagLimit,
+			"the consumer of %s is more than %d records behind: nothing more is redriven until it has caught up", origin,
+			maxLag,
 		)
 	}
 }
 
-// LetterCounts counts the letters of a topic by state.
-func (d *Service) LetterCounts(ctx context.Context) (map[string]map[jobs.LetterState]int64, error) {
-	topics, err := d.log.Overviews(ctx, LetterTopics()...)
+// LetterCounts counts the dead letters by topic and state.
+func (s *Service) LetterCounts(ctx context.Context) (map[string]map[jobs.LetterState]int64, error) {
+	topics, err := s.log.Overviews(ctx, LetterTopics()...)
 	if err != nil {
 		return nil, err
 	}
@@ -328,7 +331,7 @@ func (d *Service) LetterCounts(ctx context.Context) (map[string]map[jobs.LetterS
 		for i, p := range t.Partitions {
 			starts[i] = jobs.LogPosition{Partition: p.Partition, Offset: p.Start}
 		}
-		marked, err := d.registry.CountLetterMarks(ctx, t.ID, starts)
+		marked, err := s.registry.CountLetterMarks(ctx, t.ID, starts)
 		if err != nil {
 			return nil, err
 		}

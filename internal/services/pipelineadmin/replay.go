@@ -16,40 +16,40 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
-// ReplayRequest says what to read once more. One of FromStart, FromTime and
-// FromOffsets says from where; without ToTime and ToOffsets it is read to where the
-// log ends now. Times are those at which records were produced.
+// ReplayRequest selects the records to replay. Exactly one of FromStart, FromTime and FromOffsets
+// is the start. Without ToTime and ToOffsets, the end is the current end of the log. Times are
+// those at which records were produced.
 type ReplayRequest struct {
 	Topic       string          `json:"topic"`
 	FromStart   bool            `json:"fromStart"`
 	FromTime    *time.Time      `json:"fromTime"`
-	FromOffsets map[int32]int64 `json:"fromOffsets"` // of the partitions that are read
+	FromOffsets map[int32]int64 `json:"fromOffsets"` // by partition; only these partitions are read
 	ToTime      *time.Time      `json:"toTime"`      // exclusive
-	ToOffsets   map[int32]int64 `json:"toOffsets"`   // exclusive; of others: to the end
-	Partitions  []int32         `json:"partitions"`  // none: all
+	ToOffsets   map[int32]int64 `json:"toOffsets"`   // exclusive; a partition without one is read to the end
+	Partitions  []int32         `json:"partitions"`  // empty: all
 	Workspace   *uuid.UUID      `json:"workspaceId"` // nil: all
 	MaxRows     *int64          `json:"maxRowsPerSecond"`
-	By          string          `json:"-"` // who asks
+	By          string          `json:"-"` // name of the operator
 }
 
-// replayable says which consumer replays a topic, and why others have none.
+// replayable has the consumer that replays a topic, or the reason why the topic cannot be replayed.
 var replayable = map[string]struct{ consumer, reason string }{
 	kafka.TopicPoints: {consumer: "points"},
 	kafka.TopicCommands: {
-		reason: "cannot be replayed: every command was decided once, when it came, and a record that is read again " +
-			"is known to be decided and changes nothing. What commands did is in the history (GET /api/queries/history) " +
+		reason: "cannot be replayed: every command was decided once, and a record that is read again " +
+			"changes nothing. The changes of commands are in the history (GET /api/queries/history) " +
 			"and in `livegraph export`",
 	},
 	kafka.TopicEvents: {
-		reason: "cannot be replayed: this version has no built-in consumer of it. A consumer of your own is replayed by " +
-			"its own offsets (schemas/topics.md)",
+		reason: "cannot be replayed: this version has no built-in consumer of it. Replay a custom consumer by " +
+			"resetting its offsets (schemas/topics.md)",
 	},
 	kafka.TopicAudit: {
 		reason: "cannot be replayed: its records are stored once, and nothing is computed from them that could be wrong",
 	},
 }
 
-// ReplayableTopics are the topics that have a consumer that can be replayed.
+// ReplayableTopics returns the topics that can be replayed.
 func ReplayableTopics() []string {
 	var names []string
 	for name, r := range replayable {
@@ -61,15 +61,15 @@ func ReplayableTopics() []string {
 	return names
 }
 
-// Replay is a replay as it is, with its sums.
+// Replay is the state of a replay, with totals over its partitions.
 type Replay struct {
 	jobs.Replay
-	Records     int64    `json:"records"`     // of its range
-	RecordsDone int64    `json:"recordsDone"` // trimmed ones included
-	Trimmed     int64    `json:"trimmed"`     // that the log had no more
+	Records     int64    `json:"records"`     // in its range
+	RecordsDone int64    `json:"recordsDone"` // including trimmed ones
+	Trimmed     int64    `json:"trimmed"`     // no longer in the log
 	Percent     float64  `json:"percent"`
-	ETASeconds  *float64 `json:"etaSeconds"` // nil: not known
-	Notes       []string `json:"notes"`      // what there is to know of how it went
+	ETASeconds  *float64 `json:"etaSeconds"` // nil: unknown
+	Notes       []string `json:"notes"`      // remarks for the operator
 }
 
 func replayOf(job jobs.Replay) Replay {
@@ -85,14 +85,14 @@ func replayOf(job jobs.Replay) Replay {
 	}
 	if r.Trimmed > 0 {
 		r.Notes = append(
-			r.Notes, "gone from the range before they were read, by the topic's retention: "+plural.Count(r.Trimmed, "record"),
+			r.Notes, "removed from the range by the topic's retention before they were read: "+plural.Count(r.Trimmed, "record"),
 		)
 	}
 	if job.Refused > 0 {
 		r.Notes = append(
 			r.Notes,
-			"left out, because unreadable or not storable: "+plural.Count(job.Refused, "record")+
-				"; `livegraph dlq list` has them from when they were first consumed",
+			"skipped because they are unreadable or cannot be stored: "+plural.Count(job.Refused, "record")+
+				"; `livegraph dlq list` lists them since they were first consumed",
 		)
 	}
 	if job.State == jobs.ReplayQueued {
@@ -101,32 +101,31 @@ func replayOf(job jobs.Replay) Replay {
 	return r
 }
 
-// PlanReplay reports what a replay would read, without asking for it.
-func (d *Service) PlanReplay(ctx context.Context, r ReplayRequest) (Replay, error) {
-	job, err := d.plan(ctx, r)
+// PlanReplay returns the replay that the request would queue, without queueing it.
+func (s *Service) PlanReplay(ctx context.Context, r ReplayRequest) (Replay, error) {
+	job, err := s.plan(ctx, r)
 	return replayOf(job), err
 }
 
-// StartReplay queues a replay. A process that has the consumer takes it up within
-// seconds.
-func (d *Service) StartReplay(ctx context.Context, r ReplayRequest) (Replay, error) {
-	job, err := d.plan(ctx, r)
+// StartReplay queues a replay. A process that runs the consumer starts it within seconds.
+func (s *Service) StartReplay(ctx context.Context, r ReplayRequest) (Replay, error) {
+	job, err := s.plan(ctx, r)
 	if err == nil {
-		job, err = d.registry.CreateReplay(ctx, job)
+		job, err = s.registry.CreateReplay(ctx, job)
 	}
 	return replayOf(job), err
 }
 
-// Replay returns one job; fault.NotFound if there is none of the id.
-func (d *Service) Replay(ctx context.Context, id uuid.UUID) (Replay, error) {
-	job, err := d.registry.Replay(ctx, id)
+// Replay returns one replay. It returns fault.NotFound if the replay does not exist.
+func (s *Service) Replay(ctx context.Context, id uuid.UUID) (Replay, error) {
+	job, err := s.registry.Replay(ctx, id)
 	return replayOf(job), err
 }
 
-// Replays lists jobs, newest first: so many, after so many newer ones. It also gives
-// how many there are in all.
-func (d *Service) Replays(ctx context.Context, offset, limit int) (list []Replay, total int64, err error) {
-	jobs, err := d.registry.Replays(ctx, offset, limit)
+// Replays lists at most limit replays, newest first, after skipping offset. It also returns the
+// total number of replays.
+func (s *Service) Replays(ctx context.Context, offset, limit int) (list []Replay, total int64, err error) {
+	jobs, err := s.registry.Replays(ctx, offset, limit)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -134,36 +133,37 @@ func (d *Service) Replays(ctx context.Context, offset, limit int) (list []Replay
 	for i, job := range jobs {
 		list[i] = replayOf(job)
 	}
-	total, err = d.registry.CountReplays(ctx)
+	total, err = s.registry.CountReplays(ctx)
 	return list, total, err
 }
 
-// CancelReplay asks a job to end: what it has stored stays. One that no process has taken
-// up is cancelled at once, another within seconds, or when the stores are back that it needs
-// for what it had begun to store. One that is over is fault.Conflict.
-func (d *Service) CancelReplay(ctx context.Context, id uuid.UUID) (Replay, error) {
-	job, err := d.registry.CancelReplay(ctx, id)
+// CancelReplay cancels a replay. Rows that it has stored remain. A queued replay is cancelled
+// immediately. A running one stops within seconds or, if it has a write in progress, when the
+// stores that the write needs are available again. It returns fault.Conflict if the replay has
+// ended.
+func (s *Service) CancelReplay(ctx context.Context, id uuid.UUID) (Replay, error) {
+	job, err := s.registry.CancelReplay(ctx, id)
 	return replayOf(job), err
 }
 
-func (d *Service) plan(ctx context.Context, r ReplayRequest) (jobs.Replay, error) {
+func (s *Service) plan(ctx context.Context, r ReplayRequest) (jobs.Replay, error) {
 	if err := r.check(time.Now()); err != nil {
 		return jobs.Replay{}, err
 	}
-	if err := d.knownWorkspace(ctx, r.Workspace); err != nil {
+	if err := s.checkWorkspace(ctx, r.Workspace); err != nil {
 		return jobs.Replay{}, err
 	}
-	topic, err := d.topic(ctx, r.Topic)
+	topic, err := s.topic(ctx, r.Topic)
 	if err != nil {
 		return jobs.Replay{}, err
 	}
-	ranges, err := d.ranges(ctx, r, topic)
+	ranges, err := s.resolveRanges(ctx, r, topic)
 	if err != nil {
 		return jobs.Replay{}, err
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
-		return jobs.Replay{}, fmt.Errorf("making an id: %w", err)
+		return jobs.Replay{}, fmt.Errorf("creating an id: %w", err)
 	}
 	return jobs.Replay{
 		ID: id, Consumer: replayable[r.Topic].consumer, Topic: r.Topic, TopicID: topic.ID, Workspace: r.Workspace,
@@ -171,55 +171,57 @@ func (d *Service) plan(ctx context.Context, r ReplayRequest) (jobs.Replay, error
 	}, nil
 }
 
-// check refuses what needs no look at the log.
+// check validates what can be validated without reading the log.
 func (r *ReplayRequest) check(now time.Time) error {
-	bad := func(field, format string, args ...any) error {
+	invalid := func(field, format string, args ...any) error {
 		return fault.Field(fault.Invalid, field, fmt.Sprintf(format, args...))
 	}
-	known, ours := replayable[r.Topic]
+	entry, ok := replayable[r.Topic]
 	switch {
-	case !ours:
+	case !ok:
 		return fault.Field(
-			fault.Invalid, "topic", fmt.Sprintf("%q is no topic with a consumer that can be replayed; there is %s",
+			fault.Invalid, "topic", fmt.Sprintf("%q is not a topic that can be replayed; there is %s",
 				r.Topic, strings.Join(ReplayableTopics(), ", ")), ReplayableTopics()...,
 		)
-	case known.consumer == "":
-		return bad("topic", "%s %s", r.Topic, known.reason)
+	case entry.consumer == "":
+		return invalid("topic", "%s %s", r.Topic, entry.reason)
 	}
-	given := 0
-	for _, is := range []bool{r.FromStart, r.FromTime != nil, len(r.FromOffsets) > 0} {
-		if is {
-			given++
+	starts := 0
+	for _, set := range []bool{r.FromStart, r.FromTime != nil, len(r.FromOffsets) > 0} {
+		if set {
+			starts++
 		}
 	}
 	switch {
-	case given != 1:
-		return bad("fromStart", "say from where: one of the start, a time, or offsets")
+	case starts != 1:
+		return invalid("fromStart", "exactly one of the start, a time, or offsets is required")
 	case r.ToTime != nil && len(r.ToOffsets) > 0:
-		return bad("toTime", "say to where by a time or by offsets, not by both")
+		return invalid("toTime", "set the end by a time or by offsets, not by both")
 	case r.FromTime != nil && r.FromTime.After(now):
-		return bad("fromTime", "%s is in the future", r.FromTime.UTC().Format(time.RFC3339))
+		return invalid("fromTime", "%s is in the future", r.FromTime.UTC().Format(time.RFC3339))
 	case r.FromTime != nil && r.ToTime != nil && !r.FromTime.Before(*r.ToTime):
-		return bad("toTime", "must be after fromTime")
+		return invalid("toTime", "must be after fromTime")
 	case r.MaxRows != nil && *r.MaxRows <= 0:
-		return bad("maxRowsPerSecond", "must be above zero")
+		return invalid("maxRowsPerSecond", "must be above zero")
 	case len(r.FromOffsets) > 0 && len(r.Partitions) > 0:
-		return bad("partitions", "fromOffsets names the partitions already")
+		return invalid("partitions", "must be empty: fromOffsets names the partitions already")
 	}
 	return nil
 }
 
-// ranges resolves what is asked for against the log as it is.
-func (d *Service) ranges(ctx context.Context, r ReplayRequest, topic kafka.Overview) ([]jobs.ReplayPartition, error) {
-	chosen, err := r.choose(topic)
+// resolveRanges returns the offsets to read, within the current bounds of the log.
+func (s *Service) resolveRanges(
+	ctx context.Context, r ReplayRequest, topic kafka.Overview,
+) ([]jobs.ReplayPartition, error) {
+	chosen, err := r.choosePartitions(topic)
 	if err != nil {
 		return nil, err
 	}
-	fromTime, err := d.offsetsAt(ctx, topic.Name, r.FromTime)
+	fromTime, err := s.offsetsAt(ctx, topic.Name, r.FromTime)
 	if err != nil {
 		return nil, err
 	}
-	toTime, err := d.offsetsAt(ctx, topic.Name, r.ToTime)
+	toTime, err := s.offsetsAt(ctx, topic.Name, r.ToTime)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +235,7 @@ func (d *Service) ranges(ctx context.Context, r ReplayRequest, topic kafka.Overv
 			from = max(from, at)
 		}
 		if at, ok := r.FromOffsets[p.Partition]; ok {
-			if err := within("fromOffsets", p, at); err != nil {
+			if err := checkOffset("fromOffsets", p, at); err != nil {
 				return nil, err
 			}
 			from = at
@@ -242,7 +244,7 @@ func (d *Service) ranges(ctx context.Context, r ReplayRequest, topic kafka.Overv
 			to = min(to, at)
 		}
 		if at, ok := r.ToOffsets[p.Partition]; ok {
-			if err := within("toOffsets", p, at); err != nil {
+			if err := checkOffset("toOffsets", p, at); err != nil {
 				return nil, err
 			}
 			to = at
@@ -257,8 +259,8 @@ func (d *Service) ranges(ctx context.Context, r ReplayRequest, topic kafka.Overv
 	return ranges, nil
 }
 
-// choose returns the partitions that are meant, all of which must be there.
-func (r *ReplayRequest) choose(topic kafka.Overview) ([]int32, error) {
+// choosePartitions returns the partitions to read. It returns an error if one does not exist.
+func (r *ReplayRequest) choosePartitions(topic kafka.Overview) ([]int32, error) {
 	count := int32(len(topic.Partitions))
 	check := func(field string, partitions []int32) error {
 		for _, p := range partitions {
@@ -287,25 +289,27 @@ func (r *ReplayRequest) choose(topic kafka.Overview) ([]int32, error) {
 	}
 	for _, p := range to {
 		if !slices.Contains(chosen, p) {
-			return nil, fault.Field(fault.Invalid, "toOffsets", fmt.Sprintf("partition %d is not among those that are read", p))
+			return nil, fault.Field(
+				fault.Invalid, "toOffsets", fmt.Sprintf("partition %d is not among those that are read", p),
+			)
 		}
 	}
 	return chosen, nil
 }
 
-// within refuses an offset that a partition does not have.
-func within(field string, p kafka.PartitionOverview, at int64) error {
+// checkOffset returns an error if a partition does not have the offset.
+func checkOffset(field string, p kafka.PartitionOverview, at int64) error {
 	if at >= p.Start && at <= p.End {
 		return nil
 	}
 	return fault.Field(fault.Invalid, field, fmt.Sprintf(
-		"partition %d has the offsets %d to %d, and %d is not among them", p.Partition, p.Start, p.End, at,
+		"partition %d has the offsets %d to %d, not %d", p.Partition, p.Start, p.End, at,
 	))
 }
 
-func (d *Service) offsetsAt(ctx context.Context, topic string, at *time.Time) (map[int32]int64, error) {
+func (s *Service) offsetsAt(ctx context.Context, topic string, at *time.Time) (map[int32]int64, error) {
 	if at == nil {
 		return nil, nil
 	}
-	return d.log.OffsetsAt(ctx, topic, *at)
+	return s.log.OffsetsAt(ctx, topic, *at)
 }

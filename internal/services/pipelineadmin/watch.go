@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	// countEvery is how often dead letters are counted.
-	countEvery = 30 * time.Second
-	// deadRecordsKept is how long it is remembered which records were put aside, for
-	// checkpoints; and pruneBatch how many are forgotten at a time.
-	deadRecordsKept = 30 * 24 * time.Hour
-	pruneBatch      = 10_000
+	// countInterval is the time between two counts of the dead letters.
+	countInterval = 30 * time.Second
+	// deadRecordRetention is how long Postgres keeps the positions of dead-lettered records,
+	// which checkpoints report. pruneBatch is the maximum number that is deleted at once.
+	deadRecordRetention = 30 * 24 * time.Hour
+	pruneBatch          = 10_000
 )
 
-// Watch shows how many dead letters there are, by topic and state.
+// Watch exports the number of dead letters by topic and state as a metric.
 type Watch struct {
-	desk   *Service
-	logger *slog.Logger
-	counts *prometheus.GaugeVec
+	service *Service
+	logger  *slog.Logger
+	counts  *prometheus.GaugeVec
 }
 
-// NewWatch creates a watch; Run runs it. Metrics may be nil.
-func NewWatch(desk *Service, logger *slog.Logger, metrics prometheus.Registerer) *Watch {
-	w := &Watch{desk: desk, logger: logger.With("component", "deadletters")}
+// NewWatch creates a Watch; Run runs it. metrics may be nil.
+func NewWatch(service *Service, logger *slog.Logger, metrics prometheus.Registerer) *Watch {
+	w := &Watch{service: service, logger: logger.With("component", "deadletters")}
 	w.counts = promauto.With(metrics).NewGaugeVec(prometheus.GaugeOpts{
 		Name: "livegraph_dead_letters",
 		Help: "Dead letters of a topic, by state: open, redriven, discarded. Every process that counts sees all of them.",
@@ -38,12 +38,12 @@ func NewWatch(desk *Service, logger *slog.Logger, metrics prometheus.Registerer)
 	return w
 }
 
-// Run counts until ctx is done.
+// Run counts the dead letters every 30 seconds until ctx is done.
 func (w *Watch) Run(ctx context.Context) error {
-	tick := time.NewTicker(countEvery)
+	tick := time.NewTicker(countInterval)
 	defer tick.Stop()
 	for {
-		if err := w.look(ctx); err != nil && ctx.Err() == nil {
+		if err := w.update(ctx); err != nil && ctx.Err() == nil {
 			w.logger.Debug("dead letters cannot be counted", "error", err)
 		}
 		select {
@@ -54,17 +54,17 @@ func (w *Watch) Run(ctx context.Context) error {
 	}
 }
 
-func (w *Watch) look(ctx context.Context) error {
-	counts, err := w.desk.LetterCounts(ctx)
+func (w *Watch) update(ctx context.Context) error {
+	counts, err := w.service.LetterCounts(ctx)
 	if err != nil {
 		return err
 	}
-	for letters, states := range counts {
-		topic, _ := kafka.IsDeadLetters(letters)
+	for label, states := range counts {
+		topic, _ := kafka.IsDeadLetters(label)
 		for _, state := range []jobs.LetterState{jobs.LetterOpen, jobs.LetterRedriven, jobs.LetterDiscarded} {
 			w.counts.WithLabelValues(topic, string(state)).Set(float64(states[state]))
 		}
 	}
-	_, err = w.desk.registry.PruneDeadRecords(ctx, deadRecordsKept, pruneBatch)
+	_, err = w.service.registry.PruneDeadRecords(ctx, deadRecordRetention, pruneBatch)
 	return err
 }
