@@ -8,40 +8,40 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/budget"
 )
 
-// Requests of this many bytes or more wait for each other; smaller ones do not wait
-// behind them.
+// queuedBytes is the body size, in bytes, from which requests wait in a queue. Smaller requests do not wait.
 const queuedBytes = 64 << 10
 
-// What parts of the bytes in flight the bodies have that are being parsed, and what they
-// are parsed into: that can be many times a body's size, and is known only afterwards.
+// The fractions of Limits.InFlightBytes that are budgets of their own: one quarter for large bodies that are being
+// parsed, and one half for the parsed data, which can be many times the size of a body. Its size is known only after
+// parsing.
 const (
-	parsingPart = 4
-	parsedPart  = 2
+	parsingDivisor = 4
+	parsedDivisor  = 2
 )
 
-// bytesPerPoint is about what a point of a small request costs in memory beyond the request's
-// body: its columns and its bytes in a record.
+// bytesPerPoint estimates the memory of a point of a small request beyond the request's body: its columns and its
+// bytes in a record.
 const bytesPerPoint = 32
 
-// queue lets requests wait for a share of a budget.
+// queue makes requests wait for a share of a budget.
 type queue struct {
 	budget  *budget.Budget
-	min     int64         // that a request takes of it
-	timeout time.Duration // of waiting
+	min     int64         // minimum share of a request
+	timeout time.Duration // maximum wait
 }
 
-// newQueue creates a queue for so many bytes. With atATime, no more requests than that have a
+// newQueue creates a queue with a budget of size bytes. If maxConcurrent is positive, at most that many requests have a
 // share at a time.
-func newQueue(size int64, atATime int, timeout time.Duration) *queue {
-	q := &queue{budget: budget.New(max(size, int64(atATime), 1)), timeout: timeout}
-	if atATime > 0 {
-		q.min = q.budget.Limit() / int64(atATime)
+func newQueue(size int64, maxConcurrent int, timeout time.Duration) *queue {
+	q := &queue{budget: budget.New(max(size, int64(maxConcurrent), 1)), timeout: timeout}
+	if maxConcurrent > 0 {
+		q.min = q.budget.Limit() / int64(maxConcurrent)
 	}
 	return q
 }
 
-// wait returns when there is a share of what a body of so many bytes needs. What needs more
-// than all there is gets all of it. The share of a small body is nil.
+// wait waits for a share of need bytes and returns it. A request that needs more than the whole budget gets the whole
+// budget. The share is nil if the body, whose size is bytes, is small.
 func (q *queue) wait(ctx context.Context, bytes, need int64) (*budget.Share, error) {
 	if bytes < queuedBytes {
 		return nil, nil
@@ -58,8 +58,8 @@ func (q *queue) wait(ctx context.Context, bytes, need int64) (*budget.Share, err
 	return nil, overloaded()
 }
 
-// admit returns a share for a body of so many bytes, or refuses at once. A body that is larger
-// than the budget is admitted when it is alone.
+// admit returns a share for a body of the given size, or an error immediately if there is none. A body that is larger
+// than the budget is admitted when no other request is in flight.
 func (p *Pipeline) admit(bytes int64) (*budget.Share, error) {
 	share, ok := p.inFlight.Take(min(bytes, p.inFlight.Limit()))
 	if !ok {
@@ -68,8 +68,8 @@ func (p *Pipeline) admit(bytes int64) (*budget.Share, error) {
 	return share, nil
 }
 
-// admitParsed returns a share for what a body of so many bytes was parsed into: a large one
-// waits for it, a small one grows the share that it has, which then is nil here.
+// admitParsed reserves memory for the batch that a body of the given size was parsed into. A large body waits for a
+// share of the parsed budget. A small body grows its existing share, and the returned share is nil.
 func (p *Pipeline) admitParsed(
 	ctx context.Context, b *block.Batch, bytes int64, body *budget.Share,
 ) (*budget.Share, error) {

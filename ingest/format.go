@@ -7,20 +7,20 @@ import (
 	"github.com/livegraph/livegraph/ingest/parse/remotewrite"
 )
 
-// Format is how a request's body writes its points.
+// Format is the wire format of a request's body.
 type Format uint8
 
 // The formats.
 const (
 	JSON        Format = iota // rows or series in one object
-	NDJSON                    // a row or a series a line
-	Lines                     // the line protocol of InfluxDB
-	RemoteWrite               // the remote write of Prometheus, 1.0
+	NDJSON                    // one row or series per line
+	Lines                     // InfluxDB line protocol
+	RemoteWrite               // Prometheus remote write 1.0
 )
 
 var formatNames = [...]string{JSON: "json", NDJSON: "ndjson", Lines: "lines", RemoteWrite: "remote_write"}
 
-// String names the format.
+// String returns the name of the format.
 func (f Format) String() string {
 	if int(f) >= len(formatNames) {
 		return "unknown"
@@ -28,13 +28,12 @@ func (f Format) String() string {
 	return formatNames[f]
 }
 
-// createsSources reports the formats whose clients know nothing of sources: in
-// these a name that no source has is that of a new one.
+// createsSources reports whether an unknown source name in this format creates a source. That is so in formats whose
+// clients cannot create sources themselves.
 func (f Format) createsSources() bool { return f == Lines || f == RemoteWrite }
 
-// LinePrecisions lists the units in which timestamps of Lines may be, as clients
-// of InfluxDB name them.
+// LinePrecisions returns the timestamp precisions of Lines, as clients of InfluxDB name them.
 func LinePrecisions() []string { return lineprotocol.Precisions() }
 
-// RemoteWriteTypes lists the media types of RemoteWrite.
+// RemoteWriteTypes returns the media types of RemoteWrite.
 func RemoteWriteTypes() []string { return slices.Clone(remotewrite.MediaTypes) }

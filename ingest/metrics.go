@@ -15,14 +15,14 @@ import (
 const (
 	outcomeAccepted = "accepted" // all points
 	outcomePartly   = "partly"   // some points were rejected
-	outcomeRefused  = "refused"  // for what was in it
-	outcomeNoRoom   = "no_room"  // no memory was left
-	outcomeFailed   = "failed"   // a store or the log did not answer, or Kafka had no room
+	outcomeRefused  = "refused"  // the content of the request was refused
+	outcomeNoRoom   = "no_room"  // the memory limit was reached
+	outcomeFailed   = "failed"   // a store or the log did not answer, or Kafka's buffer was full
 )
 
 var outcomes = []string{outcomeAccepted, outcomePartly, outcomeRefused, outcomeNoRoom, outcomeFailed}
 
-// stage is a part of a request's way that is timed.
+// stage is a step of request processing that is timed.
 type stage int
 
 const (
@@ -35,7 +35,7 @@ const (
 
 var stageLabel = [stages]string{"parse", "resolve", "encode", "produce"}
 
-// metrics of a pipeline. All are added to once a request, never once a point.
+// metrics are the metrics of a pipeline. They are updated once per request, never once per point.
 type metrics struct {
 	requests       map[string]prometheus.Counter // by outcome
 	resolver       resolve.Metrics
@@ -80,14 +80,14 @@ func newMetrics(factory promauto.Factory) *metrics {
 	for why := rejection.None + 1; why < rejection.Reasons; why++ {
 		m.rejected[why] = rejected.WithLabelValues(why.MetricLabel())
 	}
-	took := factory.NewHistogramVec(prometheus.HistogramOpts{
+	durations := factory.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "livegraph_ingest_stage_duration_seconds",
 		Help: "Time of a request in a stage: parse, resolve (sources and series), encode, produce (Kafka's " +
 			"acknowledgement).",
 		Buckets: prometheus.ExponentialBuckets(0.00005, 3, 12),
 	}, []string{"stage"})
 	for s, label := range stageLabel {
-		m.stages[s] = took.WithLabelValues(label)
+		m.stages[s] = durations.WithLabelValues(label)
 	}
 	lookups := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_ingest_cache_lookups_total",
@@ -108,7 +108,7 @@ func newMetrics(factory promauto.Factory) *metrics {
 	return m
 }
 
-// registerGauges adds what is read when it is asked for.
+// registerGauges registers the gauges whose values are read on each scrape.
 func (p *Pipeline) registerGauges(factory promauto.Factory) {
 	gauge := func(name, help string, labels prometheus.Labels, read func() float64) {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, read)
@@ -131,7 +131,7 @@ func (p *Pipeline) registerGauges(factory promauto.Factory) {
 	gauge(limit, limitHelp, prometheus.Labels{"cache": "sources"}, func() float64 { return resolve.MaxCachedSources })
 }
 
-// timer times the stages of a request, one after the other.
+// timer measures the stages of a request, one after the other.
 type timer struct {
 	metrics *metrics
 	began   time.Time
@@ -139,14 +139,14 @@ type timer struct {
 
 func (m *metrics) timer() timer { return timer{metrics: m, began: time.Now()} }
 
-// done ends a stage; the next begins.
+// done records the duration of stage s and starts the next stage.
 func (t *timer) done(s stage) {
 	now := time.Now()
 	t.metrics.stages[s].Observe(now.Sub(t.began).Seconds())
 	t.began = now
 }
 
-// count adds a request that is over.
+// count records a completed request.
 func (m *metrics) count(w *work, result *Result, err error) {
 	b := w.batch
 	m.size.Observe(float64(b.Points))

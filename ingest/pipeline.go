@@ -25,50 +25,50 @@ import (
 
 // producer writes to the topic of points.
 type producer interface {
-	// ProducePoints sends each message to its partition and waits for all to be
-	// acknowledged. The positions are those of the messages that were, even when
-	// it fails. It may refer to the messages after an error, not after success.
+	// ProducePoints sends each message to its partition and waits until all are acknowledged.
+	// It returns the positions of the acknowledged messages, even with an error. After an error
+	// it may still read the messages; after success it does not.
 	ProducePoints(ctx context.Context, requestID string, messages []pointblock.Message) ([]pointblock.Position, error)
 }
 
-// Limits bound what a Pipeline accepts. Zero is the default.
+// Limits are the limits of a Pipeline. Zero means the default.
 type Limits struct {
-	MaxPoints      int           // in a request; 1,000,000
-	InFlightBytes  int64         // of all requests that are being worked on; 128 MiB
-	ProduceTimeout time.Duration // for Kafka's acknowledgement; 5 s
+	MaxPoints      int           // in a request; default 1,000,000
+	InFlightBytes  int64         // of all requests in flight; default 128 MiB
+	ProduceTimeout time.Duration // for Kafka's acknowledgement; default 5 s
 }
 
-// Deps is what a Pipeline works with.
+// Deps are the dependencies and settings of a Pipeline.
 type Deps struct {
 	Sources        resolve.SourceDirectory
 	Registry       resolve.SeriesRegistry
 	Log            producer
 	Routes         resolve.Router
-	Retention      resolve.RetentionDirectory // nil: points of any age are taken
-	FingerprintKey [16]byte                   // the installation's
+	Retention      resolve.RetentionDirectory // nil: points of any age are accepted
+	FingerprintKey [16]byte                   // key of the installation
 	Limits         Limits
-	CacheSize      int                   // series that are remembered; 2,000,000
-	Metrics        prometheus.Registerer // nil: what is measured is not registered
-	Tracing        trace.TracerProvider  // nil: the stages of requests are not recorded
+	CacheSize      int                   // maximum number of cached series; default 2,000,000
+	Metrics        prometheus.Registerer // nil: metrics are not registered
+	Tracing        trace.TracerProvider  // nil: the stages of requests are not traced
 }
 
 // Request is one call of the ingest endpoint.
 type Request struct {
 	Workspace  uuid.UUID
 	RequestID  string
-	ReceivedAt time.Time // the time of points that have none
-	Body       []byte    // decoded; not kept after the call
-	Strict     bool      // one rejected point refuses all
+	ReceivedAt time.Time // timestamp of points that have none
+	Body       []byte    // decoded; not used after the call
+	Strict     bool      // refuse the whole request if one point is rejected
 	Precision  string    // of Lines: one of LinePrecisions, "" is ns
 }
 
-// Rejection is why points were rejected.
+// Rejection is a reason for which points were rejected, with their number.
 type Rejection = rejection.Group
 
-// Position is where a record of the request is in the topic.
+// Position is the partition and offset of a record of the request.
 type Position = pointblock.Position
 
-// Result is what became of a request's points.
+// Result is the result of a request.
 type Result struct {
 	Accepted  int         `json:"accepted"`
 	Rejected  int         `json:"rejected"`
@@ -76,14 +76,14 @@ type Result struct {
 	Positions []Position  `json:"-"`      // of the records, for the checkpoint
 }
 
-// Pipeline accepts points. It may be used by many goroutines at once.
+// Pipeline accepts points. It is safe for concurrent use.
 type Pipeline struct {
 	deps     Deps
 	tracer   tracing.Tracer
 	inFlight *budget.Budget // bytes of all requests
 	resolver *resolve.Resolver
 	prom     *remotewrite.Cache
-	works    *bufferpool.Pool[*work] // of past requests, by their bytes
+	workPool *bufferpool.Pool[*work] // of past requests, by their bytes
 	parsing  *queue                  // bodies, by their bytes
 	parsed   *queue                  // what they are parsed into
 	metrics  *metrics
@@ -99,10 +99,10 @@ func New(deps Deps) *Pipeline {
 		deps:     deps,
 		tracer:   tracing.New(deps.Tracing, "ingest"),
 		inFlight: budget.New(deps.Limits.InFlightBytes),
-		parsing:  newQueue(deps.Limits.InFlightBytes/parsingPart, runtime.GOMAXPROCS(0)+1, deps.Limits.ProduceTimeout),
-		parsed:   newQueue(deps.Limits.InFlightBytes/parsedPart, 0, deps.Limits.ProduceTimeout),
+		parsing:  newQueue(deps.Limits.InFlightBytes/parsingDivisor, runtime.GOMAXPROCS(0)+1, deps.Limits.ProduceTimeout),
+		parsed:   newQueue(deps.Limits.InFlightBytes/parsedDivisor, 0, deps.Limits.ProduceTimeout),
 		prom:     remotewrite.NewCache(remotewrite.CacheBytes),
-		works:    bufferpool.New[*work](pooledBytes, pooledTime),
+		workPool: bufferpool.New[*work](pooledBytes, pooledTime),
 	}
 	factory := promauto.With(deps.Metrics)
 	p.metrics = newMetrics(factory)
@@ -124,33 +124,32 @@ func orDefault[T int | int64 | time.Duration](setting *T, value T) {
 	}
 }
 
-// SourcesChanged notifies the pipeline that this process created, changed or deleted
-// sources of a workspace, which then applies at once. Changes by
-// others apply within a second: see AwaitOthers.
+// SourcesChanged notifies the pipeline that this process created, changed or deleted sources of a
+// workspace. The change then applies immediately. Changes by other processes apply within a second:
+// see AwaitOthers.
 func (p *Pipeline) SourcesChanged(workspace uuid.UUID) {
 	p.resolver.Forget(workspace)
 }
 
-// AwaitOthers returns when no process accepts points any more by what it knew of
-// sources before a change that was committed at the latest at the given time, or
-// when the context ends: after a second or so. Lines with the name of a source that
-// was deleted would else be accepted for the deleted one, and be lost with it.
+// AwaitOthers waits until no process uses sources that it cached before the given time, which is when a change was
+// committed or later. That takes about a second. It also returns when ctx ends. Without the wait, lines with the name
+// of a deleted source could be accepted for the deleted source and be lost with it.
 func (p *Pipeline) AwaitOthers(ctx context.Context, committed time.Time) {
 	resolve.AwaitOthers(ctx, committed)
 }
 
-// Accept accepts points in the format (see the package comment) and returns when
-// all accepted ones are acknowledged by Kafka. Errors are those of the whole
-// request, as *fault.Error:
+// Accept accepts points in the given format (see the package comment) and returns when Kafka has acknowledged all
+// accepted points. An error means that the whole request failed. It is a *fault.Error:
 //
 //   - Malformed: the body does not have the format's form
-//   - Invalid: a value that belongs to the whole request breaks a rule, or no
-//     point was accepted, or some were not and Strict is set; the details then
-//     have accepted, rejected and errors
+//   - Invalid: a value that applies to the whole request breaks a rule, no point
+//     was accepted, or a point was rejected and Strict is set; the details then
+//     contain accepted, rejected and errors
 //   - TooLarge: the records of the points would be too large
-//   - Unavailable: there is no room at the moment, or a store is down. With
-//     details.partial some records were written, whose positions are in the
-//     result; sending all again is safe where points have timestamps.
+//   - Unavailable: the memory limit is reached, or a store is down. If
+//     details.partial is set, some records were written and their positions are
+//     in the result. Sending the request again is safe if its points have
+//     timestamps.
 func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Result, error) {
 	size := int64(len(req.Body))
 	body, err := p.admit(size)
@@ -166,7 +165,7 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 	}
 	defer parsing.Release()
 	p.metrics.bytes.Add(float64(size))
-	w, ok := p.works.Get()
+	w, ok := p.workPool.Get()
 	if !ok {
 		w = newWork(p.prom)
 	}
@@ -183,10 +182,10 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 	stages.done(stageParse)
 	var result Result
 	if err == nil {
-		parsed, full := p.admitParsed(ctx, b, size, body)
-		if full != nil {
+		parsed, admitErr := p.admitParsed(ctx, b, size, body)
+		if admitErr != nil {
 			p.metrics.requests[outcomeNoRoom].Inc()
-			return Result{}, full
+			return Result{}, admitErr
 		}
 		defer parsed.Release()
 		parsing.Release()
@@ -196,20 +195,20 @@ func (p *Pipeline) Accept(ctx context.Context, format Format, req Request) (Resu
 	return result, err
 }
 
-// release keeps the buffers of a request for the next one, unless they are very large.
+// release returns the buffers of a request to the pool, unless they are larger than maxPooledBytes.
 func (p *Pipeline) release(w *work) {
 	size := w.batch.Size()
 	w.end()
 	if size <= maxPooledBytes {
-		p.works.Put(w, size)
+		p.workPool.Put(w, size)
 	}
 }
 
-// accept brings a parsed batch into the log.
+// accept resolves, encodes and produces a parsed batch.
 func (p *Pipeline) accept(ctx context.Context, w *work, req *Request, stages *timer) (Result, error) {
 	b := w.batch
 	if w.format == RemoteWrite && b.Points == 0 {
-		return Result{Errors: []Rejection{}}, nil // metadata or stale markers: Prometheus sends such requests, too
+		return Result{Errors: []Rejection{}}, nil // Prometheus also sends requests with only metadata or stale markers
 	}
 	resolving, span := p.tracer.Start(ctx, trace.SpanKindInternal, "resolve series")
 	err := p.resolve(resolving, w, req)
@@ -228,11 +227,11 @@ func (p *Pipeline) accept(ctx context.Context, w *work, req *Request, stages *ti
 	return Result{Accepted: accepted, Rejected: b.Rejected.Rejected, Errors: b.Rejections(), Positions: positions}, err
 }
 
-// resolve finds the sources and the series of a batch's points. It fails when no
-// point is left, or too few for a strict request.
+// resolve finds the sources and the series of a batch's points. It returns an error if no point is left, or if a point
+// of a strict request was rejected.
 func (p *Pipeline) resolve(ctx context.Context, w *work, req *Request) error {
 	b := w.batch
-	if err := refuse(b, req.Strict); err != nil {
+	if err := checkRejections(b, req.Strict); err != nil {
 		return err
 	}
 	if err := p.resolver.Sources(ctx, b, w.format.createsSources()); err != nil {
@@ -241,16 +240,16 @@ func (p *Pipeline) resolve(ctx context.Context, w *work, req *Request) error {
 	if err := p.resolver.RejectExpired(ctx, b); err != nil {
 		return err
 	}
-	if err := refuse(b, req.Strict); err != nil { // before it registers series for nothing
+	if err := checkRejections(b, req.Strict); err != nil { // do not register series of a request that fails
 		return err
 	}
 	if err := p.resolver.Series(ctx, b); err != nil {
 		return err
 	}
-	return refuse(b, req.Strict)
+	return checkRejections(b, req.Strict)
 }
 
-// produce writes the batch's messages.
+// produce writes the batch's messages to the log.
 func (p *Pipeline) produce(ctx context.Context, b *block.Batch, requestID string) ([]Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.deps.Limits.ProduceTimeout)
 	defer cancel()
@@ -258,7 +257,7 @@ func (p *Pipeline) produce(ctx context.Context, b *block.Batch, requestID string
 	if err == nil {
 		return positions, nil
 	}
-	b.DropMessages() // the producer may yet read them
+	b.DropMessages() // the producer may still read them
 	failure := fault.Wrap(
 		err, fault.Unavailable, "Not all points could be written to the log; send them again",
 	).After(time.Second)
@@ -278,9 +277,8 @@ func (p *Pipeline) produce(ctx context.Context, b *block.Batch, requestID string
 	return positions, failure
 }
 
-// refuse returns the error of a request that has no points left, or that wants all
-// or none and has lost some.
-func refuse(b *block.Batch, strict bool) error {
+// checkRejections returns an error if the request has no accepted points, or if it is strict and a point was rejected.
+func checkRejections(b *block.Batch, strict bool) error {
 	list, rejected := b.Hooks.ListName(), b.Rejected.Rejected
 	var refusal *fault.Error
 	switch {

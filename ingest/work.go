@@ -11,18 +11,18 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// What is kept for the next requests.
+// Limits of the buffer pool.
 const (
-	// maxPooledBytes is how large the buffers of a request may be to be kept.
+	// maxPooledBytes is the maximum size of a request's buffers that are returned to the pool.
 	maxPooledBytes = 64 << 20
-	// pooledBytes is how much memory those that wait may take together, and pooledTime
-	// how long they are kept when no request comes.
+	// pooledBytes is the maximum total size of the pooled buffers, and pooledTime the time after which unused ones are
+	// released.
 	pooledBytes = 160 << 20
 	pooledTime  = 30 * time.Second
 )
 
-// work is what a request is worked on with: the parsers, and the batch that they fill. It
-// is kept and used again, so that buffers do not grow again for each request.
+// work is the state of a request: the parsers, and the batch that they fill. It is reused, so that buffers do not grow
+// again for each request.
 type work struct {
 	format    Format
 	precision string // of Lines
@@ -36,13 +36,13 @@ func newWork(prom *remotewrite.Cache) *work {
 	return &work{batch: block.NewBatch(), json: jsonpoints.New(), lines: lineprotocol.New(), prom: remotewrite.New(prom)}
 }
 
-// begin prepares for a request.
+// begin prepares w for a request.
 func (w *work) begin(format Format, req *Request) {
 	w.format, w.precision = format, req.Precision
 	w.batch.Begin(req.Workspace, req.ReceivedAt, req.Body)
 }
 
-// end forgets the request.
+// end removes all references to the request.
 func (w *work) end() {
 	w.batch.End()
 	w.json.Reset()
@@ -50,8 +50,8 @@ func (w *work) end() {
 	w.prom.Reset()
 }
 
-// parse reads the request's body into the batch. The error is one of the whole request;
-// what is wrong with single points is in the batch's tally.
+// parse reads the request's body into the batch. It returns an error only if the whole request is refused. Errors of
+// single points are counted in the batch's tally.
 func (w *work) parse(maxPoints int) error {
 	switch w.format {
 	case JSON:

@@ -10,49 +10,47 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// Batch is one request on its way from bytes to records: what the parser found
-// in it, and what became of that. It is kept and used again, so its columns do
-// not grow again for each request.
+// Batch is the state of one request between its body and its records: the parsed points, the rejected points and the
+// encoded messages. It is reused, so that its columns do not grow again for each request.
 //
-// Strings in it are views into the request's body or into texts below; see scan.View.
+// Its strings are views into the request's body or into Unescaped; see scan.View.
 type Batch struct {
 	Hooks      Hooks
 	Body       []byte
 	Workspace  uuid.UUID
 	ReceivedUS int64 // microseconds since the Unix epoch
-	LatestUS   int64 // the last time that is accepted
+	LatestUS   int64 // the latest timestamp that is accepted
 
-	Rows     bool // the points came as rows: the columns say the label of each; else the runs say it
-	Points   int  // sent, accepted or not
+	Rows     bool // the points came as rows: the columns have the label of each point; otherwise the runs have it
+	Points   int  // number of points in the request, accepted or not
 	Rejected rejection.Tally
 
 	Labels  labelSet
 	Sources sourceSet
-	Route   int64 // number of the route by which the sources have their partitions
+	Route   int64 // number of the route that assigns partitions to sources
 
 	Numbers Column[float64]
 	Strings Column[string]
-	runs    []run   // the columns' parts when they came as columns
-	Oldest  []int64 // by source, the first time at which its points are kept
+	runs    []run   // runs of the columns, for points that came as columns
+	Oldest  []int64 // by source, the oldest timestamp within its retention
 
-	Unescaped []byte // texts that are not in the body as they are
+	Unescaped []byte // strings that are not contiguous in the body, such as those with escapes
 	Output    output
 }
 
-// Hooks are what a batch asks of the parser of its format. None is called for a point
-// that is accepted.
+// Hooks are the functions of a format's parser that a batch calls. None is called per accepted point.
 type Hooks struct {
 	// Blame returns the path of the field whose value breaks a rule.
 	Blame func(why rejection.Reason, index, position int, l *Label) string
-	// ListName returns the name of what contains the points, for an error about all of them.
+	// ListName returns the name of the field that contains the points, for an error about all of them.
 	ListName func() string
-	// Line returns the number of the line, from 1, that an index of a rejection means. It is
-	// nil in formats that have no lines.
+	// Line returns the line number, from 1, of the index of a rejection. It is nil in formats
+	// without lines.
 	Line func(index int) int
-	// Read reads a label whose series was known and is not any more. It is nil in formats
-	// whose labels are always read.
+	// Read parses a label whose cached series is no longer valid. It is nil in formats
+	// whose labels are always parsed.
 	Read func(l *Label)
-	// Resolved is called with the series of each label that was read. It may be nil.
+	// Resolved is called with the series of each label that was parsed. It may be nil.
 	Resolved func(l *Label, ref pointblock.SeriesRef, identity *pointblock.Identity)
 }
 
@@ -73,7 +71,7 @@ func (b *Batch) Begin(workspace uuid.UUID, receivedAt time.Time, body []byte) {
 	b.LatestUS = b.ReceivedUS + maxAhead.Microseconds()
 }
 
-// End forgets the request.
+// End removes all references to the request and empties the batch.
 func (b *Batch) End() {
 	b.Hooks, b.Body, b.Rows, b.Points, b.Rejected = Hooks{}, nil, false, 0, rejection.Tally{}
 	b.Labels.reset()
@@ -86,20 +84,20 @@ func (b *Batch) End() {
 	b.Output.reset()
 }
 
-// Size estimates the memory that the batch keeps, in bytes.
+// Size estimates the memory of the batch's buffers, in bytes.
 func (b *Batch) Size() int {
 	return cap(b.Numbers.Times)*24 + cap(b.Strings.Times)*32 + cap(b.runs)*48 + cap(b.Unescaped) + b.Labels.size() +
 		b.Output.size()
 }
 
-// Need estimates the bytes that the parsed request takes, including its records.
+// Need estimates the memory of the parsed request and its records, in bytes.
 func (b *Batch) Need() int64 {
-	const point, text, ofRun, ofLabel = 24 + 16 + 16, 32 + 24 + 16, 48, labelBytes + 144
-	return int64(len(b.Numbers.Times)*point + len(b.Strings.Times)*text + len(b.runs)*ofRun + len(b.Unescaped) +
-		len(b.Labels.List)*ofLabel + len(b.Labels.tags)*tagBytes)
+	const pointBytes, stringBytes, runBytes, labelNeed = 24 + 16 + 16, 32 + 24 + 16, 48, labelBytes + 144
+	return int64(len(b.Numbers.Times)*pointBytes + len(b.Strings.Times)*stringBytes + len(b.runs)*runBytes +
+		len(b.Unescaped) + len(b.Labels.List)*labelNeed + len(b.Labels.tags)*tagBytes)
 }
 
-// CheckTime returns the rule that a time breaks.
+// CheckTime returns the rule that a timestamp breaks, or None.
 func (b *Batch) CheckTime(us int64) rejection.Reason {
 	switch {
 	case us < 0:
@@ -110,15 +108,15 @@ func (b *Batch) CheckTime(us int64) rejection.Reason {
 	return rejection.None
 }
 
-// Reject counts points as rejected and, if they are the first for their reason,
-// names the field that is to blame.
+// Reject counts n points as rejected. If they are the first for their reason, it records the path of the invalid
+// field.
 func (b *Batch) Reject(why rejection.Reason, index, position, n int, l *Label) {
 	if field := b.Rejected.Add(why, index, position, n); field != nil {
 		*field = b.Hooks.Blame(why, index, position, l)
 	}
 }
 
-// Rejections lists the points that were rejected, in formats that have lines by these.
+// Rejections returns the rejected points by reason. In formats that have lines, it sets their line numbers.
 func (b *Batch) Rejections() []rejection.Group {
 	list := b.Rejected.List()
 	if b.Hooks.Line == nil {

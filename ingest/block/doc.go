@@ -1,8 +1,8 @@
-// Package block is what a request becomes on its way from bytes to records. A parser fills a
-// [Batch]: columns of times and values, the labels that name their series, the sources that
-// these belong to, and a tally of what is rejected. Package resolve gives sources and series
-// their ids. [Batch.Encode] writes the points, ordered by series, into one record a partition.
+// Package block has the parsed form of an ingest request and encodes it. A parser fills a
+// [Batch]: columns of times and values, the labels that name their series, the sources of the
+// series, and a tally of the rejected points. Package resolve sets the ids of sources and
+// series. [Batch.Encode] writes the points, ordered by series, into one record per partition.
 //
-// The package owns the rules of names, tags and values that all formats share. It knows no
-// wire format: what differs between formats are the [Hooks] that a parser sets.
+// The package has the rules for names, tags and values that all formats share. It does not
+// depend on a wire format: a parser sets the [Hooks] for what differs between formats.
 package block

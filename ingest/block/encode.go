@@ -7,20 +7,19 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// maxEncodedBytes bounds the records of one request. A body can be made to
-// expand (defaults are repeated in every series), and a request beyond what the
-// producer buffers would always be refused.
+// maxEncodedBytes is the maximum size of the records of one request. The records can be larger than the
+// body, because defaults are repeated in every series, and a request that exceeds the producer's buffer
+// would always fail.
 const maxEncodedBytes = 64 << 20
 
-// Encode turns the points of registered series into messages and returns how many
-// points these are.
+// Encode encodes the points of registered series into messages and returns the number of these points.
 func (b *Batch) Encode() (points int, err error) {
 	o := &b.Output
-	numbers, err := encodeKind(b, pointblock.KindNumber, &b.Numbers, &o.numbers, b.appendNumbers)
+	numberPoints, err := encodeKind(b, pointblock.KindNumber, &b.Numbers, &o.numbers, b.appendNumbers)
 	if err != nil {
 		return 0, err
 	}
-	texts, err := encodeKind(b, pointblock.KindString, &b.Strings, &o.strings, b.appendStrings)
+	stringPoints, err := encodeKind(b, pointblock.KindString, &b.Strings, &o.strings, b.appendStrings)
 	if err != nil {
 		return 0, err
 	}
@@ -30,13 +29,13 @@ func (b *Batch) Encode() (points int, err error) {
 	for i := range o.Messages {
 		o.Messages[i].Route = b.Route
 	}
-	return numbers + texts, nil
+	return numberPoints + stringPoints, nil
 }
 
 // appendPoints encodes the points of a series.
-type appendPoints[V any] func(e *pointblock.Encoder, f *final, ts []int64, values []V) error
+type appendPoints[V any] func(e *pointblock.Encoder, f *requestSeries, ts []int64, values []V) error
 
-func (b *Batch) appendNumbers(e *pointblock.Encoder, f *final, ts []int64, values []float64) error {
+func (b *Batch) appendNumbers(e *pointblock.Encoder, f *requestSeries, ts []int64, values []float64) error {
 	l, o := &b.Labels.List[f.Label], &b.Output
 	if l.Known != nil {
 		return e.AppendNumbersOf(l.Known.Encoded, l.Known.Source, ts, values)
@@ -48,13 +47,13 @@ func (b *Batch) appendNumbers(e *pointblock.Encoder, f *final, ts []int64, value
 	return e.AppendNumbers(f.Ref, &o.identity, ts, values)
 }
 
-func (b *Batch) appendStrings(e *pointblock.Encoder, f *final, ts []int64, values []string) error {
+func (b *Batch) appendStrings(e *pointblock.Encoder, f *requestSeries, ts []int64, values []string) error {
 	o := &b.Output
 	o.identity = b.Identity(&b.Labels.List[f.Label], f.Kind, &o.Tags)
 	return e.AppendStrings(f.Ref, &o.identity, ts, values)
 }
 
-// encodeKind encodes the series of one kind.
+// encodeKind encodes the series of one kind and returns the number of their points.
 func encodeKind[V any](
 	b *Batch, kind pointblock.Kind, c *Column[V], s *sorted[V], write appendPoints[V],
 ) (points int, err error) {
@@ -114,15 +113,13 @@ func (b *Batch) encoder(partition int32) *pointblock.Encoder {
 	return e
 }
 
-// sorted holds points in the order of their series, within a series in the order
-// in which they came.
+// sorted contains points ordered by series and, within a series, in the order of the request.
 type sorted[V any] struct {
 	ts     []int64
 	values []V
 }
 
-// scatter brings rows into the order of their series; each cursor is then
-// the end of its series.
+// scatter copies rows into s, ordered by series. Afterwards each cursor is the end of its series.
 func (s *sorted[V]) scatter(b *Batch, kind pointblock.Kind, c *Column[V]) {
 	o := &b.Output
 	o.cursor = slices.Grow(o.cursor[:0], len(o.Finals))[:len(o.Finals)]
@@ -133,21 +130,21 @@ func (s *sorted[V]) scatter(b *Batch, kind pointblock.Kind, c *Column[V]) {
 			n += f.Count
 		}
 	}
-	o.route = o.route[:0]
+	o.seriesOfLabel = o.seriesOfLabel[:0]
 	for i := range b.Labels.List {
-		at := b.Labels.List[i].final[kind-1]
-		if at >= 0 && !o.Finals[at].Registered {
-			at = -1
+		index := b.Labels.List[i].seriesIndex[kind-1]
+		if index >= 0 && !o.Finals[index].Registered {
+			index = -1
 		}
-		o.route = append(o.route, at)
+		o.seriesOfLabel = append(o.seriesOfLabel, index)
 	}
 	s.ts = slices.Grow(s.ts[:0], n)[:n]
 	s.values = slices.Grow(s.values[:0], n)[:n]
 	for i, l := range c.Label {
-		if at := o.route[l]; at >= 0 {
-			to := o.cursor[at]
-			s.ts[to], s.values[to] = c.Times[i], c.Values[i]
-			o.cursor[at] = to + 1
+		if index := o.seriesOfLabel[l]; index >= 0 {
+			pos := o.cursor[index]
+			s.ts[pos], s.values[pos] = c.Times[i], c.Values[i]
+			o.cursor[index] = pos + 1
 		}
 	}
 }
@@ -159,8 +156,8 @@ func (b *Batch) chainRuns(kind pointblock.Kind) {
 		if r.kind != kind {
 			continue
 		}
-		if at := b.Labels.List[r.label].final[kind-1]; at >= 0 {
-			f := &b.Output.Finals[at]
+		if index := b.Labels.List[r.label].seriesIndex[kind-1]; index >= 0 {
+			f := &b.Output.Finals[index]
 			r.next = f.last
 			f.last = int32(i) + 1
 			f.runs++
@@ -168,9 +165,8 @@ func (b *Batch) chainRuns(kind pointblock.Kind) {
 	}
 }
 
-// gather returns a series' points: a part of the columns, or a copy if they came
-// in several runs.
-func (s *sorted[V]) gather(b *Batch, f *final, c *Column[V]) ([]int64, []V) {
+// gather returns the points of a series: a slice of the column, or a copy if they are in several runs.
+func (s *sorted[V]) gather(b *Batch, f *requestSeries, c *Column[V]) ([]int64, []V) {
 	if f.runs == 1 {
 		r := &b.runs[f.last-1]
 		return c.Times[r.from:r.to], c.Values[r.from:r.to]

@@ -13,7 +13,7 @@ func (b *Batch) Expire() {
 	expire(b, pointblock.KindString, &b.Strings)
 }
 
-// expire removes what is too old from a column.
+// expire removes expired points from a column.
 func expire[V any](b *Batch, kind pointblock.Kind, c *Column[V]) {
 	if len(c.Label) > 0 {
 		c.expireRows(b, kind)
@@ -27,16 +27,16 @@ func expire[V any](b *Batch, kind pointblock.Kind, c *Column[V]) {
 			continue
 		}
 		kept := r.from
-		for at := r.from; at < r.to; at++ {
-			if c.Times[at] < oldest {
+		for j := r.from; j < r.to; j++ {
+			if c.Times[j] < oldest {
 				position := rejection.Whole
-				if !r.sifted {
-					position = at - r.from
+				if !r.filtered {
+					position = j - r.from
 				}
 				b.Reject(rejection.TimeExpired, r.index, position, 1, l)
 				continue
 			}
-			c.Times[kept], c.Values[kept] = c.Times[at], c.Values[at]
+			c.Times[kept], c.Values[kept] = c.Times[j], c.Values[j]
 			kept++
 		}
 		l.Count[kind-1] -= r.to - kept
@@ -46,18 +46,18 @@ func expire[V any](b *Batch, kind pointblock.Kind, c *Column[V]) {
 
 func (c *Column[V]) expireRows(b *Batch, kind pointblock.Kind) {
 	kept := 0
-	for at, ts := range c.Times {
-		l := &b.Labels.List[c.Label[at]]
+	for i, ts := range c.Times {
+		l := &b.Labels.List[c.Label[i]]
 		if ts < b.Oldest[l.Source] {
 			index := l.First[kind-1]
 			if len(c.Index) == len(c.Times) {
-				index = int(c.Index[at])
+				index = int(c.Index[i])
 			}
 			b.Reject(rejection.TimeExpired, index, rejection.Whole, 1, l)
 			l.Count[kind-1]--
 			continue
 		}
-		c.Label[kept], c.Times[kept], c.Values[kept] = c.Label[at], ts, c.Values[at]
+		c.Label[kept], c.Times[kept], c.Values[kept] = c.Label[i], ts, c.Values[i]
 		kept++
 	}
 	c.Label, c.Times, c.Values, c.Index = c.Label[:kept], c.Times[:kept], c.Values[:kept], c.Index[:0]

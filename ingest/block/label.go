@@ -9,62 +9,62 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// Estimates of what a label and a tag take in memory, and the initial size of the table of labels.
+// The initial size of the hash table of labels, and the estimated memory of a label and a tag.
 const (
 	firstLabelSlots = 64
 	labelBytes      = 256
 	tagBytes        = 32
 )
 
-// Tokens are what identifies the series in a row or series object: each token as in the
-// body, empty where the request's default applies.
+// Tokens are the bytes of the body that identify the series of a row or series object. A token is empty if the
+// request's default applies.
 type Tokens struct {
 	Source, Metric, Tags []byte
-	ByName               bool // the source is given by name
+	ByName               bool // Source is a name
 }
 
-// Equal reports whether both name a series by the same bytes.
+// Equal reports whether t and o have the same bytes.
 func (t *Tokens) Equal(o *Tokens) bool {
 	return string(t.Metric) == string(o.Metric) && string(t.Tags) == string(o.Tags) &&
 		string(t.Source) == string(o.Source) && t.ByName == o.ByName
 }
 
-// Label is one way in which the body names a series. Two ways may name the same
-// one (tags in another order, escapes); that is found out later, by fingerprint.
+// Label is a series as the body names it. Two labels can name the same series, for example with tags in
+// another order or with escapes. The fingerprint identifies such duplicates later.
 type Label struct {
 	Tokens
 	Hash   uint64
 	Metric string
-	Tags   []pointblock.Tag // its own, sorted, without the request's
-	Source int32
-	Next   int32 // the label that came after this one the last time
+	Tags   []pointblock.Tag // sorted; without the request's default tags
+	Source int32            // index in Batch.Sources
+	Next   int32            // the label that last followed this one in the request
 
-	Known   *KnownSeries     // its series by an earlier request; metric and tags are then not read
-	Refused rejection.Reason // why none of its points can be accepted
-	Culprit string           // the tag that is to blame
+	Known   *KnownSeries     // the cached series; metric and tags are then not parsed
+	Refused rejection.Reason // why all points of the label are rejected
+	Culprit string           // the invalid tag
 
-	// By kind, less one.
-	Count [2]int // points
-	First [2]int // index of the first row or series that has one
-	final [2]int32
+	// Indexed by kind minus one.
+	Count       [2]int // number of points
+	First       [2]int // index of the first row or series that has a point
+	seriesIndex [2]int32
 }
 
-// KnownSeries is the series to which a label was last resolved. It never changes.
+// KnownSeries is the series to which a label was last resolved. It is immutable.
 type KnownSeries struct {
 	Source  uuid.UUID
 	Ref     pointblock.SeriesRef
-	Encoded []byte // the series' identity, as records have it
+	Encoded []byte // the series' identity, encoded as in records
 }
 
-// Refuse notes the first rule that a label breaks, and the tag that is to blame.
-func (l *Label) Refuse(why rejection.Reason, culprit string) {
+// Refuse sets the rule that the label breaks and the invalid tag. If a rule is set already, it does nothing.
+func (l *Label) Refuse(why rejection.Reason, tag string) {
 	if l.Refused == rejection.None {
-		l.Refused, l.Culprit = why, culprit
+		l.Refused, l.Culprit = why, tag
 	}
 }
 
-// stillKnown reports whether the known series of a label is still its series. If the source was
-// deleted and created again it is not, and the label is read.
+// stillKnown reports whether the cached series of a label is still valid. It is not if the source was
+// deleted and created again. Then stillKnown removes the cached series and parses the label.
 func (b *Batch) stillKnown(l *Label) bool {
 	if l.Known == nil {
 		return false
@@ -106,8 +106,8 @@ func (s *labelSet) size() int {
 	return cap(s.List)*labelBytes + cap(s.tags)*tagBytes + cap(s.slots)*4
 }
 
-// Expected returns the label that followed the last one the last time: batches
-// mostly go through their series in the same order again and again.
+// Expected returns the label that is likely to come next: the one that followed the last label before. Most
+// requests repeat their series in the same order. It returns nil if there are no labels.
 func (s *labelSet) Expected() *Label {
 	if len(s.List) == 0 {
 		return nil
@@ -115,7 +115,7 @@ func (s *labelSet) Expected() *Label {
 	return &s.List[s.List[s.Last].Next]
 }
 
-// Find returns the index of the label with these tokens, or -1 and their hash.
+// Find returns the index of the label with the tokens t, or -1, and the hash of t.
 func (s *labelSet) Find(t *Tokens) (int32, uint64) {
 	h := maphash.Bytes(s.Seed, t.Metric)
 	h = h*0x9e3779b97f4a7c15 ^ maphash.Bytes(s.Seed, t.Tags)
@@ -123,8 +123,8 @@ func (s *labelSet) Find(t *Tokens) (int32, uint64) {
 	return s.FindHashed(t, h), h
 }
 
-// FindHashed does the same for a hash of the caller's own, which may be any
-// function of the tokens that stays the same for the whole request.
+// FindHashed returns the index of the label with the tokens t, or -1. h is the hash of t by any function that
+// the caller uses for the whole request.
 func (s *labelSet) FindHashed(t *Tokens, h uint64) int32 {
 	if len(s.slots) == 0 {
 		return -1
@@ -143,17 +143,17 @@ func (s *labelSet) Insert(l Label) int32 {
 	if 2*(len(s.List)+1) > len(s.slots) {
 		s.slots = make([]int32, max(firstLabelSlots, 4*len(s.List)))
 		for i := range s.List {
-			s.place(s.List[i].Hash, int32(i))
+			s.setSlot(s.List[i].Hash, int32(i))
 		}
 	}
 	i := int32(len(s.List))
 	l.Next = i
 	s.List = append(s.List, l)
-	s.place(l.Hash, i)
+	s.setSlot(l.Hash, i)
 	return i
 }
 
-func (s *labelSet) place(hash uint64, i int32) {
+func (s *labelSet) setSlot(hash uint64, i int32) {
 	mask := uint64(len(s.slots) - 1)
 	slot := hash & mask
 	for s.slots[slot] != 0 {
@@ -162,21 +162,20 @@ func (s *labelSet) place(hash uint64, i int32) {
 	s.slots[slot] = i + 1
 }
 
-// Follow notes that a point of label i came after one of the last label.
+// Follow records that label i followed the last label in the request. Label i becomes the last label.
 func (s *labelSet) Follow(i int32) {
 	s.List[s.Last].Next = i
 	s.Last = i
 }
 
-// Keep copies tags to where they stay for the request.
+// Keep copies tags and returns the copy, which is valid until the end of the request.
 func (s *labelSet) Keep(tags []pointblock.Tag) []pointblock.Tag {
 	from := len(s.tags)
 	s.tags = append(s.tags, tags...)
 	return s.tags[from:len(s.tags):len(s.tags)]
 }
 
-// Identity returns the identity of a label's series; the tags are valid until the
-// scratch is used again.
+// Identity returns the identity of a label's series. Its tags are valid until scratch is used again.
 func (b *Batch) Identity(l *Label, kind pointblock.Kind, scratch *[]pointblock.Tag) pointblock.Identity {
 	tags := l.Tags
 	if defaults := b.Labels.Defaults.Tags; len(defaults) > 0 {

@@ -12,11 +12,11 @@ import (
 // Limits of a series' identity and of its values.
 const (
 	MaxTags      = 64
-	maxNameRunes = 256  // a metric, a tag's name
-	MaxTextBytes = 1024 // a string value, a tag's value
+	maxNameRunes = 256  // of a metric or a tag name
+	MaxTextBytes = 1024 // of a string value or a tag value
 )
 
-// CheckMetric returns the rule that the name of a metric breaks.
+// CheckMetric returns the rule that the name of a metric breaks, or None.
 func CheckMetric(metric string) rejection.Reason {
 	return checkName(metric, rejection.MetricEmpty, rejection.MetricLong, rejection.MetricNUL)
 }
@@ -33,7 +33,7 @@ func checkName(name string, empty, long, nul rejection.Reason) rejection.Reason 
 	return rejection.None
 }
 
-// CheckTags returns the first rule that tags break, and whose.
+// CheckTags returns the first rule that tags break, and the key of the tag that breaks it.
 func CheckTags(tags []pointblock.Tag) (rejection.Reason, string) {
 	for i := range tags {
 		tag := &tags[i]
@@ -50,13 +50,11 @@ func CheckTags(tags []pointblock.Tag) (rejection.Reason, string) {
 	return rejection.None, ""
 }
 
-// CanNameSource reports whether a source may have the name: by the rules that a
-// source created by hand has.
+// CanNameSource reports whether name is valid for a source, by the same rules as in the sources API.
 func CanNameSource(name string) bool {
 	return name != "" && (len(name) <= maxNameRunes || utf8.RuneCountInString(name) <= maxNameRunes) &&
-		utf8.ValidString(name) && strings.TrimSpace(name) != "" && !strings.ContainsFunc(name, endsLines)
+		utf8.ValidString(name) && strings.TrimSpace(name) != "" && !strings.ContainsFunc(name, isControlOrLineEnd)
 }
 
-// endsLines reports control characters, and the separators that end lines for
-// many a reader.
-func endsLines(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
+// isControlOrLineEnd reports whether r is a control character or a Unicode line or paragraph separator.
+func isControlOrLineEnd(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }

@@ -2,32 +2,32 @@ package block
 
 import "github.com/livegraph/livegraph/schemas/pointblock"
 
-// final is a series of the request, under whichever labels.
-type final struct {
+// requestSeries is a series of the request. One or more labels name it.
+type requestSeries struct {
 	Ref        pointblock.SeriesRef
 	Kind       pointblock.Kind
-	Label      int32 // one of its labels
+	Label      int32 // index of one of its labels
 	Registered bool
-	Count      int   // points
-	First      int   // index of the first row or series with one
-	runs       int   // in how many runs they came, where they came as columns
-	last       int32 // the last of these, plus one
+	Count      int   // number of points
+	First      int   // index of the first row or series that has a point
+	runs       int   // number of runs, if the points came as columns
+	last       int32 // index of the last run, plus one
 }
 
-// output is what a batch becomes: series, and records of their points.
+// output is the result of a batch: its series, and the records of their points.
 type output struct {
-	Finals []final
-	slots  []int32 // a hash table of finals, plus one
+	Finals []requestSeries
+	slots  []int32 // a hash table of indexes of Finals, plus one
 
-	// The series that is being looked at.
+	// Buffers for the series that is being processed.
 	identity  pointblock.Identity
 	canonical []byte
 	Tags      []pointblock.Tag
 
-	numbers sorted[float64]
-	strings sorted[string]
-	route   []int32 // from a label to its series, -1: none
-	cursor  []int   // where a series' next point goes
+	numbers       sorted[float64]
+	strings       sorted[string]
+	seriesOfLabel []int32 // by label, the index of its series; -1: none
+	cursor        []int   // by series, the index of its next point
 
 	encoders []*pointblock.Encoder // by partition
 	active   []int32               // the partitions that have points
@@ -45,8 +45,8 @@ func (o *output) reset() {
 	o.active, o.bytes = o.active[:0], 0
 }
 
-// DropMessages lets go of the messages and of the memory that they are in, for a producer
-// that may still read them.
+// DropMessages removes the messages and their memory from the batch, because the producer may still
+// read them.
 func (b *Batch) DropMessages() {
 	b.Output.encoders, b.Output.Messages = nil, nil
 }
@@ -55,13 +55,13 @@ func (o *output) size() int {
 	return cap(o.Finals)*72 + cap(o.slots)*4 + cap(o.numbers.ts)*16 + cap(o.strings.ts)*24 + 2*o.bytes
 }
 
-// Identify finds the series that the labels name.
+// Identify computes the series that the labels name.
 func (b *Batch) Identify(key *[16]byte) {
 	o := &b.Output
 	labels := b.Labels.List
-	if want := 4 * len(labels); len(o.slots) < want {
+	if minSlots := 4 * len(labels); len(o.slots) < minSlots {
 		size := 1
-		for size < want {
+		for size < minSlots {
 			size *= 2
 		}
 		o.slots = make([]int32, size)
@@ -69,32 +69,32 @@ func (b *Batch) Identify(key *[16]byte) {
 	for i := range labels {
 		l := &labels[i]
 		for k := range l.Count {
-			l.final[k] = -1
+			l.seriesIndex[k] = -1
 			if l.Count[k] == 0 {
 				continue
 			}
 			kind := pointblock.Kind(k + 1)
-			var at int32
+			var index int32
 			if b.stillKnown(l) {
-				at = o.intern(l.Known.Ref.Fingerprint)
-				o.Finals[at].Ref.ID, o.Finals[at].Registered = l.Known.Ref.ID, true
+				index = o.intern(l.Known.Ref.Fingerprint)
+				o.Finals[index].Ref.ID, o.Finals[index].Registered = l.Known.Ref.ID, true
 			} else {
 				o.identity = b.Identity(l, kind, &o.Tags)
 				o.canonical = o.identity.AppendCanonical(o.canonical[:0])
-				at = o.intern(pointblock.FingerprintOf(key, o.canonical))
+				index = o.intern(pointblock.FingerprintOf(key, o.canonical))
 			}
-			f := &o.Finals[at]
+			f := &o.Finals[index]
 			if f.Count == 0 {
 				f.Kind, f.Label, f.First = kind, int32(i), l.First[k]
 			}
 			f.Count += l.Count[k]
 			f.First = min(f.First, l.First[k])
-			l.final[k] = at
+			l.seriesIndex[k] = index
 		}
 	}
 }
 
-// intern returns the index of the series with this fingerprint.
+// intern returns the index of the series with the fingerprint, which it adds if it is new.
 func (o *output) intern(fingerprint pointblock.Fingerprint) int32 {
 	mask := uint64(len(o.slots) - 1)
 	slot := fingerprint.SeriesID() & mask
@@ -103,7 +103,7 @@ func (o *output) intern(fingerprint pointblock.Fingerprint) int32 {
 			return o.slots[slot] - 1
 		}
 	}
-	o.Finals = append(o.Finals, final{Ref: pointblock.SeriesRef{Fingerprint: fingerprint}})
+	o.Finals = append(o.Finals, requestSeries{Ref: pointblock.SeriesRef{Fingerprint: fingerprint}})
 	o.slots[slot] = int32(len(o.Finals))
 	return o.slots[slot] - 1
 }

@@ -6,19 +6,19 @@ import (
 	"github.com/livegraph/livegraph/ingest/rejection"
 )
 
-// Source is a source as the request names it.
+// Source is a source that a request names.
 type Source struct {
 	ID        uuid.UUID
-	Name      string // where it is given by name
+	Name      string // set if ByName
 	ByName    bool
-	Void      bool // nothing that a source could be called
+	Void      bool // the token cannot name a source
 	Known     bool // it exists in the workspace
-	Used      bool // there are points for it, where new names make sources
+	Used      bool // it has points that are not rejected; set in formats that create sources
 	Refused   rejection.Reason
 	Partition int32
 }
 
-// SourceToken is a source as it is written in the body.
+// SourceToken is the token that names a source in the body.
 type SourceToken struct {
 	Token  string
 	ByName bool
@@ -26,30 +26,30 @@ type SourceToken struct {
 
 // sourceSet is the set of sources that a request names.
 type sourceSet struct {
-	List  []Source
-	index map[SourceToken]int32
-	last  SourceToken
-	at    int32 // of last
+	List      []Source
+	index     map[SourceToken]int32
+	last      SourceToken
+	lastIndex int32 // index of last
 }
 
 func (s *sourceSet) reset() {
 	clear(s.List)
 	clear(s.index)
-	s.List, s.last, s.at = s.List[:0], SourceToken{}, 0
+	s.List, s.last, s.lastIndex = s.List[:0], SourceToken{}, 0
 }
 
-// Find returns the index of a source that was named before.
+// Find returns the index of a source that the request has already named.
 func (s *sourceSet) Find(key SourceToken) (i int32, ok bool) {
 	if key == s.last {
-		return s.at, true
+		return s.lastIndex, true
 	}
 	if i, ok = s.index[key]; ok {
-		s.last, s.at = key, i
+		s.last, s.lastIndex = key, i
 	}
 	return i, ok
 }
 
-// Add adds a source that was not named before.
+// Add adds a source that the request has not named before and returns its index.
 func (s *sourceSet) Add(key SourceToken, ref Source) int32 {
 	if s.index == nil {
 		s.index = map[SourceToken]int32{}
@@ -57,12 +57,12 @@ func (s *sourceSet) Add(key SourceToken, ref Source) int32 {
 	i := int32(len(s.List))
 	s.List = append(s.List, ref)
 	s.index[key] = i
-	s.last, s.at = key, i
+	s.last, s.lastIndex = key, i
 	return i
 }
 
-// InternName returns the index of the source with the name, in a format that
-// creates sources; raw is the name as in the body.
+// InternName returns the index of the source with the given name, which it adds if it is new. It is for formats that
+// create sources. raw is the name as it is in the body.
 func (s *sourceSet) InternName(raw string, name func() string) int32 {
 	key := SourceToken{Token: raw, ByName: true}
 	i, ok := s.Find(key)
@@ -76,8 +76,7 @@ func (s *sourceSet) InternName(raw string, name func() string) int32 {
 	return i
 }
 
-// MarkUsed notes which sources have points that are not rejected: no source is
-// made for others.
+// MarkUsed marks the sources that have points that are not rejected. No other sources are created.
 func (b *Batch) MarkUsed() {
 	for i := range b.Labels.List {
 		if l := &b.Labels.List[i]; l.Count[0]+l.Count[1] > 0 {

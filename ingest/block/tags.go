@@ -7,9 +7,8 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// SortTags puts tags in the order of their keys and returns a key that is there
-// twice.
-func SortTags(tags []pointblock.Tag) (twice string, ok bool) {
+// SortTags sorts tags by key. If a key occurs more than once, it returns the key and false.
+func SortTags(tags []pointblock.Tag) (duplicate string, ok bool) {
 	if len(tags) > 1 {
 		slices.SortFunc(tags, func(a, b pointblock.Tag) int { return cmp.Compare(a.Key, b.Key) })
 	}
@@ -21,8 +20,8 @@ func SortTags(tags []pointblock.Tag) (twice string, ok bool) {
 	return "", true
 }
 
-// appendMerged appends a series' own tags and, of the defaults, those whose keys
-// it does not have. Both are sorted, and so is the result.
+// appendMerged appends the tags of a series and the default tags whose keys the series does not have. own and
+// defaults must be sorted; the result is sorted.
 func appendMerged(dst, own, defaults []pointblock.Tag) []pointblock.Tag {
 	for len(own) > 0 && len(defaults) > 0 {
 		switch c := cmp.Compare(own[0].Key, defaults[0].Key); {
@@ -37,7 +36,7 @@ func appendMerged(dst, own, defaults []pointblock.Tag) []pointblock.Tag {
 	return append(append(dst, own...), defaults...)
 }
 
-// CountMerged returns how many tags AppendMerged would append.
+// CountMerged returns the number of tags that appendMerged would append.
 func CountMerged(own, defaults []pointblock.Tag) int {
 	n := len(own) + len(defaults)
 	for len(own) > 0 && len(defaults) > 0 {

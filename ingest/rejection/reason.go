@@ -1,9 +1,9 @@
-// Package rejection has the reasons for which points are rejected, and counts them. The first
-// point of each reason is named in the answer, the others are counted.
+// Package rejection defines the reasons for which points are rejected and counts the rejected points. The response
+// identifies the first point of each reason and has the number of all.
 package rejection
 
-// Reason is why a point is rejected. Rejections are grouped by it, so there
-// can never be more groups than reasons.
+// Reason is why a point is rejected. Rejections are grouped by reason, so the
+// number of groups is bounded.
 type Reason uint8
 
 // The reasons.
@@ -46,13 +46,13 @@ const (
 	Reasons
 )
 
-// Text returns what the caller reads, after the name of the field.
+// Text returns the error text, which follows the name of the field.
 func (r Reason) Text() string { return reasonText[r] }
 
-// MetricLabel returns the name of the reason in metrics.
+// MetricLabel returns the value of the metric label reason.
 func (r Reason) MetricLabel() string { return reasonLabel[r] }
 
-// reasonText is what the caller reads, after the name of the field.
+// reasonText has the error texts, which follow the name of the field.
 var reasonText = [Reasons]string{
 	TimeForm:      "must be an RFC 3339 time such as 2026-11-21T07:40:08Z",
 	TimeFraction:  "must be an integer, without fraction or exponent",
@@ -77,7 +77,7 @@ var reasonText = [Reasons]string{
 	SourceLimit: "is of a new source, and the workspace has as many sources as its limit (maxSources) allows",
 	SeriesLimit: "is of a new series, and the workspace has as many series as its limit (maxSeries) allows",
 
-	// Of the line protocol.
+	// Line protocol.
 	TagTwice:        "is given more than once",
 	LineMeasurement: "must come first in a line",
 	LineTag: "must be key=value after the measurement, none of them empty, with a backslash before commas, " +
@@ -89,7 +89,7 @@ var reasonText = [Reasons]string{
 	LineTail:    "must be the last of the line",
 	LineUTF8:    "is not valid UTF-8",
 
-	// Of Prometheus.
+	// Prometheus remote write.
 	ValueNotFinite: "must be a finite number",
 	ValueHistogram: "is a native histogram; only samples are stored (Prometheus: send_native_histograms: false, classic " +
 		"histograms are taken)",
@@ -97,7 +97,7 @@ var reasonText = [Reasons]string{
 	TagUTF8:    "is not valid UTF-8",
 }
 
-// reasonLabel names the reasons in metrics.
+// reasonLabel has the values of the metric label reason.
 var reasonLabel = [Reasons]string{
 	TimeForm: "time_form", TimeFraction: "time_fraction", TimeEarly: "time_early", TimeLate: "time_late",
 	TimeExpired: "time_expired",

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Group is why points were rejected: the first of them, and how many there
-// are for the same reason.
+// Group describes the points that were rejected for one reason: the first of them, and
+// their number.
 type Group struct {
-	Index    int    `json:"index"`              // the row, or the series
-	Position *int   `json:"position,omitempty"` // the value in the series, where it is one value's fault
-	Line     *int   `json:"line,omitempty"`     // in formats that have lines, from 1
-	Field    string `json:"field"`              // as in points[3].timestamp
+	Index    int    `json:"index"`              // of the row or series
+	Position *int   `json:"position,omitempty"` // of the value in the series, if the rejection is about one value
+	Line     *int   `json:"line,omitempty"`     // from 1, in formats that have lines
+	Field    string `json:"field"`              // path of the field, such as points[3].timestamp
 	Reason   string `json:"reason"`
 	Count    int    `json:"count"`
 }
 
-// Whole is the position when all points of a series are meant.
+// Whole is the position of a rejection that is not about a single value of a series.
 const Whole = -1
 
 // Tally counts rejected points by reason.
@@ -28,8 +28,9 @@ type Tally struct {
 	}
 }
 
-// Add counts n more points. It reports whether these are the first of their
-// reason in the request, whose field the caller then sets.
+// Add counts n more points. If they come before all other rejected points of their reason, it
+// returns a pointer to the path of their field, which the caller then sets. Otherwise it
+// returns nil.
 func (t *Tally) Add(why Reason, index, position, n int) (field *string) {
 	if n == 0 {
 		return nil
@@ -45,7 +46,7 @@ func (t *Tally) Add(why Reason, index, position, n int) (field *string) {
 	return &g.field
 }
 
-// Count returns how many points were rejected for a reason.
+// Count returns the number of points that were rejected for a reason.
 func (t *Tally) Count(why Reason) int { return t.groups[why].count }
 
 // List returns the groups in the order of their first point. It is never nil.

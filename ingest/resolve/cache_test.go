@@ -28,11 +28,11 @@ func TestTheCachesAreBounded(t *testing.T) {
 	for range 1000 {
 		ref := []block.Source{{ID: uuid.New(), Known: true}, {Name: uuid.NewString(), ByName: true, Known: true}}
 		ws := uuid.New()
-		question := sources.ask(ws)
-		sources.add(ws, ref, question, time.Now())
-		sources.answered(ws, question)
+		reads := sources.beginRead(ws)
+		sources.add(ws, ref, reads, time.Now())
+		sources.endRead(ws, reads)
 		require.LessOrEqual(t, sources.entries, 100)
-		require.Empty(t, sources.asking)
+		require.Empty(t, sources.reads)
 	}
 }
 
@@ -47,7 +47,7 @@ func TestASeriesInUseIsNotForgotten(t *testing.T) {
 	}
 }
 
-// directory finds no source by its name, and drops what is remembered meanwhile.
+// directory finds the first of the requested sources, and clears the workspace's cache during the lookup.
 type directory struct {
 	SourceDirectory
 	resolver *Resolver
@@ -68,6 +68,6 @@ func TestAnAnswerFromBeforeAChangeIsNotRemembered(t *testing.T) {
 	b.Sources.InternName("boiler", func() string { return "boiler" })
 	require.NoError(t, d.resolver.findSources(t.Context(), b, false))
 	require.True(t, b.Sources.List[0].Known)
-	require.Empty(t, d.resolver.sources.asking, "every question has ended")
+	require.Empty(t, d.resolver.sources.reads, "every read has ended")
 	require.Zero(t, d.resolver.SourcesLen())
 }

@@ -1,5 +1,5 @@
-// Package resolve finds the sources and the series of a parsed request: in caches, else in the
-// stores, in bulk. It creates sources where a format asks for it, registers new series, chooses
-// the partitions of sources, and rejects what is unknown, beyond the workspace's limits or older
-// than its retention. It imports no store: what it needs of one are the interfaces of [Deps].
+// Package resolve finds the sources and the series of a parsed request in caches or, in bulk, in
+// the stores. It creates sources if the format requires it, registers new series, chooses the
+// partitions of sources, and rejects points of unknown sources, points beyond the workspace's limits
+// and points older than its retention. It imports no store; it accesses them through [Deps].
 package resolve

@@ -14,55 +14,52 @@ import (
 
 // SourceDirectory looks up and creates sources of workspaces.
 type SourceDirectory interface {
-	// SourcesByID returns those of the ids that are sources of the workspace, not
-	// deleted.
+	// SourcesByID returns which of the ids are sources of the workspace that are not deleted.
 	SourcesByID(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error)
-	// SourcesByName does the same by name.
+	// SourcesByName returns the ids of the workspace's sources with these names that are not deleted.
 	SourcesByName(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error)
-	// CreateSources creates sources with these names, in their order, as far as the
-	// workspace's limit goes, and returns the ids of all that exist with them then,
-	// anyone who created them. Those that the limit refuses are left out.
+	// CreateSources creates sources with these names, in the given order, up to the workspace's
+	// limit. It returns the ids of all sources that then exist with these names, including those
+	// that others created. Names beyond the limit are omitted.
 	CreateSources(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error)
 }
 
 // SeriesRegistry assigns ids to series.
 type SeriesRegistry interface {
-	// RegisterSeries returns, index for index, the id of each identity, new or
-	// known. Not ok are those that the workspace's limit refuses, or whose source
-	// has gone.
+	// RegisterSeries returns the id of each identity, new or existing, at the same index. ok is
+	// false for an identity that exceeds the workspace's limit or whose source is deleted.
 	RegisterSeries(
 		ctx context.Context, workspace uuid.UUID, identities []pointblock.Identity, fingerprints []pointblock.Fingerprint,
 	) (ids []uint64, ok []bool, err error)
 }
 
-// Router returns the route by which points are divided among the partitions of their topic.
+// Router returns the route that assigns points to the partitions of their topic.
 type Router interface {
-	// Route returns the route by which points that are accepted now are sent.
+	// Route returns the route for points that are accepted now.
 	Route(ctx context.Context) (pointblock.Route, error)
 }
 
-// Deps is what a Resolver works with.
+// Deps are the dependencies and settings of a Resolver.
 type Deps struct {
 	Sources        SourceDirectory
 	Registry       SeriesRegistry
 	Routes         Router
 	Retention      RetentionDirectory // nil: points of any age are accepted
-	FingerprintKey [16]byte           // the installation's
-	RouteTimeout   time.Duration      // for the topic's partitions
-	CacheSize      int                // series that are remembered
-	SourceTTL      time.Duration      // for which sources are believed to exist; zero: a second
-	RetentionTTL   time.Duration      // for which retention is believed; zero: a second
+	FingerprintKey [16]byte           // key of the installation
+	RouteTimeout   time.Duration      // maximum wait for the route
+	CacheSize      int                // maximum number of cached series
+	SourceTTL      time.Duration      // how long the existence of sources is cached; zero: a second
+	RetentionTTL   time.Duration      // how long retention is cached; zero: a second
 }
 
-// Metrics count what a Resolver does, once a request each.
+// Metrics are the metrics of a Resolver. Each is updated once per request.
 type Metrics struct {
-	Created                    prometheus.Counter // sources
+	Created                    prometheus.Counter // created sources
 	SeriesHits, SeriesMisses   prometheus.Counter
 	SourcesHits, SourcesMisses prometheus.Counter
 }
 
-// Resolver finds the sources and the series of batches. It may be used by many goroutines
-// at once.
+// Resolver finds the sources and the series of batches. It is safe for concurrent use.
 type Resolver struct {
 	deps      Deps
 	metrics   Metrics
@@ -83,20 +80,20 @@ func New(deps Deps, metrics Metrics) *Resolver {
 	}
 }
 
-// SeriesLen returns how many series are remembered.
+// SeriesLen returns the number of cached series.
 func (r *Resolver) SeriesLen() int { return r.series.len() }
 
-// SourcesLen returns how many sources are remembered.
+// SourcesLen returns the number of cached sources.
 func (r *Resolver) SourcesLen() int { return r.sources.len() }
 
-// Forget drops what is remembered of a workspace's sources.
+// Forget removes the sources and the retention of a workspace from the caches.
 func (r *Resolver) Forget(workspace uuid.UUID) {
 	r.sources.forget(workspace)
 	r.retention.forget(workspace)
 }
 
-// AwaitOthers returns when no process resolves any more by what it knew of sources before
-// a change that was committed at the latest at the given time, or when the context ends.
+// AwaitOthers waits until no process uses sources that it cached before the given time, which is when a change was
+// committed or later. It also returns when ctx ends.
 func AwaitOthers(ctx context.Context, committed time.Time) {
 	sleep.For(ctx, time.Until(committed.Add(sourceTTL+clockGrace)))
 }

@@ -16,32 +16,31 @@ import (
 const day = int64(24 * time.Hour / time.Microsecond)
 
 const (
-	// retentionTTL is how long a workspace's retention is cached. A
-	// point that is accepted meanwhile and is too old is in no answer all the same.
+	// retentionTTL is how long a workspace's retention is cached. If an expired point is
+	// accepted because of a stale entry, queries still do not return it.
 	retentionTTL = time.Second
-	// maxRetentions bounds the workspaces that are remembered; when it is full it
-	// is cleared.
+	// maxRetentions is the maximum number of cached workspaces. A full cache is cleared.
 	maxRetentions = 10_000
 )
 
-// RetentionDirectory returns for how long points are kept.
+// RetentionDirectory returns the retention of workspaces and sources.
 type RetentionDirectory interface {
-	// Retention returns for how many days of 24 hours a workspace keeps points (nil:
-	// for good), and those of its sources that have their own.
+	// Retention returns the retention of a workspace in days of 24 hours (nil: unlimited),
+	// and that of its sources that have their own.
 	Retention(ctx context.Context, workspace uuid.UUID) (days *int32, sources map[uuid.UUID]int32, err error)
 }
 
-// retentionCache caches the retention of workspaces for a moment.
+// retentionCache caches the retention of workspaces for a short time.
 type retentionCache struct {
-	directory RetentionDirectory // nil: points of any age are taken
+	directory RetentionDirectory // nil: points of any age are accepted
 	ttl       time.Duration
 
 	mu         sync.Mutex
 	workspaces map[uuid.UUID]*retention
 }
 
-// retention is that of a workspace. Anyone who finds it outdated reads it again, and the
-// others wait for that.
+// retention is the cached retention of a workspace. The first goroutine that finds it outdated
+// reads it again, and the others wait for that.
 type retention struct {
 	mu      sync.Mutex
 	until   time.Time
@@ -53,14 +52,15 @@ func newRetentionCache(directory RetentionDirectory, ttl time.Duration) *retenti
 	return &retentionCache{directory: directory, ttl: ttl, workspaces: map[uuid.UUID]*retention{}}
 }
 
-// forget drops what is remembered of a workspace.
+// forget removes a workspace from the cache.
 func (c *retentionCache) forget(workspace uuid.UUID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.workspaces, workspace)
 }
 
-func (c *retentionCache) of(workspace uuid.UUID) *retention {
+// get returns the entry of a workspace, which it creates if there is none.
+func (c *retentionCache) get(workspace uuid.UUID) *retention {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.workspaces[workspace]
@@ -81,20 +81,19 @@ func (c *retentionCache) read(ctx context.Context, workspace uuid.UUID) (
 	if c.directory == nil {
 		return nil, nil, nil
 	}
-	r := c.of(workspace)
+	r := c.get(workspace)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if asked := time.Now(); !asked.Before(r.until) {
+	if now := time.Now(); !now.Before(r.until) {
 		if r.days, r.sources, err = c.directory.Retention(ctx, workspace); err != nil {
 			return nil, nil, fmt.Errorf("reading the retention: %w", err)
 		}
-		r.until = asked.Add(c.ttl)
+		r.until = now.Add(c.ttl)
 	}
 	return r.days, r.sources, nil
 }
 
-// RejectExpired rejects the points that are older than their source or their
-// workspace keeps any.
+// RejectExpired rejects the points that are older than the retention of their source or workspace.
 func (r *Resolver) RejectExpired(ctx context.Context, b *block.Batch) error {
 	days, own, err := r.retention.read(ctx, b.Workspace)
 	if err != nil || days == nil && len(own) == 0 {
@@ -116,14 +115,14 @@ func (r *Resolver) RejectExpired(ctx context.Context, b *block.Batch) error {
 	return nil
 }
 
-// keptFrom returns the first time at which points of the source are kept.
+// keptFrom returns the oldest time within the retention of the source, in microseconds.
 func keptFrom(nowUS int64, days *int32, own map[uuid.UUID]int32, source uuid.UUID) int64 {
 	from := int64(math.MinInt64)
 	if days != nil {
 		from = nowUS - int64(*days)*day
 	}
 	if n, ok := own[source]; ok {
-		from = max(from, nowUS-int64(n)*day) // the shorter one holds
+		from = max(from, nowUS-int64(n)*day) // the shorter retention applies
 	}
 	return from
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// Series finds the series that the request's labels name, and their
-// ids, registering those that are new. Points of series that the registry
-// refuses are rejected.
+// Series finds the series that the request's labels name and their ids. It registers new
+// series. It rejects the points of series that the registry refuses.
 func (r *Resolver) Series(ctx context.Context, b *block.Batch) error {
 	b.Identify(&r.deps.FingerprintKey)
 	finals := b.Output.Finals
@@ -45,12 +44,12 @@ func (r *Resolver) Series(ctx context.Context, b *block.Batch) error {
 	return nil
 }
 
-// register asks the registry for series, and reports whether it has all.
-func (r *Resolver) register(ctx context.Context, b *block.Batch, which []int32) (all bool, err error) {
-	identities := make([]pointblock.Identity, len(which))
-	fingerprints := make([]pointblock.Fingerprint, len(which))
-	for i, at := range which {
-		f := &b.Output.Finals[at]
+// register registers series and reports whether the registry accepted all of them.
+func (r *Resolver) register(ctx context.Context, b *block.Batch, indexes []int32) (all bool, err error) {
+	identities := make([]pointblock.Identity, len(indexes))
+	fingerprints := make([]pointblock.Fingerprint, len(indexes))
+	for i, index := range indexes {
+		f := &b.Output.Finals[index]
 		identities[i] = clone(b.Identity(&b.Labels.List[f.Label], f.Kind, &b.Output.Tags))
 		fingerprints[i] = f.Ref.Fingerprint
 	}
@@ -59,12 +58,12 @@ func (r *Resolver) register(ctx context.Context, b *block.Batch, which []int32) 
 		return false, fmt.Errorf("registering series: %w", err)
 	}
 	all = true
-	for i, at := range which {
+	for i, index := range indexes {
 		if !ok[i] {
 			all = false
 			continue
 		}
-		f := &b.Output.Finals[at]
+		f := &b.Output.Finals[index]
 		f.Ref.ID, f.Registered = ids[i], true
 		r.series.put(fingerprints[i], ids[i])
 	}
@@ -82,14 +81,14 @@ func clone(id pointblock.Identity) pointblock.Identity {
 	return id
 }
 
-// rejectRefused rejects the points of series that the registry refused: because
-// the source has gone meanwhile, or else because the workspace is full.
+// rejectRefused rejects the points of series that the registry refused, either because
+// the source was deleted meanwhile or because the workspace's limit is reached.
 func (r *Resolver) rejectRefused(ctx context.Context, b *block.Batch) error {
 	r.sources.forget(b.Workspace)
 	for i := range b.Sources.List {
 		b.Sources.List[i].Known = false
 	}
-	if err := r.askForSources(ctx, b.Workspace, b.Sources.List); err != nil {
+	if err := r.querySources(ctx, b.Workspace, b.Sources.List); err != nil {
 		return err
 	}
 	for i := range b.Output.Finals {

@@ -6,13 +6,14 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// seriesShards is how many locks share the cache.
+// seriesShards is the number of shards of the cache. Each has its own lock.
 const seriesShards = 64
 
-// seriesCache remembers the ids of registered series by fingerprint. Ids never
-// change, so nothing goes stale; what has not been asked for in a long time is
-// forgotten. Each shard has two generations: when the young one is full it
-// becomes the old one, and what is found in the old one is young again.
+// seriesCache caches the ids of registered series by fingerprint. Ids never
+// change, so entries do not become stale; entries that have not been used for a
+// long time are evicted. Each shard has two generations: when the young one is
+// full it replaces the old one, and an entry that is found in the old generation
+// is added to the young one.
 type seriesCache struct {
 	perGeneration int
 	shards        [seriesShards]seriesShard
@@ -23,8 +24,7 @@ type seriesShard struct {
 	young, old map[pointblock.Fingerprint]uint64
 }
 
-// newSeriesCache creates a cache of at most so many series, rounded up to two a
-// shard.
+// newSeriesCache creates a cache of at most size series, rounded up to two per shard.
 func newSeriesCache(size int) *seriesCache {
 	c := &seriesCache{perGeneration: max(1, size/seriesShards/2)}
 	for i := range c.shards {
@@ -64,7 +64,7 @@ func (s *seriesShard) put(f pointblock.Fingerprint, id uint64, limit int) {
 	s.young[f] = id
 }
 
-// len returns how many series are remembered.
+// len returns the number of cached series.
 func (c *seriesCache) len() (n int) {
 	for i := range c.shards {
 		s := &c.shards[i]

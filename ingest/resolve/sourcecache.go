@@ -12,18 +12,18 @@ import (
 
 const (
 	// sourceTTL is how long the existence and the name of a source are cached. Requests that
-	// delete or rename one are answered after that (Pipeline.AwaitOthers), so that nothing sent
-	// after the answer is taken for what was before it. What is accepted until then comes before
-	// the change.
+	// delete or rename a source are answered after that (Pipeline.AwaitOthers), so that points
+	// sent after the answer are never accepted for the old state. Points that are accepted
+	// earlier count as sent before the change.
 	sourceTTL = time.Second
-	// clockGrace is what the clocks of two processes may differ by in that time.
+	// clockGrace is the allowed difference between the clocks of two processes in that time.
 	clockGrace = 50 * time.Millisecond
-	// MaxCachedSources bounds the cache; when it is full it is cleared.
+	// MaxCachedSources is the maximum size of the cache. A full cache is cleared.
 	MaxCachedSources = 100_000
 )
 
-// sourceCache remembers which sources exist, for a moment. It does not remember
-// which do not: a source can be used as soon as it is there.
+// sourceCache caches which sources exist, for a short time. It does not cache
+// which do not exist, so a new source can be used immediately.
 type sourceCache struct {
 	ttl   time.Duration
 	limit int
@@ -31,16 +31,15 @@ type sourceCache struct {
 	mu         sync.Mutex
 	entries    int
 	workspaces map[uuid.UUID]*cachedSources
-	asking     map[uuid.UUID]*asking
+	reads      map[uuid.UUID]*storeReads
 }
 
-// asking are the questions to the store that are under way for a workspace and began
-// since it was forgotten last. Those that began before are not among them, so that what
-// they find is not remembered.
-type asking struct{ questions int }
+// storeReads counts the store reads of a workspace that are in progress and began after its
+// last forget. The results of reads that began before that are not cached.
+type storeReads struct{ count int }
 
 type cachedSources struct {
-	byID   map[uuid.UUID]time.Time // until when
+	byID   map[uuid.UUID]time.Time // expiry
 	byName map[string]cachedName
 }
 
@@ -51,34 +50,33 @@ type cachedName struct {
 
 func newSourceCache(ttl time.Duration, limit int) *sourceCache {
 	return &sourceCache{
-		ttl: ttl, limit: limit, workspaces: map[uuid.UUID]*cachedSources{}, asking: map[uuid.UUID]*asking{},
+		ttl: ttl, limit: limit, workspaces: map[uuid.UUID]*cachedSources{}, reads: map[uuid.UUID]*storeReads{},
 	}
 }
 
-// ask begins a question to the store. answered must be called with what it returns.
-func (c *sourceCache) ask(workspace uuid.UUID) *asking {
+// beginRead starts a store read. The caller must pass the result to endRead.
+func (c *sourceCache) beginRead(workspace uuid.UUID) *storeReads {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a := c.asking[workspace]
-	if a == nil {
-		a = &asking{}
-		c.asking[workspace] = a
+	r := c.reads[workspace]
+	if r == nil {
+		r = &storeReads{}
+		c.reads[workspace] = r
 	}
-	a.questions++
-	return a
+	r.count++
+	return r
 }
 
-// answered ends a question.
-func (c *sourceCache) answered(workspace uuid.UUID, a *asking) {
+// endRead ends a store read.
+func (c *sourceCache) endRead(workspace uuid.UUID, r *storeReads) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a.questions--; a.questions == 0 && c.asking[workspace] == a {
-		delete(c.asking, workspace)
+	if r.count--; r.count == 0 && c.reads[workspace] == r {
+		delete(c.reads, workspace)
 	}
 }
 
-// lookup marks those of the sources as known that are remembered, and reports
-// whether all were.
+// lookup sets Known for the sources that are cached, and reports whether all are.
 func (c *sourceCache) lookup(workspace uuid.UUID, list []block.Source) bool {
 	now, all := time.Now(), true
 	c.mu.Lock()
@@ -91,8 +89,8 @@ func (c *sourceCache) lookup(workspace uuid.UUID, list []block.Source) bool {
 			continue
 		case w == nil:
 		case s.ByName:
-			if cached := w.byName[s.Name]; now.Before(cached.until) {
-				s.ID, s.Known = cached.id, true
+			if entry := w.byName[s.Name]; now.Before(entry.until) {
+				s.ID, s.Known = entry.id, true
 			}
 		default:
 			s.Known = now.Before(w.byID[s.ID])
@@ -102,14 +100,14 @@ func (c *sourceCache) lookup(workspace uuid.UUID, list []block.Source) bool {
 	return all
 }
 
-// add remembers the known ones of the sources, which a question found; asked is when it
-// began. Nothing is remembered when the workspace was forgotten since then: the store may
-// have been read before it changed.
-func (c *sourceCache) add(workspace uuid.UUID, list []block.Source, question *asking, asked time.Time) {
-	until := asked.Add(c.ttl)
+// add caches the known sources, which a store read found that began at start. It caches
+// nothing if the workspace was forgotten since then, because the store may have changed
+// after the read.
+func (c *sourceCache) add(workspace uuid.UUID, list []block.Source, reads *storeReads, start time.Time) {
+	until := start.Add(c.ttl)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.asking[workspace] != question {
+	if c.reads[workspace] != reads {
 		return
 	}
 	for i := range list {
@@ -136,18 +134,18 @@ func (c *sourceCache) add(workspace uuid.UUID, list []block.Source, question *as
 	}
 }
 
-// forget drops what is remembered of a workspace, and what is being asked.
+// forget removes a workspace from the cache and discards the results of its store reads in progress.
 func (c *sourceCache) forget(workspace uuid.UUID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.asking, workspace)
+	delete(c.reads, workspace)
 	if w := c.workspaces[workspace]; w != nil {
 		c.entries -= len(w.byID) + len(w.byName)
 		delete(c.workspaces, workspace)
 	}
 }
 
-// len returns how many sources are remembered.
+// len returns the number of cached sources.
 func (c *sourceCache) len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

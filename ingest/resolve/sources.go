@@ -14,15 +14,14 @@ import (
 	"github.com/livegraph/livegraph/ingest/rejection"
 )
 
-// How many sources and series the stores are asked for at once.
+// Maximum numbers of sources and series per query of a store.
 const (
 	MaxAsked      = 4096
 	maxRegistered = 4096
 )
 
-// Sources finds the request's sources, and rejects the points of those
-// that are not in the workspace. With create, those that no source has the name of are
-// created.
+// Sources finds the request's sources and rejects the points of sources that are not in the
+// workspace. If create is set, it creates a source for each unknown name.
 func (r *Resolver) Sources(ctx context.Context, b *block.Batch, create bool) error {
 	list := b.Sources.List
 	if create {
@@ -36,7 +35,7 @@ func (r *Resolver) Sources(ctx context.Context, b *block.Batch, create bool) err
 			return err
 		}
 	}
-	if err := r.divide(ctx, b); err != nil {
+	if err := r.assignPartitions(ctx, b); err != nil {
 		return err
 	}
 	for i := range b.Labels.List {
@@ -56,12 +55,12 @@ func (r *Resolver) Sources(ctx context.Context, b *block.Batch, create bool) err
 	return nil
 }
 
-// findSources asks the store for the request's sources, has those made that are to be, and
-// remembers them.
+// findSources reads the request's sources from the store, creates the missing ones if create is
+// set, and caches them.
 func (r *Resolver) findSources(ctx context.Context, b *block.Batch, create bool) error {
-	asked, question := time.Now(), r.sources.ask(b.Workspace)
-	defer r.sources.answered(b.Workspace, question)
-	if err := r.askForSources(ctx, b.Workspace, b.Sources.List); err != nil {
+	start, reads := time.Now(), r.sources.beginRead(b.Workspace)
+	defer r.sources.endRead(b.Workspace, reads)
+	if err := r.querySources(ctx, b.Workspace, b.Sources.List); err != nil {
 		return err
 	}
 	if create {
@@ -69,14 +68,14 @@ func (r *Resolver) findSources(ctx context.Context, b *block.Batch, create bool)
 			return err
 		}
 	}
-	r.sources.add(b.Workspace, b.Sources.List, question, asked)
+	r.sources.add(b.Workspace, b.Sources.List, reads, start)
 	return nil
 }
 
-// divide chooses the partitions of the request's sources. The route of this moment stays
-// that of the request, however long it takes: its records say so, and so they have lower
-// versions than those that are sent by a later one.
-func (r *Resolver) divide(ctx context.Context, b *block.Batch) error {
+// assignPartitions sets the partitions of the request's sources. The request keeps the current
+// route, however long it takes. Its records contain the number of the route, so they have lower
+// versions than records that are sent by a later route.
+func (r *Resolver) assignPartitions(ctx context.Context, b *block.Batch) error {
 	ctx, cancel := context.WithTimeout(ctx, r.deps.RouteTimeout)
 	defer cancel()
 	route, err := r.deps.Routes.Route(ctx)
@@ -92,8 +91,8 @@ func (r *Resolver) divide(ctx context.Context, b *block.Batch) error {
 	return nil
 }
 
-// askForSources asks the store for the sources that are not known yet.
-func (r *Resolver) askForSources(ctx context.Context, workspace uuid.UUID, list []block.Source) error {
+// querySources reads the sources that are not known yet from the store.
+func (r *Resolver) querySources(ctx context.Context, workspace uuid.UUID, list []block.Source) error {
 	var ids []uuid.UUID
 	var names []string
 	for i := range list {
@@ -105,35 +104,34 @@ func (r *Resolver) askForSources(ctx context.Context, workspace uuid.UUID, list 
 			ids = append(ids, s.ID)
 		}
 	}
-	exist, named := map[uuid.UUID]bool{}, map[string]uuid.UUID{}
-	for some := range slices.Chunk(ids, MaxAsked) {
-		found, err := r.deps.Sources.SourcesByID(ctx, workspace, some)
+	existing, byName := map[uuid.UUID]bool{}, map[string]uuid.UUID{}
+	for chunk := range slices.Chunk(ids, MaxAsked) {
+		result, err := r.deps.Sources.SourcesByID(ctx, workspace, chunk)
 		if err != nil {
 			return fmt.Errorf("finding sources: %w", err)
 		}
-		maps.Copy(exist, found)
+		maps.Copy(existing, result)
 	}
-	for some := range slices.Chunk(names, MaxAsked) {
-		found, err := r.deps.Sources.SourcesByName(ctx, workspace, some)
+	for chunk := range slices.Chunk(names, MaxAsked) {
+		result, err := r.deps.Sources.SourcesByName(ctx, workspace, chunk)
 		if err != nil {
 			return fmt.Errorf("finding sources by name: %w", err)
 		}
-		maps.Copy(named, found)
+		maps.Copy(byName, result)
 	}
 	for i := range list {
 		switch s := &list[i]; {
 		case s.Known || s.Void:
 		case s.ByName:
-			s.ID, s.Known = named[s.Name]
+			s.ID, s.Known = byName[s.Name]
 		default:
-			s.Known = exist[s.ID]
+			s.Known = existing[s.ID]
 		}
 	}
 	return nil
 }
 
-// createSources creates the sources that the request names and that do not exist,
-// up to the workspace's limit.
+// createSources creates the missing sources of the request, up to the workspace's limit.
 func (r *Resolver) createSources(ctx context.Context, b *block.Batch) error {
 	list := b.Sources.List
 	var names []string
@@ -142,21 +140,21 @@ func (r *Resolver) createSources(ctx context.Context, b *block.Batch) error {
 			names = append(names, strings.Clone(s.Name))
 		}
 	}
-	made := map[string]uuid.UUID{}
-	for some := range slices.Chunk(names, MaxAsked) {
-		standing, err := r.deps.Sources.CreateSources(ctx, b.Workspace, some)
+	created := map[string]uuid.UUID{}
+	for chunk := range slices.Chunk(names, MaxAsked) {
+		result, err := r.deps.Sources.CreateSources(ctx, b.Workspace, chunk)
 		if err != nil {
 			return fmt.Errorf("creating sources: %w", err)
 		}
-		maps.Copy(made, standing)
+		maps.Copy(created, result)
 	}
-	r.metrics.Created.Add(float64(len(made)))
+	r.metrics.Created.Add(float64(len(created)))
 	for i := range list {
 		s := &list[i]
 		if s.Known || s.Void || !s.Used {
 			continue
 		}
-		if s.ID, s.Known = made[s.Name]; !s.Known {
+		if s.ID, s.Known = created[s.Name]; !s.Known {
 			s.Refused = rejection.SourceLimit
 		}
 	}

@@ -1,11 +1,11 @@
-// Package routing keeps the route by which this process divides points among the
+// Package routing leases the route by which this process assigns points to the
 // partitions of their topic.
 //
-// A route is leased in Postgres: a new one is leased to nobody while anybody may still
-// send by an earlier one. So anyone who was answered, and then sends again through any
-// process, sends by the same route or a later one, and what is sent by a later route
-// has higher versions (docs/adr/0049-routes-of-points.md). The package decides when a
-// route may be used; it reads and writes no topic.
+// A route is leased in Postgres. A new route is not leased to any process while a process
+// may still use an earlier one. So after a client has received an answer, its next points
+// are sent by the same route or a later one through any process, and points of a later
+// route have higher versions (docs/adr/0049-routes-of-points.md). The package decides when
+// a route may be used. It does not read or write topics.
 package routing
 
 import (
@@ -21,27 +21,27 @@ import (
 )
 
 const (
-	// leaseTime is how long after a process was lost the others wait for it before they
-	// divide points another way.
-	leaseTime = 5 * time.Second
-	// leaseUse is the part of it in which the process uses the lease: clocks that do not
-	// go equally fast do no harm.
-	leaseUse = leaseTime * 4 / 5
-	// renewEvery and retryEvery are how often the lease is renewed, and asked for while
-	// there is none.
+	// leaseDuration is how long the other processes wait for a lost process before they use
+	// a new route.
+	leaseDuration = 5 * time.Second
+	// usableDuration is how long the process uses a lease. It is shorter than the lease, to
+	// tolerate clocks that run at different speeds.
+	usableDuration = leaseDuration * 4 / 5
+	// renewEvery is the interval of renewals, and retryEvery the interval of requests while
+	// the process has no lease.
 	renewEvery = time.Second
 	retryEvery = 100 * time.Millisecond
-	// waitLimit is the longest that Route waits for a lease.
-	waitLimit = 5 * time.Second
-	// turnLimit bounds one question to the registry.
-	turnLimit = 2 * time.Second
+	// maxWait is the maximum time that Route waits for a lease.
+	maxWait = 5 * time.Second
+	// requestTimeout limits one request to the lease store.
+	requestTimeout = 2 * time.Second
 )
 
-// leases is where routes are leased.
-type leases interface {
-	// HoldRoute leases the newest route of a topic, unless the holder uses an earlier one
-	// or another has a lease of one. using is the number of the route that it uses, 0 for
-	// none.
+// leaseStore stores the leases of routes.
+type leaseStore interface {
+	// HoldRoute leases the newest route of a topic, unless the holder uses an earlier one or
+	// another holder has a lease of an earlier one. using is the number of the route that
+	// the holder uses, 0 for none.
 	HoldRoute(
 		ctx context.Context, topic string, holder uuid.UUID, using int64, hold time.Duration,
 	) (newest pointblock.Route, held bool, err error)
@@ -49,30 +49,30 @@ type leases interface {
 	LeaveRoute(ctx context.Context, topic string, holder uuid.UUID) error
 }
 
-// Deps are what a Keeper works with.
+// Deps are the dependencies of a Keeper.
 type Deps struct {
-	Leases leases
-	Topic  string // under which routes are recorded
-	// Seen returns the id and the number of partitions of the topic as this process
-	// produces to it.
+	Leases leaseStore
+	Topic  string // the topic whose routes are leased
+	// Seen returns the id and the number of partitions of the topic in this process's
+	// producer.
 	Seen   func() (id [16]byte, partitions int32)
 	Logger *slog.Logger // nil: slog.Default()
 }
 
-// Keeper keeps the lease of a process. It may be used by many goroutines.
+// Keeper renews the lease of a process. It is safe for concurrent use.
 type Keeper struct {
 	deps   Deps
 	holder uuid.UUID
 
-	turns sync.Mutex // held while the registry is asked
-	asked time.Time  // when it was
+	renewMu   sync.Mutex // held during requests to the lease store
+	lastRenew time.Time  // start of the last request
 
 	mu    sync.Mutex
-	route pointblock.Route // of the lease; the zero value: none is used
-	until time.Time        // when the process stops using it
+	route pointblock.Route // the leased route; the zero value: none
+	until time.Time        // end of its use
 }
 
-// New creates a Keeper. Run keeps its lease while nobody asks for a route.
+// New creates a Keeper. Run renews its lease while no requests come.
 func New(deps Deps) *Keeper {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
@@ -80,18 +80,18 @@ func New(deps Deps) *Keeper {
 	return &Keeper{deps: deps, holder: uuid.New()}
 }
 
-// Route returns the route by which points that are accepted now are sent. It waits for a
-// lease, 5 s at most, and is Unavailable if there is none by then.
-func (k *Keeper) Route(ctx context.Context) (pointblock.Route, error) {
-	route, ok := k.current(time.Now())
+// Route returns the route for points that are accepted now. It waits up to 5 s for a lease,
+// and then returns an Unavailable error.
+func (l *Keeper) Route(ctx context.Context) (pointblock.Route, error) {
+	route, ok := l.current(time.Now())
 	if ok {
 		return route, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, waitLimit)
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
 	for {
-		err := k.turn(ctx, retryEvery)
-		if route, ok = k.current(time.Now()); ok {
+		err := l.renew(ctx, retryEvery)
+		if route, ok = l.current(time.Now()); ok {
 			return route, nil
 		}
 		select {
@@ -103,19 +103,19 @@ func (k *Keeper) Route(ctx context.Context) (pointblock.Route, error) {
 	}
 }
 
-// Run keeps the lease until ctx is done, gives it back and returns nil.
-func (k *Keeper) Run(ctx context.Context) error {
+// Run renews the lease until ctx is done. It then releases the lease and returns nil.
+func (l *Keeper) Run(ctx context.Context) error {
 	failing := false
 	for ctx.Err() == nil {
-		err := k.turn(ctx, 0)
-		if failed := err != nil && ctx.Err() == nil; failed != failing { // once, not each second
+		err := l.renew(ctx, 0)
+		if failed := err != nil && ctx.Err() == nil; failed != failing { // log changes only
 			failing = failed
 			if failed {
-				k.deps.Logger.WarnContext(ctx, "the route of points cannot be leased", "error", err)
+				l.deps.Logger.WarnContext(ctx, "the route of points cannot be leased", "error", err)
 			}
 		}
 		wait := renewEvery
-		if _, ok := k.current(time.Now()); !ok {
+		if _, ok := l.current(time.Now()); !ok {
 			wait = retryEvery
 		}
 		select {
@@ -123,78 +123,79 @@ func (k *Keeper) Run(ctx context.Context) error {
 		case <-time.After(wait):
 		}
 	}
-	k.leave(ctx)
+	l.release(ctx)
 	return nil
 }
 
-// current returns the route of the lease if it may be used at a moment.
-func (k *Keeper) current(now time.Time) (pointblock.Route, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	// By the wall clock, too: the other one stands still while a machine sleeps.
-	ok := k.route.Number > 0 && now.Before(k.until) && now.Round(0).Before(k.until.Round(0))
-	return k.route, ok
+// current returns the leased route, and whether it may be used at the given time.
+func (l *Keeper) current(now time.Time) (pointblock.Route, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// Compare the wall clock, too: the monotonic clock stops while a machine sleeps.
+	ok := l.route.Number > 0 && now.Before(l.until) && now.Round(0).Before(l.until.Round(0))
+	return l.route, ok
 }
 
-// turn asks for the lease once, and once more after it has stopped using an earlier route;
-// not if that was done less than a time ago.
-func (k *Keeper) turn(ctx context.Context, pause time.Duration) error {
-	k.turns.Lock()
-	defer k.turns.Unlock()
-	if time.Since(k.asked) < pause {
+// renew requests the lease, and requests it again after the process has stopped using an
+// earlier route. It does nothing if the last request began less than minInterval ago.
+func (l *Keeper) renew(ctx context.Context, minInterval time.Duration) error {
+	l.renewMu.Lock()
+	defer l.renewMu.Unlock()
+	if time.Since(l.lastRenew) < minInterval {
 		return nil
 	}
 	for {
-		k.asked = time.Now()
-		k.mu.Lock()
-		using := k.route.Number
-		k.mu.Unlock()
-		again, err := k.ask(ctx, using)
-		if err != nil || !again {
+		l.lastRenew = time.Now()
+		l.mu.Lock()
+		using := l.route.Number
+		l.mu.Unlock()
+		retry, err := l.requestLease(ctx, using)
+		if err != nil || !retry {
 			return err
 		}
 	}
 }
 
-// ask asks for the lease of the newest route while one is used, 0 for none, and reports
-// whether it has to ask again because it uses none any more.
-func (k *Keeper) ask(ctx context.Context, using int64) (again bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, turnLimit)
+// requestLease requests the lease of the newest route. using is the number of the route in
+// use, 0 for none. It reports whether to request again because the process has just stopped
+// using that route.
+func (l *Keeper) requestLease(ctx context.Context, using int64) (retry bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	asked := time.Now()
-	newest, held, err := k.deps.Leases.HoldRoute(ctx, k.deps.Topic, k.holder, using, leaseTime)
+	start := time.Now()
+	newest, held, err := l.deps.Leases.HoldRoute(ctx, l.deps.Topic, l.holder, using, leaseDuration)
 	if err != nil {
-		return false, err // the lease goes on until its time is over
+		return false, err // the current lease remains usable until its end
 	}
-	id, partitions := k.deps.Seen()
+	id, partitions := l.deps.Seen()
 	usable := held && newest.TopicID == id && newest.Partitions == partitions
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	switch {
 	case usable:
-		if k.route != newest {
-			k.deps.Logger.InfoContext(ctx, "points are divided among partitions",
+		if l.route != newest {
+			l.deps.Logger.InfoContext(ctx, "points are divided among partitions",
 				"partitions", newest.Partitions, "route", newest.Number)
 		}
-		k.route, k.until = newest, asked.Add(leaseUse)
+		l.route, l.until = newest, start.Add(usableDuration)
 	case newest.Number != using:
-		// Not used from here on, which the next question says.
-		k.route = pointblock.Route{}
+		// The route is no longer used. The next request reports that.
+		l.route = pointblock.Route{}
 		return using != 0, nil
 	}
 	return false, nil
 }
 
 // leave releases the lease.
-func (k *Keeper) leave(ctx context.Context) {
-	k.turns.Lock()
-	defer k.turns.Unlock()
-	k.mu.Lock()
-	k.route = pointblock.Route{}
-	k.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), turnLimit)
+func (l *Keeper) release(ctx context.Context) {
+	l.renewMu.Lock()
+	defer l.renewMu.Unlock()
+	l.mu.Lock()
+	l.route = pointblock.Route{}
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
-	if err := k.deps.Leases.LeaveRoute(ctx, k.deps.Topic, k.holder); err != nil {
-		k.deps.Logger.WarnContext(ctx, "the route of points is given back when its time is over", "error", err)
+	if err := l.deps.Leases.LeaveRoute(ctx, l.deps.Topic, l.holder); err != nil {
+		l.deps.Logger.WarnContext(ctx, "the lease of the route of points cannot be released: it expires", "error", err)
 	}
 }

@@ -1,4 +1,4 @@
-// Package fieldpath writes the paths by which answers name a field of a request, such as
+// Package fieldpath builds the paths of request fields in error responses, such as
 // points[3].tags.host.
 package fieldpath
 
@@ -13,10 +13,10 @@ import (
 // Index appends an index to a path.
 func Index(path string, index int) string { return path + "[" + strconv.Itoa(index) + "]" }
 
-// maxShownName bounds how much of a caller's name an answer repeats.
+// maxShownName is the maximum number of characters of a client's name in a response.
 const maxShownName = 100
 
-// Member appends a name to a path. Names that would be misread are quoted.
+// Member appends a name to a path. It quotes names that would be ambiguous.
 func Member(path, name string) string {
 	name = shorten(name)
 	if name == "" || strings.ContainsAny(name, `.[]"\`) || strings.ContainsFunc(name, unicode.IsControl) {

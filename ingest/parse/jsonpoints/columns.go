@@ -9,9 +9,9 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// series reads the series object at b[i]. Its arrays are read straight into the
-// batch's columns of numbers; only where an entry is rejected or is a string,
-// are they put right afterwards.
+// series parses the series object at b[i]. It appends the arrays directly to the
+// batch's column of numbers. AddRun corrects the columns afterwards if an entry is
+// rejected or is a string.
 func (p *Parser) series(i int) int {
 	b := p.batch
 	from := len(b.Numbers.Times)
@@ -50,11 +50,11 @@ func (p *Parser) series(i int) int {
 	return i
 }
 
-// times reads the array of timestamps at b[i].
+// times parses the array of timestamps at b[i].
 func (p *Parser) times(i int) int {
 	i, more := p.enterArray(i, fieldTimestamps)
 	ts := p.batch.Numbers.Times
-	from, room := len(ts), p.maxPoints-p.batch.Points
+	from, remaining := len(ts), p.maxPoints-p.batch.Points
 	for more {
 		us, end, why := p.readTime(i)
 		position := len(ts) - from
@@ -65,8 +65,8 @@ func (p *Parser) times(i int) int {
 			us = 0
 			p.notes.Faults = append(p.notes.Faults, block.EntryFault{Position: int32(position), Why: why})
 		}
-		if position == room {
-			return p.tooMany()
+		if position == remaining {
+			return p.failTooMany()
 		}
 		ts = append(ts, us)
 		i, more = p.nextEntry(end)
@@ -75,17 +75,17 @@ func (p *Parser) times(i int) int {
 	return i
 }
 
-// values reads the array of values at b[i].
+// values parses the array of values at b[i].
 func (p *Parser) values(i int) int {
 	i, more := p.enterArray(i, fieldValues)
 	values := p.batch.Numbers.Values
-	from, room := len(values), p.maxPoints-p.batch.Points
+	from, remaining := len(values), p.maxPoints-p.batch.Points
 	for more {
 		number, end, why := readScalar(p.b, i)
 		position := len(values) - from
-		if end == scan.Failed && at(p.b, i) == '"' {
+		if end == scan.Failed && byteAt(p.b, i) == '"' {
 			var text string
-			if text, end, why = p.readText(i); why == rejection.None {
+			if text, end, why = p.readString(i); why == rejection.None {
 				p.notes.Strings = append(p.notes.Strings, block.StringEntry{Position: int32(position), Text: text})
 			}
 		}
@@ -95,8 +95,8 @@ func (p *Parser) values(i int) int {
 		if why != rejection.None {
 			p.notes.Faults = append(p.notes.Faults, block.EntryFault{Position: int32(position), Why: why})
 		}
-		if position == room {
-			return p.tooMany()
+		if position == remaining {
+			return p.failTooMany()
 		}
 		values = append(values, number)
 		i, more = p.nextEntry(end)
@@ -105,13 +105,13 @@ func (p *Parser) values(i int) int {
 	return i
 }
 
-// enterArray enters the array at b[i]: where its first entry begins, or, if it
-// has none, where it ends.
+// enterArray returns the index of the first entry of the array at b[i] and true, or, if the
+// array is empty, the index of its end and false.
 func (p *Parser) enterArray(i int, f field) (next int, more bool) {
-	if at(p.b, i) != '[' {
+	if byteAt(p.b, i) != '[' {
 		return p.wrongType(i, p.path(fieldNames[f]), "an array"), false
 	}
-	if i = space(p.b, i+1); at(p.b, i) == ']' {
+	if i = skipSpace(p.b, i+1); byteAt(p.b, i) == ']' {
 		return i + 1, false
 	}
 	return i, true

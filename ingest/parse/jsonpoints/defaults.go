@@ -9,8 +9,8 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// setDefault reads a value that applies to all points of the request. A default that
-// breaks a rule is refused with the request, used or not.
+// setDefault parses a value that applies to all points of the request. If a default breaks a
+// rule, the request is refused, even if no point uses the default.
 func (p *Parser) setDefault(f field, i int, seen fields) int {
 	if f == fieldPrecision {
 		return p.setPrecision(i)
@@ -29,9 +29,9 @@ func (p *Parser) setDefault(f field, i int, seen fields) int {
 		}
 	case fieldTags:
 		d.Tags = p.batch.Labels.Keep(p.tags)
-		why, culprit := block.CheckTags(d.Tags)
+		why, tag := block.CheckTags(d.Tags)
 		if why != rejection.None {
-			return p.fail(fault.Field(fault.Invalid, fieldpath.Member(fieldNames[f], culprit), why.Text()))
+			return p.fail(fault.Field(fault.Invalid, fieldpath.Member(fieldNames[f], tag), why.Text()))
 		}
 		if len(d.Tags) > block.MaxTags {
 			return p.fail(fault.Field(fault.Invalid, fieldNames[f], rejection.TagsMany.Text()).With("limit", block.MaxTags))
@@ -42,12 +42,12 @@ func (p *Parser) setDefault(f field, i int, seen fields) int {
 	return end
 }
 
-// precisions are the names of the units, for a caller who misspelt one.
+// precisions are the valid precisions, for error messages.
 var precisions = []string{"s", "ms", "us", "ns"}
 
 func (p *Parser) setPrecision(i int) int {
 	name := fieldNames[fieldPrecision]
-	if at(p.b, i) != '"' {
+	if byteAt(p.b, i) != '"' {
 		return p.wrongType(i, name, "a string")
 	}
 	end, escaped := scanString(p.b, i)
@@ -62,8 +62,8 @@ func (p *Parser) setPrecision(i int) int {
 	return end
 }
 
-// identityToken reads one of the fields that name a series and notes its token.
-// What is the same, byte for byte, as in the expected label is not read again.
+// identityToken parses one of the fields that identify a series into t. A token that is
+// equal to that of the expected label is not parsed again.
 func (p *Parser) identityToken(f field, i int, seen fields, t *block.Tokens, expected *block.Label) int {
 	if f == fieldTags {
 		if expected != nil && len(expected.Tokens.Tags) > 0 && hasPrefix(p.b[i:], expected.Tokens.Tags) {
@@ -97,7 +97,7 @@ func (p *Parser) identityToken(f field, i int, seen fields, t *block.Tokens, exp
 		*token = known
 		return i + len(known)
 	}
-	if at(p.b, i) != '"' {
+	if byteAt(p.b, i) != '"' {
 		return p.wrongType(i, p.path(fieldNames[f]), "a string")
 	}
 	end, _ := scanString(p.b, i)
@@ -112,20 +112,20 @@ func hasPrefix(b, prefix []byte) bool {
 	return len(b) >= len(prefix) && string(b[:len(prefix)]) == string(prefix)
 }
 
-// MaxRepeatedTags is how many tags an object may have for its keys to be compared; beyond, the
-// request as a whole is refused.
+// MaxRepeatedTags is the maximum number of tags of an object whose keys are checked for
+// duplicates. With more tags, the whole request is refused.
 const MaxRepeatedTags = 1024
 
-// readTags reads an object of tags into p.tags, sorted.
+// readTags parses an object of tags into p.tags, sorted.
 func (p *Parser) readTags(i int) int {
 	p.tags = p.tags[:0]
 	tags := fieldNames[fieldTags]
-	if at(p.b, i) != '{' {
+	if byteAt(p.b, i) != '{' {
 		return p.wrongType(i, p.path(tags), "an object")
 	}
 	i, more := p.firstMember(i)
 	for more {
-		if at(p.b, i) != '"' {
+		if byteAt(p.b, i) != '"' {
 			return scan.Failed
 		}
 		end, escaped := scanString(p.b, i)
@@ -136,7 +136,7 @@ func (p *Parser) readTags(i int) int {
 		if i = p.colon(end); i == scan.Failed {
 			return scan.Failed
 		}
-		if at(p.b, i) != '"' {
+		if byteAt(p.b, i) != '"' {
 			return p.wrongType(i, fieldpath.Member(p.path(tags), key), "a string")
 		}
 		if end, escaped = scanString(p.b, i); end < 0 {

@@ -1,5 +1,5 @@
-// Package jsonpoints reads points from JSON: one object with a list of rows (points) or of
-// columns (series), or lines of JSON (NDJSON) of which each is a row or a series.
+// Package jsonpoints parses points in JSON: one object with a list of rows (points) or of
+// columns (series), or NDJSON, whose lines are each a row or a series.
 //
 //	no JSON object; invalid UTF-8; lone surrogate; BOM; text after it    Malformed
 //	unknown field; field twice (tags included); required field missing   Malformed
@@ -11,13 +11,13 @@
 //	timestamp: neither an RFC 3339 time nor an integer                   rejected
 //	source: not a UUID in sourceId                                       rejected
 //
-// Where several apply, Malformed goes before Invalid only as far as syntax does: a body that is
-// not JSON is always Malformed. Otherwise the first in the order of the text counts.
+// If several errors apply, a syntax error takes precedence: a body that is not JSON is always
+// Malformed. Otherwise the first error in the order of the body is returned.
 //
-// A source's id may be in upper case. A point's own tags are merged over the request's, key by
-// key; the limit of tags includes both.
+// A source's id may be in upper case. A point's own tags override the request's tags by key. The
+// limit of tags includes both.
 //
-// In NDJSON each line is judged like an entry of points or series: the first line that has not
-// that form refuses the request, whatever follows. Errors name the line, and fields begin in
-// the line's object.
+// In NDJSON each line is parsed like an entry of points or series. The first line that does not
+// have that form refuses the request, regardless of what follows. Errors contain the line, and
+// the paths of fields are relative to the line's object.
 package jsonpoints

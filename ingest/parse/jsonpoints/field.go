@@ -1,6 +1,6 @@
 package jsonpoints
 
-// field is a name that an object of a request can have.
+// field is a field name in an object of a request.
 type field uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	fieldSeries
 )
 
-// fields is a set of them.
+// fields is a set of field names.
 type fields uint16
 
 func (f field) bit() fields       { return 1 << f }
@@ -39,7 +39,7 @@ const (
 	requestFields  = identityFields | 1<<fieldPrecision | 1<<fieldPoints | 1<<fieldSeries
 )
 
-// names lists a set, for a caller who misspelt one.
+// names returns the names in a set, for error messages.
 func (s fields) names() (names []string) {
 	for f, name := range fieldNames {
 		if s.has(field(f)) {
@@ -49,8 +49,8 @@ func (s fields) names() (names []string) {
 	return names
 }
 
-// lookup returns the field of a name.
-func lookup(name string) field {
+// fieldByName returns the field with the given name.
+func fieldByName(name string) field {
 	for f := fieldSourceID; int(f) < len(fieldNames); f++ {
 		if fieldNames[f] == name {
 			return f
@@ -59,39 +59,39 @@ func lookup(name string) field {
 	return unknownField
 }
 
-// readName reads the field's name that begins with the quote at b[i], if it is
-// written in the usual way, and returns where it ends.
+// readName parses the field name whose opening quote is at b[i], if it is a field of a row
+// or series without escapes, and returns the index of its end.
 func readName(b []byte, i int) (field, int) {
-	rest := b[i:]
-	if len(rest) < len(`"timestamps"`) {
-		return unknownField, i // too near the end to be worth it
+	name := b[i:]
+	if len(name) < len(`"timestamps"`) {
+		return unknownField, i // near the end of the body; readUncommonName parses it
 	}
-	switch rest[1] {
+	switch name[1] {
 	case 't':
 		switch {
-		case string(rest[:6]) == `"tags"`:
+		case string(name[:6]) == `"tags"`:
 			return fieldTags, i + 6
-		case string(rest[:11]) == `"timestamp"`:
+		case string(name[:11]) == `"timestamp"`:
 			return fieldTimestamp, i + 11
-		case string(rest[:12]) == `"timestamps"`:
+		case string(name[:12]) == `"timestamps"`:
 			return fieldTimestamps, i + 12
 		}
 	case 'v':
 		switch {
-		case string(rest[:7]) == `"value"`:
+		case string(name[:7]) == `"value"`:
 			return fieldValue, i + 7
-		case string(rest[:8]) == `"values"`:
+		case string(name[:8]) == `"values"`:
 			return fieldValues, i + 8
 		}
 	case 'm':
-		if string(rest[:8]) == `"metric"` {
+		if string(name[:8]) == `"metric"` {
 			return fieldMetric, i + 8
 		}
 	case 's':
 		switch {
-		case string(rest[:10]) == `"sourceId"`:
+		case string(name[:10]) == `"sourceId"`:
 			return fieldSourceID, i + 10
-		case string(rest[:8]) == `"source"`:
+		case string(name[:8]) == `"source"`:
 			return fieldSource, i + 8
 		}
 	}

@@ -9,14 +9,14 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// sourceNameLength is how many bytes a source's name may have; a longer name is of no source.
+// sourceNameLength is the maximum length of a source name, in bytes. No source has a longer name.
 const sourceNameLength = 1024
 
-// newLabel creates the label of these tokens, which the caller has checked to be
-// JSON of the right types, and notes in it whether its values break a rule.
-func (p *Parser) newLabel(t block.Tokens, hash uint64, own []pointblock.Tag) int32 {
+// newLabel creates the label of the tokens t, which must be JSON of the right types. It records
+// in the label the rule that its values break.
+func (p *Parser) newLabel(t block.Tokens, hash uint64, ownTags []pointblock.Tag) int32 {
 	b := p.batch
-	l := block.Label{Tokens: t, Hash: hash, Tags: own, Metric: b.Labels.Defaults.Metric}
+	l := block.Label{Tokens: t, Hash: hash, Tags: ownTags, Metric: b.Labels.Defaults.Metric}
 	if len(t.Metric) > 0 {
 		l.Metric = p.unescape(t.Metric, scan.HasEscape(t.Metric))
 		l.Refused = block.CheckMetric(l.Metric)
@@ -26,27 +26,27 @@ func (p *Parser) newLabel(t block.Tokens, hash uint64, own []pointblock.Tag) int
 		source = &b.Labels.Defaults.Source
 	}
 	l.Source = p.source(source)
-	if len(own) > 0 && l.Refused == rejection.None {
-		l.Refused, l.Culprit = block.CheckTags(own)
-		if l.Refused == rejection.None && block.CountMerged(own, b.Labels.Defaults.Tags) > block.MaxTags {
+	if len(ownTags) > 0 && l.Refused == rejection.None {
+		l.Refused, l.Culprit = block.CheckTags(ownTags)
+		if l.Refused == rejection.None && block.CountMerged(ownTags, b.Labels.Defaults.Tags) > block.MaxTags {
 			l.Refused = rejection.TagsMany
 		}
 	}
 	return b.Labels.Insert(l)
 }
 
-// source returns the index of the source that a token names.
+// source returns the index of the source that t names.
 func (p *Parser) source(t *block.Tokens) int32 {
 	sources := &p.batch.Sources
 	key := block.SourceToken{Token: scan.View(t.Source), ByName: t.ByName}
 	i, ok := sources.Find(key)
 	if !ok {
-		i = sources.Add(key, newSourceRef(p.unescape(t.Source, scan.HasEscape(t.Source)), t.ByName))
+		i = sources.Add(key, newSource(p.unescape(t.Source, scan.HasEscape(t.Source)), t.ByName))
 	}
 	return i
 }
 
-func newSourceRef(text string, byName bool) block.Source {
+func newSource(text string, byName bool) block.Source {
 	if byName {
 		void := text == "" || len(text) > sourceNameLength || strings.IndexByte(text, 0) >= 0
 		return block.Source{Name: text, ByName: true, Void: void}
@@ -55,7 +55,7 @@ func newSourceRef(text string, byName bool) block.Source {
 	return block.Source{ID: id, Void: !ok}
 }
 
-// unescape returns the text of a string token, its quotes included.
+// unescape returns the value of a string token. token includes the quotes.
 func (p *Parser) unescape(token []byte, escaped bool) string {
 	b := p.batch
 	inner := token[1 : len(token)-1]

@@ -9,30 +9,30 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// ParseLines reads the batch's body as lines that are each a row or a series
-// as a JSON object; lines may end in CR LF, and blank ones are passed over. The
-// index of a row or series is that of its line. Errors are as those of
-// parse; they name the line, and the field in the line's object.
+// ParseLines parses the batch's body as lines. Each line is a JSON object that is a
+// row or a series. Lines may end in CR LF, and blank lines are skipped. The index of
+// a row or series is that of its line. Errors are like those of Parse, and contain
+// the line and the path of the field in the line's object.
 func (p *Parser) ParseLines(b *block.Batch, maxPoints int) error {
 	b.Hooks = p.ndjson
 	p.batch, p.maxPoints, p.unit = b, maxPoints, scan.Milliseconds
-	for rest := b.Body; len(rest) > 0; p.index++ {
-		p.b = rest
-		if end := bytes.IndexByte(rest, '\n'); end >= 0 {
-			p.b, rest = rest[:end], rest[end+1:]
+	for remaining := b.Body; len(remaining) > 0; p.index++ {
+		p.b = remaining
+		if end := bytes.IndexByte(remaining, '\n'); end >= 0 {
+			p.b, remaining = remaining[:end], remaining[end+1:]
 		} else {
-			rest = nil
+			remaining = nil
 		}
 		if p.line() == scan.Failed {
-			return p.explainLine()
+			return p.lineError()
 		}
 	}
 	return nil
 }
 
-// line reads the line in p.b.
+// line parses the line in p.b.
 func (p *Parser) line() int {
-	i := space(p.b, 0)
+	i := skipSpace(p.b, 0)
 	if i == len(p.b) {
 		return i
 	}
@@ -40,15 +40,15 @@ func (p *Parser) line() int {
 		return p.wrongType(i, "body", "an object")
 	}
 	end := p.lineObject(i)
-	if end == scan.Failed || space(p.b, end) != len(p.b) {
+	if end == scan.Failed || skipSpace(p.b, end) != len(p.b) {
 		return scan.Failed
 	}
 	return end
 }
 
-// lineObject reads the object at b[i]: as what the line before was, and if that
-// fails as what its own fields make it. After the first of those, lines are looked
-// at before they are read.
+// lineObject parses the object at b[i]. It first assumes the shape of the previous line.
+// If that fails, it determines the shape from the object's fields. After a line of another
+// shape, it determines the shape of each line before parsing.
 func (p *Parser) lineObject(i int) int {
 	b := p.batch
 	guess := p.shape
@@ -58,13 +58,13 @@ func (p *Parser) lineObject(i int) int {
 	numbers := len(b.Numbers.Times)
 	end := p.objectOf(guess, i)
 	if end == scan.Failed {
-		own := shapeOf(p.b, i)
-		if own == guess {
+		shape := shapeOf(p.b, i)
+		if shape == guess {
 			return scan.Failed
 		}
 		b.Numbers.Times, b.Numbers.Values = b.Numbers.Times[:numbers], b.Numbers.Values[:numbers]
-		p.err, p.mixed, guess = nil, true, own
-		if end = p.objectOf(own, i); end == scan.Failed {
+		p.err, p.mixed, guess = nil, true, shape
+		if end = p.objectOf(shape, i); end == scan.Failed {
 			return scan.Failed
 		}
 	}
@@ -72,8 +72,8 @@ func (p *Parser) lineObject(i int) int {
 	return end
 }
 
-// objectOf reads the object at b[i] as a row or as a series. Once there was a
-// row, all points are kept as rows.
+// objectOf parses the object at b[i] as a row or as a series. After the first row, all
+// points are stored as rows.
 func (p *Parser) objectOf(shape field, i int) int {
 	b := p.batch
 	if shape == fieldPoints {
@@ -93,9 +93,9 @@ func (p *Parser) objectOf(shape field, i int) int {
 	return end
 }
 
-// shapeOf returns what the object at b[i] is by the names of its members: a series
-// if it has one of a series' columns, else a row. It judges by brackets and
-// quotes alone, and so does not depend on what else is right or wrong.
+// shapeOf returns the shape of the object at b[i]: fieldSeries if it has a member
+// timestamps or values, else fieldPoints. It considers only brackets and quotes, so the
+// result does not depend on other errors.
 func shapeOf(b []byte, i int) field {
 	depth := 0
 	for ; i < len(b); i++ {
@@ -110,7 +110,8 @@ func shapeOf(b []byte, i int) field {
 				i = end
 				continue
 			}
-			if f := nameOf(b[i : end+1]); (f == fieldTimestamps || f == fieldValues) && at(b, space(b, end+1)) == ':' {
+			f := fieldOfToken(b[i : end+1])
+			if (f == fieldTimestamps || f == fieldValues) && byteAt(b, skipSpace(b, end+1)) == ':' {
 				return fieldSeries
 			}
 			i = end
@@ -119,19 +120,19 @@ func shapeOf(b []byte, i int) field {
 	return fieldPoints
 }
 
-// nameOf returns the field of a name's token.
-func nameOf(token []byte) field {
+// fieldOfToken returns the field whose name is the string token.
+func fieldOfToken(token []byte) field {
 	if end, escaped := scanString(token, 0); end != len(token) {
 		return unknownField
 	} else if escaped {
-		return lookup(string(appendUnescaped(nil, token[1:end-1])))
+		return fieldByName(string(appendUnescaped(nil, token[1:end-1])))
 	}
-	return lookup(scan.View(token[1 : len(token)-1]))
+	return fieldByName(scan.View(token[1 : len(token)-1]))
 }
 
-// explainLine returns the error of a request that is refused for the line in p.b.
-func (p *Parser) explainLine() error {
-	err := p.explain()
+// lineError returns the error of a request that is refused because of the line in p.b.
+func (p *Parser) lineError() error {
+	err := p.requestError()
 	var failure *fault.Error
 	if errors.As(err, &failure) {
 		return failure.With("line", p.index+1)

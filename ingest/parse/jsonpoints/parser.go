@@ -7,10 +7,10 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// Parser reads a JSON request into a batch in one pass over the bytes: syntax,
-// fields, types, rules and limits at once. Each step begins at an index of the
-// body and returns the index after what it read, or failed: what is wrong is then in err;
-// nil there means that the body is not JSON.
+// Parser parses a JSON request into a batch in one pass over the bytes. It checks syntax,
+// fields, types, rules and limits. Each parsing method begins at an index of the body and
+// returns the index of the end, or failed. After a failure, err has the error, or is nil
+// if the body is not JSON.
 type Parser struct {
 	batch     *block.Batch
 	b         []byte // the body
@@ -18,56 +18,56 @@ type Parser struct {
 	unit      scan.Unit
 	calendar  scan.Calendar
 
-	list   field // points or series: what the body contains
-	inside bool  // a row or series, not the request around them
-	index  int   // of that row or series, or of the line that holds it
-	shape  field // of the last line: points or series
-	mixed  bool  // there are lines of both
-	err    *fault.Error
+	list     field // list of the body: points or series
+	inObject bool  // the current object is a row or series, not the request
+	index    int   // index of the row, series or line
+	shape    field // shape of the last line: points or series
+	mixed    bool  // the body has lines of both shapes
+	err      *fault.Error
 
-	tags   []pointblock.Tag // of the object that is being read
-	notes  block.Notes      // of the series that is being read
+	tags   []pointblock.Tag // of the current object
+	notes  block.Notes      // of the current series
 	json   block.Hooks
 	ndjson block.Hooks
 }
 
-// New creates a parser.
+// New creates a Parser.
 func New() *Parser {
 	p := &Parser{}
-	p.json = block.Hooks{Blame: p.blameJSON, ListName: p.listName}
+	p.json = block.Hooks{Blame: p.fieldPathJSON, ListName: p.listName}
 	p.ndjson = block.Hooks{
-		Blame: p.blameNDJSON, ListName: func() string { return "body" }, Line: func(index int) int { return 1 + index },
+		Blame: p.fieldPathNDJSON, ListName: func() string { return "body" }, Line: func(index int) int { return 1 + index },
 	}
 	return p
 }
 
-// Reset forgets the request.
+// Reset removes all references to the request.
 func (p *Parser) Reset() {
 	clear(p.tags)
 	p.notes.Release()
 	*p = Parser{calendar: p.calendar, tags: p.tags[:0], notes: p.notes, json: p.json, ndjson: p.ndjson}
 }
 
-// Parse reads the batch's body as one JSON object. The error is one of the whole
-// request; what is wrong with single points is in the batch's tally.
+// Parse parses the batch's body as one JSON object. It returns an error only if the whole
+// request is refused. Errors of single points are counted in the batch's tally.
 func (p *Parser) Parse(b *block.Batch, maxPoints int) error {
 	b.Hooks = p.json
 	p.batch, p.b, p.maxPoints, p.unit = b, b.Body, maxPoints, scan.Milliseconds
 	if p.request() == scan.Failed {
-		return p.explain()
+		return p.requestError()
 	}
 	return nil
 }
 
-// request reads the object around everything.
+// request parses the request object.
 func (p *Parser) request() int {
-	i := space(p.b, 0)
-	if at(p.b, i) != '{' {
+	i := skipSpace(p.b, 0)
+	if byteAt(p.b, i) != '{' {
 		return p.wrongType(i, "body", "an object")
 	}
-	// The list is read once all defaults are known: at once when it ends the
-	// object, else after the object.
-	readAtOnce := endsInList(p.b)
+	// The list must be parsed after all defaults: immediately if it is the last member,
+	// else after the object.
+	listIsLast := endsInList(p.b)
 	listAt, listEnd := scan.Failed, scan.Failed
 	var seen fields
 	i, more := p.firstMember(i)
@@ -81,7 +81,7 @@ func (p *Parser) request() int {
 			i = p.setDefault(f, i, seen)
 		case p.list != unknownField:
 			return p.fail(fault.Field(fault.Malformed, fieldNames[f], "cannot be given together with "+fieldNames[p.list]))
-		case readAtOnce || at(p.b, i) != '[':
+		case listIsLast || byteAt(p.b, i) != '[':
 			p.setList(f)
 			i = p.readList(i)
 		default:
@@ -95,7 +95,7 @@ func (p *Parser) request() int {
 		}
 		i, more = p.nextMember(i)
 	}
-	if i == scan.Failed || space(p.b, i) != len(p.b) {
+	if i == scan.Failed || skipSpace(p.b, i) != len(p.b) {
 		return scan.Failed
 	}
 	if listAt != scan.Failed && p.readList(listAt) != listEnd {
@@ -107,16 +107,15 @@ func (p *Parser) request() int {
 	return i
 }
 
-// setList notes whether the body contains points or series.
+// setList records whether the body contains points or series.
 func (p *Parser) setList(f field) {
 	p.list, p.batch.Rows = f, f == fieldPoints
 }
 
-// listName returns the name of the list, for an error about all of it.
+// listName returns the name of the list, for errors about the whole list.
 func (p *Parser) listName() string { return fieldNames[p.list] }
 
-// endsInList reports whether the text ends like an object whose last member is
-// an array.
+// endsInList reports whether b ends like an object whose last member is an array.
 func endsInList(b []byte) bool {
 	for _, want := range []byte("}]") {
 		for len(b) > 0 && b[len(b)-1] <= ' ' {
@@ -130,8 +129,8 @@ func endsInList(b []byte) bool {
 	return true
 }
 
-// skipList returns where the array at b[i] ends, judging by brackets alone. It is
-// right for valid JSON, and what it skips is read later.
+// skipList returns the end of the array at b[i]. It considers only brackets and quotes, which
+// is correct for valid JSON. The skipped bytes are parsed later.
 func skipList(b []byte, i int) int {
 	depth := 0
 	for ; i < len(b); i++ {
@@ -149,27 +148,27 @@ func skipList(b []byte, i int) int {
 	return scan.Failed
 }
 
-// firstMember enters the object at b[i]: where its first member begins, or, if
-// it has none, where it ends.
+// firstMember returns the index of the first member of the object at b[i] and true, or, if
+// the object is empty, the index of its end and false.
 func (p *Parser) firstMember(i int) (next int, more bool) {
-	if i = space(p.b, i+1); at(p.b, i) == '}' {
+	if i = skipSpace(p.b, i+1); byteAt(p.b, i) == '}' {
 		return i + 1, false
 	}
 	return i, true
 }
 
-// nextMember goes on after a member: where the next one begins, or where the
-// object ends.
+// nextMember returns the index of the member that follows b[i] and true, or the index of
+// the object's end and false.
 func (p *Parser) nextMember(i int) (next int, more bool) {
-	c := at(p.b, i)
+	c := byteAt(p.b, i)
 	if c <= ' ' {
-		i = space(p.b, i)
-		c = at(p.b, i)
+		i = skipSpace(p.b, i)
+		c = byteAt(p.b, i)
 	}
 	switch c {
 	case ',':
-		if i++; at(p.b, i) <= ' ' {
-			i = space(p.b, i)
+		if i++; byteAt(p.b, i) <= ' ' {
+			i = skipSpace(p.b, i)
 		}
 		return i, true
 	case '}':
@@ -178,17 +177,17 @@ func (p *Parser) nextMember(i int) (next int, more bool) {
 	return scan.Failed, false
 }
 
-// nextEntry does the same in an array.
+// nextEntry is like nextMember, for the entries of an array.
 func (p *Parser) nextEntry(i int) (next int, more bool) {
-	c := at(p.b, i)
+	c := byteAt(p.b, i)
 	if c <= ' ' {
-		i = space(p.b, i)
-		c = at(p.b, i)
+		i = skipSpace(p.b, i)
+		c = byteAt(p.b, i)
 	}
 	switch c {
 	case ',':
-		if i++; at(p.b, i) <= ' ' {
-			i = space(p.b, i)
+		if i++; byteAt(p.b, i) <= ' ' {
+			i = skipSpace(p.b, i)
 		}
 		return i, true
 	case ']':
@@ -197,12 +196,12 @@ func (p *Parser) nextEntry(i int) (next int, more bool) {
 	return scan.Failed, false
 }
 
-// member reads a member's name and the colon: which field it is, and where the
-// value begins.
+// member parses a member's name and the colon. It returns the field and the index of its
+// value.
 func (p *Parser) member(i int, allowed fields, seen *fields) (field, int) {
 	f, end := readName(p.b, i)
 	if f == unknownField {
-		if f, end = p.readOddName(i, allowed); end == scan.Failed {
+		if f, end = p.readUncommonName(i, allowed); end == scan.Failed {
 			return f, scan.Failed
 		}
 	}
@@ -216,10 +215,10 @@ func (p *Parser) member(i int, allowed fields, seen *fields) (field, int) {
 	return f, p.colon(end)
 }
 
-// readOddName reads a name that is not written in the usual way, or not of this
-// interface.
-func (p *Parser) readOddName(i int, allowed fields) (field, int) {
-	if at(p.b, i) != '"' {
+// readUncommonName parses a name that readName does not recognize, for example one with
+// escapes.
+func (p *Parser) readUncommonName(i int, allowed fields) (field, int) {
+	if byteAt(p.b, i) != '"' {
 		return unknownField, scan.Failed
 	}
 	end, escaped := scanString(p.b, i)
@@ -227,39 +226,39 @@ func (p *Parser) readOddName(i int, allowed fields) (field, int) {
 		return unknownField, scan.Failed
 	}
 	name := p.unescape(p.b[i:end], escaped)
-	f := lookup(name)
+	f := fieldByName(name)
 	if f == unknownField {
 		return f, p.fail(fault.Field(fault.Malformed, p.path(name), "is not a known field", allowed.names()...))
 	}
 	return f, end
 }
 
-// colon goes from the end of a name to the beginning of its value.
+// colon skips the colon after a name and returns the index of the value.
 func (p *Parser) colon(i int) int {
-	if at(p.b, i) != ':' {
-		if i = space(p.b, i); at(p.b, i) != ':' {
+	if byteAt(p.b, i) != ':' {
+		if i = skipSpace(p.b, i); byteAt(p.b, i) != ':' {
 			return scan.Failed
 		}
 	}
-	if i++; at(p.b, i) <= ' ' {
-		i = space(p.b, i)
+	if i++; byteAt(p.b, i) <= ' ' {
+		i = skipSpace(p.b, i)
 	}
 	return i
 }
 
-// readList reads the array of rows or series at b[i].
+// readList parses the array of rows or series at b[i].
 func (p *Parser) readList(i int) int {
 	name := fieldNames[p.list]
-	if at(p.b, i) != '[' {
+	if byteAt(p.b, i) != '[' {
 		return p.wrongType(i, name, "an array")
 	}
-	i = space(p.b, i+1)
-	if at(p.b, i) == ']' {
+	i = skipSpace(p.b, i+1)
+	if byteAt(p.b, i) == ']' {
 		return i + 1
 	}
-	p.inside = true
+	p.inObject = true
 	for more := true; more; p.index++ {
-		if at(p.b, i) != '{' {
+		if byteAt(p.b, i) != '{' {
 			return p.wrongType(i, p.path(""), "an object")
 		}
 		if p.list == fieldPoints {
@@ -272,6 +271,6 @@ func (p *Parser) readList(i int) int {
 		}
 		i, more = p.nextEntry(i)
 	}
-	p.inside = false
+	p.inObject = false
 	return i
 }

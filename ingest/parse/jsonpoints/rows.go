@@ -10,19 +10,19 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// point is a row's time and value.
+// point is the time and the value of a row.
 type point struct {
 	ts     int64
 	kind   pointblock.Kind
 	number float64
 	text   string
-	why    rejection.Reason // the first rule that one of them breaks
+	why    rejection.Reason // the first rule that time or value breaks
 }
 
-// row reads the point object at b[i].
+// row parses the point object at b[i].
 func (p *Parser) row(i int) int {
 	if p.batch.Points == p.maxPoints {
-		return p.tooMany()
+		return p.failTooMany()
 	}
 	var (
 		seen     fields
@@ -57,10 +57,10 @@ func (p *Parser) row(i int) int {
 	return i
 }
 
-// addPoint adds a point of the label, or counts it as rejected.
-func (p *Parser) addPoint(pt *point, at int32) {
+// addPoint adds a point of a label, or counts it as rejected.
+func (p *Parser) addPoint(pt *point, labelIndex int32) {
 	b := p.batch
-	l := &b.Labels.List[at]
+	l := &b.Labels.List[labelIndex]
 	why := pt.why
 	if why == rejection.None {
 		why = l.Refused
@@ -74,16 +74,16 @@ func (p *Parser) addPoint(pt *point, at int32) {
 	}
 	l.Count[pt.kind-1]++
 	if pt.kind == pointblock.KindNumber {
-		b.Numbers.Add(at, pt.ts, pt.number)
+		b.Numbers.Add(labelIndex, pt.ts, pt.number)
 		b.Numbers.Index = append(b.Numbers.Index, int32(p.index))
 	} else {
-		b.Strings.Add(at, pt.ts, pt.text)
+		b.Strings.Add(labelIndex, pt.ts, pt.text)
 		b.Strings.Index = append(b.Strings.Index, int32(p.index))
 	}
 }
 
-// required checks that an object has a field and, itself or by default, what
-// names its series.
+// required checks that an object has the given fields and that metric and source are set in
+// the object or by default.
 func (p *Parser) required(seen fields, also ...field) int {
 	d := &p.batch.Labels.Defaults
 	missing := unknownField
@@ -104,8 +104,8 @@ func (p *Parser) required(seen fields, also ...field) int {
 	return 0
 }
 
-// label returns the index of the label with these tokens. The tags of a new one
-// are those of the expected label, if they are the same bytes, else p.tags.
+// label returns the index of the label with the tokens t. If the label is new, its tags are
+// those of the expected label if t has the same tag bytes, else p.tags.
 func (p *Parser) label(t *block.Tokens, expected *block.Label) int32 {
 	labels := &p.batch.Labels
 	if expected != nil && expected.Equal(t) {
@@ -115,21 +115,21 @@ func (p *Parser) label(t *block.Tokens, expected *block.Label) int32 {
 	}
 	i, hash := labels.Find(t)
 	if i < 0 {
-		var own []pointblock.Tag
+		var ownTags []pointblock.Tag
 		switch {
 		case len(t.Tags) == 0:
 		case expected != nil && len(expected.Tokens.Tags) > 0 && &t.Tags[0] == &expected.Tokens.Tags[0]:
-			own = expected.Tags
+			ownTags = expected.Tags
 		default:
-			own = labels.Keep(p.tags)
+			ownTags = labels.Keep(p.tags)
 		}
-		i = p.newLabel(*t, hash, own)
+		i = p.newLabel(*t, hash, ownTags)
 	}
 	labels.Follow(i)
 	return i
 }
 
-// rowTime reads a timestamp into the point.
+// rowTime parses a timestamp into pt.
 func (p *Parser) rowTime(i int, pt *point) int {
 	us, end, why := p.readTime(i)
 	if end == scan.Failed {
@@ -141,13 +141,13 @@ func (p *Parser) rowTime(i int, pt *point) int {
 	return end
 }
 
-// rowValue reads a value into the point.
+// rowValue parses a value into pt.
 func (p *Parser) rowValue(i int, pt *point) int {
 	var end int
 	var why rejection.Reason
-	if at(p.b, i) == '"' {
+	if byteAt(p.b, i) == '"' {
 		pt.kind = pointblock.KindString
-		pt.text, end, why = p.readText(i)
+		pt.text, end, why = p.readString(i)
 	} else {
 		pt.kind = pointblock.KindNumber
 		pt.number, end, why = readScalar(p.b, i)
@@ -161,10 +161,10 @@ func (p *Parser) rowValue(i int, pt *point) int {
 	return end
 }
 
-// readTime reads the timestamp at b[i] as microseconds since the Unix epoch, and
-// the rule that it breaks. It fails on what is neither string nor number.
+// readTime parses the timestamp at b[i]. It returns microseconds since the Unix epoch and
+// the rule that the timestamp breaks. It fails if the value is neither a string nor a number.
 func (p *Parser) readTime(i int) (us int64, end int, why rejection.Reason) {
-	if at(p.b, i) == '"' {
+	if byteAt(p.b, i) == '"' {
 		end, escaped := scanString(p.b, i)
 		if end < 0 {
 			return 0, scan.Failed, rejection.None
@@ -195,9 +195,9 @@ func (p *Parser) readTime(i int) (us int64, end int, why rejection.Reason) {
 	return 0, scan.Failed, rejection.None
 }
 
-// readScalar reads the number or boolean at b[i].
+// readScalar parses the number or boolean at b[i].
 func readScalar(b []byte, i int) (number float64, end int, why rejection.Reason) {
-	switch c := at(b, i); {
+	switch c := byteAt(b, i); {
 	case c == 't' && i+4 <= len(b) && string(b[i:i+4]) == "true":
 		return 1, i + 4, rejection.None
 	case c == 'f' && i+5 <= len(b) && string(b[i:i+5]) == "false":
@@ -213,8 +213,8 @@ func readScalar(b []byte, i int) (number float64, end int, why rejection.Reason)
 	return 0, scan.Failed, rejection.None
 }
 
-// readText reads the string value at b[i].
-func (p *Parser) readText(i int) (text string, end int, why rejection.Reason) {
+// readString parses the string value at b[i].
+func (p *Parser) readString(i int) (text string, end int, why rejection.Reason) {
 	end, escaped := scanString(p.b, i)
 	if end < 0 {
 		return "", scan.Failed, rejection.None

@@ -7,29 +7,29 @@ import (
 	"unicode/utf8"
 )
 
-// at returns b[i], or 0, which no JSON text has outside a string, beyond the end.
-func at(b []byte, i int) byte {
+// byteAt returns b[i], or 0 beyond the end. Valid JSON does not contain 0.
+func byteAt(b []byte, i int) byte {
 	if i < len(b) {
 		return b[i]
 	}
 	return 0
 }
 
-// space skips white space.
-func space(b []byte, i int) int {
+// skipSpace skips white space.
+func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
 		i++
 	}
 	return i
 }
 
-// scanString checks the JSON string that begins with the quote at b[i] and returns
-// where it ends, after its closing quote, or -1: no control characters, valid
-// escapes without lone surrogates, valid UTF-8.
+// scanString validates the JSON string whose opening quote is at b[i]: it must have no
+// control characters, valid escapes without lone surrogates, and valid UTF-8. It returns
+// the index after the closing quote, or -1, and whether the string has escapes.
 func scanString(b []byte, i int) (end int, escaped bool) {
 	start := i + 1
 	i = scanPlain(b, start)
-	if at(b, i) == '"' {
+	if byteAt(b, i) == '"' {
 		return i + 1, false
 	}
 	for i < len(b) {
@@ -56,15 +56,15 @@ func scanString(b []byte, i int) (end int, escaped bool) {
 	return -1, false
 }
 
-// scanPlain returns the first byte from b[i] on that is not simply itself in a
-// string: a quote, a backslash, a control character, or not ASCII. It reads
-// eight bytes at a time; a borrow can only mark a byte above a right one.
+// scanPlain returns the index of the first byte from b[i] on that is a quote, a backslash,
+// a control character, or not ASCII. It reads eight bytes at a time. A borrow can only cause
+// a false match in a byte above a correct match.
 func scanPlain(b []byte, i int) int {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	const ones, highBits = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(b); i += 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
 		quote, slash := w^'"'*ones, w^'\\'*ones
-		found := ((quote-ones)&^quote | (slash-ones)&^slash | (w-0x20*ones)&^w | w) & tops
+		found := ((quote-ones)&^quote | (slash-ones)&^slash | (w-0x20*ones)&^w | w) & highBits
 		if found != 0 {
 			return i + bits.TrailingZeros64(found)/8
 		}
@@ -77,9 +77,9 @@ func scanPlain(b []byte, i int) int {
 	return i
 }
 
-// scanEscape checks the escape at b[i] and returns where it ends, or -1.
+// scanEscape validates the escape at b[i] and returns the index of its end, or -1.
 func scanEscape(b []byte, i int) int {
-	switch at(b, i+1) {
+	switch byteAt(b, i+1) {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 		return i + 2
 	case 'u':
@@ -92,7 +92,7 @@ func scanEscape(b []byte, i int) int {
 		return -1
 	case !utf16.IsSurrogate(r):
 		return i + 6
-	case at(b, i+6) != '\\' || at(b, i+7) != 'u':
+	case byteAt(b, i+6) != '\\' || byteAt(b, i+7) != 'u':
 		return -1
 	}
 	if utf16.DecodeRune(r, hexRune(b, i+8)) == utf8.RuneError {
@@ -101,7 +101,7 @@ func scanEscape(b []byte, i int) int {
 	return i + 12
 }
 
-// hexRune returns the number that four hexadecimal digits write, -1 if they do not.
+// hexRune returns the value of the four hexadecimal digits at b[i], or -1 if they are not digits.
 func hexRune(b []byte, i int) rune {
 	if i+4 > len(b) {
 		return -1
@@ -117,8 +117,7 @@ func hexRune(b []byte, i int) rune {
 	return r
 }
 
-// hexDigit returns the number that a hexadecimal digit writes, 255 for another
-// character.
+// hexDigit returns the value of a hexadecimal digit, or 255 for another character.
 func hexDigit(c byte) byte {
 	switch {
 	case c-'0' <= 9:
@@ -129,8 +128,8 @@ func hexDigit(c byte) byte {
 	return 255
 }
 
-// appendUnescaped appends the text between a string's quotes,
-// which scanString has checked.
+// appendUnescaped appends the unescaped form of s, the content of a string that scanString
+// has validated.
 func appendUnescaped(dst, s []byte) []byte {
 	for i := 0; i < len(s); {
 		if s[i] != '\\' {
@@ -165,7 +164,7 @@ func appendUnescaped(dst, s []byte) []byte {
 	return dst
 }
 
-// parseUUID reads a UUID in its one form, 8-4-4-4-12, in either case.
+// parseUUID parses a UUID in the form 8-4-4-4-12, in upper or lower case.
 func parseUUID(s string) (id [16]byte, ok bool) {
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return id, false

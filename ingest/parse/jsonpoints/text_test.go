@@ -28,7 +28,7 @@ func requireString(t require.TestingT, token []byte) {
 }
 
 func TestEveryByteInAStringIsJudgedAsTheOtherParserJudgesIt(t *testing.T) {
-	for before := range 9 { // so that it stands at each place of a word of eight
+	for before := range 9 { // to test each position in an eight-byte word
 		for c := range 256 {
 			for after := range 9 {
 				requireString(t, []byte(`"`+strings.Repeat("x", before)+string([]byte{byte(c)})+strings.Repeat("y", after)+`"`))
@@ -39,14 +39,14 @@ func TestEveryByteInAStringIsJudgedAsTheOtherParserJudgesIt(t *testing.T) {
 }
 
 func TestStringsAreReadAsTheOtherParserReadsThem(t *testing.T) {
-	piece := rapid.SampledFrom([]string{
+	fragment := rapid.SampledFrom([]string{
 		"a", "temperature", `\n`, `\"`, `\\`, `\/`, `\u0041`, `\u00e9`, `\ud83d\ude00`, `\ud83d`, `\ude00`, `\u12`, `\x`, "é",
 		"😀",
 		"\xff", "\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x00", "\x1f", "\x7f", `"`, `\`, `\uD834\uDD1E`, `\ud83d\u0041`,
 		`\ud83dx`,
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		requireString(t, []byte(`"`+strings.Join(rapid.SliceOfN(piece, 0, 8).Draw(t, "pieces"), "")+`"`))
+		requireString(t, []byte(`"`+strings.Join(rapid.SliceOfN(fragment, 0, 8).Draw(t, "fragments"), "")+`"`))
 	})
 }
 

@@ -1,7 +1,7 @@
-// Package lineprotocol reads points from the line protocol of InfluxDB.
+// Package lineprotocol parses points in the line protocol of InfluxDB.
 //
-// Nothing but an unknown precision is Malformed: a line that cannot be read is rejected as one
-// point. A line's time that breaks a rule rejects all points of the line, a value only its own.
-// More points than the limit are TooLarge. The measurement names the source; a name that no
-// source can have is rejected.
+// Only an unknown precision is Malformed. A line that cannot be parsed is rejected as one point.
+// An invalid timestamp rejects all points of its line, an invalid value only its own point. More
+// points than the limit are TooLarge. The measurement is the name of the source. Points whose
+// measurement is not a valid source name are rejected.
 package lineprotocol

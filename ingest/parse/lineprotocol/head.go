@@ -11,8 +11,8 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// newLabel creates the label of a head and a field's key, or fails with why the
-// line cannot be read.
+// newLabel creates the label of a head and a field's key. It fails if the line cannot be
+// parsed.
 func (p *Parser) newLabel(t block.Tokens, hash uint64) int32 {
 	b := p.batch
 	if !utf8.Valid(t.Metric) {
@@ -23,7 +23,7 @@ func (p *Parser) newLabel(t block.Tokens, hash uint64) int32 {
 	}
 	l := block.Label{
 		Tokens: t, Hash: hash, Metric: p.unescapeName(t.Metric, inKey),
-		Tags: p.head.tags, Source: p.head.source, Refused: p.head.refused, Culprit: p.head.culprit,
+		Tags: p.head.tags, Source: p.head.source, Refused: p.head.refused, Culprit: p.head.invalidTag,
 	}
 	if l.Refused == rejection.None {
 		l.Refused = block.CheckMetric(l.Metric)
@@ -31,8 +31,8 @@ func (p *Parser) newLabel(t block.Tokens, hash uint64) int32 {
 	return b.Labels.Insert(l)
 }
 
-// readHead reads measurement and tags. Not ok is what cannot be read; a head that
-// breaks a rule is one that is refused.
+// readHead parses measurement and tags into p.head. It returns false if they cannot be
+// parsed. If a head breaks a rule, readHead sets its refused field.
 func (p *Parser) readHead(raw []byte) (ok bool) {
 	p.head = head{}
 	if !utf8.Valid(raw) {
@@ -50,14 +50,14 @@ func (p *Parser) readHead(raw []byte) (ok bool) {
 		return false
 	}
 	if h.refused == rejection.None {
-		h.refused, h.culprit = block.CheckTags(p.tags)
+		h.refused, h.invalidTag = block.CheckTags(p.tags)
 	}
 	if h.refused == rejection.None {
 		slices.SortFunc(p.tags, func(a, b pointblock.Tag) int { return cmp.Compare(a.Key, b.Key) })
 		h.tags = p.batch.Labels.Keep(p.tags)
 		for i := 1; i < len(h.tags); i++ {
 			if h.tags[i].Key == h.tags[i-1].Key {
-				h.refused, h.culprit = rejection.TagTwice, h.tags[i].Key
+				h.refused, h.invalidTag = rejection.TagTwice, h.tags[i].Key
 			}
 		}
 	}
@@ -69,12 +69,12 @@ func (p *Parser) readHead(raw []byte) (ok bool) {
 	return true
 }
 
-// readTags reads the tags from raw[i] on, each after a comma, into p.tags.
+// readTags parses the tags that begin at raw[i], each after a comma, into p.tags.
 func (p *Parser) readTags(raw []byte, i int) (refused rejection.Reason, ok bool) {
 	p.tags = p.tags[:0]
 	for i < len(raw) {
 		if len(p.tags) == block.MaxTags {
-			return rejection.TagsMany, true // the rest is not read: there may be millions
+			return rejection.TagsMany, true // stop here: there may be millions
 		}
 		i++ // the comma
 		equals := scanEscaped(raw, i, inKey)
@@ -99,13 +99,13 @@ type special uint8
 
 const (
 	inMeasurement special = iota // comma and space
-	inKey                        // equals sign, too: keys, and the values of tags
+	inKey                        // comma, space and equals sign: in keys and tag values
 )
 
 func (s special) has(c byte) bool { return c == ',' || c == ' ' || s == inKey && c == '=' }
 
-// scanEscaped returns where the name at b[i] ends: at a special character, at the
-// end of the line, or with b. A backslash before anything else is itself.
+// scanEscaped returns the end of the name at b[i]: a special character, the end of the
+// line, or the end of b. A backslash before any other character is literal.
 func scanEscaped(b []byte, i int, s special) int {
 	for ; i < len(b); i++ {
 		switch c := b[i]; {

@@ -17,12 +17,12 @@ import (
 //
 //	measurement[,tag=value…] field=value[,field=value…] [timestamp]
 //
-// and each of its fields a point of the source that the measurement names. The
-// label of a point has as its tokens what precedes the fields, and the
-// field's key: so a series that came before costs a comparison, not a reading.
+// Each of its fields is a point of the source that the measurement names. The
+// tokens of a point's label are the head, which is the part before the fields,
+// and the field's key. So a series that occurred before is compared, not parsed.
 //
-// A line that cannot be read is rejected alone, as one point; the next line is
-// then what follows the first line end outside of its strings.
+// A line that cannot be parsed is rejected as one point. The next line then
+// begins after the first line end outside of its strings.
 type Parser struct {
 	hooks     block.Hooks
 	batch     *block.Batch
@@ -30,17 +30,17 @@ type Parser struct {
 	maxPoints int
 	unit      scan.Unit
 
-	start   int              // where the line begins
-	why     rejection.Reason // it cannot be read
-	culprit string           // the field or tag that is to blame
+	start        int              // index of the line
+	why          rejection.Reason // why the line cannot be parsed
+	invalidField string           // the field that cannot be parsed
 
-	hashed  []byte // the head whose hash is known
-	hash    uint64
-	stamp   []byte // the last timestamp, and what it came to
-	stampUS int64
-	head    head
-	faults  []fieldFault     // fields of the line that break a rule
-	tags    []pointblock.Tag // of the head that is being read
+	hashedHead      []byte // the head whose hash is in hash
+	hash            uint64
+	lastTimestamp   []byte // the last valid timestamp
+	lastTimestampUS int64  // its time
+	head            head
+	faults          []fieldFault     // fields of the line that break a rule
+	tags            []pointblock.Tag // of the head that is being parsed
 }
 
 // fieldFault is a rule that one field of a line breaks.
@@ -49,23 +49,23 @@ type fieldFault struct {
 	why   rejection.Reason
 }
 
-// head is what precedes a line's fields, parsed.
+// head is the parsed part of a line before its fields: measurement and tags.
 type head struct {
-	raw     []byte
-	source  int32
-	tags    []pointblock.Tag // sorted
-	refused rejection.Reason
-	culprit string
+	raw        []byte
+	source     int32
+	tags       []pointblock.Tag // sorted
+	refused    rejection.Reason
+	invalidTag string
 }
 
-// New creates a parser.
+// New creates a Parser.
 func New() *Parser {
 	p := &Parser{}
-	p.hooks = block.Hooks{Blame: blameLine, ListName: func() string { return "body" }, Line: p.lineAt}
+	p.hooks = block.Hooks{Blame: fieldPath, ListName: func() string { return "body" }, Line: p.lineAt}
 	return p
 }
 
-// Reset forgets the request.
+// Reset removes all references to the request.
 func (p *Parser) Reset() {
 	clear(p.tags)
 	*p = Parser{hooks: p.hooks, tags: p.tags[:0], faults: p.faults[:0]}
@@ -74,12 +74,12 @@ func (p *Parser) Reset() {
 // lineAt returns the number of the line that begins at an index of the body.
 func (p *Parser) lineAt(i int) int { return 1 + bytes.Count(p.b[:i], []byte{'\n'}) }
 
-// byteOrderMark may begin a file, and is nothing of its first line.
+// byteOrderMark may precede the first line.
 var byteOrderMark = []byte("\ufeff")
 
-// Parse reads the batch's body, with timestamps of the precision: one of precisions,
-// nanoseconds if it is empty. The error is one of the whole request; what
-// is wrong with single lines and points is in the batch's tally.
+// Parse parses the batch's body. precision is the unit of the timestamps: one of precisions, or
+// empty for nanoseconds. Parse returns an error only if the whole request is refused. Errors of
+// single lines and points are counted in the batch's tally.
 func (p *Parser) Parse(b *block.Batch, precision string, maxPoints int) error {
 	b.Hooks = p.hooks
 	unit, ok := UnitOf(precision)
@@ -87,7 +87,7 @@ func (p *Parser) Parse(b *block.Batch, precision string, maxPoints int) error {
 		return fault.Field(fault.Malformed, "precision", "is not one of the allowed values", precisions...)
 	}
 	p.batch, p.b, p.maxPoints, p.unit = b, b.Body, maxPoints, unit
-	b.Rows = true // lines are rows to all that follows
+	b.Rows = true // the batch treats lines as rows
 	i := 0
 	if bytes.HasPrefix(p.b, byteOrderMark) {
 		i = len(byteOrderMark)
@@ -95,7 +95,7 @@ func (p *Parser) Parse(b *block.Batch, precision string, maxPoints int) error {
 	for i < len(p.b) {
 		i = p.line(i)
 		if b.Points > maxPoints {
-			// TooLarge, which tells clients of this protocol to send less at a time.
+			// TooLarge makes clients of this protocol send smaller batches.
 			return fault.Field(fault.TooLarge, "body", fmt.Sprintf(
 				"must hold at most %d points in one request", maxPoints,
 			)).With("limit", maxPoints)
@@ -108,8 +108,8 @@ func (p *Parser) Parse(b *block.Batch, precision string, maxPoints int) error {
 func (p *Parser) line(i int) (next int) {
 	raw := p.expectedHead(i)
 	if raw == nil {
-		if i = blanks(p.b, i); i == len(p.b) || p.b[i] == '\n' || p.b[i] == '#' {
-			return afterLine(p.b, i)
+		if i = skipBlanks(p.b, i); i == len(p.b) || p.b[i] == '\n' || p.b[i] == '#' {
+			return nextLine(p.b, i)
 		}
 		if next, ends := lineEnds(p.b, i); ends {
 			return next
@@ -117,7 +117,7 @@ func (p *Parser) line(i int) (next int) {
 		raw = p.b[i:scanHead(p.b, i)]
 	}
 	p.start = i
-	end := p.fields(raw, blanks(p.b, i+len(raw)))
+	end := p.fields(raw, skipBlanks(p.b, i+len(raw)))
 	if end == scan.Failed {
 		return p.reject()
 	}
@@ -129,26 +129,25 @@ func (p *Parser) line(i int) (next int) {
 	return next
 }
 
-// expectedHead returns the head at b[i], if it is that of the label that followed
-// the last one the last time.
+// expectedHead returns the head at b[i] if it is the head of the expected label, else nil.
 func (p *Parser) expectedHead(i int) []byte {
 	expected := p.batch.Labels.Expected()
 	if expected == nil {
 		return nil
 	}
 	raw := expected.Tokens.Tags
-	// What follows a head is a space that no backslash precedes, so it ends here.
+	// An unescaped space follows, so the head ends here.
 	if end := i + len(raw); end < len(p.b) && p.b[end] == ' ' && string(p.b[i:end]) == string(raw) {
 		return raw
 	}
 	return nil
 }
 
-// fields reads the fields that begin at b[i] and returns where they end, or failed.
-// Their values wait in the columns for the time, which is at the line's end.
+// fields parses the fields that begin at b[i] and returns the index of their end, or failed.
+// It appends their values to the columns; commit adds the timestamp, which is at the line's end.
 func (p *Parser) fields(raw []byte, i int) int {
 	for n := 0; ; n++ {
-		if n > p.maxPoints { // of one line: it need not be read to its end
+		if n > p.maxPoints { // one line has too many points: stop here
 			p.batch.Points += n
 			return p.fail(rejection.LineField)
 		}
@@ -166,8 +165,8 @@ func (p *Parser) fields(raw []byte, i int) int {
 	}
 }
 
-// field reads the key at b[i]: the label of its points, and where its value
-// begins.
+// field parses the key at b[i]. It returns the label of the field's points and the index of its
+// value, or failed.
 func (p *Parser) field(raw []byte, i int) (label int32, value int) {
 	labels := &p.batch.Labels
 	if expected := labels.Expected(); expected != nil && string(expected.Tokens.Tags) == string(raw) {
@@ -181,7 +180,7 @@ func (p *Parser) field(raw []byte, i int) (label int32, value int) {
 	switch {
 	case end == len(p.b) || p.b[end] != '=':
 		why := rejection.LineField
-		if atLineEnd(p.b, i) && i == blanks(p.b, p.start+len(raw)) {
+		if atLineEnd(p.b, i) && i == skipBlanks(p.b, p.start+len(raw)) {
 			why = rejection.LineNoField
 		}
 		return 0, p.fail(why)
@@ -199,11 +198,12 @@ func (p *Parser) field(raw []byte, i int) (label int32, value int) {
 	return label, end + 1
 }
 
-// hashOf hashes the tokens of a field. All fields of a line have the head in common.
+// hashOf returns the hash of the tokens of a field. The hash of the head is reused for all fields
+// of a line.
 func (p *Parser) hashOf(t *block.Tokens) uint64 {
 	seed := p.batch.Labels.Seed
-	if len(p.hashed) != len(t.Tags) || &p.hashed[0] != &t.Tags[0] {
-		p.hashed, p.hash = t.Tags, maphash.Bytes(seed, t.Tags)
+	if len(p.hashedHead) != len(t.Tags) || &p.hashedHead[0] != &t.Tags[0] {
+		p.hashedHead, p.hash = t.Tags, maphash.Bytes(seed, t.Tags)
 	}
 	return p.hash*0x9e3779b97f4a7c15 ^ maphash.Bytes(seed, t.Metric)
 }
@@ -211,9 +211,9 @@ func (p *Parser) hashOf(t *block.Tokens) uint64 {
 // commit sets the time of the line's points, or counts them as rejected.
 func (p *Parser) commit(us int64, why rejection.Reason) {
 	b := p.batch
-	for _, m := range p.faults {
+	for _, f := range p.faults {
 		b.Points++
-		b.Reject(m.why, p.start, rejection.Whole, 1, &b.Labels.List[m.label])
+		b.Reject(f.why, p.start, rejection.Whole, 1, &b.Labels.List[f.label])
 	}
 	p.faults = p.faults[:0]
 	commit(p, &b.Numbers, pointblock.KindNumber, us, why)
@@ -226,8 +226,8 @@ func commit[V any](p *Parser, c *block.Column[V], kind pointblock.Kind, us int64
 	b := p.batch
 	from := len(c.Times)
 	b.Points += len(c.Label) - from
-	for _, at := range c.Label[from:] {
-		l := &b.Labels.List[at]
+	for _, label := range c.Label[from:] {
+		l := &b.Labels.List[label]
 		if why != rejection.None {
 			b.Reject(why, p.start, rejection.Whole, 1, l)
 			continue
@@ -244,14 +244,14 @@ func commit[V any](p *Parser, c *block.Column[V], kind pointblock.Kind, us int64
 	}
 }
 
-// fail notes why the line cannot be read.
+// fail records why the line cannot be parsed and returns failed.
 func (p *Parser) fail(why rejection.Reason) int {
 	p.why = why
 	return scan.Failed
 }
 
-// reject removes the points of a line that cannot be read, counts it as one
-// that is rejected, and returns where the next line begins.
+// reject removes the points of a line that cannot be parsed, counts the line as one
+// rejected point, and returns the index of the next line.
 func (p *Parser) reject() (next int) {
 	b := p.batch
 	n, s := len(b.Numbers.Times), len(b.Strings.Times)
@@ -261,8 +261,8 @@ func (p *Parser) reject() (next int) {
 	p.faults = p.faults[:0]
 	b.Points++
 	if field := b.Rejected.Add(p.why, p.start, rejection.Whole, 1); field != nil {
-		*field = p.blame()
+		*field = p.unparsedField()
 	}
-	p.culprit = ""
+	p.invalidField = ""
 	return skipLine(p.b, p.start)
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/livegraph/livegraph/ingest/parse/scan"
 )
 
-// precisions are the units in which timestamps of Lines may be.
+// precisions are the valid precisions.
 var precisions = []string{"n", "ns", "u", "us", "µs", "ms", "s", "m", "h"}
 
-// Precisions lists the units in which timestamps may be, as clients of InfluxDB name them.
+// Precisions returns the valid timestamp precisions, as clients of InfluxDB name them.
 func Precisions() []string { return slices.Clone(precisions) }
 
-// UnitOf returns the unit of a precision as clients of InfluxDB name it.
+// UnitOf returns the unit of a precision, as clients of InfluxDB name it.
 func UnitOf(precision string) (scan.Unit, bool) {
 	switch precision {
 	case "", "n":

@@ -8,16 +8,16 @@ import (
 	"github.com/livegraph/livegraph/ingest/parse/scan"
 )
 
-// blanks skips spaces and tabs.
-func blanks(b []byte, i int) int {
+// skipBlanks skips spaces and tabs.
+func skipBlanks(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
 		i++
 	}
 	return i
 }
 
-// lineEnds reports whether a line ends at b[i], and where the next one begins. A
-// carriage return before the line end, or at the end of all, belongs to it.
+// lineEnds reports whether a line ends at b[i], and returns the index of the next line. A
+// carriage return before the line feed, or at the end of b, belongs to the line end.
 func lineEnds(b []byte, i int) (next int, ends bool) {
 	if i < len(b) && b[i] == '\r' {
 		i++
@@ -36,24 +36,23 @@ func atLineEnd(b []byte, i int) bool {
 	return ends
 }
 
-// afterLine returns where the line begins that follows b[i], whatever precedes
-// it.
-func afterLine(b []byte, i int) int {
+// nextLine returns the index after the next line feed, or the end of b.
+func nextLine(b []byte, i int) int {
 	if n := bytes.IndexByte(b[i:], '\n'); n >= 0 {
 		return i + n + 1
 	}
 	return len(b)
 }
 
-// skipLine returns where the line begins that follows the one at b[i], which cannot
-// be read. Where that one has the form of a line, its strings may have line ends
-// in them, which do not count: what somebody wrote into a string is not taken for
-// a line. Else a string is what looks like the value of a field, its end included,
-// so that a quote that is not closed does not swallow the lines after it.
+// skipLine returns the index of the line that follows the one at b[i], which cannot be
+// parsed. If the line has the form of a line, line ends within its strings are skipped, so
+// that the content of a string is not parsed as a line. Otherwise only strings that follow
+// an equals sign and end like a value are skipped, so that an unclosed quote does not skip
+// the lines after it.
 func skipLine(b []byte, i int) int {
 	fields := scanHead(b, i)
-	if end := scanFields(b, blanks(b, fields)); end != scan.Failed {
-		return afterLine(b, end)
+	if end := scanFields(b, skipBlanks(b, fields)); end != scan.Failed {
+		return nextLine(b, end)
 	}
 	for i = fields; i < len(b); i++ {
 		switch b[i] {
@@ -71,8 +70,8 @@ func skipLine(b []byte, i int) int {
 	return len(b)
 }
 
-// scanFields returns where the fields end that begin at b[i], by their form alone:
-// keys and values with commas between, whatever they are; or failed.
+// scanFields returns the end of the fields that begin at b[i], or failed. It checks only
+// that they are keys and values, separated by commas.
 func scanFields(b []byte, i int) int {
 	for {
 		value := scanEscaped(b, i, inKey)
@@ -95,8 +94,8 @@ func scanFields(b []byte, i int) int {
 	}
 }
 
-// scanQuoted returns where the string ends that begins with the quote at b[i], after
-// its closing quote, or -1.
+// scanQuoted returns the index after the closing quote of the string that begins at b[i], or
+// -1, and whether the string has escapes.
 func scanQuoted(b []byte, i int) (end int, escaped bool) {
 	for i++; i < len(b); i++ {
 		switch b[i] {
@@ -110,16 +109,16 @@ func scanQuoted(b []byte, i int) (end int, escaped bool) {
 	return -1, false
 }
 
-// scanHead returns where the head that begins at b[i] ends: at a space without a
-// backslash before it, at the end of the line, or with b. It reads eight bytes
-// at a time; a borrow can only mark a byte above a right one.
+// scanHead returns the end of the head that begins at b[i]: an unescaped space, the end of
+// the line, or the end of b. It reads eight bytes at a time. A borrow can only cause a false
+// match in a byte above a correct match.
 func scanHead(b []byte, i int) int {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	const ones, highBits = 0x0101010101010101, 0x8080808080808080
 	for {
 		for ; i+8 <= len(b); i += 8 {
 			w := binary.LittleEndian.Uint64(b[i:])
 			space, slash, end := w^' '*ones, w^'\\'*ones, w^'\n'*ones
-			found := ((space-ones)&^space | (slash-ones)&^slash | (end-ones)&^end) & tops
+			found := ((space-ones)&^space | (slash-ones)&^slash | (end-ones)&^end) & highBits
 			if found != 0 {
 				i += bits.TrailingZeros64(found) / 8
 				break

@@ -11,16 +11,16 @@ import (
 	"github.com/livegraph/livegraph/ingest/rejection"
 )
 
-// value reads the value at b[i] into a column, or notes the rule that it breaks,
-// and returns where it ends, or failed.
+// value parses the value at b[i] into a column, or records the rule that it breaks. It
+// returns the index of the value's end, or failed.
 func (p *Parser) value(label int32, i int) int {
 	if i < len(p.b) && p.b[i] == '"' {
-		return p.text(label, i)
+		return p.stringValue(label, i)
 	}
 	number, end, out := scan.Number(p.b, i)
 	if out == scan.Syntax || !valueEnds(p.b, end) {
-		if number, end, out = readOddValue(p.b, i, number, end, out); out == scan.Syntax {
-			p.culprit = p.batch.Labels.List[label].Metric
+		if number, end, out = readNonJSONValue(p.b, i, number, end, out); out == scan.Syntax {
+			p.invalidField = p.batch.Labels.List[label].Metric
 			return p.fail(rejection.LineValue)
 		}
 	}
@@ -38,7 +38,7 @@ func (p *Parser) value(label int32, i int) int {
 	return end
 }
 
-// valueEnds reports whether a value that goes up to b[i] ends there.
+// valueEnds reports whether b[i] ends a value.
 func valueEnds(b []byte, i int) bool {
 	if i == len(b) {
 		return true
@@ -47,9 +47,9 @@ func valueEnds(b []byte, i int) bool {
 	return c == ',' || c == ' ' || c == '\n' || c == '\r'
 }
 
-// readOddValue reads a number or boolean in a form that JSON does not have; number,
-// end and out are the result of reading it as JSON.
-func readOddValue(b []byte, i int, number float64, end int, out scan.Outcome) (float64, int, scan.Outcome) {
+// readNonJSONValue parses a boolean, or a number in a form that JSON does not have. number,
+// end and out are the result of parsing it as a JSON number.
+func readNonJSONValue(b []byte, i int, number float64, end int, out scan.Outcome) (float64, int, scan.Outcome) {
 	if out == scan.OK && (b[end] == 'i' || b[end] == 'u') && valueEnds(b, end+1) {
 		digits := i
 		if b[i] == '-' {
@@ -70,16 +70,16 @@ func readOddValue(b []byte, i int, number float64, end int, out scan.Outcome) (f
 	case "f", "F", "false", "False", "FALSE":
 		return 0, end, scan.OK
 	default:
-		number, out = readOddNumber(token)
+		number, out = readNonJSONNumber(token)
 		return number, end, out
 	}
 }
 
-// readOddNumber reads an integer with its suffix, or a number without digits on
-// one side of the point, with leading zeros or a plus sign.
-func readOddNumber(token string) (float64, scan.Outcome) {
+// readNonJSONNumber parses an integer with its suffix, or a number that has leading zeros, a
+// plus sign, or no digits on one side of the decimal point.
+func readNonJSONNumber(token string) (float64, scan.Outcome) {
 	if token == "" || strings.Trim(token, "+-.0123456789eEiu") != "" {
-		return 0, scan.Syntax // strconv knows infinities and more
+		return 0, scan.Syntax // strconv also accepts infinities and other forms
 	}
 	var number float64
 	var err error
@@ -98,10 +98,10 @@ func readOddNumber(token string) (float64, scan.Outcome) {
 	return number, scan.OK
 }
 
-// parseInteger reads an integer of 64 bits, as the nearest number.
+// parseInteger parses a 64-bit integer and returns the nearest float64.
 func parseInteger(digits string, unsigned bool) (float64, error) {
 	if strings.ContainsFunc(digits[min(1, len(digits)):], func(c rune) bool { return c < '0' || c > '9' }) {
-		return 0, strconv.ErrSyntax // strconv says that it is too large before it comes to that
+		return 0, strconv.ErrSyntax // strconv may return ErrRange before it finds the invalid character
 	}
 	if unsigned {
 		n, err := strconv.ParseUint(digits, 10, 64)
@@ -111,12 +111,12 @@ func parseInteger(digits string, unsigned bool) (float64, error) {
 	return float64(n), err
 }
 
-// text reads the string at b[i] like value.
-func (p *Parser) text(label int32, i int) int {
+// stringValue parses the string at b[i] like value.
+func (p *Parser) stringValue(label int32, i int) int {
 	b := p.batch
 	end, escaped := scanQuoted(p.b, i)
 	if end < 0 || !valueEnds(p.b, end) {
-		p.culprit = b.Labels.List[label].Metric
+		p.invalidField = b.Labels.List[label].Metric
 		return p.fail(rejection.LineQuote)
 	}
 	text := scan.View(p.b[i+1 : end-1])
@@ -145,8 +145,8 @@ func (p *Parser) text(label int32, i int) int {
 	return end
 }
 
-// appendUnquoted appends the text between quotes: a backslash
-// means something before a quote and before another backslash only.
+// appendUnquoted appends the unescaped content of a string. A backslash is an escape only
+// before a quote or another backslash.
 func appendUnquoted(dst []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\') {
@@ -157,17 +157,18 @@ func appendUnquoted(dst []byte, s string) []byte {
 	return dst
 }
 
-// time reads the timestamp after the fields, which end at b[i]: the time, where
-// the next line begins, or failed, and the rule that the time breaks.
+// time parses the timestamp after the fields, which end at b[i]. It returns the time, the
+// index of the next line, or failed, and the rule that the time breaks.
 func (p *Parser) time(i int) (us int64, next int, why rejection.Reason) {
-	if i = blanks(p.b, i); i == len(p.b) || p.b[i] == '\n' || p.b[i] == '\r' {
+	if i = skipBlanks(p.b, i); i == len(p.b) || p.b[i] == '\n' || p.b[i] == '\r' {
 		if next, ends := lineEnds(p.b, i); ends {
 			return p.batch.ReceivedUS, next, rejection.None
 		}
 	}
-	// Lines that are sent together are mostly of one time.
-	if end := i + len(p.stamp); end > i && end < len(p.b) && p.b[end] == '\n' && string(p.b[i:end]) == string(p.stamp) {
-		return p.stampUS, end + 1, rejection.None
+	// Lines of one request mostly have the same timestamp.
+	if end := i + len(p.lastTimestamp); end > i && end < len(p.b) && p.b[end] == '\n' &&
+		string(p.b[i:end]) == string(p.lastTimestamp) {
+		return p.lastTimestampUS, end + 1, rejection.None
 	}
 	digits := i
 	negative := p.b[i] == '-'
@@ -177,12 +178,12 @@ func (p *Parser) time(i int) (us int64, next int, why rejection.Reason) {
 	epoch, end := scan.Digits(p.b, digits, 0)
 	if next = end + 1; end == len(p.b) || p.b[end] != '\n' {
 		var ends bool
-		after := blanks(p.b, end)
+		after := skipBlanks(p.b, end)
 		if next, ends = lineEnds(p.b, after); !ends {
 			if after > end && end > digits {
 				return 0, p.fail(rejection.LineTail), rejection.None
 			}
-			return 0, afterLine(p.b, end), rejection.TimeFraction
+			return 0, nextLine(p.b, end), rejection.TimeFraction
 		}
 	}
 	switch {
@@ -195,7 +196,7 @@ func (p *Parser) time(i int) (us int64, next int, why rejection.Reason) {
 	}
 	us = p.unit.Micros(epoch)
 	if why = p.batch.CheckTime(us); why == rejection.None {
-		p.stamp, p.stampUS = p.b[i:end], us
+		p.lastTimestamp, p.lastTimestampUS = p.b[i:end], us
 	}
 	return us, next, why
 }

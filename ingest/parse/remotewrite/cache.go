@@ -12,37 +12,36 @@ import (
 )
 
 const (
-	// CacheBytes is about the size of the cache: 70,000 series and
-	// more.
+	// CacheBytes is the approximate size of the cache, for 70,000 series or more.
 	CacheBytes  = 64 << 20
 	cacheShards = 32
-	// cachedSeriesBytes is about what an entry takes beyond its strings.
+	// cachedSeriesBytes is the approximate size of an entry without its strings.
 	cachedSeriesBytes = 256
-	// maxLabels is how long labels may be to be remembered.
-	maxLabels = 16 << 10
-	// minGeneration is how long at least a generation lasts: longer than the interval in
-	// which a Prometheus sends a series.
-	minGeneration = 2 * time.Minute
+	// maxLabelBytes is the maximum size of a label set that is cached.
+	maxLabelBytes = 16 << 10
+	// minGenerationTime is the minimum lifetime of a generation. It is longer than the
+	// interval in which a Prometheus sends a series.
+	minGenerationTime = 2 * time.Minute
 )
 
-// cachedSeries is the series to which labels of Prometheus were
-// last resolved. It never changes.
+// cachedSeries is the series to which a label set of Prometheus was
+// last resolved. It is immutable.
 type cachedSeries struct {
 	workspace uuid.UUID
-	raw       string // the labels' bytes
-	name      string // of the source
+	raw       string // bytes of the labels
+	name      string // name of the source
 	block.KnownSeries
 }
 
-// Cache remembers label sets of Prometheus by their bytes, from one request to
-// the next: it sends the same ones every few seconds, mostly with one sample each,
-// so that reading, sorting, checking, hashing and writing them would be nearly all
-// of the work. The bytes and the workspace are compared in full. A source that
-// was deleted and created again has another id: its series are resolved again, too.
+// Cache caches the series of Prometheus label sets by the bytes of the labels, across
+// requests. Prometheus sends the same label sets every few seconds, mostly with one
+// sample each, so parsing, sorting, validating, hashing and encoding them would be most
+// of the work. Bytes and workspace are compared in full. A source that was deleted and
+// created again has a new id; its series are then resolved again.
 //
-// As in resolve.seriesCache, a shard has two generations. A full one lasts for a while
-// nevertheless: series that come in turn, and are more than fit, would else push each
-// other out before they come again.
+// As in resolve.seriesCache, a shard has two generations. A full generation is kept for
+// a minimum time. Otherwise, if the cache were too small for all series, each series
+// would be evicted before it is sent again.
 type Cache struct {
 	seed          maphash.Seed
 	perGeneration int // bytes
@@ -52,11 +51,11 @@ type Cache struct {
 type cacheShard struct {
 	mu         sync.Mutex
 	young, old map[uint64]*cachedSeries
-	bytes      int // of the young, about
-	turned     time.Time
+	bytes      int // approximate size of young
+	rotated    time.Time
 }
 
-// NewCache creates a cache of about so many bytes.
+// NewCache creates a cache of approximately the given size in bytes.
 func NewCache(bytes int) *Cache {
 	c := &Cache{seed: maphash.MakeSeed(), perGeneration: bytes / cacheShards / 2}
 	for i := range c.shards {
@@ -65,58 +64,58 @@ func NewCache(bytes int) *Cache {
 	return c
 }
 
-// hash hashes labels' bytes, for get and put.
+// hash returns the hash of the labels' bytes for get and put.
 func (c *Cache) hash(raw []byte) uint64 { return maphash.Bytes(c.seed, raw) }
 
-// get returns the series of the labels in the workspace, nil if it is not known.
+// get returns the cached series of the labels in the workspace, or nil.
 func (c *Cache) get(hash uint64, workspace uuid.UUID, raw []byte) *cachedSeries {
 	s := &c.shards[hash%cacheShards]
 	s.mu.Lock()
-	known := s.young[hash]
-	if known == nil {
-		if known = s.old[hash]; known != nil {
-			s.put(hash, known, c.perGeneration)
+	series := s.young[hash]
+	if series == nil {
+		if series = s.old[hash]; series != nil {
+			s.put(hash, series, c.perGeneration)
 		}
 	}
 	s.mu.Unlock()
-	if known == nil || known.raw != scan.View(raw) || known.workspace != workspace {
+	if series == nil || series.raw != scan.View(raw) || series.workspace != workspace {
 		return nil
 	}
-	return known
+	return series
 }
 
-// takes reports whether another would be kept.
-func (c *Cache) takes(hash uint64) bool {
+// canAdd reports whether put would add a series.
+func (c *Cache) canAdd(hash uint64) bool {
 	s := &c.shards[hash%cacheShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.takes(c.perGeneration)
+	return s.canAdd(c.perGeneration)
 }
 
 // put adds a series, unless the cache is full.
-func (c *Cache) put(hash uint64, known *cachedSeries) {
+func (c *Cache) put(hash uint64, series *cachedSeries) {
 	s := &c.shards[hash%cacheShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.put(hash, known, c.perGeneration)
+	s.put(hash, series, c.perGeneration)
 }
 
-func (s *cacheShard) takes(limit int) bool {
-	return s.bytes < limit || time.Since(s.turned) > minGeneration
+func (s *cacheShard) canAdd(limit int) bool {
+	return s.bytes < limit || time.Since(s.rotated) > minGenerationTime
 }
 
-func (s *cacheShard) put(hash uint64, known *cachedSeries, limit int) {
-	if !s.takes(limit) {
+func (s *cacheShard) put(hash uint64, series *cachedSeries, limit int) {
+	if !s.canAdd(limit) {
 		return
 	}
 	if s.bytes >= limit {
-		s.old, s.young, s.bytes, s.turned = s.young, map[uint64]*cachedSeries{}, 0, time.Now()
+		s.old, s.young, s.bytes, s.rotated = s.young, map[uint64]*cachedSeries{}, 0, time.Now()
 	}
-	s.young[hash] = known
-	s.bytes += cachedSeriesBytes + len(known.raw) + len(known.name) + len(known.Encoded)
+	s.young[hash] = series
+	s.bytes += cachedSeriesBytes + len(series.raw) + len(series.name) + len(series.Encoded)
 }
 
-// Len returns how many label sets are remembered.
+// Len returns the number of cached label sets.
 func (c *Cache) Len() (n int) {
 	for i := range c.shards {
 		s := &c.shards[i]

@@ -18,7 +18,7 @@ func TestLabelsAreRememberedByWorkspace(t *testing.T) {
 	require.Nil(t, c.get(hash, other, raw))
 	require.Nil(t, c.get(hash, workspace, []byte("other bytes of the same hash")))
 	c.put(hash, &cachedSeries{workspace: other, raw: string(raw)})
-	require.Nil(t, c.get(hash, workspace, raw), "of one hash the last is remembered")
+	require.Nil(t, c.get(hash, workspace, raw), "the last entry of a hash is cached")
 }
 
 func TestRememberedLabelsAreBounded(t *testing.T) {
@@ -34,6 +34,6 @@ func TestRememberedLabelsAreBounded(t *testing.T) {
 	for i := range uint64(10_000) {
 		c.put(1<<32+i, &cachedSeries{workspace: workspace, raw: raw})
 	}
-	require.Equal(t, kept, c.Len(), "what is full stays for a while")
+	require.Equal(t, kept, c.Len(), "a full generation is kept for a minimum time")
 	require.NotNil(t, c.get(1, workspace, []byte(raw)))
 }

@@ -1,12 +1,13 @@
-// Package remotewrite reads points from the remote write 1.0 of Prometheus, and remembers what
-// its label sets were resolved to.
+// Package remotewrite parses points in the remote write 1.0 format of Prometheus and caches the
+// series of its label sets.
 //
-// A body that is not a WriteRequest is Malformed, one of version 2 UnsupportedMedia, more points
-// than the limit are Invalid. Anything else is rejected by sample:
+// A body that is not a WriteRequest is Malformed. A body of version 2 is UnsupportedMedia. More
+// points than the limit are Invalid. For all other errors, single samples are rejected:
 //
 //	value: NaN, infinite                        time: before 1970, over a day ahead
 //	a native histogram                          labels: twice, more than 64, not UTF-8
 //	metric, label and value as in all formats   source: job/instance cannot name one
 //
-// A request without samples is accepted: Prometheus sends metadata and stale markers alone.
+// A request without samples is accepted, because Prometheus sends requests with only metadata or
+// stale markers.
 package remotewrite

@@ -11,36 +11,36 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// Labels of Prometheus that are no tags.
+// Labels of Prometheus that do not become tags.
 const (
 	metricName    = "__name__"
 	jobLabel      = "job"
 	instanceLabel = "instance"
 )
 
-// defaultSource names the source of series that have neither job nor instance, as
-// those of recording rules and alerts often do.
+// defaultSource is the source name of series that have neither job nor instance, which
+// is common for recording rules and alerts.
 const defaultSource = "prometheus"
 
-// lastSource is what the last labels say of their source: series of one target
-// come one after the other.
+// lastSource is the source of the last label set. Series of one target are usually
+// adjacent in a request.
 type lastSource struct {
-	name   string // of the source
+	name   string // name of the source
 	source int32
 	known  bool
 
 	job, instance string
-	read          bool // job and instance are given
+	parsed        bool // job and instance are set
 }
 
-// label returns the index of the label with these labels of Prometheus: Label
-// messages, each with the tag and the length that it has in its TimeSeries. Not
-// ok are bytes that are no such messages.
-func (p *Parser) label(raw []byte) (at int32, ok bool) {
+// label returns the index of the block.Label for a label set of Prometheus. raw
+// contains Label messages, each with its tag and length as in the TimeSeries. It
+// returns false if raw is not valid.
+func (p *Parser) label(raw []byte) (index int32, ok bool) {
 	b := p.batch
 	l := block.Label{Tokens: block.Tokens{Tags: raw}, Hash: p.cache.hash(raw)}
-	if at = b.Labels.FindHashed(&l.Tokens, l.Hash); at >= 0 {
-		return at, true
+	if index = b.Labels.FindHashed(&l.Tokens, l.Hash); index >= 0 {
+		return index, true
 	}
 	if known := p.cache.get(l.Hash, b.Workspace, raw); known != nil {
 		p.Hits++
@@ -54,7 +54,7 @@ func (p *Parser) label(raw []byte) (at int32, ok bool) {
 	return b.Labels.Insert(l), true
 }
 
-// namedSource returns the index of the source with the name.
+// namedSource returns the index of the source with the given name.
 func (p *Parser) namedSource(name string) int32 {
 	if last := &p.names; !last.known || last.name != name {
 		source := p.batch.Sources.InternName(name, func() string { return name })
@@ -63,9 +63,9 @@ func (p *Parser) namedSource(name string) int32 {
 	return p.names.source
 }
 
-// readLabels reads a label's bytes into what they mean, and notes in it whether
-// they break a rule. Labels with an empty value are as good as absent, as
-// Prometheus has it.
+// readLabels parses the bytes of l into its metric, tags and source, and records in l
+// the rule that they break. Labels with an empty value count as absent, as in
+// Prometheus. It returns false if the bytes are not valid.
 func (p *Parser) readLabels(l *block.Label) bool {
 	raw := l.Tokens.Tags
 	var job, instance string
@@ -112,7 +112,7 @@ func (p *Parser) readLabels(l *block.Label) bool {
 	return true
 }
 
-// readLabel reads the Label that begins at b[i] and ends with b.
+// readLabel parses the Label message b[i:].
 func readLabel(b []byte, i int) (name, value string, ok bool) {
 	for i < len(b) {
 		tag := b[i]
@@ -136,7 +136,7 @@ func readLabel(b []byte, i int) (name, value string, ok bool) {
 	return name, value, true
 }
 
-// checkLabels sorts p.tags and notes in the label the rule that is broken.
+// checkLabels sorts p.tags and records in l the rule that is broken.
 func (p *Parser) checkLabels(l *block.Label, sorted bool) {
 	if !sorted {
 		if key, ok := block.SortTags(p.tags); !ok {
@@ -152,12 +152,12 @@ func (p *Parser) checkLabels(l *block.Label, sorted bool) {
 	if why := block.CheckMetric(l.Metric); why != rejection.None {
 		l.Refuse(why, metricName)
 	}
-	if why, culprit := block.CheckTags(p.tags); why != rejection.None {
-		l.Refuse(why, culprit)
+	if why, tag := block.CheckTags(p.tags); why != rejection.None {
+		l.Refuse(why, tag)
 	}
 }
 
-// refuseNotUTF8 refuses the label if one of its texts is not valid UTF-8.
+// refuseNotUTF8 refuses the label if one of its strings is not valid UTF-8.
 func refuseNotUTF8(l *block.Label, tags []pointblock.Tag) {
 	if !utf8.ValidString(l.Metric) {
 		l.Refuse(rejection.MetricUTF8, metricName)
@@ -169,11 +169,11 @@ func refuseNotUTF8(l *block.Label, tags []pointblock.Tag) {
 	}
 }
 
-// targetSource returns the index of the source job/instance; of one of the two if
-// the other is missing.
+// targetSource returns the index of the source named job/instance. If one of the two is
+// empty, the other is the name.
 func (p *Parser) targetSource(job, instance string) int32 {
 	last := &p.names
-	if last.read && last.job == job && last.instance == instance {
+	if last.parsed && last.job == job && last.instance == instance {
 		return last.source
 	}
 	b := p.batch
@@ -189,13 +189,13 @@ func (p *Parser) targetSource(job, instance string) int32 {
 		name = instance
 	}
 	source := p.namedSource(name)
-	last.job, last.instance, last.read = job, instance, true
+	last.job, last.instance, last.parsed = job, instance, true
 	return source
 }
 
-// remember adds the series of a label to the cache, for the requests that follow.
-func (p *Parser) remember(l *block.Label, ref pointblock.SeriesRef, identity *pointblock.Identity) {
-	if len(l.Tokens.Tags) > maxLabels || !p.cache.takes(l.Hash) {
+// cacheSeries adds the series of a label to the cache.
+func (p *Parser) cacheSeries(l *block.Label, ref pointblock.SeriesRef, identity *pointblock.Identity) {
+	if len(l.Tokens.Tags) > maxLabelBytes || !p.cache.canAdd(l.Hash) {
 		return
 	}
 	source := &p.batch.Sources.List[l.Source]
@@ -207,11 +207,11 @@ func (p *Parser) remember(l *block.Label, ref pointblock.SeriesRef, identity *po
 	})
 }
 
-// isASCII reports whether all bytes are, and with them all texts among them.
+// isASCII reports whether all bytes are ASCII.
 func isASCII(b []byte) bool {
-	const tops = 0x8080808080808080
+	const highBits = 0x8080808080808080
 	for ; len(b) >= 8; b = b[8:] {
-		if binary.LittleEndian.Uint64(b)&tops != 0 {
+		if binary.LittleEndian.Uint64(b)&highBits != 0 {
 			return false
 		}
 	}

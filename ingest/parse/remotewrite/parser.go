@@ -12,12 +12,13 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// What is read of prometheus.WriteRequest, the message of Prometheus' remote
-// write 1.0 (https://prometheus.io/docs/specs/prw/remote_write_spec/): its tags,
-// each a field's number and wire type in one byte.
+// The protobuf tags of the fields that the parser reads of prometheus.WriteRequest, the
+// message of Prometheus' remote write 1.0
+// (https://prometheus.io/docs/specs/prw/remote_write_spec/). A tag has a field's number
+// and wire type in one byte.
 const (
 	requestTimeSeries   = 1<<3 | wireBytes
-	requestSymbols      = 4<<3 | wireBytes // of version 2 only, as the next
+	requestSymbols      = 4<<3 | wireBytes // of version 2 only, like the next
 	requestTimeSeriesV2 = 5<<3 | wireBytes
 	seriesLabel         = 1<<3 | wireBytes
 	seriesSample        = 2<<3 | wireBytes
@@ -28,52 +29,52 @@ const (
 	sampleTimestamp     = 2<<3 | wireVarint
 )
 
-// StaleMarker is the NaN by which Prometheus marks the end of a series, see
+// StaleMarker is the bits of the NaN that marks the end of a series in Prometheus; see
 // its package model/value.
 const StaleMarker = 0x7ff0000000000002
 
 // MediaTypes are the media types of Prometheus' remote write 1.0.
 var MediaTypes = []string{"application/x-protobuf", "application/x-protobuf;proto=prometheus.WriteRequest"}
 
-// Parser reads a remote write of Prometheus into a batch in one pass over the bytes.
+// Parser parses a remote write request of Prometheus into a batch in one pass over the bytes.
 type Parser struct {
 	hooks     block.Hooks
 	cache     *Cache
 	batch     *block.Batch
 	b         []byte // the body
 	maxPoints int
-	index     int // of the TimeSeries
+	index     int // index of the TimeSeries
 	err       *fault.Error
 
-	tags  []pointblock.Tag // of the labels that are being read
-	notes block.Notes      // of the TimeSeries that is being read
-	names lastSource       // of the last labels
+	tags  []pointblock.Tag // tags of the current label set
+	notes block.Notes      // of the current TimeSeries
+	names lastSource       // source of the last label set
 
-	Hits, Misses int // labels that were in the cache, and others
+	Hits, Misses int // label sets that were in the cache, and that were not
 }
 
-// New creates a parser that finds the label sets of earlier requests in the cache.
+// New creates a Parser that uses the cache.
 func New(cache *Cache) *Parser {
 	p := &Parser{cache: cache}
 	p.hooks = block.Hooks{
-		Blame: p.blame, ListName: func() string { return "body" }, Resolved: p.remember,
+		Blame: p.fieldPath, ListName: func() string { return "body" }, Resolved: p.cacheSeries,
 		Read: func(l *block.Label) { p.readLabels(l) },
 	}
 	p.notes.Unindexed = true
 	return p
 }
 
-// Reset forgets the request.
+// Reset removes all references to the request.
 func (p *Parser) Reset() {
 	clear(p.tags)
 	p.notes.Release()
 	*p = Parser{hooks: p.hooks, cache: p.cache, tags: p.tags[:0], notes: p.notes}
 }
 
-// Parse reads the batch's body, which is decompressed, as a remote
-// write of Prometheus. Stale markers, exemplars and metadata are passed over;
-// native histograms are rejected as points. Errors are Malformed for what is no
-// such message, UnsupportedMedia for one of version 2, Invalid for too many
+// Parse parses the batch's decompressed body as a remote write request of
+// Prometheus. It skips stale markers, exemplars and metadata. It rejects native
+// histograms as points. It returns a Malformed error if the body is not such a
+// message, UnsupportedMedia if it is of version 2, and Invalid if it has too many
 // points.
 func (p *Parser) Parse(b *block.Batch, maxPoints int) error {
 	b.Hooks = p.hooks
@@ -83,14 +84,14 @@ func (p *Parser) Parse(b *block.Batch, maxPoints int) error {
 		if tag == requestTimeSeries {
 			from, end := bytesField(p.b, i+1)
 			if end == scan.Failed || !p.timeSeries(from, end) {
-				return p.explainRemoteWrite()
+				return p.parseError()
 			}
 			p.index++
 			i = end
 			continue
 		}
 		if i = skipField(p.b, i); i == scan.Failed {
-			return p.explainRemoteWrite()
+			return p.parseError()
 		}
 		if tag == requestSymbols || tag == requestTimeSeriesV2 {
 			return unsupportedVersion()
@@ -99,14 +100,14 @@ func (p *Parser) Parse(b *block.Batch, maxPoints int) error {
 	return nil
 }
 
-func (p *Parser) explainRemoteWrite() error {
+func (p *Parser) parseError() error {
 	if p.err != nil {
 		return p.err
 	}
 	return fault.Field(fault.Malformed, "body", "is not a WriteRequest of Prometheus' remote write 1.0")
 }
 
-func (p *Parser) tooMany() {
+func (p *Parser) failTooMany() {
 	p.err = fault.Field(fault.Invalid, "body", fmt.Sprintf("must hold at most %d points in one request", p.maxPoints)).
 		With("limit", p.maxPoints)
 }
@@ -117,7 +118,7 @@ func unsupportedVersion() error {
 		MediaTypes...)
 }
 
-// timeSeries reads the TimeSeries at b[i:end], its samples straight into the
+// timeSeries parses the TimeSeries at b[i:end] and appends its samples directly to the
 // batch's columns.
 func (p *Parser) timeSeries(i, end int) bool {
 	b := p.batch
@@ -129,11 +130,11 @@ func (p *Parser) timeSeries(i, end int) bool {
 			return false
 		}
 	}
-	raw, scattered := body[labels:i], false
+	raw, nonAdjacent := body[labels:i], false
 	for i < end {
 		tag := body[i]
 		if tag != seriesSample {
-			scattered = scattered || tag == seriesLabel
+			nonAdjacent = nonAdjacent || tag == seriesLabel
 			if tag == seriesHistogram {
 				histograms++
 			}
@@ -142,8 +143,8 @@ func (p *Parser) timeSeries(i, end int) bool {
 			}
 			continue
 		}
-		at, next := bytesField(body, i+1)
-		if next == scan.Failed || !p.sample(body[:next], at, from) {
+		start, next := bytesField(body, i+1)
+		if next == scan.Failed || !p.sample(body[:next], start, from) {
 			return false
 		}
 		i = next
@@ -153,24 +154,24 @@ func (p *Parser) timeSeries(i, end int) bool {
 		return true
 	}
 	if points > p.maxPoints-b.Points {
-		p.tooMany()
+		p.failTooMany()
 		return false
 	}
-	if scattered {
-		raw = p.gatherLabels(labels, end)
+	if nonAdjacent {
+		raw = p.joinLabels(labels, end)
 	}
-	at, ok := p.label(raw)
+	index, ok := p.label(raw)
 	if !ok {
 		return false
 	}
 	b.Points += points
-	b.Reject(rejection.ValueHistogram, p.index, 0, histograms, &b.Labels.List[at])
-	b.AddRun(&p.notes, p.index, from, at)
+	b.Reject(rejection.ValueHistogram, p.index, 0, histograms, &b.Labels.List[index])
+	b.AddRun(&p.notes, p.index, from, index)
 	return true
 }
 
-// sample reads the Sample that begins at b[i] and ends with b into the columns,
-// whose points from an index on are of the same series.
+// sample parses the Sample message b[i:] into the columns. from is the index of the first
+// point of the same series.
 func (p *Parser) sample(b []byte, i, from int) bool {
 	var bits, ms uint64
 	if len(b)-i > 10 && b[i] == sampleValue && b[i+9] == sampleTimestamp {
@@ -202,7 +203,7 @@ func (p *Parser) sample(b []byte, i, from int) bool {
 		return true
 	}
 	if position >= p.maxPoints-p.batch.Points {
-		p.tooMany()
+		p.failTooMany()
 		return false
 	}
 	us, why := p.time(int64(ms))
@@ -217,7 +218,7 @@ func (p *Parser) sample(b []byte, i, from int) bool {
 	return true
 }
 
-// time returns the microseconds of a time in milliseconds.
+// time converts milliseconds to microseconds and returns the rule that the time breaks.
 func (p *Parser) time(ms int64) (us int64, why rejection.Reason) {
 	switch {
 	case ms < 0:
@@ -228,9 +229,9 @@ func (p *Parser) time(ms int64) (us int64, why rejection.Reason) {
 	return ms * 1000, rejection.None
 }
 
-// gatherLabels puts together the labels of the TimeSeries at b[i:end] that are not
-// adjacent. The fields have been read once already.
-func (p *Parser) gatherLabels(i, end int) []byte {
+// joinLabels copies the labels of the TimeSeries at b[i:end], which are not adjacent, to
+// one slice. The fields have been validated already.
+func (p *Parser) joinLabels(i, end int) []byte {
 	b := p.batch
 	from := len(b.Unescaped)
 	for i < end {

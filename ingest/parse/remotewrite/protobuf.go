@@ -14,10 +14,10 @@ const (
 	wireFixed32 = 5
 )
 
-// maxTag is that of the highest field number.
+// maxTag is the tag of the highest field number.
 const maxTag = 1<<32 - 1
 
-// uvarint reads the varint at b[i] and returns where it ends, or failed.
+// uvarint decodes the varint at b[i] and returns the index of its end, or failed.
 func uvarint(b []byte, i int) (value uint64, end int) {
 	if i < len(b) && b[i] < 0x80 {
 		return uint64(b[i]), i + 1
@@ -32,8 +32,8 @@ func uvarint(b []byte, i int) (value uint64, end int) {
 	return value, i + n
 }
 
-// bytesField reads the length at b[i] and returns where the bytes after it begin
-// and end; end is failed if there are not so many.
+// bytesField decodes the length at b[i] and returns the start and the end of the bytes
+// after it. end is failed if b is too short.
 func bytesField(b []byte, i int) (from, end int) {
 	if i < len(b) && b[i] < 0x80 {
 		if end = i + 1 + int(b[i]); end <= len(b) {
@@ -48,9 +48,9 @@ func bytesField(b []byte, i int) (from, end int) {
 	return from, from + int(n)
 }
 
-// skipField skips the field at b[i], its tag included, and returns where it
-// ends, or failed. Groups, which nobody sends, are not read, nor are tags that
-// take more bytes than they need: a known field could hide behind one.
+// skipField skips the field at b[i], including its tag, and returns the index of its end,
+// or failed. It fails for groups, which are unused, and for tags that are longer than
+// necessary, because such a tag could be that of a known field.
 func skipField(b []byte, i int) int {
 	start := i
 	tag, i := uvarint(b, i)

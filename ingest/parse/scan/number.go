@@ -7,24 +7,24 @@ import (
 	"strconv"
 )
 
-// Outcome is how reading a token ended.
+// Outcome is the result of parsing a token.
 type Outcome uint8
 
-// How reading ends.
+// The outcomes.
 const (
 	OK         Outcome = iota
-	Syntax             // no JSON number
-	Range              // a number beyond float64 or beyond uint64
-	NotInteger         // a number with fraction or exponent where an integer is due
+	Syntax             // not a JSON number
+	Range              // a number beyond the range of float64 or uint64
+	NotInteger         // a number with fraction or exponent instead of an integer
 )
 
-// MaxExactDigits is how many decimal digits always fit into a uint64.
+// MaxExactDigits is the number of decimal digits that always fit into a uint64.
 const MaxExactDigits = 19
 
-// Number reads the JSON number at b[i:], rounded to the nearest float64 as
-// strconv.ParseFloat does, and returns where it ends. What follows is the caller's
-// to check.
-func Number(b []byte, i int) (value float64, end int, out Outcome) {
+// Number parses the JSON number at b[i:], rounded to the nearest float64 like
+// strconv.ParseFloat, and returns the index of its end. The caller must check
+// what follows.
+func Number(b []byte, i int) (value float64, end int, outcome Outcome) {
 	start := i
 	negative := i < len(b) && b[i] == '-'
 	if negative {
@@ -60,7 +60,7 @@ func Number(b []byte, i int) (value float64, end int, out Outcome) {
 			return value, i, OK
 		}
 		if mantissa != 0 && exponent > 308 {
-			return 0, i, Range // at least 1e309; strconv would make an error of it
+			return 0, i, Range // at least 1e309; strconv would allocate an error
 		}
 	}
 	value, err := strconv.ParseFloat(View(b[start:i]), 64)
@@ -70,16 +70,16 @@ func Number(b []byte, i int) (value float64, end int, out Outcome) {
 	return value, i, OK
 }
 
-// Digits adds the decimal digits at b[i:] to a mantissa, which is only right
-// as long as it fits, and returns where they end. It takes eight bytes at a time,
-// and at the end shifts out those that are no digits, because how many digits a
-// measurement has is nothing that a branch predictor can know.
+// Digits appends the decimal digits at b[i:] to a mantissa and returns it with the
+// index of their end. The mantissa is correct only if it does not overflow. Digits
+// reads eight bytes at a time and finally shifts out those that are not digits,
+// because a branch predictor cannot predict the number of digits of a measurement.
 func Digits(b []byte, i int, mantissa uint64) (uint64, int) {
 	for i+8 <= len(b) {
 		w := binary.LittleEndian.Uint64(b[i:]) ^ 0x3030303030303030 // digits become 0 to 9
-		others := ((w & 0x7f7f7f7f7f7f7f7f) + 0x7676767676767676 | w) & 0x8080808080808080
-		if others != 0 {
-			n := uint(bits.TrailingZeros64(others)) / 8
+		nonDigits := ((w & 0x7f7f7f7f7f7f7f7f) + 0x7676767676767676 | w) & 0x8080808080808080
+		if nonDigits != 0 {
+			n := uint(bits.TrailingZeros64(nonDigits)) / 8
 			return mantissa*smallPowers[n&7] + eightDigitValue(w<<(64-8*n)), i + int(n)
 		}
 		mantissa = mantissa*100_000_000 + eightDigitValue(w)
@@ -97,16 +97,16 @@ func Digits(b []byte, i int, mantissa uint64) (uint64, int) {
 
 var smallPowers = [8]uint64{1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000}
 
-// eightDigitValue returns the number of eight digits, each the value of a byte, the
-// first in the lowest: pairs, then fours, then all are joined by multiplications.
+// eightDigitValue returns the value of eight digits. Each byte of w is a digit, the first
+// digit in the lowest byte. Multiplications combine pairs, then fours, then all digits.
 func eightDigitValue(w uint64) uint64 {
 	w = w*10 + w>>8
 	const mask = 0x000000ff000000ff
 	return ((w&mask)*(100+1_000_000<<32) + (w>>16&mask)*(1+10_000<<32)) >> 32
 }
 
-// readExponent reads what follows the e of a number. Beyond five digits the
-// value means any that large.
+// readExponent parses the exponent of a number, after the e. An exponent of more than
+// six significant digits is not exact, but its magnitude is at least 100,000.
 func readExponent(b []byte, i int) (exponent, end int, ok bool) {
 	negative := false
 	if i < len(b) && (b[i] == '+' || b[i] == '-') {
@@ -125,8 +125,8 @@ func readExponent(b []byte, i int) (exponent, end int, ok bool) {
 	return exponent, i, i > start
 }
 
-// scale returns mantissa * 10^exponent, correctly rounded. It answers not ok where
-// it cannot be sure.
+// scale returns mantissa * 10^exponent, correctly rounded. It returns false if it cannot
+// guarantee the rounding.
 func scale(mantissa uint64, exponent int, negative bool) (float64, bool) {
 	if mantissa < 1<<53 && -maxExactPower <= exponent && exponent <= maxExactPower {
 		value := float64(mantissa) // exact, like the powers: one rounding (Clinger)
@@ -144,7 +144,7 @@ func scale(mantissa uint64, exponent int, negative bool) (float64, bool) {
 }
 
 // eiselLemire is the algorithm of Lemire, "Number Parsing at a Gigabyte per
-// Second" (2021), as strconv has it, for the exponents that measurements have.
+// Second" (2021), as in strconv, for the exponents that are usual in measurements.
 func eiselLemire(mantissa uint64, exponent int, negative bool) (float64, bool) {
 	if mantissa == 0 || exponent < minPower || exponent > maxPower {
 		return 0, false
@@ -170,7 +170,7 @@ func eiselLemire(mantissa uint64, exponent int, negative bool) (float64, bool) {
 	result := high >> (msb + 9)
 	exponent2 -= 1 ^ msb
 	if low == 0 && high&0x1ff == 0 && result&3 == 1 {
-		return 0, false // half-way between two
+		return 0, false // halfway between two floats
 	}
 	result += result & 1
 	result >>= 1
@@ -188,9 +188,9 @@ func eiselLemire(mantissa uint64, exponent int, negative bool) (float64, bool) {
 	return value, true
 }
 
-// Integer reads the JSON integer at b[i:]. A negative one that is not 0 is
+// Integer parses the JSON integer at b[i:]. A negative integer other than -0 is
 // out of range.
-func Integer(b []byte, i int) (value uint64, end int, out Outcome) {
+func Integer(b []byte, i int) (value uint64, end int, outcome Outcome) {
 	start := i
 	if i < len(b) && b[i] == '-' {
 		i++
@@ -200,7 +200,7 @@ func Integer(b []byte, i int) (value uint64, end int, out Outcome) {
 		return 0, i, Syntax
 	}
 	if end < len(b) && (b[end] == '.' || b[end]|0x20 == 'e') {
-		if _, end, out = Number(b, start); out == Syntax {
+		if _, end, outcome = Number(b, start); outcome == Syntax {
 			return 0, end, Syntax
 		}
 		return 0, end, NotInteger

@@ -109,8 +109,8 @@ func TestThePowersOfTenAreRight(t *testing.T) {
 	}
 }
 
-// BenchmarkReadNumber reads many different numbers of each form, so that
-// no branch predictor learns them by heart.
+// BenchmarkReadNumber parses many different numbers of each form, so that
+// a branch predictor cannot learn them.
 func BenchmarkReadNumber(b *testing.B) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const n = 50_000

@@ -11,8 +11,8 @@ var exactPowers = [maxExactPower + 1]float64{
 // The exponents that eiselLemire accepts.
 const minPower, maxPower = -32, 32
 
-// powers are the upper 128 bits of each power of ten, cut, not rounded: the
-// high word, then the low. A test recomputes them.
+// powers are the upper 128 bits of each power of ten, truncated: the high word,
+// then the low word. A test recomputes them.
 var powers = [maxPower - minPower + 1][2]uint64{
 	{0xcfb11ead453994ba, 0x67de18eda5814af2}, // 1e-32
 	{0x81ceb32c4b43fcf4, 0x80eacf948770ced7}, // 1e-31

@@ -1,17 +1,17 @@
-// Package scan reads the tokens that wire formats have in common: numbers and times. It works
-// over the bytes of a body and allocates nothing.
+// Package scan parses the tokens that wire formats have in common: numbers and times. It reads
+// the bytes of a body and does not allocate.
 package scan
 
 import "unsafe"
 
-// Failed is what a step of a parser returns instead of the index at which it ended.
+// Failed is the index that a parser function returns if it fails.
 const Failed = -1
 
-// View returns bytes as a string without copying. It is good only as long as the
-// bytes are not changed, so nothing that outlives the request may keep it:
-// whatever is handed on to a store is cloned first.
+// View returns bytes as a string without copying. The string is valid only until the
+// bytes are changed, so nothing that outlives the request may keep it. Clone it before
+// passing it to a store.
 func View(b []byte) string {
-	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // G103: nobody changes the bytes meanwhile
+	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // G103: the bytes do not change during its use
 }
 
 // HasEscape reports whether a token contains a backslash.

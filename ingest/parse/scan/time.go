@@ -11,20 +11,21 @@ const (
 	DayUS    = 86_400 * secondUS
 )
 
-// Unit is how integers count time: so many microseconds each, or so many to one.
+// Unit is the unit of integer timestamps. A timestamp in microseconds is the integer times
+// multiplier, divided by divisor.
 type Unit struct {
-	times, by uint64
-	most      uint64 // beyond, the microseconds overflow
+	multiplier, divisor uint64
+	max                 uint64 // larger integers overflow
 }
 
 // The units of precision.
 var (
-	seconds      = Unit{times: secondUS, by: 1, most: math.MaxInt64 / secondUS}
-	Milliseconds = Unit{times: 1000, by: 1, most: math.MaxInt64 / 1000}
-	Microseconds = Unit{times: 1, by: 1, most: math.MaxInt64}
-	Nanoseconds  = Unit{times: 1, by: 1000, most: math.MaxUint64}
-	Minutes      = Unit{times: 60 * secondUS, by: 1, most: math.MaxInt64 / (60 * secondUS)}
-	Hours        = Unit{times: 3600 * secondUS, by: 1, most: math.MaxInt64 / (3600 * secondUS)}
+	seconds      = Unit{multiplier: secondUS, divisor: 1, max: math.MaxInt64 / secondUS}
+	Milliseconds = Unit{multiplier: 1000, divisor: 1, max: math.MaxInt64 / 1000}
+	Microseconds = Unit{multiplier: 1, divisor: 1, max: math.MaxInt64}
+	Nanoseconds  = Unit{multiplier: 1, divisor: 1000, max: math.MaxUint64}
+	Minutes      = Unit{multiplier: 60 * secondUS, divisor: 1, max: math.MaxInt64 / (60 * secondUS)}
+	Hours        = Unit{multiplier: 3600 * secondUS, divisor: 1, max: math.MaxInt64 / (3600 * secondUS)}
 )
 
 // UnitOf returns the unit of a precision.
@@ -42,29 +43,29 @@ func UnitOf(precision string) (Unit, bool) {
 	return Unit{}, false
 }
 
-// Micros turns an epoch into microseconds; what overflows becomes the largest
-// time, which is out of any range.
+// Micros converts an epoch timestamp into microseconds. On overflow it returns the largest
+// int64, which is out of any range.
 func (u *Unit) Micros(epoch uint64) int64 {
-	if epoch > u.most {
+	if epoch > u.max {
 		return math.MaxInt64
 	}
-	if u.by != 1 {
+	if u.divisor != 1 {
 		return int64(epoch / 1000) // nanoseconds; dividing by a constant is a multiplication
 	}
-	return int64(epoch * u.times)
+	return int64(epoch * u.multiplier)
 }
 
-// Calendar reads RFC 3339 times. It remembers the last date, because points of
-// one request are mostly of one day.
+// Calendar parses RFC 3339 times. It caches the last date, because the points of a
+// request are mostly of one day.
 type Calendar struct {
 	high uint64 // the date's first eight characters
 	low  uint16 // its last two
 	days int64  // since 1970-01-01
 }
 
-// Parse returns the microseconds since 1970 of an RFC 3339 time; digits beyond the
-// microsecond are cut off. Not ok is whatever does not have that form or is not a time:
-// without zone, on the 30th of February, in a leap second.
+// Parse returns the microseconds since 1970 of an RFC 3339 time. It truncates to the
+// microsecond. It returns false if s is not an RFC 3339 time or not a valid time, for
+// example without a zone, on the 30th of February, or in a leap second.
 func (c *Calendar) Parse(s []byte) (us int64, ok bool) {
 	// 2006-01-02T15:04:05Z is the shortest.
 	if len(s) < 20 || s[10]|0x20 != 't' || s[13] != ':' || s[16] != ':' {
@@ -83,23 +84,23 @@ func (c *Calendar) Parse(s []byte) (us int64, ok bool) {
 		return 0, false
 	}
 	us = c.days*DayUS + int64(hour*3600+minute*60+second)*secondUS
-	rest := s[19:]
-	if rest[0] == '.' {
-		fraction, end := parseFraction(rest[1:])
+	suffix := s[19:]
+	if suffix[0] == '.' {
+		fraction, end := parseFraction(suffix[1:])
 		if end == 0 {
 			return 0, false
 		}
 		us += fraction
-		rest = rest[1+end:]
+		suffix = suffix[1+end:]
 	}
-	if len(rest) == 1 && rest[0]|0x20 == 'z' {
+	if len(suffix) == 1 && suffix[0]|0x20 == 'z' {
 		return us, true
 	}
-	offset, ok := parseOffset(rest)
+	offset, ok := parseOffset(suffix)
 	return us - offset, ok
 }
 
-// parseFraction reads the digits after the point as microseconds.
+// parseFraction parses the digits after the decimal point as microseconds.
 func parseFraction(s []byte) (us int64, end int) {
 	weight := int64(secondUS / 10)
 	for end < len(s) && s[end]-'0' <= 9 {
@@ -110,7 +111,7 @@ func parseFraction(s []byte) (us int64, end int) {
 	return us, end
 }
 
-// parseOffset reads a zone such as +01:00, as microseconds east.
+// parseOffset parses a zone such as +01:00 as microseconds east of UTC.
 func parseOffset(s []byte) (us int64, ok bool) {
 	if len(s) != 6 || s[0] != '+' && s[0] != '-' || s[3] != ':' {
 		return 0, false
@@ -126,7 +127,7 @@ func parseOffset(s []byte) (us int64, ok bool) {
 	return us, true
 }
 
-// twoDigits returns the number that two digits write, 255 or more if they do not.
+// twoDigits returns the value of two digits, or 255 if one of the bytes is not a digit.
 func twoDigits(s []byte) uint {
 	a, b := uint(s[0]-'0'), uint(s[1]-'0')
 	if a > 9 || b > 9 {
@@ -135,7 +136,7 @@ func twoDigits(s []byte) uint {
 	return a*10 + b
 }
 
-// parseDate reads a date such as 2006-01-02 as days since 1970-01-01.
+// parseDate parses a date such as 2006-01-02 as days since 1970-01-01.
 func parseDate(s []byte) (days int64, ok bool) {
 	century, year, month, day := twoDigits(s), twoDigits(s[2:]), twoDigits(s[5:]), twoDigits(s[8:])
 	if century > 99 || year > 99 || s[4] != '-' || s[7] != '-' {
@@ -152,7 +153,7 @@ func parseDate(s []byte) (days int64, ok bool) {
 		y--
 		m += 12
 	}
-	y += 400 // keeps the divisions below above zero in the year 0
+	y += 400 // keeps the dividends below positive in the year 0
 	dayOfYear := (153*(m-3)+2)/5 + int64(day) - 1
 	return y*365 + y/4 - y/100 + y/400 + dayOfYear - 719468 - 146097, true
 }

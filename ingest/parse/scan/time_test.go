@@ -60,7 +60,7 @@ func TestWhatIsNoRFC3339TimeIsRefused(t *testing.T) {
 }
 
 func TestTimesAgreeWithTheStandardLibrary(t *testing.T) {
-	var c Calendar // kept, so that the remembered date is tried too
+	var c Calendar // reused, to test the cached date, too
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.UnixMicro(rapid.Int64Range(-62_167_219_200_000_000, 253_402_300_799_999_999).Draw(t, "us"))
 		zone := time.FixedZone("", 60*rapid.IntRange(-1439, 1439).Draw(t, "zone"))

@@ -8,18 +8,18 @@ import (
 	"github.com/livegraph/livegraph/ingest/rejection"
 )
 
-// blameJSON returns the path of the field whose value breaks a rule.
-func (p *Parser) blameJSON(why rejection.Reason, index, position int, l *block.Label) string {
-	return p.blame(objectPath(p.list, index), why, position, l)
+// fieldPathJSON returns the path of the field whose value breaks a rule.
+func (p *Parser) fieldPathJSON(why rejection.Reason, index, position int, l *block.Label) string {
+	return p.fieldPath(objectPath(p.list, index), why, position, l)
 }
 
-// blameNDJSON returns the same in the object of a line.
-func (p *Parser) blameNDJSON(why rejection.Reason, _, position int, l *block.Label) string {
-	return p.blame("", why, position, l)
+// fieldPathNDJSON returns the path, in the object of a line, of the field whose value breaks a rule.
+func (p *Parser) fieldPathNDJSON(why rejection.Reason, _, position int, l *block.Label) string {
+	return p.fieldPath("", why, position, l)
 }
 
-// blame returns the path of the field whose value breaks a rule, in an object with a path.
-func (p *Parser) blame(object string, why rejection.Reason, position int, l *block.Label) string {
+// fieldPath returns the path of the field whose value breaks a rule. object is the path of its object.
+func (p *Parser) fieldPath(object string, why rejection.Reason, position int, l *block.Label) string {
 	var f field
 	switch why {
 	case rejection.TimeForm, rejection.TimeFraction, rejection.TimeEarly, rejection.TimeLate, rejection.TimeExpired:
@@ -43,11 +43,11 @@ func (p *Parser) blame(object string, why rejection.Reason, position int, l *blo
 		}
 		return fieldpath.Member(object, fieldNames[f])
 	}
-	// In a series the arrays are named in the plural.
+	// The array fields of a series have plural names.
 	return fieldpath.Index(fieldpath.Member(object, fieldNames[f]+"s"), position)
 }
 
-// sourcePath reports where a label's source was given.
+// sourcePath returns the path of the field that names a label's source.
 func (p *Parser) sourcePath(object string, l *block.Label) string {
 	f := fieldSourceID
 	if p.batch.Sources.List[l.Source].ByName {

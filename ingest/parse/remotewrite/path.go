@@ -6,14 +6,14 @@ import (
 	"github.com/livegraph/livegraph/ingest/rejection"
 )
 
-// blame returns the path in a WriteRequest of what breaks a rule.
-func (p *Parser) blame(why rejection.Reason, index, position int, l *block.Label) string {
+// fieldPath returns the path in a WriteRequest of the field that breaks a rule.
+func (p *Parser) fieldPath(why rejection.Reason, index, position int, l *block.Label) string {
 	series := fieldpath.Index("timeseries", index)
 	const labels = ".labels"
 	switch why {
 	case rejection.TimeEarly, rejection.TimeLate:
 		return fieldpath.Index(series+".samples", position) + ".timestamp"
-	case rejection.TimeExpired: // which of them is not known any more: stale markers were among them
+	case rejection.TimeExpired: // the position is unknown, because stale markers were removed
 		return series + ".samples"
 	case rejection.ValueNotFinite:
 		return fieldpath.Index(series+".samples", position) + ".value"

@@ -6,8 +6,8 @@ import (
 	"github.com/livegraph/livegraph/ingest/rejection"
 )
 
-// blame names the part of a line that cannot be read.
-func (p *Parser) blame() string {
+// unparsedField returns the path of the part of a line that cannot be parsed.
+func (p *Parser) unparsedField() string {
 	switch p.why {
 	case rejection.LineMeasurement:
 		return "measurement"
@@ -16,15 +16,15 @@ func (p *Parser) blame() string {
 	case rejection.LineField, rejection.LineNoField:
 		return "fields"
 	case rejection.LineValue, rejection.LineQuote:
-		return fieldpath.Member("fields", p.culprit)
+		return fieldpath.Member("fields", p.invalidField)
 	case rejection.LineTail:
 		return "timestamp"
 	}
 	return "line"
 }
 
-// blameLine names the part of a line whose value breaks a rule.
-func blameLine(why rejection.Reason, _, _ int, l *block.Label) string {
+// fieldPath returns the path of the part of a line whose value breaks a rule.
+func fieldPath(why rejection.Reason, _, _ int, l *block.Label) string {
 	switch why {
 	case rejection.TimeForm, rejection.TimeFraction, rejection.TimeEarly, rejection.TimeLate, rejection.TimeExpired:
 		return "timestamp"

@@ -15,17 +15,17 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// fail notes why the request is refused.
+// fail sets the error of the request and returns failed.
 func (p *Parser) fail(err *fault.Error) int {
 	p.err = err
 	return scan.Failed
 }
 
-// wrongType refuses the value at b[i] for its JSON type; what is no value at all
-// is left to the check of the syntax.
+// wrongType refuses the request because of the JSON type of the value at b[i]. If there
+// is no value at b[i], it leaves the error to the syntax check.
 func (p *Parser) wrongType(i int, path, want string) int {
 	var have string
-	switch c := at(p.b, i); {
+	switch c := byteAt(p.b, i); {
 	case c == '{':
 		have = "an object"
 	case c == '[':
@@ -44,25 +44,25 @@ func (p *Parser) wrongType(i int, path, want string) int {
 	return p.fail(fault.Field(fault.Malformed, path, "must be "+want+", not "+have))
 }
 
-// wrongTypeUnlessSyntax is wrongType after a string or number could not be read:
-// these are of the right type, but no JSON.
+// wrongTypeUnlessSyntax is like wrongType, but leaves strings and numbers that cannot be
+// parsed to the syntax check: their type is right, but they are not JSON.
 func (p *Parser) wrongTypeUnlessSyntax(i int, path, want string) int {
-	if c := at(p.b, i); c == '"' || c == '-' || c-'0' <= 9 {
+	if c := byteAt(p.b, i); c == '"' || c == '-' || c-'0' <= 9 {
 		return scan.Failed
 	}
 	return p.wrongType(i, path, want)
 }
 
-func (p *Parser) tooMany() int {
+func (p *Parser) failTooMany() int {
 	field := p.batch.Hooks.ListName()
 	reason := fmt.Sprintf("must hold at most %d points in one request", p.maxPoints)
 	return p.fail(fault.Field(fault.Invalid, field, reason).With("limit", p.maxPoints))
 }
 
-// explain returns the error of a refused request. The syntax of the whole comes
-// before anything else, so a body is judged the same wherever its faults are.
-func (p *Parser) explain() error {
-	if len(p.b) == space(p.b, 0) {
+// requestError returns the error of a refused request. A syntax error anywhere in the
+// body takes precedence, so that the error does not depend on the order of the errors.
+func (p *Parser) requestError() error {
+	if len(p.b) == skipSpace(p.b, 0) {
 		return fault.Field(fault.Malformed, "body", "is empty, a JSON object is due")
 	}
 	if tooDeep(p.b) {
@@ -77,8 +77,7 @@ func (p *Parser) explain() error {
 	return p.err
 }
 
-// maxDepth is how deep arrays and objects may be nested for the rest of the body
-// to be judged; a good one has a depth of four.
+// maxDepth is the maximum nesting depth of a body. A valid body has a depth of four.
 const maxDepth = 64
 
 // tooDeep reports whether brackets are nested beyond maxDepth.
@@ -99,7 +98,7 @@ func tooDeep(b []byte) bool {
 	return false
 }
 
-// skipString returns where the string at b[i] has its closing quote.
+// skipString returns the index of the closing quote of the string at b[i].
 func skipString(b []byte, i int) int {
 	for i++; i < len(b) && b[i] != '"'; i++ {
 		if b[i] == '\\' {
@@ -109,10 +108,10 @@ func skipString(b []byte, i int) int {
 	return i
 }
 
-// checkSyntax reports why a body is not JSON, by the parser that the rest of the
-// interface uses. It is slow, and so only asked once something is wrong. Names
-// given twice are no concern of it: among those of the interface parser has
-// found them, and remembering all others would cost memory.
+// checkSyntax returns an error if the body is not valid JSON. It uses the JSON decoder of
+// the other endpoints, which is slower, so it is called only after an error. It allows
+// duplicate names: Parser checks those of known fields, and a check of all others would
+// need memory.
 func checkSyntax(body []byte) error {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
 	err := dec.SkipValue()
@@ -140,8 +139,8 @@ func checkSyntax(body []byte) error {
 	return fault.Field(fault.Malformed, field, reason).With("position", syntactic.ByteOffset).Because(err)
 }
 
-// pointerPath turns a JSON pointer into a path such as points[3].value. What
-// looks like an index below a list's name is one.
+// pointerPath converts a JSON pointer into a path such as points[3].value. A number
+// after the name of a list is an index.
 func pointerPath(pointer jsontext.Pointer) string {
 	path, inList := "", false
 	for token := range pointer.Tokens() {
@@ -150,7 +149,7 @@ func pointerPath(pointer jsontext.Pointer) string {
 			inList = false
 			continue
 		}
-		switch lookup(token) {
+		switch fieldByName(token) {
 		case fieldPoints, fieldSeries, fieldTimestamps, fieldValues:
 			inList = true
 		default:
@@ -164,10 +163,10 @@ func pointerPath(pointer jsontext.Pointer) string {
 	return path
 }
 
-// path returns the path of a field of the object that is being read, or of the
-// object itself where name is empty.
+// path returns the path of a field of the current object, or of the object itself if name
+// is empty.
 func (p *Parser) path(name string) string {
-	if !p.inside {
+	if !p.inObject {
 		return fieldpath.Member("", name)
 	}
 	object := objectPath(p.list, p.index)
