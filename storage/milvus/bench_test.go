@@ -13,16 +13,16 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// Of what is measured: the embedder's dimensions, and the size of the consumer's batches.
+// Benchmark parameters: the embedder's dimensions and the size of the consumer's batches.
 const (
 	benchDimensions = 384
 	benchBatch      = 500
 )
 
-// BenchmarkUpsert writes new entries, a batch an operation.
+// BenchmarkUpsert writes a batch of new entries per operation.
 func BenchmarkUpsert(b *testing.B) {
 	db := open(b, testenv.Milvus(b))
-	name, workspace := made(b, db, benchDimensions), uuid.New()
+	name, workspace := newCollection(b, db, benchDimensions), uuid.New()
 	vectors := random(4, benchBatch, benchDimensions)
 	for b.Loop() {
 		entries := make([]milvus.Entry, benchBatch)
@@ -34,13 +34,13 @@ func BenchmarkUpsert(b *testing.B) {
 	b.ReportMetric(benchBatch*float64(b.N)/b.Elapsed().Seconds(), "vectors/s")
 }
 
-// BenchmarkSearch looks for the ten and the hundred nearest of one workspace's entries,
-// before and after they are flushed.
+// BenchmarkSearch searches for the 10 and the 100 nearest entries of one workspace, before and after
+// they are flushed.
 func BenchmarkSearch(b *testing.B) {
 	for _, n := range []int{6_000, 10_000} {
 		b.Run("entries="+strconv.Itoa(n), func(b *testing.B) {
 			db := open(b, testenv.Milvus(b))
-			name, workspace := made(b, db, benchDimensions), uuid.New()
+			name, workspace := newCollection(b, db, benchDimensions), uuid.New()
 			vectors := random(5, n+100, benchDimensions)
 			entries := make([]milvus.Entry, n)
 			for i := range entries {
@@ -60,29 +60,31 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-func benchSearch(b *testing.B, db *milvus.DB, name string, workspace uuid.UUID, queries [][]float32, near milvus.Near) {
+func benchSearch(
+	b *testing.B, db *milvus.DB, name string, workspace uuid.UUID, queries [][]float32, filter milvus.Near,
+) {
 	for _, limit := range []int{10, 100} {
 		b.Run("limit="+strconv.Itoa(limit), func(b *testing.B) {
-			var took []time.Duration
+			var latencies []time.Duration
 			for b.Loop() {
 				began := time.Now()
-				hits, err := db.Search(b.Context(), name, workspace, queries[len(took)%len(queries)], near, limit)
+				hits, err := db.Search(b.Context(), name, workspace, queries[len(latencies)%len(queries)], filter, limit)
 				require.NoError(b, err)
 				require.Len(b, hits, limit)
-				took = append(took, time.Since(began))
+				latencies = append(latencies, time.Since(began))
 			}
-			slices.Sort(took)
-			b.ReportMetric(took[len(took)/2].Seconds()*1e3, "p50-ms")
-			b.ReportMetric(took[len(took)*95/100].Seconds()*1e3, "p95-ms")
+			slices.Sort(latencies)
+			b.ReportMetric(latencies[len(latencies)/2].Seconds()*1e3, "p50-ms")
+			b.ReportMetric(latencies[len(latencies)*95/100].Seconds()*1e3, "p95-ms")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
 }
 
-// BenchmarkVisible takes the time from a write until a search finds it.
+// BenchmarkVisible measures the time from a write until a search finds the entry.
 func BenchmarkVisible(b *testing.B) {
 	db := open(b, testenv.Milvus(b))
-	name, workspace := made(b, db, 4), uuid.New()
+	name, workspace := newCollection(b, db, 4), uuid.New()
 	for b.Loop() {
 		e := entry(workspace, 1, 0, 0, 0)
 		require.NoError(b, db.Upsert(b.Context(), name, []milvus.Entry{e}))

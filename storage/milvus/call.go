@@ -8,35 +8,35 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/retry"
 )
 
-// How long a call may take, its repetitions included.
+// Time limits of operations, including retries.
 const (
-	readLimit  = 5 * time.Second
-	countLimit = 15 * time.Second
-	writeLimit = 30 * time.Second // of one call; an Upsert may be many
-	makeLimit  = 30 * time.Second
+	readLimit   = 5 * time.Second
+	countLimit  = 15 * time.Second
+	writeLimit  = 30 * time.Second // of one call; an Upsert may make several
+	createLimit = 30 * time.Second
 	// Milvus standalone needs 26 s for a collection after a crash.
 	loadLimit  = 2 * time.Minute
 	flushLimit = time.Minute
-	statePoll  = 50 * time.Millisecond // between two looks at a load or a flush
+	statePoll  = 50 * time.Millisecond // poll interval of a load or a flush
 )
 
-// Everything here may be done twice, so what fails for a moment is tried again.
+// All operations are idempotent, so transient errors are retried.
 const (
-	attempts   = 3
-	pauseFirst = 100 * time.Millisecond
-	pauseMost  = time.Second
+	attempts      = 3
+	minRetryDelay = 100 * time.Millisecond
+	maxRetryDelay = time.Second
 )
 
-// do runs an operation of one or more calls within a limit, repeats it while the server
-// is unavailable for a moment, and gives its error a kind.
+// do runs an operation of one or more calls with a timeout. It retries transient errors, records
+// metrics and a span, and returns an error with a kind.
 func (db *DB) do(ctx context.Context, operation string, limit time.Duration, call func(context.Context) error) error {
-	limited, cancel := context.WithTimeout(ctx, limit)
+	callCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	limited, span := db.start(limited, operation)
+	callCtx, span := db.start(callCtx, operation)
 	began := time.Now()
-	err := db.repeat(limited, call)
+	err := db.withRetries(callCtx, call)
 	db.metrics.observe(operation, began, err)
-	if err != nil && ctx.Err() != nil { // the caller's end, not ours
+	if err != nil && ctx.Err() != nil { // the caller's context ended, not the timeout
 		err = errors.Join(ctx.Err(), err)
 	}
 	err = classify(ctx, err)
@@ -44,23 +44,23 @@ func (db *DB) do(ctx context.Context, operation string, limit time.Duration, cal
 	return err
 }
 
-// repeat tries a call again, with growing pauses, while its error is one that passes.
-func (db *DB) repeat(ctx context.Context, call func(context.Context) error) error {
-	pace := retry.New(pauseFirst, pauseMost)
+// withRetries runs a call and retries it with increasing delays while its error is transient.
+func (db *DB) withRetries(ctx context.Context, call func(context.Context) error) error {
+	delays := retry.New(minRetryDelay, maxRetryDelay)
 	for attempt := 1; ; attempt++ {
 		err := call(ctx)
-		if err == nil || attempt == attempts || !passing(err) {
+		if err == nil || attempt == attempts || !isTransient(err) {
 			return err
 		}
-		if !pace.Wait(ctx) {
+		if !delays.Wait(ctx) {
 			return err
 		}
 	}
 }
 
-// turn waits until nobody else writes to a collection: milvus-lite is not safe for
-// several writers. The caller calls what it gives.
-func (db *DB) turn(ctx context.Context, name string) (func(), error) {
+// lock acquires the write lock of a collection: milvus-lite does not support concurrent writers. The
+// caller must call the returned function to release it.
+func (db *DB) lock(ctx context.Context, name string) (func(), error) {
 	db.mu.Lock()
 	writer, ok := db.writers[name]
 	if !ok {

@@ -13,35 +13,35 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// names of collections and aliases are made by us.
-var names = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
+// namePattern matches names of collections and aliases.
+var namePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
 
-// collection is what is known of one.
+// collection describes a collection.
 type collection struct {
-	name       string // its own, where it was asked for by an alias
+	name       string // the collection's name, not an alias
 	dimensions int
 }
 
-// CreateCollection creates a collection for vectors of so many dimensions, with its
-// index, and loads it. What is there already is left as it is, however far an earlier
-// call came; a collection of another make is a Conflict.
+// CreateCollection creates a collection for vectors with the given number of dimensions, creates its
+// index and loads it. It keeps what exists and completes an earlier call that failed. It returns
+// fault.Conflict if the existing collection has another schema.
 func (db *DB) CreateCollection(ctx context.Context, name string, dimensions int) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
 	if dimensions < 1 || dimensions > maxDimensions {
-		return fault.Newf(fault.Invalid, "a collection of vectors takes 1 to %d dimensions", maxDimensions)
+		return fault.Newf(fault.Invalid, "a collection of vectors must have 1 to %d dimensions", maxDimensions)
 	}
-	err := db.do(ctx, opCreate, makeLimit, func(ctx context.Context) error {
-		release, err := db.turn(ctx, name)
+	err := db.do(ctx, opCreate, createLimit, func(ctx context.Context) error {
+		release, err := db.lock(ctx, name)
 		if err != nil {
 			return err
 		}
 		defer release()
-		if err := db.makeCollection(ctx, name, dimensions); err != nil {
+		if err := db.createCollection(ctx, name, dimensions); err != nil {
 			return err
 		}
-		return db.makeIndex(ctx, name)
+		return db.createIndex(ctx, name)
 	})
 	if err != nil {
 		return err
@@ -49,11 +49,11 @@ func (db *DB) CreateCollection(ctx context.Context, name string, dimensions int)
 	return db.LoadCollection(ctx, name)
 }
 
-// makeCollection creates the collection unless it is there. Another process may make it
-// at the same time, and milvus-lite refuses the second: then it is looked at once more.
-func (db *DB) makeCollection(ctx context.Context, name string, dimensions int) error {
+// createCollection creates the collection unless it exists. Another process may create it at the same
+// time, and milvus-lite then returns an error, so the collection is read again.
+func (db *DB) createCollection(ctx context.Context, name string, dimensions int) error {
 	found, err := db.describe(ctx, name)
-	if isRefusal(err, (*refusal).noCollection) {
+	if isServerError(err, (*serverError).noCollection) {
 		failed := db.client.CreateCollection(ctx, newSchema(name, dimensions), shards,
 			client.WithPartitionNum(partitions), client.WithConsistencyLevel(entity.ClBounded))
 		if found, err = db.describe(ctx, name); err != nil && failed != nil {
@@ -73,7 +73,8 @@ func (db *DB) makeCollection(ctx context.Context, name string, dimensions int) e
 	return nil
 }
 
-func (db *DB) makeIndex(ctx context.Context, name string) error {
+// createIndex creates the index of the vectors unless it exists.
+func (db *DB) createIndex(ctx context.Context, name string) error {
 	if db.hasIndex(ctx, name) {
 		return nil
 	}
@@ -81,7 +82,7 @@ func (db *DB) makeIndex(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	const async = true // there is nothing to build yet
+	const async = true // the collection is empty, so there is nothing to wait for
 	err = db.client.CreateIndex(ctx, name, fieldVector, index, async)
 	if err != nil && db.hasIndex(ctx, name) {
 		return nil
@@ -89,59 +90,59 @@ func (db *DB) makeIndex(ctx context.Context, name string) error {
 	return err
 }
 
-// hasIndex reports whether the vectors have an index. The editions do not agree on how
-// they say that there is none, so whatever is not a yes is a no.
+// hasIndex reports whether the vectors have an index. Milvus editions return different errors if
+// there is none, so every error counts as no index.
 func (db *DB) hasIndex(ctx context.Context, name string) bool {
 	found, err := db.client.DescribeIndex(ctx, name, fieldVector)
 	return err == nil && len(found) > 0
 }
 
-// HasCollection reports whether there is a collection, or an alias, of that name.
+// HasCollection reports whether there is a collection or an alias with the given name.
 func (db *DB) HasCollection(ctx context.Context, name string) (bool, error) {
 	if err := checkName(name); err != nil {
 		return false, err
 	}
-	has := true
+	exists := true
 	err := db.do(ctx, opDescribe, readLimit, func(ctx context.Context) error {
 		_, err := db.describe(ctx, name)
-		if isRefusal(err, (*refusal).noCollection) {
-			has, err = false, nil
+		if isServerError(err, (*serverError).noCollection) {
+			exists, err = false, nil
 		}
 		return err
 	})
-	return has && err == nil, err
+	return exists && err == nil, err
 }
 
-// describe asks for a collection, which is a refusal if there is none. It also renews
-// what the SDK keeps of it, by which it checks what is written.
+// describe reads the description of a collection and returns a serverError if there is none. It also
+// updates the schema that the SDK caches to validate writes.
 func (db *DB) describe(ctx context.Context, name string) (collection, error) {
 	found, err := db.client.DescribeCollection(ctx, name)
 	if err != nil {
-		if isRefusal(err, (*refusal).noCollection) {
-			db.forget(name)
+		if isServerError(err, (*serverError).noCollection) {
+			db.invalidate(name)
 		}
 		return collection{}, err
 	}
-	// Milvus 2.3 repeats an alias in the other field that has the name.
+	// Not found.Name: Milvus 2.3 returns an alias there.
 	c := collection{name: found.Schema.CollectionName, dimensions: dimensionsOf(found.Schema)}
 	if c.dimensions == 0 {
-		return c, fault.Newf(fault.Conflict, "the collection %s in Milvus is none of Livegraph's", c.name)
+		return c, fault.Newf(fault.Conflict, "the collection %s in Milvus was not created by Livegraph", c.name)
 	}
-	if c.name == name { // an alias may lead elsewhere by the next time
+	if c.name == name { // not for an alias, which may change
 		db.mu.Lock()
 		defer db.mu.Unlock()
-		db.known[name] = c
+		db.cached[name] = c
 	}
 	return c, nil
 }
 
-// collection returns what is known of one, and asks if nothing is.
+// collection returns the cached description of a collection, or reads it if there is none.
 func (db *DB) collection(ctx context.Context, name string) (c collection, err error) {
 	if err := checkName(name); err != nil {
 		return c, err
 	}
 	db.mu.Lock()
-	c, ok := db.known[name]
+	c, ok := db.cached[name]
 	db.mu.Unlock()
 	if ok {
 		return c, nil
@@ -153,14 +154,15 @@ func (db *DB) collection(ctx context.Context, name string) (c collection, err er
 	return c, err
 }
 
-func (db *DB) forget(name string) {
+// invalidate removes the cached description of a collection.
+func (db *DB) invalidate(name string) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	delete(db.known, name)
+	delete(db.cached, name)
 }
 
-// LoadCollection makes a collection ready to be searched, which it is no more when
-// Milvus was restarted, and waits until it is.
+// LoadCollection loads a collection, so that it can be searched, and waits until it is loaded. This is
+// necessary after a restart of Milvus.
 func (db *DB) LoadCollection(ctx context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -168,29 +170,29 @@ func (db *DB) LoadCollection(ctx context.Context, name string) error {
 	return db.do(ctx, opLoad, loadLimit, func(ctx context.Context) error { return db.load(ctx, name) })
 }
 
-// load is done by one at a time: after a restart every search finds that it is needed.
+// load loads a collection. Calls run one after the other: after a restart every search calls load.
 func (db *DB) load(ctx context.Context, name string) error {
-	release, err := db.turn(ctx, "load "+name)
+	release, err := db.lock(ctx, "load "+name)
 	if err != nil {
 		return err
 	}
 	defer release()
-	const async = true // the SDK would look less often
+	const async = true // the SDK would poll less often
 	if err := db.client.LoadCollection(ctx, name, async); err != nil {
 		return err
 	}
-	return until(ctx, func() (bool, error) {
+	return pollUntil(ctx, func() (bool, error) {
 		percent, err := db.client.GetLoadingProgress(ctx, name, nil)
 		return percent >= 100, err
 	})
 }
 
-// until looks again and again until it is so, an error, or the end of ctx.
-func until(ctx context.Context, so func() (bool, error)) error {
+// pollUntil calls check until it returns true or an error, or ctx is done.
+func pollUntil(ctx context.Context, check func() (bool, error)) error {
 	tick := time.NewTicker(statePoll)
 	defer tick.Stop()
 	for {
-		if yes, err := so(); yes || err != nil {
+		if done, err := check(); done || err != nil {
 			return err
 		}
 		select {
@@ -201,19 +203,19 @@ func until(ctx context.Context, so func() (bool, error)) error {
 	}
 }
 
-// DropCollection removes a collection and all that is in it. Nothing happens if there
-// is none; an alias is a Conflict.
+// DropCollection deletes a collection with its entries and aliases. It does nothing if there is no
+// such collection, and returns fault.Conflict if name is an alias.
 func (db *DB) DropCollection(ctx context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	return db.do(ctx, opDrop, makeLimit, func(ctx context.Context) error {
-		release, err := db.turn(ctx, name)
+	return db.do(ctx, opDrop, createLimit, func(ctx context.Context) error {
+		release, err := db.lock(ctx, name)
 		if err != nil {
 			return err
 		}
 		defer release()
-		// The SDK's own description leaves out the aliases.
+		// The SDK's DescribeCollection does not return the aliases.
 		found, err := db.client.Service.DescribeCollection(ctx, &milvuspb.DescribeCollectionRequest{CollectionName: name})
 		if err == nil {
 			if found.GetSchema().GetName() != name {
@@ -221,15 +223,15 @@ func (db *DB) DropCollection(ctx context.Context, name string) error {
 			}
 			err = db.dropWithAliases(ctx, name, found.GetAliases())
 		}
-		db.forget(name)
-		if isRefusal(err, (*refusal).noCollection) {
+		db.invalidate(name)
+		if isServerError(err, (*serverError).noCollection) {
 			return nil
 		}
 		return err
 	})
 }
 
-// dropWithAliases removes what would hold a collection first.
+// dropWithAliases deletes a collection after its aliases, without which Milvus refuses the deletion.
 func (db *DB) dropWithAliases(ctx context.Context, name string, aliases []string) error {
 	for _, alias := range aliases {
 		if err := db.client.DropAlias(ctx, alias); err != nil {
@@ -239,7 +241,7 @@ func (db *DB) dropWithAliases(ctx context.Context, name string, aliases []string
 	return db.client.DropCollection(ctx, name)
 }
 
-// SetAlias makes an alias lead to a collection, wherever it led before.
+// SetAlias creates or changes an alias, so that it refers to a collection.
 func (db *DB) SetAlias(ctx context.Context, alias, name string) error {
 	if err := checkName(alias); err != nil {
 		return err
@@ -247,7 +249,7 @@ func (db *DB) SetAlias(ctx context.Context, alias, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	return db.do(ctx, opAlias, makeLimit, func(ctx context.Context) error {
+	return db.do(ctx, opAlias, createLimit, func(ctx context.Context) error {
 		if _, err := db.describe(ctx, name); err != nil {
 			return err // the editions confuse a missing collection with a missing alias
 		}
@@ -258,25 +260,25 @@ func (db *DB) SetAlias(ctx context.Context, alias, name string) error {
 	})
 }
 
-// DropAlias removes an alias. Nothing happens if there is none.
+// DropAlias deletes an alias. It does nothing if there is none.
 func (db *DB) DropAlias(ctx context.Context, alias string) error {
 	if err := checkName(alias); err != nil {
 		return err
 	}
-	return db.do(ctx, opAlias, makeLimit, func(ctx context.Context) error {
+	return db.do(ctx, opAlias, createLimit, func(ctx context.Context) error {
 		err := db.client.DropAlias(ctx, alias)
-		if isRefusal(err, (*refusal).noAlias) {
+		if isServerError(err, (*serverError).noAlias) {
 			return nil
 		}
 		return err
 	})
 }
 
-// loaded runs a call, and loads the collection and runs it again if Milvus was
-// restarted in the meantime.
-func (db *DB) loaded(ctx context.Context, name string, call func() error) error {
+// withLoaded runs a call. If the collection is not loaded, because Milvus was restarted, it loads the
+// collection and runs the call again.
+func (db *DB) withLoaded(ctx context.Context, name string, call func() error) error {
 	err := call()
-	if !isRefusal(err, (*refusal).notLoaded) {
+	if !isServerError(err, (*serverError).notLoaded) {
 		return err
 	}
 	if err := db.load(ctx, name); err != nil {
@@ -285,30 +287,30 @@ func (db *DB) loaded(ctx context.Context, name string, call func() error) error 
 	return call()
 }
 
-// Flush has a collection's latest entries written to where they are indexed, and waits
-// for it: after many writes, and now and then. milvus-lite compares a query with every
-// entry that is not flushed, one by one. A server that is asked too often (newer ones
-// take one flush in ten seconds) is left alone: it flushes by itself.
+// Flush flushes a collection's latest entries to indexed segments and waits until it is done. Callers
+// should call it after many writes and from time to time: milvus-lite compares a query with every
+// unflushed entry. If the server's rate limit is exceeded (newer ones allow one flush in ten
+// seconds), Flush returns nil, because the server flushes automatically.
 func (db *DB) Flush(ctx context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
 	return db.do(ctx, opFlush, flushLimit, func(ctx context.Context) error {
-		// milvus-lite says nothing about a collection that is not there.
+		// milvus-lite returns no error if the collection does not exist.
 		c, err := db.describe(ctx, name)
 		if err != nil {
 			return err
 		}
-		name := c.name // by which the answer has it
+		name := c.name // the response uses this name, not the alias
 		started, err := db.startFlush(ctx, name)
-		if isRefusal(err, (*refusal).tooOften) {
+		if isServerError(err, (*serverError).rateLimited) {
 			return nil
 		}
 		segments := started.GetCollSegIDs()[name].GetData()
 		if err != nil || len(segments) == 0 {
 			return err
 		}
-		return until(ctx, func() (bool, error) {
+		return pollUntil(ctx, func() (bool, error) {
 			state, err := db.client.Service.GetFlushState(ctx, &milvuspb.GetFlushStateRequest{
 				SegmentIDs: segments, FlushTs: started.GetCollFlushTs()[name], CollectionName: name,
 			})
@@ -317,9 +319,9 @@ func (db *DB) Flush(ctx context.Context, name string) error {
 	})
 }
 
-// startFlush leaves the waiting to who calls it: the SDK's takes no failure for an end.
+// startFlush starts a flush without waiting for it. The SDK's Flush would keep waiting after errors.
 func (db *DB) startFlush(ctx context.Context, name string) (*milvuspb.FlushResponse, error) {
-	release, err := db.turn(ctx, name)
+	release, err := db.lock(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -328,8 +330,8 @@ func (db *DB) startFlush(ctx context.Context, name string) (*milvuspb.FlushRespo
 }
 
 func checkName(name string) error {
-	if !names.MatchString(name) {
-		return fmt.Errorf("%q cannot name a collection in Milvus", name)
+	if !namePattern.MatchString(name) {
+		return fmt.Errorf("%q is not a valid name of a collection in Milvus", name)
 	}
 	return nil
 }

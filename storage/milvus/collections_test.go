@@ -18,19 +18,19 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// visible bounds the wait for what was written to be found: Milvus standalone answers
-// from what it has.
-const visible = 30 * time.Second
+// visibleTimeout is the maximum time until a search finds an entry: Milvus standalone returns stale
+// results.
+const visibleTimeout = 30 * time.Second
 
-func open(t testing.TB, address string, changes ...milvus.Option) *milvus.DB {
+func open(t testing.TB, address string, options ...milvus.Option) *milvus.DB {
 	t.Helper()
-	db, err := milvus.Open(t.Context(), milvus.Options{Address: address}, changes...)
+	db, err := milvus.Open(t.Context(), milvus.Options{Address: address}, options...)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
 
-// newName returns a name that no other test has, and drops what has it in the end.
+// newName returns a unique collection name and drops that collection at the end of the test.
 func newName(t testing.TB, db *milvus.DB) string {
 	t.Helper()
 	name := "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
@@ -42,42 +42,42 @@ func newName(t testing.TB, db *milvus.DB) string {
 	return name
 }
 
-// made returns a collection of the test's own.
-func made(t testing.TB, db *milvus.DB, dimensions int) string {
+// newCollection creates a collection for the test and returns its name.
+func newCollection(t testing.TB, db *milvus.DB, dimensions int) string {
 	t.Helper()
 	name := newName(t, db)
 	require.NoError(t, db.CreateCollection(t.Context(), name, dimensions))
 	return name
 }
 
-// entry is of a new node.
+// entry returns an entry of a new node.
 func entry(workspace uuid.UUID, vector ...float32) milvus.Entry {
 	return milvus.Entry{Workspace: workspace, Node: uuid.New(), EntityType: "object", Vector: vector}
 }
 
-// awaitHits searches until it finds so many.
+// awaitHits searches until it finds n hits.
 func awaitHits(
-	t testing.TB, db *milvus.DB, name string, workspace uuid.UUID, vector []float32, near milvus.Near, n int,
+	t testing.TB, db *milvus.DB, name string, workspace uuid.UUID, vector []float32, filter milvus.Near, n int,
 ) []retrieval.VectorHit {
 	t.Helper()
 	var hits []retrieval.VectorHit
 	require.Eventually(t, func() bool {
 		var err error
-		hits, err = db.Search(t.Context(), name, workspace, vector, near, 100)
+		hits, err = db.Search(t.Context(), name, workspace, vector, filter, 100)
 		require.NoError(t, err)
 		return len(hits) == n
-	}, visible, 20*time.Millisecond, "%d hits are awaited", n)
+	}, visibleTimeout, 20*time.Millisecond, "expected %d hits", n)
 	return hits
 }
 
-// awaitAll waits until searches see all of a load that was flushed: until Milvus
-// standalone has its index, it looks at an eighth of what is not.
+// awaitAll waits until searches find all n flushed entries: until Milvus standalone has built the
+// index, it searches one eighth of the unindexed entries.
 func awaitAll(t testing.TB, db *milvus.DB, name string, workspace uuid.UUID, vector []float32, n int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		hits, err := db.Search(t.Context(), name, workspace, vector, milvus.Near{}, n)
 		return err == nil && len(hits) == n
-	}, visible, 100*time.Millisecond)
+	}, visibleTimeout, 100*time.Millisecond)
 }
 
 func requireCount(t testing.TB, db *milvus.DB, name string, n int) {
@@ -87,12 +87,12 @@ func requireCount(t testing.TB, db *milvus.DB, name string, n int) {
 	require.EqualValues(t, n, count)
 }
 
-func TestACollectionIsMadeOnceByHoweverMany(t *testing.T) {
+func TestConcurrentCallsCreateACollectionOnce(t *testing.T) {
 	address := testenv.Milvus(t)
 	name := newName(t, open(t, address))
 	var group errgroup.Group
 	for range 4 {
-		db := open(t, address) // each as a its own process
+		db := open(t, address) // each like a separate process
 		for range 2 {
 			group.Go(func() error { return db.CreateCollection(t.Context(), name, 4) })
 		}
@@ -100,9 +100,9 @@ func TestACollectionIsMadeOnceByHoweverMany(t *testing.T) {
 	require.NoError(t, group.Wait())
 	db := open(t, address)
 	require.NoError(t, db.CreateCollection(t.Context(), name, 4))
-	has, err := db.HasCollection(t.Context(), name)
+	exists, err := db.HasCollection(t.Context(), name)
 	require.NoError(t, err)
-	require.True(t, has)
+	require.True(t, exists)
 
 	workspace := uuid.New()
 	e := entry(workspace, 1, 0, 0, 0)
@@ -113,7 +113,7 @@ func TestACollectionIsMadeOnceByHoweverMany(t *testing.T) {
 
 func TestACollectionOfOtherDimensionsIsAConflict(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
-	name := made(t, db, 4)
+	name := newCollection(t, db, 4)
 	err := db.CreateCollection(t.Context(), name, 8)
 	require.True(t, fault.Is(err, fault.Conflict), "%v", err)
 	for _, dimensions := range []int{0, -1, 32_769} {
@@ -124,21 +124,22 @@ func TestACollectionOfOtherDimensionsIsAConflict(t *testing.T) {
 
 func TestACollectionIsDroppedOnce(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
-	name := made(t, db, 4)
+	name := newCollection(t, db, 4)
 	for range 2 {
 		require.NoError(t, db.DropCollection(t.Context(), name))
 	}
-	has, err := db.HasCollection(t.Context(), name)
+	exists, err := db.HasCollection(t.Context(), name)
 	require.NoError(t, err)
-	require.False(t, has)
+	require.False(t, exists)
 }
 
-func TestAMissingCollectionIsSaidSo(t *testing.T) {
+func TestAMissingCollectionIsReported(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
-	gone := made(t, db, 2)
-	require.NoError(t, open(t, testenv.Milvus(t)).DropCollection(t.Context(), gone)) // behind its back
+	dropped := newCollection(t, db, 2)
+	// Another client drops it, so that db still has its description cached.
+	require.NoError(t, open(t, testenv.Milvus(t)).DropCollection(t.Context(), dropped))
 	w, v := uuid.New(), []float32{1, 0}
-	for _, name := range []string{"never_made", gone} {
+	for _, name := range []string{"never_made", dropped} {
 		for what, call := range map[string]func() error{
 			"upsert": func() error { return db.Upsert(t.Context(), name, []milvus.Entry{entry(w, v...)}) },
 			"delete": func() error { return db.Delete(t.Context(), name, []milvus.EntryID{{Workspace: w}}) },
@@ -162,11 +163,11 @@ func TestAMissingCollectionIsSaidSo(t *testing.T) {
 	}
 }
 
-func TestAnAliasLeadsToTheLatestCollection(t *testing.T) {
+func TestAnAliasRefersToTheLatestCollection(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
 	alias := "alias_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	t.Cleanup(func() { _ = db.DropAlias(context.Background(), alias) })
-	first, second, workspace := made(t, db, 2), made(t, db, 3), uuid.New()
+	first, second, workspace := newCollection(t, db, 2), newCollection(t, db, 3), uuid.New()
 	one, two := entry(workspace, 1, 0), entry(workspace, 0, 1, 0)
 	require.NoError(t, db.Upsert(t.Context(), first, []milvus.Entry{one}))
 	require.NoError(t, db.Upsert(t.Context(), second, []milvus.Entry{two}))
@@ -177,13 +178,13 @@ func TestAnAliasLeadsToTheLatestCollection(t *testing.T) {
 	require.Equal(t, one.Node, awaitHits(t, db, alias, workspace, []float32{1, 0}, milvus.Near{}, 1)[0].Node)
 	require.NoError(t, db.SetAlias(t.Context(), alias, second))
 	require.Equal(t, two.Node, awaitHits(t, db, alias, workspace, []float32{0, 1, 0}, milvus.Near{}, 1)[0].Node)
-	has, err := db.HasCollection(t.Context(), alias)
+	exists, err := db.HasCollection(t.Context(), alias)
 	require.NoError(t, err)
-	require.True(t, has)
+	require.True(t, exists)
 	require.True(t, fault.Is(db.CreateCollection(t.Context(), alias, 3), fault.Conflict))
 	require.True(t, fault.Is(db.DropCollection(t.Context(), alias), fault.Conflict))
 
-	require.NoError(t, db.DropCollection(t.Context(), second)) // its alias goes with it
+	require.NoError(t, db.DropCollection(t.Context(), second)) // this also drops its alias
 	for range 2 {
 		require.NoError(t, db.DropAlias(t.Context(), alias))
 	}
@@ -191,7 +192,7 @@ func TestAnAliasLeadsToTheLatestCollection(t *testing.T) {
 	require.ErrorIs(t, err, milvus.ErrNoCollection)
 }
 
-// random returns vectors in clusters, as those of texts are.
+// random returns vectors in clusters, like those of texts.
 func random(seed uint64, n, dimensions int) [][]float32 {
 	r := rand.New(rand.NewPCG(seed, 1))
 	centres := make([][]float32, 50)

@@ -15,48 +15,51 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// Of the connection.
+// Settings of the connection.
 const (
-	// A server that came back is noticed after this at the latest.
-	reconnectFirst = 100 * time.Millisecond
-	reconnectMost  = 2 * time.Second
-	// A call under way asks every so often whether the other side still lives. Without
-	// a call nothing is sent: milvus-lite takes that for an attack.
-	aliveEvery = 10 * time.Second
-	aliveWait  = 5 * time.Second
+	// The client reconnects to a server that is available again after at most
+	// maxReconnectDelay.
+	minReconnectDelay = 100 * time.Millisecond
+	maxReconnectDelay = 2 * time.Second
+	// Keepalive pings are sent only during calls: milvus-lite treats pings without a call as an
+	// attack.
+	keepaliveInterval = 10 * time.Second
+	keepaliveTimeout  = 5 * time.Second
 )
 
-// connect makes a client of the SDK that dials when it is used. Of the SDK's ways are
-// changed: it would wait for the server to be there, try a call six times over 20 s
-// (DB.do has its own bound), and give an error's text without its code.
-func (p place) connect(token string) (*client.GrpcClient, error) {
-	made, err := client.NewClient(context.Background(), client.Config{
-		Address: p.host, DBName: p.database, APIKey: token, // a user and a password are sent alike
-		DisableConn:    true, // see DB.greet
+// connect creates a client of the SDK that connects on first use. It changes the SDK's behaviour: by
+// default it waits until the server is available, tries a call six times over 20 s (DB.do has its
+// own limits), and returns an error's text without its code.
+func (p endpoint) connect(token string) (*client.GrpcClient, error) {
+	sdkClient, err := client.NewClient(context.Background(), client.Config{
+		Address: p.host, DBName: p.database, APIKey: token, // user:password is sent in the same way
+		DisableConn:    true, // see DB.handshake
 		RetryRateLimit: &client.RetryRateLimitOption{},
-		DialOptions:    p.dialling(),
+		DialOptions:    p.dialOptions(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	c, ok := made.(*client.GrpcClient)
+	c, ok := sdkClient.(*client.GrpcClient)
 	if !ok {
-		return nil, fmt.Errorf("the SDK gave a %T", made)
+		return nil, fmt.Errorf("unexpected SDK client of type %T", sdkClient)
 	}
 	return c, nil
 }
 
-func (p place) dialling() []grpc.DialOption {
+func (p endpoint) dialOptions() []grpc.DialOption {
 	options := []grpc.DialOption{
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableRetry(),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: reconnectFirst, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMost},
+			Backoff: backoff.Config{
+				BaseDelay: minReconnectDelay, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxReconnectDelay,
+			},
 			MinConnectTimeout: dialTimeout,
 		}),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: aliveEvery, Timeout: aliveWait}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveInterval, Timeout: keepaliveTimeout}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc_retry.Disable()),
-		grpc.WithUnaryInterceptor(refusals),
+		grpc.WithUnaryInterceptor(statusInterceptor),
 	}
 	if p.files != nil {
 		options = append(options, grpc.WithTransportCredentials(credentials.TransportCredentials(&credential{p.files})))
@@ -64,20 +67,20 @@ func (p place) dialling() []grpc.DialOption {
 	return options
 }
 
-// refusals makes an error of an answer that tells of one, before the SDK, which looks
-// at the older of two fields alone and drops its code.
-func refusals(
-	ctx context.Context, method string, request, answer any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
+// statusInterceptor returns the error in a response's status, before the SDK handles the response. The
+// SDK reads only the older of two status fields and drops the error code.
+func statusInterceptor(
+	ctx context.Context, method string, request, response any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker,
 	options ...grpc.CallOption,
 ) error {
-	if err := invoke(ctx, method, request, answer, conn, options...); err != nil {
+	if err := invoke(ctx, method, request, response, conn, options...); err != nil {
 		return err
 	}
-	switch a := answer.(type) {
+	switch a := response.(type) {
 	case *commonpb.Status:
-		return refused(a)
+		return statusError(a)
 	case interface{ GetStatus() *commonpb.Status }:
-		return refused(a.GetStatus())
+		return statusError(a.GetStatus())
 	}
 	return nil
 }

@@ -10,33 +10,33 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
-// credential is gRPC's TLS, made for each connection of the files as they are by then.
+// credential implements TLS for gRPC. It reads the current files for each connection.
 type credential struct{ files *tlsconfig.Client }
 
 // ClientHandshake implements credentials.TransportCredentials.
 func (c *credential) ClientHandshake(
 	ctx context.Context, authority string, raw net.Conn,
 ) (net.Conn, credentials.AuthInfo, error) {
-	return c.now(authority).ClientHandshake(ctx, authority, raw)
+	return c.current(authority).ClientHandshake(ctx, authority, raw)
 }
 
-// ServerHandshake implements credentials.TransportCredentials; there is no server.
+// ServerHandshake implements credentials.TransportCredentials. It is not used.
 func (c *credential) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	return c.now("").ServerHandshake(raw)
+	return c.current("").ServerHandshake(raw)
 }
 
 // Info implements credentials.TransportCredentials.
-func (c *credential) Info() credentials.ProtocolInfo { return c.now("").Info() }
+func (c *credential) Info() credentials.ProtocolInfo { return c.current("").Info() }
 
 // Clone implements credentials.TransportCredentials.
 func (c *credential) Clone() credentials.TransportCredentials { return c }
 
-// OverrideServerName implements credentials.TransportCredentials: the name is a
-// setting.
+// OverrideServerName implements credentials.TransportCredentials. It returns an error, because the
+// name is a setting.
 func (c *credential) OverrideServerName(string) error {
 	return errors.New("the server's name is a setting of the TLS files")
 }
 
-func (c *credential) now(authority string) credentials.TransportCredentials {
+func (c *credential) current(authority string) credentials.TransportCredentials {
 	return credentials.NewTLS(c.files.Config(authority))
 }

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// callBytes bounds the vectors of one call: far below what a server takes (64 MiB
-	// and more), so that a call is over in about a second.
-	callBytes = 4 << 20
-	// callKeys bounds what one call deletes or a filter lists.
-	callKeys = 5_000
+	// maxCallBytes is the maximum number of bytes of vectors in one call. It is far below the
+	// limit of a server (at least 64 MiB), so that a call takes about a second.
+	maxCallBytes = 4 << 20
+	// maxCallKeys is the maximum number of keys that one call deletes or a filter contains.
+	maxCallKeys = 5_000
 )
 
 // Entry is the vector of one chunk of a node's text.
@@ -26,19 +26,19 @@ type Entry struct {
 	Workspace, Node uuid.UUID
 	Chunk           int // 0 to 2,147,483,647
 	EntityType      string
-	Vector          []float32 // as long as the collection's vectors, not all 0
+	Vector          []float32 // with the dimensions of the collection, not all 0
 }
 
-// ID tells the entry's identity.
+// ID returns the entry's identity.
 func (e Entry) ID() EntryID { return EntryID{e.Workspace, e.Node, e.Chunk} }
 
-// entityTypes go into expressions and therefore are plain words.
-var entityTypes = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+// entityTypePattern matches entity types that need no escaping in expressions.
+var entityTypePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Upsert writes entries in place of those of the same workspace, node and chunk; of
-// several for one the last counts. Any number may be given. All are checked first
-// (Invalid, and nothing is written); what goes wrong later leaves a part written, and
-// the whole may be written again.
+// Upsert writes any number of entries. An entry replaces the one with the same workspace, node and
+// chunk; if entries contains several of these, the last one is written. All entries are validated
+// first; if one is invalid, the error is fault.Invalid and nothing is written. After other errors
+// some entries may be written, and the call may be repeated.
 func (db *DB) Upsert(ctx context.Context, name string, entries []Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -52,8 +52,8 @@ func (db *DB) Upsert(ctx context.Context, name string, entries []Entry) error {
 			return fmt.Errorf("vector %d of %d: %w", i+1, len(entries), err)
 		}
 	}
-	entries = lastOfEach(entries)
-	rows := max(1, callBytes/(4*c.dimensions))
+	entries = lastByID(entries)
+	rows := max(1, maxCallBytes/(4*c.dimensions))
 	for len(entries) > 0 {
 		n := min(rows, len(entries))
 		if err := db.upsert(ctx, c, entries[:n]); err != nil {
@@ -72,17 +72,17 @@ func (db *DB) upsert(ctx context.Context, c collection, entries []Entry) error {
 	})
 }
 
-// write runs one writing call, alone on its collection.
+// write runs a call with the write lock of the collection.
 func (db *DB) write(ctx context.Context, operation, name string, entries int, call func(context.Context) error) error {
 	err := db.do(ctx, operation, writeLimit, func(ctx context.Context) error {
-		release, err := db.turn(ctx, name)
+		release, err := db.lock(ctx, name)
 		if err != nil {
 			return err
 		}
 		defer release()
 		err = call(ctx)
-		if isRefusal(err, (*refusal).noCollection) {
-			db.forget(name)
+		if isServerError(err, (*serverError).noCollection) {
+			db.invalidate(name)
 		}
 		return err
 	})
@@ -92,9 +92,9 @@ func (db *DB) write(ctx context.Context, operation, name string, entries int, ca
 	return err
 }
 
-// lastOfEach leaves the last entry of each identity: Milvus takes two of one call for
-// two rows.
-func lastOfEach(entries []Entry) []Entry {
+// lastByID returns the last entry of each identity. Milvus would insert two rows for two entries of
+// one call.
+func lastByID(entries []Entry) []Entry {
 	last := make(map[EntryID]int, len(entries))
 	for i, e := range entries {
 		last[e.ID()] = i
@@ -102,29 +102,29 @@ func lastOfEach(entries []Entry) []Entry {
 	if len(last) == len(entries) {
 		return entries
 	}
-	left := make([]Entry, 0, len(last))
+	result := make([]Entry, 0, len(last))
 	for i, e := range entries {
 		if last[e.ID()] == i {
-			left = append(left, e)
+			result = append(result, e)
 		}
 	}
-	return left
+	return result
 }
 
 func checkEntry(e Entry, dimensions int) error {
 	switch {
 	case e.Chunk < 0 || e.Chunk > maxChunk:
-		return fault.Newf(fault.Invalid, "the number of a chunk is 0 to %d", maxChunk)
-	case !entityTypes.MatchString(e.EntityType):
-		return fault.New(fault.Invalid, "the entity type is not a plain word")
+		return fault.Newf(fault.Invalid, "the chunk number must be 0 to %d", maxChunk)
+	case !entityTypePattern.MatchString(e.EntityType):
+		return fault.New(fault.Invalid, "the entity type contains invalid characters or is too long")
 	}
 	return checkVector(e.Vector, dimensions)
 }
 
-// checkVector refuses what no cosine can be taken of. milvus-lite would take it.
+// checkVector returns fault.Invalid for vectors without a cosine, which milvus-lite would accept.
 func checkVector(vector []float32, dimensions int) error {
 	if len(vector) != dimensions {
-		return fault.Newf(fault.Invalid, "the vector has %d dimensions, the index %d", len(vector), dimensions)
+		return fault.Newf(fault.Invalid, "the vector has %d dimensions, but the index has %d", len(vector), dimensions)
 	}
 	var square float64
 	for _, x := range vector {
@@ -132,7 +132,7 @@ func checkVector(vector []float32, dimensions int) error {
 	}
 	switch {
 	case math.IsNaN(square) || math.IsInf(square, 0):
-		return fault.New(fault.Invalid, "the vector holds what is not a number")
+		return fault.New(fault.Invalid, "the vector contains a value that is not a finite number")
 	case square < math.SmallestNonzeroFloat32:
 		return fault.New(fault.Invalid, "the vector is zero")
 	case square > math.MaxFloat32:
@@ -141,7 +141,7 @@ func checkVector(vector []float32, dimensions int) error {
 	return nil
 }
 
-// columns lays entries out by field.
+// columns converts entries to columns.
 func columns(entries []Entry, dimensions int) []entity.Column {
 	n := len(entries)
 	ids, workspaces, nodes, types := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
@@ -157,7 +157,7 @@ func columns(entries []Entry, dimensions int) []entity.Column {
 	}
 }
 
-// Delete removes entries. Those that are not there are none to it.
+// Delete deletes entries. It ignores entries that do not exist.
 func (db *DB) Delete(ctx context.Context, name string, ids []EntryID) error {
 	if len(ids) == 0 {
 		return nil
@@ -169,13 +169,13 @@ func (db *DB) Delete(ctx context.Context, name string, ids []EntryID) error {
 	keys := make([]string, len(ids))
 	for i, id := range ids {
 		if id.Chunk < 0 || id.Chunk > maxChunk {
-			return fault.Newf(fault.Invalid, "the number of a chunk is 0 to %d", maxChunk)
+			return fault.Newf(fault.Invalid, "the chunk number must be 0 to %d", maxChunk)
 		}
 		keys[i] = id.key()
 	}
 	for len(keys) > 0 {
-		n := min(callKeys, len(keys))
-		if err := db.delete(ctx, opDelete, c.name, anyOf(fieldID, keys[:n]), n); err != nil {
+		n := min(maxCallKeys, len(keys))
+		if err := db.delete(ctx, opDelete, c.name, inFilter(fieldID, keys[:n]), n); err != nil {
 			return err
 		}
 		keys = keys[n:]
@@ -183,33 +183,33 @@ func (db *DB) Delete(ctx context.Context, name string, ids []EntryID) error {
 	return nil
 }
 
-// DeleteWorkspace removes all entries of a workspace.
+// DeleteWorkspace deletes all entries of a workspace.
 func (db *DB) DeleteWorkspace(ctx context.Context, name string, workspace uuid.UUID) error {
 	c, err := db.collection(ctx, name)
 	if err != nil {
 		return err
 	}
-	return db.delete(ctx, opDeleteWorkspace, c.name, ofWorkspace(workspace), 0)
+	return db.delete(ctx, opDeleteWorkspace, c.name, workspaceFilter(workspace), 0)
 }
 
 func (db *DB) delete(ctx context.Context, operation, name, expression string, entries int) error {
 	return db.write(ctx, operation, name, entries, func(ctx context.Context) error {
-		return db.loaded(ctx, name, func() error {
+		return db.withLoaded(ctx, name, func() error {
 			return db.client.Delete(ctx, name, "", expression)
 		})
 	})
 }
 
-// ofWorkspace is the expression for all of a workspace.
-func ofWorkspace(workspace uuid.UUID) string {
+// workspaceFilter returns the expression that matches all entries of a workspace.
+func workspaceFilter(workspace uuid.UUID) string {
 	return fieldWorkspace + ` == "` + workspace.String() + `"`
 }
 
-// anyOf is the expression for a field that has one of the values. They are made by us
-// or checked to be plain words: nothing needs quoting but by quotes.
-func anyOf(field string, values []string) string {
+// inFilter returns the expression that matches entries whose field has one of the values. The values
+// are generated or validated, so they need no escaping within the quotes.
+func inFilter(field string, values []string) string {
 	var b strings.Builder
-	b.Grow(len(field) + 6 + len(values)*(keyText+3))
+	b.Grow(len(field) + 6 + len(values)*(keyLength+3))
 	b.WriteString(field + " in [")
 	for i, v := range values {
 		if i > 0 {

@@ -16,9 +16,9 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-func TestSearchGivesTheNearestFirstWithTheirCosines(t *testing.T) {
+func TestSearchReturnsTheNearestFirstWithTheirCosines(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
-	name, workspace := made(t, db, 2), uuid.New()
+	name, workspace := newCollection(t, db, 2), uuid.New()
 	same, near, opposite := entry(workspace, 3, 0), entry(workspace, 1, 1), entry(workspace, -2, 0)
 	near.Chunk = 70_000
 	require.NoError(t, db.Upsert(t.Context(), name, []milvus.Entry{opposite, near, same}))
@@ -43,27 +43,27 @@ func TestSearchGivesTheNearestFirstWithTheirCosines(t *testing.T) {
 	}
 }
 
-func TestSearchOfWhatIsNotThereFindsNothing(t *testing.T) {
+func TestSearchWithoutMatchesReturnsNothing(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
-	name, workspace := made(t, db, 2), uuid.New()
-	find := func(workspace uuid.UUID, near milvus.Near) {
+	name, workspace := newCollection(t, db, 2), uuid.New()
+	requireNone := func(workspace uuid.UUID, filter milvus.Near) {
 		t.Helper()
-		hits, err := db.Search(t.Context(), name, workspace, []float32{1, 0}, near, 10)
+		hits, err := db.Search(t.Context(), name, workspace, []float32{1, 0}, filter, 10)
 		require.NoError(t, err)
 		require.Empty(t, hits)
 	}
-	find(workspace, milvus.Near{}) // an empty collection
+	requireNone(workspace, milvus.Near{}) // an empty collection
 	require.NoError(t, db.Upsert(t.Context(), name, []milvus.Entry{entry(workspace, 1, 0)}))
 	awaitHits(t, db, name, workspace, []float32{1, 0}, milvus.Near{}, 1)
-	find(uuid.New(), milvus.Near{})
-	find(workspace, milvus.Near{EntityTypes: []string{"actor"}})
-	find(workspace, milvus.Near{Nodes: []uuid.UUID{uuid.New()}})
-	find(workspace, milvus.Near{Nodes: []uuid.UUID{}})
+	requireNone(uuid.New(), milvus.Near{})
+	requireNone(workspace, milvus.Near{EntityTypes: []string{"actor"}})
+	requireNone(workspace, milvus.Near{Nodes: []uuid.UUID{uuid.New()}})
+	requireNone(workspace, milvus.Near{Nodes: []uuid.UUID{}})
 }
 
-func TestSearchIsHeldToEntityTypesAndNodes(t *testing.T) {
+func TestSearchIsRestrictedToEntityTypesAndNodes(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
-	name, workspace := made(t, db, 2), uuid.New()
+	name, workspace := newCollection(t, db, 2), uuid.New()
 	var entries []milvus.Entry
 	for _, entityType := range []string{"concept", "object", "process"} {
 		for i := range 3 {
@@ -76,9 +76,9 @@ func TestSearchIsHeldToEntityTypesAndNodes(t *testing.T) {
 	query := []float32{1, 0}
 	awaitHits(t, db, name, workspace, query, milvus.Near{}, 9)
 
-	nodes := func(near milvus.Near) []uuid.UUID {
+	nodes := func(filter milvus.Near) []uuid.UUID {
 		t.Helper()
-		hits, err := db.Search(t.Context(), name, workspace, query, near, 100)
+		hits, err := db.Search(t.Context(), name, workspace, query, filter, 100)
 		require.NoError(t, err)
 		var ids []uuid.UUID
 		for _, hit := range hits {
@@ -86,18 +86,18 @@ func TestSearchIsHeldToEntityTypesAndNodes(t *testing.T) {
 		}
 		return ids
 	}
-	of := func(from, to int) (ids []uuid.UUID) {
+	nodesOf := func(from, to int) (ids []uuid.UUID) {
 		for _, e := range entries[from:to] {
 			ids = append(ids, e.Node)
 		}
 		return ids
 	}
-	require.ElementsMatch(t, of(0, 3), nodes(milvus.Near{EntityTypes: []string{"concept"}}))
-	require.ElementsMatch(t, of(0, 6), nodes(milvus.Near{EntityTypes: []string{"concept", "object"}}))
-	require.Equal(t, of(4, 5), nodes(milvus.Near{Nodes: of(4, 5)}))
-	require.ElementsMatch(t, of(2, 3), nodes(milvus.Near{EntityTypes: []string{"concept"}, Nodes: of(2, 5)}))
+	require.ElementsMatch(t, nodesOf(0, 3), nodes(milvus.Near{EntityTypes: []string{"concept"}}))
+	require.ElementsMatch(t, nodesOf(0, 6), nodes(milvus.Near{EntityTypes: []string{"concept", "object"}}))
+	require.Equal(t, nodesOf(4, 5), nodes(milvus.Near{Nodes: nodesOf(4, 5)}))
+	require.ElementsMatch(t, nodesOf(2, 3), nodes(milvus.Near{EntityTypes: []string{"concept"}, Nodes: nodesOf(2, 5)}))
 
-	many := of(0, 9)
+	many := nodesOf(0, 9)
 	for len(many) < 5_000 {
 		many = append(many, uuid.New())
 	}
@@ -106,11 +106,10 @@ func TestSearchIsHeldToEntityTypesAndNodes(t *testing.T) {
 	require.ErrorContains(t, err, "5000")
 }
 
-// Two workspaces with the same nodes and the same vectors never meet, whatever is
-// done in one of them.
+// Operations on a workspace do not affect another one with the same nodes and vectors.
 func TestWorkspacesNeverSeeEachOther(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
-	name := made(t, db, 8)
+	name := newCollection(t, db, 8)
 	mine, other := uuid.New(), uuid.New()
 	var entries []milvus.Entry
 	for i, vector := range random(1, 200, 8) {
@@ -124,7 +123,7 @@ func TestWorkspacesNeverSeeEachOther(t *testing.T) {
 	require.NoError(t, db.Upsert(t.Context(), name, entries))
 	require.NoError(t, db.Flush(t.Context(), name))
 	requireCount(t, db, name, 400)
-	of := func(workspace uuid.UUID) (nodes []uuid.UUID) {
+	nodesOf := func(workspace uuid.UUID) (nodes []uuid.UUID) {
 		for _, e := range entries {
 			if e.Workspace == workspace {
 				nodes = append(nodes, e.Node)
@@ -132,34 +131,34 @@ func TestWorkspacesNeverSeeEachOther(t *testing.T) {
 		}
 		return nodes
 	}
-	found := func(workspace uuid.UUID, near milvus.Near, n int) {
+	requireHits := func(workspace uuid.UUID, filter milvus.Near, n int) {
 		t.Helper()
 		var hits []retrieval.VectorHit
 		require.Eventually(t, func() bool {
 			var err error
-			hits, err = db.Search(t.Context(), name, workspace, entries[0].Vector, near, 1000)
+			hits, err = db.Search(t.Context(), name, workspace, entries[0].Vector, filter, 1000)
 			require.NoError(t, err)
 			return len(hits) == n
-		}, visible, 20e6)
+		}, visibleTimeout, 20e6)
 		for _, hit := range hits {
-			require.Contains(t, of(workspace), hit.Node)
+			require.Contains(t, nodesOf(workspace), hit.Node)
 		}
 	}
-	found(mine, milvus.Near{}, 200)
-	found(other, milvus.Near{}, 200)
-	found(mine, milvus.Near{Nodes: of(other)}, 200)
+	requireHits(mine, milvus.Near{}, 200)
+	requireHits(other, milvus.Near{}, 200)
+	requireHits(mine, milvus.Near{Nodes: nodesOf(other)}, 200)
 
 	e := entries[0] // mine
 	require.NoError(t, db.Delete(t.Context(), name, []milvus.EntryID{e.ID()}))
 	requireCount(t, db, name, 399)
-	found(mine, milvus.Near{}, 199)
-	found(other, milvus.Near{}, 200)
-	found(mine, milvus.Near{Nodes: []uuid.UUID{e.Node}}, 0)
+	requireHits(mine, milvus.Near{}, 199)
+	requireHits(other, milvus.Near{}, 200)
+	requireHits(mine, milvus.Near{Nodes: []uuid.UUID{e.Node}}, 0)
 
 	require.NoError(t, db.DeleteWorkspace(t.Context(), name, mine))
 	requireCount(t, db, name, 200)
-	found(mine, milvus.Near{}, 0)
-	found(other, milvus.Near{}, 200)
+	requireHits(mine, milvus.Near{}, 0)
+	requireHits(other, milvus.Near{}, 200)
 	require.NoError(t, db.DeleteWorkspace(t.Context(), name, mine))
 	require.NoError(t, db.Delete(t.Context(), name, []milvus.EntryID{e.ID(), {Workspace: mine, Node: uuid.New()}}))
 	requireCount(t, db, name, 200)
@@ -167,14 +166,14 @@ func TestWorkspacesNeverSeeEachOther(t *testing.T) {
 
 func TestAnEntryIsReplacedByTheNextOfItsIdentity(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
-	name, workspace := made(t, db, 2), uuid.New()
+	name, workspace := newCollection(t, db, 2), uuid.New()
 	e := entry(workspace, 1, 0)
 	second := e
 	second.Chunk = 1
 	require.NoError(t, db.Upsert(t.Context(), name, []milvus.Entry{e, second}))
 	requireCount(t, db, name, 2)
 
-	// Within a batch the last counts, as it does over batches.
+	// The last entry replaces earlier ones, within a batch and across batches.
 	between, last := e, e
 	between.Vector, last.Vector, last.EntityType = []float32{-1, 0}, []float32{0, 1}, "actor"
 	for range 2 {
@@ -185,7 +184,7 @@ func TestAnEntryIsReplacedByTheNextOfItsIdentity(t *testing.T) {
 		hits, err := db.Search(t.Context(), name, workspace, []float32{0, 1}, milvus.Near{EntityTypes: []string{"actor"}}, 10)
 		require.NoError(t, err)
 		return len(hits) == 1 && hits[0].Chunk == 0 && math.Abs(hits[0].Cosine-1) < 1e-5
-	}, visible, 20e6)
+	}, visibleTimeout, 20e6)
 	require.NoError(t, db.Flush(t.Context(), name))
 	requireCount(t, db, name, 2)
 	awaitHits(t, db, name, workspace, []float32{0, 1}, milvus.Near{}, 2)
@@ -194,7 +193,7 @@ func TestAnEntryIsReplacedByTheNextOfItsIdentity(t *testing.T) {
 func TestABatchOfAnySizeIsWrittenAndDeleted(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
 	const dimensions, n = 256, 6_000 // 6 MB: two calls to write, two to delete
-	name, workspace := made(t, db, dimensions), uuid.New()
+	name, workspace := newCollection(t, db, dimensions), uuid.New()
 	entries, keys := make([]milvus.Entry, n), make([]milvus.EntryID, n)
 	for i, vector := range random(2, n, dimensions) {
 		entries[i] = entry(workspace, vector...)
@@ -212,8 +211,8 @@ func TestABatchOfAnySizeIsWrittenAndDeleted(t *testing.T) {
 
 func TestAWorkspaceOfAnySizeIsDeleted(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
-	const n = 20_000 // above the rows that Milvus gives in one answer
-	name, workspace, other := made(t, db, 2), uuid.New(), uuid.New()
+	const n = 20_000 // more rows than Milvus returns in one response
+	name, workspace, other := newCollection(t, db, 2), uuid.New(), uuid.New()
 	entries := make([]milvus.Entry, n)
 	for i := range entries {
 		entries[i] = entry(workspace, 1, float32(i))
@@ -227,16 +226,16 @@ func TestAWorkspaceOfAnySizeIsDeleted(t *testing.T) {
 func TestManyWritersAtOnceLoseNothing(t *testing.T) {
 	address := testenv.Milvus(t)
 	db := open(t, address)
-	name, workspace := made(t, db, 4), uuid.New()
+	name, workspace := newCollection(t, db, 4), uuid.New()
 	var group errgroup.Group
 	for writer := range 4 {
 		group.Go(func() error {
 			for i := range 10 {
-				kept, gone := entry(workspace, 1, float32(writer), float32(i), 1), entry(workspace, 1, 1, 1, 1)
-				if err := db.Upsert(t.Context(), name, []milvus.Entry{kept, gone}); err != nil {
+				kept, deleted := entry(workspace, 1, float32(writer), float32(i), 1), entry(workspace, 1, 1, 1, 1)
+				if err := db.Upsert(t.Context(), name, []milvus.Entry{kept, deleted}); err != nil {
 					return err
 				}
-				if err := db.Delete(t.Context(), name, []milvus.EntryID{gone.ID()}); err != nil {
+				if err := db.Delete(t.Context(), name, []milvus.EntryID{deleted.ID()}); err != nil {
 					return err
 				}
 				if _, err := db.Search(t.Context(), name, workspace, kept.Vector, milvus.Near{}, 10); err != nil {
@@ -251,9 +250,9 @@ func TestManyWritersAtOnceLoseNothing(t *testing.T) {
 	awaitHits(t, db, name, workspace, []float32{1, 1, 1, 1}, milvus.Near{}, 40)
 }
 
-func TestWhatNoCosineCanBeTakenOfIsRefusedAndNothingIsWritten(t *testing.T) {
+func TestVectorsWithoutACosineAreInvalidAndNothingIsWritten(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
-	name, workspace := made(t, db, 2), uuid.New()
+	name, workspace := newCollection(t, db, 2), uuid.New()
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for what, vector := range map[string][]float32{
 		"short": {1}, "long": {1, 2, 3}, "none": nil, "zero": {0, 0}, "negative zero": {float32(math.Copysign(0, -1)), 0},
@@ -283,11 +282,11 @@ func TestWhatNoCosineCanBeTakenOfIsRefusedAndNothingIsWritten(t *testing.T) {
 	requireCount(t, db, name, 0)
 }
 
-// TestSearchFindsWhatIsNearest holds the index against a comparison with every vector.
-func TestSearchFindsWhatIsNearest(t *testing.T) {
+// TestSearchFindsTheNearest compares the index with an exhaustive search.
+func TestSearchFindsTheNearest(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
 	const dimensions, n, top = 64, 4_000, 10
-	name, workspace := made(t, db, dimensions), uuid.New()
+	name, workspace := newCollection(t, db, dimensions), uuid.New()
 	vectors := random(3, n+20, dimensions)
 	entries := make([]milvus.Entry, n)
 	for i := range entries {
@@ -297,7 +296,7 @@ func TestSearchFindsWhatIsNearest(t *testing.T) {
 	require.NoError(t, db.Flush(t.Context(), name))
 	awaitAll(t, db, name, workspace, vectors[0], n)
 
-	right := 0
+	correct := 0
 	for _, query := range vectors[n:] {
 		slices.SortFunc(entries, func(a, b milvus.Entry) int {
 			if cosine(a.Vector, query) > cosine(b.Vector, query) {
@@ -310,19 +309,19 @@ func TestSearchFindsWhatIsNearest(t *testing.T) {
 		require.Len(t, hits, top)
 		for _, hit := range hits {
 			if slices.ContainsFunc(entries[:top], func(e milvus.Entry) bool { return e.Node == hit.Node }) {
-				right++
+				correct++
 			}
 		}
 	}
-	require.Greater(t, float64(right)/(20*top), 0.95)
+	require.Greater(t, float64(correct)/(20*top), 0.95)
 }
 
-// TestAFilterHidesNothingThatItLetsThrough looks for a tenth of the entries, which lies
-// far from the query: all that is near the way there is left out.
-func TestAFilterHidesNothingThatItLetsThrough(t *testing.T) {
+// TestAFilteredSearchFindsAllMatches searches for the tenth of the entries that is far from the query:
+// the filter excludes all entries near it.
+func TestAFilteredSearchFindsAllMatches(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
 	const dimensions, n, top = 32, 4_000, 100
-	name, workspace := made(t, db, dimensions), uuid.New()
+	name, workspace := newCollection(t, db, dimensions), uuid.New()
 	r := rand.New(rand.NewPCG(6, 1))
 	around := func(axis int) []float32 {
 		vector := make([]float32, dimensions)
@@ -346,9 +345,9 @@ func TestAFilterHidesNothingThatItLetsThrough(t *testing.T) {
 	require.NoError(t, db.Upsert(t.Context(), name, entries))
 	require.NoError(t, db.Flush(t.Context(), name))
 	awaitAll(t, db, name, workspace, around(0), n)
-	for what, near := range map[string]milvus.Near{"type": {EntityTypes: []string{"actor"}}, "nodes": {Nodes: nodes}} {
+	for what, filter := range map[string]milvus.Near{"type": {EntityTypes: []string{"actor"}}, "nodes": {Nodes: nodes}} {
 		for range 10 {
-			hits, err := db.Search(t.Context(), name, workspace, around(0), near, top)
+			hits, err := db.Search(t.Context(), name, workspace, around(0), filter, top)
 			require.NoError(t, err)
 			require.Len(t, hits, top, what)
 			for _, hit := range hits {

@@ -14,84 +14,88 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// ErrNoCollection says that a collection is not there: it was never made, was dropped,
-// or Milvus lost its data.
+// ErrNoCollection is returned if a collection does not exist: it was never created, was dropped, or
+// Milvus lost its data.
 var ErrNoCollection = errors.New("no such collection in Milvus")
 
 const retryAfter = time.Second
 
-// Codes of Milvus, https://github.com/milvus-io/milvus/blob/master/pkg/util/merr/errors.go.
-// milvus-lite has the same for what is told apart here, except for missing indexes.
+// Error codes of Milvus, see https://github.com/milvus-io/milvus/blob/master/pkg/util/merr/errors.go.
+// milvus-lite uses the same codes for these errors, except for missing indexes.
 const (
-	codeRateLimit       = 8
-	codeNoCollection    = 100
-	codeNotLoaded       = 101
-	codeNotFullyLoaded  = 103
-	codeInvalid         = 1100
-	codeNoAlias         = 1600
-	legacyNoCollection  = int32(commonpb.ErrorCode_CollectionNotExists)
-	legacyRateLimit     = int32(commonpb.ErrorCode_RateLimit)
-	legacyIllegal       = int32(commonpb.ErrorCode_IllegalArgument)
-	legacyIllegalOfLite = 6
+	codeRateLimit      = 8
+	codeNoCollection   = 100
+	codeNotLoaded      = 101
+	codeNotFullyLoaded = 103
+	codeInvalid        = 1100
+	codeNoAlias        = 1600
+	legacyNoCollection = int32(commonpb.ErrorCode_CollectionNotExists)
+	legacyRateLimit    = int32(commonpb.ErrorCode_RateLimit)
+	legacyIllegal      = int32(commonpb.ErrorCode_IllegalArgument)
+	legacyIllegalLite  = 6
 )
 
-// refusal is a call that the server answered by an error.
-type refusal struct {
+// serverError is an error that the server returned.
+type serverError struct {
 	code, legacy int32
 	retriable    bool
 	reason       string
 }
 
 // Error implements error.
-func (r *refusal) Error() string {
-	return fmt.Sprintf("Milvus refuses (code %d, %d): %s", r.code, r.legacy, r.reason)
+func (r *serverError) Error() string {
+	return fmt.Sprintf("Milvus returned an error (code %d, %d): %s", r.code, r.legacy, r.reason)
 }
 
-// Is implements what errors.Is asks for.
-func (r *refusal) Is(target error) bool { return target == ErrNoCollection && r.noCollection() }
+// Is reports whether target is ErrNoCollection and the error means that.
+func (r *serverError) Is(target error) bool { return target == ErrNoCollection && r.noCollection() }
 
-func (r *refusal) noCollection() bool {
+func (r *serverError) noCollection() bool {
 	return r.code == codeNoCollection || r.legacy == legacyNoCollection ||
 		strings.Contains(r.reason, "can't find collection")
 }
 
-func (r *refusal) notLoaded() bool {
+func (r *serverError) notLoaded() bool {
 	return r.code == codeNotLoaded || r.code == codeNotFullyLoaded || strings.Contains(r.reason, "not loaded")
 }
 
-func (r *refusal) noAlias() bool { return r.code == codeNoAlias || strings.Contains(r.reason, "alias") }
-
-func (r *refusal) tooOften() bool { return r.code == codeRateLimit || r.legacy == legacyRateLimit }
-
-// ours reports a request that no server would take.
-func (r *refusal) ours() bool {
-	return r.code == codeInvalid || r.legacy == legacyIllegal || r.legacy == legacyIllegalOfLite
+func (r *serverError) noAlias() bool {
+	return r.code == codeNoAlias || strings.Contains(r.reason, "alias")
 }
 
-// refused returns a status that tells of an error as one. Older servers fill one field,
-// newer ones the other, milvus-lite now and then the second alone.
-func refused(s *commonpb.Status) error {
+func (r *serverError) rateLimited() bool {
+	return r.code == codeRateLimit || r.legacy == legacyRateLimit
+}
+
+// invalidRequest reports whether every server would reject the request.
+func (r *serverError) invalidRequest() bool {
+	return r.code == codeInvalid || r.legacy == legacyIllegal || r.legacy == legacyIllegalLite
+}
+
+// statusError returns the error in a status, or nil. Older servers set the legacy field, newer ones
+// the other, and milvus-lite sometimes only the other.
+func statusError(s *commonpb.Status) error {
 	legacy := int32(s.GetErrorCode()) //nolint:staticcheck // the only field that Milvus 2.3 always fills
 	if s != nil && s.GetCode() == 0 && legacy == 0 {
 		return nil
 	}
 	if s == nil {
-		return &refusal{reason: "an answer without a status"}
+		return &serverError{reason: "the response has no status"}
 	}
-	return &refusal{code: s.GetCode(), legacy: legacy, retriable: s.GetRetriable(), reason: s.GetReason()}
+	return &serverError{code: s.GetCode(), legacy: legacy, retriable: s.GetRetriable(), reason: s.GetReason()}
 }
 
-// isRefusal reports whether the server refused for a reason that is asked for.
-func isRefusal(err error, is func(*refusal) bool) bool {
-	var r *refusal
+// isServerError reports whether err is a serverError for which is returns true.
+func isServerError(err error, is func(*serverError) bool) bool {
+	var r *serverError
 	return errors.As(err, &r) && is(r)
 }
 
-// passing reports whether a call may work if it is tried again at once.
-func passing(err error) bool {
-	var r *refusal
+// isTransient reports whether an immediate retry of the call may succeed.
+func isTransient(err error) bool {
+	var r *serverError
 	if errors.As(err, &r) {
-		return !r.noCollection() && !r.notLoaded() && (r.retriable || r.tooOften())
+		return !r.noCollection() && !r.notLoaded() && (r.retriable || r.rateLimited())
 	}
 	switch status.Code(err) {
 	case codes.Unavailable, codes.ResourceExhausted, codes.Aborted:
@@ -100,9 +104,9 @@ func passing(err error) bool {
 	return false
 }
 
-// classify returns an error with its kind: Unavailable when Milvus is unavailable, busy, in trouble,
-// or without the collection; Internal what it will never take. The caller's own end of
-// timeout passes as it is.
+// classify returns an error with a kind: Unavailable if Milvus is unavailable, overloaded, failing, or
+// does not have the collection. Invalid requests and errors of the caller's context are returned
+// unchanged; the former count as Internal.
 func classify(ctx context.Context, err error) error {
 	var fe *fault.Error
 	if err == nil || errors.As(err, &fe) || ctx.Err() != nil {
@@ -111,7 +115,7 @@ func classify(ctx context.Context, err error) error {
 	if errors.Is(err, ErrNoCollection) {
 		return fault.Wrap(err, fault.Unavailable, "The index of vectors is not ready").After(retryAfter)
 	}
-	if isRefusal(err, (*refusal).ours) {
+	if isServerError(err, (*serverError).invalidRequest) {
 		return err
 	}
 	return fault.Wrap(err, fault.Unavailable, "The store of vectors is not available").After(retryAfter)

@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzParseKey: a key of ours is read as what it was made of, and no other text is one.
+// FuzzParseKey checks that parsed keys encode to the same text.
 func FuzzParseKey(f *testing.F) {
 	f.Add(EntryID{Workspace: uuid.Max, Node: uuid.Nil, Chunk: 7}.key())
 	f.Add("")
-	f.Add(strings.Repeat("_", keyText))
-	f.Add(strings.Repeat("=", keyText))
+	f.Add(strings.Repeat("_", keyLength))
+	f.Add(strings.Repeat("=", keyLength))
 	f.Fuzz(func(t *testing.T, text string) {
 		if id, err := parseKey(text); err == nil {
 			require.Equal(t, text, id.key())
@@ -21,8 +21,8 @@ func FuzzParseKey(f *testing.F) {
 	})
 }
 
-// FuzzExpression: whatever types are asked for, a filter holds its workspace and no
-// quote that is not its own.
+// FuzzExpression checks that a filter contains its workspace and no injected quotes, for any entity
+// type.
 func FuzzExpression(f *testing.F) {
 	for _, text := range []string{"object", `x"] or workspace != "`, "", `\`, "a b", "\n", "é"} {
 		f.Add(text)
@@ -33,12 +33,12 @@ func FuzzExpression(f *testing.F) {
 		if err != nil {
 			return
 		}
-		require.True(t, strings.HasPrefix(expression, ofWorkspace(workspace)+" && "))
+		require.True(t, strings.HasPrefix(expression, workspaceFilter(workspace)+" && "))
 		require.Equal(t, 6, strings.Count(expression, `"`)+strings.Count(expression, `'`), expression)
 	})
 }
 
-// FuzzAddress: an address that is taken has a host.
+// FuzzAddress checks that an accepted address has a host.
 func FuzzAddress(f *testing.F) {
 	for _, text := range []string{
 		"", "localhost:19530", "https://milvus.example/db", "http://", "://", "unix:///x", "http://[::1", "\x00",
@@ -46,8 +46,8 @@ func FuzzAddress(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if at, err := (Options{Address: text}).parse(); err == nil {
-			require.NotEmpty(t, at.host)
+		if e, err := (Options{Address: text}).parse(); err == nil {
+			require.NotEmpty(t, e.host)
 		} else {
 			require.NotContains(t, err.Error(), "%!")
 		}

@@ -9,17 +9,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// A key is the 16 bytes of the workspace, the 16 of the node and the 4 of the chunk,
-// in the base64 of URLs: 48 characters, none of which needs quoting in an expression.
+// A primary key consists of the 16 bytes of the workspace, the 16 of the node and the 4 of the chunk,
+// encoded in URL-safe base64: 48 characters that need no escaping in an expression.
 const (
-	keyBytes = 16 + 16 + 4
-	keyText  = keyBytes / 3 * 4
-	maxChunk = math.MaxInt32
+	keyBytes  = 16 + 16 + 4
+	keyLength = keyBytes / 3 * 4
+	maxChunk  = math.MaxInt32
 )
 
-var errKey = errors.New("a key in Milvus that is not of our making")
+var errKey = errors.New("a key in Milvus was not created by Livegraph")
 
-// EntryID says which chunk of which node an entry is of.
+// EntryID identifies an entry by workspace, node and chunk.
 type EntryID struct {
 	Workspace, Node uuid.UUID
 	Chunk           int // 0 to 2,147,483,647
@@ -34,10 +34,10 @@ func (id EntryID) key() string {
 	return base64.RawURLEncoding.EncodeToString(raw[:])
 }
 
-// parseKey reads a primary key.
+// parseKey parses a primary key.
 func parseKey(key string) (EntryID, error) {
 	var raw [keyBytes]byte
-	if len(key) != keyText {
+	if len(key) != keyLength {
 		return EntryID{}, errKey
 	}
 	if n, err := base64.RawURLEncoding.Decode(raw[:], []byte(key)); err != nil || n != keyBytes {

@@ -18,11 +18,11 @@ func ids() *rapid.Generator[EntryID] {
 	})
 }
 
-func TestAKeyIsReadAsWhatItWasMadeOf(t *testing.T) {
+func TestAKeyIsParsedToItsID(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := ids().Draw(t, "id")
 		key := id.key()
-		if len(key) != keyText {
+		if len(key) != keyLength {
 			t.Fatalf("%q has %d characters", key, len(key))
 		}
 		if back, err := parseKey(key); err != nil || back != id {
@@ -48,7 +48,7 @@ func TestTwoIdentitiesHaveTwoKeys(t *testing.T) {
 	})
 }
 
-func TestWhateverIsNoKeyIsRefused(t *testing.T) {
+func TestInvalidKeysAreRefused(t *testing.T) {
 	good := EntryID{uuid.New(), uuid.New(), 3}.key()
 	for _, text := range []string{
 		"", "x", good[1:], good + "A", good[:47] + "!", good[:46] + "\n\n", good[:42] + "______",

@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Operations, as metrics and spans name them.
+// Names of operations in metrics and spans.
 const (
 	opCreate          = "create_collection"
 	opDescribe        = "describe_collection"
@@ -34,26 +34,26 @@ var operations = []string{
 	opFlush,
 }
 
-// Kinds of errors, as metrics name them.
+// Kinds of errors in metrics.
 const (
 	kindTimeout      = "timeout"
-	kindNoCollection = "missing"    // the collection
-	kindOverloaded   = "overloaded" // asked too often
-	kindRefused      = "refused"    // anything else that the server says
+	kindNoCollection = "missing"    // no such collection
+	kindOverloaded   = "overloaded" // rate limit exceeded
+	kindRefused      = "refused"    // any other error that the server returned
 	kindUnavailable  = "unavailable"
-	kindCancelled    = "cancelled" // the caller left
+	kindCancelled    = "cancelled" // by the caller
 )
 
 var errorKinds = []string{kindTimeout, kindNoCollection, kindOverloaded, kindRefused, kindUnavailable, kindCancelled}
 
-// Metrics are what the connections of this process measure.
+// Metrics contains the metrics of this process's connections.
 type Metrics struct {
 	duration *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
 	entries  *prometheus.CounterVec
 }
 
-// NewMetrics creates and registers them; nil: they are not registered.
+// NewMetrics creates the metrics and registers them unless registerer is nil.
 func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	factory := promauto.With(registerer)
 	m := &Metrics{
@@ -83,7 +83,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	return m
 }
 
-// observe adds an operation that is over.
+// observe records a finished operation.
 func (m *Metrics) observe(operation string, began time.Time, err error) {
 	m.duration.WithLabelValues(operation).Observe(time.Since(began).Seconds())
 	if err != nil {
@@ -91,23 +91,23 @@ func (m *Metrics) observe(operation string, began time.Time, err error) {
 	}
 }
 
-// count adds entries that were written or deleted.
+// count adds to the number of written or deleted entries.
 func (m *Metrics) count(operation string, entries int) {
 	m.entries.WithLabelValues(operation).Add(float64(entries))
 }
 
 func errorKind(err error) string {
 	var (
-		r  *refusal
+		r  *serverError
 		fe *fault.Error
 	)
 	switch {
 	case errors.Is(err, ErrNoCollection):
 		return kindNoCollection
-	case errors.As(err, &fe): // what is there is of another make
+	case errors.As(err, &fe): // such as a collection with another schema
 		return kindRefused
 	case errors.As(err, &r):
-		if r.tooOften() {
+		if r.rateLimited() {
 			return kindOverloaded
 		}
 		return kindRefused

@@ -1,15 +1,14 @@
-// Package milvus is the store of embeddings: collections of vectors, one for each
-// index, that the consumer of embeddings writes and searches read.
+// Package milvus stores embeddings in Milvus. There is one collection of vectors per index, which the
+// embeddings consumer writes and searches read.
 //
-// An [Entry] is the vector of one chunk of a node's text. Its primary key is made of
-// its workspace, node and chunk, so that a search needs no field of the answer but
-// the key, a repeated write replaces what it wrote, and no workspace can write over
-// another's. Everything is safe to repeat, and is repeated here a few times when the
-// server is unavailable for a moment; every call ends within its own bound.
+// An [Entry] is the vector of one chunk of a node's text. Its primary key consists of its workspace,
+// node and chunk. A search therefore needs only the key of each hit, a repeated write replaces the
+// earlier one, and no workspace can overwrite entries of another. All operations are idempotent and
+// are retried a few times after transient errors; each has a timeout.
 //
-// The package uses Milvus's SDK over one connection, on milvus-lite as on Milvus
-// standalone, and keeps to what both understand alike. What differs between them is
-// told where it is dealt with; what of the SDK's ways is changed, in connection.go.
+// The package uses Milvus's SDK over one connection. It supports milvus-lite and Milvus standalone and
+// uses only features that both have; comments describe where they differ. See connection.go for the
+// changes to the SDK's behaviour.
 package milvus
 
 import (
@@ -34,24 +33,23 @@ import (
 )
 
 const (
-	dialTimeout = 3 * time.Second
-	openTimeout = 10 * time.Second // of the first connection
-	pingTimeout = 3 * time.Second
-	frameWait   = time.Second // for HTTP/2's first frame, which comes at once
+	dialTimeout       = 3 * time.Second
+	openTimeout       = 10 * time.Second // of Open
+	pingTimeout       = 3 * time.Second
+	firstFrameTimeout = time.Second // of HTTP/2's first frame, which servers send at once
 )
 
-// Options say how to reach Milvus.
+// Options configures the connection to Milvus.
 type Options struct {
-	// Address is host:port, or https://host:port for TLS. The path, if there is one,
-	// is the database.
+	// Address is host:port, or https://host:port for TLS. The path is the database, if present.
 	Address string
-	// Token is how to log in, user:password or an API key; empty: not at all.
+	// Token is user:password or an API key; empty: no authentication.
 	Token string
-	// TLS verifies a server that is reached by TLS; nil: as the system does.
+	// TLS verifies the server if TLS is used; nil: with the system's certificates.
 	TLS *tlsconfig.Client
 }
 
-// DB is a connection to one database of Milvus. It connects again by itself.
+// DB is a connection to one database of Milvus. It reconnects automatically.
 type DB struct {
 	client  *client.GrpcClient
 	token   string
@@ -59,43 +57,43 @@ type DB struct {
 	tracer  tracing.Tracer
 
 	mu      sync.Mutex
-	known   map[string]collection    // by name; no aliases
-	writers map[string]chan struct{} // one writer a collection, see turn
+	cached  map[string]collection    // by collection name, not by alias
+	writers map[string]chan struct{} // write lock of each collection, see lock
 }
 
-// Option changes how a DB is opened.
+// Option configures a DB.
 type Option func(*DB)
 
-// Measured has the DB measure into m.
+// Measured makes the DB record metrics in m.
 func Measured(m *Metrics) Option { return func(db *DB) { db.metrics = m } }
 
-// Open connects to Milvus and checks that it answers and takes the token. The caller
-// closes the DB.
-func Open(ctx context.Context, o Options, changes ...Option) (*DB, error) {
-	at, err := o.parse()
+// Open connects to Milvus and checks that it responds and accepts the token. The caller must close
+// the DB.
+func Open(ctx context.Context, o Options, options ...Option) (*DB, error) {
+	e, err := o.parse()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	// gRPC tries a server that it cannot believe until the time is over.
-	if err := at.reach(ctx); err != nil {
+	// gRPC retries until the timeout if the server's certificate is not valid.
+	if err := e.checkConnection(ctx); err != nil {
 		return nil, fmt.Errorf("connecting to Milvus: %w", err)
 	}
-	db, err := New(o, changes...)
+	db, err := New(o, options...)
 	if err != nil {
 		return nil, err
 	}
-	if err := db.greet(ctx); err != nil {
+	if err := db.handshake(ctx); err != nil {
 		_ = db.Close()
-		return nil, fmt.Errorf("connecting to Milvus: %w", withoutToken(err, o.Token))
+		return nil, fmt.Errorf("connecting to Milvus: %w", redactToken(err, o.Token))
 	}
 	return db, nil
 }
 
-// greet reports who we are, which servers that know databases answer by whether ours is
-// there. Older ones do not know the call.
-func (db *DB) greet(ctx context.Context) error {
+// handshake sends Connect. Servers with databases return an error if the database does not exist.
+// Older servers do not implement the call.
+func (db *DB) handshake(ctx context.Context) error {
 	_, err := db.client.Service.Connect(ctx, &milvuspb.ConnectRequest{
 		ClientInfo: &commonpb.ClientInfo{SdkType: "Livegraph"},
 	})
@@ -105,23 +103,23 @@ func (db *DB) greet(ctx context.Context) error {
 	return err
 }
 
-// New creates a DB that connects when it is first used: for who can do without Milvus
-// for a while. The caller closes it.
-func New(o Options, changes ...Option) (*DB, error) {
-	at, err := o.parse()
+// New creates a DB that connects on first use, for callers that can start without Milvus. The caller
+// must close it.
+func New(o Options, options ...Option) (*DB, error) {
+	e, err := o.parse()
 	if err != nil {
 		return nil, err
 	}
-	c, err := at.connect(o.Token)
+	c, err := e.connect(o.Token)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the Milvus address cannot be used")
 	}
 	db := &DB{
 		client: c, token: o.Token,
-		known: map[string]collection{}, writers: map[string]chan struct{}{},
+		cached: map[string]collection{}, writers: map[string]chan struct{}{},
 	}
-	for _, change := range changes {
-		change(db)
+	for _, option := range options {
+		option(db)
 	}
 	if db.metrics == nil {
 		db.metrics = NewMetrics(nil)
@@ -129,33 +127,33 @@ func New(o Options, changes ...Option) (*DB, error) {
 	return db, nil
 }
 
-// place is an address, read.
-type place struct {
+// endpoint is a parsed address.
+type endpoint struct {
 	host, database string
 	files          *tlsconfig.Client // nil: no TLS
 }
 
-func (o Options) parse() (place, error) {
+func (o Options) parse() (endpoint, error) {
 	text := o.Address
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return place{}, fault.New(fault.Invalid, "the Milvus address cannot be read")
+		return endpoint{}, fault.New(fault.Invalid, "the Milvus address is not valid")
 	}
-	at := place{host: u.Host, database: strings.Trim(u.Path, "/")}
+	e := endpoint{host: u.Host, database: strings.Trim(u.Path, "/")}
 	if u.Scheme == "https" {
-		if at.files = o.TLS; at.files == nil {
-			at.files = tlsconfig.System()
+		if e.files = o.TLS; e.files == nil {
+			e.files = tlsconfig.System()
 		}
 	}
-	return at, nil
+	return e, nil
 }
 
-// reach tries the connection alone. A server that does not take our certificate says
-// so after the handshake, in place of HTTP/2's first frame.
-func (p place) reach(ctx context.Context) error {
+// checkConnection opens and closes a connection. A server that does not accept the client's
+// certificate sends an alert after the handshake instead of HTTP/2's first frame.
+func (p endpoint) checkConnection(ctx context.Context) error {
 	if p.files == nil {
 		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", p.host)
 		if err != nil {
@@ -168,17 +166,17 @@ func (p place) reach(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	if err := conn.SetReadDeadline(time.Now().Add(frameWait)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(firstFrameTimeout)); err != nil {
 		return err
 	}
-	var refusal *net.OpError
-	if _, err := conn.Read(make([]byte, 1)); errors.As(err, &refusal) && refusal.Op == "remote error" {
+	var alert *net.OpError
+	if _, err := conn.Read(make([]byte, 1)); errors.As(err, &alert) && alert.Op == "remote error" {
 		return err
 	}
 	return nil
 }
 
-// Ping asks the server for a sign of life.
+// Ping returns an error if the server does not respond.
 func (db *DB) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -186,11 +184,11 @@ func (db *DB) Ping(ctx context.Context) error {
 	return err
 }
 
-// ServerVersion returns the server's version, such as "v2.6.4". It asks once.
+// ServerVersion returns the server's version, such as "v2.6.4". It does not retry.
 func (db *DB) ServerVersion(ctx context.Context) (string, error) {
 	version, err := db.client.GetVersion(ctx)
 	if err != nil {
-		return "", fmt.Errorf("asking Milvus for its version: %w", withoutToken(err, db.token))
+		return "", fmt.Errorf("reading the version of Milvus: %w", redactToken(err, db.token))
 	}
 	return version, nil
 }
@@ -198,8 +196,8 @@ func (db *DB) ServerVersion(ctx context.Context) (string, error) {
 // Close closes the connection.
 func (db *DB) Close() error { return db.client.Close() }
 
-// withoutToken makes sure that an error's text does not hold the token.
-func withoutToken(err error, token string) error {
+// redactToken replaces the token in an error's text.
+func redactToken(err error, token string) error {
 	if token == "" || !strings.Contains(err.Error(), token) {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-func TestTheServerTellsItsVersion(t *testing.T) {
+func TestTheServerReturnsItsVersion(t *testing.T) {
 	for _, scheme := range []string{"", "http://"} {
 		db, err := milvus.Open(t.Context(), milvus.Options{Address: scheme + testenv.Milvus(t)})
 		require.NoError(t, err)
@@ -38,11 +38,11 @@ func TestTheAddressNamesTheDatabase(t *testing.T) {
 	require.NoError(t, admin.CreateDatabase(t.Context(), "vectors"))
 	t.Cleanup(func() { require.NoError(t, admin.DropDatabase(context.Background(), "vectors")) })
 	db := open(t, address+"/vectors")
-	name := made(t, db, 2)
-	has, err := open(t, address).HasCollection(t.Context(), name)
+	name := newCollection(t, db, 2)
+	exists, err := open(t, address).HasCollection(t.Context(), name)
 	require.NoError(t, err)
-	require.False(t, has, "it is another database's")
-	if testenv.MilvusStandalone() { // milvus-lite says nothing
+	require.False(t, exists, "the collection is in another database")
+	if testenv.MilvusStandalone() { // milvus-lite returns no error
 		_, err = milvus.Open(t.Context(), milvus.Options{Address: address + "/no_such_database"})
 		require.ErrorContains(t, err, "database not found")
 	}
@@ -67,8 +67,8 @@ func TestConnectionsByTLSAreVerified(t *testing.T) {
 	})
 }
 
-// The embedded edition asks for no token, so what is sent is looked at here, at a
-// server that refuses every call as Milvus does.
+// The embedded edition requires no token, so the test uses a server that records the token and refuses
+// every call as Milvus does.
 func TestTheTokenIsSentAndNotShown(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -87,7 +87,7 @@ func TestTheTokenIsSentAndNotShown(t *testing.T) {
 	require.Equal(t, []string{"cm9vdDpzM2NyZXQ="}, <-sent, "base64 of user:password")
 }
 
-func TestAnAddressThatCannotBeReadIsAWrongSetting(t *testing.T) {
+func TestAnInvalidAddressIsAnInvalidSetting(t *testing.T) {
 	for _, address := range []string{"", "tcp://h:1", "https://", "%zz"} {
 		_, err := milvus.Open(t.Context(), milvus.Options{Address: address})
 		require.True(t, fault.Is(err, fault.Invalid), "%q: %v", address, err)

@@ -18,11 +18,11 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// back bounds the wait for a server that was killed; Milvus standalone takes half a
-// minute to load again.
-const back = 2 * time.Minute
+// recoveryTimeout is the maximum time until a killed server works again. Milvus standalone takes half
+// a minute to load a collection.
+const recoveryTimeout = 2 * time.Minute
 
-func TestWhatWasWrittenOutlivesAKillAndIsFoundWithoutARestartOfOurs(t *testing.T) {
+func TestEntriesSurviveAKillAndAreFoundWithoutARestartOfTheClient(t *testing.T) {
 	server := testenv.StoppableMilvus(t)
 	db := open(t, server.Address())
 	const name = "kept"
@@ -40,7 +40,7 @@ func TestWhatWasWrittenOutlivesAKillAndIsFoundWithoutARestartOfOurs(t *testing.T
 			require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
 		}
 		return err == nil && len(hits) == 2
-	}, back, 50*time.Millisecond)
+	}, recoveryTimeout, 50*time.Millisecond)
 	requireCount(t, db, name, 2)
 	require.NoError(t, db.CreateCollection(t.Context(), name, 4))
 	require.NoError(t, db.Upsert(t.Context(), name, []milvus.Entry{entry(workspace, 0, 0, 1, 0)}))
@@ -49,7 +49,7 @@ func TestWhatWasWrittenOutlivesAKillAndIsFoundWithoutARestartOfOurs(t *testing.T
 	requireCount(t, db, name, 2)
 }
 
-func TestAServerThatIsAwayIsSaidSoAtOnce(t *testing.T) {
+func TestAnUnavailableServerIsReportedAtOnce(t *testing.T) {
 	server := testenv.StoppableMilvus(t)
 	db := open(t, server.Address())
 	const name = "away"
@@ -72,7 +72,7 @@ func TestAServerThatIsAwayIsSaidSoAtOnce(t *testing.T) {
 		"flush":  func() error { return db.Flush(t.Context(), name) },
 	}
 	for what, call := range calls {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // far above three attempts
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // much longer than three attempts take
 		err := call()
 		require.NoError(t, ctx.Err(), "%s does not end", what)
 		cancel()
@@ -89,11 +89,11 @@ func TestAServerThatIsAwayIsSaidSoAtOnce(t *testing.T) {
 	require.Eventually(t, func() bool {
 		hits, err := db.Search(t.Context(), name, workspace, query, milvus.Near{}, 1)
 		return err == nil && len(hits) == 1
-	}, back, 50*time.Millisecond)
+	}, recoveryTimeout, 50*time.Millisecond)
 	require.NoError(t, db.Ping(t.Context()))
 }
 
-func TestAServerThatHangsHoldsNobodyForLong(t *testing.T) {
+func TestCallsToAServerThatHangsEndInTime(t *testing.T) {
 	server := testenv.StoppableMilvus(t)
 	db := open(t, server.Address())
 	require.NoError(t, db.CreateCollection(t.Context(), "hung", 2))
@@ -111,10 +111,10 @@ func TestAServerThatHangsHoldsNobodyForLong(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := db.Search(t.Context(), "hung", uuid.New(), []float32{1, 0}, milvus.Near{}, 1)
 		return err == nil
-	}, back, 50*time.Millisecond)
+	}, recoveryTimeout, 50*time.Millisecond)
 }
 
-func TestAConnectionThatIsMadeLaterWaitsForNobody(t *testing.T) {
+func TestNewDoesNotWaitForTheServer(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	address := listener.Addr().String()
@@ -128,16 +128,16 @@ func TestAConnectionThatIsMadeLaterWaitsForNobody(t *testing.T) {
 	later, err := milvus.New(milvus.Options{Address: testenv.Milvus(t)})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, later.Close()) }()
-	has, err := later.HasCollection(t.Context(), "never_made")
+	exists, err := later.HasCollection(t.Context(), "never_made")
 	require.NoError(t, err)
-	require.False(t, has)
+	require.False(t, exists)
 }
 
 func TestOperationsAreMeasuredAndTraced(t *testing.T) {
 	registry, spans := prometheus.NewRegistry(), tracetest.NewSpanRecorder()
 	provider := trace.NewTracerProvider(trace.WithSpanProcessor(spans))
 	db := open(t, testenv.Milvus(t), milvus.Measured(milvus.NewMetrics(registry)), milvus.Traced(provider))
-	name := made(t, db, 2)
+	name := newCollection(t, db, 2)
 	ctx, span := provider.Tracer("test").Start(t.Context(), "work")
 	e := entry(uuid.New(), 1, 0)
 	require.NoError(t, db.Upsert(ctx, name, []milvus.Entry{e, e}))

@@ -17,48 +17,48 @@ const (
 )
 
 const (
-	uuidText      = 36
+	uuidLength    = 36
 	maxEntityType = 64
-	maxDimensions = 32_768 // Milvus's own bound
+	maxDimensions = 32_768 // limit of Milvus
 
-	// partitions is what Milvus spreads the workspaces over: a search looks at one
-	// sixteenth of everybody's vectors. It cannot be changed later; 16 is the only
-	// number that milvus-lite has, and keeps small installations in few segments.
+	// partitions is the number of partitions that workspaces are distributed to: a search reads
+	// one sixteenth of all vectors. It cannot be changed later. 16 is the only number that
+	// milvus-lite supports, and it results in few segments for small installations.
 	partitions = 16
-	shards     = 1 // more are for more writers than one collection has here
+	shards     = 1 // more shards are for more writers than a collection has
 )
 
-// Of the index. COSINE, because what is stored are directions of meaning. HNSW needs no
-// training and takes vectors as they come. 16 links a vector (M) and 200 candidates at
-// building are the middle of what its authors give for high recall (Malkov and
-// Yashunin, https://arxiv.org/abs/1603.09320, section 4): fewer links lose recall in
-// hundreds of dimensions, more cost memory (128 bytes a vector here) and a slower build.
+// Index parameters. The metric is COSINE, because only the direction of an embedding is significant.
+// HNSW needs no training and supports incremental inserts. 16 links per vector (M) and 200 candidates
+// at construction are in the middle of the range that its authors recommend for high recall (Malkov
+// and Yashunin, https://arxiv.org/abs/1603.09320, section 4): fewer links reduce the recall with
+// hundreds of dimensions, more use more memory (128 bytes per vector here) and slow down the build.
 const (
 	metricType     = entity.COSINE
 	links          = 16
 	efConstruction = 200
 )
 
-// newSchema reports how a collection is made.
+// newSchema returns the schema of a collection.
 func newSchema(name string, dimensions int) *entity.Schema {
-	words := func(field string, most int64) *entity.Field {
-		return entity.NewField().WithName(field).WithDataType(entity.FieldTypeVarChar).WithMaxLength(most)
+	varchar := func(field string, maxLength int64) *entity.Field {
+		return entity.NewField().WithName(field).WithDataType(entity.FieldTypeVarChar).WithMaxLength(maxLength)
 	}
 	return entity.NewSchema().WithName(name).
-		WithField(words(fieldID, keyText).WithIsPrimaryKey(true)).
-		WithField(words(fieldWorkspace, uuidText).WithIsPartitionKey(true)).
-		WithField(words(fieldNode, uuidText)).
-		WithField(words(fieldEntityType, maxEntityType)).
+		WithField(varchar(fieldID, keyLength).WithIsPrimaryKey(true)).
+		WithField(varchar(fieldWorkspace, uuidLength).WithIsPartitionKey(true)).
+		WithField(varchar(fieldNode, uuidLength)).
+		WithField(varchar(fieldEntityType, maxEntityType)).
 		WithField(entity.NewField().WithName(fieldChunk).WithDataType(entity.FieldTypeInt64)).
 		WithField(
 			entity.NewField().WithName(fieldVector).WithDataType(entity.FieldTypeFloatVector).WithDim(int64(dimensions)),
 		)
 }
 
-// newIndex reports how its index is made.
+// newIndex returns the parameters of the index.
 func newIndex() (entity.Index, error) { return entity.NewIndexHNSW(metricType, links, efConstruction) }
 
-// dimensionsOf reads a collection's dimensions; 0: it is none of ours.
+// dimensionsOf returns a collection's dimensions, or 0 if it does not have Livegraph's schema.
 func dimensionsOf(schema *entity.Schema) int {
 	fields := map[string]*entity.Field{}
 	for _, f := range schema.Fields {

@@ -16,38 +16,37 @@ import (
 )
 
 const (
-	maxHits = 16_384 // Milvus's own bound of a search
-	// Candidates that a search keeps: twice the hits, and enough for a recall above
-	// 95 % of few (see TestSearchFindsWhatIsNearest). More is slower in proportion.
-	leastWidth = 128
-	mostWidth  = 32_768
-	// staleness tells Milvus to answer from what it has, if that is not older than its
-	// own bound of some seconds, and not to wait for the newest entries: on a server
-	// they are there about 0.2 s later, and waiting would cost every search as much.
-	// Anyone who searches reads what is found from the truth anyway. milvus-lite always
-	// has the newest.
-	staleness = entity.ClBounded
+	maxHits = 16_384 // limit of a search in Milvus
+	// Limits of the candidates of a search (ef), which are twice the requested hits. The minimum
+	// is enough for a recall above 95 % with few hits (see TestSearchFindsTheNearest). The time
+	// of a search is proportional to them.
+	minEF = 128
+	maxEF = 32_768
+	// searchConsistency allows Milvus to return results that are stale by up to a few seconds
+	// instead of waiting for the newest entries. On a server these are visible after about 0.2 s,
+	// and waiting would slow down every search by as much. Callers read the nodes that are found
+	// from Postgres anyway. milvus-lite always returns the newest entries.
+	searchConsistency = entity.ClBounded
 )
 
-// Near restricts a search.
+// Near restricts a search to entity types and nodes.
 type Near struct {
-	EntityTypes []string    // any of; empty: any
-	Nodes       []uuid.UUID // any of; nil: any; at most 5,000
+	EntityTypes []string    // any of these; empty: no restriction
+	Nodes       []uuid.UUID // any of these; nil: no restriction; at most 5,000
 }
 
-// Search returns the chunks of a workspace whose vectors are nearest, the nearest first,
-// at most limit (1 to 16,384). What was written within the last second or so may be
-// missing, what was deleted may still be there. Of many entries that are not flushed
-// Milvus standalone looks at those of the nearest clusters only, so that fewer may be
-// found than there are. An alias costs a look at where it leads;
-// after a restart of Milvus the first search loads the collection.
+// Search returns the chunks of a workspace with the nearest vectors, nearest first, at most limit (1 to
+// 16,384). The result may lack entries written, and contain entries deleted, within about the last
+// second. Of many unflushed entries Milvus standalone searches only the nearest clusters, so it may
+// return fewer than there are. An alias is resolved by an additional request. After a restart of
+// Milvus the first search loads the collection.
 func (db *DB) Search(
-	ctx context.Context, name string, workspace uuid.UUID, vector []float32, near Near, limit int,
+	ctx context.Context, name string, workspace uuid.UUID, vector []float32, filter Near, limit int,
 ) ([]retrieval.VectorHit, error) {
 	if limit < 1 || limit > maxHits {
-		return nil, fmt.Errorf("a search in Milvus gives 1 to %d hits, not %d", maxHits, limit)
+		return nil, fmt.Errorf("a search in Milvus returns 1 to %d hits, not %d", maxHits, limit)
 	}
-	expression, err := near.expression(workspace)
+	expression, err := filter.expression(workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -58,35 +57,35 @@ func (db *DB) Search(
 	if err := checkVector(vector, c.dimensions); err != nil {
 		return nil, err
 	}
-	if near.Nodes != nil && len(near.Nodes) == 0 {
+	if filter.Nodes != nil && len(filter.Nodes) == 0 {
 		return nil, nil
 	}
 	var hits []retrieval.VectorHit
 	err = db.do(ctx, opSearch, readLimit, func(ctx context.Context) (err error) {
 		hits, err = db.search(ctx, c.name, workspace, expression, vector, limit)
-		if isRefusal(err, (*refusal).noCollection) {
-			db.forget(name)
+		if isServerError(err, (*serverError).noCollection) {
+			db.invalidate(name)
 		}
 		return err
 	})
 	return hits, err
 }
 
-// search is one call. It asks for no field but the key: asked for none, milvus-lite gives
-// all, vectors too; asked for others, Milvus 2.3 fails when nothing is found. The key comes
-// by itself, whether or not the SDK finds it among the fields.
+// search makes one call. It requests only the key field: without fields, milvus-lite returns all of
+// them, including vectors; with others, Milvus 2.3 fails when nothing is found. The key is always
+// returned, whether or not the SDK finds it among the fields.
 func (db *DB) search(
 	ctx context.Context, name string, workspace uuid.UUID, expression string, vector []float32, limit int,
 ) (hits []retrieval.VectorHit, err error) {
-	width, err := entity.NewIndexHNSWSearchParam(min(max(leastWidth, 2*limit), mostWidth))
+	params, err := entity.NewIndexHNSWSearchParam(min(max(minEF, 2*limit), maxEF))
 	if err != nil {
 		return nil, err
 	}
-	err = db.loaded(ctx, name, func() error {
+	err = db.withLoaded(ctx, name, func() error {
 		found, err := db.client.Search(ctx, name, nil, expression, []string{fieldID}, []entity.Vector{
 			entity.FloatVector(vector),
 		},
-			fieldVector, metricType, limit, width, client.WithSearchQueryConsistencyLevel(staleness))
+			fieldVector, metricType, limit, params, client.WithSearchQueryConsistencyLevel(searchConsistency))
 		if err == nil {
 			hits, err = readHits(found, workspace)
 		}
@@ -95,54 +94,55 @@ func (db *DB) search(
 	return hits, err
 }
 
-// expression is the filter: the workspace first, which Milvus finds the partition by.
-func (n Near) expression(workspace uuid.UUID) (string, error) {
-	parts := []string{ofWorkspace(workspace)}
-	if len(n.EntityTypes) > 0 {
-		for _, t := range n.EntityTypes {
-			if !entityTypes.MatchString(t) {
-				return "", fault.New(fault.Invalid, "an entity type is not a plain word")
+// expression returns the filter expression. It starts with the workspace, by which Milvus selects the
+// partition.
+func (f Near) expression(workspace uuid.UUID) (string, error) {
+	parts := []string{workspaceFilter(workspace)}
+	if len(f.EntityTypes) > 0 {
+		for _, t := range f.EntityTypes {
+			if !entityTypePattern.MatchString(t) {
+				return "", fault.New(fault.Invalid, "an entity type contains invalid characters or is too long")
 			}
 		}
-		parts = append(parts, anyOf(fieldEntityType, n.EntityTypes))
+		parts = append(parts, inFilter(fieldEntityType, f.EntityTypes))
 	}
-	if len(n.Nodes) > callKeys {
-		return "", fmt.Errorf("a search in Milvus is held to %d nodes at most, not %d", callKeys, len(n.Nodes))
+	if len(f.Nodes) > maxCallKeys {
+		return "", fmt.Errorf("a search in Milvus can be restricted to at most %d nodes, not %d", maxCallKeys, len(f.Nodes))
 	}
-	if len(n.Nodes) > 0 {
-		ids := make([]string, len(n.Nodes))
-		for i, id := range n.Nodes {
+	if len(f.Nodes) > 0 {
+		ids := make([]string, len(f.Nodes))
+		for i, id := range f.Nodes {
 			ids[i] = id.String()
 		}
-		parts = append(parts, anyOf(fieldNode, ids))
+		parts = append(parts, inFilter(fieldNode, ids))
 	}
 	return strings.Join(parts, " && "), nil
 }
 
-// readHits reads an answer. A key of another workspace is never handed out, whatever
-// the filter let through.
+// readHits converts a search result. It returns an error if a key belongs to another workspace, even
+// if the filter should exclude that.
 func readHits(found []client.SearchResult, workspace uuid.UUID) ([]retrieval.VectorHit, error) {
 	if len(found) == 0 { // nothing was found
 		return nil, nil
 	}
 	keys, ok := found[0].IDs.(*entity.ColumnVarChar)
 	if !ok || keys.Len() != len(found[0].Scores) {
-		return nil, &refusal{reason: "a search with other keys than scores"}
+		return nil, &serverError{reason: "the numbers of keys and scores of a search differ"}
 	}
 	hits := make([]retrieval.VectorHit, 0, keys.Len())
 	for i, key := range keys.Data() {
 		id, err := parseKey(key)
 		if err != nil || id.Workspace != workspace {
-			return nil, &refusal{reason: "a search that answers with what was not asked for"}
+			return nil, &serverError{reason: "a search returned an entry that does not match its filter"}
 		}
 		hits = append(hits, retrieval.VectorHit{Node: id.Node, Chunk: id.Chunk, Cosine: min(
 			max(float64(found[0].Scores[i]), -1), 1,
 		)})
 	}
-	nearestFirst(hits)
+	sortByCosine(hits)
 	return hits, nil
 }
 
-func nearestFirst(hits []retrieval.VectorHit) {
+func sortByCosine(hits []retrieval.VectorHit) {
 	slices.SortStableFunc(hits, func(a, b retrieval.VectorHit) int { return cmp.Compare(b.Cosine, a.Cosine) })
 }

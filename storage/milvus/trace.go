@@ -9,12 +9,12 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
-// Traced records the operations that are run for traced work; nil: none.
+// Traced makes the DB record spans of operations within a trace. With a nil provider there are none.
 func Traced(provider trace.TracerProvider) Option {
 	return func(db *DB) { db.tracer = tracing.New(provider, "storage/milvus") }
 }
 
-// start begins the span of an operation, if it is done for traced work.
+// start starts the span of an operation if ctx belongs to a trace.
 func (db *DB) start(ctx context.Context, operation string) (context.Context, trace.Span) {
 	ctx, span := db.tracer.StartWithin(ctx, trace.SpanKindClient, operation)
 	if span.IsRecording() {

@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-func TestWhatIsHeldOfAWorkspaceIsCountedAndListedByNode(t *testing.T) {
+func TestEntriesOfAWorkspaceAreCountedAndListedByNode(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
 	name := newName(t, db)
 	require.NoError(t, db.CreateCollection(t.Context(), name, 2))
@@ -36,8 +36,8 @@ func TestWhatIsHeldOfAWorkspaceIsCountedAndListedByNode(t *testing.T) {
 		return n
 	}
 	require.EqualValues(t, []int64{80, 1, 0}, []int64{count(one), count(other), count(empty)})
-	held := func(above, upTo *uuid.UUID) []milvus.EntryID {
-		ids, err := db.Held(t.Context(), name, one, above, upTo)
+	list := func(after, upTo *uuid.UUID) []milvus.EntryID {
+		ids, err := db.Held(t.Context(), name, one, after, upTo)
 		require.NoError(t, err)
 		return ids
 	}
@@ -51,18 +51,18 @@ func TestWhatIsHeldOfAWorkspaceIsCountedAndListedByNode(t *testing.T) {
 	}
 	a, b := entries[20].Node, entries[50].Node
 	after := func(node, bound uuid.UUID) bool { return bytes.Compare(node[:], bound[:]) > 0 }
-	require.ElementsMatch(t, want(func(uuid.UUID) bool { return true }), held(nil, nil))
-	require.ElementsMatch(t, want(func(n uuid.UUID) bool { return !after(n, a) }), held(nil, &a))
-	require.ElementsMatch(t, want(func(n uuid.UUID) bool { return after(n, a) && !after(n, b) }), held(&a, &b))
-	require.ElementsMatch(t, want(func(n uuid.UUID) bool { return after(n, b) }), held(&b, nil))
+	require.ElementsMatch(t, want(func(uuid.UUID) bool { return true }), list(nil, nil))
+	require.ElementsMatch(t, want(func(n uuid.UUID) bool { return !after(n, a) }), list(nil, &a))
+	require.ElementsMatch(t, want(func(n uuid.UUID) bool { return after(n, a) && !after(n, b) }), list(&a, &b))
+	require.ElementsMatch(t, want(func(n uuid.UUID) bool { return after(n, b) }), list(&b, nil))
 
 	require.NoError(t, db.Delete(t.Context(), name, []milvus.EntryID{entries[0].ID()}))
 	require.NoError(t, db.Flush(t.Context(), name))
 	require.EqualValues(t, 79, count(one))
-	require.ElementsMatch(t, want(func(uuid.UUID) bool { return true })[1:], held(nil, nil))
+	require.ElementsMatch(t, want(func(uuid.UUID) bool { return true })[1:], list(nil, nil))
 }
 
-func TestMoreThanCanBeListedAtOnceIsSaidSo(t *testing.T) {
+func TestTooManyEntriesToListAreTooLarge(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
 	name := newName(t, db)
 	require.NoError(t, db.CreateCollection(t.Context(), name, 2))

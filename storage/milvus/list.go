@@ -11,25 +11,25 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// countAll is the field that counts, as Milvus calls it.
+// countAll is Milvus's output field for the number of matching entries.
 const countAll = "count(*)"
 
-// Count reports how many entries a collection has, with all that was written before.
-// Milvus standalone takes up to half a second for it.
+// Count returns the number of entries of a collection, including all previous writes. It takes up to
+// half a second with Milvus standalone.
 func (db *DB) Count(ctx context.Context, name string) (n int64, err error) {
 	return db.count(ctx, name, "")
 }
 
-// CountWorkspace is Count for the entries of a workspace.
+// CountWorkspace returns the number of entries of a workspace, as Count does.
 func (db *DB) CountWorkspace(ctx context.Context, name string, workspace uuid.UUID) (n int64, err error) {
-	return db.count(ctx, name, ofWorkspace(workspace))
+	return db.count(ctx, name, workspaceFilter(workspace))
 }
 
 func (db *DB) count(ctx context.Context, name, expression string) (n int64, err error) {
 	err = db.query(ctx, opCount, name, expression, countAll, func(found entity.Column) error {
 		counts, ok := found.(*entity.ColumnInt64)
 		if !ok || counts.Len() != 1 {
-			return &refusal{reason: "a count without a number"}
+			return &serverError{reason: "the result of a count is not a number"}
 		}
 		n = counts.Data()[0]
 		return nil
@@ -37,15 +37,15 @@ func (db *DB) count(ctx context.Context, name, expression string) (n int64, err 
 	return n, err
 }
 
-// Held names the entries of those nodes of a workspace whose id is above one and not
-// above another (nil: from the first, to the last), with all that was written before,
-// in no order. There may be at most 16,383; more are TooLarge.
+// Held returns the ids of the entries of a workspace's nodes with ids greater than after and at most
+// upTo, in no particular order. A nil bound does not restrict the nodes. The result includes all
+// previous writes. If there are more than 16,383 entries, the error is fault.TooLarge.
 func (db *DB) Held(
-	ctx context.Context, name string, workspace uuid.UUID, above, upTo *uuid.UUID,
+	ctx context.Context, name string, workspace uuid.UUID, after, upTo *uuid.UUID,
 ) (ids []EntryID, err error) {
-	expression := ofWorkspace(workspace)
-	if above != nil {
-		expression += fmt.Sprintf(` && %s > "%s"`, fieldNode, above)
+	expression := workspaceFilter(workspace)
+	if after != nil {
+		expression += fmt.Sprintf(` && %s > "%s"`, fieldNode, after)
 	}
 	if upTo != nil {
 		expression += fmt.Sprintf(` && %s <= "%s"`, fieldNode, upTo)
@@ -53,10 +53,10 @@ func (db *DB) Held(
 	err = db.query(ctx, opList, name, expression, fieldID, func(found entity.Column) error {
 		keys, ok := found.(*entity.ColumnVarChar)
 		if !ok {
-			return &refusal{reason: "keys that are no text"}
+			return &serverError{reason: "the keys are not strings"}
 		}
 		if keys.Len() >= maxHits {
-			return fault.Newf(fault.TooLarge, "%d or more entries are more than are listed at once", maxHits)
+			return fault.Newf(fault.TooLarge, "%d or more entries cannot be listed at once", maxHits)
 		}
 		ids = make([]EntryID, keys.Len())
 		for i, key := range keys.Data() {
@@ -69,8 +69,8 @@ func (db *DB) Held(
 	return ids, err
 }
 
-// query reads a field of the entries that an expression is true of, with all that was
-// written before.
+// query passes a field of the entries that match an expression to read, including all previous
+// writes.
 func (db *DB) query(
 	ctx context.Context, operation, name, expression, field string, read func(entity.Column) error,
 	options ...client.SearchQueryOptionFunc,
@@ -80,7 +80,7 @@ func (db *DB) query(
 	}
 	options = append(options, client.WithSearchQueryConsistencyLevel(entity.ClStrong))
 	return db.do(ctx, operation, countLimit, func(ctx context.Context) error {
-		return db.loaded(ctx, name, func() error {
+		return db.withLoaded(ctx, name, func() error {
 			found, err := db.client.Query(ctx, name, nil, expression, []string{field}, options...)
 			if err != nil {
 				return err
