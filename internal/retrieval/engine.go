@@ -13,32 +13,32 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 
-// TextLane finds nodes by their words. What it gives passes the filter.
+// TextLane finds nodes by their words. All nodes that it returns pass the filter.
 type TextLane interface {
-	// SearchText returns the best nodes by BM25, best first, at most limit, and nodes whose
-	// whole name stands in the text, at most named, those that it means most certainly.
+	// SearchText returns the best nodes by BM25, best first, at most limit, and at most
+	// named nodes whose full name occurs in the text, those with the highest certainty.
 	SearchText(ctx context.Context, workspace uuid.UUID, text string, f Filter, limit, named int) (TextFindings, error)
 }
 
-// Index is where the vector lane looks.
+// Index is the index that the vector lane searches.
 type Index struct {
 	Collection string
-	Model      embed.Model // that made its vectors
+	Model      embed.Model // the model of its vectors
 }
 
-// Near narrows what the vector lane looks at.
+// Near filters the nodes that the vector lane searches.
 type Near struct {
 	EntityTypes []string    // any of; nil: all
 	Nodes       []uuid.UUID // only these, at most [MostNodes]; nil: all
 }
 
-// MostNodes is how many nodes Near names at most.
+// MostNodes is the maximum number of Nodes of a Near.
 const MostNodes = 5_000
 
-// VectorLane finds chunks by meaning. Its errors are faults: Unavailable when the
-// store is unavailable, when no index is live yet, and when its collection is gone.
+// VectorLane finds chunks by meaning. Its errors are faults: Unavailable if the store is
+// unavailable, if no index is live yet, or if the collection of the index was deleted.
 type VectorLane interface {
-	// LiveIndex reports which index answers.
+	// LiveIndex returns the index that is searched.
 	LiveIndex(ctx context.Context) (Index, error)
 	// Nearest returns the nearest chunks in it, nearest first.
 	Nearest(
@@ -46,91 +46,91 @@ type VectorLane interface {
 	) ([]VectorHit, error)
 }
 
-// Graph reads the truth: nodes and edges as they are now.
+// Graph reads the current nodes and edges from the authoritative store.
 type Graph interface {
-	// FoundNodes reads those of the nodes that stand and pass the filter.
+	// FoundNodes reads those of the nodes that are not deleted and pass the filter.
 	FoundNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f Filter) (map[uuid.UUID]graph.Node, error)
-	// PassingNodes returns the ids of the same, in no order, without reading them whole.
+	// PassingNodes returns only the ids of these nodes, in no order.
 	PassingNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f Filter) ([]uuid.UUID, error)
 	// MatchingNodes returns up to limit nodes that pass the filter, and whether there
 	// are more.
 	MatchingNodes(ctx context.Context, workspace uuid.UUID, f Filter, limit int) (ids []uuid.UUID, more bool, err error)
-	// WalkEdges returns edges at the frontier; see [Step].
+	// WalkEdges returns edges of the nodes of the frontier; see [Step].
 	WalkEdges(ctx context.Context, workspace uuid.UUID, step Step) (Walked, error)
-	// FoundEdges reads those of the edges that stand.
+	// FoundEdges reads those of the edges that are not deleted.
 	FoundEdges(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]graph.Edge, error)
 }
 
-// Step asks for the edges of some nodes.
+// Step is a request for the edges of some nodes.
 type Step struct {
 	Frontier      []uuid.UUID // the more important first
 	Direction     Direction
 	RelationTypes []string // any of; empty: all
 	Filter        Filter   // of the node at the other end
-	OfNode        int      // most edges of a node, each way
-	// ByRelation shares OfNode among the relation types of a node's edges, so that each
-	// has some; else the first types in the alphabet may have them all.
+	OfNode        int      // maximum of edges of a node, in each direction
+	// ByRelation divides OfNode among the relation types of a node's edges, so that each
+	// type is represented. Otherwise the alphabetically first types may use all of it.
 	ByRelation bool
-	Limit      int // most in all
+	Limit      int // maximum of edges in total
 }
 
-// Walked are edges, each once, in a fixed order.
+// Walked are the edges of a step, each once, in a deterministic order.
 type Walked struct {
 	Edges     []Link
-	Truncated bool        // there are more
-	Cut       []uuid.UUID // nodes of the frontier that have more than were looked at of them, in its order
+	Truncated bool        // there are more edges
+	Cut       []uuid.UUID // nodes of the frontier that have more edges than were read, in the order of the frontier
 }
 
-// Link is an edge as a walk needs it.
+// Link has the ids of an edge and of its ends.
 type Link struct {
 	Edge, Source, Target uuid.UUID
 }
 
-// QueryEmbedder turns queries into vectors. Its errors are faults, except for
+// QueryEmbedder computes the vectors of queries. Its errors are faults, except for
 // [embed.ErrOtherModel].
 type QueryEmbedder interface {
-	// Model returns the configured model, which the index has, or will have.
+	// Model returns the configured model. The index uses it, or will after it is rebuilt.
 	Model() embed.Model
 	// EmbedQuery returns the vector of a query in the space of a model; nil: it has none.
 	EmbedQuery(ctx context.Context, model embed.Model, text string) (embed.Vector, error)
 }
 
-// Deps are what an engine works with.
+// Deps are the dependencies of an engine.
 type Deps struct {
 	Text    TextLane
 	Vectors VectorLane
 	Graph   Graph
-	// Embedder turns a query into a vector of the index's model.
+	// Embedder computes the vector of a query with the model of the index.
 	Embedder QueryEmbedder
-	// Chunks cuts a node's text as it was cut for the index; nil: hits name no chunk.
+	// Chunks splits the text of a node as for the index; nil: hits have no chunk.
 	Chunks func(n *graph.Node) []Chunk
-	Logger *slog.Logger // nil: silent
-	// Observe is told of each lane that was asked, and of the whole walk as LaneGraph;
-	// nil: nobody is. It is called from several goroutines.
+	Logger *slog.Logger // nil: nothing is logged
+	// Observe is called for each lane that was queried, and for the graph walk as
+	// LaneGraph, from several goroutines; nil: none.
 	Observe func(lane string, took time.Duration, err error)
-	// LaneTimeout is how long a lane may take; 0: DefaultLaneTimeout.
+	// LaneTimeout is the timeout of a lane; 0: DefaultLaneTimeout.
 	LaneTimeout time.Duration
-	// WalkTimeout is how long a walk may take; 0: DefaultWalkTimeout.
+	// WalkTimeout is the timeout of a graph walk; 0: DefaultWalkTimeout.
 	WalkTimeout time.Duration
 }
 
-// DefaultLaneTimeout is how long a lane may take before it counts as away.
+// DefaultLaneTimeout is the time after which a lane is treated as unavailable.
 const DefaultLaneTimeout = 3 * time.Second
 
-// DefaultWalkTimeout is when a walk through the graph ends where it is.
+// DefaultWalkTimeout is the time after which a graph walk stops with a partial result.
 const DefaultWalkTimeout = time.Second
 
-// DefaultWeights are those of a query that names none.
+// DefaultWeights returns the weights of a query that specifies none.
 func DefaultWeights() Weights { return Weights{Text: 1, Vector: 1, Graph: 1} }
 
 // Engine answers queries. It is safe for concurrent use.
 type Engine struct {
 	deps Deps
-	// nearest leaves the vector store alone while it does not answer.
-	nearest breaker.Breaker
-	// searched is the model of the index that was searched last: most likely that of the
-	// next, so that its vector is made while it is looked up which index that is.
-	searched atomic.Pointer[embed.Model]
+	// vectorBreaker stops requests to the vector store while it does not respond.
+	vectorBreaker breaker.Breaker
+	// lastModel is the model of the index that was searched last, which is most likely that
+	// of the next search. The query is embedded with it while the live index is looked up.
+	lastModel atomic.Pointer[embed.Model]
 }
 
 // New creates an engine.

@@ -11,8 +11,8 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 
-// plant is a workspace of two nodes: the query has words of the pump alone, and the
-// pump feeds the boiler.
+// plant is a workspace of two nodes. The lanes find only the pump, and the pump feeds the
+// boiler.
 type plant struct{ pump, boiler, feeds uuid.UUID }
 
 func (p *plant) SearchText(
@@ -72,6 +72,6 @@ func ExampleEngine_Hybrid() {
 		fmt.Println(hit.Node.Name, len(hit.Path), hit.Reasons[0].Kind, hit.Reasons[0].Detail)
 	}
 	// Output:
-	// pump 0 text it has 90 % of what the query's words weigh
+	// pump 0 text it matches 90 % of the query's words by weight
 	// boiler 1 graph linked to "pump"
 }

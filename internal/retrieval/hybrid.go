@@ -10,29 +10,30 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-// tailShare is what words and meaning add to a score, of the top one: little, so that
-// only what has no other is sorted by it, and what has next to none.
-const tailShare = 0.001
+// tieBreakWeight is the weight of the text and vector scores in the final score. It is so
+// low that it orders only nodes whose other score is 0 or almost 0.
+const tieBreakWeight = 0.001
 
-// Hybrid ranks nodes by words, meaning and the graph: what the lanes find is where
-// score begins, and the graph is where it goes. A lane that counts for nothing is not
-// asked. Without a lane it goes on, and says so in Result.Degraded; with nowhere to begin
-// it fails.
+// Hybrid ranks nodes by words, meaning and the graph: the nodes that the text and vector
+// lanes find are seeds, and their scores are propagated over the graph. A lane of weight 0
+// is not queried. If a lane is unavailable, Hybrid continues without it, and
+// Result.Degraded names it. If all queried lanes are unavailable and the query has no
+// Starts, Hybrid fails.
 func (e *Engine) Hybrid(ctx context.Context, q HybridQuery) (Result, error) {
-	f, err := e.seek(ctx, &q.Query, q.sought(), q.Starts)
+	f, err := e.queryLanes(ctx, &q.Query, q.laneWeights(), q.Starts)
 	if err != nil {
 		return Result{}, err
 	}
-	if len(f.away) == f.asked && len(q.Starts) == 0 {
-		return Result{}, missing(f.away[0], f.why)
+	if len(f.unavailable) == f.lanes && len(q.Starts) == 0 {
+		return Result{}, unavailableError(f.unavailable[0], f.cause)
 	}
 	seeds := f.seeds(&q)
-	t, whole, err := e.walk(ctx, &q, seeds)
+	t, complete, err := e.walk(ctx, &q, seeds)
 	if err != nil {
 		return Result{}, err
 	}
-	degraded := f.away
-	if !whole {
+	degraded := f.unavailable
+	if !complete {
 		degraded = append(degraded, LaneGraph)
 	}
 	r := newRanking(&q, f, seeds, t)
@@ -41,133 +42,138 @@ func (e *Engine) Hybrid(ctx context.Context, q HybridQuery) (Result, error) {
 	return Result{Hits: hits, Total: total, Degraded: degraded}, err
 }
 
-// ranking is what a hybrid query made of a graph.
+// ranking is the ranking of the subgraph of a hybrid query.
 type ranking struct {
-	query   *HybridQuery
-	found   *findings
-	seeds   []seed
-	terrain *terrain
-	flows   []flow
-	weights []float64 // of the seeds, of the sum 1
-	ranks   []float64
-	trail   *trail
-	top     float64 // the highest score before scaling
+	query       *HybridQuery
+	findings    *findings
+	seeds       []seed
+	subgraph    *subgraph
+	transitions []transition
+	weights     []float64 // of the seeds; the sum is 1
+	ranks       []float64
+	paths       *pathTree
+	top         float64 // the highest score before scaling
 }
 
-func newRanking(q *HybridQuery, f *findings, seeds []seed, t *terrain) *ranking {
-	r := &ranking{query: q, found: f, seeds: seeds, terrain: t, flows: t.flows()}
+func newRanking(q *HybridQuery, f *findings, seeds []seed, t *subgraph) *ranking {
+	r := &ranking{query: q, findings: f, seeds: seeds, subgraph: t, transitions: t.transitions()}
 	if len(seeds) > 0 {
 		r.weights = t.weights(seeds)
-		r.ranks = rank(r.flows, r.weights, rankRounds)
+		r.ranks = rank(r.transitions, r.weights, rankRounds)
 	}
-	r.trail = t.trail(r.flows, r.ranks)
+	r.paths = t.paths(r.transitions, r.ranks)
 	for n := range r.ranks {
 		r.top = max(r.top, r.score(n))
 	}
 	return r
 }
 
-// came is what came to a node over edges.
-func (r *ranking) came(n int) float64 { return max(0, r.ranks[n]-(1-damping)*r.weights[n]) }
+// graphScore returns the score that was propagated to a node over edges.
+func (r *ranking) graphScore(n int) float64 { return max(0, r.ranks[n]-(1-damping)*r.weights[n]) }
 
-// direct is what a node scores by itself: nothing when words and meaning count for
-// nothing, and only are where the walk begins.
-func (r *ranking) direct(n int) float64 {
+// directScore returns the score that a node has as a seed. It is 0 if the weights of the
+// text and vector lanes are 0: the seeds are then only the start of the walk.
+func (r *ranking) directScore(n int) float64 {
 	if r.query.Weights.Text == 0 && r.query.Weights.Vector == 0 {
 		return 0
 	}
 	return (1 - damping) * r.weights[n]
 }
 
-// score is a node's before it is scaled.
-func (r *ranking) score(n int) float64 { return r.direct(n) + r.query.Weights.Graph*r.came(n) }
+// score returns the score of a node before scaling.
+func (r *ranking) score(n int) float64 {
+	return r.directScore(n) + r.query.Weights.Graph*r.graphScore(n)
+}
 
-// candidates are the nodes that were met or found, with scores scaled to the top.
+// candidates returns the nodes of the subgraph and of the lanes. The highest score is
+// scaled to 1.
 func (r *ranking) candidates() []candidate {
 	var list []candidate
-	most := 0.0
+	maxGraph := 0.0
 	for n := range r.ranks {
-		most = max(most, r.came(n))
+		maxGraph = max(maxGraph, r.graphScore(n))
 	}
-	at := map[uuid.UUID]int{}
-	for n, id := range r.terrain.ids {
+	indexes := map[uuid.UUID]int{}
+	for n, id := range r.subgraph.ids {
 		c := candidate{id: id, score: r.score(n) / max(r.top, minNormal)}
-		if most > 0 {
-			c.graph = r.came(n) / most
+		if maxGraph > 0 {
+			c.graph = r.graphScore(n) / maxGraph
 		}
-		at[id] = len(list)
+		indexes[id] = len(list)
 		list = append(list, c)
 	}
-	tail := r.query.Weights.Text > 0 || r.query.Weights.Vector > 0
-	for i := range r.found.nodes {
-		n := &r.found.nodes[i]
-		place, met := at[n.id]
-		if !met {
-			place = len(list)
+	breakTies := r.query.Weights.Text > 0 || r.query.Weights.Vector > 0
+	for i := range r.findings.nodes {
+		n := &r.findings.nodes[i]
+		index, ok := indexes[n.id]
+		if !ok {
+			index = len(list)
 			list = append(list, candidate{id: n.id})
 		}
-		c := &list[place]
-		c.found = n
-		if tail {
-			c.score += tailShare * n.weighed(r.query.Weights)
+		c := &list[index]
+		c.finding = n
+		if breakTies {
+			c.score += tieBreakWeight * n.weightedScore(r.query.Weights)
 		}
 	}
-	highest := 0.0
+	maxScore := 0.0
 	for i := range list {
-		highest = max(highest, list[i].score)
+		maxScore = max(maxScore, list[i].score)
 	}
 	for i := range list {
-		list[i].score /= max(highest, minNormal)
+		list[i].score /= max(maxScore, minNormal)
 	}
 	return list
 }
 
-// minNormal keeps a division from being one by zero.
+// minNormal prevents a division by zero.
 const minNormal = 1e-300
 
-// weighed is the score of words and meaning by the weights of a query.
-func (n *found) weighed(w Weights) float64 { return (w.Text*n.words() + w.Vector*n.cosine()) / 2 }
+// weightedScore returns the score of the text and vector lanes by the weights of a query.
+func (n *finding) weightedScore(w Weights) float64 {
+	return (w.Text*n.textScore() + w.Vector*n.vectorScore()) / 2
+}
 
-// showHybrid reads what a page shows.
+// showHybrid reads the nodes, paths and reasons of a page.
 func (e *Engine) showHybrid(ctx context.Context, r *ranking, page []candidate) ([]Hit, error) {
 	paths := make(map[uuid.UUID][]uuid.UUID, len(page))
-	wanted := map[uuid.UUID]struct{}{}
+	edgeIDs := map[uuid.UUID]struct{}{}
 	for _, c := range page {
-		if n, met := r.terrain.number[c.id]; met {
-			paths[c.id] = r.trail.path(n)
+		if n, ok := r.subgraph.index[c.id]; ok {
+			paths[c.id] = r.paths.path(n)
 			for _, edge := range paths[c.id] {
-				wanted[edge] = struct{}{}
+				edgeIDs[edge] = struct{}{}
 			}
 		}
 	}
-	edges, err := e.deps.Graph.FoundEdges(ctx, r.query.Workspace, slices.SortedFunc(maps.Keys(wanted), compareIDs))
+	edges, err := e.deps.Graph.FoundEdges(ctx, r.query.Workspace, slices.SortedFunc(maps.Keys(edgeIDs), compareIDs))
 	if err != nil {
 		return nil, err
 	}
 	var reasons *explanation
-	var others []uuid.UUID
+	var seedIDs []uuid.UUID
 	if r.query.Explain {
 		reasons = r.explain(page)
-		others = reasons.seeds
+		seedIDs = reasons.seeds
 	}
-	return e.show(ctx, &r.query.Query, page, func(hit *Hit, c candidate, nodes map[uuid.UUID]graph.Node) {
+	return e.readHits(ctx, &r.query.Query, page, func(hit *Hit, c candidate, nodes map[uuid.UUID]graph.Node) {
 		if c.graph > 0 {
 			hit.Scores.Graph = new(min(c.graph, 1))
 		}
 		hit.Path = walkedPath(paths[c.id], edges, r.query.RelationTypes)
 		if reasons != nil {
-			hit.Reasons = reasons.of(c, nodes)
+			hit.Reasons = reasons.reasons(c, nodes)
 		}
-	}, others...)
+	}, seedIDs...)
 }
 
-// walkedPath returns the edges of a path as they are now; nil when one is gone, or not
-// of the kind that was to be walked any more.
+// walkedPath returns the current edges of a path; nil if one is deleted, or its relation
+// type is no longer one of relationTypes.
 func walkedPath(ids []uuid.UUID, edges map[uuid.UUID]graph.Edge, relationTypes []string) []graph.Edge {
 	var path []graph.Edge
 	for _, id := range ids {
-		edge, stands := edges[id]
-		if !stands || len(relationTypes) > 0 && !slices.Contains(relationTypes, edge.RelationType) {
+		edge, ok := edges[id]
+		if !ok || len(relationTypes) > 0 && !slices.Contains(relationTypes, edge.RelationType) {
 			return nil
 		}
 		path = append(path, edge)

@@ -20,7 +20,7 @@ func (m *memory) link(number, from, to int, relation string) {
 	})
 }
 
-// chain is 0 -> 1 -> 2 -> 3 -> 4.
+// chain returns the graph 0 -> 1 -> 2 -> 3 -> 4.
 func chain() *memory {
 	m := nodesOf(8)
 	for i := range 4 {
@@ -29,7 +29,7 @@ func chain() *memory {
 	return m
 }
 
-func hybrid(t testing.TB, s *said, m *memory, change func(q *HybridQuery)) Result {
+func hybrid(t testing.TB, s *fakeLanes, m *memory, change func(q *HybridQuery)) Result {
 	t.Helper()
 	q := HybridQuery{Query: Query{Text: "x", Limit: 100}, Hops: 2, Direction: AnyDirection, Weights: DefaultWeights()}
 	change(&q)
@@ -39,7 +39,7 @@ func hybrid(t testing.TB, s *said, m *memory, change func(q *HybridQuery)) Resul
 }
 
 func TestScoreGoesAsFarAsTheHopsAndTheirDirectionAndRelationAllow(t *testing.T) {
-	s := newSaid()
+	s := newFakeLanes()
 	s.text = []TextHit{{wikiID(2), 5, 0.8}}
 	for name, c := range map[string]struct {
 		change func(q *HybridQuery)
@@ -61,7 +61,7 @@ func TestScoreGoesAsFarAsTheHopsAndTheirDirectionAndRelationAllow(t *testing.T) 
 }
 
 func TestAPathLeadsFromTheSeed(t *testing.T) {
-	s := newSaid()
+	s := newFakeLanes()
 	s.text = []TextHit{{wikiID(0), 5, 0.8}}
 	r := hybrid(t, s, chain(), func(q *HybridQuery) { q.Hops = 3; q.Explain = true })
 	require.Equal(t, []string{"node 0", "node 1", "node 2", "node 3"}, names(r.Hits))
@@ -76,11 +76,11 @@ func TestAPathLeadsFromTheSeed(t *testing.T) {
 		t, []Reason{{Kind: LaneGraph, From: wikiID(0), Detail: `linked to "node 0"`, Share: 1}}, r.Hits[3].Reasons,
 	)
 	require.Equal(t, LaneText, r.Hits[0].Reasons[0].Kind)
-	require.Equal(t, "it has 80 % of what the query's words weigh", r.Hits[0].Reasons[0].Detail)
+	require.Equal(t, "it matches 80 % of the query's words by weight", r.Hits[0].Reasons[0].Detail)
 }
 
 func TestStartsAndNamesAreSeedsOfFullWeight(t *testing.T) {
-	s := newSaid()
+	s := newFakeLanes()
 	s.names = []NamedNode{{wikiID(4), 1}}
 	m := chain()
 	r := hybrid(t, s, m, func(q *HybridQuery) {
@@ -100,7 +100,7 @@ func TestStartsAndNamesAreSeedsOfFullWeight(t *testing.T) {
 }
 
 func TestWithTheGraphAloneWhatIsFoundIsOnlyWhereTheWalkBegins(t *testing.T) {
-	s := newSaid()
+	s := newFakeLanes()
 	s.text = []TextHit{{wikiID(0), 5, 0.8}}
 	r := hybrid(t, s, chain(), func(q *HybridQuery) { q.Weights = Weights{Graph: 1}; q.Hops = 1; q.Direction = Outgoing })
 	require.Equal(t, []string{"node 1"}, names(r.Hits))
@@ -110,23 +110,23 @@ func TestWithTheGraphAloneWhatIsFoundIsOnlyWhereTheWalkBegins(t *testing.T) {
 
 func TestWhatIsLinkedToMuchOfWhatWasFoundComesFirst(t *testing.T) {
 	m := nodesOf(400)
-	s := newSaid()
+	s := newFakeLanes()
 	s.text = []TextHit{{wikiID(1), 5, 0.5}, {wikiID(2), 5, 0.5}}
-	m.link(1, 1, 3, "near") // what both are linked to, and nothing else
+	m.link(1, 1, 3, "near") // only both hits are linked to node 3
 	m.link(2, 2, 3, "near")
-	m.link(3, 1, 4, "near") // what both are linked to, and everything
+	m.link(3, 1, 4, "near") // both hits and everything else are linked to node 4
 	m.link(4, 2, 4, "near")
 	for i := 10; i < 350; i++ {
 		m.link(i, i, 4, "near")
 	}
 	r := hybrid(t, s, m, func(*HybridQuery) {})
 	require.Equal(t, []string{"node 1", "node 2", "node 3", "node 4"}, names(r.Hits)[:4])
-	require.Less(t, r.Hits[3].Score, r.Hits[2].Score/2, "what everything is linked to says little")
+	require.Less(t, r.Hits[3].Score, r.Hits[2].Score/2, "a node to which everything is linked has a low score")
 }
 
 func TestAHubDoesNotTakeTheWalkAndItsEdgesToOtherSeedsAreFoundFromThere(t *testing.T) {
 	m := nodesOf(1)
-	s := newSaid()
+	s := newFakeLanes()
 	for i := 1; i < 3_000; i++ {
 		m.node(graph.Node{ID: wikiID(i), Name: fmt.Sprintf("node %d", i), EntityType: graph.Object})
 		m.link(i, 0, i, "feeds")
@@ -134,30 +134,30 @@ func TestAHubDoesNotTakeTheWalkAndItsEdgesToOtherSeedsAreFoundFromThere(t *testi
 	s.text = []TextHit{{wikiID(2_998), 5, 0.5}, {wikiID(2_999), 5, 0.5}} // far beyond what is followed from the hub
 	r := hybrid(t, s, m, func(q *HybridQuery) { q.Hops = 3 })
 	require.Equal(t, "node 0", r.Hits[0].Node.Name)
-	require.LessOrEqual(t, r.Total, edgesOfNode+3)
+	require.LessOrEqual(t, r.Total, maxNodeEdges+3)
 	require.Len(t, m.steps, 4, "the hub's relations are asked for apart")
 	for _, step := range m.steps {
-		require.LessOrEqual(t, len(step.Frontier), mostExpanded)
+		require.LessOrEqual(t, len(step.Frontier), maxFrontier)
 	}
 }
 
 func TestAWalkThatTakesTooLongEndsWhereItIs(t *testing.T) {
-	s := newSaid()
+	s := newFakeLanes()
 	s.text = []TextHit{{wikiID(0), 5, 0.8}}
 	m := chain()
 	m.err = fault.New(fault.Timeout, "too long")
 	r := hybrid(t, s, m, func(*HybridQuery) {})
 	require.Equal(t, []string{LaneGraph}, r.Degraded)
 	require.Equal(t, []string{"node 0"}, names(r.Hits))
-	m.err = errAway
+	m.err = errUnavailable
 	_, err := s.engine(m).Hybrid(t.Context(), HybridQuery{
 		Query: Query{Text: "x", Limit: 1}, Hops: 1, Weights: DefaultWeights(),
 	})
-	require.ErrorIs(t, err, errAway, "without the graph no node can be shown either")
+	require.ErrorIs(t, err, errUnavailable, "without the graph no node can be shown either")
 }
 
 func TestWhatTheLanesFoundFurtherDownFollowsWhatScoreReached(t *testing.T) {
-	s := newSaid()
+	s := newFakeLanes()
 	for i := range 8 {
 		s.text = append(s.text, TextHit{wikiID(i), 1, 1 - float64(i)/10})
 	}
@@ -175,40 +175,39 @@ func TestWhatTheLanesFoundFurtherDownFollowsWhatScoreReached(t *testing.T) {
 
 func TestRankIsWhatTheEquationsSay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		terrain := newTerrain(rapid.SampledFrom([]Direction{AnyDirection, Outgoing, Incoming}).Draw(t, "direction"))
+		subgraph := newSubgraph(rapid.SampledFrom([]Direction{AnyDirection, Outgoing, Incoming}).Draw(t, "direction"))
 		count := rapid.IntRange(1, 12).Draw(t, "nodes")
 		for i := range count {
-			terrain.meet(wikiID(i), 0)
+			subgraph.addNode(wikiID(i), 0)
 		}
 		node := rapid.IntRange(0, count-1)
 		for i := range rapid.IntRange(0, 40).Draw(t, "edges") {
-			terrain.add(Link{wikiID(1_000 + i), wikiID(node.Draw(t, "from")), wikiID(node.Draw(t, "to"))}, 0)
+			subgraph.addEdge(Link{wikiID(1_000 + i), wikiID(node.Draw(t, "from")), wikiID(node.Draw(t, "to"))}, 0)
 		}
-		flows := terrain.flows()
+		transitions := subgraph.transitions()
 		seeds := make([]float64, count)
 		seeds[node.Draw(t, "seed")] += 0.75
 		seeds[node.Draw(t, "seed")] += 0.25
-		ranks := rank(flows, seeds, rankRounds)
+		ranks := rank(transitions, seeds, rankRounds)
 		sum := 0.0
 		for n := range ranks {
 			want := (1 - damping) * seeds[n]
-			for from, f := range flows {
-				want += damping * ranks[from] * f.shareOf(n)
+			for from, f := range transitions {
+				want += damping * ranks[from] * f.probabilityOf(n)
 			}
 			require.InDelta(t, want, ranks[n], 1e-6)
 			sum += ranks[n]
 			shares := 0.0
-			for _, share := range flows[n].share {
+			for _, share := range transitions[n].probability {
 				shares += share
 			}
-			require.True(t, len(flows[n].to) == 0 || shares > 1-1e-9 && shares < 1+1e-9)
+			require.True(t, len(transitions[n].to) == 0 || shares > 1-1e-9 && shares < 1+1e-9)
 		}
 		require.LessOrEqual(t, sum, 1+1e-9)
 	})
 }
 
-// It asks random graphs twice, the second time with their
-// edges in another order.
+// The test queries random graphs twice, the second time with the edges in another order.
 func TestAnswersAreTheSameEachTimeAndTheirSharesMakeNoMoreThanTheScore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, again := nodesOf(15), nodesOf(15)
@@ -223,12 +222,12 @@ func TestAnswersAreTheSameEachTimeAndTheirSharesMakeNoMoreThanTheScore(t *testin
 			last := len(pairs) - 1 - i
 			again.link(last, pairs[last].from, pairs[last].to, "near")
 		}
-		s := newSaid()
+		s := newFakeLanes()
 		for i := range rapid.IntRange(0, 14).Draw(t, "text") {
 			s.text = append(s.text, TextHit{wikiID(i), 1, 0.9 - float64(i)/20})
 		}
 		for i := range rapid.IntRange(0, 14).Draw(t, "near") {
-			s.near = append(s.near, VectorHit{wikiID(14 - i), 0, 0.8 - float64(i)/20})
+			s.vectors = append(s.vectors, VectorHit{wikiID(14 - i), 0, 0.8 - float64(i)/20})
 		}
 		weight := rapid.SampledFrom([]float64{0, 0.5, 1})
 		q := HybridQuery{

@@ -15,45 +15,45 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 
-// How much the lanes are asked for: always the same, so that pages of one search fit
-// together, and little enough that asking for it is not what a search waits for.
+// Limits of the lanes. They do not depend on the page, so that the pages of one search are
+// consistent, and are low enough that they do not dominate the latency of a search.
 const (
 	textHits    = 250
 	vectorNodes = 200
 	namedHits   = 50
-	// vectorHits is how many chunks are asked for first: some more than nodes, because
-	// several may be of one.
+	// vectorHits is the number of chunks that are requested first: more than vectorNodes,
+	// because several chunks may be of one node.
 	vectorHits = 256
-	// mostVectorHits is where asking for more ends when the nearest chunks are of few
-	// nodes, or a filter that more than MostNodes nodes pass lets few of them pass.
-	mostVectorHits = 4_096
-	retryAfter     = 2 * time.Second
+	// maxVectorHits is the maximum that is requested if the nearest chunks are of few nodes,
+	// or if few of them pass a filter that more than MostNodes nodes pass.
+	maxVectorHits = 4_096
+	retryAfter    = 2 * time.Second
 )
 
-// found is what the lanes say of a node.
-type found struct {
+// finding has the results of the lanes for a node.
+type finding struct {
 	id     uuid.UUID
-	passes bool    // the text lane, which reads the truth, says so
-	named  float64 // how certainly the query names it, see NamedNode; 0: it does not
-	share  float64 // of the query's weight, see TextHit; 0: the text lane did not find it
-	vector float64 // cosine of the nearest chunk, if chunk is one
-	chunk  int     // -1: the lane did not find it
+	passes bool    // the text lane found it, which reads the authoritative store
+	named  float64 // certainty that the query names it, see NamedNode; 0: it does not
+	share  float64 // normalised score, see TextHit; 0: the text lane did not find it
+	vector float64 // cosine of the nearest chunk, if chunk is not -1
+	chunk  int     // the nearest chunk; -1: the vector lane did not find the node
 }
 
-// findings are what the lanes found, sorted by id.
+// findings are the results of the lanes, sorted by id.
 type findings struct {
-	nodes []found
-	asked int      // lanes
-	away  []string // lanes that could not be asked
-	why   error    // of the first of them
+	nodes       []finding
+	lanes       int      // number of lanes queried
+	unavailable []string // lanes that could not be queried
+	cause       error    // of the first of them
 }
 
-// seek asks the lanes that count for something, all at once. Every node that comes out
-// stands and passes the filter; extra are nodes to be looked at as well.
-func (e *Engine) seek(ctx context.Context, q *Query, w Weights, extra []uuid.UUID) (*findings, error) {
+// queryLanes queries the lanes whose weight is not 0, concurrently. It adds the extra nodes.
+// All nodes that it returns are live and pass the filter.
+func (e *Engine) queryLanes(ctx context.Context, q *Query, w Weights, extra []uuid.UUID) (*findings, error) {
 	var (
 		text               TextFindings
-		near               []VectorHit
+		vectors            []VectorHit
 		errText, errVector error
 		group              sync.WaitGroup
 		lanes              []string
@@ -61,7 +61,7 @@ func (e *Engine) seek(ctx context.Context, q *Query, w Weights, extra []uuid.UUI
 	if w.Text > 0 {
 		lanes = append(lanes, LaneText)
 		group.Go(func() {
-			errText = e.lane(ctx, LaneText, func(ctx context.Context) (err error) {
+			errText = e.runLane(ctx, LaneText, func(ctx context.Context) (err error) {
 				text, err = e.deps.Text.SearchText(ctx, q.Workspace, q.Text, q.Filter, textHits, namedHits)
 				return err
 			})
@@ -70,14 +70,14 @@ func (e *Engine) seek(ctx context.Context, q *Query, w Weights, extra []uuid.UUI
 	if w.Vector > 0 {
 		lanes = append(lanes, LaneVector)
 		group.Go(func() {
-			errVector = e.lane(ctx, LaneVector, func(ctx context.Context) (err error) {
-				near, err = e.askVectors(ctx, q)
+			errVector = e.runLane(ctx, LaneVector, func(ctx context.Context) (err error) {
+				vectors, err = e.searchVectors(ctx, q)
 				return err
 			})
 		})
 	}
 	group.Wait()
-	f := &findings{asked: len(lanes)}
+	f := &findings{lanes: len(lanes)}
 	for _, lane := range []struct {
 		name string
 		err  error
@@ -86,37 +86,37 @@ func (e *Engine) seek(ctx context.Context, q *Query, w Weights, extra []uuid.UUI
 		case lane.err == nil:
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case !away(lane.err):
+		case !isUnavailable(lane.err):
 			return nil, lane.err
 		default:
-			f.away, f.why = append(f.away, lane.name), cmp.Or(f.why, lane.err)
+			f.unavailable, f.cause = append(f.unavailable, lane.name), cmp.Or(f.cause, lane.err)
 		}
 	}
-	f.gather(text, near)
+	f.merge(text, vectors)
 	for _, id := range extra {
-		f.nodes = append(f.nodes, found{id: id, chunk: -1})
+		f.nodes = append(f.nodes, finding{id: id, chunk: -1})
 	}
 	return f, e.keepPassing(ctx, q, f)
 }
 
-// lane runs what a lane is asked within the lane's time.
-func (e *Engine) lane(ctx context.Context, name string, ask func(context.Context) error) error {
-	began := time.Now()
+// runLane runs the search of a lane with the timeout of a lane.
+func (e *Engine) runLane(ctx context.Context, name string, search func(context.Context) error) error {
+	start := time.Now()
 	limited, cancel := context.WithTimeout(ctx, e.deps.LaneTimeout)
 	defer cancel()
-	err := ask(limited)
+	err := search(limited)
 	if err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
 		err = fault.Wrap(err, fault.Timeout, "The "+name+" search took too long")
 	}
-	e.deps.Observe(name, time.Since(began), err)
+	e.deps.Observe(name, time.Since(start), err)
 	if err != nil && ctx.Err() == nil {
 		e.deps.Logger.WarnContext(ctx, "a lane of a search did not answer", "lane", name, "error", err)
 	}
 	return err
 }
 
-// away reports whether a lane cannot be asked now but may be later.
-func away(err error) bool {
+// isUnavailable reports whether an error of a lane is temporary.
+func isUnavailable(err error) bool {
 	switch fault.KindOf(err) {
 	case fault.Unavailable, fault.Timeout, fault.BadGateway, fault.RateLimited:
 		return true
@@ -125,54 +125,54 @@ func away(err error) bool {
 	}
 }
 
-// missing is the error of a search that cannot do without a lane. What the lane said
-// is for the log, except for why an index does not suit.
-func missing(lane string, why error) error {
-	f := fault.Wrap(why, fault.Unavailable, "The "+lane+" search is not available").After(retryAfter).With("lane", lane)
+// unavailableError returns the error of a search that requires an unavailable lane. Its
+// message does not include the cause, except for a mismatch of models.
+func unavailableError(lane string, cause error) error {
+	f := fault.Wrap(cause, fault.Unavailable, "The "+lane+" search is not available").After(retryAfter).With("lane", lane)
 	var mismatch *modelMismatch
-	if errors.As(why, &mismatch) {
+	if errors.As(cause, &mismatch) {
 		f.Message += ": " + mismatch.Error()
 	}
-	var cause *fault.Error
-	if errors.As(why, &cause) && cause.RetryAfter > 0 {
-		f.RetryAfter = cause.RetryAfter
+	var faultErr *fault.Error
+	if errors.As(cause, &faultErr) && faultErr.RetryAfter > 0 {
+		f.RetryAfter = faultErr.RetryAfter
 	}
 	return f
 }
 
-// modelMismatch says that the vectors of an index and of the query do not mix.
+// modelMismatch is the error of an index whose model is not that of the embedder.
 type modelMismatch struct{ index, embedder embed.Model }
 
 func (m *modelMismatch) Error() string {
 	return fmt.Sprintf(
-		"the index was made by %s and the embedder is %s; the index is being made anew", m.index, m.embedder,
+		"the index was built with %s and the embedder is %s; the index is being rebuilt", m.index, m.embedder,
 	)
 }
 
-func (e *Engine) askVectors(ctx context.Context, q *Query) (hits []VectorHit, err error) {
+func (e *Engine) searchVectors(ctx context.Context, q *Query) (hits []VectorHit, err error) {
 	var (
-		index      Index
-		vector     embed.Vector
-		near       Near
-		none, open bool
-		errOf      error
-		group      sync.WaitGroup
+		index             Index
+		vector            embed.Vector
+		filter            Near
+		empty, postFilter bool
+		errFilter         error
+		group             sync.WaitGroup
 	)
-	group.Go(func() { near, none, open, errOf = e.narrow(ctx, q) })
+	group.Go(func() { filter, empty, postFilter, errFilter = e.vectorFilter(ctx, q) })
 	index, vector, err = e.embed(ctx, q.Text)
 	group.Wait()
-	if err := cmp.Or(err, errOf); err != nil {
+	if err := cmp.Or(err, errFilter); err != nil {
 		return nil, err
 	}
-	if vector == nil || none {
-		return nil, nil // a text that means nothing to the model is near nothing
+	if vector == nil || empty {
+		return nil, nil // a text without a vector has no nearest chunks
 	}
 	for limit := vectorHits; ; limit *= 4 {
-		if hits, err = e.askNearest(ctx, index, q, vector, near, limit); err != nil {
+		if hits, err = e.nearestChunks(ctx, index, q, vector, filter, limit); err != nil {
 			return nil, err
 		}
-		last := len(hits) < limit || limit >= mostVectorHits
-		if open {
+		last := len(hits) < limit || limit >= maxVectorHits
+		if postFilter {
 			if hits, err = e.passingHits(ctx, q, hits); err != nil {
 				return nil, err
 			}
@@ -183,21 +183,21 @@ func (e *Engine) askVectors(ctx context.Context, q *Query) (hits []VectorHit, er
 	}
 }
 
-// nearestOfNodes leaves the nearest chunk of each node, in their order.
+// nearestOfNodes keeps the nearest chunk of each node, in order.
 func nearestOfNodes(hits []VectorHit) []VectorHit {
 	seen := make(map[uuid.UUID]struct{}, len(hits))
 	return slices.DeleteFunc(hits, func(h VectorHit) bool {
-		_, again := seen[h.Node]
+		_, duplicate := seen[h.Node]
 		seen[h.Node] = struct{}{}
-		return again
+		return duplicate
 	})
 }
 
-// embed finds the live index and embeds a text by the model of its vectors, which is
-// another than the configured one until a new index takes its place.
+// embed returns the live index and the vector of a text in the model of the index. That is
+// not the configured model until a rebuilt index replaces the live one.
 func (e *Engine) embed(ctx context.Context, text string) (index Index, vector embed.Vector, err error) {
 	model := e.deps.Embedder.Model()
-	if last := e.searched.Load(); last != nil {
+	if last := e.lastModel.Load(); last != nil {
 		model = *last
 	}
 	var errIndex error
@@ -209,7 +209,7 @@ func (e *Engine) embed(ctx context.Context, text string) (index Index, vector em
 		return index, nil, errIndex
 	}
 	if index.Model != model {
-		e.searched.Store(&index.Model)
+		e.lastModel.Store(&index.Model)
 		vector, err = e.deps.Embedder.EmbedQuery(ctx, index.Model, text)
 	}
 	if errors.Is(err, embed.ErrOtherModel) {
@@ -219,37 +219,38 @@ func (e *Engine) embed(ctx context.Context, text string) (index Index, vector em
 	return index, vector, err
 }
 
-// askNearest asks the store of vectors, unless it has not answered others.
-func (e *Engine) askNearest(
-	ctx context.Context, index Index, q *Query, vector embed.Vector, near Near, limit int,
+// nearestChunks queries the vector store, unless the breaker is open.
+func (e *Engine) nearestChunks(
+	ctx context.Context, index Index, q *Query, vector embed.Vector, filter Near, limit int,
 ) ([]VectorHit, error) {
-	if !e.nearest.Admits() {
-		return nil, fault.New(fault.Unavailable, "The store of vectors does not answer").After(retryAfter)
+	if !e.vectorBreaker.Admits() {
+		return nil, fault.New(fault.Unavailable, "The vector store does not answer").After(retryAfter)
 	}
-	hits, err := e.deps.Vectors.Nearest(ctx, index, q.Workspace, vector, near, limit)
+	hits, err := e.deps.Vectors.Nearest(ctx, index, q.Workspace, vector, filter, limit)
 	switch late := errors.Is(ctx.Err(), context.DeadlineExceeded); {
 	case err == nil:
-		e.nearest.Answered()
-	case ctx.Err() != nil && !late: // the caller's end says nothing of the store
-	case late || away(err):
-		e.nearest.Failed()
+		e.vectorBreaker.Answered()
+	case ctx.Err() != nil && !late: // the caller cancelled: not a failure of the store
+	case late || isUnavailable(err):
+		e.vectorBreaker.Failed()
 	}
 	return hits, err
 }
 
-// narrow reports what the vector lane is to look at: what passes the filter, if it is
-// little, else what is of the right types, and open says that not all of it passes.
-func (e *Engine) narrow(ctx context.Context, q *Query) (near Near, none, open bool, err error) {
-	near.EntityTypes = q.Filter.EntityTypes
+// vectorFilter returns the filter of the vector lane: the nodes that pass the filter of the
+// query if they are few, otherwise only the entity types. empty reports that no node passes.
+// postFilter reports that the hits must be checked against the filter of the query.
+func (e *Engine) vectorFilter(ctx context.Context, q *Query) (filter Near, empty, postFilter bool, err error) {
+	filter.EntityTypes = q.Filter.EntityTypes
 	if len(q.Filter.Properties) == 0 {
-		return near, false, false, nil
+		return filter, false, false, nil
 	}
 	ids, more, err := e.deps.Graph.MatchingNodes(ctx, q.Workspace, q.Filter, MostNodes)
 	if err != nil || more {
-		return near, false, more, err
+		return filter, false, more, err
 	}
-	near.Nodes = ids
-	return near, len(ids) == 0, false, nil
+	filter.Nodes = ids
+	return filter, len(ids) == 0, false, nil
 }
 
 func (e *Engine) passingHits(ctx context.Context, q *Query, hits []VectorHit) ([]VectorHit, error) {
@@ -261,34 +262,34 @@ func (e *Engine) passingHits(ctx context.Context, q *Query, hits []VectorHit) ([
 	return slices.DeleteFunc(hits, func(h VectorHit) bool { _, ok := passing[h.Node]; return !ok }), err
 }
 
-// gather puts together what is said of each node.
-func (f *findings) gather(text TextFindings, near []VectorHit) {
-	at := map[uuid.UUID]int{}
-	of := func(id uuid.UUID) *found {
-		n, known := at[id]
+// merge merges the results of the lanes by node.
+func (f *findings) merge(text TextFindings, vectors []VectorHit) {
+	indexes := map[uuid.UUID]int{}
+	get := func(id uuid.UUID) *finding {
+		n, known := indexes[id]
 		if !known {
 			n = len(f.nodes)
-			at[id] = n
-			f.nodes = append(f.nodes, found{id: id, chunk: -1})
+			indexes[id] = n
+			f.nodes = append(f.nodes, finding{id: id, chunk: -1})
 		}
 		return &f.nodes[n]
 	}
 	for _, h := range text.Hits {
-		n := of(h.Node)
+		n := get(h.Node)
 		n.passes, n.share = true, h.Share
 	}
 	for _, named := range text.Named {
-		n := of(named.Node)
+		n := get(named.Node)
 		n.passes, n.named = true, min(max(named.Mass, 0), 1)
 	}
-	for _, h := range near {
-		if n := of(h.Node); n.chunk < 0 || h.Cosine > n.vector {
+	for _, h := range vectors {
+		if n := get(h.Node); n.chunk < 0 || h.Cosine > n.vector {
 			n.vector, n.chunk = h.Cosine, h.Chunk
 		}
 	}
 }
 
-// keepPassing leaves the nodes that stand and pass, sorted, each once.
+// keepPassing keeps the nodes that are live and pass the filter, sorted, each once.
 func (e *Engine) keepPassing(ctx context.Context, q *Query, f *findings) error {
 	var ids []uuid.UUID
 	for _, n := range f.nodes {
@@ -297,9 +298,9 @@ func (e *Engine) keepPassing(ctx context.Context, q *Query, f *findings) error {
 		}
 	}
 	passing, err := e.passing(ctx, q, ids)
-	f.nodes = slices.DeleteFunc(f.nodes, func(n found) bool { _, ok := passing[n.id]; return !ok && !n.passes })
-	slices.SortStableFunc(f.nodes, func(a, b found) int { return compareIDs(a.id, b.id) })
-	f.nodes = slices.CompactFunc(f.nodes, func(a, b found) bool { return a.id == b.id }) // the first is what a lane said
+	f.nodes = slices.DeleteFunc(f.nodes, func(n finding) bool { _, ok := passing[n.id]; return !ok && !n.passes })
+	slices.SortStableFunc(f.nodes, func(a, b finding) int { return compareIDs(a.id, b.id) })
+	f.nodes = slices.CompactFunc(f.nodes, func(a, b finding) bool { return a.id == b.id }) // lanes precede extra nodes
 	return err
 }
 

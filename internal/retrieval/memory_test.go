@@ -12,26 +12,28 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 
-// memory is a graph of one workspace, by the book.
+// memory is a reference implementation of Graph for one workspace.
 type memory struct {
-	nodes map[uuid.UUID]graph.Node
-	edges map[uuid.UUID]graph.Edge
-	at    map[uuid.UUID][]uuid.UUID // node -> its edges
-	steps []Step
-	err   error // of the walk
+	nodes   map[uuid.UUID]graph.Node
+	edges   map[uuid.UUID]graph.Edge
+	edgesOf map[uuid.UUID][]uuid.UUID // node -> its edges
+	steps   []Step
+	err     error // of the walk
 }
 
 func newMemory() *memory {
-	return &memory{nodes: map[uuid.UUID]graph.Node{}, edges: map[uuid.UUID]graph.Edge{}, at: map[uuid.UUID][]uuid.UUID{}}
+	return &memory{
+		nodes: map[uuid.UUID]graph.Node{}, edges: map[uuid.UUID]graph.Edge{}, edgesOf: map[uuid.UUID][]uuid.UUID{},
+	}
 }
 
 func (m *memory) node(n graph.Node) { m.nodes[n.ID] = n }
 
 func (m *memory) edge(e graph.Edge) {
 	m.edges[e.ID] = e
-	m.at[e.SourceID] = append(m.at[e.SourceID], e.ID)
+	m.edgesOf[e.SourceID] = append(m.edgesOf[e.SourceID], e.ID)
 	if e.TargetID != e.SourceID {
-		m.at[e.TargetID] = append(m.at[e.TargetID], e.ID)
+		m.edgesOf[e.TargetID] = append(m.edgesOf[e.TargetID], e.ID)
 	}
 }
 
@@ -52,7 +54,7 @@ func (m *memory) FoundNodes(
 ) (map[uuid.UUID]graph.Node, error) {
 	found := map[uuid.UUID]graph.Node{}
 	for _, id := range ids {
-		if n, there := m.nodes[id]; there && passes(n, f) {
+		if n, ok := m.nodes[id]; ok && passes(n, f) {
 			found[id] = n
 		}
 	}
@@ -84,7 +86,7 @@ func (m *memory) MatchingNodes(
 func (m *memory) FoundEdges(_ context.Context, _ uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]graph.Edge, error) {
 	found := map[uuid.UUID]graph.Edge{}
 	for _, id := range ids {
-		if e, there := m.edges[id]; there && !e.Deleted {
+		if e, ok := m.edges[id]; ok && !e.Deleted {
 			found[id] = e
 		}
 	}
@@ -103,17 +105,17 @@ func (m *memory) WalkEdges(_ context.Context, _ uuid.UUID, step Step) (w Walked,
 			relation string
 		}
 		kinds, counts := map[kind]int{}, map[kind]int{}
-		of := func(e graph.Edge) kind {
+		kindOf := func(e graph.Edge) kind {
 			k := kind{out: e.SourceID == id}
 			if step.ByRelation {
 				k.relation = e.RelationType
 			}
 			return k
 		}
-		for _, at := range m.at[id] {
-			kinds[of(m.edges[at])]++
+		for _, at := range m.edgesOf[id] {
+			kinds[kindOf(m.edges[at])]++
 		}
-		for _, at := range m.at[id] {
+		for _, at := range m.edgesOf[id] {
 			e := m.edges[at]
 			if e.Deleted || len(step.RelationTypes) > 0 && !slices.Contains(step.RelationTypes, e.RelationType) {
 				continue
@@ -125,11 +127,11 @@ func (m *memory) WalkEdges(_ context.Context, _ uuid.UUID, step Step) (w Walked,
 			if step.Direction == Outgoing && e.SourceID != id || step.Direction == Incoming && e.TargetID != id {
 				continue
 			}
-			most := step.OfNode
+			limit := step.OfNode
 			if step.ByRelation {
-				most = max(1, step.OfNode/len(kinds))
+				limit = max(1, step.OfNode/len(kinds))
 			}
-			if counts[of(e)]++; counts[of(e)] > most || len(w.Edges) == step.Limit {
+			if counts[kindOf(e)]++; counts[kindOf(e)] > limit || len(w.Edges) == step.Limit {
 				w.Truncated = true
 				if len(w.Cut) == 0 || w.Cut[len(w.Cut)-1] != id {
 					w.Cut = append(w.Cut, id)
@@ -146,38 +148,40 @@ func (m *memory) WalkEdges(_ context.Context, _ uuid.UUID, step Step) (w Walked,
 	return w, nil
 }
 
-// said are lanes that say what they were told to.
-type said struct {
-	text      []TextHit
-	names     []NamedNode
-	near      []VectorHit
-	model     embed.Model
-	errText   error
-	errVector error
-	errEmbed  error
-	other     string   // a model that it embeds beside its own
-	embedded  []string // models that it was asked for
-	searched  int      // how often the text lane was asked
-	asked     []int    // limits of the vector lane
-	nears     []Near
+// fakeLanes are lanes and an embedder with preset results.
+type fakeLanes struct {
+	text           []TextHit
+	names          []NamedNode
+	vectors        []VectorHit
+	model          embed.Model
+	errText        error
+	errVector      error
+	errEmbed       error
+	otherModel     string   // another model that it embeds
+	embeddedModels []string // models of the embedded queries
+	textCalls      int      // number of text searches
+	limits         []int    // limits of the vector searches
+	filters        []Near
 }
 
-func (s *said) SearchText(_ context.Context, _ uuid.UUID, _ string, _ Filter, limit, named int) (TextFindings, error) {
-	s.searched++
+func (s *fakeLanes) SearchText(
+	_ context.Context, _ uuid.UUID, _ string, _ Filter, limit, named int,
+) (TextFindings, error) {
+	s.textCalls++
 	if s.errText != nil {
 		return TextFindings{}, s.errText
 	}
 	return TextFindings{Hits: s.text[:min(limit, len(s.text))], Named: s.names[:min(named, len(s.names))]}, nil
 }
 
-func (s *said) LiveIndex(context.Context) (Index, error) { return Index{"live", s.model}, nil }
+func (s *fakeLanes) LiveIndex(context.Context) (Index, error) { return Index{"live", s.model}, nil }
 
-func (s *said) Nearest(
+func (s *fakeLanes) Nearest(
 	_ context.Context, _ Index, _ uuid.UUID, _ embed.Vector, near Near, limit int,
 ) ([]VectorHit, error) {
-	s.asked, s.nears = append(s.asked, limit), append(s.nears, near)
+	s.limits, s.filters = append(s.limits, limit), append(s.filters, near)
 	var hits []VectorHit
-	for _, h := range s.near {
+	for _, h := range s.vectors {
 		if (near.Nodes == nil || slices.Contains(near.Nodes, h.Node)) && len(hits) < limit {
 			hits = append(hits, h)
 		}
@@ -185,20 +189,20 @@ func (s *said) Nearest(
 	return hits, s.errVector
 }
 
-func (s *said) Model() embed.Model { return embed.Model{Name: "said", Dimensions: 2} }
+func (s *fakeLanes) Model() embed.Model { return embed.Model{Name: "new", Dimensions: 2} }
 
-func (s *said) EmbedQuery(_ context.Context, model embed.Model, _ string) (embed.Vector, error) {
-	if model != s.Model() && model.Name != s.other {
+func (s *fakeLanes) EmbedQuery(_ context.Context, model embed.Model, _ string) (embed.Vector, error) {
+	if model != s.Model() && model.Name != s.otherModel {
 		return nil, embed.ErrOtherModel
 	}
-	s.embedded = append(s.embedded, model.Name)
+	s.embeddedModels = append(s.embeddedModels, model.Name)
 	return embed.Vector{1, 0}, s.errEmbed
 }
 
-func newSaid() *said { return &said{model: embed.Model{Name: "said", Dimensions: 2}} }
+func newFakeLanes() *fakeLanes { return &fakeLanes{model: embed.Model{Name: "new", Dimensions: 2}} }
 
-func (s *said) engine(m *memory) *Engine {
+func (s *fakeLanes) engine(m *memory) *Engine {
 	return New(Deps{Text: s, Vectors: s, Graph: m, Embedder: s})
 }
 
-var errAway = fault.New(fault.Unavailable, "away")
+var errUnavailable = fault.New(fault.Unavailable, "unavailable")

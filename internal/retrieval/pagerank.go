@@ -10,136 +10,138 @@ import (
 
 // Bounds of personalised PageRank. ADR 22 has the reasons.
 const (
-	// damping is the share of a node's score that goes on over its edges.
+	// damping is the share of a node's score that is propagated over its edges.
 	damping = 0.5
-	// rankRounds are the rounds of the power iteration: what is left to spread halves
-	// with each, and after 24 is 6e-8 of the whole.
+	// rankRounds is the number of rounds of the power iteration. The remaining error
+	// halves with each round: after 24 rounds it is 6e-8 of the total.
 	rankRounds = 24
 )
 
-// terrain is the part of a graph that a query has walked. Nodes are numbered in the
-// order in which they were met.
-type terrain struct {
-	ids     []uuid.UUID
-	number  map[uuid.UUID]int
-	depth   []int // edges from the nearest seed
-	links   []way
-	linked  map[uuid.UUID]struct{} // edges that are in links
-	forward bool                   // edges are walked from source to target
-	back    bool                   // edges are walked from target to source
+// subgraph is the part of a graph that a query has traversed. Nodes are numbered in the
+// order in which they were added.
+type subgraph struct {
+	ids       []uuid.UUID
+	index     map[uuid.UUID]int
+	depth     []int // edges from the nearest seed
+	edges     []subgraphEdge
+	seenEdges map[uuid.UUID]struct{} // ids of edges
+	forward   bool                   // edges are walked from source to target
+	back      bool                   // edges are walked from target to source
 }
 
-// way is an edge between two nodes by their numbers, which are looked up once: there
-// are ten thousand edges, and each is looked at many times.
-type way struct {
-	edge     uuid.UUID
+// subgraphEdge is an edge with the numbers of its nodes. They are looked up only once,
+// because there are up to ten thousand edges, and each is read many times.
+type subgraphEdge struct {
+	id       uuid.UUID
 	from, to int
 }
 
-func newTerrain(direction Direction) *terrain {
-	return &terrain{
-		number: map[uuid.UUID]int{}, linked: map[uuid.UUID]struct{}{},
+func newSubgraph(direction Direction) *subgraph {
+	return &subgraph{
+		index: map[uuid.UUID]int{}, seenEdges: map[uuid.UUID]struct{}{},
 		forward: direction != Incoming, back: direction != Outgoing,
 	}
 }
 
-// meet returns the number of a node, which is met now or was before.
-func (t *terrain) meet(id uuid.UUID, depth int) int {
-	if n, known := t.number[id]; known {
+// addNode adds a node, unless it exists, and returns its number.
+func (t *subgraph) addNode(id uuid.UUID, depth int) int {
+	if n, ok := t.index[id]; ok {
 		return n
 	}
 	n := len(t.ids)
-	t.number[id] = n
+	t.index[id] = n
 	t.ids, t.depth = append(t.ids, id), append(t.depth, depth)
 	return n
 }
 
-// add adds an edge, once, and its ends, if they are met now, at a distance.
-func (t *terrain) add(l Link, depth int) {
-	if _, known := t.linked[l.Edge]; known {
+// addEdge adds an edge, unless it exists. It adds missing ends with the given depth.
+func (t *subgraph) addEdge(l Link, depth int) {
+	if _, ok := t.seenEdges[l.Edge]; ok {
 		return
 	}
-	t.linked[l.Edge] = struct{}{}
-	t.links = append(t.links, way{edge: l.Edge, from: t.meet(l.Source, depth), to: t.meet(l.Target, depth)})
+	t.seenEdges[l.Edge] = struct{}{}
+	t.edges = append(t.edges, subgraphEdge{id: l.Edge, from: t.addNode(l.Source, depth), to: t.addNode(l.Target, depth)})
 }
 
-// flow is where a node's score goes on to, and which share of it.
-type flow struct {
-	to    []int32
-	share []float64 // of the sum 1
+// transition has the nodes to which a node propagates its score, and the share of each.
+type transition struct {
+	to          []int32
+	probability []float64 // the sum is 1
 }
 
-// flows are for each node where its score goes, sorted, each once however many edges
-// lead there: that two nodes are related in three ways does not make them three times
-// as near. An edge from a node to itself leads nowhere.
+// transitions returns the transition of each node. Its targets are sorted, and each occurs
+// once however many edges lead to it: two nodes with three relations are not three times
+// as near as two nodes with one. An edge from a node to itself is ignored.
 //
-// What much leads to gets less of each, by the logarithm (Adamic and Adar, "Friends and
-// neighbors on the Web", 2003): that something is linked to what everything is linked
-// to says as little about it as a frequent word.
-func (t *terrain) flows() []flow {
-	flows := make([]flow, len(t.ids))
-	t.lay(flows)
-	into := make([]int, len(flows))
-	for n := range flows {
-		slices.Sort(flows[n].to)
-		flows[n].to = slices.Compact(flows[n].to)
-		for _, to := range flows[n].to {
-			into[to]++
+// A target with a high in-degree gets a lower share, by the logarithm (Adamic and Adar,
+// "Friends and neighbors on the Web", 2003): a link to a node to which everything is
+// linked is as uninformative as a frequent word.
+func (t *subgraph) transitions() []transition {
+	transitions := make([]transition, len(t.ids))
+	t.addTargets(transitions)
+	inDegree := make([]int, len(transitions))
+	for n := range transitions {
+		slices.Sort(transitions[n].to)
+		transitions[n].to = slices.Compact(transitions[n].to)
+		for _, to := range transitions[n].to {
+			inDegree[to]++
 		}
 	}
-	weights := make([]float64, len(flows))
-	for n, count := range into {
-		weights[n] = 1 / math.Log(math.E-1+float64(count)) // 1 where one thing leads
+	weights := make([]float64, len(transitions))
+	for n, count := range inDegree {
+		weights[n] = 1 / math.Log(math.E-1+float64(count)) // 1 for an in-degree of 1
 	}
-	for n := range flows {
-		flows[n].divide(weights)
+	for n := range transitions {
+		transitions[n].normalise(weights)
 	}
-	return flows
+	return transitions
 }
 
-// lay allocates room for where each node's score goes, in one piece for all, and notes it.
-func (t *terrain) lay(flows []flow) {
-	counts := make([]int, len(flows))
-	each := func(see func(from, to int)) {
-		for i := range t.links {
-			l := &t.links[i]
+// addTargets adds the targets of each node, which may include duplicates. It allocates the
+// slices of all nodes from two arrays.
+func (t *subgraph) addTargets(transitions []transition) {
+	counts := make([]int, len(transitions))
+	each := func(visit func(from, to int)) {
+		for i := range t.edges {
+			l := &t.edges[i]
 			if l.from == l.to {
 				continue
 			}
 			if t.forward {
-				see(l.from, l.to)
+				visit(l.from, l.to)
 			}
 			if t.back {
-				see(l.to, l.from)
+				visit(l.to, l.from)
 			}
 		}
 	}
-	all := 0
-	each(func(from, _ int) { counts[from]++; all++ })
-	to, share := make([]int32, all), make([]float64, all)
+	total := 0
+	each(func(from, _ int) { counts[from]++; total++ })
+	to, probability := make([]int32, total), make([]float64, total)
 	for n, count := range counts {
-		flows[n] = flow{to: to[:0:count], share: share[:0:count]}
-		to, share = to[count:], share[count:]
+		transitions[n] = transition{to: to[:0:count], probability: probability[:0:count]}
+		to, probability = to[count:], probability[count:]
 	}
-	each(func(from, to int) { flows[from].to = append(flows[from].to, int32(to)) })
+	each(func(from, to int) { transitions[from].to = append(transitions[from].to, int32(to)) })
 }
 
-// divide shares out what a node has, by what each weighs to which it leads.
-func (f *flow) divide(weights []float64) {
+// normalise sets the probability of each target to its weight, scaled to the sum 1.
+func (f *transition) normalise(weights []float64) {
 	sum := 0.0
 	for _, to := range f.to {
-		f.share = append(f.share, weights[to])
+		f.probability = append(f.probability, weights[to])
 		sum += weights[to]
 	}
-	for i := range f.share {
-		f.share[i] /= sum
+	for i := range f.probability {
+		f.probability[i] /= sum
 	}
 }
 
-// rank spreads the seeds' weights (one a node, of the sum 1) over the terrain:
-// r = (1-d)·s + d·P'r, by so many rounds of the power iteration. What a node without a way on would pass on
-// is lost, which changes no order: it would begin again at the seeds, and scale all alike.
-func rank(flows []flow, seeds []float64, rounds int) []float64 {
+// rank propagates the weights of the seeds (one per node, with the sum 1) over the
+// transitions: r = (1-d)·s + d·P'r, with the given number of rounds of the power
+// iteration. The score of a node without targets is dropped. This does not change the
+// order: restarted at the seeds, it would scale all scores alike.
+func rank(transitions []transition, seeds []float64, rounds int) []float64 {
 	ranks, next := slices.Clone(seeds), make([]float64, len(seeds))
 	for n := range ranks {
 		ranks[n] *= 1 - damping
@@ -152,8 +154,8 @@ func rank(flows []flow, seeds []float64, rounds int) []float64 {
 			if r == 0 {
 				continue
 			}
-			for i, to := range flows[n].to {
-				next[to] += damping * r * flows[n].share[i]
+			for i, to := range transitions[n].to {
+				next[to] += damping * r * transitions[n].probability[i]
 			}
 		}
 		ranks, next = next, ranks

@@ -26,7 +26,7 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 
-// wiki is the retrieval case: passages that name each other.
+// wiki is the retrieval dataset: passages that mention each other.
 type wiki struct {
 	titles, texts []string
 	questions     []question
@@ -41,7 +41,7 @@ type question struct {
 func readWiki(t testing.TB) *wiki {
 	t.Helper()
 	w := &wiki{}
-	lines(t, "corpus.jsonl.gz", func(line []byte) {
+	readLines(t, "corpus.jsonl.gz", func(line []byte) {
 		var p struct {
 			Title string `json:"title"`
 			Text  string `json:"text"`
@@ -49,12 +49,12 @@ func readWiki(t testing.TB) *wiki {
 		require.NoError(t, json.Unmarshal(line, &p))
 		w.titles, w.texts = append(w.titles, p.Title), append(w.texts, p.Text)
 	})
-	lines(t, "questions.jsonl.gz", func(line []byte) {
+	readLines(t, "questions.jsonl.gz", func(line []byte) {
 		var q question
 		require.NoError(t, json.Unmarshal(line, &q))
 		w.questions = append(w.questions, q)
 	})
-	lines(t, "mentions.tsv.gz", func(line []byte) {
+	readLines(t, "mentions.tsv.gz", func(line []byte) {
 		var m [2]int
 		_, err := fmt.Sscan(string(line), &m[0], &m[1])
 		require.NoError(t, err)
@@ -63,7 +63,7 @@ func readWiki(t testing.TB) *wiki {
 	return w
 }
 
-func lines(t testing.TB, name string, each func(line []byte)) {
+func readLines(t testing.TB, name string, each func(line []byte)) {
 	t.Helper()
 	f, err := os.Open("../../test/bench/retrieval/testdata/" + name)
 	require.NoError(t, err)
@@ -78,7 +78,7 @@ func lines(t testing.TB, name string, each func(line []byte)) {
 	require.NoError(t, s.Err())
 }
 
-// recall is the mean share of the gold titles among the first k.
+// recall returns the mean share of the gold titles among the first k answers, in percent.
 func (w *wiki) recall(k int, answers [][]int) float64 {
 	sum := 0.0
 	for i, q := range w.questions {
@@ -97,7 +97,7 @@ func (w *wiki) recall(k int, answers [][]int) float64 {
 	return 100 * sum / float64(len(w.questions))
 }
 
-// bm25 is a plain text lane in memory.
+// bm25 is a simple text lane in memory.
 type bm25 struct {
 	postings map[string]map[int]float64
 	length   []float64
@@ -128,11 +128,11 @@ func newBM25(texts []string) *bm25 {
 }
 
 type scored struct {
-	at    int
+	index int
 	score float64
 }
 
-func best(scores map[int]float64, limit int) []scored {
+func topScores(scores map[int]float64, limit int) []scored {
 	var list []scored
 	for at, score := range scores {
 		list = append(list, scored{at, score})
@@ -144,7 +144,7 @@ func best(scores map[int]float64, limit int) []scored {
 			}
 			return 1
 		}
-		return a.at - b.at
+		return a.index - b.index
 	})
 	return list[:min(len(list), limit)]
 }
@@ -159,7 +159,7 @@ func (b *bm25) idf(term string) float64 {
 	return b.idfOf(float64(len(b.postings[term])))
 }
 
-// idfOf is the weight of a term that so many passages have.
+// idfOf returns the weight of a term that occurs in the given number of passages.
 func (b *bm25) idfOf(with float64) float64 {
 	return math.Log(1 + (float64(len(b.length))-with+0.5)/(with+0.5))
 }
@@ -180,7 +180,7 @@ func (b *bm25) search(query string, limit int) []scored {
 			scores[i] += idf * tf * (k1 + 1) / (tf + k1*(1-mix+mix*b.length[i]/b.mean))
 		}
 	}
-	return best(scores, limit)
+	return topScores(scores, limit)
 }
 
 func wikiID(i int) (id uuid.UUID) {
@@ -188,7 +188,7 @@ func wikiID(i int) (id uuid.UUID) {
 	return id
 }
 
-// wikiLanes answer from memory: BM25, names by whole titles, and every cosine.
+// wikiLanes implements the lanes in memory: BM25, names by full titles, and exact cosines.
 type wikiLanes struct {
 	wiki     *wiki
 	text     *bm25
@@ -198,7 +198,7 @@ type wikiLanes struct {
 }
 
 func newWikiLanes(w *wiki, vectors []embed.Vector, embedder embed.Embedder) *wikiLanes {
-	l := &wikiLanes{wiki: w, text: newBM25(w.whole()), byName: map[string][]int{}, vectors: vectors, embedder: embedder}
+	l := &wikiLanes{wiki: w, text: newBM25(w.passages()), byName: map[string][]int{}, vectors: vectors, embedder: embedder}
 	for i, title := range w.titles {
 		name := strings.Join(plainTerms(title), " ")
 		l.byName[name] = append(l.byName[name], i)
@@ -206,8 +206,8 @@ func newWikiLanes(w *wiki, vectors []embed.Vector, embedder embed.Embedder) *wik
 	return l
 }
 
-// whole are titles and texts together.
-func (w *wiki) whole() []string {
+// passages returns the titles with their texts.
+func (w *wiki) passages() []string {
 	list := make([]string, len(w.titles))
 	for i := range list {
 		list[i] = w.titles[i] + "\n" + w.texts[i]
@@ -220,13 +220,14 @@ func (l *wikiLanes) SearchText(
 ) (found TextFindings, err error) {
 	weight := l.text.weight(text)
 	for _, s := range l.text.search(text, limit) {
-		found.Hits = append(found.Hits, TextHit{Node: wikiID(s.at), Score: s.score, Share: s.score / weight})
+		found.Hits = append(found.Hits, TextHit{Node: wikiID(s.index), Score: s.score, Share: s.score / weight})
 	}
 	found.Named = l.named(text, named)
 	return found, nil
 }
 
-// named are the passages whose titles the question has, by the rules of Postgres's lane.
+// named returns the passages whose titles occur in the question, by the rules of the text
+// lane in Postgres.
 func (l *wikiLanes) named(text string, limit int) (list []NamedNode) {
 	terms := plainTerms(text)
 	seen := map[string]bool{}
@@ -246,7 +247,8 @@ func (l *wikiLanes) named(text string, limit int) (list []NamedNode) {
 	return list[:min(len(list), limit)]
 }
 
-// weightOfName is 1, except for a name of three letters what its rarest word weighs.
+// weightOfName returns 1, or for a name of at most three letters the relative weight of its
+// rarest word.
 func (l *wikiLanes) weightOfName(terms []string) float64 {
 	if len([]rune(strings.Join(terms, ""))) > 3 {
 		return 1
@@ -275,13 +277,13 @@ func (l *wikiLanes) Nearest(
 			scores[i] = sum
 		}
 	}
-	for _, s := range best(scores, limit) {
-		hits = append(hits, VectorHit{Node: wikiID(s.at), Cosine: s.score})
+	for _, s := range topScores(scores, limit) {
+		hits = append(hits, VectorHit{Node: wikiID(s.index), Cosine: s.score})
 	}
 	return hits, nil
 }
 
-// graph is the case as a workspace has it.
+// graph returns the dataset as the graph of a workspace.
 func (w *wiki) graph() *memory {
 	m := newMemory()
 	for i := range w.titles {
@@ -295,10 +297,10 @@ func (w *wiki) graph() *memory {
 	return m
 }
 
-// ask puts every question, and gives the passages that were found.
-func (w *wiki) ask(t testing.TB, put func(question string) (Result, error)) (answers [][]int) {
+// ask searches for each question, and returns the passages found.
+func (w *wiki) ask(t testing.TB, search func(question string) (Result, error)) (answers [][]int) {
 	for _, q := range w.questions {
-		r, err := put(q.Question)
+		r, err := search(q.Question)
 		require.NoError(t, err)
 		var found []int
 		for _, h := range r.Hits {
@@ -334,7 +336,7 @@ func (w *wiki) measure(t testing.TB, lanes *wikiLanes) (f figures) {
 func TestPassagesThatNoWordNamesAreFoundByWhatTheyAreLinkedTo(t *testing.T) {
 	w := readWiki(t)
 	static := embed.NewStatic()
-	vectors, err := static.Embed(t.Context(), w.whole())
+	vectors, err := static.Embed(t.Context(), w.passages())
 	require.NoError(t, err)
 	f := w.measure(t, newWikiLanes(w, vectors, static))
 	require.GreaterOrEqual(t, f.search5, 66.0)

@@ -1,17 +1,17 @@
-// Package retrieval finds nodes of a workspace's graph by what is asked in words: by
-// the words themselves, by meaning, and by how what is found so hangs together.
+// Package retrieval finds nodes of a workspace's graph for a query in natural language:
+// by the words of the query, by its meaning, and by the edges between the nodes found.
 //
 // Three lanes score nodes. The text lane ranks by BM25 over names, descriptions and
-// properties; the vector lane by the cosine of embeddings of the same texts, cut
-// into chunks; the graph lane spreads the scores of both over the edges of the
-// workspace (personalised PageRank), so that a node that is named nowhere is found
-// by what it is linked to. A [Query] is answered by the first two, a [HybridQuery]
-// by all.
+// properties. The vector lane ranks by the cosine similarity of embeddings of the same
+// texts, split into chunks. The graph lane propagates the scores of both over the edges
+// of the workspace (personalised PageRank), so that a node that matches neither words nor
+// meaning is found through its neighbours. A [Query] uses the first two lanes, a
+// [HybridQuery] uses all.
 //
-// The package owns ranking, and knows no store: what it needs it is given through
-// small interfaces. What a filter does not let through is neither ranked nor walked,
-// and what is found is read again from the graph before it is shown: a node that is
-// deleted, or of another workspace, is never in an answer, whatever an index says.
+// The package does the ranking, and depends on no store: it reads through small
+// interfaces. Nodes that do not pass the filter are neither ranked nor traversed. Each hit
+// is read from the graph before it is returned, so a node that is deleted, or belongs to
+// another workspace, is never in a result, whatever an index contains.
 package retrieval
 
 import (
@@ -21,11 +21,11 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-// Filter says which nodes may be found and walked over. Empty: all of the workspace.
+// Filter selects the nodes that may be found and traversed. Empty: all of the workspace.
 type Filter struct {
 	EntityTypes []string // any of
-	// Properties are by top-level key, each equal to any of the values, in canonical
-	// JSON.
+	// Properties has the accepted values of top-level properties, in canonical JSON. Each
+	// property must equal any of its values.
 	Properties map[string][]jsontext.Value
 }
 
@@ -34,12 +34,12 @@ type Query struct {
 	Workspace uuid.UUID
 	Text      string // 1 to 8,192 characters
 	Filter    Filter
-	MinScore  float64 // of Hit.Score; 0: any
+	MinScore  float64 // minimum of Hit.Score; 0: any
 	Limit     int     // 1 to 100
 	Offset    int
 }
 
-// Direction says how edges are walked.
+// Direction is the direction in which edges are traversed.
 type Direction string
 
 // The directions: Outgoing from the source to the target of an edge.
@@ -49,7 +49,7 @@ const (
 	Incoming     Direction = "in"
 )
 
-// Weights are how much each lane counts, 0 to 1 each, not all 0.
+// Weights has the weight of each lane, 0 to 1 each, not all 0.
 type Weights struct {
 	Text, Vector, Graph float64
 }
@@ -57,15 +57,15 @@ type Weights struct {
 // HybridQuery is a search by words, meaning and the graph.
 type HybridQuery struct {
 	Query
-	Hops          int // 0 to 3; 0: the nodes that the words find, and Starts, only
+	Hops          int // 0 to 3; 0: only the nodes of the text and vector lanes, and Starts
 	RelationTypes []string
 	Direction     Direction
-	Starts        []uuid.UUID // nodes that are sought from as if the query named them
+	Starts        []uuid.UUID // nodes that are seeds as if the query named them
 	Weights       Weights
 	Explain       bool
 }
 
-// Scores are what each lane gave a node, 0 to 1; nil: the lane did not find it.
+// Scores has the score of a node in each lane, 0 to 1; nil: the lane did not find it.
 type Scores struct {
 	Text, Vector, Graph *float64
 }
@@ -73,29 +73,29 @@ type Scores struct {
 // Chunk is a part of a node's text.
 type Chunk struct {
 	Index int    // from 0
-	Text  string // as it is in the description
+	Text  string // as in the description
 }
 
 // Hit is a node that was found.
 type Hit struct {
-	Node    graph.Node // as it is now
+	Node    graph.Node // in its current state
 	Score   float64    // orders the hits, 0 to 1
 	Scores  Scores
-	Snippet string       // what of its text suits the query best, at most 300 characters
-	Chunk   *Chunk       // that the vector lane found; nil: it did not, or the text is another by now
-	Path    []graph.Edge // hybrid: from the node that was found by words or meaning to this one
+	Snippet string       // the part of its text that matches the query best, at most 300 characters
+	Chunk   *Chunk       // the chunk that the vector lane found; nil: none, or the text has changed since
+	Path    []graph.Edge // hybrid: from a seed, such as a hit of another lane, to this node
 	Reasons []Reason     // hybrid, with Explain
 }
 
-// Reason is a part of a hit's score that can be told.
+// Reason explains a part of the score of a hit.
 type Reason struct {
 	Kind   string    // named, start, text, vector, graph
-	From   uuid.UUID // graph: the seed whose score came here
-	Detail string    // for people
+	From   uuid.UUID // graph: the seed from which the score was propagated
+	Detail string    // human-readable
 	Share  float64   // of the score, 0 to 1
 }
 
-// Lanes that can be missing in an answer.
+// Lanes that can be missing in a result.
 const (
 	LaneText   = "text"
 	LaneVector = "vector"
@@ -106,43 +106,43 @@ const (
 type Result struct {
 	Hits     []Hit
 	Total    int      // candidates that were ranked, at most 1,000
-	Degraded []string // lanes that could not be asked, or not wholly; empty: none
+	Degraded []string // lanes that failed or are incomplete; empty: none
 }
 
-// TextFindings are what the text lane found.
+// TextFindings are the results of the text lane.
 type TextFindings struct {
 	Hits  []TextHit
 	Named []NamedNode
 	Cut   TextCut
 }
 
-// TextCut reports how much was read of words that very many nodes have.
+// TextCut is the part of the postings that was read of words that very many nodes have.
 type TextCut string
 
-// What was read of them.
+// The parts that are read of such words.
 const (
-	TextWhole    TextCut = ""         // all; or no word was such
-	TextHeaviest TextCut = "heaviest" // the nodes that such a word weighs most for
-	TextNewest   TextCut = "newest"   // the newest nodes: the heaviest are not listed yet
+	TextWhole    TextCut = ""         // all; also if there is no such word
+	TextHeaviest TextCut = "heaviest" // the nodes for which the word has the highest weight
+	TextNewest   TextCut = "newest"   // the newest nodes: the list of the heaviest is not built yet
 )
 
-// NamedNode is a node whose whole name stands in the query.
+// NamedNode is a node whose full name occurs in the query.
 type NamedNode struct {
 	Node uuid.UUID
-	// Mass is how certainly the query means this node, above 0 to 1: what its name says,
-	// shared among all nodes that have it. Those of one name have 1 together, and less
-	// when the name is so short that it may stand there by chance.
+	// Mass is the certainty that the query means this node, above 0 to 1. All nodes with
+	// the same name share the certainty of the name, which is 1, or less if the name is so
+	// short that it may occur by chance.
 	Mass float64
 }
 
 // TextHit is a node that the text lane found.
 type TextHit struct {
 	Node  uuid.UUID
-	Score float64 // BM25, above 0, and what the lane adds for names
-	// Share is how much of the query's weight the node has: BM25 by the sum of the
-	// inverse document frequencies of all the query's terms, those that no node has
-	// included. About 1 for a node that has them all once, more for one that has them
-	// oftener than others; the best of a bad lot has little.
+	Score float64 // BM25, above 0, plus what the lane adds for names
+	// Share is the normalised score: BM25 divided by the sum of the inverse document
+	// frequencies of all terms of the query, including those that no node has. It is about
+	// 1 for a node that has all terms once, and more for a node that has them more often
+	// than others. If all matches are poor, the best one has a low share.
 	Share float64
 }
 

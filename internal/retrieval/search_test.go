@@ -18,7 +18,7 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 
-// nodesOf makes a graph of nodes without edges, numbered from 0.
+// nodesOf creates a graph of nodes without edges, numbered from 0.
 func nodesOf(count int) *memory {
 	m := newMemory()
 	for i := range count {
@@ -36,12 +36,12 @@ func names(hits []Hit) (list []string) {
 }
 
 func TestWhatBothLanesFindComesBeforeWhatOneDoes(t *testing.T) {
-	s := newSaid()
+	s := newFakeLanes()
 	s.text = []TextHit{{wikiID(1), 9, 0.6}, {wikiID(2), 7, 0.5}}
-	s.near = []VectorHit{{wikiID(3), 0, 0.7}, {wikiID(2), 1, 0.4}, {wikiID(2), 0, 0.3}, {wikiID(4), 0, -0.2}}
+	s.vectors = []VectorHit{{wikiID(3), 0, 0.7}, {wikiID(2), 1, 0.4}, {wikiID(2), 0, 0.3}, {wikiID(4), 0, -0.2}}
 	r, err := s.engine(nodesOf(6)).Search(t.Context(), Query{Text: "description number", Limit: 10})
 	require.NoError(t, err)
-	require.Equal(t, []string{"node 2", "node 3", "node 1"}, names(r.Hits), "what is near nothing is no hit")
+	require.Equal(t, []string{"node 2", "node 3", "node 1"}, names(r.Hits), "a negative cosine is no hit")
 	require.Equal(t, 3, r.Total)
 	require.InDelta(t, 0.45, r.Hits[0].Score, 1e-9)
 	require.InDelta(t, 0.5, *r.Hits[0].Scores.Text, 1e-9)
@@ -52,9 +52,9 @@ func TestWhatBothLanesFindComesBeforeWhatOneDoes(t *testing.T) {
 }
 
 func TestAWeakMatchOfFrequentWordsDoesNotHideAParaphrase(t *testing.T) {
-	s := newSaid()
-	s.text = []TextHit{{wikiID(1), 2.2, 0.12}} // the best of a bad lot: it has "the"
-	s.near = []VectorHit{{wikiID(2), 0, 0.55}, {wikiID(1), 0, 0.05}}
+	s := newFakeLanes()
+	s.text = []TextHit{{wikiID(1), 2.2, 0.12}} // the best of only poor matches: it has "the"
+	s.vectors = []VectorHit{{wikiID(2), 0, 0.55}, {wikiID(1), 0, 0.05}}
 	e := s.engine(nodesOf(4))
 	q := Query{Text: "the machine stopped responding", Limit: 10}
 	r, err := e.Search(t.Context(), q)
@@ -66,7 +66,7 @@ func TestAWeakMatchOfFrequentWordsDoesNotHideAParaphrase(t *testing.T) {
 }
 
 func TestANodeThatTheQueryNamesHasAllItsWords(t *testing.T) {
-	s := newSaid()
+	s := newFakeLanes()
 	s.text = []TextHit{{wikiID(1), 9, 0.8}}
 	s.names = []NamedNode{{wikiID(2), 1}}
 	r, err := s.engine(nodesOf(4)).Search(t.Context(), Query{Text: "node 2", Limit: 10})
@@ -76,23 +76,23 @@ func TestANodeThatTheQueryNamesHasAllItsWords(t *testing.T) {
 }
 
 func TestPagesFitTogetherAndMinScoreHoldsBeforeTheyAreCut(t *testing.T) {
-	s := newSaid()
+	s := newFakeLanes()
 	m := nodesOf(120)
 	for i := range 100 {
 		s.text = append(s.text, TextHit{wikiID(i), 1, float64(100-i/2) / 100})
 	}
 	e := s.engine(m)
-	whole, err := e.Search(t.Context(), Query{Text: "x", Limit: 100})
+	all, err := e.Search(t.Context(), Query{Text: "x", Limit: 100})
 	require.NoError(t, err)
-	require.Equal(t, 100, whole.Total)
+	require.Equal(t, 100, all.Total)
 	var paged []string
 	for offset := 0; offset < 130; offset += 7 {
 		r, err := e.Search(t.Context(), Query{Text: "x", Limit: 7, Offset: offset})
 		require.NoError(t, err)
-		require.Equal(t, whole.Total, r.Total)
+		require.Equal(t, all.Total, r.Total)
 		paged = append(paged, names(r.Hits)...)
 	}
-	require.Equal(t, names(whole.Hits), paged)
+	require.Equal(t, names(all.Hits), paged)
 	r, err := e.Search(t.Context(), Query{Text: "x", Limit: 5, MinScore: 0.4})
 	require.NoError(t, err)
 	require.Equal(t, 42, r.Total)
@@ -101,19 +101,19 @@ func TestPagesFitTogetherAndMinScoreHoldsBeforeTheyAreCut(t *testing.T) {
 
 func TestASearchGoesOnWithoutALaneAndFailsWithoutBoth(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func(*said)
+		spoil func(*fakeLanes)
 		lane  string
 	}{
-		"Milvus is away":   {func(s *said) { s.errVector = errAway }, LaneVector},
-		"the embedder is":  {func(s *said) { s.errEmbed = fault.New(fault.BadGateway, "nonsense") }, LaneVector},
-		"another model":    {func(s *said) { s.model.Name = "old" }, LaneVector},
-		"the text lane is": {func(s *said) { s.errText = errAway }, LaneText},
-		"the embedder waits": {func(s *said) {
+		"Milvus is unavailable": {func(s *fakeLanes) { s.errVector = errUnavailable }, LaneVector},
+		"the embedder fails":    {func(s *fakeLanes) { s.errEmbed = fault.New(fault.BadGateway, "nonsense") }, LaneVector},
+		"another model":         {func(s *fakeLanes) { s.model.Name = "old" }, LaneVector},
+		"no text lane":          {func(s *fakeLanes) { s.errText = errUnavailable }, LaneText},
+		"the embedder waits": {func(s *fakeLanes) {
 			s.errEmbed = fault.New(fault.Unavailable, "busy").After(7 * time.Second)
 		}, LaneVector},
 	} {
-		s := newSaid()
-		s.text, s.near = []TextHit{{wikiID(1), 9, 0.6}}, []VectorHit{{wikiID(2), 0, 0.7}}
+		s := newFakeLanes()
+		s.text, s.vectors = []TextHit{{wikiID(1), 9, 0.6}}, []VectorHit{{wikiID(2), 0, 0.7}}
 		c.spoil(s)
 		e := s.engine(nodesOf(4))
 		for _, ask := range []func() (Result, error){
@@ -128,8 +128,8 @@ func TestASearchGoesOnWithoutALaneAndFailsWithoutBoth(t *testing.T) {
 			require.Len(t, r.Hits, 1, name)
 		}
 	}
-	s := newSaid()
-	s.errText, s.errVector = errAway, errAway
+	s := newFakeLanes()
+	s.errText, s.errVector = errUnavailable, errUnavailable
 	_, err := s.engine(nodesOf(1)).Search(t.Context(), Query{Text: "x", Limit: 10})
 	var f *fault.Error
 	require.ErrorAs(t, err, &f)
@@ -144,13 +144,13 @@ func TestASearchGoesOnWithoutALaneAndFailsWithoutBoth(t *testing.T) {
 	_, err = s.engine(nodesOf(1)).Hybrid(t.Context(), HybridQuery{
 		Query: Query{Text: "x", Limit: 10}, Weights: DefaultWeights(),
 	})
-	require.ErrorIs(t, err, s.errVector, "a defect is not taken for a store that is away")
+	require.ErrorIs(t, err, s.errVector, "a defect is not treated as an unavailable store")
 }
 
 func TestAnIndexOfTheOldModelIsSearchedByItUntilTheNewOneTakesItsPlace(t *testing.T) {
-	s := newSaid()
-	s.near = []VectorHit{{wikiID(2), 0, 0.7}}
-	s.model.Name, s.other = "old", "old"
+	s := newFakeLanes()
+	s.vectors = []VectorHit{{wikiID(2), 0, 0.7}}
+	s.model.Name, s.otherModel = "old", "old"
 	e := s.engine(nodesOf(4))
 	for range 3 {
 		r, err := e.Search(t.Context(), Query{Text: "x", Limit: 10})
@@ -159,33 +159,37 @@ func TestAnIndexOfTheOldModelIsSearchedByItUntilTheNewOneTakesItsPlace(t *testin
 		require.Equal(t, []string{"node 2"}, names(r.Hits))
 	}
 	require.Equal(
-		t, []string{"said", "old", "old", "old"}, s.embedded, "once it is known which is searched no other is asked",
+		t, []string{"new", "old", "old", "old"}, s.embeddedModels, "later searches use the model of the last one",
 	)
-	s.model, s.embedded = s.Model(), nil
+	s.model, s.embeddedModels = s.Model(), nil
 	for range 2 {
 		_, err := e.Search(t.Context(), Query{Text: "x", Limit: 10})
 		require.NoError(t, err)
 	}
-	require.Equal(t, []string{"old", "said", "said"}, s.embedded)
+	require.Equal(t, []string{"old", "new", "new"}, s.embeddedModels)
 }
 
-// silent is a store of vectors that does not answer.
-type silent struct {
-	*said
+// unresponsive is a vector store that does not answer.
+type unresponsive struct {
+	*fakeLanes
 	calls *atomic.Int32
 }
 
-func (s silent) Nearest(ctx context.Context, _ Index, _ uuid.UUID, _ embed.Vector, _ Near, _ int) ([]VectorHit, error) {
+func (s unresponsive) Nearest(
+	ctx context.Context, _ Index, _ uuid.UUID, _ embed.Vector, _ Near, _ int,
+) ([]VectorHit, error) {
 	s.calls.Add(1)
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
 func TestAStoreOfVectorsThatDoesNotAnswerIsNotWaitedForByEverySearch(t *testing.T) {
-	s := newSaid()
+	s := newFakeLanes()
 	s.text = []TextHit{{wikiID(1), 9, 0.6}}
 	var calls atomic.Int32
-	e := New(Deps{Text: s, Vectors: silent{s, &calls}, Graph: nodesOf(4), Embedder: s, LaneTimeout: 50 * time.Millisecond})
+	e := New(Deps{
+		Text: s, Vectors: unresponsive{s, &calls}, Graph: nodesOf(4), Embedder: s, LaneTimeout: 50 * time.Millisecond,
+	})
 	began := time.Now()
 	for range 100 {
 		r, err := e.Search(t.Context(), Query{Text: "x", Limit: 10})
@@ -196,8 +200,8 @@ func TestAStoreOfVectorsThatDoesNotAnswerIsNotWaitedForByEverySearch(t *testing.
 	require.LessOrEqual(t, int64(calls.Load()), 4+time.Since(began).Milliseconds()/500)
 }
 
-// slow is a text lane that answers when it is given up.
-type slow struct{ *said }
+// slow is a text lane that returns only when its context is done.
+type slow struct{ *fakeLanes }
 
 func (s slow) SearchText(ctx context.Context, _ uuid.UUID, _ string, _ Filter, _, _ int) (TextFindings, error) {
 	<-ctx.Done()
@@ -205,8 +209,8 @@ func (s slow) SearchText(ctx context.Context, _ uuid.UUID, _ string, _ Filter, _
 }
 
 func TestALaneThatDoesNotAnswerIsGivenUpAndTheCallersEndIsTheCallers(t *testing.T) {
-	s := newSaid()
-	s.near = []VectorHit{{wikiID(2), 0, 0.7}}
+	s := newFakeLanes()
+	s.vectors = []VectorHit{{wikiID(2), 0, 0.7}}
 	e := New(Deps{Text: slow{s}, Vectors: s, Graph: nodesOf(4), Embedder: s, LaneTimeout: 10 * time.Millisecond})
 	q := HybridQuery{Query: Query{Text: "x", Limit: 10}, Weights: DefaultWeights()}
 	r, err := e.Hybrid(t.Context(), q)
@@ -231,12 +235,12 @@ func TestAFilterThatFewPassIsAskedForByNodeAndOneThatManyPassByMoreHits(t *testi
 			Properties: graph.Properties{"p": jsontext.Value(value)},
 		})
 	}
-	s := newSaid()
-	for i := range 1_000 { // nearest are those that do not pass
-		s.near = append(s.near, VectorHit{wikiID(MostNodes + 1_000 + i), 0, 0.9})
+	s := newFakeLanes()
+	for i := range 1_000 { // the nearest nodes do not pass
+		s.vectors = append(s.vectors, VectorHit{wikiID(MostNodes + 1_000 + i), 0, 0.9})
 	}
 	for i := range 300 {
-		s.near = append(s.near, VectorHit{wikiID(i), 0, 0.5})
+		s.vectors = append(s.vectors, VectorHit{wikiID(i), 0, 0.5})
 	}
 	filtered := func(value string) Query {
 		return Query{Text: "x", Limit: 100, Filter: Filter{Properties: map[string][]jsontext.Value{"p": {
@@ -247,31 +251,31 @@ func TestAFilterThatFewPassIsAskedForByNodeAndOneThatManyPassByMoreHits(t *testi
 	r, err := e.Search(t.Context(), filtered(`"few"`))
 	require.NoError(t, err)
 	require.Equal(t, 3, r.Total)
-	require.Len(t, s.nears[0].Nodes, 3)
-	s.asked = nil
+	require.Len(t, s.filters[0].Nodes, 3)
+	s.limits = nil
 	r, err = e.Search(t.Context(), filtered(`"many"`))
 	require.NoError(t, err)
 	require.Equal(t, vectorNodes, r.Total)
-	require.Equal(t, []int{256, 1_024, 4_096}, s.asked)
-	s.asked = nil
+	require.Equal(t, []int{256, 1_024, 4_096}, s.limits)
+	s.limits = nil
 	r, err = e.Search(t.Context(), filtered(`"none"`))
 	require.NoError(t, err)
 	require.Zero(t, r.Total)
-	require.Empty(t, s.asked, "where nothing passes, nothing is near")
+	require.Empty(t, s.limits, "without passing nodes the vector store is not queried")
 }
 
 func TestTheNearestNodesAreFoundHoweverManyOfTheNearestChunksAreOfOne(t *testing.T) {
-	s := newSaid()
-	for i := range 300 { // a long text that is near with every chunk
-		s.near = append(s.near, VectorHit{wikiID(0), i, 0.9})
+	s := newFakeLanes()
+	for i := range 300 { // a long text of which every chunk is near
+		s.vectors = append(s.vectors, VectorHit{wikiID(0), i, 0.9})
 	}
 	for i := 1; i < 150; i++ {
-		s.near = append(s.near, VectorHit{wikiID(i), 0, 0.5})
+		s.vectors = append(s.vectors, VectorHit{wikiID(i), 0, 0.5})
 	}
 	r, err := s.engine(nodesOf(150)).Search(t.Context(), Query{Text: "x", Limit: 10})
 	require.NoError(t, err)
 	require.Equal(t, 150, r.Total)
-	require.Equal(t, []int{256, 1_024}, s.asked)
+	require.Equal(t, []int{256, 1_024}, s.limits)
 }
 
 func TestALaneThatCountsForNothingIsNotAsked(t *testing.T) {
@@ -285,30 +289,30 @@ func TestALaneThatCountsForNothingIsNotAsked(t *testing.T) {
 		"meaning":               {weights: Weights{Vector: 1, Graph: 1}, near: 1},
 		"both":                  {weights: Weights{Text: 0.1, Vector: 0.1}, words: 1, near: 1},
 		"neither":               {weights: Weights{Graph: 1}, words: 1, near: 1},
-		"meaning that is away":  {weights: Weights{Vector: 1, Graph: 1}, near: 1, spoil: true, fails: true},
+		"unavailable meaning":   {weights: Weights{Vector: 1, Graph: 1}, near: 1, spoil: true, fails: true},
 		"words without meaning": {weights: Weights{Text: 1, Graph: 1}, words: 1, spoil: true},
 		"starts without meaning": {
 			weights: Weights{Vector: 1, Graph: 1}, starts: []uuid.UUID{wikiID(3)}, near: 1, spoil: true,
 		},
 	} {
-		s := newSaid()
-		s.text, s.near = []TextHit{{wikiID(1), 9, 0.6}}, []VectorHit{{wikiID(2), 0, 0.7}}
+		s := newFakeLanes()
+		s.text, s.vectors = []TextHit{{wikiID(1), 9, 0.6}}, []VectorHit{{wikiID(2), 0, 0.7}}
 		if c.spoil {
-			s.errVector = errAway
+			s.errVector = errUnavailable
 		}
 		r, err := s.engine(nodesOf(4)).Hybrid(t.Context(), HybridQuery{
 			Query: Query{Text: "x", Limit: 10}, Hops: 1, Weights: c.weights, Starts: c.starts,
 		})
 		require.Equal(t, c.fails, err != nil, name)
-		require.Equal(t, c.words, s.searched, name)
-		require.Len(t, s.asked, c.near, name)
+		require.Equal(t, c.words, s.textCalls, name)
+		require.Len(t, s.limits, c.near, name)
 		require.Equal(t, c.spoil && !c.fails && c.near > 0, len(r.Degraded) > 0, name)
 	}
 }
 
 func TestTheScoreOfAChunkIsShownWithItsText(t *testing.T) {
-	s := newSaid()
-	s.near = []VectorHit{{wikiID(1), 2, 0.5}, {wikiID(2), 9, 0.4}}
+	s := newFakeLanes()
+	s.vectors = []VectorHit{{wikiID(1), 2, 0.5}, {wikiID(2), 9, 0.4}}
 	e := New(Deps{Text: s, Vectors: s, Graph: nodesOf(4), Embedder: s, Chunks: func(*graph.Node) []Chunk {
 		return []Chunk{{0, "zero"}, {2, "two words"}}
 	}})
@@ -316,19 +320,19 @@ func TestTheScoreOfAChunkIsShownWithItsText(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, &Chunk{2, "two words"}, r.Hits[0].Chunk)
 	require.Equal(t, "two words", r.Hits[0].Snippet)
-	require.Nil(t, r.Hits[1].Chunk, "the text has no such chunk any more")
+	require.Nil(t, r.Hits[1].Chunk, "the text no longer has this chunk")
 	require.Equal(t, "This is the description of number 2.", r.Hits[1].Snippet)
 }
 
 func TestScoresOrderAndStayWithinTheirBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := newSaid()
+		s := newFakeLanes()
 		hit := rapid.IntRange(0, 30)
 		for _, i := range rapid.SliceOfDistinct(rapid.IntRange(0, 24), func(i int) int { return i }).Draw(t, "text") {
 			s.text = append(s.text, TextHit{wikiID(i), 1, rapid.Float64Range(0.001, 3).Draw(t, "share")})
 		}
 		for range rapid.IntRange(0, 30).Draw(t, "near") {
-			s.near = append(s.near, VectorHit{
+			s.vectors = append(s.vectors, VectorHit{
 				wikiID(hit.Draw(t, "node")), hit.Draw(t, "chunk"), rapid.Float64Range(-1, 1.000001).Draw(t, "cosine"),
 			})
 		}

@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// laneSeeds is how many of a lane's best nodes are seeds.
+	// laneSeeds is the maximum number of seeds per lane: its best nodes.
 	laneSeeds = 10
 	// fullSeed is the weight of a name in the query, shared among the nodes that have it,
-	// and of a node that the query starts at.
+	// and the weight of a node of Starts.
 	fullSeed = 1.0
-	// mostCalled is how many names of full weight all that are named weigh at most
-	// together: a list of names means none of them in particular.
-	mostCalled = 10
+	// maxNamedWeight is the maximum total weight of all named nodes, in names of full
+	// weight: a query that lists many names is about none of them in particular.
+	maxNamedWeight = 10
 )
 
-// seed is a node that score spreads from, and what makes it one.
+// seed is a node from which score is propagated, with its weight by source.
 type seed struct {
 	id                         uuid.UUID
 	named, start, text, vector float64
@@ -26,49 +26,50 @@ type seed struct {
 
 func (s *seed) weight() float64 { return s.named + s.start + s.text + s.vector }
 
-// seeds are the nodes that score spreads from, sorted by id. A lane's weight of a node
-// is the square of where it stands between the lane's best and the first that is no
-// seed, so that few stand out, times how good the best is: the best of a bad lot says
-// little. Without weights for words and meaning both, all are sought as with full ones:
-// there must be somewhere to begin.
+// seeds returns the nodes from which score is propagated, sorted by id. The weight of a
+// node in a lane is the square of its position between the best node of the lane and the
+// first that is not a seed, so that few nodes dominate, multiplied by the score of the best
+// node, so that a lane with only poor matches has little weight. If the weights of both
+// lanes are 0, both count fully: the walk requires seeds.
 func (f *findings) seeds(q *HybridQuery) []seed {
-	w := q.sought()
-	words, meaning := w.Text, w.Vector
-	at := map[uuid.UUID]*seed{}
-	of := func(id uuid.UUID) *seed {
-		if at[id] == nil {
-			at[id] = &seed{id: id}
+	w := q.laneWeights()
+	textWeight, vectorWeight := w.Text, w.Vector
+	byID := map[uuid.UUID]*seed{}
+	get := func(id uuid.UUID) *seed {
+		if byID[id] == nil {
+			byID[id] = &seed{id: id}
 		}
-		return at[id]
+		return byID[id]
 	}
-	standing := map[uuid.UUID]struct{}{}
-	called := 0.0
+	known := map[uuid.UUID]struct{}{}
+	namedTotal := 0.0
 	for _, n := range f.nodes {
-		standing[n.id] = struct{}{}
-		called += n.named
+		known[n.id] = struct{}{}
+		namedTotal += n.named
 	}
 	for _, n := range f.nodes {
-		if n.named > 0 && words > 0 {
-			of(n.id).named = words * fullSeed * n.named * min(1, mostCalled/called)
+		if n.named > 0 && textWeight > 0 {
+			get(n.id).named = textWeight * fullSeed * n.named * min(1, maxNamedWeight/namedTotal)
 		}
 	}
 	for _, id := range q.Starts {
-		if _, ok := standing[id]; ok {
-			of(id).start = fullSeed
+		if _, ok := known[id]; ok {
+			get(id).start = fullSeed
 		}
 	}
-	best := f.best(func(n *found) float64 { return n.share })
+	best := f.best(func(n *finding) float64 { return n.share })
 	if len(best) > 0 {
-		spread(best, func(n *found) float64 {
+		assignWeights(best, func(n *finding) float64 {
 			return n.share
-		}, words*min(best[0].share, 1), func(id uuid.UUID, w float64) { of(id).text = w })
+		}, textWeight*min(best[0].share, 1), func(id uuid.UUID, w float64) { get(id).text = w })
 	}
-	best = f.best((*found).cosine)
+	best = f.best((*finding).vectorScore)
 	if len(best) > 0 {
-		spread(best, (*found).cosine, meaning*best[0].cosine(), func(id uuid.UUID, w float64) { of(id).vector = w })
+		weight := vectorWeight * best[0].vectorScore()
+		assignWeights(best, (*finding).vectorScore, weight, func(id uuid.UUID, w float64) { get(id).vector = w })
 	}
-	list := make([]seed, 0, len(at))
-	for _, s := range at {
+	list := make([]seed, 0, len(byID))
+	for _, s := range byID {
 		if s.weight() > 0 {
 			list = append(list, *s)
 		}
@@ -77,9 +78,9 @@ func (f *findings) seeds(q *HybridQuery) []seed {
 	return list
 }
 
-// sought are the weights that it is sought by where the walk begins: without any for
-// words and meaning, full ones.
-func (q *HybridQuery) sought() Weights {
+// laneWeights returns the weights with which the seeds are searched: if those of the text
+// and vector lanes are both 0, it sets both to 1.
+func (q *HybridQuery) laneWeights() Weights {
 	w := q.Weights
 	if w.Text == 0 && w.Vector == 0 {
 		w.Text, w.Vector = 1, 1
@@ -87,22 +88,22 @@ func (q *HybridQuery) sought() Weights {
 	return w
 }
 
-// best lists what a lane found, best first, and one more than can be seeds.
-func (f *findings) best(score func(*found) float64) []*found {
-	var list []*found
+// best returns the nodes that a lane found, best first, at most laneSeeds and one more.
+func (f *findings) best(score func(*finding) float64) []*finding {
+	var list []*finding
 	for i := range f.nodes {
 		if score(&f.nodes[i]) > 0 {
 			list = append(list, &f.nodes[i])
 		}
 	}
-	slices.SortFunc(list, func(a, b *found) int {
+	slices.SortFunc(list, func(a, b *finding) int {
 		return cmp.Or(cmp.Compare(score(b), score(a)), compareIDs(a.id, b.id))
 	})
 	return list[:min(len(list), laneSeeds+1)]
 }
 
-// spread sets the weights of the seeds of a lane.
-func spread(best []*found, score func(*found) float64, weight float64, give func(uuid.UUID, float64)) {
+// assignWeights calls set with the weight of each seed of a lane.
+func assignWeights(best []*finding, score func(*finding) float64, weight float64, set func(uuid.UUID, float64)) {
 	if len(best) == 0 {
 		return
 	}
@@ -112,10 +113,10 @@ func spread(best []*found, score func(*found) float64, weight float64, give func
 	}
 	high := score(best[0])
 	for _, n := range best[:min(len(best), laneSeeds)] {
-		place := 1.0 // all alike
+		position := 1.0 // all scores are equal
 		if high > low {
-			place = (score(n) - low) / (high - low)
+			position = (score(n) - low) / (high - low)
 		}
-		give(n.id, weight*place*place)
+		set(n.id, weight*position*position)
 	}
 }

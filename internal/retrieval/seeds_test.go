@@ -20,7 +20,7 @@ func weightsOf(seeds []seed) map[uuid.UUID]float64 {
 func TestTheBestTenOfALaneAreSeedsByTheSquareOfTheirPlace(t *testing.T) {
 	f := &findings{}
 	for i := range 12 {
-		f.nodes = append(f.nodes, found{id: wikiID(i), share: 1.2 - float64(i)/20, chunk: -1})
+		f.nodes = append(f.nodes, finding{id: wikiID(i), share: 1.2 - float64(i)/20, chunk: -1})
 	}
 	q := &HybridQuery{Weights: Weights{Text: 0.5}}
 	weights := weightsOf(f.seeds(q))
@@ -29,14 +29,14 @@ func TestTheBestTenOfALaneAreSeedsByTheSquareOfTheirPlace(t *testing.T) {
 	require.InDelta(t, 0.5*0.25, weights[wikiID(5)], 1e-9, "half way to the eleventh")
 	f.nodes = f.nodes[6:8]
 	weights = weightsOf(f.seeds(q))
-	require.InDelta(t, 0.5*0.9, weights[wikiID(6)], 1e-9, "a lane whose best is less has less to say")
-	require.Greater(t, weights[wikiID(7)], 0.4, "the last of few is no worse for being last")
+	require.InDelta(t, 0.5*0.9, weights[wikiID(6)], 1e-9, "a lane whose best node has a lower score has less weight")
+	require.Greater(t, weights[wikiID(7)], 0.4, "a lane with few nodes does not reduce the weight of the last one")
 }
 
 func TestSeedsThatAreNamedWeighWhatTheirNamesDoAndTogetherNoMoreThanTen(t *testing.T) {
-	f := &findings{nodes: []found{{id: wikiID(99), named: 1, chunk: -1}}}
+	f := &findings{nodes: []finding{{id: wikiID(99), named: 1, chunk: -1}}}
 	for i := range 20 {
-		f.nodes = append(f.nodes, found{id: wikiID(i), named: 0.05, chunk: -1})
+		f.nodes = append(f.nodes, finding{id: wikiID(i), named: 0.05, chunk: -1})
 	}
 	weights := weightsOf(f.seeds(&HybridQuery{Weights: DefaultWeights()}))
 	require.InDelta(t, 1, weights[wikiID(99)], 1e-9)
@@ -50,7 +50,7 @@ func TestSeedsThatAreNamedWeighWhatTheirNamesDoAndTogetherNoMoreThanTen(t *testi
 }
 
 func TestAStartThatIsFoundAsWellIsOneNodeAndOneThatIsGoneIsNone(t *testing.T) {
-	s := newSaid()
+	s := newFakeLanes()
 	s.text = []TextHit{{wikiID(1), 5, 0.5}}
 	r := hybrid(t, s, nodesOf(3), func(q *HybridQuery) { q.Starts = []uuid.UUID{wikiID(1), wikiID(1), wikiID(77)} })
 	require.Equal(t, []string{"node 1"}, names(r.Hits))
@@ -59,32 +59,32 @@ func TestAStartThatIsFoundAsWellIsOneNodeAndOneThatIsGoneIsNone(t *testing.T) {
 }
 
 func TestScoreGoesOncePerNeighbourAndNeverBackToItself(t *testing.T) {
-	terrain := newTerrain(AnyDirection)
+	subgraph := newSubgraph(AnyDirection)
 	for i := range 3 {
-		terrain.meet(wikiID(i), 0)
+		subgraph.addNode(wikiID(i), 0)
 	}
 	for i, l := range [][2]int{{0, 1}, {1, 0}, {0, 1}, {0, 2}, {0, 0}} {
-		terrain.add(Link{wikiID(100 + i), wikiID(l[0]), wikiID(l[1])}, 0)
+		subgraph.addEdge(Link{wikiID(100 + i), wikiID(l[0]), wikiID(l[1])}, 0)
 	}
-	flows := terrain.flows()
+	flows := subgraph.transitions()
 	require.Equal(t, []int32{1, 2}, flows[0].to)
-	require.Equal(t, []float64{0.5, 0.5}, flows[0].share)
+	require.Equal(t, []float64{0.5, 0.5}, flows[0].probability)
 }
 
 func TestAWalkGoesOnFromTheNodesWithMostScore(t *testing.T) {
 	m := nodesOf(500)
-	s := newSaid()
+	s := newFakeLanes()
 	s.text = []TextHit{{wikiID(0), 5, 0.5}}
 	for i := 1; i < 500; i++ {
 		m.link(i, 0, i, "feeds")
 	}
 	hybrid(t, s, m, func(*HybridQuery) {})
 	require.Len(t, m.steps, 2)
-	require.Len(t, m.steps[1].Frontier, mostExpanded)
-	require.Equal(t, m.steps[1].Limit, mostEdges-499, "the last hop has what is left")
+	require.Len(t, m.steps[1].Frontier, maxFrontier)
+	require.Equal(t, m.steps[1].Limit, maxEdges-499, "the last hop has what is left")
 	m.steps = nil
 	hybrid(t, s, m, func(q *HybridQuery) { q.Weights.Graph = 0 })
-	require.Empty(t, m.steps, "a graph that counts for nothing is not walked")
+	require.Empty(t, m.steps, "a graph of weight 0 is not walked")
 }
 
 func TestAPathWithAnEdgeThatIsAnotherByNowIsNotShown(t *testing.T) {

@@ -11,34 +11,33 @@ import (
 )
 
 const (
-	// snippetRunes is how many characters a snippet has at most.
+	// snippetRunes is the maximum length of a snippet in characters.
 	snippetRunes = 300
-	// leadRunes is how many characters before the first word that suits stay, if no
-	// sentence begins there.
+	// leadRunes is the maximum number of characters before the first matching word.
 	leadRunes = 40
-	// mostWords of a query are looked for.
-	mostWords = 256
-	// inflection is how many letters at the end of two words may differ.
-	inflection = 3
-	// stemRunes is how many letters at their beginning must then be the same.
+	// maxWords is the maximum number of different words of a query that are matched.
+	maxWords = 256
+	// maxInflection is how many letters at the end of two matching words may differ.
+	maxInflection = 3
+	// stemRunes is how many letters at their beginning must then be equal.
 	stemRunes = 4
 )
 
-// words are those of a query, as snippets look for them.
-type words struct {
+// queryWords are the words of a query, for matching words of a text.
+type queryWords struct {
 	weights map[string]float64 // by the folded word, or character of a script without spaces
 	stems   map[string][]string
 }
 
-func newWords(query string) *words {
-	w := &words{weights: map[string]float64{}, stems: map[string][]string{}}
+func newQueryWords(query string) *queryWords {
+	w := &queryWords{weights: map[string]float64{}, stems: map[string][]string{}}
 	for _, token := range tokens([]rune(query)) {
-		if _, known := w.weights[token.text]; known || len(w.weights) == mostWords {
+		if _, ok := w.weights[token.text]; ok || len(w.weights) == maxWords {
 			continue
 		}
 		letters := []rune(token.text)
-		// Long words are rare and short ones everywhere, in any language that has
-		// both; where each character stands alone, each counts like a short word.
+		// In languages with words of different lengths, long words are rare and short ones
+		// frequent. A single character of a script without spaces counts as a short word.
 		w.weights[token.text] = float64(min(len(letters), 8))
 		if len(letters) >= stemRunes {
 			stem := string(letters[:stemRunes])
@@ -48,10 +47,10 @@ func newWords(query string) *words {
 	return w
 }
 
-// match returns the word of the query that a word of a text stands for: itself, or one
-// that ends otherwise.
-func (w *words) match(text string) (word string, found bool) {
-	if _, same := w.weights[text]; same {
+// match returns the word of the query that a word of a text matches: the same word, or one
+// with another ending.
+func (w *queryWords) match(text string) (word string, found bool) {
+	if _, ok := w.weights[text]; ok {
 		return text, true
 	}
 	letters := []rune(text)
@@ -59,21 +58,21 @@ func (w *words) match(text string) (word string, found bool) {
 		return "", false
 	}
 	for _, other := range w.stems[string(letters[:stemRunes])] {
-		same, theirs := 0, []rune(other)
-		for same < min(len(letters), len(theirs)) && letters[same] == theirs[same] {
+		same, otherLetters := 0, []rune(other)
+		for same < min(len(letters), len(otherLetters)) && letters[same] == otherLetters[same] {
 			same++
 		}
-		if len(letters)-same <= inflection && len(theirs)-same <= inflection {
+		if len(letters)-same <= maxInflection && len(otherLetters)-same <= maxInflection {
 			return other, true
 		}
 	}
 	return "", false
 }
 
-// passage is the text of a hit that a snippet is cut from: its description, or the
-// chunk of it when meaning found the hit and words did not; without one, what its
-// properties say.
-func passage(hit *Hit) string {
+// snippetText returns the text from which the snippet of a hit is taken: the chunk if only
+// the vector lane found the hit, else the description, or the string properties if there is
+// no description.
+func snippetText(hit *Hit) string {
 	if hit.Chunk != nil && hit.Scores.Text == nil && strings.TrimSpace(hit.Chunk.Text) != "" {
 		return hit.Chunk.Text
 	}
@@ -91,23 +90,23 @@ func passage(hit *Hit) string {
 	return strings.Join(parts, "; ")
 }
 
-// snippet cuts what suits the words best out of a text, on borders of words. White
-// space is one space.
-func (w *words) snippet(text string) string {
+// snippet returns the passage of a text that matches the words best, cut at word
+// boundaries, with each sequence of white space as one space.
+func (w *queryWords) snippet(text string) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	if len(runes) <= snippetRunes {
 		return string(runes)
 	}
-	from := w.start(runes)
-	room := snippetRunes - 1 // for the end's ellipsis
+	from := w.bestStart(runes)
+	size := snippetRunes - 1 // for the end's ellipsis
 	if from > 0 {
-		room--
+		size--
 	}
-	to := min(from+room, len(runes))
-	if to == len(runes) { // the end is in it: fill it from the front
-		from = firstBorder(runes, to-(snippetRunes-1), to)
+	to := min(from+size, len(runes))
+	if to == len(runes) { // it includes the end of the text: extend it to the front
+		from = firstBoundary(runes, to-(snippetRunes-1), to)
 	} else {
-		to = lastBorder(runes, from, to)
+		to = lastBoundary(runes, from, to)
 	}
 	cut := strings.TrimSpace(string(runes[from:to]))
 	if from > 0 {
@@ -119,55 +118,55 @@ func (w *words) snippet(text string) string {
 	return cut
 }
 
-// firstBorder is the first border of words from from on; in a word that is longer than
-// all of it, the first place that takes no mark from its letter.
-func firstBorder(runes []rune, from, to int) int {
+// firstBoundary returns the first word boundary at or after from. If there is none before
+// to, it returns the first index that does not split a character.
+func firstBoundary(runes []rune, from, to int) int {
 	for at := from; at < to; at++ {
-		if border(runes, at) {
+		if isBoundary(runes, at) {
 			return at
 		}
 	}
-	for joins(runes, from) && from < to-1 {
+	for isJoined(runes, from) && from < to-1 {
 		from++
 	}
 	return from
 }
 
-// lastBorder is the last border of words up to to; in a word that is longer than all of
-// it, the last place that takes no mark from its letter.
-func lastBorder(runes []rune, from, to int) int {
+// lastBoundary returns the last word boundary at or before to. If there is none after from,
+// it returns the last index that does not split a character.
+func lastBoundary(runes []rune, from, to int) int {
 	for at := to; at > from; at-- {
-		if border(runes, at) {
+		if isBoundary(runes, at) {
 			return at
 		}
 	}
 	for at := to; at > from; at-- {
-		if !joins(runes, at) {
+		if !isJoined(runes, at) {
 			return at
 		}
 	}
 	return to
 }
 
-// match is a word of a text that stands for one of the query.
+// match is a word of a text that matches a word of the query.
 type match struct {
 	from, to int
 	word     string
 }
 
-// start is where the best passage begins: the shortest that has most of the words,
-// each once, of what a passage has room for. A word that the text has all over counts
-// little.
-func (w *words) start(runes []rune) int {
+// bestStart returns the start of the best passage: the shortest with the highest total
+// weight of different words that fit into a snippet. A word that is frequent in the text
+// has a low weight.
+func (w *queryWords) bestStart(runes []rune) int {
 	var matches []match
-	often := map[string]int{}
+	counts := map[string]int{}
 	for _, token := range tokens(runes) {
 		if word, found := w.match(token.text); found {
 			matches = append(matches, match{token.from, token.to, word})
-			often[word]++
+			counts[word]++
 		}
 	}
-	weight := func(word string) float64 { return w.weights[word] / float64(often[word]) }
+	weight := func(word string) float64 { return w.weights[word] / float64(counts[word]) }
 	best, bestAt, score, first := 0.0, 0, 0.0, 0
 	within := map[string]int{}
 	for _, m := range matches {
@@ -188,39 +187,40 @@ func (w *words) start(runes []rune) int {
 			best, bestAt = score, matches[first].from
 		}
 	}
-	return lead(runes, bestAt)
+	return passageStart(runes, bestAt)
 }
 
-// lead goes back to the beginning of the sentence, if it is near, else a few words.
-func lead(runes []rune, at int) int {
+// passageStart moves the start of a passage back to the beginning of the sentence if it is
+// near, else back by a few words.
+func passageStart(runes []rune, at int) int {
 	word := at
 	for back := at; back >= 0 && at-back <= leadRunes; back-- {
-		if back == 0 || sentence(runes, back) {
+		if back == 0 || startsSentence(runes, back) {
 			return back
 		}
-		if border(runes, back) {
+		if isBoundary(runes, back) {
 			word = back
 		}
 	}
 	return word
 }
 
-// sentence reports whether one begins at a rune.
-func sentence(runes []rune, at int) bool {
+// startsSentence reports whether a sentence begins at an index, which is above 0.
+func startsSentence(runes []rune, at int) bool {
 	if at >= 2 && runes[at-1] == ' ' {
 		return strings.ContainsRune(".!?؟।", runes[at-2])
 	}
 	return strings.ContainsRune("。！？", runes[at-1])
 }
 
-// token is a word of a text, folded, and where it stands in runes.
+// token is a folded word of a text with its position in runes.
 type token struct {
 	text     string
 	from, to int
 }
 
-// tokens cuts a text into words: letters, marks and numbers that stand together, and
-// single characters of scripts that write without spaces.
+// tokens splits a text into words: sequences of letters, marks and numbers, and single
+// characters of scripts that are written without spaces.
 func tokens(runes []rune) (list []token) {
 	begin := -1
 	end := func(at int) {
@@ -248,9 +248,9 @@ func tokens(runes []rune) (list []token) {
 	return list
 }
 
-// fold makes words equal that differ in case, accents or width.
+// fold normalises case, accents and width of a word.
 func fold(runes []rune) string {
-	if lower, plain := lowerASCII(runes); plain {
+	if lower, ascii := lowerASCII(runes); ascii {
 		return lower
 	}
 	return strings.Map(func(r rune) rune {
@@ -261,8 +261,8 @@ func fold(runes []rune) string {
 	}, norm.NFKD.String(string(runes)))
 }
 
-// lowerASCII is fold for words of nothing else: most, in much that is written.
-func lowerASCII(runes []rune) (lower string, plain bool) {
+// lowerASCII is a fast path of fold for words that are ASCII.
+func lowerASCII(runes []rune) (lower string, ascii bool) {
 	var short [32]byte
 	letters := short[:0]
 	for _, r := range runes {
@@ -277,10 +277,10 @@ func lowerASCII(runes []rune) (lower string, plain bool) {
 	return string(letters), true
 }
 
-// firstUnspaced is before all scripts that unspaced names.
+// firstUnspaced is a lower bound of the characters for which unspaced returns true.
 const firstUnspaced = '\u0e00'
 
-// unspaced reports whether a script is written without spaces between words.
+// unspaced reports whether the script of a rune is written without spaces between words.
 func unspaced(r rune) bool {
 	return r >= firstUnspaced &&
 		unicode.In(
@@ -289,21 +289,21 @@ func unspaced(r rune) bool {
 		!unicode.IsMark(r)
 }
 
-// border reports whether a text may be cut before a rune without cutting a word.
-func border(runes []rune, at int) bool {
+// isBoundary reports whether cutting a text before an index does not split a word.
+func isBoundary(runes []rune, at int) bool {
 	if at <= 0 || at >= len(runes) {
 		return true
 	}
-	if joins(runes, at) {
+	if isJoined(runes, at) {
 		return false
 	}
 	before, after := runes[at-1], runes[at]
-	return unspaced(before) || unspaced(after) || !wordly(before) || !wordly(after)
+	return unspaced(before) || unspaced(after) || !isWordRune(before) || !isWordRune(after)
 }
 
-// joins reports whether a rune belongs to the character before it: a mark, a modifier,
-// or what a joiner ties to it.
-func joins(runes []rune, at int) bool {
+// isJoined reports whether a rune belongs to the character before it: a mark, a modifier, a
+// second regional indicator, or a joiner and the rune after it.
+func isJoined(runes []rune, at int) bool {
 	const joiner = '\u200d'
 	if at <= 0 || at >= len(runes) {
 		return false
@@ -313,4 +313,4 @@ func joins(runes []rune, at int) bool {
 	return unicode.IsMark(r) || r == joiner || before == joiner || r >= 0x1F3FB && r <= 0x1F3FF || flag(r) && flag(before)
 }
 
-func wordly(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }

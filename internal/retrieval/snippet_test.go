@@ -15,7 +15,7 @@ const filler = "The hall is long and its floor is grey. Nothing of note is kept 
 
 func TestASnippetIsThePassageThatSuitsTheWords(t *testing.T) {
 	text := strings.Repeat(filler, 10) + "The pumps of the boiler leak when it freezes. " + strings.Repeat(filler, 10)
-	snippet := newWords("why does the boiler's pump leak").snippet(text)
+	snippet := newQueryWords("why does the boiler's pump leak").snippet(text)
 	require.Contains(t, snippet, "The pumps of the boiler leak when it freezes.")
 	require.True(t, strings.HasPrefix(snippet, "…The pumps"), snippet)
 	require.True(t, strings.HasSuffix(snippet, "…"))
@@ -24,17 +24,17 @@ func TestASnippetIsThePassageThatSuitsTheWords(t *testing.T) {
 }
 
 func TestASnippetOfAShortTextIsTheText(t *testing.T) {
-	require.Equal(t, "a b c", newWords("x").snippet(" a\n\tb  c "))
-	require.Equal(t, "", newWords("x").snippet(""))
+	require.Equal(t, "a b c", newQueryWords("x").snippet(" a\n\tb  c "))
+	require.Equal(t, "", newQueryWords("x").snippet(""))
 }
 
 func TestASnippetWithNothingThatSuitsIsTheBeginning(t *testing.T) {
-	snippet := newWords("zebra").snippet(strings.Repeat(filler, 10))
+	snippet := newQueryWords("zebra").snippet(strings.Repeat(filler, 10))
 	require.True(t, strings.HasPrefix(snippet, "The hall is long"))
 }
 
 func TestASnippetAtTheEndIsFilledFromTheFront(t *testing.T) {
-	snippet := newWords("leak").snippet(strings.Repeat(filler, 10) + "Pumps leak.")
+	snippet := newQueryWords("leak").snippet(strings.Repeat(filler, 10) + "Pumps leak.")
 	require.True(t, strings.HasSuffix(snippet, "Pumps leak."), snippet)
 	require.Greater(t, utf8.RuneCountInString(snippet), 250)
 }
@@ -62,13 +62,13 @@ func TestSnippetsAreCutBetweenWordsInAnyScript(t *testing.T) {
 		"one word": {"x", strings.Repeat("a", 5_000), "aaa"},
 		"marks":    {"x", strings.Repeat("e\u0301\u0302", 500), "e\u0301\u0302"},
 	} {
-		snippet := newWords(c.query).snippet(c.text)
+		snippet := newQueryWords(c.query).snippet(c.text)
 		require.Contains(t, snippet, c.want, name)
 		requireSnippet(t, c.text, snippet)
 	}
 }
 
-// requireSnippet holds what is true of every snippet.
+// requireSnippet checks the invariants of all snippets.
 func requireSnippet(t testing.TB, text, snippet string) {
 	t.Helper()
 	require.LessOrEqual(t, utf8.RuneCountInString(snippet), snippetRunes)
@@ -82,7 +82,7 @@ func TestANodeWithoutADescriptionShowsItsProperties(t *testing.T) {
 	hit := &Hit{Node: graph.Node{Properties: graph.Properties{
 		"host": jsontext.Value(`"db-1"`), "cores": jsontext.Value(`8`), "area": jsontext.Value(`"hall"`),
 	}}}
-	require.Equal(t, "area: hall; host: db-1", passage(hit))
+	require.Equal(t, "area: hall; host: db-1", snippetText(hit))
 }
 
 func FuzzSnippet(f *testing.F) {
@@ -94,7 +94,7 @@ func FuzzSnippet(f *testing.F) {
 		if !utf8.ValidString(text) || strings.Contains(text, "…") {
 			t.Skip() // descriptions are valid
 		}
-		requireSnippet(t, text, newWords(query).snippet(text))
+		requireSnippet(t, text, newQueryWords(query).snippet(text))
 	})
 }
 

@@ -12,119 +12,120 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Bounds of a walk, so that it costs the same in any graph. ADR 22 has the reasons.
+// Bounds of a walk, so that its cost does not depend on the graph. ADR 22 has the reasons.
 const (
-	// mostEdges is how many edges a walk looks at.
-	mostEdges = 10_000
-	// mostExpanded is how many nodes at one distance are gone on from: those with most
-	// of the score.
-	mostExpanded = 200
-	// edgesOfSeed and edgesOfNode are how many edges of a node are followed, each way.
-	// A hub's others are met from their other ends.
-	edgesOfSeed = 1_000
-	edgesOfNode = 100
+	// maxEdges is the maximum number of edges that a walk reads.
+	maxEdges = 10_000
+	// maxFrontier is the maximum number of nodes at one distance that are expanded: those
+	// with the highest scores.
+	maxFrontier = 200
+	// maxSeedEdges and maxNodeEdges are the maximum numbers of edges of a node that are
+	// followed in each direction. The other edges of a hub can be reached from their other
+	// ends.
+	maxSeedEdges = 1_000
+	maxNodeEdges = 100
 )
 
-// walk goes from the seeds over the edges, hop by hop, and spreads the seeds' weights
-// over what it meets. Each hop has its share of the edges, and what the hops before it
-// left. whole is false when it ended early for lack of time, or was cut.
-func (e *Engine) walk(ctx context.Context, q *HybridQuery, seeds []seed) (t *terrain, whole bool, err error) {
-	t = newTerrain(q.Direction)
+// walk traverses the edges from the seeds, hop by hop, and returns the subgraph. The limit
+// of edges is divided among the hops; what a hop does not use is available to the next
+// ones. complete is false if the walk timed out or omitted edges because of a limit.
+func (e *Engine) walk(ctx context.Context, q *HybridQuery, seeds []seed) (t *subgraph, complete bool, err error) {
+	t = newSubgraph(q.Direction)
 	for _, s := range seeds {
-		t.meet(s.id, 0)
+		t.addNode(s.id, 0)
 	}
 	if q.Weights.Graph == 0 || q.Hops == 0 || len(seeds) == 0 {
 		return t, true, nil
 	}
-	began := time.Now()
+	start := time.Now()
 	limited, cancel := context.WithTimeout(ctx, e.deps.WalkTimeout)
 	defer cancel()
-	w := walker{engine: e, query: q, terrain: t, seeds: seeds}
-	left := mostEdges
+	w := walker{engine: e, query: q, subgraph: t, seeds: seeds}
+	remaining := maxEdges
 	for hop := 0; hop < q.Hops && err == nil; hop++ {
-		share := left / (q.Hops - hop)
+		budget := remaining / (q.Hops - hop)
 		var used int
-		used, err = w.expand(limited, hop, share)
-		left -= used
+		used, err = w.expand(limited, hop, budget)
+		remaining -= used
 	}
 	late := err != nil && ctx.Err() == nil && (fault.Is(err, fault.Timeout) || errors.Is(err, context.DeadlineExceeded))
-	e.deps.Observe(LaneGraph, time.Since(began), err)
+	e.deps.Observe(LaneGraph, time.Since(start), err)
 	if late {
 		e.deps.Logger.WarnContext(ctx, "a walk through the graph ended early", "error", err)
 		err = nil
 	}
-	return t, !late && !w.cut, err
+	return t, !late && !w.truncated, err
 }
 
-// walker is a walk under way.
+// walker has the state of a walk.
 type walker struct {
-	engine  *Engine
-	query   *HybridQuery
-	terrain *terrain
-	seeds   []seed
-	cut     bool // edges were left out for which there was no room
+	engine    *Engine
+	query     *HybridQuery
+	subgraph  *subgraph
+	seeds     []seed
+	truncated bool // edges were omitted because of a limit
 }
 
-// expand follows the edges of the nodes at a distance from the seeds, at most so many,
-// and returns how many they were. Each node has the same share of them; what some do
-// not need goes to those that have more, and of these each relation has its share.
-func (w *walker) expand(ctx context.Context, hop, share int) (used int, err error) {
+// expand follows at most budget edges of the nodes at a distance of hop from the seeds, and
+// returns how many it added. Each node has the same quota. What some nodes do not use is
+// available to those that have more edges; their quota is divided among relation types.
+func (w *walker) expand(ctx context.Context, hop, budget int) (used int, err error) {
 	q := w.query
 	step := Step{
-		Frontier: w.terrain.frontier(w.seeds, hop), Direction: q.Direction, RelationTypes: q.RelationTypes, Filter: q.Filter,
-		Limit: share,
+		Frontier: w.subgraph.frontier(w.seeds, hop), Direction: q.Direction, RelationTypes: q.RelationTypes, Filter: q.Filter,
+		Limit: budget,
 	}
-	most := edgesOfNode
+	limit := maxNodeEdges
 	if hop == 0 {
-		most = edgesOfSeed
+		limit = maxSeedEdges
 	}
-	if len(step.Frontier) == 0 || share <= 0 {
-		w.cut = w.cut || len(step.Frontier) > 0
+	if len(step.Frontier) == 0 || budget <= 0 {
+		w.truncated = w.truncated || len(step.Frontier) > 0
 		return 0, nil
 	}
-	step.OfNode = w.quota(share, len(step.Frontier), most)
-	used, walked, err := w.follow(ctx, step, hop, share)
-	if err == nil && len(walked.Cut) > 0 && used < share {
-		step.Frontier, step.ByRelation, step.Limit = walked.Cut, true, share
-		step.OfNode = min(most, step.OfNode+w.quota(share-used, len(walked.Cut), most))
+	step.OfNode = w.quota(budget, len(step.Frontier), limit)
+	used, walked, err := w.follow(ctx, step, hop, budget)
+	if err == nil && len(walked.Cut) > 0 && used < budget {
+		step.Frontier, step.ByRelation, step.Limit = walked.Cut, true, budget
+		step.OfNode = min(limit, step.OfNode+w.quota(budget-used, len(walked.Cut), limit))
 		var more int
-		more, walked, err = w.follow(ctx, step, hop, share-used)
+		more, walked, err = w.follow(ctx, step, hop, budget-used)
 		used += more
 	}
-	// That a node further off has more edges than are ever followed of one says little:
-	// of a seed it does.
-	w.cut = w.cut || walked.Truncated && (hop == 0 || step.OfNode < most)
+	// A walk is truncated if a seed has more edges than maxSeedEdges, but not if a node
+	// further away has more than maxNodeEdges.
+	w.truncated = w.truncated || walked.Truncated && (hop == 0 || step.OfNode < limit)
 	return used, err
 }
 
-// quota is the share of each of some nodes in a number of edges, each way, at most so
-// many.
-func (w *walker) quota(edges, nodes, most int) int {
-	ways := 1
+// quota returns the number of edges per node and direction if edges are divided among
+// nodes, at most limit.
+func (w *walker) quota(edges, nodes, limit int) int {
+	directions := 1
 	if w.query.Direction != Outgoing && w.query.Direction != Incoming {
-		ways = 2
+		directions = 2
 	}
-	return min(max(edges/(ways*nodes), 1), most)
+	return min(max(edges/(directions*nodes), 1), limit)
 }
 
-// follow takes a step, and returns how many edges it brought that were not known, of
-// which there is room for so many.
-func (w *walker) follow(ctx context.Context, step Step, hop, room int) (fresh int, walked Walked, err error) {
+// follow reads the edges of a step, adds at most limit new ones to the subgraph, and
+// returns how many it added.
+func (w *walker) follow(ctx context.Context, step Step, hop, limit int) (added int, walked Walked, err error) {
 	walked, err = w.engine.deps.Graph.WalkEdges(ctx, w.query.Workspace, step)
-	before := len(w.terrain.links)
+	before := len(w.subgraph.edges)
 	for _, l := range walked.Edges {
-		if fresh = len(w.terrain.links) - before; fresh == room {
+		if added = len(w.subgraph.edges) - before; added == limit {
 			walked.Truncated = true
 			break
 		}
-		w.terrain.add(l, hop+1)
+		w.subgraph.addEdge(l, hop+1)
 	}
-	return len(w.terrain.links) - before, walked, err
+	return len(w.subgraph.edges) - before, walked, err
 }
 
-// frontier are the nodes at a distance that have most of the score so far.
-func (t *terrain) frontier(seeds []seed, depth int) []uuid.UUID {
-	ranks := rank(t.flows(), t.weights(seeds), depth+1)
+// frontier returns the nodes at a distance that have the highest scores so far.
+func (t *subgraph) frontier(seeds []seed, depth int) []uuid.UUID {
+	ranks := rank(t.transitions(), t.weights(seeds), depth+1)
 	var at []int
 	for n, d := range t.depth {
 		if d == depth {
@@ -134,36 +135,36 @@ func (t *terrain) frontier(seeds []seed, depth int) []uuid.UUID {
 	slices.SortFunc(at, func(a, b int) int {
 		return cmp.Or(cmp.Compare(ranks[b], ranks[a]), compareIDs(t.ids[a], t.ids[b]))
 	})
-	ids := make([]uuid.UUID, 0, min(len(at), mostExpanded))
+	ids := make([]uuid.UUID, 0, min(len(at), maxFrontier))
 	for _, n := range at[:cap(ids)] {
 		ids = append(ids, t.ids[n])
 	}
 	return ids
 }
 
-// weights are the seeds' as rank wants them.
-func (t *terrain) weights(seeds []seed) []float64 {
+// weights returns the weights of the seeds by node, scaled to the sum 1.
+func (t *subgraph) weights(seeds []seed) []float64 {
 	w := make([]float64, len(t.ids))
 	sum := 0.0
 	for _, s := range seeds {
 		sum += s.weight()
 	}
 	for _, s := range seeds {
-		w[t.number[s.id]] = s.weight() / sum
+		w[t.index[s.id]] = s.weight() / sum
 	}
 	return w
 }
 
-// trail says for each node which edge leads to it on the way from the nearest seed,
-// and from which node: of several, from where most of the score comes.
-type trail struct {
+// pathTree has for each node the last edge of a shortest path from a seed, and the node
+// before it. Of several candidates it is the one that propagates the highest score.
+type pathTree struct {
 	edge []uuid.UUID
 	from []int // -1: a seed
 }
 
-func (t *terrain) trail(flows []flow, ranks []float64) *trail {
-	p := &trail{edge: make([]uuid.UUID, len(t.ids)), from: make([]int, len(t.ids))}
-	gives := make([]float64, len(t.ids))
+func (t *subgraph) paths(transitions []transition, ranks []float64) *pathTree {
+	p := &pathTree{edge: make([]uuid.UUID, len(t.ids)), from: make([]int, len(t.ids))}
+	scores := make([]float64, len(t.ids))
 	for n := range p.from {
 		p.from[n] = -1
 	}
@@ -171,35 +172,35 @@ func (t *terrain) trail(flows []flow, ranks []float64) *trail {
 		if t.depth[to] != t.depth[from]+1 {
 			return
 		}
-		given := ranks[from] * flows[from].shareOf(to)
+		score := ranks[from] * transitions[from].probabilityOf(to)
 		better := p.from[to] < 0 || cmp.Or(
-			cmp.Compare(gives[to], given), compareIDs(t.ids[from], t.ids[max(p.from[to], 0)]), compareIDs(edge, p.edge[to]),
+			cmp.Compare(scores[to], score), compareIDs(t.ids[from], t.ids[max(p.from[to], 0)]), compareIDs(edge, p.edge[to]),
 		) < 0
 		if better {
-			p.from[to], p.edge[to], gives[to] = from, edge, given
+			p.from[to], p.edge[to], scores[to] = from, edge, score
 		}
 	}
-	for i := range t.links {
-		l := &t.links[i]
+	for i := range t.edges {
+		l := &t.edges[i]
 		if t.forward {
-			consider(l.from, l.to, l.edge)
+			consider(l.from, l.to, l.id)
 		}
 		if t.back {
-			consider(l.to, l.from, l.edge)
+			consider(l.to, l.from, l.id)
 		}
 	}
 	return p
 }
 
-func (f *flow) shareOf(to int) float64 {
+func (f *transition) probabilityOf(to int) float64 {
 	if i, ok := slices.BinarySearch(f.to, int32(to)); ok {
-		return f.share[i]
+		return f.probability[i]
 	}
 	return 0
 }
 
-// path lists the edges from a seed to a node.
-func (p *trail) path(node int) (edges []uuid.UUID) {
+// path returns the edges from a seed to a node.
+func (p *pathTree) path(node int) (edges []uuid.UUID) {
 	for ; p.from[node] >= 0; node = p.from[node] {
 		edges = append(edges, p.edge[node])
 	}
