@@ -30,17 +30,17 @@ import (
 
 const retention = 64 << 20
 
-// site is an installation's stores.
-type site struct {
+// installation has the stores of a test installation.
+type installation struct {
 	t *testing.T
 	backup.Stores
-	points string // ClickHouse's address
+	points string // URL of ClickHouse
 }
 
-// newSite returns empty stores.
-func newSite(t *testing.T, k *testenv.Broker) *site {
+// newInstallation returns an installation with empty stores.
+func newInstallation(t *testing.T, k *testenv.Broker) *installation {
 	t.Helper()
-	s := &site{t: t, points: testenv.ClickHouse(t)}
+	s := &installation{t: t, points: testenv.ClickHouse(t)}
 	var err error
 	s.Postgres, err = stores.Open(t.Context(), testenv.MigratedPostgres(t), 4)
 	require.NoError(t, err)
@@ -58,23 +58,23 @@ func newSite(t *testing.T, k *testenv.Broker) *site {
 	return s
 }
 
-// migrated makes the schemas and topics.
-func (s *site) migrated() *site {
+// migrate creates the schemas and topics, and returns s.
+func (s *installation) migrate() *installation {
 	s.t.Helper()
 	require.NoError(s.t, s.Postgres.Migrate(s.t.Context()))
 	require.NoError(s.t, s.ClickHouse.Migrate(s.t.Context()))
 	require.NoError(s.t, s.Kafka.EnsureTopics(s.t.Context(), kafka.TopicSettings{
 		Partitions: 2, CommandsPartitions: 3, Replication: 1, RetentionBytes: retention,
 	}))
-	require.Eventually(s.t, func() bool { // a broker that has just been started has no groups for a while
+	require.Eventually(s.t, func() bool { // a broker has no groups for a while after its start
 		_, err := s.Kafka.Observe(s.t.Context())
 		return err == nil
 	}, time.Minute, 100*time.Millisecond)
 	return s
 }
 
-// observe returns a topic's state, beginning where the test says.
-func (s *site) observe(topic string, start int64) func(context.Context) (postgres.LogState, error) {
+// observe returns a function that returns the state of a topic, with the given start offset.
+func (s *installation) observe(topic string, start int64) func(context.Context) (postgres.LogState, error) {
 	return func(ctx context.Context) (postgres.LogState, error) {
 		seen, err := s.Kafka.ObserveTopic(ctx, topic)
 		state := postgres.LogState{TopicID: seen.ID}
@@ -85,8 +85,8 @@ func (s *site) observe(topic string, start int64) func(context.Context) (postgre
 	}
 }
 
-// records reads a topic whole, by partition and offset.
-func (s *site) records(label string) map[int32][]*kgo.Record {
+// records returns all records of a topic by partition, in the order of their offsets.
+func (s *installation) records(label string) map[int32][]*kgo.Record {
 	s.t.Helper()
 	found, err := s.Kafka.Overviews(s.t.Context(), label)
 	require.NoError(s.t, err)
@@ -102,18 +102,18 @@ func (s *site) records(label string) map[int32][]*kgo.Record {
 	return all
 }
 
-func texts(records []*kgo.Record) (values []string) {
+func valuesOf(records []*kgo.Record) (values []string) {
 	for _, r := range records {
 		values = append(values, string(r.Value))
 	}
 	return values
 }
 
-// filled is an installation in which nobody consumes: two of three points' records of
-// partition 0 are stored, and two of four commands are decided.
-func filled(t *testing.T, k *testenv.Broker) (*site, uuid.UUID) {
+// newFilledInstallation returns an installation with data and without consumers: two of three
+// point records of partition 0 are stored, and two of four commands are decided.
+func newFilledInstallation(t *testing.T, k *testenv.Broker) (*installation, uuid.UUID) {
 	t.Helper()
-	s, ctx := newSite(t, k).migrated(), t.Context()
+	s, ctx := newInstallation(t, k).migrate(), t.Context()
 	_, err := s.Postgres.Installation(ctx)
 	require.NoError(t, err)
 	workspace, err := s.Postgres.CreateWorkspace(ctx, access.Workspace{Name: "a\tb\n\\", Plan: "starter", Mode: "live"})
@@ -138,13 +138,13 @@ func filled(t *testing.T, k *testenv.Broker) (*site, uuid.UUID) {
 	}
 	_, _, err = s.Postgres.ResolveCommandOffsets(ctx, s.observe("graph.commands", 2))
 	require.NoError(t, err)
-	s.putAside(workspace.ID)
-	require.NoError(t, s.act())
+	s.writeDeadLetters(workspace.ID)
+	require.NoError(t, s.recordOperatorAct())
 	return s, workspace.ID
 }
 
-// putAside makes three dead letters, one of which is discarded and one put back.
-func (s *site) putAside(workspace uuid.UUID) {
+// writeDeadLetters writes three dead letters, one of which is discarded.
+func (s *installation) writeDeadLetters(workspace uuid.UUID) {
 	s.t.Helper()
 	ctx := s.t.Context()
 	records := s.records("points")[0]
@@ -160,19 +160,19 @@ func (s *site) putAside(workspace uuid.UUID) {
 	}))
 }
 
-// act notes what an operator did, under the next number.
-func (s *site) act() error {
+// recordOperatorAct records an act of an operator, with the next number of the sequence.
+func (s *installation) recordOperatorAct() error {
 	_, err := s.Postgres.BeginOperatorAct(s.t.Context(), access.OperatorAct{
 		RequestID: "req_3", OperatorName: "ops", Method: "POST", Route: "/", UserAgent: "u",
 	})
 	return err
 }
 
-func (s *site) take(dir string) (*backup.Manifest, error) {
+func (s *installation) take(dir string) (*backup.Manifest, error) {
 	return backup.Take(s.t.Context(), s.Stores, backup.TakeOptions{Dir: dir, Version: "test"})
 }
 
-func (s *site) restore(dir string) error {
+func (s *installation) restore(dir string) error {
 	m, err := backup.Check(s.t.Context(), dir, nil)
 	if err != nil {
 		return err
@@ -186,20 +186,20 @@ const pointsDump = "SELECT series, toString(ts), value, version FROM points FINA
 
 func TestWhatNobodyWasDoneWithIsInTheLogAgain(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, k *testenv.Broker) {
-		a, workspace := filled(t, k)
+		a, workspace := newFilledInstallation(t, k)
 		dir := filepath.Join(t.TempDir(), "b")
 		_, err := a.take(dir)
 		require.NoError(t, err)
-		b := newSite(t, k)
+		b := newInstallation(t, k)
 		require.NoError(t, b.restore(dir))
 
 		points := b.records("points")
-		require.Equal(t, []string{"p0-2"}, texts(points[0]), "those below the watermark are in ClickHouse")
-		require.Equal(t, []string{"p1-0", "p1-1", "p1-2"}, texts(points[1]), "a partition without a watermark is kept whole")
-		was := a.records("points")[0][2]
+		require.Equal(t, []string{"p0-2"}, valuesOf(points[0]), "those below the watermark are in ClickHouse")
+		require.Equal(t, []string{"p1-0", "p1-1", "p1-2"}, valuesOf(points[1]), "all of a partition without a watermark")
+		original := a.records("points")[0][2]
 		got := points[0][0]
-		require.Equal(t, was.Key, got.Key)
-		require.Equal(t, was.Timestamp.UnixMilli(), got.Timestamp.UnixMilli())
+		require.Equal(t, original.Key, got.Key)
+		require.Equal(t, original.Timestamp.UnixMilli(), got.Timestamp.UnixMilli())
 		require.Equal(t, "req_1", string(kafka.Header(got, kafka.HeaderRequestID)))
 		require.Equal(
 			t, strconv.FormatUint(pointblock.Version(1, 2), 10), string(kafka.Header(got, kafka.HeaderVersion)),
@@ -207,7 +207,7 @@ func TestWhatNobodyWasDoneWithIsInTheLogAgain(t *testing.T) {
 		)
 		commands := b.records("graph.commands")
 		require.Equal(
-			t, []string{"c2", "c3"}, texts(commands[kafka.WorkspacePartition(workspace, 3)]),
+			t, []string{"c2", "c3"}, valuesOf(commands[kafka.WorkspacePartition(workspace, 3)]),
 			"those above the fence were not decided",
 		)
 		require.Equal(t, testenv.AskClickHouse(t, a.points, pointsDump), testenv.AskClickHouse(t, b.points, pointsDump))
@@ -218,11 +218,11 @@ func TestWhatNobodyWasDoneWithIsInTheLogAgain(t *testing.T) {
 		found, err := b.Postgres.WorkspacesByID(t.Context(), []uuid.UUID{workspace})
 		require.NoError(t, err)
 		require.Equal(t, "a\tb\n\\", found[0].Name)
-		wasInstalled, err := a.Postgres.Installation(t.Context())
+		originalID, err := a.Postgres.Installation(t.Context())
 		require.NoError(t, err)
-		installed, err := b.Postgres.Installation(t.Context())
+		restoredID, err := b.Postgres.Installation(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, wasInstalled, installed, "fingerprints and checkpoints keep their keys")
+		require.Equal(t, originalID, restoredID, "fingerprints and checkpoints keep their keys")
 		require.Len(t, b.records("points.dlq")[0], 3)
 		letters, err := b.Kafka.Overviews(t.Context(), "points.dlq")
 		require.NoError(t, err)
@@ -233,26 +233,26 @@ func TestWhatNobodyWasDoneWithIsInTheLogAgain(t *testing.T) {
 		require.Len(t, marks, 1)
 		require.Equal(t, "nonsense", marks[jobs.LogPosition{Offset: 1}].Reason, "a mark is where its letter is now")
 		require.NoError(t, b.Postgres.Migrate(t.Context()), "a server may start")
-		require.NoError(t, b.act(), "numbers go on where they were")
+		require.NoError(t, b.recordOperatorAct(), "numbers go on where they were")
 	})
 }
 
 func TestStoresThatAreNotEmptyAreLeftAlone(t *testing.T) {
 	k := testenv.NewKFake(t)
-	a, _ := filled(t, k)
+	a, _ := newFilledInstallation(t, k)
 	dir := filepath.Join(t.TempDir(), "b")
 	_, err := a.take(dir)
 	require.NoError(t, err)
 	_, err = a.take(dir)
-	require.True(t, fault.Is(err, fault.Conflict), "a backup goes into a folder of its own: %v", err)
+	require.True(t, fault.Is(err, fault.Conflict), "a backup requires an empty folder: %v", err)
 
-	fresh := newSite(t, k)
+	fresh := newInstallation(t, k)
 	for name, stores := range map[string]backup.Stores{
 		"Kafka":      {Postgres: fresh.Postgres, ClickHouse: fresh.ClickHouse, Kafka: a.Kafka},
 		"ClickHouse": {Postgres: fresh.Postgres, ClickHouse: a.ClickHouse, Kafka: fresh.Kafka},
 		"Postgres":   {Postgres: a.Postgres, ClickHouse: fresh.ClickHouse, Kafka: fresh.Kafka},
 	} {
-		err := (&site{t: t, Stores: stores}).restore(dir)
+		err := (&installation{t: t, Stores: stores}).restore(dir)
 		require.True(t, fault.Is(err, fault.Conflict), "%s: %v", name, err)
 		require.ErrorContains(t, err, name+" is not empty")
 	}
@@ -264,12 +264,12 @@ func TestStoresThatAreNotEmptyAreLeftAlone(t *testing.T) {
 
 func TestARestoreThatBrokeOffIsNotServed(t *testing.T) {
 	k := testenv.NewKFake(t)
-	a, _ := filled(t, k)
+	a, _ := newFilledInstallation(t, k)
 	dir := filepath.Join(t.TempDir(), "b")
 	m, err := a.take(dir)
 	require.NoError(t, err)
-	b := newSite(t, k)
-	// As if the disk had failed behind the check.
+	b := newInstallation(t, k)
+	// Simulate a disk failure after the check.
 	require.NoError(t, os.Truncate(filepath.Join(dir, "postgres", "workspaces.copy.zst"), 5))
 	err = backup.Restore(t.Context(), b.Stores, m, backup.RestoreOptions{Dir: dir, Topics: kafka.TopicSettings{
 		Replication: 1, RetentionBytes: retention,
@@ -282,7 +282,7 @@ func TestARestoreThatBrokeOffIsNotServed(t *testing.T) {
 
 func TestWhatIsNoWholeBackupIsRefused(t *testing.T) {
 	k := testenv.NewKFake(t)
-	a, _ := filled(t, k)
+	a, _ := newFilledInstallation(t, k)
 	good := filepath.Join(t.TempDir(), "good")
 	_, err := a.take(good)
 	require.NoError(t, err)
@@ -298,8 +298,8 @@ func TestWhatIsNoWholeBackupIsRefused(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, text, 0o600))
 	}
 	for name, c := range map[string]struct {
-		says string
-		do   func(t *testing.T, dir string)
+		message string
+		damage  func(t *testing.T, dir string)
 	}{
 		"a folder of something else": {"is not a backup of Livegraph", func(t *testing.T, dir string) {
 			require.NoError(t, os.RemoveAll(dir))
@@ -337,10 +337,10 @@ func TestWhatIsNoWholeBackupIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "b")
 			require.NoError(t, os.CopyFS(dir, os.DirFS(good)))
-			c.do(t, dir)
+			c.damage(t, dir)
 			_, err := backup.Check(t.Context(), dir, nil)
 			require.True(t, fault.Is(err, fault.Invalid), "%v", err)
-			require.ErrorContains(t, err, c.says)
+			require.ErrorContains(t, err, c.message)
 		})
 	}
 	_, err = backup.Check(t.Context(), good, nil)

@@ -18,77 +18,77 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// copyBytes is how much of a file is read at once.
+// copyBytes is the size of a read of a file.
 const copyBytes = 1 << 20
 
-// Progress reports how far the work is.
+// Progress is the progress of a backup, a check or a restore.
 type Progress struct {
 	Doing string // such as "reading postgres/nodes"
-	Rows  int64  // of that, so far
+	Rows  int64  // of this step, so far
 	Bytes int64  // of all files, so far
 	Total int64  // of all files; 0: not known yet
 }
 
-// meter tells somebody of the progress.
+// meter reports the progress to a callback.
 type meter struct {
-	tell func(Progress)
-	at   Progress
+	report   func(Progress)
+	progress Progress
 }
 
-func newMeter(tell func(Progress), total int64) *meter {
-	if tell == nil {
-		tell = func(Progress) {}
+func newMeter(report func(Progress), total int64) *meter {
+	if report == nil {
+		report = func(Progress) {}
 	}
-	return &meter{tell: tell, at: Progress{Total: total}}
+	return &meter{report: report, progress: Progress{Total: total}}
 }
 
-func (m *meter) begin(doing string) {
-	m.at.Doing, m.at.Rows = doing, 0
-	m.tell(m.at)
+func (m *meter) startStep(doing string) {
+	m.progress.Doing, m.progress.Rows = doing, 0
+	m.report(m.progress)
 }
 
-func (m *meter) rows(n int64) {
-	m.at.Rows += n
-	m.tell(m.at)
+func (m *meter) addRows(n int64) {
+	m.progress.Rows += n
+	m.report(m.progress)
 }
 
-func (m *meter) bytes(n int64) {
-	m.at.Bytes += n
-	m.tell(m.at)
+func (m *meter) addBytes(n int64) {
+	m.progress.Bytes += n
+	m.report(m.progress)
 }
 
-// counted passes bytes on to a file, adds them to its digest, and counts them.
-type counted struct {
-	to    io.Writer
+// hashingWriter writes to dst, computes the digest of the bytes, and counts them.
+type hashingWriter struct {
+	dst   io.Writer
 	sum   hash.Hash
 	bytes int64
 	meter *meter
 }
 
-func (c *counted) Write(p []byte) (int, error) {
-	n, err := c.to.Write(p)
+func (c *hashingWriter) Write(p []byte) (int, error) {
+	n, err := c.dst.Write(p)
 	c.sum.Write(p[:n]) // never fails
 	c.bytes += int64(n)
-	c.meter.bytes(int64(n))
+	c.meter.addBytes(int64(n))
 	return n, err
 }
 
-// writeFile makes a file of the backup: fill writes what is compressed into it and gives
-// how many rows that is. The file is durable when this returns.
+// writeFile creates a file of the backup. fill writes the uncompressed content and returns its
+// number of rows. The file is durable when writeFile returns.
 func writeFile(dir string, f *File, m *meter, fill func(io.Writer) (rows int64, err error)) (err error) {
 	path := filepath.Join(dir, filepath.FromSlash(f.Name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("making the backup's folder: %w", err)
+		return fmt.Errorf("creating the backup's folder: %w", err)
 	}
 	err = durable.Write(path, 0o600, func(file io.Writer) error {
-		to := &counted{to: file, sum: sha256.New(), meter: m}
-		packed, err := zstd.NewWriter(to, zstd.WithEncoderConcurrency(1))
+		w := &hashingWriter{dst: file, sum: sha256.New(), meter: m}
+		compressor, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 		if err != nil {
 			return fmt.Errorf("compressing: %w", err)
 		}
-		f.Rows, err = fill(packed)
-		err = errors.Join(err, packed.Close())
-		f.Bytes, f.SHA256 = to.bytes, hex.EncodeToString(to.sum.Sum(nil))
+		f.Rows, err = fill(compressor)
+		err = errors.Join(err, compressor.Close())
+		f.Bytes, f.SHA256 = w.bytes, hex.EncodeToString(w.sum.Sum(nil))
 		return err
 	})
 	if err != nil {
@@ -97,29 +97,29 @@ func writeFile(dir string, f *File, m *meter, fill func(io.Writer) (rows int64, 
 	return nil
 }
 
-// readFile returns what is compressed in a file to read.
+// readFile calls read with the uncompressed content of a file.
 func readFile(dir string, f *File, read func(io.Reader) error) (err error) {
 	file, err := os.Open(filepath.Join(dir, filepath.FromSlash(f.Name)))
 	if err != nil {
 		return fmt.Errorf("opening a file of the backup: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	packed, err := zstd.NewReader(file, zstd.WithDecoderConcurrency(1))
+	content, err := zstd.NewReader(file, zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", f.Name, err)
 	}
-	defer packed.Close()
-	return read(packed)
+	defer content.Close()
+	return read(content)
 }
 
-// Check reads a backup whole and refuses it, fault.Invalid, unless every file is there
-// as it was written.
-func Check(ctx context.Context, dir string, tell func(Progress)) (*Manifest, error) {
+// Check reads all files of a backup and returns its manifest. It returns fault.Invalid if a file is
+// missing, truncated or altered.
+func Check(ctx context.Context, dir string, report func(Progress)) (*Manifest, error) {
 	m, err := readManifest(dir)
 	if err != nil {
 		return nil, err
 	}
-	progress := newMeter(tell, m.Bytes())
+	progress := newMeter(report, m.Bytes())
 	for i := range m.Files {
 		if err := checkFile(ctx, dir, &m.Files[i], progress); err != nil {
 			return nil, err
@@ -129,25 +129,25 @@ func Check(ctx context.Context, dir string, tell func(Progress)) (*Manifest, err
 }
 
 func checkFile(ctx context.Context, dir string, f *File, m *meter) error {
-	m.begin("checking " + f.Name)
+	m.startStep("checking " + f.Name)
 	file, err := os.Open(filepath.Join(dir, filepath.FromSlash(f.Name)))
 	if errors.Is(err, fs.ErrNotExist) {
-		return fault.Newf(fault.Invalid, "the backup in %s is not whole: %s is missing", dir, f.Name)
+		return fault.Newf(fault.Invalid, "the backup in %s is incomplete: %s is missing", dir, f.Name)
 	}
 	if err != nil {
 		return fmt.Errorf("opening a file of the backup: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	to := &counted{to: io.Discard, sum: sha256.New(), meter: m}
-	if _, err := io.CopyBuffer(to, until(ctx, file), make([]byte, copyBytes)); err != nil {
+	w := &hashingWriter{dst: io.Discard, sum: sha256.New(), meter: m}
+	if _, err := io.CopyBuffer(w, contextReader(ctx, file), make([]byte, copyBytes)); err != nil {
 		return fmt.Errorf("reading %s: %w", f.Name, err)
 	}
 	switch {
-	case to.bytes < f.Bytes:
+	case w.bytes < f.Bytes:
 		return fault.Newf(
-			fault.Invalid, "the backup in %s is not whole: %s was cut off at %d of %d bytes", dir, f.Name, to.bytes, f.Bytes,
+			fault.Invalid, "the backup in %s is incomplete: %s was cut off at %d of %d bytes", dir, f.Name, w.bytes, f.Bytes,
 		)
-	case hex.EncodeToString(to.sum.Sum(nil)) != f.SHA256:
+	case hex.EncodeToString(w.sum.Sum(nil)) != f.SHA256:
 		return fault.Newf(
 			fault.Invalid, "the backup in %s was altered: %s does not have the digest that it was written with", dir, f.Name,
 		)
@@ -159,27 +159,27 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// until reads as long as ctx lasts.
-func until(ctx context.Context, from io.Reader) io.Reader {
+// contextReader returns a reader of r that fails once ctx is done.
+func contextReader(ctx context.Context, r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		return from.Read(p)
+		return r.Read(p)
 	})
 }
 
-// makeDir creates the folder of a new backup, and refuses one in which anything is.
+// makeDir creates the folder of a new backup. It returns fault.Conflict if the folder is not empty.
 func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("making the backup's folder: %w", err)
+		return fmt.Errorf("creating the backup's folder: %w", err)
 	}
-	there, err := os.ReadDir(dir)
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("reading the backup's folder: %w", err)
 	}
-	if len(there) > 0 {
-		return fault.Newf(fault.Conflict, "%s is not empty: a backup wants a folder of its own", dir)
+	if len(entries) > 0 {
+		return fault.Newf(fault.Conflict, "%s is not empty: a backup requires an empty folder", dir)
 	}
 	return nil
 }

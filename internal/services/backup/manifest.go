@@ -1,16 +1,20 @@
-// Package backup takes a backup of a running installation into a folder, and fills
-// empty stores from one.
+// Package backup takes a backup of a running installation into a folder, and restores a
+// backup into empty stores.
 //
-// A backup has what cannot be made again: of Postgres one moment of all tables but the
-// few that are true of one running installation alone; of ClickHouse the points, texts,
-// latest values and uses of keys; of Kafka the records that no consumer was done with,
-// and the dead letters. Redis holds counters and caches, Milvus what is computed from
-// the graph's texts: neither is in it. docs/adr/0036-backups.md says in which order the
-// stores are read, and why nothing is lost or counted twice for it.
+// A backup contains what cannot be computed again:
 //
-// The folder is whole when it has its manifest, which names every file with its size,
-// its digest and what it holds. The package reads and writes stores by their own
-// protocols, through the packages of storage; it starts and stops none.
+//   - a snapshot of all Postgres tables, except for the few that are specific to a running
+//     installation;
+//   - the points, string values, latest values and audit records of ClickHouse;
+//   - the records of Kafka that no consumer has processed, and the dead letters.
+//
+// It does not contain Redis, which has counters and caches, or Milvus, which has vectors
+// that are computed from the texts of the graph. docs/adr/0036-backups.md describes the
+// order in which the stores are read, and why nothing is lost or counted twice.
+//
+// A backup is complete when its folder has the manifest, which lists every file with its
+// size, digest and content. The package reads and writes the stores by their protocols,
+// through the packages of storage. It does not start or stop them.
 package backup
 
 import (
@@ -38,7 +42,7 @@ const (
 	format       = 1
 )
 
-// Stores that a file is of.
+// The stores, as named in manifest and file paths.
 const (
 	storePostgres   = "postgres"
 	storeClickHouse = "clickhouse"
@@ -49,31 +53,32 @@ const (
 type Manifest struct {
 	Product      string    `json:"product"`
 	Format       int       `json:"format"`
-	Version      string    `json:"version"` // of Livegraph that took it
+	Version      string    `json:"version"` // of the Livegraph that took the backup
 	Installation uuid.UUID `json:"installation"`
-	// BegunAt is when it was begun: what was acknowledged before is in it. PointsAt is
-	// up to when points are in it, GraphAt the moment of everything in Postgres.
+	// BegunAt is the start of the backup, which contains everything that was acknowledged
+	// before. PointsAt is the time up to which it contains points. GraphAt is the time of the
+	// Postgres snapshot.
 	BegunAt    time.Time `json:"begunAt"`
 	PointsAt   time.Time `json:"pointsAt"`
 	GraphAt    time.Time `json:"graphAt"`
 	FinishedAt time.Time `json:"finishedAt"`
-	// Schemas are the last migrations that the stores had had.
+	// Schemas are the last applied migrations of the stores.
 	Schemas Schemas `json:"schemas"`
 	Topics  []Topic `json:"topics"`
-	// Sequences are the last numbers of Postgres' sequences, by name.
+	// Sequences are the last values of the Postgres sequences, by name.
 	Sequences map[string]int64 `json:"sequences"`
 	Files     []File           `json:"files"`
 	// Digest is the SHA-256 of this file's JSON without it.
 	Digest string `json:"digest,omitempty"`
 }
 
-// Schemas are migrations, by store.
+// Schemas are the last applied migrations, by store.
 type Schemas struct {
 	Postgres   int64 `json:"postgres"`
 	ClickHouse int64 `json:"clickhouse"`
 }
 
-// Topic is a topic as it was, with the range of each partition that is in the backup.
+// Topic is a topic at the time of the backup, with the range of each partition in the backup.
 type Topic struct {
 	Topic      string  `json:"topic"` // without the prefix
 	ID         string  `json:"id"`    // in hexadecimal
@@ -108,8 +113,8 @@ func (m *Manifest) Bytes() (n int64) {
 	return n
 }
 
-// of lists the files of a store.
-func (m *Manifest) of(store string) (files []File) {
+// filesOf returns the files of a store.
+func (m *Manifest) filesOf(store string) (files []File) {
 	for i := range m.Files {
 		if m.Files[i].Store == store {
 			files = append(files, m.Files[i])
@@ -118,11 +123,11 @@ func (m *Manifest) of(store string) (files []File) {
 	return files
 }
 
-// digest computes the manifest's own.
+// digest returns the digest of the manifest, without the Digest field.
 func (m *Manifest) digest() (string, error) {
-	bare := *m
-	bare.Digest = ""
-	payload, err := json.Marshal(&bare)
+	unsigned := *m
+	unsigned.Digest = ""
+	payload, err := json.Marshal(&unsigned)
 	if err != nil {
 		return "", fmt.Errorf("writing the manifest: %w", err)
 	}
@@ -130,7 +135,7 @@ func (m *Manifest) digest() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// write makes the backup a whole one.
+// write writes the manifest with its digest, which completes the backup.
 func (m *Manifest) write(dir string) (err error) {
 	if m.Digest, err = m.digest(); err != nil {
 		return err
@@ -145,8 +150,8 @@ func (m *Manifest) write(dir string) (err error) {
 	return nil
 }
 
-// readManifest reads the manifest of a backup, and refuses what is none, what was not
-// finished, what was altered, and what this version does not understand.
+// readManifest reads the manifest of a backup. It returns fault.Invalid if the folder is not a
+// backup, or if the backup is unfinished, altered or of an unsupported format.
 func readManifest(dir string) (*Manifest, error) {
 	payload, err := os.ReadFile(filepath.Join(dir, manifestName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -158,7 +163,7 @@ func readManifest(dir string) (*Manifest, error) {
 	var m Manifest
 	if err := json.Unmarshal(payload, &m); err != nil || m.Product != product {
 		return nil, fault.Newf(
-			fault.Invalid, "%s is not a backup of Livegraph: its %s is of something else, or was damaged", dir, manifestName,
+			fault.Invalid, "%s is not a backup of Livegraph: its %s is of another program or damaged", dir, manifestName,
 		)
 	}
 	if m.Format != format {
@@ -186,7 +191,7 @@ func readManifest(dir string) (*Manifest, error) {
 	return &m, nil
 }
 
-// errNoBackup tells a folder that is no backup from one that was not finished.
+// errNoBackup returns the error for a folder without a manifest: an unfinished backup, or no backup.
 func errNoBackup(dir string) error {
 	for _, store := range []string{storePostgres, storeClickHouse, storeKafka} {
 		if _, err := os.Stat(filepath.Join(dir, store)); err == nil {

@@ -12,55 +12,55 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// maxText bounds a key, a value or a header that is read: more than any topic of ours
-// takes.
-const maxText = 64 << 20
+// maxFieldBytes is the maximum length of a key, a value or a header. It is larger than the record
+// limit of every topic.
+const maxFieldBytes = 64 << 20
 
-// A record is written as unsigned varints and texts: partition, offset, its time in
-// milliseconds, key, value, how many headers, and each header's name and value. A text
-// is its length and one, and its bytes; a length of zero is that of none at all.
+// A record is encoded as varints and byte strings: partition, offset, timestamp in milliseconds
+// (signed), key, value, number of headers, and the name and value of each header. A byte string is
+// its length plus one, followed by its bytes. Zero means nil.
 
-// appendRecord writes a record behind b.
+// appendRecord appends the encoding of r to b.
 func appendRecord(b []byte, r *kgo.Record) []byte {
 	b = binary.AppendUvarint(b, uint64(r.Partition))
 	b = binary.AppendUvarint(b, uint64(r.Offset))
 	b = binary.AppendVarint(b, r.Timestamp.UnixMilli())
-	b = appendText(appendText(b, r.Key), r.Value)
+	b = appendBytes(appendBytes(b, r.Key), r.Value)
 	b = binary.AppendUvarint(b, uint64(len(r.Headers)))
 	for _, h := range r.Headers {
-		b = appendText(appendText(b, []byte(h.Key)), h.Value)
+		b = appendBytes(appendBytes(b, []byte(h.Key)), h.Value)
 	}
 	return b
 }
 
-func appendText(b, text []byte) []byte {
-	if text == nil {
+func appendBytes(b, field []byte) []byte {
+	if field == nil {
 		return append(b, 0)
 	}
-	return append(binary.AppendUvarint(b, uint64(len(text))+1), text...)
+	return append(binary.AppendUvarint(b, uint64(len(field))+1), field...)
 }
 
-// recordReader reads records one after the other.
+// recordReader decodes records.
 type recordReader struct {
-	from *bufio.Reader
-	err  error
+	reader *bufio.Reader
+	err    error
 }
 
 func newRecordReader(r io.Reader) *recordReader {
-	return &recordReader{from: bufio.NewReaderSize(r, copyBytes)}
+	return &recordReader{reader: bufio.NewReaderSize(r, copyBytes)}
 }
 
-// next returns the next record, io.EOF behind the last one.
+// next returns the next record, or io.EOF after the last one.
 func (d *recordReader) next() (*kgo.Record, error) {
-	if _, err := d.from.Peek(1); errors.Is(err, io.EOF) {
+	if _, err := d.reader.Peek(1); errors.Is(err, io.EOF) {
 		return nil, io.EOF
 	}
 	r := &kgo.Record{
-		Partition: int32(d.number()), Offset: int64(d.number()), Timestamp: time.UnixMilli(d.signed()), Key: d.text(),
-		Value: d.text(),
+		Partition: int32(d.uvarint()), Offset: int64(d.uvarint()), Timestamp: time.UnixMilli(d.varint()), Key: d.bytes(),
+		Value: d.bytes(),
 	}
-	for n := d.number(); n > 0 && d.err == nil; n-- {
-		r.Headers = append(r.Headers, kgo.RecordHeader{Key: string(d.text()), Value: d.text()})
+	for n := d.uvarint(); n > 0 && d.err == nil; n-- {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: string(d.bytes()), Value: d.bytes()})
 	}
 	if d.err != nil {
 		return nil, fmt.Errorf("reading a record: %w", d.err)
@@ -68,37 +68,37 @@ func (d *recordReader) next() (*kgo.Record, error) {
 	return r, nil
 }
 
-// number reads a number; zero after a failure.
-func (d *recordReader) number() uint64 {
+// uvarint reads an unsigned varint. It returns 0 after an error.
+func (d *recordReader) uvarint() uint64 {
 	if d.err != nil {
 		return 0
 	}
 	var n uint64
-	n, d.err = binary.ReadUvarint(d.from)
+	n, d.err = binary.ReadUvarint(d.reader)
 	return n
 }
 
-func (d *recordReader) signed() int64 {
+func (d *recordReader) varint() int64 {
 	if d.err != nil {
 		return 0
 	}
 	var n int64
-	n, d.err = binary.ReadVarint(d.from)
+	n, d.err = binary.ReadVarint(d.reader)
 	return n
 }
 
-func (d *recordReader) text() []byte {
-	n := d.number()
+func (d *recordReader) bytes() []byte {
+	n := d.uvarint()
 	switch {
 	case d.err != nil || n == 0:
 		return nil
-	case n-1 > maxText:
-		d.err = fmt.Errorf("a text of %d bytes", n-1)
+	case n-1 > maxFieldBytes:
+		d.err = fmt.Errorf("a field of %d bytes", n-1)
 		return nil
 	}
-	// A length that is nonsense takes no memory: what is there is read piece by piece.
-	var text bytes.Buffer
-	text.Grow(int(min(n-1, copyBytes)))
-	_, d.err = io.CopyN(&text, d.from, int64(n-1))
-	return text.Bytes()
+	// The buffer grows as bytes are read, so that an invalid length does not allocate memory.
+	var field bytes.Buffer
+	field.Grow(int(min(n-1, copyBytes)))
+	_, d.err = io.CopyN(&field, d.reader, int64(n-1))
+	return field.Bytes()
 }

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// texts are bytes, or none at all, which is something else.
-func texts() *rapid.Generator[[]byte] {
+// nullableBytes generates byte slices, including nil and empty ones, which are different.
+func nullableBytes() *rapid.Generator[[]byte] {
 	return rapid.Custom(func(t *rapid.T) []byte {
 		if rapid.Bool().Draw(t, "none") {
 			return nil
@@ -29,22 +29,24 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 		for range rapid.IntRange(0, 5).Draw(t, "records") {
 			r := &kgo.Record{
 				Partition: rapid.Int32Range(0, 1<<30).Draw(t, "partition"), Offset: rapid.Int64Range(0, 1<<62).Draw(t, "offset"),
-				Timestamp: time.UnixMilli(rapid.Int64Range(-1<<40, 1<<45).Draw(t, "time")), Key: texts().Draw(t, "key"),
-				Value: texts().Draw(t, "value"),
+				Timestamp: time.UnixMilli(rapid.Int64Range(-1<<40, 1<<45).Draw(t, "time")), Key: nullableBytes().Draw(t, "key"),
+				Value: nullableBytes().Draw(t, "value"),
 			}
 			for range rapid.IntRange(0, 3).Draw(t, "headers") {
-				r.Headers = append(r.Headers, kgo.RecordHeader{Key: rapid.String().Draw(t, "name"), Value: texts().Draw(t, "text")})
+				r.Headers = append(r.Headers, kgo.RecordHeader{
+					Key: rapid.String().Draw(t, "name"), Value: nullableBytes().Draw(t, "text"),
+				})
 			}
 			want = append(want, r)
 			file = appendRecord(file, r)
 		}
-		from := newRecordReader(bytes.NewReader(file))
+		reader := newRecordReader(bytes.NewReader(file))
 		for _, r := range want {
-			got, err := from.next()
+			got, err := reader.next()
 			require.NoError(t, err)
 			require.Equal(t, r, got)
 		}
-		_, err := from.next()
+		_, err := reader.next()
 		require.ErrorIs(t, err, io.EOF)
 	})
 }
@@ -53,12 +55,12 @@ func FuzzRecords(f *testing.F) {
 	f.Add(appendRecord(nil, &kgo.Record{Value: []byte("v"), Headers: []kgo.RecordHeader{{Key: "k"}}}))
 	f.Add([]byte{0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f})
 	f.Fuzz(func(t *testing.T, file []byte) {
-		from := newRecordReader(bytes.NewReader(file))
+		reader := newRecordReader(bytes.NewReader(file))
 		for {
-			r, err := from.next()
+			r, err := reader.next()
 			if err != nil {
 				if errors.Is(err, io.EOF) && r != nil {
-					t.Fatal("a record beside an error")
+					t.Fatal("next returned a record and io.EOF")
 				}
 				return
 			}

@@ -20,31 +20,31 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// Bounds of what is written into Kafka at once.
+// Limits of writes to Kafka.
 const (
-	refillRecords = 200
-	refillBytes   = 16 << 20
-	// logShare is how much of what a partition keeps its records may take: retention
-	// counts more than their bytes.
-	logShare = 0.8
+	batchRecords = 200
+	batchBytes   = 16 << 20
+	// maxRetentionShare is the maximum share of a partition's retention.bytes that its restored
+	// records may have: retention counts more than the bytes of the records.
+	maxRetentionShare = 0.8
 
-	topicsLimit = time.Minute // for brokers to know of the topics that were made
-	topicsPause = 100 * time.Millisecond
+	topicsTimeout      = time.Minute // until all brokers report the created topics
+	topicsPollInterval = 100 * time.Millisecond
 )
 
-// RestoreOptions say what is restored.
+// RestoreOptions are the options of Restore.
 type RestoreOptions struct {
 	Dir string
-	// Topics are how topics are made; the backup says with how many partitions.
+	// Topics are the settings of created topics. The numbers of partitions are those of the backup.
 	Topics   kafka.TopicSettings
 	Progress func(Progress) // may be nil
 }
 
-// Restore fills empty stores from a backup that Check has found good, and refuses
-// others with fault.Conflict before it writes anything. Postgres is marked first and
-// set free last: no server starts on what a restore has left half-way.
+// Restore restores a backup that Check has validated into empty stores. It returns
+// fault.Conflict, without writing anything, if a store is not empty. It marks Postgres first and
+// removes the mark last, so that no server starts on an incomplete restore.
 func Restore(ctx context.Context, stores Stores, m *Manifest, o RestoreOptions) error {
-	r := &restoring{Stores: stores, dir: o.Dir, manifest: m, settings: o.Topics, meter: newMeter(o.Progress, m.Bytes())}
+	r := &restoreRun{Stores: stores, dir: o.Dir, manifest: m, settings: o.Topics, meter: newMeter(o.Progress, m.Bytes())}
 	partitions, err := r.partitions()
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func Restore(ctx context.Context, stores Stores, m *Manifest, o RestoreOptions) 
 		return err
 	}
 	for _, step := range []func(context.Context) error{
-		r.fillClickHouse, r.fillKafka, r.fillPostgres, r.deleteOnceMore, stores.Postgres.EndRestore,
+		r.restoreClickHouse, r.restoreKafka, r.restorePostgres, r.reapplyDeletions, stores.Postgres.EndRestore,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -68,49 +68,50 @@ func Restore(ctx context.Context, stores Stores, m *Manifest, o RestoreOptions) 
 	return nil
 }
 
-// restoring is a restore under way.
-type restoring struct {
+// restoreRun is the state of a restore in progress.
+type restoreRun struct {
 	Stores
-	dir      string
-	manifest *Manifest
-	settings kafka.TopicSettings
-	meter    *meter
-	letters  []jobs.LetterPlace
+	dir         string
+	manifest    *Manifest
+	settings    kafka.TopicSettings
+	meter       *meter
+	deadLetters []jobs.LetterPlace
 }
 
-// partitions returns with how many partitions topics are made, and looks whether what is
-// to go into them is less than they keep.
-func (r *restoring) partitions() (map[string]int32, error) {
+// partitions returns the number of partitions of the topics. It returns an error if the records
+// of a partition exceed its retention.
+func (r *restoreRun) partitions() (map[string]int32, error) {
 	counts := map[string]int32{}
 	for _, t := range r.manifest.Topics {
 		counts[t.Topic] = int32(len(t.Partitions))
 		for p, part := range t.Partitions {
-			if part.Bytes > int64(logShare*float64(r.settings.RetentionBytes)) {
+			if part.Bytes > int64(maxRetentionShare*float64(r.settings.RetentionBytes)) {
 				return nil, fault.Newf(
 					fault.Invalid,
-					"partition %d of topic %s gets %d bytes of records, and --kafka-retention-bytes keeps %d: set it to at least %d",
-					p, t.Topic, part.Bytes, r.settings.RetentionBytes, int64(float64(part.Bytes)/logShare)+1,
+					"partition %d of topic %s has %d bytes of records, and --kafka-retention-bytes keeps %d: set it to at least %d",
+					p, t.Topic, part.Bytes, r.settings.RetentionBytes, int64(float64(part.Bytes)/maxRetentionShare)+1,
 				)
 			}
 		}
 	}
 	r.settings.Partitions, r.settings.CommandsPartitions = counts[kafka.TopicPoints], counts[kafka.TopicCommands]
-	// The others are made with as many as these, and their records go where they can.
+	// The other topics are created with the same numbers. restoreTopic maps records to the
+	// partitions that exist.
 	return map[string]int32{
 		kafka.TopicPoints: counts[kafka.TopicPoints], kafka.TopicCommands: counts[kafka.TopicCommands],
 	}, nil
 }
 
-func (r *restoring) fillClickHouse(ctx context.Context) error {
+func (r *restoreRun) restoreClickHouse(ctx context.Context) error {
 	if err := r.ClickHouse.MigrateTo(ctx, r.manifest.Schemas.ClickHouse); err != nil {
 		return err
 	}
-	for _, f := range r.manifest.of(storeClickHouse) {
+	for _, f := range r.manifest.filesOf(storeClickHouse) {
 		if f.Part == nil {
 			return errManifest(f)
 		}
-		err := r.read(f, func(from io.Reader) error {
-			return dump.New(r.ClickHouse).Load(ctx, *f.Part, f.Rows, from, r.meter.rows)
+		err := r.readFile(f, func(content io.Reader) error {
+			return dump.New(r.ClickHouse).Load(ctx, *f.Part, f.Rows, content, r.meter.addRows)
 		})
 		if err != nil {
 			return err
@@ -119,33 +120,33 @@ func (r *restoring) fillClickHouse(ctx context.Context) error {
 	return r.ClickHouse.Migrate(ctx)
 }
 
-func (r *restoring) fillKafka(ctx context.Context) error {
+func (r *restoreRun) restoreKafka(ctx context.Context) error {
 	if err := r.Kafka.EnsureTopics(ctx, r.settings); err != nil {
 		return err
 	}
-	topics, err := r.awaitTopics(ctx)
+	topics, err := r.waitForTopics(ctx)
 	if err != nil {
 		return err
 	}
-	for _, f := range r.manifest.of(storeKafka) {
-		o, there := topics[f.Topic]
-		if !there {
+	for _, f := range r.manifest.filesOf(storeKafka) {
+		o, exists := topics[f.Topic]
+		if !exists {
 			return errManifest(f)
 		}
-		if err := r.read(f, func(from io.Reader) error { return r.refill(ctx, o, f, from) }); err != nil {
+		if err := r.readFile(f, func(content io.Reader) error { return r.restoreTopic(ctx, o, f, content) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// awaitTopics waits until all topics that get records are known: brokers take a moment
-// to tell each other of new ones.
-func (r *restoring) awaitTopics(ctx context.Context) (map[string]kafka.Overview, error) {
-	for deadline := time.Now().Add(topicsLimit); ; {
-		made, err := r.Kafka.Overviews(ctx)
+// waitForTopics waits until the brokers report all topics of the backup: new topics take a moment
+// to propagate.
+func (r *restoreRun) waitForTopics(ctx context.Context) (map[string]kafka.Overview, error) {
+	for deadline := time.Now().Add(topicsTimeout); ; {
+		found, err := r.Kafka.Overviews(ctx)
 		topics := map[string]kafka.Overview{}
-		for _, o := range made {
+		for _, o := range found {
 			topics[o.Label] = o
 		}
 		missing := slices.IndexFunc(r.manifest.Topics, func(t Topic) bool { return len(topics[t.Topic].Partitions) == 0 })
@@ -153,24 +154,24 @@ func (r *restoring) awaitTopics(ctx context.Context) (map[string]kafka.Overview,
 			return topics, nil
 		}
 		if err == nil {
-			err = fmt.Errorf("topic %s was made and is not there", r.manifest.Topics[missing].Topic)
+			err = fmt.Errorf("topic %s was created, but the brokers do not report it", r.manifest.Topics[missing].Topic)
 		}
 		if time.Now().After(deadline) {
 			return nil, err
 		}
-		if !sleep.For(ctx, topicsPause) {
+		if !sleep.For(ctx, topicsPollInterval) {
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// refill writes a topic's records, and notes where its dead letters go.
-func (r *restoring) refill(ctx context.Context, o kafka.Overview, f File, from io.Reader) error {
-	records, total := newRecordReader(from), int64(0)
+// restoreTopic writes a topic's records and records the new positions of dead letters.
+func (r *restoreRun) restoreTopic(ctx context.Context, o kafka.Overview, f File, content io.Reader) error {
+	records, total := newRecordReader(content), int64(0)
 	for last := false; !last; {
 		var batch []*kgo.Record
 		var places []jobs.LetterPlace
-		for bytes := 0; len(batch) < refillRecords && bytes < refillBytes; {
+		for bytes := 0; len(batch) < batchRecords && bytes < batchBytes; {
 			record, err := records.next()
 			if last = errors.Is(err, io.EOF); last {
 				break
@@ -187,34 +188,34 @@ func (r *restoring) refill(ctx context.Context, o kafka.Overview, f File, from i
 			return err
 		}
 		if _, dead := kafka.IsDeadLetters(o.Label); dead {
-			r.noteLetters(o, batch, places)
+			r.recordDeadLetters(o, batch, places)
 		}
 		total += int64(len(batch))
-		r.meter.rows(int64(len(batch)))
+		r.meter.addRows(int64(len(batch)))
 	}
 	if total != f.Rows {
-		return fmt.Errorf("topic %s: the backup says %d records, and has %d", f.Topic, f.Rows, total)
+		return fmt.Errorf("topic %s: the manifest says %d records, but the file has %d", f.Topic, f.Rows, total)
 	}
 	return nil
 }
 
-func (r *restoring) noteLetters(o kafka.Overview, written []*kgo.Record, places []jobs.LetterPlace) {
-	var was [16]byte
+func (r *restoreRun) recordDeadLetters(o kafka.Overview, written []*kgo.Record, places []jobs.LetterPlace) {
+	var oldTopic [16]byte
 	for _, t := range r.manifest.Topics {
 		if t.Topic == o.Label {
-			id, _ := hex.DecodeString(t.ID) // marks of no known topic stay as they are
-			copy(was[:], id)
+			id, _ := hex.DecodeString(t.ID) // marks of an unknown topic are not changed
+			copy(oldTopic[:], id)
 		}
 	}
 	for i, record := range written {
-		places[i].WasTopic, places[i].Topic = was, o.ID
+		places[i].WasTopic, places[i].Topic = oldTopic, o.ID
 		places[i].Partition, places[i].Offset = record.Partition, record.Offset
 	}
-	r.letters = append(r.letters, places...)
+	r.deadLetters = append(r.deadLetters, places...)
 }
 
-func (r *restoring) fillPostgres(ctx context.Context) error {
-	files := r.manifest.of(storePostgres)
+func (r *restoreRun) restorePostgres(ctx context.Context) error {
+	files := r.manifest.filesOf(storePostgres)
 	var tables []jobs.Table
 	for _, f := range files {
 		if f.Table == nil {
@@ -222,30 +223,32 @@ func (r *restoring) fillPostgres(ctx context.Context) error {
 		}
 		tables = append(tables, *f.Table)
 	}
-	return r.Postgres.Restore(ctx, tables, r.manifest.BegunAt, func(into *jobs.Restoration) error {
+	return r.Postgres.Restore(ctx, tables, r.manifest.BegunAt, func(restoration *jobs.Restoration) error {
 		for _, f := range files {
-			err := r.read(f, func(from io.Reader) error { return into.Load(ctx, *f.Table, f.Rows, until(ctx, from)) })
+			err := r.readFile(f, func(content io.Reader) error {
+				return restoration.Load(ctx, *f.Table, f.Rows, contextReader(ctx, content))
+			})
 			if err != nil {
 				return err
 			}
-			r.meter.rows(f.Rows)
+			r.meter.addRows(f.Rows)
 		}
-		if err := into.Continue(ctx, r.manifest.Sequences); err != nil {
+		if err := restoration.Continue(ctx, r.manifest.Sequences); err != nil {
 			return err
 		}
-		return into.Finish(ctx, r.letters)
+		return restoration.Finish(ctx, r.deadLetters)
 	})
 }
 
-// deleteOnceMore deletes the points that were deleted while the backup was taken: the
-// tombstones are of a later moment than the rows.
-func (r *restoring) deleteOnceMore(ctx context.Context) error {
-	stones, err := r.Postgres.TombstonesFrom(ctx, r.manifest.BegunAt)
+// reapplyDeletions deletes the points that were deleted during the backup: their tombstones are
+// in the snapshot of Postgres, but ClickHouse was read before them.
+func (r *restoreRun) reapplyDeletions(ctx context.Context) error {
+	tombstones, err := r.Postgres.TombstonesFrom(ctx, r.manifest.BegunAt)
 	if err != nil {
 		return err
 	}
-	deletions := make([]clickhouse.Deletion, len(stones))
-	for i, t := range stones {
+	deletions := make([]clickhouse.Deletion, len(tombstones))
+	for i, t := range tombstones {
 		deletions[i] = clickhouse.Deletion{
 			Workspace: t.Workspace, Source: t.Source, Metric: t.Metric, FromUS: t.FromUS, ToUS: t.ToUS,
 			Ceiling: t.Ceiling, WholeSource: t.Ceiling == registry.CeilingUnlimited,
@@ -254,17 +257,17 @@ func (r *restoring) deleteOnceMore(ctx context.Context) error {
 	return r.ClickHouse.Delete(ctx, deletions...)
 }
 
-// read reads a file, and says so.
-func (r *restoring) read(f File, use func(io.Reader) error) error {
-	r.meter.begin("writing " + f.Name)
-	if err := readFile(r.dir, &f, use); err != nil {
+// readFile reads a file of the backup and reports the progress.
+func (r *restoreRun) readFile(f File, read func(io.Reader) error) error {
+	r.meter.startStep("writing " + f.Name)
+	if err := readFile(r.dir, &f, read); err != nil {
 		return err
 	}
-	r.meter.bytes(f.Bytes)
+	r.meter.addBytes(f.Bytes)
 	return nil
 }
 
-// errManifest reports that a file is not described as it should be.
+// errManifest returns the error for a file whose entry in the manifest is incomplete.
 func errManifest(f File) error {
-	return fault.Newf(fault.Invalid, "the backup's manifest does not say what %s is of", f.Name)
+	return fault.Newf(fault.Invalid, "the backup's manifest does not describe %s", f.Name)
 }

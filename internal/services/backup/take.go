@@ -19,41 +19,43 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// Stores are what is backed up, or filled.
+// Stores are the stores of an installation.
 type Stores struct {
 	Postgres   *stores.DB
 	ClickHouse *clickhouse.DB
 	Kafka      *kafka.Client
 }
 
-// TakeOptions say where a backup goes.
+// TakeOptions are the options of Take.
 type TakeOptions struct {
-	Dir      string         // made if missing; must be empty
+	Dir      string         // created if missing; must be empty
 	Version  string         // of Livegraph, for the manifest
 	Progress func(Progress) // may be nil
 }
 
-// Take takes a backup while the installation works. Everything that was acknowledged
-// before it begins is in it.
+// Take takes a backup of a running installation. The backup contains everything that was
+// acknowledged before it began.
 //
-// The order is what makes it so. First it is noted below which offsets the consumers
-// of points and of uses of keys are done with the log: what is below is in ClickHouse,
-// which is read next. Then it is noted where the logs of points and of commands end,
-// and all of Postgres is read as it is at one moment after that. Last come the records
-// between the notes: those of points under the versions that they have, so that it does
-// no harm that most of them are among the rows too, and those of commands from the
-// fence on that Postgres held at its moment, which are exactly those that were not
-// decided.
+// The order of the steps guarantees this:
+//
+//  1. It records the offsets up to which the consumers of points and of audit records have
+//     processed the log. Everything below them is in ClickHouse.
+//  2. It reads ClickHouse.
+//  3. It records the ends of the logs of points and of commands.
+//  4. It reads all of Postgres in one snapshot.
+//  5. It reads the records between the recorded offsets. Records of points get the versions
+//     that they have, so those that are also in ClickHouse do no harm. Records of commands
+//     start at the fence of the Postgres snapshot, so they are exactly the undecided ones.
 func Take(ctx context.Context, stores Stores, o TakeOptions) (*Manifest, error) {
 	if err := makeDir(o.Dir); err != nil {
 		return nil, err
 	}
-	t := &taking{
+	t := &backupRun{
 		Stores: stores, dir: o.Dir, meter: newMeter(o.Progress, 0),
 		manifest: &Manifest{Product: product, Format: format, Version: o.Version},
 	}
 	for _, step := range []func(context.Context) error{
-		t.begin, t.readClickHouse, t.noteEnds, t.readPostgres, t.readKafka,
+		t.recordStarts, t.readClickHouse, t.recordEnds, t.readPostgres, t.readKafka,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -63,26 +65,26 @@ func Take(ctx context.Context, stores Stores, o TakeOptions) (*Manifest, error) 
 	return t.manifest, t.manifest.write(o.Dir)
 }
 
-// taking is a backup that is being taken.
-type taking struct {
+// backupRun is the state of a backup in progress.
+type backupRun struct {
 	Stores
 	dir      string
 	meter    *meter
 	manifest *Manifest
 
-	topics      map[string]kafka.Overview       // as they were at the beginning, by label
-	from        map[string]map[int32]int64      // by label: from where on records are needed
-	to          map[string]map[int32]int64      // and up to where
+	topics      map[string]kafka.Overview       // at the start of the backup, by label
+	from        map[string]map[int32]int64      // by label and partition: offset of the first record to read
+	to          map[string]map[int32]int64      // by label and partition: end of the records to read, exclusive
 	generations map[string]registry.Generations // of points
 }
 
-// begin notes what the consumers are done with.
-func (t *taking) begin(ctx context.Context) (err error) {
-	t.meter.begin("looking at the log")
+// recordStarts records the offsets up to which the consumers have processed the log.
+func (t *backupRun) recordStarts(ctx context.Context) (err error) {
+	t.meter.startStep("reading the offsets of the log")
 	if t.manifest.BegunAt, err = t.Postgres.Now(ctx); err != nil {
 		return err
 	}
-	if t.topics, err = t.lookAtTopics(ctx); err != nil {
+	if t.topics, err = t.readTopics(ctx); err != nil {
 		return err
 	}
 	points, audit := t.topics[kafka.TopicPoints], t.topics[kafka.TopicAudit]
@@ -93,16 +95,18 @@ func (t *taking) begin(ctx context.Context) (err error) {
 	stored := map[int32]int64{}
 	for i, p := range audit.Partitions {
 		stored[p.Partition] = -1
-		for _, consumer := range audit.Readers { // the one of the audit log
+		for _, consumer := range audit.Readers { // the audit consumer
 			stored[p.Partition] = consumer.Committed[i]
 		}
 	}
-	t.from = map[string]map[int32]int64{kafka.TopicPoints: behind(points, marks), kafka.TopicAudit: behind(audit, stored)}
+	t.from = map[string]map[int32]int64{
+		kafka.TopicPoints: pendingFrom(points, marks), kafka.TopicAudit: pendingFrom(audit, stored),
+	}
 	t.to = map[string]map[int32]int64{}
 	return nil
 }
 
-func (t *taking) lookAtTopics(ctx context.Context) (map[string]kafka.Overview, error) {
+func (t *backupRun) readTopics(ctx context.Context) (map[string]kafka.Overview, error) {
 	found, err := t.Kafka.Overviews(ctx)
 	if err != nil {
 		return nil, err
@@ -112,31 +116,31 @@ func (t *taking) lookAtTopics(ctx context.Context) (map[string]kafka.Overview, e
 		topics[o.Label] = o
 	}
 	for _, label := range []string{kafka.TopicPoints, kafka.TopicCommands} {
-		was, known := t.topics[label]
-		now, there := topics[label]
-		if !there || known && was.ID != now.ID {
-			return nil, fmt.Errorf("topic %s does not exist, or was made again while the backup was taken: take it again", label)
+		before, known := t.topics[label]
+		now, exists := topics[label]
+		if !exists || known && before.ID != now.ID {
+			return nil, fmt.Errorf("topic %s does not exist or was recreated during the backup: take the backup again", label)
 		}
 	}
 	return topics, nil
 }
 
-// behind returns from where on a topic's records are not done with, given where its
-// consumer is.
-func behind(o kafka.Overview, done map[int32]int64) map[int32]int64 {
+// pendingFrom returns the first offset of each partition that is not processed, given the
+// positions of the consumer.
+func pendingFrom(o kafka.Overview, processed map[int32]int64) map[int32]int64 {
 	from := map[int32]int64{}
 	for i := range o.Partitions {
 		p := &o.Partitions[i]
 		from[p.Partition] = p.Start
-		if at, known := done[p.Partition]; known {
-			from[p.Partition] = max(p.Start, min(at, p.End))
+		if offset, known := processed[p.Partition]; known {
+			from[p.Partition] = max(p.Start, min(offset, p.End))
 		}
 	}
 	return from
 }
 
-// readClickHouse reads what is stored of points and of uses.
-func (t *taking) readClickHouse(ctx context.Context) (err error) {
+// readClickHouse writes the points and the audit records of ClickHouse to files.
+func (t *backupRun) readClickHouse(ctx context.Context) (err error) {
 	if t.manifest.Schemas.ClickHouse, err = t.ClickHouse.SchemaVersion(ctx); err != nil {
 		return err
 	}
@@ -146,7 +150,9 @@ func (t *taking) readClickHouse(ctx context.Context) (err error) {
 	}
 	for _, part := range parts {
 		f := File{Name: storeClickHouse + "/" + part.String() + ".native.zst", Store: storeClickHouse, Part: &part}
-		err := t.write(f, func(w io.Writer) (int64, error) { return dump.New(t.ClickHouse).Dump(ctx, part, w, t.meter.rows) })
+		err := t.write(f, func(w io.Writer) (int64, error) {
+			return dump.New(t.ClickHouse).Dump(ctx, part, w, t.meter.addRows)
+		})
 		if err != nil {
 			return err
 		}
@@ -154,10 +160,10 @@ func (t *taking) readClickHouse(ctx context.Context) (err error) {
 	return nil
 }
 
-// noteEnds notes up to where the backup is about points and commands.
-func (t *taking) noteEnds(ctx context.Context) error {
-	t.meter.begin("looking at the log")
-	now, err := t.lookAtTopics(ctx)
+// recordEnds records the ends of the logs of points and of commands.
+func (t *backupRun) recordEnds(ctx context.Context) error {
+	t.meter.startStep("reading the offsets of the log")
+	now, err := t.readTopics(ctx)
 	if err != nil {
 		return err
 	}
@@ -165,13 +171,13 @@ func (t *taking) noteEnds(ctx context.Context) error {
 		return err
 	}
 	for _, label := range []string{kafka.TopicPoints, kafka.TopicCommands} {
-		t.to[label] = ends(now[label])
+		t.to[label] = endOffsets(now[label])
 	}
 	t.topics[kafka.TopicPoints], t.topics[kafka.TopicCommands] = now[kafka.TopicPoints], now[kafka.TopicCommands]
 	return nil
 }
 
-func ends(o kafka.Overview) map[int32]int64 {
+func endOffsets(o kafka.Overview) map[int32]int64 {
 	to := map[int32]int64{}
 	for i := range o.Partitions {
 		to[o.Partitions[i].Partition] = o.Partitions[i].End
@@ -179,8 +185,8 @@ func ends(o kafka.Overview) map[int32]int64 {
 	return to
 }
 
-// readPostgres reads all tables at one moment.
-func (t *taking) readPostgres(ctx context.Context) error {
+// readPostgres writes all tables to files, in one snapshot.
+func (t *backupRun) readPostgres(ctx context.Context) error {
 	return t.Postgres.Snapshot(ctx, func(s *jobs.Snapshot) error {
 		t.manifest.GraphAt, t.manifest.Schemas.Postgres, t.manifest.Installation = s.At, s.Schema, s.Installation
 		commands := t.topics[kafka.TopicCommands]
@@ -188,7 +194,7 @@ func (t *taking) readPostgres(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		t.from[kafka.TopicCommands] = behind(commands, decided)
+		t.from[kafka.TopicCommands] = pendingFrom(commands, decided)
 		generations, err := s.Generations(ctx, kafka.TopicPoints)
 		if err != nil {
 			return err
@@ -209,26 +215,26 @@ func (t *taking) readPostgres(ctx context.Context) error {
 	})
 }
 
-// readKafka reads the records between the notes; of uses of keys and of dead letters all
-// that came up to now.
-func (t *taking) readKafka(ctx context.Context) error {
-	now, err := t.lookAtTopics(ctx)
+// readKafka writes the records between the recorded offsets to files. Audit records and dead
+// letters are read up to the current end of their topics.
+func (t *backupRun) readKafka(ctx context.Context) error {
+	now, err := t.readTopics(ctx)
 	if err != nil {
 		return err
 	}
 	for _, label := range kafka.Labels() {
-		o, there := now[label]
-		if !there {
+		o, exists := now[label]
+		if !exists {
 			continue
 		}
 		from, to := t.from[label], t.to[label]
 		if _, dead := kafka.IsDeadLetters(label); dead {
-			from = behind(o, nil)
+			from = pendingFrom(o, nil)
 		} else if label == kafka.TopicEvents {
-			from = ends(o) // they are published again from the journal
+			from = endOffsets(o) // they are published again from the journal
 		}
 		if to == nil {
-			to = ends(o)
+			to = endOffsets(o)
 		}
 		if err := t.readTopic(ctx, o, from, to); err != nil {
 			return err
@@ -237,29 +243,29 @@ func (t *taking) readKafka(ctx context.Context) error {
 	return nil
 }
 
-// readTopic reads ranges of a topic's partitions.
-func (t *taking) readTopic(ctx context.Context, o kafka.Overview, from, to map[int32]int64) error {
+// readTopic writes ranges of a topic's partitions to a file.
+func (t *backupRun) readTopic(ctx context.Context, o kafka.Overview, from, to map[int32]int64) error {
 	spans := map[int32]kafka.Span{}
 	topic := Topic{Topic: o.Label, ID: hex.EncodeToString(o.ID[:]), Partitions: make([]Range, len(to))}
 	for p, end := range to {
-		begin, known := from[p]
-		if !known { // a partition that was added meanwhile
-			begin = 0
+		start, known := from[p]
+		if !known { // a partition that was added during the backup
+			start = 0
 		}
-		spans[p] = kafka.Span{From: min(begin, end), To: end}
+		spans[p] = kafka.Span{From: min(start, end), To: end}
 		topic.Partitions[p] = Range{From: spans[p].From, To: end}
 	}
 	f := File{Name: storeKafka + "/" + o.Label + ".records.zst", Store: storeKafka, Topic: o.Label}
 	err := t.write(f, func(w io.Writer) (rows int64, err error) {
 		var buffer []byte
 		err = t.Kafka.ReadSpans(ctx, o.Name, spans, func(r *kgo.Record) error {
-			if err := t.keepVersion(o, r); err != nil {
+			if err := t.setVersion(o, r); err != nil {
 				return err
 			}
 			buffer = appendRecord(buffer[:0], r)
 			rows++
 			topic.Partitions[r.Partition].Bytes += int64(len(buffer))
-			t.meter.rows(1)
+			t.meter.addRows(1)
 			_, err := w.Write(buffer)
 			return err
 		})
@@ -269,9 +275,9 @@ func (t *taking) readTopic(ctx context.Context, o kafka.Overview, from, to map[i
 	return err
 }
 
-// keepVersion sets the version of a record of points to the one that its points have or will have:
-// in another log its place would give another.
-func (t *taking) keepVersion(o kafka.Overview, r *kgo.Record) error {
+// setVersion adds the version that the points of a record have, or will have, to its headers. In
+// another log, the offset of the record would result in another version.
+func (t *backupRun) setVersion(o kafka.Overview, r *kgo.Record) error {
 	generations, versioned := t.generations[o.Label]
 	if !versioned || kafka.Header(r, kafka.HeaderVersion) != nil {
 		return nil
@@ -285,9 +291,9 @@ func (t *taking) keepVersion(o kafka.Overview, r *kgo.Record) error {
 	return nil
 }
 
-// write makes a file and notes it.
-func (t *taking) write(f File, fill func(io.Writer) (int64, error)) error {
-	t.meter.begin("reading " + f.Name)
+// write creates a file and adds it to the manifest.
+func (t *backupRun) write(f File, fill func(io.Writer) (int64, error)) error {
+	t.meter.startStep("reading " + f.Name)
 	if err := writeFile(t.dir, &f, t.meter, fill); err != nil {
 		return err
 	}

@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// partsNearly is how many parts in one partition begin to slow inserts;
-	// ClickHouse delays them at 1,000 and refuses them at 3,000.
-	partsNearly = 600
-	// diskNearly is the free share of a disk below which to act.
-	diskNearly = 0.1
-	// rollupsNearly is how far rollups may be behind; up to 70 minutes is usual.
-	rollupsNearly = 3 * time.Hour
+	// maxPartsPerPartition is the number of parts in one partition above which to warn.
+	// ClickHouse delays inserts at 1,000 parts and rejects them at 3,000.
+	maxPartsPerPartition = 600
+	// minFreeDiskShare is the free share of a disk below which to warn.
+	minFreeDiskShare = 0.1
+	// maxRollupLag is the rollup lag above which to warn; up to 70 minutes is normal.
+	maxRollupLag = 3 * time.Hour
 )
 
 func checkClickHouse(ctx context.Context, t Target) []Result {
 	if t.ClickHouseURL == "" {
 		return missing("clickhouse", "LIVEGRAPH_CLICKHOUSE_URL")
 	}
-	address := shown(t.ClickHouseURL)
+	address := redactURL(t.ClickHouseURL)
 	files, err := t.ClickHouseTLS.Client("clickhouse-tls")
 	if err != nil {
 		return failed("clickhouse", address, err, filesAdvice)
@@ -48,17 +48,17 @@ func checkClickHouse(ctx context.Context, t Target) []Result {
 }
 
 func (r *Result) readClickHouse(ctx context.Context, conn driver.Conn) (err error) {
-	if r.LatencyMS, err = latency(func() error { return conn.Ping(ctx) }); err != nil {
+	if r.LatencyMS, err = medianLatency(func() error { return conn.Ping(ctx) }); err != nil {
 		return err
 	}
-	var disk, parts, crowded, free, total uint64
+	var disk, parts, maxParts, free, total uint64
 	if err := conn.QueryRow(ctx, `SELECT version()`).Scan(&r.Version); err != nil {
 		return err
 	}
-	// Casts, because over HTTP a result's types must be those that are read.
+	// The casts are required because over HTTP the types of a result must match the destinations.
 	err = conn.QueryRow(ctx, `SELECT toUInt64(sum(bytes)), toUInt64(sum(n)), toUInt64(max(n)) FROM (
 		SELECT sum(bytes_on_disk) AS bytes, count() AS n FROM system.parts
-		WHERE active AND database = currentDatabase() GROUP BY table, partition)`).Scan(&disk, &parts, &crowded)
+		WHERE active AND database = currentDatabase() GROUP BY table, partition)`).Scan(&disk, &parts, &maxParts)
 	if err != nil {
 		return err
 	}
@@ -69,15 +69,15 @@ func (r *Result) readClickHouse(ctx context.Context, conn driver.Conn) (err erro
 	}
 	bytes := int64(disk)
 	r.DiskBytes = &bytes
-	r.Detail = fmt.Sprintf("%d parts, at most %d in a partition", parts, crowded)
-	if crowded > partsNearly {
+	r.Detail = fmt.Sprintf("%d parts, at most %d in a partition", parts, maxParts)
+	if maxParts > maxPartsPerPartition {
 		r.warn(
 			"inserts are about to be slowed down",
 			"let merges catch up: fewer and larger inserts (LIVEGRAPH_POINTS_BATCH_WAIT), faster disks, or fewer old months "+
 				"written at once",
 		)
 	}
-	if total > 0 && float64(free) < diskNearly*float64(total) {
+	if total > 0 && float64(free) < minFreeDiskShare*float64(total) {
 		r.warn(
 			fmt.Sprintf("%s of %s free on its disk", Size(int64(free)), Size(int64(total))),
 			"free disk space, or shorten the retention of points",
@@ -86,8 +86,8 @@ func (r *Result) readClickHouse(ctx context.Context, conn driver.Conn) (err erro
 	return r.readRollups(ctx, conn)
 }
 
-// readRollups says up to when there are rollups. A database that has not been
-// migrated has none, which is no finding.
+// readRollups reports the time up to which rollups are complete. A database that has
+// not been migrated has no rollups, which is not a finding.
 func (r *Result) readRollups(ctx context.Context, conn driver.Conn) error {
 	var tables, passes uint64
 	var cleanUS, nowUS int64
@@ -104,14 +104,14 @@ func (r *Result) readRollups(ctx context.Context, conn driver.Conn) error {
 	}
 	clean := time.UnixMicro(cleanUS).UTC()
 	r.Detail += ", rollups up to " + clean.Format(time.RFC3339)
-	if behind := time.UnixMicro(nowUS).Sub(clean); behind > rollupsNearly {
+	if behind := time.UnixMicro(nowUS).Sub(clean); behind > maxRollupLag {
 		r.warn(fmt.Sprintf("rollups are %s behind, so queries of long ranges are slow", behind.Round(time.Minute)),
-			"see that a process with role points runs, and its log; rollups that are catching up need no help")
+			"check that a process with role points runs, and check its log; rollups that are catching up need no action")
 	}
 	return nil
 }
 
-// clickhouseAdvice reports what to do about a failure.
+// clickhouseAdvice returns the advice for an error.
 func clickhouseAdvice(err error) string {
 	if advice := tlsSettings("LIVEGRAPH_CLICKHOUSE_URL").Advice(err); advice != "" {
 		return advice
@@ -129,5 +129,5 @@ func clickhouseAdvice(err error) string {
 			return "give ClickHouse more memory"
 		}
 	}
-	return reachAdvice("LIVEGRAPH_CLICKHOUSE_URL", logOf("clickhouse"))
+	return reachAdvice("LIVEGRAPH_CLICKHOUSE_URL", logFile("clickhouse"))
 }

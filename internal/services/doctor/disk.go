@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// diskLeast is the free space below which the embedded engines are at risk,
-// however large the disk.
-const diskLeast = 2 << 30
+// minFreeDiskBytes is the free space below which to warn, independently of the size of
+// the disk.
+const minFreeDiskBytes = 2 << 30
 
 func checkDisk(_ context.Context, t Target) []Result {
 	if t.DataDir == "" {
 		return nil
 	}
 	if _, err := os.Stat(t.DataDir); errors.Is(err, fs.ErrNotExist) {
-		return nil // nothing is kept here
+		return nil // it is not in use
 	}
 	r := Result{Name: "disk", Status: OK, Address: t.DataDir}
 	var stat unix.Statfs_t
@@ -28,23 +28,23 @@ func checkDisk(_ context.Context, t Target) []Result {
 		return failed("disk", t.DataDir, err, "check the data directory")
 	}
 	free, total := int64(stat.Bavail)*stat.Bsize, int64(stat.Blocks)*stat.Bsize
-	if used, err := usedBelow(t.DataDir); err == nil {
+	if used, err := dirSize(t.DataDir); err == nil {
 		r.DiskBytes = &used
 	}
 	r.Detail = fmt.Sprintf("%s of %s free", Size(free), Size(total))
-	if free < diskLeast || float64(free) < diskNearly*float64(total) {
-		r.warn("that is little", "free disk space, or move the data directory: engines stop when the disk is full")
+	if free < minFreeDiskBytes || float64(free) < minFreeDiskShare*float64(total) {
+		r.warn("that is too little", "free disk space, or move the data directory: engines stop when the disk is full")
 	}
 	return []Result{r}
 }
 
-// usedBelow sums what the files below dir take on disk. Files that come and go
-// meanwhile do not matter.
-func usedBelow(dir string) (int64, error) {
+// dirSize returns the total size of the files below dir. It ignores files that disappear
+// while it runs.
+func dirSize(dir string) (int64, error) {
 	var sum int64
 	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return nil //nolint:nilerr // it went away, or is not ours to read
+			return nil //nolint:nilerr // it was removed, or is not readable
 		}
 		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
 			sum += info.Size()
@@ -65,13 +65,13 @@ func checkFirstRun(_ context.Context, t Target) []Result {
 	return []Result{
 		{
 			Name: "first-run.json", Status: Warning, Address: path,
-			Detail: "holds the first admin key and the first operator's password in plain text",
-			Advice: "put the key where you keep secrets, change the password on the administration page, then delete the file",
+			Detail: "contains the first admin key and the first operator's password in plain text",
+			Advice: "put the key where you keep secrets, change the password in the admin UI, then delete the file",
 		},
 	}
 }
 
-// Size is a number of bytes for people.
+// Size formats a number of bytes with a binary unit, such as 1.5 GiB.
 func Size(bytes int64) string {
 	const unit = 1024
 	value, name := float64(bytes), "B"

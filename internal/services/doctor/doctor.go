@@ -1,8 +1,8 @@
-// Package doctor looks at what Livegraph stands on, and says what to do about
-// what is wrong: each engine (does it answer, as what version, how fast, how
-// much disk does it take), the log's retention, the data directory's disk.
+// Package doctor checks the engines that Livegraph uses (availability, version,
+// latency, disk usage), the retention of the log and the disk of the data
+// directory, and returns advice for each problem.
 //
-// It only reads, and it needs none of the others to look at one: an engine that
+// The checks only read, and they are independent of each other: an engine that
 // is down is a finding, not an error.
 package doctor
 
@@ -17,13 +17,13 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
-// Status says how a check went.
+// Status is the outcome of a check.
 type Status string
 
 // The statuses, from good to bad.
 const (
 	OK      Status = "ok"
-	Warning Status = "warning" // works, but look at it
+	Warning Status = "warning" // works, but needs attention
 	Failed  Status = "failed"  // does not work
 )
 
@@ -35,12 +35,12 @@ type Result struct {
 	Address   string  `json:"address,omitempty"` // without credentials
 	Version   string  `json:"version,omitempty"`
 	LatencyMS float64 `json:"latencyMs,omitempty"` // of a trivial call, median of three
-	DiskBytes *int64  `json:"diskBytes,omitempty"` // what the engine's data take; absent: not known
+	DiskBytes *int64  `json:"diskBytes,omitempty"` // disk usage of the engine's data; absent: unknown
 	Detail    string  `json:"detail"`              // what was found
-	Advice    string  `json:"advice,omitempty"`    // what to do
+	Advice    string  `json:"advice,omitempty"`    // how to fix it
 }
 
-// Target is what to look at. An engine without an address is reported as failed.
+// Target has the addresses and settings to check. An engine without an address is reported as failed.
 type Target struct {
 	KafkaBrokers  []string
 	KafkaSecurity config.KafkaSecurity
@@ -50,34 +50,34 @@ type Target struct {
 	MilvusAddress string
 	MilvusToken   string
 	Capabilities  config.Capabilities
-	Embedder      config.Embedder // not looked at while it is empty: nothing needs it
+	Embedder      config.Embedder // not checked if empty: it is optional
 
 	ClickHouseTLS, RedisTLS, MilvusTLS config.EngineTLS
 	Listener                           config.TLS // the API's own certificate
 
-	PointsTopic      string  // the topic whose retention is looked at
-	PointsGroup      string  // the consumer group that must not fall behind it
+	PointsTopic      string  // the topic whose retention is checked
+	PointsGroup      string  // the consumer group whose lag is checked against it
 	LogFullThreshold float64 // share of the retention at which ingest refuses
 
-	MetricsListen string // where a server is to listen for scrapes, or off; empty: not looked at
-	MetricsURL    string // where the server on the data directory answers them; empty: it does not, or none runs
-	ServerRuns    bool   // one does, on the data directory
+	MetricsListen string // configured listen address of the metrics, or off; empty: not checked
+	MetricsURL    string // metrics of the server that uses the data directory; empty: metrics are off, or no server runs
+	ServerRuns    bool   // a server that uses the data directory is running
 
-	SharesAddresses bool // all callers of the API may seem to have one address
+	SharesAddresses bool // all API clients may appear to have the same address
 
-	DataDir string // looked at for disk space; empty: not looked at
+	DataDir string // checked for disk space; empty: not checked
 }
 
-// checkLimit bounds each check; an engine that takes longer is as good as down.
-const checkLimit = 10 * time.Second
+// checkTimeout is the timeout of each check; a slower engine is reported as failed.
+const checkTimeout = 10 * time.Second
 
-// check is one look at one thing. It may add findings to the first.
+// check is a named check. It may return several results.
 type check struct {
 	name string
 	run  func(context.Context, Target) []Result
 }
 
-// checks in the order in which they are reported.
+// checks are all checks, in the order of their results.
 var checks = []check{
 	{"postgres", checkPostgres},
 	{"clickhouse", checkClickHouse},
@@ -92,13 +92,13 @@ var checks = []check{
 	{"first-run.json", checkFirstRun},
 }
 
-// Check makes all checks at the same time.
+// Check runs all checks concurrently.
 func Check(ctx context.Context, target Target) []Result {
 	found := make([][]Result, len(checks))
 	var wg sync.WaitGroup
 	for i, c := range checks {
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, checkLimit)
+			ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 			defer cancel()
 			found[i] = c.run(ctx, target)
 		})
@@ -107,23 +107,23 @@ func Check(ctx context.Context, target Target) []Result {
 	return slices.Concat(found...)
 }
 
-// Healthy reports whether nothing failed.
+// Healthy reports whether no check failed.
 func Healthy(results []Result) bool {
 	return !slices.ContainsFunc(results, func(r Result) bool { return r.Status == Failed })
 }
 
-// failed makes the result of an engine that cannot be used.
+// failed returns the result for an engine that cannot be used.
 func failed(name, address string, err error, advice string) []Result {
 	return []Result{{Name: name, Status: Failed, Address: address, Detail: err.Error(), Advice: advice}}
 }
 
-// missing makes the result of an engine that has no address.
+// missing returns the result for an engine without an address.
 func missing(name, variable string) []Result {
 	return []Result{{Name: name, Status: Failed, Detail: "has no address, and no server runs on the data directory",
 		Advice: "start one with `livegraph serve`, or set " + variable}}
 }
 
-// warn lowers a result to a warning and adds what is to be said.
+// warn sets the status to Warning and appends detail and advice.
 func (r *Result) warn(detail, advice string) {
 	r.Status = Warning
 	r.Detail += "; " + detail
@@ -133,25 +133,25 @@ func (r *Result) warn(detail, advice string) {
 	r.Advice += advice
 }
 
-// latencyProbes is how many calls the latency is the median of.
+// latencyProbes is the number of calls for the median latency.
 const latencyProbes = 3
 
-// latency is the median time of a call, in milliseconds.
-func latency(call func() error) (float64, error) {
-	var took []time.Duration
+// medianLatency returns the median duration of a call, in milliseconds.
+func medianLatency(call func() error) (float64, error) {
+	var durations []time.Duration
 	for range latencyProbes {
-		began := time.Now()
+		start := time.Now()
 		if err := call(); err != nil {
 			return 0, err
 		}
-		took = append(took, time.Since(began))
+		durations = append(durations, time.Since(start))
 	}
-	slices.SortFunc(took, cmp.Compare)
-	return float64(took[len(took)/2].Microseconds()) / 1000, nil
+	slices.SortFunc(durations, cmp.Compare)
+	return float64(durations[len(durations)/2].Microseconds()) / 1000, nil
 }
 
-// shown is a URL without its credentials and parameters.
-func shown(address string) string {
+// redactURL returns a URL without its credentials and parameters.
+func redactURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "(not a URL)"

@@ -31,8 +31,8 @@ func healthyTarget(t *testing.T) doctor.Target {
 	}
 }
 
-// log is the target's Kafka.
-func log(target doctor.Target) *testenv.Broker {
+// brokerOf returns the Kafka broker of the target.
+func brokerOf(target doctor.Target) *testenv.Broker {
 	return testenv.BrokerAt(target.KafkaBrokers, target.KafkaSecurity)
 }
 
@@ -48,12 +48,12 @@ func byName(t *testing.T, results []doctor.Result) map[string]doctor.Result {
 
 func TestEnginesThatAnswerAreReportedWithVersionLatencyAndDisk(t *testing.T) {
 	target := healthyTarget(t)
-	client, err := kgo.NewClient(log(target).Opts(kgo.DefaultProduceTopic("points"))...)
+	client, err := kgo.NewClient(brokerOf(target).Opts(kgo.DefaultProduceTopic("points"))...)
 	require.NoError(t, err)
 	defer client.Close()
-	bound := "1000000"
+	limit := "1000000"
 	_, err = kadm.NewClient(client).CreateTopic(
-		t.Context(), 2, -1, map[string]*string{"retention.bytes": &bound}, "points",
+		t.Context(), 2, -1, map[string]*string{"retention.bytes": &limit}, "points",
 	)
 	require.NoError(t, err)
 	require.NoError(t, client.ProduceSync(t.Context(), kgo.StringRecord("r")).FirstErr())
@@ -79,17 +79,17 @@ func TestEnginesThatAnswerAreReportedWithVersionLatencyAndDisk(t *testing.T) {
 	requireNoSecrets(t, target, results)
 }
 
-// TestTheOutageThatTheLogRidesOutIsThatOfItsBusiestPartition: the first partition to
-// be full stops ingest.
+// TestTheOutageThatTheLogRidesOutIsThatOfItsBusiestPartition checks that the largest
+// partition is used, because the first full partition stops ingest.
 func TestTheOutageThatTheLogRidesOutIsThatOfItsBusiestPartition(t *testing.T) {
 	target := healthyTarget(t)
-	client, err := kgo.NewClient(log(target).Opts(kgo.DefaultProduceTopic("points"),
+	client, err := kgo.NewClient(brokerOf(target).Opts(kgo.DefaultProduceTopic("points"),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchCompression(kgo.NoCompression()))...)
 	require.NoError(t, err)
 	defer client.Close()
-	bound := "10000000"
+	limit := "10000000"
 	_, err = kadm.NewClient(client).CreateTopic(
-		t.Context(), 8, -1, map[string]*string{"retention.bytes": &bound}, "points",
+		t.Context(), 8, -1, map[string]*string{"retention.bytes": &limit}, "points",
 	)
 	require.NoError(t, err)
 	hourAgo := time.Now().Add(-time.Hour)
@@ -103,7 +103,8 @@ func TestTheOutageThatTheLogRidesOutIsThatOfItsBusiestPartition(t *testing.T) {
 	)
 }
 
-// TestTheEmbeddedLogIsFullByItsRecordsToo: it keeps 1,600,000 of points.
+// TestTheEmbeddedLogIsFullByItsRecordsToo checks that the limit of 1,600,000 records of points
+// counts, too.
 func TestTheEmbeddedLogIsFullByItsRecordsToo(t *testing.T) {
 	target := healthyTarget(t)
 	broker, err := kfake.NewCluster(
@@ -113,12 +114,12 @@ func TestTheEmbeddedLogIsFullByItsRecordsToo(t *testing.T) {
 	defer broker.Close()
 	target.KafkaBrokers, target.KafkaSecurity = broker.ListenAddrs(), config.KafkaSecurity{}
 	target.Capabilities.Kafka.BatchesInMemory = true
-	client, err := kgo.NewClient(log(target).Opts(kgo.DefaultProduceTopic("points"))...)
+	client, err := kgo.NewClient(brokerOf(target).Opts(kgo.DefaultProduceTopic("points"))...)
 	require.NoError(t, err)
 	defer client.Close()
-	bound := "268435456"
+	limit := "268435456"
 	_, err = kadm.NewClient(client).AlterTopicConfigs(
-		t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "retention.bytes", Value: &bound}}, "points",
+		t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "retention.bytes", Value: &limit}}, "points",
 	)
 	require.NoError(t, err)
 	records := make([]*kgo.Record, 160_000) // a tenth
@@ -133,11 +134,11 @@ func TestTheEmbeddedLogIsFullByItsRecordsToo(t *testing.T) {
 }
 
 func TestEnginesThatDoNotAnswerAreReportedWithWhatToDo(t *testing.T) {
-	const nobody = "127.0.0.1:1"
+	const closed = "127.0.0.1:1"
 	target := doctor.Target{
-		KafkaBrokers: []string{nobody}, ClickHouseURL: "http://default:s3cret@" + nobody + "/default",
-		PostgresURL: "postgres://u:s3cret@" + nobody + "/d", RedisURL: "redis://:s3cret@" + nobody + "/0",
-		MilvusAddress: nobody,
+		KafkaBrokers: []string{closed}, ClickHouseURL: "http://default:s3cret@" + closed + "/default",
+		PostgresURL: "postgres://u:s3cret@" + closed + "/d", RedisURL: "redis://:s3cret@" + closed + "/0",
+		MilvusAddress: closed,
 	}
 	results := doctor.Check(t.Context(), target)
 	require.Len(t, results, 5)
@@ -195,7 +196,7 @@ func TestEnginesWithoutAnAddressAndLeftoversOfTheFirstRunAreReported(t *testing.
 	require.Contains(t, found, "disk")
 }
 
-// requireNoSecrets checks that no finding shows a password.
+// requireNoSecrets checks that no result contains a password.
 func requireNoSecrets(t *testing.T, target doctor.Target, results []doctor.Result) {
 	t.Helper()
 	raw, err := json.Marshal(results)
@@ -211,7 +212,7 @@ func requireNoSecrets(t *testing.T, target doctor.Target, results []doctor.Resul
 
 func TestWhatIsWrongWithTLSIsSaidWithWhatToDo(t *testing.T) {
 	plain := healthyTarget(t)
-	authority, stranger := testenv.NewAuthority(t), testenv.NewAuthority(t)
+	authority, unknownAuthority := testenv.NewAuthority(t), testenv.NewAuthority(t)
 	secured := func(t *testing.T, server *tls.Config, ca string) doctor.Target {
 		target := plain
 		files := config.EngineTLS{CA: ca}
@@ -227,16 +228,17 @@ func TestWhatIsWrongWithTLSIsSaidWithWhatToDo(t *testing.T) {
 		)
 		return target
 	}
-	asking := authority.ServerConfig("localhost")
-	asking.ClientAuth = tls.RequireAnyClientCert
+	clientAuth := authority.ServerConfig("localhost")
+	clientAuth.ClientAuth = tls.RequireAnyClientCert
 	for name, c := range map[string]struct {
 		server *tls.Config
 		ca     string
-		advice map[string]string // by engine, "" for all others; none: all is well
+		advice map[string]string // by engine, "" for all others; nil: no problem
 	}{
 		"all right": {authority.ServerConfig("localhost"), authority.File, nil},
 		"unknown CA": {
-			stranger.ServerConfig("localhost"), authority.File, map[string]string{"postgres": "sslrootcert", "": "_TLS_CA"},
+			unknownAuthority.ServerConfig("localhost"), authority.File,
+			map[string]string{"postgres": "sslrootcert", "": "_TLS_CA"},
 		},
 		"other name": {authority.ServerConfig("elsewhere"), authority.File, map[string]string{
 			"postgres": "LIVEGRAPH_POSTGRES_URL", "": "_TLS_SERVER_NAME",
@@ -247,7 +249,7 @@ func TestWhatIsWrongWithTLSIsSaidWithWhatToDo(t *testing.T) {
 			}},
 			authority.File, map[string]string{"": "renew"},
 		},
-		"no own":     {asking, authority.File, map[string]string{"postgres": "sslcert and sslkey", "": "_TLS_CERT"}},
+		"no own":     {clientAuth, authority.File, map[string]string{"postgres": "sslcert and sslkey", "": "_TLS_CERT"}},
 		"no CA file": {authority.ServerConfig("localhost"), "/no/such.pem", map[string]string{"": "or the file"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -274,16 +276,16 @@ func TestWhatIsWrongWithTLSIsSaidWithWhatToDo(t *testing.T) {
 func TestTheListenersCertificateIsLookedAt(t *testing.T) {
 	authority := testenv.NewAuthority(t)
 	for name, c := range map[string]struct {
-		lasting time.Duration
-		status  doctor.Status
-		detail  string
+		validity time.Duration
+		status   doctor.Status
+		detail   string
 	}{
 		"long":  {60*24*time.Hour + time.Minute, doctor.OK, "for localhost, 127.0.0.1, ::1, valid for 60 days"},
 		"short": {48*time.Hour + time.Minute, doctor.Warning, "valid for 2 days"},
 		"over":  {-time.Hour, doctor.Failed, "ended on"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pair := authority.Sign("localhost", c.lasting)
+			pair := authority.Sign("localhost", c.validity)
 			found := byName(t, doctor.Check(t.Context(), doctor.Target{Listener: config.TLS{Cert: pair.Cert, Key: pair.Key}}))
 			require.Equal(t, c.status, found["certificate"].Status)
 			require.Contains(t, found["certificate"].Detail, c.detail)

@@ -17,8 +17,7 @@ var embedderTLS = tlsconfig.Settings{
 	Pair: "LIVEGRAPH_EMBEDDER_TLS_CERT and LIVEGRAPH_EMBEDDER_TLS_KEY", ServerName: "LIVEGRAPH_EMBEDDER_TLS_SERVER_NAME",
 }
 
-// checkEmbedder has a word embedded: that alone shows that key, model and dimensions
-// are right.
+// checkEmbedder embeds a word, because only that verifies key, model and dimensions.
 func checkEmbedder(ctx context.Context, t Target) []Result {
 	cfg := t.Embedder
 	switch {
@@ -33,14 +32,14 @@ func checkEmbedder(ctx context.Context, t Target) []Result {
 	}
 	e, err := embed.NewRemote(embed.Options{
 		URL: cfg.At, Key: cfg.Key.Reveal(), Model: embed.Model{Name: cfg.Model, Dimensions: cfg.Dimensions},
-		AllowPrivateAddresses: cfg.AllowPrivateAddresses, Batch: 1, Timeout: checkLimit, TLS: files,
+		AllowPrivateAddresses: cfg.AllowPrivateAddresses, Batch: 1, Timeout: checkTimeout, TLS: files,
 	})
 	if err != nil {
 		return failed("embedder", cfg.At, err, "correct "+embedderVariable)
 	}
 	defer e.Close()
 	r := Result{Name: "embedder", Status: OK, Address: cfg.At, Detail: e.Model().String()}
-	r.LatencyMS, err = latency(func() error {
+	r.LatencyMS, err = medianLatency(func() error {
 		_, err := e.Embed(ctx, []string{"livegraph"})
 		return err
 	})
@@ -50,7 +49,7 @@ func checkEmbedder(ctx context.Context, t Target) []Result {
 	return []Result{r}
 }
 
-// embedderAdvice reports what to do about a failure.
+// embedderAdvice returns the advice for an error.
 func embedderAdvice(err error) string {
 	if advice := embedderTLS.Advice(err); advice != "" {
 		return advice
@@ -58,8 +57,8 @@ func embedderAdvice(err error) string {
 	var failure *fault.Error
 	if errors.As(err, &failure) && (failure.Kind == fault.BadGateway || failure.Kind == fault.Invalid) {
 		return fmt.Sprintf(
-			"correct %[1]s, %[1]s_KEY, %[1]s_MODEL or %[1]s_DIMENSIONS: which one, the line above says", embedderVariable,
+			"correct %[1]s, %[1]s_KEY, %[1]s_MODEL or %[1]s_DIMENSIONS: the line above says which one", embedderVariable,
 		)
 	}
-	return reachAdvice(embedderVariable, logOf("embedder"))
+	return reachAdvice(embedderVariable, logFile("embedder"))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// embedderOf looks at an embedder alone.
-func embedderOf(t *testing.T, cfg config.Embedder) (doctor.Result, bool) {
+// checkEmbedder checks only an embedder. It reports whether there is a result.
+func checkEmbedder(t *testing.T, cfg config.Embedder) (doctor.Result, bool) {
 	t.Helper()
 	r, found := byName(t, doctor.Check(t.Context(), doctor.Target{Embedder: cfg}))["embedder"]
 	return r, found
@@ -22,7 +22,7 @@ func TestTheEmbedderIsAskedForAVector(t *testing.T) {
 	var cfg config.Embedder
 	cfg.UseEmbedded(testenv.Embedder(t), "all-MiniLM-L6-v2", 384)
 	cfg.Timeout = time.Second
-	r, _ := embedderOf(t, cfg)
+	r, _ := checkEmbedder(t, cfg)
 	require.Equal(t, doctor.OK, r.Status, r.Detail)
 	require.Equal(t, "all-MiniLM-L6-v2 (384 dimensions)", r.Detail)
 	require.Equal(t, cfg.At, r.Address)
@@ -51,7 +51,7 @@ func TestTheEmbedderIsAskedForAVector(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			wrong := cfg
 			c.change(&wrong)
-			r, _ := embedderOf(t, wrong)
+			r, _ := checkEmbedder(t, wrong)
 			require.Equal(t, doctor.Failed, r.Status)
 			require.Contains(t, r.Detail, c.detail)
 			require.Contains(t, r.Advice, c.advice)
@@ -62,9 +62,9 @@ func TestTheEmbedderIsAskedForAVector(t *testing.T) {
 }
 
 func TestTheModelInsideTheBinaryIsReportedAndNoEmbedderIsNoFinding(t *testing.T) {
-	r, _ := embedderOf(t, config.Embedder{At: config.EmbedderStatic})
+	r, _ := checkEmbedder(t, config.Embedder{At: config.EmbedderStatic})
 	require.Equal(t, doctor.OK, r.Status)
 	require.Contains(t, r.Detail, "minilm-static-256 (256 dimensions)")
-	_, found := embedderOf(t, config.Embedder{})
+	_, found := checkEmbedder(t, config.Embedder{})
 	require.False(t, found)
 }

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// embedded is the version of the broker inside the server.
+	// embedded is reported as the version of the broker inside the server.
 	embedded = "embedded"
-	// outageLeast is the outage of a consumer that the log should ride out.
-	outageLeast = time.Hour
-	// ageLeast is the age of a log from which its rate can be told.
-	ageLeast = time.Minute
+	// minOutage is the minimum outage of a consumer that the log should survive.
+	minOutage = time.Hour
+	// minLogAge is the minimum age of a log for which a rate is computed.
+	minLogAge = time.Minute
 )
 
 func checkKafka(ctx context.Context, t Target) []Result {
@@ -40,8 +40,8 @@ func checkKafka(ctx context.Context, t Target) []Result {
 	if err != nil {
 		return failed("kafka", address, err, "correct LIVEGRAPH_KAFKA_SASL_MECHANISM")
 	}
-	client, err := kgo.NewClient(append(security.Opts(checkLimit/3),
-		kgo.SeedBrokers(t.KafkaBrokers...), kgo.RetryTimeout(checkLimit/3), kgo.RequestRetries(1))...)
+	client, err := kgo.NewClient(append(security.Opts(checkTimeout/3),
+		kgo.SeedBrokers(t.KafkaBrokers...), kgo.RetryTimeout(checkTimeout/3), kgo.RequestRetries(1))...)
 	if err != nil {
 		return failed("kafka", address, err, "correct LIVEGRAPH_KAFKA_BROKERS")
 	}
@@ -70,7 +70,7 @@ func (r *Result) readKafka(
 	if err != nil {
 		return nil, err
 	}
-	r.LatencyMS, err = latency(func() error {
+	r.LatencyMS, err = medianLatency(func() error {
 		versions, err := admin.ApiVersions(ctx)
 		for _, broker := range versions.Sorted() {
 			r.Version = broker.VersionGuess()
@@ -88,14 +88,14 @@ func (r *Result) readKafka(
 		dirs.Each(func(d kadm.DescribedLogDir) { disk += d.Size() })
 		r.DiskBytes = &disk
 	}
-	offline, thin := 0, 0
+	offline, underReplicated := 0, 0
 	for _, topic := range meta.Topics {
 		for _, p := range topic.Partitions {
 			if p.Err != nil && !errors.Is(p.Err, kerr.ReplicaNotAvailable) {
 				offline++
 			}
 			if len(p.ISR) < len(p.Replicas) {
-				thin++
+				underReplicated++
 			}
 		}
 	}
@@ -103,20 +103,20 @@ func (r *Result) readKafka(
 	if offline > 0 {
 		r.warn(fmt.Sprintf("%d partitions are offline", offline), "bring the missing brokers back")
 	}
-	if thin > 0 {
-		r.warn(fmt.Sprintf("%d partitions lack replicas", thin), "bring the missing brokers back")
+	if underReplicated > 0 {
+		r.warn(fmt.Sprintf("%d partitions lack replicas", underReplicated), "bring the missing brokers back")
 	}
 	return meta.Topics, nil
 }
 
-// checkRetention reports how far the points consumer is behind, and how long an
-// outage of it the log rides out before ingest refuses.
+// checkRetention reports the lag of the points consumer, and how long an outage of it
+// can last before ingest rejects requests.
 func checkRetention(ctx context.Context, admin *kadm.Client, t Target, topic kadm.TopicDetail) Result {
 	r := Result{Name: "retention", Status: OK, Address: t.PointsTopic}
 	fail := func(err error) Result {
-		return failed("retention", t.PointsTopic, err, "look at Kafka")[0]
+		return failed("retention", t.PointsTopic, err, "check Kafka")[0]
 	}
-	bound, err := retentionBytes(ctx, admin, t.PointsTopic)
+	limit, err := retentionBytes(ctx, admin, t.PointsTopic)
 	if err != nil {
 		return fail(err)
 	}
@@ -132,11 +132,11 @@ func checkRetention(ctx context.Context, admin *kadm.Client, t Target, topic kad
 		r.Detail += fmt.Sprintf("; the consumer is %d records behind", behind)
 	}
 	switch {
-	case bound < 0:
-		r.warn("its size is not bounded", "set retention.bytes of the topic, or the disk fills up")
-	case age >= ageLeast && bytes > 0:
-		// The first partition to be full stops ingest; where batches are in memory, so do too many records.
-		used, advice := float64(busiest)/float64(bound), "raise retention.bytes of the topic (docs/operations.md, Retention "+
+	case limit < 0:
+		r.warn("its size is unlimited", "set retention.bytes of the topic, or the disk fills up")
+	case age >= minLogAge && bytes > 0:
+		// The first full partition stops ingest. Where batches are in memory, the number of records is limited too.
+		used, advice := float64(busiest)/float64(limit), "raise retention.bytes of the topic (docs/operations.md, Retention "+
 			"and outages)"
 		if share := float64(records) / kafka.PointsKept; t.Capabilities.Kafka.BatchesInMemory && share > used {
 			used, advice = share, "send more points a request, or run Apache Kafka (docs/operations.md, Retention and outages)"
@@ -144,14 +144,14 @@ func checkRetention(ctx context.Context, admin *kadm.Client, t Target, topic kad
 		outage := time.Duration(t.LogFullThreshold / used * float64(age))
 		r.Detail += fmt.Sprintf("; at the rate of the last %s an outage of %s is ridden out before ingest answers 503",
 			age.Round(time.Second), outage.Round(time.Second))
-		if outage < outageLeast {
-			r.warn("that is little", advice)
+		if outage < minOutage {
+			r.warn("that is less than an hour", advice)
 		}
 	}
 	return r
 }
 
-// retentionBytes is a topic's retention.bytes; -1: unbounded.
+// retentionBytes returns the retention.bytes of a topic, or -1 if it is unlimited.
 func retentionBytes(ctx context.Context, admin *kadm.Client, topic string) (int64, error) {
 	configs, err := admin.DescribeTopicConfigs(ctx, topic)
 	if err != nil {
@@ -172,8 +172,8 @@ func retentionBytes(ctx context.Context, admin *kadm.Client, topic string) (int6
 	return -1, nil
 }
 
-// logSize is how many bytes a topic and its largest partition hold, replicas counted
-// once, and the age of its oldest record.
+// logSize returns the size of a topic and of its largest partition in bytes, counting
+// replicas once, and the age of its oldest record.
 func logSize(
 	ctx context.Context, admin *kadm.Client, topic string,
 ) (bytes, busiest int64, age time.Duration, err error) {
@@ -181,7 +181,7 @@ func logSize(
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	largest := map[int32]int64{} // of a partition's replicas
+	largest := map[int32]int64{} // size of the largest replica, by partition
 	dirs.Each(func(d kadm.DescribedLogDir) {
 		for partition, p := range d.Topics[topic] {
 			largest[partition] = max(largest[partition], p.Size)
@@ -198,15 +198,15 @@ func logSize(
 	}
 	offsets.Each(func(o kadm.ListedOffset) {
 		if o.Err == nil && o.Timestamp > 0 {
-			if at := time.UnixMilli(o.Timestamp); at.Before(oldest) {
-				oldest = at
+			if t := time.UnixMilli(o.Timestamp); t.Before(oldest) {
+				oldest = t
 			}
 		}
 	})
 	return bytes, busiest, time.Since(oldest), nil
 }
 
-// groupLag is how many records a topic has, and how many of them a group has not committed.
+// groupLag returns the number of records of a topic, and how many of them a group has not committed.
 func groupLag(ctx context.Context, admin *kadm.Client, group, topic string) (records, behind int64, err error) {
 	committed, err := admin.FetchOffsets(ctx, group)
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // nothing is consumed yet
@@ -221,15 +221,15 @@ func groupLag(ctx context.Context, admin *kadm.Client, group, topic string) (rec
 		return 0, 0, err
 	}
 	ends.Each(func(end kadm.ListedOffset) {
-		at := int64(0)
+		position := int64(0)
 		if start, ok := starts.Lookup(topic, end.Partition); ok {
-			at = start.Offset
+			position = start.Offset
 		}
-		records += end.Offset - at
+		records += end.Offset - position
 		if c, ok := committed.Lookup(topic, end.Partition); ok {
-			at = max(at, c.At)
+			position = max(position, c.At)
 		}
-		behind += max(0, end.Offset-at)
+		behind += max(0, end.Offset-position)
 	})
 	return records, behind, nil
 }

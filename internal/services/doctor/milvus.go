@@ -23,7 +23,7 @@ func checkMilvus(ctx context.Context, t Target) []Result {
 	}
 	defer func() { _ = db.Close() }()
 	r := Result{Name: "milvus", Status: OK, Address: t.MilvusAddress, Detail: "answers"}
-	r.LatencyMS, err = latency(func() (err error) {
+	r.LatencyMS, err = medianLatency(func() (err error) {
 		r.Version, err = db.ServerVersion(ctx)
 		return err
 	})
@@ -33,7 +33,7 @@ func checkMilvus(ctx context.Context, t Target) []Result {
 	return []Result{r}
 }
 
-// milvusAdvice reports what to do about a failure.
+// milvusAdvice returns the advice for an error.
 func milvusAdvice(err error) string {
 	if advice := tlsSettings(milvusVariable).Advice(err); advice != "" {
 		return advice
@@ -45,5 +45,5 @@ func milvusAdvice(err error) string {
 	case strings.Contains(text, "database not found"):
 		return "create the database that " + milvusVariable + " names"
 	}
-	return reachAdvice(milvusVariable, logOf("milvus"))
+	return reachAdvice(milvusVariable, logFile("milvus"))
 }

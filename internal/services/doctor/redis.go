@@ -17,7 +17,7 @@ func checkRedis(ctx context.Context, t Target) []Result {
 	if t.RedisURL == "" {
 		return missing("redis", redisVariable)
 	}
-	address := shown(t.RedisURL)
+	address := redactURL(t.RedisURL)
 	files, err := t.RedisTLS.Client("redis-tls")
 	if err != nil {
 		return failed("redis", address, err, filesAdvice)
@@ -28,7 +28,7 @@ func checkRedis(ctx context.Context, t Target) []Result {
 	}
 	defer func() { _ = db.Close() }()
 	r := Result{Name: "redis", Status: OK, Address: address}
-	r.LatencyMS, err = latency(func() error { return db.Ping(ctx) })
+	r.LatencyMS, err = medianLatency(func() error { return db.Ping(ctx) })
 	if err == nil {
 		r.Version, err = db.ServerVersion(ctx)
 	}
@@ -55,14 +55,14 @@ func (r *Result) readRedis(info map[string]string) {
 		)
 	}
 	if info["aof_enabled"] == "0" {
-		r.warn("its append-only file is off", "turn on appendonly: else a restart forgets counters of rate limits")
+		r.warn("its append-only file is off", "turn on appendonly: otherwise a restart loses counters of rate limits")
 	}
 	if info["loading"] == "1" {
-		r.warn("it loads its data", "wait")
+		r.warn("it is loading its data", "wait")
 	}
 }
 
-// redisAdvice reports what to do about a failure.
+// redisAdvice returns the advice for an error.
 func redisAdvice(err error) string {
 	if advice := tlsSettings(redisVariable).Advice(err); advice != "" {
 		return advice
@@ -75,5 +75,5 @@ func redisAdvice(err error) string {
 	case errors.Is(err, io.EOF):
 		return "use rediss:// in " + redisVariable + " if the server speaks TLS on that port"
 	}
-	return reachAdvice(redisVariable, logOf("valkey"))
+	return reachAdvice(redisVariable, logFile("valkey"))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
-// renewalNearly is how long before its end a certificate should have been renewed.
-const renewalNearly = 14 * 24 * time.Hour
+// minCertificateLife is the remaining validity below which a certificate should be renewed.
+const minCertificateLife = 14 * 24 * time.Hour
 
 // tlsSettings returns the names of an engine's TLS settings. address is the variable of
 // its address, such as LIVEGRAPH_REDIS_URL.
@@ -25,10 +25,10 @@ func tlsSettings(address string) tlsconfig.Settings {
 	}
 }
 
-// filesAdvice is what to do about TLS files that cannot be used; the error names them.
+// filesAdvice is the advice for TLS files that cannot be used. The error names the files.
 const filesAdvice = "correct that setting, or the file"
 
-// checkCertificate looks at the listener's own certificate.
+// checkCertificate checks the certificate of the listener.
 func checkCertificate(_ context.Context, t Target) []Result {
 	server, err := t.Listener.Server()
 	if err != nil {
@@ -38,24 +38,25 @@ func checkCertificate(_ context.Context, t Target) []Result {
 		return nil
 	}
 	leaf := server.Leaf()
-	left := time.Until(leaf.NotAfter)
+	remaining := time.Until(leaf.NotAfter)
 	r := Result{Name: "certificate", Status: OK, Address: t.Listener.Cert}
-	r.Detail = fmt.Sprintf("for %s, valid for %d days", strings.Join(names(leaf), ", "), int(math.Floor(left.Hours()/24)))
+	days := int(math.Floor(remaining.Hours() / 24))
+	r.Detail = fmt.Sprintf("for %s, valid for %d days", strings.Join(names(leaf), ", "), days)
 	switch {
-	case left <= 0:
+	case remaining <= 0:
 		return failed("certificate", t.Listener.Cert, fmt.Errorf("ended on %s", leaf.NotAfter.Format(time.DateOnly)),
-			"renew it in place: the listener takes the new one by itself")
-	case left < renewalNearly:
-		r.warn("that is not long", "renew it in place: the listener takes the new one by itself")
+			"renew it in place: the listener reloads it automatically")
+	case remaining < minCertificateLife:
+		r.warn("it expires soon", "renew it in place: the listener reloads it automatically")
 	}
 	return []Result{r}
 }
 
-// names returns the names and addresses that a certificate is for.
+// names returns the DNS names and IP addresses of a certificate.
 func names(leaf *x509.Certificate) []string {
-	found := slices.Clone(leaf.DNSNames)
+	all := slices.Clone(leaf.DNSNames)
 	for _, ip := range leaf.IPAddresses {
-		found = append(found, ip.String())
+		all = append(all, ip.String())
 	}
-	return found
+	return all
 }

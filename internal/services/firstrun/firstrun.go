@@ -1,10 +1,10 @@
-// Package firstrun sets up a new installation, once: the workspace "default",
-// an admin key for it and an operator, told to the owner in first-run.json, the
-// only place where the key and the password can be read.
+// Package firstrun sets up a new installation, once: it creates the workspace
+// "default", an admin key for it, and an operator. It writes the key and the
+// operator's password to first-run.json, the only place that contains them.
 //
 // A crash at any point leaves either an installation that is not set up, or one
-// whose file is there: the file is written under another name before the
-// transaction commits and gets its name afterwards, at the next start if need be.
+// that has its file: the file is written under another name before the
+// transaction commits and renamed afterwards, at the next start if necessary.
 package firstrun
 
 import (
@@ -37,21 +37,21 @@ const (
 type Record struct {
 	WorkspaceID   uuid.UUID `json:"workspaceId"`
 	AdminKey      string    `json:"adminKey"`
-	URL           string    `json:"url"` // the API's base address
+	URL           string    `json:"url"` // base URL of the API
 	AdminUser     string    `json:"adminUser"`
 	AdminPassword string    `json:"adminPassword"`
 }
 
-// Path returns where first-run.json is under a data directory.
+// Path returns the path of first-run.json in a data directory.
 func Path(dataDir string) string { return filepath.Join(dataDir, fileName) }
 
-// Read reads first-run.json; fs.ErrNotExist when its owner has removed it.
+// Read reads first-run.json. It returns fs.ErrNotExist if the file has been removed.
 func Read(dataDir string) (Record, error) { return read(Path(dataDir)) }
 
-// Ensure sets the installation up unless it is. made is true for the one call
-// that did, on whichever machine; its record is what to show the owner. url is
-// the API's base address; when it has changed since, the file is corrected.
-func Ensure(ctx context.Context, db *stores.DB, dataDir, url string) (record Record, made bool, err error) {
+// Ensure sets up the installation unless that is done already. created is true for
+// the one call that did it, among all processes; its record is to be shown to the
+// user. url is the base URL of the API; if it has changed, Ensure updates the file.
+func Ensure(ctx context.Context, db *stores.DB, dataDir, url string) (record Record, created bool, err error) {
 	if err := finish(ctx, db, dataDir); err != nil {
 		return Record{}, false, err
 	}
@@ -69,11 +69,11 @@ func Ensure(ctx context.Context, db *stores.DB, dataDir, url string) (record Rec
 	return record, record.AdminKey != "", nil
 }
 
-// setUp returns the zero record when another process was faster.
+// setUp sets up the installation. It returns the zero Record if another process has done it.
 func setUp(ctx context.Context, db *stores.DB, dataDir, url string) (Record, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
-		return Record{}, fmt.Errorf("making a workspace id: %w", err)
+		return Record{}, fmt.Errorf("creating a workspace id: %w", err)
 	}
 	key := apikey.Generate(apikey.Live)
 	record := Record{
@@ -92,7 +92,7 @@ func setUp(ctx context.Context, db *stores.DB, dataDir, url string) (Record, err
 		OperatorName: operatorName, PasswordHash: password.Hash(record.AdminPassword),
 	})
 	if err != nil {
-		return Record{}, err // it may have been committed: the pending file stays
+		return Record{}, err // the transaction may have been committed: keep the pending file
 	}
 	if !done {
 		return Record{}, os.Remove(pending)
@@ -100,8 +100,8 @@ func setUp(ctx context.Context, db *stores.DB, dataDir, url string) (Record, err
 	return record, publish(dataDir)
 }
 
-// finish ends what a crash interrupted: a pending file whose key exists gets its
-// name, another is from a set-up that never was.
+// finish completes a set-up that a crash interrupted. It renames a pending file whose
+// key exists, and removes any other, whose set-up was not committed.
 func finish(ctx context.Context, db *stores.DB, dataDir string) error {
 	pending := filepath.Join(dataDir, pendingName)
 	record, err := read(pending)
@@ -109,7 +109,7 @@ func finish(ctx context.Context, db *stores.DB, dataDir string) error {
 		return nil
 	}
 	key, parseErr := apikey.Parse(record.AdminKey)
-	if err != nil || parseErr != nil { // half a file: its set-up cannot have begun
+	if err != nil || parseErr != nil { // incomplete: its set-up cannot have started
 		return os.Remove(pending)
 	}
 	credential, _, err := db.CredentialByHash(ctx, key.Hash())
@@ -122,10 +122,10 @@ func finish(ctx context.Context, db *stores.DB, dataDir string) error {
 	return publish(dataDir)
 }
 
-// publish renames the pending file to its name, durably.
+// publish renames the pending file to first-run.json, durably.
 func publish(dataDir string) error {
 	if err := durable.Rename(filepath.Join(dataDir, pendingName), Path(dataDir)); err != nil {
-		return fmt.Errorf("naming %s: %w", fileName, err)
+		return fmt.Errorf("renaming %s: %w", fileName, err)
 	}
 	return nil
 }
@@ -154,8 +154,8 @@ func read(path string) (Record, error) {
 	return record, nil
 }
 
-// write writes the record for its owner's eyes only, and durably: the key in it
-// is nowhere else.
+// write writes the record durably, because no other place contains the key, and
+// readable only by the owner of the file.
 func write(path string, record Record) error {
 	payload, err := json.MarshalIndent(record, "", "  ")
 	if err != nil {

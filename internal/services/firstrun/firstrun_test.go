@@ -29,9 +29,9 @@ func open(t *testing.T) *stores.DB {
 
 func TestTheFirstStartSetsUpAndTheNextDoesNot(t *testing.T) {
 	db, dir := open(t), t.TempDir()
-	record, made, err := firstrun.Ensure(t.Context(), db, dir, url)
+	record, created, err := firstrun.Ensure(t.Context(), db, dir, url)
 	require.NoError(t, err)
-	require.True(t, made)
+	require.True(t, created)
 
 	stored, err := firstrun.Read(dir)
 	require.NoError(t, err)
@@ -54,38 +54,38 @@ func TestTheFirstStartSetsUpAndTheNextDoesNot(t *testing.T) {
 	require.Nil(t, perMinute)
 	require.Nil(t, perDay)
 
-	_, made, err = firstrun.Ensure(t.Context(), db, dir, "http://127.0.0.1:9090")
+	_, created, err = firstrun.Ensure(t.Context(), db, dir, "http://127.0.0.1:9090")
 	require.NoError(t, err)
-	require.False(t, made)
+	require.False(t, created)
 	stored, err = firstrun.Read(dir)
 	require.NoError(t, err)
 	require.Equal(t, record.AdminKey, stored.AdminKey)
 	require.Equal(t, "http://127.0.0.1:9090", stored.URL)
 
 	require.NoError(t, os.Remove(firstrun.Path(dir)))
-	_, made, err = firstrun.Ensure(t.Context(), db, dir, url)
+	_, created, err = firstrun.Ensure(t.Context(), db, dir, url)
 	require.NoError(t, err)
-	require.False(t, made, "a file that its owner removed does not come back")
+	require.False(t, created, "a file that its owner removed does not come back")
 	_, err = firstrun.Read(dir)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
 func TestOneOfManyProcessesSetsUp(t *testing.T) {
 	db := open(t)
-	var made atomic.Int32
+	var setUps atomic.Int32
 	var group errgroup.Group
 	for range 4 {
 		dir := t.TempDir()
 		group.Go(func() error {
 			_, first, err := firstrun.Ensure(t.Context(), db, dir, url)
 			if first {
-				made.Add(1)
+				setUps.Add(1)
 			}
 			return err
 		})
 	}
 	require.NoError(t, group.Wait())
-	require.EqualValues(t, 1, made.Load())
+	require.EqualValues(t, 1, setUps.Load())
 }
 
 func TestACrashBetweenCommitAndFileLosesNoKey(t *testing.T) {
@@ -93,9 +93,9 @@ func TestACrashBetweenCommitAndFileLosesNoKey(t *testing.T) {
 	record, _, err := firstrun.Ensure(t.Context(), db, dir, url)
 	require.NoError(t, err)
 	require.NoError(t, os.Rename(firstrun.Path(dir), firstrun.Path(dir)+".pending"))
-	_, made, err := firstrun.Ensure(t.Context(), db, dir, url)
+	_, created, err := firstrun.Ensure(t.Context(), db, dir, url)
 	require.NoError(t, err)
-	require.False(t, made)
+	require.False(t, created)
 	stored, err := firstrun.Read(dir)
 	require.NoError(t, err)
 	require.Equal(t, record, stored)
@@ -110,9 +110,9 @@ func TestWhatACrashLeftBeforeTheCommitIsForgotten(t *testing.T) {
 			db, dir := open(t), t.TempDir()
 			pending := filepath.Join(dir, "first-run.json.pending")
 			require.NoError(t, os.WriteFile(pending, []byte(content), 0o600))
-			record, made, err := firstrun.Ensure(t.Context(), db, dir, url)
+			record, created, err := firstrun.Ensure(t.Context(), db, dir, url)
 			require.NoError(t, err)
-			require.True(t, made)
+			require.True(t, created)
 			require.NotEmpty(t, record.AdminKey)
 			require.NoFileExists(t, pending)
 		})

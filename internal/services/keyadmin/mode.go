@@ -1,5 +1,4 @@
-// Package keyadmin has the rules of API keys that the administration and the command line
-// share.
+// Package keyadmin has the rules for API keys that the admin API and the command line share.
 package keyadmin
 
 import (
@@ -11,12 +10,12 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// WorkspaceError reports a workspace that a key cannot open. The callers put it into their
-// own words.
+// WorkspaceError reports a workspace that a key cannot have. Callers format their own messages
+// from it.
 type WorkspaceError struct {
-	Index   int // among the ids that were given
+	Index   int // in the given ids
 	ID      uuid.UUID
-	Unknown bool // there is no such workspace; false: it is of another mode than the first
+	Unknown bool // the workspace does not exist; false: its mode differs from that of the first
 }
 
 // Error implements error.
@@ -27,18 +26,18 @@ func (e *WorkspaceError) Error() string {
 	return fmt.Sprintf("workspace %s is of another mode than the first", e.ID)
 }
 
-// Mode returns the mode of the workspaces with these ids, which must be among those found and
-// have the same one. Its error is a *WorkspaceError.
+// Mode returns the common mode of the workspaces with these ids. It returns a *WorkspaceError if
+// an id is not among those found, or if the modes differ.
 func Mode(found []access.Workspace, ids []uuid.UUID) (mode string, err error) {
 	for i, id := range ids {
-		at := slices.IndexFunc(found, func(w access.Workspace) bool { return w.ID == id })
+		index := slices.IndexFunc(found, func(w access.Workspace) bool { return w.ID == id })
 		switch {
-		case at < 0:
+		case index < 0:
 			return "", &WorkspaceError{Index: i, ID: id, Unknown: true}
-		case mode != "" && found[at].Mode != mode:
+		case mode != "" && found[index].Mode != mode:
 			return "", &WorkspaceError{Index: i, ID: id}
 		}
-		mode = found[at].Mode
+		mode = found[index].Mode
 	}
 	return mode, nil
 }
