@@ -15,9 +15,9 @@ import (
 // Function is an aggregation of values.
 type Function string
 
-// The functions. Percentiles are exact and interpolate linearly between the
-// closest values. StdDev is the sample's: none for a single value. Rate and Delta
-// are those of counters, see querycounter.go.
+// The functions. Percentiles are exact and interpolate linearly between the closest
+// values. StdDev is the sample standard deviation; a single value has none. Rate and Delta
+// are functions of counters, see counter.go.
 const (
 	Avg    Function = "avg"
 	Min    Function = "min"
@@ -40,30 +40,30 @@ func Functions() []Function {
 	return []Function{Avg, Min, Max, Sum, Count, First, Last, StdDev, P50, P90, P95, P99, Rate, Delta}
 }
 
-// OfTexts reports whether the function has a meaning for texts.
+// OfTexts reports whether the function applies to strings.
 func (f Function) OfTexts() bool { return f == Count || f == First || f == Last }
 
-// expressions returns the functions' SQL over value, us (the timestamp) and series,
-// each with a comma before it. In a group of several series, points of one time are
-// put in the order of the series, so that first and last are the same each time.
-func expressions(functions []Function, several bool) string {
+// expressions returns the SQL of the functions over value, us (the timestamp) and series,
+// each preceded by a comma. In a group of several series, points of one time are ordered
+// by series, so that first and last are deterministic.
+func expressions(functions []Function, multiSeries bool) string {
 	order := "us"
-	if several {
+	if multiSeries {
 		order = "(us, series)" // three times as slow
 	}
-	var shares []string // of the percentiles
+	var levels []string // of the percentiles
 	for _, f := range functions {
-		if share, ok := shareOf[f]; ok {
-			shares = append(shares, share)
+		if level, ok := percentileLevels[f]; ok {
+			levels = append(levels, level)
 		}
 	}
 	var list strings.Builder
 	for _, f := range functions {
 		list.WriteString(", ")
-		if share, ok := shareOf[f]; ok {
-			// Written the same each time, all percentiles are computed at once.
+		if level, ok := percentileLevels[f]; ok {
+			// ClickHouse computes all percentiles at once if their expressions are equal.
 			fmt.Fprintf(
-				&list, "quantilesExactInclusive(%s)(value)[%d]", strings.Join(shares, ", "), slices.Index(shares, share)+1,
+				&list, "quantilesExactInclusive(%s)(value)[%d]", strings.Join(levels, ", "), slices.Index(levels, level)+1,
 			)
 			continue
 		}
@@ -72,8 +72,8 @@ func expressions(functions []Function, several bool) string {
 	return list.String()
 }
 
-// shareOf says which share of the values is below a percentile.
-var shareOf = map[Function]string{P50: "0.50", P90: "0.90", P95: "0.95", P99: "0.99"}
+// percentileLevels are the levels of the percentiles, as the SQL function expects them.
+var percentileLevels = map[Function]string{P50: "0.50", P90: "0.90", P95: "0.95", P99: "0.99"}
 
 func (f Function) expression(order string) string {
 	switch f {
@@ -89,38 +89,38 @@ func (f Function) expression(order string) string {
 	return string(f) + "(value)"
 }
 
-// AggregateQuery asks for aggregates of series, a row a group and bucket.
+// AggregateQuery selects aggregates of series, with a row for each group and bucket.
 type AggregateQuery struct {
-	Series    []uint64 // all of numbers, or all of texts
-	Groups    []int    // index for index the group of a series, from 0
+	Series    []uint64 // all of numbers, or all of strings
+	Groups    []int    // groups of Series, by the same index, from 0
 	Texts     bool
 	Range     Range
-	Grid      *Grid // nil: one row a group, stamped with the range's start
+	Grid      *Grid // nil: one row for each group, with the start of the range as its time
 	Functions []Function
-	Limit     int // most rows in all
-	// Raw has points read alone, where rollups would give the same answer.
+	Limit     int // maximum number of rows in all
+	// Raw disables rollups: the query reads only points.
 	Raw bool
 
-	several bool // a group has more than one series
+	multiSeries bool // a group has more than one series
 }
 
-// Aggregate returns the rows of each group that has points, a column a function, in
-// the order of time, and whether there are more rows than the limit (then the
-// rest is missing). What is not a finite number, such as a sum beyond float64, is
-// no value; so is a function that texts do not have.
+// Aggregate returns the rows of each group that has points, with a column for each function,
+// in the order of time. It reports whether there are more rows than the limit; these are
+// missing. A result that is not a finite number, such as a sum beyond float64, is a missing
+// value; so is a function that does not apply to strings.
 func (r *Reader) Aggregate(ctx context.Context, q AggregateQuery) (found map[int]*Points, more bool, err error) {
 	if len(q.Series) == 0 {
 		return map[int]*Points{}, false, nil
 	}
-	if err := q.Range.hide(q.counterRange().FromUS, q.Series); err != nil {
+	if err := q.Range.applyHidden(q.counterRange().FromUS, q.Series); err != nil {
 		return nil, false, err
 	}
-	q.several = severalOfAGroup(q.Groups)
+	q.multiSeries = hasMultiSeriesGroup(q.Groups)
 	var plain, counters []Function
 	for _, f := range q.Functions {
 		switch {
 		case q.Texts && !f.OfTexts():
-		case f.ofCounters():
+		case f.isCounter():
 			counters = append(counters, f)
 		default:
 			plain = append(plain, f)
@@ -134,59 +134,59 @@ func (r *Reader) Aggregate(ctx context.Context, q AggregateQuery) (found map[int
 		return increases, more, err
 	}
 	found, more, err = r.aggregatePlain(ctx, &q, plain)
-	q.takeCounters(found, increases)
+	q.mergeCounters(found, increases)
 	return found, more, err
 }
 
-// aggregatePlain returns functions that are not of counters.
+// aggregatePlain returns the functions that are not functions of counters.
 func (r *Reader) aggregatePlain(
-	ctx context.Context, q *AggregateQuery, asked []Function,
+	ctx context.Context, q *AggregateQuery, requested []Function,
 ) (found map[int]*Points, more bool, err error) {
-	statement, err := r.statementFor(ctx, q, asked)
+	statement, err := r.statementFor(ctx, q, requested)
 	if err != nil {
 		return nil, false, err
 	}
-	return r.aggregate(ctx, q, asked, statement, q.Range.parameters())
+	return r.aggregate(ctx, q, requested, statement, q.Range.parameters())
 }
 
-// aggregate runs a statement that gives a row a group and bucket with a column for
-// each of the functions asked for; the other functions have no value.
+// aggregate runs a statement that returns a row for each group and bucket, with a column
+// for each requested function. The other functions of the query have no value.
 func (r *Reader) aggregate(
-	ctx context.Context, q *AggregateQuery, asked []Function, statement string, parameters ch.Parameters,
+	ctx context.Context, q *AggregateQuery, requested []Function, statement string, parameters ch.Parameters,
 ) (found map[int]*Points, more bool, err error) {
 	found = map[int]*Points{}
-	row := newAggregateRow(q.Functions, asked, q.Texts)
-	left, groupOf := q.Limit, q.groupOf()
-	var p *Points // of the row's group
-	at := uint64(0)
+	row := newAggregateRow(q.Functions, requested, q.Texts)
+	remaining, groupOf := q.Limit, q.groupOf()
+	var p *Points // of the current group
+	current := uint64(0)
 	err = r.db.Query(ctx, clickhouse.OpAggregate, statement, parameters, func(scan func(...any) error) error {
 		if err := scan(row.targets...); err != nil {
 			return err
 		}
-		if left--; left < 0 {
+		if remaining--; remaining < 0 {
 			return nil
 		}
-		if p == nil || row.group != at { // groups come one after the other
-			p, at = &Points{Columns: make([]Column, len(q.Functions))}, row.group
-			found[groupOf(at)] = p
+		if p == nil || row.group != current { // rows are ordered by group
+			p, current = &Points{Columns: make([]Column, len(q.Functions))}, row.group
+			found[groupOf(current)] = p
 		}
 		p.TS = append(p.TS, row.bucket)
 		row.appendTo(p)
 		return nil
 	})
-	return found, left < 0, err
+	return found, remaining < 0, err
 }
 
-func (q *AggregateQuery) statement(asked []Function) string {
+func (q *AggregateQuery) statement(requested []Function) string {
 	bucket, with := "{from:Int64}", ""
 	if q.Grid != nil {
 		bucket, with = q.Grid.sql("us"), q.Grid.with("us")
 	}
-	placed := fmt.Sprintf(`
+	bucketed := fmt.Sprintf(`
 		SELECT series, %s AS grp, toUnixTimestamp64Micro(ts) AS us, %s%s AS bucket, value FROM (%s)`,
-		q.groupSQL(), with, bucket, standing(q.table(), q.Series, &q.Range))
+		q.groupSQL(), with, bucket, currentPoints(q.table(), q.Series, &q.Range))
 	return fmt.Sprintf(`SELECT grp, bucket%s FROM (%s) GROUP BY grp, bucket ORDER BY grp, bucket LIMIT %d`,
-		expressions(asked, q.several), placed, q.Limit+1)
+		expressions(requested, q.multiSeries), bucketed, q.Limit+1)
 }
 
 func (q *AggregateQuery) table() string {
@@ -196,8 +196,8 @@ func (q *AggregateQuery) table() string {
 	return clickhouse.TableNumbers
 }
 
-// severalOfAGroup reports whether a group is there more than once.
-func severalOfAGroup(groups []int) bool {
+// hasMultiSeriesGroup reports whether a group has more than one series.
+func hasMultiSeriesGroup(groups []int) bool {
 	seen := make(map[int]bool, len(groups))
 	for _, g := range groups {
 		if seen[g] {
@@ -208,10 +208,11 @@ func severalOfAGroup(groups []int) bool {
 	return false
 }
 
-// groupSQL returns the expression by which rows are grouped, which groupOf turns into the
-// group: the series where each has its own group, so that the table's order serves.
+// groupSQL returns the expression by which rows are grouped; groupOf converts its values to
+// groups. If each series has its own group, it is the series, so that the order of the table
+// can be used.
 func (q *AggregateQuery) groupSQL() string {
-	if !q.several {
+	if !q.multiSeries {
 		return "series"
 	}
 	if len(slices.Compact(slices.Clone(q.Groups))) == 1 {
@@ -224,50 +225,50 @@ func (q *AggregateQuery) groupSQL() string {
 	)
 }
 
-// groupOf returns a function that tells the group of what groupSQL says of a row.
+// groupOf returns a function that converts a value of groupSQL to the group.
 func (q *AggregateQuery) groupOf() func(grp uint64) int {
-	if q.several {
+	if q.multiSeries {
 		return func(grp uint64) int { return int(grp) }
 	}
-	of := make(map[uint64]int, len(q.Series))
+	groups := make(map[uint64]int, len(q.Series))
 	for i, id := range q.Series {
-		of[id] = q.Groups[i]
+		groups[id] = q.Groups[i]
 	}
-	return func(grp uint64) int { return of[grp] }
+	return func(grp uint64) int { return groups[grp] }
 }
 
-// aggregateRow is where a row is scanned into.
+// aggregateRow is the memory that a row is scanned into.
 type aggregateRow struct {
-	group   uint64 // as groupSQL has it
+	group   uint64 // value of groupSQL
 	bucket  int64
-	answers []answer // of the functions, index for index
-	targets []any    // of the statement's columns
+	values  []functionValue // by index of the function
+	targets []any           // scan targets of the columns of the statement
 }
 
-// answer is where the value of a function is scanned into; both are nil where the function
-// was not asked for.
-type answer struct {
+// functionValue is the memory that the value of a function is scanned into. Both fields are
+// nil if the function was not requested.
+type functionValue struct {
 	number *float64
 	text   *string
 }
 
-// newAggregateRow creates a row of a statement that has columns for what is asked of all the
-// functions.
-func newAggregateRow(functions, asked []Function, texts bool) *aggregateRow {
-	row := &aggregateRow{answers: make([]answer, len(functions))}
+// newAggregateRow creates a row for functions, of which the statement has columns for those
+// requested.
+func newAggregateRow(functions, requested []Function, isString bool) *aggregateRow {
+	row := &aggregateRow{values: make([]functionValue, len(functions))}
 	row.targets = []any{&row.group, &row.bucket}
-	for _, f := range asked {
-		a := &answer{}
-		if texts && f != Count {
-			a.text = new(string)
-			row.targets = append(row.targets, a.text)
+	for _, f := range requested {
+		v := &functionValue{}
+		if isString && f != Count {
+			v.text = new(string)
+			row.targets = append(row.targets, v.text)
 		} else {
-			a.number = new(float64)
-			row.targets = append(row.targets, a.number)
+			v.number = new(float64)
+			row.targets = append(row.targets, v.number)
 		}
 		for i := range functions {
 			if functions[i] == f {
-				row.answers[i] = *a
+				row.values[i] = *v
 			}
 		}
 	}
@@ -275,14 +276,14 @@ func newAggregateRow(functions, asked []Function, texts bool) *aggregateRow {
 }
 
 func (r *aggregateRow) appendTo(p *Points) {
-	for i := range r.answers {
-		a, column := &r.answers[i], &p.Columns[i]
+	for i := range r.values {
+		v, column := &r.values[i], &p.Columns[i]
 		switch {
-		case a.text != nil:
-			value := *a.text
+		case v.text != nil:
+			value := *v.text
 			column.Texts = append(column.Texts, &value)
-		case a.number != nil && !math.IsInf(*a.number, 0):
-			column.Numbers = append(column.Numbers, *a.number)
+		case v.number != nil && !math.IsInf(*v.number, 0):
+			column.Numbers = append(column.Numbers, *v.number)
 		default:
 			column.Numbers = append(column.Numbers, math.NaN())
 		}

@@ -6,78 +6,81 @@ import (
 	"time"
 )
 
-// Delta and Rate are of counters, values that go up and restart from zero now and then.
+// Delta and Rate are functions of counters: values that increase, and sometimes restart
+// from zero.
 //
-// Two points of a series that follow each other make a step. A step goes up by the
-// difference; where the value falls, the counter restarted, and the step goes up by
-// the new value. A step belongs to the bucket of its later point, whole: so no
-// increase is lost between buckets, and those of small buckets add up to those of
-// large ones. The first step of a range begins at the last point before it, up to
-// lookBack away.
+// Two consecutive points of a series form a step. The increase of a step is the difference
+// of the values. Where the value decreases, the counter restarted, and the increase is the
+// new value. A step belongs entirely to the bucket of its later point. No increase is
+// therefore lost between buckets, and the increases of small buckets add up to those of
+// large ones. The first step of a range begins at the last point before the range, up to
+// lookBack before it.
 //
-// Delta is the sum of a bucket's steps. Rate is that sum by the seconds that the
-// steps took, from the point before the bucket's first to its last; nothing is
-// extrapolated, so a bucket that has only begun has the rate it had until now. A
-// bucket without a step, one point with none before it, has no value. In a group it
-// is the sum of the series' own deltas and rates: points of two series never make a
-// step.
+// Delta is the sum of the increases in a bucket. Rate is this sum divided by the duration
+// of the steps in seconds, from the point before the bucket's first point to its last
+// point. Nothing is extrapolated: a bucket that is not over has the rate up to its last
+// point. A bucket without a step, which has one point and none before it, has no value. The
+// values of a group are the sums of the deltas and rates of its series: two points of
+// different series never form a step.
 
-// ofCounters reports whether the function is about the steps between points.
-func (f Function) ofCounters() bool { return f == Rate || f == Delta }
+// isCounter reports whether the function is computed from the steps between points.
+func (f Function) isCounter() bool { return f == Rate || f == Delta }
 
 const (
-	leastLookBack = time.Hour
-	// mostLookBack is of queries without buckets, which would read twice as much.
-	mostLookBack = 24 * time.Hour
+	minLookBack = time.Hour
+	// maxLookBack applies to queries without buckets, which would otherwise read twice as
+	// much.
+	maxLookBack = 24 * time.Hour
 )
 
-// lookBack is how far before the range a point may be that its first step begins
-// at: the length of a bucket, so that it is there whenever each bucket has a point,
-// but an hour at least.
+// lookBack returns the maximum distance between the range and the point before it at which
+// the first step begins, in microseconds. It is the length of a bucket, so that there is
+// such a point whenever each bucket has a point, but at least an hour.
 func (q *AggregateQuery) lookBack() int64 {
-	length := min(q.Range.ToUS-q.Range.FromUS, mostLookBack.Microseconds())
+	length := min(q.Range.ToUS-q.Range.FromUS, maxLookBack.Microseconds())
 	if q.Grid != nil {
 		length = q.Grid.step
 	}
-	return max(length, leastLookBack.Microseconds())
+	return max(length, minLookBack.Microseconds())
 }
 
-// counterRange is what is read: the range with the look-back before it.
+// counterRange returns the range to read: the range of the query, extended by lookBack.
 func (q *AggregateQuery) counterRange() Range {
 	r := q.Range
 	r.FromUS = max(r.FromUS-q.lookBack(), 0)
 	return r
 }
 
-// counterStatement is of the range counterRange. It sets each point beside the one before it
-// in its series, and adds up the steps of each series and bucket.
-func (q *AggregateQuery) counterStatement(asked []Function) string {
+// counterStatement returns the statement for functions of counters, which reads counterRange.
+// It joins each point with the previous one of its series, and sums the steps of each series
+// and bucket.
+func (q *AggregateQuery) counterStatement(requested []Function) string {
 	read := q.counterRange()
 	bucket, with := fmt.Sprintf("%d::Int64", q.Range.FromUS), ""
 	if q.Grid != nil {
 		bucket, with = q.Grid.sql("us"), q.Grid.with("us")
 	}
 	points := fmt.Sprintf(
-		"SELECT series, toUnixTimestamp64Micro(ts) AS us, value FROM (%s)", standing(q.table(), q.Series, &read),
+		"SELECT series, toUnixTimestamp64Micro(ts) AS us, value FROM (%s)", currentPoints(q.table(), q.Series, &read),
 	)
 	steps := fmt.Sprintf(`
 		SELECT series, us, value, lagInFrame(value, 1, nan) OVER w AS prior, lagInFrame(us, 1, us) OVER w AS since
 		FROM (%s) WINDOW w AS (PARTITION BY series ORDER BY us ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)`, points)
-	placed := fmt.Sprintf(
+	bucketed := fmt.Sprintf(
 		"SELECT series, us, value, prior, since, %s%s AS bucket FROM (%s) WHERE us >= %d", with, bucket, steps,
 		q.Range.FromUS,
 	)
 	increases := fmt.Sprintf(`
 		SELECT series, bucket, sum(multiIf(isNaN(prior), 0, value >= prior, value - prior, value)) AS increase,
 			(max(us) - min(since)) / 1e6 AS seconds, seconds > 0 AS known
-		FROM (%s) GROUP BY series, bucket`, placed)
-	// A group of one series has one row a bucket already.
+		FROM (%s) GROUP BY series, bucket`, bucketed)
+	// A group of one series already has one row for each bucket.
 	sum, grouped := ", if(known, %s, nan)", ""
-	if q.several {
+	if q.multiSeries {
 		sum, grouped = ", if(max(known), sumIf(%s, known), nan)", "GROUP BY grp, bucket"
 	}
 	var columns strings.Builder
-	for _, f := range asked {
+	for _, f := range requested {
 		value := "increase"
 		if f == Rate {
 			value = "increase / seconds"
@@ -88,9 +91,9 @@ func (q *AggregateQuery) counterStatement(asked []Function) string {
 		q.groupSQL(), columns.String(), increases, grouped, q.Limit+1)
 }
 
-// takeCounters puts the counters' columns of some rows into those of the same
-// groups and buckets.
-func (q *AggregateQuery) takeCounters(found, increases map[int]*Points) {
+// mergeCounters copies the columns of counter functions from increases to the rows of found
+// that have the same group and bucket.
+func (q *AggregateQuery) mergeCounters(found, increases map[int]*Points) {
 	for group, p := range found {
 		from := increases[group]
 		if from == nil {
@@ -98,7 +101,7 @@ func (q *AggregateQuery) takeCounters(found, increases map[int]*Points) {
 		}
 		next := 0
 		for i, bucket := range p.TS {
-			// The two may differ by what came in between their statements.
+			// The two may differ by points that were stored between the statements.
 			for next < len(from.TS) && from.TS[next] < bucket {
 				next++
 			}
@@ -106,7 +109,7 @@ func (q *AggregateQuery) takeCounters(found, increases map[int]*Points) {
 				continue
 			}
 			for column, f := range q.Functions {
-				if f.ofCounters() {
+				if f.isCounter() {
 					p.Columns[column].Numbers[i] = from.Columns[column].Numbers[next]
 				}
 			}

@@ -13,18 +13,18 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// insertValues stores a point for each value, so many seconds apart, from t0 on.
-func (s *store) insertValues(t *testing.T, series uint64, apart int64, values ...float64) {
+// insertValues stores a point for each value, with an interval in seconds, from t0 on.
+func (s *store) insertValues(t *testing.T, series uint64, interval int64, values ...float64) {
 	t.Helper()
 	var points []point
 	for i, v := range values {
-		points = append(points, point{series, t0 + int64(i)*apart*second, v, 1})
+		points = append(points, point{series, t0 + int64(i)*interval*second, v, 1})
 	}
 	s.insert(t, "points", points...)
 }
 
-// counters asks for rate and delta and gives the rows of group 0 as [bucket in
-// seconds after t0, rate, delta].
+// counters queries rate and delta and returns the rows of group 0 as [bucket in seconds
+// after t0, rate, delta].
 func (s *store) counters(t *testing.T, q timeseries.AggregateQuery) [][]float64 {
 	t.Helper()
 	q.Functions, q.Limit = []timeseries.Function{timeseries.Rate, timeseries.Delta}, 1000
@@ -62,7 +62,7 @@ func TestAnIncreaseIsLostNeitherBetweenBucketsNorAtAReset(t *testing.T) {
 	s := newStore(t)
 	s.insertValues(t, 1, 30, 100, 110, 130, 5, 5, 25) // 0, 30, 60, 90, 120, 150 s
 	one := timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}}
-	ask := func(step time.Duration, r timeseries.Range) [][]float64 {
+	query := func(step time.Duration, r timeseries.Range) [][]float64 {
 		q := one
 		if q.Range = r; step > 0 {
 			q.Grid = timeseries.NewGrid(step, time.UTC, r.FromUS, r.ToUS)
@@ -71,23 +71,23 @@ func TestAnIncreaseIsLostNeitherBetweenBucketsNorAtAReset(t *testing.T) {
 	}
 	none := math.NaN()
 	requireRows(
-		t, [][]float64{{0, 10. / 30, 10}, {60, 25. / 60, 25}, {120, 20. / 60, 20}}, ask(time.Minute, secondsFrom(0, 180)),
+		t, [][]float64{{0, 10. / 30, 10}, {60, 25. / 60, 25}, {120, 20. / 60, 20}}, query(time.Minute, secondsFrom(0, 180)),
 	)
-	requireRows(t, [][]float64{{0, 55. / 150, 55}}, ask(0, secondsFrom(0, 180)))
+	requireRows(t, [][]float64{{0, 55. / 150, 55}}, query(0, secondsFrom(0, 180)))
 	requireRows(t, [][]float64{
 		{0, none, none}, {30, 10. / 30, 10}, {60, 20. / 30, 20}, {90, 5. / 30, 5}, {120, 0, 0}, {150, 20. / 30, 20},
 	},
-		ask(30*time.Second, secondsFrom(0, 180)))
-	requireRows(t, [][]float64{{60, 5. / 30, 5}, {120, 20. / 60, 20}}, ask(time.Minute, secondsFrom(70, 180)))
-	requireRows(t, [][]float64{{0, none, none}}, ask(time.Minute, secondsFrom(0, 30)))
-	require.Empty(t, ask(time.Minute, secondsFrom(200, 400)))
+		query(30*time.Second, secondsFrom(0, 180)))
+	requireRows(t, [][]float64{{60, 5. / 30, 5}, {120, 20. / 60, 20}}, query(time.Minute, secondsFrom(70, 180)))
+	requireRows(t, [][]float64{{0, none, none}}, query(time.Minute, secondsFrom(0, 30)))
+	require.Empty(t, query(time.Minute, secondsFrom(200, 400)))
 }
 
 func TestTheFirstStepBeginsAtMostTheLookBackBeforeTheRange(t *testing.T) {
 	s := newStore(t)
 	s.insert(t, "points", point{1, t0, 10, 1}, point{1, t0 + 7200*second, 30, 1})
 	at := timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}}
-	ask := func(step time.Duration, from, to int64) float64 {
+	query := func(step time.Duration, from, to int64) float64 {
 		at.Range = secondsFrom(from, to)
 		if at.Grid = nil; step > 0 {
 			at.Grid = timeseries.NewGrid(step, time.UTC, at.Range.FromUS, at.Range.ToUS)
@@ -96,11 +96,11 @@ func TestTheFirstStepBeginsAtMostTheLookBackBeforeTheRange(t *testing.T) {
 		require.Len(t, rows, 1)
 		return rows[0][2]
 	}
-	require.True(t, math.IsNaN(ask(time.Minute, 7200, 7300)), "an hour")
-	require.InDelta(t, 20, ask(time.Minute, 3600, 7300), 0)
-	require.InDelta(t, 20, ask(2*time.Hour, 7200, 7300), 0, "an interval")
-	require.True(t, math.IsNaN(ask(0, 7200, 7300)))
-	require.InDelta(t, 20, ask(0, 7200, 14_400), 0, "the length of the range")
+	require.True(t, math.IsNaN(query(time.Minute, 7200, 7300)), "an hour")
+	require.InDelta(t, 20, query(time.Minute, 3600, 7300), 0)
+	require.InDelta(t, 20, query(2*time.Hour, 7200, 7300), 0, "an interval")
+	require.True(t, math.IsNaN(query(0, 7200, 7300)))
+	require.InDelta(t, 20, query(0, 7200, 14_400), 0, "the length of the range")
 }
 
 func TestCountersOfAGroupAreTheSumOfItsSeries(t *testing.T) {
@@ -122,8 +122,8 @@ func TestStepsBeyondTheRangeOfNumbersAreNone(t *testing.T) {
 	requireRows(t, [][]float64{{0, math.NaN(), math.NaN()}}, s.counters(t, q))
 }
 
-// TestCountersAgreeWithANaiveModel draws counters with gaps, resets and overwritten
-// points around clock changes and compares each row with what a loop computes.
+// TestCountersAgreeWithANaiveModel draws counters with gaps, resets and overwritten points
+// around clock changes, and compares each row with the result of a simple loop.
 func TestCountersAgreeWithANaiveModel(t *testing.T) {
 	s := newStore(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -132,10 +132,10 @@ func TestCountersAgreeWithANaiveModel(t *testing.T) {
 			1_774_746_000, 1_761_436_800, 1_775_314_800, t0 / second,
 		}).Draw(rt, "middle") * second
 		series := rapid.IntRange(1, 3).Draw(rt, "series")
-		standing := make([]map[int64]float64, series)
+		current := make([]map[int64]float64, series)
 		q := timeseries.AggregateQuery{Limit: 100_000}
-		for i := range standing {
-			standing[i] = s.drawCounter(t, rt, uint64(i+1), middle)
+		for i := range current {
+			current[i] = s.drawCounter(t, rt, uint64(i+1), middle)
 			q.Series, q.Groups = append(q.Series, uint64(i+1)), append(q.Groups, rapid.IntRange(0, 1).Draw(rt, "group"))
 		}
 		hours := func(label string) int64 {
@@ -165,7 +165,7 @@ func TestCountersAgreeWithANaiveModel(t *testing.T) {
 		found, more, err := s.Aggregate(t.Context(), q)
 		require.NoError(t, err)
 		require.False(t, more)
-		want := naiveCounters(&q, standing, lookBack)
+		want := naiveCounters(&q, current, lookBack)
 		require.Len(rt, found, len(want))
 		for group, buckets := range want {
 			p := found[group]
@@ -181,18 +181,18 @@ func TestCountersAgreeWithANaiveModel(t *testing.T) {
 	})
 }
 
-// drawCounter stores a counter's points, some of them twice, and gives those that
-// stand.
+// drawCounter stores the points of a counter, some of them twice, and returns the newest
+// version of each.
 func (s *store) drawCounter(t *testing.T, rt *rapid.T, series uint64, middle int64) map[int64]float64 {
 	t.Helper()
-	standing := map[int64]float64{}
+	current := map[int64]float64{}
 	var points []point
 	for version := range rapid.IntRange(0, 30).Draw(rt, "points") {
 		ts := middle + rapid.Int64Range(-300, 300).Draw(rt, "ten minutes")*600*second + rapid.Int64Range(0, 3).Draw(
 			rt, "microseconds",
 		)
 		value := float64(rapid.IntRange(-5, 400).Draw(rt, "value")) / 4
-		standing[ts] = value
+		current[ts] = value
 		points = append(points, point{series, ts, value, uint64(version)})
 	}
 	if len(points) > 0 {
@@ -202,16 +202,16 @@ func (s *store) drawCounter(t *testing.T, rt *rapid.T, series uint64, middle int
 			s.insert(t, "points", points[:half]...)
 		}
 	}
-	return standing
+	return current
 }
 
-// counted is what a bucket has by the model.
-type counted struct {
+// expected is a bucket of the model.
+type expected struct {
 	points, steps int
 	delta, rate   float64
 }
 
-func (c *counted) of(f timeseries.Function) float64 {
+func (c *expected) of(f timeseries.Function) float64 {
 	switch {
 	case f == timeseries.Count:
 		return float64(c.points)
@@ -224,11 +224,11 @@ func (c *counted) of(f timeseries.Function) float64 {
 }
 
 func naiveCounters(
-	q *timeseries.AggregateQuery, standing []map[int64]float64, lookBack int64,
-) map[int]map[int64]*counted {
-	want := map[int]map[int64]*counted{}
-	for i, points := range standing {
-		own := map[int64]*[2]float64{} // by bucket: increase, microseconds
+	q *timeseries.AggregateQuery, current []map[int64]float64, lookBack int64,
+) map[int]map[int64]*expected {
+	want := map[int]map[int64]*expected{}
+	for i, points := range current {
+		sums := map[int64]*[2]float64{} // by bucket: increase, microseconds
 		prior := int64(-1)
 		for _, ts := range sorted(points) {
 			if ts < q.Range.FromUS-lookBack || ts >= q.Range.ToUS {
@@ -240,10 +240,10 @@ func naiveCounters(
 					bucket = q.Grid.Start(ts)
 				}
 				if want[q.Groups[i]] == nil {
-					want[q.Groups[i]] = map[int64]*counted{}
+					want[q.Groups[i]] = map[int64]*expected{}
 				}
 				if want[q.Groups[i]][bucket] == nil {
-					want[q.Groups[i]][bucket] = &counted{}
+					want[q.Groups[i]][bucket] = &expected{}
 				}
 				want[q.Groups[i]][bucket].points++
 				if prior >= 0 {
@@ -251,16 +251,16 @@ func naiveCounters(
 					if step < 0 {
 						step = points[ts]
 					}
-					if own[bucket] == nil {
-						own[bucket] = &[2]float64{}
+					if sums[bucket] == nil {
+						sums[bucket] = &[2]float64{}
 					}
-					own[bucket][0] += step
-					own[bucket][1] += float64(ts - prior)
+					sums[bucket][0] += step
+					sums[bucket][1] += float64(ts - prior)
 				}
 			}
 			prior = ts
 		}
-		for bucket, steps := range own {
+		for bucket, steps := range sums {
 			c := want[q.Groups[i]][bucket]
 			c.steps++
 			c.delta += steps[0]

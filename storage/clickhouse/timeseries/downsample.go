@@ -7,38 +7,39 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// DownsampleQuery asks for the shape of series of numbers in few points.
+// DownsampleQuery selects few points that represent the shape of series of numbers.
 type DownsampleQuery struct {
 	Series []uint64
 	Range  Range
-	Most   int // points a series, at least 2
-	Limit  int // most points in all
+	Most   int // maximum number of points of a series, at least 2
+	Limit  int // maximum number of points in all
 }
 
-// Downsample returns at most so many of each series' own points, in one column and in
-// the order of time, chosen by "largest triangle three buckets" (Sveinn Steinarsson,
-// "Downsampling Time Series for Visual Representation", 2013): the first and the
-// last, and between them, out of each of Most-2 buckets of equally many points, the
-// one that makes the largest triangle with the point chosen before it and the mean
-// of the next bucket. It reports whether there are more points than the limit; then
-// some are missing. A series with no more points than Most has them all.
+// Downsample returns at most Most points of each series, in one column and in the order of
+// time. They are chosen by "largest triangle three buckets" (Sveinn Steinarsson,
+// "Downsampling Time Series for Visual Representation", 2013): the first and the last
+// point, and between them one point from each of Most-2 buckets with equal numbers of
+// points: the one that forms the largest triangle with the point chosen before it and the
+// mean of the next bucket. Downsample reports whether there are more points than the limit;
+// then some are missing. All points of a series are returned if there are at most Most.
 func (r *Reader) Downsample(ctx context.Context, q DownsampleQuery) (found map[uint64]*Points, more bool, err error) {
 	found = map[uint64]*Points{}
 	if len(q.Series) == 0 {
 		return found, false, nil
 	}
-	if err := q.Range.hide(q.Range.FromUS, q.Series); err != nil {
+	if err := q.Range.applyHidden(q.Range.FromUS, q.Series); err != nil {
 		return found, false, err
 	}
-	// lttb computes in float64. Counted from the middle of the range, every
-	// microsecond that can be stored is one exactly.
+	// lttb computes in float64. Relative to the middle of the range, every time that can be
+	// stored is exact.
 	middle := q.Range.FromUS + (q.Range.ToUS-q.Range.FromUS)/2
 	statement := fmt.Sprintf(`
 		SELECT series, toInt64(point.1) + %[1]d AS us, point.2 FROM (
 			SELECT series, arrayJoin(lttb(%[2]d)(toUnixTimestamp64Micro(ts) - %[1]d, value)) AS point FROM (%[3]s)
 			GROUP BY series)
-		ORDER BY series, us LIMIT %[4]d`, middle, q.Most, standing(clickhouse.TableNumbers, q.Series, &q.Range), q.Limit+1)
-	left := q.Limit
-	err = r.db.Query(ctx, clickhouse.OpDownsample, statement, q.Range.parameters(), takeNumbers(found, &left))
-	return found, left < 0, err
+		ORDER BY series, us LIMIT %[4]d`, middle, q.Most, currentPoints(clickhouse.TableNumbers, q.Series, &q.Range),
+		q.Limit+1)
+	remaining := q.Limit
+	err = r.db.Query(ctx, clickhouse.OpDownsample, statement, q.Range.parameters(), collectNumbers(found, &remaining))
+	return found, remaining < 0, err
 }

@@ -12,19 +12,19 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// requireLargestTriangles holds a choice of indexes to the algorithm as its author
-// published it (github.com/sveinn-steinarsson/flot-downsample). Of triangles that
-// are equally large except for rounding, either may be chosen.
-func requireLargestTriangles(t require.TestingT, x, y []float64, most int, chosen []int) {
+// requireLargestTriangles compares chosen indexes with the algorithm as its author
+// published it (github.com/sveinn-steinarsson/flot-downsample). Of triangles whose areas
+// differ only by rounding, either may be chosen.
+func requireLargestTriangles(t require.TestingT, x, y []float64, limit int, chosen []int) {
 	n := len(x)
-	require.Len(t, chosen, min(n, most))
+	require.Len(t, chosen, min(n, limit))
 	require.Equal(t, 0, chosen[0])
 	require.Equal(t, n-1, chosen[len(chosen)-1])
-	if n <= most {
+	if n <= limit {
 		return
 	}
-	every := float64(n-2) / float64(most-2)
-	for i := range most - 2 {
+	every := float64(n-2) / float64(limit-2)
+	for i := range limit - 2 {
 		first, from, to := int(math.Floor(float64(i)*every))+1, int(math.Floor(float64(i+1)*every))+1, min(
 			int(math.Floor(float64(i+2)*every))+1, n,
 		)
@@ -70,10 +70,10 @@ func TestDownsampledPointsAreThoseOfTheLargestTriangles(t *testing.T) {
 			times, x, y = append(times, ts), append(x, float64(ts-t0)), append(y, value)
 		}
 		s.insert(t, "points", points...)
-		most := rapid.IntRange(2, 60).Draw(rt, "most")
+		limit := rapid.IntRange(2, 60).Draw(rt, "limit")
 		found := s.downsample(
 			t,
-			timeseries.DownsampleQuery{Series: []uint64{1}, Range: everything, Most: most, Limit: 1000},
+			timeseries.DownsampleQuery{Series: []uint64{1}, Range: everything, Most: limit, Limit: 1000},
 		)
 		var chosen []int
 		for i, ts := range found[1].TS {
@@ -82,7 +82,7 @@ func TestDownsampledPointsAreThoseOfTheLargestTriangles(t *testing.T) {
 			require.InDelta(rt, y[at], found[1].Columns[0].Numbers[i], 0)
 			chosen = append(chosen, at)
 		}
-		requireLargestTriangles(rt, x, y, most, chosen)
+		requireLargestTriangles(rt, x, y, limit, chosen)
 	})
 }
 
@@ -108,8 +108,8 @@ func TestEachSeriesIsDownsampledByItself(t *testing.T) {
 	require.Empty(t, s.downsample(t, timeseries.DownsampleQuery{Range: everything, Most: 4, Limit: 8}))
 }
 
-// The first and the last time that can be stored are not told apart from their
-// neighbours by a float64.
+// A float64 cannot distinguish the first and the last time that can be stored from the times
+// next to them.
 func TestDownsampledTimesAreExact(t *testing.T) {
 	s := newStore(t)
 	const last = 10_413_791_999_999_999 // 2299-12-31T23:59:59.999999Z
@@ -120,7 +120,7 @@ func TestDownsampledTimesAreExact(t *testing.T) {
 	require.Equal(t, []int64{1, last}, found[1].TS)
 }
 
-// More points than any answer may have go in.
+// The series has more points than a response may have.
 func TestMillionsOfPointsAreDownsampled(t *testing.T) {
 	s := newStore(t)
 	const n = 3_000_000

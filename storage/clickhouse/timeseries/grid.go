@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Grid says where the buckets of a query begin: at the multiples of a step on
-// the wall clock of a time zone, counted from 1970-01-01T00:00 there. Buckets
-// follow each other without gap or overlap, whatever the clocks do:
+// Grid defines where the buckets of a query begin: at the multiples of a step on the wall
+// clock of a time zone, counted from 1970-01-01T00:00 there. Buckets have no gaps and do not
+// overlap, even when the clocks change:
 //
-//   - where clocks go forward, a boundary inside the hour that is left out falls
-//     on the instant of the change, so a day may last 23 hours;
-//   - where clocks go back and the step is longer than the change, the boundaries
-//     of the repeated hour count once, so a day may last 25 hours; a step up to
-//     the change's length keeps both hours apart.
+//   - where clocks go forward, a boundary inside the skipped hour is moved to the instant
+//     of the change, so a day may last 23 hours;
+//   - where clocks go back and the step is longer than the change, the boundaries of the
+//     repeated hour count once, so a day may last 25 hours; with a step up to the length of
+//     the change, both hours have their own buckets.
 //
 // All times are microseconds since the Unix epoch.
 type Grid struct {
@@ -24,43 +24,45 @@ type Grid struct {
 	segments []segment
 }
 
-// segment is a stretch of time with one offset from UTC.
+// segment is a time range with one offset from UTC.
 type segment struct {
-	from   int64 // its first instant; the first segment reaches back without end
+	from   int64 // start; the first segment has no lower bound
 	offset int64 // local time minus UTC
-	first  int64 // its first boundary that is a multiple of the step; noBoundary: none
-	before int64 // the last boundary before first: the bucket of what is between from and first
+	first  int64 // first boundary that is a multiple of the step; noBoundary: none
+	before int64 // last boundary before first: the bucket of the time from from to first
 }
 
 const noBoundary = math.MaxInt64
 
-// segmentMargin is how far before the range the segments begin: further than any
-// bucket that reaches into the range, clock changes included.
+// segmentMargin is the distance, in addition to a step, at which the segments begin before
+// the range. Together they are longer than any bucket that overlaps the range, including
+// clock changes.
 const segmentMargin = 3 * 24 * time.Hour
 
 // NewGrid creates the grid of a step for the range from fromUS up to toUS.
 func NewGrid(step time.Duration, zone *time.Location, fromUS, toUS int64) *Grid {
 	g := &Grid{step: step.Microseconds()}
-	stretches := offsets(zone, time.UnixMicro(fromUS).Add(-step-segmentMargin), toUS)
-	for i, s := range stretches {
+	segments := offsetSegments(zone, time.UnixMicro(fromUS).Add(-step-segmentMargin), toUS)
+	for i, s := range segments {
 		if i == 0 {
 			s.first, s.before = math.MinInt64, math.MinInt64
 		} else {
 			until := int64(noBoundary)
-			if i+1 < len(stretches) {
-				until = stretches[i+1].from
+			if i+1 < len(segments) {
+				until = segments[i+1].from
 			}
-			g.place(&s, until)
+			g.setBoundaries(&s, until)
 		}
 		g.segments = append(g.segments, s)
 	}
 	return g
 }
 
-// offsets returns the stretches of one offset each, without their boundaries, from
-// the one that at is in up to the one that toUS is in.
-func offsets(zone *time.Location, at time.Time, toUS int64) []segment {
+// offsetSegments returns the segments with constant offset, without their boundaries, from
+// the segment that contains from to the one that contains toUS.
+func offsetSegments(zone *time.Location, from time.Time, toUS int64) []segment {
 	const day = 24 * time.Hour
+	at := from
 	_, offset := at.In(zone).Zone()
 	list := []segment{{from: math.MinInt64, offset: int64(offset) * 1e6}}
 	for at.UnixMicro() < toUS {
@@ -68,9 +70,9 @@ func offsets(zone *time.Location, at time.Time, toUS int64) []segment {
 		if end.IsZero() {
 			break
 		}
-		// Where a zone follows a rule, from 2038 on, package time also ends a
-		// stretch with each year, and leap years a day early: on their last day
-		// the end is not ahead.
+		// Where a zone follows a rule, from 2038 on, package time also ends the bounds
+		// with each year, and with leap years a day early: on their last day the end is not
+		// after at.
 		if !end.After(at) {
 			end = at.Add(day)
 		}
@@ -83,15 +85,15 @@ func offsets(zone *time.Location, at time.Time, toUS int64) []segment {
 	return list
 }
 
-// place finds the segment's first boundary and the one before it.
-func (g *Grid) place(s *segment, until int64) {
+// setBoundaries sets the first boundary of a segment and the one before it.
+func (g *Grid) setBoundaries(s *segment, until int64) {
 	last := &g.segments[len(g.segments)-1]
-	s.before = g.within(last, s.from-1)
+	s.before = g.startIn(last, s.from-1)
 	change := s.offset - last.offset
 	s.first = s.from + mod(-(s.from+s.offset), g.step) // rounded up to a multiple
 	switch {
 	case change > 0:
-		// The wall clock jumps over [gap, gap+change): a boundary in there is now.
+		// The wall clock skips [gap, gap+change): a boundary in it is moved to s.from.
 		gap := s.from + last.offset
 		if s.first != s.from && mod(-gap, g.step) < change {
 			s.before = s.from
@@ -107,10 +109,10 @@ func (g *Grid) place(s *segment, until int64) {
 	}
 }
 
-// Start returns the start of the bucket that holds the instant.
-func (g *Grid) Start(us int64) int64 { return g.within(&g.segments[g.segmentOf(us)], us) }
+// Start returns the start of the bucket that contains an instant.
+func (g *Grid) Start(us int64) int64 { return g.startIn(&g.segments[g.segmentOf(us)], us) }
 
-func (g *Grid) within(s *segment, us int64) int64 {
+func (g *Grid) startIn(s *segment, us int64) int64 {
 	if us < s.first {
 		return s.before
 	}
@@ -138,20 +140,19 @@ func (g *Grid) Next(start int64) int64 {
 	return next
 }
 
-// Step returns the length of a bucket, clock changes apart.
+// Step returns the length of a bucket without clock changes.
 func (g *Grid) Step() time.Duration { return time.Duration(g.step) * time.Microsecond }
 
-// Count returns how many buckets the range has, or one more than most if there
-// are more than that.
-func (g *Grid) Count(fromUS, toUS int64, most int) int {
+// Count returns the number of buckets in the range, or limit+1 if there are more than limit.
+func (g *Grid) Count(fromUS, toUS int64, limit int) int {
 	if fromUS >= toUS {
 		return 0
 	}
-	if (toUS-fromUS)/g.step > int64(most)+2 {
-		return most + 1
+	if (toUS-fromUS)/g.step > int64(limit)+2 {
+		return limit + 1
 	}
 	n := 0
-	for at := g.Start(fromUS); at < toUS && n <= most; at = g.Next(at) {
+	for at := g.Start(fromUS); at < toUS && n <= limit; at = g.Next(at) {
 		n++
 	}
 	return n
@@ -165,18 +166,18 @@ func (g *Grid) segmentOf(us int64) int {
 	return i
 }
 
-// sql returns the expression for the start of column's bucket, both Int64 in
-// microseconds. It holds nothing but numbers of ours, and refers to the columns
-// of with.
+// sql returns the expression for the start of the bucket of column, both Int64 in
+// microseconds. It contains only numbers that this package computed, and refers to the
+// columns of with.
 func (g *Grid) sql(column string) string {
 	if len(g.segments) == 1 {
-		return fmt.Sprintf("%[1]s - (%[1]s + %[2]d) %% %[3]d", column, g.lift()+g.segments[0].offset, g.step)
+		return fmt.Sprintf("%[1]s - (%[1]s + %[2]d) %% %[3]d", column, g.positiveShift()+g.segments[0].offset, g.step)
 	}
 	return fmt.Sprintf("if(%[1]s < first, before, %[1]s - (%[1]s + shift) %% %[2]d)", column, g.step)
 }
 
-// with returns the columns that sql refers to, each followed by a comma: what the
-// segment of column says.
+// with returns the columns that sql refers to, each followed by a comma: the fields of the
+// segment that contains column.
 func (g *Grid) with(column string) string {
 	if len(g.segments) == 1 {
 		return ""
@@ -188,7 +189,7 @@ func (g *Grid) with(column string) string {
 			s.from, s.first, s.before = beginning, beginning, beginning
 		}
 		from = append(from, strconv.FormatInt(s.from, 10))
-		shift = append(shift, strconv.FormatInt(s.offset+g.lift(), 10))
+		shift = append(shift, strconv.FormatInt(s.offset+g.positiveShift(), 10))
 		first = append(first, strconv.FormatInt(s.first, 10))
 		before = append(before, strconv.FormatInt(s.before, 10))
 	}
@@ -200,13 +201,13 @@ func (g *Grid) with(column string) string {
 	return columns
 }
 
-// lift is a multiple of the step that makes every dividend positive.
-func (g *Grid) lift() int64 {
+// positiveShift returns a multiple of the step that makes every dividend positive.
+func (g *Grid) positiveShift() int64 {
 	const dayAndMore = 100 * 3600 * 1e6
 	return (dayAndMore/g.step + 1) * g.step
 }
 
-// mod is the remainder that is never negative.
+// mod returns the remainder that is never negative.
 func mod(a, n int64) int64 {
 	if r := a % n; r < 0 {
 		return r + n

@@ -76,8 +76,8 @@ func TestBucketsFollowTheWallClockOverClockChanges(t *testing.T) {
 	}
 }
 
-// slowStart walks the wall clock second by second, from before the instant, and
-// gives the last one at which a bucket begins.
+// slowStart steps through the wall clock second by second, from before an instant, and
+// returns the last second at which a bucket begins.
 func slowStart(zone *time.Location, step time.Duration, us int64) int64 {
 	wall := func(sec int64) int64 {
 		_, off := time.Unix(sec, 0).In(zone).Zone()
@@ -143,8 +143,8 @@ func TestGridAgreesWithAWalkAlongTheWallClock(t *testing.T) {
 	})
 }
 
-// Package time ends the stretches of a zone that follows a rule with each year,
-// and on the last day of a leap year it gives an end that is not ahead.
+// Package time ends the bounds of a zone that follows a rule with each year. On the last day
+// of a leap year it returns an end that is not in the future.
 func TestAGridOverAllOfTimeEnds(t *testing.T) {
 	from, to := int64(0), time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 	for _, name := range []string{

@@ -12,24 +12,24 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// hiddenMax is how many stretches of time of deleted points one query leaves out.
-const hiddenMax = 20_000
+// maxHiddenSteps is the maximum number of time ranges of deleted points in one query.
+const maxHiddenSteps = 20_000
 
-// Hidden says which points of series are deleted though they may still be stored. It is
-// part of a query, so that a point is gone at the moment at which its deletion is
-// accepted and not when somebody has removed it. Series that are not in it have none.
+// Hidden lists the points of series that are deleted although they may still be stored. It
+// is part of a query, so that a point disappears when its deletion is accepted, and not when
+// it is removed from the store. Series that are not in the map have no such points.
 type Hidden map[uint64][]HiddenPoints
 
-// HiddenPoints are the points of a series in an interval, up to and including a version:
-// newer ones are not deleted.
+// HiddenPoints are the points of a series in an interval up to and including a version.
+// Points of higher versions are not deleted.
 type HiddenPoints struct {
 	ceiling.Interval
-	// Executed says that they were deleted in the store. An insert that was under way
-	// then may have brought them back.
+	// Executed reports whether they were deleted in the store. An insert that was in flight
+	// at that time may have stored them again.
 	Executed bool
 }
 
-// Add hides what a deletion is about of a series.
+// Add adds the points of a series that a deletion covers.
 func (h Hidden) Add(series uint64, d clickhouse.Deletion, executed bool) {
 	i := ceiling.Interval{From: ceiling.Always, To: ceiling.Forever, Ceiling: d.Ceiling}
 	if d.FromUS != nil {
@@ -48,12 +48,12 @@ func (h Hidden) covers(series uint64, ts int64, version uint64) bool {
 	})
 }
 
-// unexecuted reports whether points of a series have yet to be deleted in the store.
+// unexecuted reports whether a series has a deletion that has not been executed in the store.
 func (h Hidden) unexecuted(series uint64) bool {
 	return slices.ContainsFunc(h[series], func(p HiddenPoints) bool { return !p.Executed })
 }
 
-// within returns what is hidden of a series in a range of time.
+// within returns the hidden intervals of a series, restricted to a time range.
 func (h Hidden) within(series uint64, fromUS, toUS int64) (inside []ceiling.Interval) {
 	for _, p := range h[series] {
 		p.From, p.To = max(p.From, fromUS), min(p.To, toUS)
@@ -64,11 +64,12 @@ func (h Hidden) within(series uint64, fromUS, toUS int64) (inside []ceiling.Inte
 	return inside
 }
 
-// visible returns the condition that a row of one of these series, in a range of time, is
-// not hidden; empty: none is. It is about column version: of the rows of one point it
-// may be asked before or after the newest is chosen, as a version hides all lower ones.
+// visible returns the condition that a row of one of these series, in a time range, is not
+// hidden. It is empty if no row is. The condition uses column version. It may be applied
+// before or after the newest of the rows of a point is selected, because a version hides all
+// lower ones.
 func (h Hidden) visible(series []uint64, fromUS, toUS int64) (string, error) {
-	type group struct { // of series of which the same is hidden
+	type group struct { // series with the same hidden points
 		steps  ceiling.Steps
 		series []uint64
 	}
@@ -86,7 +87,7 @@ func (h Hidden) visible(series []uint64, fromUS, toUS int64) (string, error) {
 			total += len(steps)
 		}
 		groups[key].series = append(groups[key].series, id)
-		if total > hiddenMax {
+		if total > maxHiddenSteps {
 			return "", fault.New(
 				fault.Unavailable, "Too many deletions of points of these series are under way",
 			).After(time.Second)
@@ -95,15 +96,15 @@ func (h Hidden) visible(series []uint64, fromUS, toUS int64) (string, error) {
 	if len(groups) == 0 {
 		return "", nil
 	}
-	either := make([]string, 0, len(groups))
+	conditions := make([]string, 0, len(groups))
 	for _, g := range groups {
-		either = append(either, "series IN ("+clickhouse.IDArray(g.series)+") AND "+hiddenBy(g.steps))
+		conditions = append(conditions, "series IN ("+clickhouse.IDArray(g.series)+") AND "+hiddenByCondition(g.steps))
 	}
-	return "NOT (" + strings.Join(either, " OR ") + ")", nil
+	return "NOT (" + strings.Join(conditions, " OR ") + ")", nil
 }
 
-// hiddenBy returns the condition that a row is hidden by ceilings.
-func hiddenBy(steps ceiling.Steps) string {
+// hiddenByCondition returns the condition that ceilings hide a row.
+func hiddenByCondition(steps ceiling.Steps) string {
 	if len(steps) == 1 || len(steps) == 2 && steps[1].Ceiling == 0 {
 		condition := fmt.Sprintf("version <= %d", steps[0].Ceiling)
 		if steps[0].From != ceiling.Always {
@@ -119,16 +120,15 @@ func hiddenBy(steps ceiling.Steps) string {
 	for _, s := range steps {
 		from, ceilings = append(from, max(s.From, beginning+1)), append(ceilings, s.Ceiling)
 	}
-	at := clickhouse.NumberArray("Int64", from)
 	return fmt.Sprintf(
-		"version <= transform(roundDown(toUnixTimestamp64Micro(ts), %[1]s), %[1]s, %[2]s, 0::UInt64)", at,
-		clickhouse.NumberArray("UInt64", ceilings),
+		"version <= transform(roundDown(toUnixTimestamp64Micro(ts), %[1]s), %[1]s, %[2]s, 0::UInt64)",
+		clickhouse.NumberArray("Int64", from), clickhouse.NumberArray("UInt64", ceilings),
 	)
 }
 
-// marks returns the hours of series, in a range of time, of which rollups may have hidden
-// points: no more than a number, and one if there are more.
-func (h Hidden) marks(series []uint64, fromUS, toUS int64, limit int) (marks []stretch) {
+// marks returns the hours of series, in a time range, of which rollups may contain hidden
+// points: at most limit, or limit+1 if there are more.
+func (h Hidden) marks(series []uint64, fromUS, toUS int64, limit int) (marks []hourRange) {
 	if len(h) == 0 {
 		return nil
 	}
@@ -139,16 +139,16 @@ func (h Hidden) marks(series []uint64, fromUS, toUS int64, limit int) (marks []s
 			}
 			marks = append(
 				marks,
-				stretch{series: id, from: uint32(clickhouse.HourOf(i.From)), to: uint32(clickhouse.HourOf(i.To-1) + 1)},
+				hourRange{series: id, from: uint32(clickhouse.HourOf(i.From)), to: uint32(clickhouse.HourOf(i.To-1) + 1)},
 			)
 		}
 	}
 	return marks
 }
 
-// hide has the range leave out what is hidden of series, from a time on that may be
-// before its own begin.
-func (r *Range) hide(fromUS int64, series ...[]uint64) error {
+// applyHidden sets the condition that excludes the hidden points of series, from a time on
+// that may be before the begin of the range.
+func (r *Range) applyHidden(fromUS int64, series ...[]uint64) error {
 	var all []uint64
 	if len(r.Hidden) > 0 {
 		all = slices.Concat(series...)
@@ -158,11 +158,11 @@ func (r *Range) hide(fromUS int64, series ...[]uint64) error {
 	return err
 }
 
-// leavingOut returns the range's condition on what is hidden, behind a word; nothing where
-// nothing is.
-func (r *Range) leavingOut(word string) string {
+// hiddenCondition returns the condition that excludes hidden points, preceded by a keyword.
+// It is empty if no points are hidden.
+func (r *Range) hiddenCondition(keyword string) string {
 	if r.visible == "" {
 		return ""
 	}
-	return " " + word + " " + r.visible
+	return " " + keyword + " " + r.visible
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// Kept says from which time on the points of series are kept, microseconds since
-// the Unix epoch: those before are past their retention and in no answer, whether
-// they are still stored or not. Series that are not in it keep all. It is part of a
-// query, so that a point is gone at the moment at which its time has come and not
-// when somebody has removed it.
+// Kept is the time from which on the points of series are kept, in microseconds since the
+// Unix epoch. Earlier points are past their retention and never returned, whether they are
+// still stored or not. Series that are not in the map keep all points. Kept is part of a
+// query, so that a point disappears exactly when its retention ends, and not when it is
+// removed from the store.
 type Kept map[uint64]int64
 
-// from returns when the points of a series begin to be kept.
+// from returns the time from which on the points of a series are kept.
 func (k Kept) from(series uint64) int64 {
 	if us, ok := k[series]; ok {
 		return us
@@ -22,7 +22,7 @@ func (k Kept) from(series uint64) int64 {
 	return math.MinInt64
 }
 
-// earliest returns from when the points of any of the series are kept.
+// earliest returns the time from which on points of any of the series are kept.
 func (k Kept) earliest(series []uint64) int64 {
 	earliest := int64(math.MaxInt64)
 	for _, id := range series {
@@ -31,10 +31,10 @@ func (k Kept) earliest(series []uint64) int64 {
 	return earliest
 }
 
-// condition returns what a statement over these series has to ask of column ts beyond
-// its range, which begins at fromUS: with its AND, and nothing where the range does
-// it. Series that all have the same bound are read from there on by the table's
-// order; else each row is compared with its own.
+// condition returns the condition on column ts that a statement over these series requires
+// in addition to its range, which begins at fromUS. It begins with AND, and is empty if the
+// range is sufficient. If all series have the same bound, the order of the table is used;
+// otherwise each row is compared with the bound of its series.
 func (k Kept) condition(series []uint64, fromUS int64) string {
 	var ids []uint64
 	lowest, highest := int64(math.MaxInt64), int64(math.MinInt64)
@@ -66,8 +66,9 @@ func (k Kept) condition(series []uint64, fromUS int64) string {
 	)
 }
 
-// where returns the condition that rows of these series are in the range and are kept.
-// It uses the tables' partitions and order; the parameters are those of the range.
+// where returns the condition that rows of these series are in the range and are kept. It
+// can use the partitions and the order of the tables. Its parameters are those of
+// Range.parameters.
 func (r *Range) where(series []uint64) string {
 	return "ts >= fromUnixTimestamp64Micro({from:Int64}, 'UTC') AND ts < fromUnixTimestamp64Micro({to:Int64}, 'UTC')" +
 		r.Kept.condition(series, r.FromUS)

@@ -10,7 +10,8 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// What a series keeps is what a filter in Go says, whatever the others keep.
+// The kept points of a series are those of a filter in Go, whatever the bounds of the other
+// series are.
 func TestOnlyWhatIsKeptIsInAnswers(t *testing.T) {
 	s := newStore(t)
 	var series []uint64

@@ -14,35 +14,35 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// LatestQuery asks for the newest point of series.
+// LatestQuery selects the newest point of series.
 type LatestQuery struct {
 	Workspace uuid.UUID
 	Series    []LatestSeries
-	// Whole are sources all of whose series are asked for. ClickHouse is not told their
-	// series one by one, which takes it longer to read than the points.
+	// Whole are the sources of which all series are requested. The statement does not list
+	// their series, because parsing the list takes longer than reading the points.
 	Whole  []uuid.UUID
-	FromUS int64 // only points from here on
+	FromUS int64 // only points of this time or later
 	Kept   Kept
 	Hidden Hidden
 }
 
-// LatestSeries is a series whose newest point is asked for.
+// LatestSeries is a series whose newest point is requested.
 type LatestSeries struct {
 	ID     uint64
 	Source uuid.UUID
-	Texts  bool // and not numbers
+	Texts  bool // a series of strings, not of numbers
 }
 
-// LatestPoints returns the newest point of each series, in one column, index for index; nil for
-// series without one.
+// LatestPoints returns the newest point of each series, in one column and in the order of
+// q.Series. Series without a point have nil.
 func (r *Reader) LatestPoints(ctx context.Context, q LatestQuery) ([]*Points, error) {
-	places := newLatestPlaces(q.Series)
+	result := newLatestResult(q.Series)
 	if len(q.Series) == 0 {
-		return places.found, nil
+		return result.found, nil
 	}
 	parameters := Range{FromUS: q.FromUS}.parameters()
 	parameters["workspace"] = q.Workspace.String()
-	var ( // where a row is scanned into: not again for each
+	var ( // scan targets, reused by all rows
 		series uint64
 		ts     int64
 		number float64
@@ -59,65 +59,65 @@ func (r *Reader) LatestPoints(ctx context.Context, q LatestQuery) ([]*Points, er
 	}
 	statement := fmt.Sprintf(`
 		SELECT series, toUnixTimestamp64Micro(ts) AS us, value%s FROM latest FINAL
-		WHERE workspace = {workspace:UUID} AND %s AND us >= {from:Int64}`, columns, q.which())
+		WHERE workspace = {workspace:UUID} AND %s AND us >= {from:Int64}`, columns, q.seriesCondition())
 	err := r.db.Query(ctx, clickhouse.OpLatest, statement, parameters, func(scan func(...any) error) error {
 		if err := scan(targets...); err != nil {
 			return err
 		}
 		if !q.Hidden.covers(series, ts, version) {
-			places.put(series, ts, number, text)
+			result.set(series, ts, number, text)
 		}
 		return nil
 	})
 	if err == nil && len(q.Hidden) > 0 {
-		err = r.findLatest(ctx, &q, places)
+		err = r.readLatest(ctx, &q, result)
 	}
-	for i, p := range places.found {
+	for i, p := range result.found {
 		if p != nil && p.TS[0] < q.Kept.from(q.Series[i].ID) {
-			places.found[i] = nil
+			result.found[i] = nil
 		}
 	}
-	return places.found, err
+	return result.found, err
 }
 
-// findLatest finds the newest points of series of which table latest cannot tell them:
-// it has one row of each, so a deleted one hides those before it until its deletion
-// comes to an end.
-func (r *Reader) findLatest(ctx context.Context, q *LatestQuery, places *latestPlaces) error {
+// readLatest reads the newest points of series from the tables of points where table latest
+// is not sufficient: it has one row for each series, so that a deleted point replaces the
+// earlier ones until its deletion is complete.
+func (r *Reader) readLatest(ctx context.Context, q *LatestQuery, result *latestResult) error {
 	var numbers, texts []uint64
 	for i := range q.Series {
 		id := q.Series[i].ID
 		switch {
-		case len(q.Hidden[id]) == 0, places.found[i] != nil && !q.Hidden.unexecuted(id):
+		case len(q.Hidden[id]) == 0, result.found[i] != nil && !q.Hidden.unexecuted(id):
 		case q.Series[i].Texts:
 			texts = append(texts, id)
 		default:
 			numbers = append(numbers, id)
 		}
 		if q.Hidden.unexecuted(id) {
-			places.found[i] = nil
+			result.found[i] = nil
 		}
 	}
-	within := Range{FromUS: q.FromUS, ToUS: math.MaxInt64, Hidden: q.Hidden}
-	if err := within.hide(within.FromUS, numbers, texts); err != nil {
+	points := Range{FromUS: q.FromUS, ToUS: math.MaxInt64, Hidden: q.Hidden}
+	if err := points.applyHidden(points.FromUS, numbers, texts); err != nil {
 		return err
 	}
-	for table, of := range map[string][]uint64{clickhouse.TableNumbers: numbers, clickhouse.TableTexts: texts} {
-		if err := r.findLatestIn(ctx, table, of, &within, places); err != nil {
+	for table, ids := range map[string][]uint64{clickhouse.TableNumbers: numbers, clickhouse.TableTexts: texts} {
+		if err := r.readLatestFrom(ctx, table, ids, &points, result); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *Reader) findLatestIn(
+func (r *Reader) readLatestFrom(
 	ctx context.Context,
 	table string,
-	of []uint64,
-	within *Range,
-	places *latestPlaces,
+	ids []uint64,
+	points *Range,
+	result *latestResult,
 ) error {
-	if len(of) == 0 {
+	if len(ids) == 0 {
 		return nil
 	}
 	var (
@@ -132,54 +132,55 @@ func (r *Reader) findLatestIn(
 	}
 	statement := fmt.Sprintf(`SELECT series, toUnixTimestamp64Micro(max(ts)), %s FROM %s
 		PREWHERE series IN (%s) AND ts >= fromUnixTimestamp64Micro({from:Int64}, 'UTC')%s GROUP BY series`,
-		value, table, clickhouse.IDArray(of), within.leavingOut("WHERE"))
-	parameters := ch.Parameters{"from": strconv.FormatInt(within.FromUS, 10)}
+		value, table, clickhouse.IDArray(ids), points.hiddenCondition("WHERE"))
+	parameters := ch.Parameters{"from": strconv.FormatInt(points.FromUS, 10)}
 	return r.db.Query(ctx, clickhouse.OpLatest, statement, parameters, func(scan func(...any) error) error {
 		if err := scan(&series, &ts, target); err != nil {
 			return err
 		}
-		places.put(series, ts, number, text)
+		result.set(series, ts, number, text)
 		return nil
 	})
 }
 
-// which returns the condition that selects the series.
-func (q *LatestQuery) which() string {
-	whole := make(map[uuid.UUID]bool, len(q.Whole))
+// seriesCondition returns the condition that selects the series.
+func (q *LatestQuery) seriesCondition() string {
+	complete := make(map[uuid.UUID]bool, len(q.Whole))
 	for _, source := range q.Whole {
-		whole[source] = true
+		complete[source] = true
 	}
 	var (
-		sources []uuid.UUID // of the series that are told
+		sources []uuid.UUID // sources of the listed series
 		ids     []uint64
-		told    = map[uuid.UUID]bool{}
+		listed  = map[uuid.UUID]bool{}
 	)
 	for i := range q.Series {
 		s := &q.Series[i]
-		if whole[s.Source] {
+		if complete[s.Source] {
 			continue
 		}
-		if ids = append(ids, s.ID); !told[s.Source] {
-			told[s.Source], sources = true, append(sources, s.Source)
+		if ids = append(ids, s.ID); !listed[s.Source] {
+			listed[s.Source], sources = true, append(sources, s.Source)
 		}
 	}
-	var either []string
+	var conditions []string
 	if len(q.Whole) > 0 {
-		either = append(either, fmt.Sprintf("source IN (%s)", clickhouse.UUIDList(q.Whole)))
+		conditions = append(conditions, fmt.Sprintf("source IN (%s)", clickhouse.UUIDList(q.Whole)))
 	}
 	if len(ids) > 0 {
-		either = append(
-			either,
+		conditions = append(
+			conditions,
 			fmt.Sprintf("source IN (%s) AND series IN (%s)", clickhouse.UUIDList(sources), clickhouse.IDArray(ids)),
 		)
 	}
-	return "(" + strings.Join(either, " OR ") + ")"
+	return "(" + strings.Join(conditions, " OR ") + ")"
 }
 
-// latestPlaces are where the newest points of series go, all made at once.
-type latestPlaces struct {
+// latestResult collects the newest points of series, in memory that is allocated once for
+// all of them.
+type latestResult struct {
 	series  []LatestSeries
-	of      map[uint64]int // by series: the index of its place
+	index   map[uint64]int // index of each series
 	points  []Points
 	times   []int64
 	columns []Column
@@ -187,22 +188,22 @@ type latestPlaces struct {
 	found   []*Points
 }
 
-func newLatestPlaces(series []LatestSeries) *latestPlaces {
+func newLatestResult(series []LatestSeries) *latestResult {
 	n := len(series)
-	l := &latestPlaces{
-		series: series, of: make(map[uint64]int, n), points: make([]Points, n), times: make([]int64, n),
+	l := &latestResult{
+		series: series, index: make(map[uint64]int, n), points: make([]Points, n), times: make([]int64, n),
 		columns: make([]Column, n), numbers: make([]float64, n), found: make([]*Points, n),
 	}
 	for i := range series {
-		l.of[series[i].ID] = i
+		l.index[series[i].ID] = i
 	}
 	return l
 }
 
-// put takes up a point, unless its series was not asked for.
-func (l *latestPlaces) put(series uint64, ts int64, number float64, text string) {
-	i, asked := l.of[series]
-	if !asked {
+// set sets the point of a series. It ignores series that were not requested.
+func (l *latestResult) set(series uint64, ts int64, number float64, text string) {
+	i, requested := l.index[series]
+	if !requested {
 		return
 	}
 	l.times[i], l.numbers[i] = ts, number

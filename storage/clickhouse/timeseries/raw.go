@@ -7,42 +7,42 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// RawQuery asks for the points of series as they are.
+// RawQuery selects the stored points of series.
 type RawQuery struct {
 	Numbers    []uint64 // series of numbers
-	Texts      []uint64 // series of texts
+	Texts      []uint64 // series of strings
 	Range      Range
 	Descending bool // newest first
-	Limit      int  // most points in all
+	Limit      int  // maximum number of points in all
 }
 
-// RawPoints returns each series' points, in one column, and whether there are more
-// than the limit; then a single series' points are its first ones, while of
-// several some are missing. Series without points are left out.
+// RawPoints returns the points of each series, in one column. It reports whether there are
+// more than the limit. Then the points of a single series are its first ones, and any points
+// of several series may be missing. Series without points are remaining out.
 func (r *Reader) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*Points, more bool, err error) {
 	found = map[uint64]*Points{}
-	if err := q.Range.hide(q.Range.FromUS, q.Numbers, q.Texts); err != nil {
+	if err := q.Range.applyHidden(q.Range.FromUS, q.Numbers, q.Texts); err != nil {
 		return found, false, err
 	}
-	left := q.Limit
+	remaining := q.Limit
 	if len(q.Numbers) > 0 {
-		err := r.raw(ctx, clickhouse.TableNumbers, q.Numbers, q, left, takeNumbers(found, &left))
-		if err != nil || left < 0 {
-			return found, left < 0, err
+		err := r.raw(ctx, clickhouse.TableNumbers, q.Numbers, q, remaining, collectNumbers(found, &remaining))
+		if err != nil || remaining < 0 {
+			return found, remaining < 0, err
 		}
 	}
 	if len(q.Texts) > 0 {
-		var ( // where a row is scanned into: not again for each
+		var ( // scan targets, reused by all rows
 			series uint64
 			ts     int64
 			text   string
 		)
 		targets := []any{&series, &ts, &text}
-		err = r.raw(ctx, clickhouse.TableTexts, q.Texts, q, left, func(scan func(...any) error) error {
+		err = r.raw(ctx, clickhouse.TableTexts, q.Texts, q, remaining, func(scan func(...any) error) error {
 			if err := scan(targets...); err != nil {
 				return err
 			}
-			if left--; left < 0 {
+			if remaining--; remaining < 0 {
 				return nil
 			}
 			p, value := pointsOf(found, series), text
@@ -51,12 +51,13 @@ func (r *Reader) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*P
 			return nil
 		})
 	}
-	return found, left < 0, err
+	return found, remaining < 0, err
 }
 
-// takeNumbers takes up rows of a series, a time and a number, as many as are left.
-func takeNumbers(found map[uint64]*Points, left *int) func(scan func(...any) error) error {
-	var ( // where a row is scanned into: not again for each
+// collectNumbers returns a function that adds rows of a series, a time and a number to
+// found. It counts remaining down and adds no further rows when it is below zero.
+func collectNumbers(found map[uint64]*Points, remaining *int) func(scan func(...any) error) error {
+	var ( // scan targets, reused by all rows
 		series uint64
 		ts     int64
 		number float64
@@ -66,7 +67,7 @@ func takeNumbers(found map[uint64]*Points, left *int) func(scan func(...any) err
 		if err := scan(targets...); err != nil {
 			return err
 		}
-		if *left--; *left < 0 {
+		if *remaining--; *remaining < 0 {
 			return nil
 		}
 		p := pointsOf(found, series)
@@ -76,9 +77,9 @@ func takeNumbers(found map[uint64]*Points, left *int) func(scan func(...any) err
 	}
 }
 
-// raw reads in the table's own order, so that it stops at the limit instead of
-// reading the whole range. Of the rows of one timestamp the newest version comes
-// first, and LIMIT BY keeps that one.
+// raw reads in the order of the table, so that it stops at the limit instead of reading the
+// whole range. Of the rows of one timestamp, the newest version comes first, and LIMIT BY
+// keeps only that one.
 func (r *Reader) raw(
 	ctx context.Context, table string, series []uint64, q RawQuery, limit int, each func(scan func(...any) error) error,
 ) error {
@@ -90,7 +91,7 @@ func (r *Reader) raw(
 		SELECT series, toUnixTimestamp64Micro(ts), value FROM %[1]s
 		WHERE series IN (%[2]s) AND %[3]s%[6]s
 		ORDER BY series%[4]s, ts%[4]s, version DESC LIMIT 1 BY series, ts LIMIT %[5]d`,
-		table, clickhouse.IDArray(series), q.Range.where(series), direction, limit+1, q.Range.leavingOut("AND"))
+		table, clickhouse.IDArray(series), q.Range.where(series), direction, limit+1, q.Range.hiddenCondition("AND"))
 	return r.db.Query(ctx, clickhouse.OpRaw, statement, q.Range.parameters(), each)
 }
 

@@ -11,47 +11,48 @@ import (
 )
 
 const (
-	// rollupLeast is the shortest time for which rollups are asked: for less, to find
-	// out whether they hold costs as much as they save.
-	rollupLeast = clickhouse.HourUS
-	// markedMost bounds the marks that a query reads, and markedHours the hours in
-	// its statement; beyond, it reads points alone.
-	markedMost  = 100_000
-	markedHours = 20_000
-	// rolledSeries is how many series a statement over rollups names at most: it does
-	// so for each of its pieces, and is bounded itself.
-	rolledSeries = 20_000
-	// seriesMarkedHours is from how many marked hours on a series is read from points
-	// for the whole range.
-	seriesMarkedHours = 48
+	// minRollupRange is the shortest range for which rollups are used. For shorter ranges,
+	// checking whether they are valid costs as much as they save.
+	minRollupRange = clickhouse.HourUS
+	// maxMarks limits the marks that a query reads, and maxMarkedHours the hours in its
+	// statement. Beyond either limit, the query reads only points.
+	maxMarks       = 100_000
+	maxMarkedHours = 20_000
+	// maxRollupSeries is the maximum number of series in a statement over rollups, which
+	// repeats them in each of its subqueries. The length of a statement is limited.
+	maxRollupSeries = 20_000
+	// maxMarkedHoursPerSeries is the maximum number of marked hours of a series. Beyond it,
+	// the series is read from points for the whole range.
+	maxMarkedHoursPerSeries = 48
 )
 
-// stretch is the hours of a series that are marked, from inclusive to exclusive,
-// counted from the Unix epoch.
-type stretch struct {
+// hourRange is a range of marked hours of a series, from inclusive to exclusive, counted
+// from the Unix epoch.
+type hourRange struct {
 	series   uint64
 	from, to uint32
 }
 
-// rollupPlan says what of a query rollups answer. Points answer the rest: what is
-// before and after, the hours that are marked, and the series that are too much so.
+// rollupPlan is the part of a query that is read from rollups. Points are read for the time
+// before and after, for marked hours, and for series with too many marked hours.
 type rollupPlan struct {
-	table    string
-	unit     int64    // the length of its rows, microseconds
-	from, to int64    // what rollups answer, microseconds
-	rolled   []uint64 // series that they answer for
-	points   []uint64 // series that they do not
-	hours    []seriesHour
-	raised   raisedSeries
+	table        string
+	unit         int64        // duration of a row of the table, in microseconds
+	from, to     int64        // range that is read from rollups, in microseconds
+	rollupSeries []uint64     // series that are read from rollups
+	pointSeries  []uint64     // series that are read from points
+	markedHours  []seriesHour // of rollupSeries; read from points
+	truncated    truncatedSeries
 }
 
-// raisedSeries are those of the rolled series whose points are kept only from a time on
-// that comes after the plan's begin. Rollups answer for each from its first whole row on:
-// of what is past its retention some may be in the row before, so that its points answer
-// for the rest of that.
-type raisedSeries struct {
-	ids          []uint64
-	kept, rolled []int64 // from when points are kept, and from when rollups answer
+// truncatedSeries are those of the plan's rollupSeries whose points are kept only from a
+// time after the begin of the plan. Rollups are read from the first row that is kept
+// entirely. The row before it may contain points that are past their retention, so its kept
+// points are read instead.
+type truncatedSeries struct {
+	ids        []uint64
+	keptFrom   []int64 // time from which on points are kept
+	rollupFrom []int64 // time from which on rollups are read
 }
 
 // seriesHour is one marked hour of a series, counted from the Unix epoch.
@@ -60,72 +61,73 @@ type seriesHour struct {
 	hour   uint32
 }
 
-// plan returns what rollups answer of a query, or nil.
-func (r *Reader) plan(ctx context.Context, q *AggregateQuery, asked []Function) (*rollupPlan, error) {
-	table, unit := q.rollup(asked)
+// plan returns the part of a query that is read from rollups, nil if there is none.
+func (r *Reader) plan(ctx context.Context, q *AggregateQuery, requested []Function) (*rollupPlan, error) {
+	table, unit := q.rollupTable(requested)
 	if unit == 0 {
 		return nil, nil
 	}
 	p := &rollupPlan{table: table, unit: unit, from: max(q.Range.FromUS, 0, q.Range.Kept.earliest(q.Series))}
 	p.from += mod(-p.from, unit)
 	p.to = q.Range.ToUS - mod(q.Range.ToUS, unit)
-	if p.to-p.from < rollupLeast {
+	if p.to-p.from < minRollupRange {
 		return nil, nil
 	}
-	clean, marks, err := r.marksOf(ctx, q.Series, p)
+	cleanUntil, marks, err := r.readMarks(ctx, q.Series, p)
 	if err != nil {
 		return nil, err
 	}
-	p.to = min(p.to, clean)
-	marks = append(marks, q.Range.Hidden.marks(q.Series, p.from, p.to, markedMost)...)
-	if p.to-p.from < rollupLeast || len(marks) > markedMost || !p.leaveOut(q.Series, marks) {
+	p.to = min(p.to, cleanUntil)
+	marks = append(marks, q.Range.Hidden.marks(q.Series, p.from, p.to, maxMarks)...)
+	if p.to-p.from < minRollupRange || len(marks) > maxMarks || !p.excludeMarked(q.Series, marks) {
 		return nil, nil
 	}
-	p.raise(q.Range.Kept)
+	p.setTruncated(q.Range.Kept)
 	return p, nil
 }
 
-// raise notes which of the rolled series are kept from a later time on than others.
-func (p *rollupPlan) raise(kept Kept) {
-	r := &p.raised
-	for _, id := range p.rolled {
+// setTruncated sets the truncated series of the plan.
+func (p *rollupPlan) setTruncated(kept Kept) {
+	t := &p.truncated
+	for _, id := range p.rollupSeries {
 		if from := kept.from(id); from > p.from {
-			r.ids, r.kept, r.rolled = append(r.ids, id), append(r.kept, from), append(r.rolled, from+mod(-from, p.unit))
+			t.ids, t.keptFrom = append(t.ids, id), append(t.keptFrom, from)
+			t.rollupFrom = append(t.rollupFrom, from+mod(-from, p.unit))
 		}
 	}
 }
 
-// rolledOnly returns the condition that rows of rolled series are in the time for which
-// rollups answer, with its AND.
-func (p *rollupPlan) rolledOnly() string {
-	r := &p.raised
+// rollupCondition returns the condition, beginning with AND, that rows are in the time in
+// which rollups are read for their series. It is empty if no series is truncated.
+func (p *rollupPlan) rollupCondition() string {
+	r := &p.truncated
 	if len(r.ids) == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" AND toUnixTimestamp64Micro(ts) >= transform(series, %s, %s, %d::Int64)",
-		clickhouse.IDArray(r.ids), clickhouse.NumberArray("Int64", r.rolled), p.from)
+		clickhouse.IDArray(r.ids), clickhouse.NumberArray("Int64", r.rollupFrom), p.from)
 }
 
-// before returns the condition that points of the raised series are kept and come before
-// the time for which rollups answer; not ok: none can.
-func (r *raisedSeries) before(to int64) (where string, ok bool) {
-	if len(r.ids) == 0 || slices.Min(r.kept) >= to {
+// pointsCondition returns the condition that points of truncated series are kept and before
+// the time from which on rollups are read. ok is false if no point can fulfil it.
+func (r *truncatedSeries) pointsCondition(to int64) (where string, ok bool) {
+	if len(r.ids) == 0 || slices.Min(r.keptFrom) >= to {
 		return "", false
 	}
 	ids := clickhouse.IDArray(r.ids)
 	return fmt.Sprintf("ts >= %s AND ts < %s AND toUnixTimestamp64Micro(ts) >= transform(series, %s, %s, 0::Int64)"+
 		" AND toUnixTimestamp64Micro(ts) < transform(series, %s, %s, 0::Int64)",
-		clickhouse.Moment(slices.Min(r.kept)), clickhouse.Moment(min(slices.Max(r.rolled), to)),
-		ids, clickhouse.NumberArray("Int64", r.kept), ids, clickhouse.NumberArray("Int64", r.rolled)), true
+		clickhouse.Moment(slices.Min(r.keptFrom)), clickhouse.Moment(min(slices.Max(r.rollupFrom), to)),
+		ids, clickhouse.NumberArray("Int64", r.keptFrom), ids, clickhouse.NumberArray("Int64", r.rollupFrom)), true
 }
 
-// rollup returns the table whose rows each are in one bucket of the query, and how
-// long they are; zero: none can answer it.
-func (q *AggregateQuery) rollup(asked []Function) (table string, unit int64) {
-	if q.Raw || q.Texts || len(q.Series) > rolledSeries {
+// rollupTable returns the rollup table of which each row lies within one bucket of the
+// query, and the duration of its rows. The duration is 0 if the query requires points.
+func (q *AggregateQuery) rollupTable(requested []Function) (table string, unit int64) {
+	if q.Raw || q.Texts || len(q.Series) > maxRollupSeries {
 		return "", 0
 	}
-	for _, f := range asked {
+	for _, f := range requested {
 		if _, ok := rollupExpressions[f]; !ok {
 			return "", 0
 		}
@@ -139,40 +141,41 @@ func (q *AggregateQuery) rollup(asked []Function) (table string, unit int64) {
 	return "", 0
 }
 
-// marksOf reads up to where rollups are clean, and the marks of series in the plan's
-// time. It comes before rollups are read: what it finds clean was written before.
-func (r *Reader) marksOf(
+// readMarks reads the time until which rollups are clean, and the marks of series in the
+// range of the plan. It must run before rollups are read: clean rollups are then already
+// written.
+func (r *Reader) readMarks(
 	ctx context.Context,
 	series []uint64,
 	p *rollupPlan,
-) (clean int64, marks []stretch, err error) {
+) (cleanUntil int64, marks []hourRange, err error) {
 	statement := fmt.Sprintf(`
 		SELECT toUInt64(0), toUInt32(0), toUInt32(0), max(clean) FROM rollup_state
 		UNION ALL
 		SELECT DISTINCT series, from_hour, to_hour, toInt64(-1) FROM rollup_marks
 		WHERE series IN (%s) AND from_hour < %d AND to_hour > %d LIMIT %d`,
-		clickhouse.IDArray(series), clickhouse.HourOf(p.to-1)+1, clickhouse.HourOf(p.from), markedMost+1)
+		clickhouse.IDArray(series), clickhouse.HourOf(p.to-1)+1, clickhouse.HourOf(p.from), maxMarks+1)
 	err = r.db.Query(ctx, clickhouse.OpRollupMarks, statement, nil, func(scan func(...any) error) error {
 		var (
-			m     stretch
+			m     hourRange
 			value int64
 		)
 		if err := scan(&m.series, &m.from, &m.to, &value); err != nil {
 			return err
 		}
 		if value >= 0 {
-			clean = value
+			cleanUntil = value
 		} else {
 			marks = append(marks, m)
 		}
 		return nil
 	})
-	return clean, marks, err
+	return cleanUntil, marks, err
 }
 
-// leaveOut takes marked hours and series out of the plan, and reports whether it is
-// one still.
-func (p *rollupPlan) leaveOut(series []uint64, marks []stretch) bool {
+// excludeMarked removes marked hours and series from the part that is read from rollups. It
+// reports whether the plan is still useful.
+func (p *rollupPlan) excludeMarked(series []uint64, marks []hourRange) bool {
 	first, end := uint32(clickhouse.HourOf(p.from)), uint32(clickhouse.HourOf(p.to-1)+1)
 	marked := map[uint64]map[uint32]bool{}
 	for _, m := range marks {
@@ -181,26 +184,27 @@ func (p *rollupPlan) leaveOut(series []uint64, marks []stretch) bool {
 			hours = map[uint32]bool{}
 			marked[m.series] = hours
 		}
-		for h := max(m.from, first); h < min(m.to, end) && len(hours) <= seriesMarkedHours; h++ {
+		for h := max(m.from, first); h < min(m.to, end) && len(hours) <= maxMarkedHoursPerSeries; h++ {
 			hours[h] = true
 		}
 	}
 	for _, id := range series {
 		hours := marked[id]
-		if len(hours) > seriesMarkedHours {
-			p.points = append(p.points, id)
+		if len(hours) > maxMarkedHoursPerSeries {
+			p.pointSeries = append(p.pointSeries, id)
 			continue
 		}
-		p.rolled = append(p.rolled, id)
+		p.rollupSeries = append(p.rollupSeries, id)
 		for h := range hours {
-			p.hours = append(p.hours, seriesHour{id, h})
+			p.markedHours = append(p.markedHours, seriesHour{id, h})
 		}
-		delete(marked, id) // a series may be asked for twice
+		delete(marked, id) // a query may contain a series twice
 	}
-	return len(p.rolled) > 0 && len(p.hours) <= markedHours
+	return len(p.rollupSeries) > 0 && len(p.markedHours) <= maxMarkedHours
 }
 
-// rollupColumns of a query: what a point gives, and what a rollup does.
+// rollupColumn is a column of the subqueries: its name, and its expressions over a point and
+// over a row of a rollup.
 type rollupColumn struct{ name, point, rollup string }
 
 var (
@@ -214,9 +218,9 @@ var (
 	lastAtColumn  = rollupColumn{"tail_at", "toUnixTimestamp64Micro(ts)", "toUnixTimestamp64Micro(ts) + last_us"}
 )
 
-// rollupExpressions are the functions that rollups can answer, with the columns that
-// they are made of. Others need the values themselves. ORDER stands for what orders
-// the points of a group of several series.
+// rollupExpressions are the functions that can be computed from rollups. Other functions
+// require all values. FIRST and LAST are placeholders for the expressions that order the
+// points of a group.
 var rollupExpressions = map[Function]rollupExpression{
 	Avg:   {"sum(total) / sum(n)", "total / n", []rollupColumn{totalColumn, countColumn}},
 	Sum:   {"sum(total)", "total", []rollupColumn{totalColumn}},
@@ -227,75 +231,78 @@ var rollupExpressions = map[Function]rollupExpression{
 	Last:  {"argMax(tail, LAST)", "tail", []rollupColumn{lastColumn, lastAtColumn}},
 }
 
-// rollupExpression is a function of several rows, and of one that is a whole bucket.
+// rollupExpression is the SQL of a function over columns.
 type rollupExpression struct {
-	sql, alone string
-	columns    []rollupColumn
+	multiRow  string // over several rows of a bucket
+	singleRow string // over the only row of a bucket
+	columns   []rollupColumn
 }
 
-// statementFor returns the statement for functions: over rollups where they give the
-// same answer, and over points for the rest.
-func (r *Reader) statementFor(ctx context.Context, q *AggregateQuery, asked []Function) (string, error) {
-	p, err := r.plan(ctx, q, asked)
+// statementFor returns the statement for functions. It reads rollups where they yield the
+// same result, and points otherwise.
+func (r *Reader) statementFor(ctx context.Context, q *AggregateQuery, requested []Function) (string, error) {
+	p, err := r.plan(ctx, q, requested)
 	if err != nil {
 		return "", err
 	}
 	if p == nil {
 		r.db.CountAggregate(clickhouse.SourcePoints)
-		return q.statement(asked), nil
+		return q.statement(requested), nil
 	}
 	r.db.CountAggregate(p.table)
-	return p.statement(q, asked), nil
+	return p.statement(q, requested), nil
 }
 
-func (p *rollupPlan) statement(q *AggregateQuery, asked []Function) string {
+func (p *rollupPlan) statement(q *AggregateQuery, requested []Function) string {
 	var columns []rollupColumn
-	var several, alone strings.Builder
-	at := [2]string{"head_at", "tail_at"}
-	if q.several {
-		at = [2]string{"(head_at, series)", "(tail_at, series)"}
+	var multiRow, singleRow strings.Builder
+	order := [2]string{"head_at", "tail_at"}
+	if q.multiSeries {
+		order = [2]string{"(head_at, series)", "(tail_at, series)"}
 	}
-	for i, f := range asked {
+	for i, f := range requested {
 		e := rollupExpressions[f]
-		fmt.Fprintf(&several, ", %s AS answer%d", strings.NewReplacer("FIRST", at[0], "LAST", at[1]).Replace(e.sql), i)
-		fmt.Fprintf(&alone, ", %s AS answer%d", e.alone, i)
+		replacer := strings.NewReplacer("FIRST", order[0], "LAST", order[1])
+		fmt.Fprintf(&multiRow, ", %s AS answer%d", replacer.Replace(e.multiRow), i)
+		fmt.Fprintf(&singleRow, ", %s AS answer%d", e.singleRow, i)
 		for _, c := range e.columns {
 			if !slices.Contains(columns, c) {
 				columns = append(columns, c)
 			}
 		}
 	}
-	pieces := p.pieces(q, columns)
-	from := "(" + q.grouped(pieces, several.String()) + ")"
-	if p.wholeBuckets(q) {
-		from = fmt.Sprintf("(SELECT %s AS grp, us AS bucket%s FROM (%s)", q.groupSQL(), alone.String(), pieces[0])
-		if len(pieces) > 1 {
-			from += " UNION ALL " + q.grouped(pieces[1:], several.String())
+	subqueries := p.subqueries(q, columns)
+	from := "(" + q.groupedStatement(subqueries, multiRow.String()) + ")"
+	if p.rowsAreBuckets(q) {
+		from = fmt.Sprintf("(SELECT %s AS grp, us AS bucket%s FROM (%s)", q.groupSQL(), singleRow.String(), subqueries[0])
+		if len(subqueries) > 1 {
+			from += " UNION ALL " + q.groupedStatement(subqueries[1:], multiRow.String())
 		}
 		from += ")"
 	}
 	return fmt.Sprintf("SELECT * FROM %s ORDER BY grp, bucket LIMIT %d", from, q.Limit+1)
 }
 
-// grouped returns the statement that makes the answer's rows of pieces.
-func (q *AggregateQuery) grouped(pieces []string, expressions string) string {
+// groupedStatement returns the statement that groups the rows of subqueries to rows of the
+// result.
+func (q *AggregateQuery) groupedStatement(subqueries []string, expressions string) string {
 	bucket, with := "{from:Int64}", ""
 	if q.Grid != nil {
 		bucket, with = q.Grid.sql("us"), q.Grid.with("us")
 	}
 	return fmt.Sprintf("SELECT grp, bucket%s FROM (SELECT *, %s AS grp, %s%s AS bucket FROM (%s)) GROUP BY grp, bucket",
-		expressions, q.groupSQL(), with, bucket, strings.Join(pieces, " UNION ALL "))
+		expressions, q.groupSQL(), with, bucket, strings.Join(subqueries, " UNION ALL "))
 }
 
-// wholeBuckets reports whether each row of the rollup is a bucket of the answer, which
-// then need not be grouped: that takes twice as long as reading it.
-func (p *rollupPlan) wholeBuckets(q *AggregateQuery) bool {
-	return q.Grid != nil && q.Grid.step == p.unit && !q.several
+// rowsAreBuckets reports whether each row of the rollup is a bucket of the result. Its rows
+// are then not grouped, because grouping takes twice as long as reading them.
+func (p *rollupPlan) rowsAreBuckets(q *AggregateQuery) bool {
+	return q.Grid != nil && q.Grid.step == p.unit && !q.multiSeries
 }
 
-// pieces returns the statements that each read a part of the answer's rows, first that of
-// the rollup. No point is in two of them.
-func (p *rollupPlan) pieces(q *AggregateQuery, columns []rollupColumn) []string {
+// subqueries returns statements that each read a part of the rows of the result. The first
+// one reads the rollup. No point is in two of them.
+func (p *rollupPlan) subqueries(q *AggregateQuery, columns []rollupColumn) []string {
 	point, row := "series, toUnixTimestamp64Micro(ts) AS us", "series, toUnixTimestamp64Micro(ts) AS us"
 	for _, c := range columns {
 		point += ", " + c.point + " AS " + c.name
@@ -304,44 +311,45 @@ func (p *rollupPlan) pieces(q *AggregateQuery, columns []rollupColumn) []string 
 	points := func(series []uint64, where string) string {
 		return fmt.Sprintf(
 			"SELECT %s FROM points FINAL PREWHERE series IN (%s) AND %s%s", point, clickhouse.IDArray(series), where,
-			q.Range.leavingOut("WHERE"),
+			q.Range.hiddenCondition("WHERE"),
 		)
 	}
 	between := func(from, to int64) string {
 		return "ts >= " + clickhouse.Moment(from) + " AND ts < " + clickhouse.Moment(to)
 	}
-	inner, rolledOnly, kept := between(p.from, p.to), p.rolledOnly(), q.Range.Kept
-	rolled := fmt.Sprintf("SELECT %s FROM %s FINAL PREWHERE series IN (%s) AND %s WHERE points > 0",
-		row, p.table, clickhouse.IDArray(p.rolled), inner+rolledOnly)
-	if len(p.hours) > 0 {
-		rolled += " AND " + hourExpression + " NOT IN (" + hourList(p.hours) + ")"
+	inner, rollupOnly, kept := between(p.from, p.to), p.rollupCondition(), q.Range.Kept
+	rollup := fmt.Sprintf("SELECT %s FROM %s FINAL PREWHERE series IN (%s) AND %s WHERE points > 0",
+		row, p.table, clickhouse.IDArray(p.rollupSeries), inner+rollupOnly)
+	if len(p.markedHours) > 0 {
+		rollup += " AND " + hourExpression + " NOT IN (" + hourList(p.markedHours) + ")"
 	}
-	pieces := []string{rolled}
+	subqueries := []string{rollup}
 	if q.Range.FromUS < p.from {
-		pieces = append(pieces, points(q.Series, between(q.Range.FromUS, p.from)+kept.condition(q.Series, q.Range.FromUS)))
+		before := between(q.Range.FromUS, p.from) + kept.condition(q.Series, q.Range.FromUS)
+		subqueries = append(subqueries, points(q.Series, before))
 	}
 	if p.to < q.Range.ToUS {
-		pieces = append(pieces, points(q.Series, between(p.to, q.Range.ToUS)+kept.condition(q.Series, p.to)))
+		subqueries = append(subqueries, points(q.Series, between(p.to, q.Range.ToUS)+kept.condition(q.Series, p.to)))
 	}
-	if len(p.points) > 0 {
-		pieces = append(pieces, points(p.points, inner+kept.condition(p.points, p.from)))
+	if len(p.pointSeries) > 0 {
+		subqueries = append(subqueries, points(p.pointSeries, inner+kept.condition(p.pointSeries, p.from)))
 	}
-	if where, ok := p.raised.before(p.to); ok {
-		pieces = append(pieces, points(p.raised.ids, where))
+	if where, ok := p.truncated.pointsCondition(p.to); ok {
+		subqueries = append(subqueries, points(p.truncated.ids, where))
 	}
-	if len(p.hours) > 0 {
+	if len(p.markedHours) > 0 {
 		series, from, to := p.markedSpan()
-		pieces = append(pieces, points(series, between(max(from, p.from), min(to, p.to))+rolledOnly+
-			" AND "+hourExpression+" IN ("+hourList(p.hours)+")"))
+		subqueries = append(subqueries, points(series, between(max(from, p.from), min(to, p.to))+rollupOnly+
+			" AND "+hourExpression+" IN ("+hourList(p.markedHours)+")"))
 	}
-	return pieces
+	return subqueries
 }
 
-// markedSpan returns the series of the marked hours, and the time from the first to
-// the end of the last.
+// markedSpan returns the series of the marked hours, and the range from the start of the
+// first hour to the end of the last.
 func (p *rollupPlan) markedSpan() (series []uint64, from, to int64) {
-	first, last := p.hours[0].hour, p.hours[0].hour
-	for _, h := range p.hours {
+	first, last := p.markedHours[0].hour, p.markedHours[0].hour
+	for _, h := range p.markedHours {
 		first, last = min(first, h.hour), max(last, h.hour)
 		if n := len(series); n == 0 || series[n-1] != h.series {
 			series = append(series, h.series)
@@ -350,7 +358,8 @@ func (p *rollupPlan) markedSpan() (series []uint64, from, to int64) {
 	return series, int64(first) * clickhouse.HourUS, int64(last+1) * clickhouse.HourUS
 }
 
-// hourExpression is a row's series and hour, as hourList writes them.
+// hourExpression is the SQL expression for the series and the hour of a row, in the form of
+// hourList.
 var hourExpression = fmt.Sprintf("(series, toUInt32(intDiv(toUnixTimestamp64Micro(ts), %d)))", clickhouse.HourUS)
 
 func hourList(hours []seriesHour) string {
@@ -364,8 +373,8 @@ func hourList(hours []seriesHour) string {
 	return list.String()
 }
 
-// alignedTo reports whether all boundaries of the grid are multiples of a unit, so
-// that what is between two of those is in one bucket.
+// alignedTo reports whether all boundaries of the grid are multiples of a unit, so that the
+// time between two such multiples is in one bucket.
 func (g *Grid) alignedTo(unit int64) bool {
 	if g.step%unit != 0 {
 		return false

@@ -13,19 +13,19 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// SeriesStats is what a series holds.
+// SeriesStats describes the points of a series.
 type SeriesStats struct {
 	FirstUS, LastUS int64 // timestamps of the oldest and the newest point, microseconds
-	Count           int64 // points that stand
+	Count           int64 // number of points, without overwritten and deleted ones
 }
 
-// statsEndUS comes after every point: those more than a day ahead are not accepted. None is
-// before 1970.
+// statsEndUS is later than every point, because points more than a day in the future are not
+// accepted. No point is before 1970.
 const statsEndUS = 1 << 53
 
-// SeriesStats counts the points of series, all that are kept and not deleted; series
-// without points are left out. Numbers are counted by rollups where these are up to date,
-// and otherwise one by one.
+// SeriesStats counts the points of series that are kept and not deleted. Series without
+// points are left out. It counts numbers by rollups where these are valid, and otherwise by
+// points.
 func (r *Reader) SeriesStats(
 	ctx context.Context, numbers, texts []uint64, kept Kept, hidden Hidden,
 ) (map[uint64]SeriesStats, error) {
@@ -58,7 +58,7 @@ func (r *Reader) SeriesStats(
 
 // statsStatement returns the statement that counts the points of series of a table.
 func (r *Reader) statsStatement(ctx context.Context, table string, series []uint64, all Range) (string, error) {
-	if err := all.hide(all.FromUS, series); err != nil {
+	if err := all.applyHidden(all.FromUS, series); err != nil {
 		return "", err
 	}
 	q := &AggregateQuery{Series: series, Texts: table == clickhouse.TableTexts, Range: all}
@@ -70,18 +70,17 @@ func (r *Reader) statsStatement(ctx context.Context, table string, series []uint
 		return fmt.Sprintf(`
 			SELECT series, toUnixTimestamp64Micro(min(ts)), toUnixTimestamp64Micro(max(ts)), toInt64(count())
 			FROM %s FINAL PREWHERE series IN (%s)%s%s GROUP BY series`,
-			table, clickhouse.IDArray(series), all.Kept.condition(series, math.MinInt64), all.leavingOut("WHERE")), nil
+			table, clickhouse.IDArray(series), all.Kept.condition(series, math.MinInt64), all.hiddenCondition("WHERE")), nil
 	}
-	pieces := p.pieces(q, []rollupColumn{firstAtColumn, lastAtColumn, countColumn})
+	subqueries := p.subqueries(q, []rollupColumn{firstAtColumn, lastAtColumn, countColumn})
 	return fmt.Sprintf(
 		`SELECT series, toInt64(min(head_at)), toInt64(max(tail_at)), toInt64(sum(n)) FROM (%s) GROUP BY series`,
-		strings.Join(pieces, " UNION ALL "),
+		strings.Join(subqueries, " UNION ALL "),
 	), nil
 }
 
-// SourceActivity reports when each source was last heard from: when the API
-// received its newest request, whatever the points' times. Sources that were
-// never heard from are left out.
+// SourceActivity returns the time at which the API received the newest request of each
+// source, independent of the times of the points. Sources without requests are left out.
 func (r *Reader) SourceActivity(
 	ctx context.Context, workspace uuid.UUID, sources []uuid.UUID,
 ) (map[uuid.UUID]time.Time, error) {

@@ -1,6 +1,6 @@
 // Package timeseries answers the API's queries of points: raw, newest, aggregated,
-// downsampled and counted. Of what is kept and not deleted it reads rollups where they
-// are valid and points for everything else.
+// downsampled and counted. It reads rollups where they are valid, and points otherwise.
+// Results leave out points that are past their retention or deleted.
 package timeseries
 
 import (
@@ -15,18 +15,17 @@ import (
 // Reader reads points from a database.
 type Reader struct{ db *clickhouse.DB }
 
-// New returns a reader of the database's points.
+// New returns a Reader of the points of db.
 func New(db *clickhouse.DB) *Reader { return &Reader{db: db} }
 
-// Range is a stretch of time, from FromUS inclusive to ToUS exclusive,
-// microseconds since the Unix epoch, of which each series has what is kept of it and not
-// deleted.
+// Range is a time range, from FromUS inclusive to ToUS exclusive, in microseconds since the
+// Unix epoch. It contains the points of each series that are kept and not deleted.
 type Range struct {
 	FromUS, ToUS int64
 	Kept         Kept
 	Hidden       Hidden
 
-	visible string // the condition that a row is not hidden, see hide; empty: none is
+	visible string // condition that a row is not hidden, see applyHidden; empty: no row is
 }
 
 // Points are the points of one series, or the rows of one group, by column.
@@ -35,14 +34,14 @@ type Points struct {
 	Columns []Column
 }
 
-// Column holds one value a timestamp: numbers, where NaN says that there is
-// none, or texts, where nil does.
+// Column contains one value for each timestamp: numbers, with NaN for a missing value, or
+// strings, with nil for a missing value.
 type Column struct {
 	Numbers []float64
 	Texts   []*string
 }
 
-// parameters returns the range's bounds, as {from:Int64} and {to:Int64}.
+// parameters returns the bounds of the range, as {from:Int64} and {to:Int64}.
 func (r Range) parameters() ch.Parameters {
 	return ch.Parameters{
 		"from": strconv.FormatInt(r.FromUS, 10),
@@ -50,13 +49,13 @@ func (r Range) parameters() ch.Parameters {
 	}
 }
 
-// standing returns the points of series that stand in a range, as series, ts and value:
-// of one time only the newest version, so that an overwritten value counts nowhere.
-// FINAL with PREWHERE takes half the time of aggregating versions away
-// (docs/adr/0019-reading-points.md). A condition that not all versions of a point pass
-// together would be wrong there; those of a range are about series and ts alone. That on
-// what is hidden comes after it.
-func standing(table string, series []uint64, r *Range) string {
+// currentPoints returns a statement for the points of series in a range, as series, ts and
+// value. Of one time it selects only the newest version, so that overwritten values do not
+// count. FINAL with PREWHERE takes half the time of removing versions by aggregation
+// (docs/adr/0019-reading-points.md). PREWHERE may contain only conditions that all versions
+// of a point fulfil or none does: those of a range depend on series and ts alone. The
+// condition on hidden rows comes after FINAL, in WHERE.
+func currentPoints(table string, series []uint64, r *Range) string {
 	return fmt.Sprintf(`SELECT series, ts, value FROM %s FINAL PREWHERE series IN (%s) AND %s%s`,
-		table, clickhouse.IDArray(series), r.where(series), r.leavingOut("WHERE"))
+		table, clickhouse.IDArray(series), r.where(series), r.hiddenCondition("WHERE"))
 }

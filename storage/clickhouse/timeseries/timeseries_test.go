@@ -18,12 +18,12 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// t0 is where the tests' points begin: 2026-03-01T00:00:00Z, microseconds.
+// t0 is the time of the first points of the tests: 2026-03-01T00:00:00Z, in microseconds.
 const t0 = 1_772_323_200_000_000
 
 const second = 1_000_000
 
-// store is a database and the way past the package into it.
+// store is a database with a Reader, and with direct access to it.
 type store struct {
 	*clickhouse.DB
 	*timeseries.Reader
@@ -77,7 +77,7 @@ func TestRawPointsGiveTheNewestVersionInOrder(t *testing.T) {
 	s.insert(t, "points", point{1, t0, 100, 9}, point{1, t0 + 1, 0, 1}, point{3, t0, 30, 1})
 	s.insert(t, "states", point{5, t0, `it's \ "on" 🚀`, 1}, point{5, t0 + 1, "", 1})
 
-	ask := func(q timeseries.RawQuery) (map[uint64]*timeseries.Points, bool) {
+	query := func(q timeseries.RawQuery) (map[uint64]*timeseries.Points, bool) {
 		if q.Range.ToUS == 0 {
 			q.Range = everything
 		}
@@ -85,7 +85,7 @@ func TestRawPointsGiveTheNewestVersionInOrder(t *testing.T) {
 		require.NoError(t, err)
 		return found, more
 	}
-	found, more := ask(timeseries.RawQuery{Numbers: []uint64{1, 2, 4}, Texts: []uint64{5}, Limit: 6})
+	found, more := query(timeseries.RawQuery{Numbers: []uint64{1, 2, 4}, Texts: []uint64{5}, Limit: 6})
 	require.False(t, more)
 	require.Len(t, found, 3)
 	require.Equal(t, []int64{t0, t0 + 1, t0 + 2}, found[1].TS)
@@ -94,17 +94,17 @@ func TestRawPointsGiveTheNewestVersionInOrder(t *testing.T) {
 	require.Equal(t, `it's \ "on" 🚀`, *found[5].Columns[0].Texts[0])
 	require.Equal(t, "", *found[5].Columns[0].Texts[1])
 
-	_, more = ask(timeseries.RawQuery{Numbers: []uint64{1, 2, 4}, Texts: []uint64{5}, Limit: 5})
+	_, more = query(timeseries.RawQuery{Numbers: []uint64{1, 2, 4}, Texts: []uint64{5}, Limit: 5})
 	require.True(t, more)
-	found, more = ask(timeseries.RawQuery{Numbers: []uint64{1}, Limit: 2, Descending: true})
+	found, more = query(timeseries.RawQuery{Numbers: []uint64{1}, Limit: 2, Descending: true})
 	require.True(t, more)
 	require.Equal(t, []int64{t0 + 2, t0 + 1}, found[1].TS)
-	found, more = ask(timeseries.RawQuery{
+	found, more = query(timeseries.RawQuery{
 		Numbers: []uint64{1}, Limit: 2, Range: timeseries.Range{FromUS: t0 + 1, ToUS: t0 + 2},
 	})
 	require.False(t, more)
 	require.Equal(t, []int64{t0 + 1}, found[1].TS)
-	found, more = ask(timeseries.RawQuery{Limit: 5})
+	found, more = query(timeseries.RawQuery{Limit: 5})
 	require.False(t, more)
 	require.Empty(t, found)
 }
@@ -123,7 +123,7 @@ func TestLatestPointsAreOfTheWorkspaceAndSourcesAsked(t *testing.T) {
 		)
 	}
 	row(ws, pump, 1, t0, 1, "", 5)
-	row(ws, pump, 1, t0+1, 2, "", 3) // newer, though of an older version
+	row(ws, pump, 1, t0+1, 2, "", 3) // a later time with a lower version
 	row(ws, pump, 1, t0+1, 3, "", 4)
 	row(ws, fan, 2, t0, 0, "on", 1)
 	row(other, pump, 3, t0, 9, "", 1)
@@ -131,7 +131,7 @@ func TestLatestPointsAreOfTheWorkspaceAndSourcesAsked(t *testing.T) {
 	row(ws, uuid.New(), 5, t0, 7, "", 1)
 	q := timeseries.LatestQuery{Workspace: ws, Series: []timeseries.LatestSeries{
 		{ID: 1, Source: pump}, {ID: 3, Source: pump}, {ID: 2, Source: fan, Texts: true}}}
-	ask := func(q timeseries.LatestQuery) map[uint64]*timeseries.Points {
+	query := func(q timeseries.LatestQuery) map[uint64]*timeseries.Points {
 		t.Helper()
 		points, err := s.LatestPoints(t.Context(), q)
 		require.NoError(t, err)
@@ -144,19 +144,20 @@ func TestLatestPointsAreOfTheWorkspaceAndSourcesAsked(t *testing.T) {
 		}
 		return found
 	}
-	for _, whole := range [][]uuid.UUID{nil, {pump}, {fan}, {pump, fan}} { // what more a source has is not asked for
-		q.Whole, q.FromUS = whole, 0
-		found := ask(q)
-		require.Len(t, found, 2, whole)
+	// Other series of a source are not returned.
+	for _, complete := range [][]uuid.UUID{nil, {pump}, {fan}, {pump, fan}} {
+		q.Whole, q.FromUS = complete, 0
+		found := query(q)
+		require.Len(t, found, 2, complete)
 		require.Equal(t, []int64{t0 + 1}, found[1].TS)
 		require.Equal(t, []float64{3}, found[1].Columns[0].Numbers)
 		require.Equal(t, "on", *found[2].Columns[0].Texts[0])
 		q.FromUS = t0 + 1
-		require.Len(t, ask(q), 1, whole)
+		require.Len(t, query(q), 1, complete)
 	}
 	q.FromUS, q.Kept = 0, timeseries.Kept{1: t0 + 2}
-	require.Len(t, ask(q), 1)
-	require.Empty(t, ask(timeseries.LatestQuery{Workspace: ws}))
+	require.Len(t, query(q), 1)
+	require.Empty(t, query(timeseries.LatestQuery{Workspace: ws}))
 }
 
 func TestAggregatesCountEachPointOnceInItsBucket(t *testing.T) {
@@ -169,7 +170,7 @@ func TestAggregatesCountEachPointOnceInItsBucket(t *testing.T) {
 		point{2, t0 + 3*second, 20, 1},
 	)
 	all := timeseries.Functions()
-	ask := func(q timeseries.AggregateQuery) map[int]*timeseries.Points {
+	query := func(q timeseries.AggregateQuery) map[int]*timeseries.Points {
 		q.Range, q.Limit = timeseries.Range{FromUS: t0 - second, ToUS: t0 + 3600*second}, 100
 		found, more, err := s.Aggregate(t.Context(), q)
 		require.NoError(t, err)
@@ -183,16 +184,16 @@ func TestAggregatesCountEachPointOnceInItsBucket(t *testing.T) {
 		return out
 	}
 	grid := timeseries.NewGrid(time.Minute, time.UTC, t0-second, t0+3600*second)
-	found := ask(timeseries.AggregateQuery{Series: []uint64{1, 2}, Groups: []int{0, 1}, Grid: grid, Functions: all})
+	found := query(timeseries.AggregateQuery{Series: []uint64{1, 2}, Groups: []int{0, 1}, Grid: grid, Functions: all})
 	require.Equal(t, []int64{t0, t0 + 60*second}, found[0].TS)
 	require.InDeltaSlice(
 		t, []float64{2.5, 1, 4, 10, 4, 4, 2, 1.2909944487358056, 2.5, 3.7, 3.85, 3.97, 5. / 3, 5}, row(found[0], 0), 1e-9,
 	)
-	alone := row(found[0], 1)
-	require.True(t, math.IsNaN(alone[7]), "one value has no deviation")
+	single := row(found[0], 1)
+	require.True(t, math.IsNaN(single[7]), "one value has no deviation")
 	require.InDelta(t, 15, row(found[1], 0)[0], 0)
 
-	found = ask(timeseries.AggregateQuery{
+	found = query(timeseries.AggregateQuery{
 		Series: []uint64{1, 2}, Groups: []int{0, 0},
 		Functions: []timeseries.Function{timeseries.Sum, timeseries.First, timeseries.Last},
 	})
@@ -248,8 +249,8 @@ func TestSumsBeyondTheRangeOfNumbersAreNone(t *testing.T) {
 	require.InDelta(t, 1.7e308, found[0].Columns[1].Numbers[0], 0)
 }
 
-// TestBucketsInClickHouseAreThoseOfTheGrid puts a point into every half hour of
-// years with clock changes and compares where each lands.
+// TestBucketsInClickHouseAreThoseOfTheGrid stores a point in every half hour of years with
+// clock changes and compares their buckets with those of the grid.
 func TestBucketsInClickHouseAreThoseOfTheGrid(t *testing.T) {
 	s := newStore(t)
 	const step, n = int64(1800 * second), 40_000
@@ -260,7 +261,7 @@ func TestBucketsInClickHouseAreThoseOfTheGrid(t *testing.T) {
 				"SETTINGS max_partitions_per_insert_block = 0",
 			from, step, n,
 		))
-		whole := timeseries.Range{FromUS: from, ToUS: from + n*step}
+		all := timeseries.Range{FromUS: from, ToUS: from + n*step}
 		for _, name := range []string{
 			"UTC", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "America/Sao_Paulo", "Africa/Casablanca",
 			"Pacific/Apia",
@@ -270,10 +271,10 @@ func TestBucketsInClickHouseAreThoseOfTheGrid(t *testing.T) {
 			for _, interval := range []time.Duration{
 				45 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour,
 			} {
-				grid := timeseries.NewGrid(interval, zone, whole.FromUS, whole.ToUS)
+				grid := timeseries.NewGrid(interval, zone, all.FromUS, all.ToUS)
 				found, more, err := s.Aggregate(
 					t.Context(),
-					timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: whole,
+					timeseries.AggregateQuery{Series: []uint64{1}, Groups: []int{0}, Range: all,
 						Grid: grid, Functions: []timeseries.Function{timeseries.Count}, Limit: 100_000},
 				)
 				require.NoError(t, err)
