@@ -10,40 +10,42 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/retry"
 )
 
-// Bounds of what is set aside.
+// Limits of workspaces that are set aside.
 const (
-	// cascadeEdges is how many edges a node may have that is deleted or brought back among
-	// other commands: some tenths of a second. Beyond, its workspace is set aside.
-	cascadeEdges = 10_000
-	// asideBytes is how many bytes of records of a partition are set aside; with more, the
-	// partition waits.
-	asideBytes = 8 << 20
-	// What fails is tried again after these times.
-	asideFirst, asideMost = 500 * time.Millisecond, time.Minute
+	// defaultCascadeEdges is the maximum number of edges of a node that is deleted or restored
+	// in one group with other commands, which takes some tenths of a second. If the node has
+	// more, its workspace is set aside.
+	defaultCascadeEdges = 10_000
+	// maxAsideBytes is the maximum size of the records of a partition that are set aside. With
+	// more, the partition waits.
+	maxAsideBytes = 8 << 20
+	// Failed groups are retried with delays between these.
+	asideRetryMin, asideRetryMax = 500 * time.Millisecond, time.Minute
 )
 
-// aside is a workspace whose commands are decided by themselves, in transactions of their
-// own, beside the rest of their partition: one of them takes long.
-type aside struct {
+// asideWorkspace is a workspace that is set aside because one of its commands takes long. Its
+// commands are decided in separate transactions, in parallel with the other workspaces of the
+// partition.
+type asideWorkspace struct {
 	workspace uuid.UUID
-	from      int64     // the offset of the first record that is set aside
-	queue     []*record // that wait, in their order
-	begun     bool
+	from      int64     // offset of the first record that is set aside
+	queue     []*record // records that wait, by offset
+	started   bool
 }
 
-// decideAside decides what is set aside of a workspace, until nothing is. It tries again
-// what may pass; what else is in the way ends it, and the partition with it.
-func (c *Consumer) decideAside(ctx context.Context, p *partition, w *aside) {
+// decideAside decides the queued records of a workspace until its queue is empty. It retries
+// temporary failures. Other failures end it and fail the partition.
+func (c *Consumer) decideAside(ctx context.Context, p *partition, w *asideWorkspace) {
 	c.metrics.aside.Inc()
 	defer c.metrics.aside.Dec()
 	d := &decider{Consumer: c, partition: p, aside: w}
-	pace := retry.New(asideFirst, asideMost)
+	pace := retry.New(asideRetryMin, asideRetryMax)
 	for {
-		records := p.waiting(w)
+		records := p.queued(w)
 		if len(records) == 0 {
 			return
 		}
-		err := d.decideSome(ctx, records)
+		err := d.decideNextGroup(ctx, records)
 		switch {
 		case err == nil:
 			pace.Reset()
@@ -65,25 +67,25 @@ func (c *Consumer) decideAside(ctx context.Context, p *partition, w *aside) {
 	}
 }
 
-// decideSome decides the first group of records that are set aside.
-func (d *decider) decideSome(ctx context.Context, records []*record) error {
+// decideNextGroup decides the first group of the records.
+func (d *decider) decideNextGroup(ctx context.Context, records []*record) error {
 	select {
-	case d.long <- struct{}{}:
-		defer func() { <-d.long }()
+	case d.asideSlots <- struct{}{}:
+		defer func() { <-d.asideSlots }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	return d.decide(ctx, d.firstGroup(records))
 }
 
-// Finish waits until nothing of some partitions is set aside.
+// Finish waits until no workspace of the partitions is set aside.
 func (h handler) Finish(ctx context.Context, partitions []int32) error {
 	for _, number := range partitions {
 		p, err := h.partition(number)
 		if err != nil {
-			continue // not ours
+			continue // not assigned to this process
 		}
-		if err := p.await(ctx, 0); err != nil {
+		if err := p.waitForAside(ctx, 0); err != nil {
 			return err
 		}
 	}

@@ -9,33 +9,33 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// record is a record with the request that it is.
+// record is a Kafka record with its decoded request.
 type record struct {
 	kafka   *kgo.Record
-	request *graphrecord.Request // nil: it cannot be read
-	// poison says why the record can never be decided; empty: it can, so far.
-	poison   string
-	buried   bool // it is among the dead letters
-	timeouts int  // tries that took the database too long
+	request *graphrecord.Request // nil: it cannot be decoded
+	// poison is the reason why the record can never be decided. It is empty if none is known.
+	poison       string
+	deadLettered bool // it was written to the dead letters
+	timeouts     int  // attempts that ended in a database timeout
 }
 
 func (r *record) replyTo() string { return string(kafka.Header(r.kafka, kafka.HeaderReplyTo)) }
 
-// redriven reports that the record was put back out of the dead letters: it is decided
-// again if all that is known of it is that it failed for an internal reason.
+// redriven reports whether the record was redriven from the dead letters. Such a record is
+// decided again if its stored outcome is an internal failure.
 func (r *record) redriven() bool { return kafka.Header(r.kafka, kafka.HeaderRedriven) != nil }
 
-// batch is what was polled of a partition while the groups before were decided. It is
-// decided in one or more groups, each a transaction.
+// batch contains the records of a partition that were polled while the previous groups were
+// decided. It is decided in one or more groups, one transaction per group.
 type batch struct {
 	c       *Consumer
 	records []*record
 	rows    int
-	done    int // records that are decided, when storing is tried again
+	decided int // number of records already decided, for retries of Store
 }
 
-// Add reads a record. One that cannot be read stays in its place, so that it is put
-// aside in the order of the offsets.
+// Add decodes a record and appends it. A record that cannot be decoded is appended too, so
+// that it becomes a dead letter in the order of the offsets.
 func (b *batch) Add(r *kgo.Record) error {
 	rec := &record{kafka: r}
 	request, err := graphrecord.DecodeRequest(r.Value)
@@ -50,36 +50,36 @@ func (b *batch) Add(r *kgo.Record) error {
 	return nil
 }
 
-// Rows returns the commands of the batch.
+// Rows returns the number of commands of the batch.
 func (b *batch) Rows() int { return b.rows }
 
-// Prepare has nothing to do.
+// Prepare does nothing.
 func (b *batch) Prepare(context.Context) error { return nil }
 
-// Store decides the records, group by group.
+// Store decides the records group by group.
 func (b *batch) Store(ctx context.Context) error {
-	for b.done < len(b.records) {
-		group := b.c.firstGroup(b.records[b.done:])
+	for b.decided < len(b.records) {
+		group := b.c.firstGroup(b.records[b.decided:])
 		if err := b.c.decide(ctx, group); err != nil {
 			return err
 		}
-		b.done += len(group)
+		b.decided += len(group)
 	}
 	return nil
 }
 
-// decide decides records of a partition, when it is its turn among the partitions.
+// decide waits for a free slot and decides records of a partition.
 func (c *Consumer) decide(ctx context.Context, records []*record) error {
 	p, err := c.partition(records[0].kafka.Partition)
 	if err != nil {
 		return err
 	}
-	if err := p.await(ctx, asideBytes); err != nil {
+	if err := p.waitForAside(ctx, maxAsideBytes); err != nil {
 		return err
 	}
 	select {
-	case c.deciding <- struct{}{}:
-		defer func() { <-c.deciding }()
+	case c.decideSlots <- struct{}{}:
+		defer func() { <-c.decideSlots }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -87,7 +87,7 @@ func (c *Consumer) decide(ctx context.Context, records []*record) error {
 	return d.decide(ctx, records)
 }
 
-// firstGroup returns the first of some records that are decided in one transaction.
+// firstGroup returns the longest prefix of records that is decided in one transaction.
 func (c *Consumer) firstGroup(records []*record) []*record {
 	commands, bytes := 0, 0
 	for i, r := range records {
@@ -102,5 +102,5 @@ func (c *Consumer) firstGroup(records []*record) []*record {
 	return records
 }
 
-// Release lets go of the records.
+// Release drops the references to the records.
 func (b *batch) Release() { b.records = nil }

@@ -15,9 +15,9 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// callers asks as many requests as b.N has of commands, from so many goroutines, each
-// of which waits for its outcome before it asks again.
-func callers(b *testing.B, w *world, count, commands int, request func() *graphrecord.Request) {
+// runCallers submits requests with b.N commands in total from count goroutines. Each goroutine
+// waits for an outcome before it submits the next request.
+func runCallers(b *testing.B, f *fixture, count, commands int, request func() *graphrecord.Request) {
 	b.Helper()
 	var left atomic.Int64
 	left.Store(int64(b.N))
@@ -27,7 +27,7 @@ func callers(b *testing.B, w *world, count, commands int, request func() *graphr
 	for range count {
 		wait.Go(func() {
 			for left.Add(-int64(commands)) > -int64(commands) {
-				w.ask(request())
+				f.submit(request())
 			}
 		})
 	}
@@ -37,56 +37,56 @@ func callers(b *testing.B, w *world, count, commands int, request func() *graphr
 }
 
 func BenchmarkSingleCommands(b *testing.B) {
-	w := newWorld(b, testenv.NewKFake(b))
-	w.consume()
-	w.do(node("first"))
-	callers(b, w, 256, 1, func() *graphrecord.Request { return w.request(graphrecord.Single, node("pump")) })
+	f := newFixture(b, testenv.NewKFake(b))
+	f.consume()
+	f.do(node("first"))
+	runCallers(b, f, 256, 1, func() *graphrecord.Request { return f.request(graphrecord.Single, node("pump")) })
 }
 
 func BenchmarkUpdates(b *testing.B) {
-	w := newWorld(b, testenv.NewKFake(b))
-	w.consume()
+	f := newFixture(b, testenv.NewKFake(b))
+	f.consume()
 	nodes := make([]uuid.UUID, 256)
 	for i := range nodes {
-		made := node("pump")
-		w.do(made)
-		nodes[i] = made.ID
+		created := node("pump")
+		f.do(created)
+		nodes[i] = created.ID
 	}
 	var next atomic.Int64
-	callers(b, w, 256, 1, func() *graphrecord.Request {
+	runCallers(b, f, 256, 1, func() *graphrecord.Request {
 		name := uuid.NewString()
-		return w.request(graphrecord.Single, graph.UpdateNode{ID: nodes[next.Add(1)%256], Name: &name})
+		return f.request(graphrecord.Single, graph.UpdateNode{ID: nodes[next.Add(1)%256], Name: &name})
 	})
 }
 
 func BenchmarkUndo(b *testing.B) {
-	w := newWorld(b, testenv.NewKFake(b))
-	w.consume()
-	w.do(node("pump"))
+	f := newFixture(b, testenv.NewKFake(b))
+	f.consume()
+	f.do(node("pump"))
 	var next atomic.Int64
-	callers(b, w, 1, 1, func() *graphrecord.Request {
+	runCallers(b, f, 1, 1, func() *graphrecord.Request {
 		if next.Add(1)%2 == 1 {
-			return w.request(graphrecord.Single, graph.Undo{})
+			return f.request(graphrecord.Single, graph.Undo{})
 		}
-		return w.request(graphrecord.Single, graph.Redo{})
+		return f.request(graphrecord.Single, graph.Redo{})
 	})
 }
 
 func BenchmarkBatches(b *testing.B) {
 	for name, mode := range map[string]graphrecord.Mode{"atomic": graphrecord.Atomic, "separate": graphrecord.Separate} {
 		b.Run(name, func(b *testing.B) {
-			w := newWorld(b, testenv.NewKFake(b))
-			w.consume()
-			w.do(node("first"))
-			callers(b, w, 8, 1000, func() *graphrecord.Request {
+			f := newFixture(b, testenv.NewKFake(b))
+			f.consume()
+			f.do(node("first"))
+			runCallers(b, f, 8, 1000, func() *graphrecord.Request {
 				payloads := make([]graph.Payload, 0, 1000)
 				for range 500 {
-					made := node("pump")
-					payloads = append(payloads, made, edge(made.ID, made.ID))
+					created := node("pump")
+					payloads = append(payloads, created, edge(created.ID, created.ID))
 				}
-				return w.request(mode, payloads...)
+				return f.request(mode, payloads...)
 			})
-			require.NoError(b, w.graph.Ping(context.Background()))
+			require.NoError(b, f.graph.Ping(context.Background()))
 		})
 	}
 }

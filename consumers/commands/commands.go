@@ -1,14 +1,14 @@
-// Package commands is the consumer of topic "graph.commands": it decides the
-// commands of each workspace in their order and writes what they do to Postgres.
+// Package commands is the consumer of topic "graph.commands". It decides the commands of each
+// workspace in order and writes their effects to Postgres.
 //
-// Commands are decided in groups: those of a partition that came while the group before
-// was being committed. A group is one transaction with the resources, the journal, the
-// undo entries, the outcomes and how far the partition is decided. The offset is moved in
-// it on the condition that it is where this consumer knows it to be, so a consumer that
-// has lost a partition commits nothing, and a record that is read again is known to be
-// decided. Partitions are decided beside each other, each on its own connection:
-// what takes long in one holds up no other. Only after the commit is anybody told what came of a
-// command, by Redis; anyone who misses that looks into Postgres.
+// Commands are decided in groups. A group contains the commands of a partition that arrived
+// while the previous group was committed. One transaction per group writes the resources, the
+// journal, the undo entries, the outcomes and the next offset of the partition, which is also
+// called the fence. The transaction moves the fence only if its value is the one that this
+// consumer expects. So a consumer that has lost a partition commits nothing, and a record
+// below the fence is known to be decided. Partitions are decided in parallel, each on its own
+// connection, so a slow command does not block other partitions. Outcomes are sent through
+// Redis after the commit. A process that misses one reads it from Postgres.
 //
 // The same process publishes the journals of its partitions' workspaces to topic
 // "graph.events", see [Publisher].
@@ -37,16 +37,16 @@ import (
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
-// Deps are what the consumer works with. All are required except Logger, Metrics and
+// Deps are the dependencies of the consumer. All are required except Logger, Metrics and
 // Tracing.
 type Deps struct {
 	Log     *kafka.Client
-	Graph   *stores.DB // of the consumer alone, or what else uses it holds commands up
+	Graph   *stores.DB // not shared with others, whose queries would delay commands
 	Redis   *redis.DB
 	Config  Config
 	Logger  *slog.Logger          // nil: slog.Default()
-	Metrics prometheus.Registerer // nil: what is measured is not registered
-	Tracing trace.TracerProvider  // nil: nothing is recorded
+	Metrics prometheus.Registerer // nil: the metrics are not registered
+	Tracing trace.TracerProvider  // nil: no spans are recorded
 }
 
 // Config bounds the consumer.
@@ -54,60 +54,62 @@ type Config struct {
 	Group string // consumer group
 	// GroupRecords is the maximum number of records that are decided in one transaction; 0: 1000.
 	GroupRecords int
-	// Transactions is the most partitions that are decided at a time; 0: 8. See
-	// TransactionsOf.
+	// Transactions is the maximum number of partitions that are decided at the same time;
+	// 0: 8. See TransactionsOf.
 	Transactions int
-	// CascadeEdges is how many edges a node may have that is deleted or brought back among
-	// other commands; beyond, its workspace's commands are decided by themselves. 0: 10,000.
+	// CascadeEdges is the maximum number of edges of a node that is deleted or restored in one
+	// group with other commands. If the node has more, the commands of its workspace are
+	// decided separately. 0: 10,000.
 	CascadeEdges int
-	FetchBytes   int32         // most bytes of one fetch
+	FetchBytes   int32         // maximum size of one fetch
 	Grace        time.Duration // see consumers.Config
-	// OutcomesKept is how long outcomes are kept; 0: 24 hours.
+	// OutcomesKept is the retention of outcomes; 0: 24 hours.
 	OutcomesKept time.Duration
 }
 
-// Bounds of a transaction.
+// Limits of a transaction.
 const (
 	defaultGroupRecords = 1000
-	// A group ends with the record that brings it over these.
+	// A group ends with the record that reaches one of these.
 	groupCommands = 2000
 	groupBytes    = 8 << 20
-	// laneBytes is how many bytes of records a batch of one partition ends with: each
+	// laneBytes is the size of records at which a batch of one partition is full. Each
 	// partition has up to four batches in memory.
 	laneBytes           = 2 << 20
 	defaultTransactions = 8
-	// commitEvery is how often Kafka is told how far the consumer is, which only
-	// watches of the lag go by.
+	// commitEvery is the interval of offset commits to Kafka. Only lag monitoring uses these
+	// offsets.
 	commitEvery = 500 * time.Millisecond
 )
 
-// Consumer consumes topic graph.commands. Run runs it; several, in one process or
-// many, share the partitions.
+// Consumer consumes topic graph.commands. Several consumers, in one or more processes, share
+// the partitions.
 type Consumer struct {
-	deps      Deps
-	logger    *slog.Logger
-	loop      *consumers.Loop
-	stacks    *stacks
-	replier   *replier
-	publisher *Publisher
-	pruner    *pruner
-	deciding  chan struct{}  // a place for each partition that is being decided
-	long      chan struct{}  // a place for each workspace set aside that is being decided
-	beside    sync.WaitGroup // those who decide what is set aside
-	metrics   *metrics
-	replaced  consumers.Replaced
+	deps         Deps
+	logger       *slog.Logger
+	loop         *consumers.Loop
+	stacks       *stackCache
+	replier      *replier
+	publisher    *Publisher
+	pruner       *pruner
+	decideSlots  chan struct{}  // semaphore: partitions that are being decided
+	asideSlots   chan struct{}  // semaphore: workspaces set aside that are being decided
+	asideWorkers sync.WaitGroup // goroutines that decide workspaces set aside
+	metrics      *metrics
+	replaced     consumers.Replaced
 
 	mu      sync.Mutex
 	topicID [16]byte
-	ours    map[int32]*partition
+	owned   map[int32]*partition
 }
 
-// TransactionsOf returns Config.Transactions for a database with so many connections: two
-// are left for publishing and clearing up, and some for what is set aside.
+// TransactionsOf returns the value of Config.Transactions for a pool of the given number of
+// connections. It leaves two for publishing and pruning, and some for workspaces set aside.
 func TransactionsOf(connections int32) int { return max(int(connections-2)*4/5, 1) }
 
-// longOf is how many workspaces that are set aside are decided at a time.
-func longOf(transactions int) int { return max(transactions/4, 1) }
+// asideTransactions returns the maximum number of workspaces set aside that are decided at the
+// same time.
+func asideTransactions(transactions int) int { return max(transactions/4, 1) }
 
 // New creates a consumer.
 func New(deps Deps) *Consumer {
@@ -121,17 +123,18 @@ func New(deps Deps) *Consumer {
 		deps.Config.Transactions = defaultTransactions
 	}
 	if deps.Config.CascadeEdges <= 0 {
-		deps.Config.CascadeEdges = cascadeEdges
+		deps.Config.CascadeEdges = defaultCascadeEdges
 	}
 	if deps.Config.OutcomesKept <= 0 {
-		deps.Config.OutcomesKept = outcomesKept
+		deps.Config.OutcomesKept = defaultOutcomesKept
 	}
 	c := &Consumer{
 		deps: deps, logger: deps.Logger.With("component", "commands"),
-		ours: map[int32]*partition{}, metrics: newMetrics(deps.Metrics),
-		deciding: make(chan struct{}, deps.Config.Transactions), long: make(chan struct{}, longOf(deps.Config.Transactions)),
+		owned: map[int32]*partition{}, metrics: newMetrics(deps.Metrics),
+		decideSlots: make(chan struct{}, deps.Config.Transactions),
+		asideSlots:  make(chan struct{}, asideTransactions(deps.Config.Transactions)),
 	}
-	c.stacks = newStacks(deps.Redis, c.logger, c.metrics)
+	c.stacks = newStackCache(deps.Redis, c.logger, c.metrics)
 	c.replier = newReplier(deps.Redis, c.logger, c.metrics)
 	c.publisher = newPublisher(deps.Graph, deps.Log, c.logger, c.metrics)
 	c.pruner = &pruner{db: deps.Graph, kept: deps.Config.OutcomesKept, logger: c.logger, metrics: c.metrics}
@@ -144,11 +147,11 @@ func New(deps Deps) *Consumer {
 	return c
 }
 
-// Run consumes and publishes until ctx is done, then finishes what is in flight, for
-// Config.Grace at most, and returns nil.
+// Run consumes and publishes until ctx is done. Then it finishes the batches in flight, for
+// at most Config.Grace, and returns nil.
 func (c *Consumer) Run(ctx context.Context) error {
 	var around, work errgroup.Group
-	// What a group leaves to do after its commit outlives the loop.
+	// Work that follows the commit of a group continues after the loop has ended.
 	after, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	around.Go(func() error { c.replier.run(after); return nil })
@@ -159,7 +162,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	around.Go(func() error { c.pruner.run(ctx); return nil })
 	work.Go(func() error { return c.loop.Run(ctx) })
 	err := work.Wait()
-	c.beside.Wait()
+	c.asideWorkers.Wait()
 	c.replier.close()
 	c.stacks.close()
 	return errors.Join(err, around.Wait())
@@ -168,17 +171,17 @@ func (c *Consumer) Run(ctx context.Context) error {
 // Metrics returns the loop's counters.
 func (c *Consumer) Metrics() *consumers.Metrics { return c.loop.Metrics() }
 
-// ResolveOffsets compares topic graph.commands with how far it is decided, and sets
-// the fence where the log is not what it was. The consumer does so whenever it is
-// given partitions. A producer has to do so before it goes by a new state of the
-// topic (kafka.Options.OnCommandsChange): what it puts at an offset that was decided
-// before would not be.
+// ResolveOffsets compares topic graph.commands with the fences in Postgres and sets the fence
+// of each partition whose log was truncated or replaced. The consumer does this whenever
+// partitions are assigned to it. A producer must do it before it uses a new state of the topic
+// (kafka.Options.OnCommandsChange): a record at an offset below an old fence would not be
+// decided.
 func ResolveOffsets(ctx context.Context, log *kafka.Client, db *stores.DB, logger *slog.Logger) error {
 	_, err := resolve(ctx, log, db, logger, nil)
 	return err
 }
 
-// resolve compares them, and returns the state of the topic that it found.
+// resolve implements ResolveOffsets and returns the observed state of the topic.
 func resolve(
 	ctx context.Context, log *kafka.Client, db *stores.DB, logger *slog.Logger, replaced map[int32]int64,
 ) (seen kafka.TopicState, err error) {
@@ -205,31 +208,31 @@ func resolve(
 	return seen, nil
 }
 
-// handler is what the run loop sees of the consumer.
+// handler implements consumers.Handler.
 type handler struct{ *Consumer }
 
-// Reset forgets which topic the records belong to, and how far it is.
+// Reset clears the topic ID and the partitions.
 func (h handler) Reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.topicID = [16]byte{}
-	clear(h.ours)
-	h.publisher.own(nil)
+	clear(h.owned)
+	h.publisher.setOwned(nil)
 }
 
-// Discontinued remembers where records were replaced, for the next resolve.
+// Discontinued records where records were replaced, for the next resolve.
 func (h handler) Discontinued(partition int32, from int64) { h.replaced.Note(partition, from) }
 
-// Start begins where Postgres says that everything before is decided. What the group
-// has committed counts for nothing.
+// Start returns the fences that Postgres has for the assigned partitions. It ignores the
+// committed offsets of the group.
 func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
 	replaced := h.replaced.Known()
 	seen, err := resolve(ctx, h.deps.Log, h.deps.Graph, h.logger, replaced)
 	if err != nil {
 		return nil, err
 	}
-	// Where the partitions are is read when they are ours: nobody else moves them then, not
-	// even what is left of an earlier membership of ours.
+	// The fences are read after the partitions are claimed: from then on no other process
+	// moves them, nor an earlier membership of this one.
 	owner := uuid.New()
 	next, err := h.deps.Graph.ClaimCommands(ctx, seen.ID, slices.Sorted(maps.Keys(committed)), owner)
 	if err != nil {
@@ -248,7 +251,7 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 		if !ok {
 			return nil, fmt.Errorf("partition %d is assigned and the topic has %d", p, len(seen.State))
 		}
-		h.ours[p] = newPartition(p, at, owner)
+		h.owned[p] = newPartition(p, at, owner)
 		if start := seen.State[p].Start; at < start {
 			h.loop.Metrics().Lost.Add(start - at)
 			h.logger.Error(
@@ -258,34 +261,34 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 		}
 		from[p] = at
 	}
-	h.publisher.own(slices.Collect(maps.Keys(h.ours)))
+	h.publisher.setOwned(slices.Collect(maps.Keys(h.owned)))
 	return from, nil
 }
 
-// Gone forgets partitions.
+// Gone removes revoked partitions.
 func (h handler) Gone(partitions []int32) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, p := range partitions {
-		delete(h.ours, p)
+		delete(h.owned, p)
 	}
-	h.publisher.own(slices.Collect(maps.Keys(h.ours)))
+	h.publisher.setOwned(slices.Collect(maps.Keys(h.owned)))
 }
 
 // NewBatch returns an empty batch.
 func (h handler) NewBatch() consumers.Batch { return &batch{c: h.Consumer} }
 
-// Version is nothing that commands have.
+// Version returns 0: commands have no version.
 func (handler) Version(*kgo.Record) uint64 { return 0 }
 
-// Advance has nothing to note: the transaction has.
+// Advance does nothing: the transaction of a group moves the fence.
 func (handler) Advance(context.Context, map[int32]int64) error { return nil }
 
-// partition returns one of ours.
+// partition returns an owned partition, or a Rejoin error if it is not owned.
 func (c *Consumer) partition(number int32) (*partition, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p, ok := c.ours[number]; ok {
+	if p, ok := c.owned[number]; ok {
 		return p, nil
 	}
 	return nil, consumers.Rejoin(fmt.Errorf("partition %d is not ours any more", number))
@@ -297,7 +300,7 @@ func (c *Consumer) topic() [16]byte {
 	return c.topicID
 }
 
-// partitionOf is the partition of a workspace's commands.
+// partitionOf returns the partition of a workspace's commands.
 func partitionOf(workspace uuid.UUID, partitions int32) int32 {
 	return kafka.WorkspacePartition(workspace, partitions)
 }

@@ -15,54 +15,54 @@ import (
 
 func TestACommandIsDecidedAnsweredAndPublished(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		w.consume()
+		f := newFixture(t, broker)
+		f.consume()
 		pump := node("pump")
-		made := w.do(pump)
-		require.Nil(t, made.GetFailure())
-		require.Equal(t, "CREATE_NODE", made.GetType())
-		require.Equal(t, "pump", made.GetNode().GetName())
-		require.Equal(t, int64(1), made.GetNode().GetLife().GetVersion())
-		require.Equal(t, int64(1), made.GetSequence())
-		require.Equal(t, int32(1), made.GetUndoDepth())
-		require.Equal(t, [][]byte{pump.ID[:]}, made.GetAffected().GetNodeIds())
+		created := f.do(pump)
+		require.Nil(t, created.GetFailure())
+		require.Equal(t, "CREATE_NODE", created.GetType())
+		require.Equal(t, "pump", created.GetNode().GetName())
+		require.Equal(t, int64(1), created.GetNode().GetLife().GetVersion())
+		require.Equal(t, int64(1), created.GetSequence())
+		require.Equal(t, int32(1), created.GetUndoDepth())
+		require.Equal(t, [][]byte{pump.ID[:]}, created.GetAffected().GetNodeIds())
 
-		again := w.do(pump)
+		again := f.do(pump)
 		require.Equal(t, fault.Conflict.String(), again.GetFailure().GetKind())
 		require.Contains(t, string(again.GetFailure().GetDetails()), "already_exists")
 
 		name := "reactor"
-		renamed := w.do(graph.UpdateNode{ID: pump.ID, Name: &name})
+		renamed := f.do(graph.UpdateNode{ID: pump.ID, Name: &name})
 		require.Equal(t, int64(2), renamed.GetSequence())
-		undone := w.do(graph.Undo{})
+		undone := f.do(graph.Undo{})
 		require.Equal(t, "UPDATE_NODE", undone.GetTarget().GetType())
 		require.Equal(t, "pump", undone.GetNode().GetName())
 		require.Equal(t, int64(3), undone.GetNode().GetLife().GetVersion())
 		require.Equal(t, []int32{1, 1}, []int32{undone.GetUndoDepth(), undone.GetRedoDepth()})
-		redone := w.do(graph.Redo{})
+		redone := f.do(graph.Redo{})
 		require.Equal(t, "reactor", redone.GetNode().GetName())
 
-		for i, e := range w.events(4) {
+		for i, e := range f.readEvents(4) {
 			require.Equal(t, int64(i+1), e.GetChange().GetSequence())
-			require.Equal(t, w.workspace[:], e.GetWorkspaceId())
+			require.Equal(t, f.workspace[:], e.GetWorkspaceId())
 			require.Equal(t, uint32(1), e.GetParts())
 			require.Nil(t, e.GetChange().GetSteps()[0].GetBefore())
 			require.Zero(t, e.GetChange().GetSteps()[0].GetNode().GetLife().GetStamps())
 		}
-		w.eventually("it is noted what is published", func() bool {
-			return w.number(`SELECT COALESCE(max(sequence), 0) FROM graph_published WHERE workspace_id = $1`, w.workspace) == 4
+		f.eventually("the published sequence is stored", func() bool {
+			return f.queryInt(`SELECT COALESCE(max(sequence), 0) FROM graph_published WHERE workspace_id = $1`, f.workspace) == 4
 		})
 	})
 }
 
 func TestAnAtomicBatchIsOneChangeOrNone(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		w.consume()
+		f := newFixture(t, broker)
+		f.consume()
 		a, b := node("a"), node("b")
 		link := edge(a.ID, b.ID)
 		same := "a"
-		outcome := w.ask(w.request(
+		outcome := f.submit(f.request(
 			graphrecord.Atomic, a, b, link, graph.UpdateNode{ID: a.ID, Name: &same}, graph.DeleteNode{ID: b.ID},
 		))
 		require.Nil(t, outcome.GetFailure())
@@ -76,21 +76,21 @@ func TestAnAtomicBatchIsOneChangeOrNone(t *testing.T) {
 		require.True(t, results[4].GetNode().GetLife().GetDeleted())
 		require.Equal(t, [][]byte{link.ID[:]}, results[4].GetAffected().GetEdgeIds())
 
-		refused := w.ask(w.request(graphrecord.Atomic, node("c"), edge(a.ID, b.ID)))
+		refused := f.submit(f.request(graphrecord.Atomic, node("c"), edge(a.ID, b.ID)))
 		require.Equal(t, fault.NotFound.String(), refused.GetFailure().GetKind())
 		require.Contains(t, string(refused.GetFailure().GetDetails()), "commands[1].payload.targetId")
-		require.Equal(t, 2, w.number(`SELECT count(*) FROM nodes`))
-		require.Equal(t, 1, w.number(`SELECT count(*) FROM journal`))
+		require.Equal(t, 2, f.queryInt(`SELECT count(*) FROM nodes`))
+		require.Equal(t, 1, f.queryInt(`SELECT count(*) FROM journal`))
 	})
 }
 
 func TestCommandsOfASeparateBatchStandByThemselves(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		w.consume()
+		f := newFixture(t, broker)
+		f.consume()
 		a := node("a")
-		request := w.request(graphrecord.Separate, a, a, edge(a.ID, a.ID))
-		outcome := w.ask(request)
+		request := f.request(graphrecord.Separate, a, a, edge(a.ID, a.ID))
+		outcome := f.submit(request)
 		require.Nil(t, outcome.GetFailure())
 		results := outcome.GetResults()
 		require.Equal(t, []int64{1, 0, 2}, []int64{
@@ -100,41 +100,41 @@ func TestCommandsOfASeparateBatchStandByThemselves(t *testing.T) {
 		require.Equal(t, []int32{1, 2}, []int32{results[0].GetUndoDepth(), results[2].GetUndoDepth()})
 		require.Equal(t, request.CommandIDs[2][:], results[2].GetCommandId())
 
-		undone := w.do(graph.Undo{Pick: graph.Pick{CommandID: request.CommandIDs[2]}})
+		undone := f.do(graph.Undo{Pick: graph.Pick{CommandID: request.CommandIDs[2]}})
 		require.True(t, undone.GetEdge().GetLife().GetDeleted())
 	})
 }
 
 func TestACommandIsHeldAgainstTheScopesOfItsAcceptance(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		w.consume()
-		request := w.request(graphrecord.Single, node("a"))
+		f := newFixture(t, broker)
+		f.consume()
+		request := f.request(graphrecord.Single, node("a"))
 		request.Scopes = []string{"write:edges"}
-		outcome := w.ask(request)
+		outcome := f.submit(request)
 		require.Equal(t, fault.Forbidden.String(), outcome.GetResults()[0].GetFailure().GetKind())
 	})
 }
 
 func TestAWorkspaceThatDoesNotStandIsRefused(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		w.consume()
-		request := w.request(graphrecord.Single, node("a"))
+		f := newFixture(t, broker)
+		f.consume()
+		request := f.request(graphrecord.Single, node("a"))
 		request.Workspace = uuid.New()
-		require.Equal(t, fault.Forbidden.String(), w.ask(request).GetFailure().GetKind())
-		require.Nil(t, w.do(node("b")).GetFailure())
+		require.Equal(t, fault.Forbidden.String(), f.submit(request).GetFailure().GetKind())
+		require.Nil(t, f.do(node("b")).GetFailure())
 	})
 }
 
 func TestActorsHaveTheirOwnStacks(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		w.consume()
+		f := newFixture(t, broker)
+		f.consume()
 		ask := func(actor uuid.UUID, p graph.Payload) *eventsv1.Result {
-			request := w.request(graphrecord.Single, p)
+			request := f.request(graphrecord.Single, p)
 			request.Actor = actor
-			return w.ask(request).GetResults()[0]
+			return f.submit(request).GetResults()[0]
 		}
 		ann, bob := uuid.New(), uuid.New()
 		mine, his := node("mine"), node("his")

@@ -19,56 +19,56 @@ import (
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
-// maxTimeouts is how often a record may take the database too long before it counts
-// as one that can never be decided.
+// maxTimeouts is the number of database timeouts after which a record is treated as one that
+// can never be decided.
 const maxTimeouts = 3
 
-// culprit is an error that is known to be one record's.
-type culprit struct {
+// recordError is an error that one record causes.
+type recordError struct {
 	record *record
 	cause  error
 }
 
-func (e *culprit) Error() string { return e.cause.Error() }
-func (e *culprit) Unwrap() error { return e.cause }
+func (e *recordError) Error() string { return e.cause.Error() }
+func (e *recordError) Unwrap() error { return e.cause }
 
-// decider decides records of a partition: all but those of workspaces that are set aside,
-// or those of one that is.
+// decider decides records of a partition: either those of one workspace that is set aside, or
+// those of all workspaces that are not.
 type decider struct {
 	*Consumer
 	partition *partition
-	aside     *aside // nil: the rest of the partition
+	aside     *asideWorkspace // nil: the workspaces that are not set aside
 }
 
-// longRecord is an error that says that a record takes longer than others should wait.
-type longRecord struct{ record *record }
+// longRecordError means that a record takes so long that it must not delay others.
+type longRecordError struct{ record *record }
 
-func (*longRecord) Error() string { return graphstore.ErrManyEdges.Error() }
+func (*longRecordError) Error() string { return graphstore.ErrManyEdges.Error() }
 
-// decide decides a group. A record that can never be decided is put aside and has
-// that as its outcome; if it is not known which of several it is, they are decided in
-// two halves, and so on. An error means to try again, or, if it is Rejoin's, to throw
-// everything away.
+// decide decides a group. A record that can never be decided becomes a dead letter and its
+// outcome is an internal failure. If the failing record of a group is unknown, decide splits
+// the group in halves, recursively. The caller retries after an error, except for a Rejoin
+// error, which means to discard everything.
 func (c *decider) decide(ctx context.Context, records []*record) error {
 	for {
-		err := c.bury(ctx, records)
+		err := c.writeDeadLetters(ctx, records)
 		if err == nil {
 			err = c.tryGroup(ctx, records)
 		}
-		var one *culprit
-		var long *longRecord
+		var recordErr *recordError
+		var longErr *longRecordError
 		var stale *graphstore.StaleOffsets
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil, consumers.IsRejoin(err): // no record's doing
+		case ctx.Err() != nil, consumers.IsRejoin(err): // not caused by a record
 			return err
 		case errors.As(err, &stale):
-			return c.whenStale(ctx, records, stale)
-		case errors.As(err, &long):
-			c.partition.setAside(long.record)
-		case errors.As(err, &one):
-			if !c.isPoison(one) {
+			return c.handleStale(ctx, records, stale)
+		case errors.As(err, &longErr):
+			c.partition.setAside(longErr.record)
+		case errors.As(err, &recordErr):
+			if !c.poisonIfPermanent(recordErr) {
 				return err
 			}
 		case !postgres.IsRefusal(err):
@@ -88,8 +88,9 @@ func (c *decider) decide(ctx context.Context, records []*record) error {
 	}
 }
 
-// isPoison notes that a record can never be decided, unless its failure may pass.
-func (c *Consumer) isPoison(e *culprit) bool {
+// poisonIfPermanent marks the record as one that can never be decided and returns true, unless
+// the failure may be temporary.
+func (c *Consumer) poisonIfPermanent(e *recordError) bool {
 	if fault.Is(postgres.Classify(e.cause), fault.Timeout) {
 		e.record.timeouts++
 	}
@@ -104,86 +105,90 @@ func (c *Consumer) poison(r *record, cause error) {
 	r.poison = "cannot be decided: " + cause.Error()
 }
 
-// bury puts those records into the dead letters that can never be decided. It comes
-// before their offsets are passed, so they may be there twice, but once from each process.
-func (c *decider) bury(ctx context.Context, records []*record) error {
-	var letters []kafka.DeadLetter
+// writeDeadLetters writes the records that can never be decided to the dead letters. It does so
+// before the fence passes them, so a record may be there more than once, but only once from
+// each process.
+func (c *decider) writeDeadLetters(ctx context.Context, records []*record) error {
+	var deadLetters []kafka.DeadLetter
 	for _, r := range records {
-		if r.poison == "" || r.buried || c.isDecided(r) {
+		if r.poison == "" || r.deadLettered || c.isDecided(r) {
 			continue
 		}
-		letters = append(letters, kafka.DeadLetter{Record: r.kafka, Reason: r.poison})
+		deadLetters = append(deadLetters, kafka.DeadLetter{Record: r.kafka, Reason: r.poison})
 		c.logger.Error("dead letter", "topic", r.kafka.Topic, "partition", r.kafka.Partition, "offset", r.kafka.Offset,
 			"requestId", string(kafka.Header(r.kafka, kafka.HeaderRequestID)), "reason", r.poison)
 	}
-	if len(letters) == 0 {
+	if len(deadLetters) == 0 {
 		return nil
 	}
-	if err := c.deps.Log.ProduceDeadLetters(ctx, letters); err != nil {
+	if err := c.deps.Log.ProduceDeadLetters(ctx, deadLetters); err != nil {
 		return fmt.Errorf("writing dead letters: %w", err)
 	}
 	for _, r := range records {
-		r.buried = r.poison != ""
+		r.deadLettered = r.poison != ""
 	}
-	c.loop.Metrics().DeadLetters.Add(int64(len(letters)))
+	c.loop.Metrics().DeadLetters.Add(int64(len(deadLetters)))
 	return nil
 }
 
-// isDecided reports whether a record was decided before.
+// isDecided reports whether a record was decided or set aside before.
 func (c *decider) isDecided(r *record) bool { return c.aside == nil && c.partition.isDecided(r) }
 
-// group is a group on its way through its transaction.
+// group is a command batch: the records that one transaction decides.
 type group struct {
-	c       *decider
-	tx      *graphstore.Tx
-	spec    graphstore.Group
-	fresh   []*record // that are decided
-	later   []*record // that are set aside
-	end     int64     // of all of them
-	replies []redis.Reply
-	counts  counts
+	c        *decider
+	tx       *graphstore.Tx
+	spec     graphstore.Group
+	pending  []*record // records to decide
+	deferred []*record // records to set aside
+	end      int64     // offset after the last record
+	replies  []redis.Reply
+	counts   counts
 }
 
-// tryGroup decides records in one transaction, and tells what came of them.
+// tryGroup decides records in one transaction and sends their outcomes.
 func (c *decider) tryGroup(ctx context.Context, records []*record) error {
 	if c.aside == nil {
-		c.partition.turn.Lock()
-		defer c.partition.turn.Unlock()
+		c.partition.fenceMu.Lock()
+		defer c.partition.fenceMu.Unlock()
 	}
 	g, err := c.newGroup(records)
 	if err != nil || g == nil {
 		return err
 	}
-	if len(g.fresh) == 0 { // all are set aside
-		g.advance(ctx, c.partition.fence(g.end, nil, 0, g.later).From)
+	if len(g.pending) == 0 { // all are set aside
+		g.advance(ctx, c.partition.fenceMove(g.end, nil, 0, g.deferred).From)
 		return nil
 	}
-	began := time.Now()
-	c.stacks.prepare(ctx, g.spec.Workspaces)
+	beginStart := time.Now()
+	c.stacks.load(ctx, g.spec.Workspaces)
 	if g.tx, err = c.deps.Graph.BeginGraph(ctx, g.spec); err != nil {
 		return err
 	}
 	defer g.tx.Rollback()
-	begun := time.Now()
+	decideStart := time.Now()
 	if err := g.decideAll(); err != nil {
 		return err
 	}
-	decided := time.Now()
+	commitStart := time.Now()
 	if err := g.commit(ctx); err != nil {
 		return err
 	}
-	c.metrics.group(len(g.fresh), g.counts, begun.Sub(began), decided.Sub(begun), time.Since(decided))
+	c.metrics.group(
+		len(g.pending), g.counts, decideStart.Sub(beginStart), commitStart.Sub(decideStart), time.Since(commitStart),
+	)
 	return nil
 }
 
-// commit commits, and passes on what is decided. What was set aside moves the fence only
-// now: until then the rest of its partition did.
+// commit commits the transaction, sends the outcomes and advances the partition. For a
+// workspace set aside it moves the fence only now, because other groups of the partition may
+// move it until then.
 func (g *group) commit(ctx context.Context) error {
 	c := g.c
 	if c.aside != nil {
-		c.partition.turn.Lock()
-		defer c.partition.turn.Unlock()
-		g.spec.Offsets = []graphstore.Offset{c.partition.fence(0, c.aside, len(g.fresh), nil)}
+		c.partition.fenceMu.Lock()
+		defer c.partition.fenceMu.Unlock()
+		g.spec.Offsets = []graphstore.Offset{c.partition.fenceMove(0, c.aside, len(g.pending), nil)}
 		if err := g.tx.MoveFence(g.spec); err != nil {
 			return err
 		}
@@ -191,39 +196,40 @@ func (g *group) commit(ctx context.Context) error {
 	if err := g.tx.Commit(); err != nil {
 		return err
 	}
-	g.committed()
+	g.afterCommit()
 	g.advance(ctx, g.spec.Offsets[0].To)
 	return nil
 }
 
-// advance notes that the group is decided, and where the fence is.
+// advance records in the partition that the group is decided and where the fence is, and starts
+// the workspaces that are newly set aside.
 func (g *group) advance(ctx context.Context, fence int64) {
 	c := g.c
 	if c.aside != nil {
-		c.partition.decided(c.aside, len(g.fresh), fence)
+		c.partition.removeDecided(c.aside, len(g.pending), fence)
 		return
 	}
-	for _, w := range c.partition.advance(g.end, fence, g.later) {
-		c.beside.Add(1)
+	for _, w := range c.partition.advance(g.end, fence, g.deferred) {
+		c.asideWorkers.Add(1)
 		go func() {
-			defer c.beside.Done()
+			defer c.asideWorkers.Done()
 			c.decideAside(ctx, c.partition, w)
 		}()
 	}
 }
 
-// writeAhead is after how many commands what they do is written while the next ones
-// are decided.
-const writeAhead = 500
+// writeAheadCommands is the number of commands after which their effects are written while the
+// next ones are decided.
+const writeAheadCommands = 500
 
 func (g *group) decideAll() error {
 	commands := 0
-	for i, r := range g.fresh {
+	for i, r := range g.pending {
 		err := g.decide(r)
 		if r.request != nil {
 			commands += len(r.request.Actions)
 		}
-		if err == nil && commands >= writeAhead && i < len(g.fresh)-1 {
+		if err == nil && commands >= writeAheadCommands && i < len(g.pending)-1 {
 			commands = 0
 			err = g.tx.WriteAhead()
 		}
@@ -231,40 +237,41 @@ func (g *group) decideAll() error {
 			continue
 		}
 		if errors.Is(err, graphstore.ErrManyEdges) {
-			return &longRecord{r}
+			return &longRecordError{r}
 		}
-		if failed := g.tx.Failed(); failed != nil { // not this record's doing, perhaps
+		if failed := g.tx.Failed(); failed != nil { // perhaps not caused by this record
 			return failed
 		}
-		return &culprit{r, err}
+		return &recordError{r, err}
 	}
 	return nil
 }
 
-// newGroup leaves out what is decided or set aside, and says what the rest is about; nil:
-// nothing is left.
+// newGroup creates a group from the records that are not yet decided and collects what the
+// transaction must read for them. It returns nil if all records were decided or set aside
+// before.
 func (c *decider) newGroup(records []*record) (*group, error) {
 	if now, err := c.Consumer.partition(c.partition.number); err != nil || now != c.partition {
 		return nil, consumers.Rejoin(fmt.Errorf("partition %d is not ours any more", c.partition.number))
 	}
-	g := &group{c: c, fresh: records, counts: counts{}, end: records[len(records)-1].kafka.Offset + 1}
+	g := &group{c: c, pending: records, counts: counts{}, end: records[len(records)-1].kafka.Offset + 1}
 	g.spec = graphstore.Group{TopicID: c.topic(), Owner: c.partition.owner}
 	if c.aside == nil {
 		var skipped int
-		g.fresh, g.later, skipped = c.partition.split(records)
+		g.pending, g.deferred, skipped = c.partition.split(records)
 		c.metrics.skipped.Add(float64(skipped))
 		if skipped == len(records) {
 			return nil, nil
 		}
-		g.spec.Offsets = []graphstore.Offset{c.partition.fence(g.end, nil, 0, g.later)}
+		g.spec.Offsets = []graphstore.Offset{c.partition.fenceMove(g.end, nil, 0, g.deferred)}
 		g.spec.CascadeEdges = c.deps.Config.CascadeEdges
 	}
-	g.spec.Workspaces = needsOf(g.fresh)
+	g.spec.Workspaces = collectNeeds(g.pending)
 	return g, nil
 }
 
-// committed reports what is decided.
-func (g *group) committed() {
+// afterCommit sends the outcomes, updates the stack cache and notifies the publisher.
+func (g *group) afterCommit() {
 	c := g.c
 	c.replier.send(g.replies)
 	var changed []uuid.UUID
@@ -274,33 +281,34 @@ func (g *group) committed() {
 		if state == nil {
 			continue
 		}
-		c.stacks.keep(id, state, g.spec.Workspaces[i].Stacks)
+		c.stacks.save(id, state, g.spec.Workspaces[i].Stacks)
 		if len(state.Recorded()) > 0 {
 			changed = append(changed, id)
 		}
 	}
-	c.publisher.changed(changed)
+	c.publisher.addPending(changed)
 }
 
-// whenStale finds out why the fence is not where it was: a commit whose answer was
-// lost leaves it where the group ends, and then the group is decided.
-func (c *decider) whenStale(ctx context.Context, records []*record, stale *graphstore.StaleOffsets) error {
-	c.partition.turn.Lock()
-	defer c.partition.turn.Unlock()
+// handleStale handles a fence that is not where the group expected it. If a commit succeeded
+// but its response was lost, the fence is at the end of the group, and the group is decided.
+// Otherwise handleStale returns a Rejoin error.
+func (c *decider) handleStale(ctx context.Context, records []*record, stale *graphstore.StaleOffsets) error {
+	c.partition.fenceMu.Lock()
+	defer c.partition.fenceMu.Unlock()
 	g, err := c.newGroup(records)
 	if err != nil || g == nil {
 		return err
 	}
-	moved := c.partition.fence(g.end, nil, 0, g.later)
+	moved := c.partition.fenceMove(g.end, nil, 0, g.deferred)
 	if c.aside != nil {
-		moved = c.partition.fence(0, c.aside, len(g.fresh), nil)
+		moved = c.partition.fenceMove(0, c.aside, len(g.pending), nil)
 	}
 	if !stale.Owned || stale.Next[moved.Partition] != moved.To {
 		c.metrics.stale.Inc()
 		return consumers.Rejoin(fmt.Errorf("somebody else decides this partition: %w", stale))
 	}
 	var refs []graphstore.CommandRef
-	for _, r := range g.fresh {
+	for _, r := range g.pending {
 		if r.request != nil {
 			refs = append(refs, graphstore.CommandRef{Workspace: r.request.Workspace, ID: r.request.ID})
 		}
@@ -309,19 +317,19 @@ func (c *decider) whenStale(ctx context.Context, records []*record, stale *graph
 	if err != nil {
 		return err
 	}
-	for _, r := range g.fresh {
+	for _, r := range g.pending {
 		if r.request != nil {
 			g.reply(r, outcomes[graphstore.CommandRef{Workspace: r.request.Workspace, ID: r.request.ID}])
 		}
 	}
-	c.logger.Warn("a group was committed although its commit failed", "records", len(g.fresh))
+	c.logger.Warn("a group was committed although its commit failed", "records", len(g.pending))
 	c.replier.send(g.replies)
-	c.publisher.look()
+	c.publisher.requestPoll()
 	g.advance(ctx, moved.To)
 	return nil
 }
 
-// decide decides one record; an error is the state's or a defect of ours.
+// decide decides one record. An error comes from reading the state or from a defect of this code.
 func (g *group) decide(r *record) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -330,7 +338,7 @@ func (g *group) decide(r *record) (err error) {
 	}()
 	request := r.request
 	if request == nil {
-		return nil // nobody can be told
+		return nil // no request to reply to
 	}
 	known := g.tx.Outcome(request.Workspace, request.ID)
 	if known != nil && (!r.redriven() || !graphrecord.FailedInternally(known)) {
@@ -350,16 +358,16 @@ func (g *group) decide(r *record) (err error) {
 	if state != nil {
 		g.tx.AddOutcome(request.Workspace, request.ID, request.Actor, encoded)
 		if request.Mode == graphrecord.Separate {
-			err = g.addEach(request, outcome)
+			err = g.addResults(request, outcome)
 		}
 	}
 	g.reply(r, encoded)
 	return err
 }
 
-// addEach keeps what came of each command of a batch that is not atomic: each has an
-// id of its own, and can be asked for by it.
-func (g *group) addEach(request *graphrecord.Request, batch *eventsv1.Outcome) error {
+// addResults stores an outcome for each command of a non-atomic batch, because each can be
+// queried by its own ID.
+func (g *group) addResults(request *graphrecord.Request, batch *eventsv1.Outcome) error {
 	for _, result := range batch.GetResults() {
 		id, err := uuid.FromBytes(result.GetCommandId())
 		if err != nil {

@@ -27,90 +27,92 @@ import (
 
 func TestARecordThatIsThereTwiceIsDoneOnceAndAnsweredTwice(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		request := w.request(graphrecord.Single, node("pump"))
-		w.produce(request) // both are in the first group
-		heard, stop := w.replies.Await(request.ID)
+		f := newFixture(t, broker)
+		request := f.request(graphrecord.Single, node("pump"))
+		f.produce(request) // both are in the first group
+		replies, stop := f.replies.Await(request.ID)
 		defer stop()
-		w.produce(request)
-		w.consume()
-		first := <-heard
-		w.eventually("both are decided", func() bool { return w.number(`SELECT sum(next_offset) FROM command_offsets`) == 2 })
-		require.Equal(t, 1, w.number(`SELECT count(*) FROM journal`))
-		before := w.dump()
+		f.produce(request)
+		f.consume()
+		first := <-replies
+		f.eventually("both are decided", func() bool {
+			return f.queryInt(`SELECT sum(next_offset) FROM command_offsets`) == 2
+		})
+		require.Equal(t, 1, f.queryInt(`SELECT count(*) FROM journal`))
+		before := f.dump()
 
-		outcome := w.ask(request)
+		outcome := f.submit(request)
 		require.Nil(t, outcome.GetResults()[0].GetFailure())
 		again, err := graphrecord.EncodeOutcome(outcome)
 		require.NoError(t, err)
 		require.Equal(t, first, again)
-		require.Equal(t, before, w.dump())
+		require.Equal(t, before, f.dump())
 	})
 }
 
 func TestReadingTheLogAgainFromTheStartChangesNothing(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		consumer := w.consume()
+		f := newFixture(t, broker)
+		consumer := f.consume()
 		a, b := node("a"), node("b")
-		w.do(a)
-		w.ask(w.request(graphrecord.Atomic, b, edge(a.ID, b.ID)))
-		w.do(a) // refused
-		w.do(graph.DeleteNode{ID: a.ID})
-		w.do(graph.Undo{})
+		f.do(a)
+		f.submit(f.request(graphrecord.Atomic, b, edge(a.ID, b.ID)))
+		f.do(a) // refused
+		f.do(graph.DeleteNode{ID: a.ID})
+		f.do(graph.Undo{})
 		consumer.stop()
-		before := w.dump()
+		before := f.dump()
 
-		_, err := w.look.Exec(context.Background(), `UPDATE command_offsets SET next_offset = 0`)
+		_, err := f.conn.Exec(context.Background(), `UPDATE command_offsets SET next_offset = 0`)
 		require.NoError(t, err)
-		w.consume()
-		w.eventually("all are read again", func() bool {
-			return w.number(`SELECT sum(next_offset) FROM command_offsets`) == 5
+		f.consume()
+		f.eventually("all records are read again", func() bool {
+			return f.queryInt(`SELECT sum(next_offset) FROM command_offsets`) == 5
 		})
-		require.Equal(t, before, w.dump())
-		require.Equal(t, int64(6), w.do(node("c")).GetSequence()+1, "the journal goes on")
+		require.Equal(t, before, f.dump())
+		require.Equal(t, int64(6), f.do(node("c")).GetSequence()+1, "the journal continues")
 	})
 }
 
 func TestOfTwoConsumersOfOnePartitionTheStaleOneCommitsNothing(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
+		f := newFixture(t, broker)
 		const requests = 400
 		var all []*graphrecord.Request
 		for range requests {
-			r := w.request(graphrecord.Single, node("pump"))
+			r := f.request(graphrecord.Single, node("pump"))
 			all = append(all, r)
 		}
-		// Another group: Kafka gives both consumers all partitions.
-		w.consume()
-		w.config.Group = "commands-impostor"
-		w.consume()
+		// In another group Kafka assigns all partitions to the second consumer, too.
+		f.consume()
+		f.config.Group = "commands-impostor"
+		f.consume()
 		for _, r := range all {
-			w.produce(r)
+			f.produce(r)
 		}
 		for _, r := range all {
-			w.eventually("every command has an outcome", func() bool { return w.stored(r) != nil })
-			require.Nil(t, w.stored(r).GetResults()[0].GetFailure())
+			f.eventually("every command has an outcome", func() bool { return f.stored(r) != nil })
+			require.Nil(t, f.stored(r).GetResults()[0].GetFailure())
 		}
-		require.Equal(t, requests, w.number(`SELECT count(*) FROM journal`))
-		require.Equal(t, requests, w.number(`SELECT max(sequence) FROM journal`))
-		require.Equal(t, requests, w.number(`SELECT count(DISTINCT command_id) FROM journal`))
-		require.Equal(t, requests, w.number(`SELECT standing FROM graph_totals WHERE kind = 1`))
+		require.Equal(t, requests, f.queryInt(`SELECT count(*) FROM journal`))
+		require.Equal(t, requests, f.queryInt(`SELECT max(sequence) FROM journal`))
+		require.Equal(t, requests, f.queryInt(`SELECT count(DISTINCT command_id) FROM journal`))
+		require.Equal(t, requests, f.queryInt(`SELECT standing FROM graph_totals WHERE kind = 1`))
 	})
 }
 
-// TestAConsumerWithNothingLeftToDoIsNotBehind: Kafka hears now and then how far it is,
-// and must hear of the last record, too, though none comes after.
+// TestAConsumerWithNothingLeftToDoIsNotBehind tests that the offset of the last record is
+// committed, although offsets are committed at intervals and no record follows.
 func TestAConsumerWithNothingLeftToDoIsNotBehind(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
-	w.consume()
-	for range 10 { // one after the other: all but the first within the pause between two commits
-		r := w.request(graphrecord.Single, node("pump"))
-		w.produce(r)
-		w.eventually("it is decided", func() bool { return w.stored(r) != nil })
+	f := newFixture(t, testenv.NewKFake(t))
+	f.consume()
+	for range 10 { // one by one; all but the first are decided within one commit interval
+		r := f.request(graphrecord.Single, node("pump"))
+		f.produce(r)
+		f.eventually("it is decided", func() bool { return f.stored(r) != nil })
 	}
-	w.eventually("all is committed", func() bool {
-		seen, err := w.log.ObserveTopic(t.Context(), kafka.TopicCommands)
+	f.eventually("all is committed", func() bool {
+		seen, err := f.log.ObserveTopic(t.Context(), kafka.TopicCommands)
 		require.NoError(t, err)
 		return !slices.ContainsFunc(seen.State, func(p kafka.PartitionState) bool {
 			return p.End > max(p.Committed, p.Start)
@@ -118,18 +120,18 @@ func TestAConsumerWithNothingLeftToDoIsNotBehind(t *testing.T) {
 	})
 }
 
-// cutter is a proxy in front of Postgres that can lose the answer to a commit.
-type cutter struct {
+// responseDropper is a proxy in front of Postgres that can drop the response to a commit.
+type responseDropper struct {
 	net.Listener
-	server string
-	armed  atomic.Bool
-	cuts   atomic.Int64
+	server   string
+	dropNext atomic.Bool
+	dropped  atomic.Int64
 }
 
-func newCutter(t *testing.T, server string) *cutter {
+func newResponseDropper(t *testing.T, server string) *responseDropper {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	c := &cutter{Listener: listener, server: server}
+	c := &responseDropper{Listener: listener, server: server}
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for {
@@ -143,7 +145,7 @@ func newCutter(t *testing.T, server string) *cutter {
 	return c
 }
 
-func (c *cutter) serve(client net.Conn) {
+func (c *responseDropper) serve(client net.Conn) {
 	defer client.Close()
 	server, err := net.Dial("tcp", c.server)
 	if err != nil {
@@ -160,9 +162,9 @@ func (c *cutter) serve(client net.Conn) {
 		if err != nil {
 			return
 		}
-		// The answers to "update graph_heads" and "commit" come together.
-		if bytes.Contains(buffer[:n], []byte("COMMIT\x00")) && c.armed.CompareAndSwap(true, false) {
-			c.cuts.Add(1)
+		// The responses to "update graph_heads" and "commit" arrive together.
+		if bytes.Contains(buffer[:n], []byte("COMMIT\x00")) && c.dropNext.CompareAndSwap(true, false) {
+			c.dropped.Add(1)
 			return
 		}
 		if _, err := client.Write(buffer[:n]); err != nil {
@@ -173,52 +175,52 @@ func (c *cutter) serve(client net.Conn) {
 
 func TestACommitWhoseAnswerIsLostIsNotRepeated(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		at, err := url.Parse(w.url)
+		f := newFixture(t, broker)
+		address, err := url.Parse(f.url)
 		require.NoError(t, err)
-		proxy := newCutter(t, at.Host)
-		at.Host = proxy.Addr().String()
-		through, err := stores.Open(context.Background(), at.String(), 4)
+		proxy := newResponseDropper(t, address.Host)
+		address.Host = proxy.Addr().String()
+		proxied, err := stores.Open(context.Background(), address.String(), 4)
 		require.NoError(t, err)
-		t.Cleanup(through.Close)
-		direct := w.graph
-		w.graph = through
-		w.consume()
-		w.graph = direct
+		t.Cleanup(proxied.Close)
+		direct := f.graph
+		f.graph = proxied
+		f.consume()
+		f.graph = direct
 
-		require.Nil(t, w.do(node("a")).GetFailure())
+		require.Nil(t, f.do(node("a")).GetFailure())
 		for i := range 3 {
-			proxy.armed.Store(true)
-			made := w.do(node(fmt.Sprint(i)))
+			proxy.dropNext.Store(true)
+			made := f.do(node(fmt.Sprint(i)))
 			require.Nil(t, made.GetFailure())
 			require.Equal(t, int64(i+2), made.GetSequence())
 			require.Equal(t, int32(i+2), made.GetUndoDepth())
 		}
-		require.Positive(t, proxy.cuts.Load())
-		require.Equal(t, 4, w.number(`SELECT count(*) FROM journal`))
+		require.Positive(t, proxy.dropped.Load())
+		require.Equal(t, 4, f.queryInt(`SELECT count(*) FROM journal`))
 	})
 }
 
 func TestARecordThatCannotBeReadIsADeadLetterAndThePartitionGoesOn(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		w.consume()
-		require.NoError(t, w.log.ProduceCommand(context.Background(), kafka.Record{
-			Workspace: w.workspace, Value: []byte("no request"), RequestID: "req_x",
+		f := newFixture(t, broker)
+		f.consume()
+		require.NoError(t, f.log.ProduceCommand(context.Background(), kafka.Record{
+			Workspace: f.workspace, Value: []byte("no request"), RequestID: "req_x",
 		}))
-		require.Nil(t, w.do(node("a")).GetFailure())
-		letters := w.topic(w.log.Topic(kafka.TopicCommands).Name+".dlq", 1)
-		require.Len(t, letters, 1)
-		require.Equal(t, "no request", string(letters[0].Value))
-		require.Contains(t, string(kafka.Header(letters[0], kafka.HeaderError)), "unreadable")
-		require.Equal(t, "req_x", string(kafka.Header(letters[0], kafka.HeaderRequestID)))
+		require.Nil(t, f.do(node("a")).GetFailure())
+		deadLetters := f.readTopic(f.log.Topic(kafka.TopicCommands).Name+".dlq", 1)
+		require.Len(t, deadLetters, 1)
+		require.Equal(t, "no request", string(deadLetters[0].Value))
+		require.Contains(t, string(kafka.Header(deadLetters[0], kafka.HeaderError)), "unreadable")
+		require.Equal(t, "req_x", string(kafka.Header(deadLetters[0], kafka.HeaderRequestID)))
 	})
 }
 
 func TestACommandThatTheDatabaseRefusesFailsAlone(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		_, err := w.look.Exec(context.Background(), `ALTER TABLE nodes ADD CHECK (name <> 'poison')`)
+		f := newFixture(t, broker)
+		_, err := f.conn.Exec(context.Background(), `ALTER TABLE nodes ADD CHECK (name <> 'poison')`)
 		require.NoError(t, err)
 		var all []*graphrecord.Request
 		poison := 13
@@ -227,13 +229,13 @@ func TestACommandThatTheDatabaseRefusesFailsAlone(t *testing.T) {
 			if i == poison {
 				payload.Name = "poison"
 			}
-			all = append(all, w.request(graphrecord.Single, payload))
-			w.produce(all[i])
+			all = append(all, f.request(graphrecord.Single, payload))
+			f.produce(all[i])
 		}
-		w.consume()
+		f.consume()
 		for i, r := range all {
-			w.eventually("every command has an outcome", func() bool { return w.stored(r) != nil })
-			outcome := w.stored(r)
+			f.eventually("every command has an outcome", func() bool { return f.stored(r) != nil })
+			outcome := f.stored(r)
 			if i == poison {
 				require.Equal(t, fault.Internal.String(), outcome.GetFailure().GetKind())
 				require.NotContains(t, outcome.GetFailure().GetMessage(), "check")
@@ -241,19 +243,20 @@ func TestACommandThatTheDatabaseRefusesFailsAlone(t *testing.T) {
 				require.Nil(t, outcome.GetResults()[0].GetFailure())
 			}
 		}
-		letters := w.topic(w.log.Topic(kafka.TopicCommands).Name+".dlq", 1)
-		decoded, err := graphrecord.DecodeRequest(letters[0].Value)
+		deadLetters := f.readTopic(f.log.Topic(kafka.TopicCommands).Name+".dlq", 1)
+		decoded, err := graphrecord.DecodeRequest(deadLetters[0].Value)
 		require.NoError(t, err)
 		require.Equal(t, all[poison].ID, decoded.ID)
-		require.Equal(t, 39, w.number(`SELECT max(sequence) FROM journal`))
+		require.Equal(t, 39, f.queryInt(`SELECT max(sequence) FROM journal`))
 	})
 }
 
-// A large batch is written while the next is decided.
+// TestABatchThatTheDatabaseRefusesFailsAloneWhateverIsDecidedMeanwhile uses batches so large that
+// each is written while the next is decided.
 func TestABatchThatTheDatabaseRefusesFailsAloneWhateverIsDecidedMeanwhile(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		_, err := w.look.Exec(context.Background(), `ALTER TABLE nodes ADD CHECK (name <> 'poison')`)
+		f := newFixture(t, broker)
+		_, err := f.conn.Exec(context.Background(), `ALTER TABLE nodes ADD CHECK (name <> 'poison')`)
 		require.NoError(t, err)
 		const batches, poison, inBatch = 4, 1, 600
 		var all []*graphrecord.Request
@@ -266,19 +269,19 @@ func TestABatchThatTheDatabaseRefusesFailsAloneWhateverIsDecidedMeanwhile(t *tes
 				}
 				actions[j] = payload
 			}
-			all = append(all, w.request(graphrecord.Atomic, actions...))
-			w.produce(all[i])
+			all = append(all, f.request(graphrecord.Atomic, actions...))
+			f.produce(all[i])
 		}
-		w.consume()
+		f.consume()
 		for i, r := range all {
-			w.eventually("every batch has an outcome", func() bool { return w.stored(r) != nil })
-			failed := w.stored(r).GetFailure() != nil
+			f.eventually("every batch has an outcome", func() bool { return f.stored(r) != nil })
+			failed := f.stored(r).GetFailure() != nil
 			require.Equal(t, i == poison, failed, i)
 		}
-		require.Equal(t, (batches-1)*inBatch, w.number(`SELECT count(*) FROM nodes`))
-		require.Equal(t, batches-1, w.number(`SELECT count(*) FROM journal`))
-		letters := w.topic(w.log.Topic(kafka.TopicCommands).Name+".dlq", 1)
-		decoded, err := graphrecord.DecodeRequest(letters[0].Value)
+		require.Equal(t, (batches-1)*inBatch, f.queryInt(`SELECT count(*) FROM nodes`))
+		require.Equal(t, batches-1, f.queryInt(`SELECT count(*) FROM journal`))
+		deadLetters := f.readTopic(f.log.Topic(kafka.TopicCommands).Name+".dlq", 1)
+		decoded, err := graphrecord.DecodeRequest(deadLetters[0].Value)
 		require.NoError(t, err)
 		require.Equal(t, all[poison].ID, decoded.ID)
 	})
@@ -286,51 +289,51 @@ func TestABatchThatTheDatabaseRefusesFailsAloneWhateverIsDecidedMeanwhile(t *tes
 
 func TestACommandThatCannotBeDecidedFailsAlone(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		w.consume()
-		w.do(node("a"))
-		_, err := w.look.Exec(context.Background(), `UPDATE journal SET change = '\x00'`)
+		f := newFixture(t, broker)
+		f.consume()
+		f.do(node("a"))
+		_, err := f.conn.Exec(context.Background(), `UPDATE journal SET change = '\x00'`)
 		require.NoError(t, err)
-		undo := w.request(graphrecord.Single, graph.Undo{})
-		other := w.request(graphrecord.Single, node("b"))
-		w.produce(undo)
-		w.produce(other)
-		w.eventually("both have an outcome", func() bool { return w.stored(undo) != nil && w.stored(other) != nil })
-		require.Equal(t, fault.Internal.String(), w.stored(undo).GetFailure().GetKind())
-		require.Nil(t, w.stored(other).GetResults()[0].GetFailure())
-		require.Equal(t, 2, w.number(`SELECT max(sequence) FROM journal`))
+		undo := f.request(graphrecord.Single, graph.Undo{})
+		other := f.request(graphrecord.Single, node("b"))
+		f.produce(undo)
+		f.produce(other)
+		f.eventually("both have an outcome", func() bool { return f.stored(undo) != nil && f.stored(other) != nil })
+		require.Equal(t, fault.Internal.String(), f.stored(undo).GetFailure().GetKind())
+		require.Nil(t, f.stored(other).GetResults()[0].GetFailure())
+		require.Equal(t, 2, f.queryInt(`SELECT max(sequence) FROM journal`))
 	})
 }
 
 func TestWithoutRedisCommandsAreDecidedAndTheirOutcomesKept(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		gone, err := redis.Open(context.Background(), redis.Options{URL: w.redisURL})
+		f := newFixture(t, broker)
+		closed, err := redis.Open(context.Background(), redis.Options{URL: f.redisURL})
 		require.NoError(t, err)
-		require.NoError(t, gone.Close())
-		w.consumeWith(w.log, gone)
+		require.NoError(t, closed.Close())
+		f.consumeWith(f.log, closed)
 		for i := range 3 {
-			request := w.request(graphrecord.Single, node("a"))
-			w.produce(request)
-			w.eventually("it has an outcome", func() bool { return w.stored(request) != nil })
-			require.Equal(t, int32(i+1), w.stored(request).GetResults()[0].GetUndoDepth())
+			request := f.request(graphrecord.Single, node("a"))
+			f.produce(request)
+			f.eventually("it has an outcome", func() bool { return f.stored(request) != nil })
+			require.Equal(t, int32(i+1), f.stored(request).GetResults()[0].GetUndoDepth())
 		}
 	})
 }
 
-// Whatever is remembered of the undo stacks, in memory or in Redis, and whenever it
-// is lost, the answers are those of the journal.
+// TestLosingTheStacksChangesNoAnswer tests that outcomes match the journal whatever the cache
+// of undo stacks contains, in memory or in Redis, and whenever it is lost.
 func TestLosingTheStacksChangesNoAnswer(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		options, err := goredis.ParseURL(w.redisURL)
+		f := newFixture(t, broker)
+		options, err := goredis.ParseURL(f.redisURL)
 		require.NoError(t, err)
 		raw := goredis.NewClient(options)
 		t.Cleanup(func() { _ = raw.Close() })
 		actors := []uuid.UUID{uuid.New(), uuid.New()}
 		var depths [][2]int32
 		run := func(lose func(i int)) {
-			consumer := w.consume()
+			consumer := f.consume()
 			for i := range 60 {
 				var p graph.Payload = node("n")
 				switch {
@@ -341,14 +344,14 @@ func TestLosingTheStacksChangesNoAnswer(t *testing.T) {
 				case i%4 == 3:
 					p = graph.Redo{}
 				}
-				request := w.request(graphrecord.Single, p)
+				request := f.request(graphrecord.Single, p)
 				request.Actor = actors[i*i%3%2]
-				result := w.ask(request).GetResults()[0]
+				result := f.submit(request).GetResults()[0]
 				depths = append(depths, [2]int32{result.GetUndoDepth(), result.GetRedoDepth()})
 				if i%20 == 19 {
 					consumer.stop()
 					lose(i)
-					consumer = w.consume()
+					consumer = f.consume()
 				}
 			}
 			consumer.stop()
@@ -358,8 +361,8 @@ func TestLosingTheStacksChangesNoAnswer(t *testing.T) {
 
 		var before string
 		for name, lose := range map[string]func(int){
-			"of before": func(int) { // as when Redis took no writes for a while
-				key := "livegraph:undo:" + w.workspace.String()
+			"outdated": func(int) { // as if Redis had accepted no writes for some time
+				key := "livegraph:undo:" + f.workspace.String()
 				now, err := raw.Dump(context.Background(), key).Result()
 				require.NoError(t, err)
 				if before != "" {
@@ -370,18 +373,18 @@ func TestLosingTheStacksChangesNoAnswer(t *testing.T) {
 			"flushed": func(int) { require.NoError(t, raw.FlushDB(context.Background()).Err()) },
 			"of another sequence": func(i int) {
 				require.NoError(
-					t, raw.HIncrBy(context.Background(), "livegraph:undo:"+w.workspace.String(), "head", int64(1-i%3)).Err(),
+					t, raw.HIncrBy(context.Background(), "livegraph:undo:"+f.workspace.String(), "head", int64(1-i%3)).Err(),
 				)
 			},
 			"not readable": func(int) {
 				for _, actor := range append(actors, uuid.Nil) {
 					require.NoError(
-						t, raw.HSet(context.Background(), "livegraph:undo:"+w.workspace.String(), actor.String(), "nonsense").Err(),
+						t, raw.HSet(context.Background(), "livegraph:undo:"+f.workspace.String(), actor.String(), "nonsense").Err(),
 					)
 				}
 			},
 		} {
-			w.workspace, depths = w.newWorkspace(), nil
+			f.workspace, depths = f.newWorkspace(), nil
 			run(lose)
 			require.Equal(t, want, depths, name)
 		}
@@ -390,31 +393,31 @@ func TestLosingTheStacksChangesNoAnswer(t *testing.T) {
 
 func TestTheFenceGoesBackWhereTheLogLostItsEnd(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		consumer := w.consume()
+		f := newFixture(t, broker)
+		consumer := f.consume()
 		for range 5 {
-			w.do(node("a"))
+			f.do(node("a"))
 		}
 		consumer.stop()
-		// As if 10 records more had been decided that the log has no more.
-		_, err := w.look.Exec(context.Background(), `UPDATE command_offsets SET next_offset = next_offset + 10`)
+		// As if 10 more records had been decided that the log no longer contains.
+		_, err := f.conn.Exec(context.Background(), `UPDATE command_offsets SET next_offset = next_offset + 10`)
 		require.NoError(t, err)
-		require.NoError(t, commands.ResolveOffsets(context.Background(), w.log, w.graph, w.logger))
-		require.Equal(t, 5, w.number(`SELECT sum(next_offset) FROM command_offsets`))
-		w.consume()
-		require.Equal(t, int64(6), w.do(node("b")).GetSequence())
+		require.NoError(t, commands.ResolveOffsets(context.Background(), f.log, f.graph, f.logger))
+		require.Equal(t, 5, f.queryInt(`SELECT sum(next_offset) FROM command_offsets`))
+		f.consume()
+		require.Equal(t, int64(6), f.do(node("b")).GetSequence())
 	})
 }
 
 func TestConnectionsThatPostgresEndsAreMadeAgain(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		w.consume()
-		require.Nil(t, w.do(node("a")).GetFailure())
-		_, err := w.look.Exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		f := newFixture(t, broker)
+		f.consume()
+		require.Nil(t, f.do(node("a")).GetFailure())
+		_, err := f.conn.Exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 		WHERE pid <> pg_backend_pid() AND datname = current_database() AND usename = current_user`)
 		require.NoError(t, err)
-		require.Nil(t, w.do(node("b")).GetFailure())
-		require.Equal(t, 2, w.number(`SELECT max(sequence) FROM journal`))
+		require.Nil(t, f.do(node("b")).GetFailure())
+		require.Equal(t, 2, f.queryInt(`SELECT max(sequence) FROM journal`))
 	})
 }

@@ -65,8 +65,8 @@ func TestOfLongStacksRedisHasTheTopAndKnowsThatThereIsMore(t *testing.T) {
 	require.True(t, decoded.IsShort(), "the one below the hundredth stands, too")
 }
 
-// remembered is one workspace's stacks after a change of an actor.
-func remembered(head graph.Sequence, actors ...uuid.UUID) *graphstore.RememberedStacks {
+// cachedStacks returns the stacks of a workspace whose last change, head, is by each of the actors.
+func cachedStacks(head graph.Sequence, actors ...uuid.UUID) *graphstore.RememberedStacks {
 	now := &graphstore.RememberedStacks{Head: head, Actors: map[uuid.UUID]graph.Stacks{}}
 	for _, actor := range actors {
 		now.Actors[actor] = graph.Stacks{Newest: head, Standing: []graph.Entry{{Sequence: head, Actor: actor}}}
@@ -75,38 +75,38 @@ func remembered(head graph.Sequence, actors ...uuid.UUID) *graphstore.Remembered
 }
 
 func TestWhatIsRememberedOfOneWorkspaceIsBounded(t *testing.T) {
-	s := newStacks(nil, slog.New(slog.DiscardHandler), newMetrics(nil))
+	s := newStackCache(nil, slog.New(slog.DiscardHandler), newMetrics(nil))
 	s.limit = 100 * (stackOverhead + 1)
 	workspace, other := uuid.New(), uuid.New()
-	s.remember(other, 0, remembered(1, uuid.New()), nil)
+	s.saveInMemory(other, 0, cachedStacks(1, uuid.New()), nil)
 	actors := make([]uuid.UUID, 1000)
 	for i := range actors {
 		actors[i] = uuid.New()
-		s.remember(workspace, graph.Sequence(i), remembered(graph.Sequence(i+1), actors[i]), actors[i:i+1])
+		s.saveInMemory(workspace, graph.Sequence(i), cachedStacks(graph.Sequence(i+1), actors[i]), actors[i:i+1])
 	}
 	require.LessOrEqual(t, s.entries, s.limit)
-	require.Equal(t, 100, s.used.Len())
-	require.NotContains(t, s.known, other, "nothing is left of it")
+	require.Equal(t, 100, s.lru.Len())
+	require.NotContains(t, s.workspaces, other, "it was evicted")
 	needs := []graphstore.Needs{{Workspace: workspace, Actors: []uuid.UUID{actors[0], actors[999]}}}
-	_, _ = s.recall(needs)
+	_, _ = s.loadFromMemory(needs)
 	require.EqualValues(t, 1000, needs[0].Stacks.Head)
 	require.Len(t, needs[0].Stacks.Actors, 1)
-	require.Contains(t, needs[0].Stacks.Actors, actors[999], "the actors that came last are known")
+	require.Contains(t, needs[0].Stacks.Actors, actors[999], "the last actors are cached")
 
-	s.remember(workspace, 1000, remembered(1001, actors[998]), []uuid.UUID{actors[998], actors[999]})
-	require.NotContains(t, s.known[workspace].actors, actors[999], "another actor's undo changed its stacks")
-	require.Contains(t, s.known[workspace].actors, actors[997])
-	s.remember(workspace, 2000, remembered(2001, actors[1]), actors[1:2])
-	require.Len(t, s.known[workspace].actors, 1, "somebody else decided meanwhile")
+	s.saveInMemory(workspace, 1000, cachedStacks(1001, actors[998]), []uuid.UUID{actors[998], actors[999]})
+	require.NotContains(t, s.workspaces[workspace].actors, actors[999], "another actor's undo changed its stacks")
+	require.Contains(t, s.workspaces[workspace].actors, actors[997])
+	s.saveInMemory(workspace, 2000, cachedStacks(2001, actors[1]), actors[1:2])
+	require.Len(t, s.workspaces[workspace].actors, 1, "another process decided meanwhile")
 	require.Equal(t, stackOverhead+1, s.entries)
 }
 
 func TestWhatWaitsToBeKeptInRedisIsBounded(t *testing.T) {
-	s := newStacks(nil, slog.New(slog.DiscardHandler), newMetrics(nil))
-	for range stacksQueued {
+	s := newStackCache(nil, slog.New(slog.DiscardHandler), newMetrics(nil))
+	for range maxQueuedStacks {
 		s.enqueue(redis.StackUpdate{Actors: map[uuid.UUID][]byte{uuid.Nil: make([]byte, 1<<20)}})
 	}
-	require.LessOrEqual(t, s.queuedBytes.Load(), int64(stacksQueuedBytes))
+	require.LessOrEqual(t, s.queuedBytes.Load(), int64(maxQueuedStackBytes))
 	require.Len(t, s.queue, 15)
 }
 
@@ -122,18 +122,18 @@ func FuzzDecodeStack(f *testing.F) {
 	})
 }
 
-// TestAPartitionThatIsLostIsNoRecordsFault has a group's partition go before the group is
-// decided, as a broker that was unavailable takes it: that poisons nothing.
+// TestAPartitionThatIsLostIsNoRecordsFault revokes the partition of a group before the group is
+// decided, as happens when a broker was unavailable. No record is poisoned.
 func TestAPartitionThatIsLostIsNoRecordsFault(t *testing.T) {
 	c := &Consumer{
-		ours: map[int32]*partition{1: newPartition(1, 7, uuid.New())}, logger: slog.New(slog.DiscardHandler),
-		deciding: make(chan struct{}, 1),
+		owned: map[int32]*partition{1: newPartition(1, 7, uuid.New())}, logger: slog.New(slog.DiscardHandler),
+		decideSlots: make(chan struct{}, 1),
 	}
 	records := []*record{{kafka: &kgo.Record{Partition: 0, Offset: 3}}, {kafka: &kgo.Record{Partition: 1, Offset: 7}}}
 	err := c.decide(t.Context(), records[:1])
 	require.True(t, consumers.IsRejoin(err), "%v", err)
 	d := &decider{Consumer: c, partition: newPartition(1, 7, uuid.New())}
-	require.True(t, consumers.IsRejoin(d.decide(t.Context(), records[1:])), "it went and came back")
+	require.True(t, consumers.IsRejoin(d.decide(t.Context(), records[1:])), "it was revoked and assigned again")
 	for _, r := range records {
 		require.Empty(t, r.poison)
 	}
@@ -155,7 +155,7 @@ func TestOldOutcomesAreRemovedAFewAtATime(t *testing.T) {
 		Workspaces: []graphstore.Needs{{Workspace: workspace.ID}},
 	})
 	require.NoError(t, err)
-	refs := make([]graphstore.CommandRef, pruneAtOnce+100)
+	refs := make([]graphstore.CommandRef, pruneBatch+100)
 	for i := range refs {
 		refs[i] = graphstore.CommandRef{Workspace: workspace.ID, ID: uuid.New()}
 		tx.AddOutcome(workspace.ID, refs[i].ID, uuid.New(), []byte("x"))

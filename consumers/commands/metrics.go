@@ -7,14 +7,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Results of commands, as metrics name them.
+// Values of the metrics' label result.
 const (
 	applied  = "applied"
 	failed   = "failed"
-	repeated = "repeated" // a record that was there twice: its outcome was given again
+	repeated = "repeated" // a duplicate record, whose stored outcome was sent again
 )
 
-// metrics are what the consumer measures beside the loop's own.
+// metrics are the metrics of the consumer, in addition to those of the loop.
 type metrics struct {
 	commands     *prometheus.CounterVec
 	groupRecords prometheus.Histogram
@@ -29,7 +29,7 @@ type metrics struct {
 	published    prometheus.Counter
 	publishTime  prometheus.Histogram
 	unpublished  prometheus.Gauge
-	oldest       prometheus.Gauge
+	oldestAge    prometheus.Gauge
 	publishFails prometheus.Counter
 	aside        prometheus.Gauge
 }
@@ -90,7 +90,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Name: "livegraph_graph_events_unpublished_workspaces",
 			Help: "Workspaces of our partitions with changes that are not on topic graph.events yet.",
 		}),
-		oldest: factory.NewGauge(prometheus.GaugeOpts{
+		oldestAge: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "livegraph_graph_events_unpublished_age_seconds",
 			Help: "How old the oldest change of any graph is that is not on topic graph.events yet, as this process last saw " +
 				"it; 0: all are.",
@@ -106,12 +106,12 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	return m
 }
 
-// counts are commands by result and what.
+// counts contains numbers of commands by the labels result and what.
 type counts map[[2]string]int
 
 func (c counts) add(result, what string, n int) { c[[2]string{result, what}] += n }
 
-// group notes a group that is committed.
+// group records the metrics of a committed group.
 func (m *metrics) group(records int, c counts, begin, decide, commit time.Duration) {
 	m.groupRecords.Observe(float64(records))
 	m.groupTime.WithLabelValues("begin").Observe(begin.Seconds())

@@ -7,18 +7,18 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
-// needsOf reports what the commands of some records look at, by workspace.
-func needsOf(records []*record) []graphstore.Needs {
+// collectNeeds returns what must be read to decide the records, by workspace.
+func collectNeeds(records []*record) []graphstore.Needs {
 	var all []*needs
-	of := map[uuid.UUID]*needs{}
+	byWorkspace := map[uuid.UUID]*needs{}
 	for _, r := range records {
 		if r.request == nil {
 			continue
 		}
-		n := of[r.request.Workspace]
+		n := byWorkspace[r.request.Workspace]
 		if n == nil {
 			n = &needs{Needs: graphstore.Needs{Workspace: r.request.Workspace}, seen: map[need]struct{}{}}
-			of[r.request.Workspace] = n
+			byWorkspace[r.request.Workspace] = n
 			all = append(all, n)
 		}
 		n.add(&n.Records, 'r', r.request.ID)
@@ -36,7 +36,7 @@ func needsOf(records []*record) []graphstore.Needs {
 	return collected
 }
 
-// needs collects ids, each once.
+// needs collects distinct IDs.
 type needs struct {
 	graphstore.Needs
 	seen map[need]struct{}
@@ -82,18 +82,18 @@ func (n *needs) action(a graph.Action, actor uuid.UUID) {
 	}
 }
 
-func (n *needs) pick(p graph.Pick, whose uuid.UUID, one graphstore.Reversals) {
+func (n *needs) pick(p graph.Pick, actor uuid.UUID, added graphstore.Reversals) {
 	if p.CommandID != uuid.Nil {
-		return // what it is about is looked up
+		return // Apply looks the command up by its ID
 	}
 	if p.Workspace {
-		whose = uuid.Nil
-		n.add(&n.Actors, 'a', whose)
+		actor = uuid.Nil
+		n.add(&n.Actors, 'a', actor)
 	}
 	if n.Reversals == nil {
 		n.Reversals = map[uuid.UUID]graphstore.Reversals{}
 	}
-	count := n.Reversals[whose]
-	count.Undos, count.Redos = count.Undos+one.Undos, count.Redos+one.Redos
-	n.Reversals[whose] = count
+	count := n.Reversals[actor]
+	count.Undos, count.Redos = count.Undos+added.Undos, count.Redos+added.Redos
+	n.Reversals[actor] = count
 }

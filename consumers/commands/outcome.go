@@ -13,7 +13,7 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
-// outcome decides a request.
+// outcome decides a request and returns its outcome.
 func (g *group) outcome(r *record, state *graphstore.State) (*eventsv1.Outcome, error) {
 	request := r.request
 	id := request.ID
@@ -43,7 +43,7 @@ func (g *group) outcome(r *record, state *graphstore.State) (*eventsv1.Outcome, 
 	return o, nil
 }
 
-// single decides a command by itself.
+// single decides one command.
 func (g *group) single(command graph.Command, state *graphstore.State) (*eventsv1.Result, error) {
 	id := command.ID
 	result := &eventsv1.Result{CommandId: id[:], Type: typeOf(command.Action)}
@@ -69,14 +69,14 @@ func (g *group) single(command graph.Command, state *graphstore.State) (*eventsv
 	switch {
 	case len(done.Results) == 1:
 		setResource(result, done.Results[0])
-	case len(steps) == 1: // UNDO or REDO of one command
+	case len(steps) == 1: // UNDO or REDO with one step
 		setResource(result, graph.Result{Node: steps[0].Node, Edge: steps[0].Edge})
 	}
 	result.UndoDepth, result.RedoDepth, err = depths(state, command.Actor)
 	return result, err
 }
 
-// atomic decides a batch that is one change.
+// atomic decides a batch that is recorded as one change.
 func (g *group) atomic(o *eventsv1.Outcome, request *graphrecord.Request, state *graphstore.State) error {
 	done, err := graph.ApplyBatch(state, request.Batch(), state.Next(), time.Now())
 	if refused := asFault(err); refused != nil {
@@ -99,20 +99,20 @@ func (g *group) atomic(o *eventsv1.Outcome, request *graphrecord.Request, state 
 		result := &eventsv1.Result{Type: typeOf(action)}
 		g.counts.add(applied, result.Type, 1)
 		setResource(result, done.Results[i])
-		own := 0 // an action that changed nothing has no step
-		if len(steps) > 0 && isOf(&steps[0], done.Results[i]) {
-			own = 1
+		stepCount := 0 // an action that changed nothing has no step
+		if len(steps) > 0 && stepMatches(&steps[0], done.Results[i]) {
+			stepCount = 1
 		}
-		result.Affected = graphrecord.FromAffected(graph.AffectedBy(steps[:own]))
-		steps = steps[own:]
+		result.Affected = graphrecord.FromAffected(graph.AffectedBy(steps[:stepCount]))
+		steps = steps[stepCount:]
 		o.Results[i] = result
 	}
 	o.UndoDepth, o.RedoDepth, err = depths(state, request.Actor)
 	return err
 }
 
-// isOf reports whether a step left the very resource that an action gave.
-func isOf(step *graph.Step, result graph.Result) bool {
+// stepMatches reports whether the step contains the same resource, by pointer, as the result.
+func stepMatches(step *graph.Step, result graph.Result) bool {
 	return step.Node == result.Node && step.Edge == result.Edge
 }
 
@@ -137,7 +137,7 @@ func typeOf(a graph.Action) string {
 	return string(a.Payload.Type())
 }
 
-// asFault returns an error that is a command's answer.
+// asFault returns the fault.Error in err, which is the outcome of a refused command, or nil.
 func asFault(err error) *fault.Error {
 	var public *fault.Error
 	if errors.As(err, &public) {

@@ -10,30 +10,31 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
-// partition is how far a partition of ours is decided.
+// partition is the state of an owned partition.
 //
-// Records are decided in their order, except for those of workspaces that are set aside: a
-// command of theirs takes long, and the others go on without them. The fence stands still
-// at the first record that is not decided. Should this process end before it is, the
-// records behind it are read again, and their outcomes say that they are decided.
+// Records are decided in order, except for those of workspaces that are set aside because a
+// command of theirs takes long. The other workspaces continue without them. The fence stays at
+// the first record that is not decided. If the process ends there, the records after the fence
+// are read again, and those that have an outcome are not decided again.
 type partition struct {
 	number int32
-	owner  uuid.UUID // who decides it, as Postgres knows it
-	// turn is held by anyone who moves the fence, from reading where it is to the commit.
-	turn sync.Mutex
+	owner  uuid.UUID // ID of this claim of the partition in Postgres
+	// fenceMu is held while the fence is moved, from reading its value to the commit.
+	fenceMu sync.Mutex
 
 	mu      sync.Mutex
-	next    int64 // the fence, as Postgres has it
-	end     int64 // all records below are decided or set aside
-	aside   map[uuid.UUID]*aside
-	bytes   int           // of the records that are set aside
-	broken  error         // why something that was set aside cannot be decided here
-	changed chan struct{} // closed when fewer are set aside, or broken is set, and then a new one
+	next    int64 // the fence, as stored in Postgres
+	end     int64 // all records below it are decided or set aside
+	aside   map[uuid.UUID]*asideWorkspace
+	bytes   int           // size of the records that are set aside
+	failure error         // why a workspace set aside cannot be decided by this process
+	changed chan struct{} // closed and replaced when records leave the queues or failure is set
 }
 
 func newPartition(number int32, next int64, owner uuid.UUID) *partition {
 	return &partition{
-		number: number, owner: owner, next: next, end: next, aside: map[uuid.UUID]*aside{}, changed: make(chan struct{}),
+		number: number, owner: owner, next: next, end: next, aside: map[uuid.UUID]*asideWorkspace{},
+		changed: make(chan struct{}),
 	}
 }
 
@@ -44,9 +45,9 @@ func (p *partition) isDecided(r *record) bool {
 	return r.kafka.Offset < p.end
 }
 
-// split returns the records that are to be decided now, those to be set aside, and how
-// many were decided before.
-func (p *partition) split(records []*record) (fresh, later []*record, skipped int) {
+// split returns the records to decide now, those to set aside, and the number of those that
+// were decided or set aside before.
+func (p *partition) split(records []*record) (pending, deferred []*record, skipped int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range records {
@@ -54,12 +55,12 @@ func (p *partition) split(records []*record) (fresh, later []*record, skipped in
 		case r.kafka.Offset < p.end:
 			skipped++
 		case p.isAside(r):
-			later = append(later, r)
+			deferred = append(deferred, r)
 		default:
-			fresh = append(fresh, r)
+			pending = append(pending, r)
 		}
 	}
-	return fresh, later, skipped
+	return pending, deferred, skipped
 }
 
 func (p *partition) isAside(r *record) bool {
@@ -70,10 +71,10 @@ func (p *partition) isAside(r *record) bool {
 	return w != nil && r.kafka.Offset >= w.from
 }
 
-// fence returns how the fence moves when everything below end is decided or set aside,
-// without but the first done records of a workspace set aside, and with some that are
-// set aside with it. The caller has the turn.
-func (p *partition) fence(end int64, w *aside, done int, later []*record) graphstore.Offset {
+// fenceMove returns the move of the fence after a group. All records below end are decided or
+// set aside. The first decided records of w are decided, if w is not nil. The deferred records
+// are newly set aside. The caller holds fenceMu.
+func (p *partition) fenceMove(end int64, w *asideWorkspace, decided int, deferred []*record) graphstore.Offset {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	end = max(end, p.end)
@@ -81,89 +82,88 @@ func (p *partition) fence(end int64, w *aside, done int, later []*record) graphs
 	for _, other := range p.aside {
 		queue := other.queue
 		if other == w {
-			queue = queue[done:]
+			queue = queue[decided:]
 		}
 		if len(queue) > 0 {
 			to = min(to, queue[0].kafka.Offset)
 		}
 	}
-	if len(later) > 0 {
-		to = min(to, later[0].kafka.Offset)
+	if len(deferred) > 0 {
+		to = min(to, deferred[0].kafka.Offset)
 	}
 	return graphstore.Offset{Partition: p.number, From: p.next, To: to, Held: to < end}
 }
 
-// advance notes that records below end are decided, except for those that are set aside now,
-// and where the fence is. It returns the workspaces that begin to be decided by
-// themselves.
-func (p *partition) advance(end, fence int64, later []*record) (begun []*aside) {
+// advance records that the records below end are decided or, if deferred, set aside, and where
+// the fence is. It returns the workspaces that the caller has to start.
+func (p *partition) advance(end, fence int64, deferred []*record) (started []*asideWorkspace) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.end, p.next = max(end, p.end), fence
-	for _, r := range later {
+	for _, r := range deferred {
 		w := p.aside[r.request.Workspace]
 		w.queue = append(w.queue, r)
 		p.bytes += len(r.kafka.Value)
-		if !w.begun {
-			w.begun = true
-			begun = append(begun, w)
+		if !w.started {
+			w.started = true
+			started = append(started, w)
 		}
 	}
-	return begun
+	return started
 }
 
-// setAside has the records of a workspace from one on set aside.
+// setAside marks the workspace of r as set aside, starting with r.
 func (p *partition) setAside(r *record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	id := r.request.Workspace
 	if p.aside[id] == nil {
-		p.aside[id] = &aside{workspace: id, from: r.kafka.Offset}
+		p.aside[id] = &asideWorkspace{workspace: id, from: r.kafka.Offset}
 	}
 }
 
-// waiting returns records of a workspace set aside; none: it is not set aside any more.
-func (p *partition) waiting(w *aside) []*record {
+// queued returns the queue of w. If the queue is empty, w is no longer set aside.
+func (p *partition) queued(w *asideWorkspace) []*record {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(w.queue) == 0 {
 		delete(p.aside, w.workspace)
-		p.change()
+		p.notify()
 	}
 	return slices.Clone(w.queue)
 }
 
-// decided takes the first records off those that are set aside of a workspace, and notes
-// where the fence is.
-func (p *partition) decided(w *aside, done int, fence int64) {
+// removeDecided removes the first count records from the queue of w and records where the fence
+// is.
+func (p *partition) removeDecided(w *asideWorkspace, count int, fence int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, r := range w.queue[:done] {
+	for _, r := range w.queue[:count] {
 		p.bytes -= len(r.kafka.Value)
 	}
-	w.queue, p.next = w.queue[done:], fence
-	p.change()
+	w.queue, p.next = w.queue[count:], fence
+	p.notify()
 }
 
-// fail has anyone who stores the next records of the partition fail.
+// fail makes the next Store of the partition return err.
 func (p *partition) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.broken = err
-	p.change()
+	p.failure = err
+	p.notify()
 }
 
-func (p *partition) change() {
+func (p *partition) notify() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// await waits until no more than so many bytes of records are set aside, or with 0 no
-// workspace is.
-func (p *partition) await(ctx context.Context, bytes int) error {
+// waitForAside waits until at most limit bytes of records are set aside. If limit is 0, it waits
+// until no workspace is set aside.
+func (p *partition) waitForAside(ctx context.Context, limit int) error {
 	for {
 		p.mu.Lock()
-		enough, broken, changed := p.bytes <= bytes && (bytes > 0 || len(p.aside) == 0), p.broken, p.changed
+		enough, broken, changed := p.bytes <= limit && (limit > 0 || len(p.aside) == 0), p.failure, p.changed
 		p.mu.Unlock()
 		if enough || broken != nil {
 			return broken

@@ -9,16 +9,15 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// How outcomes that are old are removed: a few at a time, so that no transaction is
-// long.
+// Old outcomes are removed in small batches, so that no transaction is long.
 const (
-	outcomesKept = 24 * time.Hour
-	pruneEvery   = time.Minute
-	pruneAtOnce  = 2000
-	prunePause   = 50 * time.Millisecond
+	defaultOutcomesKept = 24 * time.Hour
+	pruneInterval       = time.Minute
+	pruneBatch          = 2000
+	prunePause          = 50 * time.Millisecond
 )
 
-// pruner removes outcomes that nobody can ask for any more.
+// pruner removes outcomes that are older than their retention.
 type pruner struct {
 	db      *stores.DB
 	kept    time.Duration
@@ -28,7 +27,7 @@ type pruner struct {
 
 func (p *pruner) run(ctx context.Context) {
 	failing := false
-	for sleep.For(ctx, pruneEvery) {
+	for sleep.For(ctx, pruneInterval) {
 		err := p.prune(ctx)
 		if ctx.Err() == nil && (err != nil) != failing {
 			if failing = err != nil; failing {
@@ -38,15 +37,15 @@ func (p *pruner) run(ctx context.Context) {
 	}
 }
 
-// prune removes all that are old now.
+// prune removes all outcomes that are too old now.
 func (p *pruner) prune(ctx context.Context) error {
 	for {
-		removed, err := p.db.PruneOutcomes(ctx, p.kept, pruneAtOnce)
+		removed, err := p.db.PruneOutcomes(ctx, p.kept, pruneBatch)
 		if err != nil {
 			return err
 		}
 		p.metrics.pruned.Add(float64(removed))
-		if removed < pruneAtOnce || !sleep.For(ctx, prunePause) {
+		if removed < pruneBatch || !sleep.For(ctx, prunePause) {
 			return ctx.Err()
 		}
 	}

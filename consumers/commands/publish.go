@@ -19,31 +19,31 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// Bounds of publishing.
+// Limits of publishing. A portion is what one statement reads.
 const (
-	// lookEvery is how often it is looked for workspaces that have changes which are
-	// not published, beside those that this process has decided.
-	lookEvery         = 5 * time.Second
-	publishWorkspaces = 500      // most workspaces of a portion
-	publishChanges    = 4000     // most changes of a portion
-	publishAtLeast    = 8        // changes of each workspace, if there are as many
-	publishBytes      = 16 << 20 // a portion ends with the change that brings it over
-	unpublishedPage   = 10_000   // workspaces that are found by one statement
-	publishLongPause  = time.Second
+	// pollInterval is the interval at which Postgres is polled for workspaces with unpublished
+	// changes that this process has not decided.
+	pollInterval         = 5 * time.Second
+	maxPortionWorkspaces = 500      // maximum per portion
+	maxPortionChanges    = 4000     // maximum per portion
+	minWorkspaceChanges  = 8        // lowest limit per workspace in a portion
+	portionBytes         = 16 << 20 // a portion ends with the change that reaches it
+	unpublishedPageSize  = 10_000   // workspaces that one statement returns
+	publishLongRetry     = time.Second
 )
 
-// errLong says that a change has many ids beside it, which it takes long to read.
+// errLong means that a change has so many further IDs that reading them takes long.
 var errLong = errors.New("the change takes long to publish")
 
-// Publisher puts the journals of workspaces on topic graph.events, in the order of
-// their sequences: those after the one that graph_published says is, and moves that
-// on when Kafka has acknowledged. A change may be there twice, after a crash or
-// while a partition moves to another process; none is missing, and none comes before
-// one that precedes it.
+// Publisher publishes the journals of workspaces to topic graph.events, in the order of their
+// sequences. It starts after the sequence in graph_published and updates that sequence when
+// Kafka has acknowledged the changes. A change may be published twice, after a crash or while a
+// partition moves to another process. No change is missing, and none is published before one
+// that precedes it.
 //
-// What is there of many workspaces is read by one statement, sent by one batch and noted
-// by another statement. A change with the ids of very many edges is published beside the
-// others, with what follows it in its workspace.
+// One statement reads the changes of many workspaces, one batch sends them, and one statement
+// stores the new sequences. A change with the IDs of very many edges, and the changes that
+// follow it in its workspace, are published in parallel with the other workspaces.
 type Publisher struct {
 	db      *stores.DB
 	log     *kafka.Client
@@ -52,35 +52,35 @@ type Publisher struct {
 	wake    chan struct{}
 
 	mu      sync.Mutex
-	owned   map[int32]bool         // our partitions
+	owned   map[int32]bool         // by partition
 	pending map[uuid.UUID]struct{} // workspaces that have changes to publish
-	looking bool                   // others may be there that we do not know of
-	long    map[uuid.UUID]struct{} // workspaces that are published by themselves
-	queue   []uuid.UUID            // of long, that wait for their turn
-	more    chan struct{}          // queue is not empty
+	pollDue bool                   // Postgres must be polled for further workspaces
+	long    map[uuid.UUID]struct{} // workspaces that runLong publishes
+	queue   []uuid.UUID            // of long, in order of publishing
+	queued  chan struct{}          // receives a value when queue is not empty
 }
 
 func newPublisher(db *stores.DB, log *kafka.Client, logger *slog.Logger, m *metrics) *Publisher {
 	return &Publisher{
-		db: db, log: log, logger: logger, metrics: m, wake: make(chan struct{}, 1), more: make(chan struct{}, 1),
+		db: db, log: log, logger: logger, metrics: m, wake: make(chan struct{}, 1), queued: make(chan struct{}, 1),
 		pending: map[uuid.UUID]struct{}{}, long: map[uuid.UUID]struct{}{},
 	}
 }
 
-// own reports which partitions are ours.
-func (p *Publisher) own(partitions []int32) {
+// setOwned sets the owned partitions.
+func (p *Publisher) setOwned(partitions []int32) {
 	owned := make(map[int32]bool, len(partitions))
 	for _, number := range partitions {
 		owned[number] = true
 	}
 	p.mu.Lock()
-	p.owned, p.looking = owned, true
+	p.owned, p.pollDue = owned, true
 	p.mu.Unlock()
 	p.notify()
 }
 
-// changed reports that workspaces have changes to publish.
-func (p *Publisher) changed(workspaces []uuid.UUID) {
+// addPending adds workspaces that have changes to publish.
+func (p *Publisher) addPending(workspaces []uuid.UUID) {
 	if len(workspaces) == 0 {
 		return
 	}
@@ -92,10 +92,10 @@ func (p *Publisher) changed(workspaces []uuid.UUID) {
 	p.notify()
 }
 
-// look has it looked for workspaces with changes to publish.
-func (p *Publisher) look() {
+// requestPoll makes the next round poll Postgres for workspaces with changes to publish.
+func (p *Publisher) requestPoll() {
 	p.mu.Lock()
-	p.looking = true
+	p.pollDue = true
 	p.mu.Unlock()
 	p.notify()
 }
@@ -109,7 +109,7 @@ func (p *Publisher) notify() {
 
 // Run publishes until ctx is done.
 func (p *Publisher) Run(ctx context.Context) {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	pace := retry.New(50*time.Millisecond, 2*time.Second)
 	failing := false
@@ -118,7 +118,7 @@ func (p *Publisher) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			p.look()
+			p.requestPoll()
 		case <-p.wake:
 		}
 		err := p.round(ctx)
@@ -144,38 +144,38 @@ func (p *Publisher) Run(ctx context.Context) {
 	}
 }
 
-// Watch measures how old the oldest change is that is not published, until ctx is
-// done: beside Run, which may be waiting for Kafka. Anyone who owns its partition, each
-// process tells: perhaps nobody does.
+// Watch measures the age of the oldest unpublished change until ctx is done. It runs in parallel
+// with Run, which may be waiting for Kafka. Each process measures all partitions, because a
+// partition may have no owner.
 func (p *Publisher) Watch(ctx context.Context) {
-	for sleep.For(ctx, lookEvery) {
+	for sleep.For(ctx, pollInterval) {
 		age, err := p.db.OldestUnpublished(ctx)
-		if err == nil { // without Postgres nothing new waits either
-			p.metrics.oldest.Set(age.Seconds())
+		if err == nil { // without Postgres there are no new changes either
+			p.metrics.oldestAge.Set(age.Seconds())
 		}
 	}
 }
 
-// round publishes everything that is there, a portion of each workspace in turn. What
-// fails of one workspace holds up no other.
+// round publishes all pending changes, portion by portion. A failure of one workspace does not
+// delay the others.
 func (p *Publisher) round(ctx context.Context) error {
-	if err := p.find(ctx); err != nil {
+	if err := p.pollUnpublished(ctx); err != nil {
 		return err
 	}
 	failures := map[uuid.UUID]bool{}
 	var failed error
 	for {
-		pending := slices.DeleteFunc(p.take(), func(id uuid.UUID) bool { return failures[id] })
+		pending := slices.DeleteFunc(p.drainPending(), func(id uuid.UUID) bool { return failures[id] })
 		p.metrics.unpublished.Set(float64(len(pending)))
 		if len(pending) == 0 {
-			p.changed(slices.Collect(maps.Keys(failures)))
+			p.addPending(slices.Collect(maps.Keys(failures)))
 			return failed
 		}
 		for len(pending) > 0 {
-			portion := pending[:min(len(pending), publishWorkspaces)]
+			portion := pending[:min(len(pending), maxPortionWorkspaces)]
 			failing, err := p.publish(ctx, portion)
 			if err != nil && len(failing) == 0 {
-				p.changed(slices.AppendSeq(pending, maps.Keys(failures)))
+				p.addPending(slices.AppendSeq(pending, maps.Keys(failures)))
 				return err
 			}
 			for _, id := range failing {
@@ -186,31 +186,32 @@ func (p *Publisher) round(ctx context.Context) error {
 	}
 }
 
-// find looks for workspaces of ours that have changes to publish, if there may be
-// such.
-func (p *Publisher) find(ctx context.Context) error {
+// pollUnpublished polls Postgres for workspaces of owned partitions that have changes to
+// publish, if a poll is due.
+func (p *Publisher) pollUnpublished(ctx context.Context) error {
 	p.mu.Lock()
-	looking := p.looking
-	p.looking = false
+	looking := p.pollDue
+	p.pollDue = false
 	p.mu.Unlock()
 	for behind := uuid.Nil; looking; {
-		found, err := p.db.UnpublishedWorkspaces(ctx, behind, unpublishedPage)
+		found, err := p.db.UnpublishedWorkspaces(ctx, behind, unpublishedPageSize)
 		if err != nil {
 			p.mu.Lock()
-			p.looking = true
+			p.pollDue = true
 			p.mu.Unlock()
 			return err
 		}
-		p.note(found)
-		if looking = len(found) == unpublishedPage; looking {
+		p.addOwned(found)
+		if looking = len(found) == unpublishedPageSize; looking {
 			behind = found[len(found)-1]
 		}
 	}
 	return nil
 }
 
-// note keeps those workspaces that are ours. Who owns the others looks for them.
-func (p *Publisher) note(workspaces []uuid.UUID) {
+// addOwned adds the workspaces of owned partitions to the pending ones. The owners of the other
+// partitions poll for the rest.
+func (p *Publisher) addOwned(workspaces []uuid.UUID) {
 	partitions := p.log.Topic(kafka.TopicCommands).Partitions
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -221,39 +222,39 @@ func (p *Publisher) note(workspaces []uuid.UUID) {
 	}
 }
 
-// take returns the workspaces of ours that have changes to publish. Others are
-// forgotten: who owns them looks for them.
-func (p *Publisher) take() []uuid.UUID {
+// drainPending removes all pending workspaces and returns those of owned partitions that runLong
+// does not publish. The owners of the other partitions poll for the rest.
+func (p *Publisher) drainPending() []uuid.UUID {
 	partitions := p.log.Topic(kafka.TopicCommands).Partitions
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var ours []uuid.UUID
+	var owned []uuid.UUID
 	for id := range p.pending {
 		if _, long := p.long[id]; !long && p.owned[partitionOf(id, partitions)] {
-			ours = append(ours, id)
+			owned = append(owned, id)
 		}
 	}
 	clear(p.pending)
-	return ours
+	return owned
 }
 
-// publish publishes a portion of the changes of some workspaces. An error that is one
-// workspace's comes with it; the others' changes are published then.
+// publish publishes a portion of the changes of the workspaces. If the error concerns single
+// workspaces, publish returns these, and the changes of the others are published.
 func (p *Publisher) publish(ctx context.Context, workspaces []uuid.UUID) (failing []uuid.UUID, err error) {
 	began := time.Now()
-	limit := max(publishChanges/len(workspaces), publishAtLeast)
-	found, cut, err := p.db.UnpublishedChanges(ctx, workspaces, limit, publishBytes)
+	limit := max(maxPortionChanges/len(workspaces), minWorkspaceChanges)
+	found, cut, err := p.db.UnpublishedChanges(ctx, workspaces, limit, portionBytes)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	o := &outgoing{Publisher: p, upTo: map[uuid.UUID]int64{}}
+	o := &eventWriter{Publisher: p, lastSequence: map[uuid.UUID]int64{}}
 	var failed error
 	for _, w := range found {
-		switch err := o.add(ctx, w, o.notLong); {
+		switch err := o.add(ctx, w, o.refuseCascade); {
 		case err == nil:
 		case errors.Is(err, errLong):
 			p.setAside(w.Workspace)
-		case o.lost != nil:
+		case o.sendErr != nil:
 			return nil, err
 		default:
 			failing, failed = append(failing, w.Workspace), fmt.Errorf("workspace %s: %w", w.Workspace, err)
@@ -263,19 +264,19 @@ func (p *Publisher) publish(ctx context.Context, workspaces []uuid.UUID) (failin
 		return nil, err
 	}
 	p.metrics.publishTime.Observe(time.Since(began).Seconds())
-	p.again(workspaces, found, limit, cut)
+	p.requeue(workspaces, found, limit, cut)
 	return failing, failed
 }
 
-// again notes the workspaces of a portion that may have more changes.
-func (p *Publisher) again(workspaces []uuid.UUID, found []graphstore.WorkspaceChanges, limit int, cut bool) {
+// requeue adds the workspaces of a portion that may have more changes to the pending ones.
+func (p *Publisher) requeue(workspaces []uuid.UUID, found []graphstore.WorkspaceChanges, limit int, cut bool) {
 	if cut {
-		p.changed(workspaces)
+		p.addPending(workspaces)
 		return
 	}
 	for _, w := range found {
 		if len(w.Changes) == limit {
-			p.changed([]uuid.UUID{w.Workspace})
+			p.addPending([]uuid.UUID{w.Workspace})
 		}
 	}
 }

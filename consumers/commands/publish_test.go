@@ -17,9 +17,9 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// inOrder holds that each workspace's changes are on the topic without a gap: a
-// repeat may be there, but nothing before what precedes it.
-func inOrder(t *testing.T, events []*eventsv1.GraphEvent) map[uuid.UUID]int64 {
+// requireInOrder requires that the changes of each workspace have no gap and returns its last
+// sequence. Changes may be repeated, but none comes before one that precedes it.
+func requireInOrder(t *testing.T, events []*eventsv1.GraphEvent) map[uuid.UUID]int64 {
 	t.Helper()
 	last := map[uuid.UUID]int64{}
 	for _, e := range events {
@@ -33,24 +33,24 @@ func inOrder(t *testing.T, events []*eventsv1.GraphEvent) map[uuid.UUID]int64 {
 
 func TestChangesArePublishedInOrderAcrossRestarts(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		workspaces := []uuid.UUID{w.workspace, w.newWorkspace(), w.newWorkspace()}
+		f := newFixture(t, broker)
+		workspaces := []uuid.UUID{f.workspace, f.newWorkspace(), f.newWorkspace()}
 		made := 0
 		for range 3 {
-			consumer := w.consume()
+			consumer := f.consume()
 			for i := range 30 {
-				w.workspace = workspaces[i%3]
-				w.produce(w.request(graphrecord.Single, node("n")))
+				f.workspace = workspaces[i%3]
+				f.produce(f.request(graphrecord.Single, node("n")))
 				made++
 			}
-			w.eventually("all are decided", func() bool { return w.number(`SELECT count(*) FROM journal`) == made })
-			consumer.stop() // perhaps before all are published
+			f.eventually("all are decided", func() bool { return f.queryInt(`SELECT count(*) FROM journal`) == made })
+			consumer.stop() // possibly before all are published
 		}
-		w.consume()
-		w.eventually("all are published", func() bool {
-			return w.number(`SELECT count(*) FROM graph_published WHERE sequence = 30`) == 3
+		f.consume()
+		f.eventually("all are published", func() bool {
+			return f.queryInt(`SELECT count(*) FROM graph_published WHERE sequence = 30`) == 3
 		})
-		for _, sequence := range inOrder(t, w.events(made)) {
+		for _, sequence := range requireInOrder(t, f.readEvents(made)) {
 			require.Equal(t, int64(30), sequence)
 		}
 	})
@@ -58,27 +58,27 @@ func TestChangesArePublishedInOrderAcrossRestarts(t *testing.T) {
 
 func TestChangesThatAnotherProcessDecidedArePublished(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		consumer := w.consume()
-		w.do(node("a"))
-		w.eventually("it is published", func() bool {
-			return w.number(`SELECT COALESCE(max(sequence), 0) FROM graph_published`) == 1
+		f := newFixture(t, broker)
+		consumer := f.consume()
+		f.do(node("a"))
+		f.eventually("it is published", func() bool {
+			return f.queryInt(`SELECT COALESCE(max(sequence), 0) FROM graph_published`) == 1
 		})
 		consumer.stop()
-		_, err := w.look.Exec(context.Background(), `UPDATE graph_published SET sequence = 0`)
+		_, err := f.conn.Exec(context.Background(), `UPDATE graph_published SET sequence = 0`)
 		require.NoError(t, err)
-		w.consume()
-		w.eventually("it is published again", func() bool {
-			return w.number(`SELECT COALESCE(max(sequence), 0) FROM graph_published`) == 1
+		f.consume()
+		f.eventually("it is published again", func() bool {
+			return f.queryInt(`SELECT COALESCE(max(sequence), 0) FROM graph_published`) == 1
 		})
-		require.Len(t, w.events(2), 2)
+		require.Len(t, f.readEvents(2), 2)
 	})
 }
 
 func TestALargeChangeIsPublishedInParts(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		w.consume()
+		f := newFixture(t, broker)
+		f.consume()
 		description := strings.Repeat("x", 4<<10)
 		payloads := make([]graph.Payload, 400)
 		for i := range payloads {
@@ -86,12 +86,12 @@ func TestALargeChangeIsPublishedInParts(t *testing.T) {
 			made.Description = &description
 			payloads[i] = made
 		}
-		w.produce(w.request(graphrecord.Atomic, payloads...))
-		first := w.events(1)[0]
+		f.produce(f.request(graphrecord.Atomic, payloads...))
+		first := f.readEvents(1)[0]
 		parts := int(first.GetParts())
 		require.Greater(t, parts, 3)
 		steps := 0
-		for i, e := range w.events(parts) {
+		for i, e := range f.readEvents(parts) {
 			require.LessOrEqual(t, proto.Size(e), graphrecord.EventBytes+64<<10)
 			require.Equal(t, uint32(i), e.GetPart())
 			require.Equal(t, int64(1), e.GetChange().GetSequence())
@@ -101,45 +101,45 @@ func TestALargeChangeIsPublishedInParts(t *testing.T) {
 	})
 }
 
-// TestChangesOfManyWorkspacesArePublishedTogether has as many statements and batches for
-// two hundred workspaces as for a few, and one workspace that can never be published.
+// TestChangesOfManyWorkspacesArePublishedTogether publishes the changes of 200 workspaces, one
+// of which always fails, and requires that far fewer portions than workspaces are published.
 func TestChangesOfManyWorkspacesArePublishedTogether(t *testing.T) {
 	const workspaces = 200
-	w := newWorld(t, testenv.NewKFake(t))
-	first := w.workspace
-	consumer := w.consume()
+	f := newFixture(t, testenv.NewKFake(t))
+	first := f.workspace
+	consumer := f.consume()
 	for range workspaces {
-		w.workspace = w.newWorkspace()
+		f.workspace = f.newWorkspace()
 		for range 2 {
-			w.produce(w.request(graphrecord.Single, node("n")))
+			f.produce(f.request(graphrecord.Single, node("n")))
 		}
 	}
-	w.workspace = first
-	w.do(node("n"))
-	published := func() int { return w.number(`SELECT COALESCE(sum(sequence), 0) FROM graph_published`) }
-	w.eventually("all are published", func() bool { return published() == 2*workspaces+1 })
+	f.workspace = first
+	f.do(node("n"))
+	published := func() int { return f.queryInt(`SELECT COALESCE(sum(sequence), 0) FROM graph_published`) }
+	f.eventually("all are published", func() bool { return published() == 2*workspaces+1 })
 	consumer.stop()
-	_, err := w.look.Exec(t.Context(), `UPDATE graph_published SET sequence = 0`)
+	_, err := f.conn.Exec(t.Context(), `UPDATE graph_published SET sequence = 0`)
 	require.NoError(t, err)
-	_, err = w.look.Exec(t.Context(), `UPDATE journal SET change = 'x' WHERE workspace_id = $1`, first)
+	_, err = f.conn.Exec(t.Context(), `UPDATE journal SET change = 'x' WHERE workspace_id = $1`, first)
 	require.NoError(t, err)
 
 	measured := prometheus.NewRegistry()
 	again := commands.New(commands.Deps{
-		Log: w.log, Graph: w.graph, Redis: w.redis, Config: w.config, Logger: w.logger, Metrics: measured,
+		Log: f.log, Graph: f.graph, Redis: f.redis, Config: f.config, Logger: f.logger, Metrics: measured,
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- again.Run(ctx) }()
-	w.eventually("all others are published again", func() bool { return published() == 2*workspaces })
+	f.eventually("all others are published again", func() bool { return published() == 2*workspaces })
 	stop()
 	require.NoError(t, <-done)
-	require.Less(t, portions(t, measured), uint64(workspaces/4))
-	inOrder(t, w.events(4*workspaces+1))
+	require.Less(t, publishedPortions(t, measured), uint64(workspaces/4))
+	requireInOrder(t, f.readEvents(4*workspaces+1))
 }
 
-// portions is how many portions were published.
-func portions(t *testing.T, measured *prometheus.Registry) uint64 {
+// publishedPortions returns the number of published portions.
+func publishedPortions(t *testing.T, measured *prometheus.Registry) uint64 {
 	t.Helper()
 	families, err := measured.Gather()
 	require.NoError(t, err)

@@ -20,96 +20,96 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// holders names the tables of the database that have the text in any column, as text or
-// as bytes.
-func (w *world) holders(text string) (tables []string) {
-	w.tb.Helper()
+// tablesContaining returns the names of the tables that contain the text in any column, as text
+// or as bytes.
+func (f *fixture) tablesContaining(text string) (tables []string) {
+	f.tb.Helper()
 	ctx := context.Background()
-	rows, err := w.look.Query(ctx, `SELECT table_name FROM information_schema.tables
+	rows, err := f.conn.Query(ctx, `SELECT table_name FROM information_schema.tables
 		WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY table_name`)
-	require.NoError(w.tb, err)
+	require.NoError(f.tb, err)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	require.NoError(w.tb, err)
-	require.Greater(w.tb, len(names), 20)
+	require.NoError(f.tb, err)
+	require.Greater(f.tb, len(names), 20)
 	for _, name := range names {
 		sql := fmt.Sprintf(
 			`SELECT count(*) FROM %s t WHERE t::text LIKE '%%' || $1 || '%%' OR t::text LIKE '%%' || $2 || '%%'`,
 			pgx.Identifier{name}.Sanitize(),
 		)
-		if w.number(sql, text, hex.EncodeToString([]byte(text))) > 0 {
+		if f.queryInt(sql, text, hex.EncodeToString([]byte(text))) > 0 {
 			tables = append(tables, name)
 		}
 	}
 	return tables
 }
 
-// undoOf asks for the UNDO of a command.
-func (w *world) undoOf(command []byte) *eventsv1.Result {
-	w.tb.Helper()
-	return w.do(graph.Undo{Pick: graph.Pick{CommandID: uuid.UUID(command)}})
+// undo submits the UNDO of a command.
+func (f *fixture) undo(command []byte) *eventsv1.Result {
+	f.tb.Helper()
+	return f.do(graph.Undo{Pick: graph.Pick{CommandID: uuid.UUID(command)}})
 }
 
 func TestWhatAPurgedNodeWasIsNowhereAndDoesNotComeBack(t *testing.T) {
 	const secret = "Quintus"
-	w := newWorld(t, testenv.NewKFake(t))
-	w.consume()
+	f := newFixture(t, testenv.NewKFake(t))
+	f.consume()
 	about := func(what string) *string { text := what + " of " + secret; return &text }
 	other := node("other")
-	kept := w.do(other)
-	before := w.dump()
+	kept := f.do(other)
+	before := f.dump()
 	require.NotContains(t, before, secret)
 
 	private := node(secret)
 	private.Description, private.Properties = about("description"), jsontext.Value(`{"Quintus": {"age": "Quintus"}}`)
-	w.do(private)
-	w.do(graph.UpdateNode{ID: private.ID, Name: about("name"), Properties: jsontext.Value(`{"more": "Quintus"}`)})
+	f.do(private)
+	f.do(graph.UpdateNode{ID: private.ID, Name: about("name"), Properties: jsontext.Value(`{"more": "Quintus"}`)})
 	link := edge(private.ID, other.ID)
 	link.Properties = jsontext.Value(`{"Quintus": true}`)
-	w.do(link)
-	batch := w.request(graphrecord.Atomic, node("beside"), graph.UpdateNode{ID: private.ID, Description: about("another")})
-	require.Nil(t, w.ask(batch).GetFailure())
-	id := graphstore.GraphNodeID{Workspace: w.workspace, Node: private.ID}
-	_, err := w.graph.RequestPurge(t.Context(), id)
+	f.do(link)
+	batch := f.request(graphrecord.Atomic, node("beside"), graph.UpdateNode{ID: private.ID, Description: about("another")})
+	require.Nil(t, f.submit(batch).GetFailure())
+	id := graphstore.GraphNodeID{Workspace: f.workspace, Node: private.ID}
+	_, err := f.graph.RequestPurge(t.Context(), id)
 	require.True(t, fault.Is(err, fault.Conflict), "it stands: %v", err)
-	require.NoError(t, w.graph.PurgeNode(t.Context(), id), "of one that stands it does nothing")
-	require.Contains(t, w.holders(secret), "nodes")
+	require.NoError(t, f.graph.PurgeNode(t.Context(), id), "of one that stands it does nothing")
+	require.Contains(t, f.tablesContaining(secret), "nodes")
 
-	deletion := w.do(graph.DeleteNode{ID: private.ID})
-	asked, err := w.graph.RequestPurge(t.Context(), id)
+	deletion := f.do(graph.DeleteNode{ID: private.ID})
+	asked, err := f.graph.RequestPurge(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, graphstore.PurgeAsked, asked)
-	require.Nil(t, w.undoOf(deletion.GetCommandId()).GetFailure(), "brought back before it is done")
-	require.NoError(t, w.graph.PurgeNode(t.Context(), id))
-	require.Equal(t, []string{"command_outcomes", "edges", "journal", "nodes"}, w.holders(secret))
-	require.Zero(t, w.number(`SELECT purge FROM nodes WHERE id = $1`, private.ID), "it is not to be purged any more")
+	require.Nil(t, f.undo(deletion.GetCommandId()).GetFailure(), "brought back before it is done")
+	require.NoError(t, f.graph.PurgeNode(t.Context(), id))
+	require.Equal(t, []string{"command_outcomes", "edges", "journal", "nodes"}, f.tablesContaining(secret))
+	require.Zero(t, f.queryInt(`SELECT purge FROM nodes WHERE id = $1`, private.ID), "it is not to be purged any more")
 
-	deletion = w.do(graph.DeleteNode{ID: private.ID})
-	_, err = w.graph.RequestPurge(t.Context(), id)
+	deletion = f.do(graph.DeleteNode{ID: private.ID})
+	_, err = f.graph.RequestPurge(t.Context(), id)
 	require.NoError(t, err)
 	for range 2 {
-		require.NoError(t, w.graph.PurgeNode(t.Context(), id))
-		require.Empty(t, w.holders(secret))
-		require.Equal(t, 2, w.number(`SELECT purge FROM nodes WHERE id = $1`, private.ID))
+		require.NoError(t, f.graph.PurgeNode(t.Context(), id))
+		require.Empty(t, f.tablesContaining(secret))
+		require.Equal(t, 2, f.queryInt(`SELECT purge FROM nodes WHERE id = $1`, private.ID))
 	}
-	asked, err = w.graph.RequestPurge(t.Context(), id)
+	asked, err = f.graph.RequestPurge(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, graphstore.PurgeDone, asked)
-	_, err = w.graph.RequestPurge(t.Context(), graphstore.GraphNodeID{Workspace: w.workspace, Node: uuid.New()})
+	_, err = f.graph.RequestPurge(t.Context(), graphstore.GraphNodeID{Workspace: f.workspace, Node: uuid.New()})
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 
-	// The consumer remembers the stacks of before, in memory and in Redis.
-	require.Contains(t, string(w.undoOf(deletion.GetCommandId()).GetFailure().GetDetails()), "nothing_to_undo")
-	undone := w.do(graph.Undo{})
+	// The caches in memory and in Redis still contain the stacks from before the purge.
+	require.Contains(t, string(f.undo(deletion.GetCommandId()).GetFailure().GetDetails()), "nothing_to_undo")
+	undone := f.do(graph.Undo{})
 	require.Equal(t, other.ID[:], undone.GetNode().GetId(), "the newest command that does not touch it")
 	require.Equal(t, kept.GetCommandId(), undone.GetTarget().GetCommandId())
-	require.Contains(t, string(w.do(graph.Undo{}).GetFailure().GetDetails()), "nothing_to_undo")
-	require.Nil(t, w.do(graph.Redo{}).GetFailure())
-	require.Contains(t, string(w.do(graph.Redo{}).GetFailure().GetDetails()), "nothing_to_redo")
-	require.Empty(t, w.holders(secret))
+	require.Contains(t, string(f.do(graph.Undo{}).GetFailure().GetDetails()), "nothing_to_undo")
+	require.Nil(t, f.do(graph.Redo{}).GetFailure())
+	require.Contains(t, string(f.do(graph.Redo{}).GetFailure().GetDetails()), "nothing_to_redo")
+	require.Empty(t, f.tablesContaining(secret))
 
-	sizes, _, err := w.graph.NodeHistory(t.Context(), w.workspace, private.ID, graphread.HistoryPage{Limit: 100})
+	sizes, _, err := f.graph.NodeHistory(t.Context(), f.workspace, private.ID, graphread.HistoryPage{Limit: 100})
 	require.NoError(t, err)
-	changes, err := w.graph.Changes(t.Context(), w.workspace, sizes)
+	changes, err := f.graph.Changes(t.Context(), f.workspace, sizes)
 	require.NoError(t, err)
 	require.Len(t, changes, 7, "that something was done stays")
 	require.Equal(t, graphrecord.PurgedName, changes[0].GetSteps()[0].GetNode().GetName())
@@ -117,26 +117,26 @@ func TestWhatAPurgedNodeWasIsNowhereAndDoesNotComeBack(t *testing.T) {
 
 func TestAPurgeOfManyChangesGoesInPieces(t *testing.T) {
 	const secret = "Quintus"
-	w := newWorld(t, testenv.NewKFake(t))
-	w.consume()
+	f := newFixture(t, testenv.NewKFake(t))
+	f.consume()
 	private := node(secret)
-	w.do(private)
-	const updates = 1_200 // more than one transaction looks at
+	f.do(private)
+	const updates = 1_200 // more than one transaction reads
 	for range updates / 100 {
 		actions := make([]graph.Payload, 100)
 		for i := range actions {
 			text := fmt.Sprint(secret, i)
 			actions[i] = graph.UpdateNode{ID: private.ID, Description: &text}
 		}
-		require.Nil(t, w.ask(w.request(graphrecord.Separate, actions...)).GetFailure())
+		require.Nil(t, f.submit(f.request(graphrecord.Separate, actions...)).GetFailure())
 	}
-	w.do(graph.DeleteNode{ID: private.ID})
-	require.Equal(t, updates+2, w.number(`SELECT count(*) FROM undo_entries`))
-	id := graphstore.GraphNodeID{Workspace: w.workspace, Node: private.ID}
-	_, err := w.graph.RequestPurge(t.Context(), id)
+	f.do(graph.DeleteNode{ID: private.ID})
+	require.Equal(t, updates+2, f.queryInt(`SELECT count(*) FROM undo_entries`))
+	id := graphstore.GraphNodeID{Workspace: f.workspace, Node: private.ID}
+	_, err := f.graph.RequestPurge(t.Context(), id)
 	require.NoError(t, err)
-	require.NoError(t, w.graph.PurgeNode(t.Context(), id))
-	require.Empty(t, w.holders(secret))
-	require.Zero(t, w.number(`SELECT count(*) FROM undo_entries WHERE cancelled_by <> sequence`))
-	require.Contains(t, string(w.do(graph.Undo{}).GetFailure().GetDetails()), "nothing_to_undo")
+	require.NoError(t, f.graph.PurgeNode(t.Context(), id))
+	require.Empty(t, f.tablesContaining(secret))
+	require.Zero(t, f.queryInt(`SELECT count(*) FROM undo_entries WHERE cancelled_by <> sequence`))
+	require.Contains(t, string(f.do(graph.Undo{}).GetFailure().GetDetails()), "nothing_to_undo")
 }

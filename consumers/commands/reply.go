@@ -9,14 +9,14 @@ import (
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
-// Bounds of the replies on their way.
+// Limits of queued replies.
 const (
-	repliesQueued = 16 // groups
-	replyTimeout  = 2 * time.Second
+	maxQueuedReplies = 16 // groups
+	replyTimeout     = 2 * time.Second
 )
 
-// replier tells the processes that wait what came of their commands. It may fail to:
-// they look by themselves then, so nothing is kept and nothing is repeated.
+// replier sends the outcomes of commands to the processes that wait for them. It neither stores
+// nor retries replies: a process that misses one reads the outcome from Postgres.
 type replier struct {
 	redis   *redis.DB
 	logger  *slog.Logger
@@ -26,10 +26,10 @@ type replier struct {
 }
 
 func newReplier(db *redis.DB, logger *slog.Logger, m *metrics) *replier {
-	return &replier{redis: db, logger: logger, metrics: m, queue: make(chan []redis.Reply, repliesQueued)}
+	return &replier{redis: db, logger: logger, metrics: m, queue: make(chan []redis.Reply, maxQueuedReplies)}
 }
 
-// send queues replies; without room they are dropped.
+// send queues replies. If the queue is full, it drops them.
 func (r *replier) send(replies []redis.Reply) {
 	if len(replies) == 0 {
 		return
@@ -41,7 +41,7 @@ func (r *replier) send(replies []redis.Reply) {
 	}
 }
 
-// run sends what is queued until close.
+// run sends queued replies until close.
 func (r *replier) run(ctx context.Context) {
 	failing := false
 	for replies := range r.queue {
@@ -61,5 +61,5 @@ func (r *replier) run(ctx context.Context) {
 	}
 }
 
-// close ends run when the queue is empty.
+// close makes run return when the queue is empty.
 func (r *replier) close() { r.once.Do(func() { close(r.queue) }) }

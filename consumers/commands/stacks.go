@@ -17,42 +17,42 @@ import (
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
-// Bounds of what is remembered of undo stacks, of one workspace or of many.
+// Limits of the cache of undo stacks.
 const (
-	// An entry takes up to 100 bytes; a stack counts as some entries more than it has.
-	stacksRemembered = 400_000
-	stackOverhead    = 4
-	// What waits to be kept in Redis.
-	stacksQueued      = 256 // groups
-	stacksQueuedBytes = 16 << 20
-	stacksTimeout     = 500 * time.Millisecond
-	// Redis is left alone for so long after it has failed, so that not every group
-	// waits for it.
-	stacksPause = 2 * time.Second
+	// maxStackEntries is the maximum number of entries in memory, for all workspaces together. An
+	// entry uses up to 100 bytes. Each stack counts as stackOverhead entries more than it has.
+	maxStackEntries = 400_000
+	stackOverhead   = 4
+	// Limits of the updates queued for Redis.
+	maxQueuedStacks     = 256 // groups
+	maxQueuedStackBytes = 16 << 20
+	stacksTimeout       = 500 * time.Millisecond
+	// After a failure Redis is not read for this time, so that not every group waits for it.
+	stacksRetryDelay = 2 * time.Second
 )
 
-// stacks remembers the undo stacks of workspaces: in memory for those whose commands
-// this process decides, and in Redis for who decides them next. All is stamped with
-// the sequence that it is of. Postgres has the truth, and decides: stacks of another
-// sequence are not used, and what is missing is read there.
-type stacks struct {
+// stackCache caches the undo stacks of workspaces: in memory for the workspaces whose commands
+// this process decides, and in Redis for the process that decides them next. Each entry has the
+// sequence at which it was valid. Postgres is the source of truth: stacks of another sequence
+// are not used, and missing ones are read from Postgres.
+type stackCache struct {
 	redis   *redis.DB
 	logger  *slog.Logger
 	metrics *metrics
-	limit   int // entries in memory
+	limit   int // maximum number of entries in memory
 
-	mu      sync.Mutex
-	known   map[uuid.UUID]*workspaceStacks
-	used    *list.List // of *actorStacks, the one used last in front
-	entries int        // in known
-	failed  time.Time  // when Redis last failed
+	mu         sync.Mutex
+	workspaces map[uuid.UUID]*workspaceStacks
+	lru        *list.List // of *actorStacks, most recently used first
+	entries    int        // in workspaces
+	failedAt   time.Time  // last failure of Redis
 
 	queue       chan redis.StackUpdate
 	queuedBytes atomic.Int64
 	once        sync.Once
 }
 
-// workspaceStacks are the stacks of a workspace in memory.
+// workspaceStacks contains the stacks of a workspace in memory.
 type workspaceStacks struct {
 	head   graph.Sequence
 	actors map[uuid.UUID]*list.Element
@@ -67,65 +67,64 @@ func (a *actorStacks) entries() int {
 	return stackOverhead + len(a.stacks.Standing) + len(a.stacks.Cancelled)
 }
 
-func newStacks(db *redis.DB, logger *slog.Logger, m *metrics) *stacks {
-	return &stacks{
-		redis: db, logger: logger, metrics: m, limit: stacksRemembered,
-		known: map[uuid.UUID]*workspaceStacks{}, used: list.New(), queue: make(chan redis.StackUpdate, stacksQueued),
+func newStackCache(db *redis.DB, logger *slog.Logger, m *metrics) *stackCache {
+	return &stackCache{
+		redis: db, logger: logger, metrics: m, limit: maxStackEntries,
+		workspaces: map[uuid.UUID]*workspaceStacks{}, lru: list.New(), queue: make(chan redis.StackUpdate, maxQueuedStacks),
 	}
 }
 
-// prepare sets, for each workspace of a group, the stacks of its actors, as far as they are
-// remembered.
-func (s *stacks) prepare(ctx context.Context, workspaces []graphstore.Needs) {
-	wanted, rest := s.recall(workspaces)
-	if len(wanted) == 0 || rest {
+// load sets, for each workspace of a group, the stacks of its actors that are cached.
+func (s *stackCache) load(ctx context.Context, workspaces []graphstore.Needs) {
+	missing, skipRedis := s.loadFromMemory(workspaces)
+	if len(missing) == 0 || skipRedis {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, stacksTimeout)
 	defer cancel()
-	kept, err := s.redis.LoadStacks(ctx, wanted)
+	loaded, err := s.redis.LoadStacks(ctx, missing)
 	if err != nil {
 		s.mu.Lock()
-		s.failed = time.Now()
+		s.failedAt = time.Now()
 		s.mu.Unlock()
 		s.logger.Warn("undo stacks cannot be read from Redis; Postgres has them", "error", err)
 		return
 	}
 	for i := range workspaces {
 		w := &workspaces[i]
-		if one, ok := kept[w.Workspace]; ok && w.Stacks == nil {
+		if one, ok := loaded[w.Workspace]; ok && w.Stacks == nil {
 			w.Stacks = decodeStacks(one)
 		}
 	}
 }
 
-// recall returns workspaces what is in memory, and returns the actors of the others. rest
-// reports that Redis is to be left alone.
-func (s *stacks) recall(workspaces []graphstore.Needs) (wanted map[uuid.UUID][]uuid.UUID, rest bool) {
+// loadFromMemory sets the stacks of the workspaces that are in memory and returns the actors of
+// the others. skipRedis is true for stacksRetryDelay after a failure of Redis.
+func (s *stackCache) loadFromMemory(workspaces []graphstore.Needs) (missing map[uuid.UUID][]uuid.UUID, skipRedis bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	wanted = map[uuid.UUID][]uuid.UUID{}
+	missing = map[uuid.UUID][]uuid.UUID{}
 	for i := range workspaces {
 		w := &workspaces[i]
-		known, ok := s.known[w.Workspace]
+		known, ok := s.workspaces[w.Workspace]
 		if !ok {
-			wanted[w.Workspace] = w.Actors
+			missing[w.Workspace] = w.Actors
 			continue
 		}
 		w.Stacks = &graphstore.RememberedStacks{Head: known.head, Actors: make(map[uuid.UUID]graph.Stacks, len(w.Actors))}
 		for _, actor := range w.Actors {
 			if element, ok := known.actors[actor]; ok {
-				s.used.MoveToFront(element)
+				s.lru.MoveToFront(element)
 				w.Stacks.Actors[actor] = element.Value.(*actorStacks).stacks
 			}
 		}
 	}
-	return wanted, time.Since(s.failed) < stacksPause
+	return missing, time.Since(s.failedAt) < stacksRetryDelay
 }
 
-func decodeStacks(kept redis.Stacks) *graphstore.RememberedStacks {
-	decoded := &graphstore.RememberedStacks{Head: graph.Sequence(kept.Head), Actors: map[uuid.UUID]graph.Stacks{}}
-	for actor, encoded := range kept.Actors {
+func decodeStacks(stored redis.Stacks) *graphstore.RememberedStacks {
+	decoded := &graphstore.RememberedStacks{Head: graph.Sequence(stored.Head), Actors: map[uuid.UUID]graph.Stacks{}}
+	for actor, encoded := range stored.Actors {
 		if stack, err := decodeStack(encoded); err == nil {
 			decoded.Actors[actor] = stack
 		}
@@ -133,9 +132,9 @@ func decodeStacks(kept redis.Stacks) *graphstore.RememberedStacks {
 	return decoded
 }
 
-// keep remembers the stacks of a workspace after a group. used is what the group was
-// given.
-func (s *stacks) keep(workspace uuid.UUID, state *graphstore.State, used *graphstore.RememberedStacks) {
+// save caches the stacks of a workspace after a group. used contains the stacks that load had
+// set for the group.
+func (s *stackCache) save(workspace uuid.UUID, state *graphstore.State, used *graphstore.RememberedStacks) {
 	now, changed := state.Stacks()
 	base := state.StacksBase()
 	if used != nil && used.Head == base {
@@ -143,7 +142,7 @@ func (s *stacks) keep(workspace uuid.UUID, state *graphstore.State, used *graphs
 	} else {
 		s.metrics.stacksRead.Inc()
 	}
-	s.remember(workspace, base, now, changed)
+	s.saveInMemory(workspace, base, now, changed)
 	if len(state.Recorded()) == 0 {
 		return
 	}
@@ -159,54 +158,55 @@ func (s *stacks) keep(workspace uuid.UUID, state *graphstore.State, used *graphs
 	s.enqueue(update)
 }
 
-// remember brings what is in memory of a workspace from the sequence base to now.
-func (s *stacks) remember(
+// saveInMemory updates the stacks of a workspace in memory from the sequence base to now. It
+// drops them if they are of another sequence.
+func (s *stackCache) saveInMemory(
 	workspace uuid.UUID, base graph.Sequence, now *graphstore.RememberedStacks, changed []uuid.UUID,
 ) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := s.known[workspace]
+	known := s.workspaces[workspace]
 	if known != nil && known.head != base {
 		for actor := range known.actors {
-			s.forget(known, actor)
+			s.drop(known, actor)
 		}
 	}
 	if known == nil {
 		known = &workspaceStacks{actors: map[uuid.UUID]*list.Element{}}
-		s.known[workspace] = known
+		s.workspaces[workspace] = known
 	}
 	known.head = now.Head
-	for _, actor := range changed { // those that nobody asked for are not as they were
-		s.forget(known, actor)
+	for _, actor := range changed { // outdated, even if now does not contain them
+		s.drop(known, actor)
 	}
-	for actor, one := range now.Actors {
-		s.forget(known, actor)
-		a := &actorStacks{workspace: workspace, actor: actor, stacks: one}
-		known.actors[actor] = s.used.PushFront(a)
+	for actor, changedStacks := range now.Actors {
+		s.drop(known, actor)
+		a := &actorStacks{workspace: workspace, actor: actor, stacks: changedStacks}
+		known.actors[actor] = s.lru.PushFront(a)
 		s.entries += a.entries()
 	}
 	for s.entries > s.limit {
-		oldest := s.used.Back().Value.(*actorStacks)
-		of := s.known[oldest.workspace]
-		if s.forget(of, oldest.actor); len(of.actors) == 0 {
-			delete(s.known, oldest.workspace)
+		oldest := s.lru.Back().Value.(*actorStacks)
+		owner := s.workspaces[oldest.workspace]
+		if s.drop(owner, oldest.actor); len(owner.actors) == 0 {
+			delete(s.workspaces, oldest.workspace)
 		}
 	}
 }
 
-// forget drops the stacks of an actor, if they are in memory.
-func (s *stacks) forget(known *workspaceStacks, actor uuid.UUID) {
+// drop removes the stacks of an actor if they are in memory.
+func (s *stackCache) drop(known *workspaceStacks, actor uuid.UUID) {
 	if element, ok := known.actors[actor]; ok {
-		s.entries -= s.used.Remove(element).(*actorStacks).entries()
+		s.entries -= s.lru.Remove(element).(*actorStacks).entries()
 		delete(known.actors, actor)
 	}
 }
 
-// enqueue has an update kept in Redis, unless too much waits for that already: the next
-// update throws away what this one would have changed.
-func (s *stacks) enqueue(update redis.StackUpdate) {
+// enqueue queues an update for Redis. It drops the update if the queue is full: the next update
+// then replaces the outdated stacks in Redis, because their sequence differs.
+func (s *stackCache) enqueue(update redis.StackUpdate) {
 	size := sizeOf(update)
-	if s.queuedBytes.Add(size) > stacksQueuedBytes {
+	if s.queuedBytes.Add(size) > maxQueuedStackBytes {
 		s.queuedBytes.Add(-size)
 		return
 	}
@@ -224,12 +224,12 @@ func sizeOf(update redis.StackUpdate) (bytes int64) {
 	return bytes
 }
 
-// run keeps stacks in Redis until close.
-func (s *stacks) run(ctx context.Context) {
+// run writes queued updates to Redis until close.
+func (s *stackCache) run(ctx context.Context) {
 	failing := false
 	for update := range s.queue {
 		updates := []redis.StackUpdate{update}
-		for more := true; more; { // one round trip for what has gathered
+		for more := true; more; { // one round trip for all queued updates
 			select {
 			case next, open := <-s.queue:
 				if more = open; open {
@@ -242,8 +242,8 @@ func (s *stacks) run(ctx context.Context) {
 		limited, cancel := context.WithTimeout(ctx, stacksTimeout)
 		err := s.redis.SaveStacks(limited, updates)
 		cancel()
-		for _, kept := range updates {
-			s.queuedBytes.Add(-sizeOf(kept))
+		for _, sent := range updates {
+			s.queuedBytes.Add(-sizeOf(sent))
 		}
 		if (err != nil) != failing {
 			if failing = err != nil; failing {
@@ -253,17 +253,17 @@ func (s *stacks) run(ctx context.Context) {
 	}
 }
 
-// close ends run when everything is kept.
-func (s *stacks) close() { s.once.Do(func() { close(s.queue) }) }
+// close makes run return when the queue is empty.
+func (s *stackCache) close() { s.once.Do(func() { close(s.queue) }) }
 
 // stackFormat is the first byte of encoded stacks.
 const stackFormat = 2
 
 var errStack = errors.New("not an undo stack of this version")
 
-// encodeStack makes the stacks of an actor short, as deep as they are shown: the format,
-// the newest command, from where on the two lists are complete, and each list, with its
-// length before it.
+// encodeStack encodes the stacks of an actor, at most graph.StackDepth entries each: the format
+// byte, the newest command, the sequences from which the two lists are complete, and each list
+// with a length prefix.
 func encodeStack(stacks graph.Stacks) []byte {
 	top := stacks
 	if len(stacks.Standing) > graph.StackDepth || len(stacks.Cancelled) > graph.StackDepth {
@@ -276,8 +276,8 @@ func encodeStack(stacks graph.Stacks) []byte {
 	return appendEntries(appendEntries(encoded, top.Standing), top.Cancelled)
 }
 
-// appendEntries writes for each entry its sequence, by what it was cancelled, its command,
-// its actor and its type.
+// appendEntries appends the number of entries and, for each entry, its sequence, the sequence
+// that cancelled it, its command ID, its actor and its type.
 func appendEntries(encoded []byte, entries []graph.Entry) []byte {
 	encoded = binary.AppendUvarint(encoded, uint64(len(entries)))
 	for i := range entries {

@@ -15,105 +15,106 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// neighbour makes a workspace whose commands are in the partition of another's, or not.
-func (w *world) neighbour(of uuid.UUID, same bool) uuid.UUID {
-	w.tb.Helper()
+// workspaceBeside creates a workspace whose commands are in the same partition as those of
+// another, or in a different one.
+func (f *fixture) workspaceBeside(of uuid.UUID, same bool) uuid.UUID {
+	f.tb.Helper()
 	for {
-		id := w.newWorkspace()
+		id := f.newWorkspace()
 		if (kafka.WorkspacePartition(id, partitions) == kafka.WorkspacePartition(of, partitions)) == same {
 			return id
 		}
 	}
 }
 
-// locked runs a statement in its own transaction, which ends when the test says so.
-func (w *world) locked(statement string, args ...any) (release func()) {
-	w.tb.Helper()
+// lockRows runs a statement in a separate transaction, which ends when release is called.
+func (f *fixture) lockRows(statement string, args ...any) (release func()) {
+	f.tb.Helper()
 	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, w.url)
-	require.NoError(w.tb, err)
+	conn, err := pgx.Connect(ctx, f.url)
+	require.NoError(f.tb, err)
 	tx, err := conn.Begin(ctx)
-	require.NoError(w.tb, err)
+	require.NoError(f.tb, err)
 	_, err = tx.Exec(ctx, statement, args...)
-	require.NoError(w.tb, err)
+	require.NoError(f.tb, err)
 	release = func() { _ = conn.Close(ctx) }
-	w.tb.Cleanup(release)
+	f.tb.Cleanup(release)
 	return release
 }
 
-// in is the same world, seen by another workspace.
-func (w *world) in(workspace uuid.UUID) *world {
-	other := *w
+// withWorkspace returns a copy of the fixture that uses another workspace.
+func (f *fixture) withWorkspace(workspace uuid.UUID) *fixture {
+	other := *f
 	other.workspace = workspace
 	return &other
 }
 
-// waits waits until so many statements in Postgres wait for a lock.
-func (w *world) waits(statements int) {
-	w.tb.Helper()
-	w.eventually("a statement waits for the lock", func() bool {
-		return w.number(`SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'`) >= statements
+// waitForLocks waits until the given number of statements in Postgres wait for a lock.
+func (f *fixture) waitForLocks(statements int) {
+	f.tb.Helper()
+	f.eventually("a statement waits for the lock", func() bool {
+		return f.queryInt(`SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'`) >= statements
 	})
 }
 
 func TestAGroupThatWaitsHoldsUpItsOwnPartitionOnly(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
-	w.consume()
-	w.do(node("a"))
-	release := w.locked(`SELECT FROM graph_heads WHERE workspace_id = $1 FOR UPDATE`, w.workspace)
-	stuck := w.request(graphrecord.Single, node("b"))
-	w.produce(stuck)
-	w.waits(1)
-	other := w.in(w.neighbour(w.workspace, false))
+	f := newFixture(t, testenv.NewKFake(t))
+	f.consume()
+	f.do(node("a"))
+	release := f.lockRows(`SELECT FROM graph_heads WHERE workspace_id = $1 FOR UPDATE`, f.workspace)
+	stuck := f.request(graphrecord.Single, node("b"))
+	f.produce(stuck)
+	f.waitForLocks(1)
+	other := f.withWorkspace(f.workspaceBeside(f.workspace, false))
 	began := time.Now()
 	for range 20 {
 		require.Nil(t, other.do(node("c")).GetFailure())
 	}
 	t.Logf("20 commands took %s", time.Since(began))
-	require.Nil(t, w.stored(stuck), "it still waits")
+	require.Nil(t, f.stored(stuck), "it still waits")
 	release()
-	w.eventually("it is decided", func() bool { return w.stored(stuck) != nil })
+	f.eventually("it is decided", func() bool { return f.stored(stuck) != nil })
 }
 
-// TestTheDeletionOfAHubHoldsUpNoOtherWorkspace has the cascade of a hub wait: meanwhile
-// the other workspaces of the same partition go on, and what follows in its own waits.
+// TestTheDeletionOfAHubHoldsUpNoOtherWorkspace blocks the cascade of a hub. Meanwhile the other
+// workspaces of the partition continue, and later commands of the hub's workspace wait.
 func TestTheDeletionOfAHubHoldsUpNoOtherWorkspace(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
-	w.config.CascadeEdges = 500
-	consumer := w.consume()
-	hub := w.hub(1000)
-	release := w.locked(`SELECT FROM edges LIMIT 1 FOR UPDATE`)
-	neighbour := w.in(w.neighbour(w.workspace, true))
-	before := w.request(graphrecord.Single, node("before"))
-	deletion := w.request(graphrecord.Single, graph.DeleteNode{ID: hub.ID})
-	after := w.request(graphrecord.Single, graph.Undo{})
+	f := newFixture(t, testenv.NewKFake(t))
+	f.config.CascadeEdges = 500
+	consumer := f.consume()
+	hub := f.createHub(1000)
+	release := f.lockRows(`SELECT FROM edges LIMIT 1 FOR UPDATE`)
+	neighbour := f.withWorkspace(f.workspaceBeside(f.workspace, true))
+	before := f.request(graphrecord.Single, node("before"))
+	deletion := f.request(graphrecord.Single, graph.DeleteNode{ID: hub.ID})
+	after := f.request(graphrecord.Single, graph.Undo{})
 	for _, r := range []*graphrecord.Request{before, deletion, after} {
-		w.produce(r)
+		f.produce(r)
 	}
-	w.waits(1)
+	f.waitForLocks(1)
 	for range 20 {
 		require.Nil(t, neighbour.do(node("c")).GetFailure())
 	}
-	require.NotNil(t, w.stored(before))
-	require.Nil(t, w.stored(deletion))
-	require.Nil(t, w.stored(after), "a workspace's commands keep their order")
-	require.Equal(t, 1, w.number(`SELECT count(*) FROM command_offsets WHERE held_since IS NOT NULL`))
+	require.NotNil(t, f.stored(before))
+	require.Nil(t, f.stored(deletion))
+	require.Nil(t, f.stored(after), "a workspace's commands keep their order")
+	require.Equal(t, 1, f.queryInt(`SELECT count(*) FROM command_offsets WHERE held_since IS NOT NULL`))
 
-	// Anyone who takes over decides again what was not, and nothing else.
+	// The consumer that takes over decides only the records that were not decided.
 	consumer.stop()
-	dump := w.dump()
-	w.consume()
-	w.waits(1)
-	require.Equal(t, dump, w.dump())
+	dump := f.dump()
+	f.consume()
+	f.waitForLocks(1)
+	require.Equal(t, dump, f.dump())
 	require.Nil(t, neighbour.do(node("d")).GetFailure())
 	release()
-	w.eventually("all is decided", func() bool { return w.stored(after) != nil })
-	require.Equal(t, 1000, w.number(`SELECT count(*) FROM edges WHERE NOT deleted AND version = 3`))
-	require.Equal(t, 21, w.number(`SELECT sequence FROM graph_heads WHERE workspace_id = $1`, neighbour.workspace))
-	require.Equal(t, 5, w.number(`SELECT sequence FROM graph_heads WHERE workspace_id = $1`, w.workspace))
-	w.eventually("the fence is at the end", func() bool {
-		return w.number(`SELECT count(*) FROM command_offsets WHERE held_since IS NOT NULL`) == 0
+	f.eventually("all is decided", func() bool { return f.stored(after) != nil })
+	require.Equal(t, 1000, f.queryInt(`SELECT count(*) FROM edges WHERE NOT deleted AND version = 3`))
+	require.Equal(t, 21, f.queryInt(`SELECT sequence FROM graph_heads WHERE workspace_id = $1`, neighbour.workspace))
+	require.Equal(t, 5, f.queryInt(`SELECT sequence FROM graph_heads WHERE workspace_id = $1`, f.workspace))
+	f.eventually("the fence is at the end", func() bool {
+		return f.queryInt(`SELECT count(*) FROM command_offsets WHERE held_since IS NOT NULL`) == 0
 	})
-	require.Equal(t, 26, w.number(`SELECT sum(next_offset) FROM command_offsets`))
-	require.Nil(t, w.do(node("e")).GetFailure(), "it is decided among the others again")
+	require.Equal(t, 26, f.queryInt(`SELECT sum(next_offset) FROM command_offsets`))
+	require.Nil(t, f.do(node("e")).GetFailure(), "it is decided among the others again")
 }

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	benchHubEdges = 100_000 // LIVEGRAPH_BENCH_HUB_EDGES: another number
-	benchOthers   = 4       // workspaces of each kind, each with one caller
-	benchQuiet    = 10 * time.Second
-	benchPause    = 20 * time.Millisecond // between the commands of a caller
+	benchHubEdges   = 100_000 // unless LIVEGRAPH_BENCH_HUB_EDGES is set
+	benchWorkspaces = 4       // workspaces of each kind, each with one caller
+	benchQuiet      = 10 * time.Second
+	benchPause      = 20 * time.Millisecond // between the commands of a caller
 )
 
-// BenchmarkOthersWhileAHubIsDeletedAndUndone measures how long the commands of other
-// workspaces take, of the hub's partition and of the others: before, and while a hub is
-// deleted and brought back.
+// BenchmarkOthersWhileAHubIsDeletedAndUndone measures the latency of the commands of other
+// workspaces, in the hub's partition and in others, before and while a hub is deleted and
+// restored.
 func BenchmarkOthersWhileAHubIsDeletedAndUndone(b *testing.B) {
 	edges := benchHubEdges
 	if text := os.Getenv("LIVEGRAPH_BENCH_HUB_EDGES"); text != "" {
@@ -33,21 +33,21 @@ func BenchmarkOthersWhileAHubIsDeletedAndUndone(b *testing.B) {
 		edges, err = strconv.Atoi(text)
 		require.NoError(b, err)
 	}
-	w := newWorld(b, testenv.NewKFake(b))
-	w.consume()
-	hub := w.hub(edges)
-	var same, apart []*world
-	for range benchOthers {
-		same = append(same, w.in(w.neighbour(w.workspace, true)))
-		apart = append(apart, w.in(w.neighbour(w.workspace, false)))
+	f := newFixture(b, testenv.NewKFake(b))
+	f.consume()
+	hub := f.createHub(edges)
+	var same, apart []*fixture
+	for range benchWorkspaces {
+		same = append(same, f.withWorkspace(f.workspaceBeside(f.workspace, true)))
+		apart = append(apart, f.withWorkspace(f.workspaceBeside(f.workspace, false)))
 	}
 	measure := func(when string, work func()) {
 		var stop atomic.Bool
 		var wait sync.WaitGroup
 		took := [2][]time.Duration{}
 		var mu sync.Mutex
-		for kind, worlds := range [][]*world{same, apart} {
-			for _, other := range worlds {
+		for kind, fixtures := range [][]*fixture{same, apart} {
+			for _, other := range fixtures {
 				wait.Go(func() {
 					for !stop.Load() {
 						began := time.Now()
@@ -74,16 +74,16 @@ func BenchmarkOthersWhileAHubIsDeletedAndUndone(b *testing.B) {
 	}
 	measure("quiet", func() { time.Sleep(benchQuiet) })
 	for range b.N {
-		measure("deleted", func() { w.doLong(graph.DeleteNode{ID: hub.ID}) })
-		measure("undone", func() { w.doLong(graph.Undo{}) })
+		measure("deleted", func() { f.doLong(graph.DeleteNode{ID: hub.ID}) })
+		measure("undone", func() { f.doLong(graph.Undo{}) })
 	}
 }
 
 // doLong is do for a command that takes minutes.
-func (w *world) doLong(p graph.Payload) {
-	w.tb.Helper()
-	r := w.request(graphrecord.Single, p)
-	w.produce(r)
-	require.Eventually(w.tb, func() bool { return w.stored(r) != nil }, 15*time.Minute, 50*time.Millisecond)
-	require.Nil(w.tb, w.stored(r).GetFailure())
+func (f *fixture) doLong(p graph.Payload) {
+	f.tb.Helper()
+	r := f.request(graphrecord.Single, p)
+	f.produce(r)
+	require.Eventually(f.tb, func() bool { return f.stored(r) != nil }, 15*time.Minute, 50*time.Millisecond)
+	require.Nil(f.tb, f.stored(r).GetFailure())
 }

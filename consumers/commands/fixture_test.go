@@ -1,0 +1,298 @@
+package commands_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/livegraph/livegraph/consumers/commands"
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
+	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
+	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/testenv"
+)
+
+const (
+	partitions  = 4
+	waitTimeout = time.Minute
+)
+
+// fixture contains a log, or topics with a prefix of the test on a shared log, a separate
+// Postgres and Redis, and a workspace.
+type fixture struct {
+	tb        testing.TB
+	broker    *testenv.Broker
+	log       *kafka.Client
+	graph     *stores.DB
+	redis     *redis.DB
+	conn      *pgx.Conn // for queries of the tests
+	url       string    // of Postgres
+	redisURL  string
+	replies   *redis.Replies
+	config    commands.Config
+	logger    *slog.Logger
+	workspace uuid.UUID
+	actor     uuid.UUID
+}
+
+func newFixture(tb testing.TB, broker *testenv.Broker) *fixture {
+	tb.Helper()
+	ctx := context.Background()
+	f := &fixture{tb: tb, broker: broker, logger: slog.New(slog.NewTextHandler(logWriter(), nil)), actor: uuid.New()}
+	f.config = commands.Config{Group: broker.Prefix + "commands-test", FetchBytes: 8 << 20}
+	var err error
+	f.url, f.redisURL = testenv.MigratedPostgres(tb), testenv.Redis(tb)
+	f.graph, err = stores.Open(ctx, f.url, 8)
+	require.NoError(tb, err)
+	tb.Cleanup(f.graph.Close)
+	require.NoError(tb, f.graph.Migrate(ctx))
+	f.conn, err = pgx.Connect(ctx, f.url)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = f.conn.Close(ctx) })
+	f.redis, err = redis.Open(ctx, redis.Options{URL: f.redisURL})
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = f.redis.Close() })
+	f.log = f.newClient()
+	f.workspace = f.newWorkspace()
+	f.replies = f.redis.NewReplies(f.logger)
+	listening, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- f.replies.Run(listening) }()
+	tb.Cleanup(func() {
+		stop()
+		require.ErrorIs(tb, <-done, context.Canceled)
+	})
+	f.eventually("the subscription to replies is active", f.replies.Connected)
+	return f
+}
+
+// logWriter returns the destination of the consumers' logs: stderr if LIVEGRAPH_TEST_LOG is set,
+// else none.
+func logWriter() io.Writer {
+	if os.Getenv("LIVEGRAPH_TEST_LOG") != "" {
+		return os.Stderr
+	}
+	return io.Discard
+}
+
+// newClient creates a client of the log, as a separate process would have.
+func (f *fixture) newClient() *kafka.Client {
+	f.tb.Helper()
+	var c *kafka.Client
+	c, err := kafka.Open(context.Background(), kafka.Options{
+		Brokers: f.broker.Brokers(), Security: f.broker.Security(), TopicPrefix: f.broker.Prefix, BufferedBytes: 64 << 20,
+		CommandsGroup: f.config.Group, Log: f.logger,
+		OnCommandsChange: func(ctx context.Context, _ kafka.TopicInfo) error {
+			return commands.ResolveOffsets(ctx, c, f.graph, f.logger)
+		},
+	})
+	require.NoError(f.tb, err)
+	f.tb.Cleanup(c.Close)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
+	defer cancel()
+	require.NoError(f.tb, c.EnsureTopics(ctx, kafka.TopicSettings{
+		Partitions: 1, CommandsPartitions: partitions, Replication: -1, RetentionBytes: 1 << 30,
+	}))
+	return c
+}
+
+func (f *fixture) newWorkspace() uuid.UUID {
+	f.tb.Helper()
+	created, err := f.graph.CreateWorkspace(context.Background(), access.Workspace{
+		Name: "plant", Plan: "enterprise", Mode: "live",
+	})
+	require.NoError(f.tb, err)
+	return created.ID
+}
+
+func (f *fixture) eventually(what string, condition func() bool) {
+	f.tb.Helper()
+	require.Eventually(f.tb, condition, waitTimeout, 5*time.Millisecond, what)
+}
+
+// running is a running consumer.
+type running struct {
+	*commands.Consumer
+	tb     testing.TB
+	cancel context.CancelFunc
+	done   chan error
+}
+
+// consume runs a consumer until stop or the end of the test.
+func (f *fixture) consume() *running { return f.consumeWith(f.log, f.redis) }
+
+func (f *fixture) consumeWith(log *kafka.Client, db *redis.DB) *running {
+	f.tb.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{
+		Consumer: commands.New(commands.Deps{Log: log, Graph: f.graph, Redis: db, Config: f.config, Logger: f.logger}),
+		tb:       f.tb, cancel: cancel, done: make(chan error, 1),
+	}
+	go func() { r.done <- r.Run(ctx) }()
+	f.tb.Cleanup(r.stop)
+	return r
+}
+
+func (r *running) stop() {
+	r.tb.Helper()
+	r.cancel()
+	select {
+	case err := <-r.done:
+		require.NoError(r.tb, err)
+		r.done <- nil
+	case <-time.After(waitTimeout):
+		r.tb.Error("the consumer does not stop")
+	}
+}
+
+func (f *fixture) request(mode graphrecord.Mode, actions ...graph.Payload) *graphrecord.Request {
+	r := &graphrecord.Request{
+		Workspace: f.workspace, Mode: mode, ID: uuid.New(),
+		Origin: graph.Origin{
+			Actor: f.actor, Scopes: []string{"write:nodes", "write:edges"}, AcceptedAt: time.Now(), RequestID: "req_1",
+		},
+	}
+	for _, payload := range actions {
+		r.Actions = append(r.Actions, graph.Action{Payload: payload})
+		if mode == graphrecord.Separate {
+			r.CommandIDs = append(r.CommandIDs, uuid.New())
+		}
+	}
+	return r
+}
+
+func (f *fixture) record(r *graphrecord.Request) kafka.Record {
+	f.tb.Helper()
+	value, err := graphrecord.EncodeRequest(r)
+	require.NoError(f.tb, err)
+	return kafka.Record{Workspace: r.Workspace, Value: value, RequestID: r.RequestID, ReplyTo: f.replies.Address()}
+}
+
+func (f *fixture) produce(r *graphrecord.Request) {
+	f.tb.Helper()
+	require.NoError(f.tb, f.log.ProduceCommand(context.Background(), f.record(r)))
+}
+
+// submit produces a request and returns the outcome in the reply.
+func (f *fixture) submit(r *graphrecord.Request) *eventsv1.Outcome {
+	f.tb.Helper()
+	replies, stop := f.replies.Await(r.ID)
+	defer stop()
+	f.produce(r)
+	select {
+	case encoded := <-replies:
+		if len(encoded) == 0 { // the outcome is too large for a reply
+			return f.stored(r)
+		}
+		outcome, err := graphrecord.DecodeOutcome(encoded)
+		require.NoError(f.tb, err)
+		require.Equal(f.tb, r.ID[:], outcome.GetId())
+		return outcome
+	case <-time.After(waitTimeout):
+		require.FailNow(f.tb, "no reply")
+		return nil
+	}
+}
+
+// do submits a single command and returns its result.
+func (f *fixture) do(p graph.Payload) *eventsv1.Result {
+	f.tb.Helper()
+	outcome := f.submit(f.request(graphrecord.Single, p))
+	require.Nil(f.tb, outcome.GetFailure())
+	require.Len(f.tb, outcome.GetResults(), 1)
+	return outcome.GetResults()[0]
+}
+
+// stored returns the outcome in Postgres, or nil if there is none.
+func (f *fixture) stored(r *graphrecord.Request) *eventsv1.Outcome {
+	f.tb.Helper()
+	ref := graphstore.CommandRef{Workspace: r.Workspace, ID: r.ID}
+	found, err := f.graph.CommandOutcomes(context.Background(), []graphstore.CommandRef{ref})
+	require.NoError(f.tb, err)
+	if found[ref] == nil {
+		return nil
+	}
+	outcome, err := graphrecord.DecodeOutcome(found[ref])
+	require.NoError(f.tb, err)
+	return outcome
+}
+
+// queryInt returns the single integer that a query selects.
+func (f *fixture) queryInt(sql string, args ...any) int {
+	f.tb.Helper()
+	var n int
+	require.NoError(f.tb, f.conn.QueryRow(context.Background(), sql, args...).Scan(&n))
+	return n
+}
+
+// dump returns the contents of the tables of the graph, and of graph_heads only the sequences.
+func (f *fixture) dump() string {
+	f.tb.Helper()
+	var text string
+	require.NoError(f.tb, f.conn.QueryRow(context.Background(), `SELECT concat(
+		(SELECT string_agg(n::text, E'\n' ORDER BY n::text) FROM nodes n),
+		(SELECT string_agg(e::text, E'\n' ORDER BY e::text) FROM edges e),
+		(SELECT string_agg(j::text, E'\n' ORDER BY j::text) FROM journal j),
+		(SELECT string_agg(u::text, E'\n' ORDER BY u::text) FROM undo_entries u),
+		(SELECT string_agg(t::text, E'\n' ORDER BY t::text) FROM graph_totals t),
+		(SELECT string_agg(o::text, E'\n' ORDER BY o::text) FROM command_outcomes o),
+		(SELECT string_agg(concat(h.workspace_id, h.sequence), E'\n' ORDER BY h.workspace_id)
+			FROM graph_heads h))`).Scan(&text))
+	return text
+}
+
+// readEvents reads the given number of records of topic graph.events from its start.
+func (f *fixture) readEvents(records int) []*eventsv1.GraphEvent {
+	f.tb.Helper()
+	return decodeEvents(f.tb, f.readTopic(f.log.Topic(kafka.TopicEvents).Name, records))
+}
+
+func decodeEvents(tb testing.TB, records []*kgo.Record) []*eventsv1.GraphEvent {
+	tb.Helper()
+	var events []*eventsv1.GraphEvent
+	for _, r := range records {
+		e := &eventsv1.GraphEvent{}
+		require.NoError(tb, proto.Unmarshal(r.Value, e))
+		events = append(events, e)
+	}
+	return events
+}
+
+// readTopic reads a topic from its start until it has at least count records.
+func (f *fixture) readTopic(name string, count int) []*kgo.Record {
+	f.tb.Helper()
+	client, err := kgo.NewClient(f.broker.Opts(kgo.ConsumeTopics(name),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))...)
+	require.NoError(f.tb, err)
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
+	defer cancel()
+	var records []*kgo.Record
+	for len(records) < count {
+		records = append(records, client.PollFetches(ctx).Records()...)
+		require.NoError(f.tb, ctx.Err(), "%d records of %s", len(records), name)
+	}
+	return records
+}
+
+func node(name string) graph.CreateNode {
+	return graph.CreateNode{ID: uuid.New(), Name: name, EntityType: graph.Object}
+}
+
+func edge(source, target uuid.UUID) graph.CreateEdge {
+	return graph.CreateEdge{ID: uuid.New(), SourceID: source, TargetID: target, RelationType: "feeds"}
+}
