@@ -6,14 +6,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxOpenChanges bounds of how many workspaces it is remembered which parts of a change
-// were read.
+// maxOpenChanges is the maximum number of workspaces for which ChangeParts stores the parts read
+// of a change.
 const maxOpenChanges = 10_000
 
-// ChangeParts remembers which parts of changes were read, for consumers of events: a
-// change is complete when all of its parts were, not when the last one comes. What is
-// read again after it was committed, or stored by another consumer before, counts: the
-// log had it. The zero value remembers nothing yet. It is safe for concurrent use.
+// ChangeParts tracks which parts of changes were read, for consumers of events. A change is
+// complete when all of its parts were read, not when the last one arrives. Parts that are read
+// again after they were committed, or that another consumer stored before, count too, because
+// the log contained them. The zero value is ready to use. It is safe for concurrent use.
 type ChangeParts struct {
 	mu   sync.Mutex
 	open map[uuid.UUID]openChange
@@ -22,11 +22,11 @@ type ChangeParts struct {
 // openChange is the newest change of a workspace that has several parts.
 type openChange struct {
 	sequence int64
-	next     uint32 // all parts before it were read
+	next     uint32 // all parts before this one were read
 }
 
-// Take notes that a part of a change was read, parts being numbered from 0, and
-// reports whether it is the last and all before it were read, too.
+// Take records that a part of a change was read. Parts are numbered from 0. It reports whether
+// the part is the last one and all parts before it were read.
 func (c *ChangeParts) Take(workspace uuid.UUID, sequence int64, part, parts uint32) (complete bool) {
 	if parts <= 1 {
 		return true
@@ -37,7 +37,7 @@ func (c *ChangeParts) Take(workspace uuid.UUID, sequence int64, part, parts uint
 	if !known || change.sequence != sequence {
 		change = openChange{sequence: sequence}
 		if !known && len(c.open) >= maxOpenChanges {
-			clear(c.open) // what is forgotten is looked up, like what was lost
+			clear(c.open) // dropped changes are looked up, like lost ones
 		}
 	}
 	if part == change.next {

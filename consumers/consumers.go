@@ -1,24 +1,25 @@
-// Package consumers is the run loop that every built-in consumer shares: poll,
+// Package consumers implements the run loop that every built-in consumer shares: poll,
 // process, flush, commit.
 //
-// Three goroutines work behind each other, so that a batch is fetched and the next
-// prepared while one is stored:
+// Three goroutines form a pipeline, so that one batch is fetched and the next is prepared while
+// another is stored:
 //
-//	poll      fetches records and adds them to the batch that is being gathered
-//	prepare   takes the batch when it is full or due and makes it ready to store
+//	poll      fetches records and adds them to the current batch
+//	prepare   takes the batch when it is full or due and prepares it
 //	store     stores it, writes its dead letters, and commits its offsets
 //
-// Each holds one batch at most (but the store as many as Config.StoreAtOnce), and a batch
-// is bounded in rows and bytes; when the store is unavailable, poll stops. With
-// Config.ByPartition each partition has a prepare and its own store. Nothing is committed
-// before it is stored: whatever dies in between is consumed again, so a [Handler] must be
-// idempotent.
+// Each goroutine holds at most one batch (the store up to Config.StoreAtOnce), and the rows and
+// bytes of a batch are bounded. When the store is unavailable, poll stops. With
+// Config.ByPartition each partition has a separate prepare and store. Offsets are committed
+// only after their records are stored. After a crash in between the records are consumed again,
+// so a [Handler] must be idempotent.
 //
-// What fails for a passing reason is tried again until it works. What can never
-// work, an unreadable record or one that the store refuses for what is in it, goes
-// to the dead letters, alone: a refused batch is halved until the record is found.
+// Temporary failures are retried until they succeed. A record that can never be processed,
+// because it is unreadable or because the store refuses its content, is written to the dead
+// letters. To find it, the loop splits a refused batch in halves.
 //
-// The package knows nothing of points. A [Handler] does: consumers/points is one.
+// The package is independent of points. Each consumer implements a [Handler], for example
+// consumers/points.
 package consumers
 
 import (
@@ -36,50 +37,49 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// Handler is what a consumer does with its records.
+// Handler processes the records of a consumer.
 type Handler interface {
-	// Reset says that a new membership begins: nothing is in flight.
+	// Reset is called when a new membership of the group begins. No batch is in flight.
 	Reset()
-	// Start decides where newly assigned partitions begin, given what the group
-	// has committed (-1: nothing). ErrDiscontinued ends the membership.
+	// Start returns the offsets at which newly assigned partitions begin, given the committed
+	// offsets of the group (-1: none). ErrDiscontinued ends the membership.
 	Start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error)
-	// Discontinued says that the records of a partition from an offset on (-1: of
-	// the whole topic) are not those of before. Start is called next.
+	// Discontinued reports to the handler that the records of a partition from an offset on
+	// (-1: of the whole topic) were replaced. Start is called next.
 	Discontinued(partition int32, from int64)
 	// NewBatch returns an empty batch.
 	NewBatch() Batch
-	// Version returns the version that a record's effects have or would have had.
+	// Version returns the version that the effects of a record have or would have had.
 	Version(r *kgo.Record) uint64
-	// Advance notes that every record below the given offsets is stored or a dead
-	// letter. It is called after each batch, before the offsets are committed.
+	// Advance records that every record below the given offsets is stored or a dead letter. It
+	// is called after each batch, before the offsets are committed.
 	Advance(ctx context.Context, next map[int32]int64) error
 }
 
-// Batch gathers the effects of records. Its methods are called in the order Add …
-// Add, Prepare, Store, Release, each once, but that Prepare and Store are called
-// again after they failed.
+// Batch collects the effects of records. Its methods are called in this order: Add for each
+// record, Prepare, Store, Release. Prepare and Store are called again after a failure.
 type Batch interface {
-	// Add takes a record. An error means that it can never be processed; it is as
-	// if it had not been added then. The record's bytes stay valid until Release.
+	// Add adds a record. An error means that the record can never be processed; it must leave
+	// the batch unchanged. The record's bytes stay valid until Release.
 	Add(r *kgo.Record) error
-	// Rows returns how many rows the batch will be, about.
+	// Rows returns the approximate number of rows of the batch.
 	Rows() int
-	// Prepare does what can be done while an earlier batch is stored.
+	// Prepare does the work that is possible while an earlier batch is stored.
 	Prepare(ctx context.Context) error
-	// Store makes the effects durable and visible. An error made by Permanent
-	// means that the batch holds something that can never be stored.
+	// Store makes the effects durable and visible. An error created by Permanent means that
+	// the batch contains a record that can never be stored.
 	Store(ctx context.Context) error
-	// Release returns what the batch holds to its pools.
+	// Release returns the resources of the batch to their pools.
 	Release()
 }
 
-// permanentError marks an error as one that trying again does not cure.
+// permanentError marks an error that a retry cannot resolve.
 type permanentError struct{ cause error }
 
 func (e *permanentError) Error() string { return e.cause.Error() }
 func (e *permanentError) Unwrap() error { return e.cause }
 
-// Permanent marks an error of Batch.Store as the data's own fault.
+// Permanent marks an error of Batch.Store as caused by the data of the batch.
 func Permanent(err error) error { return &permanentError{cause: err} }
 
 func isPermanent(err error) bool {
@@ -87,110 +87,109 @@ func isPermanent(err error) bool {
 	return errors.As(err, &p)
 }
 
-// rejoinError marks an error after which the membership cannot go on.
+// rejoinError marks an error after which the membership cannot continue.
 type rejoinError struct{ cause error }
 
 func (e *rejoinError) Error() string { return e.cause.Error() }
 func (e *rejoinError) Unwrap() error { return e.cause }
 
-// Rejoin marks an error of Batch.Store that says that what this member knows of its
-// partitions is not true any more: what is in flight is thrown away, and the loop
-// joins again.
+// Rejoin marks an error of Batch.Store which means that the state of this member about its
+// partitions is outdated. The loop discards all batches in flight and joins the group again.
 func Rejoin(err error) error { return &rejoinError{cause: err} }
 
-// IsRejoin reports whether an error was made by Rejoin.
+// IsRejoin reports whether an error was created by Rejoin.
 func IsRejoin(err error) bool {
 	var r *rejoinError
 	return errors.As(err, &r)
 }
 
-// leaver is a Handler that wants to know when partitions have gone.
-type leaver interface {
+// revocationObserver is a Handler that is notified when partitions are revoked or lost.
+type revocationObserver interface {
 	Gone(partitions []int32)
 }
 
-// finisher is a Handler that does something beside its batches. Finish waits for it: when
-// all batches are stored and no more come, or the partitions go.
+// finisher is a Handler that does work in addition to its batches. Finish waits for that work.
+// It is called when all batches are stored and no more follow, or before partitions are revoked.
 type finisher interface {
 	Finish(ctx context.Context, partitions []int32) error
 }
 
-// fuller is a Batch that says itself when it has enough, by its own measure.
-type fuller interface {
+// fullReporter is a Batch that has its own limit.
+type fullReporter interface {
 	Full() bool
 }
 
-// Full reports whether a batch says itself that it has enough.
+// Full reports whether a batch has reached its own limit, if it has one.
 func Full(b Batch) bool {
-	f, ok := b.(fuller)
+	f, ok := b.(fullReporter)
 	return ok && f.Full()
 }
 
-// sizer is a Handler that wants smaller batches at times than Config allows.
-type sizer interface {
+// batchSizer is a Handler that sometimes requires smaller batches than Config allows.
+type batchSizer interface {
 	Full(rows, bytes int) bool
 }
 
-// refuser is a Handler that takes what can never be processed itself: it is not put
-// among the dead letters.
-type refuser interface {
-	Refused(ctx context.Context, letters []kafka.DeadLetter) error
+// refusalHandler is a Handler that handles records that can never be processed. They are not
+// written to the dead letters.
+type refusalHandler interface {
+	Refused(ctx context.Context, deadLetters []kafka.DeadLetter) error
 }
 
-// deadLetterObserver is a Handler that wants to know what was put among the dead letters, before
-// Advance passes it.
+// deadLetterObserver is a Handler that is notified of written dead letters before Advance passes
+// their offsets.
 type deadLetterObserver interface {
-	OnDeadLetters(ctx context.Context, letters []kafka.DeadLetter) error
+	OnDeadLetters(ctx context.Context, deadLetters []kafka.DeadLetter) error
 }
 
-// Config bounds the loop.
+// Config configures the loop.
 type Config struct {
 	Name       string // of the consumer, in metrics
 	Group      string
 	Topic      string        // full name
 	BatchRows  int           // rows at which a batch is full
 	BatchBytes int           // bytes of records at which it is full
-	BatchWait  time.Duration // age at which it is due, and the least time between two small ones
-	FetchBytes int32         // most bytes of one fetch
-	// CommitEvery is how often offsets are committed at most; 0: after each batch.
-	// For a handler that knows by itself how far it is.
+	BatchWait  time.Duration // age at which it is due, and minimum time between two small ones
+	FetchBytes int32         // maximum size of one fetch
+	// CommitEvery is the minimum time between two commits of offsets; 0: commit after each
+	// batch. It is for a handler that stores its own offsets.
 	CommitEvery time.Duration
-	// StoreAtOnce is how many batches are stored at a time; 0: 1. They are noted and
-	// committed in order all the same. For a handler to whom the order in which batches
-	// are stored does not matter, as between processes that share the partitions.
+	// StoreAtOnce is the maximum number of batches that are stored at the same time; 0: 1.
+	// Advance and commits still happen in order. It is for a handler that does not depend on
+	// the order in which batches are stored, as between processes that share the partitions.
 	StoreAtOnce int
-	// ByPartition stores the batches of each partition by themselves, beside those of the
-	// others: BatchRows, BatchBytes and StoreAtOnce are of each. For a handler to whom the
-	// order among partitions does not matter. Several goroutines call its batches then.
+	// ByPartition creates separate batches for each partition and stores the partitions in
+	// parallel. BatchRows, BatchBytes and StoreAtOnce then apply to each partition. It is for a
+	// handler that does not depend on the order among partitions. Several goroutines then call
+	// its batches.
 	ByPartition bool
-	// Grace is how long a stopping loop may take to store and commit what it has;
-	// 0: 8 s.
+	// Grace is the maximum time that a stopping loop stores and commits its batches; 0: 8 s.
 	Grace time.Duration
-	// Tracing records batches that hold traced records; nil: none.
+	// Tracing records spans of batches that contain traced records; nil: none.
 	Tracing trace.TracerProvider
 }
 
-// Defaults of what is seldom chosen.
+// Defaults and fixed limits.
 const (
-	defaultGrace  = 8 * time.Second
-	revokeWait    = 10 * time.Second // partitions that are asked for wait so long for what is in flight
-	commitTimeout = 5 * time.Second
-	pollRecords   = 256 // records taken from a fetch at a time
+	defaultGrace   = 8 * time.Second
+	revokeTimeout  = 10 * time.Second // time to store batches in flight before partitions are revoked
+	commitTimeout  = 5 * time.Second
+	maxPollRecords = 256 // maximum number of records of one poll
 )
 
 // Loop runs a Handler as a member of a consumer group.
 type Loop struct {
-	cfg     Config
-	handler Handler
-	log     *kafka.Client
-	logger  *slog.Logger
-	metrics Metrics
-	shown   *collectors
-	tracer  tracing.Tracer
-	current atomic.Pointer[session]
+	cfg        Config
+	handler    Handler
+	log        *kafka.Client
+	logger     *slog.Logger
+	metrics    Metrics
+	collectors *collectors
+	tracer     tracing.Tracer
+	current    atomic.Pointer[session]
 }
 
-// New creates a loop. Run runs it. What it measures is registered; nil: nowhere.
+// New creates a loop and registers its metrics with registerer, unless that is nil.
 func New(
 	cfg Config, handler Handler, client *kafka.Client, logger *slog.Logger, registerer prometheus.Registerer,
 ) *Loop {
@@ -202,49 +201,49 @@ func New(
 		cfg: cfg, handler: handler, log: client, logger: logger.With("group", cfg.Group),
 		tracer: tracing.New(cfg.Tracing, "consumers"),
 	}
-	l.shown = newCollectors(l, registerer)
+	l.collectors = newCollectors(l, registerer)
 	return l
 }
 
-// Metrics returns the loop's counters, which go on counting.
+// Metrics returns the live counters of the loop.
 func (l *Loop) Metrics() *Metrics { return &l.metrics }
 
-// Abandon ends the present membership because of an error, as one of Batch.Store made by
-// Rejoin does. It is for what a handler does beside its batches.
+// Abandon ends the current membership because of an error, as a Rejoin error of Batch.Store
+// does. It is for work that a handler does in addition to its batches.
 func (l *Loop) Abandon(err error) {
 	if s := l.current.Load(); s != nil {
-		s.end(err)
-		s.give()
+		s.cancelPoll(err)
+		s.cancelStore()
 	}
 }
 
-// Run consumes until ctx is done, then stores and commits what is in flight, for
-// Grace at most, and returns nil. When the topic turns out to be another one, or
-// its records to have been replaced, it leaves the group and joins again.
+// Run consumes until ctx is done. Then it stores and commits the batches in flight, for at most
+// Grace, and returns nil. If the topic was created again or its records were replaced, Run
+// leaves the group and joins it again.
 func (l *Loop) Run(ctx context.Context) error {
-	retry := newRetrying(l.logger, "consuming")
+	retry := newRetrier(l.logger, "consuming")
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := l.session(ctx)
-		if time.Since(began) > lastRetry {
-			retry = newRetrying(l.logger, "consuming") // another failure than before
+		err := l.runSession(ctx)
+		if time.Since(began) > maxRetryDelay {
+			retry = newRetrier(l.logger, "consuming") // a new failure
 		}
 		l.resume(ctx, retry, err)
 	}
 	return nil
 }
 
-// resume prepares for the next session after one ended by err, unless it ended
-// because ctx is done.
-func (l *Loop) resume(ctx context.Context, retry *retrying, err error) {
+// resume prepares for the next session after a session ended with err. It does nothing if ctx
+// is done.
+func (l *Loop) resume(ctx context.Context, retry *retrier, err error) {
 	if ctx.Err() != nil {
 		return
 	}
 	l.metrics.Restarts.Add(1)
-	var broken *kafka.Discontinuity
-	if errors.As(err, &broken) {
+	var discontinuity *kafka.Discontinuity
+	if errors.As(err, &discontinuity) {
 		l.logger.Error("the topic is not what it was; joining anew", "error", err)
-		l.handler.Discontinued(broken.Partition, broken.From)
+		l.handler.Discontinued(discontinuity.Partition, discontinuity.From)
 	}
 	retry.wait(ctx, err)
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// continuity watches that offsets of a partition follow each other. Ours do: the
-// topics are neither compacted nor written in transactions.
+// continuity checks that the offsets of a partition are consecutive. They are in these topics,
+// which are neither compacted nor written in transactions.
 type continuity struct {
 	mu   sync.Mutex
 	next map[int32]int64
 }
 
-// begin reports where partitions begin.
-func (c *continuity) begin(from map[int32]int64) {
+// setStart sets the first offsets of partitions.
+func (c *continuity) setStart(from map[int32]int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.next == nil {
@@ -27,9 +27,9 @@ func (c *continuity) begin(from map[int32]int64) {
 	maps.Copy(c.next, from)
 }
 
-// see returns how many records are missing before those polled, and an error when
-// offsets went backwards.
-func (c *continuity) see(records []*kgo.Record) (lost int64, backwards error) {
+// check returns the number of records missing before those polled, and an error if an offset
+// is lower than the one expected.
+func (c *continuity) check(records []*kgo.Record) (lost int64, backwards error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range records {

@@ -9,11 +9,12 @@ import (
 
 var errFewerPartitions = errors.New("the topic has fewer partitions than are assigned")
 
-// StartOfEvents decides where a handler begins that takes an event as the news that
-// something has changed, and looks up what: where the group has committed, if the log
-// has that. A commit beyond the log's end is not of this log, or somebody has moved it;
-// then, and without one, it begins at the log's start, because what comes again changes
-// nothing. What the log has lost in between shows as missing changes of its workspaces.
+// StartOfEvents returns the start offsets for a handler that uses events only as notifications
+// and reads the changes themselves from the store. The start is the committed offset, if the
+// log contains it. A committed offset beyond the log's end belongs to another log or was moved
+// by an operator. In that case, and without a committed offset, the start is the log's start,
+// because events that are consumed again change nothing. Events that the log has lost in
+// between are detected as missing changes of their workspaces.
 func (l *Loop) StartOfEvents(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
 	seen, err := l.log.ObserveTopic(ctx, kafka.TopicEvents)
 	if err != nil {

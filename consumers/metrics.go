@@ -11,17 +11,17 @@ type Metrics struct {
 	Rows        atomic.Int64 // stored
 	Batches     atomic.Int64
 	DeadLetters atomic.Int64
-	Retries     atomic.Int64 // failures that were tried again
-	Rebalances  atomic.Int64 // times that partitions came or went
-	Restarts    atomic.Int64 // memberships that a failure ended
+	Retries     atomic.Int64 // failures that were retried
+	Rebalances  atomic.Int64 // assignments and revocations of partitions
+	Restarts    atomic.Int64 // memberships ended by a failure
 	StoreTime   atomic.Int64 // nanoseconds spent in storing
 	PrepareTime atomic.Int64 // nanoseconds spent in preparing
-	Lost        atomic.Int64 // records that the log no longer had
-	Lag         atomic.Int64 // gauge: records of our partitions that are not yet polled
+	Lost        atomic.Int64 // records that the log no longer contained
+	Lag         atomic.Int64 // gauge: records of owned partitions that are not yet polled
 	Freshness   atomic.Int64 // gauge: age in nanoseconds of the oldest record of the last batch when it was stored
 }
 
-// Snapshot are the metrics at one moment.
+// Snapshot contains the values of the metrics at one moment.
 type Snapshot struct {
 	Records, Rows, Batches, DeadLetters, Retries, Rebalances, Restarts, Lost, Lag int64
 	StoreTime, PrepareTime, Freshness                                             time.Duration

@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// collectors are what a loop shows to Prometheus beside its counters.
+// collectors are the Prometheus metrics of a loop in addition to its counters.
 type collectors struct {
 	rows, bytes         prometheus.Histogram // of batches
 	prepare, store      prometheus.Histogram
@@ -23,8 +23,8 @@ type collectors struct {
 	watermarkPartitions map[int32]prometheus.Gauge
 }
 
-// newCollectors makes them and registers them, and the loop's counters, with the
-// label consumer; a nil registerer registers nothing.
+// newCollectors creates the collectors and registers them and the loop's counters with the label
+// consumer. A nil registerer registers nothing.
 func newCollectors(l *Loop, registerer prometheus.Registerer) *collectors {
 	factory, labels := promauto.With(registerer), prometheus.Labels{"consumer": l.cfg.Name}
 	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
@@ -62,7 +62,7 @@ func newCollectors(l *Loop, registerer prometheus.Registerer) *collectors {
 	return c
 }
 
-// register shows the counters.
+// register registers the counters.
 func (m *Metrics) register(factory promauto.Factory, labels prometheus.Labels) {
 	for _, counter := range []struct {
 		name, help string
@@ -97,8 +97,8 @@ func (m *Metrics) register(factory promauto.Factory, labels prometheus.Labels) {
 	}, func() float64 { return float64(m.Lag.Load()) })
 }
 
-// stored adds a batch that is visible since now.
-func (c *collectors) stored(b *batch, took time.Duration) {
+// observeStored records the metrics of a batch that has just become visible.
+func (c *collectors) observeStored(b *batch, took time.Duration) {
 	now := time.Now()
 	c.store.Observe(took.Seconds())
 	c.rows.Observe(float64(b.Rows()))
@@ -109,8 +109,8 @@ func (c *collectors) stored(b *batch, took time.Duration) {
 	}
 }
 
-// advance shows how far partitions of ours are.
-func (c *collectors) advance(next map[int32]kgo.EpochOffset) {
+// setWatermarks sets the watermarks of owned partitions.
+func (c *collectors) setWatermarks(next map[int32]kgo.EpochOffset) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for p, at := range next {
@@ -123,14 +123,14 @@ func (c *collectors) advance(next map[int32]kgo.EpochOffset) {
 	}
 }
 
-// assigned reports which partitions are ours now; the watermarks of others are
-// theirs to show.
-func (c *collectors) assigned(ours map[int32]bool) {
+// setAssigned sets the number of owned partitions and deletes the watermarks of the others,
+// which their owners export.
+func (c *collectors) setAssigned(owned map[int32]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.owned.Set(float64(len(ours)))
+	c.owned.Set(float64(len(owned)))
 	for p := range c.watermarkPartitions {
-		if !ours[p] {
+		if !owned[p] {
 			c.watermark.DeleteLabelValues(strconv.Itoa(int(p)))
 			delete(c.watermarkPartitions, p)
 		}

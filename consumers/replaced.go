@@ -8,15 +8,14 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Replaced remembers partitions whose records were found to have been replaced, each
-// from an offset on, until that is recorded. The zero value knows of none. It may be
-// used by several goroutines.
+// Replaced tracks partitions whose records were replaced, each from an offset on, until that is
+// recorded in Postgres. The zero value is ready to use. It is safe for concurrent use.
 type Replaced struct {
 	mu   sync.Mutex
 	from map[int32]int64
 }
 
-// Note is told of a partition; an offset below 0 says nothing.
+// Note adds a partition. It ignores an offset below 0.
 func (r *Replaced) Note(partition int32, from int64) {
 	if from < 0 {
 		return
@@ -29,14 +28,14 @@ func (r *Replaced) Note(partition int32, from int64) {
 	r.from[partition] = from
 }
 
-// Known returns the offsets by partition. The map is the caller's.
+// Known returns a copy of the offsets by partition.
 func (r *Replaced) Known() map[int32]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.from)
 }
 
-// Recorded forgets what Known gave, and nothing that was noted since.
+// Recorded removes the offsets that Known returned, but none that were added or changed since.
 func (r *Replaced) Recorded(known map[int32]int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,8 +45,8 @@ func (r *Replaced) Recorded(known map[int32]int64) {
 	})
 }
 
-// LogState says in Postgres' words what the log says of a topic, and which of its
-// partitions had their records replaced, as Replaced.Known gives them; nil: none.
+// LogState converts the state of a topic to the type of package postgres. replaced contains the
+// partitions whose records were replaced, as returned by Replaced.Known; nil: none.
 func LogState(seen kafka.TopicState, replaced map[int32]int64) postgres.LogState {
 	state := postgres.LogState{TopicID: seen.ID, Partitions: make([]postgres.LogPartition, len(seen.State))}
 	for p, s := range seen.State {

@@ -15,12 +15,12 @@ func TestWhatWasReplacedIsKnownUntilItIsRecorded(t *testing.T) {
 	r.Recorded(nil)
 	r.Note(1, 10)
 	r.Note(2, 20)
-	r.Note(3, -1) // from where is not known
+	r.Note(3, -1) // the offset is unknown
 	known := r.Known()
 	require.Equal(t, map[int32]int64{1: 10, 2: 20}, known)
 
 	r.Note(0, 0)
-	r.Note(2, 15) // while the others are being recorded
+	r.Note(2, 15) // while the known ones are recorded
 	r.Recorded(known)
 	require.Equal(t, map[int32]int64{0: 0, 2: 15}, r.Known())
 }

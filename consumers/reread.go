@@ -10,41 +10,41 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// Source gives the records that Reread reads: kafka.Assignment is one.
+// Source is the source of the records that Reread reads, for example a kafka.Assignment.
 type Source interface {
-	// Poll waits for records and gives at most so many, maybe none. io.EOF: there
-	// are no more. A kafka.ErrDiscontinued ends the reading; what else fails is tried
-	// again.
-	Poll(ctx context.Context, most int) ([]*kgo.Record, error)
+	// Poll waits for records and returns at most limit of them, possibly none. io.EOF means
+	// that there are no more. kafka.ErrDiscontinued ends the reading. Other errors are
+	// retried.
+	Poll(ctx context.Context, limit int) ([]*kgo.Record, error)
 }
 
-// Reread has the handler store what a source gives, in the same batches and stages as
-// Run, but outside of any group: nothing is committed. It returns nil when the source
-// has no more and all is stored, the cause when ctx ends before (what was polled is
-// stored first, for Grace at most), and else what went wrong. Of the handler's methods
-// it calls neither Start nor Discontinued.
+// Reread processes the records of a source in the same batches and stages as Run, but outside of
+// a group, so no offsets are committed. It returns nil when the source has no more records and
+// all are stored. If ctx ends before, it stores the polled records, for at most Grace, and
+// returns the cause. Otherwise it returns the error. It does not call the handler's methods
+// Start and Discontinued.
 func (l *Loop) Reread(ctx context.Context, source Source) error {
-	s, polling, over := l.newSession(ctx)
-	defer over()
-	failure, err := s.through(func() error { return s.read(polling, source) })
+	s, polling, closeSession := l.newSession(ctx)
+	defer closeSession()
+	failure, err := s.pollAndStore(func() error { return s.readSource(polling, source) })
 	if errors.Is(failure, io.EOF) {
 		return err
 	}
 	return failure
 }
 
-// read takes up what a source gives until there is no more, ctx is done or the
-// records are not those that were meant, and says which it is.
-func (s *session) read(ctx context.Context, source Source) error {
-	retry := newRetrying(s.logger, "reading")
-	for s.lanes.waitForSpace(ctx) {
-		records, err := source.Poll(ctx, pollRecords)
+// readSource reads a source until it has no more records, ctx is done or its records were
+// replaced, and returns the reason.
+func (s *session) readSource(ctx context.Context, source Source) error {
+	retry := newRetrier(s.logger, "reading")
+	for s.pipelines.waitForSpace(ctx) {
+		records, err := source.Poll(ctx, maxPollRecords)
 		switch {
 		case err == nil && retry.failed > 0:
-			retry.worked()
-			retry = newRetrying(s.logger, "reading")
+			retry.logRecovery()
+			retry = newRetrier(s.logger, "reading")
 		case err == nil:
-		case ctx.Err() != nil: // said below
+		case ctx.Err() != nil: // returned below
 		case errors.Is(err, io.EOF), errors.Is(err, kafka.ErrDiscontinued):
 			return err
 		default:
@@ -52,7 +52,7 @@ func (s *session) read(ctx context.Context, source Source) error {
 			retry.wait(ctx, err)
 		}
 		if len(records) > 0 {
-			s.lanes.add(records, false)
+			s.pipelines.add(records, false)
 		}
 	}
 	return context.Cause(ctx)

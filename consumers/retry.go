@@ -8,59 +8,59 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/retry"
 )
 
-// How failures that may pass are tried again: forever.
+// Temporary failures are retried without a limit.
 const (
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = time.Second // a store that is back is used within seconds
-	// A failure that lasts is said again so often, not at every try.
-	repeatedLog = 30 * time.Second
+	minRetryDelay = 50 * time.Millisecond
+	maxRetryDelay = time.Second // so that a recovered store is used within seconds
+	// logInterval is the interval at which a lasting failure is logged, instead of at each try.
+	logInterval = 30 * time.Second
 )
 
-// retrying is one thing that is tried until it works.
-type retrying struct {
-	what   string
-	logger *slog.Logger
-	pace   retry.Pace
-	failed int
-	since  time.Time
-	said   time.Time
+// retrier retries one operation and logs its failures.
+type retrier struct {
+	operation  string
+	logger     *slog.Logger
+	pace       retry.Pace
+	failed     int
+	since      time.Time
+	lastLogged time.Time
 }
 
-func newRetrying(logger *slog.Logger, what string) *retrying {
-	return &retrying{what: what, logger: logger, pace: retry.New(firstRetry, lastRetry)}
+func newRetrier(logger *slog.Logger, what string) *retrier {
+	return &retrier{operation: what, logger: logger, pace: retry.New(minRetryDelay, maxRetryDelay)}
 }
 
-// wait says the failure and waits for the next try. False: ctx is done.
-func (r *retrying) wait(ctx context.Context, err error) bool {
+// wait logs the failure and waits for the next try. It returns false if ctx is done.
+func (r *retrier) wait(ctx context.Context, err error) bool {
 	r.failed++
 	now := time.Now()
 	if r.failed == 1 {
 		r.since = now
 	}
-	if r.failed == 1 || now.Sub(r.said) >= repeatedLog {
-		r.said = now
+	if r.failed == 1 || now.Sub(r.lastLogged) >= logInterval {
+		r.lastLogged = now
 		r.logger.WarnContext(
-			ctx, r.what+" failed and is tried again", "tries", r.failed, "since", r.since.UTC(), "error", err,
+			ctx, r.operation+" failed and is tried again", "tries", r.failed, "since", r.since.UTC(), "error", err,
 		)
 	}
 	return r.pace.Wait(ctx)
 }
 
-// worked says the end of a failure, if there was one.
-func (r *retrying) worked() {
+// logRecovery logs that the operation works again, if it had failed.
+func (r *retrier) logRecovery() {
 	if r.failed > 0 {
-		r.logger.Info(r.what+" works again", "tries", r.failed, "after", time.Since(r.since).Round(time.Millisecond))
+		r.logger.Info(r.operation+" works again", "tries", r.failed, "after", time.Since(r.since).Round(time.Millisecond))
 	}
 }
 
-// untilDone does something until it works, fails for good or ctx is done. Each
-// failure is counted.
-func (l *Loop) untilDone(ctx context.Context, what string, do func(context.Context) error) error {
-	r := newRetrying(l.logger, what)
+// retryUntilDone calls do until it succeeds, fails permanently or ctx is done. It counts each
+// temporary failure.
+func (l *Loop) retryUntilDone(ctx context.Context, what string, do func(context.Context) error) error {
+	r := newRetrier(l.logger, what)
 	for {
 		err := do(ctx)
 		if err == nil {
-			r.worked()
+			r.logRecovery()
 			return nil
 		}
 		if isPermanent(err) || IsRejoin(err) {

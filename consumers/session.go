@@ -12,22 +12,21 @@ import (
 // session is one membership of the group.
 type session struct {
 	*Loop
-	group *kafka.Group
-	owned *owned
-	gaps  continuity
-	hard  context.Context         //nolint:containedctx // ends when what is in flight may take no longer
-	end   context.CancelCauseFunc // ends the polling
-	give  context.CancelFunc      // ends hard
-	lanes lanes
+	group       *kafka.Group
+	owned       *ownedPartitions
+	continuity  continuity
+	storeCtx    context.Context         //nolint:containedctx // ends when batches in flight must not take longer
+	cancelPoll  context.CancelCauseFunc // ends polling
+	cancelStore context.CancelFunc      // ends storeCtx
+	pipelines   pipelines
 }
 
-// session joins the group and consumes until ctx is done or the topic is not what
-// it was. Then it stores and commits what is in flight: within Grace if ctx is
-// done, else however long it takes, because records that the log has no more are
-// nowhere else.
-func (l *Loop) session(ctx context.Context) error {
-	s, polling, over := l.newSession(ctx)
-	defer over()
+// runSession joins the group and consumes until ctx is done or the membership cannot continue.
+// Then it stores and commits the batches in flight: within Grace if ctx is done, else without a
+// limit, because the log may no longer contain their records.
+func (l *Loop) runSession(ctx context.Context) error {
+	s, polling, closeSession := l.newSession(ctx)
+	defer closeSession()
 	l.handler.Reset()
 	group, err := l.log.Join(kafka.GroupOptions{
 		Topic: l.cfg.Topic, Group: l.cfg.Group, FetchBytes: l.cfg.FetchBytes, Start: s.start, Revoked: s.revoked,
@@ -36,7 +35,7 @@ func (l *Loop) session(ctx context.Context) error {
 		return err
 	}
 	s.group = group
-	failure, err := s.through(func() error { return s.poll(polling) })
+	failure, err := s.pollAndStore(func() error { return s.poll(polling) })
 	if err != nil {
 		l.logger.Warn("stopped before everything in flight was stored; it will be consumed again", "error", err)
 	}
@@ -44,32 +43,35 @@ func (l *Loop) session(ctx context.Context) error {
 	return failure
 }
 
-// newSession returns a session, and what its polling goes by. Anyone who made it ends it.
-func (l *Loop) newSession(ctx context.Context) (s *session, polling context.Context, over func()) {
-	hard, give := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(l.cfg.Grace, give) })
-	polling, end := context.WithCancelCause(ctx)
-	s = &session{Loop: l, owned: newOwned(), hard: hard, end: end, give: give}
-	s.lanes.session = s
+// newSession returns a session, the context of its polling, and a function that ends the session.
+// The caller must call that function.
+func (l *Loop) newSession(ctx context.Context) (s *session, polling context.Context, closeSession func()) {
+	storeCtx, cancelStore := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(l.cfg.Grace, cancelStore) })
+	polling, cancelPoll := context.WithCancelCause(ctx)
+	s = &session{
+		Loop: l, owned: newOwnedPartitions(), storeCtx: storeCtx, cancelPoll: cancelPoll, cancelStore: cancelStore,
+	}
+	s.pipelines.session = s
 	l.current.Store(s)
 	return s, polling, func() {
-		end(nil)
+		cancelPoll(nil)
 		stop()
-		give()
+		cancelStore()
 	}
 }
 
-// through has what poll takes up prepared and stored. failure is how the polling
-// ended, and err that of storing what was polled before.
-func (s *session) through(poll func() error) (failure, err error) {
+// pollAndStore runs poll and then waits until the polled records are stored. failure is the
+// error of poll, and err is the error of storing.
+func (s *session) pollAndStore(poll func() error) (failure, err error) {
 	failure = poll()
-	return failure, s.lanes.close()
+	return failure, s.pipelines.close()
 }
 
-// start lets the handler decide where partitions begin, until it can.
+// start calls Handler.Start until it succeeds, or fails permanently, and adds the partitions.
 func (s *session) start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
 	var from map[int32]int64
-	err := s.untilDone(ctx, "beginning with partitions", func(ctx context.Context) (err error) {
+	err := s.retryUntilDone(ctx, "beginning with partitions", func(ctx context.Context) (err error) {
 		from, err = s.handler.Start(ctx, committed)
 		if errors.Is(err, kafka.ErrDiscontinued) {
 			return Permanent(err)
@@ -78,52 +80,52 @@ func (s *session) start(ctx context.Context, committed map[int32]int64) (map[int
 	})
 	if err != nil {
 		if isPermanent(err) {
-			s.end(err)
+			s.cancelPoll(err)
 		}
 		return nil, err
 	}
 	s.metrics.Rebalances.Add(1)
-	s.shown.assigned(s.owned.add(from))
-	s.gaps.begin(from)
+	s.collectors.setAssigned(s.owned.add(from))
+	s.continuity.setStart(from)
 	s.logger.Info("partitions assigned", "from", from)
 	return from, nil
 }
 
-// revoked finishes what is in flight before partitions go.
+// revoked stores the batches in flight, unless the partitions are lost, and removes the partitions.
 func (s *session) revoked(partitions []int32, lost bool) {
 	s.metrics.Rebalances.Add(1)
 	if !lost {
-		ctx, cancel := context.WithTimeout(s.hard, revokeWait)
+		ctx, cancel := context.WithTimeout(s.storeCtx, revokeTimeout)
 		defer cancel()
-		if !s.lanes.flush(ctx, partitions) {
+		if !s.pipelines.flush(ctx, partitions) {
 			s.logger.Warn(
 				"partitions go before everything of theirs was stored; it will be consumed again", "partitions", partitions,
 			)
 		}
 	}
-	s.shown.assigned(s.owned.remove(partitions))
-	s.lanes.drop(partitions)
-	if l, ok := s.handler.(leaver); ok {
+	s.collectors.setAssigned(s.owned.remove(partitions))
+	s.pipelines.drop(partitions)
+	if l, ok := s.handler.(revocationObserver); ok {
 		l.Gone(partitions)
 	}
 	s.logger.Info("partitions gone", "partitions", partitions, "lost", lost)
 }
 
-// poll fetches records until ctx is done or the membership cannot go on, and says
-// why that is.
+// poll fetches records until ctx is done or the membership cannot continue, and returns the
+// reason.
 func (s *session) poll(ctx context.Context) error {
-	for s.lanes.waitForSpace(ctx) {
-		fetches, err := s.group.Poll(ctx, pollRecords)
-		lag := s.owned.see(fetches)
+	for s.pipelines.waitForSpace(ctx) {
+		fetches, err := s.group.Poll(ctx, maxPollRecords)
+		lag := s.owned.updateLag(fetches)
 		s.metrics.Lag.Store(lag)
 		records := fetches.Records()
-		lost, backwards := s.gaps.see(records)
+		lost, backwards := s.continuity.check(records)
 		if lost > 0 {
 			s.metrics.Lost.Add(lost)
 			s.logger.Error("DATA LOSS: records were gone before they were consumed", "records", lost)
 		}
 		if backwards == nil && len(records) > 0 {
-			s.lanes.add(records, lag == 0 && s.group.Buffered() == 0)
+			s.pipelines.add(records, lag == 0 && s.group.Buffered() == 0)
 		}
 		s.group.AllowRebalance()
 		switch {
@@ -134,7 +136,7 @@ func (s *session) poll(ctx context.Context) error {
 		case err != nil && ctx.Err() == nil:
 			s.metrics.Retries.Add(1)
 			s.logger.Warn("a partition cannot be consumed and is tried again", "error", err)
-			sleep.For(ctx, firstRetry)
+			sleep.For(ctx, minRetryDelay)
 		}
 	}
 	return context.Cause(ctx)

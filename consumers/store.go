@@ -10,53 +10,53 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// storing is a batch from the beginning of its storing to its commit.
-type storing struct {
+// storeTask is a batch from the start of storing to its commit.
+type storeTask struct {
 	*batch
-	ctx   context.Context //nolint:containedctx // of the stage, for anyone who takes the batch on
+	ctx   context.Context //nolint:containedctx // of the stage
 	stage trace.Span
 	began time.Time
 
-	known   chan struct{} // closed when what follows is known
+	stored  chan struct{} // closed when refused and err are set
 	refused []kafka.DeadLetter
 	err     error
 }
 
-// begin has batches stored, Config.StoreAtOnce of them at a time. What waits to be
-// finished counts: anyone who stores one at a time has each noted before the next begins.
-func (s *lane) begin(ready <-chan *batch, begun chan<- *storing) error {
-	defer close(begun)
+// startStoring stores batches, up to Config.StoreAtOnce at the same time. Batches that wait for
+// finish count, so with a limit of 1 each batch is finished before the next is stored.
+func (s *pipeline) startStoring(ready <-chan *batch, tasks chan<- *storeTask) error {
+	defer close(tasks)
 	for b := range ready {
 		select {
 		case s.slots <- struct{}{}:
-		case <-s.hard.Done():
-			b.end(s.hard.Err())
-			return s.hard.Err()
+		case <-s.storeCtx.Done():
+			b.end(s.storeCtx.Err())
+			return s.storeCtx.Err()
 		}
-		w := s.storing(b)
+		w := s.newStoreTask(b)
 		go func() {
-			defer close(w.known)
+			defer close(w.stored)
 			w.refused, w.err = s.storeOrHalve(w.ctx, b.Batch, b.records)
 		}()
-		begun <- w // there is room: each has a slot
+		tasks <- w // does not block: the capacity is the number of slots
 	}
 	return nil
 }
 
-// storing is a batch whose storing begins now.
-func (s *lane) storing(b *batch) *storing {
+// newStoreTask creates a task that starts now.
+func (s *pipeline) newStoreTask(b *batch) *storeTask {
 	began := time.Now()
-	ctx, stage := s.stage(s.hard, b, "store")
-	return &storing{batch: b, ctx: ctx, stage: stage, began: began, known: make(chan struct{})}
+	ctx, stage := s.stage(s.storeCtx, b, "store")
+	return &storeTask{batch: b, ctx: ctx, stage: stage, began: began, stored: make(chan struct{})}
 }
 
-// finish settles and commits batches in their order, whichever is stored first.
-func (s *lane) finish(begun <-chan *storing) error {
-	for w, ok := s.next(begun); ok; w, ok = s.next(begun) {
-		<-w.known
+// finish completes and commits batches in order, whatever the order in which they are stored.
+func (s *pipeline) finish(tasks <-chan *storeTask) error {
+	for w, ok := s.nextTask(tasks); ok; w, ok = s.nextTask(tasks) {
+		<-w.stored
 		err := w.err
 		if err == nil {
-			err = s.settle(w.ctx, w.batch, w.refused)
+			err = s.completeBatch(w.ctx, w.batch, w.refused)
 		}
 		tracing.End(w.stage, err)
 		if err != nil {
@@ -65,34 +65,33 @@ func (s *lane) finish(begun <-chan *storing) error {
 		}
 		took := time.Since(w.began)
 		s.metrics.StoreTime.Add(int64(took))
-		s.metrics.Freshness.Store(int64(time.Since(w.oldest)))
+		s.metrics.Freshness.Store(int64(time.Since(w.firstProduced)))
 		s.metrics.Batches.Add(1)
-		s.metrics.Records.Add(int64(len(w.records) + len(w.letters)))
-		s.shown.stored(w.batch, took)
-		s.shown.advance(s.owned.of(w.next))
+		s.metrics.Records.Add(int64(len(w.records) + len(w.deadLetters)))
+		s.collectors.observeStored(w.batch, took)
+		s.collectors.setWatermarks(s.owned.filter(w.next))
 		s.commit(w.batch)
 		w.end(nil)
-		s.intake.finish(w.batch)
+		s.accumulator.finish(w.batch)
 		w.Release()
 		<-s.slots
 	}
 	return nil
 }
 
-// next waits for a batch that is being stored. When none has come by the time that what
-// is stored may be committed, that is committed: nothing may come for long, and all that
-// time what is stored would seem to be late.
-func (s *lane) next(begun <-chan *storing) (w *storing, ok bool) {
+// nextTask waits for the next task. If none arrives before the next commit is allowed, it commits
+// the stored offsets. Otherwise the lag would stay too high until the next batch.
+func (s *pipeline) nextTask(tasks <-chan *storeTask) (w *storeTask, ok bool) {
 	if len(s.uncommitted) > 0 {
 		due := time.NewTimer(s.cfg.CommitEvery - time.Since(s.committed))
 		defer due.Stop()
 		select {
-		case w, ok = <-begun:
+		case w, ok = <-tasks:
 			return w, ok
 		case <-due.C:
-			_ = s.commitNow(s.hard) // it has said so itself
+			_ = s.commitNow(s.storeCtx) // commitNow logs the error
 		}
 	}
-	w, ok = <-begun
+	w, ok = <-tasks
 	return w, ok
 }

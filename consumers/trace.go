@@ -11,21 +11,21 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// maxLinks is how many traces a batch points to at most. A batch can hold
-// thousands of requests, and one of them is enough to find it.
+// maxLinks is the maximum number of links of a batch. A batch can contain thousands of requests,
+// and the link of one is enough to find it.
 const maxLinks = 64
 
-// traceBatch begins the span of a batch, its own trace with links to those of
-// its records. A batch without a traced record has none.
-func (s *lane) traceBatch(b *batch) context.Context {
+// traceBatch starts the span of a batch, in a new trace with links to the spans of its records.
+// A batch without a traced record has no span.
+func (s *pipeline) traceBatch(b *batch) context.Context {
 	if !s.tracer.On() {
-		return s.hard
+		return s.storeCtx
 	}
 	links := linksOf(b)
 	if len(links) == 0 {
-		return s.hard
+		return s.storeCtx
 	}
-	ctx, span := s.tracer.StartLinked(s.hard, trace.SpanKindConsumer, "process "+s.cfg.Topic, links)
+	ctx, span := s.tracer.StartLinked(s.storeCtx, trace.SpanKindConsumer, "process "+s.cfg.Topic, links)
 	span.SetAttributes(
 		attribute.String("messaging.system", "kafka"),
 		attribute.String("messaging.destination.name", s.cfg.Topic),
@@ -38,8 +38,7 @@ func (s *lane) traceBatch(b *batch) context.Context {
 	return ctx
 }
 
-// linksOf returns the sampled spans that a batch's records were produced in, each
-// once.
+// linksOf returns the distinct sampled spans in which the records of a batch were produced.
 func linksOf(b *batch) []trace.SpanContext {
 	var links []trace.SpanContext
 	seen := map[trace.SpanID]bool{}
@@ -56,8 +55,8 @@ func linksOf(b *batch) []trace.SpanContext {
 	return links
 }
 
-// stage begins a part of a batch's work.
-func (s *lane) stage(ctx context.Context, b *batch, name string) (context.Context, trace.Span) {
+// stage starts a child span of the batch's span.
+func (s *pipeline) stage(ctx context.Context, b *batch, name string) (context.Context, trace.Span) {
 	if b.span == nil {
 		return ctx, noop.Span{}
 	}

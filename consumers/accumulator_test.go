@@ -13,27 +13,27 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// words is a Handler whose records are words: one row each. It cannot read "?" and
-// its store refuses "!".
-type words struct {
-	stored []string
-	broken bool // the store fails, for now
+// wordHandler is a Handler whose records are words, one row each. Its batches refuse to add "?",
+// and Store refuses "!".
+type wordHandler struct {
+	stored   []string
+	failOnce bool // the next Store fails temporarily
 }
 
-func (*words) Reset()                    {}
-func (*words) Discontinued(int32, int64) {}
-func (w *words) NewBatch() Batch         { return &wordBatch{w: w} }
-func (*words) Version(*kgo.Record) uint64 {
+func (*wordHandler) Reset()                    {}
+func (*wordHandler) Discontinued(int32, int64) {}
+func (w *wordHandler) NewBatch() Batch         { return &wordBatch{handler: w} }
+func (*wordHandler) Version(*kgo.Record) uint64 {
 	return 1
 }
-func (*words) Advance(context.Context, map[int32]int64) error { return nil }
-func (*words) Start(context.Context, map[int32]int64) (map[int32]int64, error) {
+func (*wordHandler) Advance(context.Context, map[int32]int64) error { return nil }
+func (*wordHandler) Start(context.Context, map[int32]int64) (map[int32]int64, error) {
 	return nil, nil
 }
 
 type wordBatch struct {
-	w    *words
-	text []string
+	handler *wordHandler
+	text    []string
 }
 
 func (b *wordBatch) Add(r *kgo.Record) error {
@@ -49,13 +49,13 @@ func (*wordBatch) Prepare(context.Context) error { return nil }
 func (*wordBatch) Release()                      {}
 func (b *wordBatch) Store(context.Context) error {
 	switch {
-	case b.w.broken:
-		b.w.broken = false
+	case b.handler.failOnce:
+		b.handler.failOnce = false
 		return errors.New("away")
 	case slices.Contains(b.text, "!"):
 		return Permanent(errors.New("refused"))
 	}
-	b.w.stored = append(b.w.stored, b.text...)
+	b.handler.stored = append(b.handler.stored, b.text...)
 	return nil
 }
 
@@ -67,16 +67,16 @@ func records(text ...string) []*kgo.Record {
 	return all
 }
 
-func testIntake() *intake {
-	return newIntake(Config{BatchRows: 4, BatchBytes: 1000, BatchWait: 100 * time.Millisecond}, &words{})
+func newTestAccumulator() *accumulator {
+	return newAccumulator(Config{BatchRows: 4, BatchBytes: 1000, BatchWait: 100 * time.Millisecond}, &wordHandler{})
 }
 
-// takes requires that take gives a batch of so many rows after so long, and does
-// not finish it.
-func takes(t *testing.T, in *intake, rows int, after time.Duration) *batch {
+// requireNext requires that next returns a batch with the given number of rows after the given
+// time. It does not finish the batch.
+func requireNext(t *testing.T, in *accumulator, rows int, after time.Duration) *batch {
 	t.Helper()
 	began := time.Now()
-	b := in.take(t.Context())
+	b := in.next(t.Context())
 	require.NotNil(t, b)
 	require.Equal(t, rows, b.Rows())
 	require.Equal(t, after, time.Since(began))
@@ -85,78 +85,78 @@ func takes(t *testing.T, in *intake, rows int, after time.Duration) *batch {
 
 func TestABatchIsTakenAtOnceWhenTheLogIsDrainedThenAtIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := testIntake()
+		in := newTestAccumulator()
 		in.add(records("a"), true)
-		in.finish(takes(t, in, 1, 0))
+		in.finish(requireNext(t, in, 1, 0))
 		in.add(records("b"), true)
-		in.finish(takes(t, in, 1, 100*time.Millisecond))
+		in.finish(requireNext(t, in, 1, 100*time.Millisecond))
 		time.Sleep(time.Second)
 		in.add(records("c"), true)
-		in.finish(takes(t, in, 1, 0))
+		in.finish(requireNext(t, in, 1, 0))
 	})
 }
 
 func TestWhileMoreIsToComeABatchIsTakenAtItsAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := testIntake()
+		in := newTestAccumulator()
 		in.add(records("a"), false)
 		time.Sleep(30 * time.Millisecond)
 		in.add(records("b"), false)
-		takes(t, in, 2, 70*time.Millisecond)
+		requireNext(t, in, 2, 70*time.Millisecond)
 	})
 }
 
 func TestABatchThatHasEnoughByItsOwnMeasureIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := testIntake()
+		in := newTestAccumulator()
 		in.add(records("a"), true)
-		takes(t, in, 1, 0) // and is being stored
+		requireNext(t, in, 1, 0) // it stays in flight
 		in.add(records("b", "enough"), false)
 		closed, done := context.WithCancel(t.Context())
 		done()
 		require.False(t, in.waitForSpace(closed), "no more is polled")
-		takes(t, in, 2, 0)
+		requireNext(t, in, 2, 0)
 	})
 }
 
 func TestWhileOneIsStoredTheNextGathersUntilItIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := testIntake()
+		in := newTestAccumulator()
 		in.add(records("a"), true)
-		first := takes(t, in, 1, 0)
+		first := requireNext(t, in, 1, 0)
 		in.add(records("b"), true)
 		time.AfterFunc(time.Second, func() { in.add(records("c"), true) })
 		time.AfterFunc(2*time.Second, func() { in.finish(first) })
-		takes(t, in, 2, 2*time.Second)
+		requireNext(t, in, 2, 2*time.Second)
 
 		in.add(records("d", "e", "f", "g"), false)
-		takes(t, in, 4, 0)
+		requireNext(t, in, 4, 0)
 	})
 }
 
 func TestAFullBatchHoldsThePollerUntilItIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := testIntake()
+		in := newTestAccumulator()
 		require.True(t, in.waitForSpace(t.Context()))
 		in.add(records("a", "b", "c", "d"), false)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		require.False(t, in.waitForSpace(ctx))
-		takes(t, in, 4, 0)
+		requireNext(t, in, 4, 0)
 		require.True(t, in.waitForSpace(t.Context()))
 	})
 }
 
 func TestAFlushWaitsForEverythingThatWasAdded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := testIntake()
+		in := newTestAccumulator()
 		in.add(records("a"), true)
-		first := takes(t, in, 1, 0)
+		first := requireNext(t, in, 1, 0)
 		in.add(records("b"), false)
 		flushed := make(chan bool, 1)
 		go func() { flushed <- in.flush(t.Context()) }()
 		synctest.Wait()
-		second := takes(t, in, 1, 0)
+		second := requireNext(t, in, 1, 0)
 		in.finish(second)
 		synctest.Wait()
 		require.Empty(t, flushed)
@@ -166,54 +166,54 @@ func TestAFlushWaitsForEverythingThatWasAdded(t *testing.T) {
 		in.add(records("c"), false)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		require.False(t, in.flush(ctx), "nobody takes it")
+		require.False(t, in.flush(ctx), "the batch is not taken")
 	})
 }
 
 func TestAClosedIntakeGivesWhatItHasAndThenNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := testIntake()
+		in := newTestAccumulator()
 		in.add(records("a"), false)
 		in.close()
-		takes(t, in, 1, 0)
-		require.Nil(t, in.take(t.Context()))
+		requireNext(t, in, 1, 0)
+		require.Nil(t, in.next(t.Context()))
 	})
 }
 
 func TestAnUnreadableRecordIsADeadLetterOfItsBatch(t *testing.T) {
-	in := testIntake()
+	in := newTestAccumulator()
 	in.add(records("a", "?", "b"), true)
-	b := in.take(t.Context())
+	b := in.next(t.Context())
 	require.Len(t, b.records, 2)
-	require.Len(t, b.letters, 1)
-	require.Equal(t, "unreadable: no word", b.letters[0].Reason)
+	require.Len(t, b.deadLetters, 1)
+	require.Equal(t, "unreadable: no word", b.deadLetters[0].Reason)
 	require.EqualValues(t, 3, b.next[0].Offset)
 }
 
 func TestARefusedBatchIsHalvedUntilTheBadRecordIsAlone(t *testing.T) {
-	handler := &words{broken: true}
+	handler := &wordHandler{failOnce: true}
 	l := New(Config{}, handler, nil, slog.New(slog.DiscardHandler), nil)
 	all := records("a", "b", "!", "c", "d", "e", "!", "f")
 	b := handler.NewBatch()
 	for _, r := range all {
 		require.NoError(t, b.Add(r))
 	}
-	letters, err := l.storeOrHalve(t.Context(), b, all)
+	deadLetters, err := l.storeOrHalve(t.Context(), b, all)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "b", "c", "d", "e", "f"}, handler.stored)
-	require.Len(t, letters, 2)
-	require.EqualValues(t, 2, letters[0].Record.Offset)
-	require.EqualValues(t, 6, letters[1].Record.Offset)
+	require.Len(t, deadLetters, 2)
+	require.EqualValues(t, 2, deadLetters[0].Record.Offset)
+	require.EqualValues(t, 6, deadLetters[1].Record.Offset)
 	require.EqualValues(t, 1, l.Metrics().Retries.Load())
 	require.EqualValues(t, 6, l.Metrics().Rows.Load())
 }
 
 func TestOffsetsAreWatchedForGapsAndSteppingBack(t *testing.T) {
 	var c continuity
-	c.begin(map[int32]int64{0: 5})
-	lost, err := c.see([]*kgo.Record{{Offset: 5}, {Offset: 6}, {Offset: 9}, {Partition: 1, Offset: 100}})
+	c.setStart(map[int32]int64{0: 5})
+	lost, err := c.check([]*kgo.Record{{Offset: 5}, {Offset: 6}, {Offset: 9}, {Partition: 1, Offset: 100}})
 	require.NoError(t, err)
 	require.EqualValues(t, 2, lost)
-	_, err = c.see([]*kgo.Record{{Offset: 3}})
+	_, err = c.check([]*kgo.Record{{Offset: 3}})
 	require.Error(t, err)
 }

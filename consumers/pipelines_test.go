@@ -11,29 +11,29 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// byPartition makes a loop that stores each partition by itself.
-func (g *gates) byPartition() *Loop {
+// newPartitionedLoop creates a loop that stores each partition separately.
+func (g *gatedHandler) newPartitionedLoop() *Loop {
 	return New(
 		Config{Name: "test", BatchRows: 1, BatchBytes: 1000, ByPartition: true, Grace: time.Second}, g, nil,
 		slog.New(slog.DiscardHandler), nil,
 	)
 }
 
-func inPartition(partition int32, word string) *kgo.Record {
+func recordIn(partition int32, word string) *kgo.Record {
 	return &kgo.Record{Partition: partition, Value: []byte(word)}
 }
 
 func TestAPartitionThatWaitsHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGates("a", "b", "c")
+		g := newGatedHandler("a", "b", "c")
 		g.gates["b"] <- nil
 		g.gates["c"] <- nil
-		source := &once{records: []*kgo.Record{inPartition(0, "a"), inPartition(1, "b"), inPartition(2, "c")}}
+		source := &sliceSource{records: []*kgo.Record{recordIn(0, "a"), recordIn(1, "b"), recordIn(2, "c")}}
 		ended := make(chan error, 1)
-		go func() { ended <- g.byPartition().Reread(t.Context(), source) }()
+		go func() { ended <- g.newPartitionedLoop().Reread(t.Context(), source) }()
 		synctest.Wait()
-		begun, _ := g.saw()
-		require.ElementsMatch(t, []string{"a", "b", "c"}, begun)
+		started, _ := g.state()
+		require.ElementsMatch(t, []string{"a", "b", "c"}, started)
 		g.gates["a"] <- nil
 		require.NoError(t, <-ended)
 	})
@@ -41,44 +41,44 @@ func TestAPartitionThatWaitsHoldsUpNoOther(t *testing.T) {
 
 func TestAFailureInOnePartitionEndsTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGates("a", "b")
+		g := newGatedHandler("a", "b")
 		g.gates["b"] <- Rejoin(errors.New("stale"))
-		source := &once{records: []*kgo.Record{inPartition(0, "a"), inPartition(1, "b")}, waits: true}
-		require.ErrorContains(t, g.byPartition().Reread(t.Context(), source), "stale")
+		source := &sliceSource{records: []*kgo.Record{recordIn(0, "a"), recordIn(1, "b")}, blocks: true}
+		require.ErrorContains(t, g.newPartitionedLoop().Reread(t.Context(), source), "stale")
 	})
 }
 
 func TestWhatIsInFlightOfAPartitionThatHasGoneIsThrownAwayAndTheSessionGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGates("a", "b", "c")
-		s, polling, over := g.byPartition().newSession(t.Context())
+		g := newGatedHandler("a", "b", "c")
+		s, polling, over := g.newPartitionedLoop().newSession(t.Context())
 		defer over()
-		s.lanes.add([]*kgo.Record{inPartition(0, "a"), inPartition(1, "b")}, true)
+		s.pipelines.add([]*kgo.Record{recordIn(0, "a"), recordIn(1, "b")}, true)
 		synctest.Wait()
 		s.revoked([]int32{0}, true)
 		g.gates["b"] <- nil
-		s.lanes.add([]*kgo.Record{inPartition(1, "c")}, true)
+		s.pipelines.add([]*kgo.Record{recordIn(1, "c")}, true)
 		g.gates["c"] <- nil
 		synctest.Wait()
 		require.NoError(t, polling.Err())
-		require.NoError(t, s.lanes.close())
-		begun, _ := g.saw()
-		require.Len(t, begun, 3)
+		require.NoError(t, s.pipelines.close())
+		started, _ := g.state()
+		require.Len(t, started, 3)
 	})
 }
 
 func TestAPartitionOfWhichMuchWaitsIsNotFetchedUntilLittleDoes(t *testing.T) {
-	in := newIntake(Config{BatchRows: 1, BatchBytes: 10, ByPartition: true}, &words{})
+	in := newAccumulator(Config{BatchRows: 1, BatchBytes: 10, ByPartition: true}, &wordHandler{})
 	var paused []bool
 	pause := func(is bool) { paused = append(paused, is) }
 	add := func(values ...string) {
 		for _, value := range values {
-			in.add([]*kgo.Record{inPartition(0, value)}, true)
+			in.add([]*kgo.Record{recordIn(0, value)}, true)
 			in.pauseIfFull(pause)
 		}
 	}
 	add("aaaaaaa", "bbbbbbb")
-	require.Empty(t, paused, "full batches alone do not stop it")
+	require.Empty(t, paused, "two full batches do not pause it")
 	add("ccccccc", "d")
 	require.Equal(t, []bool{true}, paused)
 	for _, want := range []struct {
@@ -88,19 +88,19 @@ func TestAPartitionOfWhichMuchWaitsIsNotFetchedUntilLittleDoes(t *testing.T) {
 		{"aaaaaaa", []bool{true}}, {"bbbbbbb", []bool{true, false}}, {"ccccccc", []bool{true, false}},
 		{"d", []bool{true, false}},
 	} {
-		b := in.take(t.Context())
+		b := in.next(t.Context())
 		require.Len(t, b.records, 1, "a batch is full with one record")
-		require.Equal(t, want.value, string(b.records[0].Value), "in the order in which they came")
+		require.Equal(t, want.value, string(b.records[0].Value), "in the order of arrival")
 		require.Equal(t, want.paused, paused)
 	}
 }
 
 func TestWhatWaitsIsTakenBeforeALaneEnds(t *testing.T) {
-	in := newIntake(Config{BatchRows: 1, BatchBytes: 10, ByPartition: true}, &words{})
-	in.add([]*kgo.Record{inPartition(0, "a"), inPartition(0, "b"), inPartition(0, "c")}, true)
+	in := newAccumulator(Config{BatchRows: 1, BatchBytes: 10, ByPartition: true}, &wordHandler{})
+	in.add([]*kgo.Record{recordIn(0, "a"), recordIn(0, "b"), recordIn(0, "c")}, true)
 	in.close()
 	for _, want := range []string{"a", "b", "c"} {
-		require.Equal(t, want, string(in.take(t.Context()).records[0].Value))
+		require.Equal(t, want, string(in.next(t.Context()).records[0].Value))
 	}
-	require.Nil(t, in.take(t.Context()))
+	require.Nil(t, in.next(t.Context()))
 }
