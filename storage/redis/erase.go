@@ -9,53 +9,54 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// scanned is how many keys one step of a search looks at.
-const scanned = 1000
+// scanCount is the COUNT option of SCAN.
+const scanCount = 1000
 
-// WorkspaceRows counts the keys that are of a workspace: those with its id in them.
+// WorkspaceRows returns the number of keys of a workspace: those that contain its id.
 func (db *DB) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (keys int64, err error) {
-	err = db.keysOf(ctx, workspace, func(found []string) error {
+	err = db.scanWorkspace(ctx, workspace, func(found []string) error {
 		keys += int64(len(found))
 		return nil
 	})
 	return keys, err
 }
 
-// EraseWorkspace removes the keys of a workspace and tells of them as they go. It
-// looks at every key there is, a thousand a time, so that nobody who adds a kind of
-// key has to think of it.
-func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func(keys int64) error) error {
-	return db.keysOf(ctx, workspace, func(found []string) error {
+// EraseWorkspace removes the keys of a workspace and calls removed after each step. It scans all keys,
+// scanCount per step, so that it also removes new kinds of keys.
+func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, removed func(keys int64) error) error {
+	return db.scanWorkspace(ctx, workspace, func(found []string) error {
 		if err := db.client.Unlink(ctx, found...).Err(); err != nil {
 			return fmt.Errorf("removing keys: %w", err)
 		}
-		return gone(int64(len(found)))
+		return removed(int64(len(found)))
 	})
 }
 
-// RequireEmpty refuses a database that has keys of ours, fault.Conflict.
+// RequireEmpty returns fault.Conflict if the database has keys of Livegraph.
 func (db *DB) RequireEmpty(ctx context.Context) error {
-	return db.keysLike(ctx, "livegraph:*", func([]string) error {
+	return db.scanPattern(ctx, "livegraph:*", func([]string) error {
 		return fault.New(
 			fault.Conflict,
-			"Redis is not empty: it has keys that begin with livegraph:, of another moment than the backup's. "+
-				"Remove them; whatever they are, it is made again",
+			"Redis is not empty: it has keys that begin with livegraph:, which do not match the backup. "+
+				"Remove them; Livegraph creates them again",
 		)
 	})
 }
 
-func (db *DB) keysOf(ctx context.Context, workspace uuid.UUID, each func(found []string) error) error {
-	return db.keysLike(ctx, "livegraph:*"+workspace.String()+"*", each)
+// scanWorkspace calls visit with the keys of a workspace, in steps.
+func (db *DB) scanWorkspace(ctx context.Context, workspace uuid.UUID, visit func(found []string) error) error {
+	return db.scanPattern(ctx, "livegraph:*"+workspace.String()+"*", visit)
 }
 
-func (db *DB) keysLike(ctx context.Context, pattern string, each func(found []string) error) error {
+// scanPattern calls visit with the keys that match a pattern, in steps.
+func (db *DB) scanPattern(ctx context.Context, pattern string, visit func(found []string) error) error {
 	for cursor := uint64(0); ; {
-		found, next, err := db.client.Scan(ctx, cursor, pattern, scanned).Result()
+		found, next, err := db.client.Scan(ctx, cursor, pattern, scanCount).Result()
 		if err != nil {
-			return fmt.Errorf("looking for keys: %w", err)
+			return fmt.Errorf("scanning keys: %w", err)
 		}
 		if len(found) > 0 {
-			if err := each(found); err != nil {
+			if err := visit(found); err != nil {
 				return err
 			}
 		}

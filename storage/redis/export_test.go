@@ -6,8 +6,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// AtTime returns the script of requests with a clock that its caller sets: two more
-// arguments, seconds and microseconds. Empty: the script has no such line any more.
+// AtTime returns the script of requests with a clock set by two additional arguments, seconds and
+// microseconds. It returns nil if the script has no longer exactly one line that reads the clock.
 func AtTime() *redis.Script {
 	const clock = "local t = redis.call('TIME')"
 	if strings.Count(countRequestsText, clock) != 1 {
@@ -16,8 +16,8 @@ func AtTime() *redis.Script {
 	return redis.NewScript(strings.Replace(countRequestsText, clock, "local t = {ARGV[11], ARGV[12]}", 1))
 }
 
-// Arguments returns what an ask passes to the script.
+// Arguments returns the keys and arguments of the script.
 func (ask *RequestAsk) Arguments() (keys []string, args []any) { return ask.keys(), ask.args() }
 
-// ReadRequests reads what the script answered.
+// ReadRequests parses the result of the script.
 func ReadRequests(command *redis.Cmd) (RequestAnswer, error) { return requestAnswer(command) }

@@ -1,7 +1,6 @@
-// Package redis is the store of counters and caches, and carries the replies to
-// commands to the processes that wait for them (see [Replies]). It speaks to Redis
-// and to Valkey. What is in it may be lost: every number and every cache here can be
-// made again, or is only a bound, and a reply is only quicker than to look.
+// Package redis stores counters and caches, and sends the replies to commands to the processes that
+// wait for them (see [Replies]). It supports Redis and Valkey. The data may be lost: caches can be
+// rebuilt, counters only enforce limits, and a reply only saves a query of the stored result.
 package redis
 
 import (
@@ -23,20 +22,19 @@ const (
 	callTimeout = 3 * time.Second // one read or one write
 )
 
-// Options say how to reach Redis.
+// Options configures the connection to Redis.
 type Options struct {
 	// URL is redis://user:password@host:6379/0, or rediss:// for TLS. Without a user
 	// the password is the default user's.
 	URL string
-	// TLS verifies a server that is reached by TLS; nil: as the system does.
+	// TLS verifies the server if TLS is used; nil: with the system's certificates.
 	TLS *tlsconfig.Client
 }
 
 // DB is a pool of connections to one database of Redis.
 type DB struct{ client *redis.Client }
 
-// Open connects to the database that the URL names and checks that it answers. The
-// caller closes the DB.
+// Open connects to the database of the URL and checks that it responds. The caller must close the DB.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	options, err := o.driver()
 	if err != nil {
@@ -53,17 +51,17 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 func (o Options) driver() (*redis.Options, error) {
 	options, err := redis.ParseURL(o.URL)
 	if err != nil {
-		// The parser's message can hold the URL, and with it the password.
-		return nil, fault.New(fault.Invalid, "the Redis URL cannot be read")
+		// The parser's message may contain the URL with the password.
+		return nil, fault.New(fault.Invalid, "the Redis URL is not valid")
 	}
-	// The driver would repeat a command whose answer did not come, and count it twice.
+	// The driver would retry a command without a response, which could count a request twice.
 	options.MaxRetries = -1
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, callTimeout, callTimeout
 	options.DialerRetries = 1
 	options.ContextTimeoutEnabled = true
-	options.DisableIdentity = true // an ACL need not allow CLIENT SETINFO
+	options.DisableIdentity = true // so that ACLs need not allow CLIENT SETINFO
 	encrypted := options.TLSConfig != nil
-	options.TLSConfig = nil // the driver's would be of the files as they are now
+	options.TLSConfig = nil // the driver's would not read changed certificate files
 	files := o.TLS
 	if files == nil {
 		files = tlsconfig.System()
@@ -77,7 +75,7 @@ func (o Options) driver() (*redis.Options, error) {
 	return options, nil
 }
 
-// Ping asks the server for a sign of life.
+// Ping returns an error if the server does not respond.
 func (db *DB) Ping(ctx context.Context) error {
 	if err := db.client.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("pinging Redis: %w", err)
@@ -97,11 +95,11 @@ func (db *DB) ServerVersion(ctx context.Context) (string, error) {
 	return "Redis " + info["redis_version"], nil
 }
 
-// Info returns what INFO says of the server, by name.
+// Info returns the fields of the server's INFO command.
 func (db *DB) Info(ctx context.Context) (map[string]string, error) {
 	text, err := db.client.Info(ctx).Result()
 	if err != nil {
-		return nil, fmt.Errorf("asking Redis for its state: %w", err)
+		return nil, fmt.Errorf("reading INFO of Redis: %w", err)
 	}
 	info := map[string]string{}
 	for line := range strings.Lines(text) {

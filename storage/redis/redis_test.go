@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-func TestTheServerTellsWhatItIs(t *testing.T) {
+func TestTheServerReturnsItsVersion(t *testing.T) {
 	db, err := redis.Open(t.Context(), redis.Options{URL: testenv.Redis(t)})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
@@ -41,7 +41,7 @@ func TestConnectionsByTLSAreVerified(t *testing.T) {
 	})
 }
 
-// A user of Redis' access lists needs no more than what is used.
+// A Redis ACL user needs only the rights for the commands that are used.
 func TestAUserWithFewRightsIsEnough(t *testing.T) {
 	engine := testenv.Redis(t)
 	options, err := driver.ParseURL(engine)
@@ -68,7 +68,7 @@ func TestAUserWithFewRightsIsEnough(t *testing.T) {
 	require.NotContains(t, err.Error(), "wr0ng")
 }
 
-func TestAURLThatCannotBeReadIsNotShown(t *testing.T) {
+func TestAnInvalidURLIsNotShown(t *testing.T) {
 	for _, address := range []string{"redis://u:s3cret@%zz", "redis://u:s3cret@h:6379/no-number", "http://u:s3cret@h"} {
 		_, err := redis.Open(t.Context(), redis.Options{URL: address})
 		require.True(t, fault.Is(err, fault.Invalid), "%v", err)
@@ -76,7 +76,7 @@ func TestAURLThatCannotBeReadIsNotShown(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsNotThereIsSaid(t *testing.T) {
+func TestAnUnavailableServerIsReported(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	address := listener.Addr().String()
@@ -90,7 +90,7 @@ func password(t *testing.T, address string) string {
 	t.Helper()
 	u, err := url.Parse(address)
 	require.NoError(t, err)
-	word, _ := u.User.Password()
-	require.NotEmpty(t, word)
-	return word
+	secret, _ := u.User.Password()
+	require.NotEmpty(t, secret)
+	return secret
 }

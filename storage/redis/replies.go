@@ -10,23 +10,23 @@ import (
 	"github.com/google/uuid"
 )
 
-// How replies are listened for.
+// Settings of replies.
 const (
-	replyChannel = "livegraph:replies:" // and the address
-	// MaxReplyBytes is the most that a reply carries; of a larger outcome only the
-	// notice is sent. Redis cuts a listener off whose backlog is too large.
+	replyChannel = "livegraph:replies:" // prefix of the channel name; the address follows
+	// MaxReplyBytes is the maximum size of a payload. A reply with a larger one is sent without
+	// payload. Redis disconnects subscribers whose backlog is too large.
 	MaxReplyBytes = 64 << 10
 )
 
-// Reply is what came of a command, on its way to the process that waits.
+// Reply is the result of a command, which is sent to the process that waits for it.
 type Reply struct {
-	To      string    // the address of the process's Replies
-	ID      uuid.UUID // of the command or the batch
-	Payload []byte    // beyond MaxReplyBytes only the notice is sent
+	To      string    // address of the process's Replies
+	ID      uuid.UUID // id of the command or batch
+	Payload []byte    // omitted if larger than MaxReplyBytes
 }
 
-// SendReplies publishes replies, in one round trip. Nobody may hear them: anyone who
-// waits must also look where outcomes are kept.
+// SendReplies publishes replies in one round trip. Delivery is not guaranteed: waiting processes must
+// also query the stored results.
 func (db *DB) SendReplies(ctx context.Context, replies []Reply) error {
 	if len(replies) == 0 {
 		return nil
@@ -46,9 +46,9 @@ func (db *DB) SendReplies(ctx context.Context, replies []Reply) error {
 	return nil
 }
 
-// Replies are the replies to one process: it listens on its own channel and
-// hands each to the one who waits for that id. What is sent while the connection is
-// away is lost; anyone who waits is told when it is back, to look by themselves.
+// Replies receives the replies for one process on its own channel and passes each to the waiters for
+// its id. Replies that are sent while the connection is down are lost. After reconnecting, Replies
+// notifies all waiters, so that they query the stored results.
 type Replies struct {
 	db        *DB
 	address   string
@@ -59,71 +59,72 @@ type Replies struct {
 	waiting map[uuid.UUID][]*waiter
 }
 
-type waiter struct{ heard chan []byte }
+type waiter struct{ payloads chan []byte }
 
-// NewReplies creates the replies to this process. Run listens for them.
+// NewReplies creates the Replies of this process. Run receives them.
 func (db *DB) NewReplies(log *slog.Logger) *Replies {
 	return &Replies{db: db, address: uuid.NewString(), log: log, waiting: map[uuid.UUID][]*waiter{}}
 }
 
-// Address is what senders name in Reply.To.
+// Address returns the address for Reply.To.
 func (r *Replies) Address() string { return r.address }
 
-// Connected reports whether the process listens at the moment.
+// Connected reports whether the process is currently subscribed.
 func (r *Replies) Connected() bool { return r.connected.Load() }
 
-// Waiting returns how many replies are waited for.
+// Waiting returns the number of ids that have waiters.
 func (r *Replies) Waiting() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.waiting)
 }
 
-// Await begins to wait for the reply to an id. The channel gives the payload, once;
-// an empty one means to look where the outcome is kept, without a promise that it
-// is there. The caller must end the wait by stop.
-func (r *Replies) Await(id uuid.UUID) (heard <-chan []byte, stop func()) {
-	w := &waiter{heard: make(chan []byte, 1)}
+// Await starts waiting for the reply with an id. The channel receives its payload. After an empty
+// payload the caller must query the stored result, which may not exist yet. The caller must call
+// stop to end the wait.
+func (r *Replies) Await(id uuid.UUID) (payloads <-chan []byte, stop func()) {
+	w := &waiter{payloads: make(chan []byte, 1)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waiting[id] = append(r.waiting[id], w)
-	return w.heard, func() { r.forget(id, w) }
+	return w.payloads, func() { r.removeWaiter(id, w) }
 }
 
-func (r *Replies) forget(id uuid.UUID, w *waiter) {
+// removeWaiter removes a waiter for an id.
+func (r *Replies) removeWaiter(id uuid.UUID, w *waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	left := r.waiting[id][:0:0]
+	remaining := r.waiting[id][:0:0]
 	for _, other := range r.waiting[id] {
 		if other != w {
-			left = append(left, other)
+			remaining = append(remaining, other)
 		}
 	}
-	if r.waiting[id] = left; len(left) == 0 {
+	if r.waiting[id] = remaining; len(remaining) == 0 {
 		delete(r.waiting, id)
 	}
 }
 
-// Run listens until ctx is done, and connects again when the connection is lost.
+// Run receives replies until ctx is done. It reconnects when the connection is lost.
 func (r *Replies) Run(ctx context.Context) error {
 	s := subscription{
-		db: r.db, channel: replyChannel + r.address, hear: r.hear,
-		begun: func() {
+		db: r.db, channel: replyChannel + r.address, onMessage: r.deliver,
+		onSubscribed: func() {
 			r.connected.Store(true)
 			r.wakeAll()
 		},
-		ended: func() { r.connected.Store(false) },
-		lost: func(err error) {
+		onUnsubscribed: func() { r.connected.Store(false) },
+		onLost: func(err error) {
 			r.log.Warn(
-				"the replies' connection to Redis is lost; outcomes are looked up in Postgres until it is back", "error", err,
+				"the replies' connection to Redis is lost; results are read from Postgres until it works again", "error", err,
 			)
 		},
 	}
 	return s.run(ctx)
 }
 
-// hear hands a reply to anyone who waits for it.
-func (r *Replies) hear(message string) {
+// deliver passes a reply to the waiters for its id.
+func (r *Replies) deliver(message string) {
 	var id uuid.UUID
 	if len(message) < len(id) {
 		return
@@ -132,25 +133,25 @@ func (r *Replies) hear(message string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, w := range r.waiting[id] {
-		w.tell([]byte(message[len(id):]))
+		w.notify([]byte(message[len(id):]))
 	}
 }
 
-// wakeAll tells all who wait to look by themselves: their reply may have been lost.
+// wakeAll notifies all waiters with an empty payload: their reply may have been lost.
 func (r *Replies) wakeAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, waiters := range r.waiting {
 		for _, w := range waiters {
-			w.tell(nil)
+			w.notify(nil)
 		}
 	}
 }
 
-// tell never blocks: one who has been told something is awake.
-func (w *waiter) tell(payload []byte) {
+// notify sends a payload unless an earlier one has not been received. It never blocks.
+func (w *waiter) notify(payload []byte) {
 	select {
-	case w.heard <- payload:
+	case w.payloads <- payload:
 	default:
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// listening returns replies that are listened for until the test ends.
-func listening(t *testing.T, db *redis.DB) *redis.Replies {
+// newReplies returns Replies that run until the test ends.
+func newReplies(t *testing.T, db *redis.DB) *redis.Replies {
 	t.Helper()
 	replies := db.NewReplies(slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(t.Context())
@@ -37,21 +37,21 @@ func openRedis(t *testing.T, url string) *redis.DB {
 	return db
 }
 
-// hear waits for what is heard next.
-func hear(t *testing.T, heard <-chan []byte) []byte {
+// receive waits for the next payload.
+func receive(t *testing.T, payloads <-chan []byte) []byte {
 	t.Helper()
 	select {
-	case payload := <-heard:
+	case payload := <-payloads:
 		return payload
 	case <-time.After(20 * time.Second):
-		require.Fail(t, "nothing is heard")
+		require.Fail(t, "no reply was received")
 		return nil
 	}
 }
 
-func TestAReplyReachesOnlyWhoWaitsForItInTheProcessThatItIsFor(t *testing.T) {
+func TestAReplyReachesOnlyTheWaitersOfItsProcess(t *testing.T) {
 	db := openRedis(t, testenv.Redis(t))
-	mine, other := listening(t, db), listening(t, db)
+	mine, other := newReplies(t, db), newReplies(t, db)
 	first, second := uuid.New(), uuid.New()
 	one, stopOne := mine.Await(first)
 	defer stopOne()
@@ -68,29 +68,29 @@ func TestAReplyReachesOnlyWhoWaitsForItInTheProcessThatItIsFor(t *testing.T) {
 		{To: mine.Address(), ID: second, Payload: []byte("2")},
 		{To: other.Address(), ID: second, Payload: []byte("not here")},
 	}))
-	require.Equal(t, "1", string(hear(t, one)))
-	require.Equal(t, "1", string(hear(t, same)))
-	require.Equal(t, "2", string(hear(t, two)))
+	require.Equal(t, "1", string(receive(t, one)))
+	require.Equal(t, "1", string(receive(t, same)))
+	require.Equal(t, "2", string(receive(t, two)))
 	require.Empty(t, elsewhere)
 }
 
-func TestOfALargeReplyOnlyTheNoticeIsSent(t *testing.T) {
+func TestALargeReplyIsSentWithoutItsPayload(t *testing.T) {
 	db := openRedis(t, testenv.Redis(t))
-	replies := listening(t, db)
+	replies := newReplies(t, db)
 	for size, want := range map[int]int{redis.MaxReplyBytes: redis.MaxReplyBytes, redis.MaxReplyBytes + 1: 0} {
 		id := uuid.New()
-		heard, stop := replies.Await(id)
+		payloads, stop := replies.Await(id)
 		require.NoError(t, db.SendReplies(t.Context(), []redis.Reply{
 			{To: replies.Address(), ID: id, Payload: bytes.Repeat([]byte("x"), size)},
 		}))
-		require.Len(t, hear(t, heard), want)
+		require.Len(t, receive(t, payloads), want)
 		stop()
 	}
 }
 
-func TestAWaitThatEndedIsForgotten(t *testing.T) {
+func TestStoppedWaitersAreRemoved(t *testing.T) {
 	db := openRedis(t, testenv.Redis(t))
-	replies := listening(t, db)
+	replies := newReplies(t, db)
 	id := uuid.New()
 	_, stop := replies.Await(id)
 	_, stopOther := replies.Await(id)
@@ -101,23 +101,23 @@ func TestAWaitThatEndedIsForgotten(t *testing.T) {
 	require.Zero(t, replies.Waiting())
 }
 
-func TestAfterRedisWasAwayWhoWaitsIsToldToLook(t *testing.T) {
+func TestWaitersAreNotifiedAfterReconnecting(t *testing.T) {
 	engine := testenv.StoppableRedis(t)
 	db := openRedis(t, engine.Address())
-	replies := listening(t, db)
+	replies := newReplies(t, db)
 	id := uuid.New()
-	heard, stop := replies.Await(id)
+	payloads, stop := replies.Await(id)
 	defer stop()
 
 	require.NoError(t, engine.Stop(t.Context()))
 	require.Eventually(t, func() bool { return !replies.Connected() }, 20*time.Second, time.Millisecond)
 	require.Error(t, db.SendReplies(t.Context(), []redis.Reply{{To: replies.Address(), ID: id, Payload: []byte("lost")}}))
 	require.NoError(t, engine.Start(t.Context()))
-	require.Empty(t, hear(t, heard))
+	require.Empty(t, receive(t, payloads))
 	require.True(t, replies.Connected())
 
 	require.Eventually(t, func() bool {
 		return db.SendReplies(t.Context(), []redis.Reply{{To: replies.Address(), ID: id, Payload: []byte("found")}}) == nil
 	}, 20*time.Second, 10*time.Millisecond)
-	require.Equal(t, "found", string(hear(t, heard)))
+	require.Equal(t, "found", string(receive(t, payloads)))
 }

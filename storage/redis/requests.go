@@ -9,46 +9,45 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-const requestsKey = "livegraph:requests:" // and the workspace
+const requestsKey = "livegraph:requests:" // prefix of the key; the workspace's id follows
 
-// Window is a span of time, and how many requests of a workspace passed in it.
+// Window is a time window with the number of requests of a workspace that were accepted in it.
 type Window struct {
-	Number int64 // how many such spans lie between 1970 and its start
+	Number int64 // number of windows of the same length between 1970 and its start
 	Count  int64
 }
 
-// RequestAsk asks how many requests of a workspace passed in the two windows, of a
-// minute and of a day, that the server's clock is in, and counts as many more of Take as
-// both have room for.
+// RequestAsk queries the number of accepted requests of a workspace in the current minute and day, by
+// the server's clock, and counts up to Take more, as many as the limits of both allow.
 type RequestAsk struct {
 	Workspace uuid.UUID
-	Take      int64            // how many requests are asked for; 0: none, it is only looked
-	Limits    [2]int64         // what the minute and the day have room for
-	Lengths   [2]time.Duration // how long both are; they begin with 1970, in whole microseconds
-	// Known is what the caller knows to have passed. Where the server has counted
-	// less of the same window, it has lost data, or was unavailable, and goes on from there.
+	Take      int64            // number of new requests; 0: only read the counts
+	Limits    [2]int64         // maximum per minute and per day
+	Lengths   [2]time.Duration // lengths of both windows, in whole microseconds; the windows are aligned to 1970
+	// Known contains the counts that the caller knows. If the server has a lower count for the same
+	// window, because it has lost data or was unavailable, it continues with the known count.
 	Known [2]Window
-	// NotAfter is when, by the server's clock, nobody waits for the answer any more and
-	// nothing must be counted; the zero time: never. Else a server that was stopped
-	// would count what it finds on its connections in a later window.
+	// NotAfter is the time, by the server's clock, after which nothing must be counted, because
+	// the caller no longer waits for the result; the zero time: never. Without it, a server that
+	// was stopped would count the requests pending on its connections in a later window.
 	NotAfter time.Time
 }
 
-// RequestAnswer is what was found, the requests that were taken included.
+// RequestAnswer is the result of a RequestAsk.
 type RequestAnswer struct {
-	At     time.Time // by the server's clock, to the microsecond
-	Taken  int64     // how many were counted: those for which both windows had room
-	Late   bool      // it was past NotAfter: only At is told
-	Behind bool      // the server had counted less than was known
-	Counts [2]int64  // in the minute and in the day of At
+	At     time.Time // server time, in microsecond precision
+	Taken  int64     // number of new requests that were counted within the limits
+	Late   bool      // At is after NotAfter; the other fields are zero
+	Behind bool      // the server had a lower count than Known
+	Counts [2]int64  // in the minute and the day of At, including Taken
 }
 
-// countRequests keeps both windows of a workspace in one hash, which goes with the
-// day. A window that is not the present one counts for nothing. What is refused
-// changes nothing, unless the server had lost something.
+// countRequests stores both windows of a workspace in one hash, which expires with the day. Counts of
+// past windows are ignored. If no request is counted, nothing is written, unless the server had a lower
+// count than the known one.
 //
-// ARGV: lengths in microseconds (1, 2), limits (3, 4), numbers and counts that are
-// known (5 to 8), not after, in microseconds, 0: whenever (9), how many to take (10).
+// ARGV: lengths in microseconds (1, 2), limits (3, 4), known numbers and counts of the windows (5 to
+// 8), NotAfter in microseconds or 0 (9), number of new requests (10).
 var countRequests = redis.NewScript(countRequestsText)
 
 const countRequestsText = `
@@ -77,12 +76,12 @@ const countRequestsText = `
 	end
 	return {now, taken, 0, behind, count[1], count[2]}`
 
-// CountRequest asks for one workspace, in one round trip and one atomic step.
+// CountRequest runs one query atomically, in one round trip.
 func (db *DB) CountRequest(ctx context.Context, ask *RequestAsk) (RequestAnswer, error) {
 	return requestAnswer(countRequests.Run(ctx, db.client, ask.keys(), ask.args()...))
 }
 
-// CountRequests asks for several, in one round trip.
+// CountRequests runs several queries in one round trip. Each is atomic.
 func (db *DB) CountRequests(ctx context.Context, asks []RequestAsk) ([]RequestAnswer, error) {
 	pipe := db.client.Pipeline()
 	commands := make([]*redis.Cmd, len(asks))
@@ -102,16 +101,16 @@ func (db *DB) CountRequests(ctx context.Context, asks []RequestAsk) ([]RequestAn
 	return answers, nil
 }
 
-func (ask *RequestAsk) keys() []string { return []string{requestsKey + ask.Workspace.String()} }
+func (q *RequestAsk) keys() []string { return []string{requestsKey + q.Workspace.String()} }
 
-func (ask *RequestAsk) args() []any {
+func (q *RequestAsk) args() []any {
 	var notAfter int64
-	if !ask.NotAfter.IsZero() {
-		notAfter = ask.NotAfter.UnixMicro()
+	if !q.NotAfter.IsZero() {
+		notAfter = q.NotAfter.UnixMicro()
 	}
 	return []any{
-		ask.Lengths[0].Microseconds(), ask.Lengths[1].Microseconds(), ask.Limits[0], ask.Limits[1],
-		ask.Known[0].Number, ask.Known[0].Count, ask.Known[1].Number, ask.Known[1].Count, notAfter, ask.Take,
+		q.Lengths[0].Microseconds(), q.Lengths[1].Microseconds(), q.Limits[0], q.Limits[1],
+		q.Known[0].Number, q.Known[0].Count, q.Known[1].Number, q.Known[1].Count, notAfter, q.Take,
 	}
 }
 

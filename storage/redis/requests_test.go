@@ -16,13 +16,13 @@ import (
 
 var minuteAndDay = [2]time.Duration{time.Minute, 24 * time.Hour}
 
-// naive counts every request by itself, and looks at each when it is asked.
-type naive struct {
-	passed map[uuid.UUID][]int64 // when, in microseconds
-	lost   map[uuid.UUID]int     // how many of the first the server has forgotten
+// requestModel is a model of the script that stores the time of every request.
+type requestModel struct {
+	passed map[uuid.UUID][]int64 // times of accepted requests, in microseconds
+	lost   map[uuid.UUID]int     // number of the first requests that the server has lost
 }
 
-func (n *naive) count(workspace uuid.UUID, window, length int64, from int) (count int64) {
+func (n *requestModel) count(workspace uuid.UUID, window, length int64, from int) (count int64) {
 	for _, at := range n.passed[workspace][from:] {
 		if at/length == window {
 			count++
@@ -31,9 +31,9 @@ func (n *naive) count(workspace uuid.UUID, window, length int64, from int) (coun
 	return count
 }
 
-// The script is held against counting by hand, over times that mostly go on, limits
-// that change, callers that know much, little or nothing, and a server that forgets.
-func TestRequestsAreCountedAsByHand(t *testing.T) {
+// The script is compared with the model, with increasing times, changing limits, callers with current,
+// outdated or no known counts, and a server that loses data.
+func TestRequestsAreCountedLikeTheModel(t *testing.T) {
 	script := redis.AtTime()
 	require.NotNil(t, script, "the clock of the script is replaced")
 	options, err := driver.ParseURL(testenv.Redis(t))
@@ -43,7 +43,7 @@ func TestRequestsAreCountedAsByHand(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
 		workspaces := []uuid.UUID{uuid.New(), uuid.New()}
-		model := naive{passed: map[uuid.UUID][]int64{}, lost: map[uuid.UUID]int{}}
+		model := requestModel{passed: map[uuid.UUID][]int64{}, lost: map[uuid.UUID]int{}}
 		now := time.Date(2026, 11, 21, 23, 50, 0, 0, time.UTC).UnixMicro()
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			now += rapid.SampledFrom([]int64{0, 1, 999_999, 20_000_000, 59_999_999, 600_000_000, 7_200_000_000}).Draw(t, "later")
@@ -57,20 +57,20 @@ func TestRequestsAreCountedAsByHand(t *testing.T) {
 				require.NoError(t, client.Del(ctx, keys...).Err())
 				model.lost[ask.Workspace] = len(model.passed[ask.Workspace])
 			}
-			var want, has [2]int64
-			knows := rapid.IntRange(0, 2).Draw(t, "knows")
+			var want, counted [2]int64
+			known := rapid.IntRange(0, 2).Draw(t, "knows")
 			for i, length := range ask.Lengths {
 				window := now / length.Microseconds()
 				all := model.count(ask.Workspace, window, length.Microseconds(), 0)
-				has[i] = model.count(ask.Workspace, window, length.Microseconds(), model.lost[ask.Workspace])
-				switch knows {
-				case 1: // of a window that is over: it must not count
+				counted[i] = model.count(ask.Workspace, window, length.Microseconds(), model.lost[ask.Workspace])
+				switch known {
+				case 1: // counts of a past window, which must be ignored
 					ask.Known[i] = redis.Window{Number: window - 1, Count: 1000}
 				case 2:
 					ask.Known[i] = redis.Window{Number: window, Count: all}
 				}
-				want[i] = has[i]
-				if knows == 2 {
+				want[i] = counted[i]
+				if known == 2 {
 					want[i] = all
 				}
 			}
@@ -78,7 +78,7 @@ func TestRequestsAreCountedAsByHand(t *testing.T) {
 			for taken < ask.Take && want[0]+taken < ask.Limits[0] && want[1]+taken < ask.Limits[1] {
 				taken++
 			}
-			behind := want != has
+			behind := want != counted
 			keys, args := ask.Arguments()
 			answer, err := redis.ReadRequests(script.Eval(ctx, client, keys, append(args, now/1_000_000, now%1_000_000)...))
 			require.NoError(t, err)
@@ -87,9 +87,9 @@ func TestRequestsAreCountedAsByHand(t *testing.T) {
 				want[1]++
 				model.passed[ask.Workspace] = append(model.passed[ask.Workspace], now)
 			}
-			if behind && ask.Take > 0 { // what was known is in the server again, of these windows
+			if behind && ask.Take > 0 { // the server has restored the known counts of these windows
 				model.lost[ask.Workspace] = 0
-				model.forgetBut(ask.Workspace, now/minuteAndDay[1].Microseconds())
+				model.keepDay(ask.Workspace, now/minuteAndDay[1].Microseconds())
 			}
 			require.Equal(
 				t, redis.RequestAnswer{At: time.UnixMicro(now).UTC(), Taken: taken, Behind: behind, Counts: want}, answer,
@@ -98,18 +98,18 @@ func TestRequestsAreCountedAsByHand(t *testing.T) {
 	})
 }
 
-// forgetBut leaves what passed on the day alone: nothing asks for older ones.
-func (n *naive) forgetBut(workspace uuid.UUID, day int64) {
-	var left []int64
+// keepDay removes all requests except those of the day; earlier ones are not counted later.
+func (n *requestModel) keepDay(workspace uuid.UUID, day int64) {
+	var remaining []int64
 	for _, at := range n.passed[workspace] {
 		if at/minuteAndDay[1].Microseconds() == day {
-			left = append(left, at)
+			remaining = append(remaining, at)
 		}
 	}
-	n.passed[workspace] = left
+	n.passed[workspace] = remaining
 }
 
-func TestARequestIsNotCountedWhenNobodyWaitsForItAnyMore(t *testing.T) {
+func TestARequestIsNotCountedAfterNotAfter(t *testing.T) {
 	db := openRedis(t, testenv.Redis(t))
 	ask := redis.RequestAsk{
 		Workspace: uuid.New(), Take: 1, Limits: [2]int64{5, 5}, Lengths: minuteAndDay, NotAfter: time.Now().Add(-time.Minute),
@@ -122,10 +122,10 @@ func TestARequestIsNotCountedWhenNobodyWaitsForItAnyMore(t *testing.T) {
 	answer, err = db.CountRequest(t.Context(), &ask)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, answer.Taken)
-	require.Equal(t, int64(1), answer.Counts[1], "the late one is not among them")
+	require.Equal(t, int64(1), answer.Counts[1], "the late request is not counted")
 }
 
-func TestCountsGoWithTheDay(t *testing.T) {
+func TestCountsExpireWithTheDay(t *testing.T) {
 	url := testenv.Redis(t)
 	db := openRedis(t, url)
 	ask := redis.RequestAsk{Workspace: uuid.New(), Take: 1, Limits: [2]int64{5, 5}, Lengths: minuteAndDay}
@@ -137,8 +137,8 @@ func TestCountsGoWithTheDay(t *testing.T) {
 	client := driver.NewClient(options)
 	defer func() { _ = client.Close() }()
 	keys, _ := ask.Arguments()
-	left, err := client.PTTL(t.Context(), keys[0]).Result()
+	ttl, err := client.PTTL(t.Context(), keys[0]).Result()
 	require.NoError(t, err)
 	tomorrow := answers[0].At.Truncate(24 * time.Hour).Add(24 * time.Hour)
-	require.InDelta(t, tomorrow.Sub(answers[0].At), left, float64(30*time.Second))
+	require.InDelta(t, tomorrow.Sub(answers[0].At), ttl, float64(30*time.Second))
 }

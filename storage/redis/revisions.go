@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	revisionChannel = "livegraph:auth:" // and the installation
-	revisionBytes   = 16                // a number and a time
-	revisionTag     = 16                // of the HMAC-SHA256
+	revisionChannel      = "livegraph:auth:" // prefix of the channel name; the installation's id follows
+	revisionPayloadBytes = 16                // revision and time
+	revisionMACBytes     = 16                // truncated HMAC-SHA256
 )
 
-// Revisions carry the number of the last change to keys and workspaces from processes
-// that have read it to those that cannot. Keys are believed by it, so it is signed: who
-// can write to Redis cannot keep a revoked key alive.
+// Revisions propagates the number of the last change to API keys and workspaces to processes that
+// cannot read it from Postgres. Processes accept cached keys depending on it, so it is signed: an
+// attacker with write access to Redis cannot keep a revoked key valid.
 type Revisions struct {
 	db      *DB
 	channel string
@@ -28,12 +28,12 @@ type Revisions struct {
 	log     *slog.Logger
 }
 
-// NewRevisions creates the revisions of an installation, signed by its key.
+// NewRevisions creates the Revisions of an installation. Messages are signed with key.
 func (db *DB) NewRevisions(installation uuid.UUID, key [32]byte, log *slog.Logger) *Revisions {
 	return &Revisions{db: db, channel: revisionChannel + installation.String(), key: key, log: log}
 }
 
-// Send tells all who listen that the revision was this one at a time of Postgres.
+// Send publishes the revision that Postgres had at the given time, by the clock of Postgres.
 func (r *Revisions) Send(ctx context.Context, revision int64, at time.Time) error {
 	message := binary.BigEndian.AppendUint64(nil, uint64(revision))
 	message = binary.BigEndian.AppendUint64(message, uint64(at.UnixMicro()))
@@ -43,24 +43,24 @@ func (r *Revisions) Send(ctx context.Context, revision int64, at time.Time) erro
 	return nil
 }
 
-// Hear listens until ctx is done, and connects again when the connection is lost. What
-// is not signed by the key is passed over.
-func (r *Revisions) Hear(ctx context.Context, hear func(revision int64, at time.Time)) error {
+// Hear calls onRevision for each received revision until ctx is done. It reconnects when the
+// connection is lost, and ignores messages without a valid signature.
+func (r *Revisions) Hear(ctx context.Context, onRevision func(revision int64, at time.Time)) error {
 	s := subscription{
-		db: r.db, channel: r.channel, begun: func() {}, ended: func() {},
-		lost: func(err error) {
+		db: r.db, channel: r.channel, onSubscribed: func() {}, onUnsubscribed: func() {},
+		onLost: func(err error) {
 			r.log.Warn(
-				"the auth revision's connection to Redis is lost; keys are checked by Postgres alone until it is back", "error",
+				"the auth revision's connection to Redis is lost; keys are only checked with Postgres until it works again", "error",
 				err,
 			)
 		},
-		hear: func(message string) {
+		onMessage: func(message string) {
 			payload := []byte(message)
-			if len(payload) != revisionBytes+revisionTag ||
-				!hmac.Equal(payload[revisionBytes:], r.sign(payload[:revisionBytes])) {
+			if len(payload) != revisionPayloadBytes+revisionMACBytes ||
+				!hmac.Equal(payload[revisionPayloadBytes:], r.sign(payload[:revisionPayloadBytes])) {
 				return
 			}
-			hear(int64(binary.BigEndian.Uint64(payload)), time.UnixMicro(int64(binary.BigEndian.Uint64(payload[8:]))))
+			onRevision(int64(binary.BigEndian.Uint64(payload)), time.UnixMicro(int64(binary.BigEndian.Uint64(payload[8:]))))
 		},
 	}
 	return s.run(ctx)
@@ -68,7 +68,7 @@ func (r *Revisions) Hear(ctx context.Context, hear func(revision int64, at time.
 
 func (r *Revisions) sign(message []byte) []byte {
 	mac := hmac.New(sha256.New, r.key[:])
-	mac.Write([]byte(r.channel)) // nothing else is signed so
+	mac.Write([]byte(r.channel)) // binds the signature to this channel
 	mac.Write(message)
-	return mac.Sum(nil)[:revisionTag]
+	return mac.Sum(nil)[:revisionMACBytes]
 }

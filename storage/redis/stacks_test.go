@@ -10,7 +10,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-func TestStacksOfOneWorkspaceAreKeptOfABoundedNumberOfActors(t *testing.T) {
+func TestTheNumberOfActorsWithStoredStacksIsLimited(t *testing.T) {
 	db, err := redis.Open(t.Context(), redis.Options{URL: testenv.Redis(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })

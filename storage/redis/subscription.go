@@ -11,73 +11,73 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/retry"
 )
 
-// How channels are listened to.
+// Settings of subscriptions.
 const (
-	// quietLimit is how long the connection may be silent until it is asked for a
-	// sign of life, and then again until it counts as lost.
-	quietLimit = 2 * time.Second
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = 2 * time.Second
+	// pingInterval is the time without messages after which the connection is pinged, and then
+	// the time without a response after which it counts as lost.
+	pingInterval  = 2 * time.Second
+	minRetryDelay = 50 * time.Millisecond
+	maxRetryDelay = 2 * time.Second
 )
 
-// subscription listens on a channel. Its functions are called in one goroutine.
+// subscription receives the messages of a channel. Its functions are called by one goroutine.
 type subscription struct {
-	db      *DB
-	channel string
-	begun   func()               // it listens, from now on
-	hear    func(message string) // what was sent
-	ended   func()               // it does not listen any more
-	lost    func(err error)      // the connection, after it worked
+	db             *DB
+	channel        string
+	onSubscribed   func()               // called when subscribed
+	onMessage      func(message string) // called for each message
+	onUnsubscribed func()               // called when no longer subscribed
+	onLost         func(err error)      // called when a working connection is lost
 }
 
-// run listens until ctx is done, and connects again when the connection is lost.
+// run receives messages until ctx is done. It reconnects when the connection is lost.
 func (s *subscription) run(ctx context.Context) error {
-	pace := retry.New(firstRetry, lastRetry)
+	delays := retry.New(minRetryDelay, maxRetryDelay)
 	for {
-		worked, err := s.listen(ctx)
+		subscribed, err := s.listen(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if worked {
-			pace.Reset()
-			s.lost(err)
+		if subscribed {
+			delays.Reset()
+			s.onLost(err)
 		}
-		if !pace.Wait(ctx) {
+		if !delays.Wait(ctx) {
 			return ctx.Err()
 		}
 	}
 }
 
-// listen uses one connection for as long as it works, and reports whether it did.
-func (s *subscription) listen(ctx context.Context) (worked bool, err error) {
+// listen receives messages on one connection until it fails, and reports whether it was subscribed.
+func (s *subscription) listen(ctx context.Context) (subscribed bool, err error) {
 	channel := s.db.client.Subscribe(ctx)
 	defer func() { _ = channel.Close() }()
-	defer context.AfterFunc(ctx, func() { _ = channel.Close() })() // ends a read that waits
+	defer context.AfterFunc(ctx, func() { _ = channel.Close() })() // unblocks a pending read
 	if err := channel.Subscribe(ctx, s.channel); err != nil {
 		return false, err
 	}
-	defer s.ended()
-	for asked := false; ; {
-		message, err := channel.ReceiveTimeout(ctx, quietLimit)
-		var silent net.Error
+	defer s.onUnsubscribed()
+	for pinged := false; ; {
+		message, err := channel.ReceiveTimeout(ctx, pingInterval)
+		var netErr net.Error
 		switch {
 		case err == nil:
-			asked = false
-		case errors.As(err, &silent) && silent.Timeout() && !asked:
-			asked = true
+			pinged = false
+		case errors.As(err, &netErr) && netErr.Timeout() && !pinged:
+			pinged = true
 			if err := channel.Ping(ctx); err != nil {
-				return worked, err
+				return subscribed, err
 			}
 			continue
 		default:
-			return worked, err
+			return subscribed, err
 		}
 		switch m := message.(type) {
 		case *redis.Subscription:
-			worked = true
-			s.begun()
+			subscribed = true
+			s.onSubscribed()
 		case *redis.Message:
-			s.hear(m.Payload)
+			s.onMessage(m.Payload)
 		}
 	}
 }
