@@ -12,106 +12,109 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
-// A cascade is one statement, with the totals of what it changed and, beyond what the
-// journal lists, the ids of the edges. One of very many edges is more statements of the same
-// transaction: the ids are listed first, and then so many edges at a time are changed.
+// A cascade is one statement. It changes the edges, updates the totals and, if the edges are
+// more than the journal lists, stores their ids. A cascade of very many edges is several
+// statements of the same transaction: the first stores the ids, the following ones change
+// one chunk of edges each.
 const (
 	countCascade = `INSERT INTO graph_totals AS t (workspace_id, kind, label, standing)
 		SELECT $1, 2, c.relation_type, %s FROM changed c GROUP BY c.relation_type
 		ON CONFLICT (workspace_id, kind, label) DO UPDATE SET standing = t.standing + excluded.standing`
-	// listEdges writes the ids of edges into rows of so many.
+	// listEdges stores the ids of edges in rows of a fixed number of ids.
 	listEdges = `INSERT INTO cascade_edges (workspace_id, sequence, node_id, place, edge_ids)
 		SELECT $1, $4, $2, min(n), array_agg(id ORDER BY id)
 		FROM (SELECT e.id, row_number() OVER (ORDER BY e.id) - 1 AS n FROM %s) c WHERE %s GROUP BY n / %d`
 	touchEdges = `version = e.version + CASE WHEN e.changed_by = $4 THEN 0 ELSE 1 END, changed_by = $4,
 		updated_at = GREATEST($5, e.created_at)`
-	takeSet   = `deleted = true, deleted_by = $3, taken_sequence = $3, taken_node = $2, ` + touchEdges
-	returnSet = `deleted = false, deleted_by = 0, ` + touchEdges
+	cascadeDeleteSet  = `deleted = true, deleted_by = $3, taken_sequence = $3, taken_node = $2, ` + touchEdges
+	cascadeRestoreSet = `deleted = false, deleted_by = 0, ` + touchEdges
 
-	changePiece = `WITH changed AS (
+	updateCascadeChunk = `WITH changed AS (
 		UPDATE edges e SET %s WHERE e.workspace_id = $1 AND e.id = ANY((
 			SELECT edge_ids[$7 + 1 : $7 + $8] FROM cascade_edges
-			WHERE workspace_id = $1 AND sequence = $4 AND node_id = $2 AND place = $6)::uuid[])` + sameArguments + `
+			WHERE workspace_id = $1 AND sequence = $4 AND node_id = $2 AND place = $6)::uuid[])` + unusedParameters + `
 		RETURNING e.relation_type)
 		SELECT relation_type, count(*) FROM changed GROUP BY relation_type`
-	// sameArguments names parameters that a statement may have no use for: all have the same.
-	sameArguments = ` AND ($2::uuid, $3::bigint) IS NOT NULL`
+	// unusedParameters references parameters that a statement may not use, because all
+	// statements are run with the same arguments.
+	unusedParameters = ` AND ($2::uuid, $3::bigint) IS NOT NULL`
 )
 
-// cascadePiece is how many edges of a cascade of very many are changed at a time. Anyone who
-// commits meanwhile waits until what the piece wrote to the log of the database is on disk.
-const cascadePiece = 100
+// cascadeChunkSize is the number of edges that one statement of a large cascade changes.
+// Concurrent commits wait until the WAL records of the chunk are on disk.
+const cascadeChunkSize = 100
 
-// cascadeStatements are the statements of one direction.
+// cascadeStatements are the statements that delete edges, or those that restore them.
 type cascadeStatements struct {
-	whole        string
-	list, change string // of pieces, see cascadeInPieces
-	sign         int64  // of the totals
+	single            string // changes all edges
+	list, updateChunk string // see cascadeInChunks
+	sign              int64  // of the change of the totals
 }
 
-func statementsOf(set string, these edgeStatement, sign int64) cascadeStatements {
-	found := `edges e WHERE e.workspace_id = $1 AND ` + string(these)
-	beyond := fmt.Sprintf(`(SELECT count(*) FROM changed) > %d`, graph.MaxListed)
+func newCascadeStatements(set string, condition edgeStatement, sign int64) cascadeStatements {
+	matching := `edges e WHERE e.workspace_id = $1 AND ` + string(condition)
+	exceedsListed := fmt.Sprintf(`(SELECT count(*) FROM changed) > %d`, graph.MaxListed)
 	return cascadeStatements{
-		whole: `WITH changed AS (UPDATE edges e SET ` + set + ` WHERE e.workspace_id = $1 AND ` + string(these) + `
+		single: `WITH changed AS (UPDATE edges e SET ` + set + ` WHERE e.workspace_id = $1 AND ` + string(condition) + `
 			RETURNING e.relation_type, e.id), listed AS (` + fmt.Sprintf(
-			listEdges, `changed e`, beyond, graphread.CascadeRow,
+			listEdges, `changed e`, exceedsListed, graphread.CascadeRow,
 		) + `) ` +
 			fmt.Sprintf(countCascade, fmt.Sprintf("%d * count(*)", sign)),
-		list:   fmt.Sprintf(listEdges, found+sameArguments, `true`, graphread.CascadeRow),
-		change: fmt.Sprintf(changePiece, set),
-		sign:   sign,
+		list:        fmt.Sprintf(listEdges, matching+unusedParameters, `true`, graphread.CascadeRow),
+		updateChunk: fmt.Sprintf(updateCascadeChunk, set),
+		sign:        sign,
 	}
 }
 
 var (
-	takeEdges   = statementsOf(takeSet, isAtNode, -1)
-	returnEdges = statementsOf(returnSet, isTaken, 1)
+	cascadeDelete  = newCascadeStatements(cascadeDeleteSet, isAtNode, -1)
+	cascadeRestore = newCascadeStatements(cascadeRestoreSet, isTaken, 1)
 )
 
-// cascadeInDatabase has the database take or return the edges of a node, and does the
-// same to those in memory.
+// cascadeInDatabase deletes or restores the edges of a node in the database, and applies the
+// same change to those in memory.
 func (s *State) cascadeInDatabase(c *graph.Cascade, sequence graph.Sequence, at time.Time) error {
-	if err := s.beforeWriting(); err != nil {
+	if err := s.ensureSavepoint(); err != nil {
 		return err
 	}
-	if err := s.write(); err != nil {
+	if err := s.flush(); err != nil {
 		return err
 	}
-	statements := &takeEdges
+	statements := &cascadeDelete
 	if c.Restored {
-		statements = &returnEdges
+		statements = &cascadeRestore
 	}
 	args := []any{s.workspace, c.Mark.Node, int64(c.Mark.Sequence), int64(sequence), micros(at)}
 	var err error
-	if s.tx.most == 0 && c.Count > graphread.CascadeRow { // its own transaction: nobody waits for it
-		err = s.cascadeInPieces(statements, args)
+	// Without a limit the transaction is that of this command alone, and no other command waits for it.
+	if s.tx.maxCascadeEdges == 0 && c.Count > graphread.CascadeRow {
+		err = s.cascadeInChunks(statements, args)
 	} else {
-		_, err = s.tx.conn.Exec(s.tx.ctx, statements.whole, args...)
+		_, err = s.tx.conn.Exec(s.tx.ctx, statements.single, args...)
 	}
 	if err != nil {
 		return fmt.Errorf("changing the edges of a node: %w", err)
 	}
 	s.cascade(c, sequence, at, func(_ edgeRow, e *graph.Edge) edgeRow { return edgeRow{stored: e, now: e} })
 	if c.Restored {
-		s.forgetWhole()
+		s.forgetLoadedEdges()
 	}
 	return nil
 }
 
-// cascadeInPieces changes the edges in pieces, and rests after each for as long as it took:
-// the commands of others share the disk and the processors with it.
-func (s *State) cascadeInPieces(statements *cascadeStatements, args []any) error {
+// cascadeInChunks changes the edges in chunks. After each chunk it sleeps for as long as the
+// chunk took, because other commands share the disk and the processors with it.
+func (s *State) cascadeInChunks(statements *cascadeStatements, args []any) error {
 	listed, err := s.tx.conn.Exec(s.tx.ctx, statements.list, args[:4]...)
 	if err != nil {
 		return err
 	}
 	totals := map[total]int64{}
 	for row := range listed.RowsAffected() {
-		for from := 0; from < graphread.CascadeRow; from += cascadePiece {
-			began := time.Now()
-			changed, err := s.changePiece(
-				statements, append(slices.Clip(args), row*graphread.CascadeRow, from, cascadePiece), totals,
+		for from := 0; from < graphread.CascadeRow; from += cascadeChunkSize {
+			start := time.Now()
+			changed, err := s.updateChunk(
+				statements, append(slices.Clip(args), row*graphread.CascadeRow, from, cascadeChunkSize), totals,
 			)
 			if err != nil {
 				return err
@@ -119,7 +122,7 @@ func (s *State) cascadeInPieces(statements *cascadeStatements, args []any) error
 			if changed == 0 {
 				break
 			}
-			if !sleep.For(s.tx.ctx, time.Since(began)) {
+			if !sleep.For(s.tx.ctx, time.Since(start)) {
 				return s.tx.ctx.Err()
 			}
 		}
@@ -129,11 +132,12 @@ func (s *State) cascadeInPieces(statements *cascadeStatements, args []any) error
 	return s.tx.conn.send(s.tx.ctx, b)
 }
 
-// changePiece changes some edges, returns how many, and adds what they change of the totals.
-func (s *State) changePiece(
+// updateChunk changes one chunk of edges, adds their change of the totals to totals, and
+// returns the number of edges changed.
+func (s *State) updateChunk(
 	statements *cascadeStatements, args []any, totals map[total]int64,
 ) (changed int64, err error) {
-	rows, err := s.tx.conn.Query(s.tx.ctx, statements.change, args...)
+	rows, err := s.tx.conn.Query(s.tx.ctx, statements.updateChunk, args...)
 	if err != nil {
 		return 0, err
 	}

@@ -13,7 +13,7 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
-// decide decides an action in a group's transaction.
+// decide applies an action in a group's transaction and records its change.
 func decide(t *testing.T, tx *graphstore.Tx, workspace uuid.UUID, payload graph.Payload) {
 	t.Helper()
 	state := tx.State(workspace)
@@ -27,8 +27,8 @@ func decide(t *testing.T, tx *graphstore.Tx, workspace uuid.UUID, payload graph.
 	require.NoError(t, state.Record(done.Change))
 }
 
-// star makes a node with so many edges, each to its own node, and gives their ids.
-func (w *graphWorld) star(t *testing.T, workspace uuid.UUID, edges int) (centre uuid.UUID, ends []uuid.UUID) {
+// star creates a node with edges to as many new nodes, and returns the ids of the nodes.
+func (w *graphFixture) star(t *testing.T, workspace uuid.UUID, edges int) (centre uuid.UUID, ends []uuid.UUID) {
 	t.Helper()
 	tx := w.begin(t, 64, graphstore.Needs{Workspace: workspace})
 	defer tx.Rollback()
@@ -45,7 +45,7 @@ func (w *graphWorld) star(t *testing.T, workspace uuid.UUID, edges int) (centre 
 }
 
 func TestSavepointsOfBatchesEndWithThem(t *testing.T) {
-	w := newGraphWorld(t)
+	w := newGraphFixture(t)
 	workspace := w.workspace(t)
 	var centres []uuid.UUID
 	for range 3 {
@@ -67,10 +67,10 @@ func TestSavepointsOfBatchesEndWithThem(t *testing.T) {
 	}
 }
 
-// TestEdgesThatComeBackAreSeenByWhoLookedBefore deletes a node that was looked at before
-// edges of it came back with a hub.
-func TestEdgesThatComeBackAreSeenByWhoLookedBefore(t *testing.T) {
-	w := newGraphWorld(t)
+// TestRestoredEdgesAreSeenAfterAnEarlierRead deletes a node whose edges were read before the
+// undo of a hub's deletion restored one of them.
+func TestRestoredEdgesAreSeenAfterAnEarlierRead(t *testing.T) {
+	w := newGraphFixture(t)
 	workspace := w.workspace(t)
 	hub, ends := w.star(t, workspace, 5)
 	tx := w.begin(t, 2, graphstore.Needs{Workspace: workspace})
@@ -93,9 +93,9 @@ func TestEdgesThatComeBackAreSeenByWhoLookedBefore(t *testing.T) {
 	require.Equal(t, 4, standing)
 }
 
-// The edges at a node are found without those that came and went.
-func TestIndexesOfEdgesHoldThoseThatStand(t *testing.T) {
-	w := newGraphWorld(t)
+// The edges at a node are found without reading deleted ones.
+func TestIndexesOfEdgesContainOnlyLiveEdges(t *testing.T) {
+	w := newGraphFixture(t)
 	definitions, err := w.db.Strings(t.Context(), `SELECT indexdef FROM pg_indexes WHERE tablename = 'edges'`)
 	require.NoError(t, err)
 	ends := 0

@@ -6,13 +6,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// BeginGraphWith is BeginGraph with another bound on the edges that are decided about
-// in memory.
+// BeginGraphWith is BeginGraph with another limit of the edges of a node in memory.
 func (db *Store) BeginGraphWith(ctx context.Context, g Group, edges int) (*Tx, error) {
 	return db.beginGraph(ctx, g, edges)
 }
 
-// SelectStacks reads the stacks of actors.
+// SelectStacks is the statement that reads the stacks of actors.
 const SelectStacks = selectStacks
 
 // Exec runs a statement in the group's transaction.
@@ -21,14 +20,14 @@ func (tx *Tx) Exec(statement string) error {
 	return err
 }
 
-// PruneEntriesTo is PruneEntries with how many are kept that stand.
+// PruneEntriesTo is PruneEntries with the number of commands in effect to keep.
 func (db *Store) PruneEntriesTo(
 	ctx context.Context, workspace uuid.UUID, after int64, kept int,
 ) (pruned, next int64, err error) {
 	return db.pruneEntries(ctx, workspace, after, kept)
 }
 
-// The statements of PruneEntries.
+// Statements of PruneEntries.
 const (
 	SelectEntries = selectEntries
 	KeptBounds    = keptBounds

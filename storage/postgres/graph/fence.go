@@ -10,9 +10,9 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// ClaimCommands makes the owner the one who decides partitions of the commands' topic, and
-// returns how far they are decided. From then on anyone who decided them before can commit
-// nothing: their fence is not its own any more.
+// ClaimCommands sets the owner of partitions of the commands topic, and returns the next
+// offset to decide of each. The previous owner can no longer commit, because the fence
+// compares the owner.
 func (db *Store) ClaimCommands(
 	ctx context.Context, topicID [16]byte, partitions []int32, owner uuid.UUID,
 ) (map[int32]int64, error) {
@@ -23,9 +23,9 @@ func (db *Store) ClaimCommands(
 	}
 	next := make(map[int32]int64, len(partitions))
 	var partition int32
-	var at int64
-	_, err = pgx.ForEachRow(rows, []any{&partition, &at}, func() error {
-		next[partition] = at
+	var nextOffset int64
+	_, err = pgx.ForEachRow(rows, []any{&partition, &nextOffset}, func() error {
+		next[partition] = nextOffset
 		return nil
 	})
 	if err != nil {
@@ -50,9 +50,9 @@ func ownerOf(g Group) *uuid.UUID {
 	return &g.Owner
 }
 
-// MoveFence moves the fence of a group that BeginGraph was given without offsets, right
-// before Commit: meanwhile others decide records of the same partition. The error is a
-// *StaleOffsets if the fence is not where it is said to be.
+// MoveFence moves the fence of a group that was begun without offsets. It is called right
+// before Commit, because other transactions decide records of the same partition until then.
+// The error is a *StaleOffsets if the fence is not at the From offsets of g.
 func (tx *Tx) MoveFence(g Group) error {
 	tag, err := tx.conn.Exec(tx.ctx, moveFence, fenceArgs(g)...)
 	if err != nil {
@@ -64,7 +64,7 @@ func (tx *Tx) MoveFence(g Group) error {
 	return nil
 }
 
-// stale rolls the group back and says where its partitions are.
+// stale rolls the group back and returns a *StaleOffsets with the current offsets.
 func (tx *Tx) stale(g Group) error {
 	partitions := make([]int32, len(g.Offsets))
 	for i, o := range g.Offsets {
@@ -82,10 +82,10 @@ func (tx *Tx) stale(g Group) error {
 	}
 	stale := &StaleOffsets{Next: map[int32]int64{}, Owned: true}
 	var partition int32
-	var at int64
+	var nextOffset int64
 	var owned bool
-	_, err = pgx.ForEachRow(rows, []any{&partition, &at, &owned}, func() error {
-		stale.Next[partition] = at
+	_, err = pgx.ForEachRow(rows, []any{&partition, &nextOffset, &owned}, func() error {
+		stale.Next[partition] = nextOffset
 		stale.Owned = stale.Owned && owned
 		return nil
 	})
@@ -95,21 +95,21 @@ func (tx *Tx) stale(g Group) error {
 	return stale
 }
 
-// checkEdges fails with ErrManyEdges if a node has too many edges for this group.
-func (s *State) checkEdges(node uuid.UUID) error {
-	if s.tx.most == 0 {
+// checkEdgeLimit returns ErrManyEdges if a node has more edges than Group.CascadeEdges.
+func (s *State) checkEdgeLimit(node uuid.UUID) error {
+	if s.tx.maxCascadeEdges == 0 {
 		return nil
 	}
-	var many bool
+	var tooMany bool
 	err := s.tx.conn.QueryRow(s.tx.ctx, `SELECT count(*) > $3 FROM (
 		SELECT FROM edges e WHERE e.workspace_id = $1 AND e.source_id = $2 AND NOT e.deleted
 		UNION ALL SELECT FROM edges e WHERE e.workspace_id = $1 AND e.target_id = $2 AND NOT e.deleted
 		UNION ALL SELECT FROM edges e WHERE e.workspace_id = $1 AND e.taken_node = $2 AND e.deleted LIMIT $3 + 1) e`,
-		s.workspace, node, s.tx.most).Scan(&many)
+		s.workspace, node, s.tx.maxCascadeEdges).Scan(&tooMany)
 	if err != nil {
 		return fmt.Errorf("counting the edges of a node: %w", err)
 	}
-	if many {
+	if tooMany {
 		return ErrManyEdges
 	}
 	return nil

@@ -13,21 +13,21 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// columns are rows of nodes or edges, by column, as unnest takes them. Edges have the
-// columns that nodes have not, and the other way about.
+// columns are rows of nodes or edges, by column, as arguments of unnest. Some columns are
+// only of nodes, some only of edges.
 type columns struct {
-	workspaces, ids            postgres.UUIDs
-	sources, targets           postgres.UUIDs
-	names, labels              []string // label: entity type or relation type
-	descriptions               []*string
-	properties                 []string
-	created, updated           []time.Time
-	versions, changed, makers  []int64
-	deleted                    []bool
-	deletedBy                  []int64
-	stamps                     []*string
-	floors, newest, takenFirst []int64
-	takenNodes                 postgres.UUIDs // null without a mark
+	workspaces, ids                postgres.UUIDs
+	sources, targets               postgres.UUIDs
+	names, labels                  []string // label: entity type or relation type
+	descriptions                   []*string
+	properties                     []string
+	created, updated               []time.Time
+	versions, changed, creators    []int64
+	deleted                        []bool
+	deletedBy                      []int64
+	stamps                         []*string
+	floors, newest, takenSequences []int64
+	takenNodes                     postgres.UUIDs // null without a mark
 }
 
 func (c *columns) add(workspace, id uuid.UUID, label string, p graph.Properties, l *graph.Lifecycle) error {
@@ -36,7 +36,7 @@ func (c *columns) add(workspace, id uuid.UUID, label string, p graph.Properties,
 	c.properties = append(c.properties, string(p.Encode()))
 	c.created, c.updated = append(c.created, micros(l.CreatedAt)), append(c.updated, micros(l.UpdatedAt))
 	c.versions, c.changed = append(c.versions, l.Version), append(c.changed, int64(l.ChangedBy))
-	c.makers = append(c.makers, int64(l.CreatedBy))
+	c.creators = append(c.creators, int64(l.CreatedBy))
 	c.deleted, c.deletedBy = append(c.deleted, l.Deleted), append(c.deletedBy, int64(l.DeletedBy))
 	c.floors = append(c.floors, int64(l.Floor))
 	var stamps *string
@@ -60,7 +60,7 @@ func (c *columns) addNode(workspace uuid.UUID, n *graph.Node) error {
 func (c *columns) addEdge(workspace uuid.UUID, e *graph.Edge) error {
 	c.sources, c.targets = append(c.sources, postgres.UUID(e.SourceID)), append(c.targets, postgres.UUID(e.TargetID))
 	c.newest = append(c.newest, int64(e.Newest()))
-	c.takenFirst = append(c.takenFirst, int64(e.Taken.Sequence))
+	c.takenSequences = append(c.takenSequences, int64(e.Taken.Sequence))
 	c.takenNodes = append(c.takenNodes, pgtype.UUID{Bytes: e.Taken.Node, Valid: e.Taken.Sequence != 0})
 	return c.add(workspace, e.ID, e.RelationType, e.Properties, &e.Lifecycle)
 }
@@ -68,7 +68,7 @@ func (c *columns) addEdge(workspace uuid.UUID, e *graph.Edge) error {
 func (c *columns) nodeArgs() []any {
 	return []any{
 		c.workspaces, c.ids, c.names, c.labels, c.descriptions, c.properties, c.created, c.updated, c.versions, c.changed,
-		c.makers,
+		c.creators,
 		c.deleted, c.deletedBy, c.stamps, c.floors,
 	}
 }
@@ -76,8 +76,8 @@ func (c *columns) nodeArgs() []any {
 func (c *columns) edgeArgs() []any {
 	return []any{
 		c.workspaces, c.ids, c.sources, c.targets, c.labels, c.properties, c.created, c.updated, c.versions, c.changed,
-		c.makers,
-		c.deleted, c.deletedBy, c.stamps, c.floors, c.newest, c.takenFirst, c.takenNodes,
+		c.creators,
+		c.deleted, c.deletedBy, c.stamps, c.floors, c.newest, c.takenSequences, c.takenNodes,
 	}
 }
 
@@ -120,57 +120,57 @@ const (
 		ON CONFLICT (workspace_id, kind, label) DO UPDATE SET standing = t.standing + excluded.standing`
 )
 
-// total is what graph_totals counts.
+// total is the key of a row of graph_totals.
 type total struct {
 	workspace uuid.UUID
 	kind      graph.Kind
 	label     string
 }
 
-func (tx *Tx) queueRows(b *pgx.Batch, lost *error) { queueRowsOf(b, tx.order, lost) }
+func (tx *Tx) queueRows(b *pgx.Batch, rowErr *error) { queueStateRows(b, tx.order, rowErr) }
 
-// queueRowsOf queues the writing of everything that was changed in some states, and
-// takes it for written. lost becomes an error when the batch is done and rows that
-// were to be updated are not there.
-func queueRowsOf(b *pgx.Batch, states []*State, lost *error) {
+// queueStateRows queues the statements that write the changed rows of states, and marks the
+// rows as written. It sets rowErr if a row cannot be encoded. When the batch is sent, rowErr
+// is set if fewer rows were written than queued.
+func queueStateRows(b *pgx.Batch, states []*State, rowErr *error) {
 	var newNodes, oldNodes, newEdges, oldEdges columns
 	totals := map[total]int64{}
-	keep := func(err error) {
-		if err != nil && *lost == nil {
-			*lost = err
+	recordErr := func(err error) {
+		if err != nil && *rowErr == nil {
+			*rowErr = err
 		}
 	}
 	for _, s := range states {
 		for _, id := range dirtyInOrder(s.nodes) {
 			row := s.nodes[id]
-			to := &oldNodes
+			dst := &oldNodes
 			if row.stored == nil {
-				to = &newNodes
+				dst = &newNodes
 			}
-			keep(to.addNode(s.workspace, row.now))
+			recordErr(dst.addNode(s.workspace, row.now))
 			countNode(totals, s.workspace, row)
 			s.putNode(id, nodeRow{row.now, row.now})
 		}
 		for _, id := range dirtyInOrder(s.edges) {
 			row := s.edges[id]
-			to := &oldEdges
+			dst := &oldEdges
 			if row.stored == nil {
-				to = &newEdges
+				dst = &newEdges
 			}
-			keep(to.addEdge(s.workspace, row.now))
+			recordErr(dst.addEdge(s.workspace, row.now))
 			countEdge(totals, s.workspace, row)
 			s.putEdge(id, edgeRow{row.now, row.now})
 		}
 	}
-	queueColumns(b, insertNodes, newNodes.nodeArgs(), len(newNodes.ids), keep)
-	queueColumns(b, updateNodes, oldNodes.nodeArgs(), len(oldNodes.ids), keep)
-	queueColumns(b, insertEdges, newEdges.edgeArgs(), len(newEdges.ids), keep)
-	queueColumns(b, updateEdges, oldEdges.edgeArgs(), len(oldEdges.ids), keep)
+	queueColumns(b, insertNodes, newNodes.nodeArgs(), len(newNodes.ids), recordErr)
+	queueColumns(b, updateNodes, oldNodes.nodeArgs(), len(oldNodes.ids), recordErr)
+	queueColumns(b, insertEdges, newEdges.edgeArgs(), len(newEdges.ids), recordErr)
+	queueColumns(b, updateEdges, oldEdges.edgeArgs(), len(oldEdges.ids), recordErr)
 	queueTotals(b, totals)
 }
 
-// dirtyInOrder returns which rows are to be written, by their ids: those that the service made
-// are in the order of time, so that rows and the entries of indexes come behind the last.
+// dirtyInOrder returns the ids of the changed rows, sorted. Ids that the service generates are
+// in the order of time, so new rows and index entries are appended after the existing ones.
 func dirtyInOrder[R interface{ dirty() bool }](rows map[uuid.UUID]R) []uuid.UUID {
 	ids := make([]uuid.UUID, 0, len(rows))
 	for id, row := range rows {
@@ -182,13 +182,13 @@ func dirtyInOrder[R interface{ dirty() bool }](rows map[uuid.UUID]R) []uuid.UUID
 	return ids
 }
 
-func queueColumns(b *pgx.Batch, statement string, args []any, rows int, keep func(error)) {
+func queueColumns(b *pgx.Batch, statement string, args []any, rows int, recordErr func(error)) {
 	if rows == 0 {
 		return
 	}
 	b.Queue(statement, args...).Exec(func(tag postgres.CommandTag) error {
 		if n := tag.RowsAffected(); n != int64(rows) {
-			keep(fmt.Errorf("%d rows of the graph were to be written and %d were", rows, n))
+			recordErr(fmt.Errorf("%d rows of the graph were to be written and %d were", rows, n))
 		}
 		return nil
 	})

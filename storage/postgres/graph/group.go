@@ -14,97 +14,96 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Group is what one transaction of the commands consumer is about: records
-// that follow each other in their partitions, and what is known before of what
-// their commands look at, so that it is read at once. What is missing is read when
-// it is asked for.
+// Group describes one transaction of the commands consumer: consecutive records of their
+// partitions, and what their commands are known to need, so that it is read together. What
+// is not listed is read on demand.
 type Group struct {
 	TopicID    [16]byte
-	Owner      uuid.UUID // see ClaimCommands; nil: nobody has claimed the partitions
+	Owner      uuid.UUID // see ClaimCommands; nil: the partitions are not claimed
 	Offsets    []Offset  // none: Tx.MoveFence moves the fence
 	Workspaces []Needs   // each workspace once
-	// CascadeEdges is how many edges a node that a command deletes or brings back may
-	// have; beyond, it fails with ErrManyEdges. 0: any number.
+	// CascadeEdges is the maximum number of edges of a node that a command deletes or
+	// restores. If the node has more, the command fails with ErrManyEdges. 0: no limit.
 	CascadeEdges int
 }
 
-// ErrManyEdges says that a command is about a node with more edges than
-// Group.CascadeEdges: it takes longer than the others of a group should wait.
+// ErrManyEdges is the error of a command on a node with more edges than Group.CascadeEdges.
+// Such a command takes longer than the other commands of a group should wait.
 var ErrManyEdges = errors.New("the node has very many edges")
 
-// Offset says from which offset of a partition of the commands on the group's
-// records are, and where they end: the fence. From is what command_offsets holds as
-// long as nobody else decides the partition.
+// Offset is the range of a partition's offsets that a group decides: the group moves the
+// fence from From to To, exclusive. command_offsets contains From unless another process
+// decides the partition.
 type Offset struct {
 	Partition int32
 	From, To  int64
-	// Held says that records from To on are decided, too, and one at To is not.
+	// Held reports that records after To are decided, too, and the one at To is not.
 	Held bool
 }
 
-// Needs is what the commands of a group look at in one workspace.
+// Needs lists what the commands of a group read in one workspace.
 type Needs struct {
 	Workspace uuid.UUID
-	Records   []uuid.UUID       // commands and batches whose outcome may be there already
-	Nodes     []uuid.UUID       // that are named
-	Edges     []uuid.UUID       // that are named
-	Centres   []uuid.UUID       // nodes whose edges matter, because they are deleted or brought back
-	Actors    []uuid.UUID       // whose stacks are asked for
-	Stacks    *RememberedStacks // as they were remembered; nil: not at all
-	// Reversals are the UNDO and REDO about the newest of a stack, by whose it is: what
-	// they are about is read before they are decided.
+	Records   []uuid.UUID       // commands and batches that may have an outcome already
+	Nodes     []uuid.UUID       // nodes that the commands name
+	Edges     []uuid.UUID       // edges that the commands name
+	Centres   []uuid.UUID       // nodes whose edges are needed, because the node is deleted or restored
+	Actors    []uuid.UUID       // actors whose stacks are needed
+	Stacks    *RememberedStacks // cached stacks; nil: none
+	// Reversals counts the UNDO and REDO commands without a named target, by the owner of
+	// the stack. Their targets are read before the commands are decided.
 	Reversals map[uuid.UUID]Reversals
 }
 
-// Reversals is how many UNDO and how many REDO there are.
+// Reversals is the number of UNDO and of REDO commands.
 type Reversals struct{ Undos, Redos int }
 
-// RememberedStacks are undo and redo stacks of a workspace, by actor, as of a sequence;
-// uuid.Nil is the workspace's own. They are not changed once they are handed on.
+// RememberedStacks are the undo and redo stacks of a workspace as of a sequence, by actor.
+// The key uuid.Nil has the stacks of the workspace itself. The value is not modified after it
+// is passed to another function.
 type RememberedStacks struct {
 	Head   graph.Sequence
 	Actors map[uuid.UUID]graph.Stacks
 }
 
-// StaleOffsets says that a partition is not where the group begins: somebody else
-// decides it, or a transaction was committed whose answer was lost. Nothing was
-// changed.
+// StaleOffsets is the error of a group whose partitions are not at the group's first offset:
+// another process decides them, or a transaction was committed whose response was lost.
+// Nothing was changed.
 type StaleOffsets struct {
-	Next  map[int32]int64 // where the group's partitions are; a missing one is not known at all
-	Owned bool            // all of them are still claimed by the group's owner
+	Next  map[int32]int64 // current offsets of the group's partitions; those without a row are missing
+	Owned bool            // whether all of them are still claimed by the group's owner
 }
 
-// Error names where the partitions are.
+// Error returns a message with the current offsets.
 func (e *StaleOffsets) Error() string {
 	return fmt.Sprintf("the partitions of the commands are at other offsets: %v", e.Next)
 }
 
 // Limits of a group's transaction.
 const (
-	// graphStatementTimeout is that of each statement, and longStatementTimeout that of a
-	// group that moves the fence only at its end, and holds up nobody else: the deletion of a
-	// node with a million edges is one statement.
+	// graphStatementTimeout limits each statement. longStatementTimeout limits the statements
+	// of a group that moves the fence only at its end and so blocks no other group: the
+	// deletion of a node with a million edges can be one statement.
 	graphStatementTimeout = 2 * time.Minute
 	longStatementTimeout  = 15 * time.Minute
-	// centreEdges is up to how many edges of a node are taken into memory to decide
-	// about them. Beyond, they stay in the database, which then does what is to be
-	// done to them.
-	centreEdges = 64
+	// defaultMemoryEdgeLimit is the maximum number of edges of a node that are loaded into
+	// memory. The edges of a node with more are changed by statements in the database.
+	defaultMemoryEdgeLimit = 64
 )
 
-// Tx is the transaction in which a group is decided. It holds the rows of the
-// fence and of the workspaces' heads, so that nobody else decides there. It belongs
-// to one goroutine, and ends with Commit or Rollback.
+// Tx is the transaction in which a group is decided. It locks the rows of the fence and of
+// the workspaces' heads, so that no other transaction decides commands there. It is used by
+// one goroutine, and ends with Commit or Rollback.
 type Tx struct {
-	ctx      context.Context //nolint:containedctx // that of the transaction, as in sql.Tx
-	conn     *graphConn
-	edges    int // see centreEdges
-	most     int // see Group.CascadeEdges
-	states   map[uuid.UUID]*State
-	order    []*State
-	outcomes []graphOutcome
-	replaced postgres.IDList // outcomes that are there and are not to stay
-	known    map[graphID][]byte
+	ctx             context.Context //nolint:containedctx // that of the transaction, as in sql.Tx
+	conn            *graphConn
+	memoryEdgeLimit int // see defaultMemoryEdgeLimit
+	maxCascadeEdges int // see Group.CascadeEdges
+	states          map[uuid.UUID]*State
+	order           []*State
+	outcomes        []graphOutcome
+	replaced        postgres.IDList // stored outcomes that are deleted on commit
+	outcomeByID     map[graphID][]byte
 }
 
 // graphID is the id of something of a workspace.
@@ -116,21 +115,21 @@ type graphOutcome struct {
 	encoded []byte
 }
 
-// BeginGraph begins to decide a group: it moves the fence, locks the workspaces'
-// heads and reads what the group is said to need. The error is a *StaleOffsets if
-// the fence is not where the group begins.
+// BeginGraph begins the transaction of a group: it moves the fence, locks the workspaces'
+// heads and reads the listed needs. The error is a *StaleOffsets if the fence is not at the
+// group's first offset.
 func (db *Store) BeginGraph(ctx context.Context, g Group) (*Tx, error) {
-	return db.beginGraph(ctx, g, centreEdges)
+	return db.beginGraph(ctx, g, defaultMemoryEdgeLimit)
 }
 
-func (db *Store) beginGraph(ctx context.Context, g Group, edges int) (*Tx, error) {
+func (db *Store) beginGraph(ctx context.Context, g Group, memoryEdgeLimit int) (*Tx, error) {
 	conn, err := db.pool.Acquire(ctx)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("beginning a group: %w", err))
 	}
 	tx := &Tx{
-		ctx: ctx, conn: &graphConn{Conn: conn}, edges: edges, most: g.CascadeEdges,
-		states: make(map[uuid.UUID]*State, len(g.Workspaces)), known: map[graphID][]byte{},
+		ctx: ctx, conn: &graphConn{Conn: conn}, memoryEdgeLimit: memoryEdgeLimit, maxCascadeEdges: g.CascadeEdges,
+		states: make(map[uuid.UUID]*State, len(g.Workspaces)), outcomeByID: map[graphID][]byte{},
 	}
 	if err := tx.begin(g); err != nil {
 		tx.Rollback()
@@ -158,12 +157,13 @@ const selectOutcomes = `SELECT c.workspace_id, c.command_id, c.outcome
 	FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, command_id)
 	JOIN command_outcomes c ON c.workspace_id = t.workspace_id AND c.command_id = t.command_id`
 
-// begin does everything in one round trip, unless a workspace is new.
+// begin runs all statements in one round trip, unless a workspace has no head yet or the
+// targets of UNDO and REDO are prefetched.
 func (tx *Tx) begin(g Group) error {
 	for i := range g.Workspaces {
 		tx.states[g.Workspaces[i].Workspace] = newGraphState(tx, &g.Workspaces[i])
 	}
-	wanted := collectNeeds(g.Workspaces)
+	required := collectNeeds(g.Workspaces)
 	b := &pgx.Batch{}
 	b.Queue("begin")
 	timeout := graphStatementTimeout
@@ -179,23 +179,25 @@ func (tx *Tx) begin(g Group) error {
 		})
 	}
 	heads := map[uuid.UUID]graphHead{}
-	b.Queue(lockHeads, wanted.workspaces).Query(readHeads(heads))
-	if len(wanted.records.IDs) > 0 {
-		b.Queue(selectOutcomes, wanted.records.Workspaces, wanted.records.IDs).Query(tx.readOutcomes)
+	b.Queue(lockHeads, required.workspaces).Query(readHeads(heads))
+	if len(required.records.IDs) > 0 {
+		b.Queue(selectOutcomes, required.records.Workspaces, required.records.IDs).Query(tx.readOutcomes)
 	}
-	if len(wanted.nodes.IDs) > 0 {
-		b.Queue(selectNodes, wanted.nodes.Workspaces, wanted.nodes.IDs).Query(tx.readNodes)
+	if len(required.nodes.IDs) > 0 {
+		b.Queue(selectNodes, required.nodes.Workspaces, required.nodes.IDs).Query(tx.readNodes)
 	}
-	if len(wanted.edges.IDs) > 0 {
-		b.Queue(selectEdges, wanted.edges.Workspaces, wanted.edges.IDs).Query(tx.readEdges)
+	if len(required.edges.IDs) > 0 {
+		b.Queue(selectEdges, required.edges.Workspaces, required.edges.IDs).Query(tx.readEdges)
 	}
-	if len(wanted.centres.IDs) > 0 {
-		b.Queue(selectEdgesAt, wanted.centres.Workspaces, wanted.centres.IDs, tx.edges).Query(tx.readEdgesAt(wanted.centres))
-	}
-	if len(wanted.actors.IDs) > 0 {
+	if len(required.adjacency.IDs) > 0 {
 		b.Queue(
-			selectStacks, wanted.actors.Workspaces, wanted.actors.IDs, stacksRead,
-		).Query(tx.readStacks(wanted.actors, stacksRead))
+			selectEdgesAt, required.adjacency.Workspaces, required.adjacency.IDs, tx.memoryEdgeLimit,
+		).Query(tx.readEdgesAt(required.adjacency))
+	}
+	if len(required.actors.IDs) > 0 {
+		b.Queue(
+			selectStacks, required.actors.Workspaces, required.actors.IDs, stackReadLimit,
+		).Query(tx.readStacks(required.actors, stackReadLimit))
 	}
 	if err := tx.conn.send(tx.ctx, b); err != nil {
 		return fmt.Errorf("beginning a group: %w", err)
@@ -203,12 +205,12 @@ func (tx *Tx) begin(g Group) error {
 	if moved != int64(len(g.Offsets)) {
 		return tx.stale(g)
 	}
-	wanted.fill(tx)
-	return tx.settleHeads(g, heads)
+	required.markMissing(tx)
+	return tx.assignHeads(g, heads)
 }
 
-// graphHead is how far a workspace's graph is. Undo stacks that are as of void are not
-// worth anything.
+// graphHead is the newest sequence of a workspace's journal. Remembered undo stacks as of void
+// or an earlier sequence are not valid.
 type graphHead struct{ sequence, void graph.Sequence }
 
 func readHeads(heads map[uuid.UUID]graphHead) func(pgx.Rows) error {
@@ -227,15 +229,16 @@ func (tx *Tx) readOutcomes(rows pgx.Rows) error {
 	var key graphID
 	var encoded []byte
 	_, err := pgx.ForEachRow(rows, []any{&key.workspace, &key.id, &encoded}, func() error {
-		tx.known[key] = encoded
+		tx.outcomeByID[key] = encoded
 		return nil
 	})
 	return err
 }
 
-// settleHeads sets the head of each state. A workspace without one gets it; one that
-// does not stand gets none, and nothing is decided there.
-func (tx *Tx) settleHeads(g Group, heads map[uuid.UUID]graphHead) error {
+// assignHeads sets the head of each state. It creates the head of a workspace that has none.
+// The state of a workspace that is deleted or does not exist is removed, so that no command
+// is decided there.
+func (tx *Tx) assignHeads(g Group, heads map[uuid.UUID]graphHead) error {
 	var missing []uuid.UUID
 	for i := range g.Workspaces {
 		if _, ok := heads[g.Workspaces[i].Workspace]; !ok {
@@ -266,58 +269,58 @@ func (tx *Tx) settleHeads(g Group, heads map[uuid.UUID]graphHead) error {
 		state.begin(head, g.Workspaces[i].Stacks)
 		tx.order = append(tx.order, state)
 	}
-	return tx.foresee(g.Workspaces)
+	return tx.prefetch(g.Workspaces)
 }
 
-// State returns the graph and journal of a workspace of the group; nil: there is no
-// such workspace.
+// State returns the graph and journal of a workspace of the group, or nil if there is no such
+// workspace.
 func (tx *Tx) State(workspace uuid.UUID) *State { return tx.states[workspace] }
 
-// Outcome returns what came of a command or a batch of Group.Needs.Records, or of
-// one that AddOutcome was given; nil: it is new.
+// Outcome returns the outcome of a command or a batch that is in Needs.Records or was passed
+// to AddOutcome, or nil if it has none.
 func (tx *Tx) Outcome(workspace, id uuid.UUID) []byte {
-	return tx.known[graphID{workspace, id}]
+	return tx.outcomeByID[graphID{workspace, id}]
 }
 
-// AddOutcome keeps what came of a command or a batch, in place of what was known
-// before. Its workspace stands.
+// AddOutcome sets the outcome of a command or a batch and replaces an earlier one. The
+// workspace must exist.
 func (tx *Tx) AddOutcome(workspace, id, actor uuid.UUID, encoded []byte) {
 	key := graphID{workspace, id}
-	if tx.known[key] != nil {
+	if tx.outcomeByID[key] != nil {
 		tx.replaced.Workspaces = append(tx.replaced.Workspaces, postgres.UUID(workspace))
 		tx.replaced.IDs = append(tx.replaced.IDs, postgres.UUID(id))
 		tx.outcomes = slices.DeleteFunc(tx.outcomes, func(o graphOutcome) bool { return o.graphID == key })
 	}
-	tx.known[key] = encoded
+	tx.outcomeByID[key] = encoded
 	tx.outcomes = append(tx.outcomes, graphOutcome{key, actor, encoded})
 }
 
-// WriteAhead begins to write what was decided so far, while more is decided. It is
-// for between two records.
+// WriteAhead starts to write the changes so far in the background, while further commands are
+// decided. It is called between two records.
 func (tx *Tx) WriteAhead() error {
 	b := &pgx.Batch{}
-	var lost error
-	tx.queueRows(b, &lost)
+	var rowErr error
+	tx.queueRows(b, &rowErr)
 	if err := tx.queueChanges(b); err != nil {
 		return err
 	}
 	if b.Len() == 0 {
 		return nil
 	}
-	return tx.conn.sendLater(tx.ctx, b, func() error { return lost })
+	return tx.conn.sendLater(tx.ctx, b, func() error { return rowErr })
 }
 
-// Failed returns why something that was written ahead could not be. It waits for it.
-func (tx *Tx) Failed() error { return postgres.Classify(tx.conn.settle()) }
+// Failed waits for the writes that WriteAhead started and returns their error.
+func (tx *Tx) Failed() error { return postgres.Classify(tx.conn.waitPending()) }
 
-// Commit writes everything that was decided, and commits. If the answer to the
-// commit is lost, the group may be committed in spite of the error: a further try
-// then finds StaleOffsets.
+// Commit writes all changes that are not written yet, and commits. If the response to the
+// commit is lost, the group may be committed although Commit returns an error. A retry then
+// fails with StaleOffsets.
 func (tx *Tx) Commit() error {
 	defer tx.release()
 	b := &pgx.Batch{}
-	var lost error
-	tx.queueRows(b, &lost)
+	var rowErr error
+	tx.queueRows(b, &rowErr)
 	if err := tx.queueChanges(b); err != nil {
 		return err
 	}
@@ -327,7 +330,7 @@ func (tx *Tx) Commit() error {
 	committed := false
 	b.Queue("commit").Exec(func(tag postgres.CommandTag) error {
 		committed = tag.String() == "COMMIT"
-		return lost
+		return rowErr
 	})
 	if err := tx.conn.send(tx.ctx, b); err != nil {
 		return postgres.Classify(fmt.Errorf("committing a group: %w", err))
@@ -338,21 +341,21 @@ func (tx *Tx) Commit() error {
 	return nil
 }
 
-// Rollback rolls everything back. After Commit it does nothing.
+// Rollback rolls the transaction back. After Commit it does nothing.
 func (tx *Tx) Rollback() { tx.release() }
 
-// rollbackTimeout bounds the farewell to a transaction.
+// rollbackTimeout limits the rollback of a transaction.
 const rollbackTimeout = 3 * time.Second
 
 func (tx *Tx) release() {
 	if tx.conn == nil {
 		return
 	}
-	_ = tx.conn.settle() // a failure of it ends the transaction like any other
+	_ = tx.conn.waitPending() // the transaction ends in any case
 	if tx.conn.Conn.Conn().PgConn().TxStatus() != 'I' && !tx.conn.Conn.Conn().IsClosed() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(tx.ctx), rollbackTimeout)
 		defer cancel()
-		_, _ = tx.conn.Exec(ctx, "rollback") // a connection on which that fails is not used again
+		_, _ = tx.conn.Exec(ctx, "rollback") // a connection on which this fails is not reused
 	}
 	tx.conn.Release()
 	tx.conn = nil

@@ -15,7 +15,7 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
-// newGroupNodes creates actions that each create a node.
+// newGroupNodes returns n actions that each create a node.
 func newGroupNodes(n int) []graph.Action {
 	actions := make([]graph.Action, n)
 	for i := range actions {
@@ -27,9 +27,9 @@ func newGroupNodes(n int) []graph.Action {
 	return actions
 }
 
-// BenchmarkGraphGroups commits groups of commands that create nodes, and, as what to
-// hold them against, writes the same rows by one transaction of the driver's bulk
-// statements, without deciding anything, and by one transaction for each command.
+// BenchmarkGraphGroups commits groups of commands that create nodes. As baselines it writes
+// the same rows without deciding commands, in one transaction with COPY and in one transaction
+// for each command.
 func BenchmarkGraphGroups(b *testing.B) {
 	for _, c := range []struct {
 		name  string
@@ -37,18 +37,18 @@ func BenchmarkGraphGroups(b *testing.B) {
 		batch bool
 	}{{"single/256", 256, false}, {"single/1000", 1000, false}, {"batch/1000", 1000, true}} {
 		b.Run("decided/"+c.name, func(b *testing.B) {
-			w := newGraphWorld(b)
+			w := newGraphFixture(b)
 			workspace := w.workspace(b)
 			benchGroups(b, c.size, func(actions []graph.Action) { w.group(b, workspace, actions, c.batch) })
 		})
 		b.Run("direct/"+c.name, func(b *testing.B) {
-			w := newGraphWorld(b)
+			w := newGraphFixture(b)
 			workspace := w.workspace(b)
 			benchGroups(b, c.size, func(actions []graph.Action) { w.direct(b, workspace, actions, c.batch) })
 		})
 	}
 	b.Run("direct/one", func(b *testing.B) {
-		w := newGraphWorld(b)
+		w := newGraphFixture(b)
 		workspace := w.workspace(b)
 		benchGroups(b, 1, func(actions []graph.Action) { w.direct(b, workspace, actions, false) })
 	})
@@ -56,7 +56,7 @@ func BenchmarkGraphGroups(b *testing.B) {
 
 func benchGroups(b *testing.B, size int, group func([]graph.Action)) {
 	b.Helper()
-	for range 3 { // plans are made
+	for range 3 { // so that plans are cached
 		group(newGroupNodes(size))
 	}
 	b.ResetTimer()
@@ -70,8 +70,8 @@ func benchGroups(b *testing.B, size int, group func([]graph.Action)) {
 	b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "commands/s")
 }
 
-// group decides and commits actions of one group.
-func (w *graphWorld) group(b testing.TB, workspace uuid.UUID, actions []graph.Action, batch bool) {
+// group decides and commits the actions as one group.
+func (w *graphFixture) group(b testing.TB, workspace uuid.UUID, actions []graph.Action, batch bool) {
 	origin := graph.Origin{Actor: graphID(3, 1), Scopes: []string{"admin"}, RequestID: "req_1"}
 	needs := graphstore.Needs{Workspace: workspace, Actors: []uuid.UUID{origin.Actor}}
 	ids := make([]uuid.UUID, len(actions))
@@ -105,13 +105,13 @@ func (w *graphWorld) group(b testing.TB, workspace uuid.UUID, actions []graph.Ac
 	w.commit(b, tx)
 }
 
-// direct writes the rows that such a group makes.
-func (w *graphWorld) direct(b testing.TB, workspace uuid.UUID, actions []graph.Action, batch bool) {
+// direct writes the rows of such a group with COPY.
+func (w *graphFixture) direct(b testing.TB, workspace uuid.UUID, actions []graph.Action, batch bool) {
 	ctx := context.Background()
-	tx, err := w.look.Begin(ctx)
+	tx, err := w.conn.Begin(ctx)
 	require.NoError(b, err)
 	now := time.Now()
-	first := w.next + 1
+	first := w.nextOffset + 1
 	sequence := func(i int) int64 {
 		if batch {
 			return first
@@ -172,5 +172,5 @@ func (w *graphWorld) direct(b testing.TB, workspace uuid.UUID, actions []graph.A
 		require.NoError(b, err)
 	}
 	require.NoError(b, tx.Commit(ctx))
-	w.next = sequence(len(actions) - 1)
+	w.nextOffset = sequence(len(actions) - 1)
 }

@@ -30,8 +30,8 @@ const (
 		WHERE h.workspace_id = t.workspace_id`
 )
 
-// queueChanges queues the changes that were recorded since it was called last, and
-// which nodes they touched.
+// queueChanges queues the statements that write the changes recorded since the last call, and
+// the nodes that they touched.
 func (tx *Tx) queueChanges(b *pgx.Batch) error {
 	var (
 		workspaces, commands postgres.UUIDs
@@ -51,7 +51,7 @@ func (tx *Tx) queueChanges(b *pgx.Batch) error {
 			sequences, times = append(sequences, int64(c.Sequence)), append(times, micros(c.At))
 			changes = append(changes, encoded)
 			before := len(touched.IDs)
-			touched.Add(s.workspace, nodesOf(c), nil)
+			touched.Add(s.workspace, touchedNodes(c), nil)
 			for range len(touched.IDs) - before {
 				touchedBy = append(touchedBy, int64(c.Sequence))
 			}
@@ -68,11 +68,11 @@ func (tx *Tx) queueChanges(b *pgx.Batch) error {
 	return nil
 }
 
-// nodesOf returns the nodes in whose history a change is: those that it touched, and
-// the ends of the edges that it touched. The edges of a cascade are in the history of
-// the node that was deleted, and not in those of their other ends, which may be a
-// hundred thousand.
-func nodesOf(c *graph.Change) []uuid.UUID {
+// touchedNodes returns the nodes whose history contains a change: those that it touched, and
+// the ends of the edges that it touched. The edges of a cascade are only in the history of
+// the deleted node, not in those of the nodes at their other ends, which may be a hundred
+// thousand.
+func touchedNodes(c *graph.Change) []uuid.UUID {
 	seen := make(map[uuid.UUID]struct{}, len(c.Steps))
 	ids := make([]uuid.UUID, 0, len(c.Steps))
 	add := func(id uuid.UUID) {
@@ -93,35 +93,35 @@ func nodesOf(c *graph.Change) []uuid.UUID {
 	return ids
 }
 
-// queueEntries queues what the changes are to the stacks.
+// queueEntries queues the statements that insert and update undo entries.
 func (tx *Tx) queueEntries(b *pgx.Batch) {
 	var (
 		workspaces, commands, actors postgres.UUIDs
 		sequences, cancelledBy       []int64
 		types                        []string
-		others                       postgres.UUIDs
-		cancelled, by                []int64
+		updatedWorkspaces            postgres.UUIDs
+		updatedSequences, updatedBy  []int64
 	)
 	for _, s := range tx.order {
-		for _, entry := range s.undo.fresh {
+		for _, entry := range s.undo.newEntries {
 			workspaces, actors = append(workspaces, postgres.UUID(s.workspace)), append(actors, postgres.UUID(entry.Actor))
 			commands = append(commands, postgres.UUID(entry.CommandID))
 			sequences, types = append(sequences, int64(entry.Sequence)), append(types, string(entry.Type))
 			cancelledBy = append(cancelledBy, int64(s.undo.cancelled[entry.Sequence]))
 		}
 		for sequence, undo := range s.undo.cancelled {
-			if len(s.undo.fresh) > 0 && sequence >= s.undo.fresh[0].Sequence {
-				continue // it is inserted so
+			if len(s.undo.newEntries) > 0 && sequence >= s.undo.newEntries[0].Sequence {
+				continue // it is inserted with the value
 			}
-			others = append(others, postgres.UUID(s.workspace))
-			cancelled, by = append(cancelled, int64(sequence)), append(by, int64(undo))
+			updatedWorkspaces = append(updatedWorkspaces, postgres.UUID(s.workspace))
+			updatedSequences, updatedBy = append(updatedSequences, int64(sequence)), append(updatedBy, int64(undo))
 		}
 	}
 	if len(commands) > 0 {
 		b.Queue(insertEntries, workspaces, sequences, commands, actors, types, cancelledBy)
 	}
-	if len(others) > 0 {
-		b.Queue(cancelEntries, others, cancelled, by)
+	if len(updatedWorkspaces) > 0 {
+		b.Queue(cancelEntries, updatedWorkspaces, updatedSequences, updatedBy)
 	}
 }
 

@@ -7,10 +7,10 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// needs are those of all workspaces of a group.
+// needs are the needs of all workspaces of a group, by kind.
 type needs struct {
-	workspaces                             postgres.UUIDs
-	records, nodes, edges, centres, actors postgres.IDList
+	workspaces                               postgres.UUIDs
+	records, nodes, edges, adjacency, actors postgres.IDList
 }
 
 func collectNeeds(all []Needs) *needs {
@@ -21,7 +21,7 @@ func collectNeeds(all []Needs) *needs {
 		n.records.Add(one.Workspace, one.Records, nil)
 		n.nodes.Add(one.Workspace, one.Nodes, nil)
 		n.edges.Add(one.Workspace, one.Edges, nil)
-		n.centres.Add(one.Workspace, one.Centres, nil)
+		n.adjacency.Add(one.Workspace, one.Centres, nil)
 		n.actors.Add(one.Workspace, one.Actors, func(actor uuid.UUID) bool {
 			if one.Stacks == nil {
 				return false
@@ -33,8 +33,8 @@ func collectNeeds(all []Needs) *needs {
 	return n
 }
 
-// fill notes what was looked for and is not there.
-func (n *needs) fill(tx *Tx) {
+// markMissing adds an empty row for each node and edge that was queried and does not exist.
+func (n *needs) markMissing(tx *Tx) {
 	for i, id := range n.nodes.IDs {
 		s := tx.states[n.nodes.Workspaces[i].Bytes]
 		if _, ok := s.nodes[id.Bytes]; !ok {
@@ -49,8 +49,8 @@ func (n *needs) fill(tx *Tx) {
 	}
 }
 
-// nodeRow and edgeRow are a resource as the database has it and as it is now. They
-// are the same until something changes it, and after it is written. Nil: no row.
+// nodeRow and edgeRow are a resource as it is stored and as it is now. Both are the same
+// pointer until the resource is changed, and again after it is written. Nil: there is no row.
 type (
 	nodeRow struct{ stored, now *graph.Node }
 	edgeRow struct{ stored, now *graph.Edge }

@@ -9,23 +9,22 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// CommandOffset says that the fence of a partition was set because the log is not
-// what it was.
+// CommandOffset is the change of a partition's fence after the log was compared with it.
 type CommandOffset struct {
 	Partition int32
-	Was, Next int64 // Was is -1 for a partition that is seen for the first time
+	Was, Next int64 // Was is -1 for a partition without a fence
 	Reason    string
 }
 
-// ResolveCommandOffsets compares what the log says of the commands' topic with how
-// far it is decided. A partition of a topic that was not seen before begins at the
-// log's start. One whose log ends below where it is decided, or whose records were
-// replaced, has lost records, and what comes at their offsets is new: the fence goes
-// back. It gives how far each partition is decided, and what was set.
+// ResolveCommandOffsets compares the log of the commands topic with the fence. The fence of a
+// partition without one is set to the start of the log. A partition whose log ends below the
+// fence, or whose records were replaced, has lost records, and the records at their offsets
+// are new: the fence is set back. ResolveCommandOffsets returns the fence of each partition,
+// and the changes.
 //
-// It has to be done before anything is produced to a log that may have lost its end,
-// or the new records would be taken for decided ones. Processes take turns; observe
-// is called in the turn, after the offsets are read.
+// It must run before records are produced to a log that may have lost its end. Otherwise the
+// new records would be skipped as already decided. Processes run it one at a time, under an
+// advisory lock. It calls observe with the lock held, after it reads the offsets.
 func (db *Store) ResolveCommandOffsets(
 	ctx context.Context, observe func(context.Context) (postgres.LogState, error),
 ) (next map[int32]int64, set []CommandOffset, err error) {
@@ -66,7 +65,7 @@ func (db *Store) ResolveCommandOffsets(
 	return next, set, nil
 }
 
-// resolveOffset decides where one partition is.
+// resolveOffset returns the fence of one partition.
 func resolveOffset(partition int32, log postgres.LogPartition, known map[int32]int64) CommandOffset {
 	was, ok := known[partition]
 	switch {
@@ -80,7 +79,7 @@ func resolveOffset(partition int32, log postgres.LogPartition, known map[int32]i
 	return CommandOffset{Partition: partition, Was: was, Next: was}
 }
 
-// AllCommandOffsets returns the offset that is decided next, by topic id and partition.
+// AllCommandOffsets returns the next offset to decide, by topic id and partition.
 func AllCommandOffsets(ctx context.Context, q postgres.Querier) (map[[16]byte]map[int32]int64, error) {
 	rows, err := q.Query(ctx, `SELECT topic_id, partition, next_offset FROM command_offsets`)
 	if err != nil {

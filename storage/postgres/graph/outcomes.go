@@ -11,11 +11,11 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// CommandRef names a command or a batch.
+// CommandRef identifies a command or a batch.
 type CommandRef struct{ Workspace, ID uuid.UUID }
 
-// CommandOutcomes returns what came of commands and batches, as it was encoded, of
-// those that are decided. Outcomes are kept for 24 hours.
+// CommandOutcomes returns the encoded outcomes of those of the commands and batches that are
+// decided. Outcomes are kept for 24 hours.
 func (db *Store) CommandOutcomes(ctx context.Context, refs []CommandRef) (map[CommandRef][]byte, error) {
 	workspaces, ids := make([]uuid.UUID, len(refs)), make([]uuid.UUID, len(refs))
 	for i, r := range refs {
@@ -41,12 +41,12 @@ func (db *Store) CommandOutcomes(ctx context.Context, refs []CommandRef) (map[Co
 	return outcomes, nil
 }
 
-// ForgetFailure removes the outcome of a command that failed for an internal reason, so
-// that a record of it with the same id is decided again. It reports whether the outcome
-// was still this one.
+// ForgetFailure removes the outcome of a command that failed for an internal reason, so that
+// a new record with the same id is decided. It reports whether the stored outcome was still
+// equal to outcome.
 //
-// Another record with the id may be decided at the same time, a dead letter that is put
-// back: whichever comes first has the effect and the outcome, which the other then finds.
+// Another record with the id, a replayed dead letter, may be decided at the same time. The
+// first of the two has the effect and stores the outcome, and the other finds that outcome.
 func (db *Store) ForgetFailure(ctx context.Context, ref CommandRef, outcome []byte) (bool, error) {
 	tag, err := db.pool.Exec(ctx, `DELETE FROM command_outcomes
 		WHERE workspace_id = $1 AND command_id = $2 AND outcome = $3`, ref.Workspace, ref.ID, outcome)
@@ -56,25 +56,25 @@ func (db *Store) ForgetFailure(ctx context.Context, ref CommandRef, outcome []by
 	return tag.RowsAffected() == 1, nil
 }
 
-// CommandLogEnd is where a partition of graph.commands ends.
+// CommandLogEnd is the end offset of a partition of graph.commands.
 type CommandLogEnd struct {
 	TopicID   [16]byte
 	Partition int32
 	Offset    int64
 }
 
-// AbandonCommand settles that a command is not in the log: if everything below the end
-// of its partition is decided and it has no outcome, it gets this one, and a record of
-// it that comes later is known to be decided. It gives the outcome that stands; nil if
-// not everything is decided, or the workspace is gone.
+// AbandonCommand stores an outcome for a command that is not in the log: if all records below
+// the end of its partition are decided and the command has no outcome, it stores this one. A
+// later record of the command is then treated as decided. AbandonCommand returns the stored
+// outcome, or nil if not all records are decided or the workspace does not exist.
 //
-// It takes its turn among those who decide the workspace's commands, who read the
-// outcomes when they have the workspace's head.
+// It locks the workspace's head, as the transactions that decide the workspace's commands do.
+// Those read the outcomes after they lock the head.
 func (db *Store) AbandonCommand(
 	ctx context.Context, ref CommandRef, actor uuid.UUID, log CommandLogEnd, outcome []byte,
-) (stands []byte, err error) {
+) (effective []byte, err error) {
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
-		stands = nil
+		effective = nil
 		if _, err := tx.Exec(ctx, beginHeads, []uuid.UUID{ref.Workspace}); err != nil {
 			return fmt.Errorf("beginning a journal: %w", err)
 		}
@@ -84,7 +84,7 @@ func (db *Store) AbandonCommand(
 		}
 		err = tx.QueryRow(
 			ctx, `SELECT outcome FROM command_outcomes WHERE workspace_id = $1 AND command_id = $2`, ref.Workspace, ref.ID,
-		).Scan(&stands)
+		).Scan(&effective)
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
@@ -92,12 +92,12 @@ func (db *Store) AbandonCommand(
 			SELECT $1, $2, $3, $4 FROM command_offsets WHERE topic_id = $5 AND partition = $6 AND next_offset >= $7`,
 			ref.Workspace, ref.ID, actor, outcome, log.TopicID[:], log.Partition, log.Offset)
 		if err == nil && tag.RowsAffected() == 1 {
-			stands = outcome
+			effective = outcome
 		}
 		return err
 	})
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("abandoning a command: %w", err))
 	}
-	return stands, nil
+	return effective, nil
 }

@@ -14,14 +14,16 @@ import (
 )
 
 const (
-	// keptEntries is how many commands that stand are kept to be undone, of each actor: ten
-	// times the depth of the stacks, so that going back a whole stack uncovers another.
+	// keptEntries is the number of commands in effect that are kept for undo, per actor. It
+	// is ten times the depth of the stacks, so that the stack is full again after all of its
+	// commands are undone.
 	keptEntries = 1_000
-	// pruneBatch is how many entries one statement looks at.
+	// pruneBatch is the number of entries that one statement examines.
 	pruneBatch = 2_000
 )
 
-// keptBounds gives of actors from which command on those that stand are kept, and the newest.
+// keptBounds selects for each actor the sequence of the oldest command in effect that is kept,
+// and the sequence of the newest command.
 const keptBounds = `SELECT t.actor_id,
 		COALESCE((SELECT sequence FROM undo_entries a WHERE a.workspace_id = $1 AND a.actor_id = t.actor_id
 		AND a.cancelled_by = 0
@@ -39,11 +41,13 @@ const (
 	deleteEntries = `DELETE FROM undo_entries WHERE workspace_id = $1 AND sequence = ANY($2)`
 )
 
-// PruneEntries deletes some of the entries of undo stacks after a sequence that no UNDO and
-// no REDO can be about any more, reports how many, and returns where to go on; 0: nowhere.
-// Those are in no undo stack, however many commands are undone, up to keptEntries; or they
-// were undone, and newer commands have cleared them from the redo stack. Each actor's newest
-// stays, since it was not undone before itself: it says what is cleared.
+// PruneEntries deletes undo entries that no UNDO and no REDO can apply to, from one page of
+// entries after a sequence. It returns the number deleted, and the sequence after which the
+// next page begins, or 0 if there is none.
+//
+// An entry is deleted if its command is in effect and at least keptEntries newer ones of the
+// actor are, or if it was undone and newer commands have cleared it from the redo stack. Each
+// actor's newest entry is kept, because it determines what is cleared.
 func (db *Store) PruneEntries(ctx context.Context, workspace uuid.UUID, after int64) (pruned, next int64, err error) {
 	return db.pruneEntries(ctx, workspace, after, keptEntries)
 }
@@ -69,15 +73,15 @@ func (db *Store) pruneEntries(
 		if err != nil {
 			return err
 		}
-		var gone []int64
+		var expired []int64
 		for _, e := range page {
-			// What is in the stacks of the workspace is in the actor's.
-			own := bounds[e.Actor]
-			if e.CancelledBy == 0 && e.Sequence < own.from || e.CancelledBy > 0 && e.CancelledBy < own.newest {
-				gone = append(gone, int64(e.Sequence))
+			// The stacks of the workspace contain only entries that are in their actors' stacks.
+			bound := bounds[e.Actor]
+			if e.CancelledBy == 0 && e.Sequence < bound.from || e.CancelledBy > 0 && e.CancelledBy < bound.newest {
+				expired = append(expired, int64(e.Sequence))
 			}
 		}
-		tag, err := tx.Exec(ctx, deleteEntries, workspace, gone)
+		tag, err := tx.Exec(ctx, deleteEntries, workspace, expired)
 		pruned = tag.RowsAffected()
 		return err
 	})
@@ -87,7 +91,8 @@ func (db *Store) pruneEntries(
 	return pruned, next, nil
 }
 
-// keptBound is from which command on an actor's that stand are kept, and its newest.
+// keptBound has the sequences of an actor's oldest command in effect that is kept, and of its
+// newest command.
 type keptBound struct{ from, newest graph.Sequence }
 
 func readKeptBounds(
@@ -110,8 +115,8 @@ func readKeptBounds(
 	return bounds, err
 }
 
-// LongGraphs returns some of the workspaces after one that have more commands than are kept
-// to be undone.
+// LongGraphs returns at most limit workspaces after one, by id, that have more commands than
+// are kept for undo.
 func (db *Store) LongGraphs(ctx context.Context, after uuid.UUID, limit int) ([]uuid.UUID, error) {
 	rows, err := db.pool.Query(ctx, `SELECT workspace_id FROM graph_heads WHERE workspace_id > $1 AND sequence > $2
 		ORDER BY workspace_id LIMIT $3`, after, keptEntries, limit)

@@ -15,8 +15,8 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
-// entries makes the undo entries of a history of new commands, UNDO and REDO by some
-// actors, each of them about any command that it may be about, in runs.
+// entries returns the undo entries of a random history of actors, with runs of new commands
+// and runs of UNDO and REDO. Each UNDO and REDO applies to any command that it may apply to.
 func entries(r *rand.Rand, n int, actors []uuid.UUID) []graph.Entry {
 	var list []graph.Entry
 	newest := map[uuid.UUID]graph.Sequence{}
@@ -48,17 +48,17 @@ func entries(r *rand.Rand, n int, actors []uuid.UUID) []graph.Entry {
 }
 
 func TestPrunedStacksAreAsDeepAsBefore(t *testing.T) {
-	w := newGraphWorld(t)
+	w := newGraphFixture(t)
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 4 {
 		workspace, actors := w.workspace(t), []uuid.UUID{uuid.New(), uuid.New(), uuid.New(), uuid.New()}
-		const commands = 6_000 // more than one statement looks at
+		const commands = 6_000 // more than one statement examines
 		list := entries(r, commands, actors)
 		require.NoError(t, w.db.Exec(
 			ctx, `INSERT INTO graph_heads (workspace_id, sequence) VALUES ($1, $2)`, workspace, commands,
 		))
-		_, err := w.look.CopyFrom(ctx, pgx.Identifier{"undo_entries"}, []string{
+		_, err := w.conn.CopyFrom(ctx, pgx.Identifier{"undo_entries"}, []string{
 			"workspace_id", "sequence", "command_id", "actor_id", "type", "cancelled_by",
 		},
 			pgx.CopyFromSlice(len(list), func(i int) ([]any, error) {
@@ -81,7 +81,7 @@ func TestPrunedStacksAreAsDeepAsBefore(t *testing.T) {
 		}
 		count := func() (n int) {
 			require.NoError(
-				t, w.look.QueryRow(ctx, `SELECT count(*) FROM undo_entries WHERE workspace_id = $1`, workspace).Scan(&n),
+				t, w.conn.QueryRow(ctx, `SELECT count(*) FROM undo_entries WHERE workspace_id = $1`, workspace).Scan(&n),
 			)
 			return n
 		}
@@ -96,7 +96,7 @@ func TestPrunedStacksAreAsDeepAsBefore(t *testing.T) {
 		}
 		require.Equal(t, before, stacks())
 		require.EqualValues(t, was-count(), sum)
-		// Those of each actor that stand, and those that can be redone: no more is kept.
+		// Only those of each actor that are in effect and those that can be redone are kept.
 		require.LessOrEqual(t, count(), len(actors)*graph.StackDepth+redoable(list))
 		require.Greater(t, was, 4*count())
 	}
@@ -119,16 +119,16 @@ func redoable(list []graph.Entry) (n int) {
 	return n
 }
 
-// TestEntriesArePrunedByTheirIndexes has the plans made while the table is empty.
+// TestEntriesArePrunedByTheirIndexes prepares the statements while the table is empty.
 func TestEntriesArePrunedByTheirIndexes(t *testing.T) {
-	w := newGraphWorld(t)
+	w := newGraphFixture(t)
 	ctx := context.Background()
 	workspace, actor := w.workspace(t), uuid.New()
-	for _, setting := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"} { // as of such a transaction
-		_, err := w.look.Exec(ctx, "SET "+setting+" = off")
+	for _, setting := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"} { // as in a bulk transaction
+		_, err := w.conn.Exec(ctx, "SET "+setting+" = off")
 		require.NoError(t, err)
 	}
-	_, err := w.look.Exec(ctx, `SET plan_cache_mode = force_generic_plan`)
+	_, err := w.conn.Exec(ctx, `SET plan_cache_mode = force_generic_plan`)
 	require.NoError(t, err)
 	id := func(id uuid.UUID) string { return "'" + id.String() + "'" }
 	statements := map[string]string{
@@ -140,19 +140,19 @@ func TestEntriesArePrunedByTheirIndexes(t *testing.T) {
 		"entries (uuid, bigint, bigint)": graphstore.SelectEntries, "bounds (uuid, uuid[], bigint)": graphstore.KeptBounds,
 		"gone (uuid, bigint[])": graphstore.DeleteEntries,
 	} {
-		_, err := w.look.Exec(ctx, "PREPARE "+name+" AS "+statement)
+		_, err := w.conn.Exec(ctx, "PREPARE "+name+" AS "+statement)
 		require.NoError(t, err)
 	}
 	for _, execute := range statements {
-		_, err := w.look.Exec(ctx, execute)
+		_, err := w.conn.Exec(ctx, execute)
 		require.NoError(t, err)
 	}
-	_, err = w.look.Exec(ctx, `INSERT INTO undo_entries (workspace_id, sequence, command_id, actor_id, type, cancelled_by)
+	_, err = w.conn.Exec(ctx, `INSERT INTO undo_entries (workspace_id, sequence, command_id, actor_id, type, cancelled_by)
 		SELECT $1, n, gen_random_uuid(), CASE n % 10 WHEN 0 THEN $2 ELSE gen_random_uuid() END, 'CREATE_NODE', n % 2 * (n + 1)
 		FROM generate_series(1, 20000) n`, workspace, actor)
 	require.NoError(t, err)
 	for name, execute := range statements {
-		rows, err := w.look.Query(ctx, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) "+execute)
+		rows, err := w.conn.Query(ctx, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) "+execute)
 		require.NoError(t, err)
 		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		require.NoError(t, err)

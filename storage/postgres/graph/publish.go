@@ -11,20 +11,20 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// GraphChange is an entry of the journal as it was encoded.
+// GraphChange is an encoded entry of the journal.
 type GraphChange struct {
 	Sequence int64
 	Encoded  []byte
 }
 
-// WorkspaceChanges are changes of one workspace, in their order and without a gap.
+// WorkspaceChanges are consecutive changes of one workspace.
 type WorkspaceChanges struct {
 	Workspace uuid.UUID
 	Changes   []GraphChange
 }
 
-// UnpublishedWorkspaces returns workspaces with changes that are not published, in the
-// order of their ids: at most limit behind one of them.
+// UnpublishedWorkspaces returns at most limit workspaces with unpublished changes, in the order
+// of their ids, after the id behind.
 func (db *Store) UnpublishedWorkspaces(ctx context.Context, behind uuid.UUID, limit int) ([]uuid.UUID, error) {
 	rows, err := db.pool.Query(
 		ctx, `SELECT h.workspace_id FROM graph_heads h LEFT JOIN graph_published p USING (workspace_id)
@@ -40,8 +40,8 @@ func (db *Store) UnpublishedWorkspaces(ctx context.Context, behind uuid.UUID, li
 	return found, nil
 }
 
-// OldestUnpublished returns the age of the oldest change that is not published, of any
-// workspace; 0 if all are.
+// OldestUnpublished returns the age of the oldest unpublished change of all workspaces, or 0
+// if there is none.
 func (db *Store) OldestUnpublished(ctx context.Context) (time.Duration, error) {
 	var seconds float64
 	err := db.pool.QueryRow(
@@ -57,7 +57,8 @@ func (db *Store) OldestUnpublished(ctx context.Context) (time.Duration, error) {
 	return time.Duration(seconds * float64(time.Second)), nil
 }
 
-// Each workspace's are read by the key, whatever the planner believes of the tables.
+// The changes of each workspace are read by the primary key, independent of the planner's
+// statistics.
 const selectUnpublished = `SELECT t.workspace_id, j.sequence, j.change FROM unnest($1::uuid[]) AS t (workspace_id)
 	CROSS JOIN LATERAL (
 		SELECT sequence, change FROM journal WHERE workspace_id = t.workspace_id
@@ -65,9 +66,9 @@ const selectUnpublished = `SELECT t.workspace_id, j.sequence, j.change FROM unne
 		ORDER BY sequence LIMIT $2
 	) j`
 
-// UnpublishedChanges returns the first changes of each of some workspaces that are not
-// published: at most limit of each, and no more after the change that brings all of them
-// over so many bytes. cut reports whether there was such a change.
+// UnpublishedChanges returns the first unpublished changes of workspaces, at most limit of
+// each. It stops after the change with which their total size reaches bytes. cut reports
+// whether changes were left out because of the size.
 func (db *Store) UnpublishedChanges(
 	ctx context.Context, workspaces []uuid.UUID, limit, bytes int,
 ) (found []WorkspaceChanges, cut bool, err error) {
@@ -98,14 +99,14 @@ func (db *Store) UnpublishedChanges(
 	return found, false, nil
 }
 
-// Published notes up to which sequence the changes of workspaces are published. None goes
-// back.
+// Published stores up to which sequence the changes of workspaces are published. It never
+// lowers a stored sequence.
 func (db *Store) Published(ctx context.Context, upTo map[uuid.UUID]int64) error {
 	workspaces := make([]uuid.UUID, 0, len(upTo))
 	for id := range upTo {
 		workspaces = append(workspaces, id)
 	}
-	sortIDs(workspaces) // two processes lock rows in the same order
+	sortIDs(workspaces) // so that two processes lock rows in the same order
 	sequences := make([]int64, len(workspaces))
 	for i, id := range workspaces {
 		sequences[i] = upTo[id]
@@ -121,14 +122,14 @@ func (db *Store) Published(ctx context.Context, upTo map[uuid.UUID]int64) error 
 	return nil
 }
 
-// PruneOutcomes removes outcomes older than kept, at most so many, and reports how many.
-// Those of records that may be read again, because the fence of their partition stands
-// still below them, are kept.
-func (db *Store) PruneOutcomes(ctx context.Context, kept time.Duration, limit int) (int64, error) {
+// PruneOutcomes removes at most limit outcomes older than retention and returns their number.
+// It keeps those of records that may be read again, because the fence of their partition is
+// held below them.
+func (db *Store) PruneOutcomes(ctx context.Context, retention time.Duration, limit int) (int64, error) {
 	tag, err := db.pool.Exec(ctx, `DELETE FROM command_outcomes WHERE (workspace_id, command_id) IN (
 		SELECT workspace_id, command_id FROM command_outcomes WHERE decided_at <
 		LEAST(now() - make_interval(secs => $1), COALESCE((SELECT min(held_since) FROM command_offsets), 'infinity'))
-		ORDER BY decided_at LIMIT $2)`, kept.Seconds(), limit)
+		ORDER BY decided_at LIMIT $2)`, retention.Seconds(), limit)
 	if err != nil {
 		return 0, postgres.Classify(fmt.Errorf("removing old outcomes: %w", err))
 	}

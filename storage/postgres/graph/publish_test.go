@@ -9,7 +9,7 @@ import (
 )
 
 func TestTheOldestUnpublishedChangeIsThatOfAnyWorkspace(t *testing.T) {
-	w := newGraphWorld(t)
+	w := newGraphFixture(t)
 	age := func() time.Duration {
 		age, err := w.db.OldestUnpublished(t.Context())
 		require.NoError(t, err)

@@ -17,34 +17,36 @@ import (
 )
 
 const (
-	// voidBatch is how many changes one transaction looks through for entries of the undo
-	// stacks: commands of the workspace wait for it.
+	// voidBatch is the number of changes whose undo entries one transaction voids. Commands
+	// of the workspace wait for that transaction.
 	voidBatch = 1_000
-	// redactBatch is how many changes one transaction rewrites. A change may have a megabyte.
+	// redactBatch is the number of changes that one transaction rewrites. A change may have a
+	// megabyte.
 	redactBatch = 50
-	// outcomeBatch is how many outcomes of commands one transaction looks through, and
-	// outcomesFor how long they are there at the longest: they are kept for a day.
-	outcomeBatch = 1_000
-	outcomesFor  = 48 * time.Hour
-	// markBatch is how many deleted nodes one statement looks at.
+	// outcomeBatch is the number of outcomes of commands that one transaction reads.
+	// maxOutcomeAge is an upper bound of the age of stored outcomes, which are kept for a day.
+	outcomeBatch  = 1_000
+	maxOutcomeAge = 48 * time.Hour
+	// markBatch is the number of deleted nodes that one statement examines.
 	markBatch = 2_000
 )
 
-// Purge is how far the removal of what a deleted node was is.
+// Purge is the state of the removal of a deleted node's content.
 type Purge int16
 
-// Column purge of table nodes.
+// Values of the column purge of table nodes.
 const (
-	PurgeNone  Purge = iota // what it was is kept
-	PurgeAsked              // it is to be removed
-	PurgeDone               // it was removed
+	PurgeNone  Purge = iota // the content is kept
+	PurgeAsked              // the removal is requested
+	PurgeDone               // the content is removed
 )
 
-// GraphNodeID names a node of a workspace.
+// GraphNodeID identifies a node of a workspace.
 type GraphNodeID struct{ Workspace, Node uuid.UUID }
 
-// RequestPurge asks for the removal of what a deleted node was, which PurgeNode does, and
-// reports how far it is. NotFound: there never was such a node. Conflict: it stands.
+// RequestPurge requests the removal of a deleted node's content, which PurgeNode does, and
+// returns its state. The error is NotFound if there never was such a node, and Conflict if
+// the node is not deleted.
 func (db *Store) RequestPurge(ctx context.Context, id GraphNodeID) (purge Purge, err error) {
 	var deleted bool
 	err = db.pool.QueryRow(ctx, `WITH asked AS (
@@ -72,17 +74,18 @@ const markDeleted = `WITH page AS (
 	SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM marked), l.workspace_id, l.id
 	FROM (SELECT workspace_id, id FROM page ORDER BY workspace_id DESC, id DESC LIMIT 1) l`
 
-// MarkDeletedNodes asks for the purge of some of the nodes after one that were deleted
-// before a time, and returns the last it looked at; nil: there are no more.
+// MarkDeletedNodes examines one page of deleted nodes after one and requests the purge of
+// those deleted before a time. It returns the last node examined, or nil if there are no more,
+// and the number of nodes marked.
 func (db *Store) MarkDeletedNodes(
 	ctx context.Context, after GraphNodeID, before time.Time,
 ) (last *GraphNodeID, marked int64, err error) {
-	at := GraphNodeID{}
+	pageEnd := GraphNodeID{}
 	var seen int
 	err = db.root.InBulkTx(ctx, func(tx pgx.Tx) error {
 		return tx.QueryRow(
 			ctx, markDeleted, after.Workspace, after.Node, before, markBatch,
-		).Scan(&seen, &marked, &at.Workspace, &at.Node)
+		).Scan(&seen, &marked, &pageEnd.Workspace, &pageEnd.Node)
 	})
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -92,10 +95,10 @@ func (db *Store) MarkDeletedNodes(
 	case seen < markBatch:
 		return nil, marked, nil
 	}
-	return &at, marked, nil
+	return &pageEnd, marked, nil
 }
 
-// PurgingNodes returns some of the nodes after one whose purge was asked for.
+// PurgingNodes returns at most limit nodes after one whose purge is requested.
 func (db *Store) PurgingNodes(ctx context.Context, after GraphNodeID, limit int) ([]GraphNodeID, error) {
 	rows, err := db.pool.Query(ctx, `SELECT workspace_id, id FROM nodes WHERE purge = 1 AND (workspace_id, id) > ($1, $2)
 		ORDER BY workspace_id, id LIMIT $3`, after.Workspace, after.Node, limit)
@@ -106,14 +109,14 @@ func (db *Store) PurgingNodes(ctx context.Context, after GraphNodeID, limit int)
 	return list, postgres.Classify(err)
 }
 
-// PurgeNode removes what a deleted node was: name, description and properties, and the
-// properties of the edges that it had, from the tables of the graph, the journal and the
-// outcomes of commands. The commands that touched it can be neither undone nor redone any
-// more, since that would need what is removed. A node that stands again is left alone.
-// Cut short and begun again it comes to the same.
+// PurgeNode removes the content of a deleted node: name, description and properties, and the
+// properties of its edges, from the tables of the graph, the journal and the outcomes of
+// commands. The commands that touched the node can no longer be undone or redone, because
+// that would require the removed content. A node that was restored is not changed. PurgeNode
+// is idempotent: a call that was interrupted can be repeated.
 func (db *Store) PurgeNode(ctx context.Context, id GraphNodeID) error {
-	gone, err := db.voidEntries(ctx, id)
-	if err != nil || !gone {
+	deleted, err := db.voidEntries(ctx, id)
+	if err != nil || !deleted {
 		return err
 	}
 	var newest time.Time
@@ -122,7 +125,7 @@ func (db *Store) PurgeNode(ctx context.Context, id GraphNodeID) error {
 			return fmt.Errorf("purging a node: %w", err)
 		}
 	}
-	if time.Since(newest) < outcomesFor {
+	if time.Since(newest) < maxOutcomeAge {
 		if err := db.redactOutcomes(ctx, id); err != nil {
 			return fmt.Errorf("purging a node: %w", err)
 		}
@@ -133,23 +136,24 @@ func (db *Store) PurgeNode(ctx context.Context, id GraphNodeID) error {
 	return postgres.Classify(err)
 }
 
-// voidEntries takes the commands that touched the node out of the undo stacks, and
-// reports false where it stands again: one of them was undone first.
-func (db *Store) voidEntries(ctx context.Context, id GraphNodeID) (gone bool, err error) {
+// voidEntries removes the commands that touched the node from the undo stacks and clears the
+// node's row. It returns false if the node is not deleted, because one of the commands was
+// undone first.
+func (db *Store) voidEntries(ctx context.Context, id GraphNodeID) (deleted bool, err error) {
 	for after, more := int64(0), true; more; {
 		err := db.root.InBulkTx(ctx, func(tx pgx.Tx) error {
-			if gone, err = lockDeleted(ctx, tx, id); err != nil || !gone {
+			if deleted, err = lockDeleted(ctx, tx, id); err != nil || !deleted {
 				more = false
 				return err
 			}
 			var n int
-			if after, n, err = voidSome(ctx, tx, id, after); err != nil {
+			if after, n, err = voidPage(ctx, tx, id, after); err != nil {
 				return err
 			}
 			if more = n == voidBatch; more {
 				return nil
 			}
-			// With the last of them, so that none brings the node back in between.
+			// In the transaction of the last page, so that no command restores the node in between.
 			_, err = tx.Exec(ctx, `UPDATE nodes SET name = $3, description = NULL, properties = '{}', stamps = NULL
 				WHERE workspace_id = $1 AND id = $2`, id.Workspace, id.Node, graphrecord.PurgedName)
 			return err
@@ -158,11 +162,11 @@ func (db *Store) voidEntries(ctx context.Context, id GraphNodeID) (gone bool, er
 			return false, fmt.Errorf("voiding the commands of a node: %w", err)
 		}
 	}
-	return gone, nil
+	return deleted, nil
 }
 
-// lockDeleted keeps commands of the workspace from being decided, and reports whether the
-// node is deleted. If it stands its purge is off.
+// lockDeleted locks the workspace's head, so that no command is decided, and reports whether
+// the node is deleted. If it is not, lockDeleted cancels its purge.
 func lockDeleted(ctx context.Context, tx pgx.Tx, id GraphNodeID) (deleted bool, err error) {
 	if _, err = tx.Exec(ctx, `SELECT FROM graph_heads WHERE workspace_id = $1 FOR UPDATE`, id.Workspace); err != nil {
 		return false, err
@@ -171,7 +175,7 @@ func lockDeleted(ctx context.Context, tx pgx.Tx, id GraphNodeID) (deleted bool, 
 		ctx, `SELECT deleted FROM nodes WHERE workspace_id = $1 AND id = $2`, id.Workspace, id.Node,
 	).Scan(&deleted)
 	switch {
-	case errors.Is(err, pgx.ErrNoRows): // its workspace was erased
+	case errors.Is(err, pgx.ErrNoRows): // the workspace was erased
 		return false, nil
 	case err == nil && !deleted:
 		_, err = tx.Exec(ctx, `UPDATE nodes SET purge = 0 WHERE workspace_id = $1 AND id = $2`, id.Workspace, id.Node)
@@ -179,9 +183,10 @@ func lockDeleted(ctx context.Context, tx pgx.Tx, id GraphNodeID) (deleted bool, 
 	return deleted, err
 }
 
-// voidSome voids the entries among the node's next changes. One that is cancelled by
-// itself neither stands, nor was it undone after the newest command.
-func voidSome(ctx context.Context, tx pgx.Tx, id GraphNodeID, after int64) (last int64, n int, err error) {
+// voidPage voids the undo entries of the node's next changes: it sets cancelled_by to the
+// entry's own sequence. Such an entry is neither in effect nor undone after the newest command,
+// so it is in no stack.
+func voidPage(ctx context.Context, tx pgx.Tx, id GraphNodeID, after int64) (last int64, n int, err error) {
 	err = tx.QueryRow(ctx, `WITH page AS (
 			SELECT sequence FROM journal_nodes WHERE workspace_id = $1 AND node_id = $2 AND sequence > $3 ORDER BY sequence
 			LIMIT $4),
@@ -195,32 +200,33 @@ func voidSome(ctx context.Context, tx pgx.Tx, id GraphNodeID, after int64) (last
 	return last, n, err
 }
 
-const selectChangesOf = `SELECT j.sequence, j.at, j.change FROM journal_nodes n
+const selectNodeChanges = `SELECT j.sequence, j.at, j.change FROM journal_nodes n
 	JOIN journal j ON j.workspace_id = n.workspace_id AND j.sequence = n.sequence
 	WHERE n.workspace_id = $1 AND n.node_id = $2 AND n.sequence > $3 ORDER BY n.sequence LIMIT $4`
 
-// redactChanges removes from the node's next changes what the node was, and from the edges
-// in them what they were. It returns the last of them, how many, and when it was.
+// redactChanges removes the node's content from its next changes, and the content of the edges
+// in them. It returns the sequence of the last change and the number of changes, and sets
+// changedAt to the time of the last one.
 func (db *Store) redactChanges(
-	ctx context.Context, id GraphNodeID, after int64, at *time.Time,
+	ctx context.Context, id GraphNodeID, after int64, changedAt *time.Time,
 ) (last int64, n int, err error) {
 	err = db.root.InBulkTx(ctx, func(tx pgx.Tx) error {
 		last, n = after, 0
 		var sequences []int64
 		var changes [][]byte
 		var edges []uuid.UUID
-		rows, err := tx.Query(ctx, selectChangesOf, id.Workspace, id.Node, after, redactBatch)
+		rows, err := tx.Query(ctx, selectNodeChanges, id.Workspace, id.Node, after, redactBatch)
 		if err != nil {
 			return err
 		}
 		var encoded []byte
-		_, err = pgx.ForEachRow(rows, []any{&last, at, &encoded}, func() error {
+		_, err = pgx.ForEachRow(rows, []any{&last, changedAt, &encoded}, func() error {
 			n++
-			change, of, err := redact(encoded, id.Node)
+			change, changeEdges, err := redact(encoded, id.Node)
 			if err != nil {
 				return fmt.Errorf("change %d: %w", last, err)
 			}
-			sequences, changes, edges = append(sequences, last), append(changes, change), append(edges, of...)
+			sequences, changes, edges = append(sequences, last), append(changes, change), append(edges, changeEdges...)
 			return nil
 		})
 		if err != nil || n == 0 {
@@ -237,8 +243,9 @@ func (db *Store) redactChanges(
 	return last, n, err
 }
 
-// redactOutcomes removes what the node was from what came of the workspace's commands of
-// the last day. Those of a batch have the batch's id, which the journal does not name.
+// redactOutcomes removes the node's content from the stored outcomes of the workspace's
+// commands. It reads all of them, because the outcome of a batch has the batch's id, which the
+// journal does not contain.
 func (db *Store) redactOutcomes(ctx context.Context, id GraphNodeID) error {
 	for after, more := uuid.Nil, true; more; {
 		err := db.root.InBulkTx(ctx, func(tx pgx.Tx) error {

@@ -12,24 +12,24 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
-const wholeNode = `n.workspace_id, n.id, n.name, n.entity_type, n.description, n.properties::text,
+const nodeColumns = `n.workspace_id, n.id, n.name, n.entity_type, n.description, n.properties::text,
 	n.created_at, n.updated_at, n.version, n.changed_by, n.created_by, n.deleted, n.deleted_by,
 	n.stamps::text, n.stamps_floor`
 
-const wholeEdge = `e.workspace_id, e.id, e.source_id, e.target_id, e.relation_type, e.properties::text,
+const edgeColumns = `e.workspace_id, e.id, e.source_id, e.target_id, e.relation_type, e.properties::text,
 	e.created_at, e.updated_at, e.version, e.changed_by, e.created_by, e.deleted, e.deleted_by,
 	e.stamps::text, e.stamps_floor, e.taken_sequence, e.taken_node`
 
-const selectNodes = `SELECT ` + wholeNode + ` FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id)
+const selectNodes = `SELECT ` + nodeColumns + ` FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id)
 	JOIN nodes n ON n.workspace_id = t.workspace_id AND n.id = t.id`
 
-const selectEdges = `SELECT ` + wholeEdge + ` FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id)
+const selectEdges = `SELECT ` + edgeColumns + ` FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id)
 	JOIN edges e ON e.workspace_id = t.workspace_id AND e.id = t.id`
 
-// selectEdgesAt returns of each node the edges that stand at either end, and those that
-// its deletion took along: of each kind one more than is wanted in memory, so that it is
-// seen when there are more. The other edges at a node matter to no command on it.
-const selectEdgesAt = `SELECT t.id, ` + wholeEdge + ` FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id)
+// selectEdgesAt selects the live edges at both ends of each node, and the edges that its
+// deletion deleted: of each kind at most one more than the memory limit, which shows that
+// there are more. No command on the node needs its other edges.
+const selectEdgesAt = `SELECT t.id, ` + edgeColumns + ` FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id)
 	CROSS JOIN LATERAL (
 		(SELECT * FROM edges s WHERE s.workspace_id = t.workspace_id AND s.source_id = t.id AND NOT s.deleted LIMIT $3 + 1)
 		UNION ALL
@@ -59,15 +59,15 @@ func eachNode(rows pgx.Rows, f func(workspace uuid.UUID, n *graph.Node)) error {
 	return err
 }
 
-// eachEdge reads edges; before are columns that come before those of the edge.
-func eachEdge(rows pgx.Rows, f func(workspace uuid.UUID, e *graph.Edge), before ...any) error {
+// eachEdge reads edges. The columns leading come before those of the edge.
+func eachEdge(rows pgx.Rows, f func(workspace uuid.UUID, e *graph.Edge), leading ...any) error {
 	var (
 		workspace uuid.UUID
 		e         graph.Edge
 		text      graphread.StoredText
 		takenNode *uuid.UUID
 	)
-	_, err := pgx.ForEachRow(rows, append(before,
+	_, err := pgx.ForEachRow(rows, append(leading,
 		&workspace, &e.ID, &e.SourceID, &e.TargetID, &e.RelationType, &text.Properties, &e.CreatedAt, &e.UpdatedAt,
 		&e.Version, &e.ChangedBy, &e.CreatedBy, &e.Deleted, &e.DeletedBy, &text.Stamps, &e.Floor, &e.Taken.Sequence,
 		&takenNode,
@@ -97,7 +97,7 @@ func (tx *Tx) readEdges(rows pgx.Rows) error {
 	})
 }
 
-// readEdgesAt takes up the edges of nodes, and notes of which nodes these are all.
+// readEdgesAt stores the edges of nodes, and for each node whether these are all of its edges.
 func (tx *Tx) readEdgesAt(nodes postgres.IDList) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		var node uuid.UUID
@@ -108,20 +108,20 @@ func (tx *Tx) readEdgesAt(nodes postgres.IDList) func(pgx.Rows) error {
 		}, &node)
 		for i, id := range nodes.IDs {
 			workspace := uuid.UUID(nodes.Workspaces[i].Bytes)
-			tx.states[workspace].lookedAt(id.Bytes, count[graphID{workspace, id.Bytes}] <= tx.edges)
+			tx.states[workspace].setEdgesLoaded(id.Bytes, count[graphID{workspace, id.Bytes}] <= tx.memoryEdgeLimit)
 		}
 		return err
 	}
 }
 
-func (s *State) list(ids []uuid.UUID) postgres.IDList {
+func (s *State) idList(ids []uuid.UUID) postgres.IDList {
 	var l postgres.IDList
 	l.Add(s.workspace, ids, nil)
 	return l
 }
 
 func (s *State) loadNodes(ids []uuid.UUID) error {
-	l := s.list(ids)
+	l := s.idList(ids)
 	rows, err := s.tx.conn.Query(s.tx.ctx, selectNodes, l.Workspaces, l.IDs)
 	if err == nil {
 		err = s.tx.readNodes(rows)
@@ -130,13 +130,13 @@ func (s *State) loadNodes(ids []uuid.UUID) error {
 		return fmt.Errorf("reading nodes: %w", err)
 	}
 	for _, id := range ids {
-		s.readNode(id, nodeRow{}) // if it is not there
+		s.readNode(id, nodeRow{}) // for an id without a row
 	}
 	return nil
 }
 
 func (s *State) loadEdges(ids []uuid.UUID) error {
-	l := s.list(ids)
+	l := s.idList(ids)
 	rows, err := s.tx.conn.Query(s.tx.ctx, selectEdges, l.Workspaces, l.IDs)
 	if err == nil {
 		err = s.tx.readEdges(rows)
@@ -150,35 +150,35 @@ func (s *State) loadEdges(ids []uuid.UUID) error {
 	return nil
 }
 
-// wholeAt reports whether all edges of a node are in memory, and reads them if they are
-// few. They may be too many for the group.
-func (s *State) wholeAt(node uuid.UUID) (bool, error) {
-	whole, err := s.allAt(node)
-	if err == nil && !whole {
-		err = s.checkEdges(node)
+// loadAllEdges reads the edges of a node if they are few, and reports whether all of them are
+// in memory. It returns ErrManyEdges if they are too many for the group.
+func (s *State) loadAllEdges(node uuid.UUID) (bool, error) {
+	loaded, err := s.loadEdgesIfFew(node)
+	if err == nil && !loaded {
+		err = s.checkEdgeLimit(node)
 	}
-	return whole, err
+	return loaded, err
 }
 
-func (s *State) allAt(node uuid.UUID) (bool, error) {
-	if whole, known := s.whole[node]; known {
-		return whole, nil
+func (s *State) loadEdgesIfFew(node uuid.UUID) (bool, error) {
+	if loaded, known := s.edgesLoaded[node]; known {
+		return loaded, nil
 	}
-	l := s.list([]uuid.UUID{node})
-	rows, err := s.tx.conn.Query(s.tx.ctx, selectEdgesAt, l.Workspaces, l.IDs, s.tx.edges)
+	l := s.idList([]uuid.UUID{node})
+	rows, err := s.tx.conn.Query(s.tx.ctx, selectEdgesAt, l.Workspaces, l.IDs, s.tx.memoryEdgeLimit)
 	if err == nil {
 		err = s.tx.readEdgesAt(l)(rows)
 	}
 	if err != nil {
 		return false, fmt.Errorf("reading the edges of a node: %w", err)
 	}
-	return s.whole[node], nil
+	return s.edgesLoaded[node], nil
 }
 
-// loadEnds reads the nodes at the other ends of a node's edges.
-func (s *State) loadEnds(node uuid.UUID) error {
+// loadEdgeEnds reads the nodes at the other ends of a node's edges.
+func (s *State) loadEdgeEnds(node uuid.UUID) error {
 	var missing []uuid.UUID
-	for id := range s.at[node] {
+	for id := range s.edgesByNode[node] {
 		e := s.edges[id].now
 		if e == nil {
 			continue
@@ -209,5 +209,5 @@ func (s *State) Change(sequence graph.Sequence) (*graph.Change, error) {
 	return s.keepChange(sequence, encoded)
 }
 
-// micros are times as columns take them.
+// micros returns a time in UTC with the precision of the columns, microseconds.
 func micros(at time.Time) time.Time { return at.UTC().Truncate(time.Microsecond) }

@@ -12,12 +12,11 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-// State is a workspace's graph and journal inside a Tx: a [graph.State].
+// State is a workspace's graph and journal inside a Tx. It implements [graph.State].
 //
-// Resources that were read or changed are in memory, and commands are decided there.
-// What was changed is written when the group is committed, or before a statement
-// that works on a set of edges in the database: those of a node with so many that
-// they are better left there.
+// Resources that were read or changed are in memory, and commands are decided there. Changed
+// rows are written when the group is committed, or before a statement on a set of edges in
+// the database, the edges of a node with too many to load.
 type State struct {
 	tx        *Tx
 	workspace uuid.UUID
@@ -25,16 +24,16 @@ type State struct {
 
 	nodes map[uuid.UUID]nodeRow
 	edges map[uuid.UUID]edgeRow
-	// at has by node its edges, as far as they are in memory, and perhaps others: an id
-	// that a batch used which failed may come again between other nodes.
-	at map[uuid.UUID]map[uuid.UUID]struct{}
-	// whole says of a node whether all of its edges are in memory (true) or are too
-	// many for that (false). Missing: it was not looked at.
-	whole map[uuid.UUID]bool
-	frame *frame
+	// edgesByNode has the ids of each node's edges in memory. It may contain other ids, too:
+	// the id of an edge in a failed batch may be used again between other nodes.
+	edgesByNode map[uuid.UUID]map[uuid.UUID]struct{}
+	// edgesLoaded has for each node whether all of its edges are in memory (true) or are too
+	// many for that (false). A node whose edges were not read is missing.
+	edgesLoaded map[uuid.UUID]bool
+	savepoint   *memorySavepoint
 
 	journal []*graph.Change // of this transaction
-	written int             // how many of them are written
+	written int             // number of changes of journal that are written
 	changes map[graph.Sequence]*graph.Change
 	undo    undoState
 }
@@ -42,30 +41,30 @@ type State struct {
 func newGraphState(tx *Tx, needs *Needs) *State {
 	return &State{
 		tx: tx, workspace: needs.Workspace,
-		nodes:   make(map[uuid.UUID]nodeRow, len(needs.Nodes)),
-		edges:   make(map[uuid.UUID]edgeRow, len(needs.Edges)),
-		at:      map[uuid.UUID]map[uuid.UUID]struct{}{},
-		whole:   map[uuid.UUID]bool{},
-		changes: map[graph.Sequence]*graph.Change{},
-		undo:    newUndoState(),
+		nodes:       make(map[uuid.UUID]nodeRow, len(needs.Nodes)),
+		edges:       make(map[uuid.UUID]edgeRow, len(needs.Edges)),
+		edgesByNode: map[uuid.UUID]map[uuid.UUID]struct{}{},
+		edgesLoaded: map[uuid.UUID]bool{},
+		changes:     map[graph.Sequence]*graph.Change{},
+		undo:        newUndoState(),
 	}
 }
 
-// begin is called when the head is locked.
+// begin sets the head and the remembered stacks. It is called after the head is locked.
 func (s *State) begin(head graphHead, remembered *RememberedStacks) {
 	s.head, s.undo.base = head.sequence, head.sequence
 	if head.sequence <= head.void {
 		s.undo.base = noStacks
 		return
 	}
-	s.undo.remember(head.sequence, remembered)
+	s.undo.useRemembered(head.sequence, remembered)
 }
 
 // Next returns the sequence of the next change.
 func (s *State) Next() graph.Sequence { return s.head + 1 }
 
-// Record writes a change, which has the sequence Next gave, into the journal and the
-// stacks.
+// Record adds a change to the journal and the stacks. The change has the sequence that Next
+// returned.
 func (s *State) Record(c *graph.Change) error {
 	if c.Sequence != s.head+1 {
 		return fmt.Errorf("the change has sequence %d and %d is next", c.Sequence, s.head+1)
@@ -121,14 +120,14 @@ func (s *State) TakenEdges(mark graph.Mark, limit int) (graph.EdgeSet, error) {
 
 // Orphans implements graph.Resources.
 func (s *State) Orphans(mark graph.Mark, limit int) ([]uuid.UUID, error) {
-	whole, err := s.wholeAt(mark.Node)
+	loaded, err := s.loadAllEdges(mark.Node)
 	if err != nil {
 		return nil, err
 	}
-	if !whole {
-		return s.someEdges(firstEdges(orphanEdges, limit), mark.Node, mark.Sequence)
+	if !loaded {
+		return s.queryEdges(firstEdges(orphanEdges, limit), mark.Node, mark.Sequence)
 	}
-	if err := s.loadEnds(mark.Node); err != nil {
+	if err := s.loadEdgeEnds(mark.Node); err != nil {
 		return nil, err
 	}
 	gone := func(id uuid.UUID) bool {
@@ -136,7 +135,7 @@ func (s *State) Orphans(mark graph.Mark, limit int) ([]uuid.UUID, error) {
 		return id != mark.Node && (node == nil || node.Deleted)
 	}
 	taken := takenBy(mark)
-	ids := s.where(mark.Node, func(e *graph.Edge) bool {
+	ids := s.matchingEdges(mark.Node, func(e *graph.Edge) bool {
 		return taken(e) && e.CreatedBy != mark.Sequence && (gone(e.SourceID) || gone(e.TargetID))
 	})
 	return ids[:min(limit, len(ids))], nil
@@ -145,14 +144,14 @@ func (s *State) Orphans(mark graph.Mark, limit int) ([]uuid.UUID, error) {
 // Strays implements graph.Resources.
 func (s *State) Strays(taken graph.Cascade, limit int) ([]uuid.UUID, error) {
 	mark := taken.Mark
-	whole, err := s.wholeAt(mark.Node)
+	loaded, err := s.loadAllEdges(mark.Node)
 	if err != nil {
 		return nil, err
 	}
-	if !whole || taken.Count > int64(len(taken.Edges)) {
-		return s.someEdges(fmt.Sprintf(strayEdges, limit), mark.Node, mark.Sequence, taken.Edges)
+	if !loaded || taken.Count > int64(len(taken.Edges)) {
+		return s.queryEdges(fmt.Sprintf(strayEdges, limit), mark.Node, mark.Sequence, taken.Edges)
 	}
-	ids := s.where(mark.Node, func(e *graph.Edge) bool {
+	ids := s.matchingEdges(mark.Node, func(e *graph.Edge) bool {
 		return !e.Deleted && (!slices.Contains(taken.Edges, e.ID) || e.Newest() > mark.Sequence)
 	})
 	return ids[:min(limit, len(ids))], nil
@@ -162,11 +161,11 @@ func takenBy(mark graph.Mark) func(*graph.Edge) bool {
 	return func(e *graph.Edge) bool { return e.IsTaken() && e.Taken == mark }
 }
 
-// where returns the edges of a node, all of which are in memory, that match, in the
+// matchingEdges returns the edges of a node, all of which are in memory, that match, in the
 // order of their ids.
-func (s *State) where(node uuid.UUID, match func(*graph.Edge) bool) []uuid.UUID {
+func (s *State) matchingEdges(node uuid.UUID, match func(*graph.Edge) bool) []uuid.UUID {
 	var ids []uuid.UUID
-	for id := range s.at[node] {
+	for id := range s.edgesByNode[node] {
 		if e := s.edges[id].now; e != nil && isAt(e, node) && match(e) {
 			ids = append(ids, id)
 		}
@@ -181,18 +180,19 @@ func sortIDs(ids []uuid.UUID) {
 
 func isAt(e *graph.Edge, node uuid.UUID) bool { return e.SourceID == node || e.TargetID == node }
 
-// edgeSet answers from memory if it can, else by a statement.
+// edgeSet returns a set of edges from memory if all edges of the node are there, otherwise from
+// the database.
 func (s *State) edgeSet(
-	node uuid.UUID, limit int, match func(*graph.Edge) bool, set edgeStatement, args ...any,
+	node uuid.UUID, limit int, match func(*graph.Edge) bool, condition edgeStatement, args ...any,
 ) (graph.EdgeSet, error) {
-	whole, err := s.wholeAt(node)
+	loaded, err := s.loadAllEdges(node)
 	if err != nil {
 		return graph.EdgeSet{}, err
 	}
-	if !whole {
-		return s.manyEdges(limit, set, args...)
+	if !loaded {
+		return s.queryEdgeSet(limit, condition, args...)
 	}
-	ids := s.where(node, match)
+	ids := s.matchingEdges(node, match)
 	return graph.EdgeSet{Count: int64(len(ids)), First: ids[:min(limit, len(ids))]}, nil
 }
 
@@ -201,7 +201,7 @@ func (s *State) Do(step *graph.Step, sequence graph.Sequence, at time.Time) erro
 	if step.Node != nil {
 		row := s.nodes[step.Node.ID]
 		if row.now == nil {
-			s.whole[step.Node.ID] = true // an edge of it there cannot be
+			s.edgesLoaded[step.Node.ID] = true // a new node has no edges
 		}
 		s.putNode(step.Node.ID, nodeRow{stored: row.stored, now: step.Node})
 	}
@@ -211,11 +211,11 @@ func (s *State) Do(step *graph.Step, sequence graph.Sequence, at time.Time) erro
 	if step.Cascade == nil {
 		return nil
 	}
-	whole, err := s.wholeAt(step.Cascade.Mark.Node)
+	loaded, err := s.loadAllEdges(step.Cascade.Mark.Node)
 	if err != nil {
 		return err
 	}
-	if whole {
+	if loaded {
 		s.cascade(step.Cascade, sequence, at, func(row edgeRow, e *graph.Edge) edgeRow {
 			return edgeRow{stored: row.stored, now: e}
 		})
@@ -224,13 +224,13 @@ func (s *State) Do(step *graph.Step, sequence graph.Sequence, at time.Time) erro
 	return s.cascadeInDatabase(step.Cascade, sequence, at)
 }
 
-// cascade does to the edges in memory what a cascade does; made is given the row as
-// it was and the edge as it is then.
+// cascade applies a cascade to the edges in memory. newRow returns the new row of an edge for
+// its previous row and the changed edge.
 func (s *State) cascade(
-	c *graph.Cascade, sequence graph.Sequence, at time.Time, made func(edgeRow, *graph.Edge) edgeRow,
+	c *graph.Cascade, sequence graph.Sequence, at time.Time, newRow func(edgeRow, *graph.Edge) edgeRow,
 ) {
 	taken := takenBy(c.Mark)
-	for id := range s.at[c.Mark.Node] {
+	for id := range s.edgesByNode[c.Mark.Node] {
 		row := s.edges[id]
 		if row.now == nil || !isAt(row.now, c.Mark.Node) {
 			continue
@@ -245,25 +245,25 @@ func (s *State) cascade(
 			continue
 		}
 		e.Touch(sequence, at)
-		s.putEdge(id, made(row, &e))
+		s.putEdge(id, newRow(row, &e))
 	}
 }
 
-// Atomically implements graph.State: it goes back to the resources as they were,
-// and if something of f was written, to a savepoint.
+// Atomically implements graph.State. If f fails, it restores the rows in memory, and rolls
+// back to a savepoint if f wrote to the database.
 func (s *State) Atomically(f func() error) error {
-	if s.frame != nil {
+	if s.savepoint != nil {
 		return errors.New("an atomic batch inside another")
 	}
-	s.frame = &frame{}
+	s.savepoint = &memorySavepoint{}
 	err := f()
-	done := s.frame
-	s.frame = nil
+	saved := s.savepoint
+	s.savepoint = nil
 	if err == nil {
-		return done.release(s)
+		return saved.release(s)
 	}
-	if undone := done.undo(s); undone != nil {
-		return errors.Join(err, undone)
+	if rollbackErr := saved.rollback(s); rollbackErr != nil {
+		return errors.Join(err, rollbackErr)
 	}
 	return err
 }

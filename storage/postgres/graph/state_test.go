@@ -18,8 +18,8 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
-// graphHistory draws random commands of several actors, and decides each both on
-// the database and on the model in memory.
+// graphHistory draws random commands of several actors, and decides each on the database and
+// on the model in memory.
 type graphHistory struct {
 	t         *rapid.T
 	model     *graphtest.Memory
@@ -39,7 +39,7 @@ func graphID(kind, n int) uuid.UUID { return uuid.UUID{0: byte(kind), 15: byte(n
 
 const graphActors = 3
 
-// pick draws an id that was used, mostly one that stands, or the next that was not.
+// pick draws a used id, usually of a live resource, or the next unused one.
 func (h *graphHistory) pick(kind, used int) uuid.UUID {
 	id := graphID(kind, h.roll(used+1, "id"))
 	for range 3 {
@@ -59,8 +59,7 @@ var graphPatches = []string{
 	`{"":"\"","b":null}`,
 }
 
-// action draws an action; nodes and edges are how many new ones came before it in
-// its batch.
+// action draws an action. nodes and edges count the new nodes and edges of its batch.
 func (h *graphHistory) action(nodes, edges *int) graph.Payload {
 	patch := []byte(graphPatches[h.roll(len(graphPatches), "patch")])
 	name := []string{"x", "y", "ö"}[h.roll(3, "name")]
@@ -121,7 +120,7 @@ func (h *graphHistory) command() (graph.Origin, uuid.UUID, []graph.Action, bool)
 	return origin, id, []graph.Action{{Payload: h.action(&nodes, &edges)}}, false
 }
 
-// decide runs a command on a state; at is the model's.
+// decide applies a command to a state at the model's time.
 func (h *graphHistory) decide(
 	state graph.State, next graph.Sequence, o graph.Origin, id uuid.UUID, actions []graph.Action, batch bool,
 ) (graph.Outcome, error) {
@@ -165,7 +164,7 @@ func (h *graphHistory) step(state *graphstore.State) {
 
 func (h *graphHistory) needs(remembered *graphstore.RememberedStacks) graphstore.Needs {
 	needs := graphstore.Needs{Workspace: h.workspace, Stacks: remembered}
-	for range h.roll(3, "needs") { // what is not said to be needed is read when it is asked for
+	for range h.roll(3, "needs") { // what is not listed is read on demand
 		needs.Nodes, needs.Edges = append(needs.Nodes, h.node()), append(needs.Edges, h.edge())
 		needs.Centres = append(needs.Centres, h.node())
 		needs.Actors = append(needs.Actors, graphID(3, h.roll(graphActors, "actor")), uuid.Nil)
@@ -186,13 +185,13 @@ func (h *graphHistory) needs(remembered *graphstore.RememberedStacks) graphstore
 }
 
 func TestCommandsAreDecidedOnTheDatabaseAsInMemory(t *testing.T) {
-	w := newGraphWorld(t)
+	w := newGraphFixture(t)
 	w.db.BoundLists(0, 100, 64)
 	start := graphtest.NewMemory().Moment()
 	w.db.PartTotals([]time.Time{start.Add(2 * time.Second), start.Add(5 * time.Second), start.Add(9 * time.Second)})
 	rapid.Check(t, func(t *rapid.T) {
 		h := &graphHistory{t: t, model: graphtest.NewMemory(), workspace: w.workspace(t)}
-		edges := []int{-1, -1, 2, 64}[h.roll(4, "edges in memory")] // -1: none, all is done in the database
+		edges := []int{-1, -1, 2, 64}[h.roll(4, "edges in memory")] // -1: none, all edges stay in the database
 		var remembered *graphstore.RememberedStacks
 		for range 12 - min(11, rapid.IntRange(0, 24).Draw(t, "fewer")) {
 			tx := w.begin(t, edges, h.needs(remembered))
@@ -207,8 +206,8 @@ func TestCommandsAreDecidedOnTheDatabaseAsInMemory(t *testing.T) {
 			if remembered = nil; h.roll(2, "remember") == 0 {
 				remembered, _ = tx.State(h.workspace).Stacks()
 			}
-			w.agrees(t, h.workspace, h.model)
-			w.counts(t, h.workspace)
+			w.requireMatches(t, h.workspace, h.model)
+			w.requireListTotals(t, h.workspace)
 		}
 		folded := graphtest.Fold(w.read(t, h.workspace).Journal)
 		require.Equal(t, h.model.Nodes, folded.Nodes)

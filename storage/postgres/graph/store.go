@@ -1,6 +1,6 @@
-// Package graphstore writes the graph: the transaction of a group of commands, in which
-// internal/graph decides, the fence of the log, the journal and what is published of it,
-// stacks, outcomes, pruning and purging. Package graphread reads it.
+// Package graphstore writes the graph. It has the transaction in which internal/graph decides
+// a group of commands, the fence of the log, the journal and its publication, undo stacks,
+// outcomes, pruning and purging. Package graphread reads the graph.
 package graphstore
 
 import (
@@ -9,13 +9,13 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Store is the graph for its only writer, in a database.
+// Store writes the graph in a database.
 type Store struct {
 	root *postgres.DB
 	pool *pgxpool.Pool
 }
 
-// New returns the store on a database.
+// New returns a store on a database.
 func New(db *postgres.DB) *Store {
 	return &Store{root: db, pool: db.Pool()}
 }

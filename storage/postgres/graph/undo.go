@@ -16,50 +16,50 @@ import (
 
 // undoState are the stacks of a workspace inside a transaction.
 type undoState struct {
-	base      graph.Sequence             // of remembered stacks that are true; noStacks: of none
-	stacks    map[uuid.UUID]graph.Stacks // by actor, uuid.Nil: the workspace's; those that were asked for
-	own       map[uuid.UUID]bool         // stacks that are copies, free to change
-	touched   map[uuid.UUID]bool         // actors whose stacks are others than before, also if they are not in stacks
-	moves     []stackMove                // all of this transaction, in their order
-	fresh     []graph.Entry              // made in this transaction
-	byCommand map[uuid.UUID]graph.Sequence
-	cancelled map[graph.Sequence]graph.Sequence // what this transaction undid, and by which change, or redid (0)
+	base       graph.Sequence             // sequence at which remembered stacks are valid, or noStacks
+	stacks     map[uuid.UUID]graph.Stacks // those in memory, by actor; uuid.Nil: the workspace's
+	writable   map[uuid.UUID]bool         // whether the stacks are a private copy that may be changed
+	touched    map[uuid.UUID]bool         // actors whose stacks changed, including those not in stacks
+	moves      []stackMove                // all of this transaction, in order
+	newEntries []graph.Entry              // created in this transaction
+	byCommand  map[uuid.UUID]graph.Sequence
+	cancelled  map[graph.Sequence]graph.Sequence // entries undone here, with the change that did; 0: redone
 }
 
-// noStacks is as of when no stacks are.
+// noStacks is the base if no remembered stacks are valid.
 const noStacks graph.Sequence = -1
 
-// stackMove is what a change does to the stacks of its entry's actor and of the
-// workspace.
+// stackMove is the effect of a change on the stacks of the entry's actor and of the workspace.
 type stackMove struct {
 	entry graph.Entry
-	kind  graph.Type // UNDO or REDO of the entry; any other: it is new
+	kind  graph.Type // UNDO or REDO of the entry; any other: the entry is new
 }
 
-func (m *stackMove) apply(to *graph.Stacks) {
+func (m *stackMove) apply(stacks *graph.Stacks) {
 	switch m.kind {
 	case graph.TypeUndo:
-		to.Cancel(m.entry)
+		stacks.Cancel(m.entry)
 	case graph.TypeRedo:
-		to.Restore(m.entry)
+		stacks.Restore(m.entry)
 	default:
-		to.Add(m.entry)
+		stacks.Add(m.entry)
 	}
 }
 
 func newUndoState() undoState {
 	return undoState{
-		stacks: map[uuid.UUID]graph.Stacks{}, own: map[uuid.UUID]bool{}, touched: map[uuid.UUID]bool{},
+		stacks: map[uuid.UUID]graph.Stacks{}, writable: map[uuid.UUID]bool{}, touched: map[uuid.UUID]bool{},
 		byCommand: map[uuid.UUID]graph.Sequence{}, cancelled: map[graph.Sequence]graph.Sequence{},
 	}
 }
 
-// remember takes up stacks that are of the head. Others are worth nothing.
-func (u *undoState) remember(head graph.Sequence, remembered *RememberedStacks) {
+// useRemembered sets the stacks to the remembered ones if those are as of the head. Others are
+// not valid.
+func (u *undoState) useRemembered(head graph.Sequence, remembered *RememberedStacks) {
 	if remembered == nil || remembered.Head != head {
 		return
 	}
-	read := u.stacks // by this transaction, so they are as good
+	read := u.stacks // read by this transaction, so they are valid, too
 	u.stacks = maps.Clone(remembered.Actors)
 	if u.stacks == nil {
 		u.stacks = map[uuid.UUID]graph.Stacks{}
@@ -67,13 +67,13 @@ func (u *undoState) remember(head graph.Sequence, remembered *RememberedStacks) 
 	maps.Copy(u.stacks, read)
 }
 
-// record changes the stacks as a change of the journal does. target is the change
-// that an UNDO or a REDO is about.
+// record applies a change of the journal to the stacks. target is the change that an UNDO or a
+// REDO applies to.
 func (u *undoState) record(c, target *graph.Change) {
 	move := stackMove{kind: c.Type}
 	if entry, ok := c.Entry(); ok {
 		move.entry = entry
-		u.fresh = append(u.fresh, entry)
+		u.newEntries = append(u.newEntries, entry)
 		u.byCommand[entry.CommandID] = entry.Sequence
 	} else {
 		move.entry, _ = target.Entry()
@@ -83,31 +83,32 @@ func (u *undoState) record(c, target *graph.Change) {
 		u.cancelled[target.Sequence] = move.entry.CancelledBy
 	}
 	u.moves = append(u.moves, move)
-	for _, whose := range []uuid.UUID{move.entry.Actor, uuid.Nil} {
-		u.touched[whose] = true
-		if _, known := u.stacks[whose]; known {
-			stacks := u.ownStacks(whose)
+	for _, owner := range []uuid.UUID{move.entry.Actor, uuid.Nil} {
+		u.touched[owner] = true
+		if _, known := u.stacks[owner]; known {
+			stacks := u.writableStacks(owner)
 			move.apply(&stacks)
-			u.stacks[whose] = stacks
+			u.stacks[owner] = stacks
 		}
 	}
 }
 
-// ownStacks returns stacks to change.
-func (u *undoState) ownStacks(whose uuid.UUID) graph.Stacks {
-	stacks := u.stacks[whose]
-	if !u.own[whose] {
-		u.own[whose] = true
+// writableStacks returns the stacks of an owner, copied on the first call so that the caller
+// may change them.
+func (u *undoState) writableStacks(owner uuid.UUID) graph.Stacks {
+	stacks := u.stacks[owner]
+	if !u.writable[owner] {
+		u.writable[owner] = true
 		stacks.Standing = append(make([]graph.Entry, 0, len(stacks.Standing)+8), stacks.Standing...)
 		stacks.Cancelled = slices.Clone(stacks.Cancelled)
 	}
 	return stacks
 }
 
-// newer brings stacks that were read to where this transaction is.
-func (u *undoState) newer(whose uuid.UUID, read graph.Stacks) graph.Stacks {
+// applyMoves applies the changes of this transaction to stacks that were read.
+func (u *undoState) applyMoves(owner uuid.UUID, read graph.Stacks) graph.Stacks {
 	for i := range u.moves {
-		if whose == uuid.Nil || u.moves[i].entry.Actor == whose {
+		if owner == uuid.Nil || u.moves[i].entry.Actor == owner {
 			u.moves[i].apply(&read)
 		}
 	}
@@ -117,13 +118,14 @@ func (u *undoState) newer(whose uuid.UUID, read graph.Stacks) graph.Stacks {
 const selectEntry = `SELECT sequence, actor_id, type, cancelled_by FROM undo_entries WHERE workspace_id = $1
 	AND command_id = $2`
 
-// stacksRead is how many entries of a list are read of an actor: so many commands beyond
-// the depth can be undone, or redone, before the stacks are short.
-const stacksRead = 2 * graph.StackDepth
+// stackReadLimit is the number of entries of each list that are read for an actor. The entries
+// beyond the depth allow that many commands to be undone, or redone, before the stacks are
+// short.
+const stackReadLimit = 2 * graph.StackDepth
 
-// selectStacks gives for each actor, uuid.Nil is everybody, its newest command, the newest
-// that stand, and those that were undone after the newest. OFFSET 0 has the newest be
-// found once.
+// selectStacks selects for each actor the newest command, the newest entries in effect, and
+// those undone after the newest command. The actor uuid.Nil means all actors. OFFSET 0
+// makes the planner compute the newest command once.
 const selectStacks = `SELECT t.workspace_id, t.actor_id, n.newest,
 		u.sequence, u.command_id, u.actor_id, u.type, u.cancelled_by
 	FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, actor_id)
@@ -152,17 +154,17 @@ const selectStacks = `SELECT t.workspace_id, t.actor_id, n.newest,
 			AND w.cancelled_by > 0 AND w.cancelled_by > n.newest ORDER BY w.cancelled_by DESC LIMIT $3)
 	) u ORDER BY u.cancelled_by, u.sequence`
 
-// readStacks takes up stacks of which at most limit entries of a list were asked for. An
-// actor without entries has empty ones.
-func (tx *Tx) readStacks(asked postgres.IDList, limit int) func(pgx.Rows) error {
+// readStacks stores the requested stacks, which were read with at most limit entries in each
+// list. An actor without entries has empty stacks.
+func (tx *Tx) readStacks(requested postgres.IDList, limit int) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
-		var workspace, whose uuid.UUID
+		var workspace, owner uuid.UUID
 		var newest graph.Sequence
 		var e graph.Entry
 		found := map[graphID]graph.Stacks{}
-		to := []any{&workspace, &whose, &newest, &e.Sequence, &e.CommandID, &e.Actor, &e.Type, &e.CancelledBy}
-		_, err := pgx.ForEachRow(rows, to, func() error {
-			key := graphID{workspace, whose}
+		dest := []any{&workspace, &owner, &newest, &e.Sequence, &e.CommandID, &e.Actor, &e.Type, &e.CancelledBy}
+		_, err := pgx.ForEachRow(rows, dest, func() error {
+			key := graphID{workspace, owner}
 			stacks := found[key]
 			if stacks.Newest = newest; e.CancelledBy == 0 {
 				stacks.Standing = append(stacks.Standing, e)
@@ -175,9 +177,9 @@ func (tx *Tx) readStacks(asked postgres.IDList, limit int) func(pgx.Rows) error 
 		if err != nil {
 			return fmt.Errorf("reading undo stacks: %w", err)
 		}
-		for i := range asked.IDs {
-			workspace, whose := uuid.UUID(asked.Workspaces[i].Bytes), uuid.UUID(asked.IDs[i].Bytes)
-			stacks := found[graphID{workspace, whose}]
+		for i := range requested.IDs {
+			workspace, owner := uuid.UUID(requested.Workspaces[i].Bytes), uuid.UUID(requested.IDs[i].Bytes)
+			stacks := found[graphID{workspace, owner}]
 			if len(stacks.Standing) == limit {
 				stacks.StandingFrom = stacks.Standing[0].Sequence
 			}
@@ -185,8 +187,8 @@ func (tx *Tx) readStacks(asked postgres.IDList, limit int) func(pgx.Rows) error 
 				stacks.CancelledFrom = stacks.Cancelled[0].CancelledBy
 			}
 			undo := &tx.states[workspace].undo
-			undo.stacks[whose] = undo.newer(whose, stacks)
-			undo.own[whose] = true
+			undo.stacks[owner] = undo.applyMoves(owner, stacks)
+			undo.writable[owner] = true
 		}
 		return nil
 	}
@@ -197,10 +199,10 @@ func (s *State) StacksOf(actor uuid.UUID) (graph.Stacks, error) {
 	if stacks, known := s.undo.stacks[actor]; known && !stacks.IsShort() {
 		return stacks, nil
 	}
-	l := s.list([]uuid.UUID{actor})
-	// What is stored is as of before this transaction, which may have undone, or redone,
-	// any of what is read.
-	limit := stacksRead + len(s.undo.moves)
+	l := s.idList([]uuid.UUID{actor})
+	// The stored entries are as of before this transaction, which may have undone or redone
+	// any of those that are read.
+	limit := stackReadLimit + len(s.undo.moves)
 	rows, err := s.tx.conn.Query(s.tx.ctx, selectStacks, l.Workspaces, l.IDs, limit)
 	if err == nil {
 		err = s.tx.readStacks(l, limit)(rows)
@@ -224,7 +226,7 @@ func (s *State) Depths(actor uuid.UUID) (undo, redo int, err error) {
 // Entry implements graph.Journal.
 func (s *State) Entry(commandID uuid.UUID) (*graph.Entry, error) {
 	if sequence, ok := s.undo.byCommand[commandID]; ok {
-		for _, entry := range s.undo.fresh {
+		for _, entry := range s.undo.newEntries {
 			if entry.Sequence == sequence {
 				entry.CancelledBy = s.undo.cancelled[sequence]
 				return &entry, nil
@@ -247,22 +249,23 @@ func (s *State) Entry(commandID uuid.UUID) (*graph.Entry, error) {
 	return &e, nil
 }
 
-// Stacks returns the stacks as they are after this transaction, so far as they are worth
-// remembering, and of which actors they are others than before it, known or not.
+// Stacks returns the stacks after this transaction that are in memory, with at most
+// stackReadLimit entries in each list. changed lists all actors whose stacks the transaction
+// changed, including those whose stacks are not in memory.
 func (s *State) Stacks() (stacks *RememberedStacks, changed []uuid.UUID) {
-	for whose := range s.undo.touched {
-		changed = append(changed, whose)
+	for owner := range s.undo.touched {
+		changed = append(changed, owner)
 	}
-	for whose, grown := range s.undo.stacks {
-		if len(grown.Standing) > stacksRead || len(grown.Cancelled) > stacksRead {
-			s.undo.stacks[whose] = grown.Top(stacksRead)
+	for owner, grown := range s.undo.stacks {
+		if len(grown.Standing) > stackReadLimit || len(grown.Cancelled) > stackReadLimit {
+			s.undo.stacks[owner] = grown.Top(stackReadLimit)
 		}
 	}
 	return &RememberedStacks{Head: s.head, Actors: s.undo.stacks}, changed
 }
 
-// StacksBase tells as of which sequence remembered stacks were true when this transaction
-// began; negative: whatever is remembered is void.
+// StacksBase returns the sequence at which remembered stacks were valid when this transaction
+// began. It is negative if no remembered stacks are valid.
 func (s *State) StacksBase() graph.Sequence { return s.undo.base }
 
 // keepChange decodes a change and keeps it for the rest of the transaction.

@@ -18,23 +18,23 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
-// stackHistory decides the commands of graphtest.Bursts in transactions of some commands
-// each. Between them it remembers the stacks of some actors, as a process does, or as
-// Redis has them, or forgets all.
+// stackHistory decides the commands of graphtest.Bursts in transactions of several commands.
+// Between transactions it remembers the stacks of all or some actors, as a process and Redis
+// do, or of none.
 type stackHistory struct {
-	t          *rapid.T
-	w          *graphWorld
-	workspace  uuid.UUID
-	actors     []uuid.UUID
-	tx         *graphstore.Tx
-	left       int // commands of this transaction
-	remembered *graphstore.RememberedStacks
+	t            *rapid.T
+	w            *graphFixture
+	workspace    uuid.UUID
+	actors       []uuid.UUID
+	tx           *graphstore.Tx
+	commandsLeft int // in this transaction
+	remembered   *graphstore.RememberedStacks
 }
 
 func (h *stackHistory) roll(n int) int { return (&graphHistory{t: h.t}).roll(n, "roll") }
 
 func (h *stackHistory) state() *graphstore.State {
-	if h.left == 0 {
+	if h.commandsLeft == 0 {
 		h.commit()
 		needs := graphstore.Needs{Workspace: h.workspace, Stacks: h.remembered}
 		for _, actor := range append([]uuid.UUID{uuid.Nil}, h.actors...) {
@@ -43,7 +43,7 @@ func (h *stackHistory) state() *graphstore.State {
 			}
 		}
 		needs.Reversals = map[uuid.UUID]graphstore.Reversals{h.actors[0]: {Undos: h.roll(9), Redos: h.roll(9)}}
-		h.tx, h.left = h.w.begin(h.t, 8, needs), 1+h.roll(200)
+		h.tx, h.commandsLeft = h.w.begin(h.t, 8, needs), 1+h.roll(200)
 	}
 	return h.tx.State(h.workspace)
 }
@@ -59,9 +59,9 @@ func (h *stackHistory) commit() {
 	if keep > 2 {
 		h.remembered = &graphstore.RememberedStacks{Head: stacks.Head, Actors: map[uuid.UUID]graph.Stacks{}}
 	}
-	for actor, one := range stacks.Actors {
+	for actor, actorStacks := range stacks.Actors {
 		if keep > 3 || h.roll(2) == 0 && keep > 2 {
-			h.remembered.Actors[actor] = one.Top(limit)
+			h.remembered.Actors[actor] = actorStacks.Top(limit)
 		}
 	}
 	h.tx = nil
@@ -69,7 +69,7 @@ func (h *stackHistory) commit() {
 
 func (h *stackHistory) decide(c graph.Command) (graph.Outcome, error) {
 	state := h.state()
-	h.left--
+	h.commandsLeft--
 	outcome, err := graph.Apply(state, c, state.Next(), graphtest.NewMemory().Moment())
 	if err == nil && outcome.Change != nil {
 		err = state.Record(outcome.Change)
@@ -78,7 +78,7 @@ func (h *stackHistory) decide(c graph.Command) (graph.Outcome, error) {
 }
 
 func TestStacksOfTheDatabaseAreWhatAnOracleOfItsOwnSays(t *testing.T) {
-	w := newGraphWorld(t)
+	w := newGraphFixture(t)
 	rapid.Check(t, func(t *rapid.T) {
 		h := &stackHistory{t: t, w: w, workspace: w.workspace(t), actors: []uuid.UUID{
 			graphID(3, 1), graphID(3, 2), graphID(3, 3),
@@ -92,7 +92,7 @@ func TestStacksOfTheDatabaseAreWhatAnOracleOfItsOwnSays(t *testing.T) {
 			Actors: h.actors, Roll: h.roll, Decide: h.decide,
 			Depths: func(actor uuid.UUID) (undo, redo int, err error) {
 				if h.tx == nil {
-					h.left = 0
+					h.commandsLeft = 0
 				}
 				return h.state().Depths(actor)
 			},
@@ -104,17 +104,17 @@ func TestStacksOfTheDatabaseAreWhatAnOracleOfItsOwnSays(t *testing.T) {
 	})
 }
 
-// TestStacksAreReadByTheirIndexes has the plan made while the table is empty, as a
-// connection of a new installation makes it, and used when an actor has many commands of
-// which few stand.
+// TestStacksAreReadByTheirIndexes prepares the plan while the table is empty, as a connection
+// of a new installation does, and uses it when an actor has many commands of which few are in
+// effect.
 func TestStacksAreReadByTheirIndexes(t *testing.T) {
-	w := newGraphWorld(t)
+	w := newGraphFixture(t)
 	ctx := context.Background()
 	workspace, actor := w.workspace(t), uuid.New()
-	conn := w.look
+	conn := w.conn
 	_, err := conn.Exec(ctx, `SET plan_cache_mode = force_generic_plan`)
 	require.NoError(t, err)
-	for _, setting := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"} { // as of a group
+	for _, setting := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"} { // as in a group
 		_, err := conn.Exec(ctx, "SET "+setting+" = off")
 		require.NoError(t, err)
 	}
@@ -138,14 +138,14 @@ func TestStacksAreReadByTheirIndexes(t *testing.T) {
 	} {
 		require.Contains(t, plan, index)
 	}
-	require.NotContains(t, plan, "Rows Removed by Filter", "nothing is read in vain")
+	require.NotContains(t, plan, "Rows Removed by Filter", "no row is read and then discarded")
 	require.NotContains(t, plan, "Bitmap")
 }
 
-// TestADeletionOfManyEdgesIsRedoneAfterAnotherOfThemWasUndone has more edges than a change
+// TestADeletionOfManyEdgesIsRedoneAfterAnotherOfThemWasUndone uses more edges than a change
 // lists.
 func TestADeletionOfManyEdgesIsRedoneAfterAnotherOfThemWasUndone(t *testing.T) {
-	w := newGraphWorld(t)
+	w := newGraphFixture(t)
 	workspace := w.workspace(t)
 	try := func(actor int, actions ...graph.Payload) (graph.Outcome, error) {
 		tx := w.begin(t, 64, graphstore.Needs{Workspace: workspace})
@@ -173,7 +173,7 @@ func TestADeletionOfManyEdgesIsRedoneAfterAnotherOfThemWasUndone(t *testing.T) {
 		require.NoError(t, err)
 	}
 	standing := func() (count int) {
-		require.NoError(t, w.look.QueryRow(context.Background(), `SELECT count(*) FROM edges WHERE NOT deleted`).Scan(&count))
+		require.NoError(t, w.conn.QueryRow(context.Background(), `SELECT count(*) FROM edges WHERE NOT deleted`).Scan(&count))
 		return count
 	}
 	hub, other := graphID(1, 1), graphID(1, 2)
@@ -194,8 +194,8 @@ func TestADeletionOfManyEdgesIsRedoneAfterAnotherOfThemWasUndone(t *testing.T) {
 	}
 	do(1, graph.DeleteNode{ID: hub})
 	do(1, graph.Undo{})
-	for _, theirs := range []uuid.UUID{hub, other} {
-		do(2, graph.DeleteNode{ID: theirs})
+	for _, end := range []uuid.UUID{hub, other} {
+		do(2, graph.DeleteNode{ID: end})
 		do(2, graph.Undo{})
 		require.Equal(t, many, standing())
 		do(1, graph.Redo{})
@@ -215,10 +215,10 @@ func TestADeletionOfManyEdgesIsRedoneAfterAnotherOfThemWasUndone(t *testing.T) {
 	require.Equal(t, more.ID, conflicts[0].ID)
 }
 
-// TestABatchThatIsNamedIsUndoneByFewStatements counts them: one for each step would take
-// seconds on a busy database.
+// TestABatchThatIsNamedIsUndoneByFewStatements counts the statements. One for each step would
+// take seconds on a busy database.
 func TestABatchThatIsNamedIsUndoneByFewStatements(t *testing.T) {
-	w := newGraphWorld(t)
+	w := newGraphFixture(t)
 	workspace := w.workspace(t)
 	recorder, err := w.db.Recorder(context.Background())
 	require.NoError(t, err)

@@ -24,24 +24,24 @@ import (
 
 var graphTopic = [16]byte{7}
 
-// graphWorld is a database with workspaces, and a connection to look at its tables.
-type graphWorld struct {
-	db   *pgtest.DB
-	look *pgx.Conn
-	next int64 // the fence
+// graphFixture is a database with workspaces, and a connection for queries on its tables.
+type graphFixture struct {
+	db         *pgtest.DB
+	conn       *pgx.Conn
+	nextOffset int64 // of the fence
 }
 
-func newGraphWorld(t testing.TB) *graphWorld {
+func newGraphFixture(t testing.TB) *graphFixture {
 	t.Helper()
 	url := testenv.MigratedPostgres(t)
 	db, err := pgtest.Connect(context.Background(), url, 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(context.Background()))
-	look, err := pgx.Connect(context.Background(), url)
+	conn, err := pgx.Connect(context.Background(), url)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = look.Close(context.Background()) })
-	w := &graphWorld{db: db, look: look}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	w := &graphFixture{db: db, conn: conn}
 	_, _, err = db.ResolveCommandOffsets(context.Background(), func(context.Context) (postgres.LogState, error) {
 		return postgres.LogState{TopicID: graphTopic, Partitions: []postgres.LogPartition{{ReplacedFrom: -1}}}, nil
 	})
@@ -49,36 +49,36 @@ func newGraphWorld(t testing.TB) *graphWorld {
 	return w
 }
 
-func (w *graphWorld) workspace(t require.TestingT) uuid.UUID {
-	made, err := w.db.CreateWorkspace(context.Background(), access.Workspace{
+func (w *graphFixture) workspace(t require.TestingT) uuid.UUID {
+	created, err := w.db.CreateWorkspace(context.Background(), access.Workspace{
 		Name: "plant", Plan: "enterprise", Mode: "live",
 	})
 	require.NoError(t, err)
-	return made.ID
+	return created.ID
 }
 
-// begin begins a group that goes one offset on.
-func (w *graphWorld) begin(t require.TestingT, edges int, needs ...graphstore.Needs) *graphstore.Tx {
+// begin begins a group of one offset.
+func (w *graphFixture) begin(t require.TestingT, edges int, needs ...graphstore.Needs) *graphstore.Tx {
 	tx, err := w.db.BeginGraphWith(context.Background(), graphstore.Group{
-		TopicID: graphTopic, Offsets: []graphstore.Offset{{From: w.next, To: w.next + 1}}, Workspaces: needs,
+		TopicID: graphTopic, Offsets: []graphstore.Offset{{From: w.nextOffset, To: w.nextOffset + 1}}, Workspaces: needs,
 	}, edges)
 	require.NoError(t, err)
 	return tx
 }
 
-func (w *graphWorld) commit(t require.TestingT, tx *graphstore.Tx) {
+func (w *graphFixture) commit(t require.TestingT, tx *graphstore.Tx) {
 	require.NoError(t, tx.Commit())
-	w.next++
+	w.nextOffset++
 }
 
-// read returns a workspace's graph and journal as the tables have them.
-func (w *graphWorld) read(t require.TestingT, workspace uuid.UUID) *graphtest.Memory {
+// read reads a workspace's graph and journal from the tables.
+func (w *graphFixture) read(t require.TestingT, workspace uuid.UUID) *graphtest.Memory {
 	ctx := context.Background()
 	m := graphtest.NewMemory()
-	query := func(sql string, to []any, f func() error) {
-		rows, err := w.look.Query(ctx, sql, workspace)
+	query := func(sql string, columns []any, f func() error) {
+		rows, err := w.conn.Query(ctx, sql, workspace)
 		require.NoError(t, err)
-		_, err = pgx.ForEachRow(rows, to, f)
+		_, err = pgx.ForEachRow(rows, columns, f)
 		require.NoError(t, err)
 	}
 	var n graph.Node
@@ -86,7 +86,7 @@ func (w *graphWorld) read(t require.TestingT, workspace uuid.UUID) *graphtest.Me
 	var taken *uuid.UUID
 	var newest graph.Sequence
 	var properties, stamps []byte
-	life := func(l *graph.Lifecycle, p *graph.Properties) (err error) {
+	scanLifecycle := func(l *graph.Lifecycle, p *graph.Properties) (err error) {
 		l.CreatedAt, l.UpdatedAt, l.Stamps = l.CreatedAt.UTC(), l.UpdatedAt.UTC(), nil
 		if stamps != nil {
 			require.NoError(t, json.Unmarshal(stamps, &l.Stamps))
@@ -106,7 +106,7 @@ func (w *graphWorld) read(t require.TestingT, workspace uuid.UUID) *graphtest.Me
 		append([]any{&n.ID, &n.Name, &n.EntityType, &n.Description}, fields(&n.Lifecycle)...), func() error {
 			node := n
 			m.Nodes[n.ID] = &node
-			return life(&node.Lifecycle, &node.Properties)
+			return scanLifecycle(&node.Lifecycle, &node.Properties)
 		})
 	query(`SELECT id, source_id, target_id, relation_type, newest, taken_sequence, taken_node, `+
 		common+` FROM edges WHERE workspace_id = $1`,
@@ -118,7 +118,7 @@ func (w *graphWorld) read(t require.TestingT, workspace uuid.UUID) *graphtest.Me
 				edge.Taken.Node = *taken
 			}
 			m.Edges[e.ID] = &edge
-			err := life(&edge.Lifecycle, &edge.Properties)
+			err := scanLifecycle(&edge.Lifecycle, &edge.Properties)
 			require.Equal(t, edge.Newest(), newest)
 			return err
 		})
@@ -140,9 +140,9 @@ func (w *graphWorld) read(t require.TestingT, workspace uuid.UUID) *graphtest.Me
 	return m
 }
 
-// totals returns what graph_totals says, without what counts none.
-func (w *graphWorld) totals(t require.TestingT, workspace uuid.UUID) map[string]int64 {
-	rows, err := w.look.Query(
+// totals returns the rows of graph_totals that are not zero.
+func (w *graphFixture) totals(t require.TestingT, workspace uuid.UUID) map[string]int64 {
+	rows, err := w.conn.Query(
 		context.Background(), `SELECT kind, label, standing FROM graph_totals WHERE workspace_id = $1`, workspace,
 	)
 	require.NoError(t, err)
@@ -159,8 +159,8 @@ func (w *graphWorld) totals(t require.TestingT, workspace uuid.UUID) map[string]
 	return totals
 }
 
-// count is what the totals of a graph are to be.
-func count(m *graphtest.Memory) map[string]int64 {
+// countTotals computes the expected totals of a graph.
+func countTotals(m *graphtest.Memory) map[string]int64 {
 	totals := map[string]int64{}
 	for _, n := range m.Nodes {
 		if !n.Deleted {
@@ -175,30 +175,30 @@ func count(m *graphtest.Memory) map[string]int64 {
 	return totals
 }
 
-// agrees holds what the tables say against a model.
-func (w *graphWorld) agrees(t require.TestingT, workspace uuid.UUID, model *graphtest.Memory) {
+// requireMatches compares the tables of a workspace with a model.
+func (w *graphFixture) requireMatches(t require.TestingT, workspace uuid.UUID, model *graphtest.Memory) {
 	stored := w.read(t, workspace)
 	require.Equal(t, model.Nodes, stored.Nodes)
 	require.Equal(t, model.Edges, stored.Edges)
 	require.Equal(t, model.Journal, stored.Journal)
 	require.Equal(t, model.Entries, stored.Entries)
-	require.Equal(t, count(model), w.totals(t, workspace))
+	require.Equal(t, countTotals(model), w.totals(t, workspace))
 	var head int
-	require.NoError(t, w.look.QueryRow(context.Background(),
+	require.NoError(t, w.conn.QueryRow(context.Background(),
 		`SELECT sequence FROM graph_heads WHERE workspace_id = $1`, workspace).Scan(&head))
 	require.Equal(t, len(model.Journal), head)
 }
 
-// counts compares totals of lists, which are counted again where something was touched,
-// with what a count finds.
-func (w *graphWorld) counts(t require.TestingT, workspace uuid.UUID) {
+// requireListTotals compares the totals of lists, whose parts are counted again only where
+// something changed, with a count of all rows.
+func (w *graphFixture) requireListTotals(t require.TestingT, workspace uuid.UUID) {
 	ctx := context.Background()
-	same := func(total int64, err error, table, condition string) {
+	requireTotal := func(total int64, err error, table, condition string) {
 		require.NoError(t, err)
 		var want int64
 		require.NoError(
 			t,
-			w.look.QueryRow(
+			w.conn.QueryRow(
 				ctx, `SELECT count(*) FROM `+table+` WHERE workspace_id = $1 AND NOT deleted AND `+condition, workspace,
 			).Scan(&want),
 		)
@@ -207,15 +207,15 @@ func (w *graphWorld) counts(t require.TestingT, workspace uuid.UUID) {
 	page := graphread.Page{Limit: 1}
 	property := graphread.Filter{Properties: map[string][]string{"a": {"1"}}}
 	byName, err := w.db.Nodes(ctx, workspace, graphread.NodeFilter{Name: "x"}, page)
-	same(byName.Total, err, "nodes", `name LIKE '%x%'`)
+	requireTotal(byName.Total, err, "nodes", `name LIKE '%x%'`)
 	byProperty, err := w.db.Nodes(
 		ctx, workspace, graphread.NodeFilter{Filter: property, EntityTypes: []string{"object"}}, page,
 	)
-	same(byProperty.Total, err, "nodes", `properties @> '{"a":1}' AND entity_type = 'object'`)
+	requireTotal(byProperty.Total, err, "nodes", `properties @> '{"a":1}' AND entity_type = 'object'`)
 	edges, err := w.db.Edges(ctx, workspace, graphread.EdgeFilter{Filter: property}, page)
-	same(edges.Total, err, "edges", `properties @> '{"a":1}'`)
+	requireTotal(edges.Total, err, "edges", `properties @> '{"a":1}'`)
 	typed, err := w.db.Edges(
 		ctx, workspace, graphread.EdgeFilter{Filter: property, RelationTypes: []string{"x", "y"}}, page,
 	)
-	same(typed.Total, err, "edges", `properties @> '{"a":1}' AND relation_type IN ('x', 'y')`)
+	requireTotal(typed.Total, err, "edges", `properties @> '{"a":1}' AND relation_type IN ('x', 'y')`)
 }

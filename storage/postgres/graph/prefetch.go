@@ -14,15 +14,14 @@ const selectChanges = `SELECT j.workspace_id, j.sequence, j.change
 	FROM unnest($1::uuid[], $2::bigint[]) AS t (workspace_id, sequence)
 	JOIN journal j ON j.workspace_id = t.workspace_id AND j.sequence = t.sequence`
 
-// foreseenSteps is up to how many steps of changes are looked into for what an UNDO or
-// a REDO will touch.
-const foreseenSteps = 4096
+// maxPrefetchSteps is the maximum number of steps of changes that are searched for the
+// resources that an UNDO or a REDO will touch.
+const maxPrefetchSteps = 4096
 
-// foresee reads at once what the UNDO and REDO commands of a group are most likely
-// about: the top of each stack, and the resources there. That is a guess, because
-// what comes before them in the group changes the stacks. What it misses is read when
-// it is asked for.
-func (tx *Tx) foresee(all []Needs) error {
+// prefetch reads together what the UNDO and REDO commands of a group most likely need: the
+// top of each stack, and the resources of these changes. This is a guess, because earlier
+// commands of the group change the stacks. What it misses is read on demand.
+func (tx *Tx) prefetch(all []Needs) error {
 	var workspaces postgres.UUIDs
 	var sequences []int64
 	for i := range all {
@@ -30,8 +29,8 @@ func (tx *Tx) foresee(all []Needs) error {
 		if state == nil {
 			continue
 		}
-		for whose, count := range all[i].Reversals {
-			for _, sequence := range topOf(state.undo.stacks[whose], count) {
+		for owner, count := range all[i].Reversals {
+			for _, sequence := range topSequences(state.undo.stacks[owner], count) {
 				workspaces, sequences = append(workspaces, postgres.UUID(state.workspace)), append(sequences, int64(sequence))
 			}
 		}
@@ -46,7 +45,7 @@ func (tx *Tx) foresee(all []Needs) error {
 	if err != nil {
 		return fmt.Errorf("reading what may be undone: %w", err)
 	}
-	f := foreseer{tx: tx, left: foreseenSteps}
+	f := prefetcher{tx: tx, stepsLeft: maxPrefetchSteps}
 	for _, s := range tx.order {
 		for _, c := range s.changes {
 			f.change(s, c)
@@ -57,15 +56,15 @@ func (tx *Tx) foresee(all []Needs) error {
 
 // Foresee implements graph.State.
 func (s *State) Foresee(c *graph.Change) error {
-	f := foreseer{tx: s.tx, left: foreseenSteps}
+	f := prefetcher{tx: s.tx, stepsLeft: maxPrefetchSteps}
 	f.change(s, c)
 	return f.read()
 }
 
-// topOf returns the sequences of the entries that undos and redos would be about. An
-// undo after a redo is about what was redone, and the other way round: that is not
-// another entry.
-func topOf(stacks graph.Stacks, count Reversals) []graph.Sequence {
+// topSequences returns the sequences of the entries that count undos and redos apply to. An
+// undo after a redo applies to the redone entry, and a redo after an undo to the undone one,
+// so these add no entry.
+func topSequences(stacks graph.Stacks, count Reversals) []graph.Sequence {
 	var found []graph.Sequence
 	for _, e := range stacks.Standing[max(0, len(stacks.Standing)-count.Undos):] {
 		found = append(found, e.Sequence)
@@ -76,7 +75,8 @@ func topOf(stacks graph.Stacks, count Reversals) []graph.Sequence {
 	return found
 }
 
-// readChanges takes up changes. One that cannot be read is left to anyone who asks for it.
+// readChanges stores changes in the states. A change that cannot be decoded is skipped:
+// State.Change reads it again and returns the error.
 func (tx *Tx) readChanges(rows pgx.Rows) error {
 	var workspace uuid.UUID
 	var sequence graph.Sequence
@@ -88,16 +88,17 @@ func (tx *Tx) readChanges(rows pgx.Rows) error {
 	return err
 }
 
-// foreseer lists what undoing or redoing changes looks at and is not in memory.
-type foreseer struct {
-	tx                    *Tx
-	left                  int // steps
-	seen                  map[graphID]struct{}
-	nodes, edges, centres postgres.IDList
+// prefetcher collects the resources that undoing or redoing changes needs and that are not
+// in memory.
+type prefetcher struct {
+	tx                      *Tx
+	stepsLeft               int
+	seen                    map[graphID]struct{}
+	nodes, edges, adjacency postgres.IDList
 }
 
-func (f *foreseer) change(s *State, c *graph.Change) {
-	if f.left -= len(c.Steps); f.left < 0 {
+func (f *prefetcher) change(s *State, c *graph.Change) {
+	if f.stepsLeft -= len(c.Steps); f.stepsLeft < 0 {
 		return
 	}
 	for i := range c.Steps {
@@ -105,11 +106,11 @@ func (f *foreseer) change(s *State, c *graph.Change) {
 	}
 }
 
-func (f *foreseer) step(s *State, step *graph.Step) {
+func (f *prefetcher) step(s *State, step *graph.Step) {
 	if n := step.Node; n != nil {
-		if _, known := s.whole[n.ID]; !known && step.Type != graph.TypeUpdateNode {
-			s.whole[n.ID] = false // until it is read: listed once
-			f.centres.Add(s.workspace, []uuid.UUID{n.ID}, nil)
+		if _, known := s.edgesLoaded[n.ID]; !known && step.Type != graph.TypeUpdateNode {
+			s.edgesLoaded[n.ID] = false // until it is read, so that it is listed once
+			f.adjacency.Add(s.workspace, []uuid.UUID{n.ID}, nil)
 		}
 		f.node(s, n.ID)
 	}
@@ -121,12 +122,12 @@ func (f *foreseer) step(s *State, step *graph.Step) {
 	}
 }
 
-func (f *foreseer) node(s *State, id uuid.UUID) {
+func (f *prefetcher) node(s *State, id uuid.UUID) {
 	_, known := s.nodes[id]
 	f.list(s, &f.nodes, id, known)
 }
 
-func (f *foreseer) list(s *State, to *postgres.IDList, id uuid.UUID, known bool) {
+func (f *prefetcher) list(s *State, dst *postgres.IDList, id uuid.UUID, known bool) {
 	key := graphID{s.workspace, id}
 	if _, listed := f.seen[key]; known || listed {
 		return
@@ -135,11 +136,11 @@ func (f *foreseer) list(s *State, to *postgres.IDList, id uuid.UUID, known bool)
 		f.seen = map[graphID]struct{}{}
 	}
 	f.seen[key] = struct{}{}
-	to.Add(s.workspace, []uuid.UUID{id}, nil)
+	dst.Add(s.workspace, []uuid.UUID{id}, nil)
 }
 
-// read reads what is listed.
-func (f *foreseer) read() error {
+// read reads the listed resources.
+func (f *prefetcher) read() error {
 	b := &pgx.Batch{}
 	if len(f.nodes.IDs) > 0 {
 		b.Queue(selectNodes, f.nodes.Workspaces, f.nodes.IDs).Query(f.tx.readNodes)
@@ -147,8 +148,10 @@ func (f *foreseer) read() error {
 	if len(f.edges.IDs) > 0 {
 		b.Queue(selectEdges, f.edges.Workspaces, f.edges.IDs).Query(f.tx.readEdges)
 	}
-	if len(f.centres.IDs) > 0 {
-		b.Queue(selectEdgesAt, f.centres.Workspaces, f.centres.IDs, f.tx.edges).Query(f.tx.readEdgesAt(f.centres))
+	if len(f.adjacency.IDs) > 0 {
+		b.Queue(
+			selectEdgesAt, f.adjacency.Workspaces, f.adjacency.IDs, f.tx.memoryEdgeLimit,
+		).Query(f.tx.readEdgesAt(f.adjacency))
 	}
 	if b.Len() == 0 {
 		return nil
