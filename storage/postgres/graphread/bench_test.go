@@ -17,8 +17,8 @@ import (
 )
 
 // openBench returns a database with the large graph, and its workspace. With
-// LIVEGRAPH_BENCH_GRAPH_URL, the URL of a database, the graph is made there once and
-// stays; else it is made in four minutes.
+// LIVEGRAPH_BENCH_GRAPH_URL, the URL of a database, the graph is created there once and reused.
+// Otherwise it is created for each run, which takes four minutes.
 func openBench(b *testing.B) (*pgtest.DB, uuid.UUID) {
 	b.Helper()
 	url := os.Getenv("LIVEGRAPH_BENCH_GRAPH_URL")
@@ -44,9 +44,8 @@ func order(fields ...string) (by []graphread.Order) {
 	return by
 }
 
-// BenchmarkGraphLists reads pages of the large graph in many ways and reports the
-// 95th percentile of each. "first" is the very first read of a filter, before its
-// total is remembered.
+// BenchmarkGraphLists reads pages of the large graph with many filters and orders, and reports the
+// 95th percentile of each. "first" is the first read of a filter, before its total is cached.
 func BenchmarkGraphLists(b *testing.B) {
 	db, ws := openBench(b)
 	at := func(hours int) *time.Time {

@@ -2,11 +2,11 @@ package graphread
 
 import "time"
 
-// BoundLists makes lists take their steps on few rows, as tests want them to.
+// BoundLists lowers the limits of lists, so that tests reach each step with few rows.
 func (db *Store) BoundLists(few, window, values int) {
-	db.bounds = listBounds{few: few, window: window, values: values}
+	db.limits = listLimits{maxSmallResult: few, windowRows: window, maxValues: values}
 }
 
-// PartTotals sets the times between the stretches by which totals are counted; without
-// it, statistics do.
-func (db *Store) PartTotals(times []time.Time) { db.bounds.times = times }
+// PartTotals sets the bounds of the histogram buckets by which totals are counted. The default
+// are the bounds in the statistics of Postgres.
+func (db *Store) PartTotals(times []time.Time) { db.limits.bucketTimes = times }

@@ -12,15 +12,15 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// ChangeSize is how large an entry of the journal is, so that a reader can take no
-// more at a time than it has room for: a batch may have made one of many megabytes.
+// ChangeSize is the size of an entry of the journal. A reader uses it to limit how much it reads
+// at a time, because the entry of a batch can have many megabytes.
 type ChangeSize struct {
 	Sequence int64
 	Bytes    int64
 }
 
-// GraphSequences returns the sequence of the newest change of each of the workspaces;
-// of one without changes 0.
+// GraphSequences returns the sequence of the newest change of each of the workspaces. A workspace
+// without changes has 0 or no entry.
 func (db *Store) GraphSequences(ctx context.Context, workspaces []uuid.UUID) (map[uuid.UUID]int64, error) {
 	rows, err := db.pool.Query(
 		ctx, `SELECT workspace_id, sequence FROM graph_heads WHERE workspace_id = ANY($1)`, workspaces,
@@ -37,7 +37,7 @@ func (db *Store) GraphSequences(ctx context.Context, workspaces []uuid.UUID) (ma
 	return heads, postgres.Classify(err)
 }
 
-// ChangesAfter lists at most limit of the changes that follow a sequence, in order.
+// ChangesAfter lists at most limit changes after a sequence, in order.
 func (db *Store) ChangesAfter(ctx context.Context, workspace uuid.UUID, after int64, limit int) ([]ChangeSize, error) {
 	rows, err := db.pool.Query(ctx, `SELECT sequence, octet_length(change)::bigint FROM journal
 		WHERE workspace_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3`, workspace, after, limit)
@@ -48,16 +48,16 @@ func (db *Store) ChangesAfter(ctx context.Context, workspace uuid.UUID, after in
 	return sizes, postgres.Classify(err)
 }
 
-// HistoryPage says which part of a history, newest first: Limit after Offset, or
-// those below the sequence Before.
+// HistoryPage selects a part of a history, newest first: at most Limit changes after the first
+// Offset ones, and only those below the sequence Before.
 type HistoryPage struct {
 	Limit  int
 	Offset int
-	Before int64 // 0: from the newest on
+	Before int64 // 0: no bound
 }
 
-// NodeHistory lists the changes that touched a node or its edges, and how many there
-// are in all.
+// NodeHistory returns a page of the changes that touched a node or its edges, and their total
+// number.
 func (db *Store) NodeHistory(
 	ctx context.Context, workspace, node uuid.UUID, page HistoryPage,
 ) (sizes []ChangeSize, total int64, err error) {
@@ -68,26 +68,26 @@ func (db *Store) NodeHistory(
 		workspace, node)
 }
 
-// History lists the changes of the workspace, and how many there are in all.
+// History returns a page of the changes of the workspace, and their total number.
 func (db *Store) History(
 	ctx context.Context, workspace uuid.UUID, page HistoryPage,
 ) (sizes []ChangeSize, total int64, err error) {
 	return db.history(ctx, page,
-		`SELECT COALESCE((SELECT sequence FROM graph_heads WHERE workspace_id = $1), 0)`, // without gaps from 1
+		`SELECT COALESCE((SELECT sequence FROM graph_heads WHERE workspace_id = $1), 0)`, // from 1 without gaps
 		`SELECT sequence, octet_length(change)::bigint FROM journal
 			WHERE workspace_id = $1 AND sequence < $2 ORDER BY sequence DESC OFFSET $3 LIMIT $4`, workspace)
 }
 
 func (db *Store) history(
-	ctx context.Context, page HistoryPage, counting, listing string, args ...any,
+	ctx context.Context, page HistoryPage, countSQL, listSQL string, args ...any,
 ) (sizes []ChangeSize, total int64, err error) {
 	before := page.Before
 	if before == 0 {
 		before = 1<<63 - 1
 	}
 	batch := &pgx.Batch{}
-	batch.Queue(counting, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
-	batch.Queue(listing, append(args, before, page.Offset, page.Limit)...).Query(func(rows pgx.Rows) (err error) {
+	batch.Queue(countSQL, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+	batch.Queue(listSQL, append(args, before, page.Offset, page.Limit)...).Query(func(rows pgx.Rows) (err error) {
 		sizes, err = pgx.CollectRows(rows, pgx.RowToStructByPos[ChangeSize])
 		return err
 	})
@@ -97,11 +97,12 @@ func (db *Store) history(
 	return sizes, total, nil
 }
 
-// Changes reads entries of the journal, in the order of the sizes.
+// Changes reads the entries of the journal with the sequences of sizes, in their order. An entry
+// that is missing is an error.
 func (db *Store) Changes(ctx context.Context, workspace uuid.UUID, sizes []ChangeSize) ([]*eventsv1.Change, error) {
-	sequences, place := make([]int64, len(sizes)), make(map[int64]int, len(sizes))
+	sequences, index := make([]int64, len(sizes)), make(map[int64]int, len(sizes))
 	for i, s := range sizes {
-		sequences[i], place[s.Sequence] = s.Sequence, i
+		sequences[i], index[s.Sequence] = s.Sequence, i
 	}
 	rows, err := db.pool.Query(
 		ctx, `SELECT sequence, change FROM journal WHERE workspace_id = $1 AND sequence = ANY($2)`, workspace, sequences,
@@ -120,7 +121,7 @@ func (db *Store) Changes(ctx context.Context, workspace uuid.UUID, sizes []Chang
 		if err := proto.Unmarshal(raw, change); err != nil {
 			return fmt.Errorf("change %d of workspace %s: %w", sequence, workspace, err)
 		}
-		changes[place[sequence]] = change
+		changes[index[sequence]] = change
 		read++
 		return nil
 	})
@@ -130,12 +131,12 @@ func (db *Store) Changes(ctx context.Context, workspace uuid.UUID, sizes []Chang
 	return changes, postgres.Classify(err)
 }
 
-// CascadeRow is how many ids a row of cascade_edges has at most.
+// CascadeRow is the maximum number of ids in a row of cascade_edges.
 const CascadeRow = 10_000
 
-// CascadeEdges returns the ids of the edges that a change took with a node, or brought
-// back with it, from one place to before another in the order of their ids: fewer
-// where there are no more, and none of a cascade that the journal lists whole.
+// CascadeEdges returns the ids of the edges that a change deleted or restored together with a
+// node, in the order of ids, from the index from to before the index to. It returns fewer if
+// there are no more, and none of a cascade whose edges are all listed in the journal.
 func (db *Store) CascadeEdges(
 	ctx context.Context, workspace uuid.UUID, sequence int64, node uuid.UUID, from, to int64,
 ) ([]uuid.UUID, error) {

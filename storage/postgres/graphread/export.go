@@ -13,50 +13,50 @@ import (
 )
 
 const (
-	// exportPage is how many rows are read at once, so that a graph of any size is
-	// read in little memory and no statement runs for long.
-	exportPage = 5000
-	// exportPause is how long anyone who takes the rows may hold them up.
-	exportPause = "10min"
+	// exportPageSize is the number of rows read by one statement, so that a graph of any size
+	// needs little memory and no statement runs for long.
+	exportPageSize = 5000
+	// exportIdleTimeout is the maximum time that a visitor may take between two statements.
+	exportIdleTimeout = "10min"
 )
 
-// Extent is how much a workspace's graph holds at one moment.
+// Extent is the size of a workspace's graph at one moment.
 type Extent struct {
-	Sequence int64 // of its newest change; 0: there was none
+	Sequence int64 // of the newest change; 0: there is none
 	Nodes    int64
 	Edges    int64
 }
 
-// Visitor is given a graph: its extent first, then the nodes and then the
-// edges, each by ascending id. An error of its ends the export.
+// Visitor receives a graph: first its extent, then the nodes, then the edges, each by ascending
+// id. An error that it returns ends the export.
 type Visitor interface {
 	Begin(extent Extent) error
 	Node(n *graph.Node) error
 	Edge(e *graph.Edge) error
 }
 
-// ExportGraph returns a workspace's whole graph as it is at one moment, whatever
-// is written meanwhile. NotFound if there is no such workspace.
-func (db *Store) ExportGraph(ctx context.Context, workspace uuid.UUID, to Visitor) error {
+// ExportGraph passes a snapshot of a workspace's whole graph to visitor. Concurrent writes do not
+// change the snapshot. The error is NotFound if there is no such workspace.
+func (db *Store) ExportGraph(ctx context.Context, workspace uuid.UUID, visitor Visitor) error {
 	tx, err := db.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
 		return postgres.Classify(fmt.Errorf("beginning to export a graph: %w", err))
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	if _, err := tx.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '`+exportPause+`'`); err != nil {
+	if _, err := tx.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '`+exportIdleTimeout+`'`); err != nil {
 		return postgres.Classify(err)
 	}
 	extent, err := graphExtent(ctx, tx, workspace)
 	if err != nil {
 		return err
 	}
-	if err := to.Begin(extent); err != nil {
+	if err := visitor.Begin(extent); err != nil {
 		return err
 	}
-	if err := visitAll(ctx, tx, nodes, workspace, to.Node); err != nil {
+	if err := visitAll(ctx, tx, nodes, workspace, visitor.Node); err != nil {
 		return err
 	}
-	return visitAll(ctx, tx, edges, workspace, to.Edge)
+	return visitAll(ctx, tx, edges, workspace, visitor.Edge)
 }
 
 func graphExtent(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) (e Extent, err error) {
@@ -80,28 +80,28 @@ func graphExtent(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) (e Extent,
 }
 
 // visitAll reads a table by its primary key, page by page.
-func visitAll[T any](ctx context.Context, tx pgx.Tx, of resource[T], workspace uuid.UUID, visit func(*T) error) error {
-	// The first page begins with the lowest id there is, which a client may have chosen.
-	for after, from := uuid.Nil, ">="; ; from = ">" {
+func visitAll[T any](ctx context.Context, tx pgx.Tx, res resource[T], workspace uuid.UUID, visit func(*T) error) error {
+	// The first page includes the lowest possible id, because a client may have chosen it.
+	for after, comparison := uuid.Nil, ">="; ; comparison = ">" {
 		rows, err := tx.Query(
 			ctx, fmt.Sprintf(`SELECT %s FROM %s WHERE workspace_id = $1 AND id %s $2 AND NOT deleted ORDER BY id LIMIT %d`,
-				of.columns, of.table, from, exportPage), workspace, after,
+				res.columns, res.table, comparison, exportPageSize), workspace, after,
 		)
 		if err != nil {
-			return postgres.Classify(fmt.Errorf("exporting %s: %w", of.table, err))
+			return postgres.Classify(fmt.Errorf("exporting %s: %w", res.table, err))
 		}
-		page, err := pgx.CollectRows(rows, of.scan)
+		page, err := pgx.CollectRows(rows, res.scan)
 		if err != nil {
-			return postgres.Classify(fmt.Errorf("exporting %s: %w", of.table, err))
+			return postgres.Classify(fmt.Errorf("exporting %s: %w", res.table, err))
 		}
 		for i := range page {
 			if err := visit(&page[i]); err != nil {
 				return err
 			}
 		}
-		if len(page) < exportPage {
+		if len(page) < exportPageSize {
 			return nil
 		}
-		after = of.position(&page[len(page)-1]).ID
+		after = res.position(&page[len(page)-1]).ID
 	}
 }

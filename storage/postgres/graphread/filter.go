@@ -13,27 +13,27 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Filter says which nodes or edges; all that is set must hold, here and in
-// what it is part of.
+// Filter selects nodes or edges. They must meet all conditions that are set, here and in the
+// filter that embeds it.
 type Filter struct {
 	IDs           []uuid.UUID `json:"ids,omitempty"`
-	CreatedAfter  *time.Time  `json:"ca,omitzero"` // all four without the moment itself
+	CreatedAfter  *time.Time  `json:"ca,omitzero"` // all four bounds are exclusive
 	CreatedBefore *time.Time  `json:"cb,omitzero"`
 	UpdatedAfter  *time.Time  `json:"ua,omitzero"`
 	UpdatedBefore *time.Time  `json:"ub,omitzero"`
-	// Properties of the top level: the one with the name equals one of the texts,
-	// as a string, or as a number or boolean that JSON writes so.
+	// Properties has conditions on properties of the top level: the property with the name equals
+	// one of the texts, as a string, or as the number or boolean with this JSON encoding.
 	Properties map[string][]string `json:"p,omitempty"`
 }
 
-// NodeFilter says which nodes.
+// NodeFilter selects nodes.
 type NodeFilter struct {
 	Filter      `json:",inline"`
 	EntityTypes []string `json:"t,omitempty"` // of one of these
-	Name        string   `json:"n,omitzero"`  // a part of the name, whatever the case
+	Name        string   `json:"n,omitzero"`  // a substring of the name, case-insensitive
 }
 
-// EdgeFilter says which edges.
+// EdgeFilter selects edges.
 type EdgeFilter struct {
 	Filter        `json:",inline"`
 	RelationTypes []string    `json:"t,omitempty"`  // of one of these
@@ -42,19 +42,20 @@ type EdgeFilter struct {
 	NodeIDs       []uuid.UUID `json:"no,omitempty"` // with one of these at an end
 }
 
-// conditions is a filter as the lists need it.
+// conditions is the interface of filters to the lists.
 type conditions interface {
-	// labels are the entity or relation types that it wants; nil: all.
+	// labels returns the entity or relation types that pass; nil: all.
 	labels() []string
-	// others says that it wants more than labels.
-	others() bool
+	// hasOtherConditions reports whether the filter has conditions besides labels.
+	hasOtherConditions() bool
+	// apply adds all conditions.
 	apply(w *postgres.Where)
-	// bound adds where in an order the rows can be that pass.
-	bound(w *postgres.Where, by Order)
+	// addSortBounds adds bounds of the sort field that all rows meet that pass the filter.
+	addSortBounds(w *postgres.Where, by Order)
 }
 
-func (f *NodeFilter) labels() []string { return f.EntityTypes }
-func (f *NodeFilter) others() bool     { return f.Name != "" || f.set() }
+func (f *NodeFilter) labels() []string         { return f.EntityTypes }
+func (f *NodeFilter) hasOtherConditions() bool { return f.Name != "" || f.isSet() }
 
 func (f *NodeFilter) apply(w *postgres.Where) {
 	if f.EntityTypes != nil {
@@ -66,13 +67,13 @@ func (f *NodeFilter) apply(w *postgres.Where) {
 	f.Filter.apply(w)
 }
 
-// likeEscapes makes a text mean itself in a pattern of LIKE.
+// likeEscapes escapes a text for a pattern of LIKE.
 var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 func (f *EdgeFilter) labels() []string { return f.RelationTypes }
 
-func (f *EdgeFilter) others() bool {
-	return f.SourceIDs != nil || f.TargetIDs != nil || f.NodeIDs != nil || f.set()
+func (f *EdgeFilter) hasOtherConditions() bool {
+	return f.SourceIDs != nil || f.TargetIDs != nil || f.NodeIDs != nil || f.isSet()
 }
 
 func (f *EdgeFilter) apply(w *postgres.Where) {
@@ -91,7 +92,7 @@ func (f *EdgeFilter) apply(w *postgres.Where) {
 	f.Filter.apply(w)
 }
 
-func (f *Filter) set() bool {
+func (f *Filter) isSet() bool {
 	return f.IDs != nil || f.CreatedAfter != nil || f.CreatedBefore != nil || f.UpdatedAfter != nil ||
 		f.UpdatedBefore != nil || len(f.Properties) > 0
 }
@@ -102,34 +103,34 @@ func (f *Filter) apply(w *postgres.Where) {
 	}
 	for _, bound := range []struct {
 		condition string
-		at        *time.Time
+		time      *time.Time
 		before    bool
 	}{
 		{"created_at > ?", f.CreatedAfter, false}, {"created_at < ?", f.CreatedBefore, true},
 		{"updated_at > ?", f.UpdatedAfter, false}, {"updated_at < ?", f.UpdatedBefore, true},
 	} {
-		if bound.at != nil {
-			w.Add(bound.condition, stored(*bound.at, bound.before))
+		if bound.time != nil {
+			w.Add(bound.condition, roundBound(*bound.time, bound.before))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Properties)) {
-		// Each by itself and not @> ANY: an index answers that alone.
-		var either []string
+		// One condition per value instead of @> ANY, because only these can use an index.
+		var alternatives []string
 		for _, text := range f.Properties[name] {
-			for _, value := range readings(text) {
-				either = append(either, "properties @> "+w.Arg(string(property(name, value)))+"::jsonb")
+			for _, value := range jsonValues(text) {
+				alternatives = append(alternatives, "properties @> "+w.Arg(string(propertyObject(name, value)))+"::jsonb")
 			}
 		}
-		w.Conditions = append(w.Conditions, "("+strings.Join(either, " OR ")+")")
+		w.Conditions = append(w.Conditions, "("+strings.Join(alternatives, " OR ")+")")
 	}
 }
 
-// bound adds bounds of the field that a list is sorted by: those of the filter, and
+// addSortBounds adds bounds of the field that a list is sorted by: those of the filter, and
 // those that follow from it, because nothing was updated before it was created.
-func (f *Filter) bound(w *postgres.Where, by Order) {
+func (f *Filter) addSortBounds(w *postgres.Where, by Order) {
 	add := func(sign string, at *time.Time) {
 		if at != nil {
-			w.Add(sortFields[by.Field].column+sign+"?", stored(*at, sign == " < "))
+			w.Add(sortFields[by.Field].column+sign+"?", roundBound(*at, sign == " < "))
 		}
 	}
 	switch by.Field {
@@ -144,20 +145,20 @@ func (f *Filter) bound(w *postgres.Where, by Order) {
 	}
 }
 
-// stored brings a bound to the precision of what is stored, microseconds, so that
-// it lets the same times pass: an upper bound between two goes up.
-func stored(at time.Time, upper bool) time.Time {
-	cut := at.Truncate(time.Microsecond)
-	if upper && cut.Before(at) {
-		return cut.Add(time.Microsecond)
+// roundBound rounds a bound to the precision of stored times, microseconds, so that the same
+// stored times pass: an upper bound between two microseconds is rounded up, a lower one down.
+func roundBound(at time.Time, upper bool) time.Time {
+	truncated := at.Truncate(time.Microsecond)
+	if upper && truncated.Before(at) {
+		return truncated.Add(time.Microsecond)
 	}
-	return cut
+	return truncated
 }
 
-// readings are the JSON values that a text in a filter stands for: the string, and
-// the number or boolean that is written just so.
-func readings(text string) []jsontext.Value {
-	quoted, _ := jsontext.AppendQuote(nil, text) // the text was read as valid UTF-8
+// jsonValues returns the JSON values that a text in a filter matches: the string, and the number
+// or boolean whose canonical encoding is the text.
+func jsonValues(text string) []jsontext.Value {
+	quoted, _ := jsontext.AppendQuote(nil, text) // the text is valid UTF-8
 	values := []jsontext.Value{quoted}
 	if text == "true" || text == "false" {
 		return append(values, jsontext.Value(text))
@@ -172,8 +173,8 @@ func readings(text string) []jsontext.Value {
 	return values
 }
 
-// property is an object with one member.
-func property(name string, value jsontext.Value) jsontext.Value {
+// propertyObject returns a JSON object with one member.
+func propertyObject(name string, value jsontext.Value) jsontext.Value {
 	object, _ := jsontext.AppendQuote([]byte{'{'}, name)
 	return append(append(append(object, ':'), value...), '}')
 }

@@ -13,46 +13,48 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Nodes and edges are listed by any of their fields in any order with an exact
-// total, a million nodes and five million edges in a workspace. Postgres' own
-// choice of a plan rests on estimates, which are wrong just where it hurts: what a
-// property holds, whether what a filter wants lies at the beginning of an order or
-// at its end. So each list is made in steps that are bounded whatever the data is,
-// and the first that succeeds is the answer:
+// Nodes and edges are listed in the order of any of their fields with an exact total, from up to a
+// million nodes and five million edges in a workspace. The planner of Postgres relies on
+// estimates, which are wrong where it matters most: for the values of properties, and for
+// whether the rows that pass a filter are at the beginning of an order or at its end. So a list
+// is read in steps whose cost is bounded for any data. The first step that succeeds has the
+// result:
 //
-//   - Without a filter the order's index has the page, and graph_totals the total.
-//   - A filter that few rows pass is carried out whole: its index finds the rows,
-//     which are counted and sorted. To find out that more than a few pass can take
-//     as long as counting them, so where an estimate is far above that they are
-//     counted at once; if it is wrong, only that count was for nothing.
-//   - What many rows pass is met soon in the order of the list: some rows are looked
-//     at in the order's index.
-//   - What is not met there is sorted whole.
+//   - Without a filter, the page is read from the index of the order, and the total from
+//     graph_totals.
+//   - If few rows pass the filter, all of them are read with the index of the filter, counted
+//     and sorted. Finding out that more than a few pass can take as long as counting them.
+//     Where the estimate is far above the limit, they are counted at once. If the estimate is
+//     wrong, only that count was unnecessary.
+//   - If many rows pass the filter, the first ones are found early in the order of the list: a
+//     limited number of rows is read from the index of the order and filtered.
+//   - Otherwise all rows that pass are sorted.
 //
-// An order that begins with a coarse field, of whose values there are few, goes from
-// one value to the next, and within each by the fields that follow.
-type listBounds struct {
-	few    int // how many rows a filter may find to be carried out whole at once
-	window int // how many rows are looked at in the order of a list
-	values int // how many values of a coarse field are gone through
-	// times are those between the stretches of totals; nil: by Postgres' statistics.
-	times []time.Time
+// An order that begins with a coarse field, which has few distinct values, is read one value at
+// a time, and within each value in the order of the following fields.
+type listLimits struct {
+	maxSmallResult int // maximum number of rows that are filtered, counted and sorted at once
+	windowRows     int // number of rows that are read from the index of an order and filtered
+	maxValues      int // maximum number of values of a coarse field that are read one at a time
+	// bucketTimes are the bounds of the histogram buckets of totals; nil: those in the
+	// statistics of Postgres.
+	bucketTimes []time.Time
 }
 
 const (
-	fewRows      = 10_000
-	windowRows   = 20_000
-	coarseValues = 64
+	defaultMaxSmallResult = 10_000
+	defaultWindowRows     = 20_000
+	defaultMaxValues      = 64
 )
 
 // List is a page of nodes or edges.
 type List[T any] struct {
 	Items []T
-	Total int64     // how many pass the filter in all
-	Next  *Position // of the last item, if more follow
+	Total int64     // number of all that pass the filter
+	Next  *Position // of the last item, if more follow; otherwise nil
 }
 
-// resource is what reads of nodes and of edges differ in.
+// resource has the differences between reading nodes and reading edges.
 type resource[T any] struct {
 	table, columns string
 	label          string // the column of its type
@@ -80,14 +82,14 @@ var edges = resource[graph.Edge]{
 	},
 }
 
-// Nodes lists a page of the workspace's nodes that stand and pass the filter.
+// Nodes returns a page of the workspace's live nodes that pass the filter.
 func (db *Store) Nodes(
 	ctx context.Context, workspace uuid.UUID, filter NodeFilter, page Page,
 ) (List[graph.Node], error) {
 	return listGraph(ctx, db, nodes, workspace, &filter, page)
 }
 
-// Edges lists a page of the workspace's edges that stand and pass the filter.
+// Edges returns a page of the workspace's live edges that pass the filter.
 func (db *Store) Edges(
 	ctx context.Context, workspace uuid.UUID, filter EdgeFilter, page Page,
 ) (List[graph.Edge], error) {
@@ -95,57 +97,57 @@ func (db *Store) Edges(
 }
 
 func listGraph[T any](
-	ctx context.Context, db *Store, of resource[T], workspace uuid.UUID, filter conditions, page Page,
+	ctx context.Context, db *Store, res resource[T], workspace uuid.UUID, filter conditions, page Page,
 ) (list List[T], err error) {
 	err = db.root.Reading(ctx, func(tx pgx.Tx) error {
 		l := &lister{
-			tx: tx, table: of.table, label: of.label, kind: of.kind, workspace: workspace, filter: filter, totals: db.totals,
-			bounds: db.bounds,
+			tx: tx, table: res.table, label: res.label, kind: res.kind, workspace: workspace, filter: filter, totals: db.totals,
+			limits: db.limits,
 		}
 		by := page.order()
 		if page.After != nil {
 			l.bound = page.After.Bound
 		}
-		ids, total, err := l.list(ctx, stretch{order: by, after: page.After, skip: page.Offset, need: page.Limit + 1})
+		ids, total, err := l.list(ctx, pageRange{order: by, after: page.After, skip: page.Offset, need: page.Limit + 1})
 		if err != nil {
 			return err
 		}
 		more := len(ids) > page.Limit
 		list.Total = total
-		list.Items, err = fetch(ctx, tx, of, workspace, ids[:min(len(ids), page.Limit)])
+		list.Items, err = fetch(ctx, tx, res, workspace, ids[:min(len(ids), page.Limit)])
 		if err == nil && more {
-			last := of.position(&list.Items[len(list.Items)-1])
+			last := res.position(&list.Items[len(list.Items)-1])
 			list.Next = by.position(&last)
 			list.Next.Bound, err = l.nextBound(ctx, by, page.After)
 		}
 		return err
 	})
 	if err != nil {
-		return List[T]{}, postgres.Classify(fmt.Errorf("listing %s: %w", of.table, err))
+		return List[T]{}, postgres.Classify(fmt.Errorf("listing %s: %w", res.table, err))
 	}
 	return list, nil
 }
 
-// fetch reads the resources with the ids, in their order. They are there: the ids
-// were found in the same transaction.
-func fetch[T any](ctx context.Context, tx pgx.Tx, of resource[T], workspace uuid.UUID, ids []uuid.UUID) ([]T, error) {
+// fetch reads the resources with the ids, in their order. All of them exist, because the ids were
+// read in the same transaction.
+func fetch[T any](ctx context.Context, tx pgx.Tx, res resource[T], workspace uuid.UUID, ids []uuid.UUID) ([]T, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := tx.Query(ctx, `SELECT `+of.columns+` FROM `+of.table+` WHERE workspace_id = $1 AND id = ANY($2)`,
+	rows, err := tx.Query(ctx, `SELECT `+res.columns+` FROM `+res.table+` WHERE workspace_id = $1 AND id = ANY($2)`,
 		pgx.QueryExecModeCacheDescribe, workspace, ids)
 	if err != nil {
 		return nil, err
 	}
-	found, err := pgx.CollectRows(rows, of.scan)
+	found, err := pgx.CollectRows(rows, res.scan)
 	if err != nil {
 		return nil, err
 	}
-	place := make(map[uuid.UUID]int, len(ids))
+	index := make(map[uuid.UUID]int, len(ids))
 	for i, id := range ids {
-		place[id] = i
+		index[id] = i
 	}
-	slices.SortFunc(found, func(a, b T) int { return place[of.position(&a).ID] - place[of.position(&b).ID] })
+	slices.SortFunc(found, func(a, b T) int { return index[res.position(&a).ID] - index[res.position(&b).ID] })
 	return found, nil
 }
 
@@ -156,18 +158,18 @@ type lister struct {
 	kind         graph.Kind
 	workspace    uuid.UUID
 	filter       conditions
-	totals       *totals
-	bounds       listBounds
-	bound        int64 // pages after the first leave out what was changed after this sequence; 0: nothing
+	totals       *totalCache
+	limits       listLimits
+	bound        int64 // rows changed after this sequence are left out; 0: none are
 }
 
-// stretch is a part of a list: the rows that have the values of some coarse fields,
-// sorted by what is left of the order.
-type stretch struct {
+// pageRange is a page of a part of a list: of the rows with given values of some coarse fields,
+// sorted by the other fields of the order.
+type pageRange struct {
 	equal []equality
 	order order
 	after *Position
-	skip  int // with after: 0
+	skip  int // 0 if after is set
 	need  int
 }
 
@@ -176,9 +178,9 @@ type equality struct {
 	value any
 }
 
-// list returns the ids of a stretch that is the whole list, and the total.
-func (l *lister) list(ctx context.Context, s stretch) (ids []uuid.UUID, total int64, err error) {
-	filtered := l.filter.labels() != nil || l.filter.others()
+// list returns the ids of a page of the whole list, and the total.
+func (l *lister) list(ctx context.Context, s pageRange) (ids []uuid.UUID, total int64, err error) {
+	filtered := l.filter.labels() != nil || l.filter.hasOtherConditions()
 	total, known, err := l.knownTotal(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -188,14 +190,14 @@ func (l *lister) list(ctx context.Context, s stretch) (ids []uuid.UUID, total in
 			return nil, 0, err
 		}
 	}
-	if filtered && (!known || total <= int64(l.bounds.few)) {
-		count, ids, err := l.whole(ctx, s)
-		if err != nil || count <= int64(l.bounds.few) {
+	if filtered && (!known || total <= int64(l.limits.maxSmallResult)) {
+		count, ids, err := l.filterSmall(ctx, s)
+		if err != nil || count <= int64(l.limits.maxSmallResult) {
 			return ids, count, err
 		}
 	}
 	if !known {
-		if total, err = l.count(ctx); err != nil {
+		if total, err = l.countTotal(ctx); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -203,22 +205,22 @@ func (l *lister) list(ctx context.Context, s stretch) (ids []uuid.UUID, total in
 		return nil, total, nil
 	}
 	if !filtered && len(s.order) == 2 {
-		ids, err = l.indexed(ctx, s, int(total))
+		ids, err = l.readIndexed(ctx, s, int(total))
 		return ids, total, err
 	}
-	ids, err = l.sorted(ctx, s)
+	ids, err = l.readOrdered(ctx, s)
 	return ids, total, err
 }
 
-// where is the condition of the rows that stand.
-func (l *lister) where() *postgres.Where {
+// liveWhere returns the condition of the live rows of the workspace.
+func (l *lister) liveWhere() *postgres.Where {
 	w := &postgres.Where{}
 	w.Add("workspace_id = ?", l.workspace)
 	w.Add("NOT deleted")
 	return w
 }
 
-func (l *lister) ids(ctx context.Context, query string, w *postgres.Where) ([]uuid.UUID, error) {
+func (l *lister) queryIDs(ctx context.Context, query string, w *postgres.Where) ([]uuid.UUID, error) {
 	rows, err := l.tx.Query(ctx, query, postgres.Planned(w.Args)...)
 	if err != nil {
 		return nil, err
@@ -226,14 +228,14 @@ func (l *lister) ids(ctx context.Context, query string, w *postgres.Where) ([]uu
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-// number asks for one number; none is 0.
-func (l *lister) number(ctx context.Context, query string, w *postgres.Where) (n int64, err error) {
+// queryNumber reads one number.
+func (l *lister) queryNumber(ctx context.Context, query string, w *postgres.Where) (n int64, err error) {
 	err = l.tx.QueryRow(ctx, query, postgres.Planned(w.Args)...).Scan(&n)
 	return n, err
 }
 
-// apply adds the filter and the values of a stretch.
-func (l *lister) apply(w *postgres.Where, s *stretch) {
+// apply adds the conditions of the filter and the values of a range.
+func (l *lister) apply(w *postgres.Where, s *pageRange) {
 	l.filter.apply(w)
 	for _, e := range s.equal {
 		w.Add(sortFields[e.field].column+" = ?", e.value)

@@ -18,8 +18,8 @@ import (
 	"github.com/livegraph/livegraph/test/pgtest"
 )
 
-// bounds make a list of a few hundred rows take each of its ways.
-var bounds = [][3]int{{10_000, 100_000, 64}, {5, 20, 64}, {5, 1000, 2}, {1000, 3, 1}, {0, 0, 64}}
+// limitCases are limits with which a list of a few hundred rows reaches each step.
+var limitCases = [][3]int{{10_000, 100_000, 64}, {5, 20, 64}, {5, 1000, 2}, {1000, 3, 1}, {0, 0, 64}}
 
 func TestListsOfNodesAreThoseOfAPlainModel(t *testing.T) {
 	db := pgtest.Open(t)
@@ -29,7 +29,7 @@ func TestListsOfNodesAreThoseOfAPlainModel(t *testing.T) {
 	pgtest.InsertNodes(t, db, ws, all)
 	pgtest.InsertNodes(t, db, other, pgtest.SomeNodes(r, 20))
 	for round := range 150 {
-		b := bounds[round%len(bounds)]
+		b := limitCases[round%len(limitCases)]
 		db.BoundLists(b[0], b[1], b[2])
 		filter, passes := someNodeFilter(r, all)
 		page := graphread.Page{Order: someOrder(r, graphread.NodeSortFields()), Limit: 1 + r.IntN(20)}
@@ -178,7 +178,7 @@ func TestListsOfEdgesAreThoseOfAPlainModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	ends := []uuid.UUID{uuid.New(), uuid.New(), uuid.New(), uuid.New()}
 	var all []graph.Edge
-	for _, n := range pgtest.SomeNodes(r, 150) { // their lives and properties do for edges
+	for _, n := range pgtest.SomeNodes(r, 150) { // use their lifecycles and properties for edges
 		all = append(all, graph.Edge{ID: n.ID, SourceID: ends[r.IntN(4)], TargetID: ends[r.IntN(4)], RelationType: []string{
 			"feeds", "a,b", "Feeds", "é",
 		}[r.IntN(4)],
@@ -186,7 +186,7 @@ func TestListsOfEdgesAreThoseOfAPlainModel(t *testing.T) {
 	}
 	pgtest.InsertEdges(t, db, ws, all)
 	for round := range 150 {
-		b := bounds[round%len(bounds)]
+		b := limitCases[round%len(limitCases)]
 		db.BoundLists(b[0], b[1], b[2])
 		var f graphread.EdgeFilter
 		common := someGraphFilter(r, &f.Filter, func() uuid.UUID { return all[r.IntN(len(all))].ID })
@@ -252,8 +252,8 @@ func TestATotalIsRememberedOnlyWhileTheGraphIsTheSame(t *testing.T) {
 		require.EqualValues(t, i+1, total())
 		require.EqualValues(t, i+1, total())
 	}
-	add(8) // a change that nobody could have made
-	require.EqualValues(t, 8, total(), "it is remembered")
+	add(8) // a change without a new sequence, which no command makes
+	require.EqualValues(t, 8, total(), "the total is cached")
 }
 
 func TestTotalsOfDifferentFiltersAreNotMixedUp(t *testing.T) {
@@ -283,7 +283,7 @@ func TestTotalsOfDifferentFiltersAreNotMixedUp(t *testing.T) {
 	}
 }
 
-func TestOneResourceIsReadWhileItStands(t *testing.T) {
+func TestOneResourceIsReadWhileItIsLive(t *testing.T) {
 	db := pgtest.Open(t)
 	ws, other := pgtest.Limited(t, db, 1, 1), pgtest.Limited(t, db, 1, 1)
 	r := rand.New(rand.NewPCG(5, 6))

@@ -17,31 +17,31 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// What a walk through the graph does at most, so that a hub costs no more than
-// others. What it leaves out it says.
+// Limits of a walk through the graph, so that a hub costs no more than other nodes. A walk that
+// reaches maxWalkEdges or maxWalkEdgesPerNode reports that it is truncated.
 const (
-	// walkEdges is how many edges a walk follows.
-	walkEdges = 10_000
-	// walkEdgesOfNode is how many of them, each way, from a node on the way: a hub
-	// beside the start must not take them all.
-	walkEdgesOfNode = 1_000
-	// neighborEdges is how many edges are listed with a neighbor.
-	neighborEdges = 100
+	// maxWalkEdges is the maximum number of edges that a walk follows.
+	maxWalkEdges = 10_000
+	// maxWalkEdgesPerNode is the maximum number of edges, in each direction, that a walk follows
+	// from a node other than its start, so that a hub next to the start does not use all of
+	// maxWalkEdges.
+	maxWalkEdgesPerNode = 1_000
+	// maxNeighborEdges is the maximum number of edges that are listed with a neighbor.
+	maxNeighborEdges = 100
 )
 
-// NeighborQuery says which nodes around a node.
+// NeighborQuery selects nodes around a node.
 type NeighborQuery struct {
 	Node          uuid.UUID
-	Depth         int      // how many edges away, at most
+	Depth         int      // maximum distance in edges
 	Out, In       bool     // follow edges from source to target, from target to source
 	RelationTypes []string // follow edges of one of these; nil: all
-	EntityTypes   []string // list nodes of one of these; nil: all. Others are passed through
+	EntityTypes   []string // list nodes of one of these; nil: all. The walk also passes through other nodes
 	Limit, Offset int
 	After         *NeighborPosition // instead of Offset
 }
 
-// NeighborPosition is where a neighbor stands in the list, which is sorted by depth
-// and id.
+// NeighborPosition is the position of a neighbor in the list, which is sorted by depth and id.
 type NeighborPosition struct {
 	Depth int       `json:"d"`
 	ID    uuid.UUID `json:"i"`
@@ -50,24 +50,25 @@ type NeighborPosition struct {
 // Neighbor is a node around a node.
 type Neighbor struct {
 	Node  graph.Node
-	Depth int          // edges of the shortest way there
-	Edges []graph.Edge // its edges with nodes that are one step nearer, at most 100
+	Depth int          // number of edges of the shortest path to it
+	Edges []graph.Edge // its edges with nodes of depth Depth-1, at most maxNeighborEdges
 }
 
 // NeighborList is a page of neighbors.
 type NeighborList struct {
 	Items     []Neighbor
-	Total     int64 // that were found in all
+	Total     int64 // number of all neighbors that were found
 	Next      *NeighborPosition
-	Truncated bool // there are more edges than were followed
+	Truncated bool // whether some edges were not followed
 }
 
-// Neighbors walks the graph from a node that stands, NotFound for any other.
+// Neighbors walks the graph from a live node and returns a page of the nodes found. The error is
+// NotFound for any other node.
 func (db *Store) Neighbors(ctx context.Context, workspace uuid.UUID, q NeighborQuery) (list NeighborList, err error) {
 	err = db.root.Reading(ctx, func(tx pgx.Tx) error {
 		w := &walk{
 			tx: tx, workspace: workspace, query: q, seen: map[uuid.UUID]int{q.Node: 0}, edges: map[uuid.UUID][]uuid.UUID{},
-			left: walkEdges,
+			edgesLeft: maxWalkEdges,
 		}
 		if err := w.start(ctx); err != nil {
 			return err
@@ -92,8 +93,8 @@ func (db *Store) Neighbors(ctx context.Context, workspace uuid.UUID, q NeighborQ
 func (q *NeighborQuery) page(found []NeighborPosition) (page []NeighborPosition, more bool) {
 	from := min(q.Offset, len(found))
 	if q.After != nil {
-		at, there := slices.BinarySearchFunc(found, *q.After, comparePositions)
-		if from = at; there {
+		index, exact := slices.BinarySearchFunc(found, *q.After, comparePositions)
+		if from = index; exact {
 			from++
 		}
 	}
@@ -105,14 +106,14 @@ func comparePositions(a, b NeighborPosition) int {
 	return cmp.Or(cmp.Compare(a.Depth, b.Depth), bytes.Compare(a.ID[:], b.ID[:]))
 }
 
-// walk is a walk under way.
+// walk is the state of a walk.
 type walk struct {
 	tx        pgx.Tx
 	workspace uuid.UUID
 	query     NeighborQuery
 	seen      map[uuid.UUID]int         // node -> depth
-	edges     map[uuid.UUID][]uuid.UUID // node -> edges that lead there from one step nearer
-	left      int                       // edges that may still be followed
+	edges     map[uuid.UUID][]uuid.UUID // node -> edges to it from nodes of the previous depth
+	edgesLeft int                       // edges that may still be followed
 	truncated bool
 }
 
@@ -126,7 +127,7 @@ func (w *walk) start(ctx context.Context) error {
 	return err
 }
 
-// run walks, and gives the nodes to list in their order.
+// run walks the graph and returns the nodes to list, in order.
 func (w *walk) run(ctx context.Context) ([]NeighborPosition, error) {
 	frontier := []uuid.UUID{w.query.Node}
 	var found []NeighborPosition
@@ -137,18 +138,18 @@ func (w *walk) run(ctx context.Context) ([]NeighborPosition, error) {
 		}
 		frontier = nil
 		for _, s := range steps {
-			at, known := w.seen[s.to]
+			seenDepth, known := w.seen[s.to]
 			if !known {
 				w.seen[s.to] = depth
 				frontier = append(frontier, s.to)
-			} else if at != depth {
+			} else if seenDepth != depth {
 				continue
 			}
-			if len(w.edges[s.to]) < neighborEdges {
+			if len(w.edges[s.to]) < maxNeighborEdges {
 				w.edges[s.to] = append(w.edges[s.to], s.edge)
 			}
 		}
-		listed, err := w.listed(ctx, frontier)
+		listed, err := w.filterListed(ctx, frontier)
 		if err != nil {
 			return nil, err
 		}
@@ -160,47 +161,46 @@ func (w *walk) run(ctx context.Context) ([]NeighborPosition, error) {
 	return found, nil
 }
 
-// follow follows the edges of the frontier, out of it and into it. When they are too
-// many together, each way may have half of what is left, and what the other does not
-// need.
+// follow follows the edges from and to the frontier. If these are more than are left, each
+// direction has half of the rest, and what the other direction does not use.
 func (w *walk) follow(ctx context.Context, frontier []uuid.UUID, depth int) (steps []step, err error) {
-	ofNode := walkEdgesOfNode
+	perNode := maxWalkEdgesPerNode
 	if depth == 1 {
-		ofNode = walkEdges
+		perNode = maxWalkEdges
 	}
 	var out, in []step
 	if w.query.Out {
-		if out, err = w.followOneWay(ctx, frontier, retrieval.Outgoing, ofNode); err != nil {
+		if out, err = w.followOneWay(ctx, frontier, retrieval.Outgoing, perNode); err != nil {
 			return nil, err
 		}
 	}
 	if w.query.In {
-		if in, err = w.followOneWay(ctx, frontier, retrieval.Incoming, ofNode); err != nil {
+		if in, err = w.followOneWay(ctx, frontier, retrieval.Incoming, perNode); err != nil {
 			return nil, err
 		}
 	}
-	if len(out)+len(in) > w.left {
+	if len(out)+len(in) > w.edgesLeft {
 		w.truncated = true
-		in = in[:min(len(in), max(w.left/2, w.left-len(out)))]
-		out = out[:w.left-len(in)]
+		in = in[:min(len(in), max(w.edgesLeft/2, w.edgesLeft-len(out)))]
+		out = out[:w.edgesLeft-len(in)]
 	}
-	w.left -= len(out) + len(in)
+	w.edgesLeft -= len(out) + len(in)
 	return append(out, in...), nil
 }
 
-// followOneWay follows at most ofNode edges of each node of the frontier, and not more
-// than are left in all. They come in the order of an index, so that a page after a page
-// meets the same ones.
+// followOneWay follows edges in one direction: at most perNode edges of each node of the frontier,
+// and in total at most those that are left. They are read in the order of an index, so that the
+// walks of consecutive pages follow the same edges.
 func (w *walk) followOneWay(
-	ctx context.Context, frontier []uuid.UUID, way retrieval.Direction, ofNode int,
+	ctx context.Context, frontier []uuid.UUID, direction retrieval.Direction, perNode int,
 ) (steps []step, err error) {
-	if w.query.RelationTypes != nil && len(w.query.RelationTypes) == 0 { // of none, not of any
+	if w.query.RelationTypes != nil && len(w.query.RelationTypes) == 0 { // an empty list means no type, nil means any
 		return nil, nil
 	}
 	s := newWalkStatement(w.workspace, retrieval.Step{
-		Frontier: frontier, Direction: way, RelationTypes: w.query.RelationTypes, OfNode: ofNode, Limit: w.left,
+		Frontier: frontier, Direction: direction, RelationTypes: w.query.RelationTypes, OfNode: perNode, Limit: w.edgesLeft,
 	})
-	rows, err := w.tx.Query(ctx, s.text(), postgres.Planned(s.args)...)
+	rows, err := w.tx.Query(ctx, s.sql(), postgres.Planned(s.args)...)
 	if err != nil {
 		return nil, err
 	}
@@ -212,8 +212,8 @@ func (w *walk) followOneWay(
 	return steps, err
 }
 
-// listed leaves the nodes that are to be listed.
-func (w *walk) listed(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+// filterListed returns those of the nodes that are to be listed.
+func (w *walk) filterListed(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
 	if w.query.EntityTypes == nil || len(ids) == 0 {
 		return ids, nil
 	}
@@ -225,26 +225,26 @@ func (w *walk) listed(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error)
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-// fetch reads what a page shows.
+// fetch reads the nodes and edges of a page.
 func (w *walk) fetch(ctx context.Context, page []NeighborPosition) ([]Neighbor, error) {
 	var nodeIDs, edgeIDs []uuid.UUID
-	for _, at := range page {
-		nodeIDs = append(nodeIDs, at.ID)
-		edgeIDs = append(edgeIDs, w.edges[at.ID]...)
+	for _, position := range page {
+		nodeIDs = append(nodeIDs, position.ID)
+		edgeIDs = append(edgeIDs, w.edges[position.ID]...)
 	}
-	around, err := fetch(ctx, w.tx, nodes, w.workspace, nodeIDs)
+	nodeList, err := fetch(ctx, w.tx, nodes, w.workspace, nodeIDs)
 	if err != nil {
 		return nil, err
 	}
-	between, err := fetch(ctx, w.tx, edges, w.workspace, edgeIDs)
+	edgeList, err := fetch(ctx, w.tx, edges, w.workspace, edgeIDs)
 	if err != nil {
 		return nil, err
 	}
 	items := make([]Neighbor, len(page))
-	for i, at := range page {
-		n := len(w.edges[at.ID])
-		items[i] = Neighbor{Node: around[i], Depth: at.Depth, Edges: between[:n:n]}
-		between = between[n:]
+	for i, position := range page {
+		n := len(w.edges[position.ID])
+		items[i] = Neighbor{Node: nodeList[i], Depth: position.Depth, Edges: edgeList[:n:n]}
+		edgeList = edgeList[n:]
 	}
 	return items, nil
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/livegraph/livegraph/test/pgtest"
 )
 
-// plainWalk is what Neighbors must find: a breadth-first search by the book.
-func plainWalk(
+// referenceWalk returns the nodes that Neighbors must find, with a plain breadth-first search.
+func referenceWalk(
 	q graphread.NeighborQuery, nodes map[uuid.UUID]graph.Node, edges []graph.Edge,
 ) map[uuid.UUID]graphread.Neighbor {
 	depth := map[uuid.UUID]int{q.Node: 0}
@@ -25,20 +25,20 @@ func plainWalk(
 			if e.Deleted || q.RelationTypes != nil && !slices.Contains(q.RelationTypes, e.RelationType) {
 				continue
 			}
-			for _, way := range []struct {
-				wanted   bool
+			for _, direction := range []struct {
+				follow   bool
 				from, to uuid.UUID
 			}{{q.Out, e.SourceID, e.TargetID}, {q.In, e.TargetID, e.SourceID}} {
-				if at, ok := depth[way.from]; !way.wanted || !ok || at != d-1 {
+				if at, ok := depth[direction.from]; !direction.follow || !ok || at != d-1 {
 					continue
 				}
-				if at, ok := depth[way.to]; ok && at != d {
+				if at, ok := depth[direction.to]; ok && at != d {
 					continue
 				}
-				depth[way.to] = d
-				n := found[way.to]
-				n.Node, n.Depth, n.Edges = nodes[way.to], d, append(n.Edges, e)
-				found[way.to] = n
+				depth[direction.to] = d
+				n := found[direction.to]
+				n.Node, n.Depth, n.Edges = nodes[direction.to], d, append(n.Edges, e)
+				found[direction.to] = n
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func TestNeighborsAreThoseOfAPlainWalk(t *testing.T) {
 		if r.IntN(3) == 0 {
 			q.EntityTypes = []string{"object", "actor"}
 		}
-		want := plainWalk(q, nodes, edges)
+		want := referenceWalk(q, nodes, edges)
 		var walked []graphread.Neighbor
 		for {
 			got, err := db.Neighbors(t.Context(), ws, q)

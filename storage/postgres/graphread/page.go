@@ -10,16 +10,15 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Order is one field that nodes or edges are sorted by: see NodeSortFields
-// and EdgeSortFields.
+// Order is one field that nodes or edges are sorted by. See NodeSortFields and EdgeSortFields.
 type Order struct {
 	Field      string
 	Descending bool
 }
 
-// Page says which part of the sorted nodes or edges: Limit after Offset, or
-// after the one that After describes. Ties end on the id, in the direction of the
-// last field, so pages never overlap.
+// Page selects a part of the sorted nodes or edges: at most Limit after the first Offset ones, or
+// after the position After. Equal items are sorted by id, in the direction of the last field, so
+// pages never overlap.
 type Page struct {
 	Order  []Order // empty: createdAt
 	Limit  int
@@ -27,8 +26,8 @@ type Page struct {
 	After  *Position // instead of Offset
 }
 
-// Position is where a node or an edge stands in an order. It has what the
-// order is made of, and the id.
+// Position is the position of a node or an edge in an order. It has the fields of the order, and
+// the id.
 type Position struct {
 	ID        uuid.UUID `json:"i"`
 	Name      string    `json:"n,omitzero"`
@@ -36,72 +35,72 @@ type Position struct {
 	CreatedAt time.Time `json:"c,omitzero"`
 	UpdatedAt time.Time `json:"u,omitzero"`
 	Version   int64     `json:"v,omitzero"`
-	// Bound is the workspace's sequence when the first page was read, where a change can
-	// move items in the order; 0: there is none, or the position is of an older version.
+	// Bound is the workspace's sequence when the first page was read, if a change can move items
+	// in the order. It is 0 if no change can, or if an older version created the position.
 	Bound int64 `json:"b,omitzero"`
 }
 
-// NodeSortFields lists what nodes can be sorted by. Texts sort by code point.
+// NodeSortFields returns the fields that nodes can be sorted by. Texts are sorted by code point.
 func NodeSortFields() []string {
 	return []string{"createdAt", "updatedAt", "name", "entityType", "version"}
 }
 
-// EdgeSortFields lists what edges can be sorted by.
+// EdgeSortFields returns the fields that edges can be sorted by.
 func EdgeSortFields() []string { return []string{"createdAt", "updatedAt", "relationType", "version"} }
 
-// sortField is a field in the terms of the tables.
+// sortField maps a sort field to a column.
 type sortField struct {
-	column string
-	still  string // the same, in a form that no index has
-	of     func(*Position) any
-	keep   func(from, to *Position)
-	// coarse says that many rows share a value, so that the order within one
+	column    string
+	unindexed string // the same value, as an expression that no index has
+	value     func(*Position) any
+	copyTo    func(from, to *Position)
+	// coarse reports that many rows share a value, so that the order of rows with the same
 	// value matters.
 	coarse bool
 }
 
 var typeField = sortField{
-	of:     func(p *Position) any { return p.Type },
-	keep:   func(from, to *Position) { to.Type = from.Type },
+	value:  func(p *Position) any { return p.Type },
+	copyTo: func(from, to *Position) { to.Type = from.Type },
 	coarse: true,
 }
 
 var sortFields = map[string]sortField{
 	"createdAt": {
-		column: "created_at", still: "created_at + interval '0'",
-		of:   func(p *Position) any { return p.CreatedAt },
-		keep: func(from, to *Position) { to.CreatedAt = from.CreatedAt },
+		column: "created_at", unindexed: "created_at + interval '0'",
+		value:  func(p *Position) any { return p.CreatedAt },
+		copyTo: func(from, to *Position) { to.CreatedAt = from.CreatedAt },
 	},
 	"updatedAt": {
-		column: "updated_at", still: "updated_at + interval '0'",
-		of:   func(p *Position) any { return p.UpdatedAt },
-		keep: func(from, to *Position) { to.UpdatedAt = from.UpdatedAt },
+		column: "updated_at", unindexed: "updated_at + interval '0'",
+		value:  func(p *Position) any { return p.UpdatedAt },
+		copyTo: func(from, to *Position) { to.UpdatedAt = from.UpdatedAt },
 	},
 	"name": {
-		column: `name COLLATE "C"`, still: `(name || '') COLLATE "C"`,
-		of:   func(p *Position) any { return p.Name },
-		keep: func(from, to *Position) { to.Name = from.Name },
+		column: `name COLLATE "C"`, unindexed: `(name || '') COLLATE "C"`,
+		value:  func(p *Position) any { return p.Name },
+		copyTo: func(from, to *Position) { to.Name = from.Name },
 	},
-	"entityType":   typeField.on("entity_type"),
-	"relationType": typeField.on("relation_type"),
+	"entityType":   typeField.withColumn("entity_type"),
+	"relationType": typeField.withColumn("relation_type"),
 	"version": {
-		column: "version", still: "version + 0", coarse: true,
-		of:   func(p *Position) any { return p.Version },
-		keep: func(from, to *Position) { to.Version = from.Version },
+		column: "version", unindexed: "version + 0", coarse: true,
+		value:  func(p *Position) any { return p.Version },
+		copyTo: func(from, to *Position) { to.Version = from.Version },
 	},
 	"id": {
-		column: "id", still: "id",
-		of:   func(p *Position) any { return p.ID },
-		keep: func(from, to *Position) { to.ID = from.ID },
+		column: "id", unindexed: "id",
+		value:  func(p *Position) any { return p.ID },
+		copyTo: func(from, to *Position) { to.ID = from.ID },
 	},
 }
 
-func (f sortField) on(column string) sortField {
-	f.column, f.still = column, column+" || ''"
+func (f sortField) withColumn(column string) sortField {
+	f.column, f.unindexed = column, column+" || ''"
 	return f
 }
 
-// order is a whole order: the last field is the id.
+// order is a complete order, whose last field is the id.
 type order []Order
 
 func (p *Page) order() order {
@@ -112,22 +111,22 @@ func (p *Page) order() order {
 	return append(fields, Order{Field: "id", Descending: fields[len(fields)-1].Descending})
 }
 
-// position is the part of a full position that the order needs.
+// position returns the fields of a full position that the order needs.
 func (o order) position(full *Position) *Position {
 	var p Position
 	for _, field := range o {
-		sortFields[field.Field].keep(full, &p)
+		sortFields[field.Field].copyTo(full, &p)
 	}
 	return &p
 }
 
-// by writes what follows ORDER BY. If still, the order is one that no index has.
-func (o order) by(still bool) string {
+// orderBy returns the expressions of ORDER BY. If unindexed is true, no index has this order.
+func (o order) orderBy(unindexed bool) string {
 	var parts []string
 	for _, field := range o {
 		column := sortFields[field.Field].column
-		if still {
-			column = sortFields[field.Field].still
+		if unindexed {
+			column = sortFields[field.Field].unindexed
 		}
 		if field.Descending {
 			column += " DESC"
@@ -137,7 +136,7 @@ func (o order) by(still bool) string {
 	return strings.Join(parts, ", ")
 }
 
-// columns lists what the order is made of.
+// columns returns the list of the columns of the order.
 func (o order) columns() string {
 	var parts []string
 	for _, field := range o {
@@ -160,17 +159,17 @@ func (o order) reversed() order {
 	return r
 }
 
-// after keeps what comes after a position. Fields that all go one way are compared
-// as a row, which an index can do; others one by one: greater in the first, or
-// equal there and greater in the next, and so on.
-func (o order) after(w *postgres.Where, p *Position) {
+// addAfter adds the condition that rows come after a position. If all fields have the same
+// direction, they are compared as a row, which an index supports. Otherwise they are compared one
+// by one: greater in the first, or equal in the first and greater in the next, and so on.
+func (o order) addAfter(w *postgres.Where, p *Position) {
 	if p == nil {
 		return
 	}
 	var columns, args []string
 	for _, field := range o {
 		f := sortFields[field.Field]
-		columns, args = append(columns, f.column), append(args, w.Arg(f.of(p)))
+		columns, args = append(columns, f.column), append(args, w.Arg(f.value(p)))
 	}
 	if !slices.ContainsFunc(o, func(f Order) bool { return f.Descending != o[0].Descending }) {
 		w.Conditions = append(w.Conditions, "("+strings.Join(columns, ", ")+") "+sign(o[0])+" ("+strings.Join(args, ", ")+")")
@@ -182,7 +181,7 @@ func (o order) after(w *postgres.Where, p *Position) {
 		alternatives = append(alternatives, "("+strings.Join(append(slices.Clone(equal), greater), " AND ")+")")
 		equal = append(equal, columns[i]+" = "+args[i])
 	}
-	// The first alone once more, for the index.
+	// The condition on the first field is repeated on its own, so that its index can be used.
 	w.Conditions = append(w.Conditions, columns[0]+" "+sign(o[0])+"= "+args[0], "("+strings.Join(alternatives, " OR ")+")")
 }
 

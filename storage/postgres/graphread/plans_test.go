@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// What a list is made of never reads a whole table where an index has it.
+// No step of a list scans a whole table where an index can be used.
 func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
 	url := testenv.MigratedPostgres(t)
 	db := pgtest.OpenAt(t, url)
@@ -39,7 +39,7 @@ func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
 			return err
 		}
 	}
-	some := []uuid.UUID{uuid.New()}
+	unknown := []uuid.UUID{uuid.New()}
 	for index, read := range map[string]func() error{
 		"nodes_created":                node(graphread.NodeFilter{}),
 		"Backward using nodes_created": node(graphread.NodeFilter{}, "-createdAt"),
@@ -56,10 +56,10 @@ func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
 		"edges_words": edge(graphread.EdgeFilter{Filter: graphread.Filter{
 			Properties: map[string][]string{"weight": {"7"}},
 		}}),
-		"edges_out":                         edge(graphread.EdgeFilter{SourceIDs: some}),
-		"edges_in":                          edge(graphread.EdgeFilter{TargetIDs: some, RelationTypes: []string{"feeds"}}),
-		"edges_out/either":                  edge(graphread.EdgeFilter{NodeIDs: some}),
-		"nodes_pkey":                        node(graphread.NodeFilter{Filter: graphread.Filter{IDs: some}}),
+		"edges_out":                         edge(graphread.EdgeFilter{SourceIDs: unknown}),
+		"edges_in":                          edge(graphread.EdgeFilter{TargetIDs: unknown, RelationTypes: []string{"feeds"}}),
+		"edges_out/either":                  edge(graphread.EdgeFilter{NodeIDs: unknown}),
+		"nodes_pkey":                        node(graphread.NodeFilter{Filter: graphread.Filter{IDs: unknown}}),
 		"nodes_name/of one type":            node(graphread.NodeFilter{}, "entityType", "name"),
 		"edges_updated/of one relationType": edge(graphread.EdgeFilter{}, "relationType", "-updatedAt"),
 	} {
@@ -83,8 +83,8 @@ func TestEachListIsServedByTheIndexThatIsMeantForIt(t *testing.T) {
 	require.NotContains(t, strings.Join(plans, "\n"), "Seq Scan on edges")
 }
 
-// That more than a few rows pass a filter can take as long to find out as to count
-// them: where many are expected they are counted at once.
+// Finding out that more than a few rows pass a filter can take as long as counting them, so they
+// are counted at once where many are expected.
 func TestAFilterThatManyPassIsCountedWithoutBeingTriedFirst(t *testing.T) {
 	url := testenv.MigratedPostgres(t)
 	db := pgtest.OpenAt(t, url)
@@ -93,7 +93,7 @@ func TestAFilterThatManyPassIsCountedWithoutBeingTriedFirst(t *testing.T) {
 	require.NoError(t, err)
 	r.BoundLists(100, 1000, 64)
 	t.Cleanup(r.Close)
-	for name, of := range map[string]struct {
+	for name, c := range map[string]struct {
 		filter graphread.EdgeFilter
 		total  int64
 		tried  int
@@ -112,14 +112,14 @@ func TestAFilterThatManyPassIsCountedWithoutBeingTriedFirst(t *testing.T) {
 		},
 	} {
 		r.Statements = nil
-		list, err := r.Edges(t.Context(), pgtest.GraphWorkspace, of.filter, graphread.Page{Limit: 50})
+		list, err := r.Edges(t.Context(), pgtest.GraphWorkspace, c.filter, graphread.Page{Limit: 50})
 		require.NoError(t, err)
-		require.Equal(t, of.total, list.Total, name)
-		require.Len(t, list.Items, int(min(of.total, 50)), name)
+		require.Equal(t, c.total, list.Total, name)
+		require.Len(t, list.Items, int(min(c.total, 50)), name)
 		tried := 0
 		for _, statement := range r.Statements {
 			tried += strings.Count(statement.SQL, "WITH hits")
 		}
-		require.Equal(t, of.tried, tried, name)
+		require.Equal(t, c.tried, tried, name)
 	}
 }

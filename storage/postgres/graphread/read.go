@@ -15,14 +15,14 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// The columns that readers of the graph see. What only undo needs is left out: a
-// resource that was read here shows itself, but cannot be decided with.
+// Columns of nodes and edges for readers. Those that only undo needs are left out, so no command
+// can be decided with a resource that was read with these.
 const (
 	nodeColumns = `id, name, entity_type, description, properties, created_at, updated_at, version`
 	edgeColumns = `id, source_id, target_id, relation_type, properties, created_at, updated_at, version`
 )
 
-// Node reads a node that stands; NotFound for any other id.
+// Node reads a live node. The error is NotFound for any other id.
 func (db *Store) Node(ctx context.Context, workspace, id uuid.UUID) (graph.Node, error) {
 	n, err := readOne(
 		ctx, db, nodes, `SELECT `+nodeColumns+` FROM nodes WHERE workspace_id = $1 AND id = $2 AND NOT deleted`, workspace,
@@ -34,7 +34,7 @@ func (db *Store) Node(ctx context.Context, workspace, id uuid.UUID) (graph.Node,
 	return n, err
 }
 
-// Edge reads an edge that stands; NotFound for any other id.
+// Edge reads a live edge. The error is NotFound for any other id.
 func (db *Store) Edge(ctx context.Context, workspace, id uuid.UUID) (graph.Edge, error) {
 	e, err := readOne(
 		ctx, db, edges, `SELECT `+edgeColumns+` FROM edges WHERE workspace_id = $1 AND id = $2 AND NOT deleted`, workspace,
@@ -46,13 +46,13 @@ func (db *Store) Edge(ctx context.Context, workspace, id uuid.UUID) (graph.Edge,
 	return e, err
 }
 
-func readOne[T any](ctx context.Context, db *Store, of resource[T], query string, args ...any) (T, error) {
+func readOne[T any](ctx context.Context, db *Store, res resource[T], query string, args ...any) (T, error) {
 	rows, err := db.pool.Query(ctx, query, args...)
 	if err != nil {
-		var none T
-		return none, postgres.Classify(fmt.Errorf("reading %s: %w", of.table, err))
+		var zero T
+		return zero, postgres.Classify(fmt.Errorf("reading %s: %w", res.table, err))
 	}
-	one, err := pgx.CollectOneRow(rows, of.scan)
+	one, err := pgx.CollectOneRow(rows, res.scan)
 	return one, postgres.Classify(err)
 }
 
@@ -82,14 +82,14 @@ func scanEdge(row pgx.CollectableRow) (graph.Edge, error) {
 	return e, text.Into(&e.Properties, &e.Lifecycle)
 }
 
-// StoredText is JSON as columns give it; nil where a column was not read.
+// StoredText is the JSON of columns; nil if a column was not read.
 type StoredText struct {
 	Properties []byte
 	Stamps     []byte
 }
 
-// Into brings what Postgres gives into the form that package graph wants: properties
-// of nothing are nil, times are in UTC.
+// Into decodes the columns to the form that package graph requires: empty properties are nil, times
+// are in UTC.
 func (t *StoredText) Into(p *graph.Properties, l *graph.Lifecycle) (err error) {
 	if *p, err = graph.ReadProperties(jsontext.Value(t.Properties)); err != nil {
 		return fmt.Errorf("reading properties: %w", err)

@@ -16,10 +16,10 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// What a search found is read again here, as it is now: an index of texts or of
-// vectors may be behind, the tables are not.
+// The results of a search are read again here in their current state, because an index of texts or
+// of vectors may lag behind the tables.
 
-// FoundNodes reads those of the nodes that stand and pass the filter.
+// FoundNodes reads those of the nodes that are live and pass the filter.
 func (db *Store) FoundNodes(
 	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter,
 ) (map[uuid.UUID]graph.Node, error) {
@@ -27,8 +27,8 @@ func (db *Store) FoundNodes(
 	if len(ids) == 0 {
 		return found, nil
 	}
-	list, err := foundAll(
-		ctx, db.pool, `SELECT `+nodeColumns+` FROM nodes n WHERE `, foundWhere(workspace, ids, f), scanNode,
+	list, err := queryAll(
+		ctx, db.pool, `SELECT `+nodeColumns+` FROM nodes n WHERE `, nodeWhere(workspace, ids, f), scanNode,
 	)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading the nodes that were found: %w", err))
@@ -39,7 +39,7 @@ func (db *Store) FoundNodes(
 	return found, nil
 }
 
-// PassingNodes returns the ids of the nodes that FoundNodes would read.
+// PassingNodes returns the ids of the nodes that FoundNodes returns.
 func (db *Store) PassingNodes(
 	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter,
 ) ([]uuid.UUID, error) {
@@ -54,14 +54,14 @@ func (db *Store) PassingNodes(
 func Passing(
 	ctx context.Context, q postgres.Querier, workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter,
 ) ([]uuid.UUID, error) {
-	list, err := foundAll(ctx, q, `SELECT n.id FROM nodes n WHERE `, foundWhere(workspace, ids, f), scanID)
+	list, err := queryAll(ctx, q, `SELECT n.id FROM nodes n WHERE `, nodeWhere(workspace, ids, f), scanID)
 	if err != nil {
 		return nil, fmt.Errorf("looking at the nodes that were found: %w", err)
 	}
 	return list, nil
 }
 
-// FoundEdges reads those of the edges that stand.
+// FoundEdges reads those of the edges that are live.
 func (db *Store) FoundEdges(
 	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID,
 ) (map[uuid.UUID]graph.Edge, error) {
@@ -73,7 +73,7 @@ func (db *Store) FoundEdges(
 	w.Add("workspace_id = ?", workspace)
 	w.Add("id = ANY(?)", IDArray(ids))
 	w.Add("NOT deleted")
-	list, err := foundAll(ctx, db.pool, `SELECT `+edgeColumns+` FROM edges WHERE `, w, scanEdge)
+	list, err := queryAll(ctx, db.pool, `SELECT `+edgeColumns+` FROM edges WHERE `, w, scanEdge)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading the edges of paths: %w", err))
 	}
@@ -83,8 +83,8 @@ func (db *Store) FoundEdges(
 	return found, nil
 }
 
-// MatchingNodes returns up to limit nodes that stand and pass the filter, in no order,
-// and whether there are more.
+// MatchingNodes returns up to limit live nodes that pass the filter, in no particular order, and
+// whether there are more.
 func (db *Store) MatchingNodes(
 	ctx context.Context, workspace uuid.UUID, f retrieval.Filter, limit int,
 ) (ids []uuid.UUID, more bool, err error) {
@@ -99,7 +99,7 @@ func (db *Store) MatchingNodes(
 func Matching(
 	ctx context.Context, q postgres.Querier, workspace uuid.UUID, f retrieval.Filter, limit int,
 ) (ids []uuid.UUID, more bool, err error) {
-	w := foundWhere(workspace, nil, f)
+	w := nodeWhere(workspace, nil, f)
 	rows, err := q.Query(
 		ctx, fmt.Sprintf(`SELECT n.id FROM nodes n WHERE %s LIMIT %d`, w.Text(), limit+1), postgres.Planned(w.Args)...,
 	)
@@ -113,9 +113,8 @@ func Matching(
 	return ids[:min(len(ids), limit)], more, nil
 }
 
-// foundAll reads what a condition wants, in a statement that is planned for its
-// values.
-func foundAll[T any](
+// queryAll reads all rows that meet a condition, with a plan for the values of the condition.
+func queryAll[T any](
 	ctx context.Context, q postgres.Querier, query string, w *postgres.Where, scan pgx.RowToFunc[T],
 ) ([]T, error) {
 	rows, err := q.Query(ctx, query+w.Text(), postgres.Planned(w.Args)...)
@@ -125,8 +124,8 @@ func foundAll[T any](
 	return pgx.CollectRows(rows, scan)
 }
 
-// IDArray is a list of ids as pgx writes it without making texts of them first, which
-// takes longer than many a query.
+// IDArray returns ids in a type that pgx encodes without converting them to text first, which
+// would take longer than many queries.
 func IDArray(ids []uuid.UUID) postgres.UUIDs {
 	list := make(postgres.UUIDs, len(ids))
 	for i, id := range ids {
@@ -135,15 +134,16 @@ func IDArray(ids []uuid.UUID) postgres.UUIDs {
 	return list
 }
 
-// scanID reads an id, likewise.
+// scanID reads an id without converting it to text.
 func scanID(row pgx.CollectableRow) (uuid.UUID, error) {
 	var id pgtype.UUID
 	err := row.Scan(&id)
 	return id.Bytes, err
 }
 
-// foundWhere is the condition of nodes n that stand and pass a filter; ids nil: any.
-func foundWhere(workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) *postgres.Where {
+// nodeWhere returns the condition of live nodes n that pass a filter. If ids is not nil, they must
+// be among ids.
+func nodeWhere(workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) *postgres.Where {
 	w := &postgres.Where{}
 	w.Add("n.workspace_id = ?", workspace)
 	if ids != nil {
@@ -153,29 +153,29 @@ func foundWhere(workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter) *postg
 	return w
 }
 
-// AddPassing adds that a node n stands and passes a filter.
+// AddPassing adds the conditions that a node n is live and passes a filter.
 func AddPassing(w *postgres.Where, f retrieval.Filter) {
 	w.Add("NOT n.deleted")
 	addFilter(w, f)
 }
 
-// addFilter adds what a filter wants of nodes n. A property is one of the values, the
-// whole of it: @> finds by the index what contains a value, and an object contains
-// others than itself.
+// addFilter adds the conditions of a filter on nodes n. A property must be equal to one of the
+// values. @> uses the index, but an object or array also contains other values than itself, so
+// these are compared as well.
 func addFilter(w *postgres.Where, f retrieval.Filter) {
 	if len(f.EntityTypes) > 0 {
 		w.Add("n.entity_type = ANY(?)", f.EntityTypes)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Properties)) {
-		either := []string{"false"} // of no values
+		alternatives := []string{"false"} // for an empty list of values
 		for _, value := range f.Properties[name] {
-			condition := "n.properties @> " + w.Arg(string(property(name, value))) + "::jsonb"
+			condition := "n.properties @> " + w.Arg(string(propertyObject(name, value))) + "::jsonb"
 			if kind := value.Kind(); kind == '{' || kind == '[' {
 				condition = "(" + condition + " AND n.properties -> " + w.Arg(name) + "::text = " + w.Arg(string(value)) +
 					"::jsonb)"
 			}
-			either = append(either, condition)
+			alternatives = append(alternatives, condition)
 		}
-		w.Conditions = append(w.Conditions, "("+strings.Join(either, " OR ")+")")
+		w.Conditions = append(w.Conditions, "("+strings.Join(alternatives, " OR ")+")")
 	}
 }

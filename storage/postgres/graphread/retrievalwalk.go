@@ -14,14 +14,15 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// mostRelations is how many relation types of a node's edges are told apart.
-const mostRelations = 32
+// maxRelationTypes is the maximum number of relation types of a node's edges that are followed
+// separately.
+const maxRelationTypes = 32
 
-// WalkEdges returns the edges at the frontier of a walk, each once, sorted by id. Both
-// bounds are of the edges that are looked at, so that a hub, or a filter that lets
-// nothing pass, costs no more than anything else. Of a node come first the edges that
-// the index has first, or of each relation type those; when there are too many in all,
-// those of the nodes that stand first in the frontier, and each way has half.
+// WalkEdges returns the edges at the frontier of a walk, each once, sorted by id. Both limits of
+// the step apply to the edges that are examined, so that a hub, or a filter that nothing passes,
+// costs no more than other steps. Of a node, the edges that are first in the index are returned,
+// or those that are first of each relation type. If there are too many edges in total, those of
+// the first nodes of the frontier are returned, and each direction has half of the limit.
 func (db *Store) WalkEdges(
 	ctx context.Context, workspace uuid.UUID, step retrieval.Step,
 ) (walked retrieval.Walked, err error) {
@@ -30,7 +31,7 @@ func (db *Store) WalkEdges(
 	}
 	s := newWalkStatement(workspace, step)
 	err = db.root.Reading(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, s.text(), postgres.Planned(s.args)...)
+		rows, err := tx.Query(ctx, s.sql(), postgres.Planned(s.args)...)
 		if err != nil {
 			return err
 		}
@@ -44,19 +45,19 @@ func (db *Store) WalkEdges(
 	return walked, nil
 }
 
-// walkStatement is the statement of a step.
+// walkStatement builds the statement of a step.
 type walkStatement struct {
-	args                               []any
-	step                               retrieval.Step
-	workspace, frontier, kinds, filter string // filter: what the other end must be; empty: anything
-	limit                              int    // edges each way may have
+	args                                        []any
+	step                                        retrieval.Step
+	workspace, frontier, relationFilter, filter string // filter: condition on the other end; empty: none
+	limit                                       int    // maximum number of edges in each direction
 }
 
 func newWalkStatement(workspace uuid.UUID, step retrieval.Step) *walkStatement {
 	w := &postgres.Where{}
 	s := &walkStatement{step: step, workspace: w.Arg(workspace), frontier: w.Arg(IDArray(step.Frontier))}
 	if len(step.RelationTypes) > 0 {
-		s.kinds = " AND e.relation_type = ANY(" + w.Arg(step.RelationTypes) + ")"
+		s.relationFilter = " AND e.relation_type = ANY(" + w.Arg(step.RelationTypes) + ")"
 	}
 	filter := &postgres.Where{Args: w.Args}
 	if addFilter(filter, step.Filter); len(filter.Conditions) > 0 {
@@ -69,23 +70,25 @@ func newWalkStatement(workspace uuid.UUID, step retrieval.Step) *walkStatement {
 	return s
 }
 
-func (s *walkStatement) text() string {
+func (s *walkStatement) sql() string {
 	switch s.step.Direction {
 	case retrieval.Outgoing:
-		return s.way("source_id", "target_id", wayOut)
+		return s.directionSQL("source_id", "target_id", directionOut)
 	case retrieval.Incoming:
-		return s.way("target_id", "source_id", wayIn)
+		return s.directionSQL("target_id", "source_id", directionIn)
 	default:
-		return s.way("source_id", "target_id", wayOut) + " UNION ALL " + s.way("target_id", "source_id", wayIn)
+		return s.directionSQL("source_id", "target_id", directionOut) + " UNION ALL " +
+			s.directionSQL("target_id", "source_id", directionIn)
 	}
 }
 
-// way reads the edges of one way. Each row says of which kind of the node's edges it
-// is, and how many of that kind are followed; one more is read, to know that there is.
-func (s *walkStatement) way(from, to string, number int) string {
-	// What passes is looked up after the edges are limited, not while: that is what
-	// bounds a hub none of whose neighbours pass. It is a look-up by key, so that no plan
-	// reads the whole table for a few thousand.
+// directionSQL returns the query of the edges of one direction. Each row has the kind of the edge
+// among the node's edges, and the maximum number of edges of that kind. One more edge is read, to
+// detect that there are more.
+func (s *walkStatement) directionSQL(from, to string, number int) string {
+	// The filter is evaluated after the edges are limited, which bounds the cost of a hub none of
+	// whose neighbours pass. It is a lookup by key, so that no plan reads the whole table for a
+	// few thousand nodes.
 	passes := "true"
 	if s.filter != "" {
 		passes = fmt.Sprintf(
@@ -94,7 +97,7 @@ func (s *walkStatement) way(from, to string, number int) string {
 		)
 	}
 	edges := fmt.Sprintf(
-		"FROM edges e WHERE e.workspace_id = %s AND e.%s = f.node AND NOT e.deleted%s", s.workspace, from, s.kinds,
+		"FROM edges e WHERE e.workspace_id = %s AND e.%s = f.node AND NOT e.deleted%s", s.workspace, from, s.relationFilter,
 	)
 	order := fmt.Sprintf("ORDER BY e.workspace_id, e.%s, e.relation_type", from)
 	source := fmt.Sprintf(
@@ -102,7 +105,7 @@ func (s *walkStatement) way(from, to string, number int) string {
 		s.step.OfNode+1,
 	)
 	if s.step.ByRelation {
-		// The index is asked for one relation type after the other, whatever is between.
+		// The recursion finds one relation type after the other in the index and skips the edges in between.
 		source = fmt.Sprintf(`(WITH RECURSIVE kinds AS (
 				(SELECT e.relation_type AS name, 1 AS number %[1]s %[2]s LIMIT 1)
 				UNION ALL SELECT (SELECT e.relation_type %[1]s AND e.relation_type > k.name %[2]s LIMIT 1), k.number + 1
@@ -110,7 +113,7 @@ func (s *walkStatement) way(from, to string, number int) string {
 			counted AS (SELECT name, number, greatest(%[4]d / count(*) OVER (), 1) AS most FROM kinds WHERE name IS NOT NULL)
 			SELECT e.id, e.other, k.number AS kind, k.most FROM counted k CROSS JOIN LATERAL
 			(SELECT e.id, e.%[5]s AS other %[1]s AND e.relation_type = k.name LIMIT k.most + 1) e)`,
-			edges, order, mostRelations, s.step.OfNode, to)
+			edges, order, maxRelationTypes, s.step.OfNode, to)
 	}
 	return fmt.Sprintf(`(SELECT s.id, s.node, s.other, %d AS way, s.kind, s.most, %s AS passes
 		FROM (SELECT e.id, f.node, e.other, e.kind, e.most
@@ -118,57 +121,58 @@ func (s *walkStatement) way(from, to string, number int) string {
 		number, passes, s.frontier, source, s.limit+1)
 }
 
-// The ways of an edge from a node of the frontier.
+// Directions of an edge from a node of the frontier.
 const (
-	wayOut = 1
-	wayIn  = 2
+	directionOut = 1
+	directionIn  = 2
 )
 
-// step is an edge that was followed, and where it leads.
+// step is an edge that was followed, and the nodes at its ends.
 type step struct {
 	edge, from, to uuid.UUID
-	passes         bool // where it leads is what the filter wants
+	passes         bool // whether to passes the filter
 }
 
-// eachStep calls found for each edge that a walkStatement reads, in the order in which they
-// come, with the way that it was followed. kept is false of those that are beyond a bound.
-func eachStep(rows pgx.Rows, limit int, found func(s step, way int, kept bool)) error {
-	type end struct {
-		node      uuid.UUID
-		way, kind int
+// eachStep calls visit for each edge that a walkStatement reads, in order, with the direction in
+// which it was followed. kept is false for edges beyond a limit.
+func eachStep(rows pgx.Rows, limit int, visit func(s step, direction int, kept bool)) error {
+	type edgeGroup struct {
+		node            uuid.UUID
+		direction, kind int
 	}
 	var (
-		edge, node, other pgtype.UUID
-		way, kind, most   int
-		passes            bool
-		looked            [wayIn + 1]int
+		edge, node, other         pgtype.UUID
+		direction, kind, maxEdges int
+		passes                    bool
+		examined                  [directionIn + 1]int
 	)
-	of := map[end]int{}
-	_, err := pgx.ForEachRow(rows, []any{&edge, &node, &other, &way, &kind, &most, &passes}, func() error {
-		at := end{node.Bytes, way, kind}
-		of[at]++
-		looked[way]++
-		found(step{edge.Bytes, node.Bytes, other.Bytes, passes}, way, of[at] <= most && looked[way] <= limit)
+	groupSizes := map[edgeGroup]int{}
+	_, err := pgx.ForEachRow(rows, []any{&edge, &node, &other, &direction, &kind, &maxEdges, &passes}, func() error {
+		group := edgeGroup{node.Bytes, direction, kind}
+		groupSizes[group]++
+		examined[direction]++
+		kept := groupSizes[group] <= maxEdges && examined[direction] <= limit
+		visit(step{edge.Bytes, node.Bytes, other.Bytes, passes}, direction, kept)
 		return nil
 	})
 	return err
 }
 
-// collectWalk keeps what passes and is within the bounds.
+// collectWalk returns the edges that pass the filter and are within the limits.
 func collectWalk(rows pgx.Rows, limit int) (walked retrieval.Walked, err error) {
 	seen := map[uuid.UUID]struct{}{}
-	err = eachStep(rows, limit, func(s step, way int, kept bool) {
+	err = eachStep(rows, limit, func(s step, direction int, kept bool) {
 		if !kept {
 			walked.Truncated = true
 			walked.Cut = append(walked.Cut, s.from)
 			return
 		}
-		if _, again := seen[s.edge]; again || !s.passes {
+		if _, duplicate := seen[s.edge]; duplicate || !s.passes {
 			return
 		}
 		seen[s.edge] = struct{}{}
 		link := retrieval.Link{Edge: s.edge, Source: s.from, Target: s.to}
-		if way == wayIn {
+		if direction == directionIn {
 			link.Source, link.Target = link.Target, link.Source
 		}
 		walked.Edges = append(walked.Edges, link)
@@ -177,19 +181,20 @@ func collectWalk(rows pgx.Rows, limit int) (walked retrieval.Walked, err error) 
 	return walked, err
 }
 
-// frontierOrder returns those of all that are among some, each once, in the order of all.
-func frontierOrder(all, some []uuid.UUID) (list []uuid.UUID) {
-	if len(some) == 0 {
+// frontierOrder returns those of the frontier that are among ids, each once, in the order of the
+// frontier.
+func frontierOrder(frontier, ids []uuid.UUID) (list []uuid.UUID) {
+	if len(ids) == 0 {
 		return nil
 	}
-	wanted := make(map[uuid.UUID]bool, len(some))
-	for _, id := range some {
-		wanted[id] = true
+	remaining := make(map[uuid.UUID]bool, len(ids))
+	for _, id := range ids {
+		remaining[id] = true
 	}
-	for _, id := range all {
-		if wanted[id] {
+	for _, id := range frontier {
+		if remaining[id] {
 			list = append(list, id)
-			delete(wanted, id)
+			delete(remaining, id)
 		}
 	}
 	return list

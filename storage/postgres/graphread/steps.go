@@ -12,62 +12,62 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// whole carries the filter out, unless more rows pass than few: then count is above
-// that and there are no ids.
-func (l *lister) whole(ctx context.Context, s stretch) (count int64, ids []uuid.UUID, err error) {
-	w := l.where()
+// filterSmall counts and sorts all rows that pass the filter, and returns their number and the ids
+// of the page. If more than maxSmallResult rows pass, it returns a count above that and no ids.
+func (l *lister) filterSmall(ctx context.Context, s pageRange) (count int64, ids []uuid.UUID, err error) {
+	w := l.liveWhere()
 	l.apply(w, &s)
 	conditions := w.Text()
 	page := &postgres.Where{Args: w.Args}
 	page.Conditions = []string{"true"}
-	l.after(page, &s)
+	l.addAfter(page, &s)
 	query := fmt.Sprintf(`WITH hits AS MATERIALIZED (SELECT %s, changed_by FROM %s WHERE %s LIMIT %d),
 		counted AS (SELECT count(*) AS n FROM hits)
 		SELECT n, CASE WHEN n > %d THEN '{}' ELSE ARRAY(SELECT id FROM hits WHERE %s ORDER BY %s OFFSET %s LIMIT %s) END
 		FROM counted`,
-		s.order.columns(), l.table, conditions, l.bounds.few+1, l.bounds.few,
-		page.Text(), s.order.by(false), page.Arg(s.skip), page.Arg(s.need))
+		s.order.columns(), l.table, conditions, l.limits.maxSmallResult+1, l.limits.maxSmallResult,
+		page.Text(), s.order.orderBy(false), page.Arg(s.skip), page.Arg(s.need))
 	err = l.tx.QueryRow(ctx, query, postgres.Planned(page.Args)...).Scan(&count, &ids)
 	return count, ids, err
 }
 
-// indexed reads a page of all rows from the index of a field. Beyond the middle it
-// comes from the end.
-func (l *lister) indexed(ctx context.Context, s stretch, total int) ([]uuid.UUID, error) {
+// readIndexed reads a page of all rows from the index of a field. A page in the second half is read
+// backwards from the end.
+func (l *lister) readIndexed(ctx context.Context, s pageRange, total int) ([]uuid.UUID, error) {
 	by, skip, need := s.order, s.skip, s.need
-	if back := total - skip - need; s.after == nil && back < skip {
-		by, skip, need = by.reversed(), max(back, 0), min(need, total-skip)
+	if fromEnd := total - skip - need; s.after == nil && fromEnd < skip {
+		by, skip, need = by.reversed(), max(fromEnd, 0), min(need, total-skip)
 	}
-	w := l.where()
-	l.after(w, &s)
-	ids, err := l.ids(ctx, fmt.Sprintf(`SELECT id FROM %s WHERE %s ORDER BY %s OFFSET %s LIMIT %s`,
-		l.table, w.Text(), by.by(false), w.Arg(skip), w.Arg(need)), w)
+	w := l.liveWhere()
+	l.addAfter(w, &s)
+	ids, err := l.queryIDs(ctx, fmt.Sprintf(`SELECT id FROM %s WHERE %s ORDER BY %s OFFSET %s LIMIT %s`,
+		l.table, w.Text(), by.orderBy(false), w.Arg(skip), w.Arg(need)), w)
 	if by[0].Descending != s.order[0].Descending {
 		slices.Reverse(ids)
 	}
 	return ids, err
 }
 
-// sorted reads a page of a stretch, from one value of a coarse field to the next.
-func (l *lister) sorted(ctx context.Context, s stretch) (ids []uuid.UUID, err error) {
+// readOrdered reads a page of a range, one value of a coarse field after the other.
+func (l *lister) readOrdered(ctx context.Context, s pageRange) (ids []uuid.UUID, err error) {
 	lead := s.order[0]
 	if len(s.order) <= 2 || !sortFields[lead.Field].coarse {
-		return l.leaf(ctx, s)
+		return l.readRange(ctx, s)
 	}
 	value, err := l.nextValue(ctx, lead, s.after, nil)
 	skip := s.skip
 	for tried := 0; err == nil && value != nil && len(ids) < s.need; tried++ {
-		if tried == l.bounds.values {
-			return l.leaf(ctx, s) // too many values
+		if tried == l.limits.maxValues {
+			return l.readRange(ctx, s) // there are too many values
 		}
-		part := stretch{
+		part := pageRange{
 			equal: append(slices.Clone(s.equal), equality{lead.Field, value}), order: s.order[1:],
 			skip: skip, need: s.need - len(ids),
 		}
-		if s.after != nil && value == sortFields[lead.Field].of(s.after) {
+		if s.after != nil && value == sortFields[lead.Field].value(s.after) {
 			part.after = s.after
 		}
-		found, passed, err := l.part(ctx, part)
+		found, passed, err := l.readValue(ctx, part)
 		if err != nil {
 			return nil, err
 		}
@@ -80,9 +80,9 @@ func (l *lister) sorted(ctx context.Context, s stretch) (ids []uuid.UUID, err er
 	return ids, err
 }
 
-// nextBound returns the bound of the page that follows: the sequence as of the walk's
-// first page. An item that a change moves would be shown once more, or never, and a walk in
-// the order of changes would not end while others write.
+// nextBound returns the bound of the next page: the sequence when the first page was read. Without
+// it, an item that a change moves could be returned twice or never, and reading pages in the order
+// of changes would not end during writes.
 func (l *lister) nextBound(ctx context.Context, by order, after *Position) (int64, error) {
 	if after != nil || !by.isMutable() {
 		return l.bound, nil
@@ -90,57 +90,58 @@ func (l *lister) nextBound(ctx context.Context, by order, after *Position) (int6
 	return l.sequence(ctx)
 }
 
-// after keeps what comes after the stretch's position and within the bound of the walk.
-// The first page has none: nothing is beyond a sequence that is read at the same moment.
-func (l *lister) after(w *postgres.Where, s *stretch) {
-	s.order.after(w, s.after)
+// addAfter adds the conditions that rows come after the position of the range and were not changed
+// after the bound. The first page has no bound, because nothing is newer than a sequence that is
+// read in the same transaction.
+func (l *lister) addAfter(w *postgres.Where, s *pageRange) {
+	s.order.addAfter(w, s.after)
 	if l.bound > 0 {
 		w.Add("changed_by <= ?", l.bound)
 	}
 }
 
-// part reads a page of the stretch of one value, and gives how many of its rows were
-// passed over for skip. A stretch that is passed over whole is counted only, and one
-// whose second half is meant is read from its end.
-func (l *lister) part(ctx context.Context, s stretch) (ids []uuid.UUID, passed int, err error) {
+// readValue reads a page of the rows with one value, and returns how many of them were skipped. If
+// all of them are skipped, they are only counted. A page in the second half is read backwards from
+// the end.
+func (l *lister) readValue(ctx context.Context, s pageRange) (ids []uuid.UUID, passed int, err error) {
 	if s.skip == 0 {
-		ids, err = l.sorted(ctx, s)
+		ids, err = l.readOrdered(ctx, s)
 		return ids, 0, err
 	}
-	count, err := l.rows(ctx, s)
+	count, err := l.countRange(ctx, s)
 	if err != nil || count <= s.skip {
 		return nil, count, err
 	}
 	passed = s.skip
-	back := max(count-s.skip-s.need, 0)
-	if back >= s.skip {
-		ids, err = l.sorted(ctx, s)
+	fromEnd := max(count-s.skip-s.need, 0)
+	if fromEnd >= s.skip {
+		ids, err = l.readOrdered(ctx, s)
 		return ids, passed, err
 	}
-	s.order, s.need, s.skip = s.order.reversed(), min(s.need, count-s.skip), back
-	ids, err = l.sorted(ctx, s)
+	s.order, s.need, s.skip = s.order.reversed(), min(s.need, count-s.skip), fromEnd
+	ids, err = l.readOrdered(ctx, s)
 	slices.Reverse(ids)
 	return ids, passed, err
 }
 
-// nextValue returns the first value of a coarse field, from the one of a position on
-// or behind another value; nil: there is none.
+// nextValue returns the first value of a coarse field, beginning at the value of the position from
+// or after afterValue if these are not nil. It returns nil if there is none.
 func (l *lister) nextValue(
-	ctx context.Context, lead Order, from *Position, behind any,
+	ctx context.Context, lead Order, from *Position, afterValue any,
 ) (value any, err error) {
-	w := l.where()
+	w := l.liveWhere()
 	f := sortFields[lead.Field]
 	if from != nil {
-		w.Add(f.column+" "+sign(lead)+"= ?", f.of(from))
+		w.Add(f.column+" "+sign(lead)+"= ?", f.value(from))
 	}
-	if behind != nil {
-		w.Add(f.column+" "+sign(lead)+" ?", behind)
+	if afterValue != nil {
+		w.Add(f.column+" "+sign(lead)+" ?", afterValue)
 	}
 	if labels := l.filter.labels(); labels != nil && f.column == l.label {
 		w.Add(f.column+" = ANY(?)", labels)
 	}
 	query := fmt.Sprintf(
-		`SELECT %s FROM %s WHERE %s ORDER BY %s LIMIT 1`, f.column, l.table, w.Text(), order{lead}.by(false),
+		`SELECT %s FROM %s WHERE %s ORDER BY %s LIMIT 1`, f.column, l.table, w.Text(), order{lead}.orderBy(false),
 	)
 	err = l.tx.QueryRow(ctx, query, postgres.Planned(w.Args)...).Scan(&value)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -149,38 +150,38 @@ func (l *lister) nextValue(
 	return value, err
 }
 
-// leaf reads a page of a stretch by the first step that has it.
-func (l *lister) leaf(ctx context.Context, s stretch) ([]uuid.UUID, error) {
-	ids, err := l.window(ctx, s)
+// readRange reads a page of a range with the first step that succeeds.
+func (l *lister) readRange(ctx context.Context, s pageRange) ([]uuid.UUID, error) {
+	ids, err := l.scanWindow(ctx, s)
 	if ids != nil || err != nil {
 		return ids, err
 	}
-	if len(s.equal) > 0 { // else it was tried before
-		count, ids, err := l.whole(ctx, s)
-		if err != nil || count <= int64(l.bounds.few) {
+	if len(s.equal) > 0 { // otherwise list has tried it
+		count, ids, err := l.filterSmall(ctx, s)
+		if err != nil || count <= int64(l.limits.maxSmallResult) {
 			return ids, err
 		}
 	}
-	return l.all(ctx, s)
+	return l.filterAndSort(ctx, s)
 }
 
-// window looks at some rows in the order of the stretch; nil: the page is not among
-// them.
-func (l *lister) window(ctx context.Context, s stretch) ([]uuid.UUID, error) {
-	if s.skip > l.bounds.window {
+// scanWindow filters the first rows in the order of the range. It returns nil if the page is not
+// among them.
+func (l *lister) scanWindow(ctx context.Context, s pageRange) ([]uuid.UUID, error) {
+	if s.skip > l.limits.windowRows {
 		return nil, nil
 	}
-	inner := l.where()
-	l.after(inner, &s)
-	l.filter.bound(inner, s.order[0])
+	inner := l.liveWhere()
+	l.addAfter(inner, &s)
+	l.filter.addSortBounds(inner, s.order[0])
 	outer := &postgres.Where{Args: inner.Args, Conditions: []string{"true"}}
 	l.apply(outer, &s)
-	ids, err := l.ids(
+	ids, err := l.queryIDs(
 		ctx,
 		fmt.Sprintf(
 			`SELECT id FROM (SELECT * FROM %s WHERE %s ORDER BY %s LIMIT %d) w WHERE %s ORDER BY %s OFFSET %s LIMIT %s`,
-			l.table, inner.Text(), s.order.by(false), l.bounds.window, outer.Text(), s.order.by(false), outer.Arg(s.skip),
-			outer.Arg(s.need),
+			l.table, inner.Text(), s.order.orderBy(false), l.limits.windowRows, outer.Text(), s.order.orderBy(false),
+			outer.Arg(s.skip), outer.Arg(s.need),
 		), outer,
 	)
 	if len(ids) < s.need {
@@ -189,19 +190,19 @@ func (l *lister) window(ctx context.Context, s stretch) ([]uuid.UUID, error) {
 	return ids, err
 }
 
-// all carries the filter out and sorts what it finds.
-func (l *lister) all(ctx context.Context, s stretch) ([]uuid.UUID, error) {
-	w := l.where()
+// filterAndSort reads a page by sorting all rows that pass the filter.
+func (l *lister) filterAndSort(ctx context.Context, s pageRange) ([]uuid.UUID, error) {
+	w := l.liveWhere()
 	l.apply(w, &s)
-	l.after(w, &s)
-	return l.ids(ctx, fmt.Sprintf(`SELECT id FROM %s WHERE %s ORDER BY %s OFFSET %s LIMIT %s`,
-		l.table, w.Text(), s.order.by(true), w.Arg(s.skip), w.Arg(s.need)), w)
+	l.addAfter(w, &s)
+	return l.queryIDs(ctx, fmt.Sprintf(`SELECT id FROM %s WHERE %s ORDER BY %s OFFSET %s LIMIT %s`,
+		l.table, w.Text(), s.order.orderBy(true), w.Arg(s.skip), w.Arg(s.need)), w)
 }
 
-// rows counts a stretch.
-func (l *lister) rows(ctx context.Context, s stretch) (int, error) {
-	w := l.where()
+// countRange counts the rows of a range that pass the filter.
+func (l *lister) countRange(ctx context.Context, s pageRange) (int, error) {
+	w := l.liveWhere()
 	l.apply(w, &s)
-	n, err := l.number(ctx, fmt.Sprintf(`SELECT count(*) FROM %s WHERE %s`, l.table, w.Text()), w)
+	n, err := l.queryNumber(ctx, fmt.Sprintf(`SELECT count(*) FROM %s WHERE %s`, l.table, w.Text()), w)
 	return int(n), err
 }

@@ -1,5 +1,5 @@
-// Package graphread reads the graph: nodes and edges, lists with their totals, walks, the
-// history, exports, and what retrieval asks of it.
+// Package graphread reads the graph: nodes and edges, lists with totals, walks, the history,
+// exports, and the queries of retrieval.
 package graphread
 
 import (
@@ -8,18 +8,18 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Store is the graph for its readers, in a database.
+// Store reads the graph in a database.
 type Store struct {
 	root   *postgres.DB
 	pool   *pgxpool.Pool
-	totals *totals // of filtered lists
-	bounds listBounds
+	totals *totalCache // of filtered lists
+	limits listLimits
 }
 
-// New returns the store on a database.
+// New returns a store on a database.
 func New(db *postgres.DB) *Store {
 	return &Store{
-		root: db, pool: db.Pool(), totals: newTotals(),
-		bounds: listBounds{few: fewRows, window: windowRows, values: coarseValues},
+		root: db, pool: db.Pool(), totals: newTotalCache(),
+		limits: listLimits{maxSmallResult: defaultMaxSmallResult, windowRows: defaultWindowRows, maxValues: defaultMaxValues},
 	}
 }

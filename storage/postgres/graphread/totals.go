@@ -11,34 +11,34 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// rememberedTotals is how many totals a process remembers.
-const rememberedTotals = 4096
+// maxCachedTotals is the maximum number of cached totals of a process.
+const maxCachedTotals = 4096
 
-// totals remembers how many rows pass a filter as of a sequence of the workspace: pages
-// of one list are counted once.
-type totals = otter.Cache[string, counted]
+// totalCache has the number of rows that pass a filter as of a sequence of the workspace, so that
+// the rows are counted once for all pages of a list.
+type totalCache = otter.Cache[string, cachedTotal]
 
-func newTotals() *totals {
-	return otter.Must(&otter.Options[string, counted]{MaximumSize: rememberedTotals})
+func newTotalCache() *totalCache {
+	return otter.Must(&otter.Options[string, cachedTotal]{MaximumSize: maxCachedTotals})
 }
 
-type counted struct {
+type cachedTotal struct {
 	sequence, total int64
-	parts           *parted // nil: it was counted in one
+	buckets         *bucketedTotal // nil: it was counted without buckets
 }
 
-// knownTotal returns the total if it need not be counted: that of types is maintained,
-// that of other filters may be remembered.
+// knownTotal returns the total if the rows need not be counted: totals by type are maintained in
+// graph_totals, those of other filters may be cached.
 func (l *lister) knownTotal(ctx context.Context) (total int64, known bool, err error) {
-	if l.filter.others() {
+	if l.filter.hasOtherConditions() {
 		sequence, err := l.sequence(ctx)
 		if err != nil || sequence == 0 {
 			return 0, false, err
 		}
-		key := l.key()
-		c, remembered := l.totals.GetIfPresent(key)
-		if !remembered || c.sequence == sequence {
-			return c.total, remembered, nil
+		key := l.cacheKey()
+		c, cached := l.totals.GetIfPresent(key)
+		if !cached || c.sequence == sequence {
+			return c.total, cached, nil
 		}
 		return l.recount(ctx, key, c, sequence)
 	}
@@ -48,30 +48,30 @@ func (l *lister) knownTotal(ctx context.Context) (total int64, known bool, err e
 	if labels := l.filter.labels(); labels != nil {
 		w.Add("label = ANY(?)", labels)
 	}
-	total, err = l.number(ctx, `SELECT COALESCE(sum(standing), 0)::bigint FROM graph_totals WHERE `+w.Text(), w)
+	total, err = l.queryNumber(ctx, `SELECT COALESCE(sum(standing), 0)::bigint FROM graph_totals WHERE `+w.Text(), w)
 	return total, true, err
 }
 
-// count counts what passes the filter, and remembers it.
-func (l *lister) count(ctx context.Context) (int64, error) {
-	total, err := l.rows(ctx, stretch{})
+// countTotal counts the rows that pass the filter, and caches the total.
+func (l *lister) countTotal(ctx context.Context) (int64, error) {
+	total, err := l.countRange(ctx, pageRange{})
 	if err != nil {
 		return 0, err
 	}
 	sequence, err := l.sequence(ctx)
 	if err == nil && sequence > 0 {
-		l.totals.Set(l.key(), counted{sequence: sequence, total: int64(total)})
+		l.totals.Set(l.cacheKey(), cachedTotal{sequence: sequence, total: int64(total)})
 	}
 	return int64(total), err
 }
 
-// broadly is how many times as many rows as a filter may find to be carried out whole
-// are expected where it is not tried: estimates of properties are rough.
-const broadly = 5
+// broadFactor is the factor by which the estimated number of rows must exceed maxSmallResult for
+// them to be counted at once. Estimates for properties are inaccurate.
+const broadFactor = 5
 
-// countBroad counts what passes the filter if many rows are expected to.
+// countBroad counts the rows that pass the filter if the planner expects many.
 func (l *lister) countBroad(ctx context.Context) (total int64, counted bool, err error) {
-	w := l.where()
+	w := l.liveWhere()
 	l.filter.apply(w)
 	var plans []struct {
 		Plan struct {
@@ -86,26 +86,26 @@ func (l *lister) countBroad(ctx context.Context) (total int64, counted bool, err
 	if err := json.Unmarshal(text, &plans); err != nil {
 		return 0, false, fmt.Errorf("reading a plan: %w", err)
 	}
-	if len(plans) == 0 || plans[0].Plan.Rows <= float64(broadly*l.bounds.few) {
+	if len(plans) == 0 || plans[0].Plan.Rows <= float64(broadFactor*l.limits.maxSmallResult) {
 		return 0, false, nil
 	}
-	total, err = l.count(ctx)
+	total, err = l.countTotal(ctx)
 	return total, true, err
 }
 
-// sequence is that of the workspace's newest change, 0 before the first.
+// sequence returns the sequence of the workspace's newest change, or 0 if there is none.
 func (l *lister) sequence(ctx context.Context) (int64, error) {
 	w := &postgres.Where{}
 	w.Add("workspace_id = ?", l.workspace)
-	return l.number(ctx, `SELECT COALESCE((SELECT sequence FROM graph_heads WHERE `+w.Text()+`), 0)`, w)
+	return l.queryNumber(ctx, `SELECT COALESCE((SELECT sequence FROM graph_heads WHERE `+w.Text()+`), 0)`, w)
 }
 
-// key names the filter and the workspace.
-func (l *lister) key() string {
-	w := l.where()
+// cacheKey returns a key of the filter and the workspace.
+func (l *lister) cacheKey() string {
+	w := l.liveWhere()
 	l.filter.apply(w)
 	key, err := json.Marshal([]any{l.table, w.Text(), w.Args}, jsontext.AllowInvalidUTF8(true))
-	if err != nil { // texts, ids and times can be written
+	if err != nil { // texts, ids and times can always be encoded
 		panic(err)
 	}
 	return string(key)

@@ -14,14 +14,14 @@ import (
 	"github.com/livegraph/livegraph/test/pgtest"
 )
 
-// TestAWalkByCursorShowsWhatNobodyChangesOnce changes nodes between the pages of walks in
-// any order. What is not changed comes once and in order, and nothing comes twice, so
-// that a walk ends however much is changed meanwhile.
-func TestAWalkByCursorShowsWhatNobodyChangesOnce(t *testing.T) {
+// TestAWalkByCursorShowsUnchangedNodesOnce changes nodes while it reads pages in various orders.
+// Unchanged nodes are returned once and in order, and no node is returned twice, so that reading
+// all pages ends regardless of the number of changes.
+func TestAWalkByCursorShowsUnchangedNodesOnce(t *testing.T) {
 	db := pgtest.Open(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	for round := range 40 {
-		b := bounds[round%len(bounds)]
+		b := limitCases[round%len(limitCases)]
 		db.BoundLists(b[0], b[1], b[2])
 		ws := pgtest.Limited(t, db, 1, 1)
 		all := pgtest.SomeNodes(r, 40)
@@ -75,7 +75,8 @@ func setHead(t *testing.T, db *pgtest.DB, ws uuid.UUID, sequence int64) {
 		ON CONFLICT (workspace_id) DO UPDATE SET sequence = EXCLUDED.sequence`, ws, sequence))
 }
 
-// changeNode moves a node in every order but that of createdAt, as a command does.
+// changeNode changes a node like a command, so that it moves in every order except that of
+// createdAt.
 func changeNode(t *testing.T, db *pgtest.DB, ws, id uuid.UUID, sequence int64) {
 	t.Helper()
 	require.NoError(t, db.Exec(t.Context(), `
