@@ -9,42 +9,41 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// Sorting points one by one costs more than storing them. So spans are gathered by
-// series and the series sorted: a hundredth of the work when a span has a hundred
-// points, and the spans of a series mostly come in the order of time by
-// themselves. Only where they do not are spans, and where those overlap rows, put
-// in order.
+// Sorting single points costs more than storing them. A batch therefore groups spans by
+// series and sorts the series: with a hundred points a span this is a hundredth of the
+// work, and the spans of a series mostly arrive in the order of time. Spans are sorted only
+// where they do not, and rows only where such spans overlap.
 
-// piece is one span of a series in a batch.
-type piece struct {
+// batchSpan is a span of a series in a batch.
+type batchSpan struct {
 	span    *pointblock.Span
 	rec     *record
-	next    int32 // of the same series, in order of arrival; -1: none
-	partial bool  // some of its points lie under tombstones
+	next    int32 // index of the next span of the series, in order of arrival; -1: none
+	partial bool  // tombstones cover some of its points
 }
 
-// line is one series of a batch.
-type line struct {
-	id          uint64
-	first, last int32 // pieces
-	rows        int
-	owner       owner
-	covered     ceiling.Steps // of its source and metric
-	whole       bool          // the source itself is deleted
-	receivedAt  int64
+// seriesRun is the rows of one series in a batch.
+type seriesRun struct {
+	id            uint64
+	first, last   int32 // indexes of spans
+	rows          int
+	source        sourceID
+	covered       ceiling.Steps // tombstones of its source and metric
+	sourceDeleted bool          // the source itself is deleted
+	receivedAt    int64
 }
 
-// sorter is what a batch is sorted with. It serves the next one, too.
+// sorter is the memory in which a batch is sorted. Batches reuse it.
 type sorter struct {
-	pieces []piece
-	lines  []line
-	known  map[uint64]int32 // lines by the ids of their series
-	order  []int32
-	floors map[owner]uint64 // the lowest version of each source
+	spans    []batchSpan
+	runs     []seriesRun
+	runIndex map[uint64]int32 // indexes of runs, by series id
+	order    []int32
+	floors   map[sourceID]uint64 // lowest version of each source
 }
 
 func newSorter() *sorter {
-	return &sorter{known: map[uint64]int32{}, floors: map[owner]uint64{}}
+	return &sorter{runIndex: map[uint64]int32{}, floors: map[sourceID]uint64{}}
 }
 
 // arrange fills the columns.
@@ -54,130 +53,130 @@ func (b *batch) arrange() {
 		s = newSorter()
 	}
 	defer b.c.sorters.Put(s, 1)
-	pieces, lines := b.gather(s)
+	spans, runs := b.gather(s)
 	order := s.order[:0]
-	numbers, texts := 0, 0
-	for i := range lines {
+	numbers, strings := 0, 0
+	for i := range runs {
 		order = append(order, int32(i))
-		if pieces[lines[i].first].span.Kind == pointblock.KindString {
-			texts += lines[i].rows
+		if spans[runs[i].first].span.Kind == pointblock.KindString {
+			strings += runs[i].rows
 		} else {
-			numbers += lines[i].rows
+			numbers += runs[i].rows
 		}
 	}
-	slices.SortFunc(order, func(x, y int32) int { return cmp.Compare(lines[x].id, lines[y].id) })
+	slices.SortFunc(order, func(x, y int32) int { return cmp.Compare(runs[x].id, runs[y].id) })
 	s.order = order
-	b.columns.grow(numbers, texts, len(lines))
+	b.columns.grow(numbers, strings, len(runs))
 	w := writer{columns: b.columns}
 	for _, i := range order {
-		l := &lines[i]
-		b.describe(l, pieces)
-		if pieces[l.first].span.Kind == pointblock.KindString {
-			w.texts(l, pieces)
+		run := &runs[i]
+		b.appendSeries(run, spans)
+		if spans[run.first].span.Kind == pointblock.KindString {
+			w.writeStrings(run, spans)
 		} else {
-			w.numbers(l, pieces)
+			w.writeNumbers(run, spans)
 		}
 	}
-	clear(s.pieces) // they refer to records
-	clear(s.lines)
-	for source, at := range b.columns.sources {
-		if at == 0 {
+	clear(s.spans) // they refer to records
+	clear(s.runs)
+	for source, receivedAt := range b.columns.sources {
+		if receivedAt == 0 {
 			continue
 		}
 		b.columns.activity = append(b.columns.activity, clickhouse.ActivityRow{
-			Workspace: source.Workspace, Source: source.Source, ReceivedAtUS: at,
+			Workspace: source.Workspace, Source: source.Source, ReceivedAtUS: receivedAt,
 		})
 	}
 }
 
-// gather lists the spans that are not wholly under tombstones, by series.
-func (b *batch) gather(s *sorter) ([]piece, []line) {
-	spans := 0
+// gather groups by series the spans that tombstones do not cover entirely.
+func (b *batch) gather(s *sorter) ([]batchSpan, []seriesRun) {
+	count := 0
 	for _, rec := range b.records {
-		spans += len(rec.Spans)
+		count += len(rec.Spans)
 	}
-	pieces, lines, known := slices.Grow(s.pieces[:0], spans), s.lines[:0], s.known
-	clear(known)
+	spans, runs, runIndex := slices.Grow(s.spans[:0], count), s.runs[:0], s.runIndex
+	clear(runIndex)
 	for _, rec := range b.records {
 		for i := range rec.Spans {
 			span := &rec.Spans[i]
-			n, ok := known[span.SeriesID]
+			n, ok := runIndex[span.SeriesID]
 			if !ok {
-				n = int32(len(lines))
-				known[span.SeriesID] = n
-				lines = append(lines, b.line(rec, span))
+				n = int32(len(runs))
+				runIndex[span.SeriesID] = n
+				runs = append(runs, b.newRun(rec, span))
 			}
-			l := &lines[n]
-			p := piece{span: span, rec: rec, next: -1}
-			if len(l.covered) > 0 && p.bury(l.covered) {
-				if !l.whole {
-					l.receivedAt = max(l.receivedAt, rec.ReceivedAtUS)
+			run := &runs[n]
+			next := batchSpan{span: span, rec: rec, next: -1}
+			if len(run.covered) > 0 && next.applyTombstones(run.covered) {
+				if !run.sourceDeleted {
+					run.receivedAt = max(run.receivedAt, rec.ReceivedAtUS)
 				}
 				continue
 			}
-			at := int32(len(pieces))
-			pieces = append(pieces, p)
-			if l.first < 0 {
-				l.first = at
+			index := int32(len(spans))
+			spans = append(spans, next)
+			if run.first < 0 {
+				run.first = index
 			} else {
-				pieces[l.last].next = at
+				spans[run.last].next = index
 			}
-			l.last = at
-			l.rows += span.Count
-			l.receivedAt = max(l.receivedAt, rec.ReceivedAtUS)
+			run.last = index
+			run.rows += span.Count
+			run.receivedAt = max(run.receivedAt, rec.ReceivedAtUS)
 		}
 	}
-	for i := range lines {
-		l := &lines[i]
-		b.columns.sources[l.owner] = max(b.columns.sources[l.owner], l.receivedAt)
+	for i := range runs {
+		run := &runs[i]
+		b.columns.sources[run.source] = max(b.columns.sources[run.source], run.receivedAt)
 	}
-	s.pieces, s.lines = pieces, lines
-	return pieces, slices.DeleteFunc(lines, func(l line) bool { return l.first < 0 })
+	s.spans, s.runs = spans, runs
+	return spans, slices.DeleteFunc(runs, func(r seriesRun) bool { return r.first < 0 })
 }
 
-// line begins the series of a span.
-func (b *batch) line(rec *record, span *pointblock.Span) line {
-	key := owner{Workspace: rec.Workspace, Source: span.Source}
-	covers := b.tombstonesOf(key)
-	return line{
-		id: span.SeriesID, first: -1, last: -1, owner: key, covered: covers.of(span.Metric),
-		whole: covers != nil && covers.whole,
+// newRun returns an empty run for the series of a span.
+func (b *batch) newRun(rec *record, span *pointblock.Span) seriesRun {
+	source := sourceID{Workspace: rec.Workspace, Source: span.Source}
+	tombstones := b.tombstonesOf(source)
+	return seriesRun{
+		id: span.SeriesID, first: -1, last: -1, source: source, covered: tombstones.forMetric(span.Metric),
+		sourceDeleted: tombstones != nil && tombstones.sourceDeleted,
 	}
 }
 
-// tombstonesOf returns what the tombstones of a source cover; nil: nothing.
-func (b *batch) tombstonesOf(source owner) *covering {
-	return b.covering[source]
+// tombstonesOf returns the tombstones of a source, nil if it has none.
+func (b *batch) tombstonesOf(source sourceID) *sourceTombstones {
+	return b.tombstones[source]
 }
 
-// bury reports whether all of the piece lies under tombstones, and notes if some
-// of it does.
-func (p *piece) bury(covered ceiling.Steps) bool {
+// applyTombstones reports whether tombstones cover all points of the span. It sets partial
+// if they cover only some.
+func (p *batchSpan) applyTombstones(covered ceiling.Steps) bool {
 	all, some := covered.Cover(p.span.FirstUS, p.span.LastUS, p.rec.version)
 	p.partial = some && !all
 	return all
 }
 
-// describe copies the series' identity unless that was done before.
-func (b *batch) describe(l *line, pieces []piece) {
-	if b.c.copied.has(l.id) {
+// appendSeries appends the identity of a series, unless this process has stored it before.
+func (b *batch) appendSeries(run *seriesRun, spans []batchSpan) {
+	if b.c.storedSeries.has(run.id) {
 		return
 	}
-	span := pieces[l.first].span
+	span := spans[run.first].span
 	tags := map[string]string{}
 	for _, t := range span.Tags() {
 		tags[t.Key] = t.Value
 	}
 	b.columns.series = append(b.columns.series, clickhouse.SeriesRow{
-		ID: l.id, Workspace: l.owner.Workspace, Source: l.owner.Source,
+		ID: run.id, Workspace: run.source.Workspace, Source: run.source.Source,
 		Metric: string(span.Metric), Tags: tags, Kind: uint8(span.Kind),
 	})
 }
 
-// grow makes room for so many rows.
-func (c *columns) grow(numbers, texts, lines int) {
+// grow increases the capacity for a number of further rows.
+func (c *columns) grow(numbers, strings, series int) {
 	p, s := &c.points, &c.states
 	p.TS, p.Values = slices.Grow(p.TS, numbers), slices.Grow(p.Values, numbers)
-	s.TS, s.Values = slices.Grow(s.TS, texts), slices.Grow(s.Values, texts)
-	c.latest = slices.Grow(c.latest, lines)
+	s.TS, s.Values = slices.Grow(s.TS, strings), slices.Grow(s.Values, strings)
+	c.latest = slices.Grow(c.latest, series)
 }

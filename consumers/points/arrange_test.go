@@ -16,32 +16,32 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// moment is a row's identity in the model.
-type moment struct {
+// rowKey identifies a row in the model.
+type rowKey struct {
 	series uint64
 	ts     int64
 }
 
-// TestColumnsHoldWhatAModelSays compares arrange with the obvious way: row by row,
-// the highest version stands, nothing that lies under a tombstone does.
+// TestColumnsHoldWhatAModelSays compares arrange with a simple model that processes row by
+// row: the highest version wins, and rows that a tombstone covers are left out.
 func TestColumnsHoldWhatAModelSays(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		workspace := uuid.UUID{1}
 		c := newCore(Deps{Logger: slog.New(slog.DiscardHandler)})
-		stones := drawTombstones(rt, workspace)
-		b := &batch{c: c, columns: c.takeColumns(), covering: coverings(nil, stones, nil)}
-		want := map[moment]string{}
-		versions := map[moment]uint64{}
+		deleted := drawTombstones(rt, workspace)
+		b := &batch{c: c, columns: c.getColumns(), tombstones: tombstonesBySource(nil, deleted, nil)}
+		want := map[rowKey]string{}
+		versions := map[rowKey]uint64{}
 		for i := range rapid.IntRange(1, 12).Draw(rt, "records") {
 			rec := drawRecord(rt, workspace, uint64(i+1))
 			b.records = append(b.records, rec)
 			for s := range rec.Spans {
 				span := &rec.Spans[s]
-				texts := textsOf(span)
+				values := valueStrings(span)
 				for n, ts := range span.AppendTimestamps(nil) {
-					key := moment{span.SeriesID, ts}
-					if !lies(stones, span, ts, rec.version) && rec.version >= versions[key] {
-						want[key], versions[key] = texts[n], rec.version
+					key := rowKey{span.SeriesID, ts}
+					if !covered(deleted, span, ts, rec.version) && rec.version >= versions[key] {
+						want[key], versions[key] = values[n], rec.version
 					}
 				}
 			}
@@ -51,31 +51,31 @@ func TestColumnsHoldWhatAModelSays(t *testing.T) {
 	})
 }
 
-func lies(stones []registry.Tombstone, span *pointblock.Span, ts int64, version uint64) bool {
-	return slices.ContainsFunc(stones, func(t registry.Tombstone) bool {
+func covered(tombstones []registry.Tombstone, span *pointblock.Span, ts int64, version uint64) bool {
+	return slices.ContainsFunc(tombstones, func(t registry.Tombstone) bool {
 		return t.Source == span.Source && version <= t.Ceiling && (t.Metric == nil || *t.Metric == string(span.Metric)) &&
 			(t.FromUS == nil || ts >= *t.FromUS) && (t.ToUS == nil || ts < *t.ToUS)
 	})
 }
 
-func textsOf(span *pointblock.Span) []string {
+func valueStrings(span *pointblock.Span) []string {
 	if span.Kind == pointblock.KindString {
 		return span.AppendTexts(nil)
 	}
-	var texts []string
+	var values []string
 	for _, v := range span.AppendValues(nil) {
-		texts = append(texts, fmt.Sprint(v))
+		values = append(values, fmt.Sprint(v))
 	}
-	return texts
+	return values
 }
 
-func requireModel(t require.TestingT, c *columns, want map[moment]string, versions map[moment]uint64) {
-	got, newest := map[moment]string{}, map[uint64]int64{}
+func requireModel(t require.TestingT, c *columns, want map[rowKey]string, versions map[rowKey]uint64) {
+	got, newest := map[rowKey]string{}, map[uint64]int64{}
 	check := func(series []uint64, ts []int64, version []uint64, text func(int) string) {
 		require.Len(t, series, len(ts))
 		require.Len(t, version, len(ts))
 		for i := range series {
-			key := moment{series[i], ts[i]}
+			key := rowKey{series[i], ts[i]}
 			_, twice := got[key]
 			require.False(t, twice, "a row is there twice")
 			require.Equal(t, versions[key], version[i])
@@ -97,14 +97,15 @@ func requireModel(t require.TestingT, c *columns, want map[moment]string, versio
 	for _, l := range c.latest {
 		require.Equal(t, newest[l.Series], l.TS)
 		if l.Text != "" {
-			require.Equal(t, want[moment{l.Series, l.TS}], l.Text)
+			require.Equal(t, want[rowKey{l.Series, l.TS}], l.Text)
 		} else {
-			require.Equal(t, want[moment{l.Series, l.TS}], fmt.Sprint(l.Value))
+			require.Equal(t, want[rowKey{l.Series, l.TS}], fmt.Sprint(l.Value))
 		}
 	}
 }
 
-// The model's sources and metrics are few, so that records and tombstones meet.
+// drawSource draws one of few sources, as drawMetric does of metrics, so that records and
+// tombstones often have the same.
 func drawSource(rt *rapid.T) uuid.UUID {
 	return uuid.UUID{2, byte(rapid.IntRange(0, 2).Draw(rt, "source"))}
 }
@@ -112,7 +113,7 @@ func drawSource(rt *rapid.T) uuid.UUID {
 func drawMetric(rt *rapid.T) string { return rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "metric") }
 
 func drawTombstones(rt *rapid.T, workspace uuid.UUID) []registry.Tombstone {
-	var stones []registry.Tombstone
+	var drawn []registry.Tombstone
 	for range rapid.IntRange(0, 8).Draw(rt, "tombstones") {
 		s := registry.Tombstone{
 			Workspace: workspace, Source: drawSource(rt), Ceiling: uint64(rapid.IntRange(1, 12).Draw(rt, "ceiling")),
@@ -129,9 +130,9 @@ func drawTombstones(rt *rapid.T, workspace uuid.UUID) []registry.Tombstone {
 		if rapid.Bool().Draw(rt, "to?") {
 			s.ToUS = &to
 		}
-		stones = append(stones, s)
+		drawn = append(drawn, s)
 	}
-	return stones
+	return drawn
 }
 
 func drawRecord(rt *rapid.T, workspace uuid.UUID, version uint64) *record {
@@ -161,11 +162,11 @@ func drawRecord(rt *rapid.T, workspace uuid.UUID, version uint64) *record {
 			require.NoError(rt, e.AppendNumbers(ref, &id, ts, values))
 			continue
 		}
-		texts := make([]string, len(ts))
-		for i := range texts {
-			texts[i] = fmt.Sprint(version, strings.Repeat("x", i))
+		values := make([]string, len(ts))
+		for i := range values {
+			values[i] = fmt.Sprint(version, strings.Repeat("x", i))
 		}
-		require.NoError(rt, e.AppendStrings(ref, &id, ts, texts))
+		require.NoError(rt, e.AppendStrings(ref, &id, ts, values))
 	}
 	rec := &record{kafka: &kgo.Record{}, version: version}
 	require.NoError(rt, pointblock.Decode(slices.Clone(e.Bytes()), &rec.Record))

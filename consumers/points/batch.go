@@ -12,38 +12,38 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// storeAtOnce is how many batches are inserted at a time: ClickHouse has one thread for
-// each. Which is there first does not matter, versions see to it, as they do where several
+// concurrentStores is the number of batches that are inserted at a time. ClickHouse uses
+// one thread for each. Versions make their order irrelevant, as they do when several
 // processes insert.
-const storeAtOnce = 2
+const concurrentStores = 2
 
-// What is kept for its next use.
+// Limits of the buffer pools.
 const (
-	// spareColumns is how many column buffers: one is filled while others are stored.
-	spareColumns = 1 + storeAtOnce
-	// spareSpans is how many spans the records may have room for, together: 60 MB.
-	spareSpans = 300_000
-	// spareTime is for how long, when it is not used: what a backlog needed is let go of
-	// after it.
-	spareTime = 30 * time.Second
+	// pooledColumns is the number of column buffers: one is filled while others are stored.
+	pooledColumns = 1 + concurrentStores
+	// pooledSpans is the capacity, in spans, of all pooled records together: 60 MB.
+	pooledSpans = 300_000
+	// poolIdleTime is how long an unused buffer is kept. After it, the memory that a backlog
+	// needed is released.
+	poolIdleTime = 30 * time.Second
 )
 
-// batchSpans is how many spans make a batch full: 30 MB, while it is gathered and while
-// it is made ready. It is reached before any other bound where records have few points of
-// each series, as those of live sensors do.
-const batchSpans = 150_000
+// maxBatchSpans is the number of spans at which a batch is full: 30 MB until it is
+// prepared. It is the first limit to be reached when records have few points of each
+// series, as those of live sensors do.
+const maxBatchSpans = 150_000
 
-// batch is a batch of records on its way into ClickHouse.
+// batch is a batch of records that is to be stored in ClickHouse.
 type batch struct {
 	c       *Consumer
 	records []*record
 	rows    int
 	spans   int
 
-	asOf     int64 // up to where tombstones are known that its rows were compared with
-	covering map[owner]*covering
-	columns  *columns
-	stored   stage // what of it is stored already, when storing is tried again
+	asOf       int64 // position up to which its rows were compared with tombstones
+	tombstones map[sourceID]*sourceTombstones
+	columns    *columns
+	stored     storedParts // parts that an earlier call of Store has stored
 }
 
 // record is a record with its list of spans.
@@ -60,40 +60,40 @@ type columns struct {
 	latest   []clickhouse.LatestRow
 	activity []clickhouse.ActivityRow
 	series   []clickhouse.SeriesRow
-	sources  map[owner]int64 // whose rows these are, and when each was last heard from, microseconds
+	sources  map[sourceID]int64 // newest receive time of each source, in microseconds
 }
 
-func newColumns() *columns { return &columns{sources: map[owner]int64{}} }
+func newColumns() *columns { return &columns{sources: map[sourceID]int64{}} }
 
-// oversized reports whether batches have become much smaller than the one that the
-// columns were made for. Room for a million rows takes 16 MB, which many small records
-// need for themselves.
+// oversized reports whether the columns have much more capacity than their rows use. A
+// capacity of a million rows takes 16 MB, which batches of many small records need for
+// other buffers.
 func (c *columns) oversized() bool {
-	const little, times = 100_000, 4
-	return cap(c.points.TS) > little+times*c.points.Len() || cap(c.states.TS) > little+times*c.states.Len()
+	const spareRows, factor = 100_000, 4
+	return cap(c.points.TS) > spareRows+factor*c.points.Len() || cap(c.states.TS) > spareRows+factor*c.states.Len()
 }
 
 func (c *columns) reset() {
 	c.points.Reset()
 	c.states.Reset()
-	clear(c.latest) // lets go of the texts
+	clear(c.latest) // releases the strings
 	clear(c.series)
 	c.latest, c.activity, c.series = c.latest[:0], c.activity[:0], c.series[:0]
 	clear(c.sources)
 }
 
-// Add lists the spans of a record.
+// Add decodes a record and adds it to the batch.
 func (b *batch) Add(r *kgo.Record) error {
 	rec, err := b.c.decode(r)
 	if err != nil {
 		return err
 	}
-	b.take(rec)
+	b.addDecoded(rec)
 	return nil
 }
 
-// take adds a record that was decoded.
-func (b *batch) take(rec *record) {
+// addDecoded adds a decoded record.
+func (b *batch) addDecoded(rec *record) {
 	for i := range rec.Spans {
 		b.rows += rec.Spans[i].Count
 	}
@@ -101,41 +101,41 @@ func (b *batch) take(rec *record) {
 	b.spans += len(rec.Spans)
 }
 
-// decode decodes a record that may be stored.
+// decode decodes a record. It returns an error if the record must not be stored.
 func (c *Consumer) decode(r *kgo.Record) (*record, error) {
-	rec := c.takeRecord()
+	rec := c.getRecord()
 	rec.kafka = r
 	err := pointblock.Decode(r.Value, &rec.Record)
 	if err == nil {
 		_, err = originalVersion(r)
 	}
-	if err == nil && c.forgotten(&rec.Record) {
+	if err == nil && c.beforeHorizon(&rec.Record) {
 		err = fmt.Errorf("it was received at %s, and what was deleted since then is not known any more",
 			time.UnixMicro(rec.ReceivedAtUS).UTC().Format(time.RFC3339))
 	}
 	if err != nil {
-		c.giveRecord(rec)
+		c.putRecord(rec)
 		return nil, err
 	}
 	return rec, nil
 }
 
-// Full reports that its spans take up as much memory as they may.
-func (b *batch) Full() bool { return b.spans >= batchSpans }
+// Full reports whether the batch has reached maxBatchSpans.
+func (b *batch) Full() bool { return b.spans >= maxBatchSpans }
 
-// forgotten reports whether a record is so old that its tombstones may have been
-// forgotten. The log has none that old: it is a dead letter that was put back.
-func (c *Consumer) forgotten(rec *pointblock.Record) bool {
+// beforeHorizon reports whether a record is so old that its tombstones may have been
+// pruned. The log retains no record of this age: it is a redriven dead letter.
+func (c *Consumer) beforeHorizon(rec *pointblock.Record) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.horizon.IsZero() && rec.ReceivedAtUS < c.horizon.UnixMicro() && len(rec.Spans) > 0
 }
 
-// Rows returns the points of the batch.
+// Rows returns the number of points in the batch.
 func (b *batch) Rows() int { return b.rows }
 
 // Prepare sets the version of every record, writes the tombstones of the batch's
-// deletions, and turns what is under none into sorted columns.
+// deletions, and converts the points that no tombstone covers to sorted columns.
 func (b *batch) Prepare(ctx context.Context) (err error) {
 	if b.asOf, err = b.c.refresh(ctx); err != nil {
 		return err
@@ -148,47 +148,47 @@ func (b *batch) Prepare(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := b.bury(ctx); err != nil {
+	if err := b.writeTombstones(ctx); err != nil {
 		return err
 	}
 	if err := b.findTombstones(ctx); err != nil {
 		return err
 	}
-	b.columns = b.c.takeColumns()
+	b.columns = b.c.getColumns()
 	b.arrange()
 	for _, rec := range b.records {
-		b.c.giveRecord(rec) // the spans have served
+		b.c.putRecord(rec) // its spans are in the columns
 	}
-	b.records, b.covering = nil, nil
+	b.records, b.tombstones = nil, nil
 	return nil
 }
 
-// bury writes the tombstones of the batch's deletions. They are durable before
-// anything of the batch is stored, and from then on no query shows what they cover.
-// The rows of before are deleted by package upkeep: for that no batch waits.
-func (b *batch) bury(ctx context.Context) error {
-	var stones []registry.Tombstone
+// writeTombstones writes the tombstones of the batch's deletions. They are durable before
+// any row of the batch is stored, and from then on queries hide the points that they cover.
+// Package maintenance deletes the rows that are stored already; no batch waits for it.
+func (b *batch) writeTombstones(ctx context.Context) error {
+	var added []registry.Tombstone
 	for _, rec := range b.records {
 		for i := range rec.Deletions {
 			d := &rec.Deletions[i]
-			if d.WholeWorkspace { // its own row in Postgres is its tombstone
+			if d.WholeWorkspace { // the row of the workspace in Postgres is the tombstone
 				continue
 			}
-			stones = append(stones, tombstoneOf(rec, int32(i), d))
+			added = append(added, tombstoneOf(rec, int32(i), d))
 		}
 	}
-	if len(stones) == 0 {
+	if len(added) == 0 {
 		return nil
 	}
-	if err := b.c.deps.Registry.AddTombstones(ctx, stones); err != nil {
+	if err := b.c.deps.Registry.AddTombstones(ctx, added); err != nil {
 		return err
 	}
 	var err error
-	b.asOf, err = b.c.refresh(ctx) // with these
+	b.asOf, err = b.c.refresh(ctx) // includes the new tombstones
 	return err
 }
 
-// findTombstones finds what covers the batch's points.
+// findTombstones finds the tombstones that can cover points of the batch.
 func (b *batch) findTombstones(ctx context.Context) error {
 	s, ok := b.c.sorters.Get()
 	if !ok {
@@ -197,7 +197,7 @@ func (b *batch) findTombstones(ctx context.Context) error {
 	defer b.c.sorters.Put(s, 1)
 	clear(s.floors)
 	for _, rec := range b.records {
-		last := owner{Workspace: rec.Workspace}
+		last := sourceID{Workspace: rec.Workspace}
 		for i := range rec.Spans {
 			if source := rec.Spans[i].Source; source == last.Source && i > 0 {
 				continue
@@ -209,12 +209,12 @@ func (b *batch) findTombstones(ctx context.Context) error {
 			}
 		}
 	}
-	b.covering = map[owner]*covering{}
-	return b.c.tombstones.find(ctx, b.c.deps.Registry, s.floors, b.covering)
+	b.tombstones = map[sourceID]*sourceTombstones{}
+	return b.c.tombstones.find(ctx, b.c.deps.Registry, s.floors, b.tombstones)
 }
 
-// tombstoneOf returns the tombstone of a deletion: it ends at the deletion's own
-// version, and never where the source itself is gone.
+// tombstoneOf returns the tombstone of a deletion. Its ceiling is the version of the
+// deletion, or unlimited if the source itself is deleted.
 func tombstoneOf(rec *record, ordinal int32, d *pointblock.Deletion) registry.Tombstone {
 	t := registry.Tombstone{
 		Partition: rec.kafka.Partition, RecordVersion: rec.version, Ordinal: ordinal,
@@ -236,22 +236,22 @@ func tombstoneOf(rec *record, ordinal int32, d *pointblock.Deletion) registry.To
 	return t
 }
 
-// Release returns the columns to the pool.
+// Release puts the columns back into the pool.
 func (b *batch) Release() {
 	if b.columns != nil {
-		b.c.giveColumns(b.columns)
+		b.c.putColumns(b.columns)
 	}
 	b.records, b.columns = nil, nil
 }
 
-func (c *Consumer) takeColumns() *columns {
-	if free, ok := c.columns.Get(); ok {
-		return free
+func (c *Consumer) getColumns() *columns {
+	if pooled, ok := c.columns.Get(); ok {
+		return pooled
 	}
 	return newColumns()
 }
 
-func (c *Consumer) giveColumns(used *columns) {
+func (c *Consumer) putColumns(used *columns) {
 	if used.oversized() {
 		return
 	}
@@ -259,19 +259,19 @@ func (c *Consumer) giveColumns(used *columns) {
 	c.columns.Put(used, 1)
 }
 
-// takeRecord returns a record to decode into. Its spans have served: they are large, and
-// where points come one a series, making room for them again costs as much as decoding.
-func (c *Consumer) takeRecord() *record {
+// getRecord returns a record to decode into, from the pool if possible. Spans are large:
+// where records have one point of each series, allocating them costs as much as decoding.
+func (c *Consumer) getRecord() *record {
 	if rec, ok := c.records.Get(); ok {
 		return rec
 	}
 	return &record{}
 }
 
-func (c *Consumer) giveRecord(rec *record) {
-	clear(rec.Spans) // lets go of the record's bytes
+func (c *Consumer) putRecord(rec *record) {
+	clear(rec.Spans) // releases the record's bytes
 	rec.kafka, rec.Spans, rec.Deletions = nil, rec.Spans[:0], nil
-	if room := cap(rec.Spans); room > 0 {
-		c.records.Put(rec, room)
+	if n := cap(rec.Spans); n > 0 {
+		c.records.Put(rec, n)
 	}
 }

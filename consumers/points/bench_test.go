@@ -14,22 +14,22 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// BenchmarkConsume stores 10 M points of 1,000 series that wait in the log, 100
-// points a series a request. Compare with BenchmarkInsertPoints of
-// storage/clickhouse, which is the store alone.
+// BenchmarkConsume stores 10 M points of 1,000 series from a full log, with 100 points of
+// each series in a request. Compare with BenchmarkInsertPoints of storage/clickhouse, which
+// measures the store alone.
 func BenchmarkConsume(b *testing.B) {
 	const requests, series, each = 100, 1000, 100
 	if b.N > 1 {
-		b.Skip("one round says it all: -benchtime 1x")
+		b.Skip("one iteration is enough: -benchtime 1x")
 	}
-	w := newWorld(b, testenv.NewKFake(b))
+	w := newFixture(b, testenv.NewKFake(b))
 	w.config.BatchWait = 150 * time.Millisecond
-	w.fill(requests, series, each)
+	w.produceRequests(requests, series, each)
 	c := newConsumer(w)
 	before := record.CPU(b)
 	b.ResetTimer()
 	w.run(c)
-	w.settledWithin(5 * time.Minute)
+	w.waitConsumedWithin(5 * time.Minute)
 	b.StopTimer()
 	const points = requests * series * each
 	s := c.Metrics().Snapshot()
@@ -40,12 +40,13 @@ func BenchmarkConsume(b *testing.B) {
 	b.ReportMetric(points/float64(s.Batches), "points/batch")
 }
 
-// fill produces requests of so many series with so many points each.
-func (w *world) fill(requests, count, each int) {
+// produceRequests produces requests, each with the given number of series and of points in
+// each series.
+func (w *fixture) produceRequests(requests, count, each int) {
 	w.tb.Helper()
 	all := make([]series, count)
 	for i := range all {
-		all[i] = w.number(uuid.UUID{byte(i), byte(i >> 8), 1}, "temperature")
+		all[i] = w.numberSeries(uuid.UUID{byte(i), byte(i >> 8), 1}, "temperature")
 	}
 	parts := make([][]series, partitions)
 	for _, s := range all {
@@ -68,19 +69,19 @@ func (w *world) fill(requests, count, each int) {
 	}
 }
 
-// BenchmarkFreshness is the time from the acknowledgement of a request to its
-// points being visible, at 100,000 points a second: 100 requests of 1,000.
+// BenchmarkFreshness measures the time from the acknowledgement of a request until its
+// points are visible, at 100,000 points a second: 100 requests of 1,000 points.
 func BenchmarkFreshness(b *testing.B) {
-	const rate, each, lasting = 100, 1000, 10 * time.Second
+	const rate, each, duration = 100, 1000, 10 * time.Second
 	if b.N > 1 {
-		b.Skip("one round says it all: -benchtime 1x")
+		b.Skip("one iteration is enough: -benchtime 1x")
 	}
-	w := newWorld(b, testenv.NewKFake(b))
+	w := newFixture(b, testenv.NewKFake(b))
 	w.config.BatchWait = 150 * time.Millisecond
-	s := w.number(uuid.New(), "m")
+	s := w.numberSeries(uuid.New(), "m")
 	c := w.consume()
-	w.produce(w.write(s, at(0), []float64{0}))
-	w.settled()
+	w.produce(w.numberMessages(s, times(0), []float64{0}))
+	w.waitSettled()
 	partition := pointblock.Partition(s.source, partitions)
 	type sent struct {
 		offset int64
@@ -105,11 +106,11 @@ func BenchmarkFreshness(b *testing.B) {
 	ts, values := make([]int64, each), make([]float64, each)
 	tick := time.NewTicker(time.Second / rate)
 	began := time.Now()
-	for n := int64(0); time.Since(began) < lasting; n++ {
+	for n := int64(0); time.Since(began) < duration; n++ {
 		for i := range ts {
 			ts[i], values[i] = t0+(n*each+int64(i))*second, float64(i)
 		}
-		p := w.produce(w.write(s, ts, values))
+		p := w.produce(w.numberMessages(s, ts, values))
 		acknowledged <- sent{p[0].Offset, time.Now()}
 		<-tick.C
 	}

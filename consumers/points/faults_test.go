@@ -21,17 +21,17 @@ import (
 
 func TestWithTheStoreStoppedTheLogFillsMemoryDoesNotAndAllIsVisibleAfterwards(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
-	w := newWorldOn(t, testenv.NewKFake(t), server.Address(), testenv.MigratedPostgres(t))
+	w := newFixtureOn(t, testenv.NewKFake(t), server.Address(), testenv.MigratedPostgres(t))
 	w.config.BatchRows = 10_000
 	w.config.BatchBytes = 1 << 20
 	w.config.FetchBytes = 1 << 20
 	s := make([]series, 8)
 	for i := range s {
-		s[i] = w.number(uuid.New(), "m")
+		s[i] = w.numberSeries(uuid.New(), "m")
 	}
 	c := w.consume()
-	w.produce(w.write(s[0], at(-1), []float64{0}))
-	w.settled()
+	w.produce(w.numberMessages(s[0], times(-1), []float64{0}))
+	w.waitSettled()
 
 	require.NoError(t, server.Stop(context.Background()))
 	ts, values := make([]int64, 1000), make([]float64, 1000)
@@ -41,47 +41,47 @@ func TestWithTheStoreStoppedTheLogFillsMemoryDoesNotAndAllIsVisibleAfterwards(t 
 			ts[i], values[i] = t0+n*second, float64(n)
 			n++
 		}
-		w.produce(w.write(s[n/1000%8], ts, values))
+		w.produce(w.numberMessages(s[n/1000%8], ts, values))
 	}
 	require.Eventually(t, func() bool { return c.Metrics().Retries.Load() > 2 }, 20*time.Second, 10*time.Millisecond)
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	t.Logf("heap in use with the store away: %d MiB (the test's broker is in it)", m.HeapInuse>>20)
+	t.Logf("heap in use with the store stopped: %d MiB, including the test's broker", m.HeapInuse>>20)
 	require.Less(t, m.HeapInuse, uint64(256<<20))
 
 	require.NoError(t, server.Start(context.Background()))
 	began := time.Now()
-	w.settledWithin(30 * time.Second)
+	w.waitConsumedWithin(30 * time.Second)
 	t.Logf("all visible %s after the store was back", time.Since(began))
-	require.Equal(t, fmt.Sprintf("%d %d", n+1, n*(n-1)/2), w.ask(
+	require.Equal(t, fmt.Sprintf("%d %d", n+1, n*(n-1)/2), w.query(
 		"SELECT concat(toString(count()), ' ', toString(toUInt64(sum(value)))) FROM points FINAL",
 	))
 }
 
 func TestATopicThatIsCreatedAgainWhileRunningGoesOnWithHigherVersions(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		s := w.number(uuid.New(), "m")
+		w := newFixture(t, broker)
+		s := w.numberSeries(uuid.New(), "m")
 		w.consume()
 		for i := range int64(10) {
-			w.produce(w.write(s, at(0, i), []float64{100 + float64(i), float64(i)}))
+			w.produce(w.numberMessages(s, times(0, i), []float64{100 + float64(i), float64(i)}))
 		}
-		w.settled()
+		w.waitSettled()
 		require.Equal(t, "0=109 1=1 2=2 3=3 4=4 5=5 6=6 7=7 8=8 9=9", w.values(s))
 
 		old := w.log.PointsTopic().ID
 		broker.Recreate(t, w.topic, partitions)
 		require.Eventually(t, func() bool { return w.log.PointsTopic().ID != old }, 10*time.Second, 10*time.Millisecond)
-		w.produceAtLast(w.write(s, at(0, 20), []float64{200, 20}))
-		w.settled()
+		w.produceEventually(w.numberMessages(s, times(0, 20), []float64{200, 20}))
+		w.waitSettled()
 		require.Equal(t, "0=200 1=1 2=2 3=3 4=4 5=5 6=6 7=7 8=8 9=9 20=20", w.values(s))
 		require.Equal(t, "20\t20", w.latest(s))
 	})
 }
 
-// produceAtLast produces as soon as the producer has found the new topic.
-func (w *world) produceAtLast(messages []pointblock.Message) {
+// produceEventually retries until the producer has found the new topic.
+func (w *fixture) produceEventually(messages []pointblock.Message) {
 	w.tb.Helper()
 	require.Eventually(w.tb, func() bool {
 		_, err := w.log.ProducePoints(context.Background(), "req_test", messages)
@@ -90,14 +90,14 @@ func (w *world) produceAtLast(messages []pointblock.Message) {
 }
 
 func TestOffsetsThatBeginAgainGoOnWithHigherVersions(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
-	s := w.number(uuid.New(), "m")
+	w := newFixture(t, testenv.NewKFake(t))
+	s := w.numberSeries(uuid.New(), "m")
 	partition := pointblock.Partition(s.source, partitions)
 	c := w.consume()
 	for i := range int64(10) {
-		w.produce(w.write(s, at(0, i), []float64{100 + float64(i), float64(i)}))
+		w.produce(w.numberMessages(s, times(0, i), []float64{100 + float64(i), float64(i)}))
 	}
-	w.settled()
+	w.waitSettled()
 	c.stop(t)
 	w.log.Close()
 
@@ -109,10 +109,10 @@ func TestOffsetsThatBeginAgainGoOnWithHigherVersions(t *testing.T) {
 	state, err := w.log.Observe(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, state.State[partition].End, "this is what the test is about")
-	positions := w.produce(w.write(s, at(0, 20), []float64{200, 20}))
+	positions := w.produce(w.numberMessages(s, times(0, 20), []float64{200, 20}))
 	require.Zero(t, positions[0].Offset)
 	w.consume()
-	w.settled()
+	w.waitSettled()
 	require.Equal(t, "0=200 1=1 2=2 3=3 4=4 5=5 6=6 7=7 8=8 9=9 20=20", w.values(s))
 	marks, err := w.registry.Watermarks(t.Context(), state.ID)
 	require.NoError(t, err)
@@ -121,48 +121,48 @@ func TestOffsetsThatBeginAgainGoOnWithHigherVersions(t *testing.T) {
 
 func TestABrokerThatCrashesUnderLoadLosesNothing(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		s := w.number(uuid.New(), "m")
+		w := newFixture(t, broker)
+		s := w.numberSeries(uuid.New(), "m")
 		w.consume()
 		n := int64(0)
 		crashes := 3
 		if broker.Edition == testenv.Apache {
-			crashes = 1 // it takes its time to come back
+			crashes = 1 // it restarts slowly
 		}
 		for round := range crashes + 1 {
 			for range 50 {
-				w.produceAtLast(w.write(s, at(n), []float64{float64(n)}))
+				w.produceEventually(w.numberMessages(s, times(n), []float64{float64(n)}))
 				n++
 			}
 			if round < crashes {
 				broker.Crash(t)
 			}
 		}
-		w.settled()
-		require.Equal(t, sum(n), w.ask("SELECT concat(toString(count()), ' ', toString(sum(value))) FROM points FINAL"))
+		w.waitSettled()
+		require.Equal(t, sum(n), w.query("SELECT concat(toString(count()), ' ', toString(sum(value))) FROM points FINAL"))
 	})
 }
 
 func TestPartitionsThatAreAddedMoveSeriesUnderHigherVersions(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
+		w := newFixture(t, broker)
 		var s series // one that moves
 		for {
-			s = w.number(uuid.New(), "m")
+			s = w.numberSeries(uuid.New(), "m")
 			if pointblock.Partition(s.source, 4) != pointblock.Partition(s.source, 8) {
 				break
 			}
 		}
 		w.consume()
 		for i := range int64(10) {
-			w.produce(w.write(s, at(0), []float64{float64(i)}))
+			w.produce(w.numberMessages(s, times(0), []float64{float64(i)}))
 		}
-		w.settled()
+		w.waitSettled()
 		_, err := broker.Admin(t).UpdatePartitions(t.Context(), 8, w.topic)
 		require.NoError(t, err)
 		require.Eventually(t, func() bool { return w.log.Partitions() == 8 }, 10*time.Second, 10*time.Millisecond)
-		w.produceAtLast(w.write(s, at(0), []float64{99}))
-		w.settled()
+		w.produceEventually(w.numberMessages(s, times(0), []float64{99}))
+		w.waitSettled()
 		require.Equal(t, "0=99", w.values(s))
 		require.Equal(t, "0\t99", w.latest(s))
 	})
@@ -170,24 +170,24 @@ func TestPartitionsThatAreAddedMoveSeriesUnderHigherVersions(t *testing.T) {
 
 func TestADeletionSparesWhatIsWrittenAfterIt(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		s, other := w.number(uuid.New(), "m"), w.number(uuid.New(), "m")
+		w := newFixture(t, broker)
+		s, other := w.numberSeries(uuid.New(), "m"), w.numberSeries(uuid.New(), "m")
 		other.source = s.source
 		other.metric = "n"
 		from, to := t0+2*second, t0+5*second
 		all := [][]pointblock.Message{
-			w.write(s, at(0, 1, 2, 3, 4, 5, 6), []float64{0, 1, 2, 3, 4, 5, 6}),
-			w.write(other, at(0, 3), []float64{0, 3}),
-			w.deletion(pointblock.Deletion{
+			w.numberMessages(s, times(0, 1, 2, 3, 4, 5, 6), []float64{0, 1, 2, 3, 4, 5, 6}),
+			w.numberMessages(other, times(0, 3), []float64{0, 3}),
+			w.deletionMessages(pointblock.Deletion{
 				Source: s.source, Metric: "m", HasMetric: true, FromUS: from, HasFrom: true, ToUS: to, HasTo: true,
 			}),
-			w.write(s, at(3), []float64{33}),
+			w.numberMessages(s, times(3), []float64{33}),
 		}
 		const want = "0=0 1=1 3=33 5=5 6=6"
 		t.Run("in one batch", func(t *testing.T) {
 			w.produce(all...)
 			c := w.consume()
-			w.settled()
+			w.waitSettled()
 			require.Equal(t, want, w.values(s))
 			require.Equal(t, "0=0 3=3", w.values(other))
 			before := w.dump()
@@ -197,18 +197,18 @@ func TestADeletionSparesWhatIsWrittenAfterIt(t *testing.T) {
 			require.Eventually(t, func() bool { return c.Metrics().Snapshot().Records >= 4 }, 10*time.Second, time.Millisecond)
 			require.Equal(t, before, w.dump(), "again")
 		})
-		t.Run("in batches of their own", func(t *testing.T) {
+		t.Run("in separate batches", func(t *testing.T) {
 			for _, m := range all {
 				w.produce(m)
-				w.settled()
+				w.waitSettled()
 			}
 			require.Equal(t, want, w.values(s))
 			require.Equal(t, "0=0 3=3", w.values(other))
 			require.Equal(t, "6\t6", w.latest(s))
 		})
 		t.Run("of the newest", func(t *testing.T) {
-			w.produce(w.deletion(pointblock.Deletion{Source: s.source, FromUS: t0 + 4*second, HasFrom: true}))
-			w.settled()
+			w.produce(w.deletionMessages(pointblock.Deletion{Source: s.source, FromUS: t0 + 4*second, HasFrom: true}))
+			w.waitSettled()
 			require.Equal(t, "0=0 1=1 3=33", w.values(s))
 			require.Equal(t, "3\t33", w.latest(s))
 		})
@@ -217,19 +217,19 @@ func TestADeletionSparesWhatIsWrittenAfterIt(t *testing.T) {
 
 func TestADeletedSourceNeverComesBack(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		s := w.number(uuid.New(), "m")
+		w := newFixture(t, broker)
+		s := w.numberSeries(uuid.New(), "m")
 		state := series{source: s.source, metric: "state", kind: pointblock.KindString}
 		w.settleAfter = time.Second
 		w.consume()
-		w.produce(w.write(s, at(0), []float64{0}), w.writeTexts(state, at(0), []string{"on"}))
-		w.settled()
-		w.produce(w.deletion(pointblock.Deletion{Source: s.source, WholeSource: true}))
-		w.produce(w.write(s, at(1), []float64{1})) // by a process that does not know yet
-		w.settled()
-		w.produce(w.writeTexts(state, at(1), []string{"off"}))
-		w.settled()
-		require.Empty(t, w.ask(
+		w.produce(w.numberMessages(s, times(0), []float64{0}), w.stringMessages(state, times(0), []string{"on"}))
+		w.waitSettled()
+		w.produce(w.deletionMessages(pointblock.Deletion{Source: s.source, WholeSource: true}))
+		w.produce(w.numberMessages(s, times(1), []float64{1})) // by a process that does not know yet
+		w.waitSettled()
+		w.produce(w.stringMessages(state, times(1), []string{"off"}))
+		w.waitSettled()
+		require.Empty(t, w.query(
 			"SELECT series FROM points UNION ALL SELECT series FROM states UNION ALL SELECT series FROM latest",
 		))
 		require.Eventually(t, func() bool {
@@ -238,38 +238,38 @@ func TestADeletedSourceNeverComesBack(t *testing.T) {
 
 		// The same source of another workspace is another source.
 		w.workspace = uuid.New()
-		w.produce(w.write(s, at(5), []float64{5}))
-		w.settled()
+		w.produce(w.numberMessages(s, times(5), []float64{5}))
+		w.waitSettled()
 		require.Equal(t, "5=5", w.values(s))
 	})
 }
 
 func TestATombstoneOfAnotherProcessIsHeeded(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		s := w.number(uuid.New(), "m")
+		w := newFixture(t, broker)
+		s := w.numberSeries(uuid.New(), "m")
 		w.consume()
-		w.produce(w.write(s, at(0), []float64{0}))
-		w.settled()
+		w.produce(w.numberMessages(s, times(0), []float64{0}))
+		w.waitSettled()
 		require.NoError(t, w.registry.AddTombstones(t.Context(), []registry.Tombstone{{
 			Partition: 0, RecordVersion: 1, Workspace: w.workspace, Source: s.source, Ceiling: registry.CeilingUnlimited,
 		}}))
-		w.produce(w.write(s, at(1), []float64{1}))
-		w.settled()
+		w.produce(w.numberMessages(s, times(1), []float64{1}))
+		w.waitSettled()
 		require.NotContains(t, w.values(s), "1=1")
 	})
 }
 
 func TestStoppingWithTheStoreAwayEndsInTimeAndLosesNothing(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
-	w := newWorldOn(t, testenv.NewKFake(t), server.Address(), testenv.MigratedPostgres(t))
+	w := newFixtureOn(t, testenv.NewKFake(t), server.Address(), testenv.MigratedPostgres(t))
 	w.config.Grace = time.Second
-	s := w.number(uuid.New(), "m")
+	s := w.numberSeries(uuid.New(), "m")
 	c := w.consume()
-	w.produce(w.write(s, at(0), []float64{0}))
-	w.settled()
+	w.produce(w.numberMessages(s, times(0), []float64{0}))
+	w.waitSettled()
 	require.NoError(t, server.Stop(context.Background()))
-	w.produce(w.write(s, at(1), []float64{1}))
+	w.produce(w.numberMessages(s, times(1), []float64{1}))
 	require.Eventually(t, func() bool { return c.Metrics().Retries.Load() > 0 }, 10*time.Second, time.Millisecond)
 	began := time.Now()
 	c.stop(t)
@@ -277,19 +277,19 @@ func TestStoppingWithTheStoreAwayEndsInTimeAndLosesNothing(t *testing.T) {
 
 	require.NoError(t, server.Start(context.Background()))
 	w.consume()
-	w.settled()
+	w.waitSettled()
 	require.Equal(t, "0=0 1=1", w.values(s))
 }
 
 func TestWithTheRegistryAwayTheConsumerWaits(t *testing.T) {
 	server := testenv.StoppablePostgres(t)
-	w := newWorldOn(t, testenv.NewKFake(t), testenv.ClickHouse(t), server.Address())
-	s := w.number(uuid.New(), "m")
+	w := newFixtureOn(t, testenv.NewKFake(t), testenv.ClickHouse(t), server.Address())
+	s := w.numberSeries(uuid.New(), "m")
 	c := w.consume()
-	w.produce(w.write(s, at(0), []float64{0}))
-	w.settled()
+	w.produce(w.numberMessages(s, times(0), []float64{0}))
+	w.waitSettled()
 	require.NoError(t, server.Stop(context.Background()))
-	w.produce(w.write(s, at(1), []float64{1}))
+	w.produce(w.numberMessages(s, times(1), []float64{1}))
 	require.Eventually(t, func() bool { return c.Metrics().Retries.Load() > 2 }, 10*time.Second, time.Millisecond)
 	require.NoError(t, server.Start(context.Background()))
 	require.Eventually(t, func() bool { return w.values(s) == "0=0 1=1" }, 15*time.Second, 10*time.Millisecond)
@@ -297,18 +297,18 @@ func TestWithTheRegistryAwayTheConsumerWaits(t *testing.T) {
 
 func TestRecordsThatRetentionTookAreCountedAndTheRestGoesOn(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		s := w.number(uuid.New(), "m")
+		w := newFixture(t, broker)
+		s := w.numberSeries(uuid.New(), "m")
 		c := w.consume()
-		w.produce(w.write(s, at(0), []float64{0}))
-		w.settled()
+		w.produce(w.numberMessages(s, times(0), []float64{0}))
+		w.waitSettled()
 		c.stop(t)
 		for i := range int64(9) {
-			w.produce(w.write(s, at(i+1), []float64{float64(i + 1)}))
+			w.produce(w.numberMessages(s, times(i+1), []float64{float64(i + 1)}))
 		}
 		broker.Trim(t, w.topic, pointblock.Partition(s.source, partitions), 7)
 		c = w.consume()
-		w.settled()
+		w.waitSettled()
 		require.Equal(t, "0=0 7=7 8=8 9=9", w.values(s))
 		require.EqualValues(t, 6, c.Metrics().Lost.Load())
 	})
@@ -316,48 +316,48 @@ func TestRecordsThatRetentionTookAreCountedAndTheRestGoesOn(t *testing.T) {
 
 func TestWhatAStaleConsumerStoresAfterADeletionIsDeletedAgain(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
-	w := newWorldOn(t, testenv.NewKFake(t), server.Address(), testenv.MigratedPostgres(t))
-	s := w.number(uuid.New(), "m")
+	w := newFixtureOn(t, testenv.NewKFake(t), server.Address(), testenv.MigratedPostgres(t))
+	s := w.numberSeries(uuid.New(), "m")
 	c := w.consume()
-	w.produce(w.write(s, at(0), []float64{0}))
-	w.settled()
+	w.produce(w.numberMessages(s, times(0), []float64{0}))
+	w.waitSettled()
 	require.NoError(t, server.Stop(context.Background()))
-	w.produce(w.write(s, at(1, 2), []float64{1, 2}))
+	w.produce(w.numberMessages(s, times(1, 2), []float64{1, 2}))
 	require.Eventually(t, func() bool { return c.Metrics().Retries.Load() > 1 }, 10*time.Second, time.Millisecond)
-	// Meanwhile another process has our partition, reads on, and finds a deletion.
+	// Meanwhile another process has the partition, consumes it, and finds a deletion.
 	to := t0 + 2*second
 	require.NoError(t, w.registry.AddTombstones(t.Context(), []registry.Tombstone{{
 		Partition: 0, RecordVersion: 1, Workspace: w.workspace, Source: s.source, ToUS: &to, Ceiling: 1 << 50,
 	}}))
 	require.NoError(t, server.Start(context.Background()))
-	w.settled()
+	w.waitSettled()
 	require.Equal(t, "2=2", w.values(s))
 	require.Equal(t, "2\t2", w.latest(s))
 }
 
 func TestACommitAboveWhatIsStoredIsNotBelieved(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		s := w.number(uuid.New(), "m")
+		w := newFixture(t, broker)
+		s := w.numberSeries(uuid.New(), "m")
 		c := w.consume()
-		w.produce(w.write(s, at(0), []float64{0}))
-		w.settled()
+		w.produce(w.numberMessages(s, times(0), []float64{0}))
+		w.waitSettled()
 		c.stop(t)
-		w.produce(w.write(s, at(1), []float64{1}), w.write(s, at(2), []float64{2}))
+		w.produce(w.numberMessages(s, times(1), []float64{1}), w.numberMessages(s, times(2), []float64{2}))
 		w.commit(pointblock.Partition(s.source, partitions), 3)
 		w.consume()
-		w.settled()
+		w.waitSettled()
 		require.Equal(t, "0=0 1=1 2=2", w.values(s))
 	})
 }
 
 func TestAGenerationThatAnotherProcessRecordedHoldsFromTheNextBatchOn(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		s := w.number(uuid.New(), "m")
+		w := newFixture(t, broker)
+		s := w.numberSeries(uuid.New(), "m")
 		w.consume()
-		w.produce(w.write(s, at(0), []float64{0}))
-		w.settled()
+		w.produce(w.numberMessages(s, times(0), []float64{0}))
+		w.waitSettled()
 		_, raised, err := w.registry.ResolveGenerations(t.Context(), "points", func(ctx context.Context) (
 			postgres.LogState, error,
 		) {
@@ -373,25 +373,25 @@ func TestAGenerationThatAnotherProcessRecordedHoldsFromTheNextBatchOn(t *testing
 		})
 		require.NoError(t, err)
 		require.Len(t, raised, partitions+1)
-		w.produce(w.write(s, at(1), []float64{1}))
-		w.settled()
-		require.Equal(t, "1\n2", w.ask("SELECT bitShiftRight(version, 48) FROM points FINAL ORDER BY ts"))
+		w.produce(w.numberMessages(s, times(1), []float64{1}))
+		w.waitSettled()
+		require.Equal(t, "1\n2", w.query("SELECT bitShiftRight(version, 48) FROM points FINAL ORDER BY ts"))
 	})
 }
 
 func TestADeletionIsRepeatedForWhatADeadProcessLeftUnderWay(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
-	s := w.number(uuid.New(), "m")
+	w := newFixture(t, testenv.NewKFake(t))
+	s := w.numberSeries(uuid.New(), "m")
 	w.consume()
-	w.produce(w.write(s, at(0), []float64{0}))
-	w.settled()
-	w.produce(w.deletion(pointblock.Deletion{Source: s.source, WholeSource: true}))
-	w.settled()
+	w.produce(w.numberMessages(s, times(0), []float64{0}))
+	w.waitSettled()
+	w.produce(w.deletionMessages(pointblock.Deletion{Source: s.source, WholeSource: true}))
+	w.waitSettled()
 	require.Empty(t, w.values(s))
 	require.NoError(t, w.points.InsertPoints(t.Context(), &clickhouse.PointColumns{
-		Series: native.RunsOf(s.ref(w).ID), TS: at(0), Values: []float64{0}, Versions: native.RunsOf(1 << 48),
+		Series: native.RunsOf(s.ref(w).ID), TS: times(0), Values: []float64{0}, Versions: native.RunsOf(1 << 48),
 	}))
 	require.Equal(t, "0=0", w.values(s))
-	w.age()
+	w.ageDeletions()
 	require.Eventually(t, func() bool { return w.values(s) == "" }, time.Minute, 10*time.Millisecond)
 }

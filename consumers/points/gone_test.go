@@ -13,23 +13,23 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// newTenant creates another workspace for the world, one that is registered.
-func (w *world) newTenant() uuid.UUID {
+// newTenant creates another workspace.
+func (w *fixture) createWorkspace() uuid.UUID {
 	w.tb.Helper()
-	made, err := w.registry.CreateWorkspace(w.tb.Context(), access.Workspace{Name: "tenant", Plan: "pro", Mode: "live"})
+	created, err := w.registry.CreateWorkspace(w.tb.Context(), access.Workspace{Name: "tenant", Plan: "pro", Mode: "live"})
 	require.NoError(w.tb, err)
-	w.workspace = made.ID
-	return made.ID
+	w.workspace = created.ID
+	return created.ID
 }
 
 func TestNothingOfADeletedWorkspaceIsEverStoredAgain(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		gone := w.newTenant()
-		a, b := w.number(uuid.New(), "m"), w.number(uuid.New(), "m")
-		w.produce(w.write(a, at(0, 1), []float64{0, 1}), w.write(b, at(0), []float64{0}))
-		stays := w.newTenant()
-		w.produce(w.write(a, at(0, 1), []float64{5, 6})) // the same source of another workspace
+		w := newFixture(t, broker)
+		gone := w.createWorkspace()
+		a, b := w.numberSeries(uuid.New(), "m"), w.numberSeries(uuid.New(), "m")
+		w.produce(w.numberMessages(a, times(0, 1), []float64{0, 1}), w.numberMessages(b, times(0), []float64{0}))
+		stays := w.createWorkspace()
+		w.produce(w.numberMessages(a, times(0, 1), []float64{5, 6})) // the same source of another workspace
 		kept := w.values(a)
 		require.Empty(t, kept, "nothing is consumed yet")
 		require.NoError(t, w.registry.DeleteWorkspace(t.Context(), gone, "req_test"))
@@ -42,8 +42,8 @@ func TestNothingOfADeletedWorkspaceIsEverStoredAgain(t *testing.T) {
 			})
 		}
 		c := w.consume()
-		w.produce(w.write(a, at(2), []float64{2})) // by a process that does not know yet
-		w.settled()
+		w.produce(w.numberMessages(a, times(2), []float64{2})) // by a process that does not know yet
+		w.waitSettled()
 		w.workspace = stays
 		require.Equal(t, "0=5 1=6", w.values(a))
 		require.NotContains(t, w.dump(), gone.String())
@@ -51,42 +51,42 @@ func TestNothingOfADeletedWorkspaceIsEverStoredAgain(t *testing.T) {
 		c.stop(t)
 		w.rewind()
 		c = w.consume()
-		w.settled()
+		w.waitSettled()
 		require.Equal(t, before, w.dump(), "reading all of it again brings nothing back")
 		require.Zero(t, c.Metrics().DeadLetters.Load())
 	})
 }
 
 func TestWhatIsStoredWhileItsWorkspaceIsDeletedIsDeletedAgain(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
-	gone := w.newTenant()
-	s := w.number(uuid.New(), "m")
+	w := newFixture(t, testenv.NewKFake(t))
+	gone := w.createWorkspace()
+	s := w.numberSeries(uuid.New(), "m")
 	w.consume()
-	w.produce(w.write(s, at(0), []float64{0}))
-	w.settled()
+	w.produce(w.numberMessages(s, times(0), []float64{0}))
+	w.waitSettled()
 	require.NoError(t, w.registry.DeleteWorkspace(t.Context(), gone, "req_test"))
 	require.NoError(t, w.points.EraseWorkspace(t.Context(), gone, func(int64) error { return nil }))
 	require.Empty(t, w.values(s))
-	w.produce(w.write(s, at(1), []float64{1}))
-	w.settled()
+	w.produce(w.numberMessages(s, times(1), []float64{1}))
+	w.waitSettled()
 	require.Empty(t, w.values(s))
 	require.NoError(t, w.points.ForgetWorkspace(t.Context(), gone))
 	require.Empty(t, strings.TrimSpace(w.dump()))
 }
 
 func TestARecordFromBeforeTheTombstonesThatAreKnownIsADeadLetter(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
-	s := w.number(uuid.New(), "m")
+	w := newFixture(t, testenv.NewKFake(t))
+	s := w.numberSeries(uuid.New(), "m")
 	c := w.consume()
-	w.produce(w.write(s, at(0), []float64{0}))
-	w.settled()
+	w.produce(w.numberMessages(s, times(0), []float64{0}))
+	w.waitSettled()
 	_, err := w.registry.Installation(t.Context())
 	require.NoError(t, err)
 	_, err = w.registry.PruneTombstones(t.Context(), time.UnixMicro(t0+1))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { // the consumer learns of it with its next batch
-		w.produce(w.write(s, at(1), []float64{1}))
-		w.settled()
+		w.produce(w.numberMessages(s, times(1), []float64{1}))
+		w.waitSettled()
 		return c.Metrics().DeadLetters.Load() > 0
 	}, 20*time.Second, 50*time.Millisecond)
 	require.Equal(t, "0=0", strings.Split(w.values(s), " 1=")[0])

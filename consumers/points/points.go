@@ -1,15 +1,15 @@
-// Package points is the consumer of topic "points": it stores the points of its
-// records in ClickHouse, and with them what is known of their series and sources.
+// Package points is the consumer of topic "points". It stores the points of its records
+// in ClickHouse, together with the identities of their series and the activity of their
+// sources.
 //
-// Every point is stored under a version made of its record's generation and
-// offset, so that of two points of one series and time the one accepted last
-// stands, and reading the log again, from anywhere, changes nothing. Deletions are
-// records too: they become tombstones in Postgres before anything else happens,
-// and no point under a tombstone is ever stored again. See
-// docs/adr/0003-versions-and-tombstones.md.
+// The version of a point consists of its record's generation and offset. Of two points of
+// one series and time, the one accepted last therefore wins, and reading the log again,
+// from any offset, changes nothing. Deletions are records too: they become tombstones in
+// Postgres before anything else happens, and a point that a tombstone covers is never
+// stored again. See docs/adr/0003-versions-and-tombstones.md.
 //
-// The package owns the way from records to columns. The run loop is that of
-// package consumers; the statements are those of storage/clickhouse.
+// The package converts records to columns. Package consumers has the run loop, and
+// storage/clickhouse the statements.
 package points
 
 import (
@@ -33,26 +33,27 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// Topic is the name under which generations are recorded: the topic's, without
-// the prefix of this cluster's names.
+// Topic is the name under which generations are recorded: the name of the topic without
+// the prefix of this installation.
 const Topic = "points"
 
-// knownSeries is how many series are remembered as copied to ClickHouse. When
-// they are more, the copies are written again, which changes nothing.
-const knownSeries = 2_000_000
+// maxRememberedSeries is the maximum number of series that are remembered as stored in
+// ClickHouse. When there are more, their rows are written again, which changes nothing.
+const maxRememberedSeries = 2_000_000
 
-// Deps are what the consumer works with. All are required except Logger and Metrics.
+// Deps are the dependencies of the consumer. All are required except Logger, Metrics and
+// Tracing.
 type Deps struct {
 	Log      *kafka.Client
 	Points   *clickhouse.DB
 	Registry *stores.DB
 	Config   Config
 	Logger   *slog.Logger          // nil: slog.Default()
-	Metrics  prometheus.Registerer // nil: what is measured is not registered
-	Tracing  trace.TracerProvider  // nil: nothing is recorded
+	Metrics  prometheus.Registerer // nil: metrics are not registered
+	Tracing  trace.TracerProvider  // nil: no traces
 }
 
-// Config bounds the consumer, see consumers.Config.
+// Config sets the limits of the consumer, see consumers.Config.
 type Config struct {
 	Group      string
 	BatchRows  int
@@ -62,26 +63,27 @@ type Config struct {
 	Grace      time.Duration
 }
 
-// Consumer consumes topic points. Run runs it; several, in one process or many,
-// share the partitions.
+// Consumer consumes topic points. Several consumers, in one process or in many, share the
+// partitions.
 type Consumer struct {
-	deps       Deps
-	logger     *slog.Logger
-	loop       *consumers.Loop
-	tombstones *tombstones
-	copied     *copied
-	replaced   consumers.Replaced
+	deps         Deps
+	logger       *slog.Logger
+	loop         *consumers.Loop
+	tombstones   *tombstones
+	storedSeries *seriesCache
+	replaced     consumers.Replaced
 
 	mu          sync.Mutex
 	topicID     [16]byte
 	generations registry.Generations
-	horizon     time.Time // tombstones of before are not known any more; zero: all are
-	asOf        int64     // up to where tombstones are known; 0: nothing is yet
-	begun, read uint64    // calls of follow: how many began, and which of them brought what is known
+	horizon     time.Time // earlier tombstones may have been pruned; zero: none have
+	asOf        int64     // position up to which changes of tombstones were read; 0: none were
+	syncSeq     uint64    // number of syncState calls that were started
+	appliedSeq  uint64    // the call whose generations and horizon are in use
 
 	columns *bufferpool.Pool[*columns]
-	sorters *bufferpool.Pool[*sorter] // one, as batches are prepared one at a time
-	records *bufferpool.Pool[*record] // by how many spans they have room for
+	sorters *bufferpool.Pool[*sorter] // one, because batches are prepared one at a time
+	records *bufferpool.Pool[*record] // sized by the capacity of their spans
 }
 
 // New creates a consumer.
@@ -95,23 +97,23 @@ func New(deps Deps) *Consumer {
 		Name: Topic, Group: cfg.Group, Topic: deps.Log.PointsTopic().Name, BatchRows: cfg.BatchRows,
 		BatchBytes: cfg.BatchBytes,
 		BatchWait:  cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace,
-		StoreAtOnce: storeAtOnce, Tracing: deps.Tracing,
+		StoreAtOnce: concurrentStores, Tracing: deps.Tracing,
 	}, handler{c}, deps.Log, c.logger, deps.Metrics)
 	return c
 }
 
-// newCore makes what batches work with: a consumer without its loop.
+// newCore creates a consumer without a run loop, as batches need it.
 func newCore(deps Deps) *Consumer {
 	return &Consumer{
 		deps: deps, logger: deps.Logger.With("component", "points"),
-		tombstones: newTombstones(), copied: newCopied(knownSeries),
-		columns: bufferpool.New[*columns](spareColumns, spareTime), sorters: bufferpool.New[*sorter](1, spareTime),
-		records: bufferpool.New[*record](spareSpans, spareTime),
+		tombstones: newTombstones(), storedSeries: newSeriesCache(maxRememberedSeries),
+		columns: bufferpool.New[*columns](pooledColumns, poolIdleTime), sorters: bufferpool.New[*sorter](1, poolIdleTime),
+		records: bufferpool.New[*record](pooledSpans, poolIdleTime),
 	}
 }
 
-// Run consumes until ctx is done, then stores and commits what is in flight, for
-// Config.Grace at most, and returns nil.
+// Run consumes until ctx is done. It then stores and commits the batches in flight, for
+// at most Config.Grace, and returns nil.
 func (c *Consumer) Run(ctx context.Context) error {
 	return c.loop.Run(ctx)
 }
@@ -119,19 +121,19 @@ func (c *Consumer) Run(ctx context.Context) error {
 // Metrics returns the consumer's counters.
 func (c *Consumer) Metrics() *consumers.Metrics { return c.loop.Metrics() }
 
-// ResolveGenerations compares the topic with what is recorded of it and records
-// new generations where they are due. The consumer does so whenever it is given
-// partitions. A producer has to do so before it goes by a new state of the topic
-// (kafka.Options.OnTopicChange): a point that it sends to another partition than
-// before must have a higher version than those before.
+// ResolveGenerations compares the topic with its recorded state and records the new
+// generations that follow from the difference. The consumer calls it whenever partitions
+// are assigned to it. A producer must call it before it uses a new state of the topic
+// (kafka.Options.OnTopicChange), because a point that it sends to a different partition
+// must have a higher version than all earlier points.
 func ResolveGenerations(ctx context.Context, log *kafka.Client, registry *stores.DB, logger *slog.Logger) error {
-	_, _, err := resolve(ctx, log, registry, logger, nil)
+	_, _, err := resolveGenerations(ctx, log, registry, logger, nil)
 	return err
 }
 
-// resolve does it and also gives all generations and the state of the topic that
-// they were resolved by.
-func resolve(
+// resolveGenerations does the work of ResolveGenerations. It also returns all generations
+// and the state of the topic from which they were resolved.
+func resolveGenerations(
 	ctx context.Context, log *kafka.Client, registry *stores.DB, logger *slog.Logger, replaced map[int32]int64,
 ) (registry.Generations, kafka.TopicState, error) {
 	var seen kafka.TopicState
@@ -156,25 +158,27 @@ func resolve(
 	return all, seen, nil
 }
 
-// handler is what the run loop sees of the consumer.
+// handler implements the interface that the run loop requires.
 type handler struct{ *Consumer }
 
-// Reset forgets which topic the records belong to.
+// Reset clears the id of the topic.
 func (h handler) Reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.topicID = [16]byte{}
 }
 
-// Discontinued remembers where records were replaced, for the next resolve.
+// Discontinued stores the offset from which records were replaced, for the next call of
+// resolveGenerations.
 func (h handler) Discontinued(partition int32, from int64) { h.replaced.Note(partition, from) }
 
-// Start resolves the generations, loads the tombstones, and begins where both the
-// group and the watermarks say that all before is stored. A commit above the
-// watermark is not believed: it belongs to an earlier topic of the name.
+// Start resolves the generations, reads the changes of tombstones, and returns the start
+// offset of each partition: the lower one of the committed offset and the watermark. A
+// committed offset above the watermark is not used, because it belongs to an earlier topic
+// of the same name.
 func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
 	replaced := h.replaced.Known()
-	generations, seen, err := resolve(ctx, h.deps.Log, h.deps.Registry, h.logger, replaced)
+	generations, seen, err := resolveGenerations(ctx, h.deps.Log, h.deps.Registry, h.logger, replaced)
 	if err != nil {
 		return nil, err
 	}
@@ -194,42 +198,42 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 		return nil, err
 	}
 	from := make(map[int32]int64, len(committed))
-	for p, at := range committed {
+	for p, offset := range committed {
 		if int(p) >= len(seen.State) {
 			return nil, fmt.Errorf("partition %d is assigned and the topic has %d", p, len(seen.State))
 		}
-		from[p] = h.begin(p, at, marks, seen.State[p])
+		from[p] = h.startOffset(p, offset, marks, seen.State[p])
 	}
 	return from, nil
 }
 
-// begin decides where one partition begins.
-func (h handler) begin(partition int32, committed int64, marks map[int32]int64, log kafka.PartitionState) int64 {
+// startOffset returns the offset at which consumption of a partition starts.
+func (h handler) startOffset(partition int32, committed int64, marks map[int32]int64, log kafka.PartitionState) int64 {
 	mark, stored := marks[partition]
-	at := min(committed, mark)
+	start := min(committed, mark)
 	switch {
 	case committed < 0 || !stored:
-		at = log.Start
+		start = log.Start
 		if committed >= 0 || stored || log.Start > 0 {
 			h.logger.Warn("partition is consumed from the log's start", "partition", partition,
 				"committed", committed, "watermark", mark, "start", log.Start)
 		}
-	case at < log.Start:
-		h.loop.Metrics().Lost.Add(log.Start - at)
+	case start < log.Start:
+		h.loop.Metrics().Lost.Add(log.Start - start)
 		h.logger.Error("DATA LOSS: records were trimmed before they were consumed", "partition", partition,
-			"next", at, "start", log.Start, "records", log.Start-at)
-		at = log.Start
-	case at > log.End:
-		at = log.Start
+			"next", start, "start", log.Start, "records", log.Start-start)
+		start = log.Start
+	case start > log.End:
+		start = log.Start
 	}
-	return at
+	return start
 }
 
 // NewBatch returns an empty batch.
 func (h handler) NewBatch() consumers.Batch { return &batch{c: h.Consumer} }
 
-// Version returns the version of a record's points: the original one if the record
-// was redriven.
+// Version returns the version of a record's points: the original version if the record was
+// redriven.
 func (h handler) Version(r *kgo.Record) uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -245,34 +249,34 @@ func (h handler) Advance(ctx context.Context, next map[int32]int64) error {
 	return h.deps.Registry.AdvanceWatermarks(ctx, id, next)
 }
 
-// refresh reads generations, and which sources have new tombstones, and gives up to
-// where. It is done before every batch is prepared, because a producer in another
-// process may have gone over to a new state of the topic just before it produced what
-// we read.
+// refresh reads the generations and the sources that have new tombstones, and returns the
+// position up to which it read. It is called before every batch is prepared, because a
+// producer in another process may have changed to a new state of the topic just before it
+// produced the records of the batch.
 func (c *Consumer) refresh(ctx context.Context) (asOf int64, err error) {
 	c.mu.Lock()
 	since := c.asOf
 	c.mu.Unlock()
-	state, err := c.follow(ctx, since)
+	state, err := c.syncState(ctx, since)
 	return state.AsOf, err
 }
 
-// follow reads what has changed since an earlier state and takes it up.
-func (c *Consumer) follow(ctx context.Context, since int64) (registry.ConsumerState, error) {
+// syncState reads the changes since an earlier position and applies them.
+func (c *Consumer) syncState(ctx context.Context, since int64) (registry.ConsumerState, error) {
 	c.mu.Lock()
-	c.begun++
-	began := c.begun
+	c.syncSeq++
+	seq := c.syncSeq
 	c.mu.Unlock()
 	state, err := c.deps.Registry.ConsumerState(ctx, Topic, since)
 	if err != nil {
 		return registry.ConsumerState{}, err
 	}
-	c.tombstones.forget(state.Changed, state.More || len(state.Gone) > 0)
+	c.tombstones.invalidate(state.Changed, state.More || len(state.Gone) > 0)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asOf = max(c.asOf, state.AsOf)
-	if began > c.read { // else another batch has read what came after
-		c.read, c.generations, c.horizon = began, state.Generations, state.Horizon
+	if seq > c.appliedSeq { // otherwise another batch has applied a later state
+		c.appliedSeq, c.generations, c.horizon = seq, state.Generations, state.Horizon
 	}
 	return state, nil
 }

@@ -24,22 +24,23 @@ import (
 
 func TestPointsTextsAndWhatIsKnownOfThemBecomeVisible(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
+		w := newFixture(t, broker)
 		source := uuid.New()
-		temperature := w.number(source, "temperature")
+		temperature := w.numberSeries(source, "temperature")
 		door := series{source: source, metric: "door", kind: pointblock.KindString}
 		w.consume()
 		w.produce(
-			w.write(temperature, at(0, 1, 2), []float64{20, 21, 22}), w.writeTexts(door, at(0, 1), []string{"open", "shut\t€"}),
+			w.numberMessages(temperature, times(0, 1, 2), []float64{20, 21, 22}),
+			w.stringMessages(door, times(0, 1), []string{"open", "shut\t€"}),
 		)
-		w.settled()
+		w.waitSettled()
 		require.Equal(t, "0=20 1=21 2=22", w.values(temperature))
 		require.Equal(t, "2\t22", w.latest(temperature))
 		require.Equal(t, "1\t0\tshut\\t€", w.latest(door))
-		require.Equal(t, source.String()+"\t2026-11-21 07:40:10.000000", w.ask(
+		require.Equal(t, source.String()+"\t2026-11-21 07:40:10.000000", w.query(
 			"SELECT source, received_at FROM source_activity FINAL",
 		))
-		require.Equal(t, "door\t{}\t2\ntemperature\t{'room':'a'}\t1", w.ask(
+		require.Equal(t, "door\t{}\t2\ntemperature\t{'room':'a'}\t1", w.query(
 			"SELECT metric, tags, kind FROM series FINAL ORDER BY metric",
 		))
 	})
@@ -47,33 +48,33 @@ func TestPointsTextsAndWhatIsKnownOfThemBecomeVisible(t *testing.T) {
 
 func TestTheValueAcceptedLastStandsWhateverTheOrderOfTimes(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		s := w.number(uuid.New(), "m")
+		w := newFixture(t, broker)
+		s := w.numberSeries(uuid.New(), "m")
 		w.produce(
-			w.write(s, at(5, 6, 7), []float64{5, 6, 7}),
-			w.write(s, at(1, 2, 6), []float64{1, 2, 66}), // out of order, overlaps, overwrites
-			w.write(s, at(9), []float64{9}),
-			w.write(s, at(0, 9), []float64{0, 99}),
+			w.numberMessages(s, times(5, 6, 7), []float64{5, 6, 7}),
+			w.numberMessages(s, times(1, 2, 6), []float64{1, 2, 66}), // out of order, overlaps, overwrites
+			w.numberMessages(s, times(9), []float64{9}),
+			w.numberMessages(s, times(0, 9), []float64{0, 99}),
 		)
 		w.consume()
-		w.settled()
+		w.waitSettled()
 		require.Equal(t, "0=0 1=1 2=2 5=5 6=66 7=7 9=99", w.values(s))
 		require.Equal(t, "9\t99", w.latest(s))
-		w.produce(w.write(s, at(7, 9), []float64{77, 999})) // in another batch
-		w.settled()
+		w.produce(w.numberMessages(s, times(7, 9), []float64{77, 999})) // in another batch
+		w.waitSettled()
 		require.Equal(t, "0=0 1=1 2=2 5=5 6=66 7=77 9=999", w.values(s))
 		require.Equal(t, "9\t999", w.latest(s))
 	})
 }
 
-// load produces random points of some series, with overwriting and out of order,
-// and gives the series.
-func (w *world) load(seed uint64, records int) []series {
+// produceRandom produces random points of some series, in part out of order and of equal
+// times, and returns the series.
+func (w *fixture) produceRandom(seed uint64, records int) []series {
 	random := rand.New(rand.NewPCG(seed, 0))
 	all := make([]series, 12)
 	for i := range all {
 		id := uuid.UUID{byte(seed), byte(i % 5), 7}
-		all[i] = w.number(id, string(rune('a'+i)))
+		all[i] = w.numberSeries(id, string(rune('a'+i)))
 	}
 	for range records {
 		s := all[random.IntN(len(all))]
@@ -82,25 +83,25 @@ func (w *world) load(seed uint64, records int) []series {
 		for i := range ts {
 			ts[i], values[i] = t0+int64(random.IntN(200))*second, random.Float64()
 		}
-		w.produce(w.write(s, ts, values))
+		w.produce(w.numberMessages(s, ts, values))
 	}
 	return all
 }
 
 func TestReadingTheLogAgainFromTheStartChangesNothing(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
+		w := newFixture(t, broker)
 		w.settleAfter = 200 * time.Millisecond
-		all := w.load(1, 150)
+		all := w.produceRandom(1, 150)
 		source := all[0].source
 		from := t0 + 50*second
 		to := t0 + 80*second
-		w.produce(w.deletion(pointblock.Deletion{Source: source, FromUS: from, HasFrom: true, ToUS: to, HasTo: true}))
-		w.load(1, 50)
-		w.produce(w.deletion(pointblock.Deletion{Source: all[1].source, WholeSource: true}))
-		w.load(1, 20)
+		w.produce(w.deletionMessages(pointblock.Deletion{Source: source, FromUS: from, HasFrom: true, ToUS: to, HasTo: true}))
+		w.produceRandom(1, 50)
+		w.produce(w.deletionMessages(pointblock.Deletion{Source: all[1].source, WholeSource: true}))
+		w.produceRandom(1, 20)
 		c := w.consume()
-		w.settled()
+		w.waitSettled()
 		require.Eventually(t, func() bool {
 			return !strings.Contains(w.dump(), all[1].source.String())
 		}, 10*time.Second, 50*time.Millisecond, "a deleted source")
@@ -112,7 +113,7 @@ func TestReadingTheLogAgainFromTheStartChangesNothing(t *testing.T) {
 			require.Eventually(t, func() bool {
 				return c.Metrics().Snapshot().Records >= 222
 			}, 20*time.Second, 5*time.Millisecond)
-			w.settled()
+			w.waitSettled()
 			require.Equal(t, before, w.dump())
 		}
 	})
@@ -122,11 +123,11 @@ func TestACrashBetweenInsertAndCommitShowsNoPointTwice(t *testing.T) {
 	broker, err := kfake.NewCluster(kfake.NumBrokers(1))
 	require.NoError(t, err)
 	t.Cleanup(broker.Close)
-	w := newWorld(t, testenv.BrokerAt(broker.ListenAddrs(), config.KafkaSecurity{}))
-	w.load(2, 100)
+	w := newFixture(t, testenv.BrokerAt(broker.ListenAddrs(), config.KafkaSecurity{}))
+	w.produceRandom(2, 100)
 	fault := broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: kerr.UnknownServerError, Count: -1})
 	c := w.consume()
-	w.settled()
+	w.waitSettled()
 	first := w.dump()
 	c.stop(t)
 	fault.Remove()
@@ -135,22 +136,22 @@ func TestACrashBetweenInsertAndCommitShowsNoPointTwice(t *testing.T) {
 		return c.Metrics().Snapshot().Records >= 100
 	}, 20*time.Second, 5*time.Millisecond, "all is consumed again")
 	require.Equal(t, first, w.dump())
-	require.Equal(t, w.ask("SELECT uniqExact(series, ts) FROM points"), w.ask("SELECT count() FROM points FINAL"))
+	require.Equal(t, w.query("SELECT uniqExact(series, ts) FROM points"), w.query("SELECT count() FROM points FINAL"))
 }
 
 func TestConsumersThatJoinAndLeaveLoseNothing(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
+		w := newFixture(t, broker)
 		s := make([]series, 16)
 		for i := range s {
-			s[i] = w.number(uuid.New(), "m")
+			s[i] = w.numberSeries(uuid.New(), "m")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var producer sync.WaitGroup
 		sent := int64(0)
 		producer.Go(func() {
 			for i := int64(0); ctx.Err() == nil; i++ {
-				w.produce(w.write(s[i%16], at(i), []float64{float64(i)}))
+				w.produce(w.numberMessages(s[i%16], times(i), []float64{float64(i)}))
 				sent++
 				time.Sleep(time.Millisecond)
 			}
@@ -166,29 +167,29 @@ func TestConsumersThatJoinAndLeaveLoseNothing(t *testing.T) {
 		b.stop(t)
 		cancel()
 		producer.Wait()
-		w.settled()
+		w.waitSettled()
 		require.Positive(t, c.Metrics().Snapshot().Rows)
-		require.Equal(t, sum(sent), w.ask("SELECT concat(toString(count()), ' ', toString(sum(value))) FROM points FINAL"))
+		require.Equal(t, sum(sent), w.query("SELECT concat(toString(count()), ' ', toString(sum(value))) FROM points FINAL"))
 	})
 }
 
-// sum returns "count sum" of 0, 1 … n-1.
+// sum returns the count and the sum of 0, 1 … n-1, separated by a space.
 func sum(n int64) string {
 	return decimal(n) + " " + decimal(n*(n-1)/2)
 }
 
 func TestStoppingStoresAndCommitsWhatIsInFlight(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
+		w := newFixture(t, broker)
 		w.config.BatchWait = time.Minute
-		s := w.number(uuid.New(), "m")
+		s := w.numberSeries(uuid.New(), "m")
 		c := w.consume()
-		w.produce(w.write(s, at(0), []float64{1}))
-		w.settled() // at once: the log is drained and nothing was taken before
-		w.produce(w.write(s, at(1), []float64{2}))
+		w.produce(w.numberMessages(s, times(0), []float64{1}))
+		w.waitSettled() // without BatchWait: the log is drained and there was no earlier batch
+		w.produce(w.numberMessages(s, times(1), []float64{2}))
 		require.Eventually(t, func() bool { return c.Metrics().Lag.Load() == 0 }, 5*time.Second, time.Millisecond)
 		time.Sleep(100 * time.Millisecond)
-		require.Equal(t, "0=1", w.values(s), "the second waits for company")
+		require.Equal(t, "0=1", w.values(s), "the second waits for more records")
 		c.stop(t)
 		require.Equal(t, "0=1 1=2", w.values(s))
 		offsets, err := broker.Admin(t).FetchOffsets(t.Context(), w.group)
@@ -200,38 +201,38 @@ func TestStoppingStoresAndCommitsWhatIsInFlight(t *testing.T) {
 
 func TestABadRecordGoesToTheDeadLettersAloneAndTheWatermarkPasses(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		w.ask("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
-		s := w.number(uuid.New(), "m")
+		w := newFixture(t, broker)
+		w.query("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
+		s := w.numberSeries(uuid.New(), "m")
 		partition := pointblock.Partition(s.source, partitions)
 		foreign := []pointblock.Message{{Partition: partition, Key: []byte("k"), Value: []byte("not a point block")}}
 		for i := range int64(20) {
-			w.produce(w.write(s, at(i), []float64{float64(i)}))
+			w.produce(w.numberMessages(s, times(i), []float64{float64(i)}))
 			switch i {
 			case 7:
 				w.produce(foreign)
 			case 11:
-				w.produce(w.write(s, at(100, 101), []float64{1, 666}))
+				w.produce(w.numberMessages(s, times(100, 101), []float64{1, 666}))
 			}
 		}
 		c := w.consume()
-		w.settled()
-		require.Equal(t, "20 190", w.ask(
+		w.waitSettled()
+		require.Equal(t, "20 190", w.query(
 			"SELECT concat(toString(uniqExact(ts)), ' ', toString(sum(value))) FROM points FINAL",
 		))
 		require.EqualValues(t, 2, c.Metrics().DeadLetters.Load())
-		letters := w.deadLetters(2)
-		require.Equal(t, foreign[0].Value, letters[0].Value)
-		require.Contains(t, string(kafka.Header(letters[0], kafka.HeaderError)), "unreadable")
-		require.Equal(t, "8", string(kafka.Header(letters[0], kafka.HeaderOffset)))
-		require.Equal(t, "req_test", string(kafka.Header(letters[0], kafka.HeaderRequestID)))
-		require.Contains(t, string(kafka.Header(letters[1], kafka.HeaderError)), "refused by the store")
-		require.Equal(t, decimal(1<<48|13), string(kafka.Header(letters[1], kafka.HeaderVersion)))
+		deadLetters := w.readDeadLetters(2)
+		require.Equal(t, foreign[0].Value, deadLetters[0].Value)
+		require.Contains(t, string(kafka.Header(deadLetters[0], kafka.HeaderError)), "unreadable")
+		require.Equal(t, "8", string(kafka.Header(deadLetters[0], kafka.HeaderOffset)))
+		require.Equal(t, "req_test", string(kafka.Header(deadLetters[0], kafka.HeaderRequestID)))
+		require.Contains(t, string(kafka.Header(deadLetters[1], kafka.HeaderError)), "refused by the store")
+		require.Equal(t, decimal(1<<48|13), string(kafka.Header(deadLetters[1], kafka.HeaderVersion)))
 	})
 }
 
-// deadLetters reads points.dlq.
-func (w *world) deadLetters(n int) []*kgo.Record {
+// readDeadLetters reads n records of points.dlq.
+func (w *fixture) readDeadLetters(n int) []*kgo.Record {
 	w.tb.Helper()
 	cl, err := kgo.NewClient(w.broker.Opts(kgo.ConsumeTopics(w.topic + ".dlq"))...)
 	require.NoError(w.tb, err)
@@ -249,12 +250,12 @@ func (w *world) deadLetters(n int) []*kgo.Record {
 
 func TestARedrivenRecordKeepsItsVersion(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		s := w.number(uuid.New(), "m")
-		first := w.write(s, at(0, 1), []float64{1, 1})
-		w.produce(first, w.write(s, at(1), []float64{2}))
+		w := newFixture(t, broker)
+		s := w.numberSeries(uuid.New(), "m")
+		first := w.numberMessages(s, times(0, 1), []float64{1, 1})
+		w.produce(first, w.numberMessages(s, times(1), []float64{2}))
 		w.consume()
-		w.settled()
+		w.waitSettled()
 		before := w.dump()
 		cl, err := kgo.NewClient(w.broker.Opts(kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 		require.NoError(t, err)
@@ -263,7 +264,7 @@ func TestARedrivenRecordKeepsItsVersion(t *testing.T) {
 			Topic: w.topic, Partition: first[0].Partition, Value: first[0].Value,
 			Headers: []kgo.RecordHeader{{Key: kafka.HeaderVersion, Value: []byte(decimal(1 << 48))}},
 		}).FirstErr())
-		w.settled()
+		w.waitSettled()
 		require.Equal(t, before, w.dump())
 	})
 }

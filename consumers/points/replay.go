@@ -14,13 +14,13 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
-// Replayer stores points once more, for package replay: by the same code as the
-// consumer, under the versions that they have, and without what was deleted since.
-// It shares nothing with a consumer of the same process, so that neither holds up
-// the other, and so that what the store has lost is written again.
+// Replayer stores points again, for package replay: with the code of the consumer, under
+// their original versions, and without points that were deleted since. It shares no state
+// with a consumer of the same process, so that neither delays the other, and so that rows
+// that the store has lost are written again.
 type Replayer struct{ deps Deps }
 
-// NewReplayer creates one. Of Deps it needs Log, Points and Registry.
+// NewReplayer creates a Replayer. It requires Log, Points and Registry of Deps.
 func NewReplayer(deps Deps) *Replayer {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
@@ -28,12 +28,12 @@ func NewReplayer(deps Deps) *Replayer {
 	return &Replayer{deps: deps}
 }
 
-// Begin makes ready to store records of the topic as it is now: it gives the topic's
-// id, and what makes empty batches. A workspace narrows them to its points; the
-// deletions of others stay out as well.
+// Begin prepares to store records of the current topic. It returns the id of the topic and
+// a function that creates empty batches. If workspace is not nil, batches ignore the points
+// and deletions of other workspaces.
 func (r *Replayer) Begin(ctx context.Context, workspace *uuid.UUID) ([16]byte, func() consumers.Batch, error) {
 	c := newCore(r.deps)
-	generations, seen, err := resolve(ctx, c.deps.Log, c.deps.Registry, c.logger, nil)
+	generations, seen, err := resolveGenerations(ctx, c.deps.Log, c.deps.Registry, c.logger, nil)
 	if err != nil {
 		return [16]byte{}, nil, err
 	}
@@ -45,45 +45,46 @@ func (r *Replayer) Begin(ctx context.Context, workspace *uuid.UUID) ([16]byte, f
 		if workspace == nil {
 			return &batch{c: c}
 		}
-		return &ofWorkspace{batch: &batch{c: c}, workspace: *workspace}
+		return &workspaceBatch{batch: &batch{c: c}, workspace: *workspace}
 	}, nil
 }
 
-// TakeOver has the deletions since a time done once more: a run that ended in the middle
-// may have inserted rows from before one, and not been able to look for it afterwards.
+// TakeOver schedules the deletions since a time for another execution. A run that was
+// interrupted may have inserted rows that a deletion covers without having checked for the
+// deletion afterwards.
 func (r *Replayer) TakeOver(ctx context.Context, since time.Time) error {
 	return r.deps.Registry.RepeatDeletionsSince(ctx, since)
 }
 
-// ofWorkspace is a batch that leaves out what is of other workspaces.
-type ofWorkspace struct {
+// workspaceBatch is a batch that ignores records of other workspaces.
+type workspaceBatch struct {
 	*batch
 	workspace uuid.UUID
 }
 
-// Add takes a record if it is the workspace's.
-func (b *ofWorkspace) Add(r *kgo.Record) error {
+// Add adds a record if it belongs to the workspace.
+func (b *workspaceBatch) Add(r *kgo.Record) error {
 	rec, err := b.c.decode(r)
 	if err != nil {
 		return err
 	}
 	if rec.Workspace != b.workspace {
-		b.c.giveRecord(rec)
+		b.c.putRecord(rec)
 		return nil
 	}
-	b.take(rec)
+	b.addDecoded(rec)
 	return nil
 }
 
-// OnDeadLetters notes which records were put aside, so that a checkpoint that has passed
-// one says so.
-func (h handler) OnDeadLetters(ctx context.Context, letters []kafka.DeadLetter) error {
+// OnDeadLetters stores which records became dead letters, so that a checkpoint that has
+// passed one reports it.
+func (h handler) OnDeadLetters(ctx context.Context, deadLetters []kafka.DeadLetter) error {
 	h.mu.Lock()
 	id := h.topicID
 	h.mu.Unlock()
-	places := make([]jobs.LogPosition, len(letters))
-	for i, l := range letters {
-		places[i] = jobs.LogPosition{Partition: l.Record.Partition, Offset: l.Record.Offset}
+	positions := make([]jobs.LogPosition, len(deadLetters))
+	for i, l := range deadLetters {
+		positions[i] = jobs.LogPosition{Partition: l.Record.Partition, Offset: l.Record.Offset}
 	}
-	return h.deps.Registry.AddDeadRecords(ctx, id, places)
+	return h.deps.Registry.AddDeadRecords(ctx, id, positions)
 }

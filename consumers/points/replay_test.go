@@ -21,8 +21,8 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// replays runs a runner until stop or the end of the test.
-func (w *world) replays(change ...func(*replay.Deps)) (stop func()) {
+// runReplays runs replays until stop or the end of the test.
+func (w *fixture) runReplays(change ...func(*replay.Deps)) (stop func()) {
 	w.tb.Helper()
 	deps := replay.Deps{
 		Log: w.log, Jobs: w.registry, Logger: w.logger,
@@ -53,79 +53,79 @@ func (w *world) replays(change ...func(*replay.Deps)) (stop func()) {
 	return stop
 }
 
-func (w *world) desk() *pipelineadmin.Service { return pipelineadmin.New(w.log, w.registry) }
+func (w *fixture) admin() *pipelineadmin.Service { return pipelineadmin.New(w.log, w.registry) }
 
-// again asks for a replay of topic points.
-func (w *world) again(r pipelineadmin.ReplayRequest) pipelineadmin.Replay {
+// startReplay requests a replay of topic points.
+func (w *fixture) startReplay(r pipelineadmin.ReplayRequest) pipelineadmin.Replay {
 	w.tb.Helper()
 	r.Topic, r.By = kafka.TopicPoints, "test"
-	job, err := w.desk().StartReplay(context.Background(), r)
+	job, err := w.admin().StartReplay(context.Background(), r)
 	require.NoError(w.tb, err)
 	return job
 }
 
-// over waits until a replay is over.
-func (w *world) over(id uuid.UUID) pipelineadmin.Replay {
+// waitReplay waits until a replay has ended.
+func (w *fixture) waitReplay(id uuid.UUID) pipelineadmin.Replay {
 	w.tb.Helper()
-	return w.replayUntil(id, func(job pipelineadmin.Replay) bool { return job.State.Final() })
+	return w.waitReplayUntil(id, func(job pipelineadmin.Replay) bool { return job.State.Final() })
 }
 
-func (w *world) replayUntil(id uuid.UUID, reached func(pipelineadmin.Replay) bool) pipelineadmin.Replay {
+func (w *fixture) waitReplayUntil(id uuid.UUID, reached func(pipelineadmin.Replay) bool) pipelineadmin.Replay {
 	w.tb.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for {
-		job, err := w.desk().Replay(context.Background(), id)
+		job, err := w.admin().Replay(context.Background(), id)
 		require.NoError(w.tb, err)
 		if reached(job) {
 			return job
 		}
 		if time.Now().After(deadline) {
-			w.tb.Fatalf("the replay does not get there: %+v", job)
+			w.tb.Fatalf("the replay does not reach the state: %+v", job)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-// mixed produces numbers, texts, overwrites and deletions of a few series.
-func (w *world) mixed(n int64) []series {
+// produceMixed produces numbers, strings, overwrites and deletions of a few series.
+func (w *fixture) produceMixed(n int64) []series {
 	w.tb.Helper()
 	var all []series
 	for i := range int64(6) {
-		s := w.number(uuid.New(), "m")
+		s := w.numberSeries(uuid.New(), "m")
 		state := series{source: s.source, metric: "state", kind: pointblock.KindString}
 		for j := range n {
 			w.produce(
-				w.write(s, at(j, j+1), []float64{float64(j), float64(100*i + j)}),
-				w.writeTexts(state, at(j), []string{string(rune('a' + j%26))}),
+				w.numberMessages(s, times(j, j+1), []float64{float64(j), float64(100*i + j)}),
+				w.stringMessages(state, times(j), []string{string(rune('a' + j%26))}),
 			)
 		}
 		from, to := t0+2*second, t0+4*second
-		w.produce(w.deletion(pointblock.Deletion{
+		w.produce(w.deletionMessages(pointblock.Deletion{
 			Source: s.source, Metric: "m", HasMetric: true, FromUS: from, HasFrom: true, ToUS: to, HasTo: true,
 		}))
-		w.produce(w.write(s, at(3), []float64{333}))
+		w.produce(w.numberMessages(s, times(3), []float64{333}))
 		all = append(all, s)
 	}
-	w.produce(w.deletion(pointblock.Deletion{Source: all[0].source, WholeSource: true}))
-	w.produce(w.write(all[0], at(50), []float64{50}))
+	w.produce(w.deletionMessages(pointblock.Deletion{Source: all[0].source, WholeSource: true}))
+	w.produce(w.numberMessages(all[0], times(50), []float64{50}))
 	return all
 }
 
 func TestReplayingTheWholeTopicTwiceChangesNothing(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
+		w := newFixture(t, broker)
 		w.consume()
-		w.mixed(20)
-		w.settled()
+		w.produceMixed(20)
+		w.waitSettled()
 		before := w.dump()
 		state, err := w.log.Observe(t.Context())
 		require.NoError(t, err)
 		marks, err := w.registry.Watermarks(t.Context(), state.ID)
 		require.NoError(t, err)
 
-		w.replays()
+		w.runReplays()
 		for range 2 {
-			job := w.over(w.again(pipelineadmin.ReplayRequest{FromStart: true}).ID)
+			job := w.waitReplay(w.startReplay(pipelineadmin.ReplayRequest{FromStart: true}).ID)
 			require.Equal(t, jobs.ReplayDone, job.State, "%v", job.Error)
 			require.EqualValues(t, 100, job.Percent)
 			require.Equal(t, job.Records, job.RecordsDone)
@@ -135,7 +135,7 @@ func TestReplayingTheWholeTopicTwiceChangesNothing(t *testing.T) {
 		}
 		after, err := w.log.Observe(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, state, after, "the group's offsets stand")
+		require.Equal(t, state, after, "the group's offsets are unchanged")
 		marksAfter, err := w.registry.Watermarks(t.Context(), state.ID)
 		require.NoError(t, err)
 		require.Equal(t, marks, marksAfter)
@@ -143,53 +143,53 @@ func TestReplayingTheWholeTopicTwiceChangesNothing(t *testing.T) {
 }
 
 func TestAReplayWritesAgainWhatTheStoreHasLost(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
+	w := newFixture(t, testenv.NewKFake(t))
 	w.consume()
-	s := w.mixed(10)
-	w.settled()
-	// The identity of a deleted source's series goes later than its points.
+	s := w.produceMixed(10)
+	w.waitSettled()
+	// The series of a deleted source are deleted later than their points.
 	before := regexp.MustCompile(`(?m)^.*`+s[0].source.String()+`.*\n`).ReplaceAllString(w.dump(), "")
 	for _, table := range []string{"points", "states", "latest", "series", "source_activity"} {
-		w.ask("TRUNCATE TABLE " + table)
+		w.query("TRUNCATE TABLE " + table)
 	}
-	w.replays()
-	job := w.over(w.again(pipelineadmin.ReplayRequest{FromStart: true}).ID)
+	w.runReplays()
+	job := w.waitReplay(w.startReplay(pipelineadmin.ReplayRequest{FromStart: true}).ID)
 	require.Equal(t, jobs.ReplayDone, job.State, "%v", job.Error)
 	require.Equal(t, before, w.dump())
 }
 
 func TestAReplayOfAPartStoresThatPartAlone(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
+		w := newFixture(t, broker)
 		made, err := w.registry.CreateWorkspace(t.Context(), access.Workspace{
 			Name: "replayed", Plan: "enterprise", Mode: "live",
 		})
 		require.NoError(t, err)
 		w.workspace = made.ID
 		w.consume()
-		s := w.number(uuid.New(), "m")
+		s := w.numberSeries(uuid.New(), "m")
 		other := s
 		partition := pointblock.Partition(s.source, partitions)
 		for i := range int64(3) {
-			w.produce(w.write(s, at(i), []float64{float64(i)}))
+			w.produce(w.numberMessages(s, times(i), []float64{float64(i)}))
 		}
 		time.Sleep(20 * time.Millisecond)
 		middle := time.Now()
 		time.Sleep(20 * time.Millisecond)
 		mine := w.workspace
 		w.workspace = uuid.New()
-		w.produce(w.write(other, at(7), []float64{7})) // the same source of another workspace
+		w.produce(w.numberMessages(other, times(7), []float64{7})) // the same source of another workspace
 		w.workspace = mine
 		for i := range int64(3) {
-			w.produce(w.write(s, at(i+3), []float64{float64(i + 3)}))
+			w.produce(w.numberMessages(s, times(i+3), []float64{float64(i + 3)}))
 		}
-		w.settled()
-		w.replays()
+		w.waitSettled()
+		w.runReplays()
 		replayed := func(r pipelineadmin.ReplayRequest) string {
-			w.ask("TRUNCATE TABLE points")
-			job := w.over(w.again(r).ID)
+			w.query("TRUNCATE TABLE points")
+			job := w.waitReplay(w.startReplay(r).ID)
 			require.Equal(t, jobs.ReplayDone, job.State, "%v", job.Error)
-			return w.ask(
+			return w.query(
 				"SELECT arrayStringConcat(groupArray(toString(value)), ' ') FROM (SELECT value FROM points FINAL ORDER BY ts)",
 			)
 		}
@@ -208,57 +208,57 @@ func TestAReplayOfAPartStoresThatPartAlone(t *testing.T) {
 
 func TestAReplayGoesOnWhereADeadRunLeftIt(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
+		w := newFixture(t, broker)
 		w.consume()
-		s := w.number(uuid.New(), "m")
+		s := w.numberSeries(uuid.New(), "m")
 		for i := range int64(200) {
-			w.produce(w.write(s, at(i), []float64{float64(i)}))
+			w.produce(w.numberMessages(s, times(i), []float64{float64(i)}))
 		}
-		w.settled()
+		w.waitSettled()
 		before := w.dump()
 		slow := int64(50)
-		job := w.again(pipelineadmin.ReplayRequest{FromStart: true, MaxRows: &slow})
-		stop := w.replays()
-		w.replayUntil(job.ID, func(job pipelineadmin.Replay) bool { return job.Rows > 0 })
+		job := w.startReplay(pipelineadmin.ReplayRequest{FromStart: true, MaxRows: &slow})
+		stop := w.runReplays()
+		w.waitReplayUntil(job.ID, func(job pipelineadmin.Replay) bool { return job.Rows > 0 })
 		stop()
-		left := w.replayUntil(job.ID, func(pipelineadmin.Replay) bool { return true })
+		left := w.waitReplayUntil(job.ID, func(pipelineadmin.Replay) bool { return true })
 		require.Equal(t, jobs.ReplayQueued, left.State)
 		require.Less(t, left.RecordsDone, left.Records, "the test is about a run that was interrupted")
-		w.replays(func(d *replay.Deps) {
+		w.runReplays(func(d *replay.Deps) {
 			d.Config.BatchRows = 10
 		})
-		again := w.again(pipelineadmin.ReplayRequest{FromStart: true}) // behind the other
+		second := w.startReplay(pipelineadmin.ReplayRequest{FromStart: true}) // queued after the first
 		w.cancelAfterRows(t, job.ID, left.Rows)
-		done := w.over(again.ID)
+		done := w.waitReplay(second.ID)
 		require.Equal(t, jobs.ReplayDone, done.State)
 		require.Equal(t, before, w.dump())
-		_, err := w.desk().CancelReplay(t.Context(), done.ID)
+		_, err := w.admin().CancelReplay(t.Context(), done.ID)
 		require.True(t, fault.Is(err, fault.Conflict), "%v", err)
 	})
 }
 
 func TestAReplaySaysWhatTheLogHadNoMore(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
+		w := newFixture(t, broker)
 		w.consume()
-		s := w.number(uuid.New(), "m")
+		s := w.numberSeries(uuid.New(), "m")
 		for i := range int64(10) {
-			w.produce(w.write(s, at(i), []float64{float64(i)}))
+			w.produce(w.numberMessages(s, times(i), []float64{float64(i)}))
 		}
-		w.settled()
+		w.waitSettled()
 		partition := pointblock.Partition(s.source, partitions)
-		part := w.again(pipelineadmin.ReplayRequest{FromStart: true})
-		all := w.again(pipelineadmin.ReplayRequest{FromStart: true, ToOffsets: map[int32]int64{partition: 3}})
+		part := w.startReplay(pipelineadmin.ReplayRequest{FromStart: true})
+		all := w.startReplay(pipelineadmin.ReplayRequest{FromStart: true, ToOffsets: map[int32]int64{partition: 3}})
 		broker.Trim(t, w.topic, partition, 4)
-		w.ask("TRUNCATE TABLE points")
-		w.replays()
-		job := w.over(part.ID)
+		w.query("TRUNCATE TABLE points")
+		w.runReplays()
+		job := w.waitReplay(part.ID)
 		require.Equal(t, jobs.ReplayDone, job.State, "%v", job.Error)
 		require.EqualValues(t, 4, job.Trimmed)
 		require.EqualValues(t, 6, job.Rows)
 		require.Contains(t, job.Notes[0], "retention: 4 records")
 		require.Equal(t, "4=4 5=5 6=6 7=7 8=8 9=9", w.values(s))
-		job = w.over(all.ID)
+		job = w.waitReplay(all.ID)
 		require.Equal(t, jobs.ReplayDone, job.State, "%v", job.Error)
 		require.EqualValues(t, 3, job.Trimmed, "nothing of it is left")
 		require.Equal(t, job.Records, job.RecordsDone)
@@ -267,16 +267,16 @@ func TestAReplaySaysWhatTheLogHadNoMore(t *testing.T) {
 
 func TestAReplayOfATopicThatWasCreatedAgainFails(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		s := w.number(uuid.New(), "m")
-		w.produce(w.write(s, at(0), []float64{0}))
-		job := w.again(pipelineadmin.ReplayRequest{FromStart: true})
+		w := newFixture(t, broker)
+		s := w.numberSeries(uuid.New(), "m")
+		w.produce(w.numberMessages(s, times(0), []float64{0}))
+		job := w.startReplay(pipelineadmin.ReplayRequest{FromStart: true})
 		old := w.log.PointsTopic().ID
 		broker.Recreate(t, w.topic, partitions)
 		require.Eventually(t, func() bool { return w.log.PointsTopic().ID != old }, 10*time.Second, 10*time.Millisecond)
-		w.produceAtLast(w.write(s, at(0, 1), []float64{9, 9}))
-		w.replays()
-		job = w.over(job.ID)
+		w.produceEventually(w.numberMessages(s, times(0, 1), []float64{9, 9}))
+		w.runReplays()
+		job = w.waitReplay(job.ID)
 		require.Equal(t, jobs.ReplayFailed, job.State)
 		require.Contains(t, *job.Error, "created again")
 		require.Zero(t, job.Rows)
@@ -284,49 +284,51 @@ func TestAReplayOfATopicThatWasCreatedAgainFails(t *testing.T) {
 }
 
 func TestAReplayLeavesOutWhatCannotBeStored(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
-	w.ask("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
-	s := w.number(uuid.New(), "m")
+	w := newFixture(t, testenv.NewKFake(t))
+	w.query("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
+	s := w.numberSeries(uuid.New(), "m")
 	partition := pointblock.Partition(s.source, partitions)
-	w.produce(w.write(s, at(0), []float64{0}), w.write(s, at(1), []float64{666}), w.write(s, at(2), []float64{2}),
+	w.produce(
+		w.numberMessages(s, times(0), []float64{0}), w.numberMessages(s, times(1), []float64{666}),
+		w.numberMessages(s, times(2), []float64{2}),
 		[]pointblock.Message{{Partition: partition, Key: []byte("k"), Value: []byte("not a point block")}},
-		w.write(s, at(3), []float64{3}))
+		w.numberMessages(s, times(3), []float64{3}))
 	w.consume()
-	w.settled()
-	w.replays()
-	job := w.over(w.again(pipelineadmin.ReplayRequest{FromStart: true}).ID)
+	w.waitSettled()
+	w.runReplays()
+	job := w.waitReplay(w.startReplay(pipelineadmin.ReplayRequest{FromStart: true}).ID)
 	require.Equal(t, jobs.ReplayDone, job.State)
 	require.EqualValues(t, 2, job.Refused)
 	require.EqualValues(t, 3, job.Rows)
 	require.Contains(t, job.Notes[0], "unreadable or not storable: 2 records")
 	require.Equal(t, "0=0 2=2 3=3", w.values(s))
-	require.Len(t, w.deadLetters(2), 2, "they are not put aside again")
-	list, err := w.desk().Letters(t.Context(), pipelineadmin.LetterFilter{}, 10, nil)
+	require.Len(t, w.readDeadLetters(2), 2, "they are not put aside again")
+	list, err := w.admin().Letters(t.Context(), pipelineadmin.LetterFilter{}, 10, nil)
 	require.NoError(t, err)
 	require.Len(t, list.Letters, 2)
 }
 
 func TestAReplayBesideLiveIngestChangesNothing(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
+		w := newFixture(t, broker)
 		w.consume()
 		s := make([]series, 8)
 		for i := range s {
-			s[i] = w.number(uuid.New(), "m")
+			s[i] = w.numberSeries(uuid.New(), "m")
 		}
 		for i := range int64(400) {
-			w.produce(w.write(s[i%8], at(i), []float64{float64(i)}))
+			w.produce(w.numberMessages(s[i%8], times(i), []float64{float64(i)}))
 		}
-		w.settled()
-		w.replays(func(d *replay.Deps) { d.Config.BatchRows = 20 })
-		job := w.again(pipelineadmin.ReplayRequest{FromStart: true})
+		w.waitSettled()
+		w.runReplays(func(d *replay.Deps) { d.Config.BatchRows = 20 })
+		job := w.startReplay(pipelineadmin.ReplayRequest{FromStart: true})
 		n := int64(400)
-		for !w.replayUntil(job.ID, func(pipelineadmin.Replay) bool { return true }).State.Final() {
-			w.produce(w.write(s[n%8], at(n, n-400), []float64{float64(n), float64(n - 400)}))
+		for !w.waitReplayUntil(job.ID, func(pipelineadmin.Replay) bool { return true }).State.Final() {
+			w.produce(w.numberMessages(s[n%8], times(n, n-400), []float64{float64(n), float64(n - 400)}))
 			n++
 		}
-		w.settled()
-		require.Equal(t, jobs.ReplayDone, w.over(job.ID).State)
-		require.Equal(t, sum(n), w.ask("SELECT concat(toString(count()), ' ', toString(sum(value))) FROM points FINAL"))
+		w.waitSettled()
+		require.Equal(t, jobs.ReplayDone, w.waitReplay(job.ID).State)
+		require.Equal(t, sum(n), w.query("SELECT concat(toString(count()), ' ', toString(sum(value))) FROM points FINAL"))
 	})
 }

@@ -19,51 +19,51 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// cancelAfterRows cancels a replay once it has stored more than so many rows.
-func (w *world) cancelAfterRows(t *testing.T, id uuid.UUID, rows int64) {
+// cancelAfterRows cancels a replay when it has stored more than the given number of rows.
+func (w *fixture) cancelAfterRows(t *testing.T, id uuid.UUID, rows int64) {
 	t.Helper()
-	w.replayUntil(id, func(job pipelineadmin.Replay) bool { return job.Rows > rows })
-	_, err := w.desk().CancelReplay(t.Context(), id)
+	w.waitReplayUntil(id, func(job pipelineadmin.Replay) bool { return job.Rows > rows })
+	_, err := w.admin().CancelReplay(t.Context(), id)
 	require.NoError(t, err)
-	job := w.over(id)
+	job := w.waitReplay(id)
 	require.Equal(t, jobs.ReplayCancelled, job.State)
 	require.Less(t, job.RecordsDone, job.Records)
 	require.Equal(t, 2, job.Runs)
-	_, err = w.desk().CancelReplay(t.Context(), id)
+	_, err = w.admin().CancelReplay(t.Context(), id)
 	require.NoError(t, err, "it is what was asked for")
 }
 
 func TestAQueuedReplayIsCancelledAtOnce(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
-	w.produce(w.write(w.number(uuid.New(), "m"), at(0), []float64{0}))
-	job := w.again(pipelineadmin.ReplayRequest{FromStart: true})
-	job, err := w.desk().CancelReplay(t.Context(), job.ID)
+	w := newFixture(t, testenv.NewKFake(t))
+	w.produce(w.numberMessages(w.numberSeries(uuid.New(), "m"), times(0), []float64{0}))
+	job := w.startReplay(pipelineadmin.ReplayRequest{FromStart: true})
+	job, err := w.admin().CancelReplay(t.Context(), job.ID)
 	require.NoError(t, err)
 	require.Equal(t, jobs.ReplayCancelled, job.State)
 	_, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, uuid.New(), time.Minute)
 	require.NoError(t, err)
-	require.False(t, ok, "nobody takes it up")
+	require.False(t, ok, "a cancelled replay is not claimed")
 }
 
 func TestAReplayWhoseRunDiedIsCancelledByTheNext(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
-	w.produce(w.write(w.number(uuid.New(), "m"), at(0), []float64{0}))
-	job := w.again(pipelineadmin.ReplayRequest{FromStart: true})
+	w := newFixture(t, testenv.NewKFake(t))
+	w.produce(w.numberMessages(w.numberSeries(uuid.New(), "m"), times(0), []float64{0}))
+	job := w.startReplay(pipelineadmin.ReplayRequest{FromStart: true})
 	_, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, uuid.New(), 2*time.Second)
 	require.NoError(t, err)
 	require.True(t, ok)
-	job, err = w.desk().CancelReplay(t.Context(), job.ID)
+	job, err = w.admin().CancelReplay(t.Context(), job.ID)
 	require.NoError(t, err)
-	require.Equal(t, jobs.ReplayRunning, job.State, "somebody has it, as far as one can know")
-	w.replays()
-	require.Equal(t, jobs.ReplayCancelled, w.over(job.ID).State)
-	require.Empty(t, w.ask("SELECT series FROM points"))
+	require.Equal(t, jobs.ReplayRunning, job.State, "its claim has not expired")
+	w.runReplays()
+	require.Equal(t, jobs.ReplayCancelled, w.waitReplay(job.ID).State)
+	require.Empty(t, w.query("SELECT series FROM points"))
 }
 
 func TestARunThatHasLostItsClaimNotesNothing(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
-	w.produce(w.write(w.number(uuid.New(), "m"), at(0), []float64{0}))
-	w.again(pipelineadmin.ReplayRequest{FromStart: true})
+	w := newFixture(t, testenv.NewKFake(t))
+	w.produce(w.numberMessages(w.numberSeries(uuid.New(), "m"), times(0), []float64{0}))
+	w.startReplay(pipelineadmin.ReplayRequest{FromStart: true})
 	first, second := uuid.New(), uuid.New()
 	job, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, first, time.Millisecond)
 	require.NoError(t, err)
@@ -91,43 +91,43 @@ func TestARunThatHasLostItsClaimNotesNothing(t *testing.T) {
 
 func TestACancelledReplayLeavesNoRowsThatWereDeletedMeanwhile(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
-	w := newWorldOn(t, testenv.NewKFake(t), server.Address(), testenv.MigratedPostgres(t))
+	w := newFixtureOn(t, testenv.NewKFake(t), server.Address(), testenv.MigratedPostgres(t))
 	w.consume()
-	s := w.number(uuid.New(), "m")
-	for i := range int64(8) { // more than are read ahead
-		w.produce(w.write(s, at(i), []float64{float64(i)}))
+	s := w.numberSeries(uuid.New(), "m")
+	for i := range int64(8) { // more than are prefetched
+		w.produce(w.numberMessages(s, times(i), []float64{float64(i)}))
 	}
-	w.settled()
-	var said testenv.Output
-	w.replays(func(d *replay.Deps) {
+	w.waitSettled()
+	var logs testenv.Output
+	w.runReplays(func(d *replay.Deps) {
 		d.Config.Grace, d.Config.BatchRows = 100*time.Millisecond, 1
-		d.Logger = slog.New(slog.NewTextHandler(&said, nil))
+		d.Logger = slog.New(slog.NewTextHandler(&logs, nil))
 	})
 	slow := int64(2)
-	job := w.again(pipelineadmin.ReplayRequest{FromStart: true, MaxRows: &slow})
-	w.replayUntil(job.ID, func(job pipelineadmin.Replay) bool { return job.Rows > 0 })
+	job := w.startReplay(pipelineadmin.ReplayRequest{FromStart: true, MaxRows: &slow})
+	w.waitReplayUntil(job.ID, func(job pipelineadmin.Replay) bool { return job.Rows > 0 })
 	require.NoError(t, server.Stop(context.Background()))
 	require.Eventually(t, func() bool {
-		return strings.Contains(said.String(), "storing a batch failed")
+		return strings.Contains(logs.String(), "storing a batch failed")
 	}, 10*time.Second, 10*time.Millisecond)
-	w.produce(w.deletion(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
+	w.produce(w.deletionMessages(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
 	require.Eventually(t, func() bool { return w.tombstones() > 0 }, 10*time.Second, 10*time.Millisecond)
-	_, err := w.desk().CancelReplay(t.Context(), job.ID)
+	_, err := w.admin().CancelReplay(t.Context(), job.ID)
 	require.NoError(t, err)
-	time.Sleep(2 * time.Second) // it knows, and Grace is over
-	job, err = w.desk().Replay(t.Context(), job.ID)
+	time.Sleep(2 * time.Second) // the run has noticed it, and Grace is over
+	job, err = w.admin().Replay(t.Context(), job.ID)
 	require.NoError(t, err)
 	require.Equal(t, jobs.ReplayRunning, job.State, "it still has rows to store, or to find deleted")
 	require.NoError(t, server.Start(context.Background()))
-	job = w.over(job.ID)
+	job = w.waitReplay(job.ID)
 	require.Equal(t, jobs.ReplayCancelled, job.State)
 	require.Less(t, job.RecordsDone, job.Records)
-	w.settled()
+	w.waitSettled()
 	require.Empty(t, w.values(s))
 }
 
-// tombstones reports how many there are.
-func (w *world) tombstones() int {
+// tombstones returns the number of sources with tombstones.
+func (w *fixture) tombstones() int {
 	w.tb.Helper()
 	state, err := w.registry.ConsumerState(context.Background(), w.topic, 1)
 	require.NoError(w.tb, err)
@@ -135,55 +135,55 @@ func (w *world) tombstones() int {
 }
 
 func TestTheNextRunOfAReplayDeletesWhatADeadOneLeft(t *testing.T) {
-	for name, cancelled := range map[string]bool{"it goes on": false, "it was cancelled": true} {
+	for name, cancelled := range map[string]bool{"it continues": false, "it was cancelled": true} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, testenv.NewKFake(t))
+			w := newFixture(t, testenv.NewKFake(t))
 			w.consume()
-			s := w.number(uuid.New(), "m")
-			w.produce(w.write(s, at(0, 1), []float64{0, 1}))
-			w.settled()
-			job := w.again(pipelineadmin.ReplayRequest{FromStart: true})
+			s := w.numberSeries(uuid.New(), "m")
+			w.produce(w.numberMessages(s, times(0, 1), []float64{0, 1}))
+			w.waitSettled()
+			job := w.startReplay(pipelineadmin.ReplayRequest{FromStart: true})
 			_, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, uuid.New(), time.Second)
 			require.NoError(t, err)
 			require.True(t, ok)
-			w.produce(w.deletion(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
-			w.settled()
-			// The run inserts what it had prepared, and is killed.
+			w.produce(w.deletionMessages(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
+			w.waitSettled()
+			// The run inserts the rows that it had prepared, and is killed.
 			require.NoError(t, w.points.InsertPoints(t.Context(), &clickhouse.PointColumns{
-				Series: native.RunsOf(s.ref(w).ID), TS: at(0), Values: []float64{0}, Versions: native.RunsOf(1),
+				Series: native.RunsOf(s.ref(w).ID), TS: times(0), Values: []float64{0}, Versions: native.RunsOf(1),
 			}))
 			require.Equal(t, "0=0", w.values(s))
 			want := jobs.ReplayDone
 			if cancelled {
 				want = jobs.ReplayCancelled
-				_, err = w.desk().CancelReplay(t.Context(), job.ID)
+				_, err = w.admin().CancelReplay(t.Context(), job.ID)
 				require.NoError(t, err)
 			}
-			w.replays()
-			require.Equal(t, want, w.over(job.ID).State)
-			shown, latest := w.shown(s)
+			w.runReplays()
+			require.Equal(t, want, w.waitReplay(job.ID).State)
+			shown, latest := w.queryPoints(s)
 			require.Empty(t, shown+latest)
-			w.executed()
+			w.waitExecuted()
 			require.Empty(t, w.values(s))
 		})
 	}
 }
 
 func TestTheNextRunOfAReplayForgetsNoSeriesOfAYoungDeletion(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
+	w := newFixture(t, testenv.NewKFake(t))
 	w.consume()
-	s := w.number(uuid.New(), "m")
-	w.produce(w.write(s, at(0), []float64{0}))
-	w.settled()
-	job := w.again(pipelineadmin.ReplayRequest{FromStart: true})
+	s := w.numberSeries(uuid.New(), "m")
+	w.produce(w.numberMessages(s, times(0), []float64{0}))
+	w.waitSettled()
+	job := w.startReplay(pipelineadmin.ReplayRequest{FromStart: true})
 	_, ok, err := w.registry.ClaimReplay(t.Context(), []string{"points"}, uuid.New(), time.Second)
 	require.NoError(t, err)
 	require.True(t, ok)
-	w.produce(w.deletion(pointblock.Deletion{Source: s.source, WholeSource: true}))
-	w.settled()
-	series := w.ask("SELECT count() FROM series")
+	w.produce(w.deletionMessages(pointblock.Deletion{Source: s.source, WholeSource: true}))
+	w.waitSettled()
+	series := w.query("SELECT count() FROM series")
 	require.Equal(t, "1", series)
-	w.replays()
-	require.Equal(t, jobs.ReplayDone, w.over(job.ID).State)
-	require.Equal(t, series, w.ask("SELECT count() FROM series"), "what is inserted late is found by them")
+	w.runReplays()
+	require.Equal(t, jobs.ReplayDone, w.waitReplay(job.ID).State)
+	require.Equal(t, series, w.query("SELECT count() FROM series"), "what is inserted late is found by them")
 }

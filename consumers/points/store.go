@@ -12,14 +12,14 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// stage says what of a batch is stored, so that a second try does not store it
-// again. To store twice would change nothing but cost as much.
-type stage struct {
+// storedParts records which parts of a batch are stored, so that a retry does not store
+// them again. Storing them twice would change nothing, but cost as much.
+type storedParts struct {
 	series, points, states, latest, activity bool
 }
 
-// Store makes the batch visible: series before the points that refer to them, then
-// the rows. What was deleted since it was prepared is deleted once more.
+// Store makes the batch visible: first the series, then the rows that refer to them.
+// Deletions that were added since the batch was prepared are executed again.
 func (b *batch) Store(ctx context.Context) error {
 	db, c, s := b.c.deps.Points, b.columns, &b.stored
 	if err := once(&s.series, func() error { return db.InsertSeries(ctx, c.series) }); err != nil {
@@ -33,11 +33,11 @@ func (b *batch) Store(ctx context.Context) error {
 	if err := inserts.Wait(); err != nil {
 		return classify(err)
 	}
-	b.remember()
-	return b.repeatLate(ctx)
+	b.markSeriesStored()
+	return b.repeatLateDeletions(ctx)
 }
 
-// once does a part unless it is done.
+// once calls do unless *done is set, and sets it if do succeeds.
 func once(done *bool, do func() error) error {
 	if *done {
 		return nil
@@ -49,7 +49,7 @@ func once(done *bool, do func() error) error {
 	return nil
 }
 
-// classify marks errors that are the data's own fault.
+// classify marks errors that the data itself causes as permanent.
 func classify(err error) error {
 	if clickhouse.Permanent(err) {
 		return consumers.Permanent(err)
@@ -57,43 +57,43 @@ func classify(err error) error {
 	return err
 }
 
-// remember notes which series are copied.
-func (b *batch) remember() {
+// markSeriesStored adds the series of the batch to the set of stored series.
+func (b *batch) markSeriesStored() {
 	ids := make([]uint64, len(b.columns.series))
 	for i := range ids {
 		ids[i] = b.columns.series[i].ID
 	}
-	b.c.copied.add(ids)
+	b.c.storedSeries.add(ids)
 }
 
-// repeatLate looks for tombstones that became known since the batch was prepared, and
-// has their deletions done again if they are of sources in the batch. Another process
-// may have deleted before our rows were there: that happens when we have lost a
-// partition and do not know it yet. No query shows what they cover meanwhile.
-func (b *batch) repeatLate(ctx context.Context) error {
-	state, err := b.c.follow(ctx, b.asOf)
+// repeatLateDeletions reads the tombstones that were added since the batch was prepared and
+// schedules their deletions again if they affect sources of the batch. Another process may
+// have deleted before the rows of this batch were inserted: this happens when this process
+// has lost a partition and has not noticed yet. Until then, queries hide the covered points.
+func (b *batch) repeatLateDeletions(ctx context.Context) error {
+	state, err := b.c.syncState(ctx, b.asOf)
 	if err != nil {
 		return err
 	}
-	late, gone := b.concerned(&state)
-	if len(gone) > 0 {
-		if err := b.c.deps.Registry.RepeatWorkspaceDeletions(ctx, gone); err != nil {
+	sources, workspaces := b.affected(&state)
+	if len(workspaces) > 0 {
+		if err := b.c.deps.Registry.RepeatWorkspaceDeletions(ctx, workspaces); err != nil {
 			return err
 		}
 	}
-	if len(late) > 0 {
-		return b.c.deps.Registry.RepeatDeletionsOf(ctx, late, b.asOf)
+	if len(sources) > 0 {
+		return b.c.deps.Registry.RepeatDeletionsOf(ctx, sources, b.asOf)
 	}
 	return nil
 }
 
-// concerned returns the sources and workspaces of the batch of which something was deleted,
-// or may have been.
-func (b *batch) concerned(state *registry.ConsumerState) (sources []owner, workspaces []uuid.UUID) {
+// affected returns the sources and workspaces of the batch to which a deletion applies, or
+// may apply.
+func (b *batch) affected(state *registry.ConsumerState) (sources []sourceID, workspaces []uuid.UUID) {
 	if len(state.Changed)+len(state.Gone) == 0 {
 		return nil, nil
 	}
-	changed, gone := map[owner]bool{}, map[uuid.UUID]bool{}
+	changed, gone := map[sourceID]bool{}, map[uuid.UUID]bool{}
 	for _, s := range state.Changed {
 		changed[s] = true
 	}

@@ -14,50 +14,52 @@ import (
 )
 
 const (
-	// rememberedTombstones bounds the index: a source counts as one, and as one more for
-	// each stretch of time that its tombstones tell apart.
-	rememberedTombstones = 250_000
-	// askedSources is how many sources one statement asks for.
-	askedSources = 10_000
+	// maxCachedTombstones bounds the index. A source counts as one, plus one for each
+	// step of its tombstones.
+	maxCachedTombstones = 250_000
+	// sourcesPerQuery is the maximum number of sources in one statement.
+	sourcesPerQuery = 10_000
 )
 
-// owner is a source of a workspace.
-type owner = pgregistry.SourceID
+// sourceID identifies a source of a workspace.
+type sourceID = pgregistry.SourceID
 
-// tombstones is an index of what was deleted, of the sources that were stored last.
-// Others are read from the registry when they are stored, and of each only tombstones
-// that can cover a point that is about to be stored: those of consumed records are
-// newer than nearly all.
+// tombstones caches the tombstones of the sources that were stored last. Tombstones of
+// other sources are read from the registry when points of them are stored: only those that
+// can cover these points, which are few, because consumed records are newer than nearly all
+// tombstones.
 type tombstones struct {
-	sources *otter.Cache[owner, remembered]
+	sources *otter.Cache[sourceID, cachedTombstones]
 
-	mu      sync.Mutex
-	epoch   uint64 // what was remembered in an earlier one is not believed any more
-	changes uint64 // how often something was forgotten
+	mu            sync.Mutex
+	epoch         uint64 // entries of an earlier epoch are invalid
+	invalidations uint64 // number of calls that invalidated something
 }
 
-// remembered is what tombstones of a source cover from a version on.
-type remembered struct {
-	*covering        // nil: nothing
-	floor     uint64 // tombstones with lower ceiling.Steps were not asked for
-	epoch     uint64
+// cachedTombstones is the tombstones of a source that can cover points of version floor
+// or higher.
+type cachedTombstones struct {
+	*sourceTombstones        // nil: none
+	floor             uint64 // tombstones with a lower ceiling were not read
+	epoch             uint64
 }
 
 func newTombstones() *tombstones {
-	return &tombstones{epoch: 1, sources: otter.Must(&otter.Options[owner, remembered]{
-		MaximumWeight: rememberedTombstones,
-		Weigher:       func(_ owner, r remembered) uint32 { return uint32(1 + r.size()) },
+	return &tombstones{epoch: 1, sources: otter.Must(&otter.Options[sourceID, cachedTombstones]{
+		MaximumWeight: maxCachedTombstones,
+		Weigher:       func(_ sourceID, r cachedTombstones) uint32 { return uint32(1 + r.size()) },
 	})}
 }
 
-// forget has sources read again that have new tombstones; all: every source.
-func (t *tombstones) forget(sources []owner, all bool) {
+// invalidate drops sources that have new tombstones, so that they are read again. If all
+// is true, it drops every source.
+func (t *tombstones) invalidate(sources []sourceID, all bool) {
 	if len(sources) == 0 && !all {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.changes++
+	t.invalidations++
 	if all {
 		t.epoch++
 		return
@@ -67,114 +69,119 @@ func (t *tombstones) forget(sources []owner, all bool) {
 	}
 }
 
-// find puts into found what covers points of sources, each from a version on. A source
-// that nothing covers is left out.
+// find adds to found the tombstones of sources. Those with a ceiling below the floor of
+// the source may be missing. Sources without tombstones are left out.
 func (t *tombstones) find(
-	ctx context.Context, registry *stores.DB, floors map[owner]uint64, found map[owner]*covering,
+	ctx context.Context, registry *stores.DB, floors map[sourceID]uint64, found map[sourceID]*sourceTombstones,
 ) error {
 	t.mu.Lock()
-	epoch, changes := t.epoch, t.changes
+	epoch, invalidations := t.epoch, t.invalidations
 	t.mu.Unlock()
 	var missing []pgregistry.SourceFloor
 	for source, floor := range floors {
-		known, _ := t.sources.GetIfPresent(source)
+		cached, _ := t.sources.GetIfPresent(source)
 		switch {
-		case known.epoch != epoch || known.floor > floor:
+		case cached.epoch != epoch || cached.floor > floor:
 			missing = append(missing, pgregistry.SourceFloor{SourceID: source, Floor: floor})
-		case known.covering != nil:
-			found[source] = known.covering
+		case cached.sourceTombstones != nil:
+			found[source] = cached.sourceTombstones
 		}
 	}
-	for some := range slices.Chunk(missing, askedSources) {
-		list, gone, err := registry.TombstonesOf(ctx, some)
+	for chunk := range slices.Chunk(missing, sourcesPerQuery) {
+		list, deletedWorkspaces, err := registry.TombstonesOf(ctx, chunk)
 		if err != nil {
 			return err
 		}
-		read := coverings(some, list, gone)
-		for source, covers := range read {
-			found[source] = covers
+		read := tombstonesBySource(chunk, list, deletedWorkspaces)
+		for source, tombstones := range read {
+			found[source] = tombstones
 		}
-		t.remember(some, read, epoch, changes)
+		t.put(chunk, read, epoch, invalidations)
 	}
 	return nil
 }
 
-// remember takes up what was read, unless something was forgotten since: it may be
-// older than that.
-func (t *tombstones) remember(sources []pgregistry.SourceFloor, read map[owner]*covering, epoch, changes uint64) {
+// put stores what was read in the cache, unless a source was invalidated since, because
+// the read may be older than that change.
+func (t *tombstones) put(
+	sources []pgregistry.SourceFloor, read map[sourceID]*sourceTombstones, epoch, invalidations uint64,
+) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.epoch != epoch || t.changes != changes {
+	if t.epoch != epoch || t.invalidations != invalidations {
 		return
 	}
 	for _, s := range sources {
-		t.sources.Set(s.SourceID, remembered{read[s.SourceID], s.Floor, epoch})
+		t.sources.Set(s.SourceID, cachedTombstones{read[s.SourceID], s.Floor, epoch})
 	}
 }
 
-// covering is what the tombstones of a source cover.
-type covering struct {
-	whole   bool                     // the source itself is deleted
-	all     ceiling.Steps            // of metrics that are not in the map
-	metrics map[string]ceiling.Steps // what covers all metrics included
+// sourceTombstones is the tombstones of a source.
+type sourceTombstones struct {
+	sourceDeleted bool                     // the source itself is deleted
+	allMetrics    ceiling.Steps            // for metrics that are not in byMetric
+	byMetric      map[string]ceiling.Steps // including allMetrics
 }
 
-// of returns what covers a metric.
-func (c *covering) of(metric []byte) ceiling.Steps {
+// forMetric returns the tombstones of a metric.
+func (c *sourceTombstones) forMetric(metric []byte) ceiling.Steps {
 	if c == nil {
 		return nil
 	}
-	if own, ok := c.metrics[string(metric)]; ok {
-		return own
+	if steps, ok := c.byMetric[string(metric)]; ok {
+		return steps
 	}
-	return c.all
+	return c.allMetrics
 }
 
-func (c *covering) size() int {
+func (c *sourceTombstones) size() int {
 	if c == nil {
 		return 0
 	}
-	n := len(c.all)
-	for _, own := range c.metrics {
-		n += len(own)
+	n := len(c.allMetrics)
+	for _, steps := range c.byMetric {
+		n += len(steps)
 	}
 	return n
 }
 
-// coverings returns what tombstones cover, by source.
-func coverings(asked []pgregistry.SourceFloor, list []pgregistry.Tombstone, gone []uuid.UUID) map[owner]*covering {
-	bySource := map[owner][]pgregistry.Tombstone{}
+// tombstonesBySource groups tombstones by source. A requested source of a deleted
+// workspace counts as deleted.
+func tombstonesBySource(
+	requested []pgregistry.SourceFloor, list []pgregistry.Tombstone, deletedWorkspaces []uuid.UUID,
+) map[sourceID]*sourceTombstones {
+	bySource := map[sourceID][]pgregistry.Tombstone{}
 	for _, t := range list {
-		key := owner{Workspace: t.Workspace, Source: t.Source}
+		key := sourceID{Workspace: t.Workspace, Source: t.Source}
 		bySource[key] = append(bySource[key], t)
 	}
-	for _, s := range asked {
-		if len(gone) > 0 && slices.Contains(gone, s.Workspace) {
+	for _, s := range requested {
+		if len(deletedWorkspaces) > 0 && slices.Contains(deletedWorkspaces, s.Workspace) {
 			bySource[s.SourceID] = []pgregistry.Tombstone{{Ceiling: pgregistry.CeilingUnlimited}}
 		}
 	}
-	found := make(map[owner]*covering, len(bySource))
-	for source, own := range bySource {
-		found[source] = coveringOf(own)
+	found := make(map[sourceID]*sourceTombstones, len(bySource))
+	for source, tombstones := range bySource {
+		found[source] = newSourceTombstones(tombstones)
 	}
 	return found
 }
 
-func coveringOf(list []pgregistry.Tombstone) *covering {
-	c := &covering{metrics: map[string]ceiling.Steps{}}
+func newSourceTombstones(list []pgregistry.Tombstone) *sourceTombstones {
+	c := &sourceTombstones{byMetric: map[string]ceiling.Steps{}}
 	var all []ceiling.Interval
 	metrics := map[string][]ceiling.Interval{}
 	for _, t := range list {
-		c.whole = c.whole || t.Ceiling == pgregistry.CeilingUnlimited
+		c.sourceDeleted = c.sourceDeleted || t.Ceiling == pgregistry.CeilingUnlimited
 		if t.Metric == nil {
 			all = append(all, intervalOf(t))
 		} else {
 			metrics[*t.Metric] = append(metrics[*t.Metric], intervalOf(t))
 		}
 	}
-	c.all = ceiling.New(all)
-	for metric, own := range metrics {
-		c.metrics[metric] = ceiling.New(append(own, all...))
+	c.allMetrics = ceiling.New(all)
+	for metric, intervals := range metrics {
+		c.byMetric[metric] = ceiling.New(append(intervals, all...))
 	}
 	return c
 }

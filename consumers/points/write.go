@@ -9,86 +9,87 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// writer decodes spans into columns, series after series.
+// writer decodes spans into columns, one series after the other.
 type writer struct {
 	columns *columns
-	spans   []int32 // scratch: the pieces of a series in order of time
+	order   []int32 // scratch: indexes of the spans of a series, in the order of time
 	merger  merger
 	values  []float64
 	strings []string
-	// versions is scratch: those of the rows of a series.
+	// versions is scratch: the versions of the rows of a series.
 	versions []uint64
 }
 
-// sorted returns the pieces of a series in the order of their first time, and
-// whether they lie one after the other.
-func (w *writer) sorted(l *line, pieces []piece) (order []int32, apart bool) {
-	w.spans = w.spans[:0]
-	apart, ordered := true, true
-	for at, last := l.first, (*pointblock.Span)(nil); at >= 0; at = pieces[at].next {
-		span := pieces[at].span
+// sortSpans returns the spans of a series in the order of their first time, and
+// reports whether no two of them overlap.
+func (w *writer) sortSpans(run *seriesRun, spans []batchSpan) (order []int32, disjoint bool) {
+	w.order = w.order[:0]
+	disjoint, ordered := true, true
+	for i, last := run.first, (*pointblock.Span)(nil); i >= 0; i = spans[i].next {
+		span := spans[i].span
 		if last != nil {
 			ordered = ordered && span.FirstUS >= last.FirstUS
-			apart = apart && span.FirstUS > last.LastUS
+			disjoint = disjoint && span.FirstUS > last.LastUS
 		}
-		w.spans, last = append(w.spans, at), span
+		w.order, last = append(w.order, i), span
 	}
 	if ordered {
-		return w.spans, apart
+		return w.order, disjoint
 	}
-	slices.SortStableFunc(w.spans, func(x, y int32) int {
-		return cmp.Compare(pieces[x].span.FirstUS, pieces[y].span.FirstUS)
+	slices.SortStableFunc(w.order, func(x, y int32) int {
+		return cmp.Compare(spans[x].span.FirstUS, spans[y].span.FirstUS)
 	})
-	apart = true
-	for i := 1; i < len(w.spans); i++ {
-		apart = apart && pieces[w.spans[i]].span.FirstUS > pieces[w.spans[i-1]].span.LastUS
+	disjoint = true
+	for i := 1; i < len(w.order); i++ {
+		disjoint = disjoint && spans[w.order[i]].span.FirstUS > spans[w.order[i-1]].span.LastUS
 	}
-	return w.spans, apart
+	return w.order, disjoint
 }
 
-// numbers writes a series of numbers.
-func (w *writer) numbers(l *line, pieces []piece) {
+// writeNumbers writes a series of numbers.
+func (w *writer) writeNumbers(run *seriesRun, spans []batchSpan) {
 	c := &w.columns.points
-	var newest bool
-	if w.values, newest = write(w, l, pieces, c, w.values, (*pointblock.Span).AppendValues); newest {
+	var written bool
+	if w.values, written = writeSeries(w, run, spans, c, w.values, (*pointblock.Span).AppendValues); written {
 		n := c.Len() - 1
-		w.newest(l, c.TS[n], c.Versions.Last(), c.Values[n], "")
+		w.appendLatest(run, c.TS[n], c.Versions.Last(), c.Values[n], "")
 	}
 }
 
-// texts writes a series of texts.
-func (w *writer) texts(l *line, pieces []piece) {
+// writeStrings writes a series of strings.
+func (w *writer) writeStrings(run *seriesRun, spans []batchSpan) {
 	c := &w.columns.states
-	var newest bool
-	if w.strings, newest = write(w, l, pieces, c, w.strings, (*pointblock.Span).AppendTexts); newest {
+	var written bool
+	if w.strings, written = writeSeries(w, run, spans, c, w.strings, (*pointblock.Span).AppendTexts); written {
 		n := c.Len() - 1
-		w.newest(l, c.TS[n], c.Versions.Last(), 0, c.Values[n])
+		w.appendLatest(run, c.TS[n], c.Versions.Last(), 0, c.Values[n])
 	}
 }
 
-// write decodes the pieces of a series into the end of columns, in the order of
-// time and each time once, and reports whether there was any row. It gives the
-// scratch back.
-func write[V float64 | string](
-	w *writer, l *line, pieces []piece, c *clickhouse.Columns[V], scratch []V, decode func(*pointblock.Span, []V) []V,
+// writeSeries appends the decoded spans of a series to columns, in the order of time
+// and with one row for each time. It returns the scratch memory and reports whether it
+// appended any row.
+func writeSeries[V float64 | string](
+	w *writer, run *seriesRun, spans []batchSpan, c *clickhouse.Columns[V], scratch []V,
+	decode func(*pointblock.Span, []V) []V,
 ) ([]V, bool) {
 	begin := c.Len()
-	order, apart := w.sorted(l, pieces)
-	for _, at := range order {
-		p := &pieces[at]
+	order, disjoint := w.sortSpans(run, spans)
+	for _, i := range order {
+		p := &spans[i]
 		from := len(c.TS)
 		c.TS = p.span.AppendTimestamps(c.TS)
 		c.Values = decode(p.span, c.Values)
 		if p.partial {
-			n := from + exhume(p, l.covered, c.TS[from:], c.Values[from:])
+			n := from + keepUncovered(p, run.covered, c.TS[from:], c.Values[from:])
 			c.TS, c.Values = c.TS[:n], c.Values[:n]
 		}
 		c.Versions.Append(p.rec.version, len(c.TS)-from)
 	}
-	if !apart {
+	if !disjoint {
 		w.versions = c.Versions.AppendTo(w.versions[:0], begin)
-		rows := w.merger.order(c.TS[begin:], w.versions)
-		scratch = pick(scratch, rows, c.Values[begin:])
+		rows := w.merger.sort(c.TS[begin:], w.versions)
+		scratch = reorder(scratch, rows, c.Values[begin:])
 		c.TS, c.Values = c.TS[:begin], c.Values[:begin+len(rows)]
 		c.Versions.Truncate(begin)
 		for _, r := range rows {
@@ -96,21 +97,21 @@ func write[V float64 | string](
 			c.Versions.Append(r.version, 1)
 		}
 	}
-	c.Series.Append(l.id, len(c.TS)-begin)
+	c.Series.Append(run.id, len(c.TS)-begin)
 	return scratch, c.Len() > begin
 }
 
-// newest offers a point to table latest.
-func (w *writer) newest(l *line, ts int64, version uint64, value float64, text string) {
+// appendLatest appends a row of table latest.
+func (w *writer) appendLatest(run *seriesRun, ts int64, version uint64, value float64, text string) {
 	w.columns.latest = append(w.columns.latest, clickhouse.LatestRow{
-		Workspace: l.owner.Workspace, Source: l.owner.Source, Series: l.id, TS: ts, Version: version, Value: value,
+		Workspace: run.source.Workspace, Source: run.source.Source, Series: run.id, TS: ts, Version: version, Value: value,
 		Text: text,
 	})
 }
 
-// exhume keeps of a piece's points those that lie under no tombstone, and gives
-// how many they are.
-func exhume[V any](p *piece, covered ceiling.Steps, ts []int64, values []V) int {
+// keepUncovered moves the points of a span that no tombstone covers to the front and
+// returns their number.
+func keepUncovered[V any](p *batchSpan, covered ceiling.Steps, ts []int64, values []V) int {
 	n := 0
 	for i := range ts {
 		if covered.At(ts[i]) < p.rec.version {
@@ -121,11 +122,12 @@ func exhume[V any](p *piece, covered ceiling.Steps, ts []int64, values []V) int 
 	return n
 }
 
-// pick puts the values of the rows to the front, in their order.
-func pick[V any](scratch []V, order []row, values []V) []V {
+// reorder moves the values of the rows to the front of values, in the order of the rows,
+// and returns the scratch memory.
+func reorder[V any](scratch []V, order []row, values []V) []V {
 	scratch = append(scratch[:0], values...)
 	for i, r := range order {
-		values[i] = scratch[r.at]
+		values[i] = scratch[r.index]
 	}
 	clear(scratch)
 	return scratch[:0]

@@ -18,32 +18,32 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// ailing makes a world whose store refuses the value 666, with some points, and two
-// dead letters: one that the store refuses and one that cannot be read.
-func ailing(t *testing.T, broker *testenv.Broker) (*world, series) {
-	w := newWorld(t, broker)
-	made, err := w.registry.CreateWorkspace(t.Context(), access.Workspace{
+// newFixtureWithDeadLetters creates a fixture whose store rejects the value 666, with some
+// points and two dead letters: one that the store rejected and one that cannot be decoded.
+func newFixtureWithDeadLetters(t *testing.T, broker *testenv.Broker) (*fixture, series) {
+	w := newFixture(t, broker)
+	created, err := w.registry.CreateWorkspace(t.Context(), access.Workspace{
 		Name: "ailing", Plan: "enterprise", Mode: "live",
 	})
 	require.NoError(t, err)
-	w.workspace = made.ID
-	w.ask("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
-	s := w.number(uuid.New(), "m")
+	w.workspace = created.ID
+	w.query("ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
+	s := w.numberSeries(uuid.New(), "m")
 	w.consume()
-	w.produce(w.write(s, at(0, 1), []float64{0, 1}), w.write(s, at(1, 2), []float64{666, 666}),
-		w.write(s, at(2), []float64{2}),
+	w.produce(w.numberMessages(s, times(0, 1), []float64{0, 1}), w.numberMessages(s, times(1, 2), []float64{666, 666}),
+		w.numberMessages(s, times(2), []float64{2}),
 		[]pointblock.Message{
 			{Partition: pointblock.Partition(s.source, partitions), Key: []byte("k"), Value: []byte("not a point block")},
 		},
-		w.write(s, at(3), []float64{3}))
-	w.settled()
+		w.numberMessages(s, times(3), []float64{3}))
+	w.waitSettled()
 	require.Equal(t, "0=0 1=1 2=2 3=3", w.values(s))
 	return w, s
 }
 
-func (w *world) letters(f pipelineadmin.LetterFilter) []pipelineadmin.Letter {
+func (w *fixture) listDeadLetters(f pipelineadmin.LetterFilter) []pipelineadmin.Letter {
 	w.tb.Helper()
-	list, err := w.desk().Letters(w.tb.Context(), f, pipelineadmin.DefaultLetters, nil)
+	list, err := w.admin().Letters(w.tb.Context(), f, pipelineadmin.DefaultLetters, nil)
 	require.NoError(w.tb, err)
 	require.EqualValues(w.tb, len(list.Letters), list.Matched)
 	return list.Letters
@@ -52,11 +52,11 @@ func (w *world) letters(f pipelineadmin.LetterFilter) []pipelineadmin.Letter {
 func TestDeadLettersAreListedAndShown(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		begin := time.Now().Add(-time.Second)
-		w, s := ailing(t, broker)
+		w, s := newFixtureWithDeadLetters(t, broker)
 		partition := pointblock.Partition(s.source, partitions)
-		all := w.letters(pipelineadmin.LetterFilter{})
+		all := w.listDeadLetters(pipelineadmin.LetterFilter{})
 		require.Len(t, all, 2)
-		refused := w.letters(pipelineadmin.LetterFilter{ReasonContains: "REFUSED by"})
+		refused := w.listDeadLetters(pipelineadmin.LetterFilter{ReasonContains: "REFUSED by"})
 		require.Len(t, refused, 1)
 		require.Equal(t, pipelineadmin.Place{Topic: kafka.TopicPoints, Partition: partition, Offset: 1}, *refused[0].Origin)
 		require.Equal(t, "2 points of 1 series", refused[0].Holds)
@@ -76,17 +76,17 @@ func TestDeadLettersAreListedAndShown(t *testing.T) {
 			"the workspace":           {pipelineadmin.LetterFilter{Workspace: &w.workspace}, 1},
 			"since the beginning":     {pipelineadmin.LetterFilter{From: &begin, To: &end}, 2},
 			"before the beginning":    {pipelineadmin.LetterFilter{To: &begin}, 0},
-			"since the newest":        {pipelineadmin.LetterFilter{From: &middle}, len(at2(all, middle))},
+			"since the newest":        {pipelineadmin.LetterFilter{From: &middle}, len(createdSince(all, middle))},
 			"those that are redriven": {pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterRedriven}}, 0},
 		} {
 			if len(c.f.Topics) > 0 && c.n == 0 {
-				w.tolerates(c.f)
+				w.requireNoDeadLetters(c.f)
 				continue
 			}
-			require.Len(t, w.letters(c.f), c.n, name)
+			require.Len(t, w.listDeadLetters(c.f), c.n, name)
 		}
 
-		shown, err := w.desk().ShowLetter(t.Context(), refused[0].Place)
+		shown, err := w.admin().ShowLetter(t.Context(), refused[0].Place)
 		require.NoError(t, err)
 		require.Len(t, shown.Decoded.Series, 1)
 		require.Equal(t, "m", shown.Decoded.Series[0].Metric)
@@ -95,51 +95,52 @@ func TestDeadLettersAreListedAndShown(t *testing.T) {
 		require.Equal(t, 666.0, shown.Decoded.Series[0].Points[0][1])
 		require.Contains(t, shown.Headers[kafka.HeaderError], "refused by the store")
 
-		other := w.letters(pipelineadmin.LetterFilter{ReasonContains: "unreadable"})[0]
-		shown, err = w.desk().ShowLetter(t.Context(), other.Place)
+		other := w.listDeadLetters(pipelineadmin.LetterFilter{ReasonContains: "unreadable"})[0]
+		shown, err = w.admin().ShowLetter(t.Context(), other.Place)
 		require.NoError(t, err)
 		require.Equal(t, "not a point block", string(shown.Value))
 		require.NotEmpty(t, shown.Decoded.Problem)
 		require.Nil(t, shown.Workspace)
 
-		for _, at := range []pipelineadmin.Place{
+		for _, place := range []pipelineadmin.Place{
 			{Topic: "points.dlq", Partition: 99, Offset: 0}, {Topic: "points.dlq", Partition: 0, Offset: 1 << 40},
 			{Topic: "nothing", Partition: 0, Offset: 0},
 		} {
-			_, err := w.desk().ShowLetter(t.Context(), at)
+			_, err := w.admin().ShowLetter(t.Context(), place)
 			require.Error(t, err)
 			require.NotEqual(t, fault.Internal, fault.KindOf(err), "%v", err)
 		}
 	})
 }
 
-// at2 returns the letters of a time or later.
-func at2(letters []pipelineadmin.Letter, at time.Time) (later []pipelineadmin.Letter) {
-	for _, l := range letters {
-		if !l.At.Before(at) {
+// createdSince returns the dead letters of a time or later.
+func createdSince(deadLetters []pipelineadmin.Letter, since time.Time) (later []pipelineadmin.Letter) {
+	for _, l := range deadLetters {
+		if !l.At.Before(since) {
 			later = append(later, l)
 		}
 	}
 	return later
 }
 
-// tolerates lists letters of a topic that this world did not make.
-func (w *world) tolerates(f pipelineadmin.LetterFilter) {
+// requireNoDeadLetters requires that no dead letters match a filter. A topic that the fixture
+// did not create is no error.
+func (w *fixture) requireNoDeadLetters(f pipelineadmin.LetterFilter) {
 	w.tb.Helper()
-	list, err := w.desk().Letters(w.tb.Context(), f, 10, nil)
+	list, err := w.admin().Letters(w.tb.Context(), f, 10, nil)
 	require.NoError(w.tb, err)
 	require.Empty(w.tb, list.Letters)
 }
 
-func TestALetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testing.T) {
+func TestADeadLetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w, s := ailing(t, broker)
+		w, s := newFixtureWithDeadLetters(t, broker)
 		ctx := t.Context()
 		everything := pipelineadmin.LetterRequest{By: "somebody"}
 
 		dry := everything
 		dry.DryRun = true
-		result, err := w.desk().Redrive(ctx, dry, nil)
+		result, err := w.admin().Redrive(ctx, dry, nil)
 		require.NoError(t, err)
 		require.Equal(
 			t, map[pipelineadmin.Fate]int64{pipelineadmin.FateWould: 1, pipelineadmin.FateSkipped: 1}, result.Counts,
@@ -150,26 +151,26 @@ func TestALetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testing.T)
 			}
 		}
 		require.Len(
-			t, w.letters(pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterOpen}}), 2,
+			t, w.listDeadLetters(pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterOpen}}), 2,
 			"a dry run changes nothing",
 		)
 
-		// Before the cause is gone it comes back.
-		result, err = w.desk().Redrive(ctx, everything, nil)
+		// While the store still rejects it, it becomes a dead letter again.
+		result, err = w.admin().Redrive(ctx, everything, nil)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, result.Counts[pipelineadmin.FateRedriven])
-		w.settled()
+		w.waitSettled()
 		require.Eventually(t, func() bool {
-			return len(w.letters(pipelineadmin.LetterFilter{})) == 3
+			return len(w.listDeadLetters(pipelineadmin.LetterFilter{})) == 3
 		}, 20*time.Second, 20*time.Millisecond)
-		back := w.letters(pipelineadmin.LetterFilter{
+		back := w.listDeadLetters(pipelineadmin.LetterFilter{
 			ReasonContains: "refused", States: []jobs.LetterState{jobs.LetterOpen},
 		})
 		require.Len(t, back, 1)
-		require.EqualValues(t, 1<<48|1, back[0].Version, "it has the version of the first time")
+		require.EqualValues(t, 1<<48|1, back[0].Version, "it keeps its version")
 
-		w.ask("ALTER TABLE points DROP CONSTRAINT good")
-		result, err = w.desk().Redrive(
+		w.query("ALTER TABLE points DROP CONSTRAINT good")
+		result, err = w.admin().Redrive(
 			ctx, pipelineadmin.LetterRequest{
 				By: "somebody", Places: []pipelineadmin.Place{back[0].Place}, Reason: "the constraint is gone",
 			},
@@ -177,55 +178,55 @@ func TestALetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testing.T)
 		)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, result.Counts[pipelineadmin.FateRedriven])
-		w.settled()
-		require.Equal(t, "0=0 1=666 2=2 3=3", w.values(s), "at 2 s a newer point stands")
+		w.waitSettled()
+		require.Equal(t, "0=0 1=666 2=2 3=3", w.values(s), "the newer point at 2 s wins")
 
 		before := w.dump()
-		result, err = w.desk().Redrive(
+		result, err = w.admin().Redrive(
 			ctx, pipelineadmin.LetterRequest{By: "other", Places: []pipelineadmin.Place{back[0].Place}}, nil,
 		)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, result.Counts[pipelineadmin.FateSkipped])
 		require.Contains(t, result.Outcomes[0].Why, "redriven already, by somebody")
-		result, err = w.desk().Redrive(
+		result, err = w.admin().Redrive(
 			ctx, pipelineadmin.LetterRequest{By: "other", Places: []pipelineadmin.Place{back[0].Place}, Again: true}, nil,
 		)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, result.Counts[pipelineadmin.FateRedriven])
-		w.settled()
-		require.Equal(t, before, w.dump(), "twice changes nothing")
+		w.waitSettled()
+		require.Equal(t, before, w.dump(), "redriving twice changes nothing")
 
-		redriven := w.letters(pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterRedriven}})
+		redriven := w.listDeadLetters(pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterRedriven}})
 		require.Len(t, redriven, 2)
 		require.Len(
-			t, w.letters(pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterOpen}}), 1,
-			"the one that cannot be read",
+			t, w.listDeadLetters(pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterOpen}}), 1,
+			"the one that cannot be decoded",
 		)
 	})
 }
 
-func TestARedrivenLetterDoesNotBringDeletedPointsBack(t *testing.T) {
-	w, s := ailing(t, testenv.NewKFake(t))
-	w.produce(w.deletion(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
-	w.settled()
+func TestARedrivenDeadLetterDoesNotBringDeletedPointsBack(t *testing.T) {
+	w, s := newFixtureWithDeadLetters(t, testenv.NewKFake(t))
+	w.produce(w.deletionMessages(pointblock.Deletion{Source: s.source, Metric: "m", HasMetric: true}))
+	w.waitSettled()
 	require.Empty(t, w.values(s))
-	w.ask("ALTER TABLE points DROP CONSTRAINT good")
-	result, err := w.desk().Redrive(
+	w.query("ALTER TABLE points DROP CONSTRAINT good")
+	result, err := w.admin().Redrive(
 		t.Context(), pipelineadmin.LetterRequest{Filter: pipelineadmin.LetterFilter{ReasonContains: "refused"}}, nil,
 	)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, result.Counts[pipelineadmin.FateRedriven])
-	w.settled()
+	w.waitSettled()
 	require.Empty(t, w.values(s))
 }
 
-func TestALetterFromBeforeTheOldestTombstoneIsNotRedriven(t *testing.T) {
-	w, _ := ailing(t, testenv.NewKFake(t))
+func TestADeadLetterFromBeforeTheOldestTombstoneIsNotRedriven(t *testing.T) {
+	w, _ := newFixtureWithDeadLetters(t, testenv.NewKFake(t))
 	_, err := w.registry.Installation(t.Context())
 	require.NoError(t, err)
 	_, err = w.registry.PruneTombstones(t.Context(), time.UnixMicro(t0).Add(time.Hour))
 	require.NoError(t, err)
-	result, err := w.desk().Redrive(
+	result, err := w.admin().Redrive(
 		t.Context(), pipelineadmin.LetterRequest{Filter: pipelineadmin.LetterFilter{ReasonContains: "refused"}}, nil,
 	)
 	require.NoError(t, err)
@@ -233,16 +234,16 @@ func TestALetterFromBeforeTheOldestTombstoneIsNotRedriven(t *testing.T) {
 	require.Contains(t, result.Outcomes[0].Why, "not known any more")
 }
 
-func TestADiscardedLetterStaysAndIsSaidToBe(t *testing.T) {
-	w, _ := ailing(t, testenv.NewKFake(t))
+func TestADiscardedDeadLetterStaysAndIsReportedAsSuch(t *testing.T) {
+	w, _ := newFixtureWithDeadLetters(t, testenv.NewKFake(t))
 	ctx := t.Context()
-	_, err := w.desk().Discard(ctx, pipelineadmin.LetterRequest{}, nil)
+	_, err := w.admin().Discard(ctx, pipelineadmin.LetterRequest{}, nil)
 	require.Equal(t, "reason", fieldOf(err))
-	_, err = w.desk().Discard(
+	_, err = w.admin().Discard(
 		ctx, pipelineadmin.LetterRequest{Reason: strings.Repeat("x", pipelineadmin.MaxReason+1)}, nil,
 	)
 	require.Equal(t, "reason", fieldOf(err))
-	result, err := w.desk().Discard(
+	result, err := w.admin().Discard(
 		ctx,
 		pipelineadmin.LetterRequest{
 			Reason: "nonsense of a test", By: "somebody", Filter: pipelineadmin.LetterFilter{ReasonContains: "unreadable"},
@@ -251,21 +252,21 @@ func TestADiscardedLetterStaysAndIsSaidToBe(t *testing.T) {
 	)
 	require.NoError(t, err)
 	require.Equal(t, map[pipelineadmin.Fate]int64{pipelineadmin.FateDiscarded: 1}, result.Counts)
-	discarded := w.letters(pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterDiscarded}})
+	discarded := w.listDeadLetters(pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterDiscarded}})
 	require.Len(t, discarded, 1)
 	require.Equal(t, "somebody", discarded[0].Mark.By)
 	require.Equal(t, "nonsense of a test", discarded[0].Mark.Reason)
 	require.WithinDuration(t, time.Now(), discarded[0].Mark.At, time.Minute)
-	shown, err := w.desk().ShowLetter(ctx, discarded[0].Place)
+	shown, err := w.admin().ShowLetter(ctx, discarded[0].Place)
 	require.NoError(t, err)
 	require.Equal(t, jobs.LetterDiscarded, shown.State)
 
-	result, err = w.desk().Redrive(
+	result, err = w.admin().Redrive(
 		ctx, pipelineadmin.LetterRequest{Places: []pipelineadmin.Place{discarded[0].Place}}, nil,
 	)
 	require.NoError(t, err)
 	require.Contains(t, result.Outcomes[0].Why, "discarded already")
-	counts, err := w.desk().LetterCounts(ctx)
+	counts, err := w.admin().LetterCounts(ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, counts["points.dlq"][jobs.LetterOpen])
 	require.EqualValues(t, 1, counts["points.dlq"][jobs.LetterDiscarded])
@@ -280,8 +281,8 @@ func fieldOf(err error) string {
 	return field
 }
 
-func TestARecordThatWasPutAsideIsKnownUntilItIsPutBack(t *testing.T) {
-	w, s := ailing(t, testenv.NewKFake(t))
+func TestADeadRecordIsKnownUntilItIsRedriven(t *testing.T) {
+	w, s := newFixtureWithDeadLetters(t, testenv.NewKFake(t))
 	partition := pointblock.Partition(s.source, partitions)
 	id := w.log.PointsTopic().ID
 	places := []jobs.LogPosition{
@@ -291,8 +292,8 @@ func TestARecordThatWasPutAsideIsKnownUntilItIsPutBack(t *testing.T) {
 	n, err := w.registry.DeadRecords(t.Context(), id, places)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, n)
-	w.ask("ALTER TABLE points DROP CONSTRAINT good")
-	_, err = w.desk().Redrive(
+	w.query("ALTER TABLE points DROP CONSTRAINT good")
+	_, err = w.admin().Redrive(
 		t.Context(), pipelineadmin.LetterRequest{Filter: pipelineadmin.LetterFilter{ReasonContains: "refused"}}, nil,
 	)
 	require.NoError(t, err)
@@ -305,10 +306,10 @@ func TestARecordThatWasPutAsideIsKnownUntilItIsPutBack(t *testing.T) {
 }
 
 func TestAReplayThatCannotBeIsRefusedByName(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
-	s := w.number(uuid.New(), "m")
+	w := newFixture(t, testenv.NewKFake(t))
+	s := w.numberSeries(uuid.New(), "m")
 	for i := range int64(3) {
-		w.produce(w.write(s, at(i), []float64{float64(i)}))
+		w.produce(w.numberMessages(s, times(i), []float64{float64(i)}))
 	}
 	partition := pointblock.Partition(s.source, partitions)
 	past, future, unknown, zero := time.Now().Add(-time.Hour), time.Now().Add(time.Hour), uuid.New(), int64(0)
@@ -367,31 +368,31 @@ func TestAReplayThatCannotBeIsRefusedByName(t *testing.T) {
 			}, "", "no record in this range",
 		},
 	} {
-		_, err := w.desk().StartReplay(t.Context(), c.r)
+		_, err := w.admin().StartReplay(t.Context(), c.r)
 		require.Error(t, err, name)
 		require.Equal(t, c.field, fieldOf(err), name)
 		require.Contains(t, err.Error(), c.says, name)
 	}
-	jobs, _, err := w.desk().Replays(t.Context(), 0, 10)
+	jobs, _, err := w.admin().Replays(t.Context(), 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, jobs)
-	_, err = w.desk().Replay(t.Context(), unknown)
+	_, err = w.admin().Replay(t.Context(), unknown)
 	require.True(t, fault.Is(err, fault.NotFound))
-	_, err = w.desk().CancelReplay(t.Context(), unknown)
+	_, err = w.admin().CancelReplay(t.Context(), unknown)
 	require.True(t, fault.Is(err, fault.NotFound))
 }
 
 func TestTopicsAreListedWithTheirOffsets(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w, s := ailing(t, broker)
+		w, s := newFixtureWithDeadLetters(t, broker)
 		var topics []pipelineadmin.Topic
 		require.Eventually(t, func() bool {
 			var err error
-			topics, err = w.desk().Topics(t.Context())
+			topics, err = w.admin().Topics(t.Context())
 			require.NoError(t, err)
 			return topics[0].Lag != nil && *topics[0].Lag == 0
 		}, 20*time.Second, 20*time.Millisecond)
-		require.Len(t, topics, 2, "those of the graph are not made here")
+		require.Len(t, topics, 2, "those of the graph are not created here")
 		require.Equal(t, "points", topics[0].Topic)
 		require.Equal(t, w.topic, topics[0].Name)
 		require.EqualValues(t, 5, topics[0].Records)

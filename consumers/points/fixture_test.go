@@ -30,38 +30,39 @@ const (
 	second     = int64(1_000_000)
 )
 
-// world is a log, a registry and a store of a test's own, and one workspace.
-type world struct {
-	tb        testing.TB
-	broker    *testenv.Broker
-	topic     string // the full name of topic points
-	group     string
-	log       *kafka.Client
-	registry  *stores.DB
-	points    *clickhouse.DB
-	store     string // the store's URL
-	address   string // the registry's
-	config    points.Config
-	workspace uuid.UUID
-	encoder   pointblock.Encoder
-	logger    *slog.Logger
-	// settleAfter is the age at which a deletion is done for the last time; 0: as ever.
-	settleAfter time.Duration
-	deleting    bool
+// fixture is a log, a registry and a store that no other test uses, and one workspace.
+type fixture struct {
+	tb            testing.TB
+	broker        *testenv.Broker
+	topic         string // the full name of topic points
+	group         string
+	log           *kafka.Client
+	registry      *stores.DB
+	points        *clickhouse.DB
+	clickhouseURL string
+	postgresURL   string
+	config        points.Config
+	workspace     uuid.UUID
+	encoder       pointblock.Encoder
+	logger        *slog.Logger
+	// settleAfter is the age at which a deletion is executed for the last time; 0: the default.
+	settleAfter     time.Duration
+	maintenanceRuns bool
 }
 
-// newWorld creates one on a broker, with a store and its own registry.
-func newWorld(tb testing.TB, broker *testenv.Broker) *world {
+// newFixture creates a fixture on a broker, with a new store and a new registry.
+func newFixture(tb testing.TB, broker *testenv.Broker) *fixture {
 	tb.Helper()
-	return newWorldOn(tb, broker, testenv.ClickHouse(tb), testenv.MigratedPostgres(tb))
+	return newFixtureOn(tb, broker, testenv.ClickHouse(tb), testenv.MigratedPostgres(tb))
 }
 
-func newWorldOn(tb testing.TB, broker *testenv.Broker, store, registry string) *world {
+func newFixtureOn(tb testing.TB, broker *testenv.Broker, store, registry string) *fixture {
 	tb.Helper()
 	ctx := context.Background()
-	w := &world{
+	w := &fixture{
 		tb: tb, broker: broker, topic: broker.Prefix + "points", group: broker.Prefix + "points-test",
-		store: store, address: registry, workspace: uuid.New(), logger: slog.New(slog.NewTextHandler(logTo(), nil)),
+		clickhouseURL: store, postgresURL: registry, workspace: uuid.New(),
+		logger: slog.New(slog.NewTextHandler(logOutput(), nil)),
 	}
 	w.config = points.Config{
 		Group: w.group, BatchRows: 1_000_000, BatchBytes: 32 << 20, BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20,
@@ -79,16 +80,17 @@ func newWorldOn(tb testing.TB, broker *testenv.Broker, store, registry string) *
 	return w
 }
 
-// logTo is where the consumers log: nowhere, or stderr under LIVEGRAPH_TEST_LOG.
-func logTo() io.Writer {
+// logOutput returns the writer for logs of the consumers: stderr if LIVEGRAPH_TEST_LOG is
+// set, otherwise none.
+func logOutput() io.Writer {
 	if os.Getenv("LIVEGRAPH_TEST_LOG") != "" {
 		return os.Stderr
 	}
 	return io.Discard
 }
 
-// client makes a client of the log as a its own process would have.
-func (w *world) client() *kafka.Client {
+// client creates a client of the log, as a separate process would.
+func (w *fixture) client() *kafka.Client {
 	w.tb.Helper()
 	var c *kafka.Client
 	c, err := kafka.Open(context.Background(), kafka.Options{
@@ -108,28 +110,29 @@ func (w *world) client() *kafka.Client {
 	return c
 }
 
-// running is a consumer that runs.
-type running struct {
+// runningConsumer is a consumer whose Run has been started.
+type runningConsumer struct {
 	*points.Consumer
 	cancel context.CancelFunc
 	done   chan error
 }
 
-// consume runs a consumer until stop or the end of the test, and beside it, until the
-// end of the test, what deletes points.
-func (w *world) consume() *running {
+// consume runs a consumer until stop or the end of the test, and maintenance until the end
+// of the test.
+func (w *fixture) consume() *runningConsumer {
 	w.tb.Helper()
-	w.delete()
+	w.runMaintenance()
 	return w.run(newConsumer(w))
 }
 
-// delete deletes points until the end of the test.
-func (w *world) delete() {
+// runMaintenance runs the maintenance consumer, which deletes points, until the end of the
+// test.
+func (w *fixture) runMaintenance() {
 	w.tb.Helper()
-	if w.deleting {
+	if w.maintenanceRuns {
 		return
 	}
-	w.deleting = true
+	w.maintenanceRuns = true
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	work := maintenance.New(maintenance.Deps{
@@ -143,18 +146,18 @@ func (w *world) delete() {
 	})
 }
 
-// age has all deletions be an hour older.
-func (w *world) age() {
+// ageDeletions makes all deletions an hour older.
+func (w *fixture) ageDeletions() {
 	w.tb.Helper()
-	conn, err := pgx.Connect(context.Background(), w.address)
+	conn, err := pgx.Connect(context.Background(), w.postgresURL)
 	require.NoError(w.tb, err)
 	defer func() { _ = conn.Close(context.Background()) }()
 	_, err = conn.Exec(context.Background(), `UPDATE tombstones SET pending_since = pending_since - interval '1 hour'`)
 	require.NoError(w.tb, err)
 }
 
-// executed waits until every deletion was done once.
-func (w *world) executed() {
+// waitExecuted waits until every deletion was executed once.
+func (w *fixture) waitExecuted() {
 	w.tb.Helper()
 	require.Eventually(w.tb, func() bool {
 		waiting, _, err := w.registry.UnexecutedDeletions(context.Background())
@@ -162,22 +165,22 @@ func (w *world) executed() {
 	}, time.Minute, 5*time.Millisecond)
 }
 
-func newConsumer(w *world) *points.Consumer {
+func newConsumer(w *fixture) *points.Consumer {
 	return points.New(points.Deps{
 		Log: w.log, Points: w.points, Registry: w.registry, Config: w.config, Logger: w.logger,
 	})
 }
 
-func (w *world) run(c *points.Consumer) *running {
+func (w *fixture) run(c *points.Consumer) *runningConsumer {
 	w.tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{Consumer: c, cancel: cancel, done: make(chan error, 1)}
+	r := &runningConsumer{Consumer: c, cancel: cancel, done: make(chan error, 1)}
 	go func() { r.done <- r.Run(ctx) }()
 	w.tb.Cleanup(func() { r.stop(w.tb) })
 	return r
 }
 
-func (r *running) stop(tb testing.TB) {
+func (r *runningConsumer) stop(tb testing.TB) {
 	tb.Helper()
 	r.cancel()
 	select {
@@ -189,7 +192,7 @@ func (r *running) stop(tb testing.TB) {
 	}
 }
 
-// series is a series of numbers or texts that a test writes to.
+// series is a series of numbers or strings that a test writes to.
 type series struct {
 	source uuid.UUID
 	metric string
@@ -197,38 +200,38 @@ type series struct {
 	tags   []pointblock.Tag
 }
 
-func (w *world) number(source uuid.UUID, metric string) series {
+func (w *fixture) numberSeries(source uuid.UUID, metric string) series {
 	return series{
 		source: source, metric: metric, kind: pointblock.KindNumber, tags: []pointblock.Tag{{Key: "room", Value: "a"}},
 	}
 }
 
-func (s series) identity(w *world) *pointblock.Identity {
+func (s series) identity(w *fixture) *pointblock.Identity {
 	return &pointblock.Identity{Workspace: w.workspace, Source: s.source, Metric: s.metric, Tags: s.tags, Kind: s.kind}
 }
 
-func (s series) ref(w *world) pointblock.SeriesRef {
+func (s series) ref(w *fixture) pointblock.SeriesRef {
 	f := s.identity(w).Fingerprint(&[16]byte{1})
 	return pointblock.SeriesRef{ID: f.SeriesID(), Fingerprint: f}
 }
 
-// write makes the messages of one request: numbers of one series.
-func (w *world) write(s series, ts []int64, values []float64) []pointblock.Message {
+// numberMessages returns the messages of one request with numbers of one series.
+func (w *fixture) numberMessages(s series, ts []int64, values []float64) []pointblock.Message {
 	w.tb.Helper()
 	w.encoder.Reset(w.workspace, t0)
 	require.NoError(w.tb, w.encoder.AppendNumbers(s.ref(w), s.identity(w), ts, values))
-	return w.take(s.source)
+	return w.encodedMessages(s.source)
 }
 
-func (w *world) writeTexts(s series, ts []int64, values []string) []pointblock.Message {
+func (w *fixture) stringMessages(s series, ts []int64, values []string) []pointblock.Message {
 	w.tb.Helper()
 	w.encoder.Reset(w.workspace, t0)
 	require.NoError(w.tb, w.encoder.AppendStrings(s.ref(w), s.identity(w), ts, values))
-	return w.take(s.source)
+	return w.encodedMessages(s.source)
 }
 
-// take returns the encoder's messages with their own bytes.
-func (w *world) take(source uuid.UUID) []pointblock.Message {
+// encodedMessages returns copies of the encoder's messages.
+func (w *fixture) encodedMessages(source uuid.UUID) []pointblock.Message {
 	messages := w.encoder.AppendMessages(nil, pointblock.Partition(source, w.log.Partitions()))
 	for i := range messages {
 		messages[i].Value = append([]byte(nil), messages[i].Value...)
@@ -237,16 +240,17 @@ func (w *world) take(source uuid.UUID) []pointblock.Message {
 	return messages
 }
 
-func (w *world) deletion(d pointblock.Deletion) []pointblock.Message {
+func (w *fixture) deletionMessages(d pointblock.Deletion) []pointblock.Message {
 	return []pointblock.Message{{
 		Partition: pointblock.Partition(d.Source, w.log.Partitions()), Key: d.Source[:],
 		Value: pointblock.EncodeDeletions(w.workspace, t0, []pointblock.Deletion{d}),
 	}}
 }
 
-// produce sends messages and gives the end of what it sent. On a machine with much else to
-// do the log may be taken for dead for a moment, and would refuse them at once.
-func (w *world) produce(messages ...[]pointblock.Message) []pointblock.Position {
+// produce sends messages and returns their positions. It first waits until the log counts as
+// healthy: on a busy machine the client may take it for unavailable for a moment, and would
+// refuse the messages.
+func (w *fixture) produce(messages ...[]pointblock.Message) []pointblock.Position {
 	w.tb.Helper()
 	require.Eventually(w.tb, w.log.Healthy, 30*time.Second, 20*time.Millisecond, "the log is not available")
 	var all []pointblock.Position
@@ -258,15 +262,15 @@ func (w *world) produce(messages ...[]pointblock.Message) []pointblock.Position 
 	return all
 }
 
-// settled waits until the watermarks have passed the end of every partition, and what
-// was deleted is gone from the store.
-func (w *world) settled() {
+// waitSettled waits until the watermarks have passed the end of every partition and every
+// deletion was executed.
+func (w *fixture) waitSettled() {
 	w.tb.Helper()
-	w.settledWithin(time.Minute)
-	w.executed()
+	w.waitConsumedWithin(time.Minute)
+	w.waitExecuted()
 }
 
-func (w *world) settledWithin(limit time.Duration) {
+func (w *fixture) waitConsumedWithin(limit time.Duration) {
 	w.tb.Helper()
 	ctx := context.Background()
 	var state kafka.TopicState
@@ -292,14 +296,14 @@ func (w *world) settledWithin(limit time.Duration) {
 	}
 }
 
-// ask runs a statement past the store's package.
-func (w *world) ask(statement string) string {
+// query runs a statement without package clickhouse.
+func (w *fixture) query(statement string) string {
 	w.tb.Helper()
-	return testenv.AskClickHouse(w.tb, w.store, statement)
+	return testenv.AskClickHouse(w.tb, w.clickhouseURL, statement)
 }
 
-// dump returns the live rows of every table in one order.
-func (w *world) dump() string {
+// dump returns the live rows of every table in a fixed order.
+func (w *fixture) dump() string {
 	w.tb.Helper()
 	var all strings.Builder
 	for _, statement := range []string{
@@ -310,15 +314,15 @@ func (w *world) dump() string {
 		"SELECT 'active', workspace, source, received_at FROM source_activity FINAL ORDER BY workspace, source",
 		"SELECT 'series', id, workspace, source, metric, tags, kind FROM series FINAL ORDER BY id",
 	} {
-		all.WriteString(w.ask(statement) + "\n")
+		all.WriteString(w.query(statement) + "\n")
 	}
 	return all.String()
 }
 
 // values returns a series' points as "seconds since t0=value", by time.
-func (w *world) values(s series) string {
+func (w *fixture) values(s series) string {
 	w.tb.Helper()
-	return w.ask(
+	return w.query(
 		fmt.Sprintf(
 			"SELECT arrayStringConcat(groupArray(concat(toString(intDiv(toUnixTimestamp64Micro(ts)-%d, 1000000)), '=', "+
 				"toString(value))), ' ')"+
@@ -327,17 +331,17 @@ func (w *world) values(s series) string {
 	)
 }
 
-// latest returns what is known of the newest point of a series.
-func (w *world) latest(s series) string {
+// latest returns the row of table latest of a series.
+func (w *fixture) latest(s series) string {
 	w.tb.Helper()
-	return w.ask(fmt.Sprintf(
+	return w.query(fmt.Sprintf(
 		"SELECT intDiv(toUnixTimestamp64Micro(ts)-%d, 1000000), value, text FROM latest FINAL WHERE series = %d", t0,
 		s.ref(w).ID,
 	))
 }
 
-// at returns times in seconds since t0.
-func at(seconds ...int64) []int64 {
+// times converts seconds since t0 to times.
+func times(seconds ...int64) []int64 {
 	ts := make([]int64, len(seconds))
 	for i, s := range seconds {
 		ts[i] = t0 + s*second
@@ -345,8 +349,9 @@ func at(seconds ...int64) []int64 {
 	return ts
 }
 
-// rewind lets the group, which must have no members, begin at the log's start.
-func (w *world) rewind() {
+// rewind resets the offsets of the group, which must have no members, to the start of the
+// log.
+func (w *fixture) rewind() {
 	w.tb.Helper()
 	for p := range int32(partitions) {
 		w.commit(p, 0)
@@ -354,10 +359,10 @@ func (w *world) rewind() {
 }
 
 // commit commits an offset for the group, which must have no members.
-func (w *world) commit(partition int32, at int64) {
+func (w *fixture) commit(partition int32, offset int64) {
 	w.tb.Helper()
 	var offsets kadm.Offsets
-	offsets.AddOffset(w.topic, partition, at, -1)
+	offsets.AddOffset(w.topic, partition, offset, -1)
 	admin := w.broker.Admin(w.tb)
 	require.Eventually(w.tb, func() bool {
 		answer, err := admin.CommitOffsets(context.Background(), w.group, offsets)
