@@ -11,34 +11,34 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// Streams that are behind are brought up to date by turns, so that a slow reader
-// does not hold up the others for long.
+// Catch-ups are divided into rounds, so that a slow reader does not block other streams
+// for long.
 const (
-	turnsAtOnce = 8
-	turnTime    = 2 * time.Second
-	turnBytes   = 1 << 20 // of one answer of a broker
-	turnRecords = 100     // of one look into the log
-	idleTurns   = 3       // without a record, until it is given up
-	signOfLife  = 10 * time.Second
+	maxCatchUps        = 8
+	catchUpDuration    = 2 * time.Second
+	catchUpFetchBytes  = 1 << 20 // maximum bytes per fetch
+	catchUpPollRecords = 100     // maximum records per poll
+	maxIdleRounds      = 3       // rounds without progress until the catch-up fails
+	keepAliveInterval  = 10 * time.Second
 )
 
-// Emit sends deliveries to the reader; none is a sign of life.
+// Emit sends deliveries to the reader. An empty list is a keep-alive.
 type Emit func(list []Delivery) error
 
-// CatchUp sends what a stream with a position has missed, and then has it join the
-// others; for another stream it does nothing. An error of emit ends it. If the log
-// loses meanwhile what is missing, see Missed.
+// CatchUp sends what a stream with a position has missed, and then joins the shared tail. For
+// a stream without a position it does nothing. It returns the first error of emit. If the log
+// loses missed records meanwhile, Missed reports it.
 func (s *Stream) CatchUp(ctx context.Context, emit Emit) error {
 	if s.ends == nil {
 		return nil
 	}
-	behind := s.at
+	behind := s.position
 	err := s.readUpTo(ctx, s.ends, emit)
 	if errors.Is(err, kafka.ErrDiscontinued) {
 		if err := s.join(ctx); err != nil {
 			return err
 		}
-		return s.lose(Trimmed, behind)
+		return s.setMissed(Trimmed, behind)
 	}
 	if err != nil {
 		return err
@@ -46,73 +46,73 @@ func (s *Stream) CatchUp(ctx context.Context, emit Emit) error {
 	if err := s.join(ctx); err != nil {
 		return err
 	}
-	joined := s.at
+	joined := s.position
 	if joined.Topic != behind.Topic || joined.Partitions != behind.Partitions {
-		return s.lose(LogChanged, behind)
+		return s.setMissed(LogChanged, behind)
 	}
-	s.at = Position{
+	s.position = Position{
 		Topic: behind.Topic, Partitions: behind.Partitions, SinceUS: behind.SinceUS, Next: maps.Clone(joined.Next),
 	}
 	for p := range joined.Next {
-		if next, was := behind.Next[p]; was { // else it is one that was not needed then
-			s.at.Next[p] = next
+		if next, ok := behind.Next[p]; ok { // otherwise the partition was not needed then
+			s.position.Next[p] = next
 		}
 	}
 	err = s.readUpTo(ctx, joined.Next, emit)
 	if errors.Is(err, kafka.ErrDiscontinued) {
-		s.at = joined // the shared tail has it: to join again would be to hear everything twice
-		return s.lose(Trimmed, behind)
+		s.position = joined // the stream has joined: joining again would deliver everything twice
+		return s.setMissed(Trimmed, behind)
 	}
 	return err
 }
 
-// lose notes that what came after a position is lost to the stream, which has joined.
-func (s *Stream) lose(reason string, behind Position) error {
-	s.missed, s.at.SinceUS = reason, behind.SinceUS
+// setMissed records that the stream, which has joined, missed the records after a position.
+func (s *Stream) setMissed(reason string, behind Position) error {
+	s.missed, s.position.SinceUS = reason, behind.SinceUS
 	s.hub.metrics.resumed.WithLabelValues(reason).Inc()
 	return nil
 }
 
-// readUpTo sends what is in the log from the stream's position to the offsets.
+// readUpTo sends the records from the stream's position up to the offsets ends.
 func (s *Stream) readUpTo(ctx context.Context, ends map[int32]int64, emit Emit) error {
 	for idle := 0; ; {
-		from := s.behind(ends)
+		from := s.remaining(ends)
 		if len(from) == 0 {
 			return nil
 		}
-		if err := s.await(ctx, emit); err != nil {
+		if err := s.acquireSlot(ctx, emit); err != nil {
 			return err
 		}
-		err := s.turn(ctx, ends, emit)
-		s.hub.turns.Release(1)
+		err := s.catchUpRound(ctx, ends, emit)
+		s.hub.catchUpSlots.Release(1)
 		if err != nil {
 			return err
 		}
-		if idle++; !maps.Equal(from, s.behind(ends)) {
+		if idle++; !maps.Equal(from, s.remaining(ends)) {
 			idle = 0
 		}
-		if idle == idleTurns {
-			return errAway(errors.New("the log gives nothing of what is there"))
+		if idle == maxIdleRounds {
+			return errUnavailable(errors.New("the log gives nothing of what is there"))
 		}
 	}
 }
 
-// behind returns where to read from, by partition that is not read up to the end.
-func (s *Stream) behind(ends map[int32]int64) map[int32]int64 {
+// remaining returns the next offset of each partition that is not yet read up to its end.
+func (s *Stream) remaining(ends map[int32]int64) map[int32]int64 {
 	from := map[int32]int64{}
 	for p, end := range ends {
-		if s.at.Next[p] < end {
-			from[p] = s.at.Next[p]
+		if s.position.Next[p] < end {
+			from[p] = s.position.Next[p]
 		}
 	}
 	return from
 }
 
-// await waits for a turn.
-func (s *Stream) await(ctx context.Context, emit Emit) error {
+// acquireSlot waits for a catch-up slot and emits keep-alives meanwhile.
+func (s *Stream) acquireSlot(ctx context.Context, emit Emit) error {
 	for {
-		limited, cancel := context.WithTimeout(ctx, signOfLife)
-		err := s.hub.turns.Acquire(limited, 1)
+		limited, cancel := context.WithTimeout(ctx, keepAliveInterval)
+		err := s.hub.catchUpSlots.Acquire(limited, 1)
 		cancel()
 		if err == nil || ctx.Err() != nil {
 			return err
@@ -123,19 +123,19 @@ func (s *Stream) await(ctx context.Context, emit Emit) error {
 	}
 }
 
-// turn reads for a while, or up to the ends.
-func (s *Stream) turn(ctx context.Context, ends map[int32]int64, emit Emit) error {
-	tail, err := s.hub.deps.Log.TailPoints(s.behind(ends), turnBytes)
+// catchUpRound reads for up to catchUpDuration, or up to the ends.
+func (s *Stream) catchUpRound(ctx context.Context, ends map[int32]int64, emit Emit) error {
+	tail, err := s.hub.deps.Log.TailPoints(s.remaining(ends), catchUpFetchBytes)
 	if err != nil {
-		return errAway(err)
+		return errUnavailable(err)
 	}
 	defer tail.Close()
 	own := &subscriber{workspace: s.sub.workspace, selector: s.sub.selector, queue: newQueue(nil)}
-	router := newRouter(s.hub.deps.Sources, s.hub.metrics, s.hub.log, mostRememberedBy)
+	router := newRouter(s.hub.deps.Sources, s.hub.metrics, s.hub.log, maxCachedCatchUp)
 	router.add(own)
-	for began := time.Now(); time.Since(began) < turnTime && len(s.behind(ends)) > 0; {
-		limited, cancel := context.WithTimeout(ctx, turnTime)
-		records, err := tail.Poll(limited, turnRecords)
+	for began := time.Now(); time.Since(began) < catchUpDuration && len(s.remaining(ends)) > 0; {
+		limited, cancel := context.WithTimeout(ctx, catchUpDuration)
+		records, err := tail.Poll(limited, catchUpPollRecords)
 		cancel()
 		switch {
 		case ctx.Err() != nil:
@@ -143,15 +143,15 @@ func (s *Stream) turn(ctx context.Context, ends map[int32]int64, emit Emit) erro
 		case errors.Is(err, kafka.ErrDiscontinued):
 			return err
 		}
-		if err := s.replay(ctx, router, own, below(records, ends), emit); err != nil {
+		if err := s.replay(ctx, router, own, keepBelow(records, ends), emit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// below keeps the records below the ends: those from there on come by the queue.
-func below(records []*kgo.Record, ends map[int32]int64) []*kgo.Record {
+// keepBelow returns the records below the ends. The queue delivers the records from there on.
+func keepBelow(records []*kgo.Record, ends map[int32]int64) []*kgo.Record {
 	kept := records[:0]
 	for _, record := range records {
 		if record.Offset < ends[record.Partition] {
@@ -161,10 +161,10 @@ func below(records []*kgo.Record, ends map[int32]int64) []*kgo.Record {
 	return kept
 }
 
-// replay sends what the records have for the stream, and raises its position.
+// replay sends the deliveries of the records for the stream, and raises its position.
 func (s *Stream) replay(ctx context.Context, router *router, own *subscriber, records []*kgo.Record, emit Emit) error {
 	router.scan(records)
-	if err := router.find(ctx); err != nil {
+	if err := router.resolveSources(ctx); err != nil {
 		return err
 	}
 	router.deliver()
@@ -174,7 +174,7 @@ func (s *Stream) replay(ctx context.Context, router *router, own *subscriber, re
 		}
 	}
 	for _, record := range records {
-		s.at.Next[record.Partition] = max(s.at.Next[record.Partition], record.Offset+1)
+		s.position.Next[record.Partition] = max(s.position.Next[record.Partition], record.Offset+1)
 	}
 	return nil
 }

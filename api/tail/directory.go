@@ -9,18 +9,18 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// directory is what is known of a workspace's sources: of those whose points came
-// while somebody selected them.
+// directory caches a workspace's sources: those whose points have arrived while a stream
+// selected them.
 type directory struct {
 	store     sourceStore
 	workspace uuid.UUID
 	labels    map[uuid.UUID]*registry.SourceLabel
-	read      time.Time // when all were last compared with the store
+	read      time.Time // last refresh of all sources from the store
 }
 
-// find sees to it that the sources are known. One that the store does not know
-// counts as deleted: points are accepted of sources that are there.
-func (d *directory) find(ctx context.Context, ids map[uuid.UUID]struct{}) error {
+// load reads the sources that are not cached from the store. A source that the store does
+// not have counts as deleted, because points are only accepted for existing sources.
+func (d *directory) load(ctx context.Context, ids map[uuid.UUID]struct{}) error {
 	unknown := map[uuid.UUID]int64{}
 	for id := range ids {
 		if d.labels[id] == nil {
@@ -30,52 +30,52 @@ func (d *directory) find(ctx context.Context, ids map[uuid.UUID]struct{}) error 
 	if len(unknown) == 0 {
 		return nil
 	}
-	labels, err := d.ask(ctx, unknown)
+	labels, err := d.query(ctx, unknown)
 	if err != nil {
 		return err
 	}
 	for id := range unknown {
 		d.labels[id] = &registry.SourceLabel{ID: id, Deleted: true}
 	}
-	d.adopt(labels)
+	d.update(labels)
 	return nil
 }
 
-// refresh brings up to date what is known, and reports whether anything changed.
+// refresh reads changes of the cached sources from the store and reports whether there are any.
 func (d *directory) refresh(ctx context.Context) (changed bool, err error) {
 	d.read = time.Now()
 	known := make(map[uuid.UUID]int64, len(d.labels))
 	for id, label := range d.labels {
-		if !label.Deleted { // that is for good
+		if !label.Deleted { // deletions are final
 			known[id] = label.Version
 		}
 	}
 	if len(known) == 0 {
 		return false, nil
 	}
-	labels, err := d.ask(ctx, known)
-	d.adopt(labels)
+	labels, err := d.query(ctx, known)
+	d.update(labels)
 	return len(labels) > 0, err
 }
 
-func (d *directory) ask(ctx context.Context, known map[uuid.UUID]int64) ([]registry.SourceLabel, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeLimit)
+func (d *directory) query(ctx context.Context, known map[uuid.UUID]int64) ([]registry.SourceLabel, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	return d.store.SourceLabels(ctx, d.workspace, known)
 }
 
-func (d *directory) adopt(labels []registry.SourceLabel) {
+func (d *directory) update(labels []registry.SourceLabel) {
 	for i := range labels {
 		d.labels[labels[i].ID] = &labels[i]
 	}
 }
 
-// forget notes that a source is gone. What it was called stays known.
-func (d *directory) forget(id uuid.UUID) {
-	gone := registry.SourceLabel{ID: id}
+// markDeleted marks a source as deleted. Its name remains cached.
+func (d *directory) markDeleted(id uuid.UUID) {
+	deleted := registry.SourceLabel{ID: id}
 	if label := d.labels[id]; label != nil {
-		gone = *label
+		deleted = *label
 	}
-	gone.Deleted = true
-	d.labels[id] = &gone
+	deleted.Deleted = true
+	d.labels[id] = &deleted
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Hub serves the streams of a process. Run keeps it going.
+// Hub serves the streams of a process. Run reads the log for them.
 type Hub struct {
-	deps    Deps
-	log     *slog.Logger
-	budget  budget
-	metrics *metrics
-	turns   *semaphore.Weighted // of streams that are brought up to date
+	deps         Deps
+	log          *slog.Logger
+	budget       budget
+	metrics      *metrics
+	catchUpSlots *semaphore.Weighted // limits concurrent catch-ups
 
 	mu          sync.Mutex
 	open        int
@@ -27,19 +27,19 @@ type Hub struct {
 	ofKey       map[uuid.UUID]int
 	joining     []*joining
 	leaving     []*subscriber
-	interrupt   context.CancelFunc // ends the poll under way; nil: there is none
-	next        map[int32]int64    // by partition, below which everything is in the queues
+	interrupt   context.CancelFunc // cancels the current poll; nil: none
+	next        map[int32]int64    // by partition, the offset below which all records are in the queues
 	wake        chan struct{}
 	stopped     bool
 }
 
-// joining is a stream that waits for the tail to take it in.
+// joining is a stream that waits to join the shared tail.
 type joining struct {
 	stream *subscriber
-	done   chan error // gets one
+	done   chan error // receives the result once
 }
 
-// NewHub creates a hub.
+// NewHub creates a Hub.
 func NewHub(deps Deps) *Hub {
 	deps.Limits = deps.Limits.withDefaults()
 	if deps.Logger == nil {
@@ -47,24 +47,24 @@ func NewHub(deps Deps) *Hub {
 	}
 	h := &Hub{
 		deps: deps, log: deps.Logger.With("component", "point streams"), budget: budget{limit: deps.Limits.BufferedBytes},
-		turns: semaphore.NewWeighted(turnsAtOnce), ofWorkspace: map[uuid.UUID]int{}, ofKey: map[uuid.UUID]int{},
+		catchUpSlots: semaphore.NewWeighted(maxCatchUps), ofWorkspace: map[uuid.UUID]int{}, ofKey: map[uuid.UUID]int{},
 		wake: make(chan struct{}, 1),
 	}
 	h.metrics = newMetrics(h, deps.Metrics)
 	return h
 }
 
-// Streams is how many are open.
+// Streams returns the number of open streams.
 func (h *Hub) Streams() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.open
 }
 
-// Sent notes that a stream has sent so many points.
+// Sent counts points that a stream has sent.
 func (h *Hub) Sent(points int) { h.metrics.points.Add(float64(points)) }
 
-// admit counts a stream, or refuses it.
+// admit counts a new stream, or returns an error if a limit is reached.
 func (h *Hub) admit(workspace, key uuid.UUID) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,24 +87,24 @@ func (h *Hub) admit(workspace, key uuid.UUID) error {
 	return err
 }
 
-// discharge is the opposite of admit.
-func (h *Hub) discharge(workspace, key uuid.UUID) {
+// release undoes admit.
+func (h *Hub) release(workspace, key uuid.UUID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.open--
-	for _, count := range []struct {
-		of map[uuid.UUID]int
-		id uuid.UUID
+	for _, c := range []struct {
+		counts map[uuid.UUID]int
+		id     uuid.UUID
 	}{{h.ofWorkspace, workspace}, {h.ofKey, key}} {
-		if count.of[count.id]--; count.of[count.id] == 0 {
-			delete(count.of, count.id)
+		if c.counts[c.id]--; c.counts[c.id] == 0 {
+			delete(c.counts, c.id)
 		}
 	}
 }
 
-// join has the tail take the subscriber in; from then on its from is set.
+// join adds the subscriber to the shared tail and waits until that is done. Then s.from is set.
 func (h *Hub) join(ctx context.Context, s *subscriber) error {
-	ctx, cancel := context.WithTimeout(ctx, joinLimit)
+	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
 	j := &joining{stream: s, done: make(chan error, 1)}
 	h.mu.Lock()
@@ -112,7 +112,7 @@ func (h *Hub) join(ctx context.Context, s *subscriber) error {
 	h.joining = append(h.joining, j)
 	h.mu.Unlock()
 	if stopped {
-		return errAway(errors.New("the hub does not run"))
+		return errUnavailable(errors.New("the hub does not run"))
 	}
 	h.notify()
 	select {
@@ -120,15 +120,15 @@ func (h *Hub) join(ctx context.Context, s *subscriber) error {
 		return err
 	case <-ctx.Done():
 		h.leave(s)
-		return errAway(ctx.Err())
+		return errUnavailable(ctx.Err())
 	}
 }
 
-func errAway(cause error) error {
-	return fault.New(fault.Unavailable, "The log cannot be followed at the moment").After(failurePace * 4).Because(cause)
+func errUnavailable(cause error) error {
+	return fault.New(fault.Unavailable, "The log cannot be followed at the moment").After(retryDelay * 4).Because(cause)
 }
 
-// leave has the tail let the subscriber go.
+// leave removes the subscriber from the shared tail. It does not wait.
 func (h *Hub) leave(s *subscriber) {
 	h.mu.Lock()
 	h.leaving = append(h.leaving, s)
@@ -136,7 +136,7 @@ func (h *Hub) leave(s *subscriber) {
 	h.notify()
 }
 
-// notify has the tail look who comes and goes.
+// notify makes the shared tail process the streams that join and leave.
 func (h *Hub) notify() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -149,9 +149,9 @@ func (h *Hub) notify() {
 	}
 }
 
-// polling notes how to end a poll that is about to begin. It must not while somebody
-// comes or goes.
-func (h *Hub) polling(interrupt context.CancelFunc) bool {
+// beginPoll sets the function that cancels the poll that is about to begin. It returns false,
+// and the poll must not begin, if streams wait to join or leave.
+func (h *Hub) beginPoll(interrupt context.CancelFunc) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.joining)+len(h.leaving) > 0 {
@@ -161,24 +161,24 @@ func (h *Hub) polling(interrupt context.CancelFunc) bool {
 	return true
 }
 
-// guests returns who comes and who goes.
-func (h *Hub) guests() (coming []*joining, going []*subscriber) {
+// takePending returns and removes the streams that wait to join and to leave.
+func (h *Hub) takePending() (joins []*joining, leaves []*subscriber) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	coming, going, h.interrupt = h.joining, h.leaving, nil
+	joins, leaves, h.interrupt = h.joining, h.leaving, nil
 	h.joining, h.leaving = nil, nil
-	return coming, going
+	return joins, leaves
 }
 
-// publish reports that everything below the offsets is in the queues.
+// publish records that all records below the offsets are in the queues.
 func (h *Hub) publish(next map[int32]int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.next = maps.Clone(next)
 }
 
-// settled raises a position to what is published, by partition that it has.
-func (h *Hub) settled(p map[int32]int64) map[int32]int64 {
+// published returns the offsets p, raised to the published ones.
+func (h *Hub) published(p map[int32]int64) map[int32]int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	raised := maps.Clone(p)
@@ -190,11 +190,11 @@ func (h *Hub) settled(p map[int32]int64) map[int32]int64 {
 
 // Run reads the log while streams are open, until ctx is done.
 func (h *Hub) Run(ctx context.Context) error {
-	r := &reader{hub: h, router: newRouter(h.deps.Sources, h.metrics, h.log, mostRemembered), next: map[int32]int64{}}
+	r := &reader{hub: h, router: newRouter(h.deps.Sources, h.metrics, h.log, maxCachedShared), next: map[int32]int64{}}
 	defer h.stop()
 	defer r.close()
 	for ctx.Err() == nil {
-		r.attend(ctx)
+		r.processPending(ctx)
 		if r.tail == nil {
 			select {
 			case <-h.wake:
@@ -204,17 +204,17 @@ func (h *Hub) Run(ctx context.Context) error {
 		}
 		r.read(ctx)
 	}
-	r.endAll()
+	r.dropAll()
 	return nil
 }
 
-// stop refuses who still wants to join.
+// stop refuses streams that still wait to join.
 func (h *Hub) stop() {
 	h.mu.Lock()
 	h.stopped = true
 	h.mu.Unlock()
-	coming, _ := h.guests()
-	for _, j := range coming {
-		j.done <- errAway(errors.New("the hub ends"))
+	joins, _ := h.takePending()
+	for _, j := range joins {
+		j.done <- errUnavailable(errors.New("the hub ends"))
 	}
 }

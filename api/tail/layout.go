@@ -7,40 +7,40 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// layout says how points are divided among the partitions of the topic.
+// layout describes how points are assigned to the partitions of the topic.
 type layout struct {
 	kafka.TopicInfo
-	// counts are how many partitions the topic has had, under any route, up to now. A
-	// request that had chosen its partition when more were added, or a process that was
-	// paused, sends by an earlier route when the later one is long in use (docs/adr/0049).
+	// counts are the numbers of partitions that the topic has had under all routes so far. A
+	// request that had chosen its partition before partitions were added, or a process that
+	// was paused, may send by an earlier route long after a later one is in use
+	// (docs/adr/0049).
 	counts []int32
 }
 
-// known reports whether no further count can turn up. Before the route of a topic's
-// present count is recorded, another process, which sees fewer partitions, may record
-// one of these; afterwards none is recorded.
-func (l *layout) known() bool { return slices.Contains(l.counts, l.Partitions) }
+// complete reports whether counts is final. Until the route for the current number of
+// partitions is recorded, another process that sees fewer partitions may record a route
+// for its number. After that, no route with fewer partitions is recorded.
+func (l *layout) complete() bool { return slices.Contains(l.counts, l.Partitions) }
 
-// layoutOf asks how points are divided among the partitions of a topic.
+// layoutOf reads the layout of a topic.
 func (h *Hub) layoutOf(ctx context.Context, topic kafka.TopicInfo) (layout, error) {
 	counts, err := h.deps.Routes.PartitionCounts(ctx, kafka.TopicPoints, topic.ID)
 	if err != nil {
 		return layout{}, err
 	}
-	// More partitions than the broker says: the streams end when it says so, too.
+	// Ignore counts above the broker's. The streams end when the broker reports more partitions.
 	counts = slices.DeleteFunc(counts, func(count int32) bool { return count > topic.Partitions })
 	return layout{TopicInfo: topic, counts: counts}, nil
 }
 
-// observe asks where the partitions of the topic end, and how points are divided among
-// them.
+// observe reads the ends of the topic's partitions, and its layout.
 func (h *Hub) observe(ctx context.Context) (kafka.TopicState, layout, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeLimit)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	state, err := h.deps.Log.Observe(ctx)
 	if err != nil {
 		return kafka.TopicState{}, layout{}, err
 	}
-	of, err := h.layoutOf(ctx, state.TopicInfo)
-	return state, of, err
+	current, err := h.layoutOf(ctx, state.TopicInfo)
+	return state, current, err
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics of a Hub.
+// metrics are the metrics of a Hub.
 type metrics struct {
 	ended   *prometheus.CounterVec
 	resumed *prometheus.CounterVec
@@ -14,7 +14,7 @@ type metrics struct {
 	records *prometheus.CounterVec
 }
 
-// What became of a record that the tail read.
+// Reasons for which a record was skipped.
 const (
 	recordUnwanted   = "unwanted"
 	recordUnreadable = "unreadable"
@@ -75,7 +75,7 @@ func newMetrics(h *Hub, registerer prometheus.Registerer) *metrics {
 
 func (m *metrics) dropped(reason string) { m.ended.WithLabelValues(reason).Inc() }
 
-func (m *metrics) passed(err error) {
+func (m *metrics) skipped(err error) {
 	if err != nil {
 		m.records.WithLabelValues(recordUnreadable).Inc()
 		return

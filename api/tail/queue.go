@@ -5,30 +5,30 @@ import (
 	"sync/atomic"
 )
 
-// budget bounds the bytes of points that wait for readers, of all streams together.
+// budget limits the bytes of queued points of all streams together.
 type budget struct {
 	limit int64
 	used  atomic.Int64
 }
 
-// queue is what waits for one reader. The router puts in, the stream's goroutine
-// takes out.
+// queue contains the deliveries that wait for one reader. The router adds deliveries, and the
+// stream's goroutine removes them.
 type queue struct {
-	budget *budget // nil: who puts in waits by itself
+	budget *budget // nil: unlimited
 	ready  chan struct{}
 
 	mu      sync.Mutex
 	waiting []Delivery
-	held    int64  // bytes: of what waits, and of what was taken last
-	taken   int64  // bytes of what was taken last
-	dropped string // why; nothing is taken in any more
+	held    int64  // bytes of the waiting deliveries and of those taken last
+	taken   int64  // bytes of the deliveries taken last
+	dropped string // reason; no more deliveries are accepted
 }
 
 func newQueue(b *budget) *queue { return &queue{budget: b, ready: make(chan struct{}, 1)} }
 
-// put adds a delivery, and reports whether that was the end of it: when the stream
-// holds more than what is left for all. So one slow reader gets at most half of the
-// room, two a third each, and there is always some left for those that keep up.
+// put adds a delivery. If the queue would hold more bytes than remain in the budget, put
+// drops the stream instead and returns true. So one slow reader gets at most half of the
+// budget, two get a third each, and some always remains for readers that keep up.
 func (q *queue) put(d Delivery) (dropped bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -37,7 +37,7 @@ func (q *queue) put(d Delivery) (dropped bool) {
 	}
 	if q.budget != nil {
 		if q.held+d.bytes > q.budget.limit-q.budget.used.Load() {
-			q.drop(SlowReader)
+			q.dropLocked(SlowReader)
 			return true
 		}
 		q.budget.used.Add(d.bytes)
@@ -48,16 +48,16 @@ func (q *queue) put(d Delivery) (dropped bool) {
 	return false
 }
 
-// end drops the stream for another reason.
-func (q *queue) end(reason string) {
+// drop drops the stream for the given reason.
+func (q *queue) drop(reason string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.dropped == "" {
-		q.drop(reason)
+		q.dropLocked(reason)
 	}
 }
 
-func (q *queue) drop(reason string) {
+func (q *queue) dropLocked(reason string) {
 	q.dropped, q.waiting = reason, nil
 	q.release(q.held - q.taken)
 	q.signal()
@@ -78,8 +78,8 @@ func (q *queue) release(bytes int64) {
 	}
 }
 
-// take returns all that waits, and why the stream is dropped, if it is. With the call
-// the reader is done with what it took before.
+// take returns all waiting deliveries, and the reason if the stream is dropped. It releases
+// the deliveries of the previous call.
 func (q *queue) take() (list []Delivery, dropped string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -89,14 +89,14 @@ func (q *queue) take() (list []Delivery, dropped string) {
 	return list, q.dropped
 }
 
-// drained reports whether nothing waits, and more may come.
+// drained reports whether the queue is empty and the stream is not dropped.
 func (q *queue) drained() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.waiting) == 0 && q.dropped == ""
 }
 
-// close returns everything to the budget; nothing is accepted any more.
+// close returns all bytes to the budget. The queue then accepts no more deliveries.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -18,9 +18,9 @@ func TestOneSlowReaderTakesAtMostHalfOfTheRoom(t *testing.T) {
 		require.Len(t, list, 1)
 		require.Empty(t, dropped)
 	}
-	require.EqualValues(t, 600, b.used.Load(), "what was taken last is held until the next is")
+	require.EqualValues(t, 600, b.used.Load(), "the deliveries taken last are held until the next call")
 	require.True(t, put(slow, 100))
-	require.EqualValues(t, 100, b.used.Load(), "who is dropped holds nothing")
+	require.EqualValues(t, 100, b.used.Load(), "a dropped stream holds nothing")
 	list, dropped := slow.take()
 	require.Empty(t, list)
 	require.Equal(t, SlowReader, dropped)
@@ -29,8 +29,8 @@ func TestOneSlowReaderTakesAtMostHalfOfTheRoom(t *testing.T) {
 	require.False(t, put(fast, 450))
 
 	fast.take()
-	fast.end(LogChanged)
-	require.EqualValues(t, 450, b.used.Load(), "what is being sent")
+	fast.drop(LogChanged)
+	require.EqualValues(t, 450, b.used.Load(), "the deliveries that are being sent")
 	fast.close()
 	slow.close()
 	require.Zero(t, b.used.Load())
@@ -47,7 +47,7 @@ func TestADeliveryBeyondTheRoomIsNotTaken(t *testing.T) {
 	require.Len(t, list, 1)
 }
 
-// seenLog is a log whose topic was just seen; nothing else is asked of it.
+// seenLog is a log whose topic was confirmed just now. It has no other methods.
 type seenLog struct{ pointsLog }
 
 func (seenLog) PointsSeen() time.Time { return time.Now() }
@@ -55,7 +55,8 @@ func (seenLog) PointsSeen() time.Time { return time.Now() }
 func TestWhatWasCaughtUpWithDoesNotComeAgain(t *testing.T) {
 	hub := &Hub{deps: Deps{Log: seenLog{}}}
 	s := &Stream{
-		hub: hub, sub: &subscriber{queue: newQueue(&budget{limit: 1000})}, at: Position{Next: map[int32]int64{0: 10, 1: 5}},
+		hub: hub, sub: &subscriber{queue: newQueue(&budget{limit: 1000})},
+		position: Position{Next: map[int32]int64{0: 10, 1: 5}},
 	}
 	for _, d := range []Delivery{
 		{partition: 0, next: 9}, {partition: 1, next: 6}, {partition: 0, next: 10}, {partition: 0, next: 11},

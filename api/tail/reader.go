@@ -13,40 +13,41 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// pollLimit is how long a poll may take, and so how late a change of the topic is
-// noticed.
-const pollLimit = 250 * time.Millisecond
+// pollTimeout is the maximum duration of a poll, and so the maximum delay until a change of
+// the topic is detected.
+const pollTimeout = 250 * time.Millisecond
 
-// reader is the shared tail with its streams: what belongs to the goroutine of Run.
+// reader is the shared tail and its streams. Only the goroutine of Run uses it.
 type reader struct {
-	hub    *Hub
-	router *router
-	tail   *kafka.Tail // nil: nobody reads
-	topic  layout
-	next   map[int32]int64 // of the partitions that are read
-	silent bool            // for logging a failure once
+	hub     *Hub
+	router  *router
+	tail    *kafka.Tail // nil: no stream is open
+	topic   layout
+	next    map[int32]int64 // next offset of each partition that is read
+	failing bool            // a poll failure was logged
 }
 
-// attend takes in who comes, lets go who leaves, and reads just the partitions that
-// somebody needs.
-func (r *reader) attend(ctx context.Context) {
-	coming, going := r.hub.guests()
-	for _, j := range coming {
-		j.done <- r.takeIn(ctx, j.stream)
+// processPending adds the streams that join and removes those that leave, and adjusts the
+// partitions that are read.
+func (r *reader) processPending(ctx context.Context) {
+	joins, leaves := r.hub.takePending()
+	for _, j := range joins {
+		j.done <- r.addStream(ctx, j.stream)
 	}
-	for _, s := range going {
+	for _, s := range leaves {
 		r.router.remove(s)
 	}
-	if len(going) > 0 {
-		r.shrink()
+	if len(leaves) > 0 {
+		r.removePartitions()
 	}
 }
 
-// takeIn begins to read for a stream what is not read yet, from its end on.
-func (r *reader) takeIn(ctx context.Context, s *subscriber) error {
-	if r.tail == nil || !r.topic.known() || !r.reads(s.selector.partitions(r.topic)) {
-		if err := r.extend(ctx, s); err != nil {
-			return errAway(err)
+// addStream adds a stream. It begins to read, from their ends, the partitions of the stream that
+// are not read yet.
+func (r *reader) addStream(ctx context.Context, s *subscriber) error {
+	if r.tail == nil || !r.topic.complete() || !r.readsAll(s.selector.partitions(r.topic)) {
+		if err := r.addPartitions(ctx, s); err != nil {
+			return errUnavailable(err)
 		}
 	}
 	s.topic, s.from = r.topic.TopicInfo, map[int32]int64{}
@@ -58,46 +59,48 @@ func (r *reader) takeIn(ctx context.Context, s *subscriber) error {
 	return nil
 }
 
-func (r *reader) reads(partitions []int32) bool {
+func (r *reader) readsAll(partitions []int32) bool {
 	return !slices.ContainsFunc(partitions, func(p int32) bool { _, ok := r.next[p]; return !ok })
 }
 
-// observe asks where the partitions end.
+// observe reads the state and the layout of the topic. It drops all streams if the topic has
+// changed.
 func (r *reader) observe(ctx context.Context) (kafka.TopicState, error) {
-	state, of, err := r.hub.observe(ctx)
+	state, topic, err := r.hub.observe(ctx)
 	if err != nil {
 		return state, err
 	}
-	if r.tail != nil && of.TopicInfo != r.topic.TopicInfo {
-		r.endAll()
+	if r.tail != nil && topic.TopicInfo != r.topic.TopicInfo {
+		r.dropAll()
 	}
-	r.topic = of
+	r.topic = topic
 	return state, nil
 }
 
-// extend reads the further partitions that a stream needs, from their ends on.
-func (r *reader) extend(ctx context.Context, s *subscriber) error {
+// addPartitions begins to read the partitions that a stream needs and that are not read yet, from
+// their ends.
+func (r *reader) addPartitions(ctx context.Context, s *subscriber) error {
 	state, err := r.observe(ctx)
 	if err != nil {
 		return err
 	}
-	further := map[int32]int64{}
+	added := map[int32]int64{}
 	for _, p := range s.selector.partitions(r.topic) {
 		if _, have := r.next[p]; !have {
-			further[p] = state.State[p].End
+			added[p] = state.State[p].End
 		}
 	}
 	if r.tail != nil {
-		r.tail.Add(further)
-	} else if r.tail, err = r.hub.deps.Log.TailPoints(further, tailBytes); err != nil {
+		r.tail.Add(added)
+	} else if r.tail, err = r.hub.deps.Log.TailPoints(added, tailBytes); err != nil {
 		return err
 	}
-	maps.Copy(r.next, further)
+	maps.Copy(r.next, added)
 	return nil
 }
 
-// shrink ends the reading of what nobody needs any more.
-func (r *reader) shrink() {
+// removePartitions stops reading the partitions that no stream needs.
+func (r *reader) removePartitions() {
 	needed := map[int32]bool{}
 	streams := r.router.subscribers()
 	for _, s := range streams {
@@ -121,32 +124,32 @@ func (r *reader) shrink() {
 	}
 }
 
-// read takes what has come and puts it into the queues.
+// read polls the log once and puts the records into the queues.
 func (r *reader) read(ctx context.Context) {
 	if now := r.hub.deps.Log.PointsTopic(); now.Partitions != 0 && now != r.topic.TopicInfo {
-		r.endAll()
+		r.dropAll()
 		return
 	}
-	pollCtx, cancel := context.WithTimeout(ctx, pollLimit)
+	pollCtx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	if !r.hub.polling(cancel) {
+	if !r.hub.beginPoll(cancel) {
 		return
 	}
 	records, err := r.tail.Poll(pollCtx, pollRecords)
 	if errors.Is(err, kafka.ErrDiscontinued) {
 		r.hub.log.WarnContext(ctx, "streams of points end: the log is not what it was", "error", err)
-		r.endAll()
+		r.dropAll()
 		return
 	}
-	r.complain(ctx, err)
+	r.logPollError(ctx, err)
 	if len(records) == 0 {
 		r.router.refresh(ctx)
 		return
 	}
-	r.router.scan(r.expected(records))
-	for r.router.find(ctx) != nil {
-		if !r.wait(ctx) {
-			r.endAll() // what was read is not delivered, and nobody is there for it
+	r.router.scan(r.newRecords(records))
+	for r.router.resolveSources(ctx) != nil {
+		if !r.waitRetry(ctx) {
+			r.dropAll() // the records are not delivered, and no stream needs them
 			return
 		}
 	}
@@ -160,41 +163,40 @@ func (r *reader) read(ctx context.Context) {
 	r.hub.publish(r.next)
 }
 
-// expected leaves out what was there before, or is of a partition that nobody needs.
-func (r *reader) expected(records []*kgo.Record) []*kgo.Record {
+// newRecords returns the records that have not been read before and whose partition is still needed.
+func (r *reader) newRecords(records []*kgo.Record) []*kgo.Record {
 	return slices.DeleteFunc(slices.Clone(records), func(record *kgo.Record) bool {
 		next, reading := r.next[record.Partition]
 		return !reading || record.Offset < next
 	})
 }
 
-// wait is the pause before Postgres is asked again. It reports whether there is still
-// somebody to ask for: without Postgres no key can be checked, so streams end.
-func (r *reader) wait(ctx context.Context) bool {
-	return sleep.For(ctx, failurePace) && r.hub.Streams() > 0
+// waitRetry waits before Postgres is queried again. It reports whether streams are still open:
+// without Postgres, keys cannot be checked, so streams end.
+func (r *reader) waitRetry(ctx context.Context) bool {
+	return sleep.For(ctx, retryDelay) && r.hub.Streams() > 0
 }
 
-// complain logs that the log cannot be read, when that is news.
-func (r *reader) complain(ctx context.Context, err error) {
-	if failed := err != nil; failed != r.silent {
-		if r.silent = failed; failed {
+// logPollError logs the first failure after a success.
+func (r *reader) logPollError(ctx context.Context, err error) {
+	if failed := err != nil; failed != r.failing {
+		if r.failing = failed; failed {
 			r.hub.log.WarnContext(ctx, "streams of points wait for Kafka", "error", err)
 		}
 	}
 }
 
-// endAll drops every stream, since the log is not what it was for them, and ends the
-// tail.
-func (r *reader) endAll() {
+// dropAll drops all streams with LogChanged and closes the tail.
+func (r *reader) dropAll() {
 	for _, s := range r.router.subscribers() {
 		r.router.remove(s)
-		s.queue.end(LogChanged)
+		s.queue.drop(LogChanged)
 		r.hub.metrics.dropped(LogChanged)
 	}
 	r.close()
 }
 
-// close ends the tail.
+// close closes the tail.
 func (r *reader) close() {
 	if r.tail != nil {
 		r.tail.Close()

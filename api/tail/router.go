@@ -14,147 +14,147 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// subscriber is a stream as the router sees it.
+// subscriber is the router's part of a stream.
 type subscriber struct {
 	workspace uuid.UUID
 	selector  selector
 	queue     *queue
 
-	// What the tail sets when it takes it in.
+	// Set when the stream joins the shared tail.
 	topic kafka.TopicInfo
-	from  map[int32]int64 // records below are not for it; nil: all are
+	from  map[int32]int64 // first offset by partition; nil: all records
 }
 
-// router puts what records have into the queues of who wants it. It belongs to one
-// goroutine.
+// router routes the points of records to the queues of the streams that select them. It must
+// be used by one goroutine.
 type router struct {
-	store     sourceStore
-	metrics   *metrics
-	log       *slog.Logger
-	audiences map[uuid.UUID]*audience
-	matches   int // that audiences remember, together
-	most      int // of them, and of sources
+	store      sourceStore
+	metrics    *metrics
+	log        *slog.Logger
+	workspaces map[uuid.UUID]*subscriptions
+	matches    int // number of cached matches of all workspaces
+	maxCached  int // maximum number of cached matches, and of cached sources
 
-	scanned []scanned // of the poll under way, kept for the next
+	scanned []scanned // records of the current poll; reused
 }
 
-// audience is who listens to a workspace.
-type audience struct {
+// subscriptions are the streams of a workspace.
+type subscriptions struct {
 	directory
-	streams []*subscriber
-	matches map[uint64]*match // by the series' registered id
-	wanted  map[uuid.UUID]struct{}
+	streams    []*subscriber
+	matches    map[uint64]*match // by series id
+	unresolved map[uuid.UUID]struct{}
 }
 
-// match is who wants a series. It is remembered, because a series comes again and
-// again.
+// match contains the streams that select a series. It is cached, because a series occurs in
+// many records.
 type match struct {
 	series  *Series
 	streams []*subscriber
 }
 
-// nobody requires the series.
-var nobody = &match{}
+// noMatch is the match of a series that no stream selects.
+var noMatch = &match{}
 
-// mostRemembered bounds the series that the shared tail remembers, and the sources.
-// Beyond, it begins again. A tail of one stream has less.
+// Maximum numbers of series, and of sources, that the shared tail and the tail of one
+// catch-up cache. A cache that exceeds its limit is cleared.
 const (
-	mostRemembered   = 50_000
-	mostRememberedBy = 5_000
+	maxCachedShared  = 50_000
+	maxCachedCatchUp = 5_000
 )
 
-// scanned is a record with something for somebody.
+// scanned is a record that a stream may select.
 type scanned struct {
-	from     *kgo.Record
-	audience *audience
-	record   pointblock.Record
+	from          *kgo.Record
+	subscriptions *subscriptions
+	record        pointblock.Record
 }
 
-func newRouter(store sourceStore, m *metrics, log *slog.Logger, most int) *router {
-	return &router{store: store, metrics: m, log: log, most: most, audiences: map[uuid.UUID]*audience{}}
+func newRouter(store sourceStore, m *metrics, log *slog.Logger, maxCached int) *router {
+	return &router{store: store, metrics: m, log: log, maxCached: maxCached, workspaces: map[uuid.UUID]*subscriptions{}}
 }
 
 func (r *router) add(s *subscriber) {
-	a := r.audiences[s.workspace]
+	a := r.workspaces[s.workspace]
 	if a == nil {
-		a = &audience{
+		a = &subscriptions{
 			directory: directory{
 				store: r.store, workspace: s.workspace, labels: map[uuid.UUID]*registry.SourceLabel{}, read: time.Now(),
 			},
-			matches: map[uint64]*match{}, wanted: map[uuid.UUID]struct{}{},
+			matches: map[uint64]*match{}, unresolved: map[uuid.UUID]struct{}{},
 		}
-		r.audiences[s.workspace] = a
+		r.workspaces[s.workspace] = a
 	}
 	a.streams = append(a.streams, s)
-	r.forget(a)
+	r.clearMatches(a)
 }
 
 func (r *router) remove(s *subscriber) {
-	a := r.audiences[s.workspace]
+	a := r.workspaces[s.workspace]
 	if a == nil {
 		return
 	}
 	a.streams = slices.DeleteFunc(a.streams, func(other *subscriber) bool { return other == s })
-	r.forget(a)
+	r.clearMatches(a)
 	if len(a.streams) == 0 {
-		delete(r.audiences, s.workspace)
+		delete(r.workspaces, s.workspace)
 	}
 }
 
-func (r *router) forget(a *audience) {
+func (r *router) clearMatches(a *subscriptions) {
 	r.matches -= len(a.matches)
 	clear(a.matches)
 }
 
-// subscribers returns all.
+// subscribers returns the subscribers of all workspaces.
 func (r *router) subscribers() (list []*subscriber) {
-	for _, a := range r.audiences {
+	for _, a := range r.workspaces {
 		list = append(list, a.streams...)
 	}
 	return list
 }
 
-// scan looks what the records have for whom. A workspace without a stream costs one
-// look, and a series that no stream selects is not decoded.
+// scan finds the records that streams may select. For a workspace without a stream it reads
+// only the workspace of the record. It does not decode series that no stream selects.
 func (r *router) scan(records []*kgo.Record) {
 	n := 0
 	for _, from := range records {
 		workspace, err := pointblock.WorkspaceOf(from.Value)
-		a := r.audiences[workspace]
+		a := r.workspaces[workspace]
 		if err != nil || a == nil || redriven(from) {
-			r.metrics.passed(err)
+			r.metrics.skipped(err)
 			continue
 		}
 		if n == len(r.scanned) {
 			r.scanned = append(r.scanned, scanned{})
 		}
 		s := &r.scanned[n]
-		s.from, s.audience = from, a
-		if err := pointblock.Select(from.Value, &s.record, a.mayWant); err != nil {
-			r.metrics.passed(err) // the consumer puts it among the dead letters, and says why
+		s.from, s.subscriptions = from, a
+		if err := pointblock.Select(from.Value, &s.record, a.mayMatch); err != nil {
+			r.metrics.skipped(err) // the consumer writes it to the dead letter queue with the reason
 			continue
 		}
 		if len(s.record.Spans)+len(s.record.Deletions) == 0 {
-			r.metrics.passed(nil)
+			r.metrics.skipped(nil)
 			continue
 		}
-		a.want(&s.record)
+		a.addUnresolved(&s.record)
 		n++
 	}
 	r.scanned = r.scanned[:n]
 }
 
-// redriven reports whether the record is one of before that was a dead letter: its
-// points were accepted then, and streamed.
+// redriven reports whether the record is a redriven dead letter. Its points were accepted
+// and streamed when it was first written.
 func redriven(record *kgo.Record) bool {
 	return slices.ContainsFunc(record.Headers, func(h kgo.RecordHeader) bool { return h.Key == kafka.HeaderVersion })
 }
 
-// mayWant reports whether a stream may select the series; what its source is called is
-// looked at later.
-func (a *audience) mayWant(span *pointblock.Span) bool {
+// mayMatch reports whether a stream may select the series. It does not check the name and
+// the node of the source; match does that later.
+func (a *subscriptions) mayMatch(span *pointblock.Span) bool {
 	if m := a.matches[span.SeriesID]; m != nil {
-		return m != nobody
+		return m != noMatch
 	}
 	tags, read := []pointblock.Tag(nil), false
 	for _, s := range a.streams {
@@ -171,123 +171,122 @@ func (a *audience) mayWant(span *pointblock.Span) bool {
 	return false
 }
 
-// want notes the sources that have to be known before the record can be delivered.
-func (a *audience) want(record *pointblock.Record) {
+// addUnresolved adds the sources that must be loaded before the record can be delivered.
+func (a *subscriptions) addUnresolved(record *pointblock.Record) {
 	for i := range record.Spans {
-		a.wanted[record.Spans[i].Source] = struct{}{}
+		a.unresolved[record.Spans[i].Source] = struct{}{}
 	}
-	// The deletion of the workspace is for nobody: no key opens it any more, so its
-	// streams end.
+	// The deletion of the workspace is not delivered: its keys are invalid, so its streams
+	// end.
 	record.Deletions = slices.DeleteFunc(record.Deletions, func(d pointblock.Deletion) bool { return d.WholeWorkspace })
 	for i := range record.Deletions {
-		a.wanted[record.Deletions[i].Source] = struct{}{}
+		a.unresolved[record.Deletions[i].Source] = struct{}{}
 	}
 }
 
-// find sees to it that the sources of what was scanned are known.
-func (r *router) find(ctx context.Context) error {
+// resolveSources loads the sources of the scanned records.
+func (r *router) resolveSources(ctx context.Context) error {
 	for i := range r.scanned {
-		a := r.scanned[i].audience
-		if len(a.wanted) == 0 {
+		a := r.scanned[i].subscriptions
+		if len(a.unresolved) == 0 {
 			continue
 		}
-		if err := a.find(ctx, a.wanted); err != nil {
+		if err := a.load(ctx, a.unresolved); err != nil {
 			return err
 		}
-		clear(a.wanted)
+		clear(a.unresolved)
 	}
 	return nil
 }
 
-// deliver puts what was scanned into the queues. Streams that do not keep up are
-// removed.
+// deliver puts the scanned records into the queues. It removes streams that do not keep up.
 func (r *router) deliver() {
 	for i := range r.scanned {
 		s := &r.scanned[i]
-		for _, d := range r.sort(s) {
-			if d.to.queue.put(d.Delivery) {
+		for _, d := range r.route(s) {
+			if d.subscriber.queue.put(d.Delivery) {
 				r.metrics.dropped(SlowReader)
-				r.remove(d.to)
+				r.remove(d.subscriber)
 			}
 		}
-		s.from, s.audience = nil, nil
-		clear(s.record.Spans) // or what is kept for the next poll would keep the records' bytes
+		s.from, s.subscriptions = nil, nil
+		clear(s.record.Spans) // release the records' bytes: s.record is reused
 	}
-	r.bound()
+	r.limitCache()
 }
 
-// bound forgets everything when it is too much.
-func (r *router) bound() {
+// limitCache clears all caches if one exceeds its limit.
+func (r *router) limitCache() {
 	sources := 0
-	for _, a := range r.audiences {
+	for _, a := range r.workspaces {
 		sources += len(a.labels)
 	}
-	if r.matches <= r.most && sources <= r.most {
+	if r.matches <= r.maxCached && sources <= r.maxCached {
 		return
 	}
-	for _, a := range r.audiences {
-		r.forget(a)
+	for _, a := range r.workspaces {
+		r.clearMatches(a)
 		clear(a.labels)
 	}
 }
 
-// addressed is a delivery with whom it is for.
-type addressed struct {
+// routedDelivery is a delivery with its subscriber.
+type routedDelivery struct {
 	Delivery
-	to *subscriber
+	subscriber *subscriber
 }
 
-// sort makes a record's deliveries.
-func (r *router) sort(s *scanned) (list []addressed) {
+// route returns the deliveries of a record.
+func (r *router) route(s *scanned) (list []routedDelivery) {
 	for i := range s.record.Spans {
 		span := &s.record.Spans[i]
-		m := r.match(s.audience, span)
-		if m == nobody {
+		m := r.match(s.subscriptions, span)
+		if m == noMatch {
 			continue
 		}
 		block, bytes := decode(span, m.series)
 		for _, stream := range m.streams {
 			if s.from.Offset >= stream.from[s.from.Partition] {
-				d := delivery(&list, s, stream)
+				d := deliveryFor(&list, s, stream)
 				d.Blocks = append(d.Blocks, block)
 				d.bytes += bytes
 			}
 		}
 	}
 	for i := range s.record.Deletions {
-		r.sortDeletion(s, &s.record.Deletions[i], &list)
+		r.routeDeletion(s, &s.record.Deletions[i], &list)
 	}
 	return list
 }
 
-// delivery finds the delivery for a stream among the record's, or adds it.
-func delivery(list *[]addressed, s *scanned, to *subscriber) *addressed {
+// deliveryFor returns the delivery for a stream in list, which it adds if there is none.
+func deliveryFor(list *[]routedDelivery, s *scanned, stream *subscriber) *routedDelivery {
 	for i := range *list {
-		if (*list)[i].to == to {
+		if (*list)[i].subscriber == stream {
 			return &(*list)[i]
 		}
 	}
-	*list = append(*list, addressed{to: to, Delivery: Delivery{
+	*list = append(*list, routedDelivery{subscriber: stream, Delivery: Delivery{
 		partition: s.from.Partition, next: s.from.Offset + 1, receivedUS: s.record.ReceivedAtUS, bytes: deliveryBytes}})
 	return &(*list)[len(*list)-1]
 }
 
-// match finds who wants a series, now that its source is known.
-func (r *router) match(a *audience, span *pointblock.Span) *match {
+// match returns the streams that select a series whose source is loaded.
+func (r *router) match(a *subscriptions, span *pointblock.Span) *match {
 	if m := a.matches[span.SeriesID]; m != nil {
 		return m
 	}
-	m, label, tags := nobody, a.labels[span.Source], span.Tags()
-	if label != nil && !label.Deleted { // else its points are void
+	m, label, tags := noMatch, a.labels[span.Source], span.Tags()
+	if label != nil && !label.Deleted { // points of a deleted source are ignored
 		var streams []*subscriber
 		for _, s := range a.streams {
-			of := &s.selector
-			if of.source(&span.Source) && of.metric(span.Metric) && of.label(label) && of.tags(tags) {
+			sel := &s.selector
+			if sel.source(&span.Source) && sel.metric(span.Metric) && sel.label(label) && sel.tags(tags) {
 				streams = append(streams, s)
 			}
 		}
 		if len(streams) > 0 {
-			m = &match{streams: streams, series: describe(span, label, tags)}
+			m = &match{streams: streams, series: newSeries(span, label, tags)}
 		}
 	}
 	a.matches[span.SeriesID] = m
@@ -295,7 +294,7 @@ func (r *router) match(a *audience, span *pointblock.Span) *match {
 	return m
 }
 
-func describe(span *pointblock.Span, label *registry.SourceLabel, tags []pointblock.Tag) *Series {
+func newSeries(span *pointblock.Span, label *registry.SourceLabel, tags []pointblock.Tag) *Series {
 	s := &Series{
 		Source: span.Source, SourceName: label.Name, Metric: string(span.Metric), Text: span.Kind == pointblock.KindString,
 		Tags: map[string]string{},
@@ -307,7 +306,8 @@ func describe(span *pointblock.Span, label *registry.SourceLabel, tags []pointbl
 	return s
 }
 
-// What a delivery and a block take beside their points, about, bytes.
+// Estimated sizes in bytes: of a delivery and a block without their points, of a number point, and
+// of a string in addition to its bytes.
 const (
 	deliveryBytes = 128
 	blockBytes    = 160
@@ -331,43 +331,43 @@ func decode(span *pointblock.Span, series *Series) (block *Block, bytes int64) {
 	return block, bytes
 }
 
-// sortDeletion tells those whose selection the deletion may touch. Which tags its
-// series have it does not say.
-func (r *router) sortDeletion(s *scanned, d *pointblock.Deletion, list *[]addressed) {
-	a := s.audience
+// routeDeletion adds a deletion to the deliveries of all streams that may select deleted points.
+// It ignores tags, because a deletion does not contain the tags of its series.
+func (r *router) routeDeletion(s *scanned, d *pointblock.Deletion, list *[]routedDelivery) {
+	a := s.subscriptions
 	label := a.labels[d.Source]
-	out := Deletion{Source: d.Source, SourceName: label.Name, Whole: d.WholeSource}
+	deletion := Deletion{Source: d.Source, SourceName: label.Name, Whole: d.WholeSource}
 	if d.HasMetric {
-		out.Metric = &d.Metric
+		deletion.Metric = &d.Metric
 	}
 	if d.HasFrom {
-		out.FromUS = &d.FromUS
+		deletion.FromUS = &d.FromUS
 	}
 	if d.HasTo {
-		out.ToUS = &d.ToUS
+		deletion.ToUS = &d.ToUS
 	}
 	for _, stream := range a.streams {
-		of := &stream.selector
-		if s.from.Offset < stream.from[s.from.Partition] || !of.source(&d.Source) || !of.label(label) {
+		sel := &stream.selector
+		if s.from.Offset < stream.from[s.from.Partition] || !sel.source(&d.Source) || !sel.label(label) {
 			continue
 		}
-		if d.HasMetric && !of.metric([]byte(d.Metric)) {
+		if d.HasMetric && !sel.metric([]byte(d.Metric)) {
 			continue
 		}
-		to := delivery(list, s, stream)
-		to.Deletions = append(to.Deletions, out)
+		delivery := deliveryFor(list, s, stream)
+		delivery.Deletions = append(delivery.Deletions, deletion)
 	}
 	if d.WholeSource {
-		a.forget(d.Source)
-		r.forget(a)
+		a.markDeleted(d.Source)
+		r.clearMatches(a)
 	}
 }
 
-// refresh brings up to date what the sources of one audience are called: that which
-// was asked for the longest time ago, if that is long enough.
+// refresh refreshes the sources of the workspace whose last refresh is the oldest, if it is
+// older than refreshInterval.
 func (r *router) refresh(ctx context.Context) {
-	var oldest *audience
-	for _, a := range r.audiences {
+	var oldest *subscriptions
+	for _, a := range r.workspaces {
 		if oldest == nil || a.read.Before(oldest.read) {
 			oldest = a
 		}
@@ -377,9 +377,9 @@ func (r *router) refresh(ctx context.Context) {
 	}
 	changed, err := oldest.refresh(ctx)
 	if changed {
-		r.forget(oldest)
+		r.clearMatches(oldest)
 	}
 	if err != nil {
-		r.log.DebugContext(ctx, "what sources are called cannot be read", "error", err)
+		r.log.DebugContext(ctx, "the names of sources cannot be read", "error", err)
 	}
 }

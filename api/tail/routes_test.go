@@ -14,45 +14,47 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// grown is how many partitions the topic has when more were added.
-const grown = 7
+// grownPartitions is the number of partitions of the topic after more were added.
+const grownPartitions = 7
 
-// mover makes a source whose points go to the partition when there are as few partitions
-// as at first, and to another one when there are more.
-func (w *world) mover(partition int32) uuid.UUID {
-	w.t.Helper()
+// movedSource creates a source whose points go to the partition with the initial number of
+// partitions, and to another one after more were added.
+func (env *environment) movedSource(partition int32) uuid.UUID {
+	env.t.Helper()
 	for {
 		id := uuid.New()
-		if pointblock.Partition(id, partitions) == partition && pointblock.Partition(id, grown) != partition {
-			return w.create(id)
+		if pointblock.Partition(id, partitions) == partition && pointblock.Partition(id, grownPartitions) != partition {
+			return env.create(id)
 		}
 	}
 }
 
-// routed is a record of one point of the source, sent when the topic had so many
-// partitions.
-func (w *world) routed(source uuid.UUID, value float64, of int32) pointblock.Message {
-	w.t.Helper()
-	m := w.message(source, value)
-	m.Partition = pointblock.Partition(source, of)
+// routedMessage returns a record with one point of the source, sent when the topic had
+// partitionCount partitions.
+func (env *environment) routedMessage(source uuid.UUID, value float64, partitionCount int32) pointblock.Message {
+	env.t.Helper()
+	m := env.message(source, value)
+	m.Partition = pointblock.Partition(source, partitionCount)
 	return m
 }
 
-func (w *world) grow(k *testenv.Broker) {
-	w.t.Helper()
-	_, err := k.Admin(w.t).UpdatePartitions(w.t.Context(), grown, k.Prefix+"points")
-	require.NoError(w.t, err)
-	require.Eventually(w.t, func() bool { return w.log.Partitions() == grown }, 20*time.Second, 10*time.Millisecond)
+func (env *environment) addPartitions(k *testenv.Broker) {
+	env.t.Helper()
+	_, err := k.Admin(env.t).UpdatePartitions(env.t.Context(), grownPartitions, k.Prefix+"points")
+	require.NoError(env.t, err)
+	require.Eventually(env.t, func() bool {
+		return env.log.Partitions() == grownPartitions
+	}, 20*time.Second, 10*time.Millisecond)
 }
 
-// caughtUp opens a stream at a position and returns what it has missed.
-func (w *world) caughtUp(source uuid.UUID, after tail.Position) (s *tail.Stream, values []float64) {
-	w.t.Helper()
-	s, err := w.hub.Open(w.t.Context(), tail.Opening{
-		Workspace: w.workspace, Key: uuid.New(), Filter: registry.SeriesFilter{Sources: []uuid.UUID{source}}, After: &after,
+// openCaughtUp opens a stream at a position and returns it with the values that it missed.
+func (env *environment) openCaughtUp(source uuid.UUID, after tail.Position) (s *tail.Stream, values []float64) {
+	env.t.Helper()
+	s, err := env.hub.Open(env.t.Context(), tail.Opening{
+		Workspace: env.workspace, Key: uuid.New(), Filter: registry.SeriesFilter{Sources: []uuid.UUID{source}}, After: &after,
 	})
-	require.NoError(w.t, err)
-	require.NoError(w.t, s.CatchUp(w.t.Context(), func(list []tail.Delivery) error {
+	require.NoError(env.t, err)
+	require.NoError(env.t, s.CatchUp(env.t.Context(), func(list []tail.Delivery) error {
 		for i := range list {
 			for _, b := range list[i].Blocks {
 				values = append(values, b.Numbers...)
@@ -63,49 +65,49 @@ func (w *world) caughtUp(source uuid.UUID, after tail.Position) (s *tail.Stream,
 	return s, values
 }
 
-// TestAStreamHearsLateRecordsOfEarlierRoutes sends what another process had divided among
-// the partitions before more were added.
+// TestAStreamHearsLateRecordsOfEarlierRoutes sends records that another process had assigned to
+// partitions before more were added.
 func TestAStreamHearsLateRecordsOfEarlierRoutes(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, k *testenv.Broker) {
-		w := newWorld(t, k)
-		moved, beside := w.mover(0), w.source(1)
-		w.grow(k)
-		s := w.open(registry.SeriesFilter{Sources: []uuid.UUID{moved}})
-		require.Len(t, s.Position().Next, 2, "as many partitions as the source has had")
-		w.send(w.routed(moved, 1, grown))
-		require.Equal(t, []float64{1}, w.values(s, 1))
-		w.send(w.routed(beside, 2, partitions), w.routed(moved, 3, partitions))
-		require.Equal(t, []float64{3}, w.values(s, 1), "late")
+		env := newEnvironment(t, k)
+		moved, beside := env.movedSource(0), env.source(1)
+		env.addPartitions(k)
+		s := env.open(registry.SeriesFilter{Sources: []uuid.UUID{moved}})
+		require.Len(t, s.Position().Next, 2, "one partition for each route of the source")
+		env.send(env.routedMessage(moved, 1, grownPartitions))
+		require.Equal(t, []float64{1}, env.values(s, 1))
+		env.send(env.routedMessage(beside, 2, partitions), env.routedMessage(moved, 3, partitions))
+		require.Equal(t, []float64{3}, env.values(s, 1), "late")
 		position := s.Position()
 		s.Close()
 
-		w.send(w.routed(moved, 4, partitions), w.routed(moved, 5, grown))
-		s, missed := w.caughtUp(moved, position)
+		env.send(env.routedMessage(moved, 4, partitions), env.routedMessage(moved, 5, grownPartitions))
+		s, missed := env.openCaughtUp(moved, position)
 		defer s.Close()
 		require.Empty(t, s.Missed())
 		require.ElementsMatch(t, []float64{4, 5}, missed)
-		w.send(w.routed(moved, 6, partitions))
-		require.Equal(t, []float64{6}, w.values(s, 1))
+		env.send(env.routedMessage(moved, 6, partitions))
+		require.Equal(t, []float64{6}, env.values(s, 1))
 	})
 }
 
-// TestAStreamHearsEveryPartitionUntilItsRouteIsRecorded has points come by a route that is
-// recorded after the topic was seen: another process may have seen fewer partitions.
+// TestAStreamHearsEveryPartitionUntilItsRouteIsRecorded sends points by a route that is recorded
+// after the stream was opened: another process may have seen fewer partitions.
 func TestAStreamHearsEveryPartitionUntilItsRouteIsRecorded(t *testing.T) {
-	w := prepareWorld(t, testenv.NewKFake(t), false)
-	w.start(tail.Deps{Log: w.log})
-	a := w.source(0)
-	s := w.open(registry.SeriesFilter{Sources: []uuid.UUID{a}})
+	env := prepareEnvironment(t, testenv.NewKFake(t), false)
+	env.start(tail.Deps{Log: env.log})
+	a := env.source(0)
+	s := env.open(registry.SeriesFilter{Sources: []uuid.UUID{a}})
 	defer s.Close()
-	m := w.message(a, 1)
+	m := env.message(a, 1)
 	m.Partition = 3
-	w.send(m)
-	require.Equal(t, []float64{1}, w.values(s, 1))
+	env.send(m)
+	require.Equal(t, []float64{1}, env.values(s, 1))
 	position := s.Position()
 
-	require.NoError(t, w.recordRoutes(t.Context()))
-	w.send(w.message(a, 2))
-	known, missed := w.caughtUp(a, position)
+	require.NoError(t, env.recordRoutes(t.Context()))
+	env.send(env.message(a, 2))
+	known, missed := env.openCaughtUp(a, position)
 	defer known.Close()
 	require.Empty(t, known.Missed())
 	require.Equal(t, []float64{2}, missed)
@@ -114,44 +116,44 @@ func TestAStreamHearsEveryPartitionUntilItsRouteIsRecorded(t *testing.T) {
 
 func TestAStreamEndsWhenPartitionsAreAdded(t *testing.T) {
 	k := testenv.NewKFake(t)
-	w := newWorld(t, k)
-	moved := w.mover(0)
-	s := w.open(registry.SeriesFilter{Sources: []uuid.UUID{moved}})
+	env := newEnvironment(t, k)
+	moved := env.movedSource(0)
+	s := env.open(registry.SeriesFilter{Sources: []uuid.UUID{moved}})
 	defer s.Close()
-	w.grow(k)
+	env.addPartitions(k)
 	select {
 	case <-s.Ready():
 	case <-time.After(20 * time.Second):
-		require.FailNow(t, "the stream goes on")
+		require.FailNow(t, "the stream does not end")
 	}
 	_, dropped := s.Take()
 	require.Equal(t, tail.LogChanged, dropped)
-	again, _ := w.caughtUp(moved, s.Position())
+	again, _ := env.openCaughtUp(moved, s.Position())
 	defer again.Close()
 	require.Equal(t, tail.LogChanged, again.Missed())
 }
 
-// stuck is a log whose changes are not seen any more.
-type stuck struct {
+// staleLog is a log whose changes are not detected.
+type staleLog struct {
 	*kafka.Client
 	topic kafka.TopicInfo
 	seen  time.Time
 }
 
-func (s stuck) PointsTopic() kafka.TopicInfo { return s.topic }
-func (s stuck) PointsSeen() time.Time        { return s.seen }
+func (s staleLog) PointsTopic() kafka.TopicInfo { return s.topic }
+func (s staleLog) PointsSeen() time.Time        { return s.seen }
 
-// TestAStreamVouchesForNothingAfterTheTopicWasSeen has a process not learn for a while that
-// another one sends to partitions that were added.
+// TestAStreamVouchesForNothingAfterTheTopicWasSeen checks SinceUS in a process that has not yet
+// detected new partitions to which another process sends.
 func TestAStreamVouchesForNothingAfterTheTopicWasSeen(t *testing.T) {
-	w := prepareWorld(t, testenv.NewKFake(t), true)
+	env := prepareEnvironment(t, testenv.NewKFake(t), true)
 	seen := time.Now().Add(-time.Minute)
-	w.start(tail.Deps{Log: stuck{Client: w.log, topic: w.log.PointsTopic(), seen: seen}})
-	a := w.source(0)
-	s := w.open(registry.SeriesFilter{Sources: []uuid.UUID{a}})
+	env.start(tail.Deps{Log: staleLog{Client: env.log, topic: env.log.PointsTopic(), seen: seen}})
+	a := env.source(0)
+	s := env.open(registry.SeriesFilter{Sources: []uuid.UUID{a}})
 	defer s.Close()
-	w.send(w.message(a, 1))
-	require.Equal(t, []float64{1}, w.values(s, 1))
+	env.send(env.message(a, 1))
+	require.Equal(t, []float64{1}, env.values(s, 1))
 	require.LessOrEqual(t, s.Position().SinceUS, seen.UnixMicro())
 	require.Eventually(t, func() bool {
 		s.Settle()

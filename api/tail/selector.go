@@ -9,9 +9,8 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// selector says of which series a stream gets the points. It means what the same
-// filter means in a query; but it goes by the identity that the record carries, so
-// that series count from their first point on.
+// selector selects the series of a stream. It matches like the same filter in a query, but
+// it uses the identity in the record, so that a new series matches from its first point on.
 type selector struct {
 	registry.SeriesFilter
 	sources, metrics map[string]struct{} // nil: all
@@ -34,18 +33,19 @@ func newSelector(filter registry.SeriesFilter) selector {
 	return s
 }
 
-// partitions are those that can have points of the series. A name or a node may get
-// to be that of any source; a source has had one partition under each route, and late
-// records come to an earlier one at any time.
-func (s *selector) partitions(of layout) []int32 {
+// partitions returns the partitions that can contain points of the series. If the filter
+// has no source ids, these are all partitions, because any source can get a given name or
+// node. A source has one partition under each route, and late records can arrive in the
+// partition of an earlier route at any time.
+func (s *selector) partitions(topic layout) []int32 {
 	var list []int32
-	if s.Sources == nil || !of.known() {
-		for p := range of.Partitions {
+	if s.Sources == nil || !topic.complete() {
+		for p := range topic.Partitions {
 			list = append(list, p)
 		}
 		return list
 	}
-	for _, count := range of.counts {
+	for _, count := range topic.counts {
 		for _, id := range s.Sources {
 			list = append(list, pointblock.Partition(id, count))
 		}
@@ -54,7 +54,7 @@ func (s *selector) partitions(of layout) []int32 {
 	return slices.Compact(list)
 }
 
-// source reports whether a source's id can be meant.
+// source reports whether the filter can match a source with this id.
 func (s *selector) source(id *uuid.UUID) bool {
 	if s.sources == nil {
 		return true
@@ -63,7 +63,7 @@ func (s *selector) source(id *uuid.UUID) bool {
 	return ok
 }
 
-// metric reports whether a metric is meant.
+// metric reports whether the filter matches a metric.
 func (s *selector) metric(name []byte) bool {
 	if s.metrics == nil {
 		return true
@@ -72,8 +72,8 @@ func (s *selector) metric(name []byte) bool {
 	return ok
 }
 
-// tags reports whether a series with these tags is meant: each that the filter names
-// has one of the values.
+// tags reports whether the filter matches a series with these tags: each tag of the filter
+// must have one of its values.
 func (s *selector) tags(tags []pointblock.Tag) bool {
 	for key, values := range s.Tags {
 		i := slices.IndexFunc(tags, func(t pointblock.Tag) bool { return t.Key == key })
@@ -84,7 +84,7 @@ func (s *selector) tags(tags []pointblock.Tag) bool {
 	return true
 }
 
-// label reports whether a source of that name and at that node is meant.
+// label reports whether the filter matches the name and the node of a source.
 func (s *selector) label(l *registry.SourceLabel) bool {
 	if s.SourceName != nil && *s.SourceName != l.Name {
 		return false

@@ -12,26 +12,26 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// Opening says what a stream is to be.
+// Opening are the parameters of a stream.
 type Opening struct {
 	Workspace, Key uuid.UUID
 	Filter         registry.SeriesFilter
-	// After is where the reader was; nil: it begins with what comes from now on.
+	// After is the position of the reader; nil: the stream begins at the end of the log.
 	After *Position
 }
 
-// Stream is what one reader gets. It belongs to one goroutine.
+// Stream is the stream of one reader. It must be used by one goroutine.
 type Stream struct {
-	hub    *Hub
-	key    uuid.UUID
-	sub    *subscriber
-	at     Position
-	ends   map[int32]int64 // up to where it is behind; nil: it is not
-	missed string
+	hub      *Hub
+	key      uuid.UUID
+	sub      *subscriber
+	position Position
+	ends     map[int32]int64 // offsets up to which CatchUp reads; nil: the stream has joined
+	missed   string
 }
 
-// Open opens a stream; Close ends it. It is Unavailable when too many are open or the
-// log cannot be read. A stream with a position is to CatchUp first.
+// Open opens a stream. The caller must Close it. Open returns an Unavailable error if too many
+// streams are open or the log cannot be read. A stream with a position must CatchUp first.
 func (h *Hub) Open(ctx context.Context, o Opening) (*Stream, error) {
 	if err := h.admit(o.Workspace, o.Key); err != nil {
 		return nil, err
@@ -49,16 +49,16 @@ func (s *Stream) begin(ctx context.Context, after *Position) error {
 	if after == nil {
 		return s.join(ctx)
 	}
-	state, of, err := s.hub.observe(ctx)
+	state, topic, err := s.hub.observe(ctx)
 	if err != nil {
-		return errAway(err)
+		return errUnavailable(err)
 	}
-	need := s.sub.selector.partitions(of)
-	if s.missed = s.gap(after, state, need); s.missed == "" {
-		s.at, s.ends = *after, map[int32]int64{}
-		s.at.Next = map[int32]int64{}
+	need := s.sub.selector.partitions(topic)
+	if s.missed = s.missedReason(after, state, need); s.missed == "" {
+		s.position, s.ends = *after, map[int32]int64{}
+		s.position.Next = map[int32]int64{}
 		for _, p := range need {
-			s.at.Next[p], s.ends[p] = after.Next[p], state.State[p].End
+			s.position.Next[p], s.ends[p] = after.Next[p], state.State[p].End
 		}
 		s.hub.metrics.resumed.WithLabelValues(resumed).Inc()
 		return nil
@@ -67,15 +67,15 @@ func (s *Stream) begin(ctx context.Context, after *Position) error {
 	if err := s.join(ctx); err != nil {
 		return err
 	}
-	s.at.SinceUS = after.SinceUS
+	s.position.SinceUS = after.SinceUS
 	return nil
 }
 
-// resumed is the outcome when what was missed is read again.
+// resumed is the outcome if the missed records can be read.
 const resumed = "resumed"
 
-// gap reports why what came after a position cannot be read again; empty: it can.
-func (s *Stream) gap(after *Position, state kafka.TopicState, need []int32) string {
+// missedReason returns why the records after a position cannot be read, or "" if they can.
+func (s *Stream) missedReason(after *Position, state kafka.TopicState, need []int32) string {
 	if after.Topic != state.ID || after.Partitions != state.Partitions {
 		return LogChanged
 	}
@@ -97,69 +97,70 @@ func (s *Stream) gap(after *Position, state kafka.TopicState, need []int32) stri
 	return ""
 }
 
-// join has the shared tail take the stream in, where that is.
+// join adds the stream to the shared tail, at the tail's position.
 func (s *Stream) join(ctx context.Context) error {
 	if err := s.hub.join(ctx, s.sub); err != nil {
 		return err
 	}
 	topic := s.sub.topic
 	s.ends = nil
-	s.at = Position{Topic: topic.ID, Partitions: topic.Partitions, Next: maps.Clone(s.sub.from)}
-	s.since(time.Now().UnixMicro())
+	s.position = Position{Topic: topic.ID, Partitions: topic.Partitions, Next: maps.Clone(s.sub.from)}
+	s.raiseSince(time.Now().UnixMicro())
 	return nil
 }
 
-// Missed reports why the stream could not go on where its reader was: one of the
-// reasons. The reader has what was received before Position's SinceUS and what comes
-// from now on. Empty: nothing is missing.
+// Missed returns the reason for which the stream could not continue at the position of its
+// reader, or "" if nothing is missing. If there is a reason, the reader has what was received
+// before Position's SinceUS, and receives what arrives from now on.
 func (s *Stream) Missed() string { return s.missed }
 
-// Ready gets a value when there is something to take.
+// Ready returns a channel that receives a value when Take has something to return.
 func (s *Stream) Ready() <-chan struct{} { return s.sub.queue.ready }
 
-// Take returns what has come since, and why the stream is dropped, if it is: then
-// nothing follows. What was taken before is no longer held.
+// Take returns the queued deliveries, and the reason if the stream is dropped: then nothing
+// follows. It releases the memory of the deliveries of the previous call.
 func (s *Stream) Take() (list []Delivery, dropped string) {
 	list, dropped = s.sub.queue.take()
-	// The shared tail may come by what CatchUp, which reads up to the end, has sent.
-	list = slices.DeleteFunc(list, func(d Delivery) bool { return d.next <= s.at.Next[d.partition] })
+	// CatchUp reads up to the end, so the shared tail may read records that CatchUp has sent.
+	list = slices.DeleteFunc(list, func(d Delivery) bool { return d.next <= s.position.Next[d.partition] })
 	return list, dropped
 }
 
-// Passed notes that a delivery was sent.
+// Passed records that a delivery was sent.
 func (s *Stream) Passed(d *Delivery) {
-	s.at.Next[d.partition] = d.next
-	s.since(d.receivedUS)
+	s.position.Next[d.partition] = d.next
+	s.raiseSince(d.receivedUS)
 }
 
-// sinceMargin is by how much a record may be in the log later than others that were
-// received after it: the longest wait for Kafka, and what clocks differ by.
+// sinceMargin is the maximum time by which a record can be appended to the log after
+// records that were received later: the maximum wait for Kafka, and the difference of
+// clocks.
 const sinceMargin = 10 * time.Second
 
-// since raises the time of receipt up to which nothing is missing; not past when the topic
-// was seen, for others may send to partitions that were added later.
-func (s *Stream) since(receivedUS int64) {
+// raiseSince raises the time of receipt up to which nothing is missing. It does not exceed
+// PointsSeen, because other processes may send to partitions that were added later.
+func (s *Stream) raiseSince(receivedUS int64) {
 	receivedUS = min(receivedUS, s.hub.deps.Log.PointsSeen().UnixMicro())
-	s.at.SinceUS = max(s.at.SinceUS, receivedUS-sinceMargin.Microseconds())
+	s.position.SinceUS = max(s.position.SinceUS, receivedUS-sinceMargin.Microseconds())
 }
 
-// Settle raises the position past what had nothing for the stream, when all that had
-// something was sent.
+// Settle raises the position past records that had nothing for the stream, if all
+// deliveries were sent.
 func (s *Stream) Settle() {
-	at, settled := time.Now(), s.hub.settled(s.at.Next)
-	// In this order: what the tail had read then is in the queue by now.
+	now, published := time.Now(), s.hub.published(s.position.Next)
+	// The order is important: what the tail had published is in the queue by now.
 	if s.sub.queue.drained() {
-		s.at.Next = settled
-		s.since(at.UnixMicro())
+		s.position.Next = published
+		s.raiseSince(now.UnixMicro())
 	}
 }
 
-// Position is where the stream is. It stays valid.
-func (s *Stream) Position() Position { return s.at }
+// Position returns the position of the stream. It remains valid after Close.
+func (s *Stream) Position() Position { return s.position }
 
-// Close ends the stream.
+// Close closes the stream.
 func (s *Stream) Close() {
 	s.hub.leave(s.sub)
 	s.sub.queue.close()
-	s.hub.discharge(s.sub.workspace, s.key)
+	s.hub.release(s.sub.workspace, s.key)
 }

@@ -1,19 +1,21 @@
-// Package tail gives readers the points of topic points as they arrive.
+// Package tail streams the points of topic points to readers as they arrive.
 //
-// One [Hub] serves all streams of a process. While any is open, one tail of the log
-// reads the partitions that any of them needs, from their end, once for all. Records
-// of workspaces without a stream are passed over after a look at the workspace; of the
-// others only the series that a stream selects are decoded. What a stream selects is
-// put into its queue, from where its own goroutine takes it: the tail never waits for
-// a reader. A reader that does not keep up is dropped when the queues are full.
+// One [Hub] serves all streams of a process. While a stream is open, one shared tail of
+// the log reads the partitions that the streams need, once for all, from their end.
+// Records of workspaces without a stream are skipped after reading the workspace. Of
+// other records, only the series that a stream selects are decoded. The tail puts the
+// selected points into the stream's queue, and the stream's goroutine removes them. So
+// the tail never waits for a reader. If the queues are full, a reader that does not
+// keep up is dropped.
 //
-// A stream knows its [Position]: the offsets up to which it has had everything. One
-// that comes back with it is brought up to date by its own tail, at its own pace,
-// as long as the log still has what it missed, and then joins the others. It may get
-// some points again, and misses none; else it is told.
+// A stream has a [Position]: the offsets up to which it has received everything. A
+// stream that is opened at a position first reads what it missed with its own tail, at
+// its own pace, if the log still contains it. Then it joins the shared tail. It may
+// receive some points twice, but misses none. If that is not possible, [Stream.Missed]
+// reports it.
 //
-// The package reads the log and asks what sources are called. How a stream looks on
-// the wire is its caller's.
+// The package reads the log and the names of sources. The caller encodes the stream for
+// the wire.
 package tail
 
 import (
@@ -32,31 +34,31 @@ import (
 // pointsLog is topic points.
 type pointsLog interface {
 	PointsTopic() kafka.TopicInfo
-	// PointsSeen is when the topic was last found to be as PointsTopic says.
+	// PointsSeen returns the time at which the result of PointsTopic was last confirmed.
 	PointsSeen() time.Time
 	Observe(ctx context.Context) (kafka.TopicState, error)
 	TailPoints(from map[int32]int64, fetchBytes int32) (*kafka.Tail, error)
 }
 
-// sourceStore knows what sources are called.
+// sourceStore reads the names of sources.
 type sourceStore interface {
 	SourceLabels(ctx context.Context, workspace uuid.UUID, known map[uuid.UUID]int64) ([]registry.SourceLabel, error)
 }
 
-// routeStore knows by which routes points were divided among partitions.
+// routeStore reads the routes that have assigned points to partitions.
 type routeStore interface {
-	// PartitionCounts returns how many partitions a topic of that id had under each route.
+	// PartitionCounts returns the number of partitions of the topic with that id under each route.
 	PartitionCounts(ctx context.Context, topic string, id [16]byte) ([]int32, error)
 }
 
-// Limits bound what streams may take. Zero: the default.
+// Limits are the limits of streams. Zero means the default.
 type Limits struct {
-	Streams       int   // open in the process; 1,000
-	OfWorkspace   int   // of them of one workspace; 100
-	OfKey         int   // of them by one key; 50
-	BufferedBytes int64 // of points that wait for readers, of all streams; 64 MiB
+	Streams       int   // open streams in the process; default 1,000
+	OfWorkspace   int   // open streams per workspace; default 100
+	OfKey         int   // open streams per key; default 50
+	BufferedBytes int64 // queued points of all streams; default 64 MiB
 	// ReplayRecords is the maximum number of records of the log that are read for a stream that
-	// comes back; 1,000,000.
+	// is opened at a position; default 1,000,000.
 	ReplayRecords int64
 }
 
@@ -78,39 +80,39 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Deps is what a Hub is made of.
+// Deps are the dependencies of a Hub.
 type Deps struct {
 	Log     pointsLog
 	Sources sourceStore
 	Routes  routeStore
 	Limits  Limits
 	Logger  *slog.Logger          // nil: slog.Default()
-	Metrics prometheus.Registerer // nil: nowhere
+	Metrics prometheus.Registerer // nil: metrics are not registered
 }
 
-// Position is up to where a stream has had everything: by partition, the next
-// offset.
+// Position is the position of a stream in the log. The stream has received all records
+// below the offsets in Next.
 type Position struct {
-	Topic      [16]byte // the id of topic points: offsets mean nothing in another one
-	Partitions int32    // of the topic
-	// SinceUS is a time of receipt: points received before it are not missing.
-	// Microseconds since the Unix epoch.
+	Topic      [16]byte // id of topic points; the offsets are valid only for this topic
+	Partitions int32    // number of partitions of the topic
+	// SinceUS is a time of receipt, in microseconds since the Unix epoch. The stream
+	// has received all points that were received before it.
 	SinceUS int64
-	Next    map[int32]int64
+	Next    map[int32]int64 // next offset by partition
 }
 
-// Series is what a block's points are of. It is shared and not to be changed.
+// Series is the series of a block. It is shared and must not be changed.
 type Series struct {
 	Source     uuid.UUID
 	SourceName string
 	Metric     string
-	Text       bool // of strings, not numbers
+	Text       bool // the values are strings, not numbers
 	Unit       *string
 	Tags       map[string]string
 }
 
-// Block is points of one series, in the order of time. It is shared among streams
-// and not to be changed.
+// Block contains points of one series, ordered by time. It is shared by streams and must
+// not be changed.
 type Block struct {
 	Series  *Series
 	TS      []int64 // microseconds since the Unix epoch
@@ -118,17 +120,17 @@ type Block struct {
 	Texts   []*string
 }
 
-// Deletion says that points are gone: those of a source, or of one of its metrics, from
-// a time on (inclusive) and up to another (exclusive) where these are given.
+// Deletion reports deleted points of a source, or of one of its metrics. FromUS (inclusive)
+// and ToUS (exclusive) limit the time if they are set.
 type Deletion struct {
 	Source       uuid.UUID
-	SourceName   string // empty: not known any more
+	SourceName   string // empty: no longer known
 	Metric       *string
 	FromUS, ToUS *int64
-	Whole        bool // the source itself is gone
+	Whole        bool // the source itself was deleted
 }
 
-// Delivery is what one record of the log has for a stream: points of different
+// Delivery contains what a stream receives of one record of the log: points of one or more
 // series, or deletions.
 type Delivery struct {
 	Blocks    []*Block
@@ -140,7 +142,7 @@ type Delivery struct {
 	bytes      int64
 }
 
-// Points is how many there are.
+// Points returns the number of points.
 func (d *Delivery) Points() (n int) {
 	for _, b := range d.Blocks {
 		n += len(b.TS)
@@ -148,31 +150,29 @@ func (d *Delivery) Points() (n int) {
 	return n
 }
 
-// Why a stream is dropped or has missed something.
+// Reasons for which a stream is dropped or has missed points.
 const (
-	// SlowReader: the reader does not take what is there for it.
+	// SlowReader: the reader does not keep up with the stream.
 	SlowReader = "slow_reader"
-	// LogChanged: the log was made again, lost records, or got more partitions.
+	// LogChanged: the topic was recreated, lost records, or got more partitions.
 	LogChanged = "log_changed"
-	// Trimmed: the log does not have any more what the stream missed.
+	// Trimmed: the log no longer contains the records that the stream missed.
 	Trimmed = "trimmed"
-	// TooFarBehind: more was missed than is read again for one stream.
+	// TooFarBehind: the stream missed more than Limits.ReplayRecords records.
 	TooFarBehind = "too_far_behind"
 )
 
 const (
-	pollRecords = 500     // of one look into the log
-	tailBytes   = 4 << 20 // of one answer of a broker to the shared tail
+	pollRecords = 500     // maximum records per poll
+	tailBytes   = 4 << 20 // maximum bytes per fetch of the shared tail
 
-	// How long a stream waits for the tail to take it in, and how long the tail
-	// waits for Kafka and Postgres.
-	joinLimit   = 5 * time.Second
-	storeLimit  = 2 * time.Second
-	failurePace = 250 * time.Millisecond // after a failure, until it is tried again
+	joinTimeout  = 5 * time.Second        // for a stream to join the shared tail
+	storeTimeout = 2 * time.Second        // for a request to Kafka or Postgres
+	retryDelay   = 250 * time.Millisecond // between attempts after a failure
 
-	refreshInterval = 2 * time.Second // how old the name and the node of a source may be
+	refreshInterval = 2 * time.Second // maximum age of the cached name and node of a source
 )
 
-func errTooMany(whose string, most int) error {
-	return fault.Newf(fault.Unavailable, "Too many streams are open: %s has at most %d", whose, most).After(time.Second)
+func errTooMany(owner string, limit int) error {
+	return fault.Newf(fault.Unavailable, "Too many streams are open: %s has at most %d", owner, limit).After(time.Second)
 }
