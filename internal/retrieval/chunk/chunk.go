@@ -1,8 +1,9 @@
-// Package chunk cuts the text of a node into parts that an embedder takes whole: the
-// vector of a long text says little of any part of it, and models read only so much.
+// Package chunk splits the text of a node into parts that an embedder can read
+// completely: the vector of a long text represents no part of it well, and the input of
+// models is limited.
 //
-// The same node always gives the same chunks: what is indexed is told from what is
-// new by them. They are bounded in number and size for any text.
+// The same node always has the same chunks, so comparing chunks detects changes. They are
+// bounded in number and size for any text.
 package chunk
 
 import (
@@ -15,37 +16,37 @@ import (
 // Chunk is a part of a node's text.
 type Chunk struct {
 	Index int    // from 0
-	Text  string // to embed; white space in it is single spaces
-	// From and To are where in the description the part is, in bytes; equal: nowhere,
-	// it is of the name or the properties alone.
+	Text  string // to embed, with sequences of white space as single spaces
+	// From and To are the position of the part in the description, in bytes. They are
+	// equal if it has only the name or properties.
 	From, To int
 }
 
-// Sizes, in words as package words counts them. A model that reads 256 pieces of words
-// has room for about 190 of English.
+// Sizes, in words as wordsOf counts them. A model that reads 256 word pieces reads about
+// 190 English words.
 const (
-	full     = 180 // words of a chunk
-	tail     = 20  // a rest that is no longer goes with the chunk before it
-	earliest = 120 // a chunk ends with a sentence, if one ends after so many words
-	overlap  = 25  // words that a chunk has in common with the one before it
-	furthest = 45  // and at most, to begin with a sentence
+	maxChunkWords   = 180 // length of a full chunk
+	maxTailWords    = 20  // a remainder of at most this length is added to the last chunk
+	minChunkWords   = 120 // a chunk ends at the last sentence that ends after this length, if any
+	overlapWords    = 25  // words that a chunk shares with the previous one
+	maxOverlapWords = 45  // maximum of shared words, to begin with a sentence
 )
 
 const (
-	maxDescription = graph.MaxDescription // bytes that are looked at
+	maxDescription = graph.MaxDescription // bytes that are read
 	maxProperties  = 4 << 10              // bytes of text
 )
 
-// Split cuts a node's text. The first chunk begins with the name; string properties
-// come last, each with its name. There is at least one chunk. Together the chunks
-// cover the description.
+// Split splits the text of a node. The first chunk begins with the name; string
+// properties come last, each with its name. There is at least one chunk. Together the
+// chunks cover the description.
 func Split(name, description string, properties graph.Properties) []Chunk {
-	description = cut(description, maxDescription)
+	description = truncate(description, maxDescription)
 	chunks := splitDescription(description)
-	chunks[0].Text = join(strings.Join(strings.Fields(valid(name)), " "), chunks[0].Text)
+	chunks[0].Text = join(strings.Join(strings.Fields(toValidUTF8(name)), " "), chunks[0].Text)
 	for _, part := range splitProperties(properties) {
 		last := &chunks[len(chunks)-1]
-		if countWords(last.Text)+countWords(part) <= full {
+		if countWords(last.Text)+countWords(part) <= maxChunkWords {
 			last.Text = join(last.Text, part)
 			continue
 		}
@@ -62,7 +63,7 @@ func splitDescription(text string) []Chunk {
 	words := wordsOf(text)
 	var chunks []Chunk
 	for from := 0; ; {
-		to := end(words, from)
+		to := chunkEnd(words, from)
 		c := Chunk{From: 0, To: len(text), Text: collapse(text, words[from:to])}
 		if from > 0 {
 			c.From = words[from].from
@@ -74,58 +75,59 @@ func splitDescription(text string) []Chunk {
 		if to == len(words) {
 			return chunks
 		}
-		from = next(words, to)
+		from = nextStart(words, to)
 	}
 }
 
-// end returns where a chunk ends that begins at a word: at a sentence's end if one is
-// near the place where it is full.
-func end(words []word, from int) int {
-	if len(words)-from <= full+tail {
+// chunkEnd returns the end of the chunk that begins at a word: the end of a sentence if one
+// ends shortly before maxChunkWords.
+func chunkEnd(words []word, from int) int {
+	if len(words)-from <= maxChunkWords+maxTailWords {
 		return len(words)
 	}
-	for to := from + full; to > from+earliest; to-- {
-		if words[to-1].ends {
+	for to := from + maxChunkWords; to > from+minChunkWords; to-- {
+		if words[to-1].endsSentence {
 			return to
 		}
 	}
-	return from + full
+	return from + maxChunkWords
 }
 
-// next returns where the chunk after one that ends at a word begins: at a sentence's
-// beginning if one is near, so that what stands across the border is in one of both.
-func next(words []word, to int) int {
-	for from := to - furthest; from < to; from++ {
-		if words[from-1].ends {
+// nextStart returns the start of the chunk after one that ends at a word: the beginning of a
+// sentence if one is near. The chunks overlap, so that text at the boundary is complete in
+// one of them.
+func nextStart(words []word, to int) int {
+	for from := to - maxOverlapWords; from < to; from++ {
+		if words[from-1].endsSentence {
 			return from
 		}
 	}
-	return to - overlap
+	return to - overlapWords
 }
 
-// splitProperties returns the text of the string properties in parts of a chunk's size
-// at most.
+// splitProperties returns the text of the string properties in parts of at most
+// maxChunkWords.
 func splitProperties(properties graph.Properties) []string {
-	text := cut(propertyText(properties), maxProperties)
+	text := truncate(propertyText(properties), maxProperties)
 	words := wordsOf(text)
 	var parts []string
 	for len(words) > 0 {
-		n := min(len(words), full)
+		n := min(len(words), maxChunkWords)
 		parts = append(parts, collapse(text, words[:n]))
 		words = words[n:]
 	}
 	return parts
 }
 
-// cut shortens a text to so many bytes, at the border of a rune.
-func cut(text string, most int) string {
-	if len(text) <= most {
+// truncate shortens a text to at most limit bytes, at a rune boundary.
+func truncate(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
 	}
-	return text[:most]
+	return text[:limit]
 }
 
 func join(a, b string) string {
@@ -135,4 +137,4 @@ func join(a, b string) string {
 	return a + "\n" + b
 }
 
-func valid(text string) string { return strings.ToValidUTF8(text, string(utf8.RuneError)) }
+func toValidUTF8(text string) string { return strings.ToValidUTF8(text, string(utf8.RuneError)) }

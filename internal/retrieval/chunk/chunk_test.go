@@ -33,7 +33,7 @@ func TestALongDescriptionIsCutWhereSentencesEnd(t *testing.T) {
 		fmt.Fprintf(&text, "Sentence number %d says that all is well here. ", i)
 	}
 	chunks := chunk.Split("Log", text.String(), nil)
-	requireSound(t, "Log", text.String(), chunks)
+	requireValid(t, "Log", text.String(), chunks)
 	require.Greater(t, len(chunks), 5)
 	for i, c := range chunks {
 		require.True(t, strings.HasPrefix(strings.TrimPrefix(c.Text, "Log\n"), "Sentence number"), c.Text)
@@ -52,8 +52,8 @@ func TestPropertiesThatDoNotFitAreChunksOfTheirOwn(t *testing.T) {
 	require.True(t, strings.HasPrefix(chunks[1].Text, "note: more"))
 }
 
-// requireSound checks what holds for any text.
-func requireSound(t require.TestingT, name, description string, chunks []chunk.Chunk) {
+// requireValid checks the invariants of the chunks of any text.
+func requireValid(t require.TestingT, name, description string, chunks []chunk.Chunk) {
 	require.NotEmpty(t, chunks)
 	require.LessOrEqual(t, len(chunks), 500)
 	covered := 0
@@ -61,7 +61,7 @@ func requireSound(t require.TestingT, name, description string, chunks []chunk.C
 		require.Equal(t, i, c.Index)
 		require.LessOrEqual(t, len(c.Text), 48<<10)
 		require.True(t, utf8.ValidString(c.Text))
-		require.LessOrEqual(t, c.From, covered, "nothing lies between two chunks")
+		require.LessOrEqual(t, c.From, covered, "no gap between two chunks")
 		require.LessOrEqual(t, c.From, c.To)
 		require.LessOrEqual(t, c.To, len(description))
 		if utf8.ValidString(description) {
@@ -69,7 +69,7 @@ func requireSound(t require.TestingT, name, description string, chunks []chunk.C
 			require.Contains(t, squeeze(c.Text), squeeze(description[c.From:c.To]), "the offsets are those of the text")
 		}
 		if c.To > c.From && i > 0 {
-			require.Greater(t, c.To, chunks[i-1].To, "each goes on")
+			require.Greater(t, c.To, chunks[i-1].To, "each chunk ends after the previous one")
 			require.Greater(t, c.From, chunks[i-1].From)
 		}
 		covered = max(covered, c.To)
@@ -90,7 +90,7 @@ func squeeze(s string) string {
 	}, s)
 }
 
-// scripts are what random texts are made of.
+// scripts are the alphabets of random texts.
 var scripts = [][]rune{
 	[]rune("abcdefghij   .!?\n"), []rune("äöüß éñ . "), []rune("漢字仮名の試験。、"), []rune("ひらがなカタカナ"),
 	[]rune("สวัสดีครับ"), []rune("مرحبا بالعالم؟ "), []rune("привет мир. "), []rune("안녕 하세요. "),
@@ -112,14 +112,14 @@ func TestChunksCoverAnyText(t *testing.T) {
 		if len(text) > graph.MaxDescription {
 			text = strings.ToValidUTF8(text[:graph.MaxDescription], "")
 		}
-		requireSound(t, "name of it", text, chunk.Split("name of it", text, nil))
+		requireValid(t, "name of it", text, chunk.Split("name of it", text, nil))
 	}
 }
 
 func TestTheLargestTextsStayBounded(t *testing.T) {
 	for _, unit := range []string{"a ", "a", " ", "漢", "。", "!", "😀", "\n", "a.\n", "\xff", "a\xff "} {
 		text := strings.Repeat(unit, graph.MaxDescription/len(unit))
-		requireSound(t, "n", text, chunk.Split("n", text, nil))
+		requireValid(t, "n", text, chunk.Split("n", text, nil))
 	}
 	long := strings.Repeat("é", graph.MaxDescription)
 	require.LessOrEqual(t, chunk.Split("n", long, nil)[0].To, graph.MaxDescription)
@@ -130,7 +130,7 @@ func FuzzSplit(f *testing.F) {
 	f.Add("漢字", strings.Repeat("漢字。", 500), `["b"]`)
 	f.Add("", "\xff\xfe", `{}`)
 	f.Fuzz(func(t *testing.T, name, description, value string) {
-		requireSound(t, name, description, chunk.Split(name, description, nil))
+		requireValid(t, name, description, chunk.Split(name, description, nil))
 		with := chunk.Split(name, description, graph.Properties{"key": []byte(value)})
 		require.GreaterOrEqual(t, len(with), len(chunk.Split(name, description, nil)))
 	})

@@ -13,21 +13,21 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-// maxWord is the most runes of a word: what has no spaces is cut somewhere, too.
+// maxWord is the maximum length of a word in runes, so that text without spaces is split too.
 const maxWord = 40
 
-// word is a part of a text without white space: what stands between two spaces, or,
-// in scripts that write without them, a sign.
+// word is a part of a text without white space: a sequence of characters between white
+// space, or a single character of a script that is written without spaces.
 type word struct {
-	from, to int  // bytes
-	ends     bool // a sentence ends with it
+	from, to     int  // bytes
+	endsSentence bool // the last word of a sentence
 }
 
-// wordsOf finds the words of a text.
+// wordsOf returns the words of a text.
 func wordsOf(text string) []word {
 	var words []word
-	open, runes := false, 0 // whether the last word may go on, and how long it is
-	var before rune
+	extendable, runes := false, 0 // whether the last word can be extended, and its length
+	var previous rune
 	for at, r := range text {
 		size := max(utf8.RuneLen(r), 1)
 		if r == utf8.RuneError {
@@ -35,43 +35,43 @@ func wordsOf(text string) []word {
 		}
 		switch {
 		case unicode.IsSpace(r):
-			if n := len(words); n > 0 && (r == '\n' || stops(before)) {
-				words[n-1].ends = true
+			if n := len(words); n > 0 && (r == '\n' || isSentenceEnd(previous)) {
+				words[n-1].endsSentence = true
 			}
-			open = false
-		case len(words) > 0 && words[len(words)-1].to == at && !words[len(words)-1].ends && fullStop(r):
-			words[len(words)-1].to, words[len(words)-1].ends = at+size, true
-			open = false
-		case open && runes < maxWord && !dense(r) && !dense(before):
+			extendable = false
+		case len(words) > 0 && words[len(words)-1].to == at && !words[len(words)-1].endsSentence && isFullStop(r):
+			words[len(words)-1].to, words[len(words)-1].endsSentence = at+size, true
+			extendable = false
+		case extendable && runes < maxWord && !isUnspaced(r) && !isUnspaced(previous):
 			words[len(words)-1].to = at + size
 			runes++
 		default:
 			words = append(words, word{from: at, to: at + size})
-			open, runes = true, 1
+			extendable, runes = true, 1
 		}
 		if !unicode.IsSpace(r) {
-			before = r
+			previous = r
 		}
 	}
 	return words
 }
 
-// stops reports what ends a sentence when white space follows.
-func stops(r rune) bool {
+// isSentenceEnd reports whether a rune ends a sentence if white space follows.
+func isSentenceEnd(r rune) bool {
 	return r == '.' || r == '!' || r == '?' || r == '…' || r == '؟' || r == '।'
 }
 
-// fullStop reports what ends a sentence whatever follows.
-func fullStop(r rune) bool { return r == '。' || r == '！' || r == '？' || r == '．' }
+// isFullStop reports whether a rune ends a sentence regardless of what follows.
+func isFullStop(r rune) bool { return r == '。' || r == '！' || r == '？' || r == '．' }
 
-// dense reports signs of scripts that write without spaces, of which one is about what
-// a model takes for a word.
-func dense(r rune) bool {
+// isUnspaced reports whether a rune is of a script that is written without spaces. Models
+// treat one such character approximately as a word.
+func isUnspaced(r rune) bool {
 	return r >= 0x2E80 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }
 
-// collapse returns the words of a text with single spaces where there was white space,
-// and no broken bytes.
+// collapse returns the words of a text as valid UTF-8, with each sequence of white space as
+// a single space.
 func collapse(text string, words []word) string {
 	var b strings.Builder
 	for i, w := range words {
@@ -80,34 +80,35 @@ func collapse(text string, words []word) string {
 		}
 		b.WriteString(text[w.from:w.to])
 	}
-	return valid(b.String())
+	return toValidUTF8(b.String())
 }
 
 func countWords(text string) int { return len(wordsOf(text)) }
 
-// propertyText writes the string properties in the order of their names, a line each.
-// Numbers, truth values and what is nested mean little to a model.
+// propertyText returns the string properties in the order of their names, one per line.
+// Numbers, booleans and nested values have little meaning for a model.
 func propertyText(properties graph.Properties) string {
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(properties)) {
-		if values := texts(properties[key]); len(values) > 0 {
+		if values := nonBlankStrings(properties[key]); len(values) > 0 {
 			b.WriteString(key + ": " + strings.Join(values, ", ") + "\n")
 		}
 		if b.Len() > maxProperties {
 			break
 		}
 	}
-	return valid(b.String())
+	return toValidUTF8(b.String())
 }
 
-// texts returns a string, or the strings of an array, that are not blank.
-func texts(value jsontext.Value) []string {
-	var found []string
+// nonBlankStrings returns the value if it is a string, or the strings of an array, without
+// blank ones.
+func nonBlankStrings(value jsontext.Value) []string {
+	var values []string
 	switch value.Kind() {
 	case '"':
 		var s string
 		if json.Unmarshal(value, &s) == nil {
-			found = []string{s}
+			values = []string{s}
 		}
 	case '[':
 		var members []jsontext.Value
@@ -117,9 +118,9 @@ func texts(value jsontext.Value) []string {
 		for _, m := range members {
 			var s string
 			if m.Kind() == '"' && json.Unmarshal(m, &s) == nil {
-				found = append(found, s)
+				values = append(values, s)
 			}
 		}
 	}
-	return slices.DeleteFunc(found, func(s string) bool { return strings.TrimSpace(s) == "" })
+	return slices.DeleteFunc(values, func(s string) bool { return strings.TrimSpace(s) == "" })
 }
