@@ -16,17 +16,17 @@ import (
 // Bounds of the connections.
 const (
 	dialTimeout    = 5 * time.Second
-	idleTimeout    = 90 * time.Second // below our server's, which would else close under a request
+	idleTimeout    = 90 * time.Second // below that of the embedded server, so that it does not close a connection in use
 	maxConnections = 16
 	maxHeader      = 64 << 10
 )
 
-// transport makes connections to the API alone: no proxy of the environment, behind
-// which nobody could tell where a connection leads.
-func transport(o Options) *http.Transport {
+// newTransport returns a transport that connects directly to the API. It ignores the proxies
+// of the environment, because the address to which a proxy connects cannot be checked.
+func newTransport(o Options) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	if !o.AllowPrivateAddresses {
-		guard(dialer)
+		refusePrivateAddresses(dialer)
 	}
 	return &http.Transport{
 		DialContext: dialer.DialContext,
@@ -35,12 +35,12 @@ func transport(o Options) *http.Transport {
 		},
 		MaxConnsPerHost: maxConnections, MaxIdleConnsPerHost: maxConnections, IdleConnTimeout: idleTimeout,
 		MaxResponseHeaderBytes: maxHeader,
-		DisableCompression:     true, // an answer's size is bounded as it comes
+		DisableCompression:     true, // the limit of a response applies to the bytes received
 	}
 }
 
-// guard makes a dialer look at each address that it is about to connect to.
-func guard(dialer *net.Dialer) {
+// refusePrivateAddresses makes a dialer check each address before it connects.
+func refusePrivateAddresses(dialer *net.Dialer) {
 	dialer.Control = func(_, address string, _ syscall.RawConn) error { return refusePrivate(address) }
 }
 
@@ -61,28 +61,28 @@ func dialTLS(
 	return conn, nil
 }
 
-// privateAddress says that a name led where it must not.
+// privateAddress is the error of a host name that resolves to an address that is not public.
 type privateAddress struct{ ip netip.Addr }
 
 func (e *privateAddress) Error() string {
 	return fmt.Sprintf("%s is not a public address; --embedder-allow-private-addresses allows it", e.ip)
 }
 
-// refusePrivate looks at the address that is about to be dialled, after every name has
-// been resolved.
+// refusePrivate returns an error for an address that is not public. The dialer calls it after
+// it has resolved the name.
 func refusePrivate(address string) error {
-	at, err := netip.ParseAddrPort(address)
+	addrPort, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("dialling %q: %w", address, err)
 	}
-	if ip := at.Addr().WithZone("").Unmap(); !public(ip) {
+	if ip := addrPort.Addr().WithZone("").Unmap(); !isPublic(ip) {
 		return &privateAddress{ip}
 	}
 	return nil
 }
 
-// reserved are networks that netip has no name for and the internet does not route
-// (IANA's special-purpose registries), and those that carry an IPv4 address within.
+// reserved has the networks that are not routed on the internet (IANA's special-purpose
+// registries) and for which netip has no method, and those that embed an IPv4 address.
 var reserved = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
@@ -93,8 +93,8 @@ var reserved = []netip.Prefix{
 	netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("fec0::/10"),
 }
 
-// public reports whether an address is one of the internet's.
-func public(ip netip.Addr) bool {
+// isPublic reports whether an address is routed on the internet.
+func isPublic(ip netip.Addr) bool {
 	if !ip.IsGlobalUnicast() || ip.IsPrivate() { // unicast: not loopback, link-local, multicast, unspecified
 		return false
 	}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-func TestPublicAddressesAreToldFromAllOthers(t *testing.T) {
+func TestOnlyPublicAddressesAreAllowed(t *testing.T) {
 	for _, ip := range []string{
 		"127.0.0.1", "127.8.8.8", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0", "100.64.0.1",
 		"224.0.0.1",
@@ -27,8 +27,8 @@ func TestPublicAddressesAreToldFromAllOthers(t *testing.T) {
 	require.Error(t, refusePrivate("no address"))
 }
 
-// TestANameThatChangesBetweenLookUpsIsStillChecked is DNS rebinding: the name leads to
-// the internet when it is looked at first, and to this machine when it is dialled.
+// TestANameThatChangesBetweenLookUpsIsStillChecked tests DNS rebinding: the name resolves to
+// a public address at the first lookup, and to this machine when it is dialled.
 func TestANameThatChangesBetweenLookUpsIsStillChecked(t *testing.T) {
 	target, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -39,10 +39,10 @@ func TestANameThatChangesBetweenLookUpsIsStillChecked(t *testing.T) {
 	resolver := rebinding(t, netip.MustParseAddr("93.184.215.14"), netip.MustParseAddr("127.0.0.1"))
 	first, err := resolver.LookupNetIP(t.Context(), "ip4", "embedder.test.")
 	require.NoError(t, err)
-	require.True(t, public(first[0]), "what a check before the dial would have seen")
+	require.True(t, isPublic(first[0]), "what a check before the dial would have seen")
 
 	dialer := &net.Dialer{Resolver: resolver}
-	guard(dialer)
+	refusePrivateAddresses(dialer)
 	_, err = dialer.DialContext(t.Context(), "tcp4", "embedder.test.:"+port)
 	var private *privateAddress
 	require.ErrorAs(t, err, &private)
@@ -54,8 +54,8 @@ func TestANameThatChangesBetweenLookUpsIsStillChecked(t *testing.T) {
 	_ = conn.Close()
 }
 
-// rebinding is a resolver that answers the first question with one address and all
-// others with another.
+// rebinding returns a resolver that answers the first query with one address and all later
+// ones with another.
 func rebinding(t *testing.T, before, after netip.Addr) *net.Resolver {
 	t.Helper()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")

@@ -1,10 +1,9 @@
-// Package embed turns texts into vectors: by the model inside the binary ([Static]),
-// or by an OpenAI-compatible API ([Remote]), which is the embedded embedder, a
-// container of ours, or anybody's.
+// Package embed computes the vectors of texts: with the model in the binary ([Static]), or
+// with an OpenAI-compatible API ([Remote]), which is the embedded embedder, a container of
+// Livegraph, or any other server.
 //
-// Which one it is is configured, and stays: vectors of two models do not mix, so
-// nothing here falls back from one to the other. An index records the [Model] that
-// its vectors are of.
+// The embedder is configured. Vectors of two models cannot be compared, so this package
+// never falls back from one to the other. An index records the [Model] of its vectors.
 package embed
 
 import (
@@ -14,29 +13,29 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/vector"
 )
 
-// Vector is a text's place in a model's space, of length 1; nil for a text that has
-// none, because nothing in it means anything to the model. Such a text is never a hit.
+// Vector is the embedding of a text, normalised to length 1. It is nil for a text that has
+// no vector, because it has nothing that the model recognises. Such a text is never a hit.
 type Vector []float32
 
-// Model names what vectors are of.
+// Model identifies the model that computes vectors.
 type Model = vector.Model
 
-// Embedder turns texts into vectors of one model. It is safe for concurrent use.
+// Embedder computes the vectors of texts with one model. It is safe for concurrent use.
 type Embedder interface {
-	// Model reports what the vectors are of.
+	// Model returns the model of the vectors.
 	Model() Model
 	// Embed returns the vectors of the texts, in their order. Its errors are faults:
-	// Unavailable, BadGateway and Timeout pass or are the operator's to mend, Invalid
-	// means that the texts themselves are refused and will be again.
+	// Unavailable, BadGateway and Timeout are temporary or can be fixed by the operator.
+	// Invalid means that the texts are refused, and a retry would be refused too.
 	Embed(ctx context.Context, texts []string) ([]Vector, error)
-	// Ping asks for a sign of life and computes nothing.
+	// Ping checks that the embedder responds, without computing vectors.
 	Ping(ctx context.Context) error
-	// Close lets go of idle connections.
+	// Close closes idle connections.
 	Close()
 }
 
-// normalise brings a vector to length 1. It gives nil for the zero vector, and false
-// for one that holds what is no number.
+// normalise scales a vector to length 1. It returns nil for the zero vector, and false for
+// a vector with a component that is NaN or infinite.
 func normalise(v Vector) (Vector, bool) {
 	var sum float64
 	for _, x := range v {

@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// minilm reaches an embedded embedder.
+// minilm returns a client of an embedded embedder.
 func minilm(t testing.TB, address string) *embed.Remote {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -45,23 +45,23 @@ func TestTheEmbeddedModelIsReachedAsAnyOther(t *testing.T) {
 		texts[i] = strings.Repeat(fmt.Sprintf("sensor %d ", i), 1+i%7)
 	}
 	texts[7] = ""
-	together, err := r.Embed(t.Context(), texts)
+	batched, err := r.Embed(t.Context(), texts)
 	require.NoError(t, err)
-	require.Nil(t, together[7])
+	require.Nil(t, batched[7])
 
 	var group sync.WaitGroup
-	alone := make([][]embed.Vector, 20)
-	for i := range alone {
-		group.Go(func() { alone[i], _ = r.Embed(t.Context(), texts[i:i+1]) })
+	single := make([][]embed.Vector, 20)
+	for i := range single {
+		group.Go(func() { single[i], _ = r.Embed(t.Context(), texts[i:i+1]) })
 	}
 	group.Wait()
-	for i := range alone {
-		require.Len(t, alone[i], 1)
-		require.Equal(t, together[i], alone[i][0], "batches change nothing")
+	for i := range single {
+		require.Len(t, single[i], 1)
+		require.Equal(t, batched[i], single[i][0], "batches change nothing")
 	}
 }
 
-// TestMeaningIsWhatMiniLMAdds compares the two models of Livegraph's own.
+// TestMeaningIsWhatMiniLMAdds compares the two models of Livegraph.
 func TestMeaningIsWhatMiniLMAdds(t *testing.T) {
 	texts := []string{"server is down", "the machine stopped responding", "pump of the boiler", "the boiler's pump"}
 	models := []embed.Embedder{minilm(t, testenv.Embedder(t)), embed.NewStatic()}
@@ -85,7 +85,7 @@ func TestEmbeddingGoesOnWhenTheEmbedderIsKilled(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, p.Signal(syscall.SIGKILL))
 	after, err := r.Embed(t.Context(), []string{"pump"})
-	require.NoError(t, err, "it is asked again until it is back")
+	require.NoError(t, err, "it is retried until it is available again")
 	require.Equal(t, before, after)
 }
 

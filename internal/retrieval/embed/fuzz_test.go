@@ -12,8 +12,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// FuzzAnswer: whatever an embedder answers, it is a vector of length one for each text,
-// or a fault that repeats nothing of it.
+// FuzzAnswer verifies that any response of an embedder is decoded to a vector of length one
+// for each text, or to a fault of bounded size.
 func FuzzAnswer(f *testing.F) {
 	for _, body := range []string{
 		`{"data":[{"index":0,"embedding":[3,4]},{"index":1,"embedding":[0,-1e-3]}]}`,
@@ -26,7 +26,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Add([]byte(body), 429)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, status int) {
-		vectors, err := vectorsOf(body, 2, 2)
+		vectors, err := decodeVectors(body, 2, 2)
 		if err != nil {
 			require.Equal(t, fault.BadGateway, fault.KindOf(err))
 		} else {
@@ -42,6 +42,6 @@ func FuzzAnswer(f *testing.F) {
 		response := &http.Response{
 			StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(body))),
 		}
-		require.Less(t, len(refusal(response).Error()), 1000)
+		require.Less(t, len(statusFault(response).Error()), 1000)
 	})
 }

@@ -10,60 +10,61 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// DefaultQueryTimeout is how long the vector of a query is waited for. Anyone who searches
-// is better served without than late.
+// DefaultQueryTimeout is the timeout for the vector of a query. A search without a vector is
+// better than a slow one.
 const DefaultQueryTimeout = 300 * time.Millisecond
 
-// queryRetry is when it makes sense to ask again an embedder that does not answer.
+// queryRetry is the time after which to retry if the embedder does not respond.
 const queryRetry = 2 * time.Second
 
-// ErrOtherModel says that no embedder is known of the model that is asked for.
+// ErrOtherModel is the error for a model for which there is no embedder.
 var ErrOtherModel = errors.New("no embedder of this model is configured")
 
-// QueryOptions say who embeds queries.
+// QueryOptions are the options of [NewQueries].
 type QueryOptions struct {
-	// Embedder is of the configured model. It should not repeat what fails.
+	// Embedder is the embedder of the configured model. It should not retry.
 	Embedder Embedder
-	// Other returns an embedder of another model, that of an index that was made before
-	// it was changed, and false if there is none; nil: there never is. Queries closes it.
+	// Other returns an embedder of another model, that of an index that was built before
+	// the configuration changed, and false if there is none; nil: there is never one.
+	// Queries closes the embedder.
 	Other func(Model) (Embedder, bool)
 	// Timeout bounds a call; 0: DefaultQueryTimeout.
 	Timeout time.Duration
 }
 
-// Queries embeds queries, which somebody waits for: each once, within a short time,
-// and not at all while the embedder does not answer, except for one query at a time that
-// tries. It is safe for concurrent use.
+// Queries embeds queries with low latency: without retries, with a short timeout, and with
+// a circuit breaker, so that while the embedder does not respond only one query at a time
+// tries it. It is safe for concurrent use.
 type Queries struct {
 	options QueryOptions
-	current guarded
+	current breakerEmbedder
 
 	mu    sync.Mutex
-	other *guarded // of the model that was asked for last, beside the configured one
+	other *breakerEmbedder // of the last requested model that is not the configured one
 }
 
-// guarded is an embedder with what is known of how it answers.
-type guarded struct {
+// breakerEmbedder is an embedder with a circuit breaker.
+type breakerEmbedder struct {
 	Embedder
 	breaker breaker.Breaker
 }
 
-// NewQueries returns what embeds queries. The caller closes it, and the embedder of the
-// configured model after it.
+// NewQueries creates a Queries. The caller must close it, and then the embedder of the
+// configured model.
 func NewQueries(o QueryOptions) *Queries {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultQueryTimeout
 	}
-	return &Queries{options: o, current: guarded{Embedder: o.Embedder}}
+	return &Queries{options: o, current: breakerEmbedder{Embedder: o.Embedder}}
 }
 
 // Model returns the configured model.
 func (q *Queries) Model() Model { return q.current.Model() }
 
-// EmbedQuery returns the vector of a query in a model's space, nil if it has none.
-// ErrOtherModel says that the model is neither the configured one nor known otherwise.
+// EmbedQuery returns the vector of a query in the space of a model, nil if it has none. It
+// returns ErrOtherModel if there is no embedder of the model.
 func (q *Queries) EmbedQuery(ctx context.Context, model Model, text string) (Vector, error) {
-	e, err := q.of(model)
+	e, err := q.embedderFor(model)
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +79,13 @@ func (q *Queries) EmbedQuery(ctx context.Context, model Model, text string) (Vec
 		e.breaker.Answered()
 		return vectors[0], nil
 	case err == nil:
-		err = fault.New(fault.BadGateway, "the embedder answers with another number of vectors than it was asked for")
-	case ctx.Err() != nil: // the caller's end says nothing of the embedder
+		err = fault.New(fault.BadGateway, "the embedder returned a wrong number of vectors")
+	case ctx.Err() != nil: // the caller cancelled: not a failure of the embedder
 		return nil, err
 	case limited.Err() != nil && !fault.Is(err, fault.Timeout):
 		err = fault.Wrap(err, fault.Timeout, "the embedder did not answer in time")
 	}
-	if fault.Is(err, fault.Invalid) { // it answers, and does not want this text
+	if fault.Is(err, fault.Invalid) { // it responds, and refuses this text
 		e.breaker.Answered()
 	} else {
 		e.breaker.Failed()
@@ -92,8 +93,8 @@ func (q *Queries) EmbedQuery(ctx context.Context, model Model, text string) (Vec
 	return nil, err
 }
 
-// of returns the embedder of a model.
-func (q *Queries) of(model Model) (*guarded, error) {
+// embedderFor returns the embedder of a model. It replaces the other embedder if necessary.
+func (q *Queries) embedderFor(model Model) (*breakerEmbedder, error) {
 	if model == q.current.Model() {
 		return &q.current, nil
 	}
@@ -105,24 +106,24 @@ func (q *Queries) of(model Model) (*guarded, error) {
 	if q.options.Other == nil {
 		return nil, ErrOtherModel
 	}
-	e, known := q.options.Other(model)
-	if !known {
+	e, ok := q.options.Other(model)
+	if !ok {
 		return nil, ErrOtherModel
 	}
 	q.closeOther()
-	q.other = &guarded{Embedder: e}
+	q.other = &breakerEmbedder{Embedder: e}
 	return q.other, nil
 }
 
-// closeOther closes the other embedder. A call of it that is under way goes on.
+// closeOther closes the other embedder. Calls in progress are not interrupted.
 func (q *Queries) closeOther() {
 	if q.other != nil {
 		q.other.Close()
 	}
 }
 
-// Close lets go of the connections to the embedder of another model. The next query for that
-// model asks for it again.
+// Close closes the connections of the other embedder. The next query for its model requests
+// the embedder again.
 func (q *Queries) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

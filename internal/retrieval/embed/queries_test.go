@@ -15,10 +15,10 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 
-// queries ask a server of the test's as searches do.
-func queries(t testing.TB, at string, timeout time.Duration) *embed.Queries {
+// queries returns a Queries for a test server, with the options of searches.
+func queries(t testing.TB, address string, timeout time.Duration) *embed.Queries {
 	t.Helper()
-	o := options(at)
+	o := options(address)
 	o.Retries = 0
 	q := embed.NewQueries(embed.QueryOptions{Embedder: remote(t, o), Timeout: timeout})
 	t.Cleanup(q.Close)
@@ -29,20 +29,20 @@ func TestQueriesDoNotWaitForAnEmbedderThatDoesNotAnswer(t *testing.T) {
 	var calls atomic.Int32
 	var dead atomic.Bool
 	dead.Store(true)
-	over := make(chan struct{})
-	at := serving(t, func(w http.ResponseWriter, r *http.Request) {
+	done := make(chan struct{})
+	address := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
 		if dead.Load() {
 			select {
-			case <-over:
+			case <-done:
 			case <-r.Context().Done():
 			}
 			return
 		}
 		answerLengths(w, r)
 	})
-	defer close(over)
-	q := queries(t, at, 50*time.Millisecond)
+	defer close(done)
+	q := queries(t, address, 50*time.Millisecond)
 	began := time.Now()
 	for range 200 {
 		_, err := q.EmbedQuery(t.Context(), q.Model(), "a")
@@ -68,19 +68,19 @@ func TestQueriesDoNotWaitForAnEmbedderThatDoesNotAnswer(t *testing.T) {
 
 func TestAQueryIsAskedForOnce(t *testing.T) {
 	var calls atomic.Int32
-	at := serving(t, func(w http.ResponseWriter, _ *http.Request) {
+	address := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
 		calls.Add(1)
 		w.WriteHeader(http.StatusServiceUnavailable)
 	})
-	_, err := queries(t, at, time.Minute).EmbedQuery(t.Context(), embed.Model{Name: "m", Dimensions: 2}, "a")
+	_, err := queries(t, address, time.Minute).EmbedQuery(t.Context(), embed.Model{Name: "m", Dimensions: 2}, "a")
 	require.Equal(t, fault.Unavailable, fault.KindOf(err))
 	require.EqualValues(t, 1, calls.Load())
 }
 
-func TestWhoGivesUpAndWhatIsRefusedSayNothingOfTheEmbedder(t *testing.T) {
+func TestCancelledQueriesAndRefusedTextsDoNotOpenTheBreaker(t *testing.T) {
 	var refused atomic.Int32
-	at := serving(t, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // only then it is noticed that the client leaves
+	address := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // the server detects a closed connection only after reading the body
 		if !strings.Contains(string(body), "hang") {
 			refused.Add(1)
 			w.WriteHeader(http.StatusBadRequest)
@@ -88,7 +88,7 @@ func TestWhoGivesUpAndWhatIsRefusedSayNothingOfTheEmbedder(t *testing.T) {
 		}
 		<-r.Context().Done()
 	})
-	q := queries(t, at, time.Minute)
+	q := queries(t, address, time.Minute)
 	for range 5 {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(10*time.Millisecond, cancel)
@@ -101,13 +101,13 @@ func TestWhoGivesUpAndWhatIsRefusedSayNothingOfTheEmbedder(t *testing.T) {
 }
 
 func TestQueriesForAnIndexOfAnotherModelAreEmbeddedByThat(t *testing.T) {
-	at := serving(t, func(w http.ResponseWriter, r *http.Request) { answerLengths(w, r) })
+	address := newServer(t, func(w http.ResponseWriter, r *http.Request) { answerLengths(w, r) })
 	static := embed.NewStatic()
-	var made atomic.Int32
+	var created atomic.Int32
 	q := embed.NewQueries(embed.QueryOptions{
-		Embedder: remote(t, options(at)), Timeout: time.Minute,
+		Embedder: remote(t, options(address)), Timeout: time.Minute,
 		Other: func(m embed.Model) (embed.Embedder, bool) {
-			made.Add(1)
+			created.Add(1)
 			return static, m == static.Model()
 		},
 	})
@@ -122,7 +122,7 @@ func TestQueriesForAnIndexOfAnotherModelAreEmbeddedByThat(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, v, 2)
 	}
-	require.EqualValues(t, 1, made.Load())
+	require.EqualValues(t, 1, created.Load())
 	_, err = q.EmbedQuery(t.Context(), embed.Model{Name: "m", Dimensions: 3}, "pump")
 	require.ErrorIs(t, err, embed.ErrOtherModel, "of other dimensions is another model")
 }

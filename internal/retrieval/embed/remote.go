@@ -16,103 +16,104 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
-// Waits between two attempts.
+// Initial and maximum delay between two attempts.
 const (
 	firstWait = 500 * time.Millisecond
-	mostWait  = 30 * time.Second
+	maxWait   = 30 * time.Second
 )
 
-// Options say which API to ask, and for what.
+// Options are the options of [NewRemote].
 type Options struct {
 	URL   string // base, such as https://api.openai.com/v1; no user, no query
-	Key   string // sent as a bearer token; empty: none is
-	Model Model  // what the API calls it, and how long its vectors are
+	Key   string // sent as a bearer token; empty: none is sent
+	Model Model  // the name in the API, and the dimensions of its vectors
 
-	// AllowPrivateAddresses lets the URL lead to this machine or into a private
-	// network. Without it each connection is checked by the address that is dialled,
-	// so that no name can be pointed there.
+	// AllowPrivateAddresses permits URLs that resolve to this machine or to a private
+	// network. Without it the resolved address of each connection is checked, so that a
+	// change of the DNS record cannot redirect it there.
 	AllowPrivateAddresses bool
 
-	Batch   int               // most texts in a request
+	Batch   int               // maximum of texts in a request
 	Timeout time.Duration     // of one request
 	Retries int               // attempts after the first
-	TLS     *tlsconfig.Client // verifies the server; nil: as the system does
+	TLS     *tlsconfig.Client // verifies the server; nil: with the system's certificates
 }
 
-// Remote asks an OpenAI-compatible API. It holds connections: Close it.
+// Remote is a client of an OpenAI-compatible API. The caller must close it.
 type Remote struct {
 	options Options
 	client  *http.Client
 	base    *url.URL
 }
 
-// NewRemote creates the client. It connects to nothing yet; Invalid says that the URL
+// NewRemote creates a client, without connecting. The error is an Invalid fault if the URL
 // cannot be used.
 func NewRemote(o Options) (*Remote, error) {
 	base, err := url.Parse(o.URL)
 	if err != nil || base.Host == "" || base.User != nil || base.RawQuery != "" ||
 		base.Scheme != "http" && base.Scheme != "https" {
 
-		return nil, fault.New(fault.Invalid, "the embedder's URL cannot be used") // it may hold a secret: not shown
+		return nil, fault.New(fault.Invalid, "the embedder's URL cannot be used") // without the URL, which may have a secret
 	}
 	if o.TLS == nil {
 		o.TLS = tlsconfig.System()
 	}
 	o.Batch = max(o.Batch, 1)
 	return &Remote{options: o, base: base, client: &http.Client{
-		Transport: transport(o),
-		// Following one would carry the texts, and the key, to who knows where.
+		Transport: newTransport(o),
+		// Following redirects would send the texts, and possibly the key, to unknown servers.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// Close lets go of idle connections.
+// Close closes idle connections.
 func (r *Remote) Close() { r.client.CloseIdleConnections() }
 
-// Model reports what the vectors are of.
+// Model returns the model of the vectors.
 func (r *Remote) Model() Model { return r.options.Model }
 
-// Embed asks for the vectors of the texts, a batch after the other. A blank text has
-// no vector, and is not sent. A failure for a passing reason is tried again within
-// bounds, and as long as ctx allows.
+// Embed requests the vectors of the texts, in one batch after the other. A blank text has no
+// vector, and is not sent. After a temporary failure Embed retries, at most Retries times
+// and until ctx is done.
 func (r *Remote) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	vectors := make([]Vector, len(texts))
 	var batch []string
-	var places []int // of the batch's texts
+	var indexes []int // of the texts in the batch
 	for i, text := range texts {
 		if text = strings.ToValidUTF8(text, "\uFFFD"); strings.TrimSpace(text) != "" {
-			batch, places = append(batch, text), append(places, i)
+			batch, indexes = append(batch, text), append(indexes, i)
 		}
 		if len(batch) < r.options.Batch && i < len(texts)-1 || len(batch) == 0 {
 			continue
 		}
-		found, err := r.persist(ctx, batch)
+		results, err := r.embedWithRetry(ctx, batch)
 		if err != nil {
 			return nil, err
 		}
-		for j, v := range found {
-			vectors[places[j]] = v
+		for j, v := range results {
+			vectors[indexes[j]] = v
 		}
-		batch, places = batch[:0], places[:0]
+		batch, indexes = batch[:0], indexes[:0]
 	}
 	return vectors, nil
 }
 
-// persist asks until the API answers, refuses, or has been tried often enough.
-func (r *Remote) persist(ctx context.Context, texts []string) ([]Vector, error) {
-	waits := retry.New(firstWait, mostWait)
-	var last *fault.Error // backoff wraps what it is given
+// embedWithRetry embeds a batch. It retries until the API answers or refuses, or the number
+// of retries is exhausted.
+func (r *Remote) embedWithRetry(ctx context.Context, texts []string) ([]Vector, error) {
+	waits := retry.New(firstWait, maxWait)
+	var last *fault.Error // the last error, because backoff wraps errors
 	vectors, err := backoff.Retry(ctx, func() ([]Vector, error) {
-		vectors, err := r.ask(ctx, texts)
+		vectors, err := r.embedBatch(ctx, texts)
 		var failure *fault.Error
 		if err == nil {
 			return vectors, nil
 		} else if !errors.As(err, &failure) {
-			return nil, backoff.Permanent(err) // the caller's time is up
+			return nil, backoff.Permanent(err) // ctx is done
 		}
 		last = failure
 		switch {
-		case !passing(failure), failure.RetryAfter > mostWait:
+		case !isTransient(failure), failure.RetryAfter > maxWait:
 			return nil, backoff.Permanent(err)
 		case failure.RetryAfter > 0:
 			return nil, &backoff.RetryAfterError{Duration: failure.RetryAfter}
@@ -125,7 +126,7 @@ func (r *Remote) persist(ctx context.Context, texts []string) ([]Vector, error) 
 		return vectors, nil
 	case errors.Is(ctx.Err(), context.Canceled):
 		return nil, context.Cause(ctx)
-	case last != nil: // also when time ran out while waiting: it says more
+	case last != nil: // also if ctx expired during a delay: the last failure is more specific
 		return nil, last
 	case ctx.Err() != nil:
 		return nil, fault.Wrap(context.Cause(ctx), fault.Timeout, "the embedder did not answer in time")
@@ -134,13 +135,13 @@ func (r *Remote) persist(ctx context.Context, texts []string) ([]Vector, error) 
 	}
 }
 
-// passing reports whether asking again may help.
-func passing(failure *fault.Error) bool {
+// isTransient reports whether a retry may succeed.
+func isTransient(failure *fault.Error) bool {
 	return failure.Kind == fault.Unavailable || failure.Kind == fault.Timeout
 }
 
-// ask creates one request.
-func (r *Remote) ask(ctx context.Context, texts []string) ([]Vector, error) {
+// embedBatch sends one request.
+func (r *Remote) embedBatch(ctx context.Context, texts []string) ([]Vector, error) {
 	limited, cancel := context.WithTimeout(ctx, r.options.Timeout)
 	defer cancel()
 	request, err := r.request(limited, http.MethodPost, "embeddings", texts)
@@ -149,25 +150,25 @@ func (r *Remote) ask(ctx context.Context, texts []string) ([]Vector, error) {
 	}
 	response, err := r.client.Do(request)
 	if err != nil {
-		return nil, r.unanswered(ctx, err)
+		return nil, r.requestFault(ctx, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return nil, refusal(response)
+		return nil, statusFault(response)
 	}
-	body, err := readAtMost(response.Body, mostBytes(len(texts), r.options.Model.Dimensions))
+	body, err := readAtMost(response.Body, maxResponseBytes(len(texts), r.options.Model.Dimensions))
 	if err != nil {
 		if errors.Is(err, errTooLong) {
-			return nil, nonsense(err)
+			return nil, invalidResponse(err)
 		}
-		return nil, r.unanswered(ctx, err)
+		return nil, r.requestFault(ctx, err)
 	}
-	return vectorsOf(body, len(texts), r.options.Model.Dimensions)
+	return decodeVectors(body, len(texts), r.options.Model.Dimensions)
 }
 
-// unanswered makes the fault of a request that got no answer. Errors of the HTTP
-// client name the URL, which holds no secret.
-func (r *Remote) unanswered(ctx context.Context, err error) error {
+// requestFault returns the fault of a request without a response. Errors of the HTTP client
+// contain the URL, which has no secret.
+func (r *Remote) requestFault(ctx context.Context, err error) error {
 	var private *privateAddress
 	switch {
 	case ctx.Err() != nil:
@@ -181,8 +182,8 @@ func (r *Remote) unanswered(ctx context.Context, err error) error {
 	}
 }
 
-// Ping asks for the list of models, which costs nothing. An API that has none is alive
-// all the same.
+// Ping requests the list of models, which is free of charge. An API without such a list is
+// available too.
 func (r *Remote) Ping(ctx context.Context) error {
 	request, err := r.request(ctx, http.MethodGet, "models", nil)
 	if err != nil {
@@ -190,18 +191,18 @@ func (r *Remote) Ping(ctx context.Context) error {
 	}
 	response, err := r.client.Do(request)
 	if err != nil {
-		return r.unanswered(ctx, err)
+		return r.requestFault(ctx, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	switch response.StatusCode {
 	case http.StatusOK, http.StatusNotFound, http.StatusMethodNotAllowed:
 		return nil
 	default:
-		return refusal(response)
+		return statusFault(response)
 	}
 }
 
-// String is the embedder for logs, without its key.
+// String returns the embedder for logs, without its key.
 func (r *Remote) String() string {
 	return fmt.Sprintf("%s at %s", r.options.Model, r.base.Redacted())
 }

@@ -24,10 +24,10 @@ import (
 
 const secret = "sk-hunter2"
 
-// options reach a server of the test's, with two-dimensional vectors.
-func options(at string) embed.Options {
+// options returns the options for a test server with two-dimensional vectors.
+func options(address string) embed.Options {
 	return embed.Options{
-		URL: at + "/v1", Key: secret, Model: embed.Model{Name: "m", Dimensions: 2}, AllowPrivateAddresses: true,
+		URL: address + "/v1", Key: secret, Model: embed.Model{Name: "m", Dimensions: 2}, AllowPrivateAddresses: true,
 		Batch: 3, Timeout: 5 * time.Second, Retries: 2,
 	}
 }
@@ -40,24 +40,24 @@ func remote(t testing.TB, o embed.Options) *embed.Remote {
 	return r
 }
 
-// serving starts a server that answers as handler does.
-func serving(t testing.TB, handler http.HandlerFunc) string {
+// newServer starts a server with a handler and returns its URL.
+func newServer(t testing.TB, handler http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(handler)
 	t.Cleanup(s.Close)
 	return s.URL
 }
 
-// asked is what a request asks.
-type asked struct {
+// requestBody is the body of a request.
+type requestBody struct {
 	Model  string   `json:"model"`
 	Input  []string `json:"input"`
 	Format string   `json:"encoding_format"`
 }
 
-// answerLengths answers each text with the vector (its length, 1), out of order.
-func answerLengths(w http.ResponseWriter, r *http.Request) asked {
-	var q asked
+// answerLengths responds with the vector (length, 1) for each text, out of order.
+func answerLengths(w http.ResponseWriter, r *http.Request) requestBody {
+	var q requestBody
 	_ = json.NewDecoder(r.Body).Decode(&q)
 	var data []string
 	for i := len(q.Input) - 1; i >= 0; i-- {
@@ -69,8 +69,8 @@ func answerLengths(w http.ResponseWriter, r *http.Request) asked {
 
 func TestTextsGoInBatchesAndVectorsComeBackInTheirOrder(t *testing.T) {
 	var mu sync.Mutex
-	var batches []asked
-	at := serving(t, func(w http.ResponseWriter, r *http.Request) {
+	var batches []requestBody
+	address := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost || r.URL.Path != "/v1/embeddings" ||
 			r.Header.Get("Authorization") != "Bearer "+secret {
 			w.WriteHeader(http.StatusTeapot)
@@ -81,7 +81,7 @@ func TestTextsGoInBatchesAndVectorsComeBackInTheirOrder(t *testing.T) {
 		batches = append(batches, answerLengths(w, r))
 	})
 	texts := []string{"", "a", "bb", " \n", "cccc", "ddddd\xff", "eeeeeeee", "\t"}
-	vectors, err := remote(t, options(at)).Embed(t.Context(), texts)
+	vectors, err := remote(t, options(address)).Embed(t.Context(), texts)
 	require.NoError(t, err)
 	require.Len(t, vectors, len(texts))
 	for i, want := range []float32{0, 1, 2, 0, 4, 8, 8, 0} {
@@ -92,11 +92,11 @@ func TestTextsGoInBatchesAndVectorsComeBackInTheirOrder(t *testing.T) {
 		require.InDelta(t, want, vectors[i][0]/vectors[i][1], 1e-4)
 		require.InDelta(t, 1, vectors[i][0]*vectors[i][0]+vectors[i][1]*vectors[i][1], 1e-5, "of length 1")
 	}
-	require.Equal(t, []asked{
+	require.Equal(t, []requestBody{
 		{"m", []string{"a", "bb", "cccc"}, "float"}, {"m", []string{"ddddd\uFFFD", "eeeeeeee"}, "float"},
 	}, batches)
 
-	vectors, err = remote(t, options(at)).Embed(t.Context(), nil)
+	vectors, err = remote(t, options(address)).Embed(t.Context(), nil)
 	require.NoError(t, err)
 	require.Empty(t, vectors)
 	require.Len(t, batches, 2, "nothing to ask")
@@ -110,7 +110,7 @@ func TestFailuresThatPassAreTriedAgainWithinBounds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var calls atomic.Int32
-			at := serving(t, func(w http.ResponseWriter, r *http.Request) {
+			address := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 				if calls.Add(1) == 1 {
 					w.Header().Set("Retry-After", "1")
 					w.WriteHeader(status)
@@ -119,23 +119,23 @@ func TestFailuresThatPassAreTriedAgainWithinBounds(t *testing.T) {
 				answerLengths(w, r)
 			})
 			began := time.Now()
-			vectors, err := remote(t, options(at)).Embed(t.Context(), []string{"a"})
+			vectors, err := remote(t, options(address)).Embed(t.Context(), []string{"a"})
 			require.NoError(t, err)
 			require.Len(t, vectors[0], 2)
 			require.EqualValues(t, 2, calls.Load())
-			require.GreaterOrEqual(t, time.Since(began), time.Second, "it waits as it is told")
+			require.GreaterOrEqual(t, time.Since(began), time.Second, "it waits for Retry-After")
 		})
 	}
 	t.Run("for good", func(t *testing.T) {
 		t.Parallel()
 		var calls atomic.Int32
-		at := serving(t, func(w http.ResponseWriter, _ *http.Request) {
+		address := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
 			if calls.Add(1) == 3 {
 				w.Header().Set("Retry-After", "7")
 			}
 			w.WriteHeader(http.StatusServiceUnavailable)
 		})
-		_, err := remote(t, options(at)).Embed(t.Context(), []string{"a"})
+		_, err := remote(t, options(address)).Embed(t.Context(), []string{"a"})
 		var failure *fault.Error
 		require.ErrorAs(t, err, &failure)
 		require.Equal(t, fault.Unavailable, failure.Kind)
@@ -144,39 +144,39 @@ func TestFailuresThatPassAreTriedAgainWithinBounds(t *testing.T) {
 	})
 	t.Run("until the caller's time is up", func(t *testing.T) {
 		t.Parallel()
-		at := serving(t, func(w http.ResponseWriter, _ *http.Request) {
+		address := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "29")
 			w.WriteHeader(http.StatusServiceUnavailable)
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		_, err := remote(t, options(at)).Embed(ctx, []string{"a"})
-		require.True(t, fault.Is(err, fault.Unavailable), "what was wrong says more than that time is up: %v", err)
+		_, err := remote(t, options(address)).Embed(ctx, []string{"a"})
+		require.True(t, fault.Is(err, fault.Unavailable), "the failure is more specific than the timeout: %v", err)
 	})
 	t.Run("a connection that breaks", func(t *testing.T) {
 		t.Parallel()
 		var calls atomic.Int32
-		at := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		address := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 			if calls.Add(1) == 1 {
 				panic(http.ErrAbortHandler)
 			}
 			answerLengths(w, r)
 		})
-		_, err := remote(t, options(at)).Embed(t.Context(), []string{"a"})
+		_, err := remote(t, options(address)).Embed(t.Context(), []string{"a"})
 		require.NoError(t, err)
 	})
 	t.Run("told to wait too long", func(t *testing.T) {
 		t.Parallel()
 		var calls atomic.Int32
-		at := serving(t, func(w http.ResponseWriter, _ *http.Request) {
+		address := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
 			calls.Add(1)
 			w.Header().Set("Retry-After", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
 			w.WriteHeader(http.StatusTooManyRequests)
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		_, err := remote(t, options(at)).Embed(ctx, []string{"a"})
-		require.NoError(t, ctx.Err(), "it waits for what it must not wait for")
+		_, err := remote(t, options(address)).Embed(ctx, []string{"a"})
+		require.NoError(t, ctx.Err(), "it does not wait for a long Retry-After")
 		var failure *fault.Error
 		require.ErrorAs(t, err, &failure)
 		require.Equal(t, fault.Unavailable, failure.Kind)
@@ -188,10 +188,10 @@ func TestFailuresThatPassAreTriedAgainWithinBounds(t *testing.T) {
 func TestAnswersThatCannotBeUsedAreFaultsAndNotTriedAgain(t *testing.T) {
 	one := func(vector string) string { return `{"data": [{"index": 0, "embedding": ` + vector + `}]}` }
 	for name, c := range map[string]struct {
-		status int
-		body   string
-		kind   fault.Kind
-		says   string
+		status   int
+		body     string
+		kind     fault.Kind
+		contains string
 	}{
 		"no JSON": {200, `<html>`, fault.BadGateway, "not what OpenAI's API answers"},
 		"nothing": {200, ``, fault.BadGateway, "not what OpenAI's API answers"},
@@ -224,20 +224,20 @@ func TestAnswersThatCannotBeUsedAreFaultsAndNotTriedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int32
-			at := serving(t, func(w http.ResponseWriter, _ *http.Request) {
+			address := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
 				calls.Add(1)
 				w.Header().Set("Location", "/elsewhere")
 				w.WriteHeader(c.status)
 				_, _ = io.WriteString(w, c.body)
 			})
-			r := remote(t, options(at))
+			r := remote(t, options(address))
 			texts := []string{"TENANT"}
 			if name == "twice" {
 				texts = append(texts, "TENANT")
 			}
 			_, err := r.Embed(t.Context(), texts)
 			require.True(t, fault.Is(err, c.kind), "%v", err)
-			require.ErrorContains(t, err, c.says)
+			require.ErrorContains(t, err, c.contains)
 			require.EqualValues(t, 1, calls.Load())
 
 			var logged strings.Builder
@@ -252,18 +252,18 @@ func TestAnswersThatCannotBeUsedAreFaultsAndNotTriedAgain(t *testing.T) {
 }
 
 func TestAZeroVectorIsNone(t *testing.T) {
-	at := serving(t, func(w http.ResponseWriter, _ *http.Request) {
+	address := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"data": [{"index": 0, "embedding": [0, 0]}]}`)
 	})
-	vectors, err := remote(t, options(at)).Embed(t.Context(), []string{"a"})
+	vectors, err := remote(t, options(address)).Embed(t.Context(), []string{"a"})
 	require.NoError(t, err)
 	require.Nil(t, vectors[0])
 }
 
 func TestWaitingEndsWithTheCallersTimeOrTheRequests(t *testing.T) {
 	hang := make(chan struct{})
-	at := serving(t, func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.ReadAll(r.Body) // the server notices a client that leaves only after the body
+	address := newServer(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.ReadAll(r.Body) // the server detects a closed connection only after reading the body
 		select {
 		case <-hang:
 		case <-r.Context().Done():
@@ -273,15 +273,15 @@ func TestWaitingEndsWithTheCallersTimeOrTheRequests(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := remote(t, options(at)).Embed(ctx, []string{"a"})
+	_, err := remote(t, options(address)).Embed(ctx, []string{"a"})
 	require.True(t, fault.Is(err, fault.Timeout), "%v", err)
 
 	ctx, cancel = context.WithCancel(t.Context())
 	time.AfterFunc(20*time.Millisecond, cancel)
-	_, err = remote(t, options(at)).Embed(ctx, []string{"a"})
+	_, err = remote(t, options(address)).Embed(ctx, []string{"a"})
 	require.ErrorIs(t, err, context.Canceled)
 
-	o := options(at)
+	o := options(address)
 	o.Timeout, o.Retries = 20*time.Millisecond, 0
 	_, err = remote(t, o).Embed(t.Context(), []string{"a"})
 	require.True(t, fault.Is(err, fault.Timeout), "%v", err)
@@ -289,8 +289,8 @@ func TestWaitingEndsWithTheCallersTimeOrTheRequests(t *testing.T) {
 
 func TestNothingIsSentToAPrivateAddressUnlessAllowed(t *testing.T) {
 	var calls atomic.Int32
-	at := serving(t, func(http.ResponseWriter, *http.Request) { calls.Add(1) })
-	u, err := url.Parse(at)
+	address := newServer(t, func(http.ResponseWriter, *http.Request) { calls.Add(1) })
+	u, err := url.Parse(address)
 	require.NoError(t, err)
 	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]"} {
 		o := options("http://" + host + ":" + u.Port())
@@ -306,7 +306,7 @@ func TestNothingIsSentToAPrivateAddressUnlessAllowed(t *testing.T) {
 
 func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 	var calls atomic.Int32
-	proxy := serving(t, func(http.ResponseWriter, *http.Request) { calls.Add(1) })
+	proxy := newServer(t, func(http.ResponseWriter, *http.Request) { calls.Add(1) })
 	t.Setenv("HTTP_PROXY", proxy)
 	t.Setenv("HTTPS_PROXY", proxy)
 	o := options("http://embedder.invalid")
@@ -326,14 +326,14 @@ func TestAURLWithASecretIsRefusedWithoutShowingIt(t *testing.T) {
 	}
 }
 
-func TestPingTakesEveryAnswerOfALivingAPI(t *testing.T) {
+func TestPingAcceptsEveryResponseOfAnAvailableAPI(t *testing.T) {
 	for status, alive := range map[int]bool{200: true, 404: true, 405: true, 401: false, 500: false, 503: false} {
-		at := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		address := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/v1/models" {
 				status = http.StatusTeapot
 			}
 			w.WriteHeader(status)
 		})
-		require.Equal(t, alive, remote(t, options(at)).Ping(t.Context()) == nil, "status %d", status)
+		require.Equal(t, alive, remote(t, options(address)).Ping(t.Context()) == nil, "status %d", status)
 	}
 }

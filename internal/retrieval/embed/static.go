@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// The model minilm-static-256: a vector for each word piece, whose sum is the text's.
-// minilm-static-256/model.json has its recipe, NOTICE its licences.
+// The model minilm-static-256: a vector for each word piece; the vector of a text is their
+// sum. minilm-static-256/model.json describes how it was built, NOTICE has its licences.
 var (
 	//go:embed minilm-static-256/vocab.txt
 	staticVocabulary string
@@ -18,24 +18,24 @@ var (
 )
 
 const (
-	staticName       = "minilm-static-256"
-	staticDimensions = 256
-	staticMaxTokens  = 2048 // of a text; what is beyond is not read
-	staticLook       = 256  // texts between two looks at the context
+	staticName          = "minilm-static-256"
+	staticDimensions    = 256
+	staticMaxTokens     = 2048 // of a text; the rest is not read
+	staticCheckInterval = 256  // texts between two checks of the context
 )
 
-// Static is the model inside the binary: no process, no download, tens of thousands
-// of short texts a second. It knows words, not paraphrase.
+// Static is the model in the binary. It requires no process and no download, and embeds
+// tens of thousands of short texts per second. It recognises words, not paraphrases.
 type Static struct {
-	pieces pieces
-	scales []float32
-	rows   string
+	vocabulary vocabulary
+	scales     []float32
+	rows       string
 }
 
-// NewStatic prepares the model, in a few milliseconds.
+// NewStatic loads the model, which takes a few milliseconds.
 func NewStatic() *Static {
 	words := strings.Split(strings.TrimSuffix(staticVocabulary, "\n"), "\n")
-	s := &Static{pieces: newPieces(words), scales: make([]float32, len(words)), rows: staticRows[4*len(words):]}
+	s := &Static{vocabulary: newPieces(words), scales: make([]float32, len(words)), rows: staticRows[4*len(words):]}
 	raw := []byte(staticRows[:4*len(words)])
 	for i := range s.scales {
 		s.scales[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
@@ -43,41 +43,40 @@ func NewStatic() *Static {
 	return s
 }
 
-// Model is minilm-static-256.
+// Model returns minilm-static-256.
 func (*Static) Model() Model { return Model{Name: staticName, Dimensions: staticDimensions} }
 
-// Close has nothing to let go of.
+// Close does nothing.
 func (*Static) Close() {}
 
-// Ping has nobody to ask.
+// Ping always succeeds.
 func (*Static) Ping(context.Context) error { return nil }
 
-// Embed computes on the caller's goroutine. It fails when ctx is done, and never
-// otherwise.
+// Embed computes the vectors on the goroutine of the caller. It fails only if ctx is done.
 func (s *Static) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	vectors := make([]Vector, len(texts))
-	var w wording
+	var t tokenizer
 	for i, text := range texts {
-		if i%staticLook == 0 && ctx.Err() != nil {
+		if i%staticCheckInterval == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		vectors[i] = s.vector(s.tokens(&w, text))
+		vectors[i] = s.vector(s.tokens(&t, text))
 	}
 	return vectors, nil
 }
 
 // tokens returns the ids of a text's word pieces; they are valid until w is used again.
-func (s *Static) tokens(w *wording, text string) []int32 {
-	w.ids = w.ids[:0]
-	for word := range w.words(text) {
-		if w.ids = s.pieces.append(w.ids, word); len(w.ids) >= staticMaxTokens {
-			return w.ids[:staticMaxTokens]
+func (s *Static) tokens(t *tokenizer, text string) []int32 {
+	t.ids = t.ids[:0]
+	for word := range t.words(text) {
+		if t.ids = s.vocabulary.append(t.ids, word); len(t.ids) >= staticMaxTokens {
+			return t.ids[:staticMaxTokens]
 		}
 	}
-	return w.ids
+	return t.ids
 }
 
-// vector sums the rows of the ids and brings the sum to length 1.
+// vector returns the sum of the rows of the ids, scaled to length 1.
 func (s *Static) vector(ids []int32) Vector {
 	if len(ids) == 0 {
 		return nil
@@ -90,6 +89,6 @@ func (s *Static) vector(ids []int32) Vector {
 			sum[i] += scale * float32(int8(row[i]))
 		}
 	}
-	v, _ := normalise(append(Vector(nil), sum[:]...)) // finite: the table is
+	v, _ := normalise(append(Vector(nil), sum[:]...)) // all values of the table are finite
 	return v
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// golden are texts with what the model's definition makes of them.
+// golden has texts with the tokens and vectors of the reference implementation.
 type golden struct {
 	Items []struct {
 		Text   string
@@ -37,11 +37,11 @@ func readGolden(t testing.TB) golden {
 func TestTheStaticModelMatchesItsGoldenVectors(t *testing.T) {
 	s := NewStatic()
 	require.Equal(t, Model{Name: "minilm-static-256", Dimensions: 256}, s.Model())
-	var w wording
+	var tok tokenizer
 	texts := make([]string, 0, 46)
 	g := readGolden(t)
 	for _, item := range g.Items {
-		ids := s.tokens(&w, item.Text)
+		ids := s.tokens(&tok, item.Text)
 		require.Len(t, ids, len(item.IDs), item.Text)
 		for i, id := range ids {
 			require.Equal(t, item.IDs[i], id, "%q: piece %d", item.Text, i)
@@ -93,8 +93,8 @@ func TestATextWithoutAWordHasNoVector(t *testing.T) {
 
 func TestWordsEndAtWhiteSpaceAndAt100Letters(t *testing.T) {
 	s := NewStatic()
-	var w wording
-	tokens := func(text string) []int32 { return append([]int32(nil), s.tokens(&w, text)...) }
+	var tok tokenizer
+	tokens := func(text string) []int32 { return append([]int32(nil), s.tokens(&tok, text)...) }
 	want := tokens("café pump")
 	require.Len(t, want, 2)
 	for _, space := range []string{"\t", "\n", "\r\n", "\u00a0", "\u3000", "\u2028"} {
@@ -117,8 +117,8 @@ func TestAVectorOfNoNumbersIsNone(t *testing.T) {
 
 func TestTheStaticModelReads2048Pieces(t *testing.T) {
 	s := NewStatic()
-	var w wording
-	require.Len(t, s.tokens(&w, strings.Repeat("pump ", 3000)), staticMaxTokens)
+	var tok tokenizer
+	require.Len(t, s.tokens(&tok, strings.Repeat("pump ", 3000)), staticMaxTokens)
 	vectors, err := s.Embed(t.Context(), []string{strings.Repeat("pump ", 2048), strings.Repeat("pump ", 2048) + "valve"})
 	require.NoError(t, err)
 	require.Equal(t, vectors[0], vectors[1])
@@ -131,7 +131,7 @@ func TestTheStaticModelStopsWhenItsCallerDoes(t *testing.T) {
 	require.ErrorIs(t, err, ctx.Err())
 }
 
-// FuzzStatic feeds any bytes to the tokeniser and checks what must hold of each text.
+// FuzzStatic passes any bytes to the tokenizer and checks the invariants of each text.
 func FuzzStatic(f *testing.F) {
 	for _, item := range readGolden(f).Items {
 		f.Add(item.Text)
@@ -140,8 +140,8 @@ func FuzzStatic(f *testing.F) {
 	f.Add("e\u0301" + strings.Repeat("\u0301", 100) + "漢字İΣ")
 	s := NewStatic()
 	f.Fuzz(func(t *testing.T, text string) {
-		var w wording
-		ids := append([]int32(nil), s.tokens(&w, text)...)
+		var tok tokenizer
+		ids := append([]int32(nil), s.tokens(&tok, text)...)
 		if len(ids) > staticMaxTokens {
 			t.Fatalf("%d pieces", len(ids))
 		}
@@ -150,12 +150,12 @@ func FuzzStatic(f *testing.F) {
 				t.Fatalf("no such piece: %d", id)
 			}
 		}
-		for word := range w.words(text) {
+		for word := range tok.words(text) {
 			if !utf8.Valid(word) || len(word) == 0 || strings.ContainsAny(string(word), " \t\r\n") {
 				t.Fatalf("word %q", word)
 			}
 		}
-		require.Equal(t, ids, append([]int32(nil), s.tokens(&w, " "+text+"\n")...), "space around a text means nothing")
+		require.Equal(t, ids, append([]int32(nil), s.tokens(&tok, " "+text+"\n")...), "surrounding space has no effect")
 		v := s.vector(ids)
 		if v == nil {
 			return
@@ -170,14 +170,14 @@ func FuzzStatic(f *testing.F) {
 	})
 }
 
-// shortTexts are like the names and descriptions of nodes.
+// shortTexts resemble the names and descriptions of nodes.
 var shortTexts = []string{
 	"Boiler 3 in the cellar", "temperature of the outgoing air", "Which pump feeds the cooling tower?",
 	"nginx: worker process",
 	"Disk /dev/sda1 is 93 % full", "Contract with Müller & Söhne GmbH", "eth0", "quarterly energy report, 2026",
 }
 
-// BenchmarkStatic reports how many short texts a core embeds a second.
+// BenchmarkStatic reports how many short texts one core embeds per second.
 func BenchmarkStatic(b *testing.B) {
 	s := NewStatic()
 	b.ReportAllocs()
@@ -189,7 +189,7 @@ func BenchmarkStatic(b *testing.B) {
 	b.ReportMetric(float64(b.N)*float64(len(shortTexts))/b.Elapsed().Seconds(), "texts/s")
 }
 
-// BenchmarkStaticStart reports how long the model takes to be ready.
+// BenchmarkStaticStart reports how long loading the model takes.
 func BenchmarkStaticStart(b *testing.B) {
 	for b.Loop() {
 		NewStatic()

@@ -17,33 +17,33 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/retryafter"
 )
 
-// Sizes of answers.
+// Limits of the sizes of responses.
 const (
-	mostNumberBytes = 32       // of a number in JSON, comma and white space included
-	mostAround      = 64 << 10 // of all that is around the vectors
-	mostErrorBytes  = 16 << 10
+	maxNumberBytes   = 32       // of a number in JSON, including the comma and white space
+	maxOverheadBytes = 64 << 10 // of everything except the vectors
+	maxErrorBytes    = 16 << 10
 )
 
-// question is a request of OpenAI's embeddings API.
-type question struct {
+// embeddingRequest is a request of OpenAI's embeddings API.
+type embeddingRequest struct {
 	Model  string   `json:"model"`
 	Input  []string `json:"input"`
 	Format string   `json:"encoding_format"`
 }
 
-// answer is what it answers, as far as it matters here.
-type answer struct {
+// embeddingResponse has the fields of a response that are used.
+type embeddingResponse struct {
 	Data []struct {
 		Index     int    `json:"index"`
 		Embedding Vector `json:"embedding"`
 	} `json:"data"`
 }
 
-// request makes a request to a path below the base URL; without texts it has no body.
+// request creates a request to a path below the base URL; without texts it has no body.
 func (r *Remote) request(ctx context.Context, method, path string, texts []string) (*http.Request, error) {
 	var body io.Reader
 	if texts != nil {
-		raw, err := json.Marshal(question{Model: r.options.Model.Name, Input: texts, Format: "float"})
+		raw, err := json.Marshal(embeddingRequest{Model: r.options.Model.Name, Input: texts, Format: "float"})
 		if err != nil {
 			return nil, fmt.Errorf("writing a request for vectors: %w", err)
 		}
@@ -62,62 +62,62 @@ func (r *Remote) request(ctx context.Context, method, path string, texts []strin
 	return request, nil
 }
 
-// vectorsOf reads an answer, and checks that it is one: the vectors of all texts, of
-// the right length, of numbers.
-func vectorsOf(body []byte, texts, dimensions int) ([]Vector, error) {
-	var a answer
+// decodeVectors decodes a response and validates it: it must have the vectors of all texts,
+// with the configured dimensions and finite components.
+func decodeVectors(body []byte, texts, dimensions int) ([]Vector, error) {
+	var a embeddingResponse
 	if err := json.Unmarshal(body, &a); err != nil {
-		return nil, nonsense(errors.New("the answer is not what OpenAI's API answers")) // its text may hold ours
+		return nil, invalidResponse(errors.New("the answer is not what OpenAI's API answers")) // err may quote texts
 	}
 	if len(a.Data) != texts {
-		return nil, nonsense(fmt.Errorf("%d vectors for %d texts", len(a.Data), texts))
+		return nil, invalidResponse(fmt.Errorf("%d vectors for %d texts", len(a.Data), texts))
 	}
 	vectors := make([]Vector, texts)
 	seen := make([]bool, texts)
 	for _, d := range a.Data {
 		if d.Index < 0 || d.Index >= texts || seen[d.Index] {
-			return nil, nonsense(fmt.Errorf("vector %d of %d, out of range or twice", d.Index, texts))
+			return nil, invalidResponse(fmt.Errorf("vector %d of %d, out of range or twice", d.Index, texts))
 		}
 		seen[d.Index] = true
 		if len(d.Embedding) != dimensions {
-			return nil, nonsense(fmt.Errorf(
+			return nil, invalidResponse(fmt.Errorf(
 				"the model's vectors have %d dimensions, not %d: correct --embedder-dimensions", len(d.Embedding), dimensions,
 			))
 		}
 		v, ok := normalise(d.Embedding)
 		if !ok {
-			return nil, nonsense(errors.New("a vector holds what is no number"))
+			return nil, invalidResponse(errors.New("a vector has a component that is not a finite number"))
 		}
 		vectors[d.Index] = v
 	}
 	return vectors, nil
 }
 
-func nonsense(cause error) error {
+func invalidResponse(cause error) error {
 	return fault.Wrap(cause, fault.BadGateway, "the embedder's answer cannot be used")
 }
 
-// identifier is what an API's error codes look like. Nothing else of an error is
-// kept: its message may quote a text, or the key.
+// identifier matches the error codes of APIs. Other parts of an error are dropped, because
+// its message may quote a text or the key.
 var identifier = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
-// refusal makes the fault of an answer that is not 200.
-func refusal(response *http.Response) error {
+// statusFault returns the fault of a response whose status is not 200.
+func statusFault(response *http.Response) error {
 	var body struct {
 		Error struct {
 			Type string `json:"type"`
 			Code any    `json:"code"`
 		} `json:"error"`
 	}
-	raw, _ := readAtMost(response.Body, mostErrorBytes)
+	raw, _ := readAtMost(response.Body, maxErrorBytes)
 	_ = json.Unmarshal(raw, &body)
-	said := []string{"it answered " + strconv.Itoa(response.StatusCode)}
+	parts := []string{"it answered " + strconv.Itoa(response.StatusCode)}
 	for _, word := range []any{body.Error.Type, body.Error.Code} {
 		if word, ok := word.(string); ok && identifier.MatchString(word) {
-			said = append(said, word)
+			parts = append(parts, word)
 		}
 	}
-	cause := errors.New(strings.Join(said, " "))
+	cause := errors.New(strings.Join(parts, " "))
 	switch status := response.StatusCode; {
 	case status == http.StatusTooManyRequests && body.Error.Code != "insufficient_quota":
 		return fault.Wrap(cause, fault.Unavailable, "the embedder is asked too often").After(retryafter.Of(response.Header))
@@ -140,15 +140,15 @@ func refusal(response *http.Response) error {
 	}
 }
 
-// errTooLong says that an answer has more bytes than it can need.
+// errTooLong is the error of a response that is longer than maxResponseBytes.
 var errTooLong = errors.New("the answer is longer than its vectors can be")
 
-// mostBytes is the most that an answer with so many vectors can need.
-func mostBytes(texts, dimensions int) int64 {
-	return mostAround + int64(texts)*(int64(dimensions)*mostNumberBytes+1024)
+// maxResponseBytes returns the maximum size of a response with the vectors of texts.
+func maxResponseBytes(texts, dimensions int) int64 {
+	return maxOverheadBytes + int64(texts)*(int64(dimensions)*maxNumberBytes+1024)
 }
 
-// readAtMost reads a body of at most limit bytes.
+// readAtMost reads a body. It returns errTooLong if the body has more than limit bytes.
 func readAtMost(body io.Reader, limit int64) ([]byte, error) {
 	raw, err := io.ReadAll(io.LimitReader(body, limit+1))
 	if err == nil && int64(len(raw)) > limit {
