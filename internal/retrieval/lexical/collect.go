@@ -15,61 +15,61 @@ import (
 	"github.com/livegraph/livegraph/internal/graph"
 )
 
-// Place is where in a text a term stands.
+// Place is an occurrence of a term in a text.
 type Place struct {
 	Term     string
 	From, To int // bytes, To exclusive
 }
 
-// Places returns the terms of a text in their order and where each stands, of the first
-// MaxText bytes: for anyone who shows what was found. A place may have several terms.
+// Places returns the terms of a text with their positions, in order, of the first MaxText
+// bytes. It is for highlighting matches. A position may have several terms.
 func Places(text string) iter.Seq[Place] {
-	return func(yield func(Place) bool) { termsOf(scan(text[:cut(text, MaxText)]), true, yield) }
+	return func(yield func(Place) bool) { yieldTerms(scan(text[:truncatedLen(text, MaxText)]), true, yield) }
 }
 
-// termsOf returns the terms of units. A text has the single characters of Han beside
-// the pairs, so that a query of one character finds it; a query has them only where
-// they stand alone.
-func termsOf(units iter.Seq[unit], singles bool, yield func(Place) bool) {
+// yieldTerms yields the terms of units. A text has single Han characters in addition to the
+// pairs (singles), so that a query of one character finds it. A query has a single character
+// only if it is not part of a pair.
+func yieldTerms(units iter.Seq[unit], singles bool, yield func(Place) bool) {
 	var last unit
-	alone := false // last is a character that no term has yet
-	give := func(u unit, from int, term string) bool { return yield(Place{Term: clip(term), From: from, To: u.to}) }
+	pending := false // last is a character that is in no term yet
+	emit := func(u unit, from int, term string) bool { return yield(Place{Term: clip(term), From: from, To: u.to}) }
 	for u := range units {
-		if alone && !u.joined && !give(last, last.from, last.text) {
+		if pending && !u.joined && !emit(last, last.from, last.text) {
 			return
 		}
-		if alone = false; u.kind != characterKind {
-			if !ofWord(u, give) {
+		if pending = false; u.kind != characterKind {
+			if !yieldWord(u, emit) {
 				return
 			}
 			continue
 		}
-		if u.joined && !give(u, last.from, last.text+u.text) {
+		if u.joined && !emit(u, last.from, last.text+u.text) {
 			return
 		}
 		switch first, _ := utf8.DecodeRuneInString(u.text); {
 		case !singles || !unicode.Is(unicode.Han, first):
-			alone = !u.joined
-		case !give(u, u.from, u.text):
+			pending = !u.joined
+		case !emit(u, u.from, u.text):
 			return
 		}
 		last = u
 	}
-	if alone {
-		give(last, last.from, last.text)
+	if pending {
+		emit(last, last.from, last.text)
 	}
 }
 
-func ofWord(u unit, give func(u unit, from int, term string) bool) bool {
+func yieldWord(u unit, emit func(u unit, from int, term string) bool) bool {
 	term := u.text
 	if u.kind == wordKind {
 		term = stem(term)
 	}
-	if !give(u, u.from, term) {
+	if !emit(u, u.from, term) {
 		return false
 	}
 	for _, part := range u.parts {
-		if !give(u, u.from, stem(part)) {
+		if !emit(u, u.from, stem(part)) {
 			return false
 		}
 	}
@@ -78,25 +78,25 @@ func ofWord(u unit, give func(u unit, from int, term string) bool) bool {
 
 // collector counts terms.
 type collector struct {
-	terms  []Term
-	seen   map[string]int // place in terms
-	length int
-	most   int // different terms
-	left   int // bytes of text that are still looked at
+	terms     []Term
+	seen      map[string]int // index in terms
+	length    int
+	limit     int // maximum of different terms
+	remaining int // bytes of text that may still be read
 }
 
 // add counts the terms of a text.
 func (c *collector) add(text string) {
-	text = text[:cut(text, c.left)]
-	c.left -= len(text)
-	termsOf(scan(text), true, c.count)
+	text = text[:truncatedLen(text, c.remaining)]
+	c.remaining -= len(text)
+	yieldTerms(scan(text), true, c.count)
 }
 
 func (c *collector) count(p Place) bool {
 	if at, ok := c.seen[p.Term]; ok {
 		c.terms[at].Count++
-	} else if len(c.terms) < c.most {
-		term := strings.Clone(p.Term) // not the whole text for the sake of a word
+	} else if len(c.terms) < c.limit {
+		term := strings.Clone(p.Term) // do not retain the whole text
 		c.seen[term] = len(c.terms)
 		c.terms = append(c.terms, Term{Text: term, Count: 1})
 	} else {
@@ -109,7 +109,7 @@ func (c *collector) count(p Place) bool {
 // addProperties counts the terms of keys, strings and numbers, at any depth.
 func (c *collector) addProperties(properties graph.Properties) {
 	for _, key := range slices.Sorted(maps.Keys(properties)) {
-		if c.left <= 0 {
+		if c.remaining <= 0 {
 			return
 		}
 		c.add(key)
@@ -119,10 +119,10 @@ func (c *collector) addProperties(properties graph.Properties) {
 
 func (c *collector) addValue(value jsontext.Value) {
 	decoder := jsontext.NewDecoder(bytes.NewReader(value))
-	for c.left > 0 {
+	for c.remaining > 0 {
 		token, err := decoder.ReadToken()
 		if err != nil {
-			return // the end, or not JSON: the graph holds none such
+			return // the end, or invalid JSON, which the graph does not store
 		}
 		switch token.Kind() {
 		case '"', '0':
@@ -131,7 +131,7 @@ func (c *collector) addValue(value jsontext.Value) {
 	}
 }
 
-// sorted returns the terms by their texts.
+// sorted returns the terms sorted by their texts.
 func (c *collector) sorted() []Term {
 	slices.SortFunc(c.terms, func(a, b Term) int { return cmp.Compare(a.Text, b.Text) })
 	return c.terms

@@ -8,14 +8,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// accented are the scripts whose marks are spelling: who searches leaves them out. In
-// others, as those of India or in Japanese, a mark makes another letter.
+// accented has the scripts in which marks are diacritics, which users omit in queries. In
+// other scripts, such as those of India or Japanese, a letter with a mark is another letter.
 var accented = []*unicode.RangeTable{
 	unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Hebrew, unicode.Arabic, unicode.Common,
 }
 
-// letters are those that are no letter with a mark in Unicode, but to who types.
-func letters(r rune) string {
+// foldLetter returns the replacement of a letter that Unicode does not decompose, but that
+// users type without its diacritic or as two letters. Empty: there is none.
+func foldLetter(r rune) string {
 	switch r {
 	case 'ß':
 		return "ss"
@@ -41,7 +42,8 @@ func letters(r rune) string {
 	return ""
 }
 
-// fold brings a word to its one form. What is neither letter nor digit goes.
+// fold returns the normal form of a word, without characters that are neither letter nor
+// digit.
 func fold(word string) string {
 	if plain, ok := foldASCII(word); ok {
 		return plain
@@ -60,8 +62,8 @@ func fold(word string) string {
 			continue
 		}
 		base = r
-		if other := letters(r); other != "" {
-			b.WriteString(other)
+		if folded := foldLetter(r); folded != "" {
+			b.WriteString(folded)
 		} else {
 			b.WriteRune(r)
 		}
@@ -83,11 +85,12 @@ func foldASCII(word string) (string, bool) {
 	return word, true
 }
 
-// mostParts is how many parts a word is cut into; one of more is no word but a code.
-const mostParts = 6
+// maxParts is the maximum number of parts of a word; a word with more is a code, and is not
+// split.
+const maxParts = 6
 
-// parts cuts a word where digits begin or end and where a capital follows a small
-// letter, as in cpu0 and diskUsage. Nil: it has no parts.
+// parts splits a word where digits begin or end and where an upper-case letter follows a
+// lower-case one, as in cpu0 and diskUsage. Nil: it has no parts.
 func parts(word string) []string {
 	var cuts []int
 	before := rune(0)
@@ -100,7 +103,7 @@ func parts(word string) []string {
 			before = r
 		}
 	}
-	if len(cuts) == 0 || len(cuts) >= mostParts {
+	if len(cuts) == 0 || len(cuts) >= maxParts {
 		return nil
 	}
 	var all []string
@@ -114,9 +117,9 @@ func parts(word string) []string {
 	return all
 }
 
-// stem makes singular and plural of an English word alike. It does so to any word of
-// small Latin letters: that it is wrong for another language does not matter, for it
-// is wrong in the text and in the query.
+// stem returns the same stem for the singular and plural of an English word. It applies to
+// any word of lower-case ASCII letters. Wrong stems of other languages do not matter, because
+// they are the same in the text and in the query.
 func stem(word string) string {
 	n := len(word)
 	if n < 4 || word[n-1] != 's' {
@@ -139,16 +142,17 @@ func stem(word string) string {
 	return word[:n-1]
 }
 
-// cut returns the maximum number of bytes of a text, at most so many, that end with a whole rune.
-func cut(text string, most int) int {
-	if len(text) <= most {
+// truncatedLen returns the length of a text in bytes after truncation to at most limit
+// bytes, at a rune boundary.
+func truncatedLen(text string, limit int) int {
+	if len(text) <= limit {
 		return len(text)
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
 	}
-	return most
+	return limit
 }
 
-// clip is a term of at most MaxTermBytes.
-func clip(term string) string { return term[:cut(term, MaxTermBytes)] }
+// clip truncates a term to MaxTermBytes.
+func clip(term string) string { return term[:truncatedLen(term, MaxTermBytes)] }

@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/lexical"
 )
 
-// termsOf returns the terms of a text in their order, each place once.
+// termsOf returns the terms of a text in order, one for each occurrence.
 func termsOf(text string) string {
 	var terms []string
 	for p := range lexical.Places(text) {
@@ -152,17 +152,17 @@ func TestWhateverTheTextItsTermsAreBounded(t *testing.T) {
 	require.LessOrEqual(t, len(q.Names), 4097)
 }
 
-// holds is what is true of the terms of any text.
-func holds(t require.TestingT, text string) {
+// requireInvariants checks the invariants of the terms of any text.
+func requireInvariants(t require.TestingT, text string) {
 	for p := range lexical.Places(text) {
 		require.True(t, 0 <= p.From && p.From < p.To && p.To <= len(text), "%+v", p)
-		sound(t, p.Term)
+		requireValidTerm(t, p.Term)
 	}
 	doc := lexical.Analyse(lexical.Document{Name: text, Description: text})
 	require.LessOrEqual(t, len(doc.List), lexical.MaxTerms)
 	length := 0
 	for i, term := range doc.List {
-		sound(t, term.Text)
+		requireValidTerm(t, term.Text)
 		require.Positive(t, term.Count)
 		require.True(t, i == 0 || doc.List[i-1].Text < term.Text)
 		length += term.Count
@@ -171,10 +171,10 @@ func holds(t require.TestingT, text string) {
 	q := lexical.Parse(text)
 	if len(doc.List) < lexical.MaxTerms {
 		for _, term := range q.Terms {
-			_, there := slices.BinarySearchFunc(doc.List, term.Text, func(a lexical.Term, b string) int {
+			_, found := slices.BinarySearchFunc(doc.List, term.Text, func(a lexical.Term, b string) int {
 				return strings.Compare(a.Text, b)
 			})
-			require.True(t, there || len(text) > lexical.MaxText/2, "a text is found by itself: %q", term.Text)
+			require.True(t, found || len(text) > lexical.MaxText/2, "a text is found by itself: %q", term.Text)
 		}
 	}
 	require.Equal(t, doc.Name, q.Name)
@@ -185,7 +185,7 @@ func holds(t require.TestingT, text string) {
 	}
 }
 
-func sound(t require.TestingT, term string) {
+func requireValidTerm(t require.TestingT, term string) {
 	require.NotEmpty(t, term)
 	require.LessOrEqual(t, len(term), lexical.MaxTermBytes)
 	require.True(t, utf8.ValidString(term))
@@ -200,7 +200,7 @@ func TestPropertyAnyTextIsFoundByItself(t *testing.T) {
 			rapid.SampledFrom([]string{
 				"東京", "ガス", "서울", "สวัสดี", "दिल्ली", "كِتَاب", "cafe\u0301", "İ", "ﬁ", "㎏", "½", "ǅ", "\u0345", "\u200b", "\u200d",
 			})), 0, 12).Draw(t, "words")
-		holds(t, strings.Join(words, rapid.SampledFrom([]string{" ", "", "-", "\n"}).Draw(t, "between")))
+		requireInvariants(t, strings.Join(words, rapid.SampledFrom([]string{" ", "", "-", "\n"}).Draw(t, "between")))
 	})
 }
 
@@ -210,7 +210,7 @@ func FuzzText(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, text string) { holds(t, text) })
+	f.Fuzz(func(t *testing.T, text string) { requireInvariants(t, text) })
 }
 
 func BenchmarkAnalyse(b *testing.B) {

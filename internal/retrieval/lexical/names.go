@@ -6,15 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// NameKey returns the form of a name in which it is looked up: its words in their one
-// form, with a space between; characters of scripts without spaces next to each
-// other. Names that differ only in case, accents, punctuation or spacing have the same
-// key. Empty: the name has no letters or digits, too few to be told from chance, or is
-// too long to be looked for.
+// NameKey returns the lookup key of a name: its normalised words, separated by a space;
+// characters of scripts without spaces are not separated. Names that differ only in case,
+// accents, punctuation or spacing have the same key. Empty: the name has no letters or
+// digits, is so short that it would match by chance, or is too long.
 func NameKey(name string) string {
 	var units []unit
-	for u := range scan(name[:cut(name, MaxText)]) {
-		if u.kind == wholeKind {
+	for u := range scan(name[:truncatedLen(name, MaxText)]) {
+		if u.kind == compoundKind {
 			continue
 		}
 		if units = append(units, u); len(units) > maxNameUnits {
@@ -47,27 +46,27 @@ func keyOf(units []unit) string {
 	return b.String()
 }
 
-// names returns the key of a whole query, and what in it may be a name: every sequence
-// of words up to nameWords, and without spaces up to nameCharacters.
-func names(units []unit) (whole string, all []Name) {
-	whole = keyOf(units)
+// names returns the key of the whole query, and the parts that may be names: every sequence
+// of at most nameWords words, or of at most nameCharacters characters without spaces.
+func names(units []unit) (queryKey string, all []Name) {
+	queryKey = keyOf(units)
 	units = units[:min(len(units), queryUnits)]
 	for from := range units {
-		most := nameWords
-		for to := from + 1; to <= min(from+most, len(units)); to++ {
+		limit := nameWords
+		for to := from + 1; to <= min(from+limit, len(units)); to++ {
 			if units[to-1].kind == characterKind {
-				most = nameCharacters
+				limit = nameCharacters
 			}
 			if len(all) == maxNames {
-				return whole, all
+				return queryKey, all
 			}
 			if key := keyOf(units[from:to]); key != "" {
 				all = append(all, Name{Key: key, From: from, To: to})
 			}
 		}
 	}
-	if n := len(units); whole != "" && !slices.ContainsFunc(all, func(n Name) bool { return n.Key == whole }) {
-		all = append(all, Name{Key: whole, From: 0, To: n})
+	if n := len(units); queryKey != "" && !slices.ContainsFunc(all, func(n Name) bool { return n.Key == queryKey }) {
+		all = append(all, Name{Key: queryKey, From: 0, To: n})
 	}
-	return whole, all
+	return queryKey, all
 }

@@ -6,41 +6,41 @@ import (
 	"unicode/utf8"
 )
 
-// kind says what a unit is.
+// kind is the kind of a unit.
 type kind uint8
 
 const (
 	wordKind      kind = iota // letters and digits
 	characterKind             // one character of a script without spaces
-	wholeKind                 // several words with what joins them, as 10.0.0.1
+	compoundKind              // several words with their connectors, such as 10.0.0.1
 )
 
-// unit is a part of a text in its one form.
+// unit is a normalised part of a text.
 type unit struct {
 	kind     kind
 	text     string // folded, not empty
 	parts    []string
-	from, to int  // bytes of the text as it was
-	joined   bool // a character that follows another directly
+	from, to int  // position in the original text, in bytes
+	joined   bool // a character that directly follows another
 }
 
-// spaceless are the scripts that are written without spaces between words. Hangul has
-// spaces, but endings are written to the word: pairs find the word without them.
+// spaceless has the scripts that are written without spaces between words. Hangul has
+// spaces, but suffixes are attached to the word: pairs also match the word without them.
 var spaceless = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Thai, unicode.Lao,
 	unicode.Khmer,
 	unicode.Myanmar, unicode.Tibetan, unicode.Javanese, unicode.Yi, unicode.Tai_Le, unicode.New_Tai_Lue, unicode.Tai_Tham,
 }
 
-// class is what a rune is for the scanner.
+// class is the class of a rune for the scanner.
 type class uint8
 
 const (
 	separator class = iota
 	letter
 	character
-	mark      // goes with what is before it
-	ignorable // is as if it were not there
+	mark      // belongs to the character before it
+	ignorable // is skipped
 	connector // joins words
 )
 
@@ -49,7 +49,7 @@ func classOf(r rune) class {
 		return asciiClass(r)
 	}
 	switch {
-	case r == utf8.RuneError, r == '\u200b': // the latter says where words end in scripts without spaces
+	case r == utf8.RuneError, r == '\u200b': // the latter separates words in scripts without spaces
 		return separator
 	case r == 'ー', r == '々', r == '〇':
 		return character
@@ -78,16 +78,16 @@ func asciiClass(r rune) class {
 	return separator
 }
 
-// scanner cuts a text into units.
+// scanner splits a text into units.
 type scanner struct {
-	text  string
-	yield func(unit) bool
-	group []unit // words that only connectors are between
-	ended bool
+	text    string
+	yield   func(unit) bool
+	group   []unit // words that are separated only by connectors
+	stopped bool
 }
 
-// scan returns the words and characters of a text in their order, and after words that
-// are joined the whole of them.
+// scan returns the words and characters of a text in order. After words that are joined by
+// connectors it returns the compound.
 func scan(text string) iter.Seq[unit] {
 	return func(yield func(unit) bool) {
 		s := scanner{text: text, yield: yield}
@@ -96,7 +96,7 @@ func scan(text string) iter.Seq[unit] {
 }
 
 func (s *scanner) run() {
-	for at := 0; at < len(s.text) && !s.ended; {
+	for at := 0; at < len(s.text) && !s.stopped; {
 		r, size := utf8.DecodeRuneInString(s.text[at:])
 		switch c := classOf(r); {
 		case c == letter:
@@ -116,7 +116,7 @@ func (s *scanner) run() {
 	s.flush()
 }
 
-// wordEnd returns where the word that begins at a place ends.
+// wordEnd returns the end of the word that begins at an index.
 func (s *scanner) wordEnd(at int) int {
 	for at < len(s.text) {
 		r, size := utf8.DecodeRuneInString(s.text[at:])
@@ -128,7 +128,7 @@ func (s *scanner) wordEnd(at int) int {
 	return at
 }
 
-// joins reports whether the connector at a place has a word on both sides.
+// joins reports whether the connector at an index has a word on both sides.
 func (s *scanner) joins(at, size int) bool {
 	if n := len(s.group); n == 0 || s.group[n-1].to != at {
 		return false
@@ -145,7 +145,7 @@ func (s *scanner) word(from, to int) {
 	}
 	u := unit{kind: wordKind, text: folded, parts: parts(raw), from: from, to: to}
 	s.group = append(s.group, u)
-	s.give(u)
+	s.emit(u)
 }
 
 // possessive reports whether a word is the s of "Kellogg's".
@@ -161,9 +161,10 @@ func (s *scanner) possessive(from int, folded string) bool {
 	return classOf(owner) == letter
 }
 
-// characters returns the characters of a run one by one, each with its marks.
+// characters emits each character of a sequence, with its marks, and returns the end of the
+// sequence.
 func (s *scanner) characters(at int) int {
-	for joined := false; at < len(s.text) && !s.ended; joined = true {
+	for joined := false; at < len(s.text) && !s.stopped; joined = true {
 		r, size := utf8.DecodeRuneInString(s.text[at:])
 		if classOf(r) != character {
 			break
@@ -176,17 +177,18 @@ func (s *scanner) characters(at int) int {
 			}
 		}
 		if folded := fold(s.text[from:at]); folded != "" {
-			s.give(unit{kind: characterKind, text: folded, from: from, to: at, joined: joined})
+			s.emit(unit{kind: characterKind, text: folded, from: from, to: at, joined: joined})
 		}
 	}
 	return at
 }
 
-// flush returns the whole of the words before, if they are more than one word.
+// flush ends the group of words. It emits the compound if the group has more than one word,
+// or a word followed by + or #.
 func (s *scanner) flush() {
 	group := s.group
 	s.group = s.group[:0]
-	if len(group) == 0 || s.ended {
+	if len(group) == 0 || s.stopped {
 		return
 	}
 	from, to := group[0].from, group[len(group)-1].to
@@ -196,25 +198,25 @@ func (s *scanner) flush() {
 	if len(group) == 1 && to == group[0].to || to-from > 4*MaxTermBytes {
 		return
 	}
-	whole := make([]byte, 0, MaxTermBytes)
+	compound := make([]byte, 0, MaxTermBytes)
 	for i, u := range group {
 		if i > 0 {
 			r, _ := utf8.DecodeRuneInString(s.text[group[i-1].to:])
 			if r >= utf8.RuneSelf {
 				r = '-'
 			}
-			whole = append(whole, byte(r))
+			compound = append(compound, byte(r))
 		}
-		whole = append(whole, u.text...)
+		compound = append(compound, u.text...)
 	}
-	whole = append(whole, s.text[group[len(group)-1].to:to]...)
-	if len(whole) <= MaxTermBytes {
-		s.give(unit{kind: wholeKind, text: string(whole), from: from, to: to})
+	compound = append(compound, s.text[group[len(group)-1].to:to]...)
+	if len(compound) <= MaxTermBytes {
+		s.emit(unit{kind: compoundKind, text: string(compound), from: from, to: to})
 	}
 }
 
-func (s *scanner) give(u unit) {
-	if !s.ended && !s.yield(u) {
-		s.ended = true
+func (s *scanner) emit(u unit) {
+	if !s.stopped && !s.yield(u) {
+		s.stopped = true
 	}
 }
