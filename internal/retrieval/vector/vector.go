@@ -1,13 +1,14 @@
-// Package vector names what vectors are of, for those who keep vectors and make none.
+// Package vector identifies the models of vectors, for packages that store vectors and do
+// not compute any.
 package vector
 
 import "fmt"
 
-// Model names what vectors are of.
+// Model identifies the model that computes vectors.
 type Model struct {
 	Name       string `json:"name"`
 	Dimensions int    `json:"dimensions"`
 }
 
-// String is the model for logs.
+// String returns the model for logs.
 func (m Model) String() string { return fmt.Sprintf("%s (%d dimensions)", m.Name, m.Dimensions) }
