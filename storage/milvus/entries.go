@@ -175,7 +175,7 @@ func (db *DB) Delete(ctx context.Context, name string, ids []EntryID) error {
 	}
 	for len(keys) > 0 {
 		n := min(maxCallKeys, len(keys))
-		if err := db.delete(ctx, opDelete, c.name, inFilter(fieldID, keys[:n]), n); err != nil {
+		if err := db.delete(ctx, opDelete, c.name, anyOf(fieldID, keys[:n]), n); err != nil {
 			return err
 		}
 		keys = keys[n:]
@@ -205,9 +205,9 @@ func workspaceFilter(workspace uuid.UUID) string {
 	return fieldWorkspace + ` == "` + workspace.String() + `"`
 }
 
-// inFilter returns the expression that matches entries whose field has one of the values. The values
+// anyOf returns the expression that matches entries whose field has one of the values. The values
 // are generated or validated, so they need no escaping within the quotes.
-func inFilter(field string, values []string) string {
+func anyOf(field string, values []string) string {
 	var b strings.Builder
 	b.Grow(len(field) + 6 + len(values)*(keyLength+3))
 	b.WriteString(field + " in [")

@@ -61,7 +61,7 @@ func TestSearchWithoutMatchesReturnsNothing(t *testing.T) {
 	requireNone(workspace, milvus.Near{Nodes: []uuid.UUID{}})
 }
 
-func TestSearchIsRestrictedToEntityTypesAndNodes(t *testing.T) {
+func TestSearchIsHeldToEntityTypesAndNodes(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
 	name, workspace := newCollection(t, db, 2), uuid.New()
 	var entries []milvus.Entry

@@ -104,7 +104,7 @@ func (f Near) expression(workspace uuid.UUID) (string, error) {
 				return "", fault.New(fault.Invalid, "an entity type contains invalid characters or is too long")
 			}
 		}
-		parts = append(parts, inFilter(fieldEntityType, f.EntityTypes))
+		parts = append(parts, anyOf(fieldEntityType, f.EntityTypes))
 	}
 	if len(f.Nodes) > maxCallKeys {
 		return "", fmt.Errorf("a search in Milvus can be restricted to at most %d nodes, not %d", maxCallKeys, len(f.Nodes))
@@ -114,7 +114,7 @@ func (f Near) expression(workspace uuid.UUID) (string, error) {
 		for i, id := range f.Nodes {
 			ids[i] = id.String()
 		}
-		parts = append(parts, inFilter(fieldNode, ids))
+		parts = append(parts, anyOf(fieldNode, ids))
 	}
 	return strings.Join(parts, " && "), nil
 }

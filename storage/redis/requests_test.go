@@ -33,7 +33,7 @@ func (n *requestModel) count(workspace uuid.UUID, window, length int64, from int
 
 // The script is compared with the model, with increasing times, changing limits, callers with current,
 // outdated or no known counts, and a server that loses data.
-func TestRequestsAreCountedLikeTheModel(t *testing.T) {
+func TestRequestsAreCountedAsByHand(t *testing.T) {
 	script := redis.AtTime()
 	require.NotNil(t, script, "the clock of the script is replaced")
 	options, err := driver.ParseURL(testenv.Redis(t))

@@ -50,8 +50,8 @@ func (r *Revisions) Hear(ctx context.Context, onRevision func(revision int64, at
 		db: r.db, channel: r.channel, onSubscribed: func() {}, onUnsubscribed: func() {},
 		onLost: func(err error) {
 			r.log.Warn(
-				"the auth revision's connection to Redis is lost; keys are only checked with Postgres until it works again", "error",
-				err,
+				"the auth revision's connection to Redis is lost; keys are only checked with Postgres until it works again",
+				"error", err,
 			)
 		},
 		onMessage: func(message string) {

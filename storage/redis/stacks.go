@@ -65,7 +65,9 @@ func (db *DB) SaveStacks(ctx context.Context, updates []StackUpdate) error {
 
 // LoadStacks returns the stored stacks of actors by workspace, in one round trip. The result lacks
 // workspaces and actors without stored stacks.
-func (db *DB) LoadStacks(ctx context.Context, actorsByWorkspace map[uuid.UUID][]uuid.UUID) (map[uuid.UUID]Stacks, error) {
+func (db *DB) LoadStacks(
+	ctx context.Context, actorsByWorkspace map[uuid.UUID][]uuid.UUID,
+) (map[uuid.UUID]Stacks, error) {
 	pipe := db.client.Pipeline()
 	responses := make(map[uuid.UUID]*redis.SliceCmd, len(actorsByWorkspace))
 	for workspace, actors := range actorsByWorkspace {
