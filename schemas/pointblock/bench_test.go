@@ -12,8 +12,8 @@ import (
 	"github.com/livegraph/livegraph/test/bench/record"
 )
 
-// benchmark runs f on 10,000 points in series of so many, numbers of two decimals and of all
-// bits, and reports the time of one point, also as CPU time, and its bytes.
+// benchmark runs f for 10,000 points with several numbers of points per series, with numbers of two
+// decimals and random numbers. It reports the time, CPU time and bytes per point.
 func benchmark(b *testing.B, f func(b *testing.B, ts []int64, values []float64) (bytes int)) {
 	for _, n := range []int{1, 10, 100, 1000} {
 		for _, kind := range []string{"decimals", "random"} {
@@ -59,7 +59,7 @@ func encodeBench(
 
 func BenchmarkEncode(b *testing.B) {
 	benchmark(b, func(b *testing.B, ts []int64, values []float64) (bytes int) {
-		ref, id := number(sourceA, "temperature")
+		ref, id := numberSeries(sourceA, "temperature")
 		var e pointblock.Encoder
 		for b.Loop() {
 			encodeBench(b, &e, ref, id, ts, values)
@@ -70,7 +70,7 @@ func BenchmarkEncode(b *testing.B) {
 
 func BenchmarkDecode(b *testing.B) {
 	benchmark(b, func(b *testing.B, ts []int64, values []float64) (bytes int) {
-		ref, id := number(sourceA, "temperature")
+		ref, id := numberSeries(sourceA, "temperature")
 		var e pointblock.Encoder
 		encodeBench(b, &e, ref, id, ts, values)
 		messages := e.AppendMessages(nil, 0)
@@ -88,7 +88,7 @@ func BenchmarkDecode(b *testing.B) {
 
 func BenchmarkColumns(b *testing.B) {
 	benchmark(b, func(b *testing.B, ts []int64, values []float64) (bytes int) {
-		ref, id := number(sourceA, "temperature")
+		ref, id := numberSeries(sourceA, "temperature")
 		var e pointblock.Encoder
 		encodeBench(b, &e, ref, id, ts, values)
 		records := make([]pointblock.Record, 0, 8)
@@ -112,7 +112,7 @@ func BenchmarkColumns(b *testing.B) {
 }
 
 func BenchmarkFingerprint(b *testing.B) {
-	_, id := number(sourceA, "temperature")
+	_, id := numberSeries(sourceA, "temperature")
 	id.Tags = []pointblock.Tag{{Key: "hall", Value: "3"}, {Key: "line", Value: "7"}}
 	b.ReportAllocs()
 	for b.Loop() {

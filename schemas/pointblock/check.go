@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 )
 
+// checkIdentity validates the series' kind, metric and tags.
 func (s *Span) checkIdentity(kind uint64) error {
 	if kind != uint64(KindNumber) && kind != uint64(KindString) {
 		return fmt.Errorf("kind %d is unknown", kind)
@@ -31,14 +32,15 @@ func (s *Span) checkIdentity(kind uint64) error {
 	return nil
 }
 
+// checkPoints validates the points and sets their number and time bounds.
 func (s *Span) checkPoints() error {
 	if err := s.checkTimes(); err != nil {
 		return err
 	}
 	if s.Kind == KindString {
-		return s.checkTexts()
+		return s.checkStrings()
 	}
-	if len(s.texts) > 0 {
+	if len(s.stringFields) > 0 {
 		return errors.New("a series of numbers has texts")
 	}
 	if s.decimal {
@@ -48,7 +50,7 @@ func (s *Span) checkPoints() error {
 		return fmt.Errorf("%d timestamps have %d bytes of values", s.Count, len(s.values))
 	}
 	for i := 0; i+8 <= len(s.values); i += 8 {
-		const exponent = 0x7ff << 52 // all set: infinite or not a number
+		const exponent = 0x7ff << 52 // if all bits are set, the value is infinite or NaN
 		if binary.LittleEndian.Uint64(s.values[i:])&exponent == exponent {
 			return fmt.Errorf("values[%d] is not finite", i/8)
 		}
@@ -56,21 +58,21 @@ func (s *Span) checkPoints() error {
 	return nil
 }
 
-// checkTimes checks the timestamps and finds their number and bounds.
+// checkTimes validates the timestamps and sets their number and bounds.
 func (s *Span) checkTimes() error {
 	ts, count := uint64(0), 0
-	unit, most := uint64(s.unit), MaxTimestampUS/uint64(s.unit)
+	unit, maxDelta := uint64(s.unit), MaxTimestampUS/uint64(s.unit)
 	for b := s.deltas; len(b) > 0; count++ {
 		d, n := readVarint(b)
 		if n == 0 {
-			return fmt.Errorf("timestamps[%d] is no varint", count)
+			return fmt.Errorf("timestamps[%d] is not a varint", count)
 		}
 		b = b[n:]
-		if d > most || ts+d*unit > MaxTimestampUS {
+		if d > maxDelta || ts+d*unit > MaxTimestampUS {
 			return fmt.Errorf("timestamps[%d] is beyond the year 2299", count)
 		}
 		if d == 0 && count > 0 {
-			return fmt.Errorf("timestamps[%d] is not above the one before", count)
+			return fmt.Errorf("timestamps[%d] is not above the previous one", count)
 		}
 		ts += d * unit
 		if count == 0 {
@@ -84,13 +86,13 @@ func (s *Span) checkTimes() error {
 	return nil
 }
 
-func (s *Span) checkTexts() error {
+func (s *Span) checkStrings() error {
 	if len(s.values) > 0 {
 		return errors.New("a series of texts has numbers")
 	}
 	count := 0
-	for b := s.texts; len(b) > 0; count++ {
-		_, text, _, rest, err := next(b)
+	for b := s.stringFields; len(b) > 0; count++ {
+		_, text, _, rest, err := nextField(b)
 		if err != nil {
 			return err
 		}
@@ -105,20 +107,20 @@ func (s *Span) checkTexts() error {
 	return nil
 }
 
-// nextTag takes one tag off the raw ones.
+// nextTag decodes the first of the encoded tags and returns the rest.
 func nextTag(raw []byte) (key, value, rest []byte, err error) {
-	_, b, _, rest, err := next(raw)
+	_, b, _, rest, err := nextField(raw)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	for len(b) > 0 {
-		tag, payload, _, after, err := next(b)
+		tag, payload, _, remaining, err := nextField(b)
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		b = after
+		b = remaining
 		if (tag == tagKey || tag == tagValue) && !utf8.Valid(payload) {
-			return nil, nil, nil, errors.New("a text is not UTF-8")
+			return nil, nil, nil, errors.New("a string is not UTF-8")
 		}
 		switch tag {
 		case tagKey:
@@ -134,20 +136,20 @@ func errIDLength(what string, b []byte) error {
 	return fmt.Errorf("%s has %d bytes, not %d", what, len(b), uuidBytes)
 }
 
-// idSet finds series that are in a record twice. The multiplier is random, so
-// that no choice of ids makes it slow.
+// idSet is a hash table that detects duplicate series in a record. The multiplier is random, so that
+// chosen ids cannot cause many collisions.
 type idSet struct {
 	slots      []int32 // index of a span, plus one
 	multiplier uint64
 }
 
-// repeated returns the first span whose series is also in an earlier one.
-func (set *idSet) repeated(spans []Span) (int, bool) {
+// findDuplicate returns the index of the first span whose series also has an earlier span.
+func (set *idSet) findDuplicate(spans []Span) (int, bool) {
 	if len(spans) < 2 {
 		return 0, false
 	}
 	if set.multiplier == 0 {
-		// It is seeded by the system, which is enough against anyone who picks keys that collide.
+		// It is seeded by the system, which is sufficient against chosen ids that collide.
 		set.multiplier = rand.Uint64() | 1 //nolint:gosec // G404: no secret
 	}
 	width := bits.Len(uint(2*len(spans) - 1))
@@ -158,13 +160,13 @@ func (set *idSet) repeated(spans []Span) (int, bool) {
 		clear(set.slots)
 	}
 	for i := range spans {
-		at := int(spans[i].SeriesID * set.multiplier >> (64 - width))
-		for ; set.slots[at] != 0; at = (at + 1) & (len(set.slots) - 1) {
-			if spans[set.slots[at]-1].SeriesID == spans[i].SeriesID {
+		slot := int(spans[i].SeriesID * set.multiplier >> (64 - width))
+		for ; set.slots[slot] != 0; slot = (slot + 1) & (len(set.slots) - 1) {
+			if spans[set.slots[slot]-1].SeriesID == spans[i].SeriesID {
 				return i, true
 			}
 		}
-		set.slots[at] = int32(i + 1)
+		set.slots[slot] = int32(i + 1)
 	}
 	return 0, false
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// generator draws records as the encoder takes them.
+// series is a series with its points as the Encoder accepts them.
 type series struct {
 	ref    pointblock.SeriesRef
 	id     pointblock.Identity
@@ -25,10 +25,10 @@ type series struct {
 }
 
 var (
-	texts      = rapid.StringOfN(rapid.Rune(), 0, 20, -1)
-	finite     = rapid.Float64().Filter(func(v float64) bool { return !math.IsInf(v, 0) && !math.IsNaN(v) })
-	timestamps = rapid.Int64Range(0, pointblock.MaxTimestampUS)
-	decimals   = rapid.Custom(func(t *rapid.T) float64 {
+	stringValues = rapid.StringOfN(rapid.Rune(), 0, 20, -1)
+	finite       = rapid.Float64().Filter(func(v float64) bool { return !math.IsInf(v, 0) && !math.IsNaN(v) })
+	timestamps   = rapid.Int64Range(0, pointblock.MaxTimestampUS)
+	decimals     = rapid.Custom(func(t *rapid.T) float64 {
 		return float64(
 			rapid.Int64Range(-1<<53, 1<<53).Draw(t, "integer")>>rapid.IntRange(0, 50).Draw(t, "bits"),
 		) / math.Pow10(rapid.IntRange(0, 15).Draw(t, "scale"))
@@ -46,7 +46,7 @@ func drawIdentity(t *rapid.T, workspace, source uuid.UUID) pointblock.Identity {
 		Metric:    rapid.StringOfN(rapid.Rune(), 1, 20, -1).Draw(t, "metric"),
 		Kind:      rapid.SampledFrom([]pointblock.Kind{pointblock.KindNumber, pointblock.KindString}).Draw(t, "kind"),
 	}
-	for key, value := range rapid.MapOfN(texts, texts, 0, 5).Draw(t, "tags") {
+	for key, value := range rapid.MapOfN(stringValues, stringValues, 0, 5).Draw(t, "tags") {
 		id.Tags = append(id.Tags, pointblock.Tag{Key: key, Value: value})
 	}
 	slices.SortFunc(id.Tags, func(a, b pointblock.Tag) int {
@@ -81,7 +81,7 @@ func drawSeries(t *rapid.T, workspace uuid.UUID, n int) []series {
 			}).Draw(t, "numbers")
 			s.values = rapid.SliceOfN(numbers, len(s.ts), len(s.ts)).Draw(t, "values")
 		} else {
-			s.texts = rapid.SliceOfN(texts, len(s.ts), len(s.ts)).Draw(t, "texts")
+			s.texts = rapid.SliceOfN(stringValues, len(s.ts), len(s.ts)).Draw(t, "texts")
 		}
 		list[i] = s
 	}
@@ -96,7 +96,7 @@ func appendSeries(t require.TestingT, e *pointblock.Encoder, s *series) {
 	require.NoError(t, e.AppendStrings(s.ref, &s.id, slices.Clone(s.ts), slices.Clone(s.texts)))
 }
 
-// toProto is the message that the generated code has for the same series.
+// toProto returns the series as a message of the generated code.
 func toProto(s *series) *eventsv1.Series {
 	m := &eventsv1.Series{
 		SeriesId: s.ref.ID, Fingerprint: s.ref.Fingerprint[:], SourceId: s.id.Source[:], Metric: s.id.Metric,
@@ -113,9 +113,9 @@ func toProto(s *series) *eventsv1.Series {
 	return m
 }
 
-// plain is the series with its times in microseconds and its numbers as doubles, as points.proto
-// says that they are to be read.
-func plain(m *eventsv1.Series) *eventsv1.Series {
+// unpacked returns the series with its times in microseconds and its numbers as doubles, decoded as
+// points.proto specifies.
+func unpacked(m *eventsv1.Series) *eventsv1.Series {
 	m = proto.Clone(m).(*eventsv1.Series)
 	for _, d := range m.TimestampDeltas {
 		m.TimestampDeltasUs = append(m.TimestampDeltasUs, d*uint64(m.TimestampUnitUs))
@@ -129,11 +129,11 @@ func plain(m *eventsv1.Series) *eventsv1.Series {
 	return m
 }
 
-// packed is the series as somebody else may write it: in some unit of time, its numbers as
-// decimals of some scale, where that can be.
-func packed(t *rapid.T, m *eventsv1.Series) *eventsv1.Series {
+// repacked returns the series as another producer may encode it: with any unit of time, and the numbers
+// as decimals of any scale, if possible.
+func repacked(t *rapid.T, m *eventsv1.Series) *eventsv1.Series {
 	unit := rapid.SampledFrom([]uint64{0, 1, 10, 1000, 1_000_000}).Draw(t, "their unit")
-	m.TimestampUnitUs = uint32(unit) // without times in units it says nothing
+	m.TimestampUnitUs = uint32(unit) // ignored without times in units
 	if unit > 0 && !slices.ContainsFunc(m.TimestampDeltasUs, func(d uint64) bool { return d%unit != 0 }) {
 		for _, d := range m.TimestampDeltasUs {
 			m.TimestampDeltas = append(m.TimestampDeltas, d/unit)
@@ -169,7 +169,7 @@ func TestTheGeneratedCodeReadsWhatTheEncoderWrites(t *testing.T) {
 		var got eventsv1.PointsRecord
 		require.NoError(t, proto.Unmarshal(e.Bytes(), &got))
 		for i := range got.Series {
-			got.Series[i] = plain(got.Series[i])
+			got.Series[i] = unpacked(got.Series[i])
 		}
 		require.True(t, proto.Equal(want, &got), "want %v\ngot %v", want, &got)
 	})
@@ -181,7 +181,7 @@ func TestDecodeReadsWhatTheGeneratedCodeWrites(t *testing.T) {
 		list := drawSeries(t, workspace, rapid.IntRange(0, 4).Draw(t, "n"))
 		message := &eventsv1.PointsRecord{WorkspaceId: workspace[:], ReceivedAtUs: received}
 		for i := range list {
-			message.Series = append(message.Series, packed(t, toProto(&list[i])))
+			message.Series = append(message.Series, repacked(t, toProto(&list[i])))
 		}
 		value, err := proto.Marshal(message)
 		require.NoError(t, err)
@@ -201,7 +201,7 @@ func TestDecodeReadsUnpackedShuffledAndUnknownFields(t *testing.T) {
 			value = append(value, f...)
 		}
 		for i := range list {
-			value = append(value, bytesField(3, oddSeries(t, &list[i]))...)
+			value = append(value, bytesField(3, shuffledSeries(t, &list[i]))...)
 		}
 		var check eventsv1.PointsRecord
 		require.NoError(t, proto.Unmarshal(value, &check))
@@ -215,9 +215,9 @@ func TestTheDeletionOfAWorkspaceIsTheSameForTheGeneratedCode(t *testing.T) {
 	want := &eventsv1.PointsRecord{
 		WorkspaceId: workspace[:], ReceivedAtUs: 5, Deletions: []*eventsv1.Deletion{{WholeWorkspace: true}},
 	}
-	theirs, err := proto.Marshal(want)
+	generated, err := proto.Marshal(want)
 	require.NoError(t, err)
-	require.Equal(t, theirs, value)
+	require.Equal(t, generated, value)
 	var record pointblock.Record
 	require.NoError(t, pointblock.Decode(value, &record))
 	require.Equal(t, []pointblock.Deletion{{WholeWorkspace: true}}, record.Deletions)
@@ -240,7 +240,7 @@ func TestDeletionsAreTheSameForTheGeneratedCode(t *testing.T) {
 				m.WholeSource = true
 			} else {
 				if d.HasMetric = rapid.Bool().Draw(t, "hasMetric"); d.HasMetric {
-					d.Metric = texts.Draw(t, "metric")
+					d.Metric = stringValues.Draw(t, "metric")
 					m.Metric = &d.Metric
 				}
 				if d.HasFrom = rapid.Bool().Draw(t, "hasFrom"); d.HasFrom {
@@ -259,10 +259,10 @@ func TestDeletionsAreTheSameForTheGeneratedCode(t *testing.T) {
 		require.NoError(t, proto.Unmarshal(value, &got))
 		require.True(t, proto.Equal(want, &got))
 
-		theirs, err := proto.Marshal(want)
+		generated, err := proto.Marshal(want)
 		require.NoError(t, err)
 		var record pointblock.Record
-		require.NoError(t, pointblock.Decode(theirs, &record))
+		require.NoError(t, pointblock.Decode(generated, &record))
 		require.Equal(t, list, append([]pointblock.Deletion(nil), record.Deletions...))
 	})
 }
@@ -286,7 +286,7 @@ func requireDecodes(t require.TestingT, value []byte, workspace uuid.UUID, recei
 	}
 }
 
-// bitsOf tells the negative zero from the other.
+// bitsOf returns the bits of values, which distinguish the negative from the positive zero.
 func bitsOf(values []float64) (bits []uint64) {
 	for _, v := range values {
 		bits = append(bits, math.Float64bits(v))
@@ -304,8 +304,8 @@ func varintField(num protowire.Number, v uint64) []byte {
 
 func shuffle(t *rapid.T, fields [][]byte) [][]byte { return rapid.Permutation(fields).Draw(t, "order") }
 
-// drawUnknown draws fields that the schema does not have, or has with another
-// wire type, which protobuf treats alike.
+// drawUnknown draws fields that the schema does not have, or has with another wire type, which protobuf
+// handles in the same way.
 func drawUnknown(t *rapid.T) [][]byte {
 	return rapid.SliceOfN(rapid.SampledFrom([][]byte{
 		bytesField(100, []byte("later")),
@@ -317,30 +317,30 @@ func drawUnknown(t *rapid.T) [][]byte {
 	}), 0, 3).Draw(t, "unknown")
 }
 
-// drawPieces writes a repeated field in packed pieces, with their own elements between
-// them, which every reader has to take for the same.
-func drawPieces[V any](
+// drawChunks encodes a repeated field as packed chunks with unpacked elements between them. Readers must
+// accept this as equivalent.
+func drawChunks[V any](
 	t *rapid.T, field protowire.Number, element protowire.Type, values []V, write func([]byte, V) []byte,
-) (pieces [][]byte) {
-	for rest := values; len(rest) > 0; {
-		n := rapid.IntRange(0, len(rest)).Draw(t, "piece")
+) (chunks [][]byte) {
+	for remaining := values; len(remaining) > 0; {
+		n := rapid.IntRange(0, len(remaining)).Draw(t, "piece")
 		var packed []byte
-		for _, v := range rest[:n] {
+		for _, v := range remaining[:n] {
 			packed = write(packed, v)
 		}
-		if pieces = append(pieces, bytesField(field, packed)); n < len(rest) {
-			pieces = append(pieces, write(protowire.AppendTag(nil, field, element), rest[n]))
+		if chunks = append(chunks, bytesField(field, packed)); n < len(remaining) {
+			chunks = append(chunks, write(protowire.AppendTag(nil, field, element), remaining[n]))
 			n++
 		}
-		rest = rest[n:]
+		remaining = remaining[n:]
 	}
-	return pieces
+	return chunks
 }
 
-// oddSeries encodes a series as no library does but any may: columns cut into
-// packed and unpacked pieces, other fields between them in any order.
-func oddSeries(t *rapid.T, s *series) []byte {
-	m := packed(t, toProto(s))
+// shuffledSeries encodes a series in an unusual but valid way: columns are split into packed and unpacked
+// chunks, with other fields between them in any order.
+func shuffledSeries(t *rapid.T, s *series) []byte {
+	m := repacked(t, toProto(s))
 	scalars := [][]byte{
 		protowire.AppendFixed64(protowire.AppendTag(nil, 1, protowire.Fixed64Type), m.SeriesId),
 		bytesField(2, m.Fingerprint), bytesField(3, m.SourceId), varintField(6, uint64(m.Kind)),
@@ -358,10 +358,10 @@ func oddSeries(t *rapid.T, s *series) []byte {
 	}
 	double := func(b []byte, v float64) []byte { return protowire.AppendFixed64(b, math.Float64bits(v)) }
 	zigzagged := func(b []byte, d int64) []byte { return protowire.AppendVarint(b, protowire.EncodeZigZag(d)) }
-	queues[1] = drawPieces(
+	queues[1] = drawChunks(
 		t, times, protowire.VarintType, slices.Concat(m.TimestampDeltasUs, m.TimestampDeltas), protowire.AppendVarint,
 	)
-	queues[2] = slices.Concat(drawPieces(t, 8, protowire.Fixed64Type, m.Values, double), drawPieces(
+	queues[2] = slices.Concat(drawChunks(t, 8, protowire.Fixed64Type, m.Values, double), drawChunks(
 		t, 10, protowire.VarintType, m.DecimalDeltas, zigzagged,
 	))
 	for _, text := range m.Texts {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// AppendTimestamps appends the span's times, microseconds since the Unix epoch.
+// AppendTimestamps appends the span's times to dst, in microseconds since the Unix epoch.
 func (s *Span) AppendTimestamps(dst []int64) []int64 {
 	n := len(dst)
 	dst = slices.Grow(dst, s.Count)[:n+s.Count]
@@ -21,7 +21,7 @@ func (s *Span) AppendTimestamps(dst []int64) []int64 {
 	return dst
 }
 
-// AppendValues appends the numbers of a span of KindNumber, none of another.
+// AppendValues appends the numbers of a span of KindNumber to dst. Spans of other kinds have none.
 func (s *Span) AppendValues(dst []float64) []float64 {
 	if s.decimal {
 		return s.appendFromDecimals(dst)
@@ -35,32 +35,32 @@ func (s *Span) AppendValues(dst []float64) []float64 {
 	return dst
 }
 
-// AppendTexts appends the texts of a span of KindString, none of another.
+// AppendTexts appends the strings of a span of KindString to dst. Spans of other kinds have none.
 func (s *Span) AppendTexts(dst []string) []string {
-	for b := s.texts; len(b) > 0; {
-		_, text, _, rest, err := next(b)
+	for b := s.stringFields; len(b) > 0; {
+		_, value, _, rest, err := nextField(b)
 		if err != nil {
-			break // not after Decode
+			break // impossible after Decode
 		}
-		dst, b = append(dst, string(text)), rest
+		dst, b = append(dst, string(value)), rest
 	}
 	return dst
 }
 
-// Tags decodes the span's tags, sorted by key; nil when it has none.
+// Tags decodes and returns the span's tags, sorted by key, or nil if it has none.
 func (s *Span) Tags() []Tag {
 	var tags []Tag
 	for raw := s.TagsRaw; len(raw) > 0; {
 		key, value, rest, err := nextTag(raw)
 		if err != nil {
-			break // not after Decode
+			break // impossible after Decode
 		}
 		tags, raw = append(tags, Tag{Key: string(key), Value: string(value)}), rest
 	}
 	return tags
 }
 
-// Identity returns the span's identity in a record of the workspace.
+// Identity returns the span's series identity. r is the record that contains the span.
 func (s *Span) Identity(r *Record) Identity {
 	return Identity{Workspace: r.Workspace, Source: s.Source, Metric: string(s.Metric), Tags: s.Tags(), Kind: s.Kind}
 }

@@ -7,34 +7,35 @@ import (
 	"slices"
 )
 
-// Sensors measure with few decimals. A series whose numbers all have few is written as
-// integers and the power of ten that they are to be divided by: their differences are
-// small, so that a number takes a byte or two instead of eight. What is read is the very
-// double that was written: both the integer and the power are doubles without error, and
-// so their quotient is the double that is nearest to the decimal number (as is what
-// parsed it).
+// Sensors measure with few decimals. If all numbers of a series have few decimals, it is encoded as
+// integers and the power of ten to divide them by. Their differences are small, so a number takes one
+// or two bytes instead of eight. Decoding returns exactly the encoded doubles: the integer and the
+// power are exact doubles, so their quotient is the double nearest to the decimal number, as is the
+// result of parsing it.
 const (
-	// mostDecimals is what the encoder tries, and maxScale what a record may have.
-	mostDecimals = 7
-	maxScale     = 15
-	// maxInteger is up to which all integers are doubles.
+	// maxEncodedScale is the maximum number of decimals that the encoder tries, and maxScale the
+	// maximum that a record may have.
+	maxEncodedScale = 7
+	maxScale        = 15
+	// maxInteger is the limit up to which all integers are exact doubles.
 	maxInteger = 1 << 53
-	// fewPoints is up to how many a series is written as it is: there is little to save.
-	fewPoints = 3
+	// maxPlainPoints is the maximum number of points of a series that is always encoded as
+	// microseconds and doubles, because other encodings would save little.
+	maxPlainPoints = 3
 )
 
 var powersOfTen = [maxScale + 1]float64{
 	1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
 }
 
-// packDecimals writes values as integers with as few decimals as they need into dst, whose
-// memory it keeps using, and reports whether they can be written so, and in less than they are.
+// packDecimals encodes values as integers with as few decimals as necessary. It reuses the memory of
+// dst. ok is whether the values can be encoded so and the result is smaller than doubles.
 func packDecimals(dst []byte, values []float64) (packed []byte, scale int, ok bool) {
-	if len(values) <= fewPoints {
+	if len(values) <= maxPlainPoints {
 		return dst[:0], 0, false
 	}
 	dst = slices.Grow(dst[:0], len(values)*binary.MaxVarintLen64)
-	for scale := range mostDecimals + 1 {
+	for scale := range maxEncodedScale + 1 {
 		if n := putScaled(dst[:cap(dst)], values, powersOfTen[scale]); n > 0 {
 			return dst[:n], scale, n < 8*len(values)-4
 		}
@@ -42,8 +43,8 @@ func packDecimals(dst []byte, values []float64) (packed []byte, scale int, ok bo
 	return dst, 0, false
 }
 
-// putScaled writes the differences of values times a power, and gives how many bytes they
-// are; 0: one of them divided by the power is not the value again.
+// putScaled writes the differences of the values multiplied by power into b. It returns the number of
+// bytes, or 0 if dividing one of the integers by power does not result in its value.
 func putScaled(b []byte, values []float64, power float64) (n int) {
 	previous := int64(0)
 	for _, v := range values {
@@ -52,7 +53,7 @@ func putScaled(b []byte, values []float64, power float64) (n int) {
 			return 0
 		}
 		integer := int64(math.RoundToEven(scaled))
-		// Its bits, because of the negative zero.
+		// Compare bits because of the negative zero.
 		if math.Float64bits(float64(integer)/power) != math.Float64bits(v) {
 			return 0
 		}
@@ -66,13 +67,13 @@ func zigzag(v int64) uint64 { return uint64(v)<<1 ^ uint64(v>>63) }
 
 func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
 
-// checkDecimals checks the integers of a span that has them instead of doubles.
+// checkDecimals validates the integers of a span that is encoded as decimals.
 func (s *Span) checkDecimals() error {
 	integer, count := int64(0), 0
 	for b := s.values; len(b) > 0; count++ {
 		u, n := readVarint(b)
 		if n == 0 {
-			return fmt.Errorf("decimals[%d] is no varint", count)
+			return fmt.Errorf("decimals[%d] is not a varint", count)
 		}
 		b = b[n:]
 		d := unzigzag(u)
@@ -89,7 +90,7 @@ func (s *Span) checkDecimals() error {
 	return nil
 }
 
-// appendFromDecimals appends the numbers of a span that has integers.
+// appendFromDecimals appends the numbers of a span that is encoded as decimals.
 func (s *Span) appendFromDecimals(dst []float64) []float64 {
 	n := len(dst)
 	dst = slices.Grow(dst, s.Count)[:n+s.Count]
@@ -104,15 +105,15 @@ func (s *Span) appendFromDecimals(dst []float64) []float64 {
 	return dst
 }
 
-// Units of times, in microseconds. Most clocks tick in one of them.
+// Units of times, in microseconds. Most clocks have one of these resolutions.
 const (
 	second      = 1_000_000
 	millisecond = 1_000
 )
 
-// unitOf returns the largest unit of which all times are multiples.
+// unitOf returns the largest unit that all times are multiples of.
 func unitOf(ts []int64) int64 {
-	if len(ts) <= fewPoints {
+	if len(ts) <= maxPlainPoints {
 		return 1
 	}
 	unit, previous, last := int64(second), int64(0), int64(0)
@@ -133,8 +134,7 @@ func unitOf(ts []int64) int64 {
 	return unit
 }
 
-// inUnits returns how often the unit is in a difference that is a multiple of it. Division
-// by a constant is a multiplication.
+// inUnits returns d divided by unit. It divides by constants, which compiles to multiplications.
 func inUnits(d, unit int64) uint64 {
 	switch unit {
 	case second:

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Record is a decoded record. It is made to be kept and decoded into again.
+// Record is a decoded record. It can be reused for further calls of Decode.
 type Record struct {
 	Workspace    uuid.UUID
 	ReceivedAtUS int64 // microseconds since the Unix epoch
@@ -21,40 +21,39 @@ type Record struct {
 	seen idSet
 }
 
-// Span is one series of a record: its identity, the bounds of its points, and
-// the points themselves, still encoded. It refers to the record's bytes.
+// Span is one series of a record: its identity, the bounds of its points, and the encoded points. It
+// refers to the record's bytes.
 type Span struct {
 	SeriesID    uint64
 	Fingerprint Fingerprint
 	Source      uuid.UUID
 	Metric      []byte
-	TagsRaw     []byte // the tags' fields as they are on the wire, see Tags
+	TagsRaw     []byte // encoded tag fields, see Tags
 	Kind        Kind
 	decimal     bool   // values are integers, see checkDecimals
-	scale       uint8  // their decimals
-	unit        uint32 // microseconds that the deltas count, at least 1
+	scale       uint8  // decimals of the integers
+	unit        uint32 // unit of the deltas in microseconds, at least 1
 	FirstUS     int64  // time of the first point, microseconds since the Unix epoch
-	LastUS      int64  // time of the last
-	Count       int    // points, at least one
+	LastUS      int64  // time of the last point
+	Count       int    // number of points, at least one
 
-	deltas []byte // packed varints
-	values []byte // packed doubles of a KindNumber, or zigzag varints if they are decimal
-	texts  []byte // the fields of a KindString's texts
+	deltas       []byte // packed varints
+	values       []byte // packed doubles of a KindNumber, or zigzag varints if decimal is set
+	stringFields []byte // encoded fields with the strings of a KindString
 }
 
-// Decode reads the value of a record into a Record and checks all of it, so that
-// nothing that is done with it later can fail: every length, ids of 16 bytes,
-// text in UTF-8, tags sorted and unique, times from 0 to MaxTimestampUS and
-// strictly increasing, as many values as times, finite numbers, no series twice.
-// Fields in any order, unpacked fields and unknown fields are read like any
-// protobuf library reads them. Whatever the bytes are, Decode takes memory only
-// in proportion to them, and answers what it does not understand with an error.
+// Decode decodes the value of a record and validates it completely, so that later operations on it
+// cannot fail. It requires valid lengths, ids of 16 bytes, UTF-8 strings, sorted and unique tags,
+// strictly increasing times from 0 to MaxTimestampUS, as many values as times, finite numbers, and
+// unique series. It accepts fields in any order, unpacked fields and unknown fields like other
+// protobuf libraries. For any input, Decode allocates memory only in proportion to its size and
+// returns an error if it is invalid.
 func Decode(value []byte, into *Record) error {
 	into.Spans, into.Deletions = into.Spans[:0], into.Deletions[:0]
 	into.ReceivedAtUS = 0
 	var workspace []byte
 	for b := value; len(b) > 0; {
-		tag, payload, bits, rest, err := next(b)
+		tag, payload, bits, rest, err := nextField(b)
 		if err != nil {
 			return fmt.Errorf("pointblock: %w", err)
 		}
@@ -66,7 +65,7 @@ func Decode(value []byte, into *Record) error {
 			into.ReceivedAtUS = int64(bits)
 		case recordSeries:
 			if len(into.Spans) == cap(into.Spans) {
-				into.Spans = slices.Grow(into.Spans, moreSpans(len(into.Spans), len(value)-len(b), len(value)))
+				into.Spans = slices.Grow(into.Spans, spansToGrow(len(into.Spans), len(value)-len(b), len(value)))
 			}
 			into.Spans = append(into.Spans, Span{})
 			if err := decodeSpan(payload, &into.Spans[len(into.Spans)-1]); err != nil {
@@ -84,25 +83,25 @@ func Decode(value []byte, into *Record) error {
 		return fmt.Errorf("pointblock: %w", errIDLength("workspace id", workspace))
 	}
 	into.Workspace = uuid.UUID(workspace)
-	if i, twice := into.seen.repeated(into.Spans); twice {
+	if i, duplicate := into.seen.findDuplicate(into.Spans); duplicate {
 		return fmt.Errorf("pointblock: series[%d]: the series is in the record twice", i)
 	}
 	return nil
 }
 
-// moreSpans reports how many spans to make room for when there is none left: as many as
-// the rest of the record has if it is like what was read. Spans are large, and to find
-// out by doubling leaves more behind than is kept.
-func moreSpans(have, read, size int) int {
-	const some = 16 // from so many on it is known what they are like
-	if have < some {
+// spansToGrow returns how many spans to allocate when the capacity is exhausted. It estimates the number
+// in the remaining bytes from the bytes read so far. Spans are large, and growing by doubling would
+// allocate more garbage than the final slice.
+func spansToGrow(have, read, size int) int {
+	const minSample = 16 // number of spans required for an estimate
+	if have < minSample {
 		return max(have, 1)
 	}
-	rest := float64(size-read) * float64(have+1) / float64(read) // the next one is read already
-	return int(rest*1.03) + some
+	remaining := float64(size-read) * float64(have+1) / float64(read) // the next span has already been read
+	return int(remaining*1.03) + minSample
 }
 
-// decodeSpan reads and checks one series.
+// decodeSpan decodes and validates one series.
 func decodeSpan(b []byte, s *Span) error {
 	if err := readSpan(b, s); err != nil {
 		return err
@@ -110,15 +109,15 @@ func decodeSpan(b []byte, s *Span) error {
 	return s.checkPoints()
 }
 
-// readSpan reads one series and checks its identity. Its points are not looked at,
-// nor their number and bounds known.
+// readSpan decodes one series and validates its identity. It does not validate the points or set their
+// number and bounds.
 func readSpan(b []byte, s *Span) error {
 	var fingerprint, source []byte
 	var tags, texts region
-	var small smallColumns
+	var packed packedColumns
 	kind, message := uint64(0), b
 	for len(b) > 0 {
-		tag, payload, bits, rest, err := next(b)
+		tag, payload, bits, rest, err := nextField(b)
 		if err != nil {
 			return err
 		}
@@ -150,10 +149,10 @@ func readSpan(b []byte, s *Span) error {
 		case seriesText:
 			texts.add(message, start, end)
 		default:
-			small.take(tag, payload, bits)
+			packed.add(tag, payload, bits)
 		}
 	}
-	if err := s.pack(&small); err != nil {
+	if err := s.setPacked(&packed); err != nil {
 		return err
 	}
 	if len(fingerprint) != uuidBytes {
@@ -163,58 +162,58 @@ func readSpan(b []byte, s *Span) error {
 		return errIDLength("source id", source)
 	}
 	s.Fingerprint, s.Source = Fingerprint(fingerprint), uuid.UUID(source)
-	s.TagsRaw, s.texts = tags.bytes, texts.bytes
+	s.TagsRaw, s.stringFields = tags.bytes, texts.bytes
 	return s.checkIdentity(kind)
 }
 
-// smallColumns are the columns that may be there instead of others, as they are on the wire.
-type smallColumns struct {
-	decimals, multiples []byte // of numbers, and of times
-	scale, unit         uint64
+// packedColumns contains the encoded columns that may replace doubles and times in microseconds.
+type packedColumns struct {
+	decimals, unitDeltas []byte // numbers and times
+	scale, unit          uint64
 }
 
-// take takes a field, if it is of one of them.
-func (c *smallColumns) take(tag byte, payload []byte, bits uint64) {
+// add appends a field to its column. It ignores other fields.
+func (c *packedColumns) add(tag byte, payload []byte, bits uint64) {
 	switch tag {
 	case seriesDecimals:
 		c.decimals = extend(c.decimals, payload)
 	case seriesDecimal:
 		c.decimals = protowire.AppendVarint(c.decimals, bits)
 	case seriesScale:
-		c.scale = uint64(uint32(bits)) // as protobuf libraries read an uint32
+		c.scale = uint64(uint32(bits)) // protobuf libraries truncate to uint32, too
 	case seriesUnitDeltas:
-		c.multiples = extend(c.multiples, payload)
+		c.unitDeltas = extend(c.unitDeltas, payload)
 	case seriesUnitDelta:
-		c.multiples = protowire.AppendVarint(c.multiples, bits)
+		c.unitDeltas = protowire.AppendVarint(c.unitDeltas, bits)
 	case seriesUnit:
 		c.unit = uint64(uint32(bits))
 	}
 }
 
-// pack takes the columns that may be there instead of others.
-func (s *Span) pack(c *smallColumns) error {
+// setPacked sets the columns of the span to the packed ones that are present.
+func (s *Span) setPacked(c *packedColumns) error {
 	s.unit = 1
 	switch {
 	case len(c.decimals) > 0 && len(s.values) > 0:
 		return errors.New("a series has values and decimals")
 	case len(c.decimals) > 0 && c.scale > maxScale:
 		return fmt.Errorf("the decimal scale %d is above %d", c.scale, maxScale)
-	case len(c.multiples) > 0 && len(s.deltas) > 0:
+	case len(c.unitDeltas) > 0 && len(s.deltas) > 0:
 		return errors.New("a series has times in microseconds and in units")
-	case len(c.multiples) > 0 && c.unit == 0:
+	case len(c.unitDeltas) > 0 && c.unit == 0:
 		return errors.New("the unit of timestamps is missing")
 	}
 	if len(c.decimals) > 0 {
 		s.values, s.scale, s.decimal = c.decimals, uint8(c.scale), true
 	}
-	if len(c.multiples) > 0 {
-		s.deltas, s.unit = c.multiples, uint32(c.unit)
+	if len(c.unitDeltas) > 0 {
+		s.deltas, s.unit = c.unitDeltas, uint32(c.unit)
 	}
 	return nil
 }
 
-// extend appends what a further packed field holds. The first is kept as it is
-// in the record; its capacity ends with it, so that appending copies.
+// extend appends the content of another packed field. The first one is not copied; its capacity is
+// limited to its length, so that appending copies it.
 func extend(have, more []byte) []byte {
 	if len(have) == 0 {
 		return more[:len(more):len(more)]
@@ -222,11 +221,11 @@ func extend(have, more []byte) []byte {
 	return append(have, more...)
 }
 
-// region collects repeated fields: as a part of the message while they follow
-// each other, else as a copy.
+// region collects repeated fields. While they are contiguous, it refers to the message, otherwise to a
+// copy.
 type region struct {
 	bytes []byte
-	end   int // where it ends in the message; -1 once it is a copy
+	end   int // end in the message; -1 for a copy
 }
 
 func (r *region) add(message []byte, start, end int) {

@@ -36,7 +36,7 @@ func sampleDecimals() *eventsv1.Series {
 	return s
 }
 
-func TestDecimalsAndUnitsAreReadAsTheyAreSaid(t *testing.T) {
+func TestDecimalsAndUnitsAreDecoded(t *testing.T) {
 	value, err := proto.Marshal(&eventsv1.PointsRecord{
 		WorkspaceId: workspaceA[:], Series: []*eventsv1.Series{sampleDecimals()},
 	})
@@ -88,7 +88,7 @@ func TestDecodeRefusesDecimals(t *testing.T) {
 	s, err := proto.Marshal(sampleDecimals())
 	require.NoError(t, err)
 	cut := append(bytesField(1, workspaceA[:]), bytesField(3, append(s, bytesField(10, []byte{0x80})...))...)
-	require.ErrorContains(t, pointblock.Decode(cut, new(pointblock.Record)), "decimals[3] is no varint")
+	require.ErrorContains(t, pointblock.Decode(cut, new(pointblock.Record)), "decimals[3] is not a varint")
 }
 
 func TestDecodeRefuses(t *testing.T) {
@@ -138,7 +138,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-func TestDecodeRefusesBytesThatAreNoRecord(t *testing.T) {
+func TestDecodeRefusesInvalidRecords(t *testing.T) {
 	s, err := proto.Marshal(sampleSeries())
 	require.NoError(t, err)
 	good := append(bytesField(1, workspaceA[:]), bytesField(3, s)...)
@@ -195,10 +195,10 @@ func TestALyingLengthTakesNoMemory(t *testing.T) {
 	require.LessOrEqual(t, allocated, 4.0) // the error
 }
 
-func TestManySeriesOfOneRecordAreAllTakenForDifferent(t *testing.T) {
+func TestManySeriesOfOneRecordAreDistinguished(t *testing.T) {
 	var e pointblock.Encoder
 	e.Reset(workspaceA, 1)
-	ref, id := number(sourceA, "m")
+	ref, id := numberSeries(sourceA, "m")
 	for i := range uint64(5000) {
 		ref.ID = i << 40 // a poor hash would make these collide
 		require.NoError(t, e.AppendNumbers(ref, id, []int64{1}, []float64{1}))
@@ -211,10 +211,10 @@ func TestManySeriesOfOneRecordAreAllTakenForDifferent(t *testing.T) {
 	)
 }
 
-func TestDecodeMakesRoomForSpansOnce(t *testing.T) {
+func TestDecodeAllocatesSpansOnce(t *testing.T) {
 	var e pointblock.Encoder
 	e.Reset(workspaceA, 1)
-	ref, id := number(sourceA, "temperature")
+	ref, id := numberSeries(sourceA, "temperature")
 	const series = 10_000
 	for i := range series {
 		ref.ID = uint64(i) * 0x9e3779b97f4a7c15 // as long as real ones
@@ -225,7 +225,7 @@ func TestDecodeMakesRoomForSpansOnce(t *testing.T) {
 	var into pointblock.Record
 	require.NoError(t, pointblock.Decode(messages[0].Value, &into))
 	require.Len(t, into.Spans, series)
-	require.Less(t, cap(into.Spans), series*11/10, "room for what is there, and not twice as much")
+	require.Less(t, cap(into.Spans), series*11/10, "the capacity is close to the number of spans")
 	allocs := testing.AllocsPerRun(5, func() {
 		var fresh pointblock.Record
 		require.NoError(t, pointblock.Decode(messages[0].Value, &fresh))

@@ -8,22 +8,21 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// EncodeDeletions returns the value of a record of deletions. It belongs to the
-// partition of their source (see Partition), with the source as key; so they are
-// deletions of one source, and few enough for a record. That of a whole workspace
-// belongs to every partition, with the workspace as key.
+// EncodeDeletions returns the value of a record of deletions. All deletions must be of one source and
+// fit into one record, which is written to the source's partition (see Partition) with the source as
+// key. The deletion of a whole workspace is written to every partition with the workspace as key.
 func EncodeDeletions(workspace uuid.UUID, receivedAtUS int64, deletions []Deletion) []byte {
-	dst := appendHead(nil, workspace, receivedAtUS)
+	dst := appendHeader(nil, workspace, receivedAtUS)
 	var inner []byte
 	for i := range deletions {
 		d := &deletions[i]
 		if d.WholeWorkspace {
-			dst = appendField(dst, recordDeletion, []byte{deletionTenant, 1})
+			dst = appendField(dst, recordDeletion, []byte{deletionWholeWorkspace, 1})
 			continue
 		}
 		inner = appendField(inner[:0], deletionSource, d.Source[:])
 		if d.HasMetric {
-			inner = appendText(append(inner, deletionMetric), d.Metric)
+			inner = appendString(append(inner, deletionMetric), d.Metric)
 		}
 		if d.HasFrom {
 			inner = protowire.AppendVarint(append(inner, deletionFrom), uint64(d.FromUS))
@@ -32,19 +31,19 @@ func EncodeDeletions(workspace uuid.UUID, receivedAtUS int64, deletions []Deleti
 			inner = protowire.AppendVarint(append(inner, deletionTo), uint64(d.ToUS))
 		}
 		if d.WholeSource {
-			inner = append(inner, deletionWhole, 1)
+			inner = append(inner, deletionWholeSource, 1)
 		}
 		dst = appendField(dst, recordDeletion, inner)
 	}
 	return dst
 }
 
-// decodeDeletion reads and checks one deletion.
+// decodeDeletion decodes and validates one deletion.
 func decodeDeletion(b []byte) (Deletion, error) {
 	var d Deletion
 	var source []byte
 	for len(b) > 0 {
-		tag, payload, bits, rest, err := next(b)
+		tag, payload, bits, rest, err := nextField(b)
 		if err != nil {
 			return d, err
 		}
@@ -60,24 +59,24 @@ func decodeDeletion(b []byte) (Deletion, error) {
 			d.FromUS, d.HasFrom = int64(bits), true
 		case deletionTo:
 			d.ToUS, d.HasTo = int64(bits), true
-		case deletionWhole:
+		case deletionWholeSource:
 			d.WholeSource = bits != 0
-		case deletionTenant:
+		case deletionWholeWorkspace:
 			d.WholeWorkspace = bits != 0
 		}
 	}
 	switch {
 	case d.WholeWorkspace:
 		if len(source) > 0 || d.WholeSource || d.HasMetric || d.HasFrom || d.HasTo {
-			return d, errors.New("a whole workspace is deleted, and yet there are bounds")
+			return d, errors.New("the deletion of a whole workspace must not have bounds")
 		}
 		return d, nil
 	case len(source) != uuidBytes:
 		return d, errIDLength("source id", source)
 	case d.WholeSource && (d.HasMetric || d.HasFrom || d.HasTo):
-		return d, errors.New("a whole source is deleted, and yet there are bounds")
+		return d, errors.New("the deletion of a whole source must not have bounds")
 	case d.HasFrom && d.HasTo && d.FromUS > d.ToUS:
-		return d, errors.New("the end is before the beginning")
+		return d, errors.New("the end is before the start")
 	}
 	d.Source = uuid.UUID(source)
 	return d, nil

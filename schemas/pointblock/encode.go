@@ -11,47 +11,46 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// ErrIdentityTooLarge says that a series' identity leaves no room for a point.
+// ErrIdentityTooLarge is returned if a record cannot contain a series' identity and one point.
 var ErrIdentityTooLarge = errors.New("pointblock: the series' identity does not fit into a record")
 
-// ErrTimestamp says that a series has a time before 1970.
+// ErrTimestamp is returned if a series has a time before 1970.
 var ErrTimestamp = errors.New("pointblock: a timestamp is negative")
 
-// Encoder builds the records of one partition out of one request. It starts a
-// new record when the current one is full, and spreads a series that is larger
-// than a record over several. It is made to be kept and reset: in the steady
-// state it allocates nothing.
+// Encoder builds the records for one partition from one request. It starts a new record when the
+// current one is full, and splits a series that is larger than a record. It can be reused after Reset
+// and then does not allocate in the steady state.
 type Encoder struct {
 	buf     []byte // all records, one after the other
 	records []builtRecord
-	head    []byte // what every record starts with
-	deltas  []byte // the current series' packed timestamps, and their unit
+	header  []byte // first bytes of every record
+	deltas  []byte // packed timestamps of the current series, in unit
 	unit    int64
-	decimal []byte // and its numbers, if they are written as decimals
+	decimal []byte // numbers of the current series, if encoded as decimals with scale
 	scale   int
-	series  []byte // the current series' identity, encoded
-	order   []moment
+	series  []byte // encoded identity of the current series
+	order   []timeIndex
 	numbers []float64
-	texts   []string
+	strings []string
 }
 
-// builtRecord is where a record starts in the buffer and whose it is.
+// builtRecord describes a record in the buffer: its start, sources and number of points.
 type builtRecord struct {
-	start  int
-	source uuid.UUID
-	mixed  bool // more than one source
-	any    bool // at least one series
-	points int
+	start     int
+	source    uuid.UUID
+	mixed     bool // more than one source
+	hasSeries bool // at least one series
+	points    int
 }
 
-// Reset forgets all records and starts the first of a new request.
+// Reset removes all records and starts the first one of a new request.
 func (e *Encoder) Reset(workspace uuid.UUID, receivedAtUS int64) {
-	e.head = appendHead(e.head[:0], workspace, receivedAtUS)
-	e.buf = append(e.buf[:0], e.head...)
+	e.header = appendHeader(e.header[:0], workspace, receivedAtUS)
+	e.buf = append(e.buf[:0], e.header...)
 	e.records = append(e.records[:0], builtRecord{})
 }
 
-func appendHead(dst []byte, workspace uuid.UUID, receivedAtUS int64) []byte {
+func appendHeader(dst []byte, workspace uuid.UUID, receivedAtUS int64) []byte {
 	dst = appendField(dst, recordWorkspace, workspace[:])
 	if receivedAtUS != 0 {
 		dst = protowire.AppendVarint(append(dst, recordReceivedAt), uint64(receivedAtUS))
@@ -59,22 +58,22 @@ func appendHead(dst []byte, workspace uuid.UUID, receivedAtUS int64) []byte {
 	return dst
 }
 
-// Len returns the bytes of all records so far.
+// Len returns the total bytes of all records so far.
 func (e *Encoder) Len() int { return len(e.buf) }
 
 // Empty reports whether no series has been appended since Reset.
-func (e *Encoder) Empty() bool { return len(e.records) == 1 && !e.records[0].any }
+func (e *Encoder) Empty() bool { return len(e.records) == 1 && !e.records[0].hasSeries }
 
-// Bytes returns the record that is being built: the only one, unless the points
-// were too many for one. It is valid until the next call.
+// Bytes returns the current record, which is the only one unless the points did not fit into it. It is
+// valid until the next call.
 func (e *Encoder) Bytes() []byte { return e.buf[e.records[len(e.records)-1].start:] }
 
-// AppendMessages appends one message for each record that has points. The
-// messages are valid until the next Reset.
+// AppendMessages appends one message for each record with points to dst. The messages are valid until
+// the next Reset.
 func (e *Encoder) AppendMessages(dst []Message, partition int32) []Message {
 	for i := range e.records {
 		r := &e.records[i]
-		if !r.any {
+		if !r.hasSeries {
 			continue
 		}
 		end := len(e.buf)
@@ -90,16 +89,15 @@ func (e *Encoder) AppendMessages(dst []Message, partition int32) []Message {
 	return dst
 }
 
-// AppendNumbers appends points of one series of KindNumber, which must not have
-// been appended since Reset. The columns are of equal length and the values
-// finite; they need not be sorted: they are put in order in place, and of several
-// with the same time the last stands.
+// AppendNumbers appends points of one series of KindNumber, which must not have been appended since
+// Reset. The columns must have the same length, and the values must be finite. They need not be
+// sorted: AppendNumbers sorts them in place and keeps the last of several values with the same time.
 func (e *Encoder) AppendNumbers(ref SeriesRef, id *Identity, ts []int64, values []float64) error {
 	e.series = appendIdentity(e.series[:0], ref, id)
 	return e.appendNumbers(id.Source, ts, values)
 }
 
-// appendNumbers appends points of the series in e.series.
+// appendNumbers appends points of the series whose identity is in e.series.
 func (e *Encoder) appendNumbers(source uuid.UUID, ts []int64, values []float64) error {
 	if !increasing(ts) {
 		n := sortColumns(&e.order, &e.numbers, ts, values)
@@ -108,38 +106,39 @@ func (e *Encoder) appendNumbers(source uuid.UUID, ts []int64, values []float64) 
 	return appendPoints(e, source, ts, values, (*Encoder).numbersSize, (*Encoder).writeNumbers)
 }
 
-// AppendSeries appends what a record says of a series before its points, for
-// AppendNumbersOf: who keeps it saves the writing.
+// AppendSeries appends the encoded identity of a series to dst. Callers may cache it for
+// AppendNumbersOf, so that it need not be encoded again.
 func AppendSeries(dst []byte, ref SeriesRef, id *Identity) []byte {
 	return appendIdentity(dst, ref, id)
 }
 
-// AppendNumbersOf is AppendNumbers for a series of the source that AppendSeries has
-// written.
+// AppendNumbersOf appends points like AppendNumbers. series is the identity encoded by AppendSeries, and
+// source its source.
 func (e *Encoder) AppendNumbersOf(series []byte, source uuid.UUID, ts []int64, values []float64) error {
 	e.series = append(e.series[:0], series...)
 	return e.appendNumbers(source, ts, values)
 }
 
-// AppendStrings is AppendNumbers for a series of KindString.
-func (e *Encoder) AppendStrings(ref SeriesRef, id *Identity, ts []int64, texts []string) error {
+// AppendStrings appends points of a series of KindString like AppendNumbers.
+func (e *Encoder) AppendStrings(ref SeriesRef, id *Identity, ts []int64, values []string) error {
 	e.series = appendIdentity(e.series[:0], ref, id)
 	if !increasing(ts) {
-		n := sortColumns(&e.order, &e.texts, ts, texts)
-		ts, texts = ts[:n], texts[:n]
+		n := sortColumns(&e.order, &e.strings, ts, values)
+		ts, values = ts[:n], values[:n]
 	}
-	err := appendPoints(e, id.Source, ts, texts, (*Encoder).textsSize, (*Encoder).writeTexts)
-	clear(e.texts) // they belong to the caller
+	err := appendPoints(e, id.Source, ts, values, (*Encoder).stringsSize, (*Encoder).writeStrings)
+	clear(e.strings) // do not keep the caller's strings reachable
 	return err
 }
 
-// maxPointsInRecord is how many points a record holds, however small they are: anyone who
-// reads a record may have to make room for all of them. More points are split before they
-// are sized, which keeps the scratch buffers small.
+// maxPointsInRecord is the maximum number of points of a record, even if they are small: readers may
+// have to allocate memory for all of them. More points are split before they are encoded, which keeps
+// the scratch buffers small.
 const maxPointsInRecord = MaxRecordBytes / 9
 
-// appendPoints appends the points of the series in e.series, in as many records
-// as it takes.
+// appendPoints appends the points of the series whose identity is in e.series, in as many records as
+// necessary. size encodes the values if necessary and returns the size of their fields, and write
+// writes these.
 func appendPoints[V any](
 	e *Encoder, source uuid.UUID, ts []int64, values []V, size func(*Encoder, []V) int, write func(*Encoder, []V),
 ) error {
@@ -156,8 +155,8 @@ func appendPoints[V any](
 		if e.unit != 1 {
 			inner += 1 + protowire.SizeVarint(uint64(e.unit))
 		}
-		fits, alone := e.fits(inner, len(ts))
-		if alone {
+		fits, fitsEmpty := e.fits(inner, len(ts))
+		if fitsEmpty {
 			if !fits {
 				e.seal()
 			}
@@ -170,7 +169,7 @@ func appendPoints[V any](
 			return ErrIdentityTooLarge
 		}
 	}
-	// Each part begins a record, so that none has the series twice.
+	// Each half starts a new record, so that no record has the series twice.
 	half := len(ts) / 2
 	e.seal()
 	if err := appendPoints(e, source, ts[:half], values[:half], size, write); err != nil {
@@ -180,55 +179,55 @@ func appendPoints[V any](
 	return appendPoints(e, source, ts[half:], values[half:], size, write)
 }
 
-// fits reports whether a series of so many bytes and points has room in the current
-// record, and whether it has in an empty one.
-func (e *Encoder) fits(inner, points int) (now, alone bool) {
+// fits reports whether a series with the given number of bytes and points fits into the current record,
+// and whether it fits into an empty one.
+func (e *Encoder) fits(inner, points int) (current, empty bool) {
 	size, r := sizeField(inner), &e.records[len(e.records)-1]
 	used := len(e.buf) - r.start
-	return used+size <= MaxRecordBytes && r.points+points <= maxPointsInRecord, len(e.head)+size <= MaxRecordBytes
+	return used+size <= MaxRecordBytes && r.points+points <= maxPointsInRecord, len(e.header)+size <= MaxRecordBytes
 }
 
-// seal ends the current record, unless it is empty, and starts the next.
+// seal ends the current record and starts the next, unless the current one is empty.
 func (e *Encoder) seal() {
-	if !e.records[len(e.records)-1].any {
+	if !e.records[len(e.records)-1].hasSeries {
 		return
 	}
 	e.records = append(e.records, builtRecord{start: len(e.buf)})
-	e.buf = append(e.buf, e.head...)
+	e.buf = append(e.buf, e.header...)
 }
 
-// open writes the beginning of a series message up to its identity.
+// startSeries writes the start of a series message, including its identity.
 func (e *Encoder) open(source uuid.UUID, inner, points int) {
 	r := &e.records[len(e.records)-1]
-	r.mixed = r.mixed || r.any && r.source != source
-	r.source, r.any = source, true
+	r.mixed = r.mixed || r.hasSeries && r.source != source
+	r.source, r.hasSeries = source, true
 	r.points += points
 	e.buf = protowire.AppendVarint(append(e.buf, recordSeries), uint64(inner))
 	e.buf = append(e.buf, e.series...)
 }
 
-// sizeField is the size of a length-delimited field with a one-byte tag.
+// sizeField returns the size of a length-delimited field with a one-byte tag and n bytes.
 func sizeField(n int) int { return 1 + protowire.SizeBytes(n) }
 
-// appendIdentity appends the fields of a series that come before its points.
+// appendIdentity appends the fields of a series that precede its points.
 func appendIdentity(dst []byte, ref SeriesRef, id *Identity) []byte {
 	if ref.ID != 0 {
 		dst = binary.LittleEndian.AppendUint64(append(dst, seriesID), ref.ID)
 	}
 	dst = appendField(dst, seriesFingerprint, ref.Fingerprint[:])
 	dst = appendField(dst, seriesSource, id.Source[:])
-	dst = appendText(append(dst, seriesMetric), id.Metric)
+	dst = appendString(append(dst, seriesMetric), id.Metric)
 	for i := range id.Tags {
 		tag := &id.Tags[i]
 		dst = protowire.AppendVarint(append(dst, seriesTag), uint64(sizeField(len(tag.Key))+sizeField(len(tag.Value))))
-		dst = appendText(append(dst, tagKey), tag.Key)
-		dst = appendText(append(dst, tagValue), tag.Value)
+		dst = appendString(append(dst, tagKey), tag.Key)
+		dst = appendString(append(dst, tagValue), tag.Value)
 	}
 	return append(dst, seriesKind, byte(id.Kind))
 }
 
-// appendDeltas appends strictly increasing times as the varints of the first and
-// of each difference, in the unit.
+// appendDeltas appends strictly increasing times as varints: the first time and the differences, in
+// units.
 func appendDeltas(dst []byte, ts []int64, unit int64) []byte {
 	dst = slices.Grow(dst, len(ts)*binary.MaxVarintLen64)
 	n := len(dst)
@@ -251,7 +250,7 @@ func (e *Encoder) writeTimes() {
 	e.buf = protowire.AppendVarint(append(e.buf, seriesUnit), uint64(e.unit))
 }
 
-// numbersSize decides how numbers are written, and gives what they take.
+// numbersSize selects the encoding of numbers and returns the size of their fields.
 func (e *Encoder) numbersSize(values []float64) int {
 	var ok bool
 	if e.decimal, e.scale, ok = packDecimals(e.decimal, values); !ok {
@@ -264,7 +263,7 @@ func (e *Encoder) numbersSize(values []float64) int {
 	return sizeField(len(e.decimal)) + 2
 }
 
-// writeNumbers writes them as it was decided.
+// writeNumbers writes the numbers in the encoding that numbersSize selected.
 func (e *Encoder) writeNumbers(values []float64) {
 	if len(e.decimal) == 0 {
 		e.buf = appendNumbers(e.buf, values)
@@ -288,16 +287,16 @@ func appendNumbers(dst []byte, values []float64) []byte {
 	return dst
 }
 
-func (*Encoder) textsSize(texts []string) int {
+func (*Encoder) stringsSize(values []string) int {
 	size := 0
-	for _, s := range texts {
+	for _, s := range values {
 		size += 1 + (bits.Len64(uint64(len(s)|1))+6)/7 + len(s)
 	}
 	return size
 }
 
-func (e *Encoder) writeTexts(texts []string) {
-	for _, s := range texts {
-		e.buf = appendText(append(e.buf, seriesText), s)
+func (e *Encoder) writeStrings(values []string) {
+	for _, s := range values {
+		e.buf = appendString(append(e.buf, seriesText), s)
 	}
 }

@@ -19,13 +19,13 @@ var (
 	sourceB    = uuid.MustParse("0198a1b2-0000-7000-8000-00000000000b")
 )
 
-func number(source uuid.UUID, metric string) (pointblock.SeriesRef, *pointblock.Identity) {
+func numberSeries(source uuid.UUID, metric string) (pointblock.SeriesRef, *pointblock.Identity) {
 	id := &pointblock.Identity{Workspace: workspaceA, Source: source, Metric: metric, Kind: pointblock.KindNumber}
 	f := id.Fingerprint(&[16]byte{7})
 	return pointblock.SeriesRef{ID: f.SeriesID(), Fingerprint: f}, id
 }
 
-func text(source uuid.UUID, metric string) (pointblock.SeriesRef, *pointblock.Identity) {
+func stringSeries(source uuid.UUID, metric string) (pointblock.SeriesRef, *pointblock.Identity) {
 	id := &pointblock.Identity{Workspace: workspaceA, Source: source, Metric: metric, Kind: pointblock.KindString}
 	f := id.Fingerprint(&[16]byte{7})
 	return pointblock.SeriesRef{ID: f.SeriesID(), Fingerprint: f}, id
@@ -37,12 +37,12 @@ func decode(t require.TestingT, value []byte) *pointblock.Record {
 	return &r
 }
 
-func TestPointsAreSortedAndTheLastOfOneTimeStands(t *testing.T) {
+func TestPointsAreSortedAndTheLastOfOneTimeIsKept(t *testing.T) {
 	var e pointblock.Encoder
 	e.Reset(workspaceA, 1)
-	ref, id := number(sourceA, "m")
+	ref, id := numberSeries(sourceA, "m")
 	require.NoError(t, e.AppendNumbers(ref, id, []int64{30, 10, 30, 20, 10}, []float64{1, 2, 3, 4, 5}))
-	ref, id = text(sourceA, "m")
+	ref, id = stringSeries(sourceA, "m")
 	require.NoError(t, e.AppendStrings(ref, id, []int64{2, 2, 1}, []string{"a", "b", "c"}))
 	r := decode(t, e.Bytes())
 	require.Equal(t, []int64{10, 20, 30}, r.Spans[0].AppendTimestamps(nil))
@@ -60,7 +60,7 @@ func TestSortingAgreesWithAMapOfLastValues(t *testing.T) {
 	}
 	var e pointblock.Encoder
 	e.Reset(workspaceA, 1)
-	ref, id := number(sourceA, "m")
+	ref, id := numberSeries(sourceA, "m")
 	require.NoError(t, e.AppendNumbers(ref, id, ts, values))
 	r := decode(t, e.Bytes())
 	gotTS, gotValues := r.Spans[0].AppendTimestamps(nil), r.Spans[0].AppendValues(nil)
@@ -72,13 +72,13 @@ func TestSortingAgreesWithAMapOfLastValues(t *testing.T) {
 }
 
 func TestASeriesLargerThanARecordIsSpreadOverSeveral(t *testing.T) {
-	whole, odd := func(i int) float64 { return float64(i) }, func(i int) float64 { return math.Sqrt(float64(i)) }
+	integers, irrational := func(i int) float64 { return float64(i) }, func(i int) float64 { return math.Sqrt(float64(i)) }
 	for name, c := range map[string]struct {
 		n     int
 		value func(i int) float64
 	}{
-		"a little": {120_000, odd}, "a lot": {1_000_000, odd}, "too many points": {200_000, whole},
-		"far too many": {1_000_000, whole},
+		"a little": {120_000, irrational}, "a lot": {1_000_000, irrational}, "too many points": {200_000, integers},
+		"far too many": {1_000_000, integers},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := c.n
@@ -88,9 +88,9 @@ func TestASeriesLargerThanARecordIsSpreadOverSeveral(t *testing.T) {
 			}
 			var e pointblock.Encoder
 			e.Reset(workspaceA, 1)
-			small, smallID := number(sourceA, "small")
+			small, smallID := numberSeries(sourceA, "small")
 			require.NoError(t, e.AppendNumbers(small, smallID, []int64{1}, []float64{1}))
-			ref, id := number(sourceA, "large")
+			ref, id := numberSeries(sourceA, "large")
 			require.NoError(t, e.AppendNumbers(ref, id, ts, values))
 			require.NoError(t, e.AppendNumbers(small, smallID, []int64{2}, []float64{2}))
 
@@ -114,7 +114,7 @@ func TestASeriesLargerThanARecordIsSpreadOverSeveral(t *testing.T) {
 	}
 }
 
-// What a reader of a record makes room for is bounded however small points are.
+// The memory that a reader of a record allocates is limited, even if the points are small.
 func TestARecordHasNoMorePointsThanOnesOfFullSize(t *testing.T) {
 	var e pointblock.Encoder
 	e.Reset(workspaceA, 1)
@@ -123,27 +123,27 @@ func TestARecordHasNoMorePointsThanOnesOfFullSize(t *testing.T) {
 		ts[i] = int64(i) * 1_000_000
 	}
 	for i := range uint64(50) {
-		ref, id := number(sourceA, "m")
+		ref, id := numberSeries(sourceA, "m")
 		ref.ID = i
 		require.NoError(t, e.AppendNumbers(ref, id, ts, values))
 	}
-	most, all := 0, 0
+	maxPoints, total := 0, 0
 	for _, m := range e.AppendMessages(nil, 0) {
 		points := 0
 		for _, span := range decode(t, m.Value).Spans {
 			points += span.Count
 		}
-		most, all = max(most, points), all+points
+		maxPoints, total = max(maxPoints, points), total+points
 	}
-	require.Equal(t, 500_000, all)
-	require.LessOrEqual(t, most, pointblock.MaxRecordBytes/9)
+	require.Equal(t, 500_000, total)
+	require.LessOrEqual(t, maxPoints, pointblock.MaxRecordBytes/9)
 }
 
-func TestNumbersWithFewDecimalsAreSmallAndComeBackAsTheyWere(t *testing.T) {
+func TestNumbersWithFewDecimalsAreSmallAndDecodedExactly(t *testing.T) {
 	negative := math.Copysign(0, -1)
 	for name, c := range map[string]struct {
 		value func(i int) float64
-		bytes int // a point, with its time
+		bytes int // per point, including its time
 	}{
 		"the same again":       {func(int) float64 { return 21.5 }, 2},
 		"a tenth more or so":   {func(i int) float64 { return (200 + float64(i%7)) / 10 }, 2},
@@ -162,7 +162,7 @@ func TestNumbersWithFewDecimalsAreSmallAndComeBackAsTheyWere(t *testing.T) {
 			}
 			var e pointblock.Encoder
 			e.Reset(workspaceA, 1)
-			ref, id := number(sourceA, "m")
+			ref, id := numberSeries(sourceA, "m")
 			require.NoError(t, e.AppendNumbers(ref, id, ts, values))
 			span := &decode(t, e.Bytes()).Spans[0]
 			require.Equal(t, ts, span.AppendTimestamps(nil))
@@ -175,7 +175,7 @@ func TestNumbersWithFewDecimalsAreSmallAndComeBackAsTheyWere(t *testing.T) {
 func TestLongTextsAreSpreadOverRecords(t *testing.T) {
 	var e pointblock.Encoder
 	e.Reset(workspaceA, 1)
-	ref, id := text(sourceA, "log")
+	ref, id := stringSeries(sourceA, "log")
 	var want []string
 	var ts []int64
 	for i := range 3000 {
@@ -190,11 +190,11 @@ func TestLongTextsAreSpreadOverRecords(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-func TestManySeriesFillRecordsInTurn(t *testing.T) {
+func TestManySeriesFillRecordsInOrder(t *testing.T) {
 	var e pointblock.Encoder
 	e.Reset(workspaceA, 1)
 	for i := range 20_000 {
-		ref, id := number(sourceA, strings.Repeat("m", 1+i%200)+string(rune('a'+i/200)))
+		ref, id := numberSeries(sourceA, strings.Repeat("m", 1+i%200)+string(rune('a'+i/200)))
 		ref.ID = uint64(i)
 		require.NoError(t, e.AppendNumbers(ref, id, []int64{int64(i)}, []float64{1}))
 	}
@@ -218,30 +218,30 @@ func TestARecordOfSeveralSourcesHasNoKey(t *testing.T) {
 	e.Reset(workspaceA, 1)
 	require.True(t, e.Empty())
 	require.Empty(t, e.AppendMessages(nil, 0))
-	ref, id := number(sourceA, "m")
+	ref, id := numberSeries(sourceA, "m")
 	require.NoError(t, e.AppendNumbers(ref, id, []int64{1}, []float64{1}))
 	require.False(t, e.Empty())
 	require.Equal(t, sourceA[:], e.AppendMessages(nil, 0)[0].Key)
-	ref, id = number(sourceB, "m")
+	ref, id = numberSeries(sourceB, "m")
 	require.NoError(t, e.AppendNumbers(ref, id, []int64{1}, []float64{1}))
-	ref, id = number(sourceA, "n")
+	ref, id = numberSeries(sourceA, "n")
 	require.NoError(t, e.AppendNumbers(ref, id, []int64{1}, []float64{1}))
 	require.Nil(t, e.AppendMessages(nil, 0)[0].Key)
 }
 
-func TestTheEncoderRefusesWhatNoRecordCanHold(t *testing.T) {
+func TestTheEncoderRefusesInvalidSeries(t *testing.T) {
 	var e pointblock.Encoder
 	e.Reset(workspaceA, 1)
-	ref, id := number(sourceA, strings.Repeat("m", pointblock.MaxRecordBytes))
+	ref, id := numberSeries(sourceA, strings.Repeat("m", pointblock.MaxRecordBytes))
 	require.ErrorIs(t, e.AppendNumbers(ref, id, []int64{1, 2}, []float64{1, 2}), pointblock.ErrIdentityTooLarge)
-	ref, id = number(sourceA, "m")
+	ref, id = numberSeries(sourceA, "m")
 	require.ErrorIs(t, e.AppendNumbers(ref, id, []int64{5, -1}, []float64{1, 2}), pointblock.ErrTimestamp)
 	require.NoError(t, e.AppendNumbers(ref, id, nil, nil))
 	require.Empty(t, e.AppendMessages(nil, 0))
 }
 
-func TestAKeptEncoderAndRecordAllocateNothing(t *testing.T) {
-	ref, id := number(sourceA, "temperature")
+func TestAReusedEncoderAndRecordAllocateNothing(t *testing.T) {
+	ref, id := numberSeries(sourceA, "temperature")
 	id.Tags = []pointblock.Tag{{Key: "host", Value: "a"}, {Key: "rack", Value: "7"}}
 	ts, values := make([]int64, 100), make([]float64, 100)
 	for i := range ts {

@@ -8,7 +8,7 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// A producer writes columns; a reader lists the spans and decodes those it wants.
+// A producer writes columns. A reader lists the spans and decodes those that it needs.
 func Example() {
 	id := pointblock.Identity{
 		Workspace: uuid.MustParse("0198a1b2-0000-7000-8000-000000000001"),

@@ -6,15 +6,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// AnyRoute is the number of the route of a record that does not say by which it was
-// sent: none is too new for it.
+// AnyRoute is the route number of a record that does not contain one. It is not older than any route.
 const AnyRoute int64 = math.MaxInt64
 
-// Route says how the points of a topic are divided among its partitions. A new one
-// begins when the topic gets more partitions or is created again. At any moment all
-// producers send by one route, and none goes back to an earlier one, so the records of
-// a series are ordered by their route first and then by their offsets
-// (see docs/adr/0049-routes-of-points.md).
+// Route determines how the points of a topic are distributed to its partitions. There is a new route
+// when the topic gets more partitions or is created again. At any time all producers use the same
+// route, and they never return to an earlier one, so the records of a series are ordered by route first
+// and then by offset (see docs/adr/0049-routes-of-points.md).
 type Route struct {
 	Number     int64 // from 1
 	TopicID    [16]byte

@@ -6,18 +6,18 @@ import (
 	"github.com/google/uuid"
 )
 
-// WorkspaceOf returns the workspace of a record, and looks at nothing else in it: who
-// reads a topic for some workspaces passes over the records of the others with it.
+// WorkspaceOf returns the workspace of a record without decoding other fields. Readers that need only
+// some workspaces use it to skip the records of others.
 func WorkspaceOf(value []byte) (uuid.UUID, error) {
 	var workspace []byte
 	for b := value; len(b) > 0; {
-		tag, payload, _, rest, err := next(b)
+		tag, payload, _, rest, err := nextField(b)
 		if err != nil {
 			return uuid.Nil, fmt.Errorf("pointblock: %w", err)
 		}
 		b = rest
 		if tag == recordWorkspace {
-			workspace = payload // as with any field that is there again, the last one counts
+			workspace = payload // as for any repeated scalar field, the last one is valid
 		}
 	}
 	if len(workspace) != uuidBytes {
@@ -26,10 +26,10 @@ func WorkspaceOf(value []byte) (uuid.UUID, error) {
 	return uuid.UUID(workspace), nil
 }
 
-// Select is Decode for a reader that wants some of the series. Each is shown to
-// wants with its identity alone; those that it does not want are not in the Record,
-// and nobody looks at their points. What is in the Record is checked as by Decode.
-func Select(value []byte, into *Record, wants func(*Span) bool) error {
+// Select decodes a record like Decode, but only the series for which match returns true. match is called
+// with the identity of each series. The points of other series are not decoded or validated. The
+// content of the Record is validated as by Decode.
+func Select(value []byte, into *Record, match func(*Span) bool) error {
 	workspace, err := WorkspaceOf(value)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func Select(value []byte, into *Record, wants func(*Span) bool) error {
 	into.Workspace, into.ReceivedAtUS = workspace, 0
 	into.Spans, into.Deletions = into.Spans[:0], into.Deletions[:0]
 	for b, series := value, 0; len(b) > 0; {
-		tag, payload, bits, rest, err := next(b)
+		tag, payload, bits, rest, err := nextField(b)
 		if err != nil {
 			return fmt.Errorf("pointblock: %w", err)
 		}
@@ -46,7 +46,7 @@ func Select(value []byte, into *Record, wants func(*Span) bool) error {
 		case recordReceivedAt:
 			into.ReceivedAtUS = int64(bits)
 		case recordSeries:
-			if err := into.selectSpan(payload, wants); err != nil {
+			if err := into.selectSpan(payload, match); err != nil {
 				return fmt.Errorf("pointblock: series[%d]: %w", series, err)
 			}
 			series++
@@ -58,21 +58,21 @@ func Select(value []byte, into *Record, wants func(*Span) bool) error {
 			into.Deletions = append(into.Deletions, d)
 		}
 	}
-	if _, twice := into.seen.repeated(into.Spans); twice {
+	if _, duplicate := into.seen.findDuplicate(into.Spans); duplicate {
 		return fmt.Errorf("pointblock: a series is in the record twice")
 	}
 	return nil
 }
 
-// selectSpan adds a series if it is wanted.
-func (r *Record) selectSpan(b []byte, wants func(*Span) bool) error {
+// selectSpan decodes a series and adds it if it matches.
+func (r *Record) selectSpan(b []byte, match func(*Span) bool) error {
 	r.Spans = append(r.Spans, Span{})
 	span := &r.Spans[len(r.Spans)-1]
 	if err := readSpan(b, span); err != nil {
 		return err
 	}
-	if !wants(span) {
-		*span = Span{} // it must not keep the record's bytes
+	if !match(span) {
+		*span = Span{} // do not keep the record's bytes reachable
 		r.Spans = r.Spans[:len(r.Spans)-1]
 		return nil
 	}

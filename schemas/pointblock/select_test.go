@@ -38,7 +38,7 @@ func TestAReaderSelectsSeriesByTheirIdentity(t *testing.T) {
 
 	var record pointblock.Record
 	var shown []string
-	wants := func(metrics ...string) func(*pointblock.Span) bool {
+	matchMetrics := func(metrics ...string) func(*pointblock.Span) bool {
 		shown = nil
 		return func(s *pointblock.Span) bool {
 			shown = append(shown, string(s.Metric))
@@ -51,7 +51,7 @@ func TestAReaderSelectsSeriesByTheirIdentity(t *testing.T) {
 			return false
 		}
 	}
-	require.NoError(t, pointblock.Select(value, &record, wants("a", "b")))
+	require.NoError(t, pointblock.Select(value, &record, matchMetrics("a", "b")))
 	require.Equal(t, []string{"a", "broken", "b"}, shown)
 	require.Equal(t, workspace, record.Workspace)
 	require.EqualValues(t, 7, record.ReceivedAtUS)
@@ -61,9 +61,9 @@ func TestAReaderSelectsSeriesByTheirIdentity(t *testing.T) {
 	require.Equal(t, []float64{1, 1}, record.Spans[0].AppendValues(nil))
 	require.Equal(t, "b", string(record.Spans[1].Metric))
 
-	require.NoError(t, pointblock.Select(value, &record, wants()))
-	require.Empty(t, record.Spans, "what nobody wants is not looked at")
-	require.Error(t, pointblock.Select(value, &record, wants("broken")), "what is wanted is checked")
+	require.NoError(t, pointblock.Select(value, &record, matchMetrics()))
+	require.Empty(t, record.Spans, "series that do not match are not validated")
+	require.Error(t, pointblock.Select(value, &record, matchMetrics("broken")), "matching series are validated")
 	require.Error(t, pointblock.Decode(value, &record))
 }
 

@@ -9,14 +9,14 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-func TestASeriesThatWasWrittenBeforeMakesTheSameRecord(t *testing.T) {
+func TestACachedSeriesResultsInTheSameRecord(t *testing.T) {
 	id := pointblock.Identity{
 		Workspace: uuid.New(), Source: uuid.New(), Metric: "up",
 		Tags: []pointblock.Tag{{Key: "a", Value: "é"}, {Key: "b", Value: ""}}, Kind: pointblock.KindNumber,
 	}
 	ref := pointblock.SeriesRef{ID: 7, Fingerprint: id.Fingerprint(&[16]byte{1})}
 	series := pointblock.AppendSeries(nil, ref, &id)
-	kept := string(series)
+	original := string(series)
 	var one, other pointblock.Encoder
 	for range 2 {
 		one.Reset(id.Workspace, 5)
@@ -24,7 +24,7 @@ func TestASeriesThatWasWrittenBeforeMakesTheSameRecord(t *testing.T) {
 		require.NoError(t, one.AppendNumbers(ref, &id, []int64{3, 1, 3}, []float64{1, 2, 3}))
 		require.NoError(t, other.AppendNumbersOf(series, id.Source, []int64{3, 1, 3}, []float64{1, 2, 3}))
 		require.Equal(t, one.AppendMessages(nil, 4), other.AppendMessages(nil, 4))
-		require.Equal(t, kept, string(series), "what is kept is not written to")
+		require.Equal(t, original, string(series), "the cached series is not modified")
 	}
 	require.ErrorIs(t, other.AppendNumbersOf(series, id.Source, []int64{-1}, []float64{1}), pointblock.ErrTimestamp)
 }

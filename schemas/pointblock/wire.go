@@ -2,8 +2,7 @@ package pointblock
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// The tags of points.proto on the wire: a field's number and its wire type. All
-// fit in one byte.
+// Wire tags of points.proto: a field's number and its wire type. Each fits into one byte.
 const (
 	recordWorkspace  = 1<<3 | byte(protowire.BytesType)
 	recordReceivedAt = 2<<3 | byte(protowire.VarintType)
@@ -31,12 +30,12 @@ const (
 	tagKey   = 1<<3 | byte(protowire.BytesType)
 	tagValue = 2<<3 | byte(protowire.BytesType)
 
-	deletionSource = 1<<3 | byte(protowire.BytesType)
-	deletionMetric = 2<<3 | byte(protowire.BytesType)
-	deletionFrom   = 3<<3 | byte(protowire.VarintType)
-	deletionTo     = 4<<3 | byte(protowire.VarintType)
-	deletionWhole  = 5<<3 | byte(protowire.VarintType)
-	deletionTenant = 6<<3 | byte(protowire.VarintType)
+	deletionSource         = 1<<3 | byte(protowire.BytesType)
+	deletionMetric         = 2<<3 | byte(protowire.BytesType)
+	deletionFrom           = 3<<3 | byte(protowire.VarintType)
+	deletionTo             = 4<<3 | byte(protowire.VarintType)
+	deletionWholeSource    = 5<<3 | byte(protowire.VarintType)
+	deletionWholeWorkspace = 6<<3 | byte(protowire.VarintType)
 )
 
 // uuidBytes is the length of ids and fingerprints on the wire.
@@ -48,11 +47,11 @@ func appendField(dst []byte, tag byte, value []byte) []byte {
 	return append(dst, value...)
 }
 
-// next takes one field off b: its tag byte (0 for a field that is not one of
-// ours, which is skipped), the payload of a length-delimited field or the bits
-// of a varint or fixed64, and what follows. Fields as our own encoder writes
-// most of them, with a tag and a length of one byte, take the short way.
-func next(b []byte) (tag byte, payload []byte, bits uint64, rest []byte, err error) {
+// nextField decodes the first field of b. It returns the tag byte (0 for unknown fields, which callers
+// skip), the payload of a length-delimited field or the bits of a varint or fixed64, and the bytes after
+// the field. Fields with a tag and a length of one byte, which the Encoder writes mostly, take the fast
+// path.
+func nextField(b []byte) (tag byte, payload []byte, bits uint64, rest []byte, err error) {
 	if len(b) >= 2 && b[0] >= 1<<3 && b[0] < 0x80 && b[1] < 0x80 {
 		end := 2 + int(b[1])
 		switch {
@@ -62,11 +61,11 @@ func next(b []byte) (tag byte, payload []byte, bits uint64, rest []byte, err err
 			return b[0], nil, uint64(b[1]), b[2:], nil
 		}
 	}
-	return nextOdd(b)
+	return nextAnyField(b)
 }
 
-// nextOdd is next for any field.
-func nextOdd(b []byte) (tag byte, payload []byte, bits uint64, rest []byte, err error) {
+// nextAnyField implements nextField for any field.
+func nextAnyField(b []byte) (tag byte, payload []byte, bits uint64, rest []byte, err error) {
 	num, typ, n := protowire.ConsumeTag(b)
 	if n < 0 {
 		return 0, nil, 0, nil, protowire.ParseError(n)
