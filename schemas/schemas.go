@@ -1,27 +1,26 @@
-// Package schemas carries what Livegraph publishes about its data: the OpenAPI
-// document, the migrations of Postgres and ClickHouse, and (in its folders) the
-// Kafka records. It owns the definitions and does nothing with them.
+// Package schemas contains Livegraph's published definitions: the OpenAPI documents, the migrations of
+// Postgres and ClickHouse, and (in its folders) the Kafka records. It only embeds the definitions.
 package schemas
 
 import "embed"
 
-// Postgres holds the goose migrations of Postgres, under "postgres".
+// Postgres contains the goose migrations of Postgres in the directory postgres.
 //
 //go:embed postgres/*.sql
 var Postgres embed.FS
 
-// ClickHouse holds the goose migrations of ClickHouse, under "clickhouse".
+// ClickHouse contains the goose migrations of ClickHouse in the directory clickhouse.
 //
 //go:embed clickhouse/*.sql
 var ClickHouse embed.FS
 
-// OpenAPI is the published contract, OpenAPI 3.0.
+// OpenAPI is the OpenAPI 3.0 document of the public API.
 //
 //go:embed openapi.yaml
 var OpenAPI []byte
 
-// Admin describes what the administration page calls, OpenAPI 3.0. It refers to
-// openapi.yaml beside it.
+// Admin is the OpenAPI 3.0 document of the API that the admin UI uses. It refers to openapi.yaml in the
+// same directory.
 //
 //go:embed admin.yaml
 var Admin []byte

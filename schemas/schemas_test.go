@@ -9,6 +9,7 @@ import (
 	"github.com/livegraph/livegraph/schemas"
 )
 
+// load parses and validates the OpenAPI document.
 func load(t *testing.T) *openapi3.T {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(schemas.OpenAPI)
@@ -17,8 +18,8 @@ func load(t *testing.T) *openapi3.T {
 	return doc
 }
 
-// An object that admits fields nobody documented would let answers drift away
-// from the contract unseen.
+// If an object allowed additional properties, responses could have undocumented fields without a
+// failing test.
 func TestEveryObjectOfTheContractIsClosed(t *testing.T) {
 	doc := load(t)
 	var walk func(where string, ref *openapi3.SchemaRef)
@@ -28,7 +29,7 @@ func TestEveryObjectOfTheContractIsClosed(t *testing.T) {
 		}
 		schema := ref.Value
 		if schema.Type.Is("object") && len(schema.Properties) > 0 {
-			require.True(t, schema.AdditionalProperties.Has != nil && !*schema.AdditionalProperties.Has, "%s is open", where)
+			require.True(t, schema.AdditionalProperties.Has != nil && !*schema.AdditionalProperties.Has, "%s allows additional properties", where)
 			for _, name := range schema.Required {
 				require.Contains(t, schema.Properties, name, where)
 			}
