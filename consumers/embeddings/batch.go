@@ -15,20 +15,20 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// event is what is to be known of a change.
+// event is a decoded part of a change.
 type event struct {
 	workspace uuid.UUID
 	sequence  int64
 	part      uint32 // of the change, from 0
 	parts     uint32
-	complete  bool // the change's last part, and all before it were read
+	complete  bool // this is the last part, and all parts before it were read
 	nodes     []uuid.UUID
 }
 
-// last reports whether it is the last part of its change.
+// last reports whether e is the last part of its change.
 func (e *event) last() bool { return e.part+1 >= e.parts }
 
-func decode(value []byte) (e event, err error) {
+func decodeEvent(value []byte) (e event, err error) {
 	var record eventsv1.GraphEvent
 	if err := proto.Unmarshal(value, &record); err != nil {
 		return e, fmt.Errorf("decoding an event: %w", err)
@@ -60,19 +60,19 @@ type indexedRef struct {
 	textindex.NodeRef
 }
 
-// batch gathers the nodes that events tell of.
+// batch collects the nodes that events refer to.
 type batch struct {
 	c      *Consumer
 	events []event
 	rows   int
-	// unsure are nodes that were being written when it failed: what Milvus has of them
-	// is not known, whatever is noted.
-	unsure map[indexedRef]bool
+	// rewrite contains nodes whose write failed. Their vectors in Milvus are unknown, so they
+	// are written again whatever Postgres has recorded.
+	rewrite map[indexedRef]bool
 }
 
-// Add reads an event.
+// Add decodes an event and adds it.
 func (b *batch) Add(r *kgo.Record) error {
-	e, err := decode(r.Value)
+	e, err := decodeEvent(r.Value)
 	if err != nil {
 		return err
 	}
@@ -82,15 +82,14 @@ func (b *batch) Add(r *kgo.Record) error {
 	return nil
 }
 
-// Rows returns the nodes that are told of, with repetitions.
+// Rows returns the number of nodes that the events refer to, including repetitions.
 func (b *batch) Rows() int { return b.rows }
 
-// Prepare has nothing to do: what is written is read when it is.
+// Prepare does nothing: Store reads the current nodes.
 func (b *batch) Prepare(context.Context) error { return nil }
 
-// Store brings the indexes up to date. An index that Milvus does not have is left to
-// the keeper, who looks up in Postgres what it misses; so is everything while there is
-// none.
+// Store updates the indexes. It skips an index whose collection Milvus does not have: the index
+// manager then reads the missing changes from Postgres, as it does while there is no index.
 func (b *batch) Store(ctx context.Context) error {
 	open, err := b.c.deps.Graph.OpenIndexes(ctx)
 	if err != nil {
@@ -102,7 +101,7 @@ func (b *batch) Store(ctx context.Context) error {
 		}
 		err := b.storeIn(ctx, index)
 		if errors.Is(err, milvus.ErrNoCollection) {
-			b.c.keeper.look()
+			b.c.manager.wake()
 			continue
 		}
 		if err != nil {
@@ -113,7 +112,7 @@ func (b *batch) Store(ctx context.Context) error {
 	return nil
 }
 
-// storeIn brings one index up to date.
+// storeIn updates one index.
 func (b *batch) storeIn(ctx context.Context, index textindex.SearchIndex) error {
 	changes := b.byWorkspace()
 	var workspaces []uuid.UUID
@@ -124,23 +123,23 @@ func (b *batch) storeIn(ctx context.Context, index textindex.SearchIndex) error 
 	if err != nil {
 		return err
 	}
-	work := task{index: index, unsure: b.unsure, progress: map[uuid.UUID]int64{}}
-	missed := map[uuid.UUID]int64{}
+	work := task{index: index, unsure: b.rewrite, progress: map[uuid.UUID]int64{}}
+	gaps := map[uuid.UUID]int64{}
 	for id, list := range changes {
-		at, known := progress[id]
+		current, known := progress[id]
 		if !known {
 			if index.State == textindex.IndexBuilding {
-				continue // its nodes are not read yet, and will be as they are then
+				continue // the build has not reached the workspace and will read its nodes later
 			}
-			at.Built = true
+			current.Built = true
 		}
-		to, gap := reached(at.Sequence, list)
+		reached, gap := advanceProgress(current.Sequence, list)
 		switch {
-		case !at.Built:
+		case !current.Built:
 		case gap:
-			missed[id] = at.Sequence
+			gaps[id] = current.Sequence
 		default:
-			work.progress[id] = to
+			work.progress[id] = reached
 		}
 		for _, e := range list {
 			for _, node := range e.nodes {
@@ -151,7 +150,7 @@ func (b *batch) storeIn(ctx context.Context, index textindex.SearchIndex) error 
 	if err := b.c.indexer.write(ctx, work); err != nil {
 		return err
 	}
-	for id, from := range missed {
+	for id, from := range gaps {
 		b.c.logger.Info("events are missing; what changed is looked up", "workspace", id, "after", from)
 		if err := b.c.indexer.catchUp(ctx, index, id, from); err != nil {
 			return err
@@ -160,7 +159,7 @@ func (b *batch) storeIn(ctx context.Context, index textindex.SearchIndex) error 
 	return nil
 }
 
-// byWorkspace returns the events of each workspace by their sequences.
+// byWorkspace returns the events of each workspace, sorted by sequence.
 func (b *batch) byWorkspace() map[uuid.UUID][]event {
 	all := map[uuid.UUID][]event{}
 	for _, e := range b.events {
@@ -172,20 +171,20 @@ func (b *batch) byWorkspace() map[uuid.UUID][]event {
 	return all
 }
 
-// reached returns up to which change everything is known after some events, if it was
-// up to one before; gap: some in between are missing, or parts of one.
-func reached(at int64, events []event) (to int64, gap bool) {
+// advanceProgress returns the sequence up to which all changes are known after the events, given
+// the sequence before them. gap means that a change, or a part of one, is missing.
+func advanceProgress(sequence int64, events []event) (reached int64, gap bool) {
 	for _, e := range events {
 		switch {
-		case e.sequence <= at:
-		case e.sequence > at+1, e.last() && !e.complete:
-			return at, true
+		case e.sequence <= sequence:
+		case e.sequence > sequence+1, e.last() && !e.complete:
+			return sequence, true
 		case e.complete:
-			at++
+			sequence++
 		}
 	}
-	return at, false
+	return sequence, false
 }
 
-// Release lets go of the events.
+// Release drops the references to the events.
 func (b *batch) Release() { b.events = nil }

@@ -22,7 +22,7 @@ func TestAChangeWhosePartsAreMissingIsLookedUp(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, b.Add(&kgo.Record{Value: value}))
 		}
-		return reached(at, b.events)
+		return advanceProgress(at, b.events)
 	}
 	for name, c := range map[string]struct {
 		parts []uint32

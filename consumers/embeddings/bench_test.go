@@ -21,15 +21,16 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// miniLM returns the embedded embedder.
+// miniLM returns a client of the embedded embedder.
 func miniLM(tb testing.TB) embed.Embedder {
 	tb.Helper()
-	at, err := url.Parse(testenv.Embedder(tb))
+	address, err := url.Parse(testenv.Embedder(tb))
 	require.NoError(tb, err)
-	key, _ := at.User.Password()
-	at.User = nil
+	key, _ := address.User.Password()
+	address.User = nil
 	r, err := embed.NewRemote(embed.Options{
-		URL: at.String(), Key: key, Model: embed.Model{Name: embedded.EmbedderModel, Dimensions: embedded.EmbedderDimensions},
+		URL: address.String(), Key: key,
+		Model:                 embed.Model{Name: embedded.EmbedderModel, Dimensions: embedded.EmbedderDimensions},
 		AllowPrivateAddresses: true, Batch: 64, Timeout: 30 * time.Second, Retries: 4,
 	})
 	require.NoError(tb, err)
@@ -38,20 +39,20 @@ func miniLM(tb testing.TB) embed.Embedder {
 }
 
 func TestTheEmbeddedModelsVectorsAreIndexed(t *testing.T) {
-	w := newWorld(t)
-	w.embedder = miniLM(t)
-	w.index()
-	a := w.tenant()
-	w.do(a, node("Pump 7", "Feeds the boiler."), node("Log", strings.Repeat("It hummed all night long. ", 100)))
-	w.status(a, func(s textindex.IndexStatus) bool {
+	f := newFixture(t)
+	f.embedder = miniLM(t)
+	f.runConsumer()
+	a := f.newWorkspace()
+	f.do(a, node("Pump 7", "Feeds the boiler."), node("Log", strings.Repeat("It hummed all night long. ", 100)))
+	f.waitForStatus(a, func(s textindex.IndexStatus) bool {
 		return ready(s) && s.Model.Dimensions == embedded.EmbedderDimensions
 	})
-	index, _ := w.live()
-	require.Len(t, w.held(index.Collection), len(w.wanted(a)))
+	index, _ := f.live()
+	require.Len(t, f.storedVectors(index.Collection), len(f.expectedVectors(a)))
 }
 
-// BenchmarkFreshness writes nodes at a rate for some seconds, and reports how long after
-// a command was put into the log its node is in Milvus.
+// BenchmarkFreshness writes nodes at a fixed rate for 15 seconds and reports the time from
+// producing a command until its node is in Milvus.
 func BenchmarkFreshness(b *testing.B) {
 	passage := strings.Repeat("The pump of hall three feeds the boiler and hums at night. ", 10)
 	for _, load := range []struct {
@@ -63,19 +64,19 @@ func BenchmarkFreshness(b *testing.B) {
 		{"MiniLM/passages/20", passage, 20, true},
 	} {
 		b.Run(load.name, func(b *testing.B) {
-			w := newWorld(b)
+			f := newFixture(b)
 			if load.miniLM {
-				w.embedder = miniLM(b)
+				f.embedder = miniLM(b)
 			}
-			w.index(func(d *embeddings.Deps) {
-				d.Config = embeddings.Config{Group: w.config.Group, Collections: w.config.Collections}
+			f.runConsumer(func(d *embeddings.Deps) {
+				d.Config = embeddings.Config{Group: f.config.Group, Collections: f.config.Collections}
 			})
-			a := w.tenant()
-			w.do(a, node("First", "It is."))
-			w.status(a, ready)
+			a := f.newWorkspace()
+			f.do(a, node("First", "It is."))
+			f.waitForStatus(a, ready)
 			var took []time.Duration
 			for b.Loop() {
-				took = append(took, w.sustain(a, load.text, load.rate, 15*time.Second)...)
+				took = append(took, f.measureFreshness(a, load.text, load.rate, 15*time.Second)...)
 			}
 			slices.Sort(took)
 			b.ReportMetric(took[len(took)/2].Seconds()*1000, "p50-ms")
@@ -85,12 +86,14 @@ func BenchmarkFreshness(b *testing.B) {
 	}
 }
 
-// sustain writes nodes at a rate and gives after which time each was indexed.
-func (w *world) sustain(workspace uuid.UUID, text string, rate int, length time.Duration) (took []time.Duration) {
+// measureFreshness writes nodes at a fixed rate and returns the time until each was indexed.
+func (f *fixture) measureFreshness(
+	workspace uuid.UUID, text string, rate int, length time.Duration,
+) (took []time.Duration) {
 	ctx := context.Background()
 	wrote := map[uuid.UUID]time.Time{}
 	written := make(chan graph.CreateNode, rate*int(length.Seconds())+1)
-	stop := w.background(func(context.Context) error {
+	stop := f.runInBackground(func(context.Context) error {
 		tick := time.NewTicker(time.Second / time.Duration(rate))
 		defer tick.Stop()
 		for began := time.Now(); time.Since(began) < length; {
@@ -105,7 +108,7 @@ func (w *world) sustain(workspace uuid.UUID, text string, rate int, length time.
 				return err
 			}
 			written <- n
-			if err := w.log.ProduceCommand(ctx, kafka.Record{Workspace: workspace, Value: value}); err != nil {
+			if err := f.log.ProduceCommand(ctx, kafka.Record{Workspace: workspace, Value: value}); err != nil {
 				return err
 			}
 		}
@@ -113,7 +116,7 @@ func (w *world) sustain(workspace uuid.UUID, text string, rate int, length time.
 		return nil
 	})
 	defer stop()
-	index, _ := w.live()
+	index, _ := f.live()
 	for more := true; more || len(wrote) > 0; time.Sleep(5 * time.Millisecond) {
 		for taking := more; taking; {
 			select {
@@ -129,8 +132,8 @@ func (w *world) sustain(workspace uuid.UUID, text string, rate int, length time.
 		for id := range wrote {
 			refs = append(refs, textindex.NodeRef{Workspace: workspace, Node: id})
 		}
-		held, err := w.graph.IndexedNodes(ctx, index.ID, refs)
-		require.NoError(w.tb, err)
+		held, err := f.graph.IndexedNodes(ctx, index.ID, refs)
+		require.NoError(f.tb, err)
 		for ref, n := range held {
 			if !n.Intent {
 				took = append(took, time.Since(wrote[ref.Node]))
@@ -141,27 +144,26 @@ func (w *world) sustain(workspace uuid.UUID, text string, rate int, length time.
 	return took
 }
 
-// BenchmarkRebuild builds an index of nodes with short texts, and reports how many a
-// second.
+// BenchmarkRebuild builds an index of nodes with short texts and reports the nodes per second.
 func BenchmarkRebuild(b *testing.B) {
 	for name, nodes := range map[string]int{"static": 20_000, "MiniLM": 3_000} {
 		b.Run(name, func(b *testing.B) {
-			w := newWorld(b)
-			a := w.tenant()
+			f := newFixture(b)
+			a := f.newWorkspace()
 			for n := 0; n < nodes; n += 1000 {
 				var payloads []graph.Payload
 				for range 1000 {
-					payloads = append(payloads, node("Pump "+uuid.NewString()[:8], w.words(12)))
+					payloads = append(payloads, node("Pump "+uuid.NewString()[:8], f.randomText(12)))
 				}
-				w.do(a, payloads...)
+				f.do(a, payloads...)
 			}
 			if name == "MiniLM" {
-				w.embedder = miniLM(b)
+				f.embedder = miniLM(b)
 			}
 			for b.Loop() {
 				began := time.Now()
-				_, stop := w.index()
-				w.status(a, ready)
+				_, stop := f.runConsumer()
+				f.waitForStatus(a, ready)
 				b.ReportMetric(float64(nodes)/time.Since(began).Seconds(), "nodes/s")
 				stop()
 			}

@@ -12,37 +12,37 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// catchUpRounds is how often what changed meanwhile is looked up before a new index is
-// live: after that it is as far behind as any.
+// catchUpRounds is how often a new index catches up with changes before it becomes live. After
+// that it is no further behind than a live index.
 const catchUpRounds = 3
 
-// build builds an index and makes it the live one, going on where it was left. The live
-// index is looked after meanwhile. One that this process cannot build is given up,
+// build builds an index, or continues an interrupted build, and makes it the live index. The
+// current live index is maintained in the meantime. build abandons an index of another model,
 // unless a process that was started later builds it.
 func (k *indexManager) build(ctx context.Context, index textindex.SearchIndex) error {
 	if index.Model != k.deps.Embedder.Model() {
-		if index.CreatedAt.Before(k.began) {
-			return k.giveUp(ctx, index, "another model is configured")
+		if index.CreatedAt.Before(k.startedAt) {
+			return k.abandonBuild(ctx, index, "another model is configured")
 		}
 		return errors.New("a search index of another model is being built, by a process that was started later")
 	}
-	if err := k.prepare(ctx, &index); err != nil {
+	if err := k.createCollection(ctx, &index); err != nil {
 		return err
 	}
-	if k.resumed != index.ID {
+	if k.resumedID != index.ID {
 		if err := k.deps.Graph.ResumeIndex(ctx, index.ID); err != nil {
 			return err
 		}
-		k.resumed = index.ID
+		k.resumedID = index.ID
 	}
-	err := k.beside(ctx, func(ctx context.Context) error {
+	err := k.maintainDuring(ctx, func(ctx context.Context) error {
 		if err := k.fill(ctx, index); err != nil {
 			return err
 		}
 		return k.verify(ctx, index)
 	})
 	if errors.Is(err, milvus.ErrNoCollection) || errors.Is(err, errLost) {
-		return errors.Join(err, k.giveUp(ctx, index, "Milvus lost it while it was built"))
+		return errors.Join(err, k.abandonBuild(ctx, index, "Milvus lost it while it was built"))
 	}
 	if err != nil {
 		return err
@@ -50,9 +50,9 @@ func (k *indexManager) build(ctx context.Context, index textindex.SearchIndex) e
 	return k.makeLive(ctx, index)
 }
 
-// beside runs work, which takes as long as it takes, and looks after the live index
-// until it is over. What fails of that is tried again and does not end the work.
-func (k *indexManager) beside(ctx context.Context, work func(context.Context) error) error {
+// maintainDuring runs work, without a time limit, and maintains the live index until it ends.
+// Failures of the maintenance are retried and do not end the work.
+func (k *indexManager) maintainDuring(ctx context.Context, work func(context.Context) error) error {
 	done := make(chan error, 1)
 	go func() { done <- work(ctx) }()
 	failing := false
@@ -61,10 +61,10 @@ func (k *indexManager) beside(ctx context.Context, work func(context.Context) er
 		case err := <-done:
 			return err
 		case <-k.wakeUp:
-			k.checked = time.Time{}
-		case <-time.After(keepEvery):
+			k.checkedAt = time.Time{}
+		case <-time.After(reconcileInterval):
 		}
-		err := k.tend(ctx)
+		err := k.maintainLive(ctx)
 		if err != nil && ctx.Err() == nil {
 			k.metrics.failures.Inc()
 			if !failing {
@@ -75,25 +75,25 @@ func (k *indexManager) beside(ctx context.Context, work func(context.Context) er
 	}
 }
 
-// tend does for the live index what can be done while another is built. That it is
-// lost is nothing to be done about: the other takes its place.
-func (k *indexManager) tend(ctx context.Context) error {
-	if err := k.tidy(ctx); err != nil {
+// maintainLive maintains the live index while another is built. If the live index is lost, it
+// does nothing, because the other index will replace it.
+func (k *indexManager) maintainLive(ctx context.Context) error {
+	if err := k.dropRetired(ctx); err != nil {
 		return err
 	}
 	live, _, err := k.indexes(ctx)
 	if err != nil || live == nil {
 		return err
 	}
-	lost, err := k.lost(ctx, live)
+	lost, err := k.isLost(ctx, live)
 	if err != nil || lost {
 		return err
 	}
-	return k.upToDate(ctx, *live)
+	return k.updateLive(ctx, *live)
 }
 
-// prepare makes the index's collection.
-func (k *indexManager) prepare(ctx context.Context, index *textindex.SearchIndex) error {
+// createCollection creates the collection of the index, unless the index is already prepared.
+func (k *indexManager) createCollection(ctx context.Context, index *textindex.SearchIndex) error {
 	if index.Prepared {
 		return nil
 	}
@@ -104,10 +104,10 @@ func (k *indexManager) prepare(ctx context.Context, index *textindex.SearchIndex
 	return k.deps.Graph.PreparedIndex(ctx, index.ID)
 }
 
-// fill writes every workspace to the index, and then what changed meanwhile.
+// fill writes every workspace to the index, and then the changes made in the meantime.
 func (k *indexManager) fill(ctx context.Context, index textindex.SearchIndex) error {
 	for {
-		if err := k.proceed(ctx); err != nil {
+		if err := k.checkContext(ctx); err != nil {
 			return err
 		}
 		next, found, err := k.deps.Graph.NextToBuild(ctx, index.ID)
@@ -122,17 +122,16 @@ func (k *indexManager) fill(ctx context.Context, index textindex.SearchIndex) er
 		}
 	}
 	for range catchUpRounds {
-		if err := k.catchUpWith(ctx, index, 0); err != nil {
+		if err := k.catchUpWorkspaces(ctx, index, 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fillWorkspace writes a workspace to the index. That the building has begun is noted
-// before a node is read: what changes from then on is known to be missing or written.
-// Nodes that are created from then on are not read here, so that the building ends
-// however many they are.
+// fillWorkspace writes a workspace to the index. The start of the build is recorded before the
+// first node is read, so that later changes are known to be either missing or written. Nodes
+// created later are not read here, so the build ends however many are created.
 func (k *indexManager) fillWorkspace(
 	ctx context.Context, index textindex.SearchIndex, w textindex.WorkspaceBuild,
 ) error {
@@ -141,10 +140,10 @@ func (k *indexManager) fillWorkspace(
 		return err
 	}
 	for after := w.After; ; {
-		if err := k.proceed(ctx); err != nil {
+		if err := k.checkContext(ctx); err != nil {
 			return err
 		}
-		ids, err := k.deps.Graph.StandingNodes(ctx, w.Workspace, sequence, after, nodesAtOnce)
+		ids, err := k.deps.Graph.StandingNodes(ctx, w.Workspace, sequence, after, nodePageSize)
 		if err != nil {
 			return err
 		}
@@ -152,7 +151,7 @@ func (k *indexManager) fillWorkspace(
 		if err := k.indexer.write(ctx, t); err != nil {
 			return err
 		}
-		if len(ids) < nodesAtOnce {
+		if len(ids) < nodePageSize {
 			return k.deps.Graph.EndBuild(ctx, index.ID, w.Workspace)
 		}
 		after = &ids[len(ids)-1]
@@ -162,46 +161,47 @@ func (k *indexManager) fillWorkspace(
 	}
 }
 
-// verify has what was written flushed, and makes sure that it is there.
+// verify flushes the collection and returns errLost if the collection or too many vectors are
+// missing.
 func (k *indexManager) verify(ctx context.Context, index textindex.SearchIndex) error {
-	there, err := k.deps.Vectors.HasCollection(ctx, index.Collection)
+	exists, err := k.deps.Vectors.HasCollection(ctx, index.Collection)
 	if err != nil {
 		return err
 	}
-	if !there {
+	if !exists {
 		return errLost
 	}
 	if err := k.deps.Vectors.Flush(ctx, index.Collection); err != nil {
 		return err
 	}
-	given, held, err := k.counts(ctx, index)
-	if err == nil && k.tooFew(index, given, held) {
+	expected, stored, err := k.counts(ctx, index)
+	if err == nil && k.tooFew(index, expected, stored) {
 		err = errLost
 	}
 	return err
 }
 
-// makeLive has the index searched from now on. Postgres decides that; the alias is for
-// who looks into Milvus, and is set again after a crash in between (see lost). The old
+// makeLive makes the index the one that is searched. Postgres decides that. The alias is for
+// direct access to Milvus and is set again after a crash in between (see isLost). The old
 // collection is dropped when both are done.
 func (k *indexManager) makeLive(ctx context.Context, index textindex.SearchIndex) error {
-	if err := k.proceed(ctx); err != nil {
+	if err := k.checkContext(ctx); err != nil {
 		return err
 	}
 	if err := k.deps.Graph.SwitchIndex(ctx, index.ID); err != nil {
 		return err
 	}
 	k.logger.Info("a new search index is live", "model", index.Model.String(), "collection", index.Collection)
-	k.resumed, k.suspect = uuid.Nil, uuid.Nil
+	k.resumedID, k.suspectID = uuid.Nil, uuid.Nil
 	if err := k.deps.Vectors.SetAlias(ctx, k.cfg.Collections, index.Collection); err != nil {
 		return fmt.Errorf("naming the new search index: %w", err)
 	}
-	k.named = index.ID
+	k.aliasedID = index.ID
 	return nil
 }
 
-func (k *indexManager) giveUp(ctx context.Context, index textindex.SearchIndex, reason string) error {
+func (k *indexManager) abandonBuild(ctx context.Context, index textindex.SearchIndex, reason string) error {
 	k.logger.Warn("a search index that was being built is given up", "collection", index.Collection, "reason", reason)
-	k.resumed = uuid.Nil
+	k.resumedID = uuid.Nil
 	return k.deps.Graph.FailIndex(ctx, index.ID, reason)
 }

@@ -19,43 +19,44 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// words are what random texts are made of; some have no vector.
-var words = strings.Fields(
+// vocabulary contains the words of random texts. Some have no vector.
+var vocabulary = strings.Fields(
 	"pump boiler valve sensor disk fills process network alarm 😀 สวัสดี motor belt hall night shift oil leak hot cold",
 )
 
-func (w *world) words(n int) string {
+func (f *fixture) randomText(n int) string {
 	var b strings.Builder
 	for range n {
-		b.WriteString(words[w.random.IntN(len(words))] + " ")
-		if w.random.IntN(9) == 0 {
+		b.WriteString(vocabulary[f.random.IntN(len(vocabulary))] + " ")
+		if f.random.IntN(9) == 0 {
 			b.WriteString(". ")
 		}
 	}
 	return b.String()
 }
 
-// anything makes a random command on a workspace whose nodes are known.
-func (w *world) anything(nodes *[]uuid.UUID) graph.Payload {
+// randomCommand returns a random command on a workspace with the given nodes. It appends the IDs
+// of created nodes to nodes.
+func (f *fixture) randomCommand(nodes *[]uuid.UUID) graph.Payload {
 	pick := func() uuid.UUID {
 		if len(*nodes) == 0 {
 			return uuid.New()
 		}
-		return (*nodes)[w.random.IntN(len(*nodes))]
+		return (*nodes)[f.random.IntN(len(*nodes))]
 	}
-	switch w.random.IntN(10) {
+	switch f.random.IntN(10) {
 	case 0, 1, 2:
-		n := node(w.words(1+w.random.IntN(3)), w.words(w.random.IntN(30)))
-		if w.random.IntN(5) == 0 {
-			n.Description = text(w.words(200 + w.random.IntN(600)))
+		n := node(f.randomText(1+f.random.IntN(3)), f.randomText(f.random.IntN(30)))
+		if f.random.IntN(5) == 0 {
+			n.Description = text(f.randomText(200 + f.random.IntN(600)))
 		}
 		*nodes = append(*nodes, n.ID)
 		return n
 	case 3, 4:
-		return graph.UpdateNode{ID: pick(), Description: text(w.words(w.random.IntN(400)))}
+		return graph.UpdateNode{ID: pick(), Description: text(f.randomText(f.random.IntN(400)))}
 	case 5:
 		return graph.UpdateNode{ID: pick(), Properties: []byte(fmt.Sprintf(
-			`{"maker":%q,"n":%d}`, w.words(2), w.random.IntN(9),
+			`{"maker":%q,"n":%d}`, f.randomText(2), f.random.IntN(9),
 		))}
 	case 6:
 		return graph.DeleteNode{ID: pick()}
@@ -69,130 +70,130 @@ func (w *world) anything(nodes *[]uuid.UUID) graph.Payload {
 }
 
 func TestTheIndexConvergesWhateverBecomesOfConsumersAndEvents(t *testing.T) {
-	w := newWorld(t)
-	tenants := []uuid.UUID{w.tenant(), w.tenant(), w.tenant()}
+	f := newFixture(t)
+	tenants := []uuid.UUID{f.newWorkspace(), f.newWorkspace(), f.newWorkspace()}
 	nodes := make([][]uuid.UUID, len(tenants))
-	impatient := func(d *embeddings.Deps) { d.Config.Grace = time.Millisecond } // what is in flight is cut off
+	impatient := func(d *embeddings.Deps) { d.Config.Grace = time.Millisecond } // batches in flight are interrupted
 	for round := range 8 {
-		_, stopFirst := w.index(impatient)
-		_, stopSecond := w.index(impatient, func(d *embeddings.Deps) {
+		_, stopFirst := f.runConsumer(impatient)
+		_, stopSecond := f.runConsumer(impatient, func(d *embeddings.Deps) {
 			if round%3 == 2 {
-				d.Config.Group += fmt.Sprint(round) // everything once more, beside what is new
+				d.Config.Group += fmt.Sprint(round) // also reads all events again
 			}
 		})
 		for range 4 {
-			tenant := w.random.IntN(len(tenants))
+			tenant := f.random.IntN(len(tenants))
 			var payloads []graph.Payload
-			for range 1 + w.random.IntN(12) {
-				payloads = append(payloads, w.anything(&nodes[tenant]))
+			for range 1 + f.random.IntN(12) {
+				payloads = append(payloads, f.randomCommand(&nodes[tenant]))
 			}
-			w.do(tenants[tenant], payloads...)
+			f.do(tenants[tenant], payloads...)
 		}
 		if round%4 == 1 {
-			_, err := w.graph.RequestReindex(context.Background(), "test")
+			_, err := f.graph.RequestReindex(context.Background(), "test")
 			require.NoError(t, err)
 		}
 		stopFirst()
 		stopSecond()
 	}
-	w.index()
-	w.converges(tenants...)
+	f.runConsumer()
+	f.waitForConvergence(tenants...)
 	for _, tenant := range tenants {
-		w.status(tenant, ready)
+		f.waitForStatus(tenant, ready)
 	}
 }
 
 func TestEventsThatAreLostAreNotNeeded(t *testing.T) {
-	w := newWorld(t)
-	_, stop := w.index()
-	a, b := w.tenant(), w.tenant()
+	f := newFixture(t)
+	_, stop := f.runConsumer()
+	a, b := f.newWorkspace(), f.newWorkspace()
 	first := node("First", "Stays and changes.")
-	w.do(a, first)
-	w.do(b, node("B", "Before."))
-	w.converges(a, b)
+	f.do(a, first)
+	f.do(b, node("B", "Before."))
+	f.waitForConvergence(a, b)
 	stop()
 
-	w.do(a, node("Second", "Its event is lost."), graph.UpdateNode{ID: first.ID, Description: text("Other.")})
-	w.do(b, node("C", "Its event is lost, and none follows."))
-	w.eventually("the events are in the log", func() bool {
-		left, err := w.graph.UnpublishedWorkspaces(context.Background(), uuid.Nil, 10)
+	f.do(a, node("Second", "Its event is lost."), graph.UpdateNode{ID: first.ID, Description: text("Other.")})
+	f.do(b, node("C", "Its event is lost, and none follows."))
+	f.eventually("the events are in the log", func() bool {
+		left, err := f.graph.UnpublishedWorkspaces(context.Background(), uuid.Nil, 10)
 		return err == nil && len(left) == 0
 	})
-	state, err := w.log.ObserveTopic(context.Background(), kafka.TopicEvents)
+	state, err := f.log.ObserveTopic(context.Background(), kafka.TopicEvents)
 	require.NoError(t, err)
 	for p, s := range state.State {
-		w.broker.Trim(t, w.log.Topic(kafka.TopicEvents).Name, int32(p), s.End)
+		f.broker.Trim(t, f.log.Topic(kafka.TopicEvents).Name, int32(p), s.End)
 	}
-	w.index()
-	w.do(a, node("Third", "Its event tells of the gap."))
-	w.converges(a, b)
+	f.runConsumer()
+	f.do(a, node("Third", "Its event reveals the gap."))
+	f.waitForConvergence(a, b)
 }
 
 func TestADeletedWorkspaceLeavesNothing(t *testing.T) {
-	w := newWorld(t)
-	w.index()
-	a, b := w.tenant(), w.tenant()
-	w.do(a, node("Pump", "It pumps."), node("Belt", strings.Repeat("It runs. ", 300)))
-	w.do(b, node("Pump", "It pumps."))
-	w.converges(a, b)
-	eraser := embeddings.Eraser{Graph: w.graph, Vectors: w.vectors}
+	f := newFixture(t)
+	f.runConsumer()
+	a, b := f.newWorkspace(), f.newWorkspace()
+	f.do(a, node("Pump", "It pumps."), node("Belt", strings.Repeat("It runs. ", 300)))
+	f.do(b, node("Pump", "It pumps."))
+	f.waitForConvergence(a, b)
+	eraser := embeddings.Eraser{Graph: f.graph, Vectors: f.vectors}
 	rows, err := eraser.WorkspaceRows(context.Background(), a)
 	require.NoError(t, err)
-	require.EqualValues(t, len(w.wanted(a)), rows)
+	require.EqualValues(t, len(f.expectedVectors(a)), rows)
 
-	require.NoError(t, w.graph.DeleteWorkspace(context.Background(), a, "req"))
-	for range 2 { // it may be done twice
+	require.NoError(t, f.graph.DeleteWorkspace(context.Background(), a, "req"))
+	for range 2 { // erasing is idempotent
 		require.NoError(t, eraser.EraseWorkspace(context.Background(), a, func(int64) error { return nil }))
 	}
-	require.Empty(t, w.wanted(a))
-	w.converges(a, b)
+	require.Empty(t, f.expectedVectors(a))
+	f.waitForConvergence(a, b)
 	rows, err = eraser.WorkspaceRows(context.Background(), a)
 	require.NoError(t, err)
 	require.Zero(t, rows)
-	_, stop := w.index(func(d *embeddings.Deps) { d.Config.Group += "again" }) // all events once more
-	w.converges(a, b)
+	_, stop := f.runConsumer(func(d *embeddings.Deps) { d.Config.Group += "again" }) // reads all events again
+	f.waitForConvergence(a, b)
 	stop()
-	nodes, err := w.graph.IndexedNodes(context.Background(), func() uuid.UUID {
-		i, _ := w.live()
+	nodes, err := f.graph.IndexedNodes(context.Background(), func() uuid.UUID {
+		i, _ := f.live()
 		return i.ID
-	}(), refs(a, w))
+	}(), refs(a, f))
 	require.NoError(t, err)
 	require.Empty(t, nodes)
 }
 
-func refs(workspace uuid.UUID, w *world) (all []textindex.NodeRef) {
-	changed, err := w.graph.ChangedNodes(context.Background(), workspace, textindex.ChangedNode{}, math.MaxInt64, 1000)
-	require.NoError(w.tb, err)
+func refs(workspace uuid.UUID, f *fixture) (all []textindex.NodeRef) {
+	changed, err := f.graph.ChangedNodes(context.Background(), workspace, textindex.ChangedNode{}, math.MaxInt64, 1000)
+	require.NoError(f.tb, err)
 	for _, n := range changed {
 		all = append(all, textindex.NodeRef{Workspace: workspace, Node: n.ID})
 	}
 	return all
 }
 
-// TestACommitBeyondTheLogIsNotBelieved moves the group beyond the end of the log, where
-// no event is, and leaves it to events alone to bring the index up to date.
+// TestACommitBeyondTheLogIsNotBelieved commits offsets beyond the end of the log and lets only
+// events update the index.
 func TestACommitBeyondTheLogIsNotBelieved(t *testing.T) {
-	w := newWorld(t)
+	f := newFixture(t)
 	byEvents := func(d *embeddings.Deps) { d.Config.BehindAfter = time.Hour }
-	_, stop := w.index(byEvents)
-	a := w.tenant()
-	w.do(a, node("First", "Before."))
-	w.converges(a)
+	_, stop := f.runConsumer(byEvents)
+	a := f.newWorkspace()
+	f.do(a, node("First", "Before."))
+	f.waitForConvergence(a)
 	stop()
 
-	client, err := kgo.NewClient(w.broker.Opts()...)
+	client, err := kgo.NewClient(f.broker.Opts()...)
 	require.NoError(t, err)
 	defer client.Close()
-	admin, topic := kadm.NewClient(client), w.log.Topic(kafka.TopicEvents).Name
+	admin, topic := kadm.NewClient(client), f.log.Topic(kafka.TopicEvents).Name
 	ends, err := admin.ListEndOffsets(t.Context(), topic)
 	require.NoError(t, err)
 	var beyond kadm.Offsets
 	ends.Each(func(end kadm.ListedOffset) { beyond.AddOffset(topic, end.Partition, end.Offset+1000, -1) })
-	answer, err := admin.CommitOffsets(t.Context(), w.config.Group, beyond)
+	answer, err := admin.CommitOffsets(t.Context(), f.config.Group, beyond)
 	require.NoError(t, err)
 	require.NoError(t, answer.Error())
 
-	w.index(byEvents)
-	w.do(a, node("Second", "After."))
-	w.converges(a)
+	f.runConsumer(byEvents)
+	f.do(a, node("Second", "After."))
+	f.waitForConvergence(a)
 }

@@ -11,54 +11,54 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 
-// callBytes bounds the texts of one call, so that a search that asks the embedder at
-// the same time does not wait long.
-const callBytes = 32 << 10
+// maxCallBytes is the maximum size of the texts of one call, so that a search that calls the
+// embedder at the same time does not wait long.
+const maxCallBytes = 32 << 10
 
-// probeText is what every embedder takes.
+// probeText is a text that every embedder accepts.
 const probeText = "pump"
 
-// embedding has texts embedded.
-type embedding struct {
+// textEmbedder embeds texts in calls of limited size.
+type textEmbedder struct {
 	embedder embed.Embedder
-	most     int // texts of one call
+	maxTexts int // maximum number of texts of one call
 	logger   *slog.Logger
 	metrics  *metrics
 }
 
-// embed adds the vectors of texts to those that are known. Texts of about one length
-// go together: a model computes each as long as the longest of its call. One that the
-// embedder refuses for what is in it has no vector.
-func (e *embedding) embed(ctx context.Context, texts []string, known map[string]embed.Vector) error {
-	var fresh []string
+// embed adds the missing vectors of texts to known. Each call has texts of similar length,
+// because a model processes each text as long as the longest of its call. A text that the
+// embedder refuses because of its content gets no vector.
+func (e *textEmbedder) embed(ctx context.Context, texts []string, known map[string]embed.Vector) error {
+	var missing []string
 	for _, text := range texts {
 		if _, is := known[text]; !is {
-			fresh = append(fresh, text)
+			missing = append(missing, text)
 		}
 	}
-	slices.SortFunc(fresh, func(a, b string) int {
+	slices.SortFunc(missing, func(a, b string) int {
 		if len(a) != len(b) {
 			return len(a) - len(b)
 		}
 		return strings.Compare(a, b)
 	})
-	fresh = slices.Compact(fresh)
-	for len(fresh) > 0 {
-		n, bytes := 1, len(fresh[0])
-		for n < len(fresh) && n < e.most && bytes+len(fresh[n]) <= callBytes {
-			bytes += len(fresh[n])
+	missing = slices.Compact(missing)
+	for len(missing) > 0 {
+		n, bytes := 1, len(missing[0])
+		for n < len(missing) && n < e.maxTexts && bytes+len(missing[n]) <= maxCallBytes {
+			bytes += len(missing[n])
 			n++
 		}
-		if err := e.call(ctx, fresh[:n], known); err != nil {
+		if err := e.call(ctx, missing[:n], known); err != nil {
 			return err
 		}
-		fresh = fresh[n:]
+		missing = missing[n:]
 	}
 	return nil
 }
 
-// call embeds texts, in halves if some of them are refused.
-func (e *embedding) call(ctx context.Context, texts []string, known map[string]embed.Vector) error {
+// call embeds texts. If the embedder refuses the call, it embeds the halves separately.
+func (e *textEmbedder) call(ctx context.Context, texts []string, known map[string]embed.Vector) error {
 	began := time.Now()
 	vectors, err := e.embedder.Embed(ctx, texts)
 	switch {
@@ -66,7 +66,7 @@ func (e *embedding) call(ctx context.Context, texts []string, known map[string]e
 		for i, text := range texts {
 			known[text] = vectors[i]
 		}
-		e.metrics.embedded(len(texts), time.Since(began))
+		e.metrics.recordEmbedding(len(texts), time.Since(began))
 		return nil
 	case !fault.Is(err, fault.Invalid):
 		e.metrics.embedFailures.Inc()
@@ -78,7 +78,7 @@ func (e *embedding) call(ctx context.Context, texts []string, known map[string]e
 		}
 		return e.call(ctx, texts[middle:], known)
 	}
-	// It may be that it refuses everything, which is not the text's fault.
+	// If the embedder refuses the probe too, the text is not the cause.
 	if _, failed := e.embedder.Embed(ctx, []string{probeText}); failed != nil {
 		e.metrics.embedFailures.Inc()
 		return fault.Wrap(failed, fault.Unavailable, "The embedder refuses every text")

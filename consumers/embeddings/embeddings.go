@@ -1,16 +1,15 @@
-// Package embeddings keeps the search index in Milvus in step with the graph: a
-// consumer of topic "graph.events" that embeds the texts of the nodes that changed,
-// and a keeper that builds the index again when it has to be.
+// Package embeddings keeps the search index in Milvus up to date with the graph. It has a
+// consumer of topic "graph.events" that embeds the texts of changed nodes, and an index manager
+// that rebuilds the index when necessary.
 //
-// An event is only the news that nodes may have changed. What is written follows from
-// the nodes as they are in Postgres, read under a lock of the index and the workspace,
-// and from what Postgres says the index holds of them. So events may come again, late,
-// in any order or not at all: what the changes of a workspace are numbered by tells a
-// gap, and what has touched nodes since is looked up. Nothing is written to Milvus
-// before Postgres knows that it is about to be.
+// An event only signals that nodes may have changed. The consumer compares the current nodes in
+// Postgres, read under a lock of the index and the workspace, with the indexed nodes that
+// Postgres records. So events may be repeated, late, out of order or missing: a gap in the
+// sequences of a workspace reveals missing events, and the nodes changed since are read from
+// Postgres. Each write to Milvus is recorded in Postgres before it starts.
 //
-// Which index is searched is decided in Postgres (postgres.SearchIndex). A new one is
-// built beside it and gets what changes meanwhile, too. See
+// Postgres determines which index is searched (postgres.SearchIndex). A new index is built in
+// parallel and also receives the changes made in the meantime. See
 // docs/adr/0021-search-index.md.
 package embeddings
 
@@ -32,7 +31,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// Deps are what the consumer works with. All are required except Logger, Metrics and
+// Deps are the dependencies of the consumer. All are required except Logger, Metrics and
 // Tracing.
 type Deps struct {
 	Log      *kafka.Client
@@ -41,42 +40,43 @@ type Deps struct {
 	Embedder embed.Embedder
 	Config   Config
 	Logger   *slog.Logger          // nil: slog.Default()
-	Metrics  prometheus.Registerer // nil: what is measured is not registered
-	Tracing  trace.TracerProvider  // nil: nothing is recorded
+	Metrics  prometheus.Registerer // nil: the metrics are not registered
+	Tracing  trace.TracerProvider  // nil: no spans are recorded
 }
 
-// Config bounds the consumer. Zero is the default.
+// Config configures the consumer. The zero value of a field selects its default.
 type Config struct {
 	Group      string        // consumer group
 	BatchNodes int           // nodes at which a batch of events is full; 1,000
 	BatchWait  time.Duration // age at which it is due; 100 ms
-	FetchBytes int32         // most bytes of one fetch; 8 MiB
-	EmbedTexts int           // most texts in one call of the embedder; 64
+	FetchBytes int32         // maximum size of one fetch; 8 MiB
+	EmbedTexts int           // maximum number of texts in one call of the embedder; 64
 	Grace      time.Duration // see consumers.Config
 
-	// Collections is what the names of the collections begin with, and the alias of
-	// the one that is searched; "livegraph".
+	// Collections is the prefix of the names of the collections, and the alias of the one
+	// that is searched; "livegraph".
 	Collections string
-	// CheckEvery is how often it is compared what Milvus holds and what it should; 30 s.
+	// CheckEvery is the interval at which the vectors in Milvus are compared with those that
+	// Postgres has recorded; 30 s.
 	CheckEvery time.Duration
-	// BehindAfter is how old a change is, and how long the index has not moved, when it
-	// is looked up without its event; 60 s.
+	// BehindAfter is the age of a change, and the time without progress of the index, after
+	// which the change is read from Postgres without its event; 60 s.
 	BehindAfter time.Duration
-	// KeepOld is how long an index that was replaced stays for searches that have
-	// begun; 30 s.
+	// KeepOld is how long a replaced index is kept for searches in progress; 30 s.
 	KeepOld time.Duration
-	// LeaseFor is how long the keeping waits for another process when one dies; 15 s.
+	// LeaseFor is the duration of the index manager's lease, after which another process takes
+	// over from one that has died; 15 s.
 	LeaseFor time.Duration
-	// Flush says that what was written is flushed, by rows or by age; 2,000 and 30 s.
+	// Flush enables flushing of written vectors by rows or by age; 2,000 and 30 s.
 	Flush      bool
 	FlushRows  int
 	FlushAfter time.Duration
 }
 
 const (
-	batchBytes  = 16 << 20               // of events
-	keepEvery   = 500 * time.Millisecond // how often the keeper looks
-	totalsEvery = 5 * time.Second        // how often the index is summed up for metrics
+	batchBytes        = 16 << 20               // of a batch of events
+	reconcileInterval = 500 * time.Millisecond // interval of the index manager
+	totalsInterval    = 5 * time.Second        // interval at which the totals of the index are read for metrics
 )
 
 func (c Config) withDefaults() Config {
@@ -108,8 +108,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Consumer indexes the texts of nodes. Run runs it; several, in one process or many,
-// share the partitions, and one of them keeps the index.
+// Consumer indexes the texts of nodes. Several consumers, in one or more processes, share the
+// partitions, and one of them manages the index.
 type Consumer struct {
 	deps    Deps
 	cfg     Config
@@ -117,8 +117,8 @@ type Consumer struct {
 	metrics *metrics
 	loop    *consumers.Loop
 	indexer *indexer
-	keeper  *indexManager
-	parts   consumers.ChangeParts // of changes that were read
+	manager *indexManager
+	parts   consumers.ChangeParts // parts of changes that were read
 }
 
 // New creates a consumer.
@@ -132,10 +132,10 @@ func New(deps Deps) *Consumer {
 	}
 	c.indexer = &indexer{
 		db: deps.Graph, vectors: deps.Vectors, metrics: c.metrics,
-		texts:   &embedding{embedder: deps.Embedder, most: cfg.EmbedTexts, logger: c.logger, metrics: c.metrics},
-		flusher: newFlusher(deps.Vectors, cfg, c.logger),
+		textEmbedder: &textEmbedder{embedder: deps.Embedder, maxTexts: cfg.EmbedTexts, logger: c.logger, metrics: c.metrics},
+		flusher:      newFlusher(deps.Vectors, cfg, c.logger),
 	}
-	c.keeper = &indexManager{
+	c.manager = &indexManager{
 		Consumer: c, lease: lease.New(c.deps.Graph, leaseName, cfg.LeaseFor), wakeUp: make(chan struct{}, 1),
 	}
 	c.loop = consumers.New(consumers.Config{
@@ -146,13 +146,13 @@ func New(deps Deps) *Consumer {
 	return c
 }
 
-// Run works until ctx is done, then finishes what is in flight, for Config.Grace at
-// most, and returns nil.
+// Run consumes until ctx is done. Then it finishes the batches in flight, for at most
+// Config.Grace, and returns nil.
 func (c *Consumer) Run(ctx context.Context) error {
 	var work errgroup.Group
 	work.Go(func() error { return c.loop.Run(ctx) })
-	work.Go(func() error { c.keeper.run(ctx); return nil })
-	work.Go(func() error { c.keeper.watch(ctx); return nil })
+	work.Go(func() error { c.manager.run(ctx); return nil })
+	work.Go(func() error { c.manager.runMetrics(ctx); return nil })
 	work.Go(func() error { c.indexer.flusher.run(ctx); return nil })
 	return work.Wait()
 }
@@ -160,28 +160,28 @@ func (c *Consumer) Run(ctx context.Context) error {
 // Metrics returns the loop's counters.
 func (c *Consumer) Metrics() *consumers.Metrics { return c.loop.Metrics() }
 
-// handler is what the run loop sees of the consumer.
+// handler implements consumers.Handler.
 type handler struct{ *Consumer }
 
-// Reset has nothing to forget.
+// Reset does nothing.
 func (handler) Reset() {}
 
-// Discontinued has nothing to note: events of another topic are told by their
-// sequences, like any others.
+// Discontinued does nothing: events of another topic are detected by their sequences, like all
+// others.
 func (handler) Discontinued(int32, int64) {}
 
-// Start begins as for all that consume events.
+// Start implements consumers.Handler with consumers.Loop.StartOfEvents.
 func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
 	return h.loop.StartOfEvents(ctx, committed)
 }
 
 // NewBatch returns an empty batch.
 func (h handler) NewBatch() consumers.Batch {
-	return &batch{c: h.Consumer, unsure: map[indexedRef]bool{}}
+	return &batch{c: h.Consumer, rewrite: map[indexedRef]bool{}}
 }
 
-// Version is nothing that events have.
+// Version returns 0: events have no version.
 func (handler) Version(*kgo.Record) uint64 { return 0 }
 
-// Advance has nothing to note: what was written is noted with it.
+// Advance does nothing: the progress is recorded with each write.
 func (handler) Advance(context.Context, map[int32]int64) error { return nil }

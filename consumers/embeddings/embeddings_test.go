@@ -13,61 +13,65 @@ import (
 )
 
 func TestWhatIsWrittenIsIndexedAndWhatIsDeletedIsNot(t *testing.T) {
-	w := newWorld(t)
-	w.index()
-	a, b := w.tenant(), w.tenant()
+	f := newFixture(t)
+	f.runConsumer()
+	a, b := f.newWorkspace(), f.newWorkspace()
 	pump, long, gone, silent := node("Pump 7", "Feeds the boiler."),
 		node("Log", strings.Repeat("It hummed all night long. ", 200)), node("Old", "Scrap."), node("😀", "😀 😀")
-	w.do(a, pump, long, gone, silent)
-	w.do(b, node("Pump 7", "Feeds the boiler."))
-	w.converges(a, b)
-	require.Greater(t, len(w.wanted(a)), 5, "a long text has many vectors")
-	w.status(a, ready)
+	f.do(a, pump, long, gone, silent)
+	f.do(b, node("Pump 7", "Feeds the boiler."))
+	f.waitForConvergence(a, b)
+	require.Greater(t, len(f.expectedVectors(a)), 5, "a long text has many vectors")
+	f.waitForStatus(a, ready)
 
-	w.do(a, graph.DeleteNode{ID: gone.ID}, graph.UpdateNode{ID: long.ID, Description: text("Short now.")},
+	f.do(a, graph.DeleteNode{ID: gone.ID}, graph.UpdateNode{ID: long.ID, Description: text("Short now.")},
 		graph.UpdateNode{ID: pump.ID, Properties: []byte(`{"maker":"KSB"}`)})
-	w.converges(a, b)
-	require.Len(t, w.wanted(a), 2)
-	w.status(a, func(s textindex.IndexStatus) bool { return ready(s) && s.Nodes.Total == 3 && s.LastIndexedAt != nil })
+	f.waitForConvergence(a, b)
+	require.Len(t, f.expectedVectors(a), 2)
+	f.waitForStatus(a, func(s textindex.IndexStatus) bool {
+		return ready(s) && s.Nodes.Total == 3 && s.LastIndexedAt != nil
+	})
 
-	w.do(a, graph.Undo{})
-	w.do(a, graph.Undo{})
-	w.do(a, graph.Undo{})
-	w.converges(a, b)
-	require.Greater(t, len(w.wanted(a)), 5)
+	f.do(a, graph.Undo{})
+	f.do(a, graph.Undo{})
+	f.do(a, graph.Undo{})
+	f.waitForConvergence(a, b)
+	require.Greater(t, len(f.expectedVectors(a)), 5)
 }
 
 func TestAnEntityTypeThatChangesIsOneInTheIndex(t *testing.T) {
-	w := newWorld(t)
-	w.index()
-	a := w.tenant()
+	f := newFixture(t)
+	f.runConsumer()
+	a := f.newWorkspace()
 	n := node("Pump", "")
-	w.do(a, n)
-	w.converges(a)
+	f.do(a, n)
+	f.waitForConvergence(a)
 	process := graph.Process
-	w.do(a, graph.UpdateNode{ID: n.ID, EntityType: &process})
-	w.converges(a)
-	index, _ := w.live()
-	require.Contains(t, w.held(index.Collection)[0], "process")
+	f.do(a, graph.UpdateNode{ID: n.ID, EntityType: &process})
+	f.waitForConvergence(a)
+	index, _ := f.live()
+	require.Contains(t, f.storedVectors(index.Collection)[0], "process")
 }
 
 func TestTheLiveIndexIsFoundByItsAliasToo(t *testing.T) {
-	w := newWorld(t)
-	w.index()
-	a := w.tenant()
-	w.do(a, node("Pump", "It pumps."))
-	w.converges(a)
-	vectors, err := w.embedder.Embed(t.Context(), []string{"pumps"})
+	f := newFixture(t)
+	f.runConsumer()
+	a := f.newWorkspace()
+	f.do(a, node("Pump", "It pumps."))
+	f.waitForConvergence(a)
+	vectors, err := f.embedder.Embed(t.Context(), []string{"pumps"})
 	require.NoError(t, err)
-	hits, err := w.vectors.Search(t.Context(), w.config.Collections, a, vectors[0], milvus.Near{}, 5)
+	hits, err := f.vectors.Search(t.Context(), f.config.Collections, a, vectors[0], milvus.Near{}, 5)
 	require.NoError(t, err)
 	require.Len(t, hits, 1)
 }
 
 func TestWithoutAnIndexThereIsNothingToSearch(t *testing.T) {
-	w := newWorld(t)
-	a := w.tenant()
-	_, err := w.graph.LiveIndex(context.Background())
+	f := newFixture(t)
+	a := f.newWorkspace()
+	_, err := f.graph.LiveIndex(context.Background())
 	require.Error(t, err)
-	w.status(a, func(s textindex.IndexStatus) bool { return s.Status == textindex.StatusDegraded && s.Model == nil })
+	f.waitForStatus(a, func(s textindex.IndexStatus) bool {
+		return s.Status == textindex.StatusDegraded && s.Model == nil
+	})
 }

@@ -11,22 +11,22 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// Eraser removes a deleted workspace from the search indexes. Where there is no index
-// it does not ask Milvus.
+// Eraser removes a deleted workspace from the search indexes. It does not call Milvus if there
+// is no index.
 type Eraser struct {
 	Graph   *stores.DB
 	Vectors *milvus.DB
 }
 
-// WorkspaceRows counts the vectors of a workspace, in all indexes.
+// WorkspaceRows returns the number of vectors of a workspace in all indexes.
 func (e Eraser) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (int64, error) {
 	return e.Graph.IndexedVectors(ctx, workspace)
 }
 
-// EraseWorkspace removes the vectors of a workspace that is closed, and tells of each
-// index. Anyone who writes to an index reads the workspace under the same lock, and finds
-// it closed.
-func (e Eraser) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func(rows int64) error) error {
+// EraseWorkspace removes the vectors of a closed workspace and calls onErased for each index with
+// the number of removed rows. A concurrent writer reads the workspace under the same lock and
+// sees that it is closed.
+func (e Eraser) EraseWorkspace(ctx context.Context, workspace uuid.UUID, onErased func(rows int64) error) error {
 	indexes, err := e.Graph.UndroppedIndexes(ctx)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (e Eraser) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone fu
 		if err != nil {
 			return err
 		}
-		if err := gone(rows); err != nil {
+		if err := onErased(rows); err != nil {
 			return err
 		}
 	}

@@ -17,18 +17,18 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// moody is an embedder that fails when it is told to.
-type moody struct {
+// flakyEmbedder is an embedder that fails on demand and counts the texts of its calls.
+type flakyEmbedder struct {
 	*embed.Static
-	name  string
-	away  atomic.Bool
-	calls atomic.Int64
+	name        string
+	unavailable atomic.Bool
+	calls       atomic.Int64
 }
 
-// refusal is what no embedder of these tests takes.
-const refusal = "unspeakable"
+// refusedText is a text that flakyEmbedder refuses.
+const refusedText = "unspeakable"
 
-func (m *moody) Model() embed.Model {
+func (m *flakyEmbedder) Model() embed.Model {
 	model := m.Static.Model()
 	if m.name != "" {
 		model.Name = m.name
@@ -36,13 +36,13 @@ func (m *moody) Model() embed.Model {
 	return model
 }
 
-func (m *moody) Embed(ctx context.Context, texts []string) ([]embed.Vector, error) {
+func (m *flakyEmbedder) Embed(ctx context.Context, texts []string) ([]embed.Vector, error) {
 	m.calls.Add(int64(len(texts)))
-	if m.away.Load() {
+	if m.unavailable.Load() {
 		return nil, fault.New(fault.Unavailable, "away")
 	}
 	for _, t := range texts {
-		if strings.Contains(t, refusal) {
+		if strings.Contains(t, refusedText) {
 			return nil, fault.New(fault.Invalid, "refused")
 		}
 	}
@@ -50,213 +50,215 @@ func (m *moody) Embed(ctx context.Context, texts []string) ([]embed.Vector, erro
 }
 
 func TestATextThatTheEmbedderRefusesHasNoVectorAndHoldsNothingUp(t *testing.T) {
-	w := newWorld(t)
-	w.index(func(d *embeddings.Deps) { d.Embedder = &moody{Static: embed.NewStatic()} })
-	a := w.tenant()
-	w.do(a, node("One", "Fine."), node("Two", refusal), node("Three", "Fine too."))
-	w.status(a, ready)
-	index, _ := w.live()
-	require.Len(t, w.held(index.Collection), 2)
+	f := newFixture(t)
+	f.runConsumer(func(d *embeddings.Deps) { d.Embedder = &flakyEmbedder{Static: embed.NewStatic()} })
+	a := f.newWorkspace()
+	f.do(a, node("One", "Fine."), node("Two", refusedText), node("Three", "Fine too."))
+	f.waitForStatus(a, ready)
+	index, _ := f.live()
+	require.Len(t, f.storedVectors(index.Collection), 2)
 }
 
 func TestWhileTheEmbedderIsAwayNothingIsLostAndCommandsGoOn(t *testing.T) {
-	w := newWorld(t)
-	m := &moody{Static: embed.NewStatic()}
-	c, _ := w.index(func(d *embeddings.Deps) { d.Embedder = m })
-	a := w.tenant()
+	f := newFixture(t)
+	m := &flakyEmbedder{Static: embed.NewStatic()}
+	c, _ := f.runConsumer(func(d *embeddings.Deps) { d.Embedder = m })
+	a := f.newWorkspace()
 	n := node("One", "Fine.")
-	w.do(a, n)
-	w.converges(a)
-	m.away.Store(true)
-	w.do(a, graph.UpdateNode{ID: n.ID, Description: text("Changed.")}, node("Two", "New."))
+	f.do(a, n)
+	f.waitForConvergence(a)
+	m.unavailable.Store(true)
+	f.do(a, graph.UpdateNode{ID: n.ID, Description: text("Changed.")}, node("Two", "New."))
 	before := c.Metrics().Retries.Load()
-	w.eventually("it is tried again", func() bool { return c.Metrics().Retries.Load() > before })
-	w.status(a, func(s textindex.IndexStatus) bool { return s.Lag.Events == 2 && s.Nodes.Pending == 1 })
-	m.away.Store(false)
-	w.converges(a)
+	f.eventually("it is tried again", func() bool { return c.Metrics().Retries.Load() > before })
+	f.waitForStatus(a, func(s textindex.IndexStatus) bool { return s.Lag.Events == 2 && s.Nodes.Pending == 1 })
+	m.unavailable.Store(false)
+	f.waitForConvergence(a)
 }
 
 func TestTextThatDidNotChangeIsNotEmbeddedAgain(t *testing.T) {
-	w := newWorld(t)
-	m := &moody{Static: embed.NewStatic()}
-	_, stop := w.index(func(d *embeddings.Deps) { d.Embedder = m })
-	a := w.tenant()
+	f := newFixture(t)
+	m := &flakyEmbedder{Static: embed.NewStatic()}
+	_, stop := f.runConsumer(func(d *embeddings.Deps) { d.Embedder = m })
+	a := f.newWorkspace()
 	n := node("One", "Fine.")
-	w.do(a, n)
-	w.converges(a)
-	w.status(a, ready)
+	f.do(a, n)
+	f.waitForConvergence(a)
+	f.waitForStatus(a, ready)
 	calls := m.calls.Load()
-	w.do(
+	f.do(
 		a, graph.UpdateNode{ID: n.ID, Properties: []byte(`{"rpm":3}`)},
 		graph.UpdateNode{ID: n.ID, Description: text("Fine.")},
 	)
-	w.status(a, ready)
+	f.waitForStatus(a, ready)
 	stop()
-	_, stop = w.index(func(d *embeddings.Deps) { d.Embedder, d.Config.Group = m, d.Config.Group+"again" })
-	w.do(a, node("Two", "New."))
-	w.converges(a)
+	_, stop = f.runConsumer(func(d *embeddings.Deps) { d.Embedder, d.Config.Group = m, d.Config.Group+"again" })
+	f.do(a, node("Two", "New."))
+	f.waitForConvergence(a)
 	stop()
 	require.Equal(t, calls+1, m.calls.Load())
 }
 
 func TestMilvusDownHoldsOnlyTheIndexUp(t *testing.T) {
 	server := testenv.StoppableMilvus(t)
-	w := newWorldOn(t, server.Address())
-	w.index()
-	a := w.tenant()
-	w.do(a, node("One", "Fine."))
-	w.converges(a)
+	f := newFixtureOn(t, server.Address())
+	f.runConsumer()
+	a := f.newWorkspace()
+	f.do(a, node("One", "Fine."))
+	f.waitForConvergence(a)
 	require.NoError(t, server.Stop(t.Context()))
-	w.do(a, node("Two", "Written while Milvus is down."), node("Three", "This too."))
-	w.status(a, func(s textindex.IndexStatus) bool { return s.Lag.Events == 2 })
+	f.do(a, node("Two", "Written while Milvus is down."), node("Three", "This too."))
+	f.waitForStatus(a, func(s textindex.IndexStatus) bool { return s.Lag.Events == 2 })
 	require.NoError(t, server.Start(t.Context()))
-	w.converges(a)
-	w.status(a, ready)
+	f.waitForConvergence(a)
+	f.waitForStatus(a, ready)
 }
 
 func TestMilvusThatIsAwayAtTheStartIsWaitedFor(t *testing.T) {
 	server := testenv.StoppableMilvus(t)
-	w := newWorldOn(t, server.Address())
+	f := newFixtureOn(t, server.Address())
 	require.NoError(t, server.Stop(t.Context()))
-	w.index()
-	a := w.tenant()
-	w.do(a, node("One", "Fine."))
+	f.runConsumer()
+	a := f.newWorkspace()
+	f.do(a, node("One", "Fine."))
 	require.NoError(t, server.Start(t.Context()))
-	w.converges(a)
+	f.waitForConvergence(a)
 }
 
 func TestAnIndexThatMilvusLostIsBuiltAgain(t *testing.T) {
-	w := newWorld(t)
-	w.index()
-	a, b := w.tenant(), w.tenant()
+	f := newFixture(t)
+	f.runConsumer()
+	a, b := f.newWorkspace(), f.newWorkspace()
 	for range 3 {
-		w.do(a, node("Pump", w.words(5)), node("Log", w.words(900)))
+		f.do(a, node("Pump", f.randomText(5)), node("Log", f.randomText(900)))
 	}
-	w.do(b, node("Pump", "It pumps."))
-	w.converges(a, b)
-	was, _ := w.live()
-	require.NoError(t, w.vectors.DropCollection(t.Context(), was.Collection))
-	w.do(a, node("Later", "Written to nowhere."))
-	w.converges(a, b)
-	now, _ := w.live()
+	f.do(b, node("Pump", "It pumps."))
+	f.waitForConvergence(a, b)
+	was, _ := f.live()
+	require.NoError(t, f.vectors.DropCollection(t.Context(), was.Collection))
+	f.do(a, node("Later", "Written to nowhere."))
+	f.waitForConvergence(a, b)
+	now, _ := f.live()
 	require.Equal(t, textindex.CauseLost, now.Cause)
-	w.status(a, ready)
+	f.waitForStatus(a, ready)
 
-	// Most of it is as good as all.
+	// An index that has lost most of its vectors is rebuilt like one that has lost all.
 	var some []milvus.EntryID
-	for _, n := range w.standing(a) {
+	for _, n := range f.nodes(a) {
 		for chunk := range 4 {
 			some = append(some, milvus.EntryID{Workspace: a, Node: n.Node, Chunk: chunk})
 		}
 	}
-	require.NoError(t, w.vectors.Delete(t.Context(), now.Collection, some))
-	w.converges(a, b)
-	again, _ := w.live()
+	require.NoError(t, f.vectors.Delete(t.Context(), now.Collection, some))
+	f.waitForConvergence(a, b)
+	again, _ := f.live()
 	require.NotEqual(t, now.ID, again.ID)
 }
 
 func TestAnotherModelIsBuiltBesideAndSwitchedTo(t *testing.T) {
-	w := newWorld(t)
-	_, stop := w.index()
-	a := w.tenant()
+	f := newFixture(t)
+	_, stop := f.runConsumer()
+	a := f.newWorkspace()
 	for range 5 {
-		w.do(a, node("Pump", w.words(8)))
+		f.do(a, node("Pump", f.randomText(8)))
 	}
-	w.converges(a)
-	was, _ := w.live()
+	f.waitForConvergence(a)
+	was, _ := f.live()
 	stop()
 
-	m := &moody{Static: embed.NewStatic(), name: "another"}
-	m.away.Store(true)
-	w.index(func(d *embeddings.Deps) { d.Embedder = m })
-	w.eventually("it is being built", func() bool {
-		open, err := w.graph.OpenIndexes(t.Context())
+	m := &flakyEmbedder{Static: embed.NewStatic(), name: "another"}
+	m.unavailable.Store(true)
+	f.runConsumer(func(d *embeddings.Deps) { d.Embedder = m })
+	f.eventually("it is being built", func() bool {
+		open, err := f.graph.OpenIndexes(t.Context())
 		return err == nil && len(open) == 2 && open[1].Prepared
 	})
-	w.status(a, func(s textindex.IndexStatus) bool {
+	f.waitForStatus(a, func(s textindex.IndexStatus) bool {
 		return s.Reindex.Running && s.Reindex.Total == 5 && s.Model.Name == was.Model.Name
 	})
-	vectors, err := w.embedder.Embed(t.Context(), []string{"pump"})
+	vectors, err := f.embedder.Embed(t.Context(), []string{"pump"})
 	require.NoError(t, err)
-	hits, err := w.vectors.Search(t.Context(), was.Collection, a, vectors[0], milvus.Near{}, 10)
+	hits, err := f.vectors.Search(t.Context(), was.Collection, a, vectors[0], milvus.Near{}, 10)
 	require.NoError(t, err)
 	require.Len(t, hits, 5, "the old index is searched until then")
 
-	m.away.Store(false)
-	w.eventually("it is switched to", func() bool {
-		live, ok := w.live()
+	m.unavailable.Store(false)
+	f.eventually("it is switched to", func() bool {
+		live, ok := f.live()
 		return ok && live.Model.Name == "another"
 	})
-	w.converges(a)
-	w.eventually("the old one is dropped", func() bool {
-		there, err := w.vectors.HasCollection(t.Context(), was.Collection)
+	f.waitForConvergence(a)
+	f.eventually("the old one is dropped", func() bool {
+		there, err := f.vectors.HasCollection(t.Context(), was.Collection)
 		return err == nil && !there
 	})
-	w.status(a, func(s textindex.IndexStatus) bool { return ready(s) && s.Model.Name == "another" && !s.Reindex.Running })
+	f.waitForStatus(a, func(s textindex.IndexStatus) bool {
+		return ready(s) && s.Model.Name == "another" && !s.Reindex.Running
+	})
 }
 
 func TestAReindexThatIsAskedForGoesOnWhereItWasCutOffAndGetsWhatIsWrittenMeanwhile(t *testing.T) {
-	w := newWorld(t)
-	m := &moody{Static: embed.NewStatic()}
-	_, stop := w.index(func(d *embeddings.Deps) { d.Embedder = m })
-	a, b := w.tenant(), w.tenant()
+	f := newFixture(t)
+	m := &flakyEmbedder{Static: embed.NewStatic()}
+	_, stop := f.runConsumer(func(d *embeddings.Deps) { d.Embedder = m })
+	a, b := f.newWorkspace(), f.newWorkspace()
 	var payloads []graph.Payload
-	for range 700 { // several portions
-		payloads = append(payloads, node("Pump", w.words(8)))
+	for range 700 { // several pages
+		payloads = append(payloads, node("Pump", f.randomText(8)))
 	}
-	w.do(a, payloads...)
-	w.do(b, node("Belt", "It runs."))
-	w.converges(a, b)
-	was, _ := w.live()
+	f.do(a, payloads...)
+	f.do(b, node("Belt", "It runs."))
+	f.waitForConvergence(a, b)
+	was, _ := f.live()
 	stop()
 
-	asked, err := w.graph.RequestReindex(t.Context(), "me")
+	asked, err := f.graph.RequestReindex(t.Context(), "me")
 	require.NoError(t, err)
 	require.Equal(t, textindex.ReindexQueued, asked.State)
-	same, err := w.graph.RequestReindex(t.Context(), "you")
+	same, err := f.graph.RequestReindex(t.Context(), "you")
 	require.NoError(t, err)
 	require.Equal(t, asked.ID, same.ID)
 
-	for i := range 6 { // cut off at any place
-		_, stop := w.index(func(d *embeddings.Deps) { d.Embedder, d.Config.Grace = m, 1 })
-		w.do(a, node("Meanwhile", w.words(8+i)), graph.DeleteNode{ID: payloads[i].(graph.CreateNode).ID})
+	for i := range 6 { // interrupted at an arbitrary point
+		_, stop := f.runConsumer(func(d *embeddings.Deps) { d.Embedder, d.Config.Grace = m, 1 })
+		f.do(a, node("Meanwhile", f.randomText(8+i)), graph.DeleteNode{ID: payloads[i].(graph.CreateNode).ID})
 		stop()
 	}
-	w.index()
-	w.eventually("it is done", func() bool {
-		r, err := w.graph.Reindex(t.Context(), asked.ID)
+	f.runConsumer()
+	f.eventually("it is done", func() bool {
+		r, err := f.graph.Reindex(t.Context(), asked.ID)
 		return err == nil && r.State == textindex.ReindexDone && r.FinishedAt != nil
 	})
-	w.converges(a, b)
-	now, _ := w.live()
+	f.waitForConvergence(a, b)
+	now, _ := f.live()
 	require.NotEqual(t, was.ID, now.ID)
 	require.Equal(t, textindex.CauseAsked, now.Cause)
 }
 
 func TestTwoProcessesBuildOneIndex(t *testing.T) {
-	w := newWorld(t)
-	a := w.tenant()
+	f := newFixture(t)
+	a := f.newWorkspace()
 	for range 30 {
-		w.do(a, node("Pump", w.words(8)))
+		f.do(a, node("Pump", f.randomText(8)))
 	}
-	w.index()
-	w.index()
-	w.index()
-	w.converges(a)
-	indexes, err := w.graph.UndroppedIndexes(t.Context())
+	f.runConsumer()
+	f.runConsumer()
+	f.runConsumer()
+	f.waitForConvergence(a)
+	indexes, err := f.graph.UndroppedIndexes(t.Context())
 	require.NoError(t, err)
 	require.Len(t, indexes, 1)
 }
 
 func TestAProcessWithAnOldModelDoesNotBuildItsIndexAgain(t *testing.T) {
-	w := newWorld(t)
-	a := w.tenant()
-	w.do(a, node("Pump", "It pumps."))
-	_, stopOld := w.index()
-	w.converges(a)
-	w.index(func(d *embeddings.Deps) { d.Embedder = &moody{Static: embed.NewStatic(), name: "newer"} })
-	// The old one has the lease as long as it lives.
+	f := newFixture(t)
+	a := f.newWorkspace()
+	f.do(a, node("Pump", "It pumps."))
+	_, stopOld := f.runConsumer()
+	f.waitForConvergence(a)
+	f.runConsumer(func(d *embeddings.Deps) { d.Embedder = &flakyEmbedder{Static: embed.NewStatic(), name: "newer"} })
+	// The old process keeps the lease until it stops.
 	stopOld()
-	w.eventually("the newer one is live", func() bool { i, ok := w.live(); return ok && i.Model.Name == "newer" })
-	w.converges(a)
+	f.eventually("the newer one is live", func() bool { i, ok := f.live(); return ok && i.Model.Name == "newer" })
+	f.waitForConvergence(a)
 }

@@ -10,23 +10,23 @@ import (
 	"github.com/livegraph/livegraph/storage/milvus"
 )
 
-// flushLook is how often it is looked whether something is to be flushed.
-const flushLook = time.Second
+// flushInterval is the interval at which the flusher checks for collections to flush.
+const flushInterval = time.Second
 
-// flusher has what was written flushed, where Milvus scans what is not
+// flusher flushes collections after writes, for versions of Milvus that scan unflushed rows
 // (config.MilvusCapabilities).
 type flusher struct {
 	vectors *milvus.DB
 	enabled bool
-	rows    int
-	after   time.Duration
+	maxRows int
+	maxAge  time.Duration
 	logger  *slog.Logger
 
 	mu      sync.Mutex
 	written map[string]*unflushed // by collection
 }
 
-// unflushed is what was written to a collection since it was flushed.
+// unflushed contains the rows written to a collection since its last flush.
 type unflushed struct {
 	rows  int
 	since time.Time
@@ -34,13 +34,13 @@ type unflushed struct {
 
 func newFlusher(vectors *milvus.DB, cfg Config, logger *slog.Logger) *flusher {
 	return &flusher{
-		vectors: vectors, enabled: cfg.Flush, rows: cfg.FlushRows, after: cfg.FlushAfter, logger: logger,
+		vectors: vectors, enabled: cfg.Flush, maxRows: cfg.FlushRows, maxAge: cfg.FlushAfter, logger: logger,
 		written: map[string]*unflushed{},
 	}
 }
 
-// wrote reports that rows were written to a collection.
-func (f *flusher) wrote(collection string, rows int) {
+// addRows records that rows were written to a collection.
+func (f *flusher) addRows(collection string, rows int) {
 	if rows == 0 {
 		return
 	}
@@ -54,12 +54,12 @@ func (f *flusher) wrote(collection string, rows int) {
 	u.rows += rows
 }
 
-// due takes the collections that are to be flushed.
-func (f *flusher) due() (collections []string) {
+// popDue removes and returns the collections that are due for a flush.
+func (f *flusher) popDue() (collections []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for name, u := range f.written {
-		if u.rows >= f.rows || time.Since(u.since) >= f.after {
+		if u.rows >= f.maxRows || time.Since(u.since) >= f.maxAge {
 			collections = append(collections, name)
 			delete(f.written, name)
 		}
@@ -69,8 +69,8 @@ func (f *flusher) due() (collections []string) {
 
 // run flushes until ctx is done.
 func (f *flusher) run(ctx context.Context) {
-	for sleep.For(ctx, flushLook) {
-		for _, name := range f.due() {
+	for sleep.For(ctx, flushInterval) {
+		for _, name := range f.popDue() {
 			if err := f.flush(ctx, name); err != nil && ctx.Err() == nil {
 				f.logger.Debug(
 					"a collection could not be flushed; it will be with what is written next", "collection", name, "error", err,

@@ -10,7 +10,7 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 )
 
-// FuzzDecode: whatever is in the log of events, it names nodes or is an error.
+// FuzzDecode tests that decodeEvent returns a valid event or an error for any input.
 func FuzzDecode(f *testing.F) {
 	id := uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a")
 	for _, e := range []*eventsv1.GraphEvent{
@@ -25,10 +25,10 @@ func FuzzDecode(f *testing.F) {
 		f.Add(encoded)
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
-		if e, err := decode(value); err == nil {
+		if e, err := decodeEvent(value); err == nil {
 			require.Positive(t, e.sequence)
 			for _, e.complete = range []bool{false, e.last()} {
-				to, gap := reached(e.sequence-1, []event{e})
+				to, gap := advanceProgress(e.sequence-1, []event{e})
 				require.Equal(t, e.complete, to == e.sequence)
 				require.Equal(t, e.last() && !e.complete, gap, "a last part alone leaves something missing")
 			}

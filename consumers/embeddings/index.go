@@ -18,48 +18,48 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// nodesAtOnce is how many nodes are written at once: a bound of what is in memory, and
-// of how long a workspace is held.
-const nodesAtOnce = 256
+// nodePageSize is the maximum number of nodes that are written at once. It limits the memory used
+// and the time for which a workspace is locked.
+const nodePageSize = 256
 
-// hashBytes is how much of a SHA-256 of the texts is kept.
+// hashBytes is the number of bytes stored of the SHA-256 of the texts.
 const hashBytes = 16
 
-// indexer brings indexes up to date with nodes.
+// indexer updates indexes with the current nodes.
 type indexer struct {
-	db      *stores.DB
-	vectors *milvus.DB
-	texts   *embedding
-	flusher *flusher
-	metrics *metrics
+	db           *stores.DB
+	vectors      *milvus.DB
+	textEmbedder *textEmbedder
+	flusher      *flusher
+	metrics      *metrics
 }
 
-// task is what is to be brought up to date.
+// task is a set of nodes to update in an index.
 type task struct {
 	index    textindex.SearchIndex
 	refs     []textindex.NodeRef
-	progress map[uuid.UUID]int64 // what is reached when all is written
-	unsure   map[indexedRef]bool // nodes to be written whatever is noted
+	progress map[uuid.UUID]int64 // sequences to record when all nodes are written
+	unsure   map[indexedRef]bool // nodes to write whatever Postgres has recorded
 }
 
-// write brings an index up to date with nodes. Of an index of another model nodes are
-// only removed.
+// write updates an index with the nodes of a task. From an index of another model it only removes
+// nodes.
 func (x *indexer) write(ctx context.Context, t task) error {
 	refs := slices.Compact(slices.SortedFunc(slices.Values(t.refs), compareRefs))
-	for len(refs) > nodesAtOnce {
-		if err := x.portion(ctx, t, refs[:nodesAtOnce], nil); err != nil {
+	for len(refs) > nodePageSize {
+		if err := x.writeNodes(ctx, t, refs[:nodePageSize], nil); err != nil {
 			return err
 		}
-		refs = refs[nodesAtOnce:]
+		refs = refs[nodePageSize:]
 	}
 	progress := t.progress
-	if t.index.Model != x.texts.embedder.Model() {
+	if t.index.Model != x.textEmbedder.embedder.Model() {
 		progress = nil
 	}
 	if len(refs) == 0 && len(progress) == 0 {
 		return nil
 	}
-	return x.portion(ctx, t, refs, progress)
+	return x.writeNodes(ctx, t, refs, progress)
 }
 
 func compareRefs(a, b textindex.NodeRef) int {
@@ -69,12 +69,14 @@ func compareRefs(a, b textindex.NodeRef) int {
 	return bytes.Compare(a.Node[:], b.Node[:])
 }
 
-// portion writes some of the nodes. What takes long, the embedding, is done before
-// anybody is kept waiting; what changed meanwhile is embedded again.
-func (x *indexer) portion(ctx context.Context, t task, refs []textindex.NodeRef, progress map[uuid.UUID]int64) error {
+// writeNodes writes some of the nodes. It embeds their texts, which takes long, before it locks the
+// workspaces, and embeds again those that changed in the meantime.
+func (x *indexer) writeNodes(
+	ctx context.Context, t task, refs []textindex.NodeRef, progress map[uuid.UUID]int64,
+) error {
 	known := map[string]embed.Vector{}
 	if len(refs) > 0 {
-		if err := x.foresee(ctx, t, refs, known); err != nil {
+		if err := x.prefetch(ctx, t, refs, known); err != nil {
 			return err
 		}
 	}
@@ -87,10 +89,10 @@ func (x *indexer) portion(ctx context.Context, t task, refs []textindex.NodeRef,
 	if err != nil {
 		return err
 	}
-	if err := x.texts.embed(ctx, p.texts(), known); err != nil {
+	if err := x.textEmbedder.embed(ctx, p.texts(), known); err != nil {
 		return err
 	}
-	return x.carryOut(ctx, w, t, p, known, progress)
+	return x.apply(ctx, w, t, p, known, progress)
 }
 
 func workspacesOf(refs []textindex.NodeRef, progress map[uuid.UUID]int64) []uuid.UUID {
@@ -101,47 +103,47 @@ func workspacesOf(refs []textindex.NodeRef, progress map[uuid.UUID]int64) []uuid
 	return ids
 }
 
-// source is where nodes and what is indexed of them are read.
-type source interface {
+// nodeReader reads nodes and their recorded index state.
+type nodeReader interface {
 	StandingTexts(ctx context.Context, refs []textindex.NodeRef) (map[textindex.NodeRef]textindex.NodeTexts, error)
 	IndexedNodes(ctx context.Context, refs []textindex.NodeRef) (map[textindex.NodeRef]textindex.IndexedNode, error)
 }
 
-// outside reads without being alone.
-type outside struct {
+// unlockedReader reads without a lock.
+type unlockedReader struct {
 	*stores.DB
 	index uuid.UUID
 }
 
-func (o outside) IndexedNodes(ctx context.Context, refs []textindex.NodeRef) (
+func (o unlockedReader) IndexedNodes(ctx context.Context, refs []textindex.NodeRef) (
 	map[textindex.NodeRef]textindex.IndexedNode, error,
 ) {
 	return o.DB.IndexedNodes(ctx, o.index, refs)
 }
 
-// foresee embeds what will be needed, as far as can be told.
-func (x *indexer) foresee(ctx context.Context, t task, refs []textindex.NodeRef, known map[string]embed.Vector) error {
-	p, err := x.plan(ctx, outside{x.db, t.index.ID}, t, refs)
+// prefetch embeds the texts that are expected to be needed.
+func (x *indexer) prefetch(ctx context.Context, t task, refs []textindex.NodeRef, known map[string]embed.Vector) error {
+	p, err := x.plan(ctx, unlockedReader{x.db, t.index.ID}, t, refs)
 	if err != nil {
 		return err
 	}
-	return x.texts.embed(ctx, p.texts(), known)
+	return x.textEmbedder.embed(ctx, p.texts(), known)
 }
 
-// plan is what has to be written.
+// plan contains the changes to write to an index.
 type plan struct {
-	nodes []planned
-	gone  []textindex.IndexedNode
+	nodes   []plannedNode
+	removed []textindex.IndexedNode
 }
 
-// planned is a node whose texts are written.
-type planned struct {
-	textindex.IndexedNode // as it will be, without its vectors
+// plannedNode is a node whose texts have to be written.
+type plannedNode struct {
+	textindex.IndexedNode // the new state, without the number of vectors
 	chunks                []chunk.Chunk
-	before                int // chunks that may be there
+	oldChunks             int // number of chunks that the index may contain
 }
 
-// texts returns what has to be embedded.
+// texts returns the texts to embed.
 func (p *plan) texts() (all []string) {
 	for _, n := range p.nodes {
 		for _, c := range n.chunks {
@@ -151,46 +153,46 @@ func (p *plan) texts() (all []string) {
 	return all
 }
 
-// plan compares nodes with what the index is known to hold of them.
-func (x *indexer) plan(ctx context.Context, from source, t task, refs []textindex.NodeRef) (*plan, error) {
+// plan compares nodes with their recorded index state.
+func (x *indexer) plan(ctx context.Context, reader nodeReader, t task, refs []textindex.NodeRef) (*plan, error) {
 	p := &plan{}
 	if len(refs) == 0 {
 		return p, nil
 	}
-	standing, err := from.StandingTexts(ctx, refs)
+	nodes, err := reader.StandingTexts(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
-	held, err := from.IndexedNodes(ctx, refs)
+	indexedNodes, err := reader.IndexedNodes(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
-	foreign := t.index.Model != x.texts.embedder.Model()
+	otherModel := t.index.Model != x.textEmbedder.embedder.Model()
 	for _, ref := range refs {
-		node, stands := standing[ref]
-		was, indexed := held[ref]
+		node, exists := nodes[ref]
+		previous, indexed := indexedNodes[ref]
 		switch {
-		case !stands && indexed:
-			p.gone = append(p.gone, was)
-		case !stands || foreign:
+		case !exists && indexed:
+			p.removed = append(p.removed, previous)
+		case !exists || otherModel:
 		default:
 			chunks := chunk.Split(node.Name, node.Description, node.Properties)
-			hash := hashOf(chunks)
-			same := indexed && !was.Intent && bytes.Equal(was.TextHash, hash) && was.EntityType == node.EntityType
+			hash := hashChunks(chunks)
+			same := indexed && !previous.Intent && bytes.Equal(previous.TextHash, hash) && previous.EntityType == node.EntityType
 			if same && !t.unsure[indexedRef{t.index.ID, ref}] {
 				continue
 			}
-			p.nodes = append(p.nodes, planned{
+			p.nodes = append(p.nodes, plannedNode{
 				IndexedNode: textindex.IndexedNode{NodeRef: ref, EntityType: node.EntityType, TextHash: hash, Chunks: len(chunks)},
-				chunks:      chunks, before: was.Chunks,
+				chunks:      chunks, oldChunks: previous.Chunks,
 			})
 		}
 	}
 	return p, nil
 }
 
-// hashOf tells texts apart.
-func hashOf(chunks []chunk.Chunk) []byte {
+// hashChunks returns a hash of the texts of chunks.
+func hashChunks(chunks []chunk.Chunk) []byte {
 	h := sha256.New()
 	var size [8]byte
 	for _, c := range chunks {
@@ -201,12 +203,12 @@ func hashOf(chunks []chunk.Chunk) []byte {
 	return h.Sum(nil)[:hashBytes]
 }
 
-// carryOut writes a plan: that it will be is noted first, and last that it was.
-func (x *indexer) carryOut(
+// apply writes a plan. It records the intent before the write and the completion after it.
+func (x *indexer) apply(
 	ctx context.Context, w *textindex.IndexWriter, t task, p *plan, known map[string]embed.Vector,
 	progress map[uuid.UUID]int64,
 ) error {
-	if len(p.nodes)+len(p.gone)+len(progress) == 0 {
+	if len(p.nodes)+len(p.removed)+len(progress) == 0 {
 		return nil
 	}
 	began := time.Now()
@@ -215,22 +217,22 @@ func (x *indexer) carryOut(
 	var surplus []milvus.EntryID
 	var touched []indexedRef
 	for _, n := range p.nodes {
-		there := map[int]bool{}
+		written := map[int]bool{}
 		for _, c := range n.chunks {
-			if v := known[c.Text]; v != nil { // a text without a vector is none to Milvus
+			if v := known[c.Text]; v != nil { // a text without a vector has no entry in Milvus
 				entries = append(entries, milvus.Entry{
 					Workspace: n.Workspace, Node: n.Node, Chunk: c.Index, EntityType: n.EntityType, Vector: v,
 				})
-				there[c.Index] = true
+				written[c.Index] = true
 			}
 		}
-		surplus = append(surplus, without(n.NodeRef, n.before, there)...)
-		n.Vectors = len(there)
+		surplus = append(surplus, entryIDsExcept(n.NodeRef, n.oldChunks, written)...)
+		n.Vectors = len(written)
 		done.Nodes = append(done.Nodes, n.IndexedNode)
 		touched = append(touched, indexedRef{t.index.ID, n.NodeRef})
 	}
-	for _, n := range p.gone {
-		surplus = append(surplus, without(n.NodeRef, n.Chunks, nil)...)
+	for _, n := range p.removed {
+		surplus = append(surplus, entryIDsExcept(n.NodeRef, n.Chunks, nil)...)
 		done.Gone = append(done.Gone, n.NodeRef)
 	}
 	if err := w.Intend(ctx, done.Nodes); err != nil {
@@ -253,25 +255,24 @@ func (x *indexer) carryOut(
 	for _, ref := range touched {
 		delete(t.unsure, ref)
 	}
-	x.flusher.wrote(t.index.Collection, len(entries)+len(surplus))
-	x.metrics.wrote(done, len(entries), time.Since(began))
+	x.flusher.addRows(t.index.Collection, len(entries)+len(surplus))
+	x.metrics.recordWrite(done, len(entries), time.Since(began))
 	return nil
 }
 
-// without names the entries of a node below a number of chunks, except for some.
-func without(ref textindex.NodeRef, chunks int, but map[int]bool) (ids []milvus.EntryID) {
+// entryIDsExcept returns the IDs of the first chunks of a node, without those in except.
+func entryIDsExcept(ref textindex.NodeRef, chunks int, except map[int]bool) (ids []milvus.EntryID) {
 	for i := range chunks {
-		if !but[i] {
+		if !except[i] {
 			ids = append(ids, milvus.EntryID{Workspace: ref.Workspace, Node: ref.Node, Chunk: i})
 		}
 	}
 	return ids
 }
 
-// catchUp brings an index up to date with everything that changed in a workspace after
-// a sequence, up to the newest change as it begins: what comes later is told of by
-// events, and is no reason to go on forever. How far it is is noted page by page, so
-// that one that is cut off goes on there.
+// catchUp updates an index with all changes of a workspace after a sequence, up to the newest
+// change at its start. Later changes have events, so catchUp does not wait for them. It records
+// its progress after each page, so that an interrupted run continues there.
 func (x *indexer) catchUp(ctx context.Context, index textindex.SearchIndex, workspace uuid.UUID, sequence int64) error {
 	head, err := x.db.GraphSequence(ctx, workspace)
 	if err != nil {
@@ -281,7 +282,7 @@ func (x *indexer) catchUp(ctx context.Context, index textindex.SearchIndex, work
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		changed, err := x.db.ChangedNodes(ctx, workspace, after, head, nodesAtOnce)
+		changed, err := x.db.ChangedNodes(ctx, workspace, after, head, nodePageSize)
 		if err != nil {
 			return err
 		}
@@ -289,10 +290,10 @@ func (x *indexer) catchUp(ctx context.Context, index textindex.SearchIndex, work
 		for _, n := range changed {
 			t.refs = append(t.refs, textindex.NodeRef{Workspace: workspace, Node: n.ID})
 		}
-		last := len(changed) < nodesAtOnce
+		last := len(changed) < nodePageSize
 		if !last {
 			after = changed[len(changed)-1]
-			t.progress[workspace] = max(after.ChangedBy-1, sequence) // it may have touched others
+			t.progress[workspace] = max(after.ChangedBy-1, sequence) // that change may have touched more nodes
 		}
 		if err := x.write(ctx, t); err != nil || last {
 			return err

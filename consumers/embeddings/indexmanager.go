@@ -12,66 +12,66 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// leaseName is what the keeping is called among the work that one process does.
+// leaseName is the name of the index manager's lease.
 const leaseName = "search-index"
 
 const (
-	behindMost = 1000 // workspaces that are caught up with in one look
-	// An index that holds less of what it should than this, at two looks one after the
-	// other, is lost. Below so many vectors nobody can tell.
-	lostShare = 0.9
-	lostLeast = 20
+	maxWorkspacesBehind = 1000 // maximum number of workspaces that catch up in one pass
+	// An index is lost if Milvus has less than the share lostThreshold of its vectors in two
+	// consecutive checks. The share is not checked for fewer than lostMinVectors vectors.
+	lostThreshold  = 0.9
+	lostMinVectors = 20
 )
 
 var errLost = errors.New("what was given to Milvus is not there")
 
-// notOurs reports whether work ended because another process keeps the search index.
-func notOurs(err error) bool {
+// heldElsewhere reports whether work ended because another process has the lease.
+func heldElsewhere(err error) bool {
 	return errors.Is(err, lease.ErrElsewhere) || errors.Is(err, lease.ErrLost)
 }
 
-// indexManager sees to it that there is an index, of the right model, that holds what it
-// should. One process at a time does.
+// indexManager ensures that there is a complete index of the configured model. A lease ensures
+// that one process at a time does this.
 type indexManager struct {
 	*Consumer
-	lease   *lease.Lease
-	wakeUp  chan struct{}
-	began   time.Time  // of this process, by the database's clock
-	checked time.Time  // when Milvus was last compared
-	suspect uuid.UUID  // the index that held too little then
-	apart   difference // of what Milvus holds and was given, look after look
-	repairs bool       // the live index is to be gone through
-	named   uuid.UUID  // the index that has the alias
-	resumed uuid.UUID  // the index that this process builds
-	failing bool
+	lease      *lease.Lease
+	wakeUp     chan struct{}
+	startedAt  time.Time  // start of this process, by the database's clock
+	checkedAt  time.Time  // last check of Milvus
+	suspectID  uuid.UUID  // the index that had too few vectors at that check
+	difference difference // between expected and stored vectors, over consecutive checks
+	repairDue  bool       // the live index has to be compared and repaired
+	aliasedID  uuid.UUID  // the index that has the alias
+	resumedID  uuid.UUID  // the index that this process builds
+	failing    bool
 }
 
-// look has it looked at once whether something is to be done.
-func (k *indexManager) look() {
+// wake makes run start a pass immediately.
+func (k *indexManager) wake() {
 	select {
 	case k.wakeUp <- struct{}{}:
 	default:
 	}
 }
 
-// run keeps the index until ctx is done.
+// run manages the index until ctx is done.
 func (k *indexManager) run(ctx context.Context) {
-	defer k.release(ctx)
+	defer k.releaseLease(ctx)
 	for {
-		err := k.lease.While(ctx, k.turn)
+		err := k.lease.While(ctx, k.reconcile)
 		if ctx.Err() != nil {
 			return
 		}
 		if err != nil {
-			k.resumed = uuid.Nil // another may build meanwhile
+			k.resumedID = uuid.Nil // another process may build it in the meantime
 		}
-		if err != nil && !notOurs(err) {
+		if err != nil && !heldElsewhere(err) {
 			k.metrics.failures.Inc()
 		}
-		k.say(err)
-		wait := sleep.Jitter(keepEvery)
+		k.logTransition(err)
+		wait := sleep.Jitter(reconcileInterval)
 		if err != nil {
-			if !sleep.For(ctx, wait) { // whatever nudges
+			if !sleep.For(ctx, wait) { // also if woken
 				return
 			}
 			continue
@@ -80,15 +80,15 @@ func (k *indexManager) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-k.wakeUp:
-			k.checked = time.Time{}
+			k.checkedAt = time.Time{}
 		case <-time.After(wait):
 		}
 	}
 }
 
-// say logs the first of several failures, and their end.
-func (k *indexManager) say(err error) {
-	failing := err != nil && !notOurs(err)
+// logTransition logs the first of consecutive failures, and the recovery.
+func (k *indexManager) logTransition(err error) {
+	failing := err != nil && !heldElsewhere(err)
 	if failing == k.failing {
 		return
 	}
@@ -99,16 +99,17 @@ func (k *indexManager) say(err error) {
 	}
 }
 
-// turn does what is to be done.
-func (k *indexManager) turn(ctx context.Context) error {
-	if k.began.IsZero() {
+// reconcile makes one pass: it drops retired indexes, builds an index if necessary and updates the
+// live index.
+func (k *indexManager) reconcile(ctx context.Context) error {
+	if k.startedAt.IsZero() {
 		now, err := k.deps.Graph.Now(ctx)
 		if err != nil {
 			return err
 		}
-		k.began = now
+		k.startedAt = now
 	}
-	if err := k.tidy(ctx); err != nil {
+	if err := k.dropRetired(ctx); err != nil {
 		return err
 	}
 	live, building, err := k.indexes(ctx)
@@ -116,7 +117,7 @@ func (k *indexManager) turn(ctx context.Context) error {
 		return err
 	}
 	if building == nil {
-		cause, err := k.cause(ctx, live)
+		cause, err := k.buildCause(ctx, live)
 		if err != nil {
 			return err
 		}
@@ -142,45 +143,46 @@ func (k *indexManager) turn(ctx context.Context) error {
 	if live == nil {
 		return nil
 	}
-	return k.upToDate(ctx, *live)
+	return k.updateLive(ctx, *live)
 }
 
-// upToDate looks up what the live index misses, indexes again the workspaces that want
-// it, and puts right what Milvus holds otherwise than it was told.
-func (k *indexManager) upToDate(ctx context.Context, live textindex.SearchIndex) error {
-	if err := k.catchUpWith(ctx, live, k.cfg.BehindAfter); err != nil {
+// updateLive adds missing changes to the live index, indexes workspaces again as requested, and
+// repairs differences between Milvus and the recorded state.
+func (k *indexManager) updateLive(ctx context.Context, live textindex.SearchIndex) error {
+	if err := k.catchUpWorkspaces(ctx, live, k.cfg.BehindAfter); err != nil {
 		return err
 	}
 	more, err := k.reindexWorkspaces(ctx, live)
 	if more {
-		defer k.look()
+		defer k.wake()
 	}
-	if err != nil || !k.repairs {
+	if err != nil || !k.repairDue {
 		return err
 	}
 	if err := k.repair(ctx, live); err != nil {
 		return err
 	}
-	k.repairs = false
+	k.repairDue = false
 	return nil
 }
 
-// proceed is asked before each piece of work: it fails when another process has it.
-func (*indexManager) proceed(ctx context.Context) error {
+// checkContext is called before each unit of work. It returns the cause if ctx is done, as when
+// another process has the lease.
+func (*indexManager) checkContext(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return nil
 }
 
-// release lets another process go on at once.
-func (k *indexManager) release(ctx context.Context) {
+// releaseLease releases the lease, so that another process can continue immediately.
+func (k *indexManager) releaseLease(ctx context.Context) {
 	if err := k.lease.Release(ctx); err != nil {
 		k.logger.Info("the lease runs out by itself", "error", err)
 	}
 }
 
-// indexes returns the live index and the one that is being built; nil: there is none.
+// indexes returns the live index and the one that is being built. Each is nil if there is none.
 func (k *indexManager) indexes(ctx context.Context) (live, building *textindex.SearchIndex, err error) {
 	open, err := k.deps.Graph.OpenIndexes(ctx)
 	for i := range open {
@@ -193,17 +195,17 @@ func (k *indexManager) indexes(ctx context.Context) (live, building *textindex.S
 	return live, building, err
 }
 
-// cause returns why an index has to be built; empty: it has not.
-func (k *indexManager) cause(ctx context.Context, live *textindex.SearchIndex) (string, error) {
+// buildCause returns the reason why an index has to be built, or an empty string if none has.
+func (k *indexManager) buildCause(ctx context.Context, live *textindex.SearchIndex) (string, error) {
 	if live == nil {
 		return textindex.CauseFirst, nil
 	}
 	if live.Model != k.deps.Embedder.Model() {
-		if live.CreatedAt.Before(k.began) {
+		if live.CreatedAt.Before(k.startedAt) {
 			return textindex.CauseModel, nil
 		}
-		// Anyone who was started after us and chose another model has the say: else the two
-		// would build in turns forever.
+		// The model of the process that was started last is used. Otherwise the two processes
+		// would replace each other's index forever.
 		return "", errors.New(
 			"the search index is of the model " +
 				live.Model.String() + ", chosen by a process that was started later; this one is to be restarted with that model",
@@ -213,79 +215,80 @@ func (k *indexManager) cause(ctx context.Context, live *textindex.SearchIndex) (
 	if err != nil || wanted {
 		return textindex.CauseAsked, err
 	}
-	lost, err := k.lost(ctx, live)
+	lost, err := k.isLost(ctx, live)
 	if err != nil || !lost {
 		return "", err
 	}
 	return textindex.CauseLost, nil
 }
 
-// lost reports whether Milvus does not hold the live index any more, and has it ready
-// to be searched otherwise.
-func (k *indexManager) lost(ctx context.Context, live *textindex.SearchIndex) (bool, error) {
-	if time.Since(k.checked) < k.cfg.CheckEvery && k.named == live.ID {
+// isLost reports whether Milvus has lost the live index. Otherwise it makes sure that the index
+// can be searched, and checks its number of vectors.
+func (k *indexManager) isLost(ctx context.Context, live *textindex.SearchIndex) (bool, error) {
+	if time.Since(k.checkedAt) < k.cfg.CheckEvery && k.aliasedID == live.ID {
 		return false, nil
 	}
-	there, err := k.deps.Vectors.HasCollection(ctx, live.Collection)
-	if err != nil || !there {
-		return !there && err == nil, err
+	exists, err := k.deps.Vectors.HasCollection(ctx, live.Collection)
+	if err != nil || !exists {
+		return !exists && err == nil, err
 	}
-	if err := k.deps.Vectors.LoadCollection(ctx, live.Collection); err != nil { // it is not, after a restart of Milvus
+	// A collection is not loaded after a restart of Milvus.
+	if err := k.deps.Vectors.LoadCollection(ctx, live.Collection); err != nil {
 		return false, err
 	}
-	if k.named != live.ID {
+	if k.aliasedID != live.ID {
 		if err := k.deps.Vectors.SetAlias(ctx, k.cfg.Collections, live.Collection); err != nil {
 			return false, err
 		}
-		k.named = live.ID
-		k.indexer.flusher.wrote(live.Collection, 1) // nobody knows what was flushed before
+		k.aliasedID = live.ID
+		k.indexer.flusher.addRows(live.Collection, 1) // it is unknown whether earlier writes were flushed
 	}
-	given, held, err := k.counts(ctx, *live)
+	expected, stored, err := k.counts(ctx, *live)
 	if err != nil {
 		return false, err
 	}
-	k.checked = time.Now()
-	few := k.tooFew(*live, given, held)
-	again := few && k.suspect == live.ID
-	k.suspect = uuid.Nil
+	k.checkedAt = time.Now()
+	few := k.tooFew(*live, expected, stored)
+	again := few && k.suspectID == live.ID
+	k.suspectID = uuid.Nil
 	if few {
-		k.suspect = live.ID
+		k.suspectID = live.ID
 	}
-	k.repairs = k.apart.note(given, held)
+	k.repairDue = k.difference.observe(expected, stored)
 	return again, nil
 }
 
-// counts returns how many vectors Milvus was given, and how many it has.
-func (k *indexManager) counts(ctx context.Context, index textindex.SearchIndex) (given, held int64, err error) {
+// counts returns the number of vectors recorded in Postgres and the number stored in Milvus.
+func (k *indexManager) counts(ctx context.Context, index textindex.SearchIndex) (expected, stored int64, err error) {
 	totals, err := k.deps.Graph.IndexTotals(ctx, index.ID)
 	if err != nil {
 		return 0, 0, err
 	}
-	held, err = k.deps.Vectors.Count(ctx, index.Collection)
-	return totals.Vectors, held, err
+	stored, err = k.deps.Vectors.Count(ctx, index.Collection)
+	return totals.Vectors, stored, err
 }
 
-// tooFew reports whether Milvus has so much less than it was given that the index is
-// rather built again than put right.
-func (k *indexManager) tooFew(index textindex.SearchIndex, given, held int64) bool {
-	few := given >= lostLeast && float64(held) < lostShare*float64(given)
+// tooFew reports whether so many vectors are missing that the index has to be rebuilt rather than
+// repaired.
+func (k *indexManager) tooFew(index textindex.SearchIndex, expected, stored int64) bool {
+	few := expected >= lostMinVectors && float64(stored) < lostThreshold*float64(expected)
 	if few {
 		k.logger.Warn(
-			"Milvus holds less of the search index than it was given", "collection", index.Collection, "vectors", held, "given",
-			given,
+			"Milvus holds less of the search index than it was given", "collection", index.Collection, "vectors", stored,
+			"given", expected,
 		)
 	}
 	return few
 }
 
-// tidy drops what was replaced or given up, once nobody searches it any more.
-func (k *indexManager) tidy(ctx context.Context) error {
+// dropRetired drops the indexes that were replaced or abandoned at least Config.KeepOld ago.
+func (k *indexManager) dropRetired(ctx context.Context) error {
 	ended, err := k.deps.Graph.EndedIndexes(ctx, k.cfg.KeepOld)
 	if err != nil {
 		return err
 	}
 	for _, index := range ended {
-		if err := k.proceed(ctx); err != nil {
+		if err := k.checkContext(ctx); err != nil {
 			return err
 		}
 		if err := k.deps.Vectors.DropCollection(ctx, index.Collection); err != nil {
@@ -299,17 +302,17 @@ func (k *indexManager) tidy(ctx context.Context) error {
 	return nil
 }
 
-// catchUpWith looks up what an index misses whose events do not come.
-func (k *indexManager) catchUpWith(ctx context.Context, index textindex.SearchIndex, age time.Duration) error {
+// catchUpWorkspaces adds the changes that an index has missed for longer than age.
+func (k *indexManager) catchUpWorkspaces(ctx context.Context, index textindex.SearchIndex, age time.Duration) error {
 	if index.Model != k.deps.Embedder.Model() {
 		return nil
 	}
-	behind, err := k.deps.Graph.WorkspacesBehind(ctx, index.ID, age, behindMost)
+	behind, err := k.deps.Graph.WorkspacesBehind(ctx, index.ID, age, maxWorkspacesBehind)
 	if err != nil {
 		return err
 	}
 	for _, b := range behind {
-		if err := k.proceed(ctx); err != nil {
+		if err := k.checkContext(ctx); err != nil {
 			return err
 		}
 		if err := k.indexer.catchUp(ctx, index, b.Workspace, b.Sequence); err != nil {
@@ -319,11 +322,11 @@ func (k *indexManager) catchUpWith(ctx context.Context, index textindex.SearchIn
 	return nil
 }
 
-// watch has the metrics report how far the index is, in each process, until ctx is done.
-func (k *indexManager) watch(ctx context.Context) {
+// runMetrics updates the metrics of the index, in each process, until ctx is done.
+func (k *indexManager) runMetrics(ctx context.Context) {
 	for {
 		k.measure(ctx)
-		if !sleep.For(ctx, totalsEvery) {
+		if !sleep.For(ctx, totalsInterval) {
 			return
 		}
 	}
@@ -332,7 +335,7 @@ func (k *indexManager) watch(ctx context.Context) {
 func (k *indexManager) measure(ctx context.Context) {
 	live, building, err := k.indexes(ctx)
 	if err != nil {
-		return // unchanged; the metrics of the store report that it is unavailable
+		return // the gauges keep their values; the metrics of the store show the failure
 	}
 	var totals textindex.IndexTotals
 	if live != nil {
@@ -346,5 +349,5 @@ func (k *indexManager) measure(ctx context.Context) {
 			return
 		}
 	}
-	k.metrics.state(totals, building != nil, progress)
+	k.metrics.setState(totals, building != nil, progress)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// metrics are what the consumer measures. What they say of the index is the same in
-// every process: it is of the whole installation.
+// metrics are the metrics of the consumer. Those of the index have the same values in every
+// process, because they describe the whole installation.
 type metrics struct {
 	nodes         *prometheus.CounterVec
 	vectors       prometheus.Counter
@@ -21,14 +21,14 @@ type metrics struct {
 	refused       prometheus.Counter
 	failures      prometheus.Counter
 	rewritten     prometheus.Counter
-	strays        prometheus.Counter
+	strayVectors  prometheus.Counter
 
-	indexed, pending          prometheus.Gauge
-	lagEvents, lagSeconds     prometheus.Gauge
-	rebuilding, rebuilt, left prometheus.Gauge
+	indexed, pending                    prometheus.Gauge
+	lagEvents, lagSeconds               prometheus.Gauge
+	rebuilding, rebuilt, rebuildPending prometheus.Gauge
 }
 
-// What became of nodes, as metrics name it.
+// Values of the label change.
 const (
 	nodeWritten = "written"
 	nodeRemoved = "removed"
@@ -65,42 +65,42 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		rewritten: counter(
 			"lost_nodes_total", "Nodes that were written again because Milvus had not what it was given of them.",
 		),
-		strays: counter(
+		strayVectors: counter(
 			"stray_vectors_total", "Vectors that were removed because Milvus still had them after they were deleted.",
 		),
-		indexed:    gauge("nodes", "Nodes that the live search index holds."),
-		pending:    gauge("pending_nodes", "Nodes that it does not hold yet."),
-		lagEvents:  gauge("lag_events", "Changes of graphs that are not in the live search index yet."),
-		lagSeconds: gauge("lag_seconds", "Age of the oldest of them; 0: there is none."),
-		rebuilding: gauge("rebuilding", "1 while a new search index is being built."),
-		rebuilt:    gauge("rebuild_nodes", "Nodes that the index that is being built holds."),
-		left:       gauge("rebuild_pending_nodes", "Nodes that it does not hold yet."),
+		indexed:        gauge("nodes", "Nodes that the live search index holds."),
+		pending:        gauge("pending_nodes", "Nodes that it does not hold yet."),
+		lagEvents:      gauge("lag_events", "Changes of graphs that are not in the live search index yet."),
+		lagSeconds:     gauge("lag_seconds", "Age of the oldest of them; 0: there is none."),
+		rebuilding:     gauge("rebuilding", "1 while a new search index is being built."),
+		rebuilt:        gauge("rebuild_nodes", "Nodes that the index that is being built holds."),
+		rebuildPending: gauge("rebuild_pending_nodes", "Nodes that it does not hold yet."),
 	}
 	m.nodes.WithLabelValues(nodeWritten)
 	m.nodes.WithLabelValues(nodeRemoved)
 	return m
 }
 
-func (m *metrics) wrote(done textindex.IndexedBatch, vectors int, took time.Duration) {
+func (m *metrics) recordWrite(done textindex.IndexedBatch, vectors int, took time.Duration) {
 	m.nodes.WithLabelValues(nodeWritten).Add(float64(len(done.Nodes)))
 	m.nodes.WithLabelValues(nodeRemoved).Add(float64(len(done.Gone)))
 	m.vectors.Add(float64(vectors))
 	m.writeTime.Observe(took.Seconds())
 }
 
-func (m *metrics) embedded(texts int, took time.Duration) {
+func (m *metrics) recordEmbedding(texts int, took time.Duration) {
 	m.texts.Add(float64(texts))
 	m.embedTime.Observe(took.Seconds())
 }
 
-// repaired reports what was put right of a workspace.
-func (m *metrics) repaired(lost, surplus int) {
+// recordRepair records the repair of a workspace.
+func (m *metrics) recordRepair(lost, surplus int) {
 	m.rewritten.Add(float64(lost))
-	m.strays.Add(float64(surplus))
+	m.strayVectors.Add(float64(surplus))
 }
 
-// state reports how far the index is.
-func (m *metrics) state(live textindex.IndexTotals, building bool, build textindex.BuildProgress) {
+// setState sets the gauges of the index.
+func (m *metrics) setState(live textindex.IndexTotals, building bool, build textindex.BuildProgress) {
 	m.indexed.Set(float64(live.Nodes))
 	m.pending.Set(float64(live.Pending))
 	m.lagEvents.Set(float64(live.Events))
@@ -110,5 +110,5 @@ func (m *metrics) state(live textindex.IndexTotals, building bool, build textind
 	}
 	m.rebuilding.Set(map[bool]float64{true: 1}[building])
 	m.rebuilt.Set(float64(build.Done))
-	m.left.Set(float64(build.Total - build.Done))
+	m.rebuildPending.Set(float64(build.Total - build.Done))
 }

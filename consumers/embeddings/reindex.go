@@ -6,19 +6,19 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// reindexPages is how many pages of nodes are embedded again, as workspaces asked, before
-// the keeper sees to its other work.
+// reindexPages is the number of pages of nodes that are embedded again, as requested by
+// workspaces, before the index manager continues with its other work.
 const reindexPages = 16
 
-// reindexWorkspaces embeds the nodes of workspaces again whose administrators asked for
-// it, in the index there is: a page of one workspace at a time. What is found meanwhile is
-// what was there or what is there now. more says that it is not over.
+// reindexWorkspaces embeds the nodes of workspaces again, as requested by their administrators,
+// into the live index, one page of one workspace at a time. Searches in the meantime find the
+// old or the new vectors. more means that pages are left.
 func (k *indexManager) reindexWorkspaces(ctx context.Context, live textindex.SearchIndex) (more bool, err error) {
 	if live.Model != k.deps.Embedder.Model() {
-		return false, nil // an index of the other model is to be built first
+		return false, nil // an index of the configured model has to be built first
 	}
 	for range reindexPages {
-		if err := k.proceed(ctx); err != nil {
+		if err := k.checkContext(ctx); err != nil {
 			return false, err
 		}
 		next, err := k.deps.Graph.NextWorkspaceReindex(ctx)
@@ -35,18 +35,18 @@ func (k *indexManager) reindexWorkspaces(ctx context.Context, live textindex.Sea
 func (k *indexManager) reindexPage(
 	ctx context.Context, live textindex.SearchIndex, r *textindex.WorkspaceReindex,
 ) error {
-	ids, err := k.deps.Graph.StandingNodes(ctx, r.Workspace, r.Sequence, r.After, nodesAtOnce)
+	ids, err := k.deps.Graph.StandingNodes(ctx, r.Workspace, r.Sequence, r.After, nodePageSize)
 	if err != nil {
 		return err
 	}
 	t := task{index: live, refs: refsOf(r.Workspace, ids), unsure: map[indexedRef]bool{}}
 	for _, ref := range t.refs {
-		t.unsure[indexedRef{live.ID, ref}] = true // written whatever is noted of it
+		t.unsure[indexedRef{live.ID, ref}] = true // written whatever Postgres has recorded
 	}
 	if err := k.indexer.write(ctx, t); err != nil {
 		return err
 	}
-	if len(ids) < nodesAtOnce {
+	if len(ids) < nodePageSize {
 		k.logger.Info("a workspace is indexed anew", "workspace", r.Workspace, "nodes", r.Done+int64(len(ids)))
 		return k.deps.Graph.EndWorkspaceReindex(ctx, r.ID)
 	}

@@ -17,22 +17,22 @@ import (
 	"github.com/livegraph/livegraph/storage/milvus"
 )
 
-// listening remembers the texts that were embedded.
-type listening struct {
+// recordingEmbedder records the texts that were embedded.
+type recordingEmbedder struct {
 	*embed.Static
 	mu    sync.Mutex
 	texts []string
 }
 
 // Embed implements embed.Embedder.
-func (l *listening) Embed(ctx context.Context, texts []string) ([]embed.Vector, error) {
+func (l *recordingEmbedder) Embed(ctx context.Context, texts []string) ([]embed.Vector, error) {
 	l.mu.Lock()
 	l.texts = append(l.texts, texts...)
 	l.mu.Unlock()
 	return l.Static.Embed(ctx, texts)
 }
 
-func (l *listening) take() (texts []string) {
+func (l *recordingEmbedder) drain() (texts []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	texts, l.texts = l.texts, nil
@@ -40,44 +40,44 @@ func (l *listening) take() (texts []string) {
 }
 
 func TestAWorkspaceIsIndexedAnewAndNoOther(t *testing.T) {
-	w := newWorld(t)
-	heard := &listening{Static: embed.NewStatic()}
-	_, stop := w.index(func(d *embeddings.Deps) { d.Embedder = heard })
-	a, b := w.tenant(), w.tenant()
+	f := newFixture(t)
+	recorder := &recordingEmbedder{Static: embed.NewStatic()}
+	_, stop := f.runConsumer(func(d *embeddings.Deps) { d.Embedder = recorder })
+	a, b := f.newWorkspace(), f.newWorkspace()
 	var nodes []graph.Payload
 	for i := range 600 { // several pages
 		nodes = append(nodes, node(fmt.Sprintf("Pump %d", i), "Lifts water."))
 	}
-	w.do(a, nodes...)
-	w.do(b, node("Belt", "It runs."))
-	w.converges(a, b)
+	f.do(a, nodes...)
+	f.do(b, node("Belt", "It runs."))
+	f.waitForConvergence(a, b)
 	stop()
-	was, _ := w.live()
-	heard.take()
+	was, _ := f.live()
+	recorder.drain()
 	lost := nodes[400].(graph.CreateNode).ID
-	require.NoError(t, w.vectors.Delete(t.Context(), was.Collection, []milvus.EntryID{{Workspace: a, Node: lost}}))
+	require.NoError(t, f.vectors.Delete(t.Context(), was.Collection, []milvus.EntryID{{Workspace: a, Node: lost}}))
 
-	asked, err := w.graph.RequestWorkspaceReindex(t.Context(), a, "me")
+	asked, err := f.graph.RequestWorkspaceReindex(t.Context(), a, "me")
 	require.NoError(t, err)
-	_, err = w.graph.RequestWorkspaceReindex(t.Context(), a, "you")
+	_, err = f.graph.RequestWorkspaceReindex(t.Context(), a, "you")
 	require.True(t, fault.Is(err, fault.Conflict), "%v", err)
-	status, err := w.graph.IndexStatus(t.Context(), a)
+	status, err := f.graph.IndexStatus(t.Context(), a)
 	require.NoError(t, err)
 	require.True(t, status.Reindex.Running)
 	require.Equal(t, int64(600), status.Reindex.Total)
-	other, err := w.graph.IndexStatus(t.Context(), b)
+	other, err := f.graph.IndexStatus(t.Context(), b)
 	require.NoError(t, err)
 	require.False(t, other.Reindex.Running)
 
-	w.index(func(d *embeddings.Deps) { d.Embedder = heard })
-	w.eventually("it is done", func() bool {
-		next, err := w.graph.NextWorkspaceReindex(t.Context())
+	f.runConsumer(func(d *embeddings.Deps) { d.Embedder = recorder })
+	f.eventually("it is done", func() bool {
+		next, err := f.graph.NextWorkspaceReindex(t.Context())
 		return err == nil && next == nil
 	})
-	w.converges(a, b)
-	now, _ := w.live()
-	require.Equal(t, was.ID, now.ID, "in the index there is")
-	texts := heard.take()
+	f.waitForConvergence(a, b)
+	now, _ := f.live()
+	require.Equal(t, was.ID, now.ID, "the live index is kept")
+	texts := recorder.drain()
 	require.False(t, slices.ContainsFunc(texts, func(text string) bool {
 		return strings.Contains(text, "Belt")
 	}), "another workspace's texts")
@@ -86,7 +86,7 @@ func TestAWorkspaceIsIndexedAnewAndNoOther(t *testing.T) {
 			return strings.HasPrefix(text, fmt.Sprintf("Pump %d", i))
 		}), i)
 	}
-	again, err := w.graph.RequestWorkspaceReindex(t.Context(), a, "me")
-	require.NoError(t, err, "another may be asked for then")
+	again, err := f.graph.RequestWorkspaceReindex(t.Context(), a, "me")
+	require.NoError(t, err, "the next request is accepted")
 	require.NotEqual(t, asked.ID, again.ID)
 }

@@ -11,98 +11,97 @@ import (
 )
 
 const (
-	workspacesAtOnce = 1000 // that are read at once, to be looked at one by one
-	// chunksAtOnce is half of what can be listed at once: the rest is for what should
-	// not be there.
-	chunksAtOnce = 8000
-	// looksStill and looksApart are after how many looks in a row an index that holds
-	// another number of vectors than it was given is gone through: when nothing was
-	// written in between, and when the two moved but were always apart in the same
-	// direction, as they are under a load that never ends.
-	looksStill = 2
-	looksApart = 4
-	// waitMost bounds how many times longer it is waited after there was nothing to be
-	// put right.
-	waitMost = 16
+	workspacePageSize = 1000 // IDs that are read at once; the workspaces are checked one by one
+	// maxPageChunks is half of the number that can be listed at once. The other half is for
+	// surplus chunks.
+	maxPageChunks = 8000
+	// stableChecks and differingChecks are the numbers of consecutive checks with a difference
+	// in the same direction after which an index is repaired: stableChecks if neither number
+	// changed, and differingChecks if they changed, as under constant load.
+	stableChecks    = 2
+	differingChecks = 4
+	// maxBackoff limits the factor by which these numbers grow after repairs that found
+	// nothing.
+	maxBackoff = 16
 )
 
-// difference is how far apart what Milvus holds and what it was given have been, look
-// after look. What is being written makes them differ, too.
+// difference tracks the numbers of expected and stored vectors over consecutive checks. Writes
+// in progress cause differences, too.
 type difference struct {
-	given, held int64
-	looks       int // in a row, apart in the same direction
-	still       int // of them, the last with the same numbers
-	wait        int // times longer
+	expected, stored int64
+	checks           int // consecutive checks with a difference in the same direction
+	unchanged        int // the last of these checks that had the same numbers
+	backoff          int // factor of the required checks
 }
 
-// note takes what was seen at a look and reports whether the index is to be gone
-// through.
-func (d *difference) note(given, held int64) bool {
-	if given == held {
+// observe adds the result of a check and reports whether the index has to be repaired.
+func (d *difference) observe(expected, stored int64) bool {
+	if expected == stored {
 		*d = difference{}
 		return false
 	}
-	if d.looks == 0 || (held < given) != (d.held < d.given) {
-		d.looks, d.still = 0, 0
+	if d.checks == 0 || (stored < expected) != (d.stored < d.expected) {
+		d.checks, d.unchanged = 0, 0
 	}
-	if given != d.given || held != d.held {
-		d.still = 0
+	if expected != d.expected || stored != d.stored {
+		d.unchanged = 0
 	}
-	d.given, d.held, d.looks, d.still = given, held, d.looks+1, d.still+1
-	wait := max(d.wait, 1)
-	return d.still >= looksStill*wait || d.looks >= looksApart*wait
+	d.expected, d.stored, d.checks, d.unchanged = expected, stored, d.checks+1, d.unchanged+1
+	wait := max(d.backoff, 1)
+	return d.unchanged >= stableChecks*wait || d.checks >= differingChecks*wait
 }
 
-// through notes how many workspaces were put right.
-func (d *difference) through(repaired int) {
+// reset restarts the checks after a repair. If no workspace was repaired, it doubles the backoff, up
+// to maxBackoff. Otherwise it sets the backoff to 1.
+func (d *difference) reset(repaired int) {
 	wait := 1
 	if repaired == 0 {
-		wait = min(2*max(d.wait, 1), waitMost)
+		wait = min(2*max(d.backoff, 1), maxBackoff)
 	}
-	*d = difference{wait: wait}
+	*d = difference{backoff: wait}
 }
 
-// repair goes through an index and puts right what Milvus holds otherwise than it was
-// told: it may lose what it has acknowledged when it dies, entries and deletions.
+// repair compares an index with the recorded state and repairs differences. Milvus may lose
+// acknowledged writes and deletions when it crashes.
 func (k *indexManager) repair(ctx context.Context, live textindex.SearchIndex) error {
 	repaired := 0
 	for after := (*uuid.UUID)(nil); ; {
-		ids, err := k.deps.Graph.WorkspaceIDs(ctx, after, workspacesAtOnce)
+		ids, err := k.deps.Graph.WorkspaceIDs(ctx, after, workspacePageSize)
 		if err != nil {
 			return err
 		}
 		for _, id := range ids {
-			wrong, err := k.checkWorkspace(ctx, live, id)
+			differs, err := k.checkWorkspace(ctx, live, id)
 			if err != nil {
 				return err
 			}
-			if wrong {
+			if differs {
 				repaired++
 			}
 		}
-		if len(ids) < workspacesAtOnce {
-			k.apart.through(repaired)
+		if len(ids) < workspacePageSize {
+			k.difference.reset(repaired)
 			return nil
 		}
 		after = &ids[len(ids)-1]
 	}
 }
 
-// checkWorkspace counts what an index has of a workspace while nobody writes to it, and
-// puts it right if that is not what it should have. It reports whether it was wrong.
+// checkWorkspace counts the vectors of a workspace in an index, under the lock of its writers, and
+// repairs the workspace if the number is wrong. It reports whether it was.
 func (k *indexManager) checkWorkspace(
 	ctx context.Context, live textindex.SearchIndex, workspace uuid.UUID,
-) (wrong bool, err error) {
-	if err := k.proceed(ctx); err != nil {
+) (differs bool, err error) {
+	if err := k.checkContext(ctx); err != nil {
 		return false, err
 	}
-	given, held, err := k.countWorkspace(ctx, live, workspace)
-	if err != nil || given == held {
+	expected, stored, err := k.countWorkspace(ctx, live, workspace)
+	if err != nil || expected == stored {
 		return false, err
 	}
 	var lost, surplus int
 	for after := (*uuid.UUID)(nil); ; {
-		if err := k.proceed(ctx); err != nil {
+		if err := k.checkContext(ctx); err != nil {
 			return true, err
 		}
 		page, err := k.compareNodes(ctx, live, workspace, after)
@@ -121,56 +120,56 @@ func (k *indexManager) checkWorkspace(
 			break
 		}
 	}
-	k.metrics.repaired(lost, surplus)
+	k.metrics.recordRepair(lost, surplus)
 	k.logger.Warn("Milvus held something else of a workspace than it was given; it is put right", "workspace", workspace,
-		"given", given, "held", held, "nodesWrittenAgain", lost, "vectorsRemoved", surplus)
+		"given", expected, "held", stored, "nodesWrittenAgain", lost, "vectorsRemoved", surplus)
 	return true, nil
 }
 
 func (k *indexManager) countWorkspace(
 	ctx context.Context, live textindex.SearchIndex, workspace uuid.UUID,
-) (given, held int64, err error) {
+) (expected, stored int64, err error) {
 	w, err := k.deps.Graph.WriteIndex(ctx, live.ID, []uuid.UUID{workspace})
 	if err != nil {
 		return 0, 0, err
 	}
 	defer w.Release(ctx)
-	if given, err = w.Vectors(ctx, workspace); err != nil {
+	if expected, err = w.Vectors(ctx, workspace); err != nil {
 		return 0, 0, err
 	}
-	held, err = k.deps.Vectors.CountWorkspace(ctx, live.Collection, workspace)
-	return given, held, err
+	stored, err = k.deps.Vectors.CountWorkspace(ctx, live.Collection, workspace)
+	return expected, stored, err
 }
 
-// repairs is what was wrong with some of the nodes of a workspace.
-type repairs struct {
-	lost    []textindex.NodeRef // whose vectors are not all there
-	surplus int                 // vectors that were removed
-	last    *uuid.UUID          // after which there may be more nodes; nil: there are none
+// nodeComparison is the result of comparing a page of nodes of a workspace.
+type nodeComparison struct {
+	lost    []textindex.NodeRef // nodes with missing vectors
+	surplus int                 // number of removed vectors
+	last    *uuid.UUID          // last node of the page; nil: there are no more nodes
 }
 
-// nextNodes reads what an index was given of the next nodes of a workspace, as far as
-// their vectors can be listed at once, and whether there are more.
+// nextNodes returns the recorded state of the next nodes of a workspace, limited to those whose
+// vectors can be listed at once, and whether there may be more.
 func nextNodes(
 	ctx context.Context, w *textindex.IndexWriter, workspace uuid.UUID, after *uuid.UUID,
 ) (nodes []textindex.IndexedNode, more bool, err error) {
-	if nodes, err = w.Nodes(ctx, workspace, after, nodesAtOnce); err != nil {
+	if nodes, err = w.Nodes(ctx, workspace, after, nodePageSize); err != nil {
 		return nil, false, err
 	}
 	chunks := 0
 	for i, n := range nodes {
-		if chunks += n.Chunks; chunks > chunksAtOnce && i > 0 {
+		if chunks += n.Chunks; chunks > maxPageChunks && i > 0 {
 			return nodes[:i], true, nil
 		}
 	}
-	return nodes, len(nodes) == nodesAtOnce, nil
+	return nodes, len(nodes) == nodePageSize, nil
 }
 
-// compareNodes compares what Milvus holds of the next nodes with what it was given,
-// while nobody writes to them, and removes what it should not hold.
+// compareNodes compares the vectors of the next nodes in Milvus with the recorded state, under the
+// lock of their writers, and removes surplus vectors.
 func (k *indexManager) compareNodes(
 	ctx context.Context, live textindex.SearchIndex, workspace uuid.UUID, after *uuid.UUID,
-) (page repairs, err error) {
+) (page nodeComparison, err error) {
 	w, err := k.deps.Graph.WriteIndex(ctx, live.ID, []uuid.UUID{workspace})
 	if err != nil {
 		return page, err
@@ -183,28 +182,28 @@ func (k *indexManager) compareNodes(
 	if more {
 		page.last = &nodes[len(nodes)-1].Node
 	}
-	held, err := k.deps.Vectors.Held(ctx, live.Collection, workspace, after, page.last)
-	if fault.Is(err, fault.TooLarge) { // so much is wrong that it is better built again
+	stored, err := k.deps.Vectors.Held(ctx, live.Collection, workspace, after, page.last)
+	if fault.Is(err, fault.TooLarge) { // so many differences that a rebuild is better
 		_, err = k.deps.Graph.RequestReindex(ctx, "the search index itself")
 		return page, err
 	}
 	if err != nil {
 		return page, err
 	}
-	known, there := map[uuid.UUID]textindex.IndexedNode{}, map[uuid.UUID]int{}
+	indexed, storedChunks := map[uuid.UUID]textindex.IndexedNode{}, map[uuid.UUID]int{}
 	for _, n := range nodes {
-		known[n.Node] = n
+		indexed[n.Node] = n
 	}
 	var surplus []milvus.EntryID
-	for _, id := range held {
-		if n, ok := known[id.Node]; ok && id.Chunk < n.Chunks {
-			there[id.Node]++
+	for _, id := range stored {
+		if n, ok := indexed[id.Node]; ok && id.Chunk < n.Chunks {
+			storedChunks[id.Node]++
 		} else {
 			surplus = append(surplus, id)
 		}
 	}
 	for _, n := range nodes {
-		if n.Intent || there[n.Node] != n.Vectors {
+		if n.Intent || storedChunks[n.Node] != n.Vectors {
 			page.lost = append(page.lost, n.NodeRef)
 		}
 	}

@@ -7,11 +7,11 @@ import (
 )
 
 func TestAnIndexIsGoneThroughWhenItStaysApart(t *testing.T) {
-	type look struct {
-		given, held int64
-		due         bool
+	type check struct {
+		expected, stored int64
+		due              bool
 	}
-	for name, looks := range map[string][]look{
+	for name, checks := range map[string][]check{
 		"equal":                      {{5, 5, false}, {5, 5, false}, {9, 9, false}},
 		"for a moment":               {{5, 4, false}, {5, 5, false}, {5, 4, false}, {5, 5, false}},
 		"still":                      {{5, 4, false}, {5, 4, true}},
@@ -22,8 +22,8 @@ func TestAnIndexIsGoneThroughWhenItStaysApart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var d difference
-			for i, l := range looks {
-				require.Equal(t, l.due, d.note(l.given, l.held), "look %d", i+1)
+			for i, c := range checks {
+				require.Equal(t, c.due, d.observe(c.expected, c.stored), "check %d", i+1)
 			}
 		})
 	}
@@ -31,21 +31,21 @@ func TestAnIndexIsGoneThroughWhenItStaysApart(t *testing.T) {
 
 func TestWhatIsNotFoundIsLookedForEverMoreSeldom(t *testing.T) {
 	var d difference
-	until := func() (looks int) {
-		for looks = 1; !d.note(5, 4); looks++ {
-			require.Less(t, looks, 1000)
+	checksUntilDue := func() (count int) {
+		for count = 1; !d.observe(5, 4); count++ {
+			require.Less(t, count, 1000)
 		}
-		return looks
+		return count
 	}
-	require.Equal(t, looksStill, until())
-	d.through(0)
-	require.Equal(t, 2*looksStill, until())
-	d.through(0)
-	require.Equal(t, 4*looksStill, until())
+	require.Equal(t, stableChecks, checksUntilDue())
+	d.reset(0)
+	require.Equal(t, 2*stableChecks, checksUntilDue())
+	d.reset(0)
+	require.Equal(t, 4*stableChecks, checksUntilDue())
 	for range 20 {
-		d.through(0)
+		d.reset(0)
 	}
-	require.Equal(t, waitMost*looksStill, until())
-	d.through(1)
-	require.Equal(t, looksStill, until())
+	require.Equal(t, maxBackoff*stableChecks, checksUntilDue())
+	d.reset(1)
+	require.Equal(t, stableChecks, checksUntilDue())
 }

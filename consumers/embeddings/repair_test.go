@@ -12,8 +12,8 @@ import (
 	"github.com/livegraph/livegraph/storage/milvus"
 )
 
-// TestWhatMilvusHasLostOrKeptIsPutRight takes from Milvus, and gives it, what it would
-// have lost or kept when it died: too little for the index to be built again.
+// TestWhatMilvusHasLostOrKeptIsPutRight deletes vectors from Milvus and adds others, as if Milvus
+// had lost writes or deletions in a crash. They are too few for a rebuild of the index.
 func TestWhatMilvusHasLostOrKeptIsPutRight(t *testing.T) {
 	for name, spoil := range map[string]struct{ lose, keep bool }{
 		"lost entries":          {lose: true},
@@ -21,40 +21,40 @@ func TestWhatMilvusHasLostOrKeptIsPutRight(t *testing.T) {
 		"entries and deletions": {lose: true, keep: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.index()
-			a, b, closed := w.tenant(), w.tenant(), w.tenant()
+			f := newFixture(t)
+			f.runConsumer()
+			a, b, closed := f.newWorkspace(), f.newWorkspace(), f.newWorkspace()
 			var nodes []graph.Payload
 			for i := range 300 {
 				nodes = append(nodes, node(fmt.Sprintf("Pump %d", i), "Lifts water."))
 			}
-			w.do(a, nodes...)
-			w.do(b, node("Other", "Somebody else's."))
-			w.converges(a, b)
-			index, _ := w.live()
+			f.do(a, nodes...)
+			f.do(b, node("Other", "Somebody else's."))
+			f.waitForConvergence(a, b)
+			index, _ := f.live()
 			ctx := context.Background()
 			if spoil.lose {
 				var lost []milvus.EntryID
 				for _, i := range []int{0, 7, 299} {
 					lost = append(lost, milvus.EntryID{Workspace: a, Node: nodes[i].(graph.CreateNode).ID})
 				}
-				require.NoError(t, w.vectors.Delete(ctx, index.Collection, lost))
+				require.NoError(t, f.vectors.Delete(ctx, index.Collection, lost))
 			}
 			if spoil.keep {
-				vectors, err := w.embedder.Embed(ctx, []string{"What was deleted."})
+				vectors, err := f.embedder.Embed(ctx, []string{"What was deleted."})
 				require.NoError(t, err)
 				stray := func(workspace, node uuid.UUID, chunk int) milvus.Entry {
 					return milvus.Entry{Workspace: workspace, Node: node, Chunk: chunk, EntityType: "OBJECT", Vector: vectors[0]}
 				}
-				require.NoError(t, w.vectors.Upsert(ctx, index.Collection, []milvus.Entry{
-					stray(a, uuid.New(), 0), stray(a, uuid.New(), 3), stray(a, uuid.Max, 0), // of nodes that are gone
+				require.NoError(t, f.vectors.Upsert(ctx, index.Collection, []milvus.Entry{
+					stray(a, uuid.New(), 0), stray(a, uuid.New(), 3), stray(a, uuid.Max, 0), // of deleted nodes
 					stray(a, nodes[5].(graph.CreateNode).ID, 1), // of a text that was longer
 					stray(b, uuid.New(), 0), stray(closed, uuid.New(), 0),
 				}))
 			}
-			w.converges(a, b)
-			after, _ := w.live()
-			require.Equal(t, index.ID, after.ID, "it is put right, not built anew")
+			f.waitForConvergence(a, b)
+			after, _ := f.live()
+			require.Equal(t, index.ID, after.ID, "it is repaired, not rebuilt")
 		})
 	}
 }

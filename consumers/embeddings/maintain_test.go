@@ -14,13 +14,13 @@ import (
 	"github.com/livegraph/livegraph/storage/milvus"
 )
 
-// hooked is an embedder that calls a function before it embeds.
-type hooked struct {
+// hookEmbedder is an embedder that calls a function before it embeds.
+type hookEmbedder struct {
 	*embed.Static
 	before func(ctx context.Context, texts []string) error
 }
 
-func (h *hooked) Embed(ctx context.Context, texts []string) ([]embed.Vector, error) {
+func (h *hookEmbedder) Embed(ctx context.Context, texts []string) ([]embed.Vector, error) {
 	if err := h.before(ctx, texts); err != nil {
 		return nil, err
 	}
@@ -28,25 +28,25 @@ func (h *hooked) Embed(ctx context.Context, texts []string) ([]embed.Vector, err
 }
 
 func TestTheLiveIndexIsKeptWhileAnotherIsBuilt(t *testing.T) {
-	w := newWorld(t)
-	_, stop := w.index()
-	a, b := w.tenant(), w.tenant()
+	f := newFixture(t)
+	_, stop := f.runConsumer()
+	a, b := f.newWorkspace(), f.newWorkspace()
 	var nodes []graph.Payload
 	for i := range 60 {
 		nodes = append(nodes, node(fmt.Sprintf("Pump %d", i), "Lifts water."))
 	}
-	w.do(a, nodes...)
-	w.do(b, node("Blocker", "The building waits here."))
-	w.converges(a, b)
-	live, _ := w.live()
+	f.do(a, nodes...)
+	f.do(b, node("Blocker", "The building waits here."))
+	f.waitForConvergence(a, b)
+	live, _ := f.live()
 	stop()
 
-	_, err := w.graph.RequestReindex(t.Context(), "me")
+	_, err := f.graph.RequestReindex(t.Context(), "me")
 	require.NoError(t, err)
 	stalled := make(chan struct{}, 100)
-	w.index(func(d *embeddings.Deps) {
-		d.Embedder = &hooked{Static: embed.NewStatic(), before: func(ctx context.Context, texts []string) error {
-			if strings.Contains(strings.Join(texts, " "), "Blocker") { // an embedder that hangs, only of the building
+	f.runConsumer(func(d *embeddings.Deps) {
+		d.Embedder = &hookEmbedder{Static: embed.NewStatic(), before: func(ctx context.Context, texts []string) error {
+			if strings.Contains(strings.Join(texts, " "), "Blocker") { // blocks the embedder of the build only
 				stalled <- struct{}{}
 				<-ctx.Done()
 				return context.Cause(ctx)
@@ -59,10 +59,10 @@ func TestTheLiveIndexIsKeptWhileAnotherIsBuilt(t *testing.T) {
 	for _, i := range []int{0, 7, 59} {
 		lost = append(lost, milvus.EntryID{Workspace: a, Node: nodes[i].(graph.CreateNode).ID})
 	}
-	require.NoError(t, w.vectors.Delete(t.Context(), live.Collection, lost))
-	require.Len(t, w.held(live.Collection), 58)
-	w.eventually("what Milvus lost is put right", func() bool { return len(w.held(live.Collection)) == 61 })
-	open, err := w.graph.OpenIndexes(t.Context())
+	require.NoError(t, f.vectors.Delete(t.Context(), live.Collection, lost))
+	require.Len(t, f.storedVectors(live.Collection), 58)
+	f.eventually("lost vectors are repaired", func() bool { return len(f.storedVectors(live.Collection)) == 61 })
+	open, err := f.graph.OpenIndexes(t.Context())
 	require.NoError(t, err)
 	require.Len(t, open, 2, "the other is still being built")
 }

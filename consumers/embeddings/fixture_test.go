@@ -1,0 +1,326 @@
+package embeddings_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/milvus-io/milvus-sdk-go/v2/client"
+	"github.com/milvus-io/milvus-sdk-go/v2/entity"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/consumers/commands"
+	"github.com/livegraph/livegraph/consumers/embeddings"
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
+	"github.com/livegraph/livegraph/internal/retrieval/chunk"
+	"github.com/livegraph/livegraph/internal/retrieval/embed"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/milvus"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
+	"github.com/livegraph/livegraph/storage/postgres/textindex"
+	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/testenv"
+)
+
+const (
+	partitions  = 4
+	waitTimeout = 2 * time.Minute
+)
+
+// fixture is a separate installation for a test, with a running commands consumer.
+type fixture struct {
+	tb       testing.TB
+	broker   *testenv.Broker
+	log      *kafka.Client
+	graph    *stores.DB
+	vectors  *milvus.DB
+	milvus   client.Client // reads collections directly
+	embedder embed.Embedder
+	config   embeddings.Config
+	logger   *slog.Logger
+	random   *rand.Rand
+}
+
+// newFixture creates a fixture on the Milvus that the tests share.
+func newFixture(tb testing.TB) *fixture { return newFixtureOn(tb, testenv.Milvus(tb)) }
+
+func newFixtureOn(tb testing.TB, address string) *fixture {
+	tb.Helper()
+	ctx := context.Background()
+	f := &fixture{
+		tb: tb, broker: testenv.NewKFake(tb), logger: slog.New(slog.NewTextHandler(logWriter(), nil)),
+		embedder: embed.NewStatic(),
+		random:   rand.New(rand.NewPCG(7, 7)),
+	}
+	f.config = embeddings.Config{
+		Group: f.broker.Prefix + "embeddings-test", BatchWait: 20 * time.Millisecond,
+		Flush:       true,
+		Collections: "t" + strings.ReplaceAll(uuid.NewString(), "-", ""),
+		CheckEvery:  200 * time.Millisecond, BehindAfter: time.Second, KeepOld: time.Millisecond, LeaseFor: 2 * time.Second,
+	}
+	var err error
+	f.graph, err = stores.Open(ctx, testenv.MigratedPostgres(tb), 16)
+	require.NoError(tb, err)
+	tb.Cleanup(f.graph.Close)
+	require.NoError(tb, f.graph.Migrate(ctx))
+	f.vectors, err = milvus.New(milvus.Options{Address: address})
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = f.vectors.Close() })
+	f.milvus, err = client.NewClient(ctx, client.Config{Address: address})
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = f.milvus.Close() })
+	tb.Cleanup(func() {
+		indexes, err := f.graph.UndroppedIndexes(ctx)
+		for _, index := range indexes {
+			_ = f.vectors.DropCollection(ctx, index.Collection)
+		}
+		require.NoError(tb, err)
+	})
+	f.log = f.newClient()
+	f.runCommands()
+	return f
+}
+
+// logWriter returns the destination of the consumers' logs: stderr if LIVEGRAPH_TEST_LOG is set,
+// else none.
+func logWriter() io.Writer {
+	if os.Getenv("LIVEGRAPH_TEST_LOG") != "" {
+		return os.Stderr
+	}
+	return io.Discard
+}
+
+func (f *fixture) newClient() *kafka.Client {
+	f.tb.Helper()
+	var c *kafka.Client
+	c, err := kafka.Open(context.Background(), kafka.Options{
+		Brokers: f.broker.Brokers(), Security: f.broker.Security(), TopicPrefix: f.broker.Prefix, BufferedBytes: 64 << 20,
+		CommandsGroup: f.broker.Prefix + "commands", Log: f.logger,
+		OnCommandsChange: func(ctx context.Context, _ kafka.TopicInfo) error {
+			return commands.ResolveOffsets(ctx, c, f.graph, f.logger)
+		},
+	})
+	require.NoError(f.tb, err)
+	f.tb.Cleanup(c.Close)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
+	defer cancel()
+	require.NoError(f.tb, c.EnsureTopics(ctx, kafka.TopicSettings{
+		Partitions: 1, CommandsPartitions: partitions, Replication: -1, RetentionBytes: 1 << 30,
+	}))
+	return c
+}
+
+// runCommands runs a commands consumer until the test ends.
+func (f *fixture) runCommands() {
+	f.tb.Helper()
+	cache, err := redis.Open(context.Background(), redis.Options{URL: testenv.Redis(f.tb)})
+	require.NoError(f.tb, err)
+	f.tb.Cleanup(func() { _ = cache.Close() })
+	c := commands.New(commands.Deps{
+		Log: f.log, Graph: f.graph, Redis: cache, Logger: f.logger,
+		Config: commands.Config{Group: f.broker.Prefix + "commands", FetchBytes: 8 << 20},
+	})
+	f.runInBackground(c.Run)
+}
+
+// runInBackground calls run in a goroutine and cancels it when stop is called or the test ends.
+func (f *fixture) runInBackground(run func(context.Context) error) (stop func()) {
+	f.tb.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	stop = func() {
+		f.tb.Helper()
+		cancel()
+		select {
+		case err := <-done:
+			require.NoError(f.tb, err)
+			done <- nil
+		case <-time.After(waitTimeout):
+			f.tb.Error("run does not stop")
+		}
+	}
+	f.tb.Cleanup(stop)
+	return stop
+}
+
+// runConsumer runs an embeddings consumer until stop is called or the test ends.
+func (f *fixture) runConsumer(change ...func(*embeddings.Deps)) (c *embeddings.Consumer, stop func()) {
+	f.tb.Helper()
+	deps := embeddings.Deps{
+		Log: f.log, Graph: f.graph, Vectors: f.vectors, Embedder: f.embedder, Config: f.config, Logger: f.logger,
+	}
+	for _, apply := range change {
+		apply(&deps)
+	}
+	c = embeddings.New(deps)
+	return c, f.runInBackground(c.Run)
+}
+
+func (f *fixture) newWorkspace() uuid.UUID {
+	f.tb.Helper()
+	created, err := f.graph.CreateWorkspace(context.Background(), access.Workspace{
+		Name: "plant", Plan: "enterprise", Mode: "live",
+	})
+	require.NoError(f.tb, err)
+	return created.ID
+}
+
+// actor is the actor of all commands.
+var actor = uuid.New()
+
+// do produces commands of a workspace and waits until they are executed or refused.
+func (f *fixture) do(workspace uuid.UUID, payloads ...graph.Payload) {
+	f.tb.Helper()
+	r := &graphrecord.Request{
+		Workspace: workspace, Mode: graphrecord.Separate, ID: uuid.New(),
+		Origin: graph.Origin{
+			Actor: actor, Scopes: []string{"write:nodes", "write:edges"}, AcceptedAt: time.Now(), RequestID: "req_1",
+		},
+	}
+	for _, p := range payloads {
+		r.Actions, r.CommandIDs = append(r.Actions, graph.Action{Payload: p}), append(r.CommandIDs, uuid.New())
+	}
+	value, err := graphrecord.EncodeRequest(r)
+	require.NoError(f.tb, err)
+	require.NoError(f.tb, f.log.ProduceCommand(context.Background(), kafka.Record{
+		Workspace: workspace, Value: value, RequestID: r.RequestID,
+	}))
+	ref := graphstore.CommandRef{Workspace: workspace, ID: r.ID}
+	f.eventually("commands are carried out", func() bool {
+		found, err := f.graph.CommandOutcomes(context.Background(), []graphstore.CommandRef{ref})
+		return err == nil && found[ref] != nil
+	})
+}
+
+func (f *fixture) eventually(what string, condition func() bool) {
+	f.tb.Helper()
+	require.Eventually(f.tb, condition, waitTimeout, 20*time.Millisecond, what)
+}
+
+func text(s string) *string { return &s }
+
+func node(name, description string) graph.CreateNode {
+	n := graph.CreateNode{ID: uuid.New(), Name: name, EntityType: graph.Object}
+	if description != "" {
+		n.Description = &description
+	}
+	return n
+}
+
+// nodes returns the existing nodes of a workspace.
+func (f *fixture) nodes(workspace uuid.UUID) []textindex.NodeTexts {
+	f.tb.Helper()
+	ids, err := f.graph.StandingNodes(context.Background(), workspace, math.MaxInt64, nil, 100_000)
+	require.NoError(f.tb, err)
+	var refs []textindex.NodeRef
+	for _, id := range ids {
+		refs = append(refs, textindex.NodeRef{Workspace: workspace, Node: id})
+	}
+	found, err := f.graph.StandingTexts(context.Background(), refs)
+	require.NoError(f.tb, err)
+	var list []textindex.NodeTexts
+	for _, n := range found {
+		list = append(list, n)
+	}
+	return list
+}
+
+// expectedVectors returns the vectors that the index must contain for workspaces, one line each.
+func (f *fixture) expectedVectors(workspaces ...uuid.UUID) []string {
+	f.tb.Helper()
+	var lines []string
+	for _, workspace := range workspaces {
+		for _, n := range f.nodes(workspace) {
+			for _, c := range chunk.Split(n.Name, n.Description, n.Properties) {
+				vectors, err := f.embedder.Embed(context.Background(), []string{c.Text})
+				require.NoError(f.tb, err)
+				if v := vectors[0]; v != nil {
+					lines = append(lines, fmt.Sprintf("%s %s %d %s %.3f %.3f", workspace, n.Node, c.Index, n.EntityType, v[0], v[1]))
+				}
+			}
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// storedVectors returns the vectors in a collection, one line each, or nil if it cannot be read.
+func (f *fixture) storedVectors(collection string) []string {
+	f.tb.Helper()
+	ctx := context.Background()
+	found, err := f.milvus.Query(ctx, collection, nil, `chunk >= 0`, []string{
+		"workspace_id", "node_id", "chunk", "entity_type", "vector",
+	},
+		client.WithLimit(16_000), client.WithSearchQueryConsistencyLevel(entity.ClStrong))
+	if err != nil {
+		return nil
+	}
+	lines := []string{}
+	workspaces, nodes := found.GetColumn("workspace_id").(*entity.ColumnVarChar),
+		found.GetColumn("node_id").(*entity.ColumnVarChar)
+	types, chunks := found.GetColumn("entity_type").(*entity.ColumnVarChar), found.GetColumn("chunk").(*entity.ColumnInt64)
+	vectors := found.GetColumn("vector").(*entity.ColumnFloatVector)
+	for i := range workspaces.Len() {
+		v := vectors.Data()[i]
+		lines = append(lines, fmt.Sprintf(
+			"%s %s %d %s %.3f %.3f", workspaces.Data()[i], nodes.Data()[i], chunks.Data()[i], types.Data()[i], v[0], v[1],
+		))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func (f *fixture) live() (textindex.SearchIndex, bool) {
+	index, err := f.graph.LiveIndex(context.Background())
+	return index, err == nil
+}
+
+// waitForConvergence waits until the live index contains exactly the expected vectors.
+func (f *fixture) waitForConvergence(workspaces ...uuid.UUID) {
+	f.tb.Helper()
+	want := f.expectedVectors(workspaces...)
+	var got []string
+	deadline := time.Now().Add(waitTimeout)
+	for time.Now().Before(deadline) {
+		if index, ok := f.live(); ok {
+			if got = f.storedVectors(index.Collection); slices.Equal(want, got) {
+				n, err := f.vectors.Count(context.Background(), index.Collection)
+				require.NoError(f.tb, err)
+				require.EqualValues(f.tb, len(want), n)
+				return
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	require.Equal(f.tb, want, got, "the index contains the expected vectors")
+}
+
+// waitForStatus waits until the index status of a workspace fulfils the condition.
+func (f *fixture) waitForStatus(workspace uuid.UUID, condition func(textindex.IndexStatus) bool) {
+	f.tb.Helper()
+	var last textindex.IndexStatus
+	require.Eventually(f.tb, func() bool {
+		var err error
+		last, err = f.graph.IndexStatus(context.Background(), workspace)
+		return err == nil && condition(last)
+	}, waitTimeout, 20*time.Millisecond, "%+v", &last)
+}
+
+// ready reports whether the vector index is complete. It ignores the overall status, because no
+// consumer updates the text index here.
+func ready(s textindex.IndexStatus) bool {
+	return s.Lag.Events == 0 && s.Nodes.Pending == 0 && s.Nodes.Indexed == s.Nodes.Total
+}
