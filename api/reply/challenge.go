@@ -4,8 +4,8 @@ import "context"
 
 type challengeKey struct{}
 
-// WithChallenge says by which scheme a request must be authenticated, for answers of
-// 401. Without it, it is Bearer.
+// WithChallenge sets the authentication scheme in the WWW-Authenticate header of 401
+// responses. The default is Bearer.
 func WithChallenge(ctx context.Context, scheme string) context.Context {
 	return context.WithValue(ctx, challengeKey{}, scheme)
 }

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// AppendCSVText appends a text as RFC 4180 has it: in quotes where it has a comma, a
-// quote or a line end, which stay what they are. One that a spreadsheet would
-// take for a formula gets a ' before it, and so does one that begins with ', so
-// that who takes one ' away has the text.
+// AppendCSVText appends a text as a cell of RFC 4180. A text with a comma, a quote or a
+// line end is quoted; line ends are not changed. A text that a spreadsheet would
+// interpret as a formula is prefixed with ', and so is a text that begins with ', so that
+// a reader can restore the text by removing one '.
 func AppendCSVText(dst []byte, text string) []byte {
 	guard := text != "" && strings.IndexByte("=+-@'\t\r\n", text[0]) >= 0
 	if !guard && text != "" && !strings.ContainsAny(text, ",\"\r\n \t") {
@@ -23,9 +23,8 @@ func AppendCSVText(dst []byte, text string) []byte {
 	return append(append(dst, strings.ReplaceAll(text, `"`, `""`)...), '"')
 }
 
-// Negotiate returns the one of some forms (by name, with their content types) that the
-// Accept header asks for most, and fallback where it asks for none of them or for
-// anything.
+// Negotiate returns the key in contentTypes whose content type has the highest quality in
+// the Accept header. It returns fallback if the header has none of the content types.
 func Negotiate(h http.Header, fallback string, contentTypes map[string]string) string {
 	best, quality := fallback, 0.0
 	for part := range strings.SplitSeq(strings.Join(h.Values("Accept"), ","), ",") {
@@ -35,7 +34,7 @@ func Negotiate(h http.Header, fallback string, contentTypes map[string]string) s
 		}
 		q := 1.0
 		if text, given := params["q"]; given {
-			q, _ = strconv.ParseFloat(text, 64) // unreadable: 0, not wanted
+			q, _ = strconv.ParseFloat(text, 64) // 0 if invalid: not accepted
 		}
 		for form, contentType := range contentTypes {
 			if name == contentType && q > quality {

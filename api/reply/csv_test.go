@@ -8,8 +8,8 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 )
 
-// cells reads one record to the letter of RFC 4180 (the standard library's reader makes
-// line feeds of line ends within cells). false: it is none.
+// cells parses one record exactly by RFC 4180. (The standard library's reader converts line
+// ends within cells to line feeds.) It returns false if the record is not valid.
 func cells(record string) (read []string, ok bool) {
 	for {
 		var cell []byte
@@ -31,7 +31,7 @@ func cells(record string) (read []string, ok bool) {
 		} else {
 			for ; i < len(record) && record[i] != ','; i++ {
 				if record[i] == '"' || record[i] == '\r' || record[i] == '\n' {
-					return nil, false // is to be in quotes
+					return nil, false // must be quoted
 				}
 				cell = append(cell, record[i])
 			}

@@ -2,20 +2,21 @@ package reply
 
 import "context"
 
-// Dialect is how the clients of another product read an error, in addition to the
-// envelope: it gives the status that they understand for one of ours, and their
-// name for it, which the answer has as its top-level code beside a message.
-type Dialect func(status int) (theirs int, code string)
+// Dialect converts a status into that of another product's API, for the clients of that
+// product. code is the product's name of the error. The response has it as its top-level
+// code, next to a message, in addition to the envelope.
+type Dialect func(status int) (clientStatus int, code string)
 
 type dialectKey struct{}
 
-// WithDialect makes the errors of a request speak a dialect.
+// WithDialect returns a context whose error responses use the dialect.
 func WithDialect(ctx context.Context, d Dialect) context.Context {
 	return context.WithValue(ctx, dialectKey{}, d)
 }
 
-// speak writes the failure in the context's dialect, if it has one.
-func (f *failure) speak(ctx context.Context, status int) int {
+// applyDialect applies the context's dialect to f, if there is one, and returns the status
+// of the response.
+func (f *failure) applyDialect(ctx context.Context, status int) int {
 	d, ok := ctx.Value(dialectKey{}).(Dialect)
 	if !ok {
 		return status

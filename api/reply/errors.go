@@ -6,17 +6,17 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// row is what the interface says of one kind of error.
+// row is the response to one kind of error.
 type row struct {
 	status int
 	code   string
-	hide   bool // the public message is fixed, whatever the error says
+	hide   bool // the public message is fixed and does not contain the error's message
 }
 
-// StatusOf returns the status with which an error is answered.
+// StatusOf returns the HTTP status for the kind of err.
 func StatusOf(err error) int { return table[fault.KindOf(err)].status }
 
-// table is the ONE place where a kind of error becomes a status and a code.
+// table maps error kinds to statuses and codes. It must be the only such mapping.
 var table = map[fault.Kind]row{
 	fault.Malformed:        {status: http.StatusBadRequest, code: "VALIDATION_ERROR"},
 	fault.Invalid:          {status: http.StatusUnprocessableEntity, code: "VALIDATION_ERROR"},

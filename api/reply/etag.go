@@ -9,14 +9,14 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// ETag makes the weak entity tag of content. Weak, because the same content goes
-// out in several encodings and under a new request id each time.
+// ETag returns the weak entity tag of content. The tag is weak because the same content
+// is sent in several encodings and with a new request id each time.
 func ETag(content []byte) string {
 	return `W/"` + strconv.FormatUint(xxhash.Sum64(content), 36) + `"`
 }
 
-// NotModified sets the entity tag and, when the request's If-None-Match has it,
-// answers 304 and reports true.
+// NotModified sets the ETag header. If the request's If-None-Match contains the tag, it
+// responds with 304 and returns true.
 func NotModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	w.Header().Set("ETag", tag)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -35,8 +35,8 @@ func NotModified(w http.ResponseWriter, r *http.Request, tag string) bool {
 	return false
 }
 
-// Resource answers a GET of one resource, with its entity tag: 200, or 304 when
-// the caller has it already.
+// Resource responds to a GET of one resource with its entity tag: 200, or 304 if the
+// client already has the content.
 func Resource(w http.ResponseWriter, r *http.Request, data any) {
 	if content, err := json.Marshal(data, json.Deterministic(true)); err == nil && NotModified(w, r, ETag(content)) {
 		return

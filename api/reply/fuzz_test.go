@@ -12,8 +12,8 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 )
 
-// FuzzCSVText: any text is one cell, which reads back as it was, except for the ' in front
-// of what a spreadsheet would calculate.
+// FuzzCSVText checks that any text is one cell that decodes to the same text, except for the '
+// before formulas.
 func FuzzCSVText(f *testing.F) {
 	for _, text := range []string{
 		"", "plain", "=1+1", "+1", "-1", "@SUM(1)", "'quoted", "\tx", "\r=1", "\n=1", `say "hi"`, "a,b", "a\r\nb", "\xff",
@@ -30,12 +30,12 @@ func FuzzCSVText(f *testing.F) {
 		cell := record[1]
 		require.False(t, cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])), "%q is a formula", cell)
 		cell = strings.TrimPrefix(cell, "'")
-		require.Equal(t, strings.ReplaceAll(text, "\r\n", "\n"), cell) // as that reader has line ends
+		require.Equal(t, strings.ReplaceAll(text, "\r\n", "\n"), cell) // that reader converts line ends
 	})
 }
 
-// FuzzHeaders: the headers by which a caller asks for a form or for what is new give one
-// of the forms, and 304 for the tag itself only.
+// FuzzHeaders checks that any Accept header returns one of the forms, and that If-None-Match
+// returns 304 only for the tag itself.
 func FuzzHeaders(f *testing.F) {
 	tag := reply.ETag([]byte("content"))
 	for _, text := range []string{

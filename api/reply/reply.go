@@ -1,6 +1,6 @@
-// Package reply writes answers: the envelope around data, lists and errors, and
-// the one table from error kinds to HTTP. Every JSON body of the API goes
-// through it, so that all carry the same envelope and request id.
+// Package reply writes responses: the envelope of data, lists and errors, and the table
+// that maps error kinds to HTTP. It writes every JSON body of the API, so that all have
+// the same envelope and a request id.
 package reply
 
 import (
@@ -19,25 +19,25 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Meta is the pagination of a list answer.
+// Meta is the pagination of a list response.
 type Meta struct {
 	Total      int64   `json:"total"`
 	Limit      int     `json:"limit"`
 	Offset     int     `json:"offset"`
 	HasMore    bool    `json:"hasMore"`
-	NextCursor *string `json:"nextCursor"` // where the next page begins, nil at the end
-	// Truncated, of a list that is bounded, says that there is more than was looked at.
+	NextCursor *string `json:"nextCursor"` // cursor of the next page, nil at the end
+	// Truncated, of a list with a bound, reports that not everything was read.
 	Truncated *bool `json:"truncated,omitzero"`
-	// DeadLettered, of a query with a checkpoint, reports how many of its records were put
-	// among the dead letters, if any were.
+	// DeadLettered, of a query with a checkpoint, is the number of its records that were
+	// written to the dead letter queue, if there are any.
 	DeadLettered *int64 `json:"deadLettered,omitzero"`
-	// Interval, of a list of points by bucket, is the buckets' length.
+	// Interval, of a list of points by bucket, is the length of the buckets.
 	Interval string `json:"interval,omitzero"`
-	// Degraded, of a search, names what is missing in the answer; none: nothing is.
+	// Degraded, of a search, names the parts that are missing in the response.
 	Degraded []string `json:"degraded,omitempty"`
 }
 
-// PageMeta makes the Meta of a page by offset.
+// PageMeta returns the Meta of a page with an offset.
 func PageMeta(total int64, limit, offset, returned int) Meta {
 	return Meta{Total: total, Limit: limit, Offset: offset, HasMore: int64(offset)+int64(returned) < total}
 }
@@ -53,23 +53,23 @@ type failure struct {
 	Success   bool    `json:"success"`
 	Error     Problem `json:"error"`
 	RequestID string  `json:"requestId"`
-	Code      string  `json:"code,omitempty"` // these two in a Dialect only
+	Code      string  `json:"code,omitempty"` // Code and Message are set only with a Dialect
 	Message   string  `json:"message,omitempty"`
 }
 
-// Problem is an error as callers see it.
+// Problem is the public form of an error.
 type Problem struct {
 	Code    string         `json:"code"`
 	Message string         `json:"message"`
 	Details map[string]any `json:"details,omitempty"`
 }
 
-// Data answers with one resource or object.
+// Data responds with one resource or object.
 func Data(w http.ResponseWriter, r *http.Request, status int, data any) {
 	write(w, r, status, success{Success: true, Data: data, RequestID: RequestID(r.Context())})
 }
 
-// List answers with a page of items; a nil slice is sent as [].
+// List responds with a page of items. A nil slice is encoded as [].
 func List[T any](w http.ResponseWriter, r *http.Request, items []T, meta Meta) {
 	if items == nil {
 		items = []T{}
@@ -77,36 +77,35 @@ func List[T any](w http.ResponseWriter, r *http.Request, items []T, meta Meta) {
 	write(w, r, http.StatusOK, success{Success: true, Data: items, Meta: &meta, RequestID: RequestID(r.Context())})
 }
 
-// streamBuffer is how many bytes of a streamed list are gathered before they are
-// sent.
+// streamBuffer is the size of the write buffer of a streamed list.
 const streamBuffer = 64 << 10
 
-// StreamList answers with a page of items that may be many megabytes of JSON: items
-// writes the elements of the array, with commas between them, and must not fail.
+// StreamList responds with a page of items that may be many megabytes of JSON. items must
+// write the elements of the array, separated by commas, and must not fail.
 func StreamList(w http.ResponseWriter, r *http.Request, meta Meta, items func(out *bufio.Writer)) {
-	tail, err := json.Marshal(meta)
+	metaJSON, err := json.Marshal(meta)
 	if err != nil {
 		Error(w, r, err)
 		return
 	}
 	writeHead(w, http.StatusOK)
 	out := bufio.NewWriterSize(w, streamBuffer)
-	_, _ = out.WriteString(`{"success":true,"data":[`) // an error stays with the writer: the client is gone
+	_, _ = out.WriteString(`{"success":true,"data":[`) // the writer keeps an error: the client has disconnected
 	items(out)
-	_, _ = fmt.Fprintf(out, `],"meta":%s,"requestId":"%s"}`+"\n", tail, RequestID(r.Context()))
+	_, _ = fmt.Fprintf(out, `],"meta":%s,"requestId":"%s"}`+"\n", metaJSON, RequestID(r.Context()))
 	_ = out.Flush()
 }
 
-// NoContent answers 204.
+// NoContent responds with 204.
 func NoContent(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }
 
-// Error answers with err's public face. What is internal is logged here, once,
-// and not sent.
+// Error responds with the public form of err. It logs errors of the server once. Internal
+// details are not sent.
 func Error(w http.ResponseWriter, r *http.Request, err error) {
 	fe := Public(err)
 	entry := table[fe.Kind]
 	if entry.status >= http.StatusInternalServerError {
-		level := slog.LevelWarn // a store's trouble, which its own log tells of
+		level := slog.LevelWarn // the store's log has the details
 		if fe.Kind == fault.Internal {
 			level = slog.LevelError
 		}
@@ -114,17 +113,17 @@ func Error(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	setErrorHeaders(w.Header(), fe, entry.status, challengeOf(r.Context()))
 	answer := failure{Error: problem(fe), RequestID: RequestID(r.Context())}
-	status := answer.speak(r.Context(), entry.status)
+	status := answer.applyDialect(r.Context(), entry.status)
 	write(w, r, status, answer)
 }
 
-// ProblemOf returns the public part of err, for an answer that has several.
+// ProblemOf returns the public form of err, for a response that has several.
 func ProblemOf(err error) Problem { return problem(Public(err)) }
 
-// Status returns the status that err is answered with.
+// Status returns the HTTP status of the response to err.
 func Status(err error) int { return table[Public(err).Kind].status }
 
-// Public returns the error's public face, as a fault.
+// Public converts an error into the fault that the response is made of.
 func Public(err error) *fault.Error {
 	var fe *fault.Error
 	switch {
@@ -143,26 +142,26 @@ func problem(fe *fault.Error) Problem {
 	p := Problem{Code: entry.code, Message: fe.Message, Details: fe.Details}
 	if entry.hide {
 		p.Message, p.Details = "Internal server error", nil
-		if id, ok := fe.Details[CommandID]; ok { // by which its outcome can be asked for
+		if id, ok := fe.Details[CommandID]; ok { // the client can query the outcome with it
 			p.Details = map[string]any{CommandID: id}
 		}
 	}
 	return p
 }
 
-// CommandID is the detail that says whose outcome is not known, or went wrong.
+// CommandID is the detail with the id of the command that failed or whose outcome is unknown.
 const CommandID = "commandId"
 
 func setErrorHeaders(h http.Header, fe *fault.Error, status int, challenge string) {
-	after := fe.RetryAfter
+	retryAfter := fe.RetryAfter
 	switch status {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		if after <= 0 {
-			after = time.Second
+		if retryAfter <= 0 {
+			retryAfter = time.Second
 		}
 	}
-	if after > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
+	if retryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(retryAfter.Seconds()))))
 	}
 	if status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", challenge)
@@ -172,7 +171,7 @@ func setErrorHeaders(h http.Header, fe *fault.Error, status int, challenge strin
 func write(w http.ResponseWriter, r *http.Request, status int, body any) {
 	payload, err := json.Marshal(body)
 	if err != nil {
-		slog.ErrorContext(r.Context(), "encoding the answer", "error", err)
+		slog.ErrorContext(r.Context(), "the response cannot be encoded", "error", err)
 		status = http.StatusInternalServerError
 		payload = []byte(
 			`{"success":false,"error":{"code":"INTERNAL_ERROR","message":"Internal server error"},"requestId":"` +
@@ -180,7 +179,8 @@ func write(w http.ResponseWriter, r *http.Request, status int, body any) {
 		)
 	}
 	writeHead(w, status)
-	_, _ = w.Write(append(payload, '\n')) // so that answers on a terminal stand apart; the client is gone: nothing to do
+	// The newline separates responses on a terminal. On an error the client has disconnected.
+	_, _ = w.Write(append(payload, '\n'))
 }
 
 func writeHead(w http.ResponseWriter, status int) {

@@ -44,7 +44,7 @@ func TestEveryKindHasItsStatusAndCode(t *testing.T) {
 		retry := w.Code == 502 || w.Code == 503 || w.Code == 504
 		require.Equal(t, retry, w.Header().Get("Retry-After") != "", w.Code)
 	}
-	// The kinds are numbered without gaps; the last is the one tried last here.
+	// The kinds are numbered without gaps. Timeout is the last one.
 	require.Equal(t, fault.Timeout, fault.Kind(13), "a new kind needs a row in the table and here")
 }
 
@@ -122,7 +122,7 @@ func TestAnswersEndInANewline(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		answer(w)
-		require.True(t, strings.HasSuffix(w.Body.String(), "}\n"), "answers on a terminal stand apart")
+		require.True(t, strings.HasSuffix(w.Body.String(), "}\n"), "responses on a terminal are separate lines")
 	}
 }
 

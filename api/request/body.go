@@ -20,62 +20,62 @@ import (
 
 const (
 	mediaJSON = "application/json"
-	// readStep is how much is reserved and read at a time. A Content-Length is
-	// a claim: memory follows the bytes that came.
+	// readStep is the number of bytes that are reserved and read at a time. A
+	// Content-Length may be wrong, so memory grows with the received bytes.
 	readStep  = 64 << 10
 	smallBody = 1 << 20
-	// keptBuffer is the largest that waits for another body. Those beyond are the
-	// collector's at once, since nobody's budget has them while they wait.
-	keptBuffer = 4 << 20
+	// maxPooledBuffer is the largest buffer that returns to a pool. Larger ones are left to
+	// the garbage collector, because pooled buffers are in no budget.
+	maxPooledBuffer = 4 << 20
 )
 
-// BodyOption changes how Body reads.
+// BodyOption is an option of Body.
 type BodyOption func(*bodyReader)
 
-// Types lists the media types that are taken; application/json without it.
+// Types sets the accepted media types. The default is application/json.
 func Types(mediaTypes ...string) BodyOption {
 	return func(b *bodyReader) { b.types = mediaTypes }
 }
 
-// AnyType takes whatever Content-Type there is, or none: for the clients of other
-// products, which send what they like.
+// AnyType accepts any Content-Type, or none. It is for the clients of other products,
+// which send various types.
 func AnyType() BodyOption {
 	return func(b *bodyReader) { b.anyType = true }
 }
 
-// EncodedBy reports how a body is encoded whose request does not say: gzip, zstd or
+// EncodedBy sets the encoding of bodies without a Content-Encoding header: gzip, zstd or
 // snappy.
 func EncodedBy(encoding string) BodyOption {
 	return func(b *bodyReader) { b.encoding = encoding }
 }
 
-// Plain takes bodies in no encoding only.
+// Plain refuses encoded bodies.
 func Plain() BodyOption {
 	return func(b *bodyReader) { b.plain = true }
 }
 
-// Within reserves the body's bytes in a budget shared with other requests; when
-// it is used up the answer is Unavailable, at once.
+// Within reserves the body's bytes in a budget shared with other requests. If the budget
+// is used up, Body returns an Unavailable error immediately.
 func Within(budget *Budget) BodyOption {
 	return func(b *bodyReader) { b.budget = budget }
 }
 
-// Budget bounds the bytes of all bodies that are worked on at one time.
+// Budget limits the bytes of all bodies that are processed at the same time.
 type Budget struct{ *budget.Budget }
 
 // NewBudget creates a budget of limit bytes.
 func NewBudget(limit int64) *Budget { return &Budget{budget.New(limit)} }
 
-// Room refuses, as Unavailable, when a body would find no room: so a request need not be
-// counted before it is refused.
+// Room returns an Unavailable error if there is no room for a body. The caller can check
+// it before it counts the request.
 func (b *Budget) Room() error {
 	if b == nil || b.Fits(min(readStep, b.Limit())) {
 		return nil
 	}
-	return noRoom()
+	return overloaded()
 }
 
-// Register makes the budget's fill known to the registerer; nil: nothing happens.
+// Register registers the metrics of the budget. A nil registerer is allowed.
 func (b *Budget) Register(registerer prometheus.Registerer) {
 	factory := promauto.With(registerer)
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
@@ -94,21 +94,25 @@ func (b *Budget) Register(registerer prometheus.Registerer) {
 type bodyReader struct {
 	types    []string
 	anyType  bool
-	encoding string // of bodies without a Content-Encoding
+	encoding string // for bodies without a Content-Encoding
 	plain    bool
 	budget   *Budget
 	share    *budget.Share // of the budget
 }
 
-// Body reads a request's body into a pooled buffer of at most limit bytes,
-// decoded by its Content-Encoding (gzip, zstd, snappy). The caller calls release
-// when nothing refers to the bytes any more; after an error there is nothing to
-// release. w may be nil.
+// Body reads a request's body into a pooled buffer of at most limit bytes and
+// decodes it by its Content-Encoding (gzip, zstd, snappy). The caller must call
+// release when nothing refers to the bytes anymore. After an error there is nothing
+// to release. w may be nil.
 //
-// UnsupportedMedia: Content-Type is not one of the options' types, its charset
-// not UTF-8, or the encoding unknown or nested. TooLarge: more than limit.
-// Malformed: cut off or corrupt. Timeout: it came too slowly for the server's
-// read deadline. Unavailable: the budget is used up.
+// Errors:
+//
+//   - UnsupportedMedia: the Content-Type is not accepted, the charset is not UTF-8,
+//     or the encoding is unknown or nested
+//   - TooLarge: the body is larger than limit
+//   - Malformed: the body is truncated or corrupt
+//   - Timeout: the body was not received before the server's read deadline
+//   - Unavailable: the budget is used up
 func Body(
 	_ http.ResponseWriter, r *http.Request, limit int64, options ...BodyOption,
 ) (body []byte, release func(), err error) {
@@ -134,16 +138,16 @@ func Body(
 	if r.ContentLength > limit {
 		return nil, nil, tooLarge(limit)
 	}
-	buffer := takeBuffer(r.ContentLength)
-	giveBack := sync.OnceFunc(func() {
-		returnBuffer(buffer)
+	buffer := getBuffer(r.ContentLength)
+	releaseBody := sync.OnceFunc(func() {
+		putBuffer(buffer)
 		reader.share.Release()
 	})
 	if err := reader.decode(buffer, encoding, r.Body, r.ContentLength, limit); err != nil {
-		giveBack()
-		return nil, nil, reader.explain(err, limit)
+		releaseBody()
+		return nil, nil, reader.bodyError(err, limit)
 	}
-	return *buffer, giveBack, nil
+	return *buffer, releaseBody, nil
 }
 
 var (
@@ -151,7 +155,7 @@ var (
 	errNoBudget = errors.New("no budget left for bodies")
 )
 
-// reserve adds n bytes to the body's share of the budget, where there is one.
+// reserve adds n bytes to the body's share of the budget, if there is a budget.
 func (b *bodyReader) reserve(n int64) error {
 	if b.budget == nil {
 		return nil
@@ -168,18 +172,18 @@ func (b *bodyReader) reserve(n int64) error {
 	return nil
 }
 
-// fill reads all of src into buffer, in steps. size is how much it says it is; nothing
-// or less where that is not known.
+// fill reads src into buffer until EOF, in steps. size is the announced size of src; it is
+// zero or negative if unknown.
 func (b *bodyReader) fill(buffer *[]byte, src io.Reader, size, limit int64) error {
 	reserved := 0
 	for {
 		if len(*buffer) == cap(*buffer) {
-			room := grown(cap(*buffer), size, limit)
-			if err := b.reserve(int64(room - reserved)); err != nil {
+			capacity := nextCapacity(cap(*buffer), size, limit)
+			if err := b.reserve(int64(capacity - reserved)); err != nil {
 				return err
 			}
-			reserved = room
-			*buffer = append(make([]byte, 0, room), *buffer...)
+			reserved = capacity
+			*buffer = append(make([]byte, 0, capacity), *buffer...)
 		}
 		if len(*buffer) >= reserved {
 			if err := b.reserve(readStep); err != nil {
@@ -202,22 +206,22 @@ func (b *bodyReader) fill(buffer *[]byte, src io.Reader, size, limit int64) erro
 	}
 }
 
-// grown returns the next capacity of a buffer that is full: what came so far lets a body
-// claim as much again, or three times that where it says its size; never more than it is
-// long or may be, and a step to find its end in.
-func grown(full int, size, limit int64) int {
+// nextCapacity returns the next capacity of a full buffer. The capacity doubles, or
+// quadruples if the announced size is at least full. It is at most the announced size or
+// the limit, plus a step in which to find the end.
+func nextCapacity(full int, size, limit int64) int {
 	if size < int64(full) {
 		return int(min(max(readStep, 2*int64(full)), limit+readStep))
 	}
 	return int(min(max(readStep, 4*int64(full)), size+readStep, limit+readStep))
 }
 
-func (b *bodyReader) explain(err error, limit int64) error {
+func (b *bodyReader) bodyError(err error, limit int64) error {
 	switch {
 	case errors.Is(err, errTooLarge):
 		return tooLarge(limit)
 	case errors.Is(err, errNoBudget):
-		return noRoom().Because(err)
+		return overloaded().Because(err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fault.Wrap(err, fault.Timeout, "The body came too slowly").After(time.Second)
 	case errors.Is(err, errCorrupt):
@@ -226,7 +230,7 @@ func (b *bodyReader) explain(err error, limit int64) error {
 	return fault.Field(fault.Malformed, "body", "was cut off").Because(err)
 }
 
-func noRoom() *fault.Error {
+func overloaded() *fault.Error {
 	return fault.New(fault.Unavailable, "Too many requests are being worked on").After(time.Second)
 }
 
@@ -235,8 +239,8 @@ func tooLarge(limit int64) error {
 		With("field", "body").With("reason", "is too large").With("limit", limit)
 }
 
-// MediaType returns the media type of a request's body as its Content-Type has it,
-// "" where that cannot be read. Body decides whether it is taken.
+// MediaType returns the media type in the request's Content-Type, or "" if it cannot be
+// parsed. Body decides whether the type is accepted.
 func MediaType(r *http.Request) string {
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
@@ -245,7 +249,8 @@ func MediaType(r *http.Request) string {
 	return mediaType
 }
 
-// checkContentType wants exactly one Content-Type, one of allowed, in UTF-8.
+// checkContentType checks that there is exactly one Content-Type, that it is one of allowed,
+// and that its charset is UTF-8.
 func checkContentType(h http.Header, allowed []string) error {
 	wrong := func(reason string) error {
 		return fault.Field(fault.UnsupportedMedia, "Content-Type", reason, allowed...)
@@ -268,8 +273,8 @@ func checkContentType(h http.Header, allowed []string) error {
 	return nil
 }
 
-// The pools keep small and large buffers apart, so that a small request does
-// not hold a large one's memory.
+// Small and large buffers have separate pools, so that a small request does not use a
+// large buffer.
 var smallBuffers, largeBuffers = newBufferPool(readStep), newBufferPool(smallBody)
 
 func newBufferPool(size int) *sync.Pool {
@@ -279,7 +284,7 @@ func newBufferPool(size int) *sync.Pool {
 	}}
 }
 
-func takeBuffer(contentLength int64) *[]byte {
+func getBuffer(contentLength int64) *[]byte {
 	pool := smallBuffers
 	if contentLength > smallBody {
 		pool = largeBuffers
@@ -289,11 +294,11 @@ func takeBuffer(contentLength int64) *[]byte {
 	return buffer
 }
 
-func returnBuffer(buffer *[]byte) {
+func putBuffer(buffer *[]byte) {
 	switch size := cap(*buffer); {
 	case size <= smallBody:
 		smallBuffers.Put(buffer)
-	case size <= keptBuffer:
+	case size <= maxPooledBuffer:
 		largeBuffers.Put(buffer)
 	}
 }

@@ -13,12 +13,13 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Check collects what is wrong with values that were read, and reports one
-// problem: a required field that is missing (Malformed) before a value that
-// breaks a rule (Invalid), else the first found. The zero Check is ready.
+// Check collects the problems of decoded values and reports one of them. A missing
+// required field (Malformed) takes precedence over a value that breaks a rule
+// (Invalid). Within each kind, the first problem is reported. The zero Check is
+// ready to use.
 type Check struct{ missing, invalid *fault.Error }
 
-// Err returns the problem to report, nil when there is none.
+// Err returns the problem to report, or nil if there is none.
 func (c *Check) Err() error {
 	switch {
 	case c.missing != nil:
@@ -29,44 +30,45 @@ func (c *Check) Err() error {
 	return nil
 }
 
-// Required notes a required field that is absent.
+// Required records a missing required field, unless present is true.
 func (c *Check) Required(field string, present bool) {
 	if !present && c.missing == nil {
 		c.missing = fault.Field(fault.Malformed, field, "is required")
 	}
 }
 
-// Fail notes a value that breaks a rule.
+// Fail records a value that breaks a rule.
 func (c *Check) Fail(field, reason string, allowed ...string) {
 	if c.invalid == nil {
 		c.invalid = fault.Field(fault.Invalid, field, reason, allowed...)
 	}
 }
 
-// Text checks a line of text: from shortest to longest characters (code points),
-// no control characters, not only white space unless shortest is 0.
-func (c *Check) Text(field, value string, shortest, longest int) {
-	c.length(field, value, shortest, longest)
+// Text checks a line of text: it must have minLength to maxLength characters (code
+// points) and no control characters. If minLength is not 0, it must not be only white
+// space.
+func (c *Check) Text(field, value string, minLength, maxLength int) {
+	c.length(field, value, minLength, maxLength)
 	if strings.ContainsFunc(value, isControl) {
 		c.Fail(field, "must not contain control characters")
 	}
 }
 
-// Prose checks text that may have several lines: tabs and line ends are the only
-// control characters allowed.
-func (c *Check) Prose(field, value string, longest int) {
-	c.length(field, value, 0, longest)
+// Prose checks text that may have several lines. Tabs and line ends are the only
+// allowed control characters.
+func (c *Check) Prose(field, value string, maxLength int) {
+	c.length(field, value, 0, maxLength)
 	if strings.ContainsFunc(value, func(r rune) bool { return isControl(r) && r != '\n' && r != '\r' && r != '\t' }) {
 		c.Fail(field, "must not contain control characters")
 	}
 }
 
-func (c *Check) length(field, value string, shortest, longest int) {
+func (c *Check) length(field, value string, minLength, maxLength int) {
 	switch n := utf8.RuneCountInString(value); {
-	case n < shortest, shortest > 0 && strings.TrimSpace(value) == "":
+	case n < minLength, minLength > 0 && strings.TrimSpace(value) == "":
 		c.Fail(field, "must not be empty")
-	case n > longest:
-		c.Fail(field, fmt.Sprintf("must have at most %d characters", longest))
+	case n > maxLength:
+		c.Fail(field, fmt.Sprintf("must have at most %d characters", maxLength))
 	}
 }
 
@@ -84,7 +86,7 @@ func Between[T cmp.Ordered](c *Check, field string, value, low, high T) {
 	}
 }
 
-// UUID checks an id that the caller chose, and gives it.
+// UUID parses an id and records a problem if it is not a UUID.
 func (c *Check) UUID(field, value string) uuid.UUID {
 	id, ok := ParseUUID(value)
 	if !ok {
@@ -93,16 +95,16 @@ func (c *Check) UUID(field, value string) uuid.UUID {
 	return id
 }
 
-// ParseUUID reads a UUID in its one canonical form, 8-4-4-4-12 hexadecimal
-// digits of either case.
+// ParseUUID parses a UUID in its canonical form, 8-4-4-4-12 hexadecimal digits in
+// upper or lower case.
 func ParseUUID(text string) (uuid.UUID, bool) {
-	if len(text) != 36 { // uuid.Parse also takes braces, urn:uuid: and no hyphens
+	if len(text) != 36 { // uuid.Parse also accepts braces, urn:uuid: and no hyphens
 		return uuid.UUID{}, false
 	}
 	id, err := uuid.Parse(text)
 	return id, err == nil
 }
 
-// isControl reports control characters: C0, DEL, C1, and the separators U+2028
-// and U+2029, which end lines for many a reader.
+// isControl reports whether r is a control character (C0, DEL, C1) or one of the
+// separators U+2028 and U+2029, which many programs treat as line ends.
 func isControl(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }

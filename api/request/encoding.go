@@ -17,22 +17,22 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Encodings of request bodies.
+// encodings are the accepted encodings of request bodies.
 var encodings = []string{"gzip", "zstd", "snappy"}
 
-// maxZstdWindow bounds the memory that a zstd frame can ask for: 8 MiB is what
-// RFC 8878 has every decoder support and what levels up to 19 use.
+// maxZstdWindow limits the memory that a zstd frame can request. 8 MiB is the minimum
+// that RFC 8878 recommends for decoders, and the maximum of levels up to 19.
 const maxZstdWindow = 8 << 20
 
-// errCorrupt marks a body that its encoding cannot have produced.
+// errCorrupt means that a body cannot be decoded by its encoding.
 var errCorrupt = errors.New("corrupt encoding")
 
-// contentEncoding returns the one encoding of the body, "" for none; unsaid where
+// contentEncoding returns the encoding of the body, "" for none. It returns fallback if
 // there is no header.
-func contentEncoding(h http.Header, unsaid string) (string, error) {
+func contentEncoding(h http.Header, fallback string) (string, error) {
 	values := h.Values("Content-Encoding")
 	if len(values) == 0 {
-		return unsaid, nil
+		return fallback, nil
 	}
 	switch encoding := strings.ToLower(strings.TrimSpace(strings.Join(values, ","))); encoding {
 	case "", "identity":
@@ -47,14 +47,13 @@ func contentEncoding(h http.Header, unsaid string) (string, error) {
 	)
 }
 
-// decode reads src, which is encoded and says that it has size bytes, into buffer.
-// Not more than limit encoded bytes are read: what decodes to less than its own size
-// is nothing a client needs.
+// decode decodes src into buffer. size is the announced size of src. decode reads at most
+// limit encoded bytes, because a useful encoding is not larger than the decoded body.
 func (b *bodyReader) decode(buffer *[]byte, encoding string, src io.Reader, size, limit int64) error {
 	if encoding == "" {
 		return b.fill(buffer, src, size, limit)
 	}
-	network := &networkReader{src: src, left: limit}
+	network := &networkReader{src: src, remaining: limit}
 	var err error
 	switch encoding {
 	case "gzip":
@@ -64,20 +63,20 @@ func (b *bodyReader) decode(buffer *[]byte, encoding string, src io.Reader, size
 	default:
 		err = b.unsnappy(buffer, network, size, limit)
 	}
-	return network.blame(err)
+	return network.wrapError(err)
 }
 
-// networkReader remembers the connection's own errors, to tell a body that was
-// cut off or came too slowly from one that is corrupt.
+// networkReader records errors of the connection, to distinguish a body that was
+// truncated or too slow from one that is corrupt.
 type networkReader struct {
-	src  io.Reader
-	left int64
-	err  error
+	src       io.Reader
+	remaining int64
+	err       error
 }
 
 func (n *networkReader) Read(p []byte) (int, error) {
 	count, err := n.src.Read(p)
-	if n.left -= int64(count); n.left < 0 {
+	if n.remaining -= int64(count); n.remaining < 0 {
 		err = errTooLarge
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -86,7 +85,7 @@ func (n *networkReader) Read(p []byte) (int, error) {
 	return count, err
 }
 
-func (n *networkReader) blame(err error) error {
+func (n *networkReader) wrapError(err error) error {
 	switch {
 	case err == nil, errors.Is(err, errTooLarge), errors.Is(err, errNoBudget):
 		return err
@@ -114,7 +113,7 @@ func (b *bodyReader) unzstd(buffer *[]byte, src io.Reader, limit int64) error {
 	reader, ok := zstdReaders.Get().(*zstd.Decoder)
 	if !ok {
 		var err error
-		// Concurrency 1: decoding runs in the reading goroutine, none is left behind.
+		// Concurrency 1: decoding runs in the calling goroutine and starts no others.
 		reader, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
 			zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
 		if err != nil {
@@ -122,7 +121,7 @@ func (b *bodyReader) unzstd(buffer *[]byte, src io.Reader, limit int64) error {
 		}
 	}
 	defer func() {
-		_ = reader.Reset(nil) // lets go of src
+		_ = reader.Reset(nil) // drop the reference to src
 		zstdReaders.Put(reader)
 	}()
 	if err := reader.Reset(src); err != nil {
@@ -131,13 +130,13 @@ func (b *bodyReader) unzstd(buffer *[]byte, src io.Reader, limit int64) error {
 	return b.fill(buffer, reader, 0, limit)
 }
 
-// snappyStream begins the framed format; anything else is one block, as
-// Prometheus sends it, which says in front how long it decodes to.
+// snappyStream is the prefix of the framed format. Any other body is one block, as
+// sent by Prometheus, which begins with its decoded length.
 var snappyStream = []byte("\xff\x06\x00\x00sNaPpY")
 
 func (b *bodyReader) unsnappy(buffer *[]byte, src io.Reader, size, limit int64) error {
-	encoded := takeBuffer(0)
-	defer returnBuffer(encoded)
+	encoded := getBuffer(0)
+	defer putBuffer(encoded)
 	if err := b.fill(encoded, src, size, limit); err != nil {
 		return err
 	}

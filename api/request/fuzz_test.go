@@ -14,8 +14,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// FuzzBody: whatever comes in whatever encoding, a body is read within its limit or
-// refused by name, and all that was reserved for it is given back.
+// FuzzBody checks that any body in any encoding is read within its limit or refused with the
+// name of a field, and that its whole reservation is released.
 func FuzzBody(f *testing.F) {
 	encodings := []string{"", "identity", "gzip", "x-gzip", "zstd", "snappy", "GZIP", "gzip, gzip"}
 	const limit = 64 << 10
@@ -30,12 +30,12 @@ func FuzzBody(f *testing.F) {
 	f.Add(encode(f, "gzip", make([]byte, 1<<20)), uint8(2), int64(-1))
 	f.Add(encode(f, "zstd", make([]byte, 1<<20)), uint8(4), int64(1))
 	f.Add([]byte("\xff\xff\xff\xff\x0fabc"), uint8(5), int64(8))
-	f.Fuzz(func(t *testing.T, body []byte, encoding uint8, said int64) {
+	f.Fuzz(func(t *testing.T, body []byte, encoding uint8, contentLength int64) {
 		budget := request.NewBudget(1 << 20)
 		r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Content-Encoding", encodings[int(encoding)%len(encodings)])
-		r.ContentLength = max(said, -1)
+		r.ContentLength = max(contentLength, -1)
 		got, release, err := request.Body(nil, r, limit, request.Within(budget))
 		if err != nil {
 			require.Contains(
@@ -51,7 +51,8 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// FuzzParseTime: what is a time here is one for package time, and the same.
+// FuzzParseTime checks that package time can encode each parsed time and that it parses to the
+// same time again.
 func FuzzParseTime(f *testing.F) {
 	for _, text := range []string{
 		"2026-11-21T07:40:08Z", "2026-11-21T07:40:08.290296+05:45", "0000-01-01T00:00:00-23:59", "0000-01-01T00:00:00+23:59",
@@ -61,16 +62,16 @@ func FuzzParseTime(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		at, ok := request.ParseTime(text)
+		parsed, ok := request.ParseTime(text)
 		if !ok {
 			return
 		}
-		_, err := at.UTC().MarshalJSON()
+		_, err := parsed.UTC().MarshalJSON()
 		require.NoError(t, err, text)
-		_, err = at.UTC().Add(time.Microsecond - 1).Truncate(time.Microsecond).MarshalJSON()
-		require.NoError(t, err, "%s, brought to microseconds", text)
-		again, ok := request.ParseTime(at.Format(time.RFC3339Nano))
+		_, err = parsed.UTC().Add(time.Microsecond - 1).Truncate(time.Microsecond).MarshalJSON()
+		require.NoError(t, err, "%s, rounded to microseconds", text)
+		again, ok := request.ParseTime(parsed.Format(time.RFC3339Nano))
 		require.True(t, ok, text)
-		require.True(t, at.Equal(again), text)
+		require.True(t, parsed.Equal(again), text)
 	})
 }

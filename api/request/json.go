@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// MaxBody is the limit of a body, decoded, where a route has no other: 1 MiB.
+	// MaxBody is the default limit of a decoded body: 1 MiB.
 	MaxBody = 1 << 20
-	// MaxDepth is how deep arrays and objects may be nested in a body.
+	// MaxDepth is the maximum nesting depth of arrays and objects in a body.
 	MaxDepth = 64
 )
 
-// JSON reads the request's body of at most MaxBody strictly into v, a pointer to
-// a struct, as DecodeJSON does. Content-Type must be application/json (for PATCH
-// also application/merge-patch+json).
+// JSON reads the request's body of at most MaxBody and decodes it like DecodeJSON into
+// v, a pointer to a struct. Content-Type must be application/json, or for PATCH also
+// application/merge-patch+json.
 func JSON(r *http.Request, v any) error {
 	types := []string{mediaJSON}
 	if r.Method == http.MethodPatch {
@@ -37,35 +37,38 @@ func JSON(r *http.Request, v any) error {
 	if err := DecodeJSON(body, v); err != nil {
 		return err
 	}
-	if OperatorOf(r.Context()) != nil { // whose trail tells them
-		NotesOf(r.Context()).set(body)
+	if OperatorOf(r.Context()) != nil { // the operators' audit trail contains them
+		NotesOf(r.Context()).setFields(body)
 	}
 	return nil
 }
 
-// SmallJSON reads what comes without a key or a session as JSON does, but at most limit
-// bytes, in no encoding, and within waitTimeout: Timeout says that it took longer.
+// SmallJSON is like JSON, for requests without a key or a session. It reads at most limit
+// bytes, without encoding. If the body takes longer than waitTimeout, it returns a Timeout
+// error.
 func SmallJSON(w http.ResponseWriter, r *http.Request, v any, limit int64, waitTimeout time.Duration) error {
 	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(waitTimeout)) // where it cannot, the server's own holds
+	_ = connection.SetReadDeadline(time.Now().Add(waitTimeout)) // on failure the server's deadline applies
 	body, release, err := Body(w, r, limit, Plain())
 	if err != nil {
 		return err
 	}
 	defer release()
-	_ = connection.SetReadDeadline(time.Time{}) // else it would end the work on the request
+	_ = connection.SetReadDeadline(time.Time{}) // otherwise it would cancel the request
 	return DecodeJSON(body, v)
 }
 
-// DecodeJSON reads one JSON object strictly into v, a pointer to a struct.
+// DecodeJSON strictly decodes one JSON object into v, a pointer to a struct.
 //
-// Malformed: what is no JSON by RFC 8259 and RFC 7493 (duplicate names, invalid
-// UTF-8, lone surrogates, a byte order mark, text after the value), nesting
-// beyond MaxDepth, an unknown field (names are case-sensitive), a value of
-// another type, null where v has no [Nullable]. Invalid: a number beyond what
-// its type holds, U+0000 in a string. All name the field in details.
+// It returns a Malformed error if body is not JSON by RFC 8259 and RFC 7493
+// (duplicate names, invalid UTF-8, lone surrogates, a byte order mark, text after
+// the value), is nested beyond MaxDepth, or has an unknown field (names are
+// case-sensitive), a value of another type, or null for a field that is not a
+// [Nullable]. It returns an Invalid error for a number beyond the range of its type
+// and for U+0000 in a string. All errors have the field in their details.
 //
-// Fields that may be absent are pointers: nil then. Nothing in v aliases body.
+// Optional fields are pointers, which are nil if the field is absent. Nothing in v
+// aliases body.
 func DecodeJSON(body []byte, v any) error {
 	if len(bytes.TrimLeft(body, " \t\r\n")) == 0 {
 		return fault.Field(fault.Malformed, "body", "is empty, a JSON object is due")
@@ -73,8 +76,8 @@ func DecodeJSON(body []byte, v any) error {
 	if err := checkDepth(body); err != nil {
 		return err
 	}
-	// The syntax of the whole comes before the types of its parts, so that a
-	// body is judged the same wherever its faults are.
+	// Check the syntax of the whole body before the types of its fields, so that
+	// the error does not depend on the order of the errors.
 	dec := jsontext.NewDecoder(bytes.NewBuffer(body))
 	if err := dec.SkipValue(); err != nil {
 		return describe(body, err)
@@ -85,8 +88,8 @@ func DecodeJSON(body []byte, v any) error {
 	return checkNUL(body)
 }
 
-// refuseNull makes null an error wherever the target is not made for it: by
-// default it would silently become the zero value.
+// refuseNull makes null an error unless the target supports it. By default, null would
+// silently become the zero value.
 var refuseNull = json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v any) error {
 	if dec.PeekKind() != 'n' {
 		return errors.ErrUnsupported
@@ -104,17 +107,17 @@ func (e *nullError) Error() string { return "null where " + expected(e.target) +
 
 type nullable interface{ nullable() }
 
-// Nullable is a field that may be absent, null or a value, as a merge patch
-// (RFC 7396) tells them apart.
+// Nullable is a field that may be absent, null or a value. A merge patch (RFC 7396)
+// distinguishes these.
 type Nullable[T any] struct {
-	Set   bool // the field is there
-	Null  bool // it is there and null
-	Value T    // the zero value unless it is there and not null
+	Set   bool // the field is present
+	Null  bool // the field is present and null
+	Value T    // the zero value unless the field is present and not null
 }
 
 func (*Nullable[T]) nullable() {}
 
-// UnmarshalJSONFrom reads null or a T.
+// UnmarshalJSONFrom decodes null or a T.
 func (n *Nullable[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	*n = Nullable[T]{Set: true}
 	if dec.PeekKind() == 'n' {
@@ -124,8 +127,8 @@ func (n *Nullable[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return json.UnmarshalDecode(dec, &n.Value)
 }
 
-// checkDepth bounds the nesting before anything recurses over it. Brackets that
-// do not match are the parser's business.
+// checkDepth checks the nesting depth before a recursive parser reads the body. It
+// does not check that brackets match.
 func checkDepth(body []byte) error {
 	depth, inString := 0, false
 	for i := 0; i < len(body); i++ {
@@ -147,8 +150,8 @@ func checkDepth(body []byte) error {
 	return nil
 }
 
-// checkNUL refuses U+0000 in any name or string: no store takes it. Body is
-// known to be well-formed, so that the escape is the only way to write it.
+// checkNUL refuses U+0000 in any name or string, because no store accepts it. body must
+// be valid JSON, so U+0000 can occur only as an escape.
 func checkNUL(body []byte) error {
 	if !bytes.Contains(body, []byte(`\u0000`)) {
 		return nil
@@ -165,9 +168,9 @@ func checkNUL(body []byte) error {
 	}
 }
 
-// DecodePart reads a JSON object that is part of a body which DecodeJSON has read, as
-// strictly. path is where the part is, such as payload; fields are named from there.
-// With "" they are named as if the part were the body.
+// DecodePart decodes a JSON object that is part of a body that DecodeJSON has decoded, with
+// the same checks. path is the path of the part, such as payload, and prefixes the fields in
+// errors. If it is "", fields are named as if the part were the body.
 func DecodePart(part jsontext.Value, path string, v any) error {
 	err := json.Unmarshal(part, v, json.RejectUnknownMembers(true), json.WithUnmarshalers(refuseNull))
 	if err == nil {
@@ -176,7 +179,7 @@ func DecodePart(part jsontext.Value, path string, v any) error {
 	return Under(path, describe(part, err))
 }
 
-// Under puts a path in front of the field that an error names, if it names one.
+// Under prepends path to the field in an error's details, if there is one.
 func Under(path string, err error) error {
 	var inner *fault.Error
 	if !errors.As(err, &inner) {
@@ -204,7 +207,7 @@ func Under(path string, err error) error {
 	return outer.With("field", field)
 }
 
-// Nothing refuses parameters and a body, except for an empty object.
+// Nothing returns an error if the request has parameters, or a body other than an empty object.
 func Nothing(r *http.Request) error {
 	if err := Query(r).Err(); err != nil {
 		return err

@@ -29,7 +29,7 @@ type source struct {
 	Extra   map[string]any           `json:"extra"`
 }
 
-// problem returns what the caller is told: kind, field and reason.
+// problem returns the kind, the field and the reason of an error.
 func problem(t *testing.T, err error) (fault.Kind, string, string) {
 	t.Helper()
 	var fe *fault.Error
@@ -125,7 +125,7 @@ func TestGoodJSONIsTaken(t *testing.T) {
 		"tags":{"__proto__":"x","":"y"},"extra":{"null":null,"tiny":1e-400},"metrics":[{}]}` + "\n"
 	require.NoError(t, request.DecodeJSON([]byte(body), &into))
 	require.Equal(t, "Kessel é 😀", *into.Name)
-	require.Equal(t, int64(9007199254740993), *into.Version, "beyond 2^53 nothing is lost")
+	require.Equal(t, int64(9007199254740993), *into.Version, "integers beyond 2^53 are exact")
 	require.True(t, into.Unit.Set && into.Unit.Null)
 	require.Nil(t, into.Active)
 	require.Equal(t, map[string]string{"__proto__": "x", "": "y"}, into.Tags)

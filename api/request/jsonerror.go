@@ -14,8 +14,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// describe turns the parser's error into one that names the field and says what
-// is wrong with it, without a word about Go.
+// describe converts an error of the parser into one that has the field and the reason and
+// does not mention Go.
 func describe(body []byte, err error) error {
 	var semantic *json.SemanticError
 	if errors.As(err, &semantic) {
@@ -66,9 +66,9 @@ func describeSyntactic(body []byte, err *jsontext.SyntacticError) error {
 	return fault.Field(fault.Malformed, field, reason).With("position", err.ByteOffset).Because(err)
 }
 
-// fieldPath turns a JSON pointer into the path that answers show: names joined
-// by dots, indexes in brackets, as in metrics[0].name. The body tells an index
-// from a name made of digits.
+// fieldPath converts a JSON pointer into the path in error responses: names joined by
+// dots, and indexes in brackets, as in metrics[0].name. It uses body to distinguish an
+// index from a name that consists of digits.
 func fieldPath(body []byte, pointer jsontext.Pointer) string {
 	var path strings.Builder
 	dec := jsontext.NewDecoder(bytes.NewBuffer(body))
@@ -88,9 +88,9 @@ func fieldPath(body []byte, pointer jsontext.Pointer) string {
 	return path.String()
 }
 
-// The descents leave the decoder before the value that was asked for. Their
-// errors do not matter: a broken body only costs the rest of the path its
-// brackets.
+// descendArray and descendObject advance the decoder to the given entry or member. They
+// ignore errors: if the body is not valid JSON, only the brackets of the remaining path
+// are lost.
 func descendArray(dec *jsontext.Decoder, index int) {
 	_, _ = dec.ReadToken()
 	for range index {
@@ -112,12 +112,11 @@ func descendObject(dec *jsontext.Decoder, name string) {
 	}
 }
 
-// maxShownName bounds how much of a caller's name an answer repeats.
+// maxShownName is the maximum number of characters of a client's name in a response.
 const maxShownName = 100
 
-// Member returns the path of an object's member, as DecodeJSON writes it: a name
-// that could be taken for something else in a path is quoted, as in
-// tags["a.b"].
+// Member returns the path of an object's member in the form that DecodeJSON uses. A name
+// that would be ambiguous in a path is quoted, as in tags["a.b"].
 func Member(object, name string) string {
 	var path strings.Builder
 	path.WriteString(object)
@@ -145,7 +144,7 @@ func shorten(name string) string {
 	return name
 }
 
-// expected names the JSON type that a Go type reads.
+// expected returns the JSON type that decodes into a Go type.
 func expected(t reflect.Type) string {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -192,7 +191,7 @@ func kindName(kind jsontext.Kind) string {
 	return "an object"
 }
 
-// memberNames lists the fields that a struct reads.
+// memberNames returns the JSON names of a struct's fields.
 func memberNames(t reflect.Type) []string {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil

@@ -8,27 +8,27 @@ import (
 	"github.com/google/uuid"
 )
 
-// Notes is what a handler tells those around it of what it did. It is one request's and not
-// safe for concurrent use.
+// Notes are what a handler reports to the middleware about a request. They are not safe for
+// concurrent use.
 type Notes struct {
 	// Command is the command that was applied; zero: none.
 	Command uuid.UUID
-	Results []string // ids of what was made
+	Results []string // ids of created objects
 	Fields  []string // names of the fields that the body set
 }
 
-// maxNotes bounds the ids and the names that are noted of a request, each.
+// maxNotes is the maximum number of ids, and of names, in a request's notes.
 const maxNotes = 100
 
-// Made notes the id of something that was made.
+// Made records the id of a created object.
 func (n *Notes) Made(id string) {
 	if len(n.Results) < maxNotes {
 		n.Results = append(n.Results, id)
 	}
 }
 
-// set notes the names of a JSON object, which was read before.
-func (n *Notes) set(body []byte) {
+// setFields records the member names of a JSON object that has been decoded already.
+func (n *Notes) setFields(body []byte) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(body))
 	if _, err := dec.ReadToken(); err != nil {
 		return
@@ -47,12 +47,12 @@ func (n *Notes) set(body []byte) {
 
 type notesKey struct{}
 
-// WithNotes puts empty notes into the context.
+// WithNotes returns a context with empty notes.
 func WithNotes(ctx context.Context) context.Context {
 	return context.WithValue(ctx, notesKey{}, &Notes{})
 }
 
-// NotesOf returns the context's notes; where it has none, some that nobody reads.
+// NotesOf returns the context's notes, or new notes that are discarded if it has none.
 func NotesOf(ctx context.Context) *Notes {
 	if n := notesOf(ctx); n != nil {
 		return n
@@ -60,7 +60,7 @@ func NotesOf(ctx context.Context) *Notes {
 	return &Notes{}
 }
 
-// notesOf returns the context's notes, nil where it has none.
+// notesOf returns the context's notes, or nil if it has none.
 func notesOf(ctx context.Context) *Notes {
 	n, _ := ctx.Value(notesKey{}).(*Notes)
 	return n

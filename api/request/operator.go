@@ -8,28 +8,28 @@ import (
 	"github.com/google/uuid"
 )
 
-// Operator is who uses the administration page.
+// Operator is a user of the admin UI.
 type Operator struct {
 	ID   uuid.UUID
 	Name string
-	// SessionEnds is when the session ends if it is not used any more.
+	// SessionEnds is the time at which the session expires if it is not used.
 	SessionEnds time.Time
 }
 
 type operatorKey struct{}
 
-// WithOperator puts the operator into the context.
+// WithOperator returns a context with the operator.
 func WithOperator(ctx context.Context, o *Operator) context.Context {
 	return context.WithValue(ctx, operatorKey{}, o)
 }
 
-// OperatorOf returns the context's operator. It is nil outside the administration page.
+// OperatorOf returns the context's operator. It is nil outside the admin UI.
 func OperatorOf(ctx context.Context) *Operator {
 	o, _ := ctx.Value(operatorKey{}).(*Operator)
 	return o
 }
 
-// AskerOf says, for what is noted of it, who asks: an operator by name, a key by its id.
+// AskerOf returns a description of who sends the request, for records: an operator by name, a key by its id.
 func AskerOf(ctx context.Context) string {
 	if o := OperatorOf(ctx); o != nil {
 		return "operator " + o.Name
@@ -40,21 +40,20 @@ func AskerOf(ctx context.Context) string {
 	return "nobody"
 }
 
-// Client is where a request comes from.
+// Client describes the client of a request.
 type Client struct {
 	IP     netip.Addr // without a zone; the zero address: unknown
-	Secure bool       // the client's own connection is encrypted, here or at a proxy
+	Secure bool       // the client's connection is encrypted, to this server or to a proxy
 }
 
 type clientKey struct{}
 
-// WithClient puts the client into the context.
+// WithClient returns a context with the client.
 func WithClient(ctx context.Context, c Client) context.Context {
 	return context.WithValue(ctx, clientKey{}, c)
 }
 
-// ClientOf returns the context's client; only requests of the administration page have
-// one.
+// ClientOf returns the context's client. Only requests of the admin UI have one.
 func ClientOf(ctx context.Context) Client {
 	c, _ := ctx.Value(clientKey{}).(Client)
 	return c

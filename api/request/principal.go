@@ -1,5 +1,5 @@
-// Package request reads requests strictly: who asks (the principal), URL
-// parameters, JSON bodies with field paths, encodings and limits.
+// Package request strictly parses requests: the principal, URL parameters, JSON
+// bodies with field paths, encodings and limits.
 package request
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Scope is a right that a key can have.
+// Scope is a permission of a key.
 type Scope string
 
-// The scopes of the interface.
+// The scopes of the API.
 const (
 	ReadNodes     Scope = "read:nodes"
 	WriteNodes    Scope = "write:nodes"
@@ -27,11 +27,11 @@ const (
 	Admin         Scope = "admin"
 )
 
-// Scopes lists all scopes, in the interface's order.
+// Scopes are all scopes, in the order of the API's documentation.
 var Scopes = []Scope{ReadNodes, WriteNodes, ReadEdges, WriteEdges, ReadLiveData, WriteLiveData, Admin}
 
-// Principal is who asks, and in which workspace: what a valid key and the
-// workspace header amount to.
+// Principal is the authenticated key of a request and the workspace in its workspace
+// header.
 type Principal struct {
 	KeyID     uuid.UUID
 	ActorID   uuid.UUID
@@ -46,7 +46,7 @@ func (p *Principal) May(scope Scope) bool {
 
 type principalKey struct{}
 
-// WithPrincipal puts the principal into the context.
+// WithPrincipal returns a context with the principal.
 func WithPrincipal(ctx context.Context, p *Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
@@ -57,8 +57,8 @@ func PrincipalOf(ctx context.Context) *Principal {
 	return p
 }
 
-// Require refuses, as Forbidden, a principal that has none of the scopes. It is
-// for routes whose scope depends on the body; others declare theirs.
+// Require returns a Forbidden error if the principal has none of the scopes. It is for
+// routes whose scope depends on the body. Other routes declare their scopes.
 func Require(ctx context.Context, anyOf ...Scope) error {
 	if p := PrincipalOf(ctx); p != nil && slices.ContainsFunc(anyOf, p.May) {
 		return nil
@@ -66,8 +66,8 @@ func Require(ctx context.Context, anyOf ...Scope) error {
 	return fault.New(fault.Forbidden, "Forbidden").With("required", anyOf)
 }
 
-// PathID reads the id in the path's parameter. What is no UUID is NotFound, the
-// same as an id that is unknown; what names the kind of resource.
+// PathID parses the id in a path parameter. If it is not a UUID, it returns the same
+// NotFound error as for an unknown id. what is the kind of resource, for the message.
 func PathID(r *http.Request, parameter, what string) (uuid.UUID, error) {
 	id, ok := ParseUUID(chi.URLParam(r, parameter))
 	if !ok {

@@ -15,27 +15,27 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Page limits of the interface.
+// Page limits of the API.
 const (
 	DefaultLimit = 50
 	MaxLimit     = 100
 )
 
-// Params reads a request's URL parameters strictly. Each getter makes its name
-// known; Err then reports, as Malformed, a query that cannot be read, a name
-// that no getter asked for, a single-valued parameter that is repeated, or the
-// first bad value. So: ask for everything, then look at Err, then use it.
+// Params strictly parses a request's URL parameters. Each getter registers the name of
+// its parameter. Err then returns a Malformed error for a query that cannot be parsed, a
+// name that no getter has registered, a repeated single-valued parameter, or the first
+// invalid value. So call all getters first, then check Err, then use the values.
 type Params struct {
-	values   map[string][]string
-	order    []string // names as they came, each once
-	known    []string
-	families []string // prefixes such as "tag."
-	single   []string
-	broken   *fault.Error // the query cannot be read
-	bad      *fault.Error // the first bad value
+	values    map[string][]string
+	order     []string // names in the order of the query, without duplicates
+	known     []string
+	families  []string // prefixes such as "tag."
+	single    []string
+	malformed *fault.Error // the query cannot be parsed
+	invalid   *fault.Error // the first invalid value
 }
 
-// Query reads the request's URL parameters.
+// Query parses the request's URL parameters.
 func Query(r *http.Request) *Params {
 	p := &Params{values: map[string][]string{}}
 	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
@@ -45,16 +45,16 @@ func Query(r *http.Request) *Params {
 		rawName, rawValue, _ := strings.Cut(pair, "=")
 		name, err := unescape(rawName)
 		if err != nil {
-			p.broken = fault.Field(fault.Malformed, "query", "has a parameter name that cannot be read: "+err.Error())
+			p.malformed = fault.Field(fault.Malformed, "query", "has a parameter name that cannot be read: "+err.Error())
 			return p
 		}
 		if name == "" {
-			p.broken = fault.Field(fault.Malformed, "query", "has a parameter without a name")
+			p.malformed = fault.Field(fault.Malformed, "query", "has a parameter without a name")
 			return p
 		}
 		value, err := unescape(rawValue)
 		if err != nil {
-			p.broken = fault.Field(fault.Malformed, shorten(name), "cannot be read: "+err.Error())
+			p.malformed = fault.Field(fault.Malformed, shorten(name), "cannot be read: "+err.Error())
 			return p
 		}
 		if _, seen := p.values[name]; !seen {
@@ -82,7 +82,7 @@ func unescape(text string) (string, error) {
 	return plain, nil
 }
 
-// String returns a single-valued parameter, "" and false when it is absent.
+// String returns a single-valued parameter, or "" and false if it is absent.
 func (p *Params) String(name string) (value string, given bool) {
 	p.known = append(p.known, name)
 	p.single = append(p.single, name)
@@ -99,7 +99,7 @@ func (p *Params) Strings(name string) []string {
 	return p.values[name]
 }
 
-// List returns the values of a parameter that may be repeated or a comma list.
+// List returns the values of a parameter that may be repeated or a comma-separated list.
 func (p *Params) List(name string) []string {
 	var list []string
 	for _, value := range p.Strings(name) {
@@ -108,8 +108,8 @@ func (p *Params) List(name string) []string {
 	return list
 }
 
-// OneOf returns a single-valued parameter that must be one of allowed; fallback
-// when it is absent.
+// OneOf returns a single-valued parameter that must be one of allowed, or fallback if
+// it is absent.
 func (p *Params) OneOf(name, fallback string, allowed ...string) string {
 	value, given := p.String(name)
 	if !given {
@@ -121,12 +121,12 @@ func (p *Params) OneOf(name, fallback string, allowed ...string) string {
 	return value
 }
 
-// Bool returns a parameter that is true or false; false when it is absent.
+// Bool returns a parameter that is true or false, or false if it is absent.
 func (p *Params) Bool(name string) bool {
 	return p.OneOf(name, "false", "true", "false") == "true"
 }
 
-// UUID returns a parameter that is one id; nil when it is absent.
+// UUID returns a parameter that is one id, or nil if it is absent.
 func (p *Params) UUID(name string) *uuid.UUID {
 	text, given := p.String(name)
 	if !given {
@@ -139,7 +139,7 @@ func (p *Params) UUID(name string) *uuid.UUID {
 	return &id
 }
 
-// UUIDs returns the ids of a parameter that may be repeated or a comma list.
+// UUIDs returns the ids of a parameter that may be repeated or a comma-separated list.
 func (p *Params) UUIDs(name string) []uuid.UUID {
 	var ids []uuid.UUID
 	for _, text := range p.List(name) {
@@ -152,8 +152,8 @@ func (p *Params) UUIDs(name string) []uuid.UUID {
 	return ids
 }
 
-// Int returns a whole number from low to high, written in digits only; fallback
-// when it is absent.
+// Int returns an integer from low to high that is written in digits only, or fallback if
+// it is absent.
 func (p *Params) Int(name string, fallback, low, high int) int {
 	text, given := p.String(name)
 	if !given {
@@ -166,23 +166,23 @@ func (p *Params) Int(name string, fallback, low, high int) int {
 	return n
 }
 
-// Page returns limit (50 by default, at most 100: more is clamped, however much
-// more) and offset.
+// Page returns limit and offset. The limit is 50 by default; any value above 100 is
+// reduced to 100.
 func (p *Params) Page() (limit, offset int) { return p.PageUpTo(MaxLimit) }
 
-// PageUpTo returns limit and offset as Page does, where a page has up to most items.
-func (p *Params) PageUpTo(most int) (limit, offset int) {
+// PageUpTo is like Page, with a maximum limit of maxItems.
+func (p *Params) PageUpTo(maxItems int) (limit, offset int) {
 	limit = DefaultLimit
 	if text, given := p.String("limit"); given {
 		n, ok := digits(text)
-		if limit = min(n, most); !ok && n < math.MaxInt || n < 1 {
+		if limit = min(n, maxItems); !ok && n < math.MaxInt || n < 1 {
 			p.Fail("limit", "must be a whole number, at least 1")
 		}
 	}
 	return limit, p.Int("offset", 0, 0, math.MaxInt)
 }
 
-// Paging returns limit and either offset or cursor; no cursor is "".
+// Paging returns limit and either offset or cursor. cursor is "" if it is absent.
 func (p *Params) Paging() (limit, offset int, cursor string) {
 	limit, offset = p.Page()
 	cursor, given := p.String("cursor")
@@ -201,8 +201,8 @@ type SortField struct {
 	Descending bool
 }
 
-// Sort returns the fields of parameter sort, nil when it is absent. A field that
-// is not allowed or repeated is an error.
+// Sort returns the fields of parameter sort, or nil if it is absent. A field that is
+// not allowed or is repeated is an error.
 func (p *Params) Sort(allowed ...string) []SortField {
 	text, given := p.String("sort")
 	if !given {
@@ -221,8 +221,8 @@ func (p *Params) Sort(allowed ...string) []SortField {
 	return fields
 }
 
-// Family returns the parameters whose name begins with prefix, without it, such
-// as tag.<key>. A key may be repeated, but not empty.
+// Family returns the parameters whose name begins with prefix, such as tag.<key>, by the
+// name without the prefix. A key may be repeated, but must not be empty.
 func (p *Params) Family(prefix string) map[string][]string {
 	p.families = append(p.families, prefix)
 	found := map[string][]string{}
@@ -237,20 +237,20 @@ func (p *Params) Family(prefix string) map[string][]string {
 	return found
 }
 
-// Fail notes a bad value.
+// Fail records an invalid value.
 func (p *Params) Fail(name, reason string, allowed ...string) {
-	if p.bad == nil {
-		p.bad = fault.Field(fault.Malformed, name, reason, allowed...)
+	if p.invalid == nil {
+		p.invalid = fault.Field(fault.Malformed, name, reason, allowed...)
 	}
 }
 
-// Err reports what is wrong with the parameters, nil when nothing is.
+// Err returns the error of the parameters, or nil if they are valid.
 func (p *Params) Err() error {
-	if p.broken != nil {
-		return p.broken
+	if p.malformed != nil {
+		return p.malformed
 	}
 	for _, name := range p.order {
-		if !p.knows(name) {
+		if !p.isKnown(name) {
 			allowed := slices.Clone(p.known)
 			for _, prefix := range p.families {
 				allowed = append(allowed, prefix+"<key>")
@@ -264,19 +264,19 @@ func (p *Params) Err() error {
 			return fault.Field(fault.Malformed, name, "must not be repeated")
 		}
 	}
-	if p.bad != nil {
-		return p.bad
+	if p.invalid != nil {
+		return p.invalid
 	}
 	return nil
 }
 
-func (p *Params) knows(name string) bool {
+func (p *Params) isKnown(name string) bool {
 	return slices.Contains(p.known, name) ||
 		slices.ContainsFunc(p.families, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// digits reads a number written in digits only: no sign, space, point or base.
-// One beyond an int is not ok and given as math.MaxInt.
+// digits parses a number that is written in digits only: no sign, space, point or base.
+// For a number beyond the range of int it returns math.MaxInt and false.
 func digits(text string) (int, bool) {
 	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r < '0' || r > '9' }) {
 		return 0, false

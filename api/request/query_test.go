@@ -46,7 +46,7 @@ func TestPageLimits(t *testing.T) {
 		require.Equal(t, "limit", field)
 		require.Equal(t, "must be a whole number, at least 1", reason, value)
 	}
-	p := params("offset=9223372036854775808") // would not be what meta.offset says
+	p := params("offset=9223372036854775808") // meta.offset could not contain it
 	p.Page()
 	require.Error(t, p.Err())
 }

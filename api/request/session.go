@@ -2,23 +2,23 @@ package request
 
 import "context"
 
-// Session is what an answer that lasts needs to know when to end.
+// Session tells a streaming response when to end.
 type Session struct {
-	// Recheck asks again whether the key may have this answer. An error ends it: the
-	// key was revoked, lacks the scopes by now, or the workspace is closed to it.
+	// Recheck checks the access of the key again. The response must end if it returns an
+	// error: the key was revoked, or it no longer has the scopes or access to the workspace.
 	Recheck func(ctx context.Context) error
-	// Draining is closed when the server goes away.
+	// Draining is closed when the server shuts down.
 	Draining <-chan struct{}
 }
 
 type sessionKey struct{}
 
-// WithSession puts the session into the context.
+// WithSession returns a context with the session.
 func WithSession(ctx context.Context, s Session) context.Context {
 	return context.WithValue(ctx, sessionKey{}, s)
 }
 
-// SessionOf returns the context's session. Only routes that declare to last have one.
+// SessionOf returns the context's session. Only streaming routes have one.
 func SessionOf(ctx context.Context) Session {
 	s, _ := ctx.Value(sessionKey{}).(Session)
 	return s

@@ -6,39 +6,40 @@ import (
 	"time"
 )
 
-// rfc3339 is the form of a time by the letter of RFC 3339. Package time also
-// takes offsets up to 24:60, a comma before the fraction and hours of one digit.
+// rfc3339 is the exact form of RFC 3339. Package time also accepts offsets up to 24:60,
+// a comma before the fraction and hours of one digit.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// The times that RFC 3339 can say in UTC, to the precision of the stores. By its offset a
-// text can be up to a day beyond, where neither JSON nor every store can follow.
+// The first and the last time that RFC 3339 can represent in UTC, with the precision of the
+// stores. A text with an offset can be up to a day outside of these, which JSON and some
+// stores cannot represent.
 var (
 	earliest = time.Date(0, time.January, 1, 0, 0, 0, 0, time.UTC)
 	latest   = time.Date(9999, time.December, 31, 23, 59, 59, 999_999_000, time.UTC)
 )
 
-// ParseTime reads a time in the form of RFC 3339. What is beyond the years 0 to 9999 in UTC
-// is the first or the last moment of these.
-func ParseTime(text string) (at time.Time, ok bool) {
-	at, err := time.Parse(time.RFC3339Nano, text)
+// ParseTime parses an RFC 3339 time. Times outside of the years 0 to 9999 in UTC are
+// replaced by the first or the last time of these years.
+func ParseTime(text string) (t time.Time, ok bool) {
+	t, err := time.Parse(time.RFC3339Nano, text)
 	switch {
 	case err != nil || !rfc3339.MatchString(text):
-		return at, false
-	case at.Before(earliest):
+		return t, false
+	case t.Before(earliest):
 		return earliest, true
-	case at.After(latest):
+	case t.After(latest):
 		return latest, true
 	}
-	return at, true
+	return t, true
 }
 
-// Time returns a parameter that is an RFC 3339 time, in UTC; nil when it is absent.
+// Time returns a parameter that is an RFC 3339 time, in UTC, or nil if it is absent.
 func (p *Params) Time(name string) *time.Time {
 	text, given := p.String(name)
 	if !given {
 		return nil
 	}
-	at, ok := ParseTime(text)
+	t, ok := ParseTime(text)
 	if !ok {
 		problem := "must be an RFC 3339 time, such as 2026-11-21T07:40:08Z"
 		if _, ok := ParseTime(strings.Replace(text, " ", "+", 1)); ok {
@@ -46,6 +47,6 @@ func (p *Params) Time(name string) *time.Time {
 		}
 		p.Fail(name, problem)
 	}
-	at = at.UTC()
-	return &at
+	t = t.UTC()
+	return &t
 }

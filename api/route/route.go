@@ -1,7 +1,7 @@
-// Package route is how a group of endpoints declares itself: method, path, who
-// may ask, and what answers. The api package serves the declarations and
-// enforces the access; so that what a route requires is written in one place,
-// and a test can compare the whole table with the published contract.
+// Package route defines how endpoints are declared: method, path, required access and
+// handler. The api package serves the declared routes and enforces their access. So the
+// requirements of a route are in one place, and a test can compare all routes with the
+// published contract.
 package route
 
 import (
@@ -13,81 +13,79 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 )
 
-// Access says what a request must carry before its route's handler is called.
+// Access is the authentication that a route requires.
 type Access uint8
 
 const (
 	// Workspace requires a key with one of the route's scopes, and a workspace
-	// header naming one of the key's workspaces. The principal is in the context.
+	// header with one of the key's workspaces. The principal is in the context.
 	Workspace Access = iota
 	// Global requires a key, with any scopes or none. There is no workspace.
 	Global
-	// Public wants nothing.
+	// Public requires nothing.
 	Public
-	// Operator requires a session of the administration page, and on requests that change
-	// something its token against forgeries. The operator is in the context. Such routes
-	// are below /admin/api.
+	// Operator requires a session of the admin UI and, for requests that change something,
+	// its CSRF token. The operator is in the context. Such routes are below /admin/api.
 	Operator
 )
 
-// Work is what a route's requests make the service do. How many of each may be worked on
-// at a time is bounded by itself, so that too many of one leave the others be. It is the
-// value of a label.
+// Work is the kind of work of a route's requests. The number of concurrent requests of each
+// kind is limited separately, so that too many of one kind do not affect the others. It is
+// the value of a metric label.
 type Work string
 
 // The kinds of work.
 const (
-	OtherWork    Work = "" // reads, mostly
+	OtherWork    Work = "" // mostly reads
 	WritesPoints Work = "points"
 	ChangesGraph Work = "graph"
-	// Requests without a key or a session; of these one address has a share only.
-	ServesFiles Work = "files" // the documentation, the administration page
+	// Requests without a key or a session. The share of one address is limited.
+	ServesFiles Work = "files" // the documentation, the admin UI
 	LogsIn      Work = "logins"
 )
 
-// Handler answers a request, or gives the error to answer with, but not both.
+// Handler writes the response to a request or returns the error to respond with, but not both.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
 // Route is one method of one path.
 type Route struct {
 	Method  string
-	Pattern string // as chi reads it: /api/live-data/sources/{id}
+	Pattern string // pattern of chi, such as /api/live-data/sources/{id}
 	Access  Access
-	// Scopes of which a key needs any one. Where the scope depends on the body,
-	// all possible ones; the handler then calls request.Require.
+	// Scopes are the scopes of which a key requires at least one. If the scope depends on
+	// the body, these are all possible ones, and the handler calls request.Require.
 	Scopes []request.Scope
-	// All says that a key needs all of them, not any one.
+	// All reports that a key requires all Scopes.
 	All bool
-	// Lasts says that the answer goes on until somebody ends it; its handler finds
-	// a request.Session in the context.
+	// Lasts reports that the response is a stream without an end. A request.Session is in
+	// the context.
 	Lasts  bool
 	Handle Handler
 	Work   Work
-	// ReadsData says that an operator's route shows tenants' data: that it was asked is noted in
-	// the operators' trail, as changes are.
+	// ReadsData reports that an operator's route returns tenants' data. Its requests are
+	// recorded in the operators' audit trail, like changes.
 	ReadsData bool
-	// Room refuses, as Unavailable, a request that would find no room for its work; nil: there
-	// always is. It is asked before the request is counted against the workspace's plan.
+	// Room returns an Unavailable error if there is no capacity for the request; nil: there
+	// always is. It is called before the request is counted against the workspace's plan.
 	Room func() error
 	// Dialect is set on a route for the clients of another product.
 	Dialect *Dialect
 }
 
-// Dialect is how the clients of another product ask where they are used to other
-// interfaces than ours.
+// Dialect adapts a route to the conventions of another product's clients.
 type Dialect struct {
-	// Key gives the text of the key in an Authorization header; false: it is of no
-	// scheme that they use.
+	// Key returns the key in an Authorization header, or false if the scheme is not one
+	// that the clients use.
 	Key func(authorization string) (text string, ok bool)
-	// Workspace gives the parameter by which they name a workspace, and the one that
-	// is named there, zero if it is none's id.
+	// Workspace returns the parameter that contains the workspace, and the id in it, which
+	// is zero if it is not valid.
 	Workspace func(r *http.Request) (parameter string, id uuid.UUID)
-	// Errors is how they read errors.
+	// Errors is the dialect of error responses.
 	Errors reply.Dialect
 }
 
-// PathPattern returns the path as the contract writes it, wildcards included:
-// chi's /api/docs/* is /api/docs/{asset}.
+// PathPattern returns the path as the contract writes it, including wildcards: chi's
+// /api/docs/* is /api/docs/{asset}.
 func (rt *Route) PathPattern() string {
 	if n := len(rt.Pattern) - 1; rt.Pattern[n] == '*' {
 		return rt.Pattern[:n] + "{asset}"

@@ -1,7 +1,6 @@
-// Package token makes what a client carries for us and must not read or change,
-// such as cursors and checkpoints. Tokens are signed, so that what comes back can
-// be believed, and say what they are for, so that one kind cannot be used as
-// another.
+// Package token creates and verifies tokens that are opaque to clients, such as cursors
+// and checkpoints. Tokens are signed, so that clients cannot change them. The signature
+// includes their purpose, so that a token cannot be used for another purpose.
 package token
 
 import (
@@ -25,19 +24,19 @@ const (
 	ForStream     Purpose = 3
 )
 
-// tagBytes of the HMAC-SHA256 are kept: 128 bits.
+// tagBytes is the length of the truncated HMAC-SHA256: 128 bits.
 const tagBytes = 16
 
-// Sealer makes and opens tokens under the installation's key, which is the same in
+// Sealer signs and verifies tokens with the installation's key, which is the same in
 // every process.
 type Sealer struct{ Key [32]byte }
 
-// Seal makes a token of a payload.
+// Seal returns a token with the payload.
 func (s *Sealer) Seal(p Purpose, payload []byte) string {
 	return base64.RawURLEncoding.EncodeToString(append(payload[:len(payload):len(payload)], s.sign(p, payload)...))
 }
 
-// Open returns a token's payload, and false for whatever is not a token of ours.
+// Open returns a token's payload and whether the token is valid for the purpose.
 func (s *Sealer) Open(p Purpose, token string) ([]byte, bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
 	if err != nil || len(raw) < tagBytes {
@@ -54,12 +53,12 @@ func (s *Sealer) sign(p Purpose, payload []byte) []byte {
 	return mac.Sum(nil)[:tagBytes]
 }
 
-// Scope is what a cursor was made for: the list, the workspace, and everything
-// that decides which items come in which order.
+// Scope identifies what a cursor is valid for: the list, the workspace, and all parameters
+// that affect the items and their order.
 type Scope [8]byte
 
-// ScopeOf makes the scope of a list with its parameters, which are structs of ours
-// that JSON can write.
+// ScopeOf returns the scope of a list with its parameters. It panics if parameters cannot
+// be encoded as JSON.
 func ScopeOf(list string, workspace uuid.UUID, parameters any) Scope {
 	text, err := json.Marshal([]any{list, workspace, parameters}, json.Deterministic(true))
 	if err != nil {
@@ -69,26 +68,26 @@ func ScopeOf(list string, workspace uuid.UUID, parameters any) Scope {
 	return Scope(sum[:8])
 }
 
-// Cursor makes the token of a position in a list.
-func (s *Sealer) Cursor(of Scope, position any) (string, error) {
+// Cursor returns the token of a position in a list.
+func (s *Sealer) Cursor(scope Scope, position any) (string, error) {
 	text, err := json.Marshal(position)
 	if err != nil {
 		return "", err
 	}
-	return s.Seal(ForCursor, append(of[:], text...)), nil
+	return s.Seal(ForCursor, append(scope[:], text...)), nil
 }
 
-// ReadCursor reads a cursor's position; Malformed when the cursor is not one of
-// ours, or was made for something else.
-func (s *Sealer) ReadCursor(token string, of Scope, position any) error {
+// ReadCursor decodes a cursor's position. It returns a Malformed error if the token is not
+// a valid cursor or has another scope.
+func (s *Sealer) ReadCursor(token string, scope Scope, position any) error {
 	payload, ok := s.Open(ForCursor, token)
-	if !ok || len(payload) < len(of) {
+	if !ok || len(payload) < len(scope) {
 		return fault.Field(fault.Malformed, "cursor", "is not a cursor")
 	}
-	if Scope(payload[:len(of)]) != of {
+	if Scope(payload[:len(scope)]) != scope {
 		return fault.Field(fault.Malformed, "cursor", "was made for another list, filter or sort")
 	}
-	if err := json.Unmarshal(payload[len(of):], position); err != nil {
+	if err := json.Unmarshal(payload[len(scope):], position); err != nil {
 		return fault.Field(fault.Malformed, "cursor", "is not a cursor").Because(err)
 	}
 	return nil

@@ -19,30 +19,30 @@ var workspace = uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a")
 
 func TestACursorIsGoodForWhatItWasMadeForAlone(t *testing.T) {
 	s := &token.Sealer{Key: [32]byte{1}}
-	of := token.ScopeOf("nodes", workspace, map[string]string{"sort": "name", "type": "object"})
-	text, err := s.Cursor(of, position{ID: 7})
+	scope := token.ScopeOf("nodes", workspace, map[string]string{"sort": "name", "type": "object"})
+	text, err := s.Cursor(scope, position{ID: 7})
 	require.NoError(t, err)
-	var at position
-	require.NoError(t, s.ReadCursor(text, of, &at))
-	require.EqualValues(t, 7, at.ID)
+	var read position
+	require.NoError(t, s.ReadCursor(text, scope, &read))
+	require.EqualValues(t, 7, read.ID)
 	for what, err := range map[string]error{
 		"another list": s.ReadCursor(
-			text, token.ScopeOf("edges", workspace, map[string]string{"sort": "name", "type": "object"}), &at,
+			text, token.ScopeOf("edges", workspace, map[string]string{"sort": "name", "type": "object"}), &read,
 		),
 		"another workspace": s.ReadCursor(
-			text, token.ScopeOf("nodes", uuid.New(), map[string]string{"sort": "name", "type": "object"}), &at,
+			text, token.ScopeOf("nodes", uuid.New(), map[string]string{"sort": "name", "type": "object"}), &read,
 		),
-		"another parameter": s.ReadCursor(text, token.ScopeOf("nodes", workspace, map[string]string{"sort": "name"}), &at),
-		"another key":       (&token.Sealer{Key: [32]byte{2}}).ReadCursor(text, of, &at),
-		"a checkpoint":      s.ReadCursor(s.Seal(token.ForCheckpoint, of[:]), of, &at),
-		"a longer text":     s.ReadCursor(text+"A", of, &at),
-		"no position":       s.ReadCursor(s.Seal(token.ForCursor, append(of[:], "[]"...)), of, &at),
+		"another parameter": s.ReadCursor(text, token.ScopeOf("nodes", workspace, map[string]string{"sort": "name"}), &read),
+		"another key":       (&token.Sealer{Key: [32]byte{2}}).ReadCursor(text, scope, &read),
+		"a checkpoint":      s.ReadCursor(s.Seal(token.ForCheckpoint, scope[:]), scope, &read),
+		"a longer text":     s.ReadCursor(text+"A", scope, &read),
+		"no position":       s.ReadCursor(s.Seal(token.ForCursor, append(scope[:], "[]"...)), scope, &read),
 	} {
 		require.Equal(t, fault.Malformed, fault.KindOf(err), what)
 	}
 }
 
-// FuzzReadCursor: whatever a client sends is refused, for nobody made a cursor.
+// FuzzReadCursor checks that any token is refused that was not created by Cursor.
 func FuzzReadCursor(f *testing.F) {
 	s := &token.Sealer{Key: [32]byte{1}}
 	f.Add("")
@@ -54,9 +54,9 @@ func FuzzReadCursor(f *testing.F) {
 
 func ExampleSealer_Cursor() {
 	s := &token.Sealer{Key: [32]byte{1}}
-	of := token.ScopeOf("nodes", workspace, "sort=name")
-	text, _ := s.Cursor(of, position{ID: 7})
-	var at position
-	fmt.Println(s.ReadCursor(text, of, &at), at.ID)
+	scope := token.ScopeOf("nodes", workspace, "sort=name")
+	text, _ := s.Cursor(scope, position{ID: 7})
+	var read position
+	fmt.Println(s.ReadCursor(text, scope, &read), read.ID)
 	// Output: <nil> 7
 }
