@@ -68,7 +68,7 @@ func (c *Client) Assign(o AssignOptions) (*Assignment, error) {
 	return a, nil
 }
 
-// Poll waits for records of the ranges and returns at most maxRecords, in order within each
+// Poll waits for records of the ranges and returns at most maxTopicRecords, in order within each
 // partition. It returns io.EOF when all ranges are read. It may return no records and no error.
 // ErrDiscontinued means that the offsets now refer to other records.
 func (a *Assignment) Poll(ctx context.Context, maxRecords int) ([]*kgo.Record, error) {

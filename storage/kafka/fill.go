@@ -213,8 +213,8 @@ func (f *logFill) partitionFill(partition int32, s PartitionState) float64 {
 	next := s.next()
 	lag, each := s.End-next, float64(f.sizes[partition])/float64(records)
 	bytes, own, since := f.uncommitted.lag(partition, next, s.End)
-	unstored := max(float64(max(lag-since, 0))*each, f.uncommitted.compressedBytes(bytes)+float64(max(lag-own, 0))*each)
-	return unstored / float64(retention)
+	lagBytes := max(float64(max(lag-since, 0))*each, f.uncommitted.compressedBytes(bytes)+float64(max(lag-own, 0))*each)
+	return lagBytes / float64(retention)
 }
 
 // reportLoss counts and logs records that were trimmed before they were consumed, once each.

@@ -138,7 +138,7 @@ func (g *Group) revoked(o GroupOptions, lost bool) func(context.Context, *kgo.Cl
 	}
 }
 
-// Poll waits for records until ctx is done and returns at most maxRecords. No partition is assigned
+// Poll waits for records until ctx is done and returns at most maxTopicRecords. No partition is assigned
 // or revoked until AllowRebalance is called. Errors of single partitions that franz-go retries are
 // not returned. After ErrDiscontinued the member must leave.
 func (g *Group) Poll(ctx context.Context, maxRecords int) (kgo.Fetches, error) {

@@ -126,7 +126,7 @@ func (g *securedBrokers) requireRefusals(t *testing.T) {
 			"LIVEGRAPH_KAFKA_TLS_SERVER_NAME",
 		},
 		{"expired", g.expired, withTLS(t, ca), "renew the server's certificate"},
-		{"no certificate of ours", g.mutualTLS, withTLS(t, ca), "LIVEGRAPH_KAFKA_TLS_CERT"},
+		{"no client certificate", g.mutualTLS, withTLS(t, ca), "LIVEGRAPH_KAFKA_TLS_CERT"},
 		{
 			"a foreign one", g.mutualTLS, withTLS(t, tlsconfig.Files{CA: g.ca.File, Cert: foreign.Cert, Key: foreign.Key}),
 			"LIVEGRAPH_KAFKA_TLS_CERT",
@@ -145,7 +145,7 @@ func (g *securedBrokers) requireRefusals(t *testing.T) {
 		},
 		{"no login", g.saslPlaintext, kafka.Security{}, "LIVEGRAPH_KAFKA_SASL_MECHANISM"},
 		{
-			"a login where nobody does", g.plaintext, withLogin(t, tlsconfig.Files{}, kafka.MechanismPlain, password),
+			"a login at a listener without SASL", g.plaintext, withLogin(t, tlsconfig.Files{}, kafka.MechanismPlain, password),
 			"unset LIVEGRAPH_KAFKA_SASL_MECHANISM",
 		},
 		{"plain text to TLS", g.tls, kafka.Security{}, "set LIVEGRAPH_KAFKA_TLS"},

@@ -56,7 +56,7 @@ func (t *Tail) Remove(partitions []int32) {
 	t.client.RemoveConsumePartitions(map[string][]int32{t.topic: partitions})
 }
 
-// Poll waits for records until ctx is done and returns at most maxRecords, with those of a partition
+// Poll waits for records until ctx is done and returns at most maxTopicRecords, with those of a partition
 // contiguous. ErrDiscontinued means that the log was replaced or no longer contains a requested
 // offset; the Tail cannot be used afterwards. Other errors are temporary.
 func (t *Tail) Poll(ctx context.Context, maxRecords int) ([]*kgo.Record, error) {

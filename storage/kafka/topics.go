@@ -19,7 +19,7 @@ import (
 const (
 	minSegmentBytes      = 4 << 20
 	maxSegmentBytes      = 64 << 20
-	segmentsPerRetention = 8 // segments in retention.bytes; a trim removes at least one segment
+	segmentsPerRetention = 8 // segments in retention.bytes; retention removes whole segments
 )
 
 // topicWatchInterval is how often the topics are polled.

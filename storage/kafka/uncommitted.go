@@ -73,7 +73,7 @@ func (u *uncommittedBytes) addInFlight(records []kgo.Record) {
 	}
 }
 
-// failed ends the counting as in flight of a record that may not be in the log.
+// failed removes a record that may not be in the log from the bytes in flight.
 func (u *uncommittedBytes) failed(partition int32, bytes int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -63,7 +63,7 @@ func TestAReplyReachesOnlyTheWaitersOfItsProcess(t *testing.T) {
 	defer stopElsewhere()
 
 	require.NoError(t, db.SendReplies(t.Context(), []redis.Reply{
-		{To: mine.Address(), ID: uuid.New(), Payload: []byte("nobody waits")},
+		{To: mine.Address(), ID: uuid.New(), Payload: []byte("no waiter")},
 		{To: mine.Address(), ID: first, Payload: []byte("1")},
 		{To: mine.Address(), ID: second, Payload: []byte("2")},
 		{To: other.Address(), ID: second, Payload: []byte("not here")},
