@@ -29,7 +29,8 @@ func TestEveryObjectOfTheContractIsClosed(t *testing.T) {
 		}
 		schema := ref.Value
 		if schema.Type.Is("object") && len(schema.Properties) > 0 {
-			require.True(t, schema.AdditionalProperties.Has != nil && !*schema.AdditionalProperties.Has, "%s allows additional properties", where)
+			require.True(t, schema.AdditionalProperties.Has != nil && !*schema.AdditionalProperties.Has,
+				"%s allows additional properties", where)
 			for _, name := range schema.Required {
 				require.Contains(t, schema.Properties, name, where)
 			}
