@@ -1,8 +1,8 @@
-// Package apikey is the text of an API key: how it is made, read, hashed and
-// shown. Keys are lg_live_ or lg_test_, 32 random base62 characters (190 bits),
-// and 6 base62 characters of the CRC-32 of what precedes, so that a mistyped key
-// is refused without a look-up and a leaked one is found by scanners. It stores
-// nothing.
+// Package apikey generates, parses, hashes and masks API keys. A key is lg_live_ or
+// lg_test_, 32 random base62 characters (190 bits), and 6 base62 characters with the
+// CRC-32 of the preceding characters. The checksum makes it possible to reject a
+// mistyped key without a lookup, and lets scanners find leaked keys. The package does
+// not store keys.
 package apikey
 
 import (
@@ -30,14 +30,14 @@ const (
 	textLength    = prefixLength + randomLength + checkLength
 )
 
-// ErrMalformed is what Parse says of a text that no key has.
+// ErrMalformed is returned by Parse for a text that is not an API key.
 var ErrMalformed = errors.New("not an API key")
 
-// Key is a key's text. It shows itself only as far as Display does; Reveal
-// gives the text, for the one answer that creates it.
+// Key is the text of an API key. It is formatted as Display returns it. Reveal returns the
+// text, for the response that creates the key.
 type Key struct{ text string }
 
-// Generate creates a new key of the mode, Live or Test.
+// Generate creates a key of the mode, Live or Test.
 func Generate(mode string) Key {
 	text := make([]byte, 0, textLength)
 	text = append(text, "lg_"+mode+"_"...)
@@ -45,7 +45,7 @@ func Generate(mode string) Key {
 		var random [randomLength]byte
 		_, _ = rand.Read(random[:]) // never fails: crypto/rand ends the process instead
 		for _, b := range random {
-			// 248 = 4 * 62: larger bytes would favour the alphabet's beginning.
+			// 248 = 4 * 62: larger bytes would favour the first characters of the alphabet.
 			if b < 248 && len(text) < prefixLength+randomLength {
 				text = append(text, alphabet[b%62])
 			}
@@ -54,7 +54,7 @@ func Generate(mode string) Key {
 	return Key{text: string(appendChecksum(text))}
 }
 
-// Parse reads a key's text and checks its checksum, without any look-up.
+// Parse parses a key and verifies its checksum. It does not look up the key.
 func Parse(text string) (Key, error) {
 	if len(text) != textLength || (!strings.HasPrefix(text, "lg_live_") && !strings.HasPrefix(text, "lg_test_")) {
 		return Key{}, ErrMalformed
@@ -82,41 +82,43 @@ func appendChecksum(text []byte) []byte {
 	return append(text, digits[:]...)
 }
 
-// Mode returns Live or Test.
+// Mode returns the mode of the key, Live or Test.
 func (k Key) Mode() string { return k.text[len("lg_") : prefixLength-1] }
 
-// Hash returns the SHA-256 of the text: what is stored. The text has too much
-// randomness for a slow hash to add anything.
+// Hash returns the SHA-256 of the text, which is stored instead of the key. The text has
+// so much entropy that a slow hash would not add security.
 func (k Key) Hash() [32]byte { return sha256.Sum256([]byte(k.text)) }
 
-// Display returns what may be shown of the key: lg_live_ and four characters.
+// Display returns the part of the key that may be shown: lg_live_ and four characters.
 func (k Key) Display() string { return k.text[:prefixLength+displayLength] }
 
-// Reveal returns the text itself.
+// Reveal returns the text.
 func (k Key) Reveal() string { return k.text }
 
-// String is Display, so that no log shows a key by accident.
+// String returns Display, so that no log contains a key by accident.
 func (k Key) String() string { return k.Display() }
 
-// GoString is Display.
+// GoString returns Display.
 func (k Key) GoString() string { return k.Display() }
 
-// LogValue is Display.
+// LogValue returns Display.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.Display()) }
 
-// within finds keys, and what looks like one, in other text.
-var within = regexp.MustCompile(`lg_(?:live|test)_[0-9A-Za-z]{5,}`)
+// keyPattern matches keys, and similar texts, in other text.
+var keyPattern = regexp.MustCompile(`lg_(?:live|test)_[0-9A-Za-z]{5,}`)
 
-// Within reports whether a text may hold a key's.
+// Within reports whether a text may contain a key.
 func Within(text string) bool {
 	return strings.Contains(text, "lg_live_") || strings.Contains(text, "lg_test_")
 }
 
-// Redact leaves of every key in a text, and of what looks like one, no more than
-// Display does.
+// Redact replaces every key in a text, and every text that resembles one, by the part that
+// Display returns.
 func Redact(text string) string {
-	return within.ReplaceAllStringFunc(text, func(key string) string { return key[:prefixLength+displayLength] + "…" })
+	return keyPattern.ReplaceAllStringFunc(text, func(key string) string {
+		return key[:prefixLength+displayLength] + "…"
+	})
 }
 
-// MarshalText is Display.
+// MarshalText returns Display.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.Display()), nil }

@@ -34,7 +34,7 @@ func TestTheChecksumIsCRC32InBase62(t *testing.T) {
 	const body = "lg_live_0123456789abcdefghijABCDEFGHIJKL"
 	key, err := apikey.Parse(body + "0IbvcK")
 	if err != nil {
-		t.Fatalf("%v: the checksum is of another form", err)
+		t.Fatalf("%v: the checksum has another format", err)
 	}
 	require.Equal(t, "lg_live_0123", key.Display())
 }

@@ -1,5 +1,5 @@
-// Package breaker holds a circuit breaker: what does not answer is left alone for a
-// while, so that those who can do without it do not all wait.
+// Package breaker implements a circuit breaker: after repeated failures, a service is not
+// called for a while, so that callers that can work without it do not wait.
 package breaker
 
 import (
@@ -8,54 +8,54 @@ import (
 )
 
 const (
-	// tolerated is how many calls may fail one after the other until the breaker opens:
-	// what is slow for a moment should go on being asked.
-	tolerated = 3
-	// pause is how long an open breaker then admits nobody, until the next call tries.
-	pause = 500 * time.Millisecond
+	// maxFailures is the number of consecutive failures that opens the breaker. A service
+	// that is slow only for a moment is still called.
+	maxFailures = 3
+	// retryInterval is the interval at which an open breaker admits a call.
+	retryInterval = 500 * time.Millisecond
 )
 
-// Breaker counts failures of calls. While it is open it admits one call at a time that
-// tries, so that the others need not wait. The zero value is closed. It is safe for
+// Breaker counts failures of calls. While it is open, it admits one call per interval to
+// retry, so that the other callers do not wait. The zero value is closed. It is safe for
 // concurrent use.
 type Breaker struct {
 	mu       sync.Mutex
-	failures int // one after the other
-	next     time.Time
+	failures int // consecutive
+	nextTry  time.Time
 }
 
-// Admits reports whether a call may be made. The caller notes how it ended with Failed
-// or Answered, or with neither when it was given up for its own reason.
+// Admits reports whether a call may be made. The caller reports the result with Failed or
+// Answered, or with neither if it gave up for its own reason.
 func (b *Breaker) Admits() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.failures < tolerated {
+	if b.failures < maxFailures {
 		return true
 	}
 	now := time.Now()
-	if now.Before(b.next) {
+	if now.Before(b.nextTry) {
 		return false
 	}
-	b.next = now.Add(pause)
+	b.nextTry = now.Add(retryInterval)
 	return true
 }
 
-// Failed notes a failure; true: it is the one that opens the breaker.
+// Failed records a failure. It reports whether this failure opens the breaker.
 func (b *Breaker) Failed() (opened bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failures++
-	if b.failures >= tolerated {
-		b.next = time.Now().Add(pause)
+	if b.failures >= maxFailures {
+		b.nextTry = time.Now().Add(retryInterval)
 	}
-	return b.failures == tolerated
+	return b.failures == maxFailures
 }
 
-// Answered notes an answer; true: it closes the breaker.
+// Answered records a success. It reports whether this closes the breaker.
 func (b *Breaker) Answered() (closed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	closed = b.failures >= tolerated
+	closed = b.failures >= maxFailures
 	b.failures = 0
 	return closed
 }

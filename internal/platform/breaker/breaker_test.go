@@ -40,7 +40,7 @@ func TestWhatDoesNotAnswerIsTriedByOneAtATimeUntilItDoes(t *testing.T) {
 		require.True(t, b.Admits())
 		require.False(t, b.Admits())
 		time.Sleep(time.Second)
-		require.True(t, b.Admits(), "a try that nothing came of does not keep it open for ever")
+		require.True(t, b.Admits(), "a try without a result does not keep it open permanently")
 		require.True(t, b.Answered(), "it closes")
 		require.False(t, b.Answered())
 		require.True(t, b.Admits())

@@ -1,6 +1,6 @@
-// Package budget bounds what concurrent work holds together: bytes of request bodies, memory
-// of what they are parsed into, values of answers. Work takes a share before it allocates and
-// releases it when it is done. Whether it waits for a share or is refused is up to the caller.
+// Package budget limits the total of a resource that concurrent work uses: bytes of request
+// bodies, memory of parsed requests, values of responses. Work takes a share before it allocates
+// and releases it at the end. The caller chooses whether to wait for a share or to be refused.
 package budget
 
 import (
@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Budget is an amount, in a unit of the caller's, that is divided into shares. It is safe for
-// concurrent use.
+// Budget is an amount, in a unit of the caller's choice, that is divided into shares. It is safe
+// for concurrent use.
 type Budget struct {
 	limit   int64
 	free    *semaphore.Weighted
@@ -19,21 +19,21 @@ type Budget struct {
 	refused atomic.Int64
 }
 
-// New creates a budget of limit, of which nothing is used.
+// New creates a budget with a limit.
 func New(limit int64) *Budget {
 	return &Budget{limit: limit, free: semaphore.NewWeighted(limit)}
 }
 
-// Limit returns the whole amount.
+// Limit returns the limit of the budget.
 func (b *Budget) Limit() int64 { return b.limit }
 
-// Used returns how much the shares have together.
+// Used returns the total of the shares.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
-// Refused returns how often Take, Grow and Fits refused.
+// Refused returns the number of refusals of Take, Grow and Fits.
 func (b *Budget) Refused() int64 { return b.refused.Load() }
 
-// Fits reports whether there is n left, without taking it.
+// Fits reports whether n is available, without taking it.
 func (b *Budget) Fits(n int64) bool {
 	if b.used.Load()+n <= b.limit {
 		return true
@@ -42,8 +42,8 @@ func (b *Budget) Fits(n int64) bool {
 	return false
 }
 
-// Take returns a share of n, or reports that not so much is left. It never waits: work that is
-// refused at once does not pile up.
+// Take returns a share of n, or false if n is not available. It never waits, so that refused work
+// does not queue up.
 func (b *Budget) Take(n int64) (*Share, bool) {
 	s := &Share{budget: b}
 	if !s.Grow(n) {
@@ -52,8 +52,8 @@ func (b *Budget) Take(n int64) (*Share, bool) {
 	return s, true
 }
 
-// Wait returns a share of n when so much is left, in the order of the calls, or the context's
-// error. What needs more than the whole budget gets all of it.
+// Wait waits until n is available, in the order of the calls, and returns a share of n. If n is
+// above the limit, the share is the limit. It returns the error of ctx if ctx is done.
 func (b *Budget) Wait(ctx context.Context, n int64) (*Share, error) {
 	n = min(n, b.limit)
 	if err := b.free.Acquire(ctx, n); err != nil {
@@ -65,16 +65,16 @@ func (b *Budget) Wait(ctx context.Context, n int64) (*Share, error) {
 	return s, nil
 }
 
-// Share is a part of a budget that somebody has. A nil Share is one of nothing.
+// Share is a part of a budget. Release of a nil Share does nothing.
 type Share struct {
 	budget *Budget
 	size   atomic.Int64
 }
 
-// Size returns how much it is.
+// Size returns the size of the share.
 func (s *Share) Size() int64 { return s.size.Load() }
 
-// Grow adds n to the share, or reports that not so much is left. It never waits. It must not
+// Grow adds n to the share. It returns false if n is not available. It never waits. It must not
 // be called after Release.
 func (s *Share) Grow(n int64) bool {
 	if !s.budget.free.TryAcquire(n) {

@@ -1,9 +1,9 @@
-// Package bufferpool keeps buffers that have served for anyone who needs one next.
+// Package bufferpool keeps buffers for reuse.
 //
-// A sync.Pool lets go of what is in it at every second collection. Large buffers bring
-// collections about so often that each use would make its buffer again, and so bring about
-// the next one. A plain list, on the other hand, keeps forever what one busy minute
-// needed. This one keeps what is used: buffers that nobody has wanted for a while go.
+// A sync.Pool drops its content at every second garbage collection. Large buffers cause
+// collections so often that each use would allocate its buffer again, which would cause the next
+// collection. A plain free list keeps forever what one busy minute needed. This pool drops
+// buffers that have not been used for a while.
 package bufferpool
 
 import (
@@ -11,106 +11,105 @@ import (
 	"time"
 )
 
-// Pool holds buffers, the one that was used last on top. It is safe for concurrent use.
+// Pool is a stack of buffers, with the last used one on top. It is safe for concurrent use.
 type Pool[T any] struct {
-	most int // see New
-	kept time.Duration
+	maxSize int // see New
+	maxIdle time.Duration
 
 	mu    sync.Mutex
-	list  []spare[T]
-	size  int         // of all
-	sweep *time.Timer // while there are buffers
+	list  []entry[T]
+	size  int         // total of all buffers
+	sweep *time.Timer // nil: no buffers
 }
 
-type spare[T any] struct {
-	buffer T
-	size   int
-	since  time.Time
+type entry[T any] struct {
+	buffer    T
+	size      int
+	idleSince time.Time
 }
 
-// New returns an empty list of buffers, whose sizes, in a unit of the caller's, may come to
-// most together, and which are let go of after lying there for so long, give or take as
-// much again.
-func New[T any](most int, kept time.Duration) *Pool[T] {
-	return &Pool[T]{most: most, kept: kept}
+// New returns an empty pool. maxSize is the maximum total size of its buffers, in a unit of the
+// caller's choice. A buffer is dropped after it was unused for maxIdle to twice maxIdle.
+func New[T any](maxSize int, maxIdle time.Duration) *Pool[T] {
+	return &Pool[T]{maxSize: maxSize, maxIdle: maxIdle}
 }
 
-// Get returns the buffer that was used last, if there is any.
-func (l *Pool[T]) Get() (buffer T, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	last := len(l.list) - 1
+// Get returns the last used buffer. It returns false if the pool is empty.
+func (p *Pool[T]) Get() (buffer T, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.list) - 1
 	if last < 0 {
 		return buffer, false
 	}
-	top := l.list[last]
-	l.list[last] = spare[T]{} // the list's own memory must not keep what is taken from it
-	l.list = l.list[:last]
-	l.size -= top.size
+	top := p.list[last]
+	p.list[last] = entry[T]{} // the backing array must not keep a reference
+	p.list = p.list[:last]
+	p.size -= top.size
 	return top.buffer, true
 }
 
-// Put keeps a buffer of this size, unless it is larger than all may be together. Those
-// that have waited longest make room for it: buffers are now of another size.
-func (l *Pool[T]) Put(buffer T, size int) {
-	if size > l.most {
+// Put adds a buffer of this size, unless it is larger than maxSize. It drops the buffers that
+// have been unused longest to make room, because buffers of another size are now in use.
+func (p *Pool[T]) Put(buffer T, size int) {
+	if size > p.maxSize {
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.size+size > l.most {
-		// By an eighth at a time, since all that stay are moved.
-		least := max(l.size+size-l.most, l.most/8)
-		gone, freed := 0, 0
-		for ; gone < len(l.list) && freed < least; gone++ {
-			freed += l.list[gone].size
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.size+size > p.maxSize {
+		// Free at least an eighth, because all buffers that stay are moved.
+		minFreed := max(p.size+size-p.maxSize, p.maxSize/8)
+		n, freed := 0, 0
+		for ; n < len(p.list) && freed < minFreed; n++ {
+			freed += p.list[n].size
 		}
-		l.drop(gone)
+		p.evict(n)
 	}
-	l.list = append(l.list, spare[T]{buffer: buffer, size: size, since: time.Now()})
-	l.size += size
-	if l.sweep == nil {
-		l.sweep = time.AfterFunc(l.kept, l.forget)
+	p.list = append(p.list, entry[T]{buffer: buffer, size: size, idleSince: time.Now()})
+	p.size += size
+	if p.sweep == nil {
+		p.sweep = time.AfterFunc(p.maxIdle, p.evictIdle)
 	}
 }
 
-// Len returns how many buffers there are.
-func (l *Pool[T]) Len() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.list)
+// Len returns the number of buffers.
+func (p *Pool[T]) Len() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.list)
 }
 
-// Size returns what the buffers come to, in the unit of Put.
-func (l *Pool[T]) Size() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.size
+// Size returns the total size of the buffers, in the unit of Put.
+func (p *Pool[T]) Size() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.size
 }
 
-// forget lets go of what nobody has wanted for long: it lies at the bottom, the longest
-// unused first.
-func (l *Pool[T]) forget() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	old, limit := 0, time.Now().Add(-l.kept)
-	for old < len(l.list) && !l.list[old].since.After(limit) {
-		old++
+// evictIdle drops the buffers that have been unused for maxIdle. They are at the start of the
+// list, the longest unused first.
+func (p *Pool[T]) evictIdle() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n, limit := 0, time.Now().Add(-p.maxIdle)
+	for n < len(p.list) && !p.list[n].idleSince.After(limit) {
+		n++
 	}
-	l.drop(old)
-	if len(l.list) > 0 {
-		l.sweep.Reset(l.kept)
+	p.evict(n)
+	if len(p.list) > 0 {
+		p.sweep.Reset(p.maxIdle)
 		return
 	}
-	l.sweep, l.list = nil, nil
+	p.sweep, p.list = nil, nil
 }
 
-// drop lets go of the lowest n. The caller holds the lock.
-func (l *Pool[T]) drop(n int) {
-	for _, s := range l.list[:n] {
-		l.size -= s.size
+// evict drops the first n buffers. The caller holds the lock.
+func (p *Pool[T]) evict(n int) {
+	for _, s := range p.list[:n] {
+		p.size -= s.size
 	}
-	left := copy(l.list, l.list[n:])
-	clear(l.list[left:])
-	l.list = l.list[:left]
+	remaining := copy(p.list, p.list[n:])
+	clear(p.list[remaining:])
+	p.list = p.list[:remaining]
 }

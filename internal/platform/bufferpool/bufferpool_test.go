@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func take(t *testing.T, l *Pool[string]) string {
+func mustGet(t *testing.T, l *Pool[string]) string {
 	t.Helper()
 	buffer, ok := l.Get()
 	require.True(t, ok)
@@ -21,13 +21,13 @@ func TestTheOneThatWasUsedLastIsUsedNext(t *testing.T) {
 	l.Put("first", 10)
 	l.Put("second", 20)
 	require.Equal(t, 30, l.Size())
-	require.Equal(t, "second", take(t, l))
-	require.Equal(t, "first", take(t, l))
+	require.Equal(t, "second", mustGet(t, l))
+	require.Equal(t, "first", mustGet(t, l))
 	require.Zero(t, l.Size())
 	_, ok := l.Get()
 	require.False(t, ok)
-	for _, kept := range l.list[:cap(l.list)] {
-		require.Zero(t, kept, "the list keeps nothing that was taken from it")
+	for _, e := range l.list[:cap(l.list)] {
+		require.Zero(t, e, "the list keeps nothing that was taken from it")
 	}
 }
 
@@ -48,11 +48,11 @@ func TestTheyAreBoundedAndFollowTheSizeOfWhatIsUsed(t *testing.T) {
 	l.Put("huge", 1001)
 	require.Equal(t, before, l.Len(), "one that is too large is not kept")
 	l.Put("whole", 1000)
-	require.Equal(t, "whole", take(t, l))
+	require.Equal(t, "whole", mustGet(t, l))
 	require.Zero(t, l.Len())
 }
 
-// What a busy minute needed is let go of, and what is in use stays.
+// Buffers that only a busy minute needed are dropped; those in use stay.
 func TestThoseThatNobodyWantsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New[string](1000, 30*time.Second)
@@ -61,7 +61,7 @@ func TestThoseThatNobodyWantsAreForgotten(t *testing.T) {
 		}
 		for range 90 {
 			time.Sleep(time.Second)
-			require.Equal(t, "busy", take(t, l))
+			require.Equal(t, "busy", mustGet(t, l))
 			l.Put("busy", 10)
 		}
 		require.Equal(t, 1, l.Len())
@@ -71,7 +71,7 @@ func TestThoseThatNobodyWantsAreForgotten(t *testing.T) {
 		require.Zero(t, l.Len())
 		require.Nil(t, l.sweep, "nothing is left to forget")
 		l.Put("again", 10)
-		require.Equal(t, "again", take(t, l))
+		require.Equal(t, "again", mustGet(t, l))
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
 		require.Nil(t, l.sweep)
@@ -88,7 +88,7 @@ func TestManyMayUseItAtOnce(t *testing.T) {
 				if !ok {
 					buffer = new(int)
 				}
-				*buffer++ // the race detector says if two have it
+				*buffer++ // the race detector reports concurrent use
 				l.Put(buffer, 1)
 			}
 		})

@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// MaxAuditDays is the longest that audit records are kept for a number of days:
-// hundred years.
+// MaxAuditDays is the maximum retention of audit records in days: 100 years.
 const MaxAuditDays = 36500
 
-// Audit holds the settings of the audit log: its spool, which processes with the role
-// api have, its consumer, and for how long it is kept.
+// Audit holds the settings of the audit log: its spool, in processes with the role api,
+// its consumer and its retention.
 type Audit struct {
 	SpoolDir      string        `help:"Folder in which audit records wait for Kafka; one for each process with the role api, on a volume that outlives it. Default: audit in the data directory." env:"LIVEGRAPH_AUDIT_SPOOL_DIR"`
 	SpoolBytes    int64         `help:"Most bytes of audit records that wait there; beyond, requests with a key are answered 503." default:"1073741824" env:"LIVEGRAPH_AUDIT_SPOOL_BYTES"`
@@ -20,7 +19,7 @@ type Audit struct {
 	RetentionDays int           `help:"For how many days audit records are kept; 0: for good. Of all processes with the roles api or audit the same." default:"365" env:"LIVEGRAPH_AUDIT_RETENTION_DAYS"`
 }
 
-// Retention is for how long audit records are kept; 0: for good.
+// Retention returns how long audit records are kept; 0: forever.
 func (a *Audit) Retention() time.Duration { return time.Duration(a.RetentionDays) * 24 * time.Hour }
 
 // Spool returns the folder of the spool.
@@ -31,18 +30,18 @@ func (a *Audit) Spool(dataDir string) string {
 	return filepath.Join(dataDir, "audit")
 }
 
-func (a *Audit) validate(bad func(setting, format string, args ...any)) {
-	const leastSpool = 1 << 20
-	if a.SpoolBytes < leastSpool {
-		bad("audit-spool-bytes", "must be at least %d", leastSpool)
+func (a *Audit) validate(invalid func(setting, format string, args ...any)) {
+	const minSpoolBytes = 1 << 20
+	if a.SpoolBytes < minSpoolBytes {
+		invalid("audit-spool-bytes", "must be at least %d", minSpoolBytes)
 	}
 	if a.SyncInterval < 0 {
-		bad("audit-sync-interval", "must not be below zero")
+		invalid("audit-sync-interval", "must not be below zero")
 	}
 	if a.BatchWait <= 0 {
-		bad("audit-batch-wait", "must be above zero")
+		invalid("audit-batch-wait", "must be above zero")
 	}
 	if a.RetentionDays < 0 || a.RetentionDays > MaxAuditDays {
-		bad("audit-retention-days", "must be from 0 to %d", MaxAuditDays)
+		invalid("audit-retention-days", "must be from 0 to %d", MaxAuditDays)
 	}
 }

@@ -1,6 +1,6 @@
-// Package config holds Livegraph's one configuration structure: every setting,
-// its default, its documentation and its validation. It is filled from flags,
-// the environment and a YAML file, in that order of precedence, by kong.
+// Package config defines the configuration of Livegraph: every setting with its
+// default, documentation and validation. kong fills it from flags, the environment
+// and a YAML file, in that order of precedence.
 package config
 
 import (
@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Secret is a setting that never shows itself: not in logs, not in JSON, not in
-// the printed configuration. Reveal gives the value to the one who connects.
+// Secret is a setting whose value is hidden in logs, in JSON and in the printed
+// configuration. Reveal returns the value.
 type Secret string
 
-// Reveal returns the value itself.
+// Reveal returns the value.
 func (s Secret) Reveal() string { return string(s) }
 
-// String hides the value.
+// String returns a mask, or "" if the value is empty.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -24,17 +24,17 @@ func (s Secret) String() string {
 	return "********"
 }
 
-// LogValue hides the value from slog.
+// LogValue returns the mask for slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText hides the value from JSON and YAML.
+// MarshalText returns the mask for JSON and YAML.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Roles that a process can have.
+// roles are the roles that a process can have.
 var roles = []string{"all", "api", "points", "commands", "embeddings", "audit"}
 
-// Config is every setting of `livegraph serve`. An empty engine address starts
-// that engine's embedded edition under DataDir.
+// Config has all settings of `livegraph serve`. If the address of an engine is empty,
+// its embedded edition is started in DataDir.
 type Config struct {
 	Listen  string   `help:"Address of the API, host:port." default:"127.0.0.1:8080" env:"LIVEGRAPH_LISTEN"`
 	DataDir string   `help:"Folder of all state: embedded engines, first-run.json, the control file." default:"./data" type:"path" env:"LIVEGRAPH_DATA_DIR"`
@@ -61,23 +61,23 @@ type Config struct {
 	Tracing    Tracing    `embed:"" prefix:"tracing-"`
 	Metrics    Metrics    `embed:"" prefix:"metrics-"`
 
-	// Capabilities are filled in by who starts the engines; they are no setting.
+	// Capabilities are set by the code that starts the engines. They are not a setting.
 	Capabilities Capabilities `kong:"-"`
 }
 
-// ClickHouse says where points are stored.
+// ClickHouse holds the settings of ClickHouse, which stores points.
 type ClickHouse struct {
 	URL Secret    `help:"clickhouse://user:password@host:9000/database, with ?secure=true for TLS, or http://…, https://… Empty: embedded." env:"LIVEGRAPH_CLICKHOUSE_URL"`
 	TLS EngineTLS `embed:"" prefix:"tls-" envprefix:"LIVEGRAPH_CLICKHOUSE_TLS_"`
 }
 
-// Postgres says where the registry, the keys and the graph are stored.
+// Postgres holds the settings of Postgres, which stores the registry, the keys and the graph.
 type Postgres struct {
 	URL      Secret `help:"postgres://user:password@host:5432/database, for TLS with ?sslmode=verify-full and sslrootcert, sslcert, sslkey as in libpq. Empty: embedded." env:"LIVEGRAPH_POSTGRES_URL"`
 	MaxConns int32  `help:"Most connections of this process." default:"16" env:"LIVEGRAPH_POSTGRES_MAX_CONNS"`
 }
 
-// Redis says where counters and caches are.
+// Redis holds the settings of Redis, which has counters and caches.
 type Redis struct {
 	URL Secret    `help:"redis://user:password@host:6379/0 (Redis or Valkey; without a user: the default one), rediss://… for TLS. Empty: embedded." env:"LIVEGRAPH_REDIS_URL"`
 	TLS EngineTLS `embed:"" prefix:"tls-" envprefix:"LIVEGRAPH_REDIS_TLS_"`
@@ -129,7 +129,7 @@ type Rollups struct {
 	Late    time.Duration `help:"How long after the end of an hour its points may come without being late." default:"5m" env:"LIVEGRAPH_ROLLUPS_LATE"`
 }
 
-// Graph holds the settings of the graph's upkeep, which role points does.
+// Graph holds the settings of the maintenance of the graph, which role points runs.
 type Graph struct {
 	DeletedFor time.Duration `help:"How long after its deletion a node can be brought back and its data is in the journal; then it is purged. 0: for ever." default:"0s" env:"LIVEGRAPH_GRAPH_DELETED_FOR"`
 }
@@ -142,22 +142,22 @@ type Commands struct {
 	Connections  int32  `help:"Connections to Postgres of a process with role commands, beside its others, at least 4: two publish changes; of the rest a fifth decides commands that touch very many edges, and each other one a partition." default:"12" env:"LIVEGRAPH_COMMANDS_CONNECTIONS"`
 }
 
-// minCommandConns is one for each kind of work: see Commands.Connections.
+// minCommandConns is one connection for each kind of work; see Commands.Connections.
 const minCommandConns = 4
 
-func (c *Commands) validate(bad func(setting, format string, args ...any)) {
+func (c *Commands) validate(invalid func(setting, format string, args ...any)) {
 	if c.Connections < minCommandConns {
-		bad("commands-connections", "must be at least %d", minCommandConns)
+		invalid("commands-connections", "must be at least %d", minCommandConns)
 	}
 }
 
-// Log says how to log.
+// Log holds the settings of the log.
 type Log struct {
 	Level  string `help:"Least level that is logged." enum:"debug,info,warn,error" default:"info" env:"LIVEGRAPH_LOG_LEVEL"`
 	Format string `help:"json, text, or auto: text on a terminal." enum:"auto,json,text" default:"auto" env:"LIVEGRAPH_LOG_FORMAT"`
 }
 
-// RoleNames lists the roles of this process, with what "all" stands for.
+// RoleNames returns the roles of this process, with "all" expanded.
 func (c *Config) RoleNames() []string {
 	return slices.DeleteFunc(slices.Clone(roles), func(role string) bool { return role == "all" || !c.Has(role) })
 }

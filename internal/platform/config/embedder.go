@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// EmbedderStatic is the setting that names the model inside the binary.
+// EmbedderStatic is the setting for the model inside the binary.
 const EmbedderStatic = "static"
 
-// mostDimensions is the longest vector that Milvus takes.
-const mostDimensions = 32768
+// maxDimensions is the maximum number of dimensions of a vector in Milvus.
+const maxDimensions = 32768
 
-// embedderRoles are the roles that turn text into vectors: nodes, and queries.
+// embedderRoles are the roles that embed texts: api those of queries, embeddings those of nodes.
 var embedderRoles = []string{"api", "embeddings"}
 
-// Embedder says who turns text into vectors. Vectors of two models do not mix, so
-// there is no falling back from one to another.
+// Embedder holds the settings of the embedder, which computes vectors of texts. Vectors of
+// two models cannot be compared, so there is no fallback from one model to another.
 type Embedder struct {
 	// At is empty, EmbedderStatic or a base URL.
 	At                    string        `name:"embedder" help:"Who turns text into vectors: static (a model inside the binary, 256 dimensions), or the base URL of an OpenAI-compatible API, such as https://api.openai.com/v1. Empty: all-MiniLM-L6-v2, 384 dimensions, embedded, started by a process with a role that needs it." env:"LIVEGRAPH_EMBEDDER"`
@@ -38,39 +38,38 @@ type Embedder struct {
 	PreviousDimensions int    `name:"previous-embedder-dimensions" help:"Length of that model's vectors; needed with a URL." env:"LIVEGRAPH_PREVIOUS_EMBEDDER_DIMENSIONS"`
 }
 
-// Static reports whether the model inside the binary is to be used.
+// Static reports whether the model inside the binary is used.
 func (e Embedder) Static() bool { return e.At == EmbedderStatic }
 
-// Remote reports whether there is a URL to ask, configured or filled in.
+// Remote reports whether the embedder has a URL, from a setting or from UseEmbedded.
 func (e Embedder) Remote() bool { return e.At != "" && !e.Static() }
 
-// encrypted reports whether an embedder is asked over TLS, the configured one or the
-// previous one.
+// encrypted reports whether the configured or the previous embedder uses TLS.
 func (e Embedder) encrypted() bool {
 	return strings.HasPrefix(e.At, "https://") || strings.HasPrefix(e.PreviousAt, "https://")
 }
 
-// ForQueries returns the settings of a client for queries, which somebody waits for:
-// nothing is repeated, and it answers within QueryTimeout or not at all.
+// ForQueries returns the settings of a client for queries, whose latency matters: it
+// does not retry, and its timeout is QueryTimeout.
 func (e Embedder) ForQueries() Embedder {
 	e.Retries, e.Timeout = 0, e.QueryTimeout
 	return e
 }
 
-// Previous returns the settings of the embedder that was configured before.
+// Previous returns the settings of the previously configured embedder.
 func (e Embedder) Previous() Embedder {
 	e.At, e.Key, e.Model, e.Dimensions = e.PreviousAt, e.PreviousKey, e.PreviousModel, e.PreviousDimensions
 	return e
 }
 
-// WantsEmbedder reports whether the embedded embedder is to be started: no other is
-// configured, and this process has a role that needs one.
+// WantsEmbedder reports whether the embedded embedder must be started: no other is
+// configured, and this process has a role that requires one.
 func (c *Config) WantsEmbedder() bool {
 	return c.Embedder.At == "" && slices.ContainsFunc(embedderRoles, c.Has)
 }
 
-// UseEmbedded fills in an embedder that runs on this machine. Its address holds the key:
-// http://:key@host:port/v1.
+// UseEmbedded sets the address, the key and the model of an embedder that runs on this
+// machine. The address contains the key: http://:key@host:port/v1.
 func (e *Embedder) UseEmbedded(address, model string, dimensions int) {
 	u, err := url.Parse(address)
 	if err != nil || address == "" {
@@ -81,81 +80,81 @@ func (e *Embedder) UseEmbedded(address, model string, dimensions int) {
 	e.At, e.Key, e.Model, e.Dimensions, e.AllowPrivateAddresses = u.String(), Secret(key), model, dimensions, true
 }
 
-func (e Embedder) validate(bad func(setting, format string, args ...any)) {
+func (e Embedder) validate(invalid func(setting, format string, args ...any)) {
 	if e.Batch < 1 || e.Batch > 2048 {
-		bad("embedder-batch", "must be from 1 to 2048")
+		invalid("embedder-batch", "must be from 1 to 2048")
 	}
 	if e.Timeout <= 0 {
-		bad("embedder-timeout", "must be above zero")
+		invalid("embedder-timeout", "must be above zero")
 	}
 	if e.QueryTimeout <= 0 {
-		bad("embedder-query-timeout", "must be above zero")
+		invalid("embedder-query-timeout", "must be above zero")
 	}
-	e.validatePrevious(bad)
+	e.validatePrevious(invalid)
 	if e.Retries < 0 || e.Retries > 20 {
-		bad("embedder-retries", "must be from 0 to 20")
+		invalid("embedder-retries", "must be from 0 to 20")
 	}
 	if e.Threads < 0 || e.Threads > 1024 {
-		bad("embedder-threads", "must be from 0 to 1024")
+		invalid("embedder-threads", "must be from 0 to 1024")
 	}
 	if e.Remote() {
-		e.validateURL(bad)
+		e.validateURL(invalid)
 		return
 	}
 	previous := e.Previous()
-	e.TLS.validate("embedder-tls", e.encrypted(), "--embedder as https://…", bad)
+	e.TLS.validate("embedder-tls", e.encrypted(), "--embedder as https://…", invalid)
 	for _, s := range []struct {
 		flag string
 		set  bool
 	}{
 		{"embedder-key", e.Key != ""}, {"embedder-model", e.Model != ""}, {"embedder-dimensions", e.Dimensions != 0},
-		{"embedder-allow-private-addresses", e.AllowPrivateAddresses && !previous.Remote()}, // which it holds for, too
+		{"embedder-allow-private-addresses", e.AllowPrivateAddresses && !previous.Remote()}, // applies to both
 	} {
 		if s.set {
-			bad(s.flag, "is for a URL in --embedder; that is empty or static")
+			invalid(s.flag, "is for a URL in --embedder; that is empty or static")
 		}
 	}
 }
 
-// validatePrevious checks the settings of the embedder that was configured before.
-func (e Embedder) validatePrevious(bad func(setting, format string, args ...any)) {
+// validatePrevious validates the settings of the previously configured embedder.
+func (e Embedder) validatePrevious(invalid func(setting, format string, args ...any)) {
 	previous := e.Previous()
 	switch {
 	case previous.Remote():
 		previous.validateURL(func(setting, format string, args ...any) {
 			if strings.HasPrefix(setting, "embedder-tls") || setting == "embedder-allow-private-addresses" {
-				return // those of the embedder hold for both, and are checked with them
+				return // shared by both embedders; validated once
 			}
-			bad("previous-"+setting, format, args...)
+			invalid("previous-"+setting, format, args...)
 		})
 	case e.PreviousAt == "" && (e.PreviousKey != "" || e.PreviousModel != "" || e.PreviousDimensions != 0):
-		bad("previous-embedder", "is needed with the other settings of the previous embedder")
+		invalid("previous-embedder", "is needed with the other settings of the previous embedder")
 	}
 }
 
-// validateURL checks the settings of an embedder elsewhere. Its URL is shown and must
-// hold no secret.
-func (e Embedder) validateURL(bad func(setting, format string, args ...any)) {
+// validateURL validates the settings of an embedder with a URL. The URL is displayed and
+// must not contain a secret.
+func (e Embedder) validateURL(invalid func(setting, format string, args ...any)) {
 	u, err := url.Parse(e.At)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		bad("embedder", "is neither empty nor static nor a URL with scheme https, http (its value is not shown)")
+		invalid("embedder", "is neither empty nor static nor a URL with scheme https, http (its value is not shown)")
 		return
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		bad("embedder", "must hold no user, query or fragment; a key goes into --embedder-key")
+		invalid("embedder", "must hold no user, query or fragment; a key goes into --embedder-key")
 	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/embeddings"):
-		bad("embedder", "is the base URL, without /embeddings at its end")
+		invalid("embedder", "is the base URL, without /embeddings at its end")
 	case u.Scheme == "http" && !e.AllowPrivateAddresses:
-		bad("embedder", "must be https://: http:// is for private networks, see --embedder-allow-private-addresses")
+		invalid("embedder", "must be https://: http:// is for private networks, see --embedder-allow-private-addresses")
 	}
 	if e.Model == "" {
-		bad("embedder-model", "is needed with a URL")
+		invalid("embedder-model", "is needed with a URL")
 	}
-	if e.Dimensions < 1 || e.Dimensions > mostDimensions {
-		bad("embedder-dimensions", "is needed with a URL, from 1 to %d", mostDimensions)
+	if e.Dimensions < 1 || e.Dimensions > maxDimensions {
+		invalid("embedder-dimensions", "is needed with a URL, from 1 to %d", maxDimensions)
 	}
 	if strings.ContainsFunc(e.Key.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }) {
-		bad("embedder-key", "has characters that no key has (its value is not shown)")
+		invalid("embedder-key", "has characters that no key has (its value is not shown)")
 	}
-	e.TLS.validate("embedder-tls", e.encrypted(), "--embedder as https://…", bad)
+	e.TLS.validate("embedder-tls", e.encrypted(), "--embedder as https://…", invalid)
 }

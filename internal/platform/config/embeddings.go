@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// Embeddings holds the settings of the consumer that keeps the search index in Milvus,
+// Embeddings holds the settings of the consumer that maintains the vector index in Milvus,
 // which role embeddings runs.
 type Embeddings struct {
 	Group      string        `help:"Consumer group." default:"livegraph-embeddings" env:"LIVEGRAPH_EMBEDDINGS_GROUP"`
@@ -12,7 +12,7 @@ type Embeddings struct {
 	FetchBytes int32         `help:"Most bytes of one fetch." default:"8388608" env:"LIVEGRAPH_EMBEDDINGS_FETCH_BYTES"`
 }
 
-func (e Embeddings) validate(bad func(setting, format string, args ...any)) {
+func (e Embeddings) validate(invalid func(setting, format string, args ...any)) {
 	for _, s := range []struct {
 		name  string
 		value int64
@@ -21,7 +21,7 @@ func (e Embeddings) validate(bad func(setting, format string, args ...any)) {
 		{"embeddings-batch-texts", int64(e.BatchTexts)}, {"embeddings-fetch-bytes", int64(e.FetchBytes)},
 	} {
 		if s.value <= 0 {
-			bad(s.name, "must be above zero")
+			invalid(s.name, "must be above zero")
 		}
 	}
 }

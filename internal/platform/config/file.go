@@ -12,9 +12,9 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// YAML reads a configuration file for kong: keys are flag names without the
-// dashes in front, either whole (kafka-brokers) or nested (kafka: {brokers: …}).
-// A key that is no setting is an error, so that a typo cannot be overlooked.
+// YAML reads a configuration file for kong. Keys are flag names without the leading
+// dashes, either flat (kafka-brokers) or nested (kafka: {brokers: …}). An unknown key
+// is an error, so that a typo is not ignored.
 func YAML(r io.Reader) (kong.Resolver, error) {
 	var tree map[string]any
 	if err := yaml.NewDecoder(r).Decode(&tree); err != nil && !errors.Is(err, io.EOF) {
@@ -27,7 +27,7 @@ func YAML(r io.Reader) (kong.Resolver, error) {
 
 type resolver struct{ values map[string]any }
 
-// Validate refuses keys that no flag of the application has.
+// Validate returns an error if the file has keys that are not flags of the application.
 func (r *resolver) Validate(app *kong.Application) error {
 	known := map[string]bool{}
 	_ = kong.Visit(app, func(node kong.Visitable, next kong.Next) error {
@@ -49,8 +49,8 @@ func (r *resolver) Validate(app *kong.Application) error {
 	return nil
 }
 
-// Resolve returns the file's value of a flag, nil when it has none or when the
-// environment, which kong would let the file override, has one.
+// Resolve returns the value of a flag in the file. It returns nil if the file has none,
+// or if the environment has one, because kong would prefer the file.
 func (r *resolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	for _, name := range flag.Envs {
 		if _, set := os.LookupEnv(name); set {
@@ -71,12 +71,12 @@ func (r *resolver) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 	return fmt.Sprint(value), nil
 }
 
-func flatten(prefix string, tree, into map[string]any) {
+func flatten(prefix string, tree, flat map[string]any) {
 	for key, value := range tree {
 		if sub, ok := value.(map[string]any); ok {
-			flatten(prefix+key+"-", sub, into)
+			flatten(prefix+key+"-", sub, flat)
 			continue
 		}
-		into[prefix+key] = value
+		flat[prefix+key] = value
 	}
 }

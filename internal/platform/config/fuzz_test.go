@@ -10,8 +10,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
-// FuzzFile: whatever a configuration file holds, it is a configuration that is checked,
-// or an error that says why not.
+// FuzzFile checks that any configuration file results in a configuration or in an error with a
+// message.
 func FuzzFile(f *testing.F) {
 	for _, file := range []string{
 		"", "listen: 127.0.0.1:1\nkafka:\n  brokers: [a:1, b:2]\nlog-level: warn\n", "kafka: {brokers: }", "unknown: 1",

@@ -8,7 +8,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
-// Kafka says where the log is and how its topics are made.
+// Kafka holds the settings of the Kafka connection and of the topics.
 type Kafka struct {
 	Brokers            []string      `help:"Kafka brokers, host:port. Empty: embedded." env:"LIVEGRAPH_KAFKA_BROKERS"`
 	TopicPrefix        string        `help:"Put before each topic's name." env:"LIVEGRAPH_KAFKA_TOPIC_PREFIX"`
@@ -20,23 +20,22 @@ type Kafka struct {
 	SyncWrites         bool          `help:"Embedded Kafka only: fsync every record (slower; survives a power cut, not only a crash)." default:"false" env:"LIVEGRAPH_KAFKA_SYNC_WRITES"`
 	Compression        string        `help:"Compression of records." enum:"none,lz4,zstd,snappy" default:"none" env:"LIVEGRAPH_KAFKA_COMPRESSION"`
 	BufferedBytes      int           `help:"Most bytes of records waiting for Kafka's answer; beyond, ingest answers 503." default:"134217728" env:"LIVEGRAPH_KAFKA_BUFFERED_BYTES"`
-	// SessionTimeout is how long a consumer group waits for a member that says nothing.
+	// SessionTimeout is the session timeout of the consumer groups.
 	SessionTimeout time.Duration `help:"How long a consumer may be silent before others get its partitions, from 6 s on: a consumer that was killed is replaced so late. Longer than the network or the machine may stand still." default:"10s" env:"LIVEGRAPH_KAFKA_SESSION_TIMEOUT"`
 
 	KafkaSecurity `embed:""`
 }
 
-// Bounds of the session timeout: those that brokers have by default.
+// Limits of the session timeout: the defaults of the brokers.
 const (
-	leastSession = 6 * time.Second
-	mostSession  = 30 * time.Minute
+	minSessionTimeout = 6 * time.Second
+	maxSessionTimeout = 30 * time.Minute
 )
 
-// leastRetention is for how long at least records are kept: what is redriven or replayed
-// has to be there.
-const leastRetention = time.Hour
+// minRetention is the minimum retention, because redrives and replays require the records.
+const minRetention = time.Hour
 
-// KafkaSecurity says whom to believe to be a broker, and how to log in there.
+// KafkaSecurity holds the settings for TLS and login with the brokers.
 type KafkaSecurity struct {
 	TLS           bool      `name:"tls" help:"Speak TLS with the brokers." default:"false" env:"LIVEGRAPH_KAFKA_TLS" json:"tls"`
 	Files         EngineTLS `embed:"" prefix:"tls-" envprefix:"LIVEGRAPH_KAFKA_TLS_" json:"files,omitzero"`
@@ -45,14 +44,14 @@ type KafkaSecurity struct {
 	SASLPassword  Secret    `name:"sasl-password" help:"The user's password." env:"LIVEGRAPH_KAFKA_SASL_PASSWORD" json:"-"`
 }
 
-// Absolute is the same for a process in another directory.
+// Absolute returns a copy with absolute paths, for a process in another directory.
 func (k *KafkaSecurity) Absolute() KafkaSecurity {
-	other := *k
-	other.Files = k.Files.Absolute()
-	return other
+	copied := *k
+	copied.Files = k.Files.Absolute()
+	return copied
 }
 
-// Client reads the TLS files; nil where TLS is not spoken.
+// Client reads the TLS files. It returns nil without TLS.
 func (k *KafkaSecurity) Client() (*tlsconfig.Client, error) {
 	if !k.TLS {
 		return nil, nil
@@ -60,13 +59,13 @@ func (k *KafkaSecurity) Client() (*tlsconfig.Client, error) {
 	return k.Files.Client("kafka-tls")
 }
 
-// mechanisms are the ways to log in.
+// mechanisms are the supported SASL mechanisms.
 var mechanisms = []string{"plain", "scram-sha-256", "scram-sha-512"}
 
-// Mechanism is the way to log in, in lower case.
+// Mechanism returns the SASL mechanism in lower case.
 func (k *KafkaSecurity) Mechanism() string { return strings.ToLower(k.SASLMechanism) }
 
-// Warnings are what is allowed and should not stay so.
+// Warnings returns warnings about settings that are allowed but unsafe.
 func (k *KafkaSecurity) Warnings() []string {
 	if k.Mechanism() == "plain" && !k.TLS {
 		return []string{"LIVEGRAPH_KAFKA_SASL_MECHANISM=plain without LIVEGRAPH_KAFKA_TLS sends the password " +
@@ -75,14 +74,16 @@ func (k *KafkaSecurity) Warnings() []string {
 	return nil
 }
 
-// validate checks what tags cannot say.
-func (k *Kafka) validate(bad func(setting, format string, args ...any)) {
-	if k.Retention < 0 || k.Retention > 0 && k.Retention < leastRetention {
-		bad("kafka-retention", "must be 0 or at least %s", leastRetention)
+// validate checks the rules that tags cannot express.
+func (k *Kafka) validate(invalid func(setting, format string, args ...any)) {
+	if k.Retention < 0 || k.Retention > 0 && k.Retention < minRetention {
+		invalid("kafka-retention", "must be 0 or at least %s", minRetention)
 	}
-	k.Files.validate("kafka-tls", k.TLS, "--kafka-tls", bad)
-	if k.SessionTimeout < leastSession || k.SessionTimeout > mostSession {
-		bad("kafka-session-timeout", "must be between %s and %s, is %s", leastSession, mostSession, k.SessionTimeout)
+	k.Files.validate("kafka-tls", k.TLS, "--kafka-tls", invalid)
+	if k.SessionTimeout < minSessionTimeout || k.SessionTimeout > maxSessionTimeout {
+		invalid(
+			"kafka-session-timeout", "must be between %s and %s, is %s", minSessionTimeout, maxSessionTimeout, k.SessionTimeout,
+		)
 	}
 	switch {
 	case k.SASLMechanism == "":
@@ -90,16 +91,16 @@ func (k *Kafka) validate(bad func(setting, format string, args ...any)) {
 			{"kafka-sasl-username", k.SASLUsername}, {"kafka-sasl-password", k.SASLPassword.Reveal()},
 		} {
 			if s.value != "" {
-				bad(s.setting, "needs --kafka-sasl-mechanism, one of %s", strings.Join(mechanisms, ", "))
+				invalid(s.setting, "needs --kafka-sasl-mechanism, one of %s", strings.Join(mechanisms, ", "))
 			}
 		}
 	case !slices.Contains(mechanisms, k.Mechanism()):
-		bad("kafka-sasl-mechanism", "%q is not one of %s", k.SASLMechanism, strings.Join(mechanisms, ", "))
+		invalid("kafka-sasl-mechanism", "%q is not one of %s", k.SASLMechanism, strings.Join(mechanisms, ", "))
 	case k.SASLUsername == "" || k.SASLPassword == "":
-		bad("kafka-sasl-mechanism", "needs --kafka-sasl-username and --kafka-sasl-password")
+		invalid("kafka-sasl-mechanism", "needs --kafka-sasl-username and --kafka-sasl-password")
 	}
 	if (k.TLS || k.SASLMechanism != "") && len(k.Brokers) == 0 {
-		bad(
+		invalid(
 			"kafka-brokers",
 			"is needed with --kafka-tls and --kafka-sasl-mechanism: the embedded Kafka speaks no TLS and has a login of its own",
 		)

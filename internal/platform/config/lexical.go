@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// Lexical holds the settings of the consumer that keeps the text lane of search, which
+// Lexical holds the settings of the consumer that maintains the text index of search, which
 // role embeddings runs.
 type Lexical struct {
 	Group      string        `help:"Consumer group." default:"livegraph-lexical" env:"LIVEGRAPH_LEXICAL_GROUP"`
@@ -12,7 +12,7 @@ type Lexical struct {
 	FillEvery  time.Duration `help:"How often it is looked whether the text lane of a workspace lacks something that the log does not have any more; it is made from the graph then." default:"10s" env:"LIVEGRAPH_LEXICAL_FILL_EVERY"`
 }
 
-func (l Lexical) validate(bad func(setting, format string, args ...any)) {
+func (l Lexical) validate(invalid func(setting, format string, args ...any)) {
 	for _, s := range []struct {
 		name  string
 		value int64
@@ -21,7 +21,7 @@ func (l Lexical) validate(bad func(setting, format string, args ...any)) {
 		{"lexical-fetch-bytes", int64(l.FetchBytes)}, {"lexical-fill-every", int64(l.FillEvery)},
 	} {
 		if s.value <= 0 {
-			bad(s.name, "must be above zero")
+			invalid(s.name, "must be above zero")
 		}
 	}
 }

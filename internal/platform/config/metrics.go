@@ -7,19 +7,20 @@ import (
 	"net/netip"
 )
 
-// metricsOff turns the listener of metrics off, where an empty text is awkward.
+// metricsOff disables the metrics listener, for cases in which an empty string is inconvenient.
 const metricsOff = "off"
 
-// Metrics says where operators watch the process.
+// Metrics holds the settings of the metrics listener.
 type Metrics struct {
 	Listen string `help:"Address of /metrics and /debug/pprof/, host:port; a network in place of the host, such as 10.1.2.0/24:9464, is this machine's own address in it. They need no key: keep it to yourself. off: none." default:"127.0.0.1:9464" env:"LIVEGRAPH_METRICS_LISTEN"`
 }
 
-// Enabled reports whether there is to be a listener.
+// Enabled reports whether the listener is enabled.
 func (m Metrics) Enabled() bool { return m.Listen != "" && m.Listen != metricsOff }
 
-// Address returns the address to listen on. Where a network is named in place of a host it is
-// that of this machine's interface in it: a process in several networks serves one.
+// Address returns the address to listen on. If the setting has a network instead of a host, it is
+// the address of this machine in that network, so that a process in several networks listens in
+// only one.
 func (m Metrics) Address() (string, error) {
 	host, port, err := net.SplitHostPort(m.Listen)
 	if err != nil {
@@ -29,11 +30,11 @@ func (m Metrics) Address() (string, error) {
 	if err != nil {
 		return m.Listen, nil //nolint:nilerr // it is a host
 	}
-	own, err := net.InterfaceAddrs()
+	addresses, err := net.InterfaceAddrs()
 	if err != nil {
 		return "", fmt.Errorf("looking up this machine's addresses: %w", err)
 	}
-	for _, address := range own {
+	for _, address := range addresses {
 		if prefix, err := netip.ParsePrefix(address.String()); err == nil && network.Contains(prefix.Addr().Unmap()) {
 			return net.JoinHostPort(prefix.Addr().Unmap().String(), port), nil
 		}
@@ -41,20 +42,20 @@ func (m Metrics) Address() (string, error) {
 	return "", errors.New("this machine has no address in the network " + network.String())
 }
 
-// Exposed reports whether others than this machine can reach the listener.
+// Exposed reports whether other machines can reach the listener.
 func (m Metrics) Exposed() bool {
 	host, _, err := net.SplitHostPort(m.Listen)
-	if network, no := netip.ParsePrefix(host); no == nil {
+	if network, prefixErr := netip.ParsePrefix(host); prefixErr == nil {
 		return !network.Addr().IsLoopback()
 	}
 	return err == nil && !IsLoopback(m.Listen)
 }
 
-func (m Metrics) validate(bad func(setting, format string, args ...any)) {
+func (m Metrics) validate(invalid func(setting, format string, args ...any)) {
 	if !m.Enabled() {
 		return
 	}
 	if _, _, err := net.SplitHostPort(m.Listen); err != nil {
-		bad("metrics-listen", "%q is neither host:port nor off", m.Listen)
+		invalid("metrics-listen", "%q is neither host:port nor off", m.Listen)
 	}
 }

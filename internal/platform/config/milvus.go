@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Milvus says where embeddings are.
+// Milvus holds the settings of Milvus, which has the embeddings.
 type Milvus struct {
 	Address string    `help:"Milvus: host:port, or https://host:port for TLS; /database may follow. Empty: embedded." env:"LIVEGRAPH_MILVUS_ADDRESS"`
 	Token   Secret    `help:"How to log in: user:password, or an API key; empty: Milvus asks for none." env:"LIVEGRAPH_MILVUS_TOKEN"`
 	TLS     EngineTLS `embed:"" prefix:"tls-" envprefix:"LIVEGRAPH_MILVUS_TLS_"`
 }
 
-// validate checks the address. It must hold no password: it is shown.
-func (m Milvus) validate(bad func(setting, format string, args ...any)) {
+// validate checks the address. It must not contain a password because it is displayed.
+func (m Milvus) validate(invalid func(setting, format string, args ...any)) {
 	if m.Address == "" {
 		return
 	}
 	if strings.Contains(m.Address, "@") {
-		bad("milvus-address", "takes no user and password: they go into --milvus-token (its value is not shown)")
+		invalid("milvus-address", "takes no user and password: they go into --milvus-token (its value is not shown)")
 		return
 	}
 	text := m.Address
@@ -32,5 +32,5 @@ func (m Milvus) validate(bad func(setting, format string, args ...any)) {
 			return
 		}
 	}
-	bad("milvus-address", "%q is not host:port or https://host:port, with /database behind it if need be", m.Address)
+	invalid("milvus-address", "%q is not host:port or https://host:port, with /database behind it if need be", m.Address)
 }

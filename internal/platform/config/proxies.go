@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// IsLoopback reports whether an address, a host with or without a port, is this machine's own.
+// IsLoopback reports whether an address, a host with or without a port, is localhost or a loopback
+// address.
 func IsLoopback(address string) bool {
 	host := address
 	if h, _, err := net.SplitHostPort(address); err == nil {
@@ -16,8 +17,8 @@ func IsLoopback(address string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// SharesAddresses reports whether all callers may seem to have one address: the listener can
-// be behind a proxy, and none is trusted.
+// SharesAddresses reports whether all clients may appear to have the same address: the listener
+// can be behind a proxy, and no proxy is trusted.
 func (c *Config) SharesAddresses() bool {
 	if !c.Has("api") || len(c.API.TrustedProxies) > 0 {
 		return false

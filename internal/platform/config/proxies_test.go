@@ -32,13 +32,13 @@ func TestCallersShareAnAddressBehindAProxyThatIsNotTrusted(t *testing.T) {
 }
 
 func TestMetricsListenInOneNetworkAlone(t *testing.T) {
-	own, err := config.Metrics{Listen: "127.0.0.0/8:9464"}.Address()
+	address, err := config.Metrics{Listen: "127.0.0.0/8:9464"}.Address()
 	require.NoError(t, err)
-	require.Equal(t, "127.0.0.1:9464", own)
-	as, err := config.Metrics{Listen: "0.0.0.0:9464"}.Address()
+	require.Equal(t, "127.0.0.1:9464", address)
+	address, err = config.Metrics{Listen: "0.0.0.0:9464"}.Address()
 	require.NoError(t, err)
-	require.Equal(t, "0.0.0.0:9464", as)
-	_, err = config.Metrics{Listen: "198.51.100.0/24:9464"}.Address() // for documentation: nobody's
+	require.Equal(t, "0.0.0.0:9464", address)
+	_, err = config.Metrics{Listen: "198.51.100.0/24:9464"}.Address() // reserved for documentation
 	require.ErrorContains(t, err, "198.51.100.0/24")
 	require.False(t, config.Metrics{Listen: "127.0.0.0/8:1"}.Exposed())
 	require.True(t, config.Metrics{Listen: "172.30.254.0/24:1"}.Exposed())

@@ -1,6 +1,6 @@
 package config
 
-// Streams holds the limits of the streams of points.
+// Streams holds the limits of point streams.
 type Streams struct {
 	Max             int   `help:"Most open streams of points of this process; beyond, 503." default:"1000" env:"LIVEGRAPH_STREAMS_MAX"`
 	MaxPerWorkspace int   `help:"Most of them of one workspace." default:"100" env:"LIVEGRAPH_STREAMS_MAX_PER_WORKSPACE"`
@@ -9,7 +9,7 @@ type Streams struct {
 	ReplayRecords   int64 `help:"Most records of the log that are read again for a stream that comes back." default:"1000000" env:"LIVEGRAPH_STREAMS_REPLAY_RECORDS"`
 }
 
-func (s *Streams) validate(bad func(setting, format string, args ...any)) {
+func (s *Streams) validate(invalid func(setting, format string, args ...any)) {
 	for _, limit := range []struct {
 		setting string
 		value   int64
@@ -19,7 +19,7 @@ func (s *Streams) validate(bad func(setting, format string, args ...any)) {
 		{"streams-buffered-bytes", s.BufferedBytes}, {"streams-replay-records", s.ReplayRecords},
 	} {
 		if limit.value <= 0 {
-			bad(limit.setting, "must be above zero")
+			invalid(limit.setting, "must be above zero")
 		}
 	}
 }

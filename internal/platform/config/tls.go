@@ -9,25 +9,25 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
-// TLS is the listener's certificate. Without it the listener speaks plain HTTP.
+// TLS is the certificate of the listener. Without it, the listener uses plain HTTP.
 type TLS struct {
 	Cert string `help:"Certificate of the listener (PEM, its chain behind it); the files are followed when they change. Empty: plain HTTP." env:"LIVEGRAPH_TLS_CERT" placeholder:"FILE"`
 	Key  string `help:"Its key (PEM, without a passphrase)." env:"LIVEGRAPH_TLS_KEY" placeholder:"FILE"`
 }
 
-func (t TLS) validate(bad func(setting, format string, args ...any)) {
+func (t TLS) validate(invalid func(setting, format string, args ...any)) {
 	if (t.Cert == "") != (t.Key == "") {
-		bad("tls-cert", "goes together with --tls-key")
+		invalid("tls-cert", "goes together with --tls-key")
 	}
 }
 
-// Encrypted reports whether the listener speaks TLS.
+// Encrypted reports whether the listener uses TLS.
 func (t TLS) Encrypted() bool { return t.Cert != "" }
 
-// CertPath is where the certificate is, for a process in another directory.
+// CertPath returns the absolute path of the certificate, for a process in another directory.
 func (t TLS) CertPath() string { return absolute(t.Cert) }
 
-// Server reads the listener's certificate; nil without one.
+// Server reads the certificate of the listener. It returns nil without one.
 func (t TLS) Server() (*tlsconfig.Server, error) {
 	if !t.Encrypted() {
 		return nil, nil
@@ -35,9 +35,9 @@ func (t TLS) Server() (*tlsconfig.Server, error) {
 	return tlsconfig.NewServer("tls", t.Cert, t.Key)
 }
 
-// EngineTLS says how an engine that is reached by TLS is verified, and how Livegraph
-// shows who it is. That TLS is spoken says the engine's address, by its scheme. The
-// files are followed when they change.
+// EngineTLS holds the TLS settings of the connection to an engine: how to verify the
+// engine, and the client certificate. The scheme of the engine's address enables TLS. The
+// files are reloaded when they change.
 type EngineTLS struct {
 	CA         string `help:"CA certificates (PEM) that the engine's certificate is verified by; default: the system's." env:"CA" placeholder:"FILE" json:"ca,omitempty"`
 	Cert       string `help:"Client certificate (PEM), if the engine wants one." env:"CERT" placeholder:"FILE" json:"cert,omitempty"`
@@ -45,7 +45,7 @@ type EngineTLS struct {
 	ServerName string `help:"Name expected in the engine's certificate; default: the address's host." env:"SERVER_NAME" placeholder:"NAME" json:"serverName,omitempty"`
 }
 
-// Absolute is the same for a process in another directory.
+// Absolute returns a copy with absolute paths, for a process in another directory.
 func (t EngineTLS) Absolute() EngineTLS {
 	for _, path := range []*string{&t.CA, &t.Cert, &t.Key} {
 		*path = absolute(*path)
@@ -53,7 +53,7 @@ func (t EngineTLS) Absolute() EngineTLS {
 	return t
 }
 
-// absolute makes a path absolute, if there is one.
+// absolute returns the absolute path, or "" for an empty path.
 func absolute(path string) string {
 	if path == "" {
 		return ""
@@ -64,52 +64,55 @@ func absolute(path string) string {
 	return path
 }
 
-// Client reads the files. setting begins the settings' names, such as redis-tls.
+// Client reads the files. setting is the prefix of the names of the settings, such as redis-tls.
 func (t EngineTLS) Client(setting string) (*tlsconfig.Client, error) {
 	return tlsconfig.NewClient(
 		tlsconfig.Files{CA: t.CA, Cert: t.Cert, Key: t.Key, ServerName: t.ServerName, Setting: setting},
 	)
 }
 
-// validate checks the settings of the engine whose address has them. encrypted says
-// whether the address speaks TLS, and how names the setting and what it would have to
-// look like.
-func (t EngineTLS) validate(setting string, encrypted bool, how string, bad func(setting, format string, args ...any)) {
+// validate checks the TLS settings of an engine. encrypted reports whether the address of the
+// engine uses TLS. tlsAddress describes the address setting with TLS, for the error.
+func (t EngineTLS) validate(
+	setting string, encrypted bool, tlsAddress string, invalid func(setting, format string, args ...any),
+) {
 	if (t.Cert == "") != (t.Key == "") {
-		bad(setting+"-cert", "goes together with --%s-key", setting)
+		invalid(setting+"-cert", "goes together with --%s-key", setting)
 	}
 	if t != (EngineTLS{}) && !encrypted {
-		bad(setting+"-ca", "and the others of %s are for an address that speaks TLS: %s", setting, how)
+		invalid(setting+"-ca", "and the others of %s are for an address that speaks TLS: %s", setting, tlsAddress)
 	}
 }
 
-// validateEngines checks the TLS of the engines whose URLs have no parameters for it.
-func (c *Config) validateEngines(bad func(setting, format string, args ...any)) {
+// validateEngines checks the settings of the engines whose TLS settings are not part of the URL.
+func (c *Config) validateEngines(invalid func(setting, format string, args ...any)) {
 	clickhouse, redis := parameters(c.ClickHouse.URL), parameters(c.Redis.URL)
 	c.ClickHouse.TLS.validate(
-		"clickhouse-tls", speaksTLS(clickhouse), "--clickhouse-url as clickhouse://…?secure=true or https://…", bad,
+		"clickhouse-tls", speaksTLS(clickhouse), "--clickhouse-url as clickhouse://…?secure=true or https://…", invalid,
 	)
-	c.Redis.TLS.validate("redis-tls", speaksTLS(redis), "--redis-url as rediss://…", bad)
+	c.Redis.TLS.validate("redis-tls", speaksTLS(redis), "--redis-url as rediss://…", invalid)
 	c.Milvus.TLS.validate(
-		"milvus-tls", strings.HasPrefix(c.Milvus.Address, "https://"), "--milvus-address as https://host:port", bad,
+		"milvus-tls", strings.HasPrefix(c.Milvus.Address, "https://"), "--milvus-address as https://host:port", invalid,
 	)
-	refuseParameters("clickhouse", clickhouse, bad)
-	refuseParameters("redis", redis, bad)
-	c.Milvus.validate(bad)
-	c.Embedder.validate(bad)
+	rejectParameters("clickhouse", clickhouse, invalid)
+	rejectParameters("redis", redis, invalid)
+	c.Milvus.validate(invalid)
+	c.Embedder.validate(invalid)
 }
 
-// refuseParameters refuses what the drivers would take and the settings say better.
-func refuseParameters(engine string, u *url.URL, bad func(setting, format string, args ...any)) {
+// rejectParameters reports URL parameters that drivers accept but for which there are settings.
+func rejectParameters(engine string, u *url.URL, invalid func(setting, format string, args ...any)) {
 	if u.Query().Has("skip_verify") {
-		bad(engine+"-url", "skip_verify is not taken: name the server's CA, or its own certificate, in --%s-tls-ca", engine)
+		invalid(
+			engine+"-url", "skip_verify is not taken: name the server's CA, or its own certificate, in --%s-tls-ca", engine,
+		)
 	}
 	if u.Query().Has("tls_server_name") {
-		bad(engine+"-url", "tls_server_name is not taken: use --%s-tls-server-name", engine)
+		invalid(engine+"-url", "tls_server_name is not taken: use --%s-tls-server-name", engine)
 	}
 }
 
-// parameters parses a URL; one that cannot be parsed is reported elsewhere.
+// parameters parses a URL. It returns an empty one on errors, which validateURLs reports.
 func parameters(address Secret) *url.URL {
 	u, err := url.Parse(address.Reveal())
 	if err != nil {
@@ -118,14 +121,14 @@ func parameters(address Secret) *url.URL {
 	return u
 }
 
-// speaksTLS reports what a URL of ClickHouse or Redis says.
+// speaksTLS reports whether a URL of ClickHouse or Redis enables TLS.
 func speaksTLS(u *url.URL) bool {
 	switch u.Scheme {
 	case "https", "rediss":
 		return true
 	case "clickhouse":
 		secure, err := strconv.ParseBool(u.Query().Get("secure"))
-		return u.Query().Has("secure") && (secure || err != nil) // alone it means yes
+		return u.Query().Has("secure") && (secure || err != nil) // without a value it is true
 	}
 	return false
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Tracing reports whether and where OpenTelemetry traces are sent.
+// Tracing holds the settings of the export of OpenTelemetry traces.
 type Tracing struct {
 	Endpoint    string  `help:"OpenTelemetry collector (OTLP over HTTP, protobuf): http://host:4318, or https://… for TLS. Empty: no traces." env:"LIVEGRAPH_TRACING_ENDPOINT"`
 	SampleRatio float64 `help:"Share of the traces begun here that are recorded, 0 to 1. A caller's traceparent decides for its own." default:"1" env:"LIVEGRAPH_TRACING_SAMPLE_RATIO"`
@@ -18,11 +18,11 @@ type Tracing struct {
 	QueueSize   int     `help:"Most spans waiting to be sent; beyond, they are dropped." default:"4096" env:"LIVEGRAPH_TRACING_QUEUE_SIZE"`
 }
 
-// tracesPath is where a collector takes traces, by OTLP's specification.
+// tracesPath is the path for traces in the OTLP specification.
 const tracesPath = "/v1/traces"
 
-// URL returns the address that spans are posted to: the endpoint's own path, or
-// OTLP's below it. The endpoint has been validated.
+// URL returns the URL to which spans are posted: the endpoint, with tracesPath appended
+// unless it ends with it. The endpoint must be valid.
 func (t *Tracing) URL() string {
 	u, err := url.Parse(t.Endpoint)
 	if err != nil {
@@ -34,7 +34,7 @@ func (t *Tracing) URL() string {
 	return u.String()
 }
 
-// HeaderMap returns the headers by name. They have been validated.
+// HeaderMap returns the headers by name. They must be valid.
 func (t *Tracing) HeaderMap() map[string]string {
 	headers, _ := t.headers()
 	return headers
@@ -55,19 +55,19 @@ func (t *Tracing) headers() (headers map[string]string, ok bool) {
 	return headers, true
 }
 
-// validate checks what tags cannot say.
-func (t *Tracing) validate(bad func(setting, format string, args ...any)) {
+// validate checks the rules that tags cannot express.
+func (t *Tracing) validate(invalid func(setting, format string, args ...any)) {
 	if t.SampleRatio < 0 || t.SampleRatio > 1 || t.SampleRatio != t.SampleRatio {
-		bad("tracing-sample-ratio", "must be from 0 to 1")
+		invalid("tracing-sample-ratio", "must be from 0 to 1")
 	}
 	if t.QueueSize <= 0 {
-		bad("tracing-queue-size", "must be above zero")
+		invalid("tracing-queue-size", "must be above zero")
 	}
 	if t.Service == "" {
-		bad("tracing-service", "must not be empty")
+		invalid("tracing-service", "must not be empty")
 	}
 	if _, ok := t.headers(); !ok {
-		bad("tracing-headers", "is not NAME=VALUE, several by comma (its value is not shown)")
+		invalid("tracing-headers", "is not NAME=VALUE, several by comma (its value is not shown)")
 	}
 	if t.Endpoint == "" {
 		return
@@ -75,8 +75,8 @@ func (t *Tracing) validate(bad func(setting, format string, args ...any)) {
 	u, err := url.Parse(t.Endpoint)
 	switch {
 	case err != nil || u.Host == "" || !slices.Contains([]string{"http", "https"}, u.Scheme):
-		bad("tracing-endpoint", "is not a URL with scheme http, https (its value is not shown)")
+		invalid("tracing-endpoint", "is not a URL with scheme http, https (its value is not shown)")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		bad("tracing-endpoint", "must hold no user, query or fragment; a key goes into --tracing-headers")
+		invalid("tracing-endpoint", "must hold no user, query or fragment; a key goes into --tracing-headers")
 	}
 }

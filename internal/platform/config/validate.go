@@ -10,46 +10,46 @@ import (
 	"strings"
 )
 
-// Validate checks what tags cannot say, and names the setting that is wrong.
+// Validate checks the rules that tags cannot express. Its errors name the invalid settings.
 func (c *Config) Validate() error {
 	var errs []error
-	bad := func(setting, format string, args ...any) {
+	invalid := func(setting, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("--%s: "+format, append([]any{setting}, args...)...))
 	}
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		bad("listen", "%q is not host:port", c.Listen)
+		invalid("listen", "%q is not host:port", c.Listen)
 	}
 	for _, r := range c.Roles {
 		if !slices.Contains(roles, r) {
-			bad("roles", "%q is not one of %s", r, strings.Join(roles, ", "))
+			invalid("roles", "%q is not one of %s", r, strings.Join(roles, ", "))
 		}
 	}
-	c.validateURLs(bad)
-	c.TLS.validate(bad)
-	c.validateEngines(bad)
-	c.validateAboveZero(bad)
-	c.API.validate(bad)
+	c.validateURLs(invalid)
+	c.TLS.validate(invalid)
+	c.validateEngines(invalid)
+	c.validateAboveZero(invalid)
+	c.API.validate(invalid)
 	if c.Rollups.Late < 0 {
-		bad("rollups-late", "must not be below zero")
+		invalid("rollups-late", "must not be below zero")
 	}
 	if c.Graph.DeletedFor < 0 {
-		bad("graph-deleted-for", "must not be below zero")
+		invalid("graph-deleted-for", "must not be below zero")
 	}
-	c.Commands.validate(bad)
-	c.Lexical.validate(bad)
-	c.Embeddings.validate(bad)
-	c.Kafka.validate(bad)
-	c.Streams.validate(bad)
-	c.Audit.validate(bad)
-	c.Metrics.validate(bad)
+	c.Commands.validate(invalid)
+	c.Lexical.validate(invalid)
+	c.Embeddings.validate(invalid)
+	c.Kafka.validate(invalid)
+	c.Streams.validate(invalid)
+	c.Audit.validate(invalid)
+	c.Metrics.validate(invalid)
 	if t := c.Ingest.LogFullThreshold; t <= 0 || t > 1 {
-		bad("ingest-log-full-threshold", "must be above 0 and at most 1")
+		invalid("ingest-log-full-threshold", "must be above 0 and at most 1")
 	}
-	c.Tracing.validate(bad)
+	c.Tracing.validate(invalid)
 	return errors.Join(errs...)
 }
 
-func (c *Config) validateURLs(bad func(setting, format string, args ...any)) {
+func (c *Config) validateURLs(invalid func(setting, format string, args ...any)) {
 	for _, s := range []struct {
 		flag    string
 		value   Secret
@@ -64,12 +64,12 @@ func (c *Config) validateURLs(bad func(setting, format string, args ...any)) {
 		}
 		u, err := url.Parse(s.value.Reveal())
 		if err != nil || u.Host == "" || !slices.Contains(s.schemes, u.Scheme) {
-			bad(s.flag, "is not a URL with scheme %s (its value is not shown)", strings.Join(s.schemes, ", "))
+			invalid(s.flag, "is not a URL with scheme %s (its value is not shown)", strings.Join(s.schemes, ", "))
 		}
 	}
 }
 
-func (c *Config) validateAboveZero(bad func(setting, format string, args ...any)) {
+func (c *Config) validateAboveZero(invalid func(setting, format string, args ...any)) {
 	positive := map[string]int64{
 		"kafka-points-partitions":   int64(c.Kafka.PointsPartitions),
 		"kafka-commands-partitions": int64(c.Kafka.CommandsPartitions),
@@ -98,24 +98,24 @@ func (c *Config) validateAboveZero(bad func(setting, format string, args ...any)
 	}
 	for _, name := range slices.Sorted(maps.Keys(positive)) {
 		if positive[name] <= 0 {
-			bad(name, "must be above zero")
+			invalid(name, "must be above zero")
 		}
 	}
 }
 
-func (a *API) validate(bad func(setting, format string, args ...any)) {
+func (a *API) validate(invalid func(setting, format string, args ...any)) {
 	for _, cidr := range a.TrustedProxies {
 		if _, _, err := net.ParseCIDR(cidr); err != nil {
-			bad("api-trusted-proxies", "%q is not a network such as 10.0.0.0/8", cidr)
+			invalid("api-trusted-proxies", "%q is not a network such as 10.0.0.0/8", cidr)
 		}
 	}
 	if a.AuthFailuresPerMinute < 0 {
-		bad("api-auth-failures-per-minute", "must not be below zero")
+		invalid("api-auth-failures-per-minute", "must not be below zero")
 	}
 	if a.RefusalsPerSecond < 0 {
-		bad("api-refusals-per-second", "must not be below zero")
+		invalid("api-refusals-per-second", "must not be below zero")
 	}
 	if a.MaxWrites < 0 {
-		bad("api-max-writes", "must not be below zero")
+		invalid("api-max-writes", "must not be below zero")
 	}
 }

@@ -1,5 +1,5 @@
-// Package durable writes files that survive a crash: after it, a file has either its old
-// content or all of its new content, and one that was reported as written is there.
+// Package durable writes files that survive a crash. After a crash, a file has either its old
+// content or all of its new content, and a file whose write returned without error exists.
 package durable
 
 import (
@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// WriteFile writes data to a file of this mode, in place of one that is there.
+// WriteFile writes data to a file with this mode. It replaces an existing file.
 func WriteFile(path string, data []byte, mode fs.FileMode) error {
 	return Write(path, mode, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -19,17 +19,17 @@ func WriteFile(path string, data []byte, mode fs.FileMode) error {
 	})
 }
 
-// Write writes what fill writes to a file of this mode, in place of one that is there. The
-// file is unchanged if fill fails.
+// Write writes the output of fill to a file with this mode. It replaces an existing file, which
+// is unchanged if fill fails.
 func Write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	return system.write(path, mode, fill)
 }
 
-// Rename renames a file whose content is durable, in place of one that is there, so that the
-// new name is durable as well. Both names are in one directory.
+// Rename renames a file whose content is durable, so that the new name is durable as well. It
+// replaces an existing file. Both names must be in the same directory.
 func Rename(from, path string) error { return system.renameDurably(from, path) }
 
-// SyncDir makes the names in a directory durable.
+// SyncDir syncs a directory, so that the names in it are durable.
 func SyncDir(dir string) error {
 	folder, err := os.Open(dir)
 	if err != nil {
@@ -38,7 +38,7 @@ func SyncDir(dir string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// calls are the system's calls that make a file durable.
+// calls are the system calls that make a file durable.
 type calls struct {
 	sync    func(*os.File) error
 	rename  func(from, to string) error
@@ -47,14 +47,14 @@ type calls struct {
 
 var system = calls{sync: (*os.File).Sync, rename: os.Rename, syncDir: SyncDir}
 
-// write makes the content durable before the file gets its name: a rename may reach the disk
-// before what was written, and then a crash leaves an empty file under the name.
+// write makes the content durable before it renames the file: otherwise the rename may reach the
+// disk before the content, and a crash leaves an empty file with the name.
 func (c calls) write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return fmt.Errorf("creating the file: %w", err)
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // it is gone when all went well
+	defer func() { _ = os.Remove(file.Name()) }() // it does not exist any more after a rename
 	if err = fill(file); err == nil {
 		err = file.Chmod(mode)
 	}

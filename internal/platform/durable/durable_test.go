@@ -11,18 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// recorder calls the system and records the calls. The call named fails is not made.
+// recorder makes system calls and records them. The call named failAt fails and is not made.
 type recorder struct {
-	t     *testing.T
-	path  string
-	fails string
-	seen  []string
+	t      *testing.T
+	path   string
+	failAt string
+	seen   []string
 }
 
 var errCrash = errors.New("the machine stopped")
 
 func (r *recorder) step(name string, call func() error) error {
-	if r.seen = append(r.seen, name); name == r.fails {
+	if r.seen = append(r.seen, name); name == r.failAt {
 		return errCrash
 	}
 	return call()
@@ -48,7 +48,7 @@ func TestContentIsDurableBeforeTheNameIs(t *testing.T) {
 		t.Run("fails at "+fails, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "file")
 			require.NoError(t, os.WriteFile(path, []byte("old"), 0o644))
-			r := &recorder{t: t, path: path, fails: fails}
+			r := &recorder{t: t, path: path, failAt: fails}
 			err := r.calls().write(path, 0o600, func(w io.Writer) error {
 				if _, err := w.Write([]byte("new")); err != nil || fails == "fill" {
 					return errors.Join(err, errCrash)

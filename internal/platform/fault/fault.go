@@ -1,9 +1,9 @@
-// Package fault holds Livegraph's one error type.
+// Package fault defines the error type of Livegraph.
 //
-// An error that a caller may see is made once, where it is understood, with a
-// [Kind], a public message and public details. What caused it is wrapped and
-// only ever logged. The HTTP status and code of a kind are decided in one
-// place, the table in api/reply/errors.go; nothing here knows of HTTP.
+// An error that an API client may see is created where its meaning is known,
+// with a [Kind], a public message and public details. Its cause is wrapped and
+// only logged. The table in api/reply/errors.go maps kinds to HTTP statuses and
+// codes. This package is independent of HTTP.
 package fault
 
 import (
@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Kind says what sort of failure an error is, in the interface's terms.
+// Kind is the category of an error, in terms of the API.
 type Kind uint8
 
-// The kinds. Internal is the zero value: an error nobody classified is ours.
+// The kinds. Internal is the zero value: an unclassified error is a server error.
 const (
-	Internal         Kind = iota // a defect or an unclassified failure of ours
+	Internal         Kind = iota // a defect or an unclassified server error
 	Malformed                    // the request cannot be read: syntax, types, unknown or missing fields
-	Invalid                      // the request reads well but a value breaks a rule
+	Invalid                      // the request can be read, but a value is not valid
 	TooLarge                     // a size limit is exceeded
 	UnsupportedMedia             // Content-Type or Content-Encoding is wrong
 	MethodNotAllowed             // the path exists, the method does not
@@ -27,13 +27,13 @@ const (
 	Forbidden                    // the key may not do this
 	NotFound                     // no such resource in this workspace
 	Conflict                     // duplicate, wrong version, or a state that forbids it
-	RateLimited                  // the plan's requests are used up
-	BadGateway                   // a store answered with nonsense
-	Unavailable                  // a store is down, a buffer is full, or the process drains
-	Timeout                      // the wait ran out; the work may still happen
+	RateLimited                  // the request limit of the plan is exceeded
+	BadGateway                   // a store sent an invalid response
+	Unavailable                  // a store is down, a buffer is full, or the process is shutting down
+	Timeout                      // the wait timed out; the operation may still complete
 )
 
-// kindNames are the kinds as logs and traces name them.
+// kindNames has the names of the kinds in logs and traces.
 var kindNames = [...]string{
 	Internal: "internal", Malformed: "malformed", Invalid: "invalid", TooLarge: "too_large",
 	UnsupportedMedia: "unsupported_media",
@@ -43,7 +43,7 @@ var kindNames = [...]string{
 	Timeout: "timeout",
 }
 
-// String names the kind.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	if int(k) >= len(kindNames) {
 		return "unknown"
@@ -51,18 +51,18 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// KindNamed returns the kind that String names so; false if there is none.
+// KindNamed returns the kind with this name, and false if there is none.
 func KindNamed(name string) (Kind, bool) {
-	for kind, known := range kindNames {
-		if known == name {
+	for kind, kindName := range kindNames {
+		if kindName == name {
 			return Kind(kind), true
 		}
 	}
 	return Internal, false
 }
 
-// Error is an error with a public face. Details is rendered as JSON under
-// error.details and must hold nothing internal.
+// Error is an error with a public message. Details is encoded as JSON under
+// error.details and must not contain internal information.
 type Error struct {
 	Kind       Kind
 	Message    string         // public, one sentence
@@ -86,8 +86,8 @@ func Wrap(cause error, kind Kind, message string) *Error {
 	return &Error{Kind: kind, Message: message, cause: cause}
 }
 
-// Field makes a Malformed or Invalid error that names the offending field, why,
-// and, where the values can be listed, what is allowed.
+// Field creates a Malformed or Invalid error with the field, the reason and, if the
+// values can be listed, the allowed values.
 func Field(kind Kind, field, reason string, allowed ...string) *Error {
 	details := map[string]any{"field": field, "reason": reason}
 	if len(allowed) > 0 {
@@ -105,13 +105,13 @@ func (e *Error) With(key string, value any) *Error {
 	return e
 }
 
-// After sets when a retry makes sense and returns the same error.
+// After sets the delay before a retry and returns the same error.
 func (e *Error) After(d time.Duration) *Error {
 	e.RetryAfter = d
 	return e
 }
 
-// Because attaches the private cause and returns the same error.
+// Because sets the private cause and returns the same error.
 func (e *Error) Because(cause error) *Error {
 	e.cause = cause
 	return e
@@ -128,7 +128,7 @@ func (e *Error) Error() string {
 // Unwrap returns the private cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// KindOf returns the kind of the first *Error in err's chain, else Internal.
+// KindOf returns the kind of the first *Error in the chain of err, or Internal.
 func KindOf(err error) Kind {
 	var fe *Error
 	if errors.As(err, &fe) {

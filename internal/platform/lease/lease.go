@@ -1,8 +1,8 @@
-// Package lease lets one process at a time do a piece of work.
+// Package lease ensures that at most one process at a time does some work.
 //
-// Anyone who holds a lease renews it while it works; when a process dies its lease runs out
-// and another takes the work over. Times are counted from before the store is asked, so
-// that a process stops, by its own clock, no later than the store lets another begin.
+// The holder of a lease renews it while it works. If the process dies, the lease expires and
+// another process takes over the work. A holder measures the time from before its request to
+// the store, so that by its own clock it stops no later than the store allows another to start.
 package lease
 
 import (
@@ -16,64 +16,63 @@ import (
 )
 
 const (
-	// renewals is how often a lease is renewed in the time that it holds, so that one
-	// renewal that fails does no harm.
-	renewals = 3
-	// longestAge is how old a lease is at most before Take renews it.
-	longestAge = 20 * time.Second
-	// releaseTime bounds giving a lease back: a process that ends does not wait for a store.
-	releaseTime = time.Second
+	// renewalsPerHold is the number of renewals within the duration of a lease, so that a
+	// single failed renewal does not lose it.
+	renewalsPerHold = 3
+	// maxAge is the maximum age of a lease before Take renews it.
+	maxAge = 20 * time.Second
+	// releaseTimeout is short because a process that shuts down must not wait for a store.
+	releaseTimeout = time.Second
 )
 
-// Why work under a lease does not go on.
+// Errors of work under a lease.
 var (
 	ErrElsewhere = errors.New("another process does this work")
 	ErrLost      = errors.New("another process has taken this work over")
 )
 
-// Store keeps the leases of all processes.
+// Store stores the leases of all processes.
 type Store interface {
-	// TakeLease makes the holder the one who does the named work until the time given is
-	// over, and reports whether it is: not while another holds it. To take one that one
-	// has is to renew it.
+	// TakeLease acquires the named lease for the holder, for the given duration, or renews
+	// it if the holder has it already. It reports false if another holder has the lease.
 	TakeLease(ctx context.Context, name string, holder uuid.UUID, hold time.Duration) (bool, error)
-	// GiveLease lets go of a lease, if the holder has it.
+	// GiveLease releases a lease if the holder has it.
 	GiveLease(ctx context.Context, name string, holder uuid.UUID) error
 }
 
-// Lease is one process's claim on a piece of work. It is for one goroutine.
+// Lease is the lease of one process for one piece of work. It is not safe for concurrent use.
 type Lease struct {
-	store   Store
-	name    string
-	holder  uuid.UUID
-	hold    time.Duration
-	renewed time.Time // zero: it is not known to be held
-	asked   bool
+	store     Store
+	name      string
+	holder    uuid.UUID
+	hold      time.Duration
+	renewed   time.Time // zero: not known to be held
+	requested bool
 }
 
-// New creates a lease that is not held yet. hold is how long the work of a process that
-// died waits for another.
+// New creates a lease that is not held yet. hold is the duration of the lease: the time after
+// which another process can take over the work of a process that died.
 func New(store Store, name string, hold time.Duration) *Lease {
 	return &Lease{store: store, name: name, holder: uuid.New(), hold: hold}
 }
 
-// Take takes the lease, or renews it unless that was done shortly before, and reports
-// whether it is held. It is asked before each step of work whose steps are shorter than
-// two thirds of the time that the lease holds.
+// Take acquires the lease, or renews it unless it was renewed shortly before, and reports
+// whether it is held. Call it before each step of work whose steps take less than two
+// thirds of the duration of the lease.
 func (l *Lease) Take(ctx context.Context) (bool, error) {
 	now := time.Now()
-	if !l.renewed.IsZero() && now.Sub(l.renewed) < min(longestAge, l.hold/renewals) {
+	if !l.renewed.IsZero() && now.Sub(l.renewed) < min(maxAge, l.hold/renewalsPerHold) {
 		return true, nil
 	}
-	l.asked = true
-	held, err := l.take(ctx, l.hold)
+	l.requested = true
+	held, err := l.acquire(ctx, l.hold)
 	if l.renewed = (time.Time{}); held {
 		l.renewed = now
 	}
 	return held, err
 }
 
-// Check is Take for the steps of work that has begun: it fails if the lease is not held.
+// Check is like Take, but returns ErrLost if the lease is not held. It is for work in progress.
 func (l *Lease) Check(ctx context.Context) error {
 	held, err := l.Take(ctx)
 	if err == nil && !held {
@@ -82,34 +81,34 @@ func (l *Lease) Check(ctx context.Context) error {
 	return err
 }
 
-// While does work of any length and renews the lease meanwhile. The work's context is
-// done when the lease is lost, or has run out because it could not be renewed; the error
-// then says so. ErrElsewhere: another process does the work, and it was not begun.
+// While runs work of any duration and renews the lease meanwhile. It cancels the context of the
+// work if the lease is lost, or expires because it could not be renewed, and returns that as the
+// error. It returns ErrElsewhere, without running the work, if another process holds the lease.
 func (l *Lease) While(ctx context.Context, work func(context.Context) error) error {
 	until := time.Now().Add(l.hold)
-	l.asked = true
-	held, err := l.take(ctx, l.hold)
+	l.requested = true
+	held, err := l.acquire(ctx, l.hold)
 	if err != nil {
 		return err
 	}
 	if !held {
 		return ErrElsewhere
 	}
-	working, end := context.WithCancelCause(ctx)
+	workCtx, cancel := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
-	renewing.Go(func() { end(l.keep(working, until)) })
-	err = work(working)
-	if cause := context.Cause(working); cause != nil {
+	renewing.Go(func() { cancel(l.renew(workCtx, until)) })
+	err = work(workCtx)
+	if cause := context.Cause(workCtx); cause != nil {
 		err = cause
 	}
-	end(nil)
+	cancel(nil)
 	renewing.Wait()
 	return err
 }
 
-// keep renews the lease until ctx is done. It returns why it is held no longer.
-func (l *Lease) keep(ctx context.Context, until time.Time) error {
-	tick := time.NewTicker(l.hold / renewals)
+// renew renews the lease until ctx is done. It returns an error if the lease is no longer held.
+func (l *Lease) renew(ctx context.Context, until time.Time) error {
+	tick := time.NewTicker(l.hold / renewalsPerHold)
 	defer tick.Stop()
 	for {
 		select {
@@ -117,15 +116,15 @@ func (l *Lease) keep(ctx context.Context, until time.Time) error {
 			return nil
 		case <-tick.C:
 		}
-		asked := time.Now()
-		asking, cancel := context.WithDeadline(ctx, until)
-		held, err := l.take(asking, l.hold)
+		start := time.Now()
+		requestCtx, cancel := context.WithDeadline(ctx, until)
+		held, err := l.acquire(requestCtx, l.hold)
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err == nil && held:
-			until = asked.Add(l.hold)
+			until = start.Add(l.hold)
 		case err == nil:
 			return ErrLost
 		case !time.Now().Before(until):
@@ -134,25 +133,25 @@ func (l *Lease) keep(ctx context.Context, until time.Time) error {
 	}
 }
 
-// Rest keeps the lease for a time in which there is nothing to do, so that the work is
-// done once in that time by all processes together.
+// Rest extends the lease for a time without work, so that all processes together do the work
+// once in that time.
 func (l *Lease) Rest(ctx context.Context, rest time.Duration) error {
-	_, err := l.take(ctx, max(rest, l.hold))
+	_, err := l.acquire(ctx, max(rest, l.hold))
 	return err
 }
 
-// Release lets another process do the work at once. If it fails the lease runs out by
-// itself.
+// Release releases the lease, so that another process can take over the work immediately. If
+// Release fails, the lease expires.
 func (l *Lease) Release(ctx context.Context) error {
-	if l.renewed = (time.Time{}); !l.asked {
+	if l.renewed = (time.Time{}); !l.requested {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	return l.store.GiveLease(ctx, l.name, l.holder)
 }
 
-func (l *Lease) take(ctx context.Context, hold time.Duration) (bool, error) {
+func (l *Lease) acquire(ctx context.Context, hold time.Duration) (bool, error) {
 	held, err := l.store.TakeLease(ctx, l.name, l.holder, hold)
 	return held && err == nil, err
 }

@@ -16,32 +16,32 @@ import (
 
 const (
 	hold     = 30 * time.Second
-	renewals = 3 // in the time that a lease holds
+	renewals = 3 // within the duration of a lease
 )
 
-var errAway = errors.New("the store is away")
+var errUnavailable = errors.New("the store is unavailable")
 
-// table is a store in memory, by the same rules as that of Postgres, that can be unavailable or
-// not answer. It counts what it is asked.
-type table struct {
-	mu     sync.Mutex
-	holder uuid.UUID
-	until  time.Time
-	away   bool
-	hangs  bool
-	asked  int
+// memoryStore is a store in memory with the same rules as that of Postgres. It can be made
+// unavailable or made to hang, and counts the requests.
+type memoryStore struct {
+	mu          sync.Mutex
+	holder      uuid.UUID
+	until       time.Time
+	unavailable bool
+	hangs       bool
+	requests    int
 }
 
-func (s *table) TakeLease(ctx context.Context, _ string, holder uuid.UUID, hold time.Duration) (bool, error) {
+func (s *memoryStore) TakeLease(ctx context.Context, _ string, holder uuid.UUID, hold time.Duration) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked++
+	s.requests++
 	if s.hangs {
 		<-ctx.Done()
 		return false, ctx.Err()
 	}
-	if s.away {
-		return false, errAway
+	if s.unavailable {
+		return false, errUnavailable
 	}
 	if s.holder != holder && time.Now().Before(s.until) {
 		return false, nil
@@ -50,7 +50,7 @@ func (s *table) TakeLease(ctx context.Context, _ string, holder uuid.UUID, hold 
 	return true, nil
 }
 
-func (s *table) GiveLease(_ context.Context, _ string, holder uuid.UUID) error {
+func (s *memoryStore) GiveLease(_ context.Context, _ string, holder uuid.UUID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.holder == holder {
@@ -59,8 +59,8 @@ func (s *table) GiveLease(_ context.Context, _ string, holder uuid.UUID) error {
 	return nil
 }
 
-// with changes the store while it is asked.
-func (s *table) with(change func(s *table)) {
+// update changes the store while it is in use.
+func (s *memoryStore) update(change func(s *memoryStore)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(s)
@@ -68,7 +68,7 @@ func (s *table) with(change func(s *table)) {
 
 func TestOneHoldsALeaseUntilItIsReleasedOrRunsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &table{}
+		store := &memoryStore{}
 		a, b := lease.New(store, "work", hold), lease.New(store, "work", hold)
 		take := func(l *lease.Lease, want bool) {
 			t.Helper()
@@ -91,25 +91,25 @@ func TestOneHoldsALeaseUntilItIsReleasedOrRunsOut(t *testing.T) {
 
 func TestALeaseIsRenewedBeforeAThirdOfItIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &table{}
+		store := &memoryStore{}
 		l := lease.New(store, "work", hold)
 		for range 100 {
 			require.NoError(t, l.Check(t.Context()))
 			require.GreaterOrEqual(t, time.Until(store.until), hold*2/3)
 			time.Sleep(time.Second)
 		}
-		require.Equal(t, 10, store.asked)
-		store.away = true
+		require.Equal(t, 10, store.requests)
+		store.unavailable = true
 		time.Sleep(hold / 3)
-		require.ErrorIs(t, l.Check(t.Context()), errAway)
-		store.away = false
+		require.ErrorIs(t, l.Check(t.Context()), errUnavailable)
+		store.unavailable = false
 		require.NoError(t, l.Check(t.Context()), "it is asked again at once")
 	})
 }
 
 func TestWorkKeepsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &table{}
+		store := &memoryStore{}
 		l, other := lease.New(store, "work", hold), lease.New(store, "work", hold)
 		require.NoError(t, l.While(t.Context(), func(ctx context.Context) error {
 			require.ErrorIs(t, other.While(ctx, func(context.Context) error {
@@ -118,9 +118,9 @@ func TestWorkKeepsItsLease(t *testing.T) {
 			}), lease.ErrElsewhere)
 			time.Sleep(10*hold + time.Second)
 			require.NoError(t, ctx.Err())
-			store.with(func(s *table) { s.away = true }) // one renewal fails
+			store.update(func(s *memoryStore) { s.unavailable = true }) // one renewal fails
 			time.Sleep(hold / renewals)
-			store.with(func(s *table) { s.away = false })
+			store.update(func(s *memoryStore) { s.unavailable = false })
 			time.Sleep(hold)
 			return ctx.Err()
 		}))
@@ -134,25 +134,25 @@ func TestWorkKeepsItsLease(t *testing.T) {
 }
 
 func TestWorkEndsBeforeAnotherMayBegin(t *testing.T) {
-	for name, fail := range map[string]func(*table){
-		"the store is away":         func(s *table) { s.away = true },
-		"the store does not answer": func(s *table) { s.hangs = true },
+	for name, fail := range map[string]func(*memoryStore){
+		"the store is unavailable":  func(s *memoryStore) { s.unavailable = true },
+		"the store does not answer": func(s *memoryStore) { s.hangs = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &table{}
+				store := &memoryStore{}
 				l := lease.New(store, "work", hold)
-				var told time.Time
+				var cancelledAt time.Time
 				err := l.While(t.Context(), func(ctx context.Context) error {
 					time.Sleep(hold + time.Second)
-					store.with(fail)
+					store.update(fail)
 					<-ctx.Done()
-					told = time.Now()
+					cancelledAt = time.Now()
 					return nil
 				})
 				require.ErrorContains(t, err, "has run out")
 				require.NotErrorIs(t, err, lease.ErrLost)
-				require.False(t, told.After(store.until), "%s after", told.Sub(store.until))
+				require.False(t, cancelledAt.After(store.until), "%s after", cancelledAt.Sub(store.until))
 			})
 		})
 	}
@@ -160,15 +160,15 @@ func TestWorkEndsBeforeAnotherMayBegin(t *testing.T) {
 
 func TestWorkEndsWhenAnotherHasTakenItOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &table{}
-		began := time.Now()
+		store := &memoryStore{}
+		start := time.Now()
 		err := lease.New(store, "work", hold).While(t.Context(), func(ctx context.Context) error {
-			store.with(func(s *table) { s.holder, s.until = uuid.New(), time.Now().Add(time.Hour) })
+			store.update(func(s *memoryStore) { s.holder, s.until = uuid.New(), time.Now().Add(time.Hour) })
 			<-ctx.Done()
 			return nil
 		})
 		require.ErrorIs(t, err, lease.ErrLost)
-		require.LessOrEqual(t, time.Since(began), hold/3)
+		require.LessOrEqual(t, time.Since(start), hold/3)
 
 		ctx, cancel := context.WithCancel(t.Context())
 		store.until = time.Time{}

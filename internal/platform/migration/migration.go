@@ -1,5 +1,5 @@
-// Package migration brings the schema of a store to a version, by the migrations that
-// this version of Livegraph has. It refuses what these migrations do not know.
+// Package migration migrates the schema of a store to a version, with the migrations of this
+// version of Livegraph. It rejects schemas of newer versions.
 package migration
 
 import (
@@ -14,21 +14,21 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Latest stands for the last migration that there is.
+// Latest is the version of the last migration.
 const Latest = math.MaxInt64
 
-// To runs the migrations up to a version, those that the store has had left out. A
-// store that is further stays as it is.
+// To runs the migrations up to a version, except for those that the store already has. It does
+// not change a store with a later version.
 //
-// It is fault.Invalid when the store is further than the last migration that there is,
-// for a newer version made it so and this one would not keep what that one keeps there;
-// or when version is further.
+// It returns fault.Invalid if the store has a later version than the last migration: a newer
+// version of Livegraph migrated it, and this one would not maintain the data of that schema. It
+// also returns fault.Invalid if version is later than the last migration.
 func To(ctx context.Context, store string, provider *goose.Provider, version int64) error {
 	current, newest, err := provider.GetVersions(ctx)
 	if err != nil {
 		return fmt.Errorf("migrating %s: %w", store, err)
 	}
-	if err := known(store, current, newest, version); err != nil {
+	if err := checkVersion(store, current, newest, version); err != nil {
 		return err
 	}
 	results, err := provider.UpTo(ctx, version)
@@ -41,10 +41,10 @@ func To(ctx context.Context, store string, provider *goose.Provider, version int
 	return nil
 }
 
-func known(store string, current, newest, version int64) error {
+func checkVersion(store string, current, newest, version int64) error {
 	switch {
 	case current > newest:
-		return newer(store, current, newest)
+		return newerSchemaError(store, current, newest)
 	case version != Latest && version > newest:
 		return fault.Newf(
 			fault.Invalid,
@@ -55,7 +55,7 @@ func known(store string, current, newest, version int64) error {
 	return nil
 }
 
-func newer(store string, current, newest int64) error {
+func newerSchemaError(store string, current, newest int64) error {
 	return fault.Newf(
 		fault.Invalid,
 		"the schema of %s is of a newer version of Livegraph (migration %d; this version knows those up to %d): "+
@@ -63,7 +63,8 @@ func newer(store string, current, newest int64) error {
 	)
 }
 
-// Known refuses a schema that a newer version made; files are the migrations there are.
+// Known returns an error if the schema is of a newer version of Livegraph. files are the
+// migrations.
 func Known(store string, current int64, files fs.FS) error {
 	names, err := fs.Glob(files, "*/*.sql")
 	if err != nil {
@@ -78,7 +79,7 @@ func Known(store string, current int64, files fs.FS) error {
 		newest = max(newest, version)
 	}
 	if current > newest {
-		return newer(store, current, newest)
+		return newerSchemaError(store, current, newest)
 	}
 	return nil
 }

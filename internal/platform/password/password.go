@@ -12,20 +12,20 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// The cost: OWASP's recommendation for Argon2id of 2024 (19 MiB, 2 passes, one
-// lane), about 20 ms.
+// The cost parameters: the OWASP recommendation of 2024 for Argon2id (19 MiB, 2 passes,
+// one lane), about 20 ms.
 const (
 	memoryKiB  = 19 * 1024
 	passes     = 2
 	lanes      = 1
 	saltLength = 16
 	hashLength = 32
-	// Bounds on what a stored hash may ask for.
+	// Limits of the parameters of a stored hash.
 	maxMemoryKiB = 256 * 1024
 	maxPasses    = 16
 )
 
-const alphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz" // none that look alike
+const alphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz" // without characters that look alike
 
 // Generate creates a password of 24 characters, 139 random bits.
 func Generate() string {
@@ -42,7 +42,7 @@ func Generate() string {
 	return string(text)
 }
 
-// Hash returns the PHC string of a password under a new salt:
+// Hash returns the PHC string of a password with a new salt:
 // $argon2id$v=19$m=…,t=…,p=…$salt$hash.
 func Hash(text string) string {
 	var salt [saltLength]byte
@@ -54,8 +54,8 @@ func Hash(text string) string {
 	)
 }
 
-// Matches reports whether text is the password of the PHC string stored. A
-// string that is not of that form matches nothing.
+// Matches reports whether text is the password of the PHC string stored. An invalid
+// string matches no password.
 func Matches(stored, text string) bool {
 	parts := strings.Split(stored, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {

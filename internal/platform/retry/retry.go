@@ -1,5 +1,5 @@
-// Package retry paces what is tried again: each wait is twice as long as the one before, up
-// to a bound, with jitter, so that those who were refused together do not come back together.
+// Package retry implements exponential backoff: each wait is twice as long as the one before, up
+// to a maximum, with jitter, so that clients that failed together do not retry together.
 package retry
 
 import (
@@ -11,17 +11,17 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 )
 
-// Pace reports how long to wait before the next try. It is for one goroutine. It is a
-// backoff.BackOff, too.
+// Pace computes the waits between attempts. It implements backoff.BackOff. It is not safe for
+// concurrent use.
 type Pace struct{ *backoff.ExponentialBackOff }
 
-// New creates a pace. The first wait is between half and one and a half times first, and
-// none is longer than one and a half times most.
-func New(first, most time.Duration) Pace {
+// New creates a Pace. The first wait is 0.5 to 1.5 times initial, and no wait is longer than
+// 1.5 times limit.
+func New(initial, limit time.Duration) Pace {
 	p := backoff.NewExponentialBackOff()
-	p.InitialInterval, p.MaxInterval, p.Multiplier, p.RandomizationFactor = first, most, 2, 0.5
+	p.InitialInterval, p.MaxInterval, p.Multiplier, p.RandomizationFactor = initial, limit, 2, 0.5
 	return Pace{p}
 }
 
-// Wait waits for the next try; false: ctx was done before.
+// Wait waits until the next attempt. It returns false if ctx is done earlier.
 func (p Pace) Wait(ctx context.Context) bool { return sleep.For(ctx, p.NextBackOff()) }

@@ -19,10 +19,10 @@ func TestWaitsDoubleUpToABound(t *testing.T) {
 			if i == len(waits)-1 {
 				p.Reset()
 			}
-			began := time.Now()
+			start := time.Now()
 			require.True(t, p.Wait(t.Context()))
 			want *= time.Millisecond
-			require.InDelta(t, want, time.Since(began), float64(want)/2, "wait %d", i)
+			require.InDelta(t, want, time.Since(start), float64(want)/2, "wait %d", i)
 		}
 	})
 }
@@ -31,9 +31,9 @@ func TestNobodyWaitsWhoIsNotWanted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		p, began := retry.New(time.Hour, time.Hour), time.Now()
+		p, start := retry.New(time.Hour, time.Hour), time.Now()
 		require.False(t, p.Wait(ctx))
-		require.Equal(t, time.Second, time.Since(began))
+		require.Equal(t, time.Second, time.Since(start))
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/retryafter"
 )
 
-// FuzzOf: whatever a server says, nobody waits for less than nothing.
+// FuzzOf checks that the duration is never negative.
 func FuzzOf(f *testing.F) {
 	for _, text := range []string{
 		"", "7", "-1", "99999999999", "Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 01 Jan 0001 00:00:00 GMT", "x",

@@ -1,4 +1,4 @@
-// Package retryafter reads the header by which a server says when to come again.
+// Package retryafter parses the Retry-After header.
 package retryafter
 
 import (
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Of returns how long to wait from now on, by seconds or a date; 0 if the header does
-// not say, or not in a form of HTTP's.
+// Of returns the duration to wait from now, for a header with seconds or a date. It returns 0
+// if the header is missing or invalid.
 func Of(h http.Header) time.Duration {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {

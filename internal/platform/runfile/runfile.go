@@ -1,7 +1,7 @@
-// Package runfile is the note that a running server leaves in its data
-// directory, so that the other subcommands find it: its process, its address
-// and those of its engines. The file is readable by its owner alone, because
-// the addresses hold passwords.
+// Package runfile reads and writes the run file, which a running server keeps in
+// its data directory so that the other subcommands find it. The file has the
+// process id, the address of the server and the addresses of its engines. Only
+// its owner can read it, because the addresses contain passwords.
 package runfile
 
 import (
@@ -21,15 +21,15 @@ import (
 
 const fileName = "control.json"
 
-// ErrNotRunning says that no server runs on a data directory.
+// ErrNotRunning reports that no server runs on a data directory.
 var ErrNotRunning = errors.New("no server runs on this data directory")
 
-// Server is a running server, as its file describes it.
+// Server is the content of the run file: a running server.
 type Server struct {
 	PID           int       `json:"pid"`
-	URL           string    `json:"url"` // the API's base address
+	URL           string    `json:"url"` // base URL of the API
 	StartedAt     time.Time `json:"startedAt"`
-	MetricsURL    string    `json:"metricsUrl"` // of the Prometheus metrics; empty: they are off
+	MetricsURL    string    `json:"metricsUrl"` // URL of the Prometheus metrics; empty: disabled
 	KafkaBrokers  []string  `json:"kafkaBrokers"`
 	KafkaPassword string    `json:"kafkaPassword,omitempty"`
 	ClickHouseURL string    `json:"clickhouseUrl"`
@@ -47,21 +47,21 @@ type Server struct {
 
 	Capabilities config.Capabilities `json:"capabilities,omitzero"`
 
-	Listen      string `json:"listen"`                // host:port at which this machine reaches the API
-	Certificate string `json:"certificate,omitempty"` // file of the one that it shows; empty: it speaks plain HTTP
+	Listen      string `json:"listen"`                // host:port of the API, as reached from this machine
+	Certificate string `json:"certificate,omitempty"` // file of the server certificate; empty: plain HTTP
 	CACert      string `json:"caCert,omitempty"`      // file for curl's --cacert; empty: not needed
 
-	SharesAddresses bool `json:"sharesAddresses,omitempty"` // all callers may seem to have one address
+	SharesAddresses bool `json:"sharesAddresses,omitempty"` // all clients may appear to have the same address
 }
 
-// KafkaLogin is how one logs in to Kafka, the password included.
+// KafkaLogin returns the Kafka security settings with the password.
 func (s *Server) KafkaLogin() config.KafkaSecurity {
 	login := s.KafkaSecurity
 	login.SASLPassword = config.Secret(s.KafkaPassword)
 	return login
 }
 
-// Embedder is what turns texts into vectors for a server, if something does.
+// Embedder is the embedder of a server, if it has one.
 type Embedder struct {
 	At                    string           `json:"at"` // static, or a URL without its key
 	Key                   string           `json:"key,omitempty"`
@@ -71,13 +71,14 @@ type Embedder struct {
 	TLS                   config.EngineTLS `json:"tls,omitzero"`
 }
 
-// Note is what a running server has left. It is locked until it is removed or
-// its process ends: the kernel lets go of it whatever ends the process. So the
-// note of a killed server is told from that of a running one even where its
-// process id lives on, as a zombie or, in a container, as another process.
+// Note is the run file of a running server. It is locked until it is removed or
+// the process ends: the kernel releases the lock however the process ends. The
+// lock distinguishes the file of a killed server from that of a running one, even
+// if the process id still exists, as a zombie or, in a container, as another
+// process.
 type Note struct{ file *os.File }
 
-// Write leaves the note, whole or not at all.
+// Write writes and locks the run file. The write is atomic.
 func Write(dataDir string, s Server) (*Note, error) {
 	payload, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -101,20 +102,20 @@ func Write(dataDir string, s Server) (*Note, error) {
 	return &Note{file}, nil
 }
 
-// Remove takes the note away, if another server has not yet replaced it.
+// Remove removes the run file unless another server has replaced it.
 func (n *Note) Remove(dataDir string) error {
 	path := filepath.Join(dataDir, fileName)
-	mine, err := n.file.Stat()
+	own, err := n.file.Stat()
 	if err == nil {
-		if now, statErr := os.Stat(path); statErr == nil && os.SameFile(mine, now) {
+		if current, statErr := os.Stat(path); statErr == nil && os.SameFile(own, current) {
 			err = os.Remove(path)
 		}
 	}
 	return errors.Join(err, n.file.Close())
 }
 
-// Read finds the server that runs on dataDir. A note whose process is gone, as a
-// kill leaves it, is ErrNotRunning.
+// Read returns the server that runs on dataDir. It returns ErrNotRunning if there is no
+// run file, or if its process has ended, such as after a kill.
 func Read(dataDir string) (Server, error) {
 	var s Server
 	file, err := os.Open(filepath.Join(dataDir, fileName))
@@ -127,7 +128,7 @@ func Read(dataDir string) (Server, error) {
 	defer func() { _ = file.Close() }()
 	err = unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 	if err == nil {
-		return s, ErrNotRunning // nobody holds it: its server is gone
+		return s, ErrNotRunning // it is not locked: its server has ended
 	}
 	if !errors.Is(err, syscall.EWOULDBLOCK) {
 		return s, fmt.Errorf("reading the control file: %w", err)

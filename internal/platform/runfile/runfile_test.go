@@ -19,7 +19,7 @@ func TestARunningServerIsFound(t *testing.T) {
 	want := runfile.Server{PID: os.Getpid(), URL: "http://127.0.0.1:1", PostgresURL: "postgres://u:p@h/db"}
 	note, err := runfile.Write(dir, want)
 	require.NoError(t, err)
-	for range 2 { // looking does not disturb
+	for range 2 { // reading does not affect the lock
 		got, err := runfile.Read(dir)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
@@ -35,8 +35,8 @@ func TestARunningServerIsFound(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "control.json"))
 }
 
-// A kill leaves the note, and its process id may live on: as a zombie that
-// nobody has waited for, or as another process, such as 1 in a container.
+// A killed server leaves its run file, and its process id may still exist: as a zombie
+// that has not been waited for, or as another process, such as 1 in a container.
 func TestTheNoteOfAKilledServerCountsAsNotRunning(t *testing.T) {
 	dir := t.TempDir()
 	note := fmt.Sprintf(`{"pid": %d, "url": "http://127.0.0.1:1"}`, os.Getpid())

@@ -1,4 +1,4 @@
-// Package sleep waits for a time or for the end of a context.
+// Package sleep has a sleep that ends with its context, and jitter.
 package sleep
 
 import (
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// For waits for d; false: ctx was done before.
+// For sleeps for d. It returns false if ctx is done earlier.
 func For(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -19,8 +19,8 @@ func For(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Jitter returns a random time from half of d to one and a half, so that processes that do
-// the same work every d do not all do it at once. d is above 0.
+// Jitter returns a random duration from 0.5 to 1.5 times d, so that processes that do the
+// same work every d do not do it at the same time. d must be positive.
 func Jitter(d time.Duration) time.Duration {
-	return d/2 + rand.N(d) //nolint:gosec // G404: nobody gains by guessing it
+	return d/2 + rand.N(d) //nolint:gosec // G404: it need not be unpredictable
 }

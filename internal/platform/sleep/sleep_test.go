@@ -13,15 +13,15 @@ import (
 
 func TestAPauseLastsUntilItsTimeOrTheContextsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
+		start := time.Now()
 		require.True(t, sleep.For(t.Context(), time.Minute))
-		require.Equal(t, time.Minute, time.Since(began))
+		require.Equal(t, time.Minute, time.Since(start))
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		began = time.Now()
+		start = time.Now()
 		require.False(t, sleep.For(ctx, time.Minute))
-		require.Equal(t, time.Second, time.Since(began))
+		require.Equal(t, time.Second, time.Since(start))
 	})
 }
 

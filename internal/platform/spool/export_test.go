@@ -2,7 +2,7 @@ package spool
 
 import "os"
 
-// WithSync has the spool sync its files by sync.
+// WithSync replaces the function that syncs files.
 func (o Options) WithSync(sync func(*os.File) error) Options {
 	o.fsync = sync
 	return o

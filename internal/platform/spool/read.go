@@ -11,28 +11,28 @@ import (
 )
 
 const (
-	noteName  = "done"
-	noteBytes = 20
-	// noteEvery is how often it is noted how far records are done: what came since is
-	// read again after a crash.
-	noteEvery = time.Second
-	// readBytes is the least that Next reads at once.
+	positionName  = "done"
+	positionBytes = 20
+	// saveInterval is the minimum interval between two writes of the position. Records after
+	// the saved position are read again after a crash.
+	saveInterval = time.Second
+	// readBytes is the minimum that Next reads at once.
 	readBytes = 2 * (frameBytes + MaxRecord)
 )
 
-// position is a place in the spool: everything before is done.
+// position is a position in the spool. All records before it are done.
 type position struct {
 	segment uint64
 	offset  int64
 }
 
-// past reports whether everything of a segment is before the position.
-func (p position) past(s *segment) bool {
+// covers reports whether all of a segment is before the position.
+func (p position) covers(s *segment) bool {
 	return s.number < p.segment || s.number == p.segment && p.offset >= s.size.Load()
 }
 
-// left is how many bytes of a segment's records are not before the position.
-func (p position) left(s *segment) int64 {
+// remaining returns the bytes of a segment's records that are not before the position.
+func (p position) remaining(s *segment) int64 {
 	from := int64(headerBytes)
 	switch {
 	case s.number < p.segment:
@@ -43,73 +43,73 @@ func (p position) left(s *segment) int64 {
 	return max(s.size.Load()-from, 0)
 }
 
-// reader is how far records are done.
+// reader is the state of the reader of the spool.
 type reader struct {
-	at    position
-	noted time.Time
-	buf   []byte
+	position position
+	savedAt  time.Time
+	buf      []byte
 }
 
-// read takes up what was noted; nothing when there is no note that can be read.
-func (r *reader) read(dir string) {
-	raw, err := os.ReadFile(filepath.Join(dir, noteName))
-	if err != nil || len(raw) != noteBytes ||
+// load loads the saved position. It does nothing if there is none that can be read.
+func (r *reader) load(dir string) {
+	raw, err := os.ReadFile(filepath.Join(dir, positionName))
+	if err != nil || len(raw) != positionBytes ||
 		crc32.Checksum(raw[:16], castagnoli) != binary.LittleEndian.Uint32(raw[16:]) {
 		return
 	}
-	r.at = position{segment: binary.LittleEndian.Uint64(raw), offset: int64(binary.LittleEndian.Uint64(raw[8:]))}
+	r.position = position{segment: binary.LittleEndian.Uint64(raw), offset: int64(binary.LittleEndian.Uint64(raw[8:]))}
 }
 
-// note notes it. A note that is lost, or torn, has records read again.
-func (r *reader) note(dir string) error {
-	r.noted = time.Now()
-	raw := binary.LittleEndian.AppendUint64(nil, r.at.segment)
-	raw = binary.LittleEndian.AppendUint64(raw, uint64(r.at.offset))
+// save saves the position. If the file is lost or torn, records are read again.
+func (r *reader) save(dir string) error {
+	r.savedAt = time.Now()
+	raw := binary.LittleEndian.AppendUint64(nil, r.position.segment)
+	raw = binary.LittleEndian.AppendUint64(raw, uint64(r.position.offset))
 	raw = binary.LittleEndian.AppendUint32(raw, crc32.Checksum(raw, castagnoli))
-	if err := os.WriteFile(filepath.Join(dir, noteName), raw, 0o600); err != nil {
-		return fmt.Errorf("spool: noting what is done: %w", err)
+	if err := os.WriteFile(filepath.Join(dir, positionName), raw, 0o600); err != nil {
+		return fmt.Errorf("spool: saving the position: %w", err)
 	}
 	return nil
 }
 
-// Batch is records that were read.
+// Batch is a batch of records that Next returned.
 type Batch struct {
 	Records [][]byte // valid until the next call of Next
 	next    position
 	bytes   int64
 }
 
-// Next waits for records that are not done and gives the first of them, at most so
-// many and about so many bytes, but one at least. Until Done is called it gives the
-// same again. The error is ctx's, or of the disk.
-func (s *Spool) Next(ctx context.Context, most, bytes int) (*Batch, error) {
+// Next waits for records that are not done and returns the first of them: at most limit
+// records and about maxBytes bytes, but at least one record. Until Done is called it
+// returns the same records again. It returns the error of ctx or of the disk.
+func (s *Spool) Next(ctx context.Context, limit, maxBytes int) (*Batch, error) {
 	for {
-		seg := s.unread()
+		seg := s.firstUnread()
 		if seg != nil {
-			b, err := s.readFrom(seg, most, max(bytes, readBytes))
+			b, err := s.readFrom(seg, limit, max(maxBytes, readBytes))
 			if err != nil || len(b.Records) > 0 {
 				return b, err
 			}
-			continue // nothing that can be read is left in this one
+			continue // the rest of this segment cannot be read
 		}
 		select {
-		case <-s.more:
+		case <-s.notify:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// unread returns the first segment that has records to do, and removes those before;
-// nil: there is none.
-func (s *Spool) unread() *segment {
-	s.segs.Lock()
-	defer s.segs.Unlock()
+// firstUnread returns the first segment with records that are not done, and removes the
+// segments before it. It returns nil if there is none.
+func (s *Spool) firstUnread() *segment {
+	s.segmentsMu.Lock()
+	defer s.segmentsMu.Unlock()
 	for {
 		seg := s.segments[0]
 		ended := seg.ended.Load() // before the size: an ended segment does not grow
 		switch {
-		case !s.reader.at.past(seg) && s.reader.at.left(seg) > 0:
+		case !s.reader.position.covers(seg) && s.reader.position.remaining(seg) > 0:
 			return seg
 		case !ended:
 			return nil
@@ -118,36 +118,36 @@ func (s *Spool) unread() *segment {
 	}
 }
 
-// remove takes away the first segment, of which nothing is left to do. The caller
-// holds segs.
+// remove removes the first segment, whose records are all done. The caller holds
+// segmentsMu.
 func (s *Spool) remove(seg *segment) {
 	s.segments = s.segments[1:]
 	s.stored.Add(-seg.size.Load())
-	s.reader.at = position{segment: seg.number + 1}
+	s.reader.position = position{segment: seg.number + 1}
 	_ = seg.file.Close() // it was read to its end
 	if err := os.Remove(seg.path); err != nil {
-		s.log.Error("a segment of the spool that is done cannot be removed", "error", err)
+		s.log.Error("a completed segment of the spool cannot be removed", "error", err)
 	}
 }
 
-// readFrom reads records of a segment from the position on.
-func (s *Spool) readFrom(seg *segment, most, bytes int) (*Batch, error) {
-	at := s.reader.at
-	if at.segment != seg.number {
-		at = position{segment: seg.number}
+// readFrom reads records of a segment from the position onwards.
+func (s *Spool) readFrom(seg *segment, limit, maxBytes int) (*Batch, error) {
+	start := s.reader.position
+	if start.segment != seg.number {
+		start = position{segment: seg.number}
 	}
-	at.offset = max(at.offset, headerBytes)
+	start.offset = max(start.offset, headerBytes)
 	end := seg.size.Load()
-	size := min(int64(bytes), end-at.offset)
+	size := min(int64(maxBytes), end-start.offset)
 	if int64(cap(s.reader.buf)) < size {
 		s.reader.buf = make([]byte, size)
 	}
 	buf := s.reader.buf[:size]
-	if _, err := seg.file.ReadAt(buf, at.offset); err != nil {
+	if _, err := seg.file.ReadAt(buf, start.offset); err != nil {
 		return nil, fmt.Errorf("spool: reading: %w", err)
 	}
-	b := &Batch{next: at}
-	for len(b.Records) < most {
+	b := &Batch{next: start}
+	for len(b.Records) < limit {
 		record, n := unframe(buf[b.bytes:])
 		if n == 0 {
 			break
@@ -156,29 +156,29 @@ func (s *Spool) readFrom(seg *segment, most, bytes int) (*Batch, error) {
 		b.bytes += int64(n)
 	}
 	b.next.offset += b.bytes
-	if len(b.Records) == 0 { // it was whole when it was written or recovered
-		lost := end - at.offset
+	if len(b.Records) == 0 { // the records were valid when they were written or recovered
+		lost := end - start.offset
 		s.log.Error(
-			"DATA LOSS: a segment of the spool cannot be read any more", "segment", seg.number, "offset", at.offset, "bytes",
+			"DATA LOSS: a segment of the spool cannot be read any more", "segment", seg.number, "offset", start.offset, "bytes",
 			lost,
 		)
 		s.damaged.Add(lost)
 		s.pending.Add(-lost)
-		s.segs.Lock()
-		s.reader.at = position{segment: seg.number, offset: end}
-		s.segs.Unlock()
+		s.segmentsMu.Lock()
+		s.reader.position = position{segment: seg.number, offset: end}
+		s.segmentsMu.Unlock()
 	}
 	return b, nil
 }
 
-// Done reports that a batch is done: it is not given again, but perhaps after a crash.
+// Done marks a batch as done. Next does not return it again, except after a crash.
 func (s *Spool) Done(b *Batch) error {
-	s.segs.Lock()
-	defer s.segs.Unlock()
-	s.reader.at = b.next
+	s.segmentsMu.Lock()
+	defer s.segmentsMu.Unlock()
+	s.reader.position = b.next
 	s.pending.Add(-b.bytes)
-	if time.Since(s.reader.noted) < noteEvery {
+	if time.Since(s.reader.savedAt) < saveInterval {
 		return nil
 	}
-	return s.reader.note(s.dir)
+	return s.reader.save(s.dir)
 }

@@ -19,24 +19,24 @@ import (
 
 const (
 	magic       = "LGSPOOL1"
-	headerBytes = 16 // the magic and the segment's number
-	frameBytes  = 8  // a record's length and its checksum
+	headerBytes = 16 // the magic and the number of the segment
+	frameBytes  = 8  // the length of a record and its checksum
 	suffix      = ".seg"
 )
 
-// castagnoli is what most machines compute by themselves.
+// castagnoli is the polynomial that most processors have an instruction for.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// frame appends a record as it is in a segment.
-func frame(to, record []byte) []byte {
-	at := len(to)
-	to = binary.LittleEndian.AppendUint32(to, uint32(len(record)))
-	sum := crc32.Update(crc32.Checksum(to[at:], castagnoli), castagnoli, record)
-	return append(binary.LittleEndian.AppendUint32(to, sum), record...)
+// frame appends a record with its length and checksum.
+func frame(b, record []byte) []byte {
+	start := len(b)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(record)))
+	sum := crc32.Update(crc32.Checksum(b[start:], castagnoli), castagnoli, record)
+	return append(binary.LittleEndian.AppendUint32(b, sum), record...)
 }
 
-// unframe returns the first record of what is in a segment, and how many bytes it
-// takes; 0: there is no whole one.
+// unframe returns the first record and the size of its frame. size is 0 if the record is
+// incomplete or invalid.
 func unframe(bytes []byte) (record []byte, size int) {
 	if len(bytes) < frameBytes {
 		return nil, 0
@@ -52,24 +52,24 @@ func unframe(bytes []byte) (record []byte, size int) {
 	return record, frameBytes + n
 }
 
-// segment is one file of records.
+// segment is a file of records.
 type segment struct {
-	number uint64
-	path   string
-	file   *os.File
-	size   atomic.Int64 // up to here it can be read
-	ended  atomic.Bool  // nothing is written to it any more
-	spoilt bool         // a failed write could not be taken back, or a sync failed
-	lost   error        // of the first sync that failed; under Spool.flushing
+	number  uint64
+	path    string
+	file    *os.File
+	size    atomic.Int64 // bytes that can be read
+	ended   atomic.Bool  // it is not written to any more
+	broken  bool         // a failed write could not be undone, or a sync failed
+	syncErr error        // error of the first failed sync; guarded by Spool.syncMu
 }
 
-func pathOf(dir string, number uint64) string {
+func segmentPath(dir string, number uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%020d%s", number, suffix))
 }
 
-// create creates a segment and sees to it that its name is on the disk.
+// create creates a segment. Its name is durable when create returns.
 func create(dir string, number uint64) (*segment, error) {
-	path := pathOf(dir, number)
+	path := segmentPath(dir, number)
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -85,14 +85,14 @@ func create(dir string, number uint64) (*segment, error) {
 	return s, nil
 }
 
-// write adds bytes, all or none.
+// write appends bytes, all or none.
 func (s *segment) write(bytes []byte) error {
-	at := s.size.Load()
-	if _, err := s.file.WriteAt(bytes, at); err != nil {
-		// What is half there must not be followed by something whole.
-		if undo := s.file.Truncate(at); undo != nil {
-			s.spoilt = true
-			return errors.Join(err, undo)
+	offset := s.size.Load()
+	if _, err := s.file.WriteAt(bytes, offset); err != nil {
+		// Nothing may be written after a partial record.
+		if truncateErr := s.file.Truncate(offset); truncateErr != nil {
+			s.broken = true
+			return errors.Join(err, truncateErr)
 		}
 		return err
 	}
@@ -100,17 +100,17 @@ func (s *segment) write(bytes []byte) error {
 	return nil
 }
 
-// recover opens what earlier processes left, and cuts off what is torn.
+// recover opens the segments of earlier processes and truncates torn ends.
 func (s *Spool) recover() error {
-	s.reader.read(s.dir)
+	s.reader.load(s.dir)
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
 	var numbers []uint64
 	for _, entry := range entries {
-		name, ours := strings.CutSuffix(entry.Name(), suffix)
-		if number, err := strconv.ParseUint(name, 10, 64); ours && err == nil {
+		name, isSegment := strings.CutSuffix(entry.Name(), suffix)
+		if number, err := strconv.ParseUint(name, 10, 64); isSegment && err == nil {
 			numbers = append(numbers, number)
 		}
 	}
@@ -122,22 +122,22 @@ func (s *Spool) recover() error {
 	}
 	for _, seg := range s.segments {
 		s.stored.Add(seg.size.Load())
-		s.pending.Add(s.reader.at.left(seg))
+		s.pending.Add(s.reader.position.remaining(seg))
 	}
 	return nil
 }
 
-// recoverSegment takes up a segment, or removes it if there is nothing in it to do.
+// recoverSegment opens a segment, or removes it if all its records are done.
 func (s *Spool) recoverSegment(number uint64) error {
-	path := pathOf(s.dir, number)
+	path := segmentPath(s.dir, number)
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	seg := &segment{number: number, path: path, file: file}
 	seg.ended.Store(true)
-	at := s.reader.at
-	whole, boundary, err := scan(file, number, at)
+	start := s.reader.position
+	valid, boundary, err := scan(file, number, start)
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
@@ -145,28 +145,28 @@ func (s *Spool) recoverSegment(number uint64) error {
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
-	if torn := info.Size() - whole; torn > 0 {
+	if torn := info.Size() - valid; torn > 0 {
 		s.log.Warn(
-			"the end of a segment of the spool was not written to its end, and is cut off", "segment", number, "bytes", torn,
+			"the end of a segment of the spool is incomplete and is cut off", "segment", number, "bytes", torn,
 		)
-		if err := file.Truncate(whole); err != nil {
+		if err := file.Truncate(valid); err != nil {
 			return errors.Join(err, file.Close())
 		}
 	}
-	seg.size.Store(whole)
-	if number == at.segment && !boundary && at.offset < whole {
-		s.reader.at.offset = headerBytes // the note is of another segment: read all again
+	seg.size.Store(valid)
+	if number == start.segment && !boundary && start.offset < valid {
+		s.reader.position.offset = headerBytes // not the start of a record: read all again
 	}
-	if s.reader.at.past(seg) || whole <= headerBytes {
+	if s.reader.position.covers(seg) || valid <= headerBytes {
 		return errors.Join(file.Close(), os.Remove(path))
 	}
 	s.segments = append(s.segments, seg)
 	return nil
 }
 
-// scan returns up to where a segment is whole, 0 if not even its header is, and whether
-// a record begins at the position.
-func scan(file *os.File, number uint64, at position) (whole int64, boundary bool, err error) {
+// scan returns the length of the valid part of a segment, 0 if its header is invalid, and
+// whether a record starts at the position.
+func scan(file *os.File, number uint64, start position) (valid int64, boundary bool, err error) {
 	in := bufio.NewReaderSize(io.NewSectionReader(file, 0, 1<<62), frameBytes+MaxRecord)
 	header, err := in.Peek(headerBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -176,9 +176,9 @@ func scan(file *os.File, number uint64, at position) (whole int64, boundary bool
 		binary.LittleEndian.Uint64(header[len(magic):]) != number {
 		return 0, false, nil
 	}
-	_, _ = in.Discard(headerBytes) // it was peeked at
-	for whole = headerBytes; ; {
-		boundary = boundary || whole == at.offset
+	_, _ = in.Discard(headerBytes) // Peek has read it
+	for valid = headerBytes; ; {
+		boundary = boundary || valid == start.offset
 		bytes, err := in.Peek(frameBytes)
 		if err == nil {
 			bytes, err = in.Peek(frameBytes + int(min(binary.LittleEndian.Uint32(bytes), MaxRecord)))
@@ -188,9 +188,9 @@ func scan(file *os.File, number uint64, at position) (whole int64, boundary bool
 		}
 		_, size := unframe(bytes)
 		if size == 0 {
-			return whole, boundary, nil
+			return valid, boundary, nil
 		}
 		_, _ = in.Discard(size)
-		whole += int64(size)
+		valid += int64(size)
 	}
 }

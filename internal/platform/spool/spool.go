@@ -1,28 +1,27 @@
-// Package spool is a queue on disk between something that must not be lost and
-// anyone who takes it on: records are appended by many at a time, read in their order,
-// and removed once they are said to be done.
+// Package spool implements a durable queue on disk. Several goroutines append records
+// concurrently. One reader reads them in order and marks them as done, which removes them.
 //
 // # On disk
 //
-// A spool is a folder of segments, files of numbered names. A segment is a header and
-// then records, each its length, its checksum and its bytes. A segment is written
-// once, by one process, from its beginning to its end; a process that starts begins a
-// new one. What a crash left half written at a segment's end fails its checksum and is
-// cut off when the spool is opened: nobody was told that it was written.
+// A spool is a folder of segments, which are files with numbered names. A segment is a
+// header followed by records, each with its length and checksum. A segment is written
+// sequentially, once, by one process. Each process starts a new segment. A record that a
+// crash left incomplete at the end of a segment has an invalid checksum. It is cut off when
+// the spool is opened; it was never acknowledged.
 //
-// # What holds
+// # Guarantees
 //
-// A record is in the file when Append returns: it survives whatever happens to the
-// process. It survives the machine, too, from the next sync on, which is before Append
-// returns if Options.Sync is 0, and that much later at most otherwise. A sync that fails
-// is an error (Failing), and what was not synced before it is written once more, to a new
-// segment: the system may have marked as clean what never reached the disk, so a later
-// sync of the same file would prove nothing. Records that
-// wait for each other are written by one call (group commit): anyone who finds nobody
-// writing writes for all that came meanwhile.
+// When Append returns, the record is in the file and survives a crash of the process. It
+// survives a crash of the machine after the next sync: before Append returns if
+// Options.Sync is 0, and otherwise at most Options.Sync later. A failed sync is an error
+// (Failing), and the records that were not synced are written again to a new segment,
+// because the system may have marked lost pages as clean, so that a later successful sync of
+// the same file would not prove that they are on the disk. Concurrent records are written by
+// one call (group commit): a goroutine that finds no other writing writes all waiting
+// records.
 //
-// Records are read at least once: how far they are done is noted now and then, and
-// read again from there after a crash.
+// Records are read at least once. The position of the reader is saved periodically, and
+// records after it are read again after a crash.
 package spool
 
 import (
@@ -42,73 +41,72 @@ const (
 	// MaxRecord is the maximum number of bytes of a record.
 	MaxRecord = 64 << 10
 
-	defaultSegment = 8 << 20
-	keptBuffer     = 256 << 10 // a larger buffer is not kept for the next batch
-	// maxUnsynced bounds what is kept in memory until it is synced; beyond, an Append syncs.
+	defaultSegment  = 8 << 20
+	maxReusedBuffer = 256 << 10 // larger buffers are not reused for the next batch
+	// maxUnsynced is the maximum of unsynced bytes kept in memory; beyond, Append syncs.
 	maxUnsynced = 4 << 20
 )
 
-// ErrClosed says that the spool was closed.
+// ErrClosed reports that the spool is closed.
 var ErrClosed = errors.New("spool: closed")
 
-// Options say how large a spool gets and when it is synced.
+// Options are the options of Open.
 type Options struct {
-	// MaxBytes is how much may wait to be done; beyond, Full says so. Append itself
-	// never refuses for it: what is under way then has its place.
+	// MaxBytes is the limit of pending bytes above which Full returns true. Append does
+	// not enforce it, so that requests in progress can complete.
 	MaxBytes int64
-	// SegmentBytes is the size at which a segment is ended; 0: 8 MiB.
+	// SegmentBytes is the size at which a new segment is started; 0: 8 MiB.
 	SegmentBytes int64
-	// Sync is how long a record may be in the file before it is on the disk; 0: each
-	// Append waits for that.
+	// Sync is the interval between syncs of the file to the disk; 0: each Append syncs.
 	Sync time.Duration
 	Log  *slog.Logger // nil: slog.Default()
 
 	fsync func(*os.File) error // nil: (*os.File).Sync; for tests
 }
 
-// Spool is a queue on disk. It is safe for concurrent use, except for Next and Done,
-// which are one reader's.
+// Spool is a queue on disk. It is safe for concurrent use, except that only one goroutine
+// may call Next and Done.
 type Spool struct {
 	dir  string
 	opts Options
 	log  *slog.Logger
 	lock *os.File
 
-	mu        sync.Mutex // of what appends share
-	gathering *batch     // what the next write takes; never nil
-	writing   bool       // somebody writes, or has been told to
-	closed    bool
-	spare     []byte
+	mu          sync.Mutex // guards the fields that appends share
+	nextBatch   *batch     // records of the next write; never nil
+	writing     bool       // a goroutine is writing, or has been chosen to
+	closed      bool
+	spareBuffer []byte
 
-	write  sync.Mutex // held while the active segment is written or ended
-	over   bool       // Close has been there
-	active *segment   // changed under both locks
-	// unsynced is what the active segment has beyond what is on the disk for certain; under
-	// write. It is kept only where syncs come later than the answers.
+	writeMu     sync.Mutex // held while the active segment is written or replaced
+	writeClosed bool       // set by Close
+	active      *segment   // changed under both locks
+	// unsynced has the bytes of the active segment that may not be on the disk yet; guarded by
+	// writeMu. It is empty between appends if each Append syncs.
 	unsynced []byte
 	fsync    func(*os.File) error
-	flushing sync.Mutex // one sync at a time; taken under write or alone
+	syncMu   sync.Mutex // held during a sync; locked with or without writeMu held
 
-	segs     sync.Mutex
-	segments []*segment // oldest first, the active one last
-	reader   reader
+	segmentsMu sync.Mutex
+	segments   []*segment // oldest first, the active one last
+	reader     reader
 
-	pending atomic.Int64 // bytes of records that are not done
-	stored  atomic.Int64 // bytes of all segments
-	failing atomic.Bool  // the last write or sync failed
-	damaged atomic.Int64 // bytes that could not be read back
-	unsaved atomic.Int64 // syncs that failed
-	more    chan struct{}
+	pending      atomic.Int64 // bytes of records that are not done
+	stored       atomic.Int64 // bytes of all segments
+	failing      atomic.Bool  // the last write or sync failed
+	damaged      atomic.Int64 // bytes that could not be read back
+	syncFailures atomic.Int64 // syncs that failed
+	notify       chan struct{}
 
-	stop    chan struct{}
-	syncing sync.WaitGroup
+	stop       chan struct{}
+	background sync.WaitGroup
 }
 
-// batch is records that are written together.
+// batch is a group of records that are written together.
 type batch struct {
 	bytes []byte
 	done  chan struct{}
-	lead  chan struct{} // holds a token when one of its waiters is to write it
+	lead  chan struct{} // has a token when one of the waiters must write the batch
 	err   error         // set before done is closed
 }
 
@@ -116,9 +114,9 @@ func newBatch(buffer []byte) *batch {
 	return &batch{bytes: buffer[:0], done: make(chan struct{}), lead: make(chan struct{}, 1)}
 }
 
-// Open opens the spool in a folder, which it makes if it is not there. Only one
-// process can have it open. What was left of earlier ones is read first. The caller
-// closes it.
+// Open opens the spool in a folder, which it creates if necessary. Only one process can
+// have it open. Records of earlier processes are read first. The caller must close the
+// spool.
 func Open(dir string, opts Options) (_ *Spool, err error) {
 	if opts.SegmentBytes <= 0 {
 		opts.SegmentBytes = defaultSegment
@@ -130,8 +128,8 @@ func Open(dir string, opts Options) (_ *Spool, err error) {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
 	s := &Spool{
-		dir: dir, opts: opts, log: opts.Log.With("component", "spool"), gathering: newBatch(nil),
-		more: make(chan struct{}, 1), stop: make(chan struct{}), fsync: (*os.File).Sync,
+		dir: dir, opts: opts, log: opts.Log.With("component", "spool"), nextBatch: newBatch(nil),
+		notify: make(chan struct{}, 1), stop: make(chan struct{}), fsync: (*os.File).Sync,
 	}
 	if opts.fsync != nil {
 		s.fsync = opts.fsync
@@ -147,17 +145,17 @@ func Open(dir string, opts Options) (_ *Spool, err error) {
 	if err := s.recover(); err != nil {
 		return nil, err
 	}
-	if err := s.begin(); err != nil {
+	if err := s.startSegment(); err != nil {
 		return nil, err
 	}
 	if opts.Sync > 0 {
-		s.syncing.Go(s.syncNowAndThen)
+		s.background.Go(s.syncPeriodically)
 	}
 	s.wake()
 	return s, nil
 }
 
-// lock takes the folder for this process. The kernel lets go of it when the process
+// lock locks the folder for this process. The kernel releases the lock when the process
 // ends, so a crash leaves nothing to clean up.
 func lock(dir string) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
@@ -174,8 +172,8 @@ func lock(dir string) (*os.File, error) {
 	return file, nil
 }
 
-// Append writes a record. When it returns nil the record is in the file, whatever
-// happens to the process then. An error means that it is not.
+// Append writes a record. If it returns nil, the record is in the file and survives a crash
+// of the process. If it returns an error, the record is not acknowledged.
 func (s *Spool) Append(record []byte) error {
 	if len(record) == 0 || len(record) > MaxRecord {
 		return fmt.Errorf("spool: a record has %d bytes; from 1 to %d are allowed", len(record), MaxRecord)
@@ -185,7 +183,7 @@ func (s *Spool) Append(record []byte) error {
 		s.mu.Unlock()
 		return ErrClosed
 	}
-	b := s.gathering
+	b := s.nextBatch
 	b.bytes = frame(b.bytes, record)
 	leads := !s.writing
 	s.writing = true
@@ -201,24 +199,24 @@ func (s *Spool) Append(record []byte) error {
 	return b.err
 }
 
-// commit writes what has been gathered, and has one of those that came meanwhile
-// write theirs.
+// commit writes a batch and then wakes one of the waiters of the next batch to write that
+// one.
 func (s *Spool) commit(b *batch) {
 	s.mu.Lock()
-	s.gathering = newBatch(s.spare)
-	s.spare = nil
+	s.nextBatch = newBatch(s.spareBuffer)
+	s.spareBuffer = nil
 	s.mu.Unlock()
 
 	b.err = s.writeOut(b.bytes)
 	close(b.done)
 
 	s.mu.Lock()
-	if cap(b.bytes) <= keptBuffer {
-		s.spare = b.bytes
+	if cap(b.bytes) <= maxReusedBuffer {
+		s.spareBuffer = b.bytes
 	}
 	b.bytes = nil
-	if len(s.gathering.bytes) > 0 {
-		s.gathering.lead <- struct{}{}
+	if len(s.nextBatch.bytes) > 0 {
+		s.nextBatch.lead <- struct{}{}
 	} else {
 		s.writing = false
 	}
@@ -226,14 +224,14 @@ func (s *Spool) commit(b *batch) {
 	s.wake()
 }
 
-// writeOut writes records to the active segment, all of them or none.
+// writeOut writes records to the active segment, all or none.
 func (s *Spool) writeOut(bytes []byte) error {
-	s.write.Lock()
-	defer s.write.Unlock()
-	if s.over {
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	if s.writeClosed {
 		return ErrClosed
 	}
-	err := s.room()
+	err := s.ensureSegment()
 	if err == nil {
 		err = s.active.write(bytes)
 	}
@@ -243,21 +241,21 @@ func (s *Spool) writeOut(bytes []byte) error {
 		s.unsynced = append(s.unsynced, bytes...)
 	}
 	if err == nil && (s.opts.Sync <= 0 || len(s.unsynced) > maxUnsynced) {
-		// After a failure nobody knows what is on the disk: the answer is no, and the
-		// records may be read all the same.
+		// After a failed sync it is unknown what is on the disk. Append returns an error,
+		// but the records may still be read.
 		if err = s.syncActive(); err != nil && s.opts.Sync <= 0 {
-			s.unsynced = s.unsynced[:0] // nobody was told that they are there
+			s.unsynced = s.unsynced[:0] // they are not acknowledged
 		}
 	}
-	s.say(err)
+	s.setFailing(err)
 	if err != nil {
 		return fmt.Errorf("spool: writing: %w", err)
 	}
 	return nil
 }
 
-// say notes whether the spool can be written, and logs when that changes.
-func (s *Spool) say(err error) {
+// setFailing records whether the spool can be written, and logs a change.
+func (s *Spool) setFailing(err error) {
 	failed := err != nil
 	if s.failing.Swap(failed) == failed {
 		return
@@ -269,56 +267,57 @@ func (s *Spool) say(err error) {
 	}
 }
 
-// Probe tries whether a spool that is failing can be written again. It costs nothing
-// while it can.
+// Probe checks whether a failing spool can be written again. It does nothing if the spool is
+// not failing.
 func (s *Spool) Probe() {
 	if !s.failing.Load() {
 		return
 	}
-	s.write.Lock()
-	defer s.write.Unlock()
-	if s.over {
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	if s.writeClosed {
 		return
 	}
-	err := s.begin()
+	err := s.startSegment()
 	if err == nil {
 		err = s.syncActive()
 	}
-	s.say(err)
+	s.setFailing(err)
 }
 
-// room ends the active segment if it is full or spoilt. The caller holds write.
-func (s *Spool) room() error {
-	if s.active != nil && !s.active.spoilt && s.active.size.Load() < s.opts.SegmentBytes {
+// ensureSegment starts a new segment if the active one is full or broken. The caller holds
+// writeMu.
+func (s *Spool) ensureSegment() error {
+	if s.active != nil && !s.active.broken && s.active.size.Load() < s.opts.SegmentBytes {
 		return nil
 	}
-	return s.begin()
+	return s.startSegment()
 }
 
-// begin ends the active segment, if there is one, and begins the next, with what the last
-// one may not have on the disk. The caller holds write, or is alone.
-func (s *Spool) begin() error {
+// startSegment ends the active segment, if there is one, and starts a new one with the records
+// that may not be on the disk. The caller holds writeMu, or is Open.
+func (s *Spool) startSegment() error {
 	var number uint64
 	switch {
 	case s.active != nil:
 		number = s.active.number + 1
-		if !s.active.spoilt {
-			_ = s.syncActive() // logged; what is not synced goes on
+		if !s.active.broken {
+			_ = s.syncActive() // errors are logged; unsynced records are written to the next segment
 		}
-	case len(s.segments) > 0: // alone, as below
-		number = max(s.reader.at.segment, s.segments[len(s.segments)-1].number) + 1
+	case len(s.segments) > 0: // called by Open, as below
+		number = max(s.reader.position.segment, s.segments[len(s.segments)-1].number) + 1
 	default:
-		number = s.reader.at.segment + 1
+		number = s.reader.position.segment + 1
 	}
 	next, err := create(s.dir, number)
 	if err != nil {
 		return err
 	}
-	if err := s.repeat(next); err != nil {
+	if err := s.rewriteUnsynced(next); err != nil {
 		return errors.Join(err, next.file.Close(), os.Remove(next.path))
 	}
-	s.segs.Lock()
-	defer s.segs.Unlock()
+	s.segmentsMu.Lock()
+	defer s.segmentsMu.Unlock()
 	if s.active != nil {
 		s.active.ended.Store(true)
 	}
@@ -329,37 +328,37 @@ func (s *Spool) begin() error {
 	return nil
 }
 
-// wake tells the reader that there is more.
+// wake notifies the reader of new records.
 func (s *Spool) wake() {
 	select {
-	case s.more <- struct{}{}:
+	case s.notify <- struct{}{}:
 	default:
 	}
 }
 
-// Full reports whether so much waits that no more should be begun.
+// Full reports whether the limit of pending bytes is reached, so that no new work should start.
 func (s *Spool) Full() bool { return s.pending.Load() >= s.opts.MaxBytes }
 
-// SyncFailures is how many syncs failed. What they did not bring to the disk was written again.
-func (s *Spool) SyncFailures() int64 { return s.unsaved.Load() }
+// SyncFailures returns the number of failed syncs. The records of failed syncs are written again.
+func (s *Spool) SyncFailures() int64 { return s.syncFailures.Load() }
 
-// Failing reports whether the last write or sync failed. The next Append or Probe tries again.
+// Failing reports whether the last write or sync failed. The next Append or Probe retries.
 func (s *Spool) Failing() bool { return s.failing.Load() }
 
-// Pending is how many bytes of records wait to be done.
+// Pending returns the bytes of records that are not done.
 func (s *Spool) Pending() int64 { return s.pending.Load() }
 
-// Stored is how many bytes the spool has on disk.
+// Stored returns the size of the spool on disk, in bytes.
 func (s *Spool) Stored() int64 { return s.stored.Load() }
 
-// Damaged is how many bytes could not be read back: their records are lost.
+// Damaged returns the bytes that could not be read back. Their records are lost.
 func (s *Spool) Damaged() int64 { return s.damaged.Load() }
 
-// Limit is Options.MaxBytes.
+// Limit returns Options.MaxBytes.
 func (s *Spool) Limit() int64 { return s.opts.MaxBytes }
 
-// Close syncs and closes the spool. What is not done stays for the next who opens it;
-// Append and Next fail from here on. No call of Next may be under way.
+// Close syncs and closes the spool. Records that are not done remain for the next Open.
+// After Close, Append and Next return errors. No call of Next may be in progress.
 func (s *Spool) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -369,16 +368,16 @@ func (s *Spool) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	close(s.stop)
-	s.syncing.Wait()
-	s.write.Lock()
-	defer s.write.Unlock()
-	s.over = true
-	s.segs.Lock()
-	defer s.segs.Unlock()
-	err := errors.Join(s.flush(s.active), s.reader.note(s.dir))
+	s.background.Wait()
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
+	s.writeClosed = true
+	s.segmentsMu.Lock()
+	defer s.segmentsMu.Unlock()
+	err := errors.Join(s.flush(s.active), s.reader.save(s.dir))
 	for _, seg := range s.segments {
 		err = errors.Join(err, seg.file.Close())
-		if s.reader.at.left(seg) == 0 {
+		if s.reader.position.remaining(seg) == 0 {
 			err = errors.Join(err, os.Remove(seg.path))
 		}
 	}

@@ -20,7 +20,7 @@ import (
 
 var small = spool.Options{MaxBytes: 1 << 20, SegmentBytes: 256, Sync: time.Hour}
 
-// T is what testing and rapid have in common.
+// T is the common interface of testing.T and rapid.T.
 type T interface {
 	require.TestingT
 	Helper()
@@ -33,13 +33,13 @@ func open(t T, dir string, opts spool.Options) *spool.Spool {
 	return s
 }
 
-// drain reads all that is there, at most so many at a time, and says that it is done.
-func drain(t T, s *spool.Spool, most int) []string {
+// drain reads all records, at most limit at a time, and marks them as done.
+func drain(t T, s *spool.Spool, limit int) []string {
 	t.Helper()
 	var all []string
 	for s.Pending() > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		b, err := s.Next(ctx, most, 0)
+		b, err := s.Next(ctx, limit, 0)
 		cancel()
 		require.NoError(t, err)
 		for _, r := range b.Records {
@@ -136,13 +136,13 @@ func TestManyAppendAtATime(t *testing.T) {
 	}
 }
 
-// failingDisk loses what a failed sync did not bring to it, and says of later syncs of the
-// same file that they succeed, as Linux does.
+// failingDisk simulates a disk that loses the data of a failed sync and reports success for
+// later syncs of the same file, as Linux does.
 type failingDisk struct {
 	mu     sync.Mutex
 	fail   bool
 	synced map[string]int64  // bytes of each file that are on the disk
-	lost   map[*os.File]bool // files whose further bytes never get there
+	lost   map[*os.File]bool // files whose further bytes are never written
 	failed int
 }
 
@@ -167,7 +167,7 @@ func (d *failingDisk) set(fail bool) {
 	d.fail = fail
 }
 
-// crash returns a folder with what is on the disk.
+// crash returns a copy of the folder with only the synced bytes.
 func (d *failingDisk) crash(t *testing.T, dir string) string {
 	t.Helper()
 	d.mu.Lock()
@@ -268,7 +268,7 @@ func TestARecordThatIsTooLargeIsRefusedAlone(t *testing.T) {
 
 func TestASpoolThatCannotBeWrittenRecovers(t *testing.T) {
 	if os.Geteuid() == 0 {
-		t.Log("the folder is taken away, which stops root, too")
+		t.Log("the folder is renamed, which also affects root")
 	}
 	dir := filepath.Join(t.TempDir(), "spool")
 	s := open(t, dir, spool.Options{MaxBytes: 1 << 20, SegmentBytes: 64, Sync: time.Hour})
@@ -287,8 +287,8 @@ func TestASpoolThatCannotBeWrittenRecovers(t *testing.T) {
 }
 
 // TestACrashAtAnyByteLosesNothingThatWasWritten appends records, cuts the last segment
-// anywhere, with or without rubbish behind, and opens the spool again: what was whole
-// before the cut is there, in order, and nothing else.
+// at any byte, with or without garbage after the cut, and opens the spool again. Exactly the
+// records that were complete before the cut are read, in order.
 func TestACrashAtAnyByteLosesNothingThatWasWritten(t *testing.T) {
 	root := t.TempDir()
 	runs := 0
@@ -315,7 +315,7 @@ func TestACrashAtAnyByteLosesNothingThatWasWritten(t *testing.T) {
 				readSome(t, s, done)
 			}
 		}
-		// The process dies: what it had open goes with it, and the files stay.
+		// Simulate a crash of the process: only the files remain.
 		crashed := dir + ".crashed"
 		require.NoError(t, os.CopyFS(crashed, os.DirFS(dir)))
 		files := segments(t, crashed)
@@ -324,10 +324,10 @@ func TestACrashAtAnyByteLosesNothingThatWasWritten(t *testing.T) {
 		require.NoError(t, err)
 		cut := rapid.Int64Range(0, info.Size()).Draw(t, "cut")
 		require.NoError(t, os.Truncate(last, cut))
-		if rubbish := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "rubbish"); len(rubbish) > 0 {
+		if garbage := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "garbage"); len(garbage) > 0 {
 			f, err := os.OpenFile(last, os.O_APPEND|os.O_WRONLY, 0)
 			require.NoError(t, err)
-			_, err = f.Write(rubbish)
+			_, err = f.Write(garbage)
 			require.NoError(t, errors.Join(err, f.Close()))
 		}
 		require.NoError(t, s.Close())
@@ -342,14 +342,14 @@ func TestACrashAtAnyByteLosesNothingThatWasWritten(t *testing.T) {
 		again := open(t, crashed, small)
 		require.NoError(t, again.Append([]byte("after")))
 		got := drain(t, again, 1000)
-		// What was done shortly before the crash may come again.
+		// Records that were done shortly before the crash may be read again.
 		require.GreaterOrEqual(t, len(got), len(want)+1)
 		require.Equal(t, append(want, "after"), got[len(got)-len(want)-1:])
 		require.NoError(t, again.Close())
 	})
 }
 
-// readSome has exactly so many records done.
+// readSome reads exactly n records and marks them as done.
 func readSome(t T, s *spool.Spool, n int) {
 	t.Helper()
 	for n > 0 {
@@ -360,16 +360,16 @@ func readSome(t T, s *spool.Spool, n int) {
 	}
 }
 
-// FuzzOpen: whatever is in the folder, a spool opens, and works.
+// FuzzOpen checks that a spool opens and works with any content of its files.
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte("LGSPOOL1\x01\x00\x00\x00\x00\x00\x00\x00"), []byte{})
 	f.Add(
 		[]byte("LGSPOOL1\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00a"), []byte("12345678901234567890"),
 	)
-	f.Fuzz(func(t *testing.T, segment, note []byte) {
+	f.Fuzz(func(t *testing.T, segment, position []byte) {
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%020d.seg", 1)), segment, 0o600))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "done"), note, 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "done"), position, 0o600))
 		s := open(t, dir, small)
 		require.NoError(t, s.Append([]byte("mine")))
 		got := drain(t, s, 100)
@@ -406,13 +406,13 @@ func Example() {
 	if err != nil {
 		return
 	}
-	_ = s.Append([]byte("who did what")) // it is in the file now
+	_ = s.Append([]byte("who did what")) // the record is in the file
 	b, err := s.Next(context.Background(), 100, 0)
 	if err != nil {
 		return
 	}
 	fmt.Println(string(b.Records[0]))
-	_ = s.Done(b) // it will not be given again
+	_ = s.Done(b) // Next does not return it again
 	fmt.Println(s.Close())
 	// Output:
 	// who did what

@@ -2,9 +2,9 @@ package spool
 
 import "time"
 
-// repeat writes to a new segment what was not synced in the one before, and syncs it. What
-// of it was read there is read twice.
-func (s *Spool) repeat(next *segment) error {
+// rewriteUnsynced writes the unsynced records of the previous segment to a new one and syncs it.
+// Those that were read already are read twice.
+func (s *Spool) rewriteUnsynced(next *segment) error {
 	if len(s.unsynced) == 0 {
 		return nil
 	}
@@ -12,19 +12,19 @@ func (s *Spool) repeat(next *segment) error {
 		return err
 	}
 	if err := s.fsync(next.file); err != nil {
-		s.unsaved.Add(1)
+		s.syncFailures.Add(1)
 		return err
 	}
 	s.log.Info(
-		"what may not have reached the disk is in a new segment of the spool", "segment", next.number, "bytes",
+		"unsynced records were written to a new segment of the spool", "segment", next.number, "bytes",
 		len(s.unsynced),
 	)
 	s.unsynced = s.unsynced[:0]
 	return nil
 }
 
-// syncNowAndThen brings what was written to the disk.
-func (s *Spool) syncNowAndThen() {
+// syncPeriodically syncs the active segment at the interval of Options.Sync.
+func (s *Spool) syncPeriodically() {
 	tick := time.NewTicker(s.opts.Sync)
 	defer tick.Stop()
 	for {
@@ -37,56 +37,56 @@ func (s *Spool) syncNowAndThen() {
 	}
 }
 
-// syncInBackground syncs the active segment without holding up appends.
+// syncInBackground syncs the active segment without blocking appends.
 func (s *Spool) syncInBackground() {
-	s.write.Lock()
+	s.writeMu.Lock()
 	active, synced := s.active, len(s.unsynced)
-	s.write.Unlock()
-	if synced == 0 || active.spoilt {
-		return // a spoilt one is left to the next Append or Probe
+	s.writeMu.Unlock()
+	if synced == 0 || active.broken {
+		return // the next Append or Probe replaces a broken segment
 	}
 	err := s.flush(active)
-	s.write.Lock()
-	defer s.write.Unlock()
+	s.writeMu.Lock()
+	defer s.writeMu.Unlock()
 	switch {
-	case s.active != active: // it was ended, and synced, meanwhile
+	case s.active != active: // it was ended and synced meanwhile
 	case err != nil:
-		s.spoil(err)
-		s.say(s.begin())
+		s.markBroken(err)
+		s.setFailing(s.startSegment())
 	default:
 		s.unsynced = s.unsynced[:copy(s.unsynced, s.unsynced[min(synced, len(s.unsynced)):])]
 	}
 }
 
-// syncActive syncs the active segment. The caller holds write.
+// syncActive syncs the active segment. The caller holds writeMu.
 func (s *Spool) syncActive() error {
 	if len(s.unsynced) == 0 {
 		return nil
 	}
 	if err := s.flush(s.active); err != nil {
-		s.spoil(err)
+		s.markBroken(err)
 		return err
 	}
 	s.unsynced = s.unsynced[:0]
 	return nil
 }
 
-// flush syncs a segment. Once that has failed it fails for good: the system tells of what it
-// lost once, and then that all is well.
+// flush syncs a segment. After a failure it always returns that error, because the system
+// reports lost pages only once: a later sync of the same file succeeds.
 func (s *Spool) flush(seg *segment) error {
-	s.flushing.Lock()
-	defer s.flushing.Unlock()
-	if seg.lost == nil {
-		seg.lost = s.fsync(seg.file)
+	s.syncMu.Lock()
+	defer s.syncMu.Unlock()
+	if seg.syncErr == nil {
+		seg.syncErr = s.fsync(seg.file)
 	}
-	return seg.lost
+	return seg.syncErr
 }
 
-// spoil notes that a sync of the active segment failed: nothing more is written to it, and
-// no later sync of it is believed. The caller holds write.
-func (s *Spool) spoil(err error) {
-	s.active.spoilt = true
-	s.unsaved.Add(1)
+// markBroken marks the active segment as broken after a failed sync: it is not written to any
+// more, and later syncs of it are not trusted. The caller holds writeMu.
+func (s *Spool) markBroken(err error) {
+	s.active.broken = true
+	s.syncFailures.Add(1)
 	s.log.Error(
 		"a segment of the spool cannot be synced", "segment", s.active.number, "unsynced", len(s.unsynced), "error", err,
 	)

@@ -1,6 +1,6 @@
-// Package telemetry sets up how the process speaks of itself: its log, the
-// traces that it sends to a collector, and the listener on which operators read its metrics and profiles.
-// What is measured belongs to the packages that measure it.
+// Package telemetry sets up the logs, the traces and the metrics of the process: the
+// logger, the export of spans to a collector, and the listener for metrics and profiles.
+// The metrics themselves are defined by the packages that they measure.
 package telemetry
 
 import (
@@ -14,26 +14,25 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
-// NewLogger creates the process's logger. Attributes that belong to a context,
-// such as the request id, are taken from it by fromContext, so that no call can
-// forget them.
+// NewLogger creates the logger of the process. It adds the attributes that fromContext
+// returns, such as the request id, to every record.
 func NewLogger(cfg config.Log, w io.Writer, fromContext func(context.Context) []slog.Attr) *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(cfg.Level)) // validated by the configuration; else info
+	_ = level.UnmarshalText([]byte(cfg.Level)) // validated by the configuration; info on error
 	options := &slog.HandlerOptions{Level: level}
 	var handler slog.Handler
 	if cfg.Format == "text" || (cfg.Format == "auto" && isTerminal(w)) {
 		handler = slog.NewTextHandler(w, options)
 	} else {
-		options.ReplaceAttr = inMilliseconds
+		options.ReplaceAttr = durationsInMilliseconds
 		handler = slog.NewJSONHandler(w, options)
 	}
 	return slog.New(&contextHandler{Handler: handler, fromContext: fromContext})
 }
 
-// inMilliseconds writes durations in milliseconds: JSON would have nanoseconds under a name
-// that does not say so.
-func inMilliseconds(_ []string, a slog.Attr) slog.Attr {
+// durationsInMilliseconds replaces durations by milliseconds and adds the unit to the key. The
+// JSON handler would write nanoseconds without a unit.
+func durationsInMilliseconds(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() != slog.KindDuration {
 		return a
 	}
@@ -45,7 +44,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// contextHandler adds what the context knows to every record.
+// contextHandler adds the attributes of the context to every record.
 type contextHandler struct {
 	slog.Handler
 	fromContext func(context.Context) []slog.Attr

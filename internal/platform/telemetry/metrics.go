@@ -17,21 +17,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Limits of the listener of metrics.
+// Limits of the metrics listener.
 const (
 	metricsHeaderTimeout = 5 * time.Second
-	// metricsWriteTimeout is longer than the longest profile or trace that is
-	// of use, which net/http/pprof refuses to begin if it would not fit.
+	// metricsWriteTimeout is longer than any useful profile or trace, because
+	// net/http/pprof rejects those that exceed it.
 	metricsWriteTimeout = 5 * time.Minute
 	metricsIdleTimeout  = 2 * time.Minute
 	metricsShutdown     = 500 * time.Millisecond
 	scrapeTimeout       = 5 * time.Second
-	// scrapesAtOnce bounds what scrapers can cost; the next is told 503.
-	scrapesAtOnce = 4
+	// maxScrapes limits concurrent scrapes; further ones get status 503.
+	maxScrapes = 4
 )
 
-// NewRegistry creates the registry of a process, with what is known of it from the
-// start: the build, its roles, the Go runtime, the operating system's figures.
+// NewRegistry creates the registry of a process with the metrics of the build, the
+// roles, the Go runtime and the operating system process.
 func NewRegistry(version string, roles []string) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -48,18 +48,18 @@ func NewRegistry(version string, roles []string) *prometheus.Registry {
 	return registry
 }
 
-// MetricsHandler answers /metrics out of the registry and /debug/pprof/. The command line
-// is left out of that: secrets may have been given by flags.
+// MetricsHandler serves /metrics from the registry, and /debug/pprof/ except for the command
+// line, because flags may contain secrets.
 func MetricsHandler(registry *prometheus.Registry) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(
 		"GET /metrics",
 		promhttp.InstrumentMetricHandler(registry, promhttp.HandlerFor(registry, promhttp.HandlerOpts{
-			// What can be gathered is served; what cannot is counted and logged.
+			// Serve the metrics that can be gathered; count and log errors of the others.
 			ErrorHandling:       promhttp.ContinueOnError,
 			ErrorLog:            scrapeLog{},
 			Registry:            registry,
-			MaxRequestsInFlight: scrapesAtOnce,
+			MaxRequestsInFlight: maxScrapes,
 			Timeout:             scrapeTimeout,
 			EnableOpenMetrics:   true,
 		})),
@@ -77,14 +77,14 @@ func MetricsHandler(registry *prometheus.Registry) http.Handler {
 	return mux
 }
 
-// scrapeLog logs what a scrape could not gather.
+// scrapeLog logs errors of gathering metrics.
 type scrapeLog struct{}
 
 // Println implements promhttp.Logger.
 func (scrapeLog) Println(v ...any) { slog.Error("gathering metrics", "problem", fmt.Sprint(v...)) }
 
-// ServeMetrics answers on the listener until ctx is done. The listener is closed
-// when it returns.
+// ServeMetrics serves metrics on the listener until ctx is done. It closes the listener
+// before it returns.
 func ServeMetrics(ctx context.Context, listener net.Listener, registry *prometheus.Registry) error {
 	server := &http.Server{
 		Handler:           MetricsHandler(registry),
@@ -94,19 +94,19 @@ func ServeMetrics(ctx context.Context, listener net.Listener, registry *promethe
 		IdleTimeout:       metricsIdleTimeout,
 		ErrorLog:          slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 	}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	serveErr := make(chan error, 1)
+	go func() { serveErr <- server.Serve(listener) }()
 	select {
-	case err := <-failed:
+	case err := <-serveErr:
 		return fmt.Errorf("serving metrics: %w", err)
 	case <-ctx.Done():
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), metricsShutdown)
 	defer cancel()
 	if server.Shutdown(grace) != nil {
-		_ = server.Close() // a profile that still runs
+		_ = server.Close() // a profile is still running
 	}
-	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+	if err := <-serveErr; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving metrics: %w", err)
 	}
 	return nil

@@ -57,7 +57,7 @@ func TestAnEngineIsUpWhileItAnswersInTime(t *testing.T) {
 		registry := prometheus.NewPedanticRegistry()
 		type check = func(context.Context) error
 		var answer atomic.Pointer[check]
-		answers := func(how check) { answer.Store(&how) }
+		answers := func(c check) { answer.Store(&c) }
 		answers(func(context.Context) error { return nil })
 		prober := telemetry.NewProber(registry, telemetry.Probe{Engine: "kafka", Check: func(ctx context.Context) error {
 			return (*answer.Load())(ctx)
@@ -77,7 +77,7 @@ func TestAnEngineIsUpWhileItAnswersInTime(t *testing.T) {
 		}
 		synctest.Wait()
 		require.EqualValues(t, 1, up())
-		answers(func(context.Context) error { return errors.New("away") })
+		answers(func(context.Context) error { return errors.New("unavailable") })
 		time.Sleep(6 * time.Second)
 		require.EqualValues(t, 0, up())
 		answers(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }) // it hangs

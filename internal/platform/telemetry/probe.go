@@ -14,22 +14,22 @@ const (
 	probeTimeout  = 2 * time.Second
 )
 
-// Probe is how one engine is asked for a sign of life.
+// Probe checks the availability of one engine.
 type Probe struct {
 	Engine string // of a closed set: "kafka", "clickhouse", …
 	Check  func(ctx context.Context) error
 }
 
-// Prober asks engines for signs of life in the background, so that no scrape has
-// to wait for an engine that hangs.
+// Prober probes engines in the background, so that no scrape waits for an engine that
+// hangs.
 type Prober struct {
-	probes []Probe
-	up     *prometheus.GaugeVec
-	took   *prometheus.GaugeVec
-	failed *prometheus.CounterVec
+	probes   []Probe
+	up       *prometheus.GaugeVec
+	duration *prometheus.GaugeVec
+	failures *prometheus.CounterVec
 }
 
-// NewProber creates a prober. Somebody has to call Run.
+// NewProber creates a Prober. The caller must call Run.
 func NewProber(registerer prometheus.Registerer, probes ...Probe) *Prober {
 	factory := promauto.With(registerer)
 	engine := []string{"engine"}
@@ -40,22 +40,21 @@ func NewProber(registerer prometheus.Registerer, probes ...Probe) *Prober {
 			Help: "1 if the engine answered the last probe in time, else 0. Each probe of Redis logs in anew, an embedder is " +
 				"asked for its list of models.",
 		}, engine),
-		took: factory.NewGaugeVec(prometheus.GaugeOpts{
+		duration: factory.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "livegraph_engine_probe_duration_seconds",
 			Help: "How long the last probe of the engine took, successful or not.",
 		}, engine),
-		failed: factory.NewCounterVec(prometheus.CounterOpts{
+		failures: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_engine_probe_failures_total", Help: "Probes that the engine did not answer in time.",
 		}, engine),
 	}
 	for _, probe := range probes {
-		p.failed.WithLabelValues(probe.Engine)
+		p.failures.WithLabelValues(probe.Engine)
 	}
 	return p
 }
 
-// Run probes every few seconds until ctx is done. Each engine has at most one
-// probe at a time.
+// Run probes each engine every 5 seconds, one probe at a time, until ctx is done.
 func (p *Prober) Run(ctx context.Context) error {
 	var work sync.WaitGroup
 	for _, probe := range p.probes {
@@ -77,18 +76,18 @@ func (p *Prober) Run(ctx context.Context) error {
 }
 
 func (p *Prober) probe(ctx context.Context, probe Probe) {
-	limited, cancel := context.WithTimeout(ctx, probeTimeout)
+	probeCtx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	began := time.Now()
-	err := probe.Check(limited)
+	start := time.Now()
+	err := probe.Check(probeCtx)
 	if ctx.Err() != nil {
-		return // the end of the process says nothing of the engine
+		return // cancelled by the shutdown of the process, not failed by the engine
 	}
-	p.took.WithLabelValues(probe.Engine).Set(time.Since(began).Seconds())
+	p.duration.WithLabelValues(probe.Engine).Set(time.Since(start).Seconds())
 	up := 1.0
 	if err != nil {
 		up = 0
-		p.failed.WithLabelValues(probe.Engine).Inc()
+		p.failures.WithLabelValues(probe.Engine).Inc()
 	}
 	p.up.WithLabelValues(probe.Engine).Set(up)
 }

@@ -2,7 +2,8 @@ package telemetry
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Register shows what becomes of spans; nil: nowhere, nor without tracing.
+// Register registers the metrics of spans by outcome. It does nothing if registerer is nil or
+// without tracing.
 func (t *Tracing) Register(registerer prometheus.Registerer) {
 	if t == nil || registerer == nil {
 		return

@@ -16,30 +16,31 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
-// Bounds of sending spans. The work that is traced never waits for any of them.
+// Limits of the export of spans. Traced work never waits for the export.
 const (
-	exportBatch   = 512              // spans in a request to the collector
-	exportDelay   = 2 * time.Second  // age at which spans are sent, however few
-	exportTimeout = 5 * time.Second  // one request, and all tries of one batch
-	exportRetry   = time.Second      // before the first further try
-	flushLimit    = 2 * time.Second  // for what is left at the end
-	exportSilence = 30 * time.Second // a failure that lasts is said again so often
+	exportBatch        = 512              // spans in a request to the collector
+	exportDelay        = 2 * time.Second  // maximum wait for a full batch
+	exportTimeout      = 5 * time.Second  // of one request, and of all attempts to send one batch
+	exportRetry        = time.Second      // wait before a retry
+	flushTimeout       = 2 * time.Second  // for the spans that remain at shutdown
+	failureLogInterval = 30 * time.Second // interval between log messages while sending fails
 )
 
-// Tracing sends the spans of this process to a collector. A nil *Tracing is that
-// of a process that is not traced.
+// Tracing sends the spans of this process to a collector. A nil *Tracing is valid: it
+// is the Tracing of a process without tracing.
 type Tracing struct {
 	provider *sdktrace.TracerProvider
 	queue    *spanQueue
 }
 
-// NewTracing sets tracing up as configured: nil without an endpoint. It does not
-// need the collector to be there. version is the build's; roles are this process's.
+// NewTracing creates a Tracing from the configuration. It returns nil without an endpoint.
+// The collector need not be available. version is the version of the build; roles are the
+// roles of this process.
 func NewTracing(
 	ctx context.Context, cfg *config.Tracing, version string, roles []string, logger *slog.Logger,
 ) (*Tracing, error) {
 	if cfg.Endpoint == "" {
-		return nil, nil //nolint:nilnil // documented: the tracing of a process that is not traced
+		return nil, nil //nolint:nilnil // documented: a process without tracing
 	}
 	exporter, err := otlptracehttp.New(ctx,
 		otlptracehttp.WithEndpointURL(cfg.URL()),
@@ -56,18 +57,18 @@ func NewTracing(
 	queue := newSpanQueue(exporter, cfg.QueueSize, logger)
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithSpanProcessor(queue),
-		sdktrace.WithResource(describe(cfg, version, roles)),
-		sdktrace.WithSampler(sdktrace.ParentBased(linked{sdktrace.TraceIDRatioBased(cfg.SampleRatio)})),
+		sdktrace.WithResource(newResource(cfg, version, roles)),
+		sdktrace.WithSampler(sdktrace.ParentBased(linkedSampler{sdktrace.TraceIDRatioBased(cfg.SampleRatio)})),
 	)
 	return &Tracing{provider: provider, queue: queue}, nil
 }
 
-// describe says whose spans these are. It looks at nothing by itself: the command
-// line, which OpenTelemetry's detectors would take, can hold passwords.
-func describe(cfg *config.Tracing, version string, roles []string) *resource.Resource {
+// newResource returns the resource attributes of the spans. It does not use the detectors of
+// OpenTelemetry because they add the command line, which can contain passwords.
+func newResource(cfg *config.Tracing, version string, roles []string) *resource.Resource {
 	instance := cfg.Instance
 	if instance == "" {
-		host, _ := os.Hostname() // without a name the process id has to do
+		host, _ := os.Hostname() // without a host name, use only the process id
 		instance = fmt.Sprintf("%s-%d", host, os.Getpid())
 	}
 	return resource.NewSchemaless(
@@ -78,25 +79,24 @@ func describe(cfg *config.Tracing, version string, roles []string) *resource.Res
 	)
 }
 
-// linked samples its own trace that points to sampled ones: without it the
-// picture of a request would end where a batch of many begins.
-type linked struct{ otherwise sdktrace.Sampler }
+// linkedSampler samples a new trace that has links to sampled ones. Otherwise the trace of a
+// request would end where a batch of several requests starts.
+type linkedSampler struct{ fallback sdktrace.Sampler }
 
 // ShouldSample implements sdktrace.Sampler.
-func (s linked) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
+func (s linkedSampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
 	for i := range p.Links {
 		if p.Links[i].SpanContext.IsSampled() {
 			return sdktrace.AlwaysSample().ShouldSample(p)
 		}
 	}
-	return s.otherwise.ShouldSample(p)
+	return s.fallback.ShouldSample(p)
 }
 
 // Description implements sdktrace.Sampler.
-func (s linked) Description() string { return "Linked{" + s.otherwise.Description() + "}" }
+func (s linkedSampler) Description() string { return "Linked{" + s.fallback.Description() + "}" }
 
-// Provider returns what parts of the service take their tracers from; nil without
-// tracing.
+// Provider returns the provider of tracers, or nil without tracing.
 func (t *Tracing) Provider() trace.TracerProvider {
 	if t == nil {
 		return nil
@@ -104,7 +104,7 @@ func (t *Tracing) Provider() trace.TracerProvider {
 	return t.provider
 }
 
-// Stats reports what became of the spans so far.
+// Stats returns the counts of spans so far.
 func (t *Tracing) Stats() SpanStats {
 	if t == nil {
 		return SpanStats{}
@@ -112,20 +112,20 @@ func (t *Tracing) Stats() SpanStats {
 	return t.queue.stats()
 }
 
-// Close sends what is left, for two seconds at most.
+// Close sends the remaining spans. It waits at most 2 seconds.
 func (t *Tracing) Close(ctx context.Context) {
 	if t == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
 	if err := t.provider.Shutdown(ctx); err != nil {
 		t.queue.logger.Warn("the last spans could not be sent", "error", err)
 	}
 }
 
-// TraceOf returns what a log line says of the span of its context: nothing without
-// one.
+// TraceOf returns the log attributes for the span of the context, or nil without a
+// span.
 func TraceOf(ctx context.Context) []slog.Attr {
 	span := trace.SpanContextFromContext(ctx)
 	if !span.IsValid() {

@@ -44,15 +44,15 @@ func TestSpansBeyondTheQueueAreDroppedAndCounted(t *testing.T) {
 		span.End()
 	}
 	require.Equal(t, SpanStats{Dropped: ended - queue, Pending: queue}, tracing.Stats())
-	began := time.Now()
+	start := time.Now()
 	tracing.Close(t.Context())
-	require.Less(t, time.Since(began), flushLimit+5*time.Second, "a collector that hangs does not hold up the end")
+	require.Less(t, time.Since(start), flushTimeout+5*time.Second, "a collector that hangs does not hold up the end")
 }
 
 func TestSpansThatNobodyTakesAreCounted(t *testing.T) {
-	away := httptest.NewServer(http.NotFoundHandler())
-	away.Close()
-	tracing := newTestTracing(t, away.URL, 1, 8)
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	tracing := newTestTracing(t, closed.URL, 1, 8)
 	_, span := tracing.Provider().Tracer("test").Start(t.Context(), "work")
 	span.End()
 	tracing.Close(t.Context())
@@ -68,7 +68,7 @@ func TestTheCallersDecisionAndTheLinksDecideBeforeTheRatio(t *testing.T) {
 		return trace.ContextWithRemoteSpanContext(t.Context(), caller(flags))
 	}
 	recorded := func(ratio float64, ctx context.Context, options ...trace.SpanStartOption) bool {
-		sampler := sdktrace.ParentBased(linked{sdktrace.TraceIDRatioBased(ratio)})
+		sampler := sdktrace.ParentBased(linkedSampler{sdktrace.TraceIDRatioBased(ratio)})
 		provider := sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler))
 		_, span := provider.Tracer("test").Start(ctx, "work", options...)
 		return span.IsRecording()

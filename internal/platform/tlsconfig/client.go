@@ -10,25 +10,25 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Files say what a client trusts and what it shows of itself. All may be empty: then
-// it trusts whom the system trusts, shows nothing, and expects the host that it dials.
+// Files are the TLS files of a client. All may be empty: the client then trusts the CAs of
+// the system, has no certificate, and expects the host that it dials.
 type Files struct {
-	CA         string // certificates (PEM) of the issuers that are trusted, in place of the system's
-	Cert, Key  string // what the client shows (PEM)
-	ServerName string // expected in the server's certificate, in place of the host that is dialled
-	Setting    string // begins the names of the settings in errors, such as "redis-tls"
+	CA         string // trusted CA certificates (PEM), instead of those of the system
+	Cert, Key  string // client certificate and key (PEM)
+	ServerName string // expected in the server's certificate, instead of the dialled host
+	Setting    string // prefix of the names of the settings in errors, such as "redis-tls"
 }
 
-// Client makes the TLS configurations of connections. It is safe for concurrent use.
+// Client creates the TLS configurations of connections. It is safe for concurrent use.
 type Client struct {
 	serverName string
-	files      *follower[trust]
+	files      *reloader[trust]
 }
 
-// trust is what the files hold.
+// trust is the content of the files.
 type trust struct {
-	roots *x509.CertPool // nil: the system's
-	own   []tls.Certificate
+	roots        *x509.CertPool // nil: the CAs of the system
+	certificates []tls.Certificate
 }
 
 // NewClient reads the files. Its errors name the setting and the file.
@@ -37,41 +37,41 @@ func NewClient(f Files) (*Client, error) {
 		return nil, fault.Newf(fault.Invalid, "--%s-cert and --%s-key go together", f.Setting, f.Setting)
 	}
 	files := []file{{f.Setting + "-ca", f.CA}, {f.Setting + "-cert", f.Cert}, {f.Setting + "-key", f.Key}}
-	followed, err := follow(files, func(held []contents) (trust, error) {
+	r, err := newReloader(files, func(loaded []contents) (trust, error) {
 		var t trust
 		var err error
-		if held[0].path != "" {
-			if t.roots, err = pool(held[0]); err != nil {
+		if loaded[0].path != "" {
+			if t.roots, err = pool(loaded[0]); err != nil {
 				return t, err
 			}
 		}
-		if held[1].path != "" {
-			own, err := pair(held[1], held[2])
+		if loaded[1].path != "" {
+			certificate, err := pair(loaded[1], loaded[2])
 			if err != nil {
 				return t, err
 			}
-			t.own = []tls.Certificate{own}
+			t.certificates = []tls.Certificate{certificate}
 		}
 		return t, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &Client{serverName: f.ServerName, files: followed}, nil
+	return &Client{serverName: f.ServerName, files: r}, nil
 }
 
-// System is the client without any file: it trusts whom the system trusts.
+// System returns a Client without files: it trusts the CAs of the system.
 func System() *Client {
 	c, err := NewClient(Files{})
 	if err != nil {
-		panic(err) // there is no file to be wrong
+		panic(err) // without files there are no errors
 	}
 	return c
 }
 
 // Config returns the configuration for one connection to an address, host:port or
-// host. Make one for each: a later one may be of other files. protocols are offered
-// by ALPN.
+// host. Call it for each connection, because the files may have changed. protocols are
+// offered by ALPN.
 func (c *Client) Config(address string, protocols ...string) *tls.Config {
 	name := c.serverName
 	if name == "" {
@@ -79,12 +79,12 @@ func (c *Client) Config(address string, protocols ...string) *tls.Config {
 	}
 	t := c.files.current()
 	return &tls.Config{
-		MinVersion: tls.VersionTLS12, ServerName: name, RootCAs: t.roots, Certificates: t.own, NextProtos: protocols,
+		MinVersion: tls.VersionTLS12, ServerName: name, RootCAs: t.roots, Certificates: t.certificates, NextProtos: protocols,
 	}
 }
 
-// Dial connects to host:port and verifies the server, all within timeout. protocols
-// are offered by ALPN.
+// Dial connects to host:port and verifies the server, within timeout. protocols are
+// offered by ALPN.
 func (c *Client) Dial(
 	ctx context.Context, address string, timeout time.Duration, protocols ...string,
 ) (net.Conn, error) {

@@ -8,25 +8,25 @@ import (
 	"fmt"
 )
 
-// Server holds a listener's certificate. It is safe for concurrent use.
-type Server struct{ files *follower[*tls.Certificate] }
+// Server has the certificate of a listener. It is safe for concurrent use.
+type Server struct{ files *reloader[*tls.Certificate] }
 
-// NewServer reads a certificate, its chain behind it, and its key. Errors name the
+// NewServer reads a certificate, followed by its chain, and its key. Errors name the
 // settings, setting-cert and setting-key.
 func NewServer(setting, cert, key string) (*Server, error) {
 	files := []file{{setting + "-cert", cert}, {setting + "-key", key}}
-	followed, err := follow(files, func(held []contents) (*tls.Certificate, error) {
-		made, err := pair(held[0], held[1])
-		return &made, err
+	r, err := newReloader(files, func(loaded []contents) (*tls.Certificate, error) {
+		certificate, err := pair(loaded[0], loaded[1])
+		return &certificate, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &Server{followed}, nil
+	return &Server{r}, nil
 }
 
-// Config returns the listener's configuration: TLS 1.2 or later, HTTP/2 and HTTP/1.1.
-// Each handshake takes the files as they are by then.
+// Config returns the configuration of the listener: TLS 1.2 or later, HTTP/2 and HTTP/1.1.
+// Each handshake uses the current contents of the files.
 func (s *Server) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -37,14 +37,14 @@ func (s *Server) Config() *tls.Config {
 	}
 }
 
-// Leaf is the certificate itself, without its chain.
+// Leaf returns the certificate without its chain.
 func (s *Server) Leaf() *x509.Certificate { return s.files.current().Leaf }
 
-// Covers reports whether the certificate is for a host, a name or an address.
+// Covers reports whether the certificate is valid for a host, a name or an address.
 func (s *Server) Covers(host string) bool { return s.Leaf().VerifyHostname(host) == nil }
 
-// Trusted reports whether anyone who trusts what this machine's system trusts also
-// trusts the certificate.
+// Trusted reports whether the certificate is trusted with the CAs of this machine's
+// system.
 func (s *Server) Trusted() bool {
 	chain := x509.NewCertPool()
 	for _, der := range s.files.current().Certificate[1:] {
@@ -57,13 +57,13 @@ func (s *Server) Trusted() bool {
 }
 
 // Local returns the configuration of a client on the same machine as a server whose
-// certificate is in a file: it takes that same certificate, whatever names it has and
-// anyone who issued it, and no other.
+// certificate is in a file. It accepts exactly that certificate, regardless of its names,
+// issuer and validity.
 func Local(setting, cert string) (*tls.Config, error) {
-	leaf, err := follow([]file{{setting + "-cert", cert}}, func(held []contents) ([]byte, error) {
-		block, _ := pem.Decode(held[0].pem)
+	leaf, err := newReloader([]file{{setting + "-cert", cert}}, func(loaded []contents) ([]byte, error) {
+		block, _ := pem.Decode(loaded[0].pem)
 		if block == nil || block.Type != "CERTIFICATE" {
-			return nil, held[0].fault("it holds no PEM certificate")
+			return nil, loaded[0].errorf("it holds no PEM certificate")
 		}
 		return block.Bytes, nil
 	})
@@ -72,7 +72,7 @@ func Local(setting, cert string) (*tls.Config, error) {
 	}
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
-		InsecureSkipVerify: true, //nolint:gosec // G402: VerifyConnection compares the very certificate instead
+		InsecureSkipVerify: true, //nolint:gosec // G402: VerifyConnection compares the certificate instead
 		VerifyConnection: func(state tls.ConnectionState) error {
 			if !bytes.Equal(state.PeerCertificates[0].Raw, leaf.current()) {
 				return fmt.Errorf("the server's certificate is not the one in %s", cert)

@@ -1,14 +1,14 @@
-// Package tlsconfig makes TLS configurations out of PEM files, for the connections to
-// the engines ([Client]) and for the listener ([Server]), and follows the files: a
+// Package tlsconfig creates TLS configurations from PEM files, for the connections to
+// the engines ([Client]) and for the listener ([Server]). It reloads changed files: a
 // certificate that is renewed in place is used from the next connection on, without
 // a restart.
 //
-// Files that cannot be used are an error (fault.Invalid) when they are read first.
-// Later they are logged, and what was read before stays in force: a renewal that
-// writes one file after the other, or half of one, cuts nobody off.
+// Files that cannot be used are an error (fault.Invalid) when they are first read.
+// Later they are logged, and the previous contents stay in use. A renewal that writes one
+// file after the other, or a partial file, therefore does not break connections.
 //
-// Nothing here turns verification off. A server with its own certificate making
-// is trusted by naming that certificate as the CA.
+// The package never disables verification. To trust a server with a self-signed
+// certificate, use that certificate as the CA.
 package tlsconfig
 
 import (
@@ -23,68 +23,68 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// pair makes a key pair, and says which of the two files is at fault.
+// pair parses a key pair. Its errors name the invalid file.
 func pair(certificate, key contents) (tls.Certificate, error) {
 	var none tls.Certificate
 	if blocks(certificate.pem, "CERTIFICATE") == 0 {
-		return none, certificate.fault("it holds no PEM certificate")
+		return none, certificate.errorf("it holds no PEM certificate")
 	}
 	if bytes.Contains(key.pem, []byte("ENCRYPTED")) {
-		return none, key.fault("it is encrypted; give the key without a passphrase, readable by this user alone")
+		return none, key.errorf("it is encrypted; give the key without a passphrase, readable by this user alone")
 	}
 	if blocks(key.pem, "PRIVATE KEY") == 0 {
-		return none, key.fault("it holds no PEM private key")
+		return none, key.errorf("it holds no PEM private key")
 	}
-	made, err := tls.X509KeyPair(certificate.pem, key.pem)
+	parsed, err := tls.X509KeyPair(certificate.pem, key.pem)
 	if err != nil {
 		if strings.Contains(err.Error(), "does not match") {
-			return none, key.fault("it is not the key of %s", certificate.path)
+			return none, key.errorf("it is not the key of %s", certificate.path)
 		}
-		return none, certificate.fault("%v (key: %s)", err, key.path)
+		return none, certificate.errorf("%v (key: %s)", err, key.path)
 	}
-	return made, nil
+	return parsed, nil
 }
 
-// pool makes a pool of the certificates in a file.
+// pool returns a pool with the certificates of a file.
 func pool(ca contents) (*x509.CertPool, error) {
-	made := x509.NewCertPool()
-	if !made.AppendCertsFromPEM(ca.pem) {
-		return nil, ca.fault("it holds no PEM certificate")
+	certificates := x509.NewCertPool()
+	if !certificates.AppendCertsFromPEM(ca.pem) {
+		return nil, ca.errorf("it holds no PEM certificate")
 	}
-	return made, nil
+	return certificates, nil
 }
 
-// blocks counts the PEM blocks whose type ends as given: keys are of several types.
-func blocks(text []byte, kind string) int {
+// blocks counts the PEM blocks whose type has the suffix, because keys have several types.
+func blocks(text []byte, suffix string) int {
 	n := 0
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
-		if strings.HasSuffix(block.Type, kind) {
+		if strings.HasSuffix(block.Type, suffix) {
 			n++
 		}
 	}
 	return n
 }
 
-// contents is what a file held when it was read.
+// contents is the content of a file.
 type contents struct {
 	setting, path string
 	pem           []byte
 }
 
-// fault is an error that names the setting and the file.
-func (c contents) fault(format string, args ...any) error {
+// errorf returns an error with the names of the setting and of the file.
+func (c contents) errorf(format string, args ...any) error {
 	return fault.Newf(fault.Invalid, "--%s: %s: %s", c.setting, c.path, fmt.Sprintf(format, args...))
 }
 
-// Settings are what an operator calls the TLS settings of one connection.
+// Settings has the names of the TLS settings of one connection, as known to an operator.
 type Settings struct {
-	Address    string // names the host
+	Address    string // setting with the host
 	CA         string
-	Pair       string // the client's certificate and its key
-	ServerName string // may be empty: there is no such setting
+	Pair       string // settings of the client certificate and its key
+	ServerName string // empty: there is no such setting
 }
 
-// Advice reports what to do about an error of TLS, or "" when err is none.
+// Advice returns advice for a TLS error, or "" if err is not one.
 func (s Settings) Advice(err error) string {
 	var (
 		unknown x509.UnknownAuthorityError
@@ -108,15 +108,15 @@ func (s Settings) Advice(err error) string {
 		return "give the server a certificate that is valid for servers"
 	case errors.As(err, &plain):
 		return "that port does not speak TLS: correct the port or the scheme in " + s.Address
-	case strings.Contains(err.Error(), alertMark+"protocol version"):
-		return "upgrade the server: TLS 1.2 is the least that is spoken"
-	case strings.Contains(err.Error(), alertMark):
-		return "the server does not take our side of TLS: set " + s.Pair +
+	case strings.Contains(err.Error(), alertPrefix+"protocol version"):
+		return "upgrade the server: TLS 1.2 or later is required"
+	case strings.Contains(err.Error(), alertPrefix):
+		return "the server rejects the client's side of TLS: set " + s.Pair +
 			" to a client certificate that its CA issued and that is still valid"
 	}
 	return ""
 }
 
-// alertMark begins what crypto/tls says of a server that breaks off; its type is not
-// exported, and not every client keeps it.
-const alertMark = "remote error: tls: "
+// alertPrefix is the prefix of the text of TLS alerts in crypto/tls. Their type is not exported,
+// and not every client preserves it.
+const alertPrefix = "remote error: tls: "

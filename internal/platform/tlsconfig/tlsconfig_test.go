@@ -24,8 +24,8 @@ const (
 	tick        = 20 * time.Millisecond
 )
 
-// copied returns a copy of a file that the test may change.
-func copied(t *testing.T, from string) string {
+// copyFile returns a copy of a file that the test may change.
+func copyFile(t *testing.T, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(from))
 	write(t, to, read(t, from))
@@ -87,7 +87,7 @@ func TestFilesThatCannotBeUsedAreNamedWithTheirSetting(t *testing.T) {
 	require.ErrorContains(t, err, "--tls-key: stat /no/such.key")
 }
 
-// serve answers each connection with one byte.
+// serve starts a server that sends one byte on each connection.
 func serve(t *testing.T, config *tls.Config) (address string) {
 	t.Helper()
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
@@ -106,8 +106,8 @@ func serve(t *testing.T, config *tls.Config) (address string) {
 	return listener.Addr().String()
 }
 
-// shown returns the certificate that a server shows.
-func shown(address string, config *tls.Config) (*x509.Certificate, error) {
+// serverCertificate returns the certificate of a server.
+func serverCertificate(address string, config *tls.Config) (*x509.Certificate, error) {
 	conn, err := (&tls.Dialer{NetDialer: &net.Dialer{Timeout: waitTimeout}, Config: config}).Dial("tcp", address)
 	if err != nil {
 		return nil, err
@@ -120,30 +120,30 @@ func shown(address string, config *tls.Config) (*x509.Certificate, error) {
 func TestTheListenerShowsARenewedCertificateAndKeepsTheOldOneMeanwhile(t *testing.T) {
 	authority := testenv.NewAuthority(t)
 	old := authority.Sign("localhost", time.Hour)
-	cert, key := copied(t, old.Cert), copied(t, old.Key)
+	cert, key := copyFile(t, old.Cert), copyFile(t, old.Key)
 	fresh := authority.Sign("localhost", 2*time.Hour)
 	server, err := tlsconfig.NewServer("tls", cert, key)
 	require.NoError(t, err)
 	address := serve(t, server.Config())
 	config := &tls.Config{RootCAs: authority.Pool(), ServerName: "localhost"}
-	first, err := shown(address, config)
+	first, err := serverCertificate(address, config)
 	require.NoError(t, err)
 
-	// Half of a renewal: the certificate without its key, then rubbish.
-	for _, text := range []string{read(t, fresh.Cert), "rubbish"} {
+	// An incomplete renewal: the certificate without its key, then garbage.
+	for _, text := range []string{read(t, fresh.Cert), "garbage"} {
 		write(t, cert, text)
-		began := time.Now()
+		start := time.Now()
 		require.Eventually(t, func() bool {
-			now, err := shown(address, config)
+			now, err := serverCertificate(address, config)
 			require.NoError(t, err)
 			require.True(t, now.Equal(first))
-			return time.Since(began) > 1200*time.Millisecond // it has looked at the files since
+			return time.Since(start) > 1200*time.Millisecond // longer than checkInterval
 		}, waitTimeout, tick)
 	}
 	write(t, cert, read(t, fresh.Cert))
 	write(t, key, read(t, fresh.Key))
 	require.Eventually(t, func() bool {
-		now, err := shown(address, config)
+		now, err := serverCertificate(address, config)
 		require.NoError(t, err)
 		return !now.Equal(first)
 	}, waitTimeout, tick)
@@ -158,7 +158,7 @@ func TestTheListenerSpeaksNothingOlderThanTLS12(t *testing.T) {
 	for version, spoken := range map[uint16]bool{
 		tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true,
 	} {
-		_, err := shown(address, &tls.Config{
+		_, err := serverCertificate(address, &tls.Config{
 			RootCAs: authority.Pool(), ServerName: "localhost", MinVersion: tls.VersionTLS10, MaxVersion: version,
 		})
 		require.Equal(t, spoken, err == nil, "%s: %v", tls.VersionName(version), err)
@@ -178,20 +178,20 @@ func TestACertificateTellsWhomItIsFor(t *testing.T) {
 func TestALocalClientBelievesThatVeryCertificate(t *testing.T) {
 	mine, other := testenv.NewAuthority(t).Sign("somewhere", -time.Hour),
 		testenv.NewAuthority(t).Sign("somewhere", time.Hour)
-	file := copied(t, mine.Cert)
+	file := copyFile(t, mine.Cert)
 	config, err := tlsconfig.Local("tls", file)
 	require.NoError(t, err)
-	at := serve(t, &tls.Config{Certificates: []tls.Certificate{mine.Pair}})
-	_, err = shown(at, config)
-	require.NoError(t, err, "whatever its name, its issuer and its end")
+	address := serve(t, &tls.Config{Certificates: []tls.Certificate{mine.Pair}})
+	_, err = serverCertificate(address, config)
+	require.NoError(t, err, "regardless of its name, issuer and validity")
 
-	elsewhere := serve(t, &tls.Config{Certificates: []tls.Certificate{other.Pair}})
-	_, err = shown(elsewhere, config)
+	otherAddress := serve(t, &tls.Config{Certificates: []tls.Certificate{other.Pair}})
+	_, err = serverCertificate(otherAddress, config)
 	require.ErrorContains(t, err, file)
 
 	write(t, file, read(t, other.Cert))
 	require.Eventually(t, func() bool {
-		_, err := shown(elsewhere, config)
+		_, err := serverCertificate(otherAddress, config)
 		return err == nil
 	}, waitTimeout, tick)
 
@@ -208,8 +208,8 @@ func TestErrorsOfTLSComeWithAdvice(t *testing.T) {
 	authority := testenv.NewAuthority(t)
 	client, err := tlsconfig.NewClient(tlsconfig.Files{CA: authority.File})
 	require.NoError(t, err)
-	asking := authority.ServerConfig("127.0.0.1")
-	asking.ClientAuth = tls.RequireAnyClientCert
+	clientAuth := authority.ServerConfig("127.0.0.1")
+	clientAuth.ClientAuth = tls.RequireAnyClientCert
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = plain.Close() }()
@@ -229,18 +229,18 @@ func TestErrorsOfTLSComeWithAdvice(t *testing.T) {
 		"renew the server's certificate": serve(t, &tls.Config{Certificates: []tls.Certificate{
 			authority.Sign("late", -time.Minute).Pair,
 		}}),
-		"set LIVEGRAPH_REDIS_TLS_CERT":                  serve(t, asking),
+		"set LIVEGRAPH_REDIS_TLS_CERT":                  serve(t, clientAuth),
 		"the port or the scheme in LIVEGRAPH_REDIS_URL": plain.Addr().String(),
 		"upgrade the server":                            serve(t, old),
 	} {
-		_, err := shown(address, client.Config(address))
+		_, err := serverCertificate(address, client.Config(address))
 		require.Error(t, err, want)
 		require.Contains(t, settings.Advice(err), want, "%v", err)
 	}
 	other, err := tlsconfig.NewClient(tlsconfig.Files{CA: authority.File, ServerName: "another"})
 	require.NoError(t, err)
 	address := serve(t, authority.ServerConfig("localhost"))
-	_, err = shown(address, other.Config(address))
+	_, err = serverCertificate(address, other.Config(address))
 	require.Contains(t, settings.Advice(err), "LIVEGRAPH_REDIS_TLS_SERVER_NAME")
 
 	require.Empty(t, settings.Advice(nil))

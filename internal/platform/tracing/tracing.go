@@ -1,11 +1,11 @@
-// Package tracing is how the parts of the service begin and end the spans of a
-// trace, by OpenTelemetry's API. Where spans go is set up by internal/platform/telemetry;
-// a part is given a trace.TracerProvider, or nil when the process is not traced.
+// Package tracing starts and ends spans with the API of OpenTelemetry. The package
+// internal/platform/telemetry sets up their export. A component receives a
+// trace.TracerProvider, or nil if the process has no tracing.
 //
-// What a span may say is decided here as well: names and attributes are made of
-// what the program knows by itself (routes, tables, counts, kinds of errors).
-// Nothing that a tenant chose is in them, nor ids of tenants: the request id,
-// which is, leads to the log line that has the rest.
+// The package also defines what spans may contain. Names and attributes are constants
+// and values of the program itself: routes, tables, counts, kinds of errors. They do not
+// contain data of tenants, or ids of tenants. The request id, which they do contain,
+// leads to the log line with the other information.
 package tracing
 
 import (
@@ -20,31 +20,31 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// RequestID is the attribute that has the id of the request, as answers and log
-// lines have it.
+// RequestID is the attribute for the id of the request, as in responses and log
+// lines.
 const RequestID = attribute.Key("livegraph.request_id")
 
-// errorType is OpenTelemetry's attribute for the kind of a failure.
+// errorType is the OpenTelemetry attribute for the kind of an error.
 const errorType = attribute.Key("error.type")
 
-// Tracer begins spans for one part of the service. The zero Tracer is that of a
-// process without tracing: it does nothing, and without an allocation.
+// Tracer starts spans for one component. The zero Tracer is for a process without
+// tracing: it does nothing and does not allocate.
 type Tracer struct{ tracer trace.Tracer }
 
-// New creates the tracer of a part, such as "storage/kafka". A nil provider gives
-// the zero Tracer.
-func New(provider trace.TracerProvider, part string) Tracer {
+// New creates the Tracer of a component, such as "storage/kafka". It returns the zero
+// Tracer if provider is nil.
+func New(provider trace.TracerProvider, component string) Tracer {
 	if provider == nil {
 		return Tracer{}
 	}
-	return Tracer{provider.Tracer("github.com/livegraph/livegraph/" + part)}
+	return Tracer{provider.Tracer("github.com/livegraph/livegraph/" + component)}
 }
 
-// On reports whether the process is traced at all.
+// On reports whether tracing is enabled.
 func (t Tracer) On() bool { return t.tracer != nil }
 
-// Start begins a span, under the one of the context if there is one. The caller
-// ends it by End.
+// Start starts a span, as a child of the span of the context if there is one. The caller
+// ends it with End.
 func (t Tracer) Start(ctx context.Context, kind trace.SpanKind, name string) (context.Context, trace.Span) {
 	if t.tracer == nil {
 		return ctx, noop.Span{}
@@ -52,23 +52,23 @@ func (t Tracer) Start(ctx context.Context, kind trace.SpanKind, name string) (co
 	return t.tracer.Start(ctx, name, trace.WithSpanKind(kind))
 }
 
-// StartLinked begins its own trace that points to others: work for several
-// requests at once belongs to the trace of none of them.
+// StartLinked starts a new trace with links to other spans, because work for several
+// requests at once does not belong to the trace of one of them.
 func (t Tracer) StartLinked(
-	ctx context.Context, kind trace.SpanKind, name string, to []trace.SpanContext,
+	ctx context.Context, kind trace.SpanKind, name string, linked []trace.SpanContext,
 ) (context.Context, trace.Span) {
 	if t.tracer == nil {
 		return ctx, noop.Span{}
 	}
-	links := make([]trace.Link, len(to))
-	for i, sc := range to {
+	links := make([]trace.Link, len(linked))
+	for i, sc := range linked {
 		links[i] = trace.Link{SpanContext: sc}
 	}
 	return t.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithLinks(links...), trace.WithNewRoot())
 }
 
-// StartWithin begins a span only under one that is recorded: what the process
-// does by itself, such as its looks for revoked keys, makes no trace.
+// StartWithin starts a span only as a child of a recorded span. Background work of the
+// process, such as polling for revoked keys, therefore creates no traces.
 func (t Tracer) StartWithin(ctx context.Context, kind trace.SpanKind, name string) (context.Context, trace.Span) {
 	if t.tracer == nil || !trace.SpanFromContext(ctx).IsRecording() {
 		return ctx, noop.Span{}
@@ -76,8 +76,8 @@ func (t Tracer) StartWithin(ctx context.Context, kind trace.SpanKind, name strin
 	return t.tracer.Start(ctx, name, trace.WithSpanKind(kind))
 }
 
-// End ends a span, as failed if err is not nil. Of the error it tells the kind:
-// its text may hold what a tenant wrote, or a password.
+// End ends a span, with an error status if err is not nil. It records only the kind of
+// the error, because the text may contain data of a tenant, or a password.
 func End(span trace.Span, err error) {
 	if err != nil && span.IsRecording() {
 		kind := kindOf(err)
