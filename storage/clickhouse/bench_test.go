@@ -8,8 +8,8 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// BenchmarkInsertPoints is the floor of the points consumer: rows of 1,000 series
-// that are sorted and in columns already.
+// BenchmarkInsertPoints is the lower bound for the points consumer: sorted columns with rows
+// of 1,000 series.
 func BenchmarkInsertPoints(b *testing.B) {
 	const rows, series = 1_000_000, 1000
 	db, _ := open(b)

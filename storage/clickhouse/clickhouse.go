@@ -1,11 +1,11 @@
 // Package clickhouse is the store of points: its connection and schema, inserts
 // (insert.go), deletions and expiry, and the rollups (rollup*.go). Packages below it use
-// the connection: timeseries answers the API's queries, auditlog stores audit records,
-// dump reads and fills the tables of a backup. Package native encodes rows for all.
+// the connection: timeseries answers the API's queries, auditlog stores audit records, and
+// dump reads and fills the tables of a backup. Package native encodes rows for all of them.
 //
-// It speaks ClickHouse's HTTP interface or its native protocol, as the URL says,
-// through one driver. Inserts are bulk only: anyone who calls gathers rows first.
-// Everything it writes carries a version and may be written again.
+// The package uses ClickHouse's HTTP interface or its native protocol, depending on the
+// URL, through one driver. It has only bulk inserts: callers collect rows first. Every row
+// has a version and may be written again.
 package clickhouse
 
 import (
@@ -24,53 +24,54 @@ import (
 
 // Limits of the connections.
 const (
-	maxConns        = 16 // of each pool but bulk
+	maxConns        = 16 // of each pool except bulk
 	maxIdleConns    = 8
 	connLifetime    = time.Hour
 	dialTimeout     = 3 * time.Second
-	readTimeout     = 5 * time.Minute // one read; statements are bounded by max_execution_time
+	readTimeout     = 5 * time.Minute // one read; max_execution_time limits statements
 	maxExecutionSec = 120
-	// bulkConns is how many inserts of points run at once: two of the consumer, two of a
-	// replay. Their connections are their own, because over the native protocol each keeps
-	// a buffer as large as its largest insert: in the common pool every connection would
-	// come to have one. So bulkIdleConns of them stay.
+	// bulkConns is the number of concurrent inserts of points: two of the consumer and two
+	// of a replay. They have a separate pool, because over the native protocol a connection
+	// keeps a buffer as large as its largest insert; in the common pool every connection
+	// would eventually have such a buffer. For the same reason only bulkIdleConns
+	// connections stay open.
 	bulkConns     = 4
 	bulkIdleConns = 2
-	// bulkLifetime is after how long one is replaced, and its buffer with it: what a
-	// backlog needed is let go of.
+	// bulkLifetime is the age at which a bulk connection is replaced. This releases its
+	// buffer, which a backlog may have enlarged.
 	bulkLifetime = time.Minute
 )
 
 // DB is a pool of connections to one database of ClickHouse.
 type DB struct {
-	conn    driver.Conn
-	reads   driver.Conn // for queries: however many wait for one, what is consumed is stored meanwhile
-	bulk    driver.Conn // for inserts of points, see bulkConns
-	options *ch.Options // how to connect again, for migrations
-	send    sendFunc    // rows, over the protocol of the options
-	metrics *Metrics
-	files   *tlsconfig.Client // see Verified; may be nil
-	tracer  tracing.Tracer
-	marker  marker // of hours whose rollups do not hold
+	conn      driver.Conn
+	reads     driver.Conn // for queries, so that waiting queries do not delay inserts
+	bulk      driver.Conn // for inserts of points, see bulkConns
+	options   *ch.Options // for the connections of migrations
+	send      sendFunc    // sends rows over the protocol of the options
+	metrics   *Metrics
+	files     *tlsconfig.Client // see Verified; may be nil
+	tracer    tracing.Tracer
+	markCache markCache // marks of invalid rollups that this process has written
 }
 
 // Option changes how a DB is opened.
 type Option func(*DB)
 
-// Measured has the DB measure into m.
+// Measured sets the metrics of the DB.
 func Measured(m *Metrics) Option { return func(db *DB) { db.metrics = m } }
 
-// Verified has a server that is reached by TLS verified by these files, and not as
-// the system would.
+// Verified sets the files by which a server is verified over TLS, instead of the roots of
+// the system.
 func Verified(files *tlsconfig.Client) Option { return func(db *DB) { db.files = files } }
 
-// Open connects to the database that the URL names and checks that it answers:
-// clickhouse://user:password@host:9000/database, with ?secure=true for TLS, or
-// http:// and https:// for ClickHouse's HTTP interface. The caller closes the DB.
-func Open(ctx context.Context, address string, changes ...Option) (*DB, error) {
+// Open connects to the database of a URL and checks that it responds. The URL has the form
+// clickhouse://user:password@host:9000/database, with ?secure=true for TLS, or begins with
+// http:// or https:// for ClickHouse's HTTP interface. The caller must close the DB.
+func Open(ctx context.Context, address string, opts ...Option) (*DB, error) {
 	db := &DB{}
-	for _, change := range changes {
-		change(db)
+	for _, option := range opts {
+		option(db)
 	}
 	if db.metrics == nil {
 		db.metrics = NewMetrics(nil)
@@ -99,13 +100,13 @@ func Open(ctx context.Context, address string, changes ...Option) (*DB, error) {
 		_ = db.Close()
 		return nil, err
 	}
-	db.metrics.watch("main", db.conn)
-	db.metrics.watch("reads", db.reads)
-	db.metrics.watch("bulk", db.bulk)
+	db.metrics.addPool("main", db.conn)
+	db.metrics.addPool("reads", db.reads)
+	db.metrics.addPool("bulk", db.bulk)
 	return db, nil
 }
 
-// Ping asks the database for a sign of life.
+// Ping checks that the database responds.
 func (db *DB) Ping(ctx context.Context) error {
 	if err := db.conn.Ping(ctx); err != nil {
 		return fmt.Errorf("pinging ClickHouse: %w", err)
@@ -113,7 +114,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// ServerVersion returns the server's version, such as "26.9.1.1".
+// ServerVersion returns the version of the server, such as "26.9.1.1".
 func (db *DB) ServerVersion(ctx context.Context) (string, error) {
 	var version string
 	if err := db.conn.QueryRow(ctx, `SELECT version()`).Scan(&version); err != nil {

@@ -121,9 +121,9 @@ func TestOfLatestAndActivityTheNewestStays(t *testing.T) {
 	))
 }
 
-// deletable fills a source with two metrics of ten points each, all of version 5,
-// and one text.
-func deletable(t *testing.T, db *clickhouse.DB) clickhouse.Deletion {
+// insertDeletable stores a source with two metrics of ten points each, all of version 5, and
+// one string.
+func insertDeletable(t *testing.T, db *clickhouse.DB) clickhouse.Deletion {
 	t.Helper()
 	w, s := uuid.New(), uuid.New()
 	var c clickhouse.PointColumns
@@ -154,10 +154,10 @@ func deletable(t *testing.T, db *clickhouse.DB) clickhouse.Deletion {
 
 func TestADeletionRemovesWhatItNamesAndLatestFollows(t *testing.T) {
 	db, address := open(t)
-	d := deletable(t, db)
+	d := insertDeletable(t, db)
 	metric, from, to := "a", int64(5), int64(12)
 	d.Metric, d.FromUS, d.ToUS = &metric, &from, &to
-	for range 2 { // again changes nothing
+	for range 2 { // a repetition changes nothing
 		require.NoError(t, db.Delete(t.Context(), d))
 		require.Equal(t, "1\t5\n2\t10\n3\t10", testenv.AskClickHouse(
 			t, address, "SELECT series, uniq(ts) FROM points GROUP BY series ORDER BY series",
@@ -171,7 +171,7 @@ func TestADeletionRemovesWhatItNamesAndLatestFollows(t *testing.T) {
 
 func TestADeletionSparesNewerVersions(t *testing.T) {
 	db, address := open(t)
-	d := deletable(t, db)
+	d := insertDeletable(t, db)
 	require.NoError(t, db.InsertPoints(t.Context(), &clickhouse.PointColumns{
 		Series: native.RunsOf(1), TS: []int64{2}, Values: []float64{42}, Versions: native.RunsOf(7)}))
 	require.NoError(t, db.Delete(t.Context(), d))
@@ -187,7 +187,7 @@ func TestADeletionSparesNewerVersions(t *testing.T) {
 
 func TestAWholeSourceGoesWithItsSeriesAndItsActivity(t *testing.T) {
 	db, address := open(t)
-	d := deletable(t, db)
+	d := insertDeletable(t, db)
 	d.WholeSource = true
 	for range 2 {
 		require.NoError(t, db.Delete(t.Context(), d))
@@ -227,7 +227,7 @@ func TestManySourcesGoTogether(t *testing.T) {
 	require.NoError(t, db.InsertPoints(t.Context(), &c))
 	require.NoError(t, db.InsertSeries(t.Context(), series))
 	require.NoError(t, db.InsertLatest(t.Context(), latest))
-	deletions = deletions[:sources-1] // the last one stays
+	deletions = deletions[:sources-1] // the last one is kept
 	deletions[7].Forget = true
 	require.NoError(t, db.Delete(t.Context(), deletions...))
 	require.Equal(t, strconv.Itoa(sources), testenv.AskClickHouse(t, address, "SELECT series FROM points"))

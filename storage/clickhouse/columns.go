@@ -8,8 +8,8 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
 )
 
-// Columns are rows of table points or states by column, all of one length. They
-// are made to be kept, reset and filled again.
+// Columns are rows of table points or states by column, all of one length. They can be reset
+// and filled again.
 type Columns[V float64 | string] struct {
 	Series   native.Runs
 	TS       []int64 // microseconds since the Unix epoch
@@ -33,15 +33,15 @@ func (c *Columns[V]) Append(series uint64, ts int64, value V, version uint64) {
 	c.Versions.Append(version, 1)
 }
 
-// Reset forgets the rows and keeps the room.
+// Reset removes all rows and keeps the memory.
 func (c *Columns[V]) Reset() {
-	clear(c.Values) // lets go of texts
+	clear(c.Values) // releases strings
 	c.Series.Truncate(0)
 	c.TS, c.Values = c.TS[:0], c.Values[:0]
 	c.Versions.Truncate(0)
 }
 
-// LatestRow is the newest point of a series as far as one batch knows.
+// LatestRow is the newest point of a series in one batch.
 type LatestRow struct {
 	Workspace, Source uuid.UUID
 	Series            uint64
@@ -51,7 +51,7 @@ type LatestRow struct {
 	Version           uint64
 }
 
-// ActivityRow says when a source was last heard from.
+// ActivityRow is the time of the newest request with points of a source.
 type ActivityRow struct {
 	Workspace, Source uuid.UUID
 	ReceivedAtUS      int64 // microseconds since the Unix epoch
@@ -66,5 +66,5 @@ type SeriesRow struct {
 	Kind              uint8
 }
 
-// TimeOf returns a time of microseconds since the Unix epoch.
+// TimeOf converts microseconds since the Unix epoch to a time.
 func TimeOf(us int64) time.Time { return time.UnixMicro(us).UTC() }

@@ -14,32 +14,32 @@ import (
 )
 
 const (
-	// deleteTimeout bounds the wait for statements, which go on without it.
+	// deleteTimeout limits the wait for statements. They continue in ClickHouse after it.
 	deleteTimeout = 5 * time.Minute
-	// deleteSources is how many sources one statement names.
-	deleteSources = 1000
-	// deleteChunk is how many series one statement names.
-	deleteChunk = 10_000
+	// maxDeleteSources is the maximum number of sources in one statement.
+	maxDeleteSources = 1000
+	// maxDeleteSeries is the maximum number of series in one statement.
+	maxDeleteSeries = 10_000
 )
 
-// Deletion says which points go: those of the series of a source, of one metric or
-// all, in [FromUS, ToUS), up to and including a version.
+// Deletion selects the points to delete: points of the series of a source, of one metric or
+// of all, in [FromUS, ToUS), up to and including a version.
 type Deletion struct {
 	Workspace, Source uuid.UUID
-	Metric            *string // nil: all
-	FromUS            *int64  // microseconds since the Unix epoch; nil: from the beginning
-	ToUS              *int64  // exclusive; nil: without end
+	Metric            *string // nil: all metrics
+	FromUS            *int64  // microseconds since the Unix epoch; nil: no lower bound
+	ToUS              *int64  // exclusive; nil: no upper bound
 	Ceiling           uint64
-	WholeSource       bool // the source itself goes, with its activity
-	// Forget lets the identities of a whole source's series go too. Without them a
-	// repetition finds nothing any more, so it is for the last one.
+	WholeSource       bool // the source itself is deleted, with its activity
+	// Forget also deletes the identities of the series of a deleted source. A repetition
+	// would not find the series without them, so Forget is for the last execution.
 	Forget bool
 }
 
-// Delete removes points: numbers, texts, and what latest knows of them. It may be
-// repeated, and be cut short and begun again. Rows that are stored while it runs
-// are not its concern. Deletions go together: a statement costs as much for many of
-// them as for one.
+// Delete removes points: numbers, strings, and their rows of table latest. It may be
+// repeated, also after an interruption. It need not remove rows that are stored while it
+// runs. Deletions share statements, because a statement costs as much for many deletions as
+// for one.
 func (db *DB) Delete(ctx context.Context, deletions ...Deletion) (err error) {
 	if len(deletions) == 0 {
 		return nil
@@ -47,35 +47,35 @@ func (db *DB) Delete(ctx context.Context, deletions ...Deletion) (err error) {
 	defer func(began time.Time) { db.metrics.observe(opDelete, began, 0, err) }(time.Now())
 	ctx, span := db.start(ctx, opDelete)
 	defer func() { tracing.End(span, err) }()
-	var whole, some []Deletion
+	var sources, partial []Deletion
 	for _, d := range deletions {
 		if d.WholeSource {
-			whole = append(whole, d)
+			sources = append(sources, d)
 		} else {
-			some = append(some, d)
+			partial = append(partial, d)
 		}
 	}
-	if err := db.deletePart(ctx, some); err != nil {
+	if err := db.deletePartial(ctx, partial); err != nil {
 		return err
 	}
-	for chunk := range slices.Chunk(whole, deleteSources) {
-		if err := db.deleteWhole(ctx, chunk); err != nil {
+	for chunk := range slices.Chunk(sources, maxDeleteSources) {
+		if err := db.deleteSources(ctx, chunk); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// deleteWhole removes sources with all that is theirs.
-func (db *DB) deleteWhole(ctx context.Context, sources []Deletion) error {
+// deleteSources removes sources with all of their rows.
+func (db *DB) deleteSources(ctx context.Context, sources []Deletion) error {
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
-	series, err := db.seriesOf(ctx, sources...)
+	series, err := db.sourceSeries(ctx, sources...)
 	if err != nil {
 		return err
 	}
-	for chunk := range slices.Chunk(series, deleteChunk) {
-		// Their rollups need no marks: nobody can ask for the series any more.
+	for chunk := range slices.Chunk(series, maxDeleteSeries) {
+		// Their rollups need no marks, because the series can no longer be queried.
 		for _, table := range timedTables() {
 			if err := db.deleteWhere(ctx, table.name, "series IN ("+joinIDs(chunk)+")"); err != nil {
 				return err
@@ -83,28 +83,28 @@ func (db *DB) deleteWhole(ctx context.Context, sources []Deletion) error {
 		}
 	}
 	for _, table := range []string{"latest", "source_activity"} {
-		if err := db.deleteWhere(ctx, table, ofSources(sources)); err != nil {
+		if err := db.deleteWhere(ctx, table, sourcesCondition(sources)); err != nil {
 			return err
 		}
 	}
-	forgotten := slices.DeleteFunc(slices.Clone(sources), func(d Deletion) bool { return !d.Forget })
-	if len(forgotten) == 0 {
+	final := slices.DeleteFunc(slices.Clone(sources), func(d Deletion) bool { return !d.Forget })
+	if len(final) == 0 {
 		return nil
 	}
-	return db.deleteWhere(ctx, "series", ofSources(forgotten))
+	return db.deleteWhere(ctx, "series", sourcesCondition(final))
 }
 
-// ofSources is the condition that a row is of one of the sources. All of it is
-// numbers of ours.
-func ofSources(of []Deletion) string {
-	names := make([]string, len(of))
-	for i, d := range of {
-		names[i] = fmt.Sprintf("('%s','%s')", d.Workspace, d.Source)
+// sourcesCondition returns the condition that a row belongs to one of the sources of
+// deletions. It contains only UUIDs, and no text of callers.
+func sourcesCondition(deletions []Deletion) string {
+	ids := make([]string, len(deletions))
+	for i, d := range deletions {
+		ids[i] = fmt.Sprintf("('%s','%s')", d.Workspace, d.Source)
 	}
-	return "(workspace, source) IN (" + strings.Join(names, ",") + ")"
+	return "(workspace, source) IN (" + strings.Join(ids, ",") + ")"
 }
 
-// condition returns the bounds of time and version. All of it is numbers of ours.
+// condition returns the condition on time and version. It contains only numbers.
 func (d *Deletion) condition() string {
 	var c strings.Builder
 	if d.FromUS != nil {
@@ -117,9 +117,9 @@ func (d *Deletion) condition() string {
 	return c.String()
 }
 
-// seriesOf returns the ids of the series of deletions' sources.
-func (db *DB) seriesOf(ctx context.Context, of ...Deletion) ([]uint64, error) {
-	return db.seriesWhere(ctx, ofSources(of))
+// sourceSeries returns the ids of the series of the sources of deletions.
+func (db *DB) sourceSeries(ctx context.Context, deletions ...Deletion) ([]uint64, error) {
+	return db.seriesWhere(ctx, sourcesCondition(deletions))
 }
 
 func (db *DB) seriesWhere(ctx context.Context, condition string) ([]uint64, error) {
@@ -127,7 +127,7 @@ func (db *DB) seriesWhere(ctx context.Context, condition string) ([]uint64, erro
 	if err != nil {
 		return nil, fmt.Errorf("finding the series to delete: %w", err)
 	}
-	defer func() { _ = rows.Close() }() // what it says, rows.Err has said
+	defer func() { _ = rows.Close() }() // rows.Err returns its error
 	var ids []uint64
 	for rows.Next() {
 		var id uint64
@@ -142,14 +142,15 @@ func (db *DB) seriesWhere(ctx context.Context, condition string) ([]uint64, erro
 	return ids, nil
 }
 
-// anyRow reports whether a table has a row; what follows FROM says which.
+// anyRow reports whether there is a row. The argument is the part of the statement after
+// FROM.
 func (db *DB) anyRow(ctx context.Context, from string) (bool, error) {
 	var found uint8
 	err := db.conn.QueryRow(ctx, "SELECT count() > 0 FROM (SELECT 1 FROM "+from+" LIMIT 1)").Scan(&found)
 	return found > 0, err
 }
 
-// joinIDs writes series ids for an IN: numbers of ours, too many for a parameter.
+// joinIDs returns a list of series ids for an IN. They are too many for a parameter.
 func joinIDs(ids []uint64) string {
 	text := make([]byte, 0, 21*len(ids))
 	for i, id := range ids {

@@ -10,30 +10,32 @@ import (
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// deleteParts is how many deletions one statement does.
-const deleteParts = 100
+// maxPartialDeletions is the maximum number of deletions in one statement.
+const maxPartialDeletions = 100
 
-// part is a deletion of points of a source that stays, with series that it is about:
-// all, or as many as one statement names.
-type part struct {
+// partialDeletion is a deletion of points of a source that is not deleted itself, with the
+// series that it applies to: all of them, or as many as fit into one statement.
+type partialDeletion struct {
 	*Deletion
 	series []uint64
 }
 
-// where is the condition that a row goes.
-func (p *part) where() string { return "series IN (" + joinIDs(p.series) + ")" + p.condition() }
+// where returns the condition that a row is to be deleted.
+func (p *partialDeletion) where() string {
+	return "series IN (" + joinIDs(p.series) + ")" + p.condition()
+}
 
-// deletePart removes points of sources that stay. As many deletions as a statement may
-// name go together: it costs as much for a hundred of them as for one.
-func (db *DB) deletePart(ctx context.Context, deletions []Deletion) error {
-	for some := range slices.Chunk(deletions, deleteParts) {
-		parts, err := db.partsOf(ctx, some)
+// deletePartial removes points of sources that are not deleted themselves. Each statement
+// executes as many deletions as fit, because it costs as much for a hundred as for one.
+func (db *DB) deletePartial(ctx context.Context, deletions []Deletion) error {
+	for chunk := range slices.Chunk(deletions, maxPartialDeletions) {
+		parts, err := db.partialDeletions(ctx, chunk)
 		if err != nil {
 			return err
 		}
 		for len(parts) > 0 {
-			n := together(parts)
-			if err := db.removeParts(ctx, parts[:n]); err != nil {
+			n := fitStatement(parts)
+			if err := db.deleteParts(ctx, parts[:n]); err != nil {
 				return err
 			}
 			parts = parts[n:]
@@ -42,11 +44,11 @@ func (db *DB) deletePart(ctx context.Context, deletions []Deletion) error {
 	return nil
 }
 
-// together is how many of the first parts one statement names, one at least.
-func together(parts []part) (n int) {
+// fitStatement returns how many of the first parts fit into one statement, at least one.
+func fitStatement(parts []partialDeletion) (n int) {
 	series := 0
 	for n < len(parts) {
-		if series += len(parts[n].series); n > 0 && series > deleteChunk {
+		if series += len(parts[n].series); n > 0 && series > maxDeleteSeries {
 			break
 		}
 		n++
@@ -54,54 +56,54 @@ func together(parts []part) (n int) {
 	return n
 }
 
-// removeParts removes some parts with one statement a table. Each names its versions,
-// so that their order is nothing.
-func (db *DB) removeParts(ctx context.Context, parts []part) error {
+// deleteParts executes parts with one statement for each table. The conditions contain
+// versions, so the order of the parts does not matter.
+func (db *DB) deleteParts(ctx context.Context, parts []partialDeletion) error {
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
-	marks, err := db.beginRemoval(ctx, parts)
+	marks, err := db.markRemoval(ctx, parts)
 	if err != nil {
 		return err
 	}
-	condition := anyPart(parts, (*part).where)
+	condition := anyCondition(parts, (*partialDeletion).where)
 	for _, table := range []string{"points", "states", "latest"} {
 		if err := db.deleteWhere(ctx, table, condition); err != nil {
 			return err
 		}
 	}
-	if err := marks.done(ctx); err != nil {
+	if err := marks.markAgain(ctx); err != nil {
 		return err
 	}
 	return db.recomputeLatest(ctx, parts)
 }
 
-// anyPart is the condition that one of the parts' conditions holds.
-func anyPart(parts []part, of func(*part) string) string {
-	each := make([]string, len(parts))
+// anyCondition returns the condition that one of the conditions of parts is true.
+func anyCondition(parts []partialDeletion, condition func(*partialDeletion) string) string {
+	conditions := make([]string, len(parts))
 	for i := range parts {
-		each[i] = "(" + of(&parts[i]) + ")"
+		conditions[i] = "(" + condition(&parts[i]) + ")"
 	}
-	return "(" + strings.Join(each, " OR ") + ")"
+	return "(" + strings.Join(conditions, " OR ") + ")"
 }
 
-// partsOf finds the series of deletions: those of one metric, or all of their source.
-// One that is about none is left out.
-func (db *DB) partsOf(ctx context.Context, deletions []Deletion) ([]part, error) {
-	query := "SELECT DISTINCT workspace, source, metric, id FROM series WHERE " + ofSources(deletions)
+// partialDeletions reads the series of deletions: those of one metric, or all of their
+// source. Deletions without series are left out.
+func (db *DB) partialDeletions(ctx context.Context, deletions []Deletion) ([]partialDeletion, error) {
+	query := "SELECT DISTINCT workspace, source, metric, id FROM series WHERE " + sourcesCondition(deletions)
 	parameters := ch.Parameters{}
 	if !slices.ContainsFunc(deletions, func(d Deletion) bool { return d.Metric == nil }) {
-		named := make([]string, len(deletions))
+		placeholders := make([]string, len(deletions))
 		for i, d := range deletions {
 			name := "m" + strconv.Itoa(i)
-			named[i], parameters[name] = "{"+name+":String}", *d.Metric
+			placeholders[i], parameters[name] = "{"+name+":String}", *d.Metric
 		}
-		query += " AND metric IN (" + strings.Join(named, ",") + ")"
+		query += " AND metric IN (" + strings.Join(placeholders, ",") + ")"
 	}
 	found, err := db.seriesByMetric(ctx, query, parameters)
 	if err != nil {
 		return nil, fmt.Errorf("finding the series to delete from: %w", err)
 	}
-	var parts []part
+	var parts []partialDeletion
 	for i := range deletions {
 		d := &deletions[i]
 		var series []uint64
@@ -110,15 +112,14 @@ func (db *DB) partsOf(ctx context.Context, deletions []Deletion) ([]part, error)
 				series = append(series, ids...)
 			}
 		}
-		for chunk := range slices.Chunk(series, deleteChunk) {
-			parts = append(parts, part{d, chunk})
+		for chunk := range slices.Chunk(series, maxDeleteSeries) {
+			parts = append(parts, partialDeletion{d, chunk})
 		}
 	}
 	return parts, nil
 }
 
-// seriesByMetric returns the ids of series that a query finds, by whose they are and what
-// they are of.
+// seriesByMetric returns the ids of the series that a query finds, by source and metric.
 func (db *DB) seriesByMetric(
 	ctx context.Context, query string, parameters ch.Parameters,
 ) (found map[Owner]map[string][]uint64, err error) {
@@ -126,36 +127,36 @@ func (db *DB) seriesByMetric(
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // what it says, rows.Err has said
+	defer func() { _ = rows.Close() }() // rows.Err returns its error
 	found = map[Owner]map[string][]uint64{}
 	for rows.Next() {
-		var of Owner
+		var source Owner
 		var metric string
 		var id uint64
-		if err := rows.Scan(&of.Workspace, &of.Source, &metric, &id); err != nil {
+		if err := rows.Scan(&source.Workspace, &source.Source, &metric, &id); err != nil {
 			return nil, err
 		}
-		if found[of] == nil {
-			found[of] = map[string][]uint64{}
+		if found[source] == nil {
+			found[source] = map[string][]uint64{}
 		}
-		found[of][metric] = append(found[of][metric], id)
+		found[source][metric] = append(found[source][metric], id)
 	}
 	return found, rows.Err()
 }
 
-// recomputeLatest offers to table latest the newest points that are left. It does so
-// for all series of the parts: table latest keeps one row of each, so what was deleted
-// there may have hidden any other.
-func (db *DB) recomputeLatest(ctx context.Context, parts []part) error {
-	series := map[Owner][]uint64{}
+// recomputeLatest inserts the newest remaining points into table latest, for all series of
+// the parts. Table latest keeps one row for each series, so a deleted row may have replaced
+// any other.
+func (db *DB) recomputeLatest(ctx context.Context, parts []partialDeletion) error {
+	bySource := map[Owner][]uint64{}
 	for _, p := range parts {
-		of := Owner{p.Workspace, p.Source}
-		series[of] = append(series[of], p.series...)
+		source := Owner{p.Workspace, p.Source}
+		bySource[source] = append(bySource[source], p.series...)
 	}
-	for of, all := range series {
-		slices.Sort(all)
-		for chunk := range slices.Chunk(slices.Compact(all), deleteChunk) {
-			if err := db.recomputeLatestOf(ctx, of, "("+joinIDs(chunk)+")"); err != nil {
+	for source, series := range bySource {
+		slices.Sort(series)
+		for chunk := range slices.Chunk(slices.Compact(series), maxDeleteSeries) {
+			if err := db.recomputeLatestOf(ctx, source, "("+joinIDs(chunk)+")"); err != nil {
 				return err
 			}
 		}
@@ -163,7 +164,7 @@ func (db *DB) recomputeLatest(ctx context.Context, parts []part) error {
 	return nil
 }
 
-func (db *DB) recomputeLatestOf(ctx context.Context, of Owner, ids string) error {
+func (db *DB) recomputeLatestOf(ctx context.Context, source Owner, ids string) error {
 	for table, columns := range map[string]string{
 		"points": "argMax(value, version), ''",
 		"states": "0, argMax(value, version)",
@@ -171,7 +172,7 @@ func (db *DB) recomputeLatestOf(ctx context.Context, of Owner, ids string) error
 		statement := fmt.Sprintf(`INSERT INTO latest (workspace, source, series, ts, value, text, version)
 			SELECT toUUID('%s'), toUUID('%s'), series, ts, %s, max(version) FROM %s
 			WHERE series IN %s AND (series, ts) IN (SELECT series, max(ts) FROM %s WHERE series IN %s GROUP BY series)
-			GROUP BY series, ts`, of.Workspace, of.Source, columns, table, ids, table, ids)
+			GROUP BY series, ts`, source.Workspace, source.Source, columns, table, ids, table, ids)
 		if err := db.conn.Exec(ch.Context(ctx, ch.WithSettings(insertSettings)), statement); err != nil {
 			return fmt.Errorf("finding the newest points that are left: %w", err)
 		}

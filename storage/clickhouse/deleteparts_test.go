@@ -19,19 +19,19 @@ const (
 	partTimes   = 60
 )
 
-// partMetrics are of each source; the names must mean nothing in a statement.
+// partMetrics are the metrics of each source. Their names must not be interpreted as SQL.
 var partMetrics = []string{"a", "b'c", `d) OR (1`}
 
-// partial fills sources with points, each of its own version.
-type partial struct {
+// deletionModel is a model of sources with points, each with a random version.
+type deletionModel struct {
 	workspace uuid.UUID
 	sources   []uuid.UUID
-	left      map[uint64]map[int64]uint64 // of each series the version of each time
+	remaining map[uint64]map[int64]uint64 // version of each remaining point, by series and time
 }
 
-func newPartial(t *testing.T, db *clickhouse.DB, dice *rand.Rand) *partial {
+func newDeletionModel(t *testing.T, db *clickhouse.DB, random *rand.Rand) *deletionModel {
 	t.Helper()
-	p := &partial{workspace: uuid.New(), left: map[uint64]map[int64]uint64{}}
+	p := &deletionModel{workspace: uuid.New(), remaining: map[uint64]map[int64]uint64{}}
 	var c clickhouse.PointColumns
 	var series []clickhouse.SeriesRow
 	var latest []clickhouse.LatestRow
@@ -43,13 +43,13 @@ func newPartial(t *testing.T, db *clickhouse.DB, dice *rand.Rand) *partial {
 			series = append(series, clickhouse.SeriesRow{
 				ID: id, Workspace: p.workspace, Source: source, Metric: metric, Kind: 1,
 			})
-			p.left[id] = map[int64]uint64{}
+			p.remaining[id] = map[int64]uint64{}
 			for ts := range int64(partTimes) {
-				version := dice.Uint64N(100) + 1
-				p.left[id][ts] = version
+				version := random.Uint64N(100) + 1
+				p.remaining[id][ts] = version
 				c.Append(id, ts, float64(version), version)
 			}
-			last := p.left[id][partTimes-1]
+			last := p.remaining[id][partTimes-1]
 			latest = append(latest, clickhouse.LatestRow{
 				Workspace: p.workspace, Source: source, Series: id, TS: partTimes - 1, Value: float64(last), Version: last,
 			})
@@ -61,28 +61,30 @@ func newPartial(t *testing.T, db *clickhouse.DB, dice *rand.Rand) *partial {
 	return p
 }
 
-// roll makes up a deletion of some points.
-func (p *partial) roll(dice *rand.Rand) clickhouse.Deletion {
-	d := clickhouse.Deletion{Workspace: p.workspace, Source: p.sources[dice.IntN(partSources)], Ceiling: dice.Uint64N(60)}
-	if dice.IntN(4) > 0 {
-		d.Metric = &partMetrics[dice.IntN(len(partMetrics))]
+// drawDeletion returns a random deletion of some points.
+func (p *deletionModel) drawDeletion(random *rand.Rand) clickhouse.Deletion {
+	source := p.sources[random.IntN(partSources)]
+	d := clickhouse.Deletion{Workspace: p.workspace, Source: source, Ceiling: random.Uint64N(60)}
+	if random.IntN(4) > 0 {
+		d.Metric = &partMetrics[random.IntN(len(partMetrics))]
 	}
-	from := dice.Int64N(partTimes)
-	to := from + dice.Int64N(5)
-	if dice.IntN(20) > 0 {
+	from := random.Int64N(partTimes)
+	to := from + random.Int64N(5)
+	if random.IntN(20) > 0 {
 		d.FromUS = &from
 	}
-	if d.FromUS != nil || dice.IntN(2) > 0 {
+	if d.FromUS != nil || random.IntN(2) > 0 {
 		d.ToUS = &to
 	}
 	return d
 }
 
-// remove takes from the model what a deletion takes.
-func (p *partial) remove(d clickhouse.Deletion) {
-	for id, points := range p.left {
-		at := int(id - 1)
-		if p.sources[at/len(partMetrics)] != d.Source || d.Metric != nil && partMetrics[at%len(partMetrics)] != *d.Metric {
+// remove applies a deletion to the model.
+func (p *deletionModel) remove(d clickhouse.Deletion) {
+	for id, points := range p.remaining {
+		index := int(id - 1)
+		metric := partMetrics[index%len(partMetrics)]
+		if p.sources[index/len(partMetrics)] != d.Source || d.Metric != nil && metric != *d.Metric {
 			continue
 		}
 		for ts, version := range points {
@@ -93,13 +95,13 @@ func (p *partial) remove(d clickhouse.Deletion) {
 	}
 }
 
-// lines are the model as ClickHouse writes it: all points, and the newest of each series.
-func (p *partial) lines() (points, latest string) {
+// rows returns the model in ClickHouse's text format: all points, and the newest of each series.
+func (p *deletionModel) rows() (points, latest string) {
 	var all, newest []string
-	for id := uint64(1); id <= uint64(len(p.left)); id++ {
+	for id := uint64(1); id <= uint64(len(p.remaining)); id++ {
 		last := ""
 		for ts := range int64(partTimes) {
-			if version, ok := p.left[id][ts]; ok {
+			if version, ok := p.remaining[id][ts]; ok {
 				last = fmt.Sprintf("%d\t%d\t%d", id, ts, version)
 				all = append(all, last)
 			}
@@ -113,19 +115,19 @@ func (p *partial) lines() (points, latest string) {
 
 func TestManyDeletionsOfPartsGoTogether(t *testing.T) {
 	db, address := open(t)
-	dice := rand.New(rand.NewPCG(7, 7))
-	p := newPartial(t, db, dice)
+	random := rand.New(rand.NewPCG(7, 7))
+	p := newDeletionModel(t, db, random)
 	deletions := make([]clickhouse.Deletion, 250)
 	for i := range deletions {
-		deletions[i] = p.roll(dice)
+		deletions[i] = p.drawDeletion(random)
 		p.remove(deletions[i])
 	}
-	elsewhere := "unheard of"
+	unknown := "unknown"
 	deletions = append(deletions, clickhouse.Deletion{Workspace: p.workspace, Source: uuid.New(), Ceiling: 99},
-		clickhouse.Deletion{Workspace: p.workspace, Source: p.sources[0], Metric: &elsewhere, Ceiling: 99})
-	points, latest := p.lines()
+		clickhouse.Deletion{Workspace: p.workspace, Source: p.sources[0], Metric: &unknown, Ceiling: 99})
+	points, latest := p.rows()
 	require.NotEmpty(t, latest)
-	for range 2 { // again changes nothing
+	for range 2 { // a repetition changes nothing
 		require.NoError(t, db.Delete(t.Context(), deletions...))
 		require.Equal(t, points, testenv.AskClickHouse(
 			t, address, "SELECT series, toUnixTimestamp64Micro(ts), version FROM points FINAL ORDER BY series, ts",

@@ -13,16 +13,16 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
-// Driver returns the driver's options for a URL. files verify a server that is reached
-// by TLS; nil: as the system does. HTTP goes uncompressed: it is how the embedded
-// engine on the same machine is reached. The native protocol compresses by LZ4.
+// Driver returns the options of the driver for a URL. files are used to verify the server
+// over TLS; nil: the roots of the system. HTTP is not compressed, because it is used for the
+// embedded engine on the same machine. The native protocol uses LZ4.
 func Driver(address string, files *tlsconfig.Client) (*ch.Options, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		// The parser's message can hold the URL, and with it the password.
+		// The message of the parser may contain the URL, and with it the password.
 		return nil, fault.New(fault.Invalid, "the ClickHouse URL cannot be read")
 	}
-	if u.Scheme == "https" { // the driver wants to be told twice
+	if u.Scheme == "https" { // the driver also requires the parameter
 		query := u.Query()
 		query.Set("secure", "true")
 		u.RawQuery = query.Encode()
@@ -46,15 +46,15 @@ func Driver(address string, files *tlsconfig.Client) (*ch.Options, error) {
 	options.MaxOpenConns, options.MaxIdleConns, options.ConnMaxLifetime = maxConns, maxIdleConns, connLifetime
 	options.DialTimeout, options.ReadTimeout = dialTimeout, readTimeout
 	if options.TLS != nil {
-		encrypt(options, files)
+		setTLS(options, files)
 	}
 	return options, nil
 }
 
-// encrypt makes each connection verify the server by the files as they are by then:
-// the driver would take one configuration forever, so connections are made here. The
-// one it has still counts through an HTTP proxy.
-func encrypt(options *ch.Options, files *tlsconfig.Client) {
+// setTLS makes each connection verify the server with the files that are current when it is
+// opened. The driver would use one configuration permanently, so this package dials. The
+// configuration of the driver still applies to connections through an HTTP proxy.
+func setTLS(options *ch.Options, files *tlsconfig.Client) {
 	if files == nil {
 		files = tlsconfig.System()
 	}

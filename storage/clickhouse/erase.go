@@ -11,8 +11,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
-// WorkspaceRows counts what the tables have of a workspace, except for the identities
-// of its series (see ForgetWorkspace).
+// WorkspaceRows counts the rows of a workspace in all tables, except for the identities of
+// its series (see ForgetWorkspace).
 func (db *DB) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (rows int64, err error) {
 	for _, table := range timedTables() {
 		n, err := db.countWhere(ctx, table.name, "series IN (SELECT id FROM series WHERE "+OfWorkspace(workspace)+")")
@@ -31,10 +31,10 @@ func (db *DB) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (rows int6
 	return rows, nil
 }
 
-// EraseWorkspace removes all points of a workspace and what is derived from them,
-// and tells of the rows as they go. It may be repeated, and be cut short and begun
-// again: the identities of the series, which rows are found by, stay.
-func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func(rows int64) error) (err error) {
+// EraseWorkspace removes all points of a workspace and the data derived from them, and calls
+// removed with the number of rows after each statement. It may be repeated, also after an
+// interruption, because it keeps the identities of the series, by which rows are found.
+func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, removed func(rows int64) error) (err error) {
 	defer func(began time.Time) { db.metrics.observe(opErase, began, 0, err) }(time.Now())
 	ctx, span := db.start(ctx, opErase)
 	defer func() { tracing.End(span, err) }()
@@ -47,9 +47,9 @@ func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func
 		if err != nil || n == 0 {
 			return err
 		}
-		return gone(n)
+		return removed(n)
 	}
-	for chunk := range slices.Chunk(series, deleteChunk) {
+	for chunk := range slices.Chunk(series, maxDeleteSeries) {
 		ids := "series IN (" + joinIDs(chunk) + ")"
 		if _, err := db.removeWhere(ctx, "rollup_marks", ids); err != nil {
 			return err
@@ -68,8 +68,8 @@ func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func
 	return nil
 }
 
-// ForgetWorkspace removes the identities of a workspace's series. After that its
-// points are not found any more, so it is for when there can be none.
+// ForgetWorkspace removes the identities of the series of a workspace. Its points cannot be
+// found afterwards, so it must be called only when there can be none.
 func (db *DB) ForgetWorkspace(ctx context.Context, workspace uuid.UUID) error {
 	_, err := db.removeWhere(ctx, "series", OfWorkspace(workspace))
 	return err

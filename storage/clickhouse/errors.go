@@ -6,11 +6,11 @@ import (
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// dataErrors are ClickHouse's codes for rows that it will never take, whatever is
-// tried again: https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp.
-// The list is short on purpose. What may come from a schema that is not there yet,
-// a request cut short or a server in trouble is not on it, because a record that
-// is wrongly taken for bad is lost to the reader until somebody redrives it.
+// dataErrors are ClickHouse's codes for rows that it rejects on every retry:
+// https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp.
+// The list is short on purpose. It has no error that may be caused by a missing migration,
+// an interrupted request or an unhealthy server, because a valid record that becomes a dead
+// letter is not visible until it is redriven.
 var dataErrors = map[int32]bool{
 	69:  true, // ARGUMENT_OUT_OF_BOUND
 	131: true, // TOO_LARGE_STRING_SIZE
@@ -19,8 +19,8 @@ var dataErrors = map[int32]bool{
 	469: true, // VIOLATED_CONSTRAINT
 }
 
-// Permanent reports whether an insert failed because of what is in the rows, so
-// that trying the same rows again is of no use. Anything else may pass by itself.
+// Permanent reports whether an insert failed because of the contents of the rows, so that a
+// retry cannot succeed. Any other error may be temporary.
 func Permanent(err error) bool {
 	var exception *ch.Exception
 	return errors.As(err, &exception) && dataErrors[exception.Code]

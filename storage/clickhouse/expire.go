@@ -16,11 +16,10 @@ import (
 // Owner is a source of a workspace.
 type Owner struct{ Workspace, Source uuid.UUID }
 
-// Expire removes from the store what sources have from before a time, microseconds
-// since the Unix epoch, and returns how many rows these are. It takes the sources'
-// series in chunks and calls pause after each that had anything to remove: nobody
-// waits for it, and what it removes is in no answer any more. It may be repeated,
-// and be cut short and begun again.
+// Expire removes the rows of sources from before a time, in microseconds since the Unix
+// epoch, and returns their number. It processes the series of the sources in chunks and
+// calls pause after each chunk with rows to remove: it is not urgent, because queries no
+// longer return these rows. It may be repeated, also after an interruption.
 func (db *DB) Expire(
 	ctx context.Context, sources []Owner, fromUS int64, pause func(context.Context, time.Duration) error,
 ) (removed int64, err error) {
@@ -30,21 +29,21 @@ func (db *DB) Expire(
 	defer func(began time.Time) { db.metrics.observe(OpExpire, began, 0, err) }(time.Now())
 	ctx, span := db.start(ctx, OpExpire)
 	defer func() { tracing.End(span, err) }()
-	of := make([]Deletion, len(sources))
+	deletions := make([]Deletion, len(sources))
 	for i, s := range sources {
-		of[i] = Deletion{Workspace: s.Workspace, Source: s.Source}
+		deletions[i] = Deletion{Workspace: s.Workspace, Source: s.Source}
 	}
-	// Only whole hours are removed, with their rollups: these always hold for what is
-	// stored. Nothing that is past its retention is in an answer, removed or not.
-	wholeUS := fromUS - (fromUS%HourUS+HourUS)%HourUS
-	for some := range slices.Chunk(of, deleteSources) {
-		series, err := db.seriesOf(ctx, some...)
+	// Only full hours are removed, together with their rollups, so that rollups always match
+	// the stored points. Queries never return rows past their retention, removed or not.
+	hourUS := fromUS - (fromUS%HourUS+HourUS)%HourUS
+	for sourceChunk := range slices.Chunk(deletions, maxDeleteSources) {
+		series, err := db.sourceSeries(ctx, sourceChunk...)
 		if err != nil {
 			return removed, err
 		}
-		for chunk := range slices.Chunk(series, deleteChunk) {
+		for chunk := range slices.Chunk(series, maxDeleteSeries) {
 			began := time.Now()
-			n, err := db.expireSeries(ctx, chunk, wholeUS)
+			n, err := db.expireSeries(ctx, chunk, hourUS)
 			removed += n
 			if err == nil && n > 0 {
 				err = pause(ctx, time.Since(began))
@@ -53,7 +52,7 @@ func (db *DB) Expire(
 				return removed, err
 			}
 		}
-		if _, err := db.removeWhere(ctx, "latest", ofSources(some)+" AND ts < "+Moment(fromUS)); err != nil {
+		if _, err := db.removeWhere(ctx, "latest", sourcesCondition(sourceChunk)+" AND ts < "+Moment(fromUS)); err != nil {
 			return removed, err
 		}
 	}
@@ -72,7 +71,7 @@ func (db *DB) expireSeries(ctx context.Context, series []uint64, fromUS int64) (
 	return removed, nil
 }
 
-// removeWhere deletes rows, if there are any, and returns how many they were.
+// removeWhere deletes rows, if there are any, and returns their number.
 func (db *DB) removeWhere(ctx context.Context, table, condition string) (rows int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
@@ -95,16 +94,15 @@ func (db *DB) countWhere(ctx context.Context, table, condition string) (rows int
 	return rows, nil
 }
 
-// Part is a part of a table of points as it is stored, all of whose rows are of one
-// partition.
+// Part is a data part of a table of points. All of its rows belong to one partition.
 type Part struct {
 	Table, Name string
-	EndUS       int64 // all its rows are of before; microseconds since the Unix epoch
+	EndUS       int64 // exclusive upper bound of the times of its rows; microseconds since the Unix epoch
 	Rows        int64
 }
 
-// Parts lists the parts of the tables of points whose partitions end by a time.
-func (db *DB) Parts(ctx context.Context, byUS int64) ([]Part, error) {
+// Parts lists the parts of the tables of points whose partitions end at a time or before.
+func (db *DB) Parts(ctx context.Context, untilUS int64) ([]Part, error) {
 	names := make([]string, 0, 4)
 	for _, t := range timedTables() {
 		names = append(names, "'"+t.name+"'")
@@ -114,11 +112,11 @@ func (db *DB) Parts(ctx context.Context, byUS int64) ([]Part, error) {
 		'UTC')) AS ends, toInt64(rows)
 		FROM system.parts
 		WHERE database = currentDatabase() AND active AND table IN (`+strings.Join(names, ",")+`)
-			AND match(partition_id, '^[0-9]{6}$') AND ends <= `+fmt.Sprint(byUS)+` ORDER BY table, name`)
+			AND match(partition_id, '^[0-9]{6}$') AND ends <= `+fmt.Sprint(untilUS)+` ORDER BY table, name`)
 	if err != nil {
 		return nil, fmt.Errorf("listing the parts of tables: %w", err)
 	}
-	defer func() { _ = rows.Close() }() // what it says, rows.Err has said
+	defer func() { _ = rows.Close() }() // rows.Err returns its error
 	var parts []Part
 	for rows.Next() {
 		var p Part
@@ -133,12 +131,12 @@ func (db *DB) Parts(ctx context.Context, byUS int64) ([]Part, error) {
 	return parts, nil
 }
 
-// codeNoSuchPart is ClickHouse's error for a part that is no longer there: it was
-// merged into another.
+// codeNoSuchPart is ClickHouse's error for a part that no longer exists, because it was
+// merged into another one.
 const codeNoSuchPart = 232
 
-// DropPart removes a part that was listed, with all its rows. One that has been
-// merged into another meanwhile is left alone, and dropped is false.
+// DropPart removes a part that was listed by Parts, with all its rows. If the part has been
+// merged into another one since, DropPart removes nothing and dropped is false.
 func (db *DB) DropPart(ctx context.Context, p Part) (dropped bool, err error) {
 	defer func(began time.Time) { db.metrics.observe(OpExpire, began, 0, err) }(time.Now())
 	err = db.conn.Exec(ctx, "ALTER TABLE "+p.Table+" DROP PART '"+p.Name+"'")
@@ -151,11 +149,10 @@ func (db *DB) DropPart(ctx context.Context, p Part) (dropped bool, err error) {
 	return true, nil
 }
 
-// Reclaim frees the disk space of rows that were deleted, of partitions that
-// consist of such rows by more than half, and returns how many partitions it rewrote.
-// ClickHouse only marks what is deleted, and merges take it out; old partitions are
-// not merged any more. So each deleted row costs the rewriting of less than one
-// other.
+// Reclaim frees the disk space of deleted rows, in partitions that consist of deleted rows
+// by at least half, and returns how many partitions it rewrote. ClickHouse only marks rows as
+// deleted; merges remove them, but old partitions are no longer merged. Because of the
+// threshold, each deleted row causes at most one other row to be rewritten.
 func (db *DB) Reclaim(
 	ctx context.Context, pause func(context.Context, time.Duration) error,
 ) (rewritten int, err error) {
@@ -196,7 +193,7 @@ func (db *DB) markedPartitions(ctx context.Context, table string) (map[string]in
 	if err != nil {
 		return nil, fmt.Errorf("listing the partitions of %s: %w", table, err)
 	}
-	defer func() { _ = rows.Close() }() // what it says, rows.Err has said
+	defer func() { _ = rows.Close() }() // rows.Err returns its error
 	found := map[string]int64{}
 	for rows.Next() {
 		var id string

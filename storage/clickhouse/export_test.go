@@ -2,13 +2,13 @@ package clickhouse
 
 import "context"
 
-// MaxConns is how many connections queries have.
+// MaxConns is the number of connections for queries.
 const MaxConns = maxConns
 
-// Ask has a statement answered as queries are.
-func (db *DB) Ask(ctx context.Context, statement string) error {
+// RunQuery runs a statement in the pool of queries.
+func (db *DB) RunQuery(ctx context.Context, statement string) error {
 	return db.Query(ctx, OpRaw, statement, nil, func(func(...any) error) error { return nil })
 }
 
-// SendBatches has rows sent as over the native protocol, in batches of the driver.
+// SendBatches makes the DB send rows in batches of the driver, as over the native protocol.
 func (db *DB) SendBatches() { db.send = sendBatch }

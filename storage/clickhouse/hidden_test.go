@@ -13,20 +13,20 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// answers are what all reads of the store say of the fixture's series.
-func (r *rolled) answers(numbers, texts []uint64, within timeseries.Range) map[string]string {
+// readAll returns the results of all kinds of queries of series.
+func (r *rollupFixture) readAll(numbers, texts []uint64, within timeseries.Range) map[string]string {
 	r.t.Helper()
 	ctx := r.t.Context()
 	all := map[string]string{}
-	note := func(name string, answer any, err error) {
+	add := func(name string, result any, err error) {
 		r.t.Helper()
 		require.NoError(r.t, err, name)
-		all[name] = fmt.Sprint(answer)
+		all[name] = fmt.Sprint(result)
 	}
 	show := func(found map[uint64]*timeseries.Points) (shown []any) {
 		for _, id := range append(numbers, texts...) {
 			if p := found[id]; p != nil {
-				shown = append(shown, id, p.TS, p.Columns[0].Numbers, textsOf(p))
+				shown = append(shown, id, p.TS, p.Columns[0].Numbers, stringsOf(p))
 			}
 		}
 		return shown
@@ -35,12 +35,12 @@ func (r *rolled) answers(numbers, texts []uint64, within timeseries.Range) map[s
 		raw, _, err := r.RawPoints(ctx, timeseries.RawQuery{
 			Numbers: numbers, Texts: texts, Range: within, Limit: 1e6, Descending: descending,
 		})
-		note(fmt.Sprint("raw, descending ", descending), show(raw), err)
+		add(fmt.Sprint("raw, descending ", descending), show(raw), err)
 	}
 	shape, _, err := r.Downsample(ctx, timeseries.DownsampleQuery{Series: numbers, Range: within, Most: 50, Limit: 1e6})
-	note("downsample", show(shape), err)
+	add("downsample", show(shape), err)
 	stats, err := r.SeriesStats(ctx, numbers, texts, nil, within.Hidden)
-	note("stats", stats, err)
+	add("stats", stats, err)
 	latest := timeseries.LatestQuery{Workspace: r.workspace, Hidden: within.Hidden}
 	for _, id := range append(numbers, texts...) {
 		latest.Series = append(latest.Series, timeseries.LatestSeries{
@@ -52,15 +52,15 @@ func (r *rolled) answers(numbers, texts []uint64, within timeseries.Range) map[s
 	for i, p := range newest {
 		byID[latest.Series[i].ID] = p
 	}
-	note("latest", show(byID), err)
+	add("latest", show(byID), err)
 	groups := make([]int, len(numbers))
 	for i := range groups {
 		groups[i] = i % 2
 	}
-	functions := append([]timeseries.Function{timeseries.P50, timeseries.Delta}, rollable...)
+	functions := append([]timeseries.Function{timeseries.P50, timeseries.Delta}, rollupFunctions...)
 	for _, step := range []time.Duration{0, time.Minute, time.Hour, 90 * time.Second} {
-		for _, asked := range [][]timeseries.Function{functions, rollable} {
-			q := timeseries.AggregateQuery{Series: numbers, Groups: groups, Range: within, Functions: asked, Limit: 1e6}
+		for _, requested := range [][]timeseries.Function{functions, rollupFunctions} {
+			q := timeseries.AggregateQuery{Series: numbers, Groups: groups, Range: within, Functions: requested, Limit: 1e6}
 			if step > 0 {
 				q.Grid = timeseries.NewGrid(step, time.UTC, within.FromUS, within.ToUS)
 			}
@@ -76,17 +76,17 @@ func (r *rolled) answers(numbers, texts []uint64, within timeseries.Range) map[s
 					}
 				}
 			}
-			note(fmt.Sprint("aggregate ", step, " ", len(asked)), rounded, err)
+			add(fmt.Sprint("aggregate ", step, " ", len(requested)), rounded, err)
 		}
 	}
 	counted, _, err := r.Aggregate(ctx, timeseries.AggregateQuery{
 		Series: texts, Groups: make([]int, len(texts)), Texts: true, Range: within,
 		Functions: []timeseries.Function{timeseries.Count}, Limit: 10})
-	note("count of texts", fmt.Sprint(counted[0] != nil && len(counted[0].TS) > 0, numbersOf(counted[0])), err)
+	add("count of texts", fmt.Sprint(counted[0] != nil && len(counted[0].TS) > 0, numbersOf(counted[0])), err)
 	return all
 }
 
-func textsOf(p *timeseries.Points) (texts []string) {
+func stringsOf(p *timeseries.Points) (texts []string) {
 	for _, t := range p.Columns[0].Texts {
 		texts = append(texts, *t)
 	}
@@ -100,8 +100,8 @@ func numbersOf(p *timeseries.Points) []float64 {
 	return p.Columns[0].Numbers
 }
 
-// TestWhatIsHiddenIsAsIfItWereDeleted compares every way of reading before deletions were
-// executed with the same afterwards. Points that came after a deletion stay.
+// TestWhatIsHiddenIsAsIfItWereDeleted compares the results of all kinds of queries before
+// deletions are executed with those afterwards. Points that came after a deletion are kept.
 func TestWhatIsHiddenIsAsIfItWereDeleted(t *testing.T) {
 	for name, deletions := range map[string]func(at func(int64) *int64, metric func(int) *string) []clickhouse.Deletion{
 		"an hour and a half of one metric": func(at func(int64) *int64, metric func(int) *string) []clickhouse.Deletion {
@@ -124,8 +124,8 @@ func TestWhatIsHiddenIsAsIfItWereDeleted(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRolled(t, 4)
-			r.fill()
+			r := newRollupFixture(t, 4)
+			r.insertAll()
 			at := func(after int64) *int64 { return new(t0 + after) }
 			metric := func(i int) *string { return new(fmt.Sprintf("m%d", i)) }
 			list := deletions(at, metric)
@@ -139,21 +139,21 @@ func TestWhatIsHiddenIsAsIfItWereDeleted(t *testing.T) {
 				}
 			}
 			within := timeseries.Range{FromUS: t0 + 7*minute, ToUS: t0 + 9*hour}
-			before := r.answers(ids(3), []uint64{id(3)}, within)
+			before := r.readAll(ids(3), []uint64{id(3)}, within)
 			within.Hidden = hidden
-			got := r.answers(ids(3), []uint64{id(3)}, within)
+			got := r.readAll(ids(3), []uint64{id(3)}, within)
 			require.NoError(t, r.Delete(t.Context(), list...))
-			require.Equal(t, got, r.answers(ids(3), []uint64{id(3)}, within), "when it is deleted, and that is not noted yet")
+			require.Equal(t, got, r.readAll(ids(3), []uint64{id(3)}, within), "deleted, and still hidden")
 			within.Hidden = nil
-			require.Equal(t, r.answers(ids(3), []uint64{id(3)}, within), got)
+			require.Equal(t, r.readAll(ids(3), []uint64{id(3)}, within), got)
 			require.NotEqual(t, before["stats"], got["stats"])
 		})
 	}
 }
 
-// fill stores points of three series of numbers and one of texts, of versions up to 10,
-// and of a higher one in between, has them rolled up, and notes the newest.
-func (r *rolled) fill() {
+// insertAll stores points of three series of numbers and one of strings, most of them with
+// versions up to 10 and some with a higher one, their rows of table latest, and their rollups.
+func (r *rollupFixture) insertAll() {
 	r.t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	var latest []clickhouse.LatestRow
@@ -182,7 +182,7 @@ func (r *rolled) fill() {
 		Workspace: r.workspace, Source: r.source, Series: id(3), TS: t0 + 39*10*minute, Version: 10, Text: "state 39",
 	})
 	require.NoError(r.t, r.InsertLatest(r.t.Context(), latest))
-	r.settle(t0 + 9*hour + 10*minute)
+	r.rollUpFully(t0 + 9*hour + 10*minute)
 }
 
 func TestNewerPointsOfADeletedTimeAreShown(t *testing.T) {
@@ -198,7 +198,7 @@ func TestNewerPointsOfADeletedTimeAreShown(t *testing.T) {
 	require.Equal(t, []float64{3}, found[1].Columns[0].Numbers)
 }
 
-func TestMoreDeletionsThanAQueryCanLeaveOutAreSaid(t *testing.T) {
+func TestMoreDeletionsThanAQueryCanLeaveOutAreRefused(t *testing.T) {
 	s := newStore(t)
 	hidden := timeseries.Hidden{}
 	for i := range int64(10_001) {

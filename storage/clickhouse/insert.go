@@ -13,25 +13,24 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
 )
 
-// insertTimeout bounds one insert. It is one value for all, because the driver
-// makes max_execution_time of it, and the embedded engine keeps connections by
-// their settings.
+// insertTimeout limits one insert. It is the same for all inserts, because the driver derives
+// max_execution_time from it, and the embedded engine pools connections by their settings.
 const insertTimeout = 60 * time.Second
 
-// insertSettings hold for every insert.
+// insertSettings are the settings of every insert.
 var insertSettings = ch.Settings{
-	"async_insert":                    0, // an insert that returned is stored
-	"optimize_on_insert":              0, // duplicates go in merges
-	"insert_deduplicate":              0, // versions see to it
-	"max_partitions_per_insert_block": 0, // a batch may hold points of many months
+	"async_insert":                    0, // rows are stored when the insert returns
+	"optimize_on_insert":              0, // merges remove duplicates
+	"insert_deduplicate":              0, // versions do it
+	"max_partitions_per_insert_block": 0, // a batch may contain points of many months
 }
 
-// Target is where rows are inserted.
+// Target is a table into which rows are inserted.
 type Target struct {
-	Operation string // as metrics name it
+	Operation string // label of metrics
 	Table     string
-	Columns   []ch.ColumnNameAndType // so that the driver need not ask
-	Bulk      bool                   // many rows at once: see bulkConns
+	Columns   []ch.ColumnNameAndType // saves the driver from querying them
+	Bulk      bool                   // use the connections for large inserts, see bulkConns
 }
 
 func (t *Target) statement() string {
@@ -42,8 +41,8 @@ func (t *Target) statement() string {
 	return "INSERT INTO " + t.Table + " (" + strings.Join(names, ", ") + ")"
 }
 
-// Insert stores rows of the target's columns. When it returns, nothing reads the data any
-// more. It is the only way by which rows come into ClickHouse.
+// Insert stores rows with the columns of the target. When it returns, nothing reads data any
+// longer. All inserts of rows from this process use it.
 func (db *DB) Insert(ctx context.Context, into *Target, rows int, data ...native.Column) (err error) {
 	if rows == 0 {
 		return nil
@@ -66,19 +65,20 @@ func (db *DB) Insert(ctx context.Context, into *Target, rows int, data ...native
 // sendFunc sends rows over one of the protocols.
 type sendFunc func(ctx context.Context, conn driver.Conn, into *Target, rows int, data []native.Column) error
 
-// sendBody sends rows over HTTP, from the memory of their columns. A batch of the driver
-// would copy them twice, and what it grows into as well: for a million points 100 MB.
+// sendBody sends rows over HTTP, directly from the memory of their columns. A batch of the
+// driver would copy them twice and allocate 100 MB for a million points.
 func sendBody(ctx context.Context, conn driver.Conn, into *Target, rows int, data []native.Column) error {
 	ctx, cancel := context.WithCancel(ctx)
 	body := native.NewBody(into.Columns, rows, data)
 	err := conn.InsertFormat(ctx, "Native", into.statement(), body)
-	cancel() // what is still being written to a server that has failed ends with it
+	cancel() // stops writing to a server that has failed
 	body.Release()
 	return err
 }
 
-// sendBatch sends rows over the native protocol, which has no call for an encoded block. A
-// batch holds a connection until it is sent or aborted, so it is always one or the other.
+// sendBatch sends rows over the native protocol, for which the driver has no call for an
+// encoded block. A batch keeps a connection until it is sent or aborted, so sendBatch always
+// does one of the two.
 func sendBatch(ctx context.Context, conn driver.Conn, into *Target, _ int, data []native.Column) error {
 	batch, err := conn.PrepareBatch(ch.Context(ctx, ch.WithColumnNamesAndTypes(into.Columns)), into.statement())
 	if err != nil {
@@ -91,11 +91,11 @@ func sendBatch(ctx context.Context, conn driver.Conn, into *Target, _ int, data 
 	return batch.Send()
 }
 
-// Each returns what take returns of each row.
-func Each[R, V any](rows []R, take func(*R) V) []V {
+// Each returns the value of each row.
+func Each[R, V any](rows []R, value func(*R) V) []V {
 	values := make([]V, len(rows))
 	for i := range rows {
-		values[i] = take(&rows[i])
+		values[i] = value(&rows[i])
 	}
 	return values
 }

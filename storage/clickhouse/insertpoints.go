@@ -9,7 +9,7 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
 )
 
-// What is inserted into.
+// Targets of the tables of points.
 var (
 	PointsTarget = Target{
 		Operation: opInsertPoints, Table: "points", Bulk: true, Columns: []ch.ColumnNameAndType{
@@ -44,8 +44,8 @@ var (
 	}
 )
 
-// InsertPoints stores numbers. When it returns nil they are visible, and rollups that
-// do not hold any more for them are marked: before as well as after, see rollup.go.
+// InsertPoints stores numbers. When it returns nil, they are visible, and the rollups that
+// they invalidate are marked. It marks before and after the insert, see rollup.go.
 func (db *DB) InsertPoints(ctx context.Context, c *PointColumns) error {
 	if err := db.markLate(ctx, &c.Series, c.TS); err != nil {
 		return err
@@ -61,14 +61,14 @@ func (db *DB) insertPoints(ctx context.Context, c *PointColumns) error {
 		&c.Series, native.Fixed[int64](c.TS), native.Fixed[float64](c.Values), &c.Versions)
 }
 
-// InsertStates stores texts. When it returns nil they are visible.
+// InsertStates stores strings. When it returns nil, they are visible.
 func (db *DB) InsertStates(ctx context.Context, c *StateColumns) error {
 	return db.Insert(ctx, &StatesTarget, c.Len(),
 		&c.Series, native.Fixed[int64](c.TS), native.Strings(c.Values), &c.Versions)
 }
 
-// InsertLatest offers newest points; of those offered for a series the one with
-// the highest time, and then the highest version, stays.
+// InsertLatest inserts rows of table latest. The table keeps the row of each series with the
+// highest time, and of equal times the one with the highest version.
 func (db *DB) InsertLatest(ctx context.Context, rows []LatestRow) error {
 	return db.Insert(ctx, &LatestTarget, len(rows),
 		native.UUIDs(Each(rows, func(r *LatestRow) uuid.UUID { return r.Workspace })),
@@ -80,7 +80,8 @@ func (db *DB) InsertLatest(ctx context.Context, rows []LatestRow) error {
 		native.Fixed[uint64](Each(rows, func(r *LatestRow) uint64 { return r.Version })))
 }
 
-// InsertActivity reports when sources were heard from; the latest time of each stays.
+// InsertActivity stores the times of the newest requests of sources. The table keeps the
+// latest time of each source.
 func (db *DB) InsertActivity(ctx context.Context, rows []ActivityRow) error {
 	return db.Insert(ctx, &ActivityTarget, len(rows),
 		native.UUIDs(Each(rows, func(r *ActivityRow) uuid.UUID { return r.Workspace })),
@@ -88,7 +89,7 @@ func (db *DB) InsertActivity(ctx context.Context, rows []ActivityRow) error {
 		native.Fixed[int64](Each(rows, func(r *ActivityRow) int64 { return r.ReceivedAtUS })))
 }
 
-// InsertSeries copies identities of series for joins.
+// InsertSeries stores identities of series, for joins.
 func (db *DB) InsertSeries(ctx context.Context, rows []SeriesRow) error {
 	return db.Insert(ctx, &SeriesTarget, len(rows),
 		native.Fixed[uint64](Each(rows, func(r *SeriesRow) uint64 { return r.ID })),

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Operations, as metrics name them.
+// Operations, as label values of metrics.
 const (
 	opInsertPoints   = "insert_points"
 	opInsertStates   = "insert_states"
@@ -44,15 +44,15 @@ var operations = []string{
 	opInsertMarks, OpRollupMarks, opRollupState, opRollup, OpInsertAudit, OpAudit,
 }
 
-// Kinds of errors, as metrics name them.
+// Kinds of errors, as label values of metrics.
 const (
 	kindTimeout     = "timeout"
 	kindMemory      = "memory"
 	kindOverloaded  = "overloaded" // too many queries or parts
-	kindRefused     = "refused"    // for what is in the rows
-	kindException   = "exception"  // anything else that the server says
+	kindRefused     = "refused"    // because of the contents of the rows
+	kindException   = "exception"  // any other error of the server
 	kindUnavailable = "unavailable"
-	kindCancelled   = "cancelled" // the caller left
+	kindCancelled   = "cancelled" // the caller cancelled the context
 )
 
 var errorKinds = []string{
@@ -61,34 +61,34 @@ var errorKinds = []string{
 
 const (
 	codeTooManyParts = 252
-	// storageInterval is how often parts and disks are looked at.
+	// storageInterval is how often parts and disks are measured.
 	storageInterval = 30 * time.Second
 	storageTimeout  = 5 * time.Second
 )
 
-// tables that are looked at; names of others never become labels.
+// tables are the tables that are measured. Names of other tables never become labels.
 var tables = map[string]bool{"points": true, "states": true, "latest": true, "source_activity": true, "series": true,
 	TableMinutes: true, TableHours: true, "rollup_marks": true, "rollup_state": true, "audit": true}
 
-// Metrics are what the pools of this process measure. One may serve several
-// pools, one after the other; it shows those of the last.
+// Metrics are the metrics of the connection pools of this process. Several DBs may use the
+// same Metrics one after the other; the metrics of the pools are those of the last one.
 type Metrics struct {
 	duration *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
 	rows     *prometheus.CounterVec
-	// aggregates counts queries by where they read from.
-	aggregates *prometheus.CounterVec
-	parts      *prometheus.GaugeVec
-	bytes      *prometheus.GaugeVec
-	crowded    prometheus.Gauge
-	free       prometheus.Gauge
-	total      prometheus.Gauge
+	// aggregates counts queries by the tables that they read.
+	aggregates        *prometheus.CounterVec
+	parts             *prometheus.GaugeVec
+	bytes             *prometheus.GaugeVec
+	maxPartitionParts prometheus.Gauge
+	free              prometheus.Gauge
+	total             prometheus.Gauge
 
 	mu    sync.Mutex
 	pools map[string]driver.Conn
 }
 
-// NewMetrics creates and registers them; nil: they are not registered.
+// NewMetrics creates Metrics and registers them, unless registerer is nil.
 func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	factory := promauto.With(registerer)
 	gauge := func(name, help string) prometheus.Gauge {
@@ -119,7 +119,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 		}, []string{"source"}),
 		parts: byTable("livegraph_clickhouse_parts", "Active parts of a table, looked at every half minute."),
 		bytes: byTable("livegraph_clickhouse_table_bytes", "Bytes on disk of a table's active parts."),
-		crowded: gauge(
+		maxPartitionParts: gauge(
 			"livegraph_clickhouse_partition_parts_max",
 			"Most active parts in one partition of a table; ClickHouse slows inserts at 1,000 and refuses them at 3,000.",
 		),
@@ -142,19 +142,19 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	return m
 }
 
-// SourcePoints is where an aggregate is read from that no rollup answers, as metrics name it.
+// SourcePoints is the label value for an aggregate that is read from points only.
 const SourcePoints = "raw"
 
-// CountAggregate counts an aggregate by where it is read from: SourcePoints, TableMinutes or
-// TableHours.
+// CountAggregate counts an aggregate by the source that it is read from: SourcePoints,
+// TableMinutes or TableHours.
 func (db *DB) CountAggregate(source string) { db.metrics.aggregates.WithLabelValues(source).Inc() }
 
-// Observe counts an operation that is over.
+// Observe records a finished operation.
 func (db *DB) Observe(operation string, began time.Time, err error) {
 	db.metrics.observe(operation, began, 0, err)
 }
 
-// observe adds an operation that is over.
+// observe records a finished operation.
 func (m *Metrics) observe(operation string, began time.Time, rows int, err error) {
 	m.duration.WithLabelValues(operation).Observe(time.Since(began).Seconds())
 	if err != nil {
@@ -207,14 +207,14 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
-	to <- openDesc
-	to <- inUseDesc
-	to <- limitDesc
+func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
+	descs <- openDesc
+	descs <- inUseDesc
+	descs <- limitDesc
 }
 
 // Collect implements prometheus.Collector.
-func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for pool, conn := range m.pools {
@@ -222,24 +222,24 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 		for desc, value := range map[*prometheus.Desc]int{
 			openDesc: s.Open, inUseDesc: max(s.Open-s.Idle, 0), limitDesc: s.MaxOpenConns,
 		} {
-			to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value), pool)
+			metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value), pool)
 		}
 	}
 }
 
-func (m *Metrics) watch(pool string, conn driver.Conn) {
+func (m *Metrics) addPool(pool string, conn driver.Conn) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.pools[pool] = conn
 }
 
-// WatchStorage looks at parts and disks now and then, until ctx is done. What
-// cannot be read, for lack of a grant for example, is left out.
+// WatchStorage measures parts and disks every storageInterval until ctx is done. It ignores
+// errors, such as a missing grant.
 func (db *DB) WatchStorage(ctx context.Context) error {
 	tick := time.NewTicker(storageInterval)
 	defer tick.Stop()
 	for {
-		db.lookAtStorage(ctx)
+		db.measureStorage(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -248,29 +248,29 @@ func (db *DB) WatchStorage(ctx context.Context) error {
 	}
 }
 
-func (db *DB) lookAtStorage(ctx context.Context) {
+func (db *DB) measureStorage(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, storageTimeout)
 	defer cancel()
-	m, most := db.metrics, uint64(0)
+	m, maxParts := db.metrics, uint64(0)
 	err := db.eachRow(ctx, `
 		SELECT table, toUInt64(sum(n)), toUInt64(sum(bytes)), toUInt64(max(n)) FROM (
 			SELECT table, partition, count() AS n, sum(bytes_on_disk) AS bytes FROM system.parts
 			WHERE active AND database = currentDatabase() GROUP BY table, partition) GROUP BY table`,
 		func(rows driver.Rows) error {
 			var (
-				table                 string
-				parts, bytes, crowded uint64
+				table                        string
+				parts, bytes, partitionParts uint64
 			)
-			if err := rows.Scan(&table, &parts, &bytes, &crowded); err != nil || !tables[table] {
+			if err := rows.Scan(&table, &parts, &bytes, &partitionParts); err != nil || !tables[table] {
 				return err
 			}
 			m.parts.WithLabelValues(table).Set(float64(parts))
 			m.bytes.WithLabelValues(table).Set(float64(bytes))
-			most = max(most, crowded)
+			maxParts = max(maxParts, partitionParts)
 			return nil
 		})
 	if err == nil {
-		m.crowded.Set(float64(most))
+		m.maxPartitionParts.Set(float64(maxParts))
 	}
 	_ = db.eachRow(
 		ctx,
@@ -288,13 +288,13 @@ func (db *DB) lookAtStorage(ctx context.Context) {
 	)
 }
 
-// eachRow reads what no user waits for.
+// eachRow runs a background query and calls each for every row.
 func (db *DB) eachRow(ctx context.Context, statement string, each func(driver.Rows) error) error {
 	rows, err := db.conn.Query(ctx, statement)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // what it says, rows.Err has said
+	defer func() { _ = rows.Close() }() // rows.Err returns its error
 	for rows.Next() {
 		if err := each(rows); err != nil {
 			return err

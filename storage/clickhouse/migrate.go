@@ -12,16 +12,15 @@ import (
 	"github.com/livegraph/livegraph/schemas"
 )
 
-// Migrate brings the schema up to date. Every statement of a migration may run
-// twice (IF NOT EXISTS): ClickHouse has no transactions and no lock by which
-// processes that start together could take turns. A schema that a newer version made is
-// refused, with fault.Invalid.
+// Migrate brings the schema up to date. Every statement of a migration may run twice (IF NOT
+// EXISTS), because ClickHouse has no transactions and no lock for processes that start at the
+// same time. Migrate returns fault.Invalid if a newer version has created the schema.
 func (db *DB) Migrate(ctx context.Context) error { return db.MigrateTo(ctx, migration.Latest) }
 
-// MigrateTo brings the schema up to a migration; one that is further stays.
+// MigrateTo applies the migrations up to a version. A newer schema remains unchanged.
 func (db *DB) MigrateTo(ctx context.Context, version int64) error {
 	options := *db.options
-	options.MaxOpenConns, options.MaxIdleConns, options.ConnMaxLifetime = 0, 0, 0 // database/sql has its own
+	options.MaxOpenConns, options.MaxIdleConns, options.ConnMaxLifetime = 0, 0, 0 // those of database/sql apply
 	conns := ch.OpenDB(&options)
 	defer func() { _ = conns.Close() }()
 	files, err := fs.Sub(schemas.ClickHouse, "clickhouse")
@@ -35,13 +34,13 @@ func (db *DB) MigrateTo(ctx context.Context, version int64) error {
 	return migration.To(ctx, "ClickHouse", provider, version)
 }
 
-// SchemaVersion returns the last migration that the database has had. It is an error when
-// that is one that this version does not know.
+// SchemaVersion returns the last migration that was applied to the database. It returns an
+// error if this version of Livegraph does not know the migration.
 func (db *DB) SchemaVersion(ctx context.Context) (version int64, err error) {
 	if err := db.conn.QueryRow(
 		ctx, `SELECT max(version_id) FROM goose_db_version WHERE is_applied = 1`,
 	).Scan(&version); err != nil {
-		return 0, fmt.Errorf("reading the version of ClickHouse's schema: %w", explain(ctx, err))
+		return 0, fmt.Errorf("reading the version of ClickHouse's schema: %w", classifyError(ctx, err))
 	}
 	return version, migration.Known("ClickHouse", version, schemas.ClickHouse)
 }

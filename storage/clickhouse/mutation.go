@@ -12,22 +12,23 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 )
 
-// A statement that deletes rows is a mutation: ClickHouse queues it, and it stays
-// queued anyone who waits for it, behind merges and other mutations. A second one for the
-// same rows would only make the queue longer. So each bears a mark, nobody waits for the
-// statement itself, and who wants rows deleted waits for the mutations of ours that are
-// queued, in another process or after a restart, too, before there is another.
+// A statement that deletes rows is a mutation. ClickHouse queues it behind merges and other
+// mutations, and it stays queued even if the client stops waiting. A second mutation for the
+// same rows would only make the queue longer. Each mutation therefore contains a mark, and
+// the statement itself does not wait. Before a caller adds a mutation, it waits for all
+// queued mutations with a mark of Livegraph, including those of other processes and those
+// from before a restart.
 
 const (
-	// mutationMark begins the mark of each of our mutations.
+	// mutationMark is the prefix of the mark of every mutation of Livegraph.
 	mutationMark = "livegraph:"
-	// How often an unfinished mutation is looked at.
-	firstMutationLook = 5 * time.Millisecond
-	lastMutationLook  = time.Second
+	// Interval at which an unfinished mutation is polled.
+	minMutationPoll = 5 * time.Millisecond
+	maxMutationPoll = time.Second
 )
 
-// deleteWhere deletes rows if there are any: to look is cheap, to delete rewrites
-// a mask in every part, and a replay repeats deletions that were done long ago.
+// deleteWhere deletes rows if there are any. The check is cheap, whereas a deletion rewrites
+// a mask in every part, and a replay repeats deletions that were executed long ago.
 func (db *DB) deleteWhere(ctx context.Context, table, condition string) error {
 	for {
 		found, err := db.anyRow(ctx, table+" WHERE "+condition)
@@ -50,11 +51,11 @@ func (db *DB) deleteWhere(ctx context.Context, table, condition string) error {
 // markOf returns the mark of the mutation of a condition.
 func markOf(table, condition string) string {
 	sum := fnv.New128a()
-	_, _ = sum.Write([]byte(table + " " + condition)) // it never fails
+	_, _ = sum.Write([]byte(table + " " + condition)) // never fails
 	return mutationMark + hex.EncodeToString(sum.Sum(nil))
 }
 
-// mutate deletes rows and waits until that is done.
+// mutate deletes rows and waits until the mutation is finished.
 func (db *DB) mutate(ctx context.Context, table, condition string) error {
 	mark := markOf(table, condition)
 	queued := ch.Context(ctx, ch.WithSettings(ch.Settings{"lightweight_deletes_sync": 0}))
@@ -65,16 +66,16 @@ func (db *DB) mutate(ctx context.Context, table, condition string) error {
 	return err
 }
 
-// awaitMutations waits until no mutation with such a mark is unfinished, and reports whether
-// one was.
+// awaitMutations waits until no mutation with a mark is unfinished. It reports whether it had
+// to wait.
 func (db *DB) awaitMutations(ctx context.Context, table, mark string) (waited bool, err error) {
-	for look := firstMutationLook; ; look = min(2*look, lastMutationLook) {
+	for interval := minMutationPoll; ; interval = min(2*interval, maxMutationPoll) {
 		unfinished, problem, err := db.unfinished(ctx, table, mark)
 		if err != nil || unfinished == 0 {
 			return waited, err
 		}
 		waited = true
-		if !sleep.For(ctx, look) {
+		if !sleep.For(ctx, interval) {
 			return waited, fmt.Errorf(
 				"waiting for a deletion from %s, which goes on (ClickHouse says %q): %w", table, problem, ctx.Err(),
 			)
@@ -82,8 +83,8 @@ func (db *DB) awaitMutations(ctx context.Context, table, mark string) (waited bo
 	}
 }
 
-// unfinished counts unfinished mutations with such a mark, and returns why the last try of one
-// failed; empty: none did.
+// unfinished returns the number of unfinished mutations with a mark, and the reason of the
+// last failed attempt of one of them, empty if there is none.
 func (db *DB) unfinished(ctx context.Context, table, mark string) (count uint64, problem string, err error) {
 	err = db.conn.QueryRow(ctx, `SELECT count(), anyLast(latest_fail_reason) FROM system.mutations
 		WHERE database = currentDatabase() AND table = '`+

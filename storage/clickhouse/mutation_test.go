@@ -12,17 +12,16 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// TestADeletionThatTakesTooLongIsNotQueuedAgain holds the store's mutations up: anyone who
-// asks for the same deletion meanwhile, after a restart, too, waits for the one that is
-// queued.
+// TestADeletionThatTakesTooLongIsNotQueuedAgain stops the store's mutations. Further calls for
+// the same deletion wait for the queued one, also after a restart.
 func TestADeletionThatTakesTooLongIsNotQueuedAgain(t *testing.T) {
-	r := newRolled(t, 1)
-	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(second, t0, t0+minute, id(0))...)))
+	r := newRollupFixture(t, 1)
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), every(second, t0, t0+minute, id(0))...)))
 	unfinished := func() string {
 		return testenv.AskClickHouse(t, r.url.String(),
 			"SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table = 'points' AND NOT is_done")
 	}
-	left := func() string { return testenv.AskClickHouse(t, r.url.String(), "SELECT count() FROM points") }
+	count := func() string { return testenv.AskClickHouse(t, r.url.String(), "SELECT count() FROM points") }
 	r.exec(t, "SYSTEM STOP MERGES points")
 	deletion := clickhouse.Deletion{Workspace: r.workspace, Source: r.source, Ceiling: 1 << 40}
 	for range 3 {
@@ -31,15 +30,15 @@ func TestADeletionThatTakesTooLongIsNotQueuedAgain(t *testing.T) {
 		cancel()
 		require.Error(t, err, "it is not done")
 		require.Equal(t, "1", unfinished())
-		r.reopen() // as another process would go on
+		r.reopen() // as another process
 	}
 	r.exec(t, "SYSTEM START MERGES points")
 	require.NoError(t, r.Delete(t.Context(), deletion))
-	require.Equal(t, "0", left())
+	require.Equal(t, "0", count())
 	require.Equal(t, "0", unfinished())
 
 	require.NoError(t, r.Delete(t.Context(), deletion), "again, with nothing left")
-	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(second, t0, t0+minute, id(0))...)))
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), every(second, t0, t0+minute, id(0))...)))
 	require.NoError(t, r.Delete(t.Context(), deletion, clickhouse.Deletion{Workspace: uuid.New(), Source: uuid.New()}))
-	require.Equal(t, "0", left(), "the same once more is a deletion of its own")
+	require.Equal(t, "0", count(), "a later repetition is a new deletion")
 }

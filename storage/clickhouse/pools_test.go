@@ -23,11 +23,11 @@ func TestQueriesThatHaveAllConnectionsLeaveTheInsertsBe(t *testing.T) {
 		queries.Go(func() error {
 			defer answered.Add(1)
 			asked.Done()
-			return db.Ask(t.Context(), "SELECT sleep(3)")
+			return db.RunQuery(t.Context(), "SELECT sleep(3)")
 		})
 	}
 	asked.Wait()
-	for range 50 { // the first are perhaps quicker than the queries
+	for range 50 { // the first ones may run before the queries
 		require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{
 			{Workspace: uuid.New(), Source: uuid.New(), ReceivedAtUS: 1},
 		}))

@@ -15,8 +15,8 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// What is inserted is the same whichever way the protocol has rows sent. (The embedded
-// edition takes the driver's batches over HTTP.)
+// Both ways of sending rows store the same rows. (The embedded edition accepts batches of the
+// driver over HTTP.)
 func TestBothWaysOfSendingStoreTheSameRows(t *testing.T) {
 	bodies, bodiesAddress := open(t)
 	batches, batchesAddress := open(t)

@@ -16,13 +16,13 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
-// Tables of points. The one of a series follows from its kind.
+// Tables of points. The kind of a series determines its table.
 const (
 	TableNumbers = "points"
 	TableTexts   = "states"
 )
 
-// ClickHouse's codes of errors that are told apart.
+// ClickHouse's codes of errors that are handled separately.
 // https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp
 const (
 	codeTimeout     = 159
@@ -34,16 +34,16 @@ const (
 
 const (
 	queryRetryAfter = time.Second
-	// The statement of 100,000 series with their groups is 3 MB.
+	// maxStatement is in bytes. A statement over 100,000 series with their groups has 3 MB.
 	maxStatement = 8 << 20
-	// Without a deadline of the caller's, seconds.
+	// defaultExecutionTime applies if the caller has no deadline, in seconds.
 	defaultExecutionTime = 120
 )
 
-// settings hold for every query. In-order aggregation is done with one series before
-// it begins with the next, so that of what is gathered by series (counters,
-// downsampling) only a few are in memory. (The driver lowers max_execution_time to a
-// little above the context's deadline.)
+// settings returns the settings of every query. In-order aggregation finishes one series
+// before it begins the next, so that aggregation by series (counters, downsampling) has only
+// few series in memory. (The driver lowers max_execution_time to slightly more than the
+// deadline of the context.)
 func settings() ch.Settings {
 	return ch.Settings{
 		"max_execution_time":            defaultExecutionTime,
@@ -52,9 +52,8 @@ func settings() ch.Settings {
 	}
 }
 
-// Query runs a statement and calls each for every row. Whatever comes from
-// outside travels in the parameters; the statement itself is made of constants
-// and numbers.
+// Query runs a statement and calls each for every row. All input of callers must be in
+// parameters; the statement itself must consist of constants, numbers and UUIDs.
 func (db *DB) Query(
 	ctx context.Context, operation, statement string, parameters ch.Parameters, each func(scan func(...any) error) error,
 ) (err error) {
@@ -67,21 +66,21 @@ func (db *DB) Query(
 	}
 	rows, err := db.reads.Query(ch.Context(ctx, options...), statement)
 	if err != nil {
-		return explain(ctx, err)
+		return classifyError(ctx, err)
 	}
-	defer func() { _ = rows.Close() }() // what it says, rows.Err has said
+	defer func() { _ = rows.Close() }() // rows.Err returns its error
 	for rows.Next() {
 		if err := each(rows.Scan); err != nil {
-			return explain(ctx, err)
+			return classifyError(ctx, err)
 		}
 	}
-	return explain(ctx, rows.Err())
+	return classifyError(ctx, rows.Err())
 }
 
-// explain returns a query's error with its kind: Timeout when it took too long, Invalid
-// when it wants more memory than it may have, Unavailable when ClickHouse cannot
-// be reached or is overloaded.
-func explain(ctx context.Context, err error) error {
+// classifyError returns the error of a query with its kind: Timeout if the query took too
+// long, Invalid if it exceeded its memory limit, Unavailable if ClickHouse cannot be reached
+// or is overloaded.
+func classifyError(ctx context.Context, err error) error {
 	var fe *fault.Error
 	if err == nil || errors.As(err, &fe) {
 		return err
@@ -93,7 +92,7 @@ func explain(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	if errors.Is(err, ch.ErrAcquireConnTimeout) {
-		return tooMany(err)
+		return overloaded(err)
 	}
 	var exception *ch.Exception
 	if !errors.As(err, &exception) {
@@ -105,21 +104,22 @@ func explain(ctx context.Context, err error) error {
 	case codeMemoryLimit:
 		return fault.Wrap(err, fault.Invalid, "The query needs too much memory")
 	case codeTooMany:
-		return tooMany(err)
+		return overloaded(err)
 	}
 	return err
 }
 
-func tooMany(err error) error {
+func overloaded(err error) error {
 	return fault.Wrap(err, fault.Unavailable, "Too many queries are running").After(queryRetryAfter)
 }
 
-// IDArray writes series ids as an array for an IN or transform. They are numbers of ours, and
-// too many for a parameter, which travels in the URL.
+// IDArray returns series ids as an array for an IN or transform. They are too many for a
+// parameter, which is part of the URL.
 func IDArray(ids []uint64) string { return NumberArray("UInt64", ids) }
 
-// NumberArray writes numbers of a type of 64 bits as an array. It is one literal for all of
-// them: thousands of literals take ClickHouse longer to read than the rows that they select.
+// NumberArray returns numbers of a 64-bit type as an array, encoded as one literal.
+// ClickHouse needs more time to parse thousands of literals than to read the rows that they
+// select.
 func NumberArray[T int | int64 | uint64](kind string, numbers []T) string {
 	raw := make([]byte, 0, 8*len(numbers))
 	for _, n := range numbers {
@@ -128,7 +128,7 @@ func NumberArray[T int | int64 | uint64](kind string, numbers []T) string {
 	return "reinterpret(unhex('" + hex.EncodeToString(raw) + "'), 'Array(" + kind + ")')"
 }
 
-// UUIDList writes ids for an IN, of which there may be too many for a parameter, too.
+// UUIDList returns a list of ids for an IN. They may be too many for a parameter.
 func UUIDList(ids []uuid.UUID) string {
 	var list strings.Builder
 	for i, id := range ids {
@@ -140,8 +140,8 @@ func UUIDList(ids []uuid.UUID) string {
 	return list.String()
 }
 
-// UUIDArray writes ids as the text of an Array(UUID) parameter.
+// UUIDArray returns ids in the text format of an Array(UUID) parameter.
 func UUIDArray(ids []uuid.UUID) string { return "[" + UUIDList(ids) + "]" }
 
-// Moment writes a time, microseconds since the Unix epoch, for a statement.
+// Moment returns the SQL expression of a time in microseconds since the Unix epoch.
 func Moment(us int64) string { return fmt.Sprintf("fromUnixTimestamp64Micro(%d, 'UTC')", us) }

@@ -10,26 +10,26 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
 )
 
-// Rollups say what the numbers of a series come to in each minute and each hour, so
-// that a query of a long range reads few rows. They are computed from the points, and
-// again whenever points of theirs came, were overwritten or went. This is what holds
-// (docs/adr/0016-rollups.md says why):
+// Rollups aggregate the numbers of a series in each minute and each hour, so that a query of
+// a long range reads few rows. They are computed from the points, and computed again whenever
+// points were added late, overwritten or deleted. They have these invariants (see
+// docs/adr/0016-rollups.md for the reasons):
 //
-//   - State. There is a horizon, which rises with the clock; an epoch, which is
-//     raised every so often; and a time up to which rollups are clean, at or below the
-//     horizon. Each is a maximum over rows that only rise.
-//   - Writers. Who stores or deletes points below the horizon marks their hours in the
-//     open epoch. It does so before, and it looks again after: if the horizon passed
-//     over its points meanwhile, or the epoch of its marks was closed, it marks once
-//     more. So when the writing is over, the marks are in an epoch that was open after
-//     the points were visible.
-//   - The pass. It closes the epoch and raises the horizon, and then reads the points
-//     of what an earlier pass closed: marked hours, and the time from clean up to the
-//     earlier horizon. Only then the marks are dropped and clean rises.
-//   - Queries. They read clean and the marks first, then rollups below clean that
-//     are not marked, and points for everything else.
+//   - State: a horizon, which rises with the clock; an epoch, which is raised regularly; and
+//     a time up to which rollups are clean, which is not above the horizon. Each is the
+//     maximum over rows whose values only rise.
+//   - Writers: a writer that stores or deletes points below the horizon marks their hours in
+//     the open epoch. It marks before it writes, and reads the state again afterwards: if the
+//     horizon has passed its points since, or the epoch of its marks was closed, it marks
+//     again. When the write returns, the marks are therefore in an epoch that was open after
+//     the points became visible.
+//   - Pass: it closes the epoch and raises the horizon. Then it reads the points for what an
+//     earlier pass closed: marked hours, and the time from clean up to the earlier horizon.
+//     Only after that it drops the marks and raises clean.
+//   - Queries: they first read clean and the marks, then rollups below clean that are not
+//     marked, and points for everything else.
 //
-// Nothing of it rests on clocks or on who holds a lock.
+// No invariant depends on clocks or locks.
 const (
 	TableMinutes = "rollup_1m"
 	TableHours   = "rollup_1h"
@@ -40,17 +40,17 @@ const (
 	dayUS    = dayHours * HourUS
 )
 
-// rollupState is how far the rollups are. Times are microseconds since the Unix epoch.
+// rollupState is the state of the rollups. Times are microseconds since the Unix epoch.
 type rollupState struct {
-	epoch   uint64 // the one that is open
-	opened  int64  // when it was
-	horizon int64  // what is stored below is marked; a full hour
-	clean   int64  // below, rollups hold except for what is marked; a full hour
-	version uint64 // of the last pass: versions of its rows are at least this
-	now     int64  // ClickHouse's clock
+	epoch   uint64 // open epoch
+	opened  int64  // time at which epoch was opened
+	horizon int64  // writes below it are marked; a full hour
+	clean   int64  // below it, rollups are valid unless they are marked; a full hour
+	version uint64 // lower bound of the versions of the rows of the last pass
+	now     int64  // time of ClickHouse's clock
 }
 
-// rollupState reads the state. Before the first pass everything is zero.
+// rollupState reads the state. Before the first pass all fields except now are zero.
 func (db *DB) rollupState(ctx context.Context) (s rollupState, err error) {
 	err = db.conn.QueryRow(ctx, `
 		SELECT max(epoch), max(opened), max(horizon), max(clean), max(version), toUnixTimestamp64Micro(now64(6))
@@ -69,20 +69,20 @@ var stateTarget = Target{
 	},
 }
 
-// raiseRollupState writes the state; what is higher already stays.
+// raiseRollupState writes the state. Values that are already higher do not change.
 func (db *DB) raiseRollupState(ctx context.Context, s rollupState) error {
 	type times = native.Fixed[int64]
 	return db.Insert(ctx, &stateTarget, 1, native.Fixed[uint8]{0}, native.Fixed[uint64]{s.epoch}, times{s.opened},
 		times{s.horizon}, times{s.clean}, native.Fixed[uint64]{s.version})
 }
 
-// RollupStatus is how far the rollups are.
+// RollupStatus is the progress of the rollups.
 type RollupStatus struct {
-	Clean time.Time     // before, queries read rollups, except for what is marked; zero: no pass yet
+	Clean time.Time     // queries read unmarked rollups before it; zero: there was no pass
 	Age   time.Duration // of Clean, by ClickHouse's clock
 }
 
-// RollupStatus reports how far the rollups are.
+// RollupStatus returns the progress of the rollups.
 func (db *DB) RollupStatus(ctx context.Context) (RollupStatus, error) {
 	s, err := db.rollupState(ctx)
 	if err != nil || s.epoch == 0 {

@@ -10,12 +10,12 @@ import (
 func TestStatementsOfAPassTakeAsManyDaysAsSuitTheirTime(t *testing.T) {
 	days := int64(1)
 	for range 20 {
-		days = suited(days, time.Millisecond)
+		days = nextDays(days, time.Millisecond)
 	}
-	require.EqualValues(t, mostDays, days, "days with little in them are taken together, a month at most")
-	require.Equal(t, days, suited(days, time.Second))
+	require.EqualValues(t, maxStatementDays, days, "days with few points share a statement, at most a month")
+	require.Equal(t, days, nextDays(days, time.Second))
 	for range 20 {
-		days = suited(days, time.Minute)
+		days = nextDays(days, time.Minute)
 	}
 	require.EqualValues(t, 1, days)
 }

@@ -21,8 +21,8 @@ const (
 	day    = 24 * hour
 )
 
-// rolled is a store with rollups, and the source whose series its tests write to.
-type rolled struct {
+// rollupFixture is a store with rollups, and a source to whose series tests write.
+type rollupFixture struct {
 	*store
 	t                 *testing.T
 	registry          *prometheus.Registry
@@ -30,11 +30,11 @@ type rolled struct {
 	version           uint64
 }
 
-// newRolled creates one with so many series: their ids are far apart.
-func newRolled(t *testing.T, series int) *rolled {
+// newRollupFixture creates a fixture with a number of series. Their ids are far apart.
+func newRollupFixture(t *testing.T, series int) *rollupFixture {
 	t.Helper()
 	s := newStore(t)
-	r := &rolled{store: s, t: t, workspace: uuid.New(), source: uuid.New()}
+	r := &rollupFixture{store: s, t: t, workspace: uuid.New(), source: uuid.New()}
 	r.reopen()
 	for i := range series {
 		require.NoError(t, r.InsertSeries(t.Context(), []clickhouse.SeriesRow{{
@@ -52,8 +52,8 @@ func ids(n int) (all []uint64) {
 	return all
 }
 
-// reopen goes on as another process would, which remembers nothing.
-func (r *rolled) reopen() {
+// reopen opens the database again, with empty caches, as another process would.
+func (r *rollupFixture) reopen() {
 	r.t.Helper()
 	r.registry = prometheus.NewRegistry()
 	db, err := clickhouse.Open(r.t.Context(), r.url.String(), clickhouse.Measured(clickhouse.NewMetrics(r.registry)))
@@ -62,16 +62,16 @@ func (r *rolled) reopen() {
 	r.DB, r.Reader = db, timeseries.New(db)
 }
 
-// pass rolls up by a clock.
-func (r *rolled) pass(now int64) clickhouse.RollupReport {
+// pass runs one pass at a given time.
+func (r *rollupFixture) pass(now int64) clickhouse.RollupReport {
 	r.t.Helper()
 	report, err := r.RollUp(r.t.Context(), clickhouse.RollupPass{NowUS: now})
 	require.NoError(r.t, err)
 	return report
 }
 
-// settle has as many passes as it takes until nothing is left to do.
-func (r *rolled) settle(now int64) {
+// rollUpFully runs passes until no marks remain.
+func (r *rollupFixture) rollUpFully(now int64) {
 	r.t.Helper()
 	r.pass(now)
 	r.pass(now)
@@ -79,8 +79,8 @@ func (r *rolled) settle(now int64) {
 	require.Equal(r.t, "0", testenv.AskClickHouse(r.t, r.url.String(), "SELECT count() FROM rollup_marks"))
 }
 
-// columns makes rows of one version.
-func (r *rolled) columns(version uint64, points ...point) *clickhouse.PointColumns {
+// columns returns rows of one version.
+func (r *rollupFixture) columns(version uint64, points ...point) *clickhouse.PointColumns {
 	c := &clickhouse.PointColumns{}
 	for _, p := range points {
 		c.Append(p.series, p.ts, p.value.(float64), version)
@@ -88,12 +88,12 @@ func (r *rolled) columns(version uint64, points ...point) *clickhouse.PointColum
 	return c
 }
 
-func (r *rolled) next() uint64 {
+func (r *rollupFixture) nextVersion() uint64 {
 	r.version++
 	return r.version
 }
 
-// every returns points of series at a step, from t0 on.
+// every returns points of series at the given interval, between from and to.
 func every(step int64, from, to int64, series ...uint64) (points []point) {
 	for _, s := range series {
 		for ts := from; ts < to; ts += step {
@@ -103,8 +103,8 @@ func every(step int64, from, to int64, series ...uint64) (points []point) {
 	return points
 }
 
-// reads counts the queries that read from a source.
-func (r *rolled) reads(source string) float64 {
+// reads returns the number of queries that read from a source.
+func (r *rollupFixture) reads(source string) float64 {
 	r.t.Helper()
 	families, err := r.registry.Gather()
 	require.NoError(r.t, err)
@@ -121,9 +121,9 @@ func (r *rolled) reads(source string) float64 {
 	return 0
 }
 
-// same asks both ways and compares: equal except for the order in which numbers were
-// added up.
-func (r *rolled) same(q timeseries.AggregateQuery, why string) map[int]*timeseries.Points {
+// requireSame runs a query with and without rollups and requires equal results, except for
+// rounding by the order of additions.
+func (r *rollupFixture) requireSame(q timeseries.AggregateQuery, why string) map[int]*timeseries.Points {
 	r.t.Helper()
 	if q.Limit == 0 {
 		q.Limit = 1_000_000
@@ -136,7 +136,7 @@ func (r *rolled) same(q timeseries.AggregateQuery, why string) map[int]*timeseri
 	require.NoError(r.t, err)
 	require.Equal(r.t, wantMore, gotMore)
 	if problem := differ(want, got); problem != "" {
-		require.Fail(r.t, "rollups and points differ", "%s: %s\nasked %+v", why, problem, q)
+		require.Fail(r.t, "rollups and points differ", "%s: %s\nquery %+v", why, problem, q)
 	}
 	return got
 }
@@ -165,28 +165,28 @@ func differ(want, got map[int]*timeseries.Points) string {
 	return ""
 }
 
-var rollable = []timeseries.Function{
+var rollupFunctions = []timeseries.Function{
 	timeseries.Avg, timeseries.Min, timeseries.Max, timeseries.Sum, timeseries.Count, timeseries.First, timeseries.Last,
 }
 
 func TestRollupsAnswerWhereTheyHoldAndPointsTheRest(t *testing.T) {
-	r := newRolled(t, 3)
+	r := newRollupFixture(t, 3)
 	points := every(7*second, t0, t0+day, ids(3)...)
-	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), points...)))
-	whole := timeseries.Range{FromUS: t0 + 11*minute + 3, ToUS: t0 + day + hour}
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), points...)))
+	all := timeseries.Range{FromUS: t0 + 11*minute + 3, ToUS: t0 + day + hour}
 	query := func(step time.Duration, zone string) timeseries.AggregateQuery {
-		q := timeseries.AggregateQuery{Series: ids(3), Groups: []int{0, 1, 1}, Range: whole, Functions: rollable}
+		q := timeseries.AggregateQuery{Series: ids(3), Groups: []int{0, 1, 1}, Range: all, Functions: rollupFunctions}
 		if step > 0 {
-			place, err := time.LoadLocation(zone)
+			location, err := time.LoadLocation(zone)
 			require.NoError(t, err)
-			q.Grid = timeseries.NewGrid(step, place, whole.FromUS, whole.ToUS)
+			q.Grid = timeseries.NewGrid(step, location, all.FromUS, all.ToUS)
 		}
 		return q
 	}
-	r.same(query(time.Hour, "UTC"), "before the first pass")
+	r.requireSame(query(time.Hour, "UTC"), "before the first pass")
 	require.Zero(t, r.reads("rollup_1h"))
 
-	r.settle(t0 + 20*hour + minute)
+	r.rollUpFully(t0 + 20*hour + minute)
 	for _, c := range []struct {
 		step         time.Duration
 		zone, source string
@@ -197,77 +197,82 @@ func TestRollupsAnswerWhereTheyHoldAndPointsTheRest(t *testing.T) {
 		{90 * time.Second, "UTC", "raw"}, {time.Second, "UTC", "raw"},
 	} {
 		before := r.reads(c.source)
-		r.same(query(c.step, c.zone), fmt.Sprint(c.step, c.zone))
-		// A query that is told to read points counts as one that does.
+		r.requireSame(query(c.step, c.zone), fmt.Sprint(c.step, c.zone))
+		// A query with Raw is counted, too.
 		want := map[bool]float64{true: 2, false: 1}[c.source == "raw"]
 		require.Equal(t, before+want, r.reads(c.source), "%s in %s", c.step, c.zone)
 	}
 	q := query(time.Hour, "UTC")
 	q.Functions = append(q.Functions, timeseries.P95)
 	before := r.reads("raw")
-	r.same(q, "a percentile")
+	r.requireSame(q, "a percentile")
 	require.Equal(t, before+2, r.reads("raw"))
 }
 
-// TestRollupsAnswerForSeriesOfSeveralRetentions: that one series is kept for a short time
-// does not turn rollups off for the others.
+// TestRollupsAnswerForSeriesOfSeveralRetentions checks that the short retention of one series
+// does not disable rollups for the others.
 func TestRollupsAnswerForSeriesOfSeveralRetentions(t *testing.T) {
-	r := newRolled(t, 3)
-	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(7*second, t0, t0+day, ids(3)...)...)))
-	r.settle(t0 + 20*hour + minute)
-	q := timeseries.AggregateQuery{Series: ids(3), Groups: []int{0, 1, 1}, Functions: rollable, Range: timeseries.Range{
+	r := newRollupFixture(t, 3)
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), every(7*second, t0, t0+day, ids(3)...)...)))
+	r.rollUpFully(t0 + 20*hour + minute)
+	q := timeseries.AggregateQuery{Series: ids(3), Groups: []int{0, 1, 1}, Functions: rollupFunctions}
+	q.Range = timeseries.Range{
 		FromUS: t0 + 11*minute + 3, ToUS: t0 + day + hour,
 		Kept: timeseries.Kept{id(1): t0 + 23*hour + 17, id(2): t0 + 5*hour + 29*minute + 1},
-	}}
+	}
 	for i, step := range []time.Duration{0, time.Hour, time.Minute} {
 		if step > 0 {
 			q.Grid = timeseries.NewGrid(step, time.UTC, q.Range.FromUS, q.Range.ToUS)
 		}
-		r.same(q, step.String())
+		r.requireSame(q, step.String())
 		require.EqualValues(t, i+1, r.reads("rollup_1h")+r.reads("rollup_1m"), "%s is answered by a rollup", step)
 	}
 }
 
-// TestSeriesAreCountedByRollups: what is counted by rollups and points together is what
-// the points give.
+// TestSeriesAreCountedByRollups checks that counts from rollups and points together are equal
+// to counts from points alone.
 func TestSeriesAreCountedByRollups(t *testing.T) {
-	r := newRolled(t, 3)
-	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(7*second, t0+3, t0+day, ids(3)...)...)))
+	r := newRollupFixture(t, 3)
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(
+		r.nextVersion(), every(7*second, t0+3, t0+day, ids(3)...)...,
+	)))
 	kept := timeseries.Kept{id(1): t0 + 23*hour + 17, id(2): t0 + 5*hour + 29*minute + 1}
 	before, err := r.SeriesStats(t.Context(), ids(3), nil, kept, nil)
 	require.NoError(t, err)
 	require.Len(t, before, 3)
-	r.settle(t0 + 20*hour + minute)
+	r.rollUpFully(t0 + 20*hour + minute)
 	after, err := r.SeriesStats(t.Context(), ids(3), nil, kept, nil)
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 
-	// Points that came late are counted, too, and those that were written again once.
+	// Late points are counted, too, and points that were written again are counted once.
 	require.NoError(t, r.InsertPoints(t.Context(), r.columns(
-		r.next(), every(5*second, t0+6*hour, t0+7*hour, ids(3)...)...,
+		r.nextVersion(), every(5*second, t0+6*hour, t0+7*hour, ids(3)...)...,
 	)))
 	late, err := r.SeriesStats(t.Context(), ids(3), nil, kept, nil)
 	require.NoError(t, err)
 	require.Equal(t, before[id(1)], late[id(1)], "all of them are past its retention")
 	require.Greater(t, late[id(0)].Count, before[id(0)].Count)
-	r.settle(t0 + 2*day)
+	r.rollUpFully(t0 + 2*day)
 	settled, err := r.SeriesStats(t.Context(), ids(3), nil, kept, nil)
 	require.NoError(t, err)
 	require.Equal(t, late, settled)
 
-	// What rollups hold is not read from the points.
+	// Hours with valid rollups are not read from points.
 	testenv.AskClickHouse(t, r.url.String(), "TRUNCATE TABLE points")
-	rolled, err := r.SeriesStats(t.Context(), ids(1), nil, nil, nil)
+	counted, err := r.SeriesStats(t.Context(), ids(1), nil, nil, nil)
 	require.NoError(t, err)
-	require.Positive(t, rolled[id(0)].Count, "the hours are counted by their rollups")
+	require.Positive(t, counted[id(0)].Count, "the hours are counted by their rollups")
 }
 
 func TestManySeriesAndManyMarksAreRead(t *testing.T) {
-	r := newRolled(t, 1)
+	r := newRollupFixture(t, 1)
 	clock := int64(t0 + 60*hour)
-	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(20*minute, t0, clock, id(0), 5, 6)...)))
-	r.settle(clock)
-	q := timeseries.AggregateQuery{Range: timeseries.Range{FromUS: t0 + minute, ToUS: clock}, Functions: rollable}
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(
+		r.nextVersion(), every(20*minute, t0, clock, id(0), 5, 6)...,
+	)))
+	r.rollUpFully(clock)
+	q := timeseries.AggregateQuery{Range: timeseries.Range{FromUS: t0 + minute, ToUS: clock}, Functions: rollupFunctions}
 	for i := range 20_000 {
 		q.Series, q.Groups = append(q.Series, id(i)), append(q.Groups, i%5)
 	}
@@ -276,23 +281,23 @@ func TestManySeriesAndManyMarksAreRead(t *testing.T) {
 	for i := range 10_000 {
 		late = append(late, point{series: id(i), ts: t0 + 5*hour, value: 3.5})
 	}
-	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), late...)))
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), late...)))
 	q.Series, q.Groups = append(q.Series[:19_998], 5, 6), append(q.Groups[:19_998], 0, 1)
-	r.same(q, "20,000 series")
+	r.requireSame(q, "20,000 series")
 	require.EqualValues(t, 1, r.reads("rollup_1h"))
 	q.Series, q.Groups = append(q.Series, 7), append(q.Groups, 0)
-	r.same(q, "one more")
+	r.requireSame(q, "one more")
 	require.EqualValues(t, 1, r.reads("rollup_1h"))
 }
 
-// TestAnOldZoneIsReadFromPoints has an offset of seconds: Amsterdam was at +00:19:32.
+// TestAnOldZoneIsReadFromPoints uses an offset with seconds: that of Amsterdam was +00:19:32.
 func TestAnOldZoneIsReadFromPoints(t *testing.T) {
 	amsterdam := time.FixedZone("Amsterdam", 19*60+32)
-	r := newRolled(t, 1)
-	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(7*second, t0, t0+5*hour, id(0))...)))
-	r.settle(t0 + 6*hour)
-	whole := timeseries.Range{FromUS: t0, ToUS: t0 + 5*hour}
-	r.same(timeseries.AggregateQuery{Series: ids(1), Groups: []int{0}, Range: whole, Functions: rollable,
-		Grid: timeseries.NewGrid(time.Hour, amsterdam, whole.FromUS, whole.ToUS)}, "an odd offset")
+	r := newRollupFixture(t, 1)
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), every(7*second, t0, t0+5*hour, id(0))...)))
+	r.rollUpFully(t0 + 6*hour)
+	all := timeseries.Range{FromUS: t0, ToUS: t0 + 5*hour}
+	r.requireSame(timeseries.AggregateQuery{Series: ids(1), Groups: []int{0}, Range: all, Functions: rollupFunctions,
+		Grid: timeseries.NewGrid(time.Hour, amsterdam, all.FromUS, all.ToUS)}, "an odd offset")
 	require.Zero(t, r.reads("rollup_1m")+r.reads("rollup_1h"))
 }

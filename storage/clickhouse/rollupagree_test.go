@@ -18,14 +18,14 @@ import (
 )
 
 // TestRollupsAndPointsAgreeWhateverHappens writes, overwrites, deletes, expires and replays at
-// random, with passes in between, some of which are cut short, and compares.
+// random, with passes in between, some of which are interrupted, and compares the results.
 func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
 	const series, span = 4, int64(3 * day)
-	r := newRolled(t, series)
-	var log []func(context.Context) error // what was done, for replays
+	r := newRollupFixture(t, series)
+	var log []func(context.Context) error // all writes, for replays
 	clock := int64(t0 + 12*hour)
 	cut := errors.New("cut short")
 	for step := range 120 {
@@ -33,7 +33,7 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 		var err error
 		switch {
 		case what < 4: // points: live, late, overwriting
-			version := r.next()
+			version := r.nextVersion()
 			var points []point
 			for range 1 + random.IntN(3) {
 				from := t0 + random.Int64N(span)
@@ -67,9 +67,9 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 				d.ToUS = &to
 			}
 			err = r.Delete(t.Context(), d)
-		case what == 5 && len(log) > 0: // a piece of the log, once more
+		case what == 5 && len(log) > 0: // replay of a part of the log
 			err = log[random.IntN(len(log))](t.Context())
-		case what == 6: // a pass that ends somewhere in between
+		case what == 6: // a pass that is interrupted
 			left := random.IntN(6)
 			_, passed := r.RollUp(t.Context(), clickhouse.RollupPass{NowUS: clock, Proceed: func(context.Context) error {
 				if left--; left < 0 {
@@ -82,7 +82,7 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 			}
 		case what == 7:
 			r.reopen()
-		case what == 8: // what is before a time goes, with the rollups of its hours
+		case what == 8: // expiry of rows before a time, with their rollups
 			_, err = r.Expire(t.Context(), []clickhouse.Owner{{Workspace: r.workspace, Source: r.source}},
 				t0+random.Int64N(span/4), func(context.Context, time.Duration) error { return nil })
 		default:
@@ -91,12 +91,12 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 		}
 		require.NoError(t, err)
 		if step%3 == 2 {
-			r.same(r.randomQuery(random, series, span), fmt.Sprintf("step %d of seed %d", step, seed))
+			r.requireSame(r.randomQuery(random, series, span), fmt.Sprintf("step %d of seed %d", step, seed))
 		}
 	}
-	r.settle(clock + 4*day)
+	r.rollUpFully(clock + 4*day)
 	for range 10 {
-		r.same(r.randomQuery(random, series, span), fmt.Sprintf("at the end of seed %d", seed))
+		r.requireSame(r.randomQuery(random, series, span), fmt.Sprintf("at the end of seed %d", seed))
 	}
 	require.Positive(t, r.reads("rollup_1m")+r.reads("rollup_1h"))
 	require.Equal(
@@ -111,19 +111,19 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 	)
 }
 
-// randomQuery asks for any of what a query may ask.
-func (r *rolled) randomQuery(random *rand.Rand, series int, span int64) timeseries.AggregateQuery {
+// randomQuery returns a random query.
+func (r *rollupFixture) randomQuery(random *rand.Rand, series int, span int64) timeseries.AggregateQuery {
 	from := t0 - hour + random.Int64N(span)
-	whole := timeseries.Range{FromUS: from, ToUS: from + random.Int64N(span)}
+	all := timeseries.Range{FromUS: from, ToUS: from + random.Int64N(span)}
 	if random.IntN(3) == 0 { // some series have a retention
-		whole.Kept = timeseries.Kept{}
+		all.Kept = timeseries.Kept{}
 		for i := range series {
 			if random.IntN(2) == 0 {
-				whole.Kept[id(i)] = t0 + random.Int64N(span)
+				all.Kept[id(i)] = t0 + random.Int64N(span)
 			}
 		}
 	}
-	q := timeseries.AggregateQuery{Range: whole, Functions: rollable}
+	q := timeseries.AggregateQuery{Range: all, Functions: rollupFunctions}
 	for i := range series {
 		if random.IntN(4) > 0 {
 			q.Series, q.Groups = append(q.Series, id(i)), append(q.Groups, random.IntN(3))
@@ -136,16 +136,16 @@ func (r *rolled) randomQuery(random *rand.Rand, series int, span int64) timeseri
 	if random.IntN(6) > 0 {
 		zone, err := time.LoadLocation(zones[random.IntN(len(zones))])
 		require.NoError(r.t, err)
-		q.Grid = timeseries.NewGrid(steps[random.IntN(len(steps))], zone, whole.FromUS, whole.ToUS)
+		q.Grid = timeseries.NewGrid(steps[random.IntN(len(steps))], zone, all.FromUS, all.ToUS)
 	}
 	return q
 }
 
-// TestWhatIsStoredIsInEveryAnswerWhilePassesRun has writers that each ask for their
-// own points as soon as these are stored, above and below a horizon that rises.
+// TestWhatIsStoredIsInEveryAnswerWhilePassesRun runs writers that each query their own points
+// as soon as they are stored, above and below a horizon that rises.
 func TestWhatIsStoredIsInEveryAnswerWhilePassesRun(t *testing.T) {
 	const writers, rounds = 3, 40
-	r := newRolled(t, writers)
+	r := newRollupFixture(t, writers)
 	ctx, stop := context.WithCancel(t.Context())
 	var passes, work sync.WaitGroup
 	passed := 0

@@ -13,8 +13,8 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// fillDays stores a point of each series every so often for so many days, a day an
-// insert: a reading that wanders, with two decimals.
+// fillDays stores a point of each series at an interval for a number of days, one day in each
+// insert. The values vary slowly and have two decimals.
 func fillDays(b *testing.B, address string, series, days int, every time.Duration) {
 	b.Helper()
 	each := int(24 * time.Hour / every)
@@ -30,7 +30,7 @@ func fillDays(b *testing.B, address string, series, days int, every time.Duratio
 	}
 }
 
-// rollUpAll has passes until all that is stored up to a time is computed.
+// rollUpAll runs passes until all points up to a time are rolled up.
 func rollUpAll(b *testing.B, db *clickhouse.DB, nowUS int64) (points uint64, took time.Duration) {
 	b.Helper()
 	for {
@@ -45,15 +45,15 @@ func rollUpAll(b *testing.B, db *clickhouse.DB, nowUS int64) (points uint64, too
 	}
 }
 
-// BenchmarkRollUp is what an hour of 1,000 series at 1 Hz costs, new and again when
-// one point of each came late.
+// BenchmarkRollUp measures the cost of an hour of 1,000 series at 1 Hz: as a new hour, and
+// again after one late point of each series.
 func BenchmarkRollUp(b *testing.B) {
 	if b.N > 1 {
-		b.Skip("one round says it all: -benchtime 1x")
+		b.Skip("one iteration is enough: -benchtime 1x")
 	}
 	const series, hours = 1000, 2
 	db, address := open(b)
-	for h := range hours * 6 { // ten minutes an insert
+	for h := range hours * 6 { // ten minutes in each insert
 		testenv.AskClickHouse(
 			b, address,
 			fmt.Sprintf(`INSERT INTO points SELECT (intDiv(number, 600) + 1) * 11400714819323198485,
@@ -102,11 +102,11 @@ func BenchmarkRollUp(b *testing.B) {
 	}
 }
 
-// BenchmarkRolledDashboards asks for a day by the minute and a month by the hour of
-// 100 series of a point every ten seconds, from points and from rollups.
+// BenchmarkRolledDashboards queries a day by the minute and a month by the hour, of 100 series
+// with a point every ten seconds, from points and from rollups.
 func BenchmarkRolledDashboards(b *testing.B) {
 	if b.N > 1 {
-		b.Skip("one round says it all: -benchtime 1x")
+		b.Skip("one iteration is enough: -benchtime 1x")
 	}
 	const series, days, rounds = 100, 30, 20
 	db, address := open(b)

@@ -9,17 +9,17 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// marked computes what is marked in the epochs up to one that is closed, as far as
-// it is below the horizon, and drops the marks. What is above was never computed.
-func (r *rollup) marked(ctx context.Context, upTo uint64, horizon int64) error {
+// computeMarked computes the marked hours of the epochs up to a closed one, as far as they
+// are below the horizon, and drops the marks. Hours above the horizon were never computed.
+func (r *passRun) computeMarked(ctx context.Context, upTo uint64, horizon int64) error {
 	epochs, err := r.epochs(ctx, upTo)
 	if err != nil || len(epochs) == 0 {
 		return err
 	}
-	if err := r.markedDays(ctx, upTo, horizon); err != nil {
+	if err := r.computeMarkedDays(ctx, upTo, horizon); err != nil {
 		return err
 	}
-	if err := r.markedLong(ctx, upTo, horizon); err != nil {
+	if err := r.computeMarkedLong(ctx, upTo, horizon); err != nil {
 		return err
 	}
 	for _, epoch := range epochs {
@@ -30,8 +30,8 @@ func (r *rollup) marked(ctx context.Context, upTo uint64, horizon int64) error {
 	return nil
 }
 
-// epochs lists the epochs up to one in which there are marks.
-func (r *rollup) epochs(ctx context.Context, upTo uint64) (epochs []uint64, err error) {
+// epochs returns the epochs with marks, up to a given one.
+func (r *passRun) epochs(ctx context.Context, upTo uint64) (epochs []uint64, err error) {
 	err = r.db.eachRow(ctx, fmt.Sprintf("SELECT DISTINCT epoch FROM rollup_marks WHERE epoch <= %d ORDER BY epoch", upTo),
 		func(rows driver.Rows) error {
 			var epoch uint64
@@ -45,62 +45,64 @@ func (r *rollup) epochs(ctx context.Context, upTo uint64) (epochs []uint64, err 
 	return epochs, nil
 }
 
-// markedDays computes marks that lie within a day: those of points. Series that are
-// marked on one day, or on days that follow each other and have little in them, are
-// computed together, over all the hours that are marked of any of them: what was not
-// marked comes out as it was.
-func (r *rollup) markedDays(ctx context.Context, upTo uint64, horizon int64) error {
-	within := fmt.Sprintf("epoch <= %d AND to_hour - from_hour <= %d", upTo, dayHours)
+// computeMarkedDays computes marks of at most a day, which stored points cause. Series that
+// are marked on the same day, or on consecutive days with few points, are computed together,
+// over the hours from the first to the last that is marked for any of them: the rows of
+// unmarked hours do not change.
+func (r *passRun) computeMarkedDays(ctx context.Context, upTo uint64, horizon int64) error {
+	short := fmt.Sprintf("epoch <= %d AND to_hour - from_hour <= %d", upTo, dayHours)
 	days, err := r.days(ctx, fmt.Sprintf(
-		"SELECT DISTINCT toUInt32(intDiv(from_hour, %d)) AS day FROM rollup_marks WHERE %s ORDER BY day", dayHours, within,
+		"SELECT DISTINCT toUInt32(intDiv(from_hour, %d)) AS day FROM rollup_marks WHERE %s ORDER BY day", dayHours, short,
 	))
 	if err != nil {
 		return err
 	}
 	for len(days) > 0 {
 		n := consecutive(days, r.lateDays)
-		of := fmt.Sprintf("%s AND from_hour >= %d AND from_hour < %d", within, days[0]*dayHours, (days[n-1]+1)*dayHours)
+		condition := fmt.Sprintf(
+			"%s AND from_hour >= %d AND from_hour < %d", short, days[0]*dayHours, (days[n-1]+1)*dayHours,
+		)
 		began := time.Now()
-		err := r.eachChunk(ctx, of, func(w window) (time.Duration, error) {
+		err := r.eachChunk(ctx, condition, func(w window) (time.Duration, error) {
 			w.to = min(w.to, horizon)
 			if w.from >= w.to {
 				return 0, nil
 			}
 			return r.compute(ctx, w)
 		})
-		if tooMuch(err) && r.lateDays > 1 {
+		if exceededLimit(err) && r.lateDays > 1 {
 			r.lateDays = 1
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		r.lateDays = suited(r.lateDays, time.Since(began))
+		r.lateDays = nextDays(r.lateDays, time.Since(began))
 		days = days[n:]
 	}
 	return nil
 }
 
-// consecutive returns how many of the first days follow each other, at most so many: what
-// lies between days that are marked is not computed.
-func consecutive(days []uint32, most int64) int {
+// consecutive returns how many of the first days are consecutive, at most limit. Days between
+// marked days are not computed.
+func consecutive(days []uint32, limit int64) int {
 	n := 1
-	for n < len(days) && int64(n) < most && days[n] == days[n-1]+1 {
+	for n < len(days) && int64(n) < limit && days[n] == days[n-1]+1 {
 		n++
 	}
 	return n
 }
 
-// markedLong computes marks of more than a day: those of deletions, which may be
-// without end. Only days in which there is something are computed.
-func (r *rollup) markedLong(ctx context.Context, upTo uint64, horizon int64) error {
+// computeMarkedLong computes marks of more than a day, which deletions cause. They may have no
+// upper bound. Only days with points or rollups are computed.
+func (r *passRun) computeMarkedLong(ctx context.Context, upTo uint64, horizon int64) error {
 	return r.eachChunk(ctx, fmt.Sprintf("epoch <= %d AND to_hour - from_hour > %d", upTo, dayHours),
 		func(w window) (time.Duration, error) {
 			w.to = min(w.to, horizon)
 			if w.from >= w.to {
 				return 0, nil
 			}
-			part := func(table string) string {
+			daysOf := func(table string) string {
 				return fmt.Sprintf(
 					"SELECT DISTINCT toUInt32(intDiv(toUnixTimestamp64Micro(ts), %d)) AS day FROM %s WHERE %s", dayUS, table,
 					w.condition(),
@@ -108,17 +110,17 @@ func (r *rollup) markedLong(ctx context.Context, upTo uint64, horizon int64) err
 			}
 			days, err := r.days(
 				ctx,
-				"SELECT DISTINCT day FROM ("+part("points")+" UNION ALL "+part(TableMinutes)+" UNION ALL "+
-					part(TableHours)+") ORDER BY day",
+				"SELECT DISTINCT day FROM ("+daysOf("points")+" UNION ALL "+daysOf(TableMinutes)+" UNION ALL "+
+					daysOf(TableHours)+") ORDER BY day",
 			)
 			if err != nil {
 				return 0, err
 			}
 			began := time.Now()
 			for _, day := range days {
-				one := w
-				one.from, one.to = max(w.from, int64(day)*dayUS), min(w.to, int64(day+1)*dayUS)
-				if _, err := r.compute(ctx, one); err != nil {
+				dayWindow := w
+				dayWindow.from, dayWindow.to = max(w.from, int64(day)*dayUS), min(w.to, int64(day+1)*dayUS)
+				if _, err := r.compute(ctx, dayWindow); err != nil {
 					return 0, err
 				}
 			}
@@ -127,7 +129,7 @@ func (r *rollup) markedLong(ctx context.Context, upTo uint64, horizon int64) err
 }
 
 // days reads days, counted from the Unix epoch.
-func (r *rollup) days(ctx context.Context, statement string) (days []uint32, err error) {
+func (r *passRun) days(ctx context.Context, statement string) (days []uint32, err error) {
 	err = r.db.eachRow(ctx, statement, func(rows driver.Rows) error {
 		var day uint32
 		err := rows.Scan(&day)
@@ -140,46 +142,46 @@ func (r *rollup) days(ctx context.Context, statement string) (days []uint32, err
 	return days, nil
 }
 
-// eachChunk computes the series of marks in the order of their ids, so many at a time
-// that a statement takes some seconds.
-func (r *rollup) eachChunk(ctx context.Context, of string, compute func(window) (time.Duration, error)) error {
-	after, begun := uint64(0), false
+// eachChunk computes the series of marks in the order of their ids. It adapts their number in
+// a statement so that the statement takes a few seconds.
+func (r *passRun) eachChunk(ctx context.Context, condition string, compute func(window) (time.Duration, error)) error {
+	last, started := uint64(0), false
 	for {
-		from := ""
-		if begun {
-			from = fmt.Sprintf(" AND series > %d", after)
+		afterLast := ""
+		if started {
+			afterLast = fmt.Sprintf(" AND series > %d", last)
 		}
-		w, ids, err := r.chunk(ctx, of+from)
+		w, ids, err := r.nextChunk(ctx, condition+afterLast)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
 		took, err := compute(w)
 		switch {
-		case tooMuch(err) && r.late > 1 && len(ids) > 1:
-			r.late = max(len(ids)/2, 1)
+		case exceededLimit(err) && r.lateSeries > 1 && len(ids) > 1:
+			r.lateSeries = max(len(ids)/2, 1)
 			continue
 		case err != nil:
 			return err
 		case took > longStatement:
-			r.late = max(r.late/2, 1)
+			r.lateSeries = max(r.lateSeries/2, 1)
 		case took < shortStatement:
-			r.late = min(r.late*2, mostLateSeries)
+			r.lateSeries = min(r.lateSeries*2, maxLateSeries)
 		}
 		r.report.Marks += len(ids)
 		if ids[len(ids)-1] == math.MaxUint64 {
 			return nil
 		}
-		after, begun = ids[len(ids)-1], true
+		last, started = ids[len(ids)-1], true
 	}
 }
 
-// chunk reads the next series of marks, and the hours from the first to the last
-// that is marked of any of them.
-func (r *rollup) chunk(ctx context.Context, of string) (w window, ids []uint64, err error) {
+// nextChunk reads the next series of marks, and the hours from the first to the last that is
+// marked for any of them.
+func (r *passRun) nextChunk(ctx context.Context, condition string) (w window, ids []uint64, err error) {
 	w.from, w.to = math.MaxInt64, 0
 	err = r.db.eachRow(ctx, fmt.Sprintf(`
 		SELECT series, min(from_hour), max(to_hour), max(removal) FROM rollup_marks WHERE %s
-		GROUP BY series ORDER BY series LIMIT %d`, of, r.late), func(rows driver.Rows) error {
+		GROUP BY series ORDER BY series LIMIT %d`, condition, r.lateSeries), func(rows driver.Rows) error {
 		var (
 			id       uint64
 			from, to uint32

@@ -12,26 +12,27 @@ import (
 )
 
 const (
-	// markRounds bounds how often one write marks again because an epoch was closed
-	// under it. They are closed a minute apart.
-	markRounds = 10
-	// markedSeries bounds how many series' marks are remembered, some 50 bytes each.
-	markedSeries = 1_000_000
+	// maxMarkAttempts limits how often a write marks again because the epoch was closed
+	// meanwhile. An epoch is open for a minute.
+	maxMarkAttempts = 10
+	// maxCachedMarks is the maximum number of series whose marks are cached, with about 50
+	// bytes each.
+	maxCachedMarks = 1_000_000
 )
 
-// stretch is the hours of a series that are marked, from inclusive to exclusive,
-// counted from the Unix epoch. One of points lies within one day of UTC.
-type stretch struct {
+// hourRange is a range of marked hours of a series, from inclusive to exclusive, counted
+// from the Unix epoch. The range of stored points is within one day of UTC.
+type hourRange struct {
 	series   uint64
 	from, to uint32
 }
 
-// marker remembers what this process has marked, so that a steady stream of late
+// markCache caches the marks that this process has written, so that a steady stream of late
 // points writes few marks.
-type marker struct {
+type markCache struct {
 	mu sync.Mutex
-	// marked holds the last stretch of each series that was marked in an epoch.
-	marked map[uint64]stretch
+	// marked is the last range of each series that was marked in the epoch.
+	marked map[uint64]hourRange
 	epoch  uint64
 }
 
@@ -42,12 +43,12 @@ var marksTarget = Target{
 	},
 }
 
-// lateStretches lists the hours of rows below the horizon. Rows that are sorted give
-// one a series and day; those that are not give more of the same. Without late rows
-// it costs a comparison a row.
-func lateStretches(series *native.Runs, ts []int64, horizon int64) []stretch {
-	var late []stretch
-	var last stretch
+// lateHours returns the hours of rows below the horizon. Sorted rows result in one range for
+// each series and day; unsorted rows may result in several overlapping ones. Rows above the
+// horizon cost one comparison each.
+func lateHours(series *native.Runs, ts []int64, horizon int64) []hourRange {
+	var late []hourRange
+	var last hourRange
 	var from, to, dayFrom, dayTo int64 // of last, microseconds
 	row := 0
 	for s, rows := range series.All() {
@@ -64,7 +65,7 @@ func lateStretches(series *native.Runs, ts []int64, horizon int64) []stretch {
 				late[len(late)-1] = last
 			} else {
 				hour := uint32(HourOf(t))
-				last = stretch{series: s, from: hour, to: hour + 1}
+				last = hourRange{series: s, from: hour, to: hour + 1}
 				late = append(late, last)
 				dayFrom = int64(hour-hour%dayHours) * HourUS
 				dayTo = dayFrom + dayUS
@@ -76,26 +77,26 @@ func lateStretches(series *native.Runs, ts []int64, horizon int64) []stretch {
 	return late
 }
 
-// markLate marks the hours of rows that are below the horizon, and returns when the
-// marks are in an epoch that was open after the call began.
+// markLate marks the hours of rows below the horizon. When it returns, the marks are in an
+// epoch that was open after the call began.
 func (db *DB) markLate(ctx context.Context, series *native.Runs, ts []int64) error {
 	if len(ts) == 0 {
 		return nil
 	}
-	horizon, late := int64(0), []stretch(nil)
-	return db.mark(ctx, false, func(s rollupState) []stretch {
+	horizon, late := int64(0), []hourRange(nil)
+	return db.mark(ctx, false, func(s rollupState) []hourRange {
 		if s.horizon != horizon {
-			horizon, late = s.horizon, lateStretches(series, ts, s.horizon)
+			horizon, late = s.horizon, lateHours(series, ts, s.horizon)
 		}
 		return late
 	})
 }
 
-// mark writes marks for the stretches that are due in a state, until it has seen
-// the epoch that they are in to be open.
-func (db *DB) mark(ctx context.Context, removal bool, due func(rollupState) []stretch) error {
+// mark writes marks for the ranges that are due in a state. It repeats this until it has
+// read that the epoch of the marks is still open.
+func (db *DB) mark(ctx context.Context, removal bool, due func(rollupState) []hourRange) error {
 	var written *rollupState
-	for range markRounds {
+	for range maxMarkAttempts {
 		s, err := db.rollupState(ctx)
 		if err != nil {
 			return err
@@ -105,7 +106,7 @@ func (db *DB) mark(ctx context.Context, removal bool, due func(rollupState) []st
 		}
 		missing := due(s)
 		if !removal {
-			missing = db.marker.missing(s.epoch, missing)
+			missing = db.markCache.missing(s.epoch, missing)
 		}
 		if len(missing) == 0 {
 			return nil
@@ -114,28 +115,28 @@ func (db *DB) mark(ctx context.Context, removal bool, due func(rollupState) []st
 			return err
 		}
 		if !removal {
-			db.marker.remember(s.epoch, missing)
+			db.markCache.add(s.epoch, missing)
 		}
 		written = &s
 	}
 	return errors.New("marking rollups: the epoch was closed each time")
 }
 
-func (db *DB) insertMarks(ctx context.Context, epoch uint64, marks []stretch, removal bool) error {
+func (db *DB) insertMarks(ctx context.Context, epoch uint64, marks []hourRange, removal bool) error {
 	flag := uint8(0)
 	if removal {
 		flag = 1
 	}
 	return db.Insert(ctx, &marksTarget, len(marks),
-		native.Fixed[uint64](Each(marks, func(*stretch) uint64 { return epoch })),
-		native.Fixed[uint64](Each(marks, func(m *stretch) uint64 { return m.series })),
-		native.Fixed[uint32](Each(marks, func(m *stretch) uint32 { return m.from })),
-		native.Fixed[uint32](Each(marks, func(m *stretch) uint32 { return m.to })),
-		native.Fixed[uint8](Each(marks, func(*stretch) uint8 { return flag })))
+		native.Fixed[uint64](Each(marks, func(*hourRange) uint64 { return epoch })),
+		native.Fixed[uint64](Each(marks, func(m *hourRange) uint64 { return m.series })),
+		native.Fixed[uint32](Each(marks, func(m *hourRange) uint32 { return m.from })),
+		native.Fixed[uint32](Each(marks, func(m *hourRange) uint32 { return m.to })),
+		native.Fixed[uint8](Each(marks, func(*hourRange) uint8 { return flag })))
 }
 
-// missing returns the stretches that are not known to be marked in the epoch.
-func (m *marker) missing(epoch uint64, due []stretch) []stretch {
+// missing returns the ranges that are not cached as marked in the epoch.
+func (m *markCache) missing(epoch uint64, due []hourRange) []hourRange {
 	if len(due) == 0 {
 		return nil
 	}
@@ -144,62 +145,62 @@ func (m *marker) missing(epoch uint64, due []stretch) []stretch {
 	if m.epoch != epoch {
 		return due
 	}
-	var missing []stretch
+	var missing []hourRange
 	for _, d := range due {
-		if have, ok := m.marked[d.series]; !ok || d.from < have.from || d.to > have.to {
+		if cached, ok := m.marked[d.series]; !ok || d.from < cached.from || d.to > cached.to {
 			missing = append(missing, d)
 		}
 	}
 	return missing
 }
 
-// remember notes stretches that are marked in an epoch.
-func (m *marker) remember(epoch uint64, marks []stretch) {
+// add caches ranges that are marked in an epoch.
+func (m *markCache) add(epoch uint64, marks []hourRange) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if epoch < m.epoch {
 		return
 	}
-	if epoch > m.epoch || m.marked == nil || len(m.marked)+len(marks) > markedSeries {
-		m.marked, m.epoch = make(map[uint64]stretch, min(len(marks), markedSeries)), epoch
+	if epoch > m.epoch || m.marked == nil || len(m.marked)+len(marks) > maxCachedMarks {
+		m.marked, m.epoch = make(map[uint64]hourRange, min(len(marks), maxCachedMarks)), epoch
 	}
 	for _, d := range marks {
-		have, ok := m.marked[d.series]
-		if ok && d.from <= have.to && d.to >= have.from {
-			d.from, d.to = min(d.from, have.from), max(d.to, have.to)
+		cached, ok := m.marked[d.series]
+		if ok && d.from <= cached.to && d.to >= cached.from {
+			d.from, d.to = min(d.from, cached.from), max(d.to, cached.to)
 		}
 		m.marked[d.series] = d
 	}
 }
 
-// removal are the marks of a deletion.
-type removal struct {
+// removalMarks are the marks of a deletion.
+type removalMarks struct {
 	db    *DB
-	marks []stretch // none: there is nothing to mark
+	marks []hourRange // empty: nothing to mark
 }
 
-// beginRemoval marks what deletions take from series, unless neither points nor
-// rollups are there: a replay repeats deletions that were done long ago. What was
-// marked has to be marked once more when the points are gone, by done.
-func (db *DB) beginRemoval(ctx context.Context, parts []part) (removal, error) {
-	r := removal{db: db}
-	var timed []part
+// markRemoval marks the hours from which deletions remove points, unless there are neither
+// points nor rollups: a replay repeats deletions that were executed long ago. The caller must
+// call markAgain when the points are deleted.
+func (db *DB) markRemoval(ctx context.Context, parts []partialDeletion) (removalMarks, error) {
+	r := removalMarks{db: db}
+	var nonEmpty []partialDeletion
 	for _, p := range parts {
 		if from, to := p.hours(); from < to {
-			timed = append(timed, p)
+			nonEmpty = append(nonEmpty, p)
 		}
 	}
-	if len(timed) == 0 {
+	if len(nonEmpty) == 0 {
 		return r, nil
 	}
-	hours := anyPart(timed, func(p *part) string {
+	hours := anyCondition(nonEmpty, func(p *partialDeletion) string {
 		from, to := p.hours()
 		return fmt.Sprintf(
 			"series IN (%s) AND ts >= %s AND ts < %s", joinIDs(p.series), Moment(from*HourUS), Moment(to*HourUS),
 		)
 	})
 	for _, rows := range []string{
-		"points WHERE " + anyPart(timed, (*part).where),
+		"points WHERE " + anyCondition(nonEmpty, (*partialDeletion).where),
 		"rollup_1h FINAL WHERE " + hours + " AND points > 0",
 		"rollup_1m FINAL WHERE " + hours + " AND points > 0",
 	} {
@@ -210,19 +211,19 @@ func (db *DB) beginRemoval(ctx context.Context, parts []part) (removal, error) {
 		if !found {
 			continue
 		}
-		for _, p := range timed {
+		for _, p := range nonEmpty {
 			from, to := p.hours()
 			for _, id := range p.series {
-				r.marks = append(r.marks, stretch{series: id, from: uint32(from), to: uint32(to)})
+				r.marks = append(r.marks, hourRange{series: id, from: uint32(from), to: uint32(to)})
 			}
 		}
-		return r, r.done(ctx)
+		return r, r.markAgain(ctx)
 	}
 	return r, nil
 }
 
-// hours are those that a deletion has to do with, from inclusive to exclusive, counted
-// from the Unix epoch.
+// hours returns the range of hours that a deletion affects, from inclusive to exclusive,
+// counted from the Unix epoch.
 func (d *Deletion) hours() (from, to int64) {
 	to = maxHour
 	if d.FromUS != nil {
@@ -234,10 +235,10 @@ func (d *Deletion) hours() (from, to int64) {
 	return from, to
 }
 
-// done marks in an epoch that is open now.
-func (r removal) done(ctx context.Context) error {
-	return r.db.mark(ctx, true, func(rollupState) []stretch { return r.marks })
+// markAgain writes the marks in the epoch that is open now.
+func (r removalMarks) markAgain(ctx context.Context) error {
+	return r.db.mark(ctx, true, func(rollupState) []hourRange { return r.marks })
 }
 
-// maxHour is later than any hour of a point that is taken: the year 2200.
+// maxHour is later than the hour of any accepted point: the year 2200.
 const maxHour = 230 * 8766

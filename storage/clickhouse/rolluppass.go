@@ -10,77 +10,78 @@ import (
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// RollUpLimit bounds one statement of a pass on ClickHouse's side: anyone who asks
-// RollupPass.Proceed before each must not be succeeded within this time.
+// RollUpLimit is the time limit of one statement of a pass in ClickHouse. When
+// RollupPass.Proceed allows a statement, no other process may take over the passes within
+// this time.
 const RollUpLimit = time.Minute
 
 const (
-	// statementGrace is how much longer than its limit a statement is waited for.
+	// statementGrace is the time that a pass waits for a statement beyond RollUpLimit.
 	statementGrace = 5 * time.Second
-	// A statement of a pass is made larger or smaller to take about so long.
+	// Range of the duration of a statement. The size of statements is adapted to it.
 	shortStatement = 500 * time.Millisecond
 	longStatement  = 4 * time.Second
 
-	// versionStep is more than the statements of a pass, each of which has a version
-	// of its own. Versions follow the clock in nanoseconds, and so only need it when
-	// the clock was set back.
+	// versionStep is larger than the number of statements of a pass, each of which has its
+	// own version. Versions follow the clock in nanoseconds, so that versionStep matters only
+	// if the clock was set back.
 	versionStep = 1 << 32
 
 	firstLateSeries = 500
-	mostLateSeries  = 10_000
-	// mostDays is how many days a statement is made to take where there is little in
-	// them, as in a history of a point a day.
-	mostDays = 31
-	// livePeriod bounds the new hours of one pass, so that marks have their turn
-	// while the hours of a long absence are caught up with.
-	livePeriod = time.Minute
+	maxLateSeries   = 10_000
+	// maxStatementDays is the maximum number of days in a statement. It is reached when days
+	// have few points, as in a history with one point a day.
+	maxStatementDays = 31
+	// maxCatchUpTime limits the time that a pass spends on new hours, so that marks are
+	// processed even while the hours of a long downtime are computed.
+	maxCatchUpTime = time.Minute
 )
 
-// RollupPass is what one pass of the rollups goes by.
+// RollupPass configures one pass of the rollups.
 type RollupPass struct {
-	// Quiet is how long after an epoch was closed its marks are computed, and how
-	// long an epoch is open.
+	// Quiet is the minimum time for which an epoch is open, and the minimum time between
+	// closing an epoch and computing its marks.
 	Quiet time.Duration
-	// Late is how long after an hour the horizon passes over it. Points of an hour
-	// that come later than that have to be marked.
+	// Late is the time after which the horizon passes an hour. Points of an hour that are
+	// stored later must be marked.
 	Late time.Duration
-	// Proceed is asked before each statement; an error ends the pass. May be nil.
+	// Proceed is called before each statement. An error ends the pass. May be nil.
 	Proceed func(context.Context) error
-	// NowUS is the time by which the horizon rises; 0: that of ClickHouse's clock.
+	// NowUS is the current time for the horizon; 0: the time of ClickHouse's clock.
 	NowUS int64
 }
 
-// RollupReport is what a pass found and did.
+// RollupReport is the result of a pass.
 type RollupReport struct {
 	Due     bool      // false: the open epoch is too young, and nothing was done
-	Marks   int       // series that were marked, each counted once a stretch of days
+	Marks   int       // marked series that were computed, counted once for each run of days
 	Minutes uint64    // rows of minutes that were written
-	Points  uint64    // points that these stand for
-	Clean   time.Time // up to which rollups hold now, except for marks
+	Points  uint64    // points in these rows
+	Clean   time.Time // time up to which rollups are valid now, unless they are marked
 }
 
-// rollup is a pass that runs.
-type rollup struct {
-	db      *DB
-	pass    RollupPass
-	version uint64 // of the last rows written
-	report  RollupReport
-	width   uint64 // of the ids of series that a statement of new hours takes
-	late    int    // series that a statement of marked hours takes
-	// Days that a statement takes of new hours, and of marked ones.
-	newDays, lateDays int64
+// passRun is a running pass.
+type passRun struct {
+	db         *DB
+	pass       RollupPass
+	version    uint64 // of the last written rows
+	report     RollupReport
+	idRange    uint64 // size of the range of series ids in a statement of new hours
+	lateSeries int    // number of series in a statement of marked hours
+	newDays    int64  // days in a statement of new hours
+	lateDays   int64  // days in a statement of marked hours
 }
 
-// RollUp does one pass: it closes the open epoch if it is old enough, computes what
-// was closed before, and drops its marks. It may be cut short anywhere and done
-// again, and does no harm if another process does one at the same time; only that
-// a statement of a pass must not outlast it, which Proceed is for.
+// RollUp runs one pass: it closes the open epoch if it is old enough, computes what was
+// closed before, and drops the marks of that. A pass may be interrupted anywhere and
+// repeated, and several processes may run passes at the same time. Only a statement must not
+// run on after its pass has ended, for which there is Proceed.
 func (db *DB) RollUp(ctx context.Context, pass RollupPass) (RollupReport, error) {
 	s, err := db.rollupState(ctx)
 	if err != nil {
 		return RollupReport{}, err
 	}
-	r := &rollup{db: db, pass: pass, width: 1 << 60, late: firstLateSeries, newDays: 1, lateDays: 1}
+	r := &passRun{db: db, pass: pass, idRange: 1 << 60, lateSeries: firstLateSeries, newDays: 1, lateDays: 1}
 	r.report.Clean = TimeOf(s.clean)
 	if s.now-s.opened < pass.Quiet.Microseconds() {
 		return r.report, nil
@@ -94,25 +95,26 @@ func (db *DB) RollUp(ctx context.Context, pass RollupPass) (RollupReport, error)
 		now = pass.NowUS
 	}
 	next.horizon = max(s.horizon, HourOf(now-pass.Late.Microseconds())*HourUS)
-	// From here on anyone who has stored a point sees that it has to mark, before any
-	// point is read below.
+	// After this statement, every writer of a point sees that it must mark. This comes before
+	// the points are read below.
 	if err := db.raiseRollupState(ctx, next); err != nil {
 		return r.report, err
 	}
 	r.version = next.version
 	if s.epoch > 0 {
-		if err := r.marked(ctx, s.epoch-1, s.horizon); err != nil {
+		if err := r.computeMarked(ctx, s.epoch-1, s.horizon); err != nil {
 			return r.report, err
 		}
 	}
-	clean, err := r.hours(ctx, s)
+	clean, err := r.computeNewHours(ctx, s)
 	r.report.Clean = TimeOf(clean)
 	return r.report, err
 }
 
-// hours computes the hours from clean up to the horizon of the state, as many days at a
-// time as take a statement some seconds, and reports how far it came.
-func (r *rollup) hours(ctx context.Context, s rollupState) (clean int64, err error) {
+// computeNewHours computes the hours from clean up to the horizon of the state. It adapts the
+// number of days in a statement so that the statement takes a few seconds. It returns the new
+// value of clean.
+func (r *passRun) computeNewHours(ctx context.Context, s rollupState) (clean int64, err error) {
 	began := time.Now()
 	for clean = s.clean; clean < s.horizon; {
 		from, err := r.nextStored(ctx, clean, s.horizon)
@@ -120,40 +122,41 @@ func (r *rollup) hours(ctx context.Context, s rollupState) (clean int64, err err
 			return clean, err
 		}
 		to, start := min(s.horizon, from-from%dayUS+r.newDays*dayUS), time.Now()
-		err = r.everySeries(ctx, from, to)
-		if tooMuch(err) && r.newDays > 1 {
+		err = r.computeAllSeries(ctx, from, to)
+		if exceededLimit(err) && r.newDays > 1 {
 			r.newDays = 1
 			continue
 		}
 		if err != nil {
 			return clean, err
 		}
-		r.newDays = suited(r.newDays, time.Since(start))
+		r.newDays = nextDays(r.newDays, time.Since(start))
 		clean = to
 		if err := r.db.raiseRollupState(ctx, rollupState{clean: clean, version: r.version}); err != nil {
 			return clean, err
 		}
-		if time.Since(began) > livePeriod {
+		if time.Since(began) > maxCatchUpTime {
 			break
 		}
 	}
 	return clean, nil
 }
 
-// suited returns how many days to take next after so many took so long.
-func suited(days int64, took time.Duration) int64 {
+// nextDays returns the number of days for the next statement, given the number of days of the
+// last one and its duration.
+func nextDays(days int64, took time.Duration) int64 {
 	switch {
 	case took < shortStatement:
-		return min(2*days, mostDays)
+		return min(2*days, maxStatementDays)
 	case took > longStatement:
 		return max(days/2, 1)
 	}
 	return days
 }
 
-// nextStored returns the first full hour from a time on in a month that has points,
-// or the end. It asks what is known of each part, not the points.
-func (r *rollup) nextStored(ctx context.Context, from, end int64) (int64, error) {
+// nextStored returns the first full hour, from a time on, that is in a month with points, or
+// end if there is none. It reads only the metadata of parts.
+func (r *passRun) nextStored(ctx context.Context, from, end int64) (int64, error) {
 	var (
 		parts uint64
 		first int64
@@ -171,14 +174,14 @@ func (r *rollup) nextStored(ctx context.Context, from, end int64) (int64, error)
 	return min(max(from, HourOf(first)*HourUS), end), nil
 }
 
-// everySeries computes the hours of all series, as many at a time as take a statement
-// some seconds.
-func (r *rollup) everySeries(ctx context.Context, from, to int64) error {
+// computeAllSeries computes the hours of all series. It adapts the number of series in a
+// statement so that the statement takes a few seconds.
+func (r *passRun) computeAllSeries(ctx context.Context, from, to int64) error {
 	if from >= to {
 		return nil
 	}
 	for low := uint64(0); ; {
-		high := low + (r.width - 1)
+		high := low + (r.idRange - 1)
 		if high < low {
 			high = math.MaxUint64
 		}
@@ -186,15 +189,15 @@ func (r *rollup) everySeries(ctx context.Context, from, to int64) error {
 			series: fmt.Sprintf("series >= %d AND series <= %d", low, high), from: from, to: to,
 		})
 		switch {
-		case tooMuch(err) && r.width > 1:
-			r.width /= 2
+		case exceededLimit(err) && r.idRange > 1:
+			r.idRange /= 2
 			continue
 		case err != nil:
 			return err
-		case took > longStatement && r.width > 1:
-			r.width /= 2
-		case took < shortStatement && r.width <= math.MaxUint64/2:
-			r.width *= 2
+		case took > longStatement && r.idRange > 1:
+			r.idRange /= 2
+		case took < shortStatement && r.idRange <= math.MaxUint64/2:
+			r.idRange *= 2
 		}
 		if high == math.MaxUint64 {
 			return nil
@@ -203,9 +206,9 @@ func (r *rollup) everySeries(ctx context.Context, from, to int64) error {
 	}
 }
 
-// tooMuch reports whether a statement ended because it took too long or wanted too
-// much memory, so that a smaller one may do.
-func tooMuch(err error) bool {
+// exceededLimit reports whether a statement exceeded its limit of time or memory, so that a
+// smaller one may succeed.
+func exceededLimit(err error) bool {
 	var exception *ch.Exception
 	if !errors.As(err, &exception) {
 		return false
@@ -217,11 +220,11 @@ func tooMuch(err error) bool {
 	return false
 }
 
-// window is a stretch of full hours of some series.
+// window is a range of full hours of some series.
 type window struct {
-	series   string // a condition
+	series   string // condition that selects the series
 	from, to int64
-	removal  bool // points may have gone
+	removal  bool // points may have been deleted
 }
 
 func (w window) condition() string {
@@ -230,14 +233,14 @@ func (w window) condition() string {
 
 const rollupColumns = "(series, ts, points, total, lowest, highest, first, last, first_us, last_us, version)"
 
-// compute writes the rollups of a window: minutes from points, then hours from
-// minutes; where points may have gone, first that those are none which have none
-// any more.
-func (r *rollup) compute(ctx context.Context, w window) (took time.Duration, err error) {
+// compute writes the rollups of a window: minutes from points, then hours from minutes. If
+// points may have been deleted, it first writes empty rows for the minutes and hours that no
+// longer have points.
+func (r *passRun) compute(ctx context.Context, w window) (took time.Duration, err error) {
 	began := time.Now()
 	where := w.condition()
 	if w.removal {
-		if err := r.write(ctx, TableMinutes, none(
+		if err := r.write(ctx, TableMinutes, emptyRows(
 			TableMinutes, where, "SELECT series, "+startOf("Minute")+" FROM points WHERE "+where,
 		)); err != nil {
 			return 0, err
@@ -252,11 +255,11 @@ func (r *rollup) compute(ctx context.Context, w window) (took time.Duration, err
 	if err != nil {
 		return 0, err
 	}
-	if err := r.count(ctx, where); err != nil {
+	if err := r.countWritten(ctx, where); err != nil {
 		return 0, err
 	}
 	if w.removal {
-		if err := r.write(ctx, TableHours, none(
+		if err := r.write(ctx, TableHours, emptyRows(
 			TableHours, where, "SELECT series, "+startOf("Hour")+" FROM rollup_1m FINAL PREWHERE "+where+" WHERE points > 0",
 		)); err != nil {
 			return 0, err
@@ -271,20 +274,20 @@ func (r *rollup) compute(ctx context.Context, w window) (took time.Duration, err
 	return time.Since(began), err
 }
 
-// startOf returns the expression for the start of a time's minute or hour. Times are
-// of UTC, whose hours are those of the Unix epoch.
+// startOf returns the expression for the start of the minute or hour of a time. Times are in
+// UTC, whose hours are those of the Unix epoch.
 func startOf(unit string) string { return "toDateTime64(toStartOf" + unit + "(ts), 6, 'UTC')" }
 
-// none returns the rows that say of a table's rows that nothing is there any more,
-// unless they are among those that are.
-func none(table, where, there string) string {
+// emptyRows returns the query for rows without points that replace rows of a table, except for
+// those that existing, a query of series and ts, returns.
+func emptyRows(table, where, existing string) string {
 	return `SELECT series, ts, 0, 0, 0, 0, 0, 0, 0, 0, %d FROM ` + table + ` FINAL PREWHERE ` + where +
-		` WHERE points > 0 AND (series, ts) NOT IN (` + there + `)`
+		` WHERE points > 0 AND (series, ts) NOT IN (` + existing + `)`
 }
 
-// write runs a statement that computes rows of a table; it has the place of their
-// version. Each has a higher one than those before.
-func (r *rollup) write(ctx context.Context, table, query string) (err error) {
+// write runs a query that computes rows of a table, and inserts them. The query has a
+// placeholder for their version. Each call uses a higher version.
+func (r *passRun) write(ctx context.Context, table, query string) (err error) {
 	if r.pass.Proceed != nil {
 		if err := r.pass.Proceed(ctx); err != nil {
 			return err
@@ -301,8 +304,9 @@ func (r *rollup) write(ctx context.Context, table, query string) (err error) {
 	return nil
 }
 
-// rollupSettings hold for the statements of a pass. One thread, because they are
-// never urgent. Rows of one time are of one month, so months need not be merged.
+// rollupSettings returns the settings of the statements of a pass. They use one thread,
+// because they are never urgent. Rows of one time are in one month, so that FINAL need not
+// merge across months.
 func rollupSettings() ch.Settings {
 	return ch.Settings{
 		"async_insert": 0, "optimize_on_insert": 0, "insert_deduplicate": 0, "max_partitions_per_insert_block": 0,
@@ -312,8 +316,8 @@ func rollupSettings() ch.Settings {
 	}
 }
 
-// count adds to the report what the last statement of minutes wrote.
-func (r *rollup) count(ctx context.Context, where string) error {
+// countWritten adds the rows of the last statement of minutes to the report.
+func (r *passRun) countWritten(ctx context.Context, where string) error {
 	var rows, points uint64
 	err := r.db.conn.QueryRow(ch.Context(ctx, ch.WithSettings(settings())), fmt.Sprintf(
 		"SELECT toUInt64(count()), toUInt64(sum(points)) FROM rollup_1m WHERE %s AND version = %d", where,

@@ -20,21 +20,22 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// all asks for a day by the hour.
-func (r *rolled) all(series int) timeseries.AggregateQuery {
-	q := timeseries.AggregateQuery{Range: timeseries.Range{FromUS: t0, ToUS: t0 + day}, Functions: rollable}
+// dayByHour returns a query of a day by the hour.
+func (r *rollupFixture) dayByHour(series int) timeseries.AggregateQuery {
+	q := timeseries.AggregateQuery{Range: timeseries.Range{FromUS: t0, ToUS: t0 + day}, Functions: rollupFunctions}
 	for i := range series {
 		q.Series, q.Groups = append(q.Series, id(i)), append(q.Groups, i)
 	}
 	return q
 }
 
-// errDied says that the process ended in the middle of a write.
+// errDied simulates a process that is killed during a write.
 var errDied = errors.New("the process died")
 
-// staged returns a store through a proxy that calls before and after at each insert of
-// points. What they say ends the connection, as the end of the process would.
-func (r *rolled) staged(before, after func() error) *clickhouse.DB {
+// openThroughProxy opens the database through a proxy that calls before and after at each
+// insert of points. If one of them returns an error, the proxy closes the connection, as if
+// the process had been killed.
+func (r *rollupFixture) openThroughProxy(before, after func() error) *clickhouse.DB {
 	r.t.Helper()
 	target := &url.URL{Scheme: r.url.Scheme, Host: r.url.Host}
 	forward := httputil.NewSingleHostReverseProxy(target)
@@ -61,17 +62,17 @@ func (r *rolled) staged(before, after func() error) *clickhouse.DB {
 	return db
 }
 
-// TestPassesBetweenTheStagesOfAWriteMissNothing has passes come in between marks,
-// points and marks, and processes die there.
+// TestPassesBetweenTheStagesOfAWriteMissNothing runs passes between the marks before the
+// points, the points, and the marks after them, and kills processes there.
 func TestPassesBetweenTheStagesOfAWriteMissNothing(t *testing.T) {
-	r := newRolled(t, 1)
+	r := newRollupFixture(t, 1)
 	clock := int64(t0 + 2*hour)
-	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(5*minute, t0, t0+hour, id(0))...)))
-	r.settle(clock)
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), every(5*minute, t0, t0+hour, id(0))...)))
+	r.rollUpFully(clock)
 	for i, stages := range [][3]int{
 		{0, 0, 0}, {1, 0, 0}, {3, 0, 0}, {0, 0, 1}, {0, 1, 0}, {0, 2, 1}, {3, 1, 0}, {0, 3, 1}, {3, 0, 1}, {2, 2, 0},
 	} {
-		for _, below := range []bool{true, false} { // the horizon, when the write begins
+		for _, below := range []bool{true, false} { // below the horizon when the write begins
 			at, before, after, dies := int64(t0+10*minute), stages[0], stages[1], stages[2] == 1
 			if !below {
 				at = clock + hour
@@ -85,9 +86,9 @@ func TestPassesBetweenTheStagesOfAWriteMissNothing(t *testing.T) {
 					r.pass(clock)
 				}
 			}
-			writer := r.staged(func() error { run(before); return nil }, func() error {
-				if before == 0 { // nothing was computed since the mark
-					r.same(r.all(1), "as soon as the points are there: "+why)
+			writer := r.openThroughProxy(func() error { run(before); return nil }, func() error {
+				if before == 0 { // no pass has run since the mark
+					r.requireSame(r.dayByHour(1), "as soon as the points are there: "+why)
 				}
 				run(after)
 				if dies {
@@ -95,30 +96,32 @@ func TestPassesBetweenTheStagesOfAWriteMissNothing(t *testing.T) {
 				}
 				return nil
 			})
-			c := r.columns(r.next(), point{series: id(0), ts: at, value: float64(i) + 0.5})
+			c := r.columns(r.nextVersion(), point{series: id(0), ts: at, value: float64(i) + 0.5})
 			if err := writer.InsertPoints(t.Context(), c); dies {
 				require.Error(t, err)
-				r.reopen() // another process reads the record again
+				r.reopen() // another process consumes the record again
 				require.NoError(t, r.InsertPoints(t.Context(), c))
 			} else {
 				require.NoError(t, err)
 			}
-			r.same(r.all(1), "when the write is over: "+why)
+			r.requireSame(r.dayByHour(1), "when the write is over: "+why)
 			r.pass(clock)
-			r.same(r.all(1), "a pass later: "+why)
-			r.settle(clock)
-			r.same(r.all(1), "when all is computed: "+why)
+			r.requireSame(r.dayByHour(1), "a pass later: "+why)
+			r.rollUpFully(clock)
+			r.requireSame(r.dayByHour(1), "when all is computed: "+why)
 		}
 	}
 }
 
-// TestAPassMayEndAnywhere cuts passes at each of their statements.
+// TestAPassMayEndAnywhere interrupts passes at each of their statements.
 func TestAPassMayEndAnywhere(t *testing.T) {
-	r := newRolled(t, 2)
+	r := newRollupFixture(t, 2)
 	cut := errors.New("cut short")
 	clock := int64(t0 + 3*hour)
-	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(5*minute, t0, t0+3*hour, ids(2)...)...)))
-	r.settle(clock)
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(
+		r.nextVersion(), every(5*minute, t0, t0+3*hour, ids(2)...)...,
+	)))
+	r.rollUpFully(clock)
 	for done := false; !done; {
 		for at := 0; ; at++ {
 			metric := "m1"
@@ -126,7 +129,7 @@ func TestAPassMayEndAnywhere(t *testing.T) {
 			require.NoError(t, r.Delete(t.Context(), clickhouse.Deletion{
 				Workspace: r.workspace, Source: r.source, Metric: &metric, FromUS: &from, ToUS: &to, Ceiling: r.version,
 			}))
-			require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(11*minute, t0, t0+hour, id(0))...)))
+			require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), every(11*minute, t0, t0+hour, id(0))...)))
 			r.pass(clock)
 			statements := 0
 			_, err := r.RollUp(t.Context(), clickhouse.RollupPass{NowUS: clock, Proceed: func(context.Context) error {
@@ -135,7 +138,7 @@ func TestAPassMayEndAnywhere(t *testing.T) {
 				}
 				return nil
 			}})
-			r.same(r.all(2), fmt.Sprintf("after %d statements", at))
+			r.requireSame(r.dayByHour(2), fmt.Sprintf("after %d statements", at))
 			if err == nil {
 				done = at > 0
 				break
@@ -143,14 +146,15 @@ func TestAPassMayEndAnywhere(t *testing.T) {
 			require.ErrorIs(t, err, cut)
 			clock += hour
 			r.pass(clock)
-			r.same(r.all(2), fmt.Sprintf("after %d statements and another pass", at))
+			r.requireSame(r.dayByHour(2), fmt.Sprintf("after %d statements and another pass", at))
 		}
 	}
 }
 
-// TestReadingTheLogTwiceLeavesRollupsAsTheyWere compares their rows, all but versions.
+// TestReadingTheLogTwiceLeavesRollupsAsTheyWere compares the rows of rollups, except for their
+// versions.
 func TestReadingTheLogTwiceLeavesRollupsAsTheyWere(t *testing.T) {
-	r := newRolled(t, 3)
+	r := newRollupFixture(t, 3)
 	batches := []*clickhouse.PointColumns{
 		r.columns(1, every(7*second, t0, t0+3*hour, ids(3)...)...),
 		r.columns(2, every(13*second, t0+hour, t0+2*hour, id(1))...),
@@ -172,7 +176,7 @@ func TestReadingTheLogTwiceLeavesRollupsAsTheyWere(t *testing.T) {
 		for _, c := range batches {
 			require.NoError(t, r.InsertPoints(t.Context(), c))
 		}
-		r.settle(t0 + 6*hour)
+		r.rollUpFully(t0 + 6*hour)
 	}
 	replay()
 	once := dump()
@@ -186,39 +190,39 @@ func TestReadingTheLogTwiceLeavesRollupsAsTheyWere(t *testing.T) {
 
 // TestSteadyLatePointsAreMarkedOnceAnEpoch counts marks.
 func TestSteadyLatePointsAreMarkedOnceAnEpoch(t *testing.T) {
-	r := newRolled(t, 2)
-	r.settle(t0 + 10*hour)
+	r := newRollupFixture(t, 2)
+	r.rollUpFully(t0 + 10*hour)
 	marks := func() string {
 		return testenv.AskClickHouse(t, r.url.String(), "SELECT count(), uniqExact(series) FROM rollup_marks")
 	}
 	for i := range int64(20) {
 		at := t0 + hour + i*second
 		require.NoError(t, r.InsertPoints(t.Context(), r.columns(
-			r.next(), point{series: id(0), ts: at, value: 1.0}, point{series: id(1), ts: at, value: 2.0},
+			r.nextVersion(), point{series: id(0), ts: at, value: 1.0}, point{series: id(1), ts: at, value: 2.0},
 		)))
 	}
 	require.Equal(t, "2\t2", marks())
-	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), point{
+	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), point{
 		series: id(0), ts: t0 + 10*hour, value: 1.0,
 	})))
 	require.Equal(t, "2\t2", marks(), "what is above the horizon needs none")
 }
 
-// TestALongThinHistoryIsRolledUp is about years with a point a day, which are computed
-// many days at a time, as new hours and as late ones.
+// TestALongThinHistoryIsRolledUp rolls up years with one point a day. Statements process many
+// days at a time, of new hours and of late ones.
 func TestALongThinHistoryIsRolledUp(t *testing.T) {
 	const days = 120
-	r := newRolled(t, 2)
-	whole := timeseries.AggregateQuery{
-		Series: ids(2), Groups: []int{0, 1}, Functions: rollable, Limit: 10_000,
+	r := newRollupFixture(t, 2)
+	all := timeseries.AggregateQuery{
+		Series: ids(2), Groups: []int{0, 1}, Functions: rollupFunctions, Limit: 10_000,
 		Range: timeseries.Range{FromUS: t0, ToUS: t0 + days*day},
 	}
-	whole.Grid = timeseries.NewGrid(24*time.Hour, time.UTC, t0, t0+days*day)
+	all.Grid = timeseries.NewGrid(24*time.Hour, time.UTC, t0, t0+days*day)
 	for _, why := range []string{"new hours", "late points"} {
-		require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.next(), every(day, t0, t0+days*day, ids(2)...)...)))
-		r.settle(t0 + days*day + 2*hour)
+		require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), every(day, t0, t0+days*day, ids(2)...)...)))
+		r.rollUpFully(t0 + days*day + 2*hour)
 		before := r.reads("rollup_1h")
-		r.same(whole, why)
+		r.requireSame(all, why)
 		require.Greater(t, r.reads("rollup_1h"), before, why)
 	}
 }

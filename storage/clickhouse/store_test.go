@@ -13,12 +13,12 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// t0 is where the tests' points begin: 2026-03-01T00:00:00Z, microseconds.
+// t0 is the time of the first points of the tests: 2026-03-01T00:00:00Z, in microseconds.
 const t0 = 1_772_323_200_000_000
 
 const second = 1_000_000
 
-// store is a database, queries of it, and the way past the package into it.
+// store is a database with a Reader, and with direct access to it.
 type store struct {
 	*clickhouse.DB
 	*timeseries.Reader

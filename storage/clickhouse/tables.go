@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// timed is a table whose rows are of a series (column series) and a time. Retention
-// and the deletion of sources and workspaces go through all of them; a new table is
-// added in timedTables, and that is all.
-type timed struct {
-	name  string
-	ts    string        // the column of the time
-	reach time.Duration // how much time a row is about, from ts on; zero: that moment
+// timedTable is a table whose rows have a series (column series) and a time. Retention and
+// the deletion of sources and workspaces process all of these tables. A new table must only
+// be added to timedTables.
+type timedTable struct {
+	name   string
+	ts     string        // the column of the time
+	length time.Duration // time range of a row, from ts on; zero: a row is of one instant
 }
 
-func timedTables() []timed {
-	return []timed{
+func timedTables() []timedTable {
+	return []timedTable{
 		{name: TableNumbers, ts: "ts"}, {name: TableTexts, ts: "ts"},
-		{name: TableMinutes, ts: "ts", reach: time.Minute}, {name: TableHours, ts: "ts", reach: time.Hour},
+		{name: TableMinutes, ts: "ts", length: time.Minute}, {name: TableHours, ts: "ts", length: time.Hour},
 	}
 }
 
-// before is the condition that all that a row is about lies before a time.
-func (t *timed) before(us int64) string {
-	if t.reach == 0 {
+// before returns the condition that the whole time range of a row is before a time.
+func (t *timedTable) before(us int64) string {
+	if t.length == 0 {
 		return fmt.Sprintf("%s < %s", t.ts, Moment(us))
 	}
-	return fmt.Sprintf("%s <= %s", t.ts, Moment(us-t.reach.Microseconds()))
+	return fmt.Sprintf("%s <= %s", t.ts, Moment(us-t.length.Microseconds()))
 }

@@ -32,8 +32,8 @@ func TestConnectionsByTLSAreVerified(t *testing.T) {
 	})
 }
 
-// The embedded edition does not speak the native protocol: here only the handshake is
-// tried, which is the same whatever comes after it.
+// The embedded edition does not support the native protocol. The test therefore checks only the
+// TLS handshake, which is independent of the protocol.
 func TestTheNativeProtocolIsVerifiedAlike(t *testing.T) {
 	engine := testenv.ClickHouse(t)
 	authority := testenv.NewAuthority(t)

@@ -10,15 +10,16 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
-// Traced records the statements that are run for traced work; nil: none.
+// Traced sets the provider with which statements of traced requests are recorded. nil: none
+// are.
 func Traced(provider trace.TracerProvider) Option {
 	return func(db *DB) { db.tracer = tracing.New(provider, "storage/clickhouse") }
 }
 
-// start begins the span of an operation, if it is done for traced work. It is
-// named as metrics name it, never by the statement's text, which names series and
-// holds times. The context it gives tells ClickHouse as well: over the native
-// protocol its system.opentelemetry_span_log then has what it did, under the same
+// start starts the span of an operation, if the context is traced. The name of the span is
+// the name of the operation in metrics, never the text of the statement, which contains
+// series and times. The returned context passes the trace to ClickHouse: over the native
+// protocol, its system.opentelemetry_span_log then has the spans of the server under the same
 // trace.
 func (db *DB) start(ctx context.Context, operation string) (context.Context, trace.Span) {
 	ctx, span := db.tracer.StartWithin(ctx, trace.SpanKindClient, operation)
