@@ -10,12 +10,11 @@ import (
 
 const attemptsWindow = time.Minute
 
-// Attempts counts the failed authentications of addresses, by the minute, in this
-// process. It is asked when a key was found to be none, so it never refuses a valid
-// one: it only says when to stop trying.
-type Attempts struct{ counter *Counter } // nil: there is no limit
+// Attempts counts the failed authentications of addresses per minute in this process. It
+// is used only after a key was found to be invalid, so it never refuses a valid key.
+type Attempts struct{ counter *Counter } // nil: no limit
 
-// NewAttempts creates one that allows so many failures a minute; 0: any number.
+// NewAttempts creates an Attempts that allows limit failures per minute; 0 means no limit.
 func NewAttempts(limit int, registerer prometheus.Registerer) *Attempts {
 	a := &Attempts{}
 	if limit > 0 {
@@ -34,8 +33,8 @@ func NewAttempts(limit int, registerer prometheus.Registerer) *Attempts {
 	return a
 }
 
-// Failed counts a failed authentication from an address at a time. Above the limit it
-// gives how long it is to the end of the minute, else 0.
+// Failed counts a failed authentication from an address and returns 0. If the limit is
+// reached, it returns the time until the end of the minute.
 func (a *Attempts) Failed(ip netip.Addr, now time.Time) (wait time.Duration) {
 	if a.counter == nil {
 		return 0

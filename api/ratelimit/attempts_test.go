@@ -22,7 +22,7 @@ func TestFailedAuthenticationsAreLimitedByAddress(t *testing.T) {
 		require.Zero(t, fail("10.0.0.1", now))
 	}
 	require.Equal(t, 49500*time.Millisecond, fail("10.0.0.1", now))
-	require.Equal(t, 49500*time.Millisecond, fail("::ffff:10.0.0.1", now), "the same address written as one of IPv6")
+	require.Equal(t, 49500*time.Millisecond, fail("::ffff:10.0.0.1", now), "the same address as an IPv6 address")
 	require.Zero(t, fail("10.0.0.2", now))
 	require.Zero(t, fail("10.0.0.1", now.Add(49500*time.Millisecond)), "a new minute")
 
@@ -31,7 +31,7 @@ func TestFailedAuthenticationsAreLimitedByAddress(t *testing.T) {
 	}
 	require.Positive(t, fail("2001:db8::3", now), "a network of 64 bits is one caller")
 	require.Zero(t, fail("2001:db8:0:1::3", now))
-	require.Zero(t, attempts.Failed(netip.Addr{}, now), "an address that is not known")
+	require.Zero(t, attempts.Failed(netip.Addr{}, now), "an unknown address")
 }
 
 func TestAnyNumberOfFailuresWhereThereIsNoLimit(t *testing.T) {

@@ -5,43 +5,43 @@ import (
 	"time"
 )
 
-// remembered is for how long the clock of Redis is gone by without an answer: a
-// machine that slept does not count the time in which it did.
-const remembered = time.Minute
+// maxReadingAge is how long a reading of Redis' clock is used. It is limited because the
+// monotonic clock does not advance while a machine sleeps.
+const maxReadingAge = time.Minute
 
-// clock tells the time by Redis' clock, as far as this process knows it, else by its
-// own: so the windows of processes whose clocks differ begin together.
-type clock struct{ seen atomic.Pointer[reading] }
+// clock returns the time of Redis' clock if this process knows it, or else of its own clock.
+// So windows begin at the same time in processes whose clocks differ.
+type clock struct{ last atomic.Pointer[reading] }
 
-// reading is what Redis' clock said at a time of the process.
+// reading is a time of Redis' clock and the local time at which it was read.
 type reading struct {
 	redis time.Time
-	here  time.Time // with the monotonic clock, which nobody sets
+	local time.Time // with the monotonic clock, which cannot be set
 }
 
-// set notes what Redis' clock said somewhere between two moments.
-func (c *clock) set(at, began, ended time.Time) {
-	c.seen.Store(&reading{redis: at, here: began.Add(ended.Sub(began) / 2)})
+// set stores a time of Redis' clock that was read between start and end.
+func (c *clock) set(redisTime, start, end time.Time) {
+	c.last.Store(&reading{redis: redisTime, local: start.Add(end.Sub(start) / 2)})
 }
 
-// now is the time.
+// now returns the current time.
 func (c *clock) now() time.Time {
 	now := time.Now()
-	if at := c.on(now); !at.IsZero() {
-		return at
+	if t := c.at(now); !t.IsZero() {
+		return t
 	}
 	return now
 }
 
-// on returns what Redis' clock says at a time of the process; the zero time: not known.
-func (c *clock) on(here time.Time) time.Time {
-	r := c.seen.Load()
+// at returns the time of Redis' clock at a local time, or the zero time if it is unknown.
+func (c *clock) at(local time.Time) time.Time {
+	r := c.last.Load()
 	if r == nil {
 		return time.Time{}
 	}
-	passed := here.Sub(r.here)
-	if passed > remembered {
+	elapsed := local.Sub(r.local)
+	if elapsed > maxReadingAge {
 		return time.Time{}
 	}
-	return r.redis.Add(passed)
+	return r.redis.Add(elapsed)
 }

@@ -16,7 +16,7 @@ func TestAttemptsAreCountedByTheWindow(t *testing.T) {
 	require.Zero(t, c.Take("a", begins))
 	require.Zero(t, c.Take("a", begins.Add(10*time.Second)))
 	require.Equal(t, 40*time.Second, c.Take("a", begins.Add(20*time.Second)))
-	require.Equal(t, time.Second, c.Take("a", begins.Add(59*time.Second)), "one that is refused is not counted")
+	require.Equal(t, time.Second, c.Take("a", begins.Add(59*time.Second)), "a refused action is not counted")
 	require.Zero(t, c.Take("b", begins.Add(59*time.Second)))
 	require.Zero(t, c.Take("a", begins.Add(time.Minute)))
 	require.Equal(t, 1, c.Callers())
@@ -25,7 +25,7 @@ func TestAttemptsAreCountedByTheWindow(t *testing.T) {
 	require.Zero(t, c.Callers())
 	require.Zero(t, c.Take("a", begins.Add(time.Minute)))
 	require.Zero(t, c.Take("a", begins.Add(time.Minute)))
-	require.NotZero(t, c.Take("a", begins.Add(time.Minute)), "no more is given back than was taken")
+	require.NotZero(t, c.Take("a", begins.Add(time.Minute)), "a second GiveBack has no effect")
 }
 
 func TestACallerIsAnAddressOrANetworkOfSixtyFourBits(t *testing.T) {

@@ -5,11 +5,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// durationBuckets are seconds: a round trip to a Redis nearby is a fraction of a
+// durationBuckets are in seconds. A round trip to a Redis nearby takes a fraction of a
 // millisecond.
 var durationBuckets = []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25}
 
-// metrics of a limiter.
+// metrics are the metrics of a Limiter.
 type metrics struct {
 	unlimited, byRedis, byMemory, byProcess prometheus.Counter
 	refused                                 map[string]prometheus.Counter // by window

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Plan is how many requests a workspace has; [Unlimited] or more: as many as it likes.
+// Plan is the limits of a workspace. A limit of [Unlimited] or more means no limit.
 type Plan struct{ PerMinute, PerDay int64 }
 
 func (p Plan) bounded() Plan {
@@ -29,24 +29,24 @@ const (
 	Day    = "day"
 )
 
-// Window is how a workspace stands in a minute or a day.
+// Window is the state of a workspace in a minute or a day.
 type Window struct {
 	Name      string
 	Limit     int64 // Unlimited: none
-	Remaining int64 // Unlimited, where the limit is
+	Remaining int64 // Unlimited if Limit is
 	Length    time.Duration
-	Reset     time.Time     // when the next one begins
-	Wait      time.Duration // until then, above 0
+	Reset     time.Time     // start of the next window
+	Wait      time.Duration // time until Reset, above 0
 }
 
-// Standing is how a workspace stands in both windows.
+// Standing is the state of a workspace in both windows.
 type Standing struct {
 	Minute, Day Window
 	refused     bool
 }
 
-// Refusing returns the window that refuses the request, nil when none does. Where both
-// do it is the day, as the end of the minute does not help.
+// Refusing returns the window that refuses the request, or nil. If both do, it returns the
+// day, because the request would still be refused after the minute.
 func (s *Standing) Refusing() *Window {
 	switch {
 	case !s.refused:
@@ -57,8 +57,8 @@ func (s *Standing) Refusing() *Window {
 	return &s.Minute
 }
 
-// Nearest returns the window to go by: the one that refuses; else the minute, unless
-// the day has fewer left.
+// Nearest returns the window that refuses the request. If none does, it returns the window
+// with fewer remaining requests, or the minute if they are equal.
 func (s *Standing) Nearest() *Window {
 	switch w := s.Refusing(); {
 	case w != nil:
@@ -69,11 +69,11 @@ func (s *Standing) Nearest() *Window {
 	return &s.Minute
 }
 
-// standing describes counts as of now.
+// standing returns the state of a plan with the given counts at the time now.
 func (l *Limiter) standing(plan Plan, now time.Time, counts [2]int64, refused bool) Standing {
 	limits := plan.limits()
 	window := func(i int, name string) Window {
-		reset := start(numberOf(now, l.lengths[i])+1, l.lengths[i])
+		reset := windowStart(windowNumber(now, l.lengths[i])+1, l.lengths[i])
 		w := Window{
 			Name: name, Limit: limits[i], Remaining: Unlimited, Length: l.lengths[i], Reset: reset, Wait: reset.Sub(now),
 		}
@@ -85,10 +85,10 @@ func (l *Limiter) standing(plan Plan, now time.Time, counts [2]int64, refused bo
 	return Standing{Minute: window(0, Minute), Day: window(1, Day), refused: refused}
 }
 
-// numberOf reports how many spans of the length lie between 1970 and the one that at is in.
-func numberOf(at time.Time, length time.Duration) int64 { return at.UnixNano() / int64(length) }
+// windowNumber returns the number of the window that contains t. Windows are counted from 1970.
+func windowNumber(t time.Time, length time.Duration) int64 { return t.UnixNano() / int64(length) }
 
-// start is when the span of the number begins.
-func start(number int64, length time.Duration) time.Time {
+// windowStart returns the start of a window.
+func windowStart(number int64, length time.Duration) time.Time {
 	return time.Unix(0, number*int64(length)).UTC()
 }

@@ -1,16 +1,16 @@
 // Package ratelimit counts the requests of workspaces against their plans, and the
 // failed authentications of addresses.
 //
-// A plan allows so many requests in each minute and in each day of UTC. They are
-// counted in Redis, by its clock and in one atomic step, so exactly that many pass
-// over all processes together; a request that is refused is not counted. Each process
-// remembers the highest counts that it has seen, and sends them along: a Redis that
-// has lost its data goes on from there. While Redis does not answer, a process goes on
-// alone from what it knows, and its own count is what Redis goes on from afterwards.
-// A count that is handed on so is never above what truly passed, so nobody is refused
-// below the plan. Requests of one workspace that meet in a process are counted by one call.
+// A plan limits the number of requests per minute and per day of UTC. Redis counts the
+// requests, by its clock and in one atomic step, so that exactly the allowed number passes
+// over all processes together. A refused request is not counted. Each process stores the
+// highest counts that it has seen and sends them with each call, so that a Redis that has
+// lost its data continues from there. While Redis does not answer, a process counts alone
+// from the counts that it has, and Redis continues from the process's count afterwards.
+// Such a count is never above the number of requests that passed, so no request is refused
+// below the plan. Concurrent requests of one workspace in a process are counted by one call.
 //
-// A workspace without limits is not counted at all. The package knows nothing of HTTP.
+// A workspace without limits is not counted. The package does not depend on HTTP.
 package ratelimit
 
 import (
@@ -27,47 +27,47 @@ import (
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
-// errLate says that two answers came, but later than the asker waits.
+// errLate means that two answers were received, but both were too late to count.
 var errLate = errors.New("the clock of Redis is ahead of what it just said")
 
-// Unlimited is the limit of a window that has none.
+// Unlimited is the limit of a window without a limit.
 const Unlimited int64 = math.MaxInt32
 
-// DefaultTimeout bounds how long Redis is waited for, and so how much longer a request
-// takes because Redis hangs.
+// DefaultTimeout is the default time limit of a call of Redis, and so of the delay of a
+// request if Redis hangs.
 const DefaultTimeout = 250 * time.Millisecond
 
-// counter is what the limiter needs of Redis.
+// counter counts requests in Redis.
 type counter interface {
-	CountRequest(ctx context.Context, ask *redis.RequestAsk) (redis.RequestAnswer, error)
-	CountRequests(ctx context.Context, asks []redis.RequestAsk) ([]redis.RequestAnswer, error)
+	CountRequest(ctx context.Context, request *redis.RequestAsk) (redis.RequestAnswer, error)
+	CountRequests(ctx context.Context, requests []redis.RequestAsk) ([]redis.RequestAnswer, error)
 }
 
-// Deps is what a limiter is made of.
+// Deps are the dependencies and settings of a Limiter.
 type Deps struct {
-	Counter counter       // nil: the process is alone
-	Timeout time.Duration // how long Redis is waited for; 0: DefaultTimeout
-	Logger  *slog.Logger  // nil: the default one
+	Counter counter       // nil: the process counts alone
+	Timeout time.Duration // of a call of Redis; 0: DefaultTimeout
+	Logger  *slog.Logger  // nil: slog.Default()
 	Metrics prometheus.Registerer
-	// Minute and Day are other lengths of the windows, for tests.
+	// Minute and Day override the lengths of the windows, for tests.
 	Minute, Day time.Duration
 }
 
-// Limiter counts the requests of workspaces. It is safe for concurrent use and has
-// nothing to close.
+// Limiter counts the requests of workspaces. It is safe for concurrent use. It need not be
+// closed.
 type Limiter struct {
 	counter counter
 	timeout time.Duration
 	logger  *slog.Logger
 	lengths [2]time.Duration
 	clock   clock
-	breaker breaker.Breaker // leaves Redis alone while it does not answer
-	known   memory
-	gather  gathering
+	breaker breaker.Breaker // stops calls of Redis while it does not answer
+	local   localCounts
+	batches batcher
 	metrics metrics
 }
 
-// New creates a limiter.
+// New creates a Limiter.
 func New(d Deps) *Limiter {
 	l := &Limiter{
 		counter: d.Counter, timeout: d.Timeout, logger: d.Logger, lengths: [2]time.Duration{d.Minute, d.Day},
@@ -87,17 +87,17 @@ func New(d Deps) *Limiter {
 	return l
 }
 
-// Take counts a request of the workspace, unless its plan has no room for it. It
-// does not fail, and takes little longer than twice the time-out at worst: requests that
-// come while Redis is asked for the same workspace are then asked for together.
+// Take counts a request of the workspace, unless its plan is exhausted. It does not fail,
+// and takes at most little longer than twice the timeout: requests that arrive during a
+// call for the same workspace wait for it and are then counted by one call.
 func (l *Limiter) Take(ctx context.Context, workspace uuid.UUID, plan Plan) Standing {
 	plan = plan.bounded()
 	if plan.unlimited() {
 		l.metrics.unlimited.Inc()
 		return l.standing(plan, l.clock.now(), [2]int64{}, false)
 	}
-	standing, by := l.take(ctx, workspace, plan)
-	by.Inc()
+	standing, decider := l.take(ctx, workspace, plan)
+	decider.Inc()
 	if w := standing.Refusing(); w != nil {
 		l.metrics.refused[w.Name].Inc()
 	}
@@ -106,56 +106,56 @@ func (l *Limiter) Take(ctx context.Context, workspace uuid.UUID, plan Plan) Stan
 
 func (l *Limiter) take(ctx context.Context, workspace uuid.UUID, plan Plan) (Standing, prometheus.Counter) {
 	limits := plan.limits()
-	if now, counts, spent := l.known.spent(workspace, limits, &l.clock, l.lengths); spent {
+	if now, counts, exhausted := l.local.exhausted(workspace, limits, &l.clock, l.lengths); exhausted {
 		return l.standing(plan, now, counts, true), l.metrics.byMemory
 	}
-	if at, counts, taken, ok := l.takeTogether(ctx, workspace, limits); ok {
-		return l.standing(plan, at, counts, !taken), l.metrics.byRedis
+	if now, counts, taken, ok := l.takeBatched(ctx, workspace, limits); ok {
+		return l.standing(plan, now, counts, !taken), l.metrics.byRedis
 	}
-	now, counts, taken := l.known.take(workspace, limits, l.clock.now(), l.lengths)
+	now, counts, taken := l.local.take(workspace, limits, l.clock.now(), l.lengths)
 	return l.standing(plan, now, counts, !taken), l.metrics.byProcess
 }
 
-// Look returns the state of workspaces, in the order of asked, and counts nothing.
-func (l *Limiter) Look(ctx context.Context, asked []Of) []Standing {
-	standings := make([]Standing, len(asked))
-	var asks []redis.RequestAsk
+// Look returns the state of the workspaces, in the same order, without counting a request.
+func (l *Limiter) Look(ctx context.Context, workspaces []Of) []Standing {
+	standings := make([]Standing, len(workspaces))
+	var requests []redis.RequestAsk
 	var limited []int
-	for i, of := range asked {
-		plan := of.Plan.bounded()
+	for i, w := range workspaces {
+		plan := w.Plan.bounded()
 		if plan.unlimited() {
 			standings[i] = l.standing(plan, l.clock.now(), [2]int64{}, false)
 			continue
 		}
-		asks = append(asks, redis.RequestAsk{Workspace: of.Workspace, Limits: plan.limits(), Lengths: l.lengths})
+		requests = append(requests, redis.RequestAsk{Workspace: w.Workspace, Limits: plan.limits(), Lengths: l.lengths})
 		limited = append(limited, i)
 	}
-	if len(asks) == 0 {
+	if len(requests) == 0 {
 		return standings
 	}
-	answers, ok := l.ask(ctx, asks)
+	answers, ok := l.query(ctx, requests)
 	for n, i := range limited {
 		var now time.Time
 		var counts [2]int64
 		if ok {
 			now, counts = answers[n].At, answers[n].Counts
 		} else {
-			now, counts = l.known.look(asked[i].Workspace, l.clock.now(), l.lengths)
+			now, counts = l.local.peek(workspaces[i].Workspace, l.clock.now(), l.lengths)
 		}
-		standings[i] = l.standing(asked[i].Plan.bounded(), now, counts, false)
+		standings[i] = l.standing(workspaces[i].Plan.bounded(), now, counts, false)
 	}
 	return standings
 }
 
-// ask asks Redis, and remembers what it says; false: it does not answer.
-func (l *Limiter) ask(ctx context.Context, asks []redis.RequestAsk) ([]redis.RequestAnswer, bool) {
+// query sends requests to Redis and stores its counts. It returns false if Redis does not answer.
+func (l *Limiter) query(ctx context.Context, requests []redis.RequestAsk) ([]redis.RequestAnswer, bool) {
 	if l.counter == nil || !l.breaker.Admits() {
 		return nil, false
 	}
-	// Anyone who leaves does not take the count along: Redis would seem not to answer.
+	// A canceled request must not cancel the call: Redis would appear not to answer.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.timeout)
 	defer cancel()
-	answers, err := l.count(ctx, asks)
+	answers, err := l.count(ctx, requests)
 	if err != nil {
 		l.metrics.failures.Inc()
 		if l.breaker.Failed() {
@@ -169,27 +169,27 @@ func (l *Limiter) ask(ctx context.Context, asks []redis.RequestAsk) ([]redis.Req
 	return answers, true
 }
 
-// count asks once; and once more when Redis' clock was found to be another than was
-// thought, which the first answer has set right.
-func (l *Limiter) count(ctx context.Context, asks []redis.RequestAsk) (answers []redis.RequestAnswer, err error) {
+// count sends the requests once. If Redis' clock differs from the known one, it corrects the
+// clock by the first answer and sends them once more.
+func (l *Limiter) count(ctx context.Context, requests []redis.RequestAsk) (answers []redis.RequestAnswer, err error) {
 	for range 2 {
-		began := time.Now()
-		notAfter := l.clock.on(began.Add(2 * l.timeout)) // the clock is known to within half a round trip
-		for i := range asks {
-			asks[i].NotAfter = notAfter
-			asks[i].Known = l.known.of(asks[i].Workspace)
+		start := time.Now()
+		notAfter := l.clock.at(start.Add(2 * l.timeout)) // the clock is known to within half a round trip
+		for i := range requests {
+			requests[i].NotAfter = notAfter
+			requests[i].Known = l.local.windows(requests[i].Workspace)
 		}
-		if len(asks) == 1 {
+		if len(requests) == 1 {
 			answers = make([]redis.RequestAnswer, 1)
-			answers[0], err = l.counter.CountRequest(ctx, &asks[0])
+			answers[0], err = l.counter.CountRequest(ctx, &requests[0])
 		} else {
-			answers, err = l.counter.CountRequests(ctx, asks)
+			answers, err = l.counter.CountRequests(ctx, requests)
 		}
 		if err != nil {
 			return nil, err
 		}
-		l.metrics.duration.Observe(time.Since(began).Seconds())
-		l.clock.set(answers[0].At, began, time.Now())
+		l.metrics.duration.Observe(time.Since(start).Seconds())
+		l.clock.set(answers[0].At, start, time.Now())
 		late := false
 		for i := range answers {
 			if late = late || answers[i].Late; answers[i].Late {
@@ -198,7 +198,7 @@ func (l *Limiter) count(ctx context.Context, asks []redis.RequestAsk) (answers [
 			if answers[i].Behind {
 				l.metrics.behind.Inc()
 			}
-			l.known.learn(asks[i].Workspace, &answers[i], l.lengths)
+			l.local.merge(requests[i].Workspace, &answers[i], l.lengths)
 		}
 		if !late {
 			return answers, nil

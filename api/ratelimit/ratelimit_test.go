@@ -19,8 +19,8 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// patient is a time-out that no busy machine reaches.
-const patient = 20 * time.Second
+// longTimeout is a timeout that is long enough for a busy machine.
+const longTimeout = 20 * time.Second
 
 func open(t testing.TB, url string) *redis.DB {
 	t.Helper()
@@ -30,11 +30,11 @@ func open(t testing.TB, url string) *redis.DB {
 	return db
 }
 
-// process creates a limiter, as a process has one.
+// process creates a limiter with its own connection, like a process.
 func process(t testing.TB, url string, change ...func(*ratelimit.Deps)) *ratelimit.Limiter {
 	t.Helper()
 	deps := ratelimit.Deps{
-		Counter: open(t, url), Timeout: patient, Logger: slog.New(slog.DiscardHandler), Minute: 20 * time.Hour,
+		Counter: open(t, url), Timeout: longTimeout, Logger: slog.New(slog.DiscardHandler), Minute: 20 * time.Hour,
 		Day: 400 * time.Hour,
 	}
 	for _, apply := range change {
@@ -43,7 +43,7 @@ func process(t testing.TB, url string, change ...func(*ratelimit.Deps)) *ratelim
 	return ratelimit.New(deps)
 }
 
-// passed takes n requests and reports how many passed.
+// passed takes n requests and returns the number that passed.
 func passed(t testing.TB, l *ratelimit.Limiter, workspace uuid.UUID, plan ratelimit.Plan, n int) (count int) {
 	t.Helper()
 	for range n {
@@ -54,9 +54,9 @@ func passed(t testing.TB, l *ratelimit.Limiter, workspace uuid.UUID, plan rateli
 	return count
 }
 
-// Four processes, fifty callers each, windows of a second that change under them:
-// in no window one more than the plan's requests passes, and in each in which
-// anybody was refused, not one less.
+// Four processes with fifty callers each, and windows of one second that change meanwhile.
+// In no window do more requests pass than the plan allows. In each window with a refused
+// request, exactly the allowed number passes.
 func TestExactlyThePlansRequestsPassOverAllProcesses(t *testing.T) {
 	const processes, callers, perMinute, changes = 4, 50, 40, 3
 	url, workspace := testenv.Redis(t), uuid.New()
@@ -82,7 +82,7 @@ func TestExactlyThePlansRequestsPassOverAllProcesses(t *testing.T) {
 						stop()
 					}
 					mu.Unlock()
-					time.Sleep(time.Millisecond) // a caller's own work; else this machine does nothing but refuse
+					time.Sleep(time.Millisecond) // limit the number of refusals
 				}
 			})
 		}
@@ -96,7 +96,7 @@ func TestExactlyThePlansRequestsPassOverAllProcesses(t *testing.T) {
 		}
 	}
 	for window := range refused {
-		require.Equal(t, perMinute, taken[window], "in %s somebody was refused", window)
+		require.Equal(t, perMinute, taken[window], "in %s a request was refused", window)
 	}
 }
 
@@ -114,9 +114,9 @@ func TestTheWindowThatRefusesIsTold(t *testing.T) {
 	for range 3 {
 		s := limiter.Take(t.Context(), workspace, plan)
 		require.Equal(t, ratelimit.Minute, s.Refusing().Name)
-		require.EqualValues(t, 2, s.Day.Remaining, "what is refused does not count")
+		require.EqualValues(t, 2, s.Day.Remaining, "a refused request is not counted")
 	}
-	plan.PerMinute = 100 // a larger plan holds at once
+	plan.PerMinute = 100 // a larger plan applies immediately
 	require.Equal(t, ratelimit.Day, func() string {
 		s := limiter.Take(t.Context(), workspace, plan)
 		return s.Nearest().Name
@@ -131,7 +131,7 @@ func TestTheWindowThatRefusesIsTold(t *testing.T) {
 	plan.PerMinute, plan.PerDay = 5, 5 // both are used up
 	s = limiter.Take(t.Context(), workspace, plan)
 	require.Equal(t, ratelimit.Day, s.Refusing().Name, "the end of the minute would not help")
-	plan.PerMinute, plan.PerDay = 2, ratelimit.Unlimited+1 // a smaller one holds at once, too
+	plan.PerMinute, plan.PerDay = 2, ratelimit.Unlimited+1 // a smaller one applies immediately, too
 	s = limiter.Take(t.Context(), workspace, plan)
 	require.Equal(t, ratelimit.Minute, s.Refusing().Name)
 	require.Zero(t, s.Minute.Remaining)
@@ -155,14 +155,14 @@ func TestLookingCountsNothing(t *testing.T) {
 	require.Equal(t, 1, passed(t, process(t, url), one, plan, 10))
 }
 
-// counted is Redis, with how often it was asked.
-type counted struct {
+// countingRedis counts the calls of Redis and the answers in time.
+type countingRedis struct {
 	*redis.DB
-	asked, answered atomic.Int64
+	calls, answered atomic.Int64
 }
 
-func (c *counted) CountRequest(ctx context.Context, ask *redis.RequestAsk) (redis.RequestAnswer, error) {
-	c.asked.Add(1)
+func (c *countingRedis) CountRequest(ctx context.Context, ask *redis.RequestAsk) (redis.RequestAnswer, error) {
+	c.calls.Add(1)
 	answer, err := c.DB.CountRequest(ctx, ask)
 	if err == nil && !answer.Late {
 		c.answered.Add(1)
@@ -171,34 +171,34 @@ func (c *counted) CountRequest(ctx context.Context, ask *redis.RequestAsk) (redi
 }
 
 func TestRedisIsNotAskedWithoutNeed(t *testing.T) {
-	counter := &counted{DB: open(t, testenv.Redis(t))}
+	counter := &countingRedis{DB: open(t, testenv.Redis(t))}
 	limiter := process(t, testenv.Redis(t), func(d *ratelimit.Deps) { d.Counter = counter })
 	none := ratelimit.Plan{PerMinute: ratelimit.Unlimited, PerDay: ratelimit.Unlimited}
 	require.Equal(t, 100, passed(t, limiter, uuid.New(), none, 100))
-	require.Zero(t, counter.asked.Load(), "a workspace without limits is not counted")
+	require.Zero(t, counter.calls.Load(), "a workspace without limits is not counted")
 	workspace := uuid.New()
 	require.Equal(t, 5, passed(t, limiter, workspace, ratelimit.Plan{PerMinute: 5, PerDay: 50}, 1000))
-	require.Less(t, counter.asked.Load(), int64(500), "what has just been used up is remembered")
+	require.Less(t, counter.calls.Load(), int64(500), "the exhausted plan is cached")
 	require.Equal(
 		t, 1, passed(t, limiter, workspace, ratelimit.Plan{PerMinute: 6, PerDay: 50}, 10), "but not beyond a larger plan",
 	)
 }
 
-// held is Redis, whose answers are held back until they are let go.
-type held struct {
-	counted
-	letGo chan struct{}
+// blockedRedis holds back the answers of Redis until unblock is closed.
+type blockedRedis struct {
+	countingRedis
+	unblock chan struct{}
 }
 
-func (h *held) CountRequest(ctx context.Context, ask *redis.RequestAsk) (redis.RequestAnswer, error) {
-	defer func() { <-h.letGo }()
-	return h.counted.CountRequest(ctx, ask)
+func (h *blockedRedis) CountRequest(ctx context.Context, ask *redis.RequestAsk) (redis.RequestAnswer, error) {
+	defer func() { <-h.unblock }()
+	return h.countingRedis.CountRequest(ctx, ask)
 }
 
-// Those that meet are asked for by one call, and each stands as if it had come alone.
+// Concurrent requests are counted by one call, and each gets the counts as if it had been alone.
 func TestRequestsThatMeetAreCountedByOneCall(t *testing.T) {
 	const callers, room = 40, 30
-	counter := &held{counted: counted{DB: open(t, testenv.Redis(t))}, letGo: make(chan struct{})}
+	counter := &blockedRedis{countingRedis: countingRedis{DB: open(t, testenv.Redis(t))}, unblock: make(chan struct{})}
 	waiting := make(chan struct{}, callers)
 	limiter := process(t, testenv.Redis(t), func(d *ratelimit.Deps) { d.Counter = counter })
 	workspace, plan := uuid.New(), ratelimit.Plan{PerMinute: room, PerDay: 100}
@@ -215,7 +215,7 @@ func TestRequestsThatMeetAreCountedByOneCall(t *testing.T) {
 	for range callers {
 		<-waiting
 	}
-	close(counter.letGo)
+	close(counter.unblock)
 	remaining, refused := map[int64]int{}, 0
 	for range callers {
 		if s := <-standings; s.Refusing() == nil {
@@ -226,8 +226,8 @@ func TestRequestsThatMeetAreCountedByOneCall(t *testing.T) {
 		}
 	}
 	require.Equal(t, callers-room, refused)
-	require.Len(t, remaining, room, "each is told another number")
-	require.Less(t, counter.asked.Load(), int64(callers/2))
+	require.Len(t, remaining, room, "each gets another number")
+	require.Less(t, counter.calls.Load(), int64(callers/2))
 }
 
 func TestWhatRedisLostIsGivenBack(t *testing.T) {
@@ -235,7 +235,7 @@ func TestWhatRedisLostIsGivenBack(t *testing.T) {
 	plan := ratelimit.Plan{PerMinute: 20, PerDay: 100}
 	first, second := process(t, url), process(t, url)
 	require.Equal(t, 5, passed(t, first, workspace, plan, 5))
-	require.Equal(t, 3, passed(t, second, workspace, plan, 3)) // and so knows of 8
+	require.Equal(t, 3, passed(t, second, workspace, plan, 3)) // and so has a count of 8
 	options, err := driver.ParseURL(url)
 	require.NoError(t, err)
 	client := driver.NewClient(options)
@@ -243,9 +243,9 @@ func TestWhatRedisLostIsGivenBack(t *testing.T) {
 	require.NoError(t, client.FlushDB(t.Context()).Err())
 	require.NoError(t, client.ScriptFlush(t.Context()).Err())
 	s := first.Take(t.Context(), workspace, plan)
-	require.EqualValues(t, 14, s.Minute.Remaining, "it goes on from what the first knows")
+	require.EqualValues(t, 14, s.Minute.Remaining, "it continues from the count of the first")
 	s = second.Take(t.Context(), workspace, plan)
-	require.EqualValues(t, 11, s.Minute.Remaining, "and then from what the second knows")
+	require.EqualValues(t, 11, s.Minute.Remaining, "and then from the count of the second")
 	require.Equal(t, 11, passed(t, first, workspace, plan, 50))
 }
 
@@ -256,44 +256,44 @@ func TestAProcessGoesOnAloneWhileRedisIsAwayAndThenBack(t *testing.T) {
 	require.Equal(t, 10, passed(t, first, workspace, plan, 10))
 	require.Equal(t, 2, passed(t, second, workspace, plan, 2))
 	require.NoError(t, engine.Stop(t.Context()))
-	require.Equal(t, 20, passed(t, first, workspace, plan, 50), "the plan, with what was known before")
+	require.Equal(t, 20, passed(t, first, workspace, plan, 50), "the plan, with the counts from before")
 	require.Equal(t, 10, passed(t, second, workspace, plan, 10))
-	look := func(l *ratelimit.Limiter) int64 {
+	remaining := func(l *ratelimit.Limiter) int64 {
 		return l.Look(t.Context(), []ratelimit.Of{{Workspace: workspace, Plan: plan}})[0].Minute.Remaining
 	}
-	require.EqualValues(t, 8, look(second))
+	require.EqualValues(t, 8, remaining(second))
 
 	require.NoError(t, engine.Start(t.Context()))
 	require.Eventually(t, func() bool {
 		passed(t, first, workspace, plan, 1)
-		return look(second) == 0
-	}, 30*time.Second, 20*time.Millisecond, "Redis is told what passed meanwhile")
+		return remaining(second) == 0
+	}, 30*time.Second, 20*time.Millisecond, "Redis receives the counts")
 	require.Zero(t, passed(t, second, workspace, plan, 5))
 }
 
-// A stopped Redis keeps its connections. Nobody waits for it longer than the time-out,
-// and most do not wait at all.
+// A stopped Redis keeps its connections. No request waits for it longer than the timeout,
+// and most do not wait.
 func TestARedisThatHangsHoldsNobodyUp(t *testing.T) {
 	const timeout = 100 * time.Millisecond
 	engine := testenv.StoppableRedis(t)
 	workspace, plan := uuid.New(), ratelimit.Plan{PerMinute: 1000, PerDay: 2000}
-	counter := &counted{DB: open(t, engine.Address())}
+	counter := &countingRedis{DB: open(t, engine.Address())}
 	limiter := process(t, engine.Address(), func(d *ratelimit.Deps) { d.Counter, d.Timeout = counter, timeout })
 	all := 0
-	answered := func() bool { // it asks, and Redis answers: else nothing would be known of its clock
+	answered := func() bool { // Redis must answer once, so that its clock is known
 		began := counter.answered.Load()
 		all += passed(t, limiter, workspace, plan, 1)
 		return counter.answered.Load() > began
 	}
 	require.Eventually(t, answered, 20*time.Second, time.Millisecond)
 	require.NoError(t, engine.Signal(syscall.SIGSTOP))
-	began, before := time.Now(), counter.asked.Load()
+	began, before := time.Now(), counter.calls.Load()
 	all += passed(t, limiter, workspace, plan, 200)
 	require.Less(
-		t, counter.asked.Load()-before, int64(3+time.Since(began)/(500*time.Millisecond)+1), "the others do not wait",
+		t, counter.calls.Load()-before, int64(3+time.Since(began)/(500*time.Millisecond)+1), "the others do not wait",
 	)
 	require.NoError(t, engine.Signal(syscall.SIGCONT))
-	require.Eventually(t, answered, 20*time.Second, 10*time.Millisecond, "it goes back by itself")
+	require.Eventually(t, answered, 20*time.Second, 10*time.Millisecond, "it uses Redis again")
 	s := process(t, engine.Address()).Look(t.Context(), []ratelimit.Of{{Workspace: workspace, Plan: plan}})
 	require.EqualValues(t, 1000-all, s[0].Minute.Remaining)
 }
@@ -302,7 +302,7 @@ func TestWhatRedisFindsOnItsConnectionsLaterIsNotCounted(t *testing.T) {
 	const length = 2 * time.Second
 	engine := testenv.StoppableRedis(t)
 	limited := []ratelimit.Of{{Workspace: uuid.New(), Plan: ratelimit.Plan{PerMinute: 1000, PerDay: ratelimit.Unlimited}}}
-	counter := &counted{DB: open(t, engine.Address())}
+	counter := &countingRedis{DB: open(t, engine.Address())}
 	limiter := process(t, engine.Address(), func(d *ratelimit.Deps) {
 		d.Counter, d.Timeout, d.Minute = counter, 100*time.Millisecond, length
 	})
@@ -312,9 +312,9 @@ func TestWhatRedisFindsOnItsConnectionsLaterIsNotCounted(t *testing.T) {
 		return counter.answered.Load() > 0
 	}, 20*time.Second, time.Millisecond)
 	require.NoError(t, engine.Signal(syscall.SIGSTOP))
-	before := counter.asked.Load()
+	before := counter.calls.Load()
 	last := limiter.Take(t.Context(), limited[0].Workspace, limited[0].Plan)
-	require.Greater(t, counter.asked.Load(), before)
+	require.Greater(t, counter.calls.Load(), before)
 	require.Eventually(t, func() bool { return time.Now().After(last.Minute.Reset) }, 20*time.Second, time.Millisecond)
 	require.NoError(t, engine.Signal(syscall.SIGCONT))
 	require.EqualValues(t, 1000, other.Look(t.Context(), limited)[0].Minute.Remaining, "the next window begins with none")
@@ -339,7 +339,7 @@ func TestAProcessWithoutRedisEnforcesThePlan(t *testing.T) {
 	}
 }
 
-// BenchmarkTake is what a request of a workspace with limits costs by this package.
+// BenchmarkTake measures the cost of Take per request.
 func BenchmarkTake(b *testing.B) {
 	limiter := process(b, testenv.Redis(b))
 	for name, plan := range map[string]ratelimit.Plan{

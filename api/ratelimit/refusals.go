@@ -9,41 +9,41 @@ import (
 )
 
 const (
-	// refusalBurst is how many seconds' worth of refusals may come at once.
+	// refusalBurst is the size of a bucket, in seconds of its rate.
 	refusalBurst = 60
-	// addressShare is how many keys' worth of refusals an address has: several keys may be
-	// used behind it.
+	// addressShare is the rate of an address relative to that of a key: several keys may be
+	// used from one address.
 	addressShare = 4
-	// refusalSlots is how many keys, and addresses, are told apart.
+	// refusalSlots is the number of slots for keys, and for addresses.
 	refusalSlots = 1 << 14
 )
 
-// Refusals reports whether a use of a key that no plan counts is one of the few that are
-// worth their own record: a token bucket for each key and each address, in this
-// process. It refuses nothing itself.
+// Refusals limits the rate of records of requests that no plan counts. It has a token
+// bucket for each key and each address in this process. It does not refuse requests.
 type Refusals struct {
-	rate float64 // a second and key; 0: any number
+	rate float64 // per second and key; 0: no limit
 
 	mu        sync.Mutex
 	keys      *table[bucket]
 	addresses *table[bucket]
 }
 
-// bucket is what was taken of the tokens that come at a steady rate.
+// bucket is a token bucket.
 type bucket struct {
 	used float64
-	at   time.Time
+	last time.Time
 }
 
-// NewRefusals returns one that lets so many a second through for each key; 0: all.
+// NewRefusals creates a Refusals that allows perSecond records per second for each key; 0
+// means no limit.
 func NewRefusals(perSecond int) *Refusals {
 	return &Refusals{
 		rate: float64(perSecond), keys: newTable[bucket](refusalSlots), addresses: newTable[bucket](refusalSlots),
 	}
 }
 
-// Take reports whether there is a token for the key and one for the address, and takes
-// both then.
+// Take takes a token of the key and one of the address and returns true. If one of them has
+// no token left, it takes none and returns false.
 func (r *Refusals) Take(key uuid.UUID, ip netip.Addr, now time.Time) bool {
 	if r.rate <= 0 {
 		return true
@@ -51,7 +51,7 @@ func (r *Refusals) Take(key uuid.UUID, ip netip.Addr, now time.Time) bool {
 	network := Network(ip).As16()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k, a := r.keys.of(key[:]), r.addresses.of(network[:])
+	k, a := r.keys.slot(key[:]), r.addresses.slot(network[:])
 	k.leak(r.rate, now)
 	a.leak(addressShare*r.rate, now)
 	if k.used+1 > refusalBurst*r.rate || a.used+1 > addressShare*refusalBurst*r.rate {
@@ -63,7 +63,7 @@ func (r *Refusals) Take(key uuid.UUID, ip netip.Addr, now time.Time) bool {
 }
 
 func (b *bucket) leak(rate float64, now time.Time) {
-	if passed := now.Sub(b.at).Seconds(); passed > 0 {
-		b.used, b.at = max(b.used-passed*rate, 0), now
+	if elapsed := now.Sub(b.last).Seconds(); elapsed > 0 {
+		b.used, b.last = max(b.used-elapsed*rate, 0), now
 	}
 }
