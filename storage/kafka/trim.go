@@ -28,7 +28,7 @@ func (c *Client) TrimBefore(ctx context.Context, name string, at time.Time) (rem
 	for p, s := range state.State {
 		bound, ok := bounds[int32(p)]
 		if bound = min(bound, s.End-1); t.group != "" {
-			bound = min(bound, s.Committed)
+			bound = min(bound, s.next())
 		}
 		if ok && bound > s.Start {
 			removed += bound - s.Start

@@ -64,7 +64,7 @@ func (db *DB) Search(
 	err = db.do(ctx, opSearch, readLimit, func(ctx context.Context) (err error) {
 		hits, err = db.search(ctx, c.name, workspace, expression, vector, limit)
 		if isServerError(err, (*serverError).noCollection) {
-			db.invalidate(name)
+			db.invalidate(c.name)
 		}
 		return err
 	})
