@@ -19,14 +19,14 @@ import (
 const (
 	maxQuery     = 8192 // characters
 	defaultLimit = 10
-	maxTotal     = 1000 // candidates that are ranked; what is beyond no offset reaches
+	maxTotal     = 1000 // ranked candidates; an offset cannot reach more
 	maxHops      = 3
 	defaultHops  = 2
 	maxStarts    = 100
 	maxRelations = 100
-	maxRelation  = 128 // characters, as of an edge's type
-	maxKeys      = 32  // properties that are filtered by
-	maxValues    = 100 // of one of them
+	maxRelation  = 128 // characters, like the type of an edge
+	maxKeys      = 32  // filtered properties
+	maxValues    = 100 // values of one property
 )
 
 // searchBody is the body of a search.
@@ -59,14 +59,14 @@ type weightsBody struct {
 	Graph  *float64 `json:"graph"`
 }
 
-// page is which part of what was found is asked for.
-type page struct {
+// pageRange is the requested range of the results.
+type pageRange struct {
 	limit  int
 	offset int
 }
 
-// read checks the body and gives the query that it asks for.
-func (b *searchBody) read(c *request.Check, workspace uuid.UUID) (retrieval.Query, page) {
+// read validates the body and returns its query.
+func (b *searchBody) read(c *request.Check, workspace uuid.UUID) (retrieval.Query, pageRange) {
 	q := retrieval.Query{Workspace: workspace, Filter: retrieval.Filter{
 		EntityTypes: entityTypes(c, b.EntityTypes), Properties: properties(c, b.Properties),
 	}}
@@ -79,7 +79,7 @@ func (b *searchBody) read(c *request.Check, workspace uuid.UUID) (retrieval.Quer
 		q.MinScore = *b.MinScore
 		request.Between(c, "minScore", q.MinScore, 0, 1)
 	}
-	p := page{limit: defaultLimit}
+	p := pageRange{limit: defaultLimit}
 	if b.Limit != nil {
 		if *b.Limit < 1 {
 			c.Fail("limit", "must be at least 1")
@@ -105,8 +105,8 @@ func checkQuery(c *request.Check, query string) {
 	}
 }
 
-// entityTypes checks which types may be found. A list that is there names at least
-// one: an empty one could mean all as well as none.
+// entityTypes validates the requested entity types and returns them sorted and without
+// duplicates. A list must not be empty, because its meaning would be ambiguous.
 func entityTypes(c *request.Check, types []string) []string {
 	if types != nil && len(types) == 0 {
 		c.Fail("entityTypes", "must not be empty; leave it out for any type", graph.EntityTypes()...)
@@ -120,7 +120,8 @@ func entityTypes(c *request.Check, types []string) []string {
 	return slices.Compact(types)
 }
 
-// properties reads which values properties must have: one each, or any of a list.
+// properties parses the property filter. The value of a property is one value, or a list
+// of alternatives.
 func properties(c *request.Check, filter map[string]jsontext.Value) map[string][]jsontext.Value {
 	if len(filter) > maxKeys {
 		c.Fail("properties", fmt.Sprintf("must have at most %d keys", maxKeys))
@@ -145,7 +146,7 @@ func properties(c *request.Check, filter map[string]jsontext.Value) map[string][
 	return values
 }
 
-// elementsOf returns the elements of an array that has been read as JSON before.
+// elementsOf returns the elements of an array that is valid JSON.
 func elementsOf(array jsontext.Value) (elements []jsontext.Value) {
 	dec := jsontext.NewDecoder(strings.NewReader(string(array)))
 	_, _ = dec.ReadToken()
@@ -159,7 +160,7 @@ func elementsOf(array jsontext.Value) (elements []jsontext.Value) {
 	return elements
 }
 
-// scalar returns a value as a node's properties have it.
+// scalar returns a value in the form in which a node's properties are stored.
 func scalar(c *request.Check, field string, value jsontext.Value) jsontext.Value {
 	switch value.Kind() {
 	case '"', '0', 't', 'f':
@@ -174,12 +175,12 @@ func scalar(c *request.Check, field string, value jsontext.Value) jsontext.Value
 	return read["value"]
 }
 
-// read checks the body and gives the query that it asks for.
-func (b *hybridBody) read(c *request.Check, workspace uuid.UUID) (retrieval.HybridQuery, page) {
+// read validates the body and returns its query.
+func (b *hybridBody) read(c *request.Check, workspace uuid.UUID) (retrieval.HybridQuery, pageRange) {
 	query, p := b.searchBody.read(c, workspace)
 	q := retrieval.HybridQuery{
 		Query: query, Hops: defaultHops, RelationTypes: relationTypes(c, b.RelationTypes), Direction: retrieval.AnyDirection,
-		Starts: starts(c, b.NodeIDs), Weights: b.Weights.read(c), Explain: b.Explain,
+		Starts: startNodes(c, b.NodeIDs), Weights: b.Weights.read(c), Explain: b.Explain,
 	}
 	if b.Hops != nil {
 		request.Between(c, "hops", *b.Hops, 0, maxHops)
@@ -205,8 +206,8 @@ func relationTypes(c *request.Check, types []string) []string {
 	return types
 }
 
-// starts reads ids. One that no node has gives nothing, as among the ids of a read.
-func starts(c *request.Check, texts []string) (ids []uuid.UUID) {
+// startNodes parses the ids of the start nodes and removes duplicates. Unknown ids are not an error.
+func startNodes(c *request.Check, texts []string) (ids []uuid.UUID) {
 	if len(texts) > maxStarts {
 		c.Fail("nodeIds", fmt.Sprintf("must be at most %d", maxStarts))
 		return nil
@@ -220,7 +221,7 @@ func starts(c *request.Check, texts []string) (ids []uuid.UUID) {
 	return ids
 }
 
-// read returns the weights. What is left out is as without any.
+// read validates and returns the weights. Weights that are not set have their defaults.
 func (b *weightsBody) read(c *request.Check) retrieval.Weights {
 	w := retrieval.DefaultWeights()
 	if b == nil {

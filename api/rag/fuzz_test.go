@@ -10,8 +10,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// FuzzSearchBody: whatever is searched for, it is a query within its bounds or refused by
-// the name of a field.
+// FuzzSearchBody checks that any body is a query within the limits or refused with the name
+// of a field.
 func FuzzSearchBody(f *testing.F) {
 	for _, body := range []string{
 		`{"query":"pump"}`, `{"query":" ","limit":0}`,

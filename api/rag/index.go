@@ -13,14 +13,14 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// indexStore knows how far the index is, and takes wishes for a new one.
+// indexStore reads the status of the index and accepts requests to rebuild it.
 type indexStore interface {
 	IndexStatus(ctx context.Context, workspace uuid.UUID) (textindex.IndexStatus, error)
 	RequestWorkspaceReindex(ctx context.Context, workspace uuid.UUID, by string) (textindex.WorkspaceReindex, error)
 }
 
-// startedReindex is what was started: there is one index of all workspaces, and what is
-// the caller's in it is written again.
+// startedReindex is a started rebuild. All workspaces share one index; the rebuild writes the
+// caller's part of it again.
 type startedReindex struct {
 	ID          uuid.UUID `json:"id"`
 	RequestedAt time.Time `json:"requestedAt"`
@@ -30,8 +30,8 @@ type startedReindex struct {
 	ETASeconds  *float64  `json:"etaSeconds"`
 }
 
-// reindexAgain is when it makes sense to ask again for what runs.
-const reindexAgain = 10 * time.Second
+// reindexRetryAfter is the Retry-After of a conflict with a running rebuild.
+const reindexRetryAfter = 10 * time.Second
 
 func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
@@ -45,9 +45,8 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// reindex has the caller's workspace indexed again, and no other: a new index of all of
-// them is the operator's to ask for. It takes no parameters; an empty object may stand for
-// that.
+// reindex starts a rebuild of the index of the caller's workspace only. Operators can rebuild
+// the whole index. The request has no parameters, and no body or an empty object.
 func (a *api) reindex(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Nothing(r); err != nil {
 		return err
@@ -57,17 +56,17 @@ func (a *api) reindex(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	running := func() error {
+	alreadyRunning := func() error {
 		return fault.New(
-			fault.Conflict, "The index is being made anew already",
-		).With("reason", "reindex_running").After(reindexAgain)
+			fault.Conflict, "The index is already being rebuilt",
+		).With("reason", "reindex_running").After(reindexRetryAfter)
 	}
 	if status.Reindex.Running {
-		return running()
+		return alreadyRunning()
 	}
 	started, err := a.Index.RequestWorkspaceReindex(r.Context(), principal.Workspace, request.AskerOf(r.Context()))
 	if fault.Is(err, fault.Conflict) { // another request came first
-		return running()
+		return alreadyRunning()
 	}
 	if err != nil {
 		return err

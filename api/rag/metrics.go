@@ -11,23 +11,23 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval"
 )
 
-// The searches, as metrics name them.
+// Values of the metric label kind.
 const (
 	kindSearch = "search"
 	kindHybrid = "hybrid"
 )
 
-// Metrics count searches and what they are made of. Labels say nothing of whom.
+// Metrics are the metrics of searches. No label identifies a workspace.
 type Metrics struct {
-	requests *prometheus.CounterVec
-	duration *prometheus.HistogramVec
-	degraded *prometheus.CounterVec
-	lanes    *prometheus.HistogramVec
-	away     *prometheus.CounterVec
-	cut      *prometheus.CounterVec
+	requests     *prometheus.CounterVec
+	duration     *prometheus.HistogramVec
+	degraded     *prometheus.CounterVec
+	lanes        *prometheus.HistogramVec
+	laneFailures *prometheus.CounterVec
+	textCut      *prometheus.CounterVec
 }
 
-// NewMetrics registers the metrics; with nil they are counted for nobody.
+// NewMetrics creates the metrics and registers them, unless registerer is nil.
 func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	factory := promauto.With(registerer)
 	m := &Metrics{
@@ -36,7 +36,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 			Help:    "Time that a lane took for a search, by lane: text, vector (with the embedder) and graph (the walk).",
 			Buckets: searchBuckets(),
 		}, []string{"lane"}),
-		away: factory.NewCounterVec(prometheus.CounterOpts{
+		laneFailures: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_search_lane_failures_total", Help: "Times that a lane could not answer a search, by lane.",
 		}, []string{"lane"}),
 		requests: factory.NewCounterVec(prometheus.CounterOpts{
@@ -52,14 +52,14 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 			Name: "livegraph_search_degraded_total",
 			Help: "Searches that were answered without something, by what was missing: text, vector, graph (lanes), liveData.",
 		}, []string{"missing"}),
-		cut: factory.NewCounterVec(prometheus.CounterOpts{
+		textCut: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "livegraph_search_text_cut_total",
 			Help: "Searches with a word that more nodes have than are read, by what was read of it: heaviest (the nodes it " +
 				"weighs most for, and the newest), newest (no others: the heaviest are not listed yet).",
 		}, []string{"read"}),
 	}
 	for _, read := range []retrieval.TextCut{retrieval.TextHeaviest, retrieval.TextNewest} {
-		m.cut.WithLabelValues(string(read))
+		m.textCut.WithLabelValues(string(read))
 	}
 	for _, kind := range []string{kindSearch, kindHybrid} {
 		m.duration.WithLabelValues(kind)
@@ -70,7 +70,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	lanes := []string{retrieval.LaneText, retrieval.LaneVector, retrieval.LaneGraph}
 	for _, lane := range lanes {
 		m.lanes.WithLabelValues(lane)
-		m.away.WithLabelValues(lane)
+		m.laneFailures.WithLabelValues(lane)
 	}
 	for _, missing := range append(lanes, degradedLiveData) {
 		m.degraded.WithLabelValues(missing)
@@ -78,28 +78,28 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	return m
 }
 
-// searchBuckets are fine where searches are to end: p50 and p95 of either kind.
+// searchBuckets returns buckets that are finest around the targets of p50 and p95.
 func searchBuckets() []float64 {
 	return []float64{.002, .005, .01, .02, .03, .045, .065, .1, .2, .5, 1, 2, 5, 10}
 }
 
-// Lane is told by the engine of each lane that was asked.
-func (m *Metrics) Lane(lane string, took time.Duration, err error) {
-	m.lanes.WithLabelValues(lane).Observe(took.Seconds())
+// Lane records a query of a lane. The engine calls it.
+func (m *Metrics) Lane(lane string, duration time.Duration, err error) {
+	m.lanes.WithLabelValues(lane).Observe(duration.Seconds())
 	if err != nil {
-		m.away.WithLabelValues(lane).Inc()
+		m.laneFailures.WithLabelValues(lane).Inc()
 	}
 }
 
-// began starts the measurement of a search; done ends it.
-func (m *Metrics) began(kind string) (done func(degraded []string, err error)) {
-	start := time.Now()
+// start starts the measurement of a search. done ends it and records the result.
+func (m *Metrics) start(kind string) (done func(degraded []string, err error)) {
+	begin := time.Now()
 	return func(degraded []string, err error) {
 		m.requests.WithLabelValues(kind, outcome(degraded, err)).Inc()
 		if err != nil {
 			return
 		}
-		m.duration.WithLabelValues(kind).Observe(time.Since(start).Seconds())
+		m.duration.WithLabelValues(kind).Observe(time.Since(begin).Seconds())
 		for _, missing := range degraded {
 			m.degraded.WithLabelValues(missing).Inc()
 		}

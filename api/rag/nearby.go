@@ -15,32 +15,32 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// What is shown with a node that was found, at most.
+// Maximum numbers of edges and series per node in a response.
 const (
 	maxEdgesOfHit  = 100
 	maxSeriesOfHit = 100
 )
 
 const (
-	// degradedLiveData says in meta.degraded that the store of points is unavailable.
+	// degradedLiveData is the value in meta.degraded if the store of points is unavailable.
 	degradedLiveData = "liveData"
 	liveDataTimeout  = 2 * time.Second
 )
 
-// edgeStore is where the edges are.
+// edgeStore reads edges.
 type edgeStore interface {
 	EdgesAmong(ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, relationTypes []string) ([]graph.Edge, error)
 }
 
-// seriesStore is the registry of series.
+// seriesStore reads the registry of series.
 type seriesStore interface {
 	deleted.Store
 	SeriesOfNodes(
-		ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, most int,
+		ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, limit int,
 	) (map[uuid.UUID][]registry.Series, error)
 }
 
-// pointStore is where points are.
+// pointStore reads points.
 type pointStore interface {
 	LatestPoints(ctx context.Context, q timeseries.LatestQuery) ([]*timeseries.Points, error)
 }
@@ -53,27 +53,27 @@ func idsOf(hits []hybridHit) []uuid.UUID {
 	return ids
 }
 
-// addEdges shows with each node its edges with other nodes of the page.
+// addEdges adds to each hit the edges between its node and other nodes of the page.
 func (a *api) addEdges(ctx context.Context, workspace uuid.UUID, relationTypes []string, hits []hybridHit) error {
-	among, err := a.Edges.EdgesAmong(ctx, workspace, idsOf(hits), relationTypes)
+	edges, err := a.Edges.EdgesAmong(ctx, workspace, idsOf(hits), relationTypes)
 	if err != nil {
 		return err
 	}
-	of := map[uuid.UUID][]graphjson.Edge{}
-	show := func(node uuid.UUID, e *graph.Edge) {
-		if len(of[node]) < maxEdgesOfHit {
-			of[node] = append(of[node], graphjson.OfEdge(e))
+	byNode := map[uuid.UUID][]graphjson.Edge{}
+	add := func(node uuid.UUID, e *graph.Edge) {
+		if len(byNode[node]) < maxEdgesOfHit {
+			byNode[node] = append(byNode[node], graphjson.OfEdge(e))
 		}
 	}
-	for i := range among {
-		show(among[i].SourceID, &among[i])
-		if among[i].TargetID != among[i].SourceID {
-			show(among[i].TargetID, &among[i])
+	for i := range edges {
+		add(edges[i].SourceID, &edges[i])
+		if edges[i].TargetID != edges[i].SourceID {
+			add(edges[i].TargetID, &edges[i])
 		}
 	}
 	for i := range hits {
-		edges := append([]graphjson.Edge{}, of[hits[i].Node.ID]...)
-		hits[i].Edges = &edges
+		nodeEdges := append([]graphjson.Edge{}, byNode[hits[i].Node.ID]...)
+		hits[i].Edges = &nodeEdges
 	}
 	return nil
 }
@@ -89,8 +89,8 @@ type liveValue struct {
 	Value      any               `json:"value"` // a number or a string
 }
 
-// addLiveData shows with each node the newest values of its sources. When they cannot
-// be read every node has none, and the caller says so: what was found stands.
+// addLiveData adds to each hit the newest values of the sources of its node. If they cannot be
+// read, it returns an error, and the hits are valid without live data.
 func (a *api) addLiveData(ctx context.Context, workspace uuid.UUID, hits []hybridHit) error {
 	ctx, cancel := context.WithTimeout(ctx, liveDataTimeout)
 	defer cancel()
@@ -110,41 +110,41 @@ func (a *api) addLiveData(ctx context.Context, workspace uuid.UUID, hits []hybri
 func (a *api) readLatest(
 	ctx context.Context, workspace uuid.UUID, series map[uuid.UUID][]registry.Series, hits []hybridHit,
 ) error {
-	ask := timeseries.LatestQuery{Workspace: workspace, Kept: timeseries.Kept{}}
-	type shown struct { // with each of the series that are asked for
+	query := timeseries.LatestQuery{Workspace: workspace, Kept: timeseries.Kept{}}
+	type target struct { // where to add the value of a queried series
 		values *[]liveValue
 		series *registry.Series
 	}
-	var places []shown
+	var targets []target
 	now := time.Now()
 	for i := range hits {
 		list := series[hits[i].Node.ID]
 		for j := range list {
 			s := &list[j]
-			places = append(places, shown{hits[i].LiveData, s})
-			ask.Series = append(ask.Series, timeseries.LatestSeries{
+			targets = append(targets, target{hits[i].LiveData, s})
+			query.Series = append(query.Series, timeseries.LatestSeries{
 				ID: s.ID, Source: s.SourceID, Texts: s.Kind == pointblock.KindString,
 			})
 			if s.RetentionDays != nil {
-				ask.Kept[s.ID] = registry.KeptFrom(now, *s.RetentionDays)
+				query.Kept[s.ID] = registry.KeptFrom(now, *s.RetentionDays)
 			}
 		}
 	}
-	var asked []registry.Series
+	var allSeries []registry.Series
 	for _, list := range series {
-		asked = append(asked, list...)
+		allSeries = append(allSeries, list...)
 	}
 	var err error
-	if ask.Hidden, err = deleted.Of(ctx, a.Series, workspace, asked); err != nil {
+	if query.Hidden, err = deleted.Of(ctx, a.Series, workspace, allSeries); err != nil {
 		return err
 	}
-	found, err := a.Points.LatestPoints(ctx, ask)
+	found, err := a.Points.LatestPoints(ctx, query)
 	if err != nil {
 		return err
 	}
 	for i, points := range found {
 		if points != nil {
-			*places[i].values = append(*places[i].values, liveValueOf(places[i].series, points))
+			*targets[i].values = append(*targets[i].values, liveValueOf(targets[i].series, points))
 		}
 	}
 	return nil

@@ -1,7 +1,7 @@
-// Package rag serves search: of nodes by words and meaning, by words, meaning and
-// the graph together, and what there is to know and to do about the index behind
-// it. It reads requests, asks the engine of package internal/retrieval, and shapes
-// answers. It ranks nothing.
+// Package rag serves the search API: search of nodes by text and vectors, hybrid
+// search that also uses the graph, and the status and the rebuild of the index. It
+// parses requests, calls the engine of package internal/retrieval, and encodes
+// responses. It does not rank.
 package rag
 
 import (
@@ -12,14 +12,14 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 )
 
-// Deps is what the routes are made of.
+// Deps are the dependencies of the routes.
 type Deps struct {
 	Engine engine
 	Index  indexStore
 	Edges  edgeStore
 	Series seriesStore
 	Points pointStore
-	// QueryTimeout is the longest time of a search; beyond, 504.
+	// QueryTimeout is the time limit of a search. Beyond it, the response is 504.
 	QueryTimeout time.Duration
 	Metrics      *Metrics
 }
@@ -39,11 +39,11 @@ func Routes(deps Deps) []route.Route {
 	a := &api{deps}
 	read := []request.Scope{request.ReadNodes}
 	return []route.Route{
-		{Method: http.MethodPost, Pattern: searchPath, Scopes: read, Handle: a.measured(kindSearch, a.search)},
-		// What is found is found by edges too, and the path to it is shown.
+		{Method: http.MethodPost, Pattern: searchPath, Scopes: read, Handle: a.instrument(kindSearch, a.search)},
+		// Edges affect the results, and the response contains paths.
 		{
 			Method: http.MethodPost, Pattern: hybridPath, Scopes: []request.Scope{request.ReadNodes, request.ReadEdges},
-			All: true, Handle: a.measured(kindHybrid, a.hybrid),
+			All: true, Handle: a.instrument(kindHybrid, a.hybrid),
 		},
 		{Method: http.MethodGet, Pattern: statusPath, Scopes: read, Handle: a.status},
 		{Method: http.MethodPost, Pattern: reindexPath, Scopes: []request.Scope{request.Admin}, Handle: a.reindex},

@@ -13,23 +13,23 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval"
 )
 
-// engine finds and ranks.
+// engine finds and ranks nodes.
 type engine interface {
 	Search(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
 	Hybrid(ctx context.Context, q retrieval.HybridQuery) (retrieval.Result, error)
 }
 
-// hit is a node that was found, as both searches show it.
+// hit is a found node in the responses of both searches.
 type hit struct {
 	Node    graphjson.Node `json:"node"`
 	Score   float64        `json:"score"`
 	Snippet string         `json:"snippet"`
-	// MatchedChunk is what of the description means what was asked; nil when the vector
-	// lane did not find the node.
+	// MatchedChunk is the part of the description that matches the query; nil if the
+	// vector lane did not find the node.
 	MatchedChunk *matchedChunk `json:"matchedChunk"`
 }
 
-// matchedChunk is a part of a description. Its text is shown where it is asked for.
+// matchedChunk is a part of a description. Text is set only if the request includes content.
 type matchedChunk struct {
 	Index int     `json:"index"`
 	Text  *string `json:"text,omitzero"`
@@ -40,7 +40,7 @@ type searchHit struct {
 	Scores searchScores `json:"scores"`
 }
 
-// searchScores are what each lane gave, null where it did not find the node.
+// searchScores are the scores of each lane; null if it did not find the node.
 type searchScores struct {
 	Text   *float64 `json:"text"`
 	Vector *float64 `json:"vector"`
@@ -50,7 +50,7 @@ type hybridHit struct {
 	hit
 	Scores hybridScores     `json:"scores"`
 	Path   []graphjson.Edge `json:"path"`
-	// What is asked for by a flag is there only then.
+	// Optional parts, which the request must enable.
 	Explanation *[]reason         `json:"explanation,omitzero"`
 	Edges       *[]graphjson.Edge `json:"edges,omitzero"`
 	LiveData    *[]liveValue      `json:"liveData,omitzero"`
@@ -65,24 +65,24 @@ type hybridScores struct {
 // reason is a part of a score.
 type reason struct {
 	Kind   string     `json:"kind"`
-	NodeID *uuid.UUID `json:"nodeId"` // graph: the node whose score came here
+	NodeID *uuid.UUID `json:"nodeId"` // graph: the node from which the score was propagated
 	Detail string     `json:"detail"`
 	Share  float64    `json:"share"`
 }
 
-// measured has a search counted by how it ended.
-func (a *api) measured(
+// instrument returns a handler that records the metrics of a search.
+func (a *api) instrument(
 	kind string, answer func(http.ResponseWriter, *http.Request) (retrieval.Result, error),
 ) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		done := a.Metrics.began(kind)
+		done := a.Metrics.start(kind)
 		result, err := answer(w, r)
 		done(result.Degraded, err)
 		return err
 	}
 }
 
-// readBody reads the body of a request that takes no parameters beside it.
+// readBody decodes the body of a request that accepts no URL parameters.
 func readBody(r *http.Request, body any) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -173,18 +173,18 @@ func hitOf(found *retrieval.Hit, content bool) hit {
 }
 
 func reasonsOf(reasons []retrieval.Reason) []reason {
-	shown := make([]reason, len(reasons))
+	list := make([]reason, len(reasons))
 	for i, r := range reasons {
-		shown[i] = reason{Kind: r.Kind, Detail: r.Detail, Share: r.Share}
+		list[i] = reason{Kind: r.Kind, Detail: r.Detail, Share: r.Share}
 		if r.From != uuid.Nil {
-			shown[i].NodeID = &r.From
+			list[i].NodeID = &r.From
 		}
 	}
-	return shown
+	return list
 }
 
-func (p page) meta(result *retrieval.Result, shown int) reply.Meta {
-	meta := reply.PageMeta(int64(result.Total), p.limit, min(p.offset, maxTotal), shown)
+func (p pageRange) meta(result *retrieval.Result, returned int) reply.Meta {
+	meta := reply.PageMeta(int64(result.Total), p.limit, min(p.offset, maxTotal), returned)
 	meta.Offset, meta.Degraded = p.offset, result.Degraded
 	return meta
 }
