@@ -14,25 +14,25 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// batch is which nodes the events touched.
+// batch collects the nodes that events touched.
 type batch struct {
 	c          *Consumer
-	workspaces map[uuid.UUID]*touched
-	order      []uuid.UUID // of the workspaces, as they came
+	workspaces map[uuid.UUID]*workspaceChanges
+	order      []uuid.UUID // workspaces in order of their first event
 	nodes      int
 }
 
-// touched is what the events of a workspace touched.
-type touched struct {
+// workspaceChanges contains the touched nodes and complete changes of a workspace.
+type workspaceChanges struct {
 	nodes     map[uuid.UUID]struct{}
-	sequences []int64 // of changes all of whose events are read
+	sequences []int64 // changes whose events are all read
 }
 
 func newBatch(c *Consumer) *batch {
-	return &batch{c: c, workspaces: map[uuid.UUID]*touched{}}
+	return &batch{c: c, workspaces: map[uuid.UUID]*workspaceChanges{}}
 }
 
-// Add takes an event.
+// Add decodes an event and adds it.
 func (b *batch) Add(r *kgo.Record) error {
 	var e eventsv1.GraphEvent
 	if err := proto.Unmarshal(r.Value, &e); err != nil {
@@ -58,7 +58,7 @@ func (b *batch) Add(r *kgo.Record) error {
 	}
 	t := b.workspaces[workspace]
 	if t == nil {
-		t = &touched{nodes: map[uuid.UUID]struct{}{}}
+		t = &workspaceChanges{nodes: map[uuid.UUID]struct{}{}}
 		b.workspaces[workspace] = t
 		b.order = append(b.order, workspace)
 	}
@@ -73,28 +73,28 @@ func (b *batch) Add(r *kgo.Record) error {
 	return nil
 }
 
-// Rows returns how many nodes were touched, and one more for each workspace: how far it
-// is is a row, too.
+// Rows returns the number of touched nodes plus the number of workspaces, because the progress of
+// a workspace is a row, too.
 func (b *batch) Rows() int { return b.nodes + len(b.order) }
 
-// Prepare has nothing to do: what is read has to be read where it is written.
+// Prepare does nothing: nodes must be read in the transaction that writes.
 func (b *batch) Prepare(context.Context) error { return nil }
 
-// Store makes the text lane agree with the touched nodes as they are now.
+// Store updates the text index with the current state of the touched nodes.
 func (b *batch) Store(ctx context.Context) error {
 	work := make([]textindex.LexicalWork, 0, len(b.order))
 	for _, id := range b.order {
 		t := b.workspaces[id]
-		one := textindex.LexicalWork{Workspace: id, Nodes: make([]uuid.UUID, 0, len(t.nodes))}
+		item := textindex.LexicalWork{Workspace: id, Nodes: make([]uuid.UUID, 0, len(t.nodes))}
 		for node := range t.nodes {
-			one.Nodes = append(one.Nodes, node)
+			item.Nodes = append(item.Nodes, node)
 		}
-		one.Sequences = slices.Clone(t.sequences)
-		slices.Sort(one.Sequences)
-		work = append(work, one)
+		item.Sequences = slices.Clone(t.sequences)
+		slices.Sort(item.Sequences)
+		work = append(work, item)
 	}
 	done, err := b.c.deps.Graph.ApplyLexical(ctx, work)
-	b.c.metrics.done(done)
+	b.c.metrics.recordDone(done)
 	if err != nil {
 		return err
 	}
@@ -105,5 +105,5 @@ func (b *batch) Store(ctx context.Context) error {
 	return nil
 }
 
-// Release lets go of what was gathered.
+// Release drops the references to the collected nodes.
 func (b *batch) Release() { b.workspaces, b.order = nil, nil }

@@ -13,7 +13,7 @@ import (
 
 func TestTheLastPartAloneMakesNoChangeKnown(t *testing.T) {
 	workspace := uuid.New()
-	take := func(c *Consumer, b *batch, part uint32) []int64 {
+	addPart := func(c *Consumer, b *batch, part uint32) []int64 {
 		if b == nil {
 			b = newBatch(c)
 		}
@@ -25,8 +25,8 @@ func TestTheLastPartAloneMakesNoChangeKnown(t *testing.T) {
 		return b.workspaces[workspace].sequences
 	}
 	c := &Consumer{}
-	require.Empty(t, take(c, nil, 2), "the log has lost those before it")
-	require.Empty(t, take(c, nil, 0))
-	require.Empty(t, take(c, nil, 1))
-	require.Equal(t, []int64{7}, take(c, nil, 2), "in whichever batches they come")
+	require.Empty(t, addPart(c, nil, 2), "the log has lost the parts before it")
+	require.Empty(t, addPart(c, nil, 0))
+	require.Empty(t, addPart(c, nil, 1))
+	require.Equal(t, []int64{7}, addPart(c, nil, 2), "the parts may be in different batches")
 }

@@ -7,17 +7,15 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 )
 
-// championLease is what the maintenance of champion lists is called among the work that
-// one process does.
+// championLease is the name of the lease for the maintenance of champion lists.
 const championLease = "lexical-champions"
 
-// championLists is how many lists are refreshed between two looks at which are due.
-const championLists = 1_000
+// maxDueLists is the maximum number of lists that are refreshed per query for due lists.
+const maxDueLists = 1_000
 
-// champions maintains the champion lists of terms that very many nodes have: it fills
-// those of terms that have become so frequent, and those that have become too large or
-// too small. Writers keep them in between. It works beside the filler, which may be busy
-// for long.
+// champions maintains the champion lists of very frequent terms. It fills the lists of terms that
+// have become frequent, and refreshes lists that have become too large or too small. Writers
+// update the lists in between. It runs in parallel with the filler, which may be busy for long.
 type champions struct {
 	c     *Consumer
 	lease *lease.Lease
@@ -29,9 +27,9 @@ func newChampions(c *Consumer) *champions {
 
 // run maintains lists until ctx is done.
 func (m *champions) run(ctx context.Context) {
-	defer release(ctx, m.lease, m.c.logger)
+	defer releaseLease(ctx, m.lease, m.c.logger)
 	failing := false
-	for every := m.c.deps.Config.FillEvery; ; {
+	for interval := m.c.deps.Config.FillEvery; ; {
 		err := m.round(ctx)
 		if ctx.Err() != nil {
 			return
@@ -43,7 +41,7 @@ func (m *champions) run(ctx context.Context) {
 				m.c.logger.Info("the heaviest postings of frequent terms can be listed again")
 			}
 		}
-		sleep.For(ctx, sleep.Jitter(every))
+		sleep.For(ctx, sleep.Jitter(interval))
 	}
 }
 
@@ -52,7 +50,7 @@ func (m *champions) round(ctx context.Context) error {
 	if held, err := m.lease.Take(ctx); err != nil || !held {
 		return err
 	}
-	due, err := m.c.deps.Graph.DueChampionLists(ctx, championLists)
+	due, err := m.c.deps.Graph.DueChampionLists(ctx, maxDueLists)
 	m.c.metrics.listsDue.Set(float64(len(due)))
 	if err != nil {
 		return err
@@ -66,7 +64,7 @@ func (m *champions) round(ctx context.Context) error {
 			if failed = err; ctx.Err() != nil {
 				return err
 			}
-			continue // the others are not to wait for one
+			continue // one failure must not delay the other lists
 		}
 		m.c.metrics.lists.Inc()
 		m.c.metrics.listsDue.Set(float64(len(due) - i - 1))

@@ -15,18 +15,17 @@ import (
 )
 
 const (
-	// leaseName is what filling is called among the work that one process does.
+	// leaseName is the name of the lease for filling.
 	leaseName = "lexical-fill"
-	// leaseFor is how long the work of a process that died waits for another; no
-	// transaction of what is done under a lease takes as long.
+	// leaseFor is the duration of a lease, after which another process takes over from one
+	// that has died. It is longer than any transaction under a lease.
 	leaseFor = 90 * time.Second
-	// fillWorkspaces is how many workspaces are found by one look.
-	fillWorkspaces = 1_000
+	// fillPageSize is the maximum number of workspaces that one query returns.
+	fillPageSize = 1_000
 )
 
-// filler makes the text lane of workspaces from their nodes where it lacks something.
-// One process does so at a time: that another one did, too, would be no harm, but no
-// use either.
+// filler builds the text index of incomplete workspaces from their nodes. One process does this
+// at a time: a second one would do no harm but have no benefit.
 type filler struct {
 	c      *Consumer
 	db     *stores.DB
@@ -42,14 +41,14 @@ func newFiller(c *Consumer) *filler {
 	}
 }
 
-// release lets another process do the work at once.
-func release(ctx context.Context, l *lease.Lease, logger *slog.Logger) {
+// releaseLease releases a lease, so that another process can take over immediately.
+func releaseLease(ctx context.Context, l *lease.Lease, logger *slog.Logger) {
 	if err := l.Release(ctx); err != nil {
 		logger.Debug("the lease was not given back", "error", err)
 	}
 }
 
-// notify reports that a workspace lacks something.
+// notify wakes the filler because a workspace is incomplete.
 func (f *filler) notify() {
 	select {
 	case f.wake <- struct{}{}:
@@ -59,9 +58,9 @@ func (f *filler) notify() {
 
 // run fills until ctx is done.
 func (f *filler) run(ctx context.Context) {
-	defer release(ctx, f.lease, f.logger)
+	defer releaseLease(ctx, f.lease, f.logger)
 	failing := false
-	for every := f.c.deps.Config.FillEvery; ; {
+	for interval := f.c.deps.Config.FillEvery; ; {
 		err := f.round(ctx)
 		if ctx.Err() != nil {
 			return
@@ -73,7 +72,7 @@ func (f *filler) run(ctx context.Context) {
 				f.logger.Info("the text lane can be filled again")
 			}
 		}
-		wait := sleep.Jitter(every)
+		wait := sleep.Jitter(interval)
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
@@ -84,13 +83,13 @@ func (f *filler) run(ctx context.Context) {
 	}
 }
 
-// round fills every workspace that lacks something.
+// round fills every incomplete workspace.
 func (f *filler) round(ctx context.Context) error {
 	if held, err := f.lease.Take(ctx); err != nil || !held {
 		return err
 	}
 	for {
-		found, err := f.db.UnfilledLexical(ctx, f.c.deps.Config.Behind, fillWorkspaces)
+		found, err := f.db.UnfilledLexical(ctx, f.c.deps.Config.Behind, fillPageSize)
 		f.c.metrics.unfilled.Set(float64(len(found)))
 		if err != nil || len(found) == 0 {
 			return err
@@ -101,26 +100,26 @@ func (f *filler) round(ctx context.Context) error {
 			}
 			f.c.metrics.unfilled.Set(float64(len(found) - i - 1))
 		}
-		if len(found) < fillWorkspaces {
+		if len(found) < fillPageSize {
 			return nil
 		}
 	}
 }
 
-// fill fills a workspace.
+// fill builds the text index of a workspace.
 func (f *filler) fill(ctx context.Context, workspace uuid.UUID) error {
 	began, nodes := time.Now(), 0
-	for over := false; !over; {
+	for complete := false; !complete; {
 		if err := f.lease.Check(ctx); err != nil {
 			return err
 		}
 		var done textindex.LexicalDone
 		var err error
-		if done, over, err = f.db.FillLexical(ctx, workspace); err != nil {
+		if done, complete, err = f.db.FillLexical(ctx, workspace); err != nil {
 			return err
 		}
 		nodes += done.Written + done.Removed
-		f.c.metrics.done(done)
+		f.c.metrics.recordDone(done)
 	}
 	f.c.metrics.filled.Inc()
 	if nodes > 0 {

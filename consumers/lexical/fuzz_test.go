@@ -11,8 +11,7 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 )
 
-// FuzzAdd: whatever is in the log of events, it touches nodes or is an error that
-// leaves the batch as it was.
+// FuzzAdd tests that Add accepts any input or returns an error and leaves the batch unchanged.
 func FuzzAdd(f *testing.F) {
 	id := uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a")
 	node := &eventsv1.Step{After: &eventsv1.Step_Node{Node: &eventsv1.Node{Id: id[:]}}}
@@ -34,7 +33,7 @@ func FuzzAdd(f *testing.F) {
 		if err == nil {
 			before := b.Rows()
 			require.NoError(t, b.Add(&kgo.Record{Value: value}))
-			require.Equal(t, before, b.Rows(), "what is told twice is one")
+			require.Equal(t, before, b.Rows(), "a repeated event adds nothing")
 		}
 	})
 }

@@ -1,17 +1,17 @@
-// Package lexical keeps the text lane of search as the graphs are: a consumer of topic
-// "graph.events" that writes what nodes are found by to Postgres.
+// Package lexical keeps the text index of search, which logs and metrics call the text lane, up
+// to date with the graphs. It is a consumer of topic "graph.events" that writes the terms of
+// nodes to Postgres.
 //
-// An event is a trigger and no data. It says which nodes were touched; they are read
-// as they are now, and what is written follows from that alone (storage/postgres,
-// ApplyLexical). So records may come twice, late, in another order or from the
-// beginning again: what stands in the end is the same.
+// An event is only a trigger. It names the touched nodes. The consumer reads their current state,
+// and writes only what follows from it (storage/postgres, ApplyLexical). So events may be
+// repeated, late or out of order, or be read again from the beginning: the result is the same.
 //
-// They may also never come, because the log has lost them, or because the graph is
-// older than the lane. Each workspace has in Postgres up to which change its lane is;
-// where a change is missing, or that does not move, a [filler] makes the lane again
-// from the nodes, beside the live events.
+// Events may also be missing, because the log has lost them or because the graph is older than
+// the index. Postgres stores for each workspace the change up to which its index is complete. If
+// a change is missing or the index makes no progress, a [filler] builds the index again from the
+// nodes, in parallel with the live events.
 //
-// Of terms that very many nodes have it lists the heaviest postings, see [champions].
+// For very frequent terms the package maintains lists of the heaviest postings, see [champions].
 package lexical
 
 import (
@@ -29,50 +29,50 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// Deps are what the consumer works with. All are required except Logger, Metrics and
+// Deps are the dependencies of the consumer. All are required except Logger, Metrics and
 // Tracing.
 type Deps struct {
 	Log     *kafka.Client
 	Graph   *stores.DB
 	Config  Config
 	Logger  *slog.Logger          // nil: slog.Default()
-	Metrics prometheus.Registerer // nil: what is measured is not registered
-	Tracing trace.TracerProvider  // nil: nothing is recorded
+	Metrics prometheus.Registerer // nil: the metrics are not registered
+	Tracing trace.TracerProvider  // nil: no spans are recorded
 }
 
-// Config bounds the consumer.
+// Config configures the consumer.
 type Config struct {
 	Group      string        // consumer group
 	BatchNodes int           // touched nodes at which a batch is full; 0: 2,000
 	BatchWait  time.Duration // see consumers.Config
-	FetchBytes int32         // most bytes of one fetch
+	FetchBytes int32         // maximum size of one fetch
 	Grace      time.Duration // see consumers.Config
-	// FillEvery is how often it is looked whether a workspace lacks something, and whether
-	// champion lists are due; 0: 10 s.
+	// FillEvery is the interval of the checks for incomplete workspaces and due champion
+	// lists; 0: 10 s.
 	FillEvery time.Duration
-	// Behind is how long a workspace may stay behind what is published without any
-	// progress, before it is filled again; 0: 5 minutes.
+	// Behind is the time without progress after which a workspace that is behind the published
+	// changes is filled again; 0: 5 minutes.
 	Behind time.Duration
 }
 
-// Defaults of what is seldom chosen.
+// Defaults and fixed limits.
 const (
 	defaultBatchNodes = 2_000
 	defaultFillEvery  = 10 * time.Second
 	defaultBehind     = 5 * time.Minute
-	batchBytes        = 16 << 20 // of records: texts of nodes are in them
+	batchBytes        = 16 << 20 // of records, which contain the texts of nodes
 )
 
-// Consumer consumes topic graph.events. Run runs it; several, in one process or many,
-// share the partitions.
+// Consumer consumes topic graph.events. Several consumers, in one or more processes, share the
+// partitions.
 type Consumer struct {
-	deps    Deps
-	logger  *slog.Logger
-	loop    *consumers.Loop
-	metrics *metrics
-	filler  *filler
-	lists   *champions
-	parts   consumers.ChangeParts // of changes that were read
+	deps      Deps
+	logger    *slog.Logger
+	loop      *consumers.Loop
+	metrics   *metrics
+	filler    *filler
+	champions *champions
+	parts     consumers.ChangeParts // parts of changes that were read
 }
 
 // New creates a consumer.
@@ -96,16 +96,16 @@ func New(deps Deps) *Consumer {
 		BatchRows: cfg.BatchNodes, BatchBytes: batchBytes, BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes,
 		Grace: cfg.Grace, Tracing: deps.Tracing,
 	}, handler{c}, deps.Log, c.logger, deps.Metrics)
-	c.filler, c.lists = newFiller(c), newChampions(c)
+	c.filler, c.champions = newFiller(c), newChampions(c)
 	return c
 }
 
-// Run consumes and fills until ctx is done, then stores and commits what is in
-// flight, for Config.Grace at most, and returns nil.
+// Run consumes and fills until ctx is done. Then it stores and commits the batches in flight, for
+// at most Config.Grace, and returns nil.
 func (c *Consumer) Run(ctx context.Context) error {
 	var work errgroup.Group
 	work.Go(func() error { c.filler.run(ctx); return nil })
-	work.Go(func() error { c.lists.run(ctx); return nil })
+	work.Go(func() error { c.champions.run(ctx); return nil })
 	work.Go(func() error { return c.loop.Run(ctx) })
 	return work.Wait()
 }
@@ -113,17 +113,17 @@ func (c *Consumer) Run(ctx context.Context) error {
 // Metrics returns the loop's counters.
 func (c *Consumer) Metrics() *consumers.Metrics { return c.loop.Metrics() }
 
-// handler is what the run loop sees of the consumer.
+// handler implements consumers.Handler.
 type handler struct{ *Consumer }
 
-// Reset has nothing to forget.
+// Reset does nothing.
 func (handler) Reset() {}
 
-// Discontinued has nothing to note: what the records of another topic of the name
-// trigger is as right.
+// Discontinued does nothing: the records of another topic of the same name are valid triggers,
+// too.
 func (handler) Discontinued(int32, int64) {}
 
-// Start begins as for all that consume events.
+// Start implements consumers.Handler with consumers.Loop.StartOfEvents.
 func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
 	return h.loop.StartOfEvents(ctx, committed)
 }
@@ -131,20 +131,20 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 // NewBatch returns an empty batch.
 func (h handler) NewBatch() consumers.Batch { return newBatch(h.Consumer) }
 
-// Version is nothing that events have.
+// Version returns 0: events have no version.
 func (handler) Version(*kgo.Record) uint64 { return 0 }
 
-// Advance has nothing to note: Postgres knows how far each workspace is.
+// Advance does nothing: Postgres stores the progress of each workspace.
 func (handler) Advance(context.Context, map[int32]int64) error { return nil }
 
-// Refused reports which records cannot be read. They need no place of their own: the
-// change that is missing has its workspace filled again.
-func (h handler) Refused(_ context.Context, letters []kafka.DeadLetter) error {
-	for i := range letters {
-		r := letters[i].Record
+// Refused logs records that cannot be read. They do not become dead letters: because their
+// changes are missing, their workspaces are filled again.
+func (h handler) Refused(_ context.Context, deadLetters []kafka.DeadLetter) error {
+	for i := range deadLetters {
+		r := deadLetters[i].Record
 		h.logger.Error(
 			"an event cannot be read and is passed over", "partition", r.Partition, "offset", r.Offset, "reason",
-			letters[i].Reason,
+			deadLetters[i].Reason,
 		)
 		h.metrics.unreadable.Inc()
 	}

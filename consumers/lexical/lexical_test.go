@@ -16,170 +16,170 @@ import (
 
 func TestWhatIsWrittenIsFoundAndWhatIsDeletedIsNot(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		c, _ := w.consume("lexical")
+		f := newFixture(t, broker)
+		c, _ := f.consume("lexical")
 		pump, valve := node("pump", "moves water"), node("valve", "stops water")
-		w.do(w.workspace, pump, valve)
-		w.indexed(w.workspace)
-		require.ElementsMatch(t, []uuid.UUID{pump.ID, valve.ID}, w.found(w.workspace, "water"))
+		f.do(f.workspace, pump, valve)
+		f.waitForIndex(f.workspace)
+		require.ElementsMatch(t, []uuid.UUID{pump.ID, valve.ID}, f.search(f.workspace, "water"))
 
 		oil := "moves oil"
-		w.do(w.workspace, graph.UpdateNode{ID: pump.ID, Description: &oil})
-		w.indexed(w.workspace)
-		require.Equal(t, []uuid.UUID{valve.ID}, w.found(w.workspace, "water"))
-		require.Equal(t, []uuid.UUID{pump.ID}, w.found(w.workspace, "oil"))
+		f.do(f.workspace, graph.UpdateNode{ID: pump.ID, Description: &oil})
+		f.waitForIndex(f.workspace)
+		require.Equal(t, []uuid.UUID{valve.ID}, f.search(f.workspace, "water"))
+		require.Equal(t, []uuid.UUID{pump.ID}, f.search(f.workspace, "oil"))
 
-		w.do(w.workspace, graph.DeleteNode{ID: pump.ID})
-		w.indexed(w.workspace)
-		require.Empty(t, w.found(w.workspace, "oil"))
-		w.do(w.workspace, graph.Undo{})
-		w.indexed(w.workspace)
-		require.Equal(t, []uuid.UUID{pump.ID}, w.found(w.workspace, "oil"), "an undo brings it back")
-		w.do(w.workspace, graph.Redo{})
-		w.indexed(w.workspace)
-		require.Empty(t, w.found(w.workspace, "oil"))
+		f.do(f.workspace, graph.DeleteNode{ID: pump.ID})
+		f.waitForIndex(f.workspace)
+		require.Empty(t, f.search(f.workspace, "oil"))
+		f.do(f.workspace, graph.Undo{})
+		f.waitForIndex(f.workspace)
+		require.Equal(t, []uuid.UUID{pump.ID}, f.search(f.workspace, "oil"), "an undo restores it")
+		f.do(f.workspace, graph.Redo{})
+		f.waitForIndex(f.workspace)
+		require.Empty(t, f.search(f.workspace, "oil"))
 		require.Zero(t, c.Metrics().DeadLetters.Load())
 	})
 }
 
 func TestReadingTheTopicAgainFromTheBeginningChangesNothing(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
-		w := newWorld(t, broker)
-		_, stop := w.consume("lexical")
+		f := newFixture(t, broker)
+		_, stop := f.consume("lexical")
 		r := rand.New(rand.NewPCG(1, 2))
 		var nodes []graph.CreateNode
 		for i := range 60 {
 			n := node(fmt.Sprintf("pump %d", i), "moves water")
 			nodes = append(nodes, n)
-			w.do(w.workspace, n)
+			f.do(f.workspace, n)
 			text := fmt.Sprintf("line %d", r.IntN(5))
 			switch target := nodes[r.IntN(len(nodes))].ID; r.IntN(3) {
 			case 0:
-				w.do(w.workspace, graph.DeleteNode{ID: target})
+				f.do(f.workspace, graph.DeleteNode{ID: target})
 			case 1:
-				w.do(w.workspace, graph.UpdateNode{ID: target, Description: &text})
+				f.do(f.workspace, graph.UpdateNode{ID: target, Description: &text})
 			case 2:
-				w.do(w.workspace, graph.Undo{})
+				f.do(f.workspace, graph.Undo{})
 			}
 		}
-		w.indexed(w.workspace)
-		before := w.dump()
+		f.waitForIndex(f.workspace)
+		before := f.dump()
 		stop()
-		c, _ := w.consume("lexical-again") // of a group that has committed nothing
-		status, err := w.graph.LexicalStatus(t.Context(), w.workspace)
+		c, _ := f.consume("lexical-again") // a group without committed offsets
+		status, err := f.graph.LexicalStatus(t.Context(), f.workspace)
 		require.NoError(t, err)
-		w.eventually("everything is read again", func() bool { return c.Metrics().Records.Load() >= status.Head })
-		require.Equal(t, before, w.dump())
+		f.eventually("everything is read again", func() bool { return c.Metrics().Records.Load() >= status.Head })
+		require.Equal(t, before, f.dump())
 	})
 }
 
 func TestTwoWorkspacesWithTheSameTextsNeverSeeEachOther(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
-	w.consume("lexical")
-	other := w.newWorkspace()
+	f := newFixture(t, testenv.NewKFake(t))
+	f.consume("lexical")
+	other := f.newWorkspace()
 	ours, theirs := node("pump 7", "secret water"), node("pump 7", "secret water")
-	w.do(w.workspace, ours)
-	w.do(other, theirs)
-	w.indexed(w.workspace)
-	w.indexed(other)
-	require.Equal(t, []uuid.UUID{ours.ID}, w.found(w.workspace, "secret pump 7"))
-	require.Equal(t, []uuid.UUID{theirs.ID}, w.found(other, "secret pump 7"))
-	w.do(other, graph.DeleteNode{ID: theirs.ID})
-	w.indexed(other)
-	require.Equal(t, []uuid.UUID{ours.ID}, w.found(w.workspace, "secret pump 7"))
-	require.Empty(t, w.found(other, "secret pump 7"))
+	f.do(f.workspace, ours)
+	f.do(other, theirs)
+	f.waitForIndex(f.workspace)
+	f.waitForIndex(other)
+	require.Equal(t, []uuid.UUID{ours.ID}, f.search(f.workspace, "secret pump 7"))
+	require.Equal(t, []uuid.UUID{theirs.ID}, f.search(other, "secret pump 7"))
+	f.do(other, graph.DeleteNode{ID: theirs.ID})
+	f.waitForIndex(other)
+	require.Equal(t, []uuid.UUID{ours.ID}, f.search(f.workspace, "secret pump 7"))
+	require.Empty(t, f.search(other, "secret pump 7"))
 }
 
-// A graph from before the lane, and one that changed while nobody consumed: the log has
-// the events no more.
+// TestWhatTheLogHasLostIsReadFromTheGraph covers a graph that is older than the index, and one that
+// changed while no consumer ran. In both cases the log no longer contains the events.
 func TestWhatTheLogHasLostIsReadFromTheGraph(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
+	f := newFixture(t, testenv.NewKFake(t))
 	var nodes []graph.Payload
 	for i := range 30 {
 		nodes = append(nodes, node(fmt.Sprintf("pump %d", i), "moves water"))
 	}
-	w.do(w.workspace, nodes...)
-	w.do(w.workspace, graph.DeleteNode{ID: nodes[0].(graph.CreateNode).ID})
-	w.trim()
-	_, stop := w.consume("lexical")
-	w.indexed(w.workspace)
-	require.Len(t, w.found(w.workspace, "water"), 29)
+	f.do(f.workspace, nodes...)
+	f.do(f.workspace, graph.DeleteNode{ID: nodes[0].(graph.CreateNode).ID})
+	f.trim()
+	_, stop := f.consume("lexical")
+	f.waitForIndex(f.workspace)
+	require.Len(t, f.search(f.workspace, "water"), 29)
 	turbine := node("turbine", "of steam")
-	w.do(w.workspace, turbine)
-	w.indexed(w.workspace)
-	require.Equal(t, []uuid.UUID{turbine.ID}, w.found(w.workspace, "steam"))
+	f.do(f.workspace, turbine)
+	f.waitForIndex(f.workspace)
+	require.Equal(t, []uuid.UUID{turbine.ID}, f.search(f.workspace, "steam"))
 
 	stop()
-	w.do(w.workspace, graph.DeleteNode{ID: turbine.ID}, node("boiler", "of copper"))
-	w.trim()
-	w.consume("lexical")
-	w.do(w.workspace, node("kettle", "of tin"))
-	w.indexed(w.workspace)
-	require.Empty(t, w.found(w.workspace, "steam"))
-	require.Len(t, w.found(w.workspace, "copper"), 1)
-	require.Len(t, w.found(w.workspace, "tin"), 1)
+	f.do(f.workspace, graph.DeleteNode{ID: turbine.ID}, node("boiler", "of copper"))
+	f.trim()
+	f.consume("lexical")
+	f.do(f.workspace, node("kettle", "of tin"))
+	f.waitForIndex(f.workspace)
+	require.Empty(t, f.search(f.workspace, "steam"))
+	require.Len(t, f.search(f.workspace, "copper"), 1)
+	require.Len(t, f.search(f.workspace, "tin"), 1)
 }
 
-// trim waits until all changes are published and removes them from the log.
-func (w *world) trim() {
-	w.tb.Helper()
-	w.eventually("all is published", func() bool {
-		var rest int
-		require.NoError(w.tb, w.look.QueryRow(context.Background(), `SELECT count(*) FROM graph_heads h
-			LEFT JOIN graph_published p USING (workspace_id) WHERE h.sequence > COALESCE(p.sequence, 0)`).Scan(&rest))
-		return rest == 0
+// trim waits until all changes are published and removes their events from the log.
+func (f *fixture) trim() {
+	f.tb.Helper()
+	f.eventually("all is published", func() bool {
+		var unpublished int
+		require.NoError(f.tb, f.conn.QueryRow(context.Background(), `SELECT count(*) FROM graph_heads h
+			LEFT JOIN graph_published p USING (workspace_id) WHERE h.sequence > COALESCE(p.sequence, 0)`).Scan(&unpublished))
+		return unpublished == 0
 	})
-	seen, err := w.log.ObserveTopic(context.Background(), kafka.TopicEvents)
-	require.NoError(w.tb, err)
+	seen, err := f.log.ObserveTopic(context.Background(), kafka.TopicEvents)
+	require.NoError(f.tb, err)
 	for p, state := range seen.State {
-		w.broker.Trim(w.tb, w.log.Topic(kafka.TopicEvents).Name, int32(p), state.End)
+		f.broker.Trim(f.tb, f.log.Topic(kafka.TopicEvents).Name, int32(p), state.End)
 	}
 }
 
 func TestAnEventThatCannotBeReadStopsNobody(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
-	w.consume("lexical")
+	f := newFixture(t, testenv.NewKFake(t))
+	f.consume("lexical")
 	for _, value := range []string{"", "rubbish", "\x0a\x03abc"} {
-		require.NoError(t, w.log.ProduceEvents(context.Background(), []kafka.Record{
-			{Workspace: w.workspace, Value: []byte(value)},
+		require.NoError(t, f.log.ProduceEvents(context.Background(), []kafka.Record{
+			{Workspace: f.workspace, Value: []byte(value)},
 		}))
 	}
 	pump := node("pump", "moves water")
-	w.do(w.workspace, pump)
-	w.indexed(w.workspace)
-	require.Equal(t, []uuid.UUID{pump.ID}, w.found(w.workspace, "water"))
+	f.do(f.workspace, pump)
+	f.waitForIndex(f.workspace)
+	require.Equal(t, []uuid.UUID{pump.ID}, f.search(f.workspace, "water"))
 }
 
 func TestTheStatusTellsHowFarTheWordsAre(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
-	w.do(w.workspace, node("pump", "moves water"), node("valve", "holds water"))
-	status, err := w.graph.IndexStatus(t.Context(), w.workspace)
+	f := newFixture(t, testenv.NewKFake(t))
+	f.do(f.workspace, node("pump", "moves water"), node("valve", "holds water"))
+	status, err := f.graph.IndexStatus(t.Context(), f.workspace)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, status.Text.Lag.Events)
 	require.Zero(t, status.Text.Indexed)
-	w.consume("lexical")
-	w.indexed(w.workspace)
-	status, err = w.graph.IndexStatus(t.Context(), w.workspace)
+	f.consume("lexical")
+	f.waitForIndex(f.workspace)
+	status, err = f.graph.IndexStatus(t.Context(), f.workspace)
 	require.NoError(t, err)
 	require.Zero(t, status.Text.Lag.Events)
 	require.EqualValues(t, 2, status.Text.Indexed)
 	require.False(t, status.Text.Filling)
 }
 
-// A list that is due and needs no more than to be dropped, and one of a word that is no
-// word of the workspace any more: the consumer sees to both.
+// TestChampionListsAreMaintained tests that the consumer drops a due list that is no longer needed,
+// and the list of a term that the workspace no longer contains.
 func TestChampionListsAreMaintained(t *testing.T) {
-	w := newWorld(t, testenv.NewKFake(t))
-	w.do(w.workspace, node("pump", "moves water"))
-	_, err := w.look.Exec(
+	f := newFixture(t, testenv.NewKFake(t))
+	f.do(f.workspace, node("pump", "moves water"))
+	_, err := f.conn.Exec(
 		t.Context(), `INSERT INTO lexical_champion_lists (workspace_id, term) VALUES ($1, 'water'), ($1, 'gone')`,
-		w.workspace,
+		f.workspace,
 	)
 	require.NoError(t, err)
-	w.consume("lexical")
-	w.eventually("the lists are seen to", func() bool {
+	f.consume("lexical")
+	f.eventually("the lists are dropped", func() bool {
 		var lists int
-		require.NoError(t, w.look.QueryRow(context.Background(), `SELECT count(*) FROM lexical_champion_lists`).Scan(&lists))
+		require.NoError(t, f.conn.QueryRow(context.Background(), `SELECT count(*) FROM lexical_champion_lists`).Scan(&lists))
 		return lists == 0
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// metrics are what the consumer measures beside the loop's own.
+// metrics are the metrics of the consumer, in addition to those of the loop.
 type metrics struct {
 	nodes      *prometheus.CounterVec
 	postings   prometheus.Counter
@@ -59,8 +59,8 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	return m
 }
 
-// done notes what was written.
-func (m *metrics) done(d textindex.LexicalDone) {
+// recordDone records the result of a write.
+func (m *metrics) recordDone(d textindex.LexicalDone) {
 	m.nodes.WithLabelValues("written").Add(float64(d.Written))
 	m.nodes.WithLabelValues("removed").Add(float64(d.Removed))
 	m.nodes.WithLabelValues("same").Add(float64(d.Same))

@@ -1,0 +1,201 @@
+package lexical_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/consumers/commands"
+	"github.com/livegraph/livegraph/consumers/lexical"
+	"github.com/livegraph/livegraph/internal/graph"
+	"github.com/livegraph/livegraph/internal/graph/graphrecord"
+	"github.com/livegraph/livegraph/internal/retrieval"
+	terms "github.com/livegraph/livegraph/internal/retrieval/lexical"
+	"github.com/livegraph/livegraph/storage/kafka"
+	"github.com/livegraph/livegraph/storage/postgres/access"
+	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
+	"github.com/livegraph/livegraph/storage/postgres/stores"
+	"github.com/livegraph/livegraph/storage/redis"
+	"github.com/livegraph/livegraph/test/testenv"
+)
+
+const (
+	partitions  = 2
+	waitTimeout = time.Minute
+)
+
+// fixture contains a log, a Postgres and a Redis with a running commands consumer, so that the
+// events are those of real changes.
+type fixture struct {
+	tb        testing.TB
+	broker    *testenv.Broker
+	log       *kafka.Client
+	graph     *stores.DB
+	conn      *pgx.Conn // for queries of the tests
+	logger    *slog.Logger
+	workspace uuid.UUID
+	actor     uuid.UUID
+}
+
+func newFixture(tb testing.TB, broker *testenv.Broker) *fixture {
+	tb.Helper()
+	ctx := context.Background()
+	f := &fixture{tb: tb, broker: broker, logger: slog.New(slog.NewTextHandler(logWriter(), nil)), actor: uuid.New()}
+	url := testenv.MigratedPostgres(tb)
+	var err error
+	f.graph, err = stores.Open(ctx, url, 8)
+	require.NoError(tb, err)
+	tb.Cleanup(f.graph.Close)
+	require.NoError(tb, f.graph.Migrate(ctx))
+	f.conn, err = pgx.Connect(ctx, url)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = f.conn.Close(ctx) })
+	f.log, err = kafka.Open(ctx, kafka.Options{
+		Brokers: broker.Brokers(), Security: broker.Security(), TopicPrefix: broker.Prefix, BufferedBytes: 64 << 20,
+		CommandsGroup: broker.Prefix + "commands-test", Log: f.logger,
+	})
+	require.NoError(tb, err)
+	tb.Cleanup(f.log.Close)
+	limited, cancel := context.WithTimeout(ctx, waitTimeout)
+	defer cancel()
+	require.NoError(tb, f.log.EnsureTopics(limited, kafka.TopicSettings{
+		Partitions: 1, CommandsPartitions: partitions, Replication: -1, RetentionBytes: 1 << 30,
+	}))
+	db, err := redis.Open(ctx, redis.Options{URL: testenv.Redis(tb)})
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = db.Close() })
+	f.workspace = f.newWorkspace()
+	f.runInBackground(commands.New(commands.Deps{
+		Log: f.log, Graph: f.graph, Redis: db, Logger: f.logger,
+		Config: commands.Config{Group: broker.Prefix + "commands-test", FetchBytes: 8 << 20},
+	}).Run)
+	return f
+}
+
+// logWriter returns the destination of the consumers' logs: stderr if LIVEGRAPH_TEST_LOG is set,
+// else none.
+func logWriter() io.Writer {
+	if os.Getenv("LIVEGRAPH_TEST_LOG") != "" {
+		return os.Stderr
+	}
+	return io.Discard
+}
+
+func (f *fixture) newWorkspace() uuid.UUID {
+	f.tb.Helper()
+	created, err := f.graph.CreateWorkspace(context.Background(), access.Workspace{
+		Name: "plant", Plan: "enterprise", Mode: "live",
+	})
+	require.NoError(f.tb, err)
+	return created.ID
+}
+
+// runInBackground calls work in a goroutine and cancels it when stop is called or the test ends.
+func (f *fixture) runInBackground(work func(context.Context) error) (stop func()) {
+	f.tb.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- work(ctx) }()
+	stop = func() {
+		cancel()
+		select {
+		case err := <-done:
+			require.NoError(f.tb, err)
+			done <- nil
+		case <-time.After(waitTimeout):
+			f.tb.Error("work does not stop")
+		}
+	}
+	f.tb.Cleanup(stop)
+	return stop
+}
+
+// consume runs the consumer as a member of the given group.
+func (f *fixture) consume(group string) (c *lexical.Consumer, stop func()) {
+	f.tb.Helper()
+	c = lexical.New(lexical.Deps{
+		Log: f.log, Graph: f.graph, Logger: f.logger,
+		Config: lexical.Config{
+			Group: f.broker.Prefix + group, BatchWait: time.Millisecond, FetchBytes: 8 << 20, FillEvery: 20 * time.Millisecond,
+			Behind: time.Hour,
+		},
+	})
+	return c, f.runInBackground(c.Run)
+}
+
+func (f *fixture) eventually(what string, condition func() bool) {
+	f.tb.Helper()
+	require.Eventually(f.tb, condition, waitTimeout, 10*time.Millisecond, what)
+}
+
+// do submits commands one by one and waits until they are decided.
+func (f *fixture) do(workspace uuid.UUID, actions ...graph.Payload) {
+	f.tb.Helper()
+	var last graphstore.CommandRef
+	for _, payload := range actions {
+		r := &graphrecord.Request{
+			Workspace: workspace, Mode: graphrecord.Single, ID: uuid.New(), Actions: []graph.Action{{Payload: payload}},
+			Origin: graph.Origin{
+				Actor: f.actor, Scopes: []string{"write:nodes", "write:edges"}, AcceptedAt: time.Now(), RequestID: "req_1",
+			},
+		}
+		value, err := graphrecord.EncodeRequest(r)
+		require.NoError(f.tb, err)
+		require.NoError(f.tb, f.log.ProduceCommand(context.Background(), kafka.Record{
+			Workspace: workspace, Value: value, RequestID: r.RequestID,
+		}))
+		last = graphstore.CommandRef{Workspace: workspace, ID: r.ID}
+	}
+	f.eventually("the commands are decided", func() bool {
+		found, err := f.graph.CommandOutcomes(context.Background(), []graphstore.CommandRef{last})
+		require.NoError(f.tb, err)
+		return found[last] != nil
+	})
+}
+
+// waitForIndex waits until the text index of a workspace is up to date with its graph.
+func (f *fixture) waitForIndex(workspace uuid.UUID) {
+	f.tb.Helper()
+	f.eventually("the index is up to date with the graph", func() bool {
+		s, err := f.graph.LexicalStatus(context.Background(), workspace)
+		require.NoError(f.tb, err)
+		return s.Sequence == s.Head && !s.Filling
+	})
+}
+
+// search returns the nodes that match a query.
+func (f *fixture) search(workspace uuid.UUID, query string) []uuid.UUID {
+	f.tb.Helper()
+	found, err := f.graph.SearchText(context.Background(), workspace, terms.Parse(query), retrieval.Filter{}, 100, 0)
+	require.NoError(f.tb, err)
+	ids := []uuid.UUID{}
+	for _, h := range found.Hits {
+		ids = append(ids, h.Node)
+	}
+	return ids
+}
+
+// dump returns the contents of the text index without times.
+func (f *fixture) dump() string {
+	f.tb.Helper()
+	var text string
+	require.NoError(f.tb, f.conn.QueryRow(context.Background(), `SELECT concat(
+		(SELECT string_agg(concat_ws(' ', node_id, digest, length, name_key, terms), E'\n' ORDER BY node_id)
+		FROM lexical_nodes WHERE digest <> ''),
+		(SELECT string_agg(p::text, E'\n' ORDER BY p::text) FROM lexical_postings p),
+		(SELECT string_agg(t::text, E'\n' ORDER BY t::text) FROM lexical_terms t),
+		(SELECT string_agg(concat(s.workspace_id, s.nodes, s.length, s.sequence), E'\n' ORDER BY s.workspace_id)
+		FROM lexical_workspaces s))`).Scan(&text))
+	return text
+}
+
+func node(name, description string) graph.CreateNode {
+	return graph.CreateNode{ID: uuid.New(), Name: name, EntityType: graph.Object, Description: &description}
+}
