@@ -1,9 +1,8 @@
-// Package audit is the consumer of topic "audit": it puts the uses of keys into
-// ClickHouse, and drops there what is past its retention.
+// Package audit is the consumer of topic "audit". It writes the audit records of requests to
+// ClickHouse and drops those past their retention.
 //
-// A record may come any number of times (the API's spool sends again what it is not
-// sure of, and the log may be read again): its row is the same each time, and what is
-// shown is each request once.
+// A record may arrive more than once, because the API's spool resends unconfirmed records and the
+// log may be read again. Each time its row is the same, and queries return each request once.
 package audit
 
 import (
@@ -25,55 +24,54 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// Deps are what the consumer works with. All are required except Logger, Metrics and
+// Deps are the dependencies of the consumer. All are required except Logger, Metrics and
 // Tracing.
 type Deps struct {
 	Log     *kafka.Client
-	Records store
-	Marks   marks
+	Records recordStore
+	Marks   watermarkStore
 	Config  Config
 	Logger  *slog.Logger          // nil: slog.Default()
-	Metrics prometheus.Registerer // nil: what is measured is not registered
-	Tracing trace.TracerProvider  // nil: nothing is recorded
+	Metrics prometheus.Registerer // nil: the metrics are not registered
+	Tracing trace.TracerProvider  // nil: no spans are recorded
 }
 
-// store is where records go.
-type store interface {
+// recordStore stores records.
+type recordStore interface {
 	InsertAudit(ctx context.Context, records []auditrecord.Record) error
 	ExpireAudit(ctx context.Context, by time.Time) (months int, err error)
 }
 
-// marks is where it stands how far the records are stored, beside what the group has
-// committed, which an operator may move.
-type marks interface {
+// watermarkStore stores the offsets below which all records are stored. They are kept in addition
+// to the group's committed offsets, which an operator may move.
+type watermarkStore interface {
 	Watermarks(ctx context.Context, topicID [16]byte) (map[int32]int64, error)
 	AdvanceWatermarks(ctx context.Context, topicID [16]byte, next map[int32]int64) error
 }
 
-// Config bounds the consumer.
+// Config configures the consumer.
 type Config struct {
 	Group     string        // consumer group
-	BatchWait time.Duration // age at which records are stored however few they are
-	Retention time.Duration // how long they are kept; 0: for good
+	BatchWait time.Duration // age at which records are stored even if the batch is not full
+	Retention time.Duration // how long records are kept; 0: forever
 	Grace     time.Duration // see consumers.Config
 }
 
-// Bounds of a batch.
+// Limits of a batch.
 const (
 	batchRows  = 50_000
 	batchBytes = 16 << 20
 	fetchBytes = 4 << 20
 )
 
-// How often months are looked for that are past the retention, and how soon again
-// after a failure.
+// Intervals of the checks for months past the retention, after a success and after a failure.
 const (
 	expireEvery = time.Hour
 	expireRetry = time.Minute
 )
 
-// Consumer consumes topic audit. Run runs it; several, in one process or many, share
-// the partitions.
+// Consumer consumes topic audit. Several consumers, in one or more processes, share the
+// partitions.
 type Consumer struct {
 	deps   Deps
 	logger *slog.Logger
@@ -100,8 +98,8 @@ func New(deps Deps) *Consumer {
 // Metrics returns the loop's counters.
 func (c *Consumer) Metrics() *consumers.Metrics { return c.loop.Metrics() }
 
-// Run consumes until ctx is done, then stores what is in flight, for Config.Grace at
-// most, and returns nil.
+// Run consumes until ctx is done. Then it stores the batches in flight, for at most Config.Grace,
+// and returns nil.
 func (c *Consumer) Run(ctx context.Context) error {
 	var work errgroup.Group
 	work.Go(func() error { return c.loop.Run(ctx) })
@@ -111,7 +109,8 @@ func (c *Consumer) Run(ctx context.Context) error {
 	return work.Wait()
 }
 
-// expire drops what is past the retention, now and then. Several may do so at a time.
+// expire periodically drops records past the retention. Several processes may do so at the same
+// time.
 func (c *Consumer) expire(ctx context.Context) {
 	for next := time.Duration(0); sleep.For(ctx, next); {
 		months, err := c.deps.Records.ExpireAudit(ctx, time.Now().Add(-c.deps.Config.Retention))
@@ -125,28 +124,28 @@ func (c *Consumer) expire(ctx context.Context) {
 	}
 }
 
-// handler is what the run loop sees of the consumer.
+// handler implements consumers.Handler.
 type handler struct{ *Consumer }
 
-// Reset forgets which topic the records belong to.
+// Reset clears the topic ID.
 func (h handler) Reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.topicID = [16]byte{}
 }
 
-// Discontinued has nothing to remember: records are told apart by what is in them.
+// Discontinued does nothing: records are identified by their content.
 func (handler) Discontinued(int32, int64) {}
 
-// Start goes on where both the group and the watermarks say that all before is stored,
-// or where the log now begins. A commit above the watermark is not believed: somebody
-// has moved it, or it belongs to an earlier topic of the name.
+// Start returns for each partition the lower of the committed offset and the watermark, or the
+// start of the log if that is higher. It does not trust a committed offset above the watermark:
+// an operator has moved it, or it belongs to an earlier topic of the same name.
 func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
 	seen, err := h.deps.Log.ObserveTopic(ctx, kafka.TopicAudit)
 	if err != nil {
 		return nil, err
 	}
-	marks, err := h.deps.Marks.Watermarks(ctx, seen.ID)
+	watermarks, err := h.deps.Marks.Watermarks(ctx, seen.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -161,39 +160,41 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 		if int(p) >= len(seen.State) {
 			return nil, kafka.NewDiscontinuity(p, -1, errors.New("the topic has fewer partitions"))
 		}
-		from[p] = h.begin(p, at, marks, seen.State[p])
+		from[p] = h.startOffset(p, at, watermarks, seen.State[p])
 	}
 	return from, nil
 }
 
-// begin decides where one partition begins. What is read again changes nothing.
-func (h handler) begin(partition int32, committed int64, marks map[int32]int64, log kafka.PartitionState) int64 {
-	mark, stored := marks[partition]
-	at := min(committed, mark)
-	if stored && committed > mark {
+// startOffset returns the start offset of one partition. Reading records again changes nothing.
+func (h handler) startOffset(
+	partition int32, committed int64, watermarks map[int32]int64, log kafka.PartitionState,
+) int64 {
+	watermark, stored := watermarks[partition]
+	offset := min(committed, watermark)
+	if stored && committed > watermark {
 		h.logger.Warn(
 			"more is committed than is stored; it is consumed from what is stored", "partition", partition, "committed",
-			committed, "watermark", mark,
+			committed, "watermark", watermark,
 		)
 	}
 	switch {
-	case committed < 0 || !stored || at > log.End: // never consumed, or another topic's offset
+	case committed < 0 || !stored || offset > log.End: // never consumed, or an offset of another topic
 		return log.Start
-	case at < log.Start:
-		h.loop.Metrics().Lost.Add(log.Start - at)
+	case offset < log.Start:
+		h.loop.Metrics().Lost.Add(log.Start - offset)
 		h.logger.Error(
-			"DATA LOSS: audit records were trimmed before they were stored", "partition", partition, "next", at, "start",
+			"DATA LOSS: audit records were trimmed before they were stored", "partition", partition, "next", offset, "start",
 			log.Start,
 		)
 		return log.Start
 	}
-	return at
+	return offset
 }
 
 // NewBatch returns an empty batch.
 func (h handler) NewBatch() consumers.Batch { return &batch{store: h.deps.Records} }
 
-// Version is nothing that these records have.
+// Version returns 0: audit records have no version.
 func (handler) Version(*kgo.Record) uint64 { return 0 }
 
 // Advance raises the watermarks.
@@ -204,13 +205,13 @@ func (h handler) Advance(ctx context.Context, next map[int32]int64) error {
 	return h.deps.Marks.AdvanceWatermarks(ctx, id, next)
 }
 
-// batch is records to store.
+// batch contains the records to store.
 type batch struct {
-	store   store
+	store   recordStore
 	records []auditrecord.Record
 }
 
-// Add takes a record.
+// Add decodes a record and adds it.
 func (b *batch) Add(r *kgo.Record) error {
 	record, err := auditrecord.Decode(r.Value)
 	if err != nil {
@@ -220,13 +221,13 @@ func (b *batch) Add(r *kgo.Record) error {
 	return nil
 }
 
-// Rows returns how many there are.
+// Rows returns the number of records.
 func (b *batch) Rows() int { return len(b.records) }
 
-// Prepare has nothing to do.
+// Prepare does nothing.
 func (*batch) Prepare(context.Context) error { return nil }
 
-// Store stores them.
+// Store stores the records.
 func (b *batch) Store(ctx context.Context) error {
 	err := b.store.InsertAudit(ctx, b.records)
 	if clickhouse.Permanent(err) {
@@ -235,5 +236,5 @@ func (b *batch) Store(ctx context.Context) error {
 	return err
 }
 
-// Release has nothing to give back.
+// Release does nothing.
 func (*batch) Release() {}

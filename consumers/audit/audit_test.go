@@ -21,9 +21,9 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-const limit = 60 * time.Second
+const waitTimeout = 60 * time.Second
 
-type world struct {
+type fixture struct {
 	t      *testing.T
 	broker *testenv.Broker
 	log    *kafka.Client
@@ -31,7 +31,7 @@ type world struct {
 	deps   audit.Deps
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
 	group := "audit-" + uuid.NewString()
@@ -52,31 +52,31 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	t.Cleanup(registry.Close)
 	require.NoError(t, registry.Migrate(t.Context()))
-	return &world{t: t, broker: broker, log: log, store: auditlog.New(store), deps: audit.Deps{
+	return &fixture{t: t, broker: broker, log: log, store: auditlog.New(store), deps: audit.Deps{
 		Log: log, Records: auditlog.New(store), Marks: registry, Logger: logger,
 		Config: audit.Config{Group: group, BatchWait: 10 * time.Millisecond, Retention: 30 * 24 * time.Hour},
 	}}
 }
 
-// run runs a consumer; stop ends it.
-func (w *world) run() (c *audit.Consumer, stop func()) {
+// run runs a consumer until stop is called.
+func (f *fixture) run() (c *audit.Consumer, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	c = audit.New(w.deps)
+	c = audit.New(f.deps)
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }()
 	return c, func() {
 		cancel()
-		require.NoError(w.t, <-done)
+		require.NoError(f.t, <-done)
 	}
 }
 
-func (w *world) produce(records ...[]byte) {
-	w.t.Helper()
+func (f *fixture) produce(records ...[]byte) {
+	f.t.Helper()
 	var out []kafka.Record
 	for _, r := range records {
 		out = append(out, kafka.Record{Value: r, RequestID: "req_1"})
 	}
-	require.NoError(w.t, w.log.ProduceAudit(w.t.Context(), out))
+	require.NoError(f.t, f.log.ProduceAudit(f.t.Context(), out))
 }
 
 func encoded(t *testing.T, r auditrecord.Record) []byte {
@@ -86,47 +86,47 @@ func encoded(t *testing.T, r auditrecord.Record) []byte {
 	return out
 }
 
-// shown waits until so many uses are shown, and gives them.
-func (w *world) shown(n int) []auditrecord.Record {
-	w.t.Helper()
-	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
-		found, err := w.store.Audit(w.t.Context(), auditlog.Filter{}, nil, 0, 1000)
-		require.NoError(w.t, err)
+// waitForRecords waits until a query returns n records, and returns them.
+func (f *fixture) waitForRecords(n int) []auditrecord.Record {
+	f.t.Helper()
+	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(20 * time.Millisecond) {
+		found, err := f.store.Audit(f.t.Context(), auditlog.Filter{}, nil, 0, 1000)
+		require.NoError(f.t, err)
 		if len(found) == n {
 			return found
 		}
-		require.True(w.t, time.Now().Before(deadline), "%d are shown, not %d", len(found), n)
+		require.True(f.t, time.Now().Before(deadline), "%d records are returned, not %d", len(found), n)
 	}
 }
 
 func TestAUseIsShownOnceHoweverOftenItComes(t *testing.T) {
-	w := newWorld(t)
+	f := newFixture(t)
 	now := time.Now().UTC().Truncate(time.Microsecond)
-	use := auditrecord.Record{
+	request := auditrecord.Record{
 		RequestID: "req_1", At: now, Key: uuid.New(), Workspace: uuid.New(), Method: "GET", Route: "/api/me", Status: 200,
 		IP: netip.MustParseAddr("2001:db8::1"), UserAgent: "curl", Duration: 1500 * time.Microsecond, BytesIn: 1, BytesOut: 2,
 		Requests: 1,
 	}
-	final, other := use, use
+	final, other := request, request
 	final.Final, final.Duration, final.BytesOut = true, time.Second, 99
 	other.RequestID, other.Key, other.Workspace, other.IP = "req_2", uuid.Nil, uuid.Nil, netip.Addr{}
-	_, stop := w.run()
-	w.produce(encoded(t, use), encoded(t, use), encoded(t, other))
-	require.ElementsMatch(t, []auditrecord.Record{use, other}, w.shown(2))
+	_, stop := f.run()
+	f.produce(encoded(t, request), encoded(t, request), encoded(t, other))
+	require.ElementsMatch(t, []auditrecord.Record{request, other}, f.waitForRecords(2))
 	stop()
 
-	c, stop := w.run()
+	c, stop := f.run()
 	defer stop()
-	w.produce(encoded(t, final), []byte("no record"), encoded(t, use), encoded(t, final))
-	for deadline := time.Now().Add(limit); c.Metrics().Snapshot().Records < 4; time.Sleep(20 * time.Millisecond) {
+	f.produce(encoded(t, final), []byte("no record"), encoded(t, request), encoded(t, final))
+	for deadline := time.Now().Add(waitTimeout); c.Metrics().Snapshot().Records < 4; time.Sleep(20 * time.Millisecond) {
 		require.True(t, time.Now().Before(deadline))
 	}
 	require.EqualValues(t, 1, c.Metrics().Snapshot().DeadLetters)
-	require.ElementsMatch(t, []auditrecord.Record{final, other}, w.shown(2))
-	total, err := w.store.CountAudit(t.Context(), auditlog.Filter{Workspace: &use.Workspace}, 100)
+	require.ElementsMatch(t, []auditrecord.Record{final, other}, f.waitForRecords(2))
+	total, err := f.store.CountAudit(t.Context(), auditlog.Filter{Workspace: &request.Workspace}, 100)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, total)
-	usage, rows, err := w.store.AuditUsage(t.Context(), auditlog.Filter{Workspace: &use.Workspace}, true, 0, 10)
+	usage, rows, err := f.store.AuditUsage(t.Context(), auditlog.Filter{Workspace: &request.Workspace}, true, 0, 10)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, rows)
 	require.EqualValues(t, 1, usage[0].Requests)
@@ -135,20 +135,20 @@ func TestAUseIsShownOnceHoweverOftenItComes(t *testing.T) {
 }
 
 func TestACommitBeyondWhatIsStoredIsNotBelieved(t *testing.T) {
-	w := newWorld(t)
-	uses := func(n int) (all [][]byte) {
+	f := newFixture(t)
+	encodedRecords := func(n int) (all [][]byte) {
 		for range n {
 			all = append(all, encoded(t, auditrecord.Record{RequestID: uuid.NewString(), At: time.Now(), Requests: 1}))
 		}
 		return all
 	}
-	_, stop := w.run()
-	w.produce(uses(3)...)
-	w.shown(3)
+	_, stop := f.run()
+	f.produce(encodedRecords(3)...)
+	f.waitForRecords(3)
 	stop()
 
-	topic, group := w.log.Topic(kafka.TopicAudit).Name, w.deps.Config.Group
-	client, err := kgo.NewClient(w.broker.Opts()...)
+	topic, group := f.log.Topic(kafka.TopicAudit).Name, f.deps.Config.Group
+	client, err := kgo.NewClient(f.broker.Opts()...)
 	require.NoError(t, err)
 	defer client.Close()
 	admin := kadm.NewClient(client)
@@ -160,37 +160,37 @@ func TestACommitBeyondWhatIsStoredIsNotBelieved(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, answer.Error())
 
-	for range 40 { // so that what was committed is there by now
-		w.produce(uses(10)...)
+	for range 40 { // until the log ends above the committed offsets
+		f.produce(encodedRecords(10)...)
 	}
 	after, err := admin.ListEndOffsets(t.Context(), topic)
 	require.NoError(t, err)
 	overtaken := 0
 	after.Each(func(end kadm.ListedOffset) {
-		if to, is := moved.Lookup(topic, end.Partition); is && end.Offset > to.At {
+		if offset, ok := moved.Lookup(topic, end.Partition); ok && end.Offset > offset.At {
 			overtaken++
 		}
 	})
 	require.NotZero(t, overtaken)
-	_, stop = w.run()
+	_, stop = f.run()
 	defer stop()
-	w.shown(403)
+	f.waitForRecords(403)
 }
 
 func TestMonthsPastTheRetentionAreDropped(t *testing.T) {
-	w := newWorld(t)
+	f := newFixture(t)
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	var all []auditrecord.Record
 	for _, age := range []time.Duration{0, 20, 70, 400} {
 		all = append(all, auditrecord.Record{RequestID: uuid.NewString(), At: now.Add(-age * 24 * time.Hour), Requests: 1})
 	}
-	require.NoError(t, w.store.InsertAudit(t.Context(), all))
-	w.shown(4)
-	_, stop := w.run() // it looks at once
+	require.NoError(t, f.store.InsertAudit(t.Context(), all))
+	f.waitForRecords(4)
+	_, stop := f.run() // the first check is immediate
 	defer stop()
-	require.ElementsMatch(t, all[:2], w.shown(2))
-	months, err := w.store.ExpireAudit(t.Context(), now.Add(-100*365*24*time.Hour))
+	require.ElementsMatch(t, all[:2], f.waitForRecords(2))
+	months, err := f.store.ExpireAudit(t.Context(), now.Add(-100*365*24*time.Hour))
 	require.NoError(t, err)
 	require.Zero(t, months, "a long retention drops nothing")
-	w.shown(2)
+	f.waitForRecords(2)
 }
