@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// SQLSTATE codes that are told apart.
+// SQLSTATE codes that are handled individually.
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const (
 	codeUniqueViolation = "23505"
@@ -23,17 +23,17 @@ const (
 	codeLockTimeout     = "55P03"
 	codeQueryCanceled   = "57014"
 	codeReadOnly        = "25006"
-	codeIdleTransaction = "25P03" // it waited for us too long, as while this process stood still
+	codeIdleTransaction = "25P03" // the transaction was idle for too long, for example while this process was suspended
 	codeTransactionTime = "25P04"
 )
 
-// RetryAfter is how long callers wait before they try again while Postgres is unavailable.
+// RetryAfter is how long callers wait before they retry while Postgres is unavailable.
 const RetryAfter = time.Second
 
-// Classify returns the driver's errors with a kind: Unavailable when Postgres cannot be
-// reached or is overloaded, Timeout when a statement took too long. Errors that
-// have a kind, the end of the caller's own time, and what nobody foresaw
-// (Internal) pass as they are.
+// Classify adds a kind to an error of the driver: Unavailable if Postgres cannot be
+// reached or is overloaded, Timeout if a statement took too long. It returns other errors
+// unchanged: those that already have a kind, the caller's deadline or cancellation, and
+// unexpected errors (Internal).
 func Classify(err error) error {
 	var fe *fault.Error
 	if err == nil || errors.As(err, &fe) {
@@ -68,15 +68,15 @@ func classifyCode(err error, code string) error {
 		strings.HasPrefix(code, "08"), // connection exceptions
 		strings.HasPrefix(code, "53"), // insufficient resources
 		strings.HasPrefix(code, "57"), // shutdown, crash recovery
-		strings.HasPrefix(code, "58"): // errors of the system below, as of its disk
+		strings.HasPrefix(code, "58"): // system errors, such as disk errors
 		return unavailable(err)
 	}
 	return err
 }
 
-// IsRefusal reports whether an error is about what was to be read or written and
-// would come again: data that a table does not take, or that cannot be read. A
-// database that is unavailable, busy, or not of this version is none.
+// IsRefusal reports whether an error is caused by the data that is read or written and
+// would therefore recur on a retry: data that a table rejects or that cannot be read. It
+// is false if the database is unavailable, busy or of another version.
 func IsRefusal(err error) bool {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) {
@@ -94,8 +94,7 @@ func unavailable(err error) error {
 	return fault.Wrap(err, fault.Unavailable, "The database is not available").After(RetryAfter)
 }
 
-// Violates reports whether err says that the named unique constraint or index
-// forbids a row.
+// Violates reports whether err is a violation of the named unique constraint or index.
 func Violates(err error, constraint string) bool {
 	var pgErr *pgconn.PgError
 	return errors.As(err, &pgErr) && pgErr.Code == codeUniqueViolation && pgErr.ConstraintName == constraint

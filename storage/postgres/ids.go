@@ -6,20 +6,20 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// CommandTag reports what a statement did.
+// CommandTag is the result of a statement, such as the number of affected rows.
 type CommandTag = pgconn.CommandTag
 
-// UUIDs are a column of ids. The driver takes them as they are, while it has to find
-// out for each uuid.UUID again what to do with it.
+// UUIDs is a column of ids. The driver encodes it directly. For each element of a
+// []uuid.UUID it would look up the encoding again.
 type UUIDs = pgtype.FlatArray[pgtype.UUID]
 
 // UUID returns an id as an element of UUIDs.
 func UUID(id uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: true} }
 
-// IDList are ids with their workspaces, as two columns.
+// IDList is a list of ids with their workspaces, as two columns.
 type IDList struct{ Workspaces, IDs UUIDs }
 
-// Add appends ids of a workspace, except those that skip, if it is not nil, reports true for.
+// Add appends ids of a workspace, except those for which skip returns true. skip may be nil.
 func (l *IDList) Add(workspace uuid.UUID, ids []uuid.UUID, skip func(uuid.UUID) bool) {
 	for _, id := range ids {
 		if skip == nil || !skip(id) {

@@ -1,13 +1,13 @@
 package postgres
 
-// LogState is what the log says of a topic.
+// LogState is the observed state of a topic.
 type LogState struct {
 	TopicID    [16]byte
 	Partitions []LogPartition
 }
 
-// LogPartition is where a partition starts and ends. ReplacedFrom is the offset
-// from which on its records are known to have been replaced, -1 if none are.
+// LogPartition has the start and end offsets of a partition. ReplacedFrom is the first
+// offset whose record is known to have been replaced, -1 if there is none.
 type LogPartition struct {
 	Start, End, ReplacedFrom int64
 }

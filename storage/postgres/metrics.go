@@ -17,24 +17,25 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
-// statements, as metrics name them: by their first word. Anything else is other.
+// statements maps the first word of a statement to its label in metrics. All other
+// statements have the label otherStatement.
 var statements = map[string]string{
 	"SELECT": "select", "INSERT": "insert", "UPDATE": "update", "DELETE": "delete", "WITH": "with",
 	"BEGIN": "begin", "COMMIT": "commit", "ROLLBACK": "rollback",
 }
 
-// Kinds of errors, as metrics name them.
+// Labels of statements and of error kinds in metrics.
 const (
 	otherStatement  = "other"
 	kindTimeout     = "timeout"
-	kindUnavailable = "unavailable" // not reachable, overloaded, or a conflict that is tried again
-	kindCancelled   = "cancelled"   // the caller left
-	kindRejected    = "rejected"    // by the database, for what was asked: constraints, mostly
+	kindUnavailable = "unavailable" // not reachable, overloaded, or a conflict that is retried
+	kindCancelled   = "cancelled"   // by the caller
+	kindRejected    = "rejected"    // by the database because of the statement, mostly by constraints
 )
 
 var errorKinds = []string{kindTimeout, kindUnavailable, kindCancelled, kindRejected}
 
-// Metrics are what the pools of this process measure, each under its name.
+// Metrics has the metrics of this process's connection pools. Each pool has a name.
 type Metrics struct {
 	duration *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
@@ -44,7 +45,7 @@ type Metrics struct {
 	pools map[string]*pgxpool.Pool
 }
 
-// NewMetrics creates and registers them; nil: they are not registered.
+// NewMetrics creates the metrics and registers them unless registerer is nil.
 func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	factory := promauto.With(registerer)
 	m := &Metrics{
@@ -75,7 +76,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	return m
 }
 
-// Option changes how a DB is opened.
+// Option configures how a DB is opened.
 type Option func(*openOptions)
 
 type openOptions struct {
@@ -84,32 +85,32 @@ type openOptions struct {
 	tracer  tracing.Tracer
 }
 
-// Measured has the DB measure into m, under a name of the pool: main, keys or commands.
+// Measured records the metrics of the DB in m under the name of its pool: main, keys or commands.
 func Measured(m *Metrics, pool string) Option {
 	return func(o *openOptions) { o.metrics, o.pool = m, pool }
 }
 
-// attach has the connections of a configuration measured and traced.
-func (o *openOptions) attach(cfg *pgxpool.Config) {
-	var watchers []pgx.QueryTracer
+// setTracer sets the pgx tracer that records metrics and traces of the connections.
+func (o *openOptions) setTracer(cfg *pgxpool.Config) {
+	var tracers []pgx.QueryTracer
 	if o.metrics != nil {
 		o.metrics.connects.WithLabelValues(o.pool)
-		watchers = append(watchers, &measuring{metrics: o.metrics, pool: o.pool})
+		tracers = append(tracers, &metricsTracer{metrics: o.metrics, pool: o.pool})
 	}
 	if o.tracer.On() {
-		watchers = append(watchers, queryTracer{o.tracer})
+		tracers = append(tracers, queryTracer{o.tracer})
 	}
-	switch len(watchers) {
+	switch len(tracers) {
 	case 0:
 	case 1:
-		cfg.ConnConfig.Tracer = watchers[0]
+		cfg.ConnConfig.Tracer = tracers[0]
 	default:
-		cfg.ConnConfig.Tracer = multitracer.New(watchers...)
+		cfg.ConnConfig.Tracer = multitracer.New(tracers...)
 	}
 }
 
-// opened shows the pool.
-func (o *openOptions) opened(pool *pgxpool.Pool) {
+// addPool adds an open pool to the metrics.
+func (o *openOptions) addPool(pool *pgxpool.Pool) {
 	if o.metrics == nil {
 		return
 	}
@@ -118,8 +119,8 @@ func (o *openOptions) opened(pool *pgxpool.Pool) {
 	o.metrics.pools[o.pool] = pool
 }
 
-// measuring is a pgx tracer: pgx calls it around each statement and connection.
-type measuring struct {
+// metricsTracer is a pgx tracer: pgx calls it around each statement and connection.
+type metricsTracer struct {
 	metrics *Metrics
 	pool    string
 }
@@ -127,34 +128,34 @@ type measuring struct {
 type statementKey struct{}
 
 type runningStatement struct {
-	name  string
-	began time.Time
+	name      string
+	startedAt time.Time
 }
 
 // TraceQueryStart implements pgx.QueryTracer.
-func (t *measuring) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	return context.WithValue(ctx, statementKey{}, runningStatement{name: statementName(data.SQL), began: time.Now()})
+func (t *metricsTracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	return context.WithValue(ctx, statementKey{}, runningStatement{name: statementName(data.SQL), startedAt: time.Now()})
 }
 
 // TraceQueryEnd implements pgx.QueryTracer.
-func (t *measuring) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+func (t *metricsTracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
 	s, ok := ctx.Value(statementKey{}).(runningStatement)
 	if !ok {
 		return
 	}
-	t.metrics.duration.WithLabelValues(s.name).Observe(time.Since(s.began).Seconds())
+	t.metrics.duration.WithLabelValues(s.name).Observe(time.Since(s.startedAt).Seconds())
 	if data.Err != nil {
 		t.metrics.errors.WithLabelValues(errorKind(data.Err)).Inc()
 	}
 }
 
 // TraceConnectStart implements pgx.ConnectTracer.
-func (*measuring) TraceConnectStart(ctx context.Context, _ pgx.TraceConnectStartData) context.Context {
+func (*metricsTracer) TraceConnectStart(ctx context.Context, _ pgx.TraceConnectStartData) context.Context {
 	return ctx
 }
 
 // TraceConnectEnd implements pgx.ConnectTracer.
-func (t *measuring) TraceConnectEnd(_ context.Context, data pgx.TraceConnectEndData) {
+func (t *metricsTracer) TraceConnectEnd(_ context.Context, data pgx.TraceConnectEndData) {
 	if data.Err != nil {
 		t.metrics.connects.WithLabelValues(t.pool).Inc()
 	}
@@ -211,25 +212,25 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{openDesc, inUseDesc, limitDesc, waitsDesc, waitTimeDesc} {
-		to <- d
+		ch <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for name, pool := range m.pools {
 		s := pool.Stat()
 		gauge := func(d *prometheus.Desc, value int32) {
-			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), name)
+			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), name)
 		}
 		gauge(openDesc, s.TotalConns())
 		gauge(inUseDesc, s.AcquiredConns())
 		gauge(limitDesc, s.MaxConns())
-		to <- prometheus.MustNewConstMetric(waitsDesc, prometheus.CounterValue, float64(s.EmptyAcquireCount()), name)
-		to <- prometheus.MustNewConstMetric(waitTimeDesc, prometheus.CounterValue, s.EmptyAcquireWaitTime().Seconds(), name)
+		ch <- prometheus.MustNewConstMetric(waitsDesc, prometheus.CounterValue, float64(s.EmptyAcquireCount()), name)
+		ch <- prometheus.MustNewConstMetric(waitTimeDesc, prometheus.CounterValue, s.EmptyAcquireWaitTime().Seconds(), name)
 	}
 }

@@ -14,18 +14,20 @@ import (
 	"github.com/livegraph/livegraph/schemas"
 )
 
-// How long a process waits for another one that is migrating: tries of a second.
+// migrationLockTries is how often a process tries to get the migration lock while
+// another process migrates. Each try lasts migrationLockSeconds.
 const (
 	migrationLockSeconds = 1
 	migrationLockTries   = 600
 )
 
-// Migrate brings the schema up to date. Processes that start together take
-// turns by an advisory lock. its own Connections, without the pool's
-// statement timeout: building an index may take its time.
+// Migrate runs all migrations. An advisory lock ensures that only one process migrates
+// at a time. Migrations have their own connections, without the pool's statement
+// timeout, because building an index may take long.
 //
-// A schema that a newer version made is refused, with fault.Invalid: what that version
-// keeps there this one would not keep. So is one into which a restore has not ended.
+// It returns fault.Invalid if a newer version has written the schema, because this
+// version would lose data of that version, and if a restore into the database is not
+// complete.
 func (db *DB) Migrate(ctx context.Context) error {
 	if err := db.CheckNoRestore(ctx); err != nil {
 		return err
@@ -33,7 +35,7 @@ func (db *DB) Migrate(ctx context.Context) error {
 	return db.MigrateTo(ctx, migration.Latest)
 }
 
-// MigrateTo brings the schema up to a migration; one that is further stays.
+// MigrateTo runs the migrations up to version. It leaves a later schema unchanged.
 func (db *DB) MigrateTo(ctx context.Context, version int64) error {
 	cfg := db.pool.Config().ConnConfig.Copy()
 	cfg.RuntimeParams["statement_timeout"] = "0"
@@ -57,24 +59,24 @@ func (db *DB) MigrateTo(ctx context.Context, version int64) error {
 	return Classify(migration.To(ctx, "Postgres", provider, version))
 }
 
-// RestoreMark is a table that is there while a restore is under way: no server starts
-// on a database that has it, and no second restore begins.
+// RestoreMark is the name of a table that exists while a restore runs. While it exists,
+// no server starts on the database and no second restore starts.
 const RestoreMark = "livegraph_restore"
 
-// errUnfinishedRestore is for a database that a restore has left as it was.
+// errUnfinishedRestore returns the error for a database into which a restore is not complete.
 func errUnfinishedRestore() error {
 	return fault.New(
 		fault.Invalid, "a restore into this database has begun and not ended: empty all stores, and restore again",
 	)
 }
 
-// CheckNoRestore refuses a database in which a restore has not ended.
+// CheckNoRestore returns an error if a restore into the database is not complete.
 func (db *DB) CheckNoRestore(ctx context.Context) error {
-	var under bool
-	if err := db.pool.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, RestoreMark).Scan(&under); err != nil {
+	var exists bool
+	if err := db.pool.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, RestoreMark).Scan(&exists); err != nil {
 		return Classify(fmt.Errorf("looking for a restore: %w", err))
 	}
-	if under {
+	if exists {
 		return errUnfinishedRestore()
 	}
 	return nil

@@ -2,7 +2,7 @@
 // transactions, and turns the driver's errors into the kinds of internal/platform/fault.
 // The queries are in the packages below it, one for each aggregate, each with a Store on
 // a DB of this package: access, registry, graphread, graph, textindex, jobs. Package
-// stores puts them together. None of them decides anything about the interface.
+// stores combines them. None of them determines anything of the API.
 package postgres
 
 import (
@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	connectTimeout = 3 * time.Second // a store that is down must be noticed soon
-	// Bounds on the server's side, so that a lost client leaves nothing running.
+	connectTimeout = 3 * time.Second // short, so that a server that is down is detected soon
+	// Timeouts of the server, so that it ends the work of a client that is lost.
 	statementTimeout = 30 * time.Second
 	lockTimeout      = 10 * time.Second
 	idleTxTimeout    = 30 * time.Second
@@ -31,30 +31,30 @@ type DB struct {
 	pool *pgxpool.Pool
 }
 
-// OnPool returns a DB on connections that the caller made.
+// OnPool returns a DB that uses the caller's pool.
 func OnPool(pool *pgxpool.Pool) *DB { return &DB{pool: pool} }
 
-// Pool returns the connections, for the statements of the packages below.
+// Pool returns the connection pool, for the statements of the packages below.
 func (db *DB) Pool() *pgxpool.Pool { return db.pool }
 
-// Open connects to the database that url names and checks that it answers. All of
-// libpq's parameters hold, those of TLS among them: sslmode, sslrootcert, sslcert and
-// sslkey, whose files are read again for each connection.
-// maxConns bounds the connections of this process. The caller closes the DB.
-func Open(ctx context.Context, url string, maxConns int32, changes ...Option) (*DB, error) {
+// Open connects to the database at url and pings it. url may have all parameters of
+// libpq, including those of TLS: sslmode, sslrootcert, sslcert and sslkey. The TLS files
+// are read again for each connection. The pool has at most maxConns connections. The
+// caller closes the DB.
+func Open(ctx context.Context, url string, maxConns int32, opts ...Option) (*DB, error) {
 	var options openOptions
-	for _, change := range changes {
-		change(&options)
+	for _, opt := range opts {
+		opt(&options)
 	}
-	cfg, err := settings(url)
+	cfg, err := parseConfig(url)
 	if err != nil {
 		return nil, err
 	}
 	cfg.MaxConns = maxConns
 	cfg.MaxConnIdleTime = 5 * time.Minute
 	cfg.HealthCheckPeriod = 15 * time.Second
-	configure(cfg.ConnConfig)
-	options.attach(cfg)
+	setDefaults(cfg.ConnConfig)
+	options.setTracer(cfg)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, Classify(fmt.Errorf("opening Postgres: %w", err))
@@ -64,15 +64,15 @@ func Open(ctx context.Context, url string, maxConns int32, changes ...Option) (*
 		pool.Close()
 		return nil, err
 	}
-	options.opened(pool)
+	options.addPool(pool)
 	return db, nil
 }
 
-// configure sets what every connection of ours has.
-func configure(cfg *pgx.ConnConfig) {
+// setDefaults sets the parameters of all connections, except those that the URL sets.
+func setDefaults(cfg *pgx.ConnConfig) {
 	cfg.ConnectTimeout = connectTimeout
 	set := func(name, value string) {
-		if _, chosen := cfg.RuntimeParams[name]; !chosen {
+		if _, exists := cfg.RuntimeParams[name]; !exists {
 			cfg.RuntimeParams[name] = value
 		}
 	}
@@ -84,7 +84,7 @@ func configure(cfg *pgx.ConnConfig) {
 	set("idle_in_transaction_session_timeout", millis(idleTxTimeout))
 }
 
-// Ping asks the database for a sign of life.
+// Ping reports an error if the database does not respond.
 func (db *DB) Ping(ctx context.Context) error {
 	if err := db.pool.Ping(ctx); err != nil {
 		return Classify(fmt.Errorf("pinging Postgres: %w", err))
@@ -102,14 +102,15 @@ func (db *DB) ServerVersion(ctx context.Context) (string, error) {
 // Close waits for connections in use and closes the pool.
 func (db *DB) Close() { db.pool.Close() }
 
-// ByIndexes has what a transaction does find its rows by indexes. A connection keeps its
-// plans, those of the checks of foreign keys among them, and makes them for the tables of
-// the moment: a plan for a table of a page reads all of it, and it still does so for each
-// of 10,000 rows when the table has grown to them, until statistics are gathered.
+// ByIndexes is a statement that makes the current transaction use index scans. A
+// connection caches its plans, including those of foreign key checks, and a plan is made
+// for the table's size at that time: for a table of one page it is a sequential scan.
+// When the table has grown to 10,000 rows, that plan still reads the whole table for each
+// row, until statistics are gathered.
 const ByIndexes = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
 	set_config('enable_mergejoin', 'off', true)`
 
-// InBulkTx is inTx for work that may be with many rows at once.
+// InBulkTx is InTx for work that may affect many rows at once. See ByIndexes.
 func (db *DB) InBulkTx(ctx context.Context, work func(pgx.Tx) error) error {
 	return db.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, ByIndexes); err != nil {
@@ -119,15 +120,16 @@ func (db *DB) InBulkTx(ctx context.Context, work func(pgx.Tx) error) error {
 	})
 }
 
-// Planned has a statement planned for its arguments each time, for half a
-// millisecond. A plan that is kept for any arguments is made of the statistics of
-// the day, and in the first minute of many new rows there are none: such a plan
-// reads all series once for each source, and compares each name that is asked for
-// with each that is there.
+// Planned returns args with an option that makes Postgres plan the statement for these
+// arguments on each execution, which takes half a millisecond. A cached generic plan is
+// based on the statistics at that time, and in the first minute of many new rows there
+// are none: such a plan reads all series once for each source, and compares each
+// requested name with each existing name.
 func Planned(args []any) []any { return append([]any{pgx.QueryExecModeCacheDescribe}, args...) }
 
-// InTx runs work in a transaction and commits it. A serialization failure or a
-// deadlock runs it again, so work must not keep anything of a failed run.
+// InTx runs work in a transaction and commits it. It runs work again after a
+// serialization failure or a deadlock, up to serializeRetries times in total, so work
+// must not keep any state of a failed run.
 func (db *DB) InTx(ctx context.Context, work func(pgx.Tx) error) error {
 	var err error
 	for range serializeRetries {
@@ -140,13 +142,14 @@ func (db *DB) InTx(ctx context.Context, work func(pgx.Tx) error) error {
 	return Classify(err)
 }
 
-// Reading runs work in a transaction that sees one moment and changes nothing.
+// Reading runs work in a read-only transaction with one snapshot. Its statements time out
+// at the deadline of ctx, or after statementTimeout if that is earlier.
 func (db *DB) Reading(ctx context.Context, work func(pgx.Tx) error) error {
 	limit := statementTimeout
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = min(limit, max(time.Until(deadline), time.Millisecond))
 	}
-	// All statements see the same moment. Each is planned for the values that it is about.
+	// All statements see the same snapshot. Each is planned for its arguments.
 	const begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL plan_cache_mode = force_custom_plan;
 		SET LOCAL jit = off; SET LOCAL work_mem = '32MB'; SET LOCAL statement_timeout = `
 	options := pgx.TxOptions{BeginQuery: begin + strconv.FormatInt(limit.Milliseconds(), 10)}

@@ -41,7 +41,7 @@ func TestProcessesThatStartTogetherMigrateOnce(t *testing.T) {
 	require.NoError(t, group.Wait())
 }
 
-func TestTheInstallationIsMadeOnceAndNeverChanges(t *testing.T) {
+func TestTheInstallationIsCreatedOnceAndNeverChanges(t *testing.T) {
 	db := pgtest.Open(t)
 	first, err := db.Installation(t.Context())
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestAnUnreadableURLDoesNotShowItsPassword(t *testing.T) {
 	require.NotContains(t, err.Error(), "secretpassword")
 }
 
-func TestTheEndOfTheCallersPatienceStaysWhatItIs(t *testing.T) {
+func TestTheCallersDeadlineIsReturnedUnchanged(t *testing.T) {
 	db := pgtest.Open(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
@@ -98,7 +98,7 @@ func TestAWorkspaceIsCreatedListedChangedAndDeleted(t *testing.T) {
 	require.Equal(t, w.Name, changed.Name)
 
 	require.NoError(t, db.DeleteWorkspace(t.Context(), w.ID, "test"))
-	require.NoError(t, db.DeleteWorkspace(t.Context(), w.ID, "test"), "deleting goes on where it stopped")
+	require.NoError(t, db.DeleteWorkspace(t.Context(), w.ID, "test"), "deleting continues where it stopped")
 	list, err = db.Workspaces(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, list)
@@ -112,10 +112,10 @@ func TestEveryChangeToKeysAndWorkspacesRaisesTheRevision(t *testing.T) {
 	db := pgtest.Open(t)
 	last, _, err := authRevision(t.Context(), db)
 	require.NoError(t, err)
-	raised := func(what string) {
+	raised := func(change string) {
 		now, _, err := authRevision(t.Context(), db)
 		require.NoError(t, err)
-		require.Greater(t, now, last, what)
+		require.Greater(t, now, last, change)
 		last = now
 	}
 	w := pgtest.Workspace(t, db, "live")
@@ -137,7 +137,7 @@ func TestEveryChangeToKeysAndWorkspacesRaisesTheRevision(t *testing.T) {
 	}))
 	now, _, err := authRevision(t.Context(), db)
 	require.NoError(t, err)
-	require.Equal(t, last, now, "a use is no change")
+	require.Equal(t, last, now, "recording a use is not a change")
 	keys, err := db.Keys(t.Context(), nil)
 	require.NoError(t, err)
 	require.Equal(t, "10.1.2.3", keys[0].LastUsedIP.String())
@@ -168,7 +168,7 @@ func TestACredentialIsFoundByTheHashOfItsText(t *testing.T) {
 	require.NoError(t, db.DeleteWorkspace(t.Context(), w.ID, "test"))
 	found, _, err = db.CredentialByHash(t.Context(), sha256.Sum256([]byte("one")))
 	require.NoError(t, err)
-	require.Empty(t, found.Workspaces, "a deleted workspace opens to nobody")
+	require.Empty(t, found.Workspaces, "a key does not open a deleted workspace")
 }
 
 func TestAKeyIsOfItsWorkspacesMode(t *testing.T) {
@@ -179,7 +179,7 @@ func TestAKeyIsOfItsWorkspacesMode(t *testing.T) {
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
 }
 
-func TestARolledKeyHandsOnItsActorAndLivesForTheGracePeriod(t *testing.T) {
+func TestARolledKeyPassesOnItsActorAndIsValidForTheGracePeriod(t *testing.T) {
 	db := pgtest.Open(t)
 	w := pgtest.Workspace(t, db, "live")
 	spec := newKey("one", w.ID)
@@ -194,7 +194,7 @@ func TestARolledKeyHandsOnItsActorAndLivesForTheGracePeriod(t *testing.T) {
 	require.Equal(t, old.Workspaces, next.Workspaces)
 	require.Equal(t, old.ID, *next.RolledFrom)
 	require.WithinDuration(
-		t, expires, *next.ExpiresAt, time.Minute, "the successor lives as long as the old one was made for",
+		t, expires, *next.ExpiresAt, time.Minute, "the successor has the lifetime that the old key was created with",
 	)
 
 	keys, err := db.Keys(t.Context(), &w.ID)
@@ -205,7 +205,7 @@ func TestARolledKeyHandsOnItsActorAndLivesForTheGracePeriod(t *testing.T) {
 	again, err := db.RollKey(t.Context(), old.ID, sha256.Sum256([]byte("two again")), "lg_live_ijkl", "test", time.Hour)
 	require.NoError(t, err)
 	require.WithinDuration(
-		t, expires, *again.ExpiresAt, time.Minute, "so does a second one, though the old key's life is cut short",
+		t, expires, *again.ExpiresAt, time.Minute, "so does a second one, although the old key now expires earlier",
 	)
 
 	lasting, err := db.CreateKey(t.Context(), newKey("lasting", w.ID))
@@ -213,7 +213,7 @@ func TestARolledKeyHandsOnItsActorAndLivesForTheGracePeriod(t *testing.T) {
 	for _, text := range []string{"four", "five"} {
 		next, err = db.RollKey(t.Context(), lasting.ID, sha256.Sum256([]byte(text)), "lg_live_mnop", "test", time.Hour)
 		require.NoError(t, err)
-		require.Nil(t, next.ExpiresAt, "what was made to live on lives on")
+		require.Nil(t, next.ExpiresAt, "the successor of a key without expiry has none")
 	}
 
 	revoked, err := db.RevokeKey(t.Context(), old.ID)

@@ -14,12 +14,13 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// settings reads the URL, and the TLS files that it names. An error never holds the
-// URL, and with it the password; it is Invalid, because trying again is of no use.
-func settings(url string) (*pgxpool.Config, error) {
+// parseConfig parses the URL and reads the TLS files that it names. An error never
+// contains the URL, because that contains the password. It is Invalid, because a retry
+// cannot succeed.
+func parseConfig(url string) (*pgxpool.Config, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err == nil {
-		cfg.BeforeConnect = (&renewal{url: url, last: cfg.ConnConfig}).apply
+		cfg.BeforeConnect = (&tlsReloader{url: url, last: cfg.ConnConfig}).apply
 		return cfg, nil
 	}
 	var parse *pgconn.ParseConfigError
@@ -29,34 +30,34 @@ func settings(url string) (*pgxpool.Config, error) {
 	return nil, fault.New(fault.Invalid, "the Postgres URL cannot be read")
 }
 
-// CheckURL checks that a URL and the TLS files that it names can be read.
+// CheckURL returns an error if a URL or the TLS files that it names cannot be read.
 func CheckURL(url string) error {
-	_, err := settings(url)
+	_, err := parseConfig(url)
 	return err
 }
 
-// renewal reads the TLS files that the URL names for each new connection, so that a
-// certificate that was renewed in place is used without a restart. Files that cannot
-// be used, as between two writes, change nothing.
-type renewal struct {
+// tlsReloader reads the TLS files that the URL names for each new connection, so that a
+// renewed certificate is used without a restart. If the files are invalid, for example
+// between two writes, connections use the last valid ones.
+type tlsReloader struct {
 	url string
 
 	mu     sync.Mutex
-	last   *pgx.ConnConfig // with files that could be used
-	broken bool            // said already
+	last   *pgx.ConnConfig // with the last valid files
+	warned bool            // the current failure is logged already
 }
 
-// apply is the pool's BeforeConnect.
-func (r *renewal) apply(ctx context.Context, cfg *pgx.ConnConfig) error {
+// apply implements BeforeConnect of the pool.
+func (r *tlsReloader) apply(ctx context.Context, cfg *pgx.ConnConfig) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	fresh, err := pgx.ParseConfig(r.url)
 	switch {
 	case err == nil:
-		r.last, r.broken = fresh, false
-	case !r.broken:
-		r.broken = true
-		slog.WarnContext(ctx, "the TLS files of the Postgres URL cannot be used any more; those of before stay in force",
+		r.last, r.warned = fresh, false
+	case !r.warned:
+		r.warned = true
+		slog.WarnContext(ctx, "the TLS files of the Postgres URL are invalid; connections use the last valid ones",
 			"error", errors.Unwrap(err))
 	}
 	cfg.TLSConfig, cfg.Fallbacks = r.last.TLSConfig, r.last.Fallbacks

@@ -13,14 +13,13 @@ type Querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// Where collects conditions and their arguments. Values only ever travel as
-// arguments.
+// Where collects conditions and their arguments. Values are always passed as arguments.
 type Where struct {
 	Conditions []string
 	Args       []any
 }
 
-// Add adds a condition; each ? in it stands for the next of the values.
+// Add adds a condition and replaces each ? in it by the placeholder of the next value.
 func (w *Where) Add(condition string, values ...any) {
 	for _, v := range values {
 		condition = strings.Replace(condition, "?", w.Arg(v), 1)
@@ -28,7 +27,7 @@ func (w *Where) Add(condition string, values ...any) {
 	w.Conditions = append(w.Conditions, condition)
 }
 
-// Arg adds an argument and gives its placeholder.
+// Arg adds an argument and returns its placeholder.
 func (w *Where) Arg(v any) string {
 	w.Args = append(w.Args, v)
 	return fmt.Sprintf("$%d", len(w.Args))

@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// The URL says all of TLS, as it does for every client of Postgres.
+// The URL has all settings of TLS, as for every client of Postgres.
 func TestConnectionsByTLSAreVerified(t *testing.T) {
 	engine := testenv.Postgres(t)
 	u, err := url.Parse(engine)

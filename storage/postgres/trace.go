@@ -11,14 +11,14 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
-// Traced records the statements that are run for traced work; nil: none.
+// Traced records the statements of traced work as spans. With a nil provider it records none.
 func Traced(provider trace.TracerProvider) Option {
 	return func(o *openOptions) { o.tracer = tracing.New(provider, "storage/postgres") }
 }
 
-// queryTracer records statements, as pgx.QueryTracer, pgx.BatchTracer and
-// pgx.CopyFromTracer. Of a statement it tells what it does to which table, never
-// its text or its arguments.
+// queryTracer records statements as spans. It implements pgx.QueryTracer, pgx.BatchTracer
+// and pgx.CopyFromTracer. A span has the verb and the table of its statement, never its
+// text or its arguments.
 type queryTracer struct{ tracer tracing.Tracer }
 
 func (t queryTracer) start(ctx context.Context, name string, attributes ...attribute.KeyValue) context.Context {
@@ -30,11 +30,11 @@ func (t queryTracer) start(ctx context.Context, name string, attributes ...attri
 	return ctx
 }
 
-// spanKey is where a statement's own span is: the context's span is that of the
-// work around it when the statement is not recorded.
+// spanKey is the context key of a statement's own span. If the statement is not recorded,
+// the context's current span is that of the enclosing work.
 type spanKey struct{}
 
-func end(ctx context.Context, err error) {
+func endSpan(ctx context.Context, err error) {
 	if span, ok := ctx.Value(spanKey{}).(trace.Span); ok {
 		tracing.End(span, Classify(err))
 	}
@@ -57,7 +57,7 @@ func (t queryTracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.Tra
 
 // TraceQueryEnd implements pgx.QueryTracer.
 func (t queryTracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryEndData) {
-	end(ctx, q.Err)
+	endSpan(ctx, q.Err)
 }
 
 // TraceBatchStart implements pgx.BatchTracer.
@@ -78,7 +78,7 @@ func (t queryTracer) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQ
 
 // TraceBatchEnd implements pgx.BatchTracer.
 func (t queryTracer) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, b pgx.TraceBatchEndData) {
-	end(ctx, b.Err)
+	endSpan(ctx, b.Err)
 }
 
 // TraceCopyFromStart implements pgx.CopyFromTracer.
@@ -93,14 +93,13 @@ func (t queryTracer) TraceCopyFromStart(
 
 // TraceCopyFromEnd implements pgx.CopyFromTracer.
 func (t queryTracer) TraceCopyFromEnd(ctx context.Context, _ *pgx.Conn, c pgx.TraceCopyFromEndData) {
-	end(ctx, c.Err)
+	endSpan(ctx, c.Err)
 }
 
-// summary tells of a statement its verb and the first table it names, if one is
-// named plainly. Statements are ours: what is not among the words of SQL before a
-// table is not looked at.
+// summary returns the verb of a statement and the first table after FROM, INTO or UPDATE,
+// if its name is plain. It does not parse SQL: all statements are Livegraph's own.
 func summary(sql string) (verb, table string) {
-	const most = 400 // words; the tables of ours come long before
+	const maxWords = 400 // Livegraph's statements name a table long before
 	previous, n := "", 0
 	for word := range strings.FieldsSeq(sql) {
 		if verb == "" {
@@ -112,7 +111,7 @@ func summary(sql string) (verb, table string) {
 				return verb, name
 			}
 		}
-		if previous = strings.ToUpper(word); n == most {
+		if previous = strings.ToUpper(word); n == maxWords {
 			break
 		}
 		n++
@@ -120,7 +119,7 @@ func summary(sql string) (verb, table string) {
 	return verb, ""
 }
 
-// tableName returns the word as a table's name, empty if it is something else.
+// tableName returns the name of a table without the punctuation after it, empty if word is not a name.
 func tableName(word string) string {
 	word = strings.TrimRight(word, ",;()")
 	for i := range len(word) {

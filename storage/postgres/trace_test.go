@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAStatementIsToldByVerbAndTable(t *testing.T) {
+func TestAStatementIsNamedByVerbAndTable(t *testing.T) {
 	for sql, want := range map[string][2]string{
 		"\n\t\tSELECT id, name FROM workspaces WHERE id = $1": {"SELECT", "workspaces"},
 		"INSERT INTO watermarks AS w (topic_id) VALUES ($1)":  {"INSERT", "watermarks"},
