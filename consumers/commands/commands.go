@@ -73,9 +73,9 @@ const (
 	// A group ends with the record that reaches one of these.
 	groupCommands = 2000
 	groupBytes    = 8 << 20
-	// laneBytes is the size of records at which a batch of one partition is full. Each
+	// partitionBatchBytes is the size of records at which a batch of one partition is full. Each
 	// partition has up to four batches in memory.
-	laneBytes           = 2 << 20
+	partitionBatchBytes = 2 << 20
 	defaultTransactions = 8
 	// commitEvery is the interval of offset commits to Kafka. Only lag monitoring uses these
 	// offsets.
@@ -141,7 +141,7 @@ func New(deps Deps) *Consumer {
 	cfg := deps.Config
 	c.loop = consumers.New(consumers.Config{
 		Name: "commands", Group: cfg.Group, Topic: deps.Log.Topic(kafka.TopicCommands).Name,
-		BatchRows: groupCommands, BatchBytes: laneBytes, FetchBytes: cfg.FetchBytes, CommitEvery: commitEvery,
+		BatchRows: groupCommands, BatchBytes: partitionBatchBytes, FetchBytes: cfg.FetchBytes, CommitEvery: commitEvery,
 		Grace: cfg.Grace, Tracing: deps.Tracing, ByPartition: true,
 	}, handler{c}, deps.Log, c.logger, deps.Metrics)
 	return c

@@ -27,7 +27,7 @@ const (
 	maxQueuedStacks     = 256 // groups
 	maxQueuedStackBytes = 16 << 20
 	stacksTimeout       = 500 * time.Millisecond
-	// After a failure Redis is not read for this time, so that not every group waits for it.
+	// After a failed read Redis is not read for this time, so that not every group waits for it.
 	stacksRetryDelay = 2 * time.Second
 )
 
@@ -45,7 +45,7 @@ type stackCache struct {
 	workspaces map[uuid.UUID]*workspaceStacks
 	lru        *list.List // of *actorStacks, most recently used first
 	entries    int        // in workspaces
-	failedAt   time.Time  // last failure of Redis
+	failedAt   time.Time  // last failed read from Redis
 
 	queue       chan redis.StackUpdate
 	queuedBytes atomic.Int64
@@ -99,7 +99,7 @@ func (s *stackCache) load(ctx context.Context, workspaces []graphstore.Needs) {
 }
 
 // loadFromMemory sets the stacks of the workspaces that are in memory and returns the actors of
-// the others. skipRedis is true for stacksRetryDelay after a failure of Redis.
+// the others. skipRedis is true for stacksRetryDelay after a failed read from Redis.
 func (s *stackCache) loadFromMemory(workspaces []graphstore.Needs) (missing map[uuid.UUID][]uuid.UUID, skipRedis bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
