@@ -15,9 +15,8 @@ import (
 	"github.com/livegraph/livegraph/test/bench/record"
 )
 
-// benchSeries makes a request of so many series with so many points each, as
-// columns: ten metrics and two tags, times a second apart, values of four
-// decimals.
+// benchSeries returns a request with the given numbers of series and of points per series, as
+// columns: ten metrics and two tags, one point per second, values with four decimals.
 func benchSeries(series, points int) string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var b strings.Builder
@@ -48,8 +47,8 @@ func benchSeries(series, points int) string {
 	return b.String()
 }
 
-// benchRows makes the same as rows: all series at the first time, then all at
-// the second.
+// benchRows returns the same as rows: all series at the first time, then all at the second, and so
+// on.
 func benchRows(series, points int, rfc3339 bool) string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var b strings.Builder
@@ -71,7 +70,7 @@ func benchRows(series, points int, rfc3339 bool) string {
 	return b.String()
 }
 
-// jsonShapes are the requests of JSON that the benchmarks send.
+// jsonShapes are the JSON requests of the benchmarks.
 var jsonShapes = []benchShape{
 	{"shape=series/points=10", func() string { return benchSeries(1000, 10) }, 10_000},
 	{"shape=series/points=100", func() string { return benchSeries(100, 100) }, 10_000},
@@ -82,12 +81,12 @@ var jsonShapes = []benchShape{
 	{"shape=rows/series=10000", func() string { return benchRows(10_000, 1, false) }, 10_000},
 }
 
-// measure runs f again and again and reports the time of one point, also as
-// processor time, which a busy machine does not change.
-func measure(b *testing.B, body string, points int, f func()) {
+// measurePoints runs f repeatedly and reports the time per point, also as CPU time, which does not
+// depend on the load of the machine.
+func measurePoints(b *testing.B, body string, points int, f func()) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
-	f() // what is done once for a new series is left out
+	f() // exclude the work for new series
 	start := record.CPU(b)
 	for b.Loop() {
 		f()
@@ -104,13 +103,13 @@ type benchShape struct {
 	points int
 }
 
-// parseShapes measures the parse alone.
+// parseShapes measures parsing alone.
 func parseShapes(b *testing.B, format Format, shapes []benchShape) {
 	for _, shape := range shapes {
 		b.Run(shape.name, func(b *testing.B) {
 			body := shape.body()
 			req, w := request(body), newWork(remotewrite.NewCache(0))
-			measure(b, body, shape.points, func() {
+			measurePoints(b, body, shape.points, func() {
 				w.begin(format, &req)
 				if err := w.parse(1_000_000); err != nil {
 					b.Fatal(err)
@@ -121,16 +120,16 @@ func parseShapes(b *testing.B, format Format, shapes []benchShape) {
 	}
 }
 
-// acceptShapes measures all but the stores: from the body to the records.
+// acceptShapes measures everything except the stores: from the body to the records.
 func acceptShapes(b *testing.B, format Format, shapes []benchShape) {
 	for _, shape := range shapes {
 		b.Run(shape.name, func(b *testing.B) {
 			body := shape.body()
-			p := newPlant()
+			p := newFakeStores()
 			p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return nil, nil }
 			pipeline := p.pipeline(Limits{})
 			req := request(body)
-			measure(b, body, shape.points, func() {
+			measurePoints(b, body, shape.points, func() {
 				if _, err := pipeline.Accept(context.Background(), format, req); err != nil {
 					b.Fatal(err)
 				}
@@ -142,9 +141,9 @@ func acceptShapes(b *testing.B, format Format, shapes []benchShape) {
 func BenchmarkParseJSON(b *testing.B)  { parseShapes(b, JSON, jsonShapes) }
 func BenchmarkAcceptJSON(b *testing.B) { acceptShapes(b, JSON, jsonShapes) }
 
-// BenchmarkManySources has every row of another source.
+// BenchmarkManySources sends rows of different sources.
 func BenchmarkManySources(b *testing.B) {
-	p := newPlant()
+	p := newFakeStores()
 	var rows []string
 	for i := range 10_000 {
 		id := uuid.New()
@@ -154,7 +153,7 @@ func BenchmarkManySources(b *testing.B) {
 	p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return nil, nil }
 	pipeline, body := p.pipeline(Limits{}), `{"points":[`+strings.Join(rows, ",")+`]}`
 	req := request(body)
-	measure(b, body, len(rows), func() {
+	measurePoints(b, body, len(rows), func() {
 		if _, err := pipeline.Accept(context.Background(), JSON, req); err != nil {
 			b.Fatal(err)
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// TestARequestAllocatesByRequestNotByPoint holds for known series: what is left
-// is the answer and the timer of the produce.
+// TestARequestAllocatesByRequestNotByPoint sends cached series. The remaining allocations are the
+// result and the timer of the produce.
 func TestARequestAllocatesByRequestNotByPoint(t *testing.T) {
 	formats := map[string]Format{"remote write": RemoteWrite, "remote write, many samples": RemoteWrite, "NDJSON": NDJSON}
 	for name, body := range map[string]string{
@@ -33,7 +33,7 @@ func TestARequestAllocatesByRequestNotByPoint(t *testing.T) {
 			strings.Repeat(`,{"value":1e400},{"value":1,"timestamp":-1}`, 1000) + `]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPlant()
+			p := newFakeStores()
 			p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return nil, nil }
 			pipeline, req := p.pipeline(Limits{}), request(body)
 			send := func() {
@@ -47,7 +47,7 @@ func TestARequestAllocatesByRequestNotByPoint(t *testing.T) {
 	}
 }
 
-// TestAbuseIsAnsweredQuickly sends bodies that are made to be costly.
+// TestAbuseIsAnsweredQuickly sends bodies that are designed to be expensive.
 func TestAbuseIsAnsweredQuickly(t *testing.T) {
 	keys := func(n int) string {
 		var b strings.Builder
@@ -87,7 +87,7 @@ func TestAbuseIsAnsweredQuickly(t *testing.T) {
 }
 
 func TestManyNewSeriesAndUnknownSourcesAreAskedForInPortions(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	p.maxSeries = 5000
 	var b strings.Builder
 	const n = 20_000
@@ -106,13 +106,13 @@ func TestManyNewSeriesAndUnknownSourcesAreAskedForInPortions(t *testing.T) {
 		{Index: 15_000, Field: "points[15000]", Reason: rejection.SeriesLimit.Text(), Count: n - 5000},
 	}, result.Errors)
 	require.Equal(t, n, p.registered)
-	// Once at first, and again to tell the sources that are gone from the limit.
-	require.Equal(t, 2*2*((n+resolve.MaxAsked)/resolve.MaxAsked), p.asked)
+	// Once at first, and again to distinguish deleted sources from the limit.
+	require.Equal(t, 2*2*((n+resolve.MaxAsked)/resolve.MaxAsked), p.lookups)
 }
 
-// TestMemoryStaysBounded repeats large requests and looks at the heap.
+// TestMemoryStaysBounded repeats large requests and checks the size of the heap.
 func TestMemoryStaysBounded(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return nil, nil }
 	pipeline, body := p.pipeline(Limits{}), benchSeries(100, 10_000)
 	for range 10 {
@@ -120,16 +120,16 @@ func TestMemoryStaysBounded(t *testing.T) {
 		require.NoError(t, err)
 	}
 	runtime.GC()
-	runtime.GC() // twice, so that the pool lets go
+	runtime.GC() // twice, to empty the pool
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	require.Less(t, stats.HeapAlloc, uint64(200<<20))
 }
 
-// A million series that nobody knew, in one request: as many as the workspace may have are
-// made, and the others are counted under one rejection.
+// One request with a million new series: as many as the limit allows are registered, and the others
+// are counted in one rejection.
 func TestAMillionNewSeriesMeetTheLimit(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	p.maxSeries = 1000
 	const n = 1_000_000
 	var b strings.Builder

@@ -24,20 +24,20 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// site is a pipeline on the real registry and log.
-type site struct {
+// environment is a pipeline with a real registry and log.
+type environment struct {
 	db        *stores.DB
 	broker    *testenv.Broker
 	workspace uuid.UUID
 	pipeline  *ingest.Pipeline
 }
 
-func newSite(t *testing.T, maxSeries int64) *site {
+func newEnvironment(t *testing.T, maxSeries int64) *environment {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs engines")
 	}
-	s := &site{broker: testenv.NewKFake(t)}
+	s := &environment{broker: testenv.NewKFake(t)}
 	db, err := stores.Open(t.Context(), testenv.MigratedPostgres(t), 8)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
@@ -51,9 +51,9 @@ func newSite(t *testing.T, maxSeries int64) *site {
 	return s
 }
 
-// process makes the pipeline of a process, which goes by a new state of the topic once
-// notice, if there is one, lets it.
-func (s *site) process(t *testing.T, notice func() error) *ingest.Pipeline {
+// process creates the pipeline of a process. If notice is not nil, the process does not use added
+// partitions until notice returns nil.
+func (s *environment) process(t *testing.T, notice func() error) *ingest.Pipeline {
 	t.Helper()
 	var log *kafka.Client
 	log, err := kafka.Open(t.Context(), kafka.Options{
@@ -86,22 +86,22 @@ func (s *site) process(t *testing.T, notice func() error) *ingest.Pipeline {
 	return ingest.New(ingest.Deps{Sources: s.db, Registry: s.db, Log: log, Routes: routes, FingerprintKey: [16]byte{7}})
 }
 
-func (s *site) source(t *testing.T, name string) uuid.UUID {
+func (s *environment) source(t *testing.T, name string) uuid.UUID {
 	t.Helper()
-	made, err := s.db.CreateSource(t.Context(), s.workspace, registry.Source{ID: uuid.New(), Name: name})
+	created, err := s.db.CreateSource(t.Context(), s.workspace, registry.Source{ID: uuid.New(), Name: name})
 	require.NoError(t, err)
-	return made.ID
+	return created.ID
 }
 
-func (s *site) send(t *testing.T, body string) (ingest.Result, error) {
+func (s *environment) send(t *testing.T, body string) (ingest.Result, error) {
 	t.Helper()
 	return s.pipeline.Accept(t.Context(), ingest.JSON, ingest.Request{
 		Workspace: s.workspace, RequestID: "req_7", ReceivedAt: time.Now(), Body: []byte(body),
 	})
 }
 
-// read reads the records of the topic, of which there are n at least.
-func (s *site) read(t *testing.T, n int) []*kgo.Record {
+// read returns the records of the topic and requires at least n.
+func (s *environment) read(t *testing.T, n int) []*kgo.Record {
 	t.Helper()
 	records := testenv.Records(t, s.broker, "points")
 	require.GreaterOrEqual(t, len(records), n)
@@ -109,13 +109,13 @@ func (s *site) read(t *testing.T, n int) []*kgo.Record {
 }
 
 func TestPointsReachTheLogWithTheIdsOfTheRegistry(t *testing.T) {
-	s := newSite(t, 3)
+	s := newEnvironment(t, 3)
 	a, b := s.source(t, "a"), s.source(t, "b")
 	body := fmt.Sprintf(
 		`{"metric":"m","points":[{"sourceId":"%s","value":1,"tags":{"k":"\u00e9"}},{"source":"b","value":2},
 		{"source":"b","value":"on"},{"source":"c","value":3},{"source":"a","value":4}]}`, a,
 	)
-	for range 2 { // new series, then known ones
+	for range 2 { // new series, then cached ones
 		result, err := s.send(t, body)
 		require.NoError(t, err)
 		require.Equal(t, 3, result.Accepted)
@@ -145,7 +145,7 @@ func TestPointsReachTheLogWithTheIdsOfTheRegistry(t *testing.T) {
 }
 
 func TestAMillionPointsOfOneSeriesFitThroughTheLog(t *testing.T) {
-	s := newSite(t, 10)
+	s := newEnvironment(t, 10)
 	s.source(t, "a")
 	var times, values strings.Builder
 	for i := range 1_000_000 {
@@ -170,7 +170,7 @@ func TestAMillionPointsOfOneSeriesFitThroughTheLog(t *testing.T) {
 }
 
 func TestADeletedSourceTakesNoNewSeries(t *testing.T) {
-	s := newSite(t, 10)
+	s := newEnvironment(t, 10)
 	id := s.source(t, "a")
 	_, err := s.send(t, `{"source":"a","metric":"m","points":[{"value":1}]}`)
 	require.NoError(t, err)

@@ -11,23 +11,23 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// shed stands for the stores: one source, every series welcome, a log of one
+// exampleStores implements the stores: one source, no limit of series, and a log with one
 // partition.
-type shed struct{ source uuid.UUID }
+type exampleStores struct{ source uuid.UUID }
 
-func (s shed) SourcesByID(context.Context, uuid.UUID, []uuid.UUID) (map[uuid.UUID]bool, error) {
+func (s exampleStores) SourcesByID(context.Context, uuid.UUID, []uuid.UUID) (map[uuid.UUID]bool, error) {
 	return map[uuid.UUID]bool{s.source: true}, nil
 }
 
-func (s shed) SourcesByName(context.Context, uuid.UUID, []string) (map[string]uuid.UUID, error) {
+func (s exampleStores) SourcesByName(context.Context, uuid.UUID, []string) (map[string]uuid.UUID, error) {
 	return map[string]uuid.UUID{"boiler": s.source}, nil
 }
 
-func (s shed) CreateSources(context.Context, uuid.UUID, []string) (map[string]uuid.UUID, error) {
+func (s exampleStores) CreateSources(context.Context, uuid.UUID, []string) (map[string]uuid.UUID, error) {
 	return nil, nil
 }
 
-func (s shed) RegisterSeries(
+func (s exampleStores) RegisterSeries(
 	_ context.Context, _ uuid.UUID, ids []pointblock.Identity, fps []pointblock.Fingerprint,
 ) ([]uint64, []bool, error) {
 	series, ok := make([]uint64, len(ids)), make([]bool, len(ids))
@@ -37,11 +37,11 @@ func (s shed) RegisterSeries(
 	return series, ok, nil
 }
 
-func (s shed) Route(context.Context) (pointblock.Route, error) {
+func (s exampleStores) Route(context.Context) (pointblock.Route, error) {
 	return pointblock.Route{Number: 1, Partitions: 1}, nil
 }
 
-func (s shed) ProducePoints(
+func (s exampleStores) ProducePoints(
 	_ context.Context, requestID string, messages []pointblock.Message,
 ) ([]pointblock.Position, error) {
 	for _, m := range messages {
@@ -58,7 +58,7 @@ func (s shed) ProducePoints(
 }
 
 func Example() {
-	stores := shed{source: uuid.MustParse("0198a1b2-0000-7000-8000-00000000000a")}
+	stores := exampleStores{source: uuid.MustParse("0198a1b2-0000-7000-8000-00000000000a")}
 	pipeline := ingest.New(ingest.Deps{Sources: stores, Registry: stores, Log: stores, Routes: stores})
 	result, err := pipeline.Accept(context.Background(), ingest.JSON, ingest.Request{
 		Workspace:  uuid.MustParse("0198a1b2-0000-7000-8000-000000000001"),

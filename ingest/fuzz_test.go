@@ -2,9 +2,8 @@ package ingest
 
 import "testing"
 
-// FuzzParseJSON: whatever the bytes are, the pipeline accepts and refuses what
-// the reference does (whose oracle of what is JSON is another parser), writes the
-// same points, and does not panic.
+// FuzzParseJSON checks that the pipeline accepts and refuses the same bodies as the reference,
+// which uses another JSON parser, that it writes the same points, and that it does not panic.
 func FuzzParseJSON(f *testing.F) {
 	for _, body := range []string{
 		`{}`, `{"points":[]}`, "\ufeff{}", `{"points":[{"value":null}]}`,

@@ -23,31 +23,31 @@ var (
 	received  = time.Date(2026, 11, 21, 7, 40, 8, 290_296_000, time.UTC)
 )
 
-// plant answers for the stores and keeps what is written. The stores themselves
-// are tried where they are wired together.
-type plant struct {
+// fakeStores implements the stores in memory and records what is written. Other tests use the
+// real stores.
+type fakeStores struct {
 	mu         sync.Mutex
 	sources    map[uuid.UUID]string
 	maxSeries  int
 	series     map[pointblock.Fingerprint]pointblock.Identity
-	taken      uint64 // ids already given to others
+	idOffset   uint64 // added to all ids
 	partitions int32
 	messages   []pointblock.Message
 	requests   []string
 
-	maxSources        int
-	created           []string
-	failCreate        error
-	asked, registered int
-	failSources       error
-	failRegistry      error
-	failRoute         error
-	found             func() // called when sources were looked up by name, before that is answered
-	produce           func(ctx context.Context, m []pointblock.Message) ([]pointblock.Position, error)
+	maxSources          int
+	created             []string
+	failCreate          error
+	lookups, registered int
+	failSources         error
+	failRegistry        error
+	failRoute           error
+	afterLookup         func() // called after sources were looked up by name, before the result is returned
+	produce             func(ctx context.Context, m []pointblock.Message) ([]pointblock.Position, error)
 }
 
-func newPlant() *plant {
-	return &plant{
+func newFakeStores() *fakeStores {
+	return &fakeStores{
 		sources:    map[uuid.UUID]string{boiler: "boiler", pump: "pump"},
 		maxSeries:  1 << 40,
 		maxSources: 10_000,
@@ -56,23 +56,23 @@ func newPlant() *plant {
 	}
 }
 
-func (p *plant) pipeline(limits Limits) *Pipeline {
+func (p *fakeStores) pipeline(limits Limits) *Pipeline {
 	return New(Deps{
 		Sources: p, Registry: p, Log: p, Routes: p, FingerprintKey: [16]byte{1, 2, 3}, Limits: limits, CacheSize: 100_000,
 	})
 }
 
-// believeSources makes the pipeline believe that sources exist for so long.
-func (p *Pipeline) believeSources(ttl time.Duration) {
+// setSourceTTL sets how long the pipeline caches sources. It empties all caches.
+func (p *Pipeline) setSourceTTL(ttl time.Duration) {
 	deps := p.deps.resolver()
 	deps.SourceTTL = ttl
 	p.resolver = resolve.New(deps, p.metrics.resolver)
 }
 
-func (p *plant) SourcesByID(_ context.Context, ws uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+func (p *fakeStores) SourcesByID(_ context.Context, ws uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked++
+	p.lookups++
 	found := map[uuid.UUID]bool{}
 	for _, id := range ids {
 		if _, ok := p.sources[id]; ok && ws == workspace {
@@ -82,13 +82,13 @@ func (p *plant) SourcesByID(_ context.Context, ws uuid.UUID, ids []uuid.UUID) (m
 	return found, p.failSources
 }
 
-func (p *plant) SourcesByName(_ context.Context, ws uuid.UUID, names []string) (map[string]uuid.UUID, error) {
-	if p.found != nil {
-		defer p.found()
+func (p *fakeStores) SourcesByName(_ context.Context, ws uuid.UUID, names []string) (map[string]uuid.UUID, error) {
+	if p.afterLookup != nil {
+		defer p.afterLookup()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked++
+	p.lookups++
 	found := map[string]uuid.UUID{}
 	for _, name := range names {
 		for id, has := range p.sources {
@@ -100,21 +100,21 @@ func (p *plant) SourcesByName(_ context.Context, ws uuid.UUID, names []string) (
 	return found, p.failSources
 }
 
-func (p *plant) CreateSources(_ context.Context, ws uuid.UUID, names []string) (map[string]uuid.UUID, error) {
+func (p *fakeStores) CreateSources(_ context.Context, ws uuid.UUID, names []string) (map[string]uuid.UUID, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.created = append(p.created, names...)
-	made := map[string]uuid.UUID{}
+	created := map[string]uuid.UUID{}
 	for _, name := range names {
 		if ws == workspace && len(p.sources) < p.maxSources {
-			made[name] = uuid.NewSHA1(workspace, []byte(name))
-			p.sources[made[name]] = name
+			created[name] = uuid.NewSHA1(workspace, []byte(name))
+			p.sources[created[name]] = name
 		}
 	}
-	return made, p.failCreate
+	return created, p.failCreate
 }
 
-func (p *plant) RegisterSeries(
+func (p *fakeStores) RegisterSeries(
 	_ context.Context, _ uuid.UUID, ids []pointblock.Identity, fps []pointblock.Fingerprint,
 ) ([]uint64, []bool, error) {
 	p.mu.Lock()
@@ -129,17 +129,17 @@ func (p *plant) RegisterSeries(
 		_, source := p.sources[ids[i].Source]
 		if ok[i] = source && (known || len(p.series) < p.maxSeries); ok[i] {
 			p.series[fps[i]] = ids[i]
-			out[i] = fps[i].SeriesID() + p.taken
+			out[i] = fps[i].SeriesID() + p.idOffset
 		}
 	}
 	return out, ok, nil
 }
 
-func (p *plant) Route(context.Context) (pointblock.Route, error) {
+func (p *fakeStores) Route(context.Context) (pointblock.Route, error) {
 	return pointblock.Route{Number: 7, Partitions: p.partitions}, p.failRoute
 }
 
-func (p *plant) ProducePoints(
+func (p *fakeStores) ProducePoints(
 	ctx context.Context, requestID string, messages []pointblock.Message,
 ) ([]pointblock.Position, error) {
 	if p.produce != nil {
@@ -158,9 +158,9 @@ func (p *plant) ProducePoints(
 	return positions, nil
 }
 
-// written returns all points in the log, later ones over earlier ones, by
-// "source metric{tags} kind time".
-func (p *plant) written(t require.TestingT) map[string]any {
+// written returns all points in the log by "source metric{tags} time kind". Later points replace
+// earlier ones with the same key.
+func (p *fakeStores) written(t require.TestingT) map[string]any {
 	points := map[string]any{}
 	for _, m := range p.messages {
 		var r pointblock.Record
@@ -169,7 +169,7 @@ func (p *plant) written(t require.TestingT) map[string]any {
 		for i := range r.Spans {
 			s := &r.Spans[i]
 			require.Equal(t, m.Partition, pointblock.Partition(s.Source, p.partitions))
-			require.EqualValues(t, 7, m.Route, "a record says by which route it was sent")
+			require.EqualValues(t, 7, m.Route, "a record contains its route")
 			id := s.Identity(&r)
 			require.Equal(t, id.Fingerprint(&[16]byte{1, 2, 3}), s.Fingerprint)
 			numbers, texts := s.AppendValues(nil), s.AppendTexts(nil)
@@ -200,14 +200,14 @@ func request(body string) Request {
 }
 
 // accept sends a body through a new pipeline.
-func accept(t testing.TB, body string) (*plant, Result, error) {
+func accept(t testing.TB, body string) (*fakeStores, Result, error) {
 	t.Helper()
-	p := newPlant()
+	p := newFakeStores()
 	result, err := p.pipeline(Limits{}).Accept(context.Background(), JSON, request(body))
 	return p, result, err
 }
 
-// problem returns what a refused caller is told.
+// problem returns the kind, the field and the reason of an error.
 func problem(t testing.TB, err error) (kind fault.Kind, field, reason string) {
 	t.Helper()
 	var fe *fault.Error

@@ -13,12 +13,12 @@ import (
 
 const someSource = `"sourceId":"0198a1b2-0000-7000-8000-00000000000a"`
 
-// row makes a request of one point with this in addition to source and metric.
+// row returns a request with one point that has more in addition to source and metric.
 func row(more string) string {
 	return `{"points":[{` + someSource + `,"metric":"m",` + more + `}]}`
 }
 
-// col makes a request of one series likewise.
+// col returns a request with one series that has more in addition to source and metric.
 func col(more string) string {
 	return `{"series":[{` + someSource + `,"metric":"m",` + more + `}]}`
 }

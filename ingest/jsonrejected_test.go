@@ -180,7 +180,7 @@ func TestTheNumberOfPointsIsLimited(t *testing.T) {
 		rows(10): false, rows(11): true, columns(5, 5): false, columns(6, 6): true, columns(11, 1): true,
 		columns(1, 11): true,
 	} {
-		_, err := newPlant().pipeline(Limits{MaxPoints: 10}).Accept(t.Context(), JSON, request(body))
+		_, err := newFakeStores().pipeline(Limits{MaxPoints: 10}).Accept(t.Context(), JSON, request(body))
 		if !tooMany {
 			require.NoError(t, err)
 			continue

@@ -17,9 +17,9 @@ import (
 )
 
 // acceptLines sends lines through a new pipeline.
-func acceptLines(t testing.TB, body, precision string) (*plant, Result, error) {
+func acceptLines(t testing.TB, body, precision string) (*fakeStores, Result, error) {
 	t.Helper()
-	p := newPlant()
+	p := newFakeStores()
 	req := request(body)
 	req.Precision = precision
 	result, err := p.pipeline(Limits{}).Accept(context.Background(), Lines, req)
@@ -38,7 +38,7 @@ func TestLinesAreTakenInEveryForm(t *testing.T) {
 	of := func(source uuid.UUID, metric, tags string, value any) map[string]any {
 		return map[string]any{fmt.Sprintf(`%s %q{%s} 1 n`, source, metric, tags): value}
 	}
-	made := func(name string) uuid.UUID { return uuid.NewSHA1(workspace, []byte(name)) }
+	created := func(name string) uuid.UUID { return uuid.NewSHA1(workspace, []byte(name)) }
 	now := received.UnixMicro()
 	for name, c := range map[string]struct {
 		body, precision string
@@ -97,9 +97,9 @@ func TestLinesAreTakenInEveryForm(t *testing.T) {
 		"other backslashes": {`boiler,dir=c:\dir\\x f=1 1000`, "", of(boiler, "f", `"dir"="c:\\dir\\\\x",`, 1.0)},
 		"quotes in tags":    {`boiler,a="x" f=1 1000`, "", of(boiler, "f", `"a"="\"x\"",`, 1.0)},
 		"escapes in a key":  {`boiler k\ \,\==1 1000`, "", of(boiler, "k ,=", "", 1.0)},
-		"of a new source":   {`new\ one\,\=,a=b f=1 1000`, "", of(made(`new one,\=`), "f", `"a"="b",`, 1.0)},
-		"equals sign there": {`a=b f=1 1000`, "", of(made("a=b"), "f", "", 1.0)},
-		"two backslashes":   {`a\\ b f=1 1000`, "", of(made(`a\ b`), "f", "", 1.0)},
+		"of a new source":   {`new\ one\,\=,a=b f=1 1000`, "", of(created(`new one,\=`), "f", `"a"="b",`, 1.0)},
+		"equals sign there": {`a=b f=1 1000`, "", of(created("a=b"), "f", "", 1.0)},
+		"two backslashes":   {`a\\ b f=1 1000`, "", of(created(`a\ b`), "f", "", 1.0)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, result, err := acceptLines(t, c.body, c.precision)
@@ -195,7 +195,7 @@ func TestABadLineIsRejectedAndTheRestKept(t *testing.T) {
 			)
 			one := fmt.Sprintf(`%s "f"{} 1 `, boiler)
 			require.Equal(t, map[string]any{one + "n": 1.0, one + "s": "after it"}, p.written(t))
-			require.Empty(t, p.created, "no source is made for what is rejected")
+			require.Empty(t, p.created, "no source is created for rejected points")
 		})
 	}
 }
@@ -218,8 +218,7 @@ func TestTheOtherFieldsOfALineAreKept(t *testing.T) {
 	require.Len(t, p.written(t), 2)
 }
 
-// What somebody wrote into a string must not come to life when the line around it
-// is bad.
+// The content of a string must not be parsed as a line if the line that contains it is invalid.
 func TestALineInAStringOfABadLineIsNoLine(t *testing.T) {
 	for _, around := range []string{
 		"boiler note=\"%s\" 1.5\n", "boiler note=\"%s\",f=NaN 1\n", "boiler,a= note=\"%s\" 1\n",
@@ -231,18 +230,18 @@ func TestALineInAStringOfABadLineIsNoLine(t *testing.T) {
 }
 
 func TestSourcesAreMadeOnFirstSightOnly(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	pipeline := p.pipeline(Limits{})
 	for range 3 {
 		_, err := pipeline.Accept(t.Context(), Lines, request("new,a=1 f=1\nnew,a=2 f=1\nboiler f=1\nother\\ one f=1"))
 		require.NoError(t, err)
 	}
 	require.Equal(t, []string{"new", "other one"}, p.created)
-	require.Equal(t, 1, p.asked)
+	require.Equal(t, 1, p.lookups)
 }
 
 func TestOnlyFormatsThatNameSourcesMakeThem(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	_, err := p.pipeline(Limits{}).Accept(t.Context(), JSON, request(
 		`{"points":[{"source":"new","metric":"m","value":1}]}`,
 	))
@@ -252,8 +251,8 @@ func TestOnlyFormatsThatNameSourcesMakeThem(t *testing.T) {
 }
 
 func TestBeyondTheLimitOfSourcesPointsAreRejected(t *testing.T) {
-	p := newPlant()
-	p.maxSources = 3 // two are there
+	p := newFakeStores()
+	p.maxSources = 3 // two exist already
 	result, err := p.pipeline(Limits{}).Accept(t.Context(), Lines, request("boiler f=1\na f=1\nb f=1,g=2\na f=2\nb f=3"))
 	require.NoError(t, err)
 	require.Equal(t, 3, result.Accepted)
@@ -265,7 +264,7 @@ func TestBeyondTheLimitOfSourcesPointsAreRejected(t *testing.T) {
 }
 
 func TestWhereSourcesCannotBeMadeNothingIsWritten(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	p.failCreate = fault.New(fault.Unavailable, "The database is not available").After(time.Second)
 	_, err := p.pipeline(Limits{}).Accept(t.Context(), Lines, request("boiler f=1\nnew f=1"))
 	require.True(t, fault.Is(err, fault.Unavailable))
@@ -273,7 +272,7 @@ func TestWhereSourcesCannotBeMadeNothingIsWritten(t *testing.T) {
 }
 
 func TestLinesHaveTheLimitsOfARequest(t *testing.T) {
-	pipeline := newPlant().pipeline(Limits{MaxPoints: 3})
+	pipeline := newFakeStores().pipeline(Limits{MaxPoints: 3})
 	for body, ok := range map[string]bool{
 		"m f=1\nm f=2\nm f=3": true, "m f=1\nm f=2\nm f=3\nm f=4": false, "m f=1,g=1,h=1": true, "m f=1,g=1,h=1,i=1": false,
 		"m f=1\nx\nx\nx": false, "m f=1\n# \n\n\nm f=2": true, "m " + strings.Repeat("f=1,", 10) + "f=": false,
@@ -302,7 +301,7 @@ func TestLinesAllocateByRequestNotByPoint(t *testing.T) {
 		"escapes":    strings.Repeat("boi\\ ler,a\\ b=c\\,d f\\ f=1 1000\n", 1000),
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPlant()
+			p := newFakeStores()
 			p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return nil, nil }
 			pipeline, req := p.pipeline(Limits{}), request(body)
 			send := func() {
@@ -333,7 +332,7 @@ func TestAbuseByLinesIsAnsweredQuickly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
 			_, _, err := acceptLines(t, body, "")
-			require.Less(t, time.Since(began), time.Minute) // far from what a square of the length would take
+			require.Less(t, time.Since(began), time.Minute) // quadratic time would take much longer
 			require.Error(t, err)
 			require.Less(t, len(err.Error()), 1000)
 		})

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// benchLines makes what benchRows makes as lines: all series at the first time,
-// then all at the second.
+// benchLines returns the points of benchRows as lines: all series at the first time, then all at the
+// second, and so on.
 func benchLines(series, points int) string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var b strings.Builder
@@ -22,7 +22,7 @@ func benchLines(series, points int) string {
 	return b.String()
 }
 
-// benchFields makes them as lines of ten fields, as Telegraf sends them.
+// benchFields returns them as lines with ten fields, like Telegraf.
 func benchFields(series, points int) string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var b strings.Builder
@@ -41,7 +41,7 @@ func benchFields(series, points int) string {
 	return b.String()
 }
 
-// benchShuffled is benchLines in no order that could be expected.
+// benchShuffled returns benchLines in random order.
 func benchShuffled(series, points int) string {
 	lines := strings.SplitAfter(benchLines(series, points), "\n")
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -49,7 +49,7 @@ func benchShuffled(series, points int) string {
 	return strings.Join(lines, "")
 }
 
-// lineShapes are the requests of lines that the benchmarks send.
+// lineShapes are the line protocol requests of the benchmarks.
 var lineShapes = []benchShape{
 	{"series=1", func() string { return benchLines(1, 10_000) }, 10_000},
 	{"series=100", func() string { return benchLines(100, 100) }, 10_000},

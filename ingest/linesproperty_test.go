@@ -13,10 +13,10 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// requireAgreementOnLines holds the pipeline against the reference.
+// requireAgreementOnLines compares the pipeline with the reference.
 func requireAgreementOnLines(t require.TestingT, body []byte, precision string) {
 	want := interpretLines(string(body), precision)
-	p := newPlant()
+	p := newFakeStores()
 	req := request(string(body))
 	req.Precision = precision
 	result, err := p.pipeline(Limits{}).Accept(context.Background(), Lines, req)
@@ -40,14 +40,15 @@ func requireAgreementOnLines(t require.TestingT, body []byte, precision string) 
 	}
 }
 
-// lineWriter writes lines as oddly as the protocol allows, and now and then more
-// oddly.
+// lineWriter writes random lines in unusual forms, some of which are invalid.
 type lineWriter struct {
 	t *rapid.T
 	b strings.Builder
 }
 
-func (w *lineWriter) pick(of ...string) { w.b.WriteString(rapid.SampledFrom(of).Draw(w.t, "pick")) }
+func (w *lineWriter) pick(choices ...string) {
+	w.b.WriteString(rapid.SampledFrom(choices).Draw(w.t, "pick"))
+}
 
 func (w *lineWriter) line() {
 	switch rapid.IntRange(0, 15).Draw(w.t, "what") {
@@ -162,8 +163,8 @@ func TestTheLineParserAgreesWithTheReferenceOnBrokenLines(t *testing.T) {
 	})
 }
 
-// FuzzLines: whatever the bytes are, the pipeline takes and rejects what the
-// reference does, writes the same points, and does not panic.
+// FuzzLines checks that the pipeline accepts and rejects the same lines as the reference, writes the
+// same points, and does not panic.
 func FuzzLines(f *testing.F) {
 	for _, body := range []string{
 		"", "\n", "\ufeff", "# nothing\n", "m f=1", "m,a=1,b=2 f=1i,g=2u,h=t,s=\"x\" 1795246808000000000\n",

@@ -15,12 +15,12 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// linesReference reads the line protocol the slow way: it cuts the text into
-// lines and each line into parts, and then looks at the parts.
+// linesReference is a slow and simple parser of the line protocol: it splits the text into lines and
+// each line into parts, and then checks the parts.
 type linesReference struct {
 	verdict
-	micros   *big.Rat // of one unit
-	firstBad int      // the first line with something rejected, 0: none
+	micros   *big.Rat // microseconds per unit
+	firstBad int      // number of the first line with a rejected point, 0: none
 }
 
 func interpretLines(body string, precision string) *linesReference {
@@ -31,9 +31,9 @@ func interpretLines(body string, precision string) *linesReference {
 		"ms": big.NewRat(1000, 1), "s": big.NewRat(1_000_000, 1), "m": big.NewRat(60_000_000, 1),
 		"h": big.NewRat(3_600_000_000, 1),
 	}[precision]
-	rest, number := strings.TrimPrefix(body, "\ufeff"), 1
-	for rest != "" {
-		line, readable := wholeLine(rest)
+	remaining, number := strings.TrimPrefix(body, "\ufeff"), 1
+	for remaining != "" {
+		line, readable := firstLine(remaining)
 		before := r.rejected
 		switch text := strings.TrimLeft(line, " \t"); {
 		case text == "" || text == "\r" || text[0] == '#':
@@ -46,7 +46,7 @@ func interpretLines(body string, precision string) *linesReference {
 			r.firstBad = number
 		}
 		number += 1 + strings.Count(line, "\n")
-		rest = rest[min(len(line)+1, len(rest)):]
+		remaining = remaining[min(len(line)+1, len(remaining)):]
 	}
 	if r.accepted == 0 {
 		r.invalid = true
@@ -54,20 +54,20 @@ func interpretLines(body string, precision string) *linesReference {
 	return r
 }
 
-// wholeLine returns the text up to the end of the first line. Where that cannot be
-// read because of a quote, it is up to the first line end that is in no string.
-func wholeLine(text string) (line string, readable bool) {
+// firstLine returns the first line of text. If it cannot be parsed because of a quote, the line ends
+// at the first line end outside of a string.
+func firstLine(text string) (line string, readable bool) {
 	if trimmed := strings.TrimLeft(text, " \t"); strings.HasPrefix(trimmed, "#") {
 		line, _, _ = strings.Cut(text, "\n")
 		return line, true
 	}
-	if end, ok := properEnd(text); ok {
+	if end, ok := wellFormedEnd(text); ok {
 		return text[:end], true
 	}
-	i := until(text, len(text)-len(strings.TrimLeft(text, " \t")), " ")
+	i := indexUnescaped(text, len(text)-len(strings.TrimLeft(text, " \t")), " ")
 	for ; i < len(text) && text[i] != '\n'; i++ {
 		if text[i] == '"' && i > 0 && text[i-1] == '=' {
-			if end := closing(text, i); end > 0 && ends(text, end) {
+			if end := closingQuote(text, i); end > 0 && valueEnds(text, end) {
 				i = end - 1
 			}
 		}
@@ -75,8 +75,8 @@ func wholeLine(text string) (line string, readable bool) {
 	return text[:i], false
 }
 
-// closing returns where the string ends that begins at text[i], or -1.
-func closing(text string, i int) int {
+// closingQuote returns the index after the string that begins at text[i], or -1.
+func closingQuote(text string, i int) int {
 	for i++; i < len(text); i++ {
 		if text[i] == '"' {
 			return i + 1
@@ -88,29 +88,29 @@ func closing(text string, i int) int {
 	return -1
 }
 
-func ends(text string, i int) bool {
+func valueEnds(text string, i int) bool {
 	return i == len(text) || strings.ContainsRune(", \n\r", rune(text[i]))
 }
 
-// properEnd returns where a line ends whose fields have the right form: keys and
-// values with commas between, whatever they are.
-func properEnd(text string) (end int, ok bool) {
+// wellFormedEnd returns the end of a line whose fields have the right form: keys and values,
+// separated by commas.
+func wellFormedEnd(text string) (end int, ok bool) {
 	i := len(text) - len(strings.TrimLeft(text, " \t"))
-	if i = until(text, i, " "); i == len(text) || text[i] == '\n' {
+	if i = indexUnescaped(text, i, " "); i == len(text) || text[i] == '\n' {
 		return i, true
 	}
 	i += len(text[i:]) - len(strings.TrimLeft(text[i:], " \t"))
 	for {
 		from := i
-		if i = until(text, i, ",= "); i == len(text) || text[i] != '=' || i == from {
+		if i = indexUnescaped(text, i, ",= "); i == len(text) || text[i] != '=' || i == from {
 			return 0, false
 		}
 		if i++; i < len(text) && text[i] == '"' {
-			if i = closing(text, i); i < 0 || !ends(text, i) {
+			if i = closingQuote(text, i); i < 0 || !valueEnds(text, i) {
 				return 0, false
 			}
 		} else {
-			for !ends(text, i) {
+			for !valueEnds(text, i) {
 				i++
 			}
 		}
@@ -123,12 +123,12 @@ func properEnd(text string) (end int, ok bool) {
 	return i + len(tail), true
 }
 
-// until returns the first of the characters from text[i] on that has no backslash
-// before it, the end of the line, or that of the text.
-func until(text string, i int, characters string) int {
+// indexUnescaped returns the index, from text[i] on, of the first of the characters without a
+// backslash before it, or else of the end of the line or the text.
+func indexUnescaped(text string, i int, characters string) int {
 	from := i
 	for ; i < len(text) && text[i] != '\n'; i++ {
-		// A backslash that was itself taken along is one that is not special.
+		// An escaped backslash is not special.
 		if strings.IndexByte(characters, text[i]) >= 0 && (i == from || text[i-1] != '\\') {
 			break
 		}
@@ -136,8 +136,8 @@ func until(text string, i int, characters string) int {
 	return i
 }
 
-// unbackslash takes the backslashes before the characters away.
-func unbackslash(text, characters string) string {
+// unescape removes the backslashes before the characters.
+func unescape(text, characters string) string {
 	for _, c := range strings.Split(characters, "") {
 		text = strings.ReplaceAll(text, `\`+c, c)
 	}
@@ -152,36 +152,36 @@ type namedValue struct {
 
 // line adds the points of a line of the right form.
 func (r *linesReference) line(text string) {
-	i := until(text, 0, " ")
+	i := indexUnescaped(text, 0, " ")
 	head := text[:i]
-	rest := strings.TrimLeft(text[i:], " \t")
-	name, tags, readable := readHeadSlowly(head)
+	remaining := strings.TrimLeft(text[i:], " \t")
+	name, tags, readable := parseHead(head)
 	var fields []namedValue
 	for {
-		from := until(rest, 0, ",= ")
-		if from == len(rest) || rest[from] != '=' {
+		from := indexUnescaped(remaining, 0, ",= ")
+		if from == len(remaining) || remaining[from] != '=' {
 			r.rejected++ // no fields
 			return
 		}
-		metric, end := rest[:from], from+1
-		if end < len(rest) && rest[end] == '"' {
-			end = closing(rest, end)
+		metric, end := remaining[:from], from+1
+		if end < len(remaining) && remaining[end] == '"' {
+			end = closingQuote(remaining, end)
 		} else {
-			for !ends(rest, end) {
+			for !valueEnds(remaining, end) {
 				end++
 			}
 		}
-		value, known, good := readValueSlowly(rest[from+1 : end])
+		value, known, good := parseValue(remaining[from+1 : end])
 		readable = readable && known && utf8.ValidString(metric)
-		fields = append(fields, namedValue{unbackslash(metric, ",= "), value, good})
-		if rest = rest[end:]; rest == "" || rest[0] != ',' {
+		fields = append(fields, namedValue{unescape(metric, ",= "), value, good})
+		if remaining = remaining[end:]; remaining == "" || remaining[0] != ',' {
 			break
 		}
-		rest = rest[1:]
+		remaining = remaining[1:]
 	}
-	parts := strings.FieldsFunc(strings.TrimSuffix(rest, "\r"), func(c rune) bool { return c == ' ' || c == '\t' })
-	if strings.HasPrefix(rest, "\r") && rest != "\r" { // no line end
-		parts = []string{rest}
+	parts := strings.FieldsFunc(strings.TrimSuffix(remaining, "\r"), func(c rune) bool { return c == ' ' || c == '\t' })
+	if strings.HasPrefix(remaining, "\r") && remaining != "\r" { // no line end
+		parts = []string{remaining}
 	}
 	us, goodTime := received.UnixMicro(), true
 	switch {
@@ -196,7 +196,7 @@ func (r *linesReference) line(text string) {
 		r.rejected++
 		return
 	}
-	good := goodTime && goodSource(name) && !slices.ContainsFunc(tags, badTag) && len(tags) <= 64 && !twice(tags)
+	good := goodTime && goodSource(name) && !slices.ContainsFunc(tags, badTag) && len(tags) <= 64 && !hasDuplicate(tags)
 	for _, f := range fields {
 		if !good || !f.good || badName(f.metric) {
 			r.rejected++
@@ -237,27 +237,27 @@ func badTag(t pointblock.Tag) bool {
 	return badName(t.Key) || len(t.Value) > 1024 || strings.Contains(t.Value, "\x00")
 }
 
-func twice(tags []pointblock.Tag) bool {
+func hasDuplicate(tags []pointblock.Tag) bool {
 	return len(slices.CompactFunc(slices.Clone(tags), func(a, b pointblock.Tag) bool {
 		return a.Key == b.Key
 	})) < len(tags)
 }
 
-func readHeadSlowly(head string) (name string, tags []pointblock.Tag, readable bool) {
-	i := until(head, 0, ", ")
-	name = unbackslash(head[:i], ", ")
+func parseHead(head string) (name string, tags []pointblock.Tag, readable bool) {
+	i := indexUnescaped(head, 0, ", ")
+	name = unescape(head[:i], ", ")
 	for i < len(head) {
 		i++
-		equals := until(head, i, ",= ")
+		equals := indexUnescaped(head, i, ",= ")
 		if equals == len(head) || head[equals] != '=' {
 			return "", nil, false
 		}
-		end := until(head, equals+1, ",= ")
+		end := indexUnescaped(head, equals+1, ",= ")
 		if equals == i || end == equals+1 || end < len(head) && head[end] == '=' {
 			return "", nil, false
 		}
 		tags = append(tags, pointblock.Tag{
-			Key: unbackslash(head[i:equals], ",= "), Value: unbackslash(head[equals+1:end], ",= "),
+			Key: unescape(head[i:equals], ",= "), Value: unescape(head[equals+1:end], ",= "),
 		})
 		i = end
 	}
@@ -271,9 +271,9 @@ var (
 	lineFloat    = regexp.MustCompile(`^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
 )
 
-// readValueSlowly returns the value of a token; known is whether it has a form that
-// there is, good whether it is within the limits.
-func readValueSlowly(token string) (value any, known, good bool) {
+// parseValue returns the value of a token. known reports whether the token has a valid form, and good
+// whether the value is within the limits.
+func parseValue(token string) (value any, known, good bool) {
 	switch {
 	case strings.HasPrefix(token, `"`):
 		text := strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(token[1 : len(token)-1])

@@ -17,15 +17,15 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// acceptAs sends a body of a format through a new pipeline.
-func acceptAs(t testing.TB, format Format, body string) (*plant, Result, error) {
+// acceptAs sends a body in the given format through a new pipeline.
+func acceptAs(t testing.TB, format Format, body string) (*fakeStores, Result, error) {
 	t.Helper()
-	p := newPlant()
+	p := newFakeStores()
 	result, err := p.pipeline(Limits{}).Accept(context.Background(), format, request(body))
 	return p, result, err
 }
 
-// lineOf returns the line that a refused caller is told, 0 for none.
+// lineOf returns the line in an error's details, 0 for none.
 func lineOf(t testing.TB, err error) int {
 	t.Helper()
 	var fe *fault.Error
@@ -153,7 +153,7 @@ func TestRejectedPointsOfLinesNameTheLine(t *testing.T) {
 		`{` + someSource + `,"metric":"m","value":1,"tags":{"a":"\u0000"}}`,
 		`{` + someSource + `,"metric":"new","value":1}`,
 	}, "\r\n")
-	p := newPlant()
+	p := newFakeStores()
 	p.maxSeries = 1
 	result, err := p.pipeline(Limits{}).Accept(t.Context(), NDJSON, request(body))
 	require.NoError(t, err)
@@ -182,7 +182,7 @@ func TestLinesOfJSONAreBounded(t *testing.T) {
 		kind, field, reason := problem(t, err)
 		require.Equal(t, []any{fault.Invalid, "body", "must hold at least one point"}, []any{kind, field, reason})
 	}
-	p := newPlant()
+	p := newFakeStores()
 	for body, ok := range map[string]bool{
 		strings.Repeat(lineRow+"\n", 10): true, strings.Repeat(lineRow+"\n", 11): false,
 		strings.Repeat(lineSeries+"\n", 5): true, strings.Repeat(lineSeries+"\n", 5) + lineRow: false,
@@ -198,8 +198,8 @@ func TestLinesOfJSONAreBounded(t *testing.T) {
 	}
 }
 
-// interpretNDJSON is the reference for lines of JSON, and gives which line makes
-// the request malformed or invalid.
+// interpretNDJSON is the reference for NDJSON. It also returns the line that makes the request
+// malformed or invalid.
 func interpretNDJSON(body []byte) (verdict, int) {
 	r := reference{verdict: verdict{points: map[string]any{}}}
 	r.unit, r.defaults = big.NewRat(1000, 1), map[string]any{}
@@ -219,7 +219,7 @@ func interpretNDJSON(body []byte) (verdict, int) {
 func (r *reference) line(line []byte) {
 	if !jsontext.Value(line).IsValid() {
 		r.malformed = true
-		r.invalid = jsontext.Value(line).IsValid(jsontext.AllowDuplicateNames(true)) // whichever is found first
+		r.invalid = jsontext.Value(line).IsValid(jsontext.AllowDuplicateNames(true)) // either error is correct
 		return
 	}
 	dec := json.NewDecoder(bytes.NewReader(line))
@@ -238,8 +238,7 @@ func (r *reference) line(line []byte) {
 	}
 }
 
-// requireAgreementOnNDJSON holds the pipeline against the reference, and against
-// the line that it names.
+// requireAgreementOnNDJSON compares the pipeline with the reference, including the line in errors.
 func requireAgreementOnNDJSON(t require.TestingT, body []byte) {
 	want, line := interpretNDJSON(body)
 	err := requireVerdict(t, NDJSON, body, want)
@@ -251,8 +250,7 @@ func requireAgreementOnNDJSON(t require.TestingT, body []byte) {
 	require.Equal(t, line, fe.Details["line"], "%q", body)
 }
 
-// lines writes rows and series, one a line, without any white space that would
-// end one.
+// lines writes one row or series per line, without line ends within them.
 func (w *writer) lines() string {
 	var lines []string
 	for range rapid.IntRange(1, 8).Draw(w.t, "lines") {
@@ -299,8 +297,8 @@ func TestBrokenLinesOfJSONAgreeWithTheReference(t *testing.T) {
 	})
 }
 
-// FuzzParseNDJSON: whatever the bytes are, the pipeline accepts and refuses what
-// the reference does, names the same line, and does not panic.
+// FuzzParseNDJSON checks that the pipeline accepts and refuses the same bodies as the reference,
+// names the same line, and does not panic.
 func FuzzParseNDJSON(f *testing.F) {
 	for _, body := range []string{
 		"", "\n", "\r\n\r\n", lineRow, lineSeries, lineRow + "\n" + lineSeries + "\n", lineSeries + "\r\n" + lineRow, "{\n}",

@@ -20,7 +20,7 @@ import (
 const oneBadOfTwo = `{` + someSource + `,"metric":"m","points":[{"value":1},{"value":1e400}]}`
 
 func TestAStrictRequestIsAllOrNothing(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	req := request(oneBadOfTwo)
 	req.Strict = true
 	_, err := p.pipeline(Limits{}).Accept(t.Context(), JSON, req)
@@ -32,7 +32,7 @@ func TestAStrictRequestIsAllOrNothing(t *testing.T) {
 		"field": "points[1].value", "reason": rejection.ValueRange.Text(), "accepted": 0, "rejected": 1, "errors": rejections,
 	}, fe.Details)
 	require.Empty(t, p.messages)
-	require.Zero(t, p.registered, "no series are registered for nothing")
+	require.Zero(t, p.registered, "no series are registered for a refused request")
 
 	req.Strict = false
 	result, err := p.pipeline(Limits{}).Accept(t.Context(), JSON, req)
@@ -44,7 +44,7 @@ func TestAStrictRequestIsAllOrNothing(t *testing.T) {
 func TestAStrictRequestWithoutFaultIsAccepted(t *testing.T) {
 	req := request(row(`"value":1`))
 	req.Strict = true
-	_, err := newPlant().pipeline(Limits{}).Accept(t.Context(), JSON, req)
+	_, err := newFakeStores().pipeline(Limits{}).Accept(t.Context(), JSON, req)
 	require.NoError(t, err)
 }
 
@@ -58,7 +58,7 @@ func TestAnEmptyBatchSaysSo(t *testing.T) {
 }
 
 func TestWhatCannotBeStoredAtTheSeriesLimitIsRejected(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	p.maxSeries = 2
 	pipeline := p.pipeline(Limits{})
 	body := `{` + someSource + `,"points":[{"metric":"a","value":1},{"metric":"b","value":1},` +
@@ -80,11 +80,11 @@ func TestWhatCannotBeStoredAtTheSeriesLimitIsRejected(t *testing.T) {
 }
 
 func TestASourceThatGoesWhileItsSeriesAreRegisteredIsUnknown(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	pipeline := p.pipeline(Limits{})
 	_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
 	require.NoError(t, err)
-	delete(p.sources, boiler) // the pipeline still remembers it
+	delete(p.sources, boiler) // it is still cached
 	_, err = pipeline.Accept(t.Context(), JSON, request(`{`+someSource+`,"metric":"new","points":[{"value":1}]}`))
 	_, field, reason := problem(t, err)
 	require.Equal(t, "sourceId", field)
@@ -92,7 +92,7 @@ func TestASourceThatGoesWhileItsSeriesAreRegisteredIsUnknown(t *testing.T) {
 }
 
 func TestASourceOfAnotherWorkspaceIsUnknown(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	pipeline := p.pipeline(Limits{})
 	_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
 	require.NoError(t, err)
@@ -104,9 +104,9 @@ func TestASourceOfAnotherWorkspaceIsUnknown(t *testing.T) {
 }
 
 func TestADeletedSourceIsRefusedWithinASecond(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	pipeline := p.pipeline(Limits{})
-	pipeline.believeSources(20 * time.Millisecond)
+	pipeline.setSourceTTL(20 * time.Millisecond)
 	send := func() error {
 		_, err := pipeline.Accept(t.Context(), JSON, request(
 			`{"points":[{"source":"boiler","metric":"m","value":1},{`+someSource+`,"metric":"m","value":1}]}`,
@@ -115,13 +115,13 @@ func TestADeletedSourceIsRefusedWithinASecond(t *testing.T) {
 	}
 	require.NoError(t, send())
 	require.NoError(t, send())
-	require.Equal(t, 2, p.asked, "once by id and once by name, then remembered")
+	require.Equal(t, 2, p.lookups, "once by id and once by name, then cached")
 	delete(p.sources, boiler)
 	require.Eventually(t, func() bool { return fault.Is(send(), fault.Invalid) }, time.Second, 5*time.Millisecond)
 }
 
 func TestAChangeMadeHereHoldsAtOnce(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	pipeline := p.pipeline(Limits{})
 	_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
 	require.NoError(t, err)
@@ -131,13 +131,13 @@ func TestAChangeMadeHereHoldsAtOnce(t *testing.T) {
 	require.Error(t, err)
 	p.sources[boiler] = "boiler"
 	_, err = pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
-	require.NoError(t, err, "that a source is unknown is not remembered")
+	require.NoError(t, err, "unknown sources are not cached")
 }
 
-// TestALookUpThatBeganBeforeADeletionIsNotRememberedAfterIt: what was read before a source
-// was deleted, and answered after that, is not believed by the requests that follow.
+// TestALookUpThatBeganBeforeADeletionIsNotRememberedAfterIt checks that the result of a store read
+// that began before a deletion and ended after it is not cached.
 func TestALookUpThatBeganBeforeADeletionIsNotRememberedAfterIt(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	pipeline := p.pipeline(Limits{})
 	send := func() {
 		_, err := pipeline.Accept(t.Context(), Lines, request("boiler temperature=1 1764028800000000000"))
@@ -145,12 +145,12 @@ func TestALookUpThatBeganBeforeADeletionIsNotRememberedAfterIt(t *testing.T) {
 	}
 	send()
 	pipeline.SourcesChanged(workspace)
-	p.found = func() {
-		p.found = nil
+	p.afterLookup = func() {
+		p.afterLookup = nil
 		delete(p.sources, boiler)
 		pipeline.SourcesChanged(workspace)
 	}
-	send() // it began before the deletion: either is right
+	send() // it began before the deletion: both results are correct
 	p.messages = nil
 	send()
 	require.Len(t, p.messages, 1)
@@ -161,7 +161,7 @@ func TestALookUpThatBeganBeforeADeletionIsNotRememberedAfterIt(t *testing.T) {
 }
 
 func TestSeriesAreRegisteredOnce(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	pipeline := p.pipeline(Limits{})
 	for range 3 {
 		_, err := pipeline.Accept(t.Context(), JSON, request(col(`"timestamps":[1,2],"values":[1,"x"]`)))
@@ -171,10 +171,10 @@ func TestSeriesAreRegisteredOnce(t *testing.T) {
 }
 
 func TestTheRegistrysIdIsUsedWhenTheFingerprintsIsTaken(t *testing.T) {
-	p := newPlant()
-	p.taken = 1
+	p := newFakeStores()
+	p.idOffset = 1
 	pipeline := p.pipeline(Limits{})
-	for range 2 { // registered, then remembered
+	for range 2 { // registered, then cached
 		_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
 		require.NoError(t, err)
 	}
@@ -186,7 +186,7 @@ func TestTheRegistrysIdIsUsedWhenTheFingerprintsIsTaken(t *testing.T) {
 }
 
 func TestIdentitiesGivenToTheRegistryOutliveTheBody(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	body := []byte(row(`"value":1,"tags":{"hall":"three"}`))
 	req := request("")
 	req.Body = body
@@ -200,7 +200,7 @@ func TestIdentitiesGivenToTheRegistryOutliveTheBody(t *testing.T) {
 }
 
 func TestOverloadIsRefusedAtOnceAndLeavesNothingBehind(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	body := row(`"value":1`)
 	entered, leave := make(chan struct{}), make(chan struct{})
 	p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) {
@@ -228,7 +228,7 @@ func TestOverloadIsRefusedAtOnceAndLeavesNothingBehind(t *testing.T) {
 }
 
 func TestARequestLargerThanTheGatePassesAlone(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	pipeline := p.pipeline(Limits{InFlightBytes: 10})
 	_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
 	require.NoError(t, err)
@@ -257,7 +257,7 @@ func TestAPartlyFailedProduceSaysSo(t *testing.T) {
 		"no Retry-After": {nil, fault.New(fault.Unavailable, "No"), nil, time.Second, "No"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPlant()
+			p := newFakeStores()
 			p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return c.positions, c.err }
 			result, err := p.pipeline(Limits{}).Accept(t.Context(), JSON, request(row(`"value":1`)))
 			var fe *fault.Error
@@ -266,14 +266,14 @@ func TestAPartlyFailedProduceSaysSo(t *testing.T) {
 			require.Equal(t, c.after, fe.RetryAfter)
 			require.Equal(t, c.message, fe.Message)
 			require.Equal(t, c.partial, fe.Details["partial"])
-			require.Equal(t, c.positions, result.Positions, "so that a checkpoint can be given for what was written")
-			require.Nil(t, down.Details, "another's error is not changed")
+			require.Equal(t, c.positions, result.Positions, "a checkpoint can contain the written records")
+			require.Nil(t, down.Details, "the wrapped error is not changed")
 		})
 	}
 }
 
 func TestTheWaitForTheLogIsBounded(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	p.produce = func(ctx context.Context, _ []pointblock.Message) ([]pointblock.Position, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -286,12 +286,12 @@ func TestTheWaitForTheLogIsBounded(t *testing.T) {
 
 func TestAStoreThatIsDownFailsTheRequest(t *testing.T) {
 	down := fault.New(fault.Unavailable, "The registry is down")
-	for name, fail := range map[string]func(*plant){
-		"sources":  func(p *plant) { p.failSources = down },
-		"registry": func(p *plant) { p.failRegistry = down },
+	for name, fail := range map[string]func(*fakeStores){
+		"sources":  func(p *fakeStores) { p.failSources = down },
+		"registry": func(p *fakeStores) { p.failRegistry = down },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPlant()
+			p := newFakeStores()
 			fail(p)
 			pipeline := p.pipeline(Limits{})
 			_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1`)))
@@ -303,7 +303,7 @@ func TestAStoreThatIsDownFailsTheRequest(t *testing.T) {
 }
 
 func TestARequestOverManySourcesIsSplitByPartition(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	var series []string
 	for range 100 {
 		id := uuid.New()
@@ -312,7 +312,7 @@ func TestARequestOverManySourcesIsSplitByPartition(t *testing.T) {
 	}
 	result, err := p.pipeline(Limits{}).Accept(t.Context(), JSON, request(`{"series":[`+strings.Join(series, ",")+`]}`))
 	require.NoError(t, err)
-	require.Len(t, p.messages, 8, "one record a partition")
+	require.Len(t, p.messages, 8, "one record per partition")
 	require.Len(t, result.Positions, 8)
 	require.Len(t, p.written(t), 200)
 	require.Equal(t, "req_1", p.requests[0])
@@ -333,7 +333,7 @@ func TestDefaultsCannotBlowARequestUp(t *testing.T) {
 }
 
 func TestRequestsAtTheSameTimeDoNotMix(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	pipeline := p.pipeline(Limits{})
 	var all sync.WaitGroup
 	for worker := range 8 {

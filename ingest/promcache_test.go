@@ -15,18 +15,18 @@ import (
 	"github.com/livegraph/livegraph/test/promwrite"
 )
 
-// repeated is a pipeline that has seen a request, and what it does with more.
-type repeated struct {
-	*plant
+// cachedPipeline is a pipeline to which several requests are sent, so that it has cached labels.
+type cachedPipeline struct {
+	*fakeStores
 	pipeline *Pipeline
 }
 
-func newRepeated() *repeated {
-	p := newPlant()
-	return &repeated{plant: p, pipeline: p.pipeline(Limits{})}
+func newCachedPipeline() *cachedPipeline {
+	p := newFakeStores()
+	return &cachedPipeline{fakeStores: p, pipeline: p.pipeline(Limits{})}
 }
 
-func (r *repeated) send(t *testing.T, series ...message) Result {
+func (r *cachedPipeline) send(t *testing.T, series ...message) Result {
 	t.Helper()
 	result, err := r.pipeline.Accept(t.Context(), RemoteWrite, request(promWrite(series...)))
 	require.NoError(t, err)
@@ -34,7 +34,7 @@ func (r *repeated) send(t *testing.T, series ...message) Result {
 }
 
 func TestLabelsThatCameBeforeAreTheSameSeries(t *testing.T) {
-	p, fresh := newRepeated(), newPlant()
+	p, fresh := newCachedPipeline(), newFakeStores()
 	names := func(at int64) []message {
 		return []message{
 			plain("mode", "idle").Sample(at, float64(at)).Sample(at-1, 1), plain("zone", "é").Sample(at, 2),
@@ -51,13 +51,13 @@ func TestLabelsThatCameBeforeAreTheSameSeries(t *testing.T) {
 		require.Equal(t, again, result)
 	}
 	require.Equal(t, fresh.written(t), p.written(t))
-	require.Equal(t, 3, p.registered, "known series are not asked for")
-	require.Equal(t, 3, p.pipeline.prom.Len(), "the one that is refused is not remembered")
+	require.Equal(t, 3, p.registered, "cached series are not registered again")
+	require.Equal(t, 3, p.pipeline.prom.Len(), "refused labels are not cached")
 }
 
 func TestASourceThatIsMadeAnewHasItsOwnSeries(t *testing.T) {
-	p := newRepeated()
-	p.pipeline.believeSources(time.Nanosecond)
+	p := newCachedPipeline()
+	p.pipeline.setSourceTTL(time.Nanosecond)
 	p.send(t, plain().Sample(1, 1))
 	other := uuid.New()
 	delete(p.sources, nodeSource)
@@ -72,17 +72,17 @@ func TestASourceThatIsMadeAnewHasItsOwnSeries(t *testing.T) {
 }
 
 func TestLabelsThatAreManyAndEmptyAreNotRemembered(t *testing.T) {
-	p := newRepeated()
+	p := newCachedPipeline()
 	long := plain()
 	for range 3000 {
 		long = append(long, promwrite.Labels("a", "")...)
 	}
 	p.send(t, long.Sample(1, 1))
-	require.Zero(t, p.pipeline.prom.Len(), "labels that are all empty and many are not worth it")
+	require.Zero(t, p.pipeline.prom.Len(), "long label sets are not cached")
 }
 
 func TestManyRequestsShareTheLabels(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return nil, nil }
 	pipeline := p.pipeline(Limits{})
 	var group sync.WaitGroup

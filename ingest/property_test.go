@@ -14,15 +14,15 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// requireAgreement holds the pipeline against the reference.
+// requireAgreement compares the pipeline with the reference.
 func requireAgreement(t require.TestingT, body []byte) {
 	_ = requireVerdict(t, JSON, body, interpret(body))
 }
 
-// requireVerdict holds the pipeline against what a reference says, and gives the
-// error of a request that is refused.
+// requireVerdict compares the result of the pipeline with that of a reference, and returns the
+// error of a refused request.
 func requireVerdict(t require.TestingT, format Format, body []byte, want verdict) error {
-	p := newPlant()
+	p := newFakeStores()
 	result, err := p.pipeline(Limits{}).Accept(context.Background(), format, request(string(body)))
 	switch {
 	case want.malformed && want.invalid:
@@ -47,13 +47,13 @@ func requireVerdict(t require.TestingT, format Format, body []byte, want verdict
 	return err
 }
 
-// writer writes a request as JSON, as oddly as JSON allows.
+// writer writes a random request in unusual but valid JSON.
 type writer struct {
 	t *rapid.T
 	b strings.Builder
 }
 
-func (w *writer) pick(of ...string) string { return rapid.SampledFrom(of).Draw(w.t, "pick") }
+func (w *writer) pick(choices ...string) string { return rapid.SampledFrom(choices).Draw(w.t, "pick") }
 
 func (w *writer) space() {
 	if rapid.IntRange(0, 9).Draw(w.t, "space") == 0 {
@@ -67,7 +67,7 @@ func (w *writer) token(text string) {
 	w.space()
 }
 
-// text writes a string, now and then with escapes.
+// text writes a string, sometimes with escapes.
 func (w *writer) text(s string) {
 	w.space()
 	w.b.WriteByte('"')
@@ -90,7 +90,7 @@ func (w *writer) text(s string) {
 	w.space()
 }
 
-// object writes an object of these members in any order.
+// object writes an object with the members in random order.
 func (w *writer) object(members map[string]func()) {
 	names := make([]string, 0, len(members))
 	for _, name := range []string{
@@ -123,7 +123,7 @@ func (w *writer) array(n int, entry func()) {
 	w.token("]")
 }
 
-// identity adds the fields that name a series; those left out are by default.
+// identity adds the fields that identify a series. If optional, it omits some, which have defaults.
 func (w *writer) identity(members map[string]func(), optional bool) {
 	has := func(label string) bool { return !optional || rapid.Bool().Draw(w.t, label) }
 	if has("hasSource") {
@@ -172,7 +172,7 @@ func (w *writer) timestamp() {
 		w.token(w.pick("-1", "-0", "0", "1.5", "1e3", "9223372036854775807", "99999999999999999999999"))
 	case 2:
 		w.token(strconv.FormatInt(received.UnixMilli()+rapid.Int64Range(-100_000_000, 100_000_000).Draw(w.t, "near"), 10))
-	default: // few, so that points meet
+	default: // few times, so that points have equal ones
 		w.token(strconv.Itoa(rapid.IntRange(0, 20).Draw(w.t, "few")))
 	}
 }
@@ -192,7 +192,7 @@ func (w *writer) value() {
 
 func (w *writer) request() string {
 	top := map[string]func(){}
-	w.identity(top, false) // everything has a default, so that anything may be left out
+	w.identity(top, false) // everything has a default, so that any field may be omitted
 	if rapid.Bool().Draw(w.t, "hasPrecision") {
 		top["precision"] = func() { w.text(w.pick("s", "ms", "us", "ns")) }
 	}

@@ -24,7 +24,7 @@ func requireOverloaded(t *testing.T, err error) {
 	require.Positive(t, refusal.RetryAfter)
 }
 
-// manySeries is a body of so many lines, each of its own series.
+// manySeries returns a body of n lines, each of another series.
 func manySeries(n int) string {
 	var body strings.Builder
 	for i := range n {
@@ -34,7 +34,7 @@ func manySeries(n int) string {
 }
 
 func TestRequestsWaitForOthersButNotForever(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	entered, leave := make(chan struct{}), make(chan struct{})
 	p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) {
 		entered <- struct{}{}
@@ -42,7 +42,7 @@ func TestRequestsWaitForOthersButNotForever(t *testing.T) {
 		return []pointblock.Position{{}}, nil
 	}
 	pipeline := p.pipeline(Limits{ProduceTimeout: 50 * time.Millisecond, InFlightBytes: 18 << 20})
-	const series = 15_000 // in less than 1 MiB what takes 6 MiB when it is parsed
+	const series = 15_000 // less than 1 MiB of body, 6 MiB when parsed
 	body := manySeries(series)
 	require.Less(t, len(body), 1<<20)
 	var working sync.WaitGroup
@@ -62,25 +62,25 @@ func TestRequestsWaitForOthersButNotForever(t *testing.T) {
 	_, err := pipeline.Accept(t.Context(), Lines, request(body))
 	requireOverloaded(t, err)
 	accept("a small request does not wait", manySeries(1))
-	accept("one for which there is room", manySeries(3000))
+	accept("one that fits into the budget", manySeries(3000))
 	close(leave)
 	working.Wait()
 	p.produce = nil
 	_, err = pipeline.Accept(t.Context(), Lines, request(body))
 	require.NoError(t, err)
 	for _, q := range []*queue{pipeline.parsing, pipeline.parsed} {
-		require.Zero(t, q.budget.Used(), "all have left")
+		require.Zero(t, q.budget.Used(), "all shares are released")
 	}
 	require.Zero(t, pipeline.inFlight.Used())
 }
 
-// Not more are parsed at a time than there are processors, and one; a request that waits
-// for room for what it was parsed into counts, one that waits for Kafka does not.
+// At most GOMAXPROCS+1 large requests are parsed at the same time. A request that waits for a share
+// of the parsed budget counts; a request that waits for Kafka does not.
 func TestFewRequestsAreParsedAtATime(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	pipeline := p.pipeline(Limits{})
-	atATime := int(pipeline.parsing.budget.Limit() / pipeline.parsing.min)
-	require.Equal(t, runtime.GOMAXPROCS(0)+1, atATime)
+	maxParsed := int(pipeline.parsing.budget.Limit() / pipeline.parsing.min)
+	require.Equal(t, runtime.GOMAXPROCS(0)+1, maxParsed)
 	entered, leave := make(chan struct{}), make(chan struct{})
 	p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) {
 		entered <- struct{}{}
@@ -88,13 +88,13 @@ func TestFewRequestsAreParsedAtATime(t *testing.T) {
 		return []pointblock.Position{{}}, nil
 	}
 	var working sync.WaitGroup
-	for range 2 * atATime {
+	for range 2 * maxParsed {
 		working.Go(func() {
 			_, err := pipeline.Accept(context.Background(), JSON, request(row(`"value":1`)+strings.Repeat(" ", queuedBytes)))
 			require.NoError(t, err)
 		})
 	}
-	for range 2 * atATime {
+	for range 2 * maxParsed {
 		<-entered
 	}
 	require.Zero(t, pipeline.parsing.budget.Used(), "nothing is being parsed")
@@ -102,7 +102,7 @@ func TestFewRequestsAreParsedAtATime(t *testing.T) {
 	working.Wait()
 }
 
-// What has room at a time is bounded by bytes, not only by number.
+// A queue limits its shares by bytes, not only by their number.
 func TestTheLargestRequestsAreWorkedOnAlone(t *testing.T) {
 	const size, third = 16 << 20, 16<<20/3 + 1
 	q := newQueue(size, 3, 20*time.Millisecond)
@@ -126,13 +126,13 @@ func TestTheLargestRequestsAreWorkedOnAlone(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		for _, share := range shares {
 			share.Release()
-			share.Release() // counts once
+			share.Release() // a second call has no effect
 		}
 		require.Zero(t, q.budget.Used())
 	}
 }
 
-// A pipeline with little room takes large requests, too, one after the other.
+// A pipeline with a small budget accepts large requests, too, one after the other.
 func TestAQueueOfLittleRoomTakesRequests(t *testing.T) {
 	q := newQueue(0, 3, time.Second)
 	for range 3 {

@@ -19,17 +19,17 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// verdict is what the reference makes of a request.
+// verdict is the expected result of a request.
 type verdict struct {
-	malformed bool // something of it is
+	malformed bool // the request is malformed
 	invalid   bool // a value of the whole request breaks a rule
 	points    map[string]any
 	accepted  int
 	rejected  int
 }
 
-// reference reads a request the slow way: into a tree, with the standard
-// library, one rule after the other. It is what the parser is held against.
+// reference is a slow and simple implementation of the parser: it decodes a request into a tree
+// with the standard library and checks one rule after the other. Tests compare the parser with it.
 type reference struct {
 	verdict
 	defaults map[string]any
@@ -41,8 +41,8 @@ func interpret(body []byte) verdict {
 		return verdict{malformed: true}
 	}
 	r := reference{verdict: verdict{points: map[string]any{}}, unit: big.NewRat(1000, 1)}
-	if !jsontext.Value(body).IsValid() { // names given twice
-		r.malformed, r.invalid = true, true // whichever is found first
+	if !jsontext.Value(body).IsValid() { // duplicate names
+		r.malformed, r.invalid = true, true // either error is correct
 		return r.verdict
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -120,8 +120,8 @@ func (r *reference) names(object map[string]any, allowed ...string) {
 	}
 }
 
-// identityTypes checks the fields that name a series, and that source and
-// sourceId are not there both.
+// identityTypes checks the types of the fields that identify a series, and that source and
+// sourceId are not both present.
 func (r *reference) identityTypes(object map[string]any) {
 	for _, name := range []string{"sourceId", "source", "metric"} {
 		if value, ok := object[name]; ok {
@@ -213,7 +213,8 @@ func (r *reference) add(name func(int64) string, ts int64, value any, good bool)
 	}
 }
 
-// identity returns how a point of the object's series is called in the log.
+// identity returns a function that returns the name of a point of the object's series in the
+// result of written, and whether the identity is valid.
 func (r *reference) identity(object map[string]any) (name func(int64) string, good bool) {
 	metric, ok := object["metric"].(string)
 	if !ok {
@@ -277,33 +278,33 @@ var (
 )
 
 func (r *reference) time(value any) (us int64, good bool) {
-	var at *big.Rat
+	var micros *big.Rat
 	switch value := value.(type) {
 	case json.Number:
 		if !integer.MatchString(value.String()) {
 			return 0, false
 		}
 		epoch, _ := new(big.Rat).SetString(value.String())
-		at = epoch.Mul(epoch, r.unit)
+		micros = epoch.Mul(epoch, r.unit)
 	case string:
 		parsed, err := time.Parse(time.RFC3339, strings.ToUpper(value))
 		if !rfc3339.MatchString(value) || err != nil {
 			return 0, false
 		}
-		at = new(big.Rat).SetInt64(parsed.UnixMicro())
+		micros = new(big.Rat).SetInt64(parsed.UnixMicro())
 	default:
 		r.malformed = true
 		return 0, false
 	}
 	latest := new(big.Rat).SetInt64(received.Add(24 * time.Hour).UnixMicro())
-	if at.Sign() < 0 {
+	if micros.Sign() < 0 {
 		return 0, false
 	}
-	whole := new(big.Int).Quo(at.Num(), at.Denom())
-	if new(big.Rat).SetInt(whole).Cmp(latest) > 0 {
+	truncated := new(big.Int).Quo(micros.Num(), micros.Denom())
+	if new(big.Rat).SetInt(truncated).Cmp(latest) > 0 {
 		return 0, false
 	}
-	return whole.Int64(), true
+	return truncated.Int64(), true
 }
 
 func (r *reference) value(value any) (any, bool) {

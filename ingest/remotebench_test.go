@@ -11,8 +11,8 @@ import (
 	"github.com/livegraph/livegraph/test/promwrite"
 )
 
-// benchRemoteWrite makes a request as Prometheus sends it: ten series a
-// target, each with nine labels besides its name, sorted.
+// benchRemoteWrite returns a request like those of Prometheus: ten series per target, each with its
+// name and eight other labels, sorted.
 func benchRemoteWrite(series, samples int) string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var all []message
@@ -29,22 +29,21 @@ func benchRemoteWrite(series, samples int) string {
 	return promWrite(all...)
 }
 
-// benchWrites are the requests that the benchmarks send.
+// benchWrites are the sizes of the benchmarks' requests.
 var benchWrites = []struct{ series, samples int }{{2000, 1}, {100, 100}, {10, 1000}}
 
-// BenchmarkParseRemoteWrite is the parse alone, of label sets that came before and
-// of such as never came.
+// BenchmarkParseRemoteWrite measures parsing alone, with cached and with new label sets.
 func BenchmarkParseRemoteWrite(b *testing.B) {
 	for _, shape := range benchWrites {
 		body := benchRemoteWrite(shape.series, shape.samples)
-		known := newPlant().pipeline(Limits{})
+		known := newFakeStores().pipeline(Limits{})
 		if _, err := known.Accept(b.Context(), RemoteWrite, request(body)); err != nil {
 			b.Fatal(err)
 		}
 		for name, cache := range map[string]*remotewrite.Cache{"known": known.prom, "new": remotewrite.NewCache(0)} {
 			b.Run(fmt.Sprintf("series=%d/samples=%d/labels=%s", shape.series, shape.samples, name), func(b *testing.B) {
 				req, w := request(body), newWork(cache)
-				measure(b, body, shape.series*shape.samples, func() {
+				measurePoints(b, body, shape.series*shape.samples, func() {
 					w.begin(RemoteWrite, &req)
 					if err := w.parse(1_000_000); err != nil {
 						b.Fatal(err)
@@ -56,16 +55,16 @@ func BenchmarkParseRemoteWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkAcceptRemoteWrite is all but the stores: from the body to the records.
+// BenchmarkAcceptRemoteWrite measures everything except the stores: from the body to the records.
 func BenchmarkAcceptRemoteWrite(b *testing.B) {
 	for _, shape := range benchWrites {
 		b.Run(fmt.Sprintf("series=%d/samples=%d", shape.series, shape.samples), func(b *testing.B) {
 			body := benchRemoteWrite(shape.series, shape.samples)
-			p := newPlant()
+			p := newFakeStores()
 			p.produce = func(context.Context, []pointblock.Message) ([]pointblock.Position, error) { return nil, nil }
 			pipeline := p.pipeline(Limits{})
 			req := request(body)
-			measure(b, body, shape.series*shape.samples, func() {
+			measurePoints(b, body, shape.series*shape.samples, func() {
 				if _, err := pipeline.Accept(context.Background(), RemoteWrite, req); err != nil {
 					b.Fatal(err)
 				}

@@ -21,15 +21,15 @@ import (
 	"github.com/livegraph/livegraph/test/promwrite"
 )
 
-// promReference reads a remote write the slow way, with the protobuf library and
+// promReference is a slow and simple parser of remote write: it uses the protobuf library and checks
 // one rule after the other.
 type promReference struct {
 	verdict
 	version2 bool
 }
 
-// eachField calls f with each field of a message, its value as bytes or as a
-// number, and reports whether it is a message.
+// eachField calls f with each field of a message and its value as bytes or as a number. It reports
+// whether b is a message and f returned true for all fields.
 func eachField(b []byte, f func(field protowire.Number, wire protowire.Type, value []byte, number uint64) bool) bool {
 	for len(b) > 0 {
 		field, wire, n := protowire.ConsumeTag(b)
@@ -80,7 +80,7 @@ type promSample struct {
 	value float64
 }
 
-// series reads a TimeSeries.
+// series parses a TimeSeries.
 func (r *promReference) series(b []byte) bool {
 	var labels [][2]string
 	var samples []promSample
@@ -146,7 +146,7 @@ func promIdentity(labels [][2]string) (source uuid.UUID, name pointblock.Identit
 		if value == "" {
 			continue
 		}
-		if _, twice := seen[key]; twice || !utf8.ValidString(key+"\x01"+value) || !utf8.ValidString(key) {
+		if _, hasDuplicate := seen[key]; hasDuplicate || !utf8.ValidString(key+"\x01"+value) || !utf8.ValidString(key) {
 			return source, name, false
 		}
 		seen[key] = value
@@ -169,7 +169,7 @@ func promIdentity(labels [][2]string) (source uuid.UUID, name pointblock.Identit
 func requireAgreementOnRemoteWrite(t require.TestingT, body []byte) {
 	want := interpretRemoteWrite(body)
 	if want.version2 {
-		p := newPlant()
+		p := newFakeStores()
 		_, err := p.pipeline(Limits{}).Accept(context.Background(), RemoteWrite, request(string(body)))
 		require.True(t, fault.Is(err, fault.UnsupportedMedia), "%v for %q", err, body)
 		return
@@ -177,7 +177,7 @@ func requireAgreementOnRemoteWrite(t require.TestingT, body []byte) {
 	_ = requireVerdict(t, RemoteWrite, body, want.verdict)
 }
 
-// promWriter writes remote writes, as oddly as protobuf allows.
+// promWriter writes random remote write requests in unusual but valid protobuf.
 type promWriter struct{ t *rapid.T }
 
 func (w *promWriter) one(in int) bool { return rapid.IntRange(1, in).Draw(w.t, "one") == 1 }
@@ -288,8 +288,8 @@ func TestBrokenRemoteWritesAgreeWithTheReference(t *testing.T) {
 	})
 }
 
-// FuzzParseRemoteWrite: whatever the bytes are, the pipeline accepts and refuses
-// what the reference does, writes the same points, and does not panic.
+// FuzzParseRemoteWrite checks that the pipeline accepts and refuses the same bodies as the reference,
+// writes the same points, and does not panic.
 func FuzzParseRemoteWrite(f *testing.F) {
 	for _, body := range []string{
 		"", promWrite(plain().Sample(1, 1)),

@@ -16,10 +16,10 @@ import (
 
 type message = promwrite.Message
 
-// promWrite is a request of these series.
+// promWrite returns a request with the series.
 func promWrite(series ...message) string { return string(promwrite.Request(series...)) }
 
-// plain returns the labels that most tests have, and those given.
+// plain returns the labels that most tests use, and the given ones.
 func plain(more ...string) message {
 	return promwrite.Labels(append([]string{"__name__", "up", "instance", "a:1", "job", "node"}, more...)...)
 }
@@ -275,7 +275,7 @@ func TestWhatIsNoRemoteWriteIsRefused(t *testing.T) {
 }
 
 func TestARemoteWriteIsBounded(t *testing.T) {
-	p := newPlant()
+	p := newFakeStores()
 	var many message
 	for i := range int64(11) {
 		many = many.Sample(i, 1)

@@ -14,22 +14,22 @@ import (
 	"github.com/livegraph/livegraph/ingest/resolve"
 )
 
-// kept says for how many days points are kept, and counts how often it is asked.
-type kept struct {
+// fakeRetention is a retention directory that counts its calls.
+type fakeRetention struct {
 	days    *int32
 	sources map[uuid.UUID]int32
 	fail    error
-	asked   int
+	calls   int
 }
 
-func (k *kept) Retention(context.Context, uuid.UUID) (*int32, map[uuid.UUID]int32, error) {
-	k.asked++
+func (k *fakeRetention) Retention(context.Context, uuid.UUID) (*int32, map[uuid.UUID]int32, error) {
+	k.calls++
 	return k.days, k.sources, k.fail
 }
 
-// keeping is a pipeline with what is kept, and the plant behind it.
-func keeping(k *kept) (*plant, *Pipeline) {
-	p := newPlant()
+// withRetention returns a pipeline with the given retention, and its stores.
+func withRetention(k *fakeRetention) (*fakeStores, *Pipeline) {
+	p := newFakeStores()
 	pipeline := p.pipeline(Limits{})
 	deps := pipeline.deps.resolver()
 	deps.Retention, deps.RetentionTTL = k, time.Minute
@@ -39,7 +39,7 @@ func keeping(k *kept) (*plant, *Pipeline) {
 
 func TestPointsOlderThanTheirRetentionAreRejectedOneByOne(t *testing.T) {
 	day := func(n int, also time.Duration) int64 { return received.AddDate(0, 0, -n).Add(also).UnixMicro() }
-	p, pipeline := keeping(&kept{days: new(int32(30)), sources: map[uuid.UUID]int32{boiler: 7, pump: 365}})
+	p, pipeline := withRetention(&fakeRetention{days: new(int32(30)), sources: map[uuid.UUID]int32{boiler: 7, pump: 365}})
 	result, err := pipeline.Accept(t.Context(), JSON, request(fmt.Sprintf(`{"precision":"us","metric":"m","points":[
 		{"source":"boiler","timestamp":-1,"value":1},
 		{"source":"boiler","timestamp":%d,"value":1},
@@ -50,7 +50,7 @@ func TestPointsOlderThanTheirRetentionAreRejectedOneByOne(t *testing.T) {
 		{"source":"boiler","timestamp":0,"value":6}]}`,
 		day(7, 0), day(7, -time.Microsecond), day(8, 0), day(30, 0), day(31, 0))))
 	require.NoError(t, err)
-	require.Equal(t, 2, result.Accepted, "the first moment that is kept, of the source and of the workspace")
+	require.Equal(t, 2, result.Accepted, "the oldest times within the retention of the source and of the workspace")
 	require.Equal(t, []Rejection{
 		{Index: 0, Field: "points[0].timestamp", Reason: rejection.TimeEarly.Text(), Count: 1},
 		{Index: 2, Field: "points[2].timestamp", Reason: rejection.TimeExpired.Text(), Count: 4},
@@ -61,7 +61,7 @@ func TestPointsOlderThanTheirRetentionAreRejectedOneByOne(t *testing.T) {
 }
 
 func TestInColumnsAnOldPointIsNamedByItsPosition(t *testing.T) {
-	p, pipeline := keeping(&kept{sources: map[uuid.UUID]int32{boiler: 1}})
+	p, pipeline := withRetention(&fakeRetention{sources: map[uuid.UUID]int32{boiler: 1}})
 	now, old := received.UnixMicro(), received.AddDate(0, 0, -2).UnixMicro()
 	result, err := pipeline.Accept(t.Context(), JSON, request(fmt.Sprintf(`{"precision":"us","metric":"m","series":[
 		{"source":"pump","timestamps":[%[2]d],"values":[1]},
@@ -77,10 +77,10 @@ func TestInColumnsAnOldPointIsNamedByItsPosition(t *testing.T) {
 }
 
 func TestWhenAllIsTooOldNothingIsAcceptedAndNoSeriesRegistered(t *testing.T) {
-	p, pipeline := keeping(&kept{days: new(int32(36_500))})
+	p, pipeline := withRetention(&fakeRetention{days: new(int32(36_500))})
 	_, err := pipeline.Accept(t.Context(), JSON, request(row(`"value":1,"timestamp":0`)))
 	require.NoError(t, err, "a century reaches beyond 1970")
-	_, pipeline = keeping(&kept{days: new(int32(1))})
+	_, pipeline = withRetention(&fakeRetention{days: new(int32(1))})
 	_, err = pipeline.Accept(t.Context(), JSON, request(row(`"value":1,"timestamp":0`)))
 	_, field, reason := problem(t, err)
 	require.Equal(t, "points[0].timestamp", field)
@@ -89,23 +89,23 @@ func TestWhenAllIsTooOldNothingIsAcceptedAndNoSeriesRegistered(t *testing.T) {
 }
 
 func TestTheRetentionIsAskedForOnceAMomentAndAfterEachChange(t *testing.T) {
-	k := &kept{days: new(int32(1))}
-	_, pipeline := keeping(k)
+	k := &fakeRetention{days: new(int32(1))}
+	_, pipeline := withRetention(k)
 	body := row(`"value":1`)
 	for range 3 {
 		_, err := pipeline.Accept(t.Context(), JSON, request(body))
 		require.NoError(t, err)
 	}
-	require.Equal(t, 1, k.asked)
+	require.Equal(t, 1, k.calls)
 	pipeline.SourcesChanged(workspace)
 	k.fail = errors.New("down")
 	_, err := pipeline.Accept(t.Context(), JSON, request(body))
 	require.ErrorIs(t, err, k.fail)
-	require.Equal(t, 2, k.asked)
+	require.Equal(t, 2, k.calls)
 }
 
 func TestInLinesAnOldPointIsNamedByItsLine(t *testing.T) {
-	p, pipeline := keeping(&kept{sources: map[uuid.UUID]int32{boiler: 1}})
+	p, pipeline := withRetention(&fakeRetention{sources: map[uuid.UUID]int32{boiler: 1}})
 	now, old := received.UnixNano(), received.AddDate(0, 0, -2).UnixNano()
 	result, err := pipeline.Accept(t.Context(), Lines, request(fmt.Sprintf(
 		"boiler m=1 %[1]d\npump m=1 %[2]d\n# a comment\nboiler m=2,n=\"old\" %[2]d\nboiler m=3 %[1]d\n", now, old)))

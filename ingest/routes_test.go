@@ -18,11 +18,11 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// TestPointsKeepTheirOrderWhilePartitionsAreAdded writes one point again and again,
-// through two processes in turn, of which one notices later than the other that there are
-// more partitions. What was acknowledged later has the higher version.
+// TestPointsKeepTheirOrderWhilePartitionsAreAdded writes one point repeatedly, alternately
+// through two processes. One of them detects the added partitions later than the other. A
+// write that was acknowledged later must have a higher version.
 func TestPointsKeepTheirOrderWhilePartitionsAreAdded(t *testing.T) {
-	s := newSite(t, 10)
+	s := newEnvironment(t, 10)
 	var noticing atomic.Bool
 	late := s.process(t, func() error {
 		if !noticing.Load() {
@@ -32,14 +32,14 @@ func TestPointsKeepTheirOrderWhilePartitionsAreAdded(t *testing.T) {
 	})
 	source := uuid.New()
 	for pointblock.Partition(source, 4) == pointblock.Partition(source, 8) {
-		source = uuid.New() // one that moves
+		source = uuid.New() // a source whose partition changes
 	}
 	_, err := s.db.CreateSource(t.Context(), s.workspace, registry.Source{ID: source, Name: "pump"})
 	require.NoError(t, err)
 
 	written := 0
 	write := func(p *ingest.Pipeline) {
-		require.Eventually(t, func() bool { // anyone who is told to send again does
+		require.Eventually(t, func() bool { // retry like a client
 			_, err := p.Accept(t.Context(), ingest.JSON, ingest.Request{
 				Workspace: s.workspace, RequestID: "req_7", ReceivedAt: time.Now(),
 				Body: fmt.Appendf(
@@ -73,9 +73,9 @@ func TestPointsKeepTheirOrderWhilePartitionsAreAdded(t *testing.T) {
 	s.requireOrder(t, written)
 }
 
-// requireOrder checks that the values of the log's records, each of one point, have
-// versions in their order, anyone who computes them.
-func (s *site) requireOrder(t *testing.T, written int) {
+// requireOrder checks that the versions of the log's records, each of one point, increase with
+// their values.
+func (s *environment) requireOrder(t *testing.T, written int) {
 	t.Helper()
 	generations, err := s.db.Generations(t.Context(), points.Topic)
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func (s *site) requireOrder(t *testing.T, written int) {
 		versions[value] = max(versions[value], pointblock.Version(generation, record.Offset))
 		partitions[record.Partition] = true
 	}
-	require.Len(t, partitions, 2, "the series has moved")
+	require.Len(t, partitions, 2, "the series has changed its partition")
 	for i := range versions[1:] {
 		require.Less(t, versions[i], versions[i+1], "value %d was acknowledged before value %d was sent", i, i+1)
 	}
