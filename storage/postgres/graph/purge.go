@@ -59,7 +59,7 @@ func (db *Store) RequestPurge(ctx context.Context, id GraphNodeID) (purge Purge,
 	case err != nil:
 		return 0, postgres.Classify(fmt.Errorf("asking for a node's purge: %w", err))
 	case !deleted:
-		return 0, fault.New(fault.Conflict, "The node stands: delete it first").With("reason", "node_stands")
+		return 0, fault.New(fault.Conflict, "The node is not deleted: delete it first").With("reason", "node_stands")
 	}
 	return purge, nil
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/livegraph/livegraph/test/pgtest"
 )
 
-// insertTexts makes nodes of names and descriptions, half of them objects.
+// insertTexts inserts nodes with names and descriptions, half of them objects.
 func insertTexts(b testing.TB, db *pgtest.DB, ws uuid.UUID, names, texts []string) []uuid.UUID {
 	b.Helper()
 	ids, types := make([]uuid.UUID, len(names)), make([]string, len(names))
@@ -41,8 +41,8 @@ func insertTexts(b testing.TB, db *pgtest.DB, ws uuid.UUID, names, texts []strin
 	return ids
 }
 
-// shortTexts are names and sentences of about ten words: some words are in most of
-// them, most in few.
+// shortTexts returns names and sentences of about ten words. Some words are in most sentences, most
+// words in few.
 func shortTexts(r *rand.Rand, n int) (names, texts []string) {
 	word := func() string {
 		return fmt.Sprintf("word%c%d", 'a'+rune(r.IntN(5)), int(20_000*r.Float64()*r.Float64()*r.Float64()))
@@ -60,9 +60,9 @@ func report(b *testing.B, took []time.Duration) {
 	b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "p95-ms")
 }
 
-// BenchmarkTextsAreWritten writes what new nodes with short texts are found by.
+// BenchmarkTextsAreWritten indexes new nodes with short texts.
 func BenchmarkTextsAreWritten(b *testing.B) {
-	w := newGraphWorld(b)
+	w := newGraphFixture(b)
 	db, ws := w.db, w.workspace(b)
 	const nodes = 2000
 	r := rand.New(rand.NewPCG(1, 1))
@@ -78,7 +78,7 @@ func BenchmarkTextsAreWritten(b *testing.B) {
 
 // BenchmarkSearchOf100000 searches among short texts.
 func BenchmarkSearchOf100000(b *testing.B) {
-	w := newGraphWorld(b)
+	w := newGraphFixture(b)
 	db, ws := w.db, w.workspace(b)
 	r := rand.New(rand.NewPCG(1, 1))
 	names, texts := shortTexts(r, 100_000)
@@ -94,18 +94,18 @@ func BenchmarkSearchOf100000(b *testing.B) {
 			var took []time.Duration
 			for b.Loop() {
 				query := "which sensor is of " + texts[r.IntN(len(texts))]
-				began := time.Now()
+				start := time.Now()
 				_, err := db.SearchText(b.Context(), ws, lexical.Parse(query), f, 10, 0)
 				require.NoError(b, err)
-				took = append(took, time.Since(began))
+				took = append(took, time.Since(start))
 			}
 			report(b, took)
 		})
 	}
 }
 
-// BenchmarkSearchOfPassages answers the questions of the retrieval case in the folder
-// LIVEGRAPH_2WIKI, and says which share of what they ask for is among the first five.
+// BenchmarkSearchOfPassages searches for the questions of the retrieval data set in the folder
+// LIVEGRAPH_2WIKI, and reports the share of the expected nodes that are among the first five.
 func BenchmarkSearchOfPassages(b *testing.B) {
 	folder := os.Getenv("LIVEGRAPH_2WIKI")
 	if folder == "" {
@@ -115,7 +115,7 @@ func BenchmarkSearchOfPassages(b *testing.B) {
 	eachLine(b, filepath.Join(folder, "corpus.jsonl"), func(p struct{ Title, Text string }) {
 		names, texts = append(names, p.Title), append(texts, p.Text)
 	})
-	w := newGraphWorld(b)
+	w := newGraphFixture(b)
 	db, ws := w.db, w.workspace(b)
 	ids := insertTexts(b, db, ws, names, texts)
 	index(b, db, ws, ids...)
@@ -131,9 +131,9 @@ func BenchmarkSearchOfPassages(b *testing.B) {
 			Question string
 			Gold     []string
 		}) {
-			began := time.Now()
+			start := time.Now()
 			got, err := db.SearchText(b.Context(), ws, lexical.Parse(q.Question), retrieval.Filter{}, 10, 0)
-			took = append(took, time.Since(began))
+			took = append(took, time.Since(start))
 			require.NoError(b, err)
 			found := map[string]bool{}
 			for _, h := range got.Hits[:min(5, len(got.Hits))] {
@@ -149,7 +149,7 @@ func BenchmarkSearchOfPassages(b *testing.B) {
 	}
 }
 
-// eachLine reads a file of JSON lines whose keys are in any case.
+// eachLine reads a file of JSON lines. The case of keys is ignored.
 func eachLine[T any](b testing.TB, path string, f func(T)) {
 	b.Helper()
 	file, err := os.Open(path)

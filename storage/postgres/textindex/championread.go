@@ -12,18 +12,19 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// listedTerms is how many terms can be read by their champions: one for each bit.
-const listedTerms = 64
+// maxListedTerms is the maximum number of terms that are read by their champions: one for each bit
+// of textSearch.foundBy.
+const maxListedTerms = 64
 
 const (
-	// listColumns and joinList read the champion lists of terms t beside them.
+	// listColumns and joinList add the champion lists to a query of terms t.
 	listColumns = `, l.floor IS NOT NULL, coalesce(l.average, 0), coalesce(l.floor, 0),
 		coalesce(l.floor_node, '00000000-0000-0000-0000-000000000000'), coalesce(l.size, 0)`
 	joinList = ` LEFT JOIN lexical_champion_lists l
 		ON l.workspace_id = $1 AND l.term = t.term AND l.floor IS NOT NULL AND `
-	// scoreChampions reads of each term its champion list, and of the others of its
-	// postings so many of the newest nodes.
-	scoreChampions = `SELECT t.place, p.node_id, ` + scoredOne + `
+	// scoreChampions reads the champion list of each term, and of its other postings those of the
+	// $6 newest nodes.
+	scoreChampions = `SELECT t.place, p.node_id, ` + oneScore + `
 		FROM unnest($2::text[], $3::float8[], $7::bigint[], $8::bigint[], $9::uuid[])
 			WITH ORDINALITY AS t (term, weight, average, floor, node, place)
 		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_champions WHERE workspace_id = $1 AND term = t.term
@@ -31,59 +32,59 @@ const (
 			CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = t.term
 				ORDER BY node_id DESC LIMIT $6) p
 			WHERE ` + championImpact + ` < t.floor OR ` + championImpact + ` = t.floor AND p.node_id > t.node) p`
-	// scorePairs looks each node up in one term.
+	// scorePairs looks up the posting of each pair of a term and a node.
 	scorePairs = `SELECT p.node_id, ` +
-		scoredOne + ` FROM unnest($2::text[], $3::float8[], $6::uuid[]) AS t (term, weight, id)
+		oneScore + ` FROM unnest($2::text[], $3::float8[], $6::uuid[]) AS t (term, weight, id)
 		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings
 			WHERE workspace_id = $1 AND term = t.term AND node_id = t.id OFFSET 0) p
 		LIMIT $7`
 )
 
-// readsList reports whether of a term no more than its champions are read.
-func (s *textSearch) readsList(t *searchTerm) bool {
-	return t.listed && !t.kept && !s.bounded && !s.most.unlisted
+// usesChampionList reports whether the champion list of a term is read instead of all postings.
+func (s *textSearch) usesChampionList(t *searchTerm) bool {
+	return t.listed && !t.cached && !s.matchesComplete && !s.limits.unlisted
 }
 
-// atMostUnlisted is what a term can add to a score at most where its champion list has no
-// posting: the part for the impact of the floor, as long as texts may have become by now.
-func (s *textSearch) atMostUnlisted(t *searchTerm) float64 {
+// maxUnlistedScore returns the maximum that a term can add to the score of a node that is not in
+// its champion list: the score of the impact of the floor, adjusted to the current average length.
+func (s *textSearch) maxUnlistedScore(t *searchTerm) float64 {
 	impact := float64(t.list.floor+1) / impactScale * max(1, (s.average+1)/float64(t.list.average))
 	return t.weight * (bm25K1 + 1) * impact / (impact + bm25K1)
 }
 
-// gatherPostings scores the nodes that have some of the terms, of those that very many
-// have the heaviest. more says that others were found by terms in memory.
+// gatherPostings scores the nodes that have some of the terms. Of terms with a champion list it
+// reads the postings with the highest impacts. more reports that terms in memory found nodes, too.
 func (s *textSearch) gatherPostings(ctx context.Context, terms []searchTerm, more bool) error {
-	var whole, listed []searchTerm
+	var full, listed []searchTerm
 	for i := range terms {
 		switch t := &terms[i]; {
-		case s.readsList(t):
+		case s.usesChampionList(t):
 			s.cut, listed = retrieval.TextHeaviest, append(listed, *t)
 		default:
-			whole = append(whole, *t)
+			full = append(full, *t)
 		}
 	}
-	for i := range whole { // after the others: what is oldest is cut most
-		if whole[i].nodes > s.most.postings {
+	for i := range full { // after the loop above, because this value has priority
+		if full[i].nodes > s.limits.postings {
 			s.cut = retrieval.TextNewest
 		}
 	}
-	if len(listed) > listedTerms {
-		whole, listed = append(whole, listed[listedTerms:]...), listed[:listedTerms]
+	if len(listed) > maxListedTerms {
+		full, listed = append(full, listed[maxListedTerms:]...), listed[:maxListedTerms]
 	}
-	most := searchCandidates
-	if !unfiltered(s.filter) || more || len(whole) > 0 && len(listed) > 0 {
-		most = int(s.most.postings) // any of them may be all that pass, or score by the others
+	limit := searchCandidates
+	if !unfiltered(s.filter) || more || len(full) > 0 && len(listed) > 0 {
+		limit = int(s.limits.postings) // any node may be among the few that pass, or score high by other terms
 	}
-	if err := s.score(ctx, scoreAll, whole, s.most.postings, most); err != nil || len(listed) == 0 {
+	if err := s.score(ctx, scoreAll, full, s.limits.postings, limit); err != nil || len(listed) == 0 {
 		return err
 	}
 	return s.scoreListed(ctx, listed)
 }
 
-// scoreListed scores by champions, and notes which of the terms added to which node. A
-// filter may let few champions pass: behind one as many others are read as are read of a
-// term without a list.
+// scoreListed scores nodes by the champion lists of terms, and stores by which terms each node was
+// found. If there is a filter, few champions may pass. Then other postings are read, too, up to the
+// number that is read for a term without a list.
 func (s *textSearch) scoreListed(ctx context.Context, terms []searchTerm) error {
 	var averages, floors []int64
 	var nodes []uuid.UUID
@@ -93,21 +94,21 @@ func (s *textSearch) scoreListed(ctx context.Context, terms []searchTerm) error 
 		averages, floors, nodes = append(averages, l.average), append(floors, l.floor), append(nodes, l.node)
 		size += terms[i].size
 	}
-	newest := s.most.newest
+	newest := s.limits.newest
 	if !unfiltered(s.filter) {
-		newest = max(newest, (s.most.postings-size)/int64(len(terms)))
+		newest = max(newest, (s.limits.postings-size)/int64(len(terms)))
 	}
-	rows, err := s.tx.Query(ctx, scoreChampions, append(s.scoring(terms), newest, averages, floors, nodes)...)
+	rows, err := s.tx.Query(ctx, scoreChampions, append(s.scoreArgs(terms), newest, averages, floors, nodes)...)
 	if err != nil {
 		return fmt.Errorf("reading champion lists: %w", err)
 	}
-	s.listed, s.has, s.sorted = terms, map[uuid.UUID]uint64{}, false
+	s.listed, s.foundBy, s.sorted = terms, map[uuid.UUID]uint64{}, false
 	var place int
 	var id pgtype.UUID
 	var score float64
 	_, err = pgx.ForEachRow(rows, []any{&place, &id, &score}, func() error {
 		s.scores[id.Bytes] += score
-		s.has[id.Bytes] |= 1 << (place - 1)
+		s.foundBy[id.Bytes] |= 1 << (place - 1)
 		return nil
 	})
 	if err != nil {
@@ -116,25 +117,25 @@ func (s *textSearch) scoreListed(ctx context.Context, terms []searchTerm) error 
 	return nil
 }
 
-// missing is what the terms add at most to the score of a candidate that was not found by
-// their champions.
-func (s *textSearch) missing(id uuid.UUID, atMost []float64) (sum float64) {
-	for i, has := 0, s.has[id]; i < len(atMost); i++ {
-		if has&(1<<i) == 0 {
-			sum += atMost[i]
+// maxMissingScore returns the maximum that terms can add to the score of a candidate that was not
+// found in their champion lists.
+func (s *textSearch) maxMissingScore(id uuid.UUID, maxScores []float64) (sum float64) {
+	for i, found := 0, s.foundBy[id]; i < len(maxScores); i++ {
+		if found&(1<<i) == 0 {
+			sum += maxScores[i]
 		}
 	}
 	return sum
 }
 
-// completeListed adds what terms of which champions were read add to the scores of
-// candidates that were found by others.
+// completeListed adds the missing scores of terms whose champion lists were read to candidates that
+// were found by other terms.
 func (s *textSearch) completeListed(ctx context.Context, candidates postgres.UUIDs) error {
 	var terms []searchTerm
 	var ids postgres.UUIDs
 	for i := range s.listed {
 		for _, id := range candidates {
-			if s.has[id.Bytes]&(1<<i) == 0 {
+			if s.foundBy[id.Bytes]&(1<<i) == 0 {
 				terms, ids = append(terms, s.listed[i]), append(ids, id)
 			}
 		}

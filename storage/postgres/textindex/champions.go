@@ -8,53 +8,52 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A term that more nodes have than a search reads has a champion list: its heaviest
-// postings, by what each adds to a score whatever the term weighs (Manning, Raghavan and
-// Schütze, "Introduction to Information Retrieval", 2008, 7.1.3). Writers keep the lists
-// as they write postings; DueChampionLists and RefreshChampionList fill them and cut
-// them back.
+// A term of more nodes than a search reads has a champion list: the postings with the highest
+// impact, the part of a score that does not depend on the weight of the term (Manning, Raghavan and
+// Schütze, "Introduction to Information Retrieval", 2008, 7.1.3). Writers update the lists when they
+// write postings. DueChampionLists and RefreshChampionList fill and shorten them.
 
 const (
-	// championsLeast is how many postings a list has when it was filled or cut back, of a
-	// term that very many nodes have more: one in championsShare, at most championsMost, so
-	// that two lists fit what a search reads. What suits several words best is further
-	// down in the list of each the more nodes there are. A list is due again at half as many,
-	// and at a quarter more.
-	championsLeast = 4_000
-	championsMost  = 7_500
+	// minChampions is the number of postings of a list after it is filled or shortened. The list
+	// of a term of very many nodes has more: one in championsShare of its postings, at most
+	// maxChampions, so that a search can read two lists. The more nodes there are, the further
+	// down in the list of each word are the nodes that match several words best. A list is due
+	// again at half of that number, and at a quarter more.
+	minChampions   = 4_000
+	maxChampions   = 7_500
 	championsShare = 16
-	// championsUnnoticed is in how many transactions one looks whether a term has become so
-	// frequent that it requires a list: a term is in most transactions before it is.
-	championsUnnoticed = 8
-	// impactScale is what an impact of 1 is as an integer: integers are the same here and
-	// in Postgres, to the last digit.
+	// championCheckInterval is the average number of transactions per check whether a term is
+	// frequent enough for a list. Such a term is in most transactions, so it is found soon.
+	championCheckInterval = 8
+	// impactScale is the integer that represents an impact of 1. Integers are used because their
+	// arithmetic has exactly the same results here and in Postgres.
 	impactScale = 1_024
 )
 
-// KeepsChampions is the setting by which a transaction says that champion lists agree with the
-// postings when it ends: as a restore brings both.
+// KeepsChampions is the statement with which a transaction declares that champion lists agree with
+// the postings when it commits. A restore uses it, because it writes both.
 const KeepsChampions = `SET LOCAL livegraph.champions = 'kept'`
 
-// championList is which postings of a term are in its list.
+// championList describes which postings of a term are in its list.
 type championList struct {
-	average int64 // length of a text, that impacts are reckoned with
-	floor   int64
-	node    uuid.UUID // of the postings with the impact of the floor those of nodes up to it
+	average int64     // average length of a text, with which impacts are computed
+	floor   int64     // minimum impact
+	node    uuid.UUID // maximum node id of postings whose impact is equal to floor
 }
 
-// championImpact is the impact of a posting p in a list l, as Postgres computes it: how
-// often the term is there, by how long the text is, as BM25 with b 0.75 has it. The part
-// that a posting has in a score is impact / (impact + k1).
+// championImpact is the SQL expression of the impact of a posting p in a list l: the frequency of
+// the term, normalised by the length of the text as in BM25 with b 0.75. A posting adds
+// impact / (impact + k1) to a score, multiplied by the weight of the term.
 const championImpact = `(p.count::bigint * 4096 * l.average / (l.average + 3 * p.length::bigint))`
 
-// impact is championImpact.
+// impact computes championImpact.
 func (l *championList) impact(count int16, length int32) int64 {
 	return int64(count) * (4 * impactScale) * l.average / (l.average + 3*int64(length))
 }
 
-// has reports whether a posting is one for the list. Of those that weigh the same it is
-// the oldest nodes: new ones, which are mostly like others, do not push others out.
-func (l *championList) has(p *lexicalPostingRow) bool {
+// contains reports whether a posting belongs to the list. Of postings with the impact of the floor
+// those of the oldest nodes do, so that new nodes, which are often similar, do not displace others.
+func (l *championList) contains(p *lexicalPostingRow) bool {
 	impact := l.impact(p.count, p.length)
 	return impact > l.floor || impact == l.floor && bytes.Compare(p.node[:], l.node[:]) <= 0
 }
@@ -62,7 +61,7 @@ func (l *championList) has(p *lexicalPostingRow) bool {
 const (
 	selectChampionLists = `SELECT workspace_id, term, average, floor, floor_node FROM lexical_champion_lists
 		WHERE workspace_id = ANY($1) AND floor IS NOT NULL`
-	// Where the sizes of lists change, those that are too large or too small are due.
+	// Updates the sizes of lists. Lists that become too large or too small are due.
 	resizeChampionLists = ` UPDATE lexical_champion_lists l SET size = l.size + c.change,
 			due = l.due OR l.size + c.change NOT BETWEEN l.kept / 2 AND l.kept * 5 / 4
 		FROM (SELECT workspace_id, term, %s AS change FROM changed GROUP BY workspace_id, term) c
@@ -76,8 +75,8 @@ const (
 		RETURNING workspace_id, term)`
 )
 
-// queueLists has the champion lists of workspaces read, beside other things.
-func (p *lexicalPortion) queueLists(batch *pgx.Batch, workspaces []uuid.UUID) {
+// queueLists queues the query of the champion lists of workspaces.
+func (p *lexicalBatch) queueLists(batch *pgx.Batch, workspaces []uuid.UUID) {
 	batch.Queue(selectChampionLists, workspaces).Query(func(rows pgx.Rows) error {
 		var t lexicalTerm
 		var l championList
@@ -89,16 +88,16 @@ func (p *lexicalPortion) queueLists(batch *pgx.Batch, workspaces []uuid.UUID) {
 	})
 }
 
-// queueChampions has the postings that are written enter the lists and leave them.
-// Those of nodes that had the term before leave first, whether or not they come again.
-func (p *lexicalPortion) queueChampions(batch *pgx.Batch) {
+// queueChampions queues the changes of champion lists for the postings that are written. Postings
+// of nodes that had the term before are removed first, even if they are added again.
+func (p *lexicalBatch) queueChampions(batch *pgx.Batch) {
 	if len(p.lists) == 0 {
 		return
 	}
-	var leave, enter lexicalPostingRows
+	var removed, added lexicalPostingRows
 	for _, row := range p.dropped {
 		if _, listed := p.lists[lexicalTerm{row.workspace, row.term}]; listed {
-			leave = append(leave, row)
+			removed = append(removed, row)
 		}
 	}
 	for _, row := range p.postings {
@@ -106,19 +105,19 @@ func (p *lexicalPortion) queueChampions(batch *pgx.Batch) {
 		if !listed {
 			continue
 		}
-		if row.again {
-			leave = append(leave, row)
+		if row.hadTerm {
+			removed = append(removed, row)
 		}
-		if list.has(&row) {
-			enter = append(enter, row)
+		if list.contains(&row) {
+			added = append(added, row)
 		}
 	}
-	if len(leave) > 0 {
-		ids, terms, _, _ := leave.columns()
+	if len(removed) > 0 {
+		ids, terms, _, _ := removed.columns()
 		batch.Queue(deleteChampions+fmt.Sprintf(resizeChampionLists, "-count(*)"), ids.Workspaces, terms, ids.IDs)
 	}
-	if len(enter) > 0 {
-		ids, terms, counts, lengths := enter.columns()
+	if len(added) > 0 {
+		ids, terms, counts, lengths := added.columns()
 		batch.Queue(
 			insertChampions+fmt.Sprintf(resizeChampionLists, "count(*)"), ids.Workspaces, terms, ids.IDs, counts, lengths,
 		)

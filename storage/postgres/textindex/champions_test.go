@@ -20,7 +20,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// refreshLists fills and cuts back all champion lists that are due, and returns how many.
+// refreshLists refreshes all champion lists that are due, and returns their number.
 func refreshLists(t testing.TB, db *pgtest.DB) int {
 	t.Helper()
 	lists, err := db.DueChampionLists(t.Context(), 1_000_000)
@@ -31,16 +31,17 @@ func refreshLists(t testing.TB, db *pgtest.DB) int {
 	return len(lists)
 }
 
-// fewChampions has words of more than 100 nodes be cut to 20 champions and the 10 newest.
-func fewChampions(dbs ...*pgtest.DB) {
+// lowerLimits sets the limits so that words of more than 100 nodes have 20 champions, and the 10 newest
+// nodes are read besides them.
+func lowerLimits(dbs ...*pgtest.DB) {
 	for _, db := range dbs {
 		db.BoundSearches(50, 100, 100, 5_000)
 		db.BoundChampions(20, 10)
 	}
 }
 
-// commonTexts makes nodes that all have a word, once in a text of some words.
-func commonTexts(t testing.TB, db *pgtest.DB, ws uuid.UUID, n int) []uuid.UUID {
+// insertCommonTexts inserts and indexes nodes that all have a word, once in a text of several words.
+func insertCommonTexts(t testing.TB, db *pgtest.DB, ws uuid.UUID, n int) []uuid.UUID {
 	t.Helper()
 	var names, texts []string
 	for i := range n {
@@ -62,7 +63,7 @@ func rewrite(t testing.TB, db *pgtest.DB, ws, id uuid.UUID, text string) {
 	index(t, db, ws, id)
 }
 
-// remove deletes nodes, or brings them back.
+// remove deletes or restores nodes.
 func remove(t testing.TB, db *pgtest.DB, ws uuid.UUID, deleted bool, ids ...uuid.UUID) {
 	t.Helper()
 	require.NoError(t, db.Exec(
@@ -71,7 +72,7 @@ func remove(t testing.TB, db *pgtest.DB, ws uuid.UUID, deleted bool, ids ...uuid
 	index(t, db, ws, ids...)
 }
 
-// requireCut requires what a search for the common word finds first, and how it was cut.
+// requireCut checks the first hits of a search for the common word, and which postings were read.
 func requireCut(t testing.TB, db *pgtest.DB, ws uuid.UUID, cut retrieval.TextCut, first ...uuid.UUID) {
 	t.Helper()
 	for _, memory := range []int64{-1, 1 << 20} {
@@ -86,7 +87,7 @@ func requireCut(t testing.TB, db *pgtest.DB, ws uuid.UUID, cut retrieval.TextCut
 	}
 }
 
-// requireLists requires every champion list to be what the postings say.
+// requireLists checks that every champion list agrees with the postings.
 func requireLists(t testing.TB, db *pgtest.DB) {
 	t.Helper()
 	const impact = `(p.count::bigint * 4096 * l.average / (l.average + 3 * p.length::bigint))`
@@ -115,9 +116,9 @@ func TestAWordOfTooManyNodesFindsTheHeaviestHoweverOldItIs(t *testing.T) {
 	for name, place := range map[string]int{"oldest": 0, "middle": 150, "newest": 399} {
 		t.Run(name, func(t *testing.T) {
 			db := pgtest.Open(t)
-			fewChampions(db)
+			lowerLimits(db)
 			ws := pgtest.Limited(t, db, 1, 1)
-			ids := commonTexts(t, db, ws, 400)
+			ids := insertCommonTexts(t, db, ws, 400)
 			rewrite(t, db, ws, ids[place], "common common reading")
 			require.Positive(t, refreshLists(t, db))
 			requireCut(t, db, ws, retrieval.TextHeaviest, ids[place])
@@ -137,13 +138,13 @@ func TestAWordOfTooManyNodesFindsTheHeaviestHoweverOldItIs(t *testing.T) {
 	}
 }
 
-// The two words are heavy in different nodes, and light in all others but one: that is
-// in the list of neither first.
+// The two words have high impacts in different nodes, and medium impacts in one node, which is first in
+// neither list.
 func TestTwoFrequentWordsFindTheNodeThatBothSuit(t *testing.T) {
 	db := pgtest.Open(t)
-	fewChampions(db)
+	lowerLimits(db)
 	ws := pgtest.Limited(t, db, 1, 1)
-	ids := commonTexts(t, db, ws, 400)
+	ids := insertCommonTexts(t, db, ws, 400)
 	rewrite(t, db, ws, ids[7], "common reading")
 	for i := 30; i < 40; i++ {
 		rewrite(t, db, ws, ids[i], "common common of many many many many")
@@ -158,21 +159,21 @@ func TestTwoFrequentWordsFindTheNodeThatBothSuit(t *testing.T) {
 
 func TestAListThatLosesItsNodesIsFilledAgain(t *testing.T) {
 	db := pgtest.Open(t)
-	fewChampions(db)
+	lowerLimits(db)
 	ws := pgtest.Limited(t, db, 1, 1)
-	ids := commonTexts(t, db, ws, 400)
+	ids := insertCommonTexts(t, db, ws, 400)
 	for i, id := range ids[:60] {
 		rewrite(t, db, ws, id, strings.Repeat("common ", 6)+strings.Repeat(" reading", 1+i))
 	}
 	refreshLists(t, db)
 	require.Zero(t, refreshLists(t, db))
-	for i := range 4 { // ten at a time: the next 20 of 60 are the champions then
+	for i := range 4 { // the next 20 of the 60 become champions
 		remove(t, db, ws, true, ids[11*i:11*i+11]...)
 		require.Positive(t, refreshLists(t, db))
 		requireCut(t, db, ws, retrieval.TextHeaviest, ids[11*i+11], ids[11*i+12])
 		requireLists(t, db)
 	}
-	for i, id := range ids[200:250] { // more than twice the list enter it
+	for i, id := range ids[200:250] { // more than twice the size of the list is added to it
 		rewrite(t, db, ws, id, strings.Repeat("common ", 20)+strings.Repeat(" one", 1+i))
 	}
 	requireCut(t, db, ws, retrieval.TextHeaviest, ids[200], ids[201])
@@ -182,21 +183,21 @@ func TestAListThatLosesItsNodesIsFilledAgain(t *testing.T) {
 
 	remove(t, db, ws, true, ids[:350]...)
 	refreshLists(t, db)
-	left, err := db.Strings(
+	remaining, err := db.Strings(
 		t.Context(), `SELECT term FROM lexical_champion_lists UNION ALL SELECT term FROM lexical_champions`,
 	)
 	require.NoError(t, err)
-	require.Empty(t, left, "no word is so frequent any more")
+	require.Empty(t, remaining, "no word is frequent enough for a list")
 }
 
-// A version that knows of no lists, as one that runs until all processes are replaced,
-// writes postings beside them.
-func TestAWriterThatKnowsNoListsSetsThemAside(t *testing.T) {
+// An older version without champion lists, which runs until all processes are updated, writes postings
+// without updating the lists.
+func TestAWriterWithoutListsInvalidatesThem(t *testing.T) {
 	db := pgtest.Open(t)
-	fewChampions(db)
+	lowerLimits(db)
 	ws, other := pgtest.Limited(t, db, 1, 1), pgtest.Limited(t, db, 1, 1)
-	ids := commonTexts(t, db, ws, 400)
-	commonTexts(t, db, other, 400)
+	ids := insertCommonTexts(t, db, ws, 400)
+	insertCommonTexts(t, db, other, 400)
 	rewrite(t, db, ws, ids[0], "common common")
 	rewrite(t, db, ws, ids[1], "common common of")
 	refreshLists(t, db)
@@ -236,9 +237,9 @@ func TestTextsFromBeforeTheListsGetThem(t *testing.T) {
 
 func TestALaneThatIsMadeAgainHasItsLists(t *testing.T) {
 	db := pgtest.Open(t)
-	fewChampions(db)
+	lowerLimits(db)
 	ws := pgtest.Limited(t, db, 1, 1)
-	ids := commonTexts(t, db, ws, 400)
+	ids := insertCommonTexts(t, db, ws, 400)
 	require.NoError(t, db.Exec(t.Context(), `INSERT INTO graph_heads VALUES ($1, 1)`, ws))
 	rewrite(t, db, ws, ids[3], "common common")
 	refreshLists(t, db)
@@ -260,7 +261,7 @@ func TestALaneThatIsMadeAgainHasItsLists(t *testing.T) {
 	requireCut(t, db, ws, retrieval.TextHeaviest, ids[3])
 	requireLists(t, db)
 
-	// By another analysis, that is: of the same rows, all written again.
+	// Another version of the analysis writes all rows again.
 	require.NoError(t, db.Exec(t.Context(), `UPDATE lexical_workspaces SET version = 0`))
 	require.NoError(t, db.Exec(t.Context(), `UPDATE lexical_nodes SET digest = 'other'`))
 	fill()
@@ -269,24 +270,24 @@ func TestALaneThatIsMadeAgainHasItsLists(t *testing.T) {
 	requireLists(t, db)
 }
 
-// Writers, searches and what keeps the lists at the same time.
+// Writes and refreshes of lists run concurrently.
 func TestListsAreRightWhileOthersWrite(t *testing.T) {
 	url := testenv.Postgres(t)
-	writer, keeper := pgtest.OpenURL(t, url), pgtest.OpenURL(t, url)
-	fewChampions(writer, keeper)
+	writer, maintainer := pgtest.OpenURL(t, url), pgtest.OpenURL(t, url)
+	lowerLimits(writer, maintainer)
 	ws := pgtest.Limited(t, writer, 1, 1)
 	r := rand.New(rand.NewPCG(12, 1))
 	nodes := textNodes(r, 300)
 	pgtest.InsertNodes(t, writer, ws, nodes)
 	index(t, writer, ws, idsOf(nodes)...)
 	ctx, stop := context.WithCancel(t.Context())
-	var keeping sync.WaitGroup
-	keeping.Go(func() {
+	var maintenance sync.WaitGroup
+	maintenance.Go(func() {
 		for ctx.Err() == nil {
-			lists, err := keeper.DueChampionLists(t.Context(), 100)
+			lists, err := maintainer.DueChampionLists(t.Context(), 100)
 			for _, list := range lists {
 				if err == nil {
-					err = keeper.RefreshChampionList(t.Context(), list)
+					err = maintainer.RefreshChampionList(t.Context(), list)
 				}
 			}
 			if err != nil {
@@ -297,19 +298,19 @@ func TestListsAreRightWhileOthersWrite(t *testing.T) {
 	})
 	for round := range 60 {
 		index(t, writer, ws, changeTexts(t, writer, ws, r, nodes, 1+r.IntN(30))...)
-		if round%20 == 10 { // of a version that knows no lists
+		if round%20 == 10 { // a write of a version without lists
 			require.NoError(t, writer.Exec(
 				t.Context(), `UPDATE lexical_nodes SET length = length WHERE node_id = $1`, nodes[0].ID,
 			))
 		}
 	}
 	stop()
-	keeping.Wait()
-	refreshLists(t, keeper)
+	maintenance.Wait()
+	refreshLists(t, maintainer)
 	requireLists(t, writer)
-	// With the average length of now the best of a word are exactly the best of its list.
+	// With the current average length, the best nodes of a word are exactly the best of its list.
 	require.NoError(t, writer.Exec(t.Context(), `UPDATE lexical_champion_lists SET floor = NULL, due = true`))
-	refreshLists(t, keeper)
+	refreshLists(t, maintainer)
 	requireLists(t, writer)
 	lists, err := writer.Strings(t.Context(), `SELECT term FROM lexical_champion_lists WHERE floor IS NOT NULL`)
 	require.NoError(t, err)
@@ -321,11 +322,11 @@ func TestListsAreRightWhileOthersWrite(t *testing.T) {
 	}
 }
 
-// Whatever a search of frequent words finds passes the filter and has the score that it
-// is due, of all words of the query.
+// Every hit of a search for frequent words passes the filter and has the exact score of all words of the
+// query.
 func TestWhatChampionsFindIsScoredWhole(t *testing.T) {
 	db := pgtest.Open(t)
-	fewChampions(db)
+	lowerLimits(db)
 	ws := pgtest.Limited(t, db, 1, 1)
 	r := rand.New(rand.NewPCG(14, 1))
 	nodes := textNodes(r, 400)
@@ -341,7 +342,7 @@ func TestWhatChampionsFindIsScoredWhole(t *testing.T) {
 		db.BoundSearches(50, 100, 100, []int{5_000, 5}[round%2])
 		q := lexical.Parse(someText(r, 4) + " ")
 		filter, passes := someSearchFilter(r)
-		scores := plainBM25(nodes, q)
+		scores := referenceBM25(nodes, q)
 		found, err := db.SearchText(t.Context(), ws, q, filter, 10, 0)
 		require.NoError(t, err)
 		if found.Cut == retrieval.TextHeaviest {
@@ -355,11 +356,11 @@ func TestWhatChampionsFindIsScoredWhole(t *testing.T) {
 	require.Greater(t, cuts, 50)
 }
 
-// requireBest10 holds the ten best of a word against the formula.
+// requireBest10 compares the ten best nodes of a word with the formula.
 func requireBest10(t testing.TB, db *pgtest.DB, ws uuid.UUID, nodes []graph.Node, word string) {
 	t.Helper()
 	q := lexical.Parse(word + " ")
-	scores := plainBM25(nodes, q)
+	scores := referenceBM25(nodes, q)
 	var want []float64
 	for _, score := range scores {
 		want = append(want, score)

@@ -17,10 +17,10 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// NodeRef names a node.
+// NodeRef identifies a node.
 type NodeRef struct{ Workspace, Node uuid.UUID }
 
-// NodeTexts is what of a node is indexed.
+// NodeTexts has the contents of a node that are indexed.
 type NodeTexts struct {
 	NodeRef
 	EntityType  string
@@ -29,29 +29,29 @@ type NodeTexts struct {
 	Properties  graph.Properties
 }
 
-// IndexedNode is what an index holds of a node.
+// IndexedNode describes what an index contains of a node.
 type IndexedNode struct {
 	NodeRef
 	EntityType string
-	TextHash   []byte // nil: nothing was embedded so far
-	Chunks     int    // those that may be there are numbered below it
-	Vectors    int    // that are there
-	Intent     bool   // it was about to be written: what is there is not known
+	TextHash   []byte // nil: nothing is embedded yet
+	Chunks     int    // the numbers of the chunks in the index are below it
+	Vectors    int    // number of vectors in the index
+	Intent     bool   // a write was begun and not completed: the contents are unknown
 }
 
-// IndexProgress is how far an index is with a workspace.
+// IndexProgress is the progress of an index with a workspace.
 type IndexProgress struct {
 	Sequence int64
-	Built    bool // false: its building has begun and goes on
+	Built    bool // false: the build is in progress
 }
 
-// StandingTexts reads nodes as they are now. Those that do not stand, or whose
-// workspace does not, are not among them.
+// StandingTexts reads the current texts of nodes. It leaves out nodes that are deleted or whose
+// workspace is deleted.
 func (db *Store) StandingTexts(ctx context.Context, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
-	return standingTexts(ctx, db.pool, refs)
+	return liveTexts(ctx, db.pool, refs)
 }
 
-func standingTexts(ctx context.Context, q postgres.Querier, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
+func liveTexts(ctx context.Context, q postgres.Querier, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
 	workspaces, ids := refColumns(refs)
 	rows, err := q.Query(
 		ctx, `SELECT n.workspace_id, n.id, n.entity_type, n.name, COALESCE(n.description, ''), n.properties
@@ -74,7 +74,7 @@ func standingTexts(ctx context.Context, q postgres.Querier, refs []NodeRef) (map
 	return byRef(list, func(n NodeTexts) NodeRef { return n.NodeRef }), postgres.Classify(err)
 }
 
-// IndexedNodes reads what an index is known to hold of nodes.
+// IndexedNodes reads what an index contains of nodes.
 func (db *Store) IndexedNodes(ctx context.Context, index uuid.UUID, refs []NodeRef) (map[NodeRef]IndexedNode, error) {
 	return indexedNodes(ctx, db.pool, index, refs)
 }
@@ -107,30 +107,30 @@ func refColumns(refs []NodeRef) (workspaces, ids []uuid.UUID) {
 	return workspaces, ids
 }
 
-func byRef[T any](list []T, of func(T) NodeRef) map[NodeRef]T {
+func byRef[T any](list []T, key func(T) NodeRef) map[NodeRef]T {
 	found := make(map[NodeRef]T, len(list))
-	for _, one := range list {
-		found[of(one)] = one
+	for _, item := range list {
+		found[key(item)] = item
 	}
 	return found
 }
 
-// IndexWriter is who alone writes to an index what is of some workspaces, over all
-// processes, until Release. It belongs to one goroutine.
+// IndexWriter holds the locks for writing an index for some workspaces, exclusive among all
+// processes, until Release. It is used by one goroutine.
 type IndexWriter struct {
 	conn  *pgxpool.Conn
 	index uuid.UUID
 }
 
-// WriteIndex waits until nobody else writes to an index what is of the workspaces. It
-// holds a connection of the pool, and if that is lost what the writer does fails.
+// WriteIndex waits for the locks for writing an index for the workspaces. The writer holds a
+// connection of the pool. If that connection is lost, the methods of the writer fail.
 func (db *Store) WriteIndex(ctx context.Context, index uuid.UUID, workspaces []uuid.UUID) (*IndexWriter, error) {
 	conn, err := db.pool.Acquire(ctx)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("connecting to write an index: %w", err))
 	}
 	w := &IndexWriter{conn: conn, index: index}
-	for _, key := range lockKeys(index, workspaces) { // in one order, so that nobody waits for one who waits for him
+	for _, key := range lockKeys(index, workspaces) { // sorted, to avoid deadlocks
 		if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, key); err != nil {
 			w.Release(ctx)
 			return nil, postgres.Classify(fmt.Errorf("waiting for whoever writes the index: %w", err))
@@ -139,7 +139,7 @@ func (db *Store) WriteIndex(ctx context.Context, index uuid.UUID, workspaces []u
 	return w, nil
 }
 
-// lockKeys are what writers of an index meet in.
+// lockKeys returns the keys of the advisory locks of an index and workspaces, sorted.
 func lockKeys(index uuid.UUID, workspaces []uuid.UUID) []int64 {
 	var keys []int64
 	for _, id := range workspaces {
@@ -150,13 +150,13 @@ func lockKeys(index uuid.UUID, workspaces []uuid.UUID) []int64 {
 	return slices.Compact(keys)
 }
 
-// releaseTime bounds giving the locks back. A connection that does not answer in it is
-// closed, and gives them back by that.
-const releaseTime = 2 * time.Second
+// releaseTimeout limits the release of the locks. A connection that does not respond in time is
+// closed, which releases the locks.
+const releaseTimeout = 2 * time.Second
 
-// Release lets others write.
+// Release releases the locks and the connection.
 func (w *IndexWriter) Release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	if _, err := w.conn.Exec(ctx, `SELECT pg_advisory_unlock_all()`); err != nil {
 		_ = w.conn.Conn().Close(ctx)
@@ -164,17 +164,17 @@ func (w *IndexWriter) Release(ctx context.Context) {
 	w.conn.Release()
 }
 
-// StandingTexts is DB.StandingTexts.
+// StandingTexts is Store.StandingTexts on the connection of the writer.
 func (w *IndexWriter) StandingTexts(ctx context.Context, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
-	return standingTexts(ctx, w.conn, refs)
+	return liveTexts(ctx, w.conn, refs)
 }
 
-// IndexedNodes is DB.IndexedNodes.
+// IndexedNodes is Store.IndexedNodes on the connection of the writer.
 func (w *IndexWriter) IndexedNodes(ctx context.Context, refs []NodeRef) (map[NodeRef]IndexedNode, error) {
 	return indexedNodes(ctx, w.conn, w.index, refs)
 }
 
-// Intend notes that nodes are about to be written, each with so many chunks.
+// Intend records that nodes are about to be written to the index, with their numbers of chunks.
 func (w *IndexWriter) Intend(ctx context.Context, nodes []IndexedNode) error {
 	if len(nodes) == 0 {
 		return nil
@@ -191,16 +191,17 @@ func (w *IndexWriter) Intend(ctx context.Context, nodes []IndexedNode) error {
 	return nil
 }
 
-// IndexedBatch is what was written to an index.
+// IndexedBatch describes what was written to an index.
 type IndexedBatch struct {
-	Nodes []IndexedNode // that it now holds
-	Gone  []NodeRef     // that it holds no more
-	// Progress is up to which change of each workspace everything is in the index; it
-	// never goes back. Left out: nothing is known about that.
+	Nodes []IndexedNode // nodes that it now contains
+	Gone  []NodeRef     // nodes that were removed from it
+	// Progress has for each workspace the sequence of the change up to which the index is
+	// complete. A stored sequence is never lowered. Workspaces whose progress is not known are
+	// left out.
 	Progress map[uuid.UUID]int64
 }
 
-// Complete notes what was written, all of it or nothing.
+// Complete records what was written, in one transaction.
 func (w *IndexWriter) Complete(ctx context.Context, done IndexedBatch) error {
 	err := pgx.BeginFunc(ctx, w.conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, postgres.ByIndexes); err != nil {
@@ -240,7 +241,7 @@ func (w *IndexWriter) Complete(ctx context.Context, done IndexedBatch) error {
 	return nil
 }
 
-// sums are by how much the numbers of workspaces change.
+// sums are the changes of the numbers of nodes and vectors, by workspace.
 type sums map[uuid.UUID][2]int64
 
 func (s sums) add(workspace uuid.UUID, nodes, vectors int64) {
@@ -248,7 +249,7 @@ func (s sums) add(workspace uuid.UUID, nodes, vectors int64) {
 	s[workspace] = [2]int64{was[0] + nodes, was[1] + vectors}
 }
 
-// changedSums begins with taking away what the nodes have been counted for.
+// changedSums returns sums that subtract what the nodes are counted for.
 func changedSums(ctx context.Context, tx pgx.Tx, index uuid.UUID, refs []NodeRef) (sums, error) {
 	before, err := indexedNodes(ctx, tx, index, refs)
 	if err != nil {
@@ -263,8 +264,8 @@ func changedSums(ctx context.Context, tx pgx.Tx, index uuid.UUID, refs []NodeRef
 	return changed, nil
 }
 
-// progress moves the workspaces' rows on. The one of a workspace that is deleted
-// meanwhile is not made again.
+// progress updates the progress of workspaces. It does not create a row for a workspace that was
+// deleted concurrently.
 func (w *IndexWriter) progress(ctx context.Context, tx pgx.Tx, changed sums, sequences map[uuid.UUID]int64) error {
 	for workspace := range sequences {
 		changed.add(workspace, 0, 0)
@@ -273,9 +274,9 @@ func (w *IndexWriter) progress(ctx context.Context, tx pgx.Tx, changed sums, seq
 		workspaces            []uuid.UUID
 		moved, nodes, vectors []int64
 	)
-	for workspace, by := range changed {
+	for workspace, change := range changed {
 		workspaces, moved = append(workspaces, workspace), append(moved, sequences[workspace])
-		nodes, vectors = append(nodes, by[0]), append(vectors, by[1])
+		nodes, vectors = append(nodes, change[0]), append(vectors, change[1])
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO embedding_progress AS p (index_id, workspace_id, sequence, nodes, vectors)
 		SELECT $1, t.* FROM unnest($2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[]) AS t (workspace, sequence, nodes,
@@ -288,7 +289,7 @@ func (w *IndexWriter) progress(ctx context.Context, tx pgx.Tx, changed sums, seq
 	return err
 }
 
-// indexedTable are nodes by columns.
+// indexedTable are indexed nodes as columns.
 type indexedTable struct {
 	refs              []NodeRef
 	workspaces, nodes []uuid.UUID

@@ -11,8 +11,8 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// IndexProgress reads how far an index is with workspaces. One that it has nothing of
-// yet is not in the answer.
+// IndexProgress reads the progress of an index with workspaces. Workspaces that are not in the index
+// are left out of the result.
 func (db *Store) IndexProgress(
 	ctx context.Context, index uuid.UUID, workspaces []uuid.UUID,
 ) (map[uuid.UUID]IndexProgress, error) {
@@ -31,14 +31,14 @@ func (db *Store) IndexProgress(
 	return found, postgres.Classify(err)
 }
 
-// WorkspaceLag is a workspace that an index is behind with.
+// WorkspaceLag is a workspace for which an index lags behind.
 type WorkspaceLag struct {
 	Workspace uuid.UUID
-	Sequence  int64 // that it is at
+	Sequence  int64 // up to which the index is complete
 }
 
-// WorkspacesBehind returns workspaces with changes older than some time that an index
-// does not have, and that it has not moved with for that time.
+// WorkspacesBehind returns at most limit workspaces with changes older than age that an index does
+// not contain, and for which the index made no progress during age.
 func (db *Store) WorkspacesBehind(
 	ctx context.Context, index uuid.UUID, age time.Duration, limit int,
 ) ([]WorkspaceLag, error) {
@@ -59,7 +59,7 @@ func (db *Store) WorkspacesBehind(
 	return list, postgres.Classify(err)
 }
 
-// GraphSequence returns the sequence of a workspace's newest change; 0: there is none.
+// GraphSequence returns the sequence of a workspace's newest change, or 0 if there is none.
 func (db *Store) GraphSequence(ctx context.Context, workspace uuid.UUID) (sequence int64, err error) {
 	err = db.pool.QueryRow(
 		ctx, `SELECT COALESCE((SELECT sequence FROM graph_heads WHERE workspace_id = $1), 0)`, workspace,
@@ -67,17 +67,16 @@ func (db *Store) GraphSequence(ctx context.Context, workspace uuid.UUID) (sequen
 	return sequence, postgres.Classify(err)
 }
 
-// ChangedNode is a node, standing or not, with the sequence of the change that touched
-// it last.
+// ChangedNode is a node, live or deleted, with the sequence of the last change that touched it.
 type ChangedNode struct {
 	ID        uuid.UUID
 	ChangedBy int64
 }
 
-// ChangedNodes returns nodes that were touched last by a change after a sequence, or by
-// that one and have a greater id, and by none after another: at most so many, by the
-// change and the id. A node that is touched meanwhile is not among them any more, so
-// what there is to read never grows.
+// ChangedNodes returns at most limit nodes, sorted by the sequence of the last change that touched
+// them and by id, that come after the position after and were not touched by a change after the
+// sequence to. A node that is touched concurrently is left out, so the remaining nodes never
+// increase.
 func (db *Store) ChangedNodes(
 	ctx context.Context, workspace uuid.UUID, after ChangedNode, to int64, limit int,
 ) ([]ChangedNode, error) {
@@ -94,13 +93,13 @@ func (db *Store) ChangedNodes(
 	return list, postgres.Classify(err)
 }
 
-// StandingNodes returns ids of nodes that stand and that no change after a sequence
-// created: at most so many, after the one given (nil: from the first on), by id. So
-// what there is to read does not grow while it is read.
+// StandingNodes returns the ids of at most limit live nodes, sorted, that come after the id after
+// (nil: from the first) and were created by a change up to the sequence to. The bound ensures that
+// the remaining nodes do not increase while they are read.
 func (db *Store) StandingNodes(
 	ctx context.Context, workspace uuid.UUID, to int64, after *uuid.UUID, limit int,
 ) ([]uuid.UUID, error) {
-	position, from := uuid.Nil, ">=" // the lowest id there is may be chosen by a client
+	position, from := uuid.Nil, ">=" // a client may have chosen the lowest id
 	if after != nil {
 		position, from = *after, ">"
 	}
@@ -115,14 +114,14 @@ func (db *Store) StandingNodes(
 	return ids, postgres.Classify(err)
 }
 
-// WorkspaceBuild is a workspace that an index is to be built of.
+// WorkspaceBuild is a workspace that must be added to an index.
 type WorkspaceBuild struct {
 	Workspace uuid.UUID
-	After     *uuid.UUID // all nodes up to it were looked at
+	After     *uuid.UUID // the last node that was processed; nil: none
 }
 
-// NextToBuild returns the first workspace that an index is not built of, false if there
-// is none.
+// NextToBuild returns the first workspace whose build is not complete in an index. found is false if
+// there is none.
 func (db *Store) NextToBuild(ctx context.Context, index uuid.UUID) (b WorkspaceBuild, found bool, err error) {
 	err = db.pool.QueryRow(ctx, `SELECT h.workspace_id, p.after_node
 		FROM graph_heads h JOIN workspaces w ON w.id = h.workspace_id AND w.deleted_at IS NULL
@@ -135,21 +134,21 @@ func (db *Store) NextToBuild(ctx context.Context, index uuid.UUID) (b WorkspaceB
 	return b, err == nil, postgres.Classify(err)
 }
 
-// BeginBuild notes that an index is being built of a workspace, as it is from now on,
-// unless it was noted before, and returns the newest change of that time: what later
-// ones touch is not for the building.
+// BeginBuild records that the build of a workspace in an index begins, unless it has begun already.
+// It returns the sequence of the newest change when the build began. The build does not process
+// later changes.
 func (db *Store) BeginBuild(ctx context.Context, index, workspace uuid.UUID) (sequence int64, err error) {
 	err = db.pool.QueryRow(ctx, `INSERT INTO embedding_progress AS p (index_id, workspace_id, sequence, built)
 		SELECT $1, workspace_id, sequence, false FROM graph_heads WHERE workspace_id = $2
 		ON CONFLICT (index_id, workspace_id) DO UPDATE SET sequence = p.sequence RETURNING sequence`,
 		index, workspace).Scan(&sequence)
 	if isNoRows(err) {
-		return 0, nil // it is gone
+		return 0, nil // the workspace was erased
 	}
 	return sequence, postgres.Classify(err)
 }
 
-// ContinueBuild notes up to which node an index is built of a workspace.
+// ContinueBuild records the last node that the build of a workspace processed.
 func (db *Store) ContinueBuild(ctx context.Context, index, workspace, after uuid.UUID) error {
 	return db.changeIndex(
 		ctx, `UPDATE embedding_progress SET after_node = $3 WHERE index_id = $1 AND workspace_id = $2 AND NOT built`, index,
@@ -157,7 +156,7 @@ func (db *Store) ContinueBuild(ctx context.Context, index, workspace, after uuid
 	)
 }
 
-// EndBuild notes that an index is built of a workspace.
+// EndBuild records that the build of a workspace is complete.
 func (db *Store) EndBuild(ctx context.Context, index, workspace uuid.UUID) error {
 	return db.changeIndex(
 		ctx, `UPDATE embedding_progress SET built = true, after_node = NULL WHERE index_id = $1 AND workspace_id = $2`, index,
@@ -165,17 +164,16 @@ func (db *Store) EndBuild(ctx context.Context, index, workspace uuid.UUID) error
 	)
 }
 
-// IndexTotals are sums over all workspaces.
+// IndexTotals are the totals of an index over all workspaces.
 type IndexTotals struct {
-	Nodes   int64 // that the index holds
-	Vectors int64
-	Pending int64   // nodes that stand and that it does not hold
-	Events  int64   // changes that it does not have
-	Seconds float64 // age of the oldest of them
+	Nodes   int64   // nodes in the index
+	Vectors int64   // vectors in the index
+	Pending int64   // live nodes that are not in the index
+	Events  int64   // changes that are not in the index
+	Seconds float64 // age of the oldest of these changes
 }
 
-// IndexTotals reports how much an index holds and how far behind it is, over all
-// workspaces.
+// IndexTotals returns the size and the lag of an index over all workspaces.
 func (db *Store) IndexTotals(ctx context.Context, index uuid.UUID) (t IndexTotals, err error) {
 	err = db.pool.QueryRow(ctx, `WITH standing AS (
 			SELECT w.id, COALESCE(h.sequence, 0) AS head, p.sequence AS at, COALESCE(p.nodes, 0) AS nodes,
@@ -195,7 +193,7 @@ func (db *Store) IndexTotals(ctx context.Context, index uuid.UUID) (t IndexTotal
 	return t, nil
 }
 
-// IndexedVectors reports how many vectors of a workspace the indexes hold.
+// IndexedVectors returns the number of vectors of a workspace in all indexes.
 func (db *Store) IndexedVectors(ctx context.Context, workspace uuid.UUID) (vectors int64, err error) {
 	err = db.pool.QueryRow(
 		ctx, `SELECT COALESCE(sum(vectors), 0)::bigint FROM embedding_progress WHERE workspace_id = $1`, workspace,
@@ -203,7 +201,7 @@ func (db *Store) IndexedVectors(ctx context.Context, workspace uuid.UUID) (vecto
 	return vectors, postgres.Classify(err)
 }
 
-// Forget notes that an index holds nothing of a workspace any more.
+// Forget records that the index contains nothing of a workspace.
 func (w *IndexWriter) Forget(ctx context.Context, workspace uuid.UUID) error {
 	for _, table := range []string{"embedding_nodes", "embedding_progress"} {
 		if _, err := w.conn.Exec(
@@ -215,7 +213,7 @@ func (w *IndexWriter) Forget(ctx context.Context, workspace uuid.UUID) error {
 	return nil
 }
 
-// Vectors reports how many vectors of a workspace the index holds.
+// Vectors returns the number of vectors of a workspace in the index.
 func (w *IndexWriter) Vectors(ctx context.Context, workspace uuid.UUID) (vectors int64, err error) {
 	err = w.conn.QueryRow(
 		ctx, `SELECT COALESCE(sum(vectors), 0)::bigint FROM embedding_progress WHERE index_id = $1 AND workspace_id = $2`,
@@ -224,8 +222,8 @@ func (w *IndexWriter) Vectors(ctx context.Context, workspace uuid.UUID) (vectors
 	return vectors, postgres.Classify(err)
 }
 
-// Nodes reads what the index is known to hold of a workspace's nodes: at most so many,
-// after the one given (nil: from the first on), by id.
+// Nodes reads what the index contains of a workspace: at most limit nodes, by id, after the id after
+// (nil: from the first).
 func (w *IndexWriter) Nodes(
 	ctx context.Context, workspace uuid.UUID, after *uuid.UUID, limit int,
 ) ([]IndexedNode, error) {
@@ -241,8 +239,8 @@ func (w *IndexWriter) Nodes(
 	return list, postgres.Classify(err)
 }
 
-// WorkspaceIDs returns workspaces, those that are deleted too: at most so many, after the
-// one given (nil: from the first on), by id.
+// WorkspaceIDs returns at most limit workspaces, including deleted ones, by id, after the id after
+// (nil: from the first).
 func (db *Store) WorkspaceIDs(ctx context.Context, after *uuid.UUID, limit int) ([]uuid.UUID, error) {
 	rows, err := db.pool.Query(
 		ctx, `SELECT id FROM workspaces WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2`, after, limit,

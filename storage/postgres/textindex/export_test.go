@@ -1,30 +1,29 @@
 package textindex
 
-// BoundSearches makes searches reach their bounds with few postings, and with few
+// BoundSearches lowers the limits of searches, so that tests reach them with few postings and with few
 // nodes that pass a filter.
 func (db *Store) BoundSearches(first, postings, lookups int64, few int) {
-	db.search.first, db.search.postings, db.search.lookups, db.search.few = first, postings, lookups, few
+	db.limits.first, db.limits.postings, db.limits.lookups, db.limits.maxMatches = first, postings, lookups, few
 }
 
-// BoundChampions makes champion lists have so many postings, and has so many of the newest
-// read beside them.
+// BoundChampions sets the number of postings of champion lists, and the number of the newest postings
+// that are read besides them.
 func (db *Store) BoundChampions(kept, newest int64) {
-	db.search.champions, db.search.championsMost, db.search.newest, db.search.unnoticed = kept, kept, newest, 1
+	db.limits.minChampions, db.limits.maxChampions, db.limits.newest, db.limits.checkInterval = kept, kept, newest, 1
 }
 
-// ForgetTexts empties what searches keep in memory, of which so many bytes are kept from
-// here on; negative: nothing.
-func (db *Store) ForgetTexts(most int64) {
-	db.texts = nil
-	if most >= 0 {
-		db.texts = newTextMemory(most)
+// ForgetTexts replaces the text cache by an empty one of maxBytes; negative: by none.
+func (db *Store) ForgetTexts(maxBytes int64) {
+	db.cache = nil
+	if maxBytes >= 0 {
+		db.cache = newTextCache(maxBytes)
 	}
 }
 
-// WithoutChampions is the same store, with its own memory, searched as if no
-// champion list were filled.
+// WithoutChampions returns a store on the same database with a separate text cache, which searches as
+// if no champion list was filled.
 func (db *Store) WithoutChampions() *Store {
-	other := &Store{root: db.root, pool: db.pool, search: db.search, texts: newTextMemory(memoryBytes)}
-	other.search.unlisted = true
+	other := &Store{root: db.root, pool: db.pool, limits: db.limits, cache: newTextCache(cacheBytes)}
+	other.limits.unlisted = true
 	return other
 }

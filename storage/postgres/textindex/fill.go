@@ -13,19 +13,19 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// LexicalStatus is how far the text lane of a workspace is.
+// LexicalStatus is the state of the text index of a workspace.
 type LexicalStatus struct {
-	Nodes     int64     // that it has
-	Sequence  int64     // every change up to it is in it
+	Nodes     int64     // nodes in the index
+	Sequence  int64     // the index contains every change up to it
 	Head      int64     // the newest change of the graph
-	Filling   bool      // it is being made again from the nodes
-	UpdatedAt time.Time // when it was last written; zero: never
+	Filling   bool      // the index is being rebuilt from the nodes
+	UpdatedAt time.Time // last write; zero: never
 }
 
-// LexicalStatus reads how far the text lane of a workspace is.
+// LexicalStatus reads the state of the text index of a workspace.
 func (db *Store) LexicalStatus(ctx context.Context, workspace uuid.UUID) (LexicalStatus, error) {
 	var s LexicalStatus
-	var at *time.Time
+	var updatedAt *time.Time
 	err := db.pool.QueryRow(
 		ctx,
 		`SELECT coalesce(l.nodes, 0), coalesce(l.sequence, 0), coalesce(h.sequence, 0), coalesce(l.filling, false),
@@ -33,31 +33,31 @@ func (db *Store) LexicalStatus(ctx context.Context, workspace uuid.UUID) (Lexica
 		FROM (SELECT $1::uuid AS id) w LEFT JOIN lexical_workspaces l ON l.workspace_id = w.id LEFT JOIN graph_heads h
 		ON h.workspace_id = w.id`,
 		workspace,
-	).Scan(&s.Nodes, &s.Sequence, &s.Head, &s.Filling, &at)
+	).Scan(&s.Nodes, &s.Sequence, &s.Head, &s.Filling, &updatedAt)
 	if err != nil {
 		return LexicalStatus{}, postgres.Classify(fmt.Errorf("reading how far the text lane is: %w", err))
 	}
-	if at != nil {
-		s.UpdatedAt = at.UTC()
+	if updatedAt != nil {
+		s.UpdatedAt = updatedAt.UTC()
 	}
 	return s, nil
 }
 
-// note notes which changes are in the lane. Where some are missing, the log has lost
-// them, and the workspace is filled again.
-func (p *lexicalPortion) note(ctx context.Context, work []LexicalWork) error {
+// recordProgress records which changes are in the text index. If changes are missing, the log has
+// lost them, and the index of the workspace is rebuilt.
+func (p *lexicalBatch) recordProgress(ctx context.Context, work []LexicalWork) error {
 	for _, w := range work {
-		if len(w.Sequences) == 0 || p.gone[w.Workspace] {
+		if len(w.Sequences) == 0 || p.deleted[w.Workspace] {
 			continue
 		}
-		if err := p.noteOf(ctx, w); err != nil {
+		if err := p.recordWorkspaceProgress(ctx, w); err != nil {
 			return fmt.Errorf("noting how far the text lane is: %w", err)
 		}
 	}
 	return nil
 }
 
-func (p *lexicalPortion) noteOf(ctx context.Context, w LexicalWork) error {
+func (p *lexicalBatch) recordWorkspaceProgress(ctx context.Context, w LexicalWork) error {
 	var sequence, target int64
 	var filling bool
 	err := p.tx.QueryRow(
@@ -67,34 +67,34 @@ func (p *lexicalPortion) noteOf(ctx context.Context, w LexicalWork) error {
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return err
 	}
-	have := sequence
+	reached := sequence
 	if filling {
-		have = max(sequence, target)
+		reached = max(sequence, target)
 	}
-	before := have
+	before := reached
 	for _, s := range w.Sequences {
 		switch {
-		case s == have+1:
-			have = s
-		case s > have:
+		case s == reached+1:
+			reached = s
+		case s > reached:
 			p.done.Gaps++
-			return p.fillAnew(ctx, w.Workspace)
+			return p.startFill(ctx, w.Workspace)
 		}
 	}
-	if have == before {
+	if reached == before {
 		return nil
 	}
 	_, err = p.tx.Exec(ctx, `INSERT INTO lexical_workspaces AS l (workspace_id, sequence, version) VALUES ($1, $2, $3)
 		ON CONFLICT (workspace_id) DO UPDATE SET updated_at = now(),
 			sequence = CASE WHEN l.filling THEN l.sequence ELSE excluded.sequence END,
 			fill_target = CASE WHEN l.filling THEN excluded.sequence ELSE l.fill_target END`,
-		w.Workspace, have, lexical.Version)
+		w.Workspace, reached, lexical.Version)
 	return err
 }
 
-// fillAnew has a workspace filled from its first node on. Every change up to the
-// newest will be in it then.
-func (p *lexicalPortion) fillAnew(ctx context.Context, workspace uuid.UUID) error {
+// startFill records that the index of a workspace is rebuilt from its first node. After that it
+// contains every change up to the newest one of now.
+func (p *lexicalBatch) startFill(ctx context.Context, workspace uuid.UUID) error {
 	_, err := p.tx.Exec(ctx, `INSERT INTO lexical_workspaces AS l (workspace_id, version, filling, fill_target)
 		VALUES ($1, $2, true, coalesce((SELECT sequence FROM graph_heads WHERE workspace_id = $1), 0))
 		ON CONFLICT (workspace_id) DO UPDATE
@@ -104,9 +104,9 @@ func (p *lexicalPortion) fillAnew(ctx context.Context, workspace uuid.UUID) erro
 	return err
 }
 
-// UnfilledLexical lists workspaces whose text lane has to be made from their nodes, at
-// most limit: it was never made, or by an older analysis, or it is being made, or it
-// has been behind what is published for longer than a time.
+// UnfilledLexical returns at most limit workspaces whose text index must be built from their nodes:
+// those without one, with one of another version of the analysis, with one that is being built, and
+// with one that has lagged behind the published changes for longer than behind.
 func (db *Store) UnfilledLexical(ctx context.Context, behind time.Duration, limit int) ([]uuid.UUID, error) {
 	rows, err := db.pool.Query(ctx, `SELECT w.id FROM workspaces w JOIN graph_heads h ON h.workspace_id = w.id
 		LEFT JOIN lexical_workspaces l ON l.workspace_id = w.id LEFT JOIN graph_published p ON p.workspace_id = w.id
@@ -120,16 +120,16 @@ func (db *Store) UnfilledLexical(ctx context.Context, behind time.Duration, limi
 	return ids, postgres.Classify(err)
 }
 
-// FillLexical goes on making the text lane of a workspace from its nodes, by one
-// transaction, or begins to. over says that it is whole.
-func (db *Store) FillLexical(ctx context.Context, workspace uuid.UUID) (done LexicalDone, over bool, err error) {
+// FillLexical starts or continues to build the text index of a workspace from its nodes, with one
+// transaction. complete reports that the index is complete.
+func (db *Store) FillLexical(ctx context.Context, workspace uuid.UUID) (done LexicalDone, complete bool, err error) {
 	err = db.root.InBulkTx(ctx, func(tx pgx.Tx) error {
-		p := db.newPortion(tx)
+		p := db.newBatch(tx)
 		err := p.lock(ctx, []uuid.UUID{workspace})
-		if err == nil && !p.gone[workspace] {
-			over, err = p.fill(ctx, workspace)
+		if err == nil && !p.deleted[workspace] {
+			complete, err = p.fill(ctx, workspace)
 		} else {
-			over = true
+			complete = true
 		}
 		done = p.done
 		return err
@@ -137,28 +137,28 @@ func (db *Store) FillLexical(ctx context.Context, workspace uuid.UUID) (done Lex
 	if err != nil {
 		return LexicalDone{}, false, postgres.Classify(fmt.Errorf("filling the text lane: %w", err))
 	}
-	return done, over, nil
+	return done, complete, nil
 }
 
-func (p *lexicalPortion) fill(ctx context.Context, workspace uuid.UUID) (over bool, err error) {
-	var to *uuid.UUID
+func (p *lexicalBatch) fill(ctx context.Context, workspace uuid.UUID) (complete bool, err error) {
+	var filledTo *uuid.UUID
 	var version int
 	var filling bool
 	err = p.tx.QueryRow(
 		ctx, `SELECT filled_to, version, filling FROM lexical_workspaces WHERE workspace_id = $1`, workspace,
-	).Scan(&to, &version, &filling)
+	).Scan(&filledTo, &version, &filling)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return false, fmt.Errorf("reading how far it is filled: %w", err)
 	}
 	if !filling || version != lexical.Version {
-		to = nil
-		if err := p.fillAnew(ctx, workspace); err != nil {
+		filledTo = nil
+		if err := p.startFill(ctx, workspace); err != nil {
 			return false, fmt.Errorf("beginning to fill: %w", err)
 		}
 	}
 	rows, err := p.tx.Query(
 		ctx, `SELECT id FROM nodes WHERE workspace_id = $1 AND ($2::uuid IS NULL OR id > $2) ORDER BY id LIMIT $3`,
-		pgx.QueryExecModeCacheDescribe, workspace, to, lexicalNodes,
+		pgx.QueryExecModeCacheDescribe, workspace, filledTo, maxBatchNodes,
 	)
 	if err != nil {
 		return false, fmt.Errorf("reading which nodes there are: %w", err)
@@ -167,13 +167,13 @@ func (p *lexicalPortion) fill(ctx context.Context, workspace uuid.UUID) (over bo
 	if err != nil {
 		return false, fmt.Errorf("reading which nodes there are: %w", err)
 	}
-	var of postgres.IDList
-	of.Add(workspace, ids, nil)
-	taken, err := p.apply(ctx, of)
+	var nodes postgres.IDList
+	nodes.Add(workspace, ids, nil)
+	applied, err := p.apply(ctx, nodes)
 	if err != nil {
 		return false, err
 	}
-	if over = taken == len(ids) && taken < lexicalNodes; over {
+	if complete = applied == len(ids) && applied < maxBatchNodes; complete {
 		_, err = p.tx.Exec(
 			ctx,
 			`UPDATE lexical_workspaces SET filling = false, filled_to = NULL, sequence = greatest(sequence, fill_target),
@@ -183,11 +183,11 @@ func (p *lexicalPortion) fill(ctx context.Context, workspace uuid.UUID) (over bo
 	} else {
 		_, err = p.tx.Exec(
 			ctx, `UPDATE lexical_workspaces SET filled_to = $2, updated_at = now() WHERE workspace_id = $1`, workspace,
-			ids[taken-1],
+			ids[applied-1],
 		)
 	}
 	if err != nil {
 		return false, fmt.Errorf("noting how far it is filled: %w", err)
 	}
-	return over, nil
+	return complete, nil
 }

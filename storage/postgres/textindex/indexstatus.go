@@ -12,38 +12,38 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// What a workspace's search is like.
+// Values of IndexStatus.Status.
 const (
-	StatusReady    = "ready"    // what was written is found
-	StatusIndexing = "indexing" // some of it not yet
-	StatusDegraded = "degraded" // search by meaning does not work, or one of the lanes has stood still for long
+	StatusReady    = "ready"    // all changes are indexed
+	StatusIndexing = "indexing" // some changes are not indexed yet
+	StatusDegraded = "degraded" // semantic search is not available, or an index has made no progress for long
 )
 
-// An index that is behind by less is ready: that is how long it takes. One that has
-// not moved for so long while there was something to do is degraded.
+// An index that lags by at most readyWithin seconds is ready, because indexing takes that long. An
+// index that made no progress for degradedAfter seconds while changes were waiting is degraded.
 const (
-	readyWithin   = 5.0 // seconds
+	readyWithin   = 5.0
 	degradedAfter = 60.0
 )
 
-// IndexStatus is how far the index is with a workspace, in the interface's terms.
+// IndexStatus is the state of the indexes of a workspace, as the API returns it.
 type IndexStatus struct {
 	Status string        `json:"status"`
 	Model  *vector.Model `json:"model"` // null: there is no index yet
 	Nodes  struct {
 		Total   int64 `json:"total"`
 		Indexed int64 `json:"indexed"`
-		Pending int64 `json:"pending"` // that the index does not hold at all
+		Pending int64 `json:"pending"` // not in the index
 	} `json:"nodes"`
 	Lag struct {
 		Events  int64   `json:"events"`  // changes that are not indexed
 		Seconds float64 `json:"seconds"` // age of the oldest of them
 	} `json:"lag"`
 	LastIndexedAt *time.Time `json:"lastIndexedAt"`
-	// Text is the lane of words, which has its own index.
+	// Text is the state of the text index.
 	Text struct {
 		Indexed int64 `json:"indexed"` // nodes
-		Filling bool  `json:"filling"` // it is being made from the nodes
+		Filling bool  `json:"filling"` // the index is being built from the nodes
 		Lag     struct {
 			Events  int64   `json:"events"`
 			Seconds float64 `json:"seconds"`
@@ -53,11 +53,11 @@ type IndexStatus struct {
 		Running    bool     `json:"running"`
 		Done       int64    `json:"done"` // nodes of the workspace
 		Total      int64    `json:"total"`
-		ETASeconds *float64 `json:"etaSeconds"` // of the whole, where all workspaces are indexed again
+		ETASeconds *float64 `json:"etaSeconds"` // for all workspaces, if all are reindexed
 	} `json:"reindex"`
 }
 
-// IndexStatus reports how far the index is with a workspace.
+// IndexStatus returns the state of the indexes of a workspace.
 func (db *Store) IndexStatus(ctx context.Context, workspace uuid.UUID) (IndexStatus, error) {
 	list, err := db.IndexStatuses(ctx, []uuid.UUID{workspace})
 	if err != nil {
@@ -66,7 +66,7 @@ func (db *Store) IndexStatus(ctx context.Context, workspace uuid.UUID) (IndexSta
 	return list[0], nil
 }
 
-// IndexStatuses reports how far the index is with each of the workspaces, in their order.
+// IndexStatuses returns the state of the indexes of each of the workspaces, in their order.
 func (db *Store) IndexStatuses(ctx context.Context, workspaces []uuid.UUID) ([]IndexStatus, error) {
 	open, err := db.OpenIndexes(ctx)
 	if err != nil {
@@ -80,9 +80,9 @@ func (db *Store) IndexStatuses(ctx context.Context, workspaces []uuid.UUID) ([]I
 			building = &open[i]
 		}
 	}
-	var whole BuildProgress
+	var build BuildProgress
 	if building != nil {
-		if whole, err = db.BuildProgress(ctx, building.ID); err != nil {
+		if build, err = db.BuildProgress(ctx, building.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -94,34 +94,34 @@ func (db *Store) IndexStatuses(ctx context.Context, workspaces []uuid.UUID) ([]I
 	for i, row := range rows {
 		list[i] = row.status(live, building)
 		if building != nil {
-			list[i].Reindex.ETASeconds = whole.ETASeconds
+			list[i].Reindex.ETASeconds = build.ETASeconds
 		}
 	}
 	return list, nil
 }
 
-// workspaceProgress is what is noted of the indexes and a workspace.
+// workspaceProgress is the recorded progress of the indexes of a workspace.
 type workspaceProgress struct {
 	total, indexed, built int64
 	events                int64
 	age                   float64 // seconds
-	moved                 *time.Time
-	again                 *int64 // nodes of the workspace that were embedded again; nil: nobody asked
+	movedAt               *time.Time
+	reindexed             *int64 // nodes of the workspace that were embedded again; nil: no reindex was requested
 	text                  textProgress
 }
 
-// textProgress is how far the text lane is with a workspace.
+// textProgress is the progress of the text index of a workspace.
 type textProgress struct {
 	nodes, events int64
 	filling       bool
 	age           float64 // seconds
-	moved         *time.Time
+	movedAt       *time.Time
 }
 
 func (db *Store) workspaceProgress(
 	ctx context.Context, live, building *SearchIndex, workspaces []uuid.UUID,
 ) ([]workspaceProgress, error) {
-	var liveID, buildingID uuid.UUID // of no index, if there is none
+	var liveID, buildingID uuid.UUID // uuid.Nil if there is none
 	if live != nil {
 		liveID = live.ID
 	}
@@ -149,8 +149,8 @@ func (db *Store) workspaceProgress(
 		return nil, postgres.Classify(fmt.Errorf("reading how far the search index is: %w", err))
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p workspaceProgress, err error) {
-		return p, row.Scan(&p.total, &p.indexed, &p.built, &p.events, &p.age, &p.moved,
-			&p.text.nodes, &p.text.events, &p.text.filling, &p.text.age, &p.text.moved, &p.again)
+		return p, row.Scan(&p.total, &p.indexed, &p.built, &p.events, &p.age, &p.movedAt,
+			&p.text.nodes, &p.text.events, &p.text.filling, &p.text.age, &p.text.movedAt, &p.reindexed)
 	})
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading how far the search index is: %w", err))
@@ -158,37 +158,37 @@ func (db *Store) workspaceProgress(
 	return list, nil
 }
 
-// standsStill returns for how many seconds an index has not moved although there was
-// something to do for so long.
-func standsStill(age float64, moved *time.Time) float64 {
-	if moved == nil {
+// stalledSeconds returns for how many seconds an index has made no progress although changes were
+// waiting during that time.
+func stalledSeconds(age float64, movedAt *time.Time) float64 {
+	if movedAt == nil {
 		return age
 	}
-	return min(age, time.Since(*moved).Seconds())
+	return min(age, time.Since(*movedAt).Seconds())
 }
 
-// status says it in the interface's terms, except for how long a building takes.
+// status returns the progress as an IndexStatus, without Reindex.ETASeconds.
 func (p *workspaceProgress) status(live, building *SearchIndex) (s IndexStatus) {
 	if live != nil {
 		s.Model = &live.Model
 	}
 	s.Nodes.Total, s.Nodes.Indexed, s.Nodes.Pending = p.total, p.indexed, max(p.total-p.indexed, 0)
 	s.Lag.Events, s.Lag.Seconds = p.events, p.age
-	if p.moved != nil {
-		at := p.moved.UTC()
-		s.LastIndexedAt = &at
+	if p.movedAt != nil {
+		indexedAt := p.movedAt.UTC()
+		s.LastIndexedAt = &indexedAt
 	}
 	s.Text.Indexed, s.Text.Filling = p.text.nodes, p.text.filling
 	s.Text.Lag.Events, s.Text.Lag.Seconds = p.text.events, p.text.age
-	still := max(standsStill(p.age, p.moved), standsStill(p.text.age, p.text.moved))
+	stalled := max(stalledSeconds(p.age, p.movedAt), stalledSeconds(p.text.age, p.text.movedAt))
 	switch {
 	case building != nil:
 		s.Reindex.Running, s.Reindex.Total, s.Reindex.Done = true, p.total, min(p.built, p.total)
-	case p.again != nil:
-		s.Reindex.Running, s.Reindex.Total, s.Reindex.Done = true, p.total, min(*p.again, p.total)
+	case p.reindexed != nil:
+		s.Reindex.Running, s.Reindex.Total, s.Reindex.Done = true, p.total, min(*p.reindexed, p.total)
 	}
 	switch {
-	case live == nil && building == nil, building != nil && building.Cause == CauseLost, still > degradedAfter:
+	case live == nil && building == nil, building != nil && building.Cause == CauseLost, stalled > degradedAfter:
 		s.Status = StatusDegraded
 	case live == nil, s.Text.Filling,
 		max(s.Lag.Seconds, s.Text.Lag.Seconds) > readyWithin,

@@ -35,7 +35,7 @@ func someText(r *rand.Rand, most int) string {
 	return strings.Join(text, " ")
 }
 
-// textNodes makes nodes whose names are in no query.
+// textNodes returns nodes whose names are in no query.
 func textNodes(r *rand.Rand, n int) []graph.Node {
 	list := pgtest.SomeNodes(r, n)
 	for i := range list {
@@ -67,8 +67,8 @@ func documentOf(n *graph.Node) lexical.Document {
 	return d
 }
 
-// plainBM25 scores every node that stands by the formula as it is written.
-func plainBM25(nodes []graph.Node, q lexical.Query) map[uuid.UUID]float64 {
+// referenceBM25 computes the score of every live node with the formula.
+func referenceBM25(nodes []graph.Node, q lexical.Query) map[uuid.UUID]float64 {
 	type document struct {
 		counts map[string]float64
 		length float64
@@ -100,7 +100,7 @@ func plainBM25(nodes []graph.Node, q lexical.Query) map[uuid.UUID]float64 {
 	return scores
 }
 
-// someFilter gives a filter of a search, and the same as a function.
+// someSearchFilter returns a random filter of a search, and a function that evaluates it.
 func someSearchFilter(r *rand.Rand) (f retrieval.Filter, passes func(*graph.Node) bool) {
 	if r.IntN(2) == 0 {
 		f.EntityTypes = graph.EntityTypes()[:1+r.IntN(3)]
@@ -123,14 +123,14 @@ func someSearchFilter(r *rand.Rand) (f retrieval.Filter, passes func(*graph.Node
 	}
 }
 
-// searcher is a database, or one that is watched.
+// searcher is a database or a recorder of its statements.
 type searcher interface {
 	SearchText(
 		ctx context.Context, workspace uuid.UUID, q lexical.Query, f retrieval.Filter, limit, names int,
 	) (retrieval.TextFindings, error)
 }
 
-// byWords returns what a search in words finds.
+// byWords returns the hits of a text search.
 func byWords(
 	t testing.TB, db searcher, ws uuid.UUID, q lexical.Query, f retrieval.Filter, limit int,
 ) []retrieval.TextHit {
@@ -140,8 +140,8 @@ func byWords(
 	return found.Hits
 }
 
-// The bounds are: the real ones; so few postings at first that most searches have to
-// prove that no more are needed, or read them; and few nodes to a filter.
+// The limits are the default ones, limits of primary postings so low that most searches must prove that
+// they are sufficient or read more, and a limit of zero nodes that pass a filter.
 func TestSearchRanksAsBM25ByTheBook(t *testing.T) {
 	db := pgtest.Open(t)
 	ws, other := pgtest.Limited(t, db, 1, 1), pgtest.Limited(t, db, 1, 1)
@@ -162,12 +162,12 @@ func TestSearchRanksAsBM25ByTheBook(t *testing.T) {
 			{20_000, 20_000, 8_000, 5_000}, {1, all, all, 5_000}, {20, all, all, 5_000}, {20, all, all, 0},
 		}[round%4]
 		db.BoundSearches(bound[0], bound[1], bound[2], int(bound[3]))
-		if round%5 < 3 { // else terms of searches before are in memory
+		if round%5 < 3 { // otherwise terms of earlier searches are cached
 			db.ForgetTexts([]int64{-1, 0, 1 << 20}[round%5])
 		}
 		q := lexical.Parse(someText(r, 6) + " ")
 		filter, passes := someSearchFilter(r)
-		scores := plainBM25(nodes, q)
+		scores := referenceBM25(nodes, q)
 		var want []uuid.UUID
 		for id := range scores {
 			if passes(byID[id]) {
@@ -184,11 +184,11 @@ func TestSearchRanksAsBM25ByTheBook(t *testing.T) {
 			require.InDelta(t, scores[want[i]], hit.Score, 1e-9, "hit %d of %v with %v", i, q.Terms, bound)
 		}
 		hits = byWords(t, db, other, q, filter, limit)
-		require.Empty(t, hits, "what does not stand is not found, whatever another workspace has")
+		require.Empty(t, hits, "deleted nodes are not found, even if they are live in another workspace")
 	}
 }
 
-// Whatever the bounds, what is found passes, and its score is no more than its due.
+// With any limits, every hit passes the filter, and its score is at most the exact one.
 func TestASearchThatIsCutShortFindsNothingThatDoesNotPass(t *testing.T) {
 	db := pgtest.Open(t)
 	ws := pgtest.Limited(t, db, 1, 1)
@@ -204,7 +204,7 @@ func TestASearchThatIsCutShortFindsNothingThatDoesNotPass(t *testing.T) {
 		db.BoundSearches(1+r.Int64N(30), 1+r.Int64N(100), 1+r.Int64N(30), r.IntN(30))
 		q := lexical.Parse(someText(r, 6) + " ")
 		filter, passes := someSearchFilter(r)
-		scores := plainBM25(nodes, q)
+		scores := referenceBM25(nodes, q)
 		hits := byWords(t, db, ws, q, filter, 10)
 		for _, hit := range hits {
 			require.True(t, passes(byID[hit.Node]) && !byID[hit.Node].Deleted)
@@ -213,8 +213,8 @@ func TestASearchThatIsCutShortFindsNothingThatDoesNotPass(t *testing.T) {
 	}
 }
 
-// A word of more nodes than a search reads finds the newest of them, and of the ones that
-// score the same the newest come first.
+// A word of more nodes than a search reads finds the newest of them, and nodes with equal scores are
+// sorted newest first.
 func TestAWordOfTooManyNodesFindsTheNewest(t *testing.T) {
 	db := pgtest.Open(t)
 	ws := pgtest.Limited(t, db, 1, 1)
@@ -236,7 +236,7 @@ func TestAWordOfTooManyNodesFindsTheNewest(t *testing.T) {
 	}
 }
 
-// dumpLexical is what the text lane holds, but when.
+// dumpLexical returns the contents of the text index without times and revisions.
 func dumpLexical(t testing.TB, db *pgtest.DB, ws uuid.UUID) string {
 	t.Helper()
 	lines, err := db.Strings(t.Context(), `
@@ -280,14 +280,14 @@ func TestHoweverTheNodesCameTheLaneIsAsIfItWereMadeAtOnce(t *testing.T) {
 				),
 			)
 		}
-		if r.IntN(3) > 0 { // else it comes later, or never
+		if r.IntN(3) > 0 { // otherwise it is indexed later, or never
 			index(t, db, ws, append(ids, uuid.New())...)
 		}
 	}
 	index(t, db, ws, idsOf(nodes)...)
 	before := dumpLexical(t, db, ws)
 	done := index(t, db, ws, idsOf(nodes)...)
-	require.Equal(t, textindex.LexicalDone{Same: len(nodes)}, done, "again, and nothing is written")
+	require.Equal(t, textindex.LexicalDone{Same: len(nodes)}, done, "the second time nothing is written")
 	require.Equal(t, before, dumpLexical(t, db, ws))
 
 	require.NoError(t, db.Exec(t.Context(), `DELETE FROM lexical_nodes`))
@@ -359,47 +359,47 @@ func TestTheLaneKnowsHowFarItIsAndWhatItMissed(t *testing.T) {
 	require.True(t, status().Filling)
 	require.EqualValues(t, 3, status().Sequence)
 	require.Equal(t, []uuid.UUID{ws}, unfilled())
-	_, over, err := db.FillLexical(t.Context(), ws)
+	_, complete, err := db.FillLexical(t.Context(), ws)
 	require.NoError(t, err)
-	require.False(t, over)
-	require.Zero(t, apply(nodes[:1], 6, 7).Gaps, "it will be as far as 10 anyhow")
+	require.False(t, complete)
+	require.Zero(t, apply(nodes[:1], 6, 7).Gaps, "the rebuild covers the changes up to 10")
 	require.Zero(t, apply(nodes[:1], 11).Gaps)
-	for steps := 1; !over; steps++ {
+	for steps := 1; !complete; steps++ {
 		require.Less(t, steps, 10)
-		_, over, err = db.FillLexical(t.Context(), ws)
+		_, complete, err = db.FillLexical(t.Context(), ws)
 		require.NoError(t, err)
 	}
 	filled := status()
 	require.False(t, filled.Filling)
 	require.EqualValues(t, 11, filled.Sequence)
-	stand := 0
+	live := 0
 	for i := range nodes {
 		if !nodes[i].Deleted {
-			stand++
+			live++
 		}
 	}
-	require.EqualValues(t, stand, filled.Nodes)
+	require.EqualValues(t, live, filled.Nodes)
 	require.Empty(t, unfilled())
 	dump := dumpLexical(t, db, ws)
 	index(t, db, ws, idsOf(nodes)...)
 	require.Equal(t, dump, dumpLexical(t, db, ws))
 
 	require.NoError(t, db.Exec(t.Context(), `UPDATE lexical_workspaces SET version = 0`))
-	require.Equal(t, []uuid.UUID{ws}, unfilled(), "another analysis made it")
+	require.Equal(t, []uuid.UUID{ws}, unfilled(), "another version of the analysis built it")
 }
 
 func TestADeletedWorkspaceLeavesNoTexts(t *testing.T) {
 	db := pgtest.Open(t)
-	ws, stays := pgtest.Limited(t, db, 1, 1), pgtest.Limited(t, db, 1, 1)
+	ws, retained := pgtest.Limited(t, db, 1, 1), pgtest.Limited(t, db, 1, 1)
 	db.BoundSearches(5, 5, 100, 5_000)
 	db.BoundChampions(3, 3)
 	nodes := textNodes(rand.New(rand.NewPCG(2, 2)), 20)
-	for _, in := range []uuid.UUID{ws, stays} {
+	for _, in := range []uuid.UUID{ws, retained} {
 		pgtest.InsertNodes(t, db, in, nodes)
 		index(t, db, in, idsOf(nodes)...)
 	}
 	require.Positive(t, refreshLists(t, db))
-	before := dumpLexical(t, db, stays)
+	before := dumpLexical(t, db, retained)
 	require.NoError(t, db.DeleteWorkspace(t.Context(), ws, "req_1"))
 	require.NoError(t, db.EraseWorkspace(t.Context(), ws, func(int64) error { return nil }))
 	require.Empty(t, dumpLexical(t, db, ws))
@@ -412,10 +412,10 @@ func TestADeletedWorkspaceLeavesNoTexts(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, over)
 	require.Empty(t, dumpLexical(t, db, ws), "nothing comes after")
-	require.Equal(t, before, dumpLexical(t, db, stays))
+	require.Equal(t, before, dumpLexical(t, db, retained))
 }
 
-// Nothing but indexes is read, and of postings nothing but their index.
+// All tables are read by indexes, and postings by index-only scans.
 func TestASearchIsServedByIndexes(t *testing.T) {
 	db := pgtest.Open(t)
 	ws := pgtest.Limited(t, db, 1, 1)

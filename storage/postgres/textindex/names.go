@@ -17,18 +17,18 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
-// nameLooks is how many nodes of one name are looked at, whether they pass.
-const nameLooks = 1_000
+// maxNameLookups is the maximum number of nodes of one name to which the filter is applied.
+const maxNameLookups = 1_000
 
-// shortName is how many characters a name has at most that is only as certain as its
-// words are rare: so few letters are often another word.
-const shortName = 3
+// maxShortName is the maximum number of characters of a short name. A match of a short name is only
+// as certain as its words are rare, because so few letters are often another word.
+const maxShortName = 3
 
-// calledNodes are the nodes that a query calls by one name.
-type calledNodes struct {
+// namedNodes are the nodes with a name that is in the query.
+type namedNodes struct {
 	key    string
 	nodes  []uuid.UUID
-	weight float64 // of the name, above 0 to 1; see weightOfName
+	weight float64 // of the name, in (0, 1]; see nameWeight
 }
 
 const selectNamed = `SELECT k.key, p.id FROM unnest($1::text[]) AS k (key)
@@ -37,9 +37,9 @@ const selectNamed = `SELECT k.key, p.id FROM unnest($1::text[]) AS k (key)
 		LIMIT $3) l
 		CROSS JOIN LATERAL (SELECT n.id FROM nodes n WHERE n.workspace_id = $2 AND n.id = l.node_id AND `
 
-// queueNames has the nodes read, beside other things, that have a name of the query, at
-// most so many of each name.
-func (s *textSearch) queueNames(batch *pgx.Batch, q lexical.Query, most int) {
+// queueNames queues the query of the nodes that have a name of the query, at most limit of each
+// name.
+func (s *textSearch) queueNames(batch *pgx.Batch, q lexical.Query, limit int) {
 	if len(q.Names) == 0 {
 		return
 	}
@@ -48,10 +48,10 @@ func (s *textSearch) queueNames(batch *pgx.Batch, q lexical.Query, most int) {
 		keys = append(keys, n.Key)
 	}
 	slices.Sort(keys)
-	w := &postgres.Where{Args: []any{slices.Compact(keys), s.workspace, nameLooks}}
+	w := &postgres.Where{Args: []any{slices.Compact(keys), s.workspace, maxNameLookups}}
 	graphread.AddPassing(w, s.filter)
 	s.names = map[string][]uuid.UUID{}
-	query := selectNamed + w.Text() + ` OFFSET 0) n LIMIT ` + w.Arg(most) + `) p ORDER BY p.id`
+	query := selectNamed + w.Text() + ` OFFSET 0) n LIMIT ` + w.Arg(limit) + `) p ORDER BY p.id`
 	batch.Queue(query, w.Args...).Query(func(rows pgx.Rows) error {
 		var key string
 		var id uuid.UUID
@@ -63,38 +63,40 @@ func (s *textSearch) queueNames(batch *pgx.Batch, q lexical.Query, most int) {
 	})
 }
 
-// calls returns by name the nodes that the query calls, those of the longest names first:
-// each has its whole name in the query, and not only within the longer name of another.
-func (s *textSearch) calls(q lexical.Query) (called []calledNodes) {
-	places := map[string][]lexical.Name{}
+// matchNames returns the nodes whose name is in the query, by name, longest names first. A name that
+// is only in the query as a part of a longer name is left out.
+func (s *textSearch) matchNames(q lexical.Query) (named []namedNodes) {
+	occurrences := map[string][]lexical.Name{}
 	for _, n := range q.Names {
-		places[n.Key] = append(places[n.Key], n)
+		occurrences[n.Key] = append(occurrences[n.Key], n)
 	}
 	keys := slices.SortedFunc(maps.Keys(s.names), func(a, b string) int {
-		return cmp.Or(cmp.Compare(words(places[b]), words(places[a])), cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+		return cmp.Or(
+			cmp.Compare(wordCount(occurrences[b]), wordCount(occurrences[a])), cmp.Compare(len(b), len(a)), cmp.Compare(a, b),
+		)
 	})
-	var taken []lexical.Name
+	var matched []lexical.Name
 	for _, key := range keys {
-		if !slices.ContainsFunc(places[key], func(n lexical.Name) bool { return !within(n, taken) }) {
+		if !slices.ContainsFunc(occurrences[key], func(n lexical.Name) bool { return !isWithin(n, matched) }) {
 			continue
 		}
-		taken = append(taken, places[key]...)
-		called = append(called, calledNodes{key: key, nodes: s.names[key], weight: s.weightOfName(key)})
+		matched = append(matched, occurrences[key]...)
+		named = append(named, namedNodes{key: key, nodes: s.names[key], weight: s.nameWeight(key)})
 	}
-	return called
+	return named
 }
 
-// weightOfName is 1, except for a short name how much its rarest term says, of what a term
-// of one node would.
-func (s *textSearch) weightOfName(key string) float64 {
-	if utf8.RuneCountInString(strings.ReplaceAll(key, " ", "")) > shortName {
+// nameWeight returns 1, or for a short name the weight of its rarest term relative to that of a term
+// of one node.
+func (s *textSearch) nameWeight(key string) float64 {
+	if utf8.RuneCountInString(strings.ReplaceAll(key, " ", "")) > maxShortName {
 		return 1
 	}
 	rarest := math.Inf(1) // nodes of a term
 	for _, t := range lexical.Parse(key).Terms {
 		nodes, known := s.frequency[t.Text]
-		if !known { // of the query's terms only the rarest were read
-			nodes = s.frequent
+		if !known { // only the rarest terms of the query were read
+			nodes = s.maxFrequency
 		}
 		rarest = min(rarest, float64(nodes))
 	}
@@ -104,37 +106,37 @@ func (s *textSearch) weightOfName(key string) float64 {
 	return min(1, s.idf(int64(rarest))/s.idf(1))
 }
 
-// certain lists the nodes that are called, at most so many, those first that are
-// meant most certainly; of equal ones those of the longest names.
-func certain(called []calledNodes, most int) (list []retrieval.NamedNode) {
-	for _, c := range called {
+// mostCertain returns at most limit of the named nodes, the most certain matches first, and equal ones
+// by descending length of the name.
+func mostCertain(named []namedNodes, limit int) (list []retrieval.NamedNode) {
+	for _, c := range named {
 		for _, id := range c.nodes {
 			list = append(list, retrieval.NamedNode{Node: id, Mass: c.weight / float64(len(c.nodes))})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b retrieval.NamedNode) int { return cmp.Compare(b.Mass, a.Mass) })
-	return list[:min(len(list), most)]
+	return list[:min(len(list), limit)]
 }
 
-// words is how many words a name has.
-func words(places []lexical.Name) int { return places[0].To - places[0].From }
+// wordCount returns the number of words of a name.
+func wordCount(occurrences []lexical.Name) int { return occurrences[0].To - occurrences[0].From }
 
-// within reports whether a place is a part of one that is taken.
-func within(n lexical.Name, taken []lexical.Name) bool {
-	return slices.ContainsFunc(taken, func(t lexical.Name) bool {
+// isWithin reports whether an occurrence is a part of a longer one that is matched.
+func isWithin(n lexical.Name, matched []lexical.Name) bool {
+	return slices.ContainsFunc(matched, func(t lexical.Name) bool {
 		return t.From <= n.From && n.To <= t.To && t.Key != n.Key
 	})
 }
 
-// raise raises the nodes that the query calls by name by what the name says, shared
-// among them, and most of all those whose name is the whole query.
-func (s *textSearch) raise(called []calledNodes, q lexical.Query) {
+// boost raises the scores of the named nodes by the weight of the name, divided by the number of
+// nodes with that name. A node whose name is the whole query gets the highest boost.
+func (s *textSearch) boost(named []namedNodes, q lexical.Query) {
 	top := 1.0
 	for _, score := range s.scores {
 		top = max(top, score)
 	}
-	for _, c := range called {
-		if len(c.nodes) > namesakes {
+	for _, c := range named {
+		if len(c.nodes) > maxNamesakes {
 			continue
 		}
 		share := nameBoost * c.weight / float64(len(c.nodes))
@@ -143,7 +145,7 @@ func (s *textSearch) raise(called []calledNodes, q lexical.Query) {
 		}
 		for _, id := range c.nodes {
 			s.scores[id] += share * top
-			s.raised[id] += share * top
+			s.boosts[id] += share * top
 		}
 	}
 	s.sorted = false

@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/test/pgtest"
 )
 
-func named(t testing.TB, db *pgtest.DB, ws uuid.UUID, names ...string) map[string]uuid.UUID {
+func insertNamed(t testing.TB, db *pgtest.DB, ws uuid.UUID, names ...string) map[string]uuid.UUID {
 	t.Helper()
 	ids := map[string]uuid.UUID{}
 	var nodes []graph.Node
@@ -32,8 +32,8 @@ func named(t testing.TB, db *pgtest.DB, ws uuid.UUID, names ...string) map[strin
 func TestNodesThatTheQueryNamesAreFound(t *testing.T) {
 	db := pgtest.Open(t)
 	ws, other := pgtest.Limited(t, db, 1, 1), pgtest.Limited(t, db, 1, 1)
-	ids := named(t, db, ws, "Rack 7", "Server", "Server Rack 7", "Łódź plant", "東京タワー", "valve")
-	named(t, db, other, "Rack 7", "Server Rack 7")
+	ids := insertNamed(t, db, ws, "Rack 7", "Server", "Server Rack 7", "Łódź plant", "東京タワー", "valve")
+	insertNamed(t, db, other, "Rack 7", "Server Rack 7")
 	called := func(query string, f retrieval.Filter, most int) (ids []uuid.UUID) {
 		found, err := db.SearchText(t.Context(), ws, lexical.Parse(query), f, 1, most)
 		require.NoError(t, err)
@@ -61,10 +61,10 @@ func TestNodesThatTheQueryNamesAreFound(t *testing.T) {
 	}
 	const query = "what is in server rack 7?"
 	got := called(query, retrieval.Filter{EntityTypes: graph.EntityTypes()[:2]}, 10)
-	require.Equal(t, []uuid.UUID{ids["Rack 7"], ids["Server"]}, got, "a longer name that does not pass hides nothing")
+	require.Equal(t, []uuid.UUID{ids["Rack 7"], ids["Server"]}, got, "a longer name that does not pass hides no other")
 	require.NoError(t, db.Exec(t.Context(), `UPDATE nodes SET deleted = true WHERE id = $1`, ids["Server Rack 7"]))
 	require.Equal(
-		t, []uuid.UUID{ids["Rack 7"]}, called(query, retrieval.Filter{}, 1), "what is deleted is not called, indexed or not",
+		t, []uuid.UUID{ids["Rack 7"]}, called(query, retrieval.Filter{}, 1), "a deleted node is not returned, even if indexed",
 	)
 }
 
@@ -72,7 +72,7 @@ func TestExactNamesComeFirstAndBeginningsOfWordsAreFound(t *testing.T) {
 	db := pgtest.Open(t)
 	ws := pgtest.Limited(t, db, 1, 1)
 	names := []string{"pump", "pump pump station", "the pump house pump", "turbine", "turbid water", "turtle"}
-	ids := named(t, db, ws, names...)
+	ids := insertNamed(t, db, ws, names...)
 	search := func(query string) (found []uuid.UUID) {
 		hits := byWords(t, db, ws, lexical.Parse(query), retrieval.Filter{}, 10)
 		for _, h := range hits {
@@ -85,8 +85,8 @@ func TestExactNamesComeFirstAndBeginningsOfWordsAreFound(t *testing.T) {
 	require.Equal(t, ids["the pump house pump"], search("The Pump-House pump")[0])
 	require.ElementsMatch(t, []uuid.UUID{ids["turbine"], ids["turbid water"]}, search("turb"))
 	require.Equal(t, ids["turbine"], search("turbine")[0])
-	require.Empty(t, search("turb "), "the word is over")
-	require.NotEmpty(t, search("the"), "a query of words that say little is answered")
+	require.Empty(t, search("turb "), "the space ends the word")
+	require.NotEmpty(t, search("the"), "a query of frequent words has results")
 	require.Empty(t, search("nowhere"))
 	require.Empty(t, search("!?"))
 }

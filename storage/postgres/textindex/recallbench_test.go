@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	recallTop = 10 // how many of the best are asked for
-	// A text is so much longer than its words: by a name, which counts twice, and by the
-	// key and the value of the property that insertTexts adds. No query has these.
-	besideWords = 4
+	recallTop = 10 // limit of each search
+	// extraLength is the length of an indexed text besides its words: the name, which counts twice,
+	// and the key and the value of the property that insertTexts adds. No query contains these.
+	extraLength = 4
 )
 
-// zipfWord is a word of one term: the number in letters.
+// zipfWord returns a word of one term that encodes a number in letters.
 func zipfWord(n uint32) string {
 	word := []byte("zq")
 	for ; n > 0 || len(word) < 5; n /= 20 {
@@ -38,8 +38,8 @@ func zipfWord(n uint32) string {
 	return string(word)
 }
 
-// zipfTexts are n texts of 8 to 40 words out of 200,000, as frequent as Zipf has it; each
-// by the numbers of its words.
+// zipfTexts returns n texts of 8 to 40 words out of 200,000 with a Zipf distribution. Each text is the
+// list of the numbers of its words.
 func zipfTexts(r *rand.Rand, n int) [][]uint32 {
 	frequency := rand.NewZipf(r, 1.07, 8, 200_000)
 	texts := make([][]uint32, n)
@@ -52,13 +52,13 @@ func zipfTexts(r *rand.Rand, n int) [][]uint32 {
 	return texts
 }
 
-// lexicalCopy are the rows of a part of the nodes, for COPY.
+// lexicalCopy has the rows of a part of the nodes, for COPY.
 type lexicalCopy struct {
 	nodes, texts, postings [][]any
 }
 
-// loadTexts loads nodes with texts, and the text lane as ApplyLexical makes it, through
-// COPY: a million nodes in minutes. It returns their ids and the average length.
+// loadTexts loads nodes with texts, and the same text index as ApplyLexical writes, with COPY: a
+// million nodes in minutes. It returns their ids and the average length.
 func loadTexts(b *testing.B, db *pgtest.DB, ws uuid.UUID, texts [][]uint32) (ids []uuid.UUID, average float64) {
 	b.Helper()
 	began, ctx := time.Now(), b.Context()
@@ -72,7 +72,7 @@ func loadTexts(b *testing.B, db *pgtest.DB, ws uuid.UUID, texts [][]uint32) (ids
 	for part := range slices.Chunk(texts, 20_000) {
 		var rows lexicalCopy
 		for _, text := range part {
-			id := uuid.UUID{6: 0x70, 8: 0x80} // as ids of nodes: they grow with time
+			id := uuid.UUID{6: 0x70, 8: 0x80} // increasing with time, like the ids of nodes
 			binary.BigEndian.PutUint32(id[:], uint32(len(ids)))
 			total += rows.add(ws, id, len(ids), text)
 			ids = append(ids, id)
@@ -105,7 +105,7 @@ func loadTexts(b *testing.B, db *pgtest.DB, ws uuid.UUID, texts [][]uint32) (ids
 	return ids, float64(total) / float64(len(texts))
 }
 
-// add adds the rows of a node, and returns how long its text is.
+// add adds the rows of a node, and returns the length of its text.
 func (c *lexicalCopy) add(ws, id uuid.UUID, n int, text []uint32) int {
 	words := make([]string, len(text))
 	for i, word := range text {
@@ -126,12 +126,11 @@ func (c *lexicalCopy) add(ws, id uuid.UUID, n int, text []uint32) int {
 	return terms.Length
 }
 
-// exactBM25 returns for a query the scores of all texts by the book, from the words
-// alone.
+// exactBM25 computes the scores of all texts for a query with the formula, from the words.
 func exactBM25(texts [][]uint32, query []uint32, average float64) []float64 {
 	scores, counts := make([]float64, len(texts)), make([]float64, len(texts))
 	for _, word := range query {
-		having := 0.0
+		matching := 0.0
 		for i, text := range texts {
 			counts[i] = 0
 			for _, w := range text {
@@ -140,14 +139,14 @@ func exactBM25(texts [][]uint32, query []uint32, average float64) []float64 {
 				}
 			}
 			if counts[i] > 0 {
-				having++
+				matching++
 			}
 		}
 		n := float64(len(texts))
-		idf := math.Log(1 + (n-having+0.5)/(having+0.5))
+		idf := math.Log(1 + (n-matching+0.5)/(matching+0.5))
 		for i, tf := range counts {
 			if tf > 0 {
-				length := float64(len(texts[i]) + besideWords)
+				length := float64(len(texts[i]) + extraLength)
 				scores[i] += idf * tf * 2.2 / (tf + 1.2*(0.25+0.75*length/average))
 			}
 		}
@@ -155,34 +154,33 @@ func exactBM25(texts [][]uint32, query []uint32, average float64) []float64 {
 	return scores
 }
 
-// recallQueries is how many queries of each kind are asked.
+// recallQueries is the number of queries of each kind.
 const recallQueries = 200
 
-// BenchmarkTextRecall reports which share of the exact ten best a search in words finds,
-// counting a node that scores as the tenth does, among 100,000 nodes, or each number of
-// LIVEGRAPH_TEXT_NODES (with a comma between). The queries have one to three words, each of the 30 or of
-// the 3,000 most frequent. Each is asked twice: once of postings that are cut by weight,
-// and once, as before there were champion lists and as it is until they are filled, of
-// the newest. Both are timed in turns, so that they share what else the machine does.
+// BenchmarkTextRecall reports the share of the exact ten best nodes that a text search finds, among
+// 100,000 nodes, or each of the comma-separated numbers in LIVEGRAPH_TEXT_NODES. A node with the score of
+// the tenth counts as one of the ten. The queries have one to three words, each of the 30 or of the 3,000
+// most frequent. Each query is run twice: with champion lists, and with the newest postings, as a search
+// does until the lists are filled. The two runs alternate, so that other load affects both.
 func BenchmarkTextRecall(b *testing.B) {
 	rec := record.New(b)
 	for size := range strings.SplitSeq(cmp.Or(os.Getenv("LIVEGRAPH_TEXT_NODES"), "100000"), ",") {
 		nodes, err := strconv.Atoi(size)
 		require.NoError(b, err)
-		recallAmong(b, rec, nodes)
+		measureRecall(b, rec, nodes)
 	}
 	rec.Save()
 }
 
-func recallAmong(b *testing.B, rec *record.Recorder, nodes int) {
-	w := newGraphWorld(b)
+func measureRecall(b *testing.B, rec *record.Recorder, nodes int) {
+	w := newGraphFixture(b)
 	db, ws := w.db, w.workspace(b)
 	r := rand.New(rand.NewPCG(23, 1))
 	texts := zipfTexts(r, nodes)
 	ids, average := loadTexts(b, db, ws, texts)
-	place := make(map[uuid.UUID]int, len(ids))
+	position := make(map[uuid.UUID]int, len(ids))
 	for i, id := range ids {
-		place[id] = i
+		position[id] = i
 	}
 	began, prefix := time.Now(), fmt.Sprintf("nodes=%d/", nodes)
 	lists := refreshLists(b, db)
@@ -190,7 +188,7 @@ func recallAmong(b *testing.B, rec *record.Recorder, nodes int) {
 	require.NoError(b, db.ExecLong(b.Context(), `VACUUM ANALYZE`))
 	aged := withoutChampions(w.db)
 	for _, common := range []uint32{30, 3_000} {
-		cuts := map[string]*recallOf{"weight": {db: db}, "age": {db: aged}}
+		cuts := map[string]*recallResult{"weight": {db: db}, "age": {db: aged}}
 		order := []string{"weight", "age"}
 		for range recallQueries {
 			query := make([]uint32, 1+r.IntN(3))
@@ -200,9 +198,9 @@ func recallAmong(b *testing.B, rec *record.Recorder, nodes int) {
 			slices.Sort(query)
 			query = slices.Compact(query)
 			scores := exactBM25(texts, query, average)
-			slices.Reverse(order) // who asks first finds less in Postgres' memory
+			slices.Reverse(order) // the first run finds less in the caches of Postgres
 			for _, cut := range order {
-				cuts[cut].ask(b, ws, query, scores, place)
+				cuts[cut].search(b, ws, query, scores, position)
 			}
 		}
 		for cut, c := range cuts {
@@ -215,14 +213,16 @@ func recallAmong(b *testing.B, rec *record.Recorder, nodes int) {
 	}
 }
 
-// recallOf is what the searches of one database find.
-type recallOf struct {
+// recallResult has the results of the searches of one database.
+type recallResult struct {
 	db            *pgtest.DB
 	took          []time.Duration
 	found, wanted float64
 }
 
-func (c *recallOf) ask(b *testing.B, ws uuid.UUID, query []uint32, scores []float64, place map[uuid.UUID]int) {
+func (c *recallResult) search(
+	b *testing.B, ws uuid.UUID, query []uint32, scores []float64, position map[uuid.UUID]int,
+) {
 	b.Helper()
 	var words strings.Builder
 	for _, word := range query {
@@ -240,7 +240,7 @@ func (c *recallOf) ask(b *testing.B, ws uuid.UUID, query []uint32, scores []floa
 		}
 	}
 	for _, hit := range got.Hits {
-		if scores[place[hit.Node]] >= best[recallTop-1]-1e-9 {
+		if scores[position[hit.Node]] >= best[recallTop-1]-1e-9 {
 			c.found++
 		}
 	}

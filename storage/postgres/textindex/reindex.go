@@ -12,19 +12,18 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// ReindexState is how far a re-index is.
+// ReindexState is the state of a re-index.
 type ReindexState string
 
-// The states of a re-index. It is queued until a process with role embeddings takes
-// it up.
+// States of a re-index. It is queued until a process with role embeddings starts it.
 const (
 	ReindexQueued  ReindexState = "queued"
 	ReindexRunning ReindexState = "running"
 	ReindexDone    ReindexState = "done"
 )
 
-// Reindex is a wish for a new index, and what became of it. Numbers are of nodes of
-// the whole installation.
+// Reindex is a request for a new index, and its progress. Numbers count nodes of the whole
+// installation.
 type Reindex struct {
 	ID          uuid.UUID     `json:"id"`
 	State       ReindexState  `json:"state"`
@@ -37,12 +36,12 @@ type Reindex struct {
 	FinishedAt  *time.Time    `json:"finishedAt"`
 }
 
-// RequestReindex asks for a new index of all workspaces, which is built from Postgres
-// beside the live one. While one is asked for or being built it joins that one.
+// RequestReindex requests a new index of all workspaces, which is built from Postgres while the live
+// one is searched. If one is requested or being built already, the request joins it.
 func (db *Store) RequestReindex(ctx context.Context, by string) (Reindex, error) {
 	id := uuid.New()
 	err := db.root.InTx(ctx, func(tx pgx.Tx) error {
-		// One after the other: the request that waits, if there is one, is this one too.
+		// The lock serialises requests. A waiting request, if there is one, is returned for this one.
 		if _, err := tx.Exec(ctx, `LOCK TABLE reindex_requests IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 			return err
 		}
@@ -61,13 +60,13 @@ func (db *Store) RequestReindex(ctx context.Context, by string) (Reindex, error)
 	return db.Reindex(ctx, id)
 }
 
-// ReindexWanted reports whether somebody asked for a new index that is not begun.
-func (db *Store) ReindexWanted(ctx context.Context) (wanted bool, err error) {
-	err = db.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM reindex_requests WHERE index_id IS NULL)`).Scan(&wanted)
-	return wanted, postgres.Classify(err)
+// ReindexWanted reports whether there is a request for a new index whose build has not begun.
+func (db *Store) ReindexWanted(ctx context.Context) (requested bool, err error) {
+	err = db.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM reindex_requests WHERE index_id IS NULL)`).Scan(&requested)
+	return requested, postgres.Classify(err)
 }
 
-// LastReindex returns what became of the newest wish; nil: there was none, of late.
+// LastReindex returns the newest request, or nil if there is none. Old requests are deleted.
 func (db *Store) LastReindex(ctx context.Context) (*Reindex, error) {
 	var id uuid.UUID
 	err := db.pool.QueryRow(ctx, `SELECT id FROM reindex_requests ORDER BY requested_at DESC, id LIMIT 1`).Scan(&id)
@@ -81,7 +80,7 @@ func (db *Store) LastReindex(ctx context.Context) (*Reindex, error) {
 	return &last, err
 }
 
-// Reindex returns what became of a wish; NotFound for another id.
+// Reindex returns the request with an id. The error is NotFound if there is none.
 func (db *Store) Reindex(ctx context.Context, id uuid.UUID) (Reindex, error) {
 	var (
 		r      Reindex
@@ -102,7 +101,7 @@ func (db *Store) Reindex(ctx context.Context, id uuid.UUID) (Reindex, error) {
 		return r, postgres.Classify(fmt.Errorf("reading a re-index: %w", err))
 	}
 	r.RequestedAt = r.RequestedAt.UTC()
-	if state == nil || *state == IndexFailed { // a failed one is begun again
+	if state == nil || *state == IndexFailed { // a failed build is started again
 		r.State = ReindexQueued
 		return r, nil
 	}
@@ -118,13 +117,13 @@ func (db *Store) Reindex(ctx context.Context, id uuid.UUID) (Reindex, error) {
 	return r, nil
 }
 
-// BuildProgress is how far the building of an index is, in nodes of all workspaces.
+// BuildProgress is the progress of the build of an index, in nodes of all workspaces.
 type BuildProgress struct {
 	Done, Total int64
 	ETASeconds  *float64 // nil: not known yet
 }
 
-// BuildProgress reports how far the building of an index is.
+// BuildProgress returns the progress of the build of an index.
 func (db *Store) BuildProgress(ctx context.Context, index uuid.UUID) (BuildProgress, error) {
 	var (
 		p      BuildProgress
@@ -144,9 +143,9 @@ func (db *Store) BuildProgress(ctx context.Context, index uuid.UUID) (BuildProgr
 		return p, postgres.Classify(fmt.Errorf("reading the progress of an index: %w", err))
 	}
 	p.Done = min(p.Done, p.Total)
-	if fresh := p.Done - before; fresh > 0 && ran > 0 {
-		left := float64(p.Total-p.Done) * ran / float64(fresh)
-		p.ETASeconds = &left
+	if built := p.Done - before; built > 0 && ran > 0 {
+		remaining := float64(p.Total-p.Done) * ran / float64(built)
+		p.ETASeconds = &remaining
 	}
 	return p, nil
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// WorkspaceReindex is a wish to have the nodes of one workspace embedded again in the
-// index there is, and how far that is.
+// WorkspaceReindex is a request to embed the nodes of one workspace again in the live index, and its
+// progress.
 type WorkspaceReindex struct {
 	Workspace   uuid.UUID
 	ID          uuid.UUID
 	RequestedAt time.Time
-	Sequence    int64      // nodes that later changes create are not for it
-	After       *uuid.UUID // the last node that was written again; nil: none
-	Done        int64      // nodes
+	Sequence    int64      // nodes created by later changes are not embedded again
+	After       *uuid.UUID // the last node that was embedded again; nil: none
+	Done        int64      // number of nodes that were embedded again
 }
 
-// RequestWorkspaceReindex asks for a workspace to be embedded again. Conflict: it is being
-// already.
+// RequestWorkspaceReindex requests to embed a workspace again. The error is Conflict if there is
+// such a request already.
 func (db *Store) RequestWorkspaceReindex(
 	ctx context.Context, workspace uuid.UUID, by string,
 ) (WorkspaceReindex, error) {
@@ -33,17 +33,17 @@ func (db *Store) RequestWorkspaceReindex(
 		WHERE id = $1 AND deleted_at IS NULL
 		ON CONFLICT DO NOTHING RETURNING requested_at, sequence`, workspace, r.ID, by).Scan(&r.RequestedAt, &r.Sequence)
 	if isNoRows(err) {
-		return r, fault.New(fault.Conflict, "The workspace is being indexed anew already").With("reason", "reindex_running")
+		return r, fault.New(fault.Conflict, "The workspace is already being reindexed").With("reason", "reindex_running")
 	}
 	if err != nil {
-		return r, postgres.Classify(fmt.Errorf("asking for a workspace to be indexed anew: %w", err))
+		return r, postgres.Classify(fmt.Errorf("requesting a workspace reindex: %w", err))
 	}
 	r.RequestedAt = r.RequestedAt.UTC()
 	return r, nil
 }
 
-// NextWorkspaceReindex returns the wish that least was done for, so that a large workspace
-// does not keep small ones waiting; nil: there is none.
+// NextWorkspaceReindex returns the request with the fewest nodes done, so that small workspaces do
+// not wait for a large one. It returns nil if there is none.
 func (db *Store) NextWorkspaceReindex(ctx context.Context) (*WorkspaceReindex, error) {
 	var r WorkspaceReindex
 	err := db.pool.QueryRow(ctx, `SELECT r.workspace_id, r.id, r.requested_at, r.sequence, r.after_node, r.done
@@ -55,19 +55,19 @@ func (db *Store) NextWorkspaceReindex(ctx context.Context) (*WorkspaceReindex, e
 		return nil, nil
 	}
 	if err != nil {
-		return nil, postgres.Classify(fmt.Errorf("looking for workspaces to index anew: %w", err))
+		return nil, postgres.Classify(fmt.Errorf("looking for workspace reindexes: %w", err))
 	}
 	return &r, nil
 }
 
-// ContinueWorkspaceReindex notes that the next nodes of a wish were written, up to one.
+// ContinueWorkspaceReindex records that the next nodes of a request were embedded, up to after.
 func (db *Store) ContinueWorkspaceReindex(ctx context.Context, id, after uuid.UUID, nodes int) error {
 	return db.changeIndex(
 		ctx, `UPDATE workspace_reindexes SET after_node = $2, done = done + $3 WHERE id = $1`, id, after, nodes,
 	)
 }
 
-// EndWorkspaceReindex notes that a wish is fulfilled.
+// EndWorkspaceReindex removes a request that is complete.
 func (db *Store) EndWorkspaceReindex(ctx context.Context, id uuid.UUID) error {
 	return db.changeIndex(ctx, `DELETE FROM workspace_reindexes WHERE id = $1`, id)
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// someFilter is a filter over what someProperties makes.
+// someFilter returns a random filter of the properties that pgtest.SomeNodes creates.
 func someFilter(r *rand.Rand) (f retrieval.Filter) {
 	if r.IntN(2) == 0 {
 		f.EntityTypes = []string{"object", "actor", "process"}[:1+r.IntN(3)]
@@ -58,18 +58,18 @@ func passesFilter(n graph.Node, f retrieval.Filter) bool {
 	return true
 }
 
-// someGraph is a workspace with random nodes and edges; some are deleted.
+// someGraph creates a workspace with random nodes and edges, some of them deleted.
 func someGraph(
 	t *testing.T, db *pgtest.DB, r *rand.Rand, nodes, edges int,
 ) (uuid.UUID, map[uuid.UUID]graph.Node, map[uuid.UUID]graph.Edge) {
 	t.Helper()
 	ws := pgtest.Limited(t, db, 1, 1)
 	list := pgtest.SomeNodes(r, nodes)
-	standing := slices.DeleteFunc(slices.Clone(list), func(n graph.Node) bool { return n.Deleted })
+	live := slices.DeleteFunc(slices.Clone(list), func(n graph.Node) bool { return n.Deleted })
 	var links []graph.Edge
 	for _, life := range pgtest.SomeNodes(r, edges) {
-		links = append(links, graph.Edge{ID: life.ID, SourceID: standing[r.IntN(len(standing))].ID,
-			TargetID:     standing[r.IntN(len(standing))].ID,
+		links = append(links, graph.Edge{ID: life.ID, SourceID: live[r.IntN(len(live))].ID,
+			TargetID:     live[r.IntN(len(live))].ID,
 			RelationType: []string{"feeds", "owns", "near"}[r.IntN(3)], Lifecycle: life.Lifecycle})
 	}
 	pgtest.InsertNodes(t, db, ws, list)
@@ -166,11 +166,11 @@ func TestAWalkFollowsWhatPassesAndNothingElse(t *testing.T) {
 		require.Empty(t, walked.Edges)
 
 		step.OfNode, step.Limit = 1+r.IntN(3), 1+r.IntN(10)
-		few, err := db.WalkEdges(t.Context(), ws, step)
+		limited, err := db.WalkEdges(t.Context(), ws, step)
 		require.NoError(t, err)
-		require.LessOrEqual(t, len(few.Edges), step.Limit+1)
-		require.Subset(t, want, few.Edges)
-		require.True(t, few.Truncated || len(few.Edges) == len(want))
+		require.LessOrEqual(t, len(limited.Edges), step.Limit+1)
+		require.Subset(t, want, limited.Edges)
+		require.True(t, limited.Truncated || len(limited.Edges) == len(want))
 	}
 }
 
@@ -185,9 +185,9 @@ func TestAHubThatLetsNothingPassCostsNoMoreThanItsBound(t *testing.T) {
 	require.True(t, walked.Truncated)
 	require.GreaterOrEqual(t, len(walked.Edges), 100)
 	require.LessOrEqual(t, len(walked.Edges), 200)
-	again, err := db.WalkEdges(t.Context(), pgtest.GraphWorkspace, step)
+	second, err := db.WalkEdges(t.Context(), pgtest.GraphWorkspace, step)
 	require.NoError(t, err)
-	require.Equal(t, walked, again)
+	require.Equal(t, walked, second)
 
 	r, err := db.Recorder(t.Context())
 	require.NoError(t, err)
@@ -222,7 +222,7 @@ func TestAHubThatLetsNothingPassCostsNoMoreThanItsBound(t *testing.T) {
 	require.Contains(t, plans[0], "nodes_pkey")
 }
 
-// lanes are the text lane of Postgres, and the static model in memory.
+// lanes has the text lane of Postgres, and a vector lane of the static model in memory.
 type lanes struct {
 	*pgtest.DB
 	embed.Static
@@ -241,7 +241,7 @@ func (l *lanes) LiveIndex(context.Context) (retrieval.Index, error) {
 	return retrieval.Index{Collection: "memory", Model: l.Model()}, nil
 }
 
-// Nearest knows nothing of workspaces and filters, as an index that is behind.
+// Nearest ignores workspaces and filters, as an index with old data could.
 func (l *lanes) Nearest(
 	_ context.Context, _ retrieval.Index, _ uuid.UUID, v embed.Vector, _ retrieval.Near, limit int,
 ) ([]retrieval.VectorHit, error) {
@@ -265,7 +265,7 @@ func newLanes(t testing.TB, db *pgtest.DB) *lanes {
 }
 
 func (l *lanes) engine() *retrieval.Engine {
-	// What a busy machine takes its time for is no fault: nothing ends early here.
+	// The timeouts are long, so that no test fails because the machine is busy.
 	return retrieval.New(retrieval.Deps{
 		Text: l, Vectors: l, Graph: l.DB,
 		Embedder: embed.NewQueries(embed.QueryOptions{Embedder: &l.Static, Timeout: time.Minute}),
@@ -273,7 +273,7 @@ func (l *lanes) engine() *retrieval.Engine {
 	})
 }
 
-// index puts nodes into both lanes, whether they stand or not.
+// index adds nodes to both lanes, including deleted ones.
 func (l *lanes) index(t testing.TB, ws uuid.UUID, nodes map[uuid.UUID]graph.Node) {
 	t.Helper()
 	var ids []uuid.UUID
@@ -296,8 +296,8 @@ func (l *lanes) index(t testing.TB, ws uuid.UUID, nodes map[uuid.UUID]graph.Node
 	}
 }
 
-// TestNothingInAnAnswerLeavesTheFilterOrTheWorkspace asks random questions of random
-// graphs; the vector lane gives whatever it has.
+// TestNothingInAnAnswerLeavesTheFilterOrTheWorkspace runs random queries on random graphs, with a vector
+// lane that ignores the filter and the workspace.
 func TestNothingInAnAnswerLeavesTheFilterOrTheWorkspace(t *testing.T) {
 	db := pgtest.Open(t)
 	r := rand.New(rand.NewPCG(7, 9))
@@ -351,7 +351,7 @@ func TestNothingInAnAnswerLeavesTheFilterOrTheWorkspace(t *testing.T) {
 	require.Positive(t, walked)
 }
 
-// requirePath holds a path against what was to be walked: every edge and every node.
+// requirePath checks that every edge and every node of a path matches the query.
 func requirePath(
 	t *testing.T, q retrieval.HybridQuery, h retrieval.Hit, nodes map[uuid.UUID]graph.Node, edges map[uuid.UUID]graph.Edge,
 ) {
@@ -373,15 +373,15 @@ func requirePath(
 	}
 }
 
-// drawn are lanes that find nodes by lot, as many as they are asked for.
-type drawn struct {
+// randomLanes are lanes that return random nodes, as many as requested.
+type randomLanes struct {
 	*lanes
 	seed uint64
 	ids  []string
 }
 
 // SearchText implements retrieval.TextLane.
-func (d *drawn) SearchText(
+func (d *randomLanes) SearchText(
 	_ context.Context, _ uuid.UUID, _ string, _ retrieval.Filter, limit, _ int,
 ) (found retrieval.TextFindings, err error) {
 	for i := range limit {
@@ -392,7 +392,7 @@ func (d *drawn) SearchText(
 }
 
 // Nearest implements retrieval.VectorLane.
-func (d *drawn) Nearest(
+func (d *randomLanes) Nearest(
 	_ context.Context, _ retrieval.Index, _ uuid.UUID, _ embed.Vector, _ retrieval.Near, limit int,
 ) (hits []retrieval.VectorHit, err error) {
 	for i := range limit {
@@ -401,8 +401,8 @@ func (d *drawn) Nearest(
 	return hits, nil
 }
 
-// draw returns the same node for the same place, whichever lane asks first.
-func (d *drawn) draw(place uint64) uuid.UUID {
+// draw returns a random node that depends only on the seed and the place.
+func (d *randomLanes) draw(place uint64) uuid.UUID {
 	return uuid.MustParse(d.ids[rand.New(rand.NewPCG(d.seed, place)).IntN(len(d.ids))])
 }
 

@@ -24,7 +24,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// readLines reads a file of the retrieval case.
+// readLines reads a file of the retrieval data set.
 func readLines(t testing.TB, name string, each func(line string)) {
 	t.Helper()
 	f, err := os.Open("../../test/bench/retrieval/testdata/" + name + ".gz")
@@ -40,16 +40,16 @@ func readLines(t testing.TB, name string, each func(line string)) {
 	require.NoError(t, s.Err())
 }
 
-// timed reports percentiles of what took so long.
-func timed(b *testing.B, name string, times []time.Duration) {
+// reportTimes reports percentiles of times.
+func reportTimes(b *testing.B, name string, times []time.Duration) {
 	b.Helper()
 	slices.Sort(times)
 	b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, name+"-p50-ms")
 	b.ReportMetric(float64(times[int(0.95*float64(len(times)-1))].Microseconds())/1000, name+"-p95-ms")
 }
 
-// BenchmarkRetrieval asks the 2Wiki questions: text lane, names and walk on Postgres,
-// the static model's vectors in memory.
+// BenchmarkRetrieval runs the 2Wiki questions. Text search, names and walk use Postgres, the vectors of
+// the static model are in memory.
 func BenchmarkRetrieval(b *testing.B) {
 	url := testenv.Postgres(b)
 	db := pgtest.OpenAt(b, url)
@@ -144,18 +144,17 @@ func BenchmarkRetrieval(b *testing.B) {
 		for name, sum := range sums {
 			b.ReportMetric(sum, name)
 		}
-		timed(b, "search", search)
-		timed(b, "hybrid", hybrid)
+		reportTimes(b, "search", search)
+		reportTimes(b, "hybrid", hybrid)
 	}
 	for lane, times := range lanes {
-		timed(b, lane, times)
+		reportTimes(b, lane, times)
 	}
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkRetrievalLarge ranks in a graph of 100,000 nodes and a million edges, a
-// fiftieth of them of one node. Lanes and embedder are as quick as can be: what is
-// measured is what Postgres and the ranking take beside them.
+// BenchmarkRetrievalLarge ranks nodes of a graph of 100,000 nodes and a million edges, a fiftieth of them
+// of one node. Lanes and embedder cost almost nothing, so the time is that of Postgres and the ranking.
 func BenchmarkRetrievalLarge(b *testing.B) {
 	url := testenv.Postgres(b)
 	db := pgtest.OpenAt(b, url)
@@ -180,7 +179,7 @@ func BenchmarkRetrievalLarge(b *testing.B) {
 				var times []time.Duration
 				total, late := 0, 0
 				for b.Loop() {
-					l := &drawn{lanes: newLanes(b, db), seed: r.Uint64(), ids: ids}
+					l := &randomLanes{lanes: newLanes(b, db), seed: r.Uint64(), ids: ids}
 					e := retrieval.New(retrieval.Deps{
 						Text: l, Vectors: l, Graph: db, Embedder: embed.NewQueries(embed.QueryOptions{Embedder: &l.Static}),
 					})
@@ -194,7 +193,7 @@ func BenchmarkRetrievalLarge(b *testing.B) {
 					late += len(found.Degraded)
 					total += found.Total
 				}
-				timed(b, "hybrid", times)
+				reportTimes(b, "hybrid", times)
 				b.ReportMetric(float64(total)/float64(len(times)), "candidates")
 				b.ReportMetric(float64(late), "late")
 				b.ReportMetric(0, "ns/op")

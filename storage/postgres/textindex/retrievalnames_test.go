@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/test/pgtest"
 )
 
-// plainNodes are nodes of names, each with a description, if there is one.
+// plainNodes returns nodes with names, and with descriptions as far as there are any.
 func plainNodes(names []string, descriptions ...string) (list []graph.Node, all map[uuid.UUID]graph.Node) {
 	all = map[uuid.UUID]graph.Node{}
 	for i, name := range names {
@@ -30,7 +30,7 @@ func plainNodes(names []string, descriptions ...string) (list []graph.Node, all 
 	return list, all
 }
 
-// hybridOf asks the text lane and the graph alone.
+// hybridOf runs a hybrid search with the text lane and the graph only.
 func hybridOf(t *testing.T, l *lanes, ws uuid.UUID, text string) []string {
 	t.Helper()
 	r, err := l.engine().Hybrid(t.Context(), retrieval.HybridQuery{
@@ -67,10 +67,10 @@ func TestANameOfManyNodesWeighsNoMoreThanOneOfOne(t *testing.T) {
 	found := hybridOf(t, l, ws, "which pump belongs to Turbine 7")
 	require.Equal(t, "Turbine 7", found[0], "the node that alone has its name")
 	require.Less(t, slices.Index(found, "Hall of the turbine"), slices.Index(found, "Depot"),
-		"what is linked to the node that is named comes before what all namesakes are linked to")
+		"the neighbor of a node with a unique name comes before the neighbor of all nodes with a common name")
 }
 
-// linkOf is an edge between two nodes.
+// linkOf returns an edge between two nodes.
 func linkOf(from, to graph.Node) graph.Edge {
 	return graph.Edge{ID: uuid.New(), SourceID: from.ID, TargetID: to.ID, RelationType: "feeds", Lifecycle: from.Lifecycle}
 }
@@ -114,10 +114,10 @@ func TestAShortNameCountsByWhatItsWordWeighs(t *testing.T) {
 		return r
 	}
 	const query = "who closed the relief valve of the boiler"
-	require.Equal(t, "Valve 12", search(query).Hits[0].Node.Name, "a word that is in every text names nothing")
+	require.Equal(t, "Valve 12", search(query).Hits[0].Node.Name, "a name that is a word of every text has little weight")
 	require.Equal(t, "Valve 12", hybridOf(t, l, ws, query)[0])
 	require.Equal(
-		t, "CPU", search("the load of the CPU in the hall").Hits[0].Node.Name, "a rare word of three letters does",
+		t, "CPU", search("the load of the CPU in the hall").Hits[0].Node.Name, "a rare short name has a high weight",
 	)
 	require.Equal(t, "The", search("the").Hits[0].Node.Name, "the query is its name")
 }

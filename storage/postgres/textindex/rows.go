@@ -21,19 +21,19 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// lexicalNode is a node as it is, and as the text lane has it.
+// lexicalNode is the current state of a node, and its state in the text index.
 type lexicalNode struct {
 	workspace, id uuid.UUID
-	stands        bool
+	live          bool
 	name          string
 	description   string
 	properties    graph.Properties
 	digest        []byte
 
-	known  bool // the lane has it
-	stored []byte
-	length int64
-	terms  []string
+	indexed      bool // whether the text index contains it
+	storedDigest []byte
+	length       int64
+	terms        []string
 }
 
 func (n *lexicalNode) document() lexical.Document {
@@ -48,11 +48,11 @@ const selectLexicalNodes = `SELECT t.workspace_id, t.id, coalesce(NOT n.deleted,
 	LEFT JOIN lexical_nodes l ON l.workspace_id = t.workspace_id AND l.node_id = t.id
 	ORDER BY t.place`
 
-func (p *lexicalPortion) read(ctx context.Context, of postgres.IDList) ([]lexicalNode, error) {
-	if len(of.IDs) == 0 {
+func (p *lexicalBatch) read(ctx context.Context, nodes postgres.IDList) ([]lexicalNode, error) {
+	if len(nodes.IDs) == 0 {
 		return nil, nil
 	}
-	rows, err := p.tx.Query(ctx, selectLexicalNodes, of.Workspaces, of.IDs)
+	rows, err := p.tx.Query(ctx, selectLexicalNodes, nodes.Workspaces, nodes.IDs)
 	if err != nil {
 		return nil, fmt.Errorf("reading nodes: %w", err)
 	}
@@ -60,13 +60,13 @@ func (p *lexicalPortion) read(ctx context.Context, of postgres.IDList) ([]lexica
 		var properties []byte
 		var terms string
 		err = row.Scan(
-			&n.workspace, &n.id, &n.stands, &n.name, &n.description, &properties, &n.known, &n.stored, &n.length, &terms,
+			&n.workspace, &n.id, &n.live, &n.name, &n.description, &properties, &n.indexed, &n.storedDigest, &n.length, &terms,
 		)
 		n.terms = strings.Fields(terms)
-		if err != nil || !n.stands {
+		if err != nil || !n.live {
 			return n, err
 		}
-		n.digest = digestOf(n.name, n.description, properties)
+		n.digest = textDigest(n.name, n.description, properties)
 		n.properties, err = graph.ReadProperties(jsontext.Value(properties))
 		return n, err
 	})
@@ -76,8 +76,8 @@ func (p *lexicalPortion) read(ctx context.Context, of postgres.IDList) ([]lexica
 	return read, nil
 }
 
-// digestOf tells texts from each other, and how they are analysed.
-func digestOf(name, description string, properties []byte) []byte {
+// textDigest returns a digest of the texts of a node and the version of the analysis.
+func textDigest(name, description string, properties []byte) []byte {
 	h := sha256.New()
 	var size [8]byte
 	for _, part := range [][]byte{{lexical.Version}, []byte(name), []byte(description), properties} {
@@ -109,7 +109,7 @@ func (r *lexicalRows) add(n *lexicalNode, now lexical.Terms) {
 	var all strings.Builder
 	for i, t := range now.List {
 		if i > 0 {
-			all.WriteByte(' ') // which is in no term
+			all.WriteByte(' ') // no term contains a space
 		}
 		all.WriteString(t.Text)
 	}
@@ -122,20 +122,20 @@ type lexicalPostingRow struct {
 	term            string
 	count           int16
 	length          int32
-	again           bool // the node had the term before
+	hadTerm         bool // the node had the term before
 }
 
 type lexicalPostingRows []lexicalPostingRow
 
-func (r *lexicalPostingRows) add(n *lexicalNode, t lexical.Term, length int, again bool) {
+func (r *lexicalPostingRows) add(n *lexicalNode, t lexical.Term, length int, hadTerm bool) {
 	*r = append(*r, lexicalPostingRow{
 		workspace: n.workspace, node: n.id, term: t.Text, count: int16(min(t.Count, math.MaxInt16)), length: int32(length),
-		again: again,
+		hadTerm: hadTerm,
 	})
 }
 
-// columns returns the rows as columns, in the order of the table's key: an index takes
-// them faster so.
+// columns returns the rows as columns, sorted by the table's key, which makes the index faster to
+// update.
 func (r lexicalPostingRows) columns() (ids postgres.IDList, terms []string, counts []int16, lengths []int32) {
 	slices.SortFunc(r, func(a, b lexicalPostingRow) int {
 		return cmp.Or(
@@ -155,7 +155,7 @@ const (
 		SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::int[], $5::text[], $6::text[])
 		ON CONFLICT (workspace_id, node_id) DO UPDATE
 		SET digest = excluded.digest, length = excluded.length, name_key = excluded.name_key, terms = excluded.terms`
-	// What is removed leaves a row, so that it is seen that it was.
+	// A removed node keeps a row, so that searches detect the removal by its revision.
 	removeLexicalNodes = `UPDATE lexical_nodes l SET digest = '', length = 0, name_key = NULL, terms = ''
 		FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace_id, id) WHERE l.workspace_id = t.workspace_id
 		AND l.node_id = t.id`
@@ -169,8 +169,8 @@ const (
 	changeTerms = `INSERT INTO lexical_terms AS l (workspace_id, term, nodes) SELECT *
 		FROM unnest($1::uuid[], $2::text[], $3::bigint[])
 		ON CONFLICT (workspace_id, term) DO UPDATE SET nodes = l.nodes + excluded.nodes`
-	// changeTermsAndList is changeTerms, and gives terms of more than $4 nodes a champion
-	// list, which is to be filled.
+	// changeTermsAndList is changeTerms, and also creates a champion list, which is filled later,
+	// for each changed term of more than $4 nodes.
 	changeTermsAndList = `WITH changed AS (` + changeTerms + ` RETURNING workspace_id, term, nodes)
 		INSERT INTO lexical_champion_lists (workspace_id, term)
 		SELECT workspace_id, term FROM changed WHERE nodes > $4 ON CONFLICT DO NOTHING`
@@ -182,8 +182,8 @@ const (
 		updated_at = now()`
 )
 
-// write writes what was taken.
-func (p *lexicalPortion) write(ctx context.Context) error {
+// write writes the staged changes.
+func (p *lexicalBatch) write(ctx context.Context) error {
 	batch := &pgx.Batch{}
 	if r := &p.nodes; len(r.lengths) > 0 {
 		batch.Queue(insertLexicalNodes, r.ids.Workspaces, r.ids.IDs, r.digests, r.lengths, r.names, r.terms)
@@ -211,10 +211,10 @@ func (p *lexicalPortion) write(ctx context.Context) error {
 	return nil
 }
 
-func (p *lexicalPortion) queueTerms(batch *pgx.Batch) {
+func (p *lexicalBatch) queueTerms(batch *pgx.Batch) {
 	changed := make(lexicalPostingRows, 0, len(p.terms))
-	for t, by := range p.terms {
-		if by != 0 {
+	for t, change := range p.terms {
+		if change != 0 {
 			changed = append(changed, lexicalPostingRow{workspace: t.workspace, term: t.text})
 		}
 	}
@@ -222,26 +222,26 @@ func (p *lexicalPortion) queueTerms(batch *pgx.Batch) {
 		return
 	}
 	ids, terms, _, _ := changed.columns()
-	by := make([]int64, len(terms))
+	changes := make([]int64, len(terms))
 	var fewer postgres.IDList
 	var fewerTerms []string
 	for i, text := range terms {
-		by[i] = p.terms[lexicalTerm{ids.Workspaces[i].Bytes, text}]
-		if by[i] < 0 {
+		changes[i] = p.terms[lexicalTerm{ids.Workspaces[i].Bytes, text}]
+		if changes[i] < 0 {
 			fewer.Workspaces, fewerTerms = append(fewer.Workspaces, ids.Workspaces[i]), append(fewerTerms, text)
 		}
 	}
-	if rand.N(p.bounds.unnoticed) == 0 { //nolint:gosec // G404: a sample
-		batch.Queue(changeTermsAndList, ids.Workspaces, terms, by, p.bounds.postings)
+	if rand.N(p.limits.checkInterval) == 0 { //nolint:gosec // G404: a sample
+		batch.Queue(changeTermsAndList, ids.Workspaces, terms, changes, p.limits.postings)
 	} else {
-		batch.Queue(changeTerms, ids.Workspaces, terms, by)
+		batch.Queue(changeTerms, ids.Workspaces, terms, changes)
 	}
 	if len(fewerTerms) > 0 {
 		batch.Queue(deleteTerms, fewer.Workspaces, fewerTerms)
 	}
 }
 
-func (p *lexicalPortion) queueTotals(batch *pgx.Batch) {
+func (p *lexicalBatch) queueTotals(batch *pgx.Batch) {
 	if len(p.totals) == 0 {
 		return
 	}

@@ -13,108 +13,107 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// scored is what the postings of a term add to the score of their node. $2 and $3
-// are the terms and their weights, $4 and $5 what of the length counts: k1 (1-b), and
-// k1 b by the average length.
+// postingScore is what a posting adds to the score of its node. $2 and $3 are the terms and their
+// weights, $4 and $5 the constant and the factor of the length normalisation: k1 (1-b), and k1 b
+// divided by the average length.
 const (
-	scored    = `sum(` + part + `) AS score`
-	scoredOne = part + ` AS score`
-	part      = `t.weight * p.count / (p.count + $4::float8 + $5::float8 * p.length)`
+	sumScore     = `sum(` + postingScore + `) AS score`
+	oneScore     = postingScore + ` AS score`
+	postingScore = `t.weight * p.count / (p.count + $4::float8 + $5::float8 * p.length)`
 )
 
-// What is read of postings is read from the index alone, one term after the other:
-// the subqueries are such that the planner has no other way.
+// Postings are read by index-only scans, one term after the other. The subqueries are written so
+// that the planner has no other plan.
 const (
-	// scoreAll reads so many postings of each term, those of the newest nodes: ids grow with
-	// time. Of nodes that score the same the newest come first, too.
-	scoreAll = `SELECT p.node_id, ` + scored + ` FROM unnest($2::text[], $3::float8[]) AS t (term, weight)
+	// scoreAll reads the postings of the $6 newest nodes of each term: ids increase with time. Nodes
+	// with equal scores are sorted newest first, too.
+	scoreAll = `SELECT p.node_id, ` + sumScore + ` FROM unnest($2::text[], $3::float8[]) AS t (term, weight)
 		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings WHERE workspace_id = $1 AND term = t.term
 			ORDER BY node_id DESC LIMIT $6) p
 		GROUP BY p.node_id ORDER BY score DESC, p.node_id DESC LIMIT $7`
-	// scoreListed reads whole terms and takes the listed nodes of them.
-	scoreListed = `SELECT p.node_id, ` + scored + ` FROM unnest($2::text[], $3::float8[]) AS t (term, weight)
+	// scoreMatches reads all postings of the terms and keeps those of the nodes $6.
+	scoreMatches = `SELECT p.node_id, ` + sumScore + ` FROM unnest($2::text[], $3::float8[]) AS t (term, weight)
 		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings
 			WHERE workspace_id = $1 AND term = t.term OFFSET 0) p
 		WHERE p.node_id = ANY($6) GROUP BY p.node_id ORDER BY score DESC, p.node_id DESC LIMIT $7`
-	// scoreEach looks each listed node up in each term.
-	scoreEach = `SELECT p.node_id, ` + scored + ` FROM unnest($2::text[], $3::float8[]) AS t (term, weight)
+	// scoreLookups looks up the posting of each of the nodes $6 in each term.
+	scoreLookups = `SELECT p.node_id, ` + sumScore + ` FROM unnest($2::text[], $3::float8[]) AS t (term, weight)
 		CROSS JOIN unnest($6::uuid[]) AS n (id)
 		CROSS JOIN LATERAL (SELECT node_id, count, length FROM lexical_postings
 			WHERE workspace_id = $1 AND term = t.term AND node_id = n.id OFFSET 0) p
 		GROUP BY p.node_id ORDER BY score DESC, p.node_id DESC LIMIT $7`
 )
 
-// gather scores the nodes that have some of the terms: in memory where that has them.
+// gather scores the nodes that have some of the terms. Cached terms are scored in memory.
 func (s *textSearch) gather(ctx context.Context, terms []searchTerm) error {
-	if !s.bounded {
-		if err := s.remember(ctx, terms); err != nil {
+	if !s.matchesComplete {
+		if err := s.loadTerms(ctx, terms); err != nil {
 			return err
 		}
 	}
-	kept, others := s.divide(terms)
-	if len(kept) > 0 && !s.scoreKept(kept, len(others) > 0) {
-		others = terms
+	cached, uncached := s.splitCached(terms)
+	if len(cached) > 0 && !s.scoreCached(cached, len(uncached) > 0) {
+		uncached = terms
 	}
-	if !s.bounded {
-		return s.gatherPostings(ctx, others, len(kept) > 0)
+	if !s.matchesComplete {
+		return s.gatherPostings(ctx, uncached, len(cached) > 0)
 	}
-	var whole, each []searchTerm
-	for _, t := range others {
-		if t.nodes <= 4*int64(len(s.few)) { // a look costs about as much as four postings in a row
-			whole = append(whole, t)
+	var scanned, lookedUp []searchTerm
+	for _, t := range uncached {
+		if t.nodes <= 4*int64(len(s.matches)) { // a lookup costs about as much as reading four postings
+			scanned = append(scanned, t)
 		} else {
-			each = append(each, t)
+			lookedUp = append(lookedUp, t)
 		}
 	}
-	if err := s.score(ctx, scoreListed, whole, s.few, len(s.few)); err != nil {
+	if err := s.score(ctx, scoreMatches, scanned, s.matches, len(s.matches)); err != nil {
 		return err
 	}
-	return s.score(ctx, scoreEach, each, s.few, len(s.few))
+	return s.score(ctx, scoreLookups, lookedUp, s.matches, len(s.matches))
 }
 
-// lookUp adds what the rest of the terms adds to the scores of the candidates that can
-// still be among the best, and what those of the first do of which no more than champions
-// were read; of these candidates so many as the bound of looks allows, the best. Others
-// are no candidates any more.
-func (s *textSearch) lookUp(ctx context.Context, first, rest []searchTerm) error {
+// lookUp adds the scores of the secondary terms, and of those primary terms whose champion lists were
+// read, to the candidates that can still be among the best. It does so for the best candidates, up to
+// the limit of lookups, and removes all others.
+func (s *textSearch) lookUp(ctx context.Context, primary, secondary []searchTerm) error {
 	var unlisted []float64
-	if len(first) > 1 { // else every candidate was found by the only term
+	if len(primary) > 1 { // otherwise the only term found every candidate
 		for i := range s.listed {
-			unlisted = append(unlisted, s.atMostUnlisted(&s.listed[i]))
+			unlisted = append(unlisted, s.maxUnlistedScore(&s.listed[i]))
 		}
 	}
-	if len(rest)+len(unlisted) == 0 {
+	if len(secondary)+len(unlisted) == 0 {
 		return nil
 	}
-	least := s.threshold() - atMost(rest)
-	order := s.ranked()
-	most := min(len(order), max(2*s.limit, int(s.most.lookups)/(len(rest)+len(unlisted))))
+	minScore := s.threshold() - maxScore(secondary)
+	ranking := s.ranked()
+	maxLookups := min(len(ranking), max(2*s.limit, int(s.limits.lookups)/(len(secondary)+len(unlisted))))
 	if len(unlisted) > 0 && unfiltered(s.filter) {
 		size := int64(0)
 		for i := range s.listed {
 			size += s.listed[i].size
 		}
-		most = min(most, max(2*s.limit, int(size)/searchListed))
+		maxLookups = min(maxLookups, max(2*s.limit, int(size)/searchListed))
 	}
-	kept := make(postgres.UUIDs, 0, most)
+	candidates := make(postgres.UUIDs, 0, maxLookups)
 	s.sorted = false
-	for _, n := range order {
-		if len(kept) < most && n.score+s.missing(n.id, unlisted) >= least {
-			kept = append(kept, postgres.UUID(n.id))
+	for _, n := range ranking {
+		if len(candidates) < maxLookups && n.score+s.maxMissingScore(n.id, unlisted) >= minScore {
+			candidates = append(candidates, postgres.UUID(n.id))
 		} else {
 			delete(s.scores, n.id)
 		}
 	}
 	if len(unlisted) > 0 {
-		if err := s.completeListed(ctx, kept); err != nil {
+		if err := s.completeListed(ctx, candidates); err != nil {
 			return err
 		}
 	}
-	return s.score(ctx, scoreEach, rest, kept, len(kept))
+	return s.score(ctx, scoreLookups, secondary, candidates, len(candidates))
 }
 
-// scoring are the arguments that all queries have that score by terms.
-func (s *textSearch) scoring(terms []searchTerm) []any {
+// scoreArgs returns the arguments that all queries that score by terms have.
+func (s *textSearch) scoreArgs(terms []searchTerm) []any {
 	texts, weights := make([]string, len(terms)), make([]float64, len(terms))
 	for i, t := range terms {
 		texts[i], weights[i] = t.text, t.weight*(bm25K1+1)
@@ -122,12 +121,12 @@ func (s *textSearch) scoring(terms []searchTerm) []any {
 	return []any{s.workspace, texts, weights, bm25K1 * (1 - bm25B), bm25K1 * bm25B / s.average}
 }
 
-// score runs a query that scores by terms, and adds what it gives to the scores.
-func (s *textSearch) score(ctx context.Context, query string, terms []searchTerm, of any, most int) error {
+// score runs a query that scores nodes by terms, and adds the results to the scores.
+func (s *textSearch) score(ctx context.Context, query string, terms []searchTerm, operand any, limit int) error {
 	if len(terms) == 0 {
 		return nil
 	}
-	rows, err := s.tx.Query(ctx, query, append(s.scoring(terms), of, most)...)
+	rows, err := s.tx.Query(ctx, query, append(s.scoreArgs(terms), operand, limit)...)
 	if err != nil {
 		return fmt.Errorf("reading postings: %w", err)
 	}
@@ -150,8 +149,8 @@ type scoredNode struct {
 	score float64
 }
 
-// ranked returns the candidates in the order of their scores. They are put in order
-// when somebody asks: mostly once, after all is added.
+// ranked returns the candidates sorted by score. It sorts them on demand, which is mostly once, after
+// all scores are added.
 func (s *textSearch) ranked() []scoredNode {
 	if s.sorted {
 		return s.order
@@ -165,10 +164,9 @@ func (s *textSearch) ranked() []scoredNode {
 	return s.order
 }
 
-// compareScored is less than 0 when a comes before b: the better first, and of equals
-// the newer.
+// compareScored compares by descending score, and nodes with equal scores newest first.
 func compareScored(a, b scoredNode) int {
-	if a.score != b.score { // nearly always: the ids are not looked at in vain
+	if a.score != b.score { // nearly always, so the ids are rarely compared
 		return cmp.Compare(b.score, a.score)
 	}
 	return bytes.Compare(b.id[:], a.id[:])

@@ -13,77 +13,76 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
-// The parameters of BM25, as Robertson and Zaragoza give them ("The Probabilistic
-// Relevance Framework: BM25 and Beyond", 2009) and Lucene has them.
+// Parameters of BM25, as in Robertson and Zaragoza ("The Probabilistic Relevance Framework: BM25 and
+// Beyond", 2009) and in Lucene.
 const (
 	bm25K1 = 1.2
 	bm25B  = 0.75
 )
 
-// What a search in words does at most, whatever the workspace holds.
+// Limits of a text search, independent of the size of the workspace.
 const (
-	// fewMatches is how many nodes a filter lets through at most for the terms to be
-	// looked up node by node.
-	fewMatches = 5_000
-	// searchNewest is how many of the newest postings are read beside a champion list: of
-	// nodes that score the same the newest come first.
+	// maxFilterMatches is the maximum number of nodes that pass a filter for which these nodes are
+	// read first and only they are scored.
+	maxFilterMatches = 5_000
+	// searchNewest is the number of the newest postings that are read besides a champion list,
+	// because nodes with equal scores are sorted newest first.
 	searchNewest = 300
-	// searchListed is one in how many of those that were found by champions is looked up in
-	// the terms that it was not found by: the best.
+	// searchListed: one in searchListed of the nodes found in champion lists, the best ones, is
+	// looked up in the terms by which it was not found.
 	searchListed = 16
-	// searchLists is how many champion lists are read.
+	// searchLists is the maximum number of champion lists that are read.
 	searchLists = 2
-	// searchTerms is how many terms of a query count: the rarest.
+	// searchTerms is the maximum number of terms of a query that are used: the rarest.
 	searchTerms = 32
-	// searchFirst is how many postings are read to find candidates, the rarest terms'
-	// first. Terms beyond, the frequent ones, are only looked up for candidates: mostly
-	// they cannot bring another node among the best. Where they could, searchPostings
-	// are read.
+	// searchFirst is the number of postings that are read to find candidates, beginning with the
+	// rarest terms. The other terms, the frequent ones, are only looked up for candidates, because
+	// they can rarely bring another node among the best. If they could, searchPostings are read.
 	searchFirst    = 10_000
 	searchPostings = 20_000
-	// searchShare is how much of what all terms can add those beyond can add, so that
-	// this is likely.
+	// searchShare is the maximum share of the score that the other terms may add, so that they are
+	// unlikely to bring another node among the best.
 	searchShare = 0.12
-	// searchLookups is how many such looks there are.
+	// searchLookups is the maximum number of these lookups.
 	searchLookups = 8_000
-	// searchCandidates is how many of the best are looked at.
+	// searchCandidates is the maximum number of best nodes of a query that are used.
 	searchCandidates = 1_000
-	// The last word of a query may be the beginning of prefixTerms terms: the most
-	// frequent of the first prefixSeen.
+	// The last word of a query may be the prefix of up to prefixTerms terms: the most frequent of
+	// the first prefixSeen with that prefix.
 	prefixTerms = 32
 	prefixSeen  = 1_000
-	// A finished word counts for more than one that begins so.
+	// prefixWeight is the weight of terms that begin with a word that is a term itself.
 	prefixWeight = 0.5
-	// The nodes that the query calls by a name go up by this share of the best score
-	// together; a name that more than namesakes have calls none of them.
-	nameBoost = 0.5
-	namesakes = 20
+	// nameBoost is the share of the best score that is added to the nodes with a name in the query,
+	// divided among those with the same name. A name of more than maxNamesakes nodes is ignored.
+	nameBoost    = 0.5
+	maxNamesakes = 20
 )
 
-// searchBounds are those of the bounds that tests lower.
-type searchBounds struct {
-	first, postings, lookups int64
-	few                      int
-	champions, championsMost int64
-	newest                   int64
-	unlisted                 bool // champion lists are left out
-	unnoticed                int  // see championsUnnoticed
+// searchLimits are the limits that tests can lower.
+type searchLimits struct {
+	first, postings, lookups   int64
+	maxMatches                 int
+	minChampions, maxChampions int64
+	newest                     int64
+	unlisted                   bool // do not use champion lists
+	checkInterval              int  // see championCheckInterval
 }
 
-func boundsOfSearches() searchBounds {
-	return searchBounds{
-		first: searchFirst, postings: searchPostings, lookups: searchLookups, few: fewMatches,
-		champions: championsLeast, championsMost: championsMost, newest: searchNewest, unnoticed: championsUnnoticed,
+func defaultSearchLimits() searchLimits {
+	return searchLimits{
+		first: searchFirst, postings: searchPostings, lookups: searchLookups, maxMatches: maxFilterMatches,
+		minChampions: minChampions, maxChampions: maxChampions, newest: searchNewest, checkInterval: championCheckInterval,
 	}
 }
 
-// SearchText finds the nodes whose texts suit a query best, by BM25 (k1 1.2, b 0.75),
-// best first, at most limit, and those that the query calls by name, the most certain
-// first, at most names; these go up among the others, too. They stand and pass the
-// filter; which would come before them without it does not matter, but where
-// the query has nothing but words of more than 20,000 nodes and the filter lets more
-// than 5,000 nodes pass: then what was read of them is what is ranked, the heaviest of
-// their postings.
+// SearchText returns the live nodes that pass the filter and match a query best by BM25 (k1 1.2,
+// b 0.75), best first, at most limit. It also returns those whose name is in the query, the most
+// certain first, at most names. Their scores are raised among the others, too.
+//
+// The filter does not reduce the quality of the results, with one exception: if the query has only
+// words of more than 20,000 nodes each and more than 5,000 nodes pass the filter, only the postings
+// of these words with the highest impacts are read and ranked.
 func (db *Store) SearchText(
 	ctx context.Context, workspace uuid.UUID, q lexical.Query, f retrieval.Filter, limit, names int,
 ) (found retrieval.TextFindings, err error) {
@@ -92,9 +91,9 @@ func (db *Store) SearchText(
 	}
 	err = db.root.Reading(ctx, func(tx pgx.Tx) error {
 		s := &textSearch{
-			tx: tx, workspace: workspace, filter: f, limit: limit, most: db.search, keeper: db.texts,
-			memory: recall{texts: db.texts.of(workspace)},
-			scores: map[uuid.UUID]float64{}, raised: map[uuid.UUID]float64{},
+			tx: tx, workspace: workspace, filter: f, limit: limit, limits: db.limits, cache: db.cache,
+			view:   cacheView{cache: db.cache.workspace(workspace)},
+			scores: map[uuid.UUID]float64{}, boosts: map[uuid.UUID]float64{},
 		}
 		found, err = s.run(ctx, q, names)
 		return err
@@ -107,144 +106,145 @@ func (db *Store) SearchText(
 
 func unfiltered(f retrieval.Filter) bool { return len(f.EntityTypes) == 0 && len(f.Properties) == 0 }
 
-// textSearch is a search under way.
+// textSearch is the state of a search.
 type textSearch struct {
 	tx        pgx.Tx
 	workspace uuid.UUID
 	filter    retrieval.Filter
 	limit     int
-	most      searchBounds
-	keeper    *textMemory
-	memory    recall
+	limits    searchLimits
+	cache     *textCache
+	view      cacheView
 
-	nodes   float64 // of the workspace
-	average float64 // length of their texts
-	few     postgres.UUIDs
-	bounded bool // only the nodes in few pass the filter
-	scores  map[uuid.UUID]float64
-	listed  []searchTerm           // of which champions were read
-	has     map[uuid.UUID]uint64   // which of listed a candidate was found by, a bit each
-	cut     retrieval.TextCut      // what was read of the terms
-	raised  map[uuid.UUID]float64  // what of a score is for a name
-	asked   float64                // what the terms of the query weigh together
-	names   map[string][]uuid.UUID // nodes that have a name of the query, by its key
-	// frequency is how many nodes have a term of the query, of those that were read, and
-	// frequent the most of them.
-	frequency map[string]int64
-	frequent  int64
-	order     []scoredNode // of scores, best first; see ranked
-	sorted    bool         // order is that of scores
+	nodes           float64 // number of nodes of the workspace
+	average         float64 // average length of their texts
+	matches         postgres.UUIDs
+	matchesComplete bool // whether matches has all nodes that pass the filter
+	scores          map[uuid.UUID]float64
+	listed          []searchTerm           // terms whose champion lists were read
+	foundBy         map[uuid.UUID]uint64   // the terms of listed by which a node was found, a bit each
+	cut             retrieval.TextCut      // which postings of the terms were read
+	boosts          map[uuid.UUID]float64  // part of a score that is for a name
+	queryWeight     float64                // sum of the weights of the terms of the query
+	names           map[string][]uuid.UUID // nodes that have a name of the query, by its key
+	// frequency has the number of nodes of the terms of the query that were read. maxFrequency is
+	// the greatest of them.
+	frequency    map[string]int64
+	maxFrequency int64
+	order        []scoredNode // scores, best first; see ranked
+	sorted       bool         // whether order agrees with scores
 }
 
-// searchTerm is a term of a query in a workspace.
+// searchTerm is a term of a query, with its statistics in a workspace.
 type searchTerm struct {
 	text   string
-	nodes  int64   // that have it
-	weight float64 // what it adds to a score at most, by 1/(k1+1)
-	kept   bool    // its postings are in memory
-	// listed says that the term has a champion list, which has size postings.
+	nodes  int64   // number of nodes that have it
+	weight float64 // maximum that it adds to a score, divided by k1+1
+	cached bool    // whether its postings are in the text cache
+	// listed reports whether the term has a champion list. The list has size postings.
 	listed bool
 	list   championList
 	size   int64
 }
 
 func (s *textSearch) run(ctx context.Context, q lexical.Query, names int) (found retrieval.TextFindings, err error) {
-	terms, err := s.weigh(ctx, q, max(names, namesakes+1))
+	terms, err := s.weigh(ctx, q, max(names, maxNamesakes+1))
 	if err != nil || len(terms) == 0 {
 		return found, err
 	}
 	if !unfiltered(s.filter) {
-		few, more, err := graphread.Matching(ctx, s.tx, s.workspace, s.filter, s.most.few)
-		if err != nil || len(few) == 0 && !more {
+		matches, more, err := graphread.Matching(ctx, s.tx, s.workspace, s.filter, s.limits.maxMatches)
+		if err != nil || len(matches) == 0 && !more {
 			return found, err
 		}
-		s.few, s.bounded = graphread.IDArray(few), !more
+		s.matches, s.matchesComplete = graphread.IDArray(matches), !more
 	}
 	if err := s.rank(ctx, terms); err != nil {
 		return found, err
 	}
-	called := s.calls(q)
-	found.Named = certain(called, names)
-	s.raise(called, q)
+	named := s.matchNames(q)
+	found.Named = mostCertain(named, names)
+	s.boost(named, q)
 	found.Hits, err = s.best(ctx)
 	found.Cut = s.cut
 	return found, err
 }
 
-// rank scores the nodes that the terms find.
+// rank scores the nodes that have some of the terms.
 func (s *textSearch) rank(ctx context.Context, terms []searchTerm) error {
-	s.note(terms)
-	arrange(terms)
+	s.markCached(terms)
+	sortTerms(terms)
 	if s.selective() {
-		first, rest := s.split(terms, s.most.first)
-		if err := s.gather(ctx, first); err != nil {
+		primary, secondary := s.split(terms, s.limits.first)
+		if err := s.gather(ctx, primary); err != nil {
 			return err
 		}
-		if len(rest) == 0 || atMost(rest) <= s.threshold() {
-			return s.lookUp(ctx, first, rest)
+		if len(secondary) == 0 || maxScore(secondary) <= s.threshold() {
+			return s.lookUp(ctx, primary, secondary)
 		}
 		clear(s.scores)
-		s.listed, s.has, s.cut, s.sorted = nil, nil, retrieval.TextWhole, false
-		arrange(terms) // what was read is in memory now
+		s.listed, s.foundBy, s.cut, s.sorted = nil, nil, retrieval.TextWhole, false
+		sortTerms(terms) // the terms that were read are cached now
 	}
-	first, rest := s.split(terms, s.most.postings)
-	if err := s.gather(ctx, first); err != nil {
+	primary, secondary := s.split(terms, s.limits.postings)
+	if err := s.gather(ctx, primary); err != nil {
 		return err
 	}
-	return s.lookUp(ctx, first, rest)
+	return s.lookUp(ctx, primary, secondary)
 }
 
-// selective reports that whatever is read of postings passes the filter, except for what
-// was deleted just now.
-func (s *textSearch) selective() bool { return s.bounded || unfiltered(s.filter) }
+// selective reports whether every node that is read passes the filter, except for nodes that were
+// deleted recently and are still in the index.
+func (s *textSearch) selective() bool { return s.matchesComplete || unfiltered(s.filter) }
 
-// split returns the terms whose nodes are candidates, and those that are only looked up
-// for candidates: the rarest come first, the first always. Of lists no more than
-// searchLists are read: what only the most frequent words are heavy in is seldom best.
-func (s *textSearch) split(terms []searchTerm, few int64) (first, rest []searchTerm) {
-	read, lists, enough := int64(0), 0, searchShare*atMost(terms)
+// split splits sorted terms into primary ones, whose nodes are candidates, and secondary ones, which
+// are only looked up for candidates. The first term is always primary. At most searchLists champion
+// lists are read, because a node that matches only the most frequent words well is rarely among the
+// best.
+func (s *textSearch) split(terms []searchTerm, target int64) (primary, secondary []searchTerm) {
+	cost, lists, enough := int64(0), 0, searchShare*maxScore(terms)
 	for i, t := range terms {
-		read += s.cost(t)
-		listed := s.readsList(&terms[i])
+		cost += s.cost(t)
+		listed := s.usesChampionList(&terms[i])
 		if listed {
 			lists++
 		}
-		if i > 0 && (read > s.most.postings || read > few && atMost(terms[i:]) <= enough ||
-			listed && (lists > searchLists || lists == 1 && read > s.most.first)) {
+		if i > 0 && (cost > s.limits.postings || cost > target && maxScore(terms[i:]) <= enough ||
+			listed && (lists > searchLists || lists == 1 && cost > s.limits.first)) {
 			return terms[:i], terms[i:]
 		}
 	}
 	return terms, nil
 }
 
-// atMost is what terms can add to a score.
-func atMost(terms []searchTerm) (sum float64) {
+// maxScore returns the maximum that terms can add to a score.
+func maxScore(terms []searchTerm) (sum float64) {
 	for _, t := range terms {
 		sum += t.weight * (bm25K1 + 1)
 	}
 	return sum
 }
 
-// threshold is a score that enough candidates have, whatever is added to it: twice as
-// many as are wanted, because some may have been deleted just now.
+// threshold returns a score that enough candidates reach or exceed: twice as many as the limit,
+// because some may have been deleted recently.
 func (s *textSearch) threshold() float64 {
-	if at := 2*s.limit - 1; s.selective() && at < len(s.scores) {
-		return s.ranked()[at].score
+	if index := 2*s.limit - 1; s.selective() && index < len(s.scores) {
+		return s.ranked()[index].score
 	}
 	return 0
 }
 
-// best returns the best that stand and pass the filter.
+// best returns the best nodes that are live and pass the filter.
 func (s *textSearch) best(ctx context.Context) (hits []retrieval.TextHit, err error) {
-	rest, first := s.ranked(), 2*s.limit
+	remaining, size := s.ranked(), 2*s.limit
 	if s.selective() {
-		first = s.limit + s.limit/4 // nothing but what was deleted just now does not pass
+		size = s.limit + s.limit/4 // only recently deleted nodes do not pass
 	}
-	for most := first; len(rest) > 0; most *= 8 { // mostly the first look is enough
-		portion := rest[:min(most, len(rest))]
-		rest = rest[len(portion):]
-		ids := make([]uuid.UUID, len(portion))
-		for i, n := range portion {
+	for batchSize := size; len(remaining) > 0; batchSize *= 8 { // mostly the first batch is sufficient
+		batch := remaining[:min(batchSize, len(remaining))]
+		remaining = remaining[len(batch):]
+		ids := make([]uuid.UUID, len(batch))
+		for i, n := range batch {
 			ids[i] = n.id
 		}
 		passed, err := graphread.Passing(ctx, s.tx, s.workspace, ids, s.filter)
@@ -255,12 +255,12 @@ func (s *textSearch) best(ctx context.Context) (hits []retrieval.TextHit, err er
 		for _, id := range passed {
 			pass[id] = true
 		}
-		for _, n := range portion {
+		for _, n := range batch {
 			if !pass[n.id] {
 				continue
 			}
 			if hits = append(hits, retrieval.TextHit{
-				Node: n.id, Score: n.score, Share: (n.score - s.raised[n.id]) / s.asked,
+				Node: n.id, Score: n.score, Share: (n.score - s.boosts[n.id]) / s.queryWeight,
 			}); len(hits) == s.limit {
 				return hits, nil
 			}

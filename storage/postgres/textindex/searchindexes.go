@@ -15,33 +15,33 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// IndexState is what a search index is good for.
+// IndexState is the state of a search index.
 type IndexState string
 
-// The states of a search index.
+// States of a search index.
 const (
-	IndexBuilding IndexState = "building" // beside the live one
+	IndexBuilding IndexState = "building" // being built, not searched yet
 	IndexLive     IndexState = "live"     // searched
-	IndexRetired  IndexState = "retired"  // another took its place
-	IndexFailed   IndexState = "failed"   // given up before it was live
+	IndexRetired  IndexState = "retired"  // replaced by another
+	IndexFailed   IndexState = "failed"   // abandoned before it was live
 )
 
-// Why an index is built.
+// Causes of the build of an index.
 const (
-	CauseFirst = "first" // there was none
-	CauseLost  = "lost"  // Milvus lost the live one
-	CauseModel = "model" // another embedder is configured
-	CauseAsked = "asked"
+	CauseFirst = "first" // there was no index
+	CauseLost  = "lost"  // Milvus lost the live index
+	CauseModel = "model" // the configured embedder changed
+	CauseAsked = "asked" // a request
 )
 
 // SearchIndex is an index of the nodes' texts in Milvus.
 type SearchIndex struct {
 	ID         uuid.UUID
-	Model      vector.Model // that its vectors are of
-	Collection string       // of Milvus
+	Model      vector.Model // of its vectors
+	Collection string       // in Milvus
 	State      IndexState
 	Cause      string
-	Prepared   bool // its collection was made
+	Prepared   bool // its collection exists
 	CreatedAt  time.Time
 	SwitchedAt *time.Time // when it became live
 	EndedAt    *time.Time // when it was retired or failed
@@ -68,7 +68,7 @@ func (db *Store) searchIndexes(ctx context.Context, where string, args ...any) (
 	return list, postgres.Classify(err)
 }
 
-// LiveIndex returns the index that is searched. Unavailable: there is none yet.
+// LiveIndex returns the index that is searched. The error is Unavailable if there is none yet.
 func (db *Store) LiveIndex(ctx context.Context) (SearchIndex, error) {
 	list, err := db.searchIndexes(ctx, `WHERE state = 'live'`)
 	if err == nil && len(list) == 0 {
@@ -80,38 +80,38 @@ func (db *Store) LiveIndex(ctx context.Context) (SearchIndex, error) {
 	return list[0], nil
 }
 
-// OpenIndexes returns the indexes that changes are written to: the live one, and then
-// the one that is being built, as far as there are any.
+// OpenIndexes returns the indexes that changes are written to: the live one, followed by the one that
+// is being built. Either may not exist.
 func (db *Store) OpenIndexes(ctx context.Context) ([]SearchIndex, error) {
 	return db.searchIndexes(ctx, `WHERE state IN ('live', 'building') ORDER BY state DESC`)
 }
 
-// EndedIndexes returns those that were retired or failed for so long and are not wholly
-// removed.
+// EndedIndexes returns the indexes that have been retired or failed for at least age and are not
+// completely removed.
 func (db *Store) EndedIndexes(ctx context.Context, age time.Duration) ([]SearchIndex, error) {
 	return db.searchIndexes(ctx, `WHERE state IN ('retired', 'failed') AND dropped_at IS NULL
 		AND ended_at <= now() - make_interval(secs => $1) ORDER BY created_at`, age.Seconds())
 }
 
-// UndroppedIndexes returns all whose collection may be there, for what is removed from
-// each.
+// UndroppedIndexes returns all indexes whose collection may exist. Data that is erased must be
+// removed from each.
 func (db *Store) UndroppedIndexes(ctx context.Context) ([]SearchIndex, error) {
 	return db.searchIndexes(ctx, `WHERE dropped_at IS NULL ORDER BY created_at`)
 }
 
-// keepEnded is how long rows of indexes and requests that are over are kept.
-const keepEnded = "30 days"
+// endedRetention is the time that rows of ended indexes and requests are kept.
+const endedRetention = "30 days"
 
-// BeginIndex makes an index that is to be built, for the requests that wait, and gives
-// it. Its collection's name begins with the prefix. If one is being built already it
-// gives that one.
+// BeginIndex creates an index in state building for the waiting requests, and returns it. The name of
+// its collection begins with prefix. If one is being built already, BeginIndex returns that one.
 func (db *Store) BeginIndex(ctx context.Context, model vector.Model, prefix, cause string) (SearchIndex, error) {
 	id := uuid.New()
 	collection := prefix + "_" + strings.ReplaceAll(id.String(), "-", "")
 	err := db.root.InTx(ctx, func(tx pgx.Tx) error {
 		for _, old := range []string{
-			`DELETE FROM reindex_requests WHERE index_id IS NOT NULL AND requested_at < now() - interval '` + keepEnded + `'`,
-			`DELETE FROM search_indexes WHERE dropped_at < now() - interval '` + keepEnded + `'`,
+			`DELETE FROM reindex_requests WHERE index_id IS NOT NULL
+				AND requested_at < now() - interval '` + endedRetention + `'`,
+			`DELETE FROM search_indexes WHERE dropped_at < now() - interval '` + endedRetention + `'`,
 		} {
 			if _, err := tx.Exec(ctx, old); err != nil {
 				return fmt.Errorf("forgetting old search indexes: %w", err)
@@ -136,7 +136,7 @@ func (db *Store) BeginIndex(ctx context.Context, model vector.Model, prefix, cau
 	}
 	list, err := db.searchIndexes(ctx, `WHERE state = 'building'`)
 	if err == nil && len(list) == 0 {
-		err = fault.New(fault.Conflict, "The index that was begun is being built no more")
+		err = fault.New(fault.Conflict, "The index is no longer being built")
 	}
 	if err != nil {
 		return SearchIndex{}, err
@@ -144,19 +144,19 @@ func (db *Store) BeginIndex(ctx context.Context, model vector.Model, prefix, cau
 	return list[0], nil
 }
 
-// PreparedIndex notes that an index has its collection.
+// PreparedIndex records that the collection of an index exists.
 func (db *Store) PreparedIndex(ctx context.Context, id uuid.UUID) error {
 	return db.changeIndex(ctx, `UPDATE search_indexes SET prepared = true WHERE id = $1 AND state = 'building'`, id)
 }
 
-// ResumeIndex notes from when on, and from how much, an index is built in one go: by
-// that one knows how long the rest takes.
+// ResumeIndex records the time and the number of nodes done at which the build of an index starts or
+// continues, from which the remaining time is estimated.
 func (db *Store) ResumeIndex(ctx context.Context, id uuid.UUID) error {
 	return db.changeIndex(ctx, `UPDATE search_indexes SET began_at = now(), began_done = COALESCE(
 		(SELECT sum(nodes) FROM embedding_progress WHERE index_id = $1), 0) WHERE id = $1 AND state = 'building'`, id)
 }
 
-// SwitchIndex makes the index that was built the live one, in place of the one before.
+// SwitchIndex makes the index that was built the live one, and retires the previous one.
 func (db *Store) SwitchIndex(ctx context.Context, id uuid.UUID) error {
 	return db.root.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(
@@ -174,7 +174,7 @@ func (db *Store) SwitchIndex(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// FailIndex abandons an index that is being built. Requests for it wait for another.
+// FailIndex abandons an index that is being built. Its requests wait for another index.
 func (db *Store) FailIndex(ctx context.Context, id uuid.UUID, reason string) error {
 	return db.root.InTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(
@@ -189,15 +189,15 @@ func (db *Store) FailIndex(ctx context.Context, id uuid.UUID, reason string) err
 	})
 }
 
-// forgetBatch is how many rows of an index that is gone one statement removes.
-const forgetBatch = 20_000
+// forgetBatchSize is the number of rows of an ended index that one statement removes.
+const forgetBatchSize = 20_000
 
-// ForgetIndex removes what is noted of the nodes of an index that is retired or failed
-// and whose collection is dropped, except for its own row.
+// ForgetIndex removes the records of the nodes and the progress of an index that is retired or failed
+// and whose collection is dropped. It keeps the row of the index.
 func (db *Store) ForgetIndex(ctx context.Context, id uuid.UUID) error {
 	for {
 		tag, err := db.pool.Exec(ctx, `DELETE FROM embedding_nodes WHERE ctid = ANY (ARRAY(
-			SELECT ctid FROM embedding_nodes WHERE index_id = $1 LIMIT $2))`, id, forgetBatch)
+			SELECT ctid FROM embedding_nodes WHERE index_id = $1 LIMIT $2))`, id, forgetBatchSize)
 		if err != nil {
 			return postgres.Classify(fmt.Errorf("forgetting an index's nodes: %w", err))
 		}
@@ -220,14 +220,14 @@ func (db *Store) changeIndex(ctx context.Context, statement string, args ...any)
 	return nil
 }
 
-// errNoReindex reports that nobody asked for it, or long ago.
+// errNoReindex returns the error for a request that does not exist or was deleted.
 func errNoReindex(id uuid.UUID) error { return fault.Newf(fault.NotFound, "No re-index %s", id) }
 
-// Now returns the time of the database, by which rows are stamped.
+// Now returns the time of the database, which rows have as timestamps.
 func (db *Store) Now(ctx context.Context) (now time.Time, err error) {
 	err = db.pool.QueryRow(ctx, `SELECT now()`).Scan(&now)
 	return now.UTC(), postgres.Classify(err)
 }
 
-// isNoRows reports that a row that was asked for is not there.
+// isNoRows reports whether err means that there is no such row.
 func isNoRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }

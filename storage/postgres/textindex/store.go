@@ -1,5 +1,5 @@
-// Package textindex holds the text lane of retrieval (words, postings, champion lists and the
-// lexical search) and how far the indexes of embeddings are.
+// Package textindex has the text index of retrieval (words, postings, champion lists and the lexical
+// search) and the progress of the indexes of embeddings.
 package textindex
 
 import (
@@ -8,15 +8,15 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Store is the index of texts in a database.
+// Store is the text index in a database.
 type Store struct {
 	root   *postgres.DB
 	pool   *pgxpool.Pool
-	search searchBounds
-	texts  *textMemory
+	limits searchLimits
+	cache  *textCache
 }
 
-// New returns the store on a database.
+// New returns a store on a database.
 func New(db *postgres.DB) *Store {
-	return &Store{root: db, pool: db.Pool(), search: boundsOfSearches(), texts: newTextMemory(memoryBytes)}
+	return &Store{root: db, pool: db.Pool(), limits: defaultSearchLimits(), cache: newTextCache(cacheBytes)}
 }

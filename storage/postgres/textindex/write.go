@@ -12,27 +12,26 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Bounds of a transaction that writes what nodes are found by: a portion ends with
-// the node that brings it over.
+// Limits of a transaction that writes to the text index. A batch ends after the node with which it
+// reaches one of them.
 const (
-	lexicalNodes    = 512
-	lexicalPostings = 50_000
+	maxBatchNodes    = 512
+	maxBatchPostings = 50_000
 )
 
-// LexicalWork is what of a workspace may have changed.
+// LexicalWork lists nodes of a workspace that may have changed.
 type LexicalWork struct {
 	Workspace uuid.UUID
 	Nodes     []uuid.UUID
-	// Sequences are changes all of whose nodes are among Nodes, or were in a work
-	// before; ascending.
+	// Sequences are changes all of whose nodes are in Nodes or in earlier work; ascending.
 	Sequences []int64
 }
 
-// LexicalDone is what came of it.
+// LexicalDone counts the changes of the text index.
 type LexicalDone struct {
 	Written, Removed, Same int // nodes
-	Postings               int // written and removed
-	Gaps                   int // workspaces that are filled again because changes are missing
+	Postings               int // postings written and removed
+	Gaps                   int // workspaces whose index is rebuilt because changes are missing
 }
 
 func (d *LexicalDone) add(other LexicalDone) {
@@ -40,53 +39,53 @@ func (d *LexicalDone) add(other LexicalDone) {
 	d.Postings, d.Gaps = d.Postings+other.Postings, d.Gaps+other.Gaps
 }
 
-// ApplyLexical makes the text lane agree with nodes as they are now, in as many
-// transactions as it takes, and notes in the last how far it is then. Of each
-// workspace only one writes at a time, from before it reads a node until its
-// transaction ends: so no older text comes after a newer one. Doing anything twice
-// changes nothing.
+// ApplyLexical updates the text index to the current state of nodes, in as many transactions as
+// necessary, and records the progress in the last one. Only one transaction at a time writes to the
+// index of a workspace. It takes the lock before it reads nodes, so an older text never overwrites a
+// newer one. ApplyLexical is idempotent.
 func (db *Store) ApplyLexical(ctx context.Context, work []LexicalWork) (LexicalDone, error) {
-	var all postgres.IDList
+	var remaining postgres.IDList
 	seen := map[NodeRef]bool{}
 	for _, w := range work {
-		all.Add(w.Workspace, w.Nodes, func(id uuid.UUID) bool {
-			again := seen[NodeRef{w.Workspace, id}]
+		remaining.Add(w.Workspace, w.Nodes, func(id uuid.UUID) bool {
+			duplicate := seen[NodeRef{w.Workspace, id}]
 			seen[NodeRef{w.Workspace, id}] = true
-			return again
+			return duplicate
 		})
 	}
 	var done LexicalDone
-	for first := true; first || len(all.IDs) > 0; first = false {
-		var part LexicalDone
-		var taken int
+	for first := true; first || len(remaining.IDs) > 0; first = false {
+		var batchDone LexicalDone
+		var applied int
 		err := db.root.InBulkTx(ctx, func(tx pgx.Tx) (err error) {
-			p := db.newPortion(tx)
-			last := len(all.IDs) <= lexicalNodes
-			of := postgres.IDList{
-				Workspaces: all.Workspaces[:min(len(all.IDs), lexicalNodes)], IDs: all.IDs[:min(len(all.IDs), lexicalNodes)],
+			p := db.newBatch(tx)
+			last := len(remaining.IDs) <= maxBatchNodes
+			nodes := postgres.IDList{
+				Workspaces: remaining.Workspaces[:min(len(remaining.IDs), maxBatchNodes)],
+				IDs:        remaining.IDs[:min(len(remaining.IDs), maxBatchNodes)],
 			}
-			if err = p.lock(ctx, locksOf(of, work, last)); err != nil {
+			if err = p.lock(ctx, batchWorkspaces(nodes, work, last)); err != nil {
 				return err
 			}
-			if taken, err = p.apply(ctx, of); err == nil && taken == len(all.IDs) {
-				err = p.note(ctx, work)
+			if applied, err = p.apply(ctx, nodes); err == nil && applied == len(remaining.IDs) {
+				err = p.recordProgress(ctx, work)
 			}
-			part = p.done
+			batchDone = p.done
 			return err
 		})
 		if err != nil {
 			return done, postgres.Classify(fmt.Errorf("writing what nodes are found by: %w", err))
 		}
-		done.add(part)
-		all.Workspaces, all.IDs = all.Workspaces[taken:], all.IDs[taken:]
+		done.add(batchDone)
+		remaining.Workspaces, remaining.IDs = remaining.Workspaces[applied:], remaining.IDs[applied:]
 	}
 	return done, nil
 }
 
-// locksOf are the workspaces that a portion writes to.
-func locksOf(of postgres.IDList, work []LexicalWork, last bool) []uuid.UUID {
+// batchWorkspaces returns the workspaces that a batch writes to.
+func batchWorkspaces(nodes postgres.IDList, work []LexicalWork, last bool) []uuid.UUID {
 	var ids []uuid.UUID
-	for _, w := range of.Workspaces {
+	for _, w := range nodes.Workspaces {
 		ids = append(ids, w.Bytes)
 	}
 	if last {
@@ -97,19 +96,19 @@ func locksOf(of postgres.IDList, work []LexicalWork, last bool) []uuid.UUID {
 	return ids
 }
 
-// lexicalPortion is what one transaction writes.
-type lexicalPortion struct {
-	tx     pgx.Tx
-	bounds searchBounds
-	gone   map[uuid.UUID]bool // workspaces that are deleted, or unknown
-	lists  map[lexicalTerm]championList
-	done   LexicalDone
+// lexicalBatch has the changes that one transaction writes.
+type lexicalBatch struct {
+	tx      pgx.Tx
+	limits  searchLimits
+	deleted map[uuid.UUID]bool // workspaces that are deleted or do not exist
+	lists   map[lexicalTerm]championList
+	done    LexicalDone
 
 	nodes    lexicalRows
 	removed  postgres.IDList
 	postings lexicalPostingRows
 	dropped  lexicalPostingRows
-	terms    map[lexicalTerm]int64 // by how much the nodes of a term change
+	terms    map[lexicalTerm]int64 // changes of the number of nodes of terms
 	totals   map[uuid.UUID]*lexicalTotals
 }
 
@@ -120,37 +119,37 @@ type lexicalTerm struct {
 
 type lexicalTotals struct{ nodes, length int64 }
 
-func (db *Store) newPortion(tx pgx.Tx) *lexicalPortion {
-	return &lexicalPortion{
-		tx: tx, bounds: db.search,
-		gone: map[uuid.UUID]bool{}, lists: map[lexicalTerm]championList{}, terms: map[lexicalTerm]int64{},
+func (db *Store) newBatch(tx pgx.Tx) *lexicalBatch {
+	return &lexicalBatch{
+		tx: tx, limits: db.limits,
+		deleted: map[uuid.UUID]bool{}, lists: map[lexicalTerm]championList{}, terms: map[lexicalTerm]int64{},
 		totals: map[uuid.UUID]*lexicalTotals{},
 	}
 }
 
-// LockLexical is the statement that makes its transaction the only one that writes to
-// the text lane of the workspaces $1; in one order, so that none waits for another in
-// a circle. The transaction says that it keeps champion lists, too: what others write,
-// those of versions that know of none, sets the lists aside.
+// LockLexical is the statement that locks the text indexes of the workspaces $1 for writing, until the
+// transaction ends. It locks in one order, to avoid deadlocks. It also declares that the transaction
+// updates champion lists: writes without that, by older versions without champion lists, invalidate
+// the lists.
 const LockLexical = `SELECT set_config('livegraph.champions', 'kept', true),
 	pg_advisory_xact_lock(hashtextextended('livegraph.lexical.' || w::text, 0))
 	FROM (SELECT DISTINCT w FROM unnest($1::uuid[]) AS w ORDER BY w) AS workspaces`
 
-const selectGone = `SELECT t.id FROM unnest($1::uuid[]) AS t (id)
+const selectDeleted = `SELECT t.id FROM unnest($1::uuid[]) AS t (id)
 	WHERE NOT EXISTS (SELECT FROM workspaces w WHERE w.id = t.id AND w.deleted_at IS NULL)`
 
-// lock waits until nobody else writes to the workspaces, and finds out which are gone
-// and which champion lists the others have.
-// One that is closed after this is cleared by anyone who deletes it, who waits for us.
-func (p *lexicalPortion) lock(ctx context.Context, workspaces []uuid.UUID) error {
+// lock locks the text indexes of workspaces for writing, and reads which workspaces are deleted and the
+// champion lists of the others. The index of a workspace that is deleted after this is erased by the
+// deletion, which waits for this transaction.
+func (p *lexicalBatch) lock(ctx context.Context, workspaces []uuid.UUID) error {
 	if _, err := p.tx.Exec(ctx, LockLexical, workspaces); err != nil {
 		return fmt.Errorf("waiting for other writers: %w", err)
 	}
 	batch := &pgx.Batch{}
-	batch.Queue(selectGone, workspaces).Query(func(rows pgx.Rows) error {
+	batch.Queue(selectDeleted, workspaces).Query(func(rows pgx.Rows) error {
 		var id uuid.UUID
 		_, err := pgx.ForEachRow(rows, []any{&id}, func() error {
-			p.gone[id] = true
+			p.deleted[id] = true
 			return nil
 		})
 		return err
@@ -162,33 +161,33 @@ func (p *lexicalPortion) lock(ctx context.Context, workspaces []uuid.UUID) error
 	return nil
 }
 
-// apply makes the lane agree with the first of the nodes, and says with how many.
-func (p *lexicalPortion) apply(ctx context.Context, of postgres.IDList) (taken int, err error) {
-	read, err := p.read(ctx, of)
+// apply updates the text index to the first of the nodes, and returns the number of nodes applied.
+func (p *lexicalBatch) apply(ctx context.Context, nodes postgres.IDList) (applied int, err error) {
+	read, err := p.read(ctx, nodes)
 	if err != nil {
 		return 0, err
 	}
 	for i := range read {
-		if p.done.Postings >= lexicalPostings {
+		if p.done.Postings >= maxBatchPostings {
 			break
 		}
-		taken++
-		p.take(&read[i])
+		applied++
+		p.stage(&read[i])
 	}
-	return taken, p.write(ctx)
+	return applied, p.write(ctx)
 }
 
-// take decides what is to be written of a node.
-func (p *lexicalPortion) take(n *lexicalNode) {
-	if p.gone[n.workspace] {
+// stage adds the changes of a node to the batch.
+func (p *lexicalBatch) stage(n *lexicalNode) {
+	if p.deleted[n.workspace] {
 		return
 	}
-	if !n.stands && !n.known || n.stands && n.known && slices.Equal(n.digest, n.stored) {
+	if !n.live && !n.indexed || n.live && n.indexed && slices.Equal(n.digest, n.storedDigest) {
 		p.done.Same++
 		return
 	}
 	var now lexical.Terms
-	if n.stands {
+	if n.live {
 		now = lexical.Analyse(n.document())
 		p.done.Written++
 	} else {
@@ -199,33 +198,33 @@ func (p *lexicalPortion) take(n *lexicalNode) {
 		before[t] = true
 	}
 	for _, t := range now.List {
-		again := before[t.Text]
-		if !again {
+		hadTerm := before[t.Text]
+		if !hadTerm {
 			p.terms[lexicalTerm{n.workspace, t.Text}]++
 		}
 		delete(before, t.Text)
-		p.postings.add(n, t, now.Length, again)
+		p.postings.add(n, t, now.Length, hadTerm)
 	}
 	for t := range before {
 		p.terms[lexicalTerm{n.workspace, t}]--
 		p.dropped.add(n, lexical.Term{Text: t}, 0, true)
 	}
 	p.done.Postings += len(now.List) + len(before)
-	p.count(n, now)
+	p.updateTotals(n, now)
 }
 
-// count notes what changes of the node's own row and of its workspace's totals.
-func (p *lexicalPortion) count(n *lexicalNode, now lexical.Terms) {
+// updateTotals adds the changes of the node's row and of the totals of its workspace to the batch.
+func (p *lexicalBatch) updateTotals(n *lexicalNode, now lexical.Terms) {
 	total := p.totals[n.workspace]
 	if total == nil {
 		total = &lexicalTotals{}
 		p.totals[n.workspace] = total
 	}
-	if n.known {
+	if n.indexed {
 		total.nodes--
 		total.length -= n.length
 	}
-	if n.stands {
+	if n.live {
 		total.nodes++
 		total.length += int64(now.Length)
 		p.nodes.add(n, now)

@@ -14,12 +14,11 @@ import (
 	"github.com/livegraph/livegraph/test/pgtest"
 )
 
-// BenchmarkTextsAreWrittenAmong100000 writes what new nodes are found by, and what nodes
-// are that get another text, beside 100,000 with texts as BenchmarkTextRecall has them:
-// some of their words have champion lists.
+// BenchmarkTextsAreWrittenAmong100000 indexes new nodes and nodes whose text changes, in an index of
+// 100,000 nodes with texts like those of BenchmarkTextRecall. Some of the words have champion lists.
 func BenchmarkTextsAreWrittenAmong100000(b *testing.B) {
 	const nodes = 500
-	w := newGraphWorld(b)
+	w := newGraphFixture(b)
 	db, ws := w.db, w.workspace(b)
 	r := rand.New(rand.NewPCG(23, 1))
 	ids, _ := loadTexts(b, db, ws, zipfTexts(r, 100_000))
@@ -63,8 +62,8 @@ func BenchmarkTextsAreWrittenAmong100000(b *testing.B) {
 	b.ReportMetric(float64(cpu.Microseconds())/float64(2*nodes*b.N), "cpu-µs/node")
 }
 
-// serverCPU is the CPU time, user and system, that the server's processes have used so far
-// for the connections of a database: what a busy machine changes least.
+// serverCPU returns the CPU time, user and system, that the server's processes have used so far for the
+// connections of a database. Other load on the machine affects it less than elapsed time.
 func serverCPU(b *testing.B, db *pgtest.DB) (sum time.Duration) {
 	b.Helper()
 	backends, err := db.Strings(
@@ -84,8 +83,8 @@ func serverCPU(b *testing.B, db *pgtest.DB) (sum time.Duration) {
 	return sum
 }
 
-// processStat are the fields of a process behind its name: its state, its parent, and so
-// on; nil: it is gone (proc(5)).
+// processStat returns the fields of /proc/pid/stat after the name of the process, beginning with its
+// state and its parent (proc(5)). It returns nil if the process has ended.
 func processStat(pid string) []string {
 	text, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// changeTexts returns some of the nodes another text, or has them gone, or back.
+// changeTexts changes the texts of random nodes, or deletes or restores them.
 func changeTexts(
 	t testing.TB, db *pgtest.DB, ws uuid.UUID, r *rand.Rand, nodes []graph.Node, n int,
 ) (changed []uuid.UUID) {
@@ -39,14 +39,14 @@ func changeTexts(
 	return changed
 }
 
-// requireBest holds a search against the formula.
+// requireBest compares the results of a search with the formula.
 func requireBest(
 	t testing.TB, db *pgtest.DB, ws uuid.UUID, nodes []graph.Node, text string, filter retrieval.Filter,
 	passes func(*graph.Node) bool,
 ) {
 	t.Helper()
 	q := lexical.Parse(text + " ")
-	scores := plainBM25(nodes, q)
+	scores := referenceBM25(nodes, q)
 	var want []float64
 	for i := range nodes {
 		if score, found := scores[nodes[i].ID]; found && passes(&nodes[i]) {
@@ -63,8 +63,8 @@ func requireBest(
 	}
 }
 
-// Another process writes; what two processes keep in memory of it, in room for all and
-// for next to nothing, is what the database has, at every search.
+// One process writes. Two others search, one with a cache that is large enough and one with a very
+// small cache. Every search returns the current state of the database.
 func TestWhatIsKeptInMemoryIsNeverOlderThanTheTables(t *testing.T) {
 	url := testenv.MigratedPostgres(t)
 	writer, large, small := pgtest.OpenURL(t, url), pgtest.OpenURL(t, url), pgtest.OpenURL(t, url)
@@ -78,7 +78,7 @@ func TestWhatIsKeptInMemoryIsNeverOlderThanTheTables(t *testing.T) {
 	index(t, writer, other, idsOf(others)...)
 	for round := range 150 {
 		index(t, writer, ws, changeTexts(t, writer, ws, r, nodes, r.IntN(6))...)
-		if round%50 == 49 { // more than are followed one by one
+		if round%50 == 49 { // more changes than a cache is updated with
 			index(t, writer, ws, changeTexts(t, writer, ws, r, nodes, 2500)...)
 		}
 		for _, db := range []*pgtest.DB{large, small} {
@@ -89,8 +89,7 @@ func TestWhatIsKeptInMemoryIsNeverOlderThanTheTables(t *testing.T) {
 	}
 }
 
-// Searches that bring the memory up to date at the same time, and add to it, do not
-// undo each other's work.
+// Concurrent searches that update the cache and add to it keep it consistent.
 func TestManySearchesShareWhatIsInMemory(t *testing.T) {
 	url := testenv.MigratedPostgres(t)
 	writer, db := pgtest.OpenURL(t, url), pgtest.OpenURL(t, url)
@@ -123,7 +122,7 @@ func TestManySearchesShareWhatIsInMemory(t *testing.T) {
 	}
 }
 
-// A term of more nodes than a search reads is not kept, and others are kept beside it.
+// A term of more nodes than a search reads is not cached, while others are.
 func TestTermsOfVeryManyNodesAreLookedUp(t *testing.T) {
 	db := pgtest.Open(t)
 	ws := pgtest.Limited(t, db, 1, 1)

@@ -13,32 +13,32 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// graphWorld is a database with workspaces, and a connection to look at its tables.
-type graphWorld struct {
+// graphFixture is a database with workspaces, and a connection for queries on its tables.
+type graphFixture struct {
 	db   *pgtest.DB
-	look *pgx.Conn
+	conn *pgx.Conn
 }
 
-func newGraphWorld(t testing.TB) *graphWorld {
+func newGraphFixture(t testing.TB) *graphFixture {
 	t.Helper()
 	url := testenv.MigratedPostgres(t)
 	db := pgtest.OpenAt(t, url)
-	look, err := pgx.Connect(context.Background(), url)
+	conn, err := pgx.Connect(context.Background(), url)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = look.Close(context.Background()) })
-	return &graphWorld{db: db, look: look}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return &graphFixture{db: db, conn: conn}
 }
 
-func (w *graphWorld) workspace(t require.TestingT) uuid.UUID {
-	made, err := w.db.CreateWorkspace(context.Background(), access.Workspace{
+func (w *graphFixture) workspace(t require.TestingT) uuid.UUID {
+	created, err := w.db.CreateWorkspace(context.Background(), access.Workspace{
 		Name: "plant", Plan: "enterprise", Mode: "live",
 	})
 	require.NoError(t, err)
-	return made.ID
+	return created.ID
 }
 
-// withoutChampions is the same database, with its own memories, searched as if no
-// champion list were filled.
+// withoutChampions returns the same database with separate caches, which is searched as if no
+// champion list was filled.
 func withoutChampions(db *pgtest.DB) *pgtest.DB {
 	other := pgtest.On(db.Pool())
 	other.Texts = db.WithoutChampions()
