@@ -15,9 +15,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Block is some rows of a table, as ClickHouse's format Native has them:
-// https://clickhouse.com/docs/interfaces/formats/Native. Texts of low cardinality are
-// plain texts there.
+// Block is a block of rows in ClickHouse's format Native:
+// https://clickhouse.com/docs/interfaces/formats/Native. LowCardinality(String) is encoded
+// as String in it.
 type Block struct {
 	names   []string
 	columns []column
@@ -25,25 +25,25 @@ type Block struct {
 
 // column is a column of a block.
 type column interface {
-	target() any // where a row's value is scanned to
-	keep()       // what was scanned
-	last() any   // the value that was scanned last
+	scanTarget() any  // destination for the value of a row
+	appendScanned()   // appends the scanned value
+	lastScanned() any // value that was scanned last
 	data() proto.Column
-	encoded() Column // for an insert
+	encoded() Column // column for an insert
 }
 
-// NewBlock returns an empty block of columns of our tables' types.
+// NewBlock returns an empty block with columns of the types that Livegraph's tables use.
 func NewBlock(columns []ch.ColumnNameAndType) *Block {
 	b := &Block{}
 	for _, c := range columns {
 		b.names = append(b.names, c.Name)
-		b.columns = append(b.columns, columnOf(c.Type))
+		b.columns = append(b.columns, newColumn(c.Type))
 	}
 	return b
 }
 
-// columnOf makes a column of a type of our tables.
-func columnOf(kind string) column {
+// newColumn creates a column of a type that Livegraph's tables use.
+func newColumn(kind string) column {
 	switch {
 	case kind == "UInt64":
 		return &columnFor[uint64]{values: new(proto.ColUInt64)}
@@ -76,9 +76,9 @@ type columnFor[T any] struct {
 	values  proto.ColumnOf[T]
 }
 
-func (c *columnFor[T]) target() any        { return &c.scanned }
-func (c *columnFor[T]) keep()              { c.values.Append(c.scanned) }
-func (c *columnFor[T]) last() any          { return c.scanned }
+func (c *columnFor[T]) scanTarget() any    { return &c.scanned }
+func (c *columnFor[T]) appendScanned()     { c.values.Append(c.scanned) }
+func (c *columnFor[T]) lastScanned() any   { return c.scanned }
 func (c *columnFor[T]) data() proto.Column { return c.values }
 
 func (c *columnFor[T]) encoded() Column {
@@ -92,7 +92,7 @@ func (c *columnFor[T]) encoded() Column {
 	return fixedRows{c.values}
 }
 
-// fixedRows is a column of values that all are of one size.
+// fixedRows is a column of values of one size.
 type fixedRows struct{ data proto.Column }
 
 func (c fixedRows) raw() []byte {
@@ -110,24 +110,24 @@ func (c fixedRows) appendTo(batch driver.Batch, i int) error {
 // Rows returns the number of rows.
 func (b *Block) Rows() int { return b.columns[0].data().Rows() }
 
-// Targets returns where a row is scanned to.
+// Targets returns the destinations for the values of a row.
 func (b *Block) Targets() []any {
 	all := make([]any, len(b.columns))
 	for i, c := range b.columns {
-		all[i] = c.target()
+		all[i] = c.scanTarget()
 	}
 	return all
 }
 
-// Keep takes up the row that was scanned into the targets.
+// Keep appends the row that was scanned into the targets.
 func (b *Block) Keep() {
 	for _, c := range b.columns {
-		c.keep()
+		c.appendScanned()
 	}
 }
 
 // Last returns the value of a column in the row that was scanned last.
-func (b *Block) Last(name string) any { return b.columns[slices.Index(b.names, name)].last() }
+func (b *Block) Last(name string) any { return b.columns[slices.Index(b.names, name)].lastScanned() }
 
 // Write writes the block.
 func (b *Block) Write(w io.Writer) error {
@@ -143,7 +143,7 @@ func (b *Block) Write(w io.Writer) error {
 	return err
 }
 
-// Columns returns the rows by column, for an insert.
+// Columns returns the columns for an insert.
 func (b *Block) Columns() []Column {
 	all := make([]Column, len(b.columns))
 	for i, c := range b.columns {
@@ -155,18 +155,18 @@ func (b *Block) Columns() []Column {
 // Names returns the names of the columns.
 func (b *Block) Names() []string { return b.names }
 
-// Reader reads blocks one after the other.
+// Reader reads a sequence of blocks.
 type Reader struct {
 	from    *proto.Reader
 	columns []ch.ColumnNameAndType
 }
 
-// NewReader returns a reader of blocks of these columns.
+// NewReader returns a Reader of blocks with the given columns.
 func NewReader(r io.Reader, columns []ch.ColumnNameAndType) *Reader {
 	return &Reader{from: proto.NewReader(r), columns: columns}
 }
 
-// Next returns the next block, io.EOF behind the last one.
+// Next returns the next block, or io.EOF after the last one.
 func (r *Reader) Next() (*Block, error) {
 	b := NewBlock(r.columns)
 	results := make(proto.Results, len(b.columns))

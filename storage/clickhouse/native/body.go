@@ -9,8 +9,8 @@ import (
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// Sizes of what is written of a block at a time, and of a run-length column that is
-// expanded meanwhile.
+// Maximum size of a chunk that is written at a time, and maximum number of rows of a
+// run-length column that are expanded for a chunk.
 const (
 	chunkBytes = 1 << 20
 	chunkRows  = 16 << 10
@@ -20,29 +20,30 @@ const (
 type section struct {
 	raw  []byte
 	runs *Runs
-	row  int // of the runs
+	row  int // next row of runs
 }
 
-// NewBody returns the block of the columns' rows in ClickHouse's format Native. It reads
-// numbers from the columns' own memory.
+// NewBody returns a Body with one block of rows in ClickHouse's format Native. It reads
+// numbers directly from the memory of the columns.
 func NewBody(columns []ch.ColumnNameAndType, rows int, data []Column) *Body {
-	return &Body{rest: blockOf(columns, rows, data)}
+	return &Body{sections: encodeBlock(columns, rows, data)}
 }
 
-// errReleased is what reading a released body returns.
+// errReleased is returned when a released body is read.
 var errReleased = errors.New("the rows have been released")
 
-// Body is the body of a request whose memory belongs to the caller again when Release has
-// returned: an HTTP client may read a body on after the request has failed.
+// Body is the body of an HTTP request. The caller may use the memory of the columns again when
+// Release has returned. This matters because an HTTP client may continue to read a body after
+// the request has failed.
 type Body struct {
-	mu    sync.Mutex
-	over  bool
-	chunk []byte // that is next
-	rest  []section
-	made  []uint64 // of a section that is runs, for a chunk
+	mu       sync.Mutex
+	released bool
+	chunk    []byte // remaining bytes of the current chunk
+	sections []section
+	expanded []uint64 // memory of a chunk that expands runs
 }
 
-// Read reads what is left.
+// Read implements io.Reader.
 func (b *Body) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,7 +56,7 @@ func (b *Body) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// WriteTo writes what is left, a chunk at a time.
+// WriteTo writes the remaining bytes, one chunk at a time.
 func (b *Body) WriteTo(w io.Writer) (total int64, err error) {
 	for {
 		n, err := b.writeChunk(w)
@@ -78,46 +79,47 @@ func (b *Body) writeChunk(w io.Writer) (int, error) {
 	}
 	n, err := w.Write(chunk)
 	b.chunk = chunk[n:]
-	return n, err //nolint:wrapcheck // it is the writer's, as io.WriterTo has it
+	return n, err //nolint:wrapcheck // the error of the writer, as io.WriterTo requires
 }
 
-// next returns the chunk that is next, never an empty one.
+// next returns the next chunk, which is never empty.
 func (b *Body) next() ([]byte, error) {
-	if b.over {
+	if b.released {
 		return nil, errReleased
 	}
 	for len(b.chunk) == 0 {
-		if len(b.rest) == 0 {
+		if len(b.sections) == 0 {
 			return nil, io.EOF
 		}
-		next := &b.rest[0]
+		next := &b.sections[0]
 		if next.runs != nil && next.row < next.runs.Len() {
 			b.chunk = b.expand(next)
 			break
 		}
-		b.chunk, b.rest = next.raw, b.rest[1:]
+		b.chunk, b.sections = next.raw, b.sections[1:]
 	}
 	return b.chunk, nil
 }
 
-// expand makes the next chunk of runs.
+// expand returns the next chunk of a section with runs.
 func (b *Body) expand(p *section) []byte {
-	made := slices.Grow(b.made[:0], chunkRows)
+	expanded := slices.Grow(b.expanded[:0], chunkRows)
 	for value, rows := range p.runs.From(p.row) {
-		for range min(rows, chunkRows-len(made)) {
-			made = append(made, value)
+		for range min(rows, chunkRows-len(expanded)) {
+			expanded = append(expanded, value)
 		}
-		if len(made) == chunkRows {
+		if len(expanded) == chunkRows {
 			break
 		}
 	}
-	b.made, p.row = made, p.row+len(made)
-	return Fixed[uint64](made).raw()
+	b.expanded, p.row = expanded, p.row+len(expanded)
+	return Fixed[uint64](expanded).raw()
 }
 
-// Release ends the use of the rows. It waits for the chunk that is being written.
+// Release ends the use of the memory of the columns. It waits for a chunk that is being
+// written.
 func (b *Body) Release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.over, b.chunk, b.rest = true, nil, nil
+	b.released, b.chunk, b.sections = true, nil, nil
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A block is what the driver's own encoder makes of the same rows, whichever way it is
-// read, of one piece a column and of several.
+// Blocks are equal to those of the driver's encoder, whether they are read or written, with one
+// section for each column and with several.
 func TestBlocksAreThoseOfTheDriver(t *testing.T) {
 	for _, rows := range []int{1, 100, chunkBytes/8 - 1, chunkBytes / 8, chunkBytes/8 + 1, 3 * chunkBytes / 8} {
 		t.Run(fmt.Sprint(rows), func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestBlocksAreThoseOfTheDriver(t *testing.T) {
 				times  proto.ColInt64
 				values proto.ColFloat64
 				states proto.ColStr
-				own    []string
+				texts  []string
 				ids    proto.ColUUID
 				kinds  proto.ColUInt8
 				tags   = proto.NewMap[string, string](new(proto.ColStr), new(proto.ColStr))
@@ -41,15 +41,15 @@ func TestBlocksAreThoseOfTheDriver(t *testing.T) {
 				series, times, values = append(series, rand.Uint64()), append(times, rand.Int64()), append(
 					values, rand.NormFloat64(),
 				)
-				own = append(own, strings.Repeat("ü", i%90)) // as long as takes two bytes to say
-				states.Append(own[i])
+				texts = append(texts, strings.Repeat("ü", i%90)) // some need two bytes for their length
+				states.Append(texts[i])
 				ids, kinds = append(ids, uuid.New()), append(kinds, uint8(i))
 				some := Pairs{}
 				for k := range i % 3 {
-					some.Put(fmt.Sprint(k), own[i])
+					some.Put(fmt.Sprint(k), texts[i])
 				}
 				maps = append(maps, &some)
-				run := rand.Uint64N(3) * rand.Uint64N(2) * uint64(i/100) // short ones, and long ones of zero
+				run := rand.Uint64N(3) * rand.Uint64N(2) * uint64(i/100) // short runs, and long runs of zero
 				runs.Append(run, 1)
 				runsOf = append(runsOf, run)
 				tags.AppendKV(some)
@@ -68,10 +68,10 @@ func TestBlocksAreThoseOfTheDriver(t *testing.T) {
 				{Name: "tags", Data: tags},
 			}))
 			block := func() *Body {
-				return &Body{rest: blockOf(columns, rows, []Column{
+				return &Body{sections: encodeBlock(columns, rows, []Column{
 					Fixed[uint64](
 						series,
-					), Fixed[int64](times), Fixed[float64](values), Strings(own), UUIDs(ids), Fixed[uint8](kinds), &runs,
+					), Fixed[int64](times), Fixed[float64](values), Strings(texts), UUIDs(ids), Fixed[uint8](kinds), &runs,
 					maps,
 				})}
 			}
@@ -87,9 +87,9 @@ func TestBlocksAreThoseOfTheDriver(t *testing.T) {
 	}
 }
 
-// Rows that were taken back are their owner's: however a request ends, nobody sees what
-// the owner writes to them after it.
-func TestRowsThatWereTakenBackAreNotSent(t *testing.T) {
+// After Release, data that the caller writes to the memory is never sent, however the request
+// ends.
+func TestReleasedRowsAreNotSent(t *testing.T) {
 	const before, after = 1, 2
 	var seen atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -97,7 +97,7 @@ func TestRowsThatWereTakenBackAreNotSent(t *testing.T) {
 		for {
 			n, err := r.Body.Read(buffer)
 			if bytes.IndexByte(buffer[:n], after) >= 0 {
-				t.Error("the server got what was written to the rows afterwards")
+				t.Error("the server received data that was written after Release")
 			}
 			seen.Add(int64(n))
 			if err != nil {
@@ -112,12 +112,12 @@ func TestRowsThatWereTakenBackAreNotSent(t *testing.T) {
 	for range 20 {
 		copy(memory, old)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(20_000))*time.Microsecond)
-		body := &Body{rest: []section{{raw: memory[:1<<20]}, {raw: memory[1<<20 : 5<<20]}, {raw: memory[5<<20:]}}}
+		body := &Body{sections: []section{{raw: memory[:1<<20]}, {raw: memory[1<<20 : 5<<20]}, {raw: memory[5<<20:]}}}
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, body)
 		require.NoError(t, err)
-		answer, err := http.DefaultClient.Do(req)
+		response, err := http.DefaultClient.Do(req)
 		if err == nil {
-			require.NoError(t, answer.Body.Close())
+			require.NoError(t, response.Body.Close())
 		}
 		cancel()
 		body.Release()
@@ -139,11 +139,11 @@ func (w slowWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Taking back waits for the piece that is being written, and lets no other be.
-func TestTakingBackWaitsForThePiece(t *testing.T) {
+// Release waits for the chunk that is being written. No further chunk is written after it.
+func TestReleaseWaitsForTheChunk(t *testing.T) {
 	w := slowWriter{make(chan struct{}), make(chan struct{})}
-	body := &Body{rest: []section{{raw: []byte{1}}, {raw: []byte{2}}}}
-	written, taken := make(chan error, 1), make(chan struct{})
+	body := &Body{sections: []section{{raw: []byte{1}}, {raw: []byte{2}}}}
+	written, released := make(chan error, 1), make(chan struct{})
 	go func() {
 		_, err := body.WriteTo(w)
 		written <- err
@@ -151,26 +151,26 @@ func TestTakingBackWaitsForThePiece(t *testing.T) {
 	<-w.begun
 	go func() {
 		body.Release()
-		close(taken)
+		close(released)
 	}()
 	select {
-	case <-taken:
-		t.Fatal("taken back while a piece was being written")
+	case <-released:
+		t.Fatal("released while a chunk was being written")
 	case <-time.After(50 * time.Millisecond):
 	}
 	close(w.end)
-	// The writer may have got the lock before: then it writes one piece more.
+	// If the writer has locked the mutex first, it writes one more chunk.
 	for {
 		select {
 		case <-w.begun:
 			continue
-		case <-taken:
+		case <-released:
 		}
 		break
 	}
 	select {
 	case <-w.begun:
-		t.Fatal("a piece was written after it was taken back")
+		t.Fatal("a chunk was written after Release")
 	case err := <-written:
 		if err != nil {
 			require.ErrorIs(t, err, errReleased)

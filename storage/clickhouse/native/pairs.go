@@ -8,8 +8,9 @@ import (
 	drivercolumn "github.com/ClickHouse/clickhouse-go/v2/lib/column"
 )
 
-// Pairs is a Map(String, String) with its order, which ClickHouse keeps and Go's maps do
-// not: rows that say the same are to be the same. It is an IterableOrderedMap of the driver.
+// Pairs is a Map(String, String) with an order. ClickHouse preserves the order, which Go's maps
+// do not have, and rows with equal content must be identical. Pairs implements the driver's
+// IterableOrderedMap.
 type Pairs []proto.KV[string, string]
 
 // Sorted returns the pairs of a map in the order of keys.
@@ -21,42 +22,42 @@ func Sorted(m map[string]string) *Pairs {
 	return &p
 }
 
-// Put appends a pair of texts.
+// Put appends a pair of strings.
 func (p *Pairs) Put(key, value any) {
 	k, _ := key.(string)
 	v, _ := value.(string)
 	*p = append(*p, proto.KV[string, string]{Key: k, Value: v})
 }
 
-// Iterator goes through the pairs.
-func (p *Pairs) Iterator() drivercolumn.MapIterator { return &pairsIterator{pairs: *p, at: -1} }
+// Iterator returns an iterator over the pairs.
+func (p *Pairs) Iterator() drivercolumn.MapIterator { return &pairsIterator{pairs: *p, index: -1} }
 
 type pairsIterator struct {
 	pairs Pairs
-	at    int
+	index int
 }
 
 func (i *pairsIterator) Next() bool {
-	i.at++
-	return i.at < len(i.pairs)
+	i.index++
+	return i.index < len(i.pairs)
 }
-func (i *pairsIterator) Key() any   { return i.pairs[i.at].Key }
-func (i *pairsIterator) Value() any { return i.pairs[i.at].Value }
+func (i *pairsIterator) Key() any   { return i.pairs[i.index].Key }
+func (i *pairsIterator) Value() any { return i.pairs[i.index].Value }
 
-// mapColumn is a column of maps of texts.
+// mapColumn is a column of maps of strings.
 type mapColumn struct {
 	scanned Pairs
 	values  *proto.ColMap[string, string]
 }
 
-func (c *mapColumn) target() any { return &c.scanned }
+func (c *mapColumn) scanTarget() any { return &c.scanned }
 
-func (c *mapColumn) keep() {
+func (c *mapColumn) appendScanned() {
 	c.values.AppendKV(c.scanned)
 	c.scanned = c.scanned[:0] // scanning appends
 }
 
-func (c *mapColumn) last() any          { return c.values.RowKV(c.values.Rows() - 1) }
+func (c *mapColumn) lastScanned() any   { return c.values.RowKV(c.values.Rows() - 1) }
 func (c *mapColumn) data() proto.Column { return c.values }
 
 func (c *mapColumn) encoded() Column {

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Runs are a column whose values mostly are those before them: the series of rows that
-// are sorted by it, the version of the rows of one record. Of equal ones in a row one is
-// held, and so a hundredth of the memory of all where a series has a hundred rows.
+// Runs is a run-length encoded column, for values that mostly equal the previous one, such as
+// the series of rows that are sorted by series, or the version of the rows of one record. If
+// a series has a hundred rows, it takes a hundredth of the memory of a plain column.
 type Runs struct {
 	values []uint64
-	ends   []int // of each value's rows
+	ends   []int // end index of the rows of each value
 }
 
 // RunsOf returns a column of these values.
@@ -29,7 +29,7 @@ func (r *Runs) Len() int {
 	return r.ends[len(r.ends)-1]
 }
 
-// Append adds so many rows with a value.
+// Append adds a number of rows with one value.
 func (r *Runs) Append(value uint64, rows int) {
 	if rows == 0 {
 		return
@@ -42,7 +42,7 @@ func (r *Runs) Append(value uint64, rows int) {
 	r.values, r.ends = append(r.values, value), append(r.ends, end)
 }
 
-// Truncate forgets the rows from one on.
+// Truncate reduces the column to its first rows.
 func (r *Runs) Truncate(rows int) {
 	run, _ := slices.BinarySearch(r.ends, rows)
 	if run < len(r.ends) && rows > 0 && (run == 0 || r.ends[run-1] < rows) {
@@ -52,15 +52,15 @@ func (r *Runs) Truncate(rows int) {
 	r.values, r.ends = r.values[:run], r.ends[:run]
 }
 
-// All returns each value with the number of rows that have it, in their order.
+// All returns the runs in order: each value with its number of rows.
 func (r *Runs) All() iter.Seq2[uint64, int] { return r.From(0) }
 
-// From does the same for the rows from one on.
+// From returns the runs from a row on.
 func (r *Runs) From(row int) iter.Seq2[uint64, int] {
 	return func(yield func(uint64, int) bool) {
 		run, found := slices.BinarySearch(r.ends, row)
 		if found {
-			run++ // the run that ends there has no row from there on
+			run++ // the run that ends at row does not contain it
 		}
 		for ; run < len(r.ends); run++ {
 			if !yield(r.values[run], r.ends[run]-row) {
@@ -71,7 +71,7 @@ func (r *Runs) From(row int) iter.Seq2[uint64, int] {
 	}
 }
 
-// AppendTo appends the values of the rows from one on, one for each.
+// AppendTo appends one value for each row, from a row on.
 func (r *Runs) AppendTo(values []uint64, row int) []uint64 {
 	values = slices.Grow(values, r.Len()-row)
 	for v, n := range r.From(row) {
@@ -82,5 +82,5 @@ func (r *Runs) AppendTo(values []uint64, row int) []uint64 {
 	return values
 }
 
-// Last returns the value of the last row, of which there must be one.
+// Last returns the value of the last row. The column must not be empty.
 func (r *Runs) Last() uint64 { return r.values[len(r.values)-1] }

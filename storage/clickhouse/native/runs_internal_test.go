@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Runs are what a slice of all values is, whatever is done to them.
+// Runs behave like a slice of all values.
 func TestRunsAreTheValuesTheyStandFor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var runs Runs
@@ -21,7 +21,7 @@ func TestRunsAreTheValuesTheyStandFor(t *testing.T) {
 				}
 			},
 			"truncate": func(t *rapid.T) {
-				rows := rapid.IntRange(0, len(all)).Draw(t, "left")
+				rows := rapid.IntRange(0, len(all)).Draw(t, "rows")
 				runs.Truncate(rows)
 				all = all[:rows]
 			},
@@ -32,14 +32,14 @@ func TestRunsAreTheValuesTheyStandFor(t *testing.T) {
 				if len(all) > 0 {
 					require.Equal(t, all[len(all)-1], runs.Last())
 				}
-				last, begun := uint64(0), false
+				last, started := uint64(0), false
 				for value, rows := range runs.All() {
 					require.Positive(t, rows)
-					require.False(t, begun && value == last, "equal values are one run")
-					last, begun = value, true
+					require.False(t, started && value == last, "equal values are one run")
+					last, started = value, true
 				}
-				same := RunsOf(all...)
-				require.Equal(t, append([]uint64{7}, all...), same.AppendTo([]uint64{7}, 0))
+				copied := RunsOf(all...)
+				require.Equal(t, append([]uint64{7}, all...), copied.AppendTo([]uint64{7}, 0))
 			},
 		})
 	})
