@@ -1,4 +1,4 @@
-// Package dump reads the tables of a backup in ClickHouse's format Native, and stores them.
+// Package dump writes the tables of a backup in ClickHouse's format Native, and loads them.
 package dump
 
 import (
@@ -19,57 +19,58 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
 )
 
-// keptTable is a table of a backup. Rollups are none: they are computed again from points.
-type keptTable struct {
-	name    string
-	columns []ch.ColumnNameAndType
-	key     []string // what tells rows apart; in this order they are read
-	newest  string   // of rows of one key that with the highest of this stands; empty: they are the same
-	monthly bool     // its own part is each month
-	by      string   // and in it each value of this column, an id, by which the table is ordered; may be empty
-	page    int      // rows that are read at once, by what they may weigh
+// backupTable is a table of a backup. Backups have no rollups, because they can be computed
+// from points.
+type backupTable struct {
+	name        string
+	columns     []ch.ColumnNameAndType
+	key         []string // unique key of rows; rows are read in this order
+	newest      string   // column whose highest value wins among rows of one key; empty: they are equal
+	monthly     bool     // each month is a separate part
+	partitionBy string   // read the ids in this column one after the other; a prefix of the table's order; may be empty
+	pageRows    int      // rows of a page, depending on their size
 }
 
-func keptTables() []keptTable {
+func backupTables() []backupTable {
 	const light, heavy = 250_000, 20_000
-	return []keptTable{
+	return []backupTable{
 		{
 			name: clickhouse.TableNumbers, columns: clickhouse.PointsTarget.Columns, key: []string{"series", "ts"},
 			newest: "version", monthly: true,
-			page: light,
+			pageRows: light,
 		},
 		{
 			name: clickhouse.TableTexts, columns: clickhouse.StatesTarget.Columns, key: []string{"series", "ts"},
 			newest: "version", monthly: true,
-			page: heavy,
+			pageRows: heavy,
 		},
-		{name: "latest", columns: clickhouse.LatestTarget.Columns, key: []string{"series"}, newest: "rank", page: heavy},
+		{name: "latest", columns: clickhouse.LatestTarget.Columns, key: []string{"series"}, newest: "rank", pageRows: heavy},
 		{
 			name: "source_activity", columns: clickhouse.ActivityTarget.Columns,
-			key: []string{"toString(source)", "toString(workspace)"}, newest: "received_at", page: light,
+			key: []string{"toString(source)", "toString(workspace)"}, newest: "received_at", pageRows: light,
 		},
-		{name: "series", columns: clickhouse.SeriesTarget.Columns, key: []string{"id"}, page: heavy},
+		{name: "series", columns: clickhouse.SeriesTarget.Columns, key: []string{"id"}, pageRows: heavy},
 		{
 			name: "audit", columns: auditlog.Target.Columns, key: []string{"ts", "request_id"},
 			newest: "final", monthly: true,
-			by: "workspace", page: heavy,
+			partitionBy: "workspace", pageRows: heavy,
 		},
 	}
 }
 
-// Store is a database that is dumped, or that a dump is loaded into.
+// Store is a database to dump, or to load a dump into.
 type Store struct{ db *clickhouse.DB }
 
-// New returns the store of a database.
+// New returns a Store for a database.
 func New(db *clickhouse.DB) *Store { return &Store{db: db} }
 
-// Part is a piece of a backup: a table, or a month of one.
+// Part is a part of a backup: a table, or a month of a table.
 type Part struct {
 	Table string `json:"table"`
 	Month string `json:"month,omitempty"` // 202611
 }
 
-// String names it, as its file.
+// String returns the name of the part and its file.
 func (p Part) String() string {
 	if p.Month == "" {
 		return p.Table
@@ -77,19 +78,19 @@ func (p Part) String() string {
 	return p.Table + "-" + p.Month
 }
 
-// table returns what the part is of; false: there is no such table.
-func (p Part) table() (keptTable, bool) {
-	for _, t := range keptTables() {
+// table returns the table of the part, and false if there is no such table.
+func (p Part) table() (backupTable, bool) {
+	for _, t := range backupTables() {
 		if t.name == p.Table && t.monthly == (p.Month != "") {
 			return t, true
 		}
 	}
-	return keptTable{}, false
+	return backupTable{}, false
 }
 
-// RequireEmpty refuses a database with rows in any table, fault.Conflict.
+// RequireEmpty returns fault.Conflict if any table of the database has rows.
 func (s *Store) RequireEmpty(ctx context.Context) error {
-	return s.texts(
+	return s.eachString(
 		ctx,
 		`SELECT DISTINCT table FROM system.parts WHERE database = currentDatabase() AND active AND rows > 0
 			AND table != 'goose_db_version' ORDER BY table`,
@@ -103,14 +104,14 @@ func (s *Store) RequireEmpty(ctx context.Context) error {
 	)
 }
 
-// Parts lists the parts of a backup that is taken now.
+// Parts returns the parts of a backup of the current data.
 func (s *Store) Parts(ctx context.Context) (parts []Part, err error) {
-	for _, t := range keptTables() {
+	for _, t := range backupTables() {
 		if !t.monthly {
 			parts = append(parts, Part{Table: t.name})
 			continue
 		}
-		err := s.texts(ctx, `SELECT DISTINCT partition_id FROM system.parts
+		err := s.eachString(ctx, `SELECT DISTINCT partition_id FROM system.parts
 			WHERE database = currentDatabase() AND active AND rows > 0 AND table = '`+
 			t.name+`' ORDER BY partition_id`, func(month string) error {
 			parts = append(parts, Part{Table: t.name, Month: month})
@@ -123,8 +124,8 @@ func (s *Store) Parts(ctx context.Context) (parts []Part, err error) {
 	return parts, nil
 }
 
-// texts calls each for the one column of a statement's rows.
-func (s *Store) texts(ctx context.Context, statement string, each func(string) error) error {
+// eachString calls each for every row of a statement with one string column.
+func (s *Store) eachString(ctx context.Context, statement string, each func(string) error) error {
 	return s.db.Query(ctx, clickhouse.OpBackup, statement, nil, func(scan func(...any) error) error {
 		var text string
 		if err := scan(&text); err != nil {
@@ -134,13 +135,13 @@ func (s *Store) texts(ctx context.Context, statement string, each func(string) e
 	})
 }
 
-// Dump writes the rows of a part in ClickHouse's format Native, and returns how many:
-// of rows that replace each other the one that stands. What is written meanwhile may be
-// among them, or not; what was there before is, unless it was deleted. progress hears of
-// rows as they are written.
+// Dump writes the rows of a part in ClickHouse's format Native, and returns their number. Of
+// rows that replace each other, it writes only the current one. Rows that are inserted
+// meanwhile may be missing; earlier rows are included, unless they were deleted. Dump calls
+// progress with the number of rows after each page.
 //
-// It is read in pages by the table's order, so that neither the server nor this process
-// holds more than one, and no statement lasts.
+// It reads pages in the order of the table, so that neither the server nor this process keeps
+// more than one page in memory, and no statement takes long.
 func (s *Store) Dump(
 	ctx context.Context, p Part, w io.Writer, progress func(rows int64),
 ) (total int64, err error) {
@@ -148,25 +149,26 @@ func (s *Store) Dump(
 	if !ok {
 		return 0, fmt.Errorf("table %s is not of a backup", p)
 	}
-	within := []string{"1"}
+	conditions := []string{"1"}
 	if p.Month != "" {
 		if !isMonth(p.Month) {
 			return 0, fmt.Errorf("part %s: it is not of a month", p)
 		}
-		within[0] = "_partition_id = '" + p.Month + "'"
+		conditions[0] = "_partition_id = '" + p.Month + "'"
 	}
-	if t.by != "" {
-		where := within[0]
-		within = nil
-		err := s.texts(ctx, `SELECT DISTINCT toString(`+t.by+`) FROM `+t.name+` WHERE `+where, func(id string) error {
-			within = append(within, where+" AND "+t.by+" = toUUID('"+id+"')")
+	if t.partitionBy != "" {
+		where := conditions[0]
+		conditions = nil
+		statement := `SELECT DISTINCT toString(` + t.partitionBy + `) FROM ` + t.name + ` WHERE ` + where
+		err := s.eachString(ctx, statement, func(id string) error {
+			conditions = append(conditions, where+" AND "+t.partitionBy+" = toUUID('"+id+"')")
 			return nil
 		})
 		if err != nil {
 			return 0, fmt.Errorf("reading part %s: %w", p, err)
 		}
 	}
-	for _, where := range within {
+	for _, where := range conditions {
 		rows, err := s.dumpWhere(ctx, &t, where, w, progress)
 		total += rows
 		if err != nil {
@@ -181,12 +183,12 @@ func isMonth(text string) bool {
 }
 
 func (s *Store) dumpWhere(
-	ctx context.Context, t *keptTable, where string, w io.Writer, progress func(int64),
+	ctx context.Context, t *backupTable, where string, w io.Writer, progress func(int64),
 ) (total int64, err error) {
-	behind := "" // the last row's key
+	after := "" // condition of the rows after the last page
 	for {
 		block := native.NewBlock(t.columns)
-		if behind, err = s.readPage(ctx, t, where, behind, block); err != nil {
+		if after, err = s.readPage(ctx, t, where, after, block); err != nil {
 			return total, err
 		}
 		rows := block.Rows()
@@ -197,45 +199,46 @@ func (s *Store) dumpWhere(
 			total += int64(rows)
 			progress(int64(rows))
 		}
-		if rows < t.page {
+		if rows < t.pageRows {
 			return total, nil
 		}
 	}
 }
 
-// readPage reads the rows behind a key, and returns the key of the last one.
+// readPage reads the next page of rows into a block, and returns the condition of the rows
+// after it.
 func (s *Store) readPage(
 	ctx context.Context,
-	t *keptTable,
-	where, behind string,
-	into *native.Block,
-) (last string, err error) {
+	t *backupTable,
+	where, after string,
+	block *native.Block,
+) (next string, err error) {
 	keys := strings.Join(t.key, ", ")
-	order, one := keys, ""
+	order, limitBy := keys, ""
 	if t.newest != "" {
-		order, one = keys+", "+t.newest+" DESC", " LIMIT 1 BY "+keys
+		order, limitBy = keys+", "+t.newest+" DESC", " LIMIT 1 BY "+keys
 	}
-	if behind != "" {
-		where += " AND " + behind
+	if after != "" {
+		where += " AND " + after
 	}
 	statement := fmt.Sprintf(
-		"SELECT %s FROM %s WHERE %s ORDER BY %s%s LIMIT %d", strings.Join(into.Names(), ", "), t.name, where, order, one,
-		t.page,
+		"SELECT %s FROM %s WHERE %s ORDER BY %s%s LIMIT %d", strings.Join(block.Names(), ", "), t.name, where, order,
+		limitBy, t.pageRows,
 	)
-	targets := into.Targets()
+	targets := block.Targets()
 	err = s.db.Query(ctx, clickhouse.OpBackup, statement, nil, func(scan func(...any) error) error {
 		if err := scan(targets...); err != nil {
 			return err
 		}
-		into.Keep()
+		block.Keep()
 		return nil
 	})
-	return t.behind(into), err
+	return t.after(block), err
 }
 
-// behind returns the condition of the rows that come behind the last one of a block: the
-// first part of the key by itself, for the sake of the index, and the whole.
-func (t *keptTable) behind(b *native.Block) string {
+// after returns the condition of the rows after the last one of a block. It has a separate
+// condition on the first column of the key, which can use the index, and one on the full key.
+func (t *backupTable) after(b *native.Block) string {
 	values := make([]string, len(t.key))
 	for i, k := range t.key {
 		switch v := b.Last(strings.TrimSuffix(strings.TrimPrefix(k, "toString("), ")")).(type) {
@@ -243,7 +246,7 @@ func (t *keptTable) behind(b *native.Block) string {
 			values[i] = strconv.FormatUint(v, 10)
 		case time.Time:
 			values[i] = clickhouse.Moment(v.UnixMicro())
-		default: // a text of any characters, or an id, which is read as its text
+		default: // a string with any characters, or an id, which is compared in text form
 			values[i] = "unhex('" + hex.EncodeToString(fmt.Append(nil, v)) + "')"
 		}
 	}
@@ -252,17 +255,17 @@ func (t *keptTable) behind(b *native.Block) string {
 	)
 }
 
-// Load stores what Dump wrote, and checks that it is so many rows. Rollups of it
-// are not marked: there are none.
+// Load stores the rows that Dump wrote, and checks their number. It does not mark rollups,
+// because there are none.
 func (s *Store) Load(ctx context.Context, p Part, rows int64, r io.Reader, progress func(rows int64)) error {
 	t, ok := p.table()
 	if !ok {
 		return fmt.Errorf("table %s is not of a backup", p)
 	}
 	target := clickhouse.Target{Operation: clickhouse.OpRestore, Table: t.name, Columns: t.columns, Bulk: true}
-	from, total := native.NewReader(r, t.columns), int64(0)
+	reader, total := native.NewReader(r, t.columns), int64(0)
 	for {
-		block, err := from.Next()
+		block, err := reader.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}

@@ -29,8 +29,8 @@ func open(t *testing.T) (*clickhouse.DB, string) {
 	return db, address
 }
 
-// fillEverything writes into every table of a backup: texts over several pages, among
-// them rows that others replace, of two months.
+// fillEverything writes rows to every table of a backup: strings of two months on several
+// pages, among them rows that replace others.
 func fillEverything(t *testing.T, db *clickhouse.DB) {
 	t.Helper()
 	ctx := t.Context()
@@ -66,21 +66,21 @@ func fillEverything(t *testing.T, db *clickhouse.DB) {
 		},
 		{ID: 1, Workspace: w, Source: s, Metric: "m", Kind: 1},
 	}))
-	var uses []auditrecord.Record
+	var records []auditrecord.Record
 	for i := range 3 {
-		uses = append(uses, auditrecord.Record{Workspace: w, At: time.UnixMicro(1_795_246_810_123_457).UTC(),
+		records = append(records, auditrecord.Record{Workspace: w, At: time.UnixMicro(1_795_246_810_123_457).UTC(),
 			RequestID: fmt.Sprintf("req_%d'", i/2), Final: i == 1, Key: s,
 			Method: "GET", Route: "/api/me", Status: 200, IP: netip.MustParseAddr("::1"), UserAgent: "u",
 			Duration: time.Second, BytesIn: 1, BytesOut: -1, Requests: 1})
 	}
-	require.NoError(t, auditlog.New(db).InsertAudit(ctx, uses))
+	require.NoError(t, auditlog.New(db).InsertAudit(ctx, records))
 }
 
 func TestEveryTableOfABackupIsFilledAgainRowForRow(t *testing.T) {
 	source, fromAddress := open(t)
-	fresh, toAddress := open(t)
+	target, toAddress := open(t)
 	fillEverything(t, source)
-	from, to := dump.New(source), dump.New(fresh)
+	from, to := dump.New(source), dump.New(target)
 	require.NoError(t, to.RequireEmpty(t.Context()))
 	parts, err := from.Parts(t.Context())
 	require.NoError(t, err)
@@ -88,10 +88,10 @@ func TestEveryTableOfABackupIsFilledAgainRowForRow(t *testing.T) {
 	for _, p := range parts {
 		names[p.Table] = true
 		var file bytes.Buffer
-		heard := int64(0)
-		rows, err := from.Dump(t.Context(), p, &file, func(n int64) { heard += n })
+		reported := int64(0)
+		rows, err := from.Dump(t.Context(), p, &file, func(n int64) { reported += n })
 		require.NoError(t, err)
-		require.Equal(t, rows, heard)
+		require.Equal(t, rows, reported)
 		require.NoError(t, to.Load(t.Context(), p, rows, bytes.NewReader(file.Bytes()), func(int64) {}))
 		if rows > 0 {
 			require.ErrorContains(
