@@ -1,4 +1,4 @@
-// Package auditlog stores records of what was done with keys, and answers queries of them.
+// Package auditlog stores audit records of requests with API keys, and queries them.
 package auditlog
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/native"
 )
 
-// Target is where records are inserted.
+// Target is the table of audit records.
 var Target = clickhouse.Target{
 	Operation: clickhouse.OpInsertAudit, Table: "audit", Columns: []ch.ColumnNameAndType{
 		{Name: "workspace", Type: "UUID"}, {Name: "ts", Type: "DateTime64(6, 'UTC')"}, {Name: "request_id", Type: "String"},
@@ -25,21 +25,21 @@ var Target = clickhouse.Target{
 	},
 }
 
-// Store is the table of audit records.
+// Store reads and writes the table of audit records.
 type Store struct{ db *clickhouse.DB }
 
-// New returns the audit records of a database.
+// New returns a Store for a database.
 func New(db *clickhouse.DB) *Store { return &Store{db: db} }
 
-// InsertAudit stores uses of keys. When it returns nil they are visible. A record may
-// be stored any number of times.
+// InsertAudit stores records. When it returns nil, they are visible. A record may be stored any
+// number of times.
 func (s *Store) InsertAudit(ctx context.Context, records []auditrecord.Record) error {
 	type record = auditrecord.Record
 	return s.db.Insert(ctx, &Target, len(records),
 		native.UUIDs(clickhouse.Each(records, func(r *record) uuid.UUID { return r.Workspace })),
 		native.Fixed[int64](clickhouse.Each(records, func(r *record) int64 { return r.At.UnixMicro() })),
 		native.Strings(clickhouse.Each(records, func(r *record) string { return r.RequestID })),
-		native.Fixed[uint8](clickhouse.Each(records, finality)),
+		native.Fixed[uint8](clickhouse.Each(records, finalFlag)),
 		native.UUIDs(clickhouse.Each(records, func(r *record) uuid.UUID { return r.Key })),
 		native.Strings(clickhouse.Each(records, func(r *record) string { return r.Method })),
 		native.Strings(clickhouse.Each(records, func(r *record) string { return r.Route })),
@@ -52,14 +52,14 @@ func (s *Store) InsertAudit(ctx context.Context, records []auditrecord.Record) e
 		native.Fixed[uint32](clickhouse.Each(records, func(r *record) uint32 { return r.Requests })))
 }
 
-func finality(r *auditrecord.Record) uint8 {
+func finalFlag(r *auditrecord.Record) uint8 {
 	if r.Final {
 		return 1
 	}
 	return 0
 }
 
-// addressOf is the text of an address; "" when it is not known.
+// addressOf returns the text of the IP address, "" if it is unknown.
 func addressOf(r *auditrecord.Record) string {
 	if !r.IP.IsValid() {
 		return ""
@@ -67,16 +67,16 @@ func addressOf(r *auditrecord.Record) string {
 	return r.IP.String()
 }
 
-// ExpireAudit drops the months of audit records that end by a time, and returns how many
-// these are. The months are dropped by name, and not by a TTL: it would be computed in
-// a type that overflows for long retentions, and then take everything.
-func (s *Store) ExpireAudit(ctx context.Context, by time.Time) (months int, err error) {
+// ExpireAudit drops the months of audit records that end at a time or before, and returns their
+// number. It drops partitions by name. A TTL would be computed in a type that overflows for long
+// retentions, and would then delete all records.
+func (s *Store) ExpireAudit(ctx context.Context, until time.Time) (months int, err error) {
 	defer func(began time.Time) { s.db.Observe(clickhouse.OpExpire, began, err) }(time.Now())
 	var ids []string
 	statement := `SELECT DISTINCT partition_id FROM system.parts
 		WHERE database = currentDatabase() AND active AND table = 'audit' AND match(partition_id, '^[0-9]{6}$')
 			AND toUnixTimestamp64Micro(toDateTime64(addMonths(toDate(concat(partition_id, '01')), 1), 6, 'UTC')) <= ` +
-		fmt.Sprint(by.UnixMicro()) + `
+		fmt.Sprint(until.UnixMicro()) + `
 		ORDER BY partition_id`
 	err = s.db.Query(ctx, clickhouse.OpAudit, statement, nil, func(scan func(...any) error) error {
 		var id string

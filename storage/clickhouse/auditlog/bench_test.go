@@ -14,10 +14,10 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// BenchmarkAuditReads reads what a million uses of keys of a workspace in 24 hours come to,
-// beside as many of another, as the page of operators and tenants do.
+// BenchmarkAuditReads runs the queries of the admin UI and of tenants over a million records of
+// a workspace in 24 hours. Another workspace has as many.
 func BenchmarkAuditReads(b *testing.B) {
-	const uses, inserts = 1_000_000, 20
+	const perWorkspace, inserts = 1_000_000, 20
 	store, err := clickhouse.Open(b.Context(), testenv.ClickHouse(b))
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = store.Close() })
@@ -31,10 +31,10 @@ func BenchmarkAuditReads(b *testing.B) {
 	from := time.Now().Add(-25 * time.Hour).Truncate(time.Hour)
 	for insert := range inserts {
 		var records []auditrecord.Record
-		for i := range len(workspaces) * uses / inserts {
-			n := insert*len(workspaces)*uses/inserts + i
+		for i := range len(workspaces) * perWorkspace / inserts {
+			n := insert*len(workspaces)*perWorkspace/inserts + i
 			records = append(records, auditrecord.Record{
-				RequestID: uuid.NewString(), At: from.Add(time.Duration(n) * (24 * time.Hour / (2 * uses))), Final: true,
+				RequestID: uuid.NewString(), At: from.Add(time.Duration(n) * (24 * time.Hour / (2 * perWorkspace))), Final: true,
 				Key: keys[n%len(keys)], Workspace: workspaces[n%len(workspaces)], Method: "POST", Route: routes[n%len(routes)],
 				Status: 200,
 				IP:     netip.MustParseAddr("127.0.0.1"), UserAgent: "bench", Duration: time.Millisecond, BytesIn: 1000,

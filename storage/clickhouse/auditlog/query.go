@@ -15,64 +15,65 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// Filter says which uses of keys are asked for: those that meet all of it.
+// Filter selects the records that match all of its fields.
 type Filter struct {
-	Workspace *uuid.UUID // nil: of all, and of none
+	Workspace *uuid.UUID // nil: records of all workspaces, and of none
 	Keys      []uuid.UUID
-	Statuses  []Span // any of
-	Route     string // a pattern, or with * at its end what it begins with
+	Statuses  []Span // any of these ranges
+	Route     string // a route pattern, or a prefix followed by *
 	IP        netip.Addr
 	RequestID string
 	From, To  time.Time // inclusive, exclusive; zero: no bound
 }
 
-// Span is a range of whole numbers, both ends included.
+// Span is an inclusive range of integers.
 type Span struct{ From, To uint16 }
 
-// Position is a place in a list of uses, which go from the newest to the oldest.
+// Position is a position in a list of records, which is ordered from the newest to the oldest.
 type Position struct {
 	US        int64  `json:"t"`
 	RequestID string `json:"r"`
 }
 
-// where returns the condition, with what comes from outside in the parameters.
+// where returns the condition of the filter. It puts text of callers into parameters.
 func (f *Filter) where(parameters ch.Parameters) string {
-	place, rest := f.conditions(parameters)
-	return place + " AND " + rest
+	orderCondition, rowCondition := f.conditions(parameters)
+	return orderCondition + " AND " + rowCondition
 }
 
-// conditions returns it in two parts: place is that of the table's order, which all rows of a
-// request meet, or none; in the rest they may differ.
-func (f *Filter) conditions(parameters ch.Parameters) (place, rest string) {
+// conditions returns the condition in two parts. Either all rows of a request match
+// orderCondition, which is on columns of the table's order, or none does. Only some of them
+// may match rowCondition.
+func (f *Filter) conditions(parameters ch.Parameters) (orderCondition, rowCondition string) {
 	conditions := []string{"1"}
 	add := func(condition string) { conditions = append(conditions, condition) }
 	if f.Workspace != nil {
 		add(clickhouse.OfWorkspace(*f.Workspace))
 	}
 	if !f.From.IsZero() {
-		add("ts >= " + auditMoment(f.From))
+		add("ts >= " + timeBound(f.From))
 	}
 	if !f.To.IsZero() {
-		add("ts < " + auditMoment(f.To))
+		add("ts < " + timeBound(f.To))
 	}
-	places := len(conditions)
+	orderConditions := len(conditions)
 	conditions = append(conditions, "1")
 	if len(f.Keys) > 0 {
 		parameters["keys"] = clickhouse.UUIDArray(f.Keys)
 		add("key IN {keys:Array(UUID)}")
 	}
 	if len(f.Statuses) > 0 {
-		var either []string
+		var statuses []string
 		for _, s := range f.Statuses {
-			either = append(either, "status BETWEEN "+strconv.Itoa(int(s.From))+" AND "+strconv.Itoa(int(s.To)))
+			statuses = append(statuses, "status BETWEEN "+strconv.Itoa(int(s.From))+" AND "+strconv.Itoa(int(s.To)))
 		}
-		add("(" + strings.Join(either, " OR ") + ")")
+		add("(" + strings.Join(statuses, " OR ") + ")")
 	}
 	if f.Route != "" {
-		prefix, open := strings.CutSuffix(f.Route, "*")
+		prefix, isPrefix := strings.CutSuffix(f.Route, "*")
 		// In hexadecimal: the text of a parameter is unescaped, and this may be any text.
 		text := "unhex('" + hex.EncodeToString([]byte(prefix)) + "')"
-		if open {
+		if isPrefix {
 			add("startsWith(route, " + text + ")")
 		} else {
 			add("route = " + text)
@@ -86,17 +87,17 @@ func (f *Filter) conditions(parameters ch.Parameters) (place, rest string) {
 		parameters["request"] = f.RequestID
 		add("request_id = {request:String}")
 	}
-	return strings.Join(conditions[:places], " AND "), strings.Join(conditions[places:], " AND ")
+	return strings.Join(conditions[:orderConditions], " AND "), strings.Join(conditions[orderConditions:], " AND ")
 }
 
-// auditMoment writes a bound of time within what the table can have.
-func auditMoment(at time.Time) string {
+// timeBound returns the expression of a time, limited to the times that the table can store.
+func timeBound(t time.Time) string {
 	const year2200 = 7_258_118_400_000_000
-	return clickhouse.Moment(min(max(at.UnixMicro(), 0), year2200))
+	return clickhouse.Moment(min(max(t.UnixMicro(), 0), year2200))
 }
 
-// Audit returns uses of keys, each once, from the newest to the oldest, at most so many,
-// beginning after a place (nil: at the newest) and an offset.
+// Audit returns at most limit records, each once, from the newest to the oldest. It begins
+// after a position (nil: at the newest) and an offset.
 func (s *Store) Audit(
 	ctx context.Context, f Filter, after *Position, offset, limit int,
 ) ([]auditrecord.Record, error) {
@@ -113,14 +114,14 @@ func (s *Store) Audit(
 		FROM audit WHERE `+where+`
 		ORDER BY ts DESC, request_id DESC, final DESC LIMIT 1 BY ts, request_id
 		LIMIT `+strconv.Itoa(limit)+` OFFSET `+strconv.Itoa(offset), parameters, func(scan func(...any) error) error {
-		r, err := scanAudit(scan)
+		r, err := scanRecord(scan)
 		found = append(found, r)
 		return err
 	})
 	return found, err
 }
 
-func scanAudit(scan func(...any) error) (r auditrecord.Record, err error) {
+func scanRecord(scan func(...any) error) (r auditrecord.Record, err error) {
 	var us, durationUS int64
 	var final uint8
 	var status uint16
@@ -130,29 +131,24 @@ func scanAudit(scan func(...any) error) (r auditrecord.Record, err error) {
 		&r.BytesIn, &r.BytesOut, &r.Requests,
 	)
 	if ip != "" {
-		r.IP, _ = netip.ParseAddr(ip) // it was written as one
+		r.IP, _ = netip.ParseAddr(ip) // only valid addresses are stored
 	}
-	r.At, r.Final, r.Status, r.Duration = clickhouse.TimeOf(
-		us,
-	), final != 0, int(
-		status,
-	), time.Duration(
-		durationUS,
-	)*time.Microsecond
+	r.At, r.Final, r.Status = clickhouse.TimeOf(us), final != 0, int(status)
+	r.Duration = time.Duration(durationUS) * time.Microsecond
 	return r, err
 }
 
-// CountAudit counts the uses that meet a filter, up to most.
-func (s *Store) CountAudit(ctx context.Context, f Filter, most int) (count int64, err error) {
+// CountAudit counts the records that match a filter, up to limit.
+func (s *Store) CountAudit(ctx context.Context, f Filter, limit int) (count int64, err error) {
 	parameters := ch.Parameters{}
 	err = s.db.Query(ctx, clickhouse.OpAudit, `SELECT toInt64(count()) FROM (
 		SELECT 1 FROM audit WHERE `+
-		f.where(parameters)+` ORDER BY ts DESC, request_id DESC LIMIT 1 BY ts, request_id LIMIT `+strconv.Itoa(most)+`)`,
+		f.where(parameters)+` ORDER BY ts DESC, request_id DESC LIMIT 1 BY ts, request_id LIMIT `+strconv.Itoa(limit)+`)`,
 		parameters, func(scan func(...any) error) error { return scan(&count) })
 	return count, err
 }
 
-// Usage is what requests of one hour or day, key, group of routes and status come to.
+// Usage is the sum of the requests of one hour or day, key, group of routes and status.
 type Usage struct {
 	Start     time.Time
 	Workspace uuid.UUID
@@ -164,13 +160,13 @@ type Usage struct {
 	BytesOut  int64
 }
 
-// routeGroup is the group of a route: what follows /api/, with the routes for points
-// together, those in another product's dialect included.
+// routeGroup is the SQL expression for the group of a route: the path segment after /api/. The
+// routes for points are one group, including those in the protocols of other products.
 const routeGroup = `multiIf(route IN ('/api/live-data/ingest', '/api/v1/write', '/api/v2/write', '/write'), 'ingest',
 	startsWith(route, '/api/'), splitByChar('/', toString(route))[3], 'none')`
 
-// AuditUsage returns what uses come to by hour or by day (UTC), the newest first, and how
-// many rows there are without limit and offset.
+// AuditUsage returns sums of records by hour or by day (UTC), the newest first, and the number
+// of rows without limit and offset.
 func (s *Store) AuditUsage(
 	ctx context.Context, f Filter, byDay bool, offset, limit int,
 ) (found []Usage, total int64, err error) {
@@ -179,11 +175,12 @@ func (s *Store) AuditUsage(
 		bucket = "toStartOfDay(ts)"
 	}
 	parameters := ch.Parameters{}
-	place, rest := f.conditions(parameters)
-	// By route first: there are few, and the text of its group is made once for each.
+	orderCondition, rowCondition := f.conditions(parameters)
+	// Group by route first: there are few, so the expression of the group is evaluated rarely.
 	byRoute := `SELECT ` + bucket + ` AS bucket, workspace, key, route, status,
 			sum(requests) AS asked, sum(bytes_in) AS taken, sum(bytes_out) AS given
-		FROM audit FINAL PREWHERE ` + place + ` WHERE ` + rest + ` GROUP BY bucket, workspace, key, route, status`
+		FROM audit FINAL PREWHERE ` + orderCondition + ` WHERE ` + rowCondition +
+		` GROUP BY bucket, workspace, key, route, status`
 	grouped := `SELECT toInt64(toUnixTimestamp(bucket)) AS start, workspace, key, ` + routeGroup + ` AS grp, status,
 			sum(asked) AS n, sum(taken) AS got, sum(given) AS sent
 		FROM (` + byRoute + `) GROUP BY start, workspace, key, grp, status`
