@@ -13,8 +13,8 @@ type row struct {
 	hide   bool // the public message is fixed and does not contain the error's message
 }
 
-// StatusOf returns the HTTP status for the kind of err.
-func StatusOf(err error) int { return table[fault.KindOf(err)].status }
+// StatusOf returns the HTTP status of the answer for err.
+func StatusOf(err error) int { return table[Public(err).Kind].status }
 
 // table maps error kinds to statuses and codes. It must be the only such mapping.
 var table = map[fault.Kind]row{

@@ -67,6 +67,8 @@ func TestTheEndOfAWaitIsATimeout(t *testing.T) {
 		reply.Error(w, r, fault.New(fault.RateLimited, "Later").After(1100*time.Millisecond))
 	})
 	require.Equal(t, "2", w.Header().Get("Retry-After"))
+	require.Equal(t, http.StatusGatewayTimeout, reply.StatusOf(fmt.Errorf("reading: %w", context.DeadlineExceeded)))
+	require.Equal(t, http.StatusServiceUnavailable, reply.StatusOf(context.Canceled))
 }
 
 func TestListsAreNeverNull(t *testing.T) {
