@@ -1,16 +1,20 @@
-// Package auth tells whose key a request carries.
+// Package auth verifies API keys.
 //
-// What a key may do is in Postgres. An [Authenticator] remembers what it looked
-// up, stamped with the auth revision it was true at: one row that every change
-// to keys or workspaces raises. A remembered answer holds while no channel (a
-// poll of Postgres five times a second, and what other processes that poll tell
-// through Redis) has reported a higher revision that is not known to be of other
-// keys and workspaces, and at least one has reported within the last second. So a revocation works everywhere
-// within a second, one channel may be unavailable, and when both are silent each request looks its key up again, or
-// is refused as Unavailable.
+// Credentials are stored in Postgres. An [Authenticator] caches each look-up together with
+// the auth revision at which it was made. The auth revision is one row that every change to
+// keys or workspaces increments. Revisions arrive through two channels: a poll of Postgres
+// five times a second, and the reports of other processes through Redis. A cache entry is
+// valid while both conditions hold:
+//   - No channel has reported a higher revision, except for revisions that are known to
+//     concern other keys and workspaces only.
+//   - At least one channel has reported within the last second.
 //
-// The package knows nothing of HTTP, workspaces headers or scopes: it gives the
-// credential, and api decides with it.
+// So a revocation takes effect in every process within a second, and one channel may be
+// unavailable. When both are unavailable, each request looks its key up again, or is refused
+// as Unavailable.
+//
+// The package does not depend on HTTP, workspace headers or scopes: it returns the
+// credential, and package api authorizes the request.
 package auth
 
 import (
@@ -31,76 +35,75 @@ import (
 
 const (
 	pollInterval = 200 * time.Millisecond
-	// silence is how long remembered answers outlive the last confirmation.
-	silence = time.Second
-	// lookupTimeout also bounds a poll. Below silence, so that one poll that
-	// hangs does not make the answers stale.
+	// staleAfter is how long cache entries remain valid after the last confirmation.
+	staleAfter = time.Second
+	// lookupTimeout also bounds a poll. It is below staleAfter, so that one poll that
+	// hangs does not make the cache stale.
 	lookupTimeout = 700 * time.Millisecond
 	// maxLookups bounds how many connections unknown keys can occupy.
 	maxLookups = 8
-	cacheSize  = 50_000 // entries of known keys, and as many of unknown ones
+	cacheSize  = 50_000 // entries of known keys, and the same number of unknown ones
 )
 
-// store is what the authenticator needs of Postgres. Best its own pool:
-// when queries hold all connections of a shared one, no key can be verified.
+// store reads keys from Postgres. It should have its own connection pool: when queries
+// hold all connections of a shared pool, no key can be verified.
 type store interface {
 	AuthChanges(ctx context.Context, since int64) (access.AuthChanges, error)
 	CredentialsByHash(ctx context.Context, hashes [][32]byte) ([]*access.Credential, int64, error)
 	RecordKeyUses(ctx context.Context, uses []access.KeyUse) error
 }
 
-// cache remembers by a key's hash what was looked up.
+// cache maps the hash of a key to the result of its look-up.
 type cache = otter.Cache[[32]byte, entry]
 
 func newCache() *cache { return otter.Must(&otter.Options[[32]byte, entry]{MaximumSize: cacheSize}) }
 
-// entry is what was looked up, and the auth revision it was true at.
+// entry is the result of a look-up and the auth revision at which it was made.
 type entry struct {
 	revision   int64
 	credential *access.Credential // nil: no such key
 }
 
-// Authenticator verifies keys. Run must be running, else every request costs a
-// look-up.
+// Authenticator verifies keys. Without a running Run, every request costs a look-up.
 type Authenticator struct {
-	store    store
-	start    time.Time
-	revision atomic.Int64 // the highest that was reported
-	heard    atomic.Int64 // when it was last confirmed, nanoseconds since start; 0: never
-	known    *cache       // keys that exist
-	unknown  *cache       // what is no key
-	flights  singleflight.Group
-	slots    chan struct{}
-	callers  *callers
-	changes  changes
-	wakeUp   chan struct{} // has an element when a revision was heard of that is to be read
-	uses     useLog
-	silent   atomic.Bool // for logging the change once
-	confirms sync.Mutex
-	others   *others // nil: there is one channel
-	metrics  metrics
+	store       store
+	start       time.Time
+	revision    atomic.Int64 // the highest reported one
+	confirmed   atomic.Int64 // time of the last confirmation, nanoseconds since start; 0: none
+	knownKeys   *cache       // keys that exist
+	unknownKeys *cache       // keys that do not exist
+	flights     singleflight.Group
+	lookupSlots chan struct{}
+	batcher     *lookupBatcher
+	changes     changes
+	wakeUp      chan struct{} // has an element when the changes of a new revision must be read
+	uses        useLog
+	stale       atomic.Bool // the last logged state
+	confirmMu   sync.Mutex
+	peers       *peers // nil: Postgres is the only channel
+	metrics     metrics
 }
 
 // New creates an authenticator over the store.
 func New(s store) *Authenticator {
 	a := &Authenticator{
-		store: s, start: time.Now().Add(-time.Hour), slots: make(chan struct{}, maxLookups),
-		known: newCache(), unknown: newCache(),
+		store: s, start: time.Now().Add(-time.Hour), lookupSlots: make(chan struct{}, maxLookups),
+		knownKeys: newCache(), unknownKeys: newCache(),
 		wakeUp:  make(chan struct{}, 1),
 		metrics: newMetrics(nil, nil),
 	}
-	a.callers = newCallers(a.fetch)
+	a.batcher = newLookupBatcher(a.fetch)
 	return a
 }
 
-// Confirm reports that at asOf the revision was at least this high: what the
-// poll does, and what a second channel does with each message.
+// Confirm records that the revision was at least this high at asOf. The poll calls it, and
+// the second channel calls it for each message.
 func (a *Authenticator) Confirm(revision int64, asOf time.Time) {
-	a.confirms.Lock()
-	defer a.confirms.Unlock()
+	a.confirmMu.Lock()
+	defer a.confirmMu.Unlock()
 	a.revision.Store(max(revision, a.revision.Load()))
-	a.heard.Store(max(int64(asOf.Sub(a.start)), a.heard.Load()))
-	if revision > a.changes.upTo() { // whose it is is to be found out
+	a.confirmed.Store(max(int64(asOf.Sub(a.start)), a.confirmed.Load()))
+	if revision > a.changes.knownRevision() { // it is not known yet which keys and workspaces changed
 		select {
 		case a.wakeUp <- struct{}{}:
 		default:
@@ -108,17 +111,17 @@ func (a *Authenticator) Confirm(revision int64, asOf time.Time) {
 	}
 }
 
-// fresh reports whether remembered answers hold.
+// fresh reports whether the cache was confirmed within staleAfter.
 func (a *Authenticator) fresh() bool {
-	return time.Since(a.start)-time.Duration(a.heard.Load()) < silence
+	return time.Since(a.start)-time.Duration(a.confirmed.Load()) < staleAfter
 }
 
-// Authenticate returns the credential of a key's text. A text that is no key, an
-// unknown, revoked or expired key are Unauthenticated, and look alike; the
-// checksum is checked before any look-up. With a revoked and an expired key the
-// credential is given beside the error: not to be believed, but to be named. Unavailable:
-// the key is not remembered (or the memory may be stale) and Postgres does not answer, or
-// too many such keys come from the same address.
+// Authenticate returns the credential of a key. For a malformed, unknown, revoked or expired
+// key it returns the same Unauthenticated error; the checksum is verified before any look-up.
+// For a revoked or expired key it returns the credential beside the error: it does not
+// authorize anything, but identifies the key. It returns an Unavailable error when the key
+// is not cached (or the cache is stale) and Postgres does not answer, or when too many such
+// keys come from the same address.
 func (a *Authenticator) Authenticate(ctx context.Context, text string, from netip.Addr) (*access.Credential, error) {
 	credential, outcome, err := a.check(ctx, text, from)
 	a.metrics.checks[outcome].Inc()
@@ -131,7 +134,8 @@ func (a *Authenticator) Authenticate(ctx context.Context, text string, from neti
 	return credential, nil
 }
 
-// check finds out what a key's text is worth. An error is not the key's fault.
+// check returns the outcome of verifying a key. It returns an error only when the key could
+// not be verified.
 func (a *Authenticator) check(ctx context.Context, text string, from netip.Addr) (
 	credential *access.Credential, outcome string, err error,
 ) {
@@ -140,8 +144,8 @@ func (a *Authenticator) check(ctx context.Context, text string, from netip.Addr)
 		return nil, malformed, nil
 	}
 	hash := key.Hash()
-	credential, remembered := a.recall(hash)
-	if remembered {
+	credential, ok := a.cached(hash)
+	if ok {
 		a.metrics.hit.Inc()
 	} else {
 		a.metrics.miss.Inc()
@@ -162,28 +166,29 @@ func (a *Authenticator) check(ctx context.Context, text string, from netip.Addr)
 
 func refused() error { return fault.New(fault.Unauthenticated, "Unauthorized") }
 
-func (a *Authenticator) recall(hash [32]byte) (credential *access.Credential, ok bool) {
+// cached returns the cached result of a look-up, if it is still valid.
+func (a *Authenticator) cached(hash [32]byte) (credential *access.Credential, ok bool) {
 	if !a.fresh() {
 		return nil, false
 	}
 	now := a.revision.Load()
-	if e, ok := a.known.GetIfPresent(hash); ok && (e.revision >= now || a.changes.untouched(e, now)) {
+	if e, ok := a.knownKeys.GetIfPresent(hash); ok && (e.revision >= now || a.changes.unchanged(e, now)) {
 		return e.credential, true
 	}
-	if e, ok := a.unknown.GetIfPresent(hash); ok && e.revision >= now {
+	if e, ok := a.unknownKeys.GetIfPresent(hash); ok && e.revision >= now {
 		return nil, true
 	}
 	return nil, false
 }
 
-// lookUp asks Postgres, once for all requests that ask for the same key at a
-// time. The work goes on when one of them leaves.
+// lookUp reads a key from Postgres. Concurrent requests with the same key share one look-up,
+// which continues when one of them is cancelled.
 func (a *Authenticator) lookUp(ctx context.Context, hash [32]byte, from netip.Addr) (*access.Credential, error) {
 	result := a.flights.DoChan(string(hash[:]), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 		defer cancel()
-		if _, remembered := a.known.GetIfPresent(hash); !remembered {
-			return a.callers.find(ctx, from, hash)
+		if _, isKnown := a.knownKeys.GetIfPresent(hash); !isKnown {
+			return a.batcher.find(ctx, from, hash)
 		}
 		found, err := a.fetch(ctx, [][32]byte{hash})
 		if err != nil {
@@ -202,11 +207,11 @@ func (a *Authenticator) lookUp(ctx context.Context, hash [32]byte, from netip.Ad
 	}
 }
 
-// fetch asks Postgres for keys and remembers the answers.
+// fetch reads keys from Postgres and caches the results.
 func (a *Authenticator) fetch(ctx context.Context, hashes [][32]byte) ([]*access.Credential, error) {
 	select {
-	case a.slots <- struct{}{}:
-		defer func() { <-a.slots }()
+	case a.lookupSlots <- struct{}{}:
+		defer func() { <-a.lookupSlots }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -218,16 +223,16 @@ func (a *Authenticator) fetch(ctx context.Context, hashes [][32]byte) ([]*access
 	a.Confirm(revision, asOf)
 	for i, hash := range hashes {
 		if e := (entry{revision: revision, credential: found[i]}); e.credential == nil {
-			a.unknown.Set(hash, e)
+			a.unknownKeys.Set(hash, e)
 		} else {
-			a.known.Set(hash, e)
+			a.knownKeys.Set(hash, e)
 		}
 	}
 	return found, nil
 }
 
-// Run polls the revision and stores the uses of keys until ctx is done; the last
-// uses are stored before it returns.
+// Run polls the revision and stores the last uses of keys until ctx is done. It stores the
+// remaining uses before it returns.
 func (a *Authenticator) Run(ctx context.Context) error {
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
@@ -235,7 +240,7 @@ func (a *Authenticator) Run(ctx context.Context) error {
 	defer flush.Stop()
 	flushed := make(chan struct{}, 1) // holds a token while no flush is running
 	flushed <- struct{}{}
-	defer a.others.run(ctx, a)()
+	defer a.peers.run(ctx, a)()
 	for {
 		a.poll(ctx)
 		select {
@@ -264,18 +269,18 @@ func (a *Authenticator) poll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	asOf := time.Now()
-	since := a.changes.upTo()
+	since := a.changes.knownRevision()
 	found, err := a.store.AuthChanges(ctx, since)
 	if err == nil {
-		a.changes.learn(since, &found)
+		a.changes.apply(since, &found)
 		a.Confirm(found.Revision, asOf)
-		a.others.tell(ctx, found.Revision, found.At, asOf)
+		a.peers.publish(ctx, found.Revision, found.At, asOf)
 	}
-	if fresh := a.fresh(); a.silent.Swap(!fresh) == fresh {
+	if fresh := a.fresh(); a.stale.Swap(!fresh) == fresh {
 		if fresh {
 			slog.InfoContext(ctx, "keys are verified from memory again")
 		} else {
-			slog.WarnContext(ctx, "the auth revision is silent: every request looks its key up", "error", err)
+			slog.WarnContext(ctx, "the auth revision cannot be confirmed: every request looks its key up", "error", err)
 		}
 	}
 }

@@ -113,15 +113,15 @@ func TestWithoutAPollEveryRequestLooksUp(t *testing.T) {
 	text, key := newKey(t, db)
 	_, err := a.Authenticate(t.Context(), text, netip.Addr{})
 	require.NoError(t, err)
-	time.Sleep(1100 * time.Millisecond) // what it remembers is confirmed by nobody
+	time.Sleep(1100 * time.Millisecond) // without a confirmation
 	_, err = db.RevokeKey(t.Context(), key.ID)
 	require.NoError(t, err)
 	_, err = a.Authenticate(t.Context(), text, netip.Addr{})
 	require.Equal(t, fault.Unauthenticated, fault.KindOf(err))
 }
 
-// signalAll signals a Postgres server with all its processes: each is in a group
-// of its own.
+// signalAll sends a signal to a Postgres server and all its child processes: each has its
+// own process group.
 func signalAll(t *testing.T, pid int, signal syscall.Signal) {
 	t.Helper()
 	if err := syscall.Kill(pid, signal); err != nil {
@@ -197,68 +197,68 @@ func TestTheLastUseIsStored(t *testing.T) {
 	_, key := newKey(t, db)
 	a.Used(key.ID, netip.MustParseAddr("10.0.0.1"))
 	a.Used(key.ID, netip.MustParseAddr("10.0.0.2"))
-	stop() // stores what waits
+	stop() // stores the pending uses
 	stored, err := db.KeyByID(t.Context(), key.ID)
 	require.NoError(t, err)
 	require.Equal(t, "10.0.0.2", stored.LastUsedIP.String())
 	require.WithinDuration(t, time.Now(), *stored.LastUsedAt, 5*time.Second)
 }
 
-// wire is a channel between authenticators of one test, which can be cut.
-type wire struct {
-	mu   sync.Mutex
-	cut  bool
-	ears []func(int64, time.Time)
-	sent int
+// fakeChannel connects the authenticators of one test. It can be cut.
+type fakeChannel struct {
+	mu        sync.Mutex
+	cut       bool
+	receivers []func(int64, time.Time)
+	sent      int
 }
 
-func (w *wire) Send(_ context.Context, revision int64, at time.Time) error {
+func (w *fakeChannel) Send(_ context.Context, revision int64, at time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.sent++
 	if w.cut {
 		return errors.New("the wire is cut")
 	}
-	for _, hear := range w.ears {
+	for _, hear := range w.receivers {
 		hear(revision, at)
 	}
 	return nil
 }
 
-func (w *wire) Hear(ctx context.Context, hear func(int64, time.Time)) error {
+func (w *fakeChannel) Hear(ctx context.Context, hear func(int64, time.Time)) error {
 	w.mu.Lock()
-	w.ears = append(w.ears, hear)
+	w.receivers = append(w.receivers, hear)
 	w.mu.Unlock()
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-func (w *wire) set(cut bool) {
+func (w *fakeChannel) setCut(cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cut = cut
 }
 
-// away is Postgres that a process can lose sight of. Its clock may be wrong.
-type away struct {
+// unreliableStore is a store that can become unreachable, and whose clock may be wrong.
+type unreliableStore struct {
 	*stores.DB
-	gone  atomic.Bool
-	clock atomic.Int64 // by how much it is ahead
+	unreachable atomic.Bool
+	clockOffset atomic.Int64 // how far it is ahead
 }
 
-func (a *away) AuthChanges(ctx context.Context, since int64) (access.AuthChanges, error) {
-	if a.gone.Load() {
+func (a *unreliableStore) AuthChanges(ctx context.Context, since int64) (access.AuthChanges, error) {
+	if a.unreachable.Load() {
 		return access.AuthChanges{}, errors.New("the way to Postgres is cut")
 	}
 	found, err := a.DB.AuthChanges(ctx, since)
-	found.At = found.At.Add(time.Duration(a.clock.Load()))
+	found.At = found.At.Add(time.Duration(a.clockOffset.Load()))
 	return found, err
 }
 
-func (a *away) CredentialsByHash(
+func (a *unreliableStore) CredentialsByHash(
 	ctx context.Context, hashes [][32]byte,
 ) ([]*access.Credential, int64, error) {
-	if a.gone.Load() {
+	if a.unreachable.Load() {
 		return nil, 0, errors.New("the way to Postgres is cut")
 	}
 	return a.DB.CredentialsByHash(ctx, hashes)
@@ -266,11 +266,11 @@ func (a *away) CredentialsByHash(
 
 func TestAProcessThatCannotAskPostgresBelievesTheOthers(t *testing.T) {
 	db := open(t, testenv.MigratedPostgres(t))
-	between := &wire{}
-	sees, blind := &away{DB: db}, &away{DB: db}
-	first, second := auth.New(sees), auth.New(blind)
-	first.Through(between)
-	second.Through(between)
+	channel := &fakeChannel{}
+	reachable, isolated := &unreliableStore{DB: db}, &unreliableStore{DB: db}
+	first, second := auth.New(reachable), auth.New(isolated)
+	first.Through(channel)
+	second.Through(channel)
 	run(t, first)
 	run(t, second)
 	text, key := newKey(t, db)
@@ -282,40 +282,40 @@ func TestAProcessThatCannotAskPostgresBelievesTheOthers(t *testing.T) {
 		return fault.KindOf(err)
 	}
 	const good = fault.Internal
-	soon := func(a *auth.Authenticator, want fault.Kind, why string) {
+	requireEventually := func(a *auth.Authenticator, want fault.Kind, why string) {
 		t.Helper()
 		require.Eventually(t, func() bool { return ask(a) == want }, 20*time.Second, 10*time.Millisecond, why)
 	}
-	soon(first, good, "it is asked for")
-	soon(second, good, "it is asked for")
-	time.Sleep(time.Second) // what it remembers is of the newest revision
+	requireEventually(first, good, "it is asked for")
+	requireEventually(second, good, "it is asked for")
+	time.Sleep(time.Second) // until the cache is of the newest revision
 	require.Equal(t, good, ask(second))
 
-	blind.gone.Store(true)
+	isolated.unreachable.Store(true)
 	time.Sleep(2 * time.Second)
-	soon(second, good, "the other one tells that nothing has changed")
-	between.set(true)
+	requireEventually(second, good, "the other one tells that nothing has changed")
+	channel.setCut(true)
 	time.Sleep(time.Second)
 	require.Equal(t, fault.Unavailable, ask(second), "nobody tells it anything")
-	between.set(false)
-	soon(second, good, "the wire is whole again")
+	channel.setCut(false)
+	requireEventually(second, good, "the wire is whole again")
 	_, err := db.RevokeKey(t.Context(), key.ID)
 	require.NoError(t, err)
 	time.Sleep(time.Second)
 	require.Equal(t, fault.Unavailable, ask(second), "it hears that something has changed, and cannot ask what")
 	require.Equal(t, fault.Unauthenticated, ask(first))
-	blind.gone.Store(false)
-	soon(second, fault.Unauthenticated, "and then it can")
+	isolated.unreachable.Store(false)
+	requireEventually(second, fault.Unauthenticated, "and then it can")
 }
 
-// However the clocks are, what is heard is never younger than the hearing.
+// Whatever the clocks show, a report never counts as newer than its receipt.
 func TestAnotherClockKeepsNoKeyAlive(t *testing.T) {
 	db := open(t, testenv.MigratedPostgres(t))
-	between := &wire{}
-	sees, blind := &away{DB: db}, &away{DB: db}
-	first, second := auth.New(sees), auth.New(blind)
-	first.Through(between)
-	second.Through(between)
+	channel := &fakeChannel{}
+	skewed, isolated := &unreliableStore{DB: db}, &unreliableStore{DB: db}
+	first, second := auth.New(skewed), auth.New(isolated)
+	first.Through(channel)
+	second.Through(channel)
 	stop := run(t, first)
 	run(t, second)
 	text, _ := newKey(t, db)
@@ -326,8 +326,8 @@ func TestAnotherClockKeepsNoKeyAlive(t *testing.T) {
 	time.Sleep(time.Second)
 	_, err := second.Authenticate(t.Context(), text, netip.Addr{})
 	require.NoError(t, err)
-	blind.gone.Store(true)
-	sees.clock.Store(int64(time.Hour))
+	isolated.unreachable.Store(true)
+	skewed.clockOffset.Store(int64(time.Hour))
 	time.Sleep(time.Second)
 	stop()
 	time.Sleep(time.Second)
@@ -335,20 +335,21 @@ func TestAnotherClockKeepsNoKeyAlive(t *testing.T) {
 	require.Equal(t, fault.Unavailable, fault.KindOf(err), "what was told of a later hour is as old as it is")
 }
 
-// However many processes there are, few of them tell: what was just told is not told again.
+// However many processes there are, few of them send: a revision that was just sent is not
+// sent again.
 func TestFewProcessesTellWhatAllKnow(t *testing.T) {
 	db := open(t, testenv.MigratedPostgres(t))
-	between := &wire{}
+	channel := &fakeChannel{}
 	const processes = 8
 	for range processes {
 		a := auth.New(db)
-		a.Through(between)
+		a.Through(channel)
 		run(t, a)
 	}
 	const watched = 3 * time.Second
 	time.Sleep(watched)
-	between.mu.Lock()
-	defer between.mu.Unlock()
+	channel.mu.Lock()
+	defer channel.mu.Unlock()
 	polls := processes * int(watched/(200*time.Millisecond))
-	require.Less(t, between.sent, polls/2, "of %d polls", polls)
+	require.Less(t, channel.sent, polls/2, "of %d polls", polls)
 }

@@ -8,35 +8,35 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// maxChanged bounds the keys and workspaces whose changes are remembered; beyond, all that
-// was looked up before is dropped.
+// maxChanged bounds the keys and workspaces whose changes are tracked. When it is exceeded,
+// all cache entries become invalid.
 const maxChanged = 20_000
 
-// changes is what is known of the auth revisions: which key or workspace each changed. Its
-// zero value knows of none.
+// changes tracks which key or workspace each auth revision changed. Its zero value is empty
+// and ready to use.
 type changes struct {
-	mu    sync.Mutex
-	known int64               // up to here it is known what changed
-	since int64               // what was looked up at an earlier revision is dropped
-	last  map[uuid.UUID]int64 // the newest change of a key or a workspace after since
+	mu          sync.Mutex
+	revision    int64               // changes up to this revision are known
+	minRevision int64               // entries of an earlier revision are invalid
+	last        map[uuid.UUID]int64 // the newest change of a key or a workspace after minRevision
 }
 
-// upTo returns the revision up to which it is known what changed.
-func (c *changes) upTo() int64 {
+// knownRevision returns the revision up to which all changes are known.
+func (c *changes) knownRevision() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.known
+	return c.revision
 }
 
-// learn takes up what changed between what is known and a revision.
-func (c *changes) learn(from int64, found *access.AuthChanges) {
+// apply adds the changes after revision from.
+func (c *changes) apply(from int64, found *access.AuthChanges) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if found.Revision <= c.known {
-		return // a poll that was overtaken
+	if found.Revision <= c.revision {
+		return // a later poll was faster
 	}
-	if from != c.known || !found.Whole || len(c.last)+len(found.IDs) > maxChanged {
-		c.known, c.since, c.last = found.Revision, found.Revision, nil
+	if from != c.revision || !found.Whole || len(c.last)+len(found.IDs) > maxChanged {
+		c.revision, c.minRevision, c.last = found.Revision, found.Revision, nil
 		return
 	}
 	if c.last == nil {
@@ -45,15 +45,15 @@ func (c *changes) learn(from int64, found *access.AuthChanges) {
 	for _, id := range found.IDs {
 		c.last[id] = found.Revision
 	}
-	c.known = found.Revision
+	c.revision = found.Revision
 }
 
-// untouched reports whether a key that was looked up is at a revision what it was then:
-// neither it nor a workspace that it opens has changed.
-func (c *changes) untouched(e entry, now int64) bool {
+// unchanged reports whether, up to revision now, neither the key of the entry nor one of its
+// workspaces has changed.
+func (c *changes) unchanged(e entry, now int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now > c.known || e.revision < c.since || c.last[e.credential.ID] > e.revision {
+	if now > c.revision || e.revision < c.minRevision || c.last[e.credential.ID] > e.revision {
 		return false
 	}
 	for workspace := range e.credential.Workspaces {

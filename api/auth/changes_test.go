@@ -21,7 +21,7 @@ import (
 )
 
 func TestAChangeOfOneKeyOrWorkspaceLeavesWhatIsRememberedOfOthers(t *testing.T) {
-	store := &counting{DB: open(t, testenv.MigratedPostgres(t))}
+	store := &countingStore{DB: open(t, testenv.MigratedPostgres(t))}
 	a := auth.New(store)
 	run(t, a)
 	kept, _ := newKey(t, store.DB)
@@ -30,7 +30,7 @@ func TestAChangeOfOneKeyOrWorkspaceLeavesWhatIsRememberedOfOthers(t *testing.T) 
 		_, err := a.Authenticate(t.Context(), text, netip.Addr{})
 		return err
 	}
-	// settled is when what has changed is known: asking costs no look-up then.
+	// settled waits until a change is known: then verifying the key costs no look-up.
 	settled := func(text string) {
 		require.Eventually(t, func() bool {
 			before := store.lookUps.Load()
@@ -90,21 +90,21 @@ func TestWhoMissedChangesDropsEverything(t *testing.T) {
 	require.Empty(t, none.IDs)
 }
 
-// slow is Postgres that answers for one key at once, and for others when it is let go.
-type slow struct {
+// slowStore looks up one key immediately, and others when release is closed.
+type slowStore struct {
 	*stores.DB
-	good  [32]byte
-	asked atomic.Int64
-	let   chan struct{}
+	good    [32]byte
+	asked   atomic.Int64
+	release chan struct{}
 }
 
-func (s *slow) CredentialsByHash(
+func (s *slowStore) CredentialsByHash(
 	ctx context.Context, hashes [][32]byte,
 ) ([]*access.Credential, int64, error) {
 	if !slices.Equal(hashes, [][32]byte{s.good}) {
 		s.asked.Add(1)
 		select {
-		case <-s.let:
+		case <-s.release:
 		case <-ctx.Done():
 			return nil, 0, errors.New("slow")
 		}
@@ -117,36 +117,36 @@ func TestKeysThatWereMadeUpKeepNobodyElseFromBeingLookedUp(t *testing.T) {
 	text, _ := newKey(t, db)
 	key, err := apikey.Parse(text)
 	require.NoError(t, err)
-	store := &slow{DB: db, good: key.Hash(), let: make(chan struct{})}
+	store := &slowStore{DB: db, good: key.Hash(), release: make(chan struct{})}
 	a := auth.New(store)
 	run(t, a)
 	attacker := netip.MustParseAddr("203.0.113.1")
 	var asking sync.WaitGroup
-	var crowded atomic.Int64
+	var refused atomic.Int64
 	for range 200 {
 		asking.Go(func() {
 			_, err := a.Authenticate(t.Context(), apikey.Generate(apikey.Live).Reveal(), attacker)
 			if fault.Is(err, fault.Unavailable) {
-				crowded.Add(1)
+				refused.Add(1)
 			}
 		})
 	}
 	require.Eventually(t, func() bool {
-		return store.asked.Load() > 0 && crowded.Load() > 0
+		return store.asked.Load() > 0 && refused.Load() > 0
 	}, 20*time.Second, time.Millisecond)
 	require.EqualValues(t, 1, store.asked.Load(), "one of them at a time")
 	_, err = a.Authenticate(t.Context(), text, netip.MustParseAddr("203.0.113.2"))
 	require.NoError(t, err, "another address's key is looked up meanwhile")
 	_, err = a.Authenticate(t.Context(), text, attacker)
 	require.NoError(t, err, "and then it is remembered, wherever it comes from")
-	close(store.let)
+	close(store.release)
 	asking.Wait()
 }
 
-// TestKeysThatWereMadeUpAreLookedUpTogether counts statements: one a key, and many keys a
-// second would take Postgres from everybody.
+// TestKeysThatWereMadeUpAreLookedUpTogether counts statements: with one statement a key, a
+// client that tries many keys a second would overload Postgres.
 func TestKeysThatWereMadeUpAreLookedUpTogether(t *testing.T) {
-	store := &counting{DB: open(t, testenv.MigratedPostgres(t))}
+	store := &countingStore{DB: open(t, testenv.MigratedPostgres(t))}
 	a := auth.New(store)
 	run(t, a)
 	var asking sync.WaitGroup

@@ -8,23 +8,23 @@ import (
 // Outcomes of a check.
 const (
 	valid       = "valid"
-	malformed   = "malformed" // no key of ours: form or checksum
+	malformed   = "malformed" // wrong format or checksum
 	unknown     = "unknown"
 	revoked     = "revoked"
 	expired     = "expired"
-	unavailable = "unavailable" // Postgres could not be asked
+	unavailable = "unavailable" // the key could not be looked up
 )
 
 // metrics of an authenticator.
 type metrics struct {
-	checks  map[string]prometheus.Counter // by outcome
-	hit     prometheus.Counter
-	miss    prometheus.Counter
-	unsaved prometheus.Counter
+	checks        map[string]prometheus.Counter // by outcome
+	hit           prometheus.Counter
+	miss          prometheus.Counter
+	writeFailures prometheus.Counter
 }
 
-// Register makes what the authenticator measures known to the registerer; nil:
-// nothing happens. Call it once.
+// Register registers the metrics of the authenticator; with nil it does nothing. It must be
+// called at most once.
 func (a *Authenticator) Register(registerer prometheus.Registerer) {
 	if registerer != nil {
 		a.metrics = newMetrics(a, registerer)
@@ -42,7 +42,7 @@ func newMetrics(a *Authenticator, registerer prometheus.Registerer) metrics {
 	}, []string{"result"})
 	m := metrics{
 		checks: map[string]prometheus.Counter{}, hit: lookups.WithLabelValues("hit"), miss: lookups.WithLabelValues("miss"),
-		unsaved: factory.NewCounter(prometheus.CounterOpts{
+		writeFailures: factory.NewCounter(prometheus.CounterOpts{
 			Name: "livegraph_auth_use_write_failures_total",
 			Help: "Times that the last uses of keys could not be stored; they are kept and tried again.",
 		}),
@@ -53,18 +53,18 @@ func newMetrics(a *Authenticator, registerer prometheus.Registerer) metrics {
 	if a == nil {
 		return m
 	}
-	for name, c := range map[string]*cache{"known": a.known, "unknown": a.unknown} {
+	for name, c := range map[string]*cache{"known": a.knownKeys, "unknown": a.unknownKeys} {
 		factory.NewGaugeFunc(prometheus.GaugeOpts{
 			Name:        "livegraph_auth_cache_entries",
 			Help:        "Keys in memory: those that exist (known), and texts that are no key (unknown).",
 			ConstLabels: prometheus.Labels{"cache": name},
 		}, func() float64 { return float64(c.EstimatedSize()) })
 	}
-	if a.others != nil {
+	if a.peers != nil {
 		factory.NewCounterFunc(prometheus.CounterOpts{
 			Name: "livegraph_auth_revisions_heard_total",
 			Help: "Reports of other processes, through Redis, on whether keys or workspaces have changed.",
-		}, func() float64 { return float64(a.others.heard.Load()) })
+		}, func() float64 { return float64(a.peers.received.Load()) })
 	}
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "livegraph_auth_fresh",

@@ -17,27 +17,26 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// counting is Postgres that counts look-ups of keys.
-type counting struct {
+// countingStore counts the look-ups of keys.
+type countingStore struct {
 	*stores.DB
 	lookUps atomic.Int64
 }
 
-func (c *counting) CredentialsByHash(
+func (c *countingStore) CredentialsByHash(
 	ctx context.Context, hashes [][32]byte,
 ) ([]*access.Credential, int64, error) {
 	c.lookUps.Add(1)
 	return c.DB.CredentialsByHash(ctx, hashes)
 }
 
-// What time an answer takes is the work behind it, so the work is compared: an
-// unknown key, one that is revoked and one that is good cost one look-up and then
-// none. Only a text that can be no key costs nothing, which its sender can see
-// for himself.
+// The response time depends on the work, so the test compares the work: an unknown, a
+// revoked, an expired and a valid key cost one look-up, and then none. Only a malformed key
+// costs none at all, and its sender can see that it is malformed.
 func TestTheWorkForAKeyDoesNotTellWhatIsWrongWithIt(t *testing.T) {
 	db := open(t, testenv.MigratedPostgres(t))
 	good, _ := newKey(t, db)
-	gone, key := newKey(t, db)
+	revoked, key := newKey(t, db)
 	_, err := db.RevokeKey(t.Context(), key.ID)
 	require.NoError(t, err)
 	past := time.Now().Add(time.Second)
@@ -49,11 +48,11 @@ func TestTheWorkForAKeyDoesNotTellWhatIsWrongWithIt(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return time.Now().After(past) }, 5*time.Second, 10*time.Millisecond)
 
-	store := &counting{DB: db}
+	store := &countingStore{DB: db}
 	a := auth.New(store)
 	run(t, a)
 	for name, text := range map[string]string{
-		"good": good, "revoked": gone, "expired": expired.Reveal(), "unknown": apikey.Generate(apikey.Live).Reveal(),
+		"good": good, "revoked": revoked, "expired": expired.Reveal(), "unknown": apikey.Generate(apikey.Live).Reveal(),
 	} {
 		before := store.lookUps.Load()
 		for range 5 {

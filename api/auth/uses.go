@@ -14,17 +14,17 @@ import (
 
 const (
 	flushInterval = 5 * time.Second
-	// maxUses bounds the uses that wait while Postgres does not take them.
+	// maxUses bounds the uses that are kept while Postgres is unavailable.
 	maxUses = 100_000
 )
 
-// useLog collects the last use of each key between two writes.
+// useLog keeps the last use of each key until the next write.
 type useLog struct {
 	mu   sync.Mutex
 	last map[uuid.UUID]access.KeyUse
 }
 
-// Used notes that the key was used now, from ip (the zero address: unknown).
+// Used records that the key was used now, from ip (the zero address: unknown).
 func (a *Authenticator) Used(key uuid.UUID, ip netip.Addr) {
 	a.uses.add(access.KeyUse{ID: key, At: time.Now(), IP: ip})
 }
@@ -42,7 +42,7 @@ func (u *useLog) add(use access.KeyUse) {
 	u.last[use.ID] = use
 }
 
-func (u *useLog) take() []access.KeyUse {
+func (u *useLog) drain() []access.KeyUse {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	uses := make([]access.KeyUse, 0, len(u.last))
@@ -54,7 +54,7 @@ func (u *useLog) take() []access.KeyUse {
 }
 
 func (a *Authenticator) flushUses(ctx context.Context) {
-	uses := a.uses.take()
+	uses := a.uses.drain()
 	if len(uses) == 0 {
 		return
 	}
@@ -62,7 +62,7 @@ func (a *Authenticator) flushUses(ctx context.Context) {
 		for _, use := range uses {
 			a.uses.add(use)
 		}
-		a.metrics.unsaved.Inc()
+		a.metrics.writeFailures.Inc()
 		slog.WarnContext(ctx, "the last use of keys is not stored yet", "keys", len(uses), "error", err)
 	}
 }
