@@ -1,15 +1,15 @@
-// Package client talks to a Livegraph server over its public HTTP interface:
-// sources, ingest and queries, the graph and its commands. It knows nothing that a
-// foreign client could not know: the interface document and HTTP.
+// Package client is a client of the public HTTP API of a Livegraph server: sources,
+// ingest and queries, the graph and its commands. It uses only the published API document
+// and HTTP, like any external client.
 //
-// A call that a server refuses for a passing reason (429, 500, 502, 503, 504, no
-// connection) is made again, with exponential back-off from one second to
-// thirty, jitter, or after exactly what Retry-After asks for. That is safe for
-// every call here: reads change nothing, a source's name is unique, a point with a
-// timestamp overwrites itself, and commands carry an Idempotency-Key.
+// A call that fails for a transient reason (429, 500, 502, 503, 504, no connection) is
+// retried with exponential backoff from one second to thirty and jitter, or after exactly
+// the time of Retry-After. That is safe for every call of the package: reads change
+// nothing, a source's name is unique, a point with the same timestamp is overwritten, and
+// commands have an Idempotency-Key.
 //
-// Errors are *fault.Error of the kind that the answer's status stands for; a
-// server that cannot be reached is fault.Unavailable.
+// Errors are *fault.Error of the kind that corresponds to the status of the answer. If the
+// server cannot be reached, the kind is fault.Unavailable.
 package client
 
 import (
@@ -31,34 +31,34 @@ import (
 )
 
 const (
-	// attemptTimeout bounds one attempt, waiting for a checkpoint included.
+	// attemptTimeout bounds one attempt, including the wait for a checkpoint.
 	attemptTimeout = 20 * time.Second
-	// gzipFrom is the size from which a body is worth compressing.
-	gzipFrom = 1 << 10
-	// longestAnswer bounds what is read of an answer.
-	longestAnswer = 64 << 20
+	// gzipMinBytes is the minimum size of a body that is compressed.
+	gzipMinBytes = 1 << 10
+	// maxAnswerBytes is the maximum size of the body of an answer.
+	maxAnswerBytes = 64 << 20
 )
 
-// Options says which server to talk to, and how patiently.
+// Options are the options of a client.
 type Options struct {
 	BaseURL   string // https://host:port, without /api
 	Workspace string // UUID, sent as x-workspace-id
 	UserAgent string
-	HTTP      *http.Client // default: one of its own
+	HTTP      *http.Client // default: a new one
 	Retry     Retry
 }
 
-// Client is safe for use by several goroutines.
+// Client is a client of one workspace of a server. It is safe for concurrent use.
 type Client struct {
 	base      string
 	workspace string
 	userAgent string
 	http      *http.Client
 	retry     Retry
-	key       *atomic.Pointer[string] // shared with what RetryUntil gives
+	key       *atomic.Pointer[string] // shared with clients that With and RetryUntil return
 }
 
-// New creates a client. It has no key before SetKey.
+// New creates a client. It has no key until SetKey is called.
 func New(o Options) (*Client, error) {
 	base, err := url.Parse(o.BaseURL)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
@@ -75,29 +75,29 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// SetKey sets the key of all calls from now on.
+// SetKey sets the key of all later calls.
 func (c *Client) SetKey(key string) { c.key.Store(&key) }
 
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// call is one request of the interface.
+// call is one request of the API.
 type call struct {
-	method string
-	path   string
-	query  url.Values
-	body   []byte // nil for none
-	media  string // of the body; default: JSON
-	asIs   bool   // the body is not worth compressing, or must not be
-	zipped bool
-	// once is the Idempotency-Key of a command, the same for each attempt; "" for
-	// what is none.
-	once string
+	method       string
+	path         string
+	query        url.Values
+	body         []byte // nil for none
+	media        string // of the body; default: JSON
+	uncompressed bool   // do not compress the body
+	gzipped      bool   // the body is compressed
+	// idempotencyKey is the Idempotency-Key of a command, the same for each attempt; "" for
+	// other calls.
+	idempotencyKey string
 	// waitTimeout bounds an attempt; 0: attemptTimeout.
 	waitTimeout time.Duration
 }
 
-// envelope is the frame of every answer.
+// envelope is the envelope of every answer.
 type envelope[T any] struct {
 	Success bool `json:"success"`
 	Data    T    `json:"data"`
@@ -106,28 +106,28 @@ type envelope[T any] struct {
 		HasMore    bool   `json:"hasMore"`
 		NextCursor string `json:"nextCursor"`
 	} `json:"meta"`
-	Error     refusal `json:"error"`
-	RequestID string  `json:"requestId"`
+	Error     apiError `json:"error"`
+	RequestID string   `json:"requestId"`
 
-	took time.Duration // of the attempt that was answered
+	took time.Duration // duration of the successful attempt
 }
 
-// refusal is why something was refused, in the interface's words.
-type refusal struct {
+// apiError is the error object of an answer.
+type apiError struct {
 	Code    string         `json:"code"`
 	Message string         `json:"message"`
 	Details map[string]any `json:"details"`
 }
 
-// do makes a call, again where that makes sense, and decodes the answer's data.
+// do makes a call with retries and decodes the data of the answer.
 func do[T any](ctx context.Context, c *Client, request call) (envelope[T], error) {
-	if len(request.body) >= gzipFrom && !request.asIs {
-		request.body, request.zipped = compress(request.body), true
+	if len(request.body) >= gzipMinBytes && !request.uncompressed {
+		request.body, request.gzipped = compress(request.body), true
 	}
-	return attempts(ctx, c.retry, func() (envelope[T], error) { return once[T](ctx, c, request) })
+	return retryCall(ctx, c.retry, func() (envelope[T], error) { return once[T](ctx, c, request) })
 }
 
-// once makes a call once.
+// once makes a call without retries.
 func once[T any](ctx context.Context, c *Client, request call) (envelope[T], error) {
 	var answer envelope[T]
 	bounded, cancel := context.WithTimeout(ctx, cmp.Or(request.waitTimeout, attemptTimeout))
@@ -142,11 +142,11 @@ func once[T any](ctx context.Context, c *Client, request call) (envelope[T], err
 		return answer, fault.Wrap(err, fault.Unavailable, "The server cannot be reached")
 	}
 	defer func() { _ = response.Body.Close() }()
-	payload, err := io.ReadAll(io.LimitReader(response.Body, longestAnswer+1))
+	payload, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes+1))
 	if err != nil {
 		return answer, fault.Wrap(err, fault.Unavailable, "The server's answer broke off")
 	}
-	if len(payload) > longestAnswer {
+	if len(payload) > maxAnswerBytes {
 		return answer, fault.New(fault.TooLarge, "The server's answer is too long")
 	}
 	if response.StatusCode/100 != 2 {
@@ -183,17 +183,17 @@ func (c *Client) request(ctx context.Context, request call) (*http.Request, erro
 	if request.body != nil {
 		r.Header.Set("Content-Type", cmp.Or(request.media, "application/json"))
 	}
-	if request.zipped {
+	if request.gzipped {
 		r.Header.Set("Content-Encoding", "gzip")
 	}
-	if request.once != "" {
-		r.Header.Set("Idempotency-Key", request.once)
-		r.Header.Set("Prefer", "wait="+commandWait)
+	if request.idempotencyKey != "" {
+		r.Header.Set("Idempotency-Key", request.idempotencyKey)
+		r.Header.Set("Prefer", "wait="+commandWaitSeconds)
 	}
 	return r, nil
 }
 
-// compress returns the body in gzip. Writing to memory cannot fail.
+// compress returns the body compressed with gzip. Writing to memory cannot fail.
 func compress(body []byte) []byte {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is valid

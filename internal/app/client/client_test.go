@@ -17,7 +17,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// quick is a policy for tests: the waits are short, what is waited for is the same.
+// quick is a retry policy with short waits.
 var quick = Retry{First: time.Millisecond, Most: 5 * time.Millisecond, Total: 10 * time.Second}
 
 func newTestClient(t *testing.T, retry Retry, handler http.HandlerFunc) *Client {
@@ -137,7 +137,7 @@ func TestADefectOfTheServerIsNotTriedForever(t *testing.T) {
 	})
 	_, err := c.Query(t.Context(), Query{})
 	require.Equal(t, fault.Internal, fault.KindOf(err))
-	require.EqualValues(t, mostInternal, calls.Load())
+	require.EqualValues(t, maxInternalErrors, calls.Load())
 	require.ErrorContains(t, err, "Internal Server Error")
 }
 

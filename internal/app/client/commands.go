@@ -16,11 +16,11 @@ const (
 	executePath = "/api/commands/execute"
 	batchPath   = "/api/commands/batch"
 	commandPath = "/api/commands/"
-	// LargestBatch is the most commands that the server takes at once.
+	// LargestBatch is the maximum number of commands in a batch.
 	LargestBatch = 1000
 )
 
-// Command is one command on the graph, such as {"CREATE_NODE", NewNode{…}}.
+// Command is a command on the graph, such as {"CREATE_NODE", NewNode{…}}.
 type Command struct {
 	Type            string `json:"type"`
 	Payload         any    `json:"payload,omitempty"`
@@ -46,8 +46,8 @@ type NewNode struct {
 	Properties  Properties `json:"properties,omitempty"`
 }
 
-// NodePatch is the payload of UPDATE_NODE: what is nil stays. Properties is a
-// merge patch (RFC 7396): null removes.
+// NodePatch is the payload of UPDATE_NODE. Nil fields are not changed. Properties is a
+// merge patch (RFC 7396): null removes a property.
 type NodePatch struct {
 	ID          uuid.UUID  `json:"id"`
 	Name        *string    `json:"name,omitempty"`
@@ -77,24 +77,24 @@ type Resource struct {
 	ID uuid.UUID `json:"id"`
 }
 
-// Applied is what a command did.
+// Applied is the result of a command.
 type Applied struct {
 	CommandID uuid.UUID `json:"commandId"`
 	Type      string    `json:"type"`
-	Node      *Node     `json:"node"` // after the command, a deleted one included
+	Node      *Node     `json:"node"` // after the command; also a deleted node
 	Edge      *Edge     `json:"edge"`
 	UndoDepth int       `json:"undoDepth"`
 	RedoDepth int       `json:"redoDepth"`
 	Sequence  int64     `json:"sequence"` // of the workspace's journal; 0: nothing changed
 }
 
-// BatchAnswer is what came of a batch: a result for each command, in their order.
+// BatchAnswer is the result of a batch, with a result for each command in the same order.
 type BatchAnswer struct {
 	BatchID uuid.UUID
 	Results []BatchResult
 }
 
-// BatchResult is what came of one command of a batch: Err if it was refused.
+// BatchResult is the result of one command of a batch. Err is set if it was refused.
 type BatchResult struct {
 	Applied
 	Err error
@@ -107,9 +107,9 @@ func (c *Client) Execute(ctx context.Context, command Command) (Applied, error) 
 	return answer.Data, err
 }
 
-// Batch runs up to [LargestBatch] commands. Atomic: all or none, and the error is
-// that of the first that was refused. Else each has its own result, and the
-// error is of the batch as a whole.
+// Batch runs up to [LargestBatch] commands. If atomic is true, all commands are applied or
+// none, and the error is that of the first refused command. Otherwise each command has its
+// own result, and the error is that of the request.
 func (c *Client) Batch(ctx context.Context, commands []Command, atomic bool) (BatchAnswer, error) {
 	answer, err := post[batchData](ctx, c, batchPath, struct {
 		Atomic   bool      `json:"atomic"`
@@ -126,13 +126,13 @@ func (c *Client) Batch(ctx context.Context, commands []Command, atomic bool) (Ba
 	return answer.Data.answer(answer.RequestID), nil
 }
 
-// batchData is the data of a batch's answer.
+// batchData is the data in the answer to a batch.
 type batchData struct {
 	BatchID uuid.UUID `json:"batchId"`
 	Results []struct {
-		Status string  `json:"status"` // applied or failed
-		Data   Applied `json:"data"`
-		Error  refusal `json:"error"`
+		Status string   `json:"status"` // applied or failed
+		Data   Applied  `json:"data"`
+		Error  apiError `json:"error"`
 	} `json:"results"`
 }
 
@@ -142,7 +142,7 @@ func (d *batchData) answer(requestID string) BatchAnswer {
 		a.Results[i].Applied = r.Data
 		if r.Status != applied {
 			status := statusOf(r.Error.Code)
-			a.Results[i].Err = r.Error.fault(status).Because(because(
+			a.Results[i].Err = r.Error.toFault(status).Because(cause(
 				http.MethodPost, batchPath, status, r.Error.Code, requestID,
 			))
 		}
@@ -150,37 +150,35 @@ func (d *batchData) answer(requestID string) BatchAnswer {
 	return a
 }
 
-// applied is the status of a command that was done.
+// applied is the status of a command that was applied.
 const applied = "applied"
 
-// CommandState is what is known of a command.
+// CommandState is the state of a command.
 type CommandState struct {
 	CommandID uuid.UUID `json:"commandId"`
 	Status    string    `json:"status"` // pending, applied or failed
 }
 
-// CommandByID reports what became of a command or a batch in the last 24 hours.
+// CommandByID returns the state of a command or a batch of the last 24 hours.
 func (c *Client) CommandByID(ctx context.Context, id uuid.UUID) (CommandState, error) {
 	answer, err := do[CommandState](ctx, c, call{method: http.MethodGet, path: commandPath + url.PathEscape(id.String())})
 	return answer.Data, err
 }
 
-// post sends commands under an Idempotency-Key of their own: whatever happens on
-// the way, they are done once.
+// post sends commands with a new Idempotency-Key, so that retries do not execute them twice.
 func post[T any](ctx context.Context, c *Client, path string, content any) (envelope[T], error) {
 	body, err := json.Marshal(content, json.Deterministic(true))
 	if err != nil {
 		return envelope[T]{}, fault.Wrap(err, fault.Malformed, "The command cannot be written as JSON")
 	}
 	return do[T](ctx, c, call{
-		method: http.MethodPost, path: path, body: body, once: uuid.NewString(), waitTimeout: commandTimeout,
+		method: http.MethodPost, path: path, body: body, idempotencyKey: uuid.NewString(), waitTimeout: commandTimeout,
 	})
 }
 
 const (
-	// commandWait is for how many seconds the server is asked to wait for a command's
-	// outcome, the most that it does, and commandTimeout, which is longer, bounds an
-	// attempt.
-	commandWait    = "30"
-	commandTimeout = 45 * time.Second
+	// commandWaitSeconds is how long the server is asked to wait for a command's outcome: the
+	// maximum that it allows. commandTimeout bounds an attempt and must be longer.
+	commandWaitSeconds = "30"
+	commandTimeout     = 45 * time.Second
 )

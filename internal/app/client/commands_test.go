@@ -25,9 +25,9 @@ func TestACommandIsOneIdempotentRequestHoweverOftenItIsTried(t *testing.T) {
 		require.Equal(t, "wait=30", r.Header.Get("Prefer"))
 		body, _ := io.ReadAll(r.Body)
 		switch calls.Add(1) {
-		case 1: // the command is on its way, its answer is not
+		case 1: // the command is accepted, and its outcome is not known yet
 			answerError(w, 504, "INTERNAL_ERROR")
-		case 2: // and still is
+		case 2: // still the same
 			w.Header().Set("Retry-After", "0")
 			answerError(w, 409, "CONFLICT")
 		case 3:
@@ -49,7 +49,7 @@ func TestACommandIsOneIdempotentRequestHoweverOftenItIsTried(t *testing.T) {
 		ID: pump, Name: "pump", EntityType: "object", Properties: Properties{"power": jsontext.Value("5")},
 	}}
 	_, err := c.Execute(t.Context(), command)
-	require.Equal(t, fault.Conflict, fault.KindOf(err), "a conflict without a time to come again is an answer")
+	require.Equal(t, fault.Conflict, fault.KindOf(err), "a conflict without Retry-After is final")
 	require.Len(t, keys, 1)
 
 	applied, err := c.Execute(t.Context(), command)
@@ -100,12 +100,12 @@ func TestABatchHasAResultForEachCommand(t *testing.T) {
 		"VALIDATION_ERROR": fault.Invalid, "AUTHORIZATION_ERROR": fault.Forbidden, "NOT_FOUND": fault.NotFound,
 		"INTERNAL_ERROR": fault.Internal,
 	} {
-		require.Equal(t, kind, fault.KindOf(refusal{Code: code}.fault(statusOf(code))))
+		require.Equal(t, kind, fault.KindOf(apiError{Code: code}.toFault(statusOf(code))))
 	}
 
 	results = `{"index":0,"status":"applied"}`
 	_, err = c.Batch(t.Context(), commands, false)
-	require.Equal(t, fault.BadGateway, fault.KindOf(err), "an answer that leaves a command out is none")
+	require.Equal(t, fault.BadGateway, fault.KindOf(err), "an answer that omits a command is invalid")
 }
 
 func TestWhatBecameOfACommandCanBeAsked(t *testing.T) {
@@ -118,10 +118,10 @@ func TestWhatBecameOfACommandCanBeAsked(t *testing.T) {
 }
 
 func TestListsAreReadToTheirEndByCursor(t *testing.T) {
-	var asked []url.Values
+	var queries []url.Values
 	c := newTestClient(t, quick, func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
-		asked = append(asked, query)
+		queries = append(queries, query)
 		cursor, node := `"next"`, "00000000-0000-7000-8000-000000000001"
 		if query.Get("cursor") == "next" {
 			cursor, node = "null", "00000000-0000-7000-8000-000000000002"
@@ -144,8 +144,8 @@ func TestListsAreReadToTheirEndByCursor(t *testing.T) {
 	require.Equal(t, url.Values{
 		"limit": {"100"}, "ids": {pump.String() + "," + uuid.Nil.String()}, "property.a.b": {"c d"},
 		"entityType": {"object"}, "relationType": {"r"},
-	}, asked[0])
-	require.Len(t, asked, 2)
+	}, queries[0])
+	require.Len(t, queries, 2)
 
 	stopped := fmt.Errorf("enough")
 	require.ErrorIs(t, c.EachEdge(t.Context(), Filter{}, func(Edge) error { return stopped }), stopped)
@@ -168,10 +168,10 @@ func TestOneResourceIsReadByItsID(t *testing.T) {
 	require.Equal(t, "pump", node.Name)
 	_, err = c.Edge(t.Context(), pump)
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
-	near, err := c.Neighbors(t.Context(), pump, 2)
+	neighbors, err := c.Neighbors(t.Context(), pump, 2)
 	require.NoError(t, err)
-	require.Equal(t, "valve", near[0].Node.Name)
-	require.Equal(t, "feeds", near[0].Edges[0].RelationType)
+	require.Equal(t, "valve", neighbors[0].Node.Name)
+	require.Equal(t, "feeds", neighbors[0].Edges[0].RelationType)
 }
 
 func TestASourceIsLinkedToANode(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzFailure: whatever a server, or a proxy before it, answers, it is an error with a
-// message.
+// FuzzFailure checks that any answer of a server, or of a proxy in front of it, results in
+// an error with a message.
 func FuzzFailure(f *testing.F) {
 	f.Add(404, []byte(
 		`{"success":false,"error":{"code":"NOT_FOUND","message":"No such node","details":{"field":"id"}},`+

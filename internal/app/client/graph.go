@@ -17,7 +17,7 @@ const (
 	edgesPath = "/api/queries/edges"
 )
 
-// Properties are the free attributes of a node or an edge, each in JSON.
+// Properties are the custom attributes of a node or an edge, each as JSON.
 type Properties map[string]jsontext.Value
 
 // Node is an entity of the graph.
@@ -44,7 +44,7 @@ type Edge struct {
 	Version      int64      `json:"version"`
 }
 
-// Filter says which nodes or edges to read. Zero fields are not asked for.
+// Filter selects nodes or edges. Zero fields do not filter.
 type Filter struct {
 	IDs        []uuid.UUID       // at most 100
 	Properties map[string]string // equal to a string, or to a number or boolean in JSON
@@ -53,7 +53,7 @@ type Filter struct {
 }
 
 func (f Filter) values() url.Values {
-	v := url.Values{"limit": {strconv.Itoa(largestPage)}}
+	v := url.Values{"limit": {strconv.Itoa(maxPageSize)}}
 	if len(f.IDs) > 0 {
 		texts := make([]string, len(f.IDs))
 		for i, id := range f.IDs {
@@ -73,30 +73,30 @@ func (f Filter) values() url.Values {
 	return v
 }
 
-// Node reads one node; one that does not stand is fault.NotFound.
+// Node reads a node. The error is fault.NotFound if it does not exist.
 func (c *Client) Node(ctx context.Context, id uuid.UUID) (Node, error) {
 	answer, err := do[Node](ctx, c, call{method: http.MethodGet, path: nodesPath + "/" + id.String()})
 	return answer.Data, err
 }
 
-// Edge reads one edge; one that does not stand is fault.NotFound.
+// Edge reads an edge. The error is fault.NotFound if it does not exist.
 func (c *Client) Edge(ctx context.Context, id uuid.UUID) (Edge, error) {
 	answer, err := do[Edge](ctx, c, call{method: http.MethodGet, path: edgesPath + "/" + id.String()})
 	return answer.Data, err
 }
 
-// EachNode calls visit with every node that the filter finds, oldest first, page by
-// page, until it fails.
+// EachNode calls visit with every node that matches the filter, oldest first, page by
+// page, until visit returns an error.
 func (c *Client) EachNode(ctx context.Context, f Filter, visit func(Node) error) error {
 	return each(ctx, c, nodesPath, f.values(), visit)
 }
 
-// EachEdge calls visit with every edge that the filter finds, as [Client.EachNode].
+// EachEdge calls visit with every edge that matches the filter, like [Client.EachNode].
 func (c *Client) EachEdge(ctx context.Context, f Filter, visit func(Edge) error) error {
 	return each(ctx, c, edgesPath, f.values(), visit)
 }
 
-// each reads a list by cursor, which writes of others do not disturb.
+// each reads a list by cursor, which concurrent writes do not disturb.
 func each[T any](ctx context.Context, c *Client, path string, query url.Values, visit func(T) error) error {
 	for {
 		answer, err := do[[]T](ctx, c, call{method: http.MethodGet, path: path, query: query})
@@ -115,7 +115,7 @@ func each[T any](ctx context.Context, c *Client, path string, query url.Values, 
 	}
 }
 
-// Neighbor is a node near another, and the edges that lead to it.
+// Neighbor is a node that is reachable from another, and the edges that lead to it.
 type Neighbor struct {
 	Node  Node   `json:"node"`
 	Depth int    `json:"depth"`
@@ -124,7 +124,7 @@ type Neighbor struct {
 
 // Neighbors reads the nodes up to depth edges away (1 to 3) from a node.
 func (c *Client) Neighbors(ctx context.Context, id uuid.UUID, depth int) ([]Neighbor, error) {
-	query := url.Values{"depth": {strconv.Itoa(depth)}, "limit": {strconv.Itoa(largestPage)}}
+	query := url.Values{"depth": {strconv.Itoa(depth)}, "limit": {strconv.Itoa(maxPageSize)}}
 	answer, err := do[[]Neighbor](ctx, c, call{
 		method: http.MethodGet, path: nodesPath + "/" + id.String() + "/neighbors", query: query,
 	})

@@ -18,11 +18,11 @@ const (
 	sourcesPath = "/api/live-data/sources"
 	ingestPath  = "/api/live-data/ingest"
 	queryPath   = "/api/live-data/query"
-	// largestPage is the maximum number of items of a list that the server gives at once.
-	largestPage = 100
-	// leastWait is how long a server that is asked to wait for a checkpoint waits
-	// at least before it gives up.
-	leastWait = 200 * time.Millisecond
+	// maxPageSize is the maximum number of items in a page of a list.
+	maxPageSize = 100
+	// minServerWait is the minimum time that a server waits for a checkpoint before it
+	// answers with a timeout.
+	minServerWait = 200 * time.Millisecond
 )
 
 // Metric describes a metric of a source.
@@ -32,18 +32,18 @@ type Metric struct {
 	Description string `json:"description,omitempty"`
 }
 
-// Source is a data source, as it is asked for and as it is given.
+// Source is a data source, in requests and answers.
 type Source struct {
 	ID              string            `json:"id,omitempty"`
 	Name            string            `json:"name"`
 	Description     string            `json:"description,omitempty"`
-	NodeID          string            `json:"nodeId,omitempty"` // of the graph; "" for none
+	NodeID          string            `json:"nodeId,omitempty"` // node of the graph; "" for none
 	Metrics         []Metric          `json:"metrics,omitempty"`
 	Tags            map[string]string `json:"tags,omitempty"`
 	IntervalSeconds float64           `json:"intervalSeconds,omitzero"`
 }
 
-// CreateSource creates a source. A name that is taken is fault.Conflict.
+// CreateSource creates a source. The error is fault.Conflict if the name is in use.
 func (c *Client) CreateSource(ctx context.Context, s Source) (Source, error) {
 	body, err := json.Marshal(s, json.Deterministic(true))
 	if err != nil {
@@ -53,11 +53,12 @@ func (c *Client) CreateSource(ctx context.Context, s Source) (Source, error) {
 	return answer.Data, err
 }
 
-// SourceByName finds the source of exactly this name; none is fault.NotFound.
+// SourceByName returns the source with exactly this name. The error is fault.NotFound if
+// there is none.
 func (c *Client) SourceByName(ctx context.Context, name string) (Source, error) {
-	for offset := 0; ; offset += largestPage {
+	for offset := 0; ; offset += maxPageSize {
 		// The filter finds names that contain this one, in any case.
-		query := url.Values{"name": {name}, "limit": {strconv.Itoa(largestPage)}, "offset": {strconv.Itoa(offset)}}
+		query := url.Values{"name": {name}, "limit": {strconv.Itoa(maxPageSize)}, "offset": {strconv.Itoa(offset)}}
 		answer, err := do[[]Source](ctx, c, call{method: http.MethodGet, path: sourcesPath, query: query})
 		if err != nil {
 			return Source{}, err
@@ -71,8 +72,8 @@ func (c *Client) SourceByName(ctx context.Context, name string) (Source, error) 
 	}
 }
 
-// LinkSource reports which node of the graph a source belongs to. A source that is
-// not there is fault.NotFound.
+// LinkSource links a source to a node of the graph. The error is fault.NotFound if the
+// source does not exist.
 func (c *Client) LinkSource(ctx context.Context, id, node string) error {
 	body, err := json.Marshal(struct {
 		NodeID string `json:"nodeId"`
@@ -84,7 +85,8 @@ func (c *Client) LinkSource(ctx context.Context, id, node string) error {
 	return err
 }
 
-// EnsureSource returns the source of this name, made now or there before.
+// EnsureSource returns the source with the name of s. It creates the source if it does not
+// exist.
 func (c *Client) EnsureSource(ctx context.Context, s Source) (source Source, created bool, err error) {
 	source, err = c.CreateSource(ctx, s)
 	if err == nil {
@@ -97,14 +99,14 @@ func (c *Client) EnsureSource(ctx context.Context, s Source) (source Source, cre
 	return source, false, err
 }
 
-// DeleteSource deletes a source and its points. One that is gone already is
-// fault.NotFound; the key needs the scope admin.
+// DeleteSource deletes a source and its points. The error is fault.NotFound if it does not
+// exist. The key needs the scope admin.
 func (c *Client) DeleteSource(ctx context.Context, id string) error {
 	_, err := do[any](ctx, c, call{method: http.MethodDelete, path: sourcesPath + "/" + url.PathEscape(id)})
 	return err
 }
 
-// Point is one value of one series. Timestamp is in ms since the epoch.
+// Point is a value of a series. Timestamp is in ms since the epoch.
 type Point struct {
 	SourceID  string            `json:"sourceId"`
 	Metric    string            `json:"metric"`
@@ -113,8 +115,8 @@ type Point struct {
 	Tags      map[string]string `json:"tags,omitempty"`
 }
 
-// Series is many values of one series. Exactly one of Numbers and Words is set
-// and is as long as Timestamps, which are in ms since the epoch.
+// Series contains values of one series. Exactly one of Numbers and Words is set and has
+// the length of Timestamps, which are in ms since the epoch.
 type Series struct {
 	SourceID   string
 	Metric     string
@@ -124,7 +126,7 @@ type Series struct {
 	Words      []string
 }
 
-// MarshalJSON writes the series as the interface has it: one array of values.
+// MarshalJSON encodes the series in the format of the API, with one array of values.
 func (s Series) MarshalJSON() ([]byte, error) {
 	values := any(s.Numbers)
 	if s.Numbers == nil {
@@ -139,17 +141,17 @@ func (s Series) MarshalJSON() ([]byte, error) {
 	}{s.SourceID, s.Metric, s.Tags, s.Timestamps, values}, json.Deterministic(true))
 }
 
-// Receipt is what the server says of an ingest: all Accepted points are safe.
+// Receipt is the answer to an ingest. Accepted points are durable.
 type Receipt struct {
 	Accepted   int         `json:"accepted"`
 	Rejected   int         `json:"rejected"`
 	Errors     []Rejection `json:"errors"`
 	Checkpoint string      `json:"checkpoint"`
 
-	Took time.Duration `json:"-"` // of the attempt that was answered
+	Took time.Duration `json:"-"` // duration of the successful attempt
 }
 
-// Rejection says why Count points were refused; Field is of the first of them.
+// Rejection is the reason why Count points were rejected. Field is that of the first of them.
 type Rejection struct {
 	Index  int    `json:"index"`
 	Field  string `json:"field"`
@@ -157,7 +159,7 @@ type Rejection struct {
 	Count  int    `json:"count"`
 }
 
-// IngestPoints sends points row by row.
+// IngestPoints sends points as rows.
 func (c *Client) IngestPoints(ctx context.Context, points []Point) (Receipt, error) {
 	return c.ingest(ctx, struct {
 		Precision string  `json:"precision"`
@@ -165,7 +167,7 @@ func (c *Client) IngestPoints(ctx context.Context, points []Point) (Receipt, err
 	}{"ms", points})
 }
 
-// IngestSeries sends points by column, the shape for many points of a series.
+// IngestSeries sends points as columns, which suits many points per series.
 func (c *Client) IngestSeries(ctx context.Context, series []Series) (Receipt, error) {
 	return c.ingest(ctx, struct {
 		Precision string   `json:"precision"`
@@ -181,10 +183,9 @@ func (c *Client) ingest(ctx context.Context, content any) (Receipt, error) {
 	return c.ingestCall(ctx, call{body: body})
 }
 
-// IngestBody sends a body that the caller has written in one of the formats of
-// the interface, as it is: uncompressed, unchecked.
+// IngestBody sends a body in one of the formats of the API, uncompressed and unchecked.
 func (c *Client) IngestBody(ctx context.Context, media string, body []byte) (Receipt, error) {
-	return c.ingestCall(ctx, call{body: body, media: media, asIs: true})
+	return c.ingestCall(ctx, call{body: body, media: media, uncompressed: true})
 }
 
 func (c *Client) ingestCall(ctx context.Context, request call) (Receipt, error) {
@@ -194,7 +195,7 @@ func (c *Client) ingestCall(ctx context.Context, request call) (Receipt, error) 
 	return answer.Data, err
 }
 
-// Query selects series and says how to read them. Zero fields are not sent.
+// Query selects series and how to read them. Zero fields are not sent.
 type Query struct {
 	SourceIDs   []string
 	Metrics     []string
@@ -206,8 +207,8 @@ type Query struct {
 	Limit       int    // series
 }
 
-// Result is one series of a query's answer. Each row of Points begins with the
-// time in ms since the epoch; Columns names what is where.
+// Result is one series in the answer to a query. Columns names the columns of the rows in
+// Points; the first is the time in ms since the epoch.
 type Result struct {
 	SourceID   string            `json:"sourceId"`
 	SourceName string            `json:"sourceName"`
@@ -224,22 +225,22 @@ func (c *Client) Query(ctx context.Context, q Query) ([]Result, error) {
 	return answer.Data, err
 }
 
-// nobody is a source that does not exist: a query of it finds nothing, at once.
-const nobody = "00000000-0000-0000-0000-000000000000"
+// noSource is the id of a source that does not exist. A query of it returns nothing, quickly.
+const noSource = "00000000-0000-0000-0000-000000000000"
 
-// WaitVisible returns when the points of an ingest are visible to queries. It
-// waits until ctx ends; a server that is unavailable is tried as any call.
+// WaitVisible waits until the points of an ingest are visible to queries or ctx ends. It
+// retries like any other call while the server is unavailable.
 func (c *Client) WaitVisible(ctx context.Context, checkpoint string) error {
 	request := call{method: http.MethodGet, path: queryPath, query: url.Values{
-		"checkpoint": {checkpoint}, "sourceId": {nobody}, "limit": {"1"},
+		"checkpoint": {checkpoint}, "sourceId": {noSource}, "limit": {"1"},
 	}}
-	_, err := attempts(ctx, c.retry, func() (envelope[[]Result], error) {
+	_, err := retryCall(ctx, c.retry, func() (envelope[[]Result], error) {
 		for {
-			asked := time.Now()
+			sentAt := time.Now()
 			answer, err := once[[]Result](ctx, c, request)
-			// The server waits for a while and then has us ask again. To do so at
-			// once is what it is for, unless the answer came at once, too.
-			if !fault.Is(err, fault.Timeout) || time.Since(asked) < leastWait || ctx.Err() != nil {
+			// The server answers with a timeout after a while. Repeat the request at once, unless
+			// the server did not wait.
+			if !fault.Is(err, fault.Timeout) || time.Since(sentAt) < minServerWait || ctx.Err() != nil {
 				return answer, err
 			}
 		}
@@ -270,26 +271,26 @@ func (q Query) values() url.Values {
 	return v
 }
 
-// Numbers returns a column's numbers with their times, leaving out rows that have
-// none there (null, or a word). The time of a row without one is zero.
+// Numbers returns the numbers of a column with their times. It skips rows without a number
+// in the column (null or a string). The time is zero if the row has none.
 func (r *Result) Numbers(column string) (times []time.Time, values []float64) {
-	at := slices.Index(r.Columns, column)
-	if at < 1 {
+	index := slices.Index(r.Columns, column)
+	if index < 1 {
 		return nil, nil
 	}
 	for _, row := range r.Points {
-		if len(row) <= at {
+		if len(row) <= index {
 			continue
 		}
-		value, ok := row[at].(float64)
+		value, ok := row[index].(float64)
 		if !ok {
 			continue
 		}
-		var when time.Time
+		var timestamp time.Time
 		if stamp, ok := row[0].(float64); ok {
-			when = time.UnixMilli(int64(stamp))
+			timestamp = time.UnixMilli(int64(stamp))
 		}
-		times, values = append(times, when), append(values, value)
+		times, values = append(times, timestamp), append(values, value)
 	}
 	return times, values
 }

@@ -144,14 +144,14 @@ func TestASourceIsDeleted(t *testing.T) {
 }
 
 func TestAWaitForPointsOutlivesThatOfTheServer(t *testing.T) {
-	asked := 0
+	requests := 0
 	c := newTestClient(t, Retry{First: time.Hour}, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("checkpoint") != "cp" {
 			answerError(w, 400, "VALIDATION_ERROR")
 			return
 		}
-		if asked++; asked < 3 {
-			time.Sleep(leastWait)
+		if requests++; requests < 3 {
+			time.Sleep(minServerWait)
 			w.Header().Set("Retry-After", "1")
 			answerError(w, 504, "INTERNAL_ERROR")
 			return
@@ -159,6 +159,6 @@ func TestAWaitForPointsOutlivesThatOfTheServer(t *testing.T) {
 		answerOK(w, 200, `[]`)
 	})
 	require.NoError(t, c.WaitVisible(t.Context(), "cp"))
-	require.Equal(t, 3, asked)
+	require.Equal(t, 3, requests)
 	require.True(t, fault.Is(c.WaitVisible(t.Context(), "another"), fault.Malformed))
 }

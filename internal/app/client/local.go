@@ -10,7 +10,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
-// Local makes a client of a server on this machine, nil for the usual one.
+// Local returns an HTTP client with the transport of [LocalTransport], or nil if the
+// default client is to be used.
 func Local(server runfile.Server) (*http.Client, error) {
 	transport, err := LocalTransport(server)
 	if transport == nil {
@@ -19,10 +20,10 @@ func Local(server runfile.Server) (*http.Client, error) {
 	return &http.Client{Transport: transport}, nil
 }
 
-// LocalTransport makes the way to a server on this machine: it connects to the
-// listener, whatever the host in the URL, and believes its certificate. It is nil, for
-// the usual one, when the URL speaks another scheme than the listener: there is a proxy
-// before it that is to be spoken to.
+// LocalTransport returns a transport to a server on this machine. It connects to the
+// listener, whatever the host in the URL, and trusts its certificate. It returns nil, for
+// the default transport, if the scheme of the URL differs from the listener's, because
+// requests must then go through the proxy in front of it.
 func LocalTransport(server runfile.Server) (*http.Transport, error) {
 	encrypted := server.Certificate != ""
 	if server.Listen == "" || encrypted != strings.HasPrefix(server.URL, "https://") {

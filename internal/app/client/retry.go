@@ -16,31 +16,29 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/retryafter"
 )
 
-// Retry says how patiently calls are made again.
+// Retry is the retry policy of calls.
 type Retry struct {
-	First time.Duration // the first wait, doubling from there; default 1 s
-	Most  time.Duration // the longest wait of our own; default 30 s
-	// Total ends the attempts; 0: only the context does. A Retry-After that
-	// reaches beyond it ends them at once.
+	First time.Duration // the first wait, which doubles with each attempt; default 1 s
+	Most  time.Duration // the maximum wait without Retry-After; default 30 s
+	// Total bounds the time of all attempts; 0: until the context ends. A Retry-After beyond
+	// it ends the attempts at once.
 	Total time.Duration
-	// Waiting is told before each wait: why, and for how long. May be nil.
+	// Waiting is called before each wait with its reason and duration. May be nil.
 	Waiting func(err error, wait time.Duration)
 }
 
-// mostInternal is how often a call that the server fails to serve (500) is
-// tried: that is a defect of the server's, which waiting seldom cures.
-const mostInternal = 5
+// maxInternalErrors is the number of attempts of a call that fails with an internal error
+// (500). It is low because a defect of the server rarely disappears by waiting.
+const maxInternalErrors = 5
 
-// RetryUntil returns a client like c, with its key of now and later, whose calls
-// give up after total.
+// RetryUntil returns a client that shares the key of c and whose calls give up after total.
 func (c *Client) RetryUntil(total time.Duration) *Client {
 	retry := c.retry
 	retry.Total = total
 	return c.With(retry)
 }
 
-// With returns a client like c, with its key of now and later, that is patient in
-// another way.
+// With returns a client that shares the key of c and uses another retry policy.
 func (c *Client) With(retry Retry) *Client {
 	other := *c
 	other.retry = retry.withDefaults()
@@ -57,21 +55,21 @@ func (r Retry) withDefaults() Retry {
 	return r
 }
 
-// attempts calls once until it succeeds, fails for good, or time is up.
-func attempts[T any](ctx context.Context, r Retry, once func() (T, error)) (T, error) {
+// retryCall calls attempt until it succeeds, fails permanently, or the time is over.
+func retryCall[T any](ctx context.Context, r Retry, attempt func() (T, error)) (T, error) {
 	waits := retry.New(r.First, r.Most)
-	var last error // what backoff is given has its own types around it
+	var lastErr error // without the types that the package backoff wraps errors in
 	internal := 0
 	operation := func() (T, error) {
-		result, err := once()
-		last = err
+		result, err := attempt()
+		lastErr = err
 		var fe *fault.Error
 		if err == nil || !errors.As(err, &fe) {
 			return result, err
 		}
 		switch fe.Kind {
 		case fault.Internal:
-			if internal++; internal >= mostInternal {
+			if internal++; internal >= maxInternalErrors {
 				return result, backoff.Permanent(err)
 			}
 			return result, err
@@ -81,8 +79,8 @@ func attempts[T any](ctx context.Context, r Retry, once func() (T, error)) (T, e
 			}
 			return result, err
 		case fault.Conflict:
-			// With a time to come again: the first attempt at this very call is still
-			// being worked on.
+			// With Retry-After the conflict means that the server still processes the first
+			// attempt of this call.
 			if fe.RetryAfter > 0 {
 				return result, &backoff.RetryAfterError{Duration: fe.RetryAfter}
 			}
@@ -91,7 +89,7 @@ func attempts[T any](ctx context.Context, r Retry, once func() (T, error)) (T, e
 	}
 	notify := func(_ error, wait time.Duration) {
 		if r.Waiting != nil {
-			r.Waiting(last, wait)
+			r.Waiting(lastErr, wait)
 		}
 	}
 	result, err := backoff.Retry(ctx, operation,
@@ -102,13 +100,12 @@ func attempts[T any](ctx context.Context, r Retry, once func() (T, error)) (T, e
 	case ctx.Err() != nil:
 		return result, context.Cause(ctx)
 	default:
-		return result, last
+		return result, lastErr
 	}
 }
 
-// kinds gives the kind of error that a status stands for. It is the way back of
-// the table by which the server answers.
-var kinds = map[int]fault.Kind{
+// kindOfStatus maps a status to the kind of error. It is the inverse of the server's table.
+var kindOfStatus = map[int]fault.Kind{
 	http.StatusBadRequest:            fault.Malformed,
 	http.StatusUnauthorized:          fault.Unauthenticated,
 	http.StatusForbidden:             fault.Forbidden,
@@ -124,7 +121,7 @@ var kinds = map[int]fault.Kind{
 	http.StatusGatewayTimeout:        fault.Timeout,
 }
 
-// statusOf returns the status that a code has where there is none, in a batch.
+// statusOf returns the status for an error code in a batch, where no status is sent.
 func statusOf(code string) int {
 	switch code {
 	case "VALIDATION_ERROR":
@@ -139,24 +136,24 @@ func statusOf(code string) int {
 	return http.StatusInternalServerError
 }
 
-// failure makes the error of an answer that is not a success, anyone who gave it:
-// a proxy on the way may answer without the envelope.
+// failure returns the error for an answer that is not a success. A proxy may have answered
+// without the envelope.
 func failure(r *http.Request, response *http.Response, payload []byte) error {
 	var answer envelope[any]
 	if json.Unmarshal(payload, &answer) != nil {
-		answer.Error = refusal{}
+		answer.Error = apiError{}
 	}
-	return answer.Error.fault(response.StatusCode).After(retryafter.Of(response.Header)).
-		Because(because(r.Method, r.URL.Path, response.StatusCode, answer.Error.Code, answer.RequestID))
+	return answer.Error.toFault(response.StatusCode).After(retryafter.Of(response.Header)).
+		Because(cause(r.Method, r.URL.Path, response.StatusCode, answer.Error.Code, answer.RequestID))
 }
 
-// fault makes the error that a refusal with a status stands for.
-func (r refusal) fault(status int) *fault.Error {
-	kind, known := kinds[status]
+// toFault returns the error for an answer with this status.
+func (r apiError) toFault(status int) *fault.Error {
+	kind, known := kindOfStatus[status]
 	if !known {
 		kind = fault.Internal
 		if status < 500 {
-			kind = fault.Malformed // a redirect or an odd refusal: asking again changes nothing
+			kind = fault.Malformed // a redirect or an unexpected refusal: a retry does not help
 		}
 	}
 	err := fault.New(kind, cmp.Or(r.Message, http.StatusText(status)))
@@ -164,7 +161,7 @@ func (r refusal) fault(status int) *fault.Error {
 	return err
 }
 
-// because reports where an error came from, for anyone who looks into it.
-func because(method, path string, status int, code, requestID string) error {
+// cause returns an error with the request and its id, for debugging.
+func cause(method, path string, status int, code, requestID string) error {
 	return fmt.Errorf("%s %s answered %d %s, request %s", method, path, status, code, requestID)
 }
