@@ -10,23 +10,23 @@ import (
 	"github.com/livegraph/livegraph/internal/embedded"
 )
 
-// EngineProgress shows how far the engines are: on a terminal one line each,
-// redrawn in place; elsewhere a line at each new phase.
+// EngineProgress shows the progress of the engines. On a terminal it redraws one line per
+// engine; elsewhere it prints a line for each new phase.
 type EngineProgress struct {
 	mu       sync.Mutex
 	out      io.Writer
 	terminal bool
 	order    []string
 	last     map[string]embedded.Event
-	drawn    int // lines that stand on the terminal
+	drawn    int // number of lines on the terminal
 }
 
-// NewEngineProgress returns a view on out, which may be a terminal.
+// NewEngineProgress creates an EngineProgress that writes to out.
 func NewEngineProgress(out io.Writer, terminal bool) *EngineProgress {
 	return &EngineProgress{out: out, terminal: terminal, last: map[string]embedded.Event{}}
 }
 
-// Show takes one event. It is called from several goroutines.
+// Show shows an event. It is safe for concurrent use.
 func (p *EngineProgress) Show(e embedded.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,46 +6,46 @@ import (
 	"time"
 )
 
-// Line says how something is going: on a terminal in one line that is
-// redrawn, elsewhere by a line now and then.
+// Line shows progress. On a terminal it redraws one line; elsewhere it prints a line every
+// printInterval.
 type Line struct {
-	out      io.Writer
-	Terminal bool
-	said     time.Time
-	drawn    bool
+	out       io.Writer
+	Terminal  bool
+	printedAt time.Time
+	drawn     bool
 }
 
-// sayEvery is how often the state is printed where no line can be redrawn.
-const sayEvery = 5 * time.Second
+// printInterval is the time between two lines if the output is not a terminal.
+const printInterval = 5 * time.Second
 
-// NewLine returns a line on w.
+// NewLine creates a Line that writes to w.
 func NewLine(w io.Writer) *Line {
 	return &Line{out: w, Terminal: IsTerminal(w)}
 }
 
-// Show says the state; last: there is no later one.
+// Show shows the state. If last is true, the state is final.
 func (l *Line) Show(text string, last bool) {
 	text = Printable(text)
 	switch {
 	case l.Terminal:
 		_, _ = fmt.Fprintf(l.out, "\r\x1b[2K%s", text)
 		l.drawn = true
-	case last || time.Since(l.said) >= sayEvery:
+	case last || time.Since(l.printedAt) >= printInterval:
 		_, _ = fmt.Fprintln(l.out, text)
-		l.said = time.Now()
+		l.printedAt = time.Now()
 	}
 	if last {
 		l.Clear()
 	}
 }
 
-// Say prints a line that stays.
+// Say prints a line that is not redrawn.
 func (l *Line) Say(format string, args ...any) {
 	l.Clear()
 	_, _ = fmt.Fprintln(l.out, Printable(fmt.Sprintf(format, args...)))
 }
 
-// Clear ends the line that is redrawn.
+// Clear moves to a new line, below the redrawn one.
 func (l *Line) Clear() {
 	if l.drawn {
 		_, _ = fmt.Fprintln(l.out)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 )
 
-// JSON prints a value for programs: indented, one document.
+// JSON prints a value as one indented JSON document.
 func JSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
@@ -17,7 +17,7 @@ func JSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// Writer is where commands print; tests replace it.
+// Writer is the output of commands. Tests replace it.
 type Writer struct {
 	io.Writer
 }

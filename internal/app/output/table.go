@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// Printable replaces what a terminal would obey.
+// Printable replaces control and other non-printable characters.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -18,8 +18,8 @@ func Printable(text string) string {
 	}, text)
 }
 
-// Table prints rows in columns, the first as the heading. Names were chosen
-// by users: what a terminal would obey is shown as �.
+// Table prints rows in columns, the first row as the heading. It replaces control
+// characters by �, because users choose the names.
 func Table(w io.Writer, rows [][]string) error {
 	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	for _, row := range rows {
@@ -33,7 +33,7 @@ func Table(w io.Writer, rows [][]string) error {
 	return table.Flush()
 }
 
-// TextOr returns the text, or the other one if there is none.
+// TextOr returns the text, or other if text is nil.
 func TextOr(text *string, other string) string {
 	if text == nil {
 		return other
@@ -41,7 +41,7 @@ func TextOr(text *string, other string) string {
 	return *text
 }
 
-// ShellQuote makes a word of a shell command.
+// ShellQuote quotes a word for a shell command.
 func ShellQuote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
