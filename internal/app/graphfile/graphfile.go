@@ -1,18 +1,17 @@
-// Package graphfile is the file that a workspace's graph is exported to and
-// imported from: one JSON object a line (NDJSON), a header first, then the nodes,
-// then the edges:
+// Package graphfile implements the file format for the export and import of a workspace's
+// graph: one JSON object per line (NDJSON), first a header, then the nodes, then the edges:
 //
 //	{"graph":{"format":1,"workspaceId":"…","exportedAt":"…","sequence":42,"nodes":2,"edges":1}}
 //	{"node":{"id":"…","name":"Pump 7","entityType":"object","description":null,"properties":{}, …}}
 //	{"edge":{"id":"…","sourceId":"…","targetId":"…","relationType":"feeds","properties":{}, …}}
 //
-// Nodes and edges look as they do in the interface. Of a file that is imported the
-// header may be missing, and times and versions are not taken over: what is
-// imported is made now. An edge comes after its ends.
+// Nodes and edges have the same JSON as in the API. An imported file may have no header.
+// An import ignores times and versions, because it creates new nodes and edges. An edge
+// must follow its two nodes.
 //
-// [Check] reads a file without a server and names each line that is no good;
-// [Import] sends it as commands, in batches. A file that was imported in part is
-// simply imported again: what stands already is left as it is.
+// [Check] reads a file without a server and reports the invalid lines. [Import] sends the
+// file as commands, in batches. A file that was imported in part can be imported again: the
+// nodes and edges that exist already are not changed.
 package graphfile
 
 import (
@@ -37,30 +36,30 @@ import (
 const (
 	// Format is the version of the file's format.
 	Format = 1
-	// longestLine holds the largest node there can be, whatever of it is escaped.
-	longestLine = 1 << 20
-	// mostNamed is how many bad lines are named; the rest is counted.
-	mostNamed = 100
+	// maxLineBytes is the maximum size of a line: the largest node with all characters escaped.
+	maxLineBytes = 1 << 20
+	// maxBadLines is how many bad lines are listed; further ones are only counted.
+	maxBadLines = 100
 )
 
-// Header is the first line: what the file holds.
+// Header is the first line of the file.
 type Header struct {
 	Format      int    `json:"format"`
 	WorkspaceID string `json:"workspaceId"`
 	ExportedAt  string `json:"exportedAt"`
-	Sequence    int64  `json:"sequence"` // of the newest change in it
+	Sequence    int64  `json:"sequence"` // of the newest change in the file
 	Nodes       int64  `json:"nodes"`
 	Edges       int64  `json:"edges"`
 }
 
-// line is any line.
+// line is a line of the file. One member is set.
 type line struct {
 	Graph *Header   `json:"graph"`
 	Node  *nodeLine `json:"node"`
 	Edge  *edgeLine `json:"edge"`
 }
 
-// stamped is what the file says and an import does not take over.
+// stamped contains the members that an import ignores.
 type stamped struct {
 	CreatedAt jsontext.Value `json:"createdAt"`
 	UpdatedAt jsontext.Value `json:"updatedAt"`
@@ -85,7 +84,7 @@ type edgeLine struct {
 	Properties   jsontext.Value `json:"properties"`
 }
 
-// BadLine is a line that is no good, or that the server refused, and why.
+// BadLine is a line that is invalid or that the server refused, with the reason.
 type BadLine struct {
 	Line   int    `json:"line"` // from 1
 	Reason string `json:"reason"`
@@ -93,7 +92,7 @@ type BadLine struct {
 
 func (b BadLine) String() string { return fmt.Sprintf("line %d: %s", b.Line, b.Reason) }
 
-// record is a good line.
+// record is a valid line.
 type record struct {
 	line int
 	size int // bytes
@@ -113,19 +112,19 @@ func (r *record) command() client.Command {
 // reader reads a file line by line.
 type reader struct {
 	lines *bufio.Reader
-	at    int // the line that was read last
+	line  int // the line that was read last
 }
 
-func newReader(r io.Reader) *reader { return &reader{lines: bufio.NewReaderSize(r, longestLine)} }
+func newReader(r io.Reader) *reader { return &reader{lines: bufio.NewReaderSize(r, maxLineBytes)} }
 
-// next returns the next line that is not blank: a record, or why it is none. The
-// error is of the reading itself; io.EOF at the end.
+// next returns the next line that is not blank, as a record or as a bad line. The error is
+// that of the reader, io.EOF at the end.
 func (r *reader) next() (record, *BadLine, error) {
 	for {
 		text, err := r.lines.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			r.at++
-			bad := &BadLine{r.at, fmt.Sprintf("is longer than %d bytes", longestLine)}
+			r.line++
+			bad := &BadLine{r.line, fmt.Sprintf("is longer than %d bytes", maxLineBytes)}
 			for errors.Is(err, bufio.ErrBufferFull) {
 				_, err = r.lines.ReadSlice('\n')
 			}
@@ -137,16 +136,16 @@ func (r *reader) next() (record, *BadLine, error) {
 		if err != nil && (!errors.Is(err, io.EOF) || len(text) == 0) {
 			return record{}, nil, err
 		}
-		r.at++
+		r.line++
 		if text = bytes.TrimSpace(text); len(text) == 0 {
 			continue
 		}
-		made, err := parse(text)
+		parsed, err := parse(text)
 		if err != nil {
-			return record{}, &BadLine{r.at, reason(err)}, nil
+			return record{}, &BadLine{r.line, reason(err)}, nil
 		}
-		made.line, made.size = r.at, len(text)
-		return made, nil, nil
+		parsed.line, parsed.size = r.line, len(text)
+		return parsed, nil, nil
 	}
 }
 
@@ -195,16 +194,16 @@ func (l *edgeLine) record() (record, error) {
 
 func parseID(field, text string, into *uuid.UUID) error {
 	id, err := uuid.Parse(text)
-	if err != nil || len(text) != len(id.String()) { // other forms of a UUID are none of the interface
+	if err != nil || len(text) != len(id.String()) { // the API accepts no other forms of a UUID
 		return fmt.Errorf("%s must be a UUID", field)
 	}
 	*into = id
 	return nil
 }
 
-func parseProperties(what string, raw jsontext.Value, into *client.Properties) error {
+func parseProperties(member string, raw jsontext.Value, into *client.Properties) error {
 	if raw != nil && raw.Kind() != '{' {
-		return fmt.Errorf("%s.properties must be an object", what)
+		return fmt.Errorf("%s.properties must be an object", member)
 	}
 	if raw == nil {
 		return nil
@@ -212,45 +211,45 @@ func parseProperties(what string, raw jsontext.Value, into *client.Properties) e
 	return json.Unmarshal(raw, into)
 }
 
-// valid holds a resource against the rules that the server has.
-func valid(what string, payload graph.Payload) error {
+// valid validates a resource by the rules of the server.
+func valid(member string, payload graph.Payload) error {
 	err := graph.Action{Payload: payload}.Validate()
 	var fe *fault.Error
 	if errors.As(err, &fe) {
-		return errors.New(strings.Replace(fe.Message, "payload.", what+".", 1))
+		return errors.New(strings.Replace(fe.Message, "payload.", member+".", 1))
 	}
 	return err
 }
 
-// reason writes an error in one line, which a terminal shows as it is whatever the
-// file's names have in them.
+// reason formats an error as one line without control characters, which names in the file
+// may contain.
 func reason(err error) string {
-	return printable(strings.ReplaceAll(because(err), "\n", "; "))
+	return printable(strings.ReplaceAll(message(err), "\n", "; "))
 }
 
-func because(err error) string {
+func message(err error) string {
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
-		return fmt.Sprintf("is no JSON: %s: %v", orLine(string(syntax.JSONPointer)), syntax.Err)
+		return fmt.Sprintf("is no JSON: %s: %v", memberName(string(syntax.JSONPointer)), syntax.Err)
 	}
 	var semantic *json.SemanticError
 	if errors.As(err, &semantic) {
 		if semantic.Err != nil {
-			return fmt.Sprintf("%s: %v", orLine(string(semantic.JSONPointer)), semantic.Err)
+			return fmt.Sprintf("%s: %v", memberName(string(semantic.JSONPointer)), semantic.Err)
 		}
-		return fmt.Sprintf("%s: is of the wrong JSON type", orLine(string(semantic.JSONPointer)))
+		return fmt.Sprintf("%s: is of the wrong JSON type", memberName(string(semantic.JSONPointer)))
 	}
 	return err.Error()
 }
 
-func orLine(pointer string) string {
+func memberName(pointer string) string {
 	if pointer == "" {
 		return "the line"
 	}
 	return printable(strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", "."))
 }
 
-// printable writes what cannot be printed as Go does in a string.
+// printable escapes characters that cannot be printed, in the syntax of Go strings.
 func printable(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -264,19 +263,19 @@ func printable(text string) string {
 	return b.String()
 }
 
-// Found is what a check found in a file.
+// Found is the result of a check.
 type Found struct {
 	Nodes, Edges int64
 	Header       *Header   // nil: there is none
-	Bad          []BadLine // the first of them
+	Bad          []BadLine // the first bad lines
 	BadCount     int
 }
 
-// Check reads a file to its end, without a server. The error is of the reading.
+// Check reads a file to its end, without a server. The error is that of the reader.
 func Check(r io.Reader) (found Found, err error) {
 	in := newReader(r)
 	add := func(bad BadLine) {
-		if found.BadCount++; found.BadCount <= mostNamed {
+		if found.BadCount++; found.BadCount <= maxBadLines {
 			found.Bad = append(found.Bad, bad)
 		}
 	}
@@ -284,10 +283,10 @@ func Check(r io.Reader) (found Found, err error) {
 		rec, bad, err := in.next()
 		switch {
 		case errors.Is(err, io.EOF):
-			found.complete(add, in.at)
+			found.checkComplete(add, in.line)
 			return found, nil
 		case err != nil:
-			return found, fmt.Errorf("reading line %d: %w", in.at+1, err)
+			return found, fmt.Errorf("reading line %d: %w", in.line+1, err)
 		case bad != nil:
 			add(*bad)
 		case rec.header != nil && (found.Header != nil || found.Nodes+found.Edges > 0):
@@ -302,8 +301,8 @@ func Check(r io.Reader) (found Found, err error) {
 	}
 }
 
-// complete notices a file that was cut off.
-func (f *Found) complete(add func(BadLine), last int) {
+// checkComplete reports a file that was cut off as a bad line.
+func (f *Found) checkComplete(add func(BadLine), last int) {
 	if h := f.Header; h != nil && f.BadCount == 0 && (h.Nodes != f.Nodes || h.Edges != f.Edges) {
 		add(
 			BadLine{

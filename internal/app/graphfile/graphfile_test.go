@@ -35,23 +35,23 @@ func edgeText(n, source, target int) string {
 
 func fileOf(lines ...string) io.Reader { return strings.NewReader(strings.Join(lines, "\n") + "\n") }
 
-// peer answers as the interface says a server does, as far as an import can tell.
-// The import into the real one is tested in test/e2e.
-type peer struct {
-	nodes   map[uuid.UUID]client.Node
-	edges   map[uuid.UUID]client.Edge
-	used    map[uuid.UUID]bool
-	batches []int
-	asked   int
-	fail    error
+// fakeServer implements the part of the API that an import uses. test/e2e tests the import
+// into a real server.
+type fakeServer struct {
+	nodes        map[uuid.UUID]client.Node
+	edges        map[uuid.UUID]client.Edge
+	used         map[uuid.UUID]bool
+	batches      []int
+	requestedIDs int
+	fail         error
 }
 
-func newPeer() *peer {
-	return &peer{nodes: map[uuid.UUID]client.Node{}, edges: map[uuid.UUID]client.Edge{}, used: map[uuid.UUID]bool{}}
+func newFakeServer() *fakeServer {
+	return &fakeServer{nodes: map[uuid.UUID]client.Node{}, edges: map[uuid.UUID]client.Edge{}, used: map[uuid.UUID]bool{}}
 }
 
-func (p *peer) EachNode(_ context.Context, f client.Filter, visit func(client.Node) error) error {
-	p.asked += len(f.IDs)
+func (p *fakeServer) EachNode(_ context.Context, f client.Filter, visit func(client.Node) error) error {
+	p.requestedIDs += len(f.IDs)
 	for _, id := range f.IDs {
 		if n, ok := p.nodes[id]; ok {
 			if err := visit(n); err != nil {
@@ -62,7 +62,7 @@ func (p *peer) EachNode(_ context.Context, f client.Filter, visit func(client.No
 	return nil
 }
 
-func (p *peer) EachEdge(_ context.Context, f client.Filter, visit func(client.Edge) error) error {
+func (p *fakeServer) EachEdge(_ context.Context, f client.Filter, visit func(client.Edge) error) error {
 	for _, id := range f.IDs {
 		if e, ok := p.edges[id]; ok {
 			if err := visit(e); err != nil {
@@ -73,7 +73,7 @@ func (p *peer) EachEdge(_ context.Context, f client.Filter, visit func(client.Ed
 	return nil
 }
 
-func (p *peer) Batch(_ context.Context, commands []client.Command, atomic bool) (client.BatchAnswer, error) {
+func (p *fakeServer) Batch(_ context.Context, commands []client.Command, atomic bool) (client.BatchAnswer, error) {
 	if p.fail != nil {
 		return client.BatchAnswer{}, p.fail
 	}
@@ -93,8 +93,8 @@ func (p *peer) Batch(_ context.Context, commands []client.Command, atomic bool) 
 	return answer, nil
 }
 
-func (p *peer) do(c client.Command, undo *[]func()) error {
-	take := func(id uuid.UUID) error {
+func (p *fakeServer) do(c client.Command, undo *[]func()) error {
+	reserve := func(id uuid.UUID) error {
 		if p.used[id] {
 			return fault.New(fault.Conflict, "taken").With("reason", "already_exists")
 		}
@@ -104,7 +104,7 @@ func (p *peer) do(c client.Command, undo *[]func()) error {
 	}
 	switch payload := c.Payload.(type) {
 	case *client.NewNode:
-		if err := take(payload.ID); err != nil {
+		if err := reserve(payload.ID); err != nil {
 			return err
 		}
 		p.nodes[payload.ID] = client.Node{
@@ -117,7 +117,7 @@ func (p *peer) do(c client.Command, undo *[]func()) error {
 				return fault.New(fault.NotFound, "Source node not found")
 			}
 		}
-		if err := take(payload.ID); err != nil {
+		if err := reserve(payload.ID); err != nil {
 			return err
 		}
 		p.edges[payload.ID] = client.Edge{
@@ -174,9 +174,9 @@ func TestEveryBadLineIsNamedWithItsReason(t *testing.T) {
 		strings.Replace(edgeText(3, 1, 2), "sourceId", "s", 1):   "edge.s: unknown",
 		`{"edge":{}}`: "edge.id must be a UUID; edge.sourceId must be a UUID; edge.targetId must " +
 			"be a UUID",
-		nodeText(1) + "x":                  "is no JSON",
-		`{"node":"` + "\xff" + `"}`:        "is no JSON",
-		strings.Repeat("x", longestLine+5): "is longer than 1048576 bytes",
+		nodeText(1) + "x":                   "is no JSON",
+		`{"node":"` + "\xff" + `"}`:         "is no JSON",
+		strings.Repeat("x", maxLineBytes+5): "is longer than 1048576 bytes",
 	} {
 		found, err := Check(fileOf(nodeText(7), bad, nodeText(8)))
 		require.NoError(t, err)
@@ -207,14 +207,14 @@ func TestBadLinesAreCountedAndTheFirstAreNamed(t *testing.T) {
 	found, err := Check(strings.NewReader(strings.Repeat("x\n", 1000)))
 	require.NoError(t, err)
 	require.Equal(t, 1000, found.BadCount)
-	require.Len(t, found.Bad, mostNamed)
+	require.Len(t, found.Bad, maxBadLines)
 }
 
 func TestAFileThatCannotBeReadIsAnError(t *testing.T) {
 	broken := io.MultiReader(fileOf(nodeText(1)), failing{})
 	_, err := Check(broken)
 	require.ErrorContains(t, err, "reading line 2: no disk")
-	_, err = importFile(t.Context(), newPeer(), io.MultiReader(fileOf(nodeText(1)), failing{}), Options{})
+	_, err = importFile(t.Context(), newFakeServer(), io.MultiReader(fileOf(nodeText(1)), failing{}), Options{})
 	require.ErrorContains(t, err, "reading line 2: no disk")
 }
 
@@ -223,27 +223,27 @@ type failing struct{}
 func (failing) Read([]byte) (int, error) { return 0, errors.New("no disk") }
 
 func TestAnImportMakesEverythingWithItsID(t *testing.T) {
-	p := newPeer()
-	var told []int
+	p := newFakeServer()
+	var progress []int
 	lines := []string{header}
 	for n := range 2500 {
 		lines = append(lines, nodeText(n))
 	}
 	lines = append(lines, edgeText(10_000, 0, 2499))
 	done, err := importFile(t.Context(), p, fileOf(lines...), Options{Progress: func(i *Imported) {
-		told = append(told, i.Line)
+		progress = append(progress, i.Line)
 	}})
 	require.NoError(t, err)
 	require.Equal(t, Imported{Line: 2502, Created: 2501}, done)
 	require.Equal(t, []int{1000, 1000, 501}, p.batches)
-	require.Equal(t, []int{1001, 2001, 2502}, told)
+	require.Equal(t, []int{1001, 2001, 2502}, progress)
 	require.Equal(t, "node 7", p.nodes[id(7)].Name)
 	require.Equal(t, id(2499), p.edges[id(10_000)].TargetID)
-	require.Zero(t, p.asked)
+	require.Zero(t, p.requestedIDs)
 }
 
 func TestAnImportThatBrokeOffGoesOn(t *testing.T) {
-	p := newPeer()
+	p := newFakeServer()
 	var lines []string
 	for n := range 1500 {
 		lines = append(lines, nodeText(n))
@@ -260,9 +260,9 @@ func TestAnImportThatBrokeOffGoesOn(t *testing.T) {
 	done, err = importFile(t.Context(), p, fileOf(lines...), Options{FromLine: 1501})
 	require.NoError(t, err)
 	require.Equal(t, Imported{Line: 1501, There: 1}, done)
-	require.Equal(t, []int{1}, p.batches, "earlier lines are passed over")
+	require.Equal(t, []int{1}, p.batches, "earlier lines are skipped")
 
-	p.fail = fault.New(fault.Unavailable, "away")
+	p.fail = fault.New(fault.Unavailable, "unavailable")
 	done, err = importFile(t.Context(), p, fileOf(append(lines, nodeText(9999))...), Options{})
 	require.ErrorContains(t, err, "importing lines 1 to 1000")
 	require.Equal(t, fault.Unavailable, fault.KindOf(err))
@@ -270,7 +270,7 @@ func TestAnImportThatBrokeOffGoesOn(t *testing.T) {
 }
 
 func TestWhatStandsIsLeftAsItIsAndWhatIsRefusedIsNamed(t *testing.T) {
-	p := newPeer()
+	p := newFakeServer()
 	_, err := importFile(t.Context(), p, fileOf(nodeText(1), nodeText(2), nodeText(3), edgeText(9, 1, 2)), Options{})
 	require.NoError(t, err)
 	changed := p.nodes[id(2)]
@@ -294,7 +294,7 @@ func TestWhatStandsIsLeftAsItIsAndWhatIsRefusedIsNamed(t *testing.T) {
 }
 
 func TestBatchesAreBoundedInBytes(t *testing.T) {
-	p := newPeer()
+	p := newFakeServer()
 	var lines []string
 	for n := range 100 {
 		lines = append(lines, strings.Replace(

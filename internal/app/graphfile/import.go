@@ -16,62 +16,62 @@ import (
 )
 
 const (
-	// batchBytes is how much of a file goes into one request: the server takes
-	// 8 MiB, and what is written there may be longer than here.
+	// batchBytes bounds the bytes of the file in one request. The server accepts 8 MiB, and
+	// the JSON of a command may be longer than its line.
 	batchBytes = 4 << 20
-	// mostAsked is how many ids the server is asked for at once.
-	mostAsked = 100
+	// maxIDsPerRequest is the maximum number of ids in one request.
+	maxIDsPerRequest = 100
 )
 
-// server is the part of the interface that an import uses.
+// server is the part of the client that an import uses.
 type server interface {
 	EachNode(ctx context.Context, f client.Filter, visit func(client.Node) error) error
 	EachEdge(ctx context.Context, f client.Filter, visit func(client.Edge) error) error
 	Batch(ctx context.Context, commands []client.Command, atomic bool) (client.BatchAnswer, error)
 }
 
-// Options are wishes for an import.
+// Options are the options of an import.
 type Options struct {
-	FromLine int             // earlier lines are passed over; 0: none
-	Progress func(*Imported) // told after each batch; may be nil
+	FromLine int             // earlier lines are skipped; 0: none
+	Progress func(*Imported) // called after each batch; may be nil
 }
 
-// Imported is what came of an import so far.
+// Imported is the result of an import, or its progress.
 type Imported struct {
-	Line      int   // up to which the file is done with
+	Line      int   // number of the last line that was processed
 	Created   int64 // nodes and edges
-	There     int64 // that stood already, the same
-	Different int64 // that stood already with another content, and were left as they are
+	There     int64 // nodes and edges that existed already with the same content
+	Different int64 // nodes and edges that existed already with other content; they are not changed
 	Refused   []BadLine
-	// RefusedCount counts all that were refused; Refused names the first of them.
+	// RefusedCount counts all refused lines; Refused lists the first of them.
 	RefusedCount int
 }
 
-func (i *Imported) refuse(line int, why string) {
-	if i.RefusedCount++; i.RefusedCount <= mostNamed {
-		i.Refused = append(i.Refused, BadLine{line, why})
+func (i *Imported) refuse(line int, text string) {
+	if i.RefusedCount++; i.RefusedCount <= maxBadLines {
+		i.Refused = append(i.Refused, BadLine{line, text})
 	}
 }
 
-// Import makes a file's nodes and edges, with their ids. A line that is no good or
-// that the server refuses is noted, and the others go on. The error says why it
-// could not go on: what was done is done, and Line reports how far it came.
-func Import(ctx context.Context, to *client.Client, r io.Reader, o Options) (Imported, error) {
-	return importFile(ctx, to, r, o)
+// Import creates a file's nodes and edges, with their ids. It records lines that are
+// invalid or that the server refuses, and continues. If it returns an error, Line is the
+// last line that was processed; what was created before remains.
+func Import(ctx context.Context, api *client.Client, r io.Reader, o Options) (Imported, error) {
+	return importFile(ctx, api, r, o)
 }
 
-func importFile(ctx context.Context, to server, r io.Reader, o Options) (Imported, error) {
-	i := &importer{server: to, progress: o.Progress}
+func importFile(ctx context.Context, api server, r io.Reader, o Options) (Imported, error) {
+	i := &importer{server: api, progress: o.Progress}
 	in := newReader(r)
 	for {
 		rec, bad, err := in.next()
 		if errors.Is(err, io.EOF) {
-			return i.done, i.send(ctx, in.at)
+			return i.done, i.send(ctx, in.line)
 		}
 		if err != nil {
-			return i.done, fmt.Errorf("reading line %d: %w", in.at+1, err)
+			return i.done, fmt.Errorf("reading line %d: %w", in.line+1, err)
 		}
-		if in.at < o.FromLine || rec.header != nil {
+		if in.line < o.FromLine || rec.header != nil {
 			continue
 		}
 		if bad != nil {
@@ -87,7 +87,7 @@ func importFile(ctx context.Context, to server, r io.Reader, o Options) (Importe
 	}
 }
 
-// importer is an import under way.
+// importer is a running import.
 type importer struct {
 	server   server
 	progress func(*Imported)
@@ -96,7 +96,7 @@ type importer struct {
 	done     Imported
 }
 
-// send imports the batch, after which the file is done with up to a line.
+// send imports the batch. upTo is the last line of the file that is processed afterwards.
 func (i *importer) send(ctx context.Context, upTo int) error {
 	if len(i.batch) > 0 {
 		if err := i.create(ctx); err != nil {
@@ -111,8 +111,8 @@ func (i *importer) send(ctx context.Context, upTo int) error {
 	return nil
 }
 
-// create makes what the batch holds: all in one change, and where that is refused,
-// what does not stand yet, each by itself.
+// create creates the nodes and edges of the batch in one change. If that is refused, it
+// creates those that do not exist, each in its own change.
 func (i *importer) create(ctx context.Context) error {
 	_, err := i.server.Batch(ctx, commandsOf(i.batch), true)
 	if err == nil {
@@ -134,7 +134,7 @@ func (i *importer) create(ctx context.Context) error {
 		if result.Err == nil {
 			i.done.Created++
 		} else {
-			i.done.refuse(missing[n].line, refusal(result.Err))
+			i.done.refuse(missing[n].line, refusalReason(result.Err))
 		}
 	}
 	return nil
@@ -148,13 +148,14 @@ func commandsOf(batch []record) []client.Command {
 	return commands
 }
 
-// refused reports that a command was refused for what stands in the graph.
+// refused reports whether a command was refused because of the state of the graph or its
+// own content.
 func refused(err error) bool {
 	return fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict) || fault.Is(err, fault.Invalid)
 }
 
-// refusal reports why the server did not take a line.
-func refusal(err error) string {
+// refusalReason returns the reason why the server refused a line.
+func refusalReason(err error) string {
 	var fe *fault.Error
 	if !errors.As(err, &fe) {
 		return err.Error()
@@ -165,7 +166,7 @@ func refusal(err error) string {
 	return fe.Message
 }
 
-// missing returns what of the batch does not stand, and counts the rest.
+// missing returns the records of the batch that do not exist, and counts the others.
 func (i *importer) missing(ctx context.Context) ([]record, error) {
 	nodes, edges := map[uuid.UUID]client.Node{}, map[uuid.UUID]client.Edge{}
 	var nodeIDs, edgeIDs []uuid.UUID
@@ -176,13 +177,13 @@ func (i *importer) missing(ctx context.Context) ([]record, error) {
 			edgeIDs = append(edgeIDs, r.edge.ID)
 		}
 	}
-	err := inParts(nodeIDs, func(ids []uuid.UUID) error {
+	err := eachChunk(nodeIDs, func(ids []uuid.UUID) error {
 		return i.server.EachNode(ctx, client.Filter{IDs: ids}, func(n client.Node) error { nodes[n.ID] = n; return nil })
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = inParts(edgeIDs, func(ids []uuid.UUID) error {
+	err = eachChunk(edgeIDs, func(ids []uuid.UUID) error {
 		return i.server.EachEdge(ctx, client.Filter{IDs: ids}, func(e client.Edge) error { edges[e.ID] = e; return nil })
 	})
 	if err != nil {
@@ -190,18 +191,18 @@ func (i *importer) missing(ctx context.Context) ([]record, error) {
 	}
 	var missing []record
 	for _, r := range i.batch {
-		var stands, same bool
+		var exists, same bool
 		if r.node != nil {
 			var n client.Node
-			n, stands = nodes[r.node.ID]
+			n, exists = nodes[r.node.ID]
 			same = sameNode(r.node, &n)
 		} else {
 			var e client.Edge
-			e, stands = edges[r.edge.ID]
+			e, exists = edges[r.edge.ID]
 			same = sameEdge(r.edge, &e)
 		}
 		switch {
-		case !stands:
+		case !exists:
 			missing = append(missing, r)
 		case same:
 			i.done.There++
@@ -212,9 +213,9 @@ func (i *importer) missing(ctx context.Context) ([]record, error) {
 	return missing, nil
 }
 
-func inParts(ids []uuid.UUID, ask func([]uuid.UUID) error) error {
+func eachChunk(ids []uuid.UUID, ask func([]uuid.UUID) error) error {
 	for len(ids) > 0 {
-		n := min(len(ids), mostAsked)
+		n := min(len(ids), maxIDsPerRequest)
 		if err := ask(ids[:n]); err != nil {
 			return err
 		}
@@ -223,23 +224,25 @@ func inParts(ids []uuid.UUID, ask func([]uuid.UUID) error) error {
 	return nil
 }
 
-func sameNode(wanted *client.NewNode, there *client.Node) bool {
+func sameNode(imported *client.NewNode, existing *client.Node) bool {
 	described := func(text *string) string {
 		if text == nil {
 			return ""
 		}
 		return *text
 	}
-	return wanted.Name == there.Name && wanted.EntityType == there.EntityType &&
-		described(wanted.Description) == described(there.Description) && sameProperties(wanted.Properties, there.Properties)
+	return imported.Name == existing.Name && imported.EntityType == existing.EntityType &&
+		described(imported.Description) == described(existing.Description) &&
+		sameProperties(imported.Properties, existing.Properties)
 }
 
-func sameEdge(wanted *client.NewEdge, there *client.Edge) bool {
-	return wanted.SourceID == there.SourceID && wanted.TargetID == there.TargetID &&
-		wanted.RelationType == there.RelationType && sameProperties(wanted.Properties, there.Properties)
+func sameEdge(imported *client.NewEdge, existing *client.Edge) bool {
+	return imported.SourceID == existing.SourceID && imported.TargetID == existing.TargetID &&
+		imported.RelationType == existing.RelationType && sameProperties(imported.Properties, existing.Properties)
 }
 
-// sameProperties compares them however they are written; null is absent.
+// sameProperties reports whether the properties have the same JSON values, in whatever
+// notation. A null in a counts as absent.
 func sameProperties(a, b client.Properties) bool {
 	count := 0
 	for name, value := range a {
@@ -254,7 +257,7 @@ func sameProperties(a, b client.Properties) bool {
 	return count == len(b)
 }
 
-// canonical is RFC 8785's form; what cannot have it is left as it is.
+// canonical returns the value in the form of RFC 8785, or unchanged if it has none.
 func canonical(value jsontext.Value) string {
 	value = value.Clone()
 	_ = value.Canonicalize()
