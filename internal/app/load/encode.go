@@ -12,9 +12,9 @@ type Format string
 // The formats.
 const (
 	FormatSeries    Format = "series"     // JSON, each series once with its arrays
-	FormatRows      Format = "rows"       // JSON, an object a point
-	FormatNDJSON    Format = "ndjson"     // a line of JSON a point
-	FormatLines     Format = "lines"      // InfluxDB's line protocol, a line a point
+	FormatRows      Format = "rows"       // JSON, an object per point
+	FormatNDJSON    Format = "ndjson"     // a line of JSON per point
+	FormatLines     Format = "lines"      // InfluxDB's line protocol, a line per point
 	FormatWideLines Format = "wide-lines" // the same, with all metrics of a source in a line
 	FormatRemote    Format = "remote"     // Prometheus' remote write 1.0
 )
@@ -29,13 +29,13 @@ func (f Format) check() error {
 	return nil
 }
 
-// encoding is how a format writes a request. A new format is a line in the table.
+// encoding is the encoding of a format. A new format needs an entry in encodings.
 type encoding struct {
 	media  string
-	append func(b []byte, w *writing, s slice) []byte
-	// silent is a format whose requests are answered by nothing but 204: all points
-	// are accepted, and there is no checkpoint to see them by.
-	silent bool
+	append func(b []byte, w *bodySpec, s requestSpec) []byte
+	// noCheckpoint is set for a format whose requests are answered with 204 and no content:
+	// all points are accepted, and there is no checkpoint to wait for.
+	noCheckpoint bool
 }
 
 var encodings = map[Format]encoding{
@@ -44,52 +44,53 @@ var encodings = map[Format]encoding{
 	FormatNDJSON:    {media: "application/x-ndjson", append: appendNDJSON},
 	FormatLines:     {media: "text/plain", append: appendLines},
 	FormatWideLines: {media: "text/plain", append: appendWideLines},
-	FormatRemote:    {media: "application/x-protobuf", append: appendRemote, silent: true},
+	FormatRemote:    {media: "application/x-protobuf", append: appendRemote, noCheckpoint: true},
 }
 
-// sensorTag is the tag that tells the sensors of a source apart, where it has some.
+// sensorTag is the tag that identifies a sensor of a source.
 const sensorTag = "sensor"
 
-// writing is what bodies are made of.
-type writing struct {
+// bodySpec contains the parameters from which bodies are encoded.
+type bodySpec struct {
 	sources  []string // ids
 	names    []string // of the same sources
-	sensors  int      // of each source; 0: its series have no tag
+	sensors  int      // per source; 0: series have no tag
 	values   Values
 	start    int64 // ms since the epoch
 	interval int64 // ms
 }
 
-// writing returns what the bodies of a plan are made of.
-func (f *Fleet) writing(p *Plan) *writing {
-	return &writing{
+// bodySpec returns the parameters for the bodies of a plan.
+func (f *Fleet) bodySpec(p *Plan) *bodySpec {
+	return &bodySpec{
 		sources: f.sources, names: f.names, sensors: f.sensors,
 		values: p.Values, start: p.Start.UnixMilli(), interval: int64(p.Interval / time.Millisecond),
 	}
 }
 
-// identity says which series it is: series are dealt out to the sources in turn,
-// those of a source to its sensors, and each of a sensor's is another metric.
+// identity is the source, sensor and metric of a series. Series are distributed round-robin
+// over the sources, and those of a source round-robin over its sensors. The series of a
+// sensor differ by metric.
 type identity struct{ source, sensor, metric int }
 
-func (w *writing) identity(series int) identity {
-	source, rest := series%len(w.sources), series/len(w.sources)
+func (w *bodySpec) identity(series int) identity {
+	source, index := series%len(w.sources), series/len(w.sources)
 	if w.sensors == 0 {
-		return identity{source: source, metric: rest}
+		return identity{source: source, metric: index}
 	}
-	return identity{source: source, sensor: rest % w.sensors, metric: rest / w.sensors}
+	return identity{source: source, sensor: index % w.sensors, metric: index / w.sensors}
 }
 
-// appendIdentity writes it as members of a JSON object.
-func (w *writing) appendIdentity(b []byte, series int) []byte {
-	of := w.identity(series)
+// appendIdentity appends the identity of a series as members of a JSON object.
+func (w *bodySpec) appendIdentity(b []byte, series int) []byte {
+	id := w.identity(series)
 	b = append(b, `"sourceId":"`...)
-	b = append(b, w.sources[of.source]...)
+	b = append(b, w.sources[id.source]...)
 	b = append(b, `","metric":"`...)
-	b = appendMetric(b, of.metric)
+	b = appendMetric(b, id.metric)
 	if w.sensors > 0 {
 		b = append(b, `","tags":{"`+sensorTag+`":"`...)
-		b = strconv.AppendInt(b, int64(of.sensor), 10)
+		b = strconv.AppendInt(b, int64(id.sensor), 10)
 		return append(b, `"}`...)
 	}
 	return append(b, '"')
@@ -99,9 +100,9 @@ func appendMetric(b []byte, metric int) []byte {
 	return strconv.AppendInt(append(b, 'm'), int64(metric), 10)
 }
 
-func (w *writing) at(step int64) int64 { return w.start + step*w.interval }
+func (w *bodySpec) timestamp(step int64) int64 { return w.start + step*w.interval }
 
-func appendSeries(b []byte, w *writing, s slice) []byte {
+func appendSeries(b []byte, w *bodySpec, s requestSpec) []byte {
 	b = append(b, `{"series":[`...)
 	for i := s.first; i < s.end; i++ {
 		if i > s.first {
@@ -114,7 +115,7 @@ func appendSeries(b []byte, w *writing, s slice) []byte {
 			if p > 0 {
 				b = append(b, ',')
 			}
-			b = appendInt(b, w.at(s.step+p))
+			b = appendInt(b, w.timestamp(s.step+p))
 		}
 		b = append(b, `],"values":[`...)
 		for p := range int64(s.points) {
@@ -128,7 +129,7 @@ func appendSeries(b []byte, w *writing, s slice) []byte {
 	return append(b, `]}`...)
 }
 
-func appendRows(b []byte, w *writing, s slice) []byte {
+func appendRows(b []byte, w *bodySpec, s requestSpec) []byte {
 	b = append(b, `{"points":[`...)
 	for p := range int64(s.points) {
 		for i := s.first; i < s.end; i++ {
@@ -141,7 +142,7 @@ func appendRows(b []byte, w *writing, s slice) []byte {
 	return append(b, `]}`...)
 }
 
-func appendNDJSON(b []byte, w *writing, s slice) []byte {
+func appendNDJSON(b []byte, w *bodySpec, s requestSpec) []byte {
 	for p := range int64(s.points) {
 		for i := s.first; i < s.end; i++ {
 			b = append(appendRow(b, w, i, s.step+p), '\n')
@@ -150,11 +151,11 @@ func appendNDJSON(b []byte, w *writing, s slice) []byte {
 	return b
 }
 
-func appendRow(b []byte, w *writing, series int, step int64) []byte {
+func appendRow(b []byte, w *bodySpec, series int, step int64) []byte {
 	b = append(b, '{')
 	b = w.appendIdentity(b, series)
 	b = append(b, `,"timestamp":`...)
-	b = appendInt(b, w.at(step))
+	b = appendInt(b, w.timestamp(step))
 	b = append(b, `,"value":`...)
 	b = w.values.append(b, series, step)
 	return append(b, '}')

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The fields of remote write 1.0 that are written
+// The fields of remote write 1.0 that are used
 // (https://prometheus.io/docs/specs/prw/remote_write_spec/).
 const (
 	remoteSeries      protowire.Number = 1 // of WriteRequest
@@ -20,27 +20,27 @@ const (
 	remoteSampleTime  protowire.Number = 2
 )
 
-// appendRemote writes each series once with its samples, and compresses the whole,
-// as the specification has it.
-func appendRemote(b []byte, w *writing, s slice) []byte {
+// appendRemote appends a compressed write request that contains each series once with its
+// samples, as the specification requires.
+func appendRemote(b []byte, w *bodySpec, s requestSpec) []byte {
 	var request, series []byte
 	for i := s.first; i < s.end; i++ {
 		series = w.appendLabels(series[:0], i)
 		for p := range int64(s.points) {
-			series = appendSample(series, w.at(s.step+p), w.values.At(i, s.step+p))
+			series = appendSample(series, w.timestamp(s.step+p), w.values.At(i, s.step+p))
 		}
 		request = appendMessage(request, remoteSeries, series)
 	}
 	return append(b, s2.EncodeSnappy(nil, request)...)
 }
 
-// appendLabels writes the labels of a series, sorted: its job is the source.
-func (w *writing) appendLabels(b []byte, series int) []byte {
-	of := w.identity(series)
-	b = appendLabel(b, "__name__", string(appendMetric(nil, of.metric)))
-	b = appendLabel(b, "job", w.names[of.source])
+// appendLabels appends the labels of a series, sorted. The job is the source.
+func (w *bodySpec) appendLabels(b []byte, series int) []byte {
+	id := w.identity(series)
+	b = appendLabel(b, "__name__", string(appendMetric(nil, id.metric)))
+	b = appendLabel(b, "job", w.names[id.source])
 	if w.sensors > 0 {
-		b = appendLabel(b, sensorTag, strconv.Itoa(of.sensor))
+		b = appendLabel(b, sensorTag, strconv.Itoa(id.sensor))
 	}
 	return b
 }
@@ -53,8 +53,8 @@ func appendLabel(b []byte, name, value string) []byte {
 }
 
 func appendSample(b []byte, ms int64, value float64) []byte {
-	var room [32]byte // more than it takes
-	sample := protowire.AppendTag(room[:0], remoteSampleValue, protowire.Fixed64Type)
+	var buf [32]byte // larger than a sample
+	sample := protowire.AppendTag(buf[:0], remoteSampleValue, protowire.Fixed64Type)
 	sample = protowire.AppendFixed64(sample, math.Float64bits(value))
 	sample = protowire.AppendTag(sample, remoteSampleTime, protowire.VarintType)
 	sample = protowire.AppendVarint(sample, uint64(ms))

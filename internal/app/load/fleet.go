@@ -17,40 +17,40 @@ import (
 )
 
 const (
-	// setUpAtOnce is how many sources are made at a time.
-	setUpAtOnce = 8
-	// registerBatch is how many series one request of the set-up makes known.
+	// createConcurrency is the number of sources that are created concurrently.
+	createConcurrency = 8
+	// registerBatch is the number of series that one request of the set-up registers.
 	registerBatch = 10_000
 )
 
-// Target is the server, and where on it the load may write.
+// Target is the server and the workspace that a load writes to.
 type Target struct {
 	BaseURL   string          // https://host:port, without /api
 	Workspace string          // UUID
-	Key       string          // may read and write live data; to remove the sources again it needs the scope admin
-	Transport *http.Transport // how the server is reached; nil: as any
+	Key       string          // may read and write live data; removing the sources requires the scope admin
+	Transport *http.Transport // nil: the default transport
 }
 
-// Size is how large a fleet is.
+// Size is the size of a fleet.
 type Size struct {
 	Sources int
 	Series  int // of all sources together
-	// Sensors is how many sensors each source has, told apart by a tag: 0 for none.
+	// Sensors is the number of sensors per source, which a tag identifies; 0 for none.
 	// Series of one sensor differ by their metric.
 	Sensors int
 }
 
-// Check refuses a size that is out of bounds, as Plan.Check does.
+// Check returns an error if the size is out of bounds, like Plan.Check.
 func (s Size) Check() error {
 	return errors.Join(
-		between("series", s.Series, 1, mostSeries),
-		between("sources", s.Sources, 1, max(min(mostSources, s.Series), 1)),
-		between("sensors", s.Sensors, 0, max(s.Series/max(s.Sources, 1), 1)),
+		checkRange("series", s.Series, 1, maxSeries),
+		checkRange("sources", s.Sources, 1, max(min(maxSources, s.Series), 1)),
+		checkRange("sensors", s.Sensors, 0, max(s.Series/max(s.Sources, 1), 1)),
 	)
 }
 
-// Fleet is sources and series that exist on a server for a load to write to. Its
-// methods are called one after the other.
+// Fleet is a set of sources and series on a server that a load writes to. It is not safe
+// for concurrent use.
 type Fleet struct {
 	client  *client.Client
 	series  int
@@ -60,13 +60,13 @@ type Fleet struct {
 	names   []string // of the sources
 
 	mu       sync.Mutex
-	refusals map[string]int64 // of the run under way
+	refusals map[string]int64 // of the current run
 }
 
-// NewFleet creates the sources, named after name, and makes their series known to
-// the server by one point each, so that a run measures points alone. When it
-// fails it removes what it made.
-func NewFleet(ctx context.Context, to Target, name string, size Size) (_ *Fleet, err error) {
+// NewFleet creates the sources, whose names begin with name, and registers their series by
+// one point each, so that a run measures only points. If it fails, it removes what it
+// created.
+func NewFleet(ctx context.Context, target Target, name string, size Size) (_ *Fleet, err error) {
 	if err := size.Check(); err != nil {
 		return nil, err
 	}
@@ -77,40 +77,40 @@ func NewFleet(ctx context.Context, to Target, name string, size Size) (_ *Fleet,
 	for i := range f.names {
 		f.names[i] = fmt.Sprintf("%s-%05d", name, i)
 	}
-	transport := cmp.Or(to.Transport, http.DefaultTransport.(*http.Transport)).Clone()
-	transport.MaxIdleConnsPerHost, transport.MaxIdleConns = mostCallers+watchers, mostCallers+watchers
+	transport := cmp.Or(target.Transport, http.DefaultTransport.(*http.Transport)).Clone()
+	transport.MaxIdleConnsPerHost, transport.MaxIdleConns = maxCallers+watchers, maxCallers+watchers
 	f.client, err = client.New(client.Options{
-		BaseURL: to.BaseURL, Workspace: to.Workspace, UserAgent: "livegraph-bench",
+		BaseURL: target.BaseURL, Workspace: target.Workspace, UserAgent: "livegraph-bench",
 		HTTP:  &http.Client{Transport: transport},
-		Retry: client.Retry{First: 100 * time.Millisecond, Total: requestPatience, Waiting: f.refused},
+		Retry: client.Retry{First: 100 * time.Millisecond, Total: requestRetryTimeout, Waiting: f.refused},
 	})
 	if err != nil {
 		return nil, err
 	}
-	f.client.SetKey(to.Key)
-	if err = f.makeSources(ctx); err == nil {
+	f.client.SetKey(target.Key)
+	if err = f.createSources(ctx); err == nil {
 		err = f.register(ctx)
 	}
 	if err != nil {
-		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestPatience)
+		cleanupCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestRetryTimeout)
 		defer cancel()
-		_ = f.Remove(undo) // what went wrong first is what counts
+		_ = f.Remove(cleanupCtx) // the first error is returned
 		f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
-func (f *Fleet) makeSources(ctx context.Context) error {
+func (f *Fleet) createSources(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(setUpAtOnce)
+	group.SetLimit(createConcurrency)
 	for i := range f.sources {
 		group.Go(func() error {
 			source, err := f.client.CreateSource(ctx, client.Source{
 				Name: f.names[i], Description: "made by a load test; may be deleted",
 			})
 			if err != nil {
-				return fmt.Errorf("making the sources: %w", err)
+				return fmt.Errorf("creating the sources: %w", err)
 			}
 			f.sources[i] = source.ID
 			return nil
@@ -121,25 +121,25 @@ func (f *Fleet) makeSources(ctx context.Context) error {
 
 // register sends a point of each series and waits until they are visible.
 func (f *Fleet) register(ctx context.Context) error {
-	w := f.writing(&Plan{Values: ValuesGauge, Start: time.Now(), Interval: time.Millisecond})
+	w := f.bodySpec(&Plan{Values: ValuesGauge, Start: time.Now(), Interval: time.Millisecond})
 	for first := 0; first < f.series; first += registerBatch {
-		body := appendSeries(nil, w, slice{first: first, end: min(first+registerBatch, f.series), points: 1})
+		body := appendSeries(nil, w, requestSpec{first: first, end: min(first+registerBatch, f.series), points: 1})
 		receipt, err := f.client.IngestBody(ctx, encodings[FormatSeries].media, body)
 		if err == nil && receipt.Rejected > 0 {
-			err = rejection(receipt)
+			err = rejectionError(receipt)
 		}
 		if err == nil {
 			err = f.client.WaitVisible(ctx, receipt.Checkpoint)
 		}
 		if err != nil {
-			return fmt.Errorf("making the series known: %w", err)
+			return fmt.Errorf("registering the series: %w", err)
 		}
 	}
 	return nil
 }
 
-// rejection makes an error of points that were not taken.
-func rejection(r client.Receipt) error {
+// rejectionError returns an error for rejected points.
+func rejectionError(r client.Receipt) error {
 	err := fault.Newf(fault.Invalid, "%d of %d points were rejected", r.Rejected, r.Accepted+r.Rejected)
 	if len(r.Errors) > 0 {
 		err.Message += ": " + r.Errors[0].Field + ": " + r.Errors[0].Reason
@@ -147,25 +147,25 @@ func rejection(r client.Receipt) error {
 	return err
 }
 
-// refused counts answers that ask for another try.
+// refused counts answers that lead to a retry.
 func (f *Fleet) refused(err error, _ time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.refusals[reasonOf(err)]++
 }
 
-// Name returns what the names of the sources begin with.
+// Name returns the prefix of the names of the sources.
 func (f *Fleet) Name() string { return f.name }
 
-// Sources returns the ids of the sources. Series i is of source i modulo their
-// number, and its metric is named m and i divided by it, unless there are sensors.
+// Sources returns the ids of the sources. Series i belongs to source i modulo the number of
+// sources. Without sensors, its metric is named m followed by i divided by that number.
 func (f *Fleet) Sources() []string { return f.sources }
 
-// Measurements returns the names of the sources, which lines have as their measurements.
+// Measurements returns the names of the sources, which are the measurements of lines.
 func (f *Fleet) Measurements() []string { return slices.Clone(f.names) }
 
-// Bodies returns the bodies that a run of the plan sends, for another server to be
-// sent the same.
+// Bodies returns the bodies that a run of the plan sends, for sending the same to another
+// server.
 func (f *Fleet) Bodies(p Plan) ([][]byte, error) {
 	p, err := p.complete(f.series)
 	if err != nil {
@@ -175,7 +175,7 @@ func (f *Fleet) Bodies(p Plan) ([][]byte, error) {
 }
 
 func (f *Fleet) bodies(p *Plan) [][]byte {
-	l, w := newLayout(f.series, p.Batch), f.writing(p)
+	l, w := newLayout(f.series, p.Batch), f.bodySpec(p)
 	bodies := make([][]byte, l.requests(p.Points))
 	for n := range bodies {
 		_, s := l.request(int64(n))
@@ -184,14 +184,14 @@ func (f *Fleet) bodies(p *Plan) [][]byte {
 	return bodies
 }
 
-// removedAtOnce is how many sources are deleted at once: each takes a second, until all
-// processes know.
-const removedAtOnce = 64
+// removeConcurrency is the number of sources that are deleted concurrently. A deletion
+// takes a second, until all processes know of it.
+const removeConcurrency = 64
 
 // Remove deletes the sources, and with them their points.
 func (f *Fleet) Remove(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(removedAtOnce)
+	group.SetLimit(removeConcurrency)
 	for _, id := range f.sources {
 		if id == "" {
 			continue

@@ -1,20 +1,18 @@
-// Package load makes a measured load of points on a running server, through the
-// public interface alone: what it measures is what a client sees.
+// Package load sends a load of points to a running server and measures it. It uses only
+// the public API, so that it measures what a client sees.
 //
-// A [Fleet] is what sends: sources with their series, made for the purpose. Its
-// Run sends points of them as a [Plan] says, as fast as they are taken or at a
-// fixed rate, and measures three things: how fast points are accepted (the log
-// has them), how fast they are visible (a query finds them), and for single
-// requests the time to the answer (latency) and from the answer to visibility
-// (freshness).
+// A [Fleet] is a set of sources with their series that are created for the load. Its Run
+// sends points of them according to a [Plan], as fast as the server accepts them or at a
+// fixed rate. It measures how fast points are accepted (the log contains them), how fast
+// they become visible (a query returns them), and for single requests the time to the
+// answer (latency) and from the answer to visibility (freshness).
 //
-// At a fixed rate requests have a time at which they are due, and latency counts
-// from then: a server that stalls delays what is sent after the stall, and that is
-// the server's doing too (otherwise the measurement would be kindest to those who
-// stall longest).
+// At a fixed rate each request has a time at which it is due, and its latency counts from
+// then. A server that stalls also delays the requests after the stall, and the latency
+// includes that delay.
 //
-// The package owns the shape of the load, the measurement and its bounds. Who may
-// write where, and what is printed, is the caller's.
+// The package defines the shape of the load, the measurement and its bounds. The caller
+// provides the permissions and prints the results.
 package load
 
 import (
@@ -27,83 +25,84 @@ import (
 
 // The bounds of a load.
 const (
-	mostSources = 10_000
-	mostSeries  = 1_000_000
-	mostBatch   = 1_000_000
-	mostCallers = 256
-	mostPoints  = 1_000_000_000_000
-	mostRate    = 1_000_000_000
-	// mostGroups is how many requests it may take to have sent a point of every
-	// series: so many checkpoints are kept.
-	mostGroups = 10_000
+	maxSources = 10_000
+	maxSeries  = 1_000_000
+	maxBatch   = 1_000_000
+	maxCallers = 256
+	maxPoints  = 1_000_000_000_000
+	maxRate    = 1_000_000_000
+	// maxGroups is the maximum number of requests for one point of every series. It bounds
+	// the number of checkpoints.
+	maxGroups = 10_000
 )
 
-// Defaults of what is seldom chosen.
+// Defaults and internal limits.
 const (
 	defaultInterval = time.Second
-	// watchers is how many requests' freshness is measured at a time. When all are
-	// busy, that of a request is not measured: a wait that begins late says nothing.
+	// watchers is the number of requests whose freshness is measured concurrently. If all
+	// watchers are busy, a request's freshness is not measured, because a wait that begins
+	// late would be wrong.
 	watchers = 64
-	// requestPatience is how long a request is tried that the server refuses for a
-	// passing reason.
-	requestPatience = time.Minute
-	// defaultPatience bounds the wait for the last points to be visible.
-	defaultPatience = 2 * time.Minute
-	// grace is what requests in flight may take when the load is interrupted, and
-	// then again what the wait for their points may take.
-	grace = 10 * time.Second
+	// requestRetryTimeout bounds the retries of a request that fails for a transient reason.
+	requestRetryTimeout = time.Minute
+	// defaultWaitTimeout bounds the wait for the last points to be visible.
+	defaultWaitTimeout = 2 * time.Minute
+	// gracePeriod bounds the requests in flight when the load is interrupted, and the wait
+	// for their points after that.
+	gracePeriod = 10 * time.Second
 )
 
-// Plan says what a fleet sends.
+// Plan describes the load that a fleet sends.
 type Plan struct {
-	Points   int64     // about so many: requests are whole
-	Batch    int       // points a request, about: as many of each series
-	Callers  int       // requests at a time
-	Rate     float64   // points a second; 0: as fast as they are taken
+	Points   int64     // approximate, because requests are full
+	Batch    int       // approximate points per request: the same number of each series
+	Callers  int       // concurrent requests
+	Rate     float64   // points per second; 0: as fast as the server accepts them
 	Format   Format    // default: series
 	Values   Values    // default: gauge
-	Start    time.Time // of the first point; zero: so that the last is a moment old
+	Start    time.Time // of the first point; zero: chosen so that the last point is recent
 	Interval time.Duration
-	// Patience is how long the wait for the last points to be visible may take, once
-	// all are answered; default: two minutes.
+	// Patience bounds the wait for the last points to be visible after all requests are
+	// answered; default: two minutes.
 	Patience time.Duration
-	// Prepared makes all bodies before the clock starts, so that making them takes
-	// nothing from the server beside it. They are all in memory then.
+	// Prepared encodes all bodies before the clock starts, so that encoding takes no CPU time
+	// from a server on the same machine. All bodies are kept in memory.
 	Prepared bool
-	// Unwatched leaves freshness out: nothing is asked of the server before all is sent.
+	// Unwatched disables the measurement of freshness: no queries are sent before all points
+	// are sent.
 	Unwatched bool
 	Started   func() // called when the clock starts; may be nil
-	// Progress is told how far the load is, each second; may be nil.
+	// Progress is called each second with the progress of the load; may be nil.
 	Progress func(Progress)
 }
 
-// Progress is how far a load is.
+// Progress is the progress of a load.
 type Progress struct {
 	Elapsed  time.Duration
 	Accepted int64
 	Refusals int64
-	Waiting  bool // all is sent; only visibility is waited for
+	Waiting  bool // all points are sent; the run waits for visibility
 }
 
-// Check refuses a plan for so many series that is out of bounds. Each line of the
-// error begins with the field in lower case.
+// Check returns an error if the plan is out of bounds for the number of series. Each line
+// of the error begins with the field in lower case.
 func (p Plan) Check(series int) error {
 	_, err := p.complete(series)
 	return err
 }
 
-// complete returns the plan with its defaults, checked.
+// complete returns the plan with its defaults, or an error if it is out of bounds.
 func (p Plan) complete(series int) (Plan, error) {
-	p.Interval, p.Patience = cmp.Or(p.Interval, defaultInterval), cmp.Or(p.Patience, defaultPatience)
+	p.Interval, p.Patience = cmp.Or(p.Interval, defaultInterval), cmp.Or(p.Patience, defaultWaitTimeout)
 	p.Format, p.Values = cmp.Or(p.Format, FormatSeries), cmp.Or(p.Values, ValuesGauge)
 	err := errors.Join(
-		between("points", p.Points, 1, mostPoints),
-		between("batch", p.Batch, 1, mostBatch),
-		between("callers", p.Callers, 1, mostCallers),
+		checkRange("points", p.Points, 1, maxPoints),
+		checkRange("batch", p.Batch, 1, maxBatch),
+		checkRange("callers", p.Callers, 1, maxCallers),
 		p.Format.check(), p.Values.check(),
 	)
-	if p.Rate != 0 && (math.IsNaN(p.Rate) || p.Rate < 1 || p.Rate > mostRate) {
-		err = errors.Join(err, fmt.Errorf("rate must be 0 (no limit) or from 1 to %d", mostRate))
+	if p.Rate != 0 && (math.IsNaN(p.Rate) || p.Rate < 1 || p.Rate > maxRate) {
+		err = errors.Join(err, fmt.Errorf("rate must be 0 (no limit) or from 1 to %d", maxRate))
 	}
 	if p.Interval < time.Millisecond || p.Interval%time.Millisecond != 0 {
 		err = errors.Join(err, errors.New("interval must be whole milliseconds"))
@@ -111,48 +110,48 @@ func (p Plan) complete(series int) (Plan, error) {
 	if err != nil {
 		return p, err
 	}
-	if groups := newLayout(series, p.Batch).groups; groups > mostGroups {
-		return p, fmt.Errorf("batch must be at least %d for %d series", (series+mostGroups-1)/mostGroups, series)
+	if groups := newLayout(series, p.Batch).groups; groups > maxGroups {
+		return p, fmt.Errorf("batch must be at least %d for %d series", (series+maxGroups-1)/maxGroups, series)
 	}
 	if p.steps(series) > int64(math.MaxInt64)/int64(p.Interval) {
-		return p, p.tooMany()
+		return p, p.tooManyPoints()
 	}
 	if p.Start.IsZero() {
 		p.Start = time.Now().Add(-time.Duration(p.steps(series)) * p.Interval).Truncate(p.Interval)
 	}
 	if p.Start.Before(time.Unix(0, 0)) {
-		return p, p.tooMany()
+		return p, p.tooManyPoints()
 	}
 	return p, nil
 }
 
-func (p Plan) tooMany() error {
+func (p Plan) tooManyPoints() error {
 	return fmt.Errorf(
-		"points must be fewer, or of more series: at one each %s they would reach back before 1970", p.Interval,
+		"points must be fewer, or have more series: at one per series every %s they would begin before 1970", p.Interval,
 	)
 }
 
-// steps returns how many timestamps each series has.
+// steps returns the number of timestamps of each series.
 func (p Plan) steps(series int) int64 {
 	l := newLayout(series, p.Batch)
 	cycles := (l.requests(p.Points) + int64(l.groups) - 1) / int64(l.groups)
 	return cycles * int64(l.points)
 }
 
-func between[N int | int64](name string, value, least, most N) error {
-	if value < least || value > most {
-		return fmt.Errorf("%s must be from %d to %d", name, least, most)
+func checkRange[N int | int64](name string, value, minimum, maximum N) error {
+	if value < minimum || value > maximum {
+		return fmt.Errorf("%s must be from %d to %d", name, minimum, maximum)
 	}
 	return nil
 }
 
-// layout says how series and their points are laid out over requests. One request
-// holds a group of series, with equally many points each; the next request holds
-// the next group, and after the last comes the first again, later in time.
+// layout distributes series and their points over requests. A request contains a group of
+// series with the same number of points each, and the next request the next group. After
+// the last group the first follows again, with later timestamps.
 type layout struct {
 	series int // all
-	width  int // series a request
-	points int // points of each of them
+	width  int // series per request
+	points int // points per series and request
 	groups int
 }
 
@@ -161,28 +160,28 @@ func newLayout(series, batch int) layout {
 	return layout{series: series, width: width, points: batch / width, groups: (series + width - 1) / width}
 }
 
-// requests returns how many requests hold so many points, about.
+// requests returns the number of requests for approximately this number of points.
 func (l layout) requests(points int64) int64 {
 	cycle := int64(l.series) * int64(l.points) // the points of one request of each group
-	whole, rest := points/cycle, points%cycle
+	cycles, remainder := points/cycle, points%cycle
 	size := int64(l.width) * int64(l.points)
-	return whole*int64(l.groups) + (rest+size-1)/size
+	return cycles*int64(l.groups) + (remainder+size-1)/size
 }
 
-// slice is what one request holds.
-type slice struct {
+// requestSpec describes the points of one request.
+type requestSpec struct {
 	first, end int   // series
 	step       int64 // of the first point, from the plan's start
 	points     int   // of each series
 }
 
-func (s slice) size() int64 { return int64(s.end-s.first) * int64(s.points) }
+func (s requestSpec) size() int64 { return int64(s.end-s.first) * int64(s.points) }
 
-// request returns request number n.
-func (l layout) request(n int64) (group int, s slice) {
+// request returns request number n and its group.
+func (l layout) request(n int64) (group int, s requestSpec) {
 	group = int(n % int64(l.groups))
 	first := group * l.width
-	return group, slice{
+	return group, requestSpec{
 		first: first, end: min(first+l.width, l.series),
 		step: n / int64(l.groups) * int64(l.points), points: l.points,
 	}

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEveryPointIsSentOnce: over whole cycles each series has each step once, in
-// requests of the size that was asked for.
+// TestEveryPointIsSentOnce checks that over whole cycles each series has each step once, in
+// requests of the configured size.
 func TestEveryPointIsSentOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		series := rapid.IntRange(1, 50).Draw(t, "series")
@@ -60,8 +60,8 @@ func TestAnyNumberOfPointsIsSentWithinOneRequest(t *testing.T) {
 	})
 }
 
-// TestBodiesHoldTheValuesThatAreTold: what another writer is to write for
-// comparison (Values.At) is what the bodies say.
+// TestBodiesHoldTheValuesThatAreTold checks that the bodies contain the values of
+// Values.At, which other writers use for comparison.
 func TestBodiesHoldTheValuesThatAreTold(t *testing.T) {
 	type row struct {
 		SourceID, Metric string
@@ -74,8 +74,8 @@ func TestBodiesHoldTheValuesThatAreTold(t *testing.T) {
 	sources := []string{"a", "b", "c"}
 	for _, values := range AllValues {
 		t.Run(string(values), func(t *testing.T) {
-			w := (&Fleet{sources: sources}).writing(&Plan{Values: values, Start: start, Interval: time.Second})
-			s := slice{first: 2, end: 7, step: 9000, points: 40}
+			w := (&Fleet{sources: sources}).bodySpec(&Plan{Values: values, Start: start, Interval: time.Second})
+			s := requestSpec{first: 2, end: 7, step: 9000, points: 40}
 			type point struct {
 				source, metric string
 				at             int64
@@ -142,18 +142,18 @@ func TestOfNothingThereIsNoPercentile(t *testing.T) {
 	require.Zero(t, h.distribution())
 }
 
-// TestMarksStandForAllRequests: a checkpoint is dropped only for one of the same
-// group whose request began after its answer.
-func TestMarksStandForAllRequests(t *testing.T) {
+// TestCheckpointsCoverAllRequests checks that a checkpoint is dropped only for one of the
+// same group whose request began after its answer.
+func TestCheckpointsCoverAllRequests(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
-	m := marks{of: map[int][]mark{}}
-	m.add(0, mark{"a", at(0), at(10)})
-	m.add(0, mark{"b", at(5), at(15)}) // beside a: both stay
-	m.add(1, mark{"c", at(20), at(25)})
+	m := checkpointSet{byGroup: map[int][]groupCheckpoint{}}
+	m.add(0, groupCheckpoint{"a", at(0), at(10)})
+	m.add(0, groupCheckpoint{"b", at(5), at(15)}) // concurrent with a: both stay
+	m.add(1, groupCheckpoint{"c", at(20), at(25)})
 	require.ElementsMatch(t, []string{"a", "b", "c"}, m.all())
-	m.add(0, mark{"d", at(12), at(30)}) // after a, beside b
+	m.add(0, groupCheckpoint{"d", at(12), at(30)}) // after a, concurrent with b
 	require.ElementsMatch(t, []string{"b", "c", "d"}, m.all())
-	m.add(0, mark{"e", at(40), at(41)})
+	m.add(0, groupCheckpoint{"e", at(40), at(41)})
 	require.ElementsMatch(t, []string{"c", "e"}, m.all())
 }
 
@@ -162,7 +162,7 @@ func TestPlansOutOfBoundsAreRefusedByField(t *testing.T) {
 	require.NoError(t, good.Check(10))
 	for field, change := range map[string]func(*Plan){
 		"points must be from 1": func(p *Plan) { p.Points = 0 },
-		"batch must be from 1":  func(p *Plan) { p.Batch = mostBatch + 1 },
+		"batch must be from 1":  func(p *Plan) { p.Batch = maxBatch + 1 },
 		"callers must be":       func(p *Plan) { p.Callers = 257 },
 		"rate must be":          func(p *Plan) { p.Rate = math.NaN() },
 		"format must be":        func(p *Plan) { p.Format = "xml" },
@@ -176,7 +176,7 @@ func TestPlansOutOfBoundsAreRefusedByField(t *testing.T) {
 	}
 	few := good
 	few.Batch = 1
-	require.ErrorContains(t, few.Check(mostSeries), "batch must be at least 100 for 1000000 series")
+	require.ErrorContains(t, few.Check(maxSeries), "batch must be at least 100 for 1000000 series")
 	require.ErrorContains(t, Size{Sources: 11, Series: 10}.Check(), "sources must be from 1 to 10")
 	require.ErrorContains(t, Size{Sources: 1}.Check(), "series must be")
 }

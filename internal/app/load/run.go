@@ -14,13 +14,13 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 )
 
-// Result is what a run measured. Rates are of all points from the first request
-// on.
+// Result contains the measurements of a run. Rates are averages over the whole run, from
+// the first request on.
 type Result struct {
 	Requests int64 `json:"requests"` // answered with success
 	Accepted int64 `json:"accepted"` // points
-	Rejected int64 `json:"rejected"` // points that the server did not take
-	Visible  int64 `json:"visible"`  // points; all that were accepted, if the wait for them was not cut short
+	Rejected int64 `json:"rejected"` // points
+	Visible  int64 `json:"visible"`  // points; equals Accepted unless the wait for visibility ended early
 
 	AcceptedSeconds   float64 `json:"acceptedSeconds"` // until the last answer
 	VisibleSeconds    float64 `json:"visibleSeconds"`  // until all were visible
@@ -28,40 +28,40 @@ type Result struct {
 	VisiblePerSecond  float64 `json:"visiblePerSecond"`
 
 	Latency   Distribution `json:"latency"`   // until the answer
-	Freshness Distribution `json:"freshness"` // from the answer until visible; none of a format without checkpoints
+	Freshness Distribution `json:"freshness"` // from the answer until visible; empty for a format without checkpoints
 
-	Refusals    map[string]int64 `json:"refusals"` // answers that asked for another try, by reason
+	Refusals    map[string]int64 `json:"refusals"` // answers that led to a retry, by reason
 	Interrupted bool             `json:"interrupted"`
 }
 
-// run is one run of a fleet.
+// run is a run of a fleet.
 type run struct {
-	fleet   *Fleet
-	plan    Plan
-	layout  layout
-	writing *writing
-	encode  encoding
-	total   int64    // requests
-	bodies  [][]byte // made before; nil: each when it is due
+	fleet    *Fleet
+	plan     Plan
+	layout   layout
+	bodySpec *bodySpec
+	encode   encoding
+	total    int64    // requests
+	bodies   [][]byte // encoded in advance; nil: each is encoded before its request
 
-	began     time.Time
-	sent      time.Duration // until the last answer
-	seen      time.Duration // until all points were visible
-	next      atomic.Int64  // the number of the next request
-	requests  atomic.Int64
-	accepted  atomic.Int64
-	rejected  atomic.Int64
-	waiting   atomic.Bool
-	latency   histogram
-	freshness histogram
-	watch     chan sighting
-	marks     marks
+	startedAt       time.Time
+	sendDuration    time.Duration // until the last answer
+	visibleDuration time.Duration // until all points were visible
+	next            atomic.Int64  // the number of the next request
+	requests        atomic.Int64
+	accepted        atomic.Int64
+	rejected        atomic.Int64
+	waiting         atomic.Bool
+	latency         histogram
+	freshness       histogram
+	answered        chan answeredRequest
+	checkpoints     checkpointSet
 }
 
-// Run sends points as planned and returns when all are visible. When ctx ends
-// before, it lets what is in flight end, and gives what it has with Interrupted.
-// A request that is refused for good ends the run: the error comes with what was
-// measured until then.
+// Run sends points as planned and returns when all are visible. If ctx ends before, it
+// waits for the requests in flight and returns the measurements until then, with
+// Interrupted set. A request that is refused permanently ends the run; the error is
+// returned with the measurements until then.
 func (f *Fleet) Run(ctx context.Context, plan Plan) (Result, error) {
 	plan, err := plan.complete(f.series)
 	if err != nil {
@@ -71,8 +71,9 @@ func (f *Fleet) Run(ctx context.Context, plan Plan) (Result, error) {
 	clear(f.refusals)
 	f.mu.Unlock()
 	r := &run{
-		fleet: f, plan: plan, layout: newLayout(f.series, plan.Batch), writing: f.writing(&plan),
-		encode: encodings[plan.Format], watch: make(chan sighting), marks: marks{of: map[int][]mark{}},
+		fleet: f, plan: plan, layout: newLayout(f.series, plan.Batch), bodySpec: f.bodySpec(&plan),
+		encode: encodings[plan.Format], answered: make(chan answeredRequest),
+		checkpoints: checkpointSet{byGroup: map[int][]groupCheckpoint{}},
 	}
 	r.total = r.layout.requests(plan.Points)
 	if plan.Prepared {
@@ -81,56 +82,56 @@ func (f *Fleet) Run(ctx context.Context, plan Plan) (Result, error) {
 	if plan.Started != nil {
 		plan.Started()
 	}
-	r.began = time.Now()
-	stopProgress := r.tellProgress()
+	r.startedAt = time.Now()
+	stopProgress := r.startProgress()
 	defer stopProgress()
 
-	// What is in flight may end when ctx does.
-	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	// Requests in flight may finish for gracePeriod after ctx has ended.
+	requestCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(grace, stop) })()
-	stopWatching := r.startWatching(context.WithoutCancel(ctx))
-	sending := r.send(ctx, working)
-	r.sent = time.Since(r.began)
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(gracePeriod, stop) })()
+	stopWatchers := r.startWatchers(context.WithoutCancel(ctx))
+	sendErr := r.send(ctx, requestCtx)
+	r.sendDuration = time.Since(r.startedAt)
 
 	r.waiting.Store(true)
-	seeing := sending
-	if sending == nil || ctx.Err() != nil {
-		seeing = r.settle(ctx)
+	visibleErr := sendErr
+	if sendErr == nil || ctx.Err() != nil {
+		visibleErr = r.waitVisible(ctx)
 	}
-	r.seen = time.Since(r.began)
-	stopWatching(seeing == nil)
-	return r.result(seeing == nil, ctx.Err() != nil), r.reason(ctx, sending, seeing)
+	r.visibleDuration = time.Since(r.startedAt)
+	stopWatchers(visibleErr == nil)
+	return r.result(visibleErr == nil, ctx.Err() != nil), r.reason(ctx, sendErr, visibleErr)
 }
 
-// reason reports why a run is not whole, if it is not and nobody interrupted it.
-func (r *run) reason(ctx context.Context, sending, seeing error) error {
+// reason returns the error of a run that failed. It is nil if the run was interrupted.
+func (r *run) reason(ctx context.Context, sendErr, visibleErr error) error {
 	switch {
 	case ctx.Err() != nil:
 		return nil
-	case sending != nil:
-		return sending
-	case errors.Is(seeing, context.DeadlineExceeded):
+	case sendErr != nil:
+		return sendErr
+	case errors.Is(visibleErr, context.DeadlineExceeded):
 		return fmt.Errorf("the points are not all visible after %s", r.plan.Patience)
 	default:
-		return seeing
+		return visibleErr
 	}
 }
 
-// send makes all requests. It returns when all are answered, at the first that is
-// refused for good, or, once ctx has ended, when those in flight are answered.
-func (r *run) send(ctx, working context.Context) error {
-	callers, working := errgroup.WithContext(working)
+// send sends all requests. It returns when all are answered, when one is refused
+// permanently, or, after the end of ctx, when those in flight are answered.
+func (r *run) send(ctx, requestCtx context.Context) error {
+	callers, requestCtx := errgroup.WithContext(requestCtx)
 	for range r.plan.Callers {
-		callers.Go(func() error { return r.call(ctx, working) })
+		callers.Go(func() error { return r.call(ctx, requestCtx) })
 	}
 	return callers.Wait()
 }
 
-// call creates one request after the other.
-func (r *run) call(ctx, working context.Context) error {
+// call sends one request after the other.
+func (r *run) call(ctx, requestCtx context.Context) error {
 	var body []byte
-	for ctx.Err() == nil && working.Err() == nil {
+	for ctx.Err() == nil && requestCtx.Err() == nil {
 		n := r.next.Add(1) - 1
 		if n >= r.total {
 			return nil
@@ -139,35 +140,36 @@ func (r *run) call(ctx, working context.Context) error {
 		if r.bodies != nil {
 			body = r.bodies[n]
 		} else {
-			body = r.encode.append(body[:0], r.writing, s)
+			body = r.encode.append(body[:0], r.bodySpec, s)
 		}
-		due, ok := r.due(ctx, n)
+		due, ok := r.waitDue(ctx, n)
 		if !ok {
 			return nil
 		}
-		if err := r.request(working, group, s, due, body); err != nil {
+		if err := r.request(requestCtx, group, s, due, body); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// due waits until a request is to be sent. Without a rate that is now.
-func (r *run) due(ctx context.Context, n int64) (time.Time, bool) {
+// waitDue waits until request n is due and returns that time. Without a rate it returns at
+// once. It returns false if ctx ends.
+func (r *run) waitDue(ctx context.Context, n int64) (time.Time, bool) {
 	if r.plan.Rate == 0 {
 		return time.Now(), true
 	}
 	size := float64(r.layout.width * r.layout.points)
-	due := r.began.Add(time.Duration(float64(n) * size / r.plan.Rate * float64(time.Second)))
+	due := r.startedAt.Add(time.Duration(float64(n) * size / r.plan.Rate * float64(time.Second)))
 	wait := time.Until(due)
 	return due, wait <= 0 || sleep.For(ctx, wait)
 }
 
-func (r *run) request(ctx context.Context, group int, s slice, due time.Time, body []byte) error {
-	begun := time.Now()
+func (r *run) request(ctx context.Context, group int, s requestSpec, due time.Time, body []byte) error {
+	startedAt := time.Now()
 	receipt, err := r.fleet.client.IngestBody(ctx, r.encode.media, body)
-	answered := time.Now()
-	if r.encode.silent {
+	answeredAt := time.Now()
+	if r.encode.noCheckpoint {
 		receipt.Accepted = int(s.size())
 	}
 	if err == nil && int64(receipt.Accepted+receipt.Rejected) != s.size() {
@@ -181,29 +183,29 @@ func (r *run) request(ctx context.Context, group int, s slice, due time.Time, bo
 	r.requests.Add(1)
 	r.accepted.Add(int64(receipt.Accepted))
 	r.rejected.Add(int64(receipt.Rejected))
-	r.latency.add(answered.Sub(due))
-	if r.encode.silent {
+	r.latency.add(answeredAt.Sub(due))
+	if r.encode.noCheckpoint {
 		return nil
 	}
-	r.marks.add(group, mark{receipt.Checkpoint, begun, answered})
+	r.checkpoints.add(group, groupCheckpoint{receipt.Checkpoint, startedAt, answeredAt})
 	if r.plan.Unwatched {
 		return nil
 	}
 	select {
-	case r.watch <- sighting{receipt.Checkpoint, answered}:
+	case r.answered <- answeredRequest{receipt.Checkpoint, answeredAt}:
 	default:
 	}
 	return nil
 }
 
-// tellProgress tells it each second until it is stopped.
-func (r *run) tellProgress() (stop func()) {
+// startProgress calls Plan.Progress each second until stop is called.
+func (r *run) startProgress() (stop func()) {
 	if r.plan.Progress == nil {
 		return func() {}
 	}
-	done, over := make(chan struct{}), make(chan struct{})
+	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(over)
+		defer close(stopped)
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for {
@@ -215,11 +217,11 @@ func (r *run) tellProgress() (stop func()) {
 			}
 		}
 	}()
-	return func() { close(done); <-over }
+	return func() { close(done); <-stopped }
 }
 
 func (r *run) progress() Progress {
-	p := Progress{Elapsed: time.Since(r.began), Accepted: r.accepted.Load(), Waiting: r.waiting.Load()}
+	p := Progress{Elapsed: time.Since(r.startedAt), Accepted: r.accepted.Load(), Waiting: r.waiting.Load()}
 	r.fleet.mu.Lock()
 	defer r.fleet.mu.Unlock()
 	for _, n := range r.fleet.refusals {
@@ -231,13 +233,13 @@ func (r *run) progress() Progress {
 func (r *run) result(visible, interrupted bool) Result {
 	result := Result{
 		Requests: r.requests.Load(), Accepted: r.accepted.Load(), Rejected: r.rejected.Load(),
-		AcceptedSeconds: r.sent.Seconds(), Latency: r.latency.distribution(), Freshness: r.freshness.distribution(),
+		AcceptedSeconds: r.sendDuration.Seconds(), Latency: r.latency.distribution(), Freshness: r.freshness.distribution(),
 		Interrupted: interrupted,
 	}
-	result.AcceptedPerSecond = float64(result.Accepted) / r.sent.Seconds()
+	result.AcceptedPerSecond = float64(result.Accepted) / r.sendDuration.Seconds()
 	if visible {
-		result.Visible, result.VisibleSeconds = result.Accepted, r.seen.Seconds()
-		result.VisiblePerSecond = float64(result.Accepted) / r.seen.Seconds()
+		result.Visible, result.VisibleSeconds = result.Accepted, r.visibleDuration.Seconds()
+		result.VisiblePerSecond = float64(result.Accepted) / r.visibleDuration.Seconds()
 	}
 	r.fleet.mu.Lock()
 	defer r.fleet.mu.Unlock()
@@ -245,7 +247,7 @@ func (r *run) result(visible, interrupted bool) Result {
 	return result
 }
 
-// reasonOf names a refusal in few words, fit to count by.
+// reasonOf returns a short description of a refusal by which refusals are counted.
 func reasonOf(err error) string {
 	var fe *fault.Error
 	if errors.As(err, &fe) {

@@ -16,8 +16,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// peer is the other end of HTTP: it answers as the interface says and counts.
-type peer struct {
+// fakeServer implements the part of the API that a load uses, and counts requests.
+type fakeServer struct {
 	mu      sync.Mutex
 	sources map[string]bool
 	points  int
@@ -26,13 +26,13 @@ type peer struct {
 	number  int // of ingests
 }
 
-func newPeer(t *testing.T) (*peer, Target) {
+func newFakeServer(t *testing.T) (*fakeServer, Target) {
 	t.Helper()
-	p := &peer{sources: map[string]bool{}, ingest: func(http.ResponseWriter, int) bool { return false }}
+	p := &fakeServer{sources: map[string]bool{}, ingest: func(http.ResponseWriter, int) bool { return false }}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/live-data/sources", p.createSource)
 	mux.HandleFunc("DELETE /api/live-data/sources/{id}", p.deleteSource)
-	mux.HandleFunc("POST /api/live-data/ingest", p.takePoints)
+	mux.HandleFunc("POST /api/live-data/ingest", p.ingestPoints)
 	mux.HandleFunc("GET /api/live-data/query", func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -54,7 +54,7 @@ func refuse(w http.ResponseWriter, status int, message string) {
 	_, _ = fmt.Fprintf(w, `{"success":false,"error":{"message":%q}}`, message)
 }
 
-func (p *peer) createSource(w http.ResponseWriter, r *http.Request) {
+func (p *fakeServer) createSource(w http.ResponseWriter, r *http.Request) {
 	var s struct{ Name string }
 	_ = json.NewDecoder(r.Body).Decode(&s)
 	p.mu.Lock()
@@ -63,14 +63,14 @@ func (p *peer) createSource(w http.ResponseWriter, r *http.Request) {
 	answer(w, 201, fmt.Sprintf(`{"id":%q}`, "id of "+s.Name))
 }
 
-func (p *peer) deleteSource(w http.ResponseWriter, r *http.Request) {
+func (p *fakeServer) deleteSource(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.sources, r.PathValue("id"))
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (p *peer) takePoints(w http.ResponseWriter, r *http.Request) {
+func (p *fakeServer) ingestPoints(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Series []struct{ Timestamps []int64 }
 	}
@@ -101,10 +101,10 @@ func newTestFleet(t *testing.T, to Target, size Size) *Fleet {
 }
 
 func TestALoadIsMadeMeasuredAndRemoved(t *testing.T) {
-	p, to := newPeer(t)
+	p, to := newFakeServer(t)
 	f := newTestFleet(t, to, Size{Sources: 5, Series: 20})
 	require.Len(t, p.sources, 5)
-	require.Equal(t, 20, p.points, "each series is made known")
+	require.Equal(t, 20, p.points, "each series is registered")
 	for _, prepared := range []bool{false, true} {
 		p.points, p.waits = 0, nil
 		result, err := f.Run(t.Context(), Plan{Points: 1000, Batch: 40, Callers: 3, Prepared: prepared})
@@ -123,13 +123,13 @@ func TestALoadIsMadeMeasuredAndRemoved(t *testing.T) {
 	require.Empty(t, p.sources)
 }
 
-// TestAFormatThatIsAnsweredByNothingIsSeenByPointsBehindIt: there is no checkpoint to
-// wait for but that of a point of each series that is sent last.
+// TestAFormatThatIsAnsweredByNothingIsSeenByPointsBehindIt checks the wait for visibility of
+// a format without checkpoints: Run sends a last point of each series and waits for those.
 func TestAFormatThatIsAnsweredByNothingIsSeenByPointsBehindIt(t *testing.T) {
-	p, to := newPeer(t)
+	p, to := newFakeServer(t)
 	f := newTestFleet(t, to, Size{Sources: 2, Series: 4})
 	p.ingest = func(w http.ResponseWriter, number int) bool {
-		if number == 1 || number == 2 { // 0 made the series known
+		if number == 1 || number == 2 { // 0 registered the series
 			w.WriteHeader(http.StatusNoContent)
 			return true
 		}
@@ -144,18 +144,18 @@ func TestAFormatThatIsAnsweredByNothingIsSeenByPointsBehindIt(t *testing.T) {
 }
 
 func TestNothingIsAskedBesideALoadThatIsNotWatched(t *testing.T) {
-	p, to := newPeer(t)
+	p, to := newFakeServer(t)
 	f := newTestFleet(t, to, Size{Sources: 2, Series: 4})
 	p.waits = nil
 	result, err := f.Run(t.Context(), Plan{Points: 400, Batch: 4, Callers: 1, Unwatched: true})
 	require.NoError(t, err)
 	require.EqualValues(t, 400, result.Visible)
-	require.Equal(t, []string{"c100"}, p.waits, "the last request's points, which all others are before")
+	require.Equal(t, []string{"c100"}, p.waits, "the last request's points, which come after all others")
 	require.Zero(t, result.Freshness.Count)
 }
 
 func TestARateIsKept(t *testing.T) {
-	p, to := newPeer(t)
+	p, to := newFakeServer(t)
 	f := newTestFleet(t, to, Size{Sources: 1, Series: 10})
 	result, err := f.Run(t.Context(), Plan{Points: 200, Batch: 10, Callers: 4, Rate: 500})
 	require.NoError(t, err)
@@ -163,10 +163,10 @@ func TestARateIsKept(t *testing.T) {
 	require.GreaterOrEqual(t, result.AcceptedSeconds, 0.38, "the last of 20 requests is due after 19/50 s")
 }
 
-// TestAStallCountsForAllThatWereDue: at a rate a request that had to wait for a
-// caller is measured from when it was due.
+// TestAStallCountsForAllThatWereDue checks that at a rate the latency of a request counts
+// from the time at which it was due, also if it had to wait for a caller.
 func TestAStallCountsForAllThatWereDue(t *testing.T) {
-	p, to := newPeer(t)
+	p, to := newFakeServer(t)
 	f := newTestFleet(t, to, Size{Sources: 1, Series: 10})
 	p.ingest = func(_ http.ResponseWriter, number int) bool {
 		if number == 1 { // the first after the set-up
@@ -181,7 +181,7 @@ func TestAStallCountsForAllThatWereDue(t *testing.T) {
 }
 
 func TestRefusalsThatPassAreCountedAndOutwaited(t *testing.T) {
-	p, to := newPeer(t)
+	p, to := newFakeServer(t)
 	f := newTestFleet(t, to, Size{Sources: 1, Series: 10})
 	p.ingest = func(w http.ResponseWriter, number int) bool {
 		if number%2 == 1 {
@@ -196,7 +196,7 @@ func TestRefusalsThatPassAreCountedAndOutwaited(t *testing.T) {
 }
 
 func TestARefusalForGoodEndsTheLoadWithWhatItHas(t *testing.T) {
-	p, to := newPeer(t)
+	p, to := newFakeServer(t)
 	f := newTestFleet(t, to, Size{Sources: 1, Series: 10})
 	p.ingest = func(w http.ResponseWriter, number int) bool {
 		if number == 4 {
@@ -211,7 +211,7 @@ func TestARefusalForGoodEndsTheLoadWithWhatItHas(t *testing.T) {
 }
 
 func TestAnInterruptedLoadGivesWhatItHas(t *testing.T) {
-	p, to := newPeer(t)
+	p, to := newFakeServer(t)
 	f := newTestFleet(t, to, Size{Sources: 1, Series: 10})
 	ctx, interrupt := context.WithCancel(t.Context())
 	p.ingest = func(_ http.ResponseWriter, number int) bool {
@@ -223,14 +223,14 @@ func TestAnInterruptedLoadGivesWhatItHas(t *testing.T) {
 	result, err := f.Run(ctx, Plan{Points: 100_000, Batch: 10, Callers: 1})
 	require.NoError(t, err)
 	require.True(t, result.Interrupted)
-	require.EqualValues(t, p.points-10, result.Accepted, "the request in flight was let end")
+	require.EqualValues(t, p.points-10, result.Accepted, "the request in flight finished")
 	require.Equal(t, result.Accepted, result.Visible)
 	require.GreaterOrEqual(t, result.Accepted, int64(60))
 	require.Less(t, result.Accepted, int64(100_000))
 }
 
 func TestAFleetThatCannotBeMadeLeavesNothing(t *testing.T) {
-	p, to := newPeer(t)
+	p, to := newFakeServer(t)
 	p.ingest = func(w http.ResponseWriter, _ int) bool {
 		refuse(w, 422, "The series limit is reached")
 		return true

@@ -6,16 +6,16 @@ import (
 	"strconv"
 )
 
-// Values says what the points' values look like. It decides little of the speed
-// and much of what the points take on disk.
+// Values is the kind of values of the points. It has little effect on the speed and much on
+// the size of the points on disk.
 type Values string
 
-// The kinds of values. Each is a function of series and step alone.
+// The kinds of values. A value depends only on series and step.
 const (
-	ValuesGauge    Values = "gauge"    // two decimals: a slow wave with noise, as a temperature
-	ValuesCounter  Values = "counter"  // whole numbers that grow, as bytes sent
-	ValuesConstant Values = "constant" // the same forever
-	ValuesRandom   Values = "random"   // all 53 bits random: the worst there is
+	ValuesGauge    Values = "gauge"    // two decimals: a slow wave with noise, like a temperature
+	ValuesCounter  Values = "counter"  // growing whole numbers, like bytes sent
+	ValuesConstant Values = "constant" // one value per series
+	ValuesRandom   Values = "random"   // all 53 bits are random: the worst case
 )
 
 // AllValues are the kinds of values.
@@ -37,7 +37,7 @@ func (v Values) At(series int, step int64) float64 {
 	return float64(v.hundredths(series, step)) / 100
 }
 
-// append writes the value as JSON.
+// append appends the value as JSON.
 func (v Values) append(b []byte, series int, step int64) []byte {
 	if v == ValuesRandom {
 		return strconv.AppendFloat(b, random(series, step), 'g', -1, 64)
@@ -45,7 +45,7 @@ func (v Values) append(b []byte, series int, step int64) []byte {
 	return appendHundredths(b, v.hundredths(series, step))
 }
 
-// hundredths returns a value in hundredths, by integers alone: this is done for
+// hundredths returns a value in hundredths. It uses only integers, because it is called for
 // every point of a load.
 func (v Values) hundredths(series int, step int64) int64 {
 	i := int64(series)
@@ -63,7 +63,7 @@ func (v Values) hundredths(series int, step int64) int64 {
 	}
 }
 
-// random returns a number from 0 to 1. One of exactly 0 is as good as any.
+// random returns a number from 0 to 1, which may be exactly 0.
 func random(series int, step int64) float64 {
 	return math.Ldexp(float64(noise(series, step)>>11), -53)
 }
@@ -77,16 +77,16 @@ func noise(series int, step int64) uint64 {
 	return z ^ z>>31
 }
 
-// appendHundredths writes a number of hundredths, not below 0, as a decimal.
+// appendHundredths appends a number of hundredths, not below 0, as a decimal.
 func appendHundredths(b []byte, h int64) []byte {
 	b = appendInt(b, h/100)
-	rest := byte(h % 100)
-	if rest == 0 {
+	fraction := byte(h % 100)
+	if fraction == 0 {
 		return b
 	}
-	b = append(b, '.', '0'+rest/10)
-	if rest%10 != 0 {
-		b = append(b, '0'+rest%10)
+	b = append(b, '.', '0'+fraction/10)
+	if fraction%10 != 0 {
+		b = append(b, '0'+fraction%10)
 	}
 	return b
 }

@@ -9,22 +9,23 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// sighting is an answered request whose points are to be seen.
-type sighting struct {
+// answeredRequest is an answered request whose freshness is to be measured.
+type answeredRequest struct {
 	checkpoint string
 	answered   time.Time
 }
 
-// startWatching starts the watchers. What is given ends them: after what they are
-// at, which is about to be visible, or at once.
-func (r *run) startWatching(ctx context.Context) (stop func(orderly bool)) {
+// startWatchers starts the watchers. The returned function stops them and waits for them.
+// If orderly is true, they first finish their current request, whose points are about to
+// become visible.
+func (r *run) startWatchers(ctx context.Context) (stop func(orderly bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	for range watchers {
-		work.Go(func() { r.watchSome(ctx) })
+		work.Go(func() { r.measureFreshness(ctx) })
 	}
 	return func(orderly bool) {
-		close(r.watch)
+		close(r.answered)
 		if !orderly {
 			cancel()
 		}
@@ -33,61 +34,62 @@ func (r *run) startWatching(ctx context.Context) (stop func(orderly bool)) {
 	}
 }
 
-// watchSome waits for one request's points after the other.
-func (r *run) watchSome(ctx context.Context) {
-	for s := range r.watch {
+// measureFreshness waits for the points of one request after the other to become visible.
+func (r *run) measureFreshness(ctx context.Context) {
+	for s := range r.answered {
 		if err := r.fleet.client.WaitVisible(ctx, s.checkpoint); err == nil {
 			r.freshness.add(time.Since(s.answered))
 		}
 	}
 }
 
-// settle waits until every accepted point is visible, or for the
-// grace time once ctx has ended.
-func (r *run) settle(ctx context.Context) error {
-	settling, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.plan.Patience)
+// waitVisible waits until every accepted point is visible, but at most for gracePeriod
+// after the end of ctx.
+func (r *run) waitVisible(ctx context.Context) error {
+	waitCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.plan.Patience)
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })()
-	if r.encode.silent {
-		// What has been answered is in the log, and a point of every series is behind it.
-		return r.fleet.register(settling)
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(gracePeriod, cancel) })()
+	if r.encode.noCheckpoint {
+		// The answered points are in the log. When later points of every series are visible,
+		// they are visible, too.
+		return r.fleet.register(waitCtx)
 	}
-	group, settling := errgroup.WithContext(settling)
+	group, waitCtx := errgroup.WithContext(waitCtx)
 	group.SetLimit(watchers)
-	for _, checkpoint := range r.marks.all() {
-		group.Go(func() error { return r.fleet.client.WaitVisible(settling, checkpoint) })
+	for _, checkpoint := range r.checkpoints.all() {
+		group.Go(func() error { return r.fleet.client.WaitVisible(waitCtx, checkpoint) })
 	}
 	return group.Wait()
 }
 
-// marks are the checkpoints that stand for all requests so far. Of two requests of
-// one group, of which one began when the other was answered, the later stands for
-// both: it wrote to the same partitions, behind the other.
-type marks struct {
-	mu sync.Mutex
-	of map[int][]mark
+// checkpointSet contains the checkpoints to wait for so that the points of all requests so
+// far are visible. If a request of a group began after another of the same group was
+// answered, its checkpoint covers both: it wrote to the same partitions, after the other.
+type checkpointSet struct {
+	mu      sync.Mutex
+	byGroup map[int][]groupCheckpoint
 }
 
-type mark struct {
+type groupCheckpoint struct {
 	checkpoint      string
 	begun, answered time.Time
 }
 
-func (m *marks) add(group int, fresh mark) {
+func (m *checkpointSet) add(group int, added groupCheckpoint) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.of[group] = append(slices.DeleteFunc(m.of[group], func(old mark) bool {
-		return old.answered.Before(fresh.begun)
-	}), fresh)
+	m.byGroup[group] = append(slices.DeleteFunc(m.byGroup[group], func(old groupCheckpoint) bool {
+		return old.answered.Before(added.begun)
+	}), added)
 }
 
-func (m *marks) all() []string {
+func (m *checkpointSet) all() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var checkpoints []string
-	for _, marks := range m.of {
-		for _, mark := range marks {
-			checkpoints = append(checkpoints, mark.checkpoint)
+	for _, group := range m.byGroup {
+		for _, c := range group {
+			checkpoints = append(checkpoints, c.checkpoint)
 		}
 	}
 	return checkpoints
