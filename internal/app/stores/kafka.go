@@ -5,8 +5,8 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// KafkaSecurity reads the certificates and makes the login of the settings, which
-// every client of Kafka has. Its errors name the setting.
+// KafkaSecurity reads the certificates and returns the security settings for every client
+// of Kafka. Its errors name the setting.
 func KafkaSecurity(cfg *config.Kafka) (kafka.Security, error) {
 	files, err := cfg.Client()
 	if err != nil {

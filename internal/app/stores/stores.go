@@ -1,5 +1,5 @@
-// Package stores opens the stores and the embedder by the settings, for the server and for
-// the command line.
+// Package stores opens the configured stores and embedder, for the server and for the
+// command line.
 package stores
 
 import (
@@ -20,18 +20,18 @@ import (
 // Stores are open connections. Those that are not needed are nil.
 type Stores struct {
 	Postgres   *stores.DB
-	Keys       *stores.DB // their own connections: slow work elsewhere must not hold up a key's check
-	Commands   *stores.DB // of the commands consumer alone: reads must not hold up commands
+	Keys       *stores.DB // separate connections, so that slow queries do not delay the check of a key
+	Commands   *stores.DB // only for the commands consumer, so that reads do not delay commands
 	ClickHouse *clickhouse.DB
 	Kafka      *kafka.Client
 	Redis      *redis.DB
-	Milvus     *milvus.DB // nil, too, without an address
-	Embedders             // none, if no role needs one and none is configured
+	Milvus     *milvus.DB // also nil without an address
+	Embedders             // zero if no role needs an embedder and none is configured
 
 	Installation access.Installation
 }
 
-// Close closes what is open.
+// Close closes the open connections.
 func (s *Stores) Close() {
 	s.Embedders.Close()
 	if s.Kafka != nil {
@@ -53,7 +53,7 @@ func (s *Stores) Close() {
 	}
 }
 
-// OpenClickHouse connects to the ClickHouse of the settings.
+// OpenClickHouse connects to the configured ClickHouse.
 func OpenClickHouse(ctx context.Context, cfg *config.Config, more ...clickhouse.Option) (*clickhouse.DB, error) {
 	files, err := cfg.ClickHouse.TLS.Client("clickhouse-tls")
 	if err != nil {
@@ -62,8 +62,8 @@ func OpenClickHouse(ctx context.Context, cfg *config.Config, more ...clickhouse.
 	return clickhouse.Open(ctx, cfg.ClickHouse.URL.Reveal(), append(more, clickhouse.Verified(files))...)
 }
 
-// openEmbedder makes what turns texts into vectors by the settings; nil when none is
-// configured and none was started.
+// openEmbedder creates the configured embedder. It returns nil if none is configured and
+// none was started.
 func openEmbedder(cfg config.Embedder) (embed.Embedder, error) {
 	switch {
 	case cfg.Static():
@@ -82,41 +82,42 @@ func openEmbedder(cfg config.Embedder) (embed.Embedder, error) {
 	})
 }
 
-// Embedders are the ways to turn text into vectors: in batches, which nobody waits for,
-// and queries, which somebody does.
+// Embedders turn text into vectors: Embedder in batches in the background, Queries for
+// searches that wait for the result.
 type Embedders struct {
-	Embedder embed.Embedder // nil: none is configured and none was started
-	Queries  *embed.Queries // nil likewise
-	asked    embed.Embedder // by queries
-	// EmbeddedAt is where the embedded embedder runs for the sake of an index of its
-	// model, beside the configured one.
+	Embedder      embed.Embedder // nil: none is configured and none was started
+	Queries       *embed.Queries // nil likewise
+	queryEmbedder embed.Embedder // used by Queries
+	// EmbeddedAt is the URL of the embedded embedder while it runs beside the configured
+	// embedder, for an index of its model.
 	EmbeddedAt *atomic.Pointer[string]
 }
 
-// OpenEmbedders makes them by the settings.
+// OpenEmbedders creates the configured embedders.
 func OpenEmbedders(cfg config.Embedder) (e Embedders, err error) {
 	if e.Embedder, err = openEmbedder(cfg); err != nil || e.Embedder == nil {
 		return e, err
 	}
-	e.asked = e.Embedder
+	e.queryEmbedder = e.Embedder
 	if cfg.Remote() {
-		if e.asked, err = openEmbedder(cfg.ForQueries()); err != nil {
+		if e.queryEmbedder, err = openEmbedder(cfg.ForQueries()); err != nil {
 			return e, err
 		}
 	}
 	embeddedAt := new(atomic.Pointer[string])
 	e.EmbeddedAt = embeddedAt
-	e.Queries = embed.NewQueries(
-		embed.QueryOptions{Embedder: e.asked, Timeout: cfg.QueryTimeout, Other: func(m embed.Model) (embed.Embedder, bool) {
+	e.Queries = embed.NewQueries(embed.QueryOptions{
+		Embedder: e.queryEmbedder, Timeout: cfg.QueryTimeout,
+		Other: func(m embed.Model) (embed.Embedder, bool) {
 			return previousEmbedder(cfg, embeddedAt.Load(), m)
-		}},
-	)
+		},
+	})
 	return e, nil
 }
 
-// previousEmbedder makes an embedder of the model that an index is of which was made
-// before the settings changed: the one inside the binary, the one that the settings name
-// as the previous one, or the embedded one, if it runs.
+// previousEmbedder creates an embedder for the model of an index that was built before the
+// settings changed: the static one of the binary, the one that is configured as the
+// previous one, or the embedded one if it runs. It returns false if none has the model.
 func previousEmbedder(cfg config.Embedder, embeddedAt *string, model embed.Model) (embed.Embedder, bool) {
 	if static := embed.NewStatic(); static.Model() == model {
 		return static, true
@@ -135,19 +136,19 @@ func previousEmbedder(cfg config.Embedder, embeddedAt *string, model embed.Model
 	return e, err == nil
 }
 
-// Close lets go of the connections.
+// Close closes the connections.
 func (e *Embedders) Close() {
 	if e.Queries != nil {
 		e.Queries.Close()
-		e.asked.Close()
+		e.queryEmbedder.Close()
 	}
 	if e.Embedder != nil {
 		e.Embedder.Close()
 	}
 }
 
-// RedisCheck makes a check that logs in to Redis and asks for a sign of life. TLS files
-// that cannot be used are an error here.
+// RedisCheck returns a function that logs in to Redis and pings it. It returns an error if
+// the TLS files cannot be used.
 func RedisCheck(cfg config.Redis) (func(context.Context) error, error) {
 	files, err := cfg.TLS.Client("redis-tls")
 	if err != nil {
@@ -162,8 +163,8 @@ func RedisCheck(cfg config.Redis) (func(context.Context) error, error) {
 	}, nil
 }
 
-// OpenMilvus makes the connection to Milvus of the settings, which is made when it is
-// first used: nothing but search needs it. It is nil without an address.
+// OpenMilvus creates a client of the configured Milvus, or returns nil without an address.
+// The client connects at first use, because only search needs it.
 func OpenMilvus(cfg config.Milvus, options ...milvus.Option) (*milvus.DB, error) {
 	if cfg.Address == "" {
 		return nil, nil
@@ -175,7 +176,7 @@ func OpenMilvus(cfg config.Milvus, options ...milvus.Option) (*milvus.DB, error)
 	return milvus.New(milvus.Options{Address: cfg.Address, Token: cfg.Token.Reveal(), TLS: files}, options...)
 }
 
-// OpenRedis connects to the Redis of the settings.
+// OpenRedis connects to the configured Redis.
 func OpenRedis(ctx context.Context, cfg *config.Config) (*redis.DB, error) {
 	files, err := cfg.Redis.TLS.Client("redis-tls")
 	if err != nil {
@@ -184,5 +185,5 @@ func OpenRedis(ctx context.Context, cfg *config.Config) (*redis.DB, error) {
 	return redis.Open(ctx, redis.Options{URL: cfg.Redis.URL.Reveal(), TLS: files})
 }
 
-// EmbeddedModel is that of the embedded embedder.
+// EmbeddedModel is the model of the embedded embedder.
 var EmbeddedModel = embed.Model{Name: embedded.EmbedderModel, Dimensions: embedded.EmbedderDimensions}

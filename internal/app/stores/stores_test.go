@@ -13,9 +13,9 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 
-// answeringEmbedder is an API of a model whose vectors are of a length. It says what key
-// and model it was asked with.
-func answeringEmbedder(t *testing.T, dimensions int) (at string, asked func() (key, model string)) {
+// newEmbedderServer starts an embedding API whose vectors have the given dimensions.
+// lastRequest returns the key and the model of its last request.
+func newEmbedderServer(t *testing.T, dimensions int) (url string, lastRequest func() (key, model string)) {
 	t.Helper()
 	var key, model string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -36,8 +36,8 @@ func answeringEmbedder(t *testing.T, dimensions int) (at string, asked func() (k
 func TestAnIndexOfAnotherModelIsAskedByWhoeverHasThatModel(t *testing.T) {
 	static := embed.NewStatic().Model()
 	before := embed.Model{Name: "before", Dimensions: 3}
-	remote, askedRemote := answeringEmbedder(t, 3)
-	child, askedChild := answeringEmbedder(t, EmbeddedModel.Dimensions)
+	remote, askedRemote := newEmbedderServer(t, 3)
+	child, askedChild := newEmbedderServer(t, EmbeddedModel.Dimensions)
 	embedded := "http://:child-key@" + child[len("http://"):] + "/v1"
 
 	named := config.Embedder{At: config.EmbedderStatic, Batch: 1, Timeout: time.Minute, QueryTimeout: time.Minute,
@@ -45,18 +45,18 @@ func TestAnIndexOfAnotherModelIsAskedByWhoeverHasThatModel(t *testing.T) {
 		PreviousDimensions: before.Dimensions}
 	unnamed := named
 	unnamed.PreviousAt, unnamed.PreviousKey, unnamed.PreviousModel, unnamed.PreviousDimensions = "", "", "", 0
-	strict := unnamed // the embedded one is on this machine, whatever the settings say of other addresses
+	strict := unnamed // private addresses are not allowed, but the embedded embedder is on this machine
 	strict.AllowPrivateAddresses = false
-	ours := named // an API of the same model, which the settings name
+	ours := named // the configured previous API has the embedded embedder's model
 	ours.PreviousModel, ours.PreviousDimensions = EmbeddedModel.Name, EmbeddedModel.Dimensions
 	var askedOurs func() (string, string)
-	ours.PreviousAt, askedOurs = answeringEmbedder(t, EmbeddedModel.Dimensions)
+	ours.PreviousAt, askedOurs = newEmbedderServer(t, EmbeddedModel.Dimensions)
 
 	for name, c := range map[string]struct {
 		cfg   config.Embedder
 		at    *string
 		model embed.Model
-		asked func() (key, model string) // nil: nobody is
+		asked func() (key, model string) // nil: no API is called
 		key   string
 		known bool
 	}{
@@ -102,27 +102,26 @@ func TestAnIndexOfAnotherModelIsAskedByWhoeverHasThatModel(t *testing.T) {
 	}
 }
 
-// TestQueriesReachTheEmbeddedEmbedderOnceItRuns goes through what the settings make, as a
-// process does.
+// TestQueriesReachTheEmbeddedEmbedderOnceItRuns uses OpenEmbedders, as a process does.
 func TestQueriesReachTheEmbeddedEmbedderOnceItRuns(t *testing.T) {
-	child, _ := answeringEmbedder(t, EmbeddedModel.Dimensions)
+	child, _ := newEmbedderServer(t, EmbeddedModel.Dimensions)
 	at := "http://:k@" + child[len("http://"):] + "/v1"
-	made, err := OpenEmbedders(config.Embedder{
+	embedders, err := OpenEmbedders(config.Embedder{
 		At: config.EmbedderStatic, Batch: 1, Timeout: time.Minute, QueryTimeout: time.Minute,
 	})
 	require.NoError(t, err)
-	defer made.Close()
-	_, err = made.Queries.EmbedQuery(t.Context(), EmbeddedModel, "pump")
+	defer embedders.Close()
+	_, err = embedders.Queries.EmbedQuery(t.Context(), EmbeddedModel, "pump")
 	require.ErrorIs(t, err, embed.ErrOtherModel)
-	made.EmbeddedAt.Store(&at)
-	vector, err := made.Queries.EmbedQuery(t.Context(), EmbeddedModel, "pump")
+	embedders.EmbeddedAt.Store(&at)
+	vector, err := embedders.Queries.EmbedQuery(t.Context(), EmbeddedModel, "pump")
 	require.NoError(t, err)
 	require.Len(t, vector, EmbeddedModel.Dimensions)
 
-	made.EmbeddedAt.Store(nil)
-	made.Queries.Close()
-	_, err = made.Queries.EmbedQuery(t.Context(), EmbeddedModel, "pump")
+	embedders.EmbeddedAt.Store(nil)
+	embedders.Queries.Close()
+	_, err = embedders.Queries.EmbedQuery(t.Context(), EmbeddedModel, "pump")
 	require.ErrorIs(t, err, embed.ErrOtherModel)
-	_, err = made.Queries.EmbedQuery(t.Context(), made.Queries.Model(), "pump")
+	_, err = embedders.Queries.EmbedQuery(t.Context(), embedders.Queries.Model(), "pump")
 	require.NoError(t, err)
 }
