@@ -11,12 +11,12 @@ import (
 
 const (
 	day = 24 * time.Hour
-	// dataset begins the names of the history's sources.
+	// dataset is the prefix of the names of the history's sources.
 	dataset = "weather"
 )
 
-// backfill writes the history: real measurements of four years, each station one source. A station whose measurements
-// are all stored is left alone.
+// backfill writes the history: real measurements of four years, with one source per station. It skips a station whose
+// measurements are all stored.
 func (s *session) backfill(ctx context.Context, c *client.Client) ([]weather.Station, error) {
 	stations, err := weather.Stations()
 	if err != nil {

@@ -1,10 +1,10 @@
 // Package demo fills a workspace with this machine's metrics, measured every second, four years of weather as
-// history, and the machine itself as a graph. It is a client of the public HTTP interface like any other, with a key of
-// its own that expires.
+// history, and the machine itself as a graph. It is a client of the public HTTP API like any other and creates its own
+// key, which expires.
 //
-// [machine.Sampler] measures, a bounded buffer holds what is not sent yet, the publisher sends it, the reader waits
-// until it is visible and hands the newest values to the display. Beside them the grapher keeps the graph equal to the
-// machine; its errors do not stop the points.
+// [machine.Sampler] measures, a bounded buffer holds the points that are not sent yet, the publisher sends them, the
+// reader waits until they are visible and passes the newest values to the display. In parallel the graphUpdater keeps
+// the graph equal to the machine; its errors do not stop the points.
 package demo
 
 import (
@@ -29,9 +29,9 @@ import (
 
 const (
 	startTimeout = time.Minute // for a server that does not answer yet
-	// announceAfter is when the commands are printed though nothing was read back yet.
-	announceAfter = 15 * time.Second
-	sendFarewell  = 3 * time.Second // how long the last points may take to be sent
+	// announceAfter is the time after which the commands are printed even if nothing was read back yet.
+	announceAfter    = 15 * time.Second
+	finalSendTimeout = 3 * time.Second // how long the last points may take to be sent
 )
 
 // Options are the user's choices.
@@ -41,7 +41,7 @@ type Options struct {
 	Backfill bool
 	Plain    bool // lines, even on a terminal
 
-	surveyEvery, settled time.Duration // of the graph; 0: the defaults
+	surveyInterval, minProcessAge time.Duration // of the graph; 0: the defaults
 }
 
 // Deps are the demo's dependencies.
@@ -77,7 +77,7 @@ type session struct {
 	nodes                map[string]string // node by the source's name
 }
 
-// Run runs the demo until ctx or the duration ends. It fails when it cannot begin or may not write.
+// Run runs the demo until ctx or the duration ends. It returns an error if it cannot start or may not write.
 func Run(ctx context.Context, o Options, d Deps) error {
 	if o.Interval <= 0 {
 		o.Interval = time.Second
@@ -106,12 +106,12 @@ func Run(ctx context.Context, o Options, d Deps) error {
 		err = s.live(ctx)
 	}
 	if ctx.Err() != nil {
-		return nil // it was ended on purpose, whatever error that caused
+		return nil // it was stopped on purpose, which may have caused the error
 	}
 	return err
 }
 
-// waiting notes that a call is repeated. The first time is printed, for the screen may be empty yet.
+// waiting records that a call is retried. It prints the first retry, because the screen may still be empty.
 func (s *session) waiting(err error, wait time.Duration) {
 	s.stats.update(func(st *stats) {
 		st.retries++
@@ -135,27 +135,27 @@ func (s *session) begin(ctx context.Context) error {
 	}
 	stations, err := s.backfill(ctx, c)
 	if err != nil {
-		s.note("no back-fill: " + err.Error()) // the live part continues without; the next demo continues it
+		s.note("no back-fill: " + err.Error()) // the live part runs without it; the next demo continues it
 		return nil
 	}
 	s.stations = stations
 	return nil
 }
 
-// live measures, sends, reads back and shows until ctx ends, then sends what is left.
+// live measures, sends, reads back and shows until ctx ends, and then sends the remaining points.
 func (s *session) live(ctx context.Context) error {
 	s.sampler = machine.NewSampler(machine.HostName(), s.note)
 	s.sampler.Sample(ctx, time.Now()) // the base of rates
 	acknowledged := make(chan acknowledgement, 1)
-	publisher, reader, grapher := newPublisher(s, acknowledged), newReader(s, acknowledged), newGrapher(s)
+	publisher, reader, graph := newPublisher(s, acknowledged), newReader(s, acknowledged), newGraphUpdater(s)
 	group, running := errgroup.WithContext(ctx)
 	// The publisher may continue after ctx: it ends when the buffer is closed and empty.
 	sending, stopSending := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSending()
-	context.AfterFunc(running, func() { time.AfterFunc(sendFarewell, stopSending) })
+	context.AfterFunc(running, func() { time.AfterFunc(finalSendTimeout, stopSending) })
 
 	group.Go(func() error { return publisher.run(sending) })
-	for _, part := range []func(context.Context){s.measure, reader.run, grapher.run, s.show} {
+	for _, part := range []func(context.Context){s.measure, reader.run, graph.run, s.show} {
 		group.Go(func() error { part(running); return nil })
 	}
 	err := group.Wait()
@@ -211,10 +211,10 @@ func (s *session) nodeOf(source string) string {
 	return s.nodes[source]
 }
 
-// found notes what was found out and announces the commands once they show something.
-func (s *session) found(note func()) {
+// record applies a change to the session under its lock. It announces the commands once they show results.
+func (s *session) record(change func()) {
 	s.mu.Lock()
-	note()
+	change()
 	all := s.visible && s.host != uuid.Nil
 	s.mu.Unlock()
 	if all {
@@ -246,7 +246,7 @@ func (s *session) announce() {
 	})
 }
 
-// note prints a text that stays, its lines fit for a terminal.
+// note prints a text that stays, without control characters.
 func (s *session) note(text string) {
 	rows := strings.Split(text, "\n")
 	for i, row := range rows {
@@ -255,7 +255,7 @@ func (s *session) note(text string) {
 	s.display.note(strings.Join(rows, "\n"))
 }
 
-// publicText returns the message of an error: for the server's answers theirs alone.
+// publicText returns the message of an error, or only the server's message if the server answered.
 func publicText(err error) string {
 	var fe *fault.Error
 	if errors.As(err, &fe) {
@@ -264,7 +264,7 @@ func publicText(err error) string {
 	return err.Error()
 }
 
-// keyring has the demo's key and replaces it before it expires, or when it was revoked.
+// keyring holds the demo's key and replaces it before it expires, or when it was revoked.
 type keyring struct {
 	create func(ctx context.Context) (key string, expires time.Time, err error)
 	use    func(key string) // receives each new key
@@ -275,7 +275,7 @@ type keyring struct {
 	expires time.Time // zero: never
 }
 
-// renew creates a key in place of stale, unless another goroutine just did.
+// renew replaces the key by a new one if it is still stale. Otherwise another goroutine has replaced it.
 func (k *keyring) renew(ctx context.Context, stale string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -291,10 +291,10 @@ func (k *keyring) renew(ctx context.Context, stale string) error {
 	return nil
 }
 
-// current returns the key, its expiry, and whether nine tenths of its life are over.
+// current returns the key, its expiry, and whether nine tenths of its lifetime are over.
 func (k *keyring) current(now time.Time) (key string, expires time.Time, due bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	life := k.expires.Sub(k.created)
-	return k.key, k.expires, !k.expires.IsZero() && now.After(k.created.Add(life/10*9))
+	lifetime := k.expires.Sub(k.created)
+	return k.key, k.expires, !k.expires.IsZero() && now.After(k.created.Add(lifetime/10*9))
 }

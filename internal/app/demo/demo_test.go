@@ -18,26 +18,27 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// depsOf makes what the demo needs, with keys key-1, key-2, … that live for life.
-func depsOf(p *peer, out *testenv.Output, life time.Duration) Deps {
-	minted := 0
+// newDeps returns the dependencies of a demo, with keys key-1, key-2, … that are valid for
+// lifetime.
+func newDeps(p *fakeServer, out *testenv.Output, lifetime time.Duration) Deps {
+	created := 0
 	return Deps{
 		BaseURL: p.URL, Workspace: uuid.MustParse("0190a000-0000-7000-8000-000000000001"), Out: out,
 		KeyCommand: "echo key-1",
 		NewKey: func(context.Context) (string, time.Time, error) {
-			minted++
-			key := fmt.Sprintf("key-%d", minted)
+			created++
+			key := fmt.Sprintf("key-%d", created)
 			p.locked(func() { p.keys[key] = true })
-			return key, time.Now().Add(life), nil
+			return key, time.Now().Add(lifetime), nil
 		},
 	}
 }
 
 func TestTheDemoSendsWhatItMeasuresAndSaysWhereToLook(t *testing.T) {
 	t.Parallel()
-	p, out := newPeer(t), &testenv.Output{}
+	p, out := newFakeServer(t), &testenv.Output{}
 	options := Options{Interval: 200 * time.Millisecond, Backfill: true, Plain: true}
-	runUntil(t, options, depsOf(p, out, time.Hour), func() (all bool) {
+	runUntil(t, options, newDeps(p, out, time.Hour), func() (all bool) {
 		p.locked(func() {
 			cpu := p.points[p.sources[machine.HostName()+"/cpu"]+" usage_percent"]
 			all = len(cpu) > 3 && p.sources[machine.HostName()+"/processes"] != "" && p.ingests > 5
@@ -63,7 +64,7 @@ func TestTheDemoSendsWhatItMeasuresAndSaysWhereToLook(t *testing.T) {
 	require.Contains(t, text, p.URL+"/api/docs")
 	require.Contains(t, text, "The demo ran for")
 	require.Contains(t, text, "(p95) after the answer")
-	require.NotContains(t, text, "Bearer key-1", "output that may be kept does not show the key")
+	require.NotContains(t, text, "Bearer key-1", "the key is not printed if the output is not a terminal")
 }
 
 func TestThePrintedCommandsWorkWhenPasted(t *testing.T) {
@@ -71,8 +72,8 @@ func TestThePrintedCommandsWorkWhenPasted(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed")
 	}
-	p, out := newPeer(t), &testenv.Output{}
-	runUntil(t, Options{Interval: 200 * time.Millisecond, Backfill: true}, depsOf(p, out, time.Hour), func() bool {
+	p, out := newFakeServer(t), &testenv.Output{}
+	runUntil(t, Options{Interval: 200 * time.Millisecond, Backfill: true}, newDeps(p, out, time.Hour), func() bool {
 		return strings.Contains(out.String(), "/api/docs") // the last line of them
 	})
 	pasted := 0
@@ -93,23 +94,23 @@ func TestThePrintedCommandsWorkWhenPasted(t *testing.T) {
 
 func TestASecondDemoChangesNothingOfTheHistory(t *testing.T) {
 	t.Parallel()
-	p := newPeer(t)
+	p := newFakeServer(t)
 	options := Options{Interval: 200 * time.Millisecond, Duration: time.Second, Backfill: true}
-	require.NoError(t, Run(t.Context(), options, depsOf(p, &testenv.Output{}, time.Hour)))
-	var made map[string]string
+	require.NoError(t, Run(t.Context(), options, newDeps(p, &testenv.Output{}, time.Hour)))
+	var sources map[string]string
 	var words int
 	var id string
 	p.locked(func() {
-		made, id = maps.Clone(p.sources), p.sources["weather/seattle"]
+		sources, id = maps.Clone(p.sources), p.sources["weather/seattle"]
 		words = p.words[id+" weather"]
 		require.Len(t, p.points[id+" temp_max"], 1461)
 	})
 	require.Equal(t, 1461, words)
 	out := &testenv.Output{}
-	require.NoError(t, Run(t.Context(), options, depsOf(p, out, time.Hour)))
+	require.NoError(t, Run(t.Context(), options, newDeps(p, out, time.Hour)))
 	require.Contains(t, out.String(), "weather/seattle: there already")
 	p.locked(func() {
-		require.Subset(t, p.sources, made, "no source is made again")
+		require.Subset(t, p.sources, sources, "no source is made again")
 		require.Equal(t, id, p.sources["weather/seattle"])
 		require.Equal(t, words, p.words[id+" weather"], "nothing is sent again")
 		require.Len(t, p.points[id+" temp_max"], 1461)
@@ -118,7 +119,7 @@ func TestASecondDemoChangesNothingOfTheHistory(t *testing.T) {
 
 func TestNothingIsLostWhileTheServerRefuses(t *testing.T) {
 	t.Parallel()
-	p, out := newPeer(t), &testenv.Output{}
+	p, out := newFakeServer(t), &testenv.Output{}
 	refused := 0
 	began := time.Now()
 	p.refuse = func(r *http.Request) int {
@@ -130,7 +131,7 @@ func TestNothingIsLostWhileTheServerRefuses(t *testing.T) {
 		return 0
 	}
 	require.NoError(t, Run(
-		t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 6 * time.Second}, depsOf(p, out, time.Hour),
+		t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 6 * time.Second}, newDeps(p, out, time.Hour),
 	))
 	p.locked(func() {
 		require.Positive(t, refused)
@@ -141,7 +142,7 @@ func TestNothingIsLostWhileTheServerRefuses(t *testing.T) {
 				during++
 			}
 		}
-		require.Positive(t, during, "also what was measured during the outage is there")
+		require.Positive(t, during, "points that were measured during the outage are stored, too")
 	})
 	require.Contains(t, out.String(), "the server makes us wait: refused by the test")
 	require.Contains(t, out.String(), "0 were rejected, 0 dropped")
@@ -152,8 +153,8 @@ func TestAKeyThatIsRevokedOrAboutToExpireIsReplaced(t *testing.T) {
 	for name, life := range map[string]time.Duration{"revoked": time.Hour, "expiring": time.Second} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, out := newPeer(t), &testenv.Output{}
-			deps := depsOf(p, out, life)
+			p, out := newFakeServer(t), &testenv.Output{}
+			deps := newDeps(p, out, life)
 			began, revoked := time.Now(), false
 			p.refuse = func(*http.Request) int {
 				if name == "revoked" && !revoked && time.Since(began) > time.Second {
@@ -179,7 +180,7 @@ func TestAKeyThatIsRevokedOrAboutToExpireIsReplaced(t *testing.T) {
 
 func TestASourceThatWasDeletedIsMadeAgain(t *testing.T) {
 	t.Parallel()
-	p, out := newPeer(t), &testenv.Output{}
+	p, out := newFakeServer(t), &testenv.Output{}
 	began, deleted := time.Now(), false
 	name := machine.HostName() + "/memory"
 	p.refuse = func(*http.Request) int {
@@ -190,7 +191,7 @@ func TestASourceThatWasDeletedIsMadeAgain(t *testing.T) {
 		return 0
 	}
 	require.NoError(t, Run(
-		t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 3 * time.Second}, depsOf(p, out, time.Hour),
+		t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 3 * time.Second}, newDeps(p, out, time.Hour),
 	))
 	p.locked(func() {
 		require.True(t, deleted)
@@ -200,12 +201,12 @@ func TestASourceThatWasDeletedIsMadeAgain(t *testing.T) {
 
 func TestTheDemoFailsOnlyWhenItCannotBegin(t *testing.T) {
 	t.Parallel()
-	p := newPeer(t)
-	deps := depsOf(p, &testenv.Output{}, time.Hour)
+	p := newFakeServer(t)
+	deps := newDeps(p, &testenv.Output{}, time.Hour)
 	deps.NewKey = func(context.Context) (string, time.Time, error) { return "", time.Time{}, errors.New("no database") }
 	require.ErrorContains(t, Run(t.Context(), Options{}, deps), "making a key for the demo: no database")
 
-	deps = depsOf(p, &testenv.Output{}, time.Hour)
+	deps = newDeps(p, &testenv.Output{}, time.Hour)
 	p.refuse = func(*http.Request) int { return http.StatusForbidden }
 	require.ErrorContains(t, Run(t.Context(), Options{}, deps), "does not serve the demo")
 
@@ -221,13 +222,13 @@ func TestTheDemoFailsOnlyWhenItCannotBegin(t *testing.T) {
 func TestCtrlCIsAGoodEndAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{0, 50 * time.Millisecond, 700 * time.Millisecond} {
-		p, out := newPeer(t), &testenv.Output{}
+		p, out := newFakeServer(t), &testenv.Output{}
 		if after == 50*time.Millisecond { // while it waits for a server that does not serve
 			p.refuse = func(*http.Request) int { return http.StatusServiceUnavailable }
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), after)
 		began := time.Now()
-		require.NoError(t, Run(ctx, Options{Interval: 100 * time.Millisecond, Backfill: true}, depsOf(p, out, time.Hour)))
+		require.NoError(t, Run(ctx, Options{Interval: 100 * time.Millisecond, Backfill: true}, newDeps(p, out, time.Hour)))
 		require.Less(t, time.Since(began), after+5*time.Second)
 		cancel()
 	}
@@ -235,7 +236,7 @@ func TestCtrlCIsAGoodEndAtAnyMoment(t *testing.T) {
 
 func TestAServerThatIsGoneAtTheEndDoesNotHoldTheDemo(t *testing.T) {
 	t.Parallel()
-	p, out := newPeer(t), &testenv.Output{}
+	p, out := newFakeServer(t), &testenv.Output{}
 	began := time.Now()
 	p.refuse = func(r *http.Request) int {
 		if r.Method == http.MethodPost && time.Since(began) > time.Second {
@@ -244,8 +245,8 @@ func TestAServerThatIsGoneAtTheEndDoesNotHoldTheDemo(t *testing.T) {
 		return 0
 	}
 	require.NoError(t, Run(
-		t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 2 * time.Second}, depsOf(p, out, time.Hour),
+		t.Context(), Options{Interval: 100 * time.Millisecond, Duration: 2 * time.Second}, newDeps(p, out, time.Hour),
 	))
-	require.Less(t, time.Since(began), 2*time.Second+sendFarewell+2*time.Second)
+	require.Less(t, time.Since(began), 2*time.Second+finalSendTimeout+2*time.Second)
 	require.NotContains(t, out.String(), ", 0 dropped", "what could not be sent is counted")
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// keyLifetime is how long a key of the demo lives; the demo makes itself another.
+// keyLifetime is the lifetime of the demo's keys. The demo creates a new key before the old one expires.
 const keyLifetime = 24 * time.Hour
 
-// OpenDeps returns the dependencies of the  The zero workspace stands for that of
-// the first run.
+// OpenDeps returns the dependencies of the demo. The zero workspace means that of the first
+// run.
 func OpenDeps(
 	db *stores.DB, dataDir string, workspace uuid.UUID, server runfile.Server, out *output.Writer,
 ) (Deps, error) {
@@ -50,8 +50,8 @@ func OpenDeps(
 	return deps, nil
 }
 
-// newKey creates the demo its own key, which reads and writes live data and
-// the graph, and expires.
+// newKey creates a key for the demo that may read and write live data and the graph, and
+// that expires.
 func newKey(ctx context.Context, db *stores.DB, workspace uuid.UUID) (string, time.Time, error) {
 	found, err := db.WorkspacesByID(ctx, []uuid.UUID{workspace})
 	if err != nil {
@@ -71,9 +71,8 @@ func newKey(ctx context.Context, db *stores.DB, workspace uuid.UUID) (string, ti
 	return key.Reveal(), expires, err
 }
 
-// firstRunKeyCommand returns the shell command that prints the key in a
-// first-run.json, for commands that are to work when pasted without the key
-// being written where it may be kept.
+// firstRunKeyCommand returns a shell command that prints the key in a first-run.json. It
+// is used in printed commands, so that they work when pasted but do not contain the key.
 func firstRunKeyCommand(path string) string {
 	return `sed -n 's/.*"adminKey" *: *"\([^"]*\)".*/\1/p' ` + output.ShellQuote(path)
 }

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	surveyEvery = 5 * time.Second
-	settled     = 10 * time.Second // the age from which a process is drawn
+	surveyInterval = 5 * time.Second
+	minProcessAge  = 10 * time.Second // the age from which a process is in the graph
 	// surveyTimeout bounds an inventory; a file system that does not answer blocks it.
-	surveyTimeout = 10 * time.Second
-	graphTimeout  = 15 * time.Second // for the calls of one change
-	graphAgain    = 10 * time.Second // the pause after an error
-	linkEvery     = time.Minute      // between two checks of a source's node
+	surveyTimeout      = 10 * time.Second
+	graphTimeout       = 15 * time.Second // for the calls of one change
+	graphRetryInterval = 10 * time.Second // the pause after an error
+	linkCheckInterval  = time.Minute      // between two checks of a source's node
 )
 
-// grapher keeps the machine's part of the graph equal to the machine, and the sources linked to its nodes.
-type grapher struct {
+// graphUpdater keeps the machine's part of the graph up to date, and the sources linked to its nodes.
+type graphUpdater struct {
 	*session
 	client        *client.Client
 	surveyor      *machine.Surveyor
@@ -33,24 +33,24 @@ type grapher struct {
 	reported      string               // the last error that was printed
 }
 
-func newGrapher(s *session) *grapher {
-	// Waits for the graph are not waits for the points: the view does not show them.
+func newGraphUpdater(s *session) *graphUpdater {
+	// Retries of calls for the graph are not shown in the view, which shows those for points.
 	c := s.client.With(client.Retry{Total: graphTimeout})
 	name := machine.HostName()
-	return &grapher{
-		session: s, client: c, surveyor: machine.NewSurveyor(name, cmp.Or(s.options.settled, settled)),
+	return &graphUpdater{
+		session: s, client: c, surveyor: machine.NewSurveyor(name, cmp.Or(s.options.minProcessAge, minProcessAge)),
 		host: hostgraph.NewSyncer(c, hostgraph.HostOwner(name)), weather: hostgraph.NewSyncer(c, hostgraph.WeatherOwner),
 		linked: map[string]time.Time{},
 	}
 }
 
-// run works until ctx ends. It prints an error once and tries again.
-func (g *grapher) run(ctx context.Context) {
-	every := cmp.Or(g.options.surveyEvery, surveyEvery)
+// run updates the graph until ctx ends. It prints an error once and retries.
+func (g *graphUpdater) run(ctx context.Context) {
+	every := cmp.Or(g.options.surveyInterval, surveyInterval)
 	for {
 		wait := every
 		key, _, _ := g.keys.current(time.Now())
-		err := g.draw(ctx)
+		err := g.update(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -58,10 +58,10 @@ func (g *grapher) run(ctx context.Context) {
 			g.reported = ""
 		case fault.Is(err, fault.Unauthenticated):
 			if g.keys.renew(ctx, key) != nil {
-				wait = keyEvery
+				wait = keyRetryInterval
 			}
 		default:
-			wait = graphAgain
+			wait = graphRetryInterval
 			if text := publicText(err); text != g.reported {
 				g.reported = text
 				g.note("graph: " + err.Error())
@@ -76,8 +76,8 @@ func (g *grapher) run(ctx context.Context) {
 	}
 }
 
-// draw brings the graph up to date, the links last.
-func (g *grapher) draw(ctx context.Context) error {
+// update updates the graph and then the links of the sources.
+func (g *graphUpdater) update(ctx context.Context) error {
 	inventory, err := g.survey(ctx)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (g *grapher) draw(ctx context.Context) error {
 		return err
 	}
 	if host, ok := g.host.ID(hostgraph.MachineKey); ok && report.Left == 0 {
-		g.found(func() { g.session.host = host })
+		g.record(func() { g.session.host = host })
 	}
 	for _, s := range g.sampler.Sources() {
 		if err := g.link(ctx, s.Name, g.host, hostgraph.KeyOfSource(s.Kind)); err != nil {
@@ -111,29 +111,29 @@ func (g *grapher) draw(ctx context.Context) error {
 	return nil
 }
 
-// survey makes an inventory. One that is blocked in the kernel is abandoned.
-func (g *grapher) survey(ctx context.Context) (*machine.Inventory, error) {
-	made := make(chan machine.Inventory, 1)
+// survey creates an inventory. It abandons a survey that is blocked in the kernel.
+func (g *graphUpdater) survey(ctx context.Context) (*machine.Inventory, error) {
+	inventories := make(chan machine.Inventory, 1)
 	bounded, cancel := context.WithTimeout(ctx, surveyTimeout)
 	defer cancel()
 	surveyor := g.surveyor
-	go func() { made <- surveyor.Survey(bounded) }()
+	go func() { inventories <- surveyor.Survey(bounded) }()
 	select {
-	case inventory := <-made:
+	case inventory := <-inventories:
 		return &inventory, nil
 	case <-bounded.Done():
-		g.surveyor = machine.NewSurveyor(machine.HostName(), cmp.Or(g.options.settled, settled))
+		g.surveyor = machine.NewSurveyor(machine.HostName(), cmp.Or(g.options.minProcessAge, minProcessAge))
 		return nil, fmt.Errorf("taking the machine's inventory: %w", bounded.Err())
 	}
 }
 
-// link links a source to its node. A source that does not exist yet is created with its node.
-func (g *grapher) link(ctx context.Context, name string, of *hostgraph.Syncer, key string) error {
-	node, ok := of.ID(key)
+// link links a source to its node. A source that does not exist yet is linked when it is created.
+func (g *graphUpdater) link(ctx context.Context, name string, syncer *hostgraph.Syncer, key string) error {
+	node, ok := syncer.ID(key)
 	if id := node.String(); !ok || (g.nodeOf(name) == id && time.Now().Before(g.linked[name])) {
 		return nil
 	}
-	g.found(func() { g.nodes[name] = node.String() })
+	g.record(func() { g.nodes[name] = node.String() })
 	source, err := g.client.SourceByName(ctx, name)
 	if err == nil && source.NodeID != node.String() {
 		err = g.client.LinkSource(ctx, source.ID, node.String())
@@ -144,6 +144,6 @@ func (g *grapher) link(ctx context.Context, name string, of *hostgraph.Syncer, k
 	if err != nil {
 		return fmt.Errorf("linking source %s to its node: %w", name, err)
 	}
-	g.linked[name] = time.Now().Add(linkEvery)
+	g.linked[name] = time.Now().Add(linkCheckInterval)
 	return nil
 }

@@ -18,16 +18,16 @@ import (
 )
 
 // nodeOf finds the node with a property's value.
-func (g *peerGraph) nodeOf(property, value string) (peerNode, bool) {
+func (g *fakeGraph) nodeOf(property, value string) (fakeNode, bool) {
 	for _, n := range g.nodes {
 		if n.property(property) == value {
 			return n, true
 		}
 	}
-	return peerNode{}, false
+	return fakeNode{}, false
 }
 
-// runUntil runs the demo until what it is to do is done.
+// runUntil runs the demo until done returns true.
 func runUntil(t *testing.T, o Options, d Deps, done func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -41,9 +41,9 @@ func runUntil(t *testing.T, o Options, d Deps, done func() bool) {
 
 func TestTheMachineIsDrawnAndItsSourcesBelongToIt(t *testing.T) {
 	t.Parallel()
-	p, out := newPeer(t), &testenv.Output{}
-	options := Options{Interval: 200 * time.Millisecond, Backfill: true, surveyEvery: 500 * time.Millisecond}
-	runUntil(t, options, depsOf(p, out, time.Hour), func() (all bool) {
+	p, out := newFakeServer(t), &testenv.Output{}
+	options := Options{Interval: 200 * time.Millisecond, Backfill: true, surveyInterval: 500 * time.Millisecond}
+	runUntil(t, options, newDeps(p, out, time.Hour), func() (all bool) {
 		p.locked(func() {
 			for _, source := range []string{machine.HostName() + "/cpu", machine.HostName() + "/processes", "weather/seattle"} {
 				if all = p.links[p.sources[source]] != ""; !all {
@@ -73,7 +73,7 @@ func TestTheMachineIsDrawnAndItsSourcesBelongToIt(t *testing.T) {
 	require.NotContains(t, out.String(), "\ngraph: ", "no trouble")
 
 	again := &testenv.Output{}
-	runUntil(t, options, depsOf(p, again, time.Hour), func() bool {
+	runUntil(t, options, newDeps(p, again, time.Hour), func() bool {
 		return strings.Contains(again.String(), "/neighbors")
 	})
 	p.locked(func() {
@@ -90,7 +90,7 @@ func TestTheMachineIsDrawnAndItsSourcesBelongToIt(t *testing.T) {
 
 func TestProcessesComeAndGoInTheGraphAsOnTheMachine(t *testing.T) {
 	t.Parallel()
-	p, out := newPeer(t), &testenv.Output{}
+	p, out := newFakeServer(t), &testenv.Output{}
 	child := exec.Command("sleep", "600")
 	require.NoError(t, child.Start())
 	ended := make(chan struct{})
@@ -106,14 +106,14 @@ func TestProcessesComeAndGoInTheGraphAsOnTheMachine(t *testing.T) {
 		})
 		return found
 	}
-	options := Options{Interval: time.Second, surveyEvery: 300 * time.Millisecond, settled: time.Second}
+	options := Options{Interval: time.Second, surveyInterval: 300 * time.Millisecond, minProcessAge: time.Second}
 	killed := false
-	runUntil(t, options, depsOf(p, out, time.Hour), func() bool {
-		if there := has(); there && !killed { // it has run for long enough to count
+	runUntil(t, options, newDeps(p, out, time.Hour), func() bool {
+		if exists := has(); exists && !killed { // it has run for long enough to count
 			killed = true
 			_ = child.Process.Kill()
 		} else if killed {
-			return !there
+			return !exists
 		}
 		return false
 	})
@@ -121,7 +121,7 @@ func TestProcessesComeAndGoInTheGraphAsOnTheMachine(t *testing.T) {
 
 func TestAServerWithoutAGraphStillGetsThePoints(t *testing.T) {
 	t.Parallel()
-	p, out := newPeer(t), &testenv.Output{}
+	p, out := newFakeServer(t), &testenv.Output{}
 	p.refuse = func(r *http.Request) int {
 		if strings.HasPrefix(r.URL.Path, "/api/queries/") {
 			return http.StatusNotFound
@@ -129,7 +129,7 @@ func TestAServerWithoutAGraphStillGetsThePoints(t *testing.T) {
 		return 0
 	}
 	require.NoError(t, Run(
-		t.Context(), Options{Interval: 200 * time.Millisecond, Duration: 3 * time.Second}, depsOf(p, out, time.Hour),
+		t.Context(), Options{Interval: 200 * time.Millisecond, Duration: 3 * time.Second}, newDeps(p, out, time.Hour),
 	))
 	require.Equal(t, 1, strings.Count(out.String(), "\ngraph: reading the graph: refused by the test"))
 	require.Contains(t, out.String(), "0 were rejected, 0 dropped")

@@ -8,10 +8,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// keyVariable stands for the key in commands where nothing else can.
+// keyVariable is the environment variable for the key in commands if neither the key nor a command can be printed.
 const keyVariable = "LIVEGRAPH_API_KEY"
 
-// question is answered by the demo's graph, but by no single node of it.
+// question is an example question whose answer requires several nodes of the demo's graph.
 const question = "which process talks over the network and is near the disk that fills up?"
 
 // hints prints commands that show what the demo did.
@@ -22,12 +22,12 @@ type hints struct {
 	cpu       string    // name of the CPU's source
 	host      uuid.UUID // the machine's node; zero: it is not in the graph
 	history   bool      // the weather is stored
-	key       string    // as it is in a command: the key, or a shell expression
-	expires   time.Time // of the key that is shown; zero when none is
+	key       string    // as used in a command: the key, or a shell expression
+	expires   time.Time // of the printed key; zero if none is printed
 	before    string    // what to do before the commands work, "" for nothing
 }
 
-// text returns the commands, each one line that works when it is pasted alone.
+// text returns the commands. Each is one line that works when pasted alone.
 func (h *hints) text() string {
 	var b strings.Builder
 	b.WriteString("\nLook at it; each command works when pasted into a shell")
@@ -66,7 +66,7 @@ func (h *hints) text() string {
 	return b.String()
 }
 
-// get returns a GET as a command; parameters are name=value.
+// get returns a command that sends a GET request. Parameters have the form name=value.
 func (h *hints) get(path string, parameters ...string) string {
 	for i, p := range parameters {
 		parameters[i] = "--data-urlencode " + quote(p)
@@ -83,7 +83,7 @@ func (h *hints) curl(curl, path string, arguments ...string) string {
 	return strings.Join(append(append(parts, arguments...), quote(h.address+path)), " ")
 }
 
-// quote returns a word that the shell passes on unchanged.
+// quote quotes a word for the shell if necessary.
 func quote(word string) string {
 	safe := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@", r)

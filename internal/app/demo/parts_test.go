@@ -41,7 +41,7 @@ func TestTheBufferDropsTheOldestWhenItIsFull(t *testing.T) {
 	require.Equal(t, 4, waiting)
 	require.EqualValues(t, 2, dropped)
 	b.push(batchOf(7))
-	taken := b.take(t.Context(), 4)
+	taken := b.pop(t.Context(), 4)
 	require.Equal(t, []float64{3, 4, 5, 6}, valuesIn(taken), "in order, no more than asked for")
 	b.push(batchOf(1, 2, 3, 4, 5, 6))
 	_, dropped = b.counts()
@@ -52,7 +52,7 @@ func TestABatchLargerThanARequestIsSentAlone(t *testing.T) {
 	b := newBuffer(100)
 	b.push(batchOf(1, 2, 3))
 	b.push(batchOf(4))
-	taken := b.take(t.Context(), 2)
+	taken := b.pop(t.Context(), 2)
 	require.Equal(t, []float64{1, 2, 3}, valuesIn(taken))
 }
 
@@ -63,23 +63,23 @@ func TestTakingWaitsForABatchTheEndOrTheContext(t *testing.T) {
 		b.push(batchOf(1))
 		b.close()
 	}()
-	require.Len(t, b.take(t.Context(), 10), 1)
-	require.Empty(t, b.take(t.Context(), 10))
+	require.Len(t, b.pop(t.Context(), 10), 1)
+	require.Empty(t, b.pop(t.Context(), 10))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	require.Empty(t, newBuffer(10).take(ctx, 10))
+	require.Empty(t, newBuffer(10).pop(ctx, 10))
 }
 
 func TestAKeyIsDueBeforeItExpiresAndMadeOnceForAll(t *testing.T) {
-	minted := 0
+	created := 0
 	var used []string
 	k := &keyring{
 		create: func(context.Context) (string, time.Time, error) {
-			minted++
-			if minted == 3 {
+			created++
+			if created == 3 {
 				return "", time.Time{}, errors.New("away")
 			}
-			return strings.Repeat("k", minted), time.Now().Add(time.Hour), nil
+			return strings.Repeat("k", created), time.Now().Add(time.Hour), nil
 		},
 		use: func(key string) { used = append(used, key) },
 	}
@@ -124,7 +124,7 @@ func TestTheRateIsOfTheLastSeconds(t *testing.T) {
 	began := time.Unix(1000, 0)
 	s := &stats{began: began}
 	for i := range 60 {
-		s.delivered(began.Add(time.Duration(i)*time.Second), 100, 0, time.Millisecond)
+		s.recordIngest(began.Add(time.Duration(i)*time.Second), 100, 0, time.Millisecond)
 	}
 	require.InDelta(t, 100, s.rate(began.Add(59*time.Second)), 1)
 	require.InDelta(t, 50, s.rate(began.Add(64*time.Second)), 1)
@@ -133,18 +133,20 @@ func TestTheRateIsOfTheLastSeconds(t *testing.T) {
 
 func TestTheCPUsHistoryGrowsByNewValuesOnly(t *testing.T) {
 	s := &stats{}
-	read := func(second int64, cpu float64) { s.show(shown{cpu: []float64{cpu}, newest: time.Unix(second, 0)}) }
+	read := func(second int64, cpu float64) {
+		s.setLatest(latestValues{cpu: []float64{cpu}, newest: time.Unix(second, 0)})
+	}
 	read(1, 1)
 	read(3, 2)
 	read(3, 2)
 	read(1, 1)
 	v := s.snapshot(time.Unix(5, 0), "", 0, 0)
-	require.Equal(t, []float64{1, 2}, v.shown.cpu)
+	require.Equal(t, []float64{1, 2}, v.latest.cpu)
 	require.Equal(t, 2*time.Second, v.lag, "time does not go back")
 	for i := range int64(500) {
 		read(10+i, 9)
 	}
-	require.Len(t, s.snapshot(time.Unix(600, 0), "", 0, 0).shown.cpu, maxHistory)
+	require.Len(t, s.snapshot(time.Unix(600, 0), "", 0, 0).latest.cpu, maxHistory)
 }
 
 func TestCommandsSurviveOddNames(t *testing.T) {
@@ -167,8 +169,8 @@ func TestCommandsSurviveOddNames(t *testing.T) {
 }
 
 func TestWithoutATerminalOrACommandTheKeyIsAVariable(t *testing.T) {
-	p, out := newPeer(t), &testenv.Output{}
-	deps := depsOf(p, out, time.Hour)
+	p, out := newFakeServer(t), &testenv.Output{}
+	deps := newDeps(p, out, time.Hour)
 	deps.KeyCommand = ""
 	require.NoError(t, Run(t.Context(), Options{Interval: 100 * time.Millisecond, Duration: time.Second}, deps))
 	require.Contains(t, out.String(), "First set LIVEGRAPH_API_KEY")

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	maxBuffered = 200_000 // points: about half an hour
-	maxSent     = 10_000  // points of a request
-	// sourcesEvery is the time between two look-ups of sources after points of them were refused.
-	sourcesEvery = 10 * time.Second
-	keyEvery     = 5 * time.Second // between two attempts to create a key
+	maxBuffered      = 200_000 // points: about half an hour
+	maxRequestPoints = 10_000  // points of a request
+	// sourceLookupInterval is the time between two look-ups of sources after points of them were refused.
+	sourceLookupInterval = 10 * time.Second
+	keyRetryInterval     = 5 * time.Second // between two attempts to create a key
 )
 
-// buffer holds the batches that were measured and not sent yet, in order. When it is full the oldest are dropped.
+// buffer holds the batches that were measured and not sent yet, in order. When it is full, it drops the oldest.
 type buffer struct {
 	mu      sync.Mutex
 	batches [][]machine.Sample
@@ -52,20 +52,20 @@ func (b *buffer) push(batch []machine.Sample) {
 	}
 }
 
-// take waits for points and returns the oldest batches, as many as have at most limit points, but at least one. It
-// returns nil once the buffer is closed and empty, or ctx ends.
-func (b *buffer) take(ctx context.Context, limit int) []machine.Sample {
+// pop waits for points, and removes and returns the oldest batches with at most limit points together, but at least one
+// batch. It returns nil once the buffer is closed and empty, or ctx ends.
+func (b *buffer) pop(ctx context.Context, limit int) []machine.Sample {
 	for closed := false; ; {
 		b.mu.Lock()
-		var taken []machine.Sample
-		for len(b.batches) > 0 && (taken == nil || len(taken)+len(b.batches[0]) <= limit) {
-			taken = append(taken, b.batches[0]...)
+		var batch []machine.Sample
+		for len(b.batches) > 0 && (batch == nil || len(batch)+len(b.batches[0]) <= limit) {
+			batch = append(batch, b.batches[0]...)
 			b.points -= len(b.batches[0])
 			b.batches = b.batches[1:]
 		}
 		b.mu.Unlock()
-		if taken != nil || closed || ctx.Err() != nil {
-			return taken
+		if batch != nil || closed || ctx.Err() != nil {
+			return batch
 		}
 		select {
 		case <-b.changed:
@@ -85,7 +85,7 @@ func (b *buffer) counts() (pending int, dropped int64) {
 	return b.points, b.dropped
 }
 
-// publisher sends what the buffer has: each interval's points as one request, more when it catches up.
+// publisher sends the batches of the buffer: the points of one interval per request, or of several when it catches up.
 type publisher struct {
 	*session
 	described map[string]machine.Source // by name
@@ -112,10 +112,10 @@ func newPublisher(s *session, acknowledged chan acknowledgement) *publisher {
 	return p
 }
 
-// run sends until the buffer is closed and empty or ctx ends. What cannot be sent is counted.
+// run sends until the buffer is closed and empty or ctx ends. It counts the points that cannot be sent.
 func (p *publisher) run(ctx context.Context) error {
 	for {
-		batch := p.buffer.take(ctx, maxSent)
+		batch := p.buffer.pop(ctx, maxRequestPoints)
 		if batch == nil {
 			return nil
 		}
@@ -138,7 +138,7 @@ func (p *publisher) send(ctx context.Context, batch []machine.Sample) error {
 		case err == nil:
 			return nil
 		case ctx.Err() == nil && fault.Is(err, fault.Unauthenticated):
-			if (!p.renew(ctx, key) || attempt > 0) && !sleep.For(ctx, keyEvery) {
+			if (!p.renew(ctx, key) || attempt > 0) && !sleep.For(ctx, keyRetryInterval) {
 				p.stats.update(func(s *stats) { s.unsent += int64(len(batch)) })
 				return nil
 			}
@@ -186,12 +186,12 @@ func (p *publisher) try(ctx context.Context, batch []machine.Sample) error {
 		return err
 	}
 	now := time.Now()
-	p.stats.delivered(now, receipt.Accepted, receipt.Rejected, receipt.Took)
+	p.stats.recordIngest(now, receipt.Accepted, receipt.Rejected, receipt.Took)
 	if len(receipt.Errors) > 0 {
 		p.stats.update(func(s *stats) { s.refusal = receipt.Errors[0].Field + ": " + receipt.Errors[0].Reason })
 		p.forgetSources()
 	}
-	select { // replace one that nobody took
+	select { // replace one that was not received
 	case <-p.acknowledged:
 	default:
 	}
@@ -204,12 +204,12 @@ func (p *publisher) sourceID(ctx context.Context, name string) (string, error) {
 	if id, ok := p.ids[name]; ok {
 		return id, nil
 	}
-	d := p.described[name]
+	described := p.described[name]
 	wanted := client.Source{
-		Name: name, Description: d.Description, Tags: d.Tags, NodeID: p.nodeOf(name),
+		Name: name, Description: described.Description, Tags: described.Tags, NodeID: p.nodeOf(name),
 		IntervalSeconds: p.options.Interval.Seconds(),
 	}
-	for _, m := range d.Metrics {
+	for _, m := range described.Metrics {
 		wanted.Metrics = append(wanted.Metrics, client.Metric{Name: m.Name, Unit: m.Unit, Description: m.Description})
 	}
 	source, _, err := p.client.EnsureSource(ctx, wanted)
@@ -219,10 +219,10 @@ func (p *publisher) sourceID(ctx context.Context, name string) (string, error) {
 	return source.ID, err
 }
 
-// forgetSources has the sources looked up again: one that was deleted is the likely cause of a refusal. It is false
-// when that was done a moment ago.
+// forgetSources clears the cached sources, because a deleted source is the likely cause of a refusal. It returns false
+// if the cache was cleared within sourceLookupInterval.
 func (p *publisher) forgetSources() bool {
-	if time.Since(p.lookedUp) < sourcesEvery {
+	if time.Since(p.lookedUp) < sourceLookupInterval {
 		return false
 	}
 	p.lookedUp = time.Now()

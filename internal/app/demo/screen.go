@@ -16,7 +16,7 @@ type display interface {
 	note(text string) // a text that stays
 	refresh(v view)
 	every() time.Duration // between two refreshes
-	close()               // leaves the output as it was found
+	close()               // restores the terminal
 }
 
 // newDisplay returns the view drawn in place for a terminal, else plain lines.
@@ -114,7 +114,7 @@ func (s *screen) close() {
 	}
 }
 
-// lines writes a line now and then.
+// lines writes a line every ten seconds.
 type lines struct {
 	out     io.Writer
 	palette palette

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	maxLatencies = 120 // of which a percentile is taken
-	rateOver     = 10 * time.Second
+	maxLatencies = 120 // number of durations for a percentile
+	rateWindow   = 10 * time.Second
 	maxHistory   = 120 // values of the sparkline
 )
 
@@ -34,22 +34,22 @@ func (l latencies) latency() latency {
 	return latency{last: l[len(l)-1], p95: sorted[(len(sorted)*95+99)/100-1], known: true} // nearest rank
 }
 
-// stats is what the demo's goroutines measured.
+// stats contains the measurements of the demo's goroutines.
 type stats struct {
 	mu        sync.Mutex
 	began     time.Time
 	sent      int64
 	rejected  int64
 	retries   int64
-	unsent    int64  // given up
+	unsent    int64  // points that were given up
 	refusal   string // the last one
 	ingest    latencies
-	fresh     latencies
+	freshness latencies
 	arrivals  []arrival
-	waiting   string // why an ingest is repeated, "" when none is
+	waiting   string // why an ingest is retried, "" when none is
 	waitUntil time.Time
-	unread    string // why nothing could be read back, "" when it could
-	shown     shown
+	readError string // why nothing could be read back, "" when it could
+	latest    latestValues
 	graph     graphSize
 }
 
@@ -63,8 +63,8 @@ type arrival struct {
 	points int
 }
 
-// shown is what was read back last.
-type shown struct {
+// latestValues are the values that were read back last.
+type latestValues struct {
 	newest    time.Time // of all values; zero: nothing was read yet
 	values    []value
 	processes []program
@@ -88,35 +88,35 @@ func (s *stats) update(change func(*stats)) {
 	change(s)
 }
 
-// delivered counts an answered ingest.
-func (s *stats) delivered(now time.Time, accepted, rejected int, took time.Duration) {
+// recordIngest counts an answered ingest.
+func (s *stats) recordIngest(now time.Time, accepted, rejected int, took time.Duration) {
 	s.update(func(s *stats) {
 		s.sent += int64(accepted)
 		s.rejected += int64(rejected)
 		s.ingest.add(took)
 		s.waiting = ""
 		s.arrivals = append(s.arrivals, arrival{now, accepted})
-		s.arrivals = slices.DeleteFunc(s.arrivals, func(a arrival) bool { return now.Sub(a.at) > rateOver })
+		s.arrivals = slices.DeleteFunc(s.arrivals, func(a arrival) bool { return now.Sub(a.at) > rateWindow })
 	})
 }
 
-// show stores what was read back; the CPU's history continues.
-func (s *stats) show(read shown) {
+// setLatest stores the values that were read back. It appends to the history of the CPU.
+func (s *stats) setLatest(read latestValues) {
 	s.update(func(s *stats) {
-		cpu := s.shown.cpu
-		if read.newest.After(s.shown.newest) {
+		cpu := s.latest.cpu
+		if read.newest.After(s.latest.newest) {
 			cpu = append(cpu, read.cpu...)
 		} else {
-			read.newest = s.shown.newest
+			read.newest = s.latest.newest
 		}
 		read.cpu = cpu[max(0, len(cpu)-maxHistory):]
-		s.shown, s.unread = read, ""
+		s.latest, s.readError = read, ""
 	})
 }
 
 // rate returns the points a second over the last seconds. The lock is held.
 func (s *stats) rate(now time.Time) float64 {
-	from, points := now.Add(-rateOver), 0
+	from, points := now.Add(-rateWindow), 0
 	if s.began.After(from) {
 		from = s.began
 	}
@@ -135,17 +135,17 @@ func (s *stats) snapshot(now time.Time, address string, pending int, dropped int
 	v := view{
 		address: address, up: now.Sub(s.began), sent: s.sent, rate: s.rate(now), pending: pending,
 		rejected: s.rejected, dropped: dropped + s.unsent, retries: s.retries,
-		ingest: s.ingest.latency(), fresh: s.fresh.latency(), shown: s.shown, graph: s.graph,
-		lagKnown: !s.shown.newest.IsZero(), lag: max(0, now.Sub(s.shown.newest)),
+		ingest: s.ingest.latency(), freshness: s.freshness.latency(), latest: s.latest, graph: s.graph,
+		lagKnown: !s.latest.newest.IsZero(), lag: max(0, now.Sub(s.latest.newest)),
 	}
 	switch {
 	case s.waiting != "":
 		v.trouble, v.retryIn = s.waiting, max(0, s.waitUntil.Sub(now))
-	case s.unread != "":
-		v.trouble = "reading back: " + s.unread
+	case s.readError != "":
+		v.trouble = "reading back: " + s.readError
 	case s.refusal != "":
 		v.trouble = "last refusal: " + s.refusal
 	}
-	v.shown.cpu = slices.Clone(s.shown.cpu) // the reader appends to it
+	v.latest.cpu = slices.Clone(s.latest.cpu) // the reader appends to it
 	return v
 }

@@ -11,36 +11,36 @@ import (
 )
 
 const (
-	labelWidth  = 9  // of the table's first column
-	cellMin     = 36 // width of a value or a program
-	cellGap     = 4
-	maxValues   = 18
-	maxRows     = 5 // of programs
-	widthMin    = 20
-	widestSpark = 60
+	labelWidth    = 9  // of the table's first column
+	cellMin       = 36 // width of a value or a program
+	cellGap       = 4
+	maxValues     = 18
+	maxRows       = 5 // of programs
+	widthMin      = 20
+	maxSparkWidth = 60
 )
 
-// view is one moment of the demo.
+// view is a snapshot of the demo.
 type view struct {
-	address  string
-	up       time.Duration
-	sent     int64
-	rate     float64 // points a second
-	pending  int
-	rejected int64
-	dropped  int64
-	retries  int64
-	ingest   latency
-	fresh    latency
-	lag      time.Duration
-	lagKnown bool
-	trouble  string // "" when all is well
-	retryIn  time.Duration
-	shown    shown
-	graph    graphSize
+	address   string
+	up        time.Duration
+	sent      int64
+	rate      float64 // points a second
+	pending   int
+	rejected  int64
+	dropped   int64
+	retries   int64
+	ingest    latency
+	freshness latency
+	lag       time.Duration
+	lagKnown  bool
+	trouble   string // "" when all is well
+	retryIn   time.Duration
+	latest    latestValues
+	graph     graphSize
 }
 
-// palette is what a terminal can show.
+// palette is the set of characters that a terminal can show.
 type palette struct {
 	spark  []rune
 	degree string
@@ -51,20 +51,20 @@ var (
 	asciiPalette   = palette{spark: []rune("_.-~=+*#"), degree: "C"}
 )
 
-// render draws the view in at most height lines of at most width characters; the programs give way first.
+// render renders the view in at most height lines of at most width characters. It shortens the programs first.
 func (v *view) render(width, height int, p palette) []string {
 	width = max(width, widthMin)
 	lines := append([]string{"Livegraph demo  " + v.address + "  up " + duration(v.up), ""}, v.table(width, p)...)
-	if len(v.shown.values) > 0 {
+	if len(v.latest.values) > 0 {
 		var cells [][2]string
-		for _, value := range v.shown.values[:min(len(v.shown.values), maxValues)] {
+		for _, value := range v.latest.values[:min(len(v.latest.values), maxValues)] {
 			cells = append(cells, [2]string{value.label, quantity(value.number, value.unit, p)})
 		}
 		lines = append(append(lines, "", "latest values, read back from the API"), grid(cells, width, maxValues)...)
 	}
-	if rows := min(maxRows, height-len(lines)-4); rows > 0 && len(v.shown.processes) > 0 {
+	if rows := min(maxRows, height-len(lines)-4); rows > 0 && len(v.latest.processes) > 0 {
 		var cells [][2]string
-		for _, program := range v.shown.processes {
+		for _, program := range v.latest.processes {
 			cells = append(cells, [2]string{program.name, fmt.Sprintf(
 				"%8s %9s", quantity(program.cpu, "percent", p), quantity(program.rss, "bytes", p),
 			)})
@@ -81,15 +81,18 @@ func (v *view) render(width, height int, p palette) []string {
 	return lines
 }
 
-// table returns the part above the values: what was sent, and how.
+// table returns the part above the values: statistics of the ingest.
 func (v *view) table(width int, p palette) (lines []string) {
-	row := func(label string, fields ...string) { lines = append(lines, flow(label, fields, width)...) }
+	row := func(label string, fields ...string) { lines = append(lines, wrapFields(label, fields, width)...) }
 	row("points", thousands(v.sent)+" sent", fmt.Sprintf("%.0f/s", v.rate), thousands(int64(v.pending))+" waiting",
 		thousands(v.rejected)+" rejected", thousands(v.dropped)+" dropped")
 	for _, l := range []struct {
 		label, what, more string
 		latency
-	}{{"ingest", "now", fmt.Sprintf("%d retries", v.retries), v.ingest}, {"visible", "after the answer", "", v.fresh}} {
+	}{
+		{"ingest", "now", fmt.Sprintf("%d retries", v.retries), v.ingest},
+		{"visible", "after the answer", "", v.freshness},
+	} {
 		switch {
 		case !l.known:
 			row(l.label, "not measured yet")
@@ -106,8 +109,8 @@ func (v *view) table(width int, p palette) (lines []string) {
 		row("graph", thousands(int64(v.graph.nodes))+" nodes", thousands(int64(v.graph.edges))+" edges",
 			thousands(v.graph.changes)+" changes made")
 	}
-	if history := v.shown.cpu; len(history) > 0 {
-		free := min(width-labelWidth-len("  100.0 %"), widestSpark)
+	if history := v.latest.cpu; len(history) > 0 {
+		free := min(width-labelWidth-len("  100.0 %"), maxSparkWidth)
 		row("cpu", sparkline(history, free, p.spark)+"  "+quantity(history[len(history)-1], "percent", p))
 	}
 	switch {
@@ -119,7 +122,7 @@ func (v *view) table(width int, p palette) (lines []string) {
 	return lines
 }
 
-// progress returns the view in one line, for output that is no terminal.
+// progress returns the view as one line, for output that is not a terminal.
 func (v *view) progress(p palette) string {
 	parts := []string{fmt.Sprintf("%s points sent (%.0f/s)", thousands(v.sent), v.rate)}
 	add := func(known bool, format string, args ...any) {
@@ -128,12 +131,12 @@ func (v *view) progress(p palette) string {
 		}
 	}
 	add(v.ingest.known, "ingest p95 %s", duration(v.ingest.p95))
-	add(v.fresh.known, "visible p95 %s after the answer", duration(v.fresh.p95))
+	add(v.freshness.known, "visible p95 %s after the answer", duration(v.freshness.p95))
 	add(v.lagKnown, "lag %s", duration(v.lag))
 	add(v.graph.nodes > 0, "graph of %s nodes and %s edges", thousands(int64(v.graph.nodes)),
 		thousands(int64(v.graph.edges)))
-	if n := len(v.shown.cpu); n > 0 {
-		add(true, "cpu %s", quantity(v.shown.cpu[n-1], "percent", p))
+	if n := len(v.latest.cpu); n > 0 {
+		add(true, "cpu %s", quantity(v.latest.cpu[n-1], "percent", p))
 	}
 	add(v.pending > 0, "%s waiting", thousands(int64(v.pending)))
 	add(v.rejected > 0, "%s rejected", thousands(v.rejected))
@@ -142,14 +145,14 @@ func (v *view) progress(p palette) string {
 	return printable(strings.Join(parts, ", "))
 }
 
-// summary returns what is printed at the end.
+// summary returns the text that is printed at the end.
 func (v *view) summary() string {
 	text := fmt.Sprintf("The demo ran for %s and sent %s points; %s were rejected, %s dropped.",
 		duration(v.up), thousands(v.sent), thousands(v.rejected), thousands(v.dropped+int64(v.pending)))
 	if v.ingest.known {
 		text += fmt.Sprintf(" Ingest was answered in %s (p95)", duration(v.ingest.p95))
-		if v.fresh.known {
-			text += fmt.Sprintf(", and its points were visible %s (p95) after the answer", duration(v.fresh.p95))
+		if v.freshness.known {
+			text += fmt.Sprintf(", and its points were visible %s (p95) after the answer", duration(v.freshness.p95))
 		}
 		text += "."
 	}
@@ -163,8 +166,8 @@ func (v *view) summary() string {
 	return text + " What it sent stays."
 }
 
-// flow lays fields out after a label and continues in the next line when one is full.
-func flow(label string, fields []string, width int) (lines []string) {
+// wrapFields writes fields after a label and wraps them into lines of at most width characters.
+func wrapFields(label string, fields []string, width int) (lines []string) {
 	const gap = "   "
 	line := fmt.Sprintf("%-*s", labelWidth, label)
 	for i, field := range fields {
@@ -207,7 +210,7 @@ func clip(line string, width int) string {
 	return line
 }
 
-// printable replaces what would move the cursor: anybody who may write to the workspace chose the names in it.
+// printable replaces control and other non-printable characters, because users of the workspace choose the names.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {
@@ -270,8 +273,8 @@ func thousands(n int64) string {
 	return digits
 }
 
-// sparkline draws the last values, one a character, from zero to the highest value but at least 10: an idle machine's
-// noise is not to look like work.
+// sparkline renders the last values, one per character, on a scale from zero to the highest value but at least 10, so
+// that the noise of an idle machine looks flat.
 func sparkline(values []float64, width int, levels []rune) string {
 	values = values[max(0, len(values)-max(0, width)):]
 	top := 10.0

@@ -21,16 +21,16 @@ func sampleView() view {
 	v := view{
 		address: "http://127.0.0.1:8080", up: 3*time.Minute + 21*time.Second, sent: 24310, rate: 118.4,
 		pending: 236, rejected: 3, dropped: 0, retries: 2,
-		ingest: latency{last: 3100 * time.Microsecond, p95: 5 * time.Millisecond, known: true},
-		fresh:  latency{last: 121 * time.Millisecond, p95: 183 * time.Millisecond, known: true},
-		lag:    912 * time.Millisecond, lagKnown: true,
+		ingest:    latency{last: 3100 * time.Microsecond, p95: 5 * time.Millisecond, known: true},
+		freshness: latency{last: 121 * time.Millisecond, p95: 183 * time.Millisecond, known: true},
+		lag:       912 * time.Millisecond, lagKnown: true,
 		trouble: "The store of points is not available", retryIn: 4 * time.Second,
 	}
 	v.graph = graphSize{nodes: 312, edges: 1188, changes: 1540}
 	for i := range 100 {
-		v.shown.cpu = append(v.shown.cpu, float64(i%23)*4)
+		v.latest.cpu = append(v.latest.cpu, float64(i%23)*4)
 	}
-	v.shown.values = []value{
+	v.latest.values = []value{
 		{"cpu", "percent", 23.41}, {"cpu waiting for disk", "percent", 0.4}, {"memory", "percent", 41.25},
 		{"memory available", "bytes", 14.2 * (1 << 30)}, {"load, 1 minute", "", 1.327}, {"k10temp_tctl", "celsius", 45.25},
 		{"disk /", "percent", 18.8}, {"disk /very/long/mount/point/of/some/volume", "percent", 100},
@@ -38,12 +38,12 @@ func sampleView() view {
 		{"vda written", "bytes/s", 1.25e6}, {"eth0 received", "bytes/s", 123456}, {"eth0 sent", "bytes/s", 999},
 	}
 	for i := range 20 {
-		v.shown.processes = append(v.shown.processes, program{
+		v.latest.processes = append(v.latest.processes, program{
 			name: fmt.Sprintf("program-%d", i), cpu: float64(100 - 5*i), rss: 1e6 * float64(i*i),
 		})
 	}
-	v.shown.processes[1].name = "a-program-with-quite-a-long-name-indeed"
-	v.shown.processes[2].name = "evil\x1b[2J\nname"
+	v.latest.processes[1].name = "a-program-with-quite-a-long-name-indeed"
+	v.latest.processes[2].name = "evil\x1b[2J\nname"
 	return v
 }
 

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// readTimeout bounds a reading: what is visible later is late.
+	// readTimeout bounds a reading.
 	readTimeout = 8 * time.Second
 	// The times between two readings, in the view and in lines.
 	readEveryView, readEveryLines = time.Second, 5 * time.Second
 )
 
-// reader reads back what was sent: it waits until an ingest's points are visible, which measures freshness, and takes
-// the newest values.
+// reader reads points back: it waits until an ingest's points are visible, which measures freshness, and reads the
+// newest values.
 type reader struct {
 	*session
 	client       *client.Client
@@ -56,7 +56,7 @@ func (r *reader) run(ctx context.Context) {
 		case a := <-r.acknowledged:
 			wait := r.every - time.Since(a.at)
 			if err := r.read(ctx, a); err != nil && ctx.Err() == nil {
-				r.stats.update(func(s *stats) { s.unread = publicText(err) })
+				r.stats.update(func(s *stats) { s.readError = publicText(err) })
 				wait = max(wait, time.Second)
 				var fe *fault.Error
 				if errors.As(err, &fe) {
@@ -66,7 +66,7 @@ func (r *reader) run(ctx context.Context) {
 			if !sleep.For(ctx, wait) {
 				return
 			}
-			select { // what was answered during the pause would look late
+			select { // discard one from the pause: its freshness would include the pause
 			case <-r.acknowledged:
 			default:
 			}
@@ -112,8 +112,8 @@ func (r *reader) read(ctx context.Context, a acknowledgement) error {
 	if err != nil {
 		return err
 	}
-	r.stats.update(func(s *stats) { s.fresh.add(time.Since(a.at)) })
-	r.found(func() { r.visible = true })
+	r.stats.update(func(s *stats) { s.freshness.add(time.Since(a.at)) })
+	r.record(func() { r.visible = true })
 	read := r.values(newest)
 	if len(processes) > 0 {
 		results, err := r.client.Query(ctx, client.Query{
@@ -125,12 +125,12 @@ func (r *reader) read(ctx context.Context, a acknowledgement) error {
 		}
 		read.processes = busiest(results)
 	}
-	r.stats.show(read)
+	r.stats.setLatest(read)
 	return nil
 }
 
-// values puts the newest values into the view's order, labelled.
-func (r *reader) values(results []client.Result) (read shown) {
+// values returns the newest values in the order of the view, with labels.
+func (r *reader) values(results []client.Result) (read latestValues) {
 	for _, h := range headlines {
 		var found []value
 		for _, result := range results {

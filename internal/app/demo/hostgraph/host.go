@@ -17,7 +17,7 @@ const (
 	Program    = "program"         // kind
 	station    = "weather-station" // kind
 
-	maxPrograms = 300 // they stay once they are in the graph
+	maxPrograms = 300 // programs are never deleted from the graph
 	object      = "object"
 	concept     = "concept"
 	partOf      = "part_of"
@@ -26,7 +26,7 @@ const (
 // HostOwner returns the owner of a machine's part of a graph.
 func HostOwner(host string) string { return "livegraph-demo " + host }
 
-// WeatherOwner is the owner of the weather stations, whichever machine drew them.
+// WeatherOwner is the owner of the weather stations. It is the same for all machines.
 const WeatherOwner = "livegraph-demo weather"
 
 // KeyOfSource returns the key of the node that a source of the machine belongs to, by the source's kind.
@@ -42,20 +42,20 @@ func KeyOfSource(kind string) string {
 	return MachineKey // load, temperatures, processes
 }
 
-// drawing is a state in the making.
-type drawing struct {
+// stateBuilder builds a state.
+type stateBuilder struct {
 	host  string
 	keys  map[string]bool
 	state State
 }
 
-func newDrawing(host string, complete map[string]bool) *drawing {
-	return &drawing{host: host, keys: map[string]bool{}, state: State{Complete: complete}}
+func newStateBuilder(host string, complete map[string]bool) *stateBuilder {
+	return &stateBuilder{host: host, keys: map[string]bool{}, state: State{Complete: complete}}
 }
 
 // add adds a node whose description is a sentence of the subject and the facts that are known, because search reads
 // descriptions. The kind is the part of the key before the slash.
-func (d *drawing) add(key, name, entityType, subject string, facts []string, properties map[string]any) {
+func (d *stateBuilder) add(key, name, entityType, subject string, facts []string, properties map[string]any) {
 	facts = slices.DeleteFunc(facts, func(fact string) bool { return fact == "" })
 	if len(facts) > 0 {
 		subject += ": " + strings.Join(facts, "; ")
@@ -76,16 +76,16 @@ func (d *drawing) add(key, name, entityType, subject string, facts []string, pro
 }
 
 // relate adds an edge if both ends exist.
-func (d *drawing) relate(source, relation, target string) {
+func (d *stateBuilder) relate(source, relation, target string) {
 	if d.keys[source] && d.keys[target] {
 		d.state.Edges = append(d.state.Edges, Edge{source, target, relation})
 	}
 }
 
-// Host returns the desired state of a machine. Programs and users stay in the graph when they do not run; programs are
-// the keys of those that exist already.
+// Host returns the desired state of a machine. Programs and users stay in the graph when they have no processes.
+// programs are the keys of the programs that exist already.
 func Host(i *machine.Inventory, programs []string) State {
-	d := newDrawing(i.Name, map[string]bool{
+	d := newStateBuilder(i.Name, map[string]bool{
 		"machine": true, "processor": true, "memory": true, "storage": true, "network": true,
 		"core": !i.Unread[machine.PartCores], "disk": !i.Unread[machine.PartDevices],
 		"partition": !i.Unread[machine.PartDevices], "file-system": !i.Unread[machine.PartMounts],
@@ -98,7 +98,7 @@ func Host(i *machine.Inventory, programs []string) State {
 	return d.state
 }
 
-func (d *drawing) machine(i *machine.Inventory) {
+func (d *stateBuilder) machine(i *machine.Inventory) {
 	h := i.Host
 	system := strings.TrimSpace(h.Platform + " " + h.PlatformVersion)
 	guest := ""
@@ -132,18 +132,18 @@ func (d *drawing) machine(i *machine.Inventory) {
 	}
 }
 
-func (d *drawing) storage(i *machine.Inventory) {
+func (d *stateBuilder) storage(i *machine.Inventory) {
 	devices := map[string]string{} // key by name
 	for _, device := range i.Devices {
-		kind, whole, title := "disk", "storage", "Disk "
+		kind, parent, title := "disk", "storage", "Disk "
 		if device.Disk != "" {
-			kind, whole, title = "partition", "disk/"+device.Disk, "Partition "
+			kind, parent, title = "partition", "disk/"+device.Disk, "Partition "
 		}
 		key := kind + "/" + device.Name
 		devices[device.Name] = key
 		d.add(key, title+device.Name+" of "+d.host, object, title+device.Name+" of "+d.host, nil,
 			map[string]any{"device": device.Name})
-		d.relate(key, partOf, whole)
+		d.relate(key, partOf, parent)
 	}
 	for _, m := range i.Mounts {
 		key := "file-system/" + m.Path
@@ -166,7 +166,7 @@ func fullness(percent int) string {
 	return used + ", there is free space"
 }
 
-func (d *drawing) network(i *machine.Inventory) {
+func (d *stateBuilder) network(i *machine.Inventory) {
 	for _, n := range i.Interfaces {
 		title, state, key := "Network interface ", "up", "interface/"+n.Name
 		if n.Loopback {
@@ -182,8 +182,8 @@ func (d *drawing) network(i *machine.Inventory) {
 	}
 }
 
-// processes draws the users and programs first, because processes refer to them, and the relations last.
-func (d *drawing) processes(running []machine.Process, programs []string) {
+// processes adds users and programs first, because processes refer to them, and edges last.
+func (d *stateBuilder) processes(running []machine.Process, programs []string) {
 	free := maxPrograms - len(programs)
 	byPID := make(map[int32]string, len(running))
 	for _, p := range running {
@@ -202,7 +202,7 @@ func (d *drawing) processes(running []machine.Process, programs []string) {
 				map[string]any{"program": p.Program})
 			d.relate(program, "installed_on", MachineKey)
 		}
-		// A pid alone would give a process the node of another that had it before.
+		// The pid alone is not unique: an earlier process may have had it.
 		byPID[p.PID] = fmt.Sprintf("process/%d/%d", p.PID, p.Started.Unix())
 		d.add(byPID[p.PID], fmt.Sprintf("%s %d", p.Name, p.PID), "process",
 			fmt.Sprintf("Running process %d on %s, an instance of %s", p.PID, d.host, p.Program), processFacts(p),
@@ -247,7 +247,7 @@ func processFacts(p machine.Process) []string {
 
 // Weather returns the desired state of the weather stations.
 func Weather(stations []weather.Station) State {
-	d := newDrawing("", map[string]bool{station: true, "dataset": true})
+	d := newStateBuilder("", map[string]bool{station: true, "dataset": true})
 	d.add("dataset/weather", "Daily weather, 2012 to 2015", concept, "Four years of daily weather measurements by NOAA "+
 		"(GHCN-Daily, public domain): precipitation, highest and lowest temperature, wind, and the day in a word", nil,
 		map[string]any{"source": weather.Package, "licence": "public domain"})
@@ -281,8 +281,8 @@ func size(bytes uint64) string {
 	return fmt.Sprintf("%.4g %s", value, unit)
 }
 
-// about returns what a well-known program is, in words that a person may search for; else "". Versions at the end of a
-// name do not count: python3.11 is python.
+// about returns a description of a well-known program with words that users may search for, or "". It ignores a version
+// at the end of the name: python3.11 is python.
 func about(program string) string {
 	program = strings.TrimRight(program, "0123456789.-*")
 	for _, line := range wellKnown {

@@ -134,11 +134,11 @@ func TestWhatCouldNotBeReadIsNotDrawnAsGone(t *testing.T) {
 
 func TestProgramsAreBoundedAndThoseThatStandStay(t *testing.T) {
 	i := lathe()
-	standing := []string{"program/systemd"}
+	existing := []string{"program/systemd"}
 	for n := range maxPrograms - 2 {
-		standing = append(standing, fmt.Sprintf("program/old-%d", n))
+		existing = append(existing, fmt.Sprintf("program/old-%d", n))
 	}
-	p := Host(i, standing)
+	p := Host(i, existing)
 	find(t, p, "program/systemd")
 	find(t, p, "program/postgres")
 	for _, n := range p.Nodes {

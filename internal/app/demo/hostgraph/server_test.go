@@ -12,24 +12,24 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// peer is a graph that answers as the interface says a server does, as far as a
-// mirror can tell. The mirror against the real one is tested in test/e2e.
-type peer struct {
-	nodes   map[uuid.UUID]client.Node
-	edges   map[uuid.UUID]client.Edge
-	used    map[uuid.UUID]bool // ids of all that ever stood
-	order   []uuid.UUID        // of making
-	batches int
-	reads   int
-	fail    error  // what the next batch fails with
-	never   string // name of a node that is not taken
+// fakeServer implements the part of the API that a syncer uses. test/e2e tests a syncer
+// with a real server.
+type fakeServer struct {
+	nodes       map[uuid.UUID]client.Node
+	edges       map[uuid.UUID]client.Edge
+	used        map[uuid.UUID]bool // ids that cannot be used again
+	order       []uuid.UUID        // ids in the order of creation
+	batches     int
+	reads       int
+	fail        error  // error of the next batch
+	refusedName string // name of a node that is refused
 }
 
-func newPeer() *peer {
-	return &peer{nodes: map[uuid.UUID]client.Node{}, edges: map[uuid.UUID]client.Edge{}, used: map[uuid.UUID]bool{}}
+func newFakeServer() *fakeServer {
+	return &fakeServer{nodes: map[uuid.UUID]client.Node{}, edges: map[uuid.UUID]client.Edge{}, used: map[uuid.UUID]bool{}}
 }
 
-func (p *peer) EachNode(_ context.Context, f client.Filter, visit func(client.Node) error) error {
+func (p *fakeServer) EachNode(_ context.Context, f client.Filter, visit func(client.Node) error) error {
 	p.reads++
 	for _, id := range p.order {
 		if n, ok := p.nodes[id]; ok && textOf(n.Properties[managedBy]) == f.Properties[managedBy] {
@@ -41,7 +41,7 @@ func (p *peer) EachNode(_ context.Context, f client.Filter, visit func(client.No
 	return nil
 }
 
-func (p *peer) EachEdge(_ context.Context, f client.Filter, visit func(client.Edge) error) error {
+func (p *fakeServer) EachEdge(_ context.Context, f client.Filter, visit func(client.Edge) error) error {
 	for _, id := range p.order {
 		if e, ok := p.edges[id]; ok && textOf(e.Properties[managedBy]) == f.Properties[managedBy] {
 			if err := visit(e); err != nil {
@@ -52,14 +52,14 @@ func (p *peer) EachEdge(_ context.Context, f client.Filter, visit func(client.Ed
 	return nil
 }
 
-func (p *peer) Batch(_ context.Context, commands []client.Command, atomic bool) (client.BatchAnswer, error) {
+func (p *fakeServer) Batch(_ context.Context, commands []client.Command, atomic bool) (client.BatchAnswer, error) {
 	p.batches++
 	if p.fail != nil {
 		err := p.fail
 		p.fail = nil
 		return client.BatchAnswer{}, err
 	}
-	before := peer{
+	before := fakeServer{
 		nodes: maps.Clone(p.nodes), edges: maps.Clone(p.edges), used: maps.Clone(p.used), order: slices.Clone(p.order),
 	}
 	answer := client.BatchAnswer{Results: make([]client.BatchResult, len(commands))}
@@ -74,7 +74,7 @@ func (p *peer) Batch(_ context.Context, commands []client.Command, atomic bool) 
 	return answer, nil
 }
 
-func (p *peer) do(c client.Command) error {
+func (p *fakeServer) do(c client.Command) error {
 	// Through JSON, as a server would see it.
 	raw, err := json.Marshal(c.Payload)
 	if err != nil {
@@ -105,14 +105,14 @@ func (p *peer) do(c client.Command) error {
 	}
 }
 
-func (*peer) decode(raw []byte, into any, then func() error) error {
+func (*fakeServer) decode(raw []byte, into any, then func() error) error {
 	if err := json.Unmarshal(raw, into); err != nil {
 		return fault.New(fault.Malformed, err.Error())
 	}
 	return then()
 }
 
-func (p *peer) take(id uuid.UUID) error {
+func (p *fakeServer) reserveID(id uuid.UUID) error {
 	if p.used[id] {
 		return fault.New(fault.Conflict, "it exists").With("reason", "already_exists")
 	}
@@ -121,11 +121,11 @@ func (p *peer) take(id uuid.UUID) error {
 	return nil
 }
 
-func (p *peer) createNode(n client.NewNode) error {
-	if n.Name == p.never && n.Name != "" {
+func (p *fakeServer) createNode(n client.NewNode) error {
+	if n.Name == p.refusedName && n.Name != "" {
 		return fault.New(fault.Invalid, "never")
 	}
-	if err := p.take(n.ID); err != nil {
+	if err := p.reserveID(n.ID); err != nil {
 		return err
 	}
 	p.nodes[n.ID] = client.Node{
@@ -134,7 +134,7 @@ func (p *peer) createNode(n client.NewNode) error {
 	return nil
 }
 
-func (p *peer) updateNode(patch client.NodePatch) error {
+func (p *fakeServer) updateNode(patch client.NodePatch) error {
 	n, ok := p.nodes[patch.ID]
 	if !ok {
 		return fault.New(fault.NotFound, "Node not found")
@@ -161,13 +161,13 @@ func (p *peer) updateNode(patch client.NodePatch) error {
 	return nil
 }
 
-func (p *peer) createEdge(e client.NewEdge) error {
+func (p *fakeServer) createEdge(e client.NewEdge) error {
 	for _, end := range []uuid.UUID{e.SourceID, e.TargetID} {
 		if _, ok := p.nodes[end]; !ok {
 			return fault.New(fault.NotFound, "Node not found").With("field", "payload.sourceId")
 		}
 	}
-	if err := p.take(e.ID); err != nil {
+	if err := p.reserveID(e.ID); err != nil {
 		return err
 	}
 	p.edges[e.ID] = client.Edge{
@@ -177,7 +177,7 @@ func (p *peer) createEdge(e client.NewEdge) error {
 	return nil
 }
 
-func (p *peer) deleteNode(id uuid.UUID) error {
+func (p *fakeServer) deleteNode(id uuid.UUID) error {
 	if _, ok := p.nodes[id]; !ok {
 		return fault.New(fault.NotFound, "Node not found")
 	}

@@ -1,9 +1,9 @@
-// Package hostgraph draws a machine into a workspace's graph and keeps the graph equal to it, through the public
-// interface. [Host] and [Weather] return the desired state of an inventory and of the weather stations; a [Syncer]
-// creates, updates and deletes what differs.
+// Package hostgraph represents a machine as a part of a workspace's graph and keeps that part up to date, through the
+// public API. [Host] and [Weather] return the desired state for an inventory and for the weather stations; a [Syncer]
+// creates, updates and deletes the nodes and edges that differ.
 //
 // A syncer owns the nodes and edges that carry its owner in the property managedBy and changes nothing else, neither
-// other nodes nor properties it never wrote. It finds its nodes again by their key, so that a restart makes no copy.
+// other nodes nor properties that it did not write. It finds its nodes by their key, so that a restart creates no copy.
 package hostgraph
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/livegraph/livegraph/internal/app/client"
 )
 
-// State is a part of the graph as it should be.
+// State is the desired state of a part of the graph.
 type State struct {
 	Nodes []Node
 	Edges []Edge // between Nodes
@@ -27,7 +27,7 @@ type State struct {
 	Complete map[string]bool
 }
 
-// Node is a node as it should be.
+// Node is the desired state of a node.
 type Node struct {
 	Key         string // identifies it; not empty
 	Kind        string
@@ -38,7 +38,7 @@ type Node struct {
 	Properties map[string]any
 }
 
-// Edge is an edge as it should be: one of a relation between two nodes.
+// Edge is a desired edge. There is at most one of a relation between two nodes.
 type Edge struct {
 	Source, Target string // keys
 	Relation       string
@@ -46,16 +46,16 @@ type Edge struct {
 
 // The properties that a syncer adds.
 const (
-	managedBy = "managedBy" // on nodes and edges: the owner
+	managedBy = "managedBy" // the owner, on nodes and edges
 	keyName   = "key"
 	kindName  = "kind"
 )
 
-// observed is an owner's part of the graph as it was read or written last.
+// observed is the last known state of an owner's part of the graph.
 type observed struct {
-	nodes map[string]client.Node // by key
-	edges map[link]uuid.UUID
-	twins []uuid.UUID // nodes with a key that another has too
+	nodes      map[string]client.Node // by key
+	edges      map[link]uuid.UUID
+	duplicates []uuid.UUID // further nodes with a key in nodes
 }
 
 type link struct {
@@ -69,8 +69,8 @@ func newObserved() *observed {
 
 func (o *observed) addNode(n client.Node) {
 	key := textOf(n.Properties[keyName])
-	if _, twice := o.nodes[key]; twice {
-		o.twins = append(o.twins, n.ID)
+	if _, duplicate := o.nodes[key]; duplicate {
+		o.duplicates = append(o.duplicates, n.ID)
 	} else if key != "" {
 		o.nodes[key] = n
 	}
@@ -82,21 +82,21 @@ type step struct {
 	apply   func(*observed)
 }
 
-// diff returns the commands that make the observed state equal to the desired one: deletions, nodes, edges. newID
-// returns the id of what is created, by its name.
+// diff returns the commands that make the observed state equal to the desired one: first deletions, then nodes, then
+// edges. newID returns the id of a new node or edge by its name.
 func diff(s State, o *observed, owner string, newID func(string) uuid.UUID) []step {
 	ids := make(map[string]uuid.UUID, len(s.Nodes))
 	var nodes, edges []step
 	for _, n := range s.Nodes {
-		if _, twice := ids[n.Key]; twice {
+		if _, duplicate := ids[n.Key]; duplicate {
 			continue
 		}
-		is, exists := o.nodes[n.Key]
+		current, exists := o.nodes[n.Key]
 		if !exists {
-			is = client.Node{ID: newID(n.Key)}
+			current = client.Node{ID: newID(n.Key)}
 		}
-		ids[n.Key] = is.ID
-		if st, changed := upsert(n, is, exists, owner); changed {
+		ids[n.Key] = current.ID
+		if st, changed := upsert(n, current, exists, owner); changed {
 			nodes = append(nodes, st)
 		}
 	}
@@ -123,24 +123,24 @@ func diff(s State, o *observed, owner string, newID func(string) uuid.UUID) []st
 	return slices.Concat(deletions(s, o, ids, wanted), nodes, edges)
 }
 
-// upsert returns the command that creates a node or makes it as it should be; false if it is.
-func upsert(n Node, is client.Node, exists bool, owner string) (step, bool) {
+// upsert returns the command that creates or updates a node, or false if the node is up to date.
+func upsert(n Node, current client.Node, exists bool, owner string) (step, bool) {
 	desired := client.Properties{managedBy: encode(owner), keyName: encode(n.Key), kindName: encode(n.Kind)}
 	for name, value := range n.Properties {
 		desired[name] = encode(value)
 	}
-	patch := client.NodePatch{ID: is.ID, Properties: client.Properties{}}
-	after := is
-	after.Properties = maps.Clone(is.Properties)
+	patch := client.NodePatch{ID: current.ID, Properties: client.Properties{}}
+	after := current
+	after.Properties = maps.Clone(current.Properties)
 	if after.Properties == nil {
 		after.Properties = client.Properties{}
 	}
 	for name, value := range desired {
-		old, has := is.Properties[name]
+		old, has := current.Properties[name]
 		switch absent := string(value) == "null"; {
 		case absent && has:
 			delete(after.Properties, name)
-		case absent || has && same(old, value):
+		case absent || has && equalJSON(old, value):
 			continue
 		default:
 			after.Properties[name] = value
@@ -148,17 +148,17 @@ func upsert(n Node, is client.Node, exists bool, owner string) (step, bool) {
 		patch.Properties[name] = value
 	}
 	description := ""
-	if is.Description != nil {
-		description = *is.Description
+	if current.Description != nil {
+		description = *current.Description
 	}
 	for _, field := range []struct {
-		patch    **string
-		is, want string
+		patch         **string
+		current, want string
 	}{
-		{&patch.Name, is.Name, n.Name}, {&patch.EntityType, is.EntityType, n.EntityType},
+		{&patch.Name, current.Name, n.Name}, {&patch.EntityType, current.EntityType, n.EntityType},
 		{&patch.Description, description, n.Description},
 	} {
-		if field.is != field.want {
+		if field.current != field.want {
 			*field.patch = &field.want
 		}
 	}
@@ -166,7 +166,7 @@ func upsert(n Node, is client.Node, exists bool, owner string) (step, bool) {
 	apply := func(o *observed) { o.nodes[n.Key] = after }
 	if !exists {
 		return step{client.Command{Type: client.CreateNode, Payload: client.NewNode{
-			ID: is.ID, Name: n.Name, EntityType: n.EntityType, Description: &n.Description, Properties: after.Properties,
+			ID: current.ID, Name: n.Name, EntityType: n.EntityType, Description: &n.Description, Properties: after.Properties,
 		}}, apply}, true
 	}
 	changed := len(patch.Properties) > 0 || patch.Name != nil || patch.EntityType != nil || patch.Description != nil
@@ -175,34 +175,34 @@ func upsert(n Node, is client.Node, exists bool, owner string) (step, bool) {
 
 // deletions returns the deletions of edges and nodes; a node's edges are deleted with it.
 func deletions(s State, o *observed, ids map[string]uuid.UUID, wanted map[link]bool) (steps []step) {
-	gone, complete := map[uuid.UUID]string{}, map[uuid.UUID]bool{}
-	for _, id := range o.twins {
-		gone[id] = ""
+	deleted, complete := map[uuid.UUID]string{}, map[uuid.UUID]bool{}
+	for _, id := range o.duplicates {
+		deleted[id] = ""
 	}
 	for key, n := range o.nodes {
 		complete[n.ID] = s.Complete[textOf(n.Properties[kindName])]
 		if _, desired := ids[key]; !desired && complete[n.ID] {
-			gone[n.ID] = key
+			deleted[n.ID] = key
 		}
 	}
 	deletion := func(kind string, id uuid.UUID, apply func(*observed)) {
 		steps = append(steps, step{client.Command{Type: kind, Payload: client.Resource{ID: id}}, apply})
 	}
 	for l, id := range o.edges {
-		_, source := gone[l.source]
-		_, target := gone[l.target]
+		_, source := deleted[l.source]
+		_, target := deleted[l.target]
 		if !wanted[l] && complete[l.source] && !source && !target {
 			deletion(client.DeleteEdge, id, func(o *observed) { delete(o.edges, l) })
 		}
 	}
-	for id, key := range gone {
+	for id, key := range deleted {
 		deletion(client.DeleteNode, id, func(o *observed) {
 			delete(o.nodes, key)
-			o.twins = slices.DeleteFunc(o.twins, func(twin uuid.UUID) bool { return twin == id })
+			o.duplicates = slices.DeleteFunc(o.duplicates, func(duplicate uuid.UUID) bool { return duplicate == id })
 			maps.DeleteFunc(o.edges, func(l link, _ uuid.UUID) bool { return l.source == id || l.target == id })
 		})
 	}
-	slices.SortFunc(steps, func(a, b step) int { // the same order at each run; edges first
+	slices.SortFunc(steps, func(a, b step) int { // deterministic order; edges first
 		x, y := a.command.Payload.(client.Resource).ID, b.command.Payload.(client.Resource).ID
 		if a.command.Type != b.command.Type {
 			return bytes.Compare([]byte(a.command.Type), []byte(b.command.Type))
@@ -229,8 +229,8 @@ func encode(value any) jsontext.Value {
 	return raw
 }
 
-// same reports whether two JSON values are equal, however they are written.
-func same(a, b jsontext.Value) bool {
+// equalJSON reports whether two JSON values are equal, in whatever notation.
+func equalJSON(a, b jsontext.Value) bool {
 	a, b = a.Clone(), b.Clone()
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
 }

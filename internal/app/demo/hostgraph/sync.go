@@ -12,22 +12,23 @@ import (
 )
 
 const (
-	// readEvery is the time after which the graph is read again: others may have changed it.
-	readEvery = 5 * time.Minute
-	// maxRefusals is how many times in a row a refusal has the graph read at once; after that it waits for readEvery.
+	// readInterval is the time after which the graph is read again, because others may have changed it.
+	readInterval = 5 * time.Minute
+	// maxRefusals is how many consecutive Syncs with refusals cause the graph to be read again at once. After
+	// further ones it is read after readInterval.
 	maxRefusals = 5
 	// maxCommands bounds the commands of one Sync, so that processes that come and go do not fill the journal.
 	maxCommands = 4000
 )
 
-// server is the part of the interface that a syncer uses.
+// server is the part of the client that a syncer uses.
 type server interface {
 	EachNode(ctx context.Context, f client.Filter, visit func(client.Node) error) error
 	EachEdge(ctx context.Context, f client.Filter, visit func(client.Edge) error) error
 	Batch(ctx context.Context, commands []client.Command, atomic bool) (client.BatchAnswer, error)
 }
 
-// Syncer keeps an owner's part of the graph equal to a desired state. It is used by one goroutine.
+// Syncer keeps an owner's part of the graph equal to a desired state. It is not safe for concurrent use.
 type Syncer struct {
 	server   server
 	owner    string
@@ -37,7 +38,7 @@ type Syncer struct {
 	salt     string // of the ids; the id of a deleted resource cannot be used again
 }
 
-// NewSyncer creates a syncer for an owner: anyone who uses the same name continues its work.
+// NewSyncer creates a syncer for an owner. A later syncer with the same owner continues its work.
 func NewSyncer(s *client.Client, owner string) *Syncer {
 	return &Syncer{server: s, owner: owner, observed: newObserved()}
 }
@@ -46,17 +47,17 @@ func NewSyncer(s *client.Client, owner string) *Syncer {
 type Report struct {
 	Nodes, Edges int // that exist
 	Applied      int // commands
-	Refused      int // commands; they are tried again the next time
+	Refused      int // commands; the next Sync retries them
 	Left         int // commands beyond the limit of one Sync
 }
 
-// ID returns the node of a key.
+// ID returns the id of the node with a key.
 func (s *Syncer) ID(key string) (uuid.UUID, bool) {
 	n, ok := s.observed.nodes[key]
 	return n.ID, ok
 }
 
-// Keys returns the keys of a kind that exist, sorted.
+// Keys returns the keys of the existing nodes of a kind, sorted.
 func (s *Syncer) Keys(kind string) (keys []string) {
 	for key, n := range s.observed.nodes {
 		if textOf(n.Properties[kindName]) == kind {
@@ -67,10 +68,11 @@ func (s *Syncer) Keys(kind string) (keys []string) {
 	return keys
 }
 
-// Sync makes the graph equal to the desired state. What was done is kept also when it fails; the next Sync continues.
+// Sync makes the graph equal to the desired state. If it fails, the changes until then remain and the next Sync
+// continues.
 func (s *Syncer) Sync(ctx context.Context, desired State) (r Report, err error) {
 	defer func() { r.Nodes, r.Edges = len(s.observed.nodes), len(s.observed.edges) }()
-	if time.Since(s.read) > readEvery {
+	if time.Since(s.read) > readInterval {
 		if err := s.load(ctx); err != nil {
 			return r, fmt.Errorf("reading the graph: %w", err)
 		}
@@ -85,7 +87,7 @@ func (s *Syncer) Sync(ctx context.Context, desired State) (r Report, err error) 
 		}
 		answer, err := s.server.Batch(ctx, commands, false)
 		if err != nil {
-			s.read = time.Time{} // it may have been applied all the same
+			s.read = time.Time{} // it may have been applied
 			return r, fmt.Errorf("writing the graph: %w", err)
 		}
 		for i, result := range answer.Results {
@@ -111,18 +113,18 @@ func (s *Syncer) newID(name string) uuid.UUID {
 }
 
 func (s *Syncer) load(ctx context.Context) error {
-	fresh := newObserved()
-	own := client.Filter{Properties: map[string]string{managedBy: s.owner}}
-	if err := s.server.EachNode(ctx, own, func(n client.Node) error { fresh.addNode(n); return nil }); err != nil {
+	loaded := newObserved()
+	filter := client.Filter{Properties: map[string]string{managedBy: s.owner}}
+	if err := s.server.EachNode(ctx, filter, func(n client.Node) error { loaded.addNode(n); return nil }); err != nil {
 		return err
 	}
-	err := s.server.EachEdge(ctx, own, func(e client.Edge) error {
-		fresh.edges[link{e.SourceID, e.TargetID, e.RelationType}] = e.ID
+	err := s.server.EachEdge(ctx, filter, func(e client.Edge) error {
+		loaded.edges[link{e.SourceID, e.TargetID, e.RelationType}] = e.ID
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	s.observed = fresh
+	s.observed = loaded
 	return nil
 }

@@ -26,12 +26,12 @@ func device(key string, properties map[string]any) Node {
 	}
 }
 
-func picture(edges []Edge, nodes ...Node) State {
+func newState(edges []Edge, nodes ...Node) State {
 	return State{Nodes: nodes, Edges: edges, Complete: map[string]bool{"device": true}}
 }
 
-// looks describes the owner's part of a graph by keys, for comparison.
-func looks(p *peer) []string {
+// describeGraph returns the owner's part of a graph in the format of describeState.
+func describeGraph(p *fakeServer) []string {
 	keys := map[uuid.UUID]string{}
 	lines := []string{}
 	for id, n := range p.nodes {
@@ -60,7 +60,7 @@ func looks(p *peer) []string {
 	return lines
 }
 
-func should(p State) []string {
+func describeState(p State) []string {
 	lines := []string{}
 	for _, n := range p.Nodes {
 		properties := []string{`kind="` + n.Kind + `"`}
@@ -85,43 +85,43 @@ func sync(t require.TestingT, m *Syncer, p State) Report {
 	return r
 }
 
-func TestAPictureIsDrawnOnceAndThenOnlyItsChangesAre(t *testing.T) {
-	p := newPeer()
+func TestAStateIsWrittenOnceAndThenOnlyItsChanges(t *testing.T) {
+	p := newFakeServer()
 	m := &Syncer{server: p, owner: owner, observed: newObserved()}
-	first := picture(
+	first := newState(
 		[]Edge{{"b", "a", "part_of"}}, device("a", map[string]any{"size": 1, "tags": []string{"x", "y"}}), device("b", nil),
 	)
 	r := sync(t, m, first)
 	require.Equal(t, Report{Nodes: 2, Edges: 1, Applied: 3}, r)
-	require.Equal(t, should(first), looks(p))
+	require.Equal(t, describeState(first), describeGraph(p))
 	require.Equal(t, 1, p.batches, "one change for all")
 
 	require.Zero(t, sync(t, m, first).Applied)
 	require.Equal(t, 1, p.batches, "nothing changed: nothing is sent")
 
-	second := picture(nil, device("a", map[string]any{"size": 2, "tags": nil}))
+	second := newState(nil, device("a", map[string]any{"size": 2, "tags": nil}))
 	require.Equal(t, Report{Nodes: 1, Applied: 2}, sync(t, m, second))
-	require.Equal(t, should(second), looks(p))
+	require.Equal(t, describeState(second), describeGraph(p))
 	require.Zero(t, sync(t, m, second).Applied, "what is to be absent is absent")
 }
 
 func TestAnotherStartFindsWhatIsThereAndMakesNoSecondCopy(t *testing.T) {
-	p := newPeer()
-	pic := picture([]Edge{{"b", "a", "part_of"}}, device("a", map[string]any{"n": 1.5, "flag": true}), device("b", nil))
-	sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, pic)
+	p := newFakeServer()
+	state := newState([]Edge{{"b", "a", "part_of"}}, device("a", map[string]any{"n": 1.5, "flag": true}), device("b", nil))
+	sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, state)
 	ids := slices.Sorted(maps.Keys(idTexts(p)))
 	m := &Syncer{server: p, owner: owner, observed: newObserved()}
-	require.Zero(t, sync(t, m, pic).Applied)
+	require.Zero(t, sync(t, m, state).Applied)
 	require.Equal(t, ids, slices.Sorted(maps.Keys(idTexts(p))))
 	_, known := m.ID("a")
 	require.True(t, known)
 
-	sync(t, &Syncer{server: p, owner: "another", observed: newObserved()}, pic)
+	sync(t, &Syncer{server: p, owner: "another", observed: newObserved()}, state)
 	require.Len(t, p.nodes, 4, "another owner has a part of its own")
-	require.Zero(t, sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, pic).Applied)
+	require.Zero(t, sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, state).Applied)
 }
 
-func idTexts(p *peer) map[string]bool {
+func idTexts(p *fakeServer) map[string]bool {
 	texts := map[string]bool{}
 	for id := range p.nodes {
 		texts[id.String()] = true
@@ -130,32 +130,32 @@ func idTexts(p *peer) map[string]bool {
 }
 
 func TestWhatComesBackGetsAnotherID(t *testing.T) {
-	p := newPeer()
+	p := newFakeServer()
 	m := &Syncer{server: p, owner: owner, observed: newObserved()}
-	both := picture([]Edge{{"b", "a", "part_of"}}, device("a", nil), device("b", nil))
+	both := newState([]Edge{{"b", "a", "part_of"}}, device("a", nil), device("b", nil))
 	sync(t, m, both)
 	before, _ := m.ID("b")
-	sync(t, m, picture(nil, device("a", nil)))
+	sync(t, m, newState(nil, device("a", nil)))
 	r := sync(t, m, both)
 	require.Equal(t, 2, r.Refused, "the id is used up, and the edge had no end")
 	sync(t, m, both)
-	require.Equal(t, should(both), looks(p))
+	require.Equal(t, describeState(both), describeGraph(p))
 	after, _ := m.ID("b")
 	require.NotEqual(t, before, after)
 
-	sync(t, m, picture(nil, device("a", nil), device("b", nil))) // the edge alone
+	sync(t, m, newState(nil, device("a", nil), device("b", nil))) // the edge alone
 	sync(t, m, both)
 	sync(t, m, both)
-	require.Equal(t, should(both), looks(p))
+	require.Equal(t, describeState(both), describeGraph(p))
 }
 
 func TestWhatOthersDidIsPutRightAndTheirOwnIsLeftAlone(t *testing.T) {
-	p := newPeer()
+	p := newFakeServer()
 	m := &Syncer{server: p, owner: owner, observed: newObserved()}
-	pic := picture(
+	state := newState(
 		[]Edge{{"b", "a", "part_of"}}, device("a", map[string]any{"size": 1}), device("b", nil), device("c", nil),
 	)
-	sync(t, m, pic)
+	sync(t, m, state)
 	a, _ := m.ID("a")
 	b, _ := m.ID("b")
 	name := "renamed"
@@ -169,120 +169,120 @@ func TestWhatOthersDidIsPutRightAndTheirOwnIsLeftAlone(t *testing.T) {
 	}))
 	require.NoError(t, p.createEdge(client.NewEdge{ID: uuid.New(), SourceID: a, TargetID: theirs, RelationType: "likes"}))
 
-	require.Zero(t, sync(t, m, pic).Applied, "what was read is believed for a while")
-	m.read = time.Now().Add(-2 * readEvery)
-	sync(t, m, pic)
-	sync(t, m, pic)
-	sync(t, m, pic)
-	require.Equal(t, should(pic), looks(p))
+	require.Zero(t, sync(t, m, state).Applied, "the graph is not read again before readInterval")
+	m.read = time.Now().Add(-2 * readInterval)
+	sync(t, m, state)
+	sync(t, m, state)
+	sync(t, m, state)
+	require.Equal(t, describeState(state), describeGraph(p))
 	require.Contains(t, p.nodes, theirs)
 	require.Equal(t, "1", string(p.nodes[a].Properties["yours"]))
 	require.Len(t, p.edges, 2)
 }
 
 func TestANodeThatSomebodyDeletedIsMadeAgainWhenItChanges(t *testing.T) {
-	p := newPeer()
+	p := newFakeServer()
 	m := &Syncer{server: p, owner: owner, observed: newObserved()}
-	sync(t, m, picture(nil, device("a", nil), device("b", nil)))
+	sync(t, m, newState(nil, device("a", nil), device("b", nil)))
 	a, _ := m.ID("a")
 	require.NoError(t, p.deleteNode(a))
-	pic := picture(nil, device("a", map[string]any{"size": 2}), device("b", map[string]any{"size": 3}))
-	require.Equal(t, 1, sync(t, m, pic).Refused, "the other is updated")
-	sync(t, m, pic)
-	require.Equal(t, should(pic), looks(p))
+	state := newState(nil, device("a", map[string]any{"size": 2}), device("b", map[string]any{"size": 3}))
+	require.Equal(t, 1, sync(t, m, state).Refused, "the other is updated")
+	sync(t, m, state)
+	require.Equal(t, describeState(state), describeGraph(p))
 }
 
 func TestKindsThatAreNotCompleteAreNeverDeleted(t *testing.T) {
-	p := newPeer()
+	p := newFakeServer()
 	m := &Syncer{server: p, owner: owner, observed: newObserved()}
 	user := Node{Key: "user/root", Kind: "user", Name: "root", EntityType: "actor"}
-	sync(t, m, picture([]Edge{{"user/root", "a", "has_account_on"}}, device("a", nil), user))
-	sync(t, m, picture(nil, device("a", nil)))
+	sync(t, m, newState([]Edge{{"user/root", "a", "has_account_on"}}, device("a", nil), user))
+	sync(t, m, newState(nil, device("a", nil)))
 	require.Len(t, p.nodes, 2)
 	require.Len(t, p.edges, 1)
 	require.Equal(t, []string{"user/root"}, m.Keys("user"))
 
-	unread := picture(nil)
+	unread := newState(nil)
 	unread.Complete = nil
 	sync(t, m, unread)
 	require.Len(t, p.nodes, 2, "what could not be read is not gone")
 }
 
 func TestTwoNodesWithOneKeyBecomeOne(t *testing.T) {
-	p := newPeer()
-	pic := picture([]Edge{{"b", "a", "part_of"}}, device("a", nil), device("b", nil))
-	sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, pic)
+	p := newFakeServer()
+	state := newState([]Edge{{"b", "a", "part_of"}}, device("a", nil), device("b", nil))
+	sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, state)
 	for range 2 {
 		require.NoError(t, p.createNode(client.NewNode{ID: uuid.New(), Name: "copy", Properties: client.Properties{
 			managedBy: encode(owner), keyName: encode("a"), kindName: encode("device"),
 		}}))
 	}
-	sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, pic)
-	require.Equal(t, should(pic), looks(p))
+	sync(t, &Syncer{server: p, owner: owner, observed: newObserved()}, state)
+	require.Equal(t, describeState(state), describeGraph(p))
 }
 
-func TestALargePictureIsSentInSeveralBatches(t *testing.T) {
-	p := newPeer()
+func TestALargeStateIsSentInSeveralBatches(t *testing.T) {
+	p := newFakeServer()
 	m := &Syncer{server: p, owner: owner, observed: newObserved()}
 	var nodes []Node
 	for i := range client.LargestBatch + 1 {
 		nodes = append(nodes, device(fmt.Sprint(i), nil))
 	}
-	sync(t, m, picture(nil, nodes...))
+	sync(t, m, newState(nil, nodes...))
 	require.Equal(t, 2, p.batches)
 	require.Len(t, p.nodes, client.LargestBatch+1)
 }
 
 func TestWhatIsRefusedForEverIsNotReadAgainAllTheTime(t *testing.T) {
-	p := newPeer()
+	p := newFakeServer()
 	m := &Syncer{server: p, owner: owner, observed: newObserved()}
-	pic := picture(nil, device("a", nil), device("b", nil))
-	p.never = "Device b"
+	state := newState(nil, device("a", nil), device("b", nil))
+	p.refusedName = "Device b"
 	for range 20 {
-		require.Equal(t, 1, sync(t, m, pic).Refused)
+		require.Equal(t, 1, sync(t, m, state).Refused)
 	}
 	require.Equal(t, 1+maxRefusals, p.reads)
-	p.never = ""
+	p.refusedName = ""
 	m.read = time.Time{}
-	sync(t, m, pic)
-	require.Equal(t, should(pic), looks(p))
+	sync(t, m, state)
+	require.Equal(t, describeState(state), describeGraph(p))
 }
 
 func TestAfterAnUnknownOutcomeTheGraphIsReadAgain(t *testing.T) {
-	p := newPeer()
+	p := newFakeServer()
 	m := &Syncer{server: p, owner: owner, observed: newObserved()}
-	pic := picture(nil, device("a", nil))
+	state := newState(nil, device("a", nil))
 	p.fail = fault.New(fault.Timeout, "too slow")
-	_, err := m.Sync(t.Context(), pic)
+	_, err := m.Sync(t.Context(), state)
 	require.Equal(t, fault.Timeout, fault.KindOf(err))
 	require.Equal(t, 1, p.batches, "not tried command by command")
 	reads := p.reads
-	sync(t, m, pic)
+	sync(t, m, state)
 	require.Greater(t, p.reads, reads)
-	require.Equal(t, should(pic), looks(p))
+	require.Equal(t, describeState(state), describeGraph(p))
 }
 
-// TestAnySequenceOfPicturesEndsInTheLast draws random pictures one after the
-// other, with others deleting nodes and mirrors starting again in between.
-func TestAnySequenceOfPicturesEndsInTheLast(t *testing.T) {
+// TestAnySequenceOfStatesEndsInTheLast syncs random states one after the other. In between,
+// others delete nodes and syncers restart.
+func TestAnySequenceOfStatesEndsInTheLast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := newPeer()
+		p := newFakeServer()
 		m := &Syncer{server: p, owner: owner, observed: newObserved()}
 		keys := strings.Split("abcdefgh", "")
 		for range rapid.IntRange(1, 6).Draw(t, "rounds") {
-			pic := picture(nil)
+			state := newState(nil)
 			for _, key := range rapid.SliceOfNDistinct(rapid.SampledFrom(keys), 0, 8, rapid.ID).Draw(t, "keys") {
-				pic.Nodes = append(pic.Nodes, device(key, map[string]any{"n": rapid.IntRange(0, 2).Draw(t, "n")}))
+				state.Nodes = append(state.Nodes, device(key, map[string]any{"n": rapid.IntRange(0, 2).Draw(t, "n")}))
 			}
 			seen := map[Edge]bool{}
 			for range rapid.IntRange(0, 6).Draw(t, "edges") {
-				if len(pic.Nodes) == 0 {
+				if len(state.Nodes) == 0 {
 					break
 				}
-				end := func() string { return rapid.SampledFrom(pic.Nodes).Draw(t, "end").Key }
+				end := func() string { return rapid.SampledFrom(state.Nodes).Draw(t, "end").Key }
 				if e := (Edge{end(), end(), rapid.SampledFrom([]string{"x", "y"}).Draw(t, "relation")}); !seen[e] {
 					seen[e] = true
-					pic.Edges = append(pic.Edges, e)
+					state.Edges = append(state.Edges, e)
 				}
 			}
 			if ids := slices.SortedFunc(maps.Keys(p.nodes), func(a, b uuid.UUID) int {
@@ -295,14 +295,14 @@ func TestAnySequenceOfPicturesEndsInTheLast(t *testing.T) {
 				m = &Syncer{server: p, owner: owner, observed: newObserved()}
 			}
 			quiet := false
-			for range 5 { // an id that is used up takes another round, for the node and then for its edges
-				if r := sync(t, m, pic); r.Applied+r.Refused == 0 {
+			for range 5 { // a used id requires another round, for the node and then for its edges
+				if r := sync(t, m, state); r.Applied+r.Refused == 0 {
 					quiet = true
 					break
 				}
 			}
-			require.True(t, quiet, "it comes to rest")
-			require.Equal(t, should(pic), looks(p))
+			require.True(t, quiet, "it converges")
+			require.Equal(t, describeState(state), describeGraph(p))
 		}
 	})
 }

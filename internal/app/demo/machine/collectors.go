@@ -84,7 +84,7 @@ func readCPU(ctx context.Context, into *readings) error {
 		into.rate("system_percent", "", "", core, c.System+c.Irq+c.Softirq, all)
 		into.rate("iowait_percent", "", "", core, c.Iowait, all)
 	}
-	for i := range into.values { // the kernel counts in ticks: a round may have one too many
+	for i := range into.values { // the kernel counts in ticks, so that a round may contain one too many
 		into.values[i].Value = min(into.values[i].Value, 100)
 	}
 	return nil
@@ -133,7 +133,7 @@ func readDisk(ctx context.Context, into *readings) error {
 	}
 	counters, ioErr := disk.IOCountersWithContext(ctx)
 	for name, c := range counters {
-		if wholeDisk(name, counters) != "" || c.ReadCount+c.WriteCount == 0 {
+		if parentDisk(name, counters) != "" || c.ReadCount+c.WriteCount == 0 {
 			continue // a partition's traffic is the disk's
 		}
 		into.rate("read_bytes_per_second", "device", cleanName(name), name, float64(c.ReadBytes), 1)
@@ -142,8 +142,8 @@ func readDisk(ctx context.Context, into *readings) error {
 	return errors.Join(err, ioErr)
 }
 
-// wholeDisk returns the disk that a device is a partition of, itself for one that is no real disk, else "".
-func wholeDisk[T any](device string, all map[string]T) string {
+// parentDisk returns the disk of a partition, the device itself if it is not a real disk, or "" for a disk.
+func parentDisk[T any](device string, all map[string]T) string {
 	for _, prefix := range []string{"loop", "ram", "zram", "sr", "fd"} {
 		if strings.HasPrefix(device, prefix) {
 			return device
@@ -164,7 +164,7 @@ type mount struct {
 	device string
 }
 
-// readMounts returns the root and one mount for each other device: not the files that container engines mount, nor
+// readMounts returns the root and one mount for each other device. It omits files that container engines mount, and
 // images, which are always full.
 func readMounts(ctx context.Context) (mounts []mount, err error) {
 	partitions, err := disk.PartitionsWithContext(ctx, false)

@@ -20,13 +20,13 @@ import (
 const (
 	maxProcesses = 400
 	maxPorts     = 8 // of a process
-	// contactsEvery is the time between two readings of what processes are connected to, the expensive part.
-	contactsEvery = 30 * time.Second
-	// usedStep is by how many percent the use of a file system must change before it is reported again.
+	// connectionsInterval is the time between two readings of the processes' connections, which are expensive.
+	connectionsInterval = 30 * time.Second
+	// usedStep is the change of a file system's usage, in percent, from which it is reported again.
 	usedStep = 3
 )
 
-// Inventory is what a machine consists of and what runs on it.
+// Inventory lists the parts of a machine and its processes.
 type Inventory struct {
 	Name       string // of the host, as in the sources' names
 	Host       host.InfoStat
@@ -64,7 +64,7 @@ type Device struct {
 type Mount struct {
 	Path, Device, Type string
 	Bytes              uint64
-	Used               int // percent; reported again when it has changed by some percent
+	Used               int // percent; updated when it has changed by at least usedStep
 }
 
 // Interface is a network interface.
@@ -84,30 +84,30 @@ type Process struct {
 	User       string // "" if unknown
 	Executable string // path; "" if it may not be read
 	Started    time.Time
-	// What it is connected to, as far as the system shows it. It only grows.
+	// The connections of the process, as far as the system shows them. They are never removed.
 	Network bool     // with other machines
 	Ports   []int    // at which it waits for connections
 	Mounts  []string // paths of the file systems on which it has files open
 }
 
-// Surveyor makes inventories. It is used by one goroutine.
+// Surveyor creates inventories. It is not safe for concurrent use.
 type Surveyor struct {
-	name    string
-	settled time.Duration
-	host    host.InfoStat
-	models  map[string]string
-	known   map[int32]*Process
-	listed  map[int32]bool
-	used    map[string]int
-	looked  time.Time
+	name              string
+	minAge            time.Duration
+	host              host.InfoStat
+	models            map[string]string
+	known             map[int32]*Process
+	listed            map[int32]bool
+	used              map[string]int
+	connectionsReadAt time.Time
 }
 
-// NewSurveyor creates a surveyor for a host's name. Processes count from the age settled on.
-func NewSurveyor(name string, settled time.Duration) *Surveyor {
-	return &Surveyor{name: name, settled: settled, known: map[int32]*Process{}, used: map[string]int{}}
+// NewSurveyor creates a surveyor for a host's name. Inventories list processes from the age minAge on.
+func NewSurveyor(name string, minAge time.Duration) *Surveyor {
+	return &Surveyor{name: name, minAge: minAge, known: map[int32]*Process{}, used: map[string]int{}}
 }
 
-// Survey reads what there is, in some milliseconds. A file system that does not answer may block it until ctx ends.
+// Survey creates an inventory, in some milliseconds. A file system that does not answer may block it until ctx ends.
 func (s *Surveyor) Survey(ctx context.Context) Inventory {
 	if s.models == nil {
 		s.readOnce(ctx)
@@ -122,9 +122,9 @@ func (s *Surveyor) Survey(ctx context.Context) Inventory {
 	} {
 		i.Unread[part] = read(ctx, &i) != nil
 	}
-	if now := time.Now(); now.Sub(s.looked) >= contactsEvery || s.looked.IsZero() {
-		s.looked = now
-		s.contacts(ctx, i.Mounts)
+	if now := time.Now(); now.Sub(s.connectionsReadAt) >= connectionsInterval || s.connectionsReadAt.IsZero() {
+		s.connectionsReadAt = now
+		s.readConnections(ctx, i.Mounts)
 	}
 	for n := range i.Processes {
 		i.Processes[n] = *s.known[i.Processes[n].PID]
@@ -155,8 +155,8 @@ func (s *Surveyor) cores(ctx context.Context, i *Inventory) error {
 func devices(ctx context.Context, i *Inventory) error {
 	counters, err := disk.IOCountersWithContext(ctx)
 	for _, name := range slices.Sorted(maps.Keys(counters)) {
-		if whole := wholeDisk(name, counters); whole != name && len(i.Devices) < maxKeys {
-			i.Devices = append(i.Devices, Device{Name: cleanName(name), Disk: whole})
+		if parent := parentDisk(name, counters); parent != name && len(i.Devices) < maxKeys {
+			i.Devices = append(i.Devices, Device{Name: cleanName(name), Disk: parent})
 		}
 	}
 	return err
@@ -178,7 +178,7 @@ func (s *Surveyor) mounts(ctx context.Context, i *Inventory) error {
 	return err
 }
 
-// interfaces lists those that are up or have an address, without those of container engines.
+// interfaces lists the network interfaces that are up or have an address, without those of container engines.
 func interfaces(ctx context.Context, i *Inventory) error {
 	found, err := net.InterfacesWithContext(ctx)
 	for _, f := range found {
@@ -197,7 +197,8 @@ func interfaces(ctx context.Context, i *Inventory) error {
 	return err
 }
 
-// processes lists the settled processes. Those listed before stay, and older ones go before younger ones.
+// processes lists the processes from the age minAge on. Processes that were listed before take precedence, then older
+// ones.
 func (s *Surveyor) processes(ctx context.Context, i *Inventory) error {
 	pids, err := process.PidsWithContext(ctx)
 	if err != nil {
@@ -206,12 +207,12 @@ func (s *Surveyor) processes(ctx context.Context, i *Inventory) error {
 	known := make(map[int32]*Process, len(pids))
 	var all []Process
 	for _, pid := range pids {
-		p := s.visit(ctx, &process.Process{Pid: pid})
+		p := s.readProcess(ctx, &process.Process{Pid: pid})
 		if p == nil {
 			continue
 		}
 		known[pid] = p
-		if s.listed[pid] || time.Since(p.Started) >= s.settled {
+		if s.listed[pid] || time.Since(p.Started) >= s.minAge {
 			all = append(all, *p)
 		}
 	}
@@ -223,7 +224,7 @@ func (s *Surveyor) processes(ctx context.Context, i *Inventory) error {
 	return nil
 }
 
-// list returns as many processes as the inventory has room for.
+// list returns at most maxProcesses processes.
 func (s *Surveyor) list(all []Process) []Process {
 	age := func(a, b Process) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.PID, b.PID)) }
 	rank := func(p Process) int {
@@ -242,9 +243,9 @@ func (s *Surveyor) list(all []Process) []Process {
 	return all
 }
 
-// visit reads a process, and what does not change while it runs only once. It returns nil for one that ended, that may
-// not be read, and that has no command line: a kernel thread or a zombie.
-func (s *Surveyor) visit(ctx context.Context, proc *process.Process) *Process {
+// readProcess reads a process. It reads what does not change while the process runs only once. It returns nil for a
+// process that ended, that may not be read, or that has no command line: a kernel thread or a zombie.
+func (s *Surveyor) readProcess(ctx context.Context, proc *process.Process) *Process {
 	line, err := proc.CmdlineWithContext(ctx)
 	if err != nil || line == "" {
 		return nil
@@ -273,8 +274,8 @@ func (s *Surveyor) visit(ctx context.Context, proc *process.Process) *Process {
 	return p
 }
 
-// contacts reads what the listed processes are connected to, as far as the system shows it.
-func (s *Surveyor) contacts(ctx context.Context, mounts []Mount) {
+// readConnections reads the sockets and open files of the listed processes, as far as the system shows them.
+func (s *Surveyor) readConnections(ctx context.Context, mounts []Mount) {
 	sockets, _ := net.ConnectionsWithContext(ctx, "tcp")
 	for _, c := range sockets {
 		p := s.known[c.Pid]

@@ -44,7 +44,7 @@ func TestTheInventoryHasThisMachineAndThisProcess(t *testing.T) {
 	require.NotEmpty(t, i.Processes)
 	require.Nil(t, byPID(i, child.Process.Pid), "it has not settled")
 
-	s.settled = 0
+	s.minAge = 0
 	sleeper := byPID(s.Survey(t.Context()), child.Process.Pid)
 	require.NotNil(t, sleeper)
 	require.Equal(t, "sleep", sleeper.Name)
@@ -87,7 +87,7 @@ func TestASurveyReportsWhatAProcessIsConnectedTo(t *testing.T) {
 	require.NotEmpty(t, self.Mounts)
 
 	require.NoError(t, listener.Close())
-	s.looked = time.Time{}
+	s.connectionsReadAt = time.Time{}
 	require.Contains(t, byPID(s.Survey(t.Context()), os.Getpid()).Ports, port, "it only grows")
 	require.True(t, loopback("127.0.0.1") && loopback("::1") && !loopback("10.0.0.1"))
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sampleUntil samples until it has the metrics, by kind of source, and gives each
-// source's newest values. Rates come from the second round on; where the machine is
-// busy, a collector's rounds come late and are further apart.
+// sampleUntil samples until the metrics, by kind of source, are measured. It returns each
+// source's newest values. Rates exist from the second round on; on a busy machine, a
+// collector's rounds are late and further apart.
 func sampleUntil(t *testing.T, s *Sampler, metrics map[string]string) []Sample {
 	t.Helper()
 	newest := map[string][]Sample{}
@@ -167,13 +167,13 @@ func TestAMachineThatHidesItsProcIsSaidOnceAndDoesNotFail(t *testing.T) {
 	ctx := context.WithValue(context.Background(), common.EnvKey, common.EnvMap{
 		common.HostProcEnvKey: empty, common.HostSysEnvKey: empty, common.HostEtcEnvKey: empty,
 	})
-	said := map[string]int{}
-	s := NewSampler("here", func(text string) { said[text]++ })
+	notices := map[string]int{}
+	s := NewSampler("here", func(text string) { notices[text]++ })
 	for range 3 {
 		s.Sample(ctx, time.Now())
 	}
-	require.NotEmpty(t, said)
-	for text, times := range said {
+	require.NotEmpty(t, notices)
+	for text, times := range notices {
 		require.Equal(t, 1, times, text)
 	}
 }
@@ -196,7 +196,7 @@ func TestACollectorThatHangsCostsTheOthersNothing(t *testing.T) {
 	require.NotEmpty(t, s.Sample(t.Context(), first.Add(time.Second)))
 
 	close(release)
-	require.Eventually(t, func() bool { return len(s.lanes[0].pending) == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(s.runs[0].pending) == 1 }, 5*time.Second, time.Millisecond)
 	late := valuesOf(s.Sample(t.Context(), first.Add(2*time.Second)), "slow", "v")
 	require.Len(t, late, 1)
 	require.Equal(t, 1, calls, "it is not called again while it hangs")

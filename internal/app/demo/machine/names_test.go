@@ -113,10 +113,10 @@ func TestRatesNeedTwoRoundsAndSurviveResets(t *testing.T) {
 
 func TestPartitionsAreNoDisks(t *testing.T) {
 	all := map[string]int{"sda": 0, "sda1": 0, "nvme0n1": 0, "nvme0n1p2": 0, "loop0": 0, "dm-0": 0, "md127": 0}
-	for device, whole := range map[string]string{
+	for device, parent := range map[string]string{
 		"sda": "", "sda1": "sda", "nvme0n1": "", "nvme0n1p2": "nvme0n1", "loop0": "loop0", "dm-0": "", "md127": "",
 	} {
-		require.Equal(t, whole, wholeDisk(device, all), device)
+		require.Equal(t, parent, parentDisk(device, all), device)
 	}
 }
 

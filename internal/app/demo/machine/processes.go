@@ -48,7 +48,7 @@ func (b *busiest) read(ctx context.Context, into *readings) error {
 		proc := &process.Process{Pid: pid}
 		times, err := proc.TimesWithContext(ctx)
 		if err != nil {
-			continue // it ended, or we may not look at it
+			continue // it ended, or may not be read
 		}
 		this := tracked{cpu: times.User + times.System}
 		before, known := b.live[pid]
@@ -75,7 +75,7 @@ func (b *busiest) read(ctx context.Context, into *readings) error {
 	first := b.last.IsZero()
 	b.live, b.last = live, now
 	if first {
-		return nil // there is no CPU time to rank by
+		return nil // there are no CPU times to compare with
 	}
 	for _, u := range b.top(byName) {
 		into.add(ProcessCPU, "process", u.name, u.cpu)

@@ -16,10 +16,10 @@ import (
 const (
 	// roundTimeout bounds the wait for the slowest collector of a round; what arrives later is part of a later round.
 	roundTimeout = 500 * time.Millisecond
-	// restFactor is how many times its own duration a collector pauses after a call that was slow, at most maxRest:
-	// measuring costs at most about a twentieth of one core.
-	restFactor, maxRest = 20, 10 * time.Second
-	// maxKeys bounds the values of a source's tag; later ones are summed as "other".
+	// After a slow call a collector pauses for pauseFactor times the duration of the call, at most maxPause, so that
+	// measuring uses at most about a twentieth of one core.
+	pauseFactor, maxPause = 20, 10 * time.Second
+	// maxKeys bounds the number of values of a source's tag; further ones are summed as "other".
 	maxKeys = 300
 	other   = "other"
 )
@@ -56,7 +56,7 @@ type collector struct {
 	read       func(ctx context.Context, into *readings) error
 }
 
-// readings are the values of one round of a collector, and what it remembers from round to round.
+// readings are the values of one round of a collector, and its state between rounds.
 type readings struct {
 	values           []Sample // without source and time
 	index            map[string]int
@@ -70,7 +70,7 @@ func (r *readings) begin(now time.Time) {
 	r.before, r.counters, r.last, r.now = r.counters, map[string]float64{}, r.now, now
 }
 
-// add adds a value of the series that has the tag, none if tag is "". Values of one series are summed.
+// add adds a value to the series with the tag, or without tags if tag is "". It sums values of one series.
 func (r *readings) add(metric, tag, key string, value float64) {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return // the server would refuse the point
@@ -101,8 +101,8 @@ func (r *readings) rate(metric, tag, key, counter string, value, scale float64) 
 	}
 }
 
-// lane is a collector and the call of it that may be in progress.
-type lane struct {
+// collectorRun is a collector and the call of it that may be in progress.
+type collectorRun struct {
 	collector
 	readings  readings
 	pending   chan error // nil when no call is in progress
@@ -110,15 +110,16 @@ type lane struct {
 	notBefore time.Time
 }
 
-// Sampler runs the collectors. It is used by one goroutine.
+// Sampler runs the collectors. It is not safe for concurrent use.
 type Sampler struct {
 	host    string
-	lanes   []*lane
+	runs    []*collectorRun
 	notice  func(string)
 	noticed map[string]bool
 }
 
-// NewSampler creates a sampler for a host's name, see [HostName]. notice receives, once each, what cannot be measured.
+// NewSampler creates a sampler for a host's name, see [HostName]. It calls notice once for each thing that cannot be
+// measured.
 func NewSampler(host string, notice func(string)) *Sampler {
 	return newSampler(host, notice, collectors())
 }
@@ -126,15 +127,15 @@ func NewSampler(host string, notice func(string)) *Sampler {
 func newSampler(host string, notice func(string), from []collector) *Sampler {
 	s := &Sampler{host: host, notice: notice, noticed: map[string]bool{}}
 	for _, c := range from {
-		s.lanes = append(s.lanes, &lane{collector: c, readings: readings{keys: map[string]bool{}}})
+		s.runs = append(s.runs, &collectorRun{collector: c, readings: readings{keys: map[string]bool{}}})
 	}
 	return s
 }
 
 // Sources describes all sources that samples may belong to, in the order of display.
 func (s *Sampler) Sources() []Source {
-	sources := make([]Source, len(s.lanes))
-	for i, l := range s.lanes {
+	sources := make([]Source, len(s.runs))
+	for i, l := range s.runs {
 		sources[i] = Source{
 			Name: s.host + "/" + l.kind, Kind: l.kind, Description: l.text, Metrics: l.metrics,
 			Tags: map[string]string{"host": s.host, "kind": l.kind},
@@ -143,21 +144,21 @@ func (s *Sampler) Sources() []Source {
 	return sources
 }
 
-// Sample measures everything once. Rates appear from the second call on. It takes at most half a second.
+// Sample measures everything once, in at most half a second. It returns rates from the second call on.
 func (s *Sampler) Sample(ctx context.Context, at time.Time) (samples []Sample) {
-	for _, l := range s.lanes {
+	for _, l := range s.runs {
 		if l.pending == nil && !time.Now().Before(l.notBefore) {
 			l.start(ctx, at)
 		}
 	}
 	bounded, cancel := context.WithTimeout(ctx, roundTimeout)
 	defer cancel()
-	for _, l := range s.lanes {
+	for _, l := range s.runs {
 		if l.pending == nil {
 			continue
 		}
 		var err error
-		select { // a collector that is done counts even after the time-out
+		select { // the result of a finished collector is used even after the timeout
 		case err = <-l.pending:
 		default:
 			select {
@@ -179,7 +180,7 @@ func (s *Sampler) Sample(ctx context.Context, at time.Time) (samples []Sample) {
 	return samples
 }
 
-func (l *lane) start(ctx context.Context, at time.Time) {
+func (l *collectorRun) start(ctx context.Context, at time.Time) {
 	pending := make(chan error, 1)
 	l.pending, l.requested = pending, at
 	go func() {
@@ -187,8 +188,8 @@ func (l *lane) start(ctx context.Context, at time.Time) {
 		l.readings.begin(began)
 		err := l.read(ctx, &l.readings)
 		l.notBefore = time.Time{}
-		if rest := restFactor * time.Since(began); rest > time.Second {
-			l.notBefore = time.Now().Add(min(rest, maxRest))
+		if pause := pauseFactor * time.Since(began); pause > time.Second {
+			l.notBefore = time.Now().Add(min(pause, maxPause))
 		}
 		pending <- err
 	}()

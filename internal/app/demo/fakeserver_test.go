@@ -17,10 +17,10 @@ import (
 	"github.com/livegraph/livegraph/internal/app/client"
 )
 
-// peer answers as the interface says a server does, as far as the demo can
-// tell: what it stores is a map. It is there to refuse, which the real server
-// does not do on demand; the demo against the real one is tested in test/e2e.
-type peer struct {
+// fakeServer implements the part of the API that the demo uses, with maps as storage. It
+// can refuse requests on demand, which a real server cannot. test/e2e tests the demo with a
+// real server.
+type fakeServer struct {
 	*httptest.Server
 
 	mu       sync.Mutex
@@ -33,22 +33,22 @@ type peer struct {
 	ingests  int
 	made     int
 	lastBody int
-	graph    peerGraph
+	graph    fakeGraph
 }
 
-func newPeer(t *testing.T) *peer {
+func newFakeServer(t *testing.T) *fakeServer {
 	t.Helper()
-	p := &peer{
+	p := &fakeServer{
 		keys: map[string]bool{}, sources: map[string]string{},
 		points: map[string]map[int64]float64{}, words: map[string]int{}, links: map[string]string{},
-		graph: peerGraph{nodes: map[string]peerNode{}, edges: map[string]peerEdge{}},
+		graph: fakeGraph{nodes: map[string]fakeNode{}, edges: map[string]fakeEdge{}},
 	}
 	p.Server = httptest.NewServer(p)
 	t.Cleanup(p.Close)
 	return p
 }
 
-func (p *peer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	body := io.Reader(r.Body)
@@ -87,7 +87,7 @@ func (p *peer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (p *peer) linkSource(w http.ResponseWriter, id string, body io.Reader) {
+func (p *fakeServer) linkSource(w http.ResponseWriter, id string, body io.Reader) {
 	var patch struct {
 		NodeID string `json:"nodeId"`
 	}
@@ -99,17 +99,17 @@ func (p *peer) linkSource(w http.ResponseWriter, id string, body io.Reader) {
 	p.answer(w, 200, client.Source{ID: id, NodeID: patch.NodeID})
 }
 
-func (*peer) fail(w http.ResponseWriter, status int, code, message string) {
+func (*fakeServer) fail(w http.ResponseWriter, status int, code, message string) {
 	w.WriteHeader(status)
 	_, _ = fmt.Fprintf(w, `{"success":false,"error":{"code":%q,"message":%q},"requestId":"req_x"}`, code, message)
 }
 
-func (*peer) answer(w http.ResponseWriter, status int, data any) {
+func (*fakeServer) answer(w http.ResponseWriter, status int, data any) {
 	w.WriteHeader(status)
 	_ = json.MarshalWrite(w, map[string]any{"success": true, "data": data, "requestId": "req_x"})
 }
 
-func (p *peer) createSource(w http.ResponseWriter, body io.Reader) {
+func (p *fakeServer) createSource(w http.ResponseWriter, body io.Reader) {
 	var s client.Source
 	if err := json.UnmarshalRead(body, &s); err != nil || s.Name == "" {
 		p.fail(w, 400, "VALIDATION_ERROR", "not a source")
@@ -125,7 +125,7 @@ func (p *peer) createSource(w http.ResponseWriter, body io.Reader) {
 	p.answer(w, 201, s)
 }
 
-func (p *peer) listSources(w http.ResponseWriter, name string) {
+func (p *fakeServer) listSources(w http.ResponseWriter, name string) {
 	list := []client.Source{}
 	for _, known := range slices.Sorted(maps.Keys(p.sources)) {
 		if strings.Contains(strings.ToLower(known), strings.ToLower(name)) {
@@ -135,7 +135,7 @@ func (p *peer) listSources(w http.ResponseWriter, name string) {
 	p.answer(w, 200, list)
 }
 
-func (p *peer) ingest(w http.ResponseWriter, body io.Reader) {
+func (p *fakeServer) ingest(w http.ResponseWriter, body io.Reader) {
 	var content struct {
 		Points []client.Point `json:"points"`
 		Series []struct {
@@ -196,7 +196,7 @@ func (p *peer) ingest(w http.ResponseWriter, body io.Reader) {
 	p.answer(w, 201, receipt)
 }
 
-func (p *peer) query(w http.ResponseWriter, r *http.Request) {
+func (p *fakeServer) query(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	names := map[string]string{}
 	for name, id := range p.sources {
@@ -236,7 +236,7 @@ func (p *peer) query(w http.ResponseWriter, r *http.Request) {
 }
 
 // locked runs work while no request is served.
-func (p *peer) locked(work func()) {
+func (p *fakeServer) locked(work func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	work()

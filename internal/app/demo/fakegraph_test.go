@@ -11,27 +11,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// peerGraph is the peer's graph: what batches made and did not delete again.
-type peerGraph struct {
-	nodes   map[string]peerNode
-	edges   map[string]peerEdge
+// fakeGraph is the graph of a fakeServer, as the batches of commands have changed it.
+type fakeGraph struct {
+	nodes   map[string]fakeNode
+	edges   map[string]fakeEdge
 	batches int
 }
 
-type peerNode struct {
+type fakeNode struct {
 	ID         string                    `json:"id"`
 	Name       string                    `json:"name"`
 	EntityType string                    `json:"entityType"`
 	Properties map[string]jsontext.Value `json:"properties"`
 }
 
-func (n peerNode) property(name string) string {
+func (n fakeNode) property(name string) string {
 	var text string
 	_ = json.Unmarshal(n.Properties[name], &text)
 	return text
 }
 
-type peerEdge struct {
+type fakeEdge struct {
 	ID         string                    `json:"id"`
 	Source     string                    `json:"sourceId"`
 	Target     string                    `json:"targetId"`
@@ -39,13 +39,13 @@ type peerEdge struct {
 	Properties map[string]jsontext.Value `json:"properties"`
 }
 
-func (g *peerGraph) serve(p *peer, w http.ResponseWriter, r *http.Request, body io.Reader) bool {
+func (g *fakeGraph) serve(p *fakeServer, w http.ResponseWriter, r *http.Request, body io.Reader) bool {
 	switch route := r.Method + " " + r.URL.Path; {
 	case route == "POST /api/commands/batch":
 		g.batch(p, w, body)
 	case route == "GET /api/queries/nodes":
 		owner, kind := r.URL.Query().Get("property.managedBy"), r.URL.Query().Get("property.kind")
-		list := []peerNode{}
+		list := []fakeNode{}
 		for _, id := range slices.Sorted(maps.Keys(g.nodes)) {
 			n := g.nodes[id]
 			if (owner == "" || n.property("managedBy") == owner) && (kind == "" || n.property("kind") == kind) {
@@ -72,7 +72,7 @@ func (g *peerGraph) serve(p *peer, w http.ResponseWriter, r *http.Request, body 
 	return true
 }
 
-func (g *peerGraph) batch(p *peer, w http.ResponseWriter, body io.Reader) {
+func (g *fakeGraph) batch(p *fakeServer, w http.ResponseWriter, body io.Reader) {
 	var content struct {
 		Commands []struct {
 			Type    string         `json:"type"`
@@ -86,8 +86,8 @@ func (g *peerGraph) batch(p *peer, w http.ResponseWriter, body io.Reader) {
 	g.batches++
 	results := make([]map[string]any, len(content.Commands))
 	for i, c := range content.Commands {
-		var node peerNode
-		var edge peerEdge
+		var node fakeNode
+		var edge fakeEdge
 		if json.Unmarshal(c.Payload, &node) != nil || json.Unmarshal(c.Payload, &edge) != nil {
 			p.fail(w, 400, "VALIDATION_ERROR", "not a payload")
 			return
@@ -99,7 +99,7 @@ func (g *peerGraph) batch(p *peer, w http.ResponseWriter, body io.Reader) {
 			g.edges[edge.ID] = edge
 		case "DELETE_NODE":
 			delete(g.nodes, node.ID)
-			maps.DeleteFunc(g.edges, func(_ string, e peerEdge) bool { return e.Source == node.ID || e.Target == node.ID })
+			maps.DeleteFunc(g.edges, func(_ string, e fakeEdge) bool { return e.Source == node.ID || e.Target == node.ID })
 		case "DELETE_EDGE":
 			delete(g.edges, edge.ID)
 		}
