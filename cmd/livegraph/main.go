@@ -1,5 +1,5 @@
-// Command livegraph is the whole service: the server with its roles, and the
-// tools of anyone who runs it.
+// Command livegraph is the whole service: the server with its roles, and the tools of its
+// operators.
 package main
 
 import (
