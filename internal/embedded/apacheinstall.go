@@ -5,7 +5,7 @@ import (
 	_ "embed"
 )
 
-// apachePOM names the jars of Apache Kafka to Maven.
+// apachePOM is the Maven project with the jars of Apache Kafka.
 //
 //go:embed assets/kafka/pom.xml
 var apachePOM string
@@ -15,12 +15,12 @@ var apachePOM string
 //go:embed assets/kafka/jars.sha256
 var apacheSums string
 
-// apacheJars are what the broker of Apache Kafka is made of.
+// apacheJars returns the jars of an Apache Kafka broker.
 func apacheJars() JarSet {
 	return JarSet{Name: apacheName, Title: "Apache Kafka", POM: apachePOM, Sums: apacheSums, Size: "45 MB"}
 }
 
-// InstallApacheKafka makes the jars of Apache Kafka ready, see [InstallJars].
+// InstallApacheKafka installs the jars of Apache Kafka; see [InstallJars].
 func InstallApacheKafka(ctx context.Context, progress func(Event)) (*Jars, error) {
 	return InstallJars(ctx, apacheJars(), progress)
 }

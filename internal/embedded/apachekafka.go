@@ -24,51 +24,51 @@ import (
 )
 
 const (
-	apacheName      = "apache-kafka"
-	apacheStopLimit = 10 * time.Second
-	apacheHeap      = "256m"
-	// apachePlain is the listener that is always there.
+	apacheName        = "apache-kafka"
+	apacheStopTimeout = 10 * time.Second
+	apacheHeap        = "256m"
+	// apachePlain is the default listener.
 	apachePlain      = "PLAINTEXT"
 	apacheController = "CONTROLLER"
 )
 
-// ApacheKafkaOptions adds to EngineOptions, of which Packages is not used, what
-// only Apache Kafka has.
+// ApacheKafkaOptions are the options of an Apache Kafka broker. Packages of EngineOptions
+// is not used.
 type ApacheKafkaOptions struct {
 	EngineOptions
 	Jars       *Jars             // default: InstallApacheKafka
-	Properties map[string]string // of server.properties, beside or instead of ours
-	Listeners  []KafkaListener   // beside the one in plain text
-	// ClusterID is that of a cluster of several brokers; default: a random one.
+	Properties map[string]string // added to server.properties; override the defaults
+	Listeners  []KafkaListener   // in addition to the plaintext one
+	// ClusterID is the id of a cluster with several brokers; default: random.
 	ClusterID uuid.UUID
-	// Joins makes this a further broker of a cluster; nil: its own cluster.
+	// Joins is the cluster that this broker joins; nil: its own cluster.
 	Joins *KafkaCluster
-	// Scram are the arguments of kafka-storage's --add-scram, such as
-	// SCRAM-SHA-256=[name=u,password=p]. They count at the first start.
+	// Scram are arguments for --add-scram of kafka-storage, such as
+	// SCRAM-SHA-256=[name=u,password=p]. They are used only at the first start.
 	Scram []string
 }
 
-// KafkaCluster is what a further broker has to know of the cluster that it joins. The
-// broker that began it, number 1, is the controller.
+// KafkaCluster describes the cluster that an additional broker joins. The first broker,
+// number 1, is the controller.
 type KafkaCluster struct {
 	Controller string // host:port, see [ApacheKafka.Controller]
 	Node       int    // number of the new broker, from 2
 }
 
-// KafkaListener is a further listener of a broker, on its own port.
+// KafkaListener is an additional listener of a broker, on its own port.
 type KafkaListener struct {
 	Name       string            // in capitals
 	Protocol   string            // SSL, SASL_SSL or SASL_PLAINTEXT
 	Properties map[string]string // without the prefix listener.name.….
 }
 
-// ApacheKafka is a broker of Apache Kafka, its own controller unless it joins another's
-// cluster, on the loopback. It is what production runs, in one process of Java; Livegraph's tests
-// are tried on it beside the broker that is inside this process (see [StartKafka]).
+// ApacheKafka is an Apache Kafka broker on the loopback interface. It is its own controller
+// unless it joins a cluster. It is the software that production runs, in one Java process. Tests
+// run with it in addition to the broker inside this process (see [StartKafka]).
 type ApacheKafka struct {
 	*Process
-	ports  map[string]int // of listeners, by name
-	claims []*portClaim   // of those ports, for as long as we live: a broker that was stopped comes back to them
+	ports  map[string]int // ports of listeners, by name
+	claims []*portClaim   // of those ports until this process ends, because a restarted broker uses them again
 }
 
 // StartApacheKafka starts the broker. The first start formats its directory.
@@ -79,7 +79,7 @@ func StartApacheKafka(ctx context.Context, o ApacheKafkaOptions) (*ApacheKafka, 
 			return nil, err
 		}
 	}
-	s, err := newSite(ctx, apacheName, o.EngineOptions)
+	s, err := newEngineSetup(ctx, apacheName, o.EngineOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func StartApacheKafka(ctx context.Context, o ApacheKafkaOptions) (*ApacheKafka, 
 		wanted = append(wanted, apacheController)
 	}
 	for _, name := range wanted {
-		if err := k.holdPort(ctx, name); err != nil {
+		if err := k.claimListenerPort(ctx, name); err != nil {
 			return nil, fmt.Errorf("starting %s: %w", apacheName, err)
 		}
 	}
@@ -105,20 +105,20 @@ func StartApacheKafka(ctx context.Context, o ApacheKafkaOptions) (*ApacheKafka, 
 		},
 		ready:       func(ctx context.Context) error { return probeKafka(ctx, address()) },
 		stopSignal:  syscall.SIGTERM,
-		stopLimit:   apacheStopLimit,
-		deathSignal: syscall.SIGKILL, // what was acknowledged is with the kernel
+		stopTimeout: apacheStopTimeout,
+		deathSignal: syscall.SIGKILL, // acknowledged records are in the page cache
 	})
 	return k, err
 }
 
-// Brokers are the addresses to begin with, host:port, of the listener in plain text.
+// Brokers returns the bootstrap addresses, host:port, of the plaintext listener.
 func (k *ApacheKafka) Brokers() []string { return []string{k.Address()} }
 
-// Controller is the address, host:port, at which further brokers find the cluster. The
-// broker must have begun it.
+// Controller returns the address of the controller, host:port, for brokers that join the
+// cluster. It is valid only for the first broker.
 func (k *ApacheKafka) Controller() string { return k.Listener(apacheController) }
 
-// Listener is the address, host:port, of a further listener.
+// Listener returns the address, host:port, of an additional listener.
 func (k *ApacheKafka) Listener(name string) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(k.ports[name]))
 }
@@ -131,10 +131,10 @@ func names(listeners []KafkaListener) []string {
 	return all
 }
 
-// holdPort claims a free port for a listener.
-func (k *ApacheKafka) holdPort(ctx context.Context, name string) error {
-	for choice := 1; ; choice++ {
-		port, err := somePort()
+// claimListenerPort claims a free port for a listener.
+func (k *ApacheKafka) claimListenerPort(ctx context.Context, name string) error {
+	for attempt := 1; ; attempt++ {
+		port, err := randomPort()
 		if err != nil {
 			return err
 		}
@@ -143,15 +143,14 @@ func (k *ApacheKafka) holdPort(ctx context.Context, name string) error {
 			k.ports[name], k.claims = port, append(k.claims, claim)
 			return nil
 		}
-		if !errors.Is(err, errPortTaken) || choice == portChoices {
+		if !errors.Is(err, errPortTaken) || attempt == maxPortAttempts {
 			return err
 		}
 	}
 }
 
-// prepare writes the broker's settings, and formats its directory if that has not
-// been done.
-func (k *ApacheKafka) prepare(s *site, o ApacheKafkaOptions) error {
+// prepare writes the settings of the broker and formats its directory if necessary.
+func (k *ApacheKafka) prepare(s *engineSetup, o ApacheKafkaOptions) error {
 	settings := k.settings(s, o)
 	var text strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
@@ -171,7 +170,7 @@ func (k *ApacheKafka) prepare(s *site, o ApacheKafkaOptions) error {
 	return nil
 }
 
-// cluster is the id of the broker's cluster.
+// cluster returns the id of the broker's cluster.
 func (o *ApacheKafkaOptions) cluster() uuid.UUID {
 	if o.ClusterID == uuid.Nil {
 		return uuid.New()
@@ -179,8 +178,8 @@ func (o *ApacheKafkaOptions) cluster() uuid.UUID {
 	return o.ClusterID
 }
 
-// formatArguments are those of kafka-storage for a new cluster. One id in 64 begins
-// with a dash, which after a space would be taken for a flag.
+// formatArguments returns the arguments of kafka-storage for a new cluster. The id is not a
+// separate argument, because one id in 64 starts with a dash and would be parsed as a flag.
 func formatArguments(id uuid.UUID, scram []string) []string {
 	args := []string{"format", "--cluster-id=" + base64.RawURLEncoding.EncodeToString(id[:]), "-c", "server.properties"}
 	for _, user := range scram {
@@ -189,9 +188,9 @@ func formatArguments(id uuid.UUID, scram []string) []string {
 	return args
 }
 
-// settings are those of a single broker that also is the controller, or of a further
-// one.
-func (k *ApacheKafka) settings(s *site, o ApacheKafkaOptions) map[string]string {
+// settings returns the settings of a broker: of the first one, which is also the
+// controller, or of an additional one.
+func (k *ApacheKafka) settings(s *engineSetup, o ApacheKafkaOptions) map[string]string {
 	var roles, node, controller string
 	listeners := []string{apachePlain + "://" + s.endpoint.address()}
 	if o.Joins == nil {
@@ -209,7 +208,7 @@ func (k *ApacheKafka) settings(s *site, o ApacheKafkaOptions) map[string]string 
 		"transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1",
 		"share.coordinator.state.topic.replication.factor": "1", "share.coordinator.state.topic.min.isr": "1",
 		"group.initial.rebalance.delay.ms": "0", "auto.create.topics.enable": "false",
-		// After a crash the broker waits for its own old session to end.
+		// After a crash, the broker waits for the end of its previous session.
 		"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500",
 	}
 	for _, l := range o.Listeners {
@@ -225,12 +224,12 @@ func (k *ApacheKafka) settings(s *site, o ApacheKafkaOptions) map[string]string 
 	return settings
 }
 
-// apacheJava are Java's options for a broker that is small and starts soon.
+// apacheJava are the Java options for a small broker that starts quickly.
 var apacheJava = []string{
 	"-Xms64m", "-Xmx" + apacheHeap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError",
 }
 
-// probeKafka asks a broker whether it takes part in its cluster.
+// probeKafka checks that a broker is part of its cluster.
 func probeKafka(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

@@ -2,10 +2,10 @@ package embedded
 
 import "github.com/livegraph/livegraph/internal/platform/config"
 
-// What the engines that are started here do differently from those on their own machines.
+// The capabilities of the embedded engines.
 var (
-	// KafkaCapabilities are those of kfake.
+	// KafkaCapabilities are the capabilities of kfake.
 	KafkaCapabilities = config.KafkaCapabilities{BatchesInMemory: true}
-	// MilvusCapabilities are those of milvus-lite.
+	// MilvusCapabilities are the capabilities of milvus-lite.
 	MilvusCapabilities = config.MilvusCapabilities{ScansUnflushed: true}
 )

@@ -13,30 +13,30 @@ import (
 	"time"
 )
 
-// outputGrace is how long the output of an ended process is still read: a
-// grandchild may hold its end of the pipe.
+// outputGrace is how long the output of an ended process is still read, because a
+// grandchild may keep the pipe open.
 const outputGrace = 500 * time.Millisecond
 
-// child is one run of an engine's process. It is in a process group of its own,
-// so that a Ctrl-C at the terminal reaches only us and we stop it in order; and
-// it dies with us, however we die.
+// child is one run of an engine's process. It has its own process group, so that
+// Ctrl-C in the terminal reaches only this process, which then stops the child. It
+// ends with this process however this process ends.
 type child struct {
 	pid    int
-	stdin  *os.File      // held open as long as we live; its end tells the process
-	ended  chan struct{} // closed when the process is gone
+	stdin  *os.File      // held open as long as this process lives; its EOF notifies the child
+	ended  chan struct{} // closed when the process has ended
 	result error         // why it ended; valid once ended is closed
 }
 
-// childEnv is our environment without our settings, which hold secrets: anyone who may read the
-// environment of an engine's process would have all of them.
+// childEnv returns the environment of this process without the Livegraph settings, because they
+// contain secrets, which would be readable in the environment of an engine's process.
 func childEnv() []string {
 	return slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "LIVEGRAPH_") })
 }
 
-// spawn starts cmd, with its output to log and holding lock until it ends.
+// spawn starts cmd. Its output goes to log, and it holds lock until it ends.
 //
-// deathSignal is sent by the kernel when the thread that forked ends, not the
-// process. So that thread is kept for the child alone until the child is gone.
+// The kernel sends deathSignal when the thread that forked ends, not when the
+// process ends. That thread is therefore reserved until the child has ended.
 func spawn(cmd *exec.Cmd, deathSignal syscall.Signal, log io.Writer, lock *os.File) (*child, error) {
 	output, outputEnd, err := os.Pipe()
 	if err != nil {
@@ -91,7 +91,7 @@ func spawn(cmd *exec.Cmd, deathSignal syscall.Signal, log io.Writer, lock *os.Fi
 	return c, nil
 }
 
-// signal sends s to the process itself.
+// signal sends s to the process, not to its process group.
 func (c *child) signal(s syscall.Signal) error {
 	select {
 	case <-c.ended:
@@ -101,7 +101,7 @@ func (c *child) signal(s syscall.Signal) error {
 	}
 }
 
-// kill ends the process and all that it started.
+// kill kills the process group.
 func (c *child) kill() {
 	select {
 	case <-c.ended:

@@ -13,7 +13,7 @@ import (
 func TestChildrenDoNotGetOurSecrets(t *testing.T) {
 	t.Setenv("LIVEGRAPH_KAFKA_SASL_PASSWORD", "a secret")
 	t.Setenv("FOR_ALL", "kept")
-	asIdentity, err := identityOurs.command(context.Background(), "/", "/usr/bin/env")
+	asIdentity, err := identityCurrent.command(context.Background(), "/", "/usr/bin/env")
 	require.NoError(t, err)
 	python := exec.Command("/usr/bin/env")
 	python.Env = pythonEnv()

@@ -16,14 +16,14 @@ const (
 	chdbLibrary    = "chdb/_chdb.abi3.so"
 	passwordEnv    = "CLICKHOUSE_FRONT_PASSWORD"
 
-	clickhouseStopLimit = 8 * time.Second // the front gives statements in flight 5 s
-	probeTimeout        = 2 * time.Second
+	clickhouseStopTimeout = 8 * time.Second // the server waits 5 s for running statements
+	probeTimeout          = 2 * time.Second
 )
 
-// StartClickHouse starts ClickHouse: the chdb library behind an HTTP front. Its
+// StartClickHouse starts ClickHouse: the chdb library behind an HTTP server. Its
 // address is http://default:password@127.0.0.1:port/livegraph.
 func StartClickHouse(ctx context.Context, o EngineOptions) (*Process, error) {
-	s, err := newSite(ctx, clickhouseName, o)
+	s, err := newEngineSetup(ctx, clickhouseName, o)
 	if err != nil {
 		return nil, err
 	}
@@ -54,18 +54,18 @@ func StartClickHouse(ctx context.Context, o EngineOptions) (*Process, error) {
 			return probeHTTP(ctx, "http://"+s.endpoint.address()+"/ping")
 		},
 		stopSignal:  syscall.SIGTERM,
-		stopLimit:   clickhouseStopLimit,
+		stopTimeout: clickhouseStopTimeout,
 		deathSignal: syscall.SIGKILL,
 	})
 }
 
-// clickhouseMemory is what ClickHouse may use: two fifths of the machine, for it
-// shares it with four other engines and with us.
+// clickhouseMemory returns the memory limit of ClickHouse: two fifths of the machine's
+// memory, which it shares with four other engines and this process.
 func clickhouseMemory() int64 {
 	return max(machineMemory()/5*2, 1<<30)
 }
 
-// probeHTTP reports whether a server answers 200.
+// probeHTTP returns an error unless a server responds with status 200.
 func probeHTTP(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

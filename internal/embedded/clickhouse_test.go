@@ -28,7 +28,7 @@ const pointsTable = `CREATE TABLE points (
 	series UInt64, ts DateTime64(6, 'UTC') CODEC(Delta(8), LZ4), value Float64, version UInt64 CODEC(Delta(8), LZ4)
 ) ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(ts) ORDER BY (series, ts)`
 
-// open connects as the service does: HTTP, no compression.
+// open connects with the options of the service: HTTP, no compression.
 func open(t testing.TB, address string) driver.Conn {
 	t.Helper()
 	options, err := clickhouse.ParseDSN(address)
@@ -41,7 +41,7 @@ func open(t testing.TB, address string) driver.Conn {
 	return conn
 }
 
-// startClickHouse starts an engine that is the test's own, to do to its process what it likes.
+// startClickHouse starts a separate engine, whose process the test may signal.
 func startClickHouse(t *testing.T) *embedded.Process {
 	t.Helper()
 	testenv.NeedsEngines(t)
@@ -53,10 +53,10 @@ func startClickHouse(t *testing.T) *embedded.Process {
 	return engine
 }
 
-// columns are rows of table points: 1,000 points a series, sorted.
+// columns are rows of table points, sorted, with 1,000 points per series.
 type columns struct {
 	series  []uint64
-	ts      []time.Time // clickhouse-go takes []int64 for milliseconds
+	ts      []time.Time // clickhouse-go interprets []int64 as milliseconds
 	value   []float64
 	version []uint64
 }
@@ -193,10 +193,10 @@ func TestClickHouseStopsAQueryWhoseClientLeft(t *testing.T) {
 	conn := open(t, testenv.ClickHouse(t))
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	began := time.Now()
+	start := time.Now()
 	err := conn.QueryRow(ctx, `SELECT sum(sipHash64(number)) FROM numbers(1000000000000)`).Scan(new(uint64))
 	require.Error(t, err)
-	require.Less(t, time.Since(began), 2*time.Second)
+	require.Less(t, time.Since(start), 2*time.Second)
 	require.Eventually(t, func() bool {
 		var running uint64
 		row := conn.QueryRow(
@@ -207,8 +207,8 @@ func TestClickHouseStopsAQueryWhoseClientLeft(t *testing.T) {
 	}, 5*time.Second, 50*time.Millisecond)
 }
 
-// A connection that has just ended leaves its number to the next one, whose query
-// nobody must take for the one that was left.
+// The number of a closed connection is used again for the next one. The query of the next
+// one must not be stopped instead.
 func TestClickHouseStopsNoQueryForAnotherClientThatLeft(t *testing.T) {
 	u, err := url.Parse(testenv.ClickHouse(t))
 	require.NoError(t, err)
@@ -241,20 +241,20 @@ func TestClickHouseStopsNoQueryForAnotherClientThatLeft(t *testing.T) {
 func TestClickHouseQueriesDoNotHoldUpInsertsOrHealth(t *testing.T) {
 	conn := open(t, testenv.ClickHouse(t))
 	require.NoError(t, conn.Exec(t.Context(), pointsTable))
-	busy, stop := context.WithCancel(t.Context())
+	queryCtx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for range 20 { // more than run at once
 		wg.Go(func() {
-			own := open(t, testenv.ClickHouse(t))
-			_ = own.QueryRow(busy, `SELECT sum(sipHash64(number)) FROM numbers(1000000000000)`).Scan(new(uint64))
+			other := open(t, testenv.ClickHouse(t))
+			_ = other.QueryRow(queryCtx, `SELECT sum(sipHash64(number)) FROM numbers(1000000000000)`).Scan(new(uint64))
 		})
 	}
 	time.Sleep(500 * time.Millisecond)
 	for range 5 {
-		began := time.Now()
+		start := time.Now()
 		require.NoError(t, insert(t.Context(), conn, makeColumns(10000)))
 		require.NoError(t, conn.Ping(t.Context()))
-		require.Less(t, time.Since(began), 5*time.Second)
+		require.Less(t, time.Since(start), 5*time.Second)
 	}
 	stop()
 	wg.Wait()
@@ -322,9 +322,9 @@ func TestClickHouseSpeaksTextFormatsWithCurl(t *testing.T) {
 	require.Equal(t, "1\tx;y\n2\tz\n3\td\n4\te\n5\tsemi;colon\n6\ta;b\n", exec("SELECT * FROM t ORDER BY a", ""))
 	require.Equal(t, "\"a\"\n6\n", exec("SELECT max(a) AS a FROM t FORMAT CSVWithNames", ""))
 	require.Contains(t, exec("SELECT number FROM numbers(200000) FORMAT JSONCompact", ""), `"rows": 200000`)
-	began := time.Now()
+	start := time.Now()
 	exec("DROP TABLE t SYNC", "")
-	require.Less(t, time.Since(began), 5*time.Second)
+	require.Less(t, time.Since(start), 5*time.Second)
 }
 
 func TestClickHouseTakesNoInsertFromATruncatedBody(t *testing.T) {
@@ -376,8 +376,8 @@ func BenchmarkClickHouseInsert(b *testing.B) {
 	}
 }
 
-// Changes that wait for merges hold all the places of their class; what lets the merges
-// go on has its own places.
+// Mutations that wait for merges use all slots of their class. The statements that resume merges
+// have their own slots.
 func TestClickHouseStartsMergesWhileChangesWaitForThem(t *testing.T) {
 	conn := open(t, testenv.ClickHouse(t))
 	require.NoError(t, conn.Exec(t.Context(), `CREATE TABLE waits (id UInt64, n UInt64) ENGINE = MergeTree ORDER BY id`))

@@ -18,8 +18,8 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// store writes and reads numbers in one engine, each acknowledged before write
-// returns. The calls wait out a restart of the engine.
+// store writes and counts numbers in one engine. Each number is acknowledged before write
+// returns.
 type store struct {
 	name  string
 	write func(ctx context.Context, address embedded.Addresses, n int64) error
@@ -43,7 +43,7 @@ func storeOf(name string) store {
 	panic(name)
 }
 
-// waitTimeout is how long an engine may need to come back.
+// waitTimeout is the maximum time for a restart of an engine.
 const waitTimeout = 20 * time.Second
 
 func (s store) mustWrite(t *testing.T, a embedded.Addresses, n int64) {

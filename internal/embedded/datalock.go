@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// abortLimit bounds the stop of engines when others could not start.
-const abortLimit = 20 * time.Second
+// abortTimeout is the timeout for stopping engines after another one failed to start.
+const abortTimeout = 20 * time.Second
 
-// dataLock is held by the one server that uses a data directory. The kernel lets
-// go of it when the process ends, so a crash leaves nothing to clean up.
+// dataLock is held by the server that uses a data directory. The kernel releases it
+// when the process ends, so a crash leaves nothing to clean up.
 type dataLock struct{ file *os.File }
 
-// lockDataDir takes the lock, or says which process has it.
+// lockDataDir locks the data directory. Its error names the process that holds the lock.
 func lockDataDir(dir string) (*dataLock, error) {
 	path := filepath.Join(dir, "livegraph.lock")
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -55,8 +55,8 @@ func (l *dataLock) release() error {
 	return err
 }
 
-// writePID makes pid the whole content of a lock file, for people and messages;
-// the lock itself does not depend on it.
+// writePID replaces the content of a lock file by pid, for users and messages. The lock
+// does not depend on it.
 func writePID(file *os.File, pid int) error {
 	if err := file.Truncate(0); err != nil {
 		return fmt.Errorf("writing a lock file: %w", err)

@@ -1,17 +1,16 @@
-// Package embedded runs the embedded editions of the engines, so that a person
-// needs nothing installed but Go and Python: ClickHouse (the chdb library behind
-// an HTTP front), Postgres, Valkey and milvus-lite out of one hash-pinned file of
-// Python packages, an embedding model out of another, and Kafka's protocol by a broker
-// inside this process.
+// Package embedded runs the embedded editions of the engines, which require only
+// Go and Python: ClickHouse (the chdb library behind an HTTP server), Postgres, Valkey
+// and milvus-lite from one hash-pinned file of Python packages, an embedding model from
+// another, and a Kafka broker inside this process.
 //
-// An engine whose address is configured is not started; of the others, [Start]
-// gives the addresses, and nothing below can tell them from servers elsewhere.
-// All state is in one folder a data directory, its port and password included,
-// so both stay the same from start to start. The engines run as child processes:
-// they listen on the loopback only, are restarted when they crash, stopped in
-// order, and end with this process however it ends.
+// An engine whose address is configured is not started. [Start] returns the addresses
+// of all engines; their clients do not distinguish embedded engines from other servers.
+// All state of an engine is in one folder of the data directory, including its port and
+// password, which stay the same after a restart. The engines run as child processes.
+// They listen only on the loopback interface, are restarted after a crash, are stopped
+// in order, and end with this process however it ends.
 //
-// Packages are installed once a machine and user, into a cache (see [Install]).
+// Packages are installed once per machine and user, into a cache (see [Install]).
 package embedded
 
 import (
@@ -30,29 +29,28 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
-// Addresses are where the engines answer.
+// Addresses are the addresses of the engines.
 type Addresses struct {
 	KafkaBrokers  []string             // host:port
-	KafkaSecurity config.KafkaSecurity // how to log in there
+	KafkaSecurity config.KafkaSecurity // TLS and login settings of the brokers
 	ClickHouseURL string               // clickhouse://… or http://…, with user, password and database
 	PostgresURL   string               // postgres://…
 	RedisURL      string               // redis://…
 	MilvusAddress string               // host:port
 	EmbedderURL   string               // http://:key@host:port/v1, of an OpenAI-compatible API
 
-	// Capabilities are what the engines that were started do differently; of those that
-	// are configured, as configured.
+	// Capabilities are those of the started engines, and the configured ones of the others.
 	Capabilities config.Capabilities
 }
 
-// Options says which engines to start, and where.
+// Options are the options of Start.
 type Options struct {
-	DataDir    string    // made if missing; one server at a time may use it
+	DataDir    string    // created if missing; used by one server at a time
 	Configured Addresses // engines that have an address here are not started
 
-	Embedder        *EmbedderSettings // of the embedder; nil: it is not started
+	Embedder        *EmbedderSettings // nil: the embedder is not started
 	KafkaSyncWrites bool              // fsync each batch of the embedded Kafka before it is acknowledged
-	Progress        func(Event)       // called from several goroutines, one at a time; may be nil
+	Progress        func(Event)       // called from several goroutines, but not concurrently; may be nil
 	Logger          *slog.Logger
 }
 
@@ -67,16 +65,16 @@ type Engines struct {
 	valkey     *Process
 	milvus     *Process
 
-	site       func(name string, packages *Packages) EngineOptions
-	mu         sync.Mutex
-	embedder   *Process // it may be started and stopped while the others run
-	registerer prometheus.Registerer
-	registered bool // the embedder
+	engineOptions func(name string, packages *Packages) EngineOptions
+	mu            sync.Mutex
+	embedder      *Process // may be started and stopped while the others run
+	registerer    prometheus.Registerer
+	registered    bool // whether the embedder is registered
 }
 
-// Start takes the data directory and starts, at the same time, each engine that
-// has no configured address; the embedder only if it is wanted. It returns when all answer. When one does not, it
-// stops the others and says why.
+// Start locks the data directory and starts, concurrently, each engine without a configured
+// address, and the embedder if Options.Embedder is set. It returns when all engines are
+// ready. If one fails, Start stops the others and returns the error.
 func Start(ctx context.Context, o Options) (*Engines, error) {
 	dir, err := filepath.Abs(o.DataDir)
 	if err != nil {
@@ -91,7 +89,7 @@ func Start(ctx context.Context, o Options) (*Engines, error) {
 	}
 	e := &Engines{addresses: o.Configured, lock: lock}
 	if err := e.start(ctx, dir, o); err != nil {
-		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortLimit)
+		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 		defer cancel()
 		return nil, errors.Join(err, e.Stop(stopCtx))
 	}
@@ -99,23 +97,23 @@ func Start(ctx context.Context, o Options) (*Engines, error) {
 }
 
 func (e *Engines) start(ctx context.Context, dir string, o Options) error {
-	progress := serially(o.Progress)
-	site := func(name string, packages *Packages) EngineOptions {
+	progress := serialize(o.Progress)
+	options := func(name string, packages *Packages) EngineOptions {
 		return EngineOptions{Dir: filepath.Join(dir, name), LogDir: filepath.Join(dir, "logs"),
 			Packages: packages, Logger: o.Logger, Progress: progress}
 	}
-	e.site = site
+	e.engineOptions = options
 	group, ctx := errgroup.WithContext(ctx)
 	if len(o.Configured.KafkaBrokers) == 0 {
 		group.Go(func() (err error) {
-			e.kafka, err = StartKafka(ctx, KafkaOptions{EngineOptions: site(kafkaName, nil), SyncWrites: o.KafkaSyncWrites})
+			e.kafka, err = StartKafka(ctx, KafkaOptions{EngineOptions: options(kafkaName, nil), SyncWrites: o.KafkaSyncWrites})
 			return err
 		})
 	}
 	if o.Embedder != nil && o.Configured.EmbedderURL == "" {
 		group.Go(func() (err error) {
 			e.embedder, err = StartEmbedder(ctx, EmbedderOptions{
-				EngineOptions: site(embedderName, nil), EmbedderSettings: *o.Embedder,
+				EngineOptions: options(embedderName, nil), EmbedderSettings: *o.Embedder,
 			})
 			return err
 		})
@@ -130,7 +128,7 @@ func (e *Engines) start(ctx context.Context, dir string, o Options) error {
 			return err
 		}
 		for name, start := range wanted {
-			group.Go(func() error { return start(ctx, site(name, packages)) })
+			group.Go(func() error { return start(ctx, options(name, packages)) })
 		}
 		return nil
 	})
@@ -141,21 +139,21 @@ func (e *Engines) start(ctx context.Context, dir string, o Options) error {
 	return nil
 }
 
-// processes are the engines that have no address, each with what starts it.
+// processes returns the start function of each child-process engine without an address.
 func (e *Engines) processes(configured Addresses) map[string]func(context.Context, EngineOptions) error {
 	wanted := map[string]func(context.Context, EngineOptions) error{}
-	want := func(name, address string, into **Process, start func(context.Context, EngineOptions) (*Process, error)) {
+	add := func(name, address string, process **Process, start func(context.Context, EngineOptions) (*Process, error)) {
 		if address == "" {
 			wanted[name] = func(ctx context.Context, o EngineOptions) (err error) {
-				*into, err = start(ctx, o)
+				*process, err = start(ctx, o)
 				return err
 			}
 		}
 	}
-	want(clickhouseName, configured.ClickHouseURL, &e.clickhouse, StartClickHouse)
-	want(valkeyName, configured.RedisURL, &e.valkey, StartValkey)
-	want(milvusName, configured.MilvusAddress, &e.milvus, StartMilvus)
-	want(postgresName, configured.PostgresURL, &e.postgres, func(ctx context.Context, o EngineOptions) (*Process, error) {
+	add(clickhouseName, configured.ClickHouseURL, &e.clickhouse, StartClickHouse)
+	add(valkeyName, configured.RedisURL, &e.valkey, StartValkey)
+	add(milvusName, configured.MilvusAddress, &e.milvus, StartMilvus)
+	add(postgresName, configured.PostgresURL, &e.postgres, func(ctx context.Context, o EngineOptions) (*Process, error) {
 		return StartPostgres(ctx, PostgresOptions{EngineOptions: o})
 	})
 	return wanted
@@ -185,13 +183,13 @@ func (e *Engines) fillAddresses() {
 	}
 }
 
-// Addresses are the engines' addresses, the configured ones included.
+// Addresses returns the addresses of the engines, including the configured ones.
 func (e *Engines) Addresses() Addresses { return e.addresses }
 
-// Kafka is the embedded broker; nil when Kafka is configured.
+// Kafka returns the embedded broker, or nil if Kafka is configured.
 func (e *Engines) Kafka() *Kafka { return e.kafka }
 
-// Processes are the engines that run as child processes.
+// Processes returns the engines that run as child processes.
 func (e *Engines) Processes() []*Process {
 	var running []*Process
 	e.mu.Lock()
@@ -205,8 +203,7 @@ func (e *Engines) Processes() []*Process {
 	return running
 }
 
-// Register makes the engines' restarts known to the registerer; nil: nothing
-// happens.
+// Register registers the metrics of the engines' restarts. registerer may be nil.
 func (e *Engines) Register(registerer prometheus.Registerer) {
 	for _, p := range []*Process{e.clickhouse, e.milvus, e.valkey, e.postgres} {
 		if p != nil {
@@ -227,9 +224,9 @@ func registerRestarts(registerer prometheus.Registerer, engine string, restarts 
 	}, restarts)
 }
 
-// Stop ends the engines, the log first and the registry last, and lets go of the
-// data directory. Each has its time limit; past it, or past ctx, it is killed,
-// which the engines survive. Anyone who uses them stops before.
+// Stop stops the engines, Kafka first and Postgres last, and unlocks the data directory.
+// An engine that does not stop before its timeout, or before ctx is done, is killed,
+// which does not lose data. The users of the engines must stop before.
 func (e *Engines) Stop(ctx context.Context) error {
 	var errs []error
 	if e.kafka != nil {
@@ -241,8 +238,8 @@ func (e *Engines) Stop(ctx context.Context) error {
 	return errors.Join(append(errs, e.lock.release())...)
 }
 
-// serially makes calls of progress come one at a time.
-func serially(progress func(Event)) func(Event) {
+// serialize returns a function that serializes the calls of progress.
+func serialize(progress func(Event)) func(Event) {
 	if progress == nil {
 		return nil
 	}

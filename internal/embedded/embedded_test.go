@@ -37,11 +37,11 @@ func TestEnginesKeepTheirDataAndAddressesAndComeBackWhenKilled(t *testing.T) {
 	}
 
 	require.NoError(t, engines.Stop(t.Context()))
-	requireNoneLeft(t, dir, 0)
-	began := time.Now()
+	requireNoProcesses(t, dir, 0)
+	start := time.Now()
 	engines, err = embedded.Start(t.Context(), options)
 	require.NoError(t, err)
-	t.Logf("the second start took %s", time.Since(began))
+	t.Logf("the second start took %s", time.Since(start))
 	t.Cleanup(func() { _ = engines.Stop(context.Background()) })
 	require.Equal(t, first, engines.Addresses())
 	for _, s := range stores {
@@ -53,10 +53,10 @@ func TestEnginesKeepTheirDataAndAddressesAndComeBackWhenKilled(t *testing.T) {
 		s.mustWrite(t, first, 2)
 		pid := p.PID()
 		require.NoError(t, p.Signal(syscall.SIGKILL))
-		began := time.Now()
+		start := time.Now()
 		s.mustHave(t, first, 2)
 		require.NotEqual(t, pid, p.PID())
-		t.Logf("%s was back after %s", p.Name(), time.Since(began))
+		t.Logf("%s was back after %s", p.Name(), time.Since(start))
 		require.Contains(t, log.String(), "engine="+p.Name())
 	}
 	require.Contains(t, log.String(), "ended unexpectedly")
@@ -64,7 +64,7 @@ func TestEnginesKeepTheirDataAndAddressesAndComeBackWhenKilled(t *testing.T) {
 	requireModes(t, dir)
 }
 
-// requireModes checks that nobody else can read what holds passwords.
+// requireModes checks that only the owner can read the files with passwords.
 func requireModes(t *testing.T, dir string) {
 	t.Helper()
 	for _, pattern := range []string{"*/endpoint.json", "valkey/valkey.conf", "logs/*.log", "livegraph.lock"} {
@@ -86,11 +86,11 @@ func TestNoEngineOutlivesItsServerAndNoneLosesWhatItAcknowledged(t *testing.T) {
 	for _, store := range stores {
 		store.mustWrite(t, s.addresses, 1)
 	}
-	require.GreaterOrEqual(t, len(processesOver(t, dir)), 5)
+	require.GreaterOrEqual(t, len(processesOf(t, dir)), 5)
 	s.kill(t)
-	requireNoneLeft(t, dir, 2*time.Second)
+	requireNoProcesses(t, dir, 2*time.Second)
 
-	s.kill2(t, dir) // and again, at once after the next start
+	s.restartAndKill(t, dir) // and again, immediately after the next start
 	again := startServer(t, dir, nil)
 	require.Equal(t, s.addresses, again.addresses)
 	for _, store := range stores {
@@ -100,12 +100,12 @@ func TestNoEngineOutlivesItsServerAndNoneLosesWhatItAcknowledged(t *testing.T) {
 	_, err := embedded.Start(t.Context(), embedded.Options{DataDir: dir})
 	require.ErrorContains(t, err, fmt.Sprintf("in use by a livegraph server, process %d", again.cmd.Process.Pid))
 	again.stop(t)
-	requireNoneLeft(t, dir, 0)
+	requireNoProcesses(t, dir, 0)
 }
 
-// kill2 starts a server over the same data, kills it, and leaves its engines no
-// time to end before the caller starts the next.
-func (s *server) kill2(t *testing.T, dir string) {
+// restartAndKill starts a server on the same data and kills it, so that its engines have no
+// time to end before the caller starts the next server.
+func (s *server) restartAndKill(t *testing.T, dir string) {
 	t.Helper()
 	next := startServer(t, dir, nil)
 	require.Equal(t, s.addresses, next.addresses)
@@ -153,9 +153,9 @@ func TestAnEngineWhosePortIsTakenMovesToAnother(t *testing.T) {
 	require.NoError(t, p.Stop(t.Context()))
 
 	host := address[strings.Index(address, "@")+1 : strings.LastIndex(address, "/")]
-	squatter, err := net.Listen("tcp", host)
+	other, err := net.Listen("tcp", host)
 	require.NoError(t, err)
-	defer squatter.Close()
+	defer other.Close()
 	p, err = embedded.StartValkey(t.Context(), o)
 	require.NoError(t, err)
 	defer func() { _ = p.Stop(context.Background()) }()
@@ -165,9 +165,9 @@ func TestAnEngineWhosePortIsTakenMovesToAnother(t *testing.T) {
 func TestAnEngineThatHangsIsStoppedAllTheSame(t *testing.T) {
 	p := testenv.StoppableRedis(t)
 	require.NoError(t, p.Signal(syscall.SIGSTOP))
-	began := time.Now()
+	start := time.Now()
 	require.NoError(t, p.Stop(t.Context()))
-	require.Less(t, time.Since(began), 5*time.Second)
+	require.Less(t, time.Since(start), 5*time.Second)
 	require.Zero(t, p.PID())
 
 	require.NoError(t, p.Start(t.Context()))
@@ -183,7 +183,7 @@ func TestAnEngineThatCannotStartSaysWhyAndStopsTheOthers(t *testing.T) {
 	_, err := embedded.Start(t.Context(), embedded.Options{DataDir: dir})
 	require.ErrorContains(t, err, "postgres")
 	require.ErrorContains(t, err, filepath.Join(dir, "logs", "postgres.log"))
-	requireNoneLeft(t, dir, 0)
+	requireNoProcesses(t, dir, 0)
 }
 
 func TestEnginesRunAsAnOrdinaryUser(t *testing.T) {
@@ -204,8 +204,8 @@ func TestEnginesRunAsAnOrdinaryUser(t *testing.T) {
 			}
 			s := startServer(t, dir, &syscall.SysProcAttr{
 				Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)},
-				// Go and Python themselves may are in root's home: let the user
-				// read there. It can still write nowhere but to its own.
+				// Go and Python themselves may be in root's home: allow the user to read
+				// there. The user can still write only to its own files.
 				AmbientCaps: []uintptr{unix.CAP_DAC_READ_SEARCH},
 			}, "HOME="+dir, "LIVEGRAPH_ENGINES_DIR="+packages)
 			for _, store := range stores {
@@ -216,13 +216,13 @@ func TestEnginesRunAsAnOrdinaryUser(t *testing.T) {
 			require.NoError(t, err)
 			require.EqualValues(t, uid, info.Sys().(*syscall.Stat_t).Uid)
 			s.stop(t)
-			requireNoneLeft(t, dir, 0)
+			requireNoProcesses(t, dir, 0)
 		})
 	}
 }
 
-// reachablePackages returns a cache with the packages that any user can reach: hard
-// links, because the one there is may are in root's home.
+// reachablePackages returns a cache with the packages that all users can reach. It uses hard
+// links, because the original may be in root's home.
 func reachablePackages(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -233,12 +233,12 @@ func reachablePackages(t *testing.T) string {
 		out, err = exec.Command("cp", "-a", filepath.Join(cache, "livegraph"), dir).CombinedOutput()
 	}
 	require.NoError(t, err, string(out))
-	openPath(t, dir)
+	makeTraversable(t, dir)
 	return filepath.Join(dir, "livegraph")
 }
 
-// openPath lets any user pass to a folder of the test's.
-func openPath(t *testing.T, dir string) {
+// makeTraversable allows all users to traverse the path to a folder of the test.
+func makeTraversable(t *testing.T, dir string) {
 	t.Helper()
 	for path := dir; path != os.TempDir() && path != "/"; path = filepath.Dir(path) {
 		require.NoError(t, os.Chmod(path, 0o755))
@@ -251,9 +251,9 @@ func TestPostgresStartsForRootWithAndWithoutUserNamespaces(t *testing.T) {
 		t.Skip("NOT TESTED: only root needs another identity for Postgres")
 	}
 	public := t.TempDir()
-	openPath(t, public)
+	makeTraversable(t, public)
 	t.Setenv("TMPDIR", public)
-	private := filepath.Join(t.TempDir(), "private") // nobody but root passes here
+	private := filepath.Join(t.TempDir(), "private") // only root can traverse it
 	require.NoError(t, os.Mkdir(private, 0o700))
 	o := embedded.PostgresOptions{EngineOptions: embedded.EngineOptions{Dir: filepath.Join(private, "postgres")}}
 	postgres := storeOf("postgres")
@@ -267,7 +267,8 @@ func TestPostgresStartsForRootWithAndWithoutUserNamespaces(t *testing.T) {
 	}
 }
 
-// TestPostgresStartsReadOnly: an operator may have set it so.
+// TestPostgresStartsReadOnly checks a start with transactions that are read-only by default, as an
+// operator may have configured.
 func TestPostgresStartsReadOnly(t *testing.T) {
 	testenv.NeedsEngines(t)
 	dir := filepath.Join(t.TempDir(), "postgres")

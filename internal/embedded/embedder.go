@@ -19,33 +19,33 @@ const (
 	tokenizersModule = "tokenizers/__init__.py"
 	embedderKeyEnv   = "EMBEDDER_KEY"
 
-	embedderStopLimit = 8 * time.Second // the server gives requests in flight 5 s
-	embedderBatch     = 16
+	embedderStopTimeout = 8 * time.Second // the server waits 5 s for running requests
+	embedderBatch       = 16
 )
 
-// The model behind the embedder.
+// The model of the embedder.
 const (
 	EmbedderModel      = "all-MiniLM-L6-v2"
 	EmbedderDimensions = 384
 )
 
-// EmbedderSettings report how much of the machine the embedder takes. The zero value is
-// good for a machine that other engines share.
+// EmbedderSettings are the settings of the embedder. The zero value is suitable for a machine
+// that other engines share.
 type EmbedderSettings struct {
-	Threads int // cores that a batch is computed on, two batches at a time; 0: half of the machine's
-	Batch   int // most texts that are computed together; 0: 16
+	Threads int // cores per batch, with two concurrent batches; 0: half of the machine's
+	Batch   int // maximum number of texts in a batch; 0: 16
 }
 
-// EmbedderOptions adds its settings to EngineOptions.
+// EmbedderOptions are the options of the embedder.
 type EmbedderOptions struct {
 	EngineOptions
 	EmbedderSettings
 }
 
-// StartEmbedder starts the model all-MiniLM-L6-v2 behind an OpenAI-compatible
-// interface. Its address is http://:key@127.0.0.1:port/v1.
+// StartEmbedder starts the model all-MiniLM-L6-v2 with an OpenAI-compatible API. Its
+// address is http://:key@127.0.0.1:port/v1.
 func StartEmbedder(ctx context.Context, o EmbedderOptions) (*Process, error) {
-	s, err := newSite(ctx, embedderName, o.EngineOptions)
+	s, err := newEngineSetup(ctx, embedderName, o.EngineOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -78,28 +78,27 @@ func StartEmbedder(ctx context.Context, o EmbedderOptions) (*Process, error) {
 			return probeHTTP(ctx, "http://"+s.endpoint.address()+"/health")
 		},
 		stopSignal:  syscall.SIGTERM,
-		stopLimit:   embedderStopLimit,
-		deathSignal: syscall.SIGKILL, // it keeps nothing
+		stopTimeout: embedderStopTimeout,
+		deathSignal: syscall.SIGKILL, // it has no state
 	})
 }
 
-// HadEmbedder reports whether the embedder has run on this data directory, now or in an
-// earlier start.
+// HadEmbedder reports whether the embedder runs, or has ever run, on this data directory.
 func (e *Engines) HadEmbedder() bool {
-	_, err := os.Stat(filepath.Join(e.site(embedderName, nil).Dir, endpointFile))
+	_, err := os.Stat(filepath.Join(e.engineOptions(embedderName, nil).Dir, endpointFile))
 	return err == nil
 }
 
-// StartEmbedder starts the embedder beside the engines that run, unless it does, and
-// gives its address. Stop ends it, too.
+// StartEmbedder starts the embedder, unless it is running, and returns its address. Stop
+// stops it, too.
 func (e *Engines) StartEmbedder(ctx context.Context, settings EmbedderSettings) (string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.embedder != nil {
 		return e.embedder.Address(), nil
 	}
-	o := e.site(embedderName, nil)
-	o.Progress = nil // the start that it showed is over
+	o := e.engineOptions(embedderName, nil)
+	o.Progress = nil // it was for the progress of Start
 	p, err := StartEmbedder(ctx, EmbedderOptions{EngineOptions: o, EmbedderSettings: settings})
 	if err != nil {
 		return "", err
@@ -109,7 +108,7 @@ func (e *Engines) StartEmbedder(ctx context.Context, settings EmbedderSettings) 
 	return p.Address(), nil
 }
 
-// StopEmbedder ends the embedder alone, if it runs.
+// StopEmbedder stops only the embedder, if it is running.
 func (e *Engines) StopEmbedder(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -121,8 +120,8 @@ func (e *Engines) StopEmbedder(ctx context.Context) error {
 	return p.Stop(ctx)
 }
 
-// registerEmbedder makes the restarts of the embedder known, once it has been started.
-// The caller holds the lock.
+// registerEmbedder registers the metric of the embedder's restarts once it has been
+// started. The caller holds the lock.
 func (e *Engines) registerEmbedder() {
 	if e.embedder == nil || e.registerer == nil || e.registered {
 		return

@@ -27,7 +27,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// embeddings is an answer of the embedder, successful or not.
+// embeddings is a response of the embedder, successful or not.
 type embeddings struct {
 	status int
 	header http.Header
@@ -43,8 +43,8 @@ type embeddings struct {
 	Error struct{ Message, Type, Param, Code string }
 }
 
-// call sends a request to the embedder. The key is the address's unless headers say
-// otherwise.
+// call sends a request to the embedder, with the key of the address unless headers has
+// another one.
 func call(t testing.TB, address, method, path string, body io.Reader, headers ...string) embeddings {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -97,8 +97,8 @@ func dot(a, b []float64) (sum float64) {
 }
 
 func TestTheEmbedderComputesTheModelThatItNames(t *testing.T) {
-	// The first numbers that sentence-transformers computes with the same model; int8
-	// weights lie this near.
+	// The first numbers that sentence-transformers computes with the same model. The
+	// tolerance is for the int8 weights.
 	got := embed(t, testenv.Embedder(t), "This is an example sentence")[0]
 	for i, want := range []float64{0.0677, 0.0635, 0.0487, 0.0793, 0.0374} {
 		require.InDelta(t, want, got[i], 0.01)
@@ -227,7 +227,7 @@ func TestTheEmbedderRefusesWhatIsWrongInOpenAIsForm(t *testing.T) {
 	embed(t, address, "it goes on")
 }
 
-// TestTheEmbedderAnswersWhatIsNotHTTPAndGoesOn sends requests as no client does.
+// TestTheEmbedderAnswersWhatIsNotHTTPAndGoesOn sends requests that no valid client sends.
 func TestTheEmbedderAnswersWhatIsNotHTTPAndGoesOn(t *testing.T) {
 	address := testenv.Embedder(t)
 	u, err := url.Parse(address)
@@ -272,7 +272,7 @@ func TestTheEmbedderAnswersWhatIsNotHTTPAndGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	_, err = io.WriteString(conn, post("Content-Length: 1000\r\n", "{"))
 	require.NoError(t, err)
-	require.NoError(t, conn.Close(), "a body that ends early is nobody's")
+	require.NoError(t, conn.Close(), "a body that ends early")
 	embed(t, address, "it goes on")
 }
 
@@ -319,13 +319,13 @@ func TestTheEmbedderRefusesMoreThanItsQueueHoldsAndForgetsWhoLeaves(t *testing.T
 		[]string{"a pump in the cellar"}, 2048,
 	)})
 	require.NoError(t, err)
-	ctx, leave := context.WithCancel(t.Context())
-	defer leave()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	u, err := url.Parse(address)
 	require.NoError(t, err)
 	key, _ := u.User.Password()
 	statuses := make(chan int, 6)
-	for range cap(statuses) { // more than wait at a time
+	for range cap(statuses) { // more than the queue holds
 		go func() {
 			req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+u.Host+"/v1/embeddings", bytes.NewReader(body))
 			req.Header.Set("Authorization", "Bearer "+key)
@@ -339,14 +339,14 @@ func TestTheEmbedderRefusesMoreThanItsQueueHoldsAndForgetsWhoLeaves(t *testing.T
 		}()
 	}
 	require.Equal(t, http.StatusServiceUnavailable, <-statuses, "the first answer is that of one too many")
-	leave()
-	began := time.Now()
+	cancel()
+	start := time.Now()
 	again := `{"model": "` + embedded.EmbedderModel + `", "input": ["one", "two", "three", "four", "five", "six"]}`
-	// In the lane that was full; it takes a moment to see that they have left.
+	// A request in the queue that was full: its cancelled requests are removed after a moment.
 	require.Eventually(t, func() bool {
 		return call(t, address, "POST", "/v1/embeddings", strings.NewReader(again)).status == http.StatusOK
 	}, waitTimeout, 20*time.Millisecond)
-	t.Logf("the lane was free after %s", time.Since(began))
+	t.Logf("the lane was free after %s", time.Since(start))
 }
 
 func TestAnEmbedderThatIsKilledComesBack(t *testing.T) {
@@ -374,7 +374,7 @@ func TestAServerWhoseConnectionsAreAllTakenEndsInOrder(t *testing.T) {
 		return err == nil
 	}
 	kept := 0
-	for answered() { // and the connection stays open
+	for answered() { // the connection stays open
 		kept++
 		require.LessOrEqual(t, kept, 128)
 	}
@@ -408,7 +408,7 @@ func TestTheEmbedderIsStartedWhereItIsWanted(t *testing.T) {
 				require.Equal(t, configured, engines.Addresses())
 			}
 			require.NoError(t, engines.Stop(t.Context()))
-			requireNoneLeft(t, dir, 0)
+			requireNoProcesses(t, dir, 0)
 		})
 	}
 }
@@ -423,7 +423,7 @@ func TestTheEmbedderStartsAndEndsBesideEnginesThatRun(t *testing.T) {
 	engines.Register(metrics)
 	require.False(t, engines.HadEmbedder())
 	require.NoError(t, engines.StopEmbedder(t.Context()), "none runs")
-	for range 2 { // a second time after it has ended
+	for range 2 { // the second time after a stop
 		at, err := engines.StartEmbedder(t.Context(), embedded.EmbedderSettings{})
 		require.NoError(t, err)
 		again, err := engines.StartEmbedder(t.Context(), embedded.EmbedderSettings{})
@@ -436,11 +436,11 @@ func TestTheEmbedderStartsAndEndsBesideEnginesThatRun(t *testing.T) {
 		require.Len(t, counted, 1)
 		require.Len(t, counted[0].GetMetric(), 1)
 		require.NoError(t, engines.StopEmbedder(t.Context()))
-		requireNoneLeft(t, dir, 0)
+		requireNoProcesses(t, dir, 0)
 	}
 	require.True(t, engines.HadEmbedder())
 	_, err = engines.StartEmbedder(t.Context(), embedded.EmbedderSettings{})
 	require.NoError(t, err)
 	require.NoError(t, engines.Stop(t.Context()), "the others' end is its end")
-	requireNoneLeft(t, dir, 0)
+	requireNoProcesses(t, dir, 0)
 }

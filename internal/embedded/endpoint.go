@@ -15,13 +15,13 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/durable"
 )
 
-// endpoint is where an engine listens and how one logs in. It is kept in the
-// engine's folder, mode 0600, so that both stay the same from start to start.
+// endpoint has the port and the passwords of an engine. It is stored in the engine's
+// folder, with mode 0600, so that they stay the same after a restart.
 type endpoint struct {
 	Port     int    `json:"port"`
 	Password string `json:"password,omitempty"`
-	// Application is the password of the role that Postgres has for the application;
-	// Password is its superuser's then.
+	// Application is the password of the application's role in Postgres, for which Password
+	// is that of the superuser.
 	Application string `json:"applicationPassword,omitempty"`
 }
 
@@ -30,7 +30,7 @@ const (
 	passwordLen  = 32
 )
 
-// readEndpoint reads the engine's endpoint out of dir.
+// readEndpoint reads the endpoint of an engine from dir.
 func readEndpoint(dir string) (ep endpoint, err error) {
 	path := filepath.Join(dir, endpointFile)
 	raw, err := os.ReadFile(path)
@@ -43,24 +43,24 @@ func readEndpoint(dir string) (ep endpoint, err error) {
 	return ep, nil
 }
 
-// loadEndpoint reads the engine's endpoint out of dir, or makes one.
+// loadEndpoint reads the endpoint of an engine from dir, and creates what is missing.
 func loadEndpoint(dir string) (endpoint, error) {
 	ep, err := readEndpoint(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return ep, err
 	}
-	kept := ep
+	stored := ep
 	if ep.Password == "" {
-		if ep.Password, err = randomText(passwordLen); err != nil {
+		if ep.Password, err = randomPassword(passwordLen); err != nil {
 			return ep, err
 		}
 	}
 	if ep.Port == 0 {
-		if ep.Port, err = somePort(); err != nil {
+		if ep.Port, err = randomPort(); err != nil {
 			return ep, err
 		}
 	}
-	if ep == kept {
+	if ep == stored {
 		return ep, nil
 	}
 	return ep, ep.save(dir)
@@ -77,14 +77,14 @@ func (ep endpoint) save(dir string) error {
 	return nil
 }
 
-// address is host:port.
+// address returns host:port.
 func (ep endpoint) address() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(ep.Port))
 }
 
-// randomText makes a password: letters and digits, so that it needs no quoting
-// in URLs, configuration files or command lines.
-func randomText(n int) (string, error) {
+// randomPassword creates a password of n letters and digits, which need no quoting in URLs,
+// configuration files or command lines.
+func randomPassword(n int) (string, error) {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	text := make([]byte, n)
 	for i := range text {

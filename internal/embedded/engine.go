@@ -10,28 +10,28 @@ import (
 	"time"
 )
 
-// EngineOptions says where one engine lives. Only Dir is required.
+// EngineOptions are the options of one engine. Only Dir is required.
 type EngineOptions struct {
-	Dir      string       // its data, port and password; made if missing
-	LogDir   string       // its log; default Dir
+	Dir      string       // folder of its data, port and password; created if missing
+	LogDir   string       // folder of its log; default: Dir
 	Packages *Packages    // default: Install, InstallEmbedder
 	Logger   *slog.Logger // default: slog.Default
 	Progress func(Event)  // default: none
 	Memory   int64        // bytes that ClickHouse may use; default: two fifths of the machine's
 }
 
-// startLimit bounds an engine's start: recovery after a crash may take long.
-const startLimit = 2 * time.Minute
+// startTimeout is the timeout of an engine's start. It is long because of crash recovery.
+const startTimeout = 2 * time.Minute
 
-// site is an engine's folder, made ready.
-type site struct {
+// engineSetup has the options of an engine with defaults applied, and its endpoint.
+type engineSetup struct {
 	EngineOptions
 	endpoint endpoint
 	report   func(phase string, percent int, detail string)
 }
 
-// newSite fills in the defaults, makes the folders and loads the endpoint.
-func newSite(ctx context.Context, engine string, o EngineOptions) (*site, error) {
+// newEngineSetup applies the defaults, creates the folders and loads the endpoint.
+func newEngineSetup(ctx context.Context, engine string, o EngineOptions) (*engineSetup, error) {
 	if o.LogDir == "" {
 		o.LogDir = o.Dir
 	}
@@ -64,35 +64,35 @@ func newSite(ctx context.Context, engine string, o EngineOptions) (*site, error)
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", engine, err)
 	}
-	return &site{EngineOptions: o, endpoint: ep, report: reporter(engine, o.Progress)}, nil
+	return &engineSetup{EngineOptions: o, endpoint: ep, report: reporter(engine, o.Progress)}, nil
 }
 
-// run starts a process of the engine and reports how it went.
-func (s *site) run(ctx context.Context, sp spec) (*Process, error) {
+// run starts the process of the engine and reports the progress.
+func (s *engineSetup) run(ctx context.Context, sp spec) (*Process, error) {
 	sp.dir, sp.logPath = s.Dir, filepath.Join(s.LogDir, sp.name+".log")
-	if sp.startLimit == 0 {
-		sp.startLimit = startLimit
+	if sp.startTimeout == 0 {
+		sp.startTimeout = startTimeout
 	}
 	sp.port = func() int { return s.endpoint.Port }
 	p := &Process{spec: sp, logger: s.Logger}
-	if err := s.onSomePort(ctx, p.Start); err != nil {
+	if err := s.startOnFreePort(ctx, p.Start); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// onSomePort starts an engine at its port or, when somebody else has taken that,
-// at another, which is then its own.
-func (s *site) onSomePort(ctx context.Context, start func(context.Context) error) error {
+// startOnFreePort starts an engine on its port. If the port is in use, it assigns another one
+// permanently and tries again.
+func (s *engineSetup) startOnFreePort(ctx context.Context, start func(context.Context) error) error {
 	s.report("starting", -1, "")
-	for choice := 1; ; choice++ {
+	for attempt := 1; ; attempt++ {
 		err := start(ctx)
 		if err == nil {
 			s.report("ready", 100, "")
 			return nil
 		}
-		if errors.Is(err, errPortTaken) && choice < portChoices && ctx.Err() == nil {
-			if err = s.moveToAnotherPort(); err == nil {
+		if errors.Is(err, errPortTaken) && attempt < maxPortAttempts && ctx.Err() == nil {
+			if err = s.changePort(); err == nil {
 				continue
 			}
 		}
@@ -101,8 +101,8 @@ func (s *site) onSomePort(ctx context.Context, start func(context.Context) error
 	}
 }
 
-func (s *site) moveToAnotherPort() (err error) {
-	if s.endpoint.Port, err = somePort(); err != nil {
+func (s *engineSetup) changePort() (err error) {
+	if s.endpoint.Port, err = randomPort(); err != nil {
 		return err
 	}
 	return s.endpoint.save(s.Dir)

@@ -1,13 +1,13 @@
 package embedded
 
-// AsOtherUser makes Postgres run as another user, as on a machine that allows
-// root no user namespaces.
+// AsOtherUser returns options to run Postgres as another user, as on a machine without user
+// namespaces.
 func (o PostgresOptions) AsOtherUser() PostgresOptions {
-	o.identity = identityOther
+	o.identity = identityOtherUser
 	return o
 }
 
-// AsNamespace makes Postgres run in a user namespace.
+// AsNamespace returns options to run Postgres in a user namespace.
 func (o PostgresOptions) AsNamespace() PostgresOptions {
 	o.identity = identityNamespace
 	return o

@@ -15,23 +15,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identity is how Postgres is run, which refuses to run as root, or (its initdb)
-// as a user who has no name.
+// identity is the user that runs Postgres. Postgres does not run as root, and initdb
+// does not run as a user without a name.
 type identity uint8
 
 const (
 	identityUnknown   identity = iota
-	identityOurs               // as whom we run
-	identityNamespace          // in a user namespace where we have the number of a user who will do
-	identityOther              // as that user, who then owns the data; only root can
+	identityCurrent            // the user of this process
+	identityNamespace          // the user of this process, mapped to an unprivileged one in a user namespace
+	identityOtherUser          // an unprivileged user, who owns the data; only possible as root
 )
 
-// findIdentity finds what this machine needs and allows, by trying.
+// findIdentity returns the first identity that works on this machine.
 func findIdentity(ctx context.Context) (identity, error) {
 	uid := os.Geteuid()
 	_, err := user.LookupId(strconv.Itoa(uid))
 	if uid != 0 && err == nil {
-		return identityOurs, nil
+		return identityCurrent, nil
 	}
 	if cmd, err := identityNamespace.command(ctx, "/", "/bin/true"); err == nil && cmd.Run() == nil {
 		return identityNamespace, nil
@@ -40,11 +40,11 @@ func findIdentity(ctx context.Context) (identity, error) {
 		return 0, fmt.Errorf("postgres cannot make its files as user %d, who has no name, and this machine allows no user "+
 			"namespaces: give the user a line in /etc/passwd, or configure LIVEGRAPH_POSTGRES_URL", uid)
 	}
-	return identityOther, nil
+	return identityOtherUser, nil
 }
 
-// standIn is a user who is not root and has a name.
-func standIn() (uid, gid int, err error) {
+// unprivilegedUser returns a user who is not root and has a name.
+func unprivilegedUser() (uid, gid int, err error) {
 	for _, name := range []string{"nobody", "daemon", "bin"} {
 		if u, err := user.Lookup(name); err == nil {
 			uid, _ := strconv.Atoi(u.Uid)
@@ -57,14 +57,14 @@ func standIn() (uid, gid int, err error) {
 	return 0, 0, errors.New("postgres does not run as root, and there is no user nobody, daemon or bin to run it as")
 }
 
-// command makes a command that works on the files in data as this identity.
+// command returns a command that runs as this identity and uses the files in data.
 func (i identity) command(ctx context.Context, data, program string, args ...string) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env = "/", childEnv()
-	if i == identityOurs {
+	if i == identityCurrent {
 		return cmd, nil
 	}
-	uid, gid, err := standIn()
+	uid, gid, err := unprivilegedUser()
 	if err != nil {
 		return nil, err
 	}
@@ -78,17 +78,17 @@ func (i identity) command(ctx context.Context, data, program string, args ...str
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 	if !reachable(data) {
-		// Its data are below a folder that is root's alone: let it pass.
+		// The data are in a folder that only root can access: allow access.
 		cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_DAC_OVERRIDE}
 	}
 	return cmd, nil
 }
 
-// program returns the folder of programs from which this identity can run: from
-// itself, or a copy of it in near or, where not even that can be reached, in the
-// folder for temporary files.
+// program returns a folder of programs that this identity can run: from, or a copy of
+// it in near, or, if near is not reachable either, a copy in the folder for temporary
+// files.
 func (i identity) program(from, near, version string) (string, error) {
-	if i != identityOther || reachable(filepath.Join(from, "bin", "postgres")) {
+	if i != identityOtherUser || reachable(filepath.Join(from, "bin", "postgres")) {
 		return from, nil
 	}
 	to := filepath.Join(near, "install")
@@ -111,28 +111,28 @@ func (i identity) program(from, near, version string) (string, error) {
 	return to, nil
 }
 
-// copyProgram makes the copy under another name first, so that an interrupted
-// one is not taken for a whole.
+// copyProgram copies to another name first, so that an interrupted copy is not mistaken
+// for a complete one.
 func copyProgram(from, to string) error {
-	fresh, err := os.MkdirTemp(filepath.Dir(to), filepath.Base(to)+"-")
+	tempDir, err := os.MkdirTemp(filepath.Dir(to), filepath.Base(to)+"-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(fresh)
-	whole := filepath.Join(fresh, "whole")
-	if err := os.CopyFS(whole, os.DirFS(from)); err != nil {
+	defer os.RemoveAll(tempDir)
+	complete := filepath.Join(tempDir, "complete")
+	if err := os.CopyFS(complete, os.DirFS(from)); err != nil {
 		return fmt.Errorf("copying %s: %w", from, err)
 	}
-	if err := os.Chmod(whole, 0o755); err != nil {
+	if err := os.Chmod(complete, 0o755); err != nil {
 		return err
 	}
-	if err := os.Rename(whole, to); err != nil && !errors.Is(err, fs.ErrExist) { // another process was first
+	if err := os.Rename(complete, to); err != nil && !errors.Is(err, fs.ErrExist) { // another process has created it
 		return err
 	}
 	return nil
 }
 
-// reachable reports whether any user can pass through all folders of a path.
+// reachable reports whether all users can traverse the folders of a path.
 func reachable(path string) bool {
 	for dir := path; ; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(dir); err == nil && dir != path && info.Mode().Perm()&0o001 == 0 {
@@ -144,15 +144,15 @@ func reachable(path string) bool {
 	}
 }
 
-// own changes the owner of dir and all below it to the identity, where it is another.
-func (i identity) own(dir string) error {
+// chown changes the owner of dir and everything below it to the identity, if necessary.
+func (i identity) chown(dir string) error {
 	uid, gid := os.Geteuid(), os.Getegid()
 	if uid != 0 {
 		return nil
 	}
-	if i == identityOther {
+	if i == identityOtherUser {
 		var err error
-		if uid, gid, err = standIn(); err != nil {
+		if uid, gid, err = unprivilegedUser(); err != nil {
 			return err
 		}
 	}
@@ -171,9 +171,9 @@ func (i identity) own(dir string) error {
 	})
 }
 
-// hint reports what to do when a program of this identity does not run.
+// hint returns advice for the case that a program does not run as this identity.
 func (i identity) hint() string {
-	if i != identityOther {
+	if i != identityOtherUser {
 		return ""
 	}
 	return "\nPostgres refuses to run as root, this machine allows no user namespaces, and it was run as another user: " +

@@ -22,8 +22,9 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/durable"
 )
 
-// Every package is pinned by version and hash. The embedder's are apart: its image
-// is made from the same file, and who has another embedder does not download it.
+// Every package is pinned by version and hash. The packages of the embedder are in a
+// separate file, because its image is built from the same file, and because they are not
+// downloaded if another embedder is used.
 var (
 	//go:embed requirements.txt
 	requirements string
@@ -36,56 +37,54 @@ const (
 	markerName         = "livegraph-complete.json"
 	installLockPoll    = 200 * time.Millisecond
 
-	packagesName = "packages" // as an engine's name in events
+	packagesName = "packages" // used as the name of the engine in events
 )
 
-// Packages is an installation of engines' packages: a Python venv that is made once
-// a machine and user, and shared by every process that needs it. The stores have one,
-// the embedder another.
+// Packages is an installation of packages: a Python venv that is created once per machine
+// and user and shared by all processes. The stores have one venv, the embedder another.
 type Packages struct {
 	dir  string // the venv
 	site string // its site-packages
 }
 
-// marker says that an installation is whole, and how to see that it still is:
-// a damaged one is noticed and redone, and so is one whose interpreter went away
-// or was replaced by another version.
+// marker records that an installation is complete, with data to verify that it still is:
+// an installation that is damaged, or whose interpreter was removed or replaced by another
+// version, is detected and created again.
 type marker struct {
-	Interpreter string           `json:"interpreter"` // what bin/python leads to
+	Interpreter string           `json:"interpreter"` // resolved path of bin/python
 	Files       map[string]int64 `json:"files"`       // size by path below the venv
 }
 
-// installation is what belongs into a venv.
+// installation describes the content of a venv.
 type installation struct {
-	name         string   // begins the folder's name
+	name         string   // prefix of the folder's name
 	requirements string   // for pip, every package pinned by hash
-	files        []string // what of site-packages the engines cannot do without
+	files        []string // required files below site-packages
 }
 
-// enginePackages are what the stores need.
+// enginePackages returns the packages of the stores.
 func enginePackages() installation {
 	return installation{"engines", requirements, []string{
 		chdbLibrary, postgresBinary, valkeyBinary, milvusModule, pymilvusModule,
 	}}
 }
 
-// embedderPackages are what the embedder needs.
+// embedderPackages returns the packages of the embedder.
 func embedderPackages() installation {
 	return installation{"embedder", embedderRequirements, []string{embedderWeights, onnxModule, tokenizersModule}}
 }
 
-// hash names this version's installation: another requirements file makes another
-// venv beside it.
+// hash identifies the requirements file, so that each version of it has its own venv.
 func (in installation) hash() string {
 	sum := sha256.Sum256([]byte(in.requirements))
 	return hex.EncodeToString(sum[:6])
 }
 
-// dir is the installation's folder.
+// dir returns the folder of the installation.
 func (in installation) dir() (string, error) { return cacheDir(in.name + "-" + in.hash()) }
 
-// cacheDir is the folder of an installation: one of its own below the cache, never
-// a folder that a person named, because an incomplete one is removed.
+// cacheDir returns the folder of an installation. It is always a subfolder of the cache,
+// never a folder that a user named, because an incomplete installation is removed.
 func cacheDir(name string) (string, error) {
 	base := os.Getenv(enginesDirVariable)
 	if base == "" {
@@ -98,20 +97,19 @@ func cacheDir(name string) (string, error) {
 	return filepath.Abs(filepath.Join(base, name))
 }
 
-// Install makes the stores' packages ready: at once when they are there, else
-// by making a venv and installing into it, which downloads about 300 MB and
-// takes half a minute or more. Processes that need it at the same time wait for
-// the one that makes it.
+// Install returns the packages of the stores. If they are not installed, it creates a
+// venv and installs them, which downloads about 300 MB and takes half a minute or more.
+// Concurrent processes wait for the one that installs.
 func Install(ctx context.Context, progress func(Event)) (*Packages, error) {
-	return enginePackages().ready(ctx, reporter(packagesName, progress))
+	return enginePackages().install(ctx, reporter(packagesName, progress))
 }
 
-// InstallEmbedder is the same for the embedder: about 60 MB, and 200 MB on disk.
+// InstallEmbedder returns the packages of the embedder: about 60 MB to download, 200 MB on disk.
 func InstallEmbedder(ctx context.Context, progress func(Event)) (*Packages, error) {
-	return embedderPackages().ready(ctx, reporter(embedderName, progress))
+	return embedderPackages().install(ctx, reporter(embedderName, progress))
 }
 
-func (in installation) ready(ctx context.Context, report func(string, int, string)) (*Packages, error) {
+func (in installation) install(ctx context.Context, report func(string, int, string)) (*Packages, error) {
 	dir, err := in.dir()
 	if err != nil {
 		return nil, err
@@ -119,7 +117,7 @@ func (in installation) ready(ctx context.Context, report func(string, int, strin
 	return in.ensure(ctx, dir, report)
 }
 
-// ensure returns the venv in dir, and makes it if it is not whole.
+// ensure returns the venv in dir. It creates the venv if it is missing or incomplete.
 func (in installation) ensure(ctx context.Context, dir string, report func(string, int, string)) (*Packages, error) {
 	if p, ok := openPackages(dir); ok {
 		return p, nil
@@ -132,7 +130,7 @@ func (in installation) ensure(ctx context.Context, dir string, report func(strin
 		return nil, err
 	}
 	defer lock.Close()
-	if p, ok := openPackages(dir); ok { // somebody made it while we waited
+	if p, ok := openPackages(dir); ok { // another process created it meanwhile
 		return p, nil
 	}
 	if err := in.make(ctx, dir, lock, report); err != nil {
@@ -147,7 +145,7 @@ func (in installation) ensure(ctx context.Context, dir string, report func(strin
 	return p, nil
 }
 
-// openPackages returns the installation in dir if it is whole.
+// openPackages returns the installation in dir. It reports false if it is incomplete.
 func openPackages(dir string) (*Packages, bool) {
 	raw, err := os.ReadFile(filepath.Join(dir, markerName))
 	if err != nil {
@@ -184,7 +182,7 @@ func sitePackages(dir string) (string, error) {
 	return found[0], nil
 }
 
-// lockInstallation takes the lock that lies beside the venv.
+// lockInstallation locks the lock file next to the venv, and waits for it if necessary.
 func lockInstallation(ctx context.Context, path string, report func(string, int, string)) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -210,10 +208,9 @@ func lockInstallation(ctx context.Context, path string, report func(string, int,
 	}
 }
 
-// make creates the venv where it will stay: a venv cannot be moved. What an
-// interrupted installation left there has no marker and is removed first. The
-// programs that write there hold the lock with us: if we are killed, nobody
-// begins again before they have ended.
+// make creates the venv in its final folder, because a venv cannot be moved. It first
+// removes the files of an interrupted installation. The programs that write there inherit
+// the lock: if this process is killed, no other one starts before they have ended.
 func (in installation) make(ctx context.Context, dir string, lock *os.File, report func(string, int, string)) error {
 	python, err := findPython(ctx)
 	if err != nil {
@@ -245,19 +242,19 @@ func (in installation) make(ctx context.Context, dir string, lock *os.File, repo
 	pip := exec.CommandContext(ctx, filepath.Join(
 		dir, "bin", "python",
 	), "-m", "pip", "install", "--disable-pip-version-check",
-		// the file has the dependencies too
+		// --no-deps: the file includes the dependencies
 		"--no-input", "--progress-bar", "off", "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", file)
 	lines := &pipProgress{log: log, report: report, packages: strings.Count(in.requirements, "==")}
 	pip.Stdout, pip.Stderr, pip.Env = lines, lines, pythonEnv()
-	pip.ExtraFiles, pip.WaitDelay = []*os.File{lock}, killPatience
+	pip.ExtraFiles, pip.WaitDelay = []*os.File{lock}, killTimeout
 	if err := pip.Run(); err != nil {
 		return failed(fmt.Errorf("pip: %w: %s", err, lines.lastError()))
 	}
-	return in.complete(dir)
+	return in.writeMarker(dir)
 }
 
-// complete writes the marker.
-func (in installation) complete(dir string) error {
+// writeMarker writes the marker.
+func (in installation) writeMarker(dir string) error {
 	site, err := sitePackages(dir)
 	if err != nil {
 		return err
@@ -286,10 +283,10 @@ func (in installation) complete(dir string) error {
 	return durable.WriteFile(filepath.Join(dir, markerName), raw, 0o644)
 }
 
-// Python is the interpreter that finds the packages.
+// Python returns the path of the interpreter of the venv.
 func (p *Packages) Python() string { return filepath.Join(p.dir, "bin", "python") }
 
-// pipProgress turns pip's output into events, and keeps it in the log.
+// pipProgress converts the output of pip to events and writes it to the log.
 type pipProgress struct {
 	log      *os.File
 	report   func(string, int, string)
@@ -316,8 +313,8 @@ func (p *pipProgress) Write(b []byte) (int, error) {
 	}
 }
 
-// line reports a line that says something. Collecting is taken as nine tenths
-// of the work, because it downloads.
+// line reports the progress for a line of output. Collecting counts as 90 percent of the
+// work, because it downloads.
 func (p *pipProgress) line(line string) {
 	percent := min(90, 90*p.collected/max(1, p.packages))
 	switch {

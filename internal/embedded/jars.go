@@ -15,27 +15,27 @@ import (
 	"strings"
 )
 
-// leastJava is the oldest Java that what is installed this way runs on.
-const leastJava = 17
+// minJavaVersion is the minimum Java version for the installed jars.
+const minJavaVersion = 17
 
-// JarSet is software in Java that tests and benchmarks use: Maven fetches it.
+// JarSet is Java software for tests and benchmarks, which Maven downloads.
 type JarSet struct {
-	Name  string // of its folder in the cache
-	Title string // for people
-	POM   string // names the jars to Maven
-	Sums  string // of every jar, in the format of sha256sum
-	Size  string // of all, for people
+	Name  string // name of its folder in the cache
+	Title string // for messages
+	POM   string // Maven project with the jars
+	Sums  string // hash of every jar, in the format of sha256sum
+	Size  string // total size, for messages
 }
 
-// Jars are the files of a JarSet and the Java to run them.
+// Jars are the installed files of a JarSet and the Java to run them.
 type Jars struct {
-	java string // the program
-	dir  string // of the jars
+	java string // path of the java program
+	dir  string // folder of the jars
 }
 
-// InstallJars makes the jars ready in the user's cache: at once when they are
-// there, else by Maven, which downloads them. Processes that need them at the same
-// time wait for the one that does it. The error says what this machine lacks.
+// InstallJars returns the jars from the user's cache. If they are missing, it runs Maven,
+// which downloads them. Concurrent processes wait for the one that installs. The error
+// describes what this machine lacks.
 func InstallJars(ctx context.Context, set JarSet, progress func(Event)) (*Jars, error) {
 	java, err := findJava(ctx, set.Title)
 	if err != nil {
@@ -49,8 +49,8 @@ func InstallJars(ctx context.Context, set JarSet, progress func(Event)) (*Jars, 
 	return set.ensure(ctx, java, dir, reporter(set.Name, progress))
 }
 
-// Command makes a command of Java: its options, a class and its arguments, in a
-// directory, with our environment except for our settings, which hold secrets.
+// Command returns a Java command with options, a class and its arguments, in a directory,
+// with the environment of childEnv.
 func (j *Jars) Command(dir string, options []string, class string, args ...string) *exec.Cmd {
 	options = append(slices.Clip(options), "-cp", filepath.Join(j.dir, "*"), class)
 	cmd := exec.Command(j.java, append(options, args...)...)
@@ -58,10 +58,10 @@ func (j *Jars) Command(dir string, options []string, class string, args ...strin
 	return cmd
 }
 
-// ensure returns the jars in dir, and fetches them if they are not whole.
+// ensure returns the jars in dir. It downloads them if they are incomplete.
 func (set *JarSet) ensure(ctx context.Context, java, dir string, report func(string, int, string)) (*Jars, error) {
 	jars := &Jars{java: java, dir: dir}
-	if set.whole(dir) {
+	if set.complete(dir) {
 		return jars, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
@@ -72,7 +72,7 @@ func (set *JarSet) ensure(ctx context.Context, java, dir string, report func(str
 		return nil, err
 	}
 	defer lock.Close()
-	if set.whole(dir) { // somebody did it while we waited
+	if set.complete(dir) { // another process has installed them meanwhile
 		return jars, nil
 	}
 	if err := set.fetch(ctx, dir, lock, report); err != nil {
@@ -80,21 +80,21 @@ func (set *JarSet) ensure(ctx context.Context, java, dir string, report func(str
 		return nil, err
 	}
 	if err := os.WriteFile(filepath.Join(dir, markerName), []byte("{}\n"), 0o644); err != nil {
-		return nil, set.failed(err)
+		return nil, set.wrapError(err)
 	}
 	report("ready", 100, dir)
 	return jars, nil
 }
 
-// failed wraps what went wrong with the installation.
-func (set *JarSet) failed(err error) error { return fmt.Errorf("installing %s: %w", set.Title, err) }
+// wrapError wraps an error of the installation.
+func (set *JarSet) wrapError(err error) error { return fmt.Errorf("installing %s: %w", set.Title, err) }
 
-// whole reports whether dir has been checked once and still has its jars.
-func (set *JarSet) whole(dir string) bool {
+// complete reports whether dir was checked after its installation and still has all jars.
+func (set *JarSet) complete(dir string) bool {
 	if _, err := os.Stat(filepath.Join(dir, markerName)); err != nil {
 		return false
 	}
-	for _, name := range set.wanted() {
+	for _, name := range set.jarNames() {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			return false
 		}
@@ -102,8 +102,8 @@ func (set *JarSet) whole(dir string) bool {
 	return true
 }
 
-// wanted returns the names of the jars by their hashes.
-func (set *JarSet) wanted() map[string]string {
+// jarNames returns the names of the jars by hash.
+func (set *JarSet) jarNames() map[string]string {
 	wanted := map[string]string{}
 	for line := range strings.Lines(set.Sums) {
 		if hash, name, ok := strings.Cut(strings.TrimSpace(line), "  "); ok {
@@ -113,12 +113,12 @@ func (set *JarSet) wanted() map[string]string {
 	return wanted
 }
 
-// fetch lets Maven copy the jars into dir and checks them. Maven holds the
-// lock with us: if we are killed, nobody begins again before it has ended.
+// fetch runs Maven to copy the jars into dir and checks them. Maven inherits the lock: if
+// this process is killed, no other one starts before Maven has ended.
 func (set *JarSet) fetch(ctx context.Context, dir string, lock *os.File, report func(string, int, string)) error {
 	mvn, err := exec.LookPath("mvn")
 	if err != nil {
-		return set.failed(errors.New(
+		return set.wrapError(errors.New(
 			"it comes by Maven, and there is no mvn in PATH: install it (Debian, Ubuntu: apt install maven)",
 		))
 	}
@@ -126,40 +126,39 @@ func (set *JarSet) fetch(ctx context.Context, dir string, lock *os.File, report 
 		return fmt.Errorf("removing an incomplete installation: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return set.failed(err)
+		return set.wrapError(err)
 	}
 	pom := filepath.Join(dir, "pom.xml")
 	if err := os.WriteFile(pom, []byte(set.POM), 0o644); err != nil {
-		return set.failed(err)
+		return set.wrapError(err)
 	}
 	report("installing", 0, "Maven fetches the jars, about "+set.Size)
 	cmd := exec.CommandContext(ctx, mvn, "-q", "-B", "-f", pom, "dependency:copy-dependencies", "-DoutputDirectory="+dir)
-	cmd.Env, cmd.ExtraFiles, cmd.WaitDelay = childEnv(), []*os.File{lock}, killPatience
+	cmd.Env, cmd.ExtraFiles, cmd.WaitDelay = childEnv(), []*os.File{lock}, killTimeout
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return set.failed(fmt.Errorf("mvn into %s: %w: %s", dir, err, firstLine(string(out))))
+		return set.wrapError(fmt.Errorf("mvn into %s: %w: %s", dir, err, firstLine(string(out))))
 	}
 	return set.check(dir)
 }
 
-// check compares the jars of dir with the hashes that they must have: all of
-// them, and no others.
+// check compares the jars in dir with the pinned hashes. Exactly these jars must exist.
 func (set *JarSet) check(dir string) error {
 	have, err := filepath.Glob(filepath.Join(dir, "*.jar"))
 	if err != nil {
 		return err
 	}
-	wanted := set.wanted()
+	wanted := set.jarNames()
 	for hash, name := range wanted {
 		got, err := hashOf(filepath.Join(dir, name))
 		if err != nil {
-			return set.failed(err)
+			return set.wrapError(err)
 		}
 		if got != hash {
-			return set.failed(fmt.Errorf("%s is not the file that it should be", name))
+			return set.wrapError(fmt.Errorf("%s is not the file that it should be", name))
 		}
 	}
 	if len(have) != len(wanted) {
-		return set.failed(fmt.Errorf("it came with %d jars, and %d are known", len(have), len(wanted)))
+		return set.wrapError(fmt.Errorf("it came with %d jars, and %d are known", len(have), len(wanted)))
 	}
 	return nil
 }
@@ -177,31 +176,36 @@ func hashOf(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// findJava returns the path of a Java that is new enough, or says what to install.
+// findJava returns the path of a Java of a sufficient version. Its error describes what to
+// install.
 func findJava(ctx context.Context, title string) (string, error) {
-	const way = "install it (Debian, Ubuntu: apt install openjdk-17-jre-headless)"
+	const installHint = "install it (Debian, Ubuntu: apt install openjdk-17-jre-headless)"
 	java := filepath.Join(os.Getenv("JAVA_HOME"), "bin", "java")
 	if os.Getenv("JAVA_HOME") == "" {
 		var err error
 		if java, err = exec.LookPath("java"); err != nil {
-			return "", fmt.Errorf("%s needs Java %d or later, and there is no java in PATH: %s", title, leastJava, way)
+			return "", fmt.Errorf(
+				"%s needs Java %d or later, and there is no java in PATH: %s", title, minJavaVersion, installHint,
+			)
 		}
 	}
 	probe := exec.CommandContext(ctx, java, "-version")
 	probe.Env = childEnv()
 	out, err := probe.CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("%s needs Java %d or later, and %s does not run: %w", title, leastJava, java, err)
+		return "", fmt.Errorf("%s needs Java %d or later, and %s does not run: %w", title, minJavaVersion, java, err)
 	}
-	if version := javaVersion(string(out)); version < leastJava {
-		return "", fmt.Errorf("%s needs Java %d or later, and %s is version %d: %s", title, leastJava, java, version, way)
+	if version := javaVersion(string(out)); version < minJavaVersion {
+		return "", fmt.Errorf(
+			"%s needs Java %d or later, and %s is version %d: %s", title, minJavaVersion, java, version, installHint,
+		)
 	}
 	return java, nil
 }
 
-// javaVersion reads the major version out of what `java -version` prints, such as
-// `openjdk version "17.0.15" 2025-04-15`; 0 where there is none. (Before 9 it was
-// the second number: "1.8.0".)
+// javaVersion parses the major version in the output of `java -version`, such as
+// `openjdk version "17.0.15" 2025-04-15`. It returns 0 if there is none. (Before Java 9,
+// the major version was the second number: "1.8.0".)
 func javaVersion(text string) int {
 	_, quoted, _ := strings.Cut(text, ` version "`)
 	end := strings.IndexFunc(quoted, func(r rune) bool { return r < '0' || r > '9' })

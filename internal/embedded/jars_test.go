@@ -48,9 +48,9 @@ func TestJarsThatAreNotThoseKnownAreRefused(t *testing.T) {
 		filepath.Join(bin, "java"), []byte("#!/bin/sh\necho 'openjdk version \"21.0.2\"' >&2\n"), 0o755,
 	))
 	wanted := apacheJars()
-	// A Maven that brings every jar, none of them with the right content.
+	// A fake Maven that creates every jar with wrong content.
 	mvn := "#!/bin/sh\nfor a; do case $a in -DoutputDirectory=*) d=${a#*=};; esac; done\n"
-	for _, name := range wanted.wanted() {
+	for _, name := range wanted.jarNames() {
 		mvn += "echo other > $d/" + name + "\n"
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "mvn"), []byte(mvn), 0o755))

@@ -18,68 +18,68 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// clusterID is that of the embedded broker. It is part of its data.
+// clusterID is the cluster id of the embedded broker. It is part of its data.
 const clusterID = "livegraph"
 
 const (
 	kafkaName = "kafka"
 	kafkaUser = "livegraph"
 
-	// kafkaRetentionEvery is how often old segments are dropped. The broker's
-	// own ticker does not start after a restart.
-	kafkaRetentionEvery = 2 * time.Second
-	// kafkaMaxMessage is the largest batch; ours are at most 1 MiB.
+	// kafkaRetentionInterval is the interval at which old segments are removed. The
+	// ticker of the broker itself does not start after a restart.
+	kafkaRetentionInterval = 2 * time.Second
+	// kafkaMaxMessage is the maximum batch size; Livegraph's batches are at most 1 MiB.
 	kafkaMaxMessage = 8 << 20
-	// kafkaSegment is small so that retention.bytes, which drops whole
-	// segments, keeps a partition near its bound.
-	kafkaSegment = 16 << 20
-	// kafkaRetention bounds a partition of a topic that says nothing itself.
-	kafkaRetention = 256 << 20
+	// kafkaSegmentBytes is small so that retention.bytes, which removes only whole
+	// segments, keeps a partition close to its limit.
+	kafkaSegmentBytes = 16 << 20
+	// kafkaRetentionBytes is the default retention of a partition.
+	kafkaRetentionBytes = 256 << 20
 )
 
-// KafkaOptions adds to EngineOptions what only Kafka has.
+// KafkaOptions are the options of the embedded broker.
 type KafkaOptions struct {
 	EngineOptions
 	SyncWrites bool // fsync each batch before it is acknowledged
-	// Advertised is where clients are told to connect, host:port, which is to lead here;
-	// default: where the broker listens. For tests behind a proxy.
+	// Advertised is the advertised address, host:port; default: the listen address. It is
+	// for tests behind a proxy.
 	Advertised string
 }
 
-// Kafka is a broker inside this process that keeps its records on disk. It listens on the
-// loopback, to which every process of the machine can connect: it answers anyone who has
-// logged in with Security, and nobody else.
+// Kafka is a broker inside this process that stores its records on disk. It listens on the
+// loopback interface, to which every process of the machine can connect. It requires the login
+// that Security returns.
 type Kafka struct {
-	site    *site
+	site    *engineSetup
 	options KafkaOptions
 
-	mu      sync.Mutex
-	cluster *kfake.Cluster
-	claim   *portClaim
-	stop    chan struct{}
-	ticked  chan struct{}
+	mu            sync.Mutex
+	cluster       *kfake.Cluster
+	claim         *portClaim
+	stop          chan struct{}
+	retentionDone chan struct{}
 }
 
 // StartKafka starts the broker.
 func StartKafka(ctx context.Context, o KafkaOptions) (*Kafka, error) {
-	s, err := newSite(ctx, kafkaName, o.EngineOptions)
+	s, err := newEngineSetup(ctx, kafkaName, o.EngineOptions)
 	if err != nil {
 		return nil, err
 	}
 	k := &Kafka{site: s, options: o}
-	if err := s.onSomePort(ctx, k.Start); err != nil {
+	if err := s.startOnFreePort(ctx, k.Start); err != nil {
 		return nil, err
 	}
 	return k, nil
 }
 
-// Name is the engine's name.
+// Name returns the name of the engine.
 func (k *Kafka) Name() string { return kafkaName }
 
-// Brokers are the addresses to begin with, host:port.
+// Brokers returns the bootstrap addresses, host:port.
 func (k *Kafka) Brokers() []string { return []string{k.site.endpoint.address()} }
 
-// Security is how a client logs in. The password is the one in the broker's folder.
+// Security returns the login for clients. The password is the one in the broker's folder.
 func (k *Kafka) Security() config.KafkaSecurity {
 	return config.KafkaSecurity{
 		SASLMechanism: kafka.MechanismScram256, SASLUsername: kafkaUser,
@@ -87,7 +87,7 @@ func (k *Kafka) Security() config.KafkaSecurity {
 	}
 }
 
-// Start opens the log and the port; for use after Stop.
+// Start opens the log and the port. It is for use after Stop.
 func (k *Kafka) Start(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -99,20 +99,20 @@ func (k *Kafka) Start(ctx context.Context) error {
 		return fmt.Errorf("starting kafka: %w", err)
 	}
 	log := filepath.Join(k.site.Dir, "log")
-	if err := forgetLogins(log); err != nil {
+	if err := removeLogins(log); err != nil {
 		claim.release()
 		return fmt.Errorf("starting kafka: %w", err)
 	}
 	options := []kfake.Opt{
 		kfake.NumBrokers(1), kfake.Ports(k.site.endpoint.Port), kfake.DataDir(log), kfake.ClusterID(clusterID),
 		kfake.ListenFn(k.listen),
-		// One way to log in: by PLAIN, kfake would believe any unknown user without a password.
+		// Only SCRAM: with PLAIN, kfake would accept any unknown user without a password.
 		kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-256", kafkaUser, k.site.endpoint.Password),
 		kfake.BrokerConfigs(map[string]string{
 			"message.max.bytes":   strconv.Itoa(kafkaMaxMessage),
-			"log.segment.bytes":   strconv.Itoa(kafkaSegment),
+			"log.segment.bytes":   strconv.Itoa(kafkaSegmentBytes),
 			"log.retention.ms":    "-1",
-			"log.retention.bytes": strconv.Itoa(kafkaRetention),
+			"log.retention.bytes": strconv.Itoa(kafkaRetentionBytes),
 		}),
 	}
 	if k.options.SyncWrites {
@@ -124,52 +124,52 @@ func (k *Kafka) Start(ctx context.Context) error {
 		return fmt.Errorf("starting kafka: %w", err)
 	}
 	k.cluster, k.claim = cluster, claim
-	k.stop, k.ticked = make(chan struct{}), make(chan struct{})
-	go retain(cluster, k.stop, k.ticked)
+	k.stop, k.retentionDone = make(chan struct{}), make(chan struct{})
+	go applyRetention(cluster, k.stop, k.retentionDone)
 	return nil
 }
 
-// forgetLogins removes the logins that the broker has kept in its log's folder: they count
-// more than those that it is started with, and one that was started without any, as ours
-// was once, has kept that there is nobody to log in.
-func forgetLogins(log string) error {
+// removeLogins removes the logins that the broker has stored in the folder of its log. They have
+// precedence over those of its options. A broker that was started without logins, as in earlier
+// versions, has stored an empty list.
+func removeLogins(log string) error {
 	if err := os.Remove(filepath.Join(log, "sasl.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// listen listens at the broker's port. What kfake tells clients of itself is the
-// listener's address.
+// listen listens on the broker's port. kfake advertises the address of the listener to
+// clients.
 func (k *Kafka) listen(network, address string) (net.Listener, error) {
-	l, err := listenPatiently(network, address, portPatience)
+	l, err := listenWithRetry(network, address, portTimeout)
 	if err != nil {
 		return nil, err
 	}
-	l = framed{l}
+	l = guardedListener{l}
 	if k.options.Advertised == "" {
 		return l, nil
 	}
-	at, err := net.ResolveTCPAddr(network, k.options.Advertised)
+	addr, err := net.ResolveTCPAddr(network, k.options.Advertised)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the advertised address: %w", err), l.Close())
 	}
-	return advertised{l, at}, nil
+	return advertised{l, addr}, nil
 }
 
-// advertised is a listener that says it is somewhere else.
+// advertised is a listener that reports another address.
 type advertised struct {
 	net.Listener
-	at net.Addr
+	addr net.Addr
 }
 
-// Addr is where clients are to connect.
-func (a advertised) Addr() net.Addr { return a.at }
+// Addr returns the advertised address.
+func (a advertised) Addr() net.Addr { return a.addr }
 
-// retain drops what is beyond the topics' retention, until stop is closed.
-func retain(cluster *kfake.Cluster, stop, ticked chan struct{}) {
+// applyRetention removes records beyond the retention of their topics until stop is closed.
+func applyRetention(cluster *kfake.Cluster, stop, ticked chan struct{}) {
 	defer close(ticked)
-	tick := time.NewTicker(kafkaRetentionEvery)
+	tick := time.NewTicker(kafkaRetentionInterval)
 	defer tick.Stop()
 	for {
 		cluster.ApplyRetention()
@@ -189,7 +189,7 @@ func (k *Kafka) Stop(context.Context) error {
 		return nil
 	}
 	close(k.stop)
-	<-k.ticked
+	<-k.retentionDone
 	k.cluster.Close()
 	k.cluster = nil
 	k.claim.release()

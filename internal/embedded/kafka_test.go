@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// Anyone who uses the engines is told what they do differently, and of none that is configured.
+// Start returns the capabilities of the engines that it has started, not of configured ones.
 func TestEnginesDeclareTheirCapabilities(t *testing.T) {
 	elsewhere := embedded.Addresses{ClickHouseURL: "-", PostgresURL: "-", RedisURL: "-", MilvusAddress: "-"}
 	engines, err := embedded.Start(t.Context(), embedded.Options{

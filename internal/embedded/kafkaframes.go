@@ -10,71 +10,71 @@ import (
 )
 
 const (
-	// frameLeast is a request's key, version and correlation id, and no name of the client.
-	frameLeast = 2 + 2 + 4 + 2
-	// frameMost is the largest request: Apache Kafka has the same (socket.request.max.bytes).
-	frameMost = 100 << 20
-	// frameBeforeLogin is the largest until a client has logged in.
-	frameBeforeLogin = 16 << 10
-	// loginRounds is how many messages a client sends to log in by SCRAM.
-	loginRounds = 2
+	// minRequestBytes is the size of a request's key, version, correlation id and null client id.
+	minRequestBytes = 2 + 2 + 4 + 2
+	// maxRequestBytes is the maximum request size, as in Apache Kafka (socket.request.max.bytes).
+	maxRequestBytes = 100 << 20
+	// maxRequestBytesBeforeLogin is the maximum request size before a login.
+	maxRequestBytesBeforeLogin = 16 << 10
+	// loginMessages is the number of messages of a client in a SCRAM login.
+	loginMessages = 2
 )
 
-// framed is a listener whose connections end where a request is none: kfake makes room for
-// whatever size it is told and panics over a request that it does not know, both before it
-// looks who asks.
-type framed struct{ net.Listener }
+// guardedListener is a listener that closes a connection on an invalid request. Before it
+// authenticates a client, kfake allocates memory for any announced size, and panics on an unknown
+// request.
+type guardedListener struct{ net.Listener }
 
-func (f framed) Accept() (net.Conn, error) {
-	conn, err := f.Listener.Accept()
+func (l guardedListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &frames{Conn: conn}, nil
+	return &guardedConn{Conn: conn}, nil
 }
 
-// frames is a connection of which the beginning of each request is looked at. One goroutine
-// reads.
-type frames struct {
+// guardedConn is a connection that checks the header of each request. Only one goroutine may
+// read.
+type guardedConn struct {
 	net.Conn
-	head   [6]byte // size of the request, which does not count itself, and key
-	unread []byte  // of head
-	left   int     // bytes of the request behind head
-	logins int     // messages of a login that have come
+	head      [6]byte // size of the request, excluding the size field, and API key
+	unread    []byte  // unread part of head
+	remaining int     // bytes of the request after head
+	logins    int     // received messages of the login
 }
 
-func (f *frames) Read(p []byte) (int, error) {
-	if len(f.unread) == 0 && f.left == 0 {
-		if err := f.next(); err != nil {
+func (c *guardedConn) Read(p []byte) (int, error) {
+	if len(c.unread) == 0 && c.remaining == 0 {
+		if err := c.next(); err != nil {
 			return 0, err
 		}
 	}
-	if len(f.unread) > 0 {
-		n := copy(p, f.unread)
-		f.unread = f.unread[n:]
+	if len(c.unread) > 0 {
+		n := copy(p, c.unread)
+		c.unread = c.unread[n:]
 		return n, nil
 	}
-	n, err := f.Conn.Read(p[:min(len(p), f.left)])
-	f.left -= n
+	n, err := c.Conn.Read(p[:min(len(p), c.remaining)])
+	c.remaining -= n
 	return n, err
 }
 
-// next reads how the next request begins.
-func (f *frames) next() error {
-	if _, err := io.ReadFull(f.Conn, f.head[:]); err != nil {
+// next reads and checks the header of the next request.
+func (c *guardedConn) next() error {
+	if _, err := io.ReadFull(c.Conn, c.head[:]); err != nil {
 		return err
 	}
-	size, key := binary.BigEndian.Uint32(f.head[:4]), int16(binary.BigEndian.Uint16(f.head[4:]))
-	most := uint32(frameMost)
-	if f.logins < loginRounds {
-		most = frameBeforeLogin // beyond, kfake ends the connection of anyone who failed to
+	size, key := binary.BigEndian.Uint32(c.head[:4]), int16(binary.BigEndian.Uint16(c.head[4:]))
+	limit := uint32(maxRequestBytes)
+	if c.logins < loginMessages {
+		limit = maxRequestBytesBeforeLogin // after a failed login, kfake closes the connection
 	}
-	if size < frameLeast || size > most || kmsg.RequestForKey(key) == nil {
-		return fmt.Errorf("kafka: no request is %d bytes of kind %d", size, key)
+	if size < minRequestBytes || size > limit || kmsg.RequestForKey(key) == nil {
+		return fmt.Errorf("kafka: invalid request of %d bytes with key %d", size, key)
 	}
 	if key == int16(kmsg.SASLAuthenticate) {
-		f.logins++
+		c.logins++
 	}
-	f.unread, f.left = f.head[:], int(size)-2
+	c.unread, c.remaining = c.head[:], int(size)-2
 	return nil
 }

@@ -29,40 +29,40 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// login is a way to log in that says what it is told to: those of franz-go refuse to say
-// some of it.
+// login is a SASL mechanism that sends arbitrary messages, including some that the mechanisms of
+// franz-go refuse to send.
 type login struct {
 	name  string
 	first string
-	next  func(challenge string) (message string, err error) // nil: the first message is all
+	next  func(challenge string) (message string, err error) // nil: there is only the first message
 }
 
 func (l login) Name() string { return l.name }
 
 func (l login) Authenticate(context.Context, string) (sasl.Session, []byte, error) {
-	return &saying{login: l}, []byte(l.first), nil
+	return &loginSession{login: l}, []byte(l.first), nil
 }
 
-type saying struct {
+type loginSession struct {
 	login
-	said bool
+	sent bool
 }
 
-func (s *saying) Challenge(challenge []byte) (done bool, message []byte, err error) {
-	if s.said || s.next == nil {
+func (s *loginSession) Challenge(challenge []byte) (done bool, message []byte, err error) {
+	if s.sent || s.next == nil {
 		return true, nil, nil
 	}
-	s.said = true
+	s.sent = true
 	text, err := s.next(string(challenge))
 	return false, []byte(text), err
 }
 
-// plain sends a name and a password as they are.
+// plain returns a PLAIN login.
 func plain(user, password string) login {
 	return login{name: "PLAIN", first: "\x00" + user + "\x00" + password}
 }
 
-// scram proves to know a password, which may be empty (RFC 5802).
+// scram returns a SCRAM login (RFC 5802). The password may be empty.
 func scram(user, password string) login {
 	const header, nonce = "n,,", "0123456789abcdef"
 	bare := "n=" + user + ",r=" + nonce
@@ -95,8 +95,8 @@ func scram(user, password string) login {
 	}}
 }
 
-// admitted reports whether the broker answers a client with these options.
-func admitted(t *testing.T, broker *testenv.Broker, opts ...kgo.Opt) bool {
+// canLogIn reports whether the broker accepts a client with these options.
+func canLogIn(t *testing.T, broker *testenv.Broker, opts ...kgo.Opt) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -110,14 +110,14 @@ func admitted(t *testing.T, broker *testenv.Broker, opts ...kgo.Opt) bool {
 	return err == nil
 }
 
-// requireGuarded checks that the login of the broker is the only way in.
-func requireGuarded(t *testing.T, broker *testenv.Broker) {
+// requireLogin checks that the broker accepts only its own login.
+func requireLogin(t *testing.T, broker *testenv.Broker) {
 	t.Helper()
 	user, password := broker.Login().SASLUsername, broker.Login().SASLPassword.Reveal()
 	require.NotEmpty(t, password)
-	require.True(t, admitted(t, broker, broker.Opts()...), "the right login")
-	require.True(t, admitted(t, broker, kgo.SASL(scram(user, password))), "the right login, as this test says it")
-	require.False(t, admitted(t, broker), "without a login")
+	require.True(t, canLogIn(t, broker, broker.Opts()...), "the right login")
+	require.True(t, canLogIn(t, broker, kgo.SASL(scram(user, password))), "the right login, as this test says it")
+	require.False(t, canLogIn(t, broker), "without a login")
 	for what, mechanism := range map[string]sasl.Mechanism{
 		"a wrong password":                   scram(user, password+"x"),
 		"an empty password":                  scram(user, ""),
@@ -128,24 +128,24 @@ func requireGuarded(t *testing.T, broker *testenv.Broker) {
 		"no name":                            plain("", ""),
 		"another hash":                       login{name: "SCRAM-SHA-512", first: scram(user, password).first},
 	} {
-		require.False(t, admitted(t, broker, kgo.SASL(mechanism)), what)
+		require.False(t, canLogIn(t, broker, kgo.SASL(mechanism)), what)
 	}
 }
 
-// TestTheEmbeddedKafkaAnswersNobodyWithoutItsLogin: every account of the machine can reach
-// its port, and every workspace's records are in it.
+// TestTheEmbeddedKafkaAnswersNobodyWithoutItsLogin checks that a login is required, because every
+// account of the machine can reach the port, and the log has the records of all workspaces.
 func TestTheEmbeddedKafkaAnswersNobodyWithoutItsLogin(t *testing.T) {
 	broker := testenv.NewKFake(t)
-	requireGuarded(t, broker)
+	requireLogin(t, broker)
 	before := broker.Login()
 	broker.Stop(t)
 	broker.Start(t)
 	require.Equal(t, before, broker.Login())
-	requireGuarded(t, broker)
+	requireLogin(t, broker)
 }
 
-// TestWhatIsNoRequestEndsAConnectionToTheEmbeddedKafka and nothing else: anybody on the machine
-// can send it.
+// TestWhatIsNoRequestEndsAConnectionToTheEmbeddedKafka checks that an invalid request, which every
+// account of the machine can send, only closes its connection.
 func TestWhatIsNoRequestEndsAConnectionToTheEmbeddedKafka(t *testing.T) {
 	broker := testenv.NewKFake(t)
 	request := func(size uint32, key int16) []byte {
@@ -183,7 +183,7 @@ func TestWhatIsNoRequestEndsAConnectionToTheEmbeddedKafka(t *testing.T) {
 	require.Equal(t, value, testenv.Records(t, broker, "large")[0].Value, "whoever has logged in sends what they like")
 }
 
-// endpointOf reads the file in which a broker keeps its port and password.
+// endpointOf reads the file with the port and the password of a broker.
 func endpointOf(t *testing.T, dir string) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "endpoint.json"))
@@ -203,20 +203,20 @@ func TestAPasswordThatWasChangedIsTheOneOfTheEmbeddedKafka(t *testing.T) {
 	text, err := json.Marshal(endpoint)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "endpoint.json"), text, 0o600))
-	// Anyone who was let in by the broker's own means goes with the old password.
+	// Logins that the broker has stored itself are removed with the old password.
 	require.NoError(t, os.WriteFile(
 		filepath.Join(dir, "log", "sasl.json"), []byte(`{"version":1,"plain":{"guest":"guest"}}`), 0o600,
 	))
 
 	broker = testenv.KFakeIn(t, dir)
 	require.Equal(t, config.Secret("another"), broker.Login().SASLPassword)
-	requireGuarded(t, broker)
-	require.False(t, admitted(t, broker, kgo.SASL(scram(before.SASLUsername, before.SASLPassword.Reveal()))))
-	require.False(t, admitted(t, broker, kgo.SASL(plain("guest", "guest"))))
+	requireLogin(t, broker)
+	require.False(t, canLogIn(t, broker, kgo.SASL(scram(before.SASLUsername, before.SASLPassword.Reveal()))))
+	require.False(t, canLogIn(t, broker, kgo.SASL(plain("guest", "guest"))))
 }
 
-// TestALogFromBeforeTheLoginIsReadWithIt: an earlier version has written it, whose broker
-// asked nobody for a password, and may have made none.
+// TestALogFromBeforeTheLoginIsReadWithIt checks that a log of an earlier version, whose broker had
+// no login and may have no password, is read with the login.
 func TestALogFromBeforeTheLoginIsReadWithIt(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "endpoint.json"), []byte("{}"), 0o600))
@@ -235,7 +235,7 @@ func TestALogFromBeforeTheLoginIsReadWithIt(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, "log", "sasl.json"), "the old broker says that nobody may log in")
 
 	broker := testenv.KFakeIn(t, dir)
-	requireGuarded(t, broker)
+	requireLogin(t, broker)
 	require.Equal(t, broker.Login().SASLPassword.Reveal(), endpointOf(t, dir)["password"])
 	records := testenv.Records(t, broker, "kept")
 	require.Len(t, records, 3)

@@ -7,15 +7,15 @@ import (
 	"sync"
 )
 
-// maxLogBytes bounds a log; when it is full it becomes the previous log and a
-// new one is begun, so there is at most twice as much.
+// maxLogBytes is the maximum size of a log. A full log becomes the previous log and a new
+// one is started, so that the total is at most twice that.
 const maxLogBytes = 8 << 20
 
-// OpenLog opens a log file for appending, bounded as those of the engines are.
-// Writes to it never fail: where the disk does, they are dropped.
+// OpenLog opens a log file for appending, with the size limit of the engines' logs. Writes
+// never return errors: output that cannot be written is dropped.
 func OpenLog(path string) (io.WriteCloser, error) { return openLog(path) }
 
-// logFile takes the output of an engine, or of this process.
+// logFile is the log of an engine, or of this process.
 type logFile struct {
 	mu   sync.Mutex
 	path string
@@ -44,7 +44,7 @@ func (l *logFile) open() error {
 	return nil
 }
 
-// Write appends; it fails never, because an engine must not stop for its log.
+// Write appends p. It never fails, because an engine must not stop because of its log.
 func (l *logFile) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *logFile) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	if l.size+int64(len(p)) > maxLogBytes {
-		l.turn()
+		l.rotate()
 	}
 	if l.file != nil {
 		n, _ := l.file.Write(p)
@@ -61,8 +61,8 @@ func (l *logFile) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// turn begins a new log. Where that fails, the output is dropped.
-func (l *logFile) turn() {
+// rotate starts a new log. If that fails, output is dropped.
+func (l *logFile) rotate() {
 	_ = l.file.Close()
 	l.file = nil
 	if os.Rename(l.path, l.path+".1") != nil {
@@ -71,7 +71,7 @@ func (l *logFile) turn() {
 	_ = l.open()
 }
 
-// tail returns the last bytes, for error messages.
+// tail returns the last n bytes, for error messages.
 func (l *logFile) tail(n int64) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// fallbackMemory is taken where the machine does not report how much it has.
+// fallbackMemory is used if the memory of the machine is unknown.
 const fallbackMemory = 4 << 30
 
-// machineMemory is how many bytes this machine, or the container we are in, has.
+// machineMemory returns the memory of this machine, or of the container, in bytes.
 func machineMemory() int64 {
 	total := int64(fallbackMemory)
 	if raw, err := os.ReadFile("/proc/meminfo"); err == nil {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Merges get the processors after inserts and queries, whether the engine starts with
-// tables or without, and when it comes back.
+// Merges have a lower priority than inserts and queries, whether the engine starts with
+// tables or without, and after a restart.
 func TestClickHouseMergesComeLast(t *testing.T) {
 	engine := startClickHouse(t)
 	conn := open(t, engine.Address())

@@ -14,15 +14,15 @@ import (
 const (
 	milvusName     = "milvus"
 	milvusModule   = "milvus_lite/__init__.py"
-	pymilvusModule = "pymilvus/__init__.py" // milvus-lite needs it and does not say so
+	pymilvusModule = "pymilvus/__init__.py" // an undeclared dependency of milvus-lite
 
-	milvusStopLimit = 8 * time.Second // calls in flight get 3 s
+	milvusStopTimeout = 8 * time.Second // the server waits 3 s for running calls
 )
 
-// StartMilvus starts milvus-lite. Its address is 127.0.0.1:port; it knows no
+// StartMilvus starts milvus-lite. Its address is 127.0.0.1:port. It has no
 // password.
 func StartMilvus(ctx context.Context, o EngineOptions) (*Process, error) {
-	s, err := newSite(ctx, milvusName, o)
+	s, err := newEngineSetup(ctx, milvusName, o)
 	if err != nil {
 		return nil, err
 	}
@@ -42,12 +42,12 @@ func StartMilvus(ctx context.Context, o EngineOptions) (*Process, error) {
 		},
 		ready:       func(ctx context.Context) error { return probeMilvus(ctx, address()) },
 		stopSignal:  syscall.SIGTERM,
-		stopLimit:   milvusStopLimit,
-		deathSignal: syscall.SIGKILL, // what was acknowledged is in its log
+		stopTimeout: milvusStopTimeout,
+		deathSignal: syscall.SIGKILL, // acknowledged writes are in its log
 	})
 }
 
-// probeMilvus asks for the version.
+// probeMilvus requests the version.
 func probeMilvus(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

@@ -17,22 +17,22 @@ const (
 	standaloneModule = "milvus/data/bin/milvus.lzma"
 )
 
-// standalonePackages are Milvus standalone, apart from the rest: only tests need it.
+// standalonePackages returns the package of Milvus standalone, which only tests use.
 func standalonePackages() installation {
 	return installation{standaloneName, standaloneRequirements, []string{standaloneModule}}
 }
 
-// InstallMilvusStandalone makes Milvus standalone ready: about 80 MB, and 310 MB on disk.
+// InstallMilvusStandalone installs Milvus standalone: about 80 MB to download, 310 MB on disk.
 func InstallMilvusStandalone(ctx context.Context, progress func(Event)) (*Packages, error) {
-	return standalonePackages().ready(ctx, reporter(standaloneName, progress))
+	return standalonePackages().install(ctx, reporter(standaloneName, progress))
 }
 
-// StartMilvusStandalone starts Milvus standalone 2.3.2, which is closer to what
-// production runs than milvus-lite is: Livegraph's tests are tried on it. Its address
-// is 127.0.0.1:port; it knows no password, and listens on every interface.
+// StartMilvusStandalone starts Milvus standalone 2.3.2 for tests, because it is closer to
+// production than milvus-lite. Its address is 127.0.0.1:port. It has no password, and
+// listens on all interfaces.
 //
-// It is ended by SIGKILL, because it takes SIGTERM for half an hour's notice, and it
-// survives that. After it, collections are loaded again by themselves, some 30 s later.
+// It is stopped with SIGKILL, because after SIGTERM it takes half an hour to end. SIGKILL
+// does not lose data. After a restart, it loads collections automatically, about 30 s later.
 func StartMilvusStandalone(ctx context.Context, o EngineOptions) (*Process, error) {
 	if o.Packages == nil {
 		var err error
@@ -40,7 +40,7 @@ func StartMilvusStandalone(ctx context.Context, o EngineOptions) (*Process, erro
 			return nil, err
 		}
 	}
-	s, err := newSite(ctx, standaloneName, o)
+	s, err := newEngineSetup(ctx, standaloneName, o)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func StartMilvusStandalone(ctx context.Context, o EngineOptions) (*Process, erro
 		},
 		ready:       func(ctx context.Context) error { return probeMilvus(ctx, address()) },
 		stopSignal:  syscall.SIGKILL,
-		stopLimit:   milvusStopLimit,
+		stopTimeout: milvusStopTimeout,
 		deathSignal: syscall.SIGKILL,
 	})
 }

@@ -12,39 +12,39 @@ import (
 	"time"
 )
 
-// Ports are taken from below the range out of which the kernel hands ports to
-// outgoing connections (32768 and up on Linux): a port that is free now cannot
-// be somebody's outgoing connection when a crashed engine wants it back.
+// Ports are chosen below the range of ephemeral ports (32768 and up on Linux), so that
+// the port of a crashed engine cannot be in use by an outgoing connection when the
+// engine is restarted.
 const (
 	firstPort = 15000
 	lastPort  = 32000
 )
 
-// portPatience is how long a start waits for its own port: a process that the
-// last parent's death is just ending may still hold it.
-const portPatience = 3 * time.Second
+// portTimeout is how long a start waits for its port, which a process of a parent that
+// has just died may still use.
+const portTimeout = 3 * time.Second
 
-// claimPatience is how long a claim waits for one that is just being given up.
-const claimPatience = 500 * time.Millisecond
+// claimTimeout is how long a claim waits for the release of another one.
+const claimTimeout = 500 * time.Millisecond
 
-// portChoices is how often an engine is given another port when its own is taken.
-const portChoices = 20
+// maxPortAttempts is the maximum number of ports that are tried for an engine.
+const maxPortAttempts = 20
 
-// errPortTaken says that somebody else has an engine's port.
+// errPortTaken reports that the port of an engine is in use.
 var errPortTaken = errors.New("its port is taken")
 
-// portClaim keeps other servers on this machine from choosing the same port
-// between the moment it is found free and the moment the engine listens on it.
-// It is an abstract Unix socket, which goes when its process goes.
+// portClaim prevents other servers on this machine from choosing the same port before
+// the engine listens on it. It is an abstract Unix socket, which the kernel removes when
+// the process ends.
 type portClaim struct{ listener net.Listener }
 
-// claimPort claims a port that nobody listens on, and errPortTaken otherwise.
+// claimPort claims a free port. It returns errPortTaken if the port is in use.
 func claimPort(ctx context.Context, port int) (*portClaim, error) {
-	listener, err := listenPatiently("unix", "@livegraph-port-"+strconv.Itoa(port), claimPatience)
+	listener, err := listenWithRetry("unix", "@livegraph-port-"+strconv.Itoa(port), claimTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("port %d: %w: another livegraph uses it", port, errPortTaken)
 	}
-	if err := awaitPort(ctx, port); err != nil {
+	if err := waitForPort(ctx, port); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	return &portClaim{listener}, nil
@@ -56,9 +56,9 @@ func (c *portClaim) release() {
 	}
 }
 
-// awaitPort waits until nobody listens on a port, for a short time.
-func awaitPort(ctx context.Context, port int) error {
-	for deadline := time.Now().Add(portPatience); ; time.Sleep(50 * time.Millisecond) {
+// waitForPort waits up to portTimeout until a port is free.
+func waitForPort(ctx context.Context, port int) error {
+	for deadline := time.Now().Add(portTimeout); ; time.Sleep(50 * time.Millisecond) {
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err == nil {
 			return l.Close()
@@ -69,10 +69,10 @@ func awaitPort(ctx context.Context, port int) error {
 	}
 }
 
-// listenPatiently listens on an address that has just been found free, or given up. A
-// child that is being started by another goroutine holds a copy of the socket that looked,
-// from its fork to its exec, and for that moment the address is taken.
-func listenPatiently(network, address string, waitTimeout time.Duration) (net.Listener, error) {
+// listenWithRetry listens on an address that was just found free or released. It retries while
+// the address is in use, up to waitTimeout: a child that another goroutine is starting has a
+// copy of the previous socket from its fork to its exec.
+func listenWithRetry(network, address string, waitTimeout time.Duration) (net.Listener, error) {
 	for deadline := time.Now().Add(waitTimeout); ; time.Sleep(5 * time.Millisecond) {
 		l, err := net.Listen(network, address)
 		if err == nil || !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(deadline) {
@@ -81,8 +81,8 @@ func listenPatiently(network, address string, waitTimeout time.Duration) (net.Li
 	}
 }
 
-// somePort picks a port at random; whether it is free shows when it is claimed.
-func somePort() (int, error) {
+// randomPort returns a random port, which may be in use.
+func randomPort() (int, error) {
 	n, err := rand.Int(rand.Reader, big.NewInt(lastPort-firstPort))
 	if err != nil {
 		return 0, fmt.Errorf("choosing a port: %w", err)

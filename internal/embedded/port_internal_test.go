@@ -12,16 +12,16 @@ func TestAPortThatIsTakenForAMomentIsWaitedFor(t *testing.T) {
 	holder, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	time.AfterFunc(100*time.Millisecond, func() { _ = holder.Close() })
-	l, err := listenPatiently("tcp", holder.Addr().String(), portPatience)
+	l, err := listenWithRetry("tcp", holder.Addr().String(), portTimeout)
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 }
 
 func TestAnAddressThatCannotBeListenedOnFailsAtOnce(t *testing.T) {
-	began := time.Now()
-	_, err := listenPatiently("tcp", "192.0.2.1:1", portPatience)
+	start := time.Now()
+	_, err := listenWithRetry("tcp", "192.0.2.1:1", portTimeout)
 	require.Error(t, err)
-	require.Less(t, time.Since(began), portPatience)
+	require.Less(t, time.Since(start), portTimeout)
 }
 
 func TestAClaimThatIsGivenUpBehindItsOwnersBackIsWaitedFor(t *testing.T) {
@@ -29,7 +29,7 @@ func TestAClaimThatIsGivenUpBehindItsOwnersBackIsWaitedFor(t *testing.T) {
 	var claim *portClaim
 	for claim == nil {
 		var err error
-		port, err = somePort()
+		port, err = randomPort()
 		require.NoError(t, err)
 		claim, _ = claimPort(t.Context(), port)
 	}

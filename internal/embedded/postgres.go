@@ -20,18 +20,18 @@ const (
 	postgresBinary = postgresFolder + "/bin/postgres"
 	postgresDB     = "livegraph"
 
-	postgresStopLimit = 20 * time.Second // a fast shutdown writes a checkpoint
+	postgresStopTimeout = 20 * time.Second // a fast shutdown writes a checkpoint
 
-	// maxSocketPath is what a Unix socket's path may be long, with room for
-	// the name /.s.PGSQL.12345 behind the folder's.
+	// maxSocketPath is the maximum length of the folder of a Unix socket, with room
+	// for the file name /.s.PGSQL.12345.
 	maxSocketPath = 107 - 20
 )
 
-// postgresWorkers bounds the processes that help with queries.
+// postgresWorkers is the maximum number of parallel workers.
 const postgresWorkers = 2
 
-// postgresSettings suit one machine shared by five engines. fsync and
-// synchronous_commit stay on: what is acknowledged survives a power cut.
+// postgresSettings are for a machine that five engines share. fsync and
+// synchronous_commit stay on, so that acknowledged data survive a power failure.
 var postgresSettings = map[string]string{
 	"listen_addresses":             "127.0.0.1",
 	"max_connections":              "100",
@@ -58,39 +58,39 @@ var postgresSettings = map[string]string{
 	"restart_after_crash":          "on",
 }
 
-// Bounds of what Postgres caches by itself, in bytes.
+// Limits of shared_buffers, in bytes.
 const (
-	postgresCacheLeast = 128 << 20
-	postgresCacheMost  = 2 << 30
+	minPostgresCache = 128 << 20
+	maxPostgresCache = 2 << 30
 )
 
-// postgresCache is how many bytes Postgres caches by itself: a twelfth of the
-// machine. What is not there is copied from the system's cache and its checksum
-// verified, which takes as long as counting the rows on it. Memory is taken up only as
-// far as there is something to cache.
+// postgresCache returns the size of shared_buffers in bytes: a twelfth of the machine's
+// memory. Other pages are copied from the system's cache and their checksums verified,
+// which takes as long as counting their rows. The memory is allocated only as pages are
+// cached.
 func postgresCache(machine int64) int64 {
-	return min(max(machine/12, postgresCacheLeast), postgresCacheMost)
+	return min(max(machine/12, minPostgresCache), maxPostgresCache)
 }
 
-// PostgresOptions adds to EngineOptions what only Postgres has.
+// PostgresOptions are the options of Postgres.
 type PostgresOptions struct {
 	EngineOptions
-	Settings map[string]string // over the defaults, as in postgresql.conf
+	Settings map[string]string // override the defaults, as in postgresql.conf
 
-	identity identity // how to be somebody else than root; zero: found out
+	identity identity // zero: detected by findIdentity
 }
 
-// StartPostgres starts Postgres and makes the database livegraph, and its owner. Its address is
-// postgres://livegraph_app:password@127.0.0.1:port/livegraph.
+// StartPostgres starts Postgres and creates the database livegraph and its owner. Its address
+// is postgres://livegraph_app:password@127.0.0.1:port/livegraph.
 func StartPostgres(ctx context.Context, o PostgresOptions) (*Process, error) {
-	s, err := newSite(ctx, postgresName, o.EngineOptions)
+	s, err := newEngineSetup(ctx, postgresName, o.EngineOptions)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.makeApplicationPassword(); err != nil {
+	if err := s.ensureApplicationPassword(); err != nil {
 		return nil, fmt.Errorf("starting postgres: %w", err)
 	}
-	pg := &postgres{site: s, data: filepath.Join(s.Dir, "data"), identity: o.identity, settings: o.Settings}
+	pg := &postgres{engineSetup: s, data: filepath.Join(s.Dir, "data"), identity: o.identity, settings: o.Settings}
 	if pg.identity == identityUnknown {
 		if pg.identity, err = findIdentity(ctx); err != nil {
 			return nil, fmt.Errorf("starting postgres: %w", err)
@@ -109,25 +109,25 @@ func StartPostgres(ctx context.Context, o PostgresOptions) (*Process, error) {
 		address:     pg.url,
 		command:     pg.command,
 		ready:       pg.ready,
-		prepared:    pg.setUp,
+		setUp:       pg.setUp,
 		stopSignal:  syscall.SIGINT, // fast shutdown: ends the sessions, writes a checkpoint
-		stopLimit:   postgresStopLimit,
-		deathSignal: syscall.SIGQUIT, // immediate shutdown: all its processes end at once, the log has it all
+		stopTimeout: postgresStopTimeout,
+		deathSignal: syscall.SIGQUIT, // immediate shutdown: all its processes end; the WAL has all commits
 	})
 }
 
 type postgres struct {
-	*site
+	*engineSetup
 	data     string
-	install  string // the folder of its programs
+	install  string // folder of its programs
 	identity identity
 	settings map[string]string
 }
 
 func (pg *postgres) binary(name string) string { return filepath.Join(pg.install, "bin", name) }
 
-// prepare makes the cluster if there is none, and gives it to whom Postgres
-// will run as.
+// prepare creates the database cluster if there is none, and changes its owner to the
+// user that runs Postgres.
 func (pg *postgres) prepare(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(pg.data, "PG_VERSION")); err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
@@ -137,29 +137,29 @@ func (pg *postgres) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	return pg.identity.own(pg.data)
+	return pg.identity.chown(pg.data)
 }
 
-// initialise runs initdb in a folder that becomes the data folder only when it
-// is whole, so that an interrupted one is begun again.
+// initialise runs initdb in a temporary folder and renames it to the data folder when it
+// is complete, so that an interrupted run is repeated.
 func (pg *postgres) initialise(ctx context.Context) error {
 	pg.report("starting", -1, "making the database cluster")
-	fresh := pg.data + ".new"
-	if err := os.RemoveAll(fresh); err != nil {
+	tempDir := pg.data + ".new"
+	if err := os.RemoveAll(tempDir); err != nil {
 		return err
 	}
-	if err := os.Mkdir(fresh, 0o700); err != nil {
+	if err := os.Mkdir(tempDir, 0o700); err != nil {
 		return err
 	}
-	if err := pg.identity.own(fresh); err != nil {
+	if err := pg.identity.chown(tempDir); err != nil {
 		return err
 	}
-	args := []string{"-D", fresh, "-U", postgresSuperuser, "--auth=scram-sha-256",
+	args := []string{"-D", tempDir, "-U", postgresSuperuser, "--auth=scram-sha-256",
 		"--pwfile=/dev/stdin", "-E", "UTF8", "--locale=C.UTF-8", "--data-checksums", "--no-instructions"}
 	if pg.settings["fsync"] == "off" {
 		args = append(args, "--no-sync")
 	}
-	cmd, err := pg.identity.command(ctx, fresh, pg.binary("initdb"), args...)
+	cmd, err := pg.identity.command(ctx, tempDir, pg.binary("initdb"), args...)
 	if err != nil {
 		return err
 	}
@@ -167,12 +167,12 @@ func (pg *postgres) initialise(ctx context.Context) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s%s", err, out, pg.identity.hint())
 	}
-	return os.Rename(fresh, pg.data)
+	return os.Rename(tempDir, pg.data)
 }
 
 func (pg *postgres) command() (*exec.Cmd, error) {
-	// We hold the folder's lock: anyone who is in this file is gone, and its number
-	// may by now be somebody else's.
+	// This process holds the lock of the folder: the process in this file has ended, and its
+	// id may now belong to another process.
 	if err := os.Remove(filepath.Join(pg.data, "postmaster.pid")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -181,8 +181,8 @@ func (pg *postgres) command() (*exec.Cmd, error) {
 	}
 	machine := map[string]string{
 		"shared_buffers": strconv.FormatInt(postgresCache(machineMemory())>>20, 10) + "MB",
-		// With its leader a query has no more processes than there are processors: more
-		// get into each other's way.
+		// With its leader, a query has at most as many processes as there are processors,
+		// because more would compete for them.
 		"max_parallel_workers_per_gather": strconv.Itoa(min(postgresWorkers, runtime.NumCPU()-1)),
 	}
 	for _, settings := range []map[string]string{postgresSettings, machine, pg.settings} {
@@ -193,7 +193,7 @@ func (pg *postgres) command() (*exec.Cmd, error) {
 	return pg.identity.command(context.Background(), pg.data, pg.binary("postgres"), args...)
 }
 
-// socketDir is the data folder, or nowhere when its path is too long for one.
+// socketDir returns the data folder, or "" if its path is too long for a socket.
 func (pg *postgres) socketDir() string {
 	if len(pg.data) > maxSocketPath || strings.ContainsAny(pg.data, ",\"") {
 		return ""
@@ -201,7 +201,7 @@ func (pg *postgres) socketDir() string {
 	return pg.data
 }
 
-// ready asks for a session: Postgres accepts connections before it serves them.
+// ready opens a session, because Postgres accepts connections before it can serve them.
 func (pg *postgres) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

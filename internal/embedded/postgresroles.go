@@ -8,16 +8,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// postgresSuperuser is the role that the cluster is made with, which cannot become less. It
-// sets up what the application works with, and nothing else uses it.
+// postgresSuperuser is the bootstrap role of the cluster, which cannot lose its privileges. It
+// is used only to set up the database of the application.
 const postgresSuperuser = "livegraph"
 
-// PostgresApplication is the role with which the application logs in to the embedded
-// Postgres. It owns a database: it can run no program and read no file by SQL.
+// PostgresApplication is the role of the application in the embedded Postgres. It owns its
+// database, but cannot run programs or read files with SQL.
 const PostgresApplication = "livegraph_app"
 
-// PostgresSuperuser is the address at which the superuser of an embedded Postgres logs in, for
-// what the application may not do, as to make a database: dir is the engine's folder.
+// PostgresSuperuser returns the URL for the superuser of an embedded Postgres, for operations that
+// the application's role cannot do, such as creating a database. dir is the engine's folder.
 func PostgresSuperuser(dir string) (string, error) {
 	ep, err := readEndpoint(dir)
 	if err != nil {
@@ -26,20 +26,20 @@ func PostgresSuperuser(dir string) (string, error) {
 	return postgresURL(ep, postgresSuperuser, ep.Password, "postgres"), nil
 }
 
-// postgresURL is an address at which a role logs in to a database.
+// postgresURL returns the URL for a role and a database.
 func postgresURL(ep endpoint, role, password, database string) string {
 	u := url.URL{Scheme: "postgres", User: url.UserPassword(role, password),
 		Host: ep.address(), Path: "/" + database, RawQuery: "sslmode=disable"}
 	return u.String()
 }
 
-// url is the address at which the application logs in.
+// url returns the URL for the application.
 func (pg *postgres) url() string {
 	return postgresURL(pg.endpoint, PostgresApplication, pg.endpoint.Application, postgresDB)
 }
 
-// connect logs in as the superuser, for whom no transaction is read-only, however Postgres
-// is set.
+// connect connects as the superuser, with read-write transactions regardless of the settings of
+// Postgres.
 func (pg *postgres) connect(ctx context.Context, database string) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(postgresURL(pg.endpoint, postgresSuperuser, pg.endpoint.Password, database))
 	if err != nil {
@@ -49,21 +49,21 @@ func (pg *postgres) connect(ctx context.Context, database string) (*pgx.Conn, er
 	return pgx.ConnectConfig(ctx, config)
 }
 
-// makeApplicationPassword creates the password of the application's role if there is none: an
-// earlier version had one role.
-func (s *site) makeApplicationPassword() (err error) {
+// ensureApplicationPassword creates the password of the application's role if there is none,
+// because earlier versions had only one role.
+func (s *engineSetup) ensureApplicationPassword() (err error) {
 	if s.endpoint.Application != "" {
 		return nil
 	}
-	if s.endpoint.Application, err = randomText(passwordLen); err != nil {
+	if s.endpoint.Application, err = randomPassword(passwordLen); err != nil {
 		return err
 	}
 	return s.endpoint.save(s.Dir)
 }
 
-// setUp makes the database livegraph and the application's role, and gives the one to the
-// other, so far as that is not done. An earlier version logged in as the superuser, to whom
-// all belongs that it has made: it is given to the application, too.
+// setUp creates the database livegraph and the application's role, and makes the role the owner
+// of the database, unless that is done. In earlier versions, the application used the superuser,
+// which owns the objects of that time. Their owner is changed, too.
 func (pg *postgres) setUp(ctx context.Context) error {
 	if err := pg.createDatabase(ctx); err != nil {
 		return fmt.Errorf("starting postgres: %w", err)
@@ -73,9 +73,9 @@ func (pg *postgres) setUp(ctx context.Context) error {
 		return fmt.Errorf("starting postgres: %w", err)
 	}
 	defer conn.Close(ctx)
-	done, err := pg.handedOver(ctx, conn)
+	done, err := pg.ownershipTransferred(ctx, conn)
 	if err == nil && !done {
-		// All or nothing: the database's owner is changed together with all in it.
+		// One transaction: the owner of the database is changed together with its objects.
 		err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return pg.handOver(ctx, tx) })
 	}
 	if err != nil {
@@ -84,45 +84,45 @@ func (pg *postgres) setUp(ctx context.Context) error {
 	return nil
 }
 
-// createDatabase creates the database livegraph if it is not there.
+// createDatabase creates the database livegraph if it does not exist.
 func (pg *postgres) createDatabase(ctx context.Context) error {
 	conn, err := pg.connect(ctx, "postgres")
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
-	var there bool
-	err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, postgresDB).Scan(&there)
-	if err == nil && !there {
+	var exists bool
+	err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, postgresDB).Scan(&exists)
+	if err == nil && !exists {
 		_, err = conn.Exec(ctx, `CREATE DATABASE `+postgresDB)
 	}
 	return err
 }
 
-// handedOver reports whether nothing is to be done: the application can log in to a database
-// of its own, with all in it, and may do nothing else.
-func (pg *postgres) handedOver(ctx context.Context, conn *pgx.Conn) (bool, error) {
-	var stands bool
+// ownershipTransferred reports whether the application can log in, owns the database and its
+// objects, and has no other privileges.
+func (pg *postgres) ownershipTransferred(ctx context.Context, conn *pgx.Conn) (bool, error) {
+	var transferred bool
 	err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database d JOIN pg_roles r ON r.oid = d.datdba
 		WHERE d.datname = current_database() AND r.rolname = $1 AND r.rolcanlogin
 			AND NOT (r.rolsuper OR r.rolcreatedb OR r.rolcreaterole OR r.rolreplication OR r.rolbypassrls))
-		AND NOT EXISTS (`+belongings+`)`,
-		PostgresApplication).Scan(&stands)
-	if err != nil || !stands {
+		AND NOT EXISTS (`+ownedObjects+`)`,
+		PostgresApplication).Scan(&transferred)
+	if err != nil || !transferred {
 		return false, err
 	}
-	own, err := pgx.Connect(ctx, pg.url())
+	application, err := pgx.Connect(ctx, pg.url())
 	if err != nil {
-		return false, ctx.Err() // the password is another
+		return false, ctx.Err() // the password is wrong
 	}
-	return true, own.Close(ctx)
+	return true, application.Close(ctx)
 }
 
-// belongings give what in a database belongs to its superuser, as the beginning of a statement
-// that gives it to somebody else. REASSIGN OWNED does not: the cluster's first role owns the
-// cluster's own tables, too. What an extension has brought stays its own, and a sequence
-// follows the table that it numbers.
-const belongings = `WITH
+// ownedObjects selects the objects of a database that the superuser owns, as the start of a
+// statement that changes their owner. REASSIGN OWNED cannot be used, because the bootstrap role
+// also owns the system tables. Objects of extensions are not included, nor sequences of columns,
+// which follow their table.
+const ownedObjects = `WITH
 	spaces AS (SELECT oid FROM pg_namespace WHERE nspname <> 'information_schema' AND nspname NOT LIKE 'pg\_%'),
 	me AS (SELECT oid FROM pg_roles WHERE rolname = current_user),
 	bound AS (SELECT d.classid, d.objid FROM pg_depend d
@@ -147,36 +147,36 @@ UNION ALL
 	SELECT format('ALTER STATISTICS %s.%I', stxnamespace::regnamespace, stxname) FROM pg_statistic_ext
 	WHERE stxnamespace IN (TABLE spaces) AND stxowner IN (TABLE me)`
 
-// handOver makes the application's role, which may log in and nothing else, and gives it the
-// database with all in it.
+// handOver creates the application's role, whose only privilege is to log in, and makes it
+// the owner of the database and its objects.
 func (pg *postgres) handOver(ctx context.Context, tx pgx.Tx) error {
-	var there bool
+	var exists bool
 	if err := tx.QueryRow(
 		ctx, `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)`, PostgresApplication,
-	).Scan(&there); err != nil {
+	).Scan(&exists); err != nil {
 		return err
 	}
 	verb := "CREATE"
-	if there {
+	if exists {
 		verb = "ALTER"
 	}
 	statements := []string{
-		`SET LOCAL log_min_error_statement = panic`, // the next holds a password
+		`SET LOCAL log_min_error_statement = panic`, // the next statement contains a password
 		verb +
 			` ROLE ` + PostgresApplication + ` LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS PASSWORD '` +
 			pg.endpoint.Application + `'`,
 		`RESET log_min_error_statement`,
 	}
-	rows, err := tx.Query(ctx, belongings)
+	rows, err := tx.Query(ctx, ownedObjects)
 	if err != nil {
 		return err
 	}
-	given, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	alterations, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		return err
 	}
-	for _, what := range append(given, "ALTER DATABASE "+postgresDB) {
-		statements = append(statements, what+" OWNER TO "+PostgresApplication)
+	for _, alteration := range append(alterations, "ALTER DATABASE "+postgresDB) {
+		statements = append(statements, alteration+" OWNER TO "+PostgresApplication)
 	}
 	for _, statement := range statements {
 		if _, err := tx.Exec(ctx, statement); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// startPostgres starts Postgres on a folder; it ends with the test.
+// startPostgres starts Postgres on a folder and stops it at the end of the test.
 func startPostgres(t *testing.T, dir string) *embedded.Process {
 	t.Helper()
 	testenv.NeedsEngines(t)
@@ -37,7 +37,7 @@ func connectTo(t *testing.T, address string) *pgx.Conn {
 	return conn
 }
 
-// superuser returns the address of a database for the superuser of a folder's Postgres.
+// superuser returns the URL of a database for the superuser of the Postgres in a folder.
 func superuser(t *testing.T, dir, database string) string {
 	t.Helper()
 	address, err := embedded.PostgresSuperuser(dir)
@@ -48,26 +48,26 @@ func superuser(t *testing.T, dir, database string) string {
 	return u.String()
 }
 
-// requireNoSuperuser checks that the application owns its database, and may do nothing but
-// what is done in it.
+// requireNoSuperuser checks that the application owns its database and has no privileges outside
+// of it.
 func requireNoSuperuser(t *testing.T, address string) {
 	t.Helper()
 	conn := connectTo(t, address)
-	var may, owns bool
+	var privileged, owns bool
 	require.NoError(
 		t,
 		conn.QueryRow(t.Context(), `SELECT rolsuper OR rolcreatedb OR rolcreaterole OR rolreplication OR rolbypassrls,
 		EXISTS (SELECT FROM pg_database WHERE datname = current_database() AND datdba = r.oid)
-		FROM pg_roles r WHERE rolname = current_user`).Scan(&may, &owns),
+		FROM pg_roles r WHERE rolname = current_user`).Scan(&privileged, &owns),
 	)
-	require.False(t, may, "it may do what its role needs not")
+	require.False(t, privileged, "it has privileges that its role does not need")
 	require.True(t, owns)
 	var roles int
 	require.NoError(
 		t,
 		conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_auth_members WHERE member = current_user::regrole`).Scan(&roles),
 	)
-	require.Zero(t, roles, "it is no member of a role that may more")
+	require.Zero(t, roles, "it is not a member of another role")
 	for _, refused := range []string{
 		`COPY (SELECT 1) TO PROGRAM 'true'`, `SELECT pg_read_file('PG_VERSION')`, `ALTER SYSTEM SET log_statement = 'all'`,
 		`CREATE DATABASE another`, `CREATE ROLE another`, `ALTER ROLE CURRENT_USER SUPERUSER`,
@@ -75,9 +75,9 @@ func requireNoSuperuser(t *testing.T, address string) {
 		`SELECT rolpassword FROM pg_authid`, `SET ROLE livegraph`,
 	} {
 		_, err := conn.Exec(t.Context(), refused)
-		var because *pgconn.PgError
-		require.ErrorAs(t, err, &because, refused)
-		require.Equal(t, "42501", because.Code, "%s: %v", refused, err)
+		var pgErr *pgconn.PgError
+		require.ErrorAs(t, err, &pgErr, refused)
+		require.Equal(t, "42501", pgErr.Code, "%s: %v", refused, err)
 	}
 }
 
@@ -96,8 +96,8 @@ func TestTheApplicationIsNoSuperuserInPostgres(t *testing.T) {
 	requireNoSuperuser(t, p.Address())
 }
 
-// TestWhatTheStarterFindsInPostgresIsPutRight: a role that somebody gave more rights or
-// another password.
+// TestWhatTheStarterFindsInPostgresIsPutRight checks that a start corrects a role that was given
+// more privileges or another password.
 func TestWhatTheStarterFindsInPostgresIsPutRight(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "postgres")
 	p := startPostgres(t, dir)
@@ -115,9 +115,9 @@ func TestWhatTheStarterFindsInPostgresIsPutRight(t *testing.T) {
 	}
 }
 
-// asBefore makes a database as an earlier version has it, which worked as the superuser, and
-// gives the names of all that is in it.
-func asBefore(t *testing.T, dir string) []string {
+// recreateOldDatabase recreates the database as in earlier versions, which used the superuser, and
+// returns the names of its objects.
+func recreateOldDatabase(t *testing.T, dir string) []string {
 	t.Helper()
 	_, err := connectTo(t, superuser(t, dir, "postgres")).Exec(t.Context(), `DROP DATABASE livegraph WITH (FORCE)`)
 	require.NoError(t, err)
@@ -132,7 +132,7 @@ func asBefore(t *testing.T, dir string) []string {
 	_, err = db.CreateWorkspace(t.Context(), access.Workspace{Name: "kept", Plan: "enterprise", Mode: "live"})
 	require.NoError(t, err)
 	conn := connectTo(t, superuser(t, dir, "livegraph"))
-	// What migrations might make one day.
+	// Objects that future migrations might create.
 	_, err = conn.Exec(
 		t.Context(),
 		`CREATE SCHEMA "odd schema"; CREATE TYPE "odd schema"."a'kind" AS ENUM ('a');
@@ -157,8 +157,8 @@ func asBefore(t *testing.T, dir string) []string {
 	return ownedBy(t, conn, "livegraph")
 }
 
-// ownedBy lists what belongs to a role in a database, except for what Postgres and the
-// extensions have brought.
+// ownedBy lists the objects of a database that a role owns, except for those of Postgres and of
+// extensions.
 func ownedBy(t *testing.T, conn *pgx.Conn, role string) []string {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), `WITH mine AS (SELECT oid FROM pg_roles WHERE rolname = $1), found AS (
@@ -182,12 +182,12 @@ func ownedBy(t *testing.T, conn *pgx.Conn, role string) []string {
 	return names
 }
 
-// TestADatabaseOfTheSuperuserIsGivenToTheApplication: an earlier version worked as the
-// superuser, to whom all that it made belongs.
+// TestADatabaseOfTheSuperuserIsGivenToTheApplication checks a database of an earlier version, which
+// used the superuser, so that the superuser owns its objects.
 func TestADatabaseOfTheSuperuserIsGivenToTheApplication(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "postgres")
 	p := startPostgres(t, dir)
-	before := asBefore(t, dir)
+	before := recreateOldDatabase(t, dir)
 	require.Greater(t, len(before), 100)
 	require.NoError(t, p.Stop(t.Context()))
 

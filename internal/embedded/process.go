@@ -18,33 +18,33 @@ import (
 )
 
 const (
-	readyPoll     = 15 * time.Millisecond // between two probes of a starting engine
-	restartFirst  = 100 * time.Millisecond
-	restartMost   = 5 * time.Second
-	restartReset  = 30 * time.Second // a run this long makes the next back-off short again
-	lockPatience  = 6 * time.Second  // for processes of a parent that has just died
-	killPatience  = 5 * time.Second
-	errorTailSize = 2 << 10
+	readyPollInterval = 15 * time.Millisecond // between two probes of a starting engine
+	minRestartWait    = 100 * time.Millisecond
+	maxRestartWait    = 5 * time.Second
+	stableRunTime     = 30 * time.Second // a run of this length resets the back-off
+	lockTimeout       = 6 * time.Second  // for processes whose parent has just died to end
+	killTimeout       = 5 * time.Second
+	errorTailSize     = 2 << 10
 )
 
-// spec is what supervision needs to know of an engine.
+// spec describes an engine for its supervision.
 type spec struct {
-	name        string
-	dir         string                          // its data; the lock file is there
-	port        func() int                      // where it will listen
-	address     func() string                   // how it is reached
-	logPath     string                          // its output
-	command     func() (*exec.Cmd, error)       // a fresh command for each run
-	ready       func(ctx context.Context) error // nil once the engine answers
-	prepared    func(ctx context.Context) error // after the first time it is ready; may be nil
-	startLimit  time.Duration                   // from start to ready
-	stopSignal  syscall.Signal                  // asks it to end in order
-	stopLimit   time.Duration                   // from there to SIGKILL
-	deathSignal syscall.Signal                  // what it gets when we die
+	name         string
+	dir          string                          // folder of its data and its lock file
+	port         func() int                      // port to listen on
+	address      func() string                   // URL or host:port for clients
+	logPath      string                          // file for its output
+	command      func() (*exec.Cmd, error)       // returns a new command for each run
+	ready        func(ctx context.Context) error // returns nil once the engine is ready
+	setUp        func(ctx context.Context) error // called once, when it is first ready; may be nil
+	startTimeout time.Duration                   // from start to ready
+	stopSignal   syscall.Signal                  // requests an orderly shutdown
+	stopTimeout  time.Duration                   // from stopSignal to SIGKILL
+	deathSignal  syscall.Signal                  // sent to it when this process dies
 }
 
-// Process is an engine that runs as a child process. While it is started, a
-// crash is followed by a restart at the same address, with back-off.
+// Process is an engine that runs as a child process. After a crash it is restarted
+// with the same address, with back-off, until it is stopped.
 type Process struct {
 	spec   spec
 	logger *slog.Logger
@@ -59,16 +59,16 @@ type Process struct {
 	restarts atomic.Int64
 }
 
-// Name is the engine's name, as in "clickhouse".
+// Name returns the name of the engine, such as "clickhouse".
 func (p *Process) Name() string { return p.spec.name }
 
-// Address is the engine's URL, or host:port for Milvus. It holds credentials.
+// Address returns the URL of the engine, or host:port for Milvus. It contains credentials.
 func (p *Process) Address() string { return p.spec.address() }
 
-// Restarts counts the times that the engine ended unexpectedly.
+// Restarts returns how often the engine has ended unexpectedly.
 func (p *Process) Restarts() int64 { return p.restarts.Load() }
 
-// PID is the process's id, 0 while there is none.
+// PID returns the id of the process, or 0 if none is running.
 func (p *Process) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,8 +83,8 @@ func (p *Process) PID() int {
 	}
 }
 
-// Signal sends a signal to the process, as a fault to be survived: SIGKILL,
-// SIGSTOP, SIGCONT.
+// Signal sends a signal to the process, to simulate a fault: SIGKILL, SIGSTOP or
+// SIGCONT.
 func (p *Process) Signal(s syscall.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +94,7 @@ func (p *Process) Signal(s syscall.Signal) error {
 	return p.current.signal(s)
 }
 
-// Start starts the engine and returns once it answers.
+// Start starts the engine and waits until it is ready.
 func (p *Process) Start(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,13 +122,13 @@ func (p *Process) Start(ctx context.Context) error {
 	return nil
 }
 
-// firstRun launches the engine and prepares it for use.
+// firstRun launches the engine and sets it up.
 func (p *Process) firstRun(ctx context.Context) (*child, error) {
 	run, err := p.launch(ctx)
-	if err != nil || p.spec.prepared == nil {
+	if err != nil || p.spec.setUp == nil {
 		return run, err
 	}
-	if err := p.spec.prepared(ctx); err != nil {
+	if err := p.spec.setUp(ctx); err != nil {
 		run.kill()
 		<-run.ended
 		return nil, err
@@ -136,7 +136,7 @@ func (p *Process) firstRun(ctx context.Context) (*child, error) {
 	return run, nil
 }
 
-// Stop ends the engine in order, and with SIGKILL when its time or ctx is up.
+// Stop stops the engine. It kills the engine after its timeout, or when ctx is done.
 func (p *Process) Stop(ctx context.Context) error {
 	p.mu.Lock()
 	stop, done := p.stop, p.done
@@ -162,8 +162,8 @@ func (p *Process) end(ctx context.Context, run *child) error {
 	if run.signal(p.spec.stopSignal) != nil {
 		return nil
 	}
-	_ = run.signal(syscall.SIGCONT) // a stopped process would never see it
-	limit := time.NewTimer(p.spec.stopLimit)
+	_ = run.signal(syscall.SIGCONT) // a process stopped by SIGSTOP would not handle the signal
+	limit := time.NewTimer(p.spec.stopTimeout)
 	defer limit.Stop()
 	select {
 	case <-run.ended:
@@ -176,17 +176,17 @@ func (p *Process) end(ctx context.Context, run *child) error {
 	return fmt.Errorf("%s did not stop in time and was killed", p.spec.name)
 }
 
-// launch starts one run and waits until it answers.
+// launch starts one run and waits until it is ready.
 func (p *Process) launch(ctx context.Context) (*child, error) {
-	ctx, cancel := context.WithTimeout(ctx, p.spec.startLimit)
+	ctx, cancel := context.WithTimeout(ctx, p.spec.startTimeout)
 	defer cancel()
 	lock, err := p.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer lock.Close() // the child holds it from here on
-	// Another's server on our port would pass for ours being ready.
-	if err := awaitPort(ctx, p.spec.port()); err != nil {
+	defer lock.Close() // the child holds the lock from now on
+	// Another server on the port would be mistaken for this engine being ready.
+	if err := waitForPort(ctx, p.spec.port()); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", p.spec.name, err)
 	}
 	cmd, err := p.spec.command()
@@ -209,7 +209,7 @@ func (p *Process) launch(ctx context.Context) (*child, error) {
 }
 
 func (p *Process) awaitReady(ctx context.Context, run *child) error {
-	tick := time.NewTicker(readyPoll)
+	tick := time.NewTicker(readyPollInterval)
 	defer tick.Stop()
 	var last error
 	for {
@@ -227,17 +227,17 @@ func (p *Process) awaitReady(ctx context.Context, run *child) error {
 	}
 }
 
-// lock takes the engine's lock file. Each run inherits it and holds it for as
-// long as any of its processes lives, so two never work on the same files. The
-// one that holds it can only be left over from a parent that died: it is about
-// to end, and is helped to.
+// lock locks the lock file of the engine. Each run inherits the lock and holds it as
+// long as one of its processes lives, so that two runs never use the same files.
+// Another holder can only be a process whose parent has died and which is about to
+// end.
 func (p *Process) lock(ctx context.Context) (*os.File, error) {
 	path := filepath.Join(p.spec.dir, "process.lock")
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", p.spec.name, err)
 	}
-	for deadline := time.Now().Add(lockPatience); ; time.Sleep(25 * time.Millisecond) {
+	for deadline := time.Now().Add(lockTimeout); ; time.Sleep(25 * time.Millisecond) {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
 			return file, nil
@@ -252,9 +252,9 @@ func (p *Process) lock(ctx context.Context) (*os.File, error) {
 // supervise waits for the run to end and starts the next, until stop is closed.
 func (p *Process) supervise(run *child, stop, done chan struct{}) {
 	defer close(done)
-	wait := restartFirst
+	wait := minRestartWait
 	for {
-		began := time.Now()
+		start := time.Now()
 		select {
 		case <-stop:
 			<-run.ended
@@ -265,8 +265,8 @@ func (p *Process) supervise(run *child, stop, done chan struct{}) {
 			return
 		}
 		ended := time.Now()
-		if ended.Sub(began) > restartReset {
-			wait = restartFirst
+		if ended.Sub(start) > stableRunTime {
+			wait = minRestartWait
 		}
 		p.restarts.Add(1)
 		p.logger.Error("engine ended unexpectedly, restarting it", "engine", p.spec.name,
@@ -278,7 +278,7 @@ func (p *Process) supervise(run *child, stop, done chan struct{}) {
 	}
 }
 
-// relaunch starts runs until one answers; nil once stop is closed.
+// relaunch starts runs until one is ready. It returns nil once stop is closed.
 func (p *Process) relaunch(stop chan struct{}, wait *time.Duration) *child {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -295,7 +295,7 @@ func (p *Process) relaunch(stop chan struct{}, wait *time.Duration) *child {
 			return nil
 		case <-time.After(*wait):
 		}
-		*wait = min(*wait*2, restartMost)
+		*wait = min(*wait*2, maxRestartWait)
 		run, err := p.launch(ctx)
 		if err != nil {
 			if !stopped(stop) {
@@ -306,7 +306,7 @@ func (p *Process) relaunch(stop chan struct{}, wait *time.Duration) *child {
 		p.mu.Lock()
 		p.current = run
 		p.mu.Unlock()
-		if stopped(stop) { // Stop may have looked before this run was there
+		if stopped(stop) { // Stop may have read current before this run was set
 			run.kill()
 			<-run.ended
 			return nil

@@ -2,22 +2,22 @@ package embedded
 
 import "time"
 
-// Event reports how far an engine's start is.
+// Event is the progress of an engine's start.
 type Event struct {
-	Engine  string        // "clickhouse", "postgres", …; "packages" for the installation of the stores'
+	Engine  string        // "clickhouse", "postgres", …; "packages" for the installation of the stores' packages
 	Phase   string        // "waiting", "installing", "starting", "ready", "failed"
-	Percent int           // 0 to 100; -1: not known
+	Percent int           // 0 to 100; -1: unknown
 	Elapsed time.Duration // since this engine's first event
-	Detail  string        // one line for a person; may be empty
+	Detail  string        // one line for the user; may be empty
 }
 
-// reporter makes a function that sends an engine's events to progress, which may
+// reporter returns a function that sends the events of an engine to progress, which may
 // be nil.
 func reporter(engine string, progress func(Event)) func(phase string, percent int, detail string) {
-	began := time.Now()
+	start := time.Now()
 	return func(phase string, percent int, detail string) {
 		if progress != nil {
-			progress(Event{Engine: engine, Phase: phase, Percent: percent, Elapsed: time.Since(began), Detail: detail})
+			progress(Event{Engine: engine, Phase: phase, Percent: percent, Elapsed: time.Since(start), Detail: detail})
 		}
 	}
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// serveVariable makes the test binary be a server over the engines of a data
-// directory, for tests that need one to kill.
+// serveVariable makes the test binary run as a server with the engines of a data
+// directory, for tests that kill a server.
 const serveVariable = "LIVEGRAPH_TEST_SERVE"
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 // serve starts the engines, prints their addresses as a line of JSON, and stops
-// them at SIGTERM.
+// them on SIGTERM.
 func serve(dir string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -43,8 +43,9 @@ func serve(dir string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	at := engines.Addresses()
-	if err := json.NewEncoder(os.Stdout).Encode(served{at, at.KafkaSecurity.SASLPassword.Reveal()}); err != nil {
+	addresses := engines.Addresses()
+	output := serverOutput{addresses, addresses.KafkaSecurity.SASLPassword.Reveal()}
+	if err := json.NewEncoder(os.Stdout).Encode(output); err != nil {
 		return 1
 	}
 	<-ctx.Done()
@@ -55,24 +56,24 @@ func serve(dir string) int {
 	return 0
 }
 
-// served is what such a process tells of its engines.
-type served struct {
+// serverOutput is the line that serve prints.
+type serverOutput struct {
 	Addresses     embedded.Addresses
-	KafkaPassword string // which the addresses do not write
+	KafkaPassword string // not included in the JSON of the addresses
 }
 
-// server is such a process.
+// server is a process that runs serve.
 type server struct {
 	cmd       *exec.Cmd
 	addresses embedded.Addresses
 	stderr    *strings.Builder
 }
 
-// startServer starts one and waits until its engines answer.
+// startServer starts a server and waits until its engines are ready.
 func startServer(t *testing.T, dir string, attributes *syscall.SysProcAttr, env ...string) *server {
 	t.Helper()
 	testenv.NeedsEngines(t)
-	// Through a shell, because rights given to another user hold only after an exec.
+	// Use a shell, because capabilities of another user take effect only after an exec.
 	s := &server{cmd: exec.Command("/bin/sh", "-c", `exec "$0"`, os.Args[0]), stderr: &strings.Builder{}}
 	s.cmd.Env = append(append(os.Environ(), serveVariable+"="+dir), env...)
 	s.cmd.SysProcAttr = attributes
@@ -86,29 +87,29 @@ func startServer(t *testing.T, dir string, attributes *syscall.SysProcAttr, env 
 		_ = s.cmd.Wait()
 		t.Fatalf("the server did not start: %s", s.stderr)
 	}
-	var at served
-	require.NoError(t, json.Unmarshal(line, &at))
-	s.addresses = at.Addresses
-	s.addresses.KafkaSecurity.SASLPassword = config.Secret(at.KafkaPassword)
+	var output serverOutput
+	require.NoError(t, json.Unmarshal(line, &output))
+	s.addresses = output.Addresses
+	s.addresses.KafkaSecurity.SASLPassword = config.Secret(output.KafkaPassword)
 	return s
 }
 
-// kill ends the server and none of its children.
+// kill kills the server, but not its children.
 func (s *server) kill(t *testing.T) {
 	t.Helper()
 	require.NoError(t, s.cmd.Process.Kill())
 	_ = s.cmd.Wait()
 }
 
-// stop ends it in order.
+// stop stops the server with SIGTERM.
 func (s *server) stop(t *testing.T) {
 	t.Helper()
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, s.cmd.Wait(), s.stderr.String())
 }
 
-// processesOver lists the processes whose command line or folder is in dir.
-func processesOver(t *testing.T, dir string) []string {
+// processesOf lists the processes with dir in their command line or working directory.
+func processesOf(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string
 	entries, err := os.ReadDir("/proc")
@@ -127,11 +128,11 @@ func processesOver(t *testing.T, dir string) []string {
 	return found
 }
 
-func requireNoneLeft(t *testing.T, dir string, within time.Duration) {
+func requireNoProcesses(t *testing.T, dir string, within time.Duration) {
 	t.Helper()
 	deadline := time.Now().Add(within)
 	for {
-		left := processesOver(t, dir)
+		left := processesOf(t, dir)
 		if len(left) == 0 {
 			return
 		}

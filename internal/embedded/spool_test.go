@@ -13,14 +13,13 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// The files in which the data of INSERTs wait for ClickHouse are used again: see the
-// check.
+// The files that buffer the data of INSERTs are reused; see the check.
 func TestFilesOfInsertsAreUsedAgain(t *testing.T) {
 	checkInPython(t, "clickhouse", "testdata/spool_check.py")
 }
 
-// Each INSERT stores its own rows, whatever was in the file before and whichever table it
-// was for: INSERTs of all sizes into tables of different columns, four at a time.
+// Each INSERT stores exactly its own rows, regardless of the previous content of the reused file:
+// INSERTs of all sizes into tables with different columns, four at a time.
 func TestClickHouseStoresOfEachInsertItsOwnRows(t *testing.T) {
 	conn := open(t, testenv.ClickHouse(t))
 	group, ctx := errgroup.WithContext(t.Context())
@@ -31,10 +30,10 @@ func TestClickHouseStoresOfEachInsertItsOwnRows(t *testing.T) {
 			"CREATE TABLE %s (writer UInt8, id UInt64, value %s) ENGINE = MergeTree ORDER BY id", table, kind,
 		)))
 		group.Go(func() error {
-			dice := rand.New(rand.NewPCG(11, uint64(writer)))
+			random := rand.New(rand.NewPCG(11, uint64(writer)))
 			rows := uint64(0)
 			for range 14 {
-				n := []uint64{1, 100, dice.Uint64N(20_000), dice.Uint64N(400_000)}[dice.IntN(4)] + 1
+				n := []uint64{1, 100, random.Uint64N(20_000), random.Uint64N(400_000)}[random.IntN(4)] + 1
 				if err := insertOwn(ctx, conn, table, uint8(writer), rows, n); err != nil {
 					return err
 				}

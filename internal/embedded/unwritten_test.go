@@ -13,15 +13,15 @@ const unwrittenTable = `CREATE TABLE facts (id UInt64, text String, version UInt
 	INDEX by_text text TYPE bloom_filter GRANULARITY 1)
 	ENGINE = ReplacingMergeTree(version) ORDER BY id`
 
-// limitFiles has a process write no file longer than so many bytes: what is beyond fails,
-// as it does on a disk that is full.
-func limitFiles(t *testing.T, pid int, bytes uint64) {
+// limitFileSize limits the size of the files that a process writes. Writes beyond the limit fail, as
+// on a full disk.
+func limitFileSize(t *testing.T, pid int, bytes uint64) {
 	t.Helper()
 	require.NoError(t, unix.Prlimit(pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}, nil))
 }
 
-// What chdb has not written it takes for written: neither an INSERT nor a merge may leave
-// less than was acknowledged, and all of it is readable.
+// chdb ignores failed writes. Even so, all rows of acknowledged INSERTs must be stored and readable,
+// also after a merge.
 func TestNothingIsAcknowledgedThatClickHouseCouldNotWrite(t *testing.T) {
 	engine := startClickHouse(t)
 	conn := open(t, engine.Address())
@@ -43,9 +43,9 @@ func TestNothingIsAcknowledgedThatClickHouseCouldNotWrite(t *testing.T) {
 	}
 	merge := statement("OPTIMIZE TABLE facts FINAL")
 	mutate := statement("ALTER TABLE facts UPDATE text = text || '!' WHERE 1 SETTINGS mutations_sync = 1")
-	for name, of := range map[string]struct {
+	for name, c := range map[string]struct {
 		work  func() error
-		limit uint64 // with 512 bytes the list of a part's files is whole, and its data are not
+		limit uint64 // with 512 bytes the file list of a part is complete, but not its data
 	}{
 		"an INSERT": {insert, 512}, "an INSERT, not a byte": {insert, 0},
 		"a merge": {merge, 512}, "a merge, not a byte": {merge, 0},
@@ -55,11 +55,11 @@ func TestNothingIsAcknowledgedThatClickHouseCouldNotWrite(t *testing.T) {
 			for range 3 {
 				require.NoError(t, insert())
 			}
-			began := engine.Restarts()
-			limitFiles(t, engine.PID(), of.limit)
-			require.Error(t, of.work(), "acknowledged, and not written")
+			restarts := engine.Restarts()
+			limitFileSize(t, engine.PID(), c.limit)
+			require.Error(t, c.work(), "acknowledged, and not written")
 			require.Eventually(t, func() bool {
-				return engine.Restarts() > began && conn.Ping(t.Context()) == nil
+				return engine.Restarts() > restarts && conn.Ping(t.Context()) == nil
 			}, 30*time.Second, 50*time.Millisecond)
 			var count, texts uint64
 			require.NoError(
@@ -67,7 +67,7 @@ func TestNothingIsAcknowledgedThatClickHouseCouldNotWrite(t *testing.T) {
 			)
 			require.EqualValues(t, acknowledged, count)
 			require.EqualValues(t, acknowledged, texts)
-			require.NoError(t, of.work(), "once there is room again")
+			require.NoError(t, c.work(), "once there is room again")
 		})
 	}
 }

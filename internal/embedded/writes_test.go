@@ -11,34 +11,34 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// writes.py has milvus-lite write for one after the other: without it threads lose each
-// other's rows, in the process itself and for the one after it.
+// writes.py serializes the writes of milvus-lite. Without it, concurrent threads lose each other's
+// rows, in the process and after a restart.
 func TestWritesOfTheEmbeddedMilvusDoNotLoseEachOther(t *testing.T) {
 	checkInPython(t, "milvus", "testdata/writes_check.py")
 }
 
-// Without writes.py a collection whose index was being written when the process died is
-// never loaded again.
+// Without writes.py, a collection whose index was being written when the process died cannot be
+// loaded again.
 func TestAnIndexOfTheEmbeddedMilvusThatWasCutOffIsMadeAnew(t *testing.T) {
 	checkInPython(t, "milvus", "testdata/index_check.py")
 }
 
-// Without writes.py one that is made twice at once fails halfway, one that is opened twice at
-// once is there twice, and the rest of one is in the way of another forever.
+// Without writes.py, a collection that is created twice concurrently fails halfway, one that is
+// opened twice concurrently exists twice, and the files of a partial one block its creation
+// permanently.
 func TestCollectionsOfTheEmbeddedMilvusAreMadeAndOpenedOnce(t *testing.T) {
 	checkInPython(t, "milvus", "testdata/collections_check.py")
 }
 
-// checkInPython runs a check of what is put into milvus-lite's place, on a new folder and
-// with more arguments.
-func checkInPython(t *testing.T, engine, check string, more ...string) {
+// checkInPython runs a check of an engine's Python modules, with a new folder and further arguments.
+func checkInPython(t *testing.T, engine, check string, arguments ...string) {
 	t.Helper()
 	testenv.NeedsEngines(t)
 	packages, err := embedded.Install(t.Context(), nil)
 	require.NoError(t, err)
 	modules, err := filepath.Abs(filepath.Join("assets", engine))
 	require.NoError(t, err)
-	args := append([]string{check, filepath.Join(t.TempDir(), engine)}, more...)
+	args := append([]string{check, filepath.Join(t.TempDir(), engine)}, arguments...)
 	cmd := exec.CommandContext(t.Context(), packages.Python(), args...)
 	cmd.Env = append(cmd.Environ(), "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()
