@@ -8,12 +8,12 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// deletionsAtOnce is how many deletions of points are done together.
-const deletionsAtOnce = 1000
+// deletionBatch is the number of deletions of points that are executed together.
+const deletionBatch = 1000
 
-// anyToDelete reports whether points are to be deleted, and shows how many deletions
-// wait.
-func (u *Runner) anyToDelete(ctx context.Context) (bool, error) {
+// hasDueDeletions reports whether a deletion of points is due, and sets the metrics of pending
+// deletions.
+func (u *Runner) hasDueDeletions(ctx context.Context) (bool, error) {
 	waiting, oldest, err := u.Registry.UnexecutedDeletions(ctx)
 	if err != nil {
 		return false, err
@@ -24,14 +24,14 @@ func (u *Runner) anyToDelete(ctx context.Context) (bool, error) {
 	return len(due) > 0, err
 }
 
-// deletePoints deletes what tombstones cover, the oldest first, until nothing is due.
-// The tombstones are durable and queries leave out what they cover, so nobody waits for
-// this: not the consumer, which goes on with the points of all workspaces, and not who
-// asked for the deletion. Each deletion is done when it is new, and once more when no
-// insert from before it can be under way: a process that died may have left one.
+// deletePoints deletes the points that tombstones cover, the oldest tombstones first, until no
+// deletion is due. The tombstones are durable and queries hide the covered points, so neither
+// the consumer nor the caller who requested the deletion waits for it. Each deletion is executed
+// when it is new, and again when no earlier insert can still be in flight: a process that was
+// killed may have left one.
 func (u *Runner) deletePoints(ctx context.Context) error {
 	for {
-		due, err := u.Registry.DueDeletions(ctx, u.Config.SettleAfter, deletionsAtOnce)
+		due, err := u.Registry.DueDeletions(ctx, u.Config.SettleAfter, deletionBatch)
 		if err != nil || len(due) == 0 {
 			return err
 		}
@@ -50,10 +50,10 @@ func (u *Runner) deletePoints(ctx context.Context) error {
 func deletionsOf(due []registry.UnsettledDeletion) []clickhouse.Deletion {
 	deletions := make([]clickhouse.Deletion, len(due))
 	for i, d := range due {
-		whole := d.Ceiling == registry.CeilingUnlimited
+		wholeSource := d.Ceiling == registry.CeilingUnlimited
 		deletions[i] = clickhouse.Deletion{
 			Workspace: d.Workspace, Source: d.Source, Metric: d.Metric, FromUS: d.FromUS, ToUS: d.ToUS,
-			Ceiling: d.Ceiling, WholeSource: whole, Forget: whole && d.Settles,
+			Ceiling: d.Ceiling, WholeSource: wholeSource, Forget: wholeSource && d.Settles,
 		}
 	}
 	return deletions

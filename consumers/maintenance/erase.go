@@ -11,60 +11,60 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
-// Store is a store that has something of a workspace. Anyone who keeps anything of a
-// workspace in another store adds it to Deps.Stores.
+// Store is a store that contains data of workspaces. Every such store must be in Deps.Stores.
 type Store struct {
-	Name string // as an operator knows it
+	Name string // name for operators
 	Of   eraser
 }
 
-// eraser removes a workspace that is closed: no request comes for it any more.
+// eraser removes the data of a closed workspace, for which no more requests are accepted.
 type eraser interface {
-	// WorkspaceRows counts what there is.
+	// WorkspaceRows returns the number of rows of a workspace.
 	WorkspaceRows(ctx context.Context, workspace uuid.UUID) (int64, error)
-	// EraseWorkspace removes it and tells of rows as they go. It may be repeated, and
-	// be cut short and begun again.
-	EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func(rows int64) error) error
+	// EraseWorkspace removes the rows of a workspace and calls removed with their number as it
+	// proceeds. It may be repeated, also after an interruption.
+	EraseWorkspace(ctx context.Context, workspace uuid.UUID, removed func(rows int64) error) error
 }
 
-// forgetter is a store that keeps something until the end, by which a repeated
-// EraseWorkspace finds what it has to remove.
+// forgetter is a store that keeps an index until the end, by which a repeated EraseWorkspace
+// finds the rows to remove.
 type forgetter interface {
 	ForgetWorkspace(ctx context.Context, workspace uuid.UUID) error
 }
 
-// theLog is the first of the places that a deletion goes through: it is told, and
-// keeps its records until they are trimmed.
-const theLog = "log"
+// logStore is the first entry of the progress of a deletion. The deletion is written to the log,
+// which keeps its records until they are trimmed.
+const logStore = "log"
 
-// saveEvery is how often the progress is noted while rows go.
-const saveEvery = 500 * time.Millisecond
+// saveInterval is how often the progress is stored while rows are removed.
+const saveInterval = 500 * time.Millisecond
 
-// anyToErase reports whether there is a deletion to go on with.
-func (u *Runner) anyToErase(ctx context.Context) (bool, error) {
+// hasDueErasures reports whether the deletion of a workspace is due, and sets the metric of
+// pending ones.
+func (u *Runner) hasDueErasures(ctx context.Context) (bool, error) {
 	open, err := u.Registry.OpenWorkspaceDeletions(ctx)
 	u.metrics.deletions.Set(float64(len(open)))
 	for i := range open {
-		if u.dueNow(&open[i]) {
+		if u.isDue(&open[i]) {
 			return true, err
 		}
 	}
 	return false, err
 }
 
-func (u *Runner) dueNow(d *jobs.WorkspaceDeletion) bool {
+func (u *Runner) isDue(d *jobs.WorkspaceDeletion) bool {
 	return d.RemovedAt == nil || u.Config.Now().Sub(*d.RemovedAt) >= u.Config.SweepAfter
 }
 
-// eraseWorkspaces goes on with every deletion that is due. One that cannot go on
-// does not hold up the others.
+// eraseWorkspaces continues every deletion that is due. A failed deletion does not prevent the
+// others.
 func (u *Runner) eraseWorkspaces(ctx context.Context) error {
 	open, err := u.Registry.OpenWorkspaceDeletions(ctx)
 	if err != nil {
 		return err
 	}
 	for i := range open {
-		if !u.dueNow(&open[i]) {
+		if !u.isDue(&open[i]) {
 			continue
 		}
 		e := erasure{Runner: u, d: open[i]}
@@ -72,22 +72,22 @@ func (u *Runner) eraseWorkspaces(ctx context.Context) error {
 			err = fmt.Errorf("deleting workspace %s: %w", e.d.Workspace, failed)
 			problem := failed.Error()
 			e.d.Problem = &problem
-			_ = u.Registry.SaveWorkspaceDeletion(ctx, e.d) // it is only told
+			_ = u.Registry.SaveWorkspaceDeletion(ctx, e.d) // only informs operators
 		}
 	}
 	return err
 }
 
-// erasure is one deletion that goes on.
+// erasure is a deletion of a workspace in progress.
 type erasure struct {
 	*Runner
 	d     jobs.WorkspaceDeletion
 	saved time.Time
 }
 
-// run removes the workspace from one store after the other. What was being written
-// when the workspace was closed may come after that, so it is done once more when
-// nothing can be under way any more; then the deletion is finished.
+// run removes the workspace from one store after the other. Writes that were in flight when the
+// workspace was closed may be stored afterwards, so the removal is repeated when none can be in
+// flight. Then the deletion is finished.
 func (e *erasure) run(ctx context.Context) error {
 	sweep := e.d.RemovedAt != nil
 	if !sweep {
@@ -103,7 +103,7 @@ func (e *erasure) run(ctx context.Context) error {
 		err := store.Of.EraseWorkspace(ctx, e.d.Workspace, func(rows int64) error {
 			e.metrics.erased.Add(float64(rows))
 			p.Left = max(p.Left-rows, 0)
-			if time.Since(e.saved) < saveEvery {
+			if time.Since(e.saved) < saveInterval {
 				return ctx.Err()
 			}
 			return e.save(ctx)
@@ -124,33 +124,34 @@ func (e *erasure) run(ctx context.Context) error {
 	return e.end(ctx, sweep)
 }
 
-// begin tells the log and counts what there is, each unless that was done before.
+// begin counts the rows of all stores and writes the deletion to the log, each unless that was
+// done before.
 func (e *erasure) begin(ctx context.Context) error {
-	if len(e.d.Progress) != len(e.Stores)+1 { // the first time, or another version's
+	if len(e.d.Progress) != len(e.Stores)+1 { // first call, or progress of another version
 		e.d.Progress = make([]jobs.StoreProgress, len(e.Stores)+1)
 		e.d.Progress[0] = jobs.StoreProgress{
-			Store: theLog, Found: int64(e.Log.Partitions()), Left: int64(e.Log.Partitions()),
+			Store: logStore, Found: int64(e.Log.Partitions()), Left: int64(e.Log.Partitions()),
 		}
 		for i, store := range e.Stores {
 			rows, err := store.Of.WorkspaceRows(ctx, e.d.Workspace)
-			if err != nil { // it is emptied all the same
+			if err != nil { // the store is emptied nevertheless
 				e.Logger.Warn("a deleted workspace could not be counted", "store", store.Name, "error", err)
 			}
 			e.d.Progress[i+1] = jobs.StoreProgress{Store: store.Name, Found: rows, Left: rows}
 		}
 	}
-	if told := &e.d.Progress[0]; !told.Done {
-		if err := e.tellLog(ctx); err != nil {
+	if logProgress := &e.d.Progress[0]; !logProgress.Done {
+		if err := e.writeToLog(ctx); err != nil {
 			return err
 		}
-		told.Left, told.Done = 0, true
+		logProgress.Left, logProgress.Done = 0, true
 	}
 	return e.save(ctx)
 }
 
-// tellLog writes the deletion to every partition, so that anyone who reads one of them
-// knows. To write it twice changes nothing.
-func (e *erasure) tellLog(ctx context.Context) error {
+// writeToLog writes the deletion to every partition, so that the consumer of any partition reads
+// it. Writing it twice changes nothing.
+func (e *erasure) writeToLog(ctx context.Context) error {
 	value := pointblock.EncodeDeletions(
 		e.d.Workspace, e.d.RequestedAt.UnixMicro(), []pointblock.Deletion{{WholeWorkspace: true}},
 	)

@@ -9,11 +9,11 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// retainedPage is how many sources are read at once.
-const retainedPage = 1000
+// retentionPage is the number of sources that are read at once.
+const retentionPage = 1000
 
-// expire removes the points that are past their retention from the disk: first what
-// can go without being looked at, then source by source.
+// expire removes points that are past their retention from the store: first entire parts, then
+// rows source by source.
 func (u *Runner) expire(ctx context.Context) error {
 	if err := u.dropParts(ctx); err != nil {
 		return err
@@ -26,17 +26,17 @@ func (u *Runner) expire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := u.Points.Reclaim(ctx, rest); err != nil {
+	if _, err := u.Points.Reclaim(ctx, pause); err != nil {
 		return err
 	}
 	u.metrics.lastExpiry.Set(float64(u.Config.Now().Unix()))
 	return nil
 }
 
-// dropParts drops the parts of which nothing is kept: those that end before the
-// longest retention of any source begins, where every source has one. The parts are
-// listed before the sources are asked, so that what is in them is of these sources;
-// a part that is written or merged meanwhile is another one, by another name.
+// dropParts drops the parts that contain only points past their retention: if every source has a
+// retention, the parts that end before the longest one begins. The parts are listed before the
+// retentions are read, so that all of their rows belong to sources that were read. A part that
+// is written or merged meanwhile has a different name.
 func (u *Runner) dropParts(ctx context.Context) error {
 	parts, err := u.Points.Parts(ctx, u.Config.Now().UnixMicro())
 	if err != nil || len(parts) == 0 {
@@ -62,19 +62,19 @@ func (u *Runner) dropParts(ctx context.Context) error {
 				"a part with nothing but old points is dropped", "table", part.Table, "part", part.Name, "rows", part.Rows,
 			)
 		}
-		if err := rest(ctx, time.Since(began)); err != nil {
+		if err := pause(ctx, time.Since(began)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// expireSources goes through the sources that have a retention. Those with the same
-// number of days go together.
+// expireSources removes rows of the sources that have a retention. Sources of a page with the
+// same number of days are processed together.
 func (u *Runner) expireSources(ctx context.Context) (removed int64, err error) {
 	var last registry.Retained
 	for {
-		page, err := u.Registry.RetainedSources(ctx, last, retainedPage)
+		page, err := u.Registry.RetainedSources(ctx, last, retentionPage)
 		if err != nil {
 			return removed, err
 		}
@@ -83,13 +83,13 @@ func (u *Runner) expireSources(ctx context.Context) (removed int64, err error) {
 			byDays[s.Days] = append(byDays[s.Days], clickhouse.Owner{Workspace: s.Workspace, Source: s.Source})
 		}
 		for days, sources := range byDays {
-			n, err := u.Points.Expire(ctx, sources, registry.KeptFrom(u.Config.Now(), days), rest)
+			n, err := u.Points.Expire(ctx, sources, registry.KeptFrom(u.Config.Now(), days), pause)
 			removed += n
 			if err != nil {
 				return removed, fmt.Errorf("removing old points: %w", err)
 			}
 		}
-		if len(page) < retainedPage {
+		if len(page) < retentionPage {
 			return removed, nil
 		}
 		last = page[len(page)-1]

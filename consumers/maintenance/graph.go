@@ -9,12 +9,12 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
-// graphBatch is how many workspaces, or nodes, are asked for at once.
+// graphBatch is the number of workspaces or nodes that are read at once.
 const graphBatch = 100
 
-// tidyGraphs removes the entries of undo stacks that nobody can reach any more, and asks
-// for the purge of nodes that were deleted long enough ago.
-func (u *Runner) tidyGraphs(ctx context.Context) error {
+// maintainGraphs removes unreachable entries of undo stacks, and requests the purge of nodes that
+// were deleted longer ago than DeletedNodesFor.
+func (u *Runner) maintainGraphs(ctx context.Context) error {
 	var pruned int64
 	for after := uuid.Nil; ; {
 		list, err := u.Registry.LongGraphs(ctx, after, graphBatch)
@@ -47,14 +47,14 @@ func (u *Runner) pruneEntries(ctx context.Context, workspace uuid.UUID) (pruned 
 		}
 		pruned += n
 		u.metrics.entries.Add(float64(n))
-		if err := rest(ctx, time.Since(began)); err != nil {
+		if err := pause(ctx, time.Since(began)); err != nil {
 			return pruned, err
 		}
 	}
 	return pruned, nil
 }
 
-// markDeleted asks for the purge of nodes that were deleted longer ago than they are kept.
+// markDeleted requests the purge of nodes that were deleted longer ago than DeletedNodesFor.
 func (u *Runner) markDeleted(ctx context.Context) error {
 	if u.Config.DeletedNodesFor <= 0 {
 		return nil
@@ -67,20 +67,20 @@ func (u *Runner) markDeleted(ctx context.Context) error {
 			return err
 		}
 		after = *last
-		if err := rest(ctx, time.Since(began)); err != nil {
+		if err := pause(ctx, time.Since(began)); err != nil {
 			return err
 		}
 	}
 }
 
-// anyToPurge reports whether a node's purge was asked for.
-func (u *Runner) anyToPurge(ctx context.Context) (bool, error) {
+// hasPurges reports whether the purge of a node was requested.
+func (u *Runner) hasPurges(ctx context.Context) (bool, error) {
 	list, err := u.Registry.PurgingNodes(ctx, graphstore.GraphNodeID{}, 1)
 	return len(list) > 0, err
 }
 
-// purgeNodes removes what the nodes were whose purge was asked for. One that fails does
-// not keep the others waiting.
+// purgeNodes removes the contents of nodes whose purge was requested. A failed purge does not
+// prevent the others.
 func (u *Runner) purgeNodes(ctx context.Context) (failed error) {
 	for after := (graphstore.GraphNodeID{}); ; {
 		list, err := u.Registry.PurgingNodes(ctx, after, graphBatch)

@@ -6,8 +6,8 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// trimLog removes from the log what is older than it is kept: by size alone, what was there
-// of a deleted workspace would stay for as long as nothing new comes.
+// trimLog removes records that are older than LogFor from the log. If the log were limited only by
+// size, records of a deleted workspace would remain as long as no new records arrive.
 func (u *Runner) trimLog(ctx context.Context) error {
 	if u.Config.LogFor <= 0 {
 		return nil

@@ -20,19 +20,19 @@ import (
 const waitTimeout = 2 * time.Minute
 
 func TestOldPointsAreRemovedAndOthersStay(t *testing.T) {
-	w := newWorld(t)
-	limited, free := w.tenant(30), w.tenant(0)
-	month, week, long, ever, own := w.source(limited, 0), w.source(limited, 7), w.source(limited, 365),
-		w.source(free, 0), w.source(free, 1)
+	w := newFixture(t)
+	limited, free := w.createWorkspace(30), w.createWorkspace(0)
+	month, week, long, ever, own := w.createSource(limited, 0), w.createSource(limited, 7), w.createSource(limited, 365),
+		w.createSource(free, 0), w.createSource(free, 1)
 	for workspace, sources := range map[uuid.UUID][]uuid.UUID{limited: {month, week, long}, free: {ever, own}} {
 		for _, s := range sources {
-			w.write(workspace, s, 400, 31, 30, 8, 7, 2, 0)
+			w.producePoints(workspace, s, 400, 31, 30, 8, 7, 2, 0)
 		}
 	}
-	w.write(limited, week, 20) // a series whose newest point is old, too
+	w.producePoints(limited, week, 20) // a series whose newest point is old, too
 	w.consume()
 	untouched := w.dump(free)
-	stop := w.run(w.upkeep())
+	stop := w.run(w.newRunner())
 	want := map[uuid.UUID]string{
 		month: "0l 0l 0n 0s 2n 2s 30n 30s 7n 7s 8n 8s", week: "0l 0l 0n 0s 2n 2s 7n 7s",
 		long: "0l 0l 0n 0s 2n 2s 30n 30s 7n 7s 8n 8s",
@@ -40,71 +40,72 @@ func TestOldPointsAreRemovedAndOthersStay(t *testing.T) {
 		ever: "0l 0l 0n 0s 2n 2s 30n 30s 31n 31s 400n 400s 7n 7s 8n 8s",
 	}
 	for source, ages := range want {
-		require.Eventually(t, func() bool { return w.stored(source) == ages }, waitTimeout, 50*time.Millisecond, ages)
+		require.Eventually(t, func() bool { return w.storedAges(source) == ages }, waitTimeout, 50*time.Millisecond, ages)
 	}
 	require.NotEqual(t, untouched, w.dump(free))
 	stop()
 	for source, ages := range want {
-		require.Equal(t, ages, w.stored(source), "no more than that is removed")
+		require.Equal(t, ages, w.storedAges(source), "no more than that is removed")
 	}
 
-	w.now = now.AddDate(0, 0, 40) // all that is limited is old by then, and what is known of the newest goes too
-	w.run(w.upkeep())
+	// All points with a retention are old by then, and their rows of table latest are removed, too.
+	w.now = now.AddDate(0, 0, 40)
+	w.run(w.newRunner())
 	for _, source := range []uuid.UUID{month, week, long, own} {
-		require.Eventually(t, func() bool { return w.stored(source) == "" }, waitTimeout, 50*time.Millisecond)
+		require.Eventually(t, func() bool { return w.storedAges(source) == "" }, waitTimeout, 50*time.Millisecond)
 	}
-	require.Equal(t, want[ever], w.stored(ever))
+	require.Equal(t, want[ever], w.storedAges(ever))
 }
 
 func TestWhereAllIsOldWholePartsAreDropped(t *testing.T) {
-	w := newWorld(t)
-	workspace := w.tenant(60)
-	source := w.source(workspace, 0)
-	w.write(workspace, source, 200, 130, 70, 1)
+	w := newFixture(t)
+	workspace := w.createWorkspace(60)
+	source := w.createSource(workspace, 0)
+	w.producePoints(workspace, source, 200, 130, 70, 1)
 	w.consume()
-	stop := w.run(w.upkeep())
-	require.Eventually(t, func() bool { return w.stored(source) == "1l 1l 1n 1s" }, waitTimeout, 50*time.Millisecond)
-	require.Equal(t, "0", w.ask(
+	stop := w.run(w.newRunner())
+	require.Eventually(t, func() bool { return w.storedAges(source) == "1l 1l 1n 1s" }, waitTimeout, 50*time.Millisecond)
+	require.Equal(t, "0", w.query(
 		"SELECT count() FROM system.parts WHERE database = currentDatabase() AND active AND table = 'points' AND "+
 			"partition_id < '202609'",
 	))
-	// What is in the month of the cut-off had to be looked at.
-	require.Equal(t, "1", w.ask(
+	// Rows in the month of the cut-off are removed one by one.
+	require.Equal(t, "1", w.query(
 		"SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table = 'points' AND command LIKE "+
 			"'%_row_exists%'",
 	))
 	stop()
 
-	// A source that keeps its points for good is in the way.
-	free := w.tenant(0)
-	forever := w.source(free, 0)
-	w.write(free, forever, 300)
-	w.write(workspace, source, 301)
+	// A source without retention prevents it.
+	free := w.createWorkspace(0)
+	forever := w.createSource(free, 0)
+	w.producePoints(free, forever, 300)
+	w.producePoints(workspace, source, 301)
 	w.consume()
-	w.run(w.upkeep())
-	require.Eventually(t, func() bool { return w.stored(source) == "1l 1l 1n 1s" }, waitTimeout, 50*time.Millisecond)
-	require.Equal(t, "300l 300l 300n 300s", w.stored(forever))
+	w.run(w.newRunner())
+	require.Eventually(t, func() bool { return w.storedAges(source) == "1l 1l 1n 1s" }, waitTimeout, 50*time.Millisecond)
+	require.Equal(t, "300l 300l 300n 300s", w.storedAges(forever))
 }
 
 func TestTheDiskOfDeletedRowsIsGivenBackWhereTheyAreMost(t *testing.T) {
-	w := newWorld(t)
-	workspace := w.tenant(0)
-	short, ever := w.source(workspace, 1), w.source(workspace, 0)
-	w.write(workspace, short, 400, 401, 402, 403)
-	w.write(workspace, ever, 400)
+	w := newFixture(t)
+	workspace := w.createWorkspace(0)
+	short, ever := w.createSource(workspace, 1), w.createSource(workspace, 0)
+	w.producePoints(workspace, short, 400, 401, 402, 403)
+	w.producePoints(workspace, ever, 400)
 	w.consume()
-	w.run(w.upkeep())
+	w.run(w.newRunner())
 	rows := "SELECT sum(rows) FROM system.parts WHERE database = currentDatabase() AND active AND table = 'points'"
-	require.Eventually(t, func() bool { return w.ask(rows) == "1" }, waitTimeout, 50*time.Millisecond)
-	require.Equal(t, "400l 400l 400n 400s", w.stored(ever))
+	require.Eventually(t, func() bool { return w.query(rows) == "1" }, waitTimeout, 50*time.Millisecond)
+	require.Equal(t, "400l 400l 400n 400s", w.storedAges(ever))
 }
 
 func TestADeletedWorkspaceIsRemovedFromAllStoresAndAnotherIsUntouched(t *testing.T) {
-	w := newWorld(t)
-	gone, stays := w.tenant(0), w.tenant(0)
+	w := newFixture(t)
+	gone, stays := w.createWorkspace(0), w.createWorkspace(0)
 	for _, workspace := range []uuid.UUID{gone, stays} {
 		for range 3 {
-			w.write(workspace, w.source(workspace, 0), 3, 2, 1)
+			w.producePoints(workspace, w.createSource(workspace, 0), 3, 2, 1)
 		}
 		require.NoError(t, w.redis.SaveStacks(t.Context(), []redis.StackUpdate{
 			{Workspace: workspace, Head: 1, Actors: map[uuid.UUID][]byte{uuid.New(): {1}}},
@@ -118,7 +119,7 @@ func TestADeletedWorkspaceIsRemovedFromAllStoresAndAnotherIsUntouched(t *testing
 	w.consume()
 	kept := w.dump(stays)
 	require.NoError(t, w.registry.DeleteWorkspace(t.Context(), gone, "req_test"))
-	stop := w.run(w.upkeep(func(d *maintenance.Deps) { d.Config.SweepAfter = time.Hour }))
+	stop := w.run(w.newRunner(func(d *maintenance.Deps) { d.Config.SweepAfter = time.Hour }))
 	d := w.awaitDeletion(gone, func(d jobs.WorkspaceDeletion) bool { return d.RemovedAt != nil })
 	require.Nil(t, d.FinishedAt)
 	var names []string
@@ -129,14 +130,14 @@ func TestADeletedWorkspaceIsRemovedFromAllStoresAndAnotherIsUntouched(t *testing
 		require.Positive(t, p.Found, p.Store)
 	}
 	require.Equal(t, []string{"log", "clickhouse", "redis", "postgres"}, names)
-	require.Equal(t, "0", w.ask("SELECT count() FROM latest WHERE workspace = '"+gone.String()+"'"))
+	require.Equal(t, "0", w.query("SELECT count() FROM latest WHERE workspace = '"+gone.String()+"'"))
 	stop()
 
-	// What a process still had under way comes after that.
+	// A write that was in flight is stored afterwards.
 	require.NoError(t, w.redis.SaveStacks(t.Context(), []redis.StackUpdate{
 		{Workspace: gone, Head: 1, Actors: map[uuid.UUID][]byte{uuid.New(): {1}}},
 	}))
-	w.run(w.upkeep(func(d *maintenance.Deps) { d.Config.Now = time.Now }))
+	w.run(w.newRunner(func(d *maintenance.Deps) { d.Config.Now = time.Now }))
 	w.awaitDeletion(gone, func(d jobs.WorkspaceDeletion) bool { return d.FinishedAt != nil })
 	require.Equal(t, " 0 rows, 0 keys", w.dump(gone), "in the end not even the series are known")
 	require.Equal(t, kept, w.dump(stays))
@@ -152,12 +153,12 @@ func TestADeletedWorkspaceIsRemovedFromAllStoresAndAnotherIsUntouched(t *testing
 	for p, s := range marks.State {
 		require.Positive(t, s.End, "partition %d is told", p)
 	}
-	w.consume() // as a group that begins again: nothing comes back
+	w.consume() // as a group that starts again: no rows are restored
 	require.Equal(t, kept, w.dump(stays))
 	require.Equal(t, " 0 rows, 0 keys", w.dump(gone))
 }
 
-func (w *world) awaitDeletion(
+func (w *fixture) awaitDeletion(
 	workspace uuid.UUID, until func(jobs.WorkspaceDeletion) bool,
 ) (d jobs.WorkspaceDeletion) {
 	w.tb.Helper()
@@ -170,26 +171,26 @@ func (w *world) awaitDeletion(
 	return d
 }
 
-// broken is a store that fails as long as it is told to.
+// broken is a store that fails while fails is set.
 type broken struct{ fails atomic.Bool }
 
 func (b *broken) WorkspaceRows(context.Context, uuid.UUID) (int64, error) { return 1, nil }
 
-func (b *broken) EraseWorkspace(_ context.Context, _ uuid.UUID, gone func(int64) error) error {
+func (b *broken) EraseWorkspace(_ context.Context, _ uuid.UUID, removed func(int64) error) error {
 	if b.fails.Load() {
 		return errors.New("the store is away")
 	}
-	return gone(1)
+	return removed(1)
 }
 
 func TestADeletionWaitsForAStoreThatIsAwayAndSaysSo(t *testing.T) {
-	w := newWorld(t)
-	workspace := w.tenant(0)
-	w.write(workspace, w.source(workspace, 0), 1)
+	w := newFixture(t)
+	workspace := w.createWorkspace(0)
+	w.producePoints(workspace, w.createSource(workspace, 0), 1)
 	w.consume()
 	away := &broken{}
 	away.fails.Store(true)
-	w.run(w.upkeep(func(d *maintenance.Deps) {
+	w.run(w.newRunner(func(d *maintenance.Deps) {
 		d.Stores = []maintenance.Store{d.Stores[0], {Name: "away", Of: away}, d.Stores[2]}
 	}))
 	require.NoError(t, w.registry.DeleteWorkspace(t.Context(), workspace, "req_test"))
@@ -203,7 +204,7 @@ func TestADeletionWaitsForAStoreThatIsAwayAndSaysSo(t *testing.T) {
 }
 
 func TestOneOfManyDoesTheWorkAndAnotherTakesOverWhenItDies(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	a, b := uuid.New(), uuid.New()
 	take := func(holder uuid.UUID, hold time.Duration) bool {
 		taken, err := w.registry.TakeLease(t.Context(), "work", holder, hold)
@@ -222,10 +223,10 @@ func TestOneOfManyDoesTheWorkAndAnotherTakesOverWhenItDies(t *testing.T) {
 }
 
 func TestTombstonesAreForgottenWhenTheLogHasOutlivedThem(t *testing.T) {
-	w := newWorld(t)
-	workspace := w.tenant(0)
-	source := w.source(workspace, 0)
-	w.write(workspace, source, 1)
+	w := newFixture(t)
+	workspace := w.createWorkspace(0)
+	source := w.createSource(workspace, 0)
+	w.producePoints(workspace, source, 1)
 	w.consume()
 	require.NoError(t, w.registry.AddTombstones(t.Context(), []registry.Tombstone{
 		{RecordVersion: 1, Workspace: workspace, Source: source, Ceiling: 1},
@@ -237,7 +238,7 @@ func TestTombstonesAreForgottenWhenTheLogHasOutlivedThem(t *testing.T) {
 		require.NoError(t, err)
 		return len(found)
 	}
-	stop := w.run(w.upkeep())
+	stop := w.run(w.newRunner())
 	require.Eventually(t, func() bool {
 		marks, err := w.registry.LogMarks(t.Context())
 		require.NoError(t, err)
@@ -253,8 +254,8 @@ func TestTombstonesAreForgottenWhenTheLogHasOutlivedThem(t *testing.T) {
 			w.broker.Trim(t, w.broker.Prefix+"points", int32(p), s.End)
 		}
 	}
-	// A tombstone of now is within the margin; one of four days ago is not.
-	stop = w.run(w.upkeep())
+	// A current tombstone is within the margin; one of four days ago is not.
+	stop = w.run(w.newRunner())
 	require.Eventually(t, func() bool {
 		state, err := w.registry.ConsumerState(t.Context(), "points", 0)
 		require.NoError(t, err)
@@ -262,7 +263,7 @@ func TestTombstonesAreForgottenWhenTheLogHasOutlivedThem(t *testing.T) {
 	}, waitTimeout, 20*time.Millisecond)
 	stop()
 	require.Equal(t, 1, known())
-	w.exec("UPDATE tombstones SET created_at = created_at - interval '4 days'")
-	w.run(w.upkeep())
+	w.execPostgres("UPDATE tombstones SET created_at = created_at - interval '4 days'")
+	w.run(w.newRunner())
 	require.Eventually(t, func() bool { return known() == 0 }, waitTimeout, 20*time.Millisecond)
 }

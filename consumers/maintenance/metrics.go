@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics are what the work of this process measures.
+// metrics are the metrics of the background work of this process.
 type metrics struct {
 	failures  *prometheus.CounterVec
 	expired   prometheus.Counter

@@ -27,45 +27,45 @@ import (
 
 const partitions = 4
 
-// now is the clock of the work under test. The tests write points around it.
+// now is the time of the work under test. Tests write points around it.
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// world is an installation of a test's own, without processes.
-type world struct {
-	tb       testing.TB
-	broker   *testenv.Broker
-	log      *kafka.Client
-	registry *stores.DB
-	points   *clickhouse.DB
-	redis    *redis.DB
-	store    string // ClickHouse's URL
-	cache    string // Redis' URL
-	truth    string // Postgres' URL
-	logger   *slog.Logger
-	encoder  pointblock.Encoder
-	now      time.Time
+// fixture is an installation without processes that no other test uses.
+type fixture struct {
+	tb            testing.TB
+	broker        *testenv.Broker
+	log           *kafka.Client
+	registry      *stores.DB
+	points        *clickhouse.DB
+	redis         *redis.DB
+	clickhouseURL string
+	redisURL      string
+	postgresURL   string
+	logger        *slog.Logger
+	encoder       pointblock.Encoder
+	now           time.Time
 }
 
-func newWorld(tb testing.TB) *world {
+func newFixture(tb testing.TB) *fixture {
 	tb.Helper()
 	ctx := context.Background()
-	w := &world{
-		tb: tb, broker: testenv.NewKFake(tb), store: testenv.ClickHouse(tb), cache: testenv.Redis(tb),
-		truth:  testenv.MigratedPostgres(tb),
-		logger: slog.New(slog.NewTextHandler(io.Discard, nil)), now: now,
+	w := &fixture{
+		tb: tb, broker: testenv.NewKFake(tb), clickhouseURL: testenv.ClickHouse(tb), redisURL: testenv.Redis(tb),
+		postgresURL: testenv.MigratedPostgres(tb),
+		logger:      slog.New(slog.NewTextHandler(io.Discard, nil)), now: now,
 	}
 	var err error
-	w.registry, err = stores.Open(ctx, w.truth, 8)
+	w.registry, err = stores.Open(ctx, w.postgresURL, 8)
 	require.NoError(tb, err)
 	tb.Cleanup(w.registry.Close)
 	require.NoError(tb, w.registry.Migrate(ctx))
 	_, err = w.registry.Installation(ctx)
 	require.NoError(tb, err)
-	w.points, err = clickhouse.Open(ctx, w.store)
+	w.points, err = clickhouse.Open(ctx, w.clickhouseURL)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = w.points.Close() })
 	require.NoError(tb, w.points.Migrate(ctx))
-	w.redis, err = redis.Open(ctx, redis.Options{URL: w.cache})
+	w.redis, err = redis.Open(ctx, redis.Options{URL: w.redisURL})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = w.redis.Close() })
 	w.log, err = kafka.Open(ctx, kafka.Options{
@@ -80,38 +80,38 @@ func newWorld(tb testing.TB) *world {
 	return w
 }
 
-func (w *world) group() string { return w.broker.Prefix + "points-test" }
+func (w *fixture) group() string { return w.broker.Prefix + "points-test" }
 
-// tenant makes a workspace, which keeps points for so many days (0: for good).
-func (w *world) tenant(days int32) uuid.UUID {
+// createWorkspace creates a workspace that keeps points for a number of days (0: permanently).
+func (w *fixture) createWorkspace(days int32) uuid.UUID {
 	w.tb.Helper()
-	made, err := w.registry.CreateWorkspace(context.Background(), access.Workspace{
-		Name: "tenant", Plan: "enterprise", Mode: "live", RetentionDays: limit(days)})
+	created, err := w.registry.CreateWorkspace(context.Background(), access.Workspace{
+		Name: "tenant", Plan: "enterprise", Mode: "live", RetentionDays: retentionDays(days)})
 	require.NoError(w.tb, err)
-	return made.ID
+	return created.ID
 }
 
-func limit(days int32) *int32 {
+func retentionDays(days int32) *int32 {
 	if days == 0 {
 		return nil
 	}
 	return &days
 }
 
-// source makes a source, which keeps points for so many days (0: as its workspace).
-func (w *world) source(workspace uuid.UUID, days int32) uuid.UUID {
+// createSource creates a source that keeps points for a number of days (0: as its workspace).
+func (w *fixture) createSource(workspace uuid.UUID, days int32) uuid.UUID {
 	w.tb.Helper()
 	id := uuid.New()
 	_, err := w.registry.CreateSource(context.Background(), workspace, registry.Source{
-		ID: id, Name: id.String(), RetentionDays: limit(days),
+		ID: id, Name: id.String(), RetentionDays: retentionDays(days),
 	})
 	require.NoError(w.tb, err)
 	return id
 }
 
-// write brings points of a source into the log: numbers of one series and a text of
-// another, as many days before the clock as given.
-func (w *world) write(workspace, source uuid.UUID, daysAgo ...int) {
+// producePoints produces points of a source to the log: numbers of one series and strings of
+// another, at the given numbers of days before now.
+func (w *fixture) producePoints(workspace, source uuid.UUID, daysAgo ...int) {
 	w.tb.Helper()
 	ctx := context.Background()
 	w.encoder.Reset(workspace, now.UnixMicro())
@@ -143,8 +143,8 @@ func (w *world) write(workspace, source uuid.UUID, daysAgo ...int) {
 	require.NoError(w.tb, err)
 }
 
-// consume stores everything that is in the log, from its start.
-func (w *world) consume() {
+// consume stores all records of the log.
+func (w *fixture) consume() {
 	w.tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	c := points.New(points.Deps{
@@ -175,8 +175,8 @@ func (w *world) consume() {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// upkeep makes the work, with the world's clock and the stores of a workspace.
-func (w *world) upkeep(change ...func(*maintenance.Deps)) *maintenance.Runner {
+// newRunner creates a Runner with the fixture's clock and stores.
+func (w *fixture) newRunner(change ...func(*maintenance.Deps)) *maintenance.Runner {
 	deps := maintenance.Deps{
 		Registry: w.registry, Points: w.points, Log: w.log, Logger: w.logger,
 		Stores: []maintenance.Store{
@@ -194,8 +194,8 @@ func (w *world) upkeep(change ...func(*maintenance.Deps)) *maintenance.Runner {
 	return maintenance.New(deps)
 }
 
-// run runs the work until stop or the end of the test.
-func (w *world) run(u *maintenance.Runner) (stop func()) {
+// run runs a Runner until stop or the end of the test.
+func (w *fixture) run(u *maintenance.Runner) (stop func()) {
 	w.tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -212,26 +212,26 @@ func (w *world) run(u *maintenance.Runner) (stop func()) {
 	return stop
 }
 
-// exec runs a statement on Postgres past the store's package.
-func (w *world) exec(statement string) {
+// execPostgres runs a statement in Postgres without its package.
+func (w *fixture) execPostgres(statement string) {
 	w.tb.Helper()
-	conn, err := pgx.Connect(context.Background(), w.truth)
+	conn, err := pgx.Connect(context.Background(), w.postgresURL)
 	require.NoError(w.tb, err)
 	defer func() { _ = conn.Close(context.Background()) }()
 	_, err = conn.Exec(context.Background(), statement)
 	require.NoError(w.tb, err)
 }
 
-// ask runs a statement past the store's package.
-func (w *world) ask(statement string) string {
+// query runs a statement in ClickHouse without its package.
+func (w *fixture) query(statement string) string {
 	w.tb.Helper()
-	return testenv.AskClickHouse(w.tb, w.store, statement)
+	return testenv.AskClickHouse(w.tb, w.clickhouseURL, statement)
 }
 
-// stored returns the ages in days of what is stored of a source, numbers and texts.
-func (w *world) stored(source uuid.UUID) string {
+// storedAges returns the ages in days of the stored points of a source, numbers and strings.
+func (w *fixture) storedAges(source uuid.UUID) string {
 	w.tb.Helper()
-	return w.ask(
+	return w.query(
 		fmt.Sprintf(
 			`SELECT arrayStringConcat(arraySort(groupArray(concat(toString(dateDiff('day', ts, toDateTime64('%s', 6, 'UTC'))),
 				kind))), ' ') FROM (
@@ -242,8 +242,8 @@ func (w *world) stored(source uuid.UUID) string {
 	)
 }
 
-// dump returns what the stores have of a workspace.
-func (w *world) dump(workspace uuid.UUID) string {
+// dump returns the rows of a workspace in all stores.
+func (w *fixture) dump(workspace uuid.UUID) string {
 	w.tb.Helper()
 	var all strings.Builder
 	for _, statement := range []string{
@@ -255,7 +255,7 @@ func (w *world) dump(workspace uuid.UUID) string {
 		"SELECT * FROM source_activity FINAL WHERE workspace = '%s' ORDER BY source",
 		"SELECT * FROM series FINAL WHERE workspace = '%s' ORDER BY id",
 	} {
-		all.WriteString(w.ask(fmt.Sprintf(statement, workspace)) + "\n")
+		all.WriteString(w.query(fmt.Sprintf(statement, workspace)) + "\n")
 	}
 	rows, err := w.registry.WorkspaceRows(context.Background(), workspace)
 	require.NoError(w.tb, err)
