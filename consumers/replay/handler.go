@@ -14,24 +14,24 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
-// handler is what the run loop sees of a run.
+// handler implements the interface that the run loop requires, for one run.
 type handler struct {
 	progress *progress
 	newBatch func() consumers.Batch
 	pace     *pace
 
-	fewRows, fewBytes int // of a batch while there is live work
+	liveBatchRows, liveBatchBytes int // size of a batch while there is live work
 }
 
-// NewBatch returns an empty batch of the consumer's.
-func (h *handler) NewBatch() consumers.Batch { return &paced{Batch: h.newBatch(), pace: h.pace} }
+// NewBatch returns an empty batch of the consumer.
+func (h *handler) NewBatch() consumers.Batch { return &pacedBatch{Batch: h.newBatch(), pace: h.pace} }
 
-// Full has batches small while there is live work, which waits behind them.
+// Full limits the size of batches while there is live work, which waits for them.
 func (h *handler) Full(rows, bytes int) bool {
-	return h.pace.live.Load() && (rows >= h.fewRows || bytes >= h.fewBytes)
+	return h.pace.live.Load() && (rows >= h.liveBatchRows || bytes >= h.liveBatchBytes)
 }
 
-// Advance notes how far the job is. Without its claim the run ends.
+// Advance stores the progress of the job. If the claim was lost, the run ends.
 func (h *handler) Advance(ctx context.Context, next map[int32]int64) error {
 	err := h.progress.advance(ctx, next)
 	if errors.Is(err, jobs.ErrReplayTaken) {
@@ -40,14 +40,14 @@ func (h *handler) Advance(ctx context.Context, next map[int32]int64) error {
 	return err
 }
 
-// Refused counts what can never be stored. It is among the dead letters since it was
+// Refused counts records that can never be stored. They became dead letters when they were first
 // consumed.
-func (h *handler) Refused(_ context.Context, letters []kafka.DeadLetter) error {
-	h.progress.refuse(int64(len(letters)))
+func (h *handler) Refused(_ context.Context, deadLetters []kafka.DeadLetter) error {
+	h.progress.refuse(int64(len(deadLetters)))
 	return nil
 }
 
-// What a Handler of a group does besides, a replay has no use for.
+// A replay does not use the other methods of Handler, which are for groups.
 
 // Reset does nothing.
 func (*handler) Reset() {}
@@ -58,37 +58,37 @@ func (*handler) Start(context.Context, map[int32]int64) (map[int32]int64, error)
 // Discontinued is not called.
 func (*handler) Discontinued(int32, int64) {}
 
-// Version is nothing that is asked for: nothing is put among the dead letters.
+// Version is not called, because a replay writes no dead letters.
 func (*handler) Version(*kgo.Record) uint64 { return 0 }
 
-// source reads the job's ranges, and makes sure once that they are of the log that
-// was meant: between the begin and the first fetch it may have become another.
+// source reads the ranges of a job. It checks once that they belong to the topic of the job,
+// because the topic may be created again between Begin and the first fetch.
 type source struct {
 	*kafka.Assignment
-	wanted  context.Context //nolint:containedctx // done when no more is to be read, with why
-	cut     error           // why the reading ended before the ranges did; nil: it did not
+	reading context.Context //nolint:containedctx // done when reading must stop, with the cause
+	cut     error           // cause if reading stopped before the end of the ranges; nil: it did not
 	log     *kafka.Client
 	topic   string
 	id      [16]byte
-	most    int // records at a time
+	limit   int // records at a time
 	checked bool
 }
 
-// Poll returns records, and none any more when they are not wanted.
-func (s *source) Poll(ctx context.Context, most int) ([]*kgo.Record, error) {
+// Poll returns records, or io.EOF when reading must stop.
+func (s *source) Poll(ctx context.Context, limit int) ([]*kgo.Record, error) {
 	polling, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(s.wanted, cancel)()
-	records, err := s.read(polling, most)
-	if ctx.Err() == nil && s.wanted.Err() != nil {
-		s.cut = context.Cause(s.wanted)
+	defer context.AfterFunc(s.reading, cancel)()
+	records, err := s.read(polling, limit)
+	if ctx.Err() == nil && s.reading.Err() != nil {
+		s.cut = context.Cause(s.reading)
 		return nil, io.EOF
 	}
 	return records, err
 }
 
-func (s *source) read(ctx context.Context, most int) ([]*kgo.Record, error) {
-	records, err := s.Assignment.Poll(ctx, min(most, s.most))
+func (s *source) read(ctx context.Context, limit int) ([]*kgo.Record, error) {
+	records, err := s.Assignment.Poll(ctx, min(limit, s.limit))
 	if s.checked || len(records) == 0 {
 		return records, err
 	}

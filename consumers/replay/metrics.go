@@ -7,17 +7,17 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
-// metrics are what a runner shows, by consumer.
+// metrics are the metrics of a Runner, by consumer.
 type metrics struct{ consumers map[string]*counters }
 
-// counters are those of one consumer.
+// counters are the metrics of one consumer.
 type counters struct {
 	running, ratio         prometheus.Gauge
 	records, rows, refused prometheus.Counter
 	jobs                   *prometheus.CounterVec
 }
 
-// finalStates are those that a run ends a job in.
+// finalStates are the states in which a run can end a job.
 var finalStates = []jobs.ReplayState{jobs.ReplayDone, jobs.ReplayFailed, jobs.ReplayCancelled}
 
 func newMetrics(registerer prometheus.Registerer, names []string) *metrics {
@@ -57,9 +57,9 @@ func newMetrics(registerer prometheus.Registerer, names []string) *metrics {
 	return m
 }
 
-func (m *metrics) of(consumer string) *counters { return m.consumers[consumer] }
+func (m *metrics) forConsumer(consumer string) *counters { return m.consumers[consumer] }
 
-// advance shows what came to be done.
+// advance adds the progress of a run.
 func (c *counters) advance(records, rows, total, done int64) {
 	c.records.Add(float64(records))
 	c.rows.Add(float64(rows))

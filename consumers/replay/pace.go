@@ -12,29 +12,29 @@ import (
 )
 
 const (
-	// yields is how many times as long as a batch took to store lies between that and the
-	// next while there is live work: a replay has a quarter of the time then.
-	yields = 4
-	// yieldLimit bounds one wait.
-	yieldLimit = 10 * time.Second
+	// yieldFactor is the ratio of the wait before a batch to the time that storing the last batch
+	// took, while there is live work. A replay then uses at most a quarter of the time.
+	yieldFactor = 4
+	// maxYield limits one wait.
+	maxYield = 10 * time.Second
 )
 
-// pace holds a replay back. It may be used by several goroutines: batches are prepared by
-// one, but halves of a batch that was refused by those that store.
+// pace limits the rate of a replay. Several goroutines may use it: one prepares batches, but
+// goroutines that store also prepare the halves of a batch that was rejected.
 type pace struct {
-	run  context.Context //nolint:containedctx // when it is done, nothing is held back any more
-	turn chan struct{}   // has room for one, who waits: the others come after it
-	busy func() bool
+	run     context.Context //nolint:containedctx // when it is done, nothing waits any longer
+	waiting chan struct{}   // capacity 1: only one goroutine waits for the rate at a time
+	busy    func() bool
 
-	maxRows float64      // a second; 0: unbounded
-	free    time.Time    // when what was let through so far is within maxRows
-	took    atomic.Int64 // nanoseconds that the last batch took to store
-	live    atomic.Bool  // busy, when it was asked last
-	beside  sync.RWMutex // is held for writing by a batch that is stored beside no other
+	maxRows     float64      // per second; 0: unlimited
+	nextAllowed time.Time    // time at which the rows allowed so far are within maxRows
+	storeTime   atomic.Int64 // nanoseconds that storing the last batch took
+	live        atomic.Bool  // last result of busy
+	exclusive   sync.RWMutex // locked for writing by a batch that must be stored alone
 }
 
 func newPace(run context.Context, job jobs.Replay, busy func() bool) *pace {
-	p := &pace{run: run, turn: make(chan struct{}, 1), busy: busy}
+	p := &pace{run: run, waiting: make(chan struct{}, 1), busy: busy}
 	p.live.Store(busy())
 	if job.MaxRows != nil {
 		p.maxRows = float64(*job.MaxRows)
@@ -42,37 +42,38 @@ func newPace(run context.Context, job jobs.Replay, busy func() bool) *pace {
 	return p
 }
 
-// wait waits until so many rows may be stored. The batch before them may just be.
+// wait waits until a number of rows may be stored. The previous batch may still be being stored.
 func (p *pace) wait(rows int) {
-	p.turn <- struct{}{} // nobody has it for long when the run is done
-	defer func() { <-p.turn }()
+	p.waiting <- struct{}{} // released soon when the run is done
+	defer func() { <-p.waiting }()
 	p.live.Store(p.busy())
 	if p.live.Load() {
-		sleep.For(p.run, min(yields*time.Duration(p.took.Load()), yieldLimit))
+		sleep.For(p.run, min(yieldFactor*time.Duration(p.storeTime.Load()), maxYield))
 	}
 	if p.maxRows == 0 {
 		return
 	}
-	sleep.For(p.run, max(time.Until(p.free), 0))
-	if now := time.Now(); p.free.Before(now) {
-		p.free = now
+	sleep.For(p.run, max(time.Until(p.nextAllowed), 0))
+	if now := time.Now(); p.nextAllowed.Before(now) {
+		p.nextAllowed = now
 	}
-	p.free = p.free.Add(time.Duration(float64(rows) / p.maxRows * float64(time.Second)))
+	p.nextAllowed = p.nextAllowed.Add(time.Duration(float64(rows) / p.maxRows * float64(time.Second)))
 }
 
-// paced is a batch that is prepared and stored when the pace allows. It waits before it is
-// compared with what was deleted: behind a long wait it would store, for a moment, what is gone.
-type paced struct {
+// pacedBatch is a batch that is prepared and stored when the pace allows it. It waits before
+// Prepare compares it with tombstones: if it waited afterwards, it would temporarily store points
+// that were deleted during the wait.
+type pacedBatch struct {
 	consumers.Batch
 	pace   *pace
 	waited bool
 }
 
-// Full reports whether the batch has enough by its own measure.
-func (b *paced) Full() bool { return consumers.Full(b.Batch) }
+// Full reports whether the underlying batch is full.
+func (b *pacedBatch) Full() bool { return consumers.Full(b.Batch) }
 
-// Prepare waits and prepares.
-func (b *paced) Prepare(ctx context.Context) error {
+// Prepare waits for the pace, and prepares the batch.
+func (b *pacedBatch) Prepare(ctx context.Context) error {
 	if !b.waited {
 		b.pace.wait(b.Rows())
 		b.waited = true
@@ -80,16 +81,17 @@ func (b *paced) Prepare(ctx context.Context) error {
 	return b.Batch.Prepare(ctx)
 }
 
-// Store stores, and takes the time: beside no other batch while there is live work.
-func (b *paced) Store(ctx context.Context) error {
+// Store stores the batch and measures the time. While there is live work, no other batch is
+// stored at the same time.
+func (b *pacedBatch) Store(ctx context.Context) error {
 	if b.pace.live.Load() {
-		b.pace.beside.Lock()
-		defer b.pace.beside.Unlock()
+		b.pace.exclusive.Lock()
+		defer b.pace.exclusive.Unlock()
 	} else {
-		b.pace.beside.RLock()
-		defer b.pace.beside.RUnlock()
+		b.pace.exclusive.RLock()
+		defer b.pace.exclusive.RUnlock()
 	}
 	began := time.Now()
-	defer func() { b.pace.took.Store(int64(time.Since(began))) }()
+	defer func() { b.pace.storeTime.Store(int64(time.Since(began))) }()
 	return b.Batch.Store(ctx)
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// rateOver is the time over which rates are taken at least, and rateWeight what the
-// newest counts among those of before.
+// minRateInterval is the minimum time over which a rate is computed, and rateWeight the weight of
+// the newest rate in the moving average.
 const (
-	rateOver   = time.Second
-	rateWeight = 0.5
+	minRateInterval = time.Second
+	rateWeight      = 0.5
 )
 
-// progress is how far a job is, over all its runs.
+// progress is the progress of a job over all its runs.
 type progress struct {
 	jobs      *stores.DB
 	id, claim uuid.UUID
@@ -28,17 +28,17 @@ type progress struct {
 	trimmed func(partition int32, below int64) int64 // of this run
 	stored  func() int64                             // rows of this run
 
-	mu         sync.Mutex
-	partitions []jobs.ReplayPartition // as of now
-	before     []jobs.ReplayPartition // as of the run's beginning
-	rowsBefore int64
-	refused    int64
-	rates      rates
-	shown      int64 // rows and records that the metrics have
-	shownDone  int64
+	mu              sync.Mutex
+	partitions      []jobs.ReplayPartition // current
+	before          []jobs.ReplayPartition // at the start of the run
+	rowsBefore      int64
+	refused         int64
+	rates           rates
+	reportedRows    int64 // rows of this run that were added to the metrics
+	reportedRecords int64 // records of the job that were added to the metrics
 }
 
-// rates are those of late.
+// rates are moving averages.
 type rates struct {
 	at            time.Time
 	records, rows int64 // sums at that time
@@ -53,14 +53,14 @@ func newProgress(job jobs.Replay, claim uuid.UUID, jobs *stores.DB, m *counters)
 	}
 	p.before = append(p.before, job.Partitions...)
 	_, done, _ := job.Progress()
-	p.shownDone = done
+	p.reportedRecords = done
 	p.rates = rates{at: time.Now(), records: done, rows: job.Rows}
 	m.running.Set(1)
 	return p
 }
 
-// left returns what there is still to read.
-func (p *progress) left() map[int32]kafka.Span {
+// remaining returns the ranges that are still to be read.
+func (p *progress) remaining() map[int32]kafka.Span {
 	spans := map[int32]kafka.Span{}
 	for _, part := range p.partitions {
 		spans[part.Partition] = kafka.Span{From: part.Next, To: part.To}
@@ -68,7 +68,7 @@ func (p *progress) left() map[int32]kafka.Span {
 	return spans
 }
 
-// rows returns the rows of all runs.
+// rows returns the number of rows of all runs.
 func (p *progress) rows() int64 { return p.rowsBefore + p.stored() }
 
 func (p *progress) refuse(n int64) {
@@ -78,22 +78,22 @@ func (p *progress) refuse(n int64) {
 	p.metrics.refused.Add(float64(n))
 }
 
-// advance notes that partitions are stored up to some offsets.
+// advance stores in the job the offsets up to which partitions are stored.
 func (p *progress) advance(ctx context.Context, next map[int32]int64) error {
-	return p.jobs.AdvanceReplay(ctx, p.id, p.claim, p.take(next))
+	return p.jobs.AdvanceReplay(ctx, p.id, p.claim, p.update(next))
 }
 
-// complete reports that everything is read: what is not stored was trimmed.
+// complete sets all partitions to their end: everything was read, and the rest was trimmed.
 func (p *progress) complete() {
 	next := map[int32]int64{}
 	for _, part := range p.partitions {
 		next[part.Partition] = part.To
 	}
-	p.take(next)
+	p.update(next)
 }
 
-// take takes up how far partitions are and gives all that is to be noted.
-func (p *progress) take(next map[int32]int64) jobs.ReplayProgress {
+// update sets the offsets of partitions, and returns the progress to store.
+func (p *progress) update(next map[int32]int64) jobs.ReplayProgress {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := range p.partitions {
@@ -107,12 +107,12 @@ func (p *progress) take(next map[int32]int64) jobs.ReplayProgress {
 	total, done, _ := job.Progress()
 	rows := p.rows()
 	p.rates.observe(time.Now(), done, rows)
-	p.metrics.advance(done-p.shownDone, rows-p.rowsBefore-p.shown, total, done)
-	p.shownDone, p.shown = done, rows-p.rowsBefore
-	return p.note(p.rates.perSecond)
+	p.metrics.advance(done-p.reportedRecords, rows-p.rowsBefore-p.reportedRows, total, done)
+	p.reportedRecords, p.reportedRows = done, rows-p.rowsBefore
+	return p.snapshot(p.rates.perSecond)
 }
 
-func (p *progress) note(perSecond [2]float64) jobs.ReplayProgress {
+func (p *progress) snapshot(perSecond [2]float64) jobs.ReplayProgress {
 	return jobs.ReplayProgress{
 		Partitions: append([]jobs.ReplayPartition(nil), p.partitions...), Rows: p.rows(), Refused: p.refused,
 		RecordsRate: perSecond[0], RowsRate: perSecond[1],
@@ -121,21 +121,21 @@ func (p *progress) note(perSecond [2]float64) jobs.ReplayProgress {
 
 // finish ends the job.
 func (p *progress) finish(ctx context.Context, state jobs.ReplayState, problem string) error {
-	ctx, cancel := context.WithTimeout(ctx, noteLimit)
+	ctx, cancel := context.WithTimeout(ctx, finishTimeout)
 	defer cancel()
 	p.mu.Lock()
-	note := p.note([2]float64{})
+	note := p.snapshot([2]float64{})
 	p.mu.Unlock()
 	return p.jobs.FinishReplay(ctx, p.id, p.claim, note, state, problem)
 }
 
-// over reports that this run works at the job no more.
-func (p *progress) over() { p.metrics.running.Set(0) }
+// stopped sets the metric that a run is active to 0.
+func (p *progress) stopped() { p.metrics.running.Set(0) }
 
-// observe takes up the sums at a time.
+// observe updates the rates with the sums at a time.
 func (r *rates) observe(now time.Time, records, rows int64) {
 	took := now.Sub(r.at)
-	if took < rateOver {
+	if took < minRateInterval {
 		return
 	}
 	for i, n := range []int64{records - r.records, rows - r.rows} {

@@ -1,13 +1,12 @@
-// Package replay carries out replays: jobs, recorded in Postgres, that have a
-// built-in consumer read a part of its topic's log once more.
+// Package replay runs replays: jobs in Postgres that make a built-in consumer read a part of the log
+// of its topic again.
 //
-// A [Runner] takes a job up under a lease, reads the job's ranges by assignment and
-// has the consumer store them by the code that it always uses. How far it is goes
-// into the job's own record, so a run that dies is continued by another; the
-// consumer's group, its offsets and the watermarks are never touched. Storing again
-// what is stored changes nothing, because consumers are idempotent.
+// A [Runner] claims a job with a lease, reads the ranges of the job by assignment, and stores them
+// with the code of the consumer. The progress is stored in the job, so that another run continues the
+// job if a run dies. The group of the consumer, its offsets and the watermarks do not change. Storing
+// stored records again changes nothing, because consumers are idempotent.
 //
-// The package knows nothing of points. A [Consumer] does: consumers/points has one.
+// The package is independent of points. It uses a [Consumer], which consumers/points implements.
 package replay
 
 import (
@@ -29,64 +28,62 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// Consumer can read its log again.
+// Consumer is a consumer that supports replays.
 type Consumer interface {
-	// Begin makes ready for one run over the topic as it is now: it gives the topic's
-	// id, and what makes empty batches. A workspace narrows them to what is its; nil:
-	// to nothing.
+	// Begin prepares a run over the current topic. It returns the id of the topic and a function
+	// that creates empty batches. If workspace is not nil, batches ignore other workspaces.
 	Begin(ctx context.Context, workspace *uuid.UUID) (topicID [16]byte, newBatch func() consumers.Batch, err error)
-	// TakeOver comes before Begin where other runs of the job, the first of them no
-	// earlier than since, ended before the job did: it puts right what they may have left
-	// half done.
+	// TakeOver is called before Begin if earlier runs of the job, the first of them not before
+	// since, ended before the job was done. It repairs what they may have left incomplete.
 	TakeOver(ctx context.Context, since time.Time) error
 }
 
-// Deps are what a Runner works with. All are required except Busy, Logger and Metrics.
+// Deps are the dependencies of a Runner. All are required except Busy, Logger and Metrics.
 type Deps struct {
 	Log  *kafka.Client
 	Jobs *stores.DB
-	// Consumers are those that this process can replay, by name.
+	// Consumers are the consumers that this process can replay, by name.
 	Consumers map[string]Consumer
-	// Busy says that there is live work beside: the replay then takes a quarter of the
-	// time at most. It is asked by one goroutine. Nil: there never is.
+	// Busy reports whether there is live work. The replay then uses at most a quarter of the
+	// time. Calls do not overlap. Nil: there never is live work.
 	Busy    func() bool
 	Config  Config
 	Logger  *slog.Logger          // nil: slog.Default()
-	Metrics prometheus.Registerer // nil: what is measured is not registered
+	Metrics prometheus.Registerer // nil: metrics are not registered
 }
 
-// Config bounds a replay, see consumers.Config.
+// Config sets the limits of a replay, see consumers.Config.
 type Config struct {
 	BatchRows  int
 	BatchBytes int
 	BatchWait  time.Duration
 	FetchBytes int32
 	Grace      time.Duration
-	// StoreAtOnce is how many batches are stored at a time while there is no live work.
+	// StoreAtOnce is the number of batches that are stored at a time without live work.
 	StoreAtOnce int
-	// Lease is how long a job waits for another run after its own has died; 0: 10 s.
+	// Lease is the time after which another run takes over the job of a run that died; 0: 10 s.
 	Lease time.Duration
 }
 
 const (
 	defaultLease = 10 * time.Second
-	// lookEvery is how often it is looked whether there is a job.
-	lookEvery = time.Second
-	// renewals a lease, so that one that fails does no harm.
-	renewals = 4
-	// noteLimit bounds the last note of a run that ends because its process does.
-	noteLimit = 3 * time.Second
-	retryWait = time.Second
-	// maxRuns is how often a job is taken up: one that kills its process must not do so
-	// forever.
+	// pollInterval is how often jobs are polled.
+	pollInterval = time.Second
+	// renewalsPerLease allows for single renewals that fail.
+	renewalsPerLease = 4
+	// finishTimeout limits the last update of a job by a run that ends with its process.
+	finishTimeout = 3 * time.Second
+	retryWait     = time.Second
+	// maxRuns limits how often a job is started, so that a job that kills its process does not do
+	// so permanently.
 	maxRuns = 100
-	// fewer divides a batch while there is live work.
-	fewer = 4
-	// recordsAtOnce is how many records are taken from a fetch at a time.
-	recordsAtOnce = 256
+	// liveBatchDivisor divides the size of batches while there is live work.
+	liveBatchDivisor = 4
+	// maxPollRecords is the maximum number of records that are taken from a fetch at a time.
+	maxPollRecords = 256
 )
 
-// Runner carries out replays, one at a time.
+// Runner runs replays, one at a time.
 type Runner struct {
 	deps    Deps
 	names   []string
@@ -94,7 +91,7 @@ type Runner struct {
 	metrics *metrics
 }
 
-// New creates a runner. Run runs it.
+// New creates a Runner.
 func New(deps Deps) *Runner {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
@@ -111,21 +108,20 @@ func New(deps Deps) *Runner {
 	}
 }
 
-// Run takes up jobs until ctx is done, and then leaves its own to the next run. It
-// returns nil.
+// Run runs jobs until ctx is done. It then leaves an unfinished job to another run and returns nil.
 func (r *Runner) Run(ctx context.Context) error {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
-	said := false
+	logged := false
 	for {
 		claim := uuid.New()
 		job, ok, err := r.deps.Jobs.ClaimReplay(ctx, r.names, claim, r.deps.Config.Lease)
-		if err != nil && ctx.Err() == nil && !said {
+		if err != nil && ctx.Err() == nil && !logged {
 			r.logger.Warn("it cannot be looked whether there are replays to do; it is tried again", "error", err)
 		}
-		said = err != nil
+		logged = err != nil
 		if ok {
-			r.carryOut(ctx, job, claim)
+			r.runJob(ctx, job, claim)
 			continue
 		}
 		select {
@@ -136,32 +132,32 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 }
 
-// Why a run ends before its job is done.
+// Causes for which a run ends before its job is done.
 var (
-	errCancelled = errors.New("somebody cancelled it")
-	errTooOften  = fmt.Errorf(
+	errCancelled   = errors.New("somebody cancelled it")
+	errTooManyRuns = fmt.Errorf(
 		"it was taken up %d times and never came to an end: the processes that carry it out die, or are ended", maxRuns,
 	)
 	errOtherLog = errors.New("the topic was created again, and the records that were meant are gone with the old one")
 )
 
-// carryOut works at a job until it is done, or this run must leave it.
-func (r *Runner) carryOut(ctx context.Context, job jobs.Replay, claim uuid.UUID) {
+// runJob runs a job until it is done or this run must stop.
+func (r *Runner) runJob(ctx context.Context, job jobs.Replay, claim uuid.UUID) {
 	log := r.logger.With("replay", job.ID, "consumer", job.Consumer)
 	log.Info("replay begins", "run", job.Runs, "workspace", job.Workspace)
 	working, end := context.WithCancelCause(ctx)
-	wanted, unwant := context.WithCancelCause(working)
-	kept := make(chan struct{})
+	reading, stopReading := context.WithCancelCause(working)
+	renewed := make(chan struct{})
 	go func() {
-		defer close(kept)
-		r.keep(working, end, unwant, job.ID, claim)
+		defer close(renewed)
+		r.renewClaim(working, end, stopReading, job.ID, claim)
 	}()
-	p := newProgress(job, claim, r.deps.Jobs, r.metrics.of(job.Consumer))
-	err := r.work(working, wanted, job, p, log)
+	p := newProgress(job, claim, r.deps.Jobs, r.metrics.forConsumer(job.Consumer))
+	err := r.work(working, reading, job, p, log)
 	cause := context.Cause(working)
 	end(nil)
-	<-kept
-	p.over()
+	<-renewed
+	p.stopped()
 	switch {
 	case err == nil:
 		p.complete()
@@ -177,27 +173,27 @@ func (r *Runner) carryOut(ctx context.Context, job jobs.Replay, claim uuid.UUID)
 	}
 }
 
-// work does what is to be done of a job. working is done when this run must leave it,
-// and wanted when nobody wants more of it than that nothing is left half done.
-func (r *Runner) work(working, wanted context.Context, job jobs.Replay, p *progress, log *slog.Logger) error {
+// work does the work of a job. working is done when this run must stop at once, and reading when
+// it must read no more records and only complete what it has read.
+func (r *Runner) work(working, reading context.Context, job jobs.Replay, p *progress, log *slog.Logger) error {
 	if job.Runs > maxRuns {
-		return errTooOften
+		return errTooManyRuns
 	}
 	if job.Runs > 1 && job.StartedAt != nil {
-		err := r.until(working, "what other runs of the replay left cannot be put right yet", log, func() error {
+		err := r.retry(working, "what other runs of the replay left cannot be put right yet", log, func() error {
 			return r.deps.Consumers[job.Consumer].TakeOver(working, *job.StartedAt)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if job.CancelRequested { // of a run that has died since
+	if job.CancelRequested { // while an earlier run had the job
 		return errCancelled
 	}
-	return r.read(working, wanted, job, p, log)
+	return r.read(working, reading, job, p, log)
 }
 
-// reasonOf is what an operator is told of a failure.
+// reasonOf returns the text of a failure for operators.
 func reasonOf(err error) string {
 	var broken *kafka.Discontinuity
 	if errors.As(err, &broken) && broken.From < 0 {
@@ -206,10 +202,10 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// keep renews the claim until ctx is done. It ends the work when the claim is lost, and
-// has no more of it begun when somebody cancels the job.
-func (r *Runner) keep(ctx context.Context, end, unwant context.CancelCauseFunc, id, claim uuid.UUID) {
-	tick := time.NewTicker(r.deps.Config.Lease / renewals)
+// renewClaim renews the claim until ctx is done. It ends the work when the claim is lost, and stops
+// reading when the job is cancelled.
+func (r *Runner) renewClaim(ctx context.Context, end, stopReading context.CancelCauseFunc, id, claim uuid.UUID) {
+	tick := time.NewTicker(r.deps.Config.Lease / renewalsPerLease)
 	defer tick.Stop()
 	for {
 		select {
@@ -224,17 +220,16 @@ func (r *Runner) keep(ctx context.Context, end, unwant context.CancelCauseFunc, 
 		case err != nil && ctx.Err() == nil:
 			r.logger.Warn("the claim on the replay could not be renewed; it is tried again", "replay", id, "error", err)
 		case cancel:
-			unwant(errCancelled)
+			stopReading(errCancelled)
 		}
 	}
 }
 
-// read reads and stores what is left of a job. What fails for a passing reason is
-// tried again until it works or working is done. When it is not wanted any more, what
-// was read is stored with all that belongs to it, however long that takes: a deletion
-// that came meanwhile would else miss the rows that are just being inserted.
-func (r *Runner) read(working, wanted context.Context, job jobs.Replay, p *progress, log *slog.Logger) error {
-	topicID, newBatch, err := r.begin(wanted, job, log)
+// read reads and stores the remaining records of a job. It retries after temporary errors until
+// working is done. When reading must stop, it still completes all batches that were read, however
+// long that takes: otherwise a concurrent deletion could miss the rows that are being inserted.
+func (r *Runner) read(working, reading context.Context, job jobs.Replay, p *progress, log *slog.Logger) error {
+	topicID, newBatch, err := r.begin(reading, job, log)
 	if err != nil {
 		return err
 	}
@@ -244,53 +239,55 @@ func (r *Runner) read(working, wanted context.Context, job jobs.Replay, p *progr
 	cfg := r.deps.Config
 	topic := r.deps.Log.Topic(job.Topic).Name
 	assigned, err := r.deps.Log.Assign(kafka.AssignOptions{
-		Topic: topic, Name: "replay-" + job.Consumer, Spans: p.left(), FetchBytes: cfg.FetchBytes,
+		Topic: topic, Name: "replay-" + job.Consumer, Spans: p.remaining(), FetchBytes: cfg.FetchBytes,
 	})
 	if err != nil {
 		return err
 	}
 	defer assigned.Close()
 	p.trimmed = assigned.Trimmed
-	most := recordsAtOnce
-	if job.MaxRows != nil { // so that it is kept to within a second, or a record
-		cfg.BatchRows, most = max(min(cfg.BatchRows, int(*job.MaxRows/2)), 1), 1
+	limit := maxPollRecords
+	if job.MaxRows != nil { // so that it is renewed to within a second, or a record
+		cfg.BatchRows, limit = max(min(cfg.BatchRows, int(*job.MaxRows/2)), 1), 1
 	}
 	h := &handler{
-		progress: p, newBatch: newBatch, pace: newPace(wanted, job, r.deps.Busy),
-		fewRows: max(cfg.BatchRows/fewer, 1), fewBytes: max(cfg.BatchBytes/fewer, 1),
+		progress: p, newBatch: newBatch, pace: newPace(reading, job, r.deps.Busy),
+		liveBatchRows: max(cfg.BatchRows/liveBatchDivisor, 1), liveBatchBytes: max(cfg.BatchBytes/liveBatchDivisor, 1),
 	}
 	loop := consumers.New(consumers.Config{
 		Name: "replay", Group: "replay-" + job.Consumer, Topic: topic, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes,
 		BatchWait: cfg.BatchWait, FetchBytes: cfg.FetchBytes, Grace: cfg.Grace, StoreAtOnce: cfg.StoreAtOnce,
 	}, h, r.deps.Log, log, nil)
 	p.stored = func() int64 { return loop.Metrics().Rows.Load() }
-	from := &source{Assignment: assigned, wanted: wanted, log: r.deps.Log, topic: job.Topic, id: job.TopicID, most: most}
-	if err := loop.Reread(working, from); err != nil {
+	reader := &source{
+		Assignment: assigned, reading: reading, log: r.deps.Log, topic: job.Topic, id: job.TopicID, limit: limit,
+	}
+	if err := loop.Reread(working, reader); err != nil {
 		return err
 	}
-	return from.cut
+	return reader.cut
 }
 
-// begin has the consumer make ready, until it can.
+// begin calls Begin of the consumer until it succeeds.
 func (r *Runner) begin(ctx context.Context, job jobs.Replay, log *slog.Logger) (
 	topicID [16]byte, newBatch func() consumers.Batch, err error,
 ) {
-	err = r.until(ctx, "the replay cannot begin yet", log, func() error {
+	err = r.retry(ctx, "the replay cannot begin yet", log, func() error {
 		topicID, newBatch, err = r.deps.Consumers[job.Consumer].Begin(ctx, job.Workspace)
 		return err
 	})
 	return topicID, newBatch, err
 }
 
-// until does something until it works, finds another log, or ctx is done: then it
-// gives the cause.
-func (r *Runner) until(ctx context.Context, cannot string, log *slog.Logger, do func() error) error {
-	for said := false; ; said = true {
+// retry calls do until it succeeds, finds a different log, or ctx is done. Then it returns the
+// cause.
+func (r *Runner) retry(ctx context.Context, cannot string, log *slog.Logger, do func() error) error {
+	for logged := false; ; logged = true {
 		err := do()
 		if err == nil || errors.Is(err, kafka.ErrDiscontinued) {
 			return err
 		}
-		if !said {
+		if !logged {
 			log.Warn(cannot+"; it is tried again", "error", err)
 		}
 		if !sleep.For(ctx, retryWait) {
@@ -299,8 +296,8 @@ func (r *Runner) until(ctx context.Context, cannot string, log *slog.Logger, do 
 	}
 }
 
-// finish notes the end of a job, until it can or ctx is done. Where it cannot, the
-// next run finds nothing left to do and notes it.
+// finish stores the end of a job, and retries until ctx is done. If it fails, the next run has
+// nothing left to do and stores the end.
 func (r *Runner) finish(
 	ctx context.Context, p *progress, state jobs.ReplayState, problem string, log *slog.Logger,
 ) {
@@ -322,9 +319,9 @@ func (r *Runner) finish(
 	log.Info("replay ends", "state", state, "rows", p.rows(), "error", problem)
 }
 
-// release lets another run go on.
+// release gives up the claim, so that another run can continue.
 func (r *Runner) release(ctx context.Context, id, claim uuid.UUID, log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	if err := r.deps.Jobs.ReleaseReplay(ctx, id, claim); err != nil {
 		log.Warn("the replay could not be given back; the next run waits until its lease is over", "error", err)
