@@ -9,7 +9,7 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// metrics are what the worker measures.
+// metrics are the metrics of a Worker.
 type metrics struct {
 	age     prometheus.Gauge
 	passes  *prometheus.CounterVec
@@ -19,7 +19,7 @@ type metrics struct {
 	points  prometheus.Counter
 }
 
-// Results of a pass, as metrics name them.
+// Results of a pass, as label values.
 const (
 	resultDone   = "done"
 	resultFailed = "failed"
@@ -52,7 +52,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	return m
 }
 
-// observe adds a pass that is over.
+// observe records a finished pass.
 func (m *metrics) observe(report *clickhouse.RollupReport, took time.Duration, err error) {
 	m.marks.Add(float64(report.Marks))
 	m.minutes.Add(float64(report.Minutes))

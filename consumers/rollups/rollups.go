@@ -1,10 +1,10 @@
-// Package rollups has what the points come to in each minute and each hour computed,
-// in the background of role points: new hours when they are over, and older ones
-// again when points of theirs came late, were overwritten or were deleted.
+// Package rollups computes the rollups of points by minute and hour, in the background of role
+// points: new hours when they are over, and earlier ones again when points were added late,
+// overwritten or deleted.
 //
-// The package owns when that is done, and that one process at a time does it for the
-// whole installation: the work is ClickHouse's, so more of them would not be faster.
-// What is done, and why it is right anyone who does it, is in storage/clickhouse; see
+// The package schedules the passes, and ensures that one process at a time runs them for the whole
+// installation: ClickHouse does the work, so more processes would not be faster. Package
+// storage/clickhouse has the passes, which are correct whichever process runs them; see
 // docs/adr/0016-rollups.md.
 package rollups
 
@@ -20,55 +20,54 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// leaseName is what the work is called among those that one process does.
+// leaseName is the name of the lease.
 const leaseName = "rollups"
 
 const (
-	// ticksPerQuiet is how often it is looked whether there is work.
-	ticksPerQuiet = 4
-	longestTick   = 15 * time.Second
-	// leaseFor is longer than a statement may take, on top of the age that the lease may
-	// have before it, so that none of a process that lost the lease runs beside those of
-	// the next.
+	// pollsPerQuiet is how often a pass is tried within Config.Quiet.
+	pollsPerQuiet   = 4
+	maxPollInterval = 15 * time.Second
+	// leaseFor is longer than the limit of a statement plus the age that the lease may have when
+	// the statement starts, so that statements of a process that lost the lease never run beside
+	// those of the next process.
 	leaseFor = clickhouse.RollUpLimit + 90*time.Second
-	// doubtFor is how long nothing is begun after a failure: a statement that got no
-	// answer may run as long.
-	doubtFor = clickhouse.RollUpLimit + 15*time.Second
+	// failurePause is the pause after a failure. A statement without a response may run as long.
+	failurePause = clickhouse.RollUpLimit + 15*time.Second
 )
 
-// Deps are what the worker works with. All are required except Logger and Metrics.
+// Deps are the dependencies of a Worker. All are required except Logger and Metrics.
 type Deps struct {
 	Points  *clickhouse.DB
-	Leases  lease.Store // says which process does the work
+	Leases  lease.Store // decides which process does the work
 	Config  Config
 	Logger  *slog.Logger          // nil: slog.Default()
-	Metrics prometheus.Registerer // nil: what is measured is not registered
+	Metrics prometheus.Registerer // nil: metrics are not registered
 }
 
-// Config says when rollups are computed.
+// Config configures when rollups are computed.
 type Config struct {
-	// Quiet is how long after a change rollups are computed again, at least.
+	// Quiet is the minimum time between a change and the computation of its rollups.
 	Quiet time.Duration
-	// Late is how long after the end of an hour it is computed.
+	// Late is the time between the end of an hour and its computation.
 	Late time.Duration
-	// LeaseFor is how long the work of a process that died waits for another, and
-	// DoubtFor how long nothing is begun after a failure; zero: longer than a
-	// statement may take, which is what they are for.
+	// LeaseFor is the duration of the lease, after which another process takes over, and DoubtFor
+	// the pause after a failure. Both must be longer than the limit of a statement. Zero: defaults
+	// that are.
 	LeaseFor, DoubtFor time.Duration
 }
 
-// Worker has the rollups computed while Run runs.
+// Worker runs passes of the rollups.
 type Worker struct {
 	deps    Deps
 	logger  *slog.Logger
 	metrics *metrics
 	lease   *lease.Lease
 
-	doubt   time.Time // nothing is begun before
-	failing bool
+	pausedUntil time.Time // no pass starts before
+	failing     bool
 }
 
-// New creates a worker. Somebody has to call Run.
+// New creates a Worker. It does nothing until Run is called.
 func New(deps Deps) *Worker {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
@@ -77,7 +76,7 @@ func New(deps Deps) *Worker {
 		deps.Config.LeaseFor = leaseFor
 	}
 	if deps.Config.DoubtFor == 0 {
-		deps.Config.DoubtFor = doubtFor
+		deps.Config.DoubtFor = failurePause
 	}
 	return &Worker{
 		deps: deps, logger: deps.Logger.With("component", "rollups"), metrics: newMetrics(deps.Metrics),
@@ -85,20 +84,20 @@ func New(deps Deps) *Worker {
 	}
 }
 
-// Run works until ctx is done, which is no error.
+// Run runs passes until ctx is done. It then returns nil.
 func (w *Worker) Run(ctx context.Context) error {
 	defer w.release(ctx)
-	every := min(w.deps.Config.Quiet/ticksPerQuiet, longestTick)
+	interval := min(w.deps.Config.Quiet/pollsPerQuiet, maxPollInterval)
 	for {
-		w.say(ctx, w.turn(ctx))
-		if !sleep.For(ctx, sleep.Jitter(every)) {
+		w.logChange(ctx, w.runPass(ctx))
+		if !sleep.For(ctx, sleep.Jitter(interval)) {
 			return nil
 		}
 	}
 }
 
-// turn does a pass, if it is due and no other process has the work.
-func (w *Worker) turn(ctx context.Context) error {
+// runPass runs a pass, if it is due and no other process has the lease.
+func (w *Worker) runPass(ctx context.Context) error {
 	status, err := w.deps.Points.RollupStatus(ctx)
 	if err != nil {
 		return err
@@ -106,7 +105,7 @@ func (w *Worker) turn(ctx context.Context) error {
 	if !status.Clean.IsZero() {
 		w.metrics.age.Set(status.Age.Seconds())
 	}
-	if time.Now().Before(w.doubt) {
+	if time.Now().Before(w.pausedUntil) {
 		return nil
 	}
 	held, err := w.lease.Take(ctx)
@@ -119,7 +118,7 @@ func (w *Worker) turn(ctx context.Context) error {
 	})
 	w.metrics.observe(&report, time.Since(began), err)
 	if err != nil {
-		w.doubt = time.Now().Add(w.deps.Config.DoubtFor)
+		w.pausedUntil = time.Now().Add(w.deps.Config.DoubtFor)
 		return err
 	}
 	if report.Minutes > 0 {
@@ -129,10 +128,10 @@ func (w *Worker) turn(ctx context.Context) error {
 	return nil
 }
 
-// release lets another process go on at once, unless a statement of ours may be
-// running: then the lease has to run out.
+// release releases the lease, so that another process can take over at once. If a statement of this
+// process may still be running, it does not: the lease must expire.
 func (w *Worker) release(ctx context.Context) {
-	if time.Now().Before(w.doubt) {
+	if time.Now().Before(w.pausedUntil) {
 		return
 	}
 	if err := w.lease.Release(ctx); err != nil {
@@ -140,8 +139,8 @@ func (w *Worker) release(ctx context.Context) {
 	}
 }
 
-// say logs the first of several failures, and their end.
-func (w *Worker) say(ctx context.Context, err error) {
+// logChange logs the first of several failures, and their end.
+func (w *Worker) logChange(ctx context.Context, err error) {
 	if ctx.Err() != nil || (err != nil) == w.failing {
 		return
 	}

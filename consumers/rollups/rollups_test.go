@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	waitTimeout = time.Minute
-	often       = 50 * time.Millisecond
+	waitTimeout  = time.Minute
+	pollInterval = 50 * time.Millisecond
 )
 
-// world is a store and a registry of a test's own.
-type world struct {
+// fixture is a store and a registry that no other test uses.
+type fixture struct {
 	t        *testing.T
 	points   *clickhouse.DB
 	registry *stores.DB
 }
 
-func newWorld(t *testing.T, store string) *world {
+func newFixture(t *testing.T, store string) *fixture {
 	t.Helper()
-	w := &world{t: t}
+	w := &fixture{t: t}
 	var err error
 	w.registry, err = stores.Open(t.Context(), testenv.MigratedPostgres(t), 4)
 	require.NoError(t, err)
@@ -43,24 +43,25 @@ func newWorld(t *testing.T, store string) *world {
 	return w
 }
 
-// worker is one that runs, as in its own process.
+// worker is a running Worker, as in its own process.
 type worker struct {
 	registry *prometheus.Registry
 	stop     func()
 }
 
-func (w *world) work() *worker {
+func (w *fixture) startWorker() *worker {
 	w.t.Helper()
-	one := &worker{registry: prometheus.NewRegistry()}
+	started := &worker{registry: prometheus.NewRegistry()}
 	r := rollups.New(rollups.Deps{
-		Points: w.points, Leases: w.registry, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Metrics: one.registry,
-		Config: rollups.Config{Quiet: 100 * time.Millisecond, LeaseFor: 20 * time.Second, DoubtFor: 200 * time.Millisecond},
+		Points: w.points, Leases: w.registry, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Metrics: started.registry,
+		Config:  rollups.Config{Quiet: 100 * time.Millisecond, LeaseFor: 20 * time.Second, DoubtFor: 200 * time.Millisecond},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
 	stopped := false
-	one.stop = func() {
+	started.stop = func() {
 		if stopped {
 			return
 		}
@@ -73,14 +74,14 @@ func (w *world) work() *worker {
 			require.Fail(w.t, "the worker does not stop")
 		}
 	}
-	w.t.Cleanup(one.stop)
-	return one
+	w.t.Cleanup(started.stop)
+	return started
 }
 
-// value returns a metric, of a label if there is one.
-func (one *worker) value(t *testing.T, name, label string) float64 {
+// value returns the value of a metric, with the given label unless it is empty.
+func (started *worker) value(t *testing.T, name, label string) float64 {
 	t.Helper()
-	families, err := one.registry.Gather()
+	families, err := started.registry.Gather()
 	require.NoError(t, err)
 	for _, f := range families {
 		if f.GetName() != name {
@@ -95,8 +96,8 @@ func (one *worker) value(t *testing.T, name, label string) float64 {
 	return 0
 }
 
-// store has a series whose points of some hours ago are each a minute apart.
-func (w *world) store(hoursAgo int64, version uint64) {
+// insertPoints stores an hour of points of a series, a minute apart, that begins some hours ago.
+func (w *fixture) insertPoints(hoursAgo int64, version uint64) {
 	w.t.Helper()
 	c := &clickhouse.PointColumns{}
 	from := time.Now().Add(-time.Duration(hoursAgo) * time.Hour).Truncate(time.Hour)
@@ -107,38 +108,38 @@ func (w *world) store(hoursAgo int64, version uint64) {
 }
 
 func TestOneWorkerComputesAndAnotherTakesOver(t *testing.T) {
-	w := newWorld(t, testenv.ClickHouse(t))
-	w.store(3, 1)
-	workers := []*worker{w.work(), w.work()}
+	w := newFixture(t, testenv.ClickHouse(t))
+	w.insertPoints(3, 1)
+	workers := []*worker{w.startWorker(), w.startWorker()}
 	points := func(i int) float64 { return workers[i].value(t, "livegraph_rollups_points_total", "") }
-	require.Eventually(t, func() bool { return points(0)+points(1) == 60 }, waitTimeout, often)
+	require.Eventually(t, func() bool { return points(0)+points(1) == 60 }, waitTimeout, pollInterval)
 	first, second := 0, 1
 	if points(1) > 0 {
 		first, second = 1, 0
 	}
 	require.Zero(t, workers[second].value(t, "livegraph_rollups_passes_total", "done"), "only one has work")
 
-	w.store(3, 2) // late, over those of before
-	require.Eventually(t, func() bool { return points(first) == 120 }, waitTimeout, often)
+	w.insertPoints(3, 2) // late points that overwrite the earlier ones
+	require.Eventually(t, func() bool { return points(first) == 120 }, waitTimeout, pollInterval)
 	require.Positive(t, workers[first].value(t, "livegraph_rollups_marks_total", ""))
 	require.Zero(t, points(second))
 
 	workers[first].stop()
-	w.store(3, 3)
-	require.Eventually(t, func() bool { return points(second) == 60 }, waitTimeout, often)
+	w.insertPoints(3, 3)
+	require.Eventually(t, func() bool { return points(second) == 60 }, waitTimeout, pollInterval)
 }
 
 func TestAWorkerWithoutClickHouseGoesOnWhenItIsBack(t *testing.T) {
 	server := testenv.StoppableClickHouse(t)
-	w := newWorld(t, server.Address())
-	one := w.work()
+	w := newFixture(t, server.Address())
+	started := w.startWorker()
 	require.Eventually(t, func() bool {
-		return one.value(t, "livegraph_rollups_passes_total", "done") > 2
-	}, waitTimeout, often)
+		return started.value(t, "livegraph_rollups_passes_total", "done") > 2
+	}, waitTimeout, pollInterval)
 	require.NoError(t, server.Stop(t.Context()))
 	require.NoError(t, server.Start(t.Context()))
-	w.store(5, 1)
+	w.insertPoints(5, 1)
 	require.Eventually(
-		t, func() bool { return one.value(t, "livegraph_rollups_points_total", "") == 60 }, waitTimeout, often,
+		t, func() bool { return started.value(t, "livegraph_rollups_points_total", "") == 60 }, waitTimeout, pollInterval,
 	)
 }
