@@ -1,6 +1,5 @@
-// Package auditrecord is the record of topic audit: what is known of one use of a
-// key. It is written by the API and read by the audit consumer; in between it is in
-// the API's spool and in Kafka, byte by byte the same.
+// Package auditrecord defines the record of topic audit: a request with an API key. The API writes it
+// and the audit consumer reads it. The spool of the API and Kafka contain the same bytes.
 package auditrecord
 
 import (
@@ -20,29 +19,30 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 )
 
-// Bounds of what callers choose.
+// Limits of text that callers choose.
 const (
 	MaxUserAgent = 256 // bytes
 	MaxMethod    = 16
 )
 
-// maxUS is the latest time of a record, the year 2200: ClickHouse stores no later ones.
+// maxUS is the latest time of a record, the year 2200. ClickHouse cannot store later ones.
 const maxUS = 7_258_118_400_000_000
 
-// NoRoute is the route of requests that no route answered.
+// NoRoute is the route of requests that match no route.
 const NoRoute = "none"
 
-// Record is one use of a key, or a count of requests without a known one.
+// Record is one request with an API key, or a count of requests without a valid key.
 type Record struct {
 	RequestID string
-	At        time.Time // when the request came, to the microsecond
-	// Final says that the answer is over: the record replaces that of its beginning.
+	At        time.Time // time of the request, to the microsecond
+	// Final reports whether the response is complete. A final record replaces the one that was
+	// written when the request started.
 	Final     bool
-	Key       uuid.UUID // zero: no known key
-	Workspace uuid.UUID // zero: none that the key opens
+	Key       uuid.UUID // zero: no valid key
+	Workspace uuid.UUID // zero: no workspace, or none that the key has access to
 	Method    string
 	Route     string // the pattern
-	Status    int    // 0: cut off before an answer began
+	Status    int    // 0: interrupted before the response began
 	IP        netip.Addr
 	UserAgent string
 	Duration  time.Duration
@@ -51,8 +51,8 @@ type Record struct {
 	Requests  uint32 // at least 1
 }
 
-// Encode makes the bytes of a record. What callers chose in it is made harmless:
-// bounded, of valid characters, and without the text of a key.
+// Encode returns the encoded record. Text that callers chose is sanitized: its length is limited, and
+// it contains only valid characters and no API keys.
 func Encode(r *Record) ([]byte, error) {
 	out := eventsv1.AuditRecord{
 		RequestId: r.RequestID, AtUs: r.At.UnixMicro(), Final: r.Final, KeyId: idBytes(r.Key),
@@ -76,12 +76,12 @@ func idBytes(id uuid.UUID) []byte {
 	return id[:]
 }
 
-// Clean makes a text that a caller chose one that may be kept: of at most so many bytes,
-// of valid characters, and without the text of a key.
-func Clean(text string, most int) string {
+// Clean sanitizes text that a caller chose. The result has at most limit bytes, and contains only
+// printable characters and no API keys.
+func Clean(text string, limit int) string {
 	if !strings.ContainsFunc(text, func(r rune) bool {
 		return r == utf8.RuneError || !unicode.IsPrint(r)
-	}) && len(text) <= most && !apikey.Within(text) {
+	}) && len(text) <= limit && !apikey.Within(text) {
 		return text
 	}
 	text = strings.Map(func(r rune) rune {
@@ -90,15 +90,15 @@ func Clean(text string, most int) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
-	text = apikey.Redact(text) // before it is cut: half a key is no key that can be seen
-	for len(text) > most {
+	text = apikey.Redact(text) // before truncation, because a truncated key is not recognized
+	for len(text) > limit {
 		_, size := utf8.DecodeLastRuneInString(text)
 		text = text[:len(text)-size]
 	}
 	return text
 }
 
-// Decode reads a record.
+// Decode decodes a record.
 func Decode(bytes []byte) (Record, error) {
 	var in eventsv1.AuditRecord
 	if err := proto.Unmarshal(bytes, &in); err != nil {
@@ -121,7 +121,7 @@ func Decode(bytes []byte) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	ip, _ := netip.AddrFromSlice(in.GetIp()) // none: not known
+	ip, _ := netip.AddrFromSlice(in.GetIp()) // invalid: unknown
 	return Record{
 		RequestID: in.GetRequestId(), At: time.UnixMicro(in.GetAtUs()).UTC(), Final: in.GetFinal(), Key: key,
 		Workspace: workspace,

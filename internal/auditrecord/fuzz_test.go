@@ -11,8 +11,8 @@ import (
 	"github.com/livegraph/livegraph/internal/auditrecord"
 )
 
-// FuzzDecode: whatever is in the log, it is a record or an error; what is read can be
-// written, and is the same then.
+// FuzzDecode checks that any bytes decode to a record or an error, and that a decoded record is
+// unchanged after encoding and decoding.
 func FuzzDecode(f *testing.F) {
 	for _, r := range []auditrecord.Record{
 		{RequestID: "req_1", At: time.UnixMicro(1), Requests: 7},
@@ -46,8 +46,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzClean: whatever a caller calls itself is kept within its bounds, of characters that
-// can be seen.
+// FuzzClean checks that any text is limited to the maximum length, without control characters.
 func FuzzClean(f *testing.F) {
 	for _, text := range []string{
 		"", "curl/8", "\x1b[31m", "a\r\nlevel=ERROR msg=forged", "\xff\xfe", "\u202e\u200b", "lg_live_x",

@@ -1,5 +1,5 @@
-// Package ceiling answers up to which version points of a time are deleted, where many
-// deletions overlap, each of a stretch of time up to a version.
+// Package ceiling computes up to which version the points of a time are deleted, given many
+// overlapping deletions of a time range up to a version.
 package ceiling
 
 import (
@@ -10,40 +10,40 @@ import (
 	"sort"
 )
 
-// Interval is a stretch of time in which points up to a version are deleted.
+// Interval is a time range in which points up to a version are deleted.
 type Interval struct {
-	From, To int64 // microseconds since the Unix epoch, To is exclusive; Always and Forever: no bound
+	From, To int64 // microseconds since the Unix epoch, To is exclusive; see Always and Forever
 	Ceiling  uint64
 }
 
-// Bounds of an interval that has none.
+// Bounds of an unbounded interval.
 const (
 	Always  = math.MinInt64
 	Forever = math.MaxInt64
 )
 
-// Steps is the step function of the highest ceiling at each time, as the list of its
-// steps in the order of time. 0 is none; so is what is before the first step.
+// Steps is the step function of the highest ceiling at each time, as a list of steps in the order
+// of time. A ceiling of 0 means that nothing is deleted; this also applies before the first step.
 type Steps []Step
 
-// Step is the highest ceiling from a time on, up to the next step.
+// Step is the highest ceiling from a time up to the next step.
 type Step struct {
 	From    int64
 	Ceiling uint64
 }
 
-// New returns the highest ceiling of intervals at each time.
+// New computes the highest ceiling of intervals at each time.
 func New(list []Interval) Steps {
 	list = slices.DeleteFunc(slices.Clone(list), func(i Interval) bool { return i.From >= i.To })
 	slices.SortFunc(list, func(x, y Interval) int { return cmp.Compare(x.From, y.From) })
 	var c Steps
-	var open highest // that have begun and may not have ended
+	var open highest // intervals that have begun and may not have ended
 	for next := 0; next < len(list) || len(open) > 0; {
-		at := int64(Forever)
+		from := int64(Forever)
 		if next < len(list) {
-			at = list[next].From
+			from = list[next].From
 		}
-		for len(open) > 0 && open[0].To <= at { // the highest ends, and maybe others did before
+		for len(open) > 0 && open[0].To <= from { // that with the highest ceiling ends; others may have ended, too
 			end := open[0].To
 			for len(open) > 0 && open[0].To <= end {
 				heap.Pop(&open)
@@ -51,17 +51,17 @@ func New(list []Interval) Steps {
 			c = c.step(end, open.ceiling())
 		}
 		if next == len(list) {
-			break // what is open has no end
+			break // the open intervals have no end
 		}
-		for ; next < len(list) && list[next].From == at; next++ {
+		for ; next < len(list) && list[next].From == from; next++ {
 			heap.Push(&open, list[next])
 		}
-		c = c.step(at, open.ceiling())
+		c = c.step(from, open.ceiling())
 	}
 	return c
 }
 
-// step goes on with a ceiling from a time on.
+// step appends a step, unless the ceiling does not change.
 func (c Steps) step(from int64, ceiling uint64) Steps {
 	if from == Forever {
 		return c
@@ -88,8 +88,8 @@ func (c Steps) At(ts int64) uint64 {
 	return 0
 }
 
-// Cover reports how much of the times from first to last, both inclusive, is deleted at a
-// version: all, or some of it.
+// Cover reports whether all or some of the times from first to last, both inclusive, are deleted at
+// a version.
 func (c Steps) Cover(first, last int64, version uint64) (all, some bool) {
 	all = true
 	i := c.after(first)
@@ -105,7 +105,7 @@ func (c Steps) Cover(first, last int64, version uint64) (all, some bool) {
 	return all && some, some
 }
 
-// highest is a heap of intervals, of which the first has the highest ceiling.
+// highest is a heap of intervals. The first one has the highest ceiling.
 type highest []Interval
 
 func (h highest) Len() int           { return len(h) }
@@ -115,7 +115,7 @@ func (h highest) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 // Push adds an interval.
 func (h *highest) Push(x any) { *h = append(*h, x.(Interval)) }
 
-// Pop takes the last one off.
+// Pop removes the last interval.
 func (h *highest) Pop() any {
 	old := *h
 	last := old[len(old)-1]

@@ -9,8 +9,8 @@ import (
 	"github.com/livegraph/livegraph/internal/ceiling"
 )
 
-// TestCeilingsAreTheHighestOfTheirIntervals compares the steps with the intervals
-// themselves, and requires that they are as few as can be.
+// TestCeilingsAreTheHighestOfTheirIntervals compares the steps with the intervals, and requires the
+// minimum number of steps.
 func TestCeilingsAreTheHighestOfTheirIntervals(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var list []ceiling.Interval
@@ -61,5 +61,5 @@ func TestCeilingsOfManyIntervalsAreFewSteps(t *testing.T) {
 	for i := range int64(100_000) {
 		list = append(list, ceiling.Interval{From: i, To: i + 1, Ceiling: 7})
 	}
-	require.Len(t, ceiling.New(list), 2, "stretches that follow each other are one")
+	require.Len(t, ceiling.New(list), 2, "adjacent intervals are one step")
 }
