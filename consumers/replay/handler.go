@@ -58,7 +58,7 @@ func (*handler) Start(context.Context, map[int32]int64) (map[int32]int64, error)
 // Discontinued is not called.
 func (*handler) Discontinued(int32, int64) {}
 
-// Version is not called, because a replay writes no dead letters.
+// Version returns 0. A replay writes no dead letters, so nothing uses the version.
 func (*handler) Version(*kgo.Record) uint64 { return 0 }
 
 // source reads the ranges of a job. It checks once that they belong to the topic of the job,
@@ -70,7 +70,7 @@ type source struct {
 	log     *kafka.Client
 	topic   string
 	id      [16]byte
-	limit   int // records at a time
+	limit   int // maximum number of records of a poll
 	checked bool
 }
 
