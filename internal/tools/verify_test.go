@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tool builds one of the tools of a module and gives the folder that it is in.
+// tool builds a tool of a module and returns the folder of the binary.
 func tool(t *testing.T, module, path string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -27,11 +27,11 @@ func tool(t *testing.T, module, path string) string {
 	return dir
 }
 
-// ask runs the script about one Go module or one folder of npm.
-func ask(t *testing.T, env ...string) (output string, status int) {
+// check runs the script for one Go module or one npm folder.
+func check(t *testing.T, env ...string) (output string, status int) {
 	t.Helper()
 	script := exec.Command("./vulnerabilities.sh")
-	script.Env = slices.Concat(os.Environ(), []string{"OFFLINE="}, env) // anyone who runs the tests may have set it
+	script.Env = slices.Concat(os.Environ(), []string{"OFFLINE="}, env) // it may be set in the environment of the tests
 	text, err := script.CombinedOutput()
 	if script.ProcessState == nil {
 		require.NoError(t, err)
@@ -39,7 +39,7 @@ func ask(t *testing.T, env ...string) (output string, status int) {
 	return string(text), script.ProcessState.ExitCode()
 }
 
-// write writes files of a test, by their paths.
+// write writes files, given by their paths.
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
@@ -49,15 +49,15 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// knows makes a database of vulnerabilities that knows one, of a function of package os,
-// or none.
-func knows(t *testing.T, one bool) (address string) {
+// vulnerabilityDatabase creates a vulnerability database with one entry, for a function of package
+// os, or without entries.
+func vulnerabilityDatabase(t *testing.T, withEntry bool) (address string) {
 	t.Helper()
 	const when = `"2026-01-01T00:00:00Z"`
 	files := map[string]string{
 		"index/db.json": `{"modified":` + when + `}`, "index/modules.json": `[]`, "index/vulns.json": `[]`,
 	}
-	if one {
+	if withEntry {
 		files["index/modules.json"] = `[{"path":"stdlib","vulns":[{"id":"GO-2026-0001","modified":` + when + `}]}]`
 		files["index/vulns.json"] = `[{"id":"GO-2026-0001","modified":` + when + `}]`
 		files["ID/GO-2026-0001.json"] = `{"schema_version":"1.3.1","id":"GO-2026-0001","modified":` +
@@ -77,26 +77,26 @@ func TestAKnownVulnerabilityFails(t *testing.T) {
 		"go.mod":  "module example.com/m\n\ngo 1.26\n",
 		"main.go": "package main\n\nimport \"os\"\n\nfunc main() { println(os.Getenv(\"X\")) }\n",
 	})
-	about := []string{tools, "GO_MODULES=" + module, "NPM_FOLDERS="}
+	settings := []string{tools, "GO_MODULES=" + module, "NPM_FOLDERS="}
 
-	output, status := ask(t, append(about, "GOVULNDB="+knows(t, true))...)
+	output, status := check(t, append(settings, "GOVULNDB="+vulnerabilityDatabase(t, true))...)
 	require.Equal(t, 1, status, output)
 	require.Contains(t, output, "GO-2026-0001")
-	output, status = ask(t, append(about, "GOVULNDB="+knows(t, false))...)
+	output, status = check(t, append(settings, "GOVULNDB="+vulnerabilityDatabase(t, false))...)
 	require.Zero(t, status, output)
 	require.Contains(t, output, "nothing is known")
 
-	nobody := "GOVULNDB=https://127.0.0.1:1"
-	output, status = ask(t, append(about, nobody)...)
+	unreachable := "GOVULNDB=https://127.0.0.1:1"
+	output, status = check(t, append(settings, unreachable)...)
 	require.Equal(t, 2, status, output)
 	require.Contains(t, output, "NOT RUN: govulncheck")
-	output, status = ask(t, append(about, nobody, "OFFLINE=1")...)
+	output, status = check(t, append(settings, unreachable, "OFFLINE=1")...)
 	require.Zero(t, status, output)
 	require.Contains(t, output, "NOT RUN: govulncheck")
 	require.NotContains(t, output, "nothing is known")
 }
 
-// registry answers as the npm registry does when it is asked for vulnerabilities.
+// registry starts a server that responds to vulnerability requests like the npm registry.
 func registry(t *testing.T, advisories string) (address string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -123,12 +123,12 @@ func TestAKnownVulnerabilityOfAnNPMPackageFails(t *testing.T) {
 			"packages":{"":{"name":"m","version":"1.0.0","dependencies":{"left":"1.0.0"}},
 			"node_modules/left":{"version":"1.0.0","license":"MIT"}}}`,
 	})
-	about := []string{
+	settings := []string{
 		"GO_MODULES=", "NPM_FOLDERS=" + folder, "npm_config_cache=" + t.TempDir(), "npm_config_fetch_retries=0",
 	}
-	output, status := ask(
+	output, status := check(
 		t,
-		append(about, registry(
+		append(settings, registry(
 			t,
 			`{"left":[{"id":1,"url":"https://example.com","title":"made for a test","severity":"high",
 				"vulnerable_versions":"*"}]}`,
@@ -136,10 +136,10 @@ func TestAKnownVulnerabilityOfAnNPMPackageFails(t *testing.T) {
 	)
 	require.Equal(t, 1, status, output)
 	require.Contains(t, output, "FOUND: npm audit")
-	output, status = ask(t, append(about, registry(t, `{}`))...)
+	output, status = check(t, append(settings, registry(t, `{}`))...)
 	require.Zero(t, status, output)
 	require.Contains(t, output, "nothing is known")
-	output, status = ask(t, append(about, "npm_config_registry=http://127.0.0.1:1/")...)
+	output, status = check(t, append(settings, "npm_config_registry=http://127.0.0.1:1/")...)
 	require.Equal(t, 2, status, output)
 	require.Contains(t, output, "NOT RUN: npm audit")
 }
@@ -156,11 +156,11 @@ func TestASecretInTheTreeOrItsHistoryFails(t *testing.T) {
 		).CombinedOutput()
 		require.NoError(t, err, "%s", output)
 	}
-	look := func(more ...string) (found []string) {
+	scan := func(options ...string) (found []string) {
 		t.Helper()
 		report := filepath.Join(t.TempDir(), "report.json")
 		run := exec.Command(
-			gitleaks, append([]string{"git", "--no-banner", "--config", config, "--report-path", report, dir}, more...)...,
+			gitleaks, append([]string{"git", "--no-banner", "--config", config, "--report-path", report, dir}, options...)...,
 		)
 		var stderr bytes.Buffer
 		run.Stderr = &stderr
@@ -179,18 +179,18 @@ func TestASecretInTheTreeOrItsHistoryFails(t *testing.T) {
 	write(t, dir, map[string]string{"a.txt": "nothing\n"})
 	git("add", ".")
 	git("commit", "-qm", "a")
-	require.Empty(t, look())
-	// Put together here, so that it is not found in this file.
+	require.Empty(t, scan())
+	// The key is concatenated so that it is not found in this file.
 	key := "lg_live_" + strings.Repeat("0aB9xY", 7)[:38]
 	write(t, dir, map[string]string{"a.txt": "nothing\nkey: " + key + "\n"})
-	require.Equal(t, []string{"livegraph-api-key"}, look("--pre-commit"))
+	require.Equal(t, []string{"livegraph-api-key"}, scan("--pre-commit"))
 	git("commit", "-qam", "b")
 	write(t, dir, map[string]string{"a.txt": "nothing\n"})
 	git("commit", "-qam", "c")
-	require.Equal(t, []string{"livegraph-api-key"}, look(), "it is in the history")
+	require.Equal(t, []string{"livegraph-api-key"}, scan(), "it is in the history")
 	write(t, dir, map[string]string{"b.txt": fmt.Sprintf(
 		"token = \"gh%s_%s\"\n", "p", "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx",
 	)})
 	git("add", ".")
-	require.Contains(t, look("--staged", "--pre-commit"), "github-pat")
+	require.Contains(t, scan("--staged", "--pre-commit"), "github-pat")
 }

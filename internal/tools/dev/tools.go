@@ -1,5 +1,5 @@
 //go:build tools
 
-// Package dev has a go.mod of its own for air, which `make dev` rebuilds and restarts the
-// server with when its sources change.
+// Package dev has a separate go.mod for air, with which `make dev` rebuilds and restarts the
+// server when its sources change.
 package dev

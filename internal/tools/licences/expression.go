@@ -5,70 +5,71 @@ import (
 	"strings"
 )
 
-// satisfied reports whether an SPDX licence expression can be kept with the licences that
-// are allowed: all of AND, one of OR. AND binds more than OR; an exception after WITH
-// only ever permits more.
+// satisfied reports whether the allowed licences satisfy an SPDX licence expression: all operands
+// of AND, one operand of OR. AND has precedence over OR. An exception after WITH is ignored,
+// because it only grants more permissions.
 func satisfied(expression string, allowed func(id string) bool) (bool, error) {
-	r := &reader{words: strings.Fields(strings.NewReplacer("(", " ( ", ")", " ) ").Replace(expression)), allowed: allowed}
-	ok, err := r.either()
-	if err == nil && len(r.words) > 0 {
-		err = fmt.Errorf("%q: %q is not expected", expression, r.words[0])
+	p := &parser{words: strings.Fields(strings.NewReplacer("(", " ( ", ")", " ) ").Replace(expression)), allowed: allowed}
+	ok, err := p.parseOr()
+	if err == nil && len(p.words) > 0 {
+		err = fmt.Errorf("%q: %q is not expected", expression, p.words[0])
 	}
 	return ok, err
 }
 
-type reader struct {
+// parser is a recursive descent parser for licence expressions.
+type parser struct {
 	words   []string
 	allowed func(string) bool
 }
 
-// take takes the next word if it is this one.
-func (r *reader) take(word string) bool {
-	if len(r.words) == 0 || !strings.EqualFold(r.words[0], word) {
+// accept consumes the next word if it is the given one.
+func (p *parser) accept(word string) bool {
+	if len(p.words) == 0 || !strings.EqualFold(p.words[0], word) {
 		return false
 	}
-	r.words = r.words[1:]
+	p.words = p.words[1:]
 	return true
 }
 
-func (r *reader) either() (bool, error) {
-	ok, err := r.both()
-	for err == nil && r.take("OR") {
+func (p *parser) parseOr() (bool, error) {
+	ok, err := p.parseAnd()
+	for err == nil && p.accept("OR") {
 		var other bool
-		other, err = r.both()
+		other, err = p.parseAnd()
 		ok = ok || other
 	}
 	return ok, err
 }
 
-func (r *reader) both() (bool, error) {
-	ok, err := r.one()
-	for err == nil && r.take("AND") {
+func (p *parser) parseAnd() (bool, error) {
+	ok, err := p.parseLicence()
+	for err == nil && p.accept("AND") {
 		var other bool
-		other, err = r.one()
+		other, err = p.parseLicence()
 		ok = ok && other
 	}
 	return ok, err
 }
 
-func (r *reader) one() (bool, error) {
-	if r.take("(") {
-		ok, err := r.either()
-		if err == nil && !r.take(")") {
+func (p *parser) parseLicence() (bool, error) {
+	if p.accept("(") {
+		ok, err := p.parseOr()
+		if err == nil && !p.accept(")") {
 			err = fmt.Errorf("a ) is missing")
 		}
 		return ok, err
 	}
-	if len(r.words) == 0 || strings.ContainsAny(r.words[0], "()") {
+	if len(p.words) == 0 || strings.ContainsAny(p.words[0], "()") {
 		return false, fmt.Errorf("a licence is missing")
 	}
-	id := r.words[0]
-	r.words = r.words[1:]
-	if r.take("WITH") {
-		if len(r.words) == 0 {
+	id := p.words[0]
+	p.words = p.words[1:]
+	if p.accept("WITH") {
+		if len(p.words) == 0 {
 			return false, fmt.Errorf("what follows WITH is missing")
 		}
-		r.words = r.words[1:]
+		p.words = p.words[1:]
 	}
-	return r.allowed(id), nil
+	return p.allowed(id), nil
 }

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	kindGo = "go"
-	ours   = "github.com/livegraph/livegraph"
-	// covered is how much of a licence's file has to be known text, in percent.
-	covered = 75
+	kindGo    = "go"
+	ownModule = "github.com/livegraph/livegraph"
+	// minCoverage is the minimum share of a licence file that must be known text, in percent.
+	minCoverage = 75
 )
 
-// goModules lists the modules of which packages are built: into the binary, and into
-// tests and tools.
+// goModules lists the modules whose packages are built into the binary, or into tests and
+// tools.
 func goModules(root string) (all []dependency, err error) {
 	shipped, err := listModules(root, "./cmd/livegraph")
 	if err != nil {
@@ -48,7 +48,7 @@ func goModules(root string) (all []dependency, err error) {
 		all = append(all, found...)
 	}
 	seen := map[string]bool{}
-	all = slices.DeleteFunc(all, func(d dependency) bool { // the first is the one that is shipped
+	all = slices.DeleteFunc(all, func(d dependency) bool { // the shipped one is first
 		known := seen[d.name+"@"+d.version]
 		seen[d.name+"@"+d.version] = true
 		return known
@@ -61,16 +61,16 @@ func goModules(root string) (all []dependency, err error) {
 	return all, nil
 }
 
-// notOurs are folders in which nothing of ours is.
-var notOurs = []string{"node_modules", "bin", "data"}
+// skippedFolders are folders without sources of Livegraph.
+var skippedFolders = []string{"node_modules", "bin", "data"}
 
-// modulesBelow returns the folders that have a go.mod.
+// modulesBelow returns the folders with a go.mod.
 func modulesBelow(root string) (folders []string, err error) {
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch name := entry.Name(); {
 		case err != nil:
 			return err
-		case entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || slices.Contains(notOurs, name)):
+		case entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || slices.Contains(skippedFolders, name)):
 			return filepath.SkipDir
 		case name == "go.mod":
 			folders = append(folders, filepath.Dir(path))
@@ -80,8 +80,8 @@ func modulesBelow(root string) (folders []string, err error) {
 	return folders, err
 }
 
-// listModules returns the modules that packages are built of, by name. The platform is
-// fixed, so that every machine finds the same.
+// listModules returns the modules of packages and their dependencies, sorted by name. The
+// platform is fixed, so that the result is the same on every machine.
 func listModules(dir string, packages ...string) (found []dependency, err error) {
 	const format = `{{with .Module}}{{if not .Main}}{{.Path}}` + "\t" + `{{.Version}}` + "\t" + `{{.Dir}}{{end}}{{end}}`
 	list := exec.Command("go", append([]string{"list", "-deps", "-f", format}, packages...)...)
@@ -100,7 +100,7 @@ func listModules(dir string, packages ...string) (found []dependency, err error)
 		if len(part) != 3 {
 			return nil, fmt.Errorf("go list in %s: %q is not understood", dir, line)
 		}
-		if part[0] == ours || strings.HasPrefix(part[0], ours+"/") {
+		if part[0] == ownModule || strings.HasPrefix(part[0], ownModule+"/") {
 			continue
 		}
 		found = append(found, dependency{kind: kindGo, name: part[0], version: part[1], dir: part[2]})
@@ -128,8 +128,8 @@ func filesNamed(dir string, names *regexp.Regexp) (paths []string, err error) {
 	return paths, nil
 }
 
-// licenceIn reads a folder's licence out of the texts that it has: all that they know,
-// joined by AND; "" when there is none, or one that is not known.
+// licenceIn returns the licences of the texts in a folder, joined with AND. It returns "" if
+// there is no text, or an unknown one.
 func licenceIn(dir string) (string, error) {
 	paths, err := filesNamed(dir, licenceName)
 	if err != nil {
@@ -142,7 +142,7 @@ func licenceIn(dir string) (string, error) {
 			return "", err
 		}
 		found := licensecheck.Scan(text)
-		if found.Percent < covered {
+		if found.Percent < minCoverage {
 			return "", nil
 		}
 		for _, match := range found.Match {

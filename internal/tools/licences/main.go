@@ -1,12 +1,12 @@
-// Command licences holds the licences of everything that Livegraph is made of, and made
-// with, against a policy (policy.yaml beside it), and writes the notices that a
-// distributed binary has to carry.
+// Command licences checks the licences of the dependencies of Livegraph, including those of
+// its build, against a policy (policy.yaml in this folder), and writes the notices that a
+// distributed binary must include.
 //
-//	licences check            each dependency's licence is allowed, or excepted with a reason
-//	licences notices          write the notices of what the binary has inside to stdout
+//	licences check            check that each licence is allowed or has an exception with a reason
+//	licences notices          write the notices of the binary's dependencies to stdout
 //
-// It reads Go modules by what is linked, npm packages by their lock files and Python
-// packages by their installations: nothing is asked of the network.
+// It reads the linked Go modules, the lock files of npm packages and the installed Python
+// packages. It does not use the network.
 package main
 
 import (
@@ -35,7 +35,7 @@ func run(args []string, out io.Writer) error {
 	case len(args) == 1 && args[0] == "notices":
 		return notices(root, out)
 	}
-	return errors.New("say `licences check` or `licences notices`")
+	return errors.New("usage: `licences check` or `licences notices`")
 }
 
 // repository finds the folder with the policy, from the current one upwards.
@@ -56,14 +56,14 @@ func repository() (string, error) {
 	}
 }
 
-// dependency is something of somebody else's.
+// dependency is a third-party dependency.
 type dependency struct {
 	kind    string // go, npm, python
 	name    string
 	version string
-	licence string // as an SPDX expression; "" when it is not known
-	shipped bool   // it is in the binary, or the binary installs it
-	dir     string // where its files are; "" when they are not at hand
+	licence string // SPDX expression; "" if unknown
+	shipped bool   // part of the binary, or installed by it
+	dir     string // folder of its files; "" if not available
 }
 
 func check(root string, out io.Writer) error {

@@ -19,13 +19,13 @@ documentation of the interface is shown by Swagger UI, Copyright SmartBear Softw
 below, which github.com/swaggest/swgui brings along.
 `
 
-// text is a licence's or notice's text with those to which it belongs.
+// text is the text of a licence or notice with the names of its dependencies.
 type text struct {
 	body  string
 	names []string
 }
 
-// notices writes the texts of all that the binary has inside, each once.
+// notices writes the texts of all dependencies of the binary, each once.
 func notices(root string, out io.Writer) error {
 	inside, err := insideBinary(root)
 	if err != nil {
@@ -44,25 +44,25 @@ func notices(root string, out io.Writer) error {
 			return err
 		}
 		if len(paths) == 0 {
-			without = append(without, d.name+" "+d.version+": "+policy.saidOf(d))
+			without = append(without, d.name+" "+d.version+": "+policy.describe(d))
 		}
 		for _, path := range paths {
 			body, err := os.ReadFile(path)
 			if err != nil {
 				return err
 			}
-			words := strings.Join(strings.Fields(string(body)), " ")
-			if known[words] == nil {
-				known[words] = &text{body: strings.TrimSpace(strings.ReplaceAll(string(body), "\r", ""))}
-				all = append(all, known[words])
+			key := strings.Join(strings.Fields(string(body)), " ")
+			if known[key] == nil {
+				known[key] = &text{body: strings.TrimSpace(strings.ReplaceAll(string(body), "\r", ""))}
+				all = append(all, known[key])
 			}
-			if t, name := known[words], d.name+" "+d.version; !slices.Contains(t.names, name) {
+			if t, name := known[key], d.name+" "+d.version; !slices.Contains(t.names, name) {
 				t.names = append(t.names, name)
 			}
 		}
 	}
 	w := bufio.NewWriter(out)
-	fmt.Fprint(w, preface) // errors come with Flush
+	fmt.Fprint(w, preface) // Flush returns errors
 	for _, t := range all {
 		fmt.Fprintf(
 			w, "\n%s\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.Join(t.names, "\n"), strings.Repeat("-", 80), t.body,
@@ -72,8 +72,8 @@ func notices(root string, out io.Writer) error {
 	return w.Flush()
 }
 
-// saidOf is what is known of the licence of something that brings no text.
-func (p policy) saidOf(d dependency) string {
+// describe describes the licence of a dependency without a licence text.
+func (p policy) describe(d dependency) string {
 	for _, e := range p.Exceptions {
 		if e.Kind == d.kind && e.Name == d.name {
 			return e.Reason
@@ -82,8 +82,8 @@ func (p policy) saidOf(d dependency) string {
 	return d.licence
 }
 
-// insideBinary lists what is linked into the binary, Go itself and the packages of the
-// administration page.
+// insideBinary lists the dependencies in the binary: the linked modules, Go itself and the packages
+// of the admin UI.
 func insideBinary(root string) ([]dependency, error) {
 	env, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {

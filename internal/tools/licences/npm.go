@@ -12,8 +12,8 @@ import (
 
 const kindNPM = "npm"
 
-// npmLocks are the lock files, with whether what they do not mark as for development is
-// shipped.
+// npmLocks are the lock files. The value reports whether their packages are shipped, except for
+// those marked as development dependencies.
 var npmLocks = map[string]bool{"web/package-lock.json": true, "test/browser/package-lock.json": false}
 
 // npmPackages lists the packages of the lock files.
@@ -42,15 +42,15 @@ func lockedPackages(path string, shipped bool) (found []dependency, err error) {
 	if err := json.Unmarshal(text, &lock); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	for _, at := range slices.Sorted(maps.Keys(lock.Packages)) {
-		if at == "" { // the project itself
+	for _, location := range slices.Sorted(maps.Keys(lock.Packages)) {
+		if location == "" { // the project itself
 			continue
 		}
-		p := lock.Packages[at]
-		name := at[strings.LastIndex(at, "node_modules/")+len("node_modules/"):]
+		p := lock.Packages[location]
+		name := location[strings.LastIndex(location, "node_modules/")+len("node_modules/"):]
 		found = append(found, dependency{
 			kind: kindNPM, name: name, version: p.Version, licence: p.License, shipped: shipped && !p.Dev && !p.DevOptional,
-			dir: filepath.Join(filepath.Dir(path), at),
+			dir: filepath.Join(filepath.Dir(path), location),
 		})
 	}
 	return found, nil

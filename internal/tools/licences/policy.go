@@ -10,21 +10,20 @@ import (
 
 const policyPath = "internal/tools/licences/policy.yaml"
 
-// policy is what licences are held against.
+// policy is the policy that licences are checked against.
 type policy struct {
-	// Allowed are the licences (SPDX) of anything.
+	// Allowed are the licences (SPDX) that are allowed for all dependencies.
 	Allowed []string `yaml:"allowed"`
-	// Development are those further ones of what only builds and tests Livegraph.
+	// Development are additional licences that are allowed for dependencies of builds and tests.
 	Development []string    `yaml:"development"`
 	Exceptions  []exception `yaml:"exceptions"`
 }
 
-// exception allows one dependency under one licence. With another licence it does not
-// hold any more.
+// exception allows one dependency with one licence. It does not apply if the licence changes.
 type exception struct {
 	Kind    string `yaml:"kind"`
 	Name    string `yaml:"name"`
-	Licence string `yaml:"licence"` // as it was found; none: it was not
+	Licence string `yaml:"licence"` // as found; none: not found
 	Reason  string `yaml:"reason"`
 }
 
@@ -49,13 +48,13 @@ func readPolicy(path string) (p policy, err error) {
 	return p, nil
 }
 
-// judge reports which dependencies break the policy, and which of its exceptions nothing
-// needs.
+// judge returns the dependencies that violate the policy, and the exceptions that are not
+// used.
 func (p policy) judge(all []dependency) (problems []string) {
 	used := make([]bool, len(p.Exceptions))
 	for _, d := range all {
 		if p.allows(d) {
-			// Where a licence is read it may be allowed, and on another machine not be read.
+			// The exception may be for machines on which the licence cannot be read.
 			for i, e := range p.Exceptions {
 				used[i] = used[i] || e.Kind == d.kind && e.Name == d.name && e.Licence == none
 			}
@@ -65,19 +64,19 @@ func (p policy) judge(all []dependency) (problems []string) {
 		if found == "" {
 			found = none
 		}
-		at := slices.IndexFunc(p.Exceptions, func(e exception) bool {
+		index := slices.IndexFunc(p.Exceptions, func(e exception) bool {
 			return e.Kind == d.kind && e.Name == d.name && e.Licence == found
 		})
-		if at >= 0 {
-			used[at] = true
+		if index >= 0 {
+			used[index] = true
 			continue
 		}
-		what := "for development"
+		usage := "for development"
 		if d.shipped {
-			what = "shipped"
+			usage = "shipped"
 		}
 		problems = append(problems, fmt.Sprintf(
-			"%s %s %s (%s): licence %s is not allowed", d.kind, d.name, d.version, what, found,
+			"%s %s %s (%s): licence %s is not allowed", d.kind, d.name, d.version, usage, found,
 		))
 	}
 	for i, e := range p.Exceptions {

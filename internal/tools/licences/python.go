@@ -14,15 +14,15 @@ import (
 
 const kindPython = "python"
 
-// requirementFiles pin what the binary installs for the embedded engines, and with what
-// tests write.
+// requirementFiles pin the packages that the binary installs for the embedded engines (true), and
+// those of tests (false).
 var requirementFiles = map[string]bool{
 	"internal/embedded/requirements.txt": true, "internal/embedded/requirements-embedder.txt": true,
 	"test/influx/requirements.txt": false,
 }
 
-// pythonPackages lists what the requirements pin, with the licences that the installed
-// packages say they have.
+// pythonPackages lists the pinned packages with the licences in the metadata of the installed
+// packages.
 func pythonPackages(root string) (all []dependency, err error) {
 	venvs, err := environments(root)
 	if err != nil {
@@ -36,7 +36,7 @@ func pythonPackages(root string) (all []dependency, err error) {
 		for _, d := range pinned(string(text)) {
 			d.shipped = requirementFiles[path]
 			if d.dir = installed(venvs, d); d.dir == "" && d.licence == elsewhere {
-				d.licence = "" // it cannot be read here: the policy has to say it
+				d.licence = "" // it cannot be read on this machine: the policy must have it
 				all = append(all, d)
 				continue
 			}
@@ -57,7 +57,7 @@ func pythonPackages(root string) (all []dependency, err error) {
 	return all, nil
 }
 
-// environments returns the folders of packages on this machine.
+// environments returns the site-packages folders on this machine.
 func environments(root string) (sites []string, err error) {
 	base := os.Getenv("LIVEGRAPH_ENGINES_DIR")
 	if base == "" {
@@ -77,7 +77,7 @@ func environments(root string) (sites []string, err error) {
 	return sites, nil
 }
 
-// elsewhere marks what is for other versions of Python than this machine's, perhaps.
+// elsewhere marks packages that may be only for other Python versions than that of this machine.
 const elsewhere = "elsewhere"
 
 var pin = regexp.MustCompile(`(?m)^([A-Za-z0-9._-]+)==([^ ;\\\n]+)( *;)?`)
@@ -93,12 +93,12 @@ func pinned(requirements string) (found []dependency) {
 	return found
 }
 
-// installed returns the folder of a package's metadata; "": it is not there.
+// installed returns the folder of a package's metadata, or "" if it is not installed.
 func installed(sites []string, d dependency) string {
-	// A name is escaped in its folder's, in ways that differ between tools.
+	// Names are escaped in folder names, in different ways by different tools.
 	normal := strings.NewReplacer("-", "_", ".", "_").Replace
 	for _, site := range sites {
-		folders, _ := filepath.Glob(filepath.Join(site, "*-"+d.version+".dist-info")) // the pattern is one
+		folders, _ := filepath.Glob(filepath.Join(site, "*-"+d.version+".dist-info")) // the pattern is valid
 		for _, folder := range folders {
 			name := strings.TrimSuffix(filepath.Base(folder), "-"+d.version+".dist-info")
 			if strings.EqualFold(normal(name), normal(d.name)) {
@@ -109,15 +109,15 @@ func installed(sites []string, d dependency) string {
 	return ""
 }
 
-// said maps what packages call their licences, other than SPDX.
-var said = map[string]string{
+// spdxIDs maps names of licences in metadata to SPDX ids.
+var spdxIDs = map[string]string{
 	"Apache Software License": "Apache-2.0", "MIT License": "MIT", "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
 	"3-Clause BSD License":               "BSD-3-Clause",
 	"Python Software Foundation License": "PSF-2.0", "ISC License (ISCL)": "ISC",
 }
 
-// licenceOf reads the licence that a package's metadata gives: the expression, else the
-// field, else the classifiers, all of them. The rules are those of PEP 639.
+// licenceOf returns the licence in the metadata of a package: the expression, or the field, or
+// all classifiers, as in PEP 639.
 func licenceOf(metadata []byte) string {
 	var field string
 	var classified []string
@@ -132,14 +132,14 @@ func licenceOf(metadata []byte) string {
 			classified = append(classified, spdx(value[strings.LastIndex(value, ":: ")+3:]))
 		}
 	}
-	if field != "" && len(field) < 40 { // some have the whole text there
+	if field != "" && len(field) < 40 { // some packages have the whole text in this field
 		return spdx(field)
 	}
 	return strings.Join(classified, " AND ")
 }
 
 func spdx(name string) string {
-	if id, known := said[name]; known {
+	if id, known := spdxIDs[name]; known {
 		return id
 	}
 	return strings.ReplaceAll(name, " ", "-")

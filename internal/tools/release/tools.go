@@ -1,5 +1,5 @@
 //go:build tools
 
-// Package release has a go.mod of its own for goreleaser and cyclonedx-gomod, which build
-// releases and need other versions of what the other tools need too.
+// Package release has a separate go.mod for goreleaser and cyclonedx-gomod, which build
+// releases and require other versions of dependencies than the other tools.
 package release

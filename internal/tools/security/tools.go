@@ -1,5 +1,5 @@
 //go:build tools
 
-// Package security has a go.mod of its own for gitleaks and govulncheck, which need
-// other versions of what the tools beside it need too.
+// Package security has a separate go.mod for gitleaks and govulncheck, which require
+// other versions of dependencies than the other tools.
 package security
