@@ -1,6 +1,6 @@
-// Command go is an example of a separate consumer: a member of a consumer group
-// that reads topic points, prints each point as a line of JSON, and keeps a table of
-// what stands. See the guide in the folder above.
+// Command go is an example of a custom consumer: a member of a consumer group that reads
+// topic points and prints each point as a line of JSON, or a table of the current points
+// at the end. See the guide in the parent folder.
 //
 //	go run ./docs/consumers/go --brokers HOST:PORT --group my-group
 package main
@@ -26,19 +26,19 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// options are the command line's.
+// options are the options of the command line.
 type options struct {
 	brokers, topic, group string
-	workspace             string    // only its points; empty: all
-	fromOffset            int64     // of every partition; -1: where the group was
-	fromTime              time.Time // of the log; zero: where the group was
-	untilEnd              bool      // stop at what is the end at the start
-	summary               bool      // print what stands at the end, not each point
+	workspace             string    // print only its points; empty: all
+	fromOffset            int64     // in each partition; -1: the committed offset
+	fromTime              time.Time // time in the log; zero: the committed offset
+	untilEnd              bool      // stop at the end of the log as of the start
+	summary               bool      // print the current points at the end, not each point
 }
 
 func main() { os.Exit(consume(os.Args[1:])) }
 
-// consume is main except for the exit code, which it gives.
+// consume runs the consumer and returns the exit code.
 func consume(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -81,8 +81,9 @@ func parse(args []string) (o options, err error) {
 	return o, nil
 }
 
-// login is how to log in to Kafka, by the settings of Livegraph itself: a password on the
-// command line would be in the list of processes. Without a user nobody logs in.
+// login returns the login for Kafka from the environment variables of Livegraph, because a
+// password on the command line would be visible in the list of processes. It returns nil without
+// a user.
 func login() []sasl.Mechanism {
 	user := scram.Auth{User: os.Getenv("LIVEGRAPH_KAFKA_SASL_USERNAME"), Pass: os.Getenv("LIVEGRAPH_KAFKA_SASL_PASSWORD")}
 	switch {
@@ -91,22 +92,22 @@ func login() []sasl.Mechanism {
 	case strings.EqualFold(os.Getenv("LIVEGRAPH_KAFKA_SASL_MECHANISM"), "scram-sha-512"):
 		return []sasl.Mechanism{user.AsSha512Mechanism()}
 	}
-	return []sasl.Mechanism{user.AsSha256Mechanism()} // the embedded Kafka's
+	return []sasl.Mechanism{user.AsSha256Mechanism()} // the mechanism of the embedded Kafka
 }
 
-// consumer is a member of the group at work.
+// consumer is a member of the group.
 type consumer struct {
 	options
-	client *kgo.Client
-	place  *place
-	out    *bufio.Writer
-	table  *table
-	record pointblock.Record
+	client    *kgo.Client
+	positions *positions
+	out       *bufio.Writer
+	table     *table
+	record    pointblock.Record
 }
 
 func run(ctx context.Context, o options, out *bufio.Writer) (err error) {
-	p := &place{options: o, begun: map[int32]bool{}, next: map[int32]int64{}}
-	c := &consumer{options: o, place: p, out: out, table: newTable()}
+	p := &positions{options: o, started: map[int32]bool{}, next: map[int32]int64{}}
+	c := &consumer{options: o, positions: p, out: out, table: newTable()}
 	c.client, err = kgo.NewClient(
 		kgo.SeedBrokers(strings.Split(o.brokers, ",")...),
 		kgo.SASL(login()...),
@@ -114,10 +115,10 @@ func run(ctx context.Context, o options, out *bufio.Writer) (err error) {
 		kgo.ConsumerGroup(o.group),
 		kgo.ConsumeTopics(o.topic),
 		kgo.AdjustFetchOffsetsFn(p.start),
-		kgo.OnPartitionsRevoked(p.gone),
-		kgo.OnPartitionsLost(p.gone),
-		kgo.DisableAutoCommit(),    // committed is what is done, not what was fetched
-		kgo.BlockRebalanceOnPoll(), // partitions stay while their records are worked on
+		kgo.OnPartitionsRevoked(p.revoked),
+		kgo.OnPartitionsLost(p.revoked),
+		kgo.DisableAutoCommit(),    // commit processed records, not fetched ones
+		kgo.BlockRebalanceOnPoll(), // keep partitions while their records are processed
 	)
 	if err != nil {
 		return err
@@ -125,11 +126,11 @@ func run(ctx context.Context, o options, out *bufio.Writer) (err error) {
 	defer c.client.CloseAllowingRebalance()
 	p.admin = kadm.NewClient(c.client)
 	if o.untilEnd {
-		if err := p.untilNow(ctx); err != nil {
+		if err := p.stopAtCurrentEnds(ctx); err != nil {
 			return err
 		}
 	}
-	for ctx.Err() == nil && !p.reached() {
+	for ctx.Err() == nil && !p.atEnds() {
 		if err := c.poll(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}
@@ -140,34 +141,34 @@ func run(ctx context.Context, o options, out *bufio.Writer) (err error) {
 	return nil
 }
 
-// poll takes the records that have come, and commits them when they are done. Whatever
-// happens in between, they come again: at least once.
+// poll fetches and handles records, and then commits them. After a failure in between, the records
+// are read again (at least once).
 func (c *consumer) poll(ctx context.Context) error {
 	defer c.client.AllowRebalance()
-	wait, cancel := context.WithTimeout(ctx, time.Second)
+	pollCtx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	fetches := c.client.PollFetches(wait)
+	fetches := c.client.PollFetches(pollCtx)
 	if err := fetches.Err0(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	var failure error
 	fetches.EachRecord(func(r *kgo.Record) {
 		if failure == nil {
-			failure = c.take(r)
+			failure = c.handle(r)
 		}
 	})
 	if failure != nil {
 		return failure
 	}
-	if err := c.out.Flush(); err != nil { // first what is done is safe, then it is committed
+	if err := c.out.Flush(); err != nil { // the output must be written before the commit
 		return err
 	}
 	return c.client.CommitUncommittedOffsets(ctx)
 }
 
-// take does what one record asks for.
-func (c *consumer) take(r *kgo.Record) error {
-	defer c.place.done(r)
+// handle applies one record to the output or the table.
+func (c *consumer) handle(r *kgo.Record) error {
+	defer c.positions.done(r)
 	if err := pointblock.Decode(r.Value, &c.record); err != nil {
 		slog.Warn("a record is passed over", "partition", r.Partition, "offset", r.Offset, "error", err)
 		return nil
@@ -191,7 +192,7 @@ func (c *consumer) take(r *kgo.Record) error {
 			continue
 		}
 		for i, at := range ts {
-			if err := printTo(c.out, line{describe(&identity), stamp(at), value(i), version}); err != nil {
+			if err := printLine(c.out, pointLine{infoOf(&identity), formatTime(at), value(i), version}); err != nil {
 				return err
 			}
 		}
@@ -199,21 +200,22 @@ func (c *consumer) take(r *kgo.Record) error {
 	for _, d := range c.record.Deletions {
 		if c.summary {
 			c.table.remove(c.record.Workspace, d, version)
-		} else if err := printTo(c.out, deleted(c.record.Workspace, d, version)); err != nil {
+		} else if err := printLine(c.out, newDeletionLine(c.record.Workspace, d, version)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// versionOf orders the points of one series and time: the later in the log stands. A
-// record that was put back from among the dead letters counts where it was before.
+// versionOf returns the version of a record's points. Of the points of one series and time, the one
+// with the highest version is current: the latest in the log. A redriven dead letter has the version
+// of its original record.
 func versionOf(r *kgo.Record) int64 {
-	const offset = 1<<48 - 1 // of the bits of the header
+	const offsetMask = 1<<48 - 1 // bits of the offset in the header
 	for _, h := range r.Headers {
 		var version int64
 		if _, err := fmt.Sscan(string(h.Value), &version); h.Key == "lg-version" && err == nil {
-			return version & offset
+			return version & offsetMask
 		}
 	}
 	return r.Offset

@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// entry is what a record of one partition asks for.
+// entry applies a record of one partition to a table.
 type entry func(t *table, version int64)
 
 func points(source uuid.UUID, metric string, value float64, ts ...int64) entry {
@@ -26,18 +26,18 @@ func deletion(d pointblock.Deletion) entry {
 	return func(t *table, version int64) { t.remove(uuid.Nil, d, version) }
 }
 
-// read reads part of a log into the table.
+// read applies the records of a log from one offset to another, exclusive.
 func (t *table) read(log []entry, from, to int) {
 	for offset := from; offset < to; offset++ {
 		log[offset](t, int64(offset))
 	}
 }
 
-// dump is what stands.
+// dump returns the current points by series and time.
 func (t *table) dump() map[string]any {
 	all := map[string]any{}
-	for source, of := range t.series {
-		for _, s := range of {
+	for source, ofSource := range t.series {
+		for _, s := range ofSource {
 			for at, p := range s.points {
 				all[fmt.Sprint(source, s.identity.Metric, at)] = p.value
 			}
@@ -69,8 +69,8 @@ func TestTheLaterPointStandsAndADeletionTakesWhatWasBefore(t *testing.T) {
 	require.Empty(t, table.dump(), "also when it is read again")
 }
 
-// Whatever part of the log is read again, as often as you like, what stands at its end
-// is the same.
+// The table at the end of the log is the same, regardless of which parts of the log are read again,
+// and how often.
 func TestReadingAgainChangesNothing(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -94,14 +94,14 @@ func TestReadingAgainChangesNothing(t *testing.T) {
 				log = append(log, points(source, metric, float64(len(log)), at, at+1))
 			}
 		}
-		once, often := newTable(), newTable()
+		once, repeated := newTable(), newTable()
 		once.read(log, 0, len(log))
 		for at := 0; at < len(log); {
 			to := min(len(log), at+1+random.IntN(8))
-			often.read(log, random.IntN(at+1), to)
+			repeated.read(log, random.IntN(at+1), to)
 			at = to
 		}
-		often.read(log, random.IntN(len(log)), len(log))
-		require.Equal(t, once.dump(), often.dump())
+		repeated.read(log, random.IntN(len(log)), len(log))
+		require.Equal(t, once.dump(), repeated.dump())
 	}
 }
