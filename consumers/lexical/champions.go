@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"context"
+	"errors"
 
 	"github.com/livegraph/livegraph/internal/platform/lease"
 	"github.com/livegraph/livegraph/internal/platform/sleep"
@@ -58,7 +59,7 @@ func (m *champions) round(ctx context.Context) error {
 	var failed error
 	for i, list := range due {
 		if held, err := m.lease.Take(ctx); err != nil || !held {
-			return err
+			return errors.Join(failed, err)
 		}
 		if err := m.c.deps.Graph.RefreshChampionList(ctx, list); err != nil {
 			if failed = err; ctx.Err() != nil {
