@@ -16,31 +16,32 @@ import (
 )
 
 const (
-	// abandonAfter is how long after its id was made a command may still be on its way
-	// into the log: many times what a produce may take.
+	// abandonAfter is how long after its id was issued a command may still reach the log:
+	// many times the maximum duration of a produce.
 	abandonAfter = 2 * time.Minute
-	// observeLimit is how long the log is asked for its end.
+	// observeLimit bounds reading the end of the log.
 	observeLimit = 2 * time.Second
 )
 
-// fate settles what is to become of commands that are not decided, or not well.
-type fate interface {
-	// AbandonCommand settles that a command is not in the log.
+// outcomeWriter changes the outcomes of commands that are undecided or failed internally.
+type outcomeWriter interface {
+	// AbandonCommand stores an outcome for a command that is not in the log.
 	AbandonCommand(
 		ctx context.Context, ref graphstore.CommandRef, actor uuid.UUID, log graphstore.CommandLogEnd, outcome []byte,
 	) ([]byte, error)
-	// ForgetFailure has a command that failed internally be decided again.
+	// ForgetFailure deletes the outcome of a command that failed internally, so that it can
+	// be decided again.
 	ForgetFailure(ctx context.Context, ref graphstore.CommandRef, outcome []byte) (bool, error)
 }
 
-// abandon returns the outcome of a command that has none. Kafka may have been unavailable when
-// it was accepted, or the process may have died before: then it is not in the log and
-// would be pending for as long as outcomes are kept. That is settled, once everything
-// is decided that is in the log by a time when the command had to be there: it gets an
-// outcome, which the consumer finds should its record come all the same, after a
-// network's or a process' long sleep, or because its request is repeated. So a command
-// that is said to have failed never applies. nil: it may still be decided, or that
-// cannot be told now.
+// abandon stores and returns a failed outcome for a command that is not in the log. Kafka may
+// have been unavailable when the command was accepted, or the process may have died before
+// the produce: then the command would be pending for as long as outcomes are kept. The
+// outcome is stored once everything is decided that the log contained at a time when the
+// command had to be in it. If its record arrives later all the same, after a long pause of a
+// network or process, or because its request is repeated, the consumer finds the outcome. So
+// a command that was reported as failed is never applied. abandon returns nil if the command
+// may still be decided, or if that cannot be determined now.
 func (a *api) abandon(ctx context.Context, workspace, id uuid.UUID, issued time.Time) *eventsv1.Outcome {
 	if time.Since(issued) < a.AbandonAfter {
 		return nil
@@ -54,9 +55,9 @@ func (a *api) abandon(ctx context.Context, workspace, id uuid.UUID, issued time.
 }
 
 func (a *api) settle(ctx context.Context, workspace, id uuid.UUID) (*eventsv1.Outcome, error) {
-	observing, cancel := context.WithTimeout(ctx, observeLimit)
+	observeCtx, cancel := context.WithTimeout(ctx, observeLimit)
 	defer cancel()
-	seen, err := a.Log.ObserveTopic(observing, kafka.TopicCommands)
+	seen, err := a.Log.ObserveTopic(observeCtx, kafka.TopicCommands)
 	if err != nil || len(seen.State) == 0 {
 		return nil, err
 	}

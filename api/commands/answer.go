@@ -15,13 +15,13 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 )
 
-// batchAnswer is what came of a batch.
+// batchAnswer is the response to a batch.
 type batchAnswer struct {
 	BatchID uuid.UUID     `json:"batchId"`
 	Results []batchResult `json:"results"`
 }
 
-// batchResult is what came of a command of a batch: Data or Error.
+// batchResult is the result of a command of a batch: Data or Error.
 type batchResult struct {
 	Index  int               `json:"index"`
 	Status string            `json:"status"`
@@ -36,7 +36,7 @@ const (
 	statusFailed  = "failed"
 )
 
-// answerOf reads an outcome. batch reports whether it is one of a batch.
+// answerOf returns the response for an outcome; batch is whether it is the outcome of a batch.
 func answerOf(o *eventsv1.Outcome, batch bool) idempotency.Answer {
 	if failure := o.GetFailure(); failure != nil {
 		return idempotency.Answer{Err: failureOf(o, failure)}
@@ -50,11 +50,12 @@ func answerOf(o *eventsv1.Outcome, batch bool) idempotency.Answer {
 	if failure := o.GetResults()[0].GetFailure(); failure != nil {
 		return idempotency.Answer{Err: failureOf(o, failure)}
 	}
-	return created(graphjson.OfResult(o, 0))
+	return appliedAnswer(graphjson.OfResult(o, 0))
 }
 
-// created answers a command that was applied: 201 and where it is if it made something.
-func created(data graphjson.Answer) idempotency.Answer {
+// appliedAnswer returns the response for a command that was applied: 201 with a location if
+// it created something, else 200.
+func appliedAnswer(data graphjson.Answer) idempotency.Answer {
 	a := idempotency.Answer{Status: http.StatusOK, Data: data}
 	if strings.HasPrefix(data.Type, "CREATE_") {
 		a.Status = http.StatusCreated
@@ -68,7 +69,7 @@ func created(data graphjson.Answer) idempotency.Answer {
 	return a
 }
 
-// failureOf makes the error of a refusal. One that is ours tells whose outcome it is.
+// failureOf returns the error for a failure. An internal error contains the command's id.
 func failureOf(o *eventsv1.Outcome, failure *eventsv1.Failure) error {
 	err := graphrecord.ToFault(failure)
 	if err.Kind == fault.Internal {
@@ -77,7 +78,7 @@ func failureOf(o *eventsv1.Outcome, failure *eventsv1.Failure) error {
 	return err
 }
 
-// isBatch reports whether an outcome is of a batch: its commands have their own ids, or none.
+// isBatch reports whether an outcome is of a batch, whose commands have their own ids, or none.
 func isBatch(o *eventsv1.Outcome) bool {
 	results := o.GetResults()
 	return len(results) != 1 || !bytes.Equal(results[0].GetCommandId(), o.GetId())

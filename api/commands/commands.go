@@ -1,9 +1,9 @@
-// Package commands serves the graph's write routes. It reads a command or a batch
-// strictly, checks what can be told without the graph, puts a record into topic
-// graph.commands, and answers with what the commands consumer decided.
+// Package commands serves the graph's write routes. It parses a command or a batch
+// strictly, validates what can be validated without the graph, writes a record to topic
+// graph.commands, and responds with the decision of the commands consumer.
 //
-// It decides nothing about the graph, and it can lose nothing: what it answers is in
-// Postgres, and of what it cannot tell in time it gives the id by which to ask.
+// It decides nothing about the graph and keeps no state: outcomes are stored in Postgres.
+// When an outcome is not known in time, the error contains the id for requesting it later.
 package commands
 
 import (
@@ -30,29 +30,30 @@ import (
 // maxBatchBody is the largest body of a batch, decoded.
 const maxBatchBody = 8 << 20
 
-// commandLog is where commands go.
+// commandLog is the topic of commands.
 type commandLog interface {
 	ProduceCommand(ctx context.Context, record kafka.Record) error
 	ObserveTopic(ctx context.Context, name string) (kafka.TopicState, error)
 }
 
-// Deps is what the routes are made of.
+// Deps are the dependencies of the routes.
 type Deps struct {
 	Log      commandLog
 	Outcomes outcomeStore
-	Fate     fate
-	Purges   purges
-	// AbandonAfter is how long a command may be on its way into the log; 0: 2 minutes.
+	Fate     outcomeWriter
+	Purges   purgeStore
+	// AbandonAfter is how long after its id was issued a command may still reach the log;
+	// 0: 2 minutes.
 	AbandonAfter time.Duration
-	// Waiter runs as long as the routes are served.
+	// Waiter must run while the routes are served.
 	Waiter *Waiter
-	// Keys are those of requests that clients may repeat.
+	// Keys stores the idempotency keys of requests.
 	Keys *idempotency.Keeper
-	// IDKey signs the ids of commands: the installation's, the same in every process.
+	// IDKey signs the ids of commands. All processes of an installation must use the same.
 	IDKey [32]byte
-	// Bodies bounds the bytes of all bodies that are worked on.
+	// Bodies bounds the total bytes of the bodies of concurrent requests.
 	Bodies *request.Budget
-	// Metrics registers what commands measure; nil: nowhere.
+	// Metrics registers the metrics of commands; nil: none are registered.
 	Metrics prometheus.Registerer
 }
 
@@ -78,23 +79,24 @@ func Routes(deps Deps) []route.Route {
 	return []route.Route{
 		{
 			Method: http.MethodPost, Pattern: executePath, Scopes: writeScopes, Handle: a.execute, Work: route.ChangesGraph,
-			Room: a.room,
+			Room: a.checkCapacity,
 		},
 		{
 			Method: http.MethodPost, Pattern: batchPath, Scopes: writeScopes, Handle: a.batch, Work: route.ChangesGraph,
-			Room: a.room,
+			Room: a.checkCapacity,
 		},
 		{Method: http.MethodGet, Pattern: commandPath, Scopes: writeScopes, Handle: a.get},
 		{Method: http.MethodPost, Pattern: purgePath, Scopes: []request.Scope{request.Admin}, Handle: a.purge},
 	}
 }
 
-// room refuses a command for which there is no room before it counts against a plan.
-func (a *api) room() error {
+// checkCapacity refuses a command for which there is no capacity, before it counts against
+// the limits of a plan.
+func (a *api) checkCapacity() error {
 	if err := a.Bodies.Room(); err != nil {
 		return err
 	}
-	return a.Waiter.room()
+	return a.Waiter.checkCapacity()
 }
 
 func (a *api) execute(w http.ResponseWriter, r *http.Request) error {
@@ -105,8 +107,10 @@ func (a *api) batch(w http.ResponseWriter, r *http.Request) error {
 	return a.accept(w, r, maxBatchBody, readBatch)
 }
 
-// accept reads what is asked for, has it decided, and answers.
-func (a *api) accept(w http.ResponseWriter, r *http.Request, limit int64, read func([]byte) (*asked, error)) error {
+// accept parses the request, submits it, and responds with its outcome.
+func (a *api) accept(
+	w http.ResponseWriter, r *http.Request, limit int64, read func([]byte) (*parsedRequest, error),
+) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
 	}
@@ -119,91 +123,92 @@ func (a *api) accept(w http.ResponseWriter, r *http.Request, limit int64, read f
 		return err
 	}
 	defer release()
-	asked, err := read(body)
+	parsed, err := read(body)
 	if err != nil {
 		return err
 	}
-	for _, scopes := range asked.scopes() {
+	for _, scopes := range parsed.scopes() {
 		if err := request.Require(r.Context(), scopes...); err != nil {
 			return err
 		}
 	}
-	claim, known, err := a.claim(w, r, body, waitTimeout)
+	claim, previous, err := a.claim(w, r, body, waitTimeout)
 	switch {
 	case err != nil:
 		return err
-	case known != nil:
-		if claim != nil && known.Err == nil {
+	case previous != nil:
+		if claim != nil && previous.Err == nil {
 			request.NotesOf(r.Context()).Command = claim.ID()
 		}
-		return known.Send(w, r)
-	case asked.invalid != nil:
-		claim.Fail(r.Context(), asked.invalid)
-		return asked.invalid
+		return previous.Send(w, r)
+	case parsed.invalid != nil:
+		claim.Fail(r.Context(), parsed.invalid)
+		return parsed.invalid
 	}
-	decided, err := a.decide(r.Context(), asked, claim, waitTimeout)
+	decided, err := a.submit(r.Context(), parsed, claim, waitTimeout)
 	if err != nil {
 		claim.Release(r.Context())
 		return err
 	}
 	switch {
-	case decided.Err == nil, idempotency.Kept(decided.Err): // the outcome is what is kept
+	case decided.Err == nil, idempotency.Kept(decided.Err): // the stored outcome is replayed
 	case fault.Is(decided.Err, fault.Internal):
-		claim.Release(r.Context()) // it is a dead letter, that may yet be put back: a repetition has its id
+		claim.Release(r.Context()) // it is a dead letter, which may be redriven: a retry must use the same id
 	default:
 		claim.Forget(r.Context())
 	}
 	return decided.Send(w, r)
 }
 
-// holdMore is how long the holder of a key may take beside its wait for the outcome.
-const holdMore = 15 * time.Second
+// holdMargin is how long a request may hold its key in addition to its wait for the outcome.
+const holdMargin = 15 * time.Second
 
-// claim claims the request's Idempotency-Key. known is the answer, if the command is
-// decided or was refused; claim is nil if the request has no key.
+// claim claims the request's Idempotency-Key. previous is the response to an earlier request
+// with the key, if its command was decided or refused; claim is nil if the request has no key.
 func (a *api) claim(
 	w http.ResponseWriter, r *http.Request, body []byte, waitTimeout time.Duration,
-) (claim *idempotency.Claim, known *idempotency.Answer, err error) {
+) (claim *idempotency.Claim, previous *idempotency.Answer, err error) {
 	workspace := request.PrincipalOf(r.Context()).Workspace
-	use := idempotency.Use{
+	operation := idempotency.Use{
 		Route: r.URL.Path, Asked: [][]byte{body}, NewID: func() uuid.UUID { return a.ids.issue(workspace) },
-		Hold: waitTimeout + holdMore,
+		Hold: waitTimeout + holdMargin,
 	}
 	for {
-		claim, err = a.Keys.Begin(r, use)
+		claim, err = a.Keys.Begin(r, operation)
 		if err != nil || claim == nil || (claim.Held() && !claim.Resumed()) {
 			return claim, nil, err
 		}
-		outcome, err := a.reopen(r.Context(), graphstore.CommandRef{Workspace: workspace, ID: claim.ID()}, claim.Held())
+		ref := graphstore.CommandRef{Workspace: workspace, ID: claim.ID()}
+		outcome, err := a.outcomeForRetry(r.Context(), ref, claim.Held())
 		if err != nil {
 			claim.Release(r.Context())
 			return nil, nil, err
 		}
 		if outcome == nil {
-			if claim.Held() { // the command may be in the log, or not: put there again it is still done once
+			if claim.Held() { // the command may be in the log already: written again, it is still applied once
 				return claim, nil, nil
 			}
-			known, err = claim.Replay(w)
-			return nil, known, err
+			previous, err = claim.Replay(w)
+			return nil, previous, err
 		}
 		answer := answerOf(outcome, isBatch(outcome))
 		switch {
 		case answer.Err == nil || idempotency.Kept(answer.Err):
 			claim.MarkReplayed(w)
 			return claim, &answer, nil
-		case !claim.Held(): // who holds it is about to let go of it
-			known, err = claim.Replay(w)
-			return nil, known, err
+		case !claim.Held(): // its holder is about to release it
+			previous, err = claim.Replay(w)
+			return nil, previous, err
 		}
 		claim.Forget(r.Context())
 	}
 }
 
-// reopen returns the outcome of a command whose key is claimed again, nil if it has none.
-// One that failed for an internal reason loses it if the key is held: it is decided once
-// more, under the same id. Its record is a dead letter, and anyone who puts that back must
-// find what came of the repetition, or the repetition what came of that.
-func (a *api) reopen(ctx context.Context, ref graphstore.CommandRef, held bool) (*eventsv1.Outcome, error) {
+// outcomeForRetry returns the outcome of a command whose key is claimed again, nil if it has
+// none. If the command failed internally and the key is held, its outcome is deleted and the
+// command is decided once more, under the same id: its record is a dead letter, and whichever
+// comes second, the retry or a redrive of the dead letter, must find the outcome of the other.
+func (a *api) outcomeForRetry(ctx context.Context, ref graphstore.CommandRef, held bool) (*eventsv1.Outcome, error) {
 	for {
 		outcomes, err := a.Outcomes.CommandOutcomes(ctx, []graphstore.CommandRef{ref})
 		encoded := outcomes[ref]
@@ -219,10 +224,10 @@ func (a *api) reopen(ctx context.Context, ref graphstore.CommandRef, held bool) 
 	}
 }
 
-// decide puts the request into the log and waits for what comes of it. An error that
-// does not say what came of it has the id by which to ask.
-func (a *api) decide(
-	ctx context.Context, asked *asked, claim *idempotency.Claim, waitTimeout time.Duration,
+// submit writes the request to the log and waits for its outcome. If the outcome is unknown,
+// the error contains the id for requesting it.
+func (a *api) submit(
+	ctx context.Context, parsed *parsedRequest, claim *idempotency.Claim, waitTimeout time.Duration,
 ) (answer idempotency.Answer, err error) {
 	workspace := request.PrincipalOf(ctx).Workspace
 	var id uuid.UUID
@@ -231,7 +236,7 @@ func (a *api) decide(
 	} else {
 		id = a.ids.issue(workspace)
 	}
-	accepted := a.request(ctx, asked, id)
+	accepted := a.newRequest(ctx, parsed, id)
 	encoded, err := graphrecord.EncodeRequest(accepted)
 	if err != nil {
 		return answer, err
@@ -245,35 +250,35 @@ func (a *api) decide(
 		Workspace: workspace, Value: encoded, RequestID: accepted.RequestID, ReplyTo: a.Waiter.replies.Address(),
 	})
 	if err != nil {
-		return answer, undecided(err, id)
+		return answer, withCommandID(err, id)
 	}
 	outcome, err := waiting.outcome(ctx, waitTimeout)
 	switch {
 	case err != nil:
-		return answer, undecided(err, id)
+		return answer, withCommandID(err, id)
 	case outcome == nil:
-		return answer, undecided(fault.New(fault.Timeout, "The command is not decided yet").After(time.Second), id)
+		return answer, withCommandID(fault.New(fault.Timeout, "The command is not decided yet").After(time.Second), id)
 	}
 	decoded, err := graphrecord.DecodeOutcome(outcome)
 	if err != nil {
-		return answer, undecided(err, id)
+		return answer, withCommandID(err, id)
 	}
-	if answer = answerOf(decoded, asked.mode != graphrecord.Single); answer.Err == nil {
+	if answer = answerOf(decoded, parsed.mode != graphrecord.Single); answer.Err == nil {
 		request.NotesOf(ctx).Command = id
 	}
 	return answer, nil
 }
 
-// undecided adds the id by which the outcome can be asked for.
-func undecided(err error, id uuid.UUID) error {
+// withCommandID adds the id for requesting the outcome.
+func withCommandID(err error, id uuid.UUID) error {
 	return reply.Public(err).With(reply.CommandID, id)
 }
 
-// request makes the record of what is asked for.
-func (a *api) request(ctx context.Context, asked *asked, id uuid.UUID) *graphrecord.Request {
+// newRequest creates the record of a request.
+func (a *api) newRequest(ctx context.Context, parsed *parsedRequest, id uuid.UUID) *graphrecord.Request {
 	principal := request.PrincipalOf(ctx)
 	r := &graphrecord.Request{
-		Workspace: principal.Workspace, Mode: asked.mode, ID: id, Actions: asked.actions,
+		Workspace: principal.Workspace, Mode: parsed.mode, ID: id, Actions: parsed.actions,
 		Origin: graph.Origin{
 			Actor: principal.ActorID, AcceptedAt: time.Now().UTC().Truncate(time.Microsecond), RequestID: reply.RequestID(ctx),
 		},
@@ -281,8 +286,8 @@ func (a *api) request(ctx context.Context, asked *asked, id uuid.UUID) *graphrec
 	for _, scope := range principal.Scopes {
 		r.Scopes = append(r.Scopes, string(scope))
 	}
-	if asked.mode == graphrecord.Separate {
-		r.CommandIDs = make([]uuid.UUID, len(asked.actions))
+	if parsed.mode == graphrecord.Separate {
+		r.CommandIDs = make([]uuid.UUID, len(parsed.actions))
 		for i := range r.CommandIDs {
 			r.CommandIDs[i] = newID()
 		}
@@ -290,7 +295,7 @@ func (a *api) request(ctx context.Context, asked *asked, id uuid.UUID) *graphrec
 	return r
 }
 
-// state is what is known of a command.
+// state is the response to GET of a command.
 type state struct {
 	CommandID uuid.UUID      `json:"commandId"`
 	Status    string         `json:"status"`
@@ -311,10 +316,10 @@ func (a *api) get(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	at, issued := a.ids.issued(workspace, id)
-	pending := issued && time.Since(at) < outcomeKept
+	issuedAt, issued := a.ids.issued(workspace, id)
+	pending := issued && time.Since(issuedAt) < outcomeRetention
 	if outcome == nil && pending {
-		outcome = a.abandon(r.Context(), workspace, id, at)
+		outcome = a.abandon(r.Context(), workspace, id, issuedAt)
 	}
 	switch {
 	case outcome != nil:
@@ -345,7 +350,7 @@ func decodeOutcome(id uuid.UUID, encoded []byte) (*eventsv1.Outcome, error) {
 	return outcome, nil
 }
 
-// stateOf shows an outcome.
+// stateOf returns the state of a command with an outcome.
 func stateOf(id uuid.UUID, o *eventsv1.Outcome) state {
 	decided := answerOf(o, isBatch(o))
 	if decided.Err != nil {

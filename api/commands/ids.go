@@ -9,28 +9,27 @@ import (
 	"github.com/google/uuid"
 )
 
-// outcomeKept is how long outcomes are kept, and so how long a command whose outcome
-// is not there may count as pending.
-const outcomeKept = 24 * time.Hour
+// outcomeRetention is how long outcomes are kept, and therefore how long a command without
+// an outcome is reported as pending.
+const outcomeRetention = 24 * time.Hour
 
-// issuer makes the ids of commands and batches: UUIDs of version 7 whose last four
-// bytes are a signature, bound to the workspace. So each process can tell an id that
-// was given out, and when, from one that somebody made up, without a store: of the
-// one it says that the command is pending, the other is unknown.
+// issuer creates the ids of commands and batches: UUIDs of version 7 whose last four bytes
+// are a signature, bound to the workspace. So each process can verify without a store that
+// an id was issued, and when: the command of an issued id is pending, any other id is unknown.
 type issuer struct{ key [32]byte }
 
-const signedFrom = 12 // the bytes before are the time and random
+const signatureOffset = 12 // the bytes before it are the time and random bits
 
-// issue makes an id.
+// issue creates an id.
 func (s *issuer) issue(workspace uuid.UUID) uuid.UUID {
 	id := newID()
-	copy(id[signedFrom:], s.sign(workspace, id))
+	copy(id[signatureOffset:], s.sign(workspace, id))
 	return id
 }
 
-// issued reports whether, and when, an id was given out.
+// issued reports whether, and when, an id was issued.
 func (s *issuer) issued(workspace, id uuid.UUID) (at time.Time, ok bool) {
-	if !hmac.Equal(id[signedFrom:], s.sign(workspace, id)) {
+	if !hmac.Equal(id[signatureOffset:], s.sign(workspace, id)) {
 		return time.Time{}, false
 	}
 	milliseconds := binary.BigEndian.Uint64(append([]byte{0, 0}, id[:6]...))
@@ -41,6 +40,6 @@ func (s *issuer) sign(workspace, id uuid.UUID) []byte {
 	mac := hmac.New(sha256.New, s.key[:])
 	mac.Write([]byte("command id"))
 	mac.Write(workspace[:])
-	mac.Write(id[:signedFrom])
-	return mac.Sum(nil)[:len(id)-signedFrom]
+	mac.Write(id[:signatureOffset])
+	return mac.Sum(nil)[:len(id)-signatureOffset]
 }

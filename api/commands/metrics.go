@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// register shows how outcomes come to those who wait.
+// register registers the metrics of the Waiter.
 func (a *api) register(registerer prometheus.Registerer) {
 	factory := promauto.With(registerer)
 	gauge := func(name, help string, read func() float64) {
@@ -35,14 +35,14 @@ func (a *api) register(registerer prometheus.Registerer) {
 			return 0
 		},
 	)
-	counter("livegraph_command_replies_total", "Outcomes that came by Redis.", &w.heard)
+	counter("livegraph_command_replies_total", "Outcomes that came by Redis.", &w.repliesReceived)
 	counter(
 		"livegraph_command_lookups_total",
-		"Outcomes that were looked up in Postgres, because they are large or no reply came.", &w.looked,
+		"Outcomes that were looked up in Postgres, because they are large or no reply came.", &w.lookups,
 	)
 	counter(
 		"livegraph_command_timeouts_total", "Commands and batches answered 504 because they were not decided in time.",
-		&w.overdue,
+		&w.timeouts,
 	)
 }
 

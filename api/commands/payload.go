@@ -12,18 +12,18 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// maxRawProperties is the maximum number of bytes, without white space, of properties that are
-// read at all: those of [graph.MaxProperties] with each character escaped, and room.
+// maxRawProperties is the maximum size in bytes, without white space, of properties that are
+// parsed: [graph.MaxProperties] with each character escaped, and some margin.
 const maxRawProperties = 8 * graph.MaxProperties
 
-// types are the commands, as an error names them.
-var types = []string{
+// commandTypes lists the types of commands for error messages.
+var commandTypes = []string{
 	string(graph.TypeCreateNode), string(graph.TypeUpdateNode), string(graph.TypeDeleteNode), string(graph.TypeCreateEdge),
 	string(graph.TypeUpdateEdge), string(graph.TypeDeleteEdge), string(graph.TypeUndo), string(graph.TypeRedo),
 }
 
-// createNode and the like are payloads as they are written in JSON. What is a pointer
-// may be absent.
+// createNode and the following types are the JSON form of payloads. Pointers are nil when
+// the member is absent.
 type createNode struct {
 	ID          *string                  `json:"id"`
 	Name        *string                  `json:"name"`
@@ -63,18 +63,18 @@ type pick struct {
 	CommandID *string `json:"commandId"`
 }
 
-// payloadReader reads the payload of one command. What cannot be read is an error at
-// once; a value that breaks a rule is noted, because what cannot be read elsewhere in
-// the body is said first.
+// payloadReader parses the payload of one command. A payload that cannot be parsed is an
+// error immediately. A value that breaks a rule is only recorded, because parse errors
+// elsewhere in the body are reported first.
 type payloadReader struct {
-	raw     jsontext.Value // nil: there is none
+	raw     jsontext.Value // nil: absent
 	check   request.Check
 	invalid error // the first value that breaks a rule
 }
 
 const payloadPath = "payload"
 
-// decode reads the payload into v, which a command that needs one must have.
+// decode decodes the payload into v. A missing payload is an error.
 func (p *payloadReader) decode(v any) error {
 	if p.raw == nil {
 		return fault.Field(fault.Malformed, payloadPath, "is required")
@@ -85,7 +85,7 @@ func (p *payloadReader) decode(v any) error {
 	return request.DecodePart(p.raw, payloadPath, v)
 }
 
-// read returns the payload of a command of a type, nil where the type is none.
+// read returns the payload of a command of a type, nil for an unknown type.
 func (p *payloadReader) read(kind graph.Type) (graph.Payload, error) {
 	switch kind {
 	case graph.TypeCreateNode:
@@ -97,10 +97,10 @@ func (p *payloadReader) read(kind graph.Type) (graph.Payload, error) {
 	case graph.TypeUpdateEdge:
 		return p.updateEdge()
 	case graph.TypeDeleteNode:
-		id, err := p.deleted()
+		id, err := p.deletedID()
 		return graph.DeleteNode{ID: id}, err
 	case graph.TypeDeleteEdge:
-		id, err := p.deleted()
+		id, err := p.deletedID()
 		return graph.DeleteEdge{ID: id}, err
 	case graph.TypeUndo:
 		picked, err := p.pick()
@@ -109,7 +109,7 @@ func (p *payloadReader) read(kind graph.Type) (graph.Payload, error) {
 		picked, err := p.pick()
 		return graph.Redo{Pick: picked}, err
 	}
-	p.fail("type", "is not a type of command", types...)
+	p.fail("type", "is not a type of command", commandTypes...)
 	return nil, nil
 }
 
@@ -127,13 +127,13 @@ func (p *payloadReader) createNode() (graph.Payload, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := graph.CreateNode{
-		ID: p.chosen(body.ID), Name: *body.Name, EntityType: graph.EntityType(*body.EntityType), Properties: properties,
+	node := graph.CreateNode{
+		ID: p.idOrNew(body.ID), Name: *body.Name, EntityType: graph.EntityType(*body.EntityType), Properties: properties,
 	}
 	if body.Description.Set && !body.Description.Null {
-		made.Description = &body.Description.Value
+		node.Description = &body.Description.Value
 	}
-	return made, nil
+	return node, nil
 }
 
 func (p *payloadReader) updateNode() (graph.Payload, error) {
@@ -150,7 +150,7 @@ func (p *payloadReader) updateNode() (graph.Payload, error) {
 		return nil, err
 	}
 	update := graph.UpdateNode{
-		ID: named(*body.ID), Name: body.Name, EntityType: (*graph.EntityType)(body.EntityType),
+		ID: existingID(*body.ID), Name: body.Name, EntityType: (*graph.EntityType)(body.EntityType),
 		ClearDescription: body.Description.Null, Properties: properties,
 	}
 	if body.Description.Set && !body.Description.Null {
@@ -175,7 +175,7 @@ func (p *payloadReader) createEdge() (graph.Payload, error) {
 		return nil, err
 	}
 	return graph.CreateEdge{
-		ID: p.chosen(body.ID), SourceID: named(*body.SourceID), TargetID: named(*body.TargetID),
+		ID: p.idOrNew(body.ID), SourceID: existingID(*body.SourceID), TargetID: existingID(*body.TargetID),
 		RelationType: *body.RelationType, Properties: properties,
 	}, nil
 }
@@ -193,11 +193,11 @@ func (p *payloadReader) updateEdge() (graph.Payload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return graph.UpdateEdge{ID: named(*body.ID), RelationType: body.RelationType, Properties: properties}, nil
+	return graph.UpdateEdge{ID: existingID(*body.ID), RelationType: body.RelationType, Properties: properties}, nil
 }
 
-// deleted reads the payload of a deletion.
-func (p *payloadReader) deleted() (uuid.UUID, error) {
+// deletedID parses the payload of a deletion.
+func (p *payloadReader) deletedID() (uuid.UUID, error) {
 	var body target
 	if err := p.decode(&body); err != nil {
 		return uuid.Nil, err
@@ -206,7 +206,7 @@ func (p *payloadReader) deleted() (uuid.UUID, error) {
 	if err := p.check.Err(); err != nil {
 		return uuid.Nil, err
 	}
-	return named(*body.ID), nil
+	return existingID(*body.ID), nil
 }
 
 // Scopes of UNDO and REDO.
@@ -215,7 +215,7 @@ const (
 	scopeWorkspace = "workspace"
 )
 
-// pick reads the payload of UNDO and REDO, which may be absent.
+// pick parses the payload of UNDO and REDO, which may be absent.
 func (p *payloadReader) pick() (picked graph.Pick, err error) {
 	if p.raw == nil {
 		return picked, nil
@@ -231,7 +231,7 @@ func (p *payloadReader) pick() (picked graph.Pick, err error) {
 		picked.Workspace = *body.Scope == scopeWorkspace
 	}
 	if body.CommandID != nil {
-		if picked.CommandID = named(*body.CommandID); picked.CommandID == uuid.Nil { // which would mean the last
+		if picked.CommandID = existingID(*body.CommandID); picked.CommandID == uuid.Nil { // nil selects the last command
 			picked.CommandID = newID()
 		}
 		if body.Scope != nil {
@@ -241,15 +241,15 @@ func (p *payloadReader) pick() (picked graph.Pick, err error) {
 	return picked, nil
 }
 
-// fail notes a value that breaks a rule.
+// fail records a value that breaks a rule.
 func (p *payloadReader) fail(field, reason string, allowed ...string) {
 	if p.invalid == nil {
 		p.invalid = fault.Field(fault.Invalid, field, reason, allowed...)
 	}
 }
 
-// properties reads an object of which the rules are those of internal/graph; here it
-// is only not let grow large in memory.
+// properties parses an object. Package internal/graph validates it; here only its size in
+// memory is bounded.
 func (p *payloadReader) properties(raw jsontext.Value) (jsontext.Value, error) {
 	if raw == nil {
 		return nil, nil
@@ -267,8 +267,8 @@ func (p *payloadReader) properties(raw jsontext.Value) (jsontext.Value, error) {
 	return raw, nil
 }
 
-// chosen returns the id that a client chose, or a new one.
-func (p *payloadReader) chosen(text *string) uuid.UUID {
+// idOrNew returns the id that the client chose, or a new one.
+func (p *payloadReader) idOrNew(text *string) uuid.UUID {
 	if text == nil {
 		return newID()
 	}
@@ -279,15 +279,15 @@ func (p *payloadReader) chosen(text *string) uuid.UUID {
 	return id
 }
 
-// named returns the id of something that must be there already. What is no UUID is the
-// id of nothing: one that was never given out stands in for it, so that it is not
-// found where, and when, the command is decided.
-func named(text string) uuid.UUID {
+// existingID parses the id of something that must exist already. For a text that is not a
+// UUID it returns a new id, which nothing has, so that the command fails as not found when
+// it is decided.
+func existingID(text string) uuid.UUID {
 	if id, ok := request.ParseUUID(text); ok {
 		return id
 	}
 	return newID()
 }
 
-// newID creates an id, of version 7: those of one process are in the order of time.
+// newID creates a UUID of version 7: the ids of one process are in chronological order.
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

@@ -13,29 +13,29 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
-// purgePath is where the purge of a deleted node is asked for.
+// purgePath is the route that purges a deleted node.
 const purgePath = "/api/admin/nodes/{id}/purge"
 
 const (
-	// purgeWait is how long a request waits until the node is purged, and purgeEvery how
-	// often it looks. The background work looks twice a second.
-	purgeWait  = 3 * time.Second
-	purgeEvery = 100 * time.Millisecond
+	// purgeTimeout is how long a request waits until the node is purged, and
+	// purgePollInterval how often it polls. The background job polls twice a second.
+	purgeTimeout      = 3 * time.Second
+	purgePollInterval = 100 * time.Millisecond
 )
 
-// purges takes the requests for purges.
-type purges interface {
+// purgeStore stores the requests for purges.
+type purgeStore interface {
 	RequestPurge(ctx context.Context, id graphstore.GraphNodeID) (graphstore.Purge, error)
 }
 
-// nodePurge is how far the purge of a node is.
+// nodePurge is the state of the purge of a node.
 type nodePurge struct {
 	NodeID uuid.UUID `json:"nodeId"`
 	State  string    `json:"state"` // purging or purged
 }
 
-// purge has what a deleted node was removed: 200 when it was, 202 while it is not yet.
-// A repeated request returns the state of the purge.
+// purge requests the removal of a deleted node's data: 200 when it is done, 202 while it is
+// in progress. A repeated request returns the state of the purge.
 func (a *api) purge(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Nothing(r); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (a *api) purge(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := graphstore.GraphNodeID{Workspace: request.PrincipalOf(r.Context()).Workspace, Node: node}
-	for until := time.Now().Add(purgeWait); ; {
+	for deadline := time.Now().Add(purgeTimeout); ; {
 		state, err := a.Purges.RequestPurge(r.Context(), id)
 		switch {
 		case err != nil:
@@ -53,7 +53,7 @@ func (a *api) purge(w http.ResponseWriter, r *http.Request) error {
 		case state == graphstore.PurgeDone:
 			reply.Data(w, r, http.StatusOK, nodePurge{NodeID: node, State: "purged"})
 			return nil
-		case time.Now().After(until) || !sleep.For(r.Context(), purgeEvery):
+		case time.Now().After(deadline) || !sleep.For(r.Context(), purgePollInterval):
 			reply.Data(w, r, http.StatusAccepted, nodePurge{NodeID: node, State: "purging"})
 			return nil
 		}

@@ -13,31 +13,31 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// commandBody is a command as it is written in JSON.
+// commandBody is the JSON form of a command.
 type commandBody struct {
 	Type            *string        `json:"type"`
 	Payload         jsontext.Value `json:"payload"`
 	ExpectedVersion *int64         `json:"expectedVersion"`
 }
 
-// batchBody is a batch. Its commands are read one by one: there must not be more of
-// them in memory than a batch may have.
+// batchBody is the JSON form of a batch. Its commands are decoded one by one, so that no more
+// of them are in memory than a batch may have.
 type batchBody struct {
 	Commands jsontext.Value `json:"commands"`
 	Atomic   *bool          `json:"atomic"`
 }
 
-// asked is what a request asks for, as far as it can be told from the body alone.
-type asked struct {
+// parsedRequest is a request as parsed from its body.
+type parsedRequest struct {
 	mode    graphrecord.Mode
 	actions []graph.Action
-	// invalid is the first value that breaks a rule, to be answered when nothing
-	// else is in the way; nil: none does.
+	// invalid describes the first value that breaks a rule. It is returned only if there
+	// is no other error. nil: all values are valid.
 	invalid error
 }
 
-// readCommand reads the body of POST /api/commands/execute.
-func readCommand(body []byte) (*asked, error) {
+// readCommand parses the body of POST /api/commands/execute.
+func readCommand(body []byte) (*parsedRequest, error) {
 	var c commandBody
 	if err := request.DecodeJSON(body, &c); err != nil {
 		return nil, err
@@ -49,11 +49,11 @@ func readCommand(body []byte) (*asked, error) {
 	if invalid == nil {
 		invalid = action.Validate()
 	}
-	return &asked{mode: graphrecord.Single, actions: []graph.Action{action}, invalid: invalid}, nil
+	return &parsedRequest{mode: graphrecord.Single, actions: []graph.Action{action}, invalid: invalid}, nil
 }
 
-// action reads what the command is to do. invalid is a value that breaks a rule; the
-// action may then have no payload.
+// action returns the action of the command. If a value breaks a rule, invalid describes it,
+// and the action may have no payload.
 func (c *commandBody) action() (action graph.Action, invalid, err error) {
 	if c.Type == nil {
 		return action, nil, fault.Field(fault.Malformed, "type", "is required")
@@ -66,8 +66,8 @@ func (c *commandBody) action() (action graph.Action, invalid, err error) {
 	return graph.Action{Payload: payload, ExpectedVersion: c.ExpectedVersion}, reader.invalid, nil
 }
 
-// readBatch reads the body of POST /api/commands/batch.
-func readBatch(body []byte) (*asked, error) {
+// readBatch parses the body of POST /api/commands/batch.
+func readBatch(body []byte) (*parsedRequest, error) {
 	var b batchBody
 	if err := request.DecodeJSON(body, &b); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func readBatch(body []byte) (*asked, error) {
 	if b.Commands.Kind() != '[' {
 		return nil, fault.Field(fault.Malformed, "commands", "must be an array")
 	}
-	a := &asked{mode: graphrecord.Atomic}
+	a := &parsedRequest{mode: graphrecord.Atomic}
 	if b.Atomic != nil && !*b.Atomic {
 		a.mode = graphrecord.Separate
 	}
@@ -97,9 +97,9 @@ func readBatch(body []byte) (*asked, error) {
 	return a, nil
 }
 
-// readCommands reads the commands of a batch, of too many the first alone, and counts
-// them.
-func (a *asked) readCommands(array jsontext.Value) (count int, err error) {
+// readCommands parses the commands of a batch and returns their number. Commands beyond
+// [graph.MaxBatch] are only counted.
+func (a *parsedRequest) readCommands(array jsontext.Value) (count int, err error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(array))
 	if _, err := dec.ReadToken(); err != nil {
 		return 0, fmt.Errorf("reading commands: %w", err)
@@ -112,57 +112,56 @@ func (a *asked) readCommands(array jsontext.Value) (count int, err error) {
 		if count >= graph.MaxBatch {
 			continue
 		}
-		if err := a.readOne(raw, count); err != nil {
+		if err := a.addCommand(raw, count); err != nil {
 			return count, err
 		}
 	}
 	return count, nil
 }
 
-func (a *asked) readOne(raw jsontext.Value, index int) error {
+func (a *parsedRequest) addCommand(raw jsontext.Value, index int) error {
 	if raw.Kind() != '{' {
-		return at(index, fault.Field(fault.Malformed, "body", "must be an object"))
+		return withIndex(index, fault.Field(fault.Malformed, "body", "must be an object"))
 	}
 	var c commandBody
 	if err := request.DecodePart(raw, "", &c); err != nil {
-		return at(index, err)
+		return withIndex(index, err)
 	}
 	action, invalid, err := c.action()
 	if err != nil {
-		return at(index, err)
+		return withIndex(index, err)
 	}
 	if invalid != nil && a.invalid == nil {
-		a.invalid = at(index, invalid)
+		a.invalid = withIndex(index, invalid)
 	}
 	a.actions = append(a.actions, action)
 	return nil
 }
 
-// at reports which command of a batch an error is about.
-func at(index int, err error) error {
+// withIndex adds to an error the index of the command of a batch that caused it.
+func withIndex(index int, err error) error {
 	return reply.Public(request.Under(fmt.Sprintf("commands[%d]", index), err)).With("index", index)
 }
 
-// validate reports what is wrong with a batch whose commands could all be read. Of one
-// that is not atomic each command is answered by itself, so here only what no command
-// of a batch may be counts.
-func (a *asked) validate() error {
+// validate validates a batch whose commands could all be parsed. Each command of a non-atomic
+// batch has its own result, so here only types that no batch may contain are refused.
+func (a *parsedRequest) validate() error {
 	if a.mode == graphrecord.Atomic {
 		return graph.Batch{Actions: a.actions}.Validate()
 	}
 	for i, action := range a.actions {
 		switch action.Payload.(type) {
 		case graph.Undo, graph.Redo:
-			return at(i, fault.Field(fault.Invalid, "type", "is not allowed inside a batch"))
+			return withIndex(i, fault.Field(fault.Invalid, "type", "is not allowed inside a batch"))
 		}
 	}
 	return nil
 }
 
-// scopes lists what the request needs: for UNDO and REDO that of what they are about
-// is known only when they are decided.
-func (a *asked) scopes() [][]request.Scope {
-	nodes, edges, either := false, false, false
+// scopes lists the scopes that the request requires. For UNDO and REDO either write scope is
+// sufficient here: what they change is known only when they are decided.
+func (a *parsedRequest) scopes() [][]request.Scope {
+	nodes, edges, undoRedo := false, false, false
 	for _, action := range a.actions {
 		switch action.Payload.(type) {
 		case graph.CreateNode, graph.UpdateNode, graph.DeleteNode:
@@ -170,7 +169,7 @@ func (a *asked) scopes() [][]request.Scope {
 		case graph.CreateEdge, graph.UpdateEdge, graph.DeleteEdge:
 			edges = true
 		default:
-			either = true
+			undoRedo = true
 		}
 	}
 	var needed [][]request.Scope
@@ -180,11 +179,11 @@ func (a *asked) scopes() [][]request.Scope {
 	if edges {
 		needed = append(needed, []request.Scope{request.WriteEdges})
 	}
-	if either {
+	if undoRedo {
 		needed = append(needed, writeScopes)
 	}
 	return needed
 }
 
-// writeScopes are the scopes of which each command needs one.
+// writeScopes are the scopes of which each command requires one.
 var writeScopes = []request.Scope{request.WriteNodes, request.WriteEdges}

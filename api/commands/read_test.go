@@ -59,28 +59,28 @@ func TestEachCommandIsRead(t *testing.T) {
 		`{"type":"REDO","payload":{"scope":"workspace"}}`:          {Payload: graph.Redo{Pick: graph.Pick{Workspace: true}}},
 		`{"type":"UNDO","payload":{"commandId":"` + someID + `"}}`: {Payload: graph.Undo{Pick: graph.Pick{CommandID: id}}},
 	} {
-		asked, err := readCommand([]byte(body))
+		parsed, err := readCommand([]byte(body))
 		require.NoError(t, err, body)
-		require.NoError(t, asked.invalid, body)
-		require.Equal(t, graphrecord.Single, asked.mode)
-		require.Equal(t, []graph.Action{want}, asked.actions, body)
+		require.NoError(t, parsed.invalid, body)
+		require.Equal(t, graphrecord.Single, parsed.mode)
+		require.Equal(t, []graph.Action{want}, parsed.actions, body)
 	}
 }
 
 func TestWhatIsCreatedWithoutAnIDGetsANewOne(t *testing.T) {
 	made := map[uuid.UUID]bool{}
 	for range 100 {
-		asked, err := readCommand([]byte(`{"type":"CREATE_NODE","payload":{"name":"a","entityType":"object"}}`))
+		parsed, err := readCommand([]byte(`{"type":"CREATE_NODE","payload":{"name":"a","entityType":"object"}}`))
 		require.NoError(t, err)
-		id := asked.actions[0].Payload.(graph.CreateNode).ID
+		id := parsed.actions[0].Payload.(graph.CreateNode).ID
 		require.EqualValues(t, 7, id.Version())
 		made[id] = true
 	}
 	require.Len(t, made, 100)
 }
 
-// A target that cannot be one is as unknown as one that is not there, in the order
-// in which commands are decided.
+// A target id that is not a UUID is treated like one that does not exist, when the command is
+// decided.
 func TestATargetThatIsNoUUIDIsAnUnknownOne(t *testing.T) {
 	for _, target := range []string{
 		"", "x", "{" + someID + "}", strings.ReplaceAll(someID, "-", ""), "urn:uuid:" + someID, strings.Repeat("a", 10_000),
@@ -91,27 +91,27 @@ func TestATargetThatIsNoUUIDIsAnUnknownOne(t *testing.T) {
 			`{"type":"UPDATE_EDGE","payload":{"id":%q,"relationType":"a"}}`, `{"type":"UNDO","payload":{"commandId":%q}}`,
 			`{"type":"CREATE_EDGE","payload":{"sourceId":%[1]q,"targetId":%[1]q,"relationType":"a"}}`,
 		} {
-			asked, err := readCommand(fmt.Appendf(nil, body, target))
+			parsed, err := readCommand(fmt.Appendf(nil, body, target))
 			require.NoError(t, err, target)
-			require.NoError(t, asked.invalid)
+			require.NoError(t, parsed.invalid)
 		}
 	}
-	asked, err := readCommand([]byte(`{"type":"UNDO","payload":{"commandId":"00000000-0000-0000-0000-000000000000"}}`))
+	parsed, err := readCommand([]byte(`{"type":"UNDO","payload":{"commandId":"00000000-0000-0000-0000-000000000000"}}`))
 	require.NoError(t, err)
-	require.NotEqual(t, uuid.Nil, asked.actions[0].Payload.(graph.Undo).CommandID, "nil would be the last command")
+	require.NotEqual(t, uuid.Nil, parsed.actions[0].Payload.(graph.Undo).CommandID, "nil would be the last command")
 }
 
-// failure is what is wrong with a body.
+// failure is an invalid body and the expected error.
 type failure struct {
 	body  string
 	kind  fault.Kind
 	field string
 }
 
-func (f *failure) require(t *testing.T, asked *asked, err error) {
+func (f *failure) require(t *testing.T, parsed *parsedRequest, err error) {
 	t.Helper()
 	if err == nil {
-		err = asked.invalid
+		err = parsed.invalid
 	}
 	require.Error(t, err, f.body)
 	require.Equal(t, f.kind, fault.KindOf(err), "%s: %v", f.body, err)
@@ -218,8 +218,8 @@ func TestCommandsAreReadStrictly(t *testing.T) {
 			fault.Invalid, "payload.relationType",
 		}, {`{"type":"UPDATE_EDGE","payload":{"id":"x"}}`, fault.Invalid, "payload"},
 	} {
-		asked, err := readCommand([]byte(f.body))
-		f.require(t, asked, err)
+		parsed, err := readCommand([]byte(f.body))
+		f.require(t, parsed, err)
 	}
 }
 
@@ -250,20 +250,20 @@ func TestBatchesAreReadStrictly(t *testing.T) {
 			"commands[0].payload.name",
 		},
 	} {
-		asked, err := readBatch([]byte(f.body))
-		f.require(t, asked, err)
+		parsed, err := readBatch([]byte(f.body))
+		f.require(t, parsed, err)
 	}
 
-	asked, err := readBatch([]byte(`{"commands":[` + many(1000) + `]}`))
+	parsed, err := readBatch([]byte(`{"commands":[` + many(1000) + `]}`))
 	require.NoError(t, err)
-	require.NoError(t, asked.invalid)
-	require.Equal(t, graphrecord.Atomic, asked.mode)
-	require.Len(t, asked.actions, 1000)
+	require.NoError(t, parsed.invalid)
+	require.Equal(t, graphrecord.Atomic, parsed.mode)
+	require.Len(t, parsed.actions, 1000)
 
-	asked, err = readBatch([]byte(`{"atomic":false,"commands":[` + bad + `,` + good + `]}`))
+	parsed, err = readBatch([]byte(`{"atomic":false,"commands":[` + bad + `,` + good + `]}`))
 	require.NoError(t, err)
-	require.NoError(t, asked.invalid, "each is answered by itself")
-	require.Equal(t, graphrecord.Separate, asked.mode)
+	require.NoError(t, parsed.invalid, "each is answered by itself")
+	require.Equal(t, graphrecord.Separate, parsed.mode)
 }
 
 func TestTheScopesAreThoseOfTheCommands(t *testing.T) {
@@ -278,7 +278,7 @@ func TestTheScopesAreThoseOfTheCommands(t *testing.T) {
 		fmt.Sprint([][]request.Scope{nodes, edges}): {{Payload: graph.CreateEdge{}}, {Payload: graph.DeleteNode{}}},
 		fmt.Sprint([][]request.Scope{writeScopes}):  {{Payload: graph.Undo{}}},
 	} {
-		require.Equal(t, want, fmt.Sprint((&asked{actions: actions}).scopes()))
+		require.Equal(t, want, fmt.Sprint((&parsedRequest{actions: actions}).scopes()))
 	}
 }
 
@@ -299,22 +299,22 @@ func FuzzReadCommand(f *testing.F) {
 		if batch {
 			read = readBatch
 		}
-		asked, err := read(body)
+		parsed, err := read(body)
 		if err == nil {
-			err = asked.invalid
+			err = parsed.invalid
 		}
 		if err != nil {
 			require.Contains(t, []fault.Kind{fault.Malformed, fault.Invalid}, fault.KindOf(err), "%v", err)
 			return
 		}
-		r := graphrecord.Request{Mode: asked.mode, Actions: asked.actions}
-		if asked.mode == graphrecord.Separate {
-			r.CommandIDs = make([]uuid.UUID, len(asked.actions))
+		r := graphrecord.Request{Mode: parsed.mode, Actions: parsed.actions}
+		if parsed.mode == graphrecord.Separate {
+			r.CommandIDs = make([]uuid.UUID, len(parsed.actions))
 		}
 		encoded, err := graphrecord.EncodeRequest(&r)
 		require.NoError(t, err, "what is accepted can be written down")
 		again, err := graphrecord.DecodeRequest(encoded)
 		require.NoError(t, err)
-		require.Equal(t, asked.actions, again.Actions)
+		require.Equal(t, parsed.actions, again.Actions)
 	})
 }

@@ -14,111 +14,112 @@ import (
 	graphstore "github.com/livegraph/livegraph/storage/postgres/graph"
 )
 
-// How outcomes are looked up for those who wait.
+// How outcomes are looked up.
 const (
-	// lookEvery is how often it is found out who is due.
-	lookEvery = 25 * time.Millisecond
-	// lookAgain is when somebody is due to whom no reply came: it may be lost.
-	lookAgain = time.Second
-	// lookAtOnce is how many are looked up by one query.
-	lookAtOnce  = 1000
-	lookTimeout = 5 * time.Second
-	// maxWaiting bounds those who wait in one process.
+	// pollInterval is how often due waits are looked up.
+	pollInterval = 25 * time.Millisecond
+	// lookupDelay is how long a wait receives no reply until its outcome is looked up: the
+	// reply may be lost.
+	lookupDelay = time.Second
+	// maxLookupBatch is how many outcomes one query looks up.
+	maxLookupBatch = 1000
+	lookupTimeout  = 5 * time.Second
+	// maxWaiting bounds the concurrent waits of a process.
 	maxWaiting = 20_000
 )
 
-// replies are where outcomes come from at once, if nothing is lost.
+// replies receives outcomes from the consumer. Replies may be lost.
 type replies interface {
-	// Address is where this process is reached.
+	// Address returns the address to which replies for this process are sent.
 	Address() string
 	Connected() bool
-	// Await returns the reply to an id; an empty one means to look where outcomes are
-	// kept.
-	Await(id uuid.UUID) (heard <-chan []byte, stop func())
+	// Await returns a channel with the reply to an id. An empty reply means that the outcome
+	// is in the store.
+	Await(id uuid.UUID) (reply <-chan []byte, stop func())
 }
 
-// outcomeStore keeps outcomes, by their commands.
+// outcomeStore reads the outcomes of commands.
 type outcomeStore interface {
 	CommandOutcomes(ctx context.Context, refs []graphstore.CommandRef) (map[graphstore.CommandRef][]byte, error)
 }
 
-// Waiter waits for the outcomes of commands: by the replies, and, because a reply may
-// be lost, by looking into the store, for all who are due at once: for each after a
-// second, while no replies come at short intervals. Who is due is found without looking
-// at the others, however many wait.
+// Waiter waits for the outcomes of commands. It receives them as replies. Because a reply may
+// be lost, it also looks them up in the store, many in one query: each wait after
+// lookupDelay, and every pollInterval while replies are not connected. Finding the due waits
+// does not depend on the number of the others.
 type Waiter struct {
 	replies  replies
 	outcomes outcomeStore
 	log      *slog.Logger
 
-	mu      sync.Mutex
-	waiting list.List     // of *wait, in the order of when they are due
-	told    []*wait       // those to look for now
-	wake    chan struct{} // somebody waits and nobody did, or is told to look
+	mu        sync.Mutex
+	waiting   list.List     // of *wait, ordered by due
+	requested []*wait       // to be looked up now
+	wake      chan struct{} // has an element after the first wait began, or a look-up was requested
 
-	heard, looked, overdue atomic.Int64
+	repliesReceived, lookups, timeouts atomic.Int64
 }
 
-// NewWaiter creates a Waiter. Run must run while something is waited for.
+// NewWaiter creates a Waiter. Run must be running while it is used.
 func NewWaiter(r replies, outcomes outcomeStore, log *slog.Logger) *Waiter {
 	return &Waiter{replies: r, outcomes: outcomes, log: log, wake: make(chan struct{}, 1)}
 }
 
-// wait is one who waits for an outcome.
+// wait is a request that waits for an outcome.
 type wait struct {
 	waiter *Waiter
 	ref    graphstore.CommandRef
-	heard  <-chan []byte
+	reply  <-chan []byte
 	stop   func()
 	found  chan []byte // at most one
 
-	place *list.Element // under the Waiter's lock: in waiting; nil: it has ended
-	due   time.Time     // likewise: when to look
+	element *list.Element // in waiting, guarded by the Waiter's lock; nil: the wait has ended
+	due     time.Time     // when to look up, guarded by the Waiter's lock
 }
 
-func errCrowded() error {
+func errTooManyWaiting() error {
 	return fault.New(fault.Unavailable, "Too many commands are waited for").After(time.Second)
 }
 
-// room refuses, as Unavailable, when no more may wait.
-func (w *Waiter) room() error {
+// checkCapacity returns an Unavailable error when no further wait may begin.
+func (w *Waiter) checkCapacity() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiting.Len() >= maxWaiting {
-		return errCrowded()
+		return errTooManyWaiting()
 	}
 	return nil
 }
 
-// begin begins to wait; it comes before the command is on its way, so that no reply
-// is missed. The caller ends it.
+// begin begins a wait. It must be called before the command is produced, so that no reply is
+// missed. The caller must end the wait.
 func (w *Waiter) begin(ref graphstore.CommandRef) (*wait, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiting.Len() >= maxWaiting {
-		return nil, errCrowded()
+		return nil, errTooManyWaiting()
 	}
-	one := &wait{waiter: w, ref: ref, found: make(chan []byte, 1), due: time.Now().Add(lookAgain)}
-	one.heard, one.stop = w.replies.Await(ref.ID)
-	one.place = w.waiting.PushBack(one) // nobody is due later
+	started := &wait{waiter: w, ref: ref, found: make(chan []byte, 1), due: time.Now().Add(lookupDelay)}
+	started.reply, started.stop = w.replies.Await(ref.ID)
+	started.element = w.waiting.PushBack(started) // no other wait is due later
 	if w.waiting.Len() == 1 {
 		w.notify()
 	}
-	return one, nil
+	return started, nil
 }
 
-// end ends the wait. To end it again does nothing.
+// end ends the wait. Further calls do nothing.
 func (o *wait) end() {
 	o.stop()
 	o.waiter.mu.Lock()
 	defer o.waiter.mu.Unlock()
-	if o.place != nil {
-		o.waiter.waiting.Remove(o.place)
-		o.place = nil
+	if o.element != nil {
+		o.waiter.waiting.Remove(o.element)
+		o.element = nil
 	}
 }
 
-// notify has Run look who is due. It never blocks.
+// notify wakes Run. It never blocks.
 func (w *Waiter) notify() {
 	select {
 	case w.wake <- struct{}{}:
@@ -126,23 +127,23 @@ func (w *Waiter) notify() {
 	}
 }
 
-// outcome returns the outcome as it was encoded, nil if none came in time.
+// outcome returns the encoded outcome, nil if it is not known in time.
 func (o *wait) outcome(ctx context.Context, waitTimeout time.Duration) ([]byte, error) {
 	limit := time.NewTimer(waitTimeout)
 	defer limit.Stop()
 	for {
 		select {
-		case encoded := <-o.heard:
+		case encoded := <-o.reply:
 			if len(encoded) > 0 {
-				o.waiter.heard.Add(1)
+				o.waiter.repliesReceived.Add(1)
 				return encoded, nil
 			}
-			o.lookNow()
+			o.requestLookup()
 		case encoded := <-o.found:
-			o.waiter.looked.Add(1)
+			o.waiter.lookups.Add(1)
 			return encoded, nil
 		case <-limit.C:
-			o.waiter.overdue.Add(1)
+			o.waiter.timeouts.Add(1)
 			return nil, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -150,15 +151,14 @@ func (o *wait) outcome(ctx context.Context, waitTimeout time.Duration) ([]byte, 
 	}
 }
 
-func (o *wait) lookNow() {
+func (o *wait) requestLookup() {
 	o.waiter.mu.Lock()
-	o.waiter.told = append(o.waiter.told, o)
+	o.waiter.requested = append(o.waiter.requested, o)
 	o.waiter.mu.Unlock()
 	o.waiter.notify()
 }
 
-// Run looks outcomes up for those who are due, until ctx is done. While nobody waits
-// it does nothing.
+// Run looks up the outcomes of due waits until ctx is done. It is idle while there are no waits.
 func (w *Waiter) Run(ctx context.Context) error {
 	failing := false
 	for {
@@ -168,21 +168,21 @@ func (w *Waiter) Run(ctx context.Context) error {
 		case <-w.wake:
 		}
 		for w.count() > 0 {
-			if err := w.look(ctx); (err != nil) != failing {
+			if err := w.lookUpDue(ctx); (err != nil) != failing {
 				if failing = err != nil; failing && ctx.Err() == nil {
 					w.log.Warn("outcomes of commands cannot be looked up", "error", err)
 				}
 			}
-			if !w.rest(ctx) {
+			if !w.waitForNextPoll(ctx) {
 				return ctx.Err()
 			}
 		}
 	}
 }
 
-// rest waits until it is time to look again.
-func (w *Waiter) rest(ctx context.Context) bool {
-	timer := time.NewTimer(lookEvery)
+// waitForNextPoll waits for pollInterval or a notification. It returns false when ctx is done.
+func (w *Waiter) waitForNextPoll(ctx context.Context) bool {
+	timer := time.NewTimer(pollInterval)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -193,23 +193,23 @@ func (w *Waiter) rest(ctx context.Context) bool {
 	return true
 }
 
-// look looks outcomes up for those who are due and hands out what is there.
-func (w *Waiter) look(ctx context.Context) error {
-	due := w.dueNow()
+// lookUpDue looks up the outcomes of due waits and delivers those that exist.
+func (w *Waiter) lookUpDue(ctx context.Context) error {
+	due := w.takeDue()
 	for len(due) > 0 {
-		part := due[:min(len(due), lookAtOnce)]
-		due = due[len(part):]
-		refs := make([]graphstore.CommandRef, len(part))
-		for i, o := range part {
+		batch := due[:min(len(due), maxLookupBatch)]
+		due = due[len(batch):]
+		refs := make([]graphstore.CommandRef, len(batch))
+		for i, o := range batch {
 			refs[i] = o.ref
 		}
-		limited, cancel := context.WithTimeout(ctx, lookTimeout)
+		limited, cancel := context.WithTimeout(ctx, lookupTimeout)
 		outcomes, err := w.outcomes.CommandOutcomes(limited, refs)
 		cancel()
 		if err != nil {
 			return err
 		}
-		for _, o := range part {
+		for _, o := range batch {
 			if encoded, ok := outcomes[o.ref]; ok {
 				select {
 				case o.found <- encoded:
@@ -221,28 +221,28 @@ func (w *Waiter) look(ctx context.Context) error {
 	return nil
 }
 
-// dueNow returns those to look for, and notes when they are due again.
-func (w *Waiter) dueNow() (due []*wait) {
+// takeDue returns the waits to look up and sets when they are due again.
+func (w *Waiter) takeDue() (due []*wait) {
 	now, connected := time.Now(), w.replies.Connected()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	take := func(o *wait) {
-		o.due = now.Add(lookAgain)
-		w.waiting.MoveToBack(o.place)
+	add := func(o *wait) {
+		o.due = now.Add(lookupDelay)
+		w.waiting.MoveToBack(o.element)
 		due = append(due, o)
 	}
-	for _, o := range w.told {
-		if o.place != nil {
-			take(o)
+	for _, o := range w.requested {
+		if o.element != nil {
+			add(o)
 		}
 	}
-	w.told = nil
+	w.requested = nil
 	for left := w.waiting.Len() - len(due); left > 0; left-- {
 		o := w.waiting.Front().Value.(*wait)
 		if connected && now.Before(o.due) {
 			break
 		}
-		take(o)
+		add(o)
 	}
 	return due
 }

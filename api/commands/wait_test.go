@@ -22,16 +22,16 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// world is a waiter on its own engines.
-type world struct {
+// environment is a Waiter with its stores.
+type environment struct {
 	waiter    *Waiter
 	replies   *redis.Replies
 	redis     *redis.DB
-	raw       *pgx.Conn
+	conn      *pgx.Conn
 	workspace uuid.UUID
 }
 
-func newWorld(t *testing.T, redisURL string) *world {
+func newEnvironment(t *testing.T, redisURL string) *environment {
 	t.Helper()
 	url := testenv.MigratedPostgres(t)
 	db, err := stores.Open(t.Context(), url, 2)
@@ -40,10 +40,10 @@ func newWorld(t *testing.T, redisURL string) *world {
 	require.NoError(t, db.Migrate(t.Context()))
 	workspace, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "w", Plan: "enterprise", Mode: "live"})
 	require.NoError(t, err)
-	w := &world{workspace: workspace.ID}
-	w.raw, err = pgx.Connect(t.Context(), url)
+	w := &environment{workspace: workspace.ID}
+	w.conn, err = pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = w.raw.Close(context.Background()) })
+	t.Cleanup(func() { _ = w.conn.Close(context.Background()) })
 	w.redis, err = redis.Open(t.Context(), redis.Options{URL: redisURL})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = w.redis.Close() })
@@ -63,17 +63,17 @@ func newWorld(t *testing.T, redisURL string) *world {
 	return w
 }
 
-// decided notes an outcome where it is kept.
-func (w *world) decided(t *testing.T, id uuid.UUID, outcome string) {
+// storeOutcome stores the outcome of a command.
+func (w *environment) storeOutcome(t *testing.T, id uuid.UUID, outcome string) {
 	t.Helper()
-	_, err := w.raw.Exec(
+	_, err := w.conn.Exec(
 		t.Context(), `INSERT INTO command_outcomes (workspace_id, command_id, actor_id, outcome) VALUES ($1, $2, $2, $3)`,
 		w.workspace, id, []byte(outcome),
 	)
 	require.NoError(t, err)
 }
 
-func (w *world) begin(t *testing.T) *wait {
+func (w *environment) begin(t *testing.T) *wait {
 	t.Helper()
 	one, err := w.waiter.begin(graphstore.CommandRef{Workspace: w.workspace, ID: uuid.New()})
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func (o *wait) require(t *testing.T, want string) {
 	require.Equal(t, want, string(got))
 }
 
-func (w *world) reply(t *testing.T, id uuid.UUID, payload string) {
+func (w *environment) reply(t *testing.T, id uuid.UUID, payload string) {
 	t.Helper()
 	require.NoError(t, w.redis.SendReplies(t.Context(), []redis.Reply{
 		{To: w.replies.Address(), ID: id, Payload: []byte(payload)},
@@ -96,27 +96,27 @@ func (w *world) reply(t *testing.T, id uuid.UUID, payload string) {
 }
 
 func TestAnOutcomeComesByItsReply(t *testing.T) {
-	w := newWorld(t, testenv.Redis(t))
+	w := newEnvironment(t, testenv.Redis(t))
 	one := w.begin(t)
 	w.reply(t, one.ref.ID, "done")
 	one.require(t, "done")
-	require.EqualValues(t, 1, w.waiter.heard.Load())
+	require.EqualValues(t, 1, w.waiter.repliesReceived.Load())
 }
 
 func TestAnOutcomeThatIsOnlyAnnouncedIsLookedUp(t *testing.T) {
-	w := newWorld(t, testenv.Redis(t))
+	w := newEnvironment(t, testenv.Redis(t))
 	one := w.begin(t)
-	w.reply(t, one.ref.ID, "") // too early: nothing is there, and the wait goes on
-	w.decided(t, one.ref.ID, "large")
+	w.reply(t, one.ref.ID, "") // too early: there is no outcome yet, and the wait continues
+	w.storeOutcome(t, one.ref.ID, "large")
 	w.reply(t, one.ref.ID, "")
 	one.require(t, "large")
-	require.EqualValues(t, 1, w.waiter.looked.Load())
+	require.EqualValues(t, 1, w.waiter.lookups.Load())
 }
 
 func TestAnOutcomeWhoseReplyIsLostIsLookedUp(t *testing.T) {
-	w := newWorld(t, testenv.Redis(t))
+	w := newEnvironment(t, testenv.Redis(t))
 	one, other := w.begin(t), w.begin(t)
-	w.decided(t, one.ref.ID, "lost")
+	w.storeOutcome(t, one.ref.ID, "lost")
 	one.require(t, "lost")
 	got, err := other.outcome(t.Context(), time.Millisecond)
 	require.NoError(t, err)
@@ -125,12 +125,12 @@ func TestAnOutcomeWhoseReplyIsLostIsLookedUp(t *testing.T) {
 
 func TestWithoutRedisOutcomesAreLookedUp(t *testing.T) {
 	engine := testenv.StoppableRedis(t)
-	w := newWorld(t, engine.Address())
+	w := newEnvironment(t, engine.Address())
 	require.NoError(t, engine.Stop(t.Context()))
 	require.Eventually(t, func() bool { return !w.replies.Connected() }, 20*time.Second, time.Millisecond)
 	for range 3 {
 		one := w.begin(t)
-		w.decided(t, one.ref.ID, "kept")
+		w.storeOutcome(t, one.ref.ID, "kept")
 		one.require(t, "kept")
 	}
 	require.NoError(t, engine.Start(t.Context()))
@@ -141,7 +141,7 @@ func TestWithoutRedisOutcomesAreLookedUp(t *testing.T) {
 }
 
 func TestWhoGivesUpIsForgotten(t *testing.T) {
-	w := newWorld(t, testenv.Redis(t))
+	w := newEnvironment(t, testenv.Redis(t))
 	one := w.begin(t)
 	require.Equal(t, 1, w.waiter.count())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -175,7 +175,7 @@ func TestAnIDTellsWhetherAndWhenItWasGivenOut(t *testing.T) {
 	}
 }
 
-func TestThePatienceOfACaller(t *testing.T) {
+func TestTheWaitTimeoutOfACaller(t *testing.T) {
 	for header, want := range map[string]time.Duration{
 		"": 10 * time.Second, "wait=3": 3 * time.Second, "respond-async, wait=3": 3 * time.Second,
 		"Wait = 5; x=1": 5 * time.Second,
@@ -196,26 +196,26 @@ func TestThePatienceOfACaller(t *testing.T) {
 	}
 }
 
-// connection is a redis.Replies on which nothing comes, and that counts who asks.
-type connection struct{ asked atomic.Int64 }
+// fakeReplies never replies. It counts the calls of Connected.
+type fakeReplies struct{ connectedCalls atomic.Int64 }
 
-func (*connection) Address() string                         { return "" }
-func (*connection) Await(uuid.UUID) (<-chan []byte, func()) { return nil, func() {} }
-func (c *connection) Connected() bool                       { c.asked.Add(1); return true }
+func (*fakeReplies) Address() string                         { return "" }
+func (*fakeReplies) Await(uuid.UUID) (<-chan []byte, func()) { return nil, func() {} }
+func (c *fakeReplies) Connected() bool                       { c.connectedCalls.Add(1); return true }
 
-// nothing is a store in which there is no outcome, and that counts who is looked for.
-type nothing struct{ looked atomic.Int64 }
+// emptyStore contains no outcomes. It counts the commands that are looked up.
+type emptyStore struct{ lookups atomic.Int64 }
 
-func (n *nothing) CommandOutcomes(
+func (n *emptyStore) CommandOutcomes(
 	_ context.Context, refs []graphstore.CommandRef,
 ) (map[graphstore.CommandRef][]byte, error) {
-	n.looked.Add(int64(len(refs)))
+	n.lookups.Add(int64(len(refs)))
 	return nil, nil
 }
 
 func TestWhoBeginsToWaitHasNobodyLookedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, n := &connection{}, &nothing{}
+		c, n := &fakeReplies{}, &emptyStore{}
 		w := NewWaiter(c, n, slog.New(slog.DiscardHandler))
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
@@ -227,15 +227,15 @@ func TestWhoBeginsToWaitHasNobodyLookedFor(t *testing.T) {
 			waiting = append(waiting, one)
 			synctest.Wait()
 		}
-		require.LessOrEqual(t, c.asked.Load(), int64(2), "no time has passed")
+		require.LessOrEqual(t, c.connectedCalls.Load(), int64(2), "no time has passed")
 		for _, one := range waiting[:600] {
 			one.end()
 		}
-		waiting[600].lookNow()
+		waiting[600].requestLookup()
 		synctest.Wait()
-		require.EqualValues(t, 1, n.looked.Load(), "that which was told of, and no other")
-		time.Sleep(lookAgain + lookEvery)
-		require.EqualValues(t, 1+400, n.looked.Load(), "each a second after it was last")
+		require.EqualValues(t, 1, n.lookups.Load(), "that which was told of, and no other")
+		time.Sleep(lookupDelay + pollInterval)
+		require.EqualValues(t, 1+400, n.lookups.Load(), "each a second after it was last")
 		stop()
 		require.ErrorIs(t, <-ended, context.Canceled)
 	})
