@@ -14,22 +14,22 @@ import (
 	"github.com/livegraph/livegraph/web"
 )
 
-// newAdmin creates the server's side of the administration page. Sessions are not looked up
-// over the connections of the keys: nothing that is sent to the page holds keys up.
+// newAdmin creates the server side of the admin UI. Sessions are not looked up on the
+// connections of the keys, so that requests to the admin UI do not delay checks of keys.
 func (b *builder) newAdmin(limits *ratelimit.Limiter) (*admin.Admin, error) {
-	page, err := web.Dist()
+	webUI, err := web.Dist()
 	if err != nil {
-		return nil, fmt.Errorf("reading the administration page: %w", err)
+		return nil, fmt.Errorf("reading the admin UI: %w", err)
 	}
 	return admin.New(admin.Deps{
 		Operators: b.Postgres, Workspaces: b.Postgres, Keys: b.Postgres, Limits: limits, PublicURL: b.Config.API.PublicURL,
-		Page:      page,
+		Page:      webUI,
 		TrailKept: b.Config.Audit.Retention(), Logger: b.Logger, Metrics: b.Metrics,
 		Overview: &admin.Overview{Version: b.Version, Roles: b.Config.RoleNames(), Started: time.Now(), Metrics: b.Metrics},
 	})
 }
 
-// adminRoutes are those of operators, and the page.
+// adminRoutes returns the routes of operators and of the admin UI.
 func (b *builder) adminRoutes(operators *admin.Admin) []route.Route {
 	return slices.Concat(operators.Routes(), audit.OperatorRoutes(b.auditDeps()), pipeline.Routes(pipeline.Deps{
 		Pipeline: pipelineadmin.New(b.Kafka, b.Postgres), Index: b.Postgres, TokenKey: b.Installation.CheckpointKey,

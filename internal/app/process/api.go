@@ -20,7 +20,7 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// addAPI adds the API with what works for it in the background.
+// addAPI adds the API and its background components.
 func (b *builder) addAPI() error {
 	keys := b.newAuthenticator()
 	trail, err := b.newTrail()
@@ -36,9 +36,9 @@ func (b *builder) addAPI() error {
 	}
 	bodies := request.NewBudget(b.Config.Ingest.InFlightBytes)
 	bodies.Register(b.Metrics)
-	repeats := idempotency.New(b.Postgres, b.Logger, b.Metrics)
-	live := b.pointRoutes(bodies, repeats)
-	graph := NewGraphAPI(&b.Options, &b.Stores, repeats, bodies)
+	idempotencyKeys := idempotency.New(b.Postgres, b.Logger, b.Metrics)
+	live := b.pointRoutes(bodies, idempotencyKeys)
+	graph := NewGraphAPI(&b.Options, &b.Stores, idempotencyKeys, bodies)
 	server, err := api.New(api.Deps{
 		Config: b.Config.API, Version: b.Version, Keys: keys, Account: b.Postgres, Audit: trail, Limits: limits,
 		Admin: operators, Ready: b.ready(trail), Metrics: b.Metrics, TLS: b.TLS, Tracing: b.Tracing,
@@ -54,13 +54,13 @@ func (b *builder) addAPI() error {
 	b.add("administration", operators.Run)
 	b.add("command replies", graph.Replies.Run)
 	b.add("command outcomes", graph.Waiter.Run)
-	b.add("idempotency keys", repeats.Run)
+	b.add("idempotency keys", idempotencyKeys.Run)
 	b.add("graph feed", graph.Feed.Run)
 	b.add("audit trail", trail.Run)
 	return nil
 }
 
-// addProbeServer adds the server of a process without role api, which answers probes alone.
+// addProbeServer adds the server of a process without role api, which answers only probes.
 func (b *builder) addProbeServer() error {
 	server, err := api.New(api.Deps{
 		Config: b.Config.API, Version: b.Version, Ready: b.ready(nil), ProbesOnly: true, Metrics: b.Metrics, TLS: b.TLS,
@@ -72,7 +72,7 @@ func (b *builder) addProbeServer() error {
 	return nil
 }
 
-// newAuthenticator creates what checks keys.
+// newAuthenticator creates the authenticator, which checks keys.
 func (b *builder) newAuthenticator() *auth.Authenticator {
 	keys := auth.New(b.Keys)
 	keys.Through(b.Redis.NewRevisions(b.Installation.ID, b.Installation.CheckpointKey, b.Logger))
@@ -80,8 +80,8 @@ func (b *builder) newAuthenticator() *auth.Authenticator {
 	return keys
 }
 
-// pointRoutes returns the routes of live data, and adds what works for them.
-func (b *builder) pointRoutes(bodies *request.Budget, repeats *idempotency.Keeper) []route.Route {
+// pointRoutes returns the routes of live data and adds their background components.
+func (b *builder) pointRoutes(bodies *request.Budget, idempotencyKeys *idempotency.Keeper) []route.Route {
 	routes := routing.New(routing.Deps{Leases: b.Postgres, Topic: points.Topic, Logger: b.Logger, Seen: func() (
 		[16]byte, int32,
 	) {
@@ -112,22 +112,22 @@ func (b *builder) pointRoutes(bodies *request.Budget, repeats *idempotency.Keepe
 	return livedata.Routes(livedata.Deps{
 		Sources: b.Postgres, Series: b.Postgres, Points: timeseries.New(b.ClickHouse), Marks: b.Postgres, Dead: b.Postgres,
 		Pipeline:  pipeline,
-		Deletions: deletions, Streams: streams, Keys: repeats,
+		Deletions: deletions, Streams: streams, Keys: idempotencyKeys,
 		TopicID:  func() [16]byte { return b.Kafka.PointsTopic().ID },
 		TokenKey: b.Installation.CheckpointKey, Bodies: bodies, Metrics: b.Metrics,
 		MaxBodyBytes: b.Config.Ingest.MaxBodyBytes, QueryTimeout: b.Config.API.QueryTimeout,
 	})
 }
 
-// errSpoolFails says why a process answers no request with a key.
+// errSpoolFails is the reason why a process refuses all requests with a key.
 var errSpoolFails = errors.New("the spool of audit records cannot be written")
 
-// ready returns what reports whether requests can be served: without Postgres no key can be
-// checked. Kafka and ClickHouse may be unavailable for a while; what needs them says so. Without
-// role api there is no trail.
+// ready returns the readiness check. It requires Postgres, because no key can be checked
+// without it. Kafka and ClickHouse may be unavailable for a while; requests that need them
+// return an error. trail is nil without role api.
 func (b *builder) ready(trail *audit.Trail) func(context.Context) error {
 	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, readyLimit)
+		ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 		defer cancel()
 		if trail != nil && trail.Failing() {
 			return errSpoolFails

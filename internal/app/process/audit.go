@@ -8,7 +8,7 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 )
 
-// newTrail opens the spool of this process's audit records. It is closed with the process.
+// newTrail opens the spool of this process's audit records. The process closes it.
 func (b *builder) newTrail() (*audit.Trail, error) {
 	cfg := b.Config.Audit
 	queue, err := spool.Open(cfg.Spool(b.Config.DataDir), spool.Options{
@@ -18,7 +18,7 @@ func (b *builder) newTrail() (*audit.Trail, error) {
 		return nil, fmt.Errorf("opening the spool of audit records: %w (choose another folder with --audit-spool-dir)", err)
 	}
 	trail := audit.NewTrail(audit.TrailDeps{Spool: queue, Log: b.Kafka, Logger: b.Logger, Metrics: b.Metrics})
-	b.closers = append(b.closers, func() { // no request is answered any more
+	b.closers = append(b.closers, func() { // the server has stopped by then
 		if err := trail.Close(); err != nil {
 			b.Logger.Error("closing the spool of audit records", "error", err)
 		}
@@ -26,7 +26,7 @@ func (b *builder) newTrail() (*audit.Trail, error) {
 	return trail, nil
 }
 
-// auditDeps are what the routes of the audit log need.
+// auditDeps returns the dependencies of the routes of the audit log.
 func (b *builder) auditDeps() audit.Deps {
 	return audit.Deps{
 		Records: auditlog.New(b.ClickHouse), Retention: b.Config.Audit.Retention(), TokenKey: b.Installation.CheckpointKey,

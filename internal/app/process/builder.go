@@ -8,26 +8,26 @@ import (
 	"github.com/livegraph/livegraph/internal/app/stores"
 )
 
-// builder builds the components of a process's roles. A component that others need while
-// they are built is a field; the others are in the list alone.
+// builder builds the components of a process's roles. A component is a field only if
+// other components need it while they are built.
 type builder struct {
 	Options
 	stores.Stores
 	components []Component
-	serve      func(context.Context, net.Listener) error // set by the part that answers HTTP
+	serve      func(context.Context, net.Listener) error // set by the part that serves HTTP
 	closers    []func()                                  // called in this order when all components have ended
-	points     *points.Consumer                          // replays give way to it
+	points     *points.Consumer                          // replays pause while it has work
 }
 
-// part is something that a process has if it is needed.
+// part is a part of a process that is added if it is needed.
 type part struct {
 	name   string
 	needed bool
 	add    func() error // adds its components
 }
 
-// parts lists all that there is, in the order in which it is built. A new component is
-// added here, with the roles that need it.
+// parts returns all parts in the order in which they are built. Add a new component here,
+// with the roles that need it.
 func (b *builder) parts() []part {
 	has := b.Config.Has
 	consumes := has("points") || has("commands") || has("embeddings") || has("audit")
@@ -44,8 +44,8 @@ func (b *builder) parts() []part {
 		{"audit", has("audit"), b.addAudit},
 		{"dead letters", consumes, b.addDeadLetterWatch},
 		{"engine probes", true, b.addEngineProbes},
-		{"garbage collection", true, b.addPacer},
-		{"index embedder", b.wantsIndexEmbedder(), b.addIndexEmbedder},
+		{"garbage collection", true, b.addGCTuner},
+		{"index embedder", b.needsIndexEmbedder(), b.addIndexEmbedder},
 	}
 }
 
@@ -67,7 +67,7 @@ func (b *builder) add(name string, run func(context.Context) error) {
 	b.components = append(b.components, Component{Name: name, Run: run})
 }
 
-func (b *builder) addPacer() error {
-	b.add("garbage collection", paceCollector)
+func (b *builder) addGCTuner() error {
+	b.add("garbage collection", tuneGCPercent)
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/livegraph/livegraph/consumers/commands"
 )
 
-// addCommands adds the consumer that decides commands.
+// addCommands adds the consumer that executes commands.
 func (b *builder) addCommands() error {
 	cfg := b.Config.Commands
 	consumer := commands.New(commands.Deps{

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// recorder notes in which order components begin and end.
+// recorder records the order in which components start and end.
 type recorder struct {
 	mu     sync.Mutex
 	events []string
@@ -22,7 +22,7 @@ func (r *recorder) add(event string) {
 	r.events = append(r.events, event)
 }
 
-// component returns one that runs until its context is done and then calls end.
+// component returns a component that runs until its context is done and then calls end.
 func (r *recorder) component(name string, started *sync.WaitGroup, end func()) Component {
 	started.Add(1)
 	return Component{Name: name, Run: func(ctx context.Context) error {
@@ -82,8 +82,8 @@ func TestAnErrorOfOneComponentEndsTheOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var r recorder
 			var started sync.WaitGroup
-			server, beside := arrange(&r, &started)
-			require.ErrorIs(t, runComponents(t.Context(), server, beside), broken)
+			server, others := arrange(&r, &started)
+			require.ErrorIs(t, runComponents(t.Context(), server, others), broken)
 			require.Subset(t, r.events, []string{"server ends", "consumer ends"})
 		})
 	}

@@ -2,9 +2,9 @@ package process
 
 import "github.com/livegraph/livegraph/internal/services/pipelineadmin"
 
-// addDeadLetterWatch adds what counts dead letters, for the metrics.
+// addDeadLetterWatch adds the component that counts dead letters for the metrics.
 func (b *builder) addDeadLetterWatch() error {
-	watch := pipelineadmin.NewWatch(pipelineadmin.New(b.Kafka, b.Postgres), b.Logger, b.Metrics)
-	b.add("dead letters", watch.Run)
+	counter := pipelineadmin.NewWatch(pipelineadmin.New(b.Kafka, b.Postgres), b.Logger, b.Metrics)
+	b.add("dead letters", counter.Run)
 	return nil
 }

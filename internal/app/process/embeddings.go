@@ -5,7 +5,7 @@ import (
 	"github.com/livegraph/livegraph/consumers/lexical"
 )
 
-// addLexical adds the consumer that keeps the text lane of search.
+// addLexical adds the consumer that maintains the full-text index.
 func (b *builder) addLexical() error {
 	cfg := b.Config.Lexical
 	consumer := lexical.New(lexical.Deps{
@@ -19,7 +19,7 @@ func (b *builder) addLexical() error {
 	return nil
 }
 
-// addEmbeddings adds the consumer that keeps the search index in Milvus.
+// addEmbeddings adds the consumer that maintains the vector index in Milvus.
 func (b *builder) addEmbeddings() error {
 	cfg := b.Config.Embeddings
 	consumer := embeddings.New(embeddings.Deps{

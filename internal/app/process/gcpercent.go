@@ -8,35 +8,35 @@ import (
 	"time"
 )
 
-// How garbage is collected.
+// Settings of the garbage collector.
 const (
-	// smallHeap is up to how many bytes in use the heap counts as small, and grownHeap
-	// from how many on it does so no more.
+	// The heap counts as small below smallHeap bytes in use, and as large above largeHeap.
+	// In between the setting does not change.
 	smallHeap = 64 << 20
-	grownHeap = 96 << 20
-	// A small heap may grow to three times what is in use before it is collected: with
-	// twice, which is Go's own, a service that decides thousands of commands a second
-	// with 30 MiB in use spends the sixth part of its time on collecting.
-	smallPercent = 200
-	grownPercent = 100
-	heapLookedAt = time.Second
+	largeHeap = 96 << 20
+	// A small heap may grow to three times the bytes in use before it is collected. With
+	// Go's default of two times, a service that executes thousands of commands per second
+	// with 30 MiB in use spends a sixth of its time on collection.
+	smallPercent     = 200
+	largePercent     = 100
+	heapPollInterval = time.Second
 )
 
-// paceCollector collects garbage less often while the heap is small, until ctx is done.
-// Where GOGC is set, that is what holds.
-func paceCollector(ctx context.Context) error {
+// tuneGCPercent makes the garbage collector run less often while the heap is small, until
+// ctx is done. It does nothing if GOGC is set.
+func tuneGCPercent(ctx context.Context) error {
 	if os.Getenv("GOGC") != "" {
 		return nil
 	}
-	tick := time.NewTicker(heapLookedAt)
+	tick := time.NewTicker(heapPollInterval)
 	defer tick.Stop()
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	percent := grownPercent
-	defer debug.SetGCPercent(grownPercent)
+	percent := largePercent
+	defer debug.SetGCPercent(largePercent)
 	for {
 		metrics.Read(live)
-		if wanted := collectorPercent(percent, live[0].Value.Uint64()); wanted != percent {
-			percent = wanted
+		if next := nextGCPercent(percent, live[0].Value.Uint64()); next != percent {
+			percent = next
 			debug.SetGCPercent(percent)
 		}
 		select {
@@ -47,15 +47,15 @@ func paceCollector(ctx context.Context) error {
 	}
 }
 
-// collectorPercent is by how much the heap may grow before it is collected, given by
-// how much it may now and how many bytes were in use after the last collection.
-func collectorPercent(now int, live uint64) int {
+// nextGCPercent returns the percentage by which the heap may grow before it is collected.
+// current is the present percentage, live the bytes in use after the last collection.
+func nextGCPercent(current int, live uint64) int {
 	switch {
 	case live < smallHeap:
 		return smallPercent
-	case live > grownHeap:
-		return grownPercent
+	case live > largeHeap:
+		return largePercent
 	default:
-		return now
+		return current
 	}
 }

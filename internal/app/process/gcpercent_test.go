@@ -7,9 +7,9 @@ import (
 )
 
 func TestOnlyASmallHeapGrowsFurtherBeforeItIsCollected(t *testing.T) {
-	require.Equal(t, smallPercent, collectorPercent(grownPercent, smallHeap-1))
-	require.Equal(t, grownPercent, collectorPercent(smallPercent, grownHeap+1))
-	for _, now := range []int{smallPercent, grownPercent} {
-		require.Equal(t, now, collectorPercent(now, smallHeap), "no going to and fro")
+	require.Equal(t, smallPercent, nextGCPercent(largePercent, smallHeap-1))
+	require.Equal(t, largePercent, nextGCPercent(smallPercent, largeHeap+1))
+	for _, current := range []int{smallPercent, largePercent} {
+		require.Equal(t, current, nextGCPercent(current, smallHeap), "it does not oscillate")
 	}
 }

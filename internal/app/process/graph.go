@@ -10,7 +10,8 @@ import (
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
-// GraphAPI is the routes of the graph, with what has to run while they are used.
+// GraphAPI contains the routes of the graph and the components that must run while they
+// are used.
 type GraphAPI struct {
 	Routes  []route.Route
 	Replies *redis.Replies   // of the commands consumer

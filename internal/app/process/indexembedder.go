@@ -15,48 +15,48 @@ import (
 )
 
 const (
-	// indexModelInterval is how often the model of the index is polled.
+	// indexModelInterval is the interval at which the model of the index is polled.
 	indexModelInterval = 10 * time.Second
-	// embedderRetryInterval is when an embedder that did not start is started again.
+	// embedderRetryInterval is the time between two attempts to start the embedder.
 	embedderRetryInterval = time.Minute
-	// embedderStartTimeout is how long a process that begins waits for that embedder before it
-	// answers requests; searches go without vectors from there to its start.
+	// embedderStartTimeout bounds how long a starting process waits for the embedder before
+	// it answers requests. After the timeout, searches use no vectors until it has started.
 	embedderStartTimeout = 15 * time.Second
 )
 
-// indexEmbedder has the embedded embedder run for as long as the index that is searched is of
-// its model and another embedder is configured, so that queries are embedded by it until
-// an index of the configured model takes that one's place.
+// indexEmbedder runs the embedded embedder while the live index was built with its model
+// and another embedder is configured. Queries are embedded with that model until an index
+// of the configured model replaces the live one.
 type indexEmbedder struct {
-	live   func(context.Context) (embed.Model, error) // that of the index that is searched
-	start  func(context.Context) (at string, _ error) // of the embedder
-	stop   func(context.Context) error                // likewise
-	forget func()                                     // its address
-	logger *slog.Logger
-	check  time.Duration
+	live         func(context.Context) (embed.Model, error) // returns the model of the live index
+	start        func(context.Context) (at string, _ error) // starts the embedder and returns its URL
+	stop         func(context.Context) error                // stops the embedder
+	closeClients func()                                     // drops clients of the stopped embedder
+	logger       *slog.Logger
+	interval     time.Duration
 
-	at       *atomic.Pointer[string] // where it runs; nil: it does not
-	unneeded bool                    // at the last poll
-	retry    time.Time
-	polled   chan struct{} // closed after the first poll
-	once     sync.Once
+	at          *atomic.Pointer[string] // URL of the embedder; nil: it does not run
+	wasUnneeded bool                    // the last poll found that no index needs the embedder
+	retryAt     time.Time
+	polled      chan struct{} // closed after the first poll
+	once        sync.Once
 }
 
-// wantsIndexEmbedder reports whether this process may have to start the embedded embedder for
-// the sake of an index: it embeds queries, by another, and the embedded one has run here
-// before. An installation on servers that has never started any is not to begin with it.
-func wantsIndexEmbedder(cfg *config.Config, current embed.Model, had bool) bool {
-	return cfg.Has("api") && current != stores.EmbeddedModel && had
+// needsIndexEmbedder reports whether this process may have to start the embedded embedder
+// for an index: the process embeds queries with another embedder, and the embedded one has
+// run here before. An installation that uses only external engines must not start it.
+func needsIndexEmbedder(cfg *config.Config, current embed.Model, ranBefore bool) bool {
+	return cfg.Has("api") && current != stores.EmbeddedModel && ranBefore
 }
 
-// wantsIndexEmbedder reports whether this process may have to start the embedded embedder.
-func (b *builder) wantsIndexEmbedder() bool {
+// needsIndexEmbedder reports whether this process may have to start the embedded embedder.
+func (b *builder) needsIndexEmbedder() bool {
 	return b.Queries != nil && b.Engines != nil &&
-		wantsIndexEmbedder(b.Config, b.Queries.Model(), b.Engines.HadEmbedder())
+		needsIndexEmbedder(b.Config, b.Queries.Model(), b.Engines.HadEmbedder())
 }
 
-// addIndexEmbedder has the process keep the embedded embedder while an index needs it. The
-// server waits for it before it answers requests.
+// addIndexEmbedder adds the component that runs the embedded embedder while an index needs
+// it. The server waits for its first poll before it answers requests.
 func (b *builder) addIndexEmbedder() error {
 	o := &indexEmbedder{
 		live: func(ctx context.Context) (embed.Model, error) {
@@ -66,8 +66,8 @@ func (b *builder) addIndexEmbedder() error {
 		start: func(ctx context.Context) (string, error) {
 			return b.Engines.StartEmbedder(ctx, embedded.EmbedderSettings{Threads: b.Config.Embedder.Threads})
 		},
-		stop: b.Engines.StopEmbedder, forget: b.Queries.Close, logger: b.Logger,
-		check: indexModelInterval, at: b.EmbeddedAt, polled: make(chan struct{}),
+		stop: b.Engines.StopEmbedder, closeClients: b.Queries.Close, logger: b.Logger,
+		interval: indexModelInterval, at: b.EmbeddedAt, polled: make(chan struct{}),
 	}
 	b.add("index embedder", o.Run)
 	serve := b.serve
@@ -78,9 +78,10 @@ func (b *builder) addIndexEmbedder() error {
 	return nil
 }
 
-// Run polls until ctx is done. What runs then ends with the other engines.
+// Run polls until ctx is done. It does not stop the embedder at the end, which is stopped
+// with the other engines.
 func (o *indexEmbedder) Run(ctx context.Context) error {
-	tick := time.NewTicker(o.check)
+	tick := time.NewTicker(o.interval)
 	defer tick.Stop()
 	for {
 		o.poll(ctx)
@@ -93,7 +94,8 @@ func (o *indexEmbedder) Run(ctx context.Context) error {
 	}
 }
 
-// await waits for the first poll, and for the embedder if that starts one, but not long.
+// await waits for the first poll, which may start the embedder, until embedderStartTimeout
+// or the end of ctx.
 func (o *indexEmbedder) await(ctx context.Context) {
 	select {
 	case <-o.polled:
@@ -102,9 +104,9 @@ func (o *indexEmbedder) await(ctx context.Context) {
 	}
 }
 
-// poll starts the embedder if the index is of its model, and stops it if that was so and
-// is so no longer since the last poll: searches that had found the old index have ended
-// by then. While nothing is known of the index all stays as it is.
+// poll starts the embedder if the live index was built with its model. It stops the
+// embedder when two polls in a row find an index of another model, so that searches of the
+// old index have ended by then. It changes nothing if the index cannot be read.
 func (o *indexEmbedder) poll(ctx context.Context) {
 	model, err := o.live(ctx)
 	if err != nil {
@@ -112,30 +114,30 @@ func (o *indexEmbedder) poll(ctx context.Context) {
 	}
 	needed, running := model == stores.EmbeddedModel, o.at.Load() != nil
 	switch {
-	case needed && !running && !time.Now().Before(o.retry):
+	case needed && !running && !time.Now().Before(o.retryAt):
 		at, err := o.start(ctx)
 		if err != nil {
 			if ctx.Err() == nil {
-				o.logger.Warn("the embedder of the search index's model does not start; searches go by words until an index "+
-					"of the configured model is complete", "model", model.String(), "error", err)
+				o.logger.Warn("the embedder of the search index's model does not start; searches use only words until an "+
+					"index of the configured model is complete", "model", model.String(), "error", err)
 			}
-			o.retry = time.Now().Add(embedderRetryInterval)
+			o.retryAt = time.Now().Add(embedderRetryInterval)
 			return
 		}
 		o.at.Store(&at)
 		o.logger.Info(
-			"the search index is of another model than the embedder; queries are embedded by that model until a new index is "+
-				"complete",
+			"the model of the search index differs from that of the embedder; queries are embedded with the index's model "+
+				"until a new index is complete",
 			"model", model.String(),
 		)
-	case !needed && running && o.unneeded:
+	case !needed && running && o.wasUnneeded:
 		o.at.Store(nil)
-		o.forget()
+		o.closeClients()
 		if err := o.stop(ctx); err != nil {
-			o.logger.Warn("stopping the embedder of the index of before", "error", err)
+			o.logger.Warn("stopping the embedder of the previous search index", "error", err)
 			return
 		}
-		o.logger.Info("the search index is of the embedder's model; the embedder of the one of before has ended")
+		o.logger.Info("the search index has the configured model; the embedder of the previous index has stopped")
 	}
-	o.unneeded = !needed
+	o.wasUnneeded = !needed
 }

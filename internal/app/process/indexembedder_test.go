@@ -15,18 +15,18 @@ import (
 	"github.com/livegraph/livegraph/internal/retrieval/embed"
 )
 
-// index is what an indexEmbedder polls, and what it does.
+// index is a fake of the index and the embedder of an indexEmbedder. It counts calls.
 type index struct {
 	model                    embed.Model
-	away, broken             bool
+	unavailable, broken      bool
 	starts, stops, forgotten int
 }
 
 func (x *index) watch() *indexEmbedder {
 	return &indexEmbedder{
 		live: func(context.Context) (embed.Model, error) {
-			if x.away {
-				return embed.Model{}, errors.New("Postgres is away")
+			if x.unavailable {
+				return embed.Model{}, errors.New("Postgres is unavailable")
 			}
 			return x.model, nil
 		},
@@ -37,9 +37,9 @@ func (x *index) watch() *indexEmbedder {
 			}
 			return "http://:k@127.0.0.1:1/v1", nil
 		},
-		stop:   func(context.Context) error { x.stops++; return nil },
-		forget: func() { x.forgotten++ },
-		logger: slog.New(slog.DiscardHandler), check: time.Millisecond,
+		stop:         func(context.Context) error { x.stops++; return nil },
+		closeClients: func() { x.forgotten++ },
+		logger:       slog.New(slog.DiscardHandler), interval: time.Millisecond,
 		at: new(atomic.Pointer[string]), polled: make(chan struct{}),
 	}
 }
@@ -53,21 +53,21 @@ func TestTheEmbeddedEmbedderRunsWhileTheIndexIsOfItsModel(t *testing.T) {
 	require.Equal(t, 1, x.starts, "it is started once")
 	require.NotNil(t, o.at.Load())
 
-	x.away = true
+	x.unavailable = true
 	for range 3 {
 		o.poll(t.Context())
 	}
-	require.Zero(t, x.stops, "nothing is known of the index")
-	x.away, x.model = false, embed.NewStatic().Model()
+	require.Zero(t, x.stops, "the index cannot be read")
+	x.unavailable, x.model = false, embed.NewStatic().Model()
 	o.poll(t.Context())
-	require.Zero(t, x.stops, "searches that found the old index are still under way")
+	require.Zero(t, x.stops, "searches of the old index may still run")
 	o.poll(t.Context())
 	o.poll(t.Context())
 	require.Equal(t, 1, x.stops)
-	require.Equal(t, 1, x.forgotten, "its address is another's from now on")
+	require.Equal(t, 1, x.forgotten, "another process may use its address from now on")
 	require.Nil(t, o.at.Load())
 
-	x.model = stores.EmbeddedModel // an index of it has been made again, by another process
+	x.model = stores.EmbeddedModel // another process has built an index of this model again
 	o.poll(t.Context())
 	require.Equal(t, 2, x.starts)
 }
@@ -80,7 +80,7 @@ func TestAnEmbedderThatDoesNotStartIsTriedOnceAMinute(t *testing.T) {
 	}
 	require.Equal(t, 1, x.starts)
 	require.Nil(t, o.at.Load())
-	x.broken, o.retry = false, time.Time{}
+	x.broken, o.retryAt = false, time.Time{}
 	o.poll(t.Context())
 	require.NotNil(t, o.at.Load())
 }
@@ -100,9 +100,9 @@ func TestAProcessWaitsForTheFirstLookAlone(t *testing.T) {
 func TestOnlyAProcessThatEmbedsQueriesWhereTheEmbeddedOneHasRunWatchesTheIndex(t *testing.T) {
 	static := embed.NewStatic().Model()
 	api, index := &config.Config{Roles: []string{"api", "points"}}, &config.Config{Roles: []string{"embeddings"}}
-	require.True(t, wantsIndexEmbedder(api, static, true))
-	require.True(t, wantsIndexEmbedder(&config.Config{Roles: []string{"all"}}, static, true))
-	require.False(t, wantsIndexEmbedder(api, static, false), "an installation on servers begins with no engine of its own")
-	require.False(t, wantsIndexEmbedder(api, stores.EmbeddedModel, true), "the configured one is of that model")
-	require.False(t, wantsIndexEmbedder(index, static, true), "it embeds no query")
+	require.True(t, needsIndexEmbedder(api, static, true))
+	require.True(t, needsIndexEmbedder(&config.Config{Roles: []string{"all"}}, static, true))
+	require.False(t, needsIndexEmbedder(api, static, false), "the embedded embedder has never run here")
+	require.False(t, needsIndexEmbedder(api, stores.EmbeddedModel, true), "the configured one is of that model")
+	require.False(t, needsIndexEmbedder(index, static, true), "it embeds no query")
 }

@@ -12,17 +12,16 @@ import (
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
-// addMaintenance adds the background work of role points. Anyone who gives a store
-// something of a workspace adds it here: to this list a deleted workspace is
-// removed.
+// addMaintenance adds the background work of role points. Stores lists all stores from
+// which a deleted workspace is removed; a new store of workspace data must be added there.
 func (b *builder) addMaintenance() error {
 	work := maintenance.New(maintenance.Deps{
 		Registry: b.Postgres, Points: b.ClickHouse, Log: b.Kafka, Logger: b.Logger, Metrics: b.Metrics,
 		Stores: []maintenance.Store{
 			{Name: "clickhouse", Of: b.ClickHouse},
-			{Name: "redis", Of: cache{b.Redis, b.Config}},
+			{Name: "redis", Of: redisEraser{b.Redis, b.Config}},
 			{Name: "milvus", Of: embeddings.Eraser{Graph: b.Postgres, Vectors: b.Milvus}},
-			{Name: "postgres", Of: b.Postgres}, // last: by its rows one can see what is not done
+			{Name: "postgres", Of: b.Postgres}, // last: its rows show which work is not done
 		},
 		Config: maintenance.Config{
 			RetentionEvery: b.Config.Points.RetentionEvery, DeletedNodesFor: b.Config.Graph.DeletedFor,
@@ -33,14 +32,14 @@ func (b *builder) addMaintenance() error {
 	return nil
 }
 
-// cache is Redis for as long as a workspace is removed from it: role points has no
-// connection of its own, and must not fail where Redis does.
-type cache struct {
+// redisEraser removes a workspace from Redis. Without a connection it opens one for each
+// call: role points has no connection to Redis, and must not fail when Redis does.
+type redisEraser struct {
 	redis *redis.DB // nil: it is opened for each call
 	cfg   *config.Config
 }
 
-func (c cache) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (keys int64, err error) {
+func (c redisEraser) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (keys int64, err error) {
 	err = c.with(ctx, func(db *redis.DB) (err error) {
 		keys, err = db.WorkspaceRows(ctx, workspace)
 		return err
@@ -48,11 +47,11 @@ func (c cache) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (keys int
 	return keys, err
 }
 
-func (c cache) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func(int64) error) error {
-	return c.with(ctx, func(db *redis.DB) error { return db.EraseWorkspace(ctx, workspace, gone) })
+func (c redisEraser) EraseWorkspace(ctx context.Context, workspace uuid.UUID, onErased func(int64) error) error {
+	return c.with(ctx, func(db *redis.DB) error { return db.EraseWorkspace(ctx, workspace, onErased) })
 }
 
-func (c cache) with(ctx context.Context, work func(*redis.DB) error) error {
+func (c redisEraser) with(ctx context.Context, work func(*redis.DB) error) error {
 	if c.redis != nil {
 		return work(c.redis)
 	}

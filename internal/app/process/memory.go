@@ -5,12 +5,12 @@ import (
 	"runtime/debug"
 )
 
-// memoryLimit is where the collector begins to work harder, unless GOMEMLIMIT says
-// otherwise. What a full load of points needs at a time is below it; without a limit
-// twice that would be taken before it is collected.
+// memoryLimit is the soft memory limit of the Go runtime in bytes, unless GOMEMLIMIT is
+// set. A full load of points needs less. Without a limit the heap would grow to twice the
+// bytes in use before it is collected.
 const memoryLimit = 640 << 20
 
-// LimitMemory sets it.
+// LimitMemory sets the memory limit unless GOMEMLIMIT is set.
 func LimitMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)

@@ -10,14 +10,15 @@ import (
 )
 
 const (
-	// replayShare divides what the consumer may hold in bytes, for a replay beside it. Rows
-	// it may have as many: halves of a batch make twice the parts, which take a tenth longer
-	// to insert and to merge (BenchmarkReplay).
-	replayShare = 2
-	// replayAtOnce is how many of its batches are stored at a time while there is no live work.
-	replayAtOnce = 2
-	// liveFor is how long after its last batch the consumer counts as busy.
-	liveFor = 2 * time.Second
+	// replayBytesDivisor divides the consumer's limits in bytes for a replay, which runs beside
+	// it. The limit of rows stays the same: batches of half the rows create twice the parts,
+	// which take a tenth longer to insert and to merge (BenchmarkReplay).
+	replayBytesDivisor = 2
+	// replayConcurrency is the number of batches that a replay stores at a time while the
+	// consumer is not busy.
+	replayConcurrency = 2
+	// busyPeriod is the time after its last batch during which the consumer counts as busy.
+	busyPeriod = 2 * time.Second
 )
 
 // addPoints adds the consumer that stores points.
@@ -35,7 +36,7 @@ func (b *builder) addPoints() error {
 	return nil
 }
 
-// addReplays adds what carries replays out beside the points consumer.
+// addReplays adds the component that executes replays beside the points consumer.
 func (b *builder) addReplays() error {
 	cfg := b.Config.Points
 	replays := replay.New(replay.Deps{
@@ -46,27 +47,27 @@ func (b *builder) addReplays() error {
 			}),
 		},
 		Config: replay.Config{
-			BatchRows: cfg.BatchRows, BatchBytes: max(cfg.BatchBytes/replayShare, 1), BatchWait: cfg.BatchWait,
-			FetchBytes: max(cfg.FetchBytes/replayShare, 1), Grace: consumerGrace, StoreAtOnce: replayAtOnce,
+			BatchRows: cfg.BatchRows, BatchBytes: max(cfg.BatchBytes/replayBytesDivisor, 1), BatchWait: cfg.BatchWait,
+			FetchBytes: max(cfg.FetchBytes/replayBytesDivisor, 1), Grace: consumerGrace, StoreAtOnce: replayConcurrency,
 		},
 	})
 	b.add("replays", replays.Run)
 	return nil
 }
 
-// busyConsumer returns what reports whether a consumer has work: whether it has stored
-// something of late, or has something to fetch.
+// busyConsumer returns a function that reports whether a consumer is busy: it has stored
+// records within busyPeriod, or it has a lag.
 func busyConsumer(m *consumers.Metrics) func() bool {
-	records, last := m.Records.Load(), time.Time{}
+	records, lastChange := m.Records.Load(), time.Time{}
 	return func() bool {
-		if now := m.Records.Load(); now != records {
-			records, last = now, time.Now()
+		if current := m.Records.Load(); current != records {
+			records, lastChange = current, time.Now()
 		}
-		return m.Lag.Load() > 0 || time.Since(last) < liveFor
+		return m.Lag.Load() > 0 || time.Since(lastChange) < busyPeriod
 	}
 }
 
-// addRollups adds the worker of rollups.
+// addRollups adds the worker that computes rollups.
 func (b *builder) addRollups() error {
 	worker := rollups.New(rollups.Deps{
 		Points: b.ClickHouse, Leases: b.Postgres, Logger: b.Logger, Metrics: b.Metrics,

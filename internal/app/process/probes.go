@@ -5,8 +5,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/telemetry"
 )
 
-// addEngineProbes adds what checks whether the engines answer, for the metrics. To Redis it
-// connects each time, because not every role has its own connection.
+// addEngineProbes adds the component that checks for the metrics whether the engines
+// answer. It connects to Redis for each check, because not every role has a connection.
 func (b *builder) addEngineProbes() error {
 	redis, err := stores.RedisCheck(b.Config.Redis)
 	if err != nil {

@@ -18,24 +18,24 @@ import (
 )
 
 const (
-	// storeWait is how long a start waits for a store before it gives up.
-	storeWait  = 60 * time.Second
-	storeRetry = 500 * time.Millisecond
-	// consumerGrace is what the consumer has to store and commit at the end.
+	// storeTimeout bounds how long a starting process waits for a store.
+	storeTimeout       = 60 * time.Second
+	storeRetryInterval = 500 * time.Millisecond
+	// consumerGrace bounds how long a stopping consumer may store and commit.
 	consumerGrace = 5 * time.Second
 	keyConns      = 4
-	readyLimit    = 500 * time.Millisecond
+	readyTimeout  = 500 * time.Millisecond
 )
 
-// Options are what a process is made with.
+// Options are the options of a process.
 type Options struct {
 	Config  *config.Config
 	Version string // of the binary
 	Logger  *slog.Logger
 	Metrics *prometheus.Registry
 	TLS     *tls.Config          // of the listener; nil: plain HTTP
-	Tracing trace.TracerProvider // nil: nothing is recorded
-	Engines *embedded.Engines    // nil: no embedded engine can be started later
+	Tracing trace.TracerProvider // nil: no traces
+	Engines *embedded.Engines    // nil: the process starts no embedded engine later
 }
 
 // Process is one process: its stores, and the components of its roles.
@@ -46,8 +46,8 @@ type Process struct {
 	closers    []func()
 }
 
-// New connects to the stores, brings their schemas up to date and builds the components of
-// the roles. The caller closes the process.
+// New connects to the stores, migrates their schemas and builds the components of the
+// roles. The caller closes the process.
 func New(ctx context.Context, o Options) (*Process, error) {
 	b := &builder{Options: o}
 	err := b.open(ctx)
@@ -62,15 +62,14 @@ func New(ctx context.Context, o Options) (*Process, error) {
 	return p, nil
 }
 
-// Run works until ctx is done and then ends in the order of the data: first no
-// request is accepted any more and those in flight are answered, then the
-// consumers store what they hold.
+// Run runs the components until ctx is done. It then stops the server, which answers the
+// requests in flight, and after it the consumers, which store their buffers.
 func (p *Process) Run(ctx context.Context, listener net.Listener) error {
 	server := Component{"http server", func(ctx context.Context) error { return p.serve(ctx, listener) }}
 	return runComponents(ctx, server, p.components)
 }
 
-// Close closes what the components used, and the stores after it.
+// Close closes the resources of the components, and then the stores.
 func (p *Process) Close() {
 	for _, closer := range p.closers {
 		closer()

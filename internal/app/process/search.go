@@ -7,8 +7,8 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// SearchRoutes creates the routes of search. Milvus and the embedder may be unavailable: what
-// needs them says so.
+// SearchRoutes creates the routes of search. Milvus and the embedder may be unavailable;
+// requests report which part of a search was not possible.
 func SearchRoutes(o *Options, s *stores.Stores) []route.Route {
 	metrics := rag.NewMetrics(o.Metrics)
 	engine := rag.NewEngine(rag.Stores{Postgres: s.Postgres, Milvus: s.Milvus, Embedder: s.Queries}, o.Logger, metrics)

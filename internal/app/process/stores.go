@@ -17,7 +17,7 @@ import (
 	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// open opens the stores, and brings their schemas up to date.
+// open opens the stores and migrates their schemas.
 func (b *builder) open(ctx context.Context) (err error) {
 	if b.Embedders, err = stores.OpenEmbedders(b.Config.Embedder); err != nil {
 		return err
@@ -89,11 +89,11 @@ func (b *builder) openKafka(ctx context.Context) error {
 		EventsGroups:     []string{b.Config.Lexical.Group, b.Config.Embeddings.Group},
 		LogFullThreshold: b.Config.Ingest.LogFullThreshold,
 		Log:              b.Logger, Metrics: b.Metrics, Tracing: b.Tracing,
-		// Versions of what is produced from then on must be above those of before.
+		// The versions of points produced from then on must be above the earlier ones.
 		OnTopicChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return points.ResolveGenerations(ctx, client, b.Postgres, b.Logger)
 		},
-		// What is produced from then on must not be taken for decided.
+		// Commands produced from then on must not count as executed already.
 		OnCommandsChange: func(ctx context.Context, _ kafka.TopicInfo) error {
 			return commands.ResolveOffsets(ctx, client, b.Postgres, b.Logger)
 		},
@@ -110,35 +110,35 @@ func (b *builder) openKafka(ctx context.Context) error {
 	})
 }
 
-// await tries to open a store until it works: stores and service may start in
-// any order. What trying again does not cure ends it at once.
+// await calls open until it succeeds, because the stores and the service may start in any
+// order. It returns at once if a retry cannot help, and gives up after storeTimeout.
 func (b *builder) await(ctx context.Context, store string, open func(context.Context) error) error {
-	limited, cancel := context.WithTimeout(ctx, storeWait)
+	limited, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	for said := false; ; {
+	for logged := false; ; {
 		err := open(limited)
-		if err == nil || fault.Is(err, fault.Invalid) { // a setting is wrong: waiting is of no use
+		if err == nil || fault.Is(err, fault.Invalid) { // a setting is wrong: a retry does not help
 			return err
 		}
-		if !said {
+		if !logged {
 			b.Logger.Warn("waiting for a store", "store", store, "error", err)
-			said = true
+			logged = true
 		}
 		if refused := (*kafka.Refused)(nil); errors.As(err, &refused) {
 			return fmt.Errorf("%s cannot be used: %w", store, err)
 		}
 		select {
 		case <-limited.Done():
-			if ctx.Err() != nil { // told to end, not waited long enough
+			if ctx.Err() != nil { // the process stops; not a timeout
 				return fmt.Errorf("waiting for %s: %w", store, ctx.Err())
 			}
-			return fmt.Errorf("%s cannot be used: %w (`livegraph doctor` says more)", store, err)
-		case <-time.After(storeRetry):
+			return fmt.Errorf("%s cannot be used: %w (`livegraph doctor` shows details)", store, err)
+		case <-time.After(storeRetryInterval):
 		}
 	}
 }
 
-// openRedis connects to Redis where a role needs it.
+// openRedis connects to Redis if a role needs it.
 func (b *builder) openRedis(ctx context.Context) error {
 	if !b.Config.Has("api") && !b.Config.Has("commands") {
 		return nil
