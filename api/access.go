@@ -20,9 +20,9 @@ import (
 
 const workspaceHeader = "X-Workspace-Id"
 
-// authenticate requires a valid key on every path under /api but the public ones,
-// whether a route is there or not: who has no key learns nothing about paths; and
-// on the few paths elsewhere that other products have.
+// authenticate requires a valid key on every path under /api except the public ones,
+// whether a route exists or not, so that a caller without a key cannot discover paths. It
+// also requires one on the paths outside /api whose routes have a dialect.
 func (s *Server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.deps.Admin != nil && under(r, adminAPIPath) {
@@ -35,13 +35,13 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 		}
 		credential, refusal, err := s.credentialOf(r)
 		x := exchangeOf(r.Context())
-		if full := s.notice(x, credential); full != nil {
+		if full := s.prepareAudit(x, credential); full != nil {
 			reply.Error(w, r, full)
 			return
 		}
 		if err != nil {
-			refusal, err = s.attempt(r, refusal, err)
-			x.folded = refusal == refusedAttempts // they are counted
+			refusal, err = s.countFailedAuth(r, refusal, err)
+			x.folded = refusal == refusedAttempts // counted, not recorded individually
 			if refusal != "" {
 				s.metrics.refused.WithLabelValues(refusal).Inc()
 			}
@@ -55,25 +55,25 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-// isPublicPath reports the paths under /api that want no key.
+// isPublicPath reports whether a path under /api requires no key.
 func isPublicPath(path string) bool {
 	return path == openAPIPath || path == docsPath || strings.HasPrefix(path, docsPath+"/")
 }
 
-// credentialOf reads the Authorization header: one, of scheme Bearer (in any
-// case, RFC 9110), spaces and the key; where the path has a dialect, in one of its
-// schemes. refusal is why it is refused, for the metrics; with a key that is known and
-// does not hold any more there is a credential all the same.
+// credentialOf authenticates the Authorization header. There must be exactly one, with the
+// scheme Bearer (in any case, RFC 9110), spaces and the key, or with a scheme of the path's
+// dialect. refusal is the reason of a refusal, for the metrics. The credential of a known
+// key that is not valid any longer is returned together with the error.
 func (s *Server) credentialOf(r *http.Request) (credential *access.Credential, refusal string, err error) {
 	values := r.Header.Values("Authorization")
 	if len(values) == 0 || (len(values) == 1 && values[0] == "") {
 		return nil, refusedNoKey, fault.New(fault.Unauthenticated, "Missing Authorization")
 	}
-	keyOf := bearerKey
+	parseKey := bearerKey
 	if rt := s.dialects[r.URL.Path]; rt != nil {
-		keyOf = rt.Dialect.Key
+		parseKey = rt.Dialect.Key
 	}
-	text, ok := keyOf(values[0])
+	text, ok := parseKey(values[0])
 	if len(values) > 1 || !ok {
 		return nil, refusedScheme, fault.New(fault.Unauthenticated, "Unauthorized")
 	}
@@ -90,8 +90,9 @@ func bearerKey(authorization string) (text string, ok bool) {
 	return strings.TrimLeft(text, " "), strings.EqualFold(scheme, "Bearer")
 }
 
-// enforce is a route's handler behind what the route requires. Who is refused takes no
-// room from those that are worked on, and who finds no room is not counted against the plan.
+// enforce returns a route's handler that first checks what the route requires. A request
+// without access takes no slot of the concurrency limit, and a request without a slot is
+// not counted against the plan.
 func (s *Server) enforce(rt route.Route) http.Handler {
 	handle := s.limitConcurrency(&rt, func(w http.ResponseWriter, r *http.Request) {
 		if err := s.count(&rt, w, r); err != nil {
@@ -99,7 +100,7 @@ func (s *Server) enforce(rt route.Route) http.Handler {
 			return
 		}
 		if rt.Lasts {
-			exchangeOf(r.Context()).lasts = true
+			exchangeOf(r.Context()).streaming = true
 			r = r.WithContext(request.WithSession(r.Context(), s.session(rt, r)))
 		}
 		if err := rt.Handle(w, r); err != nil {
@@ -118,15 +119,15 @@ func (s *Server) enforce(rt route.Route) http.Handler {
 	})
 }
 
-// admit checks workspace and scope, in this order, and puts the workspace into the
-// principal. refusal is why it refuses, for the metrics.
+// admit checks the workspace and then the scope, and sets the workspace of the principal.
+// refusal is the reason of a refusal, for the metrics.
 func (s *Server) admit(rt route.Route, w http.ResponseWriter, r *http.Request) (refusal string, err error) {
 	if rt.Access == route.Public {
 		return "", nil
 	}
 	principal, credential := request.PrincipalOf(r.Context()), credentialFrom(r.Context())
-	if principal == nil || credential == nil { // the path was not under /api: a defect of the table
-		return "", fault.Wrap(errors.New("route "+rt.Pattern+" wants a key but is outside /api"), fault.Internal, "")
+	if principal == nil || credential == nil { // a bug in the route table: the path is not under /api
+		return "", fault.Wrap(errors.New("route "+rt.Pattern+" requires a key but is outside /api"), fault.Internal, "")
 	}
 	if rt.Access == route.Global {
 		return "", nil
@@ -135,19 +136,20 @@ func (s *Server) admit(rt route.Route, w http.ResponseWriter, r *http.Request) (
 	if err != nil {
 		return refusedHeader, err
 	}
-	if err := opens(credential, id); err != nil {
+	if err := checkWorkspace(credential, id); err != nil {
 		return refusedWorkspace, err
 	}
 	principal.Workspace = id
 	plan := planOf(credential, id)
-	if err := permits(rt, principal); err != nil {
-		tellLimits(w.Header(), &s.deps.Limits.Look(r.Context(), []ratelimit.Of{{Workspace: id, Plan: plan}})[0])
+	if err := checkScopes(rt, principal); err != nil {
+		setLimitHeaders(w.Header(), &s.deps.Limits.Look(r.Context(), []ratelimit.Of{{Workspace: id, Plan: plan}})[0])
 		return refusedScope, err
 	}
 	return "", nil
 }
 
-// count holds an admitted request that finds room against its workspace's plan.
+// count checks the capacity of the route and counts an admitted request against the plan
+// of its workspace.
 func (s *Server) count(rt *route.Route, w http.ResponseWriter, r *http.Request) error {
 	if rt.Room != nil {
 		if err := rt.Room(); err != nil {
@@ -158,53 +160,53 @@ func (s *Server) count(rt *route.Route, w http.ResponseWriter, r *http.Request) 
 		return nil
 	}
 	id := request.PrincipalOf(r.Context()).Workspace
-	standing := s.deps.Limits.Take(r.Context(), id, planOf(credentialFrom(r.Context()), id))
-	tellLimits(w.Header(), &standing)
-	err := exceeds(&standing)
-	if exchangeOf(r.Context()).planned = err == nil; err != nil {
+	status := s.deps.Limits.Take(r.Context(), id, planOf(credentialFrom(r.Context()), id))
+	setLimitHeaders(w.Header(), &status)
+	err := checkPlan(&status)
+	if exchangeOf(r.Context()).withinPlan = err == nil; err != nil {
 		s.metrics.refused.WithLabelValues(refusedRate).Inc()
 	}
 	return err
 }
 
-// workspaceOf reads which workspace a request is for: by the header or, where the
-// route has a dialect, by its parameter. Both may be there if they say the same.
+// workspaceOf returns the workspace in the header of a request or, if the route has a
+// dialect, in the dialect's parameter. If both are set, they must be equal.
 func workspaceOf(rt route.Route, r *http.Request) (id uuid.UUID, err error) {
 	values := r.Header.Values(workspaceHeader)
-	var named uuid.UUID
+	var fromParameter uuid.UUID
 	var parameter string
 	if rt.Dialect != nil {
-		parameter, named = rt.Dialect.Workspace(r)
+		parameter, fromParameter = rt.Dialect.Workspace(r)
 	}
 	switch {
 	case len(values) == 0 && parameter == "":
 		return id, fault.Field(fault.Malformed, "x-workspace-id", "is required")
-	case len(values) == 0 && named == uuid.Nil:
+	case len(values) == 0 && fromParameter == uuid.Nil:
 		return id, fault.Field(fault.Malformed, parameter, "must be the id of a workspace, or x-workspace-id be given")
 	case len(values) == 0:
-		return named, nil
+		return fromParameter, nil
 	}
 	id, ok := request.ParseUUID(values[0])
 	switch {
 	case len(values) > 1 || !ok:
 		return id, fault.Field(fault.Malformed, "x-workspace-id", "must be one UUID")
-	case named != uuid.Nil && named != id:
+	case fromParameter != uuid.Nil && fromParameter != id:
 		return id, fault.Field(fault.Malformed, parameter, "is another workspace than x-workspace-id")
 	}
 	return id, nil
 }
 
-// opens refuses a workspace. One that does not exist and one that the key does not
-// open look alike, and so does one of the other mode.
-func opens(credential *access.Credential, workspace uuid.UUID) error {
+// checkWorkspace returns an error if the key has no access to the workspace. The error is the
+// same if the workspace does not exist or is of the other mode.
+func checkWorkspace(credential *access.Credential, workspace uuid.UUID) error {
 	if credential.Workspaces[workspace].Mode != credential.Mode {
 		return fault.New(fault.Forbidden, "Workspace access denied")
 	}
 	return nil
 }
 
-// permits refuses who lacks the route's scopes.
-func permits(rt route.Route, p *request.Principal) error {
+// checkScopes returns an error if the principal lacks the route's scopes.
+func checkScopes(rt route.Route, p *request.Principal) error {
 	if rt.All && !slices.ContainsFunc(rt.Scopes, func(scope request.Scope) bool { return !p.May(scope) }) ||
 		!rt.All && slices.ContainsFunc(rt.Scopes, p.May) {
 		return nil
@@ -212,7 +214,7 @@ func permits(rt route.Route, p *request.Principal) error {
 	return fault.New(fault.Forbidden, "Forbidden").With("required", rt.Scopes)
 }
 
-// session is what a route that lasts needs of the request that was admitted.
+// session returns the session of a streaming route for a request that was admitted.
 func (s *Server) session(rt route.Route, admitted *http.Request) request.Session {
 	workspace := request.PrincipalOf(admitted.Context()).Workspace
 	recheck := func(ctx context.Context) error {
@@ -220,10 +222,10 @@ func (s *Server) session(rt route.Route, admitted *http.Request) request.Session
 		if err != nil {
 			return err
 		}
-		if err := opens(credential, workspace); err != nil {
+		if err := checkWorkspace(credential, workspace); err != nil {
 			return err
 		}
-		return permits(rt, principalOf(credential))
+		return checkScopes(rt, principalOf(credential))
 	}
 	return request.Session{Recheck: recheck, Draining: s.stopping}
 }
@@ -236,13 +238,13 @@ func principalOf(credential *access.Credential) *request.Principal {
 	return principal
 }
 
-// notFound answers for a path without a route.
+// notFound handles a path without a route.
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 	reply.Error(w, r, fault.New(fault.NotFound, "No such path"))
 }
 
-// methodNotAllowed answers for a path that has routes, but none of this method.
-// OPTIONS is answered with what there is.
+// methodNotAllowed handles a path that has routes, but none for the method. It answers
+// OPTIONS with the allowed methods.
 func (s *Server) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.RawPath
 	if path == "" {
@@ -255,7 +257,7 @@ func (s *Server) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 			allowed = append(allowed, method)
 		}
 	}
-	if len(allowed) == 0 { // a made-up method on an unknown path
+	if len(allowed) == 0 { // an unknown method on an unknown path
 		s.notFound(w, r)
 		return
 	}

@@ -17,27 +17,29 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// auditor records the uses of keys; see api/audit.
+// auditor writes the audit log; see api/audit.
 type auditor interface {
-	// Room refuses, as Unavailable, when no more uses can be recorded: no request with
-	// a key is begun then.
+	// Room returns an Unavailable error if no more requests can be recorded. Requests with a
+	// key are then refused before they are handled.
 	Room() error
-	// Write records a use. When it returns nil the record outlives the process.
+	// Write records a request. After it returns nil, the record survives a crash of the process.
 	Write(r *auditrecord.Record) error
-	// Fold records a use together with others that are alike, likewise.
+	// Fold records a request in one record with similar ones. After it returns nil, the
+	// record survives a crash of the process.
 	Fold(r *auditrecord.Record) error
 	// Unknown counts a request without a known key.
 	Unknown(ip netip.Addr, status int)
 }
 
-// audit records each use of a known key before the first byte of its answer, and once
-// more when the answer is over if there is more to say then. It is around everything
-// that gives answers, panics and refusals included, so it learns who asks from the
-// exchange: anyone who authenticates comes later.
+// audit records each request with a known key before the first byte of its response. It
+// writes a second record at the end of the response if the size has changed or the
+// response is a stream. It wraps every handler that writes responses, including panic
+// recovery and refusals. Authentication runs inside it, so it reads the key from the
+// exchange.
 func (s *Server) audit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(request.WithNotes(r.Context()))
-		a := &use{server: s, request: r, exchange: exchangeOf(r.Context()), began: time.Now()}
+		a := &auditedRequest{server: s, request: r, exchange: exchangeOf(r.Context()), began: time.Now()}
 		a.exchange.sent.before = a.begin
 		cut := true
 		defer func() { a.end(cut) }()
@@ -46,52 +48,53 @@ func (s *Server) audit(next http.Handler) http.Handler {
 	})
 }
 
-// notice keeps for the audit log whose key came, and refuses if a known one's use
-// cannot be recorded.
-func (s *Server) notice(x *exchange, credential *access.Credential) error {
+// prepareAudit stores the credential of a request for the audit log. It returns an error if
+// the key is known and the request cannot be recorded.
+func (s *Server) prepareAudit(x *exchange, credential *access.Credential) error {
 	if s.deps.Audit == nil {
 		return nil
 	}
 	if credential == nil {
-		x.unknown = true
+		x.unknownKey = true
 		return nil
 	}
 	if err := s.deps.Audit.Room(); err != nil {
 		return err
 	}
-	x.used = credential
+	x.knownCredential = credential
 	return nil
 }
 
-// use is one request of a key that the audit log is told of.
-type use struct {
-	server   *Server
-	request  *http.Request
-	exchange *exchange
-	began    time.Time
-	said     int64 // bytes of the answer as they were recorded
+// auditedRequest is a request that is written to the audit log if its key is known.
+type auditedRequest struct {
+	server        *Server
+	request       *http.Request
+	exchange      *exchange
+	began         time.Time
+	recordedBytes int64 // response size in the first record
 }
 
 var errNotRecorded = errors.New("the use of the key could not be recorded")
 
-// begin records the use before the answer begins. If that fails the caller is told,
-// instead, that it cannot be.
-func (u *use) begin(first int) error {
-	if u.exchange.used == nil {
+// begin records the request before the response begins. If that fails, it replaces the
+// response by an error.
+func (u *auditedRequest) begin(first int) error {
+	if u.exchange.knownCredential == nil {
 		return nil
 	}
 	if u.request.Method != http.MethodHead {
-		u.said = u.announced(first)
+		u.recordedBytes = u.expectedBytes(first)
 	}
-	if err := u.record(u.exchange.sent.status, u.said, false); err != nil {
-		u.refuse(err)
+	if err := u.record(u.exchange.sent.status, u.recordedBytes, false); err != nil {
+		u.replaceResponse(err)
 		return errNotRecorded
 	}
 	return nil
 }
 
-// announced is how many bytes the answer has, as far as its beginning tells.
-func (u *use) announced(first int) int64 {
+// expectedBytes returns the Content-Length of the response, or the size of its first write
+// if there is no Content-Length or it is smaller.
+func (u *auditedRequest) expectedBytes(first int) int64 {
 	header := u.exchange.sent.Header()
 	if n, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64); err == nil && n > int64(first) {
 		return n
@@ -99,8 +102,8 @@ func (u *use) announced(first int) int64 {
 	return int64(first)
 }
 
-// refuse answers instead of what was to be answered.
-func (u *use) refuse(err error) {
+// replaceResponse writes an error in place of the handler's response.
+func (u *auditedRequest) replaceResponse(err error) {
 	answer := &u.exchange.sent
 	for _, name := range []string{
 		"Content-Type", "Content-Encoding", "Content-Length", "Cache-Control", "ETag", "Link", "Location",
@@ -112,12 +115,12 @@ func (u *use) refuse(err error) {
 	reply.Error(answer, u.request, err)
 }
 
-// end completes the record of an answer that is over, or was cut off.
-func (u *use) end(cut bool) {
+// end completes the record when the response is complete or was cut off.
+func (u *auditedRequest) end(cut bool) {
 	x := u.exchange
 	answer := &x.sent
 	if !cut {
-		_ = answer.begin(0) // said by begin
+		_ = answer.begin(0) // a failure is in answer.failed
 	}
 	written := answer.written
 	if u.request.Method == http.MethodHead {
@@ -125,22 +128,22 @@ func (u *use) end(cut bool) {
 	}
 	switch {
 	case answer.failed != nil:
-	case x.unknown:
+	case x.unknownKey:
 		u.server.deps.Audit.Unknown(x.ip, answer.status)
-	case x.used == nil:
-	case !answer.begun: // nobody was answered, but somebody asked
+	case x.knownCredential == nil:
+	case !answer.begun: // cut off before the response began
 		_ = u.record(0, 0, false) // no client receives the error; it is counted
-	case written != u.said || x.lasts:
+	case written != u.recordedBytes || x.streaming:
 		_ = u.record(answer.status, written, true) // likewise
 	}
 }
 
-// record writes what is known by now.
-func (u *use) record(status int, sent int64, final bool) error {
+// record writes a record of the request as it is known now.
+func (u *auditedRequest) record(status int, sent int64, final bool) error {
 	ctx := u.request.Context()
 	record := auditrecord.Record{
 		RequestID: reply.RequestID(ctx), At: u.began, Final: final,
-		Key: u.exchange.used.ID, Workspace: u.exchange.workspace(),
+		Key: u.exchange.knownCredential.ID, Workspace: u.exchange.workspace(),
 		Method: u.request.Method, Route: auditrecord.NoRoute, Status: status, IP: u.exchange.ip,
 		UserAgent: u.request.UserAgent(),
 		Duration:  time.Since(u.began), BytesOut: sent,
@@ -154,22 +157,22 @@ func (u *use) record(status int, sent int64, final bool) error {
 	if err := u.write(&record); err != nil {
 		refused := fault.Wrap(err, fault.Unavailable, "Uses of keys cannot be recorded at the moment").After(time.Second)
 		if applied := request.NotesOf(ctx).Command; applied != uuid.Nil {
-			_ = refused.With(reply.CommandID, applied) // it is done, whatever becomes of the answer
+			_ = refused.With(reply.CommandID, applied) // the command is applied in spite of the error
 		}
 		return refused
 	}
 	return nil
 }
 
-// write records a use: by itself, or, where no plan bounds how many there are and there
-// are many, together with others that are alike.
-func (u *use) write(record *auditrecord.Record) error {
+// write writes a record individually. If no plan limits the number of requests and there
+// are many, it adds the record to one of similar requests.
+func (u *auditedRequest) write(record *auditrecord.Record) error {
 	x, trail := u.exchange, u.server.deps.Audit
-	if !x.planned && !x.lasts && !x.folded && !x.recorded {
+	if !x.withinPlan && !x.streaming && !x.folded && !x.recorded {
 		x.folded = !u.server.refusals.Take(record.Key, record.IP, record.At)
 	}
 	if x.folded && x.recorded {
-		return nil // it is counted; how long its answer was is not kept
+		return nil // already counted; the final response size is not recorded
 	}
 	x.recorded = true
 	if x.folded {
@@ -178,16 +181,17 @@ func (u *use) write(record *auditrecord.Record) error {
 	return trail.Write(record)
 }
 
-// workspace is whose a use of a key is: that of the workspace it was let into, else of
-// the only one that the key opens. What was only asked for is not told to anybody: it
-// may be another tenant's.
+// workspace returns the workspace in whose audit log the request appears: the one that it
+// was admitted to, otherwise the only one that the key has access to, or zero. The
+// workspace in the header is not used before admission, because it may be another
+// tenant's.
 func (x *exchange) workspace() uuid.UUID {
 	if x.principal != nil && x.principal.Workspace != uuid.Nil {
 		return x.principal.Workspace
 	}
 	only := uuid.Nil
-	for id, access := range x.used.Workspaces {
-		if access.Mode != x.used.Mode {
+	for id, granted := range x.knownCredential.Workspaces {
+		if granted.Mode != x.knownCredential.Mode {
 			continue
 		}
 		if only != uuid.Nil {

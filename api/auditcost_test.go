@@ -23,7 +23,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// oneKey knows one key, as an authenticator does that has it in memory.
+// oneKey is an authenticator that returns the same credential for every key.
 type oneKey struct{ credential *access.Credential }
 
 func (k oneKey) Authenticate(context.Context, string, netip.Addr) (*access.Credential, error) {
@@ -31,14 +31,14 @@ func (k oneKey) Authenticate(context.Context, string, netip.Addr) (*access.Crede
 }
 func (oneKey) Used(uuid.UUID, netip.Addr) {}
 
-// BenchmarkAudit is what the audit log costs a request: the whole of the handlers, with
-// it and without, on a route that does nothing. Beside the time there is the processor's
-// time, kernel included, which other work on the machine does not change.
+// BenchmarkAudit measures the cost of the audit log: all handlers, with it and without, on a
+// route that does nothing. It also reports the processor time, including that of the kernel,
+// which does not depend on other work on the machine.
 func BenchmarkAudit(b *testing.B) {
 	old := slog.Default()
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	defer slog.SetDefault(old)
-	for name, with := range map[string]bool{"without": false, "with": true} {
+	for name, audited := range map[string]bool{"without": false, "with": true} {
 		b.Run(name, func(b *testing.B) {
 			workspace := uuid.New()
 			key := oneKey{&access.Credential{
@@ -52,7 +52,7 @@ func BenchmarkAudit(b *testing.B) {
 					return nil
 				},
 			}}}
-			if with {
+			if audited {
 				s, err := spool.Open(b.TempDir(), spool.Options{MaxBytes: 1 << 40, Sync: time.Second})
 				require.NoError(b, err)
 				defer func() { _ = s.Close() }()
@@ -81,6 +81,6 @@ func BenchmarkAudit(b *testing.B) {
 
 func cpu() time.Duration {
 	var used syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // of this process it cannot fail
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // cannot fail for this process
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

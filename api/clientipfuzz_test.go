@@ -9,8 +9,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
-// FuzzClientIP: whatever is said to have been forwarded, the caller has an address, and
-// through nobody who is trusted it is the connection's.
+// FuzzClientIP checks that the caller has an address for any X-Forwarded-For, and that it is
+// the connection's if the peer is not a trusted proxy.
 func FuzzClientIP(f *testing.F) {
 	for _, text := range []string{
 		"", "1.2.3.4", "1.2.3.4, 10.0.0.2", "::ffff:10.0.0.1", "fe80::1%eth0", "[::1]:80", ",,,", "unknown", "\x00",
@@ -30,7 +30,7 @@ func FuzzClientIP(f *testing.F) {
 	})
 }
 
-// FuzzBearerKey: the text that is taken for a key is the end of the header.
+// FuzzBearerKey checks that the key is a suffix of the header.
 func FuzzBearerKey(f *testing.F) {
 	for _, header := range []string{"", "Bearer x", "bearer   x y", "Bearer", "Basic x", "Bearer\tx", "\x00"} {
 		f.Add(header)

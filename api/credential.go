@@ -8,8 +8,8 @@ import (
 
 type credentialKey struct{}
 
-// withCredential keeps the whole credential for this package; handlers get the
-// principal only.
+// withCredential adds the credential to the context, for this package only. Handlers get the
+// principal.
 func withCredential(ctx context.Context, c *access.Credential) context.Context {
 	return context.WithValue(ctx, credentialKey{}, c)
 }

@@ -18,9 +18,8 @@ import (
 	"github.com/livegraph/livegraph/schemas"
 )
 
-// The page that renders the contract. It is ours rather than the library's,
-// whose script is inline: so the policy can forbid inline scripts. Nothing is
-// fetched from elsewhere.
+// docsPage renders openapi.yaml. It replaces the library's page, whose script is inline, so
+// that the policy can forbid inline scripts. It loads nothing from other hosts.
 //
 //go:embed docs/index.html
 var docsPage []byte
@@ -28,17 +27,17 @@ var docsPage []byte
 //go:embed docs/init.js
 var docsScript []byte
 
-// docsPolicy lets the page load its own files only. Swagger UI sets styles from
+// docsPolicy allows the page to load files of this server only. Swagger UI sets styles from
 // its script and shows data: images.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// docsCache has clients ask whether a file is still the same: the next version of the
-// binary has others under the same names.
+// docsCache requires clients to revalidate a file, because the next version of the binary
+// has other files with the same names.
 const docsCache = "no-cache"
 
-// docsFiles are the files of the page and how they are sent. Those ending in .gz
-// are compressed in the binary.
+// docsFiles are the files of the page with their content types. Those ending in .gz are
+// compressed in the binary.
 var docsFiles = map[string]struct{ file, contentType string }{
 	"swagger-ui-bundle.js": {"swagger-ui-bundle.js.gz", contentScript},
 	"swagger-ui.css":       {"swagger-ui.css.gz", "text/css; charset=utf-8"},
@@ -47,13 +46,13 @@ var docsFiles = map[string]struct{ file, contentType string }{
 
 const contentScript = "text/javascript; charset=utf-8"
 
-// docs are the files of the documentation, as they are sent.
+// docs are the files of the API documentation.
 type docs struct {
 	openAPI, page *asset.File
 	assets        map[string]*asset.File
 }
 
-// loadDocs reads the files of the documentation, once for a process.
+// loadDocs reads the files of the documentation, once per process.
 var loadDocs = sync.OnceValues(func() (*docs, error) {
 	d := &docs{
 		openAPI: asset.New(schemas.OpenAPI, "application/yaml; charset=utf-8", docsCache, true),
@@ -92,7 +91,7 @@ func (d *docs) servePage(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// serveAsset serves Swagger UI's files and our script.
+// serveAsset serves the files of Swagger UI and init.js.
 func (d *docs) serveAsset(w http.ResponseWriter, r *http.Request) error {
 	file, ok := d.assets[chi.URLParam(r, "*")]
 	if !ok {

@@ -27,7 +27,7 @@ import (
 
 var fuzzed = uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a")
 
-// fuzzedRoute reads what it is sent as any route does.
+// fuzzedRoute reads parameters and the body as other routes do.
 func fuzzedRoute(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	p.Page()
@@ -47,8 +47,8 @@ func fuzzedRoute(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// FuzzConnection: whatever bytes come over a connection, what goes back is answers of
-// the interface, one after the other, none of them a failure of ours, and then the end.
+// FuzzConnection checks that for any bytes on a connection the server sends valid responses,
+// none of them an internal error, and then closes the connection.
 func FuzzConnection(f *testing.F) {
 	const head = "Host: x\r\nAuthorization: Bearer x\r\nX-Workspace-Id: 0194a5b0-0000-7000-8000-00000000000a\r\n"
 	const post = "POST /api/fuzzed HTTP/1.1\r\n" + head + "Content-Type: application/json\r\n"
@@ -108,15 +108,15 @@ func FuzzConnection(f *testing.F) {
 	})
 }
 
-// isReset reports the end that a server makes that has not read all: the last answer may
-// be cut off.
+// isReset reports whether the connection was reset, which happens if the server closes it
+// before it has read everything. The last response may be cut off then.
 func isReset(err error) bool {
 	var failure *net.OpError
 	return errors.As(err, &failure) && !failure.Timeout()
 }
 
-// requireAnswers reads all answers. Which of them is to a HEAD, and so without its body,
-// cannot be told: what is then no answer is left.
+// requireAnswers reads and checks all responses. If a request may be a HEAD, whose response
+// has no body, it checks only the header of the first response.
 func requireAnswers(t *testing.T, sent, received []byte) {
 	t.Helper()
 	in := bufio.NewReader(bytes.NewReader(received))
@@ -135,7 +135,7 @@ func requireAnswers(t *testing.T, sent, received []byte) {
 		if answer.StatusCode < 400 || answer.StatusCode == http.StatusExpectationFailed {
 			continue
 		}
-		if answer.Header.Get("X-Request-Id") == "" { // of net/http, which cannot read the request
+		if answer.Header.Get("X-Request-Id") == "" { // from net/http, which could not parse the request
 			require.True(t, answer.Close, "%q after %q", received, sent)
 			continue
 		}
@@ -153,7 +153,7 @@ func requireAnswers(t *testing.T, sent, received []byte) {
 	}
 }
 
-// noAccount tells nothing of the one key.
+// noAccount returns an empty account.
 type noAccount struct{}
 
 func (noAccount) KeyByID(context.Context, uuid.UUID) (access.Key, error) {

@@ -8,13 +8,13 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 )
 
-// What clients of InfluxDB ask before they write.
+// Paths that InfluxDB clients request before they write.
 const (
 	influxPingPath   = "/ping"
 	influxHealthPath = "/health"
 )
 
-// influxProbes are the probes of InfluxDB, for its clients.
+// influxProbes returns the routes of InfluxDB's probes, for its clients.
 func (s *Server) influxProbes() []route.Route {
 	return []route.Route{
 		{Method: http.MethodGet, Pattern: influxPingPath, Access: route.Public, Handle: s.influxPing},
@@ -30,7 +30,7 @@ func (s *Server) influxPing(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// influxHealth is /readyz in the form of InfluxDB.
+// influxHealth reports the state of /readyz in the format of InfluxDB.
 func (s *Server) influxHealth(w http.ResponseWriter, r *http.Request) error {
 	status, text, message := http.StatusOK, "pass", "ready for writes"
 	if s.state(r) != stateReady {

@@ -5,33 +5,33 @@ import (
 	"sync"
 )
 
-// limitListener has so many connections open at most; others wait to be accepted. Unlike
-// that of golang.org/x/net/netutil, its connections can end their writing side: a client
-// whose request is refused learns at once that nothing follows.
+// limitListener limits the number of open connections; others wait to be accepted. Unlike
+// those of golang.org/x/net/netutil, its connections support CloseWrite, so that a client
+// whose request is refused sees the end of the response at once.
 type limitListener struct {
 	net.Listener
-	room   chan struct{} // has an element for each open connection
+	slots  chan struct{} // contains an element for each open connection
 	closed chan struct{}
 	once   sync.Once
 }
 
-func limitConnections(below net.Listener, most int) *limitListener {
-	return &limitListener{Listener: below, room: make(chan struct{}, most), closed: make(chan struct{})}
+func limitConnections(inner net.Listener, maxOpen int) *limitListener {
+	return &limitListener{Listener: inner, slots: make(chan struct{}, maxOpen), closed: make(chan struct{})}
 }
 
 // Accept implements net.Listener.
 func (l *limitListener) Accept() (net.Conn, error) {
 	select {
-	case l.room <- struct{}{}:
+	case l.slots <- struct{}{}:
 	case <-l.closed:
 		return nil, net.ErrClosed
 	}
 	conn, err := l.Listener.Accept()
 	if err != nil {
-		<-l.room
+		<-l.slots
 		return nil, err
 	}
-	return &limitedConn{Conn: conn, leave: sync.OnceFunc(func() { <-l.room })}, nil
+	return &limitedConn{Conn: conn, release: sync.OnceFunc(func() { <-l.slots })}, nil
 }
 
 // Close implements net.Listener.
@@ -42,17 +42,17 @@ func (l *limitListener) Close() error {
 
 type limitedConn struct {
 	net.Conn
-	leave func()
+	release func()
 }
 
 // Close implements net.Conn.
 func (c *limitedConn) Close() error {
 	err := c.Conn.Close()
-	c.leave()
+	c.release()
 	return err
 }
 
-// CloseWrite ends the writing side.
+// CloseWrite closes the writing side of the connection.
 func (c *limitedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

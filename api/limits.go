@@ -15,13 +15,13 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// planOf returns the requests that a workspace of the credential has.
+// planOf returns the request limits of a workspace of the credential.
 func planOf(credential *access.Credential, workspace uuid.UUID) ratelimit.Plan {
-	access := credential.Workspaces[workspace]
-	return plan(access.PerMinute, access.PerDay)
+	granted := credential.Workspaces[workspace]
+	return newPlan(granted.PerMinute, granted.PerDay)
 }
 
-func plan(perMinute, perDay *int64) ratelimit.Plan {
+func newPlan(perMinute, perDay *int64) ratelimit.Plan {
 	p := ratelimit.Plan{PerMinute: ratelimit.Unlimited, PerDay: ratelimit.Unlimited}
 	if perMinute != nil {
 		p.PerMinute = *perMinute
@@ -32,32 +32,32 @@ func plan(perMinute, perDay *int64) ratelimit.Plan {
 	return p
 }
 
-// tellLimits sets the headers of an answer in a workspace: those of the
-// specification, of the window that is used up first, and those of the IETF's
-// draft-ietf-httpapi-ratelimit-headers-10, of both.
-func tellLimits(h http.Header, standing *ratelimit.Standing) {
-	nearest, minute, day := standing.Nearest(), &standing.Minute, &standing.Day
+// setLimitHeaders sets the rate limit headers of a response in a workspace. The X-RateLimit
+// headers report the window that is exhausted first. Those of
+// draft-ietf-httpapi-ratelimit-headers-10 report both windows.
+func setLimitHeaders(h http.Header, status *ratelimit.Standing) {
+	nearest, minute, day := status.Nearest(), &status.Minute, &status.Day
 	h.Set("X-RateLimit-Limit", strconv.FormatInt(nearest.Limit, 10))
 	h.Set("X-RateLimit-Remaining", strconv.FormatInt(nearest.Remaining, 10))
 	h.Set("X-RateLimit-Reset", strconv.FormatInt(nearest.Reset.Unix(), 10))
-	h.Set("RateLimit-Policy", policy(minute)+", "+policy(day))
-	h.Set("RateLimit", left(minute)+", "+left(day))
+	h.Set("RateLimit-Policy", formatPolicy(minute)+", "+formatPolicy(day))
+	h.Set("RateLimit", formatRemaining(minute)+", "+formatRemaining(day))
 }
 
-func policy(w *ratelimit.Window) string {
+func formatPolicy(w *ratelimit.Window) string {
 	return fmt.Sprintf(`"%s";q=%d;w=%d`, w.Name, w.Limit, seconds(w.Length))
 }
 
-func left(w *ratelimit.Window) string {
+func formatRemaining(w *ratelimit.Window) string {
 	return fmt.Sprintf(`"%s";r=%d;t=%d`, w.Name, w.Remaining, seconds(w.Wait))
 }
 
-// seconds rounds up: anyone who waits as long as he is told is not too early.
+// seconds rounds up, so that a client that waits for this time does not retry too early.
 func seconds(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
 
-// exceeds refuses a request that its workspace's plan has no room for.
-func exceeds(standing *ratelimit.Standing) error {
-	w := standing.Refusing()
+// checkPlan returns an error if the request exceeds the plan of its workspace.
+func checkPlan(status *ratelimit.Standing) error {
+	w := status.Refusing()
 	if w == nil {
 		return nil
 	}
@@ -67,10 +67,10 @@ func exceeds(standing *ratelimit.Standing) error {
 		With("window", w.Name).With("limit", w.Limit).After(w.Wait)
 }
 
-// attempt counts a failed authentication by the caller's address, and above the limit
-// tells the caller to stop instead of what was wrong. A request without any
-// Authorization is no attempt.
-func (s *Server) attempt(r *http.Request, refusal string, err error) (string, error) {
+// countFailedAuth counts a failed authentication by the caller's address. Above the limit it
+// returns a RateLimited error in place of err. A request without an Authorization header is
+// not counted.
+func (s *Server) countFailedAuth(r *http.Request, refusal string, err error) (string, error) {
 	if refusal != refusedScheme && refusal != refusedKey {
 		return refusal, err
 	}

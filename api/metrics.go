@@ -14,21 +14,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Values of labels. A label never takes what a client sent: patterns are those
-// of the routes, methods and reasons are listed here.
+// Values of labels. A label never contains text from a client: patterns are those of the
+// routes; methods and reasons are listed here.
 const (
-	noRoute     = "none"  // of requests that no route answers
-	otherMethod = "other" // of methods that are not listed
+	noRoute     = "none"  // no route matched
+	otherMethod = "other" // not in knownMethods
 
 	refusedNoKey     = "no_key"           // no Authorization header
-	refusedScheme    = "bad_header"       // several, or another scheme than Bearer
+	refusedScheme    = "bad_header"       // several headers, or another scheme than Bearer
 	refusedKey       = "bad_key"          // see livegraph_auth_checks_total
-	refusedHeader    = "workspace_header" // missing or no UUID
-	refusedWorkspace = "workspace"        // not one of the key's
+	refusedHeader    = "workspace_header" // missing or not a UUID
+	refusedWorkspace = "workspace"        // the key has no access to it
 	refusedScope     = "scope"
-	refusedRate      = "rate_limit" // the workspace's plan has no request left
-	refusedAttempts  = "attempts"   // no key or a bad one, once too often
-	refusedSession   = "session"    // of the administration page: none, or one that is over
+	refusedRate      = "rate_limit" // the workspace's plan is exhausted
+	refusedAttempts  = "attempts"   // too many bad headers or bad keys from the address
+	refusedSession   = "session"    // no session of the admin UI, or one that has ended
 	refusedForgery   = "forgery"    // without the session's token, or from another site
 )
 
@@ -43,11 +43,11 @@ var (
 	}
 )
 
-// durationBuckets are seconds: most answers take a millisecond or a few, a query
-// up to half a minute.
+// durationBuckets are in seconds. Most responses take a few milliseconds, queries up to half
+// a minute.
 var durationBuckets = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
 
-// metrics of the HTTP listener.
+// metrics are the metrics of the HTTP listener.
 type metrics struct {
 	requests      *prometheus.CounterVec
 	duration      *prometheus.HistogramVec
@@ -59,7 +59,7 @@ type metrics struct {
 	refused       *prometheus.CounterVec
 	panics        prometheus.Counter
 	routes        map[string]bool // patterns
-	lasting       map[string]bool // patterns whose answers go on until somebody ends them
+	streaming     map[string]bool // patterns of streaming routes
 }
 
 func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
@@ -99,8 +99,8 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 		panics: counter(
 			"livegraph_http_panics_total", "Panics while answering; each is a defect, and its stack is in the log.",
 		),
-		routes:  map[string]bool{},
-		lasting: map[string]bool{},
+		routes:    map[string]bool{},
+		streaming: map[string]bool{},
 	}
 	for _, reason := range refusals {
 		m.refused.WithLabelValues(reason)
@@ -119,19 +119,19 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 	for _, rt := range s.routes {
 		m.routes[rt.Pattern] = true
 		if rt.Lasts {
-			m.lasting[rt.Pattern] = true
+			m.streaming[rt.Pattern] = true
 			continue
 		}
 		m.duration.WithLabelValues(rt.Pattern)
 	}
-	for _, rt := range s.mirrored { // whose durations are seen when they are asked for
+	for _, rt := range s.mirrored { // their durations appear with the first request
 		m.routes[rt.Pattern] = true
-		m.lasting[rt.Pattern] = rt.Lasts
+		m.streaming[rt.Pattern] = rt.Lasts
 	}
 	return m
 }
 
-// measure counts every request that got as far as the handlers.
+// measure counts every request that reaches the handlers.
 func (s *Server) measure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -149,7 +149,7 @@ func (s *Server) measure(next http.Handler) http.Handler {
 	})
 }
 
-func (m *metrics) count(r *http.Request, answer *recorder, body *countedBody, took time.Duration) {
+func (m *metrics) count(r *http.Request, answer *recorder, body *countedBody, duration time.Duration) {
 	route, method := noRoute, otherMethod
 	if pattern := chi.RouteContext(r.Context()).RoutePattern(); m.routes[pattern] {
 		route = pattern
@@ -157,12 +157,12 @@ func (m *metrics) count(r *http.Request, answer *recorder, body *countedBody, to
 	if knownMethods[r.Method] {
 		method = r.Method
 	}
-	// A handler that writes nothing has answered 200, unless it was cut off, which the
-	// client sees as a broken connection.
+	// If the handler wrote nothing, net/http has sent 200, unless the response was cut off,
+	// which the client sees as a broken connection.
 	status := cmp.Or(answer.code(), http.StatusOK)
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
-	if !m.lasting[route] { // how long a reader stays says nothing
-		m.duration.WithLabelValues(route).Observe(took.Seconds())
+	if !m.streaming[route] { // the duration of a stream depends on its reader
+		m.duration.WithLabelValues(route).Observe(duration.Seconds())
 	}
 	if body != nil {
 		m.requestBytes.WithLabelValues(route).Add(float64(body.read.Load()))
@@ -170,8 +170,8 @@ func (m *metrics) count(r *http.Request, answer *recorder, body *countedBody, to
 	m.responseBytes.WithLabelValues(route).Add(float64(answer.written))
 }
 
-// countedBody counts what is read of a body: what the server did read, not what
-// a Content-Length claims. net/http may read on while the handler has returned.
+// countedBody counts the bytes that are read from a body, which may differ from its
+// Content-Length. net/http may continue to read after the handler has returned.
 type countedBody struct {
 	io.ReadCloser
 	read atomic.Int64
@@ -184,8 +184,8 @@ func (c *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// see is the server's ConnState, together with that of unusedConns.
-func (m *metrics) see(_ net.Conn, state http.ConnState) {
+// trackConnection counts connections. It is called by the server's ConnState.
+func (m *metrics) trackConnection(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		m.accepted.Inc()

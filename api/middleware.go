@@ -24,28 +24,28 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// compressFrom is the least size of an answer worth compressing.
-const compressFrom = 1024
+// minCompressSize is the minimum size of a response that is compressed, in bytes.
+const minCompressSize = 1024
 
-// exchange is what is known of a request beside its context's values; the outer
-// handlers read what the inner ones found.
+// exchange is the state of a request and its response. Inner handlers set it and outer
+// handlers read it.
 type exchange struct {
 	key uuid.UUID // zero without a valid key
 	ip  netip.Addr
-	// sent is the answer as it goes out, given as the handlers write it, before it is
-	// compressed.
-	sent, given recorder
-	// operator has the session that the request came with, if any.
+	// sent is the response as it is sent; uncompressed is the response as the handlers write
+	// it.
+	sent, uncompressed recorder
+	// operator is the operator whose session the request has, or zero.
 	operator uuid.UUID
 
 	// For the audit log.
-	used      *access.Credential // of a known key, valid or not
-	principal *request.Principal // of a valid one
-	unknown   bool               // a key was wanted, and none came that is known
-	lasts     bool               // the answer goes on until somebody ends it
-	planned   bool               // it is one of the requests of a workspace's plan
-	recorded  bool               // there is a record of it
-	folded    bool               // that counts it together with others
+	knownCredential *access.Credential // of a known key, which may be invalid
+	principal       *request.Principal // of a valid key
+	unknownKey      bool               // a key is required, and the request has no known one
+	streaming       bool               // the response is a stream
+	withinPlan      bool               // counted against a workspace's plan and not refused
+	recorded        bool               // a record has been written
+	folded          bool               // counted in one record with similar requests
 }
 
 type exchangeKey struct{}
@@ -58,9 +58,9 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// use installs what every request passes, outermost first.
-func (s *Server) use(mux *chi.Mux) error {
-	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(compressFrom), gzhttp.SetContentType(false),
+// installMiddleware installs the middleware of all requests, outermost first.
+func (s *Server) installMiddleware(mux *chi.Mux) error {
+	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(minCompressSize), gzhttp.SetContentType(false),
 		gzhttp.ContentTypes([]string{
 			"application/json", "application/yaml", "application/x-ndjson", "text/csv", "text/html", "text/javascript",
 			"text/css",
@@ -68,14 +68,14 @@ func (s *Server) use(mux *chi.Mux) error {
 	if err != nil {
 		return fmt.Errorf("setting up compression: %w", err)
 	}
-	mux.Use(s.open, s.measure, s.identify)
+	mux.Use(s.beginExchange, s.measure, s.identify)
 	if s.deps.Admin != nil {
-		mux.Use(s.administer)
+		mux.Use(s.prepareAdmin)
 	}
 	if s.tracer.On() {
 		mux.Use(s.trace)
 	}
-	mux.Use(s.speak)
+	mux.Use(s.setDialect)
 	mux.Use(s.log)
 	if s.deps.Audit != nil {
 		mux.Use(s.audit)
@@ -85,7 +85,7 @@ func (s *Server) use(mux *chi.Mux) error {
 	return nil
 }
 
-// identify sets the request's id, and the headers that all answers have.
+// identify sets the request's id and the headers of all responses.
 func (s *Server) identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := reply.NewRequestID()
@@ -93,17 +93,17 @@ func (s *Server) identify(next http.Handler) http.Handler {
 		w.Header().Set("X-Livegraph-Version", s.deps.Version)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if s.draining.Load() {
-			// The client goes elsewhere with its next request, instead of sending it
-			// on a connection that is closed at that moment.
+			// The client sends its next request to another process, not on a connection that
+			// is about to be closed.
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r.WithContext(reply.WithRequestID(r.Context(), id)))
 	})
 }
 
-// speak makes the errors of a route for the clients of another product theirs,
-// whichever of the following gives them.
-func (s *Server) speak(next http.Handler) http.Handler {
+// setDialect sets the dialect of error responses for a route with a dialect. It applies to
+// the errors of all inner handlers.
+func (s *Server) setDialect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if rt := s.dialects[r.URL.Path]; rt != nil && rt.Method == r.Method {
 			r = r.WithContext(reply.WithDialect(r.Context(), rt.Dialect.Errors))
@@ -112,9 +112,9 @@ func (s *Server) speak(next http.Handler) http.Handler {
 	})
 }
 
-// log writes one line a request: the route's pattern, not the path with its ids
-// and what an attacker put there, and the key's id, never the key. Probes are
-// left out unless they fail, and so are requests that the audit log counts together.
+// log writes one line per request. It contains the route's pattern, not the path, which may
+// contain ids or text of an attacker, and the key's id, never the key. Successful probes and
+// requests that share an audit record are not logged.
 func (s *Server) log(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
@@ -142,18 +142,18 @@ func (s *Server) log(next http.Handler) http.Handler {
 	})
 }
 
-// shortMethod bounds a method that a client made up, which may be a key by mistake.
+// shortMethod truncates a method and redacts keys in it, because clients can send any text.
 func shortMethod(method string) string {
 	method = apikey.Redact(method)
 	return strings.ToValidUTF8(method[:min(len(method), 16)], "")
 }
 
-// recoverPanics turns a panic into a 500, or, when the answer had begun, into a
-// cut connection: the client must not take half an answer for a whole one.
+// recoverPanics answers 500 after a panic. If the response has begun, it closes the
+// connection, so that the client does not accept a partial response as complete.
 func (s *Server) recoverPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given := &exchangeOf(r.Context()).given
-		given.ResponseWriter = w
+		response := &exchangeOf(r.Context()).uncompressed
+		response.ResponseWriter = w
 		defer func() {
 			problem := recover()
 			if problem == nil {
@@ -163,17 +163,17 @@ func (s *Server) recoverPanics(next http.Handler) http.Handler {
 				s.metrics.panics.Inc()
 				slog.ErrorContext(r.Context(), "panic", "problem", problem, "stack", string(debug.Stack()))
 			}
-			if problem == http.ErrAbortHandler || given.code() != 0 { //nolint:errorlint // see above
+			if problem == http.ErrAbortHandler || response.code() != 0 { //nolint:errorlint // see above
 				panic(http.ErrAbortHandler)
 			}
-			reply.Error(given, r, fault.New(fault.Internal, ""))
+			reply.Error(response, r, fault.New(fault.Internal, ""))
 		}()
-		next.ServeHTTP(given, r)
+		next.ServeHTTP(response, r)
 	})
 }
 
-// limitHeader refuses what is larger than configured with an answer; what is
-// larger than headerBytesRead net/http refuses before, in plain text.
+// limitHeader answers a request whose header is larger than configured with an error in the
+// envelope. net/http has already refused headers larger than headerBytesRead, in plain text.
 func (s *Server) limitHeader(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		size := len(r.RequestURI)
@@ -191,22 +191,22 @@ func (s *Server) limitHeader(next http.Handler) http.Handler {
 	})
 }
 
-// headerBytesRead leaves room above the configured limit, so that a header that
-// is somewhat too large gets an answer in the envelope.
+// headerBytesRead returns the limit for net/http. It is above the configured limit, so that
+// a header that is somewhat too large gets an error in the envelope.
 func headerBytesRead(configured int) int { return 2*configured + 1<<16 }
 
-// cors answers preflight requests, for which browsers send no key, and marks the
-// answers that the listed origins may read. The administration page is for itself alone.
+// cors answers preflight requests, for which browsers send no key, and sets the headers that
+// allow the configured origins to read responses. It does not apply to the admin UI.
 func (s *Server) cors() func(http.Handler) http.Handler {
 	shared := s.sharedOrigins()
 	return func(next http.Handler) http.Handler {
-		open := shared(next)
+		withCORS := shared(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if under(r, adminPath) {
 				next.ServeHTTP(w, r)
 				return
 			}
-			open.ServeHTTP(w, r)
+			withCORS.ServeHTTP(w, r)
 		})
 	}
 }
@@ -214,7 +214,7 @@ func (s *Server) cors() func(http.Handler) http.Handler {
 func (s *Server) sharedOrigins() func(http.Handler) http.Handler {
 	origins := s.deps.Config.CORSOrigins
 	return cors.Handler(cors.Options{
-		// Not AllowedOrigins: an empty list there means everybody.
+		// Not AllowedOrigins: an empty list there means all origins.
 		AllowOriginFunc: func(_ *http.Request, origin string) bool {
 			return slices.Contains(origins, "*") || slices.Contains(origins, origin)
 		},
@@ -233,8 +233,8 @@ func (s *Server) sharedOrigins() func(http.Handler) http.Handler {
 	})
 }
 
-// clientIP returns the caller's address: the connection's, or, through trusted
-// proxies, the last one of X-Forwarded-For that is not itself trusted.
+// clientIP returns the caller's address: that of the connection or, behind trusted proxies,
+// the last address in X-Forwarded-For that is not a trusted proxy.
 func (s *Server) clientIP(r *http.Request) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

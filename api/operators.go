@@ -17,38 +17,40 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Paths of the administration page.
+// Paths of the admin UI.
 const (
 	adminPath    = "/admin"
 	adminAPIPath = adminPath + "/api"
 	loginPath    = adminAPIPath + "/session"
 )
 
-// sessionScheme is the challenge of 401 below adminAPIPath: not Bearer, because no key
-// is taken there.
+// sessionScheme is the challenge of 401 responses below adminAPIPath. It is not Bearer,
+// because keys are not accepted there.
 const sessionScheme = "Session"
 
-// administration knows the operators and their sessions; see api/admin.
+// administration authenticates operators by their sessions; see api/admin.
 type administration interface {
-	// Session returns the operator whose session a request belongs to, and counts as a use
-	// of it. Unauthenticated: there is none.
+	// Session returns the operator of a request's session and, unless the request is a
+	// background request, restarts the session's idle timeout. It returns an Unauthenticated
+	// error if there is no session.
 	Session(r *http.Request) (*request.Operator, error)
-	// Recheck refuses, as Unauthenticated, a request whose session has ended since.
+	// Recheck returns an Unauthenticated error if the session has ended since the request
+	// began.
 	Recheck(r *http.Request) error
-	// Guard refuses, as Forbidden, a request that another site may have had an operator's
-	// browser send.
+	// Guard returns a Forbidden error for a request that another site may have caused an
+	// operator's browser to send.
 	Guard(r *http.Request) error
-	// Record notes in the operators' trail what is about to be done; end is to be told
-	// the status with which it is answered.
+	// Record writes the request to the operators' audit trail before it is handled. The
+	// caller must call end with the status of the response.
 	Record(r *http.Request, pattern string) (end func(status int), err error)
 }
 
-// adminHeaders are those of every answer of the administration page, whichever handler
-// gives it. Those that may be cached after all say so themselves.
+// adminHeaders are the headers of every response of the admin UI. Handlers of cacheable
+// responses override Cache-Control.
 var adminHeaders = map[string]string{
 	"Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; " +
 		"object-src 'none'",
-	"X-Frame-Options":              "DENY", // for what does not know frame-ancestors
+	"X-Frame-Options":              "DENY", // for clients that do not support frame-ancestors
 	"Referrer-Policy":              "no-referrer",
 	"Cross-Origin-Opener-Policy":   "same-origin",
 	"Cross-Origin-Resource-Policy": "same-origin",
@@ -57,8 +59,8 @@ var adminHeaders = map[string]string{
 	"Cache-Control": "no-store",
 }
 
-// under reports whether a path is or is below prefix, as it is read or as it was
-// written, so that no escape leads around what holds there.
+// under reports whether a path is prefix or below it, in decoded or in original form, so
+// that an escape cannot bypass the checks of these paths.
 func under(r *http.Request, prefix string) bool {
 	for _, path := range []string{r.URL.Path, r.URL.RawPath} {
 		if rest, ok := strings.CutPrefix(path, prefix); ok && (rest == "" || rest[0] == '/') {
@@ -68,9 +70,9 @@ func under(r *http.Request, prefix string) bool {
 	return false
 }
 
-// administer returns the answers of the administration page their headers, and its
-// handlers what they need to know of the client.
-func (s *Server) administer(next http.Handler) http.Handler {
+// prepareAdmin sets the headers of the admin UI's responses, and adds the client and the
+// challenge to the context of its handlers.
+func (s *Server) prepareAdmin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !under(r, adminPath) {
 			next.ServeHTTP(w, r)
@@ -80,26 +82,25 @@ func (s *Server) administer(next http.Handler) http.Handler {
 			w.Header().Set(name, value)
 		}
 		ctx := request.WithClient(r.Context(), request.Client{
-			IP: exchangeOf(r.Context()).ip.WithZone(""), Secure: s.secure(r),
+			IP: exchangeOf(r.Context()).ip.WithZone(""), Secure: s.isSecure(r),
 		})
 		next.ServeHTTP(w, r.WithContext(reply.WithChallenge(ctx, sessionScheme)))
 	})
 }
 
-// secure reports whether the client's connection is encrypted: here, or at what is
-// before this process.
-func (s *Server) secure(r *http.Request) bool {
+// isSecure reports whether the client's connection is encrypted, by this process or by a
+// proxy in front of it.
+func (s *Server) isSecure(r *http.Request) bool {
 	if s.deps.TLS != nil || strings.HasPrefix(strings.ToLower(s.deps.Config.PublicURL), "https://") {
 		return true
 	}
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	proto, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ",") // the client's own is the first
+	proto, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ",") // the first one is of the client's connection
 	return err == nil && s.trusted(peer.Addr().Unmap()) && strings.EqualFold(strings.TrimSpace(proto), "https")
 }
 
 // authenticateOperator requires a session on every path below /admin/api except for the login,
-// whether a route is there or not. Neither an API key nor anything but the cookie is
-// looked at.
+// whether a route exists or not. It accepts only the cookie, not an API key.
 func (s *Server) authenticateOperator(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	refuse := func(reason string, err error) {
@@ -124,22 +125,22 @@ func (s *Server) authenticateOperator(next http.Handler, w http.ResponseWriter, 
 	next.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// operatorRoutes is what is below /admin/api: the routes that are declared there, and
-// each route of a workspace once more, for operators.
+// operatorRoutes returns the handler of the paths below /admin/api: the routes that are
+// declared there, and a copy of each route of a workspace for operators.
 func (s *Server) operatorRoutes() http.Handler {
 	mux := chi.NewRouter()
 	for _, rt := range s.routes {
 		if strings.HasPrefix(rt.Pattern, adminAPIPath+"/") {
-			noted := rt.Method != http.MethodGet || rt.ReadsData
+			recorded := rt.Method != http.MethodGet || rt.ReadsData
 			if rt.Access == route.Public {
 				mux.Method(rt.Method, strings.TrimPrefix(rt.Pattern, adminAPIPath), s.enforce(rt))
 				continue
 			}
-			mux.Method(rt.Method, strings.TrimPrefix(rt.Pattern, adminAPIPath), s.enforceOperator(rt, noted))
+			mux.Method(rt.Method, strings.TrimPrefix(rt.Pattern, adminAPIPath), s.enforceOperator(rt, recorded))
 		}
 	}
 	for _, rt := range s.mirrored {
-		// a tenant's, all of them
+		// all of them access a tenant's data
 		mux.Method(rt.Method, strings.TrimPrefix(rt.Pattern, adminAPIPath), s.enforceOperator(rt, true))
 	}
 	mux.NotFound(s.notFound)
@@ -147,9 +148,8 @@ func (s *Server) operatorRoutes() http.Handler {
 	return mux
 }
 
-// mirror returns the routes of workspaces as operators have them: /api/X is
-// /admin/api/X, with a session in place of a key. Not those for clients of other
-// products.
+// mirror returns a copy of each route of a workspace for operators: /api/X is /admin/api/X,
+// with a session in place of a key. Routes with a dialect are omitted.
 func (s *Server) mirror(routes []route.Route) []route.Route {
 	var mirrored []route.Route
 	for _, rt := range routes {
@@ -165,29 +165,29 @@ func (s *Server) mirror(routes []route.Route) []route.Route {
 	return mirrored
 }
 
-// enforceOperator is a route's handler behind a session. What it does is noted in the
-// trail if noted says so.
-func (s *Server) enforceOperator(rt route.Route, noted bool) http.Handler {
+// enforceOperator returns a route's handler that requires a session. If recorded is true,
+// requests are written to the operators' audit trail.
+func (s *Server) enforceOperator(rt route.Route, recorded bool) http.Handler {
 	answer := func(w http.ResponseWriter, r *http.Request) {
 		if err := rt.Handle(w, r); err != nil {
 			reply.Error(w, r, err)
 		}
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if request.OperatorOf(r.Context()) == nil { // the path was not below /admin/api: a defect of the table
+		if request.OperatorOf(r.Context()) == nil { // a bug in the route table: the path is not below /admin/api
 			reply.Error(w, r, fault.Wrap(
-				errors.New("route "+rt.Pattern+" wants an operator but is outside "+adminAPIPath), fault.Internal, "",
+				errors.New("route "+rt.Pattern+" requires an operator but is outside "+adminAPIPath), fault.Internal, "",
 			))
 			return
 		}
 		if rt.Lasts {
-			asked := r
+			original := r
 			r = r.WithContext(request.WithSession(r.Context(), request.Session{
-				Recheck:  func(ctx context.Context) error { return s.deps.Admin.Recheck(asked.WithContext(ctx)) },
+				Recheck:  func(ctx context.Context) error { return s.deps.Admin.Recheck(original.WithContext(ctx)) },
 				Draining: s.stopping,
 			}))
 		}
-		if !noted {
+		if !recorded {
 			answer(w, r)
 			return
 		}
@@ -197,21 +197,21 @@ func (s *Server) enforceOperator(rt route.Route, noted bool) http.Handler {
 			reply.Error(w, r, err)
 			return
 		}
-		defer func() { end(exchangeOf(r.Context()).given.code()) }()
+		defer func() { end(exchangeOf(r.Context()).uncompressed.code()) }()
 		answer(w, r)
 	})
 }
 
-// inWorkspace lets an operator into the workspace that the header names, with all
-// scopes and under the operator's own id as the actor. It is not counted against the
-// workspace's plan.
+// inWorkspace returns a handler that gives an operator access to the workspace in the header,
+// with all scopes and with the operator's id as the actor. The request is not counted
+// against the workspace's plan.
 func (s *Server) inWorkspace(rt route.Route) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		id, err := workspaceOf(rt, r)
 		if err != nil {
 			return err
 		}
-		if err := s.stands(r.Context(), id); err != nil {
+		if err := s.checkWorkspaceExists(r.Context(), id); err != nil {
 			return err
 		}
 		operator := request.OperatorOf(r.Context())
@@ -220,23 +220,23 @@ func (s *Server) inWorkspace(rt route.Route) route.Handler {
 		})
 		if rt.Lasts {
 			session := request.SessionOf(ctx)
-			open := session.Recheck
+			recheckSession := session.Recheck
 			session.Recheck = func(ctx context.Context) error {
-				if err := open(ctx); err != nil {
+				if err := recheckSession(ctx); err != nil {
 					return err
 				}
-				return s.stands(ctx, id)
+				return s.checkWorkspaceExists(ctx, id)
 			}
 			ctx = request.WithSession(ctx, session)
 		}
-		standing := s.deps.Limits.Look(ctx, []ratelimit.Of{{Workspace: id, Plan: plan(nil, nil)}})[0]
-		tellLimits(w.Header(), &standing)
+		status := s.deps.Limits.Look(ctx, []ratelimit.Of{{Workspace: id, Plan: newPlan(nil, nil)}})[0]
+		setLimitHeaders(w.Header(), &status)
 		return rt.Handle(w, r.WithContext(ctx))
 	}
 }
 
-// stands refuses a workspace that there is not.
-func (s *Server) stands(ctx context.Context, id uuid.UUID) error {
+// checkWorkspaceExists returns a NotFound error if the workspace does not exist.
+func (s *Server) checkWorkspaceExists(ctx context.Context, id uuid.UUID) error {
 	found, err := s.deps.Account.WorkspacesByID(ctx, []uuid.UUID{id})
 	if err != nil {
 		return err

@@ -15,22 +15,22 @@ import (
 
 func TestWhoComesBeyondTheLimitIsRefusedAtOnceUntilOthersLeave(t *testing.T) {
 	c := newConcurrencyLimiter(&config.API{MaxWrites: 1, MaxRequests: 2}, nil)
-	first, err := c.enter(route.ChangesGraph, netip.Addr{})
+	release, err := c.acquire(route.ChangesGraph, netip.Addr{})
 	require.NoError(t, err)
-	_, err = c.enter(route.ChangesGraph, netip.Addr{})
+	_, err = c.acquire(route.ChangesGraph, netip.Addr{})
 	require.NoError(t, err)
-	_, err = c.enter(route.ChangesGraph, netip.Addr{})
+	_, err = c.acquire(route.ChangesGraph, netip.Addr{})
 	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
 	var public *fault.Error
 	require.ErrorAs(t, err, &public)
 	require.Positive(t, public.RetryAfter)
-	_, err = c.enter(route.WritesPoints, netip.Addr{})
-	require.NoError(t, err, "another kind has its own room")
-	_, err = c.enter(route.WritesPoints, netip.Addr{})
+	_, err = c.acquire(route.WritesPoints, netip.Addr{})
+	require.NoError(t, err, "another kind has its own capacity")
+	_, err = c.acquire(route.WritesPoints, netip.Addr{})
 	require.True(t, fault.Is(err, fault.Unavailable), "and its own limit: %v", err)
-	first()
-	_, err = c.enter(route.ChangesGraph, netip.Addr{})
-	require.NoError(t, err, "who leaves makes room")
+	release()
+	_, err = c.acquire(route.ChangesGraph, netip.Addr{})
+	require.NoError(t, err, "a release frees capacity")
 }
 
 func TestRoomIsNeverLostWhoeverComesAndGoes(t *testing.T) {
@@ -39,17 +39,17 @@ func TestRoomIsNeverLostWhoeverComesAndGoes(t *testing.T) {
 	for range 16 {
 		work.Go(func() {
 			for range 2000 {
-				if leave, err := c.enter(route.OtherWork, netip.Addr{}); err == nil {
+				if release, err := c.acquire(route.OtherWork, netip.Addr{}); err == nil {
 					require.LessOrEqual(
-						t, c.inside[route.OtherWork].Load(), int64(3+16), "each that is refused is counted for a moment",
+						t, c.active[route.OtherWork].Load(), int64(3+16), "each refused request is counted for a moment",
 					)
-					leave()
+					release()
 				}
 			}
 		})
 	}
 	work.Wait()
-	require.Zero(t, c.inside[route.OtherWork].Load())
+	require.Zero(t, c.active[route.OtherWork].Load())
 }
 
 func TestProbesAndStreamsAreNotCounted(t *testing.T) {
@@ -59,7 +59,7 @@ func TestProbesAndStreamsAreNotCounted(t *testing.T) {
 		{Method: http.MethodGet, Pattern: "/api/queries/events", Lasts: true},
 		{Method: http.MethodGet, Pattern: "/admin/api/overview", Access: route.Operator},
 	} {
-		require.False(t, c.counted(&rt), rt.Pattern)
+		require.False(t, c.appliesTo(&rt), rt.Pattern)
 	}
-	require.True(t, c.counted(&route.Route{Method: http.MethodPost, Pattern: "/api/rag/search"}))
+	require.True(t, c.appliesTo(&route.Route{Method: http.MethodPost, Pattern: "/api/rag/search"}))
 }

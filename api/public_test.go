@@ -28,16 +28,16 @@ import (
 
 const (
 	hangingRequests = 1000
-	// hangingBytes is what so many requests without a key may take together: stacks and
-	// connections of both ends, which are in this process, and what is read of bodies.
+	// hangingBytes is the maximum memory of these requests: stacks and connections of both
+	// ends, which are in this process, and the read part of bodies.
 	hangingBytes = 96 << 20
 )
 
-// publicServer is a server with the administration page and the documentation, and
-// nothing that a request without a key or a session gets to.
+// publicServer creates a server with the admin UI and the documentation. It has no stores,
+// because no request has a key or a session.
 func publicServer(t *testing.T, cfg config.API) (*api.Server, *prometheus.Registry) {
 	t.Helper()
-	quiet(t)
+	discardLogs(t)
 	page, err := admin.New(admin.Deps{})
 	require.NoError(t, err)
 	registry := prometheus.NewRegistry()
@@ -48,8 +48,8 @@ func publicServer(t *testing.T, cfg config.API) (*api.Server, *prometheus.Regist
 	return server, registry
 }
 
-// quiet has nothing logged while the test runs.
-func quiet(t *testing.T) {
+// discardLogs disables logging until the test ends.
+func discardLogs(t *testing.T) {
 	t.Helper()
 	old := slog.Default()
 	slog.SetDefault(slog.New(slog.DiscardHandler))
@@ -63,8 +63,8 @@ func publicConfig() config.API {
 	}
 }
 
-// listening serves until the test ends.
-func listening(t *testing.T, server *api.Server) (address string) {
+// startServer serves requests until the test ends.
+func startServer(t *testing.T, server *api.Server) (address string) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -78,10 +78,10 @@ func listening(t *testing.T, server *api.Server) (address string) {
 	return listener.Addr().String()
 }
 
-// memory is what the process holds after a collection.
-func memory() int64 {
+// memoryInUse returns the bytes that the process uses after a garbage collection.
+func memoryInUse() int64 {
 	runtime.GC()
-	runtime.GC() // what is in pools goes with the second
+	runtime.GC() // the second one empties sync.Pools
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return int64(stats.HeapAlloc + stats.StackInuse)
@@ -100,9 +100,10 @@ func gauge(t *testing.T, registry *prometheus.Registry, name string) float64 {
 	return 0
 }
 
-// hang sends a request on each of many connections and leaves it there. It waits until
-// each is being worked on or has had an answer's first byte, if heads are read.
-func hang(t *testing.T, address string, registry *prometheus.Registry, request []byte, heads bool) (refused int64) {
+// hang sends a request on each of many connections and leaves them open. If readStatus is
+// true, it reads the status lines and waits until each request is being handled or has been
+// answered; otherwise it waits until all connections are open.
+func hang(t *testing.T, address string, registry *prometheus.Registry, request []byte, readStatus bool) (refused int64) {
 	t.Helper()
 	var answered, unavailable atomic.Int64
 	for range hangingRequests {
@@ -111,7 +112,7 @@ func hang(t *testing.T, address string, registry *prometheus.Registry, request [
 		t.Cleanup(func() { _ = conn.Close() })
 		_, err = conn.Write(request)
 		require.NoError(t, err)
-		if !heads {
+		if !readStatus {
 			continue
 		}
 		go func() {
@@ -125,40 +126,40 @@ func hang(t *testing.T, address string, registry *prometheus.Registry, request [
 		}()
 	}
 	require.Eventually(t, func() bool {
-		if !heads {
+		if !readStatus {
 			return gauge(t, registry, "livegraph_http_connections") == hangingRequests
 		}
 		return answered.Load()+int64(gauge(t, registry, "livegraph_http_requests_in_flight")) >= hangingRequests
 	}, time.Minute, 20*time.Millisecond)
-	time.Sleep(300 * time.Millisecond) // until those that are worked on have read what there is
+	time.Sleep(300 * time.Millisecond) // until the handlers have read the bodies
 	return unavailable.Load()
 }
 
 func TestAThousandHangingLoginsHoldLittleMemory(t *testing.T) {
-	var plain, packed bytes.Buffer
+	var plain, compressed bytes.Buffer
 	fmt.Fprintf(&plain, `{"name":"a","password":"%s`, strings.Repeat("a", 1<<20-100))
-	zip := gzip.NewWriter(&packed)
+	zip := gzip.NewWriter(&compressed)
 	_, _ = zip.Write(plain.Bytes())
 	require.NoError(t, zip.Flush())
 	for name, body := range map[string]struct {
 		encoding string
 		bytes    []byte
 	}{
-		"a packed megabyte": {"Content-Encoding: gzip\r\n", packed.Bytes()},
+		"a packed megabyte": {"Content-Encoding: gzip\r\n", compressed.Bytes()},
 		"a megabyte":        {"", plain.Bytes()[:64<<10]},
 		"four kilobytes":    {"", plain.Bytes()[:4000]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, registry := publicServer(t, publicConfig())
-			address := listening(t, server)
+			address := startServer(t, server)
 			request := fmt.Appendf(
 				nil,
 				"POST /admin/api/session HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s",
 				address, body.encoding, len(body.bytes)+50, body.bytes,
 			)
-			before := memory()
+			before := memoryInUse()
 			hang(t, address, registry, request, true)
-			require.Less(t, memory()-before, int64(hangingBytes))
+			require.Less(t, memoryInUse()-before, int64(hangingBytes))
 		})
 	}
 }
@@ -169,11 +170,11 @@ func TestAThousandReadersOfTheDocumentationHoldLittleMemory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, registry := publicServer(t, publicConfig())
-			address := listening(t, server)
+			address := startServer(t, server)
 			request := fmt.Appendf(nil, "GET /api/docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: %s\r\n%s\r\n", address, accept)
-			before := memory()
+			before := memoryInUse()
 			hang(t, address, registry, request, false)
-			require.Less(t, memory()-before, int64(hangingBytes))
+			require.Less(t, memoryInUse()-before, int64(hangingBytes))
 		})
 	}
 }
@@ -194,18 +195,18 @@ func TestTheDocumentationIsPreparedOnceAndNotForEachRequest(t *testing.T) {
 			}
 			first := get("")
 			require.Equal(t, http.StatusOK, first.Code, path)
-			require.NotEmpty(t, unpacked(t, first), path)
+			require.NotEmpty(t, decodedBody(t, first), path)
 			require.Contains(t, first.Header().Values("Vary"), "Accept-Encoding", "%s %q", path, accept)
 			require.Equal(t, http.StatusNotModified, get(first.Header().Get("ETag")).Code, path)
 
 			const times = 20
-			sink := &discarded{header: http.Header{}}
+			response := &discardResponse{header: http.Header{}}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			for range times {
 				r := httptest.NewRequest(http.MethodGet, path, nil)
 				r.Header.Set("Accept-Encoding", accept)
-				server.Handler().ServeHTTP(sink, r)
+				server.Handler().ServeHTTP(response, r)
 			}
 			runtime.ReadMemStats(&after)
 			require.Less(t, (after.TotalAlloc-before.TotalAlloc)/times, uint64(32<<10), "%s %q", path, accept)
@@ -213,14 +214,14 @@ func TestTheDocumentationIsPreparedOnceAndNotForEachRequest(t *testing.T) {
 	}
 }
 
-type discarded struct{ header http.Header }
+type discardResponse struct{ header http.Header }
 
-func (d *discarded) Header() http.Header         { return d.header }
-func (d *discarded) Write(p []byte) (int, error) { return len(p), nil }
-func (d *discarded) WriteHeader(int)             {}
+func (d *discardResponse) Header() http.Header         { return d.header }
+func (d *discardResponse) Write(p []byte) (int, error) { return len(p), nil }
+func (d *discardResponse) WriteHeader(int)             {}
 
-// unpacked is an answer's body without its encoding.
-func unpacked(t *testing.T, w *httptest.ResponseRecorder) []byte {
+// decodedBody returns the decompressed body of a response.
+func decodedBody(t *testing.T, w *httptest.ResponseRecorder) []byte {
 	t.Helper()
 	var body []byte
 	var err error
@@ -264,7 +265,7 @@ func TestALoginIsFourKilobytesInNoEncoding(t *testing.T) {
 
 func TestALoginWhoseBodyDoesNotComeEnds(t *testing.T) {
 	server, _ := publicServer(t, publicConfig())
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", listening(t, server))
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", startServer(t, server))
 	require.NoError(t, err)
 	defer func() { _ = conn.Close() }()
 	_, err = fmt.Fprint(
@@ -283,7 +284,7 @@ func TestRequestsWithoutAKeyAreBoundedInNumberAndByAddress(t *testing.T) {
 	cfg.MaxPublic = 8 // two for each address
 	cfg.TrustedProxies = []string{"127.0.0.0/8"}
 	server, registry := publicServer(t, cfg)
-	address := listening(t, server)
+	address := startServer(t, server)
 	request := func(from string, body string) net.Conn {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
 		require.NoError(t, err)
@@ -315,21 +316,21 @@ func TestRequestsWithoutAKeyAreBoundedInNumberAndByAddress(t *testing.T) {
 		hanging(float64(i + 1))
 	}
 	third := answer(request("192.0.2.1", ""))
-	require.Equal(t, http.StatusServiceUnavailable, third.StatusCode, "an address has its share")
+	require.Equal(t, http.StatusServiceUnavailable, third.StatusCode, "the limit of one address")
 	require.NotEmpty(t, third.Header.Get("Retry-After"))
-	require.Equal(t, http.StatusBadRequest, answer(request("192.0.2.2", "{}  ")).StatusCode, "others have theirs")
+	require.Equal(t, http.StatusBadRequest, answer(request("192.0.2.2", "{}  ")).StatusCode, "the others have theirs")
 	for i := range 6 {
 		open = append(open, request(fmt.Sprintf("192.0.2.%d", 10+i), ""))
 		hanging(float64(i + 3))
 	}
 	require.Equal(
-		t, http.StatusServiceUnavailable, answer(request("192.0.2.2", "{}  ")).StatusCode, "all of them are taken",
+		t, http.StatusServiceUnavailable, answer(request("192.0.2.2", "{}  ")).StatusCode, "the limit of all addresses",
 	)
 	docs := httptest.NewRecorder()
 	server.Handler().ServeHTTP(docs, httptest.NewRequest(http.MethodGet, "/api/docs", nil))
-	require.Equal(t, http.StatusOK, docs.Code, "what is only read has room of its own")
+	require.Equal(t, http.StatusOK, docs.Code, "files have their own limit")
 	_ = open[0].Close()
 	require.Eventually(t, func() bool {
 		return answer(request("192.0.2.2", "{}  ")).StatusCode == http.StatusBadRequest
-	}, time.Minute, 50*time.Millisecond, "who leaves makes room")
+	}, time.Minute, 50*time.Millisecond, "a closed connection frees capacity")
 }

@@ -5,27 +5,27 @@ import (
 	"net/http"
 )
 
-// recorder knows how a request is answered. There are two in the chain of handlers, one on
-// each side of the compression: the outermost one has what goes to the client, which
-// metrics, trace, access log and audit log report, and the innermost one has what the
-// handlers say, which goes out later or, if they panic, not at all. Both are reached by the
-// exchange; no handler wraps the answer for itself.
+// recorder records the status and the size of a response. The chain of handlers has two, one
+// on each side of the compression. The outer one records what is sent to the client, which
+// metrics, trace, access log and audit log report. The inner one records what the handlers
+// write, which is sent later or, after a panic, not at all. Both are fields of the exchange;
+// no other handler wraps the response.
 type recorder struct {
 	http.ResponseWriter
-	// before, if it is set, is called once, before the first byte goes out, with how many
-	// bytes the first write has; until then the status is held back. If it returns an error
-	// it has given another answer, and nothing more is written.
+	// before, if it is set, is called once before the first byte is sent, with the size of
+	// the first write. The status is held back until then. If before returns an error, it
+	// has written another response, and nothing more is written.
 	before func(first int) error
 
-	status  int   // as a handler gave it; 0: none did
-	begun   bool  // the header has gone out
-	written int64 // bytes of the body, those that answer HEAD included
-	failed  error // why nothing more is written
+	status  int   // as set by a handler; 0: not set
+	begun   bool  // the header has been sent
+	written int64 // bytes of the body, including those of responses to HEAD
+	failed  error // error of before
 }
 
-// WriteHeader implements http.ResponseWriter. The first status is the answer's.
+// WriteHeader implements http.ResponseWriter. Only the first final status counts.
 func (a *recorder) WriteHeader(status int) {
-	if status < http.StatusOK { // sent ahead, such as 100: no answer yet
+	if status < http.StatusOK { // an informational response, such as 103
 		a.ResponseWriter.WriteHeader(status)
 		return
 	}
@@ -48,7 +48,7 @@ func (a *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// FlushError lets http.ResponseController flush.
+// FlushError is called by http.ResponseController.
 func (a *recorder) FlushError() error {
 	if err := a.begin(0); err != nil {
 		return err
@@ -59,10 +59,10 @@ func (a *recorder) FlushError() error {
 // Flush implements http.Flusher.
 func (a *recorder) Flush() { _ = a.FlushError() }
 
-// Unwrap serves http.ResponseController.
+// Unwrap is called by http.ResponseController.
 func (a *recorder) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// begin lets the answer begin, once.
+// begin sends the header, once.
 func (a *recorder) begin(first int) error {
 	if a.failed != nil || a.begun {
 		return a.failed
@@ -82,7 +82,7 @@ func (a *recorder) begin(first int) error {
 	return nil
 }
 
-// code returns the status that went out; 0: nothing did.
+// code returns the status that was sent, or 0.
 func (a *recorder) code() int {
 	if !a.begun {
 		return 0
@@ -90,8 +90,8 @@ func (a *recorder) code() int {
 	return a.status
 }
 
-// open begins the exchange: it is the outermost handler.
-func (s *Server) open(next http.Handler) http.Handler {
+// beginExchange adds the exchange to the context. It is the outermost handler.
+func (s *Server) beginExchange(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{ip: s.clientIP(r), sent: recorder{ResponseWriter: w}}
 		next.ServeHTTP(&x.sent, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))

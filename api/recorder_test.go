@@ -26,26 +26,27 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// kept keeps the uses that it is told, or takes none.
-type kept struct {
+// memoryTrail is an auditor that stores records in memory, or returns err if it is set.
+type memoryTrail struct {
 	records []auditrecord.Record
-	full    error
+	err     error
 }
 
-func (*kept) Room() error { return nil }
-func (k *kept) Write(r *auditrecord.Record) error {
-	if k.full == nil {
+func (*memoryTrail) Room() error { return nil }
+func (k *memoryTrail) Write(r *auditrecord.Record) error {
+	if k.err == nil {
 		k.records = append(k.records, *r)
 	}
-	return k.full
+	return k.err
 }
-func (k *kept) Fold(r *auditrecord.Record) error { return k.Write(r) }
-func (*kept) Unknown(netip.Addr, int)            {}
+func (k *memoryTrail) Fold(r *auditrecord.Record) error { return k.Write(r) }
+func (*memoryTrail) Unknown(netip.Addr, int)            {}
 
-// answering is a server whose one route answers as it is told.
-func answering(
-	t *testing.T, trail *kept, handle route.Handler,
-) (get func(method string) *httptest.ResponseRecorder, line func() map[string]any, registry *prometheus.Registry) {
+// startWithHandler creates a server with the route /api/answer. get sends a request to it, and
+// lastLog returns the last line of the log.
+func startWithHandler(
+	t *testing.T, trail *memoryTrail, handle route.Handler,
+) (get func(method string) *httptest.ResponseRecorder, lastLog func() map[string]any, registry *prometheus.Registry) {
 	t.Helper()
 	var log bytes.Buffer
 	old := slog.Default()
@@ -80,17 +81,17 @@ func answering(
 		}()
 		return w
 	}
-	line = func() map[string]any {
+	lastLog = func() map[string]any {
 		lines := bytes.Split(bytes.TrimSpace(log.Bytes()), []byte("\n"))
 		var last map[string]any
 		require.NoError(t, json.Unmarshal(lines[len(lines)-1], &last))
 		return last
 	}
-	return get, line, registry
+	return get, lastLog, registry
 }
 
-// counted returns the value of a counter's only series, and its status.
-func counted(t *testing.T, registry *prometheus.Registry, name string) (value float64, status string) {
+// counterValue returns the value of a counter's only series, and its label status.
+func counterValue(t *testing.T, registry *prometheus.Registry, name string) (value float64, status string) {
 	t.Helper()
 	families, err := registry.Gather()
 	require.NoError(t, err)
@@ -112,11 +113,11 @@ func counted(t *testing.T, registry *prometheus.Registry, name string) (value fl
 
 // The log, the metrics and the audit log report the same about a response.
 func TestAllTellTheSameOfAnAnswer(t *testing.T) {
-	plain := func(n int) func(w http.ResponseWriter, r *http.Request) error {
+	respond := func(n int) func(w http.ResponseWriter, r *http.Request) error {
 		return func(w http.ResponseWriter, _ *http.Request) error {
 			w.Header().Set("Content-Type", "application/octet-stream")
 			w.WriteHeader(http.StatusAccepted)
-			w.WriteHeader(http.StatusTeapot) // the first one holds
+			w.WriteHeader(http.StatusTeapot) // ignored
 			_, err := io.WriteString(w, strings.Repeat("x", n))
 			return err
 		}
@@ -126,20 +127,20 @@ func TestAllTellTheSameOfAnAnswer(t *testing.T) {
 		log, metric, audited, records int
 		bytes                         int64
 	}{
-		"an answer":       {plain(5000), 202, 202, 202, 1, 5000},
-		"a short answer":  {plain(10), 202, 202, 202, 1, 10},
+		"an answer":       {respond(5000), 202, 202, 202, 1, 5000},
+		"a short answer":  {respond(10), 202, 202, 202, 1, 10},
 		"nothing written": {func(http.ResponseWriter, *http.Request) error { return nil }, 200, 200, 200, 1, 0},
 		"no content": {func(w http.ResponseWriter, _ *http.Request) error {
 			reply.NoContent(w)
 			return nil
 		}, 204, 204, 204, 1, 0},
-		"ahead of it": {func(w http.ResponseWriter, _ *http.Request) error {
+		"after an informational response": {func(w http.ResponseWriter, _ *http.Request) error {
 			w.WriteHeader(http.StatusEarlyHints)
 			reply.NoContent(w)
 			return nil
 		}, 204, 204, 204, 1, 0},
 		"cut off after its beginning": {func(w http.ResponseWriter, r *http.Request) error {
-			_ = plain(5000)(w, r)
+			_ = respond(5000)(w, r)
 			panic(http.ErrAbortHandler)
 		}, 202, 202, 202, 1, 5000},
 		"cut off before": {func(http.ResponseWriter, *http.Request) error {
@@ -151,29 +152,29 @@ func TestAllTellTheSameOfAnAnswer(t *testing.T) {
 		"a panic": {func(http.ResponseWriter, *http.Request) error { panic("x") }, 500, 500, 500, 1, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			trail := &kept{}
-			get, line, registry := answering(t, trail, c.handle)
+			trail := &memoryTrail{}
+			get, lastLog, registry := startWithHandler(t, trail, c.handle)
 			w := get(http.MethodGet)
 			size := c.bytes
 			if size < 0 {
 				size = int64(w.Body.Len())
 			}
 			require.EqualValues(t, size, w.Body.Len())
-			require.EqualValues(t, c.log, line()["status"])
-			require.EqualValues(t, size, line()["bytes"])
-			n, status := counted(t, registry, "livegraph_http_requests_total")
+			require.EqualValues(t, c.log, lastLog()["status"])
+			require.EqualValues(t, size, lastLog()["bytes"])
+			n, status := counterValue(t, registry, "livegraph_http_requests_total")
 			require.EqualValues(t, 1, n)
 			require.Equal(t, http.StatusText(c.metric), http.StatusText(atoi(t, status)))
-			sent, _ := counted(t, registry, "livegraph_http_response_bytes_total")
+			sent, _ := counterValue(t, registry, "livegraph_http_response_bytes_total")
 			require.EqualValues(t, size, sent)
 			require.Len(t, trail.records, c.records)
 			require.Equal(t, c.audited, trail.records[0].Status)
 			require.Equal(t, size, trail.records[0].BytesOut)
 
-			without, line, _ := answering(t, nil, c.handle)
+			without, lastLog, _ := startWithHandler(t, nil, c.handle)
 			require.Equal(t, w.Code, without(http.MethodGet).Code)
 			if name != "nothing written" {
-				require.EqualValues(t, c.log, line()["status"], "without the audit log")
+				require.EqualValues(t, c.log, lastLog()["status"], "without the audit log")
 			}
 		})
 	}
@@ -185,23 +186,24 @@ func atoi(t *testing.T, text string) (n int) {
 	return n
 }
 
-// An answer to HEAD has no bytes for the audit log, and the access log those of GET.
+// A response to HEAD has no bytes in the audit log, and those of GET in the access log.
 func TestHEADIsRecordedWithoutBytes(t *testing.T) {
-	trail := &kept{}
-	get, line, _ := answering(t, trail, func(w http.ResponseWriter, r *http.Request) error {
+	trail := &memoryTrail{}
+	get, lastLog, _ := startWithHandler(t, trail, func(w http.ResponseWriter, r *http.Request) error {
 		reply.Data(w, r, http.StatusOK, "x")
 		return nil
 	})
 	w := get(http.MethodHead)
-	require.EqualValues(t, w.Body.Len(), line()["bytes"])
+	require.EqualValues(t, w.Body.Len(), lastLog()["bytes"])
 	require.Len(t, trail.records, 1)
 	require.Zero(t, trail.records[0].BytesOut)
 }
 
-// What cannot be recorded is not answered, and nothing of it is sent.
+// A response whose request cannot be recorded is replaced by an error, and none of it is sent.
 func TestAnAnswerThatCannotBeRecordedIsReplaced(t *testing.T) {
 	var failed error
-	get, line, _ := answering(t, &kept{full: errors.New("full")}, func(w http.ResponseWriter, _ *http.Request) error {
+	trail := &memoryTrail{err: errors.New("full")}
+	get, lastLog, _ := startWithHandler(t, trail, func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Type", "text/plain")
 		w.Header().Set("ETag", `"x"`)
 		_, failed = io.WriteString(w, strings.Repeat("secret", 5000))
@@ -214,15 +216,14 @@ func TestAnAnswerThatCannotBeRecordedIsReplaced(t *testing.T) {
 	require.NotContains(t, w.Body.String(), "secret")
 	require.Empty(t, w.Header().Get("ETag"))
 	require.True(t, json.Valid(w.Body.Bytes()), w.Body.String())
-	require.EqualValues(t, http.StatusServiceUnavailable, line()["status"])
-	require.EqualValues(t, w.Body.Len(), line()["bytes"])
+	require.EqualValues(t, http.StatusServiceUnavailable, lastLog()["status"])
+	require.EqualValues(t, w.Body.Len(), lastLog()["bytes"])
 }
 
-// No handler wraps the answer for itself: there is one recorder on each side of the
-// compression.
+// Only the recorders wrap the response: one on each side of the compression.
 func TestTwoRecordersAreAllThatWrapsAnAnswer(t *testing.T) {
 	var wraps []string
-	get, _, _ := answering(t, &kept{}, func(w http.ResponseWriter, _ *http.Request) error {
+	get, _, _ := startWithHandler(t, &memoryTrail{}, func(w http.ResponseWriter, _ *http.Request) error {
 		for {
 			u, ok := w.(interface{ Unwrap() http.ResponseWriter })
 			if !ok {

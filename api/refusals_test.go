@@ -21,9 +21,9 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// One key sends what is refused as fast as it can: each is in the audit log, by itself as
-// long as they are few and counted together with others from then on, and what a plan lets
-// through is there singly all the while.
+// One key sends requests that are refused as fast as it can. Each is in the audit log: the
+// first ones individually, the following ones in common records. Requests that are admitted
+// by the plan are always recorded individually.
 func TestRefusalsWithoutEndTakeLittleRoomInTheAuditLog(t *testing.T) {
 	const refused, workers, good, perSecond = 20_000, 400, 50, 2
 	s, err := spool.Open(t.TempDir(), spool.Options{MaxBytes: 1 << 40, Sync: time.Second})
@@ -45,12 +45,12 @@ func TestRefusalsWithoutEndTakeLittleRoomInTheAuditLog(t *testing.T) {
 				reply.Data(w, r, http.StatusOK, "good")
 				return nil
 			}},
-			{Method: http.MethodGet, Pattern: "/api/other", Scopes: []request.Scope{request.WriteNodes}, Handle: nothing},
+			{Method: http.MethodGet, Pattern: "/api/other", Scopes: []request.Scope{request.WriteNodes}, Handle: noop},
 		},
 	})
 	require.NoError(t, err)
-	quiet(t)
-	ask := func(path string, id uuid.UUID) int {
+	discardLogs(t)
+	send := func(path string, id uuid.UUID) int {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
 		r.Header.Set("Authorization", "Bearer x")
 		r.Header.Set("X-Workspace-Id", id.String())
@@ -72,17 +72,17 @@ func TestRefusalsWithoutEndTakeLittleRoomInTheAuditLog(t *testing.T) {
 		work.Go(func() {
 			for i := range refused / workers {
 				k := kinds[(n+i)%len(kinds)]
-				require.Equal(t, k.status, ask(k.path, k.id))
+				require.Equal(t, k.status, send(k.path, k.id))
 			}
 		})
 	}
 	for range good {
-		require.Equal(t, http.StatusOK, ask("/api/good", workspace))
+		require.Equal(t, http.StatusOK, send("/api/good", workspace))
 	}
 	work.Wait()
 	seconds := int(time.Since(began).Seconds()) + 1
 
-	counted, singly, records := map[int]int{}, 0, 0
+	counted, individual, records := map[int]int{}, 0, 0
 	for s.Pending() > 0 {
 		b, err := s.Next(context.Background(), 1000, 1<<20)
 		require.NoError(t, err)
@@ -95,14 +95,14 @@ func TestRefusalsWithoutEndTakeLittleRoomInTheAuditLog(t *testing.T) {
 			counted[r.Status] += int(r.Requests)
 			if records++; r.Status == http.StatusOK {
 				require.EqualValues(t, 1, r.Requests)
-				singly++
+				individual++
 			}
 		}
 		require.NoError(t, s.Done(b))
 	}
 	require.Equal(t, map[int]int{200: good, 403: refused / 2, 404: refused / 2}, counted, "each use is in the log")
-	require.Equal(t, good, singly)
-	// The burst, what comes to it, and three kinds ten times a second.
+	require.Equal(t, good, individual)
+	// The burst, its refill, and the common records of each kind, ten times a second.
 	require.Less(t, records, good+perSecond*60+perSecond*seconds+seconds*10*len(kinds)+100)
 	require.Less(t, records, refused/5)
 }

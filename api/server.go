@@ -1,13 +1,13 @@
-// Package api serves the interface over HTTP: it enforces what each route
-// declares (key, workspace, scope), bounds what clients can send and hold open,
-// and sees to it that every answer carries the envelope, the request id and the
-// version. What the routes do is in the packages beside it.
+// Package api serves the HTTP API. It enforces what each route declares (key, workspace,
+// scope), limits what clients can send and how many connections they can open, and ensures
+// that every response has the envelope, the request id and the version. The handlers of the
+// routes are in the packages beside it.
 //
 // A request passes, in this order: metrics, request id, trace, access log, audit log,
-// compression of the answer, panic recovery, header limits, CORS, key, routing, workspace, scope,
-// the plan's requests, and then its handler, which reads the body (size, parse, values).
-// Below /admin/api an operator's session takes the place of the key, and the operators'
-// trail that of the audit log; there is no CORS, no scope and no plan there.
+// compression of the response, panic recovery, header limits, CORS, key, routing, workspace,
+// scope, the limits of the plan, and then its handler, which reads the body (size, parse,
+// values). Below /admin/api an operator's session replaces the key, and the operators' audit
+// trail replaces the audit log; CORS, scopes and plans do not apply there.
 package api
 
 import (
@@ -39,42 +39,42 @@ import (
 const (
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 2 * time.Minute
-	// answerGrace is what a client has to take the answer, beyond the time of
-	// reading the request and of the query.
+	// answerGrace is the time for sending the response, in addition to the time for reading
+	// the request and for the query.
 	answerGrace = 30 * time.Second
-	// unusedGrace is what a connection without a request has to bring one, once
-	// no further connection is accepted. net/http would wait five seconds.
+	// unusedGrace is how long a connection without a request stays open during the shutdown.
+	// net/http would wait five seconds.
 	unusedGrace = 100 * time.Millisecond
-	// drainShare of the shutdown timeout is spent failing /readyz while still
-	// accepting, so that a load balancer can look away first.
-	drainShare = 8
+	// drainDivisor is the divisor of the shutdown timeout. For the quotient, /readyz fails
+	// while connections are still accepted, so that a load balancer can stop sending requests.
+	drainDivisor = 8
 )
 
-// Deps is what the server is made of.
+// Deps are the dependencies of a server.
 type Deps struct {
 	Config  config.API
 	Version string // of the build, for X-Livegraph-Version
 	Keys    authenticator
 	Account account
-	// Audit records the uses of keys; nil: they are not recorded.
+	// Audit writes the audit log; nil: there is none.
 	Audit auditor
-	// Limits counts the requests of workspaces; nil: in this process alone.
+	// Limits counts the requests of workspaces; nil: they are counted in this process only.
 	Limits limiter
-	// Admin knows the operators of the administration page; nil: there is no such page.
+	// Admin authenticates the operators of the admin UI; nil: there is no admin UI.
 	Admin administration
-	// Routes of the groups, beside the server's own.
+	// Routes are the routes of the groups, in addition to the built-in ones.
 	Routes []route.Route
-	// ProbesOnly leaves /healthz and /readyz alone: for a process without the
+	// ProbesOnly limits the built-in routes to /healthz and /readyz, for a process without the
 	// role api. Keys and Account are not needed then.
 	ProbesOnly bool
-	// TLS is what the listener speaks; nil: plain HTTP.
+	// TLS is the configuration of the listener; nil: plain HTTP.
 	TLS *tls.Config
-	// Ready reports whether this process can serve; nil: always. It is asked at
-	// each probe, so it must be quick.
+	// Ready returns an error if this process cannot serve; nil: it always can. It is called
+	// at each probe, so it must be fast.
 	Ready func(ctx context.Context) error
-	// Metrics registers what the server measures; nil: nowhere.
+	// Metrics registers the metrics of the server; nil: they are not registered.
 	Metrics prometheus.Registerer
-	// Tracing records requests; nil: none.
+	// Tracing records requests; nil: they are not traced.
 	Tracing trace.TracerProvider
 }
 
@@ -84,37 +84,37 @@ type authenticator interface {
 	Used(key uuid.UUID, ip netip.Addr)
 }
 
-// limiter holds requests against the plans of workspaces; see api/ratelimit.
+// limiter counts requests against the plans of workspaces; see api/ratelimit.
 type limiter interface {
 	Take(ctx context.Context, workspace uuid.UUID, plan ratelimit.Plan) ratelimit.Standing
 	Look(ctx context.Context, asked []ratelimit.Of) []ratelimit.Standing
 }
 
-// account is what /api/me tells of a key.
+// account reads what /api/me returns.
 type account interface {
 	KeyByID(ctx context.Context, id uuid.UUID) (access.Key, error)
 	WorkspacesByID(ctx context.Context, ids []uuid.UUID) ([]access.Workspace, error)
 }
 
-// Server is the HTTP side of a process with the role api.
+// Server is the HTTP server of a process.
 type Server struct {
-	deps     Deps
-	routes   []route.Route
-	mirrored []route.Route           // those of workspaces once more, for operators
-	dialects map[string]*route.Route // by path; outside /api only these want a key
-	handler  http.Handler
-	proxies  []netip.Prefix
-	tracer   tracing.Tracer
-	attempts *ratelimit.Attempts
-	refusals *ratelimit.Refusals
-	crowds   *concurrencyLimiter
-	draining atomic.Bool
-	stopping chan struct{} // closed when answers that last must end
-	metrics  *metrics
+	deps        Deps
+	routes      []route.Route
+	mirrored    []route.Route           // copies of the routes of workspaces, for operators
+	dialects    map[string]*route.Route // by path; outside /api only these require a key
+	handler     http.Handler
+	proxies     []netip.Prefix
+	tracer      tracing.Tracer
+	attempts    *ratelimit.Attempts
+	refusals    *ratelimit.Refusals
+	concurrency *concurrencyLimiter
+	draining    atomic.Bool
+	stopping    chan struct{} // closed when streams must end
+	metrics     *metrics
 }
 
-// New creates a server. It fails on a configuration that cannot work and on a
-// route that is declared twice or without what its access needs.
+// New creates a server. It returns an error if the configuration is not valid, or if a route
+// is declared twice or without what its access requires.
 func New(deps Deps) (*Server, error) {
 	if deps.ProbesOnly {
 		deps.Keys = noKeys{}
@@ -132,15 +132,15 @@ func New(deps Deps) (*Server, error) {
 	}
 	registerer := deps.Metrics
 	if deps.ProbesOnly {
-		registerer = nil // nobody authenticates
+		registerer = nil // there is no authentication
 	}
 	s.attempts = ratelimit.NewAttempts(deps.Config.AuthFailuresPerMinute, registerer)
 	s.refusals = ratelimit.NewRefusals(deps.Config.RefusalsPerSecond)
-	own, err := s.ownRoutes()
+	builtin, err := s.builtinRoutes()
 	if err != nil {
 		return nil, err
 	}
-	s.routes = slices.Concat(own, deps.Routes)
+	s.routes = slices.Concat(builtin, deps.Routes)
 	if err := checkRoutes(s.routes, deps.Admin != nil); err != nil {
 		return nil, err
 	}
@@ -154,9 +154,9 @@ func New(deps Deps) (*Server, error) {
 		}
 	}
 	s.metrics = newMetrics(s, deps.Metrics)
-	s.crowds = newConcurrencyLimiter(&deps.Config, registerer)
+	s.concurrency = newConcurrencyLimiter(&deps.Config, registerer)
 	mux := chi.NewMux()
-	if err := s.use(mux); err != nil {
+	if err := s.installMiddleware(mux); err != nil {
 		return nil, err
 	}
 	for _, rt := range s.routes {
@@ -178,7 +178,7 @@ func checkRoutes(routes []route.Route, administered bool) error {
 	for _, rt := range routes {
 		name := rt.Method + " " + rt.Pattern
 		inAPI, inAdmin := strings.HasPrefix(rt.Pattern, "/api/"), strings.HasPrefix(rt.Pattern, adminAPIPath+"/")
-		wantsKey := rt.Access != route.Public && rt.Access != route.Operator
+		requiresKey := rt.Access != route.Public && rt.Access != route.Operator
 		switch {
 		case seen[name]:
 			return fmt.Errorf("route %s is declared twice", name)
@@ -187,11 +187,11 @@ func checkRoutes(routes []route.Route, administered bool) error {
 		case rt.Access != route.Workspace && len(rt.Scopes) > 0:
 			return fmt.Errorf("route %s declares scopes without a workspace", name)
 		case rt.Access == route.Operator && (!administered || !inAdmin):
-			return fmt.Errorf("route %s wants an operator, who is looked for below %s only", name, adminAPIPath)
-		case wantsKey && !inAPI && rt.Dialect == nil:
-			return fmt.Errorf("route %s wants a key, which is looked at under /api only", name)
+			return fmt.Errorf("route %s requires an operator, but is not below %s or there is no admin UI", name, adminAPIPath)
+		case requiresKey && !inAPI && rt.Dialect == nil:
+			return fmt.Errorf("route %s requires a key, but is not under /api", name)
 		case rt.Dialect != nil && (rt.Access != route.Workspace || strings.ContainsAny(rt.Pattern, "{*")):
-			return fmt.Errorf("route %s has a dialect, which is for one path with a workspace", name)
+			return fmt.Errorf("route %s has a dialect, but no workspace or no fixed path", name)
 		case rt.Access == route.Public && inAdmin && name != http.MethodPost+" "+loginPath:
 			return fmt.Errorf("route %s is public, but not the login", name)
 		case rt.Access == route.Public && inAPI && !isPublicPath(rt.Pattern):
@@ -202,27 +202,27 @@ func checkRoutes(routes []route.Route, administered bool) error {
 	return nil
 }
 
-// Handler returns the whole of the interface as one handler.
+// Handler returns the handler of all routes.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Routes returns every route with what it requires.
+// Routes returns all routes, without those of Mirrored.
 func (s *Server) Routes() []route.Route { return s.routes }
 
-// Mirrored returns the routes of workspaces as operators have them, below /admin/api.
+// Mirrored returns the copies of the routes of workspaces for operators, below /admin/api.
 func (s *Server) Mirrored() []route.Route { return s.mirrored }
 
-// secured adds TLS to the listener, if the server speaks it.
-func (s *Server) secured(listener net.Listener) net.Listener {
+// withTLS returns the listener with TLS if it is configured.
+func (s *Server) withTLS(listener net.Listener) net.Listener {
 	if s.deps.TLS == nil {
 		return listener
 	}
-	return encrypt(listener, s.deps.TLS, s.deps.Version)
+	return newTLSListener(listener, s.deps.TLS, s.deps.Version)
 }
 
-// Serve answers on the listener until ctx is done, then drains: readiness fails
-// first, then no connection is accepted and requests in flight are answered,
-// then what is left is closed, all within the shutdown timeout. The listener is
-// closed when Serve returns.
+// Serve serves requests on the listener until ctx is done and then shuts down: first /readyz
+// fails, then no connection is accepted and requests in flight are answered, then the
+// remaining connections are closed, all within the shutdown timeout. The listener is closed
+// when Serve returns.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	cfg := s.deps.Config
 	server := &http.Server{
@@ -233,27 +233,27 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               headerBytesRead(cfg.MaxHeaderBytes),
 		DisableGeneralOptionsHandler: true,
-		TLSConfig:                    s.deps.TLS, // the listener's; from here net/http knows of HTTP/2
+		TLSConfig:                    s.deps.TLS, // the listener does TLS; net/http enables HTTP/2 by this field
 		HTTP2:                        http2Limits(),
-		// What net/http has to say: clients that break off, mostly.
+		// net/http mostly logs clients that disconnect.
 		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 	}
 	var unused unusedConns
 	server.ConnState = func(conn net.Conn, state http.ConnState) {
-		unused.see(conn, state)
-		s.metrics.see(conn, state)
+		unused.track(conn, state)
+		s.metrics.trackConnection(conn, state)
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(s.secured(limitConnections(listener, cfg.MaxConnections))) }()
+	go func() { failed <- server.Serve(s.withTLS(limitConnections(listener, cfg.MaxConnections))) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving HTTP: %w", err)
 	case <-ctx.Done():
 	}
 	s.draining.Store(true)
-	time.Sleep(cfg.ShutdownTimeout / drainShare)
+	time.Sleep(cfg.ShutdownTimeout / drainDivisor)
 	close(s.stopping)
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownTimeout-cfg.ShutdownTimeout/drainShare)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownTimeout-cfg.ShutdownTimeout/drainDivisor)
 	defer cancel()
 	closing := time.AfterFunc(unusedGrace, unused.close)
 	defer closing.Stop()

@@ -16,32 +16,32 @@ import (
 )
 
 const (
-	// handshakeTimeout is what a client has for its side of TLS.
+	// handshakeTimeout is the maximum duration of a TLS handshake.
 	handshakeTimeout = 10 * time.Second
-	// Bounds of one connection of HTTP/2. A client that opens and resets streams has
-	// no more handlers at work than streams: net/http counts those that still run.
+	// Limits of one HTTP/2 connection. maxStreams also bounds the running handlers of a client
+	// that opens and resets streams, because net/http counts handlers that still run.
 	// https://go.dev/issue/63417
-	maxStreams     = 100
-	bodyBuffer     = 1 << 20     // bytes of its bodies that wait for their handlers
-	deadPeer       = time.Minute // without a frame; then the peer is asked for a sign of life
-	pingAnswer     = 15 * time.Second
-	standingWriter = 30 * time.Second // without a byte taken
-	// A request in the clear is answered within refusalTime, and read this far.
-	refusalTime = time.Second
-	refusalRest = 64 << 10
+	maxStreams        = 100
+	bodyBuffer        = 1 << 20     // unread bytes of request bodies
+	pingAfterIdle     = time.Minute // time without a frame after which a ping is sent
+	pingTimeout       = 15 * time.Second
+	writeStallTimeout = 30 * time.Second // time without progress of a write
+	// Limits of answering a plain HTTP request: time, and bytes that are read after the response.
+	refusalTimeout  = time.Second
+	maxRefusalDrain = 64 << 10
 )
 
-// http2Limits bound what one connection can hold.
+// http2Limits returns the limits of one HTTP/2 connection.
 func http2Limits() *http.HTTP2Config {
 	return &http.HTTP2Config{
 		MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: bodyBuffer, MaxReceiveBufferPerConnection: bodyBuffer,
-		SendPingTimeout: deadPeer, PingTimeout: pingAnswer, WriteByteTimeout: standingWriter,
+		SendPingTimeout: pingAfterIdle, PingTimeout: pingTimeout, WriteByteTimeout: writeStallTimeout,
 	}
 }
 
-// tlsListener makes the handshakes before it hands connections out, so that one in the
-// clear gets an answer that helps. Each handshake has its own goroutine; the
-// listener below bounds how many connections there are.
+// tlsListener completes the handshake of a connection before Accept returns it, so that a
+// plain HTTP request gets a helpful response. Each handshake runs in its own goroutine; the
+// inner listener limits the number of connections.
 type tlsListener struct {
 	net.Listener
 	config  *tls.Config
@@ -49,15 +49,15 @@ type tlsListener struct {
 
 	ready  chan net.Conn
 	failed chan error
-	ctx    context.Context //nolint:containedctx // of the goroutines: it ends with Close
+	ctx    context.Context //nolint:containedctx // of the goroutines; canceled by Close
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 }
 
-func encrypt(below net.Listener, config *tls.Config, version string) net.Listener {
+func newTLSListener(inner net.Listener, config *tls.Config, version string) net.Listener {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &tlsListener{
-		Listener: below, config: config, version: version, ctx: ctx, cancel: cancel,
+		Listener: inner, config: config, version: version, ctx: ctx, cancel: cancel,
 		ready: make(chan net.Conn), failed: make(chan error),
 	}
 	l.work.Go(l.accept)
@@ -76,8 +76,8 @@ func (l *tlsListener) Accept() (net.Conn, error) {
 	}
 }
 
-// accept takes connections until the listener is closed. Errors go to net/http, which
-// knows for how long to wait after which.
+// accept accepts connections until the listener is closed. It passes errors to net/http,
+// which waits before it retries.
 func (l *tlsListener) accept() {
 	for {
 		conn, err := l.Listener.Accept()
@@ -93,7 +93,7 @@ func (l *tlsListener) accept() {
 	}
 }
 
-// Close implements net.Listener. Handshakes that are not over are broken off.
+// Close implements net.Listener. It aborts running handshakes.
 func (l *tlsListener) Close() error {
 	err := l.Listener.Close()
 	l.cancel()
@@ -112,11 +112,11 @@ func (l *tlsListener) handshake(raw net.Conn) {
 	select {
 	case l.ready <- conn:
 	case <-l.ctx.Done():
-		_ = raw.Close() // nobody is there any more to say goodbye to
+		_ = raw.Close() // without a close_notify alert
 	}
 }
 
-// refuse ends a connection without TLS. To a request in the clear it says why.
+// refuse closes a connection whose handshake failed. It answers a plain HTTP request first.
 func (l *tlsListener) refuse(raw net.Conn, err error) {
 	defer func() { _ = raw.Close() }()
 	slog.Debug("TLS handshake failed", "ip", raw.RemoteAddr(), "error", err)
@@ -124,13 +124,13 @@ func (l *tlsListener) refuse(raw net.Conn, err error) {
 	if !errors.As(err, &header) || header.Conn == nil || !beginsRequest(header.RecordHeader) {
 		return
 	}
-	_ = raw.SetDeadline(time.Now().Add(refusalTime))
-	l.refuseClear(raw)
-	_, _ = io.CopyN(io.Discard, raw, refusalRest) // or the answer would be lost
+	_ = raw.SetDeadline(time.Now().Add(refusalTimeout))
+	l.refusePlainHTTP(raw)
+	_, _ = io.CopyN(io.Discard, raw, maxRefusalDrain) // closing with unread data would reset the connection
 }
 
-// refuseClear answers a request in the clear, in the envelope.
-func (l *tlsListener) refuseClear(raw net.Conn) {
+// refusePlainHTTP answers a plain HTTP request with an error in the envelope.
+func (l *tlsListener) refusePlainHTTP(raw net.Conn) {
 	id := reply.NewRequestID()
 	body := fmt.Sprintf(`{"success":false,"error":{"code":"VALIDATION_ERROR","message":%q},"requestId":%q}`,
 		"This port speaks HTTPS: use https:// in the address", id)
@@ -139,10 +139,10 @@ func (l *tlsListener) refuseClear(raw net.Conn) {
 		raw, "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\n"+
 			"X-Request-Id: %s\r\nX-Livegraph-Version: %s\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n%s",
 		len(body), id, l.version, body,
-	) // the client is gone: nothing to do
+	) // fails only if the client has disconnected
 }
 
-// beginsRequest reports whether the first bytes are those of an HTTP request.
+// beginsRequest reports whether head is the beginning of an HTTP request.
 func beginsRequest(head [5]byte) bool {
 	switch string(head[:]) {
 	case "GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELET", "OPTIO":

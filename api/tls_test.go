@@ -27,15 +27,15 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// secure is a server that speaks TLS.
-type secure struct {
+// tlsServer is a server with TLS.
+type tlsServer struct {
 	address string
 	trust   *tls.Config // of clients
 	end     context.CancelFunc
 	ended   chan error
 }
 
-func startSecure(t *testing.T, routes ...route.Route) *secure {
+func startTLSServer(t *testing.T, routes ...route.Route) *tlsServer {
 	t.Helper()
 	authority := testenv.NewAuthority(t)
 	pair := authority.Sign("localhost", time.Hour)
@@ -52,7 +52,7 @@ func startSecure(t *testing.T, routes ...route.Route) *secure {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, end := context.WithCancel(t.Context())
-	s := &secure{
+	s := &tlsServer{
 		address: listener.Addr().String(), trust: &tls.Config{RootCAs: authority.Pool(), ServerName: "localhost"},
 		end: end, ended: make(chan error, 1),
 	}
@@ -65,14 +65,14 @@ func startSecure(t *testing.T, routes ...route.Route) *secure {
 	return s
 }
 
-// client speaks HTTP/2, or HTTP/1.1 alone.
-func (s *secure) client(t *testing.T, http2 bool) *http.Client {
+// client returns a client that uses HTTP/2, or only HTTP/1.1.
+func (s *tlsServer) client(t *testing.T, http2 bool) *http.Client {
 	transport := &http.Transport{TLSClientConfig: s.trust.Clone(), ForceAttemptHTTP2: http2}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport, Timeout: 20 * time.Second}
 }
 
-func (s *secure) get(t *testing.T, client *http.Client, path string) (*http.Response, string) {
+func (s *tlsServer) get(t *testing.T, client *http.Client, path string) (*http.Response, string) {
 	t.Helper()
 	answer, err := client.Get("https://" + s.address + path)
 	require.NoError(t, err)
@@ -82,8 +82,8 @@ func (s *secure) get(t *testing.T, client *http.Client, path string) (*http.Resp
 	return answer, string(body)
 }
 
-// raw sends bytes and gives all that comes back.
-func raw(t *testing.T, conn net.Conn, text string) string {
+// sendRaw sends text and returns all that is received.
+func sendRaw(t *testing.T, conn net.Conn, text string) string {
 	t.Helper()
 	defer func() { _ = conn.Close() }()
 	require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
@@ -94,19 +94,19 @@ func raw(t *testing.T, conn net.Conn, text string) string {
 }
 
 func TestTheListenerSpeaksHTTP2AndHTTP1OverTLS(t *testing.T) {
-	s := startSecure(t, route.Route{Method: "GET", Pattern: "/seen", Access: route.Public, Handle: func(
+	s := startTLSServer(t, route.Route{Method: "GET", Pattern: "/seen", Access: route.Public, Handle: func(
 		w http.ResponseWriter, r *http.Request,
 	) error {
 		_, err := fmt.Fprint(w, r.Proto, " ", r.TLS != nil)
 		return err
 	}})
-	for two, proto := range map[bool]string{true: "HTTP/2.0", false: "HTTP/1.1"} {
-		client := s.client(t, two)
+	for useHTTP2, proto := range map[bool]string{true: "HTTP/2.0", false: "HTTP/1.1"} {
+		client := s.client(t, useHTTP2)
 		for range 2 {
 			answer, body := s.get(t, client, "/seen")
 			require.Equal(t, proto+" true", body)
 			require.NotEmpty(t, answer.Header.Get("X-Request-Id"))
-			require.Empty(t, answer.Header.Get("Strict-Transport-Security"), "the host's other ports are not ours to speak for")
+			require.Empty(t, answer.Header.Get("Strict-Transport-Security"), "it would apply to the host's other ports")
 		}
 		answer, body := s.get(t, client, "/nowhere")
 		require.Equal(t, http.StatusNotFound, answer.StatusCode)
@@ -115,7 +115,7 @@ func TestTheListenerSpeaksHTTP2AndHTTP1OverTLS(t *testing.T) {
 }
 
 func TestARequestInTheClearIsToldOfTLSInTheEnvelope(t *testing.T) {
-	s := startSecure(t)
+	s := startTLSServer(t)
 	inTLS := func() net.Conn {
 		conn, err := tls.Dial("tcp", s.address, s.trust)
 		require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestARequestInTheClearIsToldOfTLSInTheEnvelope(t *testing.T) {
 		"a deletion in clear": {"DELETE /x HTTP/1.1\r\nHost: x\r\n\r\n", "speaks HTTPS"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := raw(t, inTheClear(), c.text)
+			text := sendRaw(t, inTheClear(), c.text)
 			answer, err := http.ReadResponse(bufio.NewReader(strings.NewReader(text)), nil)
 			require.NoError(t, err, text)
 			defer func() { _ = answer.Body.Close() }()
@@ -154,19 +154,19 @@ func TestARequestInTheClearIsToldOfTLSInTheEnvelope(t *testing.T) {
 		"GET /readyz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: foo\r\n\r\n": "501 Not Implemented",
 	} {
 		require.True(
-			t, strings.HasPrefix(raw(t, inTLS(), text), "HTTP/1.1 "+status), "what is no request net/http refuses by itself: %q",
+			t, strings.HasPrefix(sendRaw(t, inTLS(), text), "HTTP/1.1 "+status), "net/http refuses what is not a request: %q",
 			text,
 		)
 	}
 	require.Empty(
-		t, raw(t, inTheClear(), "SSH-2.0-OpenSSH_9.9\r\n"+strings.Repeat("x", 100)), "what speaks neither is told nothing",
+		t, sendRaw(t, inTheClear(), "SSH-2.0-OpenSSH_9.9\r\n"+strings.Repeat("x", 100)), "other protocols get no response",
 	)
 	answer, _ := s.get(t, s.client(t, true), "/readyz")
 	require.Equal(t, http.StatusOK, answer.StatusCode, "the next good request is served")
 }
 
 func TestHandshakesThatNeverComeHoldNobodyUp(t *testing.T) {
-	s := startSecure(t)
+	s := startTLSServer(t)
 	for range 20 {
 		conn, err := net.Dial("tcp", s.address)
 		require.NoError(t, err)
@@ -185,20 +185,20 @@ func TestHandshakesThatNeverComeHoldNobodyUp(t *testing.T) {
 }
 
 func TestRequestsInFlightAreAnsweredAtTheEnd(t *testing.T) {
-	for _, two := range []bool{true, false} {
-		t.Run(fmt.Sprint("HTTP/2: ", two), func(t *testing.T) {
+	for _, useHTTP2 := range []bool{true, false} {
+		t.Run(fmt.Sprint("HTTP/2: ", useHTTP2), func(t *testing.T) {
 			began := make(chan struct{})
-			s := startSecure(t, route.Route{Method: "GET", Pattern: "/slow", Access: route.Public, Handle: func(
+			s := startTLSServer(t, route.Route{Method: "GET", Pattern: "/slow", Access: route.Public, Handle: func(
 				w http.ResponseWriter, _ *http.Request,
 			) error {
 				close(began)
-				time.Sleep(time.Second) // longer than the door stays open
+				time.Sleep(time.Second) // longer than connections are accepted
 				_, err := io.WriteString(w, "done")
 				return err
 			}})
 			answered := make(chan string, 1)
 			go func() {
-				_, body := s.get(t, s.client(t, two), "/slow")
+				_, body := s.get(t, s.client(t, useHTTP2), "/slow")
 				answered <- body
 			}()
 			<-began
@@ -208,24 +208,24 @@ func TestRequestsInFlightAreAnsweredAtTheEnd(t *testing.T) {
 	}
 }
 
-// Streams that are opened and reset at once (CVE-2023-44487) must not have more
-// handlers at work than one connection may have streams.
+// Streams that are opened and reset at once (CVE-2023-44487) must not have more running
+// handlers than one connection may have streams.
 func TestStreamsThatAreResetDoNotPileUp(t *testing.T) {
-	var running, most atomic.Int64
+	var running, maxRunning atomic.Int64
 	release := make(chan struct{})
-	s := startSecure(t, route.Route{Method: "GET", Pattern: "/slow", Access: route.Public, Handle: func(
+	s := startTLSServer(t, route.Route{Method: "GET", Pattern: "/slow", Access: route.Public, Handle: func(
 		http.ResponseWriter, *http.Request,
 	) error {
 		now := running.Add(1)
 		defer running.Add(-1)
-		for seen := most.Load(); now > seen && !most.CompareAndSwap(seen, now); seen = most.Load() {
+		for seen := maxRunning.Load(); now > seen && !maxRunning.CompareAndSwap(seen, now); seen = maxRunning.Load() {
 		}
-		<-release // it does not notice that nobody waits any more
+		<-release // it ignores the cancellation of the request
 		return nil
 	}})
-	offer := s.trust.Clone()
-	offer.NextProtos = []string{"h2"}
-	conn, err := tls.Dial("tcp", s.address, offer)
+	clientConfig := s.trust.Clone()
+	clientConfig.NextProtos = []string{"h2"}
+	conn, err := tls.Dial("tcp", s.address, clientConfig)
 	require.NoError(t, err)
 	defer func() { _ = conn.Close() }()
 	_, err = io.WriteString(conn, http2.ClientPreface)
@@ -266,13 +266,13 @@ func TestStreamsThatAreResetDoNotPileUp(t *testing.T) {
 			err = framer.WriteRSTStream(id, http2.ErrCodeCancel)
 		}
 		if err != nil {
-			break // the server has had enough
+			break // the server has closed the connection
 		}
 	}
 	answer, _ := s.get(t, s.client(t, true), "/readyz")
 	require.Equal(t, http.StatusOK, answer.StatusCode, "others are served meanwhile")
-	require.Positive(t, most.Load())
-	require.LessOrEqual(t, most.Load(), int64(100))
+	require.Positive(t, maxRunning.Load())
+	require.LessOrEqual(t, maxRunning.Load(), int64(100))
 	select {
 	case <-cut:
 	case <-time.After(30 * time.Second):
@@ -282,8 +282,8 @@ func TestStreamsThatAreResetDoNotPileUp(t *testing.T) {
 	require.Eventually(t, func() bool { return running.Load() == 0 }, 20*time.Second, 10*time.Millisecond)
 }
 
-// streams speaks HTTP/2 by hand on one connection.
-type streams struct {
+// http2Client sends HTTP/2 frames on one connection.
+type http2Client struct {
 	t      *testing.T
 	framer *http2.Framer
 	out    *hpack.Encoder
@@ -291,29 +291,29 @@ type streams struct {
 	last   uint32
 }
 
-func (s *secure) streams(t *testing.T) *streams {
+func (s *tlsServer) dialHTTP2(t *testing.T) *http2Client {
 	t.Helper()
-	offer := s.trust.Clone()
-	offer.NextProtos = []string{"h2"}
-	conn, err := tls.Dial("tcp", s.address, offer)
+	clientConfig := s.trust.Clone()
+	clientConfig.NextProtos = []string{"h2"}
+	conn, err := tls.Dial("tcp", s.address, clientConfig)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	require.NoError(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
 	_, err = io.WriteString(conn, http2.ClientPreface)
 	require.NoError(t, err)
-	made := &streams{t: t, framer: http2.NewFramer(conn, conn)}
-	made.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-	made.out = hpack.NewEncoder(&made.block)
-	require.NoError(t, made.framer.WriteSettings())
-	return made
+	client := &http2Client{t: t, framer: http2.NewFramer(conn, conn)}
+	client.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	client.out = hpack.NewEncoder(&client.block)
+	require.NoError(t, client.framer.WriteSettings())
+	return client
 }
 
-// get opens a stream with further fields, as name and value.
-func (c *streams) get(path string, fields ...string) error {
+// get opens a stream with additional header fields, given as pairs of name and value.
+func (c *http2Client) get(path string, fields ...string) error {
 	c.block.Reset()
-	all := append([]string{":method", "GET", ":scheme", "https", ":authority", "localhost", ":path", path}, fields...)
-	for i := 0; i < len(all); i += 2 {
-		require.NoError(c.t, c.out.WriteField(hpack.HeaderField{Name: all[i], Value: all[i+1], Sensitive: i >= 8}))
+	pairs := append([]string{":method", "GET", ":scheme", "https", ":authority", "localhost", ":path", path}, fields...)
+	for i := 0; i < len(pairs); i += 2 {
+		require.NoError(c.t, c.out.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1], Sensitive: i >= 8}))
 	}
 	c.last = max(c.last+2, 1)
 	if c.last%2 == 0 {
@@ -331,9 +331,9 @@ func (c *streams) get(path string, fields ...string) error {
 	return err
 }
 
-// status reads the answer to the stream that was opened last; "" where the server has ended
-// the stream or the connection in another way.
-func (c *streams) status() (status, body string) {
+// status reads the response of the last opened stream; "" if the server has reset the stream
+// or closed the connection.
+func (c *http2Client) status() (status, body string) {
 	for {
 		frame, err := c.framer.ReadFrame()
 		if err != nil {
@@ -357,22 +357,22 @@ func (c *streams) status() (status, body string) {
 	}
 }
 
-// What is too large or wrong in a header over HTTP/2 ends its stream, or its connection, and
+// A header that is too large or not valid over HTTP/2 ends its stream or its connection, and
 // nothing else.
 func TestHeadersOverHTTP2AreBounded(t *testing.T) {
-	s := startSecure(t)
+	s := startTLSServer(t)
 	healthy := func() {
 		answer, _ := s.get(t, s.client(t, true), "/readyz")
 		require.Equal(t, http.StatusOK, answer.StatusCode)
 	}
-	c := s.streams(t)
+	c := s.dialHTTP2(t)
 	require.NoError(t, c.get("/readyz", "x-a", strings.Repeat("a", 100<<10)))
 	status, body := c.status()
 	require.Equal(t, "413", status)
 	require.Contains(t, body, `"code":"VALIDATION_ERROR"`)
 	require.NoError(t, c.get("/readyz"))
 	status, _ = c.status()
-	require.Equal(t, "200", status, "the connection goes on")
+	require.Equal(t, "200", status, "the connection stays open")
 
 	many := make([]string, 0, 20_000)
 	for i := range 10_000 {
@@ -381,11 +381,11 @@ func TestHeadersOverHTTP2AreBounded(t *testing.T) {
 	for name, fields := range map[string][]string{
 		"10 000 headers": many, "a value of 1 MiB": {"x-a", strings.Repeat("a", 1<<20)},
 		"values of 8 MiB":      slices.Repeat([]string{"x-a", strings.Repeat("a", 64<<10)}, 128),
-		"a name in upper case": {"X-A", "b"}, "a line's end in a value": {"x-a", "b\r\nset-cookie: c=d"},
+		"a name in upper case": {"X-A", "b"}, "a line break in a value": {"x-a", "b\r\nset-cookie: c=d"},
 		"connection": {"connection", "close"}, "an encoding": {"transfer-encoding", "chunked"},
 		"a path twice": {":path", "/api/me"}, "a field after a pseudo-field": {"x-a", "b", ":path", "/x"},
 	} {
-		c := s.streams(t)
+		c := s.dialHTTP2(t)
 		if c.get("/readyz", fields...) == nil {
 			status, body := c.status()
 			require.Contains(t, []string{"", "400", "413", "431"}, status, "%s: %s", name, body)

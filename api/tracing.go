@@ -16,14 +16,14 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
-// maxTraceState is the maximum number of bytes of a tracestate that are looked at; a longer
-// one is left out, as its specification allows.
+// maxTraceState is the maximum size of a tracestate, in bytes. A longer one is ignored, as
+// its specification allows.
 const maxTraceState = 512
 
-// trace records a request, under the caller's trace if it sent a traceparent. The
-// span tells of the route's pattern and the status, never of paths, parameters or
-// headers. The answer tells nothing of the trace: the request id, which it has, is
-// in the span.
+// trace records a span for a request, as a child of the caller's span if there is a
+// traceparent. The span contains the route's pattern, the method, the status and the request
+// id, never paths, parameters or headers. The response does not contain the trace id; the
+// request id links the two.
 func (s *Server) trace(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == healthPath || r.URL.Path == readyPath {
@@ -31,7 +31,7 @@ func (s *Server) trace(next http.Handler) http.Handler {
 			return
 		}
 		method := knownMethod(r.Method)
-		ctx := propagation.TraceContext{}.Extract(r.Context(), caller(r.Header))
+		ctx := propagation.TraceContext{}.Extract(r.Context(), traceCarrier(r.Header))
 		ctx, span := s.tracer.Start(ctx, trace.SpanKindServer, method)
 		defer func() {
 			status, pattern := exchangeOf(ctx).sent.code(), chi.RouteContext(ctx).RoutePattern()
@@ -54,7 +54,7 @@ func (s *Server) trace(next http.Handler) http.Handler {
 	})
 }
 
-// knownMethod bounds what callers can make up.
+// knownMethod returns a standard method, or _OTHER for any other text.
 func knownMethod(method string) string {
 	known := []string{
 		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
@@ -66,22 +66,21 @@ func knownMethod(method string) string {
 	return "_OTHER"
 }
 
-// caller is what a request says of its caller's trace, as a
-// propagation.TextMapCarrier that is only read. What is not exactly one
-// traceparent is none.
-type caller http.Header
+// traceCarrier reads the trace context from a request's header. It implements
+// propagation.TextMapCarrier. A header that occurs several times is ignored.
+type traceCarrier http.Header
 
 // Get implements propagation.TextMapCarrier.
-func (c caller) Get(name string) string {
+func (c traceCarrier) Get(name string) string {
 	values := http.Header(c).Values(name)
 	if len(values) != 1 || len(values[0]) > maxTraceState || apikey.Within(values[0]) {
-		return "" // who puts a key there does not find it in a trace
+		return "" // a key in the header must not get into a trace
 	}
 	return values[0]
 }
 
 // Set implements propagation.TextMapCarrier.
-func (caller) Set(string, string) {}
+func (traceCarrier) Set(string, string) {}
 
 // Keys implements propagation.TextMapCarrier.
-func (caller) Keys() []string { return nil }
+func (traceCarrier) Keys() []string { return nil }

@@ -6,23 +6,23 @@ import (
 	"sync"
 )
 
-// unusedConns are the connections that have not yet brought a request. Clients
-// open some to spare, and they must not hold up the end of the process.
+// unusedConns are the connections that have not sent a request yet. Clients open some in
+// advance, and they must not delay the shutdown.
 type unusedConns struct {
-	mu    sync.Mutex
-	conns map[net.Conn]struct{}
-	over  bool // connections are closed as they come
+	mu      sync.Mutex
+	conns   map[net.Conn]struct{}
+	closing bool // new connections are closed
 }
 
-// see is the server's ConnState.
-func (u *unusedConns) see(conn net.Conn, state http.ConnState) {
+// track updates the connections. It is called by the server's ConnState.
+func (u *unusedConns) track(conn net.Conn, state http.ConnState) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if state != http.StateNew {
 		delete(u.conns, conn)
 		return
 	}
-	if u.over {
+	if u.closing {
 		_ = conn.Close()
 		return
 	}
@@ -32,11 +32,11 @@ func (u *unusedConns) see(conn net.Conn, state http.ConnState) {
 	u.conns[conn] = struct{}{}
 }
 
-// close closes those that are there and those that come.
+// close closes the unused connections, and from then on new ones.
 func (u *unusedConns) close() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.over = true
+	u.closing = true
 	for conn := range u.conns {
 		_ = conn.Close()
 	}

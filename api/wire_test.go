@@ -20,8 +20,8 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// What a tenant stored goes out as it is, whatever it looks like on the connection: here
-// like an answer of net/http to a request that it cannot read.
+// Stored data is sent unchanged even if it looks like protocol text: here like the response
+// of net/http to a request that it cannot parse.
 func TestAnAnswersBytesAreNotChangedOnTheConnection(t *testing.T) {
 	body := "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" +
 		strings.Repeat("x", 64<<10)
@@ -44,7 +44,7 @@ func TestAnAnswersBytesAreNotChangedOnTheConnection(t *testing.T) {
 		},
 	}}})
 	require.NoError(t, err)
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", listening(t, server))
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", startServer(t, server))
 	require.NoError(t, err)
 	defer func() { _ = conn.Close() }()
 	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))

@@ -17,7 +17,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// Paths outside the groups.
+// Paths of the built-in routes.
 const (
 	healthPath  = "/healthz"
 	readyPath   = "/readyz"
@@ -26,8 +26,8 @@ const (
 	mePath      = "/api/me"
 )
 
-// ownRoutes are those of no group: probes, the published contract, who am I.
-func (s *Server) ownRoutes() ([]route.Route, error) {
+// builtinRoutes returns the routes of no group: probes, the API documentation, /api/me.
+func (s *Server) builtinRoutes() ([]route.Route, error) {
 	get := func(path string, access route.Access, handle route.Handler) route.Route {
 		return route.Route{Method: http.MethodGet, Pattern: path, Access: access, Handle: handle}
 	}
@@ -56,7 +56,7 @@ func (s *Server) ownRoutes() ([]route.Route, error) {
 	), nil
 }
 
-// noKeys refuses every key: what a process without the role api has to say.
+// noKeys rejects every key. It is the authenticator of a process without the role api.
 type noKeys struct{}
 
 // Authenticate implements authenticator.
@@ -67,14 +67,14 @@ func (noKeys) Authenticate(context.Context, string, netip.Addr) (*access.Credent
 // Used implements authenticator.
 func (noKeys) Used(uuid.UUID, netip.Addr) {}
 
-// health reports that the process runs and can answer.
+// health reports that the process runs.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
 	probe(w, http.StatusOK, probeStatus("ok"))
 	return nil
 }
 
-// ready reports whether the process should get requests. Why not is in the log, and
-// for operators: a probe is public.
+// ready reports whether the process should receive requests. It does not report the reason,
+// because probes are public; the reason is in the log and in the admin UI.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 	state, status := s.state(r), http.StatusOK
 	if state != stateReady {
@@ -86,7 +86,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) error {
 
 const stateReady = "ready"
 
-// state reports whether the process should get requests.
+// state returns the readiness of the process.
 func (s *Server) state(r *http.Request) string {
 	switch {
 	case s.draining.Load():
@@ -107,10 +107,10 @@ func probe(w http.ResponseWriter, status int, body string) {
 		h.Set("Retry-After", "1")
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(body)) // the client is gone: nothing to do
+	_, _ = w.Write([]byte(body)) // fails only if the client has disconnected
 }
 
-// accountAnswer is the answer of /api/me.
+// accountAnswer is the response of /api/me.
 type accountAnswer struct {
 	KeyID      uuid.UUID          `json:"keyId"`
 	Name       string             `json:"name"`
@@ -130,7 +130,7 @@ type workspaceAccount struct {
 	Left   remaining `json:"left"`
 }
 
-// limits of a workspace; null is unlimited.
+// limits are the limits of a workspace; null is unlimited.
 type limits struct {
 	RequestsPerMinute *int64 `json:"requestsPerMinute"`
 	RequestsPerDay    *int64 `json:"requestsPerDay"`
@@ -138,7 +138,7 @@ type limits struct {
 	Series            int64  `json:"series"`
 }
 
-// remaining is what is left of the limits now; null is unlimited.
+// remaining is the unused part of the limits; null is unlimited.
 type remaining struct {
 	RequestsThisMinute *int64 `json:"requestsThisMinute"`
 	RequestsToday      *int64 `json:"requestsToday"`
@@ -146,7 +146,7 @@ type remaining struct {
 	Series             int64  `json:"series"`
 }
 
-// me tells a key about itself.
+// me returns the account of the key that sends the request.
 func (s *Server) me(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -165,25 +165,25 @@ func (s *Server) me(w http.ResponseWriter, r *http.Request) error {
 		ActorID: key.ActorID, ExpiresAt: key.ExpiresAt, Workspaces: make([]workspaceAccount, 0, len(workspaces)),
 	}
 	workspaces = slices.DeleteFunc(workspaces, func(ws access.Workspace) bool { return ws.Mode != key.Mode })
-	asked := make([]ratelimit.Of, len(workspaces))
+	plans := make([]ratelimit.Of, len(workspaces))
 	for i := range workspaces {
-		asked[i] = ratelimit.Of{Workspace: workspaces[i].ID, Plan: plan(workspaces[i].RequestLimits())}
+		plans[i] = ratelimit.Of{Workspace: workspaces[i].ID, Plan: newPlan(workspaces[i].RequestLimits())}
 	}
-	standings := s.deps.Limits.Look(r.Context(), asked)
+	statuses := s.deps.Limits.Look(r.Context(), plans)
 	for i := range workspaces {
-		answer.Workspaces = append(answer.Workspaces, describeWorkspace(&workspaces[i], &standings[i]))
+		answer.Workspaces = append(answer.Workspaces, describeWorkspace(&workspaces[i], &statuses[i]))
 	}
 	reply.Data(w, r, http.StatusOK, answer)
 	return nil
 }
 
-func describeWorkspace(ws *access.Workspace, standing *ratelimit.Standing) workspaceAccount {
+func describeWorkspace(ws *access.Workspace, status *ratelimit.Standing) workspaceAccount {
 	perMinute, perDay := ws.RequestLimits()
 	return workspaceAccount{
 		ID: ws.ID, Name: ws.Name, Plan: ws.Plan,
 		Limits: limits{RequestsPerMinute: perMinute, RequestsPerDay: perDay, Sources: ws.MaxSources, Series: ws.MaxSeries},
 		Left: remaining{
-			RequestsThisMinute: requestsLeft(&standing.Minute), RequestsToday: requestsLeft(&standing.Day),
+			RequestsThisMinute: requestsLeft(&status.Minute), RequestsToday: requestsLeft(&status.Day),
 			Sources: max(ws.MaxSources-ws.Sources, 0), Series: max(ws.MaxSeries-ws.Series, 0),
 		},
 	}
