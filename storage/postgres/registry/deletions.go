@@ -11,10 +11,10 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// PendingDeletion is a deleted source of which the log has not been told yet. It
-// is written in the transaction that deletes the source and removed when Kafka
-// has acknowledged the record and the source's series are out of the registry,
-// so that a crash in between loses nothing. Telling the log twice does no harm.
+// PendingDeletion is a deleted source whose deletion record may not be in the log yet. It
+// is written in the transaction that deletes the source. It is removed when Kafka has
+// acknowledged the record and the source's series are removed from the registry, so that
+// a crash in between loses nothing. Writing the record twice is harmless.
 type PendingDeletion struct {
 	ID        uuid.UUID
 	Workspace uuid.UUID
@@ -23,8 +23,8 @@ type PendingDeletion struct {
 	CreatedAt time.Time
 }
 
-// removeSeriesBatch is how many series one transaction takes out of the
-// registry, so that none holds the workspace's counter for long.
+// removeSeriesBatch is the number of series that one transaction removes from the
+// registry. It is bounded so that no transaction locks the workspace's counter for long.
 const removeSeriesBatch = 10_000
 
 func insertDeletion(
@@ -44,8 +44,8 @@ func insertDeletion(
 	return d, nil
 }
 
-// PendingDeletions lists the oldest deletions that are pending for at least the
-// age: younger ones are still in the hands of who made them.
+// PendingDeletions returns up to limit deletions that have been pending for at least age,
+// oldest first. The requests that created younger ones may still be completing them.
 func (db *Store) PendingDeletions(ctx context.Context, age time.Duration, limit int) ([]PendingDeletion, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT id, workspace_id, source_id, request_id, created_at FROM pending_deletions
@@ -61,8 +61,8 @@ func (db *Store) PendingDeletions(ctx context.Context, age time.Duration, limit 
 	return list, postgres.Classify(err)
 }
 
-// DeletionBacklog counts the deletions that are pending and gives the age of the
-// oldest, zero without any.
+// DeletionBacklog returns the number of pending deletions and the age of the oldest,
+// zero if there is none.
 func (db *Store) DeletionBacklog(ctx context.Context) (pending int64, oldest time.Duration, err error) {
 	var seconds float64
 	err = db.pool.QueryRow(ctx, `
@@ -72,8 +72,8 @@ func (db *Store) DeletionBacklog(ctx context.Context) (pending int64, oldest tim
 	return pending, time.Duration(seconds * float64(time.Second)), postgres.Classify(err)
 }
 
-// RemoveSeries takes a batch of a deleted source's series out of the registry
-// and reports whether more may be left.
+// RemoveSeries removes a batch of a deleted source's series from the registry and reports
+// whether there may be more.
 func (db *Store) RemoveSeries(ctx context.Context, d PendingDeletion) (more bool, err error) {
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `SELECT FROM workspaces WHERE id = $1 FOR NO KEY UPDATE`, d.Workspace)
@@ -100,7 +100,7 @@ func (db *Store) RemoveSeries(ctx context.Context, d PendingDeletion) (more bool
 	return more, err
 }
 
-// FinishDeletion removes a deletion that is done.
+// FinishDeletion removes a pending deletion that is complete.
 func (db *Store) FinishDeletion(ctx context.Context, id uuid.UUID) error {
 	if _, err := db.pool.Exec(ctx, `DELETE FROM pending_deletions WHERE id = $1`, id); err != nil {
 		return postgres.Classify(fmt.Errorf("finishing a deletion: %w", err))

@@ -12,26 +12,26 @@ import (
 // maxGeneration is the last generation: versions are read as signed numbers too.
 const maxGeneration = 1<<15 - 1
 
-// Generation says which generation the records of a partition belong to from an
-// offset on. Versions are made of both (pointblock.Version), so that they keep
-// rising when offsets begin again or a series moves to another partition.
+// Generation is the generation of the records of a partition from an offset on. The
+// version of a record consists of its generation and offset (pointblock.Version), so that
+// versions keep rising when offsets restart or a series moves to another partition.
 type Generation struct {
 	Partition  int32
 	Generation uint16
 	FromOffset int64
 	TopicID    [16]byte
-	Route      int64 // it is for records of this route and later ones
+	Route      int64 // the generation applies to records of this route and later ones
 	Reason     string
 }
 
 // Generations are all generations of one topic.
 type Generations []Generation
 
-// At returns the generation of the record at an offset of a topic of that id, which was
-// sent by a route: the highest that begins at or before it, of that route or an earlier
-// one. A record of an earlier route than the topic itself, which was on its way when the
-// topic was created again, has the lowest. There is none for a partition that was never
-// seen.
+// At returns the generation of the record at an offset of the topic with that id that was
+// sent by a route: the highest generation of that route or an earlier one that begins at
+// or before the offset. A record of an earlier route than the topic's first one, which was
+// in flight when the topic was created again, has the lowest generation. At returns false
+// for a partition that was never observed.
 func (gs Generations) At(topicID [16]byte, partition int32, offset, route int64) (uint16, bool) {
 	found, lowest := uint16(0), uint16(0)
 	for i := range gs {
@@ -52,55 +52,55 @@ func (gs Generations) At(topicID [16]byte, partition int32, offset, route int64)
 	return found, found > 0
 }
 
-// ResolveGenerations compares what the log says of a topic with what is recorded
-// and records new generations where the meaning of offsets has changed: the topic
-// was created again, its partition count changed, or a partition's offsets went
-// backwards. With the first two a new route begins. It gives all generations and those
-// that are new. Processes take
-// turns, so that all agree; observe is called in the turn, after the watermarks
-// are read, because only then an end below a watermark proves anything.
+// ResolveGenerations compares the observed state of a topic with the recorded generations
+// and records new ones where the meaning of offsets has changed: the topic was created
+// again, its partition count changed, records were replaced, or a partition's offsets went
+// backwards. The first two also start a new route. It returns all generations, and those
+// that it added. An advisory lock serializes processes, so that all agree. observe is
+// called under the lock and after the watermarks are read, because only then an end offset
+// below a watermark proves that offsets went backwards.
 //
-// Offsets that went backwards take the partition's watermark down with them.
+// It lowers the watermark of a partition whose offsets went backwards.
 func (db *Store) ResolveGenerations(
 	ctx context.Context, topic string, observe func(context.Context) (postgres.LogState, error),
-) (all Generations, raised []Generation, err error) {
+) (all Generations, added []Generation, err error) {
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(
 			ctx, `SELECT pg_advisory_xact_lock(hashtextextended('livegraph.generations.' || $1, 0))`, topic,
 		); err != nil {
-			return fmt.Errorf("waiting for the turn to record generations: %w", err)
+			return fmt.Errorf("locking the generations: %w", err)
 		}
 		if all, err = ReadGenerations(ctx, tx, topic); err != nil {
 			return err
 		}
-		var seen postgres.LogState
+		var observed postgres.LogState
 		watermarks, err := allWatermarks(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if seen, err = observe(ctx); err != nil {
+		if observed, err = observe(ctx); err != nil {
 			return fmt.Errorf("observing topic %s: %w", topic, err)
 		}
-		if raised, err = nextGenerations(all, watermarks[seen.TopicID], seen); err != nil {
+		if added, err = nextGenerations(all, watermarks[observed.TopicID], observed); err != nil {
 			return err
 		}
-		route, err := nextRoute(ctx, tx, topic, seen)
+		route, err := nextRoute(ctx, tx, topic, observed)
 		if err != nil {
 			return err
 		}
-		for i := range raised {
-			raised[i].Route = route
-			if err := recordGeneration(ctx, tx, topic, raised[i]); err != nil {
+		for i := range added {
+			added[i].Route = route
+			if err := recordGeneration(ctx, tx, topic, added[i]); err != nil {
 				return err
 			}
 		}
-		all = append(all, raised...)
+		all = append(all, added...)
 		return nil
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return all, raised, nil
+	return all, added, nil
 }
 
 // Generations returns all generations of a topic.
@@ -137,8 +137,8 @@ func collectGenerations(rows pgx.Rows) (Generations, error) {
 	return all, nil
 }
 
-// recordGeneration writes a new generation and takes the watermark of its
-// partition down to where it begins; there is none above unless offsets restarted.
+// recordGeneration writes a new generation and lowers the watermark of its partition to
+// the start of the generation. The watermark is only higher if offsets restarted.
 func recordGeneration(ctx context.Context, tx pgx.Tx, topic string, g Generation) error {
 	_, err := tx.Exec(
 		ctx, `INSERT INTO topic_generations (topic, partition, generation, from_offset, topic_id, route, reason)
@@ -151,33 +151,35 @@ func recordGeneration(ctx context.Context, tx pgx.Tx, topic string, g Generation
 	_, err = tx.Exec(ctx, `UPDATE watermarks SET next_offset = LEAST(next_offset, $3), updated_at = now()
 		WHERE topic_id = $1 AND partition = $2`, g.TopicID[:], g.Partition, g.FromOffset)
 	if err != nil {
-		return fmt.Errorf("taking the watermark of partition %d down: %w", g.Partition, err)
+		return fmt.Errorf("lowering the watermark of partition %d: %w", g.Partition, err)
 	}
 	return nil
 }
 
-// nextGenerations decides which generations begin, given those recorded, the
-// watermarks under the topic's id, and what the log says.
-func nextGenerations(recorded Generations, watermarks map[int32]int64, seen postgres.LogState) ([]Generation, error) {
-	top, known := uint16(0), map[int32]bool{} // the highest generation; partitions recorded under this topic id
+// nextGenerations returns the generations to add, given the recorded ones, the watermarks
+// of the topic's id, and the observed state of the topic.
+func nextGenerations(
+	recorded Generations, watermarks map[int32]int64, observed postgres.LogState,
+) ([]Generation, error) {
+	highest, known := uint16(0), map[int32]bool{} // the highest generation; partitions recorded under this topic id
 	for _, g := range recorded {
-		top = max(top, g.Generation)
-		if g.TopicID == seen.TopicID {
+		highest = max(highest, g.Generation)
+		if g.TopicID == observed.TopicID {
 			known[g.Partition] = true
 		}
 	}
 	var reason string // for all partitions together
 	switch {
-	case top == 0:
+	case highest == 0:
 		reason = "first seen"
 	case len(known) == 0:
 		reason = "topic created again"
-	case len(known) < len(seen.Partitions):
-		reason = fmt.Sprintf("%d partitions instead of %d", len(seen.Partitions), len(known))
+	case len(known) < len(observed.Partitions):
+		reason = fmt.Sprintf("%d partitions instead of %d", len(observed.Partitions), len(known))
 	}
-	var raised []Generation
-	for i, p := range seen.Partitions {
-		g := Generation{Partition: int32(i), Generation: top + 1, TopicID: seen.TopicID, Reason: reason}
+	var added []Generation
+	for i, p := range observed.Partitions {
+		g := Generation{Partition: int32(i), Generation: highest + 1, TopicID: observed.TopicID, Reason: reason}
 		switch watermark, ok := watermarks[int32(i)]; {
 		case known[int32(i)] && p.ReplacedFrom >= 0:
 			g.FromOffset, g.Reason = p.ReplacedFrom, "records were replaced"
@@ -186,14 +188,14 @@ func nextGenerations(recorded Generations, watermarks map[int32]int64, seen post
 				"offsets went backwards: %d was stored and the end is %d", watermark, p.End,
 			)
 		case reason == "":
-			continue // as it was
+			continue // unchanged
 		case known[int32(i)]:
-			g.FromOffset = p.End // what is there keeps its version
+			g.FromOffset = p.End // existing records keep their version
 		}
-		raised = append(raised, g)
+		added = append(added, g)
 	}
-	if len(raised) > 0 && top >= maxGeneration {
-		return nil, fmt.Errorf("the topic has been through all %d generations", maxGeneration)
+	if len(added) > 0 && highest >= maxGeneration {
+		return nil, fmt.Errorf("the topic has used all %d generations", maxGeneration)
 	}
-	return raised, nil
+	return added, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/test/pgtest"
 )
 
-// log makes an observer of a topic; parts are start, end by partition.
+// log returns an observer of a topic; parts are the start and end of each partition.
 func log(id byte, parts ...[2]int64) func(context.Context) (postgres.LogState, error) {
 	state := postgres.LogState{TopicID: [16]byte{id}}
 	for _, p := range parts {
@@ -29,9 +29,9 @@ func resolve(
 	t *testing.T, db *pgtest.DB, observe func(context.Context) (postgres.LogState, error),
 ) (registry.Generations, int) {
 	t.Helper()
-	all, raised, err := db.ResolveGenerations(t.Context(), "points", observe)
+	all, added, err := db.ResolveGenerations(t.Context(), "points", observe)
 	require.NoError(t, err)
-	return all, len(raised)
+	return all, len(added)
 }
 
 func requireGeneration(t *testing.T, all registry.Generations, partition int32, offset int64, want uint16) {
@@ -43,40 +43,40 @@ func requireGeneration(t *testing.T, all registry.Generations, partition int32, 
 
 func TestGenerationsRiseOnlyWhenOffsetsLoseTheirMeaning(t *testing.T) {
 	db := pgtest.Open(t)
-	all, raised := resolve(t, db, log(1, [2]int64{0, 0}, [2]int64{0, 0}))
-	require.Equal(t, 2, raised, "first sight")
+	all, added := resolve(t, db, log(1, [2]int64{0, 0}, [2]int64{0, 0}))
+	require.Equal(t, 2, added, "first sight")
 	requireGeneration(t, all, 1, 0, 1)
 
-	_, raised = resolve(t, db, log(1, [2]int64{50, 100}, [2]int64{0, 10}))
-	require.Zero(t, raised, "a log that grows and is trimmed means nothing")
+	_, added = resolve(t, db, log(1, [2]int64{50, 100}, [2]int64{0, 10}))
+	require.Zero(t, added, "a log that grows or is trimmed starts no generation")
 
 	require.NoError(t, db.AdvanceWatermarks(t.Context(), [16]byte{1}, map[int32]int64{0: 100, 1: 10}))
-	_, raised = resolve(t, db, log(1, [2]int64{50, 100}, [2]int64{0, 10}))
-	require.Zero(t, raised, "all is stored")
+	_, added = resolve(t, db, log(1, [2]int64{50, 100}, [2]int64{0, 10}))
+	require.Zero(t, added, "all records are stored")
 
-	all, raised = resolve(t, db, log(1, [2]int64{50, 100}, [2]int64{0, 10}, [2]int64{0, 3}))
-	require.Equal(t, 3, raised, "a partition more: series may have moved between any two")
+	all, added = resolve(t, db, log(1, [2]int64{50, 100}, [2]int64{0, 10}, [2]int64{0, 3}))
+	require.Equal(t, 3, added, "another partition: series may have moved between any two")
 	requireGeneration(t, all, 0, 99, 1)
 	requireGeneration(t, all, 0, 100, 2)
 	requireGeneration(t, all, 1, 9, 1)
 	requireGeneration(t, all, 1, 10, 2)
 	requireGeneration(t, all, 2, 0, 2)
 
-	all, raised = resolve(t, db, log(1, [2]int64{0, 40}, [2]int64{0, 10}, [2]int64{0, 3}))
-	require.Equal(t, 1, raised, "offsets of partition 0 went backwards")
+	all, added = resolve(t, db, log(1, [2]int64{0, 40}, [2]int64{0, 10}, [2]int64{0, 3}))
+	require.Equal(t, 1, added, "offsets of partition 0 went backwards")
 	requireGeneration(t, all, 0, 0, 3)
 	requireGeneration(t, all, 0, 200, 3)
 	requireGeneration(t, all, 1, 10, 2)
 	marks, err := db.Watermarks(t.Context(), [16]byte{1})
 	require.NoError(t, err)
-	require.Equal(t, map[int32]int64{0: 0, 1: 10}, marks, "what is visible begins again with them")
+	require.Equal(t, map[int32]int64{0: 0, 1: 10}, marks, "the watermark restarts with the offsets")
 
-	all, raised = resolve(t, db, log(2, [2]int64{0, 7}, [2]int64{0, 0}))
-	require.Equal(t, 2, raised, "topic created again")
+	all, added = resolve(t, db, log(2, [2]int64{0, 7}, [2]int64{0, 0}))
+	require.Equal(t, 2, added, "topic created again")
 	requireGeneration(t, all, 0, 0, 4)
 	requireGeneration(t, all, 1, 1000, 4)
-	all, raised = resolve(t, db, log(2, [2]int64{0, 9}, [2]int64{0, 1}))
-	require.Zero(t, raised)
+	all, added = resolve(t, db, log(2, [2]int64{0, 9}, [2]int64{0, 1}))
+	require.Zero(t, added)
 	require.Len(t, all, 2+3+1+2)
 	old, ok := all.At([16]byte{1}, 0, 1000, pointblock.AnyRoute)
 	require.True(t, ok)
@@ -87,12 +87,12 @@ func TestRecordsThatWereReplacedGetANewGeneration(t *testing.T) {
 	db := pgtest.Open(t)
 	resolve(t, db, log(1, [2]int64{0, 100}))
 	require.NoError(t, db.AdvanceWatermarks(t.Context(), [16]byte{1}, map[int32]int64{0: 100}))
-	all, raised := resolve(t, db, func(context.Context) (postgres.LogState, error) {
+	all, added := resolve(t, db, func(context.Context) (postgres.LogState, error) {
 		return postgres.LogState{
 			TopicID: [16]byte{1}, Partitions: []postgres.LogPartition{{Start: 0, End: 120, ReplacedFrom: 90}},
 		}, nil
 	})
-	require.Equal(t, 1, raised)
+	require.Equal(t, 1, added)
 	requireGeneration(t, all, 0, 89, 1)
 	requireGeneration(t, all, 0, 90, 2)
 	marks, err := db.Watermarks(t.Context(), [16]byte{1})
@@ -102,25 +102,25 @@ func TestRecordsThatWereReplacedGetANewGeneration(t *testing.T) {
 
 func TestProcessesThatSeeAChangeTogetherRecordItOnce(t *testing.T) {
 	db := pgtest.Open(t)
-	var raisedTogether atomic.Int32
+	var addedTogether atomic.Int32
 	var group errgroup.Group
 	for range 3 {
 		group.Go(func() error {
-			_, raised, err := db.ResolveGenerations(t.Context(), "points", log(1, [2]int64{0, 5}))
-			raisedTogether.Add(int32(len(raised)))
+			_, added, err := db.ResolveGenerations(t.Context(), "points", log(1, [2]int64{0, 5}))
+			addedTogether.Add(int32(len(added)))
 			return err
 		})
 	}
 	require.NoError(t, group.Wait())
-	require.EqualValues(t, 1, raisedTogether.Load())
+	require.EqualValues(t, 1, addedTogether.Load())
 }
 
 func TestALogThatCannotBeObservedChangesNothing(t *testing.T) {
 	db := pgtest.Open(t)
 	_, _, err := db.ResolveGenerations(t.Context(), "points", func(context.Context) (postgres.LogState, error) {
-		return postgres.LogState{}, errors.New("broker is away")
+		return postgres.LogState{}, errors.New("broker is unavailable")
 	})
-	require.ErrorContains(t, err, "broker is away")
+	require.ErrorContains(t, err, "broker is unavailable")
 	all, err := db.Generations(t.Context(), "points")
 	require.NoError(t, err)
 	require.Empty(t, all)
@@ -139,30 +139,30 @@ func TestWatermarksNeverGoDownByAdvancing(t *testing.T) {
 	require.Empty(t, marks)
 }
 
-func TestTombstonesAreWrittenOnceAndReadByWhatIsNew(t *testing.T) {
+func TestTombstonesAreWrittenOnceAndReadIncrementally(t *testing.T) {
 	db := pgtest.Open(t)
 	metric, from := "temperature", int64(1000)
 	first := registry.Tombstone{
 		Partition: 1, RecordVersion: 1<<48 | 5, Ordinal: 0, Workspace: uuid.New(), Source: uuid.New(),
 		Metric: &metric, FromUS: &from, Ceiling: 1<<48 | 5,
 	}
-	whole := registry.Tombstone{
+	wholeSource := registry.Tombstone{
 		Partition: 1, RecordVersion: 1<<48 | 5, Ordinal: 1, Workspace: uuid.New(), Source: uuid.New(),
 		Ceiling: registry.CeilingUnlimited,
 	}
 	for range 2 {
-		require.NoError(t, db.AddTombstones(t.Context(), []registry.Tombstone{first, whole}))
+		require.NoError(t, db.AddTombstones(t.Context(), []registry.Tombstone{first, wholeSource}))
 	}
 	begin, err := db.ConsumerState(t.Context(), "points", 0)
 	require.NoError(t, err)
-	require.Empty(t, begin.Changed, "nobody remembers anything yet")
+	require.Empty(t, begin.Changed, "a consumer has nothing cached at its start")
 	state, err := db.ConsumerState(t.Context(), "points", 1)
 	require.NoError(t, err)
 	require.Equal(t, begin.AsOf, state.AsOf)
 	require.Equal(
 		t,
 		[]registry.SourceID{
-			{Workspace: first.Workspace, Source: first.Source}, {Workspace: whole.Workspace, Source: whole.Source},
+			{Workspace: first.Workspace, Source: first.Source}, {Workspace: wholeSource.Workspace, Source: wholeSource.Source},
 		},
 		state.Changed,
 	)
@@ -171,7 +171,7 @@ func TestTombstonesAreWrittenOnceAndReadByWhatIsNew(t *testing.T) {
 	require.Empty(t, later.Changed)
 	require.Equal(t, state.AsOf, later.AsOf)
 
-	of := func(floor uint64) []registry.Tombstone {
+	tombstonesFrom := func(floor uint64) []registry.Tombstone {
 		found, gone, err := db.TombstonesOf(t.Context(), []registry.SourceFloor{
 			{SourceID: state.Changed[0], Floor: floor}, {SourceID: state.Changed[1], Floor: floor},
 			{SourceID: registry.SourceID{Source: uuid.New()}},
@@ -180,6 +180,6 @@ func TestTombstonesAreWrittenOnceAndReadByWhatIsNew(t *testing.T) {
 		require.Empty(t, gone)
 		return found
 	}
-	require.ElementsMatch(t, []registry.Tombstone{first, whole}, of(1<<48|5))
-	require.Equal(t, []registry.Tombstone{whole}, of(1<<48|6), "none that cannot cover it")
+	require.ElementsMatch(t, []registry.Tombstone{first, wholeSource}, tombstonesFrom(1<<48|5))
+	require.Equal(t, []registry.Tombstone{wholeSource}, tombstonesFrom(1<<48|6), "its ceiling is too low")
 }

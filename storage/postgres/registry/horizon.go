@@ -11,14 +11,14 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// LogMark reports how far topic points was at a time of the database.
+// LogMark has the end offsets of topic points at a time of the database.
 type LogMark struct {
 	TopicID [16]byte
 	At      time.Time
 	Ends    []int64 // by partition
 }
 
-// AddLogMark notes how far the topic is now.
+// AddLogMark stores the current end offsets of the topic.
 func (db *Store) AddLogMark(ctx context.Context, topicID [16]byte, ends []int64) error {
 	if _, err := db.pool.Exec(
 		ctx, `INSERT INTO log_marks (topic_id, ends) VALUES ($1, $2)`, topicID[:], ends,
@@ -44,12 +44,13 @@ func (db *Store) LogMarks(ctx context.Context) ([]LogMark, error) {
 	return list, postgres.Classify(err)
 }
 
-// PruneTombstones forgets the settled tombstones that were written before a time, and notes
-// that no record of before may be stored any more: its tombstones may be gone. It
-// forgets the marks of before, too.
+// PruneTombstones removes the settled tombstones that were written before a time, and the
+// log marks before it. It raises the horizon of tombstones to that time: records from
+// before the horizon must not be stored, because their tombstones may be removed.
 func (db *Store) PruneTombstones(ctx context.Context, before time.Time) (pruned int64, err error) {
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
-		// First the horizon, in one transaction: who sees the tombstones gone sees it.
+		// The horizon is raised in the same transaction: a reader that does not see the
+		// tombstones sees the new horizon.
 		tag, err := tx.Exec(ctx, `UPDATE installation SET tombstones_from = GREATEST(tombstones_from, $1)`, before)
 		if err == nil && tag.RowsAffected() != 1 {
 			err = pgx.ErrNoRows
@@ -68,8 +69,8 @@ func (db *Store) PruneTombstones(ctx context.Context, before time.Time) (pruned 
 	return pruned, err
 }
 
-// TombstoneHorizon returns the time before which tombstones may have been forgotten, so
-// that no record of before is stored any more; zero: none was forgotten.
+// TombstoneHorizon returns the time before which tombstones may have been removed. Records
+// from before it must not be stored. It is zero if no tombstones were removed.
 func (db *Store) TombstoneHorizon(ctx context.Context) (time.Time, error) {
 	var horizon *time.Time
 	err := db.pool.QueryRow(ctx, `SELECT tombstones_from FROM installation`).Scan(&horizon)

@@ -11,20 +11,20 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// MaxRetentionDays is the longest retention, a century: no arithmetic with times
-// overflows with it.
+// MaxRetentionDays is the longest retention, a century. It is bounded so that arithmetic
+// with times does not overflow.
 const MaxRetentionDays = 36_500
 
 const day = 24 * time.Hour
 
-// KeptFrom returns the first time of points that are kept for so many days,
-// microseconds since the Unix epoch.
+// KeptFrom returns the earliest time of points with a retention of days, in microseconds
+// since the Unix epoch.
 func KeptFrom(now time.Time, days int32) int64 {
 	return now.Add(-time.Duration(min(max(days, 0), MaxRetentionDays)) * day).UnixMicro()
 }
 
-// Retention returns for how many days the points of a workspace are kept (nil: for
-// good), and of its sources those that say something themselves. The shorter holds.
+// Retention returns the retention of a workspace's points in days (nil: unlimited), and
+// the retention of those of its sources that have their own. The shorter one applies.
 func (db *Store) Retention(ctx context.Context, workspace uuid.UUID) (
 	days *int32, sources map[uuid.UUID]int32, err error,
 ) {
@@ -38,8 +38,8 @@ func (db *Store) Retention(ctx context.Context, workspace uuid.UUID) (
 		WHERE workspace_id = $1 AND deleted_at IS NULL AND retention_days IS NOT NULL`, workspace).Query(
 		func(rows pgx.Rows) error {
 			var id uuid.UUID
-			var own int32
-			_, err := pgx.ForEachRow(rows, []any{&id, &own}, func() error { sources[id] = own; return nil })
+			var sourceDays int32
+			_, err := pgx.ForEachRow(rows, []any{&id, &sourceDays}, func() error { sources[id] = sourceDays; return nil })
 			return err
 		},
 	)
@@ -49,15 +49,14 @@ func (db *Store) Retention(ctx context.Context, workspace uuid.UUID) (
 	return days, sources, nil
 }
 
-// Retained is a source with the number of days for which its points are kept.
+// Retained is the retention of a source's points in days.
 type Retained struct {
 	Workspace, Source uuid.UUID
 	Days              int32
 }
 
-// RetainedSources lists a page of the sources of all workspaces whose points are not
-// kept for good, in the order of workspace and source, after one that was listed
-// before.
+// RetainedSources returns a page of the sources of all workspaces that have a limited
+// retention, ordered by workspace and source, starting after the given one.
 func (db *Store) RetainedSources(ctx context.Context, after Retained, limit int) ([]Retained, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT s.workspace_id, s.id, LEAST(s.retention_days, w.retention_days)
@@ -72,13 +71,13 @@ func (db *Store) RetainedSources(ctx context.Context, after Retained, limit int)
 	return list, postgres.Classify(err)
 }
 
-// LongestRetention returns the most days for which the points of any source are kept,
-// and false if there is one whose points are kept for good.
-func (db *Store) LongestRetention(ctx context.Context) (days int32, all bool, err error) {
+// LongestRetention returns the longest retention of any source in days. bounded is false
+// if there is a source with unlimited retention, or no source at all.
+func (db *Store) LongestRetention(ctx context.Context) (days int32, bounded bool, err error) {
 	err = db.pool.QueryRow(ctx, `
 		SELECT COALESCE(max(LEAST(s.retention_days, w.retention_days)), 0),
 			COALESCE(bool_and(s.retention_days IS NOT NULL OR w.retention_days IS NOT NULL), false)
 		FROM sources s JOIN workspaces w ON w.id = s.workspace_id
-		WHERE s.deleted_at IS NULL AND w.deleted_at IS NULL`).Scan(&days, &all)
-	return days, all, postgres.Classify(err)
+		WHERE s.deleted_at IS NULL AND w.deleted_at IS NULL`).Scan(&days, &bounded)
+	return days, bounded, postgres.Classify(err)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/test/pgtest"
 )
 
-func TestTheShorterRetentionHolds(t *testing.T) {
+func TestTheShorterRetentionApplies(t *testing.T) {
 	db := pgtest.Open(t)
 	days := func(n int32) *int32 { return &n }
 	limited, err := db.CreateWorkspace(t.Context(), access.Workspace{
@@ -41,25 +41,25 @@ func TestTheShorterRetentionHolds(t *testing.T) {
 		all[found.Source] = found.Days
 	}
 	require.Equal(t, map[uuid.UUID]int32{week: 7, year: 30, plain: 30, own: 90}, all)
-	longest, every, err := db.LongestRetention(t.Context())
+	longest, bounded, err := db.LongestRetention(t.Context())
 	require.NoError(t, err)
-	require.True(t, every)
+	require.True(t, bounded)
 	require.EqualValues(t, 90, longest)
 
-	mine, sources, err := db.Retention(t.Context(), limited.ID)
+	workspaceDays, sources, err := db.Retention(t.Context(), limited.ID)
 	require.NoError(t, err)
-	require.EqualValues(t, 30, *mine)
+	require.EqualValues(t, 30, *workspaceDays)
 	require.Equal(t, map[uuid.UUID]int32{week: 7, year: 365}, sources)
 
 	endless := add(free.ID, nil)
-	_, every, err = db.LongestRetention(t.Context())
+	_, bounded, err = db.LongestRetention(t.Context())
 	require.NoError(t, err)
-	require.False(t, every, "one source keeps its points for good")
+	require.False(t, bounded, "one source has unlimited retention")
 	_, err = db.DeleteSource(t.Context(), free.ID, endless, "req_test")
 	require.NoError(t, err)
-	_, every, err = db.LongestRetention(t.Context())
+	_, bounded, err = db.LongestRetention(t.Context())
 	require.NoError(t, err)
-	require.True(t, every)
+	require.True(t, bounded)
 }
 
 func TestALongRetentionReachesBackACenturyAndNotFurther(t *testing.T) {

@@ -14,17 +14,17 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// lockRoutes has processes take turns. What follows in the transaction sees what those
-// before have done.
+// lockRoutes serializes transactions on the routes of a topic. The statements after it see
+// the changes of earlier transactions.
 const lockRoutes = `SELECT pg_advisory_xact_lock(hashtextextended('livegraph.routes.' || $1, 0))`
 
-// dropRouteLeases drops what has run out, and what the holder lets go of.
+// dropRouteLeases deletes expired leases, and the holder's lease if it uses no route ($3 is 0).
 const dropRouteLeases = `DELETE FROM route_leases
 	WHERE topic = $1 AND (until <= clock_timestamp() OR holder = $2 AND $3::bigint = 0)`
 
-// holdRoute takes or renews a lease of the newest route, unless the holder still goes
-// by an earlier one or another has a lease of an earlier one.
-const holdRoute = `WITH newest AS (
+// leaseRoute acquires or renews a lease of the newest route, unless the holder still uses
+// an earlier route or another holder has a lease of an earlier one.
+const leaseRoute = `WITH newest AS (
 		SELECT route, topic_id, partitions FROM topic_routes WHERE topic = $1 ORDER BY route DESC LIMIT 1
 	), held AS (
 		INSERT INTO route_leases (topic, holder, route, until)
@@ -37,22 +37,22 @@ const holdRoute = `WITH newest AS (
 	)
 	SELECT n.route, n.topic_id, n.partitions, EXISTS (SELECT FROM held) FROM newest n`
 
-// HoldRoute leases the newest route of a topic to the holder, who then sends by it for
-// as long as given, and returns that route. using is the number of the route that the
-// holder goes by, 0 when it goes by none: a lease of an earlier route it must stop using
-// before it says 0. Nothing is leased while the holder goes by an earlier route, or
-// anybody else may: held is false then. At any time at most one route has leases that
-// have not run out. It is NotFound while the topic has no route.
+// HoldRoute leases the newest route of a topic to the holder for duration, and returns that
+// route. The holder sends by a route only while it has its lease. current is the number of
+// the route that the holder uses, or 0 if it uses none. Before the holder passes 0 it must
+// stop using its route. leased is false, and nothing is leased, while the holder uses an
+// earlier route or another holder may use one. At any time at most one route has leases
+// that have not expired. HoldRoute returns fault.NotFound if the topic has no route yet.
 func (db *Store) HoldRoute(
-	ctx context.Context, topic string, holder uuid.UUID, using int64, hold time.Duration,
-) (newest pointblock.Route, held bool, err error) {
+	ctx context.Context, topic string, holder uuid.UUID, current int64, duration time.Duration,
+) (newest pointblock.Route, leased bool, err error) {
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
 		batch.Queue(lockRoutes, topic)
-		batch.Queue(dropRouteLeases, topic, holder, using)
-		batch.Queue(holdRoute, topic, holder, using, hold.Seconds()).QueryRow(func(row pgx.Row) error {
+		batch.Queue(dropRouteLeases, topic, holder, current)
+		batch.Queue(leaseRoute, topic, holder, current, duration.Seconds()).QueryRow(func(row pgx.Row) error {
 			var id []byte
-			err := row.Scan(&newest.Number, &id, &newest.Partitions, &held)
+			err := row.Scan(&newest.Number, &id, &newest.Partitions, &leased)
 			copy(newest.TopicID[:], id)
 			return err
 		})
@@ -64,7 +64,7 @@ func (db *Store) HoldRoute(
 	if err != nil {
 		return pointblock.Route{}, false, postgres.Classify(fmt.Errorf("leasing a route: %w", err))
 	}
-	return newest, held, nil
+	return newest, leased, nil
 }
 
 // LeaveRoute releases the holder's lease.
@@ -72,13 +72,13 @@ func (db *Store) LeaveRoute(ctx context.Context, topic string, holder uuid.UUID)
 	if _, err := db.pool.Exec(
 		ctx, `DELETE FROM route_leases WHERE topic = $1 AND holder = $2`, topic, holder,
 	); err != nil {
-		return postgres.Classify(fmt.Errorf("giving a route back: %w", err))
+		return postgres.Classify(fmt.Errorf("releasing a route: %w", err))
 	}
 	return nil
 }
 
-// PartitionCounts returns how many partitions a topic of that id had under each route, the
-// earliest first.
+// PartitionCounts returns the number of partitions that the topic with that id had under
+// each of its routes, earliest route first.
 func (db *Store) PartitionCounts(ctx context.Context, topic string, id [16]byte) ([]int32, error) {
 	rows, err := db.pool.Query(
 		ctx, `SELECT partitions FROM topic_routes WHERE topic = $1 AND topic_id = $2 ORDER BY route`, topic, id[:],
@@ -93,9 +93,9 @@ func (db *Store) PartitionCounts(ctx context.Context, topic string, id [16]byte)
 	return counts, nil
 }
 
-// nextRoute returns the number of the newest route of a topic, after it has recorded one
-// for what the log says if that is new: another topic id, or more partitions.
-func nextRoute(ctx context.Context, tx pgx.Tx, topic string, seen postgres.LogState) (int64, error) {
+// nextRoute returns the number of the newest route of a topic. It first records a new
+// route if the observed topic has another id or more partitions.
+func nextRoute(ctx context.Context, tx pgx.Tx, topic string, observed postgres.LogState) (int64, error) {
 	rows, err := tx.Query(
 		ctx, `SELECT route, topic_id, partitions FROM topic_routes WHERE topic = $1 ORDER BY route`, topic,
 	)
@@ -106,22 +106,22 @@ func nextRoute(ctx context.Context, tx pgx.Tx, topic string, seen postgres.LogSt
 		number, newest int64
 		id             []byte
 		partitions     int32
-		most           int32 // partitions that the topic of this id has had; 0: it is not known
+		maxPartitions  int32 // of the recorded routes of this topic id; 0: it has none
 	)
 	_, err = pgx.ForEachRow(rows, []any{&number, &id, &partitions}, func() error {
-		if newest = number; [16]byte(id) == seen.TopicID {
-			most = max(most, partitions)
+		if newest = number; [16]byte(id) == observed.TopicID {
+			maxPartitions = max(maxPartitions, partitions)
 		}
 		return nil
 	})
 	if err != nil {
 		return 0, fmt.Errorf("reading routes: %w", err)
 	}
-	if len(seen.Partitions) <= int(most) { // a broker that lags behind says fewer
+	if len(observed.Partitions) <= int(maxPartitions) { // a broker that lags behind reports fewer
 		return newest, nil
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO topic_routes (topic, route, topic_id, partitions) VALUES ($1, $2, $3, $4)`,
-		topic, newest+1, seen.TopicID[:], len(seen.Partitions))
+		topic, newest+1, observed.TopicID[:], len(observed.Partitions))
 	if err != nil {
 		return 0, fmt.Errorf("recording route %d: %w", newest+1, err)
 	}

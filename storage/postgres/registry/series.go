@@ -19,19 +19,19 @@ import (
 )
 
 const (
-	// registerChunk is how many series one transaction registers.
+	// registerChunk is the number of series that one transaction registers.
 	registerChunk = 10_000
-	// idAttempts is how many neighbours of a taken id are tried. Two in a row are
-	// already beyond any chance; the bound only keeps the loop from running away.
+	// idAttempts is the number of consecutive ids that are tried for a series. Two
+	// collisions in a row are already very unlikely; the limit only bounds the loop.
 	idAttempts = 64
 )
 
 var errNoFreeID = errors.New("registering series: no free id near the fingerprint's")
 
-// RegisterSeries returns the id of each identity, index for index, and registers
-// those that are new. ok is false where the workspace's limit of series refuses
-// a new one, or the source does not stand (any more). The limit is exact,
-// whatever registers at the same time, and two identities never share an id.
+// RegisterSeries registers the identities that are new and returns the id of each identity
+// at the same index. ok is false where a new series would exceed the workspace's limit, or
+// the source does not exist or is deleted. The limit is exact under concurrency, and two
+// identities never share an id.
 func (db *Store) RegisterSeries(
 	ctx context.Context, workspace uuid.UUID, idents []pointblock.Identity, fps []pointblock.Fingerprint,
 ) (ids []uint64, ok []bool, err error) {
@@ -58,53 +58,53 @@ type registration struct {
 }
 
 func (r *registration) run(ctx context.Context, db *Store) error {
-	if err := r.findKnown(ctx, db.pool); err != nil {
+	if err := r.findExisting(ctx, db.pool); err != nil {
 		return postgres.Classify(err)
 	}
 	if !slices.Contains(r.ok, false) {
 		return nil
 	}
 	return db.root.InBulkTx(ctx, func(tx pgx.Tx) error {
-		// The workspace's row is the turnstile: who registers new series there
-		// goes one by one, so counting them is exact.
-		room, err := r.room(ctx, tx)
+		// The lock on the workspace's row serializes the registration of new series, so
+		// that their count is exact.
+		remaining, err := r.remainingSeries(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if err := r.findKnown(ctx, tx); err != nil {
+		if err := r.findExisting(ctx, tx); err != nil {
 			return err
 		}
-		fresh, err := r.fresh(ctx, tx, room)
-		if err != nil || len(fresh) == 0 {
+		newRows, err := r.selectNew(ctx, tx, remaining)
+		if err != nil || len(newRows) == 0 {
 			return err
 		}
-		if err := r.insert(ctx, tx, fresh); err != nil {
+		if err := r.insert(ctx, tx, newRows); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE workspaces SET series = series + $2 WHERE id = $1`, r.workspace, len(fresh))
+		_, err = tx.Exec(ctx, `UPDATE workspaces SET series = series + $2 WHERE id = $1`, r.workspace, len(newRows))
 		if err != nil {
 			return fmt.Errorf("counting the series: %w", err)
 		}
-		r.spread()
+		r.fillDuplicates()
 		return nil
 	})
 }
 
-// findKnown fills in the series that are registered, of sources that stand.
-func (r *registration) findKnown(ctx context.Context, q postgres.Querier) error {
-	prints := make([][]byte, len(r.fps))
+// findExisting sets ids and ok of the series that are registered and whose source is not deleted.
+func (r *registration) findExisting(ctx context.Context, q postgres.Querier) error {
+	fingerprints := make([][]byte, len(r.fps))
 	for i := range r.fps {
-		prints[i] = r.fps[i][:]
+		fingerprints[i] = r.fps[i][:]
 	}
-	// Each fingerprint is looked up by itself, and each source. OFFSET 0 keeps the rest
-	// out of it: before there are statistics Postgres takes a workspace for a handful of
-	// series and sources, and reads all of them for each batch, or for each series.
+	// OFFSET 0 makes Postgres look up each fingerprint and each source separately. Without
+	// statistics it would estimate that a workspace has a handful of series and sources,
+	// and read all of them for each batch or for each series.
 	rows, err := q.Query(ctx, `
 		SELECT s.fingerprint, s.id FROM unnest($1::bytea[]) AS t (fingerprint)
 		CROSS JOIN LATERAL (SELECT * FROM series x WHERE x.fingerprint = t.fingerprint OFFSET 0) s
 		CROSS JOIN LATERAL (
 			SELECT x.deleted_at FROM sources x WHERE x.workspace_id = $2 AND x.id = s.source_id OFFSET 0) src
-		WHERE s.workspace_id = $2 AND src.deleted_at IS NULL`, postgres.Planned([]any{prints, r.workspace})...)
+		WHERE s.workspace_id = $2 AND src.deleted_at IS NULL`, postgres.Planned([]any{fingerprints, r.workspace})...)
 	if err != nil {
 		return fmt.Errorf("looking up series: %w", err)
 	}
@@ -126,14 +126,14 @@ func (r *registration) findKnown(ctx context.Context, q postgres.Querier) error 
 	return nil
 }
 
-// room locks the workspace's counter and gives how many series fit.
-func (r *registration) room(ctx context.Context, tx pgx.Tx) (int64, error) {
+// remainingSeries locks the workspace's counter and returns the number of series that can be added.
+func (r *registration) remainingSeries(ctx context.Context, tx pgx.Tx) (int64, error) {
 	var series, limit int64
 	err := tx.QueryRow(ctx, `
 		SELECT series, max_series FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`, r.workspace).
 		Scan(&series, &limit)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, nil // nothing fits into a workspace that is gone
+		return 0, nil // a deleted workspace accepts no series
 	}
 	if err != nil {
 		return 0, fmt.Errorf("reading the workspace's limit: %w", err)
@@ -141,18 +141,18 @@ func (r *registration) room(ctx context.Context, tx pgx.Tx) (int64, error) {
 	return max(limit-series, 0), nil
 }
 
-// fresh returns the indexes of the series to add: of sources that stand, each
-// identity once, as many as there is room for.
-func (r *registration) fresh(ctx context.Context, tx pgx.Tx, room int64) ([]int, error) {
-	standing := map[uuid.UUID]bool{}
+// selectNew returns the indexes of the series to add: each identity once, only of sources
+// that are not deleted, and at most remaining ones.
+func (r *registration) selectNew(ctx context.Context, tx pgx.Tx, remaining int64) ([]int, error) {
+	live := map[uuid.UUID]bool{}
 	for i := range r.idents {
 		if !r.ok[i] {
-			standing[r.idents[i].Source] = false
+			live[r.idents[i].Source] = false
 		}
 	}
-	sources := slices.SortedFunc(maps.Keys(standing), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	// The lock keeps the sources from being deleted until the series are in. Anyone who
-	// waited for a deletion sees it.
+	sources := slices.SortedFunc(maps.Keys(live), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	// The lock prevents the deletion of the sources until the series are committed. A
+	// transaction that waited for a deletion sees it.
 	rows, err := tx.Query(ctx, `
 		SELECT s.id FROM unnest($2::uuid[]) AS t (id) CROSS JOIN LATERAL (
 			SELECT x.id, x.deleted_at FROM sources x WHERE x.workspace_id = $1 AND x.id = t.id FOR SHARE) s
@@ -161,46 +161,47 @@ func (r *registration) fresh(ctx context.Context, tx pgx.Tx, room int64) ([]int,
 		return nil, fmt.Errorf("locking sources: %w", err)
 	}
 	var id uuid.UUID
-	if _, err := pgx.ForEachRow(rows, []any{&id}, func() error { standing[id] = true; return nil }); err != nil {
+	if _, err := pgx.ForEachRow(rows, []any{&id}, func() error { live[id] = true; return nil }); err != nil {
 		return nil, fmt.Errorf("locking sources: %w", err)
 	}
-	var fresh []int
+	var newRows []int
 	seen := map[pointblock.Fingerprint]bool{}
 	for i := range r.idents {
-		if r.ok[i] || seen[r.fps[i]] || !standing[r.idents[i].Source] || int64(len(fresh)) == room {
+		if r.ok[i] || seen[r.fps[i]] || !live[r.idents[i].Source] || int64(len(newRows)) == remaining {
 			continue
 		}
 		seen[r.fps[i]] = true
-		fresh = append(fresh, i)
+		newRows = append(newRows, i)
 	}
-	return fresh, nil
+	return newRows, nil
 }
 
-// sourceBits is how many of an id's upper bits are of its source.
+// sourceBits is the number of upper bits of an id that are derived from its source.
 const sourceBits = 24
 
-// preferred returns the id that a series gets unless it is taken. The upper bits are
-// of the source, the others of the fingerprint: ClickHouse sorts points by id, and
-// so those of a source's series, which are mostly read together, lie together
+// preferredID returns the id that a series gets unless it is taken. The upper bits are
+// derived from the source, the others from the fingerprint. ClickHouse sorts points by id,
+// so that the points of a source's series, which are mostly read together, are adjacent
 // (docs/adr/0019-reading-points.md).
-func (r *registration) preferred(i int) uint64 {
-	const ofSeries = 1<<(64-sourceBits) - 1
+func (r *registration) preferredID(i int) uint64 {
+	const seriesMask = 1<<(64-sourceBits) - 1
 	source := xxhash.New()
-	_, _ = source.Write(r.workspace[:]) // a source's id is its workspace's alone
+	_, _ = source.Write(r.workspace[:]) // a source's id is only unique within its workspace
 	_, _ = source.Write(r.idents[i].Source[:])
-	return source.Sum64()&^ofSeries | r.fps[i].SeriesID()&ofSeries
+	return source.Sum64()&^seriesMask | r.fps[i].SeriesID()&seriesMask
 }
 
-// insert adds the fresh series, each under the id it prefers or, where that is
-// taken, the next one that is free.
-func (r *registration) insert(ctx context.Context, tx pgx.Tx, fresh []int) error {
-	left := slices.Clone(fresh)
+// insert adds the series of newRows. Each gets its preferred id or, if that is taken, the
+// next free one.
+func (r *registration) insert(ctx context.Context, tx pgx.Tx, newRows []int) error {
+	pending := slices.Clone(newRows)
 	for attempt := range uint64(idAttempts) {
-		// In one order in every transaction: ids are unique beyond the workspace.
-		slices.SortFunc(left, func(a, b int) int {
-			return cmp.Compare(int64(r.preferred(a)+attempt), int64(r.preferred(b)+attempt))
+		// All transactions insert in the same order to avoid deadlocks, because ids are
+		// unique across workspaces.
+		slices.SortFunc(pending, func(a, b int) int {
+			return cmp.Compare(int64(r.preferredID(a)+attempt), int64(r.preferredID(b)+attempt))
 		})
-		columns, err := r.columns(left, attempt)
+		columns, err := r.columns(pending, attempt)
 		if err != nil {
 			return err
 		}
@@ -213,7 +214,7 @@ func (r *registration) insert(ctx context.Context, tx pgx.Tx, fresh []int) error
 		if err != nil {
 			return fmt.Errorf("registering series: %w", err)
 		}
-		added := make(map[pointblock.Fingerprint]uint64, len(left))
+		added := make(map[pointblock.Fingerprint]uint64, len(pending))
 		var (
 			raw []byte
 			id  int64
@@ -225,18 +226,18 @@ func (r *registration) insert(ctx context.Context, tx pgx.Tx, fresh []int) error
 		if err != nil {
 			return fmt.Errorf("registering series: %w", err)
 		}
-		left = slices.DeleteFunc(left, func(i int) bool {
+		pending = slices.DeleteFunc(pending, func(i int) bool {
 			r.ids[i], r.ok[i] = added[r.fps[i]]
 			return r.ok[i]
 		})
-		if len(left) == 0 {
+		if len(pending) == 0 {
 			return nil
 		}
 	}
 	return errNoFreeID
 }
 
-// columns returns the rows to insert, by column.
+// columns returns the columns of the rows to insert.
 func (r *registration) columns(rows []int, attempt uint64) ([]any, error) {
 	n := len(rows)
 	ids, prints, sources := make([]int64, n), make([][]byte, n), make([]uuid.UUID, n)
@@ -251,15 +252,15 @@ func (r *registration) columns(rows []int, attempt uint64) ([]any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encoding tags: %w", err)
 		}
-		ids[row], prints[row], sources[row] = int64(r.preferred(i)+attempt), r.fps[i][:], ident.Source
+		ids[row], prints[row], sources[row] = int64(r.preferredID(i)+attempt), r.fps[i][:], ident.Source
 		metrics[row], tags[row], kinds[row] = ident.Metric, string(text), int16(ident.Kind)
 	}
 	return []any{ids, prints, sources, metrics, tags, kinds}, nil
 }
 
-// spread sets for an identity that occurs more than once in the chunk the id that
-// its first occurrence got.
-func (r *registration) spread() {
+// fillDuplicates sets the id of repeated identities in the chunk to the id of the first
+// occurrence.
+func (r *registration) fillDuplicates() {
 	found := make(map[pointblock.Fingerprint]uint64, len(r.fps))
 	for i, fp := range r.fps {
 		if r.ok[i] {

@@ -44,7 +44,7 @@ func TestSeriesAreRegisteredOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, ok, false)
 	for i := range ids {
-		require.Equal(t, ids[0]>>40, ids[i]>>40, "the series of a source lie together")
+		require.Equal(t, ids[0]>>40, ids[i]>>40, "ids of a source's series have the same upper bits")
 		require.Equal(t, prints[i].SeriesID()<<24, ids[i]<<24)
 	}
 	other, otherPrints := identities(ws, source(t, db, ws, "fan").ID, 0, 1)
@@ -58,12 +58,12 @@ func TestSeriesAreRegisteredOnce(t *testing.T) {
 	require.EqualValues(t, 12_346, seriesCount(t, db, ws))
 }
 
-func TestAnIDThatIsTakenGoesToNobodyElse(t *testing.T) {
+func TestATakenIDIsNotAssignedAgain(t *testing.T) {
 	db := pgtest.Open(t)
 	ws := pgtest.Limited(t, db, 10, 100)
 	idents, prints := identities(ws, source(t, db, ws, "pump").ID, 0, 3)
 	for i := range prints {
-		prints[i] = pointblock.Fingerprint{15: byte(i)} // they differ in what no id is made of
+		prints[i] = pointblock.Fingerprint{15: byte(i)} // they differ only in bytes that are not part of the id
 	}
 	ids, ok, err := db.RegisterSeries(t.Context(), ws, idents, prints)
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestTheLimitOfSeriesIsExactUnderConcurrency(t *testing.T) {
 	for worker := range 8 {
 		group.Go(func() error {
 			for from := range 10 {
-				at := (from*37 + worker*53) % 1500 // overlapping with the others'
+				at := (from*37 + worker*53) % 1500 // overlaps with the ranges of other workers
 				idents, prints := identities(ws, src.ID, at, at+200)
 				ids, ok, err := db.RegisterSeries(t.Context(), ws, idents, prints)
 				if err != nil {
@@ -127,8 +127,8 @@ func TestTwoIdentitiesNeverShareAnId(t *testing.T) {
 	foreign, err := db.CreateSource(t.Context(), other, registry.Source{ID: src.ID, Name: "pump"})
 	require.NoError(t, err)
 	idents, prints := identities(ws, src.ID, 0, 4)
-	const ofSource uint64 = 0xffffff << 40
-	for i := range prints { // all want one id, at the end of the source's range
+	const sourceMask uint64 = 0xffffff << 40
+	for i := range prints { // all prefer the same id, at the end of the source's range
 		binary.LittleEndian.PutUint64(prints[i][:8], ^uint64(0)-1)
 	}
 	ids, ok, err := db.RegisterSeries(t.Context(), ws, idents, prints)
@@ -136,14 +136,14 @@ func TestTwoIdentitiesNeverShareAnId(t *testing.T) {
 	require.NotContains(t, ok, false)
 	slices.Sort(ids)
 	first := ids[0]
-	require.Equal(t, ^ofSource-1, first&^ofSource)
+	require.Equal(t, ^sourceMask-1, first&^sourceMask)
 	require.Equal(t, []uint64{first, first + 1, first + 2, first + 3}, ids)
 
-	// Another workspace's series finds its own taken, too.
+	// The preferred id of a series of another workspace can be taken, too.
 	idents, prints = identities(other, foreign.ID, 9, 10)
 	wanted, _, err := db.RegisterSeries(t.Context(), other, idents, prints)
 	require.NoError(t, err)
-	require.NotEqual(t, first&ofSource, wanted[0]&ofSource)
+	require.NotEqual(t, first&sourceMask, wanted[0]&sourceMask)
 	require.NoError(t, db.Exec(t.Context(), `DELETE FROM series WHERE id = $1`, int64(wanted[0])))
 	require.NoError(t, db.Exec(t.Context(), `UPDATE series SET id = $1 WHERE id = $2`, int64(wanted[0]), int64(first)))
 	ids, _, err = db.RegisterSeries(t.Context(), other, idents, prints)
@@ -151,7 +151,7 @@ func TestTwoIdentitiesNeverShareAnId(t *testing.T) {
 	require.Equal(t, []uint64{wanted[0] + 1}, ids)
 }
 
-func TestADeletedSourceRegistersNothingAndGivesItsSeriesBack(t *testing.T) {
+func TestADeletedSourceRegistersNothingAndItsSeriesAreRemoved(t *testing.T) {
 	db := pgtest.Open(t)
 	ws := pgtest.Limited(t, db, 10, 100)
 	pump, fan := source(t, db, ws, "pump"), source(t, db, ws, "fan")
@@ -170,7 +170,7 @@ func TestADeletedSourceRegistersNothingAndGivesItsSeriesBack(t *testing.T) {
 		prints[:1:1], more[0].Fingerprint(&fingerprintKey),
 	))
 	require.NoError(t, err)
-	require.Equal(t, []bool{false, false}, ok, "neither known nor new ones")
+	require.Equal(t, []bool{false, false}, ok, "neither existing nor new ones")
 	list, total, _, err := db.Series(t.Context(), ws, registry.SeriesFilter{}, registry.SeriesPage{Limit: 100})
 	require.NoError(t, err)
 	require.EqualValues(t, 10, total)
@@ -244,11 +244,11 @@ func TestSeriesAreSelectedAndPaged(t *testing.T) {
 	require.Len(t, seen, 40)
 	some, err := db.AllSeries(t.Context(), ws, registry.SeriesFilter{}, 12)
 	require.NoError(t, err)
-	require.Len(t, some, 13, "one more than most says that there are more")
+	require.Len(t, some, 13, "one more than the limit reports that there are more")
 
 	_, err = db.DeleteSource(t.Context(), ws, pump.ID, "req_1")
 	require.NoError(t, err)
 	require.EqualValues(
-		t, 20, count(registry.SeriesFilter{}), "the series of a source that is gone are not counted while they are there",
+		t, 20, count(registry.SeriesFilter{}), "the series of a deleted source are not counted before they are removed",
 	)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Series is a registered series of a source that stands.
+// Series is a registered series of a source that is not deleted.
 type Series struct {
 	ID         uint64
 	SourceID   uuid.UUID
@@ -24,49 +24,49 @@ type Series struct {
 	Kind       pointblock.Kind
 	Unit       *string // of the source's metric, else of the source
 	CreatedAt  time.Time
-	// RetentionDays is how long its points are kept: the shorter of the source's and
-	// the workspace's retention; nil: for good.
+	// RetentionDays is the retention of its points: the shorter one of the source's and
+	// the workspace's; nil: unlimited.
 	RetentionDays *int32
 }
 
-// SeriesFilter says which series; all that is set must hold.
+// SeriesFilter selects series. All conditions that are set must match.
 type SeriesFilter struct {
-	Sources    []uuid.UUID // of one of these sources; unknown ones give nothing
-	SourceName *string     // of the source with exactly this name
-	NodeID     *uuid.UUID  // of a source that is linked to this node
-	Metrics    []string    // of one of these metrics
+	Sources    []uuid.UUID // any of these sources; unknown ones match nothing
+	SourceName *string     // exact name of the source
+	NodeID     *uuid.UUID  // the source is linked to this node
+	Metrics    []string    // any of these metrics
 	Tags       map[string][]string
 }
 
-// SeriesPage says which part of the series, which are sorted by source, metric
-// and id: Limit after Offset, or after a series that was listed before.
+// SeriesPage selects a page of the series, which are sorted by source, metric and id: up
+// to Limit series from Offset, or after the position After.
 type SeriesPage struct {
 	Limit  int
 	Offset int
 	After  *SeriesPosition // instead of Offset
 }
 
-// SeriesPosition is where a series stands in the list.
+// SeriesPosition is the position of a series in the sorted list.
 type SeriesPosition struct {
 	Source uuid.UUID `json:"s"`
 	Metric string    `json:"m"`
 	ID     int64     `json:"i"`
 }
 
-// Position returns where the series stands in the list.
+// Position returns the position of the series in the sorted list.
 func (s *Series) Position() SeriesPosition {
 	return SeriesPosition{Source: s.SourceID, Metric: s.Metric, ID: int64(s.ID)}
 }
 
 const (
-	// seriesColumns are what seriesRow reads. What is of the source is read once for each
-	// source, by describe.
+	// seriesColumns are the columns that seriesRow scans. addSourceFields reads the fields
+	// of the source, once for each source.
 	seriesColumns = `s.id, s.source_id, s.metric, s.tags, s.kind, s.created_at`
 	seriesTables  = `series s JOIN sources src ON src.workspace_id = s.workspace_id AND src.id = s.source_id`
 )
 
-// Series lists a page of the workspace's series that pass the filter, how many
-// pass in all, and whether more follow the page.
+// Series returns a page of the workspace's series that match the filter, the total number
+// of matches, and whether there are more after the page.
 func (db *Store) Series(
 	ctx context.Context, workspace uuid.UUID, filter SeriesFilter, page SeriesPage,
 ) (list []Series, total int64, more bool, err error) {
@@ -76,7 +76,7 @@ func (db *Store) Series(
 			return err
 		}
 		total, more = listing.total, listing.more
-		list, err = describe(ctx, conn, workspace, slices.Clone(listing.list))
+		list, err = addSourceFields(ctx, conn, workspace, slices.Clone(listing.list))
 		return err
 	})
 	if err != nil {
@@ -85,18 +85,18 @@ func (db *Store) Series(
 	return list, total, more && len(list) > 0, nil
 }
 
-// seriesListing returns a page as it is remembered, if it still holds, or else reads it.
+// seriesListing returns a page from the cache if it is still valid, and reads it otherwise.
 func (db *Store) seriesListing(
 	ctx context.Context, conn *pgxpool.Conn, workspace uuid.UUID, filter *SeriesFilter, page SeriesPage,
 ) (*seriesListing, error) {
-	key, state := filter.key(workspace, page), ""
+	key, state := filter.cacheKey(workspace, page), ""
 	if key != "" {
 		var err error
 		if state, err = seriesState(ctx, conn, workspace); err != nil {
 			return nil, err
 		}
-		if known, ok := db.series.GetIfPresent(key); ok && known.state == state {
-			return known, nil
+		if cached, ok := db.series.GetIfPresent(key); ok && cached.state == state {
+			return cached, nil
 		}
 	}
 	listing, err := listSeries(ctx, conn, workspace, filter, page)
@@ -130,16 +130,16 @@ func listSeries(
 	listing := &seriesListing{
 		more: len(list) > page.Limit, list: list[:min(len(list), page.Limit)], total: int64(len(list)),
 	}
-	if page.Offset == 0 && page.After == nil && !listing.more { // these are all
+	if page.Offset == 0 && page.After == nil && !listing.more { // the page has all matches
 		return listing, nil
 	}
-	counting, args := filter.counting(workspace)
-	return listing, conn.QueryRow(ctx, counting, postgres.Planned(args)...).Scan(&listing.total)
+	query, args := filter.countQuery(workspace)
+	return listing, conn.QueryRow(ctx, query, postgres.Planned(args)...).Scan(&listing.total)
 }
 
-// counting returns the statement that counts what passes. All series of a workspace are
-// counted already, those of sources that are being deleted with them.
-func (f *SeriesFilter) counting(workspace uuid.UUID) (statement string, args []any) {
+// countQuery returns the statement that counts the matches. Without conditions it uses the
+// workspace's counter of series, which includes those of sources that are being deleted.
+func (f *SeriesFilter) countQuery(workspace uuid.UUID) (statement string, args []any) {
 	if f.Sources == nil && f.SourceName == nil && f.NodeID == nil && f.Metrics == nil && len(f.Tags) == 0 {
 		return `SELECT COALESCE((SELECT w.series - (SELECT count(*) FROM sources src JOIN series s
 			ON s.workspace_id = src.workspace_id AND s.source_id = src.id
@@ -150,18 +150,18 @@ func (f *SeriesFilter) counting(workspace uuid.UUID) (statement string, args []a
 	return "SELECT count(*) FROM " + seriesTables + " WHERE " + w.Text(), w.Args
 }
 
-// AllSeries returns every series that passes the filter, sorted as in a page, and
-// one more than most when there are more than that.
-func (db *Store) AllSeries(ctx context.Context, workspace uuid.UUID, filter SeriesFilter, most int) ([]Series, error) {
+// AllSeries returns all series that match the filter, sorted as in a page. If there are
+// more than limit it returns limit+1 of them.
+func (db *Store) AllSeries(ctx context.Context, workspace uuid.UUID, filter SeriesFilter, limit int) ([]Series, error) {
 	w := filter.where(workspace)
 	rows, err := db.pool.Query(ctx, fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY s.source_id, s.metric, s.id LIMIT %s`,
-		seriesColumns, seriesTables, w.Text(), w.Arg(most+1)), postgres.Planned(w.Args)...)
+		seriesColumns, seriesTables, w.Text(), w.Arg(limit+1)), postgres.Planned(w.Args)...)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("selecting series: %w", err))
 	}
-	list, err := collectSeries(rows, most+1)
+	list, err := collectSeries(rows, limit+1)
 	if err == nil {
-		list, err = describe(ctx, db.pool, workspace, list)
+		list, err = addSourceFields(ctx, db.pool, workspace, list)
 	}
 	return list, postgres.Classify(err)
 }

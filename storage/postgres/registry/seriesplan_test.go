@@ -18,9 +18,9 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// TestSeriesAreFoundWithoutStatistics: right after many series are registered
-// Postgres knows nothing of how many they are. A query for one source must not
-// read those of all.
+// TestSeriesAreFoundWithoutStatistics queries one source right after many series are
+// registered, when Postgres has no statistics of them. The query must not read the series
+// of all sources.
 func TestSeriesAreFoundWithoutStatistics(t *testing.T) {
 	const sources, each, calls = 50, 40, 20
 	address := testenv.Postgres(t)
@@ -34,12 +34,12 @@ func TestSeriesAreFoundWithoutStatistics(t *testing.T) {
 		_, _, err := db.RegisterSeries(t.Context(), ws, idents, prints)
 		require.NoError(t, err)
 	}
-	db.Close() // a connection tells its statistics when it ends at the latest
+	db.Close() // a connection reports its statistics when it ends at the latest
 	before := seriesRead(t, address)
 
 	db, err = pgtest.Connect(t.Context(), address, 1)
 	require.NoError(t, err)
-	for range calls { // a driver and a server that keep plans do so after five
+	for range calls { // a driver or a server may cache a plan after five executions
 		filter := registry.SeriesFilter{Sources: []uuid.UUID{uuid.New()}}
 		_, total, _, err := db.Series(t.Context(), ws, filter, registry.SeriesPage{Limit: 10})
 		require.NoError(t, err)
@@ -48,11 +48,11 @@ func TestSeriesAreFoundWithoutStatistics(t *testing.T) {
 		require.NoError(t, err)
 	}
 	db.Close()
-	require.Less(t, seriesRead(t, address)-before, int64(sources*each), "rows of table series that were looked at")
+	require.Less(t, seriesRead(t, address)-before, int64(sources*each), "rows of table series that were read")
 }
 
-// TestSeriesAreRegisteredWithoutStatistics: each batch of new series must not read
-// all that are there.
+// TestSeriesAreRegisteredWithoutStatistics checks that a batch of new series does not read
+// all existing ones.
 func TestSeriesAreRegisteredWithoutStatistics(t *testing.T) {
 	const batches, each = 20, 100
 	address := testenv.Postgres(t)
@@ -73,17 +73,16 @@ func TestSeriesAreRegisteredWithoutStatistics(t *testing.T) {
 		require.NotContains(t, ok, false)
 	}
 	db.Close()
-	require.Less(t, seriesRead(t, address)-before, int64(5*batches*each), "rows of table series that were looked at")
+	require.Less(t, seriesRead(t, address)-before, int64(5*batches*each), "rows of table series that were read")
 }
 
-// seriesRead returns how many rows of table series have been read by all sessions
-// that have ended.
+// seriesRead returns the number of rows of table series that all ended sessions have read.
 func seriesRead(t *testing.T, address string) int64 {
 	t.Helper()
 	return rowsRead(t, address, "series")
 }
 
-// rowsRead is seriesRead of any table.
+// rowsRead is seriesRead for any table.
 func rowsRead(t *testing.T, address, table string) int64 {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), address)
@@ -102,8 +101,8 @@ func rowsRead(t *testing.T, address, table string) int64 {
 	return read
 }
 
-// TestManyNewSourcesAndSeriesReadFewRows: what a connection planned while there were few
-// sources is used for many. Neither the look-ups of series and sources nor the checks of
+// TestManyNewSourcesAndSeriesReadFewRows uses plans for many sources that a connection
+// cached while there were few. Neither the look-ups of series and sources nor the checks of
 // foreign keys may read all sources for each series, whenever statistics were gathered.
 func TestManyNewSourcesAndSeriesReadFewRows(t *testing.T) {
 	for name, gathered := range map[string]struct{ empty, few bool }{
@@ -125,49 +124,49 @@ func TestManyNewSourcesAndSeriesReadFewRows(t *testing.T) {
 			if gathered.few {
 				require.NoError(t, db.Exec(t.Context(), `ANALYZE`))
 			}
-			for i := range 10 { // a server keeps a plan after five
+			for i := range 10 { // a server may cache a plan after five executions
 				registerSources(t, db, ws, names[i:i+1], chunk, each)
 			}
 			registerSources(t, db, ws, names[few:], chunk, each)
 			db.Close()
 			read := rowsRead(t, address, "sources") + rowsRead(t, address, "series")
-			t.Logf("%d rows of sources and series were looked at", read)
-			// Names are looked up by one pass over the workspace's sources at worst, three
-			// times a chunk; everything else is a few rows each.
+			t.Logf("%d rows of sources and series were read", read)
+			// At worst, looking up the names of a chunk scans the workspace's sources, three
+			// times a chunk. Everything else reads a few rows each.
 			require.Less(t, read, int64(3*(few+many)*(many/chunk)+30*many*each))
 		})
 	}
 }
 
-// registerSources makes sources with their own series, as ingest does.
+// registerSources creates sources with their own series, as ingest does.
 func registerSources(t *testing.T, db *pgtest.DB, ws uuid.UUID, names []string, chunk, each int) {
 	t.Helper()
 	for some := range slices.Chunk(names, chunk) {
-		made, err := db.CreateSources(t.Context(), ws, some)
+		created, err := db.CreateSources(t.Context(), ws, some)
 		require.NoError(t, err)
-		require.Len(t, made, len(some))
+		require.Len(t, created, len(some))
 		var idents []pointblock.Identity
 		var prints []pointblock.Fingerprint
-		for _, id := range made {
+		for _, id := range created {
 			ofSource, printsOfSource := identities(ws, id, 0, each)
 			idents, prints = append(idents, ofSource...), append(prints, printsOfSource...)
 		}
-		for range 2 { // new, then known
+		for range 2 { // new, then existing
 			_, ok, err := db.RegisterSeries(t.Context(), ws, idents, prints)
 			require.NoError(t, err)
 			require.NotContains(t, ok, false)
 		}
-		found, err := db.SourcesByID(t.Context(), ws, slices.Collect(maps.Values(made)))
+		found, err := db.SourcesByID(t.Context(), ws, slices.Collect(maps.Values(created)))
 		require.NoError(t, err)
 		require.Len(t, found, len(some))
 	}
 }
 
-// TestNamesBeyondTheLimitAreRefusedSoon: to find out that 20,000 names are not there
-// does not take comparing each with all that are.
+// TestNamesBeyondTheLimitAreRefusedSoon checks that looking up 20,000 missing names does
+// not compare each of them with all existing names.
 func TestNamesBeyondTheLimitAreRefusedSoon(t *testing.T) {
 	const limit, chunk, bound = 20_000, 4_000, 2 * time.Minute
-	// a second and a half; many times the bound without plans for arguments
+	// It takes a second and a half, but many times the bound without plans for arguments.
 	ctx, cancel := context.WithTimeout(t.Context(), bound)
 	defer cancel()
 	db, err := pgtest.Connect(ctx, testenv.Postgres(t), 1)
@@ -184,9 +183,9 @@ func TestNamesBeyondTheLimitAreRefusedSoon(t *testing.T) {
 		found, err := db.SourcesByName(ctx, ws, names[limit:])
 		require.NoError(t, err)
 		require.Empty(t, found)
-		made, err := db.CreateSources(ctx, ws, names[limit:])
+		created, err := db.CreateSources(ctx, ws, names[limit:])
 		require.NoError(t, err)
-		require.Empty(t, made)
+		require.Empty(t, created)
 	}
 }
 

@@ -14,10 +14,10 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// seriesRow is where the rows of seriesColumns are scanned into, one after the other.
+// seriesRow is the scan target for rows of seriesColumns. It is reused for all rows.
 type seriesRow struct {
 	id        int64
-	source    pgtype.UUID // which pgx scans as it comes, and uuid.UUID by way of a text
+	source    pgtype.UUID // pgx scans it directly, but a uuid.UUID by way of a string
 	metric    string
 	tags      sharedTags
 	kind      int16
@@ -25,14 +25,15 @@ type seriesRow struct {
 	targets   []any
 }
 
-// newSeriesRow creates a row whose columns come after others, which are scanned on the way.
+// newSeriesRow creates a row. Each scan first scans the columns that precede those of the
+// series into the targets in before.
 func newSeriesRow(before ...any) *seriesRow {
 	r := &seriesRow{}
 	r.targets = slices.Concat(before, []any{&r.id, &r.source, &r.metric, &r.tags, &r.kind, &r.createdAt})
 	return r
 }
 
-// scan reads the row that the rows are at.
+// scan returns the series of the current row.
 func (r *seriesRow) scan(rows pgx.Rows) (Series, error) {
 	if err := rows.Scan(r.targets...); err != nil {
 		return Series{}, err
@@ -43,10 +44,11 @@ func (r *seriesRow) scan(rows pgx.Rows) (Series, error) {
 	}, nil
 }
 
-// collectSeries reads all rows, about so many at most, and closes them.
-func collectSeries(rows pgx.Rows, most int) ([]Series, error) {
+// collectSeries reads all rows and closes them. limit is the maximum number of rows, used
+// for preallocation.
+func collectSeries(rows pgx.Rows, limit int) ([]Series, error) {
 	defer rows.Close()
-	list := make([]Series, 0, min(most, mostRoomAtOnce))
+	list := make([]Series, 0, min(limit, maxPrealloc))
 	for row := newSeriesRow(); rows.Next(); {
 		s, err := row.scan(rows)
 		if err != nil {
@@ -57,16 +59,16 @@ func collectSeries(rows pgx.Rows, most int) ([]Series, error) {
 	return list, rows.Err()
 }
 
-// mostRoomAtOnce is for how many series room is made before there is one.
-const mostRoomAtOnce = 16 << 10
+// maxPrealloc is the maximum number of series for which collectSeries preallocates memory.
+const maxPrealloc = 16 << 10
 
-// sharedTags are tags that are parsed only where they differ from those of the row before.
+// sharedTags scans tags and parses them only if they differ from those of the previous row.
 type sharedTags struct {
 	json string
 	tags map[string]string
 }
 
-// ScanBytes takes tags as the JSON that the column holds, which is never null.
+// ScanBytes implements pgtype.BytesScanner. value is the JSON of the column, which is never null.
 func (t *sharedTags) ScanBytes(value []byte) error {
 	if t.tags != nil && t.json == string(value) {
 		return nil
@@ -79,7 +81,7 @@ func (t *sharedTags) ScanBytes(value []byte) error {
 	return nil
 }
 
-// seriesSources is what series have of their sources, by the source.
+// seriesSources has the fields of sources that are copied to their series, by source id.
 type seriesSources map[uuid.UUID]*seriesSource
 
 type seriesSource struct {
@@ -87,9 +89,9 @@ type seriesSource struct {
 	retentionDays *int32 // the shorter of the source's and the workspace's
 }
 
-// describe puts to series what is of their sources, and leaves out series whose source is gone
-// since they were listed.
-func describe(ctx context.Context, q postgres.Querier, workspace uuid.UUID, list []Series) ([]Series, error) {
+// addSourceFields sets the fields of series that come from their sources. It drops series
+// whose source no longer exists.
+func addSourceFields(ctx context.Context, q postgres.Querier, workspace uuid.UUID, list []Series) ([]Series, error) {
 	sources := seriesSources{}
 	var ids []uuid.UUID
 	for i := range list {
@@ -103,18 +105,18 @@ func describe(ctx context.Context, q postgres.Querier, workspace uuid.UUID, list
 	if err := sources.read(ctx, q, workspace, ids); err != nil {
 		return nil, err
 	}
-	described, of := list[:0], &seriesSource{}
+	found, source := list[:0], &seriesSource{}
 	for i := range list {
 		s := &list[i]
-		if s.SourceID != of.ID {
-			of = sources[s.SourceID]
+		if s.SourceID != source.ID {
+			source = sources[s.SourceID]
 		}
-		if of.ID != uuid.Nil {
-			s.SourceName, s.Unit, s.RetentionDays = of.Name, of.MetricUnit(s.Metric), of.retentionDays
-			described = append(described, *s)
+		if source.ID != uuid.Nil {
+			s.SourceName, s.Unit, s.RetentionDays = source.Name, source.MetricUnit(s.Metric), source.retentionDays
+			found = append(found, *s)
 		}
 	}
-	return described, nil
+	return found, nil
 }
 
 func (sources seriesSources) read(ctx context.Context, q postgres.Querier, workspace uuid.UUID, ids []uuid.UUID) error {

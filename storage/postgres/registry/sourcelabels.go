@@ -10,7 +10,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// SourceLabel is what a reader of points is told of their source.
+// SourceLabel has the fields of a source that readers of points get.
 type SourceLabel struct {
 	ID      uuid.UUID
 	Name    string
@@ -21,7 +21,7 @@ type SourceLabel struct {
 	Deleted bool
 }
 
-// MetricUnit is the unit of one of the source's metrics: its own, else the source's.
+// MetricUnit returns the unit of one of the source's metrics: its own if it has one, else the source's.
 func (s *SourceLabel) MetricUnit(metric string) *string {
 	for i := range s.Metrics {
 		if s.Metrics[i].Name == metric && s.Metrics[i].Unit != nil {
@@ -31,9 +31,9 @@ func (s *SourceLabel) MetricUnit(metric string) *string {
 	return s.Unit
 }
 
-// SourceLabels returns those of the sources whose version is another than the known
-// one, deleted sources included. With 0 as the version that is every source that
-// there is or was.
+// SourceLabels returns the labels of those known sources whose version differs from the
+// given one, including deleted sources. For version 0 it returns every source that exists
+// or existed.
 func (db *Store) SourceLabels(
 	ctx context.Context, workspace uuid.UUID, known map[uuid.UUID]int64,
 ) ([]SourceLabel, error) {
@@ -47,7 +47,7 @@ func (db *Store) SourceLabels(
 		CROSS JOIN LATERAL (SELECT * FROM sources x WHERE x.workspace_id = $1 AND x.id = known.id OFFSET 0) s
 		WHERE s.version <> known.version`, postgres.Planned([]any{workspace, ids, versions})...)
 	if err != nil {
-		return nil, postgres.Classify(fmt.Errorf("reading what sources are called: %w", err))
+		return nil, postgres.Classify(fmt.Errorf("reading source labels: %w", err))
 	}
 	labels, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (s SourceLabel, err error) {
 		err = row.Scan(&s.ID, &s.Name, &s.NodeID, &s.Unit, &s.Metrics, &s.Version, &s.Deleted)

@@ -14,21 +14,21 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// SourceFilter says which sources; all that is set must hold.
+// SourceFilter selects sources. All conditions that are set must match.
 type SourceFilter struct {
-	Name   string              // a part of the name, whatever the case
+	Name   string              // substring of the name, case-insensitive
 	NodeID *uuid.UUID          // linked to this node
 	Tags   map[string][]string // has the tag with one of the values
 }
 
-// SourceOrder is one field that sources are sorted by: see SourceSortFields.
+// SourceOrder is one sort field of sources, see SourceSortFields.
 type SourceOrder struct {
 	Field      string
 	Descending bool
 }
 
-// SourcePage says which part of the sorted sources: Limit after Offset, or after
-// the source that After describes. Ties end on the id, so pages never overlap.
+// SourcePage selects a page of the sorted sources: up to Limit sources from Offset, or
+// after the position After. The id breaks ties, so that pages never overlap.
 type SourcePage struct {
 	Order  []SourceOrder // empty: createdAt
 	Limit  int
@@ -36,7 +36,7 @@ type SourcePage struct {
 	After  *SourcePosition // instead of Offset
 }
 
-// SourcePosition is where a source stands in any order.
+// SourcePosition is the position of a source in any sort order.
 type SourcePosition struct {
 	ID        uuid.UUID `json:"i"`
 	Name      string    `json:"n"`
@@ -45,12 +45,12 @@ type SourcePosition struct {
 	Version   int64     `json:"v"`
 }
 
-// Position returns where the source stands.
+// Position returns the position of the source.
 func (s *Source) Position() SourcePosition {
 	return SourcePosition{ID: s.ID, Name: s.Name, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, Version: s.Version}
 }
 
-// SourceSortFields lists what sources can be sorted by. Names sort by code point.
+// SourceSortFields returns the fields that sources can be sorted by. Names sort by code point.
 func SourceSortFields() []string { return []string{"createdAt", "updatedAt", "name", "version"} }
 
 func (p *SourcePosition) field(name string) (column string, value any) {
@@ -67,8 +67,8 @@ func (p *SourcePosition) field(name string) (column string, value any) {
 	return "created_at", p.CreatedAt
 }
 
-// Sources lists a page of the workspace's sources that pass the filter, how many
-// pass in all, and whether more follow the page.
+// Sources returns a page of the workspace's sources that match the filter, the total
+// number of matches, and whether there are more after the page.
 func (db *Store) Sources(
 	ctx context.Context, workspace uuid.UUID, filter SourceFilter, page SourcePage,
 ) (list []Source, total int64, more bool, err error) {
@@ -76,16 +76,16 @@ func (db *Store) Sources(
 	w.Add("workspace_id = ?", workspace)
 	w.Add("deleted_at IS NULL")
 	filter.apply(w)
-	counting, countArgs := "SELECT count(*) FROM sources WHERE "+w.Text(), slices.Clone(w.Args)
+	countQuery, countArgs := "SELECT count(*) FROM sources WHERE "+w.Text(), slices.Clone(w.Args)
 	if page.After != nil {
 		page.after(w)
 	}
-	listing := fmt.Sprintf(`SELECT %s FROM sources WHERE %s ORDER BY %s LIMIT %s OFFSET %s`,
+	listQuery := fmt.Sprintf(`SELECT %s FROM sources WHERE %s ORDER BY %s LIMIT %s OFFSET %s`,
 		sourceColumns, w.Text(), page.orderBy(), w.Arg(page.Limit+1), w.Arg(page.Offset))
 
 	batch := &pgx.Batch{}
-	batch.Queue(counting, countArgs...).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
-	batch.Queue(listing, w.Args...).Query(func(rows pgx.Rows) (err error) {
+	batch.Queue(countQuery, countArgs...).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+	batch.Queue(listQuery, w.Args...).Query(func(rows pgx.Rows) (err error) {
 		list, err = pgx.CollectRows(rows, scanSource)
 		return err
 	})
@@ -131,8 +131,8 @@ func (p *SourcePage) orderBy() string {
 	return strings.Join(parts, ", ")
 }
 
-// after keeps what comes after the position: greater in the first field, or
-// equal there and greater in the next, and so on.
+// after adds the condition for the sources after the position: greater in the first field,
+// or equal in it and greater in the next, and so on.
 func (p *SourcePage) after(w *postgres.Where) {
 	var alternatives, equal []string
 	for _, o := range p.fields() {

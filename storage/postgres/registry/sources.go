@@ -17,8 +17,8 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// Source is what points come from: a device, a process, a feed. Its name is
-// unique among the workspace's sources that stand.
+// Source is the origin of points: a device, a process, a feed. Its name is unique among
+// the workspace's sources that are not deleted.
 type Source struct {
 	ID              uuid.UUID         `json:"id"`
 	Name            string            `json:"name"`
@@ -31,7 +31,7 @@ type Source struct {
 	IntervalSeconds *float64          `json:"intervalSeconds"` // how often points are expected
 	CreatedAt       time.Time         `json:"createdAt"`
 	UpdatedAt       time.Time         `json:"updatedAt"`
-	Version         int64             `json:"version"` // from 1, up by one at each change
+	Version         int64             `json:"version"` // starts at 1 and rises by one with each change
 }
 
 // SourceMetric describes one metric of a source.
@@ -44,20 +44,20 @@ type SourceMetric struct {
 const sourceColumns = `id, name, description, node_id, unit, metrics, tags, retention_days, interval_seconds,
 	created_at, updated_at, version`
 
-// CreateSource adds a source with the id, which is Conflict when a source of the
-// workspace has it or, deleted, had it; likewise a name that is taken. Beyond the
-// workspace's limit of sources it is Invalid.
+// CreateSource adds a source with the given id. It returns fault.Conflict if a source of
+// the workspace, even a deleted one, has the id, or if an existing one has the name. It
+// returns fault.Invalid if the workspace's limit of sources is reached.
 func (db *Store) CreateSource(ctx context.Context, workspace uuid.UUID, s Source) (Source, error) {
 	return db.createSource(ctx, workspace, s, func(pgx.Tx, Source) error { return nil })
 }
 
-// CreateSourceOnce is CreateSource for the holder of an idempotency key: with the
-// source, the answer for it is kept, both or none. It is Unavailable if another
-// holds the key by now.
+// CreateSourceOnce is CreateSource for the holder of an idempotency key: it stores the
+// source and the response for the key in one transaction. It returns fault.Unavailable if
+// another request holds the key by now.
 func (db *Store) CreateSourceOnce(ctx context.Context, workspace uuid.UUID, s Source, key access.IdempotencyClaim,
-	answer func(Source) ([]byte, error)) (Source, error) {
-	return db.createSource(ctx, workspace, s, func(tx pgx.Tx, made Source) error {
-		encoded, err := answer(made)
+	response func(Source) ([]byte, error)) (Source, error) {
+	return db.createSource(ctx, workspace, s, func(tx pgx.Tx, created Source) error {
+		encoded, err := response(created)
 		if err != nil {
 			return err
 		}
@@ -70,17 +70,17 @@ func (db *Store) CreateSourceOnce(ctx context.Context, workspace uuid.UUID, s So
 }
 
 func (db *Store) createSource(
-	ctx context.Context, workspace uuid.UUID, s Source, also func(pgx.Tx, Source) error,
+	ctx context.Context, workspace uuid.UUID, s Source, inTx func(pgx.Tx, Source) error,
 ) (Source, error) {
-	var made Source
-	err := db.root.InBulkTx(ctx, func(tx pgx.Tx) (err error) { // its checks are those of many
+	var created Source
+	err := db.root.InBulkTx(ctx, func(tx pgx.Tx) (err error) { // checks of foreign keys use cached plans
 		if err := countSource(ctx, tx, workspace); err != nil {
 			return err
 		}
-		if made, err = insertSource(ctx, tx, workspace, s); err != nil {
+		if created, err = insertSource(ctx, tx, workspace, s); err != nil {
 			return err
 		}
-		return also(tx, made)
+		return inTx(tx, created)
 	})
 	switch {
 	case postgres.Violates(err, "sources_pkey"):
@@ -88,11 +88,11 @@ func (db *Store) createSource(
 	case postgres.Violates(err, "sources_name"):
 		return Source{}, alreadyExists("name", "A source has this name")
 	}
-	return made, err
+	return created, err
 }
 
-// countSource takes one of the workspace's sources. The counter's row is locked
-// until the end, so that the limit is exact.
+// countSource adds one to the workspace's counter of sources. Its row is locked until the
+// end of the transaction, so that the limit is exact.
 func countSource(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) error {
 	var sources, limit int64
 	err := tx.QueryRow(ctx, `
@@ -123,14 +123,14 @@ func insertSource(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, s Source)
 	if err != nil {
 		return Source{}, fmt.Errorf("adding source: %w", err)
 	}
-	made, err := pgx.CollectExactlyOneRow(rows, scanSource)
+	created, err := pgx.CollectExactlyOneRow(rows, scanSource)
 	if err != nil {
 		return Source{}, fmt.Errorf("adding source: %w", err)
 	}
-	return made, nil
+	return created, nil
 }
 
-// Source reads a source that stands.
+// Source returns a source that is not deleted.
 func (db *Store) Source(ctx context.Context, workspace, id uuid.UUID) (Source, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT `+sourceColumns+` FROM sources WHERE workspace_id = $1 AND id = $2 AND deleted_at IS NULL`, workspace, id)
@@ -139,14 +139,15 @@ func (db *Store) Source(ctx context.Context, workspace, id uuid.UUID) (Source, e
 	}
 	s, err := pgx.CollectExactlyOneRow(rows, scanSource)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Source{}, noSource()
+		return Source{}, sourceNotFound()
 	}
 	return s, postgres.Classify(err)
 }
 
-// UpdateSource changes a source by the function, which gets what stands, may
-// refuse, and replaces what its pointers point to instead of writing there. With an expected version other
-// than the stored one it is Conflict. A change of nothing keeps version and time.
+// UpdateSource calls change with the stored source and stores the result. change may
+// return an error, and must replace pointers instead of writing through them. If expected
+// is not nil and differs from the stored version, UpdateSource returns fault.Conflict. If
+// nothing changes, the version and the time of the update stay the same.
 func (db *Store) UpdateSource(
 	ctx context.Context, workspace, id uuid.UUID, expected *int64, change func(*Source) error,
 ) (Source, error) {
@@ -188,7 +189,7 @@ func lockSource(ctx context.Context, tx pgx.Tx, workspace, id uuid.UUID) (Source
 	}
 	s, err := pgx.CollectExactlyOneRow(rows, scanSource)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Source{}, noSource()
+		return Source{}, sourceNotFound()
 	}
 	return s, err
 }
@@ -209,13 +210,14 @@ func storeSource(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, s Source) 
 	return stored, nil
 }
 
-// DeleteSource takes a source away: from now on it is not found, and its points
-// are in no answer. The row stays, so that its id is not used again, and a
-// pending deletion is left that tells the log (see deletions.go).
+// DeleteSource deletes a source: it is no longer found, and no response contains its
+// points. The row stays, so that the id is not used again. DeleteSource creates and
+// returns a pending deletion, from which the deletion is written to the log (see
+// deletions.go).
 func (db *Store) DeleteSource(ctx context.Context, workspace, id uuid.UUID, requestID string) (PendingDeletion, error) {
-	var left PendingDeletion
+	var pending PendingDeletion
 	err := db.root.InTx(ctx, func(tx pgx.Tx) error {
-		// The workspace first, as anyone who registers series does.
+		// The workspace is locked first, as in the registration of series, to avoid deadlocks.
 		_, err := tx.Exec(ctx, `SELECT FROM workspaces WHERE id = $1 FOR NO KEY UPDATE`, workspace)
 		if err != nil {
 			return fmt.Errorf("locking the workspace: %w", err)
@@ -227,19 +229,19 @@ func (db *Store) DeleteSource(ctx context.Context, workspace, id uuid.UUID, requ
 			return fmt.Errorf("deleting source: %w", err)
 		}
 		if tag.RowsAffected() == 0 {
-			return noSource()
+			return sourceNotFound()
 		}
 		_, err = tx.Exec(ctx, `UPDATE workspaces SET sources = GREATEST(sources - 1, 0) WHERE id = $1`, workspace)
 		if err != nil {
 			return fmt.Errorf("counting the source: %w", err)
 		}
-		left, err = insertDeletion(ctx, tx, workspace, id, requestID)
+		pending, err = insertDeletion(ctx, tx, workspace, id, requestID)
 		return err
 	})
-	return left, err
+	return pending, err
 }
 
-// SourcesByID reports which of the ids are sources that stand.
+// SourcesByID returns the set of those ids that are sources that are not deleted.
 func (db *Store) SourcesByID(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT s.id FROM unnest($2::uuid[]) AS t (id) CROSS JOIN LATERAL (
@@ -254,14 +256,14 @@ func (db *Store) SourcesByID(ctx context.Context, workspace uuid.UUID, ids []uui
 	return found, postgres.Classify(err)
 }
 
-// SourcesByName returns the ids of the sources that have the names, exactly as
-// written; names that no source has are left out.
+// SourcesByName returns the ids of the sources with exactly these names. Names that no
+// source has are omitted.
 func (db *Store) SourcesByName(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error) {
-	found, err := sourcesNamed(ctx, db.pool, workspace, names)
+	found, err := sourceIDsByName(ctx, db.pool, workspace, names)
 	return found, postgres.Classify(err)
 }
 
-// normalise makes what is empty comparable and storable: no nil list, no nil map.
+// normalise replaces a nil list and a nil map by empty ones, so that sources can be compared and stored.
 func (s *Source) normalise() {
 	if s.Metrics == nil {
 		s.Metrics = []SourceMetric{}
@@ -280,7 +282,7 @@ func scanSource(row pgx.CollectableRow) (Source, error) {
 	return s, err
 }
 
-func noSource() error { return fault.New(fault.NotFound, "No such source") }
+func sourceNotFound() error { return fault.New(fault.NotFound, "No such source") }
 
 func alreadyExists(field, message string) error {
 	return fault.New(fault.Conflict, message).With("reason", "already_exists").With("field", field)

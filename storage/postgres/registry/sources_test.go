@@ -42,10 +42,10 @@ func TestASourceIsStoredAsGiven(t *testing.T) {
 		Tags: map[string]string{"room": "A", "": "", "__proto__": "x"}, RetentionDays: pgtest.Ptr(int32(7)),
 		IntervalSeconds: pgtest.Ptr(0.5),
 	}
-	made, err := db.CreateSource(t.Context(), ws, want)
+	created, err := db.CreateSource(t.Context(), ws, want)
 	require.NoError(t, err)
-	want.CreatedAt, want.UpdatedAt, want.Version = made.CreatedAt, made.CreatedAt, 1
-	require.Equal(t, want, made)
+	want.CreatedAt, want.UpdatedAt, want.Version = created.CreatedAt, created.CreatedAt, 1
+	require.Equal(t, want, created)
 	read, err := db.Source(t.Context(), ws, want.ID)
 	require.NoError(t, err)
 	require.Equal(t, want, read)
@@ -63,7 +63,7 @@ func TestIdsAndNamesAreTakenOnce(t *testing.T) {
 	}
 	requireConflict(t, create(ws, first.ID, "fan"), "id")
 	requireConflict(t, create(ws, uuid.New(), "pump"), "name")
-	require.NoError(t, create(other, first.ID, "pump"), "both are of the workspace")
+	require.NoError(t, create(other, first.ID, "pump"), "both are unique per workspace")
 
 	_, err := db.DeleteSource(t.Context(), ws, first.ID, "req_1")
 	require.NoError(t, err)
@@ -76,14 +76,14 @@ func TestIdsAndNamesAreTakenOnce(t *testing.T) {
 func TestTheLimitOfSourcesIsExact(t *testing.T) {
 	db := pgtest.Open(t)
 	ws := pgtest.Limited(t, db, 5, 10)
-	var made, refused atomic.Int64
+	var created, refused atomic.Int64
 	var group errgroup.Group
 	for i := range 20 {
 		group.Go(func() error {
 			_, err := db.CreateSource(t.Context(), ws, registry.Source{ID: uuid.New(), Name: fmt.Sprint(i)})
 			switch {
 			case err == nil:
-				made.Add(1)
+				created.Add(1)
 			case fault.Is(err, fault.Invalid):
 				refused.Add(1)
 			default:
@@ -93,14 +93,14 @@ func TestTheLimitOfSourcesIsExact(t *testing.T) {
 		})
 	}
 	require.NoError(t, group.Wait())
-	require.EqualValues(t, 5, made.Load())
+	require.EqualValues(t, 5, created.Load())
 	require.EqualValues(t, 15, refused.Load())
 
 	list, _, _, err := db.Sources(t.Context(), ws, registry.SourceFilter{}, registry.SourcePage{Limit: 1})
 	require.NoError(t, err)
 	_, err = db.DeleteSource(t.Context(), ws, list[0].ID, "req_1")
 	require.NoError(t, err)
-	source(t, db, ws, "there is room again")
+	source(t, db, ws, "fits again")
 }
 
 func TestAChangeRaisesTheVersionAndAChangeOfNothingDoesNot(t *testing.T) {
@@ -253,13 +253,13 @@ func TestADeletionIsPendingUntilItIsFinished(t *testing.T) {
 
 	young, err := db.PendingDeletions(t.Context(), 1e12, 10)
 	require.NoError(t, err)
-	require.Empty(t, young, "too young for a stranger")
+	require.Empty(t, young, "younger than the age")
 	pending, err := db.PendingDeletions(t.Context(), 0, 10)
 	require.NoError(t, err)
 	require.Equal(t, []registry.PendingDeletion{left}, pending)
 
 	require.NoError(t, db.FinishDeletion(t.Context(), left.ID))
-	require.NoError(t, db.FinishDeletion(t.Context(), left.ID), "twice is once")
+	require.NoError(t, db.FinishDeletion(t.Context(), left.ID), "finishing is idempotent")
 	pending, err = db.PendingDeletions(t.Context(), 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, pending)

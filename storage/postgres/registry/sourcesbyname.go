@@ -13,45 +13,45 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// CreateSources makes sources with these names, which the caller has checked, and
-// gives the ids of all that stand with them then: made just now, before, or by
-// another at the same time. It goes by the order of the names as far as the
-// workspace's limit allows, exactly, whatever creates sources at the same time;
-// names beyond it are left out. In a workspace that is gone there is room for none.
+// CreateSources creates sources with these names, which the caller has validated, and
+// returns the ids of all sources with these names: new ones, existing ones, and those that
+// another request created at the same time. It creates them in the order of names up to
+// the workspace's limit, which is exact under concurrency, and omits the names beyond it.
+// In a workspace that does not exist or is deleted it creates none.
 func (db *Store) CreateSources(ctx context.Context, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error) {
-	full, err := db.sourcesFull(ctx, workspace)
+	full, err := db.sourceLimitReached(ctx, workspace)
 	if err != nil {
 		return nil, err
 	}
-	if full { // asked again and again by clients that do not give up: without the lock
+	if full { // clients may retry persistently, so that this case avoids the lock
 		return db.SourcesByName(ctx, workspace, names)
 	}
-	var standing map[string]uuid.UUID
+	var existing map[string]uuid.UUID
 	err = db.root.InBulkTx(ctx, func(tx pgx.Tx) (err error) {
-		// The workspace's row is the turnstile of all that count sources, so a name
-		// that is not there now can only come by the renaming of another.
-		left, err := roomForSources(ctx, tx, workspace)
+		// The lock on the workspace's row serializes the creation of sources, so that a
+		// missing name can only appear if another source is renamed to it.
+		remaining, err := remainingSources(ctx, tx, workspace)
 		if err != nil {
 			return err
 		}
-		if standing, err = sourcesNamed(ctx, tx, workspace, names); err != nil {
+		if existing, err = sourceIDsByName(ctx, tx, workspace, names); err != nil {
 			return err
 		}
-		fresh := newNames(names, standing, left)
-		made, err := insertNamed(ctx, tx, workspace, fresh)
-		if err != nil || len(fresh) == 0 {
+		missing := missingNames(names, existing, remaining)
+		created, err := insertSources(ctx, tx, workspace, missing)
+		if err != nil || len(missing) == 0 {
 			return err
 		}
-		maps.Copy(standing, made)
-		if len(made) < len(fresh) { // a source was renamed to one of them meanwhile
-			renamed, err := sourcesNamed(ctx, tx, workspace, fresh)
+		maps.Copy(existing, created)
+		if len(created) < len(missing) { // meanwhile a source was renamed to one of them
+			renamed, err := sourceIDsByName(ctx, tx, workspace, missing)
 			if err != nil {
 				return err
 			}
-			maps.Copy(standing, renamed)
+			maps.Copy(existing, renamed)
 		}
 		if _, err = tx.Exec(
-			ctx, `UPDATE workspaces SET sources = sources + $2 WHERE id = $1`, workspace, len(made),
+			ctx, `UPDATE workspaces SET sources = sources + $2 WHERE id = $1`, workspace, len(created),
 		); err != nil {
 			return fmt.Errorf("counting the sources: %w", err)
 		}
@@ -60,11 +60,12 @@ func (db *Store) CreateSources(ctx context.Context, workspace uuid.UUID, names [
 	if err != nil {
 		return nil, err
 	}
-	return standing, nil
+	return existing, nil
 }
 
-// sourcesFull reports whether the workspace has its sources.
-func (db *Store) sourcesFull(ctx context.Context, workspace uuid.UUID) (full bool, err error) {
+// sourceLimitReached reports whether the workspace cannot have more sources: its limit is
+// reached, or it does not exist.
+func (db *Store) sourceLimitReached(ctx context.Context, workspace uuid.UUID) (full bool, err error) {
 	err = db.pool.QueryRow(
 		ctx, `SELECT sources >= max_sources FROM workspaces WHERE id = $1 AND deleted_at IS NULL`, workspace,
 	).Scan(&full)
@@ -77,23 +78,22 @@ func (db *Store) sourcesFull(ctx context.Context, workspace uuid.UUID) (full boo
 	return full, nil
 }
 
-// roomForSources locks the workspace's counter and gives how many sources fit.
-func roomForSources(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) (left int64, err error) {
+// remainingSources locks the workspace's counter and returns the number of sources that can be added.
+func remainingSources(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) (remaining int64, err error) {
 	err = tx.QueryRow(ctx, `
 		SELECT max_sources - sources FROM workspaces WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`,
-		workspace).Scan(&left)
+		workspace).Scan(&remaining)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("reading the workspace's limit: %w", err)
 	}
-	return max(left, 0), nil
+	return max(remaining, 0), nil
 }
 
-// sourcesNamed returns the ids of the sources that have the names, exactly as
-// written.
-func sourcesNamed(
+// sourceIDsByName returns the ids of the sources with exactly these names.
+func sourceIDsByName(
 	ctx context.Context, q postgres.Querier, workspace uuid.UUID, names []string,
 ) (map[string]uuid.UUID, error) {
 	rows, err := q.Query(ctx, `
@@ -102,11 +102,11 @@ func sourcesNamed(
 	if err != nil {
 		return nil, fmt.Errorf("looking up sources by name: %w", err)
 	}
-	return collectNamed(rows, len(names))
+	return collectSourceIDs(rows, len(names))
 }
 
-func collectNamed(rows pgx.Rows, most int) (map[string]uuid.UUID, error) {
-	found := make(map[string]uuid.UUID, most)
+func collectSourceIDs(rows pgx.Rows, capacity int) (map[string]uuid.UUID, error) {
+	found := make(map[string]uuid.UUID, capacity)
 	var (
 		name string
 		id   uuid.UUID
@@ -118,27 +118,25 @@ func collectNamed(rows pgx.Rows, most int) (map[string]uuid.UUID, error) {
 	return found, nil
 }
 
-// newNames returns those of the names that no source has, each once, at most so
-// many.
-func newNames(names []string, standing map[string]uuid.UUID, most int64) []string {
-	seen, fresh := map[string]bool{}, []string{}
+// missingNames returns up to limit distinct names that are not in existing.
+func missingNames(names []string, existing map[string]uuid.UUID, limit int64) []string {
+	seen, missing := map[string]bool{}, []string{}
 	for _, name := range names {
-		if int64(len(fresh)) == most {
+		if int64(len(missing)) == limit {
 			break
 		}
-		if _, stands := standing[name]; stands || seen[name] {
+		if _, exists := existing[name]; exists || seen[name] {
 			continue
 		}
 		seen[name] = true
-		fresh = append(fresh, name)
+		missing = append(missing, name)
 	}
-	return fresh
+	return missing
 }
 
-// insertNamed adds sources of which only the name is known, in the order of their
-// names, in which any two transactions meet without a deadlock. A name that is
-// taken meanwhile is left out.
-func insertNamed(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error) {
+// insertSources adds sources that have only a name. It inserts them sorted by name, so that
+// concurrent transactions do not deadlock, and omits a name that is taken meanwhile.
+func insertSources(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, names []string) (map[string]uuid.UUID, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -154,5 +152,5 @@ func insertNamed(ctx context.Context, tx pgx.Tx, workspace uuid.UUID, names []st
 	if err != nil {
 		return nil, fmt.Errorf("adding sources: %w", err)
 	}
-	return collectNamed(rows, len(names))
+	return collectSourceIDs(rows, len(names))
 }

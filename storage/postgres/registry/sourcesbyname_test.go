@@ -14,22 +14,22 @@ import (
 	"github.com/livegraph/livegraph/test/pgtest"
 )
 
-func TestSourcesAreMadeByNameOnce(t *testing.T) {
+func TestSourcesAreCreatedByNameOnce(t *testing.T) {
 	db := pgtest.Open(t)
 	ws, other := pgtest.Limited(t, db, 10, 10), pgtest.Limited(t, db, 10, 10)
 	pump := source(t, db, ws, "pump")
-	made, err := db.CreateSources(t.Context(), ws, []string{"fan", "pump", "fan", "Fan"})
+	created, err := db.CreateSources(t.Context(), ws, []string{"fan", "pump", "fan", "Fan"})
 	require.NoError(t, err)
-	require.Len(t, made, 3)
-	require.Equal(t, pump.ID, made["pump"])
+	require.Len(t, created, 3)
+	require.Equal(t, pump.ID, created["pump"])
 	again, err := db.CreateSources(t.Context(), ws, []string{"pump", "fan", "Fan"})
 	require.NoError(t, err)
-	require.Equal(t, made, again)
+	require.Equal(t, created, again)
 	elsewhere, err := db.CreateSources(t.Context(), other, []string{"pump"})
 	require.NoError(t, err)
 	require.NotEqual(t, pump.ID, elsewhere["pump"])
 
-	fan, err := db.Source(t.Context(), ws, made["fan"])
+	fan, err := db.Source(t.Context(), ws, created["fan"])
 	require.NoError(t, err)
 	require.Equal(t, "fan", fan.Name)
 	require.Equal(t, map[string]string{}, fan.Tags)
@@ -52,13 +52,13 @@ func TestSourcesByNameObeyTheLimitExactly(t *testing.T) {
 	for w := range workers {
 		group.Go(func() error {
 			var names []string
-			for i := range each { // half of each worker's names are its neighbour's too
+			for i := range each { // each worker shares half of its names with the next
 				names = append(names, fmt.Sprint("source ", w*each/2+i))
 			}
-			made, err := db.CreateSources(t.Context(), ws, names)
+			created, err := db.CreateSources(t.Context(), ws, names)
 			mu.Lock()
 			defer mu.Unlock()
-			for name, id := range made {
+			for name, id := range created {
 				if known, ok := ids[name]; ok && known != id {
 					err = fmt.Errorf("%s is %s and %s", name, known, id)
 				}
@@ -74,23 +74,23 @@ func TestSourcesByNameObeyTheLimitExactly(t *testing.T) {
 	require.EqualValues(t, limit, total)
 	left, err := db.WorkspacesByID(t.Context(), []uuid.UUID{ws})
 	require.NoError(t, err)
-	require.EqualValues(t, limit, left[0].Sources, "the counter is what stands")
+	require.EqualValues(t, limit, left[0].Sources, "the counter is the number of sources")
 
-	made, err := db.CreateSources(t.Context(), ws, []string{"one more", "source 0"})
+	created, err := db.CreateSources(t.Context(), ws, []string{"one more", "source 0"})
 	require.NoError(t, err)
-	require.NotContains(t, made, "one more")
+	require.NotContains(t, created, "one more")
 	first, known := ids["source 0"]
-	require.Equal(t, known, made["source 0"] == first && first != uuid.Nil)
+	require.Equal(t, known, created["source 0"] == first && first != uuid.Nil)
 }
 
-func TestInAWorkspaceThatIsGoneNoSourceIsMade(t *testing.T) {
+func TestInAMissingWorkspaceNoSourceIsCreated(t *testing.T) {
 	db := pgtest.Open(t)
-	made, err := db.CreateSources(t.Context(), uuid.New(), []string{"pump"})
+	created, err := db.CreateSources(t.Context(), uuid.New(), []string{"pump"})
 	require.NoError(t, err)
-	require.Empty(t, made)
+	require.Empty(t, created)
 }
 
-func TestANameThatIsTakenByRenamingMeanwhileIsThatSource(t *testing.T) {
+func TestANameThatARenameTakesMeanwhileIsTheRenamedSource(t *testing.T) {
 	db := pgtest.Open(t)
 	ws := pgtest.Limited(t, db, 100, 10)
 	var group errgroup.Group
@@ -105,8 +105,8 @@ func TestANameThatIsTakenByRenamingMeanwhileIsThatSource(t *testing.T) {
 			return err
 		})
 		group.Go(func() error {
-			made, err := db.CreateSources(t.Context(), ws, []string{name})
-			if err == nil && made[name] == uuid.Nil {
+			created, err := db.CreateSources(t.Context(), ws, []string{name})
+			if err == nil && created[name] == uuid.Nil {
 				err = fmt.Errorf("%s has no source", name)
 			}
 			return err

@@ -1,5 +1,5 @@
-// Package registry holds what points are of: sources, series and their labels, the generations,
-// routes and watermarks of topics, how long points are kept, and which were deleted.
+// Package registry stores the metadata of points: sources, series and their labels, the
+// generations, routes and watermarks of topics, retention, and deletions.
 package registry
 
 import (
@@ -8,14 +8,14 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Store is the registry of points, in a database.
+// Store is the registry in a database.
 type Store struct {
 	root   *postgres.DB
 	pool   *pgxpool.Pool
-	series *seriesMemory
+	series *seriesCache
 }
 
-// New returns the store on a database.
+// New returns a Store on a database.
 func New(db *postgres.DB) *Store {
-	return &Store{root: db, pool: db.Pool(), series: newSeriesMemory()}
+	return &Store{root: db, pool: db.Pool(), series: newSeriesCache()}
 }

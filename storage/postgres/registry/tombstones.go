@@ -11,15 +11,16 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// CeilingUnlimited is the version ceiling of a tombstone that no version passes:
-// that of a deleted source.
+// CeilingUnlimited is the version ceiling of a tombstone that covers all versions: that of
+// a deleted source.
 const CeilingUnlimited = 1<<63 - 1
 
-// Tombstone says that points are deleted: those of a source of a workspace, of one
-// metric or all, in [FromUS, ToUS), up to and including a version.
+// Tombstone marks points as deleted: those of a source, of one metric or all metrics, with
+// times in [FromUS, ToUS) and versions up to and including Ceiling.
 type Tombstone struct {
-	// Where the deletion stands: partition and version of its record, and its
-	// number there. A tombstone is written once however often the record is read.
+	// Partition, RecordVersion and Ordinal identify the deletion: the partition and version
+	// of its record, and its index in the record. A tombstone is stored once, even if the
+	// record is read several times.
 	Partition     int32
 	RecordVersion uint64
 	Ordinal       int32
@@ -32,17 +33,17 @@ type Tombstone struct {
 	Ceiling   uint64
 }
 
-// LockTombstones makes the numbers of tombstone_sequence become visible in their order:
-// it is held from before a number is drawn until after the commit.
+// LockTombstones makes the numbers of tombstone_sequence become visible in order. It locks
+// from before a number is drawn until after the commit.
 const LockTombstones = `SELECT pg_advisory_xact_lock(hashtextextended('livegraph.tombstones', 0))`
 
-// AddTombstones writes tombstones. Of those that are there already it notes that their
-// deletions are to be done again.
+// AddTombstones writes tombstones. For those that already exist it resets their deletions,
+// so that they are executed again.
 func (db *Store) AddTombstones(ctx context.Context, tombstones []Tombstone) error {
 	if len(tombstones) == 0 {
 		return nil
 	}
-	batch := &pgx.Batch{} // it is one transaction
+	batch := &pgx.Batch{} // runs in one transaction
 	batch.Queue(LockTombstones)
 	for _, t := range tombstones {
 		batch.Queue(`INSERT INTO tombstones AS t
@@ -60,32 +61,34 @@ func (db *Store) AddTombstones(ctx context.Context, tombstones []Tombstone) erro
 const tombstoneColumns = `partition, record_version, ordinal, workspace_id, source_id, metric,
 	from_us, to_us, version_ceiling`
 
-// SelectTombstones reads the rows that ScanTombstone takes.
+// SelectTombstones is the query whose rows ScanTombstone scans.
 const SelectTombstones = `SELECT ` + tombstoneColumns + ` FROM tombstones`
 
-// ConsumerState is what a consumer has to know before it writes.
+// ConsumerState is the state that a consumer needs before it writes.
 type ConsumerState struct {
 	Generations Generations
-	// Changed are the sources with tombstones that became visible since, and Gone the
-	// workspaces that were deleted since.
+	// Changed are the sources with tombstones that became visible after the earlier state.
+	// Gone are the workspaces that were deleted after it.
 	Changed []SourceID
 	Gone    []uuid.UUID
-	// More says that there are more than these: what is known of any source may be old.
+	// More reports that there are more changes than these. Cached tombstones of any source
+	// may then be stale.
 	More bool
-	// Horizon is the time before which tombstones may have been forgotten, so that
-	// what was received before must not be stored any more; zero: none was.
+	// Horizon is the time before which tombstones may have been removed, so that points
+	// received before it must not be stored; zero: none were removed.
 	Horizon time.Time
-	AsOf    int64 // up to where tombstones and deleted workspaces are told, for the next call
+	AsOf    int64 // the sequence number up to which changes are included; since of the next call
 }
 
-// SourceID names a source of a workspace.
+// SourceID identifies a source of a workspace.
 type SourceID struct{ Workspace, Source uuid.UUID }
 
-// changedMax is how many changes one call of ConsumerState tells.
-const changedMax = 10_000
+// maxChanges is the maximum number of changes that ConsumerState returns.
+const maxChanges = 10_000
 
-// ConsumerState reads in one go the generations of a topic, and what was deleted since
-// an earlier state; since 0 tells nothing of that but where it is now.
+// ConsumerState reads the generations of a topic, and the deletions after an earlier
+// state, in one batch. since is AsOf of the earlier state. If it is 0, ConsumerState
+// returns no deletions, only the current AsOf.
 func (db *Store) ConsumerState(ctx context.Context, topic string, since int64) (ConsumerState, error) {
 	state := ConsumerState{AsOf: since}
 	batch := &pgx.Batch{}
@@ -103,7 +106,7 @@ func (db *Store) ConsumerState(ctx context.Context, topic string, since int64) (
 	if since == 0 {
 		batch.Queue(newestTombstone).QueryRow(func(row pgx.Row) error { return row.Scan(&state.AsOf) })
 	} else {
-		batch.Queue(changedSince, since, changedMax+1).Query(state.collectChanges)
+		batch.Queue(changedSince, since, maxChanges+1).Query(state.collectChanges)
 	}
 	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return ConsumerState{}, postgres.Classify(fmt.Errorf("reading generations and tombstones: %w", err))
@@ -111,8 +114,7 @@ func (db *Store) ConsumerState(ctx context.Context, topic string, since int64) (
 	return state, nil
 }
 
-// Both kinds are read by one statement: what it sees of one kind is as old as what it
-// sees of the other.
+// Both kinds of changes are read by one statement, and so from the same snapshot.
 const (
 	changedSince = `SELECT workspace_id, source_id, sequence FROM tombstones WHERE sequence > $1
 		UNION ALL SELECT id, NULL, deleted_sequence FROM workspaces WHERE deleted_sequence > $1
@@ -123,7 +125,7 @@ const (
 
 func (s *ConsumerState) collectChanges(rows pgx.Rows) error {
 	for rows.Next() {
-		if len(s.Changed)+len(s.Gone) == changedMax {
+		if len(s.Changed)+len(s.Gone) == maxChanges {
 			s.More = true
 			continue
 		}
@@ -141,16 +143,16 @@ func (s *ConsumerState) collectChanges(rows pgx.Rows) error {
 	return rows.Err()
 }
 
-// SourceFloor is a source whose points of a version and above are about to be stored.
+// SourceFloor is a source of which points with a version of at least Floor are to be stored.
 type SourceFloor struct {
 	SourceID
 	Floor uint64
 }
 
-// TombstonesOf returns the tombstones of sources that cover points of these versions,
-// and which of their workspaces are deleted.
+// TombstonesOf returns the tombstones of sources that can cover points of these versions,
+// and those of their workspaces that are deleted.
 func (db *Store) TombstonesOf(ctx context.Context, sources []SourceFloor) (
-	tombstones []Tombstone, gone []uuid.UUID, err error,
+	tombstones []Tombstone, deleted []uuid.UUID, err error,
 ) {
 	if len(sources) == 0 {
 		return nil, nil, nil
@@ -161,24 +163,25 @@ func (db *Store) TombstonesOf(ctx context.Context, sources []SourceFloor) (
 		workspaces[i], ids[i], floors[i] = s.Workspace, s.Source, int64(s.Floor)
 	}
 	batch := &pgx.Batch{}
-	batch.Queue(tombstonesOf, workspaces, ids, floors).Query(func(rows pgx.Rows) (err error) {
+	batch.Queue(selectForSources, workspaces, ids, floors).Query(func(rows pgx.Rows) (err error) {
 		tombstones, err = pgx.CollectRows(rows, ScanTombstone)
 		return err
 	})
 	batch.Queue(
 		`SELECT id FROM workspaces WHERE deleted_at IS NOT NULL AND id = ANY($1)`, workspaces,
 	).Query(func(rows pgx.Rows) (err error) {
-		gone, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		deleted, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 		return err
 	})
 	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return nil, nil, postgres.Classify(fmt.Errorf("reading the tombstones of sources: %w", err))
 	}
-	return tombstones, gone, nil
+	return tombstones, deleted, nil
 }
 
-// OFFSET 0 keeps each source a look-up of its own, whatever the table's statistics say.
-const tombstonesOf = `SELECT t.* FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS asked (workspace, source, floor),
+// OFFSET 0 makes Postgres look up each source separately, whatever the table's statistics.
+const selectForSources = `
+	SELECT t.* FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS asked (workspace, source, floor),
 	LATERAL (SELECT ` + tombstoneColumns + ` FROM tombstones
 		WHERE workspace_id = asked.workspace AND source_id = asked.source AND version_ceiling >= asked.floor OFFSET 0) t`
 

@@ -16,29 +16,30 @@ type UnsettledDeletion struct {
 	Tombstone
 	Sequence int64
 	Attempt  int32
-	// Executed says that its points were deleted once. They are deleted again when no
-	// insert of before can be under way.
+	// Executed reports that its points were deleted once. They are deleted again when no
+	// insert from before the tombstone can still be running.
 	Executed bool
-	// Settles says that when its points are deleted now, that is the last time.
+	// Settles reports that deleting its points now is the last time.
 	Settles bool
 }
 
-// DoAgain has the deletion of a tombstone done again, from the beginning.
+// DoAgain is the SET list that resets the deletion of tombstone t, so that it is executed
+// again from the beginning.
 const DoAgain = `attempt = t.attempt + 1, pending_since = now(), executed_at = NULL, settled_at = NULL`
 
 const selectUnsettled = `SELECT ` + tombstoneColumns + `, sequence, attempt, executed_at IS NOT NULL,
 	pending_since <= now() - make_interval(secs => $1) FROM tombstones WHERE settled_at IS NULL AND `
 
-// UnsettledDeletions returns the deletions of a workspace's points that queries have to
-// leave out by themselves. Each is among them from before the watermark of its record
-// is passed, until nothing of it is stored any more.
+// UnsettledDeletions returns the deletions of a workspace whose points queries have to
+// filter out. It includes a deletion from before the watermark passes its record until
+// none of its points are stored.
 func (db *Store) UnsettledDeletions(ctx context.Context, workspace uuid.UUID) ([]UnsettledDeletion, error) {
 	rows, err := db.pool.Query(ctx, selectUnsettled+`workspace_id = $2`, 0.0, workspace)
 	return collectUnsettled(rows, err)
 }
 
-// DueDeletions returns the oldest of the deletions that are to be done now: those that
-// were not executed, and those that were and are as old as settleAfter.
+// DueDeletions returns up to limit deletions to execute now, oldest first: those that were
+// not executed yet, and those that were and have been pending for at least settleAfter.
 func (db *Store) DueDeletions(ctx context.Context, settleAfter time.Duration, limit int) ([]UnsettledDeletion, error) {
 	rows, err := db.pool.Query(
 		ctx, selectUnsettled+`(executed_at IS NULL OR pending_since <= now() - make_interval(secs => $1))
@@ -64,8 +65,8 @@ func collectUnsettled(rows pgx.Rows, err error) ([]UnsettledDeletion, error) {
 	return list, nil
 }
 
-// DeletionsDone notes deletions, as DueDeletions gave them, as executed or settled. One
-// that has to be done again since stays as it is.
+// DeletionsDone marks deletions that DueDeletions returned as executed or settled. It does
+// not change deletions that were reset since.
 func (db *Store) DeletionsDone(ctx context.Context, done []UnsettledDeletion) error {
 	sequences, attempts, settle := make([]int64, len(done)), make([]int32, len(done)), make([]bool, len(done))
 	for i, d := range done {
@@ -78,13 +79,13 @@ func (db *Store) DeletionsDone(ctx context.Context, done []UnsettledDeletion) er
 		WHERE t.sequence = d.sequence AND t.attempt = d.attempt`, sequences, attempts, settle,
 	)
 	if err != nil {
-		return postgres.Classify(fmt.Errorf("noting deletions that are done: %w", err))
+		return postgres.Classify(fmt.Errorf("marking deletions as done: %w", err))
 	}
 	return nil
 }
 
-// RepeatDeletionsOf has the deletions of sources that became visible after a state of
-// ConsumerState done again: rows of these sources were stored without regard to them.
+// RepeatDeletionsOf resets the deletions of sources that became visible after a
+// ConsumerState, because rows of these sources were stored without applying them.
 func (db *Store) RepeatDeletionsOf(ctx context.Context, sources []SourceID, since int64) error {
 	workspaces, ids := make([]uuid.UUID, len(sources)), make([]uuid.UUID, len(sources))
 	for i, s := range sources {
@@ -96,39 +97,39 @@ func (db *Store) RepeatDeletionsOf(ctx context.Context, sources []SourceID, sinc
 	)
 }
 
-// RepeatDeletionsSince has the deletions since a time of the database done again.
+// RepeatDeletionsSince resets the deletions that were created after a time of the database.
 func (db *Store) RepeatDeletionsSince(ctx context.Context, since time.Time) error {
 	return db.repeatDeletions(ctx, `created_at > $1`, since)
 }
 
-// RepeatWorkspaceDeletions has those of the workspaces that are deleted removed once more
-// from all stores: rows of theirs were stored since.
+// RepeatWorkspaceDeletions resets the deletions of those workspaces that are deleted, so
+// that they are removed from all stores again, because rows were stored since.
 func (db *Store) RepeatWorkspaceDeletions(ctx context.Context, workspaces []uuid.UUID) error {
 	_, err := db.pool.Exec(
 		ctx, `UPDATE workspace_deletions SET removed_at = NULL, finished_at = NULL, progress = '[]', updated_at = now()
 		WHERE workspace_id = ANY($1)`, workspaces,
 	)
 	if err != nil {
-		return postgres.Classify(fmt.Errorf("having workspaces deleted again: %w", err))
+		return postgres.Classify(fmt.Errorf("repeating the deletion of workspaces: %w", err))
 	}
 	return nil
 }
 
-func (db *Store) repeatDeletions(ctx context.Context, which string, args ...any) error {
-	if _, err := db.pool.Exec(ctx, `UPDATE tombstones t SET `+DoAgain+` WHERE `+which, args...); err != nil {
-		return postgres.Classify(fmt.Errorf("having deletions done again: %w", err))
+func (db *Store) repeatDeletions(ctx context.Context, condition string, args ...any) error {
+	if _, err := db.pool.Exec(ctx, `UPDATE tombstones t SET `+DoAgain+` WHERE `+condition, args...); err != nil {
+		return postgres.Classify(fmt.Errorf("repeating deletions: %w", err))
 	}
 	return nil
 }
 
-// UnexecutedDeletions reports how many deletions were not executed yet, and the age of the
-// oldest of them.
-func (db *Store) UnexecutedDeletions(ctx context.Context) (waiting int64, oldest time.Duration, err error) {
+// UnexecutedDeletions returns the number of deletions that were not executed yet, and the
+// age of the oldest.
+func (db *Store) UnexecutedDeletions(ctx context.Context) (pending int64, oldest time.Duration, err error) {
 	var seconds float64
 	err = db.pool.QueryRow(ctx, `SELECT count(*), COALESCE(EXTRACT(epoch FROM now() - min(pending_since)), 0)::float8
-		FROM tombstones WHERE settled_at IS NULL AND executed_at IS NULL`).Scan(&waiting, &seconds)
+		FROM tombstones WHERE settled_at IS NULL AND executed_at IS NULL`).Scan(&pending, &seconds)
 	if err != nil {
 		return 0, 0, postgres.Classify(fmt.Errorf("counting unsettled deletions: %w", err))
 	}
-	return waiting, time.Duration(seconds * float64(time.Second)), nil
+	return pending, time.Duration(seconds * float64(time.Second)), nil
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// TestTombstonesBecomeVisibleInTheirOrder has one writer linger before its commit: a
-// later number must not be seen before its own, or a follower would pass it.
+// TestTombstonesBecomeVisibleInTheirOrder delays the commit of one writer: a later number
+// must not be visible before it, or a reader would skip the earlier number.
 func TestTombstonesBecomeVisibleInTheirOrder(t *testing.T) {
 	address := testenv.MigratedPostgres(t)
 	db, err := pgtest.Connect(t.Context(), address, 4)
@@ -49,7 +49,7 @@ func TestTombstonesBecomeVisibleInTheirOrder(t *testing.T) {
 	time.Sleep(300 * time.Millisecond)
 	between, err := db.ConsumerState(t.Context(), "points", state.AsOf)
 	require.NoError(t, err)
-	require.Empty(t, between.Changed, "what has a higher number waits")
+	require.Empty(t, between.Changed, "a writer with a higher number waits")
 	require.NoError(t, tx.Commit(t.Context()))
 	require.NoError(t, <-written)
 	after, err := db.ConsumerState(t.Context(), "points", between.AsOf)
@@ -59,33 +59,33 @@ func TestTombstonesBecomeVisibleInTheirOrder(t *testing.T) {
 	)
 }
 
-func TestADeletedWorkspaceIsToldInTheSameOrder(t *testing.T) {
+func TestADeletedWorkspaceIsReportedInTheSameOrder(t *testing.T) {
 	db := pgtest.Open(t)
 	begin, err := db.ConsumerState(t.Context(), "points", 0)
 	require.NoError(t, err)
-	made, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "gone", Plan: "pro", Mode: "live"})
+	workspace, err := db.CreateWorkspace(t.Context(), access.Workspace{Name: "gone", Plan: "pro", Mode: "live"})
 	require.NoError(t, err)
 	for range 2 {
-		require.NoError(t, db.DeleteWorkspace(t.Context(), made.ID, "req_test"))
+		require.NoError(t, db.DeleteWorkspace(t.Context(), workspace.ID, "req_test"))
 	}
 	state, err := db.ConsumerState(t.Context(), "points", begin.AsOf)
 	require.NoError(t, err)
-	require.Equal(t, []uuid.UUID{made.ID}, state.Gone)
+	require.Equal(t, []uuid.UUID{workspace.ID}, state.Gone)
 	_, gone, err := db.TombstonesOf(t.Context(), []registry.SourceFloor{
-		{SourceID: registry.SourceID{Workspace: made.ID, Source: uuid.New()}},
+		{SourceID: registry.SourceID{Workspace: workspace.ID, Source: uuid.New()}},
 	})
 	require.NoError(t, err)
-	require.Equal(t, []uuid.UUID{made.ID}, gone)
+	require.Equal(t, []uuid.UUID{workspace.ID}, gone)
 }
 
 func TestADeletionSettlesOnlyUnderItsLastAttempt(t *testing.T) {
 	db := pgtest.Open(t)
-	stone := registry.Tombstone{RecordVersion: 2, Workspace: uuid.New(), Source: uuid.New(), Ceiling: 6}
+	tombstone := registry.Tombstone{RecordVersion: 2, Workspace: uuid.New(), Source: uuid.New(), Ceiling: 6}
 	begin, err := db.ConsumerState(t.Context(), "points", 0)
 	require.NoError(t, err)
-	require.NoError(t, db.AddTombstones(t.Context(), []registry.Tombstone{stone}))
+	require.NoError(t, db.AddTombstones(t.Context(), []registry.Tombstone{tombstone}))
 	unsettled := func() []registry.UnsettledDeletion {
-		list, err := db.UnsettledDeletions(t.Context(), stone.Workspace)
+		list, err := db.UnsettledDeletions(t.Context(), tombstone.Workspace)
 		require.NoError(t, err)
 		return list
 	}
@@ -96,17 +96,17 @@ func TestADeletionSettlesOnlyUnderItsLastAttempt(t *testing.T) {
 	}
 	first := due(time.Hour)
 	require.Len(t, first, 1)
-	require.Equal(t, stone, first[0].Tombstone)
+	require.Equal(t, tombstone, first[0].Tombstone)
 	require.False(t, first[0].Settles)
 	require.NoError(t, db.DeletionsDone(t.Context(), first))
-	require.Empty(t, due(time.Hour), "it is done once more when it is old enough")
+	require.Empty(t, due(time.Hour), "it is executed again when it is old enough")
 	require.True(t, unsettled()[0].Executed)
 
 	last := due(0)
 	require.Len(t, last, 1)
 	require.True(t, last[0].Settles)
 	require.NoError(t, db.RepeatDeletionsOf(
-		t.Context(), []registry.SourceID{{Workspace: stone.Workspace, Source: stone.Source}}, begin.AsOf,
+		t.Context(), []registry.SourceID{{Workspace: tombstone.Workspace, Source: tombstone.Source}}, begin.AsOf,
 	))
 	require.NoError(t, db.DeletionsDone(t.Context(), last), "rows came in between")
 	require.Len(t, unsettled(), 1)
@@ -117,6 +117,6 @@ func TestADeletionSettlesOnlyUnderItsLastAttempt(t *testing.T) {
 	waiting, _, err := db.UnexecutedDeletions(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, waiting)
-	require.NoError(t, db.AddTombstones(t.Context(), []registry.Tombstone{stone}))
+	require.NoError(t, db.AddTombstones(t.Context(), []registry.Tombstone{tombstone}))
 	require.Len(t, unsettled(), 1, "the record was read again")
 }

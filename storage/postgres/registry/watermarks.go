@@ -31,12 +31,12 @@ func (db *Store) Watermarks(ctx context.Context, topicID [16]byte) (map[int32]in
 	return marks, nil
 }
 
-// AdvanceWatermarks raises watermarks; one that is higher stays.
+// AdvanceWatermarks raises watermarks. It does not lower a watermark that is higher.
 func (db *Store) AdvanceWatermarks(ctx context.Context, topicID [16]byte, next map[int32]int64) error {
 	if len(next) == 0 {
 		return nil
 	}
-	partitions := slices.Sorted(maps.Keys(next)) // one order for all processes: no deadlock
+	partitions := slices.Sorted(maps.Keys(next)) // the same order in all processes avoids deadlocks
 	offsets := make([]int64, len(partitions))
 	for i, p := range partitions {
 		offsets[i] = next[p]

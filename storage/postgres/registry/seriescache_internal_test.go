@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRememberedSeriesHaveBounds(t *testing.T) {
-	m := newSeriesMemory()
+func TestTheSeriesCacheIsBounded(t *testing.T) {
+	m := newSeriesCache()
 	page := func(series, length int) *seriesListing {
 		l := &seriesListing{}
 		for range series {
@@ -18,31 +18,31 @@ func TestRememberedSeriesHaveBounds(t *testing.T) {
 		}
 		return l
 	}
-	known := func(key string) bool { _, ok := m.GetIfPresent(key); return ok }
-	m.Set("too large", page(1, rememberedSeriesBytes))
+	cached := func(key string) bool { _, ok := m.GetIfPresent(key); return ok }
+	m.Set("too large page", page(1, seriesCacheBytes))
 	m.CleanUp()
-	require.False(t, known("too large"))
+	require.False(t, cached("too large page"))
 
-	const pages = 100 // each is more than a tenth of what is remembered
-	m.Set("asked for", page(10, rememberedSeriesBytes/100))
+	const pages = 100 // each is more than a tenth of the cache
+	m.Set("asked for", page(10, seriesCacheBytes/100))
 	for i := range pages {
-		m.Set(fmt.Sprint(i), page(10, rememberedSeriesBytes/100))
-		m.CleanUp() // which happens by itself a moment later
-		require.True(t, known("asked for"), "%d pages that nobody asks for push none out that is", i)
-		require.LessOrEqual(t, m.WeightedSize(), uint64(rememberedSeriesBytes))
+		m.Set(fmt.Sprint(i), page(10, seriesCacheBytes/100))
+		m.CleanUp() // otherwise it runs asynchronously
+		require.True(t, cached("asked for"), "%d pages that are not requested evict none that is", i)
+		require.LessOrEqual(t, m.WeightedSize(), uint64(seriesCacheBytes))
 		require.LessOrEqual(t, m.EstimatedSize(), 10)
 	}
 
 	before := m.WeightedSize()
-	for range pages { // one page again and again takes its room once
-		m.Set("asked for", page(10, rememberedSeriesBytes/100))
+	for range pages { // replacing a page does not add to the size
+		m.Set("asked for", page(10, seriesCacheBytes/100))
 	}
 	m.CleanUp()
 	require.LessOrEqual(t, m.WeightedSize(), before)
-	require.True(t, known("asked for"))
+	require.True(t, cached("asked for"))
 }
 
-func TestPagesAreRememberedApart(t *testing.T) {
+func TestDifferentPagesHaveDifferentCacheKeys(t *testing.T) {
 	some, name := uuid.New(), "pump"
 	filters := []SeriesFilter{
 		{}, {Sources: []uuid.UUID{}}, {Sources: []uuid.UUID{some}}, {Metrics: []string{}}, {Metrics: []string{"a", "b"}},
@@ -55,7 +55,7 @@ func TestPagesAreRememberedApart(t *testing.T) {
 	for _, ws := range []uuid.UUID{uuid.New(), uuid.New()} {
 		for _, page := range []SeriesPage{{Limit: 1}, {Limit: 12}, {Limit: 1, Offset: 2}} {
 			for i := range filters {
-				key := filters[i].key(ws, page)
+				key := filters[i].cacheKey(ws, page)
 				require.NotEmpty(t, key)
 				require.False(t, seen[key], key)
 				seen[key] = true
@@ -63,9 +63,9 @@ func TestPagesAreRememberedApart(t *testing.T) {
 		}
 	}
 	for _, f := range []SeriesFilter{
-		{SourceName: &name}, {NodeID: &some}, {Metrics: []string{strings.Repeat("m", longestSeriesKey)}},
+		{SourceName: &name}, {NodeID: &some}, {Metrics: []string{strings.Repeat("m", maxSeriesKeyBytes)}},
 	} {
-		require.Empty(t, f.key(some, SeriesPage{Limit: 1}))
+		require.Empty(t, f.cacheKey(some, SeriesPage{Limit: 1}))
 	}
-	require.Empty(t, (&SeriesFilter{}).key(some, SeriesPage{Limit: 1, After: &SeriesPosition{}}))
+	require.Empty(t, (&SeriesFilter{}).cacheKey(some, SeriesPage{Limit: 1, After: &SeriesPosition{}}))
 }

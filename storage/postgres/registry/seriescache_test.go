@@ -14,20 +14,21 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// What another process changes is in the next list, whether the page was listed before or not.
-func TestSeriesThatAreRememberedAreThoseThatStand(t *testing.T) {
+// TestCachedSeriesReflectChangesOfOtherProcesses checks that a list has the changes of
+// another process, whether its page was cached or not.
+func TestCachedSeriesReflectChangesOfOtherProcesses(t *testing.T) {
 	url := testenv.MigratedPostgres(t)
 	db, other := pgtest.OpenURL(t, url), pgtest.OpenURL(t, url)
 	rapid.Check(t, func(rt *rapid.T) {
 		ws := pgtest.Limited(t, db, 100, 100_000)
 		var (
-			sources []uuid.UUID // that stand
-			gone    []registry.PendingDeletion
-			made    int
+			sources []uuid.UUID // that are not deleted
+			deleted []registry.PendingDeletion
+			created int
 		)
 		add := func() {
-			made++
-			sources = append(sources, source(t, other, ws, fmt.Sprint("source ", made)).ID)
+			created++
+			sources = append(sources, source(t, other, ws, fmt.Sprint("source ", created)).ID)
 		}
 		add()
 		one := func(rt *rapid.T) uuid.UUID { return rapid.SampledFrom(sources).Draw(rt, "source") }
@@ -44,8 +45,8 @@ func TestSeriesThatAreRememberedAreThoseThatStand(t *testing.T) {
 			},
 			"create": func(*rapid.T) { add() },
 			"rename": func(rt *rapid.T) {
-				made++
-				change(rt, func(s *registry.Source) { s.Name = fmt.Sprint("renamed ", made) })
+				created++
+				change(rt, func(s *registry.Source) { s.Name = fmt.Sprint("renamed ", created) })
 			},
 			"units": func(rt *rapid.T) {
 				change(rt, func(s *registry.Source) {
@@ -61,18 +62,18 @@ func TestSeriesThatAreRememberedAreThoseThatStand(t *testing.T) {
 			},
 			"delete": func(rt *rapid.T) {
 				if len(sources) < 2 {
-					rt.Skip("one stands")
+					rt.Skip("one source has to remain")
 				}
 				d, err := other.DeleteSource(t.Context(), ws, sources[0], "request")
 				require.NoError(rt, err)
-				sources, gone = sources[1:], append(gone, d)
+				sources, deleted = sources[1:], append(deleted, d)
 			},
 			"remove": func(rt *rapid.T) {
-				for _, d := range gone {
+				for _, d := range deleted {
 					_, err := other.RemoveSeries(t.Context(), d)
 					require.NoError(rt, err)
 				}
-				gone = nil
+				deleted = nil
 			},
 			"": func(rt *rapid.T) {
 				filter := rapid.SampledFrom([]registry.SeriesFilter{
@@ -82,7 +83,7 @@ func TestSeriesThatAreRememberedAreThoseThatStand(t *testing.T) {
 				page := registry.SeriesPage{Limit: rapid.SampledFrom([]int{3, 100}).Draw(rt, "limit")}
 				list, total, more, err := db.Series(t.Context(), ws, filter, page)
 				require.NoError(rt, err)
-				page.After = &registry.SeriesPosition{} // after a position, pages are not remembered
+				page.After = &registry.SeriesPosition{} // pages after a position are not cached
 				want, wantTotal, wantMore, err := db.Series(t.Context(), ws, filter, page)
 				require.NoError(rt, err)
 				require.Equal(rt, want, list)
