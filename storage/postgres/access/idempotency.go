@@ -13,40 +13,41 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// execer is a pool or a transaction.
+// execer executes statements: a pool or a transaction.
 type execer interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }
 
-// IdempotencyKey names what a client may repeat.
+// IdempotencyKey identifies a request that a client may repeat.
 type IdempotencyKey struct {
 	Workspace, Actor uuid.UUID
 	Route, Key       string
 }
 
-// IdempotencyClaim is what is known of a key after [DB.ClaimIdempotencyKey].
+// IdempotencyClaim is the state of a key after [Store.ClaimIdempotencyKey].
 type IdempotencyClaim struct {
 	IdempotencyKey
 	BodyHash   [32]byte
 	ReservedID uuid.UUID
 	ReceivedAt time.Time // to the microsecond
-	// Attempt counts those who held the key. The holder names it when it lets go.
+	// Attempt is the number of holders that the key has had. It identifies the current one
+	// when it answers, releases or deletes the key.
 	Attempt int32
-	// Held says that the caller holds the key now. Else Answer is what was answered,
-	// or nil while somebody else works at it.
+	// Held reports that the caller holds the key. Otherwise Answer is the stored response,
+	// or nil while another holder processes the request.
 	Held   bool
 	Answer []byte
 }
 
-// idempotencyKept is how long a key means what it meant.
-const idempotencyKept = `interval '24 hours'`
+// idempotencyRetention is the time after which a key expires.
+const idempotencyRetention = `interval '24 hours'`
 
-// ClaimIdempotencyKey takes a key for the caller, who holds it for the time given at
-// most: one that is new, or whose holder ended without an answer that is kept. Then
-// ReservedID and ReceivedAt are those of the first holder. A key that has another
-// body hash, is answered, or is held by somebody else is given as it is.
+// ClaimIdempotencyKey claims a key for the caller, who holds it for at most duration. It
+// succeeds if the key is new or expired, or if its last holder ended without storing a
+// response; ReservedID and ReceivedAt are then those of the first holder. A key that has
+// another body hash, has a response, or is held by another caller is returned unchanged.
 func (db *Store) ClaimIdempotencyKey(
-	ctx context.Context, want IdempotencyClaim, hold time.Duration,
+	ctx context.Context, want IdempotencyClaim, duration time.Duration,
 ) (IdempotencyClaim, error) {
 	const claim = `
 		INSERT INTO idempotency_keys AS k (workspace_id, actor_id, route, key, body_hash, reserved_id, received_at,
@@ -55,21 +56,21 @@ func (db *Store) ClaimIdempotencyKey(
 		ON CONFLICT (workspace_id, actor_id, route, key) DO UPDATE SET
 			body_hash     = excluded.body_hash,
 			reserved_id   = CASE WHEN k.created_at <= now() - ` +
-		idempotencyKept + ` THEN excluded.reserved_id ELSE k.reserved_id END,
+		idempotencyRetention + ` THEN excluded.reserved_id ELSE k.reserved_id END,
 			received_at   = CASE WHEN k.created_at <= now() - ` +
-		idempotencyKept + ` THEN excluded.received_at ELSE k.received_at END,
+		idempotencyRetention + ` THEN excluded.received_at ELSE k.received_at END,
 			created_at    = CASE WHEN k.created_at <= now() - ` +
-		idempotencyKept + ` THEN excluded.created_at ELSE k.created_at END,
-			attempt       = CASE WHEN k.created_at <= now() - ` + idempotencyKept + ` THEN 1 ELSE k.attempt + 1 END,
+		idempotencyRetention + ` THEN excluded.created_at ELSE k.created_at END,
+			attempt       = CASE WHEN k.created_at <= now() - ` + idempotencyRetention + ` THEN 1 ELSE k.attempt + 1 END,
 			running_until = excluded.running_until, answer = NULL
-		WHERE k.created_at <= now() - ` + idempotencyKept + `
+		WHERE k.created_at <= now() - ` + idempotencyRetention + `
 			OR (k.answer IS NULL AND k.running_until <= now() AND k.body_hash = excluded.body_hash)
 		RETURNING reserved_id, received_at, attempt`
 	for {
 		held := want
 		err := db.pool.QueryRow(
 			ctx, claim, want.Workspace, want.Actor, want.Route, want.Key, want.BodyHash[:], want.ReservedID, want.ReceivedAt,
-			hold,
+			duration,
 		).
 			Scan(&held.ReservedID, &held.ReceivedAt, &held.Attempt)
 		if err == nil {
@@ -80,7 +81,7 @@ func (db *Store) ClaimIdempotencyKey(
 			return IdempotencyClaim{}, postgres.Classify(fmt.Errorf("claiming an idempotency key: %w", err))
 		}
 		other, err := db.idempotencyKey(ctx, want.IdempotencyKey)
-		if !errors.Is(err, pgx.ErrNoRows) { // else it went in between: it is free
+		if !errors.Is(err, pgx.ErrNoRows) { // otherwise it was deleted meanwhile and can be claimed
 			return other, postgres.Classify(err)
 		}
 	}
@@ -103,14 +104,15 @@ func (db *Store) idempotencyKey(ctx context.Context, key IdempotencyKey) (Idempo
 const ofHolder = ` WHERE workspace_id = $1 AND actor_id = $2 AND route = $3 AND key = $4
 	AND attempt = $5 AND answer IS NULL`
 
-// AnswerIdempotencyKey keeps the answer of the key's holder. Nothing happens if
-// another holds it by now.
+// AnswerIdempotencyKey stores the response of the key's holder. It does nothing if another
+// caller holds the key by now.
 func (db *Store) AnswerIdempotencyKey(ctx context.Context, c IdempotencyClaim, answer []byte) error {
 	_, err := AnswerIdempotencyKey(ctx, db.pool, c, answer)
 	return postgres.Classify(err)
 }
 
-// AnswerIdempotencyKey reports whether the caller still held the key.
+// AnswerIdempotencyKey stores the response of the key's holder. It returns false, and stores
+// nothing, if another caller holds the key by now.
 func AnswerIdempotencyKey(ctx context.Context, q execer, c IdempotencyClaim, answer []byte) (bool, error) {
 	tag, err := q.Exec(
 		ctx, `UPDATE idempotency_keys SET answer = $6`+ofHolder, c.Workspace, c.Actor, c.Route, c.Key, c.Attempt, answer,
@@ -121,8 +123,8 @@ func AnswerIdempotencyKey(ctx context.Context, q execer, c IdempotencyClaim, ans
 	return tag.RowsAffected() == 1, nil
 }
 
-// ReleaseIdempotencyKey ends the holding without an answer: the next who asks goes
-// on, with what is reserved.
+// ReleaseIdempotencyKey releases a held key without a response. The next caller that claims
+// it continues with the reserved id.
 func (db *Store) ReleaseIdempotencyKey(ctx context.Context, c IdempotencyClaim) error {
 	_, err := db.pool.Exec(
 		ctx, `UPDATE idempotency_keys SET running_until = now()`+ofHolder, c.Workspace, c.Actor, c.Route, c.Key, c.Attempt,
@@ -133,8 +135,8 @@ func (db *Store) ReleaseIdempotencyKey(ctx context.Context, c IdempotencyClaim) 
 	return nil
 }
 
-// ForgetIdempotencyKey makes the key as if it had never been used: what was asked for
-// had no effect and will have none.
+// ForgetIdempotencyKey deletes a held key, as if it had never been used. The request must
+// have had no effect and must have none later.
 func (db *Store) ForgetIdempotencyKey(ctx context.Context, c IdempotencyClaim) error {
 	_, err := db.pool.Exec(ctx, `DELETE FROM idempotency_keys`+ofHolder, c.Workspace, c.Actor, c.Route, c.Key, c.Attempt)
 	if err != nil {
@@ -143,12 +145,11 @@ func (db *Store) ForgetIdempotencyKey(ctx context.Context, c IdempotencyClaim) e
 	return nil
 }
 
-// PruneIdempotencyKeys removes keys that mean nothing any more, at most so many, and
-// gives how many.
-func (db *Store) PruneIdempotencyKeys(ctx context.Context, most int) (int64, error) {
+// PruneIdempotencyKeys deletes up to limit expired keys and returns their number.
+func (db *Store) PruneIdempotencyKeys(ctx context.Context, limit int) (int64, error) {
 	tag, err := db.pool.Exec(ctx, `DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY (
 		SELECT ctid FROM idempotency_keys WHERE created_at <= now() - `+
-		idempotencyKept+` ORDER BY created_at LIMIT $1))`, most)
+		idempotencyRetention+` ORDER BY created_at LIMIT $1))`, limit)
 	if err != nil {
 		return 0, postgres.Classify(fmt.Errorf("pruning idempotency keys: %w", err))
 	}

@@ -10,23 +10,23 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Installation is this installation's identity and the keys that derived data
-// depends on. They never change: series fingerprints and checkpoints handed out
-// would lose their meaning.
+// Installation has the identity of this installation and the keys that derived data
+// depends on. They never change, because existing series fingerprints and checkpoints
+// would become invalid.
 type Installation struct {
 	ID             uuid.UUID
 	FingerprintKey [16]byte // of series fingerprints
 	CheckpointKey  [32]byte // signs checkpoints
 }
 
-// Installation reads the installation's row, and makes it at the first call.
+// Installation returns the installation. The first call creates it.
 func (db *Store) Installation(ctx context.Context) (Installation, error) {
-	var fresh Installation
-	_, _ = rand.Read(fresh.FingerprintKey[:]) // never fails: crypto/rand ends the process instead
-	_, _ = rand.Read(fresh.CheckpointKey[:])
+	var created Installation
+	_, _ = rand.Read(created.FingerprintKey[:]) // never fails: crypto/rand ends the process instead
+	_, _ = rand.Read(created.CheckpointKey[:])
 	_, err := db.pool.Exec(ctx, `
 		INSERT INTO installation (fingerprint_key, checkpoint_key) VALUES ($1, $2)
-		ON CONFLICT DO NOTHING`, fresh.FingerprintKey[:], fresh.CheckpointKey[:])
+		ON CONFLICT DO NOTHING`, created.FingerprintKey[:], created.CheckpointKey[:])
 	if err != nil {
 		return Installation{}, postgres.Classify(fmt.Errorf("making the installation's row: %w", err))
 	}

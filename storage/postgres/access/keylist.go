@@ -19,16 +19,16 @@ const (
 	KeyRevoked = "revoked"
 )
 
-// KeyFilter selects keys. What is empty selects all.
+// KeyFilter selects keys. Empty fields match all keys.
 type KeyFilter struct {
-	Workspace *uuid.UUID  // opened by them
-	IDs       []uuid.UUID // those alone
-	Actors    []uuid.UUID // of these actors alone
+	Workspace *uuid.UUID  // keys that open this workspace
+	IDs       []uuid.UUID // any of these keys
+	Actors    []uuid.UUID // keys of any of these actors
 	State     string
-	// Text is a part of the name, or of what is shown of the key, in any case; or an id.
+	// Text is a case-insensitive substring of the name or the display text, or an id.
 	Text          string
 	CreatedBefore *time.Time
-	Newest        bool // first; else the oldest
+	Newest        bool // sort newest first instead of oldest first
 	Limit, Offset int
 }
 
@@ -41,8 +41,8 @@ const keyConditions = `
 	AND ($6::timestamptz IS NULL OR k.created_at < $6)
 	AND ($7::uuid[] IS NULL OR k.actor_id = ANY ($7))`
 
-// KeyPage returns a page of the keys that a filter selects, as they are at a time, and
-// how many it selects.
+// KeyPage returns a page of the keys that match a filter, and the total number of matches.
+// now determines which keys are expired.
 func (db *Store) KeyPage(ctx context.Context, f *KeyFilter, now time.Time) (page []Key, total int64, err error) {
 	values := []any{f.Workspace, f.IDs, f.State, now, strings.ToLower(f.Text), f.CreatedBefore, f.Actors}
 	err = db.pool.QueryRow(ctx, `SELECT count(*) FROM api_keys k`+keyConditions, values...).Scan(&total)

@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Key is an API key as it is kept: never its text.
+// Key is an API key as it is stored, without its text.
 type Key struct {
 	ID         uuid.UUID   `json:"id"`
 	Display    string      `json:"display"` // prefix and the first four random characters
@@ -22,7 +22,7 @@ type Key struct {
 	Mode       string      `json:"mode"` // live or test
 	Scopes     []string    `json:"scopes"`
 	Workspaces []uuid.UUID `json:"workspaces"`
-	ActorID    uuid.UUID   `json:"actorId"` // whose undo stack; a rolled key hands it on
+	ActorID    uuid.UUID   `json:"actorId"` // owner of the undo stack; a rolled key passes it on
 	RolledFrom *uuid.UUID  `json:"rolledFrom"`
 	CreatedBy  string      `json:"createdBy"`
 	CreatedAt  time.Time   `json:"createdAt"`
@@ -32,7 +32,7 @@ type Key struct {
 	LastUsedIP *netip.Addr `json:"lastUsedIp"`
 }
 
-// NewKey is what a new key is made of. The mode is that of its workspaces.
+// NewKey has the fields of a key to create.
 type NewKey struct {
 	Hash       [32]byte // SHA-256 of the text
 	Display    string
@@ -48,15 +48,15 @@ const keyColumns = `k.id, k.display, k.name, k.mode, k.scopes, k.actor_id, k.rol
 	k.created_at, k.expires_at, k.revoked_at, k.last_used_at, k.last_used_ip,
 	ARRAY(SELECT workspace_id FROM api_key_workspaces w WHERE w.key_id = k.id ORDER BY workspace_id)`
 
-// CreateKey adds a key. A workspace that does not stand is NotFound, one of
-// another mode Invalid.
+// CreateKey adds a key. It returns fault.NotFound for a workspace that does not exist or is
+// deleted, and fault.Invalid for one of another mode.
 func (db *Store) CreateKey(ctx context.Context, n NewKey) (Key, error) {
-	var made Key
+	var created Key
 	err := db.root.InTx(ctx, func(tx pgx.Tx) (err error) {
-		made, err = createKey(ctx, tx, n)
+		created, err = createKey(ctx, tx, n)
 		return err
 	})
-	return made, err
+	return created, err
 }
 
 func createKey(ctx context.Context, tx pgx.Tx, n NewKey) (Key, error) {
@@ -107,13 +107,13 @@ func checkWorkspaces(ctx context.Context, tx pgx.Tx, ids []uuid.UUID, mode strin
 	return nil
 }
 
-// RollKey makes a successor of a key, of the same actor, name, scopes,
-// workspaces and length of life, and lets the old one live for grace at most. The length of
-// life is that of the key before it was rolled first: what grace left of it is nobody's.
+// RollKey creates a successor of a key with the same actor, name, scopes, workspaces and
+// lifetime. The old key expires after grace at the latest. The lifetime is that of the old
+// key before it was rolled first, not the one that grace shortened.
 func (db *Store) RollKey(
 	ctx context.Context, id uuid.UUID, hash [32]byte, display, createdBy string, grace time.Duration,
 ) (Key, error) {
-	var made Key
+	var created Key
 	err := db.root.InTx(ctx, func(tx pgx.Tx) error {
 		successor, err := uuid.NewV7()
 		if err != nil {
@@ -143,16 +143,16 @@ func (db *Store) RollKey(
 			WHERE id = $1`,
 			id, grace.Seconds())
 		if err != nil {
-			return fmt.Errorf("ending the old key's life: %w", err)
+			return fmt.Errorf("expiring the old key: %w", err)
 		}
-		made, err = readKey(ctx, tx, successor)
+		created, err = readKey(ctx, tx, successor)
 		return err
 	})
-	return made, err
+	return created, err
 }
 
-// usableKey locks the key's row and refuses a key that is unknown (NotFound),
-// revoked or expired (Conflict).
+// usableKey locks the key's row. It returns fault.NotFound for an unknown key, and
+// fault.Conflict for one that is revoked or expired.
 func usableKey(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	var revoked, expired bool
 	err := tx.QueryRow(ctx, `
@@ -160,7 +160,7 @@ func usableKey(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 		Scan(&revoked, &expired)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return noKey(id)
+		return keyNotFound(id)
 	case err != nil:
 		return fmt.Errorf("reading key: %w", err)
 	case revoked:
@@ -171,7 +171,7 @@ func usableKey(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	return nil
 }
 
-// RevokeKey ends a key's life now. Revoking it again changes nothing.
+// RevokeKey revokes a key now. Revoking it again changes nothing.
 func (db *Store) RevokeKey(ctx context.Context, id uuid.UUID) (Key, error) {
 	var revoked Key
 	err := db.root.InTx(ctx, func(tx pgx.Tx) error {
@@ -185,7 +185,7 @@ func (db *Store) RevokeKey(ctx context.Context, id uuid.UUID) (Key, error) {
 	return revoked, err
 }
 
-// Keys lists keys, oldest first: of one workspace, or of all when it is nil.
+// Keys returns the keys of a workspace, or all keys if workspace is nil, oldest first.
 func (db *Store) Keys(ctx context.Context, workspace *uuid.UUID) ([]Key, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT `+keyColumns+` FROM api_keys k
@@ -206,7 +206,7 @@ func readKey(ctx context.Context, tx pgx.Tx, id uuid.UUID) (Key, error) {
 	}
 	key, err := pgx.CollectExactlyOneRow(rows, scanKey)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Key{}, noKey(id)
+		return Key{}, keyNotFound(id)
 	}
 	return key, err
 }
@@ -224,9 +224,9 @@ func scanKey(row pgx.CollectableRow) (Key, error) {
 	return k, err
 }
 
-func noKey(id uuid.UUID) error { return fault.Newf(fault.NotFound, "No key %s", id) }
+func keyNotFound(id uuid.UUID) error { return fault.Newf(fault.NotFound, "No key %s", id) }
 
-// KeyByID returns a key, NotFound when there is none.
+// KeyByID returns a key, or fault.NotFound if there is none.
 func (db *Store) KeyByID(ctx context.Context, id uuid.UUID) (Key, error) {
 	rows, err := db.pool.Query(ctx, `SELECT `+keyColumns+` FROM api_keys k WHERE k.id = $1`, id)
 	if err != nil {
@@ -234,7 +234,7 @@ func (db *Store) KeyByID(ctx context.Context, id uuid.UUID) (Key, error) {
 	}
 	key, err := pgx.CollectExactlyOneRow(rows, scanKey)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Key{}, noKey(id)
+		return Key{}, keyNotFound(id)
 	}
 	return key, postgres.Classify(err)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Operator is somebody who may use the administration page, without the password.
+// Operator is a user of the admin UI, without the password.
 type Operator struct {
 	ID          uuid.UUID   `json:"id"`
 	Name        string      `json:"name"`
@@ -22,21 +22,21 @@ type Operator struct {
 	UpdatedAt   time.Time   `json:"updatedAt"` // when the password was last changed
 	LastLoginAt *time.Time  `json:"lastLoginAt"`
 	LastLoginIP *netip.Addr `json:"lastLoginIp"`
-	Sessions    int         `json:"sessions"` // that are open
+	Sessions    int         `json:"sessions"` // number of open sessions
 }
 
-// OperatorSecret is what a login is checked against.
+// OperatorSecret has the fields of an operator that a login is checked against.
 type OperatorSecret struct {
 	ID           uuid.UUID
 	Name         string
 	PasswordHash string      // see internal/platform/password
-	LastLoginIP  *netip.Addr // nil: none yet
+	LastLoginIP  *netip.Addr // nil: no login yet
 }
 
 const operatorColumns = `o.id, o.name, o.created_at, o.updated_at, o.last_login_at, o.last_login_ip,
 	(SELECT count(*) FROM operator_sessions s WHERE s.operator_id = o.id AND s.expires_at > now())`
 
-// Operators lists the operators by name.
+// Operators returns all operators, sorted by name.
 func (db *Store) Operators(ctx context.Context) ([]Operator, error) {
 	rows, err := db.pool.Query(ctx, `SELECT `+operatorColumns+` FROM operators o ORDER BY o.name`)
 	if err != nil {
@@ -46,13 +46,13 @@ func (db *Store) Operators(ctx context.Context) ([]Operator, error) {
 	return list, postgres.Classify(err)
 }
 
-// CreateOperator adds an operator. A name that is taken is a Conflict.
+// CreateOperator adds an operator. It returns fault.Conflict if the name is taken.
 func (db *Store) CreateOperator(ctx context.Context, name, passwordHash string) (Operator, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return Operator{}, fmt.Errorf("making an operator id: %w", err)
 	}
-	var made Operator
+	var created Operator
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(
 			ctx, `INSERT INTO operators (id, name, password_hash) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING`,
@@ -66,17 +66,17 @@ func (db *Store) CreateOperator(ctx context.Context, name, passwordHash string) 
 				fault.Conflict, "There is an operator %s already", name,
 			).With("field", "name").With("reason", "already_exists")
 		}
-		made, err = readOperator(ctx, tx, id)
+		created, err = readOperator(ctx, tx, id)
 		return err
 	})
-	return made, err
+	return created, err
 }
 
-// DeleteOperator removes an operator and ends the sessions. The last one is a Conflict:
-// nobody could open the page any more.
+// DeleteOperator deletes an operator and ends its sessions. It returns fault.Conflict for
+// the last operator, because no one could log in to the admin UI afterwards.
 func (db *Store) DeleteOperator(ctx context.Context, id uuid.UUID) error {
 	return db.root.InTx(ctx, func(tx pgx.Tx) error {
-		// All rows, so that of two who delete each other one is refused.
+		// Lock all rows, so that only one of two operators that delete each other succeeds.
 		rows, err := tx.Query(ctx, `SELECT id FROM operators ORDER BY id FOR UPDATE`)
 		if err != nil {
 			return fmt.Errorf("reading operators: %w", err)
@@ -91,7 +91,7 @@ func (db *Store) DeleteOperator(ctx context.Context, id uuid.UUID) error {
 		}
 		switch {
 		case !found:
-			return noOperator(id.String())
+			return operatorNotFound(id.String())
 		case len(ids) == 1:
 			return fault.New(fault.Conflict, "The last operator cannot be deleted").With("reason", "last_operator")
 		}
@@ -102,8 +102,8 @@ func (db *Store) DeleteOperator(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// SetOperatorPassword changes an operator's password and ends all sessions of it.
-// It gives the operator as it then is.
+// SetOperatorPassword changes an operator's password, ends all its sessions and returns
+// the changed operator.
 func (db *Store) SetOperatorPassword(ctx context.Context, id uuid.UUID, passwordHash string) (Operator, error) {
 	var changed Operator
 	err := db.root.InTx(ctx, func(tx pgx.Tx) error {
@@ -114,7 +114,7 @@ func (db *Store) SetOperatorPassword(ctx context.Context, id uuid.UUID, password
 			return fmt.Errorf("changing a password: %w", err)
 		}
 		if tag.RowsAffected() == 0 {
-			return noOperator(id.String())
+			return operatorNotFound(id.String())
 		}
 		if _, err := tx.Exec(ctx, `DELETE FROM operator_sessions WHERE operator_id = $1`, id); err != nil {
 			return fmt.Errorf("ending sessions: %w", err)
@@ -125,14 +125,14 @@ func (db *Store) SetOperatorPassword(ctx context.Context, id uuid.UUID, password
 	return changed, err
 }
 
-// OperatorByName returns what a login as the name is checked against, NotFound if there is
-// no such operator.
+// OperatorByName returns the secret of the operator with a name, or fault.NotFound if there
+// is none.
 func (db *Store) OperatorByName(ctx context.Context, name string) (OperatorSecret, error) {
 	var s OperatorSecret
 	err := db.pool.QueryRow(ctx, `SELECT id, name, password_hash, last_login_ip FROM operators WHERE name = $1`, name).
 		Scan(&s.ID, &s.Name, &s.PasswordHash, &s.LastLoginIP)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return s, noOperator(name)
+		return s, operatorNotFound(name)
 	}
 	if err != nil {
 		return s, postgres.Classify(fmt.Errorf("looking up an operator: %w", err))
@@ -158,4 +158,6 @@ func scanOperator(row pgx.CollectableRow) (Operator, error) {
 	return o, err
 }
 
-func noOperator(which string) error { return fault.Newf(fault.NotFound, "No operator %s", which) }
+func operatorNotFound(nameOrID string) error {
+	return fault.Newf(fault.NotFound, "No operator %s", nameOrID)
+}

@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/test/pgtest"
 )
 
-func TestAnOperatorHasSoManySessions(t *testing.T) {
+func TestTheSessionsOfAnOperatorAreLimited(t *testing.T) {
 	db := pgtest.Open(t)
 	o, err := db.CreateOperator(t.Context(), "ops", "hash")
 	require.NoError(t, err)
@@ -37,9 +37,9 @@ func TestAnOperatorHasSoManySessions(t *testing.T) {
 	require.True(t, holds(6))
 	require.True(t, holds(25))
 	require.NoError(t, login(26, session(25), "hash"))
-	require.False(t, holds(25), "the one in whose place it is ends")
+	require.False(t, holds(25), "the session that it replaces ends")
 	require.True(
-		t, fault.Is(login(27, [32]byte{}, "an older hash"), fault.Unauthenticated), "the password is another one by now",
+		t, fault.Is(login(27, [32]byte{}, "an older hash"), fault.Unauthenticated), "the password has changed meanwhile",
 	)
 	require.False(t, holds(27))
 
@@ -60,7 +60,7 @@ func TestAnOperatorHasSoManySessions(t *testing.T) {
 	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
 }
 
-func TestOfTwoWhoDeleteEachOtherOneStays(t *testing.T) {
+func TestOfTwoOperatorsThatDeleteEachOtherOneRemains(t *testing.T) {
 	db := pgtest.Open(t)
 	var ids []uuid.UUID
 	for _, name := range []string{"one", "two"} {

@@ -14,32 +14,34 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// OperatorSession is a session on the administration page that holds.
+// OperatorSession is a valid session of the admin UI.
 type OperatorSession struct {
 	Operator     uuid.UUID
 	OperatorName string
-	ExpiresAt    time.Time // by its age or for want of use, whichever comes first
+	ExpiresAt    time.Time // by its maximum age or its idle timeout, whichever is earlier
 }
 
-// NewOperatorSession is what a session is opened with.
+// NewOperatorSession has the fields of a session to open.
 type NewOperatorSession struct {
-	Hash      [32]byte // SHA-256 of what the cookie holds
+	Hash      [32]byte // SHA-256 of the cookie's value
 	Operator  uuid.UUID
-	Age       time.Duration // that it can have at most
+	Age       time.Duration // maximum age
 	IP        netip.Addr    // the zero address: unknown
 	UserAgent string
-	// PasswordHash is what the password was checked against. If the operator has another
-	// by now the session is not opened.
+	// PasswordHash is the hash that the password was checked against. The session is not
+	// opened if the operator has another hash by now.
 	PasswordHash string
-	// Replaces is the hash of a session that ends with it; zero: none.
+	// Replaces is the hash of a session that ends when this one opens; zero: none.
 	Replaces [32]byte
 }
 
-// maxOperatorSessions is how many sessions an operator has at most; the oldest end.
+// maxOperatorSessions is the maximum number of sessions of an operator. The oldest ones
+// beyond it end.
 const maxOperatorSessions = 20
 
-// OpenOperatorSession opens a session, notes the login, and removes sessions that are
-// over. An operator that is gone or has another password by now is Unauthenticated.
+// OpenOperatorSession opens a session, records the login, and deletes expired sessions. It
+// returns fault.Unauthenticated if the operator no longer exists or its password has
+// changed.
 func (db *Store) OpenOperatorSession(ctx context.Context, n NewOperatorSession) error {
 	var ip *netip.Addr
 	if n.IP.IsValid() {
@@ -51,7 +53,7 @@ func (db *Store) OpenOperatorSession(ctx context.Context, n NewOperatorSession) 
 			n.Operator, n.PasswordHash, ip,
 		)
 		if err != nil {
-			return fmt.Errorf("noting a login: %w", err)
+			return fmt.Errorf("recording a login: %w", err)
 		}
 		if tag.RowsAffected() == 0 {
 			return fault.New(fault.Unauthenticated, "Unauthorized")
@@ -71,8 +73,9 @@ func (db *Store) OpenOperatorSession(ctx context.Context, n NewOperatorSession) 
 	})
 }
 
-// OperatorSession returns a session that holds, Unauthenticated if there is none: unknown,
-// too old, or not used for idle. With touch it counts as used now, to a minute.
+// OperatorSession returns a valid session. It returns fault.Unauthenticated if the session
+// is unknown, expired, or was not used for idle. touch marks the session as used now, with
+// a precision of one minute.
 func (db *Store) OperatorSession(
 	ctx context.Context, hash [32]byte, idle time.Duration, touch bool,
 ) (OperatorSession, error) {
@@ -95,13 +98,13 @@ func (db *Store) OperatorSession(
 		if _, err := db.pool.Exec(
 			ctx, `UPDATE operator_sessions SET seen_at = now() WHERE hash = $1 AND seen_at < now()`, hash[:],
 		); err != nil {
-			return s, postgres.Classify(fmt.Errorf("noting the use of a session: %w", err))
+			return s, postgres.Classify(fmt.Errorf("recording the use of a session: %w", err))
 		}
 	}
 	return s, nil
 }
 
-// EndOperatorSession ends a session. One that is over is none.
+// EndOperatorSession ends a session. It does nothing if there is no such session.
 func (db *Store) EndOperatorSession(ctx context.Context, hash [32]byte) error {
 	if _, err := db.pool.Exec(ctx, `DELETE FROM operator_sessions WHERE hash = $1`, hash[:]); err != nil {
 		return postgres.Classify(fmt.Errorf("ending a session: %w", err))

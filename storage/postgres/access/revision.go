@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Credential is what authentication needs to know of a key.
+// Credential has the fields of a key that authentication needs.
 type Credential struct {
 	ID         uuid.UUID
 	ActorID    uuid.UUID
@@ -23,47 +23,47 @@ type Credential struct {
 	Scopes     []string
 	ExpiresAt  *time.Time
 	RevokedAt  *time.Time
-	Workspaces map[uuid.UUID]Access // those that stand
+	Workspaces map[uuid.UUID]Access // without deleted ones
 }
 
-// Access is what a key needs to know of a workspace that it opens.
+// Access has the fields of a workspace that authentication needs.
 type Access struct {
 	Mode              string
-	PerMinute, PerDay *int64 // the requests that it has; nil: unlimited
+	PerMinute, PerDay *int64 // limits of requests; nil: unlimited
 }
 
-// AuthChanges are the changes to keys and workspaces up to an auth revision: the number that
-// each of them raises.
+// AuthChanges has the changes to keys and workspaces up to an auth revision. Each change
+// raises the revision by one.
 type AuthChanges struct {
 	Revision int64
-	At       time.Time // when it was not higher, by the clock of Postgres
-	// IDs are those of the keys and workspaces that have changed. Whole is false where not
-	// all of them are known any more.
+	At       time.Time // a time of Postgres at which the revision was not higher
+	// IDs are the ids of the keys and workspaces that changed. Whole is false if not all
+	// changes are included.
 	IDs   []uuid.UUID
 	Whole bool
 }
 
-// maxAuthChanges bounds what AuthChanges reads.
+// maxAuthChanges is the maximum number of changes that AuthChanges reads.
 const maxAuthChanges = 1000
 
-// AuthChanges returns what has changed after a revision.
+// AuthChanges returns the changes after a revision.
 func (db *Store) AuthChanges(ctx context.Context, since int64) (AuthChanges, error) {
 	var c AuthChanges
-	var noted int64
+	var count int64
 	// The statement begins before its snapshot is taken. Each revision is one change.
 	err := db.pool.QueryRow(ctx, `SELECT r.revision, statement_timestamp(), c.n, c.ids FROM auth_revision r, LATERAL (
 			SELECT count(*) AS n, array_agg(COALESCE(key_id, workspace_id)) AS ids FROM auth_changes
 			WHERE revision > $1 AND revision <= r.revision AND r.revision - $1 <= $2) c`, since, maxAuthChanges).
-		Scan(&c.Revision, &c.At, &noted, &c.IDs)
+		Scan(&c.Revision, &c.At, &count, &c.IDs)
 	if err != nil {
-		return c, postgres.Classify(fmt.Errorf("reading what changed of keys and workspaces: %w", err))
+		return c, postgres.Classify(fmt.Errorf("reading the changes of keys and workspaces: %w", err))
 	}
-	c.Whole = noted == c.Revision-since
+	c.Whole = count == c.Revision-since
 	return c, nil
 }
 
-// CredentialByHash returns the key whose text has the SHA-256 hash, nil if there is none,
-// and the revision at which this was true. See CredentialsByHash.
+// CredentialByHash returns the key whose text has the SHA-256 hash, or nil if there is none,
+// and the revision of the result. See CredentialsByHash.
 func (db *Store) CredentialByHash(ctx context.Context, hash [32]byte) (*Credential, int64, error) {
 	found, revision, err := db.CredentialsByHash(ctx, [][32]byte{hash})
 	if err != nil {
@@ -72,7 +72,7 @@ func (db *Store) CredentialByHash(ctx context.Context, hash [32]byte) (*Credenti
 	return found[0], revision, nil
 }
 
-// selectByHash looks each hash up by the index, however few keys the statistics know.
+// selectByHash looks up each hash by the index, however few keys the statistics estimate.
 const selectByHash = `
 	SELECT h.n, r.revision, k.id, k.actor_id, k.mode, k.scopes, k.expires_at, k.revoked_at,
 		ws.ids, ws.modes, ws.plans, ws.minutes, ws.days
@@ -97,16 +97,16 @@ type credentialRow struct {
 	perMinute, perDays []*int64
 }
 
-// CredentialsByHash returns, for each SHA-256 hash of a key's text, the key, nil if there is
-// none, and the revision at which this was true: all are of one snapshot, so that a cache can
-// report whether the answer is older than a change.
+// CredentialsByHash returns the key for each SHA-256 hash of a key's text, nil if there is
+// none, and the revision of the result. The result is from one snapshot, so that a cache
+// can determine whether it is older than a change.
 func (db *Store) CredentialsByHash(ctx context.Context, hashes [][32]byte) ([]*Credential, int64, error) {
-	texts := make([][]byte, len(hashes))
+	column := make([][]byte, len(hashes))
 	for i := range hashes {
-		texts[i] = hashes[i][:]
+		column[i] = hashes[i][:]
 	}
-	found, revision, seen := make([]*Credential, len(hashes)), int64(0), 0
-	rows, err := db.pool.Query(ctx, selectByHash, texts)
+	found, revision, rowCount := make([]*Credential, len(hashes)), int64(0), 0
+	rows, err := db.pool.Query(ctx, selectByHash, column)
 	if err == nil {
 		var row credentialRow
 		columns := []any{
@@ -114,7 +114,7 @@ func (db *Store) CredentialsByHash(ctx context.Context, hashes [][32]byte) ([]*C
 			&row.ids, &row.modes, &row.plans, &row.perMinute, &row.perDays,
 		}
 		_, err = pgx.ForEachRow(rows, columns, func() (err error) {
-			seen++
+			rowCount++
 			found[row.n-1], err = row.credential()
 			return err
 		})
@@ -122,7 +122,7 @@ func (db *Store) CredentialsByHash(ctx context.Context, hashes [][32]byte) ([]*C
 	if err != nil {
 		return nil, 0, postgres.Classify(fmt.Errorf("looking up keys: %w", err))
 	}
-	if seen != len(hashes) {
+	if rowCount != len(hashes) {
 		return nil, 0, errors.New("looking up keys: rows are missing")
 	}
 	return found, revision, nil
@@ -151,17 +151,17 @@ func (row *credentialRow) credential() (*Credential, error) {
 	return c, nil
 }
 
-// KeyUse is when and from where a key was last used.
+// KeyUse is the time and the address of the last use of a key.
 type KeyUse struct {
 	ID uuid.UUID
 	At time.Time
 	IP netip.Addr // the zero address: unknown
 }
 
-// RecordKeyUses stores the last use of each key; an older use than the stored
-// one changes nothing. Keys must not repeat.
+// RecordKeyUses stores the last use of each key. A use that is older than the stored one
+// changes nothing. Keys must not repeat.
 func (db *Store) RecordKeyUses(ctx context.Context, uses []KeyUse) error {
-	// In one order, so that two processes cannot block each other.
+	// The same order in all processes avoids deadlocks.
 	slices.SortFunc(uses, func(a, b KeyUse) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	batch := &pgx.Batch{}
 	for _, use := range uses {

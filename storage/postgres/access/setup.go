@@ -10,7 +10,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Setup is what a new installation begins with.
+// Setup has the first workspace, key and operator of a new installation.
 type Setup struct {
 	Workspace    Workspace // with its id
 	Key          NewKey
@@ -18,8 +18,8 @@ type Setup struct {
 	PasswordHash string // see internal/platform/password
 }
 
-// SetUp makes the first workspace, key and operator of an installation, all or
-// nothing. It reports false, and makes nothing, when that was done before.
+// SetUp creates the first workspace, key and operator of an installation in one
+// transaction. It returns false, and creates nothing, if the installation is set up already.
 func (db *Store) SetUp(ctx context.Context, s Setup) (bool, error) {
 	if _, err := db.Installation(ctx); err != nil {
 		return false, err
@@ -53,7 +53,7 @@ func (db *Store) SetUp(ctx context.Context, s Setup) (bool, error) {
 	return done && err == nil, err
 }
 
-// IsSetUp reports whether SetUp was done.
+// IsSetUp reports whether the installation is set up.
 func (db *Store) IsSetUp(ctx context.Context) (bool, error) {
 	var done bool
 	err := db.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM installation WHERE set_up_at IS NOT NULL)`).Scan(&done)

@@ -1,5 +1,5 @@
-// Package access holds who may do what: the installation, workspaces and their plans, API keys,
-// operators with their sessions and acts, and the keys of idempotent requests.
+// Package access stores the data of access control: the installation, workspaces and their
+// plans, API keys, operators with their sessions and actions, and idempotency keys.
 package access
 
 import (
@@ -8,13 +8,13 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Store is who has access to what, in a database.
+// Store is the access control data in a database.
 type Store struct {
 	root *postgres.DB
 	pool *pgxpool.Pool
 }
 
-// New returns the store on a database.
+// New returns a Store on a database.
 func New(db *postgres.DB) *Store {
 	return &Store{root: db, pool: db.Pool()}
 }

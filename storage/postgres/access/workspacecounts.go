@@ -10,13 +10,13 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// WorkspaceCounts is how much there is of a workspace beside its sources and series.
+// WorkspaceCounts has counts of a workspace besides those of its sources and series.
 type WorkspaceCounts struct {
 	Nodes, Edges int64
 	Keys         int64 // that are neither revoked nor expired
 }
 
-// WorkspaceCounts counts what stands in a workspace now.
+// WorkspaceCounts returns the current counts of a workspace.
 func (db *Store) WorkspaceCounts(ctx context.Context, workspace uuid.UUID) (c WorkspaceCounts, err error) {
 	err = db.pool.QueryRow(ctx, `
 		SELECT COALESCE((SELECT sum(standing) FROM graph_totals WHERE workspace_id = $1 AND kind = $2), 0)::bigint,
@@ -25,7 +25,7 @@ func (db *Store) WorkspaceCounts(ctx context.Context, workspace uuid.UUID) (c Wo
 				WHERE w.workspace_id = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now()))`,
 		workspace, int16(graph.KindNode), int16(graph.KindEdge)).Scan(&c.Nodes, &c.Edges, &c.Keys)
 	if err != nil {
-		return c, postgres.Classify(fmt.Errorf("counting what is in a workspace: %w", err))
+		return c, postgres.Classify(fmt.Errorf("counting the contents of a workspace: %w", err))
 	}
 	return c, nil
 }

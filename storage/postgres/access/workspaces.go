@@ -13,26 +13,26 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Workspace is a tenant: what keys open, and the limits of what is in it.
+// Workspace is a tenant. Keys give access to workspaces.
 type Workspace struct {
 	ID         uuid.UUID `json:"id"`
 	Name       string    `json:"name"`
 	Plan       string    `json:"plan"`      // one of Plans
 	Mode       string    `json:"mode"`      // live or test, fixed
-	PerMinute  *int64    `json:"perMinute"` // requests a minute; nil: the plan's, on enterprise unlimited
+	PerMinute  *int64    `json:"perMinute"` // limit of requests; nil: the plan's, on enterprise unlimited
 	PerDay     *int64    `json:"perDay"`
 	MaxSources int64     `json:"maxSources"`
 	MaxSeries  int64     `json:"maxSeries"`
-	// RetentionDays is how long points are kept, unless their source says less; nil:
-	// for good.
+	// RetentionDays is the retention of points, unless their source has a shorter one; nil:
+	// unlimited.
 	RetentionDays *int32    `json:"retentionDays"`
-	Sources       int64     `json:"sources"` // how many stand now
+	Sources       int64     `json:"sources"` // current number
 	Series        int64     `json:"series"`
 	CreatedAt     time.Time `json:"createdAt"`
 	UpdatedAt     time.Time `json:"updatedAt"`
 }
 
-// WorkspaceChange names what UpdateWorkspace changes; nil fields stay.
+// WorkspaceChange has the fields that UpdateWorkspace changes. Nil fields stay unchanged.
 type WorkspaceChange struct {
 	Name          *string
 	Plan          *string
@@ -40,21 +40,21 @@ type WorkspaceChange struct {
 	PerDay        **int64
 	MaxSources    *int64
 	MaxSeries     *int64
-	RetentionDays **int32 // to nil: for good
+	RetentionDays **int32 // to nil: unlimited
 }
 
 const workspaceColumns = `id, name, plan, mode, per_minute, per_day, max_sources, max_series, retention_days,
 	sources, series, created_at, updated_at`
 
-// CreateWorkspace adds a workspace of the name, plan, mode and limits of w (zero
-// id and limits: the defaults) and gives back what is stored. Names may repeat.
+// CreateWorkspace adds a workspace with the id, name, plan, mode and limits of w and returns
+// the stored workspace. A zero id or limit is replaced by its default. Names may repeat.
 func (db *Store) CreateWorkspace(ctx context.Context, w Workspace) (Workspace, error) {
-	var made Workspace
+	var created Workspace
 	err := db.root.InTx(ctx, func(tx pgx.Tx) (err error) {
-		made, err = createWorkspace(ctx, tx, w)
+		created, err = createWorkspace(ctx, tx, w)
 		return err
 	})
-	return made, err
+	return created, err
 }
 
 func createWorkspace(ctx context.Context, tx pgx.Tx, w Workspace) (Workspace, error) {
@@ -75,14 +75,14 @@ func createWorkspace(ctx context.Context, tx pgx.Tx, w Workspace) (Workspace, er
 	return pgx.CollectExactlyOneRow(rows, scanWorkspace)
 }
 
-// Workspaces lists the workspaces that stand, oldest first.
+// Workspaces returns the workspaces that are not deleted, oldest first.
 func (db *Store) Workspaces(ctx context.Context) ([]Workspace, error) {
 	return db.workspaces(
 		ctx, `SELECT `+workspaceColumns+` FROM workspaces WHERE deleted_at IS NULL ORDER BY created_at, id`,
 	)
 }
 
-// WorkspacesByID lists those of the ids that stand, oldest first.
+// WorkspacesByID returns the workspaces with these ids that are not deleted, oldest first.
 func (db *Store) WorkspacesByID(ctx context.Context, ids []uuid.UUID) ([]Workspace, error) {
 	return db.workspaces(ctx, `SELECT `+workspaceColumns+` FROM workspaces
 		WHERE deleted_at IS NULL AND id = ANY($1) ORDER BY created_at, id`, ids)
