@@ -10,23 +10,23 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// LetterState is what was done about a dead letter.
+// LetterState is the state of a dead letter.
 type LetterState string
 
 // The states.
 const (
-	LetterOpen      LetterState = "open" // nothing; it has no mark
+	LetterOpen      LetterState = "open" // nothing was done; it has no mark
 	LetterRedriven  LetterState = "redriven"
 	LetterDiscarded LetterState = "discarded"
 )
 
-// LogPosition is a place in a topic.
+// LogPosition is the position of a record in a topic.
 type LogPosition struct {
 	Partition int32
 	Offset    int64
 }
 
-// LetterMark says what was done about a dead letter, by whom and when.
+// LetterMark records what was done with a dead letter, by whom and when.
 type LetterMark struct {
 	State  LetterState `json:"state"`
 	By     string      `json:"by"`
@@ -34,13 +34,12 @@ type LetterMark struct {
 	At     time.Time   `json:"at"`
 }
 
-// MarkLetters notes what was done about dead letters of the topic of an id. A mark
-// that is there is replaced.
-func (db *Store) MarkLetters(ctx context.Context, topicID [16]byte, letters []LogPosition, mark LetterMark) error {
-	if len(letters) == 0 {
+// MarkLetters marks dead letters of the topic with an id. It replaces existing marks.
+func (db *Store) MarkLetters(ctx context.Context, topicID [16]byte, positions []LogPosition, mark LetterMark) error {
+	if len(positions) == 0 {
 		return nil
 	}
-	partitions, offsets := columnsOf(letters)
+	partitions, offsets := toColumns(positions)
 	_, err := db.pool.Exec(ctx, `INSERT INTO dead_letter_marks (topic_id, partition, "offset", state, marked_by, reason)
 		SELECT DISTINCT $1::bytea, p, o, $4::text, $5::text, NULLIF($6::text, '')
 		FROM unnest($2::int[], $3::bigint[]) AS t (p, o)
@@ -53,15 +52,15 @@ func (db *Store) MarkLetters(ctx context.Context, topicID [16]byte, letters []Lo
 	return nil
 }
 
-// LetterMarks returns the marks of dead letters that have one.
+// LetterMarks returns the marks of those dead letters that have one.
 func (db *Store) LetterMarks(
-	ctx context.Context, topicID [16]byte, letters []LogPosition,
+	ctx context.Context, topicID [16]byte, positions []LogPosition,
 ) (map[LogPosition]LetterMark, error) {
 	marks := map[LogPosition]LetterMark{}
-	if len(letters) == 0 {
+	if len(positions) == 0 {
 		return marks, nil
 	}
-	partitions, offsets := columnsOf(letters)
+	partitions, offsets := toColumns(positions)
 	rows, err := db.pool.Query(
 		ctx, `SELECT partition, "offset", state, marked_by, COALESCE(reason, ''), marked_at FROM dead_letter_marks
 		JOIN unnest($2::int[], $3::bigint[]) AS t (p, o) ON partition = p AND "offset" = o WHERE topic_id = $1`,
@@ -70,13 +69,13 @@ func (db *Store) LetterMarks(
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading the marks of dead letters: %w", err))
 	}
-	var at LogPosition
+	var position LogPosition
 	var mark LetterMark
 	_, err = pgx.ForEachRow(rows, []any{
-		&at.Partition, &at.Offset, &mark.State, &mark.By, &mark.Reason, &mark.At,
+		&position.Partition, &position.Offset, &mark.State, &mark.By, &mark.Reason, &mark.At,
 	}, func() error {
 		mark.At = mark.At.UTC()
-		marks[at] = mark
+		marks[position] = mark
 		return nil
 	})
 	if err != nil {
@@ -85,12 +84,12 @@ func (db *Store) LetterMarks(
 	return marks, nil
 }
 
-// CountLetterMarks counts marks by state of letters that a topic still has: starts
-// are where its partitions begin.
+// CountLetterMarks returns the number of marks by state of the dead letters that a topic
+// still has. starts are the start offsets of its partitions.
 func (db *Store) CountLetterMarks(
 	ctx context.Context, topicID [16]byte, starts []LogPosition,
 ) (map[LetterState]int64, error) {
-	partitions, offsets := columnsOf(starts)
+	partitions, offsets := toColumns(starts)
 	rows, err := db.pool.Query(ctx, `SELECT state, count(*) FROM dead_letter_marks
 		JOIN unnest($2::int[], $3::bigint[]) AS t (p, o) ON partition = p AND "offset" >= o WHERE topic_id = $1
 		GROUP BY state`,
@@ -111,58 +110,59 @@ func (db *Store) CountLetterMarks(
 	return counts, nil
 }
 
-// AddDeadRecords notes which records of a topic were put aside; those that are noted
-// stay as they are.
+// AddDeadRecords stores which records of a topic were dead-lettered. Records that are stored
+// already stay unchanged.
 func (db *Store) AddDeadRecords(ctx context.Context, topicID [16]byte, records []LogPosition) error {
-	partitions, offsets := columnsOf(records)
+	partitions, offsets := toColumns(records)
 	_, err := db.pool.Exec(ctx, `INSERT INTO dead_records (topic_id, partition, "offset")
 		SELECT DISTINCT $1::bytea, p, o FROM unnest($2::int[], $3::bigint[]) AS t (p, o) ON CONFLICT DO NOTHING`,
 		topicID[:], partitions, offsets)
 	if err != nil {
-		return postgres.Classify(fmt.Errorf("noting records that were put aside: %w", err))
+		return postgres.Classify(fmt.Errorf("storing dead-lettered records: %w", err))
 	}
 	return nil
 }
 
-// DeadRecords counts those of some records of a topic that were put aside and not
+// DeadRecords returns how many of the given records of a topic were dead-lettered and not
 // redriven since.
 func (db *Store) DeadRecords(ctx context.Context, topicID [16]byte, records []LogPosition) (n int64, err error) {
-	partitions, offsets := columnsOf(records)
+	partitions, offsets := toColumns(records)
 	err = db.pool.QueryRow(ctx, `SELECT count(*) FROM dead_records
 		JOIN unnest($2::int[], $3::bigint[]) AS t (p, o) ON partition = p AND "offset" = o
 		WHERE topic_id = $1 AND redriven_at IS NULL`, topicID[:], partitions, offsets).Scan(&n)
 	if err != nil {
-		return 0, postgres.Classify(fmt.Errorf("looking for records that were put aside: %w", err))
+		return 0, postgres.Classify(fmt.Errorf("counting dead-lettered records: %w", err))
 	}
 	return n, nil
 }
 
-// RedriveDeadRecords notes that records that were put aside were put back.
+// RedriveDeadRecords marks dead-lettered records as redriven.
 func (db *Store) RedriveDeadRecords(ctx context.Context, topicID [16]byte, records []LogPosition) error {
-	partitions, offsets := columnsOf(records)
+	partitions, offsets := toColumns(records)
 	_, err := db.pool.Exec(ctx, `UPDATE dead_records SET redriven_at = now()
 		FROM unnest($2::int[], $3::bigint[]) AS t (p, o) WHERE topic_id = $1 AND partition = p AND "offset" = o`,
 		topicID[:], partitions, offsets)
 	if err != nil {
-		return postgres.Classify(fmt.Errorf("noting records that were put back: %w", err))
+		return postgres.Classify(fmt.Errorf("marking records as redriven: %w", err))
 	}
 	return nil
 }
 
-// PruneDeadRecords removes notes older than kept, at most so many, and reports how many.
-func (db *Store) PruneDeadRecords(ctx context.Context, kept time.Duration, limit int) (int64, error) {
+// PruneDeadRecords deletes up to limit rows of dead-lettered records that are older than
+// maxAge, and returns their number.
+func (db *Store) PruneDeadRecords(ctx context.Context, maxAge time.Duration, limit int) (int64, error) {
 	tag, err := db.pool.Exec(ctx, `DELETE FROM dead_records WHERE (topic_id, partition, "offset") IN (
 		SELECT topic_id, partition, "offset" FROM dead_records WHERE created_at < now() - make_interval(secs => $1)
-		ORDER BY created_at LIMIT $2)`, kept.Seconds(), limit)
+		ORDER BY created_at LIMIT $2)`, maxAge.Seconds(), limit)
 	if err != nil {
-		return 0, postgres.Classify(fmt.Errorf("removing old notes of records that were put aside: %w", err))
+		return 0, postgres.Classify(fmt.Errorf("pruning dead-lettered records: %w", err))
 	}
 	return tag.RowsAffected(), nil
 }
 
-func columnsOf(places []LogPosition) (partitions []int32, offsets []int64) {
-	partitions, offsets = make([]int32, len(places)), make([]int64, len(places))
-	for i, p := range places {
+func toColumns(positions []LogPosition) (partitions []int32, offsets []int64) {
+	partitions, offsets = make([]int32, len(positions)), make([]int64, len(positions))
+	for i, p := range positions {
 		partitions[i], offsets[i] = p.Partition, p.Offset
 	}
 	return partitions, offsets

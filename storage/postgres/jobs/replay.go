@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// ReplayState is how a replay stands.
+// ReplayState is the state of a replay.
 type ReplayState string
 
 // The states. The last three are final.
@@ -25,12 +25,12 @@ const (
 	ReplayCancelled ReplayState = "cancelled"
 )
 
-// Final reports whether nothing happens to the job any more.
+// Final reports whether the state is final.
 func (s ReplayState) Final() bool {
 	return s == ReplayDone || s == ReplayFailed || s == ReplayCancelled
 }
 
-// Replay is a job that has a consumer read a part of its topic's log once more.
+// Replay is a job in which a consumer reads ranges of its topic's log again.
 type Replay struct {
 	ID              uuid.UUID         `json:"id"`
 	Consumer        string            `json:"consumer"`
@@ -41,7 +41,7 @@ type Replay struct {
 	RequestedBy     string            `json:"requestedBy"`
 	MaxRows         *int64            `json:"maxRowsPerSecond"` // nil: unbounded
 	CancelRequested bool              `json:"cancelRequested"`
-	Runs            int               `json:"runs"` // how often a process took it up
+	Runs            int               `json:"runs"` // number of times that a process claimed it
 	Rows            int64             `json:"rows"`
 	Refused         int64             `json:"refused"` // records that could not be read or stored
 	RecordsRate     float64           `json:"recordsPerSecond"`
@@ -54,17 +54,17 @@ type Replay struct {
 	Partitions      []ReplayPartition `json:"partitions"`
 }
 
-// ReplayPartition is a job's range of one partition, and how far it is.
+// ReplayPartition is a job's range of one partition, and its progress.
 type ReplayPartition struct {
 	Partition int32 `json:"partition"`
 	From      int64 `json:"from"`
 	To        int64 `json:"to"` // exclusive
 	Next      int64 `json:"next"`
-	Trimmed   int64 `json:"trimmed"` // records of the range that the log had no more
+	Trimmed   int64 `json:"trimmed"` // number of records of the range that the log no longer contained
 }
 
-// Progress sums the partitions up: records that there are to read, that are done,
-// and that were gone.
+// Progress returns sums over the partitions: the records to read, those that are done, and
+// those that the log no longer contained.
 func (r *Replay) Progress() (total, done, trimmed int64) {
 	for _, p := range r.Partitions {
 		total += p.To - p.From
@@ -74,13 +74,13 @@ func (r *Replay) Progress() (total, done, trimmed int64) {
 	return total, done, trimmed
 }
 
-// errNoReplay is for an id that no job has.
+// errNoReplay returns the error for an id that no job has.
 func errNoReplay(id uuid.UUID) error {
 	return fault.Newf(fault.NotFound, "there is no replay %s", id)
 }
 
-// CreateReplay queues a job; ID, ranges, Consumer, Topic, TopicID, Workspace,
-// RequestedBy and MaxRows are the caller's. It gives the job as it is.
+// CreateReplay queues a job and returns it. It uses ID, Consumer, Topic, TopicID, Workspace,
+// RequestedBy, MaxRows and the ranges of job.
 func (db *Store) CreateReplay(ctx context.Context, job Replay) (Replay, error) {
 	err := db.root.InTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO replay_jobs (id, consumer, topic, topic_id, workspace_id, requested_by, max_rows)
@@ -125,7 +125,7 @@ func scanReplay(row pgx.CollectableRow) (Replay, error) {
 	return r, err
 }
 
-// Replay returns one job; fault.NotFound if there is none of the id.
+// Replay returns a job, or fault.NotFound if there is none with that id.
 func (db *Store) Replay(ctx context.Context, id uuid.UUID) (Replay, error) {
 	list, err := db.replays(ctx, ` WHERE id = $1`, id)
 	if err == nil && len(list) == 0 {
@@ -137,19 +137,19 @@ func (db *Store) Replay(ctx context.Context, id uuid.UUID) (Replay, error) {
 	return list[0], nil
 }
 
-// Replays lists jobs, newest first: so many, after so many newer ones.
+// Replays returns up to limit jobs from offset, newest first.
 func (db *Store) Replays(ctx context.Context, offset, limit int) ([]Replay, error) {
 	return db.replays(ctx, ` ORDER BY created_at DESC, id DESC LIMIT $1 OFFSET $2`, limit, offset)
 }
 
-// CountReplays counts all jobs.
+// CountReplays returns the number of all jobs.
 func (db *Store) CountReplays(ctx context.Context) (n int64, err error) {
 	err = db.pool.QueryRow(ctx, `SELECT count(*) FROM replay_jobs`).Scan(&n)
 	return n, postgres.Classify(err)
 }
 
-func (db *Store) replays(ctx context.Context, which string, args ...any) ([]Replay, error) {
-	rows, err := db.pool.Query(ctx, selectReplays+which, args...)
+func (db *Store) replays(ctx context.Context, clause string, args ...any) ([]Replay, error) {
+	rows, err := db.pool.Query(ctx, selectReplays+clause, args...)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading replays: %w", err))
 	}
@@ -161,9 +161,9 @@ func (db *Store) replays(ctx context.Context, which string, args ...any) ([]Repl
 }
 
 func (db *Store) readReplayPartitions(ctx context.Context, jobs []Replay) error {
-	ids, of := make([]uuid.UUID, len(jobs)), make(map[uuid.UUID]*Replay, len(jobs))
+	ids, byID := make([]uuid.UUID, len(jobs)), make(map[uuid.UUID]*Replay, len(jobs))
 	for i := range jobs {
-		ids[i], of[jobs[i].ID] = jobs[i].ID, &jobs[i]
+		ids[i], byID[jobs[i].ID] = jobs[i].ID, &jobs[i]
 	}
 	rows, err := db.pool.Query(ctx, `SELECT job_id, partition, from_offset, to_offset, next_offset, trimmed
 		FROM replay_partitions WHERE job_id = ANY($1) ORDER BY job_id, partition`, ids)
@@ -173,7 +173,7 @@ func (db *Store) readReplayPartitions(ctx context.Context, jobs []Replay) error 
 	var id uuid.UUID
 	var p ReplayPartition
 	_, err = pgx.ForEachRow(rows, []any{&id, &p.Partition, &p.From, &p.To, &p.Next, &p.Trimmed}, func() error {
-		of[id].Partitions = append(of[id].Partitions, p)
+		byID[id].Partitions = append(byID[id].Partitions, p)
 		return nil
 	})
 	if err != nil {
@@ -182,10 +182,10 @@ func (db *Store) readReplayPartitions(ctx context.Context, jobs []Replay) error 
 	return nil
 }
 
-// CancelReplay asks a job to end, and gives it as it is then. One that no run has
-// taken up is cancelled at once. Else a run does it, if need be the next one, because one that
-// ended in the middle may have left something to put right. One that is over stays as
-// it is.
+// CancelReplay requests the cancellation of a job and returns the job. A job that was never
+// claimed is cancelled immediately. Otherwise its current run cancels it, or the next run if
+// there is none, because an interrupted run may require a cleanup. A job in a final state
+// stays unchanged; unless it is cancelled, CancelReplay returns fault.Conflict.
 func (db *Store) CancelReplay(ctx context.Context, id uuid.UUID) (Replay, error) {
 	tag, err := db.pool.Exec(ctx, `UPDATE replay_jobs SET cancel_requested = true, updated_at = now(),
 			state = CASE WHEN runs > 0 THEN state ELSE 'cancelled' END,
@@ -201,13 +201,13 @@ func (db *Store) CancelReplay(ctx context.Context, id uuid.UUID) (Replay, error)
 	return job, err
 }
 
-// ErrReplayTaken says that a job is another run's by now, or over: this one has to
-// stop and leave it alone.
+// ErrReplayTaken reports that another run has claimed the job, or that the job is in a final
+// state. The run must stop without changing it.
 var ErrReplayTaken = errors.New("the replay is another run's, or over")
 
-// ClaimReplay takes up the oldest job of the consumers that nobody works at, for so
-// long unless the claim is renewed; false: there is none. It may be one that is to be
-// cancelled and whose run has died. The claim's id is needed for all that follows.
+// ClaimReplay claims the oldest unclaimed job of the consumers for the time of lease, which
+// RenewReplay extends. It returns false if there is none. The job may have a cancellation
+// request if its last run died. The later calls for the job require the claim's id.
 func (db *Store) ClaimReplay(
 	ctx context.Context, consumers []string, claim uuid.UUID, lease time.Duration,
 ) (job Replay, ok bool, err error) {
@@ -224,14 +224,14 @@ func (db *Store) ClaimReplay(
 		return Replay{}, false, nil
 	}
 	if err != nil {
-		return Replay{}, false, postgres.Classify(fmt.Errorf("taking up a replay: %w", err))
+		return Replay{}, false, postgres.Classify(fmt.Errorf("claiming a replay: %w", err))
 	}
 	job, err = db.Replay(ctx, id)
 	return job, err == nil, err
 }
 
-// RenewReplay keeps a claim for so long from now, and reports whether somebody wants
-// the job to end. ErrReplayTaken: it is not this run's any more.
+// RenewReplay extends a claim to lease from now, and reports whether the cancellation of the
+// job is requested. It returns ErrReplayTaken if the claim is lost.
 func (db *Store) RenewReplay(ctx context.Context, id, claim uuid.UUID, lease time.Duration) (cancel bool, err error) {
 	err = db.pool.QueryRow(ctx, `UPDATE replay_jobs SET lease_until = now() + make_interval(secs => $3)
 		WHERE id = $1 AND claim = $2 AND finished_at IS NULL RETURNING cancel_requested`,
@@ -245,22 +245,22 @@ func (db *Store) RenewReplay(ctx context.Context, id, claim uuid.UUID, lease tim
 	return cancel, nil
 }
 
-// ReplayProgress is what a run has come to: how far its partitions are, and sums
-// over all runs of the job.
+// ReplayProgress is the progress of a run: that of its partitions, and sums over all runs of
+// the job.
 type ReplayProgress struct {
 	Partitions            []ReplayPartition // Next and Trimmed of each that changed
 	Rows, Refused         int64
 	RecordsRate, RowsRate float64
 }
 
-// AdvanceReplay notes how far a job is. ErrReplayTaken: it is not this run's any
-// more, and nothing is noted.
+// AdvanceReplay stores the progress of a job. It returns ErrReplayTaken, and stores nothing,
+// if the claim is lost.
 func (db *Store) AdvanceReplay(ctx context.Context, id, claim uuid.UUID, p ReplayProgress) error {
-	return db.noteReplay(ctx, id, claim, p, `updated_at = now()`)
+	return db.updateReplay(ctx, id, claim, p, `updated_at = now()`)
 }
 
-// FinishReplay ends a job in a final state, with what was wrong if that is
-// ReplayFailed. ErrReplayTaken as in AdvanceReplay.
+// FinishReplay ends a job in a final state. problem is the reason for ReplayFailed. It
+// returns ErrReplayTaken, and stores nothing, if the claim is lost.
 func (db *Store) FinishReplay(
 	ctx context.Context, id, claim uuid.UUID, p ReplayProgress, state ReplayState, problem string,
 ) error {
@@ -268,33 +268,35 @@ func (db *Store) FinishReplay(
 	if problem != "" {
 		text = &problem
 	}
-	return db.noteReplay(
+	return db.updateReplay(
 		ctx, id, claim, p,
 		`updated_at = now(), finished_at = now(), claim = NULL, lease_until = NULL, state = $7, error = $8`, string(state),
 		text,
 	)
 }
 
-// ReleaseReplay lets go of a job that is not over: another run may take it up at
-// once. One that is to be cancelled is.
+// ReleaseReplay releases a job that is not in a final state, so that another run can claim
+// it immediately. If its cancellation is requested, the job is cancelled.
 func (db *Store) ReleaseReplay(ctx context.Context, id, claim uuid.UUID) error {
 	_, err := db.pool.Exec(ctx, `UPDATE replay_jobs SET claim = NULL, lease_until = NULL, updated_at = now(),
 			state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
 			finished_at = CASE WHEN cancel_requested THEN now() END
 		WHERE id = $1 AND claim = $2 AND finished_at IS NULL`, id, claim)
 	if err != nil {
-		return postgres.Classify(fmt.Errorf("letting go of a replay: %w", err))
+		return postgres.Classify(fmt.Errorf("releasing a replay: %w", err))
 	}
 	return nil
 }
 
-func (db *Store) noteReplay(ctx context.Context, id, claim uuid.UUID, p ReplayProgress, set string, args ...any) error {
+func (db *Store) updateReplay(
+	ctx context.Context, id, claim uuid.UUID, p ReplayProgress, set string, args ...any,
+) error {
 	return db.root.InTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `UPDATE replay_jobs SET rows = $3, refused = $4, records_rate = $5, rows_rate = $6, `+set+`
 			WHERE id = $1 AND claim = $2 AND finished_at IS NULL`,
 			append([]any{id, claim, p.Rows, p.Refused, p.RecordsRate, p.RowsRate}, args...)...)
 		if err != nil {
-			return fmt.Errorf("noting how far a replay is: %w", err)
+			return fmt.Errorf("storing the progress of a replay: %w", err)
 		}
 		if tag.RowsAffected() == 0 {
 			return ErrReplayTaken
@@ -303,7 +305,7 @@ func (db *Store) noteReplay(ctx context.Context, id, claim uuid.UUID, p ReplayPr
 			_, err := tx.Exec(ctx, `UPDATE replay_partitions SET next_offset = GREATEST(next_offset, $3), trimmed = $4
 				WHERE job_id = $1 AND partition = $2`, id, part.Partition, part.Next, part.Trimmed)
 			if err != nil {
-				return fmt.Errorf("noting how far a replay is: %w", err)
+				return fmt.Errorf("storing the progress of a replay: %w", err)
 			}
 		}
 		return nil

@@ -15,23 +15,23 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// LetterPlace says where a dead letter of a backup is now.
+// LetterPlace maps the position of a dead letter in a backup to its current position.
 type LetterPlace struct {
 	WasTopic, Topic         [16]byte
 	WasPartition, Partition int32
 	WasOffset, Offset       int64
 }
 
-// BeginRestore refuses a database that holds anything, brings an empty one to the
-// schema that a backup was made with, and marks it until EndRestore. A backup of a
-// newer schema than this version knows is refused.
+// BeginRestore migrates an empty database to the schema of a backup and marks it until
+// EndRestore. It returns an error if the database is not empty, or if the schema of the
+// backup is newer than this version.
 func (db *Store) BeginRestore(ctx context.Context, schema int64) error {
 	if err := db.root.CheckNoRestore(ctx); err != nil {
 		return err
 	}
 	tables, err := readTables(ctx, db.pool)
 	if err != nil {
-		return postgres.Classify(fmt.Errorf("looking whether the database is empty: %w", err))
+		return postgres.Classify(fmt.Errorf("checking that the database is empty: %w", err))
 	}
 	for _, t := range tables {
 		var rows bool
@@ -39,7 +39,7 @@ func (db *Store) BeginRestore(ctx context.Context, schema int64) error {
 			continue
 		}
 		if err := db.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM `+t.name()+`)`).Scan(&rows); err != nil {
-			return postgres.Classify(fmt.Errorf("looking whether the database is empty: %w", err))
+			return postgres.Classify(fmt.Errorf("checking that the database is empty: %w", err))
 		}
 		if rows {
 			return fault.Newf(
@@ -59,21 +59,21 @@ func (db *Store) BeginRestore(ctx context.Context, schema int64) error {
 	return nil
 }
 
-// Restoration fills the tables, in one transaction. It belongs to one goroutine.
+// Restoration fills the tables in one transaction. It must be used by one goroutine.
 type Restoration struct {
 	tx pgx.Tx
-	// Begun is when the backup was begun, by its database's clock.
+	// Begun is the start of the backup, by the clock of its database.
 	Begun time.Time
 }
 
-// Restore runs work, which brings the tables, and commits what it did.
+// Restore empties the tables, runs work, which fills them, and commits.
 func (db *Store) Restore(ctx context.Context, tables []Table, begun time.Time, work func(*Restoration) error) error {
 	err := pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, withoutLimits+`; `+textindex.KeepsChampions); err != nil {
+		if _, err := tx.Exec(ctx, disableTimeouts+`; `+textindex.KeepsChampions); err != nil {
 			return err
 		}
 		for _, t := range tables {
-			// Of what the migrations wrote nothing stays. A name that is no table is an error here.
+			// Delete the rows that the migrations wrote. An unknown table is an error here.
 			if _, err := tx.Exec(ctx, `DELETE FROM `+t.name()); err != nil {
 				return fmt.Errorf("emptying table %s: %w", t.Name, err)
 			}
@@ -83,7 +83,7 @@ func (db *Store) Restore(ctx context.Context, tables []Table, begun time.Time, w
 	return postgres.Classify(err)
 }
 
-// Load fills a table with what Snapshot.Copy wrote, and checks that it is all.
+// Load fills a table with the output of Snapshot.Copy and verifies the number of rows.
 func (r *Restoration) Load(ctx context.Context, t Table, rows int64, from io.Reader) error {
 	tag, err := r.tx.Conn().PgConn().CopyFrom(ctx, from, `COPY `+t.name()+` `+t.columns()+` FROM STDIN`)
 	if err == nil && tag.RowsAffected() != rows {
@@ -95,31 +95,32 @@ func (r *Restoration) Load(ctx context.Context, t Table, rows int64, from io.Rea
 	return nil
 }
 
-// Continue has sequences go on behind the last numbers that they gave, by their names.
+// Continue sets sequences, by name, to the last numbers of the backup.
 func (r *Restoration) Continue(ctx context.Context, last map[string]int64) error {
 	for name, value := range last {
 		sequence := pgx.Identifier{name}.Sanitize()
-		// What triggers took while the tables were filled may be further.
+		// Triggers may have drawn higher numbers while the tables were filled.
 		_, err := r.tx.Exec(
 			ctx, `SELECT setval($1::text::regclass, GREATEST($2, last_value)) FROM `+sequence, sequence, value,
 		)
 		if err != nil {
-			return fmt.Errorf("going on with the numbers of %s: %w", name, err)
+			return fmt.Errorf("setting the sequence %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// Finish sets right what the rows of another moment than the points' say: what was deleted while the backup
-// was taken is deleted once more, and marks of dead letters follow their letters.
-func (r *Restoration) Finish(ctx context.Context, letters []LetterPlace) error {
+// Finish corrects rows that are inconsistent with the points because both were backed up at
+// different times: deletions during the backup are repeated, and the marks of dead letters
+// get the new positions of their dead letters.
+func (r *Restoration) Finish(ctx context.Context, moves []LetterPlace) error {
 	for _, step := range []struct {
-		what, statement string
-		args            []any
+		action, statement string
+		args              []any
 	}{
-		{"having keys looked at again", `UPDATE auth_revision SET revision = revision + 1`, nil},
+		{"invalidating cached keys", `UPDATE auth_revision SET revision = revision + 1`, nil},
 		{
-			"deleting sources once more",
+			"deleting sources again",
 			`INSERT INTO pending_deletions (id, workspace_id, source_id, request_id)
 			SELECT gen_random_uuid(), s.workspace_id, s.id, 'restore' FROM sources s WHERE s.deleted_at >= $1
 				AND NOT EXISTS (SELECT FROM pending_deletions p
@@ -127,28 +128,28 @@ func (r *Restoration) Finish(ctx context.Context, letters []LetterPlace) error {
 			[]any{r.Begun},
 		},
 		{
-			"deleting workspaces once more",
+			"deleting workspaces again",
 			`UPDATE workspace_deletions SET removed_at = NULL, finished_at = NULL, progress = '[]', updated_at = now()
 			WHERE removed_at >= $1 OR finished_at >= $1`, []any{r.Begun},
 		},
 		{
-			"opening dead letters that were put back meanwhile",
+			"opening dead letters that were redriven meanwhile",
 			`DELETE FROM dead_letter_marks WHERE state = 'redriven' AND marked_at >= $1`, []any{r.Begun},
 		},
 	} {
 		if _, err := r.tx.Exec(ctx, step.statement, step.args...); err != nil {
-			return fmt.Errorf("%s: %w", step.what, err)
+			return fmt.Errorf("%s: %w", step.action, err)
 		}
 	}
 	if err := r.repeatDeletions(ctx); err != nil {
 		return err
 	}
-	return r.moveLetters(ctx, letters)
+	return r.moveDeadLetterMarks(ctx, moves)
 }
 
-// repeatDeletions has the deletions done again that came to an end while the backup was
-// taken: their points may have been read before. A backup of an older schema has none
-// that outlast their record.
+// repeatDeletions resets the deletions that are unsettled or were completed during the
+// backup, because their points may have been backed up before. A backup of an older schema,
+// without the column settled_at, has no such deletions.
 func (r *Restoration) repeatDeletions(ctx context.Context) error {
 	var pending bool
 	err := r.tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM information_schema.columns
@@ -161,13 +162,13 @@ func (r *Restoration) repeatDeletions(ctx context.Context) error {
 		)
 	}
 	if err != nil {
-		return fmt.Errorf("having deletions done again: %w", err)
+		return fmt.Errorf("repeating deletions: %w", err)
 	}
 	return nil
 }
 
-// moveLetters has the marks of dead letters name the places where these are now.
-func (r *Restoration) moveLetters(ctx context.Context, letters []LetterPlace) error {
+// moveDeadLetterMarks changes the marks of dead letters to the new positions of these.
+func (r *Restoration) moveDeadLetterMarks(ctx context.Context, moves []LetterPlace) error {
 	_, err := r.tx.Exec(ctx, `CREATE TEMPORARY TABLE moved_letters (was_topic bytea, was_partition int, was_offset bigint,
 		topic bytea, partition int, "offset" bigint) ON COMMIT DROP`)
 	if err != nil {
@@ -176,9 +177,9 @@ func (r *Restoration) moveLetters(ctx context.Context, letters []LetterPlace) er
 	_, err = r.tx.CopyFrom(ctx, pgx.Identifier{"moved_letters"}, []string{
 		"was_topic", "was_partition", "was_offset", "topic", "partition", "offset",
 	},
-		pgx.CopyFromSlice(len(letters), func(i int) ([]any, error) {
-			l := &letters[i]
-			return []any{l.WasTopic[:], l.WasPartition, l.WasOffset, l.Topic[:], l.Partition, l.Offset}, nil
+		pgx.CopyFromSlice(len(moves), func(i int) ([]any, error) {
+			m := &moves[i]
+			return []any{m.WasTopic[:], m.WasPartition, m.WasOffset, m.Topic[:], m.Partition, m.Offset}, nil
 		}))
 	if err == nil {
 		_, err = r.tx.Exec(
@@ -204,8 +205,8 @@ func (db *Store) TombstonesFrom(ctx context.Context, from time.Time) ([]registry
 	return list, postgres.Classify(err)
 }
 
-// EndRestore brings the schema up to this version and takes the mark away: from then
-// on a server may start.
+// EndRestore migrates the schema to this version and removes the mark, so that a server may
+// start.
 func (db *Store) EndRestore(ctx context.Context) error {
 	if err := db.root.MigrateTo(ctx, migration.Latest); err != nil {
 		return err

@@ -19,23 +19,22 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// leftOut are the tables that a backup does not have: what is true of one running
-// installation alone (leases, sessions, places in logs that a restore makes again), and
-// what is made again from the rest (the search index).
-var leftOut = []string{
+// excludedTables are the tables that are not part of a backup: those with the state of one
+// running installation (leases, sessions, log positions, which a restore creates again), and
+// those that are derived from other tables (the search index).
+var excludedTables = []string{
 	"goose_db_version", postgres.RestoreMark,
 	"leases", "route_leases", "operator_sessions", "auth_changes", "watermarks", "command_offsets", "log_marks",
 	"search_indexes", "reindex_requests", "workspace_reindexes", "embedding_nodes", "embedding_progress",
 }
 
-// Table is a table as a backup has it. The columns that Postgres computes by itself
-// are not among its columns.
+// Table is a table of a backup. Columns does not include generated columns.
 type Table struct {
 	Name    string   `json:"name"`
 	Columns []string `json:"columns"`
 }
 
-// columns returns the list of the columns for a COPY.
+// columns returns the column list for a COPY.
 func (t *Table) columns() string {
 	quoted := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
@@ -46,20 +45,19 @@ func (t *Table) columns() string {
 
 func (t *Table) name() string { return pgx.Identifier{t.Name}.Sanitize() }
 
-// Snapshot reads all tables as they were at one moment, whatever is written meanwhile.
-// It belongs to one goroutine.
+// Snapshot reads all tables as of one point in time. It must be used by one goroutine.
 type Snapshot struct {
 	tx pgx.Tx
-	// At is the moment, by the database's clock.
+	// At is the time of the snapshot, by the database's clock.
 	At time.Time
-	// Schema is the last migration that the database has had.
+	// Schema is the last migration of the database.
 	Schema int64
 	// Installation is the installation's id.
 	Installation uuid.UUID
 }
 
-// Snapshot runs work on a snapshot. It holds a connection and a transaction, which
-// keeps Postgres from clearing away what is deleted meanwhile.
+// Snapshot runs work on a snapshot. Meanwhile it holds a connection and a transaction, which
+// keeps vacuum from removing rows that are deleted after the snapshot.
 func (db *Store) Snapshot(ctx context.Context, work func(*Snapshot) error) error {
 	tx, err := db.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
@@ -67,7 +65,7 @@ func (db *Store) Snapshot(ctx context.Context, work func(*Snapshot) error) error
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it wrote nothing
 	s := &Snapshot{tx: tx}
-	if _, err := tx.Exec(ctx, withoutLimits); err != nil {
+	if _, err := tx.Exec(ctx, disableTimeouts); err != nil {
 		return postgres.Classify(fmt.Errorf("beginning a snapshot: %w", err))
 	}
 	err = tx.QueryRow(
@@ -78,28 +76,29 @@ func (db *Store) Snapshot(ctx context.Context, work func(*Snapshot) error) error
 		return postgres.Classify(fmt.Errorf("beginning a snapshot: %w", err))
 	}
 	if err := migration.Known("Postgres", s.Schema, schemas.Postgres); err != nil {
-		return err // there may be tables of which this version does not know what they are
+		return err // a newer schema may have tables that this version does not know
 	}
 	s.At = s.At.UTC()
 	return work(s)
 }
 
-// withoutLimits takes off, for a transaction, what bounds statements of requests.
-const withoutLimits = `SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;
+// disableTimeouts disables the timeouts of the pool for the current transaction.
+const disableTimeouts = `SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;
 	SET LOCAL idle_in_transaction_session_timeout = 0`
 
-// Tables lists the tables of a backup, those first that others refer to.
+// Tables returns the tables of a backup. Referenced tables come before those that refer to
+// them.
 func (s *Snapshot) Tables(ctx context.Context) ([]Table, error) {
 	tables, err := readTables(ctx, s.tx)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("listing the tables: %w", err))
 	}
-	tables = slices.DeleteFunc(tables, func(t Table) bool { return slices.Contains(leftOut, t.Name) })
-	refers, err := readReferences(ctx, s.tx)
+	tables = slices.DeleteFunc(tables, func(t Table) bool { return slices.Contains(excludedTables, t.Name) })
+	references, err := readReferences(ctx, s.tx)
 	if err != nil {
-		return nil, postgres.Classify(fmt.Errorf("listing what tables refer to: %w", err))
+		return nil, postgres.Classify(fmt.Errorf("listing the references of tables: %w", err))
 	}
-	return inOrder(tables, refers)
+	return sortByReferences(tables, references)
 }
 
 func readTables(ctx context.Context, q postgres.Querier) ([]Table, error) {
@@ -117,7 +116,7 @@ func readTables(ctx context.Context, q postgres.Querier) ([]Table, error) {
 	})
 }
 
-// readReferences returns, by table, the other tables that its foreign keys name.
+// readReferences returns, by table, the other tables that its foreign keys refer to.
 func readReferences(ctx context.Context, q postgres.Querier) (map[string][]string, error) {
 	rows, err := q.Query(ctx, `SELECT f.relname, t.relname FROM pg_constraint k
 		JOIN pg_class f ON f.oid = k.conrelid JOIN pg_class t ON t.oid = k.confrelid
@@ -125,23 +124,23 @@ func readReferences(ctx context.Context, q postgres.Querier) (map[string][]strin
 	if err != nil {
 		return nil, err
 	}
-	refers := map[string][]string{}
+	references := map[string][]string{}
 	var from, to string
 	_, err = pgx.ForEachRow(rows, []any{&from, &to}, func() error {
-		refers[from] = append(refers[from], to)
+		references[from] = append(references[from], to)
 		return nil
 	})
-	return refers, err
+	return references, err
 }
 
-// inOrder puts every table behind those that it refers to.
-func inOrder(tables []Table, refers map[string][]string) ([]Table, error) {
+// sortByReferences sorts the tables so that each comes after those that it refers to.
+func sortByReferences(tables []Table, references map[string][]string) ([]Table, error) {
 	var ordered []Table
 	placed := map[string]bool{}
 	for len(tables) > 0 {
 		var later []Table
 		for _, t := range tables {
-			waits := slices.ContainsFunc(refers[t.Name], func(other string) bool {
+			waits := slices.ContainsFunc(references[t.Name], func(other string) bool {
 				return !placed[other] && slices.ContainsFunc(tables, func(t Table) bool { return t.Name == other })
 			})
 			if waits {
@@ -152,14 +151,14 @@ func inOrder(tables []Table, refers map[string][]string) ([]Table, error) {
 			ordered = append(ordered, t)
 		}
 		if len(later) == len(tables) {
-			return nil, fmt.Errorf("tables refer to each other in a circle: %s", later[0].Name)
+			return nil, fmt.Errorf("tables have circular references: %s", later[0].Name)
 		}
 		tables = later
 	}
 	return ordered, nil
 }
 
-// Copy writes the rows of a table, in the text format of COPY, and gives how many.
+// Copy writes the rows of a table to w, in the text format of COPY, and returns their number.
 func (s *Snapshot) Copy(ctx context.Context, t Table, w io.Writer) (rows int64, err error) {
 	tag, err := s.tx.Conn().PgConn().CopyTo(ctx, w, `COPY `+t.name()+` `+t.columns()+` TO STDOUT`)
 	if err != nil {
@@ -168,21 +167,21 @@ func (s *Snapshot) Copy(ctx context.Context, t Table, w io.Writer) (rows int64, 
 	return tag.RowsAffected(), nil
 }
 
-// Generations returns the generations of a topic as they were at the moment.
+// Generations returns the generations of a topic as of the snapshot.
 func (s *Snapshot) Generations(ctx context.Context, topic string) (registry.Generations, error) {
 	all, err := registry.ReadGenerations(ctx, s.tx, topic)
 	return all, postgres.Classify(err)
 }
 
-// Decided returns, by partition of the commands' topic of that id, the offset below
-// which every command was decided at the moment.
+// Decided returns, by partition of the commands topic with that id, the offset below which
+// all commands were decided as of the snapshot.
 func (s *Snapshot) Decided(ctx context.Context, topicID [16]byte) (map[int32]int64, error) {
 	all, err := graphstore.AllCommandOffsets(ctx, s.tx)
 	return all[topicID], postgres.Classify(err)
 }
 
-// Sequences returns, by sequence, the last number that it gave. Sequences are not of the
-// moment, but of when they are asked for: later, and so higher.
+// Sequences returns the last number of each sequence. Sequences are not part of the
+// snapshot: the numbers are those at the time of the call, and so may be higher.
 func (s *Snapshot) Sequences(ctx context.Context) (map[string]int64, error) {
 	rows, err := s.tx.Query(ctx, `SELECT sequencename, last_value FROM pg_sequences
 		WHERE schemaname = current_schema() AND last_value IS NOT NULL AND sequencename <> 'goose_db_version_id_seq'`)
@@ -199,5 +198,5 @@ func (s *Snapshot) Sequences(ctx context.Context) (map[string]int64, error) {
 	return last, postgres.Classify(err)
 }
 
-// errTruncated says that a table ended early.
+// errTruncated reports that the data of a table ended early.
 var errTruncated = errors.New("there are fewer rows than the backup says")

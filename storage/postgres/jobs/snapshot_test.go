@@ -15,9 +15,9 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// What a snapshot reads is of one moment, and every table that there is has its place
-// in it or is known to have none.
-func TestASnapshotIsOfOneMomentAndOfAllTables(t *testing.T) {
+// TestASnapshotIsConsistentAndHasAllTables checks that a snapshot does not see later writes,
+// and that its tables are in order and without the excluded ones.
+func TestASnapshotIsConsistentAndHasAllTables(t *testing.T) {
 	db := pgtest.Open(t)
 	_, err := db.Installation(t.Context())
 	require.NoError(t, err)
@@ -30,7 +30,7 @@ func TestASnapshotIsOfOneMomentAndOfAllTables(t *testing.T) {
 			return slices.IndexFunc(tables, func(table jobs.Table) bool { return table.Name == name })
 		}
 		require.NotContains(t, tables[place("nodes")].Columns, "name_folded", "Postgres computes it")
-		require.Less(t, place("workspaces"), place("api_key_workspaces"), "what others refer to comes first")
+		require.Less(t, place("workspaces"), place("api_key_workspaces"), "referenced tables come first")
 		require.Less(t, place("sources"), place("series"))
 		require.Equal(t, -1, place("leases"))
 		var file bytes.Buffer
@@ -63,7 +63,7 @@ func TestASchemaOfANewerVersionIsRefused(t *testing.T) {
 	require.True(t, fault.Is(err, fault.Invalid), "%v", err)
 	require.ErrorContains(t, err, "the schema of Postgres is of a newer version of Livegraph (migration 9999")
 	err = db.Snapshot(t.Context(), func(*jobs.Snapshot) error { return nil })
-	require.True(t, fault.Is(err, fault.Invalid), "a backup of it would lack what this version does not know: %v", err)
+	require.True(t, fault.Is(err, fault.Invalid), "a backup would lack data that this version does not know: %v", err)
 }
 
 func TestABackupOfANewerVersionIsRefused(t *testing.T) {

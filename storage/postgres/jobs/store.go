@@ -1,5 +1,5 @@
-// Package jobs holds what takes longer than a request: leases, replays, the marks of dead
-// letters, the deletion of workspaces, and the snapshots and restores of a backup.
+// Package jobs stores the state of background work: leases, replays, the marks of dead
+// letters, the deletion of workspaces, and the snapshots and restores of backups.
 package jobs
 
 import (
@@ -8,13 +8,13 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// Store is jobs and their progress in a database.
+// Store is the state of background work in a database.
 type Store struct {
 	root *postgres.DB
 	pool *pgxpool.Pool
 }
 
-// New returns the store on a database.
+// New returns a Store on a database.
 func New(db *postgres.DB) *Store {
 	return &Store{root: db, pool: db.Pool()}
 }

@@ -16,18 +16,18 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// eraseBatch is how many rows one transaction of a workspace's deletion removes, so
-// that none runs long or locks much.
+// eraseBatch is the number of rows that one transaction of a workspace's deletion deletes. It
+// is bounded so that transactions are short and lock few rows.
 const eraseBatch = 5_000
 
-// workspaceTable is a table with rows of a workspace. Its keys are the columns that follow
-// the workspace in an index that has all of these rows; none: they are few.
+// workspaceTable is a table with rows of a workspace. keys are the columns after the
+// workspace in an index that has all of these rows. keys is empty if a workspace has few rows.
 type workspaceTable struct{ name, keys string }
 
-// workspaceTables are the tables with rows of a workspace, in the order in which
-// they are emptied: series before the sources that they belong to, the head of its
-// graph last of the graph. Not workspaces itself: its row keeps the id from being
-// used again, and says to anyone who reads the log that its points are void.
+// workspaceTables returns the tables with rows of a workspace, in the order in which they
+// are emptied: series before their sources, and the graph head after the other tables of
+// the graph. Table workspaces is not included: its row keeps the id from being used again,
+// and marks the workspace's records in the log as deleted.
 func workspaceTables() []workspaceTable {
 	return []workspaceTable{
 		{"idempotency_keys", "actor_id, route, key"}, {"pending_deletions", ""}, {"tombstones", ""},
@@ -42,28 +42,27 @@ func workspaceTables() []workspaceTable {
 	}
 }
 
-// WorkspaceDeletion is how far the deletion of a workspace is.
+// WorkspaceDeletion is the progress of a workspace's deletion.
 type WorkspaceDeletion struct {
 	Workspace   uuid.UUID       `json:"id"`
 	RequestID   string          `json:"-"`
 	RequestedAt time.Time       `json:"requestedAt"`
 	Progress    []StoreProgress `json:"stores"`     // in the order in which they are emptied
-	Problem     *string         `json:"problem"`    // why it does not go on at this moment
-	RemovedAt   *time.Time      `json:"removedAt"`  // when all was removed
-	FinishedAt  *time.Time      `json:"finishedAt"` // when it had been looked for once more
+	Problem     *string         `json:"problem"`    // why it is blocked at this time
+	RemovedAt   *time.Time      `json:"removedAt"`  // when everything was removed
+	FinishedAt  *time.Time      `json:"finishedAt"` // when the stores had been checked again
 }
 
-// StoreProgress is how much of a workspace a store has left.
+// StoreProgress is the progress of a workspace's deletion in one store.
 type StoreProgress struct {
 	Store string `json:"store"`
-	Found int64  `json:"found"` // rows at first
+	Found int64  `json:"found"` // rows at the start
 	Left  int64  `json:"left"`
 	Done  bool   `json:"done"`
 }
 
-// DeleteWorkspace closes a workspace to every key, for good, and leaves a note by
-// which it is removed from all stores (see OpenWorkspaceDeletions). For one that is
-// being deleted it changes nothing.
+// DeleteWorkspace permanently closes a workspace to all keys and queues its removal from all
+// stores (see OpenWorkspaceDeletions). It does nothing if the deletion has already started.
 func (db *Store) DeleteWorkspace(ctx context.Context, id uuid.UUID, requestID string) error {
 	return db.root.InTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
@@ -74,7 +73,8 @@ func (db *Store) DeleteWorkspace(ctx context.Context, id uuid.UUID, requestID st
 		if tag.RowsAffected() == 0 {
 			return access.NoWorkspace(id)
 		}
-		// Behind the row's lock, so that nobody waits for that.
+		// LockTombstones comes after the lock on the row: a transaction that waits for the
+		// row must not block others that need LockTombstones.
 		if _, err = tx.Exec(ctx, registry.LockTombstones); err == nil {
 			_, err = tx.Exec(ctx, `
 				UPDATE workspaces SET deleted_sequence = COALESCE(deleted_sequence, nextval('tombstone_sequence'))
@@ -86,7 +86,7 @@ func (db *Store) DeleteWorkspace(ctx context.Context, id uuid.UUID, requestID st
 		_, err = tx.Exec(ctx, `INSERT INTO workspace_deletions (workspace_id, request_id) VALUES ($1, $2)
 			ON CONFLICT DO NOTHING`, id, requestID)
 		if err != nil {
-			return fmt.Errorf("noting the workspace's deletion: %w", err)
+			return fmt.Errorf("queueing the workspace's deletion: %w", err)
 		}
 		return nil
 	})
@@ -95,7 +95,7 @@ func (db *Store) DeleteWorkspace(ctx context.Context, id uuid.UUID, requestID st
 const selectDeletions = `SELECT workspace_id, request_id, requested_at, progress, problem, removed_at, finished_at
 	FROM workspace_deletions WHERE `
 
-// WorkspaceDeletion reads how far the deletion of a workspace is.
+// WorkspaceDeletion returns the progress of a workspace's deletion.
 func (db *Store) WorkspaceDeletion(ctx context.Context, workspace uuid.UUID) (WorkspaceDeletion, error) {
 	rows, err := db.pool.Query(ctx, selectDeletions+`workspace_id = $1`, workspace)
 	if err != nil {
@@ -108,7 +108,7 @@ func (db *Store) WorkspaceDeletion(ctx context.Context, workspace uuid.UUID) (Wo
 	return d, postgres.Classify(err)
 }
 
-// OpenWorkspaceDeletions lists the deletions that are not finished, oldest first.
+// OpenWorkspaceDeletions returns the deletions that are not finished, oldest first.
 func (db *Store) OpenWorkspaceDeletions(ctx context.Context) ([]WorkspaceDeletion, error) {
 	rows, err := db.pool.Query(ctx, selectDeletions+`finished_at IS NULL ORDER BY requested_at, workspace_id`)
 	if err != nil {
@@ -118,13 +118,13 @@ func (db *Store) OpenWorkspaceDeletions(ctx context.Context) ([]WorkspaceDeletio
 	return list, postgres.Classify(err)
 }
 
-// SaveWorkspaceDeletion notes how far a deletion is.
+// SaveWorkspaceDeletion stores the progress of a deletion.
 func (db *Store) SaveWorkspaceDeletion(ctx context.Context, d WorkspaceDeletion) error {
 	_, err := db.pool.Exec(ctx, `UPDATE workspace_deletions
 		SET progress = $2, problem = $3, removed_at = $4, finished_at = $5, updated_at = now() WHERE workspace_id = $1`,
 		d.Workspace, d.Progress, d.Problem, d.RemovedAt, d.FinishedAt)
 	if err != nil {
-		return postgres.Classify(fmt.Errorf("noting the progress of a workspace's deletion: %w", err))
+		return postgres.Classify(fmt.Errorf("storing the progress of a workspace's deletion: %w", err))
 	}
 	return nil
 }
@@ -136,7 +136,8 @@ func scanDeletion(row pgx.CollectableRow) (WorkspaceDeletion, error) {
 	return d, err
 }
 
-// WorkspaceRows counts the rows of a workspace, except for its own.
+// WorkspaceRows returns the number of rows of a workspace, without its row in table
+// workspaces.
 func (db *Store) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (rows int64, err error) {
 	for _, table := range workspaceTables() {
 		var n int64
@@ -150,12 +151,12 @@ func (db *Store) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (rows i
 	return rows, nil
 }
 
-// EraseWorkspace removes the rows of a workspace that is closed, except for its own, in
-// batches, and tells of each. It may be cut short and begun again.
-func (db *Store) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone func(rows int64) error) error {
+// EraseWorkspace deletes the rows of a closed workspace in batches, except its row in table
+// workspaces, and calls onDeleted after each batch. It can be interrupted and repeated.
+func (db *Store) EraseWorkspace(ctx context.Context, workspace uuid.UUID, onDeleted func(rows int64) error) error {
 	for _, table := range workspaceTables() {
-		for more := true; more; { // what was removed is passed over once more, and nothing found
-			n, err := db.eraseTable(ctx, table, workspace, gone)
+		for more := true; more; { // until a pass finds no rows
+			n, err := db.eraseTable(ctx, table, workspace, onDeleted)
 			if err != nil {
 				return err
 			}
@@ -168,31 +169,31 @@ func (db *Store) EraseWorkspace(ctx context.Context, workspace uuid.UUID, gone f
 	return postgres.Classify(err)
 }
 
-// eraseTable removes the rows of a workspace from a table, each batch behind the one
-// before: from the beginning, a batch would pass over the entries in the index of all rows
-// that are removed.
+// eraseTable deletes the rows of a workspace from a table. Each batch starts after the
+// previous one. If it started at the beginning it would scan the index entries of all rows
+// that are deleted already.
 func (db *Store) eraseTable(
-	ctx context.Context, table workspaceTable, workspace uuid.UUID, gone func(rows int64) error,
-) (all int64, err error) {
+	ctx context.Context, table workspaceTable, workspace uuid.UUID, onDeleted func(rows int64) error,
+) (total int64, err error) {
 	var last []any
 	for {
-		n, next, err := db.eraseFrom(ctx, table, workspace, last)
+		n, next, err := db.eraseAfter(ctx, table, workspace, last)
 		if err != nil || n == 0 {
-			return all, err
+			return total, err
 		}
-		all, last = all+n, next
-		if err := gone(n); err != nil {
-			return all, err
+		total, last = total+n, next
+		if err := onDeleted(n); err != nil {
+			return total, err
 		}
 	}
 }
 
-// eraseFrom removes some rows, behind the keys of one, and returns how many and the keys
-// of the last. It waits for a group of commands that is being decided, for series that
-// are being registered and for texts that are being written; none comes after, because the
-// workspace is closed. A workspace that stands loses nothing.
-func (db *Store) eraseFrom(
-	ctx context.Context, table workspaceTable, workspace uuid.UUID, behind []any,
+// eraseAfter deletes a batch of rows after the given keys, and returns their number and the
+// keys of the last one. It waits for commands that are being decided, for series that are
+// being registered and for texts that are being written. No more can follow, because the
+// workspace is closed. It deletes nothing of a workspace that is not closed.
+func (db *Store) eraseAfter(
+	ctx context.Context, table workspaceTable, workspace uuid.UUID, after []any,
 ) (deleted int64, last []any, err error) {
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
 		deleted, last = 0, nil
@@ -205,12 +206,12 @@ func (db *Store) eraseFrom(
 		if _, err := tx.Exec(ctx, textindex.LockLexical, []uuid.UUID{workspace}); err != nil {
 			return fmt.Errorf("waiting for the workspace's texts: %w", err)
 		}
-		places, keys, err := table.some(ctx, tx, workspace, behind)
-		if err != nil || len(places) == 0 {
+		ctids, keys, err := table.nextRows(ctx, tx, workspace, after)
+		if err != nil || len(ctids) == 0 {
 			return err
 		}
 		tag, err := tx.Exec(
-			ctx, `DELETE FROM `+table.name+` WHERE workspace_id = $1 AND ctid = ANY ($2::text[]::tid[])`, workspace, places,
+			ctx, `DELETE FROM `+table.name+` WHERE workspace_id = $1 AND ctid = ANY ($2::text[]::tid[])`, workspace, ctids,
 		)
 		if err != nil {
 			return fmt.Errorf("deleting the workspace's %s: %w", table.name, err)
@@ -221,19 +222,19 @@ func (db *Store) eraseFrom(
 	return deleted, last, err
 }
 
-// some returns where some rows of a workspace that is closed are, behind the keys of one,
-// and the keys of the last.
-func (t workspaceTable) some(
-	ctx context.Context, tx pgx.Tx, workspace uuid.UUID, behind []any,
-) (places []string, last []any, err error) {
-	columns, where, order := "t.ctid::text", "", ""
+// nextRows returns the ctids of a batch of rows of a closed workspace after the given keys,
+// and the keys of the last row.
+func (t workspaceTable) nextRows(
+	ctx context.Context, tx pgx.Tx, workspace uuid.UUID, after []any,
+) (ctids []string, last []any, err error) {
+	columns, where, orderBy := "t.ctid::text", "", ""
 	if t.keys != "" {
-		columns, order = columns+", "+t.keys, " ORDER BY t.workspace_id, "+t.keys
+		columns, orderBy = columns+", "+t.keys, " ORDER BY t.workspace_id, "+t.keys
 	}
 	args := []any{workspace, eraseBatch}
-	if len(behind) > 0 {
+	if len(after) > 0 {
 		var values []string
-		for _, key := range behind {
+		for _, key := range after {
 			args = append(args, key)
 			values = append(values, fmt.Sprintf("$%d", len(args)))
 		}
@@ -241,21 +242,21 @@ func (t workspaceTable) some(
 	}
 	rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT %s FROM %s t WHERE t.workspace_id = $1%s
 		AND EXISTS (SELECT FROM workspaces w WHERE w.id = $1 AND w.deleted_at IS NOT NULL)%s LIMIT $2`,
-		columns, t.name, where, order), args...)
+		columns, t.name, where, orderBy), args...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("looking for the workspace's %s: %w", t.name, err)
+		return nil, nil, fmt.Errorf("reading the workspace's %s: %w", t.name, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		values, err := rows.Values()
 		if err != nil {
-			return nil, nil, fmt.Errorf("looking for the workspace's %s: %w", t.name, err)
+			return nil, nil, fmt.Errorf("reading the workspace's %s: %w", t.name, err)
 		}
-		place, _ := values[0].(string)
-		places, last = append(places, place), values[1:]
+		ctid, _ := values[0].(string)
+		ctids, last = append(ctids, ctid), values[1:]
 	}
 	if err := rows.Err(); err != nil {
-		return nil, nil, fmt.Errorf("looking for the workspace's %s: %w", t.name, err)
+		return nil, nil, fmt.Errorf("reading the workspace's %s: %w", t.name, err)
 	}
-	return places, last, nil
+	return ctids, last, nil
 }
