@@ -1,5 +1,5 @@
-// Package stores puts the aggregates of storage/postgres together, for those who compose a
-// process or a tool. What needs one aggregate takes the store of that aggregate.
+// Package stores combines the stores of storage/postgres, for code that composes a process
+// or a tool. Code that needs one aggregate uses the store of that aggregate.
 package stores
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// What a DB is made of, by the names that the fields have.
+// The stores of a DB, by the names of its embedded fields.
 type (
 	// Access is the store of workspaces, keys and operators.
 	Access = access.Store
 	// Registry is the store of sources, series and topics.
 	Registry = registry.Store
-	// GraphRead is the graph for its readers.
+	// GraphRead is the store that reads the graph.
 	GraphRead = graphread.Store
-	// Graph is the graph for its writer.
+	// Graph is the store that writes the graph.
 	Graph = graphstore.Store
 	// Texts is the store of the search indexes.
 	Texts = textindex.Store
@@ -30,7 +30,7 @@ type (
 	Jobs = jobs.Store
 )
 
-// DB is a database with the stores on it. They share its connections.
+// DB is a database with all stores on it. They share its connections.
 type DB struct {
 	*postgres.DB
 	*Access
@@ -41,16 +41,16 @@ type DB struct {
 	*Jobs
 }
 
-// Open opens a database, see postgres.Open, with all stores on it.
-func Open(ctx context.Context, url string, maxConns int32, changes ...postgres.Option) (*DB, error) {
-	db, err := postgres.Open(ctx, url, maxConns, changes...)
+// Open opens a database with all stores on it. See postgres.Open.
+func Open(ctx context.Context, url string, maxConns int32, opts ...postgres.Option) (*DB, error) {
+	db, err := postgres.Open(ctx, url, maxConns, opts...)
 	if err != nil {
 		return nil, err
 	}
 	return On(db), nil
 }
 
-// On returns the stores on a database that is open.
+// On returns all stores on an open database.
 func On(db *postgres.DB) *DB {
 	return &DB{
 		DB: db, Access: access.New(db), Registry: registry.New(db), GraphRead: graphread.New(db),
