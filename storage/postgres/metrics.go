@@ -133,7 +133,9 @@ type runningStatement struct {
 }
 
 // TraceQueryStart implements pgx.QueryTracer.
-func (t *metricsTracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+func (t *metricsTracer) TraceQueryStart(
+	ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData,
+) context.Context {
 	return context.WithValue(ctx, statementKey{}, runningStatement{name: statementName(data.SQL), startedAt: time.Now()})
 }
 
