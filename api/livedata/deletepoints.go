@@ -16,8 +16,8 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// pointsDeletion is what was asked to be deleted, and how to wait for it. What is
-// null does not bound it.
+// pointsDeletion is the response to a deletion of points: its bounds, and the checkpoint with
+// which to wait for it. A null member means no bound.
 type pointsDeletion struct {
 	SourceID   uuid.UUID  `json:"sourceId"`
 	Metric     *string    `json:"metric"`
@@ -26,9 +26,9 @@ type pointsDeletion struct {
 	Checkpoint string     `json:"checkpoint"`
 }
 
-// deletePoints deletes points of one source that were accepted before. It answers
-// when the log has the deletion: from then on no replay brings the points back, and
-// a query with the checkpoint sees none of them.
+// deletePoints deletes points of one source that were accepted before. It responds when the
+// deletion is in the log: from then on no replay restores the points, and a query with the
+// checkpoint returns none of them.
 func (a *api) deletePoints(w http.ResponseWriter, r *http.Request) error {
 	d, err := readDeletion(request.Query(r), time.Now())
 	if err != nil {
@@ -40,11 +40,11 @@ func (a *api) deletePoints(w http.ResponseWriter, r *http.Request) error {
 	}
 	topic := a.TopicID() // before the produce, see acceptPoints
 	positions, err := a.Deletions.deletePoints(r.Context(), workspace, d)
-	made := checkpoint.Encode(&a.sealer, checkpoint.Checkpoint{Workspace: workspace, Topic: topic, Positions: positions})
+	token := checkpoint.Encode(&a.sealer, checkpoint.Checkpoint{Workspace: workspace, Topic: topic, Positions: positions})
 	if err != nil {
-		return withCheckpoint(err, made, len(positions) > 0)
+		return withCheckpoint(err, token, len(positions) > 0)
 	}
-	answer := pointsDeletion{SourceID: d.Source, Checkpoint: made}
+	answer := pointsDeletion{SourceID: d.Source, Checkpoint: token}
 	if d.HasMetric {
 		answer.Metric = &d.Metric
 	}
@@ -58,8 +58,8 @@ func (a *api) deletePoints(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readDeletion reads which points are meant. The source has to be named; without a
-// metric all are meant, without from or to there is no bound on that side.
+// readDeletion parses the parameters of a deletion. The source is required. Without a metric
+// the deletion covers all metrics; without from or to it is unbounded on that side.
 func readDeletion(p *request.Params, now time.Time) (pointblock.Deletion, error) {
 	var d pointblock.Deletion
 	if source := p.UUID("sourceId"); source != nil {
@@ -71,15 +71,15 @@ func readDeletion(p *request.Params, now time.Time) (pointblock.Deletion, error)
 	if d.HasMetric && (d.Metric == "" || utf8.RuneCountInString(d.Metric) > maxName) {
 		p.Fail("metric", "must have 1 to 256 characters")
 	}
-	d.FromUS, d.HasFrom = bound(p, "from", now)
-	d.ToUS, d.HasTo = bound(p, "to", now)
+	d.FromUS, d.HasFrom = parseBound(p, "from", now)
+	d.ToUS, d.HasTo = parseBound(p, "to", now)
 	if d.HasFrom && d.HasTo && d.FromUS >= d.ToUS {
 		p.Fail("from", "must be before to")
 	}
 	return d, p.Err()
 }
 
-func bound(p *request.Params, name string, now time.Time) (us int64, given bool) {
+func parseBound(p *request.Params, name string, now time.Time) (us int64, given bool) {
 	text, given := p.String(name)
 	if !given {
 		return 0, false
@@ -96,12 +96,12 @@ func timeAt(us int64) *time.Time {
 	return &at
 }
 
-// deletePoints tells the log of a deletion. It is told at once or not at all: the
-// caller may ask again, because what is deleted twice is deleted.
+// deletePoints writes a deletion to the log. It does not retry in the background: the caller
+// may repeat the request, because deletions are idempotent.
 func (s *DeletionSender) deletePoints(
 	ctx context.Context, workspace uuid.UUID, d pointblock.Deletion,
 ) ([]pointblock.Position, error) {
-	positions, err := s.tell(ctx, reply.RequestID(ctx), d.Source,
+	positions, err := s.produceDeletions(ctx, reply.RequestID(ctx), d.Source,
 		pointblock.EncodeDeletions(workspace, time.Now().UnixMicro(), []pointblock.Deletion{d}))
 	if err != nil && fault.KindOf(err) == fault.Internal {
 		return positions, fault.Wrap(

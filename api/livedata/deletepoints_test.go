@@ -14,8 +14,8 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// FuzzDeletionParameters: whatever is asked to be deleted is within its bounds or refused by
-// the name of a parameter, and what is accepted can be encoded.
+// FuzzDeletionParameters: a deletion is either within its bounds or refused with the name of
+// a parameter, and an accepted one can be encoded.
 func FuzzDeletionParameters(f *testing.F) {
 	for _, query := range []string{
 		"", "sourceId=0194a5b0-0000-7000-8000-00000000000a&metric=a&from=-1h&to=now",

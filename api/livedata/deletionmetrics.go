@@ -9,14 +9,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// outbox is what a sender knows of the deletions that are pending.
-type outbox struct {
-	pending, oldest atomic.Int64 // number, nanoseconds
+// deletionStats are the measurements of a sender.
+type deletionStats struct {
+	pending, oldest atomic.Int64 // number; age in nanoseconds
 	sent, failed    atomic.Int64
 }
 
-// Register makes what the sender measures known to the registerer; nil: nothing
-// happens.
+// Register registers the metrics of the sender; with nil it does nothing.
 func (s *DeletionSender) Register(registerer prometheus.Registerer) {
 	factory := promauto.With(registerer)
 	gauge := func(name, help string, read func() float64) {
@@ -29,18 +28,18 @@ func (s *DeletionSender) Register(registerer prometheus.Registerer) {
 	}
 	gauge(
 		"livegraph_deletions_pending", "Deleted sources that the log has not been told of yet, in the whole installation.",
-		func() float64 { return float64(s.outbox.pending.Load()) },
+		func() float64 { return float64(s.stats.pending.Load()) },
 	)
 	gauge("livegraph_deletions_oldest_age_seconds", "Age of the oldest of them; 0 without any.",
-		func() float64 { return time.Duration(s.outbox.oldest.Load()).Seconds() })
-	counter("livegraph_deletions_sent_total", "Deleted sources that this process told the log of.", &s.outbox.sent)
-	counter("livegraph_deletions_failures_total", "Tries to do so that failed; they are repeated.", &s.outbox.failed)
+		func() float64 { return time.Duration(s.stats.oldest.Load()).Seconds() })
+	counter("livegraph_deletions_sent_total", "Deleted sources that this process told the log of.", &s.stats.sent)
+	counter("livegraph_deletions_failures_total", "Tries to do so that failed; they are repeated.", &s.stats.failed)
 }
 
-// look reads the backlog for the metrics. If that fails, the metrics keep their values.
-func (s *DeletionSender) look(ctx context.Context) {
+// refreshBacklog reads the backlog for the metrics. If that fails, the metrics keep their values.
+func (s *DeletionSender) refreshBacklog(ctx context.Context) {
 	if pending, oldest, err := s.store.DeletionBacklog(ctx); err == nil {
-		s.outbox.pending.Store(pending)
-		s.outbox.oldest.Store(int64(oldest))
+		s.stats.pending.Store(pending)
+		s.stats.oldest.Store(int64(oldest))
 	}
 }

@@ -20,7 +20,7 @@ type deletionStore interface {
 	DeletionBacklog(ctx context.Context) (pending int64, oldest time.Duration, err error)
 }
 
-// router knows how points and deletions are divided among partitions.
+// router returns the current assignment of sources to partitions.
 type router interface {
 	Route(ctx context.Context) (pointblock.Route, error)
 }
@@ -31,10 +31,11 @@ type deletionLog interface {
 }
 
 const (
-	// attemptTimeout bounds what the request that deletes a source spends on
-	// telling the log. What is left is for Run.
+	// attemptTimeout bounds how long the request that deletes a source tries to write to
+	// the log. After that, Run retries.
 	attemptTimeout = 2 * time.Second
-	// pendingAge keeps Run off deletions that a request is still busy with.
+	// pendingAge is the minimum age of deletions that Run sends: the requests of newer
+	// ones are still sending them.
 	pendingAge       = 3 * time.Second
 	deletionInterval = time.Second
 	deletionBatch    = 100
@@ -43,25 +44,24 @@ const (
 	finishTimeout = 2 * time.Minute
 )
 
-// DeletionSender carries deleted sources from the outbox to the log, at least
-// once: a deletion stays in the outbox until the log has acknowledged it and the
-// source's series are out of the registry. Any number of processes may run one;
-// what is sent twice does no harm.
+// DeletionSender sends deleted sources from the outbox to the log, at least once: a deletion
+// remains in the outbox until the log has acknowledged it and the source's series are removed
+// from the registry. Any number of processes may run one: duplicates are harmless.
 type DeletionSender struct {
 	store  deletionStore
 	log    deletionLog
 	routes router
-	outbox outbox
+	stats  deletionStats
 }
 
-// NewDeletionSender creates a sender. Somebody has to call Run.
+// NewDeletionSender creates a sender. The caller must call Run.
 func NewDeletionSender(store deletionStore, log deletionLog, routes router) *DeletionSender {
 	return &DeletionSender{store: store, log: log, routes: routes}
 }
 
-// tell writes deletions of one source to the log, by the route of this moment, so that
-// they have higher versions than whatever was acknowledged before.
-func (s *DeletionSender) tell(
+// produceDeletions writes deletions of one source to the log. It uses the current route, so
+// that they have higher versions than everything that was acknowledged before.
+func (s *DeletionSender) produceDeletions(
 	ctx context.Context, requestID string, source uuid.UUID, value []byte,
 ) ([]pointblock.Position, error) {
 	route, err := s.routes.Route(ctx)
@@ -73,18 +73,18 @@ func (s *DeletionSender) tell(
 	}})
 }
 
-// Run sends what is pending until ctx is done, which is no error.
+// Run sends pending deletions until ctx is done, and then returns nil.
 func (s *DeletionSender) Run(ctx context.Context) error {
 	ticker := time.NewTicker(deletionInterval)
 	defer ticker.Stop()
 	failing := false
 	for {
-		s.look(ctx)
+		s.refreshBacklog(ctx)
 		err := s.sendPending(ctx)
 		if ctx.Err() != nil {
-			return nil // told to end
+			return nil
 		}
-		if failed := err != nil; failed != failing { // once, not each second
+		if failed := err != nil; failed != failing { // log changes only
 			failing = failed
 			if failed {
 				slog.WarnContext(ctx, "deleted sources wait to be sent to the log", "error", err)
@@ -117,28 +117,30 @@ func (s *DeletionSender) sendPending(ctx context.Context) error {
 	}
 }
 
-// attempt sends a deletion right away, for a request that has committed it and
-// whose client may already have left.
+// attempt sends a deletion immediately after its request has committed it. The client may
+// already have disconnected.
 func (s *DeletionSender) attempt(ctx context.Context, d registry.PendingDeletion) {
 	if err := s.finish(context.WithoutCancel(ctx), d, attemptTimeout); err != nil {
 		slog.InfoContext(ctx, "a deleted source is sent to the log later", "source", d.Source, "error", err)
 	}
 }
 
-// finish tells the log, clears the registry and takes the deletion out of the
-// outbox. Done again after any interruption it comes to the same.
+// finish writes the deletion to the log, removes the source's series from the registry and
+// removes the deletion from the outbox. It is idempotent and may be repeated after any
+// interruption.
 func (s *DeletionSender) finish(ctx context.Context, d registry.PendingDeletion, limit time.Duration) (err error) {
 	defer func() {
 		if err != nil {
-			s.outbox.failed.Add(1)
+			s.stats.failed.Add(1)
 		} else {
-			s.outbox.sent.Add(1)
+			s.stats.sent.Add(1)
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_, err = s.tell(ctx, d.RequestID, d.Source, pointblock.EncodeDeletions(d.Workspace, d.CreatedAt.UnixMicro(),
-		[]pointblock.Deletion{{Source: d.Source, WholeSource: true}}))
+	value := pointblock.EncodeDeletions(d.Workspace, d.CreatedAt.UnixMicro(),
+		[]pointblock.Deletion{{Source: d.Source, WholeSource: true}})
+	_, err = s.produceDeletions(ctx, d.RequestID, d.Source, value)
 	if err != nil {
 		return fmt.Errorf("sending the deletion of source %s: %w", d.Source, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/livegraph/livegraph/ingest"
 )
 
-// formats are the media types that ingest takes, and what they hold.
+// formats lists the media types that ingest accepts, and their formats.
 var formats = []struct {
 	mediaType string
 	format    ingest.Format
@@ -26,8 +26,8 @@ func mediaTypes() (types []string) {
 	return types
 }
 
-// formatOf returns the format of a request's body by its Content-Type; JSON for a
-// type that is none of them, which is refused when the body is read.
+// formatOf returns the format of a request's body by its Content-Type. For an unknown type it
+// returns JSON; the request is refused when the body is read.
 func formatOf(r *http.Request) ingest.Format {
 	mediaType := request.MediaType(r)
 	for _, f := range formats {
@@ -38,41 +38,41 @@ func formatOf(r *http.Request) ingest.Format {
 	return ingest.JSON
 }
 
-// ingestParams are what a request says of its body beside the body itself.
+// ingestParams are the parameters of an ingest request.
 type ingestParams struct {
 	format    ingest.Format
 	strict    bool
 	precision string
 }
 
-// readIngest reads them.
-func readIngest(r *http.Request) (ingestParams, error) {
-	asked := ingestParams{format: formatOf(r)}
+// readIngestParams parses the parameters of an ingest request.
+func readIngestParams(r *http.Request) (ingestParams, error) {
+	params := ingestParams{format: formatOf(r)}
 	p := request.Query(r)
-	asked.strict = p.Bool("strict")
-	if asked.format == ingest.Lines {
-		asked.precision = p.OneOf("precision", "", ingest.LinePrecisions()...)
+	params.strict = p.Bool("strict")
+	if params.format == ingest.Lines {
+		params.precision = p.OneOf("precision", "", ingest.LinePrecisions()...)
 	}
-	if err := p.Err(); err != nil || asked.format != ingest.RemoteWrite {
-		return asked, err
+	if err := p.Err(); err != nil || params.format != ingest.RemoteWrite {
+		return params, err
 	}
-	return asked, checkRemoteWrite(r.Header)
+	return params, checkRemoteWrite(r.Header)
 }
 
-// bodyOptions reports how the body of the format is read.
+// bodyOptions returns the options for reading a body of the format.
 func (a *api) bodyOptions(format ingest.Format) []request.BodyOption {
 	options := []request.BodyOption{request.Types(mediaTypes()...), request.Within(a.Bodies)}
 	if format == ingest.RemoteWrite {
-		options = append(options, request.EncodedBy("snappy")) // as the specification has it, whatever the header
+		options = append(options, request.EncodedBy("snappy")) // as the specification requires, whatever the header
 	}
 	return options
 }
 
-// all returns all that has a meaning, to tell one request from another.
-func (a *ingestParams) all(body []byte) [][]byte {
-	all := [][]byte{body, strconv.AppendBool(nil, a.strict)}
+// fingerprint returns the body and all parameters that distinguish one request from another.
+func (a *ingestParams) fingerprint(body []byte) [][]byte {
+	parts := [][]byte{body, strconv.AppendBool(nil, a.strict)}
 	if a.format != ingest.JSON {
-		all = append(all, []byte(a.format.String()), []byte(a.precision))
+		parts = append(parts, []byte(a.format.String()), []byte(a.precision))
 	}
-	return all
+	return parts
 }

@@ -19,13 +19,13 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/plural"
 )
 
-// The paths to which clients of InfluxDB write: of its version 2, and of version 1.
+// The write paths of InfluxDB 2 and 1.
 const (
 	influxWritePath   = "/api/v2/write"
 	influxV1WritePath = "/write"
 )
 
-// influxRoutes are those for Telegraf and the clients of InfluxDB.
+// influxRoutes returns the routes for Telegraf and the clients of InfluxDB.
 func (a *api) influxRoutes() []route.Route {
 	write := func(path string, d *route.Dialect) route.Route {
 		d.Errors = influxError
@@ -46,8 +46,8 @@ func tokenKey(authorization string) (text string, ok bool) {
 	return strings.TrimLeft(text, " "), strings.EqualFold(scheme, "Token") || strings.EqualFold(scheme, "Bearer")
 }
 
-// passwordKey does the same for InfluxDB's version 1: the key is the password, of
-// scheme Basic or as in "Token user:password". The user's name means nothing.
+// passwordKey returns the key for InfluxDB 1: the key is the password, in scheme Basic or as
+// in "Token user:password". The user name is ignored.
 func passwordKey(authorization string) (text string, ok bool) {
 	scheme, text, _ := strings.Cut(authorization, " ")
 	if strings.EqualFold(scheme, "Basic") {
@@ -61,8 +61,8 @@ func passwordKey(authorization string) (text string, ok bool) {
 	return text, ok
 }
 
-// workspaceIn reads the workspace that a parameter names by its id. By its name it
-// is not found: names need not be unique.
+// workspaceIn returns a function that reads the id of the workspace from a parameter. It does
+// not accept names, because they need not be unique.
 func workspaceIn(parameter string) func(r *http.Request) (string, uuid.UUID) {
 	return func(r *http.Request) (string, uuid.UUID) {
 		id, _ := request.ParseUUID(r.URL.Query().Get(parameter))
@@ -70,8 +70,8 @@ func workspaceIn(parameter string) func(r *http.Request) (string, uuid.UUID) {
 	}
 }
 
-// influxCodes are InfluxDB's names for the statuses of errors. Where it has none
-// the clients take any.
+// influxCodes are InfluxDB's error codes by HTTP status. For statuses without one the clients
+// accept any code.
 var influxCodes = map[int]string{
 	http.StatusBadRequest: "invalid", http.StatusUnauthorized: "unauthorized", http.StatusForbidden: "forbidden",
 	http.StatusNotFound: "not found", http.StatusMethodNotAllowed: "method not allowed", http.StatusConflict: "conflict",
@@ -81,17 +81,17 @@ var influxCodes = map[int]string{
 	http.StatusGatewayTimeout: "unavailable",
 }
 
-// influxError returns an error with the status that its clients go by: they do not send
-// again what is 400, and know no 422.
-func influxError(status int) (theirs int, code string) {
+// influxError returns the status and code for the clients of InfluxDB: they do not retry a
+// 400, and do not support 422.
+func influxError(status int) (influxStatus int, code string) {
 	if status == http.StatusUnprocessableEntity {
 		status = http.StatusBadRequest
 	}
 	return status, influxCodes[status]
 }
 
-// influxWrite takes lines. It answers as InfluxDB does: 204 when the log has all of
-// them, 400 when some were rejected, while the others are in the log all the same.
+// influxWrite accepts line protocol. It responds like InfluxDB: 204 when all points are in the
+// log, 400 when some were rejected; the others are in the log nevertheless.
 func (a *api) influxWrite(w http.ResponseWriter, r *http.Request) error {
 	received := time.Now()
 	precision, err := influxPrecision(r)
@@ -103,20 +103,20 @@ func (a *api) influxWrite(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer release()
-	asked := ingestParams{format: ingest.Lines, precision: precision}
-	result, made, err := a.acceptPoints(r.Context(), asked, body, received)
+	params := ingestParams{format: ingest.Lines, precision: precision}
+	result, token, err := a.acceptPoints(r.Context(), params, body, received)
 	switch {
 	case err != nil:
-		return tellLine(err)
+		return withFirstRejection(err)
 	case result.Rejected > 0:
-		return partialWrite(&result).With("checkpoint", made)
+		return partialWrite(&result).With("checkpoint", token)
 	}
 	reply.NoContent(w)
 	return nil
 }
 
-// influxPrecision reads the parameters that mean something. Others are ignored, as
-// the clients send what Livegraph has not: org, rp, consistency.
+// influxPrecision parses the parameter precision. Other parameters are ignored, because the
+// clients send some that Livegraph does not have: org, rp, consistency.
 func influxPrecision(r *http.Request) (string, error) {
 	q := r.URL.Query()
 	if q.Has("p") {
@@ -131,9 +131,9 @@ func influxPrecision(r *http.Request) (string, error) {
 	return precision, nil
 }
 
-// tellLine puts the first rejection into the message of a refusal, which is all
-// that the clients show.
-func tellLine(err error) error {
+// withFirstRejection appends the first rejection to the message of a refusal, because the
+// clients show only the message.
+func withFirstRejection(err error) error {
 	var refusal *fault.Error
 	if !errors.As(err, &refusal) {
 		return err
@@ -152,8 +152,9 @@ func describeRejection(r *ingest.Rejection) string {
 	return text
 }
 
-// partialWrite reports what was rejected of a request whose other points are stored:
-// its clients show the message alone.
+// partialWrite returns the error for a request of which some points were rejected and the
+// others are stored. The message contains the first rejection, because the clients show only
+// the message.
 func partialWrite(result *ingest.Result) *fault.Error {
 	first := &result.Errors[0]
 	return fault.Newf(

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzAuthorization: of whatever header the clients of InfluxDB send, the text that is
-// taken for the key is a part of it.
+// FuzzAuthorization: whatever header a client of InfluxDB sends, the key is a part of it.
 func FuzzAuthorization(f *testing.F) {
 	for _, header := range []string{
 		"", "Token ", "Token a:b:c", "token\tx", "Bearer  x",

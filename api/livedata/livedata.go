@@ -1,9 +1,9 @@
-// Package livedata serves the live-data routes. Its own are those that write: sources, points
-// in all formats, deletions of points. Package query reads points and lists series, package
-// stream sends points as they arrive. What the packages need of the stores is in the
-// interfaces beside each handler.
+// Package livedata serves the live-data routes. It contains the routes that write: sources,
+// points in all formats, deletions of points. Package query reads points and lists series,
+// package stream sends points as they arrive. The interfaces beside each handler define the
+// methods that it calls on the stores.
 //
-// It owns the sender that writes the deletions of sources to the log.
+// The package also contains the sender that writes the deletions of sources to the log.
 package livedata
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/livegraph/livegraph/api/token"
 )
 
-// Deps is what the routes are made of.
+// Deps are the dependencies of the routes.
 type Deps struct {
 	Sources   sourceStore
 	Series    query.SeriesStore
@@ -32,31 +32,30 @@ type Deps struct {
 	Dead      query.DeadRecordStore
 	Pipeline  pipeline
 	Deletions *DeletionSender
-	// Streams gives points as they arrive.
+	// Streams delivers points as they arrive.
 	Streams *tail.Hub
-	// Keys are those of requests that clients may repeat.
+	// Keys stores the idempotency keys of requests.
 	Keys *idempotency.Keeper
-	// TopicID gives the id of topic points, as it is now.
+	// TopicID returns the current id of topic points.
 	TopicID func() [16]byte
-	// TokenKey signs checkpoints and cursors: the installation's, the same in
-	// every process.
+	// TokenKey signs checkpoints and cursors. All processes of an installation must use the
+	// same.
 	TokenKey [32]byte
-	// Bodies bounds the bytes of all ingest bodies that are worked on.
+	// Bodies bounds the total bytes of the bodies of concurrent ingest requests.
 	Bodies *request.Budget
-	// MaxBodyBytes is the largest ingest body, decoded.
+	// MaxBodyBytes is the maximum size of an ingest body, decoded.
 	MaxBodyBytes int64
-	// QueryTimeout is the longest time of a query; beyond, 504.
+	// QueryTimeout is the maximum duration of a query; beyond, 504.
 	QueryTimeout time.Duration
 	// CheckpointWait is how long a query waits for its checkpoint; zero: 5 s.
 	CheckpointWait time.Duration
-	// Patience is how long a reader of a stream may take for what is sent at once;
-	// zero: 10 s.
+	// Patience is the timeout of each write to the reader of a stream; zero: 10 s.
 	Patience time.Duration
-	// Metrics registers what queries measure; nil: nowhere.
+	// Metrics registers the metrics of queries; nil: none are registered.
 	Metrics prometheus.Registerer
 }
 
-// keyHold is how long a request may take until a repetition goes on in its place.
+// keyHold is how long a request may hold its idempotency key before a retry takes it over.
 const keyHold = 30 * time.Second
 
 type api struct {
@@ -64,7 +63,7 @@ type api struct {
 	sealer token.Sealer
 }
 
-// pointStore is where points are.
+// pointStore reads points.
 type pointStore interface {
 	query.PointStore
 	SourceActivity(ctx context.Context, workspace uuid.UUID, sources []uuid.UUID) (map[uuid.UUID]time.Time, error)
@@ -81,23 +80,23 @@ const (
 // Routes returns the group's routes.
 func Routes(deps Deps) []route.Route {
 	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}}
-	one := func(method, pattern string, scope request.Scope, handle route.Handler) route.Route {
+	newRoute := func(method, pattern string, scope request.Scope, handle route.Handler) route.Route {
 		return route.Route{Method: method, Pattern: pattern, Scopes: []request.Scope{scope}, Handle: handle}
 	}
 	points := func(pattern string, handle route.Handler) route.Route {
-		rt := one(http.MethodPost, pattern, request.WriteLiveData, handle)
+		rt := newRoute(http.MethodPost, pattern, request.WriteLiveData, handle)
 		rt.Work, rt.Room = route.WritesPoints, a.Bodies.Room
 		return rt
 	}
 	routes := append(a.influxRoutes(),
-		one(http.MethodGet, sourcesPath, request.ReadLiveData, a.listSources),
-		one(http.MethodPost, sourcesPath, request.WriteLiveData, a.createSource),
-		one(http.MethodGet, sourcePath, request.ReadLiveData, a.getSource),
-		one(http.MethodPatch, sourcePath, request.WriteLiveData, a.patchSource),
-		one(http.MethodDelete, sourcePath, request.Admin, a.deleteSource),
+		newRoute(http.MethodGet, sourcesPath, request.ReadLiveData, a.listSources),
+		newRoute(http.MethodPost, sourcesPath, request.WriteLiveData, a.createSource),
+		newRoute(http.MethodGet, sourcePath, request.ReadLiveData, a.getSource),
+		newRoute(http.MethodPatch, sourcePath, request.WriteLiveData, a.patchSource),
+		newRoute(http.MethodDelete, sourcePath, request.Admin, a.deleteSource),
 		points(ingestPath, a.ingest),
 		points(remoteWritePath, a.remoteWrite),
-		one(http.MethodDelete, pointsPath, request.Admin, a.deletePoints),
+		newRoute(http.MethodDelete, pointsPath, request.Admin, a.deletePoints),
 	)
 	routes = append(routes, query.Routes(query.Deps{
 		Series: deps.Series, Points: deps.Points, Marks: deps.Marks, Dead: deps.Dead, TopicID: deps.TopicID,

@@ -13,20 +13,19 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// remoteWritePath is where a Prometheus expects to write.
+// remoteWritePath is the path to which Prometheus writes.
 const remoteWritePath = "/api/v1/write"
 
 const (
 	remoteWriteType    = "application/x-protobuf"
-	remoteWriteMessage = "prometheus.WriteRequest" // that of version 1.0
+	remoteWriteMessage = "prometheus.WriteRequest" // of version 1.0
 	remoteWriteVersion = "X-Prometheus-Remote-Write-Version"
 )
 
-// remoteWrite takes the remote write 1.0 of Prometheus and answers as its
-// specification wants: 204; 400 when any sample was rejected, though the others
-// are kept, because Prometheus must not send them again; 5xx and 429 when it is
-// to try again. Query parameters, which Prometheus passes on from its own
-// configuration, have no meaning.
+// remoteWrite accepts the remote write protocol 1.0 of Prometheus and responds as its
+// specification requires: 204 on success; 400 when any sample was rejected, although the
+// others are stored, because Prometheus must not retry; 5xx and 429 when it should retry.
+// Query parameters, which Prometheus copies from its configuration, are ignored.
 func (a *api) remoteWrite(w http.ResponseWriter, r *http.Request) error {
 	received := time.Now()
 	if err := checkRemoteWrite(r.Header); err != nil {
@@ -39,19 +38,19 @@ func (a *api) remoteWrite(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer release()
-	result, made, err := a.acceptPoints(r.Context(), ingestParams{format: ingest.RemoteWrite}, body, received)
+	result, token, err := a.acceptPoints(r.Context(), ingestParams{format: ingest.RemoteWrite}, body, received)
 	switch {
 	case err != nil:
 		return asBadRequest(err)
 	case result.Rejected > 0:
-		return partialWrite(&result).With("checkpoint", made)
+		return partialWrite(&result).With("checkpoint", token)
 	}
 	reply.NoContent(w)
 	return nil
 }
 
-// asBadRequest makes of values that break a rule a bad request, as the
-// specification of remote write wants it.
+// asBadRequest converts an Invalid error to a Malformed one, because the specification of
+// remote write requires status 400.
 func asBadRequest(err error) error {
 	var failure *fault.Error
 	if errors.As(err, &failure) && failure.Kind == fault.Invalid {
@@ -60,7 +59,7 @@ func asBadRequest(err error) error {
 	return err
 }
 
-// checkRemoteWrite refuses headers that say that the body is not of version 1.
+// checkRemoteWrite refuses headers that declare a body that is not of version 1.
 func checkRemoteWrite(h http.Header) error {
 	_, params, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if message, given := params["proto"]; err == nil && given && message != remoteWriteMessage {

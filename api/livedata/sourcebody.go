@@ -50,7 +50,7 @@ func requireNames(c *request.Check, metrics []metricBody) {
 	}
 }
 
-// metricsOf returns what is stored of metrics that all have names.
+// metricsOf returns the metrics to store. A missing name is reported by requireNames.
 func metricsOf(bodies []metricBody) []registry.SourceMetric {
 	metrics := make([]registry.SourceMetric, len(bodies))
 	for i, b := range bodies {
@@ -63,7 +63,7 @@ func metricsOf(bodies []metricBody) []registry.SourceMetric {
 	return metrics
 }
 
-// source checks the body and gives the source that it describes.
+// source validates the body and returns the source that it describes.
 func (b *newSource) source() (registry.Source, error) {
 	var c request.Check
 	c.Required("name", b.Name != nil)
@@ -106,7 +106,7 @@ type sourcePatch struct {
 	IntervalSeconds request.Nullable[float64]                             `json:"intervalSeconds"`
 }
 
-// check looks at what can be said without the source.
+// check validates what can be validated without the source.
 func (p *sourcePatch) check() error {
 	var c request.Check
 	requireNames(&c, p.Metrics.Value)
@@ -123,7 +123,7 @@ func (p *sourcePatch) checkNode(c *request.Check) {
 	}
 }
 
-// apply changes a source by the patch, and refuses what would break a rule.
+// apply applies the patch to a source and validates the result.
 func (p *sourcePatch) apply(s *registry.Source) error {
 	if p.Name != nil {
 		s.Name = *p.Name
@@ -153,7 +153,7 @@ func (p *sourcePatch) apply(s *registry.Source) error {
 	return c.Err()
 }
 
-// applyOptional sets what a source may be without.
+// applyOptional applies the optional members.
 func (p *sourcePatch) applyOptional(s *registry.Source) {
 	if p.NodeID.Set {
 		s.NodeID = nil

@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// sourceStore is where sources are.
+// sourceStore reads and writes sources.
 type sourceStore interface {
 	CreateSource(ctx context.Context, workspace uuid.UUID, s registry.Source) (registry.Source, error)
 	CreateSourceOnce(ctx context.Context, workspace uuid.UUID, s registry.Source, key access.IdempotencyClaim,
@@ -31,8 +31,8 @@ type sourceStore interface {
 	DeleteSource(ctx context.Context, workspace, id uuid.UUID, requestID string) (registry.PendingDeletion, error)
 }
 
-// A source is active while points come, stale when none came for three of its
-// intervals (five minutes without one), never when none came yet.
+// The status of a source is active while points arrive, stale when none arrived for three of
+// its intervals (five minutes if it has no interval), never when none has arrived yet.
 const (
 	statusActive = "active"
 	statusStale  = "stale"
@@ -43,17 +43,17 @@ const (
 	activityTimeout = 2 * time.Second
 )
 
-// sourceAnswer is a source with its state of now. Both are null while the store
-// of points cannot say.
+// sourceAnswer is a source with its current activity. LastSeenAt and Status are null while
+// ClickHouse is unavailable.
 type sourceAnswer struct {
 	registry.Source
 	LastSeenAt *time.Time `json:"lastSeenAt"`
 	Status     *string    `json:"status"`
 }
 
-// describe adds to sources when they were last heard from. That is known to
-// ClickHouse; without it sources are still listed.
-func (a *api) describe(ctx context.Context, workspace uuid.UUID, sources ...registry.Source) []sourceAnswer {
+// withActivity adds the activity to sources. It is read from ClickHouse; if that fails, the
+// sources are returned without it.
+func (a *api) withActivity(ctx context.Context, workspace uuid.UUID, sources ...registry.Source) []sourceAnswer {
 	ctx, cancel := context.WithTimeout(ctx, activityTimeout)
 	defer cancel()
 	ids := make([]uuid.UUID, len(sources))
@@ -81,11 +81,11 @@ func (a *api) describe(ctx context.Context, workspace uuid.UUID, sources ...regi
 }
 
 func statusAt(s *registry.Source, seen, now time.Time) string {
-	waitTimeout := staleByDefault
+	maxAge := staleByDefault
 	if s.IntervalSeconds != nil {
-		waitTimeout = time.Duration(staleIntervals * *s.IntervalSeconds * float64(time.Second))
+		maxAge = time.Duration(staleIntervals * *s.IntervalSeconds * float64(time.Second))
 	}
-	if now.Sub(seen) > waitTimeout {
+	if now.Sub(seen) > maxAge {
 		return statusStale
 	}
 	return statusActive
@@ -105,10 +105,10 @@ func (a *api) listSources(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	workspace := request.PrincipalOf(r.Context()).Workspace
-	of := token.ScopeOf("sources", workspace, []any{filter, page.Order})
+	scope := token.ScopeOf("sources", workspace, []any{filter, page.Order})
 	if cursor != "" {
 		page.After = &registry.SourcePosition{}
-		if err := a.sealer.ReadCursor(cursor, of, page.After); err != nil {
+		if err := a.sealer.ReadCursor(cursor, scope, page.After); err != nil {
 			return err
 		}
 	}
@@ -118,13 +118,13 @@ func (a *api) listSources(w http.ResponseWriter, r *http.Request) error {
 	}
 	meta := reply.Meta{Total: total, Limit: page.Limit, Offset: page.Offset, HasMore: more}
 	if more {
-		next, err := a.sealer.Cursor(of, list[len(list)-1].Position())
+		next, err := a.sealer.Cursor(scope, list[len(list)-1].Position())
 		if err != nil {
 			return err
 		}
 		meta.NextCursor = &next
 	}
-	reply.List(w, r, a.describe(r.Context(), workspace, list...), meta)
+	reply.List(w, r, a.withActivity(r.Context(), workspace, list...), meta)
 	return nil
 }
 
@@ -137,7 +137,7 @@ func (a *api) getSource(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reply.Resource(w, r, a.describe(r.Context(), workspace, s)[0])
+	reply.Resource(w, r, a.withActivity(r.Context(), workspace, s)[0])
 	return nil
 }
 
@@ -169,7 +169,8 @@ func (a *api) createSource(w http.ResponseWriter, r *http.Request) error {
 	return answer.Send(w, r)
 }
 
-// makeSource creates the source that the body describes; with a claim once.
+// makeSource creates the source that the body describes. With a claim it creates it at most
+// once.
 func (a *api) makeSource(
 	ctx context.Context, body *newSource, claim *idempotency.Claim,
 ) (answer idempotency.Answer, err error) {
@@ -181,8 +182,8 @@ func (a *api) makeSource(
 	if claim == nil {
 		s, err = a.Sources.CreateSource(ctx, workspace, s)
 	} else {
-		s, err = a.Sources.CreateSourceOnce(ctx, workspace, s, claim.Stored(), func(made registry.Source) ([]byte, error) {
-			answer := createdSource(made)
+		s, err = a.Sources.CreateSourceOnce(ctx, workspace, s, claim.Stored(), func(created registry.Source) ([]byte, error) {
+			answer := createdSource(created)
 			return answer.Encode()
 		})
 	}
@@ -194,7 +195,7 @@ func (a *api) makeSource(
 	return createdSource(s), nil
 }
 
-// replay answers as the first request with the key was.
+// replay sends the response of the first request with the key.
 func replay(w http.ResponseWriter, r *http.Request, claim *idempotency.Claim) error {
 	answer, err := claim.Replay(w)
 	if err != nil {
@@ -240,7 +241,7 @@ func (a *api) patchSource(w http.ResponseWriter, r *http.Request) error {
 	if changed.Name != before {
 		a.Pipeline.AwaitOthers(r.Context(), time.Now())
 	}
-	reply.Data(w, r, http.StatusOK, a.describe(r.Context(), workspace, changed)[0])
+	reply.Data(w, r, http.StatusOK, a.withActivity(r.Context(), workspace, changed)[0])
 	return nil
 }
 
@@ -249,22 +250,22 @@ func (a *api) deleteSource(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	left, err := a.Sources.DeleteSource(r.Context(), workspace, id, reply.RequestID(r.Context()))
+	pending, err := a.Sources.DeleteSource(r.Context(), workspace, id, reply.RequestID(r.Context()))
 	if err != nil {
 		return err
 	}
 	committed := time.Now()
 	a.Pipeline.SourcesChanged(workspace)
-	// Committed, so it is answered 204 whatever comes now; what cannot be told
-	// the log at once is told in the background.
-	a.Deletions.attempt(r.Context(), left)
+	// The deletion is committed, so the response is 204 whatever happens next. If it cannot
+	// be written to the log now, it is written in the background.
+	a.Deletions.attempt(r.Context(), pending)
 	a.Pipeline.AwaitOthers(r.Context(), committed)
 	reply.NoContent(w)
 	return nil
 }
 
-// sourceOf reads what the routes of one source have in common. An id that is no
-// UUID is not found, like one that no source has.
+// sourceOf returns the workspace and source id of a request. An id that is not a UUID is a
+// NotFound error, like an id that does not exist.
 func sourceOf(r *http.Request) (workspace, id uuid.UUID, err error) {
 	if err := request.Query(r).Err(); err != nil {
 		return workspace, id, err
