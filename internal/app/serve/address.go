@@ -11,17 +11,17 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
-// address is how the API is reached.
+// address describes how the API is reached.
 type address struct {
-	url   string            // to tell users
+	url   string            // shown to users
 	local string            // host:port, from this machine
 	files *tlsconfig.Server // nil: plain HTTP
-	// trust is a file for curl's --cacert; empty: who reaches url trusts it anyway.
+	// trust is a file for curl's --cacert; empty: clients trust the certificate of url without it.
 	trust string
 }
 
-// listen reads the listener's certificate and finds the address under which the
-// certificate and anyone who set the process up want it to be reached.
+// listen reads the listener's certificate and returns the address of the API: the
+// configured public URL, else a URL whose host matches the certificate.
 func listen(cfg *config.Config, addr net.Addr) (address, error) {
 	files, err := cfg.TLS.Server()
 	if err != nil {
@@ -33,7 +33,7 @@ func listen(cfg *config.Config, addr net.Addr) (address, error) {
 	case files == nil:
 		l.url = "http://" + l.local
 	default:
-		host, port, _ := net.SplitHostPort(l.local) // loopback made it
+		host, port, _ := net.SplitHostPort(l.local) // loopback returned it
 		l.url = "https://" + net.JoinHostPort(nameFor(files, host), port)
 	}
 	if files != nil && strings.HasPrefix(l.url, "https://") && !files.Trusted() {
@@ -42,8 +42,8 @@ func listen(cfg *config.Config, addr net.Addr) (address, error) {
 	return l, nil
 }
 
-// nameFor chooses a host that the certificate is for: the one at hand, or the first
-// that it names.
+// nameFor returns a host that the certificate covers: host itself, localhost if host is a
+// loopback address, or the first DNS name of the certificate. It returns host if none matches.
 func nameFor(files *tlsconfig.Server, host string) string {
 	candidates := []string{host}
 	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
@@ -57,7 +57,7 @@ func nameFor(files *tlsconfig.Server, host string) string {
 	return host
 }
 
-// tls is the listener's configuration; nil: plain HTTP.
+// tls returns the listener's TLS configuration, or nil for plain HTTP.
 func (l address) tls() *tls.Config {
 	if l.files == nil {
 		return nil
@@ -65,33 +65,33 @@ func (l address) tls() *tls.Config {
 	return l.files.Config()
 }
 
-// warn reports what keys are exposed to, and whether callers can be told apart.
+// warn logs a warning if keys are sent unencrypted, or if the addresses of clients cannot
+// be distinguished.
 func (l address) warn(cfg *config.Config, logger *slog.Logger) {
 	if cfg.SharesAddresses() {
 		logger.Warn(
-			"no proxy is trusted: behind one, all callers have its address, so that a few wrong passwords of anybody keep "+
-				"everybody out of the administration page, and the audit log names nobody's address: name the proxy's "+
-				"network with --api-trusted-proxies, or, without a proxy, an address that sends nothing, such as 192.0.2.1/32",
+			"no proxy is trusted: behind a proxy, all clients have its address, so that a few wrong passwords lock everybody "+
+				"out of the admin UI, and the audit log has no client addresses: name the proxy's network with "+
+				"--api-trusted-proxies, or, without a proxy, an unused address such as 192.0.2.1/32",
 			"listen", cfg.Listen,
 		)
 	}
 	if l.files != nil || !cfg.Has("api") || config.IsLoopback(cfg.Listen) {
 		return
 	}
-	// Anyone who sets the address sees to it that TLS ends before it, or that it is this
-	// machine's own.
+	// With such a public URL, a proxy terminates TLS, or only this machine reaches the API.
 	if u, err := url.Parse(cfg.API.PublicURL); err == nil && (u.Scheme == "https" || config.IsLoopback(u.Host)) {
 		return
 	}
 	logger.Warn(
-		"API keys and data travel in the clear to a port that other machines can reach: give the listener a certificate "+
-			"(--tls-cert, --tls-key), or let it listen on 127.0.0.1 behind a proxy that ends TLS and say its address with "+
-			"--api-public-url",
+		"API keys and data are sent unencrypted to a port that other machines can reach: give the listener a certificate "+
+			"(--tls-cert, --tls-key), or let it listen on 127.0.0.1 behind a proxy that terminates TLS and set the proxy's "+
+			"address with --api-public-url",
 		"listen", cfg.Listen,
 	)
 }
 
-// loopback is the address at which this machine reaches a listener.
+// loopback returns the address at which this machine reaches a listener.
 func loopback(addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {

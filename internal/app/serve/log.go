@@ -10,7 +10,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/telemetry"
 )
 
-// NewLogger creates the process's logger and the default one.
+// NewLogger creates the process's logger and makes it the default.
 func NewLogger(cfg config.Log, w io.Writer) *slog.Logger {
 	logger := telemetry.NewLogger(cfg, w, func(ctx context.Context) []slog.Attr {
 		if id := reply.RequestID(ctx); id != "" {

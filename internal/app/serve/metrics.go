@@ -12,8 +12,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/telemetry"
 )
 
-// monitor is the listener of metrics and profiles with the registry behind it.
-// It outlives everything that it shows, so that the end can be watched.
+// monitor serves metrics and profiles of a registry. It is closed after everything that it
+// monitors, so that the shutdown can be observed.
 type monitor struct {
 	registry *prometheus.Registry
 	listener net.Listener // nil: off
@@ -22,7 +22,7 @@ type monitor struct {
 	done     chan struct{}
 }
 
-// openMonitor takes the port, so that a start that cannot have it fails at once.
+// openMonitor opens the listener, so that the start fails at once if the port is in use.
 func openMonitor(ctx context.Context, cfg *config.Config, version string) (*monitor, error) {
 	m := &monitor{registry: telemetry.NewRegistry(version, cfg.RoleNames())}
 	if !cfg.Metrics.Enabled() {
@@ -42,15 +42,15 @@ func openMonitor(ctx context.Context, cfg *config.Config, version string) (*moni
 	return m, nil
 }
 
-// start begins to answer.
+// start starts to serve requests.
 func (m *monitor) start(ctx context.Context, cfg config.Metrics, logger *slog.Logger) {
 	if m.listener == nil {
 		return
 	}
 	if cfg.Exposed() {
 		logger.Warn(
-			"metrics and profiles need no key and can be reached from other machines: see to it that only yours do", "address",
-			m.listener.Addr().String(),
+			"metrics and profiles need no key and other machines can reach them: restrict the access to your own machines",
+			"address", m.listener.Addr().String(),
 		)
 	}
 	ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -64,7 +64,7 @@ func (m *monitor) start(ctx context.Context, cfg config.Metrics, logger *slog.Lo
 	}()
 }
 
-// close ends it.
+// close stops the server and closes the listener.
 func (m *monitor) close() {
 	switch {
 	case m.listener == nil:
@@ -72,6 +72,6 @@ func (m *monitor) close() {
 		_ = m.listener.Close()
 	default:
 		m.stop()
-		<-m.done // said in the log already
+		<-m.done // its error is logged already
 	}
 }

@@ -1,5 +1,5 @@
 // Package serve runs a server from start to end: listener, metrics, embedded engines, the
-// process with its roles, and what is printed at the start.
+// process with its roles, and the welcome message.
 package serve
 
 import (
@@ -26,35 +26,35 @@ import (
 	"github.com/livegraph/livegraph/internal/services/firstrun"
 )
 
-// engineStopLimit bounds how long the embedded engines may take to stop.
-const engineStopLimit = 15 * time.Second
+// engineStopTimeout bounds how long the embedded engines may take to stop.
+const engineStopTimeout = 15 * time.Second
 
-// Options are what a server is started with.
+// Options are the options of a server.
 type Options struct {
 	*config.Config
 	Version string // of the binary
-	Demo    bool   // streams this machine's own metrics beside the server
+	Demo    bool   // also stream this machine's own metrics
 }
 
-// Run starts the engines that have no address, then this process's roles, and
-// returns when ctx is done and everything has ended in order: readiness,
-// requests in flight, consumers' buffers and offsets, engines.
+// Run starts the engines that have no address and then this process's roles. When ctx is
+// done it stops everything in order and returns: readiness, requests in flight, consumers'
+// buffers and offsets, engines.
 func Run(ctx context.Context, c Options, out io.Writer) error {
 	err := c.serve(ctx, &output.Writer{Writer: out})
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // told to end while it was starting
+		return nil // stopped during the start
 	}
 	return err
 }
 
 func (c *Options) serve(ctx context.Context, out *output.Writer) error {
-	// The ports of a second server on a data directory mostly are taken, too: say
-	// what is behind it.
-	if other, err := runfile.Read(c.DataDir); err == nil {
+	// The ports of a second server on the same data directory are usually in use, too. This
+	// error names the cause.
+	if server, err := runfile.Read(c.DataDir); err == nil {
 		return fmt.Errorf(
 			"the data directory %s is in use by a livegraph server, process %d at %s: stop that one, or choose another with "+
 				"--data-dir",
-			c.DataDir, other.PID, other.URL,
+			c.DataDir, server.PID, server.URL,
 		)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
@@ -62,17 +62,17 @@ func (c *Options) serve(ctx context.Context, out *output.Writer) error {
 		return fmt.Errorf("cannot listen on %s: %w (choose another address with --listen)", c.Listen, err)
 	}
 	defer func() { _ = listener.Close() }()
-	at, err := listen(c.Config, listener.Addr())
+	addr, err := listen(c.Config, listener.Addr())
 	if err != nil {
 		return err
 	}
-	watch, err := openMonitor(ctx, c.Config, c.Version)
+	metrics, err := openMonitor(ctx, c.Config, c.Version)
 	if err != nil {
 		return err
 	}
-	defer watch.close()
+	defer metrics.close()
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
-		return fmt.Errorf("making the data directory: %w", err)
+		return fmt.Errorf("creating the data directory: %w", err)
 	}
 	terminal := output.IsTerminal(out.Writer)
 	logger, closeLog, err := c.logger(terminal)
@@ -81,24 +81,26 @@ func (c *Options) serve(ctx context.Context, out *output.Writer) error {
 	}
 	defer closeLog()
 	if _, err := stores.KafkaSecurity(&c.Kafka); err != nil {
-		return err // before the engines are started, which may take long
+		return err // checked before the engines start, which may take long
 	}
 	for _, warning := range c.Kafka.Warnings() {
 		logger.Warn(warning)
 	}
-	watch.start(ctx, c.Metrics, logger)
-	at.warn(c.Config, logger)
+	metrics.start(ctx, c.Metrics, logger)
+	addr.warn(c.Config, logger)
 
-	return c.serveOn(ctx, out, listener, at, watch, logger, terminal)
+	return c.serveOn(ctx, out, listener, addr, metrics, logger, terminal)
 }
 
-// serveOn serves on a listener that is open, with the process watched already.
-func (c *Options) serveOn(ctx context.Context, out *output.Writer, listener net.Listener, at address, watch *monitor,
-	logger *slog.Logger, terminal bool) error {
+// serveOn serves on an open listener. The monitor already runs.
+func (c *Options) serveOn(
+	ctx context.Context, out *output.Writer, listener net.Listener, addr address, metrics *monitor, logger *slog.Logger,
+	terminal bool,
+) error {
 	_, _ = fmt.Fprintf(out, "Livegraph %s, data in %s\n", c.Version, c.DataDir)
-	if own := c.unshared(); len(own) > 0 {
-		logger.Warn("this process has only some of the roles and starts engines of its own, which the others do not see; "+
-			"give all processes the same addresses", "roles", c.Roles, "missing", own)
+	if missing := c.missingEngines(); len(missing) > 0 {
+		logger.Warn("this process has only some of the roles and starts embedded engines, which other processes do not use; "+
+			"configure the same addresses for all processes", "roles", c.Roles, "missing", missing)
 	}
 	engines, err := c.startEngines(ctx, out, terminal, logger)
 	if err != nil {
@@ -106,17 +108,17 @@ func (c *Options) serveOn(ctx context.Context, out *output.Writer, listener net.
 	}
 	defer StopEngines(engines, logger)
 	c.useEngines(engines.Addresses())
-	engines.Register(watch.registry)
+	engines.Register(metrics.registry)
 
 	traces, err := telemetry.NewTracing(ctx, &c.Tracing, c.Version, c.Roles, logger)
 	if err != nil {
 		return err
 	}
 	defer traces.Close(ctx)
-	traces.Register(watch.registry)
+	traces.Register(metrics.registry)
 	process.LimitMemory()
 	p, err := process.New(ctx, process.Options{
-		Config: c.Config, Version: c.Version, Logger: logger, Metrics: watch.registry, TLS: at.tls(),
+		Config: c.Config, Version: c.Version, Logger: logger, Metrics: metrics.registry, TLS: addr.tls(),
 		Tracing: traces.Provider(), Engines: engines,
 	})
 	if err != nil {
@@ -124,19 +126,19 @@ func (c *Options) serveOn(ctx context.Context, out *output.Writer, listener net.
 	}
 	defer p.Close()
 	var first firstrun.Record
-	made := false
-	if c.Has("api") { // the key's only copy belongs where its owner looks for it
-		if first, made, err = firstrun.Ensure(ctx, p.Postgres, c.DataDir, at.url); err != nil {
+	created := false
+	if c.Has("api") { // the file with the only copy of the key belongs to the API process
+		if first, created, err = firstrun.Ensure(ctx, p.Postgres, c.DataDir, addr.url); err != nil {
 			return err
 		}
 	}
-	server := c.control(at, watch.url)
-	note, err := runfile.Write(c.DataDir, server)
+	server := c.runFile(addr, metrics.url)
+	file, err := runfile.Write(c.DataDir, server)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = note.Remove(c.DataDir) }()
-	c.welcome(out, terminal, at, watch.url, first, made)
+	defer func() { _ = file.Remove(c.DataDir) }()
+	c.welcome(out, terminal, addr, metrics.url, first, created)
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return p.Run(ctx, listener) })
@@ -151,15 +153,15 @@ func (c *Options) serveOn(ctx context.Context, out *output.Writer, listener net.
 	return err
 }
 
-// logger returns the process's log. Beside a terminal's live view it goes to a
-// file, so that neither spoils the other.
+// logger returns the process's logger and a function that closes it. With a live view on a
+// terminal it logs to a file, so that log lines do not disturb the view.
 func (c *Options) logger(terminal bool) (*slog.Logger, func(), error) {
 	if !c.Demo || !terminal {
 		return NewLogger(c.Log, os.Stderr), func() {}, nil
 	}
 	dir := filepath.Join(c.DataDir, "logs")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("making the log directory: %w", err)
+		return nil, nil, fmt.Errorf("creating the log directory: %w", err)
 	}
 	file, err := embedded.OpenLog(filepath.Join(dir, "livegraph.log"))
 	if err != nil {
@@ -186,7 +188,7 @@ func (c *Options) startEngines(
 	})
 }
 
-// embedder reports how the embedded embedder is to be started; nil: it is not.
+// embedder returns the settings of the embedded embedder, or nil if it is not needed.
 func (c *Options) embedder() *embedded.EmbedderSettings {
 	if !c.WantsEmbedder() {
 		return nil
@@ -194,10 +196,9 @@ func (c *Options) embedder() *embedded.EmbedderSettings {
 	return &embedded.EmbedderSettings{Threads: c.Embedder.Threads}
 }
 
-// unshared names the engines' settings that are missing from a process that has
-// only some of the roles: it works with others, and they can only meet in engines
-// that all are told of.
-func (c *Options) unshared() (missing []string) {
+// missingEngines returns the engine addresses that are not configured for a process with
+// only some of the roles. Processes with different roles must share the same engines.
+func (c *Options) missingEngines() (missing []string) {
 	if slices.Contains(c.Roles, "all") {
 		return nil
 	}
@@ -218,15 +219,15 @@ func (c *Options) unshared() (missing []string) {
 
 // StopEngines stops the embedded engines, and logs if one does not end in time.
 func StopEngines(engines *embedded.Engines, logger *slog.Logger) {
-	ctx, cancel := context.WithTimeout(context.Background(), engineStopLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), engineStopTimeout)
 	defer cancel()
 	if err := engines.Stop(ctx); err != nil {
 		logger.Error("stopping the engines", "error", err)
 	}
 }
 
-// useEngines fills the addresses in: from here on nothing can tell an embedded
-// engine from a configured one.
+// useEngines sets the addresses of the engines. From here on embedded and configured
+// engines are treated alike.
 func (c *Options) useEngines(a embedded.Addresses) {
 	c.Kafka.Brokers, c.Kafka.KafkaSecurity = a.KafkaBrokers, a.KafkaSecurity
 	c.ClickHouse.URL = config.Secret(a.ClickHouseURL)
@@ -237,10 +238,10 @@ func (c *Options) useEngines(a embedded.Addresses) {
 	c.Embedder.UseEmbedded(a.EmbedderURL, embedded.EmbedderModel, embedded.EmbedderDimensions)
 }
 
-func (c *Options) control(at address, metricsURL string) runfile.Server {
+func (c *Options) runFile(addr address, metricsURL string) runfile.Server {
 	return runfile.Server{
-		PID: os.Getpid(), URL: at.url, StartedAt: time.Now().UTC(), MetricsURL: metricsURL,
-		Listen: at.local, Certificate: c.TLS.CertPath(), CACert: at.trust, SharesAddresses: c.SharesAddresses(),
+		PID: os.Getpid(), URL: addr.url, StartedAt: time.Now().UTC(), MetricsURL: metricsURL,
+		Listen: addr.local, Certificate: c.TLS.CertPath(), CACert: addr.trust, SharesAddresses: c.SharesAddresses(),
 		KafkaBrokers: c.Kafka.Brokers, ClickHouseURL: c.ClickHouse.URL.Reveal(), PostgresURL: c.Postgres.URL.Reveal(),
 		RedisURL: c.Redis.URL.Reveal(), MilvusAddress: c.Milvus.Address, MilvusToken: c.Milvus.Token.Reveal(),
 		KafkaSecurity: c.Kafka.Absolute(), KafkaPassword: c.Kafka.SASLPassword.Reveal(),

@@ -15,10 +15,11 @@ import (
 func TestAPartOfTheRolesNamesTheEnginesThatItDoesNotShare(t *testing.T) {
 	split := Options{Config: &config.Config{Roles: []string{"points"}}}
 	split.Kafka.Brokers, split.ClickHouse.URL, split.Postgres.URL = []string{"k:9092"}, "http://c:8123/x", "postgres://p/x"
-	require.Equal(t, []string{"--redis-url", "--milvus-address"}, split.unshared())
+	require.Equal(t, []string{"--redis-url", "--milvus-address"}, split.missingEngines())
 	split.Redis.URL, split.Milvus.Address = "redis://r:6379", "m:19530"
-	require.Empty(t, split.unshared())
-	require.Empty(t, (&Options{Config: &config.Config{Roles: []string{"all"}}}).unshared(), "alone it may have its own")
+	require.Empty(t, split.missingEngines())
+	all := &Options{Config: &config.Config{Roles: []string{"all"}}}
+	require.Empty(t, all.missingEngines(), "a single process may use embedded engines")
 }
 
 func TestTheLogBesideALiveViewIsBounded(t *testing.T) {
