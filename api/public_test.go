@@ -100,10 +100,10 @@ func gauge(t *testing.T, registry *prometheus.Registry, name string) float64 {
 	return 0
 }
 
-// hang sends a request on each of many connections and leaves them open. If readStatus is
+// hang sends a request on each of many connections and leaves them open. If readHead is
 // true, it reads the status lines and waits until each request is being handled or has been
 // answered; otherwise it waits until all connections are open.
-func hang(t *testing.T, address string, registry *prometheus.Registry, request []byte, readStatus bool) (refused int64) {
+func hang(t *testing.T, address string, registry *prometheus.Registry, request []byte, readHead bool) (refused int64) {
 	t.Helper()
 	var answered, unavailable atomic.Int64
 	for range hangingRequests {
@@ -112,7 +112,7 @@ func hang(t *testing.T, address string, registry *prometheus.Registry, request [
 		t.Cleanup(func() { _ = conn.Close() })
 		_, err = conn.Write(request)
 		require.NoError(t, err)
-		if !readStatus {
+		if !readHead {
 			continue
 		}
 		go func() {
@@ -126,7 +126,7 @@ func hang(t *testing.T, address string, registry *prometheus.Registry, request [
 		}()
 	}
 	require.Eventually(t, func() bool {
-		if !readStatus {
+		if !readHead {
 			return gauge(t, registry, "livegraph_http_connections") == hangingRequests
 		}
 		return answered.Load()+int64(gauge(t, registry, "livegraph_http_requests_in_flight")) >= hangingRequests

@@ -1,14 +1,13 @@
-// Package admin is the server's side of the administration page: the page's files, who
-// is logged in on it, and what operators do there that is not a workspace's own matter
-// (workspaces, keys, the audit log of all, operators, an overview).
+// Package admin serves the admin UI: its files, its sessions, and the administration of
+// workspaces, keys and operators, with the operators' audit trail and an overview.
 //
-// Operators log in with name and password and are known by a cookie from then on. The
-// package api asks an [Admin] whose session a request belongs to, whether another site
-// may have had the browser send it, and has it note in the operators' trail what is
-// about to be done. A session opens every workspace: the routes of workspaces are served
-// below /admin/api as well, by package api.
+// Operators log in with name and password and are then identified by a cookie. Package api
+// calls [Admin] to read the session of a request, to check that another site has not caused
+// the request, and to write the request to the operators' audit trail before it is handled. A
+// session has access to every workspace: package api also serves the routes of workspaces
+// below /admin/api.
 //
-// An API key opens nothing here, and the cookie nothing anywhere else.
+// API keys are not accepted here, and the cookie is not accepted anywhere else.
 package admin
 
 import (
@@ -30,33 +29,33 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
-// Deps is what the page works with.
+// Deps are the dependencies of the admin UI.
 type Deps struct {
 	Operators  operatorStore
 	Workspaces workspaceStore
 	Keys       keyStore
-	// Limits tells how workspaces stand against their plans.
-	Limits standings
-	// PublicURL is under which users reach the server, where that is another address than
-	// the one that requests name; may be empty.
+	// Limits returns the remaining requests of workspaces.
+	Limits limiter
+	// PublicURL is the URL of the server for users if its host differs from the Host header
+	// of requests; may be empty.
 	PublicURL string
-	// Page has the page's files, index.html and below; without index.html the page says
-	// that it was not built.
+	// Page contains the files of the admin UI, with index.html at the top. Without
+	// index.html, a page is served that says that the UI was not built.
 	Page fs.FS
-	// TrailKept is for how long the operators' trail is kept; 0: for good.
+	// TrailKept is how long the operators' audit trail is kept; 0: forever.
 	TrailKept time.Duration
 	Logger    *slog.Logger          // nil: the default one
-	Metrics   prometheus.Registerer // nil: what is measured is not registered
-	// Attempts reports how many failed logins there may be; the zero value: the default.
+	Metrics   prometheus.Registerer // nil: metrics are not registered
+	// Attempts limits failed logins; the zero value: the default limits.
 	Attempts Attempts
-	// Idle and Age are how long a session lasts without use, and at most; 0: 12 hours, 7
-	// days.
+	// Idle is how long a session lasts without requests, Age how long at most; 0: 12 hours and
+	// 7 days.
 	Idle, Age time.Duration
-	// Overview is what the overview looks at; nil: there is none.
+	// Overview collects the data of the overview; nil: there is no overview.
 	Overview *Overview
 }
 
-// operatorStore keeps operators, their sessions and their trail.
+// operatorStore stores operators, their sessions and their audit trail.
 type operatorStore interface {
 	OperatorByName(ctx context.Context, name string) (access.OperatorSecret, error)
 	OpenOperatorSession(ctx context.Context, n access.NewOperatorSession) error
@@ -69,10 +68,10 @@ type operatorStore interface {
 	BeginOperatorAct(ctx context.Context, a access.OperatorAct) (int64, error)
 	EndOperatorAct(ctx context.Context, id int64, status int16, results, fields []string) error
 	OperatorActs(ctx context.Context, f access.OperatorActFilter, limit int) ([]access.OperatorAct, error)
-	PruneOperatorActs(ctx context.Context, kept time.Duration, most int) (int64, error)
+	PruneOperatorActs(ctx context.Context, retention time.Duration, limit int) (int64, error)
 }
 
-// workspaceStore keeps workspaces.
+// workspaceStore stores workspaces.
 type workspaceStore interface {
 	Workspaces(ctx context.Context) ([]access.Workspace, error)
 	WorkspacesByID(ctx context.Context, ids []uuid.UUID) ([]access.Workspace, error)
@@ -83,7 +82,7 @@ type workspaceStore interface {
 	WorkspaceDeletion(ctx context.Context, workspace uuid.UUID) (jobs.WorkspaceDeletion, error)
 }
 
-// keyStore keeps API keys.
+// keyStore stores API keys.
 type keyStore interface {
 	KeyPage(ctx context.Context, f *access.KeyFilter, now time.Time) ([]access.Key, int64, error)
 	KeyByID(ctx context.Context, id uuid.UUID) (access.Key, error)
@@ -94,58 +93,58 @@ type keyStore interface {
 	RevokeKey(ctx context.Context, id uuid.UUID) (access.Key, error)
 }
 
-// standings tells how workspaces stand; see api/ratelimit.
-type standings interface {
+// limiter returns the remaining requests of workspaces; see api/ratelimit.
+type limiter interface {
 	Look(ctx context.Context, asked []ratelimit.Of) []ratelimit.Standing
 }
 
-// How long a session lasts where nothing else is said.
+// Default durations of a session.
 const (
-	idleTime   = 12 * time.Hour
-	sessionAge = 7 * 24 * time.Hour
+	defaultIdleTimeout = 12 * time.Hour
+	defaultSessionAge  = 7 * 24 * time.Hour
 )
 
-// Admin is the server's side of the page. Run does what is due now and then.
+// Admin serves the admin UI. Run does its background work.
 type Admin struct {
-	deps   Deps
-	logger *slog.Logger
-	sites  *http.CrossOriginProtection
-	logins logins
-	came   *prometheus.CounterVec // logins, by what became of them
-	page   *page
-	polled *otter.Cache[polledRead, time.Time] // reads that were noted, by when
+	deps        Deps
+	logger      *slog.Logger
+	originCheck *http.CrossOriginProtection
+	logins      logins
+	loginCount  *prometheus.CounterVec // logins by result
+	ui          *webUI
+	recentReads *otter.Cache[readKey, time.Time] // when background reads were last recorded
 }
 
-// New creates one. It fails on files of the page that cannot be read and on a public
-// address that is none.
+// New creates an Admin. It returns an error if the files of the UI cannot be read or the
+// public URL is not valid.
 func New(deps Deps) (*Admin, error) {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
 	}
 	if deps.Idle <= 0 {
-		deps.Idle = idleTime
+		deps.Idle = defaultIdleTimeout
 	}
 	if deps.Age <= 0 {
-		deps.Age = sessionAge
+		deps.Age = defaultSessionAge
 	}
-	sites, err := ownSites(deps.PublicURL)
+	originCheck, err := newOriginCheck(deps.PublicURL)
 	if err != nil {
 		return nil, err
 	}
-	page, err := readPage(deps.Page)
+	ui, err := readWebUI(deps.Page)
 	if err != nil {
 		return nil, err
 	}
 	return &Admin{
-		deps: deps, logger: deps.Logger.With("component", "admin"), sites: sites, logins: newLogins(deps.Attempts),
-		came: newLoginCounter(deps.Metrics), page: page,
-		polled: otter.Must(&otter.Options[polledRead, time.Time]{MaximumSize: maxPolled}),
+		deps: deps, logger: deps.Logger.With("component", "admin"), originCheck: originCheck,
+		logins: newLogins(deps.Attempts), loginCount: newLoginCounter(deps.Metrics), ui: ui,
+		recentReads: otter.Must(&otter.Options[readKey, time.Time]{MaximumSize: maxRecentReads}),
 	}, nil
 }
 
-// Paths of the page and of its calls.
+// Paths of the UI and its API.
 const (
-	pagePath      = "/admin"
+	uiPath        = "/admin"
 	apiPath       = "/admin/api"
 	sessionPath   = apiPath + "/session"
 	passwordPath  = sessionPath + "/password"
@@ -157,7 +156,7 @@ const (
 	overviewPath   = apiPath + "/overview"
 )
 
-// Routes returns the page's routes.
+// Routes returns the routes of the UI and its API.
 func (a *Admin) Routes() []route.Route {
 	public := func(method, pattern string, work route.Work, handle route.Handler) route.Route {
 		return route.Route{Method: method, Pattern: pattern, Access: route.Public, Work: work, Handle: handle}
@@ -166,8 +165,8 @@ func (a *Admin) Routes() []route.Route {
 		return route.Route{Method: method, Pattern: pattern, Access: route.Operator, Handle: handle}
 	}
 	routes := []route.Route{
-		public(http.MethodGet, pagePath, route.ServesFiles, a.page.serve),
-		public(http.MethodGet, pagePath+"/*", route.ServesFiles, a.page.serve),
+		public(http.MethodGet, uiPath, route.ServesFiles, a.ui.serve),
+		public(http.MethodGet, uiPath+"/*", route.ServesFiles, a.ui.serve),
 
 		public(http.MethodPost, sessionPath, route.LogsIn, a.login),
 		operator(http.MethodGet, sessionPath, a.session),
@@ -193,25 +192,25 @@ func (a *Admin) Routes() []route.Route {
 		operator(http.MethodDelete, keysPath+"/{id}", a.revokeKey),
 	}
 	if a.deps.Overview != nil {
-		lasting := operator(http.MethodGet, overviewPath+"/stream", a.overviewStream)
-		lasting.Lasts = true
-		routes = append(routes, operator(http.MethodGet, overviewPath, a.overview), lasting)
+		stream := operator(http.MethodGet, overviewPath+"/stream", a.overviewStream)
+		stream.Lasts = true
+		routes = append(routes, operator(http.MethodGet, overviewPath, a.overview), stream)
 	}
 	return routes
 }
 
-// How the trail is pruned.
+// Interval and batch size of pruning the audit trail.
 const (
 	pruneEvery = time.Hour
-	pruneMost  = 10_000
+	pruneBatch = 10_000
 )
 
-// Run watches what the overview shows and removes, now and then, what of the trail is past
-// its time, until ctx is done.
+// Run takes samples for the overview and periodically deletes expired entries of the audit
+// trail, until ctx is done.
 func (a *Admin) Run(ctx context.Context) error {
 	var work sync.WaitGroup
 	if a.deps.Overview != nil {
-		work.Go(func() { a.deps.Overview.watch(ctx) })
+		work.Go(func() { a.deps.Overview.run(ctx) })
 	}
 	work.Go(func() { a.prune(ctx) })
 	work.Wait()
@@ -224,11 +223,11 @@ func (a *Admin) prune(ctx context.Context) {
 			continue
 		}
 		for {
-			n, err := a.deps.Operators.PruneOperatorActs(ctx, a.deps.TrailKept, pruneMost)
+			n, err := a.deps.Operators.PruneOperatorActs(ctx, a.deps.TrailKept, pruneBatch)
 			if err != nil && ctx.Err() == nil {
 				a.logger.WarnContext(ctx, "the operators' trail cannot be pruned; it is tried again", "error", err)
 			}
-			if err != nil || n < pruneMost {
+			if err != nil || n < pruneBatch {
 				break
 			}
 		}

@@ -23,48 +23,48 @@ func TestWhatIsNotKnownIsNowhere(t *testing.T) {
 
 func TestAnUnknownNameCostsAsMuchAsAKnownOne(t *testing.T) {
 	cost := func(hash string) string { return hash[:strings.LastIndex(hash[:strings.LastIndex(hash, "$")], "$")] }
-	require.Equal(t, cost(password.Hash("x")), cost(newLogins(Attempts{}).nobody))
+	require.Equal(t, cost(password.Hash("x")), cost(newLogins(Attempts{}).dummyHash))
 }
 
 func TestFewPasswordsAreHashedAtATime(t *testing.T) {
 	h := newHashing()
 	working, release := make(chan struct{}), make(chan struct{})
-	ended := make(chan error, hashesWaiting)
-	for range hashesWaiting {
+	ended := make(chan error, maxQueuedHashes)
+	for range maxQueuedHashes {
 		go func() {
-			ended <- h.within(t.Context(), func() {
+			ended <- h.withSlot(t.Context(), func() {
 				working <- struct{}{}
 				<-release
 			})
 		}()
 	}
-	for range hashesAtOnce {
+	for range maxConcurrentHashes {
 		<-working
 	}
-	require.Eventually(t, func() bool { return h.waiting.Load() == hashesWaiting }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return h.waiting.Load() == maxQueuedHashes }, 20*time.Second, time.Millisecond)
 	select {
 	case <-working:
-		t.Fatal("more at a time than there is room for")
+		t.Fatal("more hashes at a time than slots")
 	default:
 	}
-	err := h.within(t.Context(), func() { t.Error("it is refused") })
+	err := h.withSlot(t.Context(), func() { t.Error("it is refused") })
 	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
 	go func() {
 		for range working {
-			continue // the others are let through
+			continue // lets the queued ones run
 		}
 	}()
 	close(release)
-	for range hashesWaiting {
+	for range maxQueuedHashes {
 		require.NoError(t, <-ended)
 	}
 	close(working)
 	_, err = h.matches(t.Context(), "$", "x")
-	require.NoError(t, err, "and then there is room again")
+	require.NoError(t, err, "the slots are free again")
 }
 
 func TestAPageIsMadeOfAnyFiles(t *testing.T) {
-	p, err := readPage(fstest.MapFS{
+	p, err := readWebUI(fstest.MapFS{
 		"index.html": {Data: []byte("x")}, ".keep": {}, "assets/.x.js": {}, "a.bin": {Data: []byte("y")},
 	})
 	require.NoError(t, err)
@@ -72,28 +72,28 @@ func TestAPageIsMadeOfAnyFiles(t *testing.T) {
 	answer := httptest.NewRecorder()
 	p.files["a.bin"].Serve(answer, httptest.NewRequest(http.MethodGet, "/admin/a.bin", nil))
 	require.Equal(t, "application/octet-stream", answer.Header().Get("Content-Type"))
-	none, err := readPage(nil)
+	none, err := readWebUI(nil)
 	require.NoError(t, err)
 	require.Empty(t, none.files)
 }
 
 func TestQuantilesOfWhatCameInBetween(t *testing.T) {
-	of := func(counts ...float64) sample {
+	newSample := func(counts ...float64) sample {
 		bounds := []float64{0.1, 0.5, 1, math.Inf(1)}
 		var s sample
 		for i, n := range counts {
-			s.fresh = append(s.fresh, bucket{bound: bounds[i], count: n})
+			s.ageBuckets = append(s.ageBuckets, bucket{bound: bounds[i], count: n})
 		}
 		return s
 	}
-	before, now := of(100, 100, 100, 100), of(150, 200, 200, 200)
-	require.Equal(t, &freshness{P50Seconds: 0.1, P95Seconds: 0.46}, now.freshSince(&before))
-	beyond := of(100, 100, 100, 110)
-	require.Equal(t, &freshness{P50Seconds: 1, P95Seconds: 1}, beyond.freshSince(&before), "there is no bound to go by")
-	require.Nil(t, before.freshSince(&before), "nothing came")
+	before, now := newSample(100, 100, 100, 100), newSample(150, 200, 200, 200)
+	require.Equal(t, &freshness{P50Seconds: 0.1, P95Seconds: 0.46}, now.freshnessSince(&before))
+	beyond := newSample(100, 100, 100, 110)
+	require.Equal(t, &freshness{P50Seconds: 1, P95Seconds: 1}, beyond.freshnessSince(&before), "no upper bound")
+	require.Nil(t, before.freshnessSince(&before), "no new points")
 	none := sample{}
-	require.Nil(t, now.freshSince(&none))
+	require.Nil(t, now.freshnessSince(&none))
 	require.Equal(t, 2.5, perSecond(15, 10, 2))
-	require.Zero(t, perSecond(5, 10, 2), "a counter that began anew")
+	require.Zero(t, perSecond(5, 10, 2), "a counter that was reset")
 	require.Zero(t, perSecond(5, 1, 0))
 }

@@ -11,35 +11,35 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// tokenHeader is where requests that change something carry the session's token.
+// tokenHeader contains the session's token in requests that change something.
 const tokenHeader = "X-CSRF-Token" //nolint:gosec // G101: the name of a header
 
-// ownSites tells requests of the page's own origin from those of other sites, by
-// Sec-Fetch-Site and Origin, where a browser sends them. The origin of publicURL is the
-// page's own as well: a proxy there may name another host to us.
-func ownSites(publicURL string) (*http.CrossOriginProtection, error) {
-	sites := http.NewCrossOriginProtection()
+// newOriginCheck returns a check that rejects requests of other origins, by Sec-Fetch-Site
+// and Origin if the browser sends them. The origin of publicURL is accepted too, because a
+// proxy may change the Host header.
+func newOriginCheck(publicURL string) (*http.CrossOriginProtection, error) {
+	check := http.NewCrossOriginProtection()
 	if publicURL == "" {
-		return sites, nil
+		return check, nil
 	}
 	u, err := url.Parse(publicURL)
 	if err == nil {
-		err = sites.AddTrustedOrigin(u.Scheme + "://" + u.Host)
+		err = check.AddTrustedOrigin(u.Scheme + "://" + u.Host)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the public address %q: %w", publicURL, err)
 	}
-	return sites, nil
+	return check, nil
 }
 
-// Guard refuses, as Forbidden, a request that may change something and comes from
-// another site, or does not carry its session's token. A login has no session yet; it
-// must come from here all the same, so that nobody is logged in as somebody else.
+// Guard returns a Forbidden error for a request that may change something and comes from
+// another site or lacks its session's token. A login has no session yet, but must not come
+// from another site either, which could log a user in as another operator.
 func (a *Admin) Guard(r *http.Request) error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil
 	}
-	if err := a.sites.Check(r); err != nil {
+	if err := a.originCheck.Check(r); err != nil {
 		return fault.New(fault.Forbidden, "The request comes from another site").With("field", "Origin").Because(err)
 	}
 	if r.Method == http.MethodPost && r.URL.Path == sessionPath {
@@ -53,8 +53,8 @@ func (a *Admin) Guard(r *http.Request) error {
 	return nil
 }
 
-// csrfToken returns the token of a session. It follows from what the cookie holds, which
-// no script can read and which cannot be found out from it; so it need not be kept.
+// csrfToken returns the token of a session. It is derived from the cookie's value, so it is not
+// stored. Scripts cannot read the cookie, and the token does not reveal it.
 func csrfToken(session string) string {
 	mac := hmac.New(sha256.New, []byte(session))
 	_, _ = mac.Write([]byte("livegraph csrf")) // never fails

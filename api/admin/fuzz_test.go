@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzSessionCookie: only 32 bytes in the one form of the page's own are looked up, and
-// no token but the session's opens what changes something.
+// FuzzSessionCookie checks that only 32 bytes in the encoding of newSessionText are accepted,
+// and that a CSRF token is valid for its own session only.
 func FuzzSessionCookie(f *testing.F) {
 	good := newSessionText()
 	for _, header := range []string{

@@ -20,44 +20,44 @@ import (
 )
 
 const (
-	// rollAfter is the age from which a key that never expires is better rolled.
+	// rollAfter is the age of an active key after which it should be rolled.
 	rollAfter = 90 * 24 * time.Hour
-	// rollGrace is how long a rolled key lives on where nothing else is said, and
-	// longestGrace at most.
-	rollGrace    = 24 * time.Hour
-	longestGrace = 30 * 24 * time.Hour
-	// longestLife of a key that expires keeps times within what can be said.
-	longestLife = 100 * 365 * 24 * time.Hour
-	mostOfKey   = 1000 // workspaces
+	// defaultRollGrace and maxRollGrace are how long a rolled key stays valid, by default and
+	// at most.
+	defaultRollGrace = 24 * time.Hour
+	maxRollGrace     = 30 * 24 * time.Hour
+	// maxLifetime of a key that expires keeps its time within the range of the formats.
+	maxLifetime      = 100 * 365 * 24 * time.Hour
+	maxKeyWorkspaces = 1000 // workspaces
 )
 
-// keyAnswer is a key without its text.
+// keyAnswer is a key without its secret.
 type keyAnswer struct {
-	ID         uuid.UUID   `json:"id"`
-	Display    string      `json:"display"`
-	Name       string      `json:"name"`
-	Mode       string      `json:"mode"`
-	Scopes     []string    `json:"scopes"`
-	Workspaces []opened    `json:"workspaces"`
-	ActorID    uuid.UUID   `json:"actorId"`
-	RolledFrom *uuid.UUID  `json:"rolledFrom"`
-	CreatedBy  string      `json:"createdBy"`
-	CreatedAt  time.Time   `json:"createdAt"`
-	ExpiresAt  *time.Time  `json:"expiresAt"`
-	RevokedAt  *time.Time  `json:"revokedAt"`
-	LastUsedAt *time.Time  `json:"lastUsedAt"`
-	LastUsedIP *netip.Addr `json:"lastUsedFrom"`
-	State      string      `json:"state"`
-	RollDue    bool        `json:"rollDue"` // active, and older than 90 days
+	ID         uuid.UUID      `json:"id"`
+	Display    string         `json:"display"`
+	Name       string         `json:"name"`
+	Mode       string         `json:"mode"`
+	Scopes     []string       `json:"scopes"`
+	Workspaces []keyWorkspace `json:"workspaces"`
+	ActorID    uuid.UUID      `json:"actorId"`
+	RolledFrom *uuid.UUID     `json:"rolledFrom"`
+	CreatedBy  string         `json:"createdBy"`
+	CreatedAt  time.Time      `json:"createdAt"`
+	ExpiresAt  *time.Time     `json:"expiresAt"`
+	RevokedAt  *time.Time     `json:"revokedAt"`
+	LastUsedAt *time.Time     `json:"lastUsedAt"`
+	LastUsedIP *netip.Addr    `json:"lastUsedFrom"`
+	State      string         `json:"state"`
+	RollDue    bool           `json:"rollDue"` // active, and older than 90 days
 }
 
-// opened is a workspace that a key opens.
-type opened struct {
+// keyWorkspace is a workspace that a key has access to.
+type keyWorkspace struct {
 	ID   uuid.UUID `json:"id"`
-	Name *string   `json:"name"` // null: it is deleted
+	Name *string   `json:"name"` // null: the workspace is deleted
 }
 
-// keyWithText is a key with its text, which is shown this once.
+// keyWithText is a new key with its secret, which is not shown again.
 type keyWithText struct {
 	keyAnswer
 	Text string `json:"key"`
@@ -66,7 +66,7 @@ type keyWithText struct {
 func keyOf(k *access.Key, now time.Time) keyAnswer {
 	shown := keyAnswer{
 		ID: k.ID, Display: k.Display, Name: k.Name, Mode: k.Mode, Scopes: k.Scopes,
-		Workspaces: make([]opened, len(k.Workspaces)), ActorID: k.ActorID,
+		Workspaces: make([]keyWorkspace, len(k.Workspaces)), ActorID: k.ActorID,
 		RolledFrom: k.RolledFrom, CreatedBy: k.CreatedBy, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
 		RevokedAt:  k.RevokedAt,
 		LastUsedAt: k.LastUsedAt, LastUsedIP: k.LastUsedIP, State: access.KeyActive,
@@ -88,8 +88,8 @@ func keyOf(k *access.Key, now time.Time) keyAnswer {
 	return shown
 }
 
-// nameWorkspaces fills in the names of the workspaces that the keys open.
-func (a *Admin) nameWorkspaces(ctx context.Context, list []keyAnswer) error {
+// setWorkspaceNames sets the names of the workspaces of the keys.
+func (a *Admin) setWorkspaceNames(ctx context.Context, list []keyAnswer) error {
 	var ids []uuid.UUID
 	for i := range list {
 		for _, w := range list[i].Workspaces {
@@ -112,11 +112,11 @@ func (a *Admin) nameWorkspaces(ctx context.Context, list []keyAnswer) error {
 	return nil
 }
 
-// answerMade answers with a key that was made: the only answer with its text.
-func (a *Admin) answerMade(w http.ResponseWriter, r *http.Request, made *access.Key, text apikey.Key) error {
-	request.NotesOf(r.Context()).Made(made.ID.String())
-	shown := []keyAnswer{keyOf(made, time.Now())}
-	if err := a.nameWorkspaces(r.Context(), shown); err != nil {
+// replyCreated answers with a new key. It is the only response that contains its secret.
+func (a *Admin) replyCreated(w http.ResponseWriter, r *http.Request, created *access.Key, text apikey.Key) error {
+	request.NotesOf(r.Context()).Made(created.ID.String())
+	shown := []keyAnswer{keyOf(created, time.Now())}
+	if err := a.setWorkspaceNames(r.Context(), shown); err != nil {
 		return err
 	}
 	reply.Data(w, r, http.StatusCreated, keyWithText{keyAnswer: shown[0], Text: text.Reveal()})
@@ -131,12 +131,12 @@ func (a *Admin) keys(w http.ResponseWriter, r *http.Request) error {
 		Workspace: p.UUID("workspaceId"), IDs: p.UUIDs("id"), Actors: p.UUIDs("actorId"),
 		State:  p.OneOf("state", "", access.KeyActive, access.KeyExpired, access.KeyRevoked),
 		Newest: p.OneOf("sort", "createdAt", "createdAt", "-createdAt") == "-createdAt",
-		Limit:  p.Int("limit", longestList, 1, longestList), Offset: p.Int("offset", 0, 0, 1<<31-1),
+		Limit:  p.Int("limit", maxPageSize, 1, maxPageSize), Offset: p.Int("offset", 0, 0, 1<<31-1),
 	}
 	f.Text, _ = p.String("name")
 	for name, ids := range map[string][]uuid.UUID{"id": f.IDs, "actorId": f.Actors} {
-		if len(ids) > longestList {
-			p.Fail(name, fmt.Sprintf("must be at most %d ids", longestList))
+		if len(ids) > maxPageSize {
+			p.Fail(name, fmt.Sprintf("must be at most %d ids", maxPageSize))
 		}
 	}
 	if p.Bool("rollDue") {
@@ -153,7 +153,7 @@ func (a *Admin) keys(w http.ResponseWriter, r *http.Request) error {
 	for i := range found {
 		list[i] = keyOf(&found[i], now)
 	}
-	if err := a.nameWorkspaces(r.Context(), list); err != nil {
+	if err := a.setWorkspaceNames(r.Context(), list); err != nil {
 		return err
 	}
 	reply.List(w, r, list, reply.PageMeta(total, f.Limit, f.Offset, len(list)))
@@ -167,7 +167,7 @@ type newKey struct {
 	ExpiresAt  request.Nullable[string] `json:"expiresAt"`
 }
 
-// createKey creates a key; the answer is the only place where its text is.
+// createKey creates a key. Only the response contains its secret.
 func (a *Admin) createKey(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -185,14 +185,14 @@ func (a *Admin) createKey(w http.ResponseWriter, r *http.Request) error {
 	}
 	text := apikey.Generate(spec.Mode)
 	spec.Hash, spec.Display, spec.CreatedBy = text.Hash(), text.Display(), request.AskerOf(r.Context())
-	made, err := a.deps.Keys.CreateKey(r.Context(), spec)
+	created, err := a.deps.Keys.CreateKey(r.Context(), spec)
 	if err != nil {
 		return err
 	}
-	return a.answerMade(w, r, &made, text)
+	return a.replyCreated(w, r, &created, text)
 }
 
-// read checks what the body says of a key.
+// read validates the body and returns the new key.
 func (b *newKey) read(now time.Time) (spec access.NewKey, err error) {
 	var check request.Check
 	check.Required("name", b.Name != nil)
@@ -202,8 +202,8 @@ func (b *newKey) read(now time.Time) (spec access.NewKey, err error) {
 		spec.Name = *b.Name
 	}
 	if b.Workspaces != nil {
-		if n := len(*b.Workspaces); n < 1 || n > mostOfKey {
-			check.Fail("workspaces", fmt.Sprintf("must have 1 to %d ids", mostOfKey))
+		if n := len(*b.Workspaces); n < 1 || n > maxKeyWorkspaces {
+			check.Fail("workspaces", fmt.Sprintf("must have 1 to %d ids", maxKeyWorkspaces))
 		}
 		for i, text := range *b.Workspaces {
 			field := fmt.Sprintf("workspaces[%d]", i)
@@ -234,7 +234,7 @@ func (b *newKey) read(now time.Time) (spec access.NewKey, err error) {
 			check.Fail("expiresAt", "must be an RFC 3339 time, such as 2026-11-21T07:40:08Z")
 		case !at.After(now):
 			check.Fail("expiresAt", "must be in the future")
-		case at.Sub(now) > longestLife:
+		case at.Sub(now) > maxLifetime:
 			check.Fail("expiresAt", "is more than 100 years ahead")
 		}
 		spec.ExpiresAt = &at
@@ -242,7 +242,7 @@ func (b *newKey) read(now time.Time) (spec access.NewKey, err error) {
 	return spec, check.Err()
 }
 
-// keyMode returns the mode of the workspaces, which must exist and have the same one.
+// keyMode returns the mode of the workspaces, which must exist and have the same mode.
 func (a *Admin) keyMode(r *http.Request, ids []uuid.UUID) (string, error) {
 	found, err := a.deps.Workspaces.WorkspacesByID(r.Context(), ids)
 	if err != nil {
@@ -264,8 +264,8 @@ type rollBody struct {
 	GraceSeconds *int64 `json:"graceSeconds"`
 }
 
-// rollKey makes a key's successor, of the same actor, scopes and workspaces; the answer
-// is the only place where its text is. The body may be left out.
+// rollKey creates a successor of a key with the same actor, scopes and workspaces. Only the
+// response contains its secret. The body is optional.
 func (a *Admin) rollKey(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -280,10 +280,10 @@ func (a *Admin) rollKey(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	grace := rollGrace
+	grace := defaultRollGrace
 	if body.GraceSeconds != nil {
 		var check request.Check
-		request.Between(&check, "graceSeconds", *body.GraceSeconds, 0, int64(longestGrace/time.Second))
+		request.Between(&check, "graceSeconds", *body.GraceSeconds, 0, int64(maxRollGrace/time.Second))
 		if err := check.Err(); err != nil {
 			return err
 		}
@@ -294,14 +294,14 @@ func (a *Admin) rollKey(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	text := apikey.Generate(old.Mode)
-	made, err := a.deps.Keys.RollKey(r.Context(), id, text.Hash(), text.Display(), request.AskerOf(r.Context()), grace)
+	created, err := a.deps.Keys.RollKey(r.Context(), id, text.Hash(), text.Display(), request.AskerOf(r.Context()), grace)
 	if err != nil {
 		return err
 	}
-	return a.answerMade(w, r, &made, text)
+	return a.replyCreated(w, r, &created, text)
 }
 
-// revokeKey ends a key's life: it works nowhere a second later.
+// revokeKey revokes a key. Every process rejects it after at most a second.
 func (a *Admin) revokeKey(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err

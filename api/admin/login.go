@@ -17,30 +17,30 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// logins is what bounds them.
+// logins limits logins.
 type logins struct {
 	byAddress *ratelimit.Counter
 	byName    *ratelimit.Counter
-	// kept counts by name what is tried from the network of the name's last login when the
-	// address has no attempts left.
-	kept    *ratelimit.Counter
-	hashing *hashing
-	// nobody's hash is what the password of an unknown name is compared with, so that it
-	// takes as long as that of a known one.
-	nobody string
+	// reserved counts by name the attempts from the network of the name's last login after
+	// the limit of the address is reached.
+	reserved *ratelimit.Counter
+	hashing  *hashing
+	// dummyHash is compared with the password if the name is unknown, so that the login takes
+	// as long as for a known name.
+	dummyHash string
 }
 
 func newLogins(a Attempts) logins {
 	return logins{
 		byAddress: ratelimit.NewCounter(cmp.Or(a.PerAddress, perAddress), cmp.Or(a.AddressWindow, addressWindow)),
 		byName:    ratelimit.NewCounter(cmp.Or(a.PerName, perName), cmp.Or(a.NameWindow, nameWindow)),
-		kept:      ratelimit.NewCounter(cmp.Or(a.Kept, keptAttempts), cmp.Or(a.AddressWindow, addressWindow)),
+		reserved:  ratelimit.NewCounter(cmp.Or(a.Kept, reservedAttempts), cmp.Or(a.AddressWindow, addressWindow)),
 		hashing:   newHashing(),
-		nobody:    password.Hash(password.Generate()),
+		dummyHash: password.Hash(password.Generate()),
 	}
 }
 
-// What becomes of logins.
+// Results of logins.
 const (
 	loginSucceeded = "succeeded"
 	loginRefused   = "refused"
@@ -60,7 +60,7 @@ func newLoginCounter(registerer prometheus.Registerer) *prometheus.CounterVec {
 	return counter
 }
 
-// loginResult names what became of a login.
+// loginResult returns the result of a login that returned err.
 func loginResult(err error) string {
 	switch {
 	case err == nil:
@@ -73,14 +73,14 @@ func loginResult(err error) string {
 	return loginFailed
 }
 
-// What is read of a login: nobody who sends one is known yet.
+// Limits of a login request, which is not authenticated yet.
 const (
-	// longestCredential bounds names and passwords that are looked at, in bytes.
-	longestCredential = 1024
-	// maxLogin is the maximum number of bytes of a body, in no encoding.
-	maxLogin = 4 << 10
-	// loginPatience is how long the body may take to come.
-	loginPatience = 5 * time.Second
+	// maxCredential is the maximum size of a name or password, in bytes.
+	maxCredential = 1024
+	// maxLoginBody is the maximum size of a body, in bytes. It must not be encoded.
+	maxLoginBody = 4 << 10
+	// loginReadTimeout is the maximum time for reading the body.
+	loginReadTimeout = 5 * time.Second
 )
 
 type loginBody struct {
@@ -88,29 +88,30 @@ type loginBody struct {
 	Password *string `json:"password"`
 }
 
-// login opens a session: always a new one, whatever cookie came. What was wrong is not
-// said, and a name that nobody has takes as long.
+// login creates a session. The session is always new, even if the request has a cookie. The
+// error does not say whether the name or the password is wrong, and an unknown name takes as
+// long as a known one.
 func (a *Admin) login(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
 	}
 	var body loginBody
-	if err := request.SmallJSON(w, r, &body, maxLogin, loginPatience); err != nil {
+	if err := request.SmallJSON(w, r, &body, maxLoginBody, loginReadTimeout); err != nil {
 		return err
 	}
 	var check request.Check
 	check.Required("name", body.Name != nil)
 	check.Required("password", body.Password != nil)
 	for field, value := range map[string]*string{"name": body.Name, "password": body.Password} {
-		if value != nil && len(*value) > longestCredential {
+		if value != nil && len(*value) > maxCredential {
 			check.Fail(field, "is too long")
 		}
 	}
 	if err := check.Err(); err != nil {
 		return err
 	}
-	secret, text, err := a.enter(r, *body.Name, *body.Password)
-	a.came.WithLabelValues(loginResult(err)).Inc()
+	secret, text, err := a.authenticate(r, *body.Name, *body.Password)
+	a.loginCount.WithLabelValues(loginResult(err)).Inc()
 	if err != nil {
 		return err
 	}
@@ -123,23 +124,26 @@ func (a *Admin) login(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// enter opens a session for a name and password that are right.
-func (a *Admin) enter(r *http.Request, name, text string) (secret access.OperatorSecret, session string, err error) {
+// authenticate verifies name and password and creates a session.
+func (a *Admin) authenticate(
+	r *http.Request, name, text string,
+) (secret access.OperatorSecret, session string, err error) {
 	secret, err = a.verify(r, name, text)
 	if fault.Is(err, fault.RateLimited) {
-		secret, err = a.verifyKept(r, name, text, err)
+		secret, err = a.verifyReserved(r, name, text, err)
 	}
 	if fault.Is(err, fault.Unauthenticated) {
-		_ = a.noteLogin(r, &secret, http.StatusUnauthorized) // that it cannot be is logged
+		_ = a.recordLogin(r, &secret, http.StatusUnauthorized) // a failure is logged there
 	}
 	if err == nil {
-		session, err = a.open(r, secret)
+		session, err = a.openSession(r, secret)
 	}
 	return secret, session, err
 }
 
-// verify checks name and password. Unauthenticated: one of them is wrong; whose name it
-// is, if it is somebody's, is given all the same. RateLimited: too many failed.
+// verify checks name and password. It returns an Unauthenticated error if one of them is
+// wrong, together with the operator if the name is known, and a RateLimited error if too
+// many logins failed.
 func (a *Admin) verify(r *http.Request, name, text string) (access.OperatorSecret, error) {
 	ctx, ip := r.Context(), request.ClientOf(r.Context()).IP
 	address := ratelimit.Network(ip).String()
@@ -153,7 +157,7 @@ func (a *Admin) verify(r *http.Request, name, text string) (access.OperatorSecre
 		a.logins.byAddress.GiveBack(address)
 		return secret, err
 	case !known:
-		secret = access.OperatorSecret{PasswordHash: a.logins.nobody}
+		secret = access.OperatorSecret{PasswordHash: a.logins.dummyHash}
 	}
 	counted := !sameNetwork(secret.LastLoginIP, ip)
 	if counted {
@@ -161,7 +165,7 @@ func (a *Admin) verify(r *http.Request, name, text string) (access.OperatorSecre
 			return access.OperatorSecret{}, tooManyLogins(wait)
 		}
 	}
-	giveBack := func() {
+	undo := func() {
 		a.logins.byAddress.GiveBack(address)
 		if counted {
 			a.logins.byName.GiveBack(name)
@@ -169,21 +173,22 @@ func (a *Admin) verify(r *http.Request, name, text string) (access.OperatorSecre
 	}
 	ok, err := a.logins.hashing.matches(ctx, secret.PasswordHash, text)
 	if err != nil {
-		giveBack()
+		undo()
 		return access.OperatorSecret{}, err
 	}
 	if !ok || !known {
 		return secret, fault.New(fault.Unauthenticated, "The name or the password is wrong")
 	}
-	giveBack()
+	undo()
 	return secret, nil
 }
 
-// verifyKept checks name and password from an address that has no attempts left. An
-// operator whose last login came from there has a few more, which others use up only if they
-// know the name: else ten wrong passwords would lock out everybody behind one proxy. A wrong
-// password is answered as any other login from there is, so that the answer names nobody.
-func (a *Admin) verifyKept(r *http.Request, name, text string, refused error) (access.OperatorSecret, error) {
+// verifyReserved checks name and password from an address that has reached its limit. An
+// operator whose last login came from the same network has a few reserved attempts, which
+// others can use up only if they know the name. Otherwise ten wrong passwords would lock out
+// everyone behind one proxy. For a wrong password it returns refused, as for an unknown name,
+// so that the response does not reveal names.
+func (a *Admin) verifyReserved(r *http.Request, name, text string, refused error) (access.OperatorSecret, error) {
 	ctx, ip := r.Context(), request.ClientOf(r.Context()).IP
 	secret, err := a.deps.Operators.OperatorByName(ctx, name)
 	switch {
@@ -192,12 +197,12 @@ func (a *Admin) verifyKept(r *http.Request, name, text string, refused error) (a
 	case err != nil:
 		return access.OperatorSecret{}, err
 	}
-	if a.logins.kept.Take(name, time.Now()) > 0 {
+	if a.logins.reserved.Take(name, time.Now()) > 0 {
 		return access.OperatorSecret{}, refused
 	}
 	ok, err := a.logins.hashing.matches(ctx, secret.PasswordHash, text)
 	if err != nil || ok {
-		a.logins.kept.GiveBack(name)
+		a.logins.reserved.GiveBack(name)
 	}
 	if err == nil && !ok {
 		err = refused
@@ -208,7 +213,7 @@ func (a *Admin) verifyKept(r *http.Request, name, text string, refused error) (a
 	return secret, nil
 }
 
-// sameNetwork reports whether a login comes from where the last one came from.
+// sameNetwork reports whether ip is in the network of the last login.
 func sameNetwork(last *netip.Addr, ip netip.Addr) bool {
 	return last != nil && ip.IsValid() && ratelimit.Network(*last) == ratelimit.Network(ip)
 }
@@ -217,8 +222,8 @@ func tooManyLogins(wait time.Duration) error {
 	return fault.New(fault.RateLimited, "Too many failed logins").After(wait)
 }
 
-// open opens a session, in the place of the one whose cookie came, if any.
-func (a *Admin) open(r *http.Request, secret access.OperatorSecret) (text string, err error) {
+// openSession creates a session. It replaces the session of the request's cookie, if any.
+func (a *Admin) openSession(r *http.Request, secret access.OperatorSecret) (text string, err error) {
 	ctx := r.Context()
 	session := access.NewOperatorSession{
 		Operator: secret.ID, PasswordHash: secret.PasswordHash, Age: a.deps.Age,
@@ -229,16 +234,16 @@ func (a *Admin) open(r *http.Request, secret access.OperatorSecret) (text string
 	}
 	text = newSessionText()
 	session.Hash = sha256.Sum256([]byte(text))
-	if err := a.noteLogin(r, &secret, http.StatusOK); err != nil {
-		return "", err // who cannot be seen to come does not come in
+	if err := a.recordLogin(r, &secret, http.StatusOK); err != nil {
+		return "", err // no session without an audit record
 	}
 	return text, a.deps.Operators.OpenOperatorSession(ctx, session)
 }
 
-// noteLogin notes a login in the trail. A name that nobody has is not kept: it may be a
-// password.
-func (a *Admin) noteLogin(r *http.Request, secret *access.OperatorSecret, status int16) error {
-	act := a.act(r, sessionPath)
+// recordLogin writes a login to the audit trail. An unknown name is not recorded, because it
+// may be a password.
+func (a *Admin) recordLogin(r *http.Request, secret *access.OperatorSecret, status int16) error {
+	act := a.newAct(r, sessionPath)
 	act.Status = &status
 	if secret.Name != "" {
 		act.Operator, act.OperatorName = &secret.ID, secret.Name

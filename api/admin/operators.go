@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// operatorAnswer is an operator as others are shown.
+// operatorAnswer is an operator in responses.
 type operatorAnswer struct {
 	ID          uuid.UUID   `json:"id"`
 	Name        string      `json:"name"`
@@ -23,7 +23,7 @@ type operatorAnswer struct {
 	LastLoginAt *time.Time  `json:"lastLoginAt"`
 	LastLoginIP *netip.Addr `json:"lastLoginIp"`
 	Sessions    int         `json:"sessions"`
-	// Password is there once, when it was made: for a new operator, or in place of another.
+	// Password is set once, if the server generated it for a new operator or at a reset.
 	Password string `json:"password,omitempty"`
 }
 
@@ -34,7 +34,7 @@ func operatorOf(o *access.Operator) operatorAnswer {
 	}
 }
 
-// operators lists them by name. They are few, so there are no pages.
+// operators lists the operators by name. They are few, so there is no pagination.
 func (a *Admin) operators(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -51,10 +51,10 @@ func (a *Admin) operators(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// operatorNames are those that cannot be taken for another.
+// operatorNames matches valid names. It excludes characters that look like others.
 var operatorNames = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$`)
 
-// CheckOperatorName checks the name of a new operator.
+// CheckOperatorName validates the name of a new operator.
 func CheckOperatorName(check *request.Check, field, name string) {
 	if !operatorNames.MatchString(name) {
 		check.Fail(
@@ -68,8 +68,8 @@ type newOperator struct {
 	Password *string `json:"password"`
 }
 
-// createOperator adds an operator, with the password that is given or, else, one that is
-// made and shown this once.
+// createOperator creates an operator with the password in the body. Without one, it generates
+// a password and returns it once.
 func (a *Admin) createOperator(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (a *Admin) createOperator(w http.ResponseWriter, r *http.Request) error {
 	if err := check.Err(); err != nil {
 		return err
 	}
-	hash, made, err := a.hashGivenOrMade(r, body.Password)
+	hash, generated, err := a.hashOrGenerate(r, body.Password)
 	if err != nil {
 		return err
 	}
@@ -99,12 +99,12 @@ func (a *Admin) createOperator(w http.ResponseWriter, r *http.Request) error {
 	}
 	request.NotesOf(r.Context()).Made(operator.ID.String())
 	answer := operatorOf(&operator)
-	answer.Password = made
+	answer.Password = generated
 	reply.Data(w, r, http.StatusCreated, answer)
 	return nil
 }
 
-// deleteOperator removes another operator and ends the sessions.
+// deleteOperator deletes another operator and ends the operator's sessions.
 func (a *Admin) deleteOperator(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err

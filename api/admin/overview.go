@@ -18,39 +18,39 @@ import (
 )
 
 const (
-	// sampleEvery is how often what the process measures is looked at, whether anybody
-	// asks or not, so that anyone who comes sees how it was.
+	// sampleEvery is the interval of samples. They are also taken while nobody reads the
+	// overview, so that it shows the history.
 	sampleEvery = 5 * time.Second
-	// keptSamples is for how many of them that is remembered: ten minutes.
-	keptSamples = 120
-	// freshFor is how long a look is good enough.
-	freshFor = 900 * time.Millisecond // less than streamEvery, so that each event is a new one
-	// streamEvery is how often a stream tells.
+	// maxSamples is the number of samples that are kept: ten minutes.
+	maxSamples = 120
+	// maxSampleAge is how long a sample is reused.
+	maxSampleAge = 900 * time.Millisecond // less than streamEvery, so that each event is a new one
+	// streamEvery is the interval of a stream's events.
 	streamEvery = time.Second
-	// streamPatience is what a reader has to take an event.
-	streamPatience = 10 * time.Second
-	// mostStreams bounds those of all operators.
-	mostStreams = 100
-	// streamsAgain is when it makes sense to try again.
-	streamsAgain = 5 * time.Second
+	// streamWriteTimeout is the maximum time for writing an event.
+	streamWriteTimeout = 10 * time.Second
+	// maxStreams is the maximum number of streams of all operators.
+	maxStreams = 100
+	// streamsRetryAfter is the Retry-After beyond maxStreams.
+	streamsRetryAfter = 5 * time.Second
 )
 
-// Overview is what the overview looks at: what this process measures.
+// Overview collects the data of the overview from the metrics of this process.
 type Overview struct {
 	Version string
 	Roles   []string
 	Started time.Time
 	Metrics prometheus.Gatherer
 
-	gathering sync.Mutex // held while a sample is taken, so that many who ask are one
+	gathering sync.Mutex // held while a sample is taken, so that concurrent requests share one
 
 	mu      sync.Mutex
 	samples []sample // oldest first, sampleEvery apart
-	latest  sample   // at most freshFor old when it is shown
+	latest  sample   // at most maxSampleAge old in responses
 	streams int
 }
 
-// overviewAnswer is how the process and the engines are.
+// overviewAnswer is the state of the process and the engines.
 type overviewAnswer struct {
 	At            time.Time         `json:"at"`
 	Version       string            `json:"version"`
@@ -59,16 +59,16 @@ type overviewAnswer struct {
 	UptimeSeconds float64           `json:"uptimeSeconds"`
 	Engines       []engineAnswer    `json:"engines"`
 	Rates         rates             `json:"rates"`
-	Requests      []statusRate      `json:"requests"` // by the class of their status
+	Requests      []statusRate      `json:"requests"` // by class of status
 	Consumers     []consumerAnswer  `json:"consumers"`
-	Freshness     *freshness        `json:"freshness"`   // null: no points became visible in this process of late
-	DeadLetters   []deadLetterCount `json:"deadLetters"` // that are open; none without a role that counts them
+	Freshness     *freshness        `json:"freshness"`   // null: no points became visible in this process recently
+	DeadLetters   []deadLetterCount `json:"deadLetters"` // open ones; empty without a role that counts them
 	Connections   int64             `json:"connections"`
 	Streams       int64             `json:"streams"`
 	MemoryBytes   int64             `json:"memoryBytes"`
 }
 
-// overviewWithHistory is an overview with how it was in the last minutes, oldest first.
+// overviewWithHistory is an overview with the history of the last minutes, oldest first.
 type overviewWithHistory struct {
 	overviewAnswer
 	History []historyPoint `json:"history"`
@@ -80,7 +80,7 @@ type engineAnswer struct {
 	ProbeSeconds float64 `json:"probeSeconds"`
 }
 
-// rates are by the second. What only another role's process knows is null.
+// rates are per second. A rate is null if only processes of another role measure it.
 type rates struct {
 	Requests       float64  `json:"requests"`
 	BytesIn        float64  `json:"bytesIn"`
@@ -114,11 +114,11 @@ type deadLetterCount struct {
 	Open  int64  `json:"open"`
 }
 
-// historyPoint is how it was at a time.
+// historyPoint is the state at one sample.
 type historyPoint struct {
 	At             time.Time  `json:"at"`
 	Requests       float64    `json:"requests"`
-	Errors         float64    `json:"errors"` // answers of 5xx
+	Errors         float64    `json:"errors"` // responses of 5xx
 	PointsAccepted float64    `json:"pointsAccepted"`
 	PointsVisible  *float64   `json:"pointsVisible"`
 	LagRecords     int64      `json:"lagRecords"` // of topic points
@@ -126,29 +126,30 @@ type historyPoint struct {
 	Freshness      *freshness `json:"freshness"`  // null: no points became visible
 }
 
-// watch takes samples until ctx is done.
-func (o *Overview) watch(ctx context.Context) {
+// run takes samples until ctx is done.
+func (o *Overview) run(ctx context.Context) {
 	for {
-		o.keep(time.Now())
+		o.addSample(time.Now())
 		if !sleep.For(ctx, sampleEvery) {
 			return
 		}
 	}
 }
 
-func (o *Overview) keep(now time.Time) {
-	taken := o.take(now)
+func (o *Overview) addSample(now time.Time) {
+	taken := o.gather(now)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.latest = taken
 	o.samples = append(o.samples, taken)
-	if len(o.samples) > keptSamples+1 {
+	if len(o.samples) > maxSamples+1 {
 		o.samples = append(o.samples[:0:0], o.samples[1:]...)
 	}
 }
 
-// look returns a sample that is fresh enough, and an older one to compare it with.
-func (o *Overview) look(now time.Time) (latest, before sample) {
+// latestSamples returns the latest sample, at most maxSampleAge old, and an older one for
+// computing rates.
+func (o *Overview) latestSamples(now time.Time) (latest, before sample) {
 	o.refresh(now)
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -161,17 +162,17 @@ func (o *Overview) look(now time.Time) (latest, before sample) {
 	return o.latest, before
 }
 
-// refresh takes a sample unless there is one that is fresh enough.
+// refresh takes a sample if the latest one is older than maxSampleAge.
 func (o *Overview) refresh(now time.Time) {
 	o.gathering.Lock()
 	defer o.gathering.Unlock()
 	o.mu.Lock()
-	stale := now.Sub(o.latest.at) >= freshFor
+	stale := now.Sub(o.latest.at) >= maxSampleAge
 	o.mu.Unlock()
 	if !stale {
 		return
 	}
-	taken := o.take(now)
+	taken := o.gather(now)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if taken.at.After(o.latest.at) {
@@ -179,17 +180,17 @@ func (o *Overview) refresh(now time.Time) {
 	}
 }
 
-// now reports how it is.
-func (o *Overview) now(at time.Time) overviewAnswer {
-	latest, before := o.look(at)
+// current returns the overview at a time.
+func (o *Overview) current(at time.Time) overviewAnswer {
+	latest, before := o.latestSamples(at)
 	span := latest.at.Sub(before.at).Seconds()
 	answer := overviewAnswer{
 		At: latest.at.UTC().Truncate(time.Microsecond), Version: o.Version, Roles: o.Roles,
 		StartedAt:     o.Started.UTC().Truncate(time.Microsecond),
 		UptimeSeconds: math.Round(at.Sub(o.Started).Seconds()*10) / 10,
-		Engines:       latest.engines, Requests: []statusRate{}, Consumers: latest.consumers, DeadLetters: latest.dead,
+		Engines:       latest.engines, Requests: []statusRate{}, Consumers: latest.consumers, DeadLetters: latest.deadLetters,
 		Connections: latest.connections, Streams: latest.streams, MemoryBytes: latest.memory,
-		Rates: latest.since(&before, span), Freshness: latest.freshSince(&before),
+		Rates: latest.ratesSince(&before, span), Freshness: latest.freshnessSince(&before),
 	}
 	for _, class := range statusClasses {
 		answer.Requests = append(answer.Requests, statusRate{Status: class, PerSecond: perSecond(
@@ -199,7 +200,7 @@ func (o *Overview) now(at time.Time) overviewAnswer {
 	return answer
 }
 
-// history reports how it was, from sample to sample.
+// history returns a point for each pair of consecutive samples.
 func (o *Overview) history() []historyPoint {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -207,11 +208,11 @@ func (o *Overview) history() []historyPoint {
 	for i := 1; i < len(o.samples); i++ {
 		s, before := &o.samples[i], &o.samples[i-1]
 		span := s.at.Sub(before.at).Seconds()
-		rates := s.since(before, span)
+		rates := s.ratesSince(before, span)
 		p := historyPoint{
 			At: s.at.UTC().Truncate(time.Microsecond), Requests: rates.Requests, PointsAccepted: rates.PointsAccepted,
 			PointsVisible: rates.PointsVisible,
-			Freshness:     s.freshSince(before),
+			Freshness:     s.freshnessSince(before),
 			Errors:        perSecond(s.statuses["5xx"], before.statuses["5xx"], span),
 		}
 		for _, c := range s.consumers {
@@ -225,17 +226,17 @@ func (o *Overview) history() []historyPoint {
 	return points
 }
 
-// overview reports how the process and the engines are.
+// overview returns the overview with its history.
 func (a *Admin) overview(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
 	}
 	o := a.deps.Overview
-	reply.Data(w, r, http.StatusOK, overviewWithHistory{overviewAnswer: o.now(time.Now()), History: o.history()})
+	reply.Data(w, r, http.StatusOK, overviewWithHistory{overviewAnswer: o.current(time.Now()), History: o.history()})
 	return nil
 }
 
-// overviewStream tells so each second.
+// overviewStream sends the overview each second.
 func (a *Admin) overviewStream(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -245,39 +246,39 @@ func (a *Admin) overviewStream(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	o := a.deps.Overview
-	if err := o.enter(); err != nil {
+	if err := o.acquireStream(); err != nil {
 		return err
 	}
-	defer o.leave()
-	out, err := eventstream.Open(w, streamPatience)
+	defer o.releaseStream()
+	out, err := eventstream.Open(w, streamWriteTimeout)
 	if err != nil {
 		return err
 	}
 	ctx, stop := out.Guard(r.Context(), request.SessionOf(r.Context()))
 	defer stop()
 	for {
-		event, err := json.Marshal(o.now(time.Now()))
+		event, err := json.Marshal(o.current(time.Now()))
 		if err != nil {
 			return err
 		}
 		out.Event("overview", 0, event)
 		if err := out.Flush(); err != nil || !sleep.For(ctx, streamEvery) {
-			return nil // the reader is gone, or must go
+			return nil // the client has disconnected, or the stream must end
 		}
 	}
 }
 
-func (o *Overview) enter() error {
+func (o *Overview) acquireStream() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.streams >= mostStreams {
-		return fault.New(fault.Unavailable, "Too many streams are open").After(streamsAgain)
+	if o.streams >= maxStreams {
+		return fault.New(fault.Unavailable, "Too many streams are open").After(streamsRetryAfter)
 	}
 	o.streams++
 	return nil
 }
 
-func (o *Overview) leave() {
+func (o *Overview) releaseStream() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.streams--

@@ -15,7 +15,8 @@ type passwordBody struct {
 	New     *string `json:"new"`
 }
 
-// changePassword changes the operator's password. All sessions end, this one too.
+// changePassword changes the operator's password. It ends all sessions of the operator,
+// including this one.
 func (a *Admin) changePassword(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -33,7 +34,7 @@ func (a *Admin) changePassword(w http.ResponseWriter, r *http.Request) error {
 	if err := check.Err(); err != nil {
 		return err
 	}
-	if err := a.verifyOwn(r, "current", *body.Current); err != nil {
+	if err := a.verifyOwnPassword(r, "current", *body.Current); err != nil {
 		return err
 	}
 	hash, err := a.logins.hashing.hash(r.Context(), *body.New)
@@ -53,9 +54,9 @@ type passwordReset struct {
 	Password    *string `json:"password"`
 }
 
-// resetPassword sets another operator's password to the one that is given or, else, one that is
-// made and shown this once, and ends the sessions. Who holds the password acts under the
-// operator's name, so a session that was left open is not enough for it.
+// resetPassword sets another operator's password and ends the operator's sessions. Without a
+// password in the body, it generates one and returns it once. It requires the caller's own
+// password, because whoever knows the new one can act as the other operator.
 func (a *Admin) resetPassword(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -81,10 +82,10 @@ func (a *Admin) resetPassword(w http.ResponseWriter, r *http.Request) error {
 			fault.Conflict, "One's own password is changed, not reset: PUT /admin/api/session/password",
 		).With("reason", "own_account")
 	}
-	if err := a.verifyOwn(r, "ownPassword", *body.OwnPassword); err != nil {
+	if err := a.verifyOwnPassword(r, "ownPassword", *body.OwnPassword); err != nil {
 		return err
 	}
-	hash, made, err := a.hashGivenOrMade(r, body.Password)
+	hash, generated, err := a.hashOrGenerate(r, body.Password)
 	if err != nil {
 		return err
 	}
@@ -93,16 +94,16 @@ func (a *Admin) resetPassword(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answer := operatorOf(&operator)
-	answer.Password = made
+	answer.Password = generated
 	reply.Data(w, r, http.StatusOK, answer)
 	return nil
 }
 
-// verifyOwn checks the password of the operator whose session it is. A wrong one counts as
-// a failed login, and is a fault of the field: the session holds.
-func (a *Admin) verifyOwn(r *http.Request, field, text string) error {
+// verifyOwnPassword checks the password of the session's operator. A wrong one counts as a
+// failed login, but is reported as an invalid field, because the session stays valid.
+func (a *Admin) verifyOwnPassword(r *http.Request, field, text string) error {
 	wrong := fault.Field(fault.Invalid, field, "is not the password")
-	if len(text) > longestCredential {
+	if len(text) > maxCredential {
 		return wrong
 	}
 	_, err := a.verify(r, request.OperatorOf(r.Context()).Name, text)
@@ -112,28 +113,29 @@ func (a *Admin) verifyOwn(r *http.Request, field, text string) error {
 	return err
 }
 
-// hashGivenOrMade returns the hash of a password that was chosen, or of one that is made,
-// which it gives as well.
-func (a *Admin) hashGivenOrMade(r *http.Request, chosen *string) (hash, made string, err error) {
+// hashOrGenerate returns the hash of chosen. If chosen is nil, it generates a password and
+// returns it with its hash.
+func (a *Admin) hashOrGenerate(r *http.Request, chosen *string) (hash, generated string, err error) {
 	text := chosen
 	if text == nil {
-		made = password.Generate()
-		text = &made
+		generated = password.Generate()
+		text = &generated
 	}
 	hash, err = a.logins.hashing.hash(r.Context(), *text)
-	return hash, made, err
+	return hash, generated, err
 }
 
-// Bounds of passwords, in characters. NIST SP 800-63B wants eight at least and no rules
-// about which; these open everything.
+// Limits of passwords, in characters. NIST SP 800-63B requires at least eight and advises
+// against composition rules. The minimum is higher because a session has access to
+// everything.
 const (
-	shortestPassword = 12
-	longestPassword  = 256
+	minPassword = 12
+	maxPassword = 256
 )
 
-// CheckPassword checks a password that somebody chose.
+// CheckPassword validates a password chosen by a user.
 func CheckPassword(check *request.Check, field, text string) {
-	if n := utf8.RuneCountInString(text); n < shortestPassword || n > longestPassword {
+	if n := utf8.RuneCountInString(text); n < minPassword || n > maxPassword {
 		check.Fail(field, "must have 12 to 256 characters")
 	}
 }

@@ -16,37 +16,37 @@ const (
 	pointsConsumer = "points"
 )
 
-// statusClasses are the classes of statuses that are told apart.
+// statusClasses are the classes of statuses in the overview.
 var statusClasses = []string{"2xx", "3xx", "4xx", "5xx"}
 
-// sample is what this process measured at a time. Counters are as they are; rates come
-// of two samples.
+// sample contains the metrics of this process at a time. Counters are absolute; rates are
+// computed from two samples.
 type sample struct {
 	at time.Time
 
 	requests, bytesIn, bytesOut float64
 	accepted, rejected          float64
-	visible, commands           *float64 // nil: this process does not do it
+	visible, commands           *float64 // nil: not measured by this process
 	statuses                    map[string]float64
-	fresh                       []bucket // of the age of points, cumulative, by upper bound
+	ageBuckets                  []bucket // ages of points, cumulative, by upper bound
 
 	engines     []engineAnswer
 	consumers   []consumerAnswer
-	dead        []deadLetterCount
+	deadLetters []deadLetterCount
 	connections int64
 	streams     int64
 	memory      int64
 }
 
-// bucket is one of a histogram.
+// bucket is a bucket of a histogram.
 type bucket struct{ bound, count float64 }
 
-// take gathers a sample. What cannot be gathered is missing in it.
-func (o *Overview) take(now time.Time) sample {
-	families, _ := o.Metrics.Gather() // what there is comes along with the error
+// gather takes a sample. Metrics that cannot be gathered are missing in it.
+func (o *Overview) gather(now time.Time) sample {
+	families, _ := o.Metrics.Gather() // returns partial results with an error
 	s := sample{
 		at: now, statuses: map[string]float64{}, engines: []engineAnswer{}, consumers: []consumerAnswer{},
-		dead: []deadLetterCount{},
+		deadLetters: []deadLetterCount{},
 	}
 	for _, family := range families {
 		if read, ok := readers[family.GetName()]; ok {
@@ -55,22 +55,22 @@ func (o *Overview) take(now time.Time) sample {
 			}
 		}
 	}
-	// What a role has not counted yet is nothing, not unknown.
+	// A counter that the process has but has not incremented yet is 0, not nil.
 	if slices.Contains(o.Roles, "points") {
-		s.visible = plus(s.visible, 0)
+		s.visible = addOptional(s.visible, 0)
 	}
 	if slices.Contains(o.Roles, "commands") {
-		s.commands = plus(s.commands, 0)
+		s.commands = addOptional(s.commands, 0)
 	}
 	slices.SortFunc(s.engines, func(a, b engineAnswer) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(s.consumers, func(a, b consumerAnswer) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group))
 	})
-	slices.SortFunc(s.dead, func(a, b deadLetterCount) int { return cmp.Compare(a.Topic, b.Topic) })
+	slices.SortFunc(s.deadLetters, func(a, b deadLetterCount) int { return cmp.Compare(a.Topic, b.Topic) })
 	return s
 }
 
-// readers say which metrics are looked at, and how each series of theirs is taken up.
+// readers are the functions that add a series to a sample, by name of the metric.
 var readers = map[string]func(*sample, *dto.Metric){
 	"livegraph_http_requests_total": func(s *sample, m *dto.Metric) {
 		n := m.GetCounter().GetValue()
@@ -85,20 +85,20 @@ var readers = map[string]func(*sample, *dto.Metric){
 	"livegraph_ingest_points_rejected_total": func(s *sample, m *dto.Metric) { s.rejected += m.GetCounter().GetValue() },
 	"livegraph_consumer_rows_total": func(s *sample, m *dto.Metric) {
 		if label(m, "consumer") == pointsConsumer {
-			s.visible = plus(s.visible, m.GetCounter().GetValue())
+			s.visible = addOptional(s.visible, m.GetCounter().GetValue())
 		}
 	},
 	"livegraph_commands_total": func(s *sample, m *dto.Metric) {
-		s.commands = plus(s.commands, m.GetCounter().GetValue())
+		s.commands = addOptional(s.commands, m.GetCounter().GetValue())
 	},
 	"livegraph_consumer_freshness_seconds": func(s *sample, m *dto.Metric) {
 		if label(m, "consumer") != pointsConsumer {
 			return
 		}
 		for _, b := range m.GetHistogram().GetBucket() {
-			s.fresh = append(s.fresh, bucket{bound: b.GetUpperBound(), count: float64(b.GetCumulativeCount())})
+			s.ageBuckets = append(s.ageBuckets, bucket{bound: b.GetUpperBound(), count: float64(b.GetCumulativeCount())})
 		}
-		s.fresh = append(s.fresh, bucket{bound: math.Inf(1), count: float64(m.GetHistogram().GetSampleCount())})
+		s.ageBuckets = append(s.ageBuckets, bucket{bound: math.Inf(1), count: float64(m.GetHistogram().GetSampleCount())})
 	},
 	"livegraph_engine_up": func(s *sample, m *dto.Metric) { s.engine(m).Up = m.GetGauge().GetValue() == 1 },
 	"livegraph_engine_probe_duration_seconds": func(s *sample, m *dto.Metric) {
@@ -112,7 +112,8 @@ var readers = map[string]func(*sample, *dto.Metric){
 	},
 	"livegraph_dead_letters": func(s *sample, m *dto.Metric) {
 		if label(m, "state") == "open" {
-			s.dead = append(s.dead, deadLetterCount{Topic: label(m, "topic"), Open: int64(m.GetGauge().GetValue())})
+			count := deadLetterCount{Topic: label(m, "topic"), Open: int64(m.GetGauge().GetValue())}
+			s.deadLetters = append(s.deadLetters, count)
 		}
 	},
 	"livegraph_http_connections":    func(s *sample, m *dto.Metric) { s.connections = int64(m.GetGauge().GetValue()) },
@@ -130,7 +131,7 @@ func label(m *dto.Metric, name string) string {
 	return ""
 }
 
-func plus(sum *float64, n float64) *float64 {
+func addOptional(sum *float64, n float64) *float64 {
 	if sum != nil {
 		n += *sum
 	}
@@ -157,8 +158,8 @@ func (s *sample) consumer(m *dto.Metric) *consumerAnswer {
 	return &s.consumers[i]
 }
 
-// since returns the rates between two samples.
-func (s *sample) since(before *sample, seconds float64) rates {
+// ratesSince returns the rates between two samples.
+func (s *sample) ratesSince(before *sample, seconds float64) rates {
 	r := rates{
 		Requests: perSecond(s.requests, before.requests, seconds),
 		BytesIn:  perSecond(s.bytesIn, before.bytesIn, seconds), BytesOut: perSecond(s.bytesOut, before.bytesOut, seconds),
@@ -174,7 +175,7 @@ func (s *sample) since(before *sample, seconds float64) rates {
 	return r
 }
 
-// perSecond is a counter's rate, to a hundredth.
+// perSecond returns the rate of a counter, rounded to hundredths.
 func perSecond(now, before, seconds float64) float64 {
 	if seconds <= 0 || now < before {
 		return 0
@@ -182,15 +183,15 @@ func perSecond(now, before, seconds float64) float64 {
 	return round((now-before)/seconds, 2)
 }
 
-// freshSince returns how old points were that became visible between two samples; nil:
-// none did.
-func (s *sample) freshSince(before *sample) *freshness {
-	if len(s.fresh) == 0 || len(before.fresh) != len(s.fresh) {
+// freshnessSince returns the age of the points that became visible between two samples, or
+// nil if there are none.
+func (s *sample) freshnessSince(before *sample) *freshness {
+	if len(s.ageBuckets) == 0 || len(before.ageBuckets) != len(s.ageBuckets) {
 		return nil
 	}
-	counts := make([]bucket, len(s.fresh))
-	for i, b := range s.fresh {
-		counts[i] = bucket{bound: b.bound, count: b.count - before.fresh[i].count}
+	counts := make([]bucket, len(s.ageBuckets))
+	for i, b := range s.ageBuckets {
+		counts[i] = bucket{bound: b.bound, count: b.count - before.ageBuckets[i].count}
 	}
 	if counts[len(counts)-1].count <= 0 {
 		return nil
@@ -198,8 +199,8 @@ func (s *sample) freshSince(before *sample) *freshness {
 	return &freshness{P50Seconds: quantile(counts, 0.5), P95Seconds: quantile(counts, 0.95)}
 }
 
-// quantile estimates one of a histogram, linear within a bucket, as Prometheus does; in
-// the last, which has no upper bound, it is the bound below.
+// quantile estimates a quantile of a histogram with linear interpolation within a bucket, as
+// Prometheus does. In the last bucket, which has no upper bound, it returns the lower bound.
 func quantile(buckets []bucket, q float64) float64 {
 	rank := q * buckets[len(buckets)-1].count
 	low, below := 0.0, 0.0

@@ -15,16 +15,16 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Names of the session's cookie. A browser takes one with the prefix only if it is
-// Secure, for all paths and of this very host, so no other host can set it.
+// Names of the session's cookie. A browser accepts one with the prefix __Host- only if it is
+// Secure, for all paths and without a domain, so that no other host can set it.
 const (
 	cookieName       = "livegraph_session"
 	secureCookieName = "__Host-" + cookieName
 	sessionBytes     = 32
 )
 
-// sessionText returns what the request's cookie holds. Several of the name are none: which
-// is ours cannot be told.
+// sessionText returns the value of the session cookie. It returns false if there are several,
+// because it is unknown which one is valid.
 func sessionText(r *http.Request) (string, bool) {
 	name := cookieName
 	if request.ClientOf(r.Context()).Secure {
@@ -39,17 +39,17 @@ func sessionText(r *http.Request) (string, bool) {
 	return text, err == nil && len(bytes) == sessionBytes
 }
 
-// newSessionText makes what a cookie holds: 32 random bytes.
+// newSessionText generates the value of a session cookie: 32 random bytes in base64.
 func newSessionText() string {
 	var bytes [sessionBytes]byte
 	_, _ = rand.Read(bytes[:]) // never fails: crypto/rand ends the process instead
 	return base64.RawURLEncoding.EncodeToString(bytes[:])
 }
 
-// setCookie sets the browser's session or, with the empty text, removes it.
+// setCookie sets the session cookie, or deletes it if text is empty.
 func (a *Admin) setCookie(w http.ResponseWriter, r *http.Request, text string) {
 	cookie := http.Cookie{ //nolint:gosec // G124: Secure is set below, where the connection is
-		Name: cookieName, Value: text, Path: pagePath, MaxAge: int(a.deps.Age / time.Second),
+		Name: cookieName, Value: text, Path: uiPath, MaxAge: int(a.deps.Age / time.Second),
 		HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	}
 	if text == "" {
@@ -61,18 +61,19 @@ func (a *Admin) setCookie(w http.ResponseWriter, r *http.Request, text string) {
 	http.SetCookie(w, &cookie)
 }
 
-// backgroundHeader is how the page says that nobody asked for a request: it repeats one
-// while nobody has touched the page for some time.
+// backgroundHeader marks requests that the UI repeats while the user is inactive.
 const backgroundHeader = "X-Livegraph-Background"
 
-// Session returns the operator whose session a request belongs to, and counts as a use of
-// it, unless the page asks by itself. Unauthenticated: there is none.
+// Session returns the operator of a request's session and, unless the request is a background
+// request, restarts the session's idle timeout. It returns an Unauthenticated error if there
+// is no session.
 func (a *Admin) Session(r *http.Request) (*request.Operator, error) {
 	return a.sessionOf(r, !inBackground(r))
 }
 
-// inBackground reports whether a page that nobody uses sends a request: else one that is left
-// open would never be logged out. A stream that comes back is no use either.
+// inBackground reports whether a request was not caused by the user. Such requests do not
+// restart the idle timeout, otherwise an open page would never be logged out. They include
+// streams, which the browser reconnects.
 func inBackground(r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
@@ -80,7 +81,7 @@ func inBackground(r *http.Request) bool {
 	return r.Header.Get(backgroundHeader) != "" || strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
-// Recheck refuses, as Unauthenticated, a request whose session has ended since.
+// Recheck returns an Unauthenticated error if the session has ended since the request began.
 func (a *Admin) Recheck(r *http.Request) error {
 	_, err := a.sessionOf(r, false)
 	return err
@@ -98,11 +99,11 @@ func (a *Admin) sessionOf(r *http.Request, touch bool) (*request.Operator, error
 	return &request.Operator{ID: s.Operator, Name: s.OperatorName, SessionEnds: s.ExpiresAt}, nil
 }
 
-// sessionAnswer is a session as the page has to know it.
+// sessionAnswer is the session in responses to the UI.
 type sessionAnswer struct {
 	Operator  operatorName `json:"operator"`
 	CSRFToken string       `json:"csrfToken"`
-	ExpiresAt time.Time    `json:"expiresAt"` // unless it is used before
+	ExpiresAt time.Time    `json:"expiresAt"` // if no request is made before
 }
 
 type operatorName struct {
@@ -116,12 +117,12 @@ func (a *Admin) answerSession(w http.ResponseWriter, r *http.Request, o *request
 	})
 }
 
-// session reports who is logged in.
+// session returns the session of the request.
 func (a *Admin) session(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
 	}
-	text, _ := sessionText(r) // it was looked at before
+	text, _ := sessionText(r) // checked by Session
 	a.answerSession(w, r, request.OperatorOf(r.Context()), text)
 	return nil
 }

@@ -18,28 +18,29 @@ import (
 )
 
 const (
-	// longestNoted bounds each text of a client's that is noted.
-	longestNoted = 256
-	// noteTimeout bounds how long it is tried to note how an act ended.
-	noteTimeout = 5 * time.Second
+	// maxRecordedText is the maximum size of each recorded text of a client, in bytes.
+	maxRecordedText = 256
+	// recordTimeout is the maximum time for recording the status of a response.
+	recordTimeout = 5 * time.Second
 )
 
-// Record notes what an operator is about to do on a route. It is done only if it can be
-// noted; end is to be told the status with which it was answered, 0 if it was cut off.
+// Record writes a request of an operator to the audit trail before it is handled. The request
+// must not be handled if Record returns an error. The caller must call end with the status of
+// the response, or with 0 if it was cut off.
 func (a *Admin) Record(r *http.Request, pattern string) (end func(status int), err error) {
-	act := a.act(r, pattern)
+	act := a.newAct(r, pattern)
 	if o := request.OperatorOf(r.Context()); o != nil {
 		act.Operator, act.OperatorName = &o.ID, o.Name
 	}
-	read := readOf(&act)
-	if inBackground(r) && a.notedBefore(read) {
+	read := newReadKey(&act)
+	if inBackground(r) && a.recordedRecently(read) {
 		return func(int) {}, nil
 	}
 	id, err := a.deps.Operators.BeginOperatorAct(r.Context(), act)
 	if err != nil {
 		return nil, err
 	}
-	a.polled.Set(read, time.Now())
+	a.recentReads.Set(read, time.Now())
 	return func(status int) {
 		if status == 0 {
 			return
@@ -48,7 +49,7 @@ func (a *Admin) Record(r *http.Request, pattern string) (end func(status int), e
 		if notes.Command != uuid.Nil {
 			notes.Made(notes.Command.String())
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), noteTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), recordTimeout)
 		defer cancel()
 		if err := a.deps.Operators.EndOperatorAct(ctx, id, int16(status), notes.Results, notes.Fields); err != nil {
 			a.logger.WarnContext(ctx, "how an operator's act ended cannot be noted", "act", id, "status", status, "error", err)
@@ -56,21 +57,21 @@ func (a *Admin) Record(r *http.Request, pattern string) (end func(status int), e
 	}, nil
 }
 
-// What an open page asks again and again by itself is noted once in pollsNoted.
+// An equal background read is recorded once per readInterval.
 const (
-	pollsNoted = 10 * time.Minute
-	maxPolled  = 4096
+	readInterval   = 10 * time.Minute
+	maxRecentReads = 4096
 )
 
-// polledRead is what reads have in common that are noted once.
-type polledRead struct {
+// readKey identifies equal background reads.
+type readKey struct {
 	operator, workspace uuid.UUID
 	method, route       string
 	subject             string
 }
 
-func readOf(act *access.OperatorAct) polledRead {
-	read := polledRead{method: act.Method, route: act.Route, subject: act.Subject}
+func newReadKey(act *access.OperatorAct) readKey {
+	read := readKey{method: act.Method, route: act.Route, subject: act.Subject}
 	if act.Operator != nil {
 		read.operator = *act.Operator
 	}
@@ -80,14 +81,14 @@ func readOf(act *access.OperatorAct) polledRead {
 	return read
 }
 
-// notedBefore reports whether the same was noted a short time ago.
-func (a *Admin) notedBefore(read polledRead) bool {
-	at, known := a.polled.GetIfPresent(read)
-	return known && time.Since(at) < pollsNoted
+// recordedRecently reports whether an equal read was recorded within readInterval.
+func (a *Admin) recordedRecently(read readKey) bool {
+	at, known := a.recentReads.GetIfPresent(read)
+	return known && time.Since(at) < readInterval
 }
 
-// act is what is known of an act by its request.
-func (a *Admin) act(r *http.Request, pattern string) access.OperatorAct {
+// newAct returns the audit record of a request, without operator and status.
+func (a *Admin) newAct(r *http.Request, pattern string) access.OperatorAct {
 	act := access.OperatorAct{
 		RequestID: reply.RequestID(r.Context()), Method: r.Method, Route: pattern, Subject: subject(r),
 		UserAgent: clean(r.UserAgent()),
@@ -108,7 +109,7 @@ func (a *Admin) act(r *http.Request, pattern string) access.OperatorAct {
 	return act
 }
 
-// subject is what a request's path names.
+// subject returns the parameters in a request's path.
 func subject(r *http.Request) string {
 	params := chi.RouteContext(r.Context()).URLParams
 	var parts []string
@@ -120,10 +121,10 @@ func subject(r *http.Request) string {
 	return clean(strings.Join(parts, "/"))
 }
 
-// clean returns what may be kept of a client's text.
-func clean(text string) string { return auditrecord.Clean(text, longestNoted) }
+// clean returns a client's text in the form in which it may be recorded.
+func clean(text string) string { return auditrecord.Clean(text, maxRecordedText) }
 
-// trail lists what operators did, newest first.
+// trail lists the operators' audit trail, newest first.
 func (a *Admin) trail(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	f := access.OperatorActFilter{Operator: p.UUID("operatorId"), Workspace: p.UUID("workspaceId")}
@@ -163,19 +164,19 @@ func (a *Admin) trail(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// actAnswer is an act as it is shown.
+// actAnswer is an entry of the audit trail in responses.
 type actAnswer struct {
 	Timestamp   time.Time     `json:"timestamp"`
 	RequestID   string        `json:"requestId"`
-	Operator    *operatorName `json:"operator"` // null: nobody who is known
+	Operator    *operatorName `json:"operator"` // null: unknown
 	WorkspaceID *uuid.UUID    `json:"workspaceId"`
 	Method      string        `json:"method"`
 	Route       string        `json:"route"`
 	Subject     string        `json:"subject"`
-	Status      *int16        `json:"status"` // null: not known
+	Status      *int16        `json:"status"` // null: unknown
 	IP          *string       `json:"ip"`
 	UserAgent   string        `json:"userAgent"`
-	Actor       string        `json:"actor"` // the operator's name, or who used the command line
+	Actor       string        `json:"actor"` // the operator's name, or the user of the command line
 	Results     []string      `json:"results"`
 	Fields      []string      `json:"fields"`
 }

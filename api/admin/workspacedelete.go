@@ -11,19 +11,19 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
-// deletionAnswer is how far the deletion of a workspace is.
+// deletionAnswer is the progress of a workspace's deletion.
 type deletionAnswer struct {
 	ID          uuid.UUID            `json:"id"`
 	RequestedAt time.Time            `json:"requestedAt"`
 	Stores      []jobs.StoreProgress `json:"stores"`     // in the order in which they are emptied
-	Problem     *string              `json:"problem"`    // why it does not go on at this moment
-	RemovedAt   *time.Time           `json:"removedAt"`  // when all was removed
-	FinishedAt  *time.Time           `json:"finishedAt"` // when it had been looked for once more
-	Deleted     bool                 `json:"deleted"`    // all was removed
+	Problem     *string              `json:"problem"`    // why it makes no progress at the moment
+	RemovedAt   *time.Time           `json:"removedAt"`  // when all data was removed
+	FinishedAt  *time.Time           `json:"finishedAt"` // when a second pass had finished
+	Deleted     bool                 `json:"deleted"`    // all data was removed
 }
 
-// deleteWorkspace closes a workspace to every key, for good. What is in it is removed
-// from all stores in the background.
+// deleteWorkspace permanently revokes the access of all keys to a workspace. Its data is
+// removed from all stores in the background.
 func (a *Admin) deleteWorkspace(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (a *Admin) deleteWorkspace(w http.ResponseWriter, r *http.Request) error {
 	return a.answerDeletion(w, r, id, http.StatusAccepted)
 }
 
-// workspaceDeletion reports how far the deletion of a workspace is.
+// workspaceDeletion returns the progress of a workspace's deletion.
 func (a *Admin) workspaceDeletion(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err

@@ -18,9 +18,9 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// longestList is how many workspaces or keys a page of them has at most, and by default:
-// the page of an operator is better off with all of them.
-const longestList = 1000
+// maxPageSize is the maximum and the default number of workspaces or keys in a page. The
+// default is that high because the admin UI works best with all of them.
+const maxPageSize = 1000
 
 // workspaceAnswer is a workspace with its limits.
 type workspaceAnswer struct {
@@ -28,12 +28,12 @@ type workspaceAnswer struct {
 	Name string    `json:"name"`
 	Plan string    `json:"plan"`
 	Mode string    `json:"mode"`
-	// PerMinute and PerDay are its own limits; null: the plan's.
+	// PerMinute and PerDay are custom limits; null: the plan's limits.
 	PerMinute *int64 `json:"perMinute"`
 	PerDay    *int64 `json:"perDay"`
-	// Limits are those that hold; null: none.
+	// Limits are the effective limits; null: unlimited.
 	Limits        limits    `json:"limits"`
-	RetentionDays *int32    `json:"retentionDays"` // null: points are kept for good
+	RetentionDays *int32    `json:"retentionDays"` // null: points are kept forever
 	Sources       int64     `json:"sources"`
 	Series        int64     `json:"series"`
 	CreatedAt     time.Time `json:"createdAt"`
@@ -47,24 +47,24 @@ type limits struct {
 	Series            int64  `json:"series"`
 }
 
-// workspaceDetail is a workspace with how it stands.
+// workspaceDetail is a workspace with its usage.
 type workspaceDetail struct {
 	workspaceAnswer
-	Standing standing `json:"standing"`
-	Nodes    int64    `json:"nodes"`
-	Edges    int64    `json:"edges"`
-	Keys     int64    `json:"keys"` // that work
+	Standing limitUsage `json:"standing"`
+	Nodes    int64      `json:"nodes"`
+	Edges    int64      `json:"edges"`
+	Keys     int64      `json:"keys"` // valid ones
 }
 
-type standing struct {
+type limitUsage struct {
 	Minute window `json:"minute"`
 	Day    window `json:"day"`
 }
 
-// window is how a workspace stands in a minute or a day.
+// window is the usage of a workspace in a minute or a day.
 type window struct {
-	Limit     *int64    `json:"limit"` // null: none
-	Used      *int64    `json:"used"`  // null: not counted, there is no limit
+	Limit     *int64    `json:"limit"` // null: unlimited
+	Used      *int64    `json:"used"`  // null: not counted because there is no limit
 	Remaining *int64    `json:"remaining"`
 	ResetsAt  time.Time `json:"resetsAt"`
 }
@@ -88,8 +88,8 @@ func workspaceOf(w *access.Workspace) workspaceAnswer {
 	}
 }
 
-// cut returns a page of a list.
-func cut[T any](list []T, limit, offset int) ([]T, reply.Meta) {
+// paginate returns a page of a list.
+func paginate[T any](list []T, limit, offset int) ([]T, reply.Meta) {
 	page := list[min(offset, len(list)):]
 	page = page[:min(limit, len(page))]
 	return page, reply.PageMeta(int64(len(list)), limit, offset, len(page))
@@ -106,29 +106,29 @@ var workspaceOrders = map[string]func(a, b *access.Workspace) int{
 	"series":  func(a, b *access.Workspace) int { return cmp.Compare(a.Series, b.Series) },
 }
 
-// sortWorkspaces puts workspaces, which are in the order of their creation, in another
-// one; a minus sign turns it around.
-func sortWorkspaces(list []access.Workspace, by string) {
-	name, down := strings.CutPrefix(by, "-")
+// sortWorkspaces sorts workspaces, which are in the order of their creation. A minus sign
+// before the name of an order reverses it.
+func sortWorkspaces(list []access.Workspace, order string) {
+	name, descending := strings.CutPrefix(order, "-")
 	compare := workspaceOrders[name]
 	slices.SortStableFunc(list, func(a, b access.Workspace) int {
-		if down {
+		if descending {
 			return compare(&b, &a)
 		}
 		return compare(&a, &b)
 	})
 }
 
-// workspaces lists those that are not deleted, the oldest first by default.
+// workspaces lists the workspaces that are not deleted, by default oldest first.
 func (a *Admin) workspaces(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	text, _ := p.String("name")
 	ids := p.UUIDs("id")
-	by := p.OneOf("sort", "createdAt",
+	order := p.OneOf("sort", "createdAt",
 		"createdAt", "-createdAt", "name", "-name", "plan", "-plan", "sources", "-sources", "series", "-series")
-	limit, offset := p.Int("limit", longestList, 1, longestList), p.Int("offset", 0, 0, 1<<31-1)
-	if len(ids) > longestList {
-		p.Fail("id", fmt.Sprintf("must be at most %d ids", longestList))
+	limit, offset := p.Int("limit", maxPageSize, 1, maxPageSize), p.Int("offset", 0, 0, 1<<31-1)
+	if len(ids) > maxPageSize {
+		p.Fail("id", fmt.Sprintf("must be at most %d ids", maxPageSize))
 	}
 	if err := p.Err(); err != nil {
 		return err
@@ -142,8 +142,8 @@ func (a *Admin) workspaces(w http.ResponseWriter, r *http.Request) error {
 		return ids != nil && !slices.Contains(ids, w.ID) ||
 			!strings.Contains(strings.ToLower(w.Name), text) && w.ID.String() != text
 	})
-	sortWorkspaces(found, by)
-	found, meta := cut(found, limit, offset)
+	sortWorkspaces(found, order)
+	found, meta := paginate(found, limit, offset)
 	list := make([]workspaceAnswer, len(found))
 	for i := range found {
 		list[i] = workspaceOf(&found[i])
@@ -152,7 +152,7 @@ func (a *Admin) workspaces(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// workspace shows one, with how it stands against its limits.
+// workspace returns a workspace with its usage.
 func (a *Admin) workspace(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -165,10 +165,11 @@ func (a *Admin) workspace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	now := a.deps.Limits.Look(r.Context(), []ratelimit.Of{{Workspace: found.ID, Plan: planOf(&found)}})[0]
+	status := a.deps.Limits.Look(r.Context(), []ratelimit.Of{{Workspace: found.ID, Plan: planOf(&found)}})[0]
 	reply.Data(w, r, http.StatusOK, workspaceDetail{
-		workspaceAnswer: workspaceOf(&found), Standing: standing{Minute: windowOf(&now.Minute), Day: windowOf(&now.Day)},
-		Nodes: counts.Nodes, Edges: counts.Edges, Keys: counts.Keys,
+		workspaceAnswer: workspaceOf(&found),
+		Standing:        limitUsage{Minute: windowOf(&status.Minute), Day: windowOf(&status.Day)},
+		Nodes:           counts.Nodes, Edges: counts.Edges, Keys: counts.Keys,
 	})
 	return nil
 }
@@ -185,7 +186,7 @@ func planOf(w *access.Workspace) ratelimit.Plan {
 	return plan
 }
 
-// workspaceOfPath returns the workspace that the path names, if it exists.
+// workspaceOfPath returns the workspace in the path, or a NotFound error.
 func (a *Admin) workspaceOfPath(r *http.Request) (access.Workspace, error) {
 	id, err := request.PathID(r, "id", "workspace")
 	if err != nil {
@@ -212,7 +213,7 @@ type newWorkspace struct {
 	RetentionDays request.Nullable[int32] `json:"retentionDays"`
 }
 
-// createWorkspace adds one.
+// createWorkspace creates a workspace.
 func (a *Admin) createWorkspace(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -234,33 +235,34 @@ func (a *Admin) createWorkspace(w http.ResponseWriter, r *http.Request) error {
 		spec.Plan = *body.Plan
 	}
 	check.OneOf("mode", spec.Mode, apikey.Live, apikey.Test)
-	asked := workspaceLimits{
+	requested := workspaceLimits{
 		name: body.Name, plan: &spec.Plan, perMinute: body.PerMinute, perDay: body.PerDay,
 		maxSources: body.MaxSources, maxSeries: body.MaxSeries, retentionDays: body.RetentionDays,
 	}
-	asked.check(&check, spec.Plan)
-	// Zero would be the default there.
-	for field, most := range map[string]*int64{"maxSources": body.MaxSources, "maxSeries": body.MaxSeries} {
-		if most != nil && *most == 0 {
+	requested.check(&check, spec.Plan)
+	// CreateWorkspace would replace zero by the default.
+	for field, limit := range map[string]*int64{"maxSources": body.MaxSources, "maxSeries": body.MaxSeries} {
+		if limit != nil && *limit == 0 {
 			check.Fail(field, "must be at least 1 for a new workspace")
 		}
 	}
 	if err := check.Err(); err != nil {
 		return err
 	}
-	spec.PerMinute, spec.PerDay, spec.RetentionDays = value(body.PerMinute), value(body.PerDay), value(body.RetentionDays)
+	spec.PerMinute, spec.PerDay = valueOf(body.PerMinute), valueOf(body.PerDay)
+	spec.RetentionDays = valueOf(body.RetentionDays)
 	if body.MaxSources != nil {
 		spec.MaxSources = *body.MaxSources
 	}
 	if body.MaxSeries != nil {
 		spec.MaxSeries = *body.MaxSeries
 	}
-	made, err := a.deps.Workspaces.CreateWorkspace(r.Context(), spec)
+	created, err := a.deps.Workspaces.CreateWorkspace(r.Context(), spec)
 	if err != nil {
 		return err
 	}
-	request.NotesOf(r.Context()).Made(made.ID.String())
-	reply.Data(w, r, http.StatusCreated, workspaceOf(&made))
+	request.NotesOf(r.Context()).Made(created.ID.String())
+	reply.Data(w, r, http.StatusCreated, workspaceOf(&created))
 	return nil
 }
 
@@ -274,13 +276,13 @@ type workspacePatch struct {
 	RetentionDays request.Nullable[int32] `json:"retentionDays"`
 }
 
-// updateWorkspace changes what the body names. Another plan than enterprise has limits of
-// its own, so those of the workspace go.
+// updateWorkspace changes the fields in the body. Custom limits are removed unless the plan is
+// enterprise, because other plans have fixed limits.
 func (a *Admin) updateWorkspace(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
 	}
-	stands, err := a.workspaceOfPath(r)
+	current, err := a.workspaceOfPath(r)
 	if err != nil {
 		return err
 	}
@@ -288,27 +290,27 @@ func (a *Admin) updateWorkspace(w http.ResponseWriter, r *http.Request) error {
 	if err := request.JSON(r, &body); err != nil {
 		return err
 	}
-	plan := stands.Plan
+	plan := current.Plan
 	if body.Plan != nil {
 		plan = *body.Plan
 	}
-	asked := workspaceLimits{
+	requested := workspaceLimits{
 		name: body.Name, plan: body.Plan, perMinute: body.PerMinute, perDay: body.PerDay,
 		maxSources: body.MaxSources, maxSeries: body.MaxSeries, retentionDays: body.RetentionDays,
 	}
 	var check request.Check
-	asked.check(&check, plan)
+	requested.check(&check, plan)
 	if err := check.Err(); err != nil {
 		return err
 	}
 	change := access.WorkspaceChange{
-		Name: body.Name, Plan: body.Plan, PerMinute: changed(body.PerMinute), PerDay: changed(body.PerDay),
-		MaxSources: body.MaxSources, MaxSeries: body.MaxSeries, RetentionDays: changed(body.RetentionDays),
+		Name: body.Name, Plan: body.Plan, PerMinute: changeOf(body.PerMinute), PerDay: changeOf(body.PerDay),
+		MaxSources: body.MaxSources, MaxSeries: body.MaxSeries, RetentionDays: changeOf(body.RetentionDays),
 	}
 	if plan != access.PlanEnterprise {
 		change.PerMinute, change.PerDay = new(*int64), new(*int64)
 	}
-	updated, err := a.deps.Workspaces.UpdateWorkspace(r.Context(), stands.ID, change)
+	updated, err := a.deps.Workspaces.UpdateWorkspace(r.Context(), current.ID, change)
 	if err != nil {
 		return err
 	}
@@ -316,8 +318,8 @@ func (a *Admin) updateWorkspace(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// workspaceLimits is what is checked of a new or changed workspace. What is nil or not
-// set is not there.
+// workspaceLimits are the fields of a new or changed workspace that are validated. A field
+// that is nil or not set is not in the body.
 type workspaceLimits struct {
 	name, plan            *string
 	perMinute, perDay     request.Nullable[int64]
@@ -325,10 +327,10 @@ type workspaceLimits struct {
 	retentionDays         request.Nullable[int32]
 }
 
-// Bounds of a workspace's limits.
+// Bounds of a workspace's limits and retention.
 const (
-	mostSources   = 1_000_000_000
-	mostRetention = 36_500 // days: a hundred years
+	maxResourceLimit = 1_000_000_000
+	maxRetentionDays = 36_500 // days: a hundred years
 )
 
 func (l *workspaceLimits) check(check *request.Check, plan string) {
@@ -346,33 +348,33 @@ func (l *workspaceLimits) check(check *request.Check, plan string) {
 		case !limit.value.Set || limit.value.Null:
 		case plan != access.PlanEnterprise:
 			check.Fail(limit.field, "is for the plan enterprise; the others have their own limits")
-		default: // a larger one could not be told from none in the answers' headers
+		default: // the headers of responses show larger limits as unlimited
 			request.Between(check, limit.field, limit.value.Value, 1, ratelimit.Unlimited-1)
 		}
 	}
 	if l.maxSources != nil {
-		request.Between(check, "maxSources", *l.maxSources, 0, mostSources)
+		request.Between(check, "maxSources", *l.maxSources, 0, maxResourceLimit)
 	}
 	if l.maxSeries != nil {
-		request.Between(check, "maxSeries", *l.maxSeries, 0, mostSources)
+		request.Between(check, "maxSeries", *l.maxSeries, 0, maxResourceLimit)
 	}
 	if l.retentionDays.Set && !l.retentionDays.Null {
-		request.Between(check, "retentionDays", l.retentionDays.Value, 1, mostRetention)
+		request.Between(check, "retentionDays", l.retentionDays.Value, 1, maxRetentionDays)
 	}
 }
 
-// value returns what a field holds; nil: nothing.
-func value[T any](n request.Nullable[T]) *T {
+// valueOf returns the value of a field, or nil if it is null or not set.
+func valueOf[T any](n request.Nullable[T]) *T {
 	if !n.Set || n.Null {
 		return nil
 	}
 	return &n.Value
 }
 
-// changed returns a field as a change: nil stays, a pointer to nil clears.
-func changed[T any](n request.Nullable[T]) **T {
+// changeOf returns a field as a change: nil keeps the value, a pointer to nil clears it.
+func changeOf[T any](n request.Nullable[T]) **T {
 	if !n.Set {
 		return nil
 	}
-	return new(value(n))
+	return new(valueOf(n))
 }

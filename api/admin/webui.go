@@ -14,23 +14,22 @@ import (
 
 const (
 	indexFile = "index.html"
-	// assetFolder has the files whose names change with what is in them.
+	// assetFolder contains the files whose names change with their content.
 	assetFolder = "assets/"
 )
 
-// What may be kept, and where. The page is for who is in front of it: no proxy keeps any
-// of it.
+// Values of Cache-Control. They are private, so that proxies do not cache the UI.
 const (
-	cacheAsset = "private, max-age=31536000, immutable"
-	cachePage  = "private, no-cache"
+	cacheAsset      = "private, max-age=31536000, immutable"
+	cacheRevalidate = "private, no-cache"
 )
 
-// contentTypes are those of the files that a build makes, by their names' ends; not from
-// the machine's table, which is another one everywhere. The flag reports whether it is
-// worth compressing.
+// contentTypes are the content types of the files of a build, by extension. The table of the
+// machine is not used, because it differs between machines. compress reports whether such
+// files are worth compressing.
 var contentTypes = map[string]struct {
-	name string
-	pack bool
+	name     string
+	compress bool
 }{
 	".html": {"text/html; charset=utf-8", true}, ".js": {"text/javascript; charset=utf-8", true},
 	".css": {"text/css; charset=utf-8", true},
@@ -41,12 +40,12 @@ var contentTypes = map[string]struct {
 	".webp": {"image/webp", false},
 }
 
-// page is the files of the page. It is read once: they are part of the binary.
-type page struct{ files map[string]*asset.File }
+// webUI contains the files of the UI. They are read once, because they are part of the binary.
+type webUI struct{ files map[string]*asset.File }
 
-// readPage reads the files; none without a build.
-func readPage(files fs.FS) (*page, error) {
-	p := &page{files: map[string]*asset.File{}}
+// readWebUI reads the files. There are none if the UI was not built.
+func readWebUI(files fs.FS) (*webUI, error) {
+	p := &webUI{files: map[string]*asset.File{}}
 	if files == nil {
 		return p, nil
 	}
@@ -72,26 +71,26 @@ func newFile(name string, content []byte) *asset.File {
 	if !known {
 		kind.name = "application/octet-stream"
 	}
-	cache := cachePage
+	cache := cacheRevalidate
 	if strings.HasPrefix(name, assetFolder) {
 		cache = cacheAsset
 	}
-	return asset.New(content, kind.name, cache, kind.pack)
+	return asset.New(content, kind.name, cache, kind.compress)
 }
 
-// serve answers with a file, or, where there is none, with the page: what follows /admin
-// is the page's own to make sense of.
-func (p *page) serve(w http.ResponseWriter, r *http.Request) error {
+// serve serves a file or, if there is none, index.html, because the UI routes the paths below
+// /admin itself.
+func (p *webUI) serve(w http.ResponseWriter, r *http.Request) error {
 	index := p.files[indexFile]
 	if index == nil {
 		notBuilt(w)
 		return nil
 	}
-	name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, pagePath), "/")
+	name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, uiPath), "/")
 	f, ok := p.files[name]
 	switch {
 	case ok:
-	case strings.HasPrefix(name, assetFolder): // of another build: the page would not be a script
+	case strings.HasPrefix(name, assetFolder): // of another build; index.html would not be a valid script
 		return fault.New(fault.NotFound, "No such path")
 	default:
 		f = index
@@ -100,7 +99,7 @@ func (p *page) serve(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// notBuilt reports that the page's files are not in this binary.
+// notBuilt answers that the UI is not in this binary.
 func notBuilt(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(http.StatusNotImplemented)
