@@ -9,58 +9,58 @@ import (
 )
 
 const (
-	// admissionPatience is how long queries may be with the stores.
-	admissionPatience = 2 * time.Second
-	// admissionLook is how often the limit is set again, while queries are answered.
-	admissionLook = 250 * time.Millisecond
-	// admissionShare is how much the newest look counts beside those before it.
-	admissionShare = 0.3
-	// fewestAdmitted are always let in: so few may be slow for what they ask, not for those
-	// before them.
-	fewestAdmitted = 32
-	mostAdmitted   = 4096
+	// targetLatency is how long admitted queries may take in the stores.
+	targetLatency = 2 * time.Second
+	// measureInterval is how often the limit is recomputed, while queries complete.
+	measureInterval = 250 * time.Millisecond
+	// rateSmoothing is the weight of the newest measurement in the moving average.
+	rateSmoothing = 0.3
+	// minAdmitted queries are always admitted: if so few are slow, the queries themselves
+	// are expensive, and there is no overload.
+	minAdmitted = 32
+	maxAdmitted = 4096
 )
 
-// admission bounds how many queries are with the stores at a time. While there are many, the
-// stores do what they can, and what is answered in a second is what can be: then as many are
-// let in as are answered within admissionPatience. Who comes beyond is refused at once: behind
-// the others it would wait, and none would be answered sooner for it.
+// admission limits the concurrent queries in the stores. While there are many, the number of
+// queries that complete in a second is the throughput of the stores, and the limit is the
+// number of queries that complete within targetLatency. Further queries are refused
+// immediately: admitting them would only lengthen the queue, without more throughput.
 type admission struct {
-	inside, refused atomic.Int64
-	limit           atomic.Int64
+	running, refused atomic.Int64
+	limit            atomic.Int64
 
-	mu    sync.Mutex
-	since time.Time // when the look began
-	done  int       // answered since
-	peak  int64     // most that were inside when one was answered
-	rate  float64   // answered a second while there were many; 0: there were few
+	mu            sync.Mutex
+	measuredSince time.Time // start of the measurement
+	completed     int       // number of queries since
+	peak          int64     // maximum of running at a completion
+	rate          float64   // completions a second under load; 0: there was no load
 }
 
 func newAdmission() *admission {
 	a := &admission{}
-	a.limit.Store(mostAdmitted)
+	a.limit.Store(maxAdmitted)
 	return a
 }
 
-// enter lets a query in, or says why not. Anyone who was let in leaves.
+// enter admits a query or returns an error. The caller of an admitted query must call leave.
 func (a *admission) enter(now time.Time) error {
-	inside := a.inside.Add(1)
-	if inside > a.limit.Load() {
-		a.inside.Add(-1)
+	running := a.running.Add(1)
+	if running > a.limit.Load() {
+		a.running.Add(-1)
 		a.refused.Add(1)
 		return errTooManyQueries()
 	}
-	if inside == fewestAdmitted+1 { // how little was asked before says nothing of what can be answered
+	if running == minAdmitted+1 { // the low rate before does not show the throughput
 		a.mu.Lock()
-		a.since, a.done, a.peak = now, 0, inside
+		a.measuredSince, a.completed, a.peak = now, 0, running
 		a.mu.Unlock()
 	}
 	return nil
 }
 
-// room refuses, as Unavailable, when no further query would be let in.
-func (a *admission) room() error {
-	if a.inside.Load() < a.limit.Load() {
+// checkCapacity returns an Unavailable error when no further query would be admitted.
+func (a *admission) checkCapacity() error {
+	if a.running.Load() < a.limit.Load() {
 		return nil
 	}
 	a.refused.Add(1)
@@ -71,30 +71,30 @@ func errTooManyQueries() error {
 	return fault.New(fault.Unavailable, "Too many queries are running").After(time.Second)
 }
 
-// leave makes room for another.
+// leave records the completion of an admitted query.
 func (a *admission) leave(now time.Time) {
-	inside := a.inside.Add(-1) + 1
+	running := a.running.Add(-1) + 1
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.done++
-	a.peak = max(a.peak, inside)
-	long := now.Sub(a.since)
-	if long < admissionLook {
+	a.completed++
+	a.peak = max(a.peak, running)
+	elapsed := now.Sub(a.measuredSince)
+	if elapsed < measureInterval {
 		return
 	}
-	a.limit.Store(a.next(float64(a.done) / long.Seconds()))
-	a.since, a.done, a.peak = now, 0, 0
+	a.limit.Store(a.nextLimit(float64(a.completed) / elapsed.Seconds()))
+	a.measuredSince, a.completed, a.peak = now, 0, 0
 }
 
-// next returns the limit that follows from a look in which so many a second were answered.
-func (a *admission) next(rate float64) int64 {
-	if a.peak <= fewestAdmitted {
+// nextLimit returns the limit after a measurement of rate completions a second.
+func (a *admission) nextLimit(rate float64) int64 {
+	if a.peak <= minAdmitted {
 		a.rate = 0
-		return mostAdmitted
+		return maxAdmitted
 	}
 	if a.rate > 0 {
-		rate = a.rate + admissionShare*(rate-a.rate)
+		rate = a.rate + rateSmoothing*(rate-a.rate)
 	}
 	a.rate = rate
-	return min(max(int64(rate*admissionPatience.Seconds()), fewestAdmitted), mostAdmitted)
+	return min(max(int64(rate*targetLatency.Seconds()), minAdmitted), maxAdmitted)
 }

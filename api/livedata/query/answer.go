@@ -10,11 +10,11 @@ import (
 	"github.com/livegraph/livegraph/api/reply"
 )
 
-// writeAnswer answers with the groups and their points. There can be a million of
-// them, so they are written as they go and are never in memory as JSON.
+// writeAnswer responds with the groups and their points. There can be a million points, so
+// they are streamed, and their JSON is never in memory as a whole.
 func (r *run) writeAnswer(w http.ResponseWriter, request *http.Request) error {
 	columns := r.q.columns()
-	var parts []part
+	var chunks []chunk
 	for i, g := range r.groups {
 		head, err := json.Marshal(value.GroupHead{
 			SourceID: g.source, SourceName: g.sourceName, Metric: g.metric, Kind: value.KindName(g.kind), Unit: g.unit,
@@ -23,13 +23,13 @@ func (r *run) writeAnswer(w http.ResponseWriter, request *http.Request) error {
 		if err != nil {
 			return err
 		}
-		before := make([]byte, 0, len(head)+16)
+		prefix := make([]byte, 0, len(head)+16)
 		if i > 0 {
-			before = append(before, ',')
+			prefix = append(prefix, ',')
 		}
-		before = append(before, head[:len(head)-1]...) // without its brace
-		parts = append(parts, partsOf(r.points[i], append(before, `,"points":[`...), []byte("]}"))...)
+		prefix = append(prefix, head[:len(head)-1]...) // without its brace
+		chunks = append(chunks, chunksOf(r.points[i], append(prefix, `,"points":[`...), []byte("]}"))...)
 	}
-	reply.StreamList(w, request, r.meta, func(out *bufio.Writer) { r.writeParts(out, parts) })
+	reply.StreamList(w, request, r.meta, func(out *bufio.Writer) { r.writeChunks(out, chunks) })
 	return nil
 }

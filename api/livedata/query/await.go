@@ -11,18 +11,17 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
-// deadLetteredHeader reports how many records of the checkpoint were put aside, where an
-// answer has no envelope, too.
+// deadLetteredHeader is the header with the number of records of the checkpoint that became
+// dead letters. It is set in all formats, because not all have an envelope.
 const deadLetteredHeader = "X-Livegraph-Dead-Lettered"
 
-// DeadRecordStore knows which records of the log were put aside.
+// DeadRecordStore reports which records of the log became dead letters.
 type DeadRecordStore interface {
 	DeadRecords(ctx context.Context, topicID [16]byte, records []jobs.LogPosition) (int64, error)
 }
 
-// awaitCheckpoint returns when the points of the checkpoint, if there is one, are
-// visible, and returns how many of its records never will be, because they were put
-// among the dead letters.
+// awaitCheckpoint waits until the points of the checkpoint, if there is one, are visible. It
+// returns how many of its records will never be visible because they became dead letters.
 func (a *api) awaitCheckpoint(ctx context.Context, workspace uuid.UUID, token string) (dead int64, err error) {
 	if token == "" {
 		return 0, nil
@@ -39,20 +38,20 @@ func (a *api) awaitCheckpoint(ctx context.Context, workspace uuid.UUID, token st
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.CheckpointWait)
 	defer cancel()
-	a.waiting.Add(1)
-	defer a.waiting.Add(-1)
+	a.checkpointWaiters.Add(1)
+	defer a.checkpointWaiters.Add(-1)
 	err = a.watch.wait(ctx, topic, c.Positions)
 	if fault.Is(err, fault.Timeout) {
-		a.overdue.Add(1)
+		a.checkpointTimeouts.Add(1)
 		return 0, fault.New(fault.Timeout, "The points of the checkpoint are not visible yet").
 			With("checkpoint", token).After(time.Second).Because(err)
 	}
 	if err != nil {
 		return 0, err
 	}
-	places := make([]jobs.LogPosition, len(c.Positions))
+	positions := make([]jobs.LogPosition, len(c.Positions))
 	for i, p := range c.Positions {
-		places[i] = jobs.LogPosition{Partition: p.Partition, Offset: p.Offset}
+		positions[i] = jobs.LogPosition{Partition: p.Partition, Offset: p.Offset}
 	}
-	return a.Dead.DeadRecords(ctx, topic, places)
+	return a.Dead.DeadRecords(ctx, topic, positions)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// fill says what stands in buckets without points.
+// fill defines the values of buckets without points.
 type fill struct {
 	mode  fillMode
 	value float64 // of fillNumber
@@ -19,9 +19,9 @@ type fillMode uint8
 const (
 	fillNone     fillMode = iota // the bucket is left out
 	fillNull                     // null
-	fillPrevious                 // the value of the bucket before; null where there is none
-	fillLinear                   // on the line between the neighbours that have values; null beyond them
-	fillNumber                   // a number; null for texts
+	fillPrevious                 // the value of the previous bucket; null if there is none
+	fillLinear                   // linear between the nearest buckets with values; null outside them
+	fillNumber                   // a number; null in string columns
 )
 
 var fillNames = map[string]fillMode{"none": fillNone, "null": fillNull, "previous": fillPrevious, "linear": fillLinear}
@@ -36,8 +36,8 @@ func parseFill(text string) (f fill, ok bool) {
 	return fill{mode: fillNumber, value: value}, err == nil && jsonNumber.MatchString(text)
 }
 
-// apply returns a group's rows with the buckets of the range that have no points
-// filled in. rows may be nil: none has. textual tells which columns hold texts.
+// apply returns the rows of a group with the empty buckets of the range filled in. rows may be
+// nil if all are empty. textual reports which columns contain strings.
 func (f fill) apply(rows *timeseries.Points, starts []int64, textual []bool) *timeseries.Points {
 	if rows == nil {
 		rows = &timeseries.Points{Columns: make([]timeseries.Column, len(textual))}
@@ -73,7 +73,7 @@ func (f fill) texts(ts []int64, values []*string, starts []int64) []*string {
 
 func (f fill) numbers(ts []int64, values []float64, starts []int64) []float64 {
 	out := make([]float64, len(starts))
-	next, known := 0, -1 // known: the last index with its own value
+	next, known := 0, -1 // known: the last index with a value of its bucket
 	var gaps []int       // since known
 	for i, start := range starts {
 		if next < len(ts) && ts[next] == start {
@@ -100,10 +100,10 @@ func (f fill) numbers(ts []int64, values []float64, starts []int64) []float64 {
 	return out
 }
 
-// interpolate fills the gaps between two indexes that have values, by time.
+// interpolate fills the gaps between two indexes with values, linearly by time.
 func interpolate(out []float64, starts []int64, from, to int, gaps []int) {
 	for _, i := range gaps {
-		share := float64(starts[i]-starts[from]) / float64(starts[to]-starts[from])
-		out[i] = out[from]*(1-share) + out[to]*share
+		fraction := float64(starts[i]-starts[from]) / float64(starts[to]-starts[from])
+		out[i] = out[from]*(1-fraction) + out[to]*fraction
 	}
 }

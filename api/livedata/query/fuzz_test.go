@@ -16,8 +16,8 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// FuzzQueryParameters: whatever is asked, it is a question within its bounds or refused
-// by the name of a parameter; the buckets of one that is taken can be counted.
+// FuzzQueryParameters: a query is either within its bounds or refused with the name of a
+// parameter, and the number of buckets of an accepted one is bounded.
 func FuzzQueryParameters(f *testing.F) {
 	for _, query := range []string{
 		"", "from=-1h&to=now&metric=a&metric=b&tag.room=A&sourceId=0194a5b0-0000-7000-8000-00000000000a",
@@ -77,7 +77,7 @@ func requireBounded(t *testing.T, q *queryParams) {
 	require.True(t, count >= 0 && count <= rows+1, count)
 }
 
-// FuzzParts: the parsers of single values, which other routes and commands use too.
+// FuzzParts tests the parsers of single values, which other routes and commands use too.
 func FuzzParts(f *testing.F) {
 	for _, text := range []string{
 		"", "now", "-15m", "now-2w", "1795246808290", "2026-11-21 07:40:08Z", "1s", "30d", "1ns", "-0.5e3", "linear", "Local",

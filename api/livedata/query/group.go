@@ -13,8 +13,8 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// grouping says what the series of one group have in common; nothing at all when
-// it is empty. nil: each series is a group.
+// grouping defines by which fields series are grouped. An empty grouping puts all series into
+// one group. nil: each series is a group.
 type grouping struct {
 	source, metric bool
 	tags           []string
@@ -48,8 +48,8 @@ func parseGrouping(p *request.Params) *grouping {
 	return g
 }
 
-// group is one row of an answer: a series, or several that are aggregated. What
-// its series do not have in common is absent.
+// group is one entry of an answer: a series, or several that are aggregated. Fields in which
+// its series differ are absent.
 type group struct {
 	source     *uuid.UUID
 	sourceName *string
@@ -60,25 +60,24 @@ type group struct {
 	series     []uint64
 }
 
-// singly makes each series its own group.
-func singly(list []registry.Series) []*group {
+// groupEach returns a group for each series.
+func groupEach(list []registry.Series) []*group {
 	groups, ids := make([]*group, len(list)), make([]uint64, len(list))
-	all := make([]group, len(list))
+	backing := make([]group, len(list))
 	for i := range list {
 		s := &list[i]
 		ids[i] = s.ID
-		all[i] = group{
+		backing[i] = group{
 			source: &s.SourceID, sourceName: &s.SourceName, metric: &s.Metric, unit: s.Unit,
 			tags: s.Tags, kind: s.Kind, series: ids[i : i+1 : i+1],
 		}
-		groups[i] = &all[i]
+		groups[i] = &backing[i]
 	}
 	return groups
 }
 
-// groups puts series together, sorted by what they are grouped by. Numbers and
-// texts are never in one group, and a series without a tag is in another than
-// one that has it.
+// groups groups series, sorted by the fields of the grouping. Numbers and strings are never in
+// the same group, nor are series with and without a tag.
 func (g *grouping) groups(list []registry.Series) []*group {
 	byKey := map[string]*group{}
 	for i := range list {
@@ -108,7 +107,8 @@ func (g *grouping) groups(list []registry.Series) []*group {
 	return sorted
 }
 
-// key returns a text that is the same for series of one group and orders groups.
+// key returns the key of the group of a series, which also defines the order of groups, and
+// the tags of the group.
 func (g *grouping) key(s *registry.Series) (string, map[string]string) {
 	var key strings.Builder
 	if g.source {
@@ -129,13 +129,13 @@ func (g *grouping) key(s *registry.Series) (string, map[string]string) {
 	return key.String(), tags
 }
 
-// slicePage returns the part of a list that a page shows.
+// slicePage returns the entries of a page of a list.
 func slicePage[T any](list []T, limit, offset int) []T {
 	from := min(offset, len(list))
 	return list[from:min(from+limit, len(list))]
 }
 
-// byKind returns the series of groups by kind, each with its group's index.
+// byKind returns the series of the groups of a kind, each with the index of its group.
 func byKind(groups []*group, kind pointblock.Kind) (series []uint64, indexes []int) {
 	for i, g := range groups {
 		if g.kind == kind {

@@ -13,7 +13,7 @@ const (
 	maxInterval = 30 * value.Day
 )
 
-// parseInterval reads the length of a query's buckets.
+// parseInterval parses the length of a query's buckets.
 func parseInterval(text string) (interval time.Duration, problem string) {
 	d, ok := value.ParseDuration(text, "smhd")
 	if !ok || d < minInterval || d > maxInterval {
@@ -22,10 +22,10 @@ func parseInterval(text string) (interval time.Duration, problem string) {
 	return d, ""
 }
 
-// parseZone reads the name of a time zone of the IANA database.
+// parseZone parses the name of a time zone of the IANA database.
 func parseZone(name string) (zone *time.Location, problem string) {
 	zone, err := time.LoadLocation(name)
-	// LoadLocation also takes "" and "Local", which mean this machine.
+	// LoadLocation also accepts "", which is UTC, and "Local", the zone of this machine.
 	if err != nil || name == "" || name == "Local" {
 		return time.UTC, "must be a time zone of the IANA database, such as Europe/Berlin"
 	}

@@ -7,15 +7,16 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// maxValues bounds the values that all answers under way may hold together. A
-// value takes up to 50 bytes until its answer is sent: 440 MB at worst.
+// maxValues bounds the values of all concurrent answers in memory. A value occupies up to 50
+// bytes until its answer is sent: 440 MB in the worst case.
 const maxValues = 4 * (maxCells + maxRowSeries*valuesPerSeries)
 
-// valuesPerSeries is what a series of the page counts as, its name and tags: about a kilobyte.
+// valuesPerSeries is how many values a series of the page counts as, for its name and tags:
+// about a kilobyte.
 const valuesPerSeries = 20
 
-// reserve takes a share of the budget for an answer of so many values, and refuses when there
-// is none left. The caller releases it once the answer is out.
+// reserve reserves a share of the budget for an answer of the given number of values, or
+// returns an Unavailable error. The caller must release it after the answer is sent.
 func (a *api) reserve(values int64) (*budget.Share, error) {
 	share, ok := a.values.Take(values)
 	if !ok {

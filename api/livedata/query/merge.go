@@ -2,18 +2,19 @@ package query
 
 import "github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 
-// merge walks through the points of several groups in the order of time; of one time in
-// the order of the groups.
+// merge iterates over the points of several groups by time, and at the same time by group.
 type merge struct {
 	points     []*timeseries.Points
-	at         []int // by group: the next row
+	nextRow    []int // by group: the next row
 	descending bool
-	heap       []int // groups that have rows left, the one whose row is next at the top
-	group, row int   // where the walk is
+	heap       []int // groups with remaining rows, a heap by their next row
+	group, row int   // the current row
 }
 
 func newMerge(points []*timeseries.Points, descending bool) *merge {
-	m := &merge{points: points, at: make([]int, len(points)), descending: descending, heap: make([]int, 0, len(points))}
+	m := &merge{
+		points: points, nextRow: make([]int, len(points)), descending: descending, heap: make([]int, 0, len(points)),
+	}
 	for g, p := range points {
 		if p != nil && len(p.TS) > 0 {
 			m.heap = append(m.heap, g)
@@ -25,14 +26,14 @@ func newMerge(points []*timeseries.Points, descending bool) *merge {
 	return m
 }
 
-// next goes to the next row and reports whether there is one.
+// next advances to the next row and reports whether there is one.
 func (m *merge) next() bool {
 	if len(m.heap) == 0 {
 		return false
 	}
 	g := m.heap[0]
-	m.group, m.row = g, m.at[g]
-	if m.at[g]++; m.at[g] == len(m.points[g].TS) {
+	m.group, m.row = g, m.nextRow[g]
+	if m.nextRow[g]++; m.nextRow[g] == len(m.points[g].TS) {
 		last := len(m.heap) - 1
 		m.heap[0] = m.heap[last]
 		m.heap = m.heap[:last]
@@ -41,7 +42,7 @@ func (m *merge) next() bool {
 	return true
 }
 
-// sink puts the group at a place of the heap below those that come before it.
+// sink restores the heap order below index i.
 func (m *merge) sink(i int) {
 	for {
 		first := i
@@ -58,9 +59,9 @@ func (m *merge) sink(i int) {
 	}
 }
 
-// before reports whether a group's next row comes before another's.
+// before reports whether the next row of group a comes before that of group b.
 func (m *merge) before(a, b int) bool {
-	one, other := m.points[a].TS[m.at[a]], m.points[b].TS[m.at[b]]
+	one, other := m.points[a].TS[m.nextRow[a]], m.points[b].TS[m.nextRow[b]]
 	if one == other {
 		return a < b
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// TestRowsOfGroupsComeInTheOrderOfTime compares the walk with a stable sort of all rows.
+// TestRowsOfGroupsComeInTheOrderOfTime compares merge with a stable sort of all rows.
 func TestRowsOfGroupsComeInTheOrderOfTime(t *testing.T) {
-	type place struct{ group, row int }
+	type position struct{ group, row int }
 	rapid.Check(t, func(t *rapid.T) {
 		descending := rapid.Bool().Draw(t, "descending")
 		points := make([]*timeseries.Points, rapid.IntRange(0, 12).Draw(t, "groups"))
-		var want []place
+		var want []position
 		for g := range points {
 			if rapid.IntRange(0, 4).Draw(t, "none") == 0 {
 				continue // a group without points
@@ -27,19 +27,19 @@ func TestRowsOfGroupsComeInTheOrderOfTime(t *testing.T) {
 				slices.Reverse(points[g].TS)
 			}
 			for row := range points[g].TS {
-				want = append(want, place{g, row})
+				want = append(want, position{g, row})
 			}
 		}
-		slices.SortStableFunc(want, func(a, b place) int {
+		slices.SortStableFunc(want, func(a, b position) int {
 			order := int(points[a.group].TS[a.row] - points[b.group].TS[b.row])
 			if descending {
 				return -order
 			}
 			return order
 		})
-		var got []place
+		var got []position
 		for m := newMerge(points, descending); m.next(); {
-			got = append(got, place{m.group, m.row})
+			got = append(got, position{m.group, m.row})
 		}
 		require.Equal(t, want, got)
 	})

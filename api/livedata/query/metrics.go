@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// register shows what queries under way hold.
+// register registers the metrics of queries.
 func (a *api) register(registerer prometheus.Registerer) {
 	factory := promauto.With(registerer)
 	gauge := func(name, help string, read func() float64) {
@@ -20,7 +20,7 @@ func (a *api) register(registerer prometheus.Registerer) {
 		Name: "livegraph_query_refused_total", Help: "Queries answered 503 because those under way hold too much.",
 	}, func() float64 { return float64(a.values.Refused()) })
 	gauge("livegraph_query_admitted", "Queries that are with the stores.", func() float64 {
-		return float64(a.admission.inside.Load())
+		return float64(a.admission.running.Load())
 	})
 	gauge(
 		"livegraph_query_admitted_limit",
@@ -32,9 +32,9 @@ func (a *api) register(registerer prometheus.Registerer) {
 		Help: "Queries answered 503 at once because with those before them they would have taken too long.",
 	}, func() float64 { return float64(a.admission.refused.Load()) })
 	gauge("livegraph_query_checkpoint_waiters", "Queries that wait for their checkpoint to become visible.",
-		func() float64 { return float64(a.waiting.Load()) })
+		func() float64 { return float64(a.checkpointWaiters.Load()) })
 	factory.NewCounterFunc(prometheus.CounterOpts{
 		Name: "livegraph_query_checkpoint_timeouts_total",
 		Help: "Queries answered 504 because their checkpoint did not become visible in time.",
-	}, func() float64 { return float64(a.overdue.Load()) })
+	}, func() float64 { return float64(a.checkpointTimeouts.Load()) })
 }

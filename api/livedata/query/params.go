@@ -18,13 +18,14 @@ import (
 const (
 	defaultPoints = 10_000
 	maxPoints     = 1_000_000
-	// maxRowSeries is how many series an answer in rows has. It has no envelope: what is
-	// a page of it is told in a header, which nobody sees in a file or a spreadsheet.
+	// maxRowSeries is the maximum page size of CSV and NDJSON. It is high because they have
+	// no envelope: that there are more pages is only visible in a header, which users of a
+	// file or spreadsheet do not see.
 	maxRowSeries = 10_000
 	defaultRange = time.Hour
 )
 
-// queryParams is a query as it was asked.
+// queryParams are the parameters of a query.
 type queryParams struct {
 	filter     registry.SeriesFilter
 	span       timeseries.Range
@@ -39,20 +40,20 @@ type queryParams struct {
 	latest     bool
 	epoch      string // of timestamps; "": RFC 3339
 	format     string // of the answer
-	negotiated bool   // format is what Accept says
+	negotiated bool   // format is from the header Accept
 	limit      int
 	offset     int
-	points     int    // most points of the answer
+	points     int    // maximum number of points of the answer
 	cursor     string // of the points of one raw series
 	checkpoint string
 
-	// asked is what decides which points come in which order, as it was
-	// written: what a cursor is made for.
-	asked any
+	// cursorScope contains the parameters that define the points and their order, as they
+	// were written. A cursor is only valid with the same ones.
+	cursorScope any
 }
 
-// readQuery reads a query's parameters; all problems are Malformed. Without the parameter,
-// the format is the accepted one.
+// readQuery parses a query's parameters; all errors in parameters are Malformed. Without the
+// parameter format, the format is the accepted one.
 func readQuery(p *request.Params, accepted string, now time.Time) (*queryParams, error) {
 	q := &queryParams{filter: selector.Read(p), grouping: parseGrouping(p), latest: p.Bool("latest")}
 	q.readFormat(p, accepted)
@@ -65,7 +66,7 @@ func readQuery(p *request.Params, accepted string, now time.Time) (*queryParams,
 	from, to := q.readRange(p, now)
 	q.readBuckets(p)
 	q.readResolution(p)
-	q.asked = []any{q.filter, from, to, q.descending}
+	q.cursorScope = []any{q.filter, from, to, q.descending}
 	q.checkCombination(p)
 	if err := p.Err(); err != nil {
 		return nil, err
@@ -73,17 +74,17 @@ func readQuery(p *request.Params, accepted string, now time.Time) (*queryParams,
 	return q, q.chooseInterval()
 }
 
-// readFormat reads the answer's form, and the page, whose size follows from it.
+// readFormat parses the format, and the page, whose maximum size depends on it.
 func (q *queryParams) readFormat(p *request.Params, accepted string) {
 	q.format = p.OneOf("format", "", formatJSON, formatCSV, formatNDJSON)
 	if q.negotiated = q.format == ""; q.negotiated {
 		q.format = accepted
 	}
-	most := request.MaxLimit
+	maxLimit := request.MaxLimit
 	if q.format != formatJSON {
-		most = maxRowSeries
+		maxLimit = maxRowSeries
 	}
-	q.limit, q.offset = p.PageUpTo(most)
+	q.limit, q.offset = p.PageUpTo(maxLimit)
 }
 
 func (q *queryParams) readFunctions(p *request.Params) {
@@ -103,8 +104,8 @@ func (q *queryParams) readFunctions(p *request.Params) {
 	}
 }
 
-// readRange reads from and to, and gives them as they were written. Without from
-// the range is the hour before to.
+// readRange parses from and to and returns their texts. Without from the range is the hour
+// before to.
 func (q *queryParams) readRange(p *request.Params, now time.Time) (from, to string) {
 	q.span.ToUS = now.UnixMicro()
 	to, given := p.String("to")
@@ -133,7 +134,7 @@ func (q *queryParams) readTime(p *request.Params, name, text string, now time.Ti
 	return us
 }
 
-// readBuckets reads what says how points are put together in time.
+// readBuckets parses interval, timezone and fill.
 func (q *queryParams) readBuckets(p *request.Params) {
 	var problem string
 	switch interval, given := p.String("interval"); {
@@ -158,8 +159,8 @@ func (q *queryParams) readBuckets(p *request.Params) {
 	}
 }
 
-// checkCombination refuses parameters that say nothing together. What is wrong
-// first in the table is told.
+// checkCombination refuses parameters that cannot be combined. It reports the first match in
+// the table.
 func (q *queryParams) checkCombination(p *request.Params) {
 	aggregated, bucketed := len(q.functions) > 0, q.interval != 0 || q.resolution.auto
 	for _, c := range []struct {
@@ -176,7 +177,7 @@ func (q *queryParams) checkCombination(p *request.Params) {
 		{q.resolution.downsample && q.latest, "downsample", "cannot be combined with latest"},
 		{q.resolution.downsample && q.cursor != "", "cursor", "cannot be combined with downsample"},
 		{
-			q.resolution.most > 0 && !q.resolution.downsample && !q.resolution.auto, "maxPoints",
+			q.resolution.pointsPerSeries > 0 && !q.resolution.downsample && !q.resolution.auto, "maxPoints",
 			"needs downsample=lttb or interval=auto",
 		},
 	} {
@@ -207,7 +208,7 @@ func (q *queryParams) rows() int { return min(q.points, maxCells/max(len(q.funct
 // narrow lists the parameters that make a query smaller.
 var narrow = []string{"from", "to", "sourceId", "nodeId", "metric", "tag.<key>", "interval", "maxPoints", "limit"}
 
-// tooManyPoints refuses a query whose answer is beyond its limit.
+// tooManyPoints returns the error for a query whose answer exceeds its limit.
 func (q *queryParams) tooManyPoints() error {
 	hint := "ask for a shorter range, fewer series (limit, sourceId, metric, tag.<key>) or more points (pointsLimit)"
 	switch {
@@ -225,7 +226,7 @@ func (q *queryParams) tooManyPoints() error {
 	).With("limit", q.rows()).With("narrow", narrow)
 }
 
-// tooManySeries refuses a grouping over more series than one query reads.
+// tooManySeries returns the error for a grouping over more series than one query reads.
 func tooManySeries() error {
 	return fault.Newf(
 		fault.Invalid, "The query covers more than %d series: select fewer by sourceId, nodeId, metric or tag.<key>",
@@ -235,7 +236,7 @@ func tooManySeries() error {
 		With("narrow", []string{"sourceId", "source", "nodeId", "metric", "tag.<key>"})
 }
 
-// explainLimits reports what to narrow when a query ran out of time or memory.
+// explainLimits adds what to narrow to the error of a query that ran out of time or memory.
 func explainLimits(err error, timeout time.Duration) error {
 	if fault.Is(err, fault.Invalid) {
 		return fault.New(
@@ -246,7 +247,7 @@ func explainLimits(err error, timeout time.Duration) error {
 	return explainTimeout(err, timeout)
 }
 
-// explainTimeout reports what to narrow when a query ran out of time, in whichever store.
+// explainTimeout adds what to narrow to the error of a query that timed out in any store.
 func explainTimeout(err error, timeout time.Duration) error {
 	late := fault.Is(err, fault.Timeout) || fault.Is(err, fault.Internal) && errors.Is(err, context.DeadlineExceeded)
 	if !late {

@@ -45,7 +45,7 @@ type PointStore interface {
 	) (map[uint64]timeseries.SeriesStats, error)
 }
 
-// query answers with points: raw, latest or aggregated.
+// query responds with points: raw, latest or aggregated.
 func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	q, err := readQuery(request.Query(r), reply.Negotiate(r.Header, formatJSON, contentTypes), now)
@@ -60,7 +60,7 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	run := &run{api: a, q: q, workspace: workspace, asked: now}
+	run := &run{api: a, q: q, workspace: workspace, receivedAt: now}
 	values, err := a.reserve(int64(q.rows())*int64(max(len(q.functions), 1)) + int64(q.limit)*valuesPerSeries)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (a *api) query(w http.ResponseWriter, r *http.Request) error {
 	return run.writeAnswer(w, r)
 }
 
-// read asks the stores.
+// read reads the groups and their points from the stores.
 func (r *run) read(ctx context.Context) error {
 	if err := r.admission.enter(time.Now()); err != nil {
 		return err
@@ -94,12 +94,12 @@ func (r *run) read(ctx context.Context) error {
 		return explainTimeout(err, r.QueryTimeout)
 	}
 	if r.q.format != formatJSON {
-		form, err := r.rowForm()
+		format, err := r.newRowFormat()
 		if err != nil {
 			return err
 		}
-		r.form = form
-		wait := beside(1, func(int) { r.identities = newIdentities(form, r.groups) })
+		r.format = format
+		wait := startConcurrently(1, func(int) { r.identities = newIdentities(format, r.groups) })
 		defer wait()
 	}
 	return r.readPoints(ctx)
@@ -108,18 +108,18 @@ func (r *run) read(ctx context.Context) error {
 // run is one query being answered.
 type run struct {
 	*api
-	q         *queryParams
-	workspace uuid.UUID
-	asked     time.Time            // when the query came: what is past its retention then is in no answer
-	groups    []*group             // of the page
-	points    []*timeseries.Points // index for index; nil: the group has none
-	meta      reply.Meta
-	// How rows are written, and what those of each group begin with; of answers in rows.
-	form       rowForm
+	q          *queryParams
+	workspace  uuid.UUID
+	receivedAt time.Time            // points past their retention at this time are excluded
+	groups     []*group             // of the page
+	points     []*timeseries.Points // index for index; nil: the group has none
+	meta       reply.Meta
+	// For CSV and NDJSON: how rows are written, and the columns that identify their groups.
+	format     rowFormat
 	identities *identities
 }
 
-// selectGroups finds the groups that the page shows.
+// selectGroups reads the groups of the page.
 func (r *run) selectGroups(ctx context.Context) error {
 	q := r.q
 	if q.grouping == nil {
@@ -129,9 +129,9 @@ func (r *run) selectGroups(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.groups = singly(list)
+		r.groups = groupEach(list)
 		r.meta = reply.PageMeta(total, q.limit, q.offset, len(list))
-		return r.leaveOut(ctx, list)
+		return r.readExclusions(ctx, list)
 	}
 	list, err := r.Series.AllSeries(ctx, r.workspace, q.filter, maxGroupedSeries)
 	if err != nil {
@@ -143,13 +143,13 @@ func (r *run) selectGroups(ctx context.Context) error {
 	all := q.grouping.groups(list)
 	r.groups = slicePage(all, q.limit, q.offset)
 	r.meta = reply.PageMeta(int64(len(all)), q.limit, q.offset, len(r.groups))
-	return r.leaveOut(ctx, list)
+	return r.readExclusions(ctx, list)
 }
 
-// leaveOut notes what of series is in no answer: what is past its retention, and what is
-// deleted.
-func (r *run) leaveOut(ctx context.Context, list []registry.Series) (err error) {
-	r.q.span.Kept = keptOf(list, r.asked)
+// readExclusions determines which points of the series are excluded: those past their
+// retention, and those deleted.
+func (r *run) readExclusions(ctx context.Context, list []registry.Series) (err error) {
+	r.q.span.Kept = keptFrom(list, r.receivedAt)
 	r.q.span.Hidden, err = deleted.Of(ctx, r.Series, r.workspace, list)
 	return err
 }
@@ -168,17 +168,19 @@ func (r *run) readPoints(ctx context.Context) error {
 }
 
 func (r *run) readLatest(ctx context.Context) error {
-	ask := timeseries.LatestQuery{
-		Workspace: r.workspace, Series: make([]timeseries.LatestSeries, len(r.groups)), Whole: r.wholeSources(),
+	latestQuery := timeseries.LatestQuery{
+		Workspace: r.workspace, Series: make([]timeseries.LatestSeries, len(r.groups)), Whole: r.completeSources(),
 		Kept: r.q.span.Kept, Hidden: r.q.span.Hidden,
 	}
 	for i, g := range r.groups {
-		ask.Series[i] = timeseries.LatestSeries{ID: g.series[0], Source: *g.source, Texts: g.kind == pointblock.KindString}
+		latestQuery.Series[i] = timeseries.LatestSeries{
+			ID: g.series[0], Source: *g.source, Texts: g.kind == pointblock.KindString,
+		}
 	}
 	if r.q.hasFrom {
-		ask.FromUS = r.q.span.FromUS
+		latestQuery.FromUS = r.q.span.FromUS
 	}
-	points, err := r.Points.LatestPoints(ctx, ask)
+	points, err := r.Points.LatestPoints(ctx, latestQuery)
 	if err != nil {
 		return explainLimits(err, r.QueryTimeout)
 	}
@@ -186,28 +188,28 @@ func (r *run) readLatest(ctx context.Context) error {
 	return nil
 }
 
-// wholeSources returns the sources of which the page has all series. Pages are sorted by the
-// source, so that only the first and the last can have some on others.
-func (r *run) wholeSources() (whole []uuid.UUID) {
+// completeSources returns the sources of which the page contains all series. Pages are sorted
+// by source, so only the first and the last source can have series on other pages.
+func (r *run) completeSources() (complete []uuid.UUID) {
 	if r.q.filter.Metrics != nil || len(r.q.filter.Tags) > 0 || len(r.groups) == 0 {
 		return nil
 	}
 	first, last := *r.groups[0].source, *r.groups[len(r.groups)-1].source
 	for _, g := range r.groups {
-		at := *g.source
+		source := *g.source
 		switch {
-		case len(whole) > 0 && whole[len(whole)-1] == at:
-		case at == first && r.q.offset > 0:
-		case at == last && r.meta.HasMore:
+		case len(complete) > 0 && complete[len(complete)-1] == source:
+		case source == first && r.q.offset > 0:
+		case source == last && r.meta.HasMore:
 		default:
-			whole = append(whole, at)
+			complete = append(complete, source)
 		}
 	}
-	return whole
+	return complete
 }
 
-// takeSeries puts points that were found by series to their groups.
-func (r *run) takeSeries(found map[uint64]*timeseries.Points) {
+// assignSeries assigns the points of series to their groups.
+func (r *run) assignSeries(found map[uint64]*timeseries.Points) {
 	for i, g := range r.groups {
 		if points := found[g.series[0]]; points != nil {
 			r.points[i] = points
@@ -215,25 +217,25 @@ func (r *run) takeSeries(found map[uint64]*timeseries.Points) {
 	}
 }
 
-// readRaw reads points as they are. One series is paged by cursor; several have
-// to fit.
+// readRaw reads raw points. One series is paged by cursor; the points of several must fit into
+// one answer.
 func (r *run) readRaw(ctx context.Context) error {
 	q, span := r.q, r.q.span
-	of := token.ScopeOf("points", r.workspace, q.asked)
+	scope := token.ScopeOf("points", r.workspace, q.cursorScope)
 	if q.cursor != "" {
 		if len(r.groups) != 1 {
 			return fault.Field(
 				fault.Malformed, "cursor", "continues the points of one series; the query selects another number of them",
 			)
 		}
-		var at pointPosition
-		if err := r.sealer.ReadCursor(q.cursor, of, &at); err != nil {
+		var position pointPosition
+		if err := r.sealer.ReadCursor(q.cursor, scope, &position); err != nil {
 			return err
 		}
-		if at.Series != r.groups[0].series[0] {
+		if position.Series != r.groups[0].series[0] {
 			return fault.Field(fault.Malformed, "cursor", "was made for another series")
 		}
-		span.FromUS, span.ToUS = at.FromUS, at.ToUS
+		span.FromUS, span.ToUS = position.FromUS, position.ToUS
 	}
 	numbers, _ := byKind(r.groups, pointblock.KindNumber)
 	texts, _ := byKind(r.groups, pointblock.KindString)
@@ -242,39 +244,39 @@ func (r *run) readRaw(ctx context.Context) error {
 	if err != nil {
 		return explainLimits(err, r.QueryTimeout)
 	}
-	r.takeSeries(found)
+	r.assignSeries(found)
 	if !more {
 		return nil
 	}
 	if len(r.groups) != 1 {
 		return q.tooManyPoints()
 	}
-	return r.continueFrom(of, span)
+	return r.continueFrom(scope, span)
 }
 
-// pointPosition is where the points of a raw series go on: what is left of the
-// range, so that a relative range stays where it was.
+// pointPosition is the position of a cursor in the points of a raw series. It contains the
+// remaining range, so that a relative range does not move between pages.
 type pointPosition struct {
 	Series uint64 `json:"s,string"`
 	FromUS int64  `json:"f"`
 	ToUS   int64  `json:"t"`
 }
 
-func (r *run) continueFrom(of token.Scope, span timeseries.Range) error {
+func (r *run) continueFrom(scope token.Scope, span timeseries.Range) error {
 	ts := r.points[0].TS
-	at := pointPosition{Series: r.groups[0].series[0], FromUS: span.FromUS, ToUS: span.ToUS}
+	position := pointPosition{Series: r.groups[0].series[0], FromUS: span.FromUS, ToUS: span.ToUS}
 	if last := ts[len(ts)-1]; r.q.descending {
-		at.ToUS = last
+		position.ToUS = last
 	} else {
-		at.FromUS = last + 1
+		position.FromUS = last + 1
 	}
-	cursor, err := r.sealer.Cursor(of, at)
+	cursor, err := r.sealer.Cursor(scope, position)
 	r.meta.NextCursor = &cursor
 	return err
 }
 
-// readDownsampled reads the points that keep the shape of each series. Texts have
-// none: their points are read as they are.
+// readDownsampled reads the points that preserve the shape of each series. Strings have no
+// shape: their points are read raw.
 func (r *run) readDownsampled(ctx context.Context) error {
 	q := r.q
 	numbers, _ := byKind(r.groups, pointblock.KindNumber)
@@ -284,17 +286,17 @@ func (r *run) readDownsampled(ctx context.Context) error {
 	if err != nil {
 		return explainLimits(err, r.QueryTimeout)
 	}
-	r.takeSeries(found)
-	left := q.rows()
+	r.assignSeries(found)
+	remaining := q.rows()
 	for _, points := range found {
-		left -= len(points.TS)
+		remaining -= len(points.TS)
 	}
 	if texts, _ := byKind(r.groups, pointblock.KindString); len(texts) > 0 && !more {
-		found, more, err = r.Points.RawPoints(ctx, timeseries.RawQuery{Texts: texts, Range: q.span, Limit: left})
+		found, more, err = r.Points.RawPoints(ctx, timeseries.RawQuery{Texts: texts, Range: q.span, Limit: remaining})
 		if err != nil {
 			return explainLimits(err, r.QueryTimeout)
 		}
-		r.takeSeries(found)
+		r.assignSeries(found)
 	}
 	if more {
 		return q.tooManyPoints()
@@ -307,25 +309,25 @@ func (r *run) readDownsampled(ctx context.Context) error {
 	return nil
 }
 
-// readAggregates reads a row a group and bucket, and fills buckets without points.
+// readAggregates reads one row for each group and bucket, and fills buckets without points.
 func (r *run) readAggregates(ctx context.Context) error {
 	q := r.q
 	var starts []int64
-	ask := timeseries.AggregateQuery{Range: q.span, Functions: q.functions, Limit: q.rows()}
+	aggregateQuery := timeseries.AggregateQuery{Range: q.span, Functions: q.functions, Limit: q.rows()}
 	if q.interval != 0 {
-		ask.Grid = timeseries.NewGrid(q.interval, q.zone, q.span.FromUS, q.span.ToUS)
+		aggregateQuery.Grid = timeseries.NewGrid(q.interval, q.zone, q.span.FromUS, q.span.ToUS)
 		if q.fill.mode != fillNone {
-			most := q.rows() / max(len(r.groups), 1)
-			if ask.Grid.Count(q.span.FromUS, q.span.ToUS, most) > most {
+			maxBuckets := q.rows() / max(len(r.groups), 1)
+			if aggregateQuery.Grid.Count(q.span.FromUS, q.span.ToUS, maxBuckets) > maxBuckets {
 				return q.tooManyPoints()
 			}
-			starts = bucketStarts(ask.Grid, q.span)
+			starts = bucketStarts(aggregateQuery.Grid, q.span)
 		}
 	}
 	for _, kind := range []pointblock.Kind{pointblock.KindNumber, pointblock.KindString} {
-		ask.Texts = kind == pointblock.KindString
-		ask.Series, ask.Groups = byKind(r.groups, kind)
-		found, more, err := r.Points.Aggregate(ctx, ask)
+		aggregateQuery.Texts = kind == pointblock.KindString
+		aggregateQuery.Series, aggregateQuery.Groups = byKind(r.groups, kind)
+		found, more, err := r.Points.Aggregate(ctx, aggregateQuery)
 		if err != nil {
 			return explainLimits(err, r.QueryTimeout)
 		}
@@ -334,7 +336,7 @@ func (r *run) readAggregates(ctx context.Context) error {
 		}
 		for i, rows := range found {
 			r.points[i] = rows
-			ask.Limit -= len(rows.TS)
+			aggregateQuery.Limit -= len(rows.TS)
 		}
 	}
 	for i, g := range r.groups {
@@ -357,7 +359,7 @@ func bucketStarts(grid *timeseries.Grid, span timeseries.Range) []int64 {
 	return starts
 }
 
-// textual reports which columns of a group of the kind hold texts.
+// textual reports which columns of a group of the kind contain strings.
 func (q *queryParams) textual(kind pointblock.Kind) []bool {
 	textual := make([]bool, len(q.functions))
 	for i, f := range q.functions {

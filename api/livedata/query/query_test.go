@@ -39,10 +39,10 @@ func TestCellsAreJSONThatReadsBack(t *testing.T) {
 		number := rapid.Float64().Draw(t, "number")
 		text := rapid.String().Draw(t, "text")
 		us := rapid.Int64Range(0, 4e15).Draw(t, "us")
-		parts := partsOf(&timeseries.Points{TS: []int64{us, us}, Columns: []timeseries.Column{
+		parts := chunksOf(&timeseries.Points{TS: []int64{us, us}, Columns: []timeseries.Column{
 			{Numbers: []float64{number, math.NaN()}}, {Texts: []*string{&text, nil}}}}, []byte("["), []byte("]"))
 		require.Len(t, parts, 1)
-		written := (&run{q: &queryParams{}}).appendPart(nil, &parts[0])
+		written := (&run{q: &queryParams{}}).appendChunk(nil, &parts[0])
 		var read [][]any
 		require.NoError(t, json.Unmarshal(written, &read), "%s", written)
 		require.Equal(t, time.UnixMicro(us).UTC().Format(time.RFC3339Nano), read[0][0])

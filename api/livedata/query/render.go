@@ -12,36 +12,36 @@ import (
 )
 
 const (
-	// renderRows is how many points are rendered at a time.
+	// renderRows is the maximum number of points of a chunk.
 	renderRows = 4096
-	// rowBytes is about what a point of one column takes.
+	// rowBytes is the approximate size of a point of one column, in bytes.
 	rowBytes = 48
 )
 
-// part is some of an answer: points of one group, with what comes before and after them.
-type part struct {
-	before, after []byte
-	points        *timeseries.Points
-	from, to      int
+// chunk is a part of an answer: points of one group, with the bytes before and after them.
+type chunk struct {
+	prefix, suffix []byte
+	points         *timeseries.Points
+	from, to       int
 }
 
-// partsOf cuts a group's points into parts, of which there is at least one.
-func partsOf(points *timeseries.Points, before, after []byte) []part {
+// chunksOf cuts a group's points into parts, of which there is at least one.
+func chunksOf(points *timeseries.Points, before, after []byte) []chunk {
 	rows := 0
 	if points != nil {
 		rows = len(points.TS)
 	}
-	parts := make([]part, 0, rows/renderRows+1)
+	chunks := make([]chunk, 0, rows/renderRows+1)
 	for from := 0; from < rows || from == 0; from += renderRows {
-		parts = append(parts, part{points: points, from: from, to: min(from+renderRows, rows)})
+		chunks = append(chunks, chunk{points: points, from: from, to: min(from+renderRows, rows)})
 	}
-	parts[0].before, parts[len(parts)-1].after = before, after
-	return parts
+	chunks[0].prefix, chunks[len(chunks)-1].suffix = before, after
+	return chunks
 }
 
-// appendPart appends points as [timestamp, value, …], with commas between them.
-func (r *run) appendPart(dst []byte, p *part) []byte {
-	dst = append(dst, p.before...)
+// appendChunk appends a chunk: points as [timestamp, value, …], separated by commas.
+func (r *run) appendChunk(dst []byte, p *chunk) []byte {
+	dst = append(dst, p.prefix...)
 	var clock value.Clock
 	for i := p.from; i < p.to; i++ {
 		if i > 0 {
@@ -53,24 +53,24 @@ func (r *run) appendPart(dst []byte, p *part) []byte {
 		}
 		dst = append(dst, ']')
 	}
-	return append(dst, p.after...)
+	return append(dst, p.suffix...)
 }
 
-// writeParts writes parts in their order. Of many points it renders as many parts at a time as
+// writeChunks writes parts in their order. Of many points it renders as many parts at a time as
 // there are processors: to write numbers takes about as long as ClickHouse takes to find them.
-func (r *run) writeParts(out *bufio.Writer, parts []part) {
+func (r *run) writeChunks(out *bufio.Writer, chunks []chunk) {
 	rows := 0
-	for i := range parts {
-		rows += parts[i].to - parts[i].from
+	for i := range chunks {
+		rows += chunks[i].to - chunks[i].from
 	}
 	buffers := make([][]byte, 1)
 	if rows > renderRows {
 		buffers = make([][]byte, runtime.GOMAXPROCS(0))
 	}
-	for begin := 0; begin < len(parts); begin += len(buffers) {
-		some := parts[begin:min(begin+len(buffers), len(parts))]
-		r.renderBeside(some, buffers)
-		for i := range some {
+	for begin := 0; begin < len(chunks); begin += len(buffers) {
+		batch := chunks[begin:min(begin+len(buffers), len(chunks))]
+		r.renderConcurrently(batch, buffers)
+		for i := range batch {
 			if _, err := out.Write(buffers[i]); err != nil {
 				return // the client is gone
 			}
@@ -78,22 +78,22 @@ func (r *run) writeParts(out *bufio.Writer, parts []part) {
 	}
 }
 
-// renderBeside renders parts beside each other, into the buffers.
-func (r *run) renderBeside(parts []part, buffers [][]byte) {
-	one := func(i int) { buffers[i] = r.render(buffers[i], &parts[i]) }
-	wait := beside(len(parts)-1, func(i int) { one(i + 1) })
+// renderConcurrently renders parts beside each other, into the buffers.
+func (r *run) renderConcurrently(chunks []chunk, buffers [][]byte) {
+	one := func(i int) { buffers[i] = r.render(buffers[i], &chunks[i]) }
+	wait := startConcurrently(len(chunks)-1, func(i int) { one(i + 1) })
 	defer wait()
 	one(0)
 }
 
-// beside does so many things, told apart by an index, beside each other and their caller, who
-// has to wait for all of them. A panic is the caller's then, who answers for it; so that its
-// place is known, it says it.
-func beside(things int, do func(i int)) (wait func()) {
-	var doing sync.WaitGroup
-	panics := make([]any, things)
-	for i := range things {
-		doing.Go(func() {
+// startConcurrently starts count calls of do in goroutines. The caller must call wait, which
+// waits for all of them. If one of them panicked, wait panics in the caller's goroutine, with
+// the stack of the original panic in the message.
+func startConcurrently(count int, do func(i int)) (wait func()) {
+	var running sync.WaitGroup
+	panics := make([]any, count)
+	for i := range count {
+		running.Go(func() {
 			defer func() {
 				if problem := recover(); problem != nil {
 					panics[i] = fmt.Sprintf("%v, at %s", problem, debug.Stack())
@@ -103,7 +103,7 @@ func beside(things int, do func(i int)) (wait func()) {
 		})
 	}
 	return func() {
-		doing.Wait()
+		running.Wait()
 		for _, problem := range panics {
 			if problem != nil {
 				panic(problem)
@@ -112,10 +112,10 @@ func beside(things int, do func(i int)) (wait func()) {
 	}
 }
 
-// render renders a part into the buffer from its beginning on.
-func (r *run) render(buffer []byte, p *part) []byte {
+// render renders a chunk into the buffer, which it overwrites.
+func (r *run) render(buffer []byte, p *chunk) []byte {
 	if buffer == nil {
-		buffer = make([]byte, 0, len(p.before)+(p.to-p.from)*rowBytes+len(p.after))
+		buffer = make([]byte, 0, len(p.prefix)+(p.to-p.from)*rowBytes+len(p.suffix))
 	}
-	return r.appendPart(buffer[:0], p)
+	return r.appendChunk(buffer[:0], p)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// numbered are so many points, whose values are their places.
-func numbered(rows int) *timeseries.Points {
+// numberedPoints returns rows points, whose values are their indexes.
+func numberedPoints(rows int) *timeseries.Points {
 	p := &timeseries.Points{Columns: make([]timeseries.Column, 1)}
 	for i := range rows {
 		p.TS = append(p.TS, int64(i)*1_000_000)
@@ -26,19 +26,20 @@ func numbered(rows int) *timeseries.Points {
 
 func TestManyPointsAreWrittenInOrder(t *testing.T) {
 	groups := []*timeseries.Points{
-		numbered(3*renderRows + 1), nil, numbered(0), numbered(renderRows), numbered(1), numbered(2 * renderRows),
+		numberedPoints(3*renderRows + 1), nil, numberedPoints(0), numberedPoints(renderRows), numberedPoints(1),
+		numberedPoints(2 * renderRows),
 	}
-	var parts []part
+	var parts []chunk
 	for i, points := range groups {
 		before := fmt.Sprintf(`{"at":%d,"points":[`, i)
 		if i > 0 {
 			before = "," + before
 		}
-		parts = append(parts, partsOf(points, []byte(before), []byte("]}"))...)
+		parts = append(parts, chunksOf(points, []byte(before), []byte("]}"))...)
 	}
 	var written bytes.Buffer
 	out := bufio.NewWriter(&written)
-	(&run{q: &queryParams{epoch: "ms"}}).writeParts(out, parts)
+	(&run{q: &queryParams{epoch: "ms"}}).writeChunks(out, parts)
 	require.NoError(t, out.Flush())
 	var read []struct {
 		At     int
@@ -61,25 +62,25 @@ func TestManyPointsAreWrittenInOrder(t *testing.T) {
 	}
 }
 
-// away is a client that goes away.
-type away struct{ writes int }
+// closedWriter is a client that has disconnected.
+type closedWriter struct{ writes int }
 
-func (w *away) Write([]byte) (int, error) {
+func (w *closedWriter) Write([]byte) (int, error) {
 	w.writes++
 	return 0, errors.New("gone")
 }
 
 func TestNothingIsRenderedForAClientThatIsGone(t *testing.T) {
-	w := &away{}
+	w := &closedWriter{}
 	r := &run{q: &queryParams{}}
 	// the last would panic
-	parts := append(partsOf(numbered(2*runtime.GOMAXPROCS(0)*renderRows), nil, nil), part{points: nil, to: 1})
-	r.writeParts(bufio.NewWriterSize(w, 16), parts)
+	parts := append(chunksOf(numberedPoints(2*runtime.GOMAXPROCS(0)*renderRows), nil, nil), chunk{points: nil, to: 1})
+	r.writeChunks(bufio.NewWriterSize(w, 16), parts)
 	require.Equal(t, 1, w.writes)
 }
 
 func TestAPanicOfARenderingIsTheRequests(t *testing.T) {
 	r := &run{q: &queryParams{}}
-	parts := []part{{points: numbered(1), to: 1}, {points: nil, to: renderRows + 1}}
-	require.Panics(t, func() { r.renderBeside(parts, make([][]byte, 2)) })
+	parts := []chunk{{points: numberedPoints(1), to: 1}, {points: nil, to: renderRows + 1}}
+	require.Panics(t, func() { r.renderConcurrently(parts, make([][]byte, 2)) })
 }

@@ -9,24 +9,24 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// resolution says in how few points a series is shown.
+// resolution limits the points of a series.
 type resolution struct {
-	auto       bool // the interval is chosen so that no series has more rows than most
-	downsample bool // of raw points, those that keep the shape
-	most       int  // points or rows a series, see perSeries
+	auto            bool // the interval is chosen so that no series has more rows than most
+	downsample      bool // select the raw points that preserve the shape
+	pointsPerSeries int  // points or rows a series, see perSeries
 }
 
 const (
-	// leastMaxPoints keeps a series' first and last point.
-	leastMaxPoints = 2
-	// mostByDefault is about what a chart on a screen can show.
-	mostByDefault = 1000
-	autoInterval  = "auto"
-	lttb          = "lttb"
+	// minMaxPoints is sufficient for the first and the last point of a series.
+	minMaxPoints = 2
+	// defaultMaxPoints is about the number of points that a chart can show.
+	defaultMaxPoints = 1000
+	autoInterval     = "auto"
+	lttb             = "lttb"
 )
 
-// autoIntervals are the intervals that one is chosen from: each is a part of the
-// hour, of the day, or days, so that charts begin at round times.
+// autoIntervals are the candidates for interval=auto: divisors of an hour or a day, or whole
+// days, so that buckets begin at round times.
 var autoIntervals = []time.Duration{
 	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
@@ -34,31 +34,31 @@ var autoIntervals = []time.Duration{
 	value.Day, 2 * value.Day, 5 * value.Day, 10 * value.Day, maxInterval,
 }
 
-// readResolution reads downsample and maxPoints; interval has been read.
+// readResolution parses downsample and maxPoints. It must be called after readBuckets.
 func (q *queryParams) readResolution(p *request.Params) {
 	q.resolution.downsample = p.OneOf("downsample", "", lttb) == lttb
-	q.resolution.most = p.Int("maxPoints", 0, leastMaxPoints, maxPoints)
+	q.resolution.pointsPerSeries = p.Int("maxPoints", 0, minMaxPoints, maxPoints)
 }
 
-// perSeries returns the maximum number of points or rows of a series: what is asked for, else as
-// many as fit the answer when the page is full of series.
+// perSeries returns the maximum number of points or rows of a series: the parameter maxPoints,
+// else the number that fits into the answer if the page is full.
 func (q *queryParams) perSeries() int {
-	if q.resolution.most > 0 {
-		return q.resolution.most
+	if q.resolution.pointsPerSeries > 0 {
+		return q.resolution.pointsPerSeries
 	}
-	return min(max(q.rows()/q.limit, leastMaxPoints), mostByDefault)
+	return min(max(q.rows()/q.limit, minMaxPoints), defaultMaxPoints)
 }
 
-// chooseInterval puts the smallest interval in the place of auto with which the
-// range has no more buckets than a series may have rows.
+// chooseInterval replaces auto by the smallest interval with which the range has no more
+// buckets than a series may have rows.
 func (q *queryParams) chooseInterval() error {
 	if !q.resolution.auto {
 		return nil
 	}
-	most := q.perSeries()
+	maxBuckets := q.perSeries()
 	for _, interval := range autoIntervals {
 		grid := timeseries.NewGrid(interval, q.zone, q.span.FromUS, q.span.ToUS)
-		if grid.Count(q.span.FromUS, q.span.ToUS, most) <= most {
+		if grid.Count(q.span.FromUS, q.span.ToUS, maxBuckets) <= maxBuckets {
 			q.interval = interval
 			return nil
 		}
@@ -66,9 +66,8 @@ func (q *queryParams) chooseInterval() error {
 	return fault.Newf(
 		fault.Invalid,
 		"The range has more than %d intervals of the longest, %s: ask for a shorter range or more rows a series (maxPoints)",
-		most, value.FormatDuration(maxInterval),
+		maxBuckets, value.FormatDuration(maxInterval),
 	).
-		With("field", "maxPoints").With("reason", "the range has more intervals").With("limit", most).With("narrow", []string{
-		"from", "to", "maxPoints",
-	})
+		With("field", "maxPoints").With("reason", "the range has more intervals").With("limit", maxBuckets).
+		With("narrow", []string{"from", "to", "maxPoints"})
 }

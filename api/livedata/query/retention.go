@@ -7,8 +7,8 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// keptOf returns from when on the points of series are kept at a time.
-func keptOf(list []registry.Series, now time.Time) timeseries.Kept {
+// keptFrom returns the time of the oldest points that are kept of each series with a retention.
+func keptFrom(list []registry.Series, now time.Time) timeseries.Kept {
 	var kept timeseries.Kept
 	for i := range list {
 		days := list[i].RetentionDays

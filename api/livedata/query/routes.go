@@ -1,6 +1,6 @@
-// Package query serves the routes that read points: queries, and the list of series. It reads
-// parameters, waits for a checkpoint, asks the stores and writes the answer as JSON, NDJSON or
-// CSV. It bounds how many queries are with the stores and how much their answers hold.
+// Package query serves the routes that read points: queries, and the list of series. It parses
+// parameters, waits for a checkpoint, reads from the stores and writes the answer as JSON,
+// NDJSON or CSV. It bounds the concurrent queries in the stores and the memory of their answers.
 package query
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/budget"
 )
 
-// Deps is what the routes are made of.
+// Deps are the dependencies of the routes.
 type Deps struct {
 	Series         SeriesStore
 	Points         PointStore
 	Marks          WatermarkStore
 	Dead           DeadRecordStore
-	TopicID        func() [16]byte // the id of topic points, as it is now
+	TopicID        func() [16]byte // returns the current id of topic points
 	TokenKey       [32]byte        // signs checkpoints and cursors
-	QueryTimeout   time.Duration   // the longest time of a query; beyond, 504
-	CheckpointWait time.Duration   // the longest wait for a checkpoint; zero: 5 s
+	QueryTimeout   time.Duration   // the maximum duration of a query; beyond, 504
+	CheckpointWait time.Duration   // the maximum wait for a checkpoint; zero: 5 s
 	Metrics        prometheus.Registerer
 }
 
@@ -35,10 +35,10 @@ type api struct {
 	Deps
 	sealer    token.Sealer
 	watch     watcher
-	values    *budget.Budget // that the answers under way may have together
+	values    *budget.Budget // bounds the values of concurrent answers
 	admission *admission
 
-	waiting, overdue atomic.Int64 // queries with a checkpoint, see metrics.go
+	checkpointWaiters, checkpointTimeouts atomic.Int64 // queries with a checkpoint, see metrics.go
 }
 
 // Paths of the routes.
@@ -59,7 +59,7 @@ func Routes(deps Deps) []route.Route {
 	a.register(deps.Metrics)
 	scopes := []request.Scope{request.ReadLiveData}
 	return []route.Route{
-		{Method: http.MethodGet, Pattern: queryPath, Scopes: scopes, Handle: a.query, Room: a.admission.room},
+		{Method: http.MethodGet, Pattern: queryPath, Scopes: scopes, Handle: a.query, Room: a.admission.checkCapacity},
 		{Method: http.MethodGet, Pattern: seriesPath, Scopes: scopes, Handle: a.listSeries},
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// Forms of a query's answer. CSV and NDJSON have a row a point, in the order of
-// time over all series, and no envelope.
+// Formats of a query's answer. CSV and NDJSON have one row for each point, in chronological
+// order over all series, and no envelope.
 const (
 	formatJSON   = "json"
 	formatCSV    = "csv"
@@ -31,16 +31,16 @@ var contentTypes = map[string]string{
 const (
 	// maxTagColumns bounds the columns of a CSV answer.
 	maxTagColumns = 256
-	// rowsBuffer is how many bytes of rows are gathered before they are sent.
+	// rowsBuffer is how many bytes of rows are buffered before they are sent.
 	rowsBuffer = 32 << 10
-	// identityBytes is about what the identity of a series takes.
+	// identityBytes is the approximate size of the identity of a series.
 	identityBytes = 192
 )
 
-// writeRows answers with a row a point. What the envelope would tell of further
-// pages is in the header Link.
+// writeRows responds with one row for each point. The link to the next page is in the header
+// Link, because there is no envelope.
 func (r *run) writeRows(w http.ResponseWriter, request *http.Request) error {
-	form, columns := r.form, r.q.columns()[1:]
+	format, columns := r.format, r.q.columns()[1:]
 	h := w.Header()
 	h.Set("Content-Type", contentTypes[r.q.format]+"; charset=utf-8")
 	if next := r.nextPage(request.URL); next != "" {
@@ -51,14 +51,14 @@ func (r *run) writeRows(w http.ResponseWriter, request *http.Request) error {
 	}
 	w.WriteHeader(http.StatusOK)
 
-	out := form.header(make([]byte, 0, rowsBuffer+rowsBuffer/4), columns)
+	out := format.header(make([]byte, 0, rowsBuffer+rowsBuffer/4), columns)
 	for merged := newMerge(r.points, r.q.descending); merged.next(); {
 		points := r.points[merged.group]
-		out = form.row(out, points.TS[merged.row], r.q.epoch, r.identities.of(merged.group))
+		out = format.row(out, points.TS[merged.row], r.q.epoch, r.identities.at(merged.group))
 		for i, column := range points.Columns {
-			out = form.cell(out, columns[i], column, merged.row)
+			out = format.cell(out, columns[i], column, merged.row)
 		}
-		if out = form.end(out); len(out) >= rowsBuffer {
+		if out = format.end(out); len(out) >= rowsBuffer {
 			if _, err := w.Write(out); err != nil {
 				return nil //nolint:nilerr // the client is gone: nothing to do
 			}
@@ -69,18 +69,18 @@ func (r *run) writeRows(w http.ResponseWriter, request *http.Request) error {
 	return nil
 }
 
-// rowForm returns how the rows of the answer are written.
-func (r *run) rowForm() (rowForm, error) {
+// newRowFormat returns how the rows of the answer are written.
+func (r *run) newRowFormat() (rowFormat, error) {
 	if r.q.format == formatNDJSON {
-		return ndjsonForm{clock: &value.Clock{}}, nil
+		return ndjsonFormat{clock: &value.Clock{}}, nil
 	}
 	tags, err := tagColumns(r.groups)
-	return csvForm{tags: tags, clock: &value.Clock{}}, err
+	return csvFormat{tags: tags, clock: &value.Clock{}}, err
 }
 
-// nextPage returns the address of what follows, empty at the end.
-func (r *run) nextPage(asked *url.URL) string {
-	values := asked.Query()
+// nextPage returns the URL of the next page, empty at the end.
+func (r *run) nextPage(current *url.URL) string {
+	values := current.Query()
 	switch {
 	case r.meta.NextCursor != nil:
 		values.Set("cursor", *r.meta.NextCursor)
@@ -89,34 +89,34 @@ func (r *run) nextPage(asked *url.URL) string {
 	default:
 		return ""
 	}
-	return asked.EscapedPath() + "?" + values.Encode()
+	return current.EscapedPath() + "?" + values.Encode()
 }
 
-// rowForm writes rows: row, then cell for each column, then end.
-type rowForm interface {
+// newRowFormat writes rows: row, then cell for each column, then end.
+type rowFormat interface {
 	header(dst []byte, columns []string) []byte
-	identity(dst []byte, g *group) []byte // what all rows of a group have in common
+	identity(dst []byte, g *group) []byte // the columns that all rows of a group share
 	row(dst []byte, us int64, epoch string, identity []byte) []byte
 	cell(dst []byte, name string, column timeseries.Column, i int) []byte
 	end(dst []byte) []byte
 }
 
-// identities are those of groups, made before their rows are mixed.
+// identities are the encoded identities of the groups.
 type identities struct {
 	text []byte
-	ends []int // in the text, by group
+	ends []int // end of the identity in text, by group
 }
 
-func newIdentities(form rowForm, groups []*group) *identities {
+func newIdentities(format rowFormat, groups []*group) *identities {
 	ids := &identities{text: make([]byte, 0, len(groups)*identityBytes), ends: make([]int, len(groups))}
 	for i, g := range groups {
-		ids.text = form.identity(ids.text, g)
+		ids.text = format.identity(ids.text, g)
 		ids.ends[i] = len(ids.text)
 	}
 	return ids
 }
 
-func (ids *identities) of(group int) []byte {
+func (ids *identities) at(group int) []byte {
 	from := 0
 	if group > 0 {
 		from = ids.ends[group-1]
@@ -124,12 +124,12 @@ func (ids *identities) of(group int) []byte {
 	return ids.text[from:ids.ends[group]]
 }
 
-// ndjsonForm has an object a line.
-type ndjsonForm struct{ clock *value.Clock }
+// ndjsonFormat has an object a line.
+type ndjsonFormat struct{ clock *value.Clock }
 
-func (ndjsonForm) header(dst []byte, _ []string) []byte { return dst }
+func (ndjsonFormat) header(dst []byte, _ []string) []byte { return dst }
 
-func (ndjsonForm) identity(dst []byte, g *group) []byte {
+func (ndjsonFormat) identity(dst []byte, g *group) []byte {
 	dst = append(dst, `,"sourceId":`...)
 	if g.source == nil {
 		dst = append(dst, "null"...)
@@ -153,33 +153,33 @@ func (ndjsonForm) identity(dst []byte, g *group) []byte {
 	return append(dst, '}')
 }
 
-// appendMember writes a text, or null for none, after its name.
+// appendMember appends a member with a string value, or null for nil or an empty string.
 func appendMember(dst []byte, name string, value *string) []byte {
 	dst = append(dst, name...)
 	if value == nil || *value == "" {
 		return append(dst, "null"...)
 	}
-	dst, _ = jsontext.AppendQuote(dst, *value) // what is stored is valid UTF-8
+	dst, _ = jsontext.AppendQuote(dst, *value) // stored strings are valid UTF-8
 	return dst
 }
 
-func (f ndjsonForm) row(dst []byte, us int64, epoch string, identity []byte) []byte {
+func (f ndjsonFormat) row(dst []byte, us int64, epoch string, identity []byte) []byte {
 	return append(f.clock.AppendTimestamp(append(dst, `{"timestamp":`...), us, epoch), identity...)
 }
 
-func (ndjsonForm) cell(dst []byte, name string, column timeseries.Column, i int) []byte {
+func (ndjsonFormat) cell(dst []byte, name string, column timeseries.Column, i int) []byte {
 	return value.AppendCell(append(dst, `,"`+name+`":`...), column, i)
 }
 
-func (ndjsonForm) end(dst []byte) []byte { return append(dst, "}\n"...) }
+func (ndjsonFormat) end(dst []byte) []byte { return append(dst, "}\n"...) }
 
-// csvForm has a column for each tag that any of the series has.
-type csvForm struct {
+// csvFormat has a column for each tag that any of the series has.
+type csvFormat struct {
 	tags  []string
 	clock *value.Clock
 }
 
-// tagColumns returns the tags of all groups.
+// tagColumns returns the sorted tag keys of all groups.
 func tagColumns(groups []*group) ([]string, error) {
 	tags := map[string]bool{}
 	for _, g := range groups {
@@ -198,7 +198,7 @@ func tagColumns(groups []*group) ([]string, error) {
 	return slices.Sorted(maps.Keys(tags)), nil
 }
 
-func (f csvForm) header(dst []byte, columns []string) []byte {
+func (f csvFormat) header(dst []byte, columns []string) []byte {
 	dst = append(dst, "timestamp,sourceId,sourceName,metric,kind,unit"...)
 	for _, tag := range f.tags {
 		dst = reply.AppendCSVText(append(dst, ','), "tag."+tag)
@@ -209,7 +209,7 @@ func (f csvForm) header(dst []byte, columns []string) []byte {
 	return append(dst, '\n')
 }
 
-func (f csvForm) identity(dst []byte, g *group) []byte {
+func (f csvFormat) identity(dst []byte, g *group) []byte {
 	dst = append(dst, ',')
 	if g.source != nil {
 		dst = append(dst, g.source.String()...)
@@ -230,7 +230,7 @@ func (f csvForm) identity(dst []byte, g *group) []byte {
 	return dst
 }
 
-func (f csvForm) row(dst []byte, us int64, epoch string, identity []byte) []byte {
+func (f csvFormat) row(dst []byte, us int64, epoch string, identity []byte) []byte {
 	if epoch == "" {
 		dst = f.clock.Append(dst, us)
 	} else {
@@ -239,7 +239,7 @@ func (f csvForm) row(dst []byte, us int64, epoch string, identity []byte) []byte
 	return append(dst, identity...)
 }
 
-func (csvForm) cell(dst []byte, _ string, column timeseries.Column, i int) []byte {
+func (csvFormat) cell(dst []byte, _ string, column timeseries.Column, i int) []byte {
 	dst = append(dst, ',')
 	if column.Texts == nil {
 		if number := column.Numbers[i]; !math.IsNaN(number) && !math.IsInf(number, 0) {
@@ -253,4 +253,4 @@ func (csvForm) cell(dst []byte, _ string, column timeseries.Column, i int) []byt
 	return dst
 }
 
-func (csvForm) end(dst []byte) []byte { return append(dst, '\n') }
+func (csvFormat) end(dst []byte) []byte { return append(dst, '\n') }

@@ -19,7 +19,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// seriesAnswer is a series with what it holds.
+// seriesAnswer is a series with its statistics.
 type seriesAnswer struct {
 	ID         string            `json:"id"`
 	SourceID   uuid.UUID         `json:"sourceId"`
@@ -33,7 +33,7 @@ type seriesAnswer struct {
 	Count      int64             `json:"count"`
 }
 
-// listSeries lists series by source, metric and id, with their statistics.
+// listSeries lists series, sorted by source, metric and id, with their statistics.
 func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	filter := selector.Read(p)
@@ -44,10 +44,10 @@ func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	workspace := request.PrincipalOf(r.Context()).Workspace
-	of := token.ScopeOf("series", workspace, filter)
+	scope := token.ScopeOf("series", workspace, filter)
 	if cursor != "" {
 		page.After = &registry.SeriesPosition{}
-		if err := a.sealer.ReadCursor(cursor, of, page.After); err != nil {
+		if err := a.sealer.ReadCursor(cursor, scope, page.After); err != nil {
 			return err
 		}
 	}
@@ -63,7 +63,7 @@ func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
 	}
 	meta := reply.Meta{Total: total, Limit: page.Limit, Offset: page.Offset, HasMore: more}
 	if more {
-		next, err := a.sealer.Cursor(of, list[len(list)-1].Position())
+		next, err := a.sealer.Cursor(scope, list[len(list)-1].Position())
 		if err != nil {
 			return err
 		}
@@ -74,14 +74,14 @@ func (a *api) listSeries(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) describeSeries(ctx context.Context, workspace uuid.UUID, list []registry.Series) ([]seriesAnswer, error) {
-	groups := singly(list)
+	groups := groupEach(list)
 	numbers, _ := byKind(groups, pointblock.KindNumber)
 	texts, _ := byKind(groups, pointblock.KindString)
 	hidden, err := deleted.Of(ctx, a.Series, workspace, list)
 	if err != nil {
 		return nil, explainTimeout(err, a.QueryTimeout)
 	}
-	stats, err := a.Points.SeriesStats(ctx, numbers, texts, keptOf(list, time.Now()), hidden)
+	stats, err := a.Points.SeriesStats(ctx, numbers, texts, keptFrom(list, time.Now()), hidden)
 	if err != nil {
 		return nil, explainLimits(err, a.QueryTimeout)
 	}
@@ -91,14 +91,14 @@ func (a *api) describeSeries(ctx context.Context, workspace uuid.UUID, list []re
 			ID: strconv.FormatUint(s.ID, 10), SourceID: s.SourceID, SourceName: s.SourceName, Metric: s.Metric,
 			Kind: value.KindName(s.Kind), Unit: s.Unit, Tags: s.Tags,
 		}
-		if held, ok := stats[s.ID]; ok {
-			answers[i].hold(held)
+		if found, ok := stats[s.ID]; ok {
+			answers[i].setStats(found)
 		}
 	}
 	return answers, nil
 }
 
-func (s *seriesAnswer) hold(stats timeseries.SeriesStats) {
+func (s *seriesAnswer) setStats(stats timeseries.SeriesStats) {
 	first, last := time.UnixMicro(stats.FirstUS).UTC(), time.UnixMicro(stats.LastUS).UTC()
 	s.FirstSeen, s.LastSeen, s.Count = &first, &last, stats.Count
 }

@@ -10,30 +10,29 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// watchInterval is how often the watermarks are read while somebody waits.
+// watchInterval is how often the watermarks are read while a request waits.
 const watchInterval = 20 * time.Millisecond
 
-// WatermarkStore reports how far the points consumer is: by partition, the offset
+// WatermarkStore reads the progress of the points consumer: for each partition, the offset
 // below which everything is visible.
 type WatermarkStore interface {
 	Watermarks(ctx context.Context, topicID [16]byte) (map[int32]int64, error)
 }
 
-// watcher waits for records to become visible. All who wait share one reading of
-// the watermarks every watchInterval; while nobody waits there is none. It has no
-// goroutine of its own: of those who wait, the first to find the last reading too
-// old makes the next.
+// watcher waits for records to become visible. All waiting requests share one read of the
+// watermarks every watchInterval; without waiting requests there are no reads. It has no
+// goroutine: the first waiting request that finds the last read too old starts the next one.
 type watcher struct {
 	store WatermarkStore
 
-	mu      sync.Mutex
-	topic   [16]byte
-	marks   map[int32]int64 // never go down, so an old reading that suffices still does
-	read    time.Time
-	reading chan struct{} // closed when the reading under way is done; nil: none is
+	mu         sync.Mutex
+	topic      [16]byte
+	watermarks map[int32]int64 // never decrease, so an old value remains sufficient
+	readAt     time.Time
+	reading    chan struct{} // closed when the current read is done; nil: there is none
 }
 
-// wait returns when all positions are visible, with Timeout at ctx's deadline.
+// wait waits until all positions are visible. At the deadline of ctx it returns a Timeout error.
 func (w *watcher) wait(ctx context.Context, topic [16]byte, positions []pointblock.Position) error {
 	for {
 		if w.visible(topic, positions) {
@@ -67,18 +66,18 @@ func (w *watcher) visible(topic [16]byte, positions []pointblock.Position) bool 
 		return len(positions) == 0
 	}
 	for _, p := range positions {
-		if w.marks[p.Partition] <= p.Offset {
+		if w.watermarks[p.Partition] <= p.Offset {
 			return false
 		}
 	}
 	return true
 }
 
-// refresh sees to it that the reading is not older than watchInterval: it makes
-// one, or waits for the one that another makes.
+// refresh reads the watermarks if the last read is older than watchInterval, or waits for the
+// read of another request.
 func (w *watcher) refresh(ctx context.Context, topic [16]byte) error {
 	w.mu.Lock()
-	if w.topic == topic && time.Since(w.read) < watchInterval {
+	if w.topic == topic && time.Since(w.readAt) < watchInterval {
 		w.mu.Unlock()
 		return nil
 	}
@@ -86,7 +85,7 @@ func (w *watcher) refresh(ctx context.Context, topic [16]byte) error {
 		w.mu.Unlock()
 		select {
 		case <-done:
-			return nil // it may have failed: anyone who still waits tries again
+			return nil // it may have failed: the requests that still wait retry
 		case <-ctx.Done():
 			return waitOver(ctx)
 		}
@@ -107,6 +106,6 @@ func (w *watcher) refresh(ctx context.Context, topic [16]byte) error {
 		}
 		return err
 	}
-	w.topic, w.marks, w.read = topic, maps.Clone(marks), time.Now()
+	w.topic, w.watermarks, w.readAt = topic, maps.Clone(marks), time.Now()
 	return nil
 }
