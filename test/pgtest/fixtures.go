@@ -26,7 +26,8 @@ func Open(t *testing.T) *DB {
 	return OpenURL(t, testenv.MigratedPostgres(t))
 }
 
-// OpenURL is its own process on a database.
+// OpenURL opens and migrates the database at a URL with separate connections and caches, as
+// another process would.
 func OpenURL(t *testing.T, url string) *DB {
 	t.Helper()
 	db, err := Connect(t.Context(), url, 4)

@@ -30,7 +30,7 @@ func HubNode(b testing.TB, db *DB, ws uuid.UUID) uuid.UUID {
 // Epoch is the time at which the first resource of a test was created.
 var Epoch = time.Date(2026, 11, 21, 7, 40, 8, 290_296_000, time.UTC)
 
-// SomeNodes makes nodes with few different values, so that lists have ties.
+// SomeNodes returns random nodes with few different values, so that lists have ties.
 func SomeNodes(r *rand.Rand, n int) []graph.Node {
 	names := []string{"Pump 1", "pump_1", "100% load", `back\slash`, "ÉTAGE", "étage 2", "🚀", "a"}
 	list := make([]graph.Node, n)
@@ -49,7 +49,7 @@ func SomeNodes(r *rand.Rand, n int) []graph.Node {
 	return list
 }
 
-// SomeProperties returns random properties of few different values.
+// SomeProperties returns random properties with few different values.
 func SomeProperties(r *rand.Rand) graph.Properties {
 	values := []string{`"5"`, `5`, `5.5`, `true`, `"true"`, `[5]`, `{"k":5}`, `"x"`, `-5`, `""`, `"a\"b"`}
 	p, _ := graph.ParseProperties([]byte(fmt.Sprintf(
@@ -58,7 +58,7 @@ func SomeProperties(r *rand.Rand) graph.Properties {
 	return p
 }
 
-// InsertNodes writes nodes as a consumer would have left them.
+// InsertNodes writes nodes as a consumer would have written them.
 func InsertNodes(t testing.TB, db *DB, ws uuid.UUID, list []graph.Node) {
 	t.Helper()
 	for _, n := range list {
@@ -75,7 +75,7 @@ func InsertNodes(t testing.TB, db *DB, ws uuid.UUID, list []graph.Node) {
 		ON CONFLICT (workspace_id, kind, label) DO UPDATE SET standing = EXCLUDED.standing`, ws))
 }
 
-// InsertEdges writes edges as a consumer would have left them.
+// InsertEdges writes edges as a consumer would have written them.
 func InsertEdges(t testing.TB, db *DB, ws uuid.UUID, list []graph.Edge) {
 	t.Helper()
 	for _, e := range list {
@@ -95,10 +95,10 @@ func InsertEdges(t testing.TB, db *DB, ws uuid.UUID, list []graph.Edge) {
 // GraphWorkspace is the workspace that FillGraph fills.
 var GraphWorkspace = uuid.MustParse("00000000-0000-7000-8000-000000000001")
 
-// FillGraph makes a graph, in its own workspace.
+// FillGraph creates a graph in GraphWorkspace.
 func FillGraph(t testing.TB, db *DB, url string, nodes, edges int) {
 	t.Helper()
-	began := time.Now()
+	start := time.Now()
 	require.NoError(t, db.Exec(
 		t.Context(),
 		`INSERT INTO workspaces (id, name, plan, mode) VALUES ($1, 'large', 'enterprise', 'live') ON CONFLICT DO NOTHING`,
@@ -108,5 +108,5 @@ func FillGraph(t testing.TB, db *DB, url string, nodes, edges int) {
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
 	require.NoError(t, graphdata.Fill(t.Context(), conn, GraphWorkspace, nodes, edges))
-	t.Logf("%d nodes and %d edges in %s", nodes, edges, time.Since(began).Round(time.Second))
+	t.Logf("%d nodes and %d edges in %s", nodes, edges, time.Since(start).Round(time.Second))
 }

@@ -1,4 +1,4 @@
-// Package pgtest has what the tests of storage/postgres share.
+// Package pgtest has helpers that the tests of storage/postgres share.
 package pgtest
 
 import (
@@ -12,28 +12,28 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// DB is a database of a test, with what only tests do with one.
+// DB is a database of a test, with methods that only tests need.
 type DB struct{ *stores.DB }
 
-// Connect is stores.Open.
-func Connect(ctx context.Context, url string, maxConns int32, changes ...postgres.Option) (*DB, error) {
-	db, err := stores.Open(ctx, url, maxConns, changes...)
+// Connect opens a database. See stores.Open.
+func Connect(ctx context.Context, url string, maxConns int32, opts ...postgres.Option) (*DB, error) {
+	db, err := stores.Open(ctx, url, maxConns, opts...)
 	if err != nil {
 		return nil, err
 	}
 	return &DB{db}, nil
 }
 
-// On returns another DB on connections, with its own memories.
+// On returns another DB on a connection pool, with its own caches.
 func On(pool *pgxpool.Pool) *DB { return &DB{stores.On(postgres.OnPool(pool))} }
 
-// Exec runs a statement of a test: fixtures of what only other parts write.
+// Exec runs a statement of a test, for example to insert rows that only other components write.
 func (db *DB) Exec(ctx context.Context, statement string, args ...any) error {
 	_, err := db.Pool().Exec(ctx, statement, args...)
 	return err
 }
 
-// Strings reads one column of texts.
+// Strings returns the values of a query with one text column.
 func (db *DB) Strings(ctx context.Context, query string, args ...any) ([]string, error) {
 	rows, err := db.Pool().Query(ctx, query, args...)
 	if err != nil {
@@ -42,7 +42,7 @@ func (db *DB) Strings(ctx context.Context, query string, args ...any) ([]string,
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// Recorder returns another DB on the same database, whose statements it keeps.
+// Recorder returns another DB on the same database that records its statements.
 func (db *DB) Recorder(ctx context.Context) (*Recorder, error) {
 	r := &Recorder{}
 	cfg := db.Pool().Config()
@@ -55,7 +55,7 @@ func (db *DB) Recorder(ctx context.Context) (*Recorder, error) {
 	return r, nil
 }
 
-// Recorder is a DB that keeps the statements it runs.
+// Recorder is a DB that records its statements on tables of workspaces.
 type Recorder struct {
 	*DB
 	Statements []pgx.TraceQueryStartData
@@ -63,11 +63,11 @@ type Recorder struct {
 
 // TraceQueryStart implements pgx.QueryTracer.
 func (r *Recorder) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
-	r.keep(q.SQL, q.Args)
+	r.record(q.SQL, q.Args)
 	return ctx
 }
 
-func (r *Recorder) keep(sql string, args []any) {
+func (r *Recorder) record(sql string, args []any) {
 	if strings.Contains(sql, "workspace_id") && !strings.HasPrefix(sql, "EXPLAIN") {
 		r.Statements = append(r.Statements, pgx.TraceQueryStartData{SQL: sql, Args: args})
 	}
@@ -83,14 +83,14 @@ func (r *Recorder) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.Trace
 
 // TraceBatchQuery implements pgx.BatchTracer.
 func (r *Recorder) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBatchQueryData) {
-	r.keep(q.SQL, q.Args)
+	r.record(q.SQL, q.Args)
 }
 
 // TraceBatchEnd implements pgx.BatchTracer.
 func (r *Recorder) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// Plans returns the plans of the statements, and forgets them.
-func (r *Recorder) Plans(ctx context.Context, on *DB) (plans []string, err error) {
+// Plans returns the plans of the recorded statements, and clears the record.
+func (r *Recorder) Plans(ctx context.Context, db *DB) (plans []string, err error) {
 	for _, q := range r.Statements {
 		args := q.Args
 		if len(args) > 0 {
@@ -98,7 +98,7 @@ func (r *Recorder) Plans(ctx context.Context, on *DB) (plans []string, err error
 				args = args[1:]
 			}
 		}
-		lines, err := on.Strings(ctx, "EXPLAIN "+q.SQL, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
+		lines, err := db.Strings(ctx, "EXPLAIN "+q.SQL, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
 		if err != nil {
 			return nil, err
 		}
@@ -108,8 +108,8 @@ func (r *Recorder) Plans(ctx context.Context, on *DB) (plans []string, err error
 	return plans, nil
 }
 
-// Copy writes rows of a test by COPY, as the consumer of the text lane does: it keeps
-// champion lists.
+// Copy writes rows of a test by COPY in the mode of the consumer of the text lane, which
+// maintains champion lists itself.
 func (db *DB) Copy(ctx context.Context, table string, columns []string, rows [][]any) error {
 	return pgx.BeginFunc(ctx, db.Pool(), func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `SELECT set_config('livegraph.champions', 'kept', true)`)
@@ -120,7 +120,7 @@ func (db *DB) Copy(ctx context.Context, table string, columns []string, rows [][
 	})
 }
 
-// ExecLong is Exec of a statement that takes as long as it does.
+// ExecLong is Exec without a statement timeout.
 func (db *DB) ExecLong(ctx context.Context, statement string) error {
 	conn, err := pgx.ConnectConfig(ctx, db.Pool().Config().ConnConfig)
 	if err != nil {
