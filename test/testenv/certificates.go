@@ -24,16 +24,16 @@ type Authority struct {
 	dir  string
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
-	File string // its own certificate
+	File string // path of its own certificate
 }
 
-// Certificate are the files of one, and both in one file.
+// Certificate has the paths of a certificate, its key, and a file with both.
 type Certificate struct {
 	Cert, Key, Both string
 	Pair            tls.Certificate
 }
 
-// NewAuthority creates an authority that nobody else believes.
+// NewAuthority creates an authority that only the test trusts.
 func NewAuthority(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{t: t, dir: t.TempDir()}
@@ -48,11 +48,11 @@ func NewAuthority(t testing.TB) *Authority {
 	return a
 }
 
-// Sign makes a certificate for the loopback addresses and a name, as server and as
-// client, that ends after a time: one below zero has expired.
-func (a *Authority) Sign(name string, lasting time.Duration) Certificate {
+// Sign creates a server and client certificate for the loopback addresses and a name. It
+// expires after validFor; if that is negative, it has already expired.
+func (a *Authority) Sign(name string, validFor time.Duration) Certificate {
 	a.t.Helper()
-	template := a.template(name, lasting)
+	template := a.template(name, validFor)
 	template.DNSNames = []string{name}
 	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
@@ -69,30 +69,30 @@ func (a *Authority) Sign(name string, lasting time.Duration) Certificate {
 	}
 }
 
-// Pool believes the authority.
+// Pool returns a pool with the authority's certificate.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	return pool
 }
 
-func (a *Authority) template(name string, lasting time.Duration) *x509.Certificate {
+func (a *Authority) template(name string, validFor time.Duration) *x509.Certificate {
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	require.NoError(a.t, err)
 	now := time.Now()
 	return &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: name},
-		NotBefore: now.Add(-24 * time.Hour), NotAfter: now.Add(lasting),
+		NotBefore: now.Add(-24 * time.Hour), NotAfter: now.Add(validFor),
 	}
 }
 
-func (a *Authority) sign(template, parent *x509.Certificate, by *ecdsa.PrivateKey) (*ecdsa.PrivateKey, []byte) {
+func (a *Authority) sign(template, parent *x509.Certificate, signer *ecdsa.PrivateKey) (*ecdsa.PrivateKey, []byte) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)
-	if by == nil {
-		by = key
+	if signer == nil {
+		signer = key
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), by)
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
 	require.NoError(a.t, err)
 	return key, der
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// redisDatabases is how many databases the embedded Valkey has.
+// redisDatabases is the number of databases of the embedded Valkey.
 const redisDatabases = 1024
 
 func execPostgres(t testing.TB, address, statement string) {
@@ -42,7 +42,7 @@ func execClickHouse(t testing.TB, address, statement string) {
 }
 
 // AskClickHouse runs a statement in a database, http://user:password@host:port/database,
-// past every package of ours, and gives the answer, tab-separated.
+// without using any package under test, and returns the result as tab-separated values.
 func AskClickHouse(t testing.TB, address, statement string) string {
 	t.Helper()
 	u, err := url.Parse(address)

@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// suite names which tests run: "all" is everything (make test-all), anything else is what
-// make test runs.
+// suite is the environment variable that selects the tests: "all" runs everything (make
+// test-all), any other value runs the tests of make test.
 const suite = "LIVEGRAPH_TEST"
 
-// Full reports whether everything is to be tested: on Apache Kafka as well, with the clients
-// and servers of other projects, and in the long forms.
+// Full reports whether all tests run: also on Apache Kafka, with the clients and servers of
+// other projects, and in their long variants.
 func Full() bool { return os.Getenv(suite) == "all" }
 
-// RequireFull skips a test that only make test-all runs.
+// RequireFull skips the test unless all tests run, as in make test-all.
 func RequireFull(t testing.TB) {
 	t.Helper()
 	if !Full() {

@@ -22,31 +22,31 @@ import (
 
 // Editions of Kafka on which tests run.
 const (
-	KFake  = "kfake"  // the broker inside the process, which is the embedded edition
-	Apache = "apache" // Apache Kafka, which is what production runs
+	KFake  = "kfake"  // the in-process broker of the embedded edition
+	Apache = "apache" // Apache Kafka, as in production
 )
 
-// Broker is a Kafka of one of the editions, as a test uses it. What a test makes
-// there has Prefix before its name: other tests may share the broker.
+// Broker is a Kafka broker of one of the editions. Names of topics and groups that a test
+// creates must start with Prefix, because other tests may share the broker.
 type Broker struct {
 	Edition string
 	Prefix  string
-	Dir     string // of the data of a broker of the test's own
+	Dir     string // data folder of a broker that is not shared
 	server  kafkaServer
-	login   config.KafkaSecurity // zero: nobody logs in
+	login   config.KafkaSecurity // zero: no login
 }
 
-// kafkaServer is what the editions have in common.
+// kafkaServer is the common interface of the editions.
 type kafkaServer interface {
 	Brokers() []string
 	Start(ctx context.Context) error
 	Stop(ctx context.Context) error
 }
 
-// EachKafka runs a test on an empty Kafka of each edition; on Apache Kafka if everything is
-// to be tested (see Full). Apache Kafka is one broker for all tests of the binary, which
-// therefore do not run in parallel, with a Prefix for each; a test that stops it starts it
-// again. Where it cannot run, its half is reported as missing.
+// EachKafka runs a test on an empty Kafka of each edition, on Apache Kafka only if all tests
+// run (see Full). All tests of the binary share one Apache Kafka broker, each with its own
+// Prefix, and therefore do not run in parallel. A test that stops the broker must start it
+// again. If Apache Kafka cannot run, its tests are reported as not run.
 func EachKafka(t *testing.T, test func(t *testing.T, k *Broker)) {
 	t.Helper()
 	t.Run(KFake, func(t *testing.T) { test(t, NewKFake(t)) })
@@ -60,16 +60,16 @@ func EachKafka(t *testing.T, test func(t *testing.T, k *Broker)) {
 			t.Fatalf("testenv: %v", err)
 		}
 		k := &Broker{Edition: Apache, Prefix: fmt.Sprintf("test-%d-", serial.Add(1)), server: server}
-		k.awaitAnswer(t)
-		t.Cleanup(func() { k.awaitAnswer(t) }) // the next test finds it as this one did
+		k.waitUntilReady(t)
+		t.Cleanup(func() { k.waitUntilReady(t) }) // the next test requires a running broker
 		test(t, k)
 	})
 }
 
-// awaitAnswer waits until the broker answers: it may have crashed just now.
-func (b *Broker) awaitAnswer(t testing.TB) {
+// waitUntilReady waits until the broker responds. It may have crashed just before.
+func (b *Broker) waitUntilReady(t testing.TB) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), answerLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 	defer cancel()
 	client, err := kgo.NewClient(b.Opts()...)
 	require.NoError(t, err)
@@ -79,42 +79,41 @@ func (b *Broker) awaitAnswer(t testing.TB) {
 		if err == nil {
 			return
 		}
-		require.NoError(t, ctx.Err(), "testenv: Apache Kafka does not come back: %v", err)
+		require.NoError(t, ctx.Err(), "testenv: Apache Kafka does not respond: %v", err)
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// NewKFake returns a broker of the test's own inside the process, which it may Stop
-// and Start: address, records and offsets stay.
+// NewKFake returns an in-process broker only for this test, which may Stop and Start it. It
+// keeps its address, records and offsets.
 func NewKFake(t testing.TB) *Broker {
 	t.Helper()
 	return KFakeIn(t, t.TempDir())
 }
 
-// KFakeIn is the same on a folder that may have the data of a broker before it.
+// KFakeIn is NewKFake in a folder that may have the data of an earlier broker.
 func KFakeIn(t testing.TB, dir string) *Broker {
 	t.Helper()
-	server := forTheTest(t, embedded.KafkaOptions{EngineOptions: embedded.EngineOptions{Dir: dir}}, embedded.StartKafka)
+	server := startForTest(t, embedded.KafkaOptions{EngineOptions: embedded.EngineOptions{Dir: dir}}, embedded.StartKafka)
 	return &Broker{Edition: KFake, Dir: dir, server: server, login: server.Security()}
 }
 
-// BrokerAt returns a broker that the test has started itself, and ends itself; login is
-// how one logs in there.
+// BrokerAt returns a broker that the test starts and stops itself, with the login to use.
 func BrokerAt(addresses []string, login config.KafkaSecurity) *Broker {
-	return &Broker{Edition: KFake, server: foreign(addresses), login: login}
+	return &Broker{Edition: KFake, server: externalBroker(addresses), login: login}
 }
 
-// foreign is a broker that is not ours to stop.
-type foreign []string
+// externalBroker is a broker that this package cannot start or stop.
+type externalBroker []string
 
-func (f foreign) Brokers() []string         { return f }
-func (foreign) Start(context.Context) error { return errForeign }
-func (foreign) Stop(context.Context) error  { return errForeign }
+func (f externalBroker) Brokers() []string         { return f }
+func (externalBroker) Start(context.Context) error { return errExternalBroker }
+func (externalBroker) Stop(context.Context) error  { return errExternalBroker }
 
-var errForeign = errors.New("testenv: the test started this broker itself")
+var errExternalBroker = errors.New("testenv: the test started this broker itself")
 
-// StoppableApacheKafka returns an Apache Kafka of the test's own, which it may Stop,
-// Start and Signal. Where there is none the test is skipped, and reported as such.
+// StoppableApacheKafka returns an Apache Kafka only for this test, which may Stop, Start and
+// Signal it. If Apache Kafka is unavailable, the test is skipped and reported as not run.
 func StoppableApacheKafka(t testing.TB, configure ...func(*embedded.ApacheKafkaOptions)) *embedded.ApacheKafka {
 	t.Helper()
 	jars := requireApache(t)
@@ -122,14 +121,14 @@ func StoppableApacheKafka(t testing.TB, configure ...func(*embedded.ApacheKafkaO
 	for _, c := range configure {
 		c(&o)
 	}
-	return forTheTest(t, o, embedded.StartApacheKafka)
+	return startForTest(t, o, embedded.StartApacheKafka)
 }
 
-// apachePackages are the jars, or why they cannot be had or run.
+// apachePackages installs the jars once. It returns an error if they cannot be installed or run.
 var apachePackages = sync.OnceValues(func() (*embedded.Jars, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	return embedded.InstallApacheKafka(ctx, tell)
+	return embedded.InstallApacheKafka(ctx, printProgress)
 })
 
 // apacheKafka starts the broker that the binary's tests share.
@@ -149,29 +148,30 @@ var apacheKafka = sync.OnceValues(func() (*embedded.ApacheKafka, error) {
 	})
 })
 
-// Brokers are the addresses, host:port.
+// Brokers returns the addresses, host:port.
 func (b *Broker) Brokers() []string { return b.server.Brokers() }
 
-// Login is how one logs in there, as the settings say it.
+// Login returns the login as settings of Livegraph.
 func (b *Broker) Login() config.KafkaSecurity { return b.login }
 
-// Security is how one logs in there, for clients of package kafka.
+// Security returns the login for clients of package kafka.
 func (b *Broker) Security() kafka.Security {
 	s, err := kafka.Secure(nil, b.login.Mechanism(), b.login.SASLUsername, b.login.SASLPassword.Reveal())
 	if err != nil {
-		panic(err) // the mechanism is ours
+		panic(err) // the mechanism is always valid
 	}
 	return s
 }
 
-// Opts are the options of a client of the broker, and what more it is to have.
+// Opts returns the options of a client of the broker, followed by more.
 func (b *Broker) Opts(more ...kgo.Opt) []kgo.Opt {
 	s := b.Security()
-	opts := append(s.Opts(dialLimit), kgo.SeedBrokers(b.Brokers()...), kgo.DisableClientMetrics())
+	opts := append(s.Opts(dialTimeout), kgo.SeedBrokers(b.Brokers()...), kgo.DisableClientMetrics())
 	return append(opts, more...)
 }
 
-// Settings lead a process to the broker: NAME=value, for its environment.
+// Settings returns the settings that connect a process to the broker, as NAME=value for its
+// environment.
 func (b *Broker) Settings() []string {
 	return []string{
 		"LIVEGRAPH_KAFKA_BROKERS=" + strings.Join(b.Brokers(), ","),
@@ -181,7 +181,7 @@ func (b *Broker) Settings() []string {
 	}
 }
 
-// Stop ends the broker in order.
+// Stop shuts the broker down gracefully.
 func (b *Broker) Stop(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), dropTimeout)
@@ -189,7 +189,7 @@ func (b *Broker) Stop(t testing.TB) {
 	require.NoError(t, b.server.Stop(ctx))
 }
 
-// Start starts it again at its address and with its records.
+// Start starts the broker again with the same address and records.
 func (b *Broker) Start(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
@@ -197,8 +197,8 @@ func (b *Broker) Start(t testing.TB) {
 	require.NoError(t, b.server.Start(ctx))
 }
 
-// Crash ends the broker without warning, and it comes back by itself. The one that
-// is inside our process cannot crash without us and is stopped and started.
+// Crash kills the broker, which then restarts by itself. An in-process broker is stopped and
+// started instead, because it cannot crash alone.
 func (b *Broker) Crash(t testing.TB) {
 	t.Helper()
 	if apache, ok := b.server.(*embedded.ApacheKafka); ok {
@@ -209,7 +209,7 @@ func (b *Broker) Crash(t testing.TB) {
 	b.Start(t)
 }
 
-// Admin returns a client for what a test does to topics.
+// Admin returns an admin client of the broker.
 func (b *Broker) Admin(t testing.TB) *kadm.Client {
 	t.Helper()
 	client, err := kgo.NewClient(b.Opts()...)
@@ -218,27 +218,27 @@ func (b *Broker) Admin(t testing.TB) *kadm.Client {
 	return kadm.NewClient(client)
 }
 
-// dialLimit bounds the time for a connection to a broker.
-const dialLimit = 10 * time.Second
+// dialTimeout bounds the time for a connection to a broker.
+const dialTimeout = 10 * time.Second
 
-// answerLimit bounds the time for a broker to come back.
-const answerLimit = time.Minute
+// readyTimeout bounds the wait for a broker to respond.
+const readyTimeout = time.Minute
 
-// recreateLimit bounds the time for a topic to be gone.
-const recreateLimit = 20 * time.Second
+// recreateTimeout bounds the time for the deletion of a topic.
+const recreateTimeout = 20 * time.Second
 
-// Recreate deletes a topic and makes it again, as fast as the broker can.
+// Recreate deletes a topic and creates it again as soon as the broker allows.
 func (b *Broker) Recreate(t testing.TB, topic string, partitions int32) {
 	t.Helper()
 	admin := b.Admin(t)
-	ctx, cancel := context.WithTimeout(context.Background(), recreateLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), recreateTimeout)
 	defer cancel()
 	_, err := admin.DeleteTopic(ctx, topic)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		_, err := admin.CreateTopic(ctx, partitions, -1, nil, topic)
 		return err == nil
-	}, recreateLimit, 10*time.Millisecond)
+	}, recreateTimeout, 10*time.Millisecond)
 }
 
 // Trim deletes the records of a partition below an offset.
@@ -248,7 +248,7 @@ func (b *Broker) Trim(t testing.TB, topic string, partition int32, below int64) 
 	defer cancel()
 	var offsets kadm.Offsets
 	offsets.AddOffset(topic, partition, below, -1)
-	answers, err := b.Admin(t).DeleteRecords(ctx, offsets)
+	responses, err := b.Admin(t).DeleteRecords(ctx, offsets)
 	require.NoError(t, err)
-	require.NoError(t, answers.Error())
+	require.NoError(t, responses.Error())
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/livegraph/livegraph/internal/embedded"
 )
 
-// milvusEdition names the edition of Milvus that tests get: lite, which is the
-// embedded one and the default, or standalone, which is closer to production and
-// takes longer (make test-milvus).
+// milvusEdition is the environment variable that selects the edition of Milvus: lite, the
+// embedded one and the default, or standalone, which is closer to production and slower
+// (make test-milvus).
 const milvusEdition = "LIVEGRAPH_TEST_MILVUS"
 
 const (
@@ -22,7 +22,7 @@ const (
 // MilvusStandalone reports whether tests run on Milvus standalone.
 func MilvusStandalone() bool { return os.Getenv(milvusEdition) == "standalone" }
 
-// milvusStarter returns the name and the start of the edition.
+// milvusStarter returns the name and the start function of the edition.
 func milvusStarter() (string, func(context.Context, embedded.EngineOptions) (*embedded.Process, error)) {
 	if MilvusStandalone() {
 		return milvusStandaloneName, embedded.StartMilvusStandalone
@@ -35,15 +35,15 @@ var milvus = sync.OnceValues(func() (*embedded.Process, error) {
 	return starter(name, start)()
 })
 
-// Milvus returns the address, host:port, of a server that the binary's tests share:
-// choose collection names of your own.
+// Milvus returns the address, host:port, of a server that the binary's tests share. Each
+// test must use unique collection names.
 func Milvus(t testing.TB) string {
 	t.Helper()
 	return started(t, milvus).Address()
 }
 
-// StoppableMilvus returns a server of the test's own, which it may Stop, Start and
-// Signal: address and data stay.
+// StoppableMilvus returns a server only for this test, which may Stop, Start and Signal it.
+// It keeps its address and data.
 func StoppableMilvus(t testing.TB) *embedded.Process {
 	t.Helper()
 	name, start := milvusStarter()

@@ -12,12 +12,12 @@ import (
 	"github.com/livegraph/livegraph/internal/embedded"
 )
 
-// notRunFile names the file to which what did not run is added, so that anyone who
-// runs many test binaries can say so at the end.
+// notRunFile is the environment variable with the file to which reports of tests that did
+// not run are appended, so that a caller of many test binaries can print them at the end.
 const notRunFile = "LIVEGRAPH_TEST_NOT_RUN"
 
-// requireApache returns the jars of Apache Kafka. Where they cannot be had the test
-// is skipped, which is said aloud; with CI=true it fails.
+// requireApache returns the jars of Apache Kafka. If they cannot be installed, it skips the
+// test and reports it as not run; with CI=true it fails the test.
 func requireApache(t testing.TB) *embedded.Jars {
 	t.Helper()
 	if testing.Short() {
@@ -31,33 +31,33 @@ func requireApache(t testing.TB) *embedded.Jars {
 	if os.Getenv("CI") == "true" {
 		t.Fatalf("testenv: this test was to run on Apache Kafka too: %v", err)
 	}
-	sayNotRunOnApache()
+	reportNotRunOnApache()
 	t.Skipf("not run on Apache Kafka: %v", err)
 	return nil
 }
 
-// NotRun skips a test that the machine lacks something for, which is said aloud; with
-// CI=true it fails. what names the tests and, in brackets, what is missing.
+// NotRun skips a test for which the machine lacks a requirement, and reports it as not run;
+// with CI=true it fails the test. what names the tests and, in brackets, the requirement.
 func NotRun(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
 		t.Fatalf("testenv: not run: %s", what)
 	}
-	sayNotRun("NOT RUN: " + what + "\n")
+	reportNotRun("NOT RUN: " + what + "\n")
 	t.Skipf("not run: %s", what)
 }
 
-// sayNotRunOnApache says once a binary that tests were not run on Apache Kafka.
-var sayNotRunOnApache = sync.OnceFunc(func() {
+// reportNotRunOnApache reports once per binary that tests did not run on Apache Kafka.
+var reportNotRunOnApache = sync.OnceFunc(func() {
 	_, reason := apachePackages()
-	sayNotRun(fmt.Sprintf(
+	reportNotRun(fmt.Sprintf(
 		"NOT RUN: the tests of %s on Apache Kafka (%v). They ran on kfake alone.\n", binaryName(), reason,
 	))
 })
 
-// sayNotRun reports what did not run. `go test` shows nothing of what a package prints
-// that passes, so it is said to the go command's own standard error.
-func sayNotRun(line string) {
+// reportNotRun reports tests that did not run. `go test` does not show the output of a package
+// that passes, so the report is also written to the standard error of the go command.
+func reportNotRun(line string) {
 	_, _ = io.WriteString(os.Stderr, line)
 	if parent, err := openParentStderr(); err == nil {
 		_, _ = io.WriteString(parent, line)
@@ -71,7 +71,7 @@ func sayNotRun(line string) {
 	}
 }
 
-// binaryName is the test's package, by its folder.
+// binaryName returns the last two elements of the test package's folder.
 func binaryName() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -80,9 +80,9 @@ func binaryName() string {
 	return filepath.Base(filepath.Dir(dir)) + "/" + filepath.Base(dir)
 }
 
-// openParentStderr opens the standard error of the process that started us, if that
-// is a go command and it writes to a terminal or a pipe. (In a file we would write
-// over what is there.)
+// openParentStderr opens the standard error of the parent process if that is a go command
+// and its standard error is a terminal or a pipe. (Writing to a file would overwrite its
+// content.)
 func openParentStderr() (*os.File, error) {
 	proc := fmt.Sprintf("/proc/%d/", os.Getppid())
 	name, err := os.ReadFile(proc + "comm")

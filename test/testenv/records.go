@@ -10,15 +10,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// recordsPatience bounds the wait for records that the broker says it has.
-const recordsPatience = time.Minute
+// recordsTimeout bounds the wait for records that the broker reports to have.
+const recordsTimeout = time.Minute
 
-// Records returns every record that topics hold at the time of the call; without topics, those
-// of all there are. It goes by the ends that the broker tells, not by how long nothing comes:
-// on a busy machine that would find fewer.
+// Records returns all records that the topics contain at the time of the call; without
+// arguments, those of all topics. It reads to the end offsets that the broker reports. A
+// timeout without new records would miss some on a busy machine.
 func Records(t *testing.T, b *Broker, topics ...string) []*kgo.Record {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), recordsPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), recordsTimeout)
 	defer cancel()
 	client, err := kgo.NewClient(b.Opts()...)
 	require.NoError(t, err)
@@ -36,11 +36,11 @@ func Records(t *testing.T, b *Broker, topics ...string) []*kgo.Record {
 	require.NoError(t, err)
 	require.NoError(t, ends.Error())
 
-	left := int64(0)
+	remaining := int64(0)
 	from := map[string]map[int32]kgo.Offset{}
 	ends.Each(func(end kadm.ListedOffset) {
 		start, _ := starts.Lookup(end.Topic, end.Partition)
-		left += end.Offset - start.Offset
+		remaining += end.Offset - start.Offset
 		if from[end.Topic] == nil {
 			from[end.Topic] = map[int32]kgo.Offset{}
 		}
@@ -48,11 +48,11 @@ func Records(t *testing.T, b *Broker, topics ...string) []*kgo.Record {
 	})
 	client.AddConsumePartitions(from)
 	records := []*kgo.Record{}
-	for left > 0 {
+	for remaining > 0 {
 		fetches := client.PollFetches(ctx)
 		require.NoError(t, fetches.Err())
 		records = append(records, fetches.Records()...)
-		left -= int64(fetches.NumRecords())
+		remaining -= int64(fetches.NumRecords())
 	}
 	return records
 }

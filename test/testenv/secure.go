@@ -13,91 +13,91 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
-// Secure is a store's connection by TLS to a real engine, put to the test by
-// RequireSecure.
+// Secure is a TLS client connection to a real engine, which RequireSecure tests.
 type Secure struct {
 	Engine   string // host:port of the engine itself
-	Postgres bool   // it speaks Postgres' protocol
-	// Open connects to the front, with these files, and gives what asks for a sign of
-	// life. Its errors must not hold the words of Secrets.
+	Postgres bool   // the engine uses the protocol of Postgres
+	// Open connects to the front with these files and returns a ping function. Errors of
+	// both must not contain any of Secrets.
 	Open    func(t *testing.T, front *TLSFront, files tlsconfig.Files) (ping func() error, err error)
 	Secrets []string
-	// NoServerName: there is no setting for the name in the certificate.
+	// NoServerName reports that there is no setting for the expected name in the
+	// certificate.
 	NoServerName bool
 }
 
-// RequireSecure checks that a connection is made to the right server alone, that it
-// shows its own certificate, and that it uses files that were renewed.
+// RequireSecure tests that a client only connects to a server with a valid certificate, that
+// it presents its own certificate, and that it uses renewed files.
 func RequireSecure(t *testing.T, s Secure) {
-	authority, stranger := NewAuthority(t), NewAuthority(t)
+	authority, otherAuthority := NewAuthority(t), NewAuthority(t)
 	server, client := authority.Sign("localhost", time.Hour), authority.Sign("livegraph", time.Hour)
 	elsewhere, expired := authority.Sign("elsewhere", time.Hour), authority.Sign("localhost", -time.Hour)
 	right := tlsconfig.Files{CA: authority.File, Setting: "engine-tls"}
 
-	t.Run("the CA's server is believed", func(t *testing.T) {
-		require.NoError(t, s.try(t, showing(server), right))
+	t.Run("a server of the CA is trusted", func(t *testing.T) {
+		require.NoError(t, s.try(t, serverConfig(server), right))
 	})
-	t.Run("another CA's server is not", func(t *testing.T) {
+	t.Run("a server of another CA is not trusted", func(t *testing.T) {
 		var unknown x509.UnknownAuthorityError
-		require.ErrorAs(t, s.try(t, showing(stranger.Sign("localhost", time.Hour)), right), &unknown)
+		require.ErrorAs(t, s.try(t, serverConfig(otherAuthority.Sign("localhost", time.Hour)), right), &unknown)
 	})
-	t.Run("the system's CAs do not help", func(t *testing.T) {
+	t.Run("the system's CAs do not trust the server", func(t *testing.T) {
 		var unknown x509.UnknownAuthorityError
-		require.ErrorAs(t, s.try(t, showing(server), tlsconfig.Files{}), &unknown)
+		require.ErrorAs(t, s.try(t, serverConfig(server), tlsconfig.Files{}), &unknown)
 	})
-	t.Run("a server of another name is not believed", func(t *testing.T) {
+	t.Run("a server of another name is not trusted", func(t *testing.T) {
 		var name x509.HostnameError
-		require.ErrorAs(t, s.try(t, showing(elsewhere), right), &name)
+		require.ErrorAs(t, s.try(t, serverConfig(elsewhere), right), &name)
 	})
-	t.Run("unless that name is expected", func(t *testing.T) {
+	t.Run("a server of another name is trusted if that name is expected", func(t *testing.T) {
 		if s.NoServerName {
 			t.Skip("there is no such setting")
 		}
 		named := right
 		named.ServerName = "elsewhere"
-		require.NoError(t, s.try(t, showing(elsewhere), named))
+		require.NoError(t, s.try(t, serverConfig(elsewhere), named))
 	})
-	t.Run("a certificate that has ended is not believed", func(t *testing.T) {
+	t.Run("an expired certificate is not trusted", func(t *testing.T) {
 		var invalid x509.CertificateInvalidError
-		require.ErrorAs(t, s.try(t, showing(expired), right), &invalid)
+		require.ErrorAs(t, s.try(t, serverConfig(expired), right), &invalid)
 		require.Equal(t, x509.Expired, invalid.Reason)
 	})
-	asking := showing(server)
-	asking.ClientAuth, asking.ClientCAs = tls.RequireAndVerifyClientCert, authority.Pool()
-	t.Run("a client without a certificate is told so", func(t *testing.T) {
-		require.ErrorContains(t, s.try(t, asking, right), "certificate required")
+	requiresCert := serverConfig(server)
+	requiresCert.ClientAuth, requiresCert.ClientCAs = tls.RequireAndVerifyClientCert, authority.Pool()
+	t.Run("a client without a certificate is rejected", func(t *testing.T) {
+		require.ErrorContains(t, s.try(t, requiresCert, right), "certificate required")
 	})
-	t.Run("a client shows its certificate", func(t *testing.T) {
+	t.Run("a client presents its certificate", func(t *testing.T) {
 		own := right
 		own.Cert, own.Key = client.Cert, client.Key
-		require.NoError(t, s.try(t, asking, own))
+		require.NoError(t, s.try(t, requiresCert, own))
 	})
 	t.Run("renewed files are used without a restart", func(t *testing.T) { s.requireRenewal(t) })
 }
 
-// requireRenewal changes CA and certificates on both sides while a client lives.
+// requireRenewal changes the CA and certificates of both sides while a client is open.
 func (s *Secure) requireRenewal(t *testing.T) {
 	before, after := NewAuthority(t), NewAuthority(t)
 	old, fresh := before.Sign("localhost", time.Hour), after.Sign("localhost", time.Hour)
-	var shown atomic.Pointer[tls.Config]
-	show := func(a *Authority, c Certificate) {
-		config := showing(c)
+	var current atomic.Pointer[tls.Config]
+	present := func(a *Authority, c Certificate) {
+		config := serverConfig(c)
 		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, a.Pool()
-		shown.Store(config)
+		current.Store(config)
 	}
-	show(before, old)
+	present(before, old)
 	front := s.front(t, &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		return shown.Load(), nil
+		return current.Load(), nil
 	}})
-	mine := tlsconfig.Files{CA: before.File, Cert: old.Cert, Key: old.Key, Setting: "engine-tls"}
-	ping, err := s.Open(t, front, mine)
+	files := tlsconfig.Files{CA: before.File, Cert: old.Cert, Key: old.Key, Setting: "engine-tls"}
+	ping, err := s.Open(t, front, files)
 	require.NoError(t, err)
 	require.NoError(t, ping())
 
-	show(after, fresh)
+	present(after, fresh)
 	front.Cut()
-	require.Error(t, ping(), "the server is another now")
-	for from, to := range map[string]string{after.File: mine.CA, fresh.Cert: mine.Cert, fresh.Key: mine.Key} {
+	require.Error(t, ping(), "the server has a certificate of the new CA")
+	for from, to := range map[string]string{after.File: files.CA, fresh.Cert: files.Cert, fresh.Key: files.Key} {
 		text, err := os.ReadFile(from)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(to, text, 0o600))
@@ -112,7 +112,7 @@ func (s *Secure) front(t *testing.T, config *tls.Config) *TLSFront {
 	return NewTLSFront(t, s.Engine, config)
 }
 
-// try connects once.
+// try opens a connection and pings once.
 func (s *Secure) try(t *testing.T, config *tls.Config, files tlsconfig.Files) error {
 	front := s.front(t, config)
 	ping, err := s.Open(t, front, files)
@@ -120,7 +120,7 @@ func (s *Secure) try(t *testing.T, config *tls.Config, files tlsconfig.Files) er
 		err = ping()
 	}
 	if err == nil {
-		require.Positive(t, front.Handshakes.Load(), "it has not spoken TLS")
+		require.Positive(t, front.Handshakes.Load(), "the connection did not use TLS")
 		return nil
 	}
 	for _, secret := range s.Secrets {
@@ -129,12 +129,12 @@ func (s *Secure) try(t *testing.T, config *tls.Config, files tlsconfig.Files) er
 	return err
 }
 
-// showing is a server with a certificate, for HTTP/2 as for all else.
-func showing(c Certificate) *tls.Config {
+// serverConfig returns the configuration of a server with a certificate, with and without HTTP/2.
+func serverConfig(c Certificate) *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{c.Pair}, NextProtos: []string{"h2", "http/1.1"}}
 }
 
-// ServerConfig is that of a server with a certificate for a name.
+// ServerConfig returns the configuration of a server with a certificate for a name.
 func (a *Authority) ServerConfig(name string) *tls.Config {
-	return showing(a.Sign(name, time.Hour))
+	return serverConfig(a.Sign(name, time.Hour))
 }

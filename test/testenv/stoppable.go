@@ -7,26 +7,26 @@ import (
 	"github.com/livegraph/livegraph/internal/embedded"
 )
 
-// StoppableClickHouse returns a server of the test's own, which it may Stop, Start
-// and Signal: address and data stay.
+// StoppableClickHouse returns a server only for this test, which may Stop, Start and Signal
+// it. It keeps its address and data.
 func StoppableClickHouse(t testing.TB) *embedded.Process {
 	t.Helper()
 	return stoppable(t, "clickhouse", embedded.StartClickHouse)
 }
 
-// StoppablePostgres is the same for Postgres.
+// StoppablePostgres is StoppableClickHouse for Postgres.
 func StoppablePostgres(t testing.TB) *embedded.Process {
 	t.Helper()
 	return stoppable(t, postgresName, startPostgres)
 }
 
-// StoppableRedis is the same for Valkey.
+// StoppableRedis is StoppableClickHouse for Valkey.
 func StoppableRedis(t testing.TB) *embedded.Process {
 	t.Helper()
 	return stoppable(t, "valkey", embedded.StartValkey)
 }
 
-// StoppableEmbedder is the same for the embedder.
+// StoppableEmbedder is StoppableClickHouse for the embedder.
 func StoppableEmbedder(t testing.TB) *embedded.Process {
 	t.Helper()
 	return stoppable(t, embedderName, startEmbedder)
@@ -41,11 +41,11 @@ func stoppable(
 	if err != nil {
 		t.Fatalf("testenv: %v", err)
 	}
-	return forTheTest(t, o, start)
+	return startForTest(t, o, start)
 }
 
-// forTheTest starts a server that ends with the test, if the test has not stopped it.
-func forTheTest[O any, S interface{ Stop(context.Context) error }](
+// startForTest starts a server and stops it at the end of the test.
+func startForTest[O any, S interface{ Stop(context.Context) error }](
 	t testing.TB, o O, start func(context.Context, O) (S, error),
 ) S {
 	t.Helper()

@@ -9,10 +9,10 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// postgresTemplate is the database that migrated ones are copied from.
+// postgresTemplate is the template database of migrated databases.
 const postgresTemplate = "migrated"
 
-// migrated creates the template once. A copy of it saves a test the migrations.
+// migrated creates the template once. Copying it is faster than running the migrations.
 var migrated = sync.OnceValue(func() error {
 	server, err := postgresServer()
 	if err != nil {
@@ -39,8 +39,7 @@ var migrated = sync.OnceValue(func() error {
 	return db.Migrate(ctx)
 })
 
-// MigratedPostgres returns the URL of a database that has all migrations and no data. It is
-// otherwise as that of [Postgres].
+// MigratedPostgres is like [Postgres], but its database has all migrations and no data.
 func MigratedPostgres(t testing.TB) string {
 	t.Helper()
 	server := started(t, postgresServer)

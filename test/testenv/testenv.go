@@ -1,12 +1,12 @@
-// Package testenv gives tests the real engines.
+// Package testenv provides real engines for tests.
 //
-// Each engine is started once a test binary, when the first test asks for it,
-// and each call gives its own database that is dropped when the test ends.
-// The engines die with the test binary, however it ends. The first use on a
+// Each engine is started once per test binary, when the first test requests it.
+// Each call returns a separate database, which is dropped when the test ends.
+// The engines end with the test binary, however it ends. The first use on a
 // machine installs the engines' packages (see internal/embedded).
 //
-// A test that stops, restarts or kills an engine takes one of its own: see
-// StoppableClickHouse and its like.
+// A test that stops, restarts or kills an engine must use a separate one: see
+// StoppableClickHouse and similar functions.
 package testenv
 
 import (
@@ -27,8 +27,7 @@ import (
 	"github.com/livegraph/livegraph/internal/embedded"
 )
 
-// startTimeout bounds an engine's start, the installation of its packages
-// included.
+// startTimeout bounds an engine's start, including the installation of its packages.
 const startTimeout = 10 * time.Minute
 
 // dropTimeout bounds the removal of a test's database.
@@ -36,31 +35,32 @@ const dropTimeout = 20 * time.Second
 
 var serial atomic.Int64 // makes names unique within the binary
 
-// folder is where this test binary's engines live. Folders of binaries that are
-// gone are removed on the way.
+// folder creates the folder of this test binary's engines once. It also removes the folders
+// of binaries that have ended.
 var folder = sync.OnceValues(func() (string, error) {
 	base := filepath.Join(os.TempDir(), fmt.Sprintf("livegraph-testenv-%d", os.Getuid()))
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		return "", err
 	}
-	// One binary at a time: a new folder has its lock before another sweeps.
-	turn, err := hold(filepath.Join(base, "lock"))
+	// Only one binary at a time does this, so that a new folder is locked before another
+	// binary removes stale folders.
+	baseLock, err := lockFile(filepath.Join(base, "lock"))
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = unix.Close(turn) }()
-	sweep(base)
+	defer func() { _ = unix.Close(baseLock) }()
+	removeStale(base)
 	dir, err := os.MkdirTemp(base, "run-*")
 	if err != nil {
 		return "", err
 	}
-	_, err = hold(filepath.Join(dir, "lock")) // until the process ends
+	_, err = lockFile(filepath.Join(dir, "lock")) // until the process ends
 	return dir, err
 })
 
-// hold locks a file for as long as the descriptor is open. (An os.File would be
-// closed by the garbage collector once nothing refers to it.)
-func hold(path string) (int, error) {
+// lockFile locks a file until the returned descriptor is closed. (The garbage collector would
+// close an os.File that is no longer referenced.)
+func lockFile(path string) (int, error) {
 	fd, err := unix.Open(path, unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return 0, err
@@ -68,8 +68,8 @@ func hold(path string) (int, error) {
 	return fd, unix.Flock(fd, unix.LOCK_EX)
 }
 
-// sweep removes what test binaries that are gone left behind.
-func sweep(base string) {
+// removeStale removes the folders of test binaries that have ended.
+func removeStale(base string) {
 	old, _ := filepath.Glob(filepath.Join(base, "run-*", "lock"))
 	for _, path := range old {
 		lock, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -87,29 +87,29 @@ func sweep(base string) {
 var packages = sync.OnceValues(func() (*embedded.Packages, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	return embedded.Install(ctx, tell)
+	return embedded.Install(ctx, printProgress)
 })
 
-// embedderPackages is the same for the embedder's, which few tests need.
+// embedderPackages installs the embedder's packages, which few tests need.
 var embedderPackages = sync.OnceValues(func() (*embedded.Packages, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	return embedded.InstallEmbedder(ctx, tell)
+	return embedded.InstallEmbedder(ctx, printProgress)
 })
 
-// standalonePackages is the same for Milvus standalone, which is for tests alone.
+// standalonePackages installs the packages of Milvus standalone, which only tests use.
 var standalonePackages = sync.OnceValues(func() (*embedded.Packages, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	return embedded.InstallMilvusStandalone(ctx, tell)
+	return embedded.InstallMilvusStandalone(ctx, printProgress)
 })
 
-// tell prints how far an installation is.
-func tell(e embedded.Event) {
+// printProgress prints the progress of an installation.
+func printProgress(e embedded.Event) {
 	fmt.Fprintf(os.Stderr, "testenv: %s %s %s\n", e.Engine, e.Phase, e.Detail)
 }
 
-// options makes an engine's options; dir "" means the shared folder.
+// options returns an engine's options. An empty dir selects the shared folder.
 func options(name, dir string) (embedded.EngineOptions, error) {
 	install := packages
 	switch name {
@@ -132,7 +132,7 @@ func options(name, dir string) (embedded.EngineOptions, error) {
 	return embedded.EngineOptions{Dir: dir, Packages: pkgs}, nil
 }
 
-// starter makes the function that starts an engine once.
+// starter returns a function that starts an engine once.
 func starter(
 	name string, start func(context.Context, embedded.EngineOptions) (*embedded.Process, error),
 ) func() (*embedded.Process, error) {
@@ -148,13 +148,13 @@ func starter(
 }
 
 func startPostgres(ctx context.Context, o embedded.EngineOptions) (*embedded.Process, error) {
-	// A test's data need not survive a power cut.
+	// The data of tests need not survive a power failure.
 	return embedded.StartPostgres(ctx, embedded.PostgresOptions{EngineOptions: o, Settings: map[string]string{
 		"fsync": "off", "max_connections": "200", "shared_buffers": "64MB",
 	}})
 }
 
-// startEmbedder takes one core: tests run beside each other.
+// startEmbedder starts the embedder with one thread, because tests run in parallel.
 func startEmbedder(ctx context.Context, o embedded.EngineOptions) (*embedded.Process, error) {
 	return embedded.StartEmbedder(ctx, embedded.EmbedderOptions{
 		EngineOptions: o, EmbedderSettings: embedded.EmbedderSettings{Threads: 1},
@@ -173,11 +173,11 @@ var (
 	embedder       = starter(embedderName, startEmbedder)
 )
 
-// ownedByApplication gives a database to the role that the application logs in with.
+// ownedByApplication makes the role that the application logs in with the database's owner.
 const ownedByApplication = ` OWNER ` + embedded.PostgresApplication
 
-// Postgres returns the URL of an empty database, whose owner logs in with it: the role of the
-// embedded edition's application, which may do no more there than here.
+// Postgres returns the URL of an empty database with the login of its owner, the
+// application's role in the embedded edition. It has the same privileges as there.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	server := started(t, postgresServer)
@@ -185,8 +185,8 @@ func Postgres(t testing.TB) string {
 	return withPath(t, server.Address(), name)
 }
 
-// PostgresAsSuperuser is Postgres of a database that belongs to the superuser, and with that
-// one's login.
+// PostgresAsSuperuser returns the URL of an empty database that the superuser owns, with the
+// superuser's login.
 func PostgresAsSuperuser(t testing.TB) string {
 	t.Helper()
 	started(t, postgresServer)
@@ -194,7 +194,7 @@ func PostgresAsSuperuser(t testing.TB) string {
 	return withPath(t, superuser, name)
 }
 
-// postgresDatabase makes a database, and gives the address of the superuser and its name.
+// postgresDatabase creates a database and returns its name and the superuser's address.
 func postgresDatabase(t testing.TB, options string) (superuser, name string) {
 	t.Helper()
 	superuser, err := postgresSuperuser()
@@ -236,8 +236,8 @@ func Redis(t testing.TB) string {
 	return address
 }
 
-// NeedsEngines skips a test that is run with -short, which leaves the engines out.
-// The broker inside the process is none.
+// NeedsEngines skips the test with -short, which excludes tests with engines. Tests that only
+// use the in-process broker do not need it.
 func NeedsEngines(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -246,7 +246,7 @@ func NeedsEngines(t testing.TB) {
 }
 
 // Embedder returns the address of the model all-MiniLM-L6-v2 behind an OpenAI-compatible
-// interface, http://:key@host:port/v1. It keeps nothing, so the binary's tests share it.
+// API, http://:key@host:port/v1. It is stateless, and the binary's tests share it.
 func Embedder(t testing.TB) string {
 	t.Helper()
 	return started(t, embedder).Address()

@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-func TestPostgresGivesEachTestAnEmptyDatabase(t *testing.T) {
+func TestPostgresReturnsAnEmptyDatabaseToEachTest(t *testing.T) {
 	for range 2 {
 		t.Run("database", func(t *testing.T) {
 			conn, err := pgx.Connect(t.Context(), testenv.Postgres(t))
@@ -28,7 +28,7 @@ func TestPostgresGivesEachTestAnEmptyDatabase(t *testing.T) {
 	}
 }
 
-func TestClickHouseGivesEachTestAnEmptyDatabase(t *testing.T) {
+func TestClickHouseReturnsAnEmptyDatabaseToEachTest(t *testing.T) {
 	for range 2 {
 		t.Run("database", func(t *testing.T) {
 			options, err := clickhouse.ParseDSN(testenv.ClickHouse(t))
@@ -42,7 +42,7 @@ func TestClickHouseGivesEachTestAnEmptyDatabase(t *testing.T) {
 	}
 }
 
-func TestRedisGivesEachTestAnEmptyDatabase(t *testing.T) {
+func TestRedisReturnsAnEmptyDatabaseToEachTest(t *testing.T) {
 	for range 2 {
 		options, err := redis.ParseURL(testenv.Redis(t))
 		require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestRedisGivesEachTestAnEmptyDatabase(t *testing.T) {
 	}
 }
 
-func TestMilvusAnswers(t *testing.T) {
+func TestMilvusResponds(t *testing.T) {
 	c, err := client.NewClient(t.Context(), client.Config{Address: testenv.Milvus(t)})
 	require.NoError(t, err)
 	defer c.Close()

@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TLSFront ends TLS in front of an engine. The embedded editions are built without it,
-// so this is how a client's side of TLS is tried against a real engine.
+// TLSFront is a proxy that terminates TLS in front of an engine. The embedded editions are
+// built without TLS, so this proxy makes it possible to test TLS clients with a real engine.
 type TLSFront struct {
 	Address string // host:port
-	// Handshakes is how many succeeded.
+	// Handshakes is the number of successful handshakes.
 	Handshakes atomic.Int64
 
 	t        testing.TB
@@ -30,15 +30,15 @@ type TLSFront struct {
 	open     map[net.Conn]struct{}
 }
 
-// NewTLSFront listens on the loopback interface, under the name localhost, and passes
-// on to an engine, host:port, what comes by TLS.
+// NewTLSFront starts a proxy that listens on the loopback interface, with the name localhost,
+// and forwards TLS connections to an engine, host:port.
 func NewTLSFront(t testing.TB, engine string, config *tls.Config) *TLSFront {
 	t.Helper()
 	return startFront(t, &TLSFront{t: t, engine: engine, config: config})
 }
 
-// NewPostgresFront is the same for Postgres, whose clients first ask in the clear
-// whether TLS is spoken.
+// NewPostgresFront is NewTLSFront for Postgres, whose clients first request TLS in an
+// unencrypted message.
 func NewPostgresFront(t testing.TB, engine string, config *tls.Config) *TLSFront {
 	t.Helper()
 	return startFront(t, &TLSFront{t: t, engine: engine, config: config, postgres: true})
@@ -69,7 +69,7 @@ func startFront(t testing.TB, f *TLSFront) *TLSFront {
 	return f
 }
 
-// Cut closes all connections: clients have to make new ones.
+// Cut closes all connections, so that clients have to reconnect.
 func (f *TLSFront) Cut() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,13 +78,13 @@ func (f *TLSFront) Cut() {
 	}
 }
 
-func (f *TLSFront) keep(conn net.Conn) {
+func (f *TLSFront) addConn(conn net.Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.open[conn] = struct{}{}
 }
 
-func (f *TLSFront) drop(conn net.Conn) {
+func (f *TLSFront) closeConn(conn net.Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.open, conn)
@@ -92,9 +92,9 @@ func (f *TLSFront) drop(conn net.Conn) {
 }
 
 func (f *TLSFront) serve(raw net.Conn) {
-	f.keep(raw)
-	defer f.drop(raw)
-	if f.postgres && !agree(raw) {
+	f.addConn(raw)
+	defer f.closeConn(raw)
+	if f.postgres && !acceptSSLRequest(raw) {
 		return
 	}
 	outer := tls.Server(raw, f.config)
@@ -106,24 +106,24 @@ func (f *TLSFront) serve(raw net.Conn) {
 	if err != nil {
 		return
 	}
-	f.keep(inner)
-	defer f.drop(inner)
+	f.addConn(inner)
+	defer f.closeConn(inner)
 	var both sync.WaitGroup
-	both.Go(func() { pass(inner, outer) })
-	both.Go(func() { pass(outer, inner) })
+	both.Go(func() { copyConn(inner, outer) })
+	both.Go(func() { copyConn(outer, inner) })
 	both.Wait()
 }
 
-// pass copies until one side ends, and then ends the other.
-func pass(to, from net.Conn) {
+// copyConn copies until one connection ends, and then closes both.
+func copyConn(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
 	_ = to.Close()
 	_ = from.Close()
 }
 
-// agree says yes to Postgres' SSLRequest: a length of 8 and a number.
+// acceptSSLRequest accepts the SSLRequest of Postgres, which is a length of 8 and a code.
 // https://www.postgresql.org/docs/current/protocol-message-formats.html
-func agree(conn net.Conn) bool {
+func acceptSSLRequest(conn net.Conn) bool {
 	const sslRequest = 80877103
 	var message [8]byte
 	if _, err := io.ReadFull(conn, message[:]); err != nil || binary.BigEndian.Uint32(message[4:]) != sslRequest {
@@ -133,7 +133,7 @@ func agree(conn net.Conn) bool {
 	return err == nil
 }
 
-// Behind returns an engine's URL with another scheme, with the front's address, and with
+// Behind returns an engine's URL with the proxy's address and the given scheme and query
 // parameters.
 func (f *TLSFront) Behind(engine, scheme, parameters string) string {
 	f.t.Helper()
