@@ -15,21 +15,21 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
-// maxPlaces bounds the letters that a request names one by one: each is looked up alone.
-const maxPlaces = 100
+// maxRecordRefs is the maximum number of dead letters that a request names individually. Each
+// is read separately.
+const maxRecordRefs = 100
 
-// actionBody says which letters to do something about: those at places, or those of a
-// filter.
+// actionBody selects dead letters, either by record reference or by a filter.
 type actionBody struct {
-	Places *[]placeBody `json:"places"`
-	Filter *filterBody  `json:"filter"`
-	DryRun *bool        `json:"dryRun"`
-	Again  *bool        `json:"again"`
-	Reason *string      `json:"reason"`
-	Cursor *string      `json:"cursor"`
+	Places *[]recordRefBody `json:"places"`
+	Filter *filterBody      `json:"filter"`
+	DryRun *bool            `json:"dryRun"`
+	Again  *bool            `json:"again"`
+	Reason *string          `json:"reason"`
+	Cursor *string          `json:"cursor"`
 }
 
-type placeBody struct {
+type recordRefBody struct {
 	Topic     *string `json:"topic"`
 	Partition *int32  `json:"partition"`
 	Offset    *int64  `json:"offset"`
@@ -44,14 +44,14 @@ type filterBody struct {
 	States         []string `json:"states"`
 }
 
-// request checks the body and gives what it asks for.
-func (b *actionBody) request(c *request.Check, reasonNeeded bool) pipelineadmin.LetterRequest {
+// request validates the body and returns the request for the service.
+func (b *actionBody) request(c *request.Check, needsReason bool) pipelineadmin.LetterRequest {
 	r := pipelineadmin.LetterRequest{DryRun: valueOf(b.DryRun), Again: valueOf(b.Again), Reason: valueOf(b.Reason)}
-	c.Required("reason", b.Reason != nil || !reasonNeeded)
+	c.Required("reason", b.Reason != nil || !needsReason)
 	if len(r.Reason) > pipelineadmin.MaxReason {
 		c.Fail("reason", fmt.Sprintf("must not be longer than %d bytes", pipelineadmin.MaxReason))
 	}
-	if b.Reason != nil && reasonNeeded {
+	if b.Reason != nil && needsReason {
 		c.Prose("reason", *b.Reason, pipelineadmin.MaxReason)
 		if *b.Reason == "" {
 			c.Fail("reason", "must not be empty")
@@ -63,18 +63,18 @@ func (b *actionBody) request(c *request.Check, reasonNeeded bool) pipelineadmin.
 	case b.Places != nil && b.Cursor != nil:
 		c.Fail("cursor", "goes with a filter")
 	case b.Places != nil:
-		r.Places = places(c, *b.Places)
+		r.Places = readRecordRefs(c, *b.Places)
 	case b.Filter != nil:
 		r.Filter = b.Filter.filter(c)
-	default: // all there are: that must be said
+	default: // all dead letters must be requested explicitly, by an empty filter
 		c.Required("filter", false)
 	}
 	return r
 }
 
-func places(c *request.Check, bodies []placeBody) []pipelineadmin.Place {
-	if len(bodies) == 0 || len(bodies) > maxPlaces {
-		c.Fail("places", fmt.Sprintf("must be from 1 to %d", maxPlaces))
+func readRecordRefs(c *request.Check, bodies []recordRefBody) []pipelineadmin.Place {
+	if len(bodies) == 0 || len(bodies) > maxRecordRefs {
+		c.Fail("places", fmt.Sprintf("must be from 1 to %d", maxRecordRefs))
 	}
 	list := make([]pipelineadmin.Place, len(bodies))
 	for i, p := range bodies {
@@ -83,21 +83,21 @@ func places(c *request.Check, bodies []placeBody) []pipelineadmin.Place {
 		c.Required(field+"partition", p.Partition != nil)
 		c.Required(field+"offset", p.Offset != nil)
 		list[i] = pipelineadmin.Place{Topic: valueOf(p.Topic), Partition: valueOf(p.Partition), Offset: valueOf(p.Offset)}
-		c.OneOf(field+"topic", list[i].Topic, letterTopics()...)
+		c.OneOf(field+"topic", list[i].Topic, deadLetterTopics()...)
 	}
 	return list
 }
 
 func (b *filterBody) filter(c *request.Check) pipelineadmin.LetterFilter {
 	f := pipelineadmin.LetterFilter{
-		Topics: b.Topics, Workspace: identity(c, "filter.workspaceId", b.WorkspaceID), From: moment(c, "filter.from", b.From),
-		To: moment(c, "filter.to", b.To), ReasonContains: valueOf(b.ReasonContains),
+		Topics: b.Topics, Workspace: readID(c, "filter.workspaceId", b.WorkspaceID), From: readTime(c, "filter.from", b.From),
+		To: readTime(c, "filter.to", b.To), ReasonContains: valueOf(b.ReasonContains),
 	}
 	for i, name := range b.Topics {
-		c.OneOf(fmt.Sprintf("filter.topics[%d]", i), name, letterTopics()...)
+		c.OneOf(fmt.Sprintf("filter.topics[%d]", i), name, deadLetterTopics()...)
 	}
 	for i, state := range b.States {
-		c.OneOf(fmt.Sprintf("filter.states[%d]", i), state, letterStates...)
+		c.OneOf(fmt.Sprintf("filter.states[%d]", i), state, deadLetterStates...)
 		f.States = append(f.States, jobs.LetterState(state))
 	}
 	if f.From != nil && f.To != nil && !f.From.Before(*f.To) {
@@ -106,15 +106,15 @@ func (b *filterBody) filter(c *request.Check) pipelineadmin.LetterFilter {
 	return f
 }
 
-// acted is what became of letters, and where the next request goes on.
-type acted struct {
+// actionAnswer contains the outcomes of dead letters, and the cursor of the next request.
+type actionAnswer struct {
 	Outcomes []pipelineadmin.LetterOutcome `json:"outcomes"`
-	Counts   fateCounts                    `json:"counts"`
+	Counts   outcomeCounts                 `json:"counts"`
 	pipelineadmin.Scan
-	NextCursor *string `json:"nextCursor"` // null: all is done
+	NextCursor *string `json:"nextCursor"` // null: complete
 }
 
-type fateCounts struct {
+type outcomeCounts struct {
 	Would     int64 `json:"would"`
 	Redriven  int64 `json:"redriven"`
 	Discarded int64 `json:"discarded"`
@@ -122,25 +122,25 @@ type fateCounts struct {
 }
 
 func (a *api) redrive(w http.ResponseWriter, r *http.Request) error {
-	return a.act(w, r, false, func(
-		ctx context.Context, asked pipelineadmin.LetterRequest,
+	return a.apply(w, r, false, func(
+		ctx context.Context, req pipelineadmin.LetterRequest,
 	) (pipelineadmin.LetterResult, error) {
-		return a.Pipeline.Redrive(ctx, asked, nil)
+		return a.Pipeline.Redrive(ctx, req, nil)
 	})
 }
 
 func (a *api) discard(w http.ResponseWriter, r *http.Request) error {
-	return a.act(w, r, true, func(
-		ctx context.Context, asked pipelineadmin.LetterRequest,
+	return a.apply(w, r, true, func(
+		ctx context.Context, req pipelineadmin.LetterRequest,
 	) (pipelineadmin.LetterResult, error) {
-		return a.Pipeline.Discard(ctx, asked, nil)
+		return a.Pipeline.Discard(ctx, req, nil)
 	})
 }
 
-// act does something about letters for as long as a request may take, and says where to
-// go on.
-func (a *api) act(w http.ResponseWriter, r *http.Request, reasonNeeded bool,
-	do func(context.Context, pipelineadmin.LetterRequest) (pipelineadmin.LetterResult, error),
+// apply runs an action on dead letters until it is complete or the time budget of a request
+// is used up. In the latter case it returns a cursor.
+func (a *api) apply(w http.ResponseWriter, r *http.Request, needsReason bool,
+	run func(context.Context, pipelineadmin.LetterRequest) (pipelineadmin.LetterResult, error),
 ) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -150,31 +150,31 @@ func (a *api) act(w http.ResponseWriter, r *http.Request, reasonNeeded bool,
 		return err
 	}
 	var c request.Check
-	asked := body.request(&c, reasonNeeded)
+	req := body.request(&c, needsReason)
 	if err := c.Err(); err != nil {
 		return err
 	}
-	// What is done may change between two requests, what it is done about may not.
-	of := token.ScopeOf("dead-letters", uuid.Nil, []any{asked.Filter, asked.Again})
+	// The action may change between two requests of a cursor, the filter may not.
+	scope := token.ScopeOf("dead-letters", uuid.Nil, []any{req.Filter, req.Again})
 	if body.Cursor != nil {
-		if err := a.sealer.ReadCursor(*body.Cursor, of, &asked.Rest); err != nil {
+		if err := a.sealer.ReadCursor(*body.Cursor, scope, &req.Rest); err != nil {
 			return err
 		}
 	}
-	asked.By, asked.Within = request.AskerOf(r.Context()), a.BulkTime
-	result, err := do(r.Context(), asked)
+	req.By, req.Within = request.AskerOf(r.Context()), a.BulkTime
+	result, err := run(r.Context(), req)
 	if err != nil && body.Filter != nil {
 		return request.Under("filter", err)
 	}
 	if err != nil {
 		return err
 	}
-	answer := acted{Outcomes: result.Outcomes, Scan: result.Scan, Counts: fateCounts{
+	answer := actionAnswer{Outcomes: result.Outcomes, Scan: result.Scan, Counts: outcomeCounts{
 		Would: result.Counts[pipelineadmin.FateWould], Redriven: result.Counts[pipelineadmin.FateRedriven],
 		Discarded: result.Counts[pipelineadmin.FateDiscarded], Skipped: result.Counts[pipelineadmin.FateSkipped],
 	}}
 	if len(result.Rest) > 0 {
-		next, err := a.sealer.Cursor(of, slices.Clip(result.Rest))
+		next, err := a.sealer.Cursor(scope, slices.Clip(result.Rest))
 		if err != nil {
 			return err
 		}

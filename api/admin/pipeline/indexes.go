@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// workspaceIndex is how far the index is with a workspace.
+// workspaceIndex is the status of the search index of a workspace.
 type workspaceIndex struct {
 	Workspace workspaceName `json:"workspace"`
 	textindex.IndexStatus
@@ -23,7 +23,7 @@ type workspaceName struct {
 	Name string    `json:"name"`
 }
 
-// indexes lists the workspaces with how far the index is with each.
+// indexes lists the workspaces with the status of their search index.
 func (a *api) indexes(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	limit, offset := p.Page()
@@ -52,10 +52,10 @@ func (a *api) indexes(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// installed are the indexes of the installation, and what was asked for last.
-type installed struct {
-	Indexes []searchIndex      `json:"indexes"` // the live one, and the one that is being built
-	Last    *textindex.Reindex `json:"last"`    // null: nobody asked, of late
+// indexesAnswer contains the indexes of the installation and the last requested re-index.
+type indexesAnswer struct {
+	Indexes []searchIndex      `json:"indexes"` // the live one and the one that is being built
+	Last    *textindex.Reindex `json:"last"`    // null: none was requested recently
 }
 
 type searchIndex struct {
@@ -64,7 +64,7 @@ type searchIndex struct {
 	Cause      string               `json:"cause"`
 	Model      embed.Model          `json:"model"`
 	CreatedAt  time.Time            `json:"createdAt"`
-	SwitchedAt *time.Time           `json:"switchedAt"` // null: it is being built
+	SwitchedAt *time.Time           `json:"switchedAt"` // null: not switched to yet
 	Done       int64                `json:"done"`       // nodes of all workspaces
 	Total      int64                `json:"total"`
 	ETASeconds *float64             `json:"etaSeconds"`
@@ -74,25 +74,25 @@ func (a *api) reindexing(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
 	}
-	open, err := a.Index.OpenIndexes(r.Context())
+	indexes, err := a.Index.OpenIndexes(r.Context())
 	if err != nil {
 		return err
 	}
-	answer := installed{Indexes: make([]searchIndex, len(open))}
-	for i, x := range open {
-		how, err := a.Index.BuildProgress(r.Context(), x.ID)
+	answer := indexesAnswer{Indexes: make([]searchIndex, len(indexes))}
+	for i, x := range indexes {
+		progress, err := a.Index.BuildProgress(r.Context(), x.ID)
 		if err != nil {
 			return err
 		}
 		shown := searchIndex{
-			ID: x.ID, State: x.State, Cause: x.Cause, Model: x.Model, CreatedAt: x.CreatedAt.UTC(), Done: how.Done,
-			Total: how.Total,
+			ID: x.ID, State: x.State, Cause: x.Cause, Model: x.Model, CreatedAt: x.CreatedAt.UTC(), Done: progress.Done,
+			Total: progress.Total,
 		}
 		if x.SwitchedAt != nil {
 			shown.SwitchedAt = new(x.SwitchedAt.UTC())
 		}
 		if x.State == textindex.IndexBuilding {
-			shown.ETASeconds = how.ETASeconds
+			shown.ETASeconds = progress.ETASeconds
 		}
 		answer.Indexes[i] = shown
 	}
@@ -103,8 +103,8 @@ func (a *api) reindexing(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// reindex asks for a new index; while one is asked for or being built it joins that one.
-// It takes no parameters; an empty object may stand for that.
+// reindex requests a new index. If one is already requested or being built, it returns that
+// one. There are no parameters; the body may be empty or an empty object.
 func (a *api) reindex(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Nothing(r); err != nil {
 		return err

@@ -1,11 +1,10 @@
-// Package pipeline serves what an operator does to the pipeline while it runs: the topics,
-// the dead letters, replays, and the search indexes, under /admin/api. It does what the
-// commands topics, dlq, replay and reindex do, by the same means (internal/services/pipelineadmin), in
-// answers of the interface's form.
+// Package pipeline serves the routes below /admin/api for operating the pipeline: topics,
+// dead letters, replays and search indexes. They do the same as the commands topics, dlq,
+// replay and reindex, through internal/services/pipelineadmin.
 //
-// What can take long is bounded in each request and goes on in the next: to redrive or
-// discard many letters gives a cursor until all are done, and a replay or a re-index is
-// only asked for here, and carried out by the process that has the role.
+// Long operations are split over several requests: redriving or discarding many dead letters
+// returns a cursor until all are processed. A replay or a re-index is only requested here and
+// runs in the process that has the role.
 package pipeline
 
 import (
@@ -26,29 +25,29 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// Deps is what the routes are made of.
+// Deps are the dependencies of the routes.
 type Deps struct {
 	Pipeline pipeline
 	Index    index
-	// TokenKey signs cursors: the installation's, the same in every process.
+	// TokenKey signs cursors. It is the same in every process of the installation.
 	TokenKey [32]byte
-	// BulkTime is for how long a request begins portions of letters; 0: 5 seconds.
+	// BulkTime is how long a request starts new batches of dead letters; 0: 5 seconds.
 	BulkTime time.Duration
-	// QueryTimeout is the longest time of a request; beyond, 504.
+	// QueryTimeout is the maximum time of a request, after which it is answered 504.
 	QueryTimeout time.Duration
 }
 
-// defaultBulkTime is short, so that who waits sees how far it is.
+// defaultBulkTime is short, so that clients can show the progress.
 const defaultBulkTime = 5 * time.Second
 
-// pipeline is what an operator works at; see pipelineadmin.Service.
+// pipeline operates the pipeline; see pipelineadmin.Service.
 type pipeline interface {
 	Topics(ctx context.Context) ([]pipelineadmin.Topic, error)
 	LetterCounts(ctx context.Context) (map[string]map[jobs.LetterState]int64, error)
 	Letters(
 		ctx context.Context, f pipelineadmin.LetterFilter, limit int, progress func(pipelineadmin.Scan),
 	) (pipelineadmin.LetterList, error)
-	ShowLetter(ctx context.Context, at pipelineadmin.Place) (pipelineadmin.ShownLetter, error)
+	ShowLetter(ctx context.Context, record pipelineadmin.Place) (pipelineadmin.ShownLetter, error)
 	Redrive(
 		ctx context.Context, r pipelineadmin.LetterRequest, progress func(pipelineadmin.LetterResult),
 	) (pipelineadmin.LetterResult, error)
@@ -62,7 +61,7 @@ type pipeline interface {
 	CancelReplay(ctx context.Context, id uuid.UUID) (pipelineadmin.Replay, error)
 }
 
-// index knows how far the search indexes are, and takes wishes for a new one.
+// index reads the progress of the search indexes and requests new ones.
 type index interface {
 	Workspaces(ctx context.Context) ([]access.Workspace, error)
 	IndexStatuses(ctx context.Context, workspaces []uuid.UUID) ([]textindex.IndexStatus, error)
@@ -79,10 +78,10 @@ type api struct {
 
 // Paths of the group.
 const (
-	topicsPath  = "/admin/api/topics"
-	lettersPath = "/admin/api/dead-letters"
-	replaysPath = "/admin/api/replays"
-	indexesPath = "/admin/api/indexes"
+	topicsPath      = "/admin/api/topics"
+	deadLettersPath = "/admin/api/dead-letters"
+	replaysPath     = "/admin/api/replays"
+	indexesPath     = "/admin/api/indexes"
 )
 
 // Routes returns the group's routes.
@@ -93,10 +92,10 @@ func Routes(deps Deps) []route.Route {
 	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}}
 	routes := []route.Route{
 		{Method: http.MethodGet, Pattern: topicsPath, Handle: a.topics},
-		{Method: http.MethodGet, Pattern: lettersPath, Handle: a.letters, ReadsData: true},
-		{Method: http.MethodGet, Pattern: lettersPath + "/{topic}/{partition}/{offset}", Handle: a.letter, ReadsData: true},
-		{Method: http.MethodPost, Pattern: lettersPath + "/redrive", Handle: a.redrive},
-		{Method: http.MethodPost, Pattern: lettersPath + "/discard", Handle: a.discard},
+		{Method: http.MethodGet, Pattern: deadLettersPath, Handle: a.deadLetters, ReadsData: true},
+		{Method: http.MethodGet, Pattern: deadLettersPath + "/{topic}/{partition}/{offset}", Handle: a.deadLetter, ReadsData: true},
+		{Method: http.MethodPost, Pattern: deadLettersPath + "/redrive", Handle: a.redrive},
+		{Method: http.MethodPost, Pattern: deadLettersPath + "/discard", Handle: a.discard},
 		{Method: http.MethodGet, Pattern: replaysPath, Handle: a.replays},
 		{Method: http.MethodPost, Pattern: replaysPath, Handle: a.startReplay},
 		{Method: http.MethodGet, Pattern: replaysPath + "/{id}", Handle: a.replay},
@@ -107,13 +106,13 @@ func Routes(deps Deps) []route.Route {
 	}
 	for i := range routes {
 		routes[i].Access = route.Operator
-		routes[i].Handle = a.within(routes[i].Handle)
+		routes[i].Handle = a.withTimeout(routes[i].Handle)
 	}
 	return routes
 }
 
-// within bounds the time of a request.
-func (a *api) within(handle route.Handler) route.Handler {
+// withTimeout returns a handler that limits the time of a request to QueryTimeout.
+func (a *api) withTimeout(handle route.Handler) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
 		defer cancel()
@@ -121,8 +120,9 @@ func (a *api) within(handle route.Handler) route.Handler {
 	}
 }
 
-// asParameter makes what was wrong with a value a matter of the URL's parameter.
-func asParameter(err error) error {
+// asQueryError turns an Invalid error into a Malformed one, because the value comes from a
+// query parameter.
+func asQueryError(err error) error {
 	var public *fault.Error
 	if !errors.As(err, &public) || public.Kind != fault.Invalid {
 		return err
@@ -132,8 +132,8 @@ func asParameter(err error) error {
 	return &refused
 }
 
-// moment reads a time of a body.
-func moment(c *request.Check, field string, text *string) *time.Time {
+// readTime parses a time in a body; nil if there is none.
+func readTime(c *request.Check, field string, text *string) *time.Time {
 	if text == nil {
 		return nil
 	}
@@ -145,8 +145,8 @@ func moment(c *request.Check, field string, text *string) *time.Time {
 	return &at
 }
 
-// identity reads an id of a body.
-func identity(c *request.Check, field string, text *string) *uuid.UUID {
+// readID parses an id in a body; nil if there is none.
+func readID(c *request.Check, field string, text *string) *uuid.UUID {
 	if text == nil {
 		return nil
 	}
@@ -154,7 +154,7 @@ func identity(c *request.Check, field string, text *string) *uuid.UUID {
 	return &id
 }
 
-// valueOf returns what is there, else the zero value.
+// valueOf returns *value, or the zero value if value is nil.
 func valueOf[T any](value *T) (v T) {
 	if value != nil {
 		v = *value

@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
-// replayBody says what to read once more; see pipelineadmin.ReplayRequest.
+// replayBody specifies a replay; see pipelineadmin.ReplayRequest.
 type replayBody struct {
 	Topic            *string          `json:"topic"`
 	FromStart        *bool            `json:"fromStart"`
@@ -28,15 +28,15 @@ type replayBody struct {
 func (b *replayBody) request(c *request.Check) pipelineadmin.ReplayRequest {
 	c.Required("topic", b.Topic != nil)
 	return pipelineadmin.ReplayRequest{
-		Topic: valueOf(b.Topic), FromStart: valueOf(b.FromStart), FromTime: moment(c, "fromTime", b.FromTime),
-		FromOffsets: offsets(c, "fromOffsets", b.FromOffsets),
-		ToTime:      moment(c, "toTime", b.ToTime), ToOffsets: offsets(c, "toOffsets", b.ToOffsets), Partitions: b.Partitions,
-		Workspace: identity(c, "workspaceId", b.WorkspaceID), MaxRows: b.MaxRowsPerSecond,
+		Topic: valueOf(b.Topic), FromStart: valueOf(b.FromStart), FromTime: readTime(c, "fromTime", b.FromTime),
+		FromOffsets: readOffsets(c, "fromOffsets", b.FromOffsets),
+		ToTime:      readTime(c, "toTime", b.ToTime), ToOffsets: readOffsets(c, "toOffsets", b.ToOffsets), Partitions: b.Partitions,
+		Workspace: readID(c, "workspaceId", b.WorkspaceID), MaxRows: b.MaxRowsPerSecond,
 	}
 }
 
-// offsets reads offsets by partition.
-func offsets(c *request.Check, field string, body map[string]int64) map[int32]int64 {
+// readOffsets parses offsets by partition.
+func readOffsets(c *request.Check, field string, body map[string]int64) map[int32]int64 {
 	if body == nil {
 		return nil
 	}
@@ -51,7 +51,7 @@ func offsets(c *request.Check, field string, body map[string]int64) map[int32]in
 	return list
 }
 
-// plannedReplay is what a replay would read.
+// plannedReplay describes what a replay would read.
 type plannedReplay struct {
 	Topic      string                 `json:"topic"`
 	Consumer   string                 `json:"consumer"`
@@ -59,7 +59,7 @@ type plannedReplay struct {
 	Partitions []jobs.ReplayPartition `json:"partitions"`
 }
 
-// startReplay queues a replay, or says what it would read.
+// startReplay queues a replay. With dryRun it only returns what the replay would read.
 func (a *api) startReplay(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -69,13 +69,13 @@ func (a *api) startReplay(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var c request.Check
-	asked := body.request(&c)
+	req := body.request(&c)
 	if err := c.Err(); err != nil {
 		return err
 	}
-	asked.By = request.AskerOf(r.Context())
+	req.By = request.AskerOf(r.Context())
 	if valueOf(body.DryRun) {
-		job, err := a.Pipeline.PlanReplay(r.Context(), asked)
+		job, err := a.Pipeline.PlanReplay(r.Context(), req)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (a *api) startReplay(w http.ResponseWriter, r *http.Request) error {
 		})
 		return nil
 	}
-	job, err := a.Pipeline.StartReplay(r.Context(), asked)
+	job, err := a.Pipeline.StartReplay(r.Context(), req)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (a *api) replay(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// cancelReplay asks a replay to end and returns its state.
+// cancelReplay requests the cancellation of a replay and returns its state.
 func (a *api) cancelReplay(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err

@@ -9,20 +9,20 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
-// topic is a topic as it is shown.
+// topic is a topic in responses.
 type topic struct {
 	pipelineadmin.Topic
-	// DeadLetters counts those of a topic of dead letters by state; null: it is none.
-	DeadLetters *letterCounts `json:"deadLetters"`
+	// DeadLetters are the counts of a dead letter topic by state; null for other topics.
+	DeadLetters *deadLetterCounts `json:"deadLetters"`
 }
 
-type letterCounts struct {
+type deadLetterCounts struct {
 	Open      int64 `json:"open"`
 	Redriven  int64 `json:"redriven"`
 	Discarded int64 `json:"discarded"`
 }
 
-// topics lists all topics: there are as many as the version has.
+// topics lists all topics. Their number is fixed, so there is no pagination.
 func (a *api) topics(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (a *api) topics(w http.ResponseWriter, r *http.Request) error {
 	for i, t := range found {
 		list[i] = topic{Topic: t}
 		if c, ok := counts[t.Topic]; ok {
-			list[i].DeadLetters = &letterCounts{
+			list[i].DeadLetters = &deadLetterCounts{
 				Open: c[jobs.LetterOpen], Redriven: c[jobs.LetterRedriven], Discarded: c[jobs.LetterDiscarded],
 			}
 		}

@@ -17,9 +17,9 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
-// letterTopics are the names by which dead letters are asked for: of their topics, and of
-// those that they come from.
-func letterTopics() (names []string) {
+// deadLetterTopics returns the names of topics that a filter accepts: the dead letter topics
+// and the topics of the original records.
+func deadLetterTopics() (names []string) {
 	for _, label := range pipelineadmin.LetterTopics() {
 		origin, _ := kafka.IsDeadLetters(label)
 		names = append(names, origin, label)
@@ -27,25 +27,25 @@ func letterTopics() (names []string) {
 	return names
 }
 
-var letterStates = []string{
+var deadLetterStates = []string{
 	string(jobs.LetterOpen), string(jobs.LetterRedriven), string(jobs.LetterDiscarded),
 }
 
-// letters lists the newest dead letters of a filter. One looks at all of them in each
-// request, so pages end where a narrower filter is the better question.
-func (a *api) letters(w http.ResponseWriter, r *http.Request) error {
+// deadLetters lists the newest dead letters of a filter. Each request reads all preceding
+// pages too, so the offset is limited.
+func (a *api) deadLetters(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	f := pipelineadmin.LetterFilter{
 		Topics: p.List("topic"), Workspace: p.UUID("workspaceId"), From: p.Time("from"), To: p.Time("to"),
 	}
 	for _, name := range f.Topics {
-		if known := letterTopics(); !slices.Contains(known, name) {
+		if known := deadLetterTopics(); !slices.Contains(known, name) {
 			p.Fail("topic", "is no topic that has dead letters", known...)
 		}
 	}
 	for _, state := range p.List("state") {
-		if !slices.Contains(letterStates, state) {
-			p.Fail("state", "is not one of the allowed values", letterStates...)
+		if !slices.Contains(deadLetterStates, state) {
+			p.Fail("state", "is not one of the allowed values", deadLetterStates...)
 		}
 		f.States = append(f.States, jobs.LetterState(state))
 	}
@@ -64,45 +64,46 @@ func (a *api) letters(w http.ResponseWriter, r *http.Request) error {
 	}
 	list, err := a.Pipeline.Letters(r.Context(), f, offset+limit, nil)
 	if err != nil {
-		return asParameter(err)
+		return asQueryError(err)
 	}
 	page := list.Letters[min(offset, len(list.Letters)):]
 	meta := reply.PageMeta(list.Matched, limit, offset, len(page))
-	unseen := list.Skipped > 0
-	meta.Truncated = &unseen
+	truncated := list.Skipped > 0
+	meta.Truncated = &truncated
 	reply.List(w, r, page, meta)
 	return nil
 }
 
-// shownLetter is a letter with its key and value as they are, in base64.
-type shownLetter struct {
+// deadLetterAnswer is a dead letter with its original key and value, in base64.
+type deadLetterAnswer struct {
 	pipelineadmin.ShownLetter
 	Key   []byte `json:"key"`
 	Value []byte `json:"value"`
 }
 
-// letter shows one dead letter, decoded.
-func (a *api) letter(w http.ResponseWriter, r *http.Request) error {
+// deadLetter returns one dead letter, decoded.
+func (a *api) deadLetter(w http.ResponseWriter, r *http.Request) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
 	}
-	at, err := placeOf(chi.URLParam(r, "topic"), chi.URLParam(r, "partition"), chi.URLParam(r, "offset"))
+	record, err := parseRecordRef(chi.URLParam(r, "topic"), chi.URLParam(r, "partition"), chi.URLParam(r, "offset"))
 	if err != nil {
 		return err
 	}
-	shown, err := a.Pipeline.ShowLetter(r.Context(), at)
+	shown, err := a.Pipeline.ShowLetter(r.Context(), record)
 	if err != nil {
 		return err
 	}
-	reply.Data(w, r, http.StatusOK, shownLetter{ShownLetter: shown, Key: shown.Key, Value: shown.Value})
+	reply.Data(w, r, http.StatusOK, deadLetterAnswer{ShownLetter: shown, Key: shown.Key, Value: shown.Value})
 	return nil
 }
 
-// placeOf reads a place in a path. What can be none is NotFound.
-func placeOf(topic, partition, offset string) (pipelineadmin.Place, error) {
+// parseRecordRef parses a record reference in a path. It returns a NotFound error if the
+// reference is not valid.
+func parseRecordRef(topic, partition, offset string) (pipelineadmin.Place, error) {
 	p, err1 := strconv.ParseInt(partition, 10, 32)
 	o, err2 := strconv.ParseInt(offset, 10, 64)
-	if errors.Join(err1, err2) != nil || p < 0 || o < 0 || !slices.Contains(letterTopics(), topic) {
+	if errors.Join(err1, err2) != nil || p < 0 || o < 0 || !slices.Contains(deadLetterTopics(), topic) {
 		return pipelineadmin.Place{}, fault.New(fault.NotFound, "No such dead letter")
 	}
 	return pipelineadmin.Place{Topic: topic, Partition: int32(p), Offset: o}, nil
