@@ -16,11 +16,11 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// kafkaPassword is the password at the test's broker.
+// kafkaPassword is the password for the test's broker.
 const kafkaPassword = "s3cret-of-the-log"
 
-// secureKafka starts an Apache Kafka that wants TLS and a login, and gives the
-// settings by which a server gets there.
+// secureKafka starts an Apache Kafka that requires TLS and SASL, and returns the settings that a
+// server needs to connect.
 func secureKafka(t *testing.T) map[string]string {
 	t.Helper()
 	ca := testenv.NewAuthority(t)
@@ -39,19 +39,19 @@ func secureKafka(t *testing.T) map[string]string {
 	}
 }
 
-// environment returns settings as a process takes them, some of them changed.
-func environment(settings, changed map[string]string) (env []string) {
+// settingsEnv returns settings as environment variables, with the values in changed replaced.
+func settingsEnv(settings, changed map[string]string) (env []string) {
 	for name, value := range settings {
-		if other, is := changed[name]; is {
-			value = other
+		if changedValue, is := changed[name]; is {
+			value = changedValue
 		}
 		env = append(env, name+"="+value)
 	}
 	return env
 }
 
-// TestNothingIsLostOrCountedTwiceOnApacheKafka is the promise on the log that
-// production has, over TLS and with a login.
+// TestNothingIsLostOrCountedTwiceOnApacheKafka verifies the guarantee on Apache Kafka, over TLS and
+// with SASL.
 func TestNothingIsLostOrCountedTwiceOnApacheKafka(t *testing.T) {
 	t.Parallel()
 	const batches, kills = 30, 1
@@ -59,7 +59,7 @@ func TestNothingIsLostOrCountedTwiceOnApacheKafka(t *testing.T) {
 	t.Logf("seed %d", seed)
 	settings := secureKafka(t)
 	s := newServer(t)
-	s.Env = environment(settings, nil)
+	s.Env = settingsEnv(settings, nil)
 	s.Start()
 	source := s.createSource("turbine")
 	s.sendThroughKills(source, batches, kills, rand.New(rand.NewPCG(seed, 2)))
@@ -75,7 +75,7 @@ func TestNothingIsLostOrCountedTwiceOnApacheKafka(t *testing.T) {
 	require.InDelta(t, (batches+1)*pointsInBatch, count, 0, "the checkpoint's points are visible, and no point twice")
 	require.InDelta(t, want, sum, 0)
 
-	s.Env = nil // the doctor finds the server's way to Kafka by itself
+	s.Env = nil // the doctor reads the server's Kafka settings from the run file
 	require.Equal(t, doctor.OK, s.finding("kafka").Status)
 	require.Regexp(t, `v4\.[0-9]`, s.finding("kafka").Version)
 	require.Contains(t, s.finding("retention").Detail, "the consumer is 0 records behind")
@@ -83,32 +83,32 @@ func TestNothingIsLostOrCountedTwiceOnApacheKafka(t *testing.T) {
 	s.requireRefusedByKafka(settings)
 }
 
-// requireRefusedByKafka checks that settings which do not fit end a start with what
-// to do, and that the doctor says the same; neither shows a password.
+// requireRefusedByKafka requires that a server does not start with invalid settings and prints what to
+// do, that the doctor reports the same, and that neither prints a password.
 func (s *server) requireRefusedByKafka(settings map[string]string) {
 	s.t.Helper()
 	missing := filepath.Join(s.t.TempDir(), "missing.pem")
-	for _, c := range []struct{ setting, value, says string }{
+	for _, c := range []struct{ setting, value, message string }{
 		{
 			"LIVEGRAPH_KAFKA_SASL_PASSWORD", "wr0ng-one",
 			"check LIVEGRAPH_KAFKA_SASL_USERNAME and LIVEGRAPH_KAFKA_SASL_PASSWORD",
 		},
 		{"LIVEGRAPH_KAFKA_TLS_CA", missing, "--kafka-tls-ca: stat " + missing + ": no such file"},
 	} {
-		s.Env = environment(settings, map[string]string{c.setting: c.value})
+		s.Env = settingsEnv(settings, map[string]string{c.setting: c.value})
 		output, code := s.RunServe()
 		require.Equal(s.t, 1, code, output)
-		require.Contains(s.t, output, c.says)
+		require.Contains(s.t, output, c.message)
 		found := s.finding("kafka")
 		require.Equal(s.t, doctor.Failed, found.Status)
-		require.Contains(s.t, found.Detail+" "+found.Advice, c.says)
+		require.Contains(s.t, found.Detail+" "+found.Advice, c.message)
 		for _, secret := range []string{"wr0ng-one", kafkaPassword} {
 			require.NotContains(s.t, output+found.Detail+found.Advice, secret)
 		}
 	}
 }
 
-// finding returns what the doctor finds out about one thing.
+// finding returns the doctor's result for one check.
 func (s *server) finding(name string) doctor.Result {
 	s.t.Helper()
 	output, _ := s.RunCLI("doctor", "--json")

@@ -20,12 +20,12 @@ import (
 const (
 	auditClients = 16
 	auditKills   = 3
-	auditAnswers = 60 // between two kills, at least
+	auditAnswers = 60 // minimum between two kills
 	auditLimit   = 2 * time.Minute
 )
 
-// askers ask and remember which requests were answered how.
-type askers struct {
+// auditLoad sends requests and records the status of each answer.
+type auditLoad struct {
 	s       *server
 	stopped atomic.Bool
 	work    sync.WaitGroup
@@ -34,10 +34,10 @@ type askers struct {
 	broken  atomic.Int64
 }
 
-func newAskers(s *server) *askers { return &askers{s: s, status: map[string]int{}} }
+func newAuditLoad(s *server) *auditLoad { return &auditLoad{s: s, status: map[string]int{}} }
 
-// ask sends one of some requests, good and bad.
-func (a *askers) ask(n int, source string) {
+// send sends one of several valid and invalid requests.
+func (a *auditLoad) send(n int, source string) {
 	method, path, workspace := http.MethodGet, "/api/me", a.s.First.WorkspaceID
 	var body []byte
 	switch n % 5 {
@@ -48,12 +48,12 @@ func (a *askers) ask(n int, source string) {
 	case 3:
 		path = "/api/nothing"
 	case 4:
-		path, workspace = "/api/queries/nodes", "01994d8a-0000-7000-8000-000000000001" // which is nobody's
+		path, workspace = "/api/queries/nodes", "01994d8a-0000-7000-8000-000000000001" // an unknown workspace
 	}
 	answer, err := a.s.TryAs(a.s.First.AdminKey, workspace, method, path, body)
 	if err != nil {
 		a.broken.Add(1)
-		time.Sleep(20 * time.Millisecond) // it is starting again
+		time.Sleep(20 * time.Millisecond) // the server is restarting
 		return
 	}
 	a.mu.Lock()
@@ -61,18 +61,18 @@ func (a *askers) ask(n int, source string) {
 	a.status[answer.Header.Get("X-Request-Id")] = answer.Status
 }
 
-func (a *askers) start(source string) {
+func (a *auditLoad) start(source string) {
 	for client := range auditClients {
 		a.work.Go(func() {
 			for n := client; !a.stopped.Load(); n++ {
-				a.ask(n, source)
+				a.send(n, source)
 			}
 		})
 	}
 }
 
-// more waits until some more requests have been answered.
-func (a *askers) more() {
+// waitForMore waits until auditAnswers more requests are answered.
+func (a *auditLoad) waitForMore() {
 	count := func() int {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -84,13 +84,13 @@ func (a *askers) more() {
 	}
 }
 
-func (a *askers) stop() {
+func (a *auditLoad) stop() {
 	a.stopped.Store(true)
 	a.work.Wait()
 }
 
-// uses reads the whole audit log by the command line.
-func (s *server) uses() map[string]int {
+// auditStatuses reads the whole audit log by command line and returns the status of each request.
+func (s *server) auditStatuses() map[string]int {
 	s.t.Helper()
 	var found []struct {
 		RequestID string
@@ -108,12 +108,12 @@ func (s *server) uses() map[string]int {
 	return status
 }
 
-// requireAudited waits until all requests are in the audit log as they were answered.
+// requireAudited waits until the audit log contains all requests with the status of their answers.
 func (s *server) requireAudited(want map[string]int) {
 	s.t.Helper()
 	deadline := time.Now().Add(auditLimit)
 	for {
-		got, missing := s.uses(), 0
+		got, missing := s.auditStatuses(), 0
 		for id, status := range want {
 			recorded, there := got[id]
 			if !there {
@@ -132,21 +132,21 @@ func (s *server) requireAudited(want map[string]int) {
 	}
 }
 
-// TestEveryAnswerIsInTheAuditLogAfterKills kills the process three times under load:
-// every request whose answer a client received is in the audit log, with its status and
-// once; and the key that was used is in no file but the one that gives it to its owner.
+// TestEveryAnswerIsInTheAuditLogAfterKills kills the process three times under load. Every request
+// whose answer a client received is in the audit log, with its status and once. No file except
+// first-run.json contains the key that was used.
 func TestEveryAnswerIsInTheAuditLogAfterKills(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	source := s.createSource("pump")
-	a := newAskers(s)
+	a := newAuditLoad(s)
 	a.start(source)
 	for range auditKills {
-		a.more()
+		a.waitForMore()
 		s.Crash()
 	}
-	a.more()
+	a.waitForMore()
 	a.stop()
 	began := time.Now()
 	s.requireAudited(a.status)
@@ -159,13 +159,13 @@ func TestEveryAnswerIsInTheAuditLogAfterKills(t *testing.T) {
 	require.NotContains(t, csv, ",200,")
 	require.Contains(t, s.CLI("audit", "--limit", "3"), "/api/")
 	require.Zero(t, s.Stop())
-	requireNowhere(t, s.DataDir, s.First.AdminKey)
+	requireKeyNotStored(t, s.DataDir, s.First.AdminKey)
 }
 
-// requireNowhere looks for a key's text in all files but the one that is for it.
-func requireNowhere(t *testing.T, dir, key string) {
+// requireKeyNotStored requires that no file except first-run.json contains the key.
+func requireKeyNotStored(t *testing.T, dir, key string) {
 	t.Helper()
-	looked := 0
+	files := 0
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() || entry.Name() == "first-run.json" {
 			return err
@@ -174,33 +174,33 @@ func requireNowhere(t *testing.T, dir, key string) {
 		if err != nil {
 			return err
 		}
-		looked++
+		files++
 		require.False(t, bytes.Contains(content, []byte(key[len("lg_live_")+4:])), "the key's text is in %s", path)
 		return nil
 	}))
-	require.Greater(t, looked, 10)
+	require.Greater(t, files, 10)
 }
 
-// TestAuditRecordsWaitForKafka: while Kafka is down, requests that need no log go on,
-// and a kill changes nothing; their records come when it is back, each once.
+// TestAuditRecordsWaitForKafka stops Kafka. Requests that do not need the log still succeed. Their
+// audit records survive a kill and are written once when Kafka is back.
 func TestAuditRecordsWaitForKafka(t *testing.T) {
 	t.Parallel()
 	kafka := testenv.NewKFake(t)
 	s := newServer(t)
 	s.Env = kafka.Settings()
 	s.Start()
-	a := newAskers(s)
-	a.ask(0, "")
+	a := newAuditLoad(s)
+	a.send(0, "")
 	s.requireAudited(a.status)
 	kafka.Stop(t)
 	for n := range 100 {
 		if n%5 != 2 { // ingest needs the log
-			a.ask(n, "")
+			a.send(n, "")
 		}
 	}
 	require.Zero(t, a.broken.Load())
 	require.Len(t, a.status, 81)
-	require.LessOrEqual(t, len(s.uses()), 2, "they wait")
+	require.LessOrEqual(t, len(s.auditStatuses()), 2, "they wait")
 	s.Kill()
 	kafka.Start(t)
 	s.Start()

@@ -18,16 +18,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestABackupOfARunningSystemIsRestored takes a backup while points and commands come
-// in, and restores it into an empty data directory. A workspace in which nothing went on
-// is the same in every respect. Of the one under load everything is there that was
-// acknowledged before the backup began, nothing twice, and its events add up to its graph.
+// TestABackupOfARunningSystemIsRestored takes a backup during writes of points and commands, and
+// restores it into an empty data directory. An idle workspace is identical after the restore. The
+// workspace under load contains everything that was acknowledged before the backup began, nothing
+// twice, and its events reproduce its graph.
 func TestABackupOfARunningSystemIsRestored(t *testing.T) {
 	t.Parallel()
 	a := newServer(t)
 	a.Start()
-	still := a.furnish()
-	load := a.busy()
+	idle := a.newIdleWorkspace()
+	load := a.startMixedLoad()
 	load.waitFor(20, 100)
 
 	batches, answers := load.acknowledged()
@@ -36,7 +36,7 @@ func TestABackupOfARunningSystemIsRestored(t *testing.T) {
 	a.CLI("backup", "--to", dir)
 	took := time.Since(began)
 	load.end()
-	before := still.dump(a)
+	before := idle.dump(a)
 	output, code := a.RunCLI("backup", "--to", dir)
 	require.Equal(t, 1, code)
 	require.Contains(t, output, "is not empty")
@@ -55,29 +55,29 @@ func TestABackupOfARunningSystemIsRestored(t *testing.T) {
 	t.Logf("backup under load %s, restore %s; %d batches and %d commands were acknowledged before",
 		took.Round(time.Millisecond), time.Since(began).Round(time.Millisecond), batches, len(answers))
 	b.Start()
-	still.compare(b, before)
+	idle.compare(b, before)
 	load.requireKept(b, batches, answers)
-	still.requireGoesOn(b)
+	idle.requireUsable(b)
 	require.Zero(t, b.Stop())
 }
 
-// stillLife is a workspace with something of everything, in which nothing goes on.
-type stillLife struct {
+// idleWorkspace is a workspace with resources of every kind and no further writes.
+type idleWorkspace struct {
 	t            *testing.T
-	key, revoked made
+	key, revoked createdKey
 	nodes        []string
 	lastCommand  string
 	source       string
-	until        time.Time // when all that was done
-	requests     int       // with its key, until then
+	until        time.Time // when the last write was acknowledged
+	requests     int       // number of requests with its key before until
 }
 
-// furnish makes the workspace.
-func (s *server) furnish() *stillLife {
-	l := &stillLife{t: s.t}
+// newIdleWorkspace creates the workspace and writes its content.
+func (s *server) newIdleWorkspace() *idleWorkspace {
+	l := &idleWorkspace{t: s.t}
 	workspace := s.workspace()
 	l.key, l.revoked = s.key(workspace, "--scope", "admin"), s.key(workspace, "--scope", "admin")
-	s.requireSoon(l.revoked, letIn, "the key works")
+	s.requireSoon(l.revoked, statusAllowed, "the key works")
 	s.CLI("keys", "revoke", l.revoked.ID)
 	for i := range 4 {
 		l.nodes = append(l.nodes, uuid.NewString())
@@ -89,7 +89,7 @@ func (s *server) furnish() *stillLife {
 	for i := range 3 {
 		l.command(s, "CREATE_EDGE", map[string]any{"sourceId": l.nodes[i], "targetId": l.nodes[i+1], "relationType": "feeds"})
 	}
-	l.command(s, "DELETE_NODE", map[string]any{"id": l.nodes[1]}) // and two edges with it
+	l.command(s, "DELETE_NODE", map[string]any{"id": l.nodes[1]}) // deletes two edges as well
 	l.command(s, "UNDO", nil)
 	l.command(s, "DELETE_NODE", map[string]any{"id": l.nodes[3]})
 	l.lastCommand = l.command(s, "UPDATE_NODE", map[string]any{"id": l.nodes[0], "name": "Compressor"})
@@ -131,14 +131,14 @@ func (s *server) furnish() *stillLife {
 	l.until = time.Now()
 	requests := l.requests
 	require.Eventually(s.t, func() bool {
-		return len(l.uses(s)) >= requests
+		return len(l.auditRecords(s)) >= requests
 	}, 30*time.Second, 50*time.Millisecond, "the uses of the key are stored")
 	l.requests = requests
 	return l
 }
 
-// do makes a request with the workspace's key; status 0: any that is a success.
-func (l *stillLife) do(s *server, method, path string, body any, status int, data any) {
+// do sends a request with the workspace's key. Status 0 accepts any status below 300.
+func (l *idleWorkspace) do(s *server, method, path string, body any, status int, data any) {
 	l.t.Helper()
 	payload := json.RawMessage(nil)
 	if body != nil {
@@ -159,8 +159,8 @@ func (l *stillLife) do(s *server, method, path string, body any, status int, dat
 	}
 }
 
-// command carries a command out and gives its id.
-func (l *stillLife) command(s *server, kind string, payload map[string]any) string {
+// command executes a command and returns its id.
+func (l *idleWorkspace) command(s *server, kind string, payload map[string]any) string {
 	l.t.Helper()
 	body := map[string]any{"type": kind}
 	if payload != nil {
@@ -171,8 +171,8 @@ func (l *stillLife) command(s *server, kind string, payload map[string]any) stri
 	return answer.CommandID
 }
 
-// uses are the uses of the key until everything was made.
-func (l *stillLife) uses(s *server) (list []map[string]any) {
+// auditRecords returns the audit records of the key up to l.until.
+func (l *idleWorkspace) auditRecords(s *server) (list []map[string]any) {
 	l.do(
 		s, http.MethodGet,
 		"/api/admin/audit?limit=100&keyId="+l.key.ID+"&to="+url.QueryEscape(l.until.UTC().Format(time.RFC3339Nano)), nil,
@@ -181,12 +181,12 @@ func (l *stillLife) uses(s *server) (list []map[string]any) {
 	return list
 }
 
-// exportedAt is the one thing in which two exports of a graph differ.
+// exportedAt matches the only member in which two exports of a graph differ.
 var exportedAt = regexp.MustCompile(`"exportedAt":"[^"]*",`)
 
-// dump reads all that the interface tells of the workspace.
-func (l *stillLife) dump(s *server) map[string]any {
-	whole := map[string]any{"uses": l.uses(s)}
+// dump reads everything that the API returns about the workspace.
+func (l *idleWorkspace) dump(s *server) map[string]any {
+	answers := map[string]any{"uses": l.auditRecords(s)}
 	times := "&from=" + url.QueryEscape(epoch.Format(time.RFC3339)) + "&to=" + url.QueryEscape(
 		epoch.AddDate(0, 1, 0).Format(time.RFC3339),
 	)
@@ -199,18 +199,18 @@ func (l *stillLife) dump(s *server) map[string]any {
 	} {
 		var answer any
 		l.do(s, http.MethodGet, path, nil, http.StatusOK, &answer)
-		whole[path] = answer
+		answers[path] = answer
 	}
 	file := filepath.Join(l.t.TempDir(), "graph.ndjson")
 	s.CLI("export", "--workspace", l.key.workspace, "--output", file)
 	text, err := os.ReadFile(file)
 	require.NoError(l.t, err)
-	whole["export"] = exportedAt.ReplaceAllString(string(text), "")
-	return whole
+	answers["export"] = exportedAt.ReplaceAllString(string(text), "")
+	return answers
 }
 
-// compare requires that the workspace is as it was, part for part.
-func (l *stillLife) compare(s *server, before map[string]any) {
+// compare requires that every part of the workspace is unchanged.
+func (l *idleWorkspace) compare(s *server, before map[string]any) {
 	l.t.Helper()
 	after := l.dump(s)
 	for name, part := range before {
@@ -220,12 +220,12 @@ func (l *stillLife) compare(s *server, before map[string]any) {
 		require.NoError(l.t, err)
 		require.JSONEq(l.t, string(want), string(got), name)
 	}
-	require.Equal(l.t, http.StatusUnauthorized, s.ask(l.revoked), "a key that was revoked before stays so")
+	require.Equal(l.t, http.StatusUnauthorized, s.keyStatus(l.revoked), "a key that was revoked before stays so")
 }
 
-// requireGoesOn uses what is not shown: stacks of undo, the search index, versions of
+// requireUsable uses state that dump does not show: undo stacks, the search index and versions of
 // points.
-func (l *stillLife) requireGoesOn(s *server) {
+func (l *idleWorkspace) requireUsable(s *server) {
 	l.t.Helper()
 	name := func() string {
 		var node struct{ Name string }
@@ -247,7 +247,7 @@ func (l *stillLife) requireGoesOn(s *server) {
 	l.do(s, http.MethodPost, "/api/live-data/ingest", map[string]any{"points": []any{map[string]any{
 		"sourceId": l.source, "metric": "pressure", "tags": map[string]string{"a": "b"},
 		"timestamp": epoch.Add(100 * time.Minute), "value": 42}}}, http.StatusCreated, &checkpoint)
-	var series []struct{ Points [][]float64Or }
+	var series []struct{ Points [][]cell }
 	l.do(s, http.MethodGet, "/api/live-data/query?latest=true&metric=pressure&from="+url.QueryEscape(epoch.Format(
 		time.RFC3339,
 	))+
@@ -257,19 +257,19 @@ func (l *stillLife) requireGoesOn(s *server) {
 	)
 }
 
-// busy is a load of points and commands in the workspace of the first run.
-type busy struct {
+// mixedLoad writes points and commands to the workspace of the first run.
+type mixedLoad struct {
 	s      *server
 	source string
-	fleet  *graphFleet
-	sent   atomic.Int64 // batches that were answered 201, in order
+	graph  *graphLoad
+	sent   atomic.Int64 // number of batches that were answered 201; they are sent in order
 	stop   atomic.Bool
 	work   sync.WaitGroup
 }
 
-func (s *server) busy() *busy {
-	b := &busy{s: s, source: s.createSource("busy"), fleet: newGraphFleet(s, 1)}
-	b.fleet.start()
+func (s *server) startMixedLoad() *mixedLoad {
+	b := &mixedLoad{s: s, source: s.createSource("busy"), graph: newGraphLoad(s, 1)}
+	b.graph.start()
 	b.work.Go(func() {
 		for n := 0; !b.stop.Load(); n++ {
 			a, err := s.Try(http.MethodPost, "/api/live-data/ingest", batch{n}.body(b.source))
@@ -283,28 +283,28 @@ func (s *server) busy() *busy {
 	return b
 }
 
-// waitFor waits until so much was acknowledged.
-func (b *busy) waitFor(batches, commands int) {
+// waitFor waits until at least the given numbers of batches and commands are acknowledged.
+func (b *mixedLoad) waitFor(batches, commands int) {
 	b.s.t.Helper()
 	require.Eventually(b.s.t, func() bool {
-		return int(b.sent.Load()) >= batches && len(b.fleet.answered()) >= commands
+		return int(b.sent.Load()) >= batches && len(b.graph.answered()) >= commands
 	}, 60*time.Second, 10*time.Millisecond)
 }
 
-// acknowledged returns how many batches, and which commands.
-func (b *busy) acknowledged() (batches int, commands []applied) {
-	return int(b.sent.Load()), append([]applied(nil), b.fleet.answered()...)
+// acknowledged returns the number of acknowledged batches and the acknowledged commands.
+func (b *mixedLoad) acknowledged() (batches int, commands []commandResult) {
+	return int(b.sent.Load()), append([]commandResult(nil), b.graph.answered()...)
 }
 
-func (b *busy) end() {
+func (b *mixedLoad) end() {
 	b.stop.Store(true)
-	b.fleet.stop()
+	b.graph.stop()
 	b.work.Wait()
 }
 
-// requireKept requires that so much is there on a server, once, and no half batch of
-// what came later.
-func (b *busy) requireKept(on *server, batches int, answers []applied) {
+// requireKept requires that the server contains each of these batches and commands once, and that no
+// later batch is partial.
+func (b *mixedLoad) requireKept(on *server, batches int, answers []commandResult) {
 	t := on.t
 	t.Helper()
 	on.waitConsumed(b.source)
@@ -322,7 +322,7 @@ func (b *busy) requireKept(on *server, batches int, answers []applied) {
 
 	reader := readEvents(on)
 	defer reader.stop()
-	last := (&graphFleet{s: on}).mustWrite(t)
+	last := (&graphLoad{s: on}).mustWrite(t)
 	reader.waitFor(t, last.Sequence)
 	require.Empty(t, reader.violations())
 	reader.compareAnswers(t, answers)

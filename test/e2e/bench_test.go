@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// benchReport is what `bench --json` prints, as far as these tests look.
+// benchReport is the part of the output of `bench --json` that these tests check.
 type benchReport struct {
 	Accepted, Visible, Rejected int64
 	VisiblePerSecond            float64
@@ -22,8 +22,8 @@ type benchReport struct {
 	Interrupted                 bool
 }
 
-// TestBenchMeasuresAndCleansUp makes loads in their own workspace and with a
-// given key, and finds nothing left.
+// TestBenchMeasuresAndCleansUp runs loads in a workspace of their own and with a given key, and
+// requires that they leave nothing behind.
 func TestBenchMeasuresAndCleansUp(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -72,8 +72,8 @@ func TestBenchMeasuresAndCleansUp(t *testing.T) {
 	require.Equal(t, 1, countWorkspaces(t, s), "an interrupted load cleans up, too")
 }
 
-// TestBenchSendsEveryFormat: each of them is taken whole, and is of the sources that
-// the load has made.
+// TestBenchSendsEveryFormat requires that every format is accepted without rejections and writes to
+// the sources that the load created.
 func TestBenchSendsEveryFormat(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -89,7 +89,7 @@ func TestBenchSendsEveryFormat(t *testing.T) {
 	}
 }
 
-// interruptedBench interrupts a load that would take days, once it runs.
+// interruptedBench starts a load that would take days and interrupts it.
 func interruptedBench(t *testing.T, s *server) benchReport {
 	t.Helper()
 	cmd := exec.Command(binary, "bench", "--json", "--data-dir", s.DataDir,
@@ -97,7 +97,7 @@ func interruptedBench(t *testing.T, s *server) benchReport {
 	var stdout bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
 	require.NoError(t, cmd.Start())
-	// The set-up sends a point of each series; what has more is the load itself.
+	// The set-up sends one point per series; more points are from the load itself.
 	const loaded = "SELECT count() FROM (SELECT 1 FROM points WHERE series IN (SELECT id FROM series WHERE metric = " +
 		"'m99') LIMIT 3)"
 	require.Eventually(t, func() bool { return s.AskClickHouse(loaded) == "3" }, 60*time.Second, 50*time.Millisecond)

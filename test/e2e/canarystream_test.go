@@ -14,24 +14,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lasting are the operations whose answers last.
-var lasting = []string{"GET /api/queries/events", "GET /api/live-data/stream"}
+// streamOperations are the operations that return a stream.
+var streamOperations = []string{"GET /api/queries/events", "GET /api/live-data/stream"}
 
-// stream is an answer that lasts, as far as it has been heard.
+// stream is a streamed response and the text received so far.
 type stream struct {
 	call
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (s *stream) heard() string {
+func (s *stream) received() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.String()
 }
 
-// open begins a stream; it ends with ctx. Whatever is no stream is heard to its end.
-func (w *tenants) open(ctx context.Context, work *sync.WaitGroup, as made, c call) *stream {
+// open opens a stream, which ends with ctx. Any other response is read to its end.
+func (w *tenants) open(ctx context.Context, work *sync.WaitGroup, as createdKey, c call) *stream {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.URL()+c.path, nil)
 	require.NoError(w.t, err)
@@ -43,14 +43,14 @@ func (w *tenants) open(ctx context.Context, work *sync.WaitGroup, as made, c cal
 	answer, err := http.DefaultClient.Do(r)
 	require.NoError(w.t, err, c.path)
 	s := &stream{call: c}
-	s.text.WriteString(heard{header: answer.Header}.text())
+	s.text.WriteString(response{header: answer.Header}.text())
 	work.Go(func() {
 		defer func() { _ = answer.Body.Close() }()
-		piece := make([]byte, 64<<10)
+		buffer := make([]byte, 64<<10)
 		for {
-			n, err := answer.Body.Read(piece)
+			n, err := answer.Body.Read(buffer)
 			s.mu.Lock()
-			s.text.Write(piece[:n])
+			s.text.Write(buffer[:n])
 			s.mu.Unlock()
 			if err != nil {
 				return
@@ -60,50 +60,53 @@ func (w *tenants) open(ctx context.Context, work *sync.WaitGroup, as made, c cal
 	return s
 }
 
-// placeInStream returns where a stream of the first tenant's points is.
-func (w *tenants) placeInStream() (place string) {
+// currentStreamID returns the id of an event in the stream of the first tenant's points.
+func (w *tenants) currentStreamID() (place string) {
 	w.t.Helper()
-	ctx, leave := context.WithCancel(w.t.Context())
+	ctx, cancel := context.WithCancel(w.t.Context())
 	var work sync.WaitGroup
 	defer work.Wait()
-	defer leave()
-	s := w.open(ctx, &work, w.theirs, call{op: lasting[1], path: "/api/live-data/stream"})
+	defer cancel()
+	s := w.open(ctx, &work, w.firstKey, call{op: streamOperations[1], path: "/api/live-data/stream"})
 	require.Eventually(w.t, func() bool {
-		_, after, found := strings.Cut(s.heard(), "\nid: ")
+		_, after, found := strings.Cut(s.received(), "\nid: ")
 		place, _, _ = strings.Cut(after, "\n")
 		return found && place != ""
 	}, time.Minute, 10*time.Millisecond)
 	return place
 }
 
-// whole reports that a call has no parameters.
-func (c call) whole() bool { return c.path == strings.TrimPrefix(c.op, "GET ") && len(c.header) == 0 }
+// withoutParameters reports whether a call has no parameters.
+func (c call) withoutParameters() bool {
+	return c.path == strings.TrimPrefix(c.op, "GET ") && len(c.header) == 0
+}
 
-// requireStreamsOwn follows all that can be followed, in every way, while the first
-// tenant writes.
-func (w *tenants) requireStreamsOwn(calls []call) {
+// requireStreamsIsolated opens every stream, with every combination of parameters in calls, while the
+// first tenant writes.
+func (w *tenants) requireStreamsIsolated(calls []call) {
 	t := w.t
 	t.Helper()
-	ctx, leave := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
 	var work sync.WaitGroup
 	defer work.Wait()
-	defer leave()
+	defer cancel()
 	var theirs, mine []*stream
-	for _, op := range lasting {
-		theirs = append(theirs, w.open(ctx, &work, w.theirs, call{op: op, path: strings.TrimPrefix(op, "GET ")}))
+	for _, op := range streamOperations {
+		theirs = append(theirs, w.open(ctx, &work, w.firstKey, call{op: op, path: strings.TrimPrefix(op, "GET ")}))
 	}
 	for _, c := range calls {
-		if slices.Contains(lasting, c.op) {
-			mine = append(mine, w.open(ctx, &work, w.mine, c))
-			if c.whole() {
-				mine = append(mine, w.open(ctx, &work, w.both, c))
+		if slices.Contains(streamOperations, c.op) {
+			mine = append(mine, w.open(ctx, &work, w.secondKey, c))
+			if c.withoutParameters() {
+				mine = append(mine, w.open(ctx, &work, w.sharedKey, c))
 			}
 		}
 	}
 	require.Greater(t, len(mine), 20)
-	require.Eventually(t, func() bool { // it is heard when it says so
+	require.Eventually(t, func() bool { // a stream of points is subscribed once it sends an id
 		return !slices.ContainsFunc(append(mine, theirs...), func(s *stream) bool {
-			return s.op == lasting[1] && strings.Contains(s.heard(), "event-stream") && !strings.Contains(s.heard(), "\nid: ")
+			return s.op == streamOperations[1] && strings.Contains(s.received(), "event-stream") &&
+				!strings.Contains(s.received(), "\nid: ")
 		})
 	}, time.Minute, 10*time.Millisecond)
 
@@ -114,50 +117,49 @@ func (w *tenants) requireStreamsOwn(calls []call) {
 	)
 	w.checkpoint = w.id(w.writeJSON(opIngest, "/api/live-data/ingest", object{"points": []any{
 		object{
-			"sourceId": w.pick["source"], "metric": w.pick["metric"], "value": 4,
-			"tags": object{w.pick["tagKey"]: w.pick["tagValue"]},
+			"sourceId": w.values["source"], "metric": w.values["metric"], "value": 4,
+			"tags": object{w.values["tagKey"]: w.values["tagValue"]},
 		},
 	}}, http.StatusCreated), "checkpoint")
 	require.Equal(
 		t, http.StatusOK,
-		w.say(w.theirs.Key, w.theirs.workspace, call{
+		w.send(w.firstKey.Key, w.firstKey.workspace, call{
 			op: "GET ", path: "/api/live-data/query?checkpoint=" + url.QueryEscape(w.checkpoint),
 		}).status,
 	)
 	for _, s := range theirs {
 		require.Eventually(t, func() bool {
-			return strings.Contains(s.heard(), w.mark)
+			return strings.Contains(s.received(), w.canaryPrefix)
 		}, time.Minute, 10*time.Millisecond, "%s: the first tenant hears of it", s.op)
 	}
-	w.writeOwn() // what comes later has come, so what came before has come, too
+	w.writeAsSecond() // after these writes arrive, all earlier events have arrived
 	for _, s := range mine {
-		if s.whole() {
+		if s.withoutParameters() {
 			require.Eventually(t, func() bool {
-				return strings.Contains(s.heard(), "own-")
+				return strings.Contains(s.received(), "own-")
 			}, time.Minute, 10*time.Millisecond, "%s", s.op)
 		}
 	}
-	leave()
+	cancel()
 	work.Wait()
-	w.awaitIndexed(w.mine, "own-node", "own-node")
+	w.waitForIndex(w.secondKey, "own-node", "own-node")
 	for _, s := range mine {
-		assert.Empty(t, w.foreign(s.heard(), s.asked()), "%s", s.path)
+		assert.Empty(t, w.leaked(s.received(), s.content()), "%s", s.path)
 	}
 }
 
-// writeOwn has the second tenant, and the key that opens both, write something in the
-// second's workspace.
-func (w *tenants) writeOwn() {
+// writeAsSecond writes to the second tenant's workspace with its key and with the shared key.
+func (w *tenants) writeAsSecond() {
 	t := w.t
 	t.Helper()
-	for _, as := range []made{w.mine, w.both} {
-		made := w.say(as.Key, as.workspace, call{
-			op: opExecute, path: "/api/commands/execute", kind: asJSON,
+	for _, as := range []createdKey{w.secondKey, w.sharedKey} {
+		made := w.send(as.Key, as.workspace, call{
+			op: opExecute, path: "/api/commands/execute", contentType: asJSON,
 			body: `{"type":"CREATE_NODE","payload":{"name":"own-node","entityType":"object","description":"pumps water"}}`,
 		})
 		require.Equal(t, http.StatusCreated, made.status, "%s", made.body)
-		points := w.say(as.Key, as.workspace, call{
-			op: opIngest, path: "/api/live-data/ingest", kind: "text/plain", body: "own-lines f=1",
+		points := w.send(as.Key, as.workspace, call{
+			op: opIngest, path: "/api/live-data/ingest", contentType: "text/plain", body: "own-lines f=1",
 		})
 		require.Equal(t, http.StatusCreated, points.status, "%s", points.body)
 	}

@@ -11,29 +11,30 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// object is a JSON object that is being made.
+// object is a JSON object.
 type object = map[string]any
 
-// write has the first tenant write something, with canaries in the headers too, and
-// remembers the ids that it is told.
+// write writes as the first tenant, with canaries in the headers, and records the ids in the response.
 func (w *tenants) write(op, path, kind, body string, header map[string]string, status int) json.RawMessage {
 	w.t.Helper()
-	return w.writeBy(w.theirs, op, path, kind, body, header, status)
+	return w.writeAs(w.firstKey, op, path, kind, body, header, status)
 }
 
-// writeBy is write by another key.
-func (w *tenants) writeBy(as made, op, path, kind, body string, header map[string]string, status int) json.RawMessage {
+// writeAs is write with another key.
+func (w *tenants) writeAs(
+	as createdKey, op, path, kind, body string, header map[string]string, status int,
+) json.RawMessage {
 	w.t.Helper()
 	all := map[string]string{
 		"User-Agent": w.canary(op + ": User-Agent"), "X-Request-Id": w.canary(op + ": X-Request-Id"),
 		"Referer": "http://x/" + w.canary(op+": Referer"),
 	}
 	maps.Copy(all, header)
-	answer := w.say(as.Key, w.theirs.workspace, call{op: op, path: path, kind: kind, body: body, header: all})
+	answer := w.send(as.Key, w.firstKey.workspace, call{op: op, path: path, contentType: kind, body: body, header: all})
 	require.Equal(w.t, status, answer.status, "%s %s\n%s\n%s", op, path, body, answer.body)
-	w.remember(op, answer.text())
+	w.recordIDs(op, answer.text())
 	if media := w.operation(op).RequestBody; media != nil {
-		w.writes[op+" "+kind], w.writes[op+" */*"] = true, true
+		w.written[op+" "+kind], w.written[op+" */*"] = true, true
 	}
 	var envelope struct{ Data json.RawMessage }
 	if answer.body != "" {
@@ -42,20 +43,20 @@ func (w *tenants) writeBy(as made, op, path, kind, body string, header map[strin
 	return envelope.Data
 }
 
-// writeJSON is write of a body whose texts are taken note of by the contract's schema.
+// writeJSON is write of a JSON body. It records which fields of the schema contain canaries.
 func (w *tenants) writeJSON(op, path string, body object, status int) json.RawMessage {
 	w.t.Helper()
 	text, err := json.Marshal(body)
 	require.NoError(w.t, err)
 	var read any
 	require.NoError(w.t, json.Unmarshal(text, &read))
-	w.note(op, "", w.bodyOf(op), read)
+	w.recordWritten(op, "", w.bodyOf(op), read)
 	header := map[string]string{}
 	if slices.ContainsFunc(w.operation(op).Parameters, func(p *openapi3.ParameterRef) bool {
 		return p.Value.Name == "Idempotency-Key"
 	}) {
 		header["Idempotency-Key"] = w.canary(op + ": Idempotency-Key")
-		w.pick["idempotency "+op] = header["Idempotency-Key"]
+		w.values["idempotency "+op] = header["Idempotency-Key"]
 	}
 	return w.write(op, path, asJSON, string(text), header, status)
 }
@@ -69,7 +70,7 @@ func (w *tenants) operation(op string) *openapi3.Operation {
 	return item.GetOperation(method)
 }
 
-// bodyOf returns the schema of an operation's JSON body; nil: it has none.
+// bodyOf returns the schema of an operation's JSON body, or nil if it has none.
 func (w *tenants) bodyOf(op string) *openapi3.Schema {
 	body := w.operation(op).RequestBody
 	if body == nil || body.Value.Content[asJSON] == nil {
@@ -78,22 +79,22 @@ func (w *tenants) bodyOf(op string) *openapi3.Schema {
 	return body.Value.Content[asJSON].Schema.Value
 }
 
-// texts returns the places of a schema where a client's own text can stand.
-func texts(at string, s *openapi3.Schema) (places []string) {
+// textFields returns the paths of the fields of a schema that accept text of a client.
+func textFields(at string, s *openapi3.Schema) (places []string) {
 	for _, alternatives := range []openapi3.SchemaRefs{s.AnyOf, s.OneOf, s.AllOf} {
 		for _, one := range alternatives {
-			places = append(places, texts(at, one.Value)...)
+			places = append(places, textFields(at, one.Value)...)
 		}
 	}
 	for name, property := range s.Properties {
-		places = append(places, texts(at+"."+name, property.Value)...)
+		places = append(places, textFields(at+"."+name, property.Value)...)
 	}
 	switch {
 	case s.Items != nil:
-		places = append(places, texts(at+"[]", s.Items.Value)...)
+		places = append(places, textFields(at+"[]", s.Items.Value)...)
 	case s.AdditionalProperties.Schema != nil:
 		places = append(places, at+".(key)")
-		places = append(places, texts(at+".*", s.AdditionalProperties.Schema.Value)...)
+		places = append(places, textFields(at+".*", s.AdditionalProperties.Schema.Value)...)
 	case s.AdditionalProperties.Has != nil && *s.AdditionalProperties.Has:
 		places = append(places, at+".(key)", at+".*")
 	case s.Type.Is("string") && len(s.Enum) == 0 && s.Format != "date-time":
@@ -102,45 +103,45 @@ func texts(at string, s *openapi3.Schema) (places []string) {
 	return places
 }
 
-// note takes note of which texts of a schema a value has.
-func (w *tenants) note(op, at string, s *openapi3.Schema, value any) {
+// recordWritten records which text fields of a schema a value sets.
+func (w *tenants) recordWritten(op, at string, s *openapi3.Schema, value any) {
 	for _, alternatives := range []openapi3.SchemaRefs{s.AnyOf, s.OneOf, s.AllOf} {
 		for _, one := range alternatives {
-			w.note(op, at, one.Value, value)
+			w.recordWritten(op, at, one.Value, value)
 		}
 	}
-	has := func(where, text string) {
-		if strings.Contains(text, w.mark) || w.ids[text] != "" {
-			w.writes[op+" "+where] = true
+	record := func(where, text string) {
+		if strings.Contains(text, w.canaryPrefix) || w.ids[text] != "" {
+			w.written[op+" "+where] = true
 		}
 	}
 	switch v := value.(type) {
 	case string:
-		has(at, v)
+		record(at, v)
 	case []any:
 		for _, item := range v {
 			if s.Items != nil {
-				w.note(op, at+"[]", s.Items.Value, item)
+				w.recordWritten(op, at+"[]", s.Items.Value, item)
 			}
 		}
 	case map[string]any:
 		for name, member := range v {
 			switch {
 			case s.Properties[name] != nil:
-				w.note(op, at+"."+name, s.Properties[name].Value, member)
+				w.recordWritten(op, at+"."+name, s.Properties[name].Value, member)
 			case s.AdditionalProperties.Schema != nil:
-				has(at+".(key)", name)
-				w.note(op, at+".*", s.AdditionalProperties.Schema.Value, member)
+				record(at+".(key)", name)
+				w.recordWritten(op, at+".*", s.AdditionalProperties.Schema.Value, member)
 			case s.AdditionalProperties.Has != nil && *s.AdditionalProperties.Has:
-				has(at+".(key)", name)
-				has(at+".*", fmt.Sprint(member))
+				record(at+".(key)", name)
+				record(at+".*", fmt.Sprint(member))
 			}
 		}
 	}
 }
 
-// requireAllWritten: the first tenant has written its own text in every place that
-// the contract has for one, in every form of body.
+// requireAllWritten requires that the first tenant wrote a canary into every text field of the
+// specification, with every content type.
 func (w *tenants) requireAllWritten() {
 	w.t.Helper()
 	for path, item := range w.doc.Paths.Map() {
@@ -150,23 +151,23 @@ func (w *tenants) requireAllWritten() {
 			}
 			op := method + " " + path
 			schema := w.bodyOf(op)
-			if schema != nil && len(texts("", schema)) == 0 && len(operation.RequestBody.Value.Content) == 1 {
+			if schema != nil && len(textFields("", schema)) == 0 && len(operation.RequestBody.Value.Content) == 1 {
 				continue // its body is an empty object
 			}
 			for kind := range operation.RequestBody.Value.Content {
-				require.True(w.t, w.writes[op+" "+kind], "%s: no canary was written as %s", op, kind)
+				require.True(w.t, w.written[op+" "+kind], "%s: no canary was written as %s", op, kind)
 			}
 			if schema == nil {
 				continue
 			}
-			for _, place := range texts("", schema) {
-				require.True(w.t, w.writes[op+" "+place], "%s: no canary was written into %s", op, place)
+			for _, place := range textFields("", schema) {
+				require.True(w.t, w.written[op+" "+place], "%s: no canary was written into %s", op, place)
 			}
 		}
 	}
 }
 
-// id reads an id out of an answer's data.
+// id returns a member of an answer's data, such as "node.id".
 func (w *tenants) id(data json.RawMessage, member string) string {
 	w.t.Helper()
 	var found map[string]any

@@ -15,8 +15,8 @@ import (
 	"github.com/livegraph/livegraph/test/harness"
 )
 
-// TestKeysAndWorkspacesByCommandLine walks an operator's path: a workspace, a
-// key of one scope, its use, its refusal elsewhere, its end.
+// TestKeysAndWorkspacesByCommandLine creates a workspace and a key with one scope, uses the key within
+// and beyond its scope, and revokes it.
 func TestKeysAndWorkspacesByCommandLine(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -79,7 +79,7 @@ func TestKeysAndWorkspacesByCommandLine(t *testing.T) {
 	})
 }
 
-// TestToolsSayWhatToDoWithoutAServer: an error is a sentence that helps.
+// TestToolsSayWhatToDoWithoutAServer requires that the error says how to start a server.
 func TestToolsSayWhatToDoWithoutAServer(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -88,7 +88,7 @@ func TestToolsSayWhatToDoWithoutAServer(t *testing.T) {
 	require.Contains(t, output, "livegraph serve")
 }
 
-// TestDoctorFindsEveryEngine on a server of the embedded editions.
+// TestDoctorFindsEveryEngine runs the doctor on a server with embedded engines.
 func TestDoctorFindsEveryEngine(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -99,7 +99,7 @@ func TestDoctorFindsEveryEngine(t *testing.T) {
 	status := map[string]string{}
 	for _, f := range findings {
 		status[f.Name] = f.Status
-		if f.Status == "warning" && strings.Contains(f.Detail, "free on its disk") { // this machine's, not the engine's
+		if f.Status == "warning" && strings.Contains(f.Detail, "free on its disk") { // depends on the machine
 			status[f.Name] = "ok"
 		}
 	}
@@ -109,8 +109,8 @@ func TestDoctorFindsEveryEngine(t *testing.T) {
 	require.Equal(t, "warning", status["first-run.json"], "the file with the first key is still there")
 }
 
-// TestTheDemoFillsTheWorkspace runs the demo until this machine's metrics, its graph and the
-// back-fill are found through the public interface.
+// TestTheDemoFillsTheWorkspace runs the demo until queries return this machine's metrics, its graph
+// and the backfill.
 func TestTheDemoFillsTheWorkspace(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

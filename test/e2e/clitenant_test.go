@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAWorkspaceIsLookedIntoByCommandLine: sources, points, graph, undo and search
-// without a key, as the interface answers them.
-func TestAWorkspaceIsLookedIntoByCommandLine(t *testing.T) {
+// TestAWorkspaceIsReadByCommandLine reads sources, points, graph and search results, and undoes
+// commands, without an API key. The output matches the API.
+func TestAWorkspaceIsReadByCommandLine(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.Start()
@@ -96,7 +96,7 @@ func TestAWorkspaceIsLookedIntoByCommandLine(t *testing.T) {
 		}
 	})
 	t.Run("what is refused says which flag", func(t *testing.T) {
-		for said, command := range map[string][]string{
+		for message, command := range map[string][]string{
 			"--limit: must be":                      {"sources", "list", "--limit", "0"},
 			"--from: must be":                       {"query", "--from", "never"},
 			"--workspace: there is no workspace":    {"graph", "nodes", "--workspace", uuid.NewString()},
@@ -109,7 +109,7 @@ func TestAWorkspaceIsLookedIntoByCommandLine(t *testing.T) {
 		} {
 			output, code := s.RunCLI(command...)
 			require.NotZero(t, code, command)
-			require.Contains(t, output, said, command)
+			require.Contains(t, output, message, command)
 		}
 	})
 }

@@ -31,9 +31,9 @@ import (
 
 const examples = "../../docs/consumers"
 
-// pythonOfConsumers makes the venv of the Python example as its guide says, once a
-// machine and version of its requirements, and gives its interpreter.
-var pythonOfConsumers = sync.OnceValues(func() (string, error) {
+// consumerPython creates the venv of the Python example as its guide says, once per machine and
+// version of its requirements, and returns the path of its interpreter.
+var consumerPython = sync.OnceValues(func() (string, error) {
 	file := filepath.Join(examples, "python", "requirements.txt")
 	requirements, err := os.ReadFile(file)
 	if err != nil {
@@ -45,8 +45,8 @@ var pythonOfConsumers = sync.OnceValues(func() (string, error) {
 	}
 	sum := sha256.Sum256(requirements)
 	dir := filepath.Join(cache, "livegraph", "example-consumer-"+hex.EncodeToString(sum[:6]))
-	python, whole := filepath.Join(dir, "bin", "python"), filepath.Join(dir, "complete")
-	if _, err := os.Stat(whole); err == nil {
+	python, complete := filepath.Join(dir, "bin", "python"), filepath.Join(dir, "complete")
+	if _, err := os.Stat(complete); err == nil {
 		return python, nil
 	}
 	for _, command := range [][]string{
@@ -57,7 +57,7 @@ var pythonOfConsumers = sync.OnceValues(func() (string, error) {
 			return "", fmt.Errorf("%v: %w\n%s", command, err, printed)
 		}
 	}
-	return python, os.WriteFile(whole, nil, 0o600)
+	return python, os.WriteFile(complete, nil, 0o600)
 })
 
 // example is one of the example consumers, as a command.
@@ -68,7 +68,7 @@ type example struct {
 	topic   string
 }
 
-// exampleLine is what an example prints: a point, a deletion, or a series.
+// exampleLine is a line that an example prints: a point, a deletion, or a series.
 type exampleLine struct {
 	Workspace, Source, Metric, Time, Deleted string
 	Tags                                     map[string]string
@@ -80,7 +80,7 @@ type exampleLine struct {
 	Sum                                      float64
 }
 
-// run runs the example until it has read everything, and gives what it printed.
+// run runs the example until it has read everything, and returns the lines that it printed.
 func (e *example) run(args ...string) (lines []exampleLine) {
 	e.t.Helper()
 	ctx, cancel := context.WithTimeout(e.t.Context(), 2*time.Minute)
@@ -109,7 +109,7 @@ func eachExample(t *testing.T, broker *testenv.Broker, test func(t *testing.T, e
 		test(t, &example{t: t, command: []string{program}, broker: broker, topic: "points"})
 	})
 	t.Run("python", func(t *testing.T) {
-		python, err := pythonOfConsumers()
+		python, err := consumerPython()
 		require.NoError(t, err)
 		test(t, &example{
 			t: t, command: []string{python, filepath.Join(examples, "python", "consumer.py")}, broker: broker, topic: "points",
@@ -117,7 +117,7 @@ func eachExample(t *testing.T, broker *testenv.Broker, test func(t *testing.T, e
 	})
 }
 
-// produce puts a record into the log as the server would.
+// produce writes a record to the log in the same way as the server.
 func (e *example) produce(source uuid.UUID, value []byte) {
 	e.t.Helper()
 	client, err := kgo.NewClient(e.broker.Opts()...)
@@ -128,7 +128,8 @@ func (e *example) produce(source uuid.UUID, value []byte) {
 	)
 }
 
-// TestTheExampleConsumersReadTheLog beside the server, which neither notices.
+// TestTheExampleConsumersReadTheLog runs the example consumers next to a server; neither affects the
+// other.
 func TestTheExampleConsumersReadTheLog(t *testing.T) {
 	t.Parallel()
 	t.Run("embedded Kafka", func(t *testing.T) {
@@ -163,7 +164,7 @@ func tryExamples(t *testing.T, s *server) {
 			times, values = append(times, fmt.Sprint(epoch.UnixMilli()+int64(n))), append(values, fmt.Sprint(n))
 		}
 		all := fmt.Sprintf(hundred, strings.Join(times, ","), strings.Join(values, ","))
-		e.run("--group", name+"-before") // what was there before the test is of no interest
+		e.run("--group", name+"-before") // skips the records from before the test
 		send(kept, all)
 		send(kept, all) // a repetition
 		send(kept, fmt.Sprintf(hundred, times[7], "1007"))
@@ -176,7 +177,7 @@ func tryExamples(t *testing.T, s *server) {
 		send(kept, fmt.Sprintf(hundred, times[12], "1012"))
 
 		room := map[string]string{"room": "Küche", "a": "1"}
-		stands := []exampleLine{
+		expected := []exampleLine{
 			{
 				Workspace: s.First.WorkspaceID, Source: kept, Metric: "m", Tags: room, Count: 91, Sum: 4950 - 145 + 1000 + 1012,
 				Last: 99.0,
@@ -186,7 +187,7 @@ func tryExamples(t *testing.T, s *server) {
 				Last: `an "apple"`,
 			},
 		}
-		mine := func(lines []exampleLine) (own []exampleLine) {
+		ownLines := func(lines []exampleLine) (own []exampleLine) {
 			for _, l := range lines {
 				if l.Source == kept || l.Source == gone || l.Deleted == kept || l.Deleted == gone {
 					own = append(own, l)
@@ -194,14 +195,14 @@ func tryExamples(t *testing.T, s *server) {
 			}
 			return own
 		}
-		require.Equal(t, stands, mine(e.run("--group", name+"-summary", "--summary")))
-		require.Empty(t, mine(e.run("--group", name+"-summary")), "the group goes on where it was")
+		require.Equal(t, expected, ownLines(e.run("--group", name+"-summary", "--summary")))
+		require.Empty(t, ownLines(e.run("--group", name+"-summary")), "the group goes on where it was")
 		require.Equal(
-			t, stands, mine(e.run("--group", name+"-summary", "--summary", "--from-offset", "0")),
+			t, expected, ownLines(e.run("--group", name+"-summary", "--summary", "--from-offset", "0")),
 			"unless it is told to read again",
 		)
 
-		lines := mine(e.run("--group", name+"-before"))
+		lines := ownLines(e.run("--group", name+"-before"))
 		require.Len(t, lines, 100+100+1+1+100+1+1+1)
 		deletions := map[string]exampleLine{}
 		newest := int64(-1)
@@ -220,12 +221,12 @@ func tryExamples(t *testing.T, s *server) {
 		require.NotNil(t, deletions[kept].From)
 
 		require.Empty(t, e.run("--group", name+"-other", "--workspace", uuid.NewString()))
-		time.Sleep(10 * time.Millisecond) // the log's times have milliseconds
+		time.Sleep(10 * time.Millisecond) // the timestamps of the log have millisecond precision
 		later := time.Now()
 		time.Sleep(10 * time.Millisecond)
 		send(kept, fmt.Sprintf(hundred, times[50], "7"))
 		lines = e.run("--group", name+"-other", "--from-time", later.UTC().Format(time.RFC3339Nano))
-		require.Len(t, mine(lines), 1)
+		require.Len(t, ownLines(lines), 1)
 		require.InDelta(t, 7, lines[0].Value, 0)
 
 		workspace := s.CLI("workspaces", "create", "--name", name, "--json")
@@ -237,21 +238,21 @@ func tryExamples(t *testing.T, s *server) {
 		require.Len(t, lines, 1)
 		require.True(t, lines[0].WholeWorkspace)
 
-		if name == "python" { // its table outlives it
+		if name == "python" { // its table persists between runs
 			db := filepath.Join(t.TempDir(), "points.sqlite")
-			stands[0].Sum += 7 - 50
+			expected[0].Sum += 7 - 50
 			for range 2 {
-				require.Equal(t, stands, mine(e.run("--group", name+"-db", "--summary", "--db", db)))
+				require.Equal(t, expected, ownLines(e.run("--group", name+"-db", "--summary", "--db", db)))
 			}
 			require.Equal(
-				t, stands, mine(e.run("--group", name+"-db", "--summary", "--db", db, "--from-offset", "0")),
+				t, expected, ownLines(e.run("--group", name+"-db", "--summary", "--db", db, "--from-offset", "0")),
 				"reading again changes nothing",
 			)
 		}
 	})
 }
 
-// normal returns the last point of the source's metric m, with its time in milliseconds.
+// lastPoint returns the last point of the source's metric m, with its time in milliseconds.
 func normal(lines []exampleLine, source string) (last exampleLine) {
 	for _, l := range lines {
 		if l.Source == source && l.Metric == "m" {
@@ -265,10 +266,11 @@ func normal(lines []exampleLine, source string) (last exampleLine) {
 	return last
 }
 
-// TestThePythonExampleKnowsTheSchema of today: points_pb2.py is made again with it.
-func TestThePythonExampleKnowsTheSchema(t *testing.T) {
+// TestThePythonExampleHasTheCurrentSchema requires that points_pb2.py is generated from the current
+// schema.
+func TestThePythonExampleHasTheCurrentSchema(t *testing.T) {
 	t.Parallel()
-	python, err := pythonOfConsumers()
+	python, err := consumerPython()
 	require.NoError(t, err)
 	command := exec.Command(
 		python, "-c", `import points_pb2, sys; sys.stdout.write(points_pb2.DESCRIPTOR.serialized_pb.hex())`,
@@ -278,25 +280,25 @@ func TestThePythonExampleKnowsTheSchema(t *testing.T) {
 	require.NoError(t, err)
 	theirs, err := hex.DecodeString(string(printed))
 	require.NoError(t, err)
-	var knows descriptorpb.FileDescriptorProto
-	require.NoError(t, proto.Unmarshal(theirs, &knows))
-	is := protodesc.ToFileDescriptorProto(eventsv1.File_events_v1_points_proto)
-	is.Name = knows.Name
-	for _, message := range is.GetMessageType() {
+	var generated descriptorpb.FileDescriptorProto
+	require.NoError(t, proto.Unmarshal(theirs, &generated))
+	current := protodesc.ToFileDescriptorProto(eventsv1.File_events_v1_points_proto)
+	current.Name = generated.Name
+	for _, message := range current.GetMessageType() {
 		for _, field := range message.GetField() {
-			field.JsonName = nil // protoc leaves out what follows from the name
+			field.JsonName = nil // protoc omits names that it can derive
 		}
 	}
 	require.True(
-		t, proto.Equal(is, &knows), "docs/consumers/python/points_pb2.py is stale: its README says how it is made",
+		t, proto.Equal(current, &generated), "docs/consumers/python/points_pb2.py is stale: its README says how it is made",
 	)
 }
 
-// TestTheGuideOfTheConsumersWorksWhenPasted except for the installation, which other tests
-// do, and the places that are the test's own.
+// TestTheGuideOfTheConsumersWorksWhenPasted runs the commands of the guide, except for the
+// installation, which other tests cover. It replaces the paths by the test's own.
 func TestTheGuideOfTheConsumersWorksWhenPasted(t *testing.T) {
 	t.Parallel()
-	python, err := pythonOfConsumers()
+	python, err := consumerPython()
 	require.NoError(t, err)
 	page, err := os.ReadFile(filepath.Join(examples, "README.md"))
 	require.NoError(t, err)

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDeletedPointsNeverComeBack deletes in the middle of what was ingested, writes
-// there again, and reads the whole log once more.
+// TestDeletedPointsNeverComeBack deletes a time range from ingested points, writes to it again, and
+// consumes the whole log a second time.
 func TestDeletedPointsNeverComeBack(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -39,7 +39,7 @@ func TestDeletedPointsNeverComeBack(t *testing.T) {
 		return answer.Checkpoint
 	}
 	latest := func(checkpoint string) (points int, newest string) {
-		var rows []struct{ Points [][]float64Or }
+		var rows []struct{ Points [][]cell }
 		s.Do(
 			"GET", "/api/live-data/query?latest=true&metric=m0&sourceId="+source+"&checkpoint="+url.QueryEscape(checkpoint), nil,
 			http.StatusOK, &rows,
@@ -78,7 +78,7 @@ func TestDeletedPointsNeverComeBack(t *testing.T) {
 	dump := func() string {
 		return s.AskClickHouse("SELECT count(), sum(cityHash64(series, ts, value, version)) FROM points FINAL")
 	}
-	// Answers leave out what is deleted at once; what deletes it comes by a little later.
+	// Queries exclude deleted points immediately; the rows are deleted from the tables later.
 	stored := strconv.Itoa(int(want) + 4*pointsInBatch)
 	require.Eventually(t, func() bool { return s.AskClickHouse("SELECT count() FROM points FINAL") == stored },
 		time.Minute, 20*time.Millisecond)
@@ -99,61 +99,61 @@ func TestDeletedPointsNeverComeBack(t *testing.T) {
 	require.Empty(t, none, "all of it")
 }
 
-// TestADeletedWorkspaceIsRemovedThoughTheServerIsKilled deletes one of two
-// workspaces with the same content, kills the server in the middle, and compares.
+// TestADeletedWorkspaceIsRemovedThoughTheServerIsKilled deletes one of two workspaces with the same
+// content, kills the server during the deletion, and compares.
 func TestADeletedWorkspaceIsRemovedThoughTheServerIsKilled(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	dice := rand.New(rand.NewPCG(seed, 1))
+	random := rand.New(rand.NewPCG(seed, 1))
 	s := newServer(t)
 	s.Start()
-	var gone struct{ ID string }
+	var deleted struct{ ID string }
 	require.NoError(t, json.Unmarshal(
-		[]byte(s.CLI("workspaces", "create", "--name", "gone", "--plan", "enterprise", "--json")), &gone,
+		[]byte(s.CLI("workspaces", "create", "--name", "gone", "--plan", "enterprise", "--json")), &deleted,
 	))
 	var key struct{ Key string }
 	require.NoError(t, json.Unmarshal(
-		[]byte(s.CLI("keys", "create", "--workspace", gone.ID, "--name", "k", "--scope", "admin", "--json")), &key,
+		[]byte(s.CLI("keys", "create", "--workspace", deleted.ID, "--name", "k", "--scope", "admin", "--json")), &key,
 	))
 	s.fill(s.First.AdminKey, s.First.WorkspaceID)
-	s.fill(key.Key, gone.ID)
-	stays := s.contents(s.First.WorkspaceID)
-	require.NotEmpty(t, strings.Trim(s.contents(gone.ID), "0\n"))
+	s.fill(key.Key, deleted.ID)
+	kept := s.contents(s.First.WorkspaceID)
+	require.NotEmpty(t, strings.Trim(s.contents(deleted.ID), "0\n"))
 
-	output, code := s.RunCLI("workspaces", "delete", gone.ID)
+	output, code := s.RunCLI("workspaces", "delete", deleted.ID)
 	require.Equal(t, 1, code)
 	require.Contains(t, output, "--yes", "nobody can be asked here")
-	s.CLI("workspaces", "delete", gone.ID, "--yes", "--no-wait")
+	s.CLI("workspaces", "delete", deleted.ID, "--yes", "--no-wait")
 	closed := time.Now()
 	require.Eventually(t, func() bool {
-		a, err := s.TryAs(key.Key, gone.ID, "GET", "/api/live-data/sources", nil)
+		a, err := s.TryAs(key.Key, deleted.ID, "GET", "/api/live-data/sources", nil)
 		return err == nil && a.Status == http.StatusForbidden && a.Error.Message == "Workspace access denied"
 	}, 5*time.Second, 20*time.Millisecond)
 	t.Logf("the key was refused after %s", time.Since(closed).Round(time.Millisecond))
 	for range 2 {
-		time.Sleep(time.Duration(dice.IntN(600)) * time.Millisecond) // the moment is the test's chance, not a synchronisation
+		time.Sleep(time.Duration(random.IntN(600)) * time.Millisecond) // a random moment, not a synchronisation
 		s.Kill()
 		s.Start()
 	}
-	printed := s.CLI("workspaces", "delete", gone.ID, "--yes")
+	printed := s.CLI("workspaces", "delete", deleted.ID, "--yes")
 	require.Contains(t, printed, "is deleted")
-	require.Empty(t, strings.Trim(s.contents(gone.ID), "0\n"))
-	require.Equal(t, stays, s.contents(s.First.WorkspaceID))
+	require.Empty(t, strings.Trim(s.contents(deleted.ID), "0\n"))
+	require.Equal(t, kept, s.contents(s.First.WorkspaceID))
 
 	require.Zero(t, s.Stop())
 	s.Args = append(s.Args, "--points-group", "second-reading")
 	s.Start()
 	s.waitConsumed(s.createSource("probe"))
-	require.Equal(t, stays, s.contents(s.First.WorkspaceID))
-	require.Empty(t, strings.Trim(s.contents(gone.ID), "0\n"), "reading the log again brings nothing back")
-	a, err := s.TryAs(key.Key, gone.ID, "GET", "/api/live-data/sources", nil)
+	require.Equal(t, kept, s.contents(s.First.WorkspaceID))
+	require.Empty(t, strings.Trim(s.contents(deleted.ID), "0\n"), "reading the log again brings nothing back")
+	a, err := s.TryAs(key.Key, deleted.ID, "GET", "/api/live-data/sources", nil)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusForbidden, a.Status)
-	require.Contains(t, s.CLI("workspaces", "delete", gone.ID, "--json"), `"deleted": true`)
+	require.Contains(t, s.CLI("workspaces", "delete", deleted.ID, "--json"), `"deleted": true`)
 }
 
-// fill writes points and a graph to a workspace, the same to each.
+// fill writes the same points and graph to any workspace.
 func (s *server) fill(key, workspace string) {
 	s.t.Helper()
 	post := func(path string, body []byte, status int, into any) {
@@ -185,8 +185,7 @@ func (s *server) fill(key, workspace string) {
 	}
 }
 
-// contents returns a fingerprint of what the server's own ClickHouse has of a
-// workspace, a line a table.
+// contents returns a fingerprint of a workspace's rows in ClickHouse, one line per table.
 func (s *server) contents(workspace string) string {
 	s.t.Helper()
 	var lines []string

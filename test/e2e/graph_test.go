@@ -21,8 +21,8 @@ type node struct {
 	Version              int
 }
 
-// nodesOf reads all nodes of a kind that the demo draws.
-func (s *server) nodesOf(kind string) (list []node) {
+// nodesByKind returns all nodes of a kind that the demo creates.
+func (s *server) nodesByKind(kind string) (list []node) {
 	s.t.Helper()
 	s.Do("GET", "/api/queries/nodes?limit=100&property.kind="+kind, nil, http.StatusOK, &list)
 	return list
@@ -36,14 +36,14 @@ func (s *server) sources() (list []source) {
 	return list
 }
 
-// checkMachineGraph looks at what a demo that ran drew, and runs another.
+// checkMachineGraph checks the graph that a demo created, and runs the demo again.
 func (s *server) checkMachineGraph() {
 	t := s.t
 	t.Helper()
-	hosts := s.nodesOf("machine")
+	hosts := s.nodesByKind("machine")
 	require.Len(t, hosts, 1)
-	require.NotEmpty(t, s.nodesOf("process"))
-	require.NotEmpty(t, s.nodesOf("core"))
+	require.NotEmpty(t, s.nodesByKind("process"))
+	require.NotEmpty(t, s.nodesByKind("core"))
 
 	for relation, kind := range map[string]string{"part_of": "storage", "runs_on": "process", "has_account_on": "user"} {
 		var near []struct{ Node node }
@@ -56,9 +56,9 @@ func (s *server) checkMachineGraph() {
 		}), "%s: %v", relation, near)
 	}
 
-	processor := s.nodesOf("processor")[0].ID
+	processor := s.nodesByKind("processor")[0].ID
 	for _, source := range s.sources() {
-		require.NotEmpty(t, source.NodeID, source.Name) // of the weather, too
+		require.NotEmpty(t, source.NodeID, source.Name) // including the weather source
 		if strings.HasSuffix(source.Name, "/cpu") {
 			require.Equal(t, processor, source.NodeID)
 		}
@@ -68,11 +68,11 @@ func (s *server) checkMachineGraph() {
 	require.NotEmpty(t, series, "live data is found by its node")
 
 	s.CLI("demo", "--duration", "2s", "--plain", "--no-backfill")
-	again := s.nodesOf("machine")
+	again := s.nodesByKind("machine")
 	require.Equal(t, hosts, again, "not made again, and not changed")
 }
 
-// TestAGraphMovesToAnotherWorkspace by export and import, as an operator does it.
+// TestAGraphMovesToAnotherWorkspace exports and imports a graph by command line.
 func TestAGraphMovesToAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -107,7 +107,7 @@ func TestAGraphMovesToAnotherWorkspace(t *testing.T) {
 		t, s.CLI("import", file("a"), "--workspace", target.ID), "597 nodes and edges created, 0 there already",
 	)
 	s.CLI("export", "--workspace", target.ID, "--output", file("b"))
-	require.Equal(t, contents(t, file("a")), contents(t, file("b")))
+	require.Equal(t, readExport(t, file("a")), readExport(t, file("b")))
 
 	require.Contains(
 		t, s.CLI("import", file("a"), "--workspace", target.ID), "0 nodes and edges created, 597 there already",
@@ -125,8 +125,9 @@ func TestAGraphMovesToAnotherWorkspace(t *testing.T) {
 	require.NotContains(t, s.CLI("keys", "list"), "import     active")
 }
 
-// contents returns an export without what may differ between two workspaces.
-func contents(t *testing.T, path string) (lines []map[string]any) {
+// readExport returns the resources of an export without members that may differ between two
+// workspaces.
+func readExport(t *testing.T, path string) (lines []map[string]any) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -147,9 +148,9 @@ func contents(t *testing.T, path string) (lines []map[string]any) {
 	return lines
 }
 
-// TestAnImportRidesOutACrash: the server is killed in the middle of it, and it goes
-// on when there is one again, with everything there once.
-func TestAnImportRidesOutACrash(t *testing.T) {
+// TestAnImportContinuesAfterACrash kills the server during an import. The import continues after the
+// restart, and creates everything once.
+func TestAnImportContinuesAfterACrash(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.Start()
@@ -192,7 +193,7 @@ func TestAnImportRidesOutACrash(t *testing.T) {
 	require.EqualValues(t, nodes, s.total("/api/queries/nodes"))
 }
 
-// total returns how many items a list has; 0 while the server does not answer.
+// total returns the number of items in a list, or 0 while the server does not answer.
 func (s *server) total(path string) int64 {
 	answer, err := s.Try("GET", path+"?limit=1", nil)
 	if err != nil {

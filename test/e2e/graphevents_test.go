@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// graphStep is what an event says of one resource.
+// graphStep is the change of one resource in an event.
 type graphStep struct {
 	Node    *graphResource
 	Edge    *graphResource
@@ -28,7 +28,7 @@ type graphStep struct {
 	}
 }
 
-// graphEvent is the data of an event: a change.
+// graphEvent is the data of a change event.
 type graphEvent struct {
 	Sequence  int64
 	CommandID uuid.UUID
@@ -37,7 +37,7 @@ type graphEvent struct {
 	Steps []graphStep
 }
 
-// graphResource is a node or an edge, so far as it is compared.
+// graphResource is a node or an edge, with the members that are compared.
 type graphResource struct {
 	ID           uuid.UUID
 	Name         string
@@ -50,19 +50,18 @@ type graphResource struct {
 	Deleted      bool
 }
 
-// eventReader reads a workspace's events from the first on, and resumes where it
-// was whenever the server goes away.
+// eventReader reads all events of a workspace, and resumes after each restart of the server.
 type eventReader struct {
 	s      *server
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	mu     sync.Mutex
-	events []graphEvent
-	wrong  []string
+	mu       sync.Mutex
+	events   []graphEvent
+	failures []string
 }
 
-// readEvents begins to read, until stop.
+// readEvents starts an eventReader. It reads until stop.
 func readEvents(s *server) *eventReader {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &eventReader{s: s, cancel: cancel, done: make(chan struct{})}
@@ -108,7 +107,7 @@ func (r *eventReader) connect(ctx context.Context) error {
 	return r.read(bufio.NewScanner(response.Body))
 }
 
-// read takes the stream apart: fields of an event a line each, a blank line after it.
+// read parses the stream: one line per field, and a blank line after each event.
 func (r *eventReader) read(lines *bufio.Scanner) error {
 	lines.Buffer(nil, 64<<20)
 	var id, kind, data string
@@ -124,7 +123,7 @@ func (r *eventReader) read(lines *bufio.Scanner) error {
 			data += value
 		case "":
 			if kind == "change" {
-				r.take(id, data)
+				r.add(id, data)
 			}
 			id, kind, data = "", "", ""
 		}
@@ -132,18 +131,18 @@ func (r *eventReader) read(lines *bufio.Scanner) error {
 	return lines.Err()
 }
 
-func (r *eventReader) take(id, data string) {
+func (r *eventReader) add(id, data string) {
 	var event graphEvent
 	err := json.Unmarshal([]byte(data), &event)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case err != nil:
-		r.wrong = append(r.wrong, fmt.Sprintf("event %s cannot be read: %v", id, err))
+		r.failures = append(r.failures, fmt.Sprintf("event %s cannot be read: %v", id, err))
 	case strconv.FormatInt(event.Sequence, 10) != id:
-		r.wrong = append(r.wrong, fmt.Sprintf("event %s says it is change %d", id, event.Sequence))
+		r.failures = append(r.failures, fmt.Sprintf("event %s says it is change %d", id, event.Sequence))
 	case event.Sequence != int64(len(r.events))+1:
-		r.wrong = append(r.wrong, fmt.Sprintf("event %d came after %d", event.Sequence, len(r.events)))
+		r.failures = append(r.failures, fmt.Sprintf("event %d came after %d", event.Sequence, len(r.events)))
 	}
 	r.events = append(r.events, event)
 }
@@ -157,7 +156,7 @@ func (r *eventReader) last() int64 {
 func (r *eventReader) violations() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.wrong[:min(len(r.wrong), 10)]
+	return r.failures[:min(len(r.failures), 10)]
 }
 
 func (r *eventReader) waitFor(t *testing.T, sequence int64) {
@@ -168,9 +167,9 @@ func (r *eventReader) waitFor(t *testing.T, sequence int64) {
 		"the reader sees change %d", sequence)
 }
 
-// compareAnswers finds each answered command in the events, under its sequence, and
-// no command twice.
-func (r *eventReader) compareAnswers(t *testing.T, answers []applied) {
+// compareAnswers requires that the events contain each acknowledged command with its sequence, and no
+// command twice.
+func (r *eventReader) compareAnswers(t *testing.T, answers []commandResult) {
 	t.Helper()
 	seen := map[uuid.UUID]int64{}
 	for _, event := range r.events {
@@ -185,10 +184,10 @@ func (r *eventReader) compareAnswers(t *testing.T, answers []applied) {
 	}
 }
 
-// graphState is the nodes and edges that stand.
+// graphState is the nodes and edges that are not deleted.
 type graphState struct{ nodes, edges map[uuid.UUID]graphResource }
 
-// fold makes the graph out of the events alone.
+// fold builds the graph from the events.
 func (r *eventReader) fold() graphState {
 	nodes, edges := map[uuid.UUID]graphResource{}, map[uuid.UUID]graphResource{}
 	for _, event := range r.events {
@@ -196,7 +195,7 @@ func (r *eventReader) fold() graphState {
 		if len(steps) == 0 {
 			steps = []graphStep{event.graphStep}
 		}
-		touched := map[uuid.UUID]bool{} // a change raises a version once
+		touched := map[uuid.UUID]bool{} // a change increments a version once
 		for _, step := range steps {
 			if step.Node != nil {
 				nodes[step.Node.ID] = *step.Node
@@ -217,10 +216,10 @@ func (r *eventReader) fold() graphState {
 			}
 		}
 	}
-	return graphState{nodes: standing(nodes), edges: standing(edges)}
+	return graphState{nodes: withoutDeleted(nodes), edges: withoutDeleted(edges)}
 }
 
-func standing(all map[uuid.UUID]graphResource) map[uuid.UUID]graphResource {
+func withoutDeleted(all map[uuid.UUID]graphResource) map[uuid.UUID]graphResource {
 	kept := map[uuid.UUID]graphResource{}
 	for id, r := range all {
 		if !r.Deleted {
@@ -230,7 +229,7 @@ func standing(all map[uuid.UUID]graphResource) map[uuid.UUID]graphResource {
 	return kept
 }
 
-// listGraph reads all nodes and edges, page by page.
+// listGraph reads all pages of nodes and edges.
 func listGraph(s *server) graphState {
 	return graphState{nodes: listResources(s, "/api/queries/nodes"), edges: listResources(s, "/api/queries/edges")}
 }
@@ -246,7 +245,7 @@ func listResources(s *server, path string) map[uuid.UUID]graphResource {
 		var page []graphResource
 		require.NoError(s.t, json.Unmarshal(a.Data, &page))
 		for _, r := range page {
-			_, twice := all[r.ID] // NotContains would look at every key
+			_, twice := all[r.ID] // NotContains would compare every key
 			require.False(s.t, twice, "pages do not overlap: %s", r.ID)
 			all[r.ID] = r
 		}
@@ -258,7 +257,7 @@ func listResources(s *server, path string) map[uuid.UUID]graphResource {
 	}
 }
 
-// compareGraphs holds the graph that the events add up to against the one that is read.
+// compareGraphs requires that the graph from the events equals the graph from queries.
 func compareGraphs(t *testing.T, folded, read graphState) {
 	t.Helper()
 	require.Equal(t, len(folded.nodes), len(read.nodes), "nodes")

@@ -23,7 +23,7 @@ const (
 	graphKills   = 5
 )
 
-// graphKillTime is how long the clients write: 20 s, or LIVEGRAPH_GRAPH_SECONDS.
+// graphKillTime returns how long the clients write: 20 s, or LIVEGRAPH_GRAPH_SECONDS.
 func graphKillTime(t *testing.T) time.Duration {
 	text := os.Getenv("LIVEGRAPH_GRAPH_SECONDS")
 	if text == "" {
@@ -34,18 +34,17 @@ func graphKillTime(t *testing.T) time.Duration {
 	return seconds
 }
 
-// TestTheGraphOutlivesKills writes one workspace's graph from 64 clients of eight
-// actors at a time (commands, batches, undo and redo) while the process is killed
-// five times. What was answered must have happened, once; what happened must be in
-// the events, once and in order, for a reader that resumes; and the events must add
-// up to the nodes and edges that the reads give.
+// TestTheGraphOutlivesKills writes one workspace's graph from 64 concurrent clients of eight actors
+// (commands, batches, undo and redo) while the process is killed five times. Every acknowledged
+// command is applied once. Every change is in the events, once and in order, for a reader that
+// resumes. The events reproduce the nodes and edges that queries return.
 func TestTheGraphOutlivesKills(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	fleet := newGraphFleet(s, seed)
+	fleet := newGraphLoad(s, seed)
 	reader := readEvents(s)
 	defer reader.stop()
 
@@ -58,7 +57,7 @@ func TestTheGraphOutlivesKills(t *testing.T) {
 	time.Sleep(took / (graphKills + 1))
 	fleet.stop()
 
-	// One more command reports how far the journal is, and wakes anyone who sleeps.
+	// One more command returns the current sequence, and wakes waiting readers.
 	last := fleet.mustWrite(t)
 	reader.waitFor(t, last.Sequence)
 	require.Empty(t, reader.violations(), "events come once and in order")
@@ -71,15 +70,15 @@ func TestTheGraphOutlivesKills(t *testing.T) {
 	compareGraphs(t, reader.fold(), listGraph(s))
 }
 
-// applied is the answer of a command that changed something.
-type applied struct {
+// commandResult is the answer to a command that changed something.
+type commandResult struct {
 	CommandID uuid.UUID
 	Type      string
 	Sequence  int64
 }
 
-// graphFleet is the clients, and what they were answered.
-type graphFleet struct {
+// graphLoad is the clients and the answers that they received.
+type graphLoad struct {
 	s       *server
 	keys    []string
 	seed    uint64
@@ -87,16 +86,16 @@ type graphFleet struct {
 	work    sync.WaitGroup
 	refused atomic.Int64
 	unknown atomic.Int64
-	judge   func(path string, a harness.Answer, err error) // hears of every answer; may be nil
+	check   func(path string, a harness.Answer, err error) // called with every answer; may be nil
 
 	mu      sync.Mutex
-	answers []applied
-	nodes   []uuid.UUID // some that were made, to be written again by anybody
+	answers []commandResult
+	nodes   []uuid.UUID // some created ids, for further commands of any client
 	edges   []uuid.UUID
 }
 
-func newGraphFleet(s *server, seed uint64) *graphFleet {
-	f := &graphFleet{s: s, seed: seed}
+func newGraphLoad(s *server, seed uint64) *graphLoad {
+	f := &graphLoad{s: s, seed: seed}
 	for actor := range graphActors {
 		var key struct{ Key string }
 		output := s.CLI("keys", "create", "--workspace", s.First.WorkspaceID, "--name", fmt.Sprintf("actor %d", actor),
@@ -107,42 +106,42 @@ func newGraphFleet(s *server, seed uint64) *graphFleet {
 	return f
 }
 
-func (f *graphFleet) start() {
+func (f *graphLoad) start() {
 	for client := range graphClients {
 		f.work.Go(func() {
-			dice := rand.New(rand.NewPCG(f.seed, uint64(client)))
+			random := rand.New(rand.NewPCG(f.seed, uint64(client)))
 			key := f.keys[client%len(f.keys)]
 			for !f.stopped.Load() {
-				f.send(key, f.command(dice))
+				f.send(key, f.command(random))
 			}
 		})
 	}
 }
 
-func (f *graphFleet) stop() {
+func (f *graphLoad) stop() {
 	f.stopped.Store(true)
 	f.work.Wait()
 }
 
-// send asks for a command and keeps the answer. A connection that broke and a 5xx
-// leave open what happened: nothing is expected then.
-func (f *graphFleet) send(key string, body map[string]any) {
+// send sends a command and records the answer. After a broken connection or a 5xx the outcome is
+// unknown, so nothing is expected.
+func (f *graphLoad) send(key string, body map[string]any) {
 	payload, err := json.Marshal(body)
 	if err != nil {
 		panic(err)
 	}
 	a, err := f.s.TryAs(key, f.s.First.WorkspaceID, http.MethodPost, pathOf(body), payload)
-	if f.judge != nil {
-		f.judge(pathOf(body), a, err)
+	if f.check != nil {
+		f.check(pathOf(body), a, err)
 	}
 	switch {
 	case err != nil || a.Status >= 500:
 		f.unknown.Add(1)
-		time.Sleep(20 * time.Millisecond) // it is starting again
+		time.Sleep(20 * time.Millisecond) // the server is restarting
 	case a.Status/100 != 2:
 		f.refused.Add(1)
 	default:
-		f.keep(body, a.Data)
+		f.record(body, a.Data)
 	}
 }
 
@@ -153,38 +152,38 @@ func pathOf(body map[string]any) string {
 	return "/api/commands/execute"
 }
 
-func (f *graphFleet) keep(body map[string]any, data json.RawMessage) {
-	var one applied
+func (f *graphLoad) record(body map[string]any, data json.RawMessage) {
+	var result commandResult
 	if body["commands"] != nil {
 		var batch struct {
-			Results []struct{ Data applied }
+			Results []struct{ Data commandResult }
 		}
 		if err := json.Unmarshal(data, &batch); err != nil || len(batch.Results) == 0 {
 			panic(fmt.Sprintf("a batch's answer cannot be read: %v: %s", err, data))
 		}
-		one = batch.Results[0].Data // all of an atomic batch have its id and sequence
-	} else if err := json.Unmarshal(data, &one); err != nil {
+		result = batch.Results[0].Data // all commands of an atomic batch share its id and sequence
+	} else if err := json.Unmarshal(data, &result); err != nil {
 		panic(fmt.Sprintf("an answer cannot be read: %v: %s", err, data))
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if one.Sequence > 0 { // else nothing changed
-		f.answers = append(f.answers, one)
+	if result.Sequence > 0 { // otherwise nothing changed
+		f.answers = append(f.answers, result)
 	}
 }
 
-func (f *graphFleet) answered() []applied {
+func (f *graphLoad) answered() []commandResult {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.answers
 }
 
-// mustWrite makes a node, and gives the answer.
-func (f *graphFleet) mustWrite(t *testing.T) applied {
-	var one applied
-	f.s.Do(http.MethodPost, "/api/commands/execute", createNode(uuid.New(), "the last"), http.StatusCreated, &one)
-	require.Positive(t, one.Sequence)
-	return one
+// mustWrite creates a node and returns the answer.
+func (f *graphLoad) mustWrite(t *testing.T) commandResult {
+	var result commandResult
+	f.s.Do(http.MethodPost, "/api/commands/execute", createNode(uuid.New(), "the last"), http.StatusCreated, &result)
+	require.Positive(t, result.Sequence)
+	return result
 }
 
 func createNode(id uuid.UUID, name string) map[string]any {
@@ -193,76 +192,77 @@ func createNode(id uuid.UUID, name string) map[string]any {
 	}}
 }
 
-// command rolls the dice for a request.
-func (f *graphFleet) command(dice *rand.Rand) map[string]any {
-	switch roll := dice.IntN(100); {
+// command returns a random request.
+func (f *graphLoad) command(random *rand.Rand) map[string]any {
+	switch roll := random.IntN(100); {
 	case roll < 25:
-		return createNode(f.remember(&f.nodes, dice), fmt.Sprintf("node %d", dice.IntN(1000)))
+		return createNode(f.newID(&f.nodes, random), fmt.Sprintf("node %d", random.IntN(1000)))
 	case roll < 45:
 		return map[string]any{"type": "UPDATE_NODE", "payload": map[string]any{
-			"id": f.pick(&f.nodes, dice), "properties": map[string]any{fmt.Sprintf("p%d", dice.IntN(4)): dice.IntN(9)},
+			"id":         f.existingID(&f.nodes, random),
+			"properties": map[string]any{fmt.Sprintf("p%d", random.IntN(4)): random.IntN(9)},
 		}}
 	case roll < 62:
-		return map[string]any{"type": "CREATE_EDGE", "payload": f.edge(dice)}
+		return map[string]any{"type": "CREATE_EDGE", "payload": f.edge(random)}
 	case roll < 68:
 		return map[string]any{"type": "UPDATE_EDGE", "payload": map[string]any{
-			"id": f.pick(&f.edges, dice), "relationType": fmt.Sprintf("r%d", dice.IntN(3)),
+			"id": f.existingID(&f.edges, random), "relationType": fmt.Sprintf("r%d", random.IntN(3)),
 		}}
 	case roll < 72:
-		return map[string]any{"type": "DELETE_EDGE", "payload": map[string]any{"id": f.pick(&f.edges, dice)}}
+		return map[string]any{"type": "DELETE_EDGE", "payload": map[string]any{"id": f.existingID(&f.edges, random)}}
 	case roll < 78:
-		return map[string]any{"type": "DELETE_NODE", "payload": map[string]any{"id": f.pick(&f.nodes, dice)}}
+		return map[string]any{"type": "DELETE_NODE", "payload": map[string]any{"id": f.existingID(&f.nodes, random)}}
 	case roll < 83:
-		return f.batch(dice)
+		return f.batch(random)
 	}
-	command := map[string]any{"type": []string{"UNDO", "REDO"}[dice.IntN(2)]}
-	if dice.IntN(4) == 0 {
+	command := map[string]any{"type": []string{"UNDO", "REDO"}[random.IntN(2)]}
+	if random.IntN(4) == 0 {
 		command["payload"] = map[string]any{"scope": "workspace"}
 	}
 	return command
 }
 
-func (f *graphFleet) edge(dice *rand.Rand) map[string]any {
+func (f *graphLoad) edge(random *rand.Rand) map[string]any {
 	return map[string]any{
-		"id": f.remember(&f.edges, dice), "sourceId": f.pick(&f.nodes, dice), "targetId": f.pick(&f.nodes, dice),
-		"relationType": "next",
+		"id": f.newID(&f.edges, random), "sourceId": f.existingID(&f.nodes, random),
+		"targetId": f.existingID(&f.nodes, random), "relationType": "next",
 	}
 }
 
-// batch makes two nodes and an edge between them, all or nothing.
-func (f *graphFleet) batch(dice *rand.Rand) map[string]any {
-	a, b := f.remember(&f.nodes, dice), f.remember(&f.nodes, dice)
+// batch returns an atomic batch that creates two nodes and an edge between them.
+func (f *graphLoad) batch(random *rand.Rand) map[string]any {
+	a, b := f.newID(&f.nodes, random), f.newID(&f.nodes, random)
 	return map[string]any{"commands": []any{
 		createNode(a, "first"), createNode(b, "second"),
 		map[string]any{"type": "CREATE_EDGE", "payload": map[string]any{
-			"id": f.remember(&f.edges, dice), "sourceId": a, "targetId": b, "relationType": "made together",
+			"id": f.newID(&f.edges, random), "sourceId": a, "targetId": b, "relationType": "made together",
 		}},
 	}}
 }
 
-// keptIDs is how many ids the clients share: few, so that they get into each
-// other's way.
-const keptIDs = 200
+// maxSharedIDs is the number of ids that the clients share. It is small so that their commands
+// conflict.
+const maxSharedIDs = 200
 
-// remember makes an id and puts it where the others find it.
-func (f *graphFleet) remember(ids *[]uuid.UUID, dice *rand.Rand) uuid.UUID {
+// newID creates an id and shares it with the other clients.
+func (f *graphLoad) newID(ids *[]uuid.UUID, random *rand.Rand) uuid.UUID {
 	id := uuid.New()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(*ids) < keptIDs {
+	if len(*ids) < maxSharedIDs {
 		*ids = append(*ids, id)
 	} else {
-		(*ids)[dice.IntN(keptIDs)] = id
+		(*ids)[random.IntN(maxSharedIDs)] = id
 	}
 	return id
 }
 
-// pick returns the id of something that was asked for, whatever became of it.
-func (f *graphFleet) pick(ids *[]uuid.UUID, dice *rand.Rand) uuid.UUID {
+// existingID returns a random shared id. Its resource may have been deleted or never created.
+func (f *graphLoad) existingID(ids *[]uuid.UUID, random *rand.Rand) uuid.UUID {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(*ids) == 0 {
 		return uuid.New()
 	}
-	return (*ids)[dice.IntN(len(*ids))]
+	return (*ids)[random.IntN(len(*ids))]
 }

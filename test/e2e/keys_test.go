@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// keyPromise is the time after which a change holds everywhere.
-	keyPromise = time.Second
-	// letIn is the answer of keyedPath to whom key, workspace and scope let in.
-	letIn = http.StatusBadRequest
-	// keyedPath wants read:livedata, and no store before it is wrong.
-	keyedPath = "/api/live-data/query?limit=0"
+	// keyPropagation is the time after which a change of a key applies in every process.
+	keyPropagation = time.Second
+	// statusAllowed is the status of protectedPath if key, workspace and scope are valid.
+	statusAllowed = http.StatusBadRequest
+	// protectedPath requires read:livedata. Its parameters are invalid, so that no store is queried.
+	protectedPath = "/api/live-data/query?limit=0"
 )
 
-// made is a key as the command line prints a new one.
-type made struct{ ID, Key, ActorID, workspace string }
+// createdKey is a new key in the JSON of the command line.
+type createdKey struct{ ID, Key, ActorID, workspace string }
 
-// twoAPIs are two API processes on one set of engines. The second reaches Postgres and
-// Redis by its own ways, which can be cut.
+// twoAPIs is two API processes on the same engines. The second connects to Postgres and Redis through
+// valves, which can be cut.
 type twoAPIs struct {
 	t               *testing.T
 	first, second   *server
@@ -49,11 +49,11 @@ func startTwoAPIs(t *testing.T) *twoAPIs {
 		t.Fatal(name + " is not set")
 		return ""
 	}
-	var through [2]string
-	two.postgres, through[0] = harness.NewValve(t, engine("LIVEGRAPH_POSTGRES_URL"))
-	two.redis, through[1] = harness.NewValve(t, engine("LIVEGRAPH_REDIS_URL"))
+	var proxied [2]string
+	two.postgres, proxied[0] = harness.NewValve(t, engine("LIVEGRAPH_POSTGRES_URL"))
+	two.redis, proxied[1] = harness.NewValve(t, engine("LIVEGRAPH_REDIS_URL"))
 	two.second.Env = append(
-		slices.Clone(two.first.Env), "LIVEGRAPH_POSTGRES_URL="+through[0], "LIVEGRAPH_REDIS_URL="+through[1],
+		slices.Clone(two.first.Env), "LIVEGRAPH_POSTGRES_URL="+proxied[0], "LIVEGRAPH_REDIS_URL="+proxied[1],
 	)
 	var err error
 	two.db, err = pgx.Connect(t.Context(), engine("LIVEGRAPH_POSTGRES_URL"))
@@ -63,7 +63,7 @@ func startTwoAPIs(t *testing.T) *twoAPIs {
 	return two
 }
 
-// workspace makes a workspace by the command line.
+// workspace creates a workspace by command line.
 func (s *server) workspace(args ...string) string {
 	s.t.Helper()
 	var w struct{ ID string }
@@ -73,71 +73,72 @@ func (s *server) workspace(args ...string) string {
 	return w.ID
 }
 
-// key makes a key by the command line.
-func (s *server) key(workspace string, args ...string) made {
+// key creates a key by command line.
+func (s *server) key(workspace string, args ...string) createdKey {
 	s.t.Helper()
-	k := made{workspace: workspace}
+	k := createdKey{workspace: workspace}
 	args = append([]string{"keys", "create", "--workspace", workspace, "--name", "k", "--json"}, args...)
 	require.NoError(s.t, json.Unmarshal([]byte(s.CLI(args...)), &k))
 	return k
 }
 
-// roll makes a key's successor by the command line.
-func (s *server) roll(old made, grace string) made {
+// roll creates a successor of a key by command line.
+func (s *server) roll(old createdKey, grace string) createdKey {
 	s.t.Helper()
-	k := made{workspace: old.workspace}
+	k := createdKey{workspace: old.workspace}
 	require.NoError(s.t, json.Unmarshal([]byte(s.CLI("keys", "roll", old.ID, "--grace", grace, "--json")), &k))
 	return k
 }
 
-// ask uses a key and gives the status.
-func (s *server) ask(k made) int {
+// keyStatus sends a request with a key and returns the status.
+func (s *server) keyStatus(k createdKey) int {
 	s.t.Helper()
-	a, err := s.TryAs(k.Key, k.workspace, http.MethodGet, keyedPath, nil)
+	a, err := s.TryAs(k.Key, k.workspace, http.MethodGet, protectedPath, nil)
 	require.NoError(s.t, err)
 	return a.Status
 }
 
-// requireSoon waits until a key has a status.
-func (s *server) requireSoon(k made, status int, why string) {
+// requireSoon waits until requests with a key have a status.
+func (s *server) requireSoon(k createdKey, status int, why string) {
 	s.t.Helper()
-	require.Eventually(s.t, func() bool { return s.ask(k) == status }, 30*time.Second, 20*time.Millisecond, why)
+	require.Eventually(s.t, func() bool { return s.keyStatus(k) == status }, 30*time.Second, 20*time.Millisecond, why)
 }
 
-// change is something that ends what a key may do.
+// change is a change that restricts a key.
 type change struct {
 	name   string
-	make   func(k made)
-	status int // from then on
+	apply  func(k createdKey)
+	status int // after the change
 }
 
 func (two *twoAPIs) changes() []change {
-	sql := func(statement string) func(made) {
-		return func(k made) {
+	sql := func(statement string) func(createdKey) {
+		return func(k createdKey) {
 			_, err := two.db.Exec(two.t.Context(), statement, k.ID)
 			require.NoError(two.t, err)
 		}
 	}
 	return []change{
-		{"revoked", func(k made) { two.first.CLI("keys", "revoke", k.ID) }, http.StatusUnauthorized},
-		{"rolled, its grace over", func(k made) { two.first.roll(k, "1ms") }, http.StatusUnauthorized},
+		{"revoked", func(k createdKey) { two.first.CLI("keys", "revoke", k.ID) }, http.StatusUnauthorized},
+		{"rolled, its grace over", func(k createdKey) { two.first.roll(k, "1ms") }, http.StatusUnauthorized},
 		{"a lower scope", sql(`UPDATE api_keys SET scopes = '{read:nodes}' WHERE id = $1`), http.StatusForbidden},
 		{"its workspace taken away", sql(`DELETE FROM api_key_workspaces WHERE key_id = $1`), http.StatusForbidden},
-		{"its workspace deleted", func(k made) {
+		{"its workspace deleted", func(k createdKey) {
 			two.first.CLI("workspaces", "delete", k.workspace, "--yes", "--no-wait")
 		}, http.StatusForbidden},
 	}
 }
 
-// TestChangesOfKeysHoldOnASecondProcess within a second, whichever of the channels by
-// which it hears of them is cut; and with both cut it takes no key.
+// TestChangesOfKeysHoldOnASecondProcess requires that changes apply in a second process within a
+// second even if one of the two channels that propagate them is cut. With both cut, the process
+// accepts no key.
 func TestChangesOfKeysHoldOnASecondProcess(t *testing.T) {
 	t.Parallel()
 	two := startTwoAPIs(t)
 	for _, c := range []struct {
 		name     string
 		cut      []*harness.Valve
-		verifies bool // the second process can ask Postgres what a key is worth
+		verifies bool // the second process can read keys from Postgres
 	}{
 		{"by both channels", nil, true},
 		{"with Redis cut", []*harness.Valve{two.redis}, true},
@@ -145,63 +146,66 @@ func TestChangesOfKeysHoldOnASecondProcess(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			changes := two.changes()
-			keys := make([]made, len(changes))
+			keys := make([]createdKey, len(changes))
 			for i := range changes {
 				keys[i] = two.first.key(two.first.workspace("--plan", "enterprise"), "--scope", "read:livedata")
 				for _, process := range []*server{two.first, two.second} {
-					require.Equal(t, letIn, process.ask(keys[i]), "a new key works at once")
+					require.Equal(t, statusAllowed, process.keyStatus(keys[i]), "a new key works at once")
 				}
 			}
-			time.Sleep(keyPromise) // what was made last is known everywhere
+			time.Sleep(keyPropagation) // the latest change has reached every process
 			for _, k := range keys {
-				require.Equal(t, letIn, two.second.ask(k), "it is remembered as of then")
+				require.Equal(t, statusAllowed, two.second.keyStatus(k), "it is remembered as of then")
 			}
 			for _, valve := range c.cut {
 				valve.Cut()
 				defer valve.Join()
 			}
 			if !c.verifies {
-				time.Sleep(2 * keyPromise) // what was read of Postgres is old by now
-				two.second.requireSoon(keys[0], letIn, "the other process tells that nothing has changed")
+				time.Sleep(2 * keyPropagation) // what was read from Postgres is out of date
+				two.second.requireSoon(keys[0], statusAllowed, "the other process tells that nothing has changed")
 			}
 			for i, change := range changes {
-				change.make(keys[i])
+				change.apply(keys[i])
 			}
-			time.Sleep(keyPromise)
+			time.Sleep(keyPropagation)
 			for i, change := range changes {
-				require.Equal(t, change.status, two.first.ask(keys[i]), change.name)
+				require.Equal(t, change.status, two.first.keyStatus(keys[i]), change.name)
 				if c.verifies {
-					require.Equal(t, change.status, two.second.ask(keys[i]), change.name)
+					require.Equal(t, change.status, two.second.keyStatus(keys[i]), change.name)
 				} else {
-					require.Equal(t, http.StatusServiceUnavailable, two.second.ask(keys[i]), "%s: it cannot be looked up", change.name)
+					require.Equal(
+						t, http.StatusServiceUnavailable, two.second.keyStatus(keys[i]), "%s: it cannot be looked up", change.name,
+					)
 				}
 			}
 		})
 	}
 	t.Run("with both cut", func(t *testing.T) {
 		k := two.first.key(two.first.First.WorkspaceID, "--scope", "read:livedata")
-		two.second.requireSoon(k, letIn, "Postgres is there again")
+		two.second.requireSoon(k, statusAllowed, "Postgres is there again")
 		two.postgres.Cut()
 		two.redis.Cut()
-		time.Sleep(keyPromise)
-		a, err := two.second.TryAs(k.Key, k.workspace, http.MethodGet, keyedPath, nil)
+		time.Sleep(keyPropagation)
+		a, err := two.second.TryAs(k.Key, k.workspace, http.MethodGet, protectedPath, nil)
 		require.NoError(t, err)
 		require.Equal(t, http.StatusServiceUnavailable, a.Status)
 		require.NotEmpty(t, a.Header.Get("Retry-After"))
-		require.Equal(t, letIn, two.first.ask(k))
+		require.Equal(t, statusAllowed, two.first.keyStatus(k))
 		two.postgres.Join()
 		two.redis.Join()
-		two.second.requireSoon(k, letIn, "it goes on as before")
+		two.second.requireSoon(k, statusAllowed, "it goes on as before")
 	})
 }
 
-// TestARolledKeyLivesUntilItsGraceEnds on every process, as the same actor.
+// TestARolledKeyLivesUntilItsGraceEnds requires that both keys work in every process as the same actor
+// until the grace period ends.
 func TestARolledKeyLivesUntilItsGraceEnds(t *testing.T) {
 	t.Parallel()
 	two := startTwoAPIs(t)
 	both := []*server{two.first, two.second}
 	old := two.first.key(two.first.First.WorkspaceID, "--scope", "read:livedata", "--scope", "write:nodes")
-	actor := func(s *server, k made) (me struct{ ActorID, KeyID string }) {
+	actor := func(s *server, k createdKey) (me struct{ ActorID, KeyID string }) {
 		a, err := s.TryAs(k.Key, k.workspace, http.MethodGet, "/api/me", nil)
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, a.Status, "%+v", a.Error)
@@ -209,35 +213,37 @@ func TestARolledKeyLivesUntilItsGraceEnds(t *testing.T) {
 		return me
 	}
 	for _, process := range both {
-		require.Equal(t, letIn, process.ask(old))
+		require.Equal(t, statusAllowed, process.keyStatus(old))
 	}
-	grace := 15 * time.Second // longer than it takes to look at all of it
+	grace := 15 * time.Second // longer than the checks below take
 	asked := time.Now()
 	successor := two.first.roll(old, grace.String())
 	ends := time.Now().Add(grace)
 	require.NotEqual(t, old.Key, successor.Key)
 	for _, process := range both {
-		require.Equal(t, letIn, process.ask(successor), "the successor works at once")
-		status := process.ask(old)
+		require.Equal(t, statusAllowed, process.keyStatus(successor), "the successor works at once")
+		status := process.keyStatus(old)
 		if time.Since(asked) < grace {
-			require.Equal(t, letIn, status, "the old key lives on")
+			require.Equal(t, statusAllowed, status, "the old key lives on")
 			require.Equal(t, actor(process, old).ActorID, actor(process, successor).ActorID)
 			require.Equal(t, successor.ID, actor(process, successor).KeyID)
 		}
 	}
 	third := two.first.roll(successor, "24h")
 	require.Equal(t, actor(two.second, successor).ActorID, actor(two.second, third).ActorID, "and so on")
-	time.Sleep(time.Until(ends)) // no channel needs to tell: it is known when it ends
+	time.Sleep(time.Until(ends)) // the end is known in advance; no channel has to propagate it
 	for _, process := range both {
-		require.Equal(t, http.StatusUnauthorized, process.ask(old))
-		require.Equal(t, letIn, process.ask(successor))
-		require.Equal(t, letIn, process.ask(third))
+		require.Equal(t, http.StatusUnauthorized, process.keyStatus(old))
+		require.Equal(t, statusAllowed, process.keyStatus(successor))
+		require.Equal(t, statusAllowed, process.keyStatus(third))
 	}
 	two.first.CLI("keys", "revoke", successor.ID)
-	time.Sleep(keyPromise)
+	time.Sleep(keyPropagation)
 	for _, process := range both {
-		require.Equal(t, http.StatusUnauthorized, process.ask(successor), "to revoke one is not to revoke its successor")
-		require.Equal(t, letIn, process.ask(third))
+		require.Equal(
+			t, http.StatusUnauthorized, process.keyStatus(successor), "to revoke one is not to revoke its successor",
+		)
+		require.Equal(t, statusAllowed, process.keyStatus(third))
 	}
 	out, code := two.first.RunCLI("keys", "roll", successor.ID)
 	require.NotZero(t, code, "a revoked key has no successor: %s", out)

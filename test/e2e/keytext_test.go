@@ -25,28 +25,28 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// fixed is how many bytes of a key may be shown: lg_live_ and four characters.
-const fixed = len("lg_live_") + 4
+// shownPrefix is the number of bytes of a key that may be shown: lg_live_ and four characters.
+const shownPrefix = len("lg_live_") + 4
 
-// formsOf returns the forms in which a key would be found: more of its text than may be
-// shown, some of the rest, and that in hexadecimal, as Postgres shows bytes, and in
-// base64, wherever it begins.
-func formsOf(key string) []string {
-	some := key[fixed : fixed+8]
-	forms := []string{key[:fixed+1], some, hex.EncodeToString([]byte(some))}
+// keyForms returns the substrings to search for: one character more than may be shown, a part of the
+// secret, and this part in hexadecimal (the format of bytea in Postgres) and in base64 at every
+// alignment.
+func keyForms(key string) []string {
+	part := key[shownPrefix : shownPrefix+8]
+	forms := []string{key[:shownPrefix+1], part, hex.EncodeToString([]byte(part))}
 	for shift := range 3 {
-		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat(".", shift) + key[fixed:]))
-		forms = append(forms, text[4:len(text)-4]) // except for the ends, which neighbours change
+		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat(".", shift) + key[shownPrefix:]))
+		forms = append(forms, text[4:len(text)-4]) // without the ends, which depend on adjacent bytes
 	}
 	return forms
 }
 
-// place is somewhere that keys are looked for. It must have what is a sign that it was
-// looked at properly.
-type place struct{ name, content, sign string }
+// location is content in which keys are searched for. It must contain marker, which shows that the
+// content is complete.
+type location struct{ name, content, marker string }
 
-// TestAKeysTextIsNowhere: keys are made, used in every way, rolled, revoked and expired,
-// and then looked for in all that the service and its engines hold and have said.
+// TestAKeysTextIsNowhere creates, uses, rolls, revokes and expires keys, and then searches for them in
+// everything that the service and its engines have stored, logged and printed.
 func TestAKeysTextIsNowhere(t *testing.T) {
 	t.Parallel()
 	traces := newCollector(t)
@@ -62,31 +62,31 @@ func TestAKeysTextIsNowhere(t *testing.T) {
 	revoked := s.key(limited, "--scope", "admin")
 	keys := []string{s.First.AdminKey, unused.Key, used.Key, expiring.Key, revoked.Key}
 	source := s.createSource("pump")
-	use := func(k made) {
+	use := func(k createdKey) {
 		keys = append(keys, k.Key)
-		s.useEverywhere(k, source)
+		s.useKey(k, source)
 	}
-	for _, k := range []made{used, expiring, revoked} {
+	for _, k := range []createdKey{used, expiring, revoked} {
 		use(k)
 	}
 	use(s.roll(used, "2s"))
 	s.CLI("keys", "revoke", revoked.ID)
 	use(revoked)
-	time.Sleep(keyPromise)
-	use(used) // its grace is over, or nearly
+	time.Sleep(keyPropagation)
+	use(used) // its grace period is over, or almost
 	use(expiring)
-	use(made{Key: "lg_live_" + strings.Repeat("x", 38), workspace: workspace})
+	use(createdKey{Key: "lg_live_" + strings.Repeat("x", 38), workspace: workspace})
 	s.command(createNode(uuid.New(), "canary-node"), http.StatusCreated, nil)
 	require.Eventually(t, func() bool {
 		a := s.Do(http.MethodGet, "/api/rag/index/status", nil, http.StatusOK, nil)
 		return strings.Contains(string(a.Data), `"status":"ready"`) && strings.Contains(string(a.Data), `"events":0`)
 	}, time.Minute, 100*time.Millisecond, "the index has the canary")
 	printed := s.CLI("keys", "list", "--json") + s.CLI("doctor", "--json") + s.scrape()
-	marked := s.markedUse(used)
+	marked := s.requestWithMarker(used)
 	s.requireAudited(map[string]int{marked.RequestID: marked.Status})
 	traces.await(t, "a request", func(s *spans.Span) bool { return s.Name == "POST /api/live-data/ingest" })
 
-	places := []place{
+	locations := []location{
 		{"Postgres", s.dumpPostgres(), "canary-node"}, {"ClickHouse", s.dumpClickHouse(), "canary-agent"},
 		{"Redis", s.dumpRedis(), limited}, {"Milvus", s.dumpMilvus(), workspace},
 		{"topics", s.dumpTopics(), "canary-node"}, {"what commands print", printed, used.ID},
@@ -95,24 +95,26 @@ func TestAKeysTextIsNowhere(t *testing.T) {
 	require.Zero(t, s.Stop())
 	log, err := os.ReadFile(filepath.Join(filepath.Dir(s.DataDir), "stdout.log"))
 	require.NoError(t, err)
-	places = append(places, place{"the log", string(log), used.ID}, place{"files", filesIn(t, s.DataDir), "canary-node"})
-	for _, p := range places {
-		require.True(t, strings.Contains(p.content, p.sign), "%s: what is there was not seen", p.name)
+	locations = append(
+		locations, location{"the log", string(log), used.ID}, location{"files", readFiles(t, s.DataDir), "canary-node"},
+	)
+	for _, p := range locations {
+		require.True(t, strings.Contains(p.content, p.marker), "%s: what is there was not seen", p.name)
 		for n, key := range keys {
-			for _, form := range formsOf(key) {
+			for _, form := range keyForms(key) {
 				require.False(t, strings.Contains(p.content, form), "key %d is in %s", n, p.name)
 			}
 		}
 	}
 }
 
-// useEverywhere uses a key well and badly: where it belongs and where it does not.
-func (s *server) useEverywhere(k made, source string) {
+// useKey sends valid and invalid requests with the key in correct and wrong positions.
+func (s *server) useKey(k createdKey, source string) {
 	s.t.Helper()
 	good, basic := "Bearer "+k.Key, "Basic "+base64.StdEncoding.EncodeToString([]byte("user:"+k.Key))
 	for _, q := range []struct {
 		method, path, authorization, body string
-		more                              http.Header
+		header                            http.Header
 	}{
 		{"GET", "/api/me", good, "", nil},
 		{"GET", "/api/queries/nodes", good, "", nil},
@@ -124,7 +126,7 @@ func (s *server) useEverywhere(k made, source string) {
 		{"POST", "/api/rag/search", good, `{"query":"pump"}`, nil},
 		{"POST", "/api/v2/write?bucket=" + k.workspace, "Token " + k.Key, "cpu v=1", nil},
 		{"POST", "/write?db=" + k.workspace, basic, "cpu v=1", nil},
-		{"POST", "/write?u=user&p=" + k.Key, "", "cpu v=1", nil}, // keys in addresses are refused
+		{"POST", "/write?u=user&p=" + k.Key, "", "cpu v=1", nil}, // keys in URLs are refused
 		{"GET", "/api/me?key=" + k.Key, good, "", nil},
 		{"GET", "/api/me?" + k.Key, good, "", nil},
 		{"GET", "/api/" + k.Key, good, "", nil},
@@ -152,7 +154,7 @@ func (s *server) useEverywhere(k made, source string) {
 		if strings.HasPrefix(q.body, "{") {
 			r.Header.Set("Content-Type", "application/json")
 		}
-		for name, values := range q.more {
+		for name, values := range q.header {
 			r.Header[name] = values
 		}
 		answer, err := http.DefaultClient.Do(r)
@@ -162,8 +164,8 @@ func (s *server) useEverywhere(k made, source string) {
 	}
 }
 
-// markedUse uses a key by a client whose name can be found.
-func (s *server) markedUse(k made) harness.Answer {
+// requestWithMarker sends a request with a unique User-Agent.
+func (s *server) requestWithMarker(k createdKey) harness.Answer {
 	s.t.Helper()
 	a, err := s.TryWith(
 		http.Header{"Authorization": {"Bearer " + k.Key}, "User-Agent": {"canary-agent"}}, http.MethodGet,
@@ -207,8 +209,7 @@ func (s *server) dumpPostgres() string {
 	return all.String()
 }
 
-// dumpClickHouse returns all rows of all tables that rows can be read of, the engine's own
-// logs included.
+// dumpClickHouse returns all rows of all readable tables, including ClickHouse's own logs.
 func (s *server) dumpClickHouse() string {
 	s.t.Helper()
 	var all strings.Builder
@@ -256,7 +257,7 @@ func (s *server) dumpRedis() string {
 	return all.String()
 }
 
-// dumpMilvus returns all of all collections but the vectors.
+// dumpMilvus returns all fields of all collections except for the vectors.
 func (s *server) dumpMilvus() string {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -307,8 +308,9 @@ func (s *server) dumpTopics() string {
 	return all.String()
 }
 
-// filesIn returns all files of a directory, except for those that give a key to its owner.
-func filesIn(t *testing.T, dir string) string {
+// readFiles returns the content of all files of a directory, except for first-run.json, which contains
+// a key for its owner.
+func readFiles(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -16,24 +16,23 @@ import (
 
 const (
 	limitProcesses = 4
-	limitCallers   = 50 // of each
+	limitCallers   = 50 // per process
 	limitPerMinute = 600
 	limitPath      = "/api/queries/nodes?limit=1"
 )
 
-// crowd is callers of several processes, all in one workspace, and what they were
-// answered in each minute.
-type crowd struct {
+// limitLoad is callers of several processes in one workspace, with the number of answers per minute.
+type limitLoad struct {
 	t         *testing.T
 	processes []*harness.Server
-	key       made
+	key       createdKey
 
 	mu              sync.Mutex
-	passed, refused map[int64]int // by the end of the minute, epoch seconds
+	passed, refused map[int64]int // by the end of the minute, in epoch seconds
 }
 
-// ask creates one request and reports whether it passed.
-func (c *crowd) ask(process *harness.Server) (passed bool) {
+// send sends one request and reports whether it passed.
+func (c *limitLoad) send(process *harness.Server) (passed bool) {
 	a, err := process.TryAs(c.key.Key, c.key.workspace, http.MethodGet, limitPath, nil)
 	if err != nil {
 		c.t.Errorf("a request was not answered: %v", err)
@@ -54,16 +53,16 @@ func (c *crowd) ask(process *harness.Server) (passed bool) {
 	return passed
 }
 
-// rush has every caller ask, without a pause, until it has been refused some times after
-// a moment.
-func (c *crowd) rush(after time.Time) {
+// sendUntilRefused sends requests from every caller without pauses, until each caller has been refused
+// five times after the given time.
+func (c *limitLoad) sendUntilRefused(after time.Time) {
 	const refusals = 5
 	var work sync.WaitGroup
 	for _, process := range c.processes {
 		for range limitCallers {
 			work.Go(func() {
 				for left := refusals; left > 0 && !c.t.Failed(); {
-					if !c.ask(process) && time.Now().After(after) {
+					if !c.send(process) && time.Now().After(after) {
 						left--
 					}
 				}
@@ -73,13 +72,13 @@ func (c *crowd) rush(after time.Time) {
 	work.Wait()
 }
 
-// TestThePlanHoldsOverFourProcessesMinuteByMinute: fifty callers of each of four
-// processes, over the end of a minute: exactly the plan's requests pass in either, not
-// one more and not one less.
+// TestThePlanHoldsOverFourProcessesMinuteByMinute sends requests from fifty callers to each of four
+// processes, across the end of a minute. Exactly as many requests as the plan allows pass in each
+// minute.
 func TestThePlanHoldsOverFourProcessesMinuteByMinute(t *testing.T) {
 	t.Parallel()
 	s := harness.NewSplit(t, binary, []harness.Role{{Name: "api", Count: limitProcesses}})
-	for _, process := range s.All() { // no machine is too busy for it; beyond, counts are not exact
+	for _, process := range s.All() { // a long timeout for busy machines; after a timeout, counts are not exact
 		process.Env = append(process.Env[:len(process.Env):len(process.Env)], "LIVEGRAPH_API_LIMITS_TIMEOUT=20s")
 	}
 	s.Start()
@@ -87,18 +86,18 @@ func TestThePlanHoldsOverFourProcessesMinuteByMinute(t *testing.T) {
 	workspace := first.workspace(
 		"--plan", "enterprise", "--per-minute", strconv.Itoa(limitPerMinute), "--per-day", "1000000",
 	)
-	c := &crowd{
+	c := &limitLoad{
 		t: t, processes: s.Of("api"), key: first.key(workspace, "--scope", "read:nodes"), passed: map[int64]int{},
 		refused: map[int64]int{},
 	}
-	const needed = 20 * time.Second // for the rush of the first minute, on a busy machine
+	const needed = 20 * time.Second // for the requests of the first minute, on a busy machine
 	if left := time.Until(nextMinute()); left < needed {
 		time.Sleep(left)
 	}
-	c.rush(time.Now())
+	c.sendUntilRefused(time.Now())
 	boundary := nextMinute()
 	time.Sleep(time.Until(boundary) - time.Second)
-	c.rush(boundary)
+	c.sendUntilRefused(boundary)
 	require.GreaterOrEqual(t, len(c.refused), 2, "both minutes were used up: %v", c.refused)
 	for minute := range c.refused {
 		require.Equal(
@@ -114,8 +113,8 @@ func TestThePlanHoldsOverFourProcessesMinuteByMinute(t *testing.T) {
 
 func nextMinute() time.Time { return time.Now().Truncate(time.Minute).Add(time.Minute) }
 
-// TestRequestsGoOnUnderLocalLimitsWithoutRedis: none fails for it, the plan holds in the
-// process, and what was used meanwhile is not given again.
+// TestRequestsGoOnUnderLocalLimitsWithoutRedis stops Redis. No request fails, the process applies the
+// plan itself, and requests of this time are still counted after Redis is back.
 func TestRequestsGoOnUnderLocalLimitsWithoutRedis(t *testing.T) {
 	t.Parallel()
 	const perDay = 60
@@ -125,32 +124,32 @@ func TestRequestsGoOnUnderLocalLimitsWithoutRedis(t *testing.T) {
 	workspace := s.workspace("--plan", "enterprise", "--per-minute", "1000000", "--per-day", strconv.Itoa(perDay))
 	key := s.key(workspace, "--scope", "read:nodes", "--scope", "write:nodes")
 	if left := time.Until(time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)); left < time.Minute {
-		time.Sleep(left) // two days have twice as many
+		time.Sleep(left) // two days would have twice the limit
 	}
-	asked := 0
-	ask := func() (status int) {
+	sent := 0
+	send := func() (status int) {
 		method, path, body := http.MethodGet, limitPath, []byte(nil)
-		if asked%5 == 4 { // what is decided elsewhere goes on as well
+		if sent%5 == 4 { // requests of other routes continue, too
 			method, path, body = http.MethodPost, "/api/commands/execute", fmt.Appendf(
-				nil, `{"type":"CREATE_NODE","payload":{"name":"n%d","entityType":"object"}}`, asked,
+				nil, `{"type":"CREATE_NODE","payload":{"name":"n%d","entityType":"object"}}`, sent,
 			)
 		}
 		a, err := s.TryAs(key.Key, key.workspace, method, path, body)
 		require.NoError(t, err)
-		asked++
+		sent++
 		return a.Status
 	}
-	for asked < perDay {
-		switch asked {
+	for sent < perDay {
+		switch sent {
 		case perDay / 3:
 			require.NoError(t, redis.Stop(t.Context()))
 		case perDay * 2 / 3:
 			require.NoError(t, redis.Start(t.Context()))
 		}
-		require.Contains(t, []int{http.StatusOK, http.StatusCreated}, ask(), "request %d", asked)
+		require.Contains(t, []int{http.StatusOK, http.StatusCreated}, send(), "request %d", sent)
 	}
 	for range 5 {
-		require.Equal(t, http.StatusTooManyRequests, ask())
+		require.Equal(t, http.StatusTooManyRequests, send())
 	}
 	require.Zero(t, s.Stop())
 }

@@ -11,7 +11,7 @@ var binary string
 
 func TestMain(m *testing.M) { harness.Main(m, &binary) }
 
-// server is a harness server with what these tests ask of it.
+// server is a harness server with the helpers of these tests.
 type server struct {
 	*harness.Server
 	t *testing.T

@@ -15,9 +15,9 @@ import (
 	"github.com/livegraph/livegraph/internal/embedded"
 )
 
-// TestSearchesUseTheEmbeddedModelUntilTheNewIndexIsThere changes from the embedded
-// embedder to the static one. The old index is searched by meaning, as ever, until the
-// new one takes its place; then the process of the old model ends.
+// TestSearchesUseTheEmbeddedModelUntilTheNewIndexIsThere changes from the embedded embedder to the
+// static one. Vector searches use the old index until the new one replaces it; then the process of the
+// old model ends.
 func TestSearchesUseTheEmbeddedModelUntilTheNewIndexIsThere(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -31,17 +31,17 @@ func TestSearchesUseTheEmbeddedModelUntilTheNewIndexIsThere(t *testing.T) {
 			http.StatusCreated, nil)
 	}
 	require.Eventually(t, func() bool {
-		return s.searchedModel() == embedded.EmbedderModel && len(s.byMeaning()) == 3
+		return s.searchedModel() == embedded.EmbedderModel && len(s.searchByVector()) == 3
 	}, time.Minute, 100*time.Millisecond)
-	require.Equal(t, "The machine stopped responding", s.byMeaning()[0])
+	require.Equal(t, "The machine stopped responding", s.searchByVector()[0])
 	require.Zero(t, s.Stop())
 	require.False(t, s.embedderRuns())
 
-	// Without the role that makes the new index the old one stays for as long as the test wants.
+	// Without the role that builds the new index, the old one stays in use.
 	s.Env, s.Args = nil, []string{"--embedder", "static", "--roles", "api,points,commands,audit"}
 	s.Start()
-	for range 5 { // from the first on
-		require.Equal(t, "The machine stopped responding", s.byMeaning()[0], "only this model finds paraphrases")
+	for range 5 { // beginning with the first request
+		require.Equal(t, "The machine stopped responding", s.searchByVector()[0], "only this model finds paraphrases")
 	}
 	require.Equal(t, embedded.EmbedderModel, s.searchedModel())
 	require.True(t, s.embedderRuns())
@@ -51,17 +51,17 @@ func TestSearchesUseTheEmbeddedModelUntilTheNewIndexIsThere(t *testing.T) {
 	s.Args = []string{"--embedder", "static"}
 	s.Start()
 	for deadline := time.Now().Add(time.Minute); s.searchedModel() == embedded.EmbedderModel; {
-		require.NotEmpty(t, s.byMeaning())
+		require.NotEmpty(t, s.searchByVector())
 		require.True(t, time.Now().Before(deadline), "the new index was not made")
 	}
-	require.NotEmpty(t, s.byMeaning())
+	require.NotEmpty(t, s.searchByVector())
 	require.Eventually(t, func() bool {
 		return !s.embedderRuns()
 	}, time.Minute, 100*time.Millisecond, "no index is of its model any more")
-	require.NotEmpty(t, s.byMeaning())
+	require.NotEmpty(t, s.searchByVector())
 }
 
-// searchedModel returns the model of the index that is searched; empty: there is none.
+// searchedModel returns the model of the index in use, or "" if there is none.
 func (s *server) searchedModel() string {
 	s.t.Helper()
 	var status struct{ Model *struct{ Name string } }
@@ -72,9 +72,9 @@ func (s *server) searchedModel() string {
 	return status.Model.Name
 }
 
-// byMeaning searches by meaning alone, and gives the names of what is near. An answer
-// without that lane is 503.
-func (s *server) byMeaning() (names []string) {
+// searchByVector searches by vectors only and returns the names of the hits. Without a vector index
+// the API answers 503.
+func (s *server) searchByVector() (names []string) {
 	s.t.Helper()
 	var hits []struct{ Node node }
 	s.Do("POST", "/api/rag/hybrid-search", map[string]any{
@@ -87,7 +87,7 @@ func (s *server) byMeaning() (names []string) {
 	return names
 }
 
-// embedderRuns reports whether somebody listens where the embedded embedder does.
+// embedderRuns reports whether a process listens on the port of the embedded embedder.
 func (s *server) embedderRuns() bool {
 	s.t.Helper()
 	payload, err := os.ReadFile(filepath.Join(s.DataDir, "embedder", "endpoint.json"))

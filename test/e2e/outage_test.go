@@ -25,9 +25,9 @@ func (s *server) rss() int {
 	return pages * os.Getpagesize()
 }
 
-// TestIngestGoesOnWhileClickHouseIsDown stops the store for half a minute under
-// a steady load: every request is answered 201, memory stays bounded, and all is
-// visible within seconds of the store's return.
+// TestIngestGoesOnWhileClickHouseIsDown stops ClickHouse for half a minute under a steady load. Every
+// request is answered 201, memory stays bounded, and all points are visible within seconds after
+// ClickHouse is back.
 func TestIngestGoesOnWhileClickHouseIsDown(t *testing.T) {
 	t.Parallel()
 	const outage, catchUp, memoryBound = 30 * time.Second, 10 * time.Second, 600 << 20
@@ -70,7 +70,7 @@ func TestIngestGoesOnWhileClickHouseIsDown(t *testing.T) {
 	require.Zero(t, s.Stop())
 }
 
-// eventuallyTotals is requireTotals while queries may still be refused.
+// eventuallyTotals is requireTotals, but queries may fail at first.
 func (s *server) eventuallyTotals(source string, count int, sum float64, limit time.Duration) {
 	s.t.Helper()
 	deadline := time.Now().Add(limit)
@@ -87,8 +87,8 @@ func (s *server) eventuallyTotals(source string, count int, sum float64, limit t
 	require.True(s.t, time.Now().Before(deadline), "the points became visible too late")
 }
 
-// TestIngestIsRefusedAtOnceWhileKafkaIsDown: nothing is promised that the log
-// does not hold, nobody waits for it, and it goes on when Kafka is back.
+// TestIngestIsRefusedAtOnceWhileKafkaIsDown requires that ingest acknowledges nothing that the log
+// does not contain, that requests fail without waiting, and that ingest resumes when Kafka is back.
 func TestIngestIsRefusedAtOnceWhileKafkaIsDown(t *testing.T) {
 	t.Parallel()
 	kafka := testenv.NewKFake(t)
@@ -127,9 +127,8 @@ func TestIngestIsRefusedAtOnceWhileKafkaIsDown(t *testing.T) {
 	require.Zero(t, s.Stop())
 }
 
-// TestStoppingUnderLoadKeepsEveryAcknowledgement sends SIGTERM in the middle of
-// requests: what was answered 201 is there after the next start, what was
-// refused was refused as temporary, and the exit code is 0.
+// TestStoppingUnderLoadKeepsEveryAcknowledgement sends SIGTERM during requests. Points that were
+// answered 201 exist after the next start, refusals are temporary errors, and the exit code is 0.
 func TestStoppingUnderLoadKeepsEveryAcknowledgement(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -177,15 +176,15 @@ func TestStoppingUnderLoadKeepsEveryAcknowledgement(t *testing.T) {
 	}
 }
 
-// TestASecondServerOnTheSameDirectoryIsRefused keeps two processes from writing
-// into one set of engines.
+// TestASecondServerOnTheSameDirectoryIsRefused prevents two processes from writing to the same
+// engines.
 func TestASecondServerOnTheSameDirectoryIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	second := newServer(t)
 	second.DataDir = s.DataDir
-	second.Listen, second.Metrics = s.Listen, s.Metrics // as without flags
+	second.Listen, second.Metrics = s.Listen, s.Metrics // the same addresses as by default
 	output, code := second.RunServe()
 	require.NotZero(t, code)
 	require.Contains(t, output, strconv.Itoa(s.PID()), "the message names the process that runs")

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// batch is one ingest request whose content follows from its number alone, so
-// that sending it again sends the same points.
+// batch is an ingest request whose content depends only on its number, so that a retry sends the same
+// points.
 type batch struct{ number int }
 
 const (
@@ -24,7 +24,7 @@ const (
 	pointsInBatch  = seriesPerBatch * pointsInSeries
 )
 
-// epoch is when the test's points begin: fixed, in the past.
+// epoch is the time of the first point: constant, in the past.
 var epoch = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
 func (b batch) body(source string) []byte {
@@ -72,7 +72,7 @@ func (s *server) createSource(name string) string {
 	return source.ID
 }
 
-// totals asks for count and sum over everything of a source.
+// totals returns count and sum of all points of a source.
 func (s *server) totals(source string, extra url.Values) (count, sum float64) {
 	s.t.Helper()
 	q := url.Values{
@@ -84,7 +84,7 @@ func (s *server) totals(source string, extra url.Values) (count, sum float64) {
 	}
 	var groups []struct {
 		Columns []string
-		Points  [][]float64Or
+		Points  [][]cell
 	}
 	s.Do("GET", "/api/live-data/query?"+q.Encode(), nil, http.StatusOK, &groups)
 	if len(groups) == 0 || len(groups[0].Points) == 0 {
@@ -95,20 +95,22 @@ func (s *server) totals(source string, extra url.Values) (count, sum float64) {
 	return row[1].number, row[2].number
 }
 
-// float64Or is a cell of a result: a timestamp's text or a number.
-type float64Or struct {
+// cell is a value in a result: a timestamp's text or a number.
+type cell struct {
 	number float64
 	text   string
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (f *float64Or) UnmarshalJSON(b []byte) error {
+func (f *cell) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, &f.text)
 	}
 	return json.Unmarshal(b, &f.number)
 }
 
+// TestAPointGoesThroughEverythingAndOutlivesARestart ingests a batch and reads it with its
+// checkpoint, before and after a restart.
 func TestAPointGoesThroughEverythingAndOutlivesARestart(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -136,9 +138,9 @@ func TestAPointGoesThroughEverythingAndOutlivesARestart(t *testing.T) {
 	require.InDelta(t, batch{0}.sum(), sum, 0)
 }
 
-// TestNothingIsLostOrCountedTwice is the promise: a client that sends again what
-// was not answered finds every point exactly once, however often the process is
-// killed, and also after the whole log is consumed again.
+// TestNothingIsLostOrCountedTwice verifies the guarantee: if a client retries unanswered requests,
+// every point exists exactly once, regardless of how often the process is killed, and also after the
+// whole log is consumed again.
 func TestNothingIsLostOrCountedTwice(t *testing.T) {
 	t.Parallel()
 	const batches, kills = 200, 10
@@ -167,8 +169,8 @@ func TestNothingIsLostOrCountedTwice(t *testing.T) {
 	s.requireTotals(source, batches*pointsInBatch, want)
 }
 
-// sendThroughKills sends batches one after the other, each until it is answered
-// 201, while the server is killed and started again at random moments.
+// sendThroughKills sends batches one after the other and retries each until it is answered 201, while
+// the server is killed and restarted at random moments.
 func (s *server) sendThroughKills(source string, batches, kills int, random *rand.Rand) {
 	s.t.Helper()
 	var sent atomic.Int64
@@ -177,7 +179,7 @@ func (s *server) sendThroughKills(source string, batches, kills int, random *ran
 		defer close(done)
 		for n := range batches {
 			body := batch{n}.body(source)
-			for { // until it is answered 201; the test's own deadline bounds it
+			for { // until it is answered 201, or until the test ends
 				a, err := s.Try("POST", "/api/live-data/ingest", body)
 				if err == nil && a.Status == http.StatusCreated {
 					break
@@ -192,7 +194,7 @@ func (s *server) sendThroughKills(source string, batches, kills int, random *ran
 		}
 	}()
 	for kill := range kills {
-		// Spread over the load, at a random moment after the next few batches.
+		// Kills are spread over the load, each at a random moment after a number of batches.
 		target := int64((kill + 1) * batches / (kills + 2))
 		for sent.Load() < target {
 			time.Sleep(time.Millisecond)
@@ -205,13 +207,13 @@ func (s *server) sendThroughKills(source string, batches, kills int, random *ran
 	require.EqualValues(s.t, batches, sent.Load())
 }
 
-// requireTotals waits until count and sum are what they must be, and never more.
+// requireTotals waits until count and sum have the given values. The count must never be higher.
 func (s *server) requireTotals(source string, wantCount int, wantSum float64) {
 	s.t.Helper()
 	s.requireTotalsWithin(30*time.Second, source, wantCount, wantSum)
 }
 
-// requireTotalsWithin is the same for what may take so long.
+// requireTotalsWithin is requireTotals with a time limit.
 func (s *server) requireTotalsWithin(limit time.Duration, source string, wantCount int, wantSum float64) {
 	s.t.Helper()
 	deadline := time.Now().Add(limit)
@@ -227,8 +229,8 @@ func (s *server) requireTotalsWithin(limit time.Duration, source string, wantCou
 	}
 }
 
-// waitConsumed waits until a point ingested now is visible: all that the source's
-// partition holds before it is then too.
+// waitConsumed waits until a point ingested now is visible. Then all earlier points of the source's
+// partition are visible, too.
 func (s *server) waitConsumed(source string) {
 	s.t.Helper()
 	var accepted struct{ Checkpoint string }

@@ -26,8 +26,7 @@ func shellBlock(t *testing.T, heading string) string {
 	return commands
 }
 
-// TestTheGraphOfTheREADMEWorksWhenPasted after the first steps, whose variables it
-// goes by.
+// TestTheGraphOfTheREADMEWorksWhenPasted runs the section with the variables of the first steps.
 func TestTheGraphOfTheREADMEWorksWhenPasted(t *testing.T) {
 	t.Parallel()
 	server := harness.New(t, binary)
@@ -48,7 +47,7 @@ func TestTheGraphOfTheREADMEWorksWhenPasted(t *testing.T) {
 	require.Contains(t, text(4), `"kW":11`, "the undo brings back what was")
 }
 
-// TestTheSearchOfTheREADMEWorksWhenPasted after the graph, whose nodes it finds.
+// TestTheSearchOfTheREADMEWorksWhenPasted runs the section after the graph, whose nodes it finds.
 func TestTheSearchOfTheREADMEWorksWhenPasted(t *testing.T) {
 	t.Parallel()
 	server := harness.New(t, binary)
@@ -66,8 +65,8 @@ func TestTheSearchOfTheREADMEWorksWhenPasted(t *testing.T) {
 	}
 }
 
-// The commands are the README's own, in the shell of a new user; only the address
-// and the folder are the test's.
+// TestTheFirstStepsOfTheREADMEWorkWhenPasted runs the README's commands in a new user's shell. The
+// test replaces only the address and the directory.
 func TestTheFirstStepsOfTheREADMEWorkWhenPasted(t *testing.T) {
 	t.Parallel()
 	server := harness.New(t, binary)
@@ -82,8 +81,7 @@ func TestTheFirstStepsOfTheREADMEWorkWhenPasted(t *testing.T) {
 	}
 }
 
-// TestTheLinesOfTheREADMEWorkWhenPasted after the first steps, whose variables they
-// go by.
+// TestTheLinesOfTheREADMEWorkWhenPasted runs the section with the variables of the first steps.
 func TestTheLinesOfTheREADMEWorkWhenPasted(t *testing.T) {
 	t.Parallel()
 	server := harness.New(t, binary)
@@ -95,14 +93,14 @@ func TestTheLinesOfTheREADMEWorkWhenPasted(t *testing.T) {
 	require.EqualValues(t, 2, answers[0]["data"].(map[string]any)["accepted"])
 }
 
-// paste runs commands as a new user would and gives the answers that they print.
+// paste runs commands like a new user and returns the answers that they print.
 func paste(t *testing.T, server *harness.Server, commands string) (answers []map[string]any) {
 	t.Helper()
 	require.Contains(t, commands, "http://127.0.0.1:8080")
 	commands = strings.ReplaceAll(commands, "http://127.0.0.1:8080", "http://"+server.Listen)
 	require.Contains(t, commands, `"data/first-run.json"`)
 	shell := exec.Command("bash", "-euo", "pipefail", "-c", commands)
-	shell.Dir = filepath.Dir(server.DataDir) // its data directory is called data
+	shell.Dir = filepath.Dir(server.DataDir) // the data directory is named data
 	shell.Env = append(os.Environ(), "no_proxy=*")
 	printed, err := shell.Output()
 	require.NoError(t, err, "%s", printed)

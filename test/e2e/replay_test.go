@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// replayed is a replay as the command line prints it.
+// replayed is a replay in the JSON of the command line.
 type replayed struct {
 	ID, State            string
 	Error                *string
@@ -24,7 +24,7 @@ type replayed struct {
 	Notes                []string
 }
 
-// replay runs `livegraph replay` with --json to its end and gives the last line.
+// replay runs `livegraph replay` with --json until it ends and returns the last line.
 func (s *server) replay(args ...string) replayed {
 	s.t.Helper()
 	lines := strings.Split(
@@ -38,15 +38,15 @@ func (s *server) replay(args ...string) replayed {
 	return job
 }
 
-// showReplay returns a replay as it is.
+// showReplay returns the current state of a replay.
 func (s *server) showReplay(id string) (job replayed) {
 	s.t.Helper()
 	require.NoError(s.t, json.Unmarshal([]byte(s.CLI("replay", "show", id, "--json")), &job))
 	return job
 }
 
-// store returns what the tables of points hold, whatever is merged.
-func (s *server) store() string {
+// storedPoints returns fingerprints of the tables of points, independent of merges.
+func (s *server) storedPoints() string {
 	s.t.Helper()
 	var all strings.Builder
 	for _, statement := range []string{
@@ -60,7 +60,7 @@ func (s *server) store() string {
 	return all.String()
 }
 
-// ingest sends numbered batches.
+// ingest sends the batches from (inclusive) to to (exclusive).
 func (s *server) ingest(source string, from, to int) (checkpoint string) {
 	s.t.Helper()
 	for i := from; i < to; i++ {
@@ -71,21 +71,21 @@ func (s *server) ingest(source string, from, to int) (checkpoint string) {
 	return checkpoint
 }
 
-// TestReplayingTwiceLeavesEverythingAsItWas by the command line, at rest and beside
-// live ingest.
+// TestReplayingTwiceLeavesEverythingAsItWas runs replays by command line, first without and then with
+// concurrent ingest.
 func TestReplayingTwiceLeavesEverythingAsItWas(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	source := s.createSource("mill")
 	s.totals(source, map[string][]string{"checkpoint": {s.ingest(source, 0, 60)}})
-	before := s.store()
+	before := s.storedPoints()
 	for range 2 {
 		job := s.replay("--from-start")
 		require.Equal(t, "done", job.State)
 		require.EqualValues(t, 60, job.Records)
 		require.EqualValues(t, 60*pointsInBatch, job.Rows)
-		require.Equal(t, before, s.store())
+		require.Equal(t, before, s.storedPoints())
 	}
 	require.Contains(t, s.CLI("replay", "list"), "done")
 
@@ -112,15 +112,15 @@ func TestReplayingTwiceLeavesEverythingAsItWas(t *testing.T) {
 	require.InDelta(t, want, sum, 0)
 }
 
-// TestAReplayOutlivesAKill: the process that carries it out is killed in the middle,
-// and the next one goes on from where the job's record is.
+// TestAReplayOutlivesAKill kills the process that runs a replay; the next process continues at the
+// position in the job's record.
 func TestAReplayOutlivesAKill(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	source := s.createSource("lathe")
 	s.totals(source, map[string][]string{"checkpoint": {s.ingest(source, 0, 40)}})
-	before := s.store()
+	before := s.storedPoints()
 
 	follow := exec.Command(
 		binary, "replay", "--topic", "points", "--from-start", "--max-rows", fmt.Sprint(4*pointsInBatch), "--json",
@@ -150,10 +150,10 @@ func TestAReplayOutlivesAKill(t *testing.T) {
 	require.EqualValues(t, 40, job.RecordsDone)
 	require.EqualValues(t, 40*pointsInBatch, job.Rows, "what was done is not done again")
 	require.Equal(t, 2, job.Runs)
-	require.Equal(t, before, s.store())
+	require.Equal(t, before, s.storedPoints())
 }
 
-// TestReplaysOfAPartAndTheirEnd: by time, dry, cancelled.
+// TestReplaysOfAPartAndTheirEnd runs replays of a time range, a dry run, and a cancelled replay.
 func TestReplaysOfAPartAndTheirEnd(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -213,7 +213,7 @@ func TestReplaysOfAPartAndTheirEnd(t *testing.T) {
 		require.NotZero(t, code, "%v: %s", bad, output)
 		require.NotContains(t, output, "panic", "%v", bad)
 		for _, part := range bad {
-			// A range that is empty is nobody's fault alone.
+			// The message for an empty range does not name a single flag.
 			empty := strings.Contains(output, "no record in this range")
 			if strings.HasPrefix(part, "--") && part != "--topic" && part != "--from-start" && !empty {
 				flag, _, _ := strings.Cut(part, "=")
@@ -238,8 +238,8 @@ func TestReplaysOfAPartAndTheirEnd(t *testing.T) {
 	require.Contains(t, s.CLI("topics"), "livegraph-points")
 }
 
-// TestDeadLettersByCommandLine: a record that ClickHouse refuses is listed, shown,
-// redriven once the cause is gone; another is discarded.
+// TestDeadLettersByCommandLine lists and shows records that ClickHouse refuses, redrives one after the
+// cause is removed, and discards the other.
 func TestDeadLettersByCommandLine(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -254,7 +254,7 @@ func TestDeadLettersByCommandLine(t *testing.T) {
 		return accepted.Checkpoint
 	}
 	first, second := send(666), send(667)
-	s.totals(source, map[string][]string{"checkpoint": {second}}) // a dead letter counts as passed
+	s.totals(source, map[string][]string{"checkpoint": {second}}) // the watermark passes a dead letter
 	count, _ := s.totals(source, map[string][]string{"checkpoint": {first}})
 	require.Zero(t, count)
 	a, err := s.Try("GET", "/api/live-data/query?checkpoint="+first, nil)
@@ -271,24 +271,24 @@ func TestDeadLettersByCommandLine(t *testing.T) {
 			WorkspaceID      string
 		}
 	}
-	letters := func(args ...string) []string {
+	deadLetters := func(args ...string) []string {
 		list.Letters = nil
 		require.NoError(t, json.Unmarshal([]byte(s.CLI(append([]string{"dlq", "list", "--json"}, args...)...)), &list))
-		var places []string
+		var references []string
 		for _, l := range list.Letters {
-			places = append(places, fmt.Sprintf("%s/%d/%d", l.Topic, l.Partition, l.Offset))
+			references = append(references, fmt.Sprintf("%s/%d/%d", l.Topic, l.Partition, l.Offset))
 		}
-		return places
+		return references
 	}
-	places := letters("--state", "open")
-	require.Len(t, places, 2)
+	references := deadLetters("--state", "open")
+	require.Len(t, references, 2)
 	require.Equal(t, s.First.WorkspaceID, list.Letters[0].WorkspaceID)
 	require.Contains(t, list.Letters[0].Reason, "refused by the store")
 	require.Contains(
 		t, s.CLI("dlq", "list", "--workspace", s.First.WorkspaceID, "--from", "1h", "--reason-contains", "REFUSED"),
-		places[0],
+		references[0],
 	)
-	newest, oldest := places[0], places[1]
+	newest, oldest := references[0], references[1]
 	shown := s.CLI("dlq", "show", newest)
 	require.Contains(t, shown, source)
 	require.Contains(t, shown, "667")
@@ -302,7 +302,7 @@ func TestDeadLettersByCommandLine(t *testing.T) {
 
 	s.AskClickHouse("ALTER TABLE points DROP CONSTRAINT good")
 	require.Contains(t, s.CLI("dlq", "redrive", "--all", "--dry-run"), "would be redriven 2")
-	require.Len(t, letters("--state", "open"), 2)
+	require.Len(t, deadLetters("--state", "open"), 2)
 	require.Contains(t, s.CLI("dlq", "discard", oldest, "--reason", "the newer one says it all"), "discarded 1")
 	require.Contains(t, s.CLI("dlq", "redrive", "--topic", "points", "--reason", "the constraint is gone"), "redriven 1")
 	require.Eventually(t, func() bool {
@@ -310,8 +310,8 @@ func TestDeadLettersByCommandLine(t *testing.T) {
 		return count == 1 && sum == 667
 	}, 30*time.Second, 50*time.Millisecond)
 	require.Contains(t, s.CLI("dlq", "redrive", newest), "redriven already")
-	require.Equal(t, []string{newest}, letters("--state", "redriven"))
-	require.Equal(t, []string{oldest}, letters("--state", "discarded"))
+	require.Equal(t, []string{newest}, deadLetters("--state", "redriven"))
+	require.Equal(t, []string{oldest}, deadLetters("--state", "discarded"))
 	require.Contains(t, s.CLI("dlq", "list"), "discarded")
 	require.Contains(t, s.CLI("dlq", "show", oldest), "the newer one says it all")
 

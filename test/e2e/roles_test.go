@@ -16,7 +16,7 @@ import (
 	"github.com/livegraph/livegraph/test/harness"
 )
 
-// split is harness.Split with what these tests ask of it.
+// split is a harness.Split with the helpers of these tests.
 type split struct {
 	*harness.Split
 	t *testing.T
@@ -35,13 +35,13 @@ func (s *split) api(n int) *server {
 	return &server{Server: apis[n%len(apis)], t: s.t}
 }
 
-// TestSplitIntoProcessesByRole: two processes of each role that begin together
-// on empty engines are one service. What one API is told the other one knows.
+// TestSplitIntoProcessesByRole starts two processes of each role together on empty engines. They act
+// as one service: what is written through one API is visible through the other.
 func TestSplitIntoProcessesByRole(t *testing.T) {
 	t.Parallel()
 	s := startSplit(t)
 	s.requireOneService("boiler")
-	s.requireNamesAreOfTheAnswer("kiln")
+	s.requireNamesResolveToCurrentSource("kiln")
 	s.requireKeysWorkEverywhere()
 	for _, process := range s.All() {
 		began := time.Now()
@@ -63,7 +63,7 @@ func (s *split) requireOneService(name string) {
 	other.Do("POST", "/api/live-data/ingest", json.RawMessage(batch{0}.body(source)), http.StatusCreated, &accepted)
 	require.Equal(s.t, pointsInBatch, accepted.Accepted)
 	for _, api := range []*server{one, other} {
-		api.awaitCheckpoint(source, accepted.Checkpoint) // after a crash, until the dead consumer's session has run out
+		api.awaitCheckpoint(source, accepted.Checkpoint) // after a crash, until the dead consumer's session expires
 		count, sum := api.totals(source, url.Values{"checkpoint": {accepted.Checkpoint}})
 		require.InDelta(s.t, pointsInBatch, count, 0)
 		require.InDelta(s.t, batch{0}.sum(), sum, 0)
@@ -82,20 +82,20 @@ func (s *split) requireOneService(name string) {
 	s.requireOneGraph()
 }
 
-// requireNamesAreOfTheAnswer deletes and renames sources on one API while the other one
-// remembers them. Lines with a name that are sent after the answer are of the source that
-// has it then: were they taken for the deleted one, they would be acknowledged and lost.
-func (s *split) requireNamesAreOfTheAnswer(name string) {
+// requireNamesResolveToCurrentSource deletes and renames sources through one API while the other has
+// them in its cache. A line sent after the answer belongs to the source that has its name then. If it
+// were assigned to the deleted source, it would be acknowledged and lost.
+func (s *split) requireNamesResolveToCurrentSource(name string) {
 	s.t.Helper()
 	one, other := s.api(0), s.api(1)
-	line := func() {
+	sendLine := func() {
 		a, err := other.TryWith(
 			http.Header{"Content-Type": {"text/plain"}}, "POST", "/api/live-data/ingest", []byte(name+" value=1"),
 		)
 		require.NoError(s.t, err)
 		require.Equal(s.t, http.StatusCreated, a.Status, "%+v", a.Error)
 	}
-	has := func() (id string) {
+	sourceID := func() (id string) {
 		var found []struct{ ID, Name string }
 		one.Do("GET", "/api/live-data/sources?name="+name, nil, http.StatusOK, &found)
 		for _, source := range found {
@@ -105,18 +105,18 @@ func (s *split) requireNamesAreOfTheAnswer(name string) {
 		}
 		return ""
 	}
-	line()
-	first := has()
-	line() // remembered
+	sendLine()
+	first := sourceID()
+	sendLine() // cached
 	one.Do("DELETE", "/api/live-data/sources/"+first, nil, http.StatusNoContent, nil)
-	line()
-	second := has()
+	sendLine()
+	second := sourceID()
 	require.NotEmpty(s.t, second)
 	require.NotEqual(s.t, first, second)
-	line()
+	sendLine()
 	one.Do("PATCH", "/api/live-data/sources/"+second, map[string]any{"name": name + " of before"}, http.StatusOK, nil)
-	line()
-	third := has()
+	sendLine()
+	third := sourceID()
 	require.NotEmpty(s.t, third, "the name is free, and a line with it makes a source")
 	require.NotEqual(s.t, second, third)
 	for source, points := range map[string]float64{second: 2, third: 1} {
@@ -128,34 +128,34 @@ func (s *split) requireNamesAreOfTheAnswer(name string) {
 	}
 }
 
-// requireOneGraph writes the graph on one API, reads it on the other, and undoes it
-// there.
+// requireOneGraph writes to the graph through one API, and reads and undoes the command through the
+// other.
 func (s *split) requireOneGraph() {
 	s.t.Helper()
 	one, other := s.api(0), s.api(1)
-	var made struct{ Node struct{ ID string } }
-	one.command(createNode(uuid.New(), "a pump"), http.StatusCreated, &made)
-	path := "/api/queries/nodes/" + made.Node.ID
+	var created struct{ Node struct{ ID string } }
+	one.command(createNode(uuid.New(), "a pump"), http.StatusCreated, &created)
+	path := "/api/queries/nodes/" + created.Node.ID
 	other.Do("GET", path, nil, http.StatusOK, nil)
 	other.command(map[string]any{"type": "UNDO"}, http.StatusOK, nil)
 	one.Do("GET", path, nil, http.StatusNotFound, nil)
 }
 
-// command runs a command until it is carried out: after a crash, a while passes
-// until the dead consumer's session has run out.
+// command retries a command until it is executed. After a crash this waits until the dead consumer's
+// session expires.
 func (s *server) command(body map[string]any, status int, data any) {
 	s.t.Helper()
 	payload, err := json.Marshal(body)
 	require.NoError(s.t, err)
-	a := s.insist("/api/commands/execute", uuid.NewString(), payload)
+	a := s.retryUntilKnown("/api/commands/execute", uuid.NewString(), payload)
 	require.Equal(s.t, status, a.Status, "%+v", a.Error)
 	if data != nil {
 		require.NoError(s.t, json.Unmarshal(a.Data, data))
 	}
 }
 
-// insist makes a request with an Idempotency-Key again until its outcome is known.
-func (s *server) insist(path, key string, body []byte) harness.Answer {
+// retryUntilKnown retries a request with an Idempotency-Key until its outcome is known.
+func (s *server) retryUntilKnown(path, key string, body []byte) harness.Answer {
 	s.t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for {
@@ -169,8 +169,8 @@ func (s *server) insist(path, key string, body []byte) harness.Answer {
 	}
 }
 
-// requireKeysWorkEverywhere makes and revokes a key by command line and sees both
-// on every API within a second.
+// requireKeysWorkEverywhere creates and revokes a key by command line. Every API applies both within a
+// second.
 func (s *split) requireKeysWorkEverywhere() {
 	s.t.Helper()
 	var key struct{ ID, Key string }
@@ -189,24 +189,24 @@ func (s *split) requireKeysWorkEverywhere() {
 		require.Equal(s.t, http.StatusOK, status, "a new key works at once")
 	}
 	cli.CLI("keys", "revoke", key.ID)
-	time.Sleep(time.Second) // the promise itself
+	time.Sleep(time.Second) // the guaranteed propagation time
 	for _, status := range statuses() {
 		require.Equal(s.t, http.StatusUnauthorized, status, "a revoked key works nowhere a second later")
 	}
 }
 
-// TestSplitProcessesAreRestartedUnderLoad restarts one process of each role in
-// turn, in order and by a crash, while a client sends: every point is there once.
+// TestSplitProcessesAreRestartedUnderLoad restarts one process of each role in turn, gracefully and by
+// a crash, while a client sends. Every point is stored once.
 func TestSplitProcessesAreRestartedUnderLoad(t *testing.T) {
 	t.Parallel()
 	requireRestartsLoseNothing(t, func(string) []string { return nil })
 }
 
-// TestSplitProcessesAreRestartedUnderLoadOnApacheKafka is the same on the log that
-// production has, over TLS and with a login.
+// TestSplitProcessesAreRestartedUnderLoadOnApacheKafka is the same on Apache Kafka, over TLS and with
+// SASL.
 func TestSplitProcessesAreRestartedUnderLoadOnApacheKafka(t *testing.T) {
 	t.Parallel()
-	settings := environment(secureKafka(t), nil)
+	settings := settingsEnv(secureKafka(t), nil)
 	requireRestartsLoseNothing(t, func(prefix string) []string {
 		return append(slices.Clone(settings), "LIVEGRAPH_KAFKA_TOPIC_PREFIX="+prefix, "LIVEGRAPH_POINTS_GROUP="+
 			prefix+"points",
@@ -214,8 +214,8 @@ func TestSplitProcessesAreRestartedUnderLoadOnApacheKafka(t *testing.T) {
 	})
 }
 
-// requireRestartsLoseNothing does so, each way of restarting with the settings of
-// Kafka that are made for it.
+// requireRestartsLoseNothing restarts processes under load, by SIGTERM and by kill -9. kafka returns
+// the Kafka settings for a prefix.
 func requireRestartsLoseNothing(t *testing.T, kafka func(prefix string) []string) {
 	t.Helper()
 	for _, how := range []struct {
@@ -226,7 +226,7 @@ func requireRestartsLoseNothing(t *testing.T, kafka func(prefix string) []string
 		{"by kill -9", "killed-", func(_ *testing.T, s *harness.Server) { s.Crash() }},
 	} {
 		t.Run(how.name, func(t *testing.T) {
-			t.Parallel() // mostly waiting for sessions to run out
+			t.Parallel() // mostly waits for sessions to expire
 			s := startSplit(t, kafka(how.prefix)...)
 			source := s.api(0).createSource("turbine")
 			load, written := s.load(source), s.write()
@@ -237,9 +237,9 @@ func requireRestartsLoseNothing(t *testing.T, kafka func(prefix string) []string
 			load.waitFor(load.sent.Load() + 5)
 			count, sum := load.end()
 			for n := range s.Of("api") {
-				// A consumer that is killed while its group forms is waited for until the
-				// rebalance is over, which takes 30 s with the embedded broker.
-				s.api(n).requireTotalsWithin(wakeLimit, source, count, sum)
+				// If a consumer is killed during a rebalance, the others wait until the rebalance
+				// ends. This takes 30 s with the embedded broker.
+				s.api(n).requireTotalsWithin(rebalanceTimeout, source, count, sum)
 			}
 			written.end()
 			s.requireOneService("after")
@@ -247,18 +247,18 @@ func requireRestartsLoseNothing(t *testing.T, kafka func(prefix string) []string
 	}
 }
 
-// load sends numbered batches to whichever API answers until it is ended.
+// load sends numbered batches to any API that answers, until end is called.
 type load struct {
 	t    *testing.T
 	sent atomic.Int64
 	stop chan struct{}
-	over chan struct{}
+	done chan struct{}
 }
 
 func (s *split) load(source string) *load {
-	l := &load{t: s.t, stop: make(chan struct{}), over: make(chan struct{})}
+	l := &load{t: s.t, stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
-		defer close(l.over)
+		defer close(l.done)
 		for n := 0; ; n++ {
 			body := batch{n}.body(source)
 			for try := n; ; try++ { // until it is answered 201
@@ -286,17 +286,17 @@ func (s *split) load(source string) *load {
 	return l
 }
 
-// waitFor waits until so many batches are acknowledged.
+// waitFor waits until the given number of batches are acknowledged.
 func (l *load) waitFor(batches int64) {
 	l.t.Helper()
 	require.Eventually(l.t, func() bool { return l.sent.Load() >= batches }, time.Minute, time.Millisecond)
 }
 
-// end stops the load and gives how many points must be there, and their sum.
+// end stops the load and returns the expected number and sum of points.
 func (l *load) end() (count int, sum float64) {
 	l.t.Helper()
 	close(l.stop)
-	<-l.over
+	<-l.done
 	for n := range int(l.sent.Load()) {
 		count += pointsInBatch
 		sum += batch{n}.sum()
@@ -304,17 +304,17 @@ func (l *load) end() (count int, sum float64) {
 	return count, sum
 }
 
-// TestAProcessThatWaitsForAStoreEndsInOrder: SIGTERM while a process is starting
-// is no failure either.
+// TestAProcessThatWaitsForAStoreEndsInOrder requires that SIGTERM during the start ends with exit code
+// 0.
 func TestAProcessThatWaitsForAStoreEndsInOrder(t *testing.T) {
 	t.Parallel()
 	for _, role := range harness.Roles() {
 		s := harness.New(t, binary, "--roles", role.Name)
-		nobody := harness.FreeAddress(t)
+		unused := harness.FreeAddress(t)
 		s.Env = []string{
-			"LIVEGRAPH_KAFKA_BROKERS=" + nobody, "LIVEGRAPH_CLICKHOUSE_URL=http://u:p@" + nobody + "/db",
-			"LIVEGRAPH_POSTGRES_URL=postgres://u:p@" + nobody + "/db", "LIVEGRAPH_REDIS_URL=redis://" + nobody,
-			"LIVEGRAPH_MILVUS_ADDRESS=" + nobody,
+			"LIVEGRAPH_KAFKA_BROKERS=" + unused, "LIVEGRAPH_CLICKHOUSE_URL=http://u:p@" + unused + "/db",
+			"LIVEGRAPH_POSTGRES_URL=postgres://u:p@" + unused + "/db", "LIVEGRAPH_REDIS_URL=redis://" + unused,
+			"LIVEGRAPH_MILVUS_ADDRESS=" + unused,
 		}
 		s.Launch()
 		require.Eventually(t, func() bool { return s.Logged("waiting for a store") > 0 }, time.Minute, 10*time.Millisecond)
@@ -322,20 +322,20 @@ func TestAProcessThatWaitsForAStoreEndsInOrder(t *testing.T) {
 	}
 }
 
-// writer makes nodes, one after the other, on whichever API answers until it is
-// ended. Each is asked for under its own key, again until it is known to be
-// made: then all are there, none twice.
+// writer creates nodes one after the other through any API that answers, until end is called. It
+// retries each with its own idempotency key until it is known to be created, so that every node exists
+// once.
 type writer struct {
-	s    *split
-	made int
-	stop chan struct{}
-	over chan struct{}
+	s       *split
+	created int
+	stop    chan struct{}
+	done    chan struct{}
 }
 
 func (s *split) write() *writer {
-	w := &writer{s: s, stop: make(chan struct{}), over: make(chan struct{})}
+	w := &writer{s: s, stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
-		defer close(w.over)
+		defer close(w.done)
 		for {
 			select {
 			case <-w.stop:
@@ -343,7 +343,7 @@ func (s *split) write() *writer {
 			case <-time.After(10 * time.Millisecond):
 			}
 			key, body := uuid.NewString(), []byte(`{"type":"CREATE_NODE","payload":{"name":"n","entityType":"object"}}`)
-			for try := w.made; ; try++ {
+			for try := w.created; ; try++ {
 				a, err := s.api(try).TryWith(http.Header{"Idempotency-Key": {key}}, http.MethodPost, "/api/commands/execute", body)
 				if err == nil && a.Status == http.StatusCreated {
 					break
@@ -357,20 +357,20 @@ func (s *split) write() *writer {
 				}
 				time.Sleep(20 * time.Millisecond)
 			}
-			w.made++
+			w.created++
 		}
 	}()
 	return w
 }
 
-// end stops the writer and requires every API to have what it made.
+// end stops the writer and requires that every API returns all created nodes.
 func (w *writer) end() {
 	w.s.t.Helper()
 	close(w.stop)
-	<-w.over
-	require.Positive(w.s.t, w.made)
+	<-w.done
+	require.Positive(w.s.t, w.created)
 	for n := range w.s.Of("api") {
 		a := w.s.api(n).Do("GET", "/api/queries/nodes?limit=1", nil, http.StatusOK, nil)
-		require.EqualValues(w.s.t, w.made, a.Meta.Total)
+		require.EqualValues(w.s.t, w.created, a.Meta.Total)
 	}
 }

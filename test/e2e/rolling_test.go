@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	rollingRate    = 100_000 // points a second
-	rollingSources = 16      // more than partitions, so that every consumer has some
-	// rollingOpen bounds the requests under way; at it, the load waits.
-	rollingOpen = 256
+	rollingRate    = 100_000 // points per second
+	rollingSources = 16      // more than partitions, so that every consumer gets some
+	// rollingMaxRequests limits the concurrent requests. At the limit, the load waits.
+	rollingMaxRequests = 256
 )
 
-// rollingRounds is how often every process is restarted: LIVEGRAPH_ROLLING_ROUNDS.
+// rollingRounds returns how often every process is restarted: LIVEGRAPH_ROLLING_ROUNDS, or 2.
 func rollingRounds(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("LIVEGRAPH_ROLLING_ROUNDS")
@@ -36,30 +36,29 @@ func rollingRounds(t *testing.T) int {
 	return rounds
 }
 
-// TestARollingRestartUnderLoadLosesNothing restarts every process of every role,
-// one after the other, under 100,000 points a second. Each answer is a success or
-// one that asks to come again (the balancer sees to that); what was not answered
-// is sent again; in the end every point is there once. A machine that cannot keep
-// the rate says which it has reached.
+// TestARollingRestartUnderLoadLosesNothing restarts every process of every role, one after the other,
+// under 100,000 points per second. Each answer is a success or asks for a retry (the balancer verifies
+// this). Unanswered requests are retried. At the end every point exists once. The test logs the rate
+// that the machine reached.
 func TestARollingRestartUnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := startSplit(t)
-	newRollingLoad(t, s.Of("api")).survive(s.All(), rollingRounds(t))
+	newRollingLoad(t, s.Of("api")).restartAll(s.All(), rollingRounds(t))
 }
 
-// TestTheSingleProcessIsRestartedUnderLoad: the same for all roles and the engines
-// in one process, which starts again on its data directory. While it is unavailable
-// connections are refused; what is answered is held to the same.
+// TestTheSingleProcessIsRestartedUnderLoad is the same for one process with all roles and the embedded
+// engines, which restarts on its data directory. Connections are refused during the restart; the
+// requirements for answers are the same.
 func TestTheSingleProcessIsRestartedUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.Start()
 	all := []*harness.Server{s.Server}
-	newRollingLoad(t, all).survive(all, 1)
+	newRollingLoad(t, all).restartAll(all, 1)
 }
 
-// survive restarts each process so many times and requires that nothing is lost.
-func (l *rollingLoad) survive(processes []*harness.Server, rounds int) {
+// restartAll restarts each process the given number of times and requires that nothing is lost.
+func (l *rollingLoad) restartAll(processes []*harness.Server, rounds int) {
 	t := l.t
 	l.begin()
 	began := time.Now()
@@ -83,29 +82,29 @@ type rollingLoad struct {
 	apis     []*server
 	balancer *harness.Balancer
 	sources  []string
-	next     int // number of the next batch; with the pacer until it has ended
+	next     int // number of the next batch; only the pacer accesses it until end
 	took     time.Duration
 	stop     chan struct{}
 	paced    sync.WaitGroup
 	sending  sync.WaitGroup
 	slots    chan struct{}
 
-	mu       sync.Mutex
-	fresh    []visible
-	restarts []string
+	mu        sync.Mutex
+	freshness []freshnessSample
+	restarts  []string
 }
 
-// visible is when a batch was answered and how long later it could be read.
-type visible struct {
+// freshnessSample is the time of an answer and the delay until the batch was visible.
+type freshnessSample struct {
 	at    time.Time
-	after time.Duration
+	delay time.Duration
 }
 
 func newRollingLoad(t *testing.T, apis []*harness.Server) *rollingLoad {
 	t.Helper()
 	l := &rollingLoad{
 		t: t, balancer: harness.NewBalancer(t, apis), stop: make(chan struct{}),
-		slots: make(chan struct{}, rollingOpen),
+		slots: make(chan struct{}, rollingMaxRequests),
 	}
 	for _, api := range apis {
 		l.apis = append(l.apis, &server{Server: api, t: t})
@@ -139,7 +138,7 @@ func (l *rollingLoad) begin() {
 	})
 }
 
-// send sends a batch until it is answered 201, and waits until it is visible.
+// send retries a batch until it is answered 201, and waits until it is visible.
 func (l *rollingLoad) send(n int) {
 	source := l.sources[n%len(l.sources)]
 	answer, err := l.balancer.Do("POST", "/api/live-data/ingest", batch{n}.body(source))
@@ -162,10 +161,10 @@ func (l *rollingLoad) send(n int) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.fresh = append(l.fresh, visible{answered, time.Since(answered)})
+	l.freshness = append(l.freshness, freshnessSample{answered, time.Since(answered)})
 }
 
-// restart stops a process in order, starts it again, and notes what it cost.
+// restart stops a process gracefully, starts it again, and records the durations and the freshness.
 func (l *rollingLoad) restart(process *harness.Server) {
 	began := time.Now()
 	require.Zero(l.t, process.Stop(), "%v ends with exit code 0", process.Args)
@@ -174,13 +173,13 @@ func (l *rollingLoad) restart(process *harness.Server) {
 	process.Launch()
 	process.WaitReady()
 	ready := time.Now()
-	time.Sleep(time.Second) // load between two restarts, not a wait for anything
+	time.Sleep(time.Second) // keeps the load running between two restarts
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var during []time.Duration
-	for _, v := range l.fresh {
+	for _, v := range l.freshness {
 		if v.at.After(began) {
-			during = append(during, v.after)
+			during = append(during, v.delay)
 		}
 	}
 	l.restarts = append(l.restarts, fmt.Sprintf("%v stopped in %s, ready after %s: fresh %s",
@@ -198,8 +197,8 @@ func (l *rollingLoad) reportFreshness() {
 		l.t.Log(restart)
 	}
 	var all []time.Duration
-	for _, v := range l.fresh {
-		all = append(all, v.after)
+	for _, v := range l.freshness {
+		all = append(all, v.delay)
 	}
 	l.t.Logf("from an answer until its points are visible, over all: %s", percentiles(all))
 }
@@ -215,7 +214,7 @@ func percentiles(durations []time.Duration) string {
 	return fmt.Sprintf("p50 %s, p95 %s, max %s", at(0.5), at(0.95), at(1))
 }
 
-// requireEverythingOnce compares count and sum of every source on every API.
+// requireEverythingOnce compares count and sum of every source through every API.
 func (l *rollingLoad) requireEverythingOnce() {
 	l.t.Helper()
 	counts, sums := make([]int, len(l.sources)), make([]float64, len(l.sources))

@@ -17,81 +17,79 @@ import (
 	"github.com/livegraph/livegraph/test/harness"
 )
 
-// endLimit is how long the whole process, engines included, may take to end.
-const endLimit = 10 * time.Second
+// shutdownLimit is the maximum time for a shutdown of the process and its engines.
+const shutdownLimit = 10 * time.Second
 
-// TestTheProcessEndsInOrderUnderEverythingAtOnce sends SIGTERM while clients of every
-// kind are busy: ingest, commands, queries, searches, and readers of both streams. The
-// process ends with 0 in time; who was answered was told the truth, by a success or by
-// 502, 503 or 504 with Retry-After; no answer broke off; and what was acknowledged is
-// there after the next start, once.
+// TestTheProcessEndsInOrderUnderEverythingAtOnce sends SIGTERM under load by clients of every kind:
+// ingest, commands, queries, searches, and readers of both streams. The process ends with 0 in time.
+// Every answer is a success or 502, 503 or 504 with Retry-After, and none is truncated. Everything
+// acknowledged exists once after the next start.
 func TestTheProcessEndsInOrderUnderEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	s.Start()
-	rush := newRush(s)
-	rush.start()
-	rush.waitUntilBusy()
+	load := newShutdownLoad(s)
+	load.start()
+	load.waitUntilBusy()
 
 	began := time.Now()
-	rush.ending.Store(true)
+	load.terminating.Store(true)
 	code := s.Stop()
 	took := time.Since(began)
-	rush.end()
+	load.end()
 	require.Zero(t, code)
-	require.Less(t, took, endLimit)
-	rush.report(took)
+	require.Less(t, took, shutdownLimit)
+	load.report(took)
 
 	s.Start()
-	rush.requireKept()
+	load.requireKept()
 }
 
-// kinds of requests of a rush, with how many clients each has beside those that write
-// the graph.
-var rushKinds = []string{"ingest", "query", "nodes", "search", "points stream", "events stream"}
+// requestKinds are the kinds of requests, in addition to the commands of graphLoad.
+var requestKinds = []string{"ingest", "query", "nodes", "search", "points stream", "events stream"}
 
-// rush is clients of every kind.
-type rush struct {
-	s       *server
-	source  string
-	fleet   *graphFleet
-	ending  atomic.Bool // SIGTERM was sent
-	stopped atomic.Bool
-	work    sync.WaitGroup
-	batches atomic.Int64 // numbers given out
+// shutdownLoad is clients of every kind and the answers that they received.
+type shutdownLoad struct {
+	s           *server
+	source      string
+	graph       *graphLoad
+	terminating atomic.Bool // SIGTERM was sent
+	stopped     atomic.Bool
+	work        sync.WaitGroup
+	batches     atomic.Int64 // numbers of the next batches
 
-	mu       sync.Mutex
-	kept     []int          // batches that were answered 201
-	answered map[string]int // answers that were successes, by kind
-	refused  map[int]int    // 502, 503 and 504 after SIGTERM
-	broken   map[string]int // requests without an answer after SIGTERM, by what the connection said
-	wrong    []string       // what must not be
-	streams  map[string]int // streams that began
+	mu           sync.Mutex
+	acknowledged []int          // batches that were answered 201
+	answered     map[string]int // answers that were successes, by kind
+	refused      map[int]int    // 502, 503 and 504 after SIGTERM
+	broken       map[string]int // requests without an answer after SIGTERM, by connection error
+	failures     []string       // violations
+	streams      map[string]int // started streams, by kind
 }
 
-func newRush(s *server) *rush {
-	r := &rush{s: s, source: s.createSource("rush"), fleet: newGraphFleet(s, 7),
+func newShutdownLoad(s *server) *shutdownLoad {
+	r := &shutdownLoad{s: s, source: s.createSource("rush"), graph: newGraphLoad(s, 7),
 		answered: map[string]int{}, refused: map[int]int{}, broken: map[string]int{}, streams: map[string]int{}}
-	r.fleet.judge = func(path string, a harness.Answer, err error) { r.judge(path, a, err) }
+	r.graph.check = func(path string, a harness.Answer, err error) { r.check(path, a, err) }
 	return r
 }
 
-// start starts three clients of each kind, and those that write the graph.
-func (r *rush) start() {
-	r.fleet.start()
-	for _, kind := range rushKinds {
+// start starts three clients of each kind, and those of graphLoad.
+func (r *shutdownLoad) start() {
+	r.graph.start()
+	for _, kind := range requestKinds {
 		for range 3 {
 			r.work.Go(func() {
 				for !r.stopped.Load() {
-					r.once(kind)
+					r.send(kind)
 				}
 			})
 		}
 	}
 }
 
-// once creates one request of a kind.
-func (r *rush) once(kind string) {
+// send sends one request of a kind.
+func (r *shutdownLoad) send(kind string) {
 	var a harness.Answer
 	var err error
 	times := "&from=" + url.QueryEscape(epoch.Format(time.RFC3339)) + "&to=" + url.QueryEscape(
@@ -103,7 +101,7 @@ func (r *rush) once(kind string) {
 		a, err = r.s.Try(http.MethodPost, "/api/live-data/ingest", batch{n}.body(r.source))
 		if err == nil && a.Status == http.StatusCreated {
 			r.mu.Lock()
-			r.kept = append(r.kept, n)
+			r.acknowledged = append(r.acknowledged, n)
 			r.mu.Unlock()
 		}
 	case "query":
@@ -118,39 +116,39 @@ func (r *rush) once(kind string) {
 		r.stream(kind)
 		return
 	}
-	r.judge(kind, a, err)
+	r.check(kind, a, err)
 }
 
-// judge looks at an answer, or at why there is none.
-func (r *rush) judge(kind string, a harness.Answer, err error) {
+// check classifies an answer, or the error if there is none.
+func (r *shutdownLoad) check(kind string, a harness.Answer, err error) {
 	r.mu.Lock()
-	ending := r.ending.Load()
+	ending := r.terminating.Load()
 	switch {
 	case err != nil && !ending:
-		r.wrong = append(r.wrong, fmt.Sprintf("%s: no answer before the end: %v", kind, err))
+		r.failures = append(r.failures, fmt.Sprintf("%s: no answer before the end: %v", kind, err))
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		r.wrong = append(r.wrong, fmt.Sprintf("%s: an answer broke off", kind))
+		r.failures = append(r.failures, fmt.Sprintf("%s: an answer broke off", kind))
 	case err != nil:
-		r.broken[whyBroken(err)]++
+		r.broken[connectionError(err)]++
 	case a.Status == http.StatusBadGateway || a.Status == http.StatusServiceUnavailable ||
 		a.Status == http.StatusGatewayTimeout:
 		r.refused[a.Status]++
 		if a.Header.Get("Retry-After") == "" {
-			r.wrong = append(r.wrong, fmt.Sprintf("%s: %d without Retry-After: %+v", kind, a.Status, a.Error))
+			r.failures = append(r.failures, fmt.Sprintf("%s: %d without Retry-After: %+v", kind, a.Status, a.Error))
 		}
 	case a.Status >= 500:
-		r.wrong = append(r.wrong, fmt.Sprintf("%s: %d: %+v", kind, a.Status, a.Error))
+		r.failures = append(r.failures, fmt.Sprintf("%s: %d: %+v", kind, a.Status, a.Error))
 	default:
 		r.answered[kind]++
 	}
 	r.mu.Unlock()
 	if err != nil {
-		time.Sleep(10 * time.Millisecond) // nobody listens any more
+		time.Sleep(10 * time.Millisecond) // the listener is closed
 	}
 }
 
-// whyBroken tells a door that is closed from a connection that ended.
-func whyBroken(err error) string {
+// connectionError distinguishes a refused connection from one that ended before an answer.
+func connectionError(err error) string {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return "refused"
 	}
@@ -158,7 +156,7 @@ func whyBroken(err error) string {
 }
 
 // stream opens a stream and reads it to its end.
-func (r *rush) stream(kind string) {
+func (r *shutdownLoad) stream(kind string) {
 	path := "/api/queries/events"
 	if kind == "points stream" {
 		path = "/api/live-data/stream?sourceId=" + r.source
@@ -171,7 +169,7 @@ func (r *rush) stream(kind string) {
 	request.Header.Set("X-Workspace-Id", r.s.First.WorkspaceID)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		r.judge(kind, harness.Answer{}, err)
+		r.check(kind, harness.Answer{}, err)
 		return
 	}
 	defer func() { _ = response.Body.Close() }()
@@ -181,11 +179,11 @@ func (r *rush) stream(kind string) {
 		r.mu.Unlock()
 	}
 	_, err = io.Copy(io.Discard, response.Body)
-	r.judge(kind, harness.Answer{Status: response.StatusCode, Header: response.Header}, err)
+	r.check(kind, harness.Answer{Status: response.StatusCode, Header: response.Header}, err)
 }
 
-// waitUntilBusy waits until clients of every kind got something done.
-func (r *rush) waitUntilBusy() {
+// waitUntilBusy waits until clients of every kind have received answers.
+func (r *shutdownLoad) waitUntilBusy() {
 	r.s.t.Helper()
 	require.Eventually(r.s.t, func() bool {
 		r.mu.Lock()
@@ -199,29 +197,29 @@ func (r *rush) waitUntilBusy() {
 	}, 60*time.Second, 20*time.Millisecond)
 }
 
-func (r *rush) end() {
+func (r *shutdownLoad) end() {
 	r.stopped.Store(true)
-	r.fleet.stop()
+	r.graph.stop()
 	r.work.Wait()
 }
 
-func (r *rush) report(took time.Duration) {
+func (r *shutdownLoad) report(took time.Duration) {
 	t := r.s.t
 	t.Helper()
 	t.Logf(
 		"ended in %s; answered %v, refused while it ended %v, without an answer %v", took.Round(time.Millisecond), r.answered,
 		r.refused, r.broken,
 	)
-	require.Empty(t, r.wrong[:min(len(r.wrong), 10)])
+	require.Empty(t, r.failures[:min(len(r.failures), 10)])
 }
 
-// requireKept requires that everything acknowledged is there, and nothing twice.
-func (r *rush) requireKept() {
+// requireKept requires that everything acknowledged exists once.
+func (r *shutdownLoad) requireKept() {
 	t := r.s.t
 	t.Helper()
 	r.s.waitConsumed(r.source)
-	var groups []struct{ Points [][]float64Or }
-	r.s.Do(http.MethodGet, "/api/live-data/query?"+url.Values{ // a batch is a hundred seconds
+	var groups []struct{ Points [][]cell }
+	r.s.Do(http.MethodGet, "/api/live-data/query?"+url.Values{ // a batch spans a hundred seconds
 		"sourceId": {r.source}, "aggregation": {"count,sum"}, "groupBy": {"none"}, "interval": {"100s"},
 		"pointsLimit": {"100000"},
 		"from":        {epoch.Format(time.RFC3339)},
@@ -232,16 +230,16 @@ func (r *rush) requireKept() {
 	for _, row := range groups[0].Points {
 		found[row[0].text] = [2]float64{row[1].number, row[2].number}
 	}
-	require.NotEmpty(t, r.kept)
-	for _, n := range r.kept {
+	require.NotEmpty(t, r.acknowledged)
+	for _, n := range r.acknowledged {
 		at := epoch.Add(time.Duration(n*pointsInSeries) * time.Second).Format(time.RFC3339)
 		require.Equal(t, [2]float64{pointsInBatch, batch{n}.sum()}, found[at], "batch %d at %s", n, at)
 	}
 	reader := readEvents(r.s)
 	defer reader.stop()
-	last := r.fleet.mustWrite(t)
+	last := r.graph.mustWrite(t)
 	reader.waitFor(t, last.Sequence)
 	require.Empty(t, reader.violations())
-	reader.compareAnswers(t, r.fleet.answered())
+	reader.compareAnswers(t, r.graph.answered())
 	compareGraphs(t, reader.fold(), listGraph(r.s))
 }

@@ -12,51 +12,52 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// wakeLimit is what a paused consumer's partitions may take to be consumed by
-// another one, and itself to be back: its session runs out first.
-const wakeLimit = time.Minute
+// rebalanceTimeout limits the time until another consumer takes over the partitions of a paused one,
+// and until that one rejoins. The paused consumer's session has to expire first.
+const rebalanceTimeout = time.Minute
 
-// TestAConsumerThatWakesUpAfterItsSessionChangesNothing pauses a consumer with
-// records in its hands until another one has taken its partitions, has stored
-// newer values of the same points, and has deleted a source. What the first one
-// then stores and commits, it having noticed nothing, must not bring anything back.
+// TestAConsumerThatWakesUpAfterItsSessionChangesNothing pauses a consumer with fetched records until
+// another one has taken over its partitions, has stored newer values of the same points, and has
+// deleted a source. When the first one resumes, its inserts and commits must not restore old data.
 func TestAConsumerThatWakesUpAfterItsSessionChangesNothing(t *testing.T) {
 	t.Parallel()
 	const kept = 8
 	s := startSplit(t)
 	api, stale := s.api(0), s.Of("points")[0]
-	require.Eventually(t, func() bool { return stale.Logged("partitions assigned") > 0 }, wakeLimit, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return stale.Logged("partitions assigned") > 0
+	}, rebalanceTimeout, 10*time.Millisecond)
 	var sources []string
 	for i := range kept {
 		sources = append(sources, api.createSource(fmt.Sprintf("kept-%d", i)))
 	}
-	doomed := api.createSource("doomed")
-	for _, source := range append(sources, doomed) {
+	deleted := api.createSource("doomed")
+	for _, source := range append(sources, deleted) {
 		require.Equal(t, http.StatusCreated, s.api(1).ingestBatch(source, 0))
 	}
-	stale.Pause() // what was answered just now waits for its batch to be due
+	stale.Pause() // the points sent above are in a batch that is not stored yet
 
-	api.Do("DELETE", "/api/live-data/sources/"+doomed, nil, http.StatusNoContent, nil)
+	api.Do("DELETE", "/api/live-data/sources/"+deleted, nil, http.StatusNoContent, nil)
 	const newer = 7.0
 	for _, source := range sources {
 		var accepted struct{ Checkpoint string }
 		api.Do("POST", "/api/live-data/ingest", sameTimes(source, newer), http.StatusCreated, &accepted)
 		api.awaitCheckpoint(source, accepted.Checkpoint)
 	}
-	require.Equal(t, fmt.Sprint(kept*pointsInBatch), s.ask("SELECT count() FROM points FINAL"))
+	require.Equal(t, fmt.Sprint(kept*pointsInBatch), s.queryClickHouse("SELECT count() FROM points FINAL"))
 
 	before := stale.Logged("partitions assigned")
 	stale.Resume()
 	require.Eventually(t, func() bool {
 		return stale.Logged("partitions assigned") > before
-	}, wakeLimit, 10*time.Millisecond,
+	}, rebalanceTimeout, 10*time.Millisecond,
 		"the consumer comes back")
 	for _, source := range sources {
 		api.requireTotals(source, pointsInBatch, newer*pointsInBatch)
 		api.waitConsumed(source)
 		api.requireTotals(source, pointsInBatch, newer*pointsInBatch)
 	}
-	require.Equal(t, fmt.Sprint(kept*pointsInBatch+kept), s.ask("SELECT count() FROM points FINAL"),
+	require.Equal(t, fmt.Sprint(kept*pointsInBatch+kept), s.queryClickHouse("SELECT count() FROM points FINAL"),
 		"with one probe a source, and nothing of the deleted one")
 	for _, process := range s.All() {
 		require.Zero(t, process.Stop())
@@ -70,7 +71,7 @@ func (s *server) ingestBatch(source string, n int) (status int) {
 	return a.Status
 }
 
-// sameTimes returns points at the times of batch 0, all of one value.
+// sameTimes returns points at the times of batch 0, all with one value.
 func sameTimes(source string, value float64) map[string]any {
 	times, values := make([]int64, pointsInSeries), make([]float64, pointsInSeries)
 	for p := range pointsInSeries {
@@ -83,19 +84,18 @@ func sameTimes(source string, value float64) map[string]any {
 	return map[string]any{"sourceId": source, "series": series}
 }
 
-// awaitCheckpoint waits until what a checkpoint stands for is visible, longer
-// than one request does.
+// awaitCheckpoint waits until a checkpoint is visible, for longer than one request waits.
 func (s *server) awaitCheckpoint(source, checkpoint string) {
 	s.t.Helper()
 	query := url.Values{"sourceId": {source}, "metric": {"none"}, "checkpoint": {checkpoint}}
 	require.Eventually(s.t, func() bool {
 		a, err := s.Try("GET", "/api/live-data/query?"+query.Encode(), nil)
 		return err == nil && a.Status == http.StatusOK
-	}, wakeLimit, time.Millisecond)
+	}, rebalanceTimeout, time.Millisecond)
 }
 
-// ask asks ClickHouse itself.
-func (s *split) ask(statement string) string {
+// queryClickHouse runs a statement in ClickHouse.
+func (s *split) queryClickHouse(statement string) string {
 	s.t.Helper()
 	return testenv.AskClickHouse(s.t, s.ClickHouseURL, statement)
 }

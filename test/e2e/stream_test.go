@@ -15,19 +15,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pointReader follows the points of a source, and resumes where it was whenever the
-// server goes away.
+// pointReader streams the points of a source, and resumes after each restart of the server.
 type pointReader struct {
 	s      *server
 	source string
 	done   chan struct{}
 
-	mu     sync.Mutex
-	id     string             // of the last event
-	begun  bool               // it has been heard once
-	points map[string]float64 // by metric and time: the last that came
-	again  int                // points that came more than once
-	missed []string           // events that say so
+	mu       sync.Mutex
+	id       string             // of the last event
+	started  bool               // an event has been received
+	points   map[string]float64 // latest value by metric and time
+	repeated int                // points that were received more than once
+	failures []string           // events that report missed points, and errors
 }
 
 func (r *pointReader) run(ctx context.Context) {
@@ -71,22 +70,22 @@ func (r *pointReader) connect(ctx context.Context) error {
 		case "id":
 			id = value
 		case "data":
-			r.take(event, value)
+			r.add(event, value)
 		case "":
 			r.mu.Lock()
-			if id != "" { // an event counts once it is here as a whole
-				r.id, r.begun = id, true
+			if id != "" { // an event counts once it is complete
+				r.id, r.started = id, true
 			}
 			r.mu.Unlock()
 		}
 	}
 }
 
-func (r *pointReader) take(event, data string) {
+func (r *pointReader) add(event, data string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if event != "points" {
-		r.missed = append(r.missed, event+" "+data)
+		r.failures = append(r.failures, event+" "+data)
 		return
 	}
 	var list []struct {
@@ -94,27 +93,27 @@ func (r *pointReader) take(event, data string) {
 		Points [][2]float64
 	}
 	if err := json.Unmarshal([]byte(data), &list); err != nil {
-		r.missed = append(r.missed, err.Error())
+		r.failures = append(r.failures, err.Error())
 	}
 	for _, series := range list {
 		for _, p := range series.Points {
 			key := fmt.Sprint(series.Metric, " ", int64(p[0]))
 			if _, known := r.points[key]; known {
-				r.again++
+				r.repeated++
 			}
 			r.points[key] = p[1]
 		}
 	}
 }
 
-func (r *pointReader) has() (points int, begun bool) {
+func (r *pointReader) progress() (points int, begun bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.points), r.begun
+	return len(r.points), r.started
 }
 
-// A reader that comes back with its last event's id has, in the end, every point that
-// was acknowledged, however often the server is killed.
+// TestAStreamOfPointsGoesOnOverKillsAndRestarts requires that a reader that reconnects with the id of
+// its last event receives every acknowledged point, regardless of how often the server is killed.
 func TestAStreamOfPointsGoesOnOverKillsAndRestarts(t *testing.T) {
 	t.Parallel()
 	const batches, kills = 40, 3
@@ -127,19 +126,19 @@ func TestAStreamOfPointsGoesOnOverKillsAndRestarts(t *testing.T) {
 	r := &pointReader{s: s, source: source, done: make(chan struct{}), points: map[string]float64{}}
 	go r.run(ctx)
 	defer func() { cancel(); <-r.done }()
-	require.Eventually(t, func() bool { _, begun := r.has(); return begun }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { _, begun := r.progress(); return begun }, 30*time.Second, 10*time.Millisecond)
 
 	s.sendThroughKills(source, batches, kills, rand.New(rand.NewPCG(seed, 1)))
 	require.Zero(t, s.Stop())
 	s.Start()
 	require.Eventually(t, func() bool {
-		points, _ := r.has()
+		points, _ := r.progress()
 		return points == batches*pointsInBatch
 	}, 60*time.Second, 50*time.Millisecond)
 	cancel()
 	<-r.done
-	require.Empty(t, r.missed)
-	t.Logf("%d points came again", r.again)
+	require.Empty(t, r.failures)
+	t.Logf("%d points came again", r.repeated)
 	for b := range batches {
 		for series := range seriesPerBatch {
 			for p := range pointsInSeries {

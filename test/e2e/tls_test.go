@@ -18,8 +18,8 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// TestALittleOfEverythingOverTLS: with a certificate of an authority that nobody
-// knows, the service, its tools, and what it prints to be pasted work alike.
+// TestALittleOfEverythingOverTLS requires that the service, its tools and the commands that it prints
+// work with a certificate of a private authority.
 func TestALittleOfEverythingOverTLS(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -42,7 +42,7 @@ func TestALittleOfEverythingOverTLS(t *testing.T) {
 
 	requireCommands(t, s.CLI("demo", "--duration", "2s", "--plain", "--no-backfill"))
 
-	// A renewal by another authority, without a restart.
+	// A certificate of another authority replaces the first one without a restart.
 	next := testenv.NewAuthority(t)
 	fresh := next.Sign("livegraph.example.org", time.Hour)
 	for from, to := range map[string]string{fresh.Cert: pair.Cert, fresh.Key: pair.Key} {
@@ -90,22 +90,22 @@ func TestAStartWithACertificateThatCannotBeUsedSaysWhichSetting(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(s.DataDir, "control.json"))
 }
 
-// TestAProcessReachesItsEnginesByTLS runs the service with every engine but Kafka
-// behind TLS and a private CA: the settings reach every place that connects.
+// TestAProcessReachesItsEnginesByTLS runs the service with every engine except for Kafka behind TLS
+// and a private CA. Every connection uses these settings.
 func TestAProcessReachesItsEnginesByTLS(t *testing.T) {
 	t.Parallel()
 	authority := testenv.NewAuthority(t)
 	client := authority.Sign("livegraph", time.Hour)
-	asking := authority.ServerConfig("localhost")
-	asking.ClientAuth, asking.ClientCAs = tls.RequireAndVerifyClientCert, authority.Pool()
+	config := authority.ServerConfig("localhost")
+	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, authority.Pool()
 	files := func(engine string) []string {
 		prefix := "LIVEGRAPH_" + engine + "_TLS_"
 		return []string{prefix + "CA=" + authority.File, prefix + "CERT=" + client.Cert, prefix + "KEY=" + client.Key}
 	}
 	clickhouse, redis, postgres, milvus := testenv.ClickHouse(t), testenv.Redis(t), testenv.Postgres(t), testenv.Milvus(t)
 	host := func(engine string) string { return testenv.Host(t, engine) }
-	points, counters := testenv.NewTLSFront(t, host(clickhouse), asking), testenv.NewTLSFront(t, host(redis), asking)
-	registry, vectors := testenv.NewPostgresFront(t, host(postgres), asking), testenv.NewTLSFront(t, milvus, asking)
+	points, counters := testenv.NewTLSFront(t, host(clickhouse), config), testenv.NewTLSFront(t, host(redis), config)
+	registry, vectors := testenv.NewPostgresFront(t, host(postgres), config), testenv.NewTLSFront(t, milvus, config)
 
 	s := newServer(t)
 	s.Env = append(s.Env,
@@ -126,7 +126,7 @@ func TestAProcessReachesItsEnginesByTLS(t *testing.T) {
 	s.Do("GET", "/api/live-data/query?source=boiler&checkpoint="+accepted.Checkpoint, nil, http.StatusOK, nil)
 	s.CLI("migrate")
 
-	// A tool without these settings takes all of them from the running server.
+	// A tool without these settings reads all of them from the run file of the server.
 	environment := s.Env
 	s.Env = nil
 	output := s.CLI("doctor")

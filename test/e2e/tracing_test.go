@@ -23,17 +23,16 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// collector takes spans as any OTLP collector does. While it hangs it answers
-// nothing.
+// collector accepts spans like an OTLP collector. While it hangs, it does not answer.
 type collector struct {
 	*httptest.Server
 	hangs   atomic.Bool
 	release chan struct{}
 
-	mu    sync.Mutex
-	spans []*spans.Span
-	raw   bytes.Buffer // all that came, as protobuf
-	bad   []string
+	mu      sync.Mutex
+	spans   []*spans.Span
+	raw     bytes.Buffer // everything received, as protobuf
+	invalid []string
 }
 
 func newCollector(t *testing.T) *collector {
@@ -62,7 +61,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer c.mu.Unlock()
 	if err != nil || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" ||
 		r.Header.Get("x-key") != "hunter2" {
-		c.bad = append(c.bad, r.URL.Path+" "+r.Header.Get("Content-Type"))
+		c.invalid = append(c.invalid, r.URL.Path+" "+r.Header.Get("Content-Type"))
 	}
 	c.raw.Write(body)
 	for _, resource := range export.ResourceSpans {
@@ -81,7 +80,7 @@ func readGzip(r *http.Request) ([]byte, error) {
 	return io.ReadAll(body)
 }
 
-// await waits until a span arrives that fits, and gives it.
+// await waits until a span for which fits returns true arrives, and returns it.
 func (c *collector) await(t *testing.T, what string, fits func(*spans.Span) bool) *spans.Span {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -103,8 +102,8 @@ func (c *collector) find(fits func(*spans.Span) bool) *spans.Span {
 	return nil
 }
 
-// under fits the child of a span.
-func under(parent *spans.Span, name string) func(*spans.Span) bool {
+// childOf matches a child of parent with the given name.
+func childOf(parent *spans.Span, name string) func(*spans.Span) bool {
 	return func(s *spans.Span) bool {
 		return s.Name == name && bytes.Equal(s.TraceId, parent.TraceId) && bytes.Equal(s.ParentSpanId, parent.SpanId)
 	}
@@ -119,7 +118,7 @@ func attributeOf(s *spans.Span, name string) string {
 	return ""
 }
 
-// ingestIn ingests one point with the given trace headers and waits for it.
+// ingestIn ingests one point with the given trace headers and waits until it is visible.
 func (s *server) ingestIn(source string, header http.Header) (requestID string) {
 	s.t.Helper()
 	body := `{"points":[{"sourceId":"` +
@@ -147,14 +146,14 @@ func (s *server) ingestIn(source string, header http.Header) (requestID string) 
 }
 
 const (
-	callersTrace = "0af7651916cd43dd8448eb211c80319c"
-	callersSpan  = "b7ad6b7169203331"
-	silentTrace  = "0af7651916cd43dd8448eb2100000000"
+	callersTrace   = "0af7651916cd43dd8448eb211c80319c"
+	callersSpan    = "b7ad6b7169203331"
+	unsampledTrace = "0af7651916cd43dd8448eb2100000000"
 )
 
-// TestARequestIsOnePictureFromItsCallerToTheStore also sees to what must not be
-// in it, and that no collector's trouble becomes the service's.
-func TestARequestIsOnePictureFromItsCallerToTheStore(t *testing.T) {
+// TestATraceCoversARequestFromItsCallerToTheStore also requires that spans contain no secrets or user
+// data, and that a failing collector does not affect the service.
+func TestATraceCoversARequestFromItsCallerToTheStore(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t)
 	s := newServer(t, "--tracing-endpoint="+c.URL, "--tracing-headers=x-key=hunter2", "--log-format=json")
@@ -164,9 +163,9 @@ func TestARequestIsOnePictureFromItsCallerToTheStore(t *testing.T) {
 		map[string]any{"name": "kanarienvogel", "tags": map[string]string{"kanarienvogel": "kanarienvogel"}},
 		http.StatusCreated, &source)
 
-	// What a caller does not want recorded, or cannot say properly, comes first, so
-	// that it would have arrived when the rest has.
-	s.ingestIn(source.ID, http.Header{"Traceparent": {"00-" + silentTrace + "-" + callersSpan + "-00"}})
+	// Unsampled and invalid trace contexts come first, so that their spans would arrive before those
+	// of the valid one.
+	s.ingestIn(source.ID, http.Header{"Traceparent": {"00-" + unsampledTrace + "-" + callersSpan + "-00"}})
 	for _, header := range []http.Header{
 		{"Traceparent": {"00-" + callersTrace + "-" + callersSpan}},
 		{"Traceparent": {"00-00000000000000000000000000000000-" + callersSpan + "-01"}},
@@ -188,36 +187,36 @@ func TestARequestIsOnePictureFromItsCallerToTheStore(t *testing.T) {
 	require.Equal(t, "POST /api/live-data/ingest", root.Name)
 	require.Equal(t, callersTrace, hex.EncodeToString(root.TraceId))
 	require.Equal(t, callersSpan, hex.EncodeToString(root.ParentSpanId))
-	c.await(t, "parsing", under(root, "parse points"))
-	c.await(t, "resolving", under(root, "resolve series"))
-	sent := c.await(t, "sending", under(root, "send points"))
+	c.await(t, "parsing", childOf(root, "parse points"))
+	c.await(t, "resolving", childOf(root, "resolve series"))
+	sent := c.await(t, "sending", childOf(root, "send points"))
 	batch := c.await(t, "the batch", func(s *spans.Span) bool {
 		return s.Name == "process points" && slices.ContainsFunc(s.Links, func(l *spans.Span_Link) bool {
 			return bytes.Equal(l.TraceId, sent.TraceId) && bytes.Equal(l.SpanId, sent.SpanId)
 		})
 	})
-	c.await(t, "preparing", under(batch, "prepare"))
-	c.await(t, "committing", under(batch, "commit"))
-	stored := c.await(t, "storing", under(batch, "store"))
-	c.await(t, "the insert", under(stored, "insert_points"))
+	c.await(t, "preparing", childOf(batch, "prepare"))
+	c.await(t, "committing", childOf(batch, "commit"))
+	stored := c.await(t, "storing", childOf(batch, "store"))
+	c.await(t, "the insert", childOf(stored, "insert_points"))
 	asked := c.await(t, "a query", func(s *spans.Span) bool { return s.Name == "GET /api/live-data/query" })
-	c.await(t, "its statement", under(asked, "query_raw"))
+	c.await(t, "its statement", childOf(asked, "query_raw"))
 	require.NotNil(t, c.find(func(s *spans.Span) bool { return attributeOf(s, "db.system.name") == "postgresql" }))
 
 	require.Nil(t, c.find(func(s *spans.Span) bool {
-		return hex.EncodeToString(s.TraceId) == silentTrace
+		return hex.EncodeToString(s.TraceId) == unsampledTrace
 	}), "the caller wanted no record")
 	require.Nil(t, c.find(func(s *spans.Span) bool {
 		return slices.ContainsFunc(s.Links, func(l *spans.Span_Link) bool {
-			return hex.EncodeToString(l.TraceId) == silentTrace
+			return hex.EncodeToString(l.TraceId) == unsampledTrace
 		})
 	}))
-	c.requireSilentAbout(t, "kanarienvogel", s.First.AdminKey, s.First.WorkspaceID, source.ID, "hunter2")
+	c.requireAbsent(t, "kanarienvogel", s.First.AdminKey, s.First.WorkspaceID, source.ID, "hunter2")
 	log, err := os.ReadFile(filepath.Join(filepath.Dir(s.DataDir), "stdout.log"))
 	require.NoError(t, err)
 	require.Contains(t, string(log), `"trace_id":"`+callersTrace+`"`)
 
-	// A collector that hangs, and then one that is not there.
+	// A collector that hangs, and then an unreachable one.
 	c.hangs.Store(true)
 	for range 20 {
 		s.ingestIn(source.ID, http.Header{})
@@ -229,19 +228,19 @@ func TestARequestIsOnePictureFromItsCallerToTheStore(t *testing.T) {
 	require.Zero(t, s.Stop())
 }
 
-// text returns all that arrived.
+// text returns everything received.
 func (c *collector) text() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.raw.String()
 }
 
-// requireSilentAbout looks for texts in all that arrived.
-func (c *collector) requireSilentAbout(t *testing.T, secrets ...string) {
+// requireAbsent requires that nothing received contains the given secrets.
+func (c *collector) requireAbsent(t *testing.T, secrets ...string) {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	require.Empty(t, c.bad, "every export is OTLP with the configured header")
+	require.Empty(t, c.invalid, "every export is OTLP with the configured header")
 	for _, secret := range secrets {
 		require.NotContains(t, c.raw.String(), secret)
 	}

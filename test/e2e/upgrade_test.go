@@ -18,7 +18,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// schema is the schema of one store, as migrations see it.
+// schema is the schema of one store, with its migrations.
 type schema struct {
 	t        *testing.T
 	store    string
@@ -53,64 +53,64 @@ func openSchema(
 	return &schema{t: t, store: store, conns: conns, provider: provider}
 }
 
-// stepBack takes the last migration back, so that the schema is the one of before.
-func (s *schema) stepBack() {
+// migrateDown reverts the last migration.
+func (s *schema) migrateDown() {
 	s.t.Helper()
 	done, err := s.provider.Down(s.t.Context())
 	require.NoError(s.t, err)
 	s.t.Logf("%s is as it was before %s", s.store, done.Source.Path)
 }
 
-// note writes that a migration was run, or takes that away again.
-func (s *schema) note(version int64, there bool) {
+// setNewerMigration records or removes a migration of a newer version.
+func (s *schema) setNewerMigration(version int64, applied bool) {
 	s.t.Helper()
 	statement := `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`
-	if !there {
+	if !applied {
 		statement = `DELETE FROM goose_db_version WHERE version_id = 9999`
 	}
 	_, err := s.conns.ExecContext(s.t.Context(), statement)
 	require.NoError(s.t, err)
 	current, err := s.provider.GetDBVersion(context.WithoutCancel(s.t.Context()))
 	require.NoError(s.t, err)
-	require.Equal(s.t, there, current == version)
+	require.Equal(s.t, applied, current == version)
 }
 
-// TestAnUpgradeKeepsEverything starts this version on stores with the schemas of before
-// their last migrations, full of data, and compares what it tells with what was written.
-// A version older than the schema refuses it, in words, and changes nothing.
+// TestAnUpgradeKeepsEverything starts this version on stores with data and the schemas before their
+// last migrations, and compares what it returns with what was written. A version older than the schema
+// refuses to start, says why, and changes nothing.
 func TestAnUpgradeKeepsEverything(t *testing.T) {
 	t.Parallel()
 	postgresURL, clickhouseURL := testenv.Postgres(t), testenv.ClickHouse(t)
 	s := newServer(t, "--postgres-url", postgresURL, "--clickhouse-url", clickhouseURL)
 	s.Start()
-	still := s.furnish()
-	load := s.busy()
+	idle := s.newIdleWorkspace()
+	load := s.startMixedLoad()
 	load.waitFor(5, 50)
 	load.end()
 	batches, answers := load.acknowledged()
-	before := still.dump(s)
+	before := idle.dump(s)
 	require.Zero(t, s.Stop())
 
 	stores := []*schema{postgresSchema(t, postgresURL), clickhouseSchema(t, clickhouseURL)}
 	for _, store := range stores {
-		store.stepBack()
+		store.migrateDown()
 	}
 	s.Start()
-	delete(before, "uses") // the last migration of ClickHouse made their table
-	still.compare(s, before)
+	delete(before, "uses") // the last ClickHouse migration created their table
+	idle.compare(s, before)
 	load.requireKept(s, batches, answers)
-	still.requireGoesOn(s)
+	idle.requireUsable(s)
 	require.Zero(t, s.Stop())
 
 	for _, store := range stores {
-		store.note(9999, true)
+		store.setNewerMigration(9999, true)
 		output, code := s.RunServe()
 		require.Equal(t, 1, code)
 		require.Contains(
 			t, output,
 			"the schema of "+store.store+" is of a newer version of Livegraph (migration 9999; this version knows those up to ",
 		)
-		store.note(9999, false)
+		store.setNewerMigration(9999, false)
 	}
 	s.Start()
 	require.Zero(t, s.Stop())

@@ -28,17 +28,17 @@ const (
 	asJSON    = "application/json"
 )
 
-// plant writes everything that can be written, in every form.
-func (w *tenants) plant() {
+// writeCanaries writes canaries into every field of every operation and body format.
+func (w *tenants) writeCanaries() {
 	w.t.Helper()
-	w.plantGraph()
-	w.plantPoints()
-	w.plantShared()
+	w.writeGraphCanaries()
+	w.writePointCanaries()
+	w.writeWithSharedKey()
 	c := w.canary
 	for _, op := range []string{opSearch, opHybrid} {
 		body := object{"query": c("query"), "properties": object{c("filter's key"): []any{c("filter's value")}}}
 		if op == opHybrid {
-			body["relationTypes"], body["nodeIds"] = []any{c("searched relation")}, []any{w.pick["node"]}
+			body["relationTypes"], body["nodeIds"] = []any{c("searched relation")}, []any{w.values["node"]}
 		}
 		w.writeJSON(op, strings.TrimPrefix(op, "POST "), body, http.StatusOK)
 		body["properties"] = object{c("filter's key"): c("filter's only value")}
@@ -47,14 +47,14 @@ func (w *tenants) plant() {
 	for _, path := range []string{
 		"/api/" + c("path"), "/api/queries/nodes/" + c("path's id"), "/api/queries/nodes?" + c("parameter") + "=1",
 	} {
-		w.remember(
+		w.recordIDs(
 			"a bad request",
-			w.say(w.theirs.Key, w.theirs.workspace, call{
+			w.send(w.firstKey.Key, w.firstKey.workspace, call{
 				op: "GET " + path, path: path, header: map[string]string{"User-Agent": c("User-Agent")},
 			}).text(),
 		)
 	}
-	for _, path := range slices.Sorted(maps.Keys(w.doc.Paths.Map())) { // every text that is asked for by
+	for _, path := range slices.Sorted(maps.Keys(w.doc.Paths.Map())) { // every string parameter of a query
 		operation := w.doc.Paths.Value(path).Get
 		if operation == nil || strings.HasSuffix(path, "/stream") || strings.HasSuffix(path, "/events") {
 			continue
@@ -62,15 +62,16 @@ func (w *tenants) plant() {
 		for _, p := range operation.Parameters {
 			if p.Value.In == "query" && p.Value.Schema.Value.Type.Is("string") && len(p.Value.Schema.Value.Enum) == 0 {
 				name := strings.Replace(p.Value.Name, "<key>", c("parameter's key"), 1)
-				at := strings.NewReplacer("{id}", w.pick["node"], "{sequence}", "1").Replace(path) + "?" + name + "=" +
+				target := strings.NewReplacer("{id}", w.values["node"], "{sequence}", "1").Replace(path) + "?" + name + "=" +
 					c(path+"?"+p.Value.Name)
-				w.remember("GET "+at, w.say(w.theirs.Key, w.theirs.workspace, call{op: "GET " + path, path: at}).text())
+				answer := w.send(w.firstKey.Key, w.firstKey.workspace, call{op: "GET " + path, path: target})
+				w.recordIDs("GET "+target, answer.text())
 			}
 		}
 	}
 }
 
-func (w *tenants) plantGraph() {
+func (w *tenants) writeGraphCanaries() {
 	w.t.Helper()
 	c := w.canary
 	run := func(kind string, payload object, status int) json.RawMessage {
@@ -78,23 +79,23 @@ func (w *tenants) plantGraph() {
 		return w.writeJSON(opExecute, "/api/commands/execute", object{"type": kind, "payload": payload}, status)
 	}
 	key, value := c("property's key"), c("property's value")
-	w.pick["propertyKey"], w.pick["propertyValue"], w.pick["name"], w.pick["relation"] = key, value, c("node's name"),
-		c("relation")
-	w.pick["description"] = c("description")
-	made := run(
+	w.values["propertyKey"], w.values["propertyValue"] = key, value
+	w.values["name"], w.values["relation"] = c("node's name"), c("relation")
+	w.values["description"] = c("description")
+	created := run(
 		"CREATE_NODE",
-		object{"name": w.pick["name"], "entityType": "object", "description": w.pick["description"] + " pumps water",
+		object{"name": w.values["name"], "entityType": "object", "description": w.values["description"] + " pumps water",
 			"properties": object{key: value, "deep": object{c("deep key"): []any{c("deep value")}}}}, http.StatusCreated,
 	)
-	node, first := w.id(made, "node.id"), w.id(made, "commandId")
-	w.pick["node"], w.pick["command"] = node, first
+	node, first := w.id(created, "node.id"), w.id(created, "commandId")
+	w.values["node"], w.values["command"] = node, first
 	chosen := uuid.NewString()
 	w.ids[chosen] = "a chosen id"
 	run("CREATE_NODE", object{"id": chosen, "name": c("other node's name"), "entityType": "concept"}, http.StatusCreated)
 	run(
 		"UPDATE_NODE",
 		object{
-			"id": node, "name": w.pick["name"], "description": w.pick["description"] + c("new description"),
+			"id": node, "name": w.values["name"], "description": w.values["description"] + c("new description"),
 			"properties": object{c("new key"): c("new value")},
 		},
 		http.StatusOK,
@@ -104,23 +105,23 @@ func (w *tenants) plantGraph() {
 	run(
 		"CREATE_EDGE",
 		object{
-			"id": edgeID, "sourceId": node, "targetId": chosen, "relationType": w.pick["relation"],
+			"id": edgeID, "sourceId": node, "targetId": chosen, "relationType": w.values["relation"],
 			"properties": object{key: value},
 		},
 		http.StatusCreated,
 	)
 	run(
 		"UPDATE_EDGE",
-		object{"id": edgeID, "relationType": w.pick["relation"], "properties": object{c("edge's key"): c("edge's value")}},
+		object{"id": edgeID, "relationType": w.values["relation"], "properties": object{c("edge's key"): c("edge's value")}},
 		http.StatusOK,
 	)
-	w.pick["edge"] = edgeID
+	w.values["edge"] = edgeID
 	gone := w.id(
 		run("CREATE_NODE", object{"name": c("deleted node"), "entityType": "actor"}, http.StatusCreated), "node.id",
 	)
 	run("CREATE_EDGE", object{"sourceId": gone, "targetId": node, "relationType": c("deleted edge")}, http.StatusCreated)
 	run("DELETE_NODE", object{"id": gone}, http.StatusOK)
-	w.pick["gone"] = gone
+	w.values["gone"] = gone
 	undone := w.id(
 		run("CREATE_NODE", object{"name": c("undone node"), "entityType": "actor"}, http.StatusCreated), "commandId",
 	)
@@ -133,7 +134,7 @@ func (w *tenants) plantGraph() {
 		return w.writeJSON(opBatch, "/api/commands/batch", object{"commands": commands, "atomic": false}, status)
 	}
 	command := func(kind string, payload object) object { return object{"type": kind, "payload": payload} }
-	w.pick["batch"] = w.id(batch(http.StatusOK,
+	w.values["batch"] = w.id(batch(http.StatusOK,
 		command("CREATE_NODE", object{
 			"id": a, "name": c("batch's node"), "entityType": "process", "description": c("batch's description"),
 			"properties": object{c("batch's key"): c("batch's value")},
@@ -143,39 +144,39 @@ func (w *tenants) plantGraph() {
 			"properties": object{c("key"): c("value")},
 		}),
 	), "batchId")
-	batch(http.StatusUnprocessableEntity, command("UNDO", object{"commandId": first})) // which is not for batches
+	batch(http.StatusUnprocessableEntity, command("UNDO", object{"commandId": first})) // not allowed in batches
 }
 
-func (w *tenants) plantPoints() {
+func (w *tenants) writePointCanaries() {
 	w.t.Helper()
 	c := w.canary
 	source := func(name string) object {
 		return object{"name": name, "description": c("source's description"),
-			"nodeId": w.pick["node"], "unit": c("unit"), "tags": object{c("tag's key"): c("tag's value")},
+			"nodeId": w.values["node"], "unit": c("unit"), "tags": object{c("tag's key"): c("tag's value")},
 			"metrics": []any{object{
 				"name": c("metric's name"), "unit": c("metric's unit"), "description": c("metric's description"),
 			}}}
 	}
-	w.pick["sourceName"], w.pick["metric"] = c("source's name"), c("metric")
-	w.pick["tagKey"], w.pick["tagValue"] = c("point's tag key"), c("point's tag value")
-	chosen := source(w.pick["sourceName"])
+	w.values["sourceName"], w.values["metric"] = c("source's name"), c("metric")
+	w.values["tagKey"], w.values["tagValue"] = c("point's tag key"), c("point's tag value")
+	chosen := source(w.values["sourceName"])
 	chosen["id"] = uuid.NewString()
-	w.pick["source"] = chosen["id"].(string)
-	w.ids[w.pick["source"]] = "a source"
+	w.values["source"] = chosen["id"].(string)
+	w.ids[w.values["source"]] = "a source"
 	w.writeJSON(opSources, "/api/live-data/sources", chosen, http.StatusCreated)
-	patch := source(w.pick["sourceName"])
+	patch := source(w.values["sourceName"])
 	patch["unit"] = c("new unit")
 	op := "PATCH /api/live-data/sources/{id}"
-	w.writeJSON(op, "/api/live-data/sources/"+w.pick["source"], patch, http.StatusOK)
+	w.writeJSON(op, "/api/live-data/sources/"+w.values["source"], patch, http.StatusOK)
 	w.write(
-		op, "/api/live-data/sources/"+w.pick["source"], "application/merge-patch+json",
+		op, "/api/live-data/sources/"+w.values["source"], "application/merge-patch+json",
 		`{"tags":{"`+c("patched tag")+`":"`+c("patched value")+`"}}`, nil, http.StatusOK,
 	)
-	w.pick["goneSource"] = w.id(
+	w.values["goneSource"] = w.id(
 		w.writeJSON(opSources, "/api/live-data/sources", source(c("deleted source")), http.StatusCreated), "id",
 	)
 	w.write(
-		"DELETE /api/live-data/sources/{id}", "/api/live-data/sources/"+w.pick["goneSource"], "", "", nil,
+		"DELETE /api/live-data/sources/{id}", "/api/live-data/sources/"+w.values["goneSource"], "", "", nil,
 		http.StatusNoContent,
 	)
 
@@ -183,9 +184,9 @@ func (w *tenants) plantPoints() {
 		w.t.Helper()
 		return w.writeJSON(opIngest, "/api/live-data/ingest", body, http.StatusCreated)
 	}
-	id, name, tags := w.pick["source"], w.pick["sourceName"], object{w.pick["tagKey"]: w.pick["tagValue"]}
+	id, name, tags := w.values["source"], w.values["sourceName"], object{w.values["tagKey"]: w.values["tagValue"]}
 	ingest(object{"points": []any{
-		object{"sourceId": id, "metric": w.pick["metric"], "value": 1, "tags": tags},
+		object{"sourceId": id, "metric": w.values["metric"], "value": 1, "tags": tags},
 		object{"source": name, "metric": c("row's metric"), "value": c("text value"), "tags": object{c("k"): c("v")}},
 		object{"source": c("unknown source"), "metric": "m", "value": 1},
 	}})
@@ -213,10 +214,10 @@ func (w *tenants) plantPoints() {
 	)
 	influx := fmt.Sprintf(`%s,%s=%s %s=1`, c("measurement"), c("k"), c("v"), c("field"))
 	w.write(
-		"POST /api/v2/write", "/api/v2/write?org="+c("org")+"&bucket="+w.theirs.workspace, "text/plain", influx, nil,
+		"POST /api/v2/write", "/api/v2/write?org="+c("org")+"&bucket="+w.firstKey.workspace, "text/plain", influx, nil,
 		http.StatusNoContent,
 	)
-	w.write("POST /write", "/write?db="+w.theirs.workspace, "text/plain", influx, nil, http.StatusNoContent)
+	w.write("POST /write", "/write?db="+w.firstKey.workspace, "text/plain", influx, nil, http.StatusNoContent)
 	for _, op := range []string{"POST /api/v1/write", opIngest} {
 		series := promwrite.Labels(
 			"__name__", c("name"), "instance", c("instance"), "job", c("job"), c("label"), c("label's value"),
@@ -231,57 +232,57 @@ func (w *tenants) plantPoints() {
 		http.StatusAccepted,
 	)
 	w.checkpoint = w.id(
-		ingest(object{"points": []any{object{"sourceId": id, "metric": w.pick["metric"], "value": 3, "tags": tags}}}),
+		ingest(object{"points": []any{object{"sourceId": id, "metric": w.values["metric"], "value": 3, "tags": tags}}}),
 		"checkpoint",
 	)
 }
 
-// awaitPlanted waits until all of it can be found, were it not for its workspace.
-func (w *tenants) awaitPlanted() {
+// waitForCanaries waits until the first tenant can find everything that it wrote.
+func (w *tenants) waitForCanaries() {
 	t := w.t
 	t.Helper()
-	owner := func(path string) heard {
-		return w.say(w.theirs.Key, w.theirs.workspace, call{op: "GET " + path, path: path})
+	owner := func(path string) response {
+		return w.send(w.firstKey.Key, w.firstKey.workspace, call{op: "GET " + path, path: path})
 	}
 	require.Equal(t, http.StatusOK, owner("/api/live-data/query?checkpoint="+url.QueryEscape(w.checkpoint)).status)
 	require.Eventually(t, func() bool {
 		series := owner("/api/live-data/series?limit=100").body
-		return strings.Contains(series, w.mark) && !strings.Contains(series, `"count":0`)
+		return strings.Contains(series, w.canaryPrefix) && !strings.Contains(series, `"count":0`)
 	}, time.Minute, 20*time.Millisecond, "every series has its points")
-	w.awaitIndexed(w.theirs, w.pick["name"], w.pick["node"])
+	w.waitForIndex(w.firstKey, w.values["name"], w.values["node"])
 	page := owner("/api/queries/nodes?limit=1")
-	w.pick["request"] = page.header.Get("X-Request-Id")
-	w.place = w.placeInStream()
+	w.values["request"] = page.header.Get("X-Request-Id")
+	w.streamID = w.currentStreamID()
 	w.cursor = regexp.MustCompile(`"nextCursor":"([^"]+)"`).FindStringSubmatch(page.body)[1]
 	require.Eventually(t, func() bool {
-		return strings.Contains(owner("/api/admin/audit?limit=100&route=/api/commands/execute").body, w.mark)
+		return strings.Contains(owner("/api/admin/audit?limit=100&route=/api/commands/execute").body, w.canaryPrefix)
 	}, time.Minute, 20*time.Millisecond, "its uses are recorded")
 }
 
-// awaitIndexed waits until a search has all of a tenant's nodes.
-func (w *tenants) awaitIndexed(as made, query, found string) {
+// waitForIndex waits until the search indexes contain all nodes of a workspace.
+func (w *tenants) waitForIndex(as createdKey, query, found string) {
 	t := w.t
 	t.Helper()
 	require.Eventually(t, func() bool {
-		status := w.say(as.Key, as.workspace, call{op: "GET ", path: "/api/rag/index/status"}).body
+		status := w.send(as.Key, as.workspace, call{op: "GET ", path: "/api/rag/index/status"}).body
 		return strings.Contains(status, `"status":"ready"`) && strings.Contains(status, `"events":0`) &&
 			strings.Contains(status, `"running":false`)
 	}, time.Minute, 20*time.Millisecond, "the index of meanings has the nodes")
 	require.Eventually(t, func() bool {
-		hits := w.say(as.Key, as.workspace, call{
-			op: opSearch, path: "/api/rag/search", kind: asJSON, body: fmt.Sprintf(`{"query":%q}`, query),
+		hits := w.send(as.Key, as.workspace, call{
+			op: opSearch, path: "/api/rag/search", contentType: asJSON, body: fmt.Sprintf(`{"query":%q}`, query),
 		})
 		return strings.Contains(hits.body, found)
 	}, time.Minute, 20*time.Millisecond, "and that of words")
 }
 
-// plantShared has the key that opens both write in the first tenant's workspace, with
-// idempotency keys; to undo it is not the second's.
-func (w *tenants) plantShared() {
+// writeWithSharedKey writes to the first tenant's workspace with the shared key and with idempotency
+// keys. The second tenant cannot undo these commands.
+func (w *tenants) writeWithSharedKey() {
 	t := w.t
 	t.Helper()
 	for op, body := range map[string]string{
-		opSources: `{"name":%q}`, opIngest: `{"points":[{"sourceId":"` + w.pick["source"] + `","metric":%q,"value":1}]}`,
+		opSources: `{"name":%q}`, opIngest: `{"points":[{"sourceId":"` + w.values["source"] + `","metric":%q,"value":1}]}`,
 		opExecute: `{"type":"CREATE_NODE","payload":{"name":%q,"entityType":"object"}}`,
 		opBatch:   `{"commands":[{"type":"CREATE_NODE","payload":{"name":%q,"entityType":"object"}}]}`,
 	} {
@@ -289,16 +290,16 @@ func (w *tenants) plantShared() {
 		if op == opBatch {
 			status = http.StatusOK
 		}
-		w.pick["shared "+op] = w.canary(op + ": the other key's Idempotency-Key")
-		w.writeBy(
-			w.both, op, strings.TrimPrefix(op, "POST "), asJSON, fmt.Sprintf(body, w.canary(op+": by the key for both")),
-			map[string]string{"Idempotency-Key": w.pick["shared "+op]}, status,
+		w.values["shared "+op] = w.canary(op + ": the other key's Idempotency-Key")
+		w.writeAs(
+			w.sharedKey, op, strings.TrimPrefix(op, "POST "), asJSON, fmt.Sprintf(body, w.canary(op+": by the key for both")),
+			map[string]string{"Idempotency-Key": w.values["shared "+op]}, status,
 		)
 	}
 	for _, payload := range []string{`{}`, `{"scope":"workspace"}`} {
 		for _, kind := range []string{"UNDO", "REDO"} {
-			answer := w.say(w.both.Key, w.both.workspace, call{
-				op: opExecute, path: "/api/commands/execute", kind: asJSON,
+			answer := w.send(w.sharedKey.Key, w.sharedKey.workspace, call{
+				op: opExecute, path: "/api/commands/execute", contentType: asJSON,
 				body: `{"type":"` + kind + `","payload":` + payload + `}`,
 			})
 			require.Equal(t, http.StatusConflict, answer.status, "%s", answer.body)

@@ -16,12 +16,11 @@ import (
 	"github.com/livegraph/livegraph/test/promwrite"
 )
 
-// calls returns the requests of the second tenant to all operations of the contract: each
-// path with the first tenant's ids, each parameter with what of the first tenant might
-// fit, and bodies.
+// calls returns the second tenant's requests to all operations of the specification: each path with
+// the first tenant's ids, each parameter with values of the first tenant, and bodies.
 func (w *tenants) calls() (calls []call) {
 	w.t.Helper()
-	w.tokens = []string{w.cursor, w.checkpoint} // URLs have their characters as they are
+	w.tokens = []string{w.cursor, w.checkpoint} // URLs contain their characters unescaped
 	bodies := w.bodies()
 	for path, item := range w.doc.Paths.Map() {
 		for method, operation := range item.Operations() {
@@ -40,7 +39,7 @@ func (w *tenants) calls() (calls []call) {
 				}
 				for _, name := range []string{"If-None-Match", "Last-Event-ID"} {
 					if operation.Parameters.GetByInAndName("header", name) != nil {
-						for _, value := range []string{"*", "7", w.place} {
+						for _, value := range []string{"*", "7", w.streamID} {
 							calls = append(calls, call{op: op, path: at, header: map[string]string{name: value}})
 						}
 					}
@@ -52,7 +51,7 @@ func (w *tenants) calls() (calls []call) {
 		calls = append(calls, call{op: "GET /api/live-data/query", path: "/api/live-data/query?" + query})
 	}
 	slices.SortStableFunc(calls, func(a, b call) int {
-		// Searches and what came of them are compared while no index is being made.
+		// Reindexing comes last, so that no index is built while search results are compared.
 		return cmp.Or(
 			cmp.Compare(strings.Count(a.op, "reindex"), strings.Count(b.op, "reindex")), strings.Compare(a.op, b.op),
 		)
@@ -60,26 +59,26 @@ func (w *tenants) calls() (calls []call) {
 	return calls
 }
 
-// picks returns the first tenant's ids of some kinds.
-func (w *tenants) picks(kinds ...string) (ids []string) {
+// knownValues returns the first tenant's values of some kinds.
+func (w *tenants) knownValues(kinds ...string) (ids []string) {
 	w.t.Helper()
 	for _, kind := range kinds {
-		require.NotEmpty(w.t, w.pick[kind], kind)
-		ids = append(ids, w.pick[kind])
+		require.NotEmpty(w.t, w.values[kind], kind)
+		ids = append(ids, w.values[kind])
 	}
 	return ids
 }
 
-func (w *tenants) theirIDs() []string {
-	return w.picks("node", "edge", "source", "command", "batch", "gone", "goneSource", "key", "actor", "workspace")
+func (w *tenants) firstTenantIDs() []string {
+	return w.knownValues("node", "edge", "source", "command", "batch", "gone", "goneSource", "key", "actor", "workspace")
 }
 
-// paths fills in the parameters of a path.
+// paths returns a path for each value of its parameter.
 func (w *tenants) paths(path string) []string {
 	switch {
 	case strings.Contains(path, "{id}"):
 		var filled []string
-		for _, id := range append(w.theirIDs(), "no-id") {
+		for _, id := range append(w.firstTenantIDs(), "no-id") {
 			filled = append(filled, strings.Replace(path, "{id}", id, 1))
 		}
 		return filled
@@ -96,7 +95,7 @@ func (w *tenants) paths(path string) []string {
 	return []string{path}
 }
 
-// queries returns each parameter by itself, with each value that might find something.
+// queries returns a query for each value of each parameter.
 func (w *tenants) queries(parameters openapi3.Parameters) (queries []string) {
 	for _, ref := range parameters {
 		p := ref.Value
@@ -104,7 +103,7 @@ func (w *tenants) queries(parameters openapi3.Parameters) (queries []string) {
 			continue
 		}
 		name := strings.NewReplacer(
-			"property.<key>", "property."+w.pick["propertyKey"], "tag.<key>", "tag."+w.pick["tagKey"],
+			"property.<key>", "property."+w.values["propertyKey"], "tag.<key>", "tag."+w.values["tagKey"],
 		).Replace(p.Name)
 		for _, value := range w.valuesOf(p.Name, p.Schema.Value) {
 			queries = append(queries, url.Values{name: {value}}.Encode())
@@ -113,7 +112,7 @@ func (w *tenants) queries(parameters openapi3.Parameters) (queries []string) {
 	return queries
 }
 
-// valuesOf returns values of a parameter.
+// valuesOf returns the values to use for a parameter.
 func (w *tenants) valuesOf(name string, s *openapi3.Schema) []string {
 	if s.Items != nil {
 		s = s.Items.Value
@@ -121,10 +120,10 @@ func (w *tenants) valuesOf(name string, s *openapi3.Schema) []string {
 	if known := map[string][]string{
 		"sort": {"-createdAt"}, "interval": {"1m", "hour"}, "from": {"-24h", "2020-01-01T00:00:00Z"}, "to": {"now"},
 		"fill": {"null"}, "timezone": {"UTC"}, "route": {"/api/*"}, "status": {"2xx"},
-		"groupBy": {"metric", "none", "tag." + w.pick["tagKey"]}, "ip": {"127.0.0.1"}, "requestId": w.picks("request"),
-		"cursor": {w.cursor}, "checkpoint": {w.checkpoint},
-		"after": {"0", w.place}, "bucket": w.picks("workspace"), "db": w.picks("workspace"),
-		"name": {w.pick["name"], w.pick["sourceName"], w.mark, "%"}, "limit": {"100", "1"},
+		"groupBy": {"metric", "none", "tag." + w.values["tagKey"]}, "ip": {"127.0.0.1"},
+		"requestId": w.knownValues("request"), "cursor": {w.cursor}, "checkpoint": {w.checkpoint},
+		"after": {"0", w.streamID}, "bucket": w.knownValues("workspace"), "db": w.knownValues("workspace"),
+		"name": {w.values["name"], w.values["sourceName"], w.canaryPrefix, "%"}, "limit": {"100", "1"},
 	}[name]; known != nil {
 		return known
 	}
@@ -142,22 +141,22 @@ func (w *tenants) valuesOf(name string, s *openapi3.Schema) []string {
 	case s.Format == "date-time":
 		return []string{"2020-01-01T00:00:00Z", "2100-01-01T00:00:00Z"}
 	case s.Format == "uuid":
-		return append(w.picks("node", "edge", "source", "gone", "key"), w.pick["node"]+","+w.pick["source"])
+		return append(w.knownValues("node", "edge", "source", "gone", "key"), w.values["node"]+","+w.values["source"])
 	}
-	return w.picks("propertyValue", "tagValue", "metric", "sourceName", "relation", "name")
+	return w.knownValues("propertyValue", "tagValue", "metric", "sourceName", "relation", "name")
 }
 
-// pointQueries are queries of points with several parameters.
+// pointQueries returns queries of points with several parameters.
 func (w *tenants) pointQueries() (queries []string) {
 	id := url.QueryEscape
 	for _, selector := range []string{
-		"", "sourceId=" + w.pick["source"], "source=" + id(w.pick["sourceName"]), "nodeId=" + w.pick["node"],
-		"metric=" + id(w.pick["metric"]), "tag." + id(w.pick["tagKey"]) + "=" + id(w.pick["tagValue"]),
+		"", "sourceId=" + w.values["source"], "source=" + id(w.values["sourceName"]), "nodeId=" + w.values["node"],
+		"metric=" + id(w.values["metric"]), "tag." + id(w.values["tagKey"]) + "=" + id(w.values["tagValue"]),
 	} {
 		for _, form := range []string{
 			"", "aggregation=count,last&groupBy=none", "aggregation=last&interval=1m&groupBy=sourceId,metric&fill=previous",
 			"latest=true", "downsample=lttb&maxPoints=10",
-			"format=csv", "format=ndjson", "aggregation=count&groupBy=tag." + id(w.pick["tagKey"]), "epoch=us&order=desc",
+			"format=csv", "format=ndjson", "aggregation=count&groupBy=tag." + id(w.values["tagKey"]), "epoch=us&order=desc",
 		} {
 			queries = append(queries, strings.Trim(selector+"&from=-2h&limit=100&"+form, "&"))
 		}
@@ -165,22 +164,22 @@ func (w *tenants) pointQueries() (queries []string) {
 	return queries
 }
 
-// bodies are those that the second tenant sends, by operation; of another path than the
-// operation's the call has what follows it.
+// bodies returns the second tenant's request bodies by operation. If a call has a path, it is appended
+// to the operation's path.
 func (w *tenants) bodies() map[string][]call {
 	w.t.Helper()
-	p := w.pick
-	of := func(bodies ...object) (calls []call) {
+	p := w.values
+	jsonCalls := func(bodies ...object) (calls []call) {
 		for _, body := range bodies {
 			text, err := json.Marshal(body)
 			require.NoError(w.t, err)
-			calls = append(calls, call{kind: asJSON, body: string(text)})
+			calls = append(calls, call{contentType: asJSON, body: string(text)})
 		}
 		return calls
 	}
 	command := func(kind string, payload object) object { return object{"type": kind, "payload": payload} }
 	var commands []object
-	for _, id := range w.picks("node", "edge", "gone", "source") {
+	for _, id := range w.knownValues("node", "edge", "gone", "source") {
 		commands = append(commands, command("UPDATE_NODE", object{"id": id, "name": "taken over"}),
 			command("DELETE_NODE", object{"id": id}), command("DELETE_EDGE", object{"id": id}),
 			command("UPDATE_EDGE", object{"id": id, "relationType": "taken over"}),
@@ -190,10 +189,10 @@ func (w *tenants) bodies() map[string][]call {
 	for i, c := range commands {
 		batches = append(batches, object{"commands": []any{c}, "atomic": i%2 == 0})
 	}
-	for _, id := range w.picks("command", "batch", "node") {
+	for _, id := range w.knownValues("command", "batch", "node") {
 		undos = append(undos, command("UNDO", object{"commandId": id}), command("REDO", object{"commandId": id}))
 	}
-	for _, query := range []string{p["name"], "pumps water", p["propertyValue"], w.mark} {
+	for _, query := range []string{p["name"], "pumps water", p["propertyValue"], w.canaryPrefix} {
 		for _, body := range []object{
 			{}, {"properties": object{p["propertyKey"]: p["propertyValue"]}}, {"includeContent": true, "limit": 100},
 		} {
@@ -204,8 +203,8 @@ func (w *tenants) bodies() map[string][]call {
 	hybrids := slices.Clone(searches)
 	for _, query := range []string{"pumps water", p["name"]} {
 		hybrids = append(hybrids, object{
-			"query": query, "nodeIds": w.theirIDs(), "hops": 3, "explain": true, "includeEdges": true, "includeLiveData": true,
-			"includeContent": true,
+			"query": query, "nodeIds": w.firstTenantIDs(), "hops": 3, "explain": true, "includeEdges": true,
+			"includeLiveData": true, "includeContent": true,
 		},
 			object{
 				"query": query, "relationTypes": []any{p["relation"]}, "includeLiveData": true,
@@ -216,43 +215,43 @@ func (w *tenants) bodies() map[string][]call {
 		more["value"], more["metric"] = 1, "m"
 		return object{"points": []any{more}}
 	}
-	line := call{kind: "text/plain", body: "own-lines,k=v f=1"}
-	remote := call{kind: "application/x-protobuf", header: map[string]string{"Content-Encoding": "snappy"},
+	line := call{contentType: "text/plain", body: "own-lines,k=v f=1"}
+	remote := call{contentType: "application/x-protobuf", header: map[string]string{"Content-Encoding": "snappy"},
 		body: string(snappy.Encode(nil, promwrite.Request(
 			promwrite.Labels("__name__", "up", "instance", "own", "job", "own").Sample(time.Now().UnixMilli(), 1),
 		)))}
-	inTheirs := func(parameter string) call {
+	inFirstWorkspace := func(parameter string) call {
 		c := line
 		c.path = "?" + parameter + "=" + p["workspace"]
 		return c
 	}
 	return map[string][]call{
-		opExecute: of(append(commands, undos...)...),
-		opBatch:   of(batches...),
-		opSearch:  of(searches...),
-		opHybrid:  of(hybrids...),
-		opSources: of(object{"name": "own-source"}, object{"name": ""}),
-		"PATCH /api/live-data/sources/{id}": of(
+		opExecute: jsonCalls(append(commands, undos...)...),
+		opBatch:   jsonCalls(batches...),
+		opSearch:  jsonCalls(searches...),
+		opHybrid:  jsonCalls(hybrids...),
+		opSources: jsonCalls(object{"name": "own-source"}, object{"name": ""}),
+		"PATCH /api/live-data/sources/{id}": jsonCalls(
 			object{"name": "taken over"},
 			object{"expectedVersion": 1, "tags": object{"k": nil}},
 		),
 		opIngest: append(
-			of(
+			jsonCalls(
 				point(object{"sourceId": p["source"]}), point(object{"sourceId": p["goneSource"]}),
 				point(object{"source": p["sourceName"]}),
 			),
 			line, remote,
 		),
 		"POST /api/v1/write":               {remote},
-		"POST /api/v2/write":               {line, inTheirs("bucket")},
-		"POST /write":                      {line, inTheirs("db")},
-		"POST /api/admin/reindex":          of(object{}),
-		"POST /api/admin/nodes/{id}/purge": of(object{}),
+		"POST /api/v2/write":               {line, inFirstWorkspace("bucket")},
+		"POST /write":                      {line, inFirstWorkspace("db")},
+		"POST /api/admin/reindex":          jsonCalls(object{}),
+		"POST /api/admin/nodes/{id}/purge": jsonCalls(object{}),
 	}
 }
 
-// requireEachRouteAsked: no operation of the contract, and no body, is left out.
-func (w *tenants) requireEachRouteAsked(calls []call) {
+// requireEachRouteCalled requires that calls covers every operation of the specification.
+func (w *tenants) requireEachRouteCalled(calls []call) {
 	w.t.Helper()
 	asked := map[string]bool{}
 	for _, c := range calls {
