@@ -1,5 +1,5 @@
-// Package checkpoint encodes which records of the log a request became, as the signed token
-// that clients hand to a query to read what they wrote.
+// Package checkpoint encodes the log positions of a request's records as a signed token. A
+// client passes the token to a query to read its own writes.
 package checkpoint
 
 import (
@@ -14,45 +14,45 @@ import (
 	"github.com/livegraph/livegraph/schemas/pointblock"
 )
 
-// Checkpoint says which records of the log an ingest request became. A query
-// that carries it waits until all of them are visible.
+// Checkpoint contains the log positions of the records of an ingest request. A query with a
+// checkpoint waits until all of them are visible.
 type Checkpoint struct {
 	Workspace uuid.UUID
-	Topic     [16]byte // the id of topic points: offsets mean nothing in another one
+	Topic     [16]byte // the id of topic points: offsets are only valid in this topic
 	Positions []pointblock.Position
 }
 
-// Versions of the token. The first has the highest offset of each partition alone.
+// Versions of the token. Version 1 contains only the highest offset of each partition.
 const (
 	version1       = 1
 	currentVersion = 2
 )
 
-// Encode returns the checkpoint's token: a version, workspace, topic id,
-// then for each partition its number, how many records are there, and their offsets,
-// each as what it is more than the one before, all as varints.
+// Encode returns the token of a checkpoint: the version, workspace and topic id, then for each
+// partition its number, the number of its records, and their delta-encoded offsets, all as
+// varints.
 func Encode(s *token.Sealer, c Checkpoint) string {
 	payload := []byte{currentVersion}
 	payload = append(payload, c.Workspace[:]...)
 	payload = append(payload, c.Topic[:]...)
-	for rest := sortedPositions(c.Positions); len(rest) > 0; {
+	for remaining := sortedPositions(c.Positions); len(remaining) > 0; {
 		n := 1
-		for n < len(rest) && rest[n].Partition == rest[0].Partition {
+		for n < len(remaining) && remaining[n].Partition == remaining[0].Partition {
 			n++
 		}
-		payload = binary.AppendUvarint(payload, uint64(rest[0].Partition))
+		payload = binary.AppendUvarint(payload, uint64(remaining[0].Partition))
 		payload = binary.AppendUvarint(payload, uint64(n))
-		before := int64(0)
-		for _, p := range rest[:n] {
-			payload = binary.AppendUvarint(payload, uint64(p.Offset-before))
-			before = p.Offset
+		previous := int64(0)
+		for _, p := range remaining[:n] {
+			payload = binary.AppendUvarint(payload, uint64(p.Offset-previous))
+			previous = p.Offset
 		}
-		rest = rest[n:]
+		remaining = remaining[n:]
 	}
 	return s.Seal(token.ForCheckpoint, payload)
 }
 
-// sortedPositions returns each position once, by partition and offset.
+// sortedPositions returns the distinct positions, sorted by partition and offset.
 func sortedPositions(positions []pointblock.Position) []pointblock.Position {
 	list := slices.Clone(positions)
 	slices.SortFunc(list, func(a, b pointblock.Position) int {
@@ -61,21 +61,21 @@ func sortedPositions(positions []pointblock.Position) []pointblock.Position {
 	return slices.Compact(list)
 }
 
-// Decode reads a token. One that is not ours, or of another workspace,
-// is Malformed; the two look alike.
+// Decode decodes a token. It returns the same Malformed error for an invalid token and for a
+// token of another workspace.
 func Decode(s *token.Sealer, text string, workspace uuid.UUID) (Checkpoint, error) {
 	bad := fault.Field(fault.Malformed, "checkpoint", "is not a checkpoint of this workspace")
 	payload, ok := s.Open(token.ForCheckpoint, text)
-	const head = 1 + 16 + 16
-	if !ok || len(payload) < head || payload[0] != currentVersion && payload[0] != version1 {
+	const headBytes = 1 + 16 + 16
+	if !ok || len(payload) < headBytes || payload[0] != currentVersion && payload[0] != version1 {
 		return Checkpoint{}, bad
 	}
 	c := Checkpoint{Workspace: uuid.UUID(payload[1:17]), Topic: [16]byte(payload[17:33])}
 	if c.Workspace != workspace {
 		return Checkpoint{}, bad
 	}
-	r := varints{rest: payload[head:]}
-	for len(r.rest) > 0 && !r.failed {
+	r := varintReader{remaining: payload[headBytes:]}
+	for len(r.remaining) > 0 && !r.failed {
 		partition, n := r.next(), uint64(1)
 		if payload[0] != version1 {
 			n = r.next()
@@ -92,18 +92,18 @@ func Decode(s *token.Sealer, text string, workspace uuid.UUID) (Checkpoint, erro
 	return c, nil
 }
 
-// varints reads one after the other.
-type varints struct {
-	rest   []byte
-	failed bool
+// varintReader reads consecutive varints.
+type varintReader struct {
+	remaining []byte
+	failed    bool
 }
 
-func (r *varints) next() uint64 {
-	value, n := binary.Uvarint(r.rest)
+func (r *varintReader) next() uint64 {
+	value, n := binary.Uvarint(r.remaining)
 	if n <= 0 {
 		r.failed = true
 		return 0
 	}
-	r.rest = r.rest[n:]
+	r.remaining = r.remaining[n:]
 	return value
 }

@@ -39,8 +39,8 @@ func TestACheckpointComesBackAsItWasMade(t *testing.T) {
 	})
 }
 
-// TestACheckpointOfTheFirstVersionIsStillRead, which had the highest offset of each
-// partition.
+// TestACheckpointOfTheFirstVersionIsStillRead decodes a token of version 1, which contains
+// only the highest offset of each partition.
 func TestACheckpointOfTheFirstVersionIsStillRead(t *testing.T) {
 	s := &token.Sealer{Key: [32]byte{1}}
 	workspace, topic := uuid.New(), uuid.New()
@@ -52,7 +52,7 @@ func TestACheckpointOfTheFirstVersionIsStillRead(t *testing.T) {
 	require.Equal(t, fault.Malformed, fault.KindOf(err))
 }
 
-// FuzzTokens: whatever a client sends as a token is refused, unless it is one.
+// FuzzTokens: any text that is not a valid token is refused.
 func FuzzTokens(f *testing.F) {
 	s := &token.Sealer{Key: [32]byte{1}}
 	workspace := uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a")

@@ -1,4 +1,4 @@
-// Package selector reads the parameters by which the live-data routes select series.
+// Package selector parses the parameters with which the live-data routes select series.
 package selector
 
 import (
@@ -6,8 +6,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// Read reads the parameters that select series, which several routes
-// have in common.
+// Read parses the parameters that select series.
 func Read(p *request.Params) registry.SeriesFilter {
 	filter := registry.SeriesFilter{
 		Sources: p.UUIDs("sourceId"),

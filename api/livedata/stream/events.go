@@ -14,9 +14,9 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// send sends what was taken: events of points, small deliveries together and large
-// ones in parts, and of deletions, in their order. Only an event that ends with a
-// delivery has an id, so a reader that comes back gets a delivery as a whole.
+// send sends deliveries in their order, as events of points and of deletions. It combines
+// small deliveries into one event and splits large ones. Only the event that completes a
+// delivery has an id, so a reader that reconnects receives complete deliveries.
 func (s *stream) send(ctx context.Context, list []tail.Delivery) error {
 	e := pointsEvent{stream: s}
 	for i := range list {
@@ -26,9 +26,9 @@ func (s *stream) send(ctx context.Context, list []tail.Delivery) error {
 				return err
 			}
 		}
-		s.from.Passed(d)
+		s.source.Passed(d)
 		if len(d.Deletions) == 0 && i+1 < len(list) && len(list[i+1].Deletions) == 0 {
-			continue // the next may go into the same event
+			continue // the next delivery may be added to the same event
 		}
 		if err := e.emit(ctx, s.id()); err != nil {
 			return err
@@ -40,16 +40,16 @@ func (s *stream) send(ctx context.Context, list []tail.Delivery) error {
 	return s.flush(ctx)
 }
 
-// pointsEvent is an event of points that is being made.
+// pointsEvent is an event of points that is being built.
 type pointsEvent struct {
 	*stream
-	data   []byte // JSON, without the brackets around all of it
+	data   []byte // JSON, without the enclosing brackets
 	points int
 }
 
-// add adds a block's points, and emits events that are full.
+// add adds the points of a block, and emits events that are full.
 func (e *pointsEvent) add(ctx context.Context, block *tail.Block) error {
-	head, err := headOf(block.Series)
+	head, err := encodeHead(block.Series)
 	if err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func (e *pointsEvent) add(ctx context.Context, block *tail.Block) error {
 	return nil
 }
 
-// headOf returns what a query's answer says of a series, without its points.
-func headOf(series *tail.Series) ([]byte, error) {
+// encodeHead returns the JSON of a series as in a query's answer, without its points.
+func encodeHead(series *tail.Series) ([]byte, error) {
 	kind := pointblock.KindNumber
 	if series.Text {
 		kind = pointblock.KindString
@@ -91,7 +91,7 @@ func headOf(series *tail.Series) ([]byte, error) {
 	}, json.Deterministic(true))
 }
 
-// rawColumns are those of points as they are.
+// rawColumns are the columns of raw points.
 var rawColumns = []string{"timestamp", "value"}
 
 // emit ends the event.
@@ -101,7 +101,7 @@ func (e *pointsEvent) emit(ctx context.Context, id string) error {
 		e.out.Named("points", id, append(append([]byte{'['}, e.data...), ']'))
 		e.Streams.Sent(e.points)
 	case id != "":
-		e.out.ID(id) // what ended with a full event
+		e.out.ID(id) // the delivery was completed by a full event
 	}
 	e.data, e.points = e.data[:0], 0
 	if e.out.Buffered() < eventBytes {
@@ -110,7 +110,7 @@ func (e *pointsEvent) emit(ctx context.Context, id string) error {
 	return e.flush(ctx)
 }
 
-// flush sends what is written, unless the stream must end.
+// flush sends the buffered events, unless the stream must end.
 func (s *stream) flush(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -130,7 +130,7 @@ func (s *stream) event(name, id string, data any) error {
 	return nil
 }
 
-// deletion is what a reader is told of points that are gone.
+// deletion is the event of deleted points.
 type deletion struct {
 	SourceID    uuid.UUID      `json:"sourceId"`
 	SourceName  *string        `json:"sourceName"`
@@ -140,19 +140,19 @@ type deletion struct {
 	WholeSource bool           `json:"wholeSource"`
 }
 
-// deletions sends those of a delivery; the last has the id.
+// deletions adds the deletions of a delivery; the last one has the id.
 func (s *stream) deletions(d *tail.Delivery) error {
 	for i := range d.Deletions {
-		gone, id := &d.Deletions[i], ""
+		deleted, id := &d.Deletions[i], ""
 		if i == len(d.Deletions)-1 {
 			id = s.id()
 		}
 		out := deletion{
-			SourceID: gone.Source, Metric: gone.Metric, WholeSource: gone.Whole, From: s.stamp(gone.FromUS),
-			To: s.stamp(gone.ToUS),
+			SourceID: deleted.Source, Metric: deleted.Metric, WholeSource: deleted.Whole, From: s.encodeTime(deleted.FromUS),
+			To: s.encodeTime(deleted.ToUS),
 		}
-		if gone.SourceName != "" {
-			out.SourceName = &gone.SourceName
+		if deleted.SourceName != "" {
+			out.SourceName = &deleted.SourceName
 		}
 		if err := s.event("deleted", id, out); err != nil {
 			return err
@@ -161,8 +161,8 @@ func (s *stream) deletions(d *tail.Delivery) error {
 	return nil
 }
 
-// stamp writes a time as those of the points; nil is null.
-func (s *stream) stamp(us *int64) jsontext.Value {
+// encodeTime encodes a time in the format of the points; nil is null.
+func (s *stream) encodeTime(us *int64) jsontext.Value {
 	if us == nil {
 		return jsontext.Value("null")
 	}
@@ -170,26 +170,26 @@ func (s *stream) stamp(us *int64) jsontext.Value {
 	return clock.AppendTimestamp(nil, *us, s.epoch)
 }
 
-// notice tells a reader that points are or will be missing.
+// notice is the event that informs a reader of missing points.
 type notice struct {
 	Reason  string    `json:"reason"`
 	Message string    `json:"message"`
-	Since   time.Time `json:"since"` // what was received before is not missing
+	Since   time.Time `json:"since"` // points received before this time are not missing
 }
 
-// reasons say what happened, and how to go on.
+// reasons describes what happened, and how the reader can continue.
 var reasons = map[string]string{
-	tail.SlowReader: "Points arrive faster than this reader takes them. Come back with Last-Event-ID to go on where it " +
-		"was, or query with from.",
-	tail.LogChanged:   "The log was made anew or has more partitions: what was missed is to be queried with from.",
-	tail.Trimmed:      "The log does not have any more what was missed: query it with from. What is new follows.",
-	tail.TooFarBehind: "Too much was missed to be sent again: query it with from. What is new follows.",
+	tail.SlowReader: "Points arrive faster than this reader reads them. Reconnect with Last-Event-ID to resume, or " +
+		"query with from.",
+	tail.LogChanged:   "The log was recreated or has more partitions: query the missed points with from.",
+	tail.Trimmed:      "The log no longer contains the missed points: query them with from. New points follow.",
+	tail.TooFarBehind: "Too many points were missed to be sent again: query them with from. New points follow.",
 }
 
-// say adds a notice.
-func (s *stream) say(event, reason string) {
-	since := time.UnixMicro(s.from.Position().SinceUS).UTC()
-	// of texts and a time: it cannot fail
+// sendNotice adds a notice to the buffer.
+func (s *stream) sendNotice(event, reason string) {
+	since := time.UnixMicro(s.source.Position().SinceUS).UTC()
+	// strings and a time: it cannot fail
 	data, _ := json.Marshal(notice{Reason: reason, Message: reasons[reason], Since: since})
 	s.out.Named(event, s.id(), data)
 }

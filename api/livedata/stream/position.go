@@ -11,15 +11,14 @@ import (
 
 const positionVersion = 1
 
-// positionHead is the length of what is in front of the partitions: version, scope,
-// topic id.
-const positionHead = 1 + len(token.Scope{}) + 16
+// positionHeadBytes is the size of the fields before the varints: version, scope, topic id.
+const positionHeadBytes = 1 + len(token.Scope{}) + 16
 
-// encodePosition returns the id of an event: a version, what the stream selects, the
-// topic's id, then as varints the number of its partitions, the time, and for each of
-// the stream's partitions its number and the next offset.
-func encodePosition(s *token.Sealer, of token.Scope, p tail.Position) string {
-	payload := append([]byte{positionVersion}, of[:]...)
+// encodePosition returns the id of an event: the version, the scope of the stream, the topic
+// id, then as varints the number of the topic's partitions, the time, and for each of the
+// stream's partitions its number and the next offset.
+func encodePosition(s *token.Sealer, scope token.Scope, p tail.Position) string {
+	payload := append([]byte{positionVersion}, scope[:]...)
 	payload = append(payload, p.Topic[:]...)
 	payload = binary.AppendUvarint(payload, uint64(p.Partitions))
 	payload = binary.AppendUvarint(payload, uint64(p.SinceUS))
@@ -30,24 +29,24 @@ func encodePosition(s *token.Sealer, of token.Scope, p tail.Position) string {
 	return s.Seal(token.ForStream, payload)
 }
 
-// decodePosition reads the id of an event, and tells what is wrong with one that is
-// not of such a stream.
-func decodePosition(s *token.Sealer, text string, of token.Scope) (p tail.Position, problem string) {
+// decodePosition decodes the id of an event. If it is not an id of a stream with this scope,
+// problem describes why.
+func decodePosition(s *token.Sealer, text string, scope token.Scope) (p tail.Position, problem string) {
 	payload, ok := s.Open(token.ForStream, text)
-	if !ok || len(payload) < positionHead || payload[0] != positionVersion {
+	if !ok || len(payload) < positionHeadBytes || payload[0] != positionVersion {
 		return p, "is not the id of an event of this stream"
 	}
-	if !slices.Equal(payload[1:1+len(of)], of[:]) {
+	if !slices.Equal(payload[1:1+len(scope)], scope[:]) {
 		return p, "is of a stream with other selectors"
 	}
-	p.Topic = [16]byte(payload[1+len(of) : positionHead])
+	p.Topic = [16]byte(payload[1+len(scope) : positionHeadBytes])
 	var numbers []uint64
-	for rest := payload[positionHead:]; len(rest) > 0; {
-		n, size := binary.Uvarint(rest)
+	for remaining := payload[positionHeadBytes:]; len(remaining) > 0; {
+		n, size := binary.Uvarint(remaining)
 		if size <= 0 {
 			return p, "is not the id of an event of this stream"
 		}
-		numbers, rest = append(numbers, n), rest[size:]
+		numbers, remaining = append(numbers, n), remaining[size:]
 	}
 	if len(numbers) < 2 || len(numbers)%2 != 0 {
 		return p, "is not the id of an event of this stream"

@@ -1,5 +1,5 @@
 // Package stream serves the route that sends points as they arrive, as server-sent events. It
-// owns the ids of events, from which a reader goes on in any process.
+// defines the ids of events, with which a reader can resume in any process.
 package stream
 
 import (
@@ -18,22 +18,21 @@ import (
 )
 
 const (
-	// defaultPatience is how long a reader of a stream may take for what is sent at
-	// once.
-	defaultPatience = 10 * time.Second
-	heartbeat       = 15 * time.Second
+	// defaultWriteTimeout is the default timeout of a write to the reader of a stream.
+	defaultWriteTimeout = 10 * time.Second
+	heartbeat           = 15 * time.Second
 
-	// eventBytes is about how large an event becomes, and what is sent at once.
+	// eventBytes is the approximate maximum size of an event and of a write.
 	eventBytes = 64 << 10
 
 	lastEventID = "Last-Event-ID"
 )
 
-// Deps is what the route is made of.
+// Deps are the dependencies of the route.
 type Deps struct {
 	Streams  *tail.Hub     // points as they arrive
 	TokenKey [32]byte      // signs the ids of events
-	Patience time.Duration // how long a reader may take for what is sent at once; zero: 10 s
+	Patience time.Duration // timeout of a write to the reader; zero: 10 s
 }
 
 const path = "/api/live-data/stream"
@@ -46,7 +45,7 @@ type api struct {
 // Routes returns the route.
 func Routes(deps Deps) []route.Route {
 	if deps.Patience == 0 {
-		deps.Patience = defaultPatience
+		deps.Patience = defaultWriteTimeout
 	}
 	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}}
 	return []route.Route{{
@@ -55,22 +54,22 @@ func Routes(deps Deps) []route.Route {
 	}}
 }
 
-// stream is one reader of points as they arrive.
+// stream is a connection of one reader.
 type stream struct {
 	*api
-	of    token.Scope
-	epoch string
-	from  *tail.Stream
-	out   *eventstream.Writer
+	scope  token.Scope
+	epoch  string
+	source *tail.Stream
+	out    *eventstream.Writer
 }
 
-// streamPoints sends points as they arrive, until the reader goes, is dropped, or the
-// key may not read them any more.
+// streamPoints sends points as they arrive, until the reader disconnects, is dropped, or its
+// key no longer permits reading them.
 func (a *api) streamPoints(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	filter := selector.Read(p)
 	epoch := p.OneOf("epoch", "", "ms", "us", "ns")
-	id, field, err := eventBefore(r, p)
+	id, field, err := readLastEventID(r, p)
 	if err != nil {
 		return err
 	}
@@ -78,19 +77,19 @@ func (a *api) streamPoints(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	principal := request.PrincipalOf(r.Context())
-	s := &stream{api: a, of: token.ScopeOf("stream", principal.Workspace, filter), epoch: epoch}
-	open := tail.Opening{Workspace: principal.Workspace, Key: principal.KeyID, Filter: filter}
-	if open.After, err = s.position(id, field); err != nil {
+	s := &stream{api: a, scope: token.ScopeOf("stream", principal.Workspace, filter), epoch: epoch}
+	options := tail.Opening{Workspace: principal.Workspace, Key: principal.KeyID, Filter: filter}
+	if options.After, err = s.position(id, field); err != nil {
 		return err
 	}
 	if r.Method == http.MethodHead {
 		w.Header().Set("Content-Type", eventstream.ContentType)
 		return nil
 	}
-	if s.from, err = a.Streams.Open(r.Context(), open); err != nil {
+	if s.source, err = a.Streams.Open(r.Context(), options); err != nil {
 		return err
 	}
-	defer s.from.Close()
+	defer s.source.Close()
 	if s.out, err = eventstream.Open(w, a.Patience); err != nil {
 		return err
 	}
@@ -102,10 +101,10 @@ func (a *api) streamPoints(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// eventBefore reads the id of the last event that the reader has, if there is one, and
-// by which name it was given. A browser that reconnects sends the header with the
-// address of before, so the header counts.
-func eventBefore(r *http.Request, p *request.Params) (id, field string, err error) {
+// readLastEventID returns the id of the last event that the reader has received, if any, and
+// the name of the parameter or header that contained it. The header takes precedence, because
+// a browser that reconnects sends it with the original URL.
+func readLastEventID(r *http.Request, p *request.Params) (id, field string, err error) {
 	id, given := p.String("after")
 	field = "after"
 	if values := r.Header.Values(lastEventID); len(values) > 0 {
@@ -120,37 +119,37 @@ func eventBefore(r *http.Request, p *request.Params) (id, field string, err erro
 	return id, field, nil
 }
 
-// position reads where the reader was; nil: it begins now.
+// position decodes the position of the reader; nil: the stream begins now.
 func (s *stream) position(id, field string) (*tail.Position, error) {
 	if field == "" {
 		return nil, nil
 	}
-	at, problem := decodePosition(&s.sealer, id, s.of)
+	decoded, problem := decodePosition(&s.sealer, id, s.scope)
 	if problem != "" {
 		return nil, fault.Field(fault.Malformed, field, problem)
 	}
-	return &at, nil
+	return &decoded, nil
 }
 
 func (s *stream) run(ctx context.Context) error {
-	s.out.Comment("points as they arrive") // the reader knows that it is heard
+	s.out.Comment("points as they arrive") // shows the reader that the stream is open
 	if err := s.begin(ctx); err != nil {
-		return ending(ctx, err)
+		return endReason(ctx, err)
 	}
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
-		list, dropped := s.from.Take()
+		list, dropped := s.source.Take()
 		if err := s.send(ctx, list); err != nil {
-			return ending(ctx, err)
+			return endReason(ctx, err)
 		}
 		if dropped != "" {
 			return s.drop(dropped)
 		}
 		select {
-		case <-s.from.Ready():
+		case <-s.source.Ready():
 		case <-beat.C:
-			if err := s.live(); err != nil {
+			if err := s.sendHeartbeat(); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -159,23 +158,23 @@ func (s *stream) run(ctx context.Context) error {
 	}
 }
 
-// ending is why the stream ended, given the failure that this showed as.
-func ending(ctx context.Context, err error) error {
+// endReason returns why the stream ended: the cause of ctx if it is done, else err.
+func endReason(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
 }
 
-// begin brings the reader up to date, and tells what it has missed for good.
+// begin sends what the reader has missed, or a notice that it cannot be sent.
 func (s *stream) begin(ctx context.Context) error {
-	if s.from.Missed() == "" {
+	if s.source.Missed() == "" {
 		if err := s.out.Flush(); err != nil {
 			return err
 		}
-		err := s.from.CatchUp(ctx, func(list []tail.Delivery) error {
+		err := s.source.CatchUp(ctx, func(list []tail.Delivery) error {
 			if len(list) == 0 {
-				return s.live()
+				return s.sendHeartbeat()
 			}
 			return s.send(ctx, list)
 		})
@@ -183,27 +182,27 @@ func (s *stream) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	if reason := s.from.Missed(); reason != "" {
-		s.say("reset", reason)
+	if reason := s.source.Missed(); reason != "" {
+		s.sendNotice("reset", reason)
 	} else {
 		s.out.ID(s.id())
 	}
 	return s.out.Flush()
 }
 
-// id is that of an event up to which everything was sent.
-func (s *stream) id() string { return encodePosition(&s.sealer, s.of, s.from.Position()) }
+// id returns the id of the current position, up to which everything was sent.
+func (s *stream) id() string { return encodePosition(&s.sealer, s.scope, s.source.Position()) }
 
-// live sends a sign of life, with where the reader is by now.
-func (s *stream) live() error {
-	s.from.Settle()
+// sendHeartbeat sends a heartbeat with the current position.
+func (s *stream) sendHeartbeat() error {
+	s.source.Settle()
 	s.out.Comment("heartbeat")
 	s.out.ID(s.id())
 	return s.out.Flush()
 }
 
-// drop tells the reader that nothing follows.
+// drop sends the notice that the stream ends.
 func (s *stream) drop(reason string) error {
-	s.say("dropped", reason)
+	s.sendNotice("dropped", reason)
 	return s.out.Flush()
 }

@@ -1,5 +1,5 @@
-// Package value reads and writes single values as the live-data routes have them: times,
-// durations, numbers, kinds.
+// Package value parses and formats single values of the live-data routes: times, durations,
+// numbers, kinds.
 package value
 
 import (
@@ -19,8 +19,9 @@ const Day = 24 * time.Hour
 
 const timeForms = "must be an RFC 3339 time, epoch milliseconds, now, or relative such as -15m (s, m, h, d, w)"
 
-// ParseTime parses a time of a query and returns it in microseconds since the Unix
-// epoch, brought within what can be stored: what is before 1970 is 1970.
+// ParseTime parses a time of a query and returns it in microseconds since the Unix epoch. A
+// time outside the range that can be stored becomes the nearest one inside: a time before
+// 1970 becomes 1970.
 func ParseTime(text string, now time.Time) (us int64, problem string) {
 	if rest, ok := strings.CutPrefix(text, "now"); ok {
 		if rest == "" {
@@ -64,8 +65,8 @@ var unitLength = map[byte]time.Duration{
 	's': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': Day, 'w': 7 * Day,
 }
 
-// ParseDuration reads a whole number above zero and one of the units. What is
-// longer than Go's durations reach is the longest of them, 292 years.
+// ParseDuration parses a positive whole number and one of the units. A longer duration than
+// Go can represent becomes the longest one, 292 years.
 func ParseDuration(text, units string) (time.Duration, bool) {
 	if len(text) < 2 || !isDigits(text[:len(text)-1]) || !strings.Contains(units, text[len(text)-1:]) {
 		return 0, false
@@ -78,7 +79,7 @@ func ParseDuration(text, units string) (time.Duration, bool) {
 	return time.Duration(n) * unit, n > 0
 }
 
-// FormatDuration writes a duration in the largest of the units that ParseDuration reads.
+// FormatDuration formats a duration in the largest unit, up to days, that divides it.
 func FormatDuration(d time.Duration) string {
 	for _, unit := range []byte("dhm") {
 		if length := unitLength[unit]; d%length == 0 {
@@ -88,8 +89,8 @@ func FormatDuration(d time.Duration) string {
 	return fmt.Sprintf("%ds", d/time.Second)
 }
 
-// Clock writes timestamps. It remembers the last day it wrote, because those of an
-// answer are mostly of one: a third of the time of package time's own layouts.
+// Clock formats timestamps. It caches the last date, because most timestamps of an answer are
+// of one day. This takes a third of the time of the layouts of package time.
 type Clock struct {
 	day  int64 // days since the Unix epoch
 	date []byte
@@ -113,13 +114,12 @@ func (c *Clock) AppendTimestamp(dst []byte, us int64, epoch string) []byte {
 		if us == 0 {
 			return dst
 		}
-		return append(dst, "000"...) // as a product it would overflow after the year 2262
+		return append(dst, "000"...) // the product would overflow after the year 2262
 	}
 	return append(c.Append(append(dst, '"'), us), '"')
 }
 
-// Append appends a time as RFC 3339 has it in UTC, to the microsecond, without
-// trailing zeros.
+// Append appends a time as RFC 3339 in UTC, with microseconds without trailing zeros.
 func (c *Clock) Append(dst []byte, us int64) []byte {
 	days, rest := us/dayUS, us%dayUS
 	if rest < 0 {

@@ -27,7 +27,7 @@ func TestTimesAreReadInAllForms(t *testing.T) {
 
 func TestTimestampsAreThoseOfPackageTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var c Clock // one for all: it remembers
+		var c Clock // shared, because it caches the date
 		for _, us := range rapid.SliceOfN(
 			rapid.OneOf(rapid.Int64Range(-3e14, 11e15), rapid.Map(rapid.Int64Range(0, 3*24*3600), func(s int64) int64 {
 				return s * 1e6

@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// GroupHead is a series, or a group of them, without its points in a query's answer.
+// GroupHead is a series or a group in a query's answer, without its points.
 type GroupHead struct {
 	SourceID   *uuid.UUID        `json:"sourceId"`
 	SourceName *string           `json:"sourceName"`
@@ -30,8 +30,8 @@ func KindName(kind pointblock.Kind) string {
 	return "number"
 }
 
-// AppendNumber appends the shortest decimal that reads back as the same number,
-// null for what is no number.
+// AppendNumber appends the shortest decimal that parses to the same number, or null for NaN
+// and infinities.
 func AppendNumber(dst []byte, value float64) []byte {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return append(dst, "null"...)
@@ -43,11 +43,11 @@ func AppendNumber(dst []byte, value float64) []byte {
 	return strconv.AppendFloat(dst, value, format, -1, 64)
 }
 
-// AppendCell appends the value of a row in a column as JSON, null where there is none.
+// AppendCell appends the value of a row in a column as JSON, or null if there is none.
 func AppendCell(dst []byte, column timeseries.Column, i int) []byte {
 	if column.Texts != nil {
 		if text := column.Texts[i]; text != nil {
-			dst, _ = jsontext.AppendQuote(dst, *text) // what is stored is valid UTF-8
+			dst, _ = jsontext.AppendQuote(dst, *text) // stored strings are valid UTF-8
 			return dst
 		}
 		return append(dst, "null"...)
