@@ -31,8 +31,8 @@ var deadLetterStates = []string{
 	string(jobs.LetterOpen), string(jobs.LetterRedriven), string(jobs.LetterDiscarded),
 }
 
-// deadLetters lists the newest dead letters of a filter. Each request reads all preceding
-// pages too, so the offset is limited.
+// deadLetters lists the newest dead letters of a filter. Each request scans all dead letters, so
+// the offset is limited: a narrower filter is better than more pages.
 func (a *api) deadLetters(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
 	f := pipelineadmin.LetterFilter{

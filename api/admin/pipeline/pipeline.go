@@ -93,7 +93,10 @@ func Routes(deps Deps) []route.Route {
 	routes := []route.Route{
 		{Method: http.MethodGet, Pattern: topicsPath, Handle: a.topics},
 		{Method: http.MethodGet, Pattern: deadLettersPath, Handle: a.deadLetters, ReadsData: true},
-		{Method: http.MethodGet, Pattern: deadLettersPath + "/{topic}/{partition}/{offset}", Handle: a.deadLetter, ReadsData: true},
+		{
+			Method: http.MethodGet, Pattern: deadLettersPath + "/{topic}/{partition}/{offset}", Handle: a.deadLetter,
+			ReadsData: true,
+		},
 		{Method: http.MethodPost, Pattern: deadLettersPath + "/redrive", Handle: a.redrive},
 		{Method: http.MethodPost, Pattern: deadLettersPath + "/discard", Handle: a.discard},
 		{Method: http.MethodGet, Pattern: replaysPath, Handle: a.replays},

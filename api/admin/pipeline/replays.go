@@ -30,8 +30,8 @@ func (b *replayBody) request(c *request.Check) pipelineadmin.ReplayRequest {
 	return pipelineadmin.ReplayRequest{
 		Topic: valueOf(b.Topic), FromStart: valueOf(b.FromStart), FromTime: readTime(c, "fromTime", b.FromTime),
 		FromOffsets: readOffsets(c, "fromOffsets", b.FromOffsets),
-		ToTime:      readTime(c, "toTime", b.ToTime), ToOffsets: readOffsets(c, "toOffsets", b.ToOffsets), Partitions: b.Partitions,
-		Workspace: readID(c, "workspaceId", b.WorkspaceID), MaxRows: b.MaxRowsPerSecond,
+		ToTime:      readTime(c, "toTime", b.ToTime), ToOffsets: readOffsets(c, "toOffsets", b.ToOffsets),
+		Partitions: b.Partitions, Workspace: readID(c, "workspaceId", b.WorkspaceID), MaxRows: b.MaxRowsPerSecond,
 	}
 }
 
