@@ -1,16 +1,16 @@
-// Package audit keeps the log of who used which key for what.
+// Package audit implements the audit log of requests with API keys.
 //
-// A [Trail] takes up the uses that the server tells of. A use is in a spool on disk
-// when Write returns, so it outlives a crash of the process and an outage of Kafka;
-// the trail sends what is in the spool to topic audit, in order, until Kafka has
-// acknowledged it. Consumers put it into ClickHouse, and the routes here read it there.
-// A record may get there more than once, and is shown once.
+// A [Trail] records requests. When Write returns, the record is in a spool on disk, so it
+// survives a crash of the process and an outage of Kafka. The trail sends the records of the
+// spool to topic audit, in order, and retries until Kafka has acknowledged them. Consumers
+// write them to ClickHouse, where the routes of this package read them. A record may be
+// written more than once, but is shown once.
 //
-// Uses that no plan counts (what is refused, mostly) are written singly as long as they are
-// few, and one record for many that are alike where they are not; see [Trail.Fold].
+// Requests that are not limited by a plan (mostly refused ones) are recorded individually if
+// they are few. Otherwise similar ones share a record; see [Trail.Fold].
 //
-// Requests without a known key are not written singly, which would let anybody fill
-// the disk: they are counted by address, and each minute's counts are written.
+// Requests without a known key are not recorded individually, because anyone could fill the
+// disk with them. They are counted by address, and the counts are written each minute.
 package audit
 
 import (
@@ -34,48 +34,48 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// How records are sent.
+// Batch limits, intervals and timeouts of sending.
 const (
 	sendRecords = 1000
 	sendBytes   = 512 << 10
-	// sendGather is how long records gather before they are sent, if they are few.
-	sendGather   = 100 * time.Millisecond
-	firstRetry   = 100 * time.Millisecond
-	lastRetry    = 5 * time.Second
-	repeatedLog  = 30 * time.Second
-	sendTimeout  = 30 * time.Second // the log's own is less
-	closingGrace = 2 * time.Second  // what is left then stays in the spool
+	// sendLinger is how long the trail waits for more records if there are few.
+	sendLinger    = 100 * time.Millisecond
+	minRetryDelay = 100 * time.Millisecond
+	maxRetryDelay = 5 * time.Second
+	logInterval   = 30 * time.Second
+	sendTimeout   = 30 * time.Second // more than the timeout of the Kafka client
+	closingGrace  = 2 * time.Second  // unsent records then stay in the spool
 )
 
-// When a refused client may try again.
+// Values of Retry-After for refused requests.
 const (
 	retryAfterFull    = 5 * time.Second
 	retryAfterFailing = time.Second
 )
 
-// probeEvery is how often it is tried whether a spool that failed can be written.
+// probeEvery is the interval of checking whether a failed spool can be written again.
 const probeEvery = time.Second
 
-// countEvery is how often the counts of requests without a known key are written.
+// countEvery is the interval of writing the counts of requests without a known key.
 const countEvery = time.Minute
 
-// log is where records are sent to.
+// log sends records to Kafka.
 type log interface {
 	ProduceAudit(ctx context.Context, records []kafka.Record) error
 }
 
-// TrailDeps are what a trail works with.
+// TrailDeps are the dependencies of a trail.
 type TrailDeps struct {
-	Spool   *spool.Spool // the trail's from then on: Close closes it
+	Spool   *spool.Spool // owned by the trail: Close closes it
 	Log     log
 	Logger  *slog.Logger          // nil: slog.Default()
-	Metrics prometheus.Registerer // nil: what is measured is not registered
-	// CountEvery is how often counts of requests without a known key are written; 0:
-	// each minute.
+	Metrics prometheus.Registerer // nil: metrics are not registered
+	// CountEvery is the interval of writing the counts of requests without a known key; 0: one
+	// minute.
 	CountEvery time.Duration
 }
 
-// Trail takes up uses of keys. Run sends them.
+// Trail records requests with API keys. Run sends the records to Kafka.
 type Trail struct {
 	deps    TrailDeps
 	logger  *slog.Logger
@@ -84,7 +84,7 @@ type Trail struct {
 	folds   folds
 }
 
-// NewTrail creates one.
+// NewTrail creates a trail.
 func NewTrail(deps TrailDeps) *Trail {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
@@ -97,8 +97,8 @@ func NewTrail(deps TrailDeps) *Trail {
 	return t
 }
 
-// Room refuses, as Unavailable, when no more uses can be recorded: the spool is full,
-// or cannot be written.
+// Room returns an Unavailable error if no more requests can be recorded, because the spool is
+// full or cannot be written.
 func (t *Trail) Room() error {
 	switch {
 	case t.deps.Spool.Full():
@@ -111,10 +111,10 @@ func (t *Trail) Room() error {
 	return nil
 }
 
-// Failing reports whether no use can be recorded because the spool's disk fails.
+// Failing reports whether no request can be recorded because the spool's disk fails.
 func (t *Trail) Failing() bool { return t.deps.Spool.Failing() }
 
-// Write records a use. When it returns nil the record outlives the process.
+// Write records a request. After it returns nil, the record survives a crash of the process.
 func (t *Trail) Write(r *auditrecord.Record) error {
 	began := time.Now()
 	record, err := auditrecord.Encode(r)
@@ -135,19 +135,19 @@ func (t *Trail) Unknown(ip netip.Addr, status int) {
 	t.unknown.add(ip, status)
 }
 
-// Run sends what is in the spool until ctx is done, and then, for a moment, what is
-// left. What it does not get sent stays in the spool.
+// Run sends the records of the spool until ctx is done, and then the remaining ones for up to
+// closingGrace. Unsent records stay in the spool.
 func (t *Trail) Run(ctx context.Context) error {
 	var work errgroup.Group
-	work.Go(func() error { t.count(ctx); return nil })
+	work.Go(func() error { t.writeCountsPeriodically(ctx); return nil })
 	work.Go(func() error { t.probe(ctx); return nil })
-	work.Go(func() error { t.ship(ctx); return nil })
-	_ = work.Wait() // none fails
+	work.Go(func() error { t.sendUntilDone(ctx); return nil })
+	_ = work.Wait() // always nil
 	t.writeCounts()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingGrace)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingGrace)
 	defer cancel()
 	for t.deps.Spool.Pending() > 0 {
-		if err := t.send(last); err != nil {
+		if err := t.send(closing); err != nil {
 			t.logger.Info("audit records stay in the spool until the next start", "bytes", t.deps.Spool.Pending(), "error", err)
 			return nil
 		}
@@ -158,15 +158,15 @@ func (t *Trail) Run(ctx context.Context) error {
 // Close closes the spool.
 func (t *Trail) Close() error { return t.deps.Spool.Close() }
 
-// ship sends until ctx is done.
-func (t *Trail) ship(ctx context.Context) {
-	pace, said := retry.New(firstRetry, lastRetry), time.Time{}
+// sendUntilDone sends records until ctx is done.
+func (t *Trail) sendUntilDone(ctx context.Context) {
+	backoff, lastLogged := retry.New(minRetryDelay, maxRetryDelay), time.Time{}
 	for ctx.Err() == nil {
 		err := t.send(ctx)
 		if err == nil {
-			pace.Reset()
-			if said = (time.Time{}); t.deps.Spool.Pending() < sendBytes {
-				sleep.For(ctx, sendGather)
+			backoff.Reset()
+			if lastLogged = (time.Time{}); t.deps.Spool.Pending() < sendBytes {
+				sleep.For(ctx, sendLinger)
 			}
 			continue
 		}
@@ -174,15 +174,15 @@ func (t *Trail) ship(ctx context.Context) {
 			return
 		}
 		t.metrics.unsent.Inc()
-		if time.Since(said) >= repeatedLog {
+		if time.Since(lastLogged) >= logInterval {
 			t.logger.Warn("audit records wait in the spool", "bytes", t.deps.Spool.Pending(), "error", err)
-			said = time.Now()
+			lastLogged = time.Now()
 		}
-		pace.Wait(ctx)
+		backoff.Wait(ctx)
 	}
 }
 
-// send waits for records, sends them and has them done when they are acknowledged.
+// send waits for records, sends them, and marks them as done when they are acknowledged.
 func (t *Trail) send(ctx context.Context) error {
 	b, err := t.deps.Spool.Next(ctx, sendRecords, sendBytes)
 	if err != nil {
@@ -195,31 +195,31 @@ func (t *Trail) send(ctx context.Context) error {
 			t.logger.Error("DATA LOSS: an audit record of the spool cannot be read", "error", err)
 			continue
 		}
-		// A copy: after a failure the log may still hold on to it.
+		// A copy, because the Kafka client may still use it after an error.
 		records = append(records, kafka.Record{Workspace: r.Workspace, Value: bytes.Clone(raw), RequestID: r.RequestID})
 	}
-	limited, cancel := context.WithTimeout(ctx, sendTimeout)
+	sendCtx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	if err := t.deps.Log.ProduceAudit(limited, records); err != nil {
+	if err := t.deps.Log.ProduceAudit(sendCtx, records); err != nil {
 		return err
 	}
 	t.metrics.sent.Add(float64(len(records)))
 	t.metrics.lastSent.SetToCurrentTime()
-	if err := t.deps.Spool.Done(b); err != nil { // what is not noted is sent again after a crash
+	if err := t.deps.Spool.Done(b); err != nil { // records not marked are sent again after a crash
 		t.logger.Warn("how far audit records are sent cannot be noted", "error", err)
 	}
 	return nil
 }
 
-// probe tries whether a spool that failed can be written again.
+// probe periodically checks whether a failed spool can be written again.
 func (t *Trail) probe(ctx context.Context) {
 	for sleep.For(ctx, probeEvery) {
 		t.deps.Spool.Probe()
 	}
 }
 
-// count writes the counts of requests without a known key, now and then.
-func (t *Trail) count(ctx context.Context) {
+// writeCountsPeriodically writes the counts of requests without a known key until ctx is done.
+func (t *Trail) writeCountsPeriodically(ctx context.Context) {
 	for sleep.For(ctx, t.deps.CountEvery) {
 		t.writeCounts()
 	}
@@ -239,8 +239,8 @@ func (t *Trail) writeCounts() {
 	}
 }
 
-// maxCounts bounds the addresses that are told apart in one round; beyond, they are
-// counted as one that is not known.
+// maxCounts is the maximum number of separate counts in one interval. Further requests are
+// counted without their address.
 const maxCounts = 1000
 
 type countKey struct {
@@ -252,27 +252,27 @@ type countKey struct {
 type counts struct {
 	mu    sync.Mutex
 	since time.Time
-	found map[countKey]uint32
+	byKey map[countKey]uint32
 }
 
 func (c *counts) add(ip netip.Addr, status int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.found == nil {
-		c.found, c.since = map[countKey]uint32{}, time.Now()
+	if c.byKey == nil {
+		c.byKey, c.since = map[countKey]uint32{}, time.Now()
 	}
 	key := countKey{ip.WithZone(""), status}
-	if _, known := c.found[key]; !known && len(c.found) >= maxCounts {
+	if _, known := c.byKey[key]; !known && len(c.byKey) >= maxCounts {
 		key.ip = netip.Addr{}
 	}
-	c.found[key]++
+	c.byKey[key]++
 }
 
-// take returns the counts and when they began, and resets them.
+// take returns the counts and the time of the first one, and resets them.
 func (c *counts) take() (since time.Time, found map[countKey]uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	since, found = c.since, c.found
-	c.found = nil
+	since, found = c.since, c.byKey
+	c.byKey = nil
 	return since, found
 }

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// foldFor is for how long uses are counted before the counts are written. Who is
-	// counted waits that long for the answer.
-	foldFor = 100 * time.Millisecond
-	// maxFolds bounds the records of one key in that time; beyond, its uses are counted by
-	// workspace and status alone, and beyond twice as many by status.
-	maxFolds = 32
-	// maxFolding bounds the uses that wait to be written.
-	maxFolding = 4096
+	// foldInterval is how long requests are counted before the records are written. The
+	// responses wait that long.
+	foldInterval = 100 * time.Millisecond
+	// maxFoldsPerKey is the maximum number of records of one key per interval. Further requests
+	// are counted by workspace and status only, and beyond twice the number by status only.
+	maxFoldsPerKey = 32
+	// maxFoldWaiters is the maximum number of requests that wait to be recorded.
+	maxFoldWaiters = 4096
 )
 
-// foldKey is what the uses that one record counts have in common.
+// foldKey contains the fields that requests of one record have in common.
 type foldKey struct {
 	key, workspace uuid.UUID
 	method, route  string
@@ -30,25 +30,26 @@ type foldKey struct {
 	ip             netip.Addr
 }
 
-// folds are the uses of which those that are alike become one record.
+// folds collects similar requests into common records.
 type folds struct {
 	mu   sync.Mutex
-	open *foldBatch // nil: nobody waits
+	open *foldBatch // nil: no request waits
 }
 
-// foldBatch is uses that are written together.
+// foldBatch is a batch of requests whose records are written together.
 type foldBatch struct {
-	records map[foldKey]*auditrecord.Record
-	perKey  map[uuid.UUID]int // records
-	uses    int
-	done    chan struct{}
-	err     error // set before done is closed
+	records  map[foldKey]*auditrecord.Record
+	perKey   map[uuid.UUID]int // records
+	requests int
+	done     chan struct{}
+	err      error // set before done is closed
 }
 
-// Fold records a use together with others that are alike, except for their time: the record
-// has the key, workspace, method, route, status and address, how many uses there were
-// (Requests), when the first of them came (At) and how much later the last (Duration). When
-// it returns nil the record outlives the process. Unavailable: too many wait already.
+// Fold records a request in one record with others that have the same key, workspace, method,
+// route, status and address. The record contains these fields, the number of requests
+// (Requests), the time of the first (At) and the time from the first to the last (Duration).
+// After Fold returns nil, the record survives a crash of the process. It returns an
+// Unavailable error if too many requests wait already.
 func (t *Trail) Fold(r *auditrecord.Record) error {
 	b := t.join(r)
 	if b == nil {
@@ -59,7 +60,7 @@ func (t *Trail) Fold(r *auditrecord.Record) error {
 	return b.err
 }
 
-// join adds a use to those that are written next; nil: they are too many.
+// join adds a request to the current batch and returns the batch, or nil if it is full.
 func (t *Trail) join(r *auditrecord.Record) *foldBatch {
 	t.folds.mu.Lock()
 	defer t.folds.mu.Unlock()
@@ -67,9 +68,9 @@ func (t *Trail) join(r *auditrecord.Record) *foldBatch {
 	if b == nil {
 		b = &foldBatch{records: map[foldKey]*auditrecord.Record{}, perKey: map[uuid.UUID]int{}, done: make(chan struct{})}
 		t.folds.open = b
-		time.AfterFunc(foldFor, t.writeFolds)
+		time.AfterFunc(foldInterval, t.writeFolds)
 	}
-	if b.uses >= maxFolding {
+	if b.requests >= maxFoldWaiters {
 		return nil
 	}
 	b.add(r)
@@ -78,13 +79,13 @@ func (t *Trail) join(r *auditrecord.Record) *foldBatch {
 }
 
 func (b *foldBatch) add(r *auditrecord.Record) {
-	b.uses++
+	b.requests++
 	key := foldKey{
 		r.Key, r.Workspace, auditrecord.Clean(r.Method, auditrecord.MaxMethod), r.Route, r.Status, r.IP.WithZone(""),
 	}
-	if b.records[key] == nil && b.perKey[r.Key] >= maxFolds {
+	if b.records[key] == nil && b.perKey[r.Key] >= maxFoldsPerKey {
 		key.method, key.route, key.ip = "", auditrecord.NoRoute, netip.Addr{}
-		if b.perKey[r.Key] >= 2*maxFolds {
+		if b.perKey[r.Key] >= 2*maxFoldsPerKey {
 			key.workspace = uuid.Nil
 		}
 	}
@@ -97,7 +98,7 @@ func (b *foldBatch) add(r *auditrecord.Record) {
 		b.perKey[r.Key]++
 		return
 	}
-	// The first that is counted may not be the first that came.
+	// Requests may be added in another order than they arrived.
 	last := known.At.Add(known.Duration)
 	if r.At.After(last) {
 		last = r.At
@@ -111,7 +112,7 @@ func (b *foldBatch) add(r *auditrecord.Record) {
 	known.Requests++
 }
 
-// writeFolds writes what was counted and lets those go that wait for it.
+// writeFolds writes the records of the current batch and unblocks the waiting requests.
 func (t *Trail) writeFolds() {
 	t.folds.mu.Lock()
 	b := t.folds.open

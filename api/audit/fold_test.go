@@ -16,12 +16,14 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/spool"
 )
 
-// spooled is a trail with what it has written so far.
-func spooled(t *testing.T) (trail *audit.Trail, written func() []auditrecord.Record) {
+// newSpooledTrail creates a trail. written returns the records since its last call.
+func newSpooledTrail(t *testing.T) (trail *audit.Trail, written func() []auditrecord.Record) {
 	t.Helper()
 	s, err := spool.Open(t.TempDir(), spool.Options{MaxBytes: 1 << 40, Sync: time.Second})
 	require.NoError(t, err)
-	trail = audit.NewTrail(audit.TrailDeps{Spool: s, Log: &outage{away: true}, Logger: slog.New(slog.DiscardHandler)})
+	trail = audit.NewTrail(audit.TrailDeps{
+		Spool: s, Log: &flakyLog{unavailable: true}, Logger: slog.New(slog.DiscardHandler),
+	})
 	t.Cleanup(func() { _ = trail.Close() })
 	return trail, func() (records []auditrecord.Record) {
 		for s.Pending() > 0 {
@@ -39,33 +41,33 @@ func spooled(t *testing.T) (trail *audit.Trail, written func() []auditrecord.Rec
 }
 
 func TestUsesThatAreAlikeBecomeOneRecordWhichTheirAnswersWaitFor(t *testing.T) {
-	trail, written := spooled(t)
+	trail, written := newSpooledTrail(t)
 	first := time.Now().Truncate(time.Microsecond)
-	like := use()
-	like.Status = 404
+	template := newRecord()
+	template.Status = 404
 	var work sync.WaitGroup
 	for i := range 1000 {
 		work.Go(func() {
-			r := *like
+			r := *template
 			r.At = first.Add(time.Duration(i) * time.Millisecond)
 			require.NoError(t, trail.Fold(&r))
 		})
 	}
-	other := *like
+	other := *template
 	other.Status = 403
 	work.Go(func() { require.NoError(t, trail.Fold(&other)) })
 	work.Wait()
-	records := written() // before anything else happens: a crash would lose none
+	records := written() // at once: a crash now would lose none
 	require.Less(t, len(records), 100)
-	var sum, others uint32
+	var sum, otherRequests uint32
 	begin, end := first.Add(time.Hour), time.Time{}
 	for _, r := range records {
 		require.Equal(
-			t, []any{like.Key, like.Workspace, like.Method, like.Route, like.IP},
+			t, []any{template.Key, template.Workspace, template.Method, template.Route, template.IP},
 			[]any{r.Key, r.Workspace, r.Method, r.Route, r.IP},
 		)
 		if r.Status == 403 {
-			others += r.Requests
+			otherRequests += r.Requests
 			continue
 		}
 		sum += r.Requests
@@ -77,19 +79,19 @@ func TestUsesThatAreAlikeBecomeOneRecordWhichTheirAnswersWaitFor(t *testing.T) {
 		}
 	}
 	require.EqualValues(t, 1000, sum)
-	require.EqualValues(t, 1, others)
+	require.EqualValues(t, 1, otherRequests)
 	require.True(t, begin.Equal(first), "%s: the first", begin)
 	require.True(t, end.Equal(first.Add(999*time.Millisecond)), "%s: the last", end)
 }
 
 func TestOneKeyMakesFewRecordsHoweverItsUsesDiffer(t *testing.T) {
-	trail, written := spooled(t)
+	trail, written := newSpooledTrail(t)
 	began := time.Now()
 	key, workspaces := uuid.New(), []uuid.UUID{uuid.New(), uuid.New()}
 	var work sync.WaitGroup
 	for i := range 2000 {
 		work.Go(func() {
-			r := use()
+			r := newRecord()
 			r.Key, r.Workspace, r.Status, r.Route = key, workspaces[i%2], 404, auditrecord.NoRoute
 			r.IP = netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})
 			require.NoError(t, trail.Fold(r))

@@ -17,8 +17,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// FuzzParameters: whatever is asked of the audit log, it is a filter or refused by the
-// name of a parameter.
+// FuzzParameters checks that any query string is a valid filter or is refused with the name of
+// a parameter.
 func FuzzParameters(f *testing.F) {
 	for _, query := range []string{
 		"", "status=4xx,200&route=/api/me&ip=::ffff:10.0.0.1&from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z",
@@ -41,12 +41,12 @@ func FuzzParameters(f *testing.F) {
 		require.LessOrEqual(t, len(found.Route), maxRoute)
 		require.Empty(t, found.IP.Zone())
 		require.True(t, found.From.IsZero() || found.To.IsZero() || found.From.Before(found.To))
-		require.False(t, kept(found, time.Hour).From.Before(time.Now().Add(-2*time.Hour)))
+		require.False(t, withinRetention(found, time.Hour).From.Before(time.Now().Add(-2*time.Hour)))
 	})
 }
 
-// FuzzCSV: whatever a caller called itself, a use is one line of as many cells as the
-// first line has, and no formula.
+// FuzzCSV checks that for any text of a client a record is one line, has as many cells as the
+// header line, and contains no formula.
 func FuzzCSV(f *testing.F) {
 	f.Add("GET", "curl/8", "203.0.113.9")
 	f.Add("=1+1", "\",=HYPERLINK(\"x\")\r\n+1", "")

@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// maxTotal is up to where uses are counted: a total of millions is not worth
-	// reading all of them for each page.
+	// maxTotal is the maximum total. Counting further would read millions of records for each
+	// page.
 	maxTotal = 10_000
-	// maxCSV is the most uses of an answer in CSV, and how many it has by default.
+	// maxCSV is the maximum and default number of records of a response in CSV.
 	maxCSV   = 10_000
 	maxRoute = 256
 )
@@ -31,7 +31,7 @@ var requestID = regexp.MustCompile(`^req_[0-9A-Z]{26}$`)
 
 const statusForms = "must be a status such as 403, or a class of them such as 4xx; 0: cut off before the answer began"
 
-// ParseStatus reads a status, or a class of statuses.
+// ParseStatus parses a status or a class of statuses.
 func ParseStatus(text string) (span auditlog.Span, ok bool) {
 	if class, found := strings.CutSuffix(text, "xx"); found && len(class) == 1 && class >= "1" && class <= "5" {
 		from := uint16(class[0]-'0') * 100
@@ -44,17 +44,17 @@ func ParseStatus(text string) (span auditlog.Span, ok bool) {
 	return auditlog.Span{From: uint16(n), To: uint16(n)}, true
 }
 
-// ParseAddress reads an IP address.
+// ParseAddress parses an IP address without a zone.
 func ParseAddress(text string) (netip.Addr, bool) {
 	ip, err := netip.ParseAddr(text)
 	return ip.Unmap(), err == nil && ip.Zone() == ""
 }
 
-// Use is one use of a key, or a count of requests without a known one, as it is shown.
+// Use is an audit record in responses: a request with a known key, or a count of requests.
 type Use struct {
 	RequestID   string     `json:"requestId"`
 	Timestamp   time.Time  `json:"timestamp"`
-	KeyID       *uuid.UUID `json:"keyId"` // null: no known key
+	KeyID       *uuid.UUID `json:"keyId"` // null: unknown key
 	WorkspaceID *uuid.UUID `json:"workspaceId"`
 	Method      string     `json:"method"`
 	Route       string     `json:"route"`
@@ -62,7 +62,7 @@ type Use struct {
 	IP          *string    `json:"ip"`
 	UserAgent   string     `json:"userAgent"`
 	DurationMS  float64    `json:"durationMs"`
-	// Until says when duration and bytes were taken.
+	// Until is when duration and bytes were measured.
 	Until    string `json:"until"`
 	BytesIn  int64  `json:"bytesIn"`
 	BytesOut int64  `json:"bytesOut"`
@@ -75,7 +75,7 @@ const (
 	untilEnd       = "end"
 )
 
-// UseOf shows a record.
+// UseOf returns a record in the form of responses.
 func UseOf(r *auditrecord.Record) Use {
 	u := Use{
 		RequestID: r.RequestID, Timestamp: r.At.UTC(), Method: r.Method, Route: r.Route, UserAgent: r.UserAgent,
@@ -95,16 +95,16 @@ func UseOf(r *auditrecord.Record) Use {
 		u.Status = &r.Status
 	}
 	if r.IP.IsValid() {
-		u.IP = new(r.IP.WithZone("").String()) // a zone is any text of a caller
+		u.IP = new(r.IP.WithZone("").String()) // a zone may be any text from a client
 	}
 	return u
 }
 
-// CSVHeader is the first line of uses in CSV.
+// CSVHeader is the header line of records in CSV.
 const CSVHeader = "timestamp,requestId,keyId,workspaceId,method,route,status,ip,userAgent,durationMs,until," +
 	"bytesIn,bytesOut,requests\n"
 
-// AppendCSV appends the line of a record.
+// AppendCSV appends a record as a line of CSV.
 func AppendCSV(dst []byte, r *auditrecord.Record) []byte {
 	u := UseOf(r)
 	dst = u.Timestamp.AppendFormat(dst, "2006-01-02T15:04:05.000000Z")
@@ -133,24 +133,24 @@ func AppendCSV(dst []byte, r *auditrecord.Record) []byte {
 	return append(dst, '\n')
 }
 
-// Forms of the answer.
+// Formats of the response.
 const (
 	formatJSON = "json"
 	formatCSV  = "csv"
 )
 
-// list shows the uses of a workspace.
+// list returns the audit records of a workspace.
 func (a *api) list(w http.ResponseWriter, r *http.Request) error {
-	return a.show(w, r, request.Query(r), &request.PrincipalOf(r.Context()).Workspace)
+	return a.replyRecords(w, r, request.Query(r), &request.PrincipalOf(r.Context()).Workspace)
 }
 
-// listAll shows the uses of all workspaces, or of one that is asked for.
+// listAll returns the audit records of all workspaces, or of the one in workspaceId.
 func (a *api) listAll(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
-	return a.show(w, r, p, p.UUID("workspaceId"))
+	return a.replyRecords(w, r, p, p.UUID("workspaceId"))
 }
 
-func (a *api) show(w http.ResponseWriter, r *http.Request, p *request.Params, workspace *uuid.UUID) error {
+func (a *api) replyRecords(w http.ResponseWriter, r *http.Request, p *request.Params, workspace *uuid.UUID) error {
 	f := filter(p, workspace)
 	format := p.OneOf("format", "", formatJSON, formatCSV)
 	if format == "" {
@@ -165,18 +165,18 @@ func (a *api) show(w http.ResponseWriter, r *http.Request, p *request.Params, wo
 	if err := p.Err(); err != nil {
 		return err
 	}
-	of := token.ScopeOf("audit", orNone(workspace), f)
+	scope := token.ScopeOf("audit", workspaceOrNil(workspace), f)
 	var after *auditlog.Position
 	if cursor != "" {
 		after = &auditlog.Position{}
-		if err := a.sealer.ReadCursor(cursor, of, after); err != nil {
+		if err := a.sealer.ReadCursor(cursor, scope, after); err != nil {
 			return err
 		}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
 	defer cancel()
-	f = kept(f, a.Retention)
-	found, err := a.Records.Audit(ctx, f, after, offset, limit+1) // one more says that more follow
+	f = withinRetention(f, a.Retention)
+	found, err := a.Records.Audit(ctx, f, after, offset, limit+1) // one more, for HasMore
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (a *api) show(w http.ResponseWriter, r *http.Request, p *request.Params, wo
 	if meta.HasMore {
 		found = found[:limit]
 		last := &found[limit-1]
-		next, err := a.sealer.Cursor(of, auditlog.Position{US: last.At.UnixMicro(), RequestID: last.RequestID})
+		next, err := a.sealer.Cursor(scope, auditlog.Position{US: last.At.UnixMicro(), RequestID: last.RequestID})
 		if err != nil {
 			return err
 		}
@@ -197,26 +197,25 @@ func (a *api) show(w http.ResponseWriter, r *http.Request, p *request.Params, wo
 	if meta.Total, err = a.Records.CountAudit(ctx, f, maxTotal+1); err != nil {
 		return err
 	}
-	beyond := meta.Total > maxTotal
-	meta.Total, meta.Truncated = min(meta.Total, maxTotal), &beyond
-	uses := make([]Use, len(found))
+	truncated := meta.Total > maxTotal
+	meta.Total, meta.Truncated = min(meta.Total, maxTotal), &truncated
+	entries := make([]Use, len(found))
 	for i := range found {
-		uses[i] = UseOf(&found[i])
+		entries[i] = UseOf(&found[i])
 	}
-	reply.List(w, r, uses, meta)
+	reply.List(w, r, entries, meta)
 	return nil
 }
 
-// orNone returns the id that no workspace has for all of them.
-func orNone(workspace *uuid.UUID) uuid.UUID {
+// workspaceOrNil returns *workspace, or uuid.Nil if workspace is nil.
+func workspaceOrNil(workspace *uuid.UUID) uuid.UUID {
 	if workspace == nil {
 		return uuid.Nil
 	}
 	return *workspace
 }
 
-// writeCSV answers with a line a use. What the envelope would tell of further pages is
-// in the header Link.
+// writeCSV writes a response in CSV. The header Link contains the next page.
 func writeCSV(w http.ResponseWriter, r *http.Request, found []auditrecord.Record, meta reply.Meta) {
 	h := w.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
@@ -231,5 +230,5 @@ func writeCSV(w http.ResponseWriter, r *http.Request, found []auditrecord.Record
 		out = AppendCSV(out, &found[i])
 	}
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(out) //nolint:gosec // the client is gone: nothing to do; G705: it is sent as text/csv
+	_, _ = w.Write(out) //nolint:gosec // fails only if the client has disconnected; G705: it is sent as text/csv
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/spool"
 )
 
-// Why requests are refused.
+// Reasons of refused requests.
 const (
 	refusedFull    = "full"
 	refusedFailing = "failing"

@@ -14,23 +14,23 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 )
 
-// Deps is what the routes are made of.
+// Deps are the dependencies of the routes.
 type Deps struct {
 	Records records
-	// Retention is for how long uses are shown; 0: for good.
+	// Retention is how long records are shown; 0: forever.
 	Retention time.Duration
-	// TokenKey signs cursors: the installation's, the same in every process.
+	// TokenKey signs cursors. It is the same in every process of the installation.
 	TokenKey [32]byte
-	// QueryTimeout is the longest time of a query; beyond, 504.
+	// QueryTimeout is the maximum time of a query, after which the request is answered 504.
 	QueryTimeout time.Duration
 }
 
-// records is where the uses of keys are.
+// records reads audit records.
 type records interface {
 	Audit(
 		ctx context.Context, f auditlog.Filter, after *auditlog.Position, offset, limit int,
 	) ([]auditrecord.Record, error)
-	CountAudit(ctx context.Context, f auditlog.Filter, most int) (int64, error)
+	CountAudit(ctx context.Context, f auditlog.Filter, limit int) (int64, error)
 	AuditUsage(
 		ctx context.Context, f auditlog.Filter, byDay bool, offset, limit int,
 	) ([]auditlog.Usage, int64, error)
@@ -45,11 +45,11 @@ type api struct {
 const (
 	auditPath = "/api/admin/audit"
 	usagePath = "/api/admin/usage"
-	// operatorsAuditPath is of the administration page.
+	// operatorsAuditPath is the path of the admin UI.
 	operatorsAuditPath = "/admin/api/audit"
 )
 
-// Routes returns the group's routes: those by which a workspace's own uses are read.
+// Routes returns the group's routes, which read the audit log of a workspace.
 func Routes(deps Deps) []route.Route {
 	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}}
 	admin := []request.Scope{request.Admin}
@@ -59,8 +59,8 @@ func Routes(deps Deps) []route.Route {
 	}
 }
 
-// OperatorRoutes returns those of the administration page: the uses of all keys, in all
-// workspaces, and the counts of requests without a known key.
+// OperatorRoutes returns the routes of the admin UI, which read the audit log of all
+// workspaces and the counts of requests without a known key.
 func OperatorRoutes(deps Deps) []route.Route {
 	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}}
 	return []route.Route{
@@ -68,9 +68,9 @@ func OperatorRoutes(deps Deps) []route.Route {
 	}
 }
 
-// kept brings a filter within what is kept: what is past its retention is in no
-// answer, whether it is still stored or not.
-func kept(f auditlog.Filter, retention time.Duration) auditlog.Filter {
+// withinRetention limits the range of a filter to the retention. Older records are not
+// returned, even if they are still stored.
+func withinRetention(f auditlog.Filter, retention time.Duration) auditlog.Filter {
 	if retention <= 0 {
 		return f
 	}
@@ -80,7 +80,7 @@ func kept(f auditlog.Filter, retention time.Duration) auditlog.Filter {
 	return f
 }
 
-// filter reads what uses of a workspace (nil: of all) are asked for by.
+// filter reads the filter from the parameters, for a workspace or, if it is nil, for all.
 func filter(p *request.Params, workspace *uuid.UUID) auditlog.Filter {
 	f := auditlog.Filter{Workspace: workspace, Keys: p.UUIDs("keyId")}
 	for _, text := range p.List("status") {

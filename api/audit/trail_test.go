@@ -19,21 +19,21 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// outage is a log that fails for a while. The trail on the real one is tried in
-// test/contract and test/e2e.
-type outage struct {
-	mu   sync.Mutex
-	away bool
-	got  []string
+// flakyLog is a log that fails while it is unavailable. test/contract and test/e2e test the
+// trail with Kafka.
+type flakyLog struct {
+	mu          sync.Mutex
+	unavailable bool
+	got         []string
 }
 
-var errAway = errors.New("away")
+var errUnavailable = errors.New("unavailable")
 
-func (o *outage) ProduceAudit(_ context.Context, records []kafka.Record) error {
+func (o *flakyLog) ProduceAudit(_ context.Context, records []kafka.Record) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.away {
-		return errAway
+	if o.unavailable {
+		return errUnavailable
 	}
 	for _, r := range records {
 		o.got = append(o.got, r.RequestID)
@@ -41,19 +41,19 @@ func (o *outage) ProduceAudit(_ context.Context, records []kafka.Record) error {
 	return nil
 }
 
-func (o *outage) set(away bool) {
+func (o *flakyLog) setUnavailable(unavailable bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.away = away
+	o.unavailable = unavailable
 }
 
-func (o *outage) requests() []string {
+func (o *flakyLog) requests() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return append([]string{}, o.got...)
 }
 
-func newTrail(t testing.TB, dir string, log *outage) *audit.Trail {
+func newTrail(t testing.TB, dir string, log *flakyLog) *audit.Trail {
 	t.Helper()
 	s, err := spool.Open(dir, spool.Options{MaxBytes: 1 << 40, Sync: time.Second})
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func newTrail(t testing.TB, dir string, log *outage) *audit.Trail {
 	return trail
 }
 
-func use() *auditrecord.Record {
+func newRecord() *auditrecord.Record {
 	return &auditrecord.Record{
 		RequestID: reply.NewRequestID(), At: time.Now(), Key: uuid.New(), Workspace: uuid.New(), Method: "POST",
 		Route: "/api/live-data/ingest", Status: 201, IP: netip.MustParseAddr("203.0.113.7"),
@@ -72,12 +72,12 @@ func use() *auditrecord.Record {
 }
 
 func TestRecordsWaitWhileTheLogIsAwayAndComeInOrder(t *testing.T) {
-	dir, log := t.TempDir(), &outage{away: true}
+	dir, log := t.TempDir(), &flakyLog{unavailable: true}
 	trail := newTrail(t, dir, log)
 	var want []string
 	write := func(n int) {
 		for range n {
-			r := use()
+			r := newRecord()
 			require.NoError(t, trail.Write(r))
 			want = append(want, r.RequestID)
 		}
@@ -88,11 +88,11 @@ func TestRecordsWaitWhileTheLogIsAwayAndComeInOrder(t *testing.T) {
 	go func() { done <- trail.Run(ctx) }()
 	write(2000)
 	cancel()
-	require.NoError(t, <-done) // the log is still away: they stay
+	require.NoError(t, <-done) // the log is still unavailable: they stay in the spool
 	require.Empty(t, log.requests())
 	require.NoError(t, trail.Close())
 
-	log.set(false)
+	log.setUnavailable(false)
 	trail = newTrail(t, dir, log)
 	write(10)
 	ctx, cancel = context.WithCancel(t.Context())
@@ -102,12 +102,12 @@ func TestRecordsWaitWhileTheLogIsAwayAndComeInOrder(t *testing.T) {
 	}
 	write(5)
 	cancel()
-	require.NoError(t, <-done) // what is left is sent at the end
+	require.NoError(t, <-done) // the remaining records are sent at the end
 	require.Equal(t, want, log.requests())
 }
 
 func TestAKeyInAUserAgentIsNotRecorded(t *testing.T) {
-	r := use()
+	r := newRecord()
 	r.UserAgent = "x lg_live_" + "aB3dabcdefghijklmnopqrstuvwxyz0123456789" + " \x00\xff y"
 	raw, err := auditrecord.Encode(r)
 	require.NoError(t, err)
@@ -116,10 +116,10 @@ func TestAKeyInAUserAgentIsNotRecorded(t *testing.T) {
 	require.Equal(t, "x lg_live_aB3d… �� y", back.UserAgent)
 }
 
-// BenchmarkWrite is what a request pays for its record.
+// BenchmarkWrite measures the cost of recording a request.
 func BenchmarkWrite(b *testing.B) {
-	trail := newTrail(b, b.TempDir(), &outage{})
-	r := use()
+	trail := newTrail(b, b.TempDir(), &flakyLog{})
+	r := newRecord()
 	b.ReportAllocs()
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {

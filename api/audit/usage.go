@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/api/request"
 )
 
-// Bounds of the range of a usage, by the interval of its rows.
+// Limits of the range of a usage query, by the interval of its rows.
 const (
 	day          = 24 * time.Hour
 	maxHourly    = 31 * day
@@ -20,8 +20,8 @@ const (
 	defaultRange = day
 )
 
-// usageRow is what the requests of an hour or a day, a key, a group of routes and a
-// status come to.
+// usageRow contains the sums of the requests of an hour or a day, by key, group of routes and
+// status.
 type usageRow struct {
 	Start    time.Time `json:"start"`
 	KeyID    uuid.UUID `json:"keyId"`
@@ -43,19 +43,19 @@ func (a *api) usage(w http.ResponseWriter, r *http.Request) error {
 	if f.From.IsZero() {
 		f.From = f.To.Add(-defaultRange)
 	}
-	most := maxHourly
+	maxRange := maxHourly
 	if byDay {
-		most = maxDaily
+		maxRange = maxDaily
 	}
-	if f.To.Sub(f.From) > most {
-		p.Fail("from", fmt.Sprintf("must be at most %d days before to at this interval", most/day))
+	if f.To.Sub(f.From) > maxRange {
+		p.Fail("from", fmt.Sprintf("must be at most %d days before to at this interval", maxRange/day))
 	}
 	if err := p.Err(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
 	defer cancel()
-	found, total, err := a.Records.AuditUsage(ctx, kept(f, a.Retention), byDay, offset, limit)
+	found, total, err := a.Records.AuditUsage(ctx, withinRetention(f, a.Retention), byDay, offset, limit)
 	if err != nil {
 		return err
 	}
