@@ -16,13 +16,13 @@ func TestAFileIsSentInTheEncodingThatTheClientTakes(t *testing.T) {
 		"br;q=1.0, gzip; q=0.8, *;q=0.1": "gzip", "gzip, zstd": "zstd", "gzip;q=1, zstd;q=0.5": "gzip",
 		"zstd;q=0, gzip": "gzip", "": "", "br": "", "gzip;q=0": "", "gzip;q=0.000": "", "gzip;q=x": "", "xgzip": "",
 	} {
-		require.Equal(t, want, accepted(http.Header{"Accept-Encoding": {header}}), header)
+		require.Equal(t, want, negotiateEncoding(http.Header{"Accept-Encoding": {header}}), header)
 	}
 }
 
 func TestSmallFilesAndThoseThatArePackedAlreadyAreSentAsTheyAre(t *testing.T) {
-	long := []byte(strings.Repeat("a", minPacked))
-	for _, f := range []*File{New(long[:minPacked-1], "text/plain", "", true), New(long, "image/png", "", false)} {
+	long := []byte(strings.Repeat("a", minCompressSize))
+	for _, f := range []*File{New(long[:minCompressSize-1], "text/plain", "", true), New(long, "image/png", "", false)} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Accept-Encoding", "gzip, zstd")
 		w := httptest.NewRecorder()
@@ -34,7 +34,7 @@ func TestSmallFilesAndThoseThatArePackedAlreadyAreSentAsTheyAre(t *testing.T) {
 	unpacked, err := zstd.NewReader(nil)
 	require.NoError(t, err)
 	defer unpacked.Close()
-	got, err := unpacked.DecodeAll(packed.packed[encodingZstd](), nil)
+	got, err := unpacked.DecodeAll(packed.compressed[encodingZstd](), nil)
 	require.NoError(t, err)
 	require.Equal(t, long, got)
 }
