@@ -5,41 +5,42 @@ import (
 	"fmt"
 )
 
-// canaryMark begins every canary: no other text of the load has it.
+// canaryMark is the prefix of every canary: no other text of the load contains it.
 const canaryMark = "zqcanary"
 
-// canaryLength is how long a canary is.
+// canaryLength is the length of a canary in bytes.
 const canaryLength = len(canaryMark) + 12
 
-// canaryOf makes the canary of a workspace: a word that is in every text of it, and
-// must be in nothing that another one is answered.
+// canaryOf returns the canary of a workspace: a word that is in every text of the workspace, and
+// must not be in any answer to another one.
 func canaryOf(seed uint64, workspace int) string {
 	return fmt.Sprintf("%s%08x%04x", canaryMark, uint32(seed^seed>>32), workspace)
 }
 
-// strange finds a canary in a text that is not the one allowed; "" if there is none.
-func strange(text []byte, allowed string) string {
+// foreignCanary returns the first canary in a text that is not the allowed one; "" if there is
+// none.
+func foreignCanary(text []byte, allowed string) string {
 	for {
-		at := bytes.Index(text, []byte(canaryMark))
-		if at < 0 {
+		start := bytes.Index(text, []byte(canaryMark))
+		if start < 0 {
 			return ""
 		}
-		found := text[at:min(len(text), at+canaryLength)]
+		found := text[start:min(len(text), start+canaryLength)]
 		if string(found) != allowed {
 			return string(found)
 		}
-		text = text[at+len(found):]
+		text = text[start+len(found):]
 	}
 }
 
-// sniff looks for other workspaces' canaries in what a tenant was answered. Anyone who
-// asks without a tenant is an operator, who may see all.
-func (l *Load) sniff(q call, text []byte) {
+// checkLeak checks that an answer to a tenant does not contain canaries of other workspaces. A
+// request without a tenant is an operator's, who may see all.
+func (l *Load) checkLeak(q call, text []byte) {
 	if q.key.tenant == nil {
 		return
 	}
-	if found := strange(text, q.key.tenant.canary); found != "" {
-		l.wrong.add(
+	if found := foreignCanary(text, q.key.tenant.canary); found != "" {
+		l.findings.add(
 			10, "an answer to one workspace shows something of another", "%s %s, asked in %s, has %s: %s", q.method, q.path,
 			q.key.tenant.id, found, clip(text),
 		)

@@ -11,8 +11,8 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/graphtest"
 )
 
-// TestAnEdgeThatIsMadeAndGoesWithItsNodeInOneChangeIsOneVersionFurther has an undo touch
-// an edge twice: it comes back with its node, and is unmade.
+// TestAnEdgeThatIsMadeAndGoesWithItsNodeInOneChangeIsOneVersionFurther applies an undo that touches
+// an edge twice: it restores the edge with its node and then undoes its creation.
 func TestAnEdgeThatIsMadeAndGoesWithItsNodeInOneChangeIsOneVersionFurther(t *testing.T) {
 	model, a, b := graphtest.NewMemory(), uuid.New(), uuid.New()
 	origin := graph.Origin{Actor: ann, Scopes: []string{"admin"}, AcceptedAt: time.Now()}

@@ -7,32 +7,31 @@ import (
 )
 
 const (
-	checkLimit = 10 * time.Minute
-	// auditPatience is how long records of uses may be on their way to ClickHouse.
-	auditPatience = 3 * time.Minute
+	checkTimeout = 10 * time.Minute
+	// auditTimeout bounds the time until audit records are in ClickHouse.
+	auditTimeout = 3 * time.Minute
 )
 
-// Check looks for everything that must never be, once Settle has waited for it, and
-// reduces the model to what was found. What cannot be looked at is a violation of
-// number 0.
+// Check checks all invariants once Settle has returned, and reduces the model to the observed
+// state. A check that fails is a violation with number 0.
 func (l *Load) Check(ctx context.Context, stores Stores) []Violation {
-	ctx, cancel := context.WithTimeout(ctx, checkLimit)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	defer l.say(ctx, "checked")
+	defer l.logProgress(ctx, "checked")
 	var found []Violation
-	look := func(what string, check func() ([]Violation, error)) {
+	run := func(what string, check func() ([]Violation, error)) {
 		began := time.Now()
 		wrong, err := check()
 		found = append(found, wrong...)
 		if err != nil {
 			found = append(found, Violation{0, what + " cannot be checked", err.Error()})
 		}
-		l.took(what, began)
+		l.addDuration(what, began)
 	}
-	tenants := func(what string, check func(*tenant) ([]Violation, error)) {
-		look(what, func() (found []Violation, err error) {
+	runPerTenant := func(what string, check func(*tenant) ([]Violation, error)) {
+		run(what, func() (found []Violation, err error) {
 			var mu sync.Mutex
-			err = l.each(func(t *tenant) error {
+			err = l.forEachTenant(func(t *tenant) error {
 				wrong, err := check(t)
 				mu.Lock()
 				defer mu.Unlock()
@@ -42,49 +41,49 @@ func (l *Load) Check(ctx context.Context, stores Stores) []Violation {
 			return found, err
 		})
 	}
-	tenants("points", func(t *tenant) ([]Violation, error) { return t.checkPoints(ctx, stores) })
-	tenants("graph", func(t *tenant) ([]Violation, error) { return t.checkGraph(ctx, stores) })
-	tenants("searches", func(t *tenant) ([]Violation, error) { return t.checkSearch(ctx, stores) })
-	tenants("other workspaces", func(t *tenant) ([]Violation, error) { t.pryAll(ctx); return nil, nil })
-	look("topic", func() ([]Violation, error) { return l.checkTopic(ctx, stores) })
-	look("vectors", func() ([]Violation, error) { return l.checkVectors(ctx, stores) })
+	runPerTenant("points", func(t *tenant) ([]Violation, error) { return t.checkPoints(ctx, stores) })
+	runPerTenant("graph", func(t *tenant) ([]Violation, error) { return t.checkGraph(ctx, stores) })
+	runPerTenant("searches", func(t *tenant) ([]Violation, error) { return t.checkSearch(ctx, stores) })
+	runPerTenant("other workspaces", func(t *tenant) ([]Violation, error) { t.probeOtherAll(ctx); return nil, nil })
+	run("topic", func() ([]Violation, error) { return l.checkTopic(ctx, stores) })
+	run("vectors", func() ([]Violation, error) { return l.checkVectors(ctx, stores) })
 	if every := l.cfg.ReplayEvery; every > 0 && l.round%every == 1%every {
-		look("replay", func() ([]Violation, error) { return l.checkReplay(ctx, stores) })
-		look("limit", func() ([]Violation, error) { return l.checkLimit(ctx) })
+		run("replay", func() ([]Violation, error) { return l.checkReplay(ctx, stores) })
+		run("limit", func() ([]Violation, error) { return l.checkDailyLimit(ctx) })
 	}
-	look("keys", func() ([]Violation, error) {
-		for _, gone := range l.keys.list() {
-			l.tryGone(ctx, gone)
+	run("keys", func() ([]Violation, error) {
+		for _, gone := range l.revoked.list() {
+			l.checkRevoked(ctx, gone)
 		}
 		return nil, nil
 	})
-	look("processes", func() ([]Violation, error) { return l.checkProcesses(ctx) })
-	if l.round%tenantRounds == 0 {
-		look("removal", func() ([]Violation, error) { return l.replaceTenant(ctx) })
+	run("processes", func() ([]Violation, error) { return l.checkProcesses(ctx) })
+	if l.round%roundsPerTenant == 0 {
+		run("removal", func() ([]Violation, error) { return l.replaceTenant(ctx) })
 	}
-	look("audit", func() ([]Violation, error) { return l.uses.check(ctx, stores.ClickHouse, auditPatience) })
-	return append(l.wrong.take(), found...)
+	run("audit", func() ([]Violation, error) { return l.requests.check(ctx, stores.ClickHouse, auditTimeout) })
+	return append(l.findings.drain(), found...)
 }
 
-// took notes how long a part of settling or checking took.
-func (l *Load) took(what string, began time.Time) {
-	if l.times == nil {
-		l.times = map[string]time.Duration{}
+// addDuration adds to the duration of a step of settling or checking.
+func (l *Load) addDuration(what string, began time.Time) {
+	if l.durations == nil {
+		l.durations = map[string]time.Duration{}
 	}
-	l.times[what] += time.Since(began)
+	l.durations[what] += time.Since(began)
 }
 
-// say logs what the load has done so far, and how long the parts of the last step took,
-// where that is noticeable.
-func (l *Load) say(ctx context.Context, what string) {
+// logProgress logs the counters of the load, and the durations of the steps that took longer than
+// 200 ms.
+func (l *Load) logProgress(ctx context.Context, what string) {
 	args := []any{
 		"seed", l.cfg.Seed, "round", l.round, "answered", l.client.answered.Load(), "unanswered", l.client.unanswered.Load(),
 	}
-	for part, took := range l.times {
+	for part, took := range l.durations {
 		if took > 200*time.Millisecond {
 			args = append(args, part, took.Round(time.Millisecond))
 		}
 	}
-	clear(l.times)
+	clear(l.durations)
 	l.log.InfoContext(ctx, what, args...)
 }

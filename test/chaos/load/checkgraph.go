@@ -18,31 +18,31 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/graphtest"
 )
 
-// checkGraph holds a workspace's journal against what was answered and against the
-// events, and what stands against the journal.
+// checkGraph compares the journal of the workspace with the answers and the events, and the stored
+// graph with the journal.
 func (t *tenant) checkGraph(ctx context.Context, stores Stores) (found []Violation, err error) {
-	journal, count, err := readJournal(ctx, stores, t.uuid, t.past.last)
+	journal, count, err := readJournal(ctx, stores, t.uuid, t.history.last)
 	if err != nil {
 		return nil, err
 	}
-	found = t.past.follow(journal, t.graph.takeDepths())
-	if count != t.past.last {
+	found = t.history.follow(journal, t.graph.drainDepths())
+	if count != t.history.last {
 		found = append(found, Violation{5, "the journal has another number of entries than its newest sequence", fmt.Sprintf(
-			"workspace %s: %d, sequence %d", t.id, count, t.past.last,
+			"workspace %s: %d, sequence %d", t.id, count, t.history.last,
 		)})
 	}
 	found = append(found, t.graph.compare(t.id, journal)...)
-	found = append(found, compareEvents(t.id, journal, t.feed.takeAll())...)
+	found = append(found, compareEvents(t.id, journal, t.feed.drain())...)
 	stored, totals, err := readGraph(ctx, stores, t.uuid)
 	if err != nil {
 		return found, err
 	}
-	found = append(found, compareGraphs(t.id, t.past.graph, stored, totals)...)
+	found = append(found, compareGraphs(t.id, t.history.graph, stored, totals)...)
 	wrong, err := t.compareTotals(ctx)
 	return append(found, wrong...), err
 }
 
-// readJournal reads the entries after a sequence, and how many there are in all.
+// readJournal reads the entries after a sequence, and counts all entries.
 func readJournal(
 	ctx context.Context, stores Stores, workspace uuid.UUID, after int64,
 ) (journal []journalRow, count int64, err error) {
@@ -68,9 +68,9 @@ func readJournal(
 	return journal, count, err
 }
 
-// compare holds further entries of the journal against what was answered: each command
-// that was applied is there once, under its sequence, and nothing else is there but one
-// of those of which nobody knows. Then it forgets them.
+// compare compares further entries of the journal with the answers: each applied command must be
+// there once, under its sequence, and every other entry must be of a request whose outcome is
+// unknown. It then clears the ledger.
 func (g *ledger) compare(workspace string, journal []journalRow) (found []Violation) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -81,20 +81,21 @@ func (g *ledger) compare(workspace string, journal []journalRow) (found []Violat
 		case known && want == row.sequence:
 			delete(g.applied, id)
 		case known:
-			found = shown(found, Violation{
+			found = appendLimited(found, Violation{
 				4, "a command has had its effect at another place than was answered, or twice",
 				fmt.Sprintf("workspace %s: command %s is change %d, answered was %d", workspace, id, row.sequence, want),
 			})
 		case g.failed[id] != "":
-			found = shown(found, Violation{4, "a command that was said to have failed had an effect", fmt.Sprintf(
+			found = appendLimited(found, Violation{4, "a command that was said to have failed had an effect", fmt.Sprintf(
 				"workspace %s: command %s is change %d: %s", workspace, id, row.sequence, g.failed[id],
 			)})
 		case g.unchanged[id]:
-			found = shown(found, Violation{4, "a command that was said to have changed nothing is in the journal", fmt.Sprintf(
-				"workspace %s: command %s is change %d", workspace, id, row.sequence,
-			)})
-		case !g.takeLoose(row.change):
-			found = shown(found, Violation{
+			found = appendLimited(found, Violation{
+				4, "a command that was said to have changed nothing is in the journal",
+				fmt.Sprintf("workspace %s: command %s is change %d", workspace, id, row.sequence),
+			})
+		case !g.takeUnkeyed(row.change):
+			found = appendLimited(found, Violation{
 				4, "a change is in the journal of a command that nobody asked for, or that had its effect before",
 				fmt.Sprintf(
 					"workspace %s: %s %s of actor %s, request %s, is change %d", workspace, row.change.Type, id, row.change.Actor,
@@ -104,20 +105,20 @@ func (g *ledger) compare(workspace string, journal []journalRow) (found []Violat
 		}
 	}
 	for id, sequence := range g.applied {
-		found = shown(found, Violation{4, "a command that was answered as applied has had no effect", fmt.Sprintf(
+		found = appendLimited(found, Violation{4, "a command that was answered as applied has had no effect", fmt.Sprintf(
 			"workspace %s: command %s, change %d", workspace, id, sequence,
 		)})
 	}
 	clear(g.applied)
 	clear(g.failed)
 	clear(g.unchanged)
-	clear(g.loose)
+	clear(g.unkeyed)
 	return found
 }
 
-// takeLoose reports whether a change is of a request without a key of which nobody knew
-// what came; each may be there once.
-func (g *ledger) takeLoose(c *graph.Change) bool {
+// takeUnkeyed reports whether a change is of a request without a key whose outcome was unknown, and
+// removes the request; each may be in the journal once.
+func (g *ledger) takeUnkeyed(c *graph.Change) bool {
 	for i := range c.Steps {
 		var properties graph.Properties
 		switch step := c.Steps[i]; {
@@ -127,8 +128,8 @@ func (g *ledger) takeLoose(c *graph.Change) bool {
 			properties = step.Edge.Properties
 		}
 		mark, err := strconv.ParseInt(string(properties["mark"]), 10, 64)
-		if err == nil && g.loose[mark] {
-			delete(g.loose, mark)
+		if err == nil && g.unkeyed[mark] {
+			delete(g.unkeyed, mark)
 			return true
 		}
 	}
@@ -143,26 +144,28 @@ func compareEvents(workspace string, journal []journalRow, events []event) (foun
 	for _, e := range events {
 		row, ok := bySequence[e.Sequence]
 		if !ok {
-			found = shown(found, Violation{
+			found = appendLimited(found, Violation{
 				5, "an event is of a change that is not in the journal", fmt.Sprintf("workspace %s: %d", workspace, e.Sequence),
 			})
 			continue
 		}
 		if why := e.compare(row); why != "" {
-			found = shown(found, Violation{
+			found = appendLimited(found, Violation{
 				5, "an event says otherwise than the journal", fmt.Sprintf("workspace %s: %s", workspace, why),
 			})
 		}
 		delete(bySequence, e.Sequence)
 	}
 	for sequence := range bySequence {
-		found = shown(found, Violation{5, "a change is in no event", fmt.Sprintf("workspace %s: %d", workspace, sequence)})
+		found = appendLimited(found, Violation{
+			5, "a change is in no event", fmt.Sprintf("workspace %s: %d", workspace, sequence),
+		})
 	}
 	return found
 }
 
-// readGraph returns a workspace's graph as the tables have it, and how many stand by
-// their kind and label.
+// readGraph returns the stored graph of a workspace, and the stored totals of live nodes and edges
+// by kind and label.
 func readGraph(ctx context.Context, stores Stores, workspace uuid.UUID) (*graphtest.Memory, map[string]int64, error) {
 	m := graphtest.NewMemory()
 	var (
@@ -170,7 +173,7 @@ func readGraph(ctx context.Context, stores Stores, workspace uuid.UUID) (*grapht
 		e                  graph.Edge
 		taken              *uuid.UUID
 		properties, stamps []byte
-		kind, standing     int64
+		kind, live         int64
 		label              string
 	)
 	const common = `properties::text, created_at, updated_at, version, changed_by, created_by, deleted, deleted_by,
@@ -194,7 +197,7 @@ func readGraph(ctx context.Context, stores Stores, workspace uuid.UUID) (*grapht
 	totals := map[string]int64{}
 	for _, q := range []struct {
 		sql string
-		to  []any
+		dst []any
 		do  func() error
 	}{
 		{`SELECT id, name, entity_type, description, ` + common + ` FROM nodes WHERE workspace_id = $1`,
@@ -215,14 +218,14 @@ func readGraph(ctx context.Context, stores Stores, workspace uuid.UUID) (*grapht
 				return life(&edge.Lifecycle, &edge.Properties)
 			}},
 		{`SELECT kind, label, standing FROM graph_totals WHERE workspace_id = $1 AND standing <> 0`,
-			[]any{&kind, &label, &standing}, func() error {
-				totals[fmt.Sprint(kind, " ", label)] = standing
+			[]any{&kind, &label, &live}, func() error {
+				totals[fmt.Sprint(kind, " ", label)] = live
 				return nil
 			}},
 	} {
 		found, err := stores.Postgres.Query(ctx, q.sql, workspace)
 		if err == nil {
-			_, err = pgx.ForEachRow(found, q.to, q.do)
+			_, err = pgx.ForEachRow(found, q.dst, q.do)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("reading the graph: %w", err)
@@ -231,7 +234,7 @@ func readGraph(ctx context.Context, stores Stores, workspace uuid.UUID) (*grapht
 	return m, totals, nil
 }
 
-// compareGraphs holds the graph that stands against the one that the journal adds up to.
+// compareGraphs compares the stored graph with the graph that results from the journal.
 func compareGraphs(workspace string, want, stored *graphtest.Memory, totals map[string]int64) (found []Violation) {
 	const what = "what stands is not what the journal adds up to"
 	counts := map[string]int64{}
@@ -239,9 +242,9 @@ func compareGraphs(workspace string, want, stored *graphtest.Memory, totals map[
 		if !n.Deleted {
 			counts["1 "+string(n.EntityType)]++
 		}
-		if is := stored.Nodes[id]; !reflect.DeepEqual(is, n) {
-			found = shown(found, Violation{5, what, fmt.Sprintf(
-				"workspace %s, node %s: %s, must be %s", workspace, id, jsonOf(is), jsonOf(n),
+		if got := stored.Nodes[id]; !reflect.DeepEqual(got, n) {
+			found = appendLimited(found, Violation{5, what, fmt.Sprintf(
+				"workspace %s, node %s: %s, must be %s", workspace, id, jsonOf(got), jsonOf(n),
 			)})
 		}
 	}
@@ -249,28 +252,28 @@ func compareGraphs(workspace string, want, stored *graphtest.Memory, totals map[
 		if !e.Deleted {
 			counts["2 "+e.RelationType]++
 		}
-		if is := stored.Edges[id]; !reflect.DeepEqual(is, e) {
-			found = shown(found, Violation{5, what, fmt.Sprintf(
-				"workspace %s, edge %s: %s, must be %s", workspace, id, jsonOf(is), jsonOf(e),
+		if got := stored.Edges[id]; !reflect.DeepEqual(got, e) {
+			found = appendLimited(found, Violation{5, what, fmt.Sprintf(
+				"workspace %s, edge %s: %s, must be %s", workspace, id, jsonOf(got), jsonOf(e),
 			)})
 		}
 	}
 	for id, n := range stored.Nodes {
 		if want.Nodes[id] == nil {
-			found = shown(found, Violation{5, what, fmt.Sprintf(
+			found = appendLimited(found, Violation{5, what, fmt.Sprintf(
 				"workspace %s, node %s is in no change: %s", workspace, id, jsonOf(n),
 			)})
 		}
 	}
 	for id, e := range stored.Edges {
 		if want.Edges[id] == nil {
-			found = shown(found, Violation{5, what, fmt.Sprintf(
+			found = appendLimited(found, Violation{5, what, fmt.Sprintf(
 				"workspace %s, edge %s is in no change: %s", workspace, id, jsonOf(e),
 			)})
 		}
 		source, target := stored.Nodes[e.SourceID], stored.Nodes[e.TargetID]
 		if !e.Deleted && (source == nil || source.Deleted || target == nil || target.Deleted) {
-			found = shown(found, Violation{7, "an edge stands without an end", fmt.Sprintf(
+			found = appendLimited(found, Violation{7, "an edge stands without an end", fmt.Sprintf(
 				"workspace %s, edge %s from %s to %s", workspace, id, e.SourceID, e.TargetID,
 			)})
 		}
@@ -291,22 +294,24 @@ func jsonOf(v any) string {
 	return clip(text)
 }
 
-// compareTotals holds what the API says that there is against what stands.
+// compareTotals compares the totals that the API returns with the graph.
 func (t *tenant) compareTotals(ctx context.Context) (found []Violation, err error) {
 	nodes, edges := int64(0), int64(0)
-	for _, n := range t.past.graph.Nodes {
+	for _, n := range t.history.graph.Nodes {
 		if !n.Deleted {
 			nodes++
 		}
 	}
-	for _, e := range t.past.graph.Edges {
+	for _, e := range t.history.graph.Edges {
 		if !e.Deleted {
 			edges++
 		}
 	}
 	for path, want := range map[string]int64{"/api/queries/nodes": nodes, "/api/queries/edges": edges} {
 		query := url.Values{"limit": {"1"}}
-		a, err := t.load.client.reach(ctx, call{key: t.admin, method: http.MethodGet, path: path + "?" + query.Encode()})
+		a, err := t.load.client.doUntilAnswered(ctx, call{
+			key: t.admin, method: http.MethodGet, path: path + "?" + query.Encode(),
+		})
 		if err != nil {
 			return found, err
 		}

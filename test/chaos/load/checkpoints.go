@@ -16,29 +16,28 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// seriesRow is a series as the registry has it.
+// seriesRow is a series of the registry.
 type seriesRow struct {
-	id     uint64
-	source uuid.UUID
-	metric string
-	text   bool
-	tags   string
+	id       uint64
+	source   uuid.UUID
+	metric   string
+	isString bool
+	tags     string
 }
 
-// pointRow is a point that stands in ClickHouse: one of those that a read of the table
-// with FINAL gives.
+// pointRow is a point that a read of the ClickHouse table with FINAL returns.
 type pointRow struct {
 	series seriesRow
 	us     int64
 	value  float64
 }
 
-// checkPoints holds the points of a tenant that stand against what was answered, and
-// puts sources aside that are old enough.
+// checkPoints compares the stored points of a tenant with the answers, and retires sources that are
+// old enough.
 func (t *tenant) checkPoints(ctx context.Context, stores Stores) ([]Violation, error) {
 	var found []Violation
 	for _, f := range formats {
-		s := t.shelf.current[f]
+		s := t.sources.current[f]
 		if s == nil {
 			continue
 		}
@@ -47,14 +46,14 @@ func (t *tenant) checkPoints(ctx context.Context, stores Stores) ([]Violation, e
 			return found, err
 		}
 		found = append(found, wrong...)
-		if t.load.round-s.born+1 < keepRounds {
+		if t.load.round-s.createdRound+1 < sourceRounds {
 			continue
 		}
-		if err := t.putAside(ctx, stores, s); err != nil {
+		if err := t.retire(ctx, stores, s); err != nil {
 			return found, err
 		}
 	}
-	wrong, err := t.checkAside(ctx, stores)
+	wrong, err := t.checkRetired(ctx, stores)
 	return append(found, wrong...), err
 }
 
@@ -74,37 +73,37 @@ func (t *tenant) checkSource(ctx context.Context, stores Stores, s *source) ([]V
 		return nil, err
 	}
 	found = append(found, unreadable...)
-	torn, err := readTorn(ctx, stores, series)
+	conflicts, err := readConflicts(ctx, stores, series)
 	if err != nil {
 		return nil, err
 	}
-	found = append(found, torn...)
+	found = append(found, conflicts...)
 	found = append(found, s.compare(stored)...)
 	read, err := t.queryPoints(ctx, s)
 	if err != nil {
 		return found, err
 	}
 	found = append(found, compareReads(s, stored, read)...)
-	values, receipts := standing(stored)
+	values, receipts := settledPoints(stored)
 	s.settle(values, receipts)
 	return found, nil
 }
 
-// check reports what is wrong with a series of a source.
+// check validates the metric, type and tags of a series.
 func (one seriesRow) check(t *tenant, s *source) error {
 	var tags map[string]string
 	if err := json.Unmarshal([]byte(one.tags), &tags); err != nil || len(tags) != 1 || tags["place"] != t.canary {
 		return fmt.Errorf("series %d of source %s has the tags %s", one.id, s.id, one.tags)
 	}
-	if one.metric == receiptMetric && !one.text {
+	if one.metric == receiptMetric && !one.isString {
 		return nil
 	}
-	for metric := range metricsOf {
-		if one.metric == fmt.Sprintf("m%d-%s", metric, t.canary) && one.text == (metric == metricsOf-1) {
+	for metric := range metricsPerSource {
+		if one.metric == fmt.Sprintf("m%d-%s", metric, t.canary) && one.isString == (metric == metricsPerSource-1) {
 			return nil
 		}
 	}
-	return fmt.Errorf("series %d of source %s is of metric %q, text %t", one.id, s.id, one.metric, one.text)
+	return fmt.Errorf("series %d of source %s is of metric %q, text %t", one.id, s.id, one.metric, one.isString)
 }
 
 func readSeries(ctx context.Context, stores Stores, workspace, source uuid.UUID) ([]seriesRow, error) {
@@ -117,35 +116,36 @@ func readSeries(ctx context.Context, stores Stores, workspace, source uuid.UUID)
 	}
 	return pgx.CollectRows(found, func(row pgx.CollectableRow) (one seriesRow, err error) {
 		var id int64
-		err = row.Scan(&id, &one.source, &one.metric, &one.text, &one.tags)
+		err = row.Scan(&id, &one.source, &one.metric, &one.isString, &one.tags)
 		one.id = uint64(id)
 		return one, err
 	})
 }
 
-// table is where the points of a series are.
+// table returns the table of the series' points.
 func (one seriesRow) table() string {
-	if one.text {
+	if one.isString {
 		return "states"
 	}
 	return "points"
 }
 
-// byTable returns series by the table that their points are in, and all by their ids.
-func byTable(series []seriesRow) (ids map[string][]uint64, of map[uint64]seriesRow) {
-	ids, of = map[string][]uint64{}, map[uint64]seriesRow{}
+// byTable returns the ids of series by the table of their points, and all series by id.
+func byTable(series []seriesRow) (ids map[string][]uint64, byID map[uint64]seriesRow) {
+	ids, byID = map[string][]uint64{}, map[uint64]seriesRow{}
 	for _, one := range series {
 		ids[one.table()] = append(ids[one.table()], one.id)
-		of[one.id] = one
+		byID[one.id] = one
 	}
-	return ids, of
+	return ids, byID
 }
 
-// readPoints reads what stands of series, and says which texts are not what was sent.
+// readPoints reads the points of series, and returns a violation for each string value that was not
+// sent.
 func readPoints(
 	ctx context.Context, stores Stores, series []seriesRow,
 ) (stored []pointRow, found []Violation, err error) {
-	tables, of := byTable(series)
+	tables, byID := byTable(series)
 	for table, ids := range tables {
 		var rows []struct {
 			Series uint64 `ch:"series"`
@@ -168,15 +168,15 @@ func readPoints(
 				)})
 				continue
 			}
-			stored = append(stored, pointRow{of[row.Series], row.US, number})
+			stored = append(stored, pointRow{byID[row.Series], row.US, number})
 		}
 	}
 	return stored, found, nil
 }
 
-// readTorn looks for versions of a point that stand for several values: a record that
-// was read again and gave something else.
-func readTorn(ctx context.Context, stores Stores, series []seriesRow) (found []Violation, err error) {
+// readConflicts returns versions of a point that have several values: a record that was read again
+// with another result.
+func readConflicts(ctx context.Context, stores Stores, series []seriesRow) (found []Violation, err error) {
 	tables, _ := byTable(series)
 	for table, ids := range tables {
 		var rows []struct {
@@ -201,24 +201,24 @@ func readTorn(ctx context.Context, stores Stores, series []seriesRow) (found []V
 	return found, nil
 }
 
-// mostShown bounds what one comparison reports.
-const mostShown = 5
+// maxShown bounds the violations of one kind that a comparison reports.
+const maxShown = 5
 
-// shown adds a violation unless there are many like it.
-func shown(found []Violation, v Violation) []Violation {
+// appendLimited appends a violation unless found already contains maxShown of its kind.
+func appendLimited(found []Violation, v Violation) []Violation {
 	n := 0
 	for _, other := range found {
 		if other.What == v.What {
 			n++
 		}
 	}
-	if n >= mostShown {
+	if n >= maxShown {
 		return found
 	}
 	return append(found, v)
 }
 
-// compare holds the points that stand against the model.
+// compare compares the stored points with the model.
 func (s *source) compare(stored []pointRow) (found []Violation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,26 +228,26 @@ func (s *source) compare(stored []pointRow) (found []Violation) {
 			receipts[row.value]++
 			continue
 		}
-		p := point{row.series.metric, row.series.text, row.us}
+		p := point{row.series.metric, row.series.isString, row.us}
 		if seen[p]++; seen[p] > 1 {
-			found = shown(found, Violation{1, "a point stands more than once", fmt.Sprintf("source %s, %+v", s.id, p)})
+			found = appendLimited(found, Violation{1, "a point stands more than once", fmt.Sprintf("source %s, %+v", s.id, p)})
 			continue
 		}
 		r := s.points[p]
 		switch {
 		case r == nil:
-			found = shown(found, Violation{1, "a point stands that nobody was told is stored", fmt.Sprintf(
+			found = appendLimited(found, Violation{1, "a point stands that nobody was told is stored", fmt.Sprintf(
 				"source %s (%s), %+v = %v", s.id, s.format, p, row.value,
 			)})
 		case !r.allows(row.value):
-			found = shown(found, Violation{3, "a point has not the value that was accepted last", fmt.Sprintf(
+			found = appendLimited(found, Violation{3, "a point has not the value that was accepted last", fmt.Sprintf(
 				"source %s (%s), %+v = %v, not one of %v", s.id, s.format, p, row.value, r.allowed(),
 			)})
 		}
 	}
 	for p, r := range s.points {
-		if seen[p] == 0 && !r.allows(nothing()) {
-			found = shown(found, Violation{1, "a point that was answered 201 is lost", fmt.Sprintf(
+		if seen[p] == 0 && !r.allows(absent()) {
+			found = appendLimited(found, Violation{1, "a point that was answered 201 is lost", fmt.Sprintf(
 				"source %s (%s), %+v = %v", s.id, s.format, p, r.allowed(),
 			)})
 		}
@@ -259,19 +259,19 @@ func (s *source) compareReceipts(stored map[float64]int) (found []Violation) {
 	for v, times := range stored {
 		switch _, known := s.receipts[v]; {
 		case !known:
-			found = shown(found, Violation{
+			found = appendLimited(found, Violation{
 				1, "a point without a time stands that nobody sent", fmt.Sprintf("source %s: %v", s.id, v),
 			})
 		case times > 1:
-			found = shown(found, Violation{
+			found = appendLimited(found, Violation{
 				1, "a request with an Idempotency-Key has stored its point more than once",
 				fmt.Sprintf("source %s: %v, %d times", s.id, v, times),
 			})
 		}
 	}
 	for v, r := range s.receipts {
-		if r.must && stored[v] == 0 {
-			found = shown(found, Violation{
+		if r.required && stored[v] == 0 {
+			found = appendLimited(found, Violation{
 				1, "a point without a time that was answered 201 is lost", fmt.Sprintf("source %s: %v", s.id, v),
 			})
 		}
@@ -279,29 +279,29 @@ func (s *source) compareReceipts(stored map[float64]int) (found []Violation) {
 	return found
 }
 
-// standing is what the model is reduced to.
-func standing(stored []pointRow) (values map[point]float64, receipts map[float64]int) {
+// settledPoints returns the values that the model is reduced to.
+func settledPoints(stored []pointRow) (values map[point]float64, receipts map[float64]int) {
 	values, receipts = map[point]float64{}, map[float64]int{}
 	for _, row := range stored {
 		if row.series.metric == receiptMetric {
 			receipts[row.value]++
 		} else {
-			values[point{row.series.metric, row.series.text, row.us}] = row.value
+			values[point{row.series.metric, row.series.isString, row.us}] = row.value
 		}
 	}
 	return values, receipts
 }
 
-// reads are the points of a source as the API gives them, and what it counts.
-type reads struct {
+// apiPoints are the points of a source that the API returns, and their number and sum.
+type apiPoints struct {
 	points map[point]float64
-	count  float64 // of numbers
+	count  float64 // of numeric points
 	sum    float64
 }
 
-// queryPoints reads a source by the API, point by point and in sum.
-func (t *tenant) queryPoints(ctx context.Context, s *source) (reads, error) {
-	r := reads{points: map[point]float64{}}
+// queryPoints reads the points of a source from the API, one by one and aggregated.
+func (t *tenant) queryPoints(ctx context.Context, s *source) (apiPoints, error) {
+	r := apiPoints{points: map[point]float64{}}
 	span := url.Values{"sourceId": {s.id.String()}, "from": {firstPoint.Format(time.RFC3339)}, "to": {
 		time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339),
 	}}
@@ -347,7 +347,7 @@ func (t *tenant) queryPoints(ctx context.Context, s *source) (reads, error) {
 var errRefused = errors.New("refused")
 
 func (t *tenant) query(ctx context.Context, q url.Values, data any) error {
-	a, err := t.load.client.reach(ctx, call{
+	a, err := t.load.client.doUntilAnswered(ctx, call{
 		key: t.admin, method: http.MethodGet, path: "/api/live-data/query?" + q.Encode(),
 	})
 	switch {
@@ -356,21 +356,21 @@ func (t *tenant) query(ctx context.Context, q url.Values, data any) error {
 	case a.Status != http.StatusOK:
 		return fmt.Errorf("%w: query %v: %d %s", errRefused, q, a.Status, a.Error.Message)
 	}
-	return a.into(data)
+	return a.decodeData(data)
 }
 
-// compareReads holds what the API gives against what stands.
-func compareReads(s *source, stored []pointRow, read reads) (found []Violation) {
+// compareReads compares the points that the API returns with the stored ones.
+func compareReads(s *source, stored []pointRow, read apiPoints) (found []Violation) {
 	count, sum, n := 0.0, 0.0, 0
 	for _, row := range stored {
-		if !row.series.text {
+		if !row.series.isString {
 			count++
 			sum += row.value
 		}
 		n++
-		p := point{row.series.metric, row.series.text, row.us}
+		p := point{row.series.metric, row.series.isString, row.us}
 		if got, ok := read.points[p]; !ok || got != row.value {
-			found = shown(found, Violation{1, "the API gives a point otherwise than it stands", fmt.Sprintf(
+			found = appendLimited(found, Violation{1, "the API gives a point otherwise than it stands", fmt.Sprintf(
 				"source %s, %+v: %v, there: %t; stands as %v", s.id, p, got, ok, row.value,
 			)})
 		}

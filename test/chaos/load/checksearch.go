@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	// mostSearched is how many of the nodes that a round touched are searched for.
-	mostSearched = 12
-	// vectorsPatience is how long Milvus may hold another number of vectors than it was
-	// given. milvus-lite that is killed may have lost some that it had acknowledged: the
-	// keeper of the index notices that by two looks, half a minute apart, and builds again.
-	vectorsPatience = 90 * time.Second
+	// maxSearched is the number of nodes touched by a round that are searched for.
+	maxSearched = 12
+	// vectorsTimeout bounds how long Milvus may contain another number of vectors than was written. A
+	// killed milvus-lite may have lost some that it had acknowledged: the index manager detects that by
+	// two checks, half a minute apart, and rebuilds the index.
+	vectorsTimeout = 90 * time.Second
 )
 
-// checkSearch holds that searches find the nodes that the round has touched if they
-// stand, and none that is gone, and that the index has what stands and nothing else.
+// checkSearch checks that searches find the live nodes that the round touched and no deleted ones,
+// and that the index contains exactly the live nodes.
 func (t *tenant) checkSearch(ctx context.Context, stores Stores) (found []Violation, err error) {
-	left := mostSearched
-	for id := range t.past.fresh {
+	left := maxSearched
+	for id := range t.history.touched {
 		if left--; left < 0 {
 			break
 		}
-		n := t.past.graph.Nodes[id]
+		n := t.history.graph.Nodes[id]
 		for _, path := range []string{searchPath, hybridPath} {
 			if path == searchPath && stores.Milvus == "" {
-				continue // it is 503 without vectors
+				continue // it answers 503 without vectors
 			}
 			hits, err := t.find(ctx, path, lastWord(n.Name))
 			if err != nil {
@@ -50,7 +50,8 @@ func (t *tenant) checkSearch(ctx context.Context, stores Stores) (found []Violat
 
 func lastWord(name string) string { return name[strings.LastIndexByte(name, ' ')+1:] }
 
-// compareHits holds what a search for a node's own word found against whether it stands.
+// compareHits checks that a search for a word of the node's name finds the node if and only if it
+// is live.
 func compareHits(path string, n *graph.Node, hits map[uuid.UUID]bool) *Violation {
 	switch {
 	case n.Deleted && hits[n.ID]:
@@ -65,7 +66,7 @@ func compareHits(path string, n *graph.Node, hits map[uuid.UUID]bool) *Violation
 	return nil
 }
 
-// checkIndexes compares which nodes the indexes have with which stand.
+// checkIndexes compares the nodes in the indexes with the live nodes.
 func (t *tenant) checkIndexes(ctx context.Context, stores Stores) (found []Violation, err error) {
 	queries := map[string]string{"words": `SELECT node_id FROM lexical_nodes WHERE workspace_id = $1 AND digest <> ''`}
 	if stores.Milvus != "" {
@@ -82,26 +83,26 @@ func (t *tenant) checkIndexes(ctx context.Context, stores Stores) (found []Viola
 		if err != nil {
 			return found, err
 		}
-		found = append(found, compareIndexed(t.id, what, t.past.graph.Nodes, ids)...)
+		found = append(found, compareIndexed(t.id, what, t.history.graph.Nodes, ids)...)
 	}
 	return found, nil
 }
 
-// compareIndexed holds the nodes that an index has against those that stand. Each has
-// words, and so vectors.
+// compareIndexed compares the nodes in an index with the live nodes. Each node has words, and so
+// vectors.
 func compareIndexed(workspace, what string, nodes map[uuid.UUID]*graph.Node, ids []uuid.UUID) (found []Violation) {
 	indexed := map[uuid.UUID]bool{}
 	for _, id := range ids {
 		indexed[id] = true
 		if n := nodes[id]; n == nil || n.Deleted {
-			found = shown(found, Violation{
+			found = appendLimited(found, Violation{
 				13, "the index of " + what + " has what is gone", fmt.Sprintf("workspace %s, node %s", workspace, id),
 			})
 		}
 	}
 	for id, n := range nodes {
 		if !n.Deleted && !indexed[id] {
-			found = shown(found, Violation{
+			found = appendLimited(found, Violation{
 				13, "the index of " + what + " lacks what stands", fmt.Sprintf("workspace %s, node %s", workspace, id),
 			})
 		}
@@ -109,8 +110,7 @@ func compareIndexed(workspace, what string, nodes map[uuid.UUID]*graph.Node, ids
 	return found
 }
 
-// checkVectors compares how many vectors Milvus has with how many Postgres knows to be
-// there.
+// checkVectors compares the number of vectors in Milvus with the number in Postgres.
 func (l *Load) checkVectors(ctx context.Context, stores Stores) ([]Violation, error) {
 	if stores.Milvus == "" {
 		return nil, nil
@@ -120,7 +120,7 @@ func (l *Load) checkVectors(ctx context.Context, stores Stores) ([]Violation, er
 		return nil, err
 	}
 	defer func() { _ = db.Close() }()
-	for deadline := time.Now().Add(vectorsPatience); ; {
+	for deadline := time.Now().Add(vectorsTimeout); ; {
 		var (
 			collection string
 			want       int64
@@ -132,18 +132,18 @@ func (l *Load) checkVectors(ctx context.Context, stores Stores) ([]Violation, er
 		if err != nil {
 			return nil, fmt.Errorf("asking which index is live: %w", err)
 		}
-		is, err := db.Count(ctx, collection)
-		if err != nil || is == want {
+		got, err := db.Count(ctx, collection)
+		if err != nil || got == want {
 			return nil, err
 		}
 		if time.Now().After(deadline) {
 			return []Violation{
 				{13, "Milvus has another number of vectors than what stands has", fmt.Sprintf(
-					"collection %s: %d, must be %d", collection, is, want,
+					"collection %s: %d, must be %d", collection, got, want,
 				)},
 			}, nil
 		}
-		if !rest(ctx, settlePause) {
+		if !sleep(ctx, settlePause) {
 			return nil, ctx.Err()
 		}
 	}

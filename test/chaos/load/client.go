@@ -18,27 +18,27 @@ import (
 
 // call is a request.
 type call struct {
-	key       access // what it is asked with; without: none
-	workspace string // the header; empty: that of the key's tenant
+	key       access // API key of the request; zero value: none
+	workspace string // workspace of the header; empty: that of the key's tenant
 	method    string
 	path      string
 	body      []byte
 	header    map[string]string
-	api       int // which process is asked, from 1; 0: the next
-	// foreign says that an error is what is asked for: nothing is taken for unexpected.
-	foreign bool
-	// refusable says that a command may fail for an internal reason: see refusable.
+	api       int // number of the process, from 1; 0: the next in turn
+	// errorExpected means that an authentication, permission or rate limit error is not a violation.
+	errorExpected bool
+	// refusable means that the command may fail with an internal error: see the constant refusable.
 	refusable bool
 }
 
-// access is an API key that a tenant has.
+// access is an API key of a tenant.
 type access struct {
 	tenant *tenant
 	id     string
 	text   string
 }
 
-// answer is what came back.
+// answer is the response to a call.
 type answer struct {
 	Status    int
 	Header    http.Header
@@ -53,8 +53,8 @@ type answer struct {
 	Meta struct{ Total int64 }
 }
 
-// client speaks HTTP to all API processes, in turn, and notes of each answer what must
-// hold of it whatever was asked.
+// client sends requests to all API processes in turn, and checks in each answer what applies to
+// every request.
 type client struct {
 	load *Load
 	apis []string
@@ -62,7 +62,7 @@ type client struct {
 	http *http.Client
 
 	answered, unanswered atomic.Int64
-	vague                atomic.Int64 // when there was the last answer, or none, that leaves open what happened; ns
+	lastUnknown          atomic.Int64 // time of the last request with an unknown outcome, in nanoseconds
 }
 
 func newClient(l *Load, apis []string) *client {
@@ -70,13 +70,13 @@ func newClient(l *Load, apis []string) *client {
 		Transport: &http.Transport{
 			DialContext:         (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
 			MaxIdleConnsPerHost: 32, IdleConnTimeout: 30 * time.Second,
-			ResponseHeaderTimeout: requestLimit,
+			ResponseHeaderTimeout: requestTimeout,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// base returns the address of a process, from 1, or of the next one.
+// base returns the URL of a process, numbered from 1, or of the next one if api is 0.
 func (c *client) base(api int) string {
 	if api == 0 {
 		api = int(c.next.Add(1))
@@ -84,25 +84,25 @@ func (c *client) base(api int) string {
 	return c.apis[(api-1)%len(c.apis)]
 }
 
-// errUnknown says that it is not known what came of a request.
+// errUnknown means that the outcome of a request is unknown.
 var errUnknown = errors.New("it is not known what came of it")
 
-// unknown reports that what a request did has to be found out.
-func unknown(a *answer, err error) bool {
+// outcomeUnknown reports whether it is unknown if a request had an effect.
+func outcomeUnknown(a *answer, err error) bool {
 	return err != nil || a.Status >= 500 || a.Status == http.StatusConflict && a.Error.Details["reason"] == "still_running"
 }
 
-// do makes a request. An error says that there was no answer, or only a part of one.
+// do sends a request. It returns an error if there was no answer or only a part of one.
 func (c *client) do(ctx context.Context, q call) (*answer, error) {
 	a, err := c.send(ctx, q)
-	if unknown(a, err) {
-		c.vague.Store(time.Now().UnixNano())
+	if outcomeUnknown(a, err) {
+		c.lastUnknown.Store(time.Now().UnixNano())
 	}
 	return a, err
 }
 
 func (c *client) send(ctx context.Context, q call) (*answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	request, err := c.request(ctx, q)
 	if err != nil {
@@ -116,31 +116,31 @@ func (c *client) send(ctx context.Context, q call) (*answer, error) {
 	defer func() { _ = response.Body.Close() }()
 	c.answered.Add(1)
 	a := &answer{Status: response.StatusCode, Header: response.Header, RequestID: response.Header.Get("X-Request-Id")}
-	c.load.uses.note(q, a)
+	c.load.requests.add(q, a)
 	a.Body, err = io.ReadAll(response.Body)
-	c.load.sniff(q, a.Body)
+	c.load.checkLeak(q, a.Body)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the answer broke off: %w", errUnknown, err)
 	}
 	if err := a.decode(); err != nil {
-		c.load.wrong.add(15, "an answer cannot be read", "%s %s: %d %q: %v", q.method, q.path, a.Status, clip(a.Body), err)
+		c.load.findings.add(15, "an answer cannot be read", "%s %s: %d %q: %v", q.method, q.path, a.Status, clip(a.Body), err)
 		return nil, errUnknown
 	}
 	if a.Status >= http.StatusInternalServerError {
-		c.load.uses.note(q, a)
+		c.load.requests.add(q, a)
 	}
-	c.judge(q, a)
+	c.checkAnswer(q, a)
 	return a, nil
 }
 
-// once is a body that can be read only once: the transport cannot send a request a
-// second time by itself, which the model would not know of.
-type once struct{ io.Reader }
+// oneShotReader is a body that can be read only once: the transport cannot repeat the request,
+// which the model would not notice.
+type oneShotReader struct{ io.Reader }
 
 func (c *client) request(ctx context.Context, q call) (*http.Request, error) {
 	var body io.Reader
 	if q.body != nil {
-		body = once{bytes.NewReader(q.body)}
+		body = oneShotReader{bytes.NewReader(q.body)}
 	}
 	request, err := http.NewRequestWithContext(ctx, q.method, c.base(q.api)+q.path, body)
 	if err != nil {
@@ -183,10 +183,10 @@ func (a *answer) decode() error {
 	a.Data = envelope.Data
 	for _, part := range []struct {
 		raw json.RawMessage
-		to  any
+		dst any
 	}{{envelope.Error, &a.Error}, {envelope.Meta, &a.Meta}} {
 		if len(part.raw) > 0 {
-			if err := json.Unmarshal(part.raw, part.to); err != nil {
+			if err := json.Unmarshal(part.raw, part.dst); err != nil {
 				return err
 			}
 		}
@@ -194,59 +194,58 @@ func (a *answer) decode() error {
 	return nil
 }
 
-// judge holds an answer to what is promised of all: of 5xx only 502, 503 and 504, with
-// Retry-After, and a key that stands is not refused.
-func (c *client) judge(q call, a *answer) {
+// checkAnswer checks what applies to all answers: the only 5xx statuses are 502, 503 and 504, with
+// Retry-After, and a valid key is not refused.
+func (c *client) checkAnswer(q call, a *answer) {
 	switch {
 	case a.Status == http.StatusInternalServerError && q.refusable && commandOf(a) != uuid.Nil:
 	case a.Status >= 500 && !slices.Contains([]int{502, 503, 504}, a.Status):
-		c.load.wrong.add(
+		c.load.findings.add(
 			15, "an answer is a 5xx other than 502, 503 and 504", "%s %s: %d %s %s", q.method, q.path, a.Status, a.RequestID,
 			a.Error.Message,
 		)
 	case a.Status >= 500 && a.Header.Get("Retry-After") == "":
-		c.load.wrong.add(
+		c.load.findings.add(
 			15, "a 502, 503 or 504 has no Retry-After", "%s %s: %d %s %s", q.method, q.path, a.Status, a.RequestID,
 			a.Error.Message,
 		)
-	case !q.foreign && (a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden ||
+	case !q.errorExpected && (a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden ||
 		a.Status == http.StatusTooManyRequests):
-		c.load.wrong.add(
+		c.load.findings.add(
 			12, "what a key opens is refused", "%s %s with key %s: %d %s %s", q.method, q.path, q.key.id, a.Status, a.RequestID,
 			a.Error.Message,
 		)
 	}
 }
 
-// into decodes the answer's data.
-func (a *answer) into(to any) error {
-	if err := json.Unmarshal(a.Data, to); err != nil {
+// decodeData decodes the data of the answer.
+func (a *answer) decodeData(dst any) error {
+	if err := json.Unmarshal(a.Data, dst); err != nil {
 		return fmt.Errorf("data of request %s: %w", a.RequestID, err)
 	}
 	return nil
 }
 
-// reach repeats a request until it is answered otherwise than by 5xx, or the round is
-// over: for what may be done twice.
-func (c *client) reach(ctx context.Context, q call) (*answer, error) {
+// doUntilAnswered repeats an idempotent request until its outcome is known or the round is over.
+func (c *client) doUntilAnswered(ctx context.Context, q call) (*answer, error) {
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		a, err := c.do(ctx, q)
-		if !unknown(a, err) {
+		if !outcomeUnknown(a, err) {
 			return a, nil
 		}
 		if err == nil {
 			err = fmt.Errorf("%w: %d %s %s", errUnknown, a.Status, a.RequestID, a.Error.Message)
 		}
-		if !rest(ctx, wait) {
+		if !sleep(ctx, wait) {
 			return nil, err
 		}
 	}
 }
 
-// clip shortens what is shown of a body.
+// clip shortens a body for messages.
 func clip(b []byte) string { return string(b[:min(len(b), 300)]) }
 
-// body makes JSON of what is known to have a form.
+// body encodes v as JSON. It panics if v cannot be encoded.
 func body(v any) []byte {
 	encoded, err := json.Marshal(v)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// event is a change as the stream of events has it.
+// event is a change in the stream of events.
 type event struct {
 	Sequence  int64
 	CommandID uuid.UUID
@@ -26,38 +26,38 @@ type event struct {
 	Edge      *resource
 }
 
-// feed reads the events of a workspace from the first on, over many connections: each
-// goes on where the one before ended.
+// feed reads the events of a workspace from the first on, over many connections: each continues
+// where the previous one ended.
 type feed struct {
 	tenant *tenant
 
 	mu     sync.Mutex
-	last   int64   // the sequence up to which all was read
-	events []event // those that were not compared with the journal yet
+	last   int64   // sequence of the last event read
+	events []event // not yet compared with the journal
 }
 
 func newFeed(t *tenant) *feed { return &feed{tenant: t} }
 
-// follow reads for a while on one connection: long enough for a few events, short
-// enough that many connections begin in the middle.
+// follow reads from one connection for a while: long enough for a few events, short enough that
+// many connections begin in the middle.
 func (f *feed) follow(ctx context.Context, dice *rand.Rand) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(200+dice.IntN(4000))*time.Millisecond)
 	defer cancel()
-	round, _ := ctx.Value(endKey{}).(context.Context)
+	round, _ := ctx.Value(roundKey{}).(context.Context)
 	defer context.AfterFunc(round, cancel)()
 	f.read(ctx, math.MaxInt64)
 }
 
-// read reads on one connection until a sequence, or until ctx or the connection ends.
+// read reads from one connection until a sequence, or until ctx or the connection ends.
 func (f *feed) read(ctx context.Context, until int64) {
-	after := f.upTo()
+	lastSequence := f.lastRead()
 	c := f.tenant.load.client
 	q := call{
 		key: f.tenant.admin, method: http.MethodGet, path: "/api/queries/events?after=0", header: map[string]string{},
 	}
-	if after > 0 {
+	if lastSequence > 0 {
 		q.path = "/api/queries/events"
-		q.header["Last-Event-ID"] = strconv.FormatInt(after, 10)
+		q.header["Last-Event-ID"] = strconv.FormatInt(lastSequence, 10)
 	}
 	request, err := c.request(ctx, q)
 	if err != nil {
@@ -69,11 +69,11 @@ func (f *feed) read(ctx context.Context, until int64) {
 	}
 	defer func() { _ = response.Body.Close() }()
 	a := &answer{Status: response.StatusCode, Header: response.Header, RequestID: response.Header.Get("X-Request-Id")}
-	c.load.uses.note(q, a)
+	c.load.requests.add(q, a)
 	if a.Status != http.StatusOK {
-		if c.judge(q, a); a.Status < http.StatusInternalServerError {
-			c.load.wrong.add(
-				5, "a stream of events cannot be resumed", "workspace %s after %d, %s: %d", f.tenant.id, after, a.RequestID,
+		if c.checkAnswer(q, a); a.Status < http.StatusInternalServerError {
+			c.load.findings.add(
+				5, "a stream of events cannot be resumed", "workspace %s after %d, %s: %d", f.tenant.id, lastSequence, a.RequestID,
 				a.Status,
 			)
 		}
@@ -84,11 +84,11 @@ func (f *feed) read(ctx context.Context, until int64) {
 	f.parse(lines, a.RequestID, until)
 }
 
-// parse takes the stream apart until a sequence: fields of an event a line each, a blank
-// line after it. An event that broke off is none.
+// parse parses the stream until a sequence: each field of an event is a line, and a blank line ends
+// the event. A truncated event is ignored.
 func (f *feed) parse(lines *bufio.Scanner, request string, until int64) {
 	var id, kind, data string
-	for f.upTo() < until && lines.Scan() {
+	for f.lastRead() < until && lines.Scan() {
 		name, text, _ := strings.Cut(lines.Text(), ":")
 		text = strings.TrimPrefix(text, " ")
 		switch name {
@@ -101,41 +101,41 @@ func (f *feed) parse(lines *bufio.Scanner, request string, until int64) {
 		case "":
 			switch kind {
 			case "change":
-				f.take(id, data, request)
+				f.add(id, data, request)
 			case "reset":
-				f.tenant.load.wrong.add(5, "a stream of events begins again", "workspace %s, %s: %s", f.tenant.id, request, data)
+				f.tenant.load.findings.add(5, "a stream of events begins again", "workspace %s, %s: %s", f.tenant.id, request, data)
 			}
 			id, kind, data = "", "", ""
 		}
 	}
 }
 
-// upTo is the sequence up to which all was read.
-func (f *feed) upTo() int64 {
+// lastRead returns the sequence of the last event read.
+func (f *feed) lastRead() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.last
 }
 
-// take notes an event.
-func (f *feed) take(id, data, request string) {
+// add decodes, checks and adds an event.
+func (f *feed) add(id, data, request string) {
 	l := f.tenant.load
-	l.sniff(call{key: f.tenant.admin, method: "event", path: id}, []byte(data))
+	l.checkLeak(call{key: f.tenant.admin, method: "event", path: id}, []byte(data))
 	var e event
 	err := json.Unmarshal([]byte(data), &e)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case err != nil:
-		l.wrong.add(5, "an event cannot be read", "workspace %s, event %s of %s: %v", f.tenant.id, id, request, err)
+		l.findings.add(5, "an event cannot be read", "workspace %s, event %s of %s: %v", f.tenant.id, id, request, err)
 		return
 	case strconv.FormatInt(e.Sequence, 10) != id:
-		l.wrong.add(
+		l.findings.add(
 			5, "an event has another id than its change", "workspace %s, event %s of %s is change %d", f.tenant.id, id, request,
 			e.Sequence,
 		)
 	case e.Sequence != f.last+1:
-		l.wrong.add(
+		l.findings.add(
 			5, "a stream of events has left something out or repeats it", "workspace %s, %s: %d came after %d", f.tenant.id,
 			request, e.Sequence, f.last,
 		)
@@ -144,23 +144,23 @@ func (f *feed) take(id, data, request string) {
 	f.events = append(f.events, e)
 }
 
-// catchUp reads until a sequence.
+// catchUp reads events until a sequence.
 func (f *feed) catchUp(ctx context.Context, sequence int64) error {
-	for f.upTo() < sequence {
-		once, cancel := context.WithTimeout(ctx, 2*time.Second)
-		f.read(once, sequence)
+	for f.lastRead() < sequence {
+		attempt, cancel := context.WithTimeout(ctx, 2*time.Second)
+		f.read(attempt, sequence)
 		cancel()
-		if f.upTo() < sequence && !rest(ctx, retryPause) {
+		if f.lastRead() < sequence && !sleep(ctx, retryPause) {
 			return fmt.Errorf(
-				"events of workspace %s were read up to %d, not %d: %w", f.tenant.id, f.upTo(), sequence, ctx.Err(),
+				"events of workspace %s were read up to %d, not %d: %w", f.tenant.id, f.lastRead(), sequence, ctx.Err(),
 			)
 		}
 	}
 	return nil
 }
 
-// take gives the events that were not compared yet.
-func (f *feed) takeAll() []event {
+// drain returns the events that were not compared yet, and removes them.
+func (f *feed) drain() []event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	events := f.events
@@ -168,7 +168,8 @@ func (f *feed) takeAll() []event {
 	return events
 }
 
-// compare holds events against the journal's changes of the same sequences.
+// compare describes how the event differs from the journal's change of the same sequence; "" if it
+// does not.
 func (e event) compare(c journalRow) string {
 	switch {
 	case e.CommandID != c.change.CommandID || e.ActorID != c.change.Actor || e.Type != string(c.change.Type):

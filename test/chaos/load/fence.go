@@ -8,42 +8,42 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// fenceEvery is how often it is looked how far partitions are: a stale consumer that
-// moves one back is put right by the true one at its next group, moments later.
-const fenceEvery = 20 * time.Millisecond
+// fenceInterval is the interval at which the fences are read: an offset that a stale consumer
+// lowers is corrected moments later, with the next batch of the true owner.
+const fenceInterval = 20 * time.Millisecond
 
-// selectFences reads the tables that report how far a partition is consumed. Nothing may
-// take one back while the log keeps what it has: who does believes to own a partition
-// that somebody else has gone on with.
+// selectFences reads the tables that contain the consumed offset of each partition. No offset may
+// decrease while the log keeps its records: a consumer that lowers one believes that it owns a
+// partition that another consumer has taken over.
 const selectFences = `SELECT 'command_offsets', topic_id, partition, next_offset FROM command_offsets
 	UNION ALL SELECT 'watermarks', topic_id, partition, next_offset FROM watermarks`
 
-// place is a partition in one of the fences.
-type place struct {
+// fenceKey identifies a partition in one of the tables.
+type fenceKey struct {
 	table     string
 	topic     [16]byte
 	partition int32
 }
 
-// marks are how far partitions were when they were looked at last.
-type marks map[place]int64
+// fenceOffsets contains the offsets that were read last.
+type fenceOffsets map[fenceKey]int64
 
-// WatchFences looks until ctx ends, while the load runs, whether a consumer has taken
-// back how far a partition is. Check gives what was seen.
+// WatchFences polls the consumed offsets until ctx ends, while the load runs. Check returns the
+// offsets that decreased as violations.
 func (l *Load) WatchFences(ctx context.Context, stores Stores) {
-	seen := marks{}
-	for rest(ctx, fenceEvery) {
+	seen := fenceOffsets{}
+	for sleep(ctx, fenceInterval) {
 		now, err := readFences(ctx, stores)
 		if err != nil {
 			continue // Postgres is unavailable, or ctx has ended
 		}
 		for _, v := range seen.follow(now) {
-			l.wrong.add(v.Invariant, v.What, "%s", v.Evidence)
+			l.findings.add(v.Invariant, v.What, "%s", v.Evidence)
 		}
 	}
 }
 
-func readFences(ctx context.Context, stores Stores) (marks, error) {
+func readFences(ctx context.Context, stores Stores) (fenceOffsets, error) {
 	const limit = time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -52,14 +52,14 @@ func readFences(ctx context.Context, stores Stores) (marks, error) {
 		return nil, err
 	}
 	var (
-		all   = marks{}
-		at    place
+		all   = fenceOffsets{}
+		key   fenceKey
 		topic []byte
 		next  int64
 	)
-	_, err = pgx.ForEachRow(rows, []any{&at.table, &topic, &at.partition, &next}, func() error {
-		at.topic = [16]byte(topic)
-		all[at] = next
+	_, err = pgx.ForEachRow(rows, []any{&key.table, &topic, &key.partition, &next}, func() error {
+		key.topic = [16]byte(topic)
+		all[key] = next
 		return nil
 	})
 	if err != nil {
@@ -68,14 +68,14 @@ func readFences(ctx context.Context, stores Stores) (marks, error) {
 	return all, nil
 }
 
-// follow takes up how far partitions are now, and says which have gone back.
-func (m marks) follow(now marks) (found []Violation) {
-	for at, next := range now {
-		if was := m[at]; next < was {
+// follow records the current offsets, and returns those that decreased.
+func (m fenceOffsets) follow(now fenceOffsets) (found []Violation) {
+	for key, next := range now {
+		if previous := m[key]; next < previous {
 			found = append(found, Violation{9, "a consumer has taken back how far a partition is", fmt.Sprintf(
-				"%s of topic %x, partition %d: %d after %d", at.table, at.topic, at.partition, next, was)})
+				"%s of topic %x, partition %d: %d after %d", key.table, key.topic, key.partition, next, previous)})
 		}
-		m[at] = next
+		m[key] = next
 	}
 	return found
 }

@@ -19,8 +19,8 @@ import (
 
 var ann = uuid.New()
 
-// aJournal is that of a workspace in which two nodes and an edge were made, one node
-// changed, deleted with its edge, brought back, deleted again and brought back.
+// aJournal returns the journal of a workspace in which two nodes and an edge were created and one
+// node was changed, deleted with its edge, restored, deleted again and restored again.
 func aJournal(t *testing.T) (journal []journalRow, model *graphtest.Memory) {
 	t.Helper()
 	model = graphtest.NewMemory()
@@ -57,7 +57,7 @@ func TestAJournalThatIsNotWhatItMustBeIsSeen(t *testing.T) {
 		change(&n)
 		row.change.Steps[0].Node = &n
 	}
-	for name, doctor := range map[string]struct {
+	for name, corruption := range map[string]struct {
 		change    func([]journalRow) []journalRow
 		invariant int
 		what      string
@@ -98,10 +98,10 @@ func TestAJournalThatIsNotWhatItMustBeIsSeen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			journal, _ := aJournal(t)
 			var evidence strings.Builder
-			found := newHistory().follow(doctor.change(journal), nil)
+			found := newHistory().follow(corruption.change(journal), nil)
 			for _, v := range found {
 				fmt.Fprintln(&evidence, v)
-				if v.Invariant == doctor.invariant && strings.Contains(v.What+v.Evidence, doctor.what) {
+				if v.Invariant == corruption.invariant && strings.Contains(v.What+v.Evidence, corruption.what) {
 					return
 				}
 			}
@@ -112,7 +112,7 @@ func TestAJournalThatIsNotWhatItMustBeIsSeen(t *testing.T) {
 
 func TestAGraphThatIsNotWhatItsJournalAddsUpToIsSeen(t *testing.T) {
 	totals := map[string]int64{"1 object": 2, "2 feeds": 1}
-	for name, doctor := range map[string]struct {
+	for name, corruption := range map[string]struct {
 		change    func(*graphtest.Memory, map[string]int64)
 		invariant int
 	}{
@@ -141,13 +141,13 @@ func TestAGraphThatIsNotWhatItsJournalAddsUpToIsSeen(t *testing.T) {
 			for label, n := range totals {
 				counted[label] = n
 			}
-			doctor.change(stored, counted)
+			corruption.change(stored, counted)
 			found := compareGraphs("w", h.graph, stored, counted)
-			if doctor.invariant == 0 {
+			if corruption.invariant == 0 {
 				require.Empty(t, found)
 				return
 			}
-			require.Contains(t, numbers(found), doctor.invariant)
+			require.Contains(t, invariants(found), corruption.invariant)
 		})
 	}
 }
@@ -171,7 +171,7 @@ func TestCommandsThatAreNotInTheJournalAsAnsweredAreSeen(t *testing.T) {
 	journal, _ := aJournal(t)
 	require.Empty(t, answered(journal).compare("w", journal))
 
-	for name, doctor := range map[string]struct {
+	for name, corruption := range map[string]struct {
 		change func(*ledger)
 		what   string
 	}{
@@ -186,29 +186,32 @@ func TestCommandsThatAreNotInTheJournalAsAnsweredAreSeen(t *testing.T) {
 			delete(g.applied, journal[4].command)
 			g.unchanged[journal[4].command] = true
 		}, "changed nothing"},
-		"without a key, with its effect": {func(g *ledger) { delete(g.applied, journal[0].command); g.loose[1] = true }, ""},
+		"without a key, with its effect": {func(g *ledger) {
+			delete(g.applied, journal[0].command)
+			g.unkeyed[1] = true
+		}, ""},
 		"without a key, done twice": {func(g *ledger) {
 			delete(g.applied, journal[3].command)
-			delete(g.applied, journal[4].command) // has the mark of the one before
-			g.loose[2] = true
+			delete(g.applied, journal[4].command) // has the mark of the command before
+			g.unkeyed[2] = true
 		}, "nobody asked for"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := answered(journal)
-			doctor.change(g)
+			corruption.change(g)
 			found := g.compare("w", journal)
-			if doctor.what == "" {
+			if corruption.what == "" {
 				require.Empty(t, found)
 				return
 			}
-			requireFound(t, found, 4, doctor.what)
+			requireFound(t, found, 4, corruption.what)
 		})
 	}
 }
 
-// aFeed is that of a tenant that is nowhere.
+// aFeed returns the feed of a tenant that does not exist on any server.
 func aFeed() *feed {
-	l := &Load{wrong: &findings{}, uses: newUses(), log: slog.Default()}
+	l := &Load{findings: &findings{}, requests: newRequestRecords(), log: slog.Default()}
 	return newFeed(&tenant{load: l, canary: canaryOf(1, 1)})
 }
 
@@ -236,13 +239,13 @@ func TestEventsThatAreNotTheJournalAreSeen(t *testing.T) {
 		journal, _ := aJournal(t)
 		f := aFeed()
 		f.parse(bufio.NewScanner(strings.NewReader(text)), "req", math.MaxInt64)
-		return f.tenant.load.wrong.take(), compareEvents("w", journal, f.takeAll())
+		return f.tenant.load.findings.drain(), compareEvents("w", journal, f.drain())
 	}
 	journal, _ := aJournal(t)
 	f := aFeed()
 	f.parse(bufio.NewScanner(strings.NewReader(stream(journal))), "req", math.MaxInt64)
-	require.Empty(t, f.tenant.load.wrong.take())
-	require.Empty(t, compareEvents("w", journal, f.takeAll()))
+	require.Empty(t, f.tenant.load.findings.drain())
+	require.Empty(t, compareEvents("w", journal, f.drain()))
 
 	inStream, _ := read(stream(append(journal[:2:2], journal[3:]...)))
 	requireFound(t, inStream, 5, "left something out")
@@ -264,8 +267,8 @@ func TestEventsThatAreNotTheJournalAreSeen(t *testing.T) {
 func TestATopicThatIsNotTheJournalsIsSeen(t *testing.T) {
 	journal, _ := aJournal(t)
 	ten := aFeed().tenant
-	ten.uuid, ten.past = uuid.New(), newHistory()
-	require.Empty(t, ten.past.follow(journal, nil))
+	ten.uuid, ten.history = uuid.New(), newHistory()
+	require.Empty(t, ten.history.follow(journal, nil))
 	var records []topicRow
 	for _, row := range journal {
 		records = append(records, topicRow{workspace: ten.uuid, sequence: row.sequence, command: row.command})

@@ -11,26 +11,26 @@ import (
 	"github.com/livegraph/livegraph/internal/graph/graphtest"
 )
 
-// keptChanges is how many of the newest changes are kept to hold undos against. One of
-// an older change is not looked at.
-const keptChanges = 2000
+// maxChanges is the number of the newest changes that are kept for checking undos. Undos of older
+// changes are not checked.
+const maxChanges = 2000
 
-// history is a workspace's journal as it was read so far, folded into the graph that
-// must stand.
+// history is the journal of a workspace as read so far, applied to the graph that the workspace
+// must have.
 type history struct {
-	graph *graphtest.Memory
-	last  int64
-	kept  map[graph.Sequence]*traces
-	// commands has whose the newest changes are.
-	commands map[graph.Sequence]uuid.UUID
-	turns    turns
-	// fresh are the nodes that a change of the last reading touched.
-	fresh map[uuid.UUID]bool
+	graph   *graphtest.Memory
+	last    int64
+	effects map[graph.Sequence]*effect
+	// commands contains the command ids of the newest changes.
+	commands  map[graph.Sequence]uuid.UUID
+	undoOrder undoOrder
+	// touched contains the nodes that the changes of the last reading touched.
+	touched map[uuid.UUID]bool
 }
 
-// traces are what a change touched, as it was before and after. What was not there
-// before is nil.
-type traces struct {
+// effect contains the nodes and edges that a change touched, before and after it. A state is nil if
+// the node or edge did not exist.
+type effect struct {
 	nodes map[uuid.UUID][2]*graph.Node
 	edges map[uuid.UUID][2]*graph.Edge
 }
@@ -44,47 +44,49 @@ type journalRow struct {
 
 func newHistory() *history {
 	return &history{
-		graph: graphtest.NewMemory(), kept: map[graph.Sequence]*traces{}, commands: map[graph.Sequence]uuid.UUID{},
-		fresh: map[uuid.UUID]bool{},
+		graph: graphtest.NewMemory(), effects: map[graph.Sequence]*effect{}, commands: map[graph.Sequence]uuid.UUID{},
+		touched: map[uuid.UUID]bool{},
 	}
 }
 
-// follow folds further entries of the journal, and says what is wrong with them:
-// sequences with gaps or repeats, versions that do not go up by one, edges without
-// ends, and undos that do not bring back what was. answered has depths of stacks that
-// were answered, by the command.
+// follow applies further entries of the journal, and returns what is wrong with them: gaps or
+// repeats in the sequence, versions that do not increase by one, edges without a node, and undos
+// that do not restore the state before. answered contains the depths of the undo and redo stacks
+// that were answered, by command id.
 func (h *history) follow(journal []journalRow, answered map[uuid.UUID]depths) (found []Violation) {
-	clear(h.fresh)
+	clear(h.touched)
 	for _, row := range journal {
 		if row.sequence != h.last+1 || int64(row.change.Sequence) != row.sequence || row.change.CommandID != row.command {
-			found = shown(found, Violation{5, "the journal has a gap, a repeat or an entry that is not what its row says",
+			found = appendLimited(found, Violation{
+				5, "the journal has a gap, a repeat or an entry that is not what its row says",
 				fmt.Sprintf(
 					"sequence %d of command %s after %d; the entry says %d of %s", row.sequence, row.command, h.last,
 					row.change.Sequence, row.change.CommandID,
-				)})
+				),
+			})
 		}
 		h.last = row.sequence
 		t := h.fold(row.change)
 		var stacks *depths
-		if said, ok := answered[row.command]; ok {
-			stacks = &said
+		if reply, ok := answered[row.command]; ok {
+			stacks = &reply
 		}
 		for _, v := range slices.Concat(
-			t.versions(row), h.ends(t, row), h.reversal(t, row), h.turns.follow(row.change, stacks),
+			t.checkVersions(row), h.checkEnds(t, row), h.checkReversal(t, row), h.undoOrder.follow(row.change, stacks),
 		) {
-			found = shown(found, v)
+			found = appendLimited(found, v)
 		}
-		h.kept[row.change.Sequence] = t
+		h.effects[row.change.Sequence] = t
 		h.commands[row.change.Sequence] = row.command
-		delete(h.kept, row.change.Sequence-keptChanges)
-		delete(h.commands, row.change.Sequence-keptChanges)
+		delete(h.effects, row.change.Sequence-maxChanges)
+		delete(h.commands, row.change.Sequence-maxChanges)
 	}
 	return found
 }
 
-// fold carries a change out, and gives what it touched.
-func (h *history) fold(c *graph.Change) *traces {
-	t := &traces{nodes: map[uuid.UUID][2]*graph.Node{}, edges: map[uuid.UUID][2]*graph.Edge{}}
+// fold applies a change and returns its effect.
+func (h *history) fold(c *graph.Change) *effect {
+	t := &effect{nodes: map[uuid.UUID][2]*graph.Node{}, edges: map[uuid.UUID][2]*graph.Edge{}}
 	before := &graphtest.Memory{}
 	for i := range c.Steps {
 		step := &c.Steps[i]
@@ -92,15 +94,15 @@ func (h *history) fold(c *graph.Change) *traces {
 			before.Edges = maps.Clone(h.graph.Edges)
 		}
 		if step.Node != nil {
-			if _, again := t.nodes[step.Node.ID]; !again {
+			if _, seen := t.nodes[step.Node.ID]; !seen {
 				t.nodes[step.Node.ID] = [2]*graph.Node{h.graph.Nodes[step.Node.ID]}
 			}
-			h.fresh[step.Node.ID] = true
+			h.touched[step.Node.ID] = true
 		}
 		if step.Edge != nil {
-			if _, again := t.edges[step.Edge.ID]; !again {
+			if _, seen := t.edges[step.Edge.ID]; !seen {
 				old := h.graph.Edges[step.Edge.ID]
-				if before.Edges != nil { // it may have come back with a node, earlier in this change
+				if before.Edges != nil { // it may have been restored with a node earlier in this change
 					old = before.Edges[step.Edge.ID]
 				}
 				t.edges[step.Edge.ID] = [2]*graph.Edge{old}
@@ -108,8 +110,8 @@ func (h *history) fold(c *graph.Change) *traces {
 		}
 		_ = h.graph.Do(step, c.Sequence, c.At)
 	}
-	for id, old := range before.Edges { // those that went with a node, or came back
-		if _, named := t.edges[id]; !named && h.graph.Edges[id] != old {
+	for id, old := range before.Edges { // edges that were deleted or restored with a node
+		if _, seen := t.edges[id]; !seen && h.graph.Edges[id] != old {
 			t.edges[id] = [2]*graph.Edge{old}
 		}
 	}
@@ -122,8 +124,8 @@ func (h *history) fold(c *graph.Change) *traces {
 	return t
 }
 
-// lives pairs the lifecycles of all that a change touched.
-func (t *traces) lives() map[string][2]*graph.Lifecycle {
+// lifecycles returns the lifecycles before and after the change of everything that it touched.
+func (t *effect) lifecycles() map[string][2]*graph.Lifecycle {
 	all := map[string][2]*graph.Lifecycle{}
 	for id, pair := range t.nodes {
 		lives := [2]*graph.Lifecycle{1: &pair[1].Lifecycle}
@@ -142,9 +144,9 @@ func (t *traces) lives() map[string][2]*graph.Lifecycle {
 	return all
 }
 
-// versions holds that what a change touched is of the next version.
-func (t *traces) versions(row journalRow) (found []Violation) {
-	for what, pair := range t.lives() {
+// checkVersions checks that the change raised each version by one.
+func (t *effect) checkVersions(row journalRow) (found []Violation) {
+	for what, pair := range t.lifecycles() {
 		want := int64(1)
 		if pair[0] != nil {
 			want = pair[0].Version + 1
@@ -158,11 +160,12 @@ func (t *traces) versions(row journalRow) (found []Violation) {
 	return found
 }
 
-// ends holds that edges that a change touched, or whose ends it touched, have both ends.
-func (h *history) ends(t *traces, row journalRow) (found []Violation) {
-	stands := func(id uuid.UUID) bool { n := h.graph.Nodes[id]; return n != nil && !n.Deleted }
-	look := func(e *graph.Edge) {
-		if !e.Deleted && (!stands(e.SourceID) || !stands(e.TargetID)) {
+// checkEnds checks that both nodes exist of each edge that the change touched, or whose nodes it
+// touched.
+func (h *history) checkEnds(t *effect, row journalRow) (found []Violation) {
+	exists := func(id uuid.UUID) bool { n := h.graph.Nodes[id]; return n != nil && !n.Deleted }
+	check := func(e *graph.Edge) {
+		if !e.Deleted && (!exists(e.SourceID) || !exists(e.TargetID)) {
 			found = append(found, Violation{7, "an edge stands without an end", fmt.Sprintf(
 				"after change %d: edge %s from %s to %s", row.sequence, e.ID, e.SourceID, e.TargetID,
 			)})
@@ -173,25 +176,25 @@ func (h *history) ends(t *traces, row journalRow) (found []Violation) {
 		gone = gone || pair[1].Deleted
 	}
 	for _, pair := range t.edges {
-		look(pair[1])
+		check(pair[1])
 	}
 	if gone {
 		for _, e := range h.graph.Edges {
 			if _, touched := t.edges[e.ID]; !touched {
-				look(e)
+				check(e)
 			}
 		}
 	}
 	return found
 }
 
-// reversal holds an UNDO or a REDO against the change that it is about: what that one
-// changed is again as before it, or as after it.
-func (h *history) reversal(t *traces, row journalRow) (found []Violation) {
+// checkReversal checks that an UNDO or a REDO restores the state before or after its target change,
+// of exactly what the target touched.
+func (h *history) checkReversal(t *effect, row journalRow) (found []Violation) {
 	if row.change.Target == nil {
 		return nil
 	}
-	target := h.kept[row.change.Target.Sequence]
+	target := h.effects[row.change.Target.Sequence]
 	if target == nil {
 		return nil
 	}
@@ -199,38 +202,38 @@ func (h *history) reversal(t *traces, row journalRow) (found []Violation) {
 	if row.change.Type == graph.TypeRedo {
 		want = 1
 	}
-	wrong := func(what string, id uuid.UUID, why string) {
+	report := func(what string, id uuid.UUID, why string) {
 		found = append(found, Violation{8, "an undo or redo does not bring back what was", fmt.Sprintf(
 			"change %d is %s of %d; %s %s %s", row.sequence, row.change.Type, row.change.Target.Sequence, what, id, why,
 		)})
 	}
 	for id, pair := range target.nodes {
 		if why := differsNode(pair, want, h.graph.Nodes[id]); why != "" {
-			wrong("node", id, why)
+			report("node", id, why)
 		}
 	}
 	for id, pair := range target.edges {
 		if why := differsEdge(pair, want, h.graph.Edges[id]); why != "" {
-			wrong("edge", id, why)
+			report("edge", id, why)
 		}
 	}
 	for id := range t.nodes {
 		if _, ok := target.nodes[id]; !ok {
-			wrong("node", id, "was not touched by that one")
+			report("node", id, "was not touched by that one")
 		}
 	}
 	for id := range t.edges {
 		if _, ok := target.edges[id]; !ok {
-			wrong("edge", id, "was not touched by that one")
+			report("edge", id, "was not touched by that one")
 		}
 	}
 	return found
 }
 
-// differsNode reports how a node is not as it was before (want 0) or after (1) a change, in
-// what the change changed.
+// differsNode describes how a node differs from its state before (want 0) or after (want 1) a
+// change, in the fields that the change changed; "" if it does not.
 func differsNode(pair [2]*graph.Node, want int, now *graph.Node) string {
-	why := differsInBeing(pair[0] == nil || pair[0].Deleted, pair[1].Deleted, want, now.Deleted)
+	why := differsInExistence(pair[0] == nil || pair[0].Deleted, pair[1].Deleted, want, now.Deleted)
 	if why != "" || now.Deleted {
 		return why
 	}
@@ -251,7 +254,7 @@ func differsNode(pair [2]*graph.Node, want int, now *graph.Node) string {
 }
 
 func differsEdge(pair [2]*graph.Edge, want int, now *graph.Edge) string {
-	why := differsInBeing(pair[0] == nil || pair[0].Deleted, pair[1].Deleted, want, now.Deleted)
+	why := differsInExistence(pair[0] == nil || pair[0].Deleted, pair[1].Deleted, want, now.Deleted)
 	if why != "" || now.Deleted {
 		return why
 	}
@@ -274,8 +277,8 @@ func withProperties(all map[string]string, p graph.Properties) map[string]string
 	return all
 }
 
-// differsInBeing compares whether something stands, where the change had to do with it.
-func differsInBeing(goneBefore, goneAfter bool, want int, gone bool) string {
+// differsInExistence compares whether something exists, if the change created or deleted it.
+func differsInExistence(goneBefore, goneAfter bool, want int, gone bool) string {
 	if goneBefore == goneAfter {
 		return ""
 	}
@@ -289,14 +292,14 @@ func differsInBeing(goneBefore, goneAfter bool, want int, gone bool) string {
 func differsInFields(before, after map[string]string, want int, now map[string]string) string {
 	wanted := []map[string]string{before, after}[want]
 	for _, field := range slices.Sorted(maps.Keys(merged(before, after))) {
-		old, had := before[field]
-		changed, has := after[field]
-		if had == has && old == changed {
+		old, inOld := before[field]
+		changed, inNew := after[field]
+		if inOld == inNew && old == changed {
 			continue
 		}
-		is, there := now[field]
-		if must, so := wanted[field]; is != must || there != so {
-			return fmt.Sprintf("has %s = %q (there: %t), must have %q (%t)", field, is, there, must, so)
+		got, gotOK := now[field]
+		if expected, expectedOK := wanted[field]; got != expected || gotOK != expectedOK {
+			return fmt.Sprintf("has %s = %q (there: %t), must have %q (%t)", field, got, gotOK, expected, expectedOK)
 		}
 	}
 	return ""

@@ -9,33 +9,33 @@ import (
 )
 
 const (
-	// hubEdges is how many edges the hub has: more than are deleted or brought back among
-	// other commands.
+	// hubEdges is the number of edges of the hub: more than are deleted or restored together with other
+	// commands in one batch.
 	hubEdges = 12_000
-	// hubEnds is how many nodes they lead to.
+	// hubEnds is the number of nodes at the other ends of the edges.
 	hubEnds = 20
-	// hubBatch is how many commands a batch has at most.
+	// hubBatch is the maximum number of commands in a batch.
 	hubBatch = 1000
-	// commandsOfHub is about how many commands there are for each time that the hub is
-	// deleted or brought back.
-	commandsOfHub = 150
+	// commandsPerHubToggle is the approximate number of commands between two deletions or restorations
+	// of the hub.
+	commandsPerHubToggle = 150
 )
 
-// hub is a node with very many edges, and its actor: the node is made under load. The actor
-// does nothing else, so that what it did last is what it did to the hub.
+// hub is a node with very many edges, created under load, and its actor. The actor sends no other
+// commands, so that its last command is on the hub.
 type hub struct {
-	actor access
-	id    uuid.UUID
-	made  int // batches of it that are known to have been applied
-	ends  []uuid.UUID
+	actor   access
+	id      uuid.UUID
+	batches int // number of its batches that were applied
+	ends    []uuid.UUID
 }
 
-// turnHub makes the hub, or what is missing of it. If there is all of it, it deletes the
-// hub, and brings it back the next time. What comes of it is held against the journal as
-// of any other command.
-func (t *tenant) turnHub(ctx context.Context, dice *rand.Rand) {
-	for t.hub.made*hubBatch < hubEdges {
-		if over(ctx) || !t.makeHub(ctx, dice) {
+// toggleHub creates the missing part of the hub. If the hub is complete, it deletes the hub, and
+// restores it the next time. The outcome is compared with the journal like that of any other
+// command.
+func (t *tenant) toggleHub(ctx context.Context, dice *rand.Rand) {
+	for t.hub.batches*hubBatch < hubEdges {
+		if roundOver(ctx) || !t.extendHub(ctx, dice) {
 			return
 		}
 	}
@@ -52,18 +52,18 @@ func (t *tenant) turnHub(ctx context.Context, dice *rand.Rand) {
 	case a.Status != http.StatusNotFound:
 		return
 	}
-	_, _ = t.insist(ctx, t.hubCommand(executePath, map[string]any{"type": kind, "payload": payload}))
+	_, _ = t.sendUntilDecided(ctx, t.hubCommand(executePath, map[string]any{"type": kind, "payload": payload}))
 }
 
-// makeHub creates a further part of the hub. It reports whether that was applied.
-func (t *tenant) makeHub(ctx context.Context, dice *rand.Rand) bool {
+// extendHub creates a further part of the hub. It reports whether that was applied.
+func (t *tenant) extendHub(ctx context.Context, dice *rand.Rand) bool {
 	h := &t.hub
 	var commands []any
 	one := func(kind string, payload map[string]any) {
 		commands = append(commands, map[string]any{"type": kind, "payload": payload})
 	}
 	id, ends := h.id, h.ends
-	if h.made == 0 {
+	if h.batches == 0 {
 		id, ends = seededID(dice), nil
 		one("CREATE_NODE", t.node(id, dice))
 		for range hubEnds {
@@ -71,21 +71,21 @@ func (t *tenant) makeHub(ctx context.Context, dice *rand.Rand) bool {
 			one("CREATE_NODE", t.node(ends[len(ends)-1], dice))
 		}
 	}
-	for range min(hubBatch-len(commands), hubEdges-h.made*hubBatch) {
+	for range min(hubBatch-len(commands), hubEdges-h.batches*hubBatch) {
 		one("CREATE_EDGE", t.edge(seededID(dice), id, ends[dice.IntN(len(ends))], dice))
 	}
-	a, err := t.insist(ctx, t.hubCommand(batchPath, map[string]any{"commands": commands}))
+	a, err := t.sendUntilDecided(ctx, t.hubCommand(batchPath, map[string]any{"commands": commands}))
 	if err != nil || a.Status/100 != 2 {
 		return false
 	}
 	h.id, h.ends = id, ends
-	h.made++
+	h.batches++
 	return true
 }
 
-func (t *tenant) hubCommand(path string, of map[string]any) *command {
+func (t *tenant) hubCommand(path string, request map[string]any) *command {
 	return &command{
-		actor: t.hub.actor, path: path, body: body(of),
+		actor: t.hub.actor, path: path, body: body(request),
 		key: t.newKey("hub"),
 	}
 }

@@ -14,51 +14,52 @@ import (
 )
 
 const (
-	pointsAtOnce   = 40
-	metricsOf      = 3
-	idempotencyKey = "Idempotency-Key"
-	// mostTries is how often a request is sent again before what came of it is left open.
-	mostTries = 5
+	maxPointsPerWrite = 40
+	metricsPerSource  = 3
+	idempotencyKey    = "Idempotency-Key"
+	// maxTries is how often a request is sent before its outcome is left open.
+	maxTries = 5
 )
 
-// firstPoint is when the points of a source begin; each step after is a second.
+// firstPoint is the first timestamp of each source; steps are one second.
 var firstPoint = time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
 
-// ingest does one thing to a source of the tenant.
+// ingest writes to a source of the tenant, or deletes points of it.
 func (t *tenant) ingest(ctx context.Context, dice *rand.Rand, f format) {
-	s, err := t.sourceOf(ctx, dice, f)
+	s, err := t.currentSource(ctx, dice, f)
 	if err != nil {
-		return // it is made by the next who comes
+		return // the next call creates the source
 	}
 	switch roll := dice.IntN(100); {
 	case roll < 6:
 		t.removePoints(ctx, dice, s)
 	case roll < 14:
 		t.sendReceipt(ctx, dice, s)
-	case roll < 22: // two at a time, over the same points
+	case roll < 22: // two concurrent writes of the same points
 		var both sync.WaitGroup
-		first, second := t.compose(dice, s), t.compose(dice, s)
-		second.values = restated(second.values, first.values, t.load)
+		first, second := t.newWrite(dice, s), t.newWrite(dice, s)
+		second.values = overlapping(second.values, first.values, t.load)
 		dices := [2]*rand.Rand{rand.New(rand.NewPCG(dice.Uint64(), 1)), rand.New(rand.NewPCG(dice.Uint64(), 2))}
 		both.Go(func() { t.send(ctx, dices[0], first) })
 		both.Go(func() { t.send(ctx, dices[1], second) })
 		both.Wait()
 	default:
-		t.send(ctx, dice, t.compose(dice, s))
+		t.send(ctx, dice, t.newWrite(dice, s))
 	}
 }
 
-// sourceOf returns the source of a format that is written to at present.
-func (t *tenant) sourceOf(ctx context.Context, dice *rand.Rand, f format) (*source, error) {
-	t.shelf.mu.Lock()
-	s := t.shelf.current[f]
-	t.shelf.mu.Unlock()
+// currentSource returns the source of a format that is written to at present, and creates it if
+// there is none.
+func (t *tenant) currentSource(ctx context.Context, dice *rand.Rand, f format) (*source, error) {
+	t.sources.mu.Lock()
+	s := t.sources.current[f]
+	t.sources.mu.Unlock()
 	if s != nil {
 		return s, nil
 	}
 	id := seededID(dice)
 	name := fmt.Sprintf("%s-%s-%d-%s", t.canary, f, t.load.round, id.String()[:8])
-	a, err := t.load.client.reach(ctx, call{
+	a, err := t.load.client.doUntilAnswered(ctx, call{
 		key: t.admin, method: http.MethodPost, path: "/api/live-data/sources",
 		header: map[string]string{idempotencyKey: "source-" + id.String()},
 		body: body(map[string]any{
@@ -69,20 +70,20 @@ func (t *tenant) sourceOf(ctx context.Context, dice *rand.Rand, f format) (*sour
 	case err != nil:
 		return nil, err
 	case a.Status != http.StatusCreated:
-		t.load.wrong.add(4, "a source that is new is refused", "%s: %d %s", name, a.Status, a.Error.Message)
+		t.load.findings.add(4, "a source that is new is refused", "%s: %d %s", name, a.Status, a.Error.Message)
 		return nil, errUnknown
 	}
 	s = newSource(id, name, f, t.load.round)
-	t.shelf.mu.Lock()
-	defer t.shelf.mu.Unlock()
-	if t.shelf.current == nil {
-		t.shelf.current = map[format]*source{}
+	t.sources.mu.Lock()
+	defer t.sources.mu.Unlock()
+	if t.sources.current == nil {
+		t.sources.current = map[format]*source{}
 	}
-	t.shelf.current[f] = s
+	t.sources.current[f] = s
 	return s, nil
 }
 
-// seededID makes a UUID that follows from the seed.
+// seededID returns a UUID that is determined by the seed.
 func seededID(dice *rand.Rand) uuid.UUID {
 	var id uuid.UUID
 	for i := range id {
@@ -92,37 +93,37 @@ func seededID(dice *rand.Rand) uuid.UUID {
 	return id
 }
 
-// write is a request of points.
+// write is a request that writes points.
 type write struct {
 	number int64
 	source *source
 	values []value
-	bad    int // points besides that must be rejected
+	bad    int // number of additional points that must be rejected
 	key    string
 }
 
-// compose makes up a request: new points, some that overwrite, some that are bad.
-func (t *tenant) compose(dice *rand.Rand, s *source) write {
+// newWrite returns a write of new points, some that overwrite, and some that must be rejected.
+func (t *tenant) newWrite(dice *rand.Rand, s *source) write {
 	w := write{number: t.load.tick(), source: s}
 	s.mu.Lock()
-	for range 1 + dice.IntN(pointsAtOnce) {
+	for range 1 + dice.IntN(maxPointsPerWrite) {
 		step := s.next
 		if s.next > 0 && dice.IntN(4) == 0 {
 			step = dice.Int64N(s.next)
 		} else {
 			s.next++
 		}
-		metric := dice.IntN(metricsOf)
+		metric := dice.IntN(metricsPerSource)
 		w.values = append(w.values, value{
 			point: point{
-				metric: fmt.Sprintf("m%d-%s", metric, t.canary), text: metric == 2,
+				metric: fmt.Sprintf("m%d-%s", metric, t.canary), isString: metric == 2,
 				us: firstPoint.Add(time.Duration(step) * time.Second).UnixMicro(),
 			},
 			number: float64(t.load.tick()),
 		})
 	}
 	s.mu.Unlock()
-	w.values = lastOfEach(w.values)
+	w.values = lastPerPoint(w.values)
 	if dice.IntN(6) == 0 {
 		w.bad = 1 + dice.IntN(3)
 	}
@@ -132,9 +133,9 @@ func (t *tenant) compose(dice *rand.Rand, s *source) write {
 	return w
 }
 
-// lastOfEach drops points that come again later in a request, so that each value has
-// one register and each register one value.
-func lastOfEach(values []value) []value {
+// lastPerPoint removes points that occur again later in the request, so that each point has one
+// value.
+func lastPerPoint(values []value) []value {
 	last := map[point]int{}
 	for i, v := range values {
 		last[v.point] = i
@@ -148,66 +149,66 @@ func lastOfEach(values []value) []value {
 	return kept
 }
 
-// restated returns other values for the points of values and half of those of others.
-func restated(values, others []value, l *Load) []value {
+// overlapping returns new values for the points of values and half of those of others.
+func overlapping(values, others []value, l *Load) []value {
 	for _, v := range others[:len(others)/2] {
 		values = append(values, value{point: v.point, number: float64(l.tick())})
 	}
-	return lastOfEach(values)
+	return lastPerPoint(values)
 }
 
-// send sends a write until it is answered or given up, and notes what came of it.
+// send sends a write until it is answered or retries end, and records the outcome.
 func (t *tenant) send(ctx context.Context, dice *rand.Rand, w write) {
 	w.source.begin(w.number, t.load.tick(), w.values)
 	q := w.request(t)
-	a, straggler := t.try(ctx, dice, q)
+	a, straggler := t.sendWithRetries(ctx, dice, q)
 	done := a != nil && a.Status == http.StatusCreated
 	w.source.end(w.number, t.load.tick(), w.values, done, straggler)
 	if a == nil {
 		return
 	}
-	var said struct {
+	var reply struct {
 		Accepted, Rejected int
 		Errors             []struct{ Count int }
 	}
 	if !done {
-		t.load.wrong.add(
+		t.load.findings.add(
 			1, "good points are refused", "%d points of source %s by %s: %d %s", len(w.values), w.source.id, a.RequestID,
 			a.Status, a.Error.Message,
 		)
 		return
 	}
 	counted := 0
-	if err := a.into(&said); err == nil {
-		for _, e := range said.Errors {
+	if err := a.decodeData(&reply); err == nil {
+		for _, e := range reply.Errors {
 			counted += e.Count
 		}
 	}
-	if said.Accepted != len(w.values) || said.Rejected != w.bad || counted != w.bad {
-		t.load.wrong.add(
+	if reply.Accepted != len(w.values) || reply.Rejected != w.bad || counted != w.bad {
+		t.load.findings.add(
 			1, "an ingest says otherwise than what was sent", "%s: %d good and %d bad points were sent: %s", a.RequestID,
 			len(w.values), w.bad, clip(a.Body),
 		)
 	}
 }
 
-// try sends a request up to a few times until there is an answer, nil if there is none.
-// With straggler, a try that was not answered may still have its effect.
-func (t *tenant) try(ctx context.Context, dice *rand.Rand, q call) (a *answer, straggler bool) {
-	for tries := range mostTries {
+// sendWithRetries sends a request up to maxTries times. It returns nil if there is no answer;
+// straggler means that an unanswered attempt may still take effect.
+func (t *tenant) sendWithRetries(ctx context.Context, dice *rand.Rand, q call) (a *answer, straggler bool) {
+	for tries := range maxTries {
 		a, err := t.load.client.do(ctx, q)
-		if !unknown(a, err) {
+		if !outcomeUnknown(a, err) {
 			return a, straggler
 		}
 		straggler = true
-		if dice.IntN(5) == 0 || !rest(ctx, time.Duration(20<<tries)*time.Millisecond) {
+		if dice.IntN(5) == 0 || !sleep(ctx, time.Duration(20<<tries)*time.Millisecond) {
 			break
 		}
 	}
 	return nil, true
 }
 
-// request makes the request of a write in the format of its source.
+// request returns the request of a write, in the format of its source.
 func (w write) request(t *tenant) call {
 	q := call{key: t.admin, method: http.MethodPost, path: "/api/live-data/ingest", header: map[string]string{}}
 	if w.key != "" {
@@ -219,11 +220,11 @@ func (w write) request(t *tenant) call {
 		points := []map[string]any{}
 		for _, v := range w.values {
 			points = append(points, map[string]any{
-				"sourceId": w.source.id, "metric": v.metric, "timestamp": v.us / 1000, "value": v.sent(t), "tags": tags,
+				"sourceId": w.source.id, "metric": v.metric, "timestamp": v.us / 1000, "value": v.payload(t), "tags": tags,
 			})
 		}
 		for i := range w.bad {
-			points = append(points, w.spoilt(i, tags))
+			points = append(points, w.badPoint(i, tags))
 		}
 		q.body = body(map[string]any{"points": points})
 	case columns:
@@ -234,13 +235,13 @@ func (w write) request(t *tenant) call {
 		var text strings.Builder
 		for _, v := range w.values {
 			field := fmt.Sprintf("%v", v.number)
-			if v.text {
-				field = fmt.Sprintf("%q", v.sent(t))
+			if v.isString {
+				field = fmt.Sprintf("%q", v.payload(t))
 			}
 			fmt.Fprintf(&text, "%s,place=%s %s=%s %d\n", w.source.name, t.canary, v.metric, field, v.us/1000)
 		}
 		for range w.bad {
-			fmt.Fprintf(&text, "%s,place=%s bad=%v %d\n", w.source.name, t.canary, badValue, farAway)
+			fmt.Fprintf(&text, "%s,place=%s bad=%v %d\n", w.source.name, t.canary, badValue, farFuture)
 		}
 		q.body = []byte(text.String())
 	}
@@ -248,42 +249,42 @@ func (w write) request(t *tenant) call {
 }
 
 const (
-	// badValue is that of points that must be rejected: it is stored nowhere.
+	// badValue is the value of points that must be rejected: it must not be stored.
 	badValue = -666
-	// farAway is a time that no point may have, in ms: the year 2200.
-	farAway = 7258118400000
+	// farFuture is a timestamp that is not accepted, in milliseconds: the year 2200.
+	farFuture = 7258118400000
 )
 
-// sent is the value as it is sent.
-func (v value) sent(t *tenant) any {
-	if v.text {
-		return textOf(v.number, t.canary)
+// payload returns the value for the request.
+func (v value) payload(t *tenant) any {
+	if v.isString {
+		return stringValue(v.number, t.canary)
 	}
 	return v.number
 }
 
-// textOf is the string that stands for a number, in points that are texts.
-func textOf(number float64, canary string) string {
+// stringValue returns the string that encodes a number in points with string values.
+func stringValue(number float64, canary string) string {
 	return fmt.Sprintf("%s %.0f", canary, number)
 }
 
-// spoilt is a point that must be rejected.
-func (w write) spoilt(i int, tags map[string]string) map[string]any {
+// badPoint returns a point that must be rejected.
+func (w write) badPoint(i int, tags map[string]string) map[string]any {
 	bad := map[string]any{
 		"sourceId": w.source.id, "metric": "bad", "timestamp": firstPoint.UnixMilli(), "value": badValue, "tags": tags,
 	}
 	switch i {
 	case 0:
-		bad["timestamp"] = farAway
+		bad["timestamp"] = farFuture
 	case 1:
-		bad["sourceId"] = uuid.Max // nobody's
+		bad["sourceId"] = uuid.Max // unknown source
 	default:
 		bad["value"] = strings.Repeat("x", 2000)
 	}
 	return bad
 }
 
-// columns makes the series of a request.
+// columns returns the series of a request in the format columns.
 func (w write) columns(t *tenant) []map[string]any {
 	type series struct {
 		times  []int64
@@ -298,7 +299,7 @@ func (w write) columns(t *tenant) []map[string]any {
 			all[v.metric] = s
 			order = append(order, v.metric)
 		}
-		s.times, s.values = append(s.times, v.us/1000), append(s.values, v.sent(t))
+		s.times, s.values = append(s.times, v.us/1000), append(s.values, v.payload(t))
 	}
 	var list []map[string]any
 	for _, metric := range order {
@@ -307,14 +308,14 @@ func (w write) columns(t *tenant) []map[string]any {
 	if w.bad > 0 {
 		bad := &series{}
 		for range w.bad {
-			bad.times, bad.values = append(bad.times, farAway), append(bad.values, badValue)
+			bad.times, bad.values = append(bad.times, farFuture), append(bad.values, badValue)
 		}
 		list = append(list, map[string]any{"metric": "bad", "timestamps": bad.times, "values": bad.values})
 	}
 	return list
 }
 
-// removePoints deletes what a metric has in a range of time.
+// removePoints deletes the points of a metric in a random time range.
 func (t *tenant) removePoints(ctx context.Context, dice *rand.Rand, s *source) {
 	s.mu.Lock()
 	newest := s.next
@@ -324,22 +325,22 @@ func (t *tenant) removePoints(ctx context.Context, dice *rand.Rand, s *source) {
 	}
 	from := firstPoint.Add(time.Duration(dice.Int64N(newest)) * time.Second)
 	to := from.Add(time.Duration(1+dice.IntN(20)) * time.Second)
-	gone := removal{
-		write: t.load.tick(), metric: fmt.Sprintf("m%d-%s", dice.IntN(metricsOf), t.canary),
+	deletion := removal{
+		write: t.load.tick(), metric: fmt.Sprintf("m%d-%s", dice.IntN(metricsPerSource), t.canary),
 		from: from.UnixMicro(), to: to.UnixMicro(),
 	}
-	s.beginRemoval(gone, t.load.tick())
+	s.beginRemoval(deletion, t.load.tick())
 	query := url.Values{
-		"sourceId": {s.id.String()}, "metric": {gone.metric}, "from": {from.Format(time.RFC3339)},
+		"sourceId": {s.id.String()}, "metric": {deletion.metric}, "from": {from.Format(time.RFC3339)},
 		"to": {to.Format(time.RFC3339)},
 	}
-	a, straggler := t.try(ctx, dice, call{
+	a, straggler := t.sendWithRetries(ctx, dice, call{
 		key: t.admin, method: http.MethodDelete, path: "/api/live-data/points?" + query.Encode(),
 	})
 	done := a != nil && a.Status == http.StatusAccepted
-	s.endRemoval(gone, t.load.tick(), done, straggler)
+	s.endRemoval(deletion, t.load.tick(), done, straggler)
 	if a != nil && !done {
-		t.load.wrong.add(
+		t.load.findings.add(
 			1, "a deletion of points is refused", "source %s, %s: %d %s", s.id, a.RequestID, a.Status, a.Error.Message,
 		)
 	}

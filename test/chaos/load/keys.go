@@ -10,63 +10,63 @@ import (
 	"time"
 )
 
-// refusedAfter is when a key that was revoked works nowhere any more.
-const refusedAfter = time.Second
+// revocationDelay is the time after which a revoked key must be refused everywhere.
+const revocationDelay = time.Second
 
-// keyring knows the keys that were taken back of late.
-type keyring struct {
+// revokedKeys are the keys that were revoked recently.
+type revokedKeys struct {
 	mu   sync.Mutex
-	gone []goneKey
+	keys []revokedKey
 }
 
-// goneKey is a key that opens nothing any more.
-type goneKey struct {
+// revokedKey is a key that must be refused.
+type revokedKey struct {
 	access
-	since time.Time // when that was answered
+	since time.Time // when the revocation was answered
 	why   string
 }
 
-// keptKeys bounds how many of them are tried again later.
-const keptKeys = 200
+// maxRevokedKeys bounds how many of them are checked again later.
+const maxRevokedKeys = 200
 
-func newKeyring() *keyring { return &keyring{} }
+func newRevokedKeys() *revokedKeys { return &revokedKeys{} }
 
-func (k *keyring) add(g goneKey) {
+func (k *revokedKeys) add(key revokedKey) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.gone = append(k.gone, g); len(k.gone) > keptKeys {
-		k.gone = k.gone[1:]
+	if k.keys = append(k.keys, key); len(k.keys) > maxRevokedKeys {
+		k.keys = k.keys[1:]
 	}
 }
 
-func (k *keyring) list() []goneKey {
+func (k *revokedKeys) list() []revokedKey {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return append([]goneKey(nil), k.gone...)
+	return append([]revokedKey(nil), k.keys...)
 }
 
-// useKey makes a key, uses it, and takes it back: a second after that is answered, it
-// works on no process.
+// useKey creates a key, uses it, and revokes it: one second after the revocation is answered, every
+// process must refuse the key.
 func (t *tenant) useKey(ctx context.Context, dice *rand.Rand) {
 	l := t.load
-	key, err := l.operator.makeKey(ctx, t, fmt.Sprintf("passing %d", l.tick()), "read:nodes")
+	key, err := l.operator.createKey(ctx, t, fmt.Sprintf("passing %d", l.tick()), "read:nodes")
 	if err != nil {
 		if !errors.Is(err, errUnknown) {
-			l.wrong.add(12, "a key cannot be made", "workspace %s: %v", t.id, err)
+			l.findings.add(12, "a key cannot be made", "workspace %s: %v", t.id, err)
 		}
 		return
 	}
 	read := call{key: key, method: http.MethodGet, path: "/api/queries/nodes?limit=1"}
-	for range 3 { // so that processes remember it
-		if _, err := l.client.do(ctx, read); err != nil && over(ctx) {
+	for range 3 { // so that processes cache it
+		if _, err := l.client.do(ctx, read); err != nil && roundOver(ctx) {
 			return
 		}
 	}
-	l.tryScope(ctx, key)
+	l.checkScope(ctx, key)
 	why := "revoked"
 	if dice.IntN(3) == 0 {
 		why = "rolled without grace"
-		var next madeKey
+		var next createdKey
 		err = l.operator.do(
 			ctx,
 			call{
@@ -74,13 +74,13 @@ func (t *tenant) useKey(ctx context.Context, dice *rand.Rand) {
 			},
 			http.StatusCreated, &next,
 		)
-		if err == nil { // anyone who holds the successor can go on
-			after := access{tenant: t, id: next.ID, text: next.Key}
-			_, _ = l.client.do(ctx, call{key: after, method: http.MethodGet, path: "/api/queries/nodes?limit=1"})
+		if err == nil { // the successor key works
+			successor := access{tenant: t, id: next.ID, text: next.Key}
+			_, _ = l.client.do(ctx, call{key: successor, method: http.MethodGet, path: "/api/queries/nodes?limit=1"})
 			if err := l.operator.do(
 				ctx, call{method: http.MethodDelete, path: "/admin/api/keys/" + next.ID}, http.StatusNoContent, nil,
 			); err == nil {
-				l.keys.add(goneKey{after, time.Now(), "revoked"})
+				l.revoked.add(revokedKey{successor, time.Now(), "revoked"})
 			}
 		}
 	} else {
@@ -89,39 +89,40 @@ func (t *tenant) useKey(ctx context.Context, dice *rand.Rand) {
 		)
 	}
 	if err != nil {
-		return // it may or may not open things: nothing is expected of it
+		return // it may or may not be revoked: nothing is expected of it
 	}
-	gone := goneKey{key, time.Now(), why}
-	l.keys.add(gone)
-	time.Sleep(refusedAfter)
-	l.tryGone(ctx, gone)
+	revoked := revokedKey{key, time.Now(), why}
+	l.revoked.add(revoked)
+	time.Sleep(revocationDelay)
+	l.checkRevoked(ctx, revoked)
 }
 
-// tryScope does with a key what its scope does not allow.
-func (l *Load) tryScope(ctx context.Context, key access) {
-	q := call{key: key, foreign: true, method: http.MethodPost, path: executePath, body: body(map[string]any{
+// checkScope sends a request that the scope of the key does not allow.
+func (l *Load) checkScope(ctx context.Context, key access) {
+	q := call{key: key, errorExpected: true, method: http.MethodPost, path: executePath, body: body(map[string]any{
 		"type": "CREATE_NODE", "payload": map[string]any{"name": key.tenant.canary, "entityType": "object"},
 	})}
 	a, err := l.client.do(ctx, q)
-	if !unknown(a, err) && a.Status != http.StatusForbidden {
-		l.wrong.add(12, "a key does what its scope does not allow", "key %s, %s: %d", key.id, a.RequestID, a.Status)
+	if !outcomeUnknown(a, err) && a.Status != http.StatusForbidden {
+		l.findings.add(12, "a key does what its scope does not allow", "key %s, %s: %d", key.id, a.RequestID, a.Status)
 	}
 }
 
-// tryGone uses a key that opens nothing any more on every process.
-func (l *Load) tryGone(ctx context.Context, gone goneKey) {
+// checkRevoked sends a request with a revoked key to every process.
+func (l *Load) checkRevoked(ctx context.Context, revoked revokedKey) {
 	for api := range l.cfg.APIs {
 		began := time.Now()
 		a, err := l.client.do(ctx, call{
-			key: gone.access, foreign: true, api: api + 1, method: http.MethodGet, path: "/api/queries/nodes?limit=1",
+			key: revoked.access, errorExpected: true, api: api + 1, method: http.MethodGet, path: "/api/queries/nodes?limit=1",
 		})
-		if unknown(a, err) || a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden ||
+		if outcomeUnknown(a, err) || a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden ||
 			a.Status == http.StatusTooManyRequests {
 			continue
 		}
-		l.wrong.add(
-			12, "a key works that was taken back", "key %s, %s %s before the request on %s: %s answered %d", gone.id, gone.why,
-			began.Sub(gone.since).Round(time.Millisecond), l.cfg.APIs[api], a.RequestID, a.Status,
+		l.findings.add(
+			12, "a key works that was taken back", "key %s, %s %s before the request on %s: %s answered %d",
+			revoked.id, revoked.why,
+			began.Sub(revoked.since).Round(time.Millisecond), l.cfg.APIs[api], a.RequestID, a.Status,
 		)
 	}
 }

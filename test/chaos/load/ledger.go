@@ -8,30 +8,30 @@ import (
 	"github.com/google/uuid"
 )
 
-// keptIDs is how many ids of nodes, and of edges, the actors of a workspace share: few,
-// so that they get into each other's way.
-const keptIDs = 60
+// maxIDs is the number of node ids, and of edge ids, that the actors of a workspace share. It is
+// low, so that they change the same nodes and edges.
+const maxIDs = 60
 
-// ledger is what was asked of a workspace's graph since the last check, and what came
-// of it.
+// ledger contains the requests to change a workspace's graph since the last check, and their
+// outcomes.
 type ledger struct {
 	mu sync.Mutex
-	// applied has the commands that were answered, or found, to have changed something:
-	// the sequence by the command's id.
+	// applied contains the commands that had an effect, as was answered or found out: the sequence by
+	// command id.
 	applied map[uuid.UUID]int64
-	// depths are those of the stacks that came with the answers.
+	// depths contains the answered depths of the undo and redo stacks, by command id.
 	depths map[uuid.UUID]depths
-	// failed has those that were refused, with the reason. Of them nothing may be there.
+	// failed contains the reasons of the commands that were refused. They must not have an effect.
 	failed map[uuid.UUID]string
-	// unchanged has those that were applied and changed nothing.
+	// unchanged contains the commands that were applied without changing anything.
 	unchanged map[uuid.UUID]bool
-	// open are requests with an Idempotency-Key of which it is not known what came.
+	// open contains the requests with an Idempotency-Key whose outcome is unknown.
 	open []*command
-	// loose are the marks of requests without one of which that is not known: each may be
-	// in the journal, once.
-	loose map[int64]bool
+	// unkeyed contains the marks of requests without an Idempotency-Key whose outcome is unknown: each
+	// may be in the journal once.
+	unkeyed map[int64]bool
 
-	nodes, edges []uuid.UUID // some that were asked for, to be used again by anybody
+	nodes, edges []uuid.UUID // shared by the actors; some may not exist
 }
 
 // command is a request to change the graph.
@@ -40,20 +40,20 @@ type command struct {
 	path  string
 	body  []byte
 	key   string // empty: none
-	mark  int64  // in the properties of what it writes; 0: none
-	// impatient says not to wait for what comes of it: it is mostly sent again before it
-	// is decided, and so is in the log more than once.
-	impatient bool
+	mark  int64  // in the properties of the node or edge; 0: none
+	// noWait means that the request does not wait for the outcome: it is usually sent again before the
+	// command is decided, and so is in the log more than once.
+	noWait    bool
 	refusable bool // see the constant
 }
 
 func (g *ledger) init() {
 	g.applied, g.failed = map[uuid.UUID]int64{}, map[uuid.UUID]string{}
-	g.unchanged, g.loose = map[uuid.UUID]bool{}, map[int64]bool{}
+	g.unchanged, g.unkeyed = map[uuid.UUID]bool{}, map[int64]bool{}
 	g.depths = map[uuid.UUID]depths{}
 }
 
-// call makes the request of a command.
+// call returns the request of the command.
 func (c *command) call() call {
 	q := call{
 		key: c.actor, method: "POST", path: c.path, body: c.body, header: map[string]string{}, refusable: c.refusable,
@@ -61,14 +61,14 @@ func (c *command) call() call {
 	if c.key != "" {
 		q.header[idempotencyKey] = c.key
 	}
-	if c.impatient {
+	if c.noWait {
 		q.header["Prefer"] = "wait=0"
 	}
 	return q
 }
 
-// done is what a command that was applied is answered.
-type done struct {
+// appliedCommand is the answer to a command that was applied.
+type appliedCommand struct {
 	CommandID uuid.UUID
 	Type      string
 	Sequence  *int64
@@ -78,7 +78,7 @@ type done struct {
 	RedoDepth int
 }
 
-// resource is a node or an edge as the API shows it.
+// resource is a node or an edge in an answer of the API.
 type resource struct {
 	ID          uuid.UUID
 	Name        string
@@ -93,23 +93,23 @@ type resource struct {
 	Deleted      bool
 }
 
-// answered is any answer to a command or a batch.
-type answered struct {
-	done
+// commandAnswer is the answer to a command or to a batch.
+type commandAnswer struct {
+	appliedCommand
 	BatchID uuid.UUID
 	Results []struct {
 		Status string
-		Data   *done
+		Data   *appliedCommand
 		Error  *struct{ Code string }
 	}
 }
 
-// all returns each command of an answer that was applied.
-func (a *answered) all() []done {
+// applied returns the commands of the answer that were applied.
+func (a *commandAnswer) all() []appliedCommand {
 	if a.BatchID == uuid.Nil {
-		return []done{a.done}
+		return []appliedCommand{a.appliedCommand}
 	}
-	var list []done
+	var list []appliedCommand
 	for _, r := range a.Results {
 		if r.Data != nil {
 			list = append(list, *r.Data)
@@ -118,8 +118,8 @@ func (a *answered) all() []done {
 	return list
 }
 
-// enter notes commands that were applied.
-func (g *ledger) enter(commands []done) {
+// recordApplied records commands that were applied.
+func (g *ledger) recordApplied(commands []appliedCommand) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, c := range commands {
@@ -132,28 +132,28 @@ func (g *ledger) enter(commands []done) {
 	}
 }
 
-// takeDepths returns the depths that were answered.
-func (g *ledger) takeDepths() map[uuid.UUID]depths {
+// drainDepths returns the answered depths and removes them.
+func (g *ledger) drainDepths() map[uuid.UUID]depths {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	taken := g.depths
+	depthsByCommand := g.depths
 	g.depths = map[uuid.UUID]depths{}
-	return taken
+	return depthsByCommand
 }
 
-// leaveOpen notes a command of which it is not known what came of it.
-func (g *ledger) leaveOpen(c *command) {
+// addOpen adds a command whose outcome is unknown.
+func (g *ledger) addOpen(c *command) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if c.key != "" {
 		g.open = append(g.open, c)
 	} else {
-		g.loose[c.mark] = true
+		g.unkeyed[c.mark] = true
 	}
 }
 
-// takeOpen returns the open commands, to be resolved.
-func (g *ledger) takeOpen() []*command {
+// drainOpen returns the open commands and removes them.
+func (g *ledger) drainOpen() []*command {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	list := g.open
@@ -161,21 +161,21 @@ func (g *ledger) takeOpen() []*command {
 	return list
 }
 
-// remember makes an id and puts it where the others find it.
-func (g *ledger) remember(ids *[]uuid.UUID, dice *rand.Rand) uuid.UUID {
+// addID creates an id and shares it with the other actors.
+func (g *ledger) addID(ids *[]uuid.UUID, dice *rand.Rand) uuid.UUID {
 	id := seededID(dice)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(*ids) < keptIDs {
+	if len(*ids) < maxIDs {
 		*ids = append(*ids, id)
 	} else {
-		(*ids)[dice.IntN(keptIDs)] = id
+		(*ids)[dice.IntN(maxIDs)] = id
 	}
 	return id
 }
 
-// pick returns the id of something that was asked for, whatever became of it.
-func (g *ledger) pick(ids *[]uuid.UUID, dice *rand.Rand) uuid.UUID {
+// pickID returns a random shared id, which may not exist.
+func (g *ledger) pickID(ids *[]uuid.UUID, dice *rand.Rand) uuid.UUID {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(*ids) == 0 {

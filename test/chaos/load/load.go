@@ -1,21 +1,20 @@
-// Package load drives Livegraph as its users do, through the public API of several
-// processes at a time, keeps a model of what it was answered, and holds what stands in
-// the stores against that model.
+// Package load sends requests to the public API of several Livegraph processes at a time, keeps a
+// model of the answers, and compares the contents of the stores with that model.
 //
-// A [Load] belongs to one world: engines and processes that somebody else starts, harms
-// and heals. It works in rounds. [Load.Run] sends requests until it is told to end;
-// whatever goes wrong on the way to an answer leaves open what happened, and the model
-// then allows both. [Load.Settle] waits until requests are resolved, consumers have
-// consumed and indexes have caught up. [Load.Check] then looks for everything that must
-// never be, as docs/reliability.md numbers it, and reduces the model to what was found:
-// what a round has left open is known from then on, and memory does not grow with the
+// A [Load] belongs to one environment: engines and processes that other code starts, breaks and
+// repairs. It works in rounds. [Load.Run] sends requests until its context ends. When a request
+// fails before its answer arrives, its outcome is unknown, and the model allows both outcomes.
+// [Load.Settle] waits until requests are resolved, consumers have consumed and indexes have caught
+// up. [Load.Check] then checks the invariants of docs/reliability.md and reduces the model to the
+// observed state: the unknown outcomes of the round become known, and memory does not grow with the
 // length of a run.
 //
-// What is sent follows from the seed; when it is sent, and so what it meets, does not.
-// The same seed asks for the same things of a world in the same trouble, and finds the
-// same bug again soon rather than at once.
+// The requests are determined by the seed; their timing, and so which faults they meet, is not. A
+// run with the same seed sends the same requests under the same faults, and usually finds the same
+// bug again after some time.
 //
-// It does not start, stop or harm anything, and it writes to no store but through the API.
+// The package does not start, stop or break anything, and writes to the stores only through the
+// API.
 package load
 
 import (
@@ -34,117 +33,118 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Stores are reached directly, not through what the processes reach them by: what
-// really stands.
+// Stores are direct connections to the stores, past the proxies that the processes use.
 type Stores struct {
 	Postgres   *pgxpool.Pool
-	ClickHouse driver.Conn // its database is the world's
+	ClickHouse driver.Conn // connected to the database of the environment
 	Kafka      []string    // seed brokers
-	// KafkaOptions are what else a client of the brokers needs: TLS, SASL.
+	// KafkaOptions are further options for clients of the brokers: TLS, SASL.
 	KafkaOptions []kgo.Opt
 	TopicPrefix  string
 	Redis        *redis.Client
-	Milvus       string // address; empty: the world runs without
+	Milvus       string // address; empty: the environment has no Milvus
 }
 
-// Operator is somebody who may log in on the administration page, as first-run.json
-// names one: workspaces and keys are made there.
+// Operator is an administrator of first-run.json, who logs in to the admin UI and creates
+// workspaces and keys there.
 type Operator struct{ Name, Password string }
 
-// Rate is how many requests of each kind are made a second, over all workspaces. A kind
-// with 0 is left out.
+// Rate is the number of requests of each kind per second, over all workspaces. A kind with rate 0
+// is left out.
 type Rate struct {
 	Ingest   float64 // of points, overwrites, deletions
-	Commands float64 // on the graph, by actors that get into each other's way
-	Undo     float64 // by an actor that undoes and redoes all it did
-	Reads    float64 // searches, and what is not one's own
-	Keys     float64 // made, used, rolled, revoked
+	Commands float64 // on the graph, by actors that change the same nodes and edges
+	Undo     float64 // by an actor that undoes and redoes all of its own commands
+	Reads    float64 // searches, and requests for data of other workspaces
+	Keys     float64 // created, used, rolled, revoked
 }
 
-// DefaultRate is what two cores bear beside the engines and several processes.
+// DefaultRate returns the rate that two cores can handle beside the engines and several processes.
 func DefaultRate() Rate { return Rate{Ingest: 30, Commands: 30, Undo: 10, Reads: 10, Keys: 2} }
 
-// Share returns a part of the rate, at which two cores bear several worlds; 0 is all of it.
-func (r Rate) Share(of float64) Rate {
-	if of == 0 {
+// Share returns the rate multiplied by factor, for several environments on two cores. A factor of 0
+// returns the rate unchanged.
+func (r Rate) Share(factor float64) Rate {
+	if factor == 0 {
 		return r
 	}
 	return Rate{
-		Ingest: r.Ingest * of, Commands: r.Commands * of, Undo: r.Undo * of, Reads: r.Reads * of, Keys: r.Keys * of,
+		Ingest: r.Ingest * factor, Commands: r.Commands * factor, Undo: r.Undo * factor, Reads: r.Reads * factor,
+		Keys: r.Keys * factor,
 	}
 }
 
-// Bounds are what a process may take when everything has settled.
+// Bounds are the maximum resources of a process when everything has settled.
 type Bounds struct {
 	Goroutines float64
 	OpenFiles  float64
 	Resident   float64 // bytes
 }
 
-// Config is what a load works with.
+// Config configures a Load.
 type Config struct {
 	Seed       uint64
-	APIs       []string // base URLs of the API processes, fixed for the whole run
-	Metrics    []string // URLs of the metrics of all processes, fixed as well; none: invariant 14 is not looked at
+	APIs       []string // base URLs of the API processes; they do not change during the run
+	Metrics    []string // metrics URLs of all processes, which do not change either; empty: invariant 14 is not checked
 	Admin      Operator
 	Workspaces int // at least 2
 	Rate       Rate
-	Bounds     Bounds // what is 0 has a default
-	// ReplayEvery is after how many rounds points are read again from the start of the
-	// log, and everything must be as it was; 0: 5, below 0: never.
+	Bounds     Bounds // fields that are 0 get a default
+	// ReplayEvery is the number of rounds between replays of all points from the start of the log,
+	// which must not change anything; 0: 5, negative: never.
 	ReplayEvery int
 	Log         *slog.Logger
 }
 
-// Violation is something that must never be.
+// Violation is a violated invariant.
 type Violation struct {
-	Invariant int    // its number in docs/reliability.md; 0: it could not be told
+	Invariant int    // its number in docs/reliability.md; 0: unknown
 	What      string // in one sentence
 	Evidence  string
 }
 
-// String is the violation in one line.
+// String returns the violation in one line.
 func (v Violation) String() string {
 	return fmt.Sprintf("invariant %d: %s: %s", v.Invariant, v.What, v.Evidence)
 }
 
-// Load drives one world.
+// Load sends requests to one environment, and checks it.
 type Load struct {
-	cfg      Config
-	log      *slog.Logger
-	client   *client
-	operator *operator
-	tenants  []*tenant
-	uses     *uses
-	keys     *keyring
-	wrong    *findings
-	clock    atomic.Int64 // orders what the model compares
-	round    int
-	made     int // workspaces, so far
-	topic    topicReader
-	baseline map[string]Vitals
-	quiet    time.Duration
-	middle   time.Time                // of the last round, about
-	times    map[string]time.Duration // that parts of settling and checking took
+	cfg           Config
+	log           *slog.Logger
+	client        *client
+	operator      *operator
+	tenants       []*tenant
+	requests      *requestRecords
+	revoked       *revokedKeys
+	findings      *findings
+	clock         atomic.Int64 // logical clock of the model
+	round         int
+	created       int // number of workspaces created so far
+	topic         topicReader
+	baseline      map[string]Vitals
+	quietPeriod   time.Duration
+	roundMidpoint time.Time                // approximate middle of the last round
+	durations     map[string]time.Duration // of the steps of settling and checking
 }
 
 const (
-	setUpLimit = 2 * time.Minute
-	// requestLimit is how long an answer is waited for. A server's own waits are shorter.
-	requestLimit = 15 * time.Second
+	setupTimeout = 2 * time.Minute
+	// requestTimeout bounds the wait for an answer. The server's own timeouts are shorter.
+	requestTimeout = 15 * time.Second
 )
 
-// New creates the workspaces, keys and actors that the load works with. The world must be
-// well.
+// New creates the workspaces, keys and actors that the load uses. All parts of the environment must
+// be available.
 func New(ctx context.Context, cfg Config) (*Load, error) {
 	cfg.setDefaults()
 	l := &Load{
-		cfg: cfg, log: cfg.Log, wrong: &findings{}, uses: newUses(), keys: newKeyring(),
-		baseline: map[string]Vitals{}, quiet: 3 * time.Second,
+		cfg: cfg, log: cfg.Log, findings: &findings{}, requests: newRequestRecords(), revoked: newRevokedKeys(),
+		baseline: map[string]Vitals{}, quietPeriod: 3 * time.Second,
 	}
 	l.client = newClient(l, cfg.APIs)
 	l.operator = &operator{client: l.client, name: cfg.Admin.Name, password: cfg.Admin.Password}
-	ctx, cancel := context.WithTimeout(ctx, setUpLimit)
+	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
 	for i := range cfg.Workspaces {
 		t, err := l.newTenant(ctx, i)
@@ -168,24 +168,24 @@ func (c *Config) setDefaults() {
 		c.Log = slog.Default()
 	}
 	for _, bound := range []struct {
-		value *float64
-		usual float64
+		value    *float64
+		fallback float64
 	}{{&c.Bounds.Goroutines, 3000}, {&c.Bounds.OpenFiles, 2000}, {&c.Bounds.Resident, 2 << 30}} {
 		if *bound.value == 0 {
-			*bound.value = bound.usual
+			*bound.value = bound.fallback
 		}
 	}
 }
 
-// Round is how many times Run was called.
+// Round returns the number of calls of Run.
 func (l *Load) Round() int { return l.round }
 
-// Run sends requests until ctx ends, and waits for the answers to those under way. It is
-// one round.
+// Run runs one round: it sends requests until ctx ends, then waits for the answers of requests in
+// flight.
 func (l *Load) Run(ctx context.Context) {
 	l.round++
 	began := time.Now()
-	defer func() { l.middle = began.Add(time.Since(began) / 2) }()
+	defer func() { l.roundMidpoint = began.Add(time.Since(began) / 2) }()
 	var work sync.WaitGroup
 	defer work.Wait()
 	for _, t := range l.tenants {
@@ -193,23 +193,23 @@ func (l *Load) Run(ctx context.Context) {
 			if w.perSecond <= 0 {
 				continue
 			}
-			dice := l.dice(t.index, name)
+			dice := l.newRand(t.index, name)
 			work.Go(func() { l.drive(ctx, w, dice) })
 		}
 	}
 }
 
-// worker does one thing again and again.
+// worker repeats one action.
 type worker struct {
 	perSecond float64
 	do        func(ctx context.Context, dice *rand.Rand)
 }
 
-// drive has a worker work at its pace, with some unevenness.
+// drive runs the action of w at its rate, with random jitter, until ctx ends.
 func (l *Load) drive(ctx context.Context, w worker, dice *rand.Rand) {
-	// A request under way is not cut off at the end of the round: it would only be one
-	// more of which nobody knows what came of it.
-	going := context.WithoutCancel(ctx)
+	// A request in flight is not cancelled at the end of the round: that would only be one more request
+	// with an unknown outcome.
+	outlasting := context.WithoutCancel(ctx)
 	for ctx.Err() == nil {
 		pause := time.Duration((0.5 + dice.Float64()) / w.perSecond * float64(time.Second))
 		select {
@@ -217,36 +217,36 @@ func (l *Load) drive(ctx context.Context, w worker, dice *rand.Rand) {
 			return
 		case <-time.After(pause):
 		}
-		w.do(withEnd(going, ctx), dice)
+		w.do(withRound(outlasting, ctx), dice)
 	}
 }
 
-// dice returns the random numbers of one worker in this round.
-func (l *Load) dice(tenant int, worker string) *rand.Rand {
+// newRand returns the random number generator of one worker in this round.
+func (l *Load) newRand(tenant int, worker string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%d/%d/%s", l.round, tenant, worker)
 	return rand.New(rand.NewPCG(l.cfg.Seed, h.Sum64()))
 }
 
-// tick returns the next moment of the model's clock.
+// tick returns the next time of the model's logical clock.
 func (l *Load) tick() int64 { return l.clock.Add(1) }
 
-type endKey struct{}
+type roundKey struct{}
 
-// withEnd returns a context that outlives the round and knows it: see over.
-func withEnd(ctx, round context.Context) context.Context {
-	return context.WithValue(ctx, endKey{}, round)
+// withRound returns a context that outlives the round and carries its context for roundOver.
+func withRound(ctx, round context.Context) context.Context {
+	return context.WithValue(ctx, roundKey{}, round)
 }
 
-// over reports that the round has ended: anyone who tries something again stops.
-func over(ctx context.Context) bool {
-	round, ok := ctx.Value(endKey{}).(context.Context)
+// roundOver reports whether the round has ended; retries then stop.
+func roundOver(ctx context.Context) bool {
+	round, ok := ctx.Value(roundKey{}).(context.Context)
 	return ctx.Err() != nil || ok && round.Err() != nil
 }
 
-// rest waits before something is tried again; false: the round is over.
-func rest(ctx context.Context, d time.Duration) bool {
-	round, ok := ctx.Value(endKey{}).(context.Context)
+// sleep waits for d before a retry. It returns false if the round ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	round, ok := ctx.Value(roundKey{}).(context.Context)
 	if !ok {
 		round = ctx
 	}
@@ -260,10 +260,10 @@ func rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// mostFindings bounds what a check reports: one bug may be seen in a thousand places.
-const mostFindings = 50
+// maxFindings bounds the violations that a check reports: one bug may be seen in a thousand places.
+const maxFindings = 50
 
-// findings are what was seen to be wrong while the load ran.
+// findings are the violations that were found while the load ran.
 type findings struct {
 	mu      sync.Mutex
 	found   []Violation
@@ -273,15 +273,15 @@ type findings struct {
 func (f *findings) add(invariant int, what, format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.found) >= mostFindings {
+	if len(f.found) >= maxFindings {
 		f.dropped++
 		return
 	}
 	f.found = append(f.found, Violation{Invariant: invariant, What: what, Evidence: fmt.Sprintf(format, args...)})
 }
 
-// take returns what was found since it was asked last.
-func (f *findings) take() []Violation {
+// drain returns the violations that were found since the last call.
+func (f *findings) drain() []Violation {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	found := f.found

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// operator is who makes workspaces and keys, on the administration page.
+// operator creates workspaces and keys through the API of the admin UI.
 type operator struct {
 	client   *client
 	name     string
@@ -21,8 +21,8 @@ type operator struct {
 
 // login opens a session.
 func (o *operator) login(ctx context.Context) error {
-	a, err := o.client.reach(ctx, call{
-		method: http.MethodPost, path: "/admin/api/session", foreign: true,
+	a, err := o.client.doUntilAnswered(ctx, call{
+		method: http.MethodPost, path: "/admin/api/session", errorExpected: true,
 		body: body(map[string]string{"name": o.name, "password": o.password}),
 	})
 	if err != nil {
@@ -32,7 +32,7 @@ func (o *operator) login(ctx context.Context) error {
 	if a.Status != http.StatusOK {
 		return fmt.Errorf("logging in: %d %s", a.Status, a.Error.Message)
 	}
-	if err := a.into(&session); err != nil {
+	if err := a.decodeData(&session); err != nil {
 		return err
 	}
 	o.cookie, _, _ = strings.Cut(a.Header.Get("Set-Cookie"), ";")
@@ -52,14 +52,14 @@ func (o *operator) session(ctx context.Context, renew bool) (map[string]string, 
 	return map[string]string{"Cookie": o.cookie, "X-CSRF-Token": o.token, "Sec-Fetch-Site": "same-origin"}, nil
 }
 
-// try creates one request in the session, in a new one if that has ended.
-func (o *operator) try(ctx context.Context, q call) (*answer, error) {
+// send sends a request in the session, or in a new one if that has ended.
+func (o *operator) send(ctx context.Context, q call) (*answer, error) {
 	for renew := false; ; renew = true {
 		header, err := o.session(ctx, renew)
 		if err != nil {
 			return nil, err
 		}
-		q.header, q.foreign = header, true
+		q.header, q.errorExpected = header, true
 		a, err := o.client.do(ctx, q)
 		if err == nil && a.Status == http.StatusUnauthorized && !renew {
 			continue
@@ -68,36 +68,35 @@ func (o *operator) try(ctx context.Context, q call) (*answer, error) {
 	}
 }
 
-// do repeats a request that may be made twice until it ends with the status, and
-// decodes its data.
+// do repeats an idempotent request until it is answered with the status, and decodes its data.
 func (o *operator) do(ctx context.Context, q call, status int, data any) error {
 	var last error
 	for {
-		a, err := o.try(ctx, q)
+		a, err := o.send(ctx, q)
 		switch {
-		case !unknown(a, err) && a.Status != status:
+		case !outcomeUnknown(a, err) && a.Status != status:
 			return fmt.Errorf("%s %s: %d %s", q.method, q.path, a.Status, a.Error.Message)
-		case !unknown(a, err) && data == nil:
+		case !outcomeUnknown(a, err) && data == nil:
 			return nil
-		case !unknown(a, err):
-			return a.into(data)
+		case !outcomeUnknown(a, err):
+			return a.decodeData(data)
 		case err != nil:
 			last = err
 		default:
 			last = fmt.Errorf("%w: %d %s", errUnknown, a.Status, a.Error.Message)
 		}
-		if !rest(ctx, retryPause) {
+		if !sleep(ctx, retryPause) {
 			return last
 		}
 	}
 }
 
-// madeKey is a key as it is made.
-type madeKey struct{ ID, Key string }
+// createdKey is the answer to the creation of a key.
+type createdKey struct{ ID, Key string }
 
-// makeKey creates a key of a tenant with scopes.
-func (o *operator) makeKey(ctx context.Context, t *tenant, name string, scopes ...string) (access, error) {
-	var made madeKey
+// createKey creates a key of a tenant with scopes.
+func (o *operator) createKey(ctx context.Context, t *tenant, name string, scopes ...string) (access, error) {
+	var made createdKey
 	err := o.do(ctx, call{method: http.MethodPost, path: "/admin/api/keys", body: body(map[string]any{
 		"name": t.canary + " " + name, "workspaces": []string{t.id}, "scopes": scopes,
 	})}, http.StatusCreated, &made)

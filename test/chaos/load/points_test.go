@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// numbers are those of the invariants that violations are of.
-func numbers(found []Violation) []int {
+// invariants returns the numbers of the violated invariants.
+func invariants(found []Violation) []int {
 	list := []int{}
 	for _, v := range found {
 		list = append(list, v.Invariant)
@@ -17,7 +17,7 @@ func numbers(found []Violation) []int {
 	return list
 }
 
-// requireFound requires a violation of an invariant that says what is wrong.
+// requireFound requires a violation of an invariant whose description contains what.
 func requireFound(t *testing.T, found []Violation, invariant int, what string) {
 	t.Helper()
 	for _, v := range found {
@@ -31,12 +31,12 @@ func requireFound(t *testing.T, found []Violation, invariant int, what string) {
 
 func TestTheLastAcceptedValueIsTheOneThatIsAllowed(t *testing.T) {
 	r := newRegister()
-	require.True(t, r.allows(nothing()))
+	require.True(t, r.allows(absent()))
 	r.begin(1, 10, 1)
-	require.True(t, r.allows(nothing()), "it may not be there yet")
+	require.True(t, r.allows(absent()), "it may not be there yet")
 	require.True(t, r.allows(10))
 	r.acknowledge(1, 2, false)
-	require.False(t, r.allows(nothing()))
+	require.False(t, r.allows(absent()))
 	r.begin(2, 20, 3)
 	require.Equal(t, []float64{10, 20}, r.allowed())
 	r.acknowledge(2, 4, false)
@@ -61,9 +61,9 @@ func TestAWriteWithoutAnAnswerMayComeLater(t *testing.T) {
 	r.begin(2, 20, 2)
 	r.acknowledge(2, 3, false)
 	require.ElementsMatch(t, []float64{10, 20}, r.allowed())
-	r.begin(3, nothing(), 4) // a deletion
+	r.begin(3, absent(), 4) // a deletion
 	r.acknowledge(3, 5, false)
-	require.True(t, r.allows(nothing()))
+	require.True(t, r.allows(absent()))
 	require.True(t, r.allows(10))
 	require.False(t, r.allows(20))
 	r.settle(10)
@@ -74,7 +74,7 @@ func TestARetryThatIsAnsweredLeavesItsFirstTryOnItsWay(t *testing.T) {
 	r := newRegister()
 	r.begin(1, 10, 1)
 	r.acknowledge(1, 2, true)
-	require.False(t, r.allows(nothing()))
+	require.False(t, r.allows(absent()))
 	r.begin(2, 20, 3)
 	r.acknowledge(2, 4, false)
 	require.ElementsMatch(t, []float64{10, 20}, r.allowed())
@@ -85,11 +85,11 @@ func TestARefusedWriteIsNeverAllowed(t *testing.T) {
 	r.begin(1, 10, 1)
 	r.refuse(1)
 	require.False(t, r.allows(10))
-	require.True(t, r.allows(nothing()))
+	require.True(t, r.allows(absent()))
 }
 
-// aSource has ten points at 1..10 with values 101..110, one of them of a request that was
-// not answered, and one that was deleted.
+// aSource returns a source with ten points at 1..10 and the values 101..110, of which the last was
+// not answered and one was deleted.
 func aSource() (*source, []pointRow) {
 	s := newSource(uuid.New(), "pump", rows, 1)
 	series := seriesRow{id: 7, metric: "m0"}
@@ -97,7 +97,7 @@ func aSource() (*source, []pointRow) {
 	for n := range int64(10) {
 		v := value{point{metric: "m0", us: n + 1}, float64(101 + n)}
 		s.begin(n+1, 2*n+1, []value{v})
-		if n == 9 { // nobody knows
+		if n == 9 { // outcome unknown
 			s.end(n+1, 2*n+2, []value{v}, false, true)
 			continue
 		}
@@ -116,7 +116,7 @@ func TestPointsThatAreNotAsTheyWereAnsweredAreSeen(t *testing.T) {
 	unanswered := pointRow{stored[0].series, 10, 110}
 	require.Empty(t, s.compare(append(stored, unanswered)), "what was not answered may be there")
 
-	for name, doctor := range map[string]struct {
+	for name, corruption := range map[string]struct {
 		change    func([]pointRow) []pointRow
 		invariant int
 		what      string
@@ -140,24 +140,24 @@ func TestPointsThatAreNotAsTheyWereAnsweredAreSeen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, stored := aSource()
-			requireFound(t, s.compare(doctor.change(stored)), doctor.invariant, doctor.what)
+			requireFound(t, s.compare(corruption.change(stored)), corruption.invariant, corruption.what)
 		})
 	}
 }
 
 func TestAReceiptIsThereOnce(t *testing.T) {
 	s, stored := aSource()
-	s.receipts[1], s.receipts[2] = receipt{must: true}, receipt{}
-	at := func(us int64, v float64) pointRow { return pointRow{seriesRow{metric: receiptMetric}, us, v} }
-	require.Empty(t, s.compare(append(stored, at(50, 1))))
-	require.Empty(t, s.compare(append(stored, at(50, 1), at(51, 2))))
+	s.receipts[1], s.receipts[2] = receipt{required: true}, receipt{}
+	receiptRow := func(us int64, v float64) pointRow { return pointRow{seriesRow{metric: receiptMetric}, us, v} }
+	require.Empty(t, s.compare(append(stored, receiptRow(50, 1))))
+	require.Empty(t, s.compare(append(stored, receiptRow(50, 1), receiptRow(51, 2))))
 	requireFound(t, s.compare(stored), 1, "is lost")
-	requireFound(t, s.compare(append(stored, at(50, 1), at(52, 1))), 1, "more than once")
+	requireFound(t, s.compare(append(stored, receiptRow(50, 1), receiptRow(52, 1))), 1, "more than once")
 }
 
 func TestWhatIsNotSettledIsKnownAfterwards(t *testing.T) {
 	s, stored := aSource()
-	values, receipts := standing(stored)
+	values, receipts := settledPoints(stored)
 	s.settle(values, receipts)
 	require.Empty(t, s.compare(stored))
 	requireFound(t, s.compare(append(stored, pointRow{stored[0].series, 10, 110})), 1, "nobody was told")
@@ -166,26 +166,26 @@ func TestWhatIsNotSettledIsKnownAfterwards(t *testing.T) {
 
 func TestReadsThatAreNotWhatStandsAreSeen(t *testing.T) {
 	s, stored := aSource()
-	good := func() reads {
-		r := reads{points: map[point]float64{}}
+	good := func() apiPoints {
+		r := apiPoints{points: map[point]float64{}}
 		for _, row := range stored {
-			r.points[point{row.series.metric, row.series.text, row.us}] = row.value
+			r.points[point{row.series.metric, row.series.isString, row.us}] = row.value
 			r.count++
 			r.sum += row.value
 		}
 		return r
 	}
 	require.Empty(t, compareReads(s, stored, good()))
-	for name, doctor := range map[string]func(*reads){
-		"a point is missing": func(r *reads) { delete(r.points, point{metric: "m0", us: 1}) },
-		"one is too many":    func(r *reads) { r.points[point{metric: "m0", us: 77}] = 1 },
-		"a value is other":   func(r *reads) { r.points[point{metric: "m0", us: 1}] = 1 },
-		"the count is other": func(r *reads) { r.count++ },
-		"the sum is other":   func(r *reads) { r.sum += 0.5 },
+	for name, corrupt := range map[string]func(*apiPoints){
+		"a point is missing": func(r *apiPoints) { delete(r.points, point{metric: "m0", us: 1}) },
+		"one is too many":    func(r *apiPoints) { r.points[point{metric: "m0", us: 77}] = 1 },
+		"a value is other":   func(r *apiPoints) { r.points[point{metric: "m0", us: 1}] = 1 },
+		"the count is other": func(r *apiPoints) { r.count++ },
+		"the sum is other":   func(r *apiPoints) { r.sum += 0.5 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := good()
-			doctor(&r)
+			corrupt(&r)
 			requireFound(t, compareReads(s, stored, r), 1, "the API")
 		})
 	}
@@ -193,7 +193,7 @@ func TestReadsThatAreNotWhatStandsAreSeen(t *testing.T) {
 
 func TestOfAPointThatComesTwiceInARequestTheLastCounts(t *testing.T) {
 	p, q := point{metric: "m", us: 1}, point{metric: "m", us: 2}
-	require.Equal(t, []value{{q, 2}, {p, 3}}, lastOfEach([]value{{p, 1}, {q, 2}, {p, 3}}))
+	require.Equal(t, []value{{q, 2}, {p, 3}}, lastPerPoint([]value{{p, 1}, {q, 2}, {p, 3}}))
 }
 
 func TestADumpThatAReplayChangedIsSeen(t *testing.T) {
@@ -209,11 +209,11 @@ func TestOneBugIsNotReportedAThousandTimes(t *testing.T) {
 		s.begin(1000+n, 1000+n, []value{v})
 		s.end(1000+n, 3000+n, []value{v}, true, false)
 	}
-	require.Len(t, s.compare(nil), mostShown)
+	require.Len(t, s.compare(nil), maxShown)
 	f := &findings{}
 	for n := range 1000 {
 		f.add(1, "it is wrong", "%s", strconv.Itoa(n))
 	}
-	require.Len(t, f.take(), mostFindings+1)
-	require.Empty(t, f.take())
+	require.Len(t, f.drain(), maxFindings+1)
+	require.Empty(t, f.drain())
 }

@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// sendReceipt sends a point without a time: the server's time of receipt is kept under
-// the request's key, so that however often it is sent there is one point.
+// sendReceipt sends a point without a timestamp: the server stores the time of receipt under the
+// request's key, so that repeated requests write one point.
 func (t *tenant) sendReceipt(ctx context.Context, dice *rand.Rand, s *source) {
 	number := float64(t.load.tick())
 	s.mu.Lock()
@@ -21,46 +21,47 @@ func (t *tenant) sendReceipt(ctx context.Context, dice *rand.Rand, s *source) {
 			"sourceId": s.id, "metric": receiptMetric, "value": number, "tags": map[string]string{"place": t.canary},
 		}}}),
 	}
-	a, _ := t.try(ctx, dice, q)
+	a, _ := t.sendWithRetries(ctx, dice, q)
 	if a == nil {
-		t.shelf.mu.Lock()
-		t.shelf.open = append(t.shelf.open, openReceipt{s, number, q})
-		t.shelf.mu.Unlock()
+		t.sources.mu.Lock()
+		t.sources.open = append(t.sources.open, openReceipt{s, number, q})
+		t.sources.mu.Unlock()
 		return
 	}
-	// once more, on another process: answered as before, and one point still
+	// send it again to another process: it is still one point
 	if s.received(number, a) && dice.IntN(2) == 0 {
-		_, _ = t.try(ctx, dice, q)
+		_, _ = t.sendWithRetries(ctx, dice, q)
 	}
 }
 
-// openReceipt is a point without a time of which it is not known what came.
+// openReceipt is a point without a timestamp whose outcome is unknown.
 type openReceipt struct {
 	source *source
 	number float64
 	call   call
 }
 
-// received notes the answer to a point without a time: whether it is stored.
+// received records the answer to a point without a timestamp. It reports whether the point was
+// accepted.
 func (s *source) received(number float64, a *answer) bool {
 	if a.Status != http.StatusCreated {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.receipts[number] = receipt{must: true}
+	s.receipts[number] = receipt{required: true}
 	return true
 }
 
-// resolveReceipts sends points without a time again of which it is not known what came,
-// with their keys: whatever came of the first try, each is there once then.
+// resolveReceipts sends the points without a timestamp whose outcome is unknown again, with their
+// keys: afterwards each of them is stored once.
 func (t *tenant) resolveReceipts(ctx context.Context) error {
-	t.shelf.mu.Lock()
-	open := t.shelf.open
-	t.shelf.open = nil
-	t.shelf.mu.Unlock()
+	t.sources.mu.Lock()
+	open := t.sources.open
+	t.sources.open = nil
+	t.sources.mu.Unlock()
 	for _, one := range open {
-		a, err := t.load.client.reach(ctx, one.call)
+		a, err := t.load.client.doUntilAnswered(ctx, one.call)
 		if err != nil {
 			return fmt.Errorf("resolving points without a time: %w", err)
 		}

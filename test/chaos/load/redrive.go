@@ -7,37 +7,37 @@ import (
 	"net/http"
 )
 
-// refusable is in the names of those nodes whose creation a fault has the database refuse:
-// such a command fails for an internal reason, and its record is a dead letter.
+// refusable is in the names of nodes whose creation a fault makes the database refuse: such a
+// command fails with an internal error, and its record becomes a dead letter.
 const refusable = "refusable"
 
-// redrive has an operator put the dead letters of commands back while their callers try
-// again: whatever comes first, each command has one effect at most.
-func (l *Load) redrive(ctx context.Context, _ *rand.Rand) { _ = l.putBack(ctx) }
+// redrive redrives the dead letters of commands as an operator while their callers retry: each
+// command has at most one effect.
+func (l *Load) redrive(ctx context.Context, _ *rand.Rand) { _ = l.redriveDeadLetters(ctx) }
 
-// putBackAll puts all dead letters of commands back when everything is decided that was
-// asked for: none of them may have an effect beside that of its repetition.
-func (l *Load) putBackAll(ctx context.Context, _ Stores) error { return l.putBack(ctx) }
+// redriveAll redrives all dead letters of commands when all requests are resolved: a dead letter
+// must not have a second effect beside that of the retried request.
+func (l *Load) redriveAll(ctx context.Context, _ Stores) error { return l.redriveDeadLetters(ctx) }
 
-func (l *Load) putBack(ctx context.Context) error {
-	type asked struct {
+func (l *Load) redriveDeadLetters(ctx context.Context) error {
+	type redriveRequest struct {
 		Filter struct {
 			Topics []string `json:"topics"`
 		} `json:"filter"`
 		Again  bool   `json:"again"`
 		Cursor string `json:"cursor,omitempty"`
 	}
-	next := asked{Again: true}
+	next := redriveRequest{Again: true}
 	next.Filter.Topics = []string{commandsTopic}
 	for {
-		var did struct{ NextCursor *string }
+		var reply struct{ NextCursor *string }
 		q := call{method: http.MethodPost, path: "/admin/api/dead-letters/redrive", body: body(next)}
-		if err := l.operator.do(ctx, q, http.StatusOK, &did); err != nil {
+		if err := l.operator.do(ctx, q, http.StatusOK, &reply); err != nil {
 			return fmt.Errorf("putting dead letters back: %w", err)
 		}
-		if did.NextCursor == nil {
+		if reply.NextCursor == nil {
 			return nil
 		}
-		next.Cursor = *did.NextCursor
+		next.Cursor = *reply.NextCursor
 	}
 }

@@ -2,46 +2,44 @@ package load
 
 import "math"
 
-// A register is the model of one value that is written again and again, by requests of
-// which it is not always known when, or whether, they had their effect: the value of a
-// point. It holds what may be read.
+// A register is the model of one value that is written repeatedly: the value of a point. It
+// contains the values that may be read.
 //
-// Each write is a candidate from when it is sent. Once it is answered, whatever was
-// written before it was sent is overwritten; what was under way beside it is not, and
-// neither is a write of which nobody knows what came of it: it may still be on its way
-// when later ones are answered. So candidates are left over, and all of them may be
-// read until the world is quiet and shows which one it is.
+// Each write is a candidate from when it is sent. Its answer removes every write that was answered
+// before it was sent. Concurrent writes remain, and so do writes whose outcome is unknown: they may
+// take effect even after later ones are answered. So several candidates may remain, and each of
+// them may be read until the environment is quiet and shows the actual value.
 type register struct{ candidates []candidate }
 
-// candidate is a write that may be what stands.
+// candidate is a write whose value may be the current one.
 type candidate struct {
-	write int64   // which one
-	value float64 // NaN: nothing stands
-	began int64   // by the model's clock
-	ended int64   // when it was answered; open: it is under way, or may still be
+	write int64
+	value float64 // NaN: no value
+	began int64   // logical time
+	ended int64   // logical time of the answer; open: it may still take effect
 }
 
-// open is the end of a write that has none.
+// open is the end of a write that was not answered.
 const open = math.MaxInt64
 
-// nothing is the value of a register that has none.
-func nothing() float64 { return math.NaN() }
+// absent returns the value of a register without a value.
+func absent() float64 { return math.NaN() }
 
-// newRegister creates one that nothing was written to.
-func newRegister() *register { return &register{candidates: []candidate{{value: nothing()}}} }
+// newRegister creates a register that was not written to.
+func newRegister() *register { return &register{candidates: []candidate{{value: absent()}}} }
 
-// begin notes a write that is being sent.
+// begin records a write that is about to be sent.
 func (r *register) begin(write int64, value float64, now int64) {
 	for i := range r.candidates {
-		if r.candidates[i].write == write { // the same once more
+		if r.candidates[i].write == write { // already recorded
 			return
 		}
 	}
 	r.candidates = append(r.candidates, candidate{write: write, value: value, began: now, ended: open})
 }
 
-// acknowledge notes the answer that a write was done. With straggler, another try of it
-// may still be on its way.
+// acknowledge records that a write was applied. straggler means that another attempt of it may
+// still take effect.
 func (r *register) acknowledge(write, now int64, straggler bool) {
 	var done *candidate
 	for i := range r.candidates {
@@ -65,7 +63,7 @@ func (r *register) acknowledge(write, now int64, straggler bool) {
 	r.candidates = kept
 }
 
-// refuse notes the answer that a write was not done, and never will be.
+// refuse records that a write was rejected and will never take effect.
 func (r *register) refuse(write int64) {
 	kept := r.candidates[:0]
 	for _, c := range r.candidates {
@@ -76,7 +74,7 @@ func (r *register) refuse(write int64) {
 	r.candidates = kept
 }
 
-// allows reports whether a value may be read; NaN: whether nothing may.
+// allows reports whether a value may be read; for NaN, whether the value may be absent.
 func (r *register) allows(value float64) bool {
 	for _, c := range r.candidates {
 		if c.value == value || math.IsNaN(c.value) && math.IsNaN(value) {
@@ -86,7 +84,7 @@ func (r *register) allows(value float64) bool {
 	return false
 }
 
-// allowed lists what may be read.
+// allowed returns the values that may be read.
 func (r *register) allowed() []float64 {
 	values := make([]float64, len(r.candidates))
 	for i, c := range r.candidates {
@@ -95,7 +93,7 @@ func (r *register) allowed() []float64 {
 	return values
 }
 
-// settle notes what stands once nothing is on its way any more.
+// settle records the actual value once no write is pending.
 func (r *register) settle(value float64) {
 	r.candidates = append(r.candidates[:0], candidate{value: value})
 }

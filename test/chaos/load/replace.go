@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// tenantRounds is after how many rounds one workspace is removed and another takes its
-// place: so neither the stores nor the model grow forever.
-const tenantRounds = 20
+// roundsPerTenant is the number of rounds after which one workspace is removed and replaced, so
+// that neither the stores nor the model grow without bound.
+const roundsPerTenant = 20
 
-// replaceTenant removes a workspace: a second later none of its keys works anywhere.
+// replaceTenant removes a workspace and creates another one: one second later, all keys of the
+// removed one must be refused.
 func (l *Load) replaceTenant(ctx context.Context) ([]Violation, error) {
-	at := l.round / tenantRounds % len(l.tenants)
-	old := l.tenants[at]
-	fresh, err := l.newTenant(ctx, old.index)
+	index := l.round / roundsPerTenant % len(l.tenants)
+	old := l.tenants[index]
+	successor, err := l.newTenant(ctx, old.index)
 	if err != nil {
 		return nil, fmt.Errorf("making a workspace in its place: %w", err)
 	}
@@ -31,15 +32,15 @@ func (l *Load) replaceTenant(ctx context.Context) ([]Violation, error) {
 		keys = append(keys, old.hub.actor)
 	}
 	for _, key := range keys {
-		l.keys.add(goneKey{key, since, "of a workspace that was removed"})
+		l.revoked.add(revokedKey{key, since, "of a workspace that was removed"})
 	}
-	time.Sleep(refusedAfter)
-	for _, gone := range l.keys.list() {
-		if gone.tenant == old {
-			l.tryGone(ctx, gone)
+	time.Sleep(revocationDelay)
+	for _, key := range l.revoked.list() {
+		if key.tenant == old {
+			l.checkRevoked(ctx, key)
 		}
 	}
-	l.tenants[at] = fresh
-	old.past, old.shelf = nil, shelf{} // its keys are tried again later, and remember it
+	l.tenants[index] = successor
+	old.history, old.sources = nil, sourceSet{} // its revoked keys still refer to it
 	return nil, nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// storesOf reaches the embedded engines of a running server.
+// storesOf connects to the embedded engines of a running server.
 func storesOf(t *testing.T, s *harness.Server) Stores {
 	t.Helper()
 	running := s.Control()
@@ -40,26 +40,26 @@ func storesOf(t *testing.T, s *harness.Server) Stores {
 	return stores
 }
 
-// works runs a round, and gives what is wrong after it.
-func works(t *testing.T, l *Load, s *harness.Server, length time.Duration, meanwhile func()) []Violation {
+// runRound runs a round and returns the violations after it.
+func runRound(t *testing.T, l *Load, s *harness.Server, length time.Duration, meanwhile func()) []Violation {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()
-	over := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
-		defer close(over)
+		defer close(done)
 		l.Run(ctx)
 	}()
 	meanwhile()
-	<-over
-	stores := storesOf(t, s) // a restart has moved them
+	<-done
+	stores := storesOf(t, s) // a restart changed the addresses
 	require.NoError(t, l.Settle(t.Context(), stores))
 	return l.Check(t.Context(), stores)
 }
 
-// doctored are things done to the stores behind everybody's back, and the invariant that
-// must be seen to be broken.
-var doctored = []struct {
+// corruptions are direct changes of the stores, and the invariant that Check must report as
+// violated.
+var corruptions = []struct {
 	what       string
 	invariant  int
 	postgres   string
@@ -88,8 +88,8 @@ var doctored = []struct {
 	{what: "words of a node are lost", invariant: 13, postgres: `DELETE FROM lexical_nodes`},
 }
 
-// TestALoadOnAServerFindsNothingWrongUntilItsStoresAreDoctored runs a round on one
-// server, which is killed in its middle, and then changes the stores behind its back.
+// TestALoadOnAServerFindsNothingWrongUntilItsStoresAreDoctored runs a round on one server, which is
+// killed in the middle, and then changes the stores directly.
 func TestALoadOnAServerFindsNothingWrongUntilItsStoresAreDoctored(t *testing.T) {
 	testenv.NeedsEngines(t)
 	binary, remove, err := harness.Build()
@@ -103,12 +103,12 @@ func TestALoadOnAServerFindsNothingWrongUntilItsStoresAreDoctored(t *testing.T) 
 	})
 	require.NoError(t, err)
 	t.Logf("seed %d", l.cfg.Seed)
-	require.Empty(t, works(t, l, s, 6*time.Second, func() {
+	require.Empty(t, runRound(t, l, s, 6*time.Second, func() {
 		time.Sleep(2 * time.Second)
 		s.Crash()
 	}))
 	stores := storesOf(t, s)
-	for _, d := range doctored {
+	for _, d := range corruptions {
 		if d.postgres != "" {
 			_, err = stores.Postgres.Exec(t.Context(), d.postgres)
 		} else {
@@ -121,7 +121,7 @@ func TestALoadOnAServerFindsNothingWrongUntilItsStoresAreDoctored(t *testing.T) 
 	for _, v := range found {
 		text.WriteString(v.String() + "\n")
 	}
-	for _, d := range doctored {
-		require.True(t, slices.Contains(numbers(found), d.invariant), "%s is not seen:\n%s", d.what, text.String())
+	for _, d := range corruptions {
+		require.True(t, slices.Contains(invariants(found), d.invariant), "%s is not seen:\n%s", d.what, text.String())
 	}
 }

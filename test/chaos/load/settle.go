@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// settleLimit bounds how long the world may take to catch up once it is well.
-	settleLimit = 8 * time.Minute
-	settlePause = 100 * time.Millisecond
+	// settleTimeout bounds the time in which the environment catches up after the faults.
+	settleTimeout = 8 * time.Minute
+	settlePause   = 100 * time.Millisecond
 )
 
 // The topics, without their prefix.
@@ -30,34 +30,34 @@ const (
 
 var errBehind = errors.New("the world does not catch up")
 
-// step is one thing that is waited for.
+// step is a condition that Settle waits for.
 type step struct {
 	what        string
 	do          func(context.Context, Stores) error
 	waitTimeout time.Duration
-	invariant   int // that is broken when it does not come; 0: nothing more can be told
+	invariant   int // that is violated when the time runs out; 0: Settle fails
 }
 
-// Settle waits until nothing is under way: all processes answer, what was left open is
-// resolved, all consumers have consumed what is in the log, and the search index has
-// what is in the graph. The world must be well and Run must be over. What does not come
-// in its time is a violation that Check gives, since the rest can be looked at all the
-// same; an error says that it cannot.
+// Settle waits until nothing is pending: all processes answer, the unknown outcomes are resolved,
+// all consumers have consumed the log, and the search index contains the graph. All faults must
+// have ended and Run must have returned. A step that does not finish in time is usually a
+// violation, which Check returns, since the remaining steps can be checked all the same. Settle
+// returns an error if they cannot.
 func (l *Load) Settle(ctx context.Context, stores Stores) error {
-	ctx, cancel := context.WithTimeout(ctx, settleLimit)
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	defer l.say(ctx, "settled")
+	defer l.logProgress(ctx, "settled")
 	for _, s := range []step{
-		{"processes are ready", l.awaitReady, settleLimit, 0},
+		{"processes are ready", l.awaitReady, settleTimeout, 0},
 		{"requests are resolved", l.resolve, 3 * time.Minute, 4},
-		{"dead letters are put back", l.putBackAll, 3 * time.Minute, 4},
-		// What a process still holds of a request that was given up has come to an end.
-		{"requests have ended", l.awaitQuiet, settleLimit, 0},
-		{"points are stored", until(pointsStored), 3 * time.Minute, 1},
-		{"points are deleted", until(pointsDeleted), 3 * time.Minute, 3},
-		{"commands are decided", until(commandsDecided), 3 * time.Minute, 4},
-		{"changes are published", until(l.published), 3 * time.Minute, 5},
-		{"changes are indexed", until(l.indexed), 3 * time.Minute, 13},
+		{"dead letters are put back", l.redriveAll, 3 * time.Minute, 4},
+		// By now, processes have finished the requests whose callers gave up.
+		{"requests have ended", l.awaitQuiet, settleTimeout, 0},
+		{"points are stored", poll(pointsStored), 3 * time.Minute, 1},
+		{"points are deleted", poll(pointsDeleted), 3 * time.Minute, 3},
+		{"commands are decided", poll(commandsDecided), 3 * time.Minute, 4},
+		{"changes are published", poll(l.published), 3 * time.Minute, 5},
+		{"changes are indexed", poll(l.indexed), 3 * time.Minute, 13},
 		{"events are read", l.readEvents, 2 * time.Minute, 5},
 	} {
 		if err := l.await(ctx, stores, s); err != nil {
@@ -72,35 +72,34 @@ func (l *Load) await(ctx context.Context, stores Stores, s step) error {
 	limited, cancel := context.WithTimeout(ctx, s.waitTimeout)
 	defer cancel()
 	err := s.do(limited, stores)
-	l.took(s.what, began)
+	l.addDuration(s.what, began)
 	switch {
 	case err == nil:
 		return nil
 	case s.invariant == 0 || ctx.Err() != nil:
 		return fmt.Errorf("%w: waiting until %s: %w", errBehind, s.what, err)
 	}
-	l.wrong.add(
+	l.findings.add(
 		s.invariant, "it does not come that "+s.what, "after %s: %v", time.Since(began).Round(time.Millisecond), err,
 	)
 	return nil
 }
 
-// awaitQuiet waits until the last request of which it is not known what came of it was
-// long enough ago.
+// awaitQuiet waits until the last request with an unknown outcome is older than the quiet period.
 func (l *Load) awaitQuiet(ctx context.Context, _ Stores) error {
-	rest(ctx, l.quiet-time.Since(time.Unix(0, l.client.vague.Load())))
+	sleep(ctx, l.quietPeriod-time.Since(time.Unix(0, l.client.lastUnknown.Load())))
 	return ctx.Err()
 }
 
-// until repeats a question until it is answered with "", which is what is missing.
-func until(ask func(context.Context, Stores) (missing string, err error)) func(context.Context, Stores) error {
+// poll returns a function that repeats check until it returns no missing item.
+func poll(check func(context.Context, Stores) (missing string, err error)) func(context.Context, Stores) error {
 	return func(ctx context.Context, stores Stores) error {
 		for {
-			missing, err := ask(ctx, stores)
+			missing, err := check(ctx, stores)
 			if err == nil && missing == "" {
 				return nil
 			}
-			if !rest(ctx, settlePause) {
+			if !sleep(ctx, settlePause) {
 				if err == nil {
 					err = errors.New(missing)
 				}
@@ -110,18 +109,18 @@ func until(ask func(context.Context, Stores) (missing string, err error)) func(c
 	}
 }
 
-// awaitReady waits until each API process says that it is ready, some times in a row.
+// awaitReady waits until each API process reports several times in a row that it is ready.
 func (l *Load) awaitReady(ctx context.Context, _ Stores) error {
 	const inARow = 3
 	var work errgroup.Group
 	for api := range l.cfg.APIs {
 		work.Go(func() error {
 			for row := 0; row < inARow; {
-				a, err := l.client.send(ctx, call{method: http.MethodGet, path: "/readyz", api: api + 1, foreign: true})
+				a, err := l.client.send(ctx, call{method: http.MethodGet, path: "/readyz", api: api + 1, errorExpected: true})
 				if row++; err != nil || a.Status != http.StatusOK {
 					row = 0
 				}
-				if row < inARow && !rest(ctx, settlePause) {
+				if row < inARow && !sleep(ctx, settlePause) {
 					return fmt.Errorf("%s: %w", l.cfg.APIs[api], ctx.Err())
 				}
 			}
@@ -132,11 +131,11 @@ func (l *Load) awaitReady(ctx context.Context, _ Stores) error {
 }
 
 func (l *Load) resolve(ctx context.Context, _ Stores) error {
-	return l.each(func(t *tenant) error { return errors.Join(t.resolve(ctx), t.resolveReceipts(ctx)) })
+	return l.forEachTenant(func(t *tenant) error { return errors.Join(t.resolve(ctx), t.resolveReceipts(ctx)) })
 }
 
-// each does something for all tenants at a time.
-func (l *Load) each(do func(*tenant) error) error {
+// forEachTenant calls do for all tenants concurrently.
+func (l *Load) forEachTenant(do func(*tenant) error) error {
 	var work errgroup.Group
 	for _, t := range l.tenants {
 		work.Go(func() error { return do(t) })
@@ -144,13 +143,13 @@ func (l *Load) each(do func(*tenant) error) error {
 	return work.Wait()
 }
 
-// kafka opens a client of the brokers.
+// kafka creates a client of the brokers.
 func (s Stores) kafka(more ...kgo.Opt) (*kgo.Client, error) {
 	options := append([]kgo.Opt{kgo.SeedBrokers(s.Kafka...)}, s.KafkaOptions...)
 	return kgo.NewClient(append(options, more...)...)
 }
 
-// partitionEnd is where a partition of a topic ends.
+// partitionEnd contains the start and end offsets of a partition.
 type partitionEnd struct {
 	topicID   [16]byte
 	partition int32
@@ -158,7 +157,7 @@ type partitionEnd struct {
 	end       int64
 }
 
-// ends asks the brokers where a topic begins and ends.
+// ends returns the start and end offsets of a topic's partitions.
 func (s Stores) ends(ctx context.Context, topic string) ([]partitionEnd, error) {
 	client, err := s.kafka()
 	if err != nil {
@@ -196,7 +195,7 @@ func pointsStored(ctx context.Context, stores Stores) (string, error) {
 	return consumed(ctx, stores, pointsTopic, "watermarks")
 }
 
-// pointsDeleted looks for deletions that answers know of and the store of points does not.
+// pointsDeleted checks that accepted deletions of points have been executed.
 func pointsDeleted(ctx context.Context, stores Stores) (missing string, err error) {
 	var waiting int
 	const unexecuted = `SELECT count(*) FROM tombstones WHERE executed_at IS NULL AND settled_at IS NULL`
@@ -211,7 +210,7 @@ func commandsDecided(ctx context.Context, stores Stores) (string, error) {
 	return consumed(ctx, stores, commandsTopic, "command_offsets")
 }
 
-// consumed compares the ends of a topic with how far Postgres says that it is consumed.
+// consumed compares the end offsets of a topic with the consumed offsets in Postgres.
 func consumed(ctx context.Context, stores Stores, topic, table string) (missing string, err error) {
 	ends, err := stores.ends(ctx, topic)
 	if err != nil {
@@ -236,8 +235,8 @@ func consumed(ctx context.Context, stores Stores, topic, table string) (missing 
 	return "", nil
 }
 
-// ids are the workspaces.
-func (l *Load) ids() []uuid.UUID {
+// workspaceIDs returns the ids of the workspaces.
+func (l *Load) workspaceIDs() []uuid.UUID {
 	list := make([]uuid.UUID, len(l.tenants))
 	for i, t := range l.tenants {
 		list[i] = t.uuid
@@ -246,14 +245,17 @@ func (l *Load) ids() []uuid.UUID {
 }
 
 func (l *Load) published(ctx context.Context, stores Stores) (string, error) {
-	return behind(ctx, stores, l.ids(), `SELECT h.workspace_id, h.sequence, coalesce(p.sequence, 0) FROM graph_heads h
-		LEFT JOIN graph_published p USING (workspace_id) WHERE h.workspace_id = ANY($1)`)
+	return behind(
+		ctx, stores, l.workspaceIDs(),
+		`SELECT h.workspace_id, h.sequence, coalesce(p.sequence, 0) FROM graph_heads h
+		LEFT JOIN graph_published p USING (workspace_id) WHERE h.workspace_id = ANY($1)`,
+	)
 }
 
-// indexed looks at the words first and then at the vectors.
+// indexed checks the index of words first, then the vectors.
 func (l *Load) indexed(ctx context.Context, stores Stores) (string, error) {
 	missing, err := behind(
-		ctx, stores, l.ids(),
+		ctx, stores, l.workspaceIDs(),
 		`SELECT h.workspace_id, h.sequence, coalesce(x.sequence, 0) FROM graph_heads h
 		LEFT JOIN lexical_workspaces x ON x.workspace_id = h.workspace_id AND NOT x.filling WHERE h.workspace_id = ANY($1)`,
 	)
@@ -267,7 +269,7 @@ func (l *Load) indexed(ctx context.Context, stores Stores) (string, error) {
 		return "", nil
 	}
 	missing, err = behind(
-		ctx, stores, l.ids(),
+		ctx, stores, l.workspaceIDs(),
 		`SELECT h.workspace_id, h.sequence, coalesce(p.sequence, 0) FROM graph_heads h
 		LEFT JOIN (embedding_progress p JOIN search_indexes i ON i.id = p.index_id AND i.state = 'live')
 		ON p.workspace_id = h.workspace_id AND p.built
@@ -279,29 +281,29 @@ func (l *Load) indexed(ctx context.Context, stores Stores) (string, error) {
 	return missing, err
 }
 
-// behind asks for workspaces whose second number is below their first.
+// behind returns the workspaces whose second number is below their first, as text.
 func behind(ctx context.Context, stores Stores, workspaces []uuid.UUID, query string) (string, error) {
 	found, err := stores.Postgres.Query(ctx, query, workspaces)
 	if err != nil {
 		return "", err
 	}
 	var (
-		late      []string
-		workspace uuid.UUID
-		head, is  int64
+		late          []string
+		workspace     uuid.UUID
+		head, current int64
 	)
-	_, err = pgx.ForEachRow(found, []any{&workspace, &head, &is}, func() error {
-		if is < head {
-			late = append(late, fmt.Sprintf("workspace %s is at %d of %d", workspace, is, head))
+	_, err = pgx.ForEachRow(found, []any{&workspace, &head, &current}, func() error {
+		if current < head {
+			late = append(late, fmt.Sprintf("workspace %s is at %d of %d", workspace, current, head))
 		}
 		return nil
 	})
 	return strings.Join(late, ", "), err
 }
 
-// readEvents has each feed read up to its workspace's newest change.
+// readEvents reads each feed up to the newest change of its workspace.
 func (l *Load) readEvents(ctx context.Context, stores Stores) error {
-	return l.each(func(t *tenant) error {
+	return l.forEachTenant(func(t *tenant) error {
 		var head int64
 		if err := stores.Postgres.QueryRow(
 			ctx, `SELECT coalesce(max(sequence), 0) FROM graph_heads WHERE workspace_id = $1`, t.uuid,

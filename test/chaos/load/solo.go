@@ -13,47 +13,47 @@ import (
 	"github.com/google/uuid"
 )
 
-// soloPatience is how long a command of the solo actor is repeated after the round is
-// over: what it does next depends on what came of it.
-const soloPatience = 5 * time.Second
+// soloTimeout bounds how long a command of the solo actor is retried after the end of the round:
+// its next command depends on the outcome.
+const soloTimeout = 5 * time.Second
 
-// tripsUndone is how many round trips of the solo actor stay undone until one is left
-// standing: their commands are more than a stack is deep, and what stood before them is
+// tripsPerKept is the number of round trips of the solo actor of which one is not undone in the
+// end. The commands of this many trips exceed the depth of a stack, and the state before them is
 // below all of these.
-const tripsUndone = 25
+const tripsPerKept = 25
 
-// roundTrip has the solo actor write a few things that are nobody else's, undo all of
-// it and redo all of it: everything is then as it was, except for versions and times. Mostly
-// it then undoes all of it again, and what stood before.
+// roundTrip writes a few nodes and edges as the solo actor, undoes all of it and redoes all of it:
+// the state is then the same, except for versions and times. Usually it then undoes all of it
+// again, and the command before.
 func (t *tenant) roundTrip(ctx context.Context, dice *rand.Rand) {
 	if t.index%2 == 1 {
-		return // there, others take back what anybody did
+		return // in these workspaces, other actors undo commands of any actor
 	}
-	made, ok := t.thereAndBack(ctx, dice)
+	made, ok := t.undoRedoTrip(ctx, dice)
 	if !ok {
-		t.trips = 0 // nobody knows what stands
+		t.trips = 0 // the state is unknown
 		return
 	}
-	if t.trips++; t.trips%tripsUndone == 1 {
+	if t.trips++; t.trips%tripsPerKept == 1 {
 		return
 	}
-	if !t.turn(ctx, "UNDO", made+1) || !t.turn(ctx, "REDO", 1) {
+	if !t.undoOrRedo(ctx, "UNDO", made+1) || !t.undoOrRedo(ctx, "REDO", 1) {
 		t.trips = 0
 	}
 }
 
-// thereAndBack does, undoes and redoes a few commands, and returns how many. What is
-// wrong with it is noted; ok is false also if the round ended meanwhile.
-func (t *tenant) thereAndBack(ctx context.Context, dice *rand.Rand) (made int, ok bool) {
+// undoRedoTrip sends, undoes and redoes a few commands, and returns their number. Violations are
+// recorded; ok is false also if the round ended meanwhile.
+func (t *tenant) undoRedoTrip(ctx context.Context, dice *rand.Rand) (made int, ok bool) {
 	nodes := []uuid.UUID{seededID(dice), seededID(dice), seededID(dice)}
 	edges := []uuid.UUID{seededID(dice), seededID(dice)}
 	for _, step := range t.steps(nodes, edges, dice) {
-		a, err := t.insist(ctx, step)
+		a, err := t.sendUntilDecided(ctx, step)
 		switch {
 		case err != nil:
 			return made, false
 		case a.Status/100 != 2:
-			t.load.wrong.add(
+			t.load.findings.add(
 				8, "a command of an actor on what is its own is refused", "%s %s: %d %s", step.body, a.RequestID, a.Status,
 				a.Error.Message,
 			)
@@ -61,29 +61,29 @@ func (t *tenant) thereAndBack(ctx context.Context, dice *rand.Rand) (made int, o
 		}
 		made++
 	}
-	before, err := t.look(ctx, nodes, edges)
-	if err != nil || !t.turn(ctx, "UNDO", made) {
+	before, err := t.readResources(ctx, nodes, edges)
+	if err != nil || !t.undoOrRedo(ctx, "UNDO", made) {
 		return made, false
 	}
-	gone, err := t.look(ctx, nodes, edges)
+	gone, err := t.readResources(ctx, nodes, edges)
 	if err != nil {
 		return made, false
 	}
 	for id, r := range gone {
 		if r != "" {
-			t.load.wrong.add(8, "something stands after all was undone", "workspace %s, %s: %s", t.id, id, r)
+			t.load.findings.add(8, "something stands after all was undone", "workspace %s, %s: %s", t.id, id, r)
 		}
 	}
-	if !t.turn(ctx, "REDO", made) {
+	if !t.undoOrRedo(ctx, "REDO", made) {
 		return made, false
 	}
-	after, err := t.look(ctx, nodes, edges)
+	after, err := t.readResources(ctx, nodes, edges)
 	if err != nil {
 		return made, false
 	}
 	for id, want := range before {
 		if after[id] != want {
-			t.load.wrong.add(
+			t.load.findings.add(
 				8, "something is not as it was after all was undone and redone", "workspace %s, %s: %q, before %q", t.id, id,
 				after[id], want,
 			)
@@ -92,7 +92,7 @@ func (t *tenant) thereAndBack(ctx context.Context, dice *rand.Rand) (made int, o
 	return made, true
 }
 
-// steps are the commands of a round trip.
+// steps returns the commands of a round trip.
 func (t *tenant) steps(nodes, edges []uuid.UUID, dice *rand.Rand) []*command {
 	one := func(kind string, payload map[string]any) *command {
 		return &command{actor: t.solo, path: executePath, body: body(map[string]any{"type": kind, "payload": payload})}
@@ -124,41 +124,41 @@ func (t *tenant) steps(nodes, edges []uuid.UUID, dice *rand.Rand) []*command {
 	return steps
 }
 
-// insist repeats a command with its key until it is decided. What stays open is
-// resolved when the round is over.
-func (t *tenant) insist(ctx context.Context, c *command) (*answer, error) {
-	var late time.Time
+// sendUntilDecided repeats a command with its key until its outcome is known. A command that stays
+// open is resolved when the round is over.
+func (t *tenant) sendUntilDecided(ctx context.Context, c *command) (*answer, error) {
+	var deadline time.Time
 	for {
 		a, err := t.load.client.do(ctx, c.call())
-		if !unknown(a, err) {
-			t.decided(c, a)
+		if !outcomeUnknown(a, err) {
+			t.recordAnswer(c, a)
 			return a, nil
 		}
 		switch now := time.Now(); {
-		case !over(ctx):
-		case late.IsZero():
-			late = now.Add(soloPatience)
-		case now.After(late):
-			t.graph.leaveOpen(c)
+		case !roundOver(ctx):
+		case deadline.IsZero():
+			deadline = now.Add(soloTimeout)
+		case now.After(deadline):
+			t.graph.addOpen(c)
 			return nil, errUnknown
 		}
 		time.Sleep(retryPause)
 	}
 }
 
-// turn undoes or redoes a number of commands.
-func (t *tenant) turn(ctx context.Context, kind string, times int) bool {
+// undoOrRedo undoes or redoes a number of commands.
+func (t *tenant) undoOrRedo(ctx context.Context, kind string, times int) bool {
 	for n := range times {
 		c := &command{
 			actor: t.solo, path: executePath, body: body(map[string]any{"type": kind}),
 			key: t.newKey("solo"),
 		}
-		a, err := t.insist(ctx, c)
+		a, err := t.sendUntilDecided(ctx, c)
 		if err != nil {
 			return false
 		}
 		if a.Status != http.StatusOK {
-			t.load.wrong.add(
+			t.load.findings.add(
 				8, "what an actor did last cannot be undone or redone", "workspace %s, %s %d of %d, %s: %d %s %v", t.id, kind, n+1,
 				times, a.RequestID, a.Status, a.Error.Message, a.Error.Details,
 			)
@@ -168,16 +168,16 @@ func (t *tenant) turn(ctx context.Context, kind string, times int) bool {
 	return true
 }
 
-// look reads nodes and edges: what there is of each except for its version and time, ""
-// if it does not stand.
-func (t *tenant) look(ctx context.Context, nodes, edges []uuid.UUID) (map[uuid.UUID]string, error) {
+// readResources returns the nodes and edges by id, without version and update time; "" if one does
+// not exist.
+func (t *tenant) readResources(ctx context.Context, nodes, edges []uuid.UUID) (map[uuid.UUID]string, error) {
 	found := map[uuid.UUID]string{}
 	for i, id := range append(append([]uuid.UUID(nil), nodes...), edges...) {
 		path := "/api/queries/nodes/"
 		if i >= len(nodes) {
 			path = "/api/queries/edges/"
 		}
-		a, err := t.load.client.reach(ctx, call{key: t.solo, method: http.MethodGet, path: path + id.String()})
+		a, err := t.load.client.doUntilAnswered(ctx, call{key: t.solo, method: http.MethodGet, path: path + id.String()})
 		switch {
 		case err != nil:
 			return nil, err
@@ -187,7 +187,7 @@ func (t *tenant) look(ctx context.Context, nodes, edges []uuid.UUID) (map[uuid.U
 			return nil, fmt.Errorf("%w: %d", errRefused, a.Status)
 		default:
 			var r map[string]json.RawMessage
-			if err := a.into(&r); err != nil {
+			if err := a.decodeData(&r); err != nil {
 				return nil, err
 			}
 			delete(r, "version")
@@ -200,19 +200,19 @@ func (t *tenant) look(ctx context.Context, nodes, edges []uuid.UUID) (map[uuid.U
 
 var errUnresolved = errors.New("commands are unresolved")
 
-// resolve finds out what came of the commands that were left open, each by its key.
+// resolve determines the outcomes of the open commands by sending each again with its key.
 func (t *tenant) resolve(ctx context.Context) error {
-	open := t.graph.takeOpen()
+	open := t.graph.drainOpen()
 	for i, c := range open {
 		for {
 			a, err := t.load.client.do(ctx, c.call())
-			if !unknown(a, err) {
-				t.decided(c, a)
+			if !outcomeUnknown(a, err) {
+				t.recordAnswer(c, a)
 				break
 			}
-			if !rest(ctx, retryPause) {
+			if !sleep(ctx, retryPause) {
 				for _, left := range open[i:] {
-					t.graph.leaveOpen(left)
+					t.graph.addOpen(left)
 				}
 				if err == nil {
 					err = fmt.Errorf("%d %s", a.Status, a.Error.Message)

@@ -6,59 +6,59 @@ import (
 	"github.com/google/uuid"
 )
 
-// format is how points of a source are sent.
+// format is the format in which the points of a source are sent.
 type format string
 
 const (
-	rows    format = "rows"    // JSON, a row a point
+	rows    format = "rows"    // JSON, one object per point
 	columns format = "columns" // JSON, arrays
 	lines   format = "lines"   // line protocol
 )
 
 var formats = []format{rows, columns, lines}
 
-// keepRounds is for how many rounds points are written to a source and all of them are
-// in the model. Then it is put aside, and a new one takes its place.
-const keepRounds = 4
+// sourceRounds is the number of rounds for which points are written to a source and all of them are
+// in the model. The source is then retired and replaced by a new one.
+const sourceRounds = 4
 
-// keptAside is how many sources of each format stay under observation after that.
-const keptAside = 3
+// maxRetired is the number of retired sources of each format that are still checked.
+const maxRetired = 3
 
-// shelf is the sources of a tenant.
-type shelf struct {
+// sourceSet contains the sources of a tenant.
+type sourceSet struct {
 	mu      sync.Mutex
 	current map[format]*source
-	aside   []*aside
+	retired []*retiredSource
 	open    []openReceipt
 }
 
-// point names a point of a source.
+// point identifies a point of a source.
 type point struct {
-	metric string
-	text   bool  // it is a string
-	us     int64 // microseconds since 1970
+	metric   string
+	isString bool
+	us       int64 // microseconds since 1970
 }
 
-// source is what the model knows of a data source.
+// source is the model of a data source.
 type source struct {
-	id     uuid.UUID
-	name   string
-	format format
-	born   int // the round
+	id           uuid.UUID
+	name         string
+	format       format
+	createdRound int
 
 	mu       sync.Mutex
 	points   map[point]*register
-	next     int64 // the newest timestamp that was used, in steps
+	next     int64 // step after the newest timestamp in use
 	removals []removal
-	// receipts are points that got their time from the server, by their values: each is
-	// there once, if it must be, or at most once.
+	// receipts contains the points whose timestamp the server assigned, by their values. A required one
+	// must exist once, others at most once.
 	receipts map[float64]receipt
 }
 
-// receipt is a point without its own time.
-type receipt struct{ must bool }
+// receipt is a point that was sent without a timestamp.
+type receipt struct{ required bool }
 
-// removal is a deletion that may still be on its way.
+// removal is a deletion whose effect may still be pending.
 type removal struct {
 	write    int64
 	metric   string
@@ -71,17 +71,17 @@ func (r removal) covers(p point) bool {
 
 func newSource(id uuid.UUID, name string, f format, round int) *source {
 	return &source{
-		id: id, name: name, format: f, born: round, points: map[point]*register{}, receipts: map[float64]receipt{},
+		id: id, name: name, format: f, createdRound: round, points: map[point]*register{}, receipts: map[float64]receipt{},
 	}
 }
 
-// value is what a write wants to be of a point.
+// value is a point and the value that a write sets.
 type value struct {
 	point
 	number float64
 }
 
-// begin notes points that are being sent by a write.
+// begin records the points of a write that is about to be sent.
 func (s *source) begin(write, now int64, values []value) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,9 +90,9 @@ func (s *source) begin(write, now int64, values []value) {
 		if r == nil {
 			r = newRegister()
 			s.points[v.point] = r
-			for _, gone := range s.removals {
-				if gone.covers(v.point) {
-					r.begin(gone.write, nothing(), now)
+			for _, deletion := range s.removals {
+				if deletion.covers(v.point) {
+					r.begin(deletion.write, absent(), now)
 				}
 			}
 		}
@@ -100,7 +100,8 @@ func (s *source) begin(write, now int64, values []value) {
 	}
 }
 
-// end notes what came of a write. With straggler, a try of it may still be on its way.
+// end records the outcome of a write. straggler means that an unanswered attempt may still take
+// effect.
 func (s *source) end(write, now int64, values []value, done, straggler bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,25 +115,25 @@ func (s *source) end(write, now int64, values []value, done, straggler bool) {
 	}
 }
 
-// beginRemoval notes a deletion that is being sent, endRemoval what came of it.
-func (s *source) beginRemoval(gone removal, now int64) {
+// beginRemoval records a deletion that is about to be sent, endRemoval its outcome.
+func (s *source) beginRemoval(deletion removal, now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.removals = append(s.removals, gone)
+	s.removals = append(s.removals, deletion)
 	for p, r := range s.points {
-		if gone.covers(p) {
-			r.begin(gone.write, nothing(), now)
+		if deletion.covers(p) {
+			r.begin(deletion.write, absent(), now)
 		}
 	}
 }
 
-func (s *source) endRemoval(gone removal, now int64, done, straggler bool) {
+func (s *source) endRemoval(deletion removal, now int64, done, straggler bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !straggler {
 		kept := s.removals[:0]
 		for _, r := range s.removals {
-			if r.write != gone.write {
+			if r.write != deletion.write {
 				kept = append(kept, r)
 			}
 		}
@@ -140,16 +141,16 @@ func (s *source) endRemoval(gone removal, now int64, done, straggler bool) {
 	}
 	for p, r := range s.points {
 		switch {
-		case !gone.covers(p):
+		case !deletion.covers(p):
 		case done:
-			r.acknowledge(gone.write, now, straggler)
+			r.acknowledge(deletion.write, now, straggler)
 		case !straggler:
-			r.refuse(gone.write)
+			r.refuse(deletion.write)
 		}
 	}
 }
 
-// settle reduces the model to what was found, after it was compared.
+// settle reduces the model to the stored points, after they were compared.
 func (s *source) settle(found map[point]float64, receipts map[float64]int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +158,7 @@ func (s *source) settle(found map[point]float64, receipts map[float64]int) {
 	for p, r := range s.points {
 		v, ok := found[p]
 		if !ok {
-			delete(s.points, p) // a point that is written again has nothing before it
+			delete(s.points, p) // a later write of the point starts with an empty register
 			continue
 		}
 		r.settle(v)
@@ -166,27 +167,26 @@ func (s *source) settle(found map[point]float64, receipts map[float64]int) {
 		if receipts[v] == 0 {
 			delete(s.receipts, v)
 		} else {
-			s.receipts[v] = receipt{must: true}
+			s.receipts[v] = receipt{required: true}
 		}
 	}
 }
 
-// aside is a source to which nothing is written any more, reduced to what its rows come
-// to.
-type aside struct {
+// retiredSource is a source that is no longer written to, reduced to a digest of its rows.
+type retiredSource struct {
 	id     uuid.UUID
 	format format
 	series []seriesRow
 	digest digest
-	// removed says that it was deleted: then it has no rows, once that has settled.
+	// removed means that the source was deleted: it has no rows once the deletion has settled.
 	removed, settled bool
 }
 
-// digest is what rows come to.
+// digest is the number of some rows and a hash over them.
 type digest struct {
 	Rows uint64 `ch:"rows"`
 	Hash uint64 `ch:"hash"`
 }
 
-// receiptMetric is the metric of points without their own time.
+// receiptMetric is the metric of points that are sent without a timestamp.
 const receiptMetric = "receipt"

@@ -12,15 +12,15 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 )
 
-// topicReader is how far topic graph.events was read, and what it has had of each
-// workspace.
+// topicReader contains the offsets up to which topic graph.events was read, and the sequences it
+// contained of each workspace.
 type topicReader struct {
 	id   [16]byte
 	next map[int32]int64
-	seen map[uuid.UUID]int64 // the newest change of each workspace, all before it too
+	seen map[uuid.UUID]int64 // newest change of each workspace; all earlier ones were read
 }
 
-// topicRow is what a record of the topic says.
+// topicRow is the content of a record of the topic.
 type topicRow struct {
 	workspace uuid.UUID
 	sequence  int64
@@ -28,9 +28,9 @@ type topicRow struct {
 	part      uint32
 }
 
-// checkTopic holds the records that topic graph.events has got since it was read last
-// against the journals: a record of each change, in order, and of nothing else. What was
-// in a topic that was deleted is not missed.
+// checkTopic compares the records that were added to topic graph.events since the last call with
+// the journals: one record for each change, in order, and no others. Records of a deleted topic are
+// not required.
 func (l *Load) checkTopic(ctx context.Context, stores Stores) ([]Violation, error) {
 	ends, err := stores.ends(ctx, eventsTopic)
 	if err != nil {
@@ -40,12 +40,12 @@ func (l *Load) checkTopic(ctx context.Context, stores Stores) ([]Violation, erro
 		return nil, nil
 	}
 	r := &l.topic
-	whole := r.next != nil && r.id == ends[0].topicID
+	contiguous := r.next != nil && r.id == ends[0].topicID
 	for _, e := range ends {
-		whole = whole && r.next[e.partition] >= e.start
+		contiguous = contiguous && r.next[e.partition] >= e.start
 	}
 	first := r.next == nil
-	if !whole { // it is another topic, or has lost what was not read yet
+	if !contiguous { // it is a new topic, or unread records were deleted
 		*r = topicReader{id: ends[0].topicID, next: map[int32]int64{}, seen: map[uuid.UUID]int64{}}
 	}
 	records, err := r.read(ctx, stores, ends)
@@ -55,21 +55,21 @@ func (l *Load) checkTopic(ctx context.Context, stores Stores) ([]Violation, erro
 	heads := map[uuid.UUID]*tenant{}
 	for _, t := range l.tenants {
 		heads[t.uuid] = t
-		if !whole && !first {
-			r.seen[t.uuid] = -1 // wherever it begins
+		if !contiguous && !first {
+			r.seen[t.uuid] = -1 // its first sequence is unknown
 		}
 	}
 	return r.compare(records, heads), nil
 }
 
-// read reads from where it was to the ends.
+// read reads the records from the last offsets to the ends.
 func (r *topicReader) read(ctx context.Context, stores Stores, ends []partitionEnd) ([]topicRow, error) {
-	at := map[int32]kgo.Offset{}
+	offsets := map[int32]kgo.Offset{}
 	left := 0
 	for _, e := range ends {
 		from := max(r.next[e.partition], e.start)
 		if from < e.end {
-			at[e.partition] = kgo.NewOffset().At(from)
+			offsets[e.partition] = kgo.NewOffset().At(from)
 			left++
 		}
 		r.next[e.partition] = e.end
@@ -78,7 +78,7 @@ func (r *topicReader) read(ctx context.Context, stores Stores, ends []partitionE
 		return nil, nil
 	}
 	client, err := stores.kafka(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{
-		stores.TopicPrefix + eventsTopic: at,
+		stores.TopicPrefix + eventsTopic: offsets,
 	}))
 	if err != nil {
 		return nil, err
@@ -90,22 +90,22 @@ func (r *topicReader) read(ctx context.Context, stores Stores, ends []partitionE
 		if err := fetches.Err0(); err != nil {
 			return nil, fmt.Errorf("reading topic %s: %w", eventsTopic, err)
 		}
-		var wrong error
+		var failure error
 		fetches.EachRecord(func(record *kgo.Record) {
 			if record.Offset >= r.next[record.Partition] {
 				return
 			}
 			row, err := readEvent(record)
 			if err != nil {
-				wrong = err
+				failure = err
 			}
 			list = append(list, row)
 			if record.Offset == r.next[record.Partition]-1 {
 				left--
 			}
 		})
-		if wrong != nil {
-			return nil, wrong
+		if failure != nil {
+			return nil, failure
 		}
 	}
 	return list, nil
@@ -124,36 +124,42 @@ func readEvent(record *kgo.Record) (row topicRow, err error) {
 	return row, err
 }
 
-// compare holds records against the journals of workspaces.
+// compare compares records with the journals of workspaces.
 func (r *topicReader) compare(records []topicRow, tenants map[uuid.UUID]*tenant) (found []Violation) {
 	for _, row := range records {
 		t := tenants[row.workspace]
 		if t == nil {
-			continue // a workspace that is gone, or nobody's here
+			continue // a removed workspace, or one of another load
 		}
 		seen := r.seen[row.workspace]
-		switch kept := t.past.commands[graph.Sequence(row.sequence)]; {
-		case row.sequence > t.past.last:
-			found = shown(found, Violation{5, "an event was published of a change that is not in the journal", fmt.Sprintf(
-				"workspace %s: change %d of command %s; the newest is %d", t.id, row.sequence, row.command, t.past.last,
-			)})
+		switch kept := t.history.commands[graph.Sequence(row.sequence)]; {
+		case row.sequence > t.history.last:
+			found = appendLimited(found, Violation{
+				5, "an event was published of a change that is not in the journal",
+				fmt.Sprintf(
+					"workspace %s: change %d of command %s; the newest is %d", t.id, row.sequence, row.command, t.history.last,
+				),
+			})
 			continue
 		case kept != uuid.Nil && kept != row.command:
-			found = shown(found, Violation{5, "an event was published of another command than the journal has", fmt.Sprintf(
-				"workspace %s: change %d is of command %s, published was %s", t.id, row.sequence, kept, row.command,
-			)})
+			found = appendLimited(found, Violation{
+				5, "an event was published of another command than the journal has",
+				fmt.Sprintf(
+					"workspace %s: change %d is of command %s, published was %s", t.id, row.sequence, kept, row.command,
+				),
+			})
 		}
 		if seen >= 0 && row.sequence > seen+1 {
-			found = shown(found, Violation{5, "an event was left out of the topic", fmt.Sprintf(
+			found = appendLimited(found, Violation{5, "an event was left out of the topic", fmt.Sprintf(
 				"workspace %s: %d comes after %d", t.id, row.sequence, seen,
 			)})
 		}
 		r.seen[row.workspace] = max(seen, row.sequence)
 	}
 	for id, t := range tenants {
-		if seen := r.seen[id]; seen >= 0 && seen < t.past.last {
-			found = shown(found, Violation{5, "changes were not published", fmt.Sprintf(
-				"workspace %s: up to %d of %d", t.id, seen, t.past.last,
+		if seen := r.seen[id]; seen >= 0 && seen < t.history.last {
+			found = appendLimited(found, Violation{5, "changes were not published", fmt.Sprintf(
+				"workspace %s: up to %d of %d", t.id, seen, t.history.last,
 			)})
 		}
 	}

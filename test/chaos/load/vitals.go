@@ -12,25 +12,25 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Vitals are what a process takes.
+// Vitals are the resources that a process uses.
 type Vitals struct {
 	Goroutines, OpenFiles float64
 	Resident              float64 // bytes
 }
 
-// growth is how much more of goroutines and files a process may take in a later settling
-// than in the first: pools and caches fill up, and then no more comes.
-const growth = 400
+// maxGrowth is how many more goroutines or files a process may use in a later settling than in the
+// first: pools and caches fill up once.
+const maxGrowth = 400
 
-// checkProcesses reads the metrics of each process: what it takes is bounded, and no
-// workspace shows in them.
+// checkProcesses reads the metrics of each process and checks that its resources are bounded and
+// that the metrics contain nothing of a workspace.
 func (l *Load) checkProcesses(ctx context.Context) (found []Violation, err error) {
 	for _, url := range l.cfg.Metrics {
 		page, err := l.metrics(ctx, url)
 		if err != nil {
 			return found, err
 		}
-		if canary := strange(page, ""); canary != "" {
+		if canary := foreignCanary(page, ""); canary != "" {
 			found = append(found, Violation{10, "metrics show something of a workspace", url + ": " + canary})
 		}
 		for _, t := range l.tenants {
@@ -64,7 +64,7 @@ func (l *Load) metrics(ctx context.Context, url string) ([]byte, error) {
 	return io.ReadAll(response.Body)
 }
 
-// parseMetrics reads a page of metrics, by name.
+// parseMetrics parses metrics in the text format, by name.
 func parseMetrics(page []byte) (map[string]*dto.MetricFamily, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(bytes.NewReader(page))
@@ -74,37 +74,37 @@ func parseMetrics(page []byte) (map[string]*dto.MetricFamily, error) {
 	return families, nil
 }
 
-// ReadVitals reads them off a process's page of metrics.
+// ReadVitals reads the Vitals from the metrics of a process.
 func ReadVitals(page []byte) (v Vitals, err error) {
 	families, err := parseMetrics(page)
 	if err != nil {
 		return v, err
 	}
-	for name, to := range map[string]*float64{
+	for name, dst := range map[string]*float64{
 		"go_goroutines": &v.Goroutines, "process_open_fds": &v.OpenFiles, "process_resident_memory_bytes": &v.Resident,
 	} {
 		family := families[name]
 		if family == nil {
 			return v, fmt.Errorf("%s is not among the metrics", name)
 		}
-		*to = family.GetMetric()[0].GetGauge().GetValue()
+		*dst = family.GetMetric()[0].GetGauge().GetValue()
 	}
 	return v, nil
 }
 
 func (b Bounds) compare(url string, first, now Vitals) (found []Violation) {
 	for _, one := range []struct {
-		what           string
-		is, was, bound float64
-		more           float64
+		what                string
+		value, first, bound float64
+		growth              float64
 	}{
-		{"goroutines", now.Goroutines, first.Goroutines, b.Goroutines, growth},
-		{"open files", now.OpenFiles, first.OpenFiles, b.OpenFiles, growth},
+		{"goroutines", now.Goroutines, first.Goroutines, b.Goroutines, maxGrowth},
+		{"open files", now.OpenFiles, first.OpenFiles, b.OpenFiles, maxGrowth},
 		{"bytes of memory", now.Resident, 0, b.Resident, b.Resident},
 	} {
-		if one.is > one.bound || one.is > one.was+one.more {
+		if one.value > one.bound || one.value > one.first+one.growth {
 			found = append(found, Violation{14, "a process takes too much", fmt.Sprintf(
-				"%s: %.0f %s, after the first round %.0f, bound %.0f", url, one.is, one.what, one.was, one.bound,
+				"%s: %.0f %s, after the first round %.0f, bound %.0f", url, one.value, one.what, one.first, one.bound,
 			)})
 		}
 	}

@@ -11,25 +11,25 @@ import (
 )
 
 func TestAnAuditLogThatIsNotWhatWasAnsweredIsSeen(t *testing.T) {
-	open := func() map[string]use {
-		return map[string]use{"r1": {key: "k", workspace: "w", status: 200}, "r2": {key: "k", status: 403}}
+	open := func() map[string]requestRecord {
+		return map[string]requestRecord{"r1": {key: "k", workspace: "w", status: 200}, "r2": {key: "k", status: 403}}
 	}
-	good := []loggedUse{{"r1", "k", "w", 200, 1}, {"r2", "k", "", 403, 1}, {"r3", "k", "w", 200, 1}}
+	good := []auditRow{{"r1", "k", "w", 200, 1}, {"r2", "k", "", 403, 1}, {"r3", "k", "w", 200, 1}}
 	all := open()
-	require.Empty(t, compareUses(all, good))
+	require.Empty(t, compareAuditRows(all, good))
 	require.Empty(t, all)
-	for name, doctored := range map[string]loggedUse{
+	for name, row := range map[string]auditRow{
 		"more than once":         {"r1", "k", "w", 200, 2},
 		"with another status":    {"r1", "k", "w", 0, 1},
 		"of another key":         {"r1", "q", "w", 200, 1},
 		"in another's workspace": {"r1", "k", "v", 200, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requireFound(t, compareUses(open(), []loggedUse{doctored}), 11, "audit log")
+			requireFound(t, compareAuditRows(open(), []auditRow{row}), 11, "audit log")
 		})
 	}
 	left := open()
-	compareUses(left, good[:1])
+	compareAuditRows(left, good[:1])
 	require.Contains(t, left, "r2", "it is waited for")
 }
 
@@ -37,14 +37,14 @@ func TestAStrangersCanaryIsSeen(t *testing.T) {
 	mine, other := canaryOf(7, 1), canaryOf(7, 2)
 	require.NotEqual(t, mine, other)
 	require.Len(t, mine, canaryLength)
-	require.Empty(t, strange([]byte(`{"name":"`+mine+` pump","again":"`+mine+`"}`), mine))
-	require.Equal(t, other, strange([]byte(`{"name":"`+mine+` pump","again":"`+other+`"}`), mine))
-	require.NotEmpty(t, strange([]byte(other[:canaryLength-1]), mine), "also one that is cut off")
-	require.NotEmpty(t, strange([]byte(mine), ""))
+	require.Empty(t, foreignCanary([]byte(`{"name":"`+mine+` pump","again":"`+mine+`"}`), mine))
+	require.Equal(t, other, foreignCanary([]byte(`{"name":"`+mine+` pump","again":"`+other+`"}`), mine))
+	require.NotEmpty(t, foreignCanary([]byte(other[:canaryLength-1]), mine), "also one that is cut off")
+	require.NotEmpty(t, foreignCanary([]byte(mine), ""))
 
 	l := aFeed().tenant.load
-	l.sniff(call{key: access{tenant: &tenant{canary: mine}}}, []byte(other))
-	requireFound(t, l.wrong.take(), 10, "of another")
+	l.checkLeak(call{key: access{tenant: &tenant{canary: mine}}}, []byte(other))
+	requireFound(t, l.findings.drain(), 10, "of another")
 }
 
 func TestSearchesThatAreNotWhatStandsAreSeen(t *testing.T) {
@@ -82,15 +82,15 @@ func TestAnswersThatNobodyMayGetAreSeen(t *testing.T) {
 	l := aFeed().tenant.load
 	c := newClient(l, nil)
 	for _, status := range []int{500, 501, 502, 503, 504} {
-		c.judge(call{}, &answer{Status: status, Header: http.Header{}})
-		requireFound(t, l.wrong.take(), 15, "")
+		c.checkAnswer(call{}, &answer{Status: status, Header: http.Header{}})
+		requireFound(t, l.findings.drain(), 15, "")
 	}
-	c.judge(call{}, &answer{Status: 503, Header: http.Header{"Retry-After": {"1"}}})
-	require.Empty(t, l.wrong.take())
+	c.checkAnswer(call{}, &answer{Status: 503, Header: http.Header{"Retry-After": {"1"}}})
+	require.Empty(t, l.findings.drain())
 	for _, status := range []int{401, 403, 429} {
-		c.judge(call{}, &answer{Status: status})
-		requireFound(t, l.wrong.take(), 12, "refused")
-		c.judge(call{foreign: true}, &answer{Status: status})
-		require.Empty(t, l.wrong.take())
+		c.checkAnswer(call{}, &answer{Status: status})
+		requireFound(t, l.findings.drain(), 12, "refused")
+		c.checkAnswer(call{errorExpected: true}, &answer{Status: status})
+		require.Empty(t, l.findings.drain())
 	}
 }

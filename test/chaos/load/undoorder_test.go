@@ -11,11 +11,11 @@ import (
 
 func TestAnUndoOfWhatWasNotDueIsSeen(t *testing.T) {
 	mine, other := uuid.New(), uuid.New()
-	s := &turns{}
-	at := graph.Sequence(0)
+	s := &undoOrder{}
+	sequence := graph.Sequence(0)
 	does := func(actor uuid.UUID, kind graph.Type, target graph.Sequence) []Violation {
-		at++
-		c := &graph.Change{Sequence: at, Actor: actor, Type: kind}
+		sequence++
+		c := &graph.Change{Sequence: sequence, Actor: actor, Type: kind}
 		if target != 0 {
 			c.Target = &graph.Target{Sequence: target}
 		}
@@ -34,11 +34,11 @@ func TestAnUndoOfWhatWasNotDueIsSeen(t *testing.T) {
 
 func TestStacksThatForgetWhatStandsAreSeen(t *testing.T) {
 	actor := uuid.New()
-	s := &turns{}
-	at := graph.Sequence(0)
+	s := &undoOrder{}
+	sequence := graph.Sequence(0)
 	does := func(target graph.Sequence, answered *depths) []Violation {
-		at++
-		c := &graph.Change{Sequence: at, Actor: actor, Type: graph.TypeCreateNode}
+		sequence++
+		c := &graph.Change{Sequence: sequence, Actor: actor, Type: graph.TypeCreateNode}
 		if target != 0 {
 			c.Type, c.Target = graph.TypeUndo, &graph.Target{Sequence: target}
 		}
@@ -47,8 +47,8 @@ func TestStacksThatForgetWhatStandsAreSeen(t *testing.T) {
 	require.Empty(t, does(0, &depths{undo: 1}))
 	for range 150 {
 		require.Empty(t, does(0, &depths{undo: 2}))
-		require.Empty(t, does(at, &depths{undo: 1, redo: 1}))
+		require.Empty(t, does(sequence, &depths{undo: 1, redo: 1}))
 	}
-	requireFound(t, append(does(0, nil), does(at, &depths{redo: 1})...), 17, "another number")
+	requireFound(t, append(does(0, nil), does(sequence, &depths{redo: 1})...), 17, "another number")
 	require.Empty(t, does(1, &depths{redo: 2}), "the first still stands")
 }

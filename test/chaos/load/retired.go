@@ -6,50 +6,52 @@ import (
 	"net/http"
 )
 
-// putAside has nothing more written to a source and reduces it to what its rows come
-// to. Of three sources one is deleted.
-func (t *tenant) putAside(ctx context.Context, stores Stores, s *source) error {
-	delete(t.shelf.current, s.format)
+// retire removes a source from the current ones and reduces it to a digest of its rows. One of
+// three sources is deleted.
+func (t *tenant) retire(ctx context.Context, stores Stores, s *source) error {
+	delete(t.sources.current, s.format)
 	series, err := readSeries(ctx, stores, t.uuid, s.id)
 	if err != nil {
 		return err
 	}
-	old := &aside{id: s.id, format: s.format, series: series, removed: (t.load.round/keepRounds+len(t.shelf.aside))%3 == 0}
-	if old.removed {
-		a, err := t.load.client.reach(ctx, call{
+	retired := &retiredSource{
+		id: s.id, format: s.format, series: series, removed: (t.load.round/sourceRounds+len(t.sources.retired))%3 == 0,
+	}
+	if retired.removed {
+		a, err := t.load.client.doUntilAnswered(ctx, call{
 			key: t.admin, method: http.MethodDelete, path: "/api/live-data/sources/" + s.id.String(),
 		})
 		switch {
 		case err != nil:
 			return err
-		case a.Status != http.StatusNoContent && a.Status != http.StatusNotFound: // a try of before has done it
+		case a.Status != http.StatusNoContent && a.Status != http.StatusNotFound: // an earlier attempt has done it
 			return fmt.Errorf("%w: deleting source %s: %d %s", errRefused, s.id, a.Status, a.Error.Message)
 		}
-	} else if old.digest, err = old.read(ctx, stores); err != nil {
+	} else if retired.digest, err = retired.read(ctx, stores); err != nil {
 		return err
 	}
-	t.shelf.aside = append(t.shelf.aside, old)
-	if n := len(t.shelf.aside) - keptAside*len(formats); n > 0 {
-		t.shelf.aside = t.shelf.aside[n:]
+	t.sources.retired = append(t.sources.retired, retired)
+	if n := len(t.sources.retired) - maxRetired*len(formats); n > 0 {
+		t.sources.retired = t.sources.retired[n:]
 	}
 	return nil
 }
 
-// read returns what the rows of the source come to.
-func (old *aside) read(ctx context.Context, stores Stores) (digest, error) {
-	each, err := readDigests(ctx, stores, old.series)
-	return old.sum(each), err
+// read returns the digest of the source's rows.
+func (s *retiredSource) read(ctx context.Context, stores Stores) (digest, error) {
+	each, err := readDigests(ctx, stores, s.series)
+	return s.sum(each), err
 }
 
-// sum adds up what the rows of its series come to.
-func (old *aside) sum(each map[uint64]digest) (sum digest) {
-	for _, one := range old.series {
+// sum adds up the digests of the source's series.
+func (s *retiredSource) sum(each map[uint64]digest) (sum digest) {
+	for _, one := range s.series {
 		sum.Rows, sum.Hash = sum.Rows+each[one.id].Rows, sum.Hash+each[one.id].Hash
 	}
 	return sum
 }
 
-// readDigests returns what the rows of each series come to; of one that has none nothing.
+// readDigests returns the digest of the rows of each series that has rows.
 func readDigests(ctx context.Context, stores Stores, series []seriesRow) (map[uint64]digest, error) {
 	each := map[uint64]digest{}
 	tables, _ := byTable(series)
@@ -73,20 +75,20 @@ func readDigests(ctx context.Context, stores Stores, series []seriesRow) (map[ui
 	return each, nil
 }
 
-// checkAside holds what was put aside in former rounds against what its rows come to
-// now: nothing may have come, gone or changed.
-func (t *tenant) checkAside(ctx context.Context, stores Stores) (found []Violation, err error) {
+// checkRetired compares the retired sources with their digests: no row may have been added, removed
+// or changed.
+func (t *tenant) checkRetired(ctx context.Context, stores Stores) (found []Violation, err error) {
 	var series []seriesRow
-	for _, old := range t.shelf.aside {
+	for _, old := range t.sources.retired {
 		series = append(series, old.series...)
 	}
 	each, err := readDigests(ctx, stores, series)
 	if err != nil {
 		return nil, err
 	}
-	for _, old := range t.shelf.aside {
+	for _, old := range t.sources.retired {
 		if old.removed && !old.settled {
-			old.settled = true // its deletion is on its way: the next time
+			old.settled = true // its deletion is still pending: it is checked the next time
 			continue
 		}
 		switch now := old.sum(each); {
