@@ -134,7 +134,7 @@ func (l *tlsListener) refusePlainHTTP(raw net.Conn) {
 	id := reply.NewRequestID()
 	body := fmt.Sprintf(`{"success":false,"error":{"code":"VALIDATION_ERROR","message":%q},"requestId":%q}`,
 		"This port speaks HTTPS: use https:// in the address", id)
-	slog.Info("request in the clear refused", "requestId", id)
+	slog.Info("plain HTTP request refused", "requestId", id)
 	_, _ = fmt.Fprintf(
 		raw, "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\n"+
 			"X-Request-Id: %s\r\nX-Livegraph-Version: %s\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n%s",

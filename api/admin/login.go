@@ -250,7 +250,7 @@ func (a *Admin) recordLogin(r *http.Request, secret *access.OperatorSecret, stat
 	}
 	_, err := a.deps.Operators.BeginOperatorAct(r.Context(), act)
 	if err != nil {
-		a.logger.WarnContext(r.Context(), "a login cannot be noted", "error", err)
+		a.logger.WarnContext(r.Context(), "a login cannot be recorded", "error", err)
 	}
 	return err
 }

@@ -52,7 +52,9 @@ func (a *Admin) Record(r *http.Request, pattern string) (end func(status int), e
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), recordTimeout)
 		defer cancel()
 		if err := a.deps.Operators.EndOperatorAct(ctx, id, int16(status), notes.Results, notes.Fields); err != nil {
-			a.logger.WarnContext(ctx, "how an operator's act ended cannot be noted", "act", id, "status", status, "error", err)
+			a.logger.WarnContext(
+				ctx, "the outcome of an operator's request cannot be recorded", "act", id, "status", status, "error", err,
+			)
 		}
 	}, nil
 }

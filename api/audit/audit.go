@@ -206,7 +206,7 @@ func (t *Trail) send(ctx context.Context) error {
 	t.metrics.sent.Add(float64(len(records)))
 	t.metrics.lastSent.SetToCurrentTime()
 	if err := t.deps.Spool.Done(b); err != nil { // records not marked are sent again after a crash
-		t.logger.Warn("how far audit records are sent cannot be noted", "error", err)
+		t.logger.Warn("the position of sent audit records cannot be saved", "error", err)
 	}
 	return nil
 }
