@@ -1,5 +1,5 @@
-// Package deleted says which points queries have to leave out, because they are deleted
-// and may still be stored.
+// Package deleted determines which points queries must exclude because they are deleted, but
+// may still be stored.
 package deleted
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// Store knows which deletions of points have yet to come to an end.
+// Store reads the deletions of points that are not completed yet.
 type Store interface {
 	UnsettledDeletions(ctx context.Context, workspace uuid.UUID) ([]registry.UnsettledDeletion, error)
 }
 
-// Of returns what is to be left out of series of a workspace. It has to be asked after
-// a checkpoint was waited for, and before the points are read.
+// Of returns the deleted points to exclude from series of a workspace. It must be called after
+// waiting for a checkpoint, and before the points are read.
 func Of(ctx context.Context, store Store, workspace uuid.UUID, series []registry.Series) (timeseries.Hidden, error) {
 	if len(series) == 0 {
 		return nil, nil

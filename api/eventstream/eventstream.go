@@ -1,7 +1,7 @@
 // Package eventstream writes Server-Sent Events
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html). It knows how an
-// answer that lasts is kept open and how one whose reader does not read is given up;
-// what the events are is its caller's.
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html). It keeps long-lived
+// responses open and closes the connections of readers that do not read. The caller defines
+// the events.
 package eventstream
 
 import (
@@ -13,41 +13,40 @@ import (
 	"time"
 )
 
-// ContentType is that of a stream.
+// ContentType is the content type of a stream.
 const ContentType = "text/event-stream"
 
-// Writer writes a stream. It is not for several goroutines, except for Cut.
+// Writer writes a stream. It must not be used by several goroutines at once, except for Cut.
 type Writer struct {
 	w           http.ResponseWriter
 	controller  *http.ResponseController
 	waitTimeout time.Duration
 	buffer      []byte
 
-	mu       sync.Mutex // of the deadline
+	mu       sync.Mutex // guards the write deadline and the fields below
 	flushing bool
 	cut      bool
 }
 
-// Open begins a stream. From here on the answer is 200, and the server's limits of
-// time for a request and its answer do not hold. waitTimeout is how long a reader may
-// take for what is sent at once; beyond, the connection is cut: nothing is kept for
-// who does not read.
+// Open begins a stream. It sends status 200 and removes the server's timeouts for the request
+// and its response. waitTimeout is the timeout of a Flush; after it the connection is closed,
+// because nothing is buffered for readers that do not read.
 func Open(w http.ResponseWriter, waitTimeout time.Duration) (*Writer, error) {
 	s := &Writer{w: w, controller: http.NewResponseController(w), waitTimeout: waitTimeout}
-	// Not only the request's body is read under this limit, but also whether the
-	// client is still there.
+	// The read deadline applies not only to the body, but also to detecting whether the
+	// client is still connected.
 	if err := s.controller.SetReadDeadline(time.Time{}); err != nil {
 		return nil, fmt.Errorf("opening a stream: %w", err)
 	}
 	h := w.Header()
 	h.Set("Content-Type", ContentType)
 	h.Set("Cache-Control", "no-store, no-transform")
-	h.Set("X-Accel-Buffering", "no") // nginx would wait for more
+	h.Set("X-Accel-Buffering", "no") // else nginx buffers the events
 	w.WriteHeader(http.StatusOK)
 	return s, nil
 }
 
-// Event adds an event. data is one line. With id 0 it has no id.
+// Event adds an event. data must be one line. An event with id 0 has no id.
 func (s *Writer) Event(name string, id int64, data []byte) {
 	text := ""
 	if id != 0 {
@@ -56,7 +55,7 @@ func (s *Writer) Event(name string, id int64, data []byte) {
 	s.Named(name, text, data)
 }
 
-// Named adds an event whose id is a text of one line; empty: it has none.
+// Named adds an event with a string id, which must be one line; empty: no id.
 func (s *Writer) Named(name, id string, data []byte) {
 	if id != "" {
 		s.buffer = append(append(append(s.buffer, "id: "...), id...), '\n')
@@ -65,26 +64,27 @@ func (s *Writer) Named(name, id string, data []byte) {
 	s.buffer = append(append(s.buffer, data...), "\n\n"...)
 }
 
-// ID adds an id without an event: a reader that comes back begins there.
+// ID adds an id without an event: a reader that reconnects resumes there.
 func (s *Writer) ID(id string) {
 	s.buffer = append(append(append(s.buffer, "id: "...), id...), "\n\n"...)
 }
 
-// Comment adds a line that readers ignore: a sign of life.
+// Comment adds a line that readers ignore, such as a heartbeat.
 func (s *Writer) Comment(text string) {
 	s.buffer = append(append(append(s.buffer, ": "...), text...), "\n\n"...)
 }
 
-// Buffered is how many bytes wait for Flush.
+// Buffered returns how many bytes wait for Flush.
 func (s *Writer) Buffered() int { return len(s.buffer) }
 
-// Flush sends what was added. An error means that the reader is gone or too slow.
+// Flush sends what was added. An error means that the reader has disconnected or is too slow,
+// or that the stream was cut.
 func (s *Writer) Flush() error {
-	if err := s.allow(); err != nil {
+	if err := s.beginWrite(); err != nil {
 		return err
 	}
 	_, err := s.w.Write(s.buffer)
-	if cap(s.buffer) > keptBuffer {
+	if cap(s.buffer) > maxKeptBuffer {
 		s.buffer = nil
 	}
 	s.buffer = s.buffer[:0]
@@ -97,8 +97,8 @@ func (s *Writer) Flush() error {
 	return err
 }
 
-// allow begins the time that the reader has.
-func (s *Writer) allow() error {
+// beginWrite sets the write deadline of a Flush.
+func (s *Writer) beginWrite() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cut {
@@ -110,16 +110,16 @@ func (s *Writer) allow() error {
 
 var errCut = errors.New("the stream was cut")
 
-// Cut makes each further Flush fail. One under way, which waits for the reader, is
-// broken off and the connection with it. It may be called by another goroutine.
+// Cut makes each further Flush fail. It aborts a running Flush, which waits for the reader,
+// together with the connection. It may be called from another goroutine.
 func (s *Writer) Cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cut = true
 	if s.flushing {
-		_ = s.controller.SetWriteDeadline(time.Now()) // the connection is gone: so much the better
+		_ = s.controller.SetWriteDeadline(time.Now()) // an error means that the connection is closed
 	}
 }
 
-// keptBuffer is how large a buffer is kept for the next events.
-const keptBuffer = 64 << 10
+// maxKeptBuffer is the maximum capacity of a buffer that is reused for the next events.
+const maxKeptBuffer = 64 << 10

@@ -9,19 +9,20 @@ import (
 )
 
 const (
-	// recheckInterval is how often a stream asks whether its key still opens it.
+	// recheckInterval is how often a stream checks whether its key still permits it.
 	recheckInterval = 250 * time.Millisecond
-	// cutGrace is what a stream has to end by itself.
+	// cutGrace is how long a stream may take to end after its context is done, before it is
+	// cut.
 	cutGrace = 250 * time.Millisecond
 )
 
-// ErrDraining says that the server goes away.
+// ErrDraining is the cause of streams that end because the server shuts down.
 var ErrDraining = errors.New("the server goes away")
 
-// Guard watches over the stream until stop is called, which waits for the watching to
-// end. The context that it gives is done, with the cause, when the key may not have
-// the stream any more or the server goes away; a stream that then hangs in a Flush,
-// because its reader does not read, is cut.
+// Guard monitors the stream until stop is called; stop waits for the end of the monitoring.
+// The returned context is cancelled, with the cause, when the key no longer permits the stream
+// or the server shuts down. If the stream then hangs in a Flush, because its reader does not
+// read, it is cut.
 func (s *Writer) Guard(ctx context.Context, session request.Session) (guarded context.Context, stop func()) {
 	guarded, cancel := context.WithCancelCause(ctx)
 	stopping, done := make(chan struct{}), make(chan struct{})

@@ -17,7 +17,7 @@ import (
 
 var errRevoked = errors.New("revoked")
 
-// guarded serves a stream that is told to end, and gives how it did.
+// guarded serves a guarded stream and returns its URL and a channel with its result.
 func guarded(
 	t *testing.T, session request.Session, work func(ctx context.Context, out *eventstream.Writer) error,
 ) (url string, ended <-chan error) {

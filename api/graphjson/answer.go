@@ -6,9 +6,9 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 )
 
-// Answer is what a command that was applied did.
+// Answer is the result of a command that was applied.
 type Answer struct {
-	CommandID uuid.UUID `json:"commandId"` // of an atomic batch's command: the batch's
+	CommandID uuid.UUID `json:"commandId"` // for a command of an atomic batch: the id of the batch
 	Type      string    `json:"type"`
 	Status    string    `json:"status"`
 	Node      *Node     `json:"node,omitzero"` // after the command; of UNDO and REDO only if they touched one
@@ -43,8 +43,8 @@ type Target struct {
 	Type      string    `json:"type"`
 }
 
-// OfResult shows the command at a place of an outcome, which did not fail. What an
-// atomic batch has as a whole (its id, sequence and depths) each of its commands has.
+// OfResult returns the answer of the command at an index of an outcome. The command must not
+// have failed. The commands of an atomic batch have the id, sequence and depths of the batch.
 func OfResult(o *eventsv1.Outcome, index int) Answer {
 	r := o.GetResults()[index]
 	answer := Answer{

@@ -8,12 +8,12 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 )
 
-// Change is an entry of the journal. One that touched a single resource has it as
-// Node or Edge, with Cascade if edges went or came back with it; one that touched
-// several, of a batch, has Steps instead.
+// Change is an entry of the journal. A change with a single step has Node or Edge, and Cascade
+// if edges were deleted or restored with the node. A change with several steps, of a batch, has
+// Steps instead.
 type Change struct {
 	Sequence  int64     `json:"sequence"`
-	CommandID uuid.UUID `json:"commandId"` // of a batch: the batch's
+	CommandID uuid.UUID `json:"commandId"` // for a batch: the id of the batch
 	ActorID   uuid.UUID `json:"actorId"`
 	Type      string    `json:"type"`
 	At        time.Time `json:"at"`
@@ -25,8 +25,8 @@ type Change struct {
 	Steps     []Step    `json:"steps,omitempty"` // in their order
 }
 
-// Step is what one command of a batch did. In an UNDO or a REDO, Type is that of
-// the command whose effect is taken back or made again.
+// Step is the effect of one command of a batch. In an UNDO or a REDO, Type is the type of the
+// command that is undone or redone.
 type Step struct {
 	Type    string   `json:"type"`
 	Node    *Node    `json:"node,omitzero"`
@@ -34,32 +34,31 @@ type Step struct {
 	Cascade *Cascade `json:"cascade,omitzero"`
 }
 
-// Cascade is the edges that went with a deleted node, or came back with it.
+// Cascade describes the edges that were deleted or restored with a node.
 type Cascade struct {
 	Restored bool        `json:"restored"`
 	Count    int64       `json:"count"`
 	Edges    []uuid.UUID `json:"edges"` // the first 1,000
 }
 
-// CascadeEdges is a portion of the edges that went with a deleted node, or came back
-// with it.
+// CascadeEdges is a page of the edges that were deleted or restored with a node.
 type CascadeEdges struct {
 	NodeID   uuid.UUID   `json:"nodeId"`
 	Restored bool        `json:"restored"`
-	First    int64       `json:"first"` // the place of the first among all of the node, from 0
+	First    int64       `json:"first"` // index of the first edge among all of the node, from 0
 	Edges    []uuid.UUID `json:"edges"` // at most 1,000
 }
 
-// OfCascade shows a cascade of the journal.
+// OfCascade converts a cascade of the journal.
 func OfCascade(c *eventsv1.Cascade) Cascade {
 	return Cascade{Restored: c.GetRestored(), Count: c.GetCount(), Edges: ids(c.GetEdgeIds())}
 }
 
-// OfChange shows a change of the journal.
+// OfChange converts a change of the journal.
 func OfChange(c *eventsv1.Change) Change {
 	change := Change{
 		Sequence: c.GetSequence(), CommandID: id(c.GetCommandId()), ActorID: id(c.GetActorId()), Type: c.GetType(),
-		At: at(c.GetAtUs()), RequestID: c.GetRequestId(), Target: target(c.GetTarget()),
+		At: timeOf(c.GetAtUs()), RequestID: c.GetRequestId(), Target: target(c.GetTarget()),
 	}
 	if steps := c.GetSteps(); len(steps) == 1 {
 		step := ofStep(steps[0])

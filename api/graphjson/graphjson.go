@@ -1,7 +1,6 @@
-// Package graphjson is how the graph looks as JSON: its nodes and edges, what came
-// of a command, and its changes. Everything that shows them (reads, commands,
-// history, events, export) does it through here, so that a resource looks the same
-// wherever it is seen. It decides nothing and knows no store.
+// Package graphjson defines the JSON form of the graph: nodes, edges, results of commands, and
+// changes. Reads, commands, history, events and export all use it, so that a resource has the
+// same form everywhere. It contains no logic and does not access stores.
 package graphjson
 
 import (
@@ -14,7 +13,7 @@ import (
 	eventsv1 "github.com/livegraph/livegraph/schemas/events/v1"
 )
 
-// Node is a node as the interface shows it. Times are UTC, to the microsecond.
+// Node is the JSON form of a node. Times are in UTC, in microseconds.
 type Node struct {
 	ID          uuid.UUID      `json:"id"`
 	Name        string         `json:"name"`
@@ -24,10 +23,10 @@ type Node struct {
 	CreatedAt   time.Time      `json:"createdAt"`
 	UpdatedAt   time.Time      `json:"updatedAt"`
 	Version     int64          `json:"version"`
-	Deleted     bool           `json:"deleted,omitzero"` // shown only when it is true
+	Deleted     bool           `json:"deleted,omitzero"` // absent when false
 }
 
-// Edge is an edge as the interface shows it.
+// Edge is the JSON form of an edge.
 type Edge struct {
 	ID           uuid.UUID      `json:"id"`
 	SourceID     uuid.UUID      `json:"sourceId"`
@@ -40,7 +39,7 @@ type Edge struct {
 	Deleted      bool           `json:"deleted,omitzero"`
 }
 
-// OfNode shows a node.
+// OfNode converts a node.
 func OfNode(n *graph.Node) Node {
 	return Node{
 		ID: n.ID, Name: n.Name, EntityType: string(n.EntityType), Description: n.Description,
@@ -49,7 +48,7 @@ func OfNode(n *graph.Node) Node {
 	}
 }
 
-// OfEdge shows an edge.
+// OfEdge converts an edge.
 func OfEdge(e *graph.Edge) Edge {
 	return Edge{
 		ID: e.ID, SourceID: e.SourceID, TargetID: e.TargetID, RelationType: e.RelationType, Properties: e.Properties.Encode(),
@@ -57,7 +56,7 @@ func OfEdge(e *graph.Edge) Edge {
 	}
 }
 
-// OfNodes shows nodes in their order, never nil.
+// OfNodes converts nodes, in their order. The result is never nil.
 func OfNodes(nodes []graph.Node) []Node {
 	shown := make([]Node, len(nodes))
 	for i := range nodes {
@@ -66,7 +65,7 @@ func OfNodes(nodes []graph.Node) []Node {
 	return shown
 }
 
-// OfEdges shows edges in their order, never nil.
+// OfEdges converts edges, in their order. The result is never nil.
 func OfEdges(edges []graph.Edge) []Edge {
 	shown := make([]Edge, len(edges))
 	for i := range edges {
@@ -75,7 +74,7 @@ func OfEdges(edges []graph.Edge) []Edge {
 	return shown
 }
 
-// RecordedNode shows a node of a record or of the journal; nil for nil.
+// RecordedNode converts a node of a record or of the journal; nil for nil.
 func RecordedNode(n *eventsv1.Node) *Node {
 	if n == nil {
 		return nil
@@ -83,12 +82,13 @@ func RecordedNode(n *eventsv1.Node) *Node {
 	life := n.GetLife()
 	return &Node{
 		ID: id(n.GetId()), Name: n.GetName(), EntityType: n.GetEntityType(), Description: n.Description,
-		Properties: properties(n.GetProperties()), CreatedAt: at(life.GetCreatedAtUs()), UpdatedAt: at(life.GetUpdatedAtUs()),
+		Properties: properties(n.GetProperties()),
+		CreatedAt:  timeOf(life.GetCreatedAtUs()), UpdatedAt: timeOf(life.GetUpdatedAtUs()),
 		Version: life.GetVersion(), Deleted: life.GetDeleted(),
 	}
 }
 
-// RecordedEdge shows an edge of a record or of the journal; nil for nil.
+// RecordedEdge converts an edge of a record or of the journal; nil for nil.
 func RecordedEdge(e *eventsv1.Edge) *Edge {
 	if e == nil {
 		return nil
@@ -96,7 +96,8 @@ func RecordedEdge(e *eventsv1.Edge) *Edge {
 	life := e.GetLife()
 	return &Edge{
 		ID: id(e.GetId()), SourceID: id(e.GetSourceId()), TargetID: id(e.GetTargetId()), RelationType: e.GetRelationType(),
-		Properties: properties(e.GetProperties()), CreatedAt: at(life.GetCreatedAtUs()), UpdatedAt: at(life.GetUpdatedAtUs()),
+		Properties: properties(e.GetProperties()),
+		CreatedAt:  timeOf(life.GetCreatedAtUs()), UpdatedAt: timeOf(life.GetUpdatedAtUs()),
 		Version: life.GetVersion(), Deleted: life.GetDeleted(),
 	}
 }
@@ -114,7 +115,7 @@ func ids(raw [][]byte) []uuid.UUID {
 	return list
 }
 
-func at(us int64) time.Time { return time.UnixMicro(us).UTC() }
+func timeOf(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
 func properties(raw []byte) jsontext.Value {
 	if len(raw) == 0 {

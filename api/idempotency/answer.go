@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/fault"
 )
 
-// Answer is an answer: data with a status, or an error.
+// Answer is a response: data with a status, or an error.
 type Answer struct {
 	Status   int
 	Location string // of what was created; may be empty
@@ -19,7 +19,7 @@ type Answer struct {
 	Err      error
 }
 
-// Send answers, or gives the error to answer with.
+// Send writes the response, or returns its error.
 func (a *Answer) Send(w http.ResponseWriter, r *http.Request) error {
 	if a.Err != nil {
 		return a.Err
@@ -35,7 +35,7 @@ func (a *Answer) Send(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// stored is an answer as it is kept.
+// stored is the stored form of an Answer.
 type stored struct {
 	Status   int                       `json:"status,omitzero"`
 	Location string                    `json:"location,omitzero"`
@@ -45,14 +45,14 @@ type stored struct {
 	Details  map[string]jsontext.Value `json:"details,omitzero"`
 }
 
-// Encode makes of an answer what is kept.
+// Encode encodes an answer for the store.
 func (a *Answer) Encode() ([]byte, error) {
 	s := stored{Status: a.Status, Location: a.Location}
 	var err error
 	if a.Err == nil {
 		s.Data, err = json.Marshal(a.Data)
 	} else {
-		err = s.refuse(reply.Public(a.Err))
+		err = s.setError(reply.Public(a.Err))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("keeping an answer: %w", err)
@@ -60,7 +60,7 @@ func (a *Answer) Encode() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-func (s *stored) refuse(e *fault.Error) error {
+func (s *stored) setError(e *fault.Error) error {
 	s.Kind, s.Message, s.Details = e.Kind.String(), e.Message, map[string]jsontext.Value{}
 	for name, detail := range e.Details {
 		value, err := json.Marshal(detail)
@@ -72,7 +72,7 @@ func (s *stored) refuse(e *fault.Error) error {
 	return nil
 }
 
-// decode reads an answer that was kept.
+// decode decodes a stored answer.
 func decode(encoded []byte) (*Answer, error) {
 	var s stored
 	if err := json.Unmarshal(encoded, &s); err != nil {

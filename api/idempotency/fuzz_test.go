@@ -29,8 +29,8 @@ func FuzzKey(f *testing.F) {
 	})
 }
 
-// FuzzAnswer: whatever is kept of an answer, it is read or an error; what is read can be
-// kept again.
+// FuzzAnswer: any stored bytes are decoded or an error, and a decoded answer can be encoded
+// again.
 func FuzzAnswer(f *testing.F) {
 	for _, answer := range []Answer{
 		{Status: 201, Location: "/x", Data: map[string]any{"id": 7}}, {Status: 204},

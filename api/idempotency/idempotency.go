@@ -1,11 +1,11 @@
-// Package idempotency makes requests that a client may repeat: by the header
-// Idempotency-Key a second request is told from a repetition of the first.
+// Package idempotency implements the header Idempotency-Key, with which clients can safely
+// retry requests.
 //
-// A request with a key claims it before it has any effect, and reserves with it what
-// makes a repetition have the same effect instead of a second one: the id of a
-// command or a source, and the time of receipt. So it does not matter where the first
-// try ended, a crash included: anyone who repeats it goes on with what is reserved.
-// Answers of 2xx, 404, 409 and 422 are kept for 24 hours and given again.
+// A request with a key claims the key before it has any effect. With the key it reserves the
+// id of a command or a source, and the time of receipt. A retry uses the reserved values and
+// therefore has the same effect instead of a second one, wherever the first request failed,
+// including by a crash. Responses with status 2xx, 404, 409 and 422 are stored for 24 hours and
+// replayed.
 package idempotency
 
 import (
@@ -27,7 +27,8 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// Header is the request's, Replayed the one of an answer that was given before.
+// Header is the request header with the key. Replayed is the response header of a replayed
+// response.
 const (
 	Header   = "Idempotency-Key"
 	Replayed = "Idempotent-Replayed"
@@ -35,14 +36,14 @@ const (
 
 const (
 	maxKey = 255 // characters
-	// settleTimeout bounds the note of what came of a request, made also when the
-	// client has gone.
+	// settleTimeout bounds storing the result of a request, which is also done after the
+	// client has disconnected.
 	settleTimeout = 3 * time.Second
-	pruneEvery    = time.Minute
-	pruneAtOnce   = 5000
+	pruneInterval = time.Minute
+	pruneBatch    = 5000
 )
 
-// store is where keys are.
+// store reads and writes keys.
 type store interface {
 	ClaimIdempotencyKey(
 		ctx context.Context, want access.IdempotencyClaim, hold time.Duration,
@@ -53,14 +54,14 @@ type store interface {
 	PruneIdempotencyKeys(ctx context.Context, most int) (int64, error)
 }
 
-// Keeper keeps the keys.
+// Keeper claims keys and stores the responses to their requests.
 type Keeper struct {
 	store store
 	log   *slog.Logger
 	uses  *prometheus.CounterVec
 }
 
-// What a use of a key turns out to be, for the metrics.
+// Values of the metric label use.
 const (
 	useFirst    = "first"
 	useResumed  = "resumed"
@@ -82,9 +83,9 @@ func New(keys store, log *slog.Logger, registerer prometheus.Registerer) *Keeper
 	return k
 }
 
-// Run removes keys that mean nothing any more, until ctx is done.
+// Run removes expired keys until ctx is done.
 func (k *Keeper) Run(ctx context.Context) error {
-	tick := time.NewTicker(pruneEvery)
+	tick := time.NewTicker(pruneInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -93,55 +94,54 @@ func (k *Keeper) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		for {
-			pruned, err := k.store.PruneIdempotencyKeys(ctx, pruneAtOnce)
+			pruned, err := k.store.PruneIdempotencyKeys(ctx, pruneBatch)
 			if err != nil && ctx.Err() == nil {
 				k.log.Warn("old idempotency keys cannot be removed", "error", err)
 			}
-			if err != nil || pruned < pruneAtOnce {
+			if err != nil || pruned < pruneBatch {
 				break
 			}
 		}
 	}
 }
 
-// Use is what a route says of a request whose key it claims.
+// Use describes the request for which a key is claimed.
 type Use struct {
 	Route string
-	// Asked is all that tells one request from another: the body and what else has a
-	// meaning.
+	// Asked contains the body and all parameters that distinguish one request from another.
 	Asked [][]byte
-	// NewID makes the id to reserve.
+	// NewID creates the id to reserve.
 	NewID func() uuid.UUID
-	// Hold is the longest time that the request may take.
+	// Hold is how long the request holds the key, at most. After that a retry may take over.
 	Hold time.Duration
 }
 
-// Claim is a key that a request has. The nil Claim is that of a request without one:
-// nothing is kept then.
+// Claim is the claim of a request on its key. A request without a key has a nil Claim, for
+// which nothing is stored.
 type Claim struct {
 	keeper *Keeper
 	claim  access.IdempotencyClaim
 }
 
-// Begin claims the request's key, nil if it has none. It is fault.Malformed for a key
-// of the wrong form, and Invalid for one that was used for something else.
+// Begin claims the request's key. It returns nil if there is none. The error is Malformed for a
+// key in the wrong format, and Invalid for a key that was used for another request.
 func (k *Keeper) Begin(r *http.Request, use Use) (*Claim, error) {
 	key, given, err := keyOf(r.Header)
 	if err != nil || !given {
 		return nil, err
 	}
 	principal := request.PrincipalOf(r.Context())
-	want := access.IdempotencyClaim{
+	wanted := access.IdempotencyClaim{
 		IdempotencyKey: access.IdempotencyKey{
 			Workspace: principal.Workspace, Actor: principal.ActorID, Route: use.Route, Key: key,
 		},
-		BodyHash: hash(use.Asked), ReservedID: use.NewID(), ReceivedAt: time.Now().UTC().Truncate(time.Microsecond),
+		BodyHash: hashParts(use.Asked), ReservedID: use.NewID(), ReceivedAt: time.Now().UTC().Truncate(time.Microsecond),
 	}
-	found, err := k.store.ClaimIdempotencyKey(r.Context(), want, use.Hold)
+	found, err := k.store.ClaimIdempotencyKey(r.Context(), wanted, use.Hold)
 	if err != nil {
 		return nil, err
 	}
-	if found.BodyHash != want.BodyHash {
+	if found.BodyHash != wanted.BodyHash {
 		k.uses.WithLabelValues(useOther).Inc()
 		return nil, fault.Field(fault.Invalid, Header, "was used for another request")
 	}
@@ -154,7 +154,7 @@ func (k *Keeper) Begin(r *http.Request, use Use) (*Claim, error) {
 	return &Claim{keeper: k, claim: found}, nil
 }
 
-// keyOf reads the header.
+// keyOf parses the header.
 func keyOf(h http.Header) (key string, given bool, err error) {
 	values := h.Values(Header)
 	switch len(values) {
@@ -176,8 +176,8 @@ func keyOf(h http.Header) (key string, given bool, err error) {
 	return key, true, nil
 }
 
-// hash reports what was asked for, each part apart from the next.
-func hash(parts [][]byte) (sum [32]byte) {
+// hashParts returns the SHA-256 hash of the parts, each prefixed with its length.
+func hashParts(parts [][]byte) (sum [32]byte) {
 	h := sha256.New()
 	for _, part := range parts {
 		var size [8]byte
@@ -195,18 +195,18 @@ func (c *Claim) ID() uuid.UUID { return c.claim.ReservedID }
 // ReceivedAt returns the time of receipt, to the microsecond.
 func (c *Claim) ReceivedAt() time.Time { return c.claim.ReceivedAt }
 
-// Held reports that the request is the one to do what is asked for. Else it is done, or
-// somebody else is at it: see Replay.
+// Held reports whether the request holds the key and must be executed. Otherwise another
+// request has completed or is still running: see Replay.
 func (c *Claim) Held() bool { return c.claim.Held }
 
-// Resumed reports that somebody held the key before, and may have had an effect.
+// Resumed reports whether another request held the key before, which may have had an effect.
 func (c *Claim) Resumed() bool { return c.claim.Attempt > 1 }
 
-// Stored returns what the store knows the claim by.
+// Stored returns the claim in the form of the store.
 func (c *Claim) Stored() access.IdempotencyClaim { return c.claim }
 
-// Replay returns what the first request was answered, and marks the answer as not the
-// first; Conflict with a Retry-After while that one still runs.
+// Replay returns the response to the first request and marks it as replayed. While that
+// request is still running, it returns a Conflict error with a Retry-After.
 func (c *Claim) Replay(w http.ResponseWriter) (*Answer, error) {
 	if c.claim.Answer == nil {
 		c.keeper.uses.WithLabelValues(useRunning).Inc()
@@ -220,13 +220,13 @@ func (c *Claim) Replay(w http.ResponseWriter) (*Answer, error) {
 	return answer, err
 }
 
-// MarkReplayed says in the answer that it is not the first.
+// MarkReplayed sets the header that marks the response as replayed.
 func (c *Claim) MarkReplayed(w http.ResponseWriter) {
 	c.keeper.uses.WithLabelValues(useReplayed).Inc()
 	w.Header().Set(Replayed, "true")
 }
 
-// Kept reports whether an error is an answer that is kept.
+// Kept reports whether the response for an error is stored.
 func Kept(err error) bool {
 	switch reply.Public(err).Kind {
 	case fault.NotFound, fault.Conflict, fault.Invalid:
@@ -235,7 +235,7 @@ func Kept(err error) bool {
 	return false
 }
 
-// Keep notes the answer of the request.
+// Keep stores the response to the request.
 func (c *Claim) Keep(ctx context.Context, answer Answer) {
 	c.settle(ctx, func(ctx context.Context) error {
 		encoded, err := answer.Encode()
@@ -246,18 +246,19 @@ func (c *Claim) Keep(ctx context.Context, answer Answer) {
 	})
 }
 
-// Release reports that it is not known what came of the request: a repetition goes on.
+// Release releases the key of a request whose result is unknown, so that a retry can resume it.
 func (c *Claim) Release(ctx context.Context) {
 	c.settle(ctx, func(ctx context.Context) error { return c.keeper.store.ReleaseIdempotencyKey(ctx, c.claim) })
 }
 
-// Forget reports that the request had no effect, and that its answer is not kept.
+// Forget deletes the key of a request that had no effect and whose response is not stored.
 func (c *Claim) Forget(ctx context.Context) {
 	c.settle(ctx, func(ctx context.Context) error { return c.keeper.store.ForgetIdempotencyKey(ctx, c.claim) })
 }
 
-// Fail notes an error as the answer: one that is kept is, what was refused as
-// unreadable or not allowed is forgotten, and otherwise a repetition goes on.
+// Fail completes the request with an error: it stores the response if Kept, forgets the key if
+// the request was refused with another status below 500 except a rate limit, and otherwise
+// releases the key.
 func (c *Claim) Fail(ctx context.Context, err error) {
 	switch kind := reply.Public(err).Kind; {
 	case Kept(err):
@@ -269,15 +270,15 @@ func (c *Claim) Fail(ctx context.Context, err error) {
 	}
 }
 
-// settle notes what came of the request, if it has a key. Where that fails, the hold
-// runs out, and a repetition goes on.
-func (c *Claim) settle(ctx context.Context, note func(context.Context) error) {
+// settle stores the result of the request, if it holds a key. If that fails, the hold expires,
+// and a retry resumes the request.
+func (c *Claim) settle(ctx context.Context, write func(context.Context) error) {
 	if c == nil || !c.claim.Held {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
-	if err := note(ctx); err != nil {
+	if err := write(ctx); err != nil {
 		c.keeper.log.WarnContext(ctx, "what came of a request cannot be noted under its idempotency key", "error", err)
 	}
 }

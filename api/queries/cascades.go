@@ -18,24 +18,24 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
-// portionEdges is how many ids a portion has; the last of a node may have fewer. It is
-// what a change lists, so the first portion of each node is there.
-const portionEdges = graph.MaxListed
+// maxPageEdges is the number of ids of a page; the last page of a node may have fewer. A
+// change lists the same number of ids, so it contains the first page of each node.
+const maxPageEdges = graph.MaxListed
 
-// portionPosition is where a list of portions goes on.
-type portionPosition struct {
-	Next int64 `json:"n"` // among the portions of the change
+// edgePagePosition is the position of a cursor in the pages of a change.
+type edgePagePosition struct {
+	Next int64 `json:"n"` // index of the next page in the change
 }
 
-// portion is a part of the edges that went or came back with one node.
-type portion struct {
+// edgePage is a page of the edges that were deleted or restored with one node.
+type edgePage struct {
 	cascade *eventsv1.Cascade
 	node    uuid.UUID
-	first   int64 // its first edge among those of the node
+	first   int64 // index of its first edge among those of the node
 }
 
-// listCascadeEdges lists the edges that went with nodes in a change, or came back, in
-// portions: a change itself names only the first.
+// listCascadeEdges lists the edges that a change deleted or restored with nodes, in pages: the
+// change itself contains only the first page of each node.
 func (a *api) listCascadeEdges(w http.ResponseWriter, r *http.Request) error {
 	workspace := request.PrincipalOf(r.Context()).Workspace
 	p := request.Query(r)
@@ -47,14 +47,14 @@ func (a *api) listCascadeEdges(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || sequence < 1 {
 		return fault.New(fault.NotFound, "No such change")
 	}
-	of := token.ScopeOf("cascades", workspace, sequence)
+	scope := token.ScopeOf("cascades", workspace, sequence)
 	from := int64(offset)
 	if cursor != "" {
-		var at portionPosition
-		if err := a.sealer.ReadCursor(cursor, of, &at); err != nil {
+		var position edgePagePosition
+		if err := a.sealer.ReadCursor(cursor, scope, &position); err != nil {
 			return err
 		}
-		from = at.Next
+		from = position.Next
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
 	defer cancel()
@@ -63,18 +63,18 @@ func (a *api) listCascadeEdges(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer release()
-	page, total := portionsOf(change, from, int64(limit))
+	page, total := edgePages(change, from, int64(limit))
 	meta := reply.Meta{Total: total, Limit: limit, Offset: offset, HasMore: from+int64(len(page)) < total}
 	if meta.HasMore {
-		next, err := a.sealer.Cursor(of, portionPosition{Next: from + int64(len(page))})
+		next, err := a.sealer.Cursor(scope, edgePagePosition{Next: from + int64(len(page))})
 		if err != nil {
 			return err
 		}
 		meta.NextCursor = &next
 	}
 	items := make([]graphjson.CascadeEdges, len(page))
-	for i, portion := range page {
-		if items[i], err = a.cascadeEdges(ctx, workspace, sequence, portion); err != nil {
+	for i, edges := range page {
+		if items[i], err = a.cascadeEdges(ctx, workspace, sequence, edges); err != nil {
 			return err
 		}
 	}
@@ -82,7 +82,7 @@ func (a *api) listCascadeEdges(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// change reads one change, as take does.
+// change reads one change. The caller must call the returned function, see readChanges.
 func (a *api) change(ctx context.Context, workspace uuid.UUID, sequence int64) (*eventsv1.Change, func(), error) {
 	sizes, err := a.Journal.ChangesAfter(ctx, workspace, sequence-1, 1)
 	if err != nil {
@@ -91,41 +91,41 @@ func (a *api) change(ctx context.Context, workspace uuid.UUID, sequence int64) (
 	if len(sizes) == 0 || sizes[0].Sequence != sequence {
 		return nil, nil, fault.New(fault.NotFound, "No such change")
 	}
-	changes, release, err := a.take(ctx, workspace, []graphread.ChangeSize{sizes[0]})
+	changes, release, err := a.readChanges(ctx, workspace, []graphread.ChangeSize{sizes[0]})
 	if err != nil {
 		return nil, nil, err
 	}
 	return changes[0], release, nil
 }
 
-// portionsOf returns at most limit portions of a change, from one on, and how many it
-// has in all.
-func portionsOf(change *eventsv1.Change, from, limit int64) (page []portion, total int64) {
+// edgePages returns at most limit pages of a change, beginning with index from, and the total
+// number of its pages.
+func edgePages(change *eventsv1.Change, from, limit int64) (page []edgePage, total int64) {
 	for _, step := range change.GetSteps() {
 		c := step.GetCascade()
 		node, err := uuid.FromBytes(step.GetNode().GetId())
 		if c == nil || err != nil {
 			continue
 		}
-		count := (c.GetCount() + portionEdges - 1) / portionEdges
+		count := (c.GetCount() + maxPageEdges - 1) / maxPageEdges
 		for n := max(from-total, 0); n < count && int64(len(page)) < limit; n++ {
-			page = append(page, portion{cascade: c, node: node, first: n * portionEdges})
+			page = append(page, edgePage{cascade: c, node: node, first: n * maxPageEdges})
 		}
 		total += count
 	}
 	return page, total
 }
 
-// cascadeEdges reads the edges of a portion. The first are in the change.
+// cascadeEdges reads the edges of a page. Those of the first page are in the change.
 func (a *api) cascadeEdges(
-	ctx context.Context, workspace uuid.UUID, sequence int64, p portion,
+	ctx context.Context, workspace uuid.UUID, sequence int64, p edgePage,
 ) (graphjson.CascadeEdges, error) {
-	shown := graphjson.CascadeEdges{NodeID: p.node, Restored: p.cascade.GetRestored(), First: p.first}
+	result := graphjson.CascadeEdges{NodeID: p.node, Restored: p.cascade.GetRestored(), First: p.first}
 	if p.first == 0 {
-		shown.Edges = graphjson.OfCascade(p.cascade).Edges
-		return shown, nil
+		result.Edges = graphjson.OfCascade(p.cascade).Edges
+		return result, nil
 	}
-	ids, err := a.Journal.CascadeEdges(ctx, workspace, sequence, p.node, p.first, p.first+portionEdges)
-	shown.Edges = ids
-	return shown, err
+	ids, err := a.Journal.CascadeEdges(ctx, workspace, sequence, p.node, p.first, p.first+maxPageEdges)
+	result.Edges = ids
+	return result, err
 }

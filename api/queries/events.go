@@ -18,22 +18,22 @@ import (
 )
 
 const (
-	// mostStreams bounds the open streams of a process, and mostOfWorkspace those of
-	// one workspace.
-	mostStreams     = 1000
-	mostOfWorkspace = 100
+	// maxStreams bounds the open streams of a process, and maxWorkspaceStreams the open
+	// streams of one workspace.
+	maxStreams          = 1000
+	maxWorkspaceStreams = 100
 
 	heartbeat = 15 * time.Second
 
-	// changesAtOnce and bytesAtOnce bound what a stream reads of the journal at a
-	// time, as stored.
-	changesAtOnce = 256
-	bytesAtOnce   = freeBytes
+	// maxBatchChanges and maxBatchBytes bound what a stream reads from the journal at a
+	// time. The size is that of the stored changes.
+	maxBatchChanges = 256
+	maxBatchBytes   = smallChangeBytes
 )
 
 const lastEventID = "Last-Event-ID"
 
-// stream is one reader of a workspace's changes.
+// stream is the connection of one reader of a workspace's changes.
 type stream struct {
 	*api
 	workspace uuid.UUID
@@ -47,8 +47,8 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	leave, ok := a.Feed.join(principal.Workspace, mostOfWorkspace)
-	if !ok || a.Feed.Streams() > mostStreams {
+	leave, ok := a.Feed.join(principal.Workspace, maxWorkspaceStreams)
+	if !ok || a.Feed.Streams() > maxStreams {
 		if ok {
 			leave()
 		}
@@ -60,7 +60,7 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	newest := heads[principal.Workspace]
-	beyond := after
+	requested := after
 	if field == "" || after > newest {
 		after = newest
 	}
@@ -74,9 +74,9 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, stop := s.out.Guard(r.Context(), request.SessionOf(r.Context()))
 	defer stop()
-	s.out.Comment("changes after " + strconv.FormatInt(after, 10)) // the reader knows that it is heard
-	if beyond > newest {
-		s.reset(beyond)
+	s.out.Comment("changes after " + strconv.FormatInt(after, 10)) // shows the reader that the stream is open
+	if requested > newest {
+		s.reset(requested)
 	}
 	if err := s.run(ctx); err != nil && r.Context().Err() == nil {
 		slog.InfoContext(r.Context(), "a stream of changes is ended", "reason", err)
@@ -84,16 +84,18 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// reset tells a reader that has seen a change which the journal does not have that the
-// graph is not the one it knows. It is no refusal: a browser would never come back.
+// reset adds an event for a reader that has seen a change which is not in the journal: the
+// graph is not the one that it has read before. The stream is not refused, because a browser
+// would not reconnect.
 func (s *stream) reset(after int64) {
 	s.out.Named("reset", strconv.FormatInt(s.sent, 10), fmt.Appendf(
 		nil, `{"reason":"beyond_newest","after":%d,"newest":%d}`, after, s.sent,
 	))
 }
 
-// startAfter reads where a stream begins; field "" is now. A browser that reconnects
-// sends the header with the address of before, so the header counts.
+// startAfter returns the sequence after which a stream begins, and the name of the parameter
+// or header that contained it; with field "" the stream begins now. The header takes
+// precedence, because a browser that reconnects sends it with the original URL.
 func startAfter(r *http.Request) (after int64, field string, err error) {
 	p := request.Query(r)
 	text, given := p.String("after")
@@ -117,9 +119,9 @@ func startAfter(r *http.Request) (after int64, field string, err error) {
 	return int64(n), field, nil
 }
 
-// run sends changes until the reader goes, the key no longer opens the stream, the
-// server ends, or the journal cannot be read. Whatever it is, the reader comes back
-// with the id of the last event and goes on there.
+// run sends changes until the reader disconnects, its key no longer permits the stream, the
+// server shuts down, or the journal cannot be read. In each case the reader can reconnect with
+// the id of the last event and resume after it.
 func (s *stream) run(ctx context.Context) error {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
@@ -127,11 +129,11 @@ func (s *stream) run(ctx context.Context) error {
 		newest, changed := s.Feed.newest(s.workspace)
 		if newest > s.sent {
 			if err := s.catchUp(ctx, newest); err != nil {
-				return ending(ctx, err)
+				return endReason(ctx, err)
 			}
 		} else if s.out.Buffered() > 0 {
 			if err := s.out.Flush(); err != nil {
-				return ending(ctx, err)
+				return endReason(ctx, err)
 			}
 		}
 		select {
@@ -144,15 +146,15 @@ func (s *stream) run(ctx context.Context) error {
 	}
 }
 
-// ending returns why the stream ended, given the failure that this showed as.
-func ending(ctx context.Context, err error) error {
+// endReason returns why the stream ended: the cause of ctx if it is done, else err.
+func endReason(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
 }
 
-// catchUp sends what is in the journal up to a sequence.
+// catchUp sends the changes of the journal up to a sequence.
 func (s *stream) catchUp(ctx context.Context, newest int64) error {
 	for s.sent < newest && ctx.Err() == nil {
 		if err := s.send(ctx); err != nil {
@@ -162,18 +164,18 @@ func (s *stream) catchUp(ctx context.Context, newest int64) error {
 	return ctx.Err()
 }
 
-// send sends the next changes.
+// send sends the next batch of changes.
 func (s *stream) send(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.QueryTimeout)
 	defer cancel()
-	sizes, err := s.Journal.ChangesAfter(ctx, s.workspace, s.sent, changesAtOnce)
+	sizes, err := s.Journal.ChangesAfter(ctx, s.workspace, s.sent, maxBatchChanges)
 	if err != nil {
 		return err
 	}
 	if len(sizes) == 0 || sizes[0].Sequence != s.sent+1 {
 		return fmt.Errorf("change %d of workspace %s is not in the journal", s.sent+1, s.workspace)
 	}
-	changes, release, err := s.take(ctx, s.workspace, fitting(sizes, bytesAtOnce))
+	changes, release, err := s.readChanges(ctx, s.workspace, limitBytes(sizes, maxBatchBytes))
 	if err != nil {
 		return err
 	}

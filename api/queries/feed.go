@@ -11,47 +11,48 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// pollInterval is how often workspaces with open streams are asked for their newest
-// change, in one statement for all: what a change waits at most before it is sent.
+// pollInterval is how often the newest changes of workspaces with open streams are read, in
+// one statement for all. It is the maximum delay before a change is sent.
 const pollInterval = 100 * time.Millisecond
 
-// headStore knows how far each graph is.
+// headStore reads the newest sequence of each graph.
 type headStore interface {
 	GraphSequences(ctx context.Context, workspaces []uuid.UUID) (map[uuid.UUID]int64, error)
 }
 
-// Feed tells streams that their workspace has a new change. What the change is they
-// read from the journal, which is the truth: so a stream that slept, or came back,
-// misses nothing and gets nothing twice.
+// Feed notifies streams of new changes of their workspaces. Streams read the changes from the
+// journal, so a stream that was delayed or resumed misses no change and receives none twice.
 type Feed struct {
 	store headStore
 
 	mu      sync.Mutex
-	watched map[uuid.UUID]*head
+	watched map[uuid.UUID]*workspaceHead
 }
 
-// head is what is known of a workspace with open streams.
-type head struct {
+// workspaceHead is the newest known sequence of a workspace with open streams.
+type workspaceHead struct {
 	streams  int
 	sequence int64
-	changed  chan struct{} // closed when sequence goes up, and then a new one
+	changed  chan struct{} // closed and replaced when sequence increases
 }
 
-// Register makes the open streams known to the registerer; nil: nothing happens.
+// Register registers the metrics of the feed; with nil it does nothing.
 func (f *Feed) Register(registerer prometheus.Registerer) {
 	promauto.With(registerer).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "livegraph_graph_streams", Help: "Open streams of changes of graphs.",
 	}, func() float64 { return float64(f.Streams()) })
 }
 
-// NewFeed creates a feed; Run keeps it going.
-func NewFeed(store headStore) *Feed { return &Feed{store: store, watched: map[uuid.UUID]*head{}} }
+// NewFeed creates a feed. The caller must call Run.
+func NewFeed(store headStore) *Feed {
+	return &Feed{store: store, watched: map[uuid.UUID]*workspaceHead{}}
+}
 
-// Run asks until ctx is done.
+// Run polls the newest sequences until ctx is done.
 func (f *Feed) Run(ctx context.Context) error {
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
-	silent := false
+	failing := false
 	for {
 		select {
 		case <-poll.C:
@@ -59,23 +60,23 @@ func (f *Feed) Run(ctx context.Context) error {
 			return nil
 		}
 		err := f.poll(ctx)
-		if failed := err != nil && ctx.Err() == nil; failed != silent {
-			if silent = failed; failed {
+		if failed := err != nil && ctx.Err() == nil; failed != failing {
+			if failing = failed; failed {
 				slog.WarnContext(ctx, "streams of changes wait for Postgres", "error", err)
 			}
 		}
 	}
 }
 
-// pollLimit is how long a poll may take; a later one asks the same.
-const pollLimit = 2 * time.Second
+// pollTimeout bounds a poll. The next one retries.
+const pollTimeout = 2 * time.Second
 
 func (f *Feed) poll(ctx context.Context) error {
 	workspaces := f.workspaces()
 	if len(workspaces) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, pollLimit)
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	heads, err := f.store.GraphSequences(ctx, workspaces)
 	if err != nil {
@@ -101,7 +102,7 @@ func (f *Feed) workspaces() []uuid.UUID {
 	return list
 }
 
-func (h *head) raise(sequence int64) {
+func (h *workspaceHead) raise(sequence int64) {
 	if sequence > h.sequence {
 		h.sequence = sequence
 		close(h.changed)
@@ -109,17 +110,17 @@ func (h *head) raise(sequence int64) {
 	}
 }
 
-// join has the workspace watched until leave is called, at most most streams at a
-// time.
-func (f *Feed) join(workspace uuid.UUID, most int) (leave func(), ok bool) {
+// join adds a stream of the workspace, which is watched until leave is called. It returns false
+// if the workspace has limit streams already.
+func (f *Feed) join(workspace uuid.UUID, limit int) (leave func(), ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	h := f.watched[workspace]
 	if h == nil {
-		h = &head{changed: make(chan struct{})}
+		h = &workspaceHead{changed: make(chan struct{})}
 		f.watched[workspace] = h
 	}
-	if h.streams == most {
+	if h.streams == limit {
 		return nil, false
 	}
 	h.streams++
@@ -132,8 +133,8 @@ func (f *Feed) join(workspace uuid.UUID, most int) (leave func(), ok bool) {
 	}, true
 }
 
-// newest returns the newest sequence that is known, and what is closed when there is a
-// newer one. The caller has joined.
+// newest returns the newest known sequence, and a channel that is closed when there is a newer
+// one. The caller must have joined.
 func (f *Feed) newest(workspace uuid.UUID) (sequence int64, changed <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -141,7 +142,7 @@ func (f *Feed) newest(workspace uuid.UUID) (sequence int64, changed <-chan struc
 	return h.sequence, h.changed
 }
 
-// Streams is how many are open.
+// Streams returns the number of open streams.
 func (f *Feed) Streams() (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
-// FuzzParameters: whatever is asked of the graph, it is a page within its bounds, or
-// refused by the name of a parameter.
+// FuzzParameters: a query of the graph is either a page within its bounds or refused with the
+// name of a parameter.
 func FuzzParameters(f *testing.F) {
 	for _, query := range []string{
 		"", "limit=101&offset=9223372036854775807&sort=-createdAt,name&entityType=object,actor",

@@ -14,7 +14,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
-// journal is what was done to the graphs.
+// journal reads the changes of the graphs.
 type journal interface {
 	headStore
 	ChangesAfter(ctx context.Context, workspace uuid.UUID, after int64, limit int) ([]graphread.ChangeSize, error)
@@ -29,19 +29,19 @@ type journal interface {
 }
 
 const (
-	// pageBytes is how large the changes of a page are together at most, as stored;
-	// one alone may be larger.
+	// pageBytes is the maximum total size of the changes of a page, as stored. A page with a
+	// single change may be larger.
 	pageBytes = 1 << 20
-	// changeMemory bounds the memory of all large changes that are being shown, and
-	// shownBytes is what a stored byte takes of it: read, decoded and as JSON. Small
-	// ones, up to freeBytes, do not wait for each other: a slow reader of large ones
-	// must not hold them up.
-	changeMemory = 256 << 20
-	shownBytes   = 4
-	freeBytes    = 256 << 10
+	// changeMemory bounds the memory of all large changes that are being sent, and
+	// memoryFactor is the memory for a stored byte: encoded, decoded and as JSON. Changes
+	// of up to smallChangeBytes are not counted, so that slow readers of large ones do not
+	// delay them.
+	changeMemory     = 256 << 20
+	memoryFactor     = 4
+	smallChangeBytes = 256 << 10
 )
 
-// historyPosition is where a history goes on.
+// historyPosition is the position of a cursor in a history.
 type historyPosition struct {
 	Before int64 `json:"b"`
 }
@@ -56,31 +56,31 @@ func (a *api) listHistory(w http.ResponseWriter, r *http.Request) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	of := token.ScopeOf("history", principal.Workspace, node)
+	scope := token.ScopeOf("history", principal.Workspace, node)
 	if cursor != "" {
-		var at historyPosition
-		if err := a.sealer.ReadCursor(cursor, of, &at); err != nil {
+		var position historyPosition
+		if err := a.sealer.ReadCursor(cursor, scope, &position); err != nil {
 			return err
 		}
-		page.Before = at.Before
+		page.Before = position.Before
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.QueryTimeout)
 	defer cancel()
 	meta := reply.Meta{Limit: page.Limit, Offset: page.Offset}
-	page.Limit++ // one more says that more follow
+	page.Limit++ // one more shows whether there is a next page
 	sizes, total, err := a.history(ctx, principal.Workspace, node, page)
 	if err != nil {
 		return err
 	}
-	fit := fitting(sizes[:min(len(sizes), meta.Limit)], pageBytes)
-	changes, release, err := a.take(ctx, principal.Workspace, fit)
+	fit := limitBytes(sizes[:min(len(sizes), meta.Limit)], pageBytes)
+	changes, release, err := a.readChanges(ctx, principal.Workspace, fit)
 	if err != nil {
 		return err
 	}
 	defer release()
 	meta.Total, meta.HasMore = total, len(fit) < len(sizes)
 	if meta.HasMore {
-		next, err := a.sealer.Cursor(of, historyPosition{Before: fit[len(fit)-1].Sequence})
+		next, err := a.sealer.Cursor(scope, historyPosition{Before: fit[len(fit)-1].Sequence})
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (a *api) listHistory(w http.ResponseWriter, r *http.Request) error {
 	}
 	items := make([]graphjson.Change, len(changes))
 	for i, change := range changes {
-		items[i] = graphjson.OfChange(about(change, node))
+		items[i] = graphjson.OfChange(filterSteps(change, node))
 	}
 	reply.List(w, r, items, meta)
 	return nil
@@ -103,32 +103,32 @@ func (a *api) history(
 	return a.Journal.NodeHistory(ctx, workspace, *node, page)
 }
 
-// fitting returns the first of the changes that are together at most so large, but one
-// in any case.
-func fitting(sizes []graphread.ChangeSize, most int64) []graphread.ChangeSize {
+// limitBytes returns the longest prefix of sizes whose total is at most maxBytes, but at least
+// one change.
+func limitBytes(sizes []graphread.ChangeSize, maxBytes int64) []graphread.ChangeSize {
 	total := int64(0)
 	for i, s := range sizes {
-		if total += s.Bytes; total > most && i > 0 {
+		if total += s.Bytes; total > maxBytes && i > 0 {
 			return sizes[:i]
 		}
 	}
 	return sizes
 }
 
-// take reads changes once there is memory for them. The caller calls release when they
-// are shown.
-func (a *api) take(
+// readChanges waits for memory and reads changes. The caller must call release after they are
+// sent.
+func (a *api) readChanges(
 	ctx context.Context, workspace uuid.UUID, sizes []graphread.ChangeSize,
 ) (changes []*eventsv1.Change, release func(), err error) {
 	need := int64(0)
 	for _, s := range sizes {
 		need += s.Bytes
 	}
-	if need <= freeBytes {
+	if need <= smallChangeBytes {
 		changes, err = a.Journal.Changes(ctx, workspace, sizes)
 		return changes, func() {}, err
 	}
-	share, err := a.memory.Wait(ctx, need*shownBytes)
+	share, err := a.memory.Wait(ctx, need*memoryFactor)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -140,10 +140,10 @@ func (a *api) take(
 	return changes, share.Release, nil
 }
 
-// about leaves of a change of several steps those that touched the node or an edge of
-// it: of a batch of a thousand commands the one that is asked for. All are left if
-// none names the node: its edges went with another one.
-func about(change *eventsv1.Change, node *uuid.UUID) *eventsv1.Change {
+// filterSteps removes from a change with several steps those that did not touch the node or
+// one of its edges, such as the other commands of a large batch. If no step touched them, it
+// keeps all steps: the edges of the node were deleted or restored with another node.
+func filterSteps(change *eventsv1.Change, node *uuid.UUID) *eventsv1.Change {
 	if node == nil || len(change.GetSteps()) <= 1 {
 		return change
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
-// graphStore is where the graph is.
+// graphStore reads the graph.
 type graphStore interface {
 	Node(ctx context.Context, workspace, id uuid.UUID) (graph.Node, error)
 	Edge(ctx context.Context, workspace, id uuid.UUID) (graph.Edge, error)
@@ -36,7 +36,7 @@ func (a *api) listNodes(w http.ResponseWriter, r *http.Request) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	return answerList(a, w, r, list[graph.Node, graphjson.Node]{
+	return answerList(a, w, r, listRequest[graph.Node, graphjson.Node]{
 		name: "nodes", parameters: []any{filter, page.Order}, page: page, cursor: cursor, show: graphjson.OfNodes,
 		read: func(
 			ctx context.Context, workspace uuid.UUID, page graphread.Page,
@@ -56,7 +56,7 @@ func (a *api) listEdges(w http.ResponseWriter, r *http.Request) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	return answerList(a, w, r, list[graph.Edge, graphjson.Edge]{
+	return answerList(a, w, r, listRequest[graph.Edge, graphjson.Edge]{
 		name: "edges", parameters: []any{filter, page.Order}, page: page, cursor: cursor, show: graphjson.OfEdges,
 		read: func(
 			ctx context.Context, workspace uuid.UUID, page graphread.Page,
@@ -74,7 +74,7 @@ func entityTypes(p *request.Params) []string {
 	return list
 }
 
-// graphFilter reads what nodes and edges can be filtered by.
+// graphFilter parses the filters that nodes and edges share.
 func graphFilter(p *request.Params) graphread.Filter {
 	return graphread.Filter{
 		IDs:          p.UUIDs("ids"),
@@ -92,22 +92,22 @@ func graphPage(p *request.Params, fields []string) (page graphread.Page, cursor 
 	return page, cursor
 }
 
-// list is a list that was asked for: items T, shown as S.
-type list[T, S any] struct {
+// listRequest is a request for a list of items T, which are converted to S.
+type listRequest[T, S any] struct {
 	name       string
-	parameters any // what a cursor is made for
+	parameters any // a cursor is only valid with the same parameters
 	page       graphread.Page
 	cursor     string
 	read       func(ctx context.Context, workspace uuid.UUID, page graphread.Page) (graphread.List[T], error)
 	show       func([]T) []S
 }
 
-func answerList[T, S any](a *api, w http.ResponseWriter, r *http.Request, l list[T, S]) error {
+func answerList[T, S any](a *api, w http.ResponseWriter, r *http.Request, l listRequest[T, S]) error {
 	workspace := request.PrincipalOf(r.Context()).Workspace
-	of := token.ScopeOf(l.name, workspace, l.parameters)
+	scope := token.ScopeOf(l.name, workspace, l.parameters)
 	if l.cursor != "" {
 		l.page.After = &graphread.Position{}
-		if err := a.sealer.ReadCursor(l.cursor, of, l.page.After); err != nil {
+		if err := a.sealer.ReadCursor(l.cursor, scope, l.page.After); err != nil {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func answerList[T, S any](a *api, w http.ResponseWriter, r *http.Request, l list
 	}
 	meta := reply.Meta{Total: found.Total, Limit: l.page.Limit, Offset: l.page.Offset, HasMore: found.Next != nil}
 	if found.Next != nil {
-		next, err := a.sealer.Cursor(of, found.Next)
+		next, err := a.sealer.Cursor(scope, found.Next)
 		if err != nil {
 			return err
 		}
@@ -155,8 +155,8 @@ func (a *api) getEdge(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// resourceOf reads what the routes of one resource without parameters have in
-// common. An id that is no UUID is not found, like one that nothing has.
+// resourceOf returns the workspace and the id of a request for one resource without
+// parameters. An id that is not a UUID is a NotFound error, like an id that does not exist.
 func resourceOf(r *http.Request, what string) (workspace, id uuid.UUID, err error) {
 	if err := request.Query(r).Err(); err != nil {
 		return workspace, id, err

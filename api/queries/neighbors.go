@@ -11,10 +11,10 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/graphread"
 )
 
-// maxDepth is how far neighbors are looked for.
+// maxDepth is the maximum distance of neighbors.
 const maxDepth = 3
 
-// neighbor is a node around a node, with the edges by which it is reached.
+// neighbor is a node in the neighborhood, with the edges by which it is reached.
 type neighbor struct {
 	Node  graphjson.Node   `json:"node"`
 	Depth int              `json:"depth"`
@@ -39,10 +39,10 @@ func (a *api) listNeighbors(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	q.Node = id
-	of := token.ScopeOf("neighbors", principal.Workspace, []any{id, direction, q.Depth, q.RelationTypes, q.EntityTypes})
+	scope := token.ScopeOf("neighbors", principal.Workspace, []any{id, direction, q.Depth, q.RelationTypes, q.EntityTypes})
 	if cursor != "" {
 		q.After = &graphread.NeighborPosition{}
-		if err := a.sealer.ReadCursor(cursor, of, q.After); err != nil {
+		if err := a.sealer.ReadCursor(cursor, scope, q.After); err != nil {
 			return err
 		}
 	}
@@ -56,7 +56,7 @@ func (a *api) listNeighbors(w http.ResponseWriter, r *http.Request) error {
 		Total: found.Total, Limit: q.Limit, Offset: q.Offset, HasMore: found.Next != nil, Truncated: &found.Truncated,
 	}
 	if found.Next != nil {
-		next, err := a.sealer.Cursor(of, found.Next)
+		next, err := a.sealer.Cursor(scope, found.Next)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
-// Package queries serves the reads of the graph: nodes and edges, one or many, what
-// is around a node, what happened to it, and the stream of changes. It reads
-// requests, asks Postgres, and shapes answers by package api/graphjson. It changes
-// nothing.
+// Package queries serves the routes that read the graph: nodes and edges, single or lists, the
+// neighbors of a node, the history, and the stream of changes. It parses requests, reads from
+// Postgres, and encodes responses with package api/graphjson. It does not write.
 package queries
 
 import (
@@ -14,26 +13,25 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/budget"
 )
 
-// Deps is what the routes are made of.
+// Deps are the dependencies of the routes.
 type Deps struct {
 	Graph   graphStore
 	Journal journal
 	Feed    *Feed
-	// TokenKey signs cursors: the installation's, the same in every process.
+	// TokenKey signs cursors. All processes of an installation must use the same.
 	TokenKey [32]byte
-	// QueryTimeout is the longest time of a query; beyond, 504.
+	// QueryTimeout is the maximum duration of a query; beyond, 504.
 	QueryTimeout time.Duration
-	// Patience is how long a reader of a stream may take for what is sent at once;
-	// zero: 10 s.
+	// Patience is the timeout of a write to the reader of a stream; zero: 10 s.
 	Patience time.Duration
 }
 
-const defaultPatience = 10 * time.Second
+const defaultWriteTimeout = 10 * time.Second
 
 type api struct {
 	Deps
 	sealer token.Sealer
-	memory *budget.Budget // for changes that are being shown
+	memory *budget.Budget // for changes that are being sent
 }
 
 // Paths of the group.
@@ -52,7 +50,7 @@ const (
 // Routes returns the group's routes.
 func Routes(deps Deps) []route.Route {
 	if deps.Patience == 0 {
-		deps.Patience = defaultPatience
+		deps.Patience = defaultWriteTimeout
 	}
 	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}, memory: budget.New(changeMemory)}
 	get := func(pattern string, handle route.Handler, scopes ...request.Scope) route.Route {
@@ -64,7 +62,7 @@ func Routes(deps Deps) []route.Route {
 		get(nodePath, a.getNode, request.ReadNodes),
 		get(edgesPath, a.listEdges, request.ReadEdges),
 		get(edgePath, a.getEdge, request.ReadEdges),
-		// What these show is of either kind.
+		// These return both nodes and edges.
 		{Method: http.MethodGet, Pattern: neighborsPath, Scopes: both, All: true, Handle: a.listNeighbors},
 		{Method: http.MethodGet, Pattern: historyPath, Scopes: both, All: true, Handle: a.listHistory},
 		{Method: http.MethodGet, Pattern: cascadesPath, Scopes: both, All: true, Handle: a.listCascadeEdges},
