@@ -52,7 +52,7 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 		return err
 	case claim != nil && !claim.Held():
 		return replay(w, r, claim)
-	case claim != nil: // points without a time get the same one again, and so overwrite those of the first try
+	case claim != nil: // points without a time get the same time again and overwrite those of the first request
 		received = claim.ReceivedAt()
 	}
 	result, token, err := a.acceptPoints(r.Context(), params, body, received)
