@@ -80,9 +80,11 @@ func classifyCode(err error, code string) error {
 func IsRefusal(err error) bool {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) {
-		switch pgErr.Code[:2] {
-		case "22", "23", "54": // data exceptions, constraints, limits of the server
-			return true
+		// data exceptions, constraints, limits of the server
+		for _, class := range []string{"22", "23", "54"} {
+			if strings.HasPrefix(pgErr.Code, class) {
+				return true
+			}
 		}
 		return false
 	}

@@ -23,18 +23,7 @@ func OpenAt(t testing.TB, url string) *DB {
 // Open opens a migrated database that belongs to the test.
 func Open(t *testing.T) *DB {
 	t.Helper()
-	return OpenURL(t, testenv.MigratedPostgres(t))
-}
-
-// OpenURL opens and migrates the database at a URL with separate connections and caches, as
-// another process would.
-func OpenURL(t *testing.T, url string) *DB {
-	t.Helper()
-	db, err := Connect(t.Context(), url, 4)
-	require.NoError(t, err)
-	t.Cleanup(db.Close)
-	require.NoError(t, db.Migrate(t.Context()))
-	return db
+	return OpenAt(t, testenv.MigratedPostgres(t))
 }
 
 // Workspace creates a workspace of plan starter.

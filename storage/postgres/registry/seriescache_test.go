@@ -18,7 +18,7 @@ import (
 // another process, whether its page was cached or not.
 func TestCachedSeriesReflectChangesOfOtherProcesses(t *testing.T) {
 	url := testenv.MigratedPostgres(t)
-	db, other := pgtest.OpenURL(t, url), pgtest.OpenURL(t, url)
+	db, other := pgtest.OpenAt(t, url), pgtest.OpenAt(t, url)
 	rapid.Check(t, func(rt *rapid.T) {
 		ws := pgtest.Limited(t, db, 100, 100_000)
 		var (

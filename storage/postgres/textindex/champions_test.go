@@ -273,7 +273,7 @@ func TestALaneThatIsMadeAgainHasItsLists(t *testing.T) {
 // Writes and refreshes of lists run concurrently.
 func TestListsAreRightWhileOthersWrite(t *testing.T) {
 	url := testenv.Postgres(t)
-	writer, maintainer := pgtest.OpenURL(t, url), pgtest.OpenURL(t, url)
+	writer, maintainer := pgtest.OpenAt(t, url), pgtest.OpenAt(t, url)
 	lowerLimits(writer, maintainer)
 	ws := pgtest.Limited(t, writer, 1, 1)
 	r := rand.New(rand.NewPCG(12, 1))

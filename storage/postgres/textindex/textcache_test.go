@@ -67,7 +67,7 @@ func requireBest(
 // small cache. Every search returns the current state of the database.
 func TestWhatIsKeptInMemoryIsNeverOlderThanTheTables(t *testing.T) {
 	url := testenv.MigratedPostgres(t)
-	writer, large, small := pgtest.OpenURL(t, url), pgtest.OpenURL(t, url), pgtest.OpenURL(t, url)
+	writer, large, small := pgtest.OpenAt(t, url), pgtest.OpenAt(t, url), pgtest.OpenAt(t, url)
 	small.ForgetTexts(10_000)
 	ws, other := pgtest.Limited(t, writer, 1, 1), pgtest.Limited(t, writer, 1, 1)
 	r := rand.New(rand.NewPCG(7, 1))
@@ -92,7 +92,7 @@ func TestWhatIsKeptInMemoryIsNeverOlderThanTheTables(t *testing.T) {
 // Concurrent searches that update the cache and add to it keep it consistent.
 func TestManySearchesShareWhatIsInMemory(t *testing.T) {
 	url := testenv.MigratedPostgres(t)
-	writer, db := pgtest.OpenURL(t, url), pgtest.OpenURL(t, url)
+	writer, db := pgtest.OpenAt(t, url), pgtest.OpenAt(t, url)
 	ws := pgtest.Limited(t, writer, 1, 1)
 	r := rand.New(rand.NewPCG(8, 1))
 	nodes := textNodes(r, 150)
