@@ -22,26 +22,26 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// OperatorName and OperatorPassword are of the operator that there is at first.
+// OperatorName and OperatorPassword belong to the operator that exists at the start.
 const (
 	OperatorName     = "admin"
 	OperatorPassword = "correct horse battery staple"
 )
 
-// Administration is the group of the administration page's own routes.
+// Administration is the group of the routes that only the admin UI uses.
 type Administration struct {
-	Operator access.Operator // made by Group, unless it is there
-	// Records is where uses of keys are; nil: the routes of the audit log are left out.
+	Operator access.Operator // created by Group, unless it is set
+	// Records contains the audit records; nil: the routes of the audit log are left out.
 	Records *clickhouse.DB
-	// Metrics is what the overview looks at; nil: an empty registry.
+	// Metrics is the registry that the overview reads; nil: an empty one.
 	Metrics *prometheus.Registry
-	// Page has the page's files; nil: two of them.
+	// Page contains the files of the admin UI; nil: PageFiles.
 	Page fs.FS
-	// Change, when set, changes what the routes are made of.
+	// Change, when set, changes the dependencies of the routes.
 	Change func(*admin.Deps)
 }
 
-// PageFiles are the files of a page, for tests.
+// PageFiles returns the files of a small admin UI, for tests.
 func PageFiles() fs.FS {
 	return fstest.MapFS{
 		"index.html": {Data: []byte(
@@ -52,7 +52,7 @@ func PageFiles() fs.FS {
 	}
 }
 
-// Group makes the routes.
+// Group creates the routes.
 func (g *Administration) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	var err error
@@ -93,11 +93,11 @@ func (g *Administration) Group(t testing.TB, s *Server) []route.Route {
 	return routes
 }
 
-// Operator is somebody who is logged in on the administration page, as a browser is.
+// Operator is an operator who is logged in to the admin UI, as a browser is.
 type Operator struct {
 	Server *Server
 	Cookie string // name=value
-	Token  string // against forgeries
+	Token  string // CSRF token
 }
 
 // Login logs in as the first operator.
@@ -106,7 +106,7 @@ func (s *Server) Login(t testing.TB) *Operator {
 	return s.LoginAs(t, OperatorName, OperatorPassword)
 }
 
-// LoginAs logs in; it must succeed.
+// LoginAs logs in. The login must succeed.
 func (s *Server) LoginAs(t testing.TB, name, text string) *Operator {
 	t.Helper()
 	a := s.TryLogin(t, name, text, nil)
@@ -117,7 +117,7 @@ func (s *Server) LoginAs(t testing.TB, name, text string) *Operator {
 	return &Operator{Server: s, Cookie: cookie, Token: session.CSRFToken}
 }
 
-// TryLogin asks for a session.
+// TryLogin requests a session.
 func (s *Server) TryLogin(t testing.TB, name, text string, header map[string]string) *Answer {
 	t.Helper()
 	body, err := json.Marshal(map[string]string{"name": name, "password": text})
@@ -127,8 +127,9 @@ func (s *Server) TryLogin(t testing.TB, name, text string, header map[string]str
 	})
 }
 
-// Request makes a request that the operator's browser sends: with the cookie, and the
-// token where something is changed. Without a Workspace there is no header for it.
+// Request returns the request as the operator's browser sends it: with the cookie and, if
+// the method may change something, with the token. Without a Workspace it has no header
+// for it.
 func (o *Operator) Request(q Request) Request {
 	header := map[string]string{"Cookie": o.Cookie}
 	if q.Method != "" && q.Method != http.MethodGet && q.Method != http.MethodHead {
@@ -146,7 +147,7 @@ func (o *Operator) Request(q Request) Request {
 	return q
 }
 
-// Do makes the request as the operator and holds the answer against the contract.
+// Do sends the request as the operator and validates the answer against the contract.
 func (o *Operator) Do(t testing.TB, q Request) *Answer {
 	t.Helper()
 	return o.Server.Do(t, o.Request(q))
@@ -161,8 +162,8 @@ func (o *Operator) Get(t testing.TB, path string, data any) *Answer {
 	return a
 }
 
-// Send is Do for a request with a body that must end in the status; its data, if there
-// is any, is decoded into data, if that is not nil.
+// Send is Do for a request with a body whose answer must have the status. The answer's
+// data is decoded into data, unless data is nil.
 func (o *Operator) Send(t testing.TB, method, path, body string, status int, data any) *Answer {
 	t.Helper()
 	a := o.Do(t, Request{Method: method, Path: path, Body: body})
@@ -173,11 +174,10 @@ func (o *Operator) Send(t testing.TB, method, path, body string, status int, dat
 	return a
 }
 
-// CheckPageSchema holds a JSON object against a schema of what the administration page
-// calls.
+// CheckPageSchema validates a JSON object against a schema of the API of the admin UI.
 func (s *Server) CheckPageSchema(t testing.TB, name, object string) {
 	t.Helper()
 	var value any
 	require.NoError(t, json.Unmarshal([]byte(object), &value))
-	require.NoError(t, s.page.doc.Components.Schemas[name].Value.VisitJSON(value), "%s", object)
+	require.NoError(t, s.adminContract.doc.Components.Schemas[name].Value.VisitJSON(value), "%s", object)
 }

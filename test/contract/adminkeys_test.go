@@ -14,9 +14,9 @@ import (
 
 func TestAKeysTextIsInTheAnswerThatMadeItAndInNoOther(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t)
+	s, _ := startAdmin(t)
 	o := s.Login(t)
-	var made, next keyShown
+	var made, next keyResponse
 	o.Send(
 		t, "POST", "/admin/api/keys",
 		`{"name":"reader","workspaces":["`+
@@ -35,7 +35,7 @@ func TestAKeysTextIsInTheAnswerThatMadeItAndInNoOther(t *testing.T) {
 	require.Equal(t, made.ActorID, next.ActorID)
 	require.Equal(t, made.ID, *next.RolledFrom)
 	require.Equal(t, 200, s.Do(t, contract.Request{Path: "/api/me", Key: next.Key}).Status)
-	var last keyShown
+	var last keyResponse
 	o.Send(t, "POST", "/admin/api/keys/"+next.ID+"/roll", "", 201, &last)
 
 	for _, path := range []string{
@@ -61,8 +61,8 @@ func TestAKeysTextIsInTheAnswerThatMadeItAndInNoOther(t *testing.T) {
 
 	execute(t, s, `UPDATE api_keys SET created_at = now() - interval '91 days' WHERE id = $1`, last.ID)
 	execute(t, s, `UPDATE api_keys SET expires_at = now() - interval '1 second' WHERE id = $1`, next.ID)
-	states := map[string]keyShown{}
-	var list []keyShown
+	states := map[string]keyResponse{}
+	var list []keyResponse
 	o.Get(t, "/admin/api/keys", &list)
 	for _, k := range list {
 		states[k.ID] = k
@@ -81,7 +81,7 @@ func TestAKeysTextIsInTheAnswerThatMadeItAndInNoOther(t *testing.T) {
 
 func TestKeysArePagedSortedAndFoundByTheStore(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t)
+	s, _ := startAdmin(t)
 	o := s.Login(t)
 	execute(t, s, `
 		WITH made AS (
@@ -95,7 +95,7 @@ func TestKeysArePagedSortedAndFoundByTheStore(t *testing.T) {
 		a := o.Do(t, contract.Request{Path: "/admin/api/keys?" + query})
 		require.Equal(t, 200, a.Status, string(a.Body))
 		var list struct {
-			Data []keyShown
+			Data []keyResponse
 			Meta struct{ Total int64 }
 		}
 		require.NoError(t, json.Unmarshal(a.Body, &list))
@@ -115,7 +115,7 @@ func TestKeysArePagedSortedAndFoundByTheStore(t *testing.T) {
 	found, total = names("name=many&offset=5000")
 	require.Empty(t, found)
 	require.EqualValues(t, 1100, total)
-	var list []keyShown
+	var list []keyResponse
 	o.Get(t, "/admin/api/keys?name=many+700", &list)
 	require.Len(t, list, 1)
 	for _, query := range []string{
@@ -132,7 +132,7 @@ func TestKeysArePagedSortedAndFoundByTheStore(t *testing.T) {
 	require.Empty(t, found)
 	found, _ = names("state=revoked&name=many")
 	require.Empty(t, found)
-	for _, name := range []string{"%25", "many_700", "'", "\\\\"} { // each is a text, not a pattern
+	for _, name := range []string{"%25", "many_700", "'", "\\\\"} { // each is matched literally, not as a pattern
 		found, _ = names("name=" + name + "&id=" + list[0].ID)
 		require.Empty(t, found, name)
 	}
@@ -143,7 +143,7 @@ func TestKeysArePagedSortedAndFoundByTheStore(t *testing.T) {
 
 func TestWrongKeysAreRefusedByField(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t)
+	s, _ := startAdmin(t)
 	o := s.Login(t)
 	live, sandbox := s.Workspace.String(), s.NewWorkspace(t, apikey.Test).String()
 	gone := s.NewWorkspace(t, apikey.Live)

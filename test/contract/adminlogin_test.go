@@ -13,9 +13,9 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-func TestWhatIsWrongWithALoginIsNotSaid(t *testing.T) {
+func TestAFailedLoginDoesNotRevealWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t)
+	s, _ := startAdmin(t)
 	var answers []string
 	for name, text := range map[string]string{
 		contract.OperatorName: "wrong", "nobody": contract.OperatorPassword, "Admin": contract.OperatorPassword, "": "",
@@ -34,7 +34,7 @@ func TestWhatIsWrongWithALoginIsNotSaid(t *testing.T) {
 
 func TestALoginIsReadStrictly(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t)
+	s, _ := startAdmin(t)
 	login := func(body string) *contract.Answer {
 		return s.Do(t, contract.Request{
 			Method: "POST", Path: sessionPath, Key: contract.None, Workspace: contract.None, Body: body,
@@ -66,7 +66,7 @@ func TestFailedLoginsAreLimitedByAddress(t *testing.T) {
 	page := &contract.Administration{Change: func(d *admin.Deps) {
 		d.Attempts = admin.Attempts{PerAddress: 3, AddressWindow: 24 * time.Hour}
 	}}
-	endsSoon(t, 24*time.Hour, 20*time.Second)
+	awaitWindow(t, 24*time.Hour, 20*time.Second)
 	cfg := contract.Config()
 	cfg.TrustedProxies = []string{"127.0.0.0/8"}
 	s := contract.StartWith(t, cfg, page.Group)
@@ -99,13 +99,13 @@ func TestFailedLoginsAreLimitedByAddress(t *testing.T) {
 	require.Equal(t, 401, from("2001:db8:1:3::1", "nobody", "x").Status)
 }
 
-// Behind a proxy that is not trusted all callers have its address.
+// Behind a proxy that is not trusted, all callers have the address of the proxy.
 func TestFailedLoginsOfOthersDoNotKeepAnOperatorOutOfTheNetworkOfTheLastLogin(t *testing.T) {
 	t.Parallel()
 	page := &contract.Administration{Change: func(d *admin.Deps) {
 		d.Attempts = admin.Attempts{PerAddress: 3, AddressWindow: 24 * time.Hour, Kept: 2}
 	}}
-	endsSoon(t, 24*time.Hour, 20*time.Second)
+	awaitWindow(t, 24*time.Hour, 20*time.Second)
 	s := contract.Start(t, page.Group)
 	_, err := s.DB.CreateOperator(t.Context(), "ops", password.Hash(contract.OperatorPassword))
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func TestFailedLoginsAreLimitedByName(t *testing.T) {
 	page := &contract.Administration{Change: func(d *admin.Deps) {
 		d.Attempts = admin.Attempts{PerName: 3, NameWindow: 24 * time.Hour, PerAddress: 1000}
 	}}
-	endsSoon(t, 24*time.Hour, 20*time.Second)
+	awaitWindow(t, 24*time.Hour, 20*time.Second)
 	cfg := contract.Config()
 	cfg.TrustedProxies = []string{"127.0.0.0/8"}
 	s := contract.StartWith(t, cfg, page.Group)

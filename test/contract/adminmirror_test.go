@@ -55,7 +55,7 @@ func TestThePagesRoutesAndTheirDescriptionAreTheSame(t *testing.T) {
 
 func TestEachRouteOfAWorkspaceIsThereForOperators(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t, groups()...)
+	s, _ := startAdmin(t, groups()...)
 	o := s.Login(t)
 	mirrored := map[string]route.Route{}
 	for _, rt := range s.API.Mirrored() {
@@ -83,7 +83,7 @@ func TestEachRouteOfAWorkspaceIsThereForOperators(t *testing.T) {
 		unknown := s.DoUnchecked(t, o.Request(contract.Request{Method: m.Method, Path: path, Workspace: uuid.NewString()}))
 		require.Equal(t, 404, unknown.Status, name)
 		if rt.Lasts {
-			continue // it would not end
+			continue // the answer would not end
 		}
 		a := o.Do(t, contract.Request{Method: m.Method, Path: path, Workspace: s.Workspace.String()})
 		require.NotContains(t, []int{401, 403, 405, 500}, a.Status, "%s: %s", name, a.Body)
@@ -91,8 +91,8 @@ func TestEachRouteOfAWorkspaceIsThereForOperators(t *testing.T) {
 	require.Empty(t, mirrored)
 }
 
-// aNode makes a node as an operator and gives its id and who made it.
-func aNode(t *testing.T, o *contract.Operator, name string) (id string) {
+// createNodeAs creates a node as an operator and returns its id.
+func createNodeAs(t *testing.T, o *contract.Operator, name string) (id string) {
 	t.Helper()
 	a := o.Do(t, contract.Request{
 		Method: "POST", Path: operatorsExecute, Workspace: o.Server.Workspace.String(),
@@ -106,9 +106,9 @@ func aNode(t *testing.T, o *contract.Operator, name string) (id string) {
 
 func TestAnOperatorsUndoTakesBackWhatTheOperatorDid(t *testing.T) {
 	t.Parallel()
-	s, page := administered(t, (&contract.Commands{}).Group, contract.GraphReads)
+	s, page := startAdmin(t, (&contract.Commands{}).Group, contract.GraphReads)
 	o := s.Login(t)
-	mine := aNode(t, o, "by the operator")
+	mine := createNodeAs(t, o, "by the operator")
 	a := s.Do(t, contract.Request{
 		Method: "POST", Path: "/api/commands/execute",
 		Body: `{"type":"CREATE_NODE","payload":{"name":"by a key","entityType":"concept"}}`,
@@ -149,11 +149,11 @@ func TestAnOperatorsUndoTakesBackWhatTheOperatorDid(t *testing.T) {
 
 func TestAnOperatorIsNotCountedAgainstThePlan(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t, contract.GraphReads)
+	s, _ := startAdmin(t, contract.GraphReads)
 	o := s.Login(t)
 	starter, err := s.DB.CreateWorkspace(t.Context(), access.Workspace{Name: "small", Plan: "starter", Mode: "test"})
 	require.NoError(t, err)
-	for range 62 { // the plan has 60 a minute
+	for range 62 { // the plan allows 60 a minute
 		a := o.Do(t, contract.Request{Path: "/admin/api/queries/nodes?limit=1", Workspace: starter.ID.String()})
 		require.Equal(t, 200, a.Status, "in a workspace of whichever mode")
 		require.Equal(t, "2147483647", a.Header.Get("X-RateLimit-Remaining"))
@@ -165,9 +165,9 @@ func TestAnOperatorIsNotCountedAgainstThePlan(t *testing.T) {
 	require.Zero(t, detail.Standing.Minute.Used)
 }
 
-func TestAnOperatorSeesADeletedWorkspaceNoMore(t *testing.T) {
+func TestAnOperatorNoLongerSeesADeletedWorkspace(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t, contract.GraphReads)
+	s, _ := startAdmin(t, contract.GraphReads)
 	o := s.Login(t)
 	gone := s.NewWorkspace(t, "live")
 	read := contract.Request{Path: "/admin/api/queries/nodes", Workspace: gone.String()}
@@ -176,7 +176,7 @@ func TestAnOperatorSeesADeletedWorkspaceNoMore(t *testing.T) {
 	s.DoUnchecked(t, o.Request(read)).RequireFailure(t, 404, "NOT_FOUND", "", nil)
 }
 
-// stream opens an answer that lasts as the operator.
+// stream opens a stream as the operator.
 func (o operatorTest) stream(t *testing.T, path string) (*http.Response, *bufio.Reader) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, o.Server.URL+path, nil)
@@ -194,7 +194,7 @@ func (o operatorTest) stream(t *testing.T, path string) (*http.Response, *bufio.
 
 func TestAStreamEndsWithItsSession(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t, contract.GraphReads)
+	s, _ := startAdmin(t, contract.GraphReads)
 	for _, path := range []string{"/admin/api/queries/events", "/admin/api/overview/stream"} {
 		o := operatorTest{s.Login(t)}
 		response, body := o.stream(t, path)
@@ -210,7 +210,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 		select {
 		case <-ended:
 			t.Fatal("it ended by itself")
-		case <-time.After(600 * time.Millisecond): // it is asked again several times meanwhile
+		case <-time.After(600 * time.Millisecond): // the session is checked several times meanwhile
 		}
 		o.Send(t, "DELETE", sessionPath, "", 204, nil)
 		select {
@@ -224,7 +224,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 
 func TestAStreamEndsWithItsWorkspace(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t, contract.GraphReads)
+	s, _ := startAdmin(t, contract.GraphReads)
 	o := operatorTest{s.Login(t)}
 	_, body := o.stream(t, "/admin/api/queries/events")
 	o.Send(t, "DELETE", "/admin/api/workspaces/"+s.Workspace.String(), "", 202, nil)
@@ -246,12 +246,12 @@ func TestWhatOperatorsDoIsInTheTrailAndNotAmongTheUsesOfKeys(t *testing.T) {
 	s.TryLogin(t, contract.OperatorName, "wrong", nil)
 	s.TryLogin(t, "my secret typed into the wrong field", "x", nil)
 	o := s.Login(t)
-	node := aNode(t, o, "noted")
+	node := createNodeAs(t, o, "noted")
 	read := contract.Request{Path: "/admin/api/queries/nodes/" + node, Workspace: s.Workspace.String()}
 	o.Do(t, read)
 	read.Header = map[string]string{"X-Livegraph-Background": "1"}
 	for range 3 {
-		o.Do(t, read) // an open page: noted with the one before
+		o.Do(t, read) // polling of an open page: recorded together with the read before
 	}
 	o.Do(t, contract.Request{Path: "/admin/api/audit?limit=1"})
 	o.Do(t, contract.Request{Path: "/admin/api/workspaces"})

@@ -16,7 +16,7 @@ import (
 
 func TestOperatorsAreCreatedAndDeleted(t *testing.T) {
 	t.Parallel()
-	s, page := administered(t)
+	s, page := startAdmin(t)
 	o := s.Login(t)
 	var made struct{ ID, Name, Password string }
 	o.Send(t, "POST", "/admin/api/operators", `{"name":"ops@plant-7"}`, 201, &made)
@@ -45,7 +45,7 @@ func TestOperatorsAreCreatedAndDeleted(t *testing.T) {
 	o.Do(t, contract.Request{Method: "DELETE", Path: "/admin/api/operators/" + page.Operator.ID.String()}).
 		RequireFailure(t, 409, "CONFLICT", "", map[string]any{"reason": "own_account"})
 	o.Send(t, "DELETE", "/admin/api/operators/"+made.ID, "", 204, nil)
-	second.requireOut(t)
+	second.requireLoggedOut(t)
 	for _, id := range []string{made.ID, uuid.NewString(), "x", "%00", "..%2f..", "<script>"} {
 		require.Equal(t, 404, o.Do(t, contract.Request{Method: "DELETE", Path: "/admin/api/operators/" + id}).Status, id)
 	}
@@ -53,7 +53,7 @@ func TestOperatorsAreCreatedAndDeleted(t *testing.T) {
 
 func TestAnotherOperatorsPasswordIsResetByWhoKnowsTheirOwn(t *testing.T) {
 	t.Parallel()
-	s, page := administered(t)
+	s, page := startAdmin(t)
 	o := operatorTest{s.Login(t)}
 	var made struct{ ID, Name, Password string }
 	o.Send(t, "POST", "/admin/api/operators", `{"name":"ops"}`, 201, &made)
@@ -94,8 +94,8 @@ func TestAnotherOperatorsPasswordIsResetByWhoKnowsTheirOwn(t *testing.T) {
 	require.Zero(t, next.Sessions)
 	require.Len(t, next.Password, 24)
 	require.NotEqual(t, made.Password, next.Password)
-	first.requireOut(t)
-	second.requireOut(t)
+	first.requireLoggedOut(t)
+	second.requireLoggedOut(t)
 	require.Equal(t, 200, o.Do(t, contract.Request{Path: sessionPath}).Status, "one's own session stays")
 	require.Equal(t, 401, s.TryLogin(t, "ops", made.Password, nil).Status)
 	s.LoginAs(t, "ops", next.Password)
@@ -119,13 +119,13 @@ func TestAnotherOperatorsPasswordIsResetByWhoKnowsTheirOwn(t *testing.T) {
 	}
 }
 
-// Guessing one's way to a reset is as limited as guessing at the login.
+// Guesses of a password in resets are limited like guesses in logins.
 func TestAPasswordIsNotGuessedByResets(t *testing.T) {
 	t.Parallel()
 	page := &contract.Administration{Change: func(d *admin.Deps) {
 		d.Attempts = admin.Attempts{PerAddress: 3, AddressWindow: 24 * time.Hour}
 	}}
-	endsSoon(t, 24*time.Hour, 20*time.Second)
+	awaitWindow(t, 24*time.Hour, 20*time.Second)
 	s := contract.Start(t, page.Group)
 	o := s.Login(t)
 	other, err := s.DB.CreateOperator(t.Context(), "ops", password.Hash("another good password"))

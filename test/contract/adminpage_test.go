@@ -15,35 +15,35 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// browsed asks for a file of the page. Its address may be of several segments, which the
-// description cannot say.
-func browsed(t *testing.T, s *contract.Server, path string, header map[string]string) *contract.Answer {
+// getPage requests a file of the admin UI. Its path may have several segments, which
+// OpenAPI cannot describe.
+func getPage(t *testing.T, s *contract.Server, path string, header map[string]string) *contract.Answer {
 	t.Helper()
 	return s.DoUnchecked(t, contract.Request{Path: path, Key: contract.None, Workspace: contract.None, Header: header})
 }
 
 func TestThePageIsServedWhateverItsAddress(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t)
+	s, _ := startAdmin(t)
 	for _, path := range []string{
 		"/admin", "/admin/", "/admin/index.html", "/admin/sources/" + uuid.NewString(), "/admin/keys?x=<script>",
 		"/admin/apis", "/admin/%2e%2e/api/me",
 		"/admin/..%2f..%2fetc%2fpasswd", "/admin/%00", "/admin/.keep", "/admin/a%0d%0aSet-Cookie:%20x=y",
 	} {
-		a := browsed(t, s, path, nil)
+		a := getPage(t, s, path, nil)
 		require.Equal(t, 200, a.Status, path)
 		require.Equal(t, "text/html; charset=utf-8", a.Header.Get("Content-Type"), path)
 		require.Contains(t, string(a.Body), "<title>Livegraph</title>")
 		require.Equal(t, "private, no-cache", a.Header.Get("Cache-Control"))
 		require.Empty(t, a.Header.Get("Set-Cookie"))
 	}
-	asset := browsed(t, s, "/admin/assets/main-a1.js", nil)
+	asset := getPage(t, s, "/admin/assets/main-a1.js", nil)
 	require.Equal(t, 200, asset.Status)
 	require.Equal(t, "text/javascript; charset=utf-8", asset.Header.Get("Content-Type"))
 	require.Equal(t, "private, max-age=31536000, immutable", asset.Header.Get("Cache-Control"), "no proxy keeps it")
-	require.Equal(t, "image/svg+xml", browsed(t, s, "/admin/favicon.svg", nil).Header.Get("Content-Type"))
+	require.Equal(t, "image/svg+xml", getPage(t, s, "/admin/favicon.svg", nil).Header.Get("Content-Type"))
 
-	packed := browsed(t, s, "/admin/assets/main-a1.js", map[string]string{"Accept-Encoding": "br, gzip"})
+	packed := getPage(t, s, "/admin/assets/main-a1.js", map[string]string{"Accept-Encoding": "br, gzip"})
 	require.Equal(t, "gzip", packed.Header.Get("Content-Encoding"))
 	require.Contains(t, packed.Header.Values("Vary"), "Accept-Encoding")
 	require.Less(t, len(packed.Body), len(asset.Body)/10)
@@ -55,18 +55,18 @@ func TestThePageIsServedWhateverItsAddress(t *testing.T) {
 	for _, encoding := range []string{"", "identity", "gzip;q=0", "br"} {
 		require.Empty(
 			t,
-			browsed(
+			getPage(
 				t, s, "/admin/assets/main-a1.js", map[string]string{"Accept-Encoding": encoding},
 			).Header.Get("Content-Encoding"),
 			encoding,
 		)
 	}
-	unchanged := browsed(t, s, "/admin", map[string]string{
-		"If-None-Match": browsed(t, s, "/admin", nil).Header.Get("ETag"),
+	unchanged := getPage(t, s, "/admin", map[string]string{
+		"If-None-Match": getPage(t, s, "/admin", nil).Header.Get("ETag"),
 	})
 	require.Equal(t, http.StatusNotModified, unchanged.Status)
 
-	gone := browsed(t, s, "/admin/assets/main-b2.js", nil)
+	gone := getPage(t, s, "/admin/assets/main-b2.js", nil)
 	gone.RequireFailure(t, 404, "NOT_FOUND", "", nil)
 	require.Equal(t, "no-store", gone.Header.Get("Cache-Control"), "the next build may have it")
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
@@ -90,10 +90,10 @@ func TestThePageIsServedWhateverItsAddress(t *testing.T) {
 	}
 }
 
-// What a browser must be told of everything below /admin, whatever the answer is.
+// Every answer below /admin has the headers that protect browsers, whatever its status is.
 func TestEveryAnswerOfThePageIsGuarded(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t, contract.GraphReads)
+	s, _ := startAdmin(t, contract.GraphReads)
 	o := s.Login(t)
 	as := func(q contract.Request) contract.Request { return o.Request(q) }
 	nobody := func(q contract.Request) contract.Request {
@@ -168,7 +168,7 @@ func TestAPageThatWasNotBuiltSaysSo(t *testing.T) {
 		require.Equal(t, http.StatusNotImplemented, a.Status)
 		require.Contains(t, string(a.Body), "make build")
 	}
-	s.Login(t) // its calls work all the same
+	s.Login(t) // the API of the admin UI works nevertheless
 }
 
 func TestThereIsNoPageWithoutOne(t *testing.T) {

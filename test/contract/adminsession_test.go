@@ -23,8 +23,8 @@ const (
 	forbidden   = "AUTHORIZATION_ERROR"
 )
 
-// administered starts a server with the administration page.
-func administered(t *testing.T, more ...contract.Group) (*contract.Server, *contract.Administration) {
+// startAdmin starts a server with the admin UI.
+func startAdmin(t *testing.T, more ...contract.Group) (*contract.Server, *contract.Administration) {
 	t.Helper()
 	page := &contract.Administration{}
 	return contract.Start(t, append(more, page.Group)...), page
@@ -40,17 +40,17 @@ func execute(t *testing.T, s *contract.Server, statement string, args ...any) {
 	require.NoError(t, err)
 }
 
-func (o operatorTest) requireOut(t *testing.T) {
+func (o operatorTest) requireLoggedOut(t *testing.T) {
 	t.Helper()
 	o.Do(t, contract.Request{Path: sessionPath}).RequireFailure(t, 401, authentication, "Unauthorized", nil)
 }
 
-// operatorTest is an operator with what tests ask of one.
+// operatorTest is an operator with helpers for tests.
 type operatorTest struct{ *contract.Operator }
 
 func TestAnOperatorLogsInAndOut(t *testing.T) {
 	t.Parallel()
-	s, page := administered(t)
+	s, page := startAdmin(t)
 	o := operatorTest{s.Login(t)}
 	var session struct {
 		Operator  struct{ ID, Name string }
@@ -65,13 +65,13 @@ func TestAnOperatorLogsInAndOut(t *testing.T) {
 
 	a := o.Send(t, "DELETE", sessionPath, "", 204, nil)
 	require.Contains(t, a.Header.Get("Set-Cookie"), "Max-Age=0")
-	o.requireOut(t)
+	o.requireLoggedOut(t)
 }
 
-// Session fixation: what a browser was made to bring along is never a session.
+// Session fixation: a cookie that an attacker has set in a browser never becomes a session.
 func TestALoginMakesANewSessionWhateverCookieComes(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t)
+	s, _ := startAdmin(t)
 	offered := base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("f", 32)))
 	a := s.TryLogin(
 		t, contract.OperatorName, contract.OperatorPassword, map[string]string{"Cookie": "livegraph_session=" + offered},
@@ -79,23 +79,23 @@ func TestALoginMakesANewSessionWhateverCookieComes(t *testing.T) {
 	require.Equal(t, 200, a.Status)
 	require.NotContains(t, a.Header.Get("Set-Cookie"), offered)
 	planted := operatorTest{&contract.Operator{Server: s, Cookie: "livegraph_session=" + offered}}
-	planted.requireOut(t)
+	planted.requireLoggedOut(t)
 
 	first := operatorTest{s.Login(t)}
 	a = s.TryLogin(t, contract.OperatorName, contract.OperatorPassword, map[string]string{"Cookie": first.Cookie})
 	require.Equal(t, 200, a.Status)
 	require.NotContains(t, a.Header.Get("Set-Cookie"), first.Cookie)
-	first.requireOut(t)
+	first.requireLoggedOut(t)
 
 	other := s.Login(t)
 	require.NotEqual(t, first.Cookie, other.Cookie)
 	both := operatorTest{&contract.Operator{Server: s, Cookie: other.Cookie + "; livegraph_session=" + offered}}
-	both.requireOut(t)
+	both.requireLoggedOut(t)
 }
 
 func TestWhatIsNoSessionIsNone(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t)
+	s, _ := startAdmin(t)
 	o := s.Login(t)
 	_, value, _ := strings.Cut(o.Cookie, "=")
 	for _, cookie := range []string{
@@ -119,7 +119,7 @@ func TestWhatIsNoSessionIsNone(t *testing.T) {
 
 func TestTheCookieIsForThePageAlone(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t)
+	s, _ := startAdmin(t)
 	a := s.TryLogin(t, contract.OperatorName, contract.OperatorPassword, nil)
 	cookie := cookieOf(t, a)
 	require.Equal(t, "livegraph_session", cookie.Name)
@@ -177,7 +177,7 @@ func cookieOf(t *testing.T, a *contract.Answer) *http.Cookie {
 
 func TestAnotherSiteCannotHaveAnythingDone(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t)
+	s, _ := startAdmin(t)
 	o, other := s.Login(t), s.Login(t)
 	before := len(namesOf(t, o))
 	create := func(header map[string]string) *contract.Answer {
@@ -242,7 +242,7 @@ func namesOf(t *testing.T, o *contract.Operator) (names []string) {
 
 func TestAKeyOpensNothingOfThePageAndTheCookieNothingElse(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t, contract.GraphReads)
+	s, _ := startAdmin(t, contract.GraphReads)
 	o := s.Login(t)
 	for _, path := range []string{sessionPath, "/admin/api/keys", "/admin/api/queries/nodes", "/admin/api/unknown"} {
 		for _, scheme := range []string{"Bearer ", "Basic ", "Session ", "Token "} {
@@ -262,7 +262,7 @@ func TestAKeyOpensNothingOfThePageAndTheCookieNothingElse(t *testing.T) {
 
 func TestASessionEndsByItself(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t)
+	s, _ := startAdmin(t)
 	o := operatorTest{s.Login(t)}
 	execute(t, s, `UPDATE operator_sessions SET seen_at = now() - interval '11 hours 59 minutes'`)
 	require.Equal(t, 200, o.Do(t, contract.Request{Path: sessionPath}).Status)
@@ -273,16 +273,16 @@ func TestASessionEndsByItself(t *testing.T) {
 	)
 	require.Equal(t, 200, o.Do(t, contract.Request{Path: sessionPath}).Status, "a use is a use")
 	execute(t, s, `UPDATE operator_sessions SET seen_at = now() - interval '12 hours 1 second'`)
-	o.requireOut(t)
+	o.requireLoggedOut(t)
 
 	o = operatorTest{s.Login(t)}
 	execute(t, s, `UPDATE operator_sessions SET expires_at = now() - interval '1 second'`)
-	o.requireOut(t)
+	o.requireLoggedOut(t)
 }
 
 func TestAPageThatNobodyUsesIsLoggedOut(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t)
+	s, _ := startAdmin(t)
 	o := operatorTest{s.Login(t)}
 	execute(t, s, `UPDATE operator_sessions SET seen_at = now() - interval '11 hours 59 minutes'`)
 	poll := contract.Request{Path: sessionPath, Header: map[string]string{"X-Livegraph-Background": "1"}}
@@ -306,7 +306,7 @@ func TestAPageThatNobodyUsesIsLoggedOut(t *testing.T) {
 
 func TestAChangeOfThePasswordEndsAllSessions(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t)
+	s, _ := startAdmin(t)
 	_, err := s.DB.CreateOperator(t.Context(), "other", password.Hash("another good password"))
 	require.NoError(t, err)
 	o, second := operatorTest{s.Login(t)}, operatorTest{s.Login(t)}
@@ -324,17 +324,17 @@ func TestAChangeOfThePasswordEndsAllSessions(t *testing.T) {
 	require.Equal(t, 200, o.Do(t, contract.Request{Path: sessionPath}).Status, "a wrong try ends nothing")
 
 	require.Equal(t, 204, change(contract.OperatorPassword, "ein neues gutes Kennwort ☺").Status)
-	o.requireOut(t)
-	second.requireOut(t)
+	o.requireLoggedOut(t)
+	second.requireLoggedOut(t)
 	require.Equal(t, 200, other.Do(t, contract.Request{Path: sessionPath}).Status, "another operator's stay")
 	require.Equal(t, 401, s.TryLogin(t, contract.OperatorName, contract.OperatorPassword, nil).Status)
 	s.LoginAs(t, contract.OperatorName, "ein neues gutes Kennwort ☺")
 }
 
-// What another server's browser brings along in the header is not looked at.
+// An Authorization header that a browser sends for another server is ignored.
 func TestAWorkspaceKeyBesideTheSessionIsIgnored(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t)
+	s, _ := startAdmin(t)
 	o := s.Login(t)
 	reader := s.NewKey(t, []uuid.UUID{s.Workspace}, request.ReadNodes)
 	require.Equal(

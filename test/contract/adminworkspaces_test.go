@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-type workspaceShown struct {
+type workspaceResponse struct {
 	ID, Name, Plan, Mode string
 	PerMinute, PerDay    *int64
 	Limits               struct {
@@ -25,18 +25,18 @@ type workspaceShown struct {
 	RetentionDays *int
 }
 
-func TestAnOperatorLooksAfterWorkspaces(t *testing.T) {
+func TestAnOperatorManagesWorkspaces(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t, contract.GraphReads)
+	s, _ := startAdmin(t, contract.GraphReads)
 	o := s.Login(t)
-	var w workspaceShown
+	var w workspaceResponse
 	o.Send(t, "POST", "/admin/api/workspaces", `{"name":"plant 7"}`, 201, &w)
 	require.Equal(t, []string{"starter", "live"}, []string{w.Plan, w.Mode})
 	require.EqualValues(t, 60, *w.Limits.RequestsPerMinute)
 	require.EqualValues(t, 10_000, w.Limits.Sources)
 
 	path := "/admin/api/workspaces/" + w.ID
-	w = workspaceShown{}
+	w = workspaceResponse{}
 	o.Send(
 		t, "PATCH", path, `{"plan":"enterprise","perMinute":10,"maxSeries":5,"retentionDays":30,"name":"plant 8"}`, 200, &w,
 	)
@@ -51,7 +51,7 @@ func TestAnOperatorLooksAfterWorkspaces(t *testing.T) {
 	reader := s.NewKey(t, []uuid.UUID{id}, "read:nodes")
 	require.Equal(t, 200, s.Do(t, contract.Request{Path: "/api/queries/nodes", Key: reader, Workspace: w.ID}).Status)
 	var detail struct {
-		workspaceShown
+		workspaceResponse
 		Nodes, Edges, Keys int64
 		Standing           struct {
 			Minute, Day struct{ Limit, Used, Remaining *int64 }
@@ -62,7 +62,7 @@ func TestAnOperatorLooksAfterWorkspaces(t *testing.T) {
 	require.EqualValues(t, 10, *detail.Standing.Minute.Limit)
 	require.Nil(t, detail.Standing.Day.Limit)
 
-	w = workspaceShown{}
+	w = workspaceResponse{}
 	o.Send(t, "PATCH", path, `{"plan":"pro","retentionDays":null}`, 200, &w)
 	require.Nil(t, w.PerMinute, "the plan has limits of its own")
 	require.EqualValues(t, 300, *w.Limits.RequestsPerMinute)
@@ -71,12 +71,12 @@ func TestAnOperatorLooksAfterWorkspaces(t *testing.T) {
 	for _, name := range hostile {
 		body, err := json.Marshal(map[string]string{"name": name})
 		require.NoError(t, err)
-		var named workspaceShown
+		var named workspaceResponse
 		o.Send(t, "POST", "/admin/api/workspaces", string(body), 201, &named)
 		require.Equal(t, name, named.Name)
 	}
 	require.Subset(t, namesOf(t, o), hostile)
-	var page []workspaceShown
+	var page []workspaceResponse
 	o.Get(t, "/admin/api/workspaces?name=PLANT&limit=1&offset=0", &page)
 	require.Len(t, page, 1)
 
@@ -100,18 +100,18 @@ func TestAnOperatorLooksAfterWorkspaces(t *testing.T) {
 
 func TestWorkspacesBeyondAPageAreFound(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t)
+	s, _ := startAdmin(t)
 	o := s.Login(t)
 	execute(t, s, `INSERT INTO workspaces (id, name, plan, mode, created_at)
 		SELECT gen_random_uuid(), 'Plant ' || i, CASE WHEN i % 2 = 0 THEN 'pro'
 		ELSE 'starter' END, 'live', now() - i * interval '1 hour'
 		FROM generate_series(1, 1100) i`)
-	list := func(query string) (list []workspaceShown, total int64) {
+	list := func(query string) (list []workspaceResponse, total int64) {
 		t.Helper()
 		a := o.Do(t, contract.Request{Path: "/admin/api/workspaces?" + query})
 		require.Equal(t, 200, a.Status, string(a.Body))
 		var answer struct {
-			Data []workspaceShown
+			Data []workspaceResponse
 			Meta struct{ Total int64 }
 		}
 		require.NoError(t, json.Unmarshal(a.Body, &answer))
@@ -151,7 +151,7 @@ func TestWorkspacesBeyondAPageAreFound(t *testing.T) {
 
 func TestWrongWorkspacesAreRefusedByField(t *testing.T) {
 	t.Parallel()
-	s, _ := administered(t)
+	s, _ := startAdmin(t)
 	o := s.Login(t)
 	starter := "/admin/api/workspaces/" + s.NewWorkspace(t, apikey.Live).String()
 	o.Send(t, "PATCH", starter, `{"plan":"starter"}`, 200, nil)
@@ -197,7 +197,7 @@ func TestWrongWorkspacesAreRefusedByField(t *testing.T) {
 	}
 }
 
-type keyShown struct {
+type keyResponse struct {
 	ID, Display, Name, Mode, ActorID, CreatedBy, State string
 	Scopes                                             []string
 	Workspaces                                         []struct{ ID, Name string }

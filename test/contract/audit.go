@@ -9,29 +9,29 @@ import (
 
 	"github.com/livegraph/livegraph/api/audit"
 	"github.com/livegraph/livegraph/api/route"
-	uses "github.com/livegraph/livegraph/consumers/audit"
+	auditconsumer "github.com/livegraph/livegraph/consumers/audit"
 	"github.com/livegraph/livegraph/internal/platform/spool"
 	"github.com/livegraph/livegraph/storage/clickhouse"
 	"github.com/livegraph/livegraph/storage/clickhouse/auditlog"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// Audit is the group of the routes by which uses of keys are read, with all that
-// brings uses there.
+// Audit is the group of the routes that read audit records, with the spool, the log and
+// the consumer that deliver them.
 type Audit struct {
-	Records *clickhouse.DB // made by Group
+	Records *clickhouse.DB // set by Group
 	Store   string         // its URL
 	Dir     string         // of the spool
 	Spool   *spool.Spool
-	// Limit is the maximum number of bytes of the spool; 0: plenty.
+	// Limit is the maximum number of bytes of the spool; 0: 1 GiB.
 	Limit int64
-	// Alone leaves out what takes records out of the spool.
+	// Alone leaves out the sender and the consumer: records stay in the spool.
 	Alone bool
 	// Unstored leaves out the consumer: records stay in the log.
 	Unstored bool
 }
 
-// Group makes the routes, and has the server record.
+// Group creates the routes, and enables audit records in the server.
 func (a *Audit) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	var err error
@@ -50,9 +50,9 @@ func (a *Audit) Group(t testing.TB, s *Server) []route.Route {
 	log := OpenLog(t, testenv.NewKFake(t))
 	s.Trail = audit.NewTrail(audit.TrailDeps{Spool: a.Spool, Log: log, CountEvery: 100 * time.Millisecond})
 	if !a.Alone && !a.Unstored {
-		background(t, uses.New(uses.Deps{
+		background(t, auditconsumer.New(auditconsumer.Deps{
 			Log: log, Records: auditlog.New(a.Records), Marks: s.DB,
-			Config: uses.Config{
+			Config: auditconsumer.Config{
 				Group: "audit-" + uuid.NewString(), BatchWait: 20 * time.Millisecond, Retention: 365 * 24 * time.Hour,
 			},
 		}).Run)

@@ -23,20 +23,20 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// auditWait is how long a use may take to be shown.
-const auditWait = 30 * time.Second
+// auditTimeout is how long an audit record may take to be visible.
+const auditTimeout = 30 * time.Second
 
-// eventually asks again and again, in the test's own goroutine, so that what fails in
-// between ends the test.
-func eventually(t *testing.T, what string, holds func() bool) {
+// eventually polls the condition in the test's goroutine, so that a failed assertion in
+// the condition ends the test.
+func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(auditWait); !holds(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(auditTimeout); !condition(); time.Sleep(20 * time.Millisecond) {
 		require.True(t, time.Now().Before(deadline), what)
 	}
 }
 
-// useOf waits until the use of a request is shown to the workspace's admin.
-func useOf(t *testing.T, s *contract.Server, requestID string, ready func(u *audit.Use) bool) audit.Use {
+// waitForUse waits until the workspace's admin can read the audit record of a request.
+func waitForUse(t *testing.T, s *contract.Server, requestID string, ready func(u *audit.Use) bool) audit.Use {
 	t.Helper()
 	var found []audit.Use
 	eventually(t, "the use "+requestID, func() bool {
@@ -102,14 +102,14 @@ func TestEachUseOfAKeyIsInTheAuditLog(t *testing.T) {
 			before := time.Now()
 			a := s.DoUnchecked(t, c.q)
 			require.Equal(t, c.status, a.Status, "%s", a.Body)
-			u := useOf(t, s, a.Header.Get("X-Request-Id"), nil)
+			u := waitForUse(t, s, a.Header.Get("X-Request-Id"), nil)
 			require.Equal(t, c.key, *u.KeyID)
 			require.Equal(t, s.Workspace, *u.WorkspaceID)
 			require.Equal(t, c.status, *u.Status)
 			require.Equal(t, c.route, u.Route)
 			require.Equal(t, "203.0.113.7", *u.IP)
 			require.Equal(t, "tester/1", u.UserAgent)
-			require.WithinDuration(t, before, u.Timestamp, auditWait)
+			require.WithinDuration(t, before, u.Timestamp, auditTimeout)
 			require.EqualValues(t, len(a.Body), u.BytesOut)
 			require.EqualValues(t, 1, u.Requests)
 			if c.q.Method == "" {
@@ -159,8 +159,8 @@ func TestAnAuditLogIsReadByItsWorkspaceAlone(t *testing.T) {
 	own := ask(theirs, other, "/api/admin/usage")
 	shared := ask(both, other, "/api/admin/usage")
 	mine := ask(s.Admin, s.Workspace, "/api/admin/usage")
-	foreign := ask(theirs, s.Workspace, "/api/admin/usage") // 403, of their key
-	useOf(t, s, mine.RequestID, nil)
+	foreign := ask(theirs, s.Workspace, "/api/admin/usage") // 403, recorded for their key
+	waitForUse(t, s, mine.RequestID, nil)
 	seen := func(key string, workspace uuid.UUID) string {
 		return string(ask(key, workspace, "/api/admin/audit").Body)
 	}
@@ -210,7 +210,7 @@ func TestAnAuditLogIsFilteredAndPaged(t *testing.T) {
 
 	seen := map[string]bool{}
 	for cursor := ""; ; {
-		found, next, total := page(byKey + "&status=2xx&route=/api/queries/*&limit=5" + cursorOf(cursor))
+		found, next, total := page(byKey + "&status=2xx&route=/api/queries/*&limit=5" + cursorParam(cursor))
 		require.EqualValues(t, 12, total)
 		for _, u := range found {
 			require.False(t, seen[u.RequestID])
@@ -254,7 +254,7 @@ func TestAnAuditLogIsFilteredAndPaged(t *testing.T) {
 	}
 	a := s.Get(t, "/api/admin/usage?interval=day&"+byKey, &rows)
 	sums := map[int]int{}
-	for _, row := range rows { // two days, around midnight
+	for _, row := range rows { // two days, if the test spans midnight
 		require.Equal(t, "queries", row.Group)
 		require.Equal(t, key.ID, row.KeyID)
 		sums[row.Status] += row.Requests
@@ -263,16 +263,16 @@ func TestAnAuditLogIsFilteredAndPaged(t *testing.T) {
 	require.EqualValues(t, len(rows), a.Meta.Total)
 }
 
-func cursorOf(cursor string) string {
+func cursorParam(cursor string) string {
 	if cursor == "" {
 		return ""
 	}
 	return "&cursor=" + url.QueryEscape(cursor)
 }
 
-// badAudits are parameters of the audit log and of the usage, with the name of the one that
-// is wrong.
-func badAudits() map[string]string {
+// badAuditParams returns parameters of the audit log and of the usage, with the name of the
+// invalid parameter.
+func badAuditParams() map[string]string {
 	return map[string]string{
 		"keyId=x": "keyId", "status=99": "status", "status=600": "status", "status=+200": "status", "status=2x": "status",
 		"status=": "status", "status=6xx": "status",
@@ -289,7 +289,7 @@ func TestBadQuestionsToTheAuditLogAreRefused(t *testing.T) {
 	t.Parallel()
 	group := &contract.Audit{}
 	s := contract.Start(t, group.Group)
-	for query, field := range badAudits() {
+	for query, field := range badAuditParams() {
 		for _, path := range []string{"/api/admin/audit?", "/api/admin/usage?"} {
 			a := s.Do(t, contract.Request{Path: path + query})
 			require.Equal(t, 400, a.Status, "%s%s: %s", path, query, a.Body)
@@ -311,7 +311,7 @@ func TestBadQuestionsToTheAuditLogAreRefused(t *testing.T) {
 		require.Equal(t, 400, a.Status, query)
 		require.Equal(t, field, a.Error.Details["field"], query)
 	}
-	// Text that means something elsewhere is only text here.
+	// Text that has a meaning in SQL or a spreadsheet is matched literally.
 	for _, route := range []string{"' OR 1=1 --", "{route:String}", "\\", "%", "=cmd()"} {
 		var found []audit.Use
 		s.Get(t, "/api/admin/audit?route="+url.QueryEscape(route), &found)
@@ -382,10 +382,10 @@ func TestAStreamIsRecordedWhenItOpensAndWhenItEnds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 200, response.StatusCode)
 	id := response.Header.Get("X-Request-Id")
-	open := useOf(t, s, id, nil)
+	open := waitForUse(t, s, id, nil)
 	require.Equal(t, "firstByte", open.Until)
 	require.NoError(t, response.Body.Close())
-	closed := useOf(t, s, id, func(u *audit.Use) bool { return u.Until == "end" })
+	closed := waitForUse(t, s, id, func(u *audit.Use) bool { return u.Until == "end" })
 	require.GreaterOrEqual(t, closed.DurationMS, open.DurationMS)
 	require.Equal(t, open.Timestamp, closed.Timestamp)
 }
@@ -401,16 +401,16 @@ func TestAKeysTextIsNowhereInTheAuditLog(t *testing.T) {
 			"User-Agent": agent, "Referer": s.Admin,
 		}})
 	}
-	// What is not done yet is in the spool, and is looked at there.
+	// Records that are not sent yet are in the spool, which is checked, too.
 	require.NoError(t, filepath.WalkDir(group.Dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
-			return nil //nolint:nilerr // a segment that is done goes meanwhile
+			return nil //nolint:nilerr // a segment that has been sent may be deleted meanwhile
 		}
 		text, _ := os.ReadFile(path)
 		require.NotContains(t, string(text), secret)
 		return nil
 	}))
-	useOf(t, s, last.RequestID, nil)
+	waitForUse(t, s, last.RequestID, nil)
 	rows := testenv.AskClickHouse(t, group.Store, "SELECT * FROM audit FORMAT JSONEachRow")
 	require.Contains(t, rows, last.RequestID)
 	require.NotContains(t, rows, secret)

@@ -65,10 +65,10 @@ func TestAKeyTellsWhatItIs(t *testing.T) {
 	a.RequireFailure(t, 400, validation, "", map[string]any{"field": "x"})
 }
 
-// badAuthorization is the header of a request that is not let in, and what it is told.
+// badAuthorization is a header that is refused, and the message of the refusal.
 type badAuthorization struct{ header, message string }
 
-// badAuthorizations are made of a good key.
+// badAuthorizations returns bad headers that are derived from a good key.
 func badAuthorizations(good string) map[string]badAuthorization {
 	wrongSum := good[:len(good)-1] + "a"
 	if wrongSum == good {
@@ -216,9 +216,9 @@ func TestChecksComeInTheContractsOrder(t *testing.T) {
 	s.DoUnchecked(t, q).RequireFailure(t, 422, validation, "", map[string]any{"field": "name"})
 }
 
-// What an unknown key and a known one with a wrong checksum cost must not tell
-// them apart by much more than a look-up; that neither is answered with more
-// than the other is what a caller can see.
+// The times that an unknown key and a known one with a wrong checksum take must not
+// differ by much more than a lookup. The test checks what a caller can see: both get
+// the same answer.
 func TestRefusalsLookAlike(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t)

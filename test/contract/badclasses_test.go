@@ -14,15 +14,15 @@ import (
 	"github.com/livegraph/livegraph/test/promwrite"
 )
 
-// httpClasses are requests that are wrong as such.
-func (w *whole) httpClasses(t *testing.T) []class {
+// httpClasses returns requests that are wrong in any route.
+func (w *environment) httpClasses(t *testing.T) []requestClass {
 	t.Helper()
 	echo := w.Bytes(t, contract.Request{Method: http.MethodPost, Path: "/api/test/echo", Body: echoGood})
-	var framing, paths, methods, types []bad
-	for _, table := range []map[string]onTheWire{badOnTheWire(), oddLines(), oddTrailers(w.Server)} {
+	var framing, paths, methods, types []badRequest
+	for _, table := range []map[string]onTheWire{badOnTheWire(), oddRequestLines(), oddTrailers(w.Server)} {
 		for name, c := range table {
-			if c.status >= 400 && c.status < 500 { // the others are no refusals
-				framing = append(framing, bad{name: name, bytes: c.request(w.reader(t)), status: c.status})
+			if c.status >= 400 && c.status < 500 { // the others are not refused
+				framing = append(framing, badRequest{name: name, bytes: c.request(w.offlineWire(t)), status: c.status})
 			}
 		}
 	}
@@ -31,12 +31,12 @@ func (w *whole) httpClasses(t *testing.T) []class {
 		"/api/me%2f", "/api%2fme", "/%61pi/me", "/api/me;x=1", "/api\\me", "/api/queries/../me",
 		"/api/queries/nodes%2f" + w.node,
 	} {
-		paths = append(paths, w.of(t, path, contract.Request{Path: path}, 404, ""))
+		paths = append(paths, w.newBadRequest(t, path, contract.Request{Path: path}, 404, ""))
 	}
 	for _, rt := range w.API.Routes() {
 		path := strings.NewReplacer("{id}", w.node, "{sequence}", "1", "*", "x").Replace(rt.Pattern)
 		for _, method := range []string{"TRACE", "BREW", "get", "PUT"} {
-			methods = append(methods, w.of(
+			methods = append(methods, w.newBadRequest(
 				t, method+" "+rt.Method+" "+path, contract.Request{Method: method, Path: path}, 405, "method",
 			))
 		}
@@ -51,27 +51,27 @@ func (w *whole) httpClasses(t *testing.T) []class {
 		} {
 			for _, value := range values {
 				q := contract.Request{Method: http.MethodPost, Path: path, Body: "{}", Header: map[string]string{header: value}}
-				types = append(types, w.of(t, path+" "+header+" "+value, q, 415, header))
+				types = append(types, w.newBadRequest(t, path+" "+header+" "+value, q, 415, header))
 			}
 		}
 	}
-	return []class{
+	return []requestClass{
 		{"HTTP", echo, framing}, {"paths", echo, paths}, {"methods", echo, methods}, {"media types", echo, types},
 	}
 }
 
-// refusals makes a class of a table of bodies.
-func (w *whole) refusals(t *testing.T, method, path string, list []refusal) (made []bad) {
+// badBodies returns a bad request for each body of a table.
+func (w *environment) badBodies(t *testing.T, method, path string, list []refusal) (made []badRequest) {
 	t.Helper()
 	for i, r := range list {
 		if r.body == "" {
-			continue // which goes without a Content-Type
+			continue // it would be sent without a Content-Type
 		}
 		field := r.field
 		if field == "body" {
-			field = "" // where broken syntax is noticed is the parser's business
+			field = "" // the position of a syntax error depends on the parser
 		}
-		made = append(made, w.of(
+		made = append(made, w.newBadRequest(
 			t, fmt.Sprintf("%03d %s %.60q", i, path, r.body), contract.Request{Method: method, Path: path, Body: r.body},
 			r.status, field,
 		))
@@ -79,54 +79,55 @@ func (w *whole) refusals(t *testing.T, method, path string, list []refusal) (mad
 	return made
 }
 
-// bodyClasses are requests whose bodies are wrong.
-func (w *whole) bodyClasses(t *testing.T) []class {
+// bodyClasses returns requests with bad bodies.
+func (w *environment) bodyClasses(t *testing.T) []requestClass {
 	t.Helper()
 	echo := w.Bytes(t, contract.Request{Method: http.MethodPost, Path: "/api/test/echo", Body: echoGood})
 	command := w.Bytes(t, contract.Request{
 		Method: http.MethodPost, Path: executePath, Body: updateNode(w.node, `"name":"a"`),
 	})
 	nothing := w.Bytes(t, contract.Request{
-		Method: http.MethodPost, Path: remoteWritePath, Body: string(packed(up("a:1").Sample(march, promwrite.Stale()))),
+		Method: http.MethodPost, Path: remoteWritePath,
+		Body:   string(encodeWrite(upSeries("a:1").Sample(marchFirst, promwrite.Stale()))),
 		Header: map[string]string{"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy"},
 	})
 	node := w.Bytes(t, contract.Request{Path: "/api/queries/nodes/" + w.node})
-	var plain, sources, batches, searches []bad
+	var plain, sources, batches, searches []badRequest
 	for name, r := range badJSON() {
-		plain = append(plain, w.of(
+		plain = append(plain, w.newBadRequest(
 			t, name, contract.Request{Method: http.MethodPost, Path: "/api/test/echo", Body: r.body}, r.status, r.field,
 		))
 	}
 	both, onlyPost, onlyPatch := badSources(w.source)
-	sources = append(sources, w.refusals(t, http.MethodPost, sourcesPath, append(onlyPost, both...))...)
-	sources = append(sources, w.refusals(t, http.MethodPatch, sourcesPath+"/"+w.source.ID, append(onlyPatch, both...))...)
+	sources = append(sources, w.badBodies(t, http.MethodPost, sourcesPath, append(onlyPost, both...))...)
+	sources = append(sources, w.badBodies(t, http.MethodPatch, sourcesPath+"/"+w.source.ID, append(onlyPatch, both...))...)
 	create := `{"type":"CREATE_NODE","payload":{"id":"` + unknownID() + `","name":"new","entityType":"object"}}`
-	for i, r := range badLasts(w.node, create) {
-		batches = append(batches, w.of(t, fmt.Sprintf("%03d %.60q", i, r.body), contract.Request{
+	for i, r := range badLastCommands(w.node, create) {
+		batches = append(batches, w.newBadRequest(t, fmt.Sprintf("%03d %.60q", i, r.body), contract.Request{
 			Method: http.MethodPost, Path: batchPath, Body: batchOf(true, create, updateNode(w.node, `"name":"b"`), r.body),
 		}, r.status, r.field))
 	}
 	many := strings.TrimSuffix(strings.Repeat(create+",", 1001), ",")
-	batches = append(batches, w.of(
+	batches = append(batches, w.newBadRequest(
 		t, "1001 commands", contract.Request{Method: http.MethodPost, Path: batchPath, Body: `{"commands":[` + many + `]}`},
 		422, "commands",
 	))
-	searches = append(searches, w.refusals(t, http.MethodPost, searchPath, searchRefusals())...)
+	searches = append(searches, w.badBodies(t, http.MethodPost, searchPath, searchRefusals())...)
 	searches = append(
-		searches, w.refusals(t, http.MethodPost, hybridPath, append(searchRefusals(), hybridRefusals()...))...,
+		searches, w.badBodies(t, http.MethodPost, hybridPath, append(searchRefusals(), hybridRefusals()...))...,
 	)
-	return []class{
+	return []requestClass{
 		{"JSON", echo, plain},
-		{"commands", command, w.refusals(t, http.MethodPost, executePath, badCommands(w.node, w.edge))},
+		{"commands", command, w.badBodies(t, http.MethodPost, executePath, badCommands(w.node, w.edge))},
 		{"batches", command, batches},
-		{"refused by the graph", command, w.refusals(t, http.MethodPost, executePath, refusedByTheGraph(w.node))},
-		{"sources", echo, sources}, {"points", nothing, w.refusals(t, http.MethodPost, ingestPath, badIngest(w.source))},
-		{"lines and remote writes", nothing, w.writes(t)}, {"searches", node, searches},
+		{"refused by the graph", command, w.badBodies(t, http.MethodPost, executePath, inapplicableCommands(w.node))},
+		{"sources", echo, sources}, {"points", nothing, w.badBodies(t, http.MethodPost, ingestPath, badIngest(w.source))},
+		{"lines and remote writes", nothing, w.badWrites(t)}, {"searches", node, searches},
 	}
 }
 
-// refusedByTheGraph are commands that are well formed and cannot be carried out.
-func refusedByTheGraph(node string) []refusal {
+// inapplicableCommands returns commands that are well formed but cannot be applied.
+func inapplicableCommands(node string) []refusal {
 	return []refusal{
 		{deleteNode(unknownID()), 404, "payload.id"}, {updateNode(unknownID(), `"name":"x"`), 404, "payload.id"},
 		{deleteNode("no-uuid"), 404, "payload.id"},
@@ -137,12 +138,12 @@ func refusedByTheGraph(node string) []refusal {
 	}
 }
 
-// writes are lines, lines of JSON and remote writes of which nothing can be stored.
-func (w *whole) writes(t *testing.T) (made []bad) {
+// badWrites returns line protocol, NDJSON and remote writes of which nothing can be stored.
+func (w *environment) badWrites(t *testing.T) (made []badRequest) {
 	t.Helper()
 	add := func(name, path, contentType, encoding, body string, status int) {
 		header := map[string]string{"Content-Type": contentType, "Content-Encoding": encoding}
-		made = append(made, w.of(
+		made = append(made, w.newBadRequest(
 			t, name, contract.Request{Method: http.MethodPost, Path: path, Body: body, Header: header}, status, "",
 		))
 	}
@@ -164,8 +165,8 @@ func (w *whole) writes(t *testing.T) (made []bad) {
 	for _, path := range remoteWritePaths {
 		for name, body := range map[string]string{
 			"not compressed": "hello", "a length of nothing": "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
-			"cut off": string(packed(up("a:1").Sample(march, 1))[:20]),
-			"twice":   string(snappy.Encode(nil, packed(up("a:1").Sample(march, 1)))),
+			"cut off": string(encodeWrite(upSeries("a:1").Sample(marchFirst, 1))[:20]),
+			"twice":   string(snappy.Encode(nil, encodeWrite(upSeries("a:1").Sample(marchFirst, 1)))),
 		} {
 			add(path+" "+name, path, "application/x-protobuf", "snappy", body, 400)
 		}
@@ -174,7 +175,7 @@ func (w *whole) writes(t *testing.T) (made []bad) {
 		add(path+" version 2", path, "application/x-protobuf;proto=io.prometheus.write.v2.Request", "snappy", "x", 415)
 	}
 	for i, header := range []string{"a b", "é", strings.Repeat("x", 256), "a\tb"} {
-		made = append(made, w.of(t, fmt.Sprintf("idempotency key %d", i), contract.Request{
+		made = append(made, w.newBadRequest(t, fmt.Sprintf("idempotency key %d", i), contract.Request{
 			Method: http.MethodPost, Path: ingestPath, Body: `{"points":[{"source":"boiler","metric":"m","value":1}]}`,
 			Header: map[string]string{"Idempotency-Key": header},
 		}, 400, "Idempotency-Key"))
@@ -182,23 +183,23 @@ func (w *whole) writes(t *testing.T) (made []bad) {
 	return made
 }
 
-// parameterClasses are requests whose parameters or ids are wrong.
-func (w *whole) parameterClasses(t *testing.T) []class {
+// parameterClasses returns requests with bad parameters or ids.
+func (w *environment) parameterClasses(t *testing.T) []requestClass {
 	t.Helper()
 	get := func(path string) string { return w.Bytes(t, contract.Request{Path: path}) }
-	of := func(method, path string, table map[string]string) (made []bad) {
+	toRequests := func(method, path string, table map[string]string) (made []badRequest) {
 		for query, field := range table {
 			if field == "" {
-				continue // which is right
+				continue // these parameters are valid
 			}
 			query = strings.ReplaceAll(query, " ", "%20")
-			made = append(made, w.of(
+			made = append(made, w.newBadRequest(
 				t, fmt.Sprintf("%s?%.80s", path, query), contract.Request{Method: method, Path: path + "?" + query}, 400, field,
 			))
 		}
 		return made
 	}
-	times, counts, ids := map[string]string{}, map[string]string{}, []bad{}
+	times, counts, ids := map[string]string{}, map[string]string{}, []badRequest{}
 	for _, text := range badTimes {
 		times["from="+escape(text)], times["to="+escape(text)] = "from", "to"
 	}
@@ -213,69 +214,70 @@ func (w *whole) parameterClasses(t *testing.T) []class {
 			continue // another path
 		}
 		for _, path := range []string{sourcesPath + "/", "/api/queries/nodes/", "/api/queries/edges/", "/api/commands/"} {
-			ids = append(ids, w.of(
+			ids = append(ids, w.newBadRequest(
 				t, fmt.Sprintf("%02d %s", i, path), contract.Request{Path: path + strings.ReplaceAll(escape(text), "+", "%20")},
 				404, "",
 			))
 		}
 	}
-	var lists []bad
+	var lists []badRequest
 	for path, queries := range badGraphLists() {
 		for _, q := range queries {
 			field := q.field
 			if len(field) > 60 {
 				field = ""
 			}
-			lists = append(lists, w.of(
+			lists = append(lists, w.newBadRequest(
 				t, fmt.Sprintf("%s%.80s", path, q.query), contract.Request{Path: path + q.query}, 400, field,
 			))
 		}
 	}
-	var streams []bad
+	var streams []badRequest
 	for _, text := range []string{"99999", "-1", "+1", "1.5", "x", "9223372036854775808"} {
 		for _, path := range []string{"/api/queries/events", streamPath} {
 			if text == "99999" && path != streamPath {
-				continue // it may be right, of a graph that was restored
+				continue // it may be valid after a graph was restored
 			}
-			streams = append(streams, w.of(
+			streams = append(streams, w.newBadRequest(
 				t, path+" "+text, contract.Request{Path: path + "?after=" + escape(text)}, 400, "after",
 			),
-				w.of(
+				w.newBadRequest(
 					t, path+" Last-Event-ID "+text, contract.Request{Path: path, Header: map[string]string{"Last-Event-ID": text}},
 					400, "Last-Event-ID",
 				),
-				w.of(
+				w.newBadRequest(
 					t, path+" HEAD "+text, contract.Request{Method: http.MethodHead, Path: path + "?after=" + escape(text)}, 400, "",
 				))
 		}
 	}
 	query, node := get("/api/live-data/query?metric=temp&from=1970-01-01T00:00:00Z&to=2026-11-01T00:00:00Z"),
 		get("/api/queries/nodes/"+w.node)
-	return []class{
-		{"queries", query, of(http.MethodGet, "/api/live-data/query", badQueries(w.node))},
-		{"times", node, of(http.MethodGet, "/api/live-data/query", times)},
+	return []requestClass{
+		{"queries", query, toRequests(http.MethodGet, "/api/live-data/query", badQueries(w.node))},
+		{"times", node, toRequests(http.MethodGet, "/api/live-data/query", times)},
 		{"counts", node, append(
-			of(http.MethodGet, sourcesPath, counts), of(http.MethodGet, "/api/queries/history", counts)...,
+			toRequests(http.MethodGet, sourcesPath, counts), toRequests(http.MethodGet, "/api/queries/history", counts)...,
 		)},
-		{"lists of sources", node, of(http.MethodGet, sourcesPath, badSourceLists())},
-		{"deletions of points", node, of(http.MethodDelete, pointsPath, badDeletions(w.source.ID, w.gone.ID))},
+		{"lists of sources", node, toRequests(http.MethodGet, sourcesPath, badSourceLists())},
+		{"deletions of points", node, toRequests(http.MethodDelete, pointsPath, badDeletions(w.source.ID, w.gone.ID))},
 		{"the graph", node, lists},
-		{"neighbors", node, of(http.MethodGet, "/api/queries/nodes/"+w.node+"/neighbors", badNeighbors())},
+		{"neighbors", node, toRequests(http.MethodGet, "/api/queries/nodes/"+w.node+"/neighbors", badNeighbors())},
 		{"ids", node, ids}, {"streams", node, streams},
 		{"the audit log", node, append(
-			of(http.MethodGet, "/api/admin/audit", badAudits()), of(http.MethodGet, "/api/admin/usage", badAudits())...,
+			toRequests(http.MethodGet, "/api/admin/audit", badAuditParams()),
+			toRequests(http.MethodGet, "/api/admin/usage", badAuditParams())...,
 		)},
 	}
 }
 
-// accessClasses are requests that are not let in.
-func (w *whole) accessClasses(t *testing.T) []class {
+// accessClasses returns requests that authentication or authorization refuses.
+func (w *environment) accessClasses(t *testing.T) []requestClass {
 	t.Helper()
 	me := w.Bytes(t, contract.Request{Path: "/api/me"})
-	var keys, workspaces, scopes []bad
+	var keys, workspaces, scopes []badRequest
 	for name, c := range badAuthorizations(w.Admin) {
 		for _, path := range []string{"/api/me", "/api/queries/nodes/" + w.node, "/api/unknown"} {
-			keys = append(keys, w.of(
+			keys = append(keys, w.newBadRequest(
 				t, name+" "+path,
 				contract.Request{Path: path, Key: contract.None, Header: map[string]string{"Authorization": c.header}}, 401, "",
 			))
@@ -284,23 +286,24 @@ func (w *whole) accessClasses(t *testing.T) []class {
 			Method: http.MethodPost, Path: executePath, Key: contract.None, Header: map[string]string{"Authorization": c.header},
 			Body: createNode("x"),
 		}
-		keys = append(keys, w.of(t, name+" with a body", body, 401, ""))
+		keys = append(keys, w.newBadRequest(t, name+" with a body", body, 401, ""))
 	}
 	for _, header := range []string{"Authorization: Bearer " + w.Admin, "AUTHORIZATION: Basic x"} {
-		keys = append(keys, bad{
-			name: "two headers " + header[:13], bytes: w.reader(t).head("GET", "/api/me") + header + "\r\n\r\n", status: 401,
+		keys = append(keys, badRequest{
+			name:  "two headers " + header[:13],
+			bytes: w.offlineWire(t).head("GET", "/api/me") + header + "\r\n\r\n", status: 401,
 		})
 	}
-	keys = append(keys, bad{
+	keys = append(keys, badRequest{
 		name: "in the query", bytes: "GET /api/me?Authorization=Bearer+" + w.Admin + " HTTP/1.1\r\nHost: x\r\n\r\n",
 		status: 401,
 	})
 	other, sandbox := w.NewWorkspace(t, apikey.Live), w.NewWorkspace(t, apikey.Test)
 	for i, text := range append(wrongIDs(w.Workspace.String()), w.Workspace.String()+","+w.Workspace.String()) {
 		if strings.TrimSpace(text) == w.Workspace.String() || strings.ContainsAny(text, "\n") {
-			continue // white space around a value is no part of it, and a line's end none of a header's
+			continue // white space around a header's value is ignored, and a header cannot contain a line feed
 		}
-		workspaces = append(workspaces, w.of(
+		workspaces = append(workspaces, w.newBadRequest(
 			t, fmt.Sprintf("%02d", i),
 			contract.Request{
 				Method: http.MethodPost, Path: executePath, Body: createNode("x"), Workspace: contract.None,
@@ -312,24 +315,24 @@ func (w *whole) accessClasses(t *testing.T) []class {
 	for _, workspace := range []string{
 		other.String(), sandbox.String(), unknownID(), "00000000-0000-0000-0000-000000000000",
 	} {
-		workspaces = append(workspaces, w.of(
+		workspaces = append(workspaces, w.newBadRequest(
 			t, workspace,
 			contract.Request{Method: http.MethodPost, Path: executePath, Body: createNode("x"), Workspace: workspace}, 403, "",
 		))
 	}
-	none := w.actor(t, request.ReadLiveData)
+	none := w.newActorKey(t, request.ReadLiveData)
 	for name := range scopesOfRoutes() {
 		method, path, _ := strings.Cut(name, " ")
 		opened := strings.Contains(path, "live-data") && method == http.MethodGet
 		if opened || path == "/write" || strings.HasPrefix(path, "/api/v") {
-			continue // what the scope opens, and the dialects, whose order is another
+			continue // the scope allows it, or the dialect checks in another order
 		}
 		path = strings.NewReplacer("{id}", w.node, "{sequence}", "1").Replace(path)
 		q := contract.Request{Method: method, Path: path, Key: none}
 		if method == http.MethodPost {
 			q.Body = createNode("x")
 		}
-		scopes = append(scopes, w.of(t, name, q, 403, ""))
+		scopes = append(scopes, w.newBadRequest(t, name, q, 403, ""))
 	}
-	return []class{{"keys", me, keys}, {"workspaces", me, workspaces}, {"scopes", me, scopes}}
+	return []requestClass{{"keys", me, keys}, {"workspaces", me, workspaces}, {"scopes", me, scopes}}
 }

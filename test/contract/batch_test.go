@@ -12,13 +12,13 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// batchDone is what a batch is answered.
-type batchDone struct {
+// batchResult is the answer to a batch.
+type batchResult struct {
 	BatchID string
 	Results []struct {
 		Index  int
 		Status string
-		Data   *done
+		Data   *commandResult
 		Error  *contract.Problem
 	}
 }
@@ -31,7 +31,7 @@ func TestAnAtomicBatchIsOneChangeAndOneUndoStep(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
 	a, b := uuid.NewString(), uuid.NewString()
-	made := decode[batchDone](t, w.batch(t, `{"commands":[
+	made := decode[batchResult](t, w.batch(t, `{"commands":[
 		{"type":"CREATE_NODE","payload":{"id":"`+a+`","name":"a","entityType":"object"}},
 		{"type":"CREATE_NODE","payload":{"id":"`+b+`","name":"b","entityType":"object"}},
 		`+createEdge(a, b)+`,`+updateNode(a, `"name":"c"`)+`,`+updateNode(a, `"name":"c"`)+`]}`), http.StatusOK)
@@ -46,20 +46,20 @@ func TestAnAtomicBatchIsOneChangeAndOneUndoStep(t *testing.T) {
 	require.Equal(t, 1, w.readNode(t, a).Version, "one change")
 	edge := made.Results[2].Data.Edge.ID
 
-	undone := w.applied(t, undo)
+	undone := w.mustExecute(t, undo)
 	require.Equal(t, []any{made.BatchID, "BATCH"}, []any{undone.Target.CommandID, undone.Target.Type})
 	require.ElementsMatch(t, []string{a, b}, undone.Affected.Nodes)
 	for _, gone := range []*graphItem{w.readNode(t, a), w.readNode(t, b), w.readEdge(t, edge)} {
 		require.Nil(t, gone)
 	}
-	require.Equal(t, made.BatchID, w.applied(t, redoOf(made.BatchID)).Target.CommandID)
+	require.Equal(t, made.BatchID, w.mustExecute(t, redoOf(made.BatchID)).Target.CommandID)
 	require.Equal(t, "c", w.readNode(t, a).Name)
 	require.NotNil(t, w.readEdge(t, edge))
 }
 
-// badLasts are commands that fail as the third of an atomic batch, in which create stands
-// before them.
-func badLasts(id, create string) []refusal {
+// badLastCommands returns commands that fail as the third of an atomic batch that contains
+// create before them.
+func badLastCommands(id, create string) []refusal {
 	return []refusal{
 		{deleteNode(uuid.NewString()), 404, "commands[2].payload.id"},
 		{createEdge(id, "no-uuid"), 404, "commands[2].payload.targetId"}, {create, 409, "commands[2].payload.id"},
@@ -74,10 +74,10 @@ func badLasts(id, create string) []refusal {
 func TestAnAtomicBatchThatFailsChangesNothing(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	id := w.node(t, "a")
+	id := w.newNode(t, "a")
 	fresh := uuid.NewString()
 	create := `{"type":"CREATE_NODE","payload":{"id":"` + fresh + `","name":"new","entityType":"object"}}`
-	for _, c := range badLasts(id, create) {
+	for _, c := range badLastCommands(id, create) {
 		a := w.batch(t, batchOf(true, create, updateNode(id, `"name":"b"`), c.body))
 		require.Equal(t, c.status, a.Status, "%s", a.Body)
 		if c.field != "" {
@@ -87,14 +87,14 @@ func TestAnAtomicBatchThatFailsChangesNothing(t *testing.T) {
 		require.Equal(t, 1, w.readNode(t, id).Version)
 		require.Nil(t, w.readNode(t, fresh))
 	}
-	require.Equal(t, 2, *w.applied(t, create).Sequence, "no sequence is used up")
+	require.Equal(t, 2, *w.mustExecute(t, create).Sequence, "no sequence is used up")
 }
 
 func TestTheCommandsOfASeparateBatchAreDoneEachByItself(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	id := w.node(t, "a")
-	got := decode[batchDone](t, w.batch(t, batchOf(false, updateNode(id, `"name":"b"`), deleteNode(uuid.NewString()),
+	id := w.newNode(t, "a")
+	got := decode[batchResult](t, w.batch(t, batchOf(false, updateNode(id, `"name":"b"`), deleteNode(uuid.NewString()),
 		`{"type":"CREATE_NODE","payload":{"name":"","entityType":"object"}}`,
 		`{"type":"UPDATE_NODE","expectedVersion":1,"payload":{"id":"`+id+`","name":"c"}}`, createEdge(id, id),
 		updateNode(id, `"name":"b"`))), http.StatusOK)
@@ -118,8 +118,10 @@ func TestTheCommandsOfASeparateBatchAreDoneEachByItself(t *testing.T) {
 	require.Equal(t, 2, *got.Results[0].Data.Sequence)
 	require.Equal(t, 3, *got.Results[4].Data.Sequence)
 	require.Nil(t, got.Results[5].Data.Sequence)
-	require.Equal(t, got.Results[4].Data.CommandID, w.applied(t, undo).Target.CommandID, "each is an undo step")
-	require.Equal(t, got.Results[0].Data.CommandID, w.applied(t, undoOf(got.Results[0].Data.CommandID)).Target.CommandID)
+	require.Equal(t, got.Results[4].Data.CommandID, w.mustExecute(t, undo).Target.CommandID, "each is an undo step")
+	require.Equal(
+		t, got.Results[0].Data.CommandID, w.mustExecute(t, undoOf(got.Results[0].Data.CommandID)).Target.CommandID,
+	)
 }
 
 func TestABatchHasAThousandCommandsAtMost(t *testing.T) {
@@ -136,12 +138,12 @@ func TestABatchHasAThousandCommandsAtMost(t *testing.T) {
 		w.batch(t, batchOf(atomic)).RequireFailure(
 			t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "commands"},
 		)
-		got := decode[batchDone](t, w.batch(t, batchOf(atomic, commands[:1000]...)), http.StatusOK)
+		got := decode[batchResult](t, w.batch(t, batchOf(atomic, commands[:1000]...)), http.StatusOK)
 		require.Len(t, got.Results, 1000)
 	}
 	var list []graphItem
 	require.EqualValues(t, 2000, w.Get(t, "/api/queries/nodes", &list).Meta.Total)
-	w.applied(t, undoOf(decode[batchDone](t, w.batch(t, batchOf(true, commands[:1000]...)), http.StatusOK).BatchID))
+	w.mustExecute(t, undoOf(decode[batchResult](t, w.batch(t, batchOf(true, commands[:1000]...)), http.StatusOK).BatchID))
 	require.EqualValues(t, 2000, w.Get(t, "/api/queries/nodes", &list).Meta.Total)
 }
 
@@ -161,7 +163,7 @@ func TestABatchMayHaveEightMiB(t *testing.T) {
 	require.Positive(t, last)
 	body = batchOf(true, append(commands, command(last))...)
 	require.Len(t, body, 8<<20)
-	got := decode[batchDone](t, w.batch(t, body), http.StatusOK)
+	got := decode[batchResult](t, w.batch(t, body), http.StatusOK)
 	require.Len(t, got.Results, 128)
 	w.batch(t, body+" ").RequireFailure(
 		t, http.StatusRequestEntityTooLarge, validation, "", map[string]any{"limit": float64(8 << 20)},

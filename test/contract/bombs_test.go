@@ -14,19 +14,19 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// bombs are bodies that decode to as much as their encoding can be made to say in what a
-// request may have: 10 GiB in gzip (10 MiB) and in zstd (330 KB), and 600 MiB in snappy,
-// which packs no tighter.
+// bombs returns bodies that fit into a request and decode to as much as their encoding
+// allows: 10 GiB in gzip (10 MiB) and in zstd (330 KB), and 600 MiB in snappy, which has a
+// lower maximum ratio.
 func bombs(t *testing.T) map[string][]byte {
 	t.Helper()
 	const block = 128 << 10
 	header := zstd.Header{HasFCS: true, FrameContentSize: 10 << 30, WindowSize: 1 << 20}
 	zstandard, err := header.AppendTo(nil)
 	require.NoError(t, err)
-	repeated := []byte{1 << 1, 0, block >> 13, ' '} // a block that says: this byte, 128 KiB of it
+	repeated := []byte{1 << 1, 0, block >> 13, ' '} // a run-length block: 128 KiB of this byte
 	zstandard = append(zstandard, bytes.Repeat(repeated, 10<<30/block)...)
 
-	var member bytes.Buffer // one after the other is one file, too
+	var member bytes.Buffer // concatenated members are a valid file, too
 	w := gzip.NewWriter(&member)
 	_, _ = w.Write(bytes.Repeat([]byte(" "), 1<<20))
 	require.NoError(t, w.Close())
@@ -42,8 +42,8 @@ func bombs(t *testing.T) map[string][]byte {
 	return map[string][]byte{"zstd": zstandard, "gzip": bytes.Repeat(member.Bytes(), 10<<10), "snappy": stream}
 }
 
-// What decodes to far more than a body may have stops at the limit, whatever it says of its
-// size, and leaves nothing of it in memory.
+// The decoding of a body that is far too large stops at the limit, whatever size the body
+// declares, and its memory is released.
 func TestABombOfTenGigabytesIsTooLarge(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
@@ -53,7 +53,7 @@ func TestABombOfTenGigabytesIsTooLarge(t *testing.T) {
 			Method: "POST", Path: path, Body: string(body), Header: map[string]string{"Content-Encoding": encoding},
 		})
 	}
-	held := measured()
+	held := measureFootprint()
 	for encoding, bomb := range all {
 		for _, path := range []string{ingestPath, sourcesPath} {
 			started := time.Now()
@@ -69,7 +69,7 @@ func TestABombOfTenGigabytesIsTooLarge(t *testing.T) {
 	}
 	requireNoMoreThan(t, held)
 
-	// One in another: the header names two encodings, or one that leaves no JSON.
+	// A bomb in another encoding: the header names two encodings, or one that does not result in JSON.
 	var nested bytes.Buffer
 	w := gzip.NewWriter(&nested)
 	_, _ = w.Write(all["zstd"])

@@ -52,7 +52,7 @@ func TestAQueryWaitsForItsCheckpoint(t *testing.T) {
 	require.Less(t, time.Since(began), 500*time.Millisecond)
 }
 
-func TestAQueryWithACheckpointSaysWhatWasPutAside(t *testing.T) {
+func TestAQueryWithACheckpointReportsDeadLetters(t *testing.T) {
 	t.Parallel()
 	l := startLiveWithLog(t)
 	made := l.createSource(t, `{"name":"boiler"}`)

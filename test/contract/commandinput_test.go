@@ -10,7 +10,7 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// badCommands are commands about a node and an edge that stand.
+// badCommands returns bad commands about a node and an edge that exist.
 func badCommands(id, edge string) []refusal {
 	return []refusal{
 		{`{"type":"FLY","payload":{}}`, 422, "type"},
@@ -54,13 +54,13 @@ func badCommands(id, edge string) []refusal {
 	}
 }
 
-// What the bodies of commands may be is tested beside their reader, in api/commands.
-// Here: that the routes read by it, and that what is bad changes nothing.
+// The valid bodies of commands are tested with their parser, in api/commands. This test
+// checks that the routes use it, and that bad commands change nothing.
 func TestBadCommandsAreRefusedAndChangeNothing(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	id := w.node(t, "a")
-	edge := w.edge(t, id, id)
+	id := w.newNode(t, "a")
+	edge := w.newEdge(t, id, id)
 	before := []any{w.readNode(t, id), w.readEdge(t, edge)}
 	for _, c := range badCommands(id, edge) {
 		a := w.execute(t, c.body)
@@ -69,10 +69,10 @@ func TestBadCommandsAreRefusedAndChangeNothing(t *testing.T) {
 		require.NotEmpty(t, a.Error.Details["reason"])
 	}
 	require.Equal(t, before, []any{w.readNode(t, id), w.readEdge(t, edge)})
-	require.Equal(t, 3, *w.applied(t, updateNode(id, `"name":"b"`)).Sequence, "no sequence is used up")
+	require.Equal(t, 3, *w.mustExecute(t, updateNode(id, `"name":"b"`)).Sequence, "no sequence is used up")
 }
 
-func TestTheRoutesOfCommandsWantWhatHTTPWants(t *testing.T) {
+func TestTheRoutesOfCommandsFollowHTTP(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
 	for _, path := range []string{executePath, batchPath} {

@@ -13,24 +13,24 @@ import (
 	"github.com/livegraph/livegraph/api/idempotency"
 	"github.com/livegraph/livegraph/api/request"
 	"github.com/livegraph/livegraph/api/route"
-	decisions "github.com/livegraph/livegraph/consumers/commands"
+	commandconsumer "github.com/livegraph/livegraph/consumers/commands"
 	"github.com/livegraph/livegraph/storage/kafka"
 	"github.com/livegraph/livegraph/storage/redis"
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// Commands is the group of the graph's write routes with the stores and the consumer
-// behind it. What is nil is made.
+// Commands is the group of the graph's write routes, with its stores and its consumer.
+// Group creates the stores that are nil.
 type Commands struct {
 	Log   *kafka.Client
 	Redis *redis.DB
-	// Undecided leaves the consumer out: commands stay in the log until Decide.
+	// Undecided starts no consumer: commands stay in the log until Decide is called.
 	Undecided bool
-	// Change, when set, changes what the routes are made of.
+	// Change, when set, changes the dependencies of the routes.
 	Change func(*commands.Deps)
 }
 
-// Group makes the routes.
+// Group creates the routes.
 func (c *Commands) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	if c.Log == nil {
@@ -46,8 +46,8 @@ func (c *Commands) Group(t testing.TB, s *Server) []route.Route {
 	require.NoError(t, err)
 	replies := c.Redis.NewReplies(slog.Default())
 	waiter := commands.NewWaiter(replies, s.DB, slog.Default())
-	background(t, untilStopped(replies.Run))
-	background(t, untilStopped(waiter.Run))
+	background(t, ignoreCanceled(replies.Run))
+	background(t, ignoreCanceled(waiter.Run))
 	deps := commands.Deps{
 		Log: c.Log, Outcomes: s.DB, Fate: s.DB, Purges: s.DB, Waiter: waiter,
 		Keys: idempotency.New(s.DB, slog.Default(), nil), IDKey: installation.CheckpointKey,
@@ -62,18 +62,18 @@ func (c *Commands) Group(t testing.TB, s *Server) []route.Route {
 	return commands.Routes(deps)
 }
 
-// Decide runs a consumer of the commands until the test ends.
+// Decide runs a consumer of commands until the test ends.
 func (c *Commands) Decide(t testing.TB, s *Server) {
 	t.Helper()
-	consumer := decisions.New(decisions.Deps{
+	consumer := commandconsumer.New(commandconsumer.Deps{
 		Log: c.Log, Graph: s.DB, Redis: c.Redis, Logger: slog.Default(),
-		Config: decisions.Config{Group: "commands", FetchBytes: 8 << 20, Grace: time.Second},
+		Config: commandconsumer.Config{Group: "commands", FetchBytes: 8 << 20, Grace: time.Second},
 	})
 	background(t, consumer.Run)
 }
 
-// untilStopped makes being told to end no error.
-func untilStopped(run func(context.Context) error) func(context.Context) error {
+// ignoreCanceled returns run without the error of a canceled context.
+func ignoreCanceled(run func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := run(ctx); !errors.Is(err, context.Canceled) {
 			return err

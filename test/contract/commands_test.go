@@ -19,7 +19,7 @@ import (
 
 const executePath, batchPath = "/api/commands/execute", "/api/commands/batch"
 
-// writer is a server with the routes of the graph, and what is behind the commands.
+// writer is a server with the routes of the graph, and the stores and consumer of commands.
 type writer struct {
 	*contract.Server
 	*contract.Commands
@@ -35,7 +35,7 @@ func startCommandsWith(t *testing.T, group *contract.Commands) *writer {
 	return &writer{Server: contract.Start(t, group.Group, contract.GraphReads), Commands: group}
 }
 
-// execute executes a command by the admin key.
+// execute executes a command with the admin key.
 func (w *writer) execute(t testing.TB, body string) *contract.Answer {
 	t.Helper()
 	return w.executeAs(t, "", body)
@@ -51,8 +51,8 @@ func (w *writer) batch(t testing.TB, body string) *contract.Answer {
 	return w.Do(t, contract.Request{Method: http.MethodPost, Path: batchPath, Body: body})
 }
 
-// actor is a key of its own actor.
-func (w *writer) actor(t testing.TB, scopes ...request.Scope) string {
+// newActorKey creates a key that is a new actor, and returns its text.
+func (w *writer) newActorKey(t testing.TB, scopes ...request.Scope) string {
 	t.Helper()
 	if scopes == nil {
 		scopes = []request.Scope{request.Admin}
@@ -60,7 +60,7 @@ func (w *writer) actor(t testing.TB, scopes ...request.Scope) string {
 	return w.NewKey(t, []uuid.UUID{w.Workspace}, scopes...)
 }
 
-// graphItem is a node or an edge as it is answered.
+// graphItem is a node or an edge in an answer.
 type graphItem struct {
 	ID, Name, EntityType             string
 	SourceID, TargetID, RelationType string
@@ -71,8 +71,8 @@ type graphItem struct {
 	Deleted                          bool
 }
 
-// done is what a command that was applied is answered.
-type done struct {
+// commandResult is the answer to an applied command.
+type commandResult struct {
 	CommandID, Type, Status string
 	Node, Edge              *graphItem
 	Affected                struct {
@@ -84,20 +84,20 @@ type done struct {
 	Sequence             *int
 }
 
-// applied is execute for a command that must be applied.
-func (w *writer) applied(t testing.TB, body string) done {
+// mustExecute is execute for a command that must be applied.
+func (w *writer) mustExecute(t testing.TB, body string) commandResult {
 	t.Helper()
-	return w.appliedAs(t, "", body)
+	return w.mustExecuteAs(t, "", body)
 }
 
-func (w *writer) appliedAs(t testing.TB, key, body string) done {
+func (w *writer) mustExecuteAs(t testing.TB, key, body string) commandResult {
 	t.Helper()
 	a := w.executeAs(t, key, body)
 	status := http.StatusOK
 	if strings.Contains(body, `"CREATE_`) {
 		status = http.StatusCreated
 	}
-	d := decode[done](t, a, status)
+	d := decode[commandResult](t, a, status)
 	require.Equal(t, "applied", d.Status)
 	return d
 }
@@ -117,29 +117,29 @@ func updateNode(id, members string) string {
 
 func deleteNode(id string) string { return `{"type":"DELETE_NODE","payload":{"id":"` + id + `"}}` }
 
-// node makes a node and gives its id.
-func (w *writer) node(t testing.TB, name string) string {
+// newNode creates a node and returns its id.
+func (w *writer) newNode(t testing.TB, name string) string {
 	t.Helper()
-	return w.applied(t, createNode(name)).Node.ID
+	return w.mustExecute(t, createNode(name)).Node.ID
 }
 
-func (w *writer) edge(t testing.TB, source, target string) string {
+func (w *writer) newEdge(t testing.TB, source, target string) string {
 	t.Helper()
-	return w.applied(t, createEdge(source, target)).Edge.ID
+	return w.mustExecute(t, createEdge(source, target)).Edge.ID
 }
 
-// readNode reads a node, nil if there is none.
+// readNode returns a node, or nil if there is none.
 func (w *writer) readNode(t testing.TB, id string) *graphItem {
 	t.Helper()
-	return read(t, w.Server, "/api/queries/nodes/"+id)
+	return readResource(t, w.Server, "/api/queries/nodes/"+id)
 }
 
 func (w *writer) readEdge(t testing.TB, id string) *graphItem {
 	t.Helper()
-	return read(t, w.Server, "/api/queries/edges/"+id)
+	return readResource(t, w.Server, "/api/queries/edges/"+id)
 }
 
-func read(t testing.TB, s *contract.Server, path string) *graphItem {
+func readResource(t testing.TB, s *contract.Server, path string) *graphItem {
 	t.Helper()
 	a := s.Do(t, contract.Request{Path: path})
 	if a.Status == http.StatusNotFound {
@@ -158,7 +158,7 @@ func TestANodeIsCreatedChangedAndDeleted(t *testing.T) {
 		`{"type":"CREATE_NODE","payload":{"id":"`+id+`","name":"Pump","entityType":"object",
 			"description":"of\nwater","properties":{"site":"north","n":1.50,"gone":null}}}`,
 	)
-	made := decode[done](t, a, http.StatusCreated)
+	made := decode[commandResult](t, a, http.StatusCreated)
 	id = strings.ToLower(id)
 	require.Equal(t, "/api/queries/nodes/"+id, a.Header.Get("Location"))
 	require.Equal(t, id, made.Node.ID)
@@ -170,7 +170,7 @@ func TestANodeIsCreatedChangedAndDeleted(t *testing.T) {
 	require.Equal(t, []any{1, 0, 1}, []any{made.UndoDepth, made.RedoDepth, *made.Sequence})
 	require.Equal(t, made.Node, w.readNode(t, id), "a read after the answer sees it")
 
-	changed := w.applied(t, updateNode(
+	changed := w.mustExecute(t, updateNode(
 		id, `"name":"Pump 7","entityType":"actor","description":null,"properties":{"site":null,"n":{"a":[1]}}`,
 	))
 	require.Equal(t, 2, changed.Node.Version)
@@ -180,12 +180,12 @@ func TestANodeIsCreatedChangedAndDeleted(t *testing.T) {
 	require.Equal(t, made.Node.CreatedAt, changed.Node.CreatedAt)
 	require.Equal(t, changed.Node, w.readNode(t, id))
 
-	same := w.applied(t, updateNode(id, `"name":"Pump 7","properties":{"absent":null}`))
+	same := w.mustExecute(t, updateNode(id, `"name":"Pump 7","properties":{"absent":null}`))
 	require.Nil(t, same.Sequence, "a change of nothing is none")
 	require.Equal(t, changed.Node, same.Node)
 	require.Equal(t, changed.UndoDepth, same.UndoDepth)
 
-	gone := w.applied(t, deleteNode(strings.ToUpper(id)))
+	gone := w.mustExecute(t, deleteNode(strings.ToUpper(id)))
 	require.True(t, gone.Node.Deleted)
 	require.Equal(t, 3, gone.Node.Version)
 	require.Nil(t, w.readNode(t, id))
@@ -198,21 +198,21 @@ func TestANodeIsCreatedChangedAndDeleted(t *testing.T) {
 		RequireFailure(t, http.StatusConflict, "CONFLICT", "", map[string]any{"reason": "already_exists"})
 }
 
-func TestEdgesStandBetweenNodesThatStand(t *testing.T) {
+func TestEdgesConnectExistingNodes(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	a, b := w.node(t, "a"), w.node(t, "b")
-	first := w.applied(
+	a, b := w.newNode(t, "a"), w.newNode(t, "b")
+	first := w.mustExecute(
 		t,
 		`{"type":"CREATE_EDGE","payload":{"sourceId":"`+
 			a+`","targetId":"`+b+`","relationType":"feeds","properties":{"w":1}}}`,
 	)
 	require.Equal(t, first.Edge, w.readEdge(t, first.Edge.ID))
 	require.Equal(t, 1, first.Edge.Version)
-	parallel, loop := w.edge(t, a, b), w.edge(t, a, a)
+	parallel, loop := w.newEdge(t, a, b), w.newEdge(t, a, a)
 	require.NotEqual(t, first.Edge.ID, parallel)
 
-	changed := w.applied(
+	changed := w.mustExecute(
 		t,
 		`{"type":"UPDATE_EDGE","expectedVersion":1,"payload":{"id":"`+
 			first.Edge.ID+`","relationType":"cools","properties":{"w":null}}}`,
@@ -225,14 +225,14 @@ func TestEdgesStandBetweenNodesThatStand(t *testing.T) {
 	} {
 		w.execute(t, body).RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "", map[string]any{"field": field})
 	}
-	gone := w.applied(t, deleteNode(a))
+	gone := w.mustExecute(t, deleteNode(a))
 	require.ElementsMatch(t, []string{first.Edge.ID, parallel, loop}, gone.Affected.Edges)
 	require.Equal(t, 3, gone.Affected.Counts.Edges)
 	for _, id := range []string{first.Edge.ID, parallel, loop} {
 		require.Nil(t, w.readEdge(t, id), "the edges go with the node")
 	}
-	c := w.edge(t, b, b)
-	deleted := w.applied(t, `{"type":"DELETE_EDGE","payload":{"id":"`+c+`"}}`)
+	c := w.newEdge(t, b, b)
+	deleted := w.mustExecute(t, `{"type":"DELETE_EDGE","payload":{"id":"`+c+`"}}`)
 	require.True(t, deleted.Edge.Deleted)
 	w.execute(
 		t, `{"type":"DELETE_EDGE","payload":{"id":"`+c+`"}}`,
@@ -242,9 +242,9 @@ func TestEdgesStandBetweenNodesThatStand(t *testing.T) {
 func TestAnotherVersionThanExpectedIsAConflict(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	a := w.node(t, "a")
-	edge := w.edge(t, a, a)
-	w.applied(t, `{"type":"UPDATE_NODE","expectedVersion":1,"payload":{"id":"`+a+`","name":"b"}}`)
+	a := w.newNode(t, "a")
+	edge := w.newEdge(t, a, a)
+	w.mustExecute(t, `{"type":"UPDATE_NODE","expectedVersion":1,"payload":{"id":"`+a+`","name":"b"}}`)
 	for _, body := range []string{
 		`{"type":"UPDATE_NODE","expectedVersion":%d,"payload":{"id":"` + a + `","name":"c"}}`,
 		`{"type":"DELETE_NODE","expectedVersion":%d,"payload":{"id":"` + a + `"}}`,
@@ -276,9 +276,9 @@ func TestAnotherWorkspacesResourcesAreUnknown(t *testing.T) {
 	w := startCommands(t)
 	other := w.NewWorkspace(t, "live")
 	key := w.NewKey(t, []uuid.UUID{other}, request.Admin)
-	a := w.node(t, "a")
-	edge := w.edge(t, a, a)
-	theirs := decode[done](
+	a := w.newNode(t, "a")
+	edge := w.newEdge(t, a, a)
+	theirs := decode[commandResult](
 		t,
 		w.Do(t, contract.Request{
 			Method: http.MethodPost, Path: executePath, Key: key, Workspace: other.String(), Body: createNode("x"),
@@ -297,12 +297,12 @@ func TestAnotherWorkspacesResourcesAreUnknown(t *testing.T) {
 		got.RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "", nil)
 		require.NotContains(t, string(got.Body), a)
 	}
-	mine := w.applied(t, createNode("b"))
+	mine := w.mustExecute(t, createNode("b"))
 	path := "/api/commands/" + mine.CommandID
 	w.Do(t, contract.Request{
 		Path: path, Key: key, Workspace: other.String(),
 	}).RequireFailure(t, http.StatusNotFound, "NOT_FOUND", "No such command", nil)
-	same := decode[done](
+	same := decode[commandResult](
 		t, w.Do(t, contract.Request{Method: http.MethodPost, Path: executePath, Key: key, Workspace: other.String(),
 			Body: `{"type":"CREATE_NODE","payload":{"id":"` +
 				a + `","name":"same id","entityType":"actor"}}`}), http.StatusCreated,
@@ -311,14 +311,14 @@ func TestAnotherWorkspacesResourcesAreUnknown(t *testing.T) {
 	require.Equal(t, "a", w.readNode(t, a).Name)
 }
 
-func TestWritingWantsTheScopeOfWhatIsWritten(t *testing.T) {
+func TestWritingRequiresTheScopeOfWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	nodes, edges, reads := w.actor(t, request.WriteNodes), w.actor(t, request.WriteEdges), w.actor(
+	nodes, edges, reads := w.newActorKey(t, request.WriteNodes), w.newActorKey(t, request.WriteEdges), w.newActorKey(
 		t, request.ReadNodes, request.ReadEdges, request.WriteLiveData,
 	)
-	a := w.appliedAs(t, nodes, createNode("a")).Node.ID
-	edge := w.appliedAs(t, edges, createEdge(a, a)).Edge.ID
+	a := w.mustExecuteAs(t, nodes, createNode("a")).Node.ID
+	edge := w.mustExecuteAs(t, edges, createEdge(a, a)).Edge.ID
 	refused := func(key, body string, required ...any) {
 		t.Helper()
 		w.executeAs(t, key, body).RequireFailure(
@@ -335,7 +335,7 @@ func TestWritingWantsTheScopeOfWhatIsWritten(t *testing.T) {
 	} {
 		refused(nodes, body, "write:edges")
 	}
-	refused(reads, `{"type":"FLY"`, "write:nodes", "write:edges") // before anything is read
+	refused(reads, `{"type":"FLY"`, "write:nodes", "write:edges") // before the body is read
 	refused(edges, `{"type":"CREATE_NODE","payload":{"name":"","entityType":"object"}}`, "write:nodes")
 	w.Do(t, contract.Request{
 		Method: http.MethodPost, Path: batchPath, Key: nodes,
@@ -343,9 +343,9 @@ func TestWritingWantsTheScopeOfWhatIsWritten(t *testing.T) {
 	}).
 		RequireFailure(t, http.StatusForbidden, authorization, "Forbidden", map[string]any{"required": []any{"write:edges"}})
 
-	refused(nodes, `{"type":"UNDO","payload":{"scope":"workspace"}}`, "write:edges") // the last of all is the edge
-	require.Equal(t, "CREATE_EDGE", w.appliedAs(t, edges, `{"type":"UNDO"}`).Target.Type)
-	require.Equal(t, "CREATE_NODE", w.appliedAs(t, nodes, `{"type":"UNDO"}`).Target.Type)
+	refused(nodes, `{"type":"UNDO","payload":{"scope":"workspace"}}`, "write:edges") // it would undo the edge
+	require.Equal(t, "CREATE_EDGE", w.mustExecuteAs(t, edges, `{"type":"UNDO"}`).Target.Type)
+	require.Equal(t, "CREATE_NODE", w.mustExecuteAs(t, nodes, `{"type":"UNDO"}`).Target.Type)
 	refused(reads, `{"type":"UNDO"}`, "write:nodes", "write:edges")
 	for key, status := range map[string]int{nodes: 404, edges: 404, reads: 403} {
 		require.Equal(t, status, w.Do(t, contract.Request{Path: "/api/commands/" + uuid.NewString(), Key: key}).Status)
@@ -358,7 +358,7 @@ func TestTextsOfTheGraphComeBackAsTheyWere(t *testing.T) {
 	for _, text := range hostile {
 		quoted, err := json.Marshal(text)
 		require.NoError(t, err)
-		made := w.applied(
+		made := w.mustExecute(
 			t,
 			`{"type":"CREATE_NODE","payload":{"name":`+
 				string(quoted)+
@@ -367,7 +367,7 @@ func TestTextsOfTheGraphComeBackAsTheyWere(t *testing.T) {
 		got := w.readNode(t, made.Node.ID)
 		require.Equal(t, []any{text, text, map[string]any{text: text}}, []any{got.Name, *got.Description, got.Properties})
 		if len(text) <= 128 {
-			edge := w.applied(
+			edge := w.mustExecute(
 				t,
 				`{"type":"CREATE_EDGE","payload":{"sourceId":"`+
 					got.ID+`","targetId":"`+got.ID+`","relationType":`+string(quoted)+`}}`,
@@ -375,10 +375,10 @@ func TestTextsOfTheGraphComeBackAsTheyWere(t *testing.T) {
 			require.Equal(t, text, w.readEdge(t, edge.Edge.ID).RelationType)
 		}
 	}
-	a := w.applied(t, createNode("caf\\u00e9"))
-	b := w.applied(t, createNode("cafe\\u0301"))
+	a := w.mustExecute(t, createNode("caf\\u00e9"))
+	b := w.mustExecute(t, createNode("cafe\\u0301"))
 	require.NotEqual(t, a.Node.Name, b.Node.Name, "names are not normalised")
-	odd := w.applied(
+	odd := w.mustExecute(
 		t,
 		`{"type":"CREATE_NODE","payload":{"name":"a","entityType":"object","properties":{"":1,"a.b":{"":[]},
 			"__proto__":{"x":true},"properties.a":"x","big":12345678901234567890,"small":1e-300}}}`,
@@ -399,18 +399,18 @@ func TestTheLimitsOfANodeAreExact(t *testing.T) {
 		`"name":"a","properties":{"a":"` + strings.Repeat("x", 32<<10-8) + `"}`,
 		`"name":"a","properties":{` + keys.String()[1:] + `}`, `"name":"a","properties":` + deepest,
 	} {
-		made := w.applied(t, `{"type":"CREATE_NODE","payload":{"entityType":"object",`+members+`}}`)
+		made := w.mustExecute(t, `{"type":"CREATE_NODE","payload":{"entityType":"object",`+members+`}}`)
 		require.Equal(t, made.Node, w.readNode(t, made.Node.ID))
 	}
-	id := w.node(t, "a")
-	w.applied(
+	id := w.newNode(t, "a")
+	w.mustExecute(
 		t,
 		`{"type":"CREATE_EDGE","payload":{"sourceId":"`+
 			id+`","targetId":"`+id+`","relationType":"`+strings.Repeat("é", 128)+`"}}`,
 	)
-	w.applied(t, updateNode(id, `"properties":{"a":"`+strings.Repeat("x", 20<<10)+`"}`))
+	w.mustExecute(t, updateNode(id, `"properties":{"a":"`+strings.Repeat("x", 20<<10)+`"}`))
 	w.execute(t, updateNode(id, `"properties":{"b":"`+strings.Repeat("x", 20<<10)+`"}`)).
-		// together they are too many
+		// together the properties are too large
 		RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "payload.properties"})
 	require.Equal(t, 2, w.readNode(t, id).Version)
 }
@@ -419,10 +419,10 @@ func TestAKeyThatIsRolledKeepsItsActor(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
 	text, key := w.AddKey(t, access.NewKey{Mode: "live", Workspaces: []uuid.UUID{w.Workspace}}, request.Admin)
-	made := w.appliedAs(t, text, createNode("a"))
+	made := w.mustExecuteAs(t, text, createNode("a"))
 	rolled := apikey.Generate(apikey.Live)
 	_, err := w.DB.RollKey(t.Context(), key.ID, rolled.Hash(), rolled.Display(), "test", time.Hour)
 	require.NoError(t, err)
-	undone := w.appliedAs(t, rolled.Reveal(), `{"type":"UNDO"}`)
+	undone := w.mustExecuteAs(t, rolled.Reveal(), `{"type":"UNDO"}`)
 	require.Equal(t, made.CommandID, undone.Target.CommandID)
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// commandState is what a command is said to be.
+// commandState is the reported state of a command.
 type commandState struct {
 	CommandID, Status string
 	Result            *struct {
-		done
+		commandResult
 		BatchID string
 		Results []struct{ Status string }
 	}
@@ -37,14 +37,16 @@ func (w *writer) state(t testing.TB, id string) commandState {
 func TestWhatCameOfACommandCanBeAsked(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	made := w.applied(t, createNode("a"))
+	made := w.mustExecute(t, createNode("a"))
 	got := w.state(t, made.CommandID)
 	require.Equal(t, []any{made.CommandID, "applied"}, []any{got.CommandID, got.Status})
-	require.Equal(t, made, got.Result.done)
+	require.Equal(t, made, got.Result.commandResult)
 	require.Nil(t, got.Error)
 	require.Equal(t, got, w.state(t, strings.ToUpper(made.CommandID)))
 
-	batch := decode[batchDone](t, w.batch(t, batchOf(false, createNode("b"), deleteNode(uuid.NewString()))), http.StatusOK)
+	batch := decode[batchResult](
+		t, w.batch(t, batchOf(false, createNode("b"), deleteNode(uuid.NewString()))), http.StatusOK,
+	)
 	got = w.state(t, batch.BatchID)
 	require.Equal(t, []any{"applied", batch.BatchID, "applied", "failed"}, []any{
 		got.Status, got.Result.BatchID, got.Result.Results[0].Status, got.Result.Results[1].Status,
@@ -122,7 +124,7 @@ func TestWithoutTheLogACommandIsRefusedAtOnce(t *testing.T) {
 		Partitions: 1, CommandsPartitions: 4, Replication: -1, RetentionBytes: 64 << 20,
 	}))
 	w := startCommandsWith(t, &contract.Commands{Log: log})
-	q := keyed(executePath, "k", createNode("a"))
+	q := withIdempotencyKey(executePath, "k", createNode("a"))
 	broker.Stop(t)
 	require.Eventually(t, func() bool { return !log.Healthy() }, 20*time.Second, time.Millisecond)
 	began := time.Now()
@@ -138,19 +140,21 @@ func TestWithoutTheLogACommandIsRefusedAtOnce(t *testing.T) {
 		a = w.Do(t, q)
 		return a.Status == http.StatusCreated
 	}, 30*time.Second, 50*time.Millisecond)
-	require.Equal(t, id, decode[done](t, a, http.StatusCreated).CommandID, "the retry goes on with the same command")
+	require.Equal(
+		t, id, decode[commandResult](t, a, http.StatusCreated).CommandID, "the retry goes on with the same command",
+	)
 	require.Equal(t, "applied", w.state(t, id).Status)
 }
 
-// silentLog takes commands and loses them, as when a process dies before its produce.
-type silentLog struct {
+// lossyLog accepts commands and loses them, as if the process crashed before it produced them.
+type lossyLog struct {
 	*kafka.Client
-	lost  []kafka.Record
-	awake bool
+	lost    []kafka.Record
+	working bool
 }
 
-func (l *silentLog) ProduceCommand(ctx context.Context, r kafka.Record) error {
-	if l.awake {
+func (l *lossyLog) ProduceCommand(ctx context.Context, r kafka.Record) error {
+	if l.working {
 		return l.Client.ProduceCommand(ctx, r)
 	}
 	l.lost = append(l.lost, r)
@@ -160,7 +164,7 @@ func (l *silentLog) ProduceCommand(ctx context.Context, r kafka.Record) error {
 func TestACommandThatDidNotReachTheLogIsSettled(t *testing.T) {
 	t.Parallel()
 	log := contract.OpenLog(t, testenv.NewKFake(t))
-	lossy := &silentLog{Client: log}
+	lossy := &lossyLog{Client: log}
 	group := &contract.Commands{Log: log, Undecided: true, Change: func(d *commands.Deps) {
 		d.Log, d.AbandonAfter = lossy, time.Millisecond
 	}}
@@ -171,7 +175,7 @@ func TestACommandThatDidNotReachTheLogIsSettled(t *testing.T) {
 		return a.Error.Details["commandId"].(string)
 	}
 	first := send(createNode("a"))
-	// Another command waits in the log, and nobody decides.
+	// Another command is in the log, and no consumer runs.
 	waiting := lossy.lost[0]
 	require.NoError(t, log.ProduceCommand(t.Context(), waiting))
 	require.Equal(t, "pending", w.state(t, first).Status, "what is in the log may be this one")
@@ -191,7 +195,7 @@ func TestACommandThatDidNotReachTheLogIsSettled(t *testing.T) {
 		t, contract.Problem{Code: "INTERNAL_ERROR", Message: "The command did not reach the log: send it again"},
 		*settled.Error,
 	)
-	// Its record comes after all: what was said holds.
+	// Its record arrives late: the reported outcome stays.
 	require.NoError(t, log.ProduceCommand(t.Context(), lossy.lost[1]))
 	third := send(createNode("c"))
 	require.NoError(t, log.ProduceCommand(t.Context(), lossy.lost[2]))
@@ -199,14 +203,14 @@ func TestACommandThatDidNotReachTheLogIsSettled(t *testing.T) {
 		return w.state(t, third).Status == "applied"
 	}, 20*time.Second, 10*time.Millisecond)
 	require.Equal(t, settled, w.state(t, second))
-	// Under its key the request is done again, as another command.
-	repeatable := keyed(executePath, "k", createNode("d"))
+	// With its idempotency key the request is executed again, as another command.
+	repeatable := withIdempotencyKey(executePath, "k", createNode("d"))
 	fourth := w.Do(t, repeatable).Error.Details["commandId"].(string)
 	require.Eventually(t, func() bool {
 		return w.state(t, fourth).Status == "failed"
 	}, 20*time.Second, 10*time.Millisecond)
-	lossy.awake = true
-	again := decode[done](t, w.Do(t, repeatable), http.StatusCreated)
+	lossy.working = true
+	again := decode[commandResult](t, w.Do(t, repeatable), http.StatusCreated)
 	require.NotEqual(t, fourth, again.CommandID)
 	require.Equal(t, "failed", w.state(t, fourth).Status)
 	var nodes []resource
@@ -220,13 +224,13 @@ func TestWithoutRedisCommandsAreAnsweredAllTheSame(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	w := startCommandsWith(t, &contract.Commands{Redis: db})
-	id := w.node(t, "a")
-	w.applied(t, updateNode(id, `"name":"b"`))
+	id := w.newNode(t, "a")
+	w.mustExecute(t, updateNode(id, `"name":"b"`))
 	require.NoError(t, engine.Stop(t.Context()))
-	require.Equal(t, 2, w.applied(t, createNode("c")).UndoDepth-1, "undo stacks are rebuilt from the journal")
-	w.applied(t, undo)
-	w.applied(t, undo)
+	require.Equal(t, 2, w.mustExecute(t, createNode("c")).UndoDepth-1, "undo stacks are rebuilt from the journal")
+	w.mustExecute(t, undo)
+	w.mustExecute(t, undo)
 	require.Equal(t, "a", w.readNode(t, id).Name)
 	require.NoError(t, engine.Start(t.Context()))
-	require.Equal(t, "b", w.applied(t, redo).Node.Name)
+	require.Equal(t, "b", w.mustExecute(t, redo).Node.Name)
 }

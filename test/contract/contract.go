@@ -1,8 +1,8 @@
-// Package contract runs the real server on real engines and holds every answer
+// Package contract runs the real server on real engines and validates every answer
 // against the published contract, schemas/openapi.yaml: its status must be
-// documented for the route, its Content-Type, headers and body must be as the
-// document says. Tests of the interface use its [Server], so that none can pass
-// on an answer that the contract does not know.
+// documented for the route, and its Content-Type, headers and body must match the
+// document. Tests of the API use its [Server], so that none can pass with an answer
+// that the contract does not document.
 package contract
 
 import (
@@ -33,10 +33,10 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// Version is what the server under test calls itself.
+// Version is the version that the server under test reports.
 const Version = "test"
 
-// Group makes the routes of one group of endpoints on engines of the test's own.
+// Group creates the routes of one group of endpoints, on engines that only the test uses.
 type Group func(t testing.TB, s *Server) []route.Route
 
 // Server is a server under test, with a workspace and an admin key for it.
@@ -46,20 +46,20 @@ type Server struct {
 	DB        *stores.DB
 	Auth      *auth.Authenticator
 	API       *api.Server
-	Trail     *audit.Trail       // set by the group Audit, if it is there
-	Page      *admin.Admin       // set by the group Administration, if it is there
-	Limits    *ratelimit.Limiter // nil, unless a group sets it: the process counts alone
-	Workspace uuid.UUID          // of mode live, enterprise
+	Trail     *audit.Trail       // set by the group Audit, if it is used
+	Page      *admin.Admin       // set by the group Administration, if it is used
+	Limits    *ratelimit.Limiter // nil, unless a group sets it: the process counts by itself
+	Workspace uuid.UUID          // mode live, plan enterprise
 	Admin     string             // the text of a key with scope admin for Workspace
-	Stop      func()             // tells it to end, as SIGTERM does, before the test does
+	Stop      func()             // shuts the server down, as SIGTERM does, before the test ends
 	Metrics   *prometheus.Registry
 
-	contract document
-	page     document // of what the administration page calls
-	http     *http.Client
+	contract      document
+	adminContract document // the API of the admin UI
+	http          *http.Client
 }
 
-// Config is the configuration that servers under test have.
+// Config returns the configuration of servers under test.
 func Config() config.API {
 	return config.API{
 		ReadTimeout: 2 * time.Second, QueryTimeout: 10 * time.Second, ShutdownTimeout: 800 * time.Millisecond,
@@ -67,8 +67,8 @@ func Config() config.API {
 	}
 }
 
-// Start starts a server with the groups' routes on a fresh database. It ends
-// with the test.
+// Start starts a server with the groups' routes on an empty database. The server
+// stops when the test ends.
 func Start(t testing.TB, groups ...Group) *Server {
 	t.Helper()
 	return StartWith(t, Config(), groups...)
@@ -85,7 +85,7 @@ func StartWith(t testing.TB, cfg config.API, groups ...Group) *Server {
 	s := &Server{Postgres: url, DB: db, http: newClient()}
 	s.contract, err = loadContract()
 	require.NoError(t, err)
-	s.page, err = loadAdminContract()
+	s.adminContract, err = loadAdminContract()
 	require.NoError(t, err)
 	s.Workspace = s.NewWorkspace(t, apikey.Live)
 	s.Admin = s.NewKey(t, []uuid.UUID{s.Workspace}, request.Admin)
@@ -93,7 +93,7 @@ func StartWith(t testing.TB, cfg config.API, groups ...Group) *Server {
 	return s
 }
 
-// Another starts one more process of the interface on the same database.
+// Another starts another API server on the same database.
 func (s *Server) Another(t testing.TB, groups ...Group) *Server {
 	t.Helper()
 	other := *s
@@ -126,20 +126,20 @@ func (s *Server) start(t testing.TB, cfg config.API, groups []Group) {
 	s.URL, s.Stop = serve(t, s.API)
 }
 
-// Counted is a group without routes: requests are counted in the Redis of the URL.
+// Counted returns a group without routes that counts requests in the Redis at the URL.
 func Counted(url string) Group {
 	return func(t testing.TB, s *Server) []route.Route {
 		t.Helper()
 		db, err := redis.Open(t.Context(), redis.Options{URL: url})
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = db.Close() })
-		// No machine is too busy for this time-out, beyond which counts are not exact.
+		// Counts are not exact after a timeout. This one is long enough for any busy machine.
 		s.Limits = ratelimit.New(ratelimit.Deps{Counter: db, Timeout: 10 * time.Second})
 		return nil
 	}
 }
 
-// NewWorkspace adds a workspace of the mode and gives its id.
+// NewWorkspace creates a workspace of the mode and returns its id.
 func (s *Server) NewWorkspace(t testing.TB, mode string) uuid.UUID {
 	t.Helper()
 	w, err := s.DB.CreateWorkspace(t.Context(), access.Workspace{
@@ -149,14 +149,14 @@ func (s *Server) NewWorkspace(t testing.TB, mode string) uuid.UUID {
 	return w.ID
 }
 
-// NewKey adds a live key for the workspaces with the scopes and gives its text.
+// NewKey creates a live key for the workspaces with the scopes and returns its text.
 func (s *Server) NewKey(t testing.TB, workspaces []uuid.UUID, scopes ...request.Scope) string {
 	t.Helper()
 	text, _ := s.AddKey(t, access.NewKey{Mode: apikey.Live, Workspaces: workspaces}, scopes...)
 	return text
 }
 
-// AddKey adds the key with a new text and the scopes, and gives the text and what is stored.
+// AddKey creates the key with a new text and the scopes, and returns the text and the stored key.
 func (s *Server) AddKey(t testing.TB, spec access.NewKey, scopes ...request.Scope) (string, access.Key) {
 	t.Helper()
 	text := apikey.Generate(spec.Mode)
@@ -182,13 +182,15 @@ func (s *Server) Address() string {
 // PathsOfContract returns every method and path that the contract documents, as
 // in "GET /api/me".
 func (s *Server) PathsOfContract() map[string]*openapi3.Operation {
-	return pathsOf(s.contract.doc)
+	return operationsOf(s.contract.doc)
 }
 
-// PathsOfPage is PathsOfContract for what the administration page calls.
-func (s *Server) PathsOfPage() map[string]*openapi3.Operation { return pathsOf(s.page.doc) }
+// PathsOfPage is PathsOfContract for the API of the admin UI.
+func (s *Server) PathsOfPage() map[string]*openapi3.Operation {
+	return operationsOf(s.adminContract.doc)
+}
 
-func pathsOf(doc *openapi3.T) map[string]*openapi3.Operation {
+func operationsOf(doc *openapi3.T) map[string]*openapi3.Operation {
 	operations := map[string]*openapi3.Operation{}
 	for path, item := range doc.Paths.Map() {
 		for method, operation := range item.Operations() {
@@ -206,7 +208,7 @@ func newClient() *http.Client {
 	}
 }
 
-// serve runs the server's own Serve, so that timeouts and limits are the real ones.
+// serve runs the Serve method of the server, so that timeouts and limits are the real ones.
 func serve(t testing.TB, s *api.Server) (url string, stop func()) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

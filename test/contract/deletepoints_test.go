@@ -17,7 +17,7 @@ import (
 
 const pointsPath = "/api/live-data/points"
 
-// deletion is what a deletion of points is answered with.
+// deletion is the answer to a deletion of points.
 type deletion struct {
 	SourceID   string
 	Metric     *string
@@ -61,13 +61,13 @@ func TestADeletionOfPointsIsInTheLogWhenItIsAnswered(t *testing.T) {
 	decode[deletion](t, l.deletePoints(t, "sourceId="+s.ID+"&from=-1w&to=now"), http.StatusAccepted)
 	require.EqualValues(t, 3, ends())
 
-	// Nothing consumes here: a query that waits for it runs out of time.
+	// No consumer runs: a query that waits for the deletion times out.
 	a := l.Do(t, contract.Request{Path: "/api/live-data/query?checkpoint=" + url.QueryEscape(some.Checkpoint)})
 	require.Equal(t, http.StatusGatewayTimeout, a.Status)
 }
 
-// badDeletions are parameters of a deletion of points, with the name of the one that is
-// wrong, about a source that stands and one that is gone.
+// badDeletions returns parameters of a deletion of points, with the name of the invalid
+// parameter. source exists and gone is deleted.
 func badDeletions(source, gone string) map[string]string {
 	return map[string]string{
 		"": "sourceId", "metric=m": "sourceId", "sourceId=": "sourceId", "sourceId=boiler": "sourceId",

@@ -16,46 +16,46 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// bad is a request that is refused.
-type bad struct {
-	name   string // of it in its class
-	bytes  string // as it goes over the wire
+// badRequest is a request that is refused.
+type badRequest struct {
+	name   string // unique in its class
+	bytes  string // on the wire
 	head   bool   // the answer has no body
 	status int    // 0: any refusal
-	field  string // of the details; "": it is not looked at
+	field  string // of the details; "": not checked
 }
 
-// class is a class of bad requests, with a good one of the same routes that changes nothing
-// and is answered the same each time.
-type class struct {
+// requestClass is a class of bad requests, with a good request to the same routes that changes
+// nothing and always gets the same answer.
+type requestClass struct {
 	name string
 	good string
-	list []bad
+	list []badRequest
 }
 
-// answered is an answer as it came.
-type answered struct {
+// wireResponse is an answer that was read from a connection.
+type wireResponse struct {
 	status int
 	header http.Header
 	body   string
-	closes bool // it says that the connection ends
+	closes bool // whether it announces the end of the connection
 	field  any  // of the details of an error
 }
 
-// varying is what of an answer is another each time: ids of requests and commands.
-var varying = regexp.MustCompile(`req_[0-9A-Z]{26}|"commandId":"[0-9a-f-]{36}"`)
+// variableIDs matches the parts that differ in every answer: ids of requests and commands.
+var variableIDs = regexp.MustCompile(`req_[0-9A-Z]{26}|"commandId":"[0-9a-f-]{36}"`)
 
-// same is what two answers to the same request have in common.
-func (a *answered) same() answered {
+// normalized returns the answer without what differs between two answers to the same request.
+func (a *wireResponse) normalized() wireResponse {
 	header := a.header.Clone()
 	for _, name := range []string{"Date", "X-Request-Id", "Content-Length", "Ratelimit", "X-Ratelimit-Reset"} {
 		header.Del(name)
 	}
-	return answered{status: a.status, header: header, body: varying.ReplaceAllString(a.body, "")}
+	return wireResponse{status: a.status, header: header, body: variableIDs.ReplaceAllString(a.body, "")}
 }
 
-// next reads one answer, which must be as every answer is.
-func (w *wire) next(head bool) *answered {
+// readResponse reads one answer and checks what all answers have in common.
+func (w *wire) readResponse(head bool) *wireResponse {
 	w.t.Helper()
 	method := http.MethodGet
 	if head {
@@ -66,11 +66,11 @@ func (w *wire) next(head bool) *answered {
 	require.NoError(w.t, err)
 	body, err := io.ReadAll(response.Body)
 	require.NoError(w.t, err)
-	a := &answered{status: response.StatusCode, header: response.Header, body: string(body), closes: response.Close}
+	a := &wireResponse{status: response.StatusCode, header: response.Header, body: string(body), closes: response.Close}
 	if a.status == http.StatusExpectationFailed || head || a.status < 400 {
 		return a
 	}
-	if !strings.HasPrefix(a.header.Get("Content-Type"), "application/json") { // it is no HTTP that can be read
+	if !strings.HasPrefix(a.header.Get("Content-Type"), "application/json") { // the request was not readable as HTTP
 		require.Contains(w.t, []int{http.StatusBadRequest, http.StatusRequestHeaderFieldsTooLarge, http.StatusNotImplemented,
 			http.StatusHTTPVersionNotSupported}, a.status)
 		require.Regexp(w.t, `^\d{3} [ -~]{1,100}$`, a.body)
@@ -95,9 +95,9 @@ func (w *wire) next(head bool) *answered {
 	return a
 }
 
-// write sends in the background: the server may stop reading early. The channel is closed
-// when all is sent, or cannot be.
-func (w *wire) write(text string) <-chan struct{} {
+// sendAsync sends the text in the background, because the server may stop reading early. The
+// channel is closed when the text has been sent or sending has failed.
+func (w *wire) sendAsync(text string) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -106,17 +106,17 @@ func (w *wire) write(text string) <-chan struct{} {
 	return done
 }
 
-// between sends a bad request after good ones and the good one after it, one by one or all
-// at once, and holds the answers against what is due. It gives the connection to go on with,
-// which is made for t where this one has ended.
-func (w *wire) between(t *testing.T, b bad, good string, first answered, atOnce bool) *wire {
+// sendBetweenGood sends a bad request and then the good one, separately or at once, and checks
+// the answers. It returns the connection for the next request: a new one for t if the server
+// has closed this one.
+func (w *wire) sendBetweenGood(t *testing.T, b badRequest, good string, first wireResponse, atOnce bool) *wire {
 	w.t.Helper()
 	text := b.bytes
 	if atOnce {
 		text += good
 	}
-	written := w.write(text)
-	a := w.next(b.head)
+	written := w.sendAsync(text)
+	a := w.readResponse(b.head)
 	require.GreaterOrEqual(w.t, a.status, 400)
 	if b.status == 0 {
 		require.Less(w.t, a.status, 500, "%s", a.body)
@@ -139,38 +139,38 @@ func (w *wire) between(t *testing.T, b bad, good string, first answered, atOnce 
 		<-written
 	}
 	if !atOnce {
-		<-w.write(good)
+		<-w.sendAsync(good)
 	}
-	require.Equal(w.t, first, w.next(false).same(), "the same good request")
+	require.Equal(w.t, first, w.readResponse(false).normalized(), "the same good request")
 	return w
 }
 
-// Every entry of the tables between two good requests on one connection: what is bad is
-// refused as it should be and changes nothing, and the good request after it is answered as
-// the one before. Every other one comes together with the good one that follows, as a proxy
-// may send it. After all of them the process has what it had.
+// Every entry of the tables is sent between two good requests on one connection: the bad
+// request is refused as expected and changes nothing, and the good request after it gets the
+// same answer as the one before. Every other bad request is sent together with the good one
+// that follows, as a proxy may do. At the end the process holds no more resources than before.
 func TestWhatIsBadChangesNothingAndHarmsNothingAfterIt(t *testing.T) {
 	t.Parallel()
-	w := startWhole(t)
+	w := startEnvironment(t)
 	classes := slices.Concat(w.httpClasses(t), w.bodyClasses(t), w.parameterClasses(t), w.accessClasses(t))
-	for _, c := range classes { // connections and caches are there, then
+	for _, c := range classes { // open connections and fill caches first
 		conn := dial(t, w.Server)
-		<-conn.write(c.good)
-		require.Less(t, conn.next(false).status, 300, c.name)
+		<-conn.sendAsync(c.good)
+		require.Less(t, conn.readResponse(false).status, 300, c.name)
 		_ = conn.conn.Close()
 	}
-	before, held := w.standing(t), measured()
+	before, held := w.snapshot(t), measureFootprint()
 	tried := 0
 	for _, c := range classes {
 		t.Run(c.name, func(t *testing.T) {
 			conn := dial(t, w.Server)
-			<-conn.write(c.good)
-			first := conn.next(false).same()
-			slices.SortFunc(c.list, func(a, b bad) int { return strings.Compare(a.name, b.name) })
+			<-conn.sendAsync(c.good)
+			first := conn.readResponse(false).normalized()
+			slices.SortFunc(c.list, func(a, b badRequest) int { return strings.Compare(a.name, b.name) })
 			for i, b := range c.list {
 				ok := t.Run(b.name, func(inner *testing.T) {
 					conn.t = inner
-					conn = conn.between(t, b, c.good, first, i%2 == 1)
+					conn = conn.sendBetweenGood(t, b, c.good, first, i%2 == 1)
 				})
 				if conn.t = t; !ok {
 					conn = dial(t, w.Server)
@@ -181,19 +181,21 @@ func TestWhatIsBadChangesNothingAndHarmsNothingAfterIt(t *testing.T) {
 		})
 	}
 	require.Greater(t, tried, 600)
-	require.Equal(t, before, w.standing(t))
-	w.requireNoFailureOfOurs(t)
+	require.Equal(t, before, w.snapshot(t))
+	w.requireNoServerErrors(t)
 	requireNoMoreThan(t, held)
 }
 
-// of makes what goes over the wire of a request that is not odd in its bytes.
-func (w *whole) of(t *testing.T, name string, q contract.Request, status int, field string) bad {
+// newBadRequest returns the bad request with the usual encoding of q on the wire.
+func (w *environment) newBadRequest(
+	t *testing.T, name string, q contract.Request, status int, field string,
+) badRequest {
 	t.Helper()
-	return bad{name: name, bytes: w.Bytes(t, q), head: q.Method == http.MethodHead, status: status, field: field}
+	return badRequest{name: name, bytes: w.Bytes(t, q), head: q.Method == http.MethodHead, status: status, field: field}
 }
 
-// reader is a connection that is read from a text, for tables whose requests are made on one.
-func (w *whole) reader(t *testing.T) *wire {
+// offlineWire returns a wire without a connection, for tables that need one to build requests.
+func (w *environment) offlineWire(t *testing.T) *wire {
 	t.Helper()
 	return &wire{t: t, s: w.Server, in: bufio.NewReader(strings.NewReader(""))}
 }

@@ -23,9 +23,9 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// change appends a change to the journal as the commands consumer does, and gives
-// its sequence. Its steps create nodes with the names.
-func (g *graphRows) change(t *testing.T, workspace uuid.UUID, names ...string) (sequence int64, ids []string) {
+// appendChange appends a change to the journal as the commands consumer does, and returns
+// its sequence and the ids of its nodes. Its steps create nodes with the names.
+func (g *graphRows) appendChange(t *testing.T, workspace uuid.UUID, names ...string) (sequence int64, ids []string) {
 	t.Helper()
 	command, actor := uuid.New(), uuid.New()
 	c := &eventsv1.Change{
@@ -81,10 +81,10 @@ func TestAHistoryHasWhatWasDoneNewestFirst(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
 	other := g.NewWorkspace(t, "live")
-	_, first := g.change(t, g.Workspace, "a")
-	_, batch := g.change(t, g.Workspace, "b", "c")
-	g.change(t, g.Workspace, "d")
-	_, stranger := g.change(t, other, "secret")
+	_, first := g.appendChange(t, g.Workspace, "a")
+	_, batch := g.appendChange(t, g.Workspace, "b", "c")
+	g.appendChange(t, g.Workspace, "d")
+	_, stranger := g.appendChange(t, other, "secret")
 	read := func(query string) (list []change) {
 		m := g.Get(t, "/api/queries/history?"+query, &list).Meta
 		require.EqualValues(t, len(list), m.Total)
@@ -124,7 +124,7 @@ func TestAPageOfLargeChangesIsCutShortAndGoesOn(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
 	for range 4 {
-		g.change(t, g.Workspace, slices.Repeat([]string{strings.Repeat("x", 512)}, 1200)...)
+		g.appendChange(t, g.Workspace, slices.Repeat([]string{strings.Repeat("x", 512)}, 1200)...)
 	}
 	var seen []int64
 	for path := "/api/queries/history?limit=3"; path != ""; {
@@ -139,8 +139,8 @@ func TestAPageOfLargeChangesIsCutShortAndGoesOn(t *testing.T) {
 	require.Equal(t, []int64{4, 3, 2, 1}, seen)
 }
 
-// events is a stream that is being read.
-type events struct {
+// eventStream is an open stream of changes.
+type eventStream struct {
 	*sseReader
 	response *http.Response
 }
@@ -150,7 +150,7 @@ type event struct {
 	change change
 }
 
-func (g *graphRows) open(t *testing.T, key, query string, header map[string]string) *events {
+func (g *graphRows) openEvents(t *testing.T, key, query string, header map[string]string) *eventStream {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)
@@ -167,11 +167,11 @@ func (g *graphRows) open(t *testing.T, key, query string, header map[string]stri
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	require.Equal(t, "text/event-stream", response.Header.Get("Content-Type"))
 	require.NotEmpty(t, response.Header.Get("X-Request-Id"))
-	return &events{sseReader: newSSEReader(t, response.Body), response: response}
+	return &eventStream{sseReader: newSSEReader(t, response.Body), response: response}
 }
 
-// next reads the next event; false: the stream has ended.
-func (e *events) next() (ev event, ok bool) {
+// next reads the next event. It returns false if the stream has ended.
+func (e *eventStream) next() (ev event, ok bool) {
 	e.t.Helper()
 	name, data, ok := e.event()
 	if !ok {
@@ -186,7 +186,7 @@ func (e *events) next() (ev event, ok bool) {
 	return ev, true
 }
 
-func (e *events) want(ids ...int64) {
+func (e *eventStream) requireIDs(ids ...int64) {
 	e.t.Helper()
 	for _, id := range ids {
 		ev, ok := e.next()
@@ -198,37 +198,37 @@ func (e *events) want(ids ...int64) {
 func TestAStreamHasEachChangeOnceAndGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
-	g.change(t, g.Workspace, "before")
-	live := g.open(t, g.Admin, "", nil)
-	g.change(t, g.NewWorkspace(t, "live"), "secret")
-	g.change(t, g.Workspace, "a\nb")
+	g.appendChange(t, g.Workspace, "before")
+	live := g.openEvents(t, g.Admin, "", nil)
+	g.appendChange(t, g.NewWorkspace(t, "live"), "secret")
+	g.appendChange(t, g.Workspace, "a\nb")
 	ev, _ := live.next()
 	require.EqualValues(t, 2, ev.id, "it begins with the next change")
 	require.Equal(t, "a\nb", ev.change.Node.Name)
 	for range 600 {
-		g.change(t, g.Workspace, "x")
+		g.appendChange(t, g.Workspace, "x")
 	}
 	for id := int64(3); id <= 602; id++ {
-		live.want(id)
+		live.requireIDs(id)
 	}
-	g.open(t, g.Admin, "after=0", nil).want(1, 2, 3)
-	g.open(t, g.Admin, "after=600", nil).want(601, 602)
-	resumed := g.open(t, g.Admin, "after=1", map[string]string{"Last-Event-ID": "601", "Accept-Encoding": "gzip"})
-	resumed.want(602)
-	g.change(t, g.Workspace, "y", "z")
-	resumed.want(603)
-	live.want(603)
+	g.openEvents(t, g.Admin, "after=0", nil).requireIDs(1, 2, 3)
+	g.openEvents(t, g.Admin, "after=600", nil).requireIDs(601, 602)
+	resumed := g.openEvents(t, g.Admin, "after=1", map[string]string{"Last-Event-ID": "601", "Accept-Encoding": "gzip"})
+	resumed.requireIDs(602)
+	g.appendChange(t, g.Workspace, "y", "z")
+	resumed.requireIDs(603)
+	live.requireIDs(603)
 }
 
-func TestAStreamOfAKeyThatMayNotReadAnyMoreEnds(t *testing.T) {
+func TestAStreamOfAKeyThatMayNoLongerReadEnds(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
 	text, key := g.AddKey(
 		t, access.NewKey{Mode: "live", Workspaces: []uuid.UUID{g.Workspace}}, request.ReadNodes, request.ReadEdges,
 	)
-	stream := g.open(t, text, "", nil)
-	g.change(t, g.Workspace, "a")
-	stream.want(1)
+	stream := g.openEvents(t, text, "", nil)
+	g.appendChange(t, g.Workspace, "a")
+	stream.requireIDs(1)
 	_, err := g.DB.RevokeKey(t.Context(), key.ID)
 	require.NoError(t, err)
 	revoked := time.Now()
@@ -244,7 +244,7 @@ func TestAStreamOfARevokedKeyEndsThoughItsReaderDoesNotRead(t *testing.T) {
 	text, key := g.AddKey(
 		t, access.NewKey{Mode: "live", Workspaces: []uuid.UUID{g.Workspace}}, request.ReadNodes, request.ReadEdges,
 	)
-	g.stuck(t, text)
+	g.openUnread(t, text)
 	_, err := g.DB.RevokeKey(t.Context(), key.ID)
 	require.NoError(t, err)
 	revoked := time.Now()
@@ -252,11 +252,11 @@ func TestAStreamOfARevokedKeyEndsThoughItsReaderDoesNotRead(t *testing.T) {
 	t.Logf("the stream ended %s after its key", time.Since(revoked).Round(time.Millisecond))
 }
 
-// stuck opens a stream of more than the buffers on the way take, and does not read it.
-func (g *graphRows) stuck(t *testing.T, key string) {
+// openUnread opens a stream with more data than the buffers in between hold, and does not read it.
+func (g *graphRows) openUnread(t *testing.T, key string) {
 	t.Helper()
 	for range 30 {
-		g.change(t, g.Workspace, slices.Repeat([]string{strings.Repeat("x", 512)}, 1000)...)
+		g.appendChange(t, g.Workspace, slices.Repeat([]string{strings.Repeat("x", 512)}, 1000)...)
 	}
 	conn, err := net.Dial("tcp", g.Address())
 	require.NoError(t, err)
@@ -275,7 +275,7 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 	cfg := contract.Config()
 	s := contract.StartWith(t, cfg, contract.GraphReads)
 	g := &graphRows{Server: s}
-	stream := g.open(t, g.Admin, "", nil)
+	stream := g.openEvents(t, g.Admin, "", nil)
 	began := time.Now()
 	s.Stop()
 	_, ok := stream.next()
@@ -283,23 +283,23 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 	t.Logf("the server has ended after %s", time.Since(began))
 }
 
-// Who does not read is let go, and what waits for him with him.
+// A reader that does not read is disconnected, and its resources are released.
 func TestAStreamThatIsNotReadEnds(t *testing.T) {
 	t.Parallel()
 	group := &contract.Graph{Change: func(d *queries.Deps) { d.Patience = 200 * time.Millisecond }}
 	g := startGraphWith(t, group)
-	g.stuck(t, g.Admin)
+	g.openUnread(t, g.Admin)
 	require.Eventually(t, func() bool { return group.Feed.Streams() == 0 }, 20*time.Second, 10*time.Millisecond)
 }
 
-// A graph that came back out of a backup is behind what its readers have seen.
+// A graph that was restored from a backup is behind what its readers have seen.
 func TestAReaderThatKnowsMoreThanTheJournalIsToldToBeginAgain(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
-	streams := map[*events]int64{} // with the change that comes next
+	streams := map[*eventStream]int64{} // the sequence of the next change of each
 	for newest := range int64(2) {
 		for query, header := range map[string]map[string]string{"after=7": nil, "": {"Last-Event-ID": "7"}} {
-			stream := g.open(t, g.Admin, query, header)
+			stream := g.openEvents(t, g.Admin, query, header)
 			name, data, ok := stream.event()
 			require.True(t, ok)
 			require.Equal(t, "reset", name)
@@ -309,17 +309,17 @@ func TestAReaderThatKnowsMoreThanTheJournalIsToldToBeginAgain(t *testing.T) {
 		}
 		a := g.Do(t, contract.Request{Method: http.MethodHead, Path: "/api/queries/events?after=7"})
 		require.Equal(t, http.StatusOK, a.Status)
-		g.change(t, g.Workspace, "a")
+		g.appendChange(t, g.Workspace, "a")
 	}
 	for stream, next := range streams {
-		stream.want(next)
+		stream.requireIDs(next)
 	}
 }
 
 func TestABadPlaceInAStreamIsRefused(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
-	g.change(t, g.Workspace, "a")
+	g.appendChange(t, g.Workspace, "a")
 	for _, text := range []string{"-1", "+1", "1.5", "x", "", "9223372036854775808", "%201"} {
 		g.Do(t, contract.Request{
 			Path: "/api/queries/events?after=" + text,
@@ -347,11 +347,11 @@ func TestABadPlaceInAStreamIsRefused(t *testing.T) {
 	}
 }
 
-func TestAWorkspaceHasSoManyStreamsAndNotMore(t *testing.T) {
+func TestTheStreamsOfAWorkspaceAreLimited(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
 	for range 100 {
-		g.open(t, g.Admin, "", nil)
+		g.openEvents(t, g.Admin, "", nil)
 	}
 	a := g.Do(t, contract.Request{Path: "/api/queries/events"})
 	a.RequireFailure(t, http.StatusServiceUnavailable, "INTERNAL_ERROR", "Too many streams are open", nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// TestTheContractsExamplesWork sends the bodies that the contract shows, in the
+// TestTheContractsExamplesWork sends the example bodies of the contract, in the
 // order in which a reader would try them.
 func TestTheContractsExamplesWork(t *testing.T) {
 	t.Parallel()
@@ -50,7 +50,7 @@ func TestTheContractsExamplesWork(t *testing.T) {
 	}
 }
 
-// TestTheContractsCommandsWork does the same for commands, whose examples go on from
+// TestTheContractsCommandsWork does the same for commands, whose examples build on
 // one another.
 func TestTheContractsCommandsWork(t *testing.T) {
 	t.Parallel()
@@ -59,9 +59,9 @@ func TestTheContractsCommandsWork(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.batch(t, batch["example"]).Status)
 	single := examples(t, w.PathsOfContract()["POST "+executePath])
 	require.Len(t, single, 3)
-	w.applied(t, single["create"])
-	w.applied(t, single["update"])
-	w.applied(t, single["undo"])
+	w.mustExecute(t, single["create"])
+	w.mustExecute(t, single["update"])
+	w.mustExecute(t, single["undo"])
 }
 
 func examples(t *testing.T, operation *openapi3.Operation) map[string]string {

@@ -21,11 +21,11 @@ import (
 	"github.com/livegraph/livegraph/schemas"
 )
 
-// Request is a request to make. The zero Key and Workspace are the server's
-// admin key and workspace; None leaves the header out.
+// Request is a request to send. An empty Key or Workspace means the server's admin
+// key or workspace; None leaves the header out.
 type Request struct {
 	Method    string // GET by default
-	Path      string // with the query
+	Path      string // including the query
 	Body      string
 	Key       string
 	Workspace string
@@ -35,7 +35,7 @@ type Request struct {
 // None as a key or workspace leaves its header out.
 const None = "\x00none"
 
-// Answer is what came back.
+// Answer is the response to a request.
 type Answer struct {
 	Status    int
 	Header    http.Header
@@ -54,31 +54,31 @@ type Meta struct {
 	Degraded             []string
 }
 
-// Problem is the error of a failure.
+// Problem is the error object of an answer.
 type Problem struct {
 	Code, Message string
 	Details       map[string]any
 }
 
-// Do makes the request, holds the answer against the contract and gives it.
+// Do sends the request, validates the answer against the contract and returns it.
 func (s *Server) Do(t testing.TB, q Request) *Answer {
 	t.Helper()
-	r := s.build(t, q)
-	return s.check(t, r, s.exchange(t, r))
+	r := s.newRequest(t, q)
+	return s.check(t, r, s.send(t, r))
 }
 
-// DoUnchecked makes the request and gives the answer without the contract: for
-// routes that only a test has. The envelope is still checked on errors.
+// DoUnchecked sends the request and returns the answer without validating it against the
+// contract, for routes that only tests have. The envelope of errors is still checked.
 func (s *Server) DoUnchecked(t testing.TB, q Request) *Answer {
 	t.Helper()
-	a := s.exchange(t, s.build(t, q))
+	a := s.send(t, s.newRequest(t, q))
 	if a.Status >= http.StatusBadRequest && q.Method != http.MethodHead {
 		s.checkFailure(t, q.Path, a)
 	}
 	return a
 }
 
-// Get is Do for a GET that must succeed; its data is decoded into data.
+// Get is Do for a GET that must succeed. The answer's data is decoded into data.
 func (s *Server) Get(t testing.TB, path string, data any) *Answer {
 	t.Helper()
 	a := s.Do(t, Request{Path: path})
@@ -87,15 +87,15 @@ func (s *Server) Get(t testing.TB, path string, data any) *Answer {
 	return a
 }
 
-// Bytes returns a request as it goes over the wire.
+// Bytes returns the bytes of a request on the wire.
 func (s *Server) Bytes(t testing.TB, q Request) string {
 	t.Helper()
 	var sent bytes.Buffer
-	require.NoError(t, s.build(t, q).Write(&sent))
+	require.NoError(t, s.newRequest(t, q).Write(&sent))
 	return sent.String()
 }
 
-func (s *Server) build(t testing.TB, q Request) *http.Request {
+func (s *Server) newRequest(t testing.TB, q Request) *http.Request {
 	t.Helper()
 	if q.Method == "" {
 		q.Method = http.MethodGet
@@ -130,7 +130,7 @@ func (s *Server) build(t testing.TB, q Request) *http.Request {
 	return r
 }
 
-func (s *Server) exchange(t testing.TB, r *http.Request) *Answer {
+func (s *Server) send(t testing.TB, r *http.Request) *Answer {
 	t.Helper()
 	response, err := s.http.Do(r)
 	require.NoError(t, err)
@@ -162,8 +162,8 @@ func (a *Answer) decode(t testing.TB) {
 	}
 }
 
-// check holds the answer against what the contract says of the request's route.
-// What has no route must be a failure that any path can have.
+// check validates the answer against the request's route in the contract. The answer to
+// a request without a route must be a failure that is possible for any path.
 func (s *Server) check(t testing.TB, r *http.Request, a *Answer) *Answer {
 	t.Helper()
 	lookup := r.Clone(r.Context())
@@ -197,13 +197,13 @@ func (s *Server) check(t testing.TB, r *http.Request, a *Answer) *Answer {
 	return a
 }
 
-// find returns the documented route of a request. What is in the interface and not among
-// the administration page's own calls is there for operators as it is in the interface.
+// find returns the documented route of a request. Routes of the API that admin.yaml does
+// not document are available to operators below /admin, as openapi.yaml documents them.
 func (s *Server) find(lookup *http.Request) (*routers.Route, map[string]string, error) {
 	if !strings.HasPrefix(lookup.URL.Path, "/admin") {
 		return s.contract.router.FindRoute(lookup)
 	}
-	found, params, err := s.page.router.FindRoute(lookup)
+	found, params, err := s.adminContract.router.FindRoute(lookup)
 	if err == nil && (found.Path != "/admin/{asset}" || !strings.HasPrefix(lookup.URL.Path, "/admin/api/")) {
 		return found, params, nil
 	}
@@ -222,13 +222,13 @@ func (s *Server) checkContentType(t testing.TB, found *routers.Route, a *Answer,
 		return
 	}
 	require.Contains(t, documented, contentType)
-	if method != http.MethodHead && contentType != "application/x-ndjson" { // no points, no lines
+	if method != http.MethodHead && contentType != "application/x-ndjson" { // without points it has no lines
 		require.NotEmpty(t, a.Body)
 	}
 }
 
-// genericFailures says which documented response an answer of a status must be
-// like where no route says more.
+// genericFailures maps a status to the documented response that an answer must match when
+// the request has no route.
 var genericFailures = map[int]string{
 	400: "Malformed", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed", 409: "Conflict",
 	413: "TooLarge", 415: "UnsupportedMedia", 422: "Invalid", 429: "RateLimited",
@@ -243,9 +243,9 @@ func (s *Server) checkFailure(t testing.TB, path string, a *Answer) {
 	if strings.HasPrefix(path, "/admin") {
 		switch a.Status {
 		case http.StatusUnauthorized:
-			response = s.page.doc.Components.Responses["NoSession"].Value
+			response = s.adminContract.doc.Components.Responses["NoSession"].Value
 		case http.StatusForbidden:
-			response = s.page.doc.Components.Responses["Forged"].Value
+			response = s.adminContract.doc.Components.Responses["Forged"].Value
 		}
 	}
 	var body any
@@ -261,8 +261,8 @@ func (s *Server) checkFailure(t testing.TB, path string, a *Answer) {
 	require.Equal(t, "application/json; charset=utf-8", a.Header.Get("Content-Type"))
 }
 
-// RequireFailure checks a failure's status, code, message (unless empty) and the
-// details that are given; others may be there too.
+// RequireFailure checks a failure's status, code, message (unless empty) and the given
+// details. The failure may have further details.
 func (a *Answer) RequireFailure(t testing.TB, status int, code, message string, details map[string]any) {
 	t.Helper()
 	require.Equal(t, status, a.Status, "%s", a.Body)
@@ -276,13 +276,13 @@ func (a *Answer) RequireFailure(t testing.TB, status int, code, message string, 
 	}
 }
 
-// document is a description of an interface, with what finds the operation of a request.
+// document is an OpenAPI document, with a router that finds the operation of a request.
 type document struct {
 	doc    *openapi3.T
 	router routers.Router
 }
 
-// loadContract loads the published contract, once for all tests. Nobody changes it.
+// loadContract loads the published contract, once for all tests. No test modifies it.
 var loadContract = sync.OnceValues(func() (document, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(bytes.Clone(schemas.OpenAPI))
 	if err != nil {
@@ -291,7 +291,7 @@ var loadContract = sync.OnceValues(func() (document, error) {
 	return newDocument(doc)
 })
 
-// loadAdminContract loads what the administration page calls, which refers to the
+// loadAdminContract loads the contract of the admin UI, which refers to the published
 // contract.
 var loadAdminContract = sync.OnceValues(func() (document, error) {
 	loader := openapi3.NewLoader()
@@ -315,8 +315,8 @@ func newDocument(doc *openapi3.T) (document, error) {
 	return document{doc: doc, router: router}, err
 }
 
-// CheckSchema holds a list's JSON against the contract: each item must be as the
-// named schema says.
+// CheckSchema validates a JSON list against the contract: each item must match the named
+// schema.
 func (s *Server) CheckSchema(t testing.TB, name, list string) {
 	t.Helper()
 	var items []any

@@ -15,14 +15,14 @@ import (
 
 const echoGood = `{"name":"x"}`
 
-// framed is how a request frames its body, and what it and what follows it are answered.
+// framed is the framing of a request, and the statuses of the answers to it and to what follows.
 type framed struct {
 	framing  string
 	statuses []int
 }
 
-// lyingLengths are framings that are wrong, odd, or hold more than one request.
-func lyingLengths() map[string]framed {
+// contradictoryLengths returns framings that are wrong, odd, or contain more than one request.
+func contradictoryLengths() map[string]framed {
 	const chunked = "Transfer-Encoding: chunked\r\n"
 	return map[string]framed{
 		"too short":             {"Content-Length: 5\r\n\r\n" + echoGood, []int{400, 400}},
@@ -63,13 +63,13 @@ func lyingLengths() map[string]framed {
 	}
 }
 
-// What a request its own says length is believed once, and what does not fit
-// is an error or its own request, which needs its own key. The last answer
-// of each is that of the odd request or of what follows it.
-func TestLengthsThatLieHaveOneReading(t *testing.T) {
+// The declared length of a request is interpreted in one way. What does not fit is an
+// error or a separate request, which needs a key. The last answer of each entry is the
+// one to the odd request or to what follows it.
+func TestContradictoryLengthsHaveOneReading(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, testRoutes)
-	for name, c := range lyingLengths() {
+	for name, c := range contradictoryLengths() {
 		t.Run(name, func(t *testing.T) {
 			w := dial(t, s)
 			go func() {
@@ -86,7 +86,7 @@ func TestLengthsThatLieHaveOneReading(t *testing.T) {
 	}
 }
 
-// oddTrailers are requests with trailers, of which only the first is a good one.
+// oddTrailers returns requests with trailers, of which only the first is valid.
 func oddTrailers(s *contract.Server) map[string]onTheWire {
 	body := func(trailer string) string {
 		return "Transfer-Encoding: chunked\r\nTrailer: Authorization, X-Workspace-Id, X-A\r\n\r\nc\r\n" +
@@ -109,7 +109,7 @@ func oddTrailers(s *contract.Server) map[string]onTheWire {
 			return w.head("POST", "/api/test/echo") + jsonType + body("X-A: "+strings.Repeat("a", 1<<20)+"\r\n")
 		}, 400},
 		"10 000 trailers": {func(w *wire) string {
-			return w.head("POST", "/api/test/echo") + jsonType + body(numbered(10_000))
+			return w.head("POST", "/api/test/echo") + jsonType + body(numberedHeaders(10_000))
 		}, 400},
 	}
 }
@@ -141,7 +141,7 @@ func TestABodyThatTricklesIsGivenUp(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for range 100 { // each byte in good time, all of them not
+		for range 100 { // each byte is in time, all together are not
 			if _, err := io.WriteString(w.conn, " "); err != nil {
 				return
 			}
@@ -158,7 +158,7 @@ func TestABodyThatTricklesIsGivenUp(t *testing.T) {
 	<-done
 }
 
-// Who is refused for what the header says is not asked for the body.
+// A request that is refused by its header is not asked for its body.
 func TestARefusedBodyIsNotAskedFor(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, testRoutes)
@@ -182,8 +182,8 @@ func TestARefusedBodyIsNotAskedFor(t *testing.T) {
 	}
 }
 
-// oddLines are requests that are odd before their body begins, with what they are taken for.
-func oddLines() map[string]onTheWire {
+// oddRequestLines returns requests that are odd before their body, with the status of the answer.
+func oddRequestLines() map[string]onTheWire {
 	return map[string]onTheWire{
 		"absolute form": {func(w *wire) string { return w.head("GET", "http://evil.example/api/me") + "\r\n" }, 200},
 		"upgrade to HTTP/2": {func(w *wire) string {
@@ -221,7 +221,7 @@ func oddLines() map[string]onTheWire {
 func TestOddRequestLinesAndUpgrades(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, testRoutes)
-	for name, c := range oddLines() {
+	for name, c := range oddRequestLines() {
 		t.Run(name, func(t *testing.T) {
 			w := dial(t, s)
 			go func() { _, _ = io.WriteString(w.conn, c.request(w)) }() // the server may stop reading early

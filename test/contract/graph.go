@@ -10,20 +10,20 @@ import (
 	"github.com/livegraph/livegraph/api/route"
 )
 
-// Graph is the group of the graph's reads.
+// Graph is the group of the routes that read the graph.
 type Graph struct {
-	Feed *queries.Feed // made with the routes
-	// Change, when set, changes what the routes are made of.
+	Feed *queries.Feed // set by Group
+	// Change, when set, changes the dependencies of the routes.
 	Change func(*queries.Deps)
 }
 
-// GraphReads is the group as it is.
+// GraphReads is the group Graph with its defaults.
 func GraphReads(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	return (&Graph{}).Group(t, s)
 }
 
-// Group makes the routes.
+// Group creates the routes.
 func (g *Graph) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	installation, err := s.DB.Installation(t.Context())

@@ -17,8 +17,8 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// graphRows writes rows of the graph as they are: for reads of what no command of
-// this version makes, and at moments of the test's choice.
+// graphRows inserts rows of the graph directly, for reads of rows that no command of
+// this version creates, and with times that the test chooses.
 type graphRows struct {
 	*contract.Server
 	conn *pgx.Conn
@@ -44,7 +44,7 @@ func (g *graphRows) exec(t *testing.T, statement string, args ...any) {
 	require.NoError(t, err)
 }
 
-// node adds a node, created at its own microsecond, and gives its id.
+// node adds a node, created at a unique microsecond, and returns its id.
 func (g *graphRows) node(t *testing.T, workspace uuid.UUID, name, entityType, properties string) string {
 	t.Helper()
 	id := uuid.NewString()
@@ -96,7 +96,7 @@ func (g *graphRows) deleteNode(t *testing.T, id string) {
 	)
 }
 
-func TestANodeAndAnEdgeAreReadAsTheyStand(t *testing.T) {
+func TestANodeAndAnEdgeAreRead(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
 	id := g.node(
@@ -136,7 +136,7 @@ func TestANodeAndAnEdgeAreReadAsTheyStand(t *testing.T) {
 	)
 }
 
-func TestWhatDoesNotStandInThisWorkspaceIsNotFound(t *testing.T) {
+func TestWhatDoesNotExistInThisWorkspaceIsNotFound(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
 	other := g.NewWorkspace(t, "live")
@@ -158,7 +158,7 @@ func TestWhatDoesNotStandInThisWorkspaceIsNotFound(t *testing.T) {
 	require.Empty(t, list)
 }
 
-// resource is what tests look at of a node or an edge.
+// resource contains the fields of a node or an edge that tests compare.
 type resource struct{ ID, Name, EntityType, RelationType string }
 
 func TestNodesAreFilteredByWhatIsMeantLiterally(t *testing.T) {
@@ -314,10 +314,10 @@ func TestPagesOfTheGraphAreWalkedByOffsetAndByCursor(t *testing.T) {
 		RequireFailure(t, 400, validation, "", map[string]any{"field": "cursor"})
 }
 
-// parameter is a query, and the name of the parameter that is wrong in it.
+// parameter is a query, and the name of its invalid parameter.
 type parameter struct{ query, field string }
 
-// badGraphLists are parameters of the lists of nodes and of edges, by their paths.
+// badGraphLists returns bad parameters of the lists of nodes and of edges, by path.
 func badGraphLists() map[string][]parameter {
 	both := []parameter{
 		{"limit=0", "limit"}, {"limit=-1", "limit"}, {"limit=1.5", "limit"}, {"limit=", "limit"}, {"limit=%205", "limit"},
@@ -393,7 +393,7 @@ func TestBadParametersOfTheGraphAreNamed(t *testing.T) {
 	)
 }
 
-func TestReadsOfTheGraphWantTheirScope(t *testing.T) {
+func TestReadsOfTheGraphRequireTheirScope(t *testing.T) {
 	t.Parallel()
 	g := startGraph(t)
 	id := g.node(t, g.Workspace, "a", "object", `{}`)

@@ -8,7 +8,7 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// groups are all groups of endpoints, on engines of the test's own.
+// groups returns all groups of endpoints, on engines that only this test uses.
 func groups() []contract.Group {
 	return []contract.Group{
 		(&contract.LiveData{}).Group, (&contract.Commands{}).Group, contract.GraphReads,

@@ -20,14 +20,14 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// keyed makes a request with an Idempotency-Key.
-func keyed(path, key, body string) contract.Request {
+// withIdempotencyKey returns a request with an Idempotency-Key.
+func withIdempotencyKey(path, key, body string) contract.Request {
 	return contract.Request{
 		Method: http.MethodPost, Path: path, Body: body, Header: map[string]string{"Idempotency-Key": key},
 	}
 }
 
-// requireReplayed checks that the second answer is the first again.
+// requireReplayed checks that the second answer is a replay of the first.
 func requireReplayed(t *testing.T, first, second *contract.Answer) {
 	t.Helper()
 	require.Empty(t, first.Header.Get("Idempotent-Replayed"))
@@ -45,19 +45,19 @@ func requireReplayed(t *testing.T, first, second *contract.Answer) {
 func TestACommandWithAKeyIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	id := w.node(t, "a")
-	first := w.Do(t, keyed(executePath, "k1", createNode("b")))
+	id := w.newNode(t, "a")
+	first := w.Do(t, withIdempotencyKey(executePath, "k1", createNode("b")))
 	require.Equal(t, http.StatusCreated, first.Status)
-	requireReplayed(t, first, w.Do(t, keyed(executePath, "k1", createNode("b"))))
-	w.Do(t, keyed(executePath, "k1", createNode("c"))).RequireFailure(
+	requireReplayed(t, first, w.Do(t, withIdempotencyKey(executePath, "k1", createNode("b"))))
+	w.Do(t, withIdempotencyKey(executePath, "k1", createNode("c"))).RequireFailure(
 		t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "Idempotency-Key"},
 	)
 
-	// The version is another by now, and that of the first time does not matter again.
+	// The version has changed by now. The expected version is not checked again for a replay.
 	update := `{"type":"UPDATE_NODE","expectedVersion":1,"payload":{"id":"` + id + `","name":"b"}}`
-	first = w.Do(t, keyed(executePath, "k2", update))
+	first = w.Do(t, withIdempotencyKey(executePath, "k2", update))
 	require.Equal(t, http.StatusOK, first.Status)
-	requireReplayed(t, first, w.Do(t, keyed(executePath, "k2", update)))
+	requireReplayed(t, first, w.Do(t, withIdempotencyKey(executePath, "k2", update)))
 	w.execute(t, update).RequireFailure(t, http.StatusConflict, "CONFLICT", "Version mismatch", nil)
 	require.Equal(t, 2, w.readNode(t, id).Version)
 
@@ -66,25 +66,25 @@ func TestACommandWithAKeyIsDoneOnce(t *testing.T) {
 	} {
 		key := fmt.Sprintf("refused %d", i)
 		key = strings.ReplaceAll(key, " ", "-")
-		first := w.Do(t, keyed(executePath, key, body))
+		first := w.Do(t, withIdempotencyKey(executePath, key, body))
 		require.Equal(t, []int{409, 404, 422}[i], first.Status)
-		requireReplayed(t, first, w.Do(t, keyed(executePath, key, body)))
-		w.Do(t, keyed(executePath, key, createNode("x"))).RequireFailure(
+		requireReplayed(t, first, w.Do(t, withIdempotencyKey(executePath, key, body)))
+		w.Do(t, withIdempotencyKey(executePath, key, createNode("x"))).RequireFailure(
 			t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "Idempotency-Key"},
 		)
 	}
 	body := batchOf(false, createNode("c"), deleteNode(uuid.NewString()))
-	first = w.Do(t, keyed(batchPath, "k1", body)) // the same key on another route is another one
+	first = w.Do(t, withIdempotencyKey(batchPath, "k1", body)) // keys of different routes are independent
 	require.Equal(t, http.StatusOK, first.Status)
-	requireReplayed(t, first, w.Do(t, keyed(batchPath, "k1", body)))
-	refused := w.Do(t, keyed(batchPath, "k2", batchOf(true, createNode("c"), deleteNode(uuid.NewString()))))
+	requireReplayed(t, first, w.Do(t, withIdempotencyKey(batchPath, "k1", body)))
+	refused := w.Do(t, withIdempotencyKey(batchPath, "k2", batchOf(true, createNode("c"), deleteNode(uuid.NewString()))))
 	require.Equal(t, http.StatusNotFound, refused.Status)
 
 	var list []graphItem
 	require.EqualValues(t, 3, w.Get(t, "/api/queries/nodes", &list).Meta.Total)
 	var undone []string
 	for range 3 {
-		undone = append(undone, w.applied(t, undo).Target.Type)
+		undone = append(undone, w.mustExecute(t, undo).Target.Type)
 	}
 	require.Equal(t, []string{"CREATE_NODE", "UPDATE_NODE", "CREATE_NODE"}, undone)
 }
@@ -95,10 +95,12 @@ func TestAKeyIsTheActorsAndTheWorkspaces(t *testing.T) {
 	other := w.NewWorkspace(t, "live")
 	both := w.NewKey(t, []uuid.UUID{w.Workspace, other}, request.Admin)
 	made := map[string]bool{}
-	for _, who := range []contract.Request{{}, {Key: w.actor(t)}, {Key: both}, {Key: both, Workspace: other.String()}} {
-		q := keyed(executePath, "k", createNode("a"))
+	for _, who := range []contract.Request{
+		{}, {Key: w.newActorKey(t)}, {Key: both}, {Key: both, Workspace: other.String()},
+	} {
+		q := withIdempotencyKey(executePath, "k", createNode("a"))
 		q.Key, q.Workspace = who.Key, who.Workspace
-		made[decode[done](t, w.Do(t, q), http.StatusCreated).Node.ID] = true
+		made[decode[commandResult](t, w.Do(t, q), http.StatusCreated).Node.ID] = true
 		require.Equal(t, "true", w.Do(t, q).Header.Get("Idempotent-Replayed"))
 	}
 	require.Len(t, made, 4)
@@ -107,12 +109,12 @@ func TestAKeyIsTheActorsAndTheWorkspaces(t *testing.T) {
 func TestAnswersThatAreNotKeptLeaveTheKeyFree(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	nodes := w.actor(t, request.WriteNodes)
-	edge := w.applied(t, createEdge(w.node(t, "a"), w.node(t, "b")))
+	nodes := w.newActorKey(t, request.WriteNodes)
+	edge := w.mustExecute(t, createEdge(w.newNode(t, "a"), w.newNode(t, "b")))
 	for i, body := range []string{
 		`{"type":"CREATE_NODE"}`, `{"type":"DELETE_EDGE","payload":{"id":"` + edge.Edge.ID + `"}}`, undoOf(edge.CommandID),
 	} {
-		q := keyed(executePath, fmt.Sprint("k", i), body)
+		q := withIdempotencyKey(executePath, fmt.Sprint("k", i), body)
 		q.Key = nodes
 		refused := w.Do(t, q)
 		require.Equal(t, []int{400, 403, 403}[i], refused.Status)
@@ -123,8 +125,8 @@ func TestAnswersThatAreNotKeptLeaveTheKeyFree(t *testing.T) {
 	}
 }
 
-// TestARetryUnderItsKeyAndItsDeadLetterPutBackAreOneEffect has commands fail internally:
-// each is a dead letter then, and its caller is told to try again.
+// TestARetryUnderItsKeyAndItsDeadLetterPutBackAreOneEffect makes commands fail internally:
+// each becomes a dead letter, and its caller is asked to try again.
 func TestARetryUnderItsKeyAndItsDeadLetterPutBackAreOneEffect(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
@@ -157,8 +159,8 @@ func TestARetryUnderItsKeyAndItsDeadLetterPutBackAreOneEffect(t *testing.T) {
 			name := fmt.Sprintf("%s first, case %d", first, j)
 			_, err = conn.Exec(t.Context(), `ALTER TABLE nodes ADD CONSTRAINT good CHECK (name <> 'poison') NOT VALID`)
 			require.NoError(t, err)
-			q := keyed(c.path, fmt.Sprintf("k%d-%d", i, j), c.body)
-			for range 2 { // it is tried again, and fails again
+			q := withIdempotencyKey(c.path, fmt.Sprintf("k%d-%d", i, j), c.body)
+			for range 2 { // the retry fails again
 				failed := w.Do(t, q)
 				failed.RequireFailure(t, http.StatusInternalServerError, "INTERNAL_ERROR", "", nil)
 				require.Equal(t, failed.Error.Details["commandId"], w.Do(t, q).Error.Details["commandId"], name)
@@ -166,7 +168,7 @@ func TestARetryUnderItsKeyAndItsDeadLetterPutBackAreOneEffect(t *testing.T) {
 			id := w.Do(t, q).Error.Details["commandId"].(string)
 			_, err = conn.Exec(t.Context(), `ALTER TABLE nodes DROP CONSTRAINT good`)
 			require.NoError(t, err)
-			before := w.nodes(t, conn)
+			before := w.countNodes(t, conn)
 			if first == "redrive" {
 				redrive()
 				require.Eventually(t, func() bool {
@@ -178,21 +180,21 @@ func TestARetryUnderItsKeyAndItsDeadLetterPutBackAreOneEffect(t *testing.T) {
 			result := redrive()
 			require.Zero(t, result.Counts[pipelineadmin.FateRedriven], "%s: it was decided after all", name)
 			requireSame(t, a, retry(q))
-			w.node(t, "after") // the next of the workspace: what came before is decided
-			require.Equal(t, before+2, w.nodes(t, conn), name)
+			w.newNode(t, "after") // when it is applied, all earlier commands of the workspace are decided
+			require.Equal(t, before+2, w.countNodes(t, conn), name)
 		}
 	}
 }
 
-// requireSame checks that an answer says what one before said.
+// requireSame checks that an answer is a replay with the data of an earlier one.
 func requireSame(t *testing.T, before, again *contract.Answer) {
 	t.Helper()
 	require.Equal(t, "true", again.Header.Get("Idempotent-Replayed"))
 	require.JSONEq(t, string(before.Data), string(again.Data))
 }
 
-// nodes counts the nodes of all workspaces.
-func (w *writer) nodes(t *testing.T, conn *pgx.Conn) (count int) {
+// countNodes returns the number of nodes of all workspaces.
+func (w *writer) countNodes(t *testing.T, conn *pgx.Conn) (count int) {
 	t.Helper()
 	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM nodes`).Scan(&count))
 	return count
@@ -205,7 +207,7 @@ func TestAKeyHasTheRightForm(t *testing.T) {
 	for key, status := range map[string]int{
 		"!": 201, longest: 201, longest + "x": 400, "a b": 400, "é": 400, "\u00a0": 400, "a\tb": 400,
 	} {
-		q := keyed("/api/live-data/sources", key, `{"name":"`+uuid.NewString()+`"}`)
+		q := withIdempotencyKey("/api/live-data/sources", key, `{"name":"`+uuid.NewString()+`"}`)
 		a := l.Do(t, q)
 		require.Equal(t, status, a.Status, key)
 		if status == 400 {
@@ -227,19 +229,19 @@ func TestWhileTheFirstRunsARepetitionIsAConflictAndThenItsOutcome(t *testing.T) 
 	t.Parallel()
 	group := &contract.Commands{Undecided: true}
 	w := startCommandsWith(t, group)
-	q := keyed(executePath, "k", createNode("a"))
+	q := withIdempotencyKey(executePath, "k", createNode("a"))
 	q.Header["Prefer"] = "wait=0"
 	first := w.Do(t, q)
 	first.RequireFailure(t, http.StatusGatewayTimeout, "INTERNAL_ERROR", "", nil)
 	id := first.Error.Details["commandId"]
 	require.NotEmpty(t, id)
 
-	patient := keyed(executePath, "k", createNode("a"))
+	patient := withIdempotencyKey(executePath, "k", createNode("a"))
 	patient.Header["Prefer"] = "wait=30"
 	answers := make(chan *contract.Answer, 1)
-	go func() { // goes on where the first gave up
+	go func() { // continues after the first request has timed out
 		for {
-			if a := w.Do(t, patient); a.Status != http.StatusConflict { // as long as q below has the key
+			if a := w.Do(t, patient); a.Status != http.StatusConflict { // a conflict while q below holds the key
 				answers <- a
 				return
 			}
@@ -256,11 +258,11 @@ func TestWhileTheFirstRunsARepetitionIsAConflictAndThenItsOutcome(t *testing.T) 
 		return false
 	}, 20*time.Second, time.Millisecond)
 	w.Decide(t, w.Server)
-	made := decode[done](t, <-answers, http.StatusCreated)
+	made := decode[commandResult](t, <-answers, http.StatusCreated)
 	require.Equal(t, id, made.CommandID)
 	replayed := w.Do(t, q)
 	require.Equal(t, "true", replayed.Header.Get("Idempotent-Replayed"))
-	require.Equal(t, made, decode[done](t, replayed, http.StatusCreated))
+	require.Equal(t, made, decode[commandResult](t, replayed, http.StatusCreated))
 	var list []graphItem
 	require.EqualValues(
 		t, 1, w.Get(t, "/api/queries/nodes", &list).Meta.Total, "the record is in the log several times and is done once",
@@ -275,8 +277,8 @@ func TestManyAtOnceWithOneKeyAreOne(t *testing.T) {
 	for i := range made {
 		all.Go(func() {
 			for made[i] == "" {
-				if a := w.Do(t, keyed(executePath, "k", createNode("a"))); a.Status == http.StatusCreated {
-					made[i] = decode[done](t, a, http.StatusCreated).Node.ID
+				if a := w.Do(t, withIdempotencyKey(executePath, "k", createNode("a"))); a.Status == http.StatusCreated {
+					made[i] = decode[commandResult](t, a, http.StatusCreated).Node.ID
 				}
 			}
 		})
@@ -285,30 +287,30 @@ func TestManyAtOnceWithOneKeyAreOne(t *testing.T) {
 	for _, id := range made {
 		require.Equal(t, made[0], id)
 	}
-	require.Equal(t, 2, *w.applied(t, createNode("b")).Sequence)
+	require.Equal(t, 2, *w.mustExecute(t, createNode("b")).Sequence)
 }
 
 func TestASourceWithAKeyIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
 	const path = "/api/live-data/sources"
-	first := l.Do(t, keyed(path, "k", `{"name":"boiler"}`))
+	first := l.Do(t, withIdempotencyKey(path, "k", `{"name":"boiler"}`))
 	require.Equal(t, http.StatusCreated, first.Status)
-	requireReplayed(t, first, l.Do(t, keyed(path, "k", `{"name":"boiler"}`)))
-	l.Do(t, keyed(path, "k", `{"name":"kettle"}`)).RequireFailure(
+	requireReplayed(t, first, l.Do(t, withIdempotencyKey(path, "k", `{"name":"boiler"}`)))
+	l.Do(t, withIdempotencyKey(path, "k", `{"name":"kettle"}`)).RequireFailure(
 		t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "Idempotency-Key"},
 	)
-	taken := l.Do(t, keyed(path, "k2", `{"name":"boiler"}`))
+	taken := l.Do(t, withIdempotencyKey(path, "k2", `{"name":"boiler"}`))
 	require.Equal(t, http.StatusConflict, taken.Status)
 	made := decode[source](t, first, http.StatusCreated)
 	require.Equal(
 		t, http.StatusNoContent, l.Do(t, contract.Request{Method: http.MethodDelete, Path: path + "/" + made.ID}).Status,
 	)
-	requireReplayed(t, taken, l.Do(t, keyed(path, "k2", `{"name":"boiler"}`)))
-	requireReplayed(t, first, l.Do(t, keyed(path, "k", `{"name":"boiler"}`)))
+	requireReplayed(t, taken, l.Do(t, withIdempotencyKey(path, "k2", `{"name":"boiler"}`)))
+	requireReplayed(t, first, l.Do(t, withIdempotencyKey(path, "k", `{"name":"boiler"}`)))
 
-	l.Do(t, keyed(path, "k3", `{"name":1}`)).RequireFailure(t, http.StatusBadRequest, validation, "", nil)
-	require.Equal(t, http.StatusCreated, l.Do(t, keyed(path, "k3", `{"name":"boiler"}`)).Status)
+	l.Do(t, withIdempotencyKey(path, "k3", `{"name":1}`)).RequireFailure(t, http.StatusBadRequest, validation, "", nil)
+	require.Equal(t, http.StatusCreated, l.Do(t, withIdempotencyKey(path, "k3", `{"name":"boiler"}`)).Status)
 }
 
 func TestPointsWithAKeyKeepTheirTimeOfReceipt(t *testing.T) {
@@ -316,35 +318,37 @@ func TestPointsWithAKeyKeepTheirTimeOfReceipt(t *testing.T) {
 	l := startLiveWithLog(t)
 	l.createSource(t, `{"name":"boiler"}`)
 	body := `{"source":"boiler","points":[{"metric":"temp","value":1}]}`
-	first := l.Do(t, keyed(ingestPath, "k", body))
+	first := l.Do(t, withIdempotencyKey(ingestPath, "k", body))
 	require.Equal(t, http.StatusCreated, first.Status)
-	requireReplayed(t, first, l.Do(t, keyed(ingestPath, "k", body)))
-	l.Do(t, keyed(ingestPath+"?strict=true", "k", body)).RequireFailure(
+	requireReplayed(t, first, l.Do(t, withIdempotencyKey(ingestPath, "k", body)))
+	l.Do(t, withIdempotencyKey(ingestPath+"?strict=true", "k", body)).RequireFailure(
 		t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "Idempotency-Key"},
 	)
-	require.Len(t, logged(t, l.broker), 1)
+	require.Len(t, readPointsLog(t, l.broker), 1)
 
-	// As after a crash between the produce and the answer: nothing is kept of it.
+	// As after a crash between the produce and the answer: no answer is stored.
 	conn, err := pgx.Connect(t.Context(), l.Postgres)
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
 	_, err = conn.Exec(t.Context(), `UPDATE idempotency_keys SET answer = NULL, running_until = now()`)
 	require.NoError(t, err)
-	again := l.Do(t, keyed(ingestPath, "k", body))
+	again := l.Do(t, withIdempotencyKey(ingestPath, "k", body))
 	require.Equal(t, http.StatusCreated, again.Status)
 	require.Empty(t, again.Header.Get("Idempotent-Replayed"), "it was done again")
-	lines := logged(t, l.broker)
+	lines := readPointsLog(t, l.broker)
 	require.Len(t, lines, 2)
 	require.Equal(t, lines[0], lines[1], "at the same time")
 
-	none := l.Do(t, keyed(ingestPath, "k2", `{"source":"nobody","points":[{"metric":"temp","value":1}]}`))
+	none := l.Do(t, withIdempotencyKey(ingestPath, "k2", `{"source":"nobody","points":[{"metric":"temp","value":1}]}`))
 	require.Equal(t, http.StatusUnprocessableEntity, none.Status)
 	l.createSource(t, `{"name":"nobody"}`)
-	requireReplayed(t, none, l.Do(t, keyed(
+	requireReplayed(t, none, l.Do(t, withIdempotencyKey(
 		ingestPath, "k2", `{"source":"nobody","points":[{"metric":"temp","value":1}]}`,
 	)))
-	l.Do(t, keyed(ingestPath, "k3", `{"points":1}`)).RequireFailure(t, http.StatusBadRequest, validation, "", nil)
-	require.Equal(t, http.StatusCreated, l.Do(t, keyed(ingestPath, "k3", body)).Status)
+	l.Do(t, withIdempotencyKey(ingestPath, "k3", `{"points":1}`)).RequireFailure(
+		t, http.StatusBadRequest, validation, "", nil,
+	)
+	require.Equal(t, http.StatusCreated, l.Do(t, withIdempotencyKey(ingestPath, "k3", body)).Status)
 }
 
 func TestAKeyMeansNothingAfterADay(t *testing.T) {
@@ -353,10 +357,12 @@ func TestAKeyMeansNothingAfterADay(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), l.Postgres)
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
-	first := decode[source](t, l.Do(t, keyed("/api/live-data/sources", "k", `{"name":"a"}`)), http.StatusCreated)
+	first := decode[source](
+		t, l.Do(t, withIdempotencyKey("/api/live-data/sources", "k", `{"name":"a"}`)), http.StatusCreated,
+	)
 	_, err = conn.Exec(t.Context(), `UPDATE idempotency_keys SET created_at = created_at - interval '1 day'`)
 	require.NoError(t, err)
-	second := l.Do(t, keyed("/api/live-data/sources", "k", `{"name":"b"}`))
+	second := l.Do(t, withIdempotencyKey("/api/live-data/sources", "k", `{"name":"b"}`))
 	require.NotEqual(t, first.ID, decode[source](t, second, http.StatusCreated).ID)
 	_, err = conn.Exec(t.Context(), `UPDATE idempotency_keys SET created_at = created_at - interval '1 day'`)
 	require.NoError(t, err)

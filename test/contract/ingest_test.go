@@ -25,7 +25,7 @@ import (
 
 const ingestPath = "/api/live-data/ingest"
 
-// accepted is the answer of an ingest.
+// accepted is the answer to an ingest.
 type accepted struct {
 	Accepted, Rejected int
 	Errors             []rejection
@@ -39,8 +39,8 @@ type rejection struct {
 	Field, Reason string
 }
 
-// logged reads everything that is in the log: "source metric kind time value".
-func logged(t *testing.T, broker *testenv.Broker) []string {
+// readPointsLog returns all points in the log as "source metric tags time=value", and all deletions.
+func readPointsLog(t *testing.T, broker *testenv.Broker) []string {
 	t.Helper()
 	out := []string{}
 	for _, record := range testenv.Records(t, broker, "points") {
@@ -68,16 +68,16 @@ func logged(t *testing.T, broker *testenv.Broker) []string {
 	return out
 }
 
-type livelog struct {
+type liveWithLog struct {
 	*live
 	broker *testenv.Broker
 }
 
-func startLiveWithLog(t *testing.T) *livelog {
+func startLiveWithLog(t *testing.T) *liveWithLog {
 	t.Helper()
 	broker := testenv.NewKFake(t)
 	group := &contract.LiveData{Log: contract.OpenLog(t, broker)}
-	return &livelog{live: &live{Server: contract.Start(t, group.Group), LiveData: group}, broker: broker}
+	return &liveWithLog{live: &live{Server: contract.Start(t, group.Group), LiveData: group}, broker: broker}
 }
 
 func TestRowsAndColumnsReachTheLog(t *testing.T) {
@@ -106,7 +106,7 @@ func TestRowsAndColumnsReachTheLog(t *testing.T) {
 	)
 	require.Equal(t, 2, got.Accepted)
 
-	lines := logged(t, l.broker)
+	lines := readPointsLog(t, l.broker)
 	require.Len(t, lines, 6)
 	for _, want := range []string{
 		"temp [{room A}] 2026-03-01T00:00:00.000001Z=1.5", "temp [{room B}] 2026-03-01T00:00:01Z=1",
@@ -127,7 +127,7 @@ func TestRowsAndColumnsReachTheLog(t *testing.T) {
 	}
 }
 
-func TestRejectedPointsAreToldAndTheRestIsAccepted(t *testing.T) {
+func TestRejectedPointsAreReportedAndTheRestIsAccepted(t *testing.T) {
 	t.Parallel()
 	l := startLiveWithLog(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
@@ -164,7 +164,7 @@ func TestRejectedPointsAreToldAndTheRestIsAccepted(t *testing.T) {
 		"points[1].timestamp", "points[2].timestamp", "points[3].timestamp", "points[4].value", "points[5].sourceId",
 		"points[8].value",
 	})
-	require.Len(t, logged(t, l.broker), 1, "what is rejected is not there")
+	require.Len(t, readPointsLog(t, l.broker), 1, "what is rejected is not there")
 
 	strict := l.post(t, ingestPath+"?strict=true", body)
 	strict.RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{
@@ -175,7 +175,7 @@ func TestRejectedPointsAreToldAndTheRestIsAccepted(t *testing.T) {
 	all.RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{
 		"accepted": 0.0, "rejected": 1.0, "field": "points[0].sourceId",
 	})
-	require.Len(t, logged(t, l.broker), 1)
+	require.Len(t, readPointsLog(t, l.broker), 1)
 
 	columns := decode[accepted](
 		t,
@@ -192,8 +192,8 @@ func TestRejectedPointsAreToldAndTheRestIsAccepted(t *testing.T) {
 	require.Equal(t, "series[0].timestamps[1]", columns.Errors[0].Field)
 }
 
-// badIngest are bodies of points, of a source that there is among others. Where no field
-// is named, it is the parser's business.
+// badIngest returns bad bodies of points, some of the existing source made. If the field is
+// empty, it depends on the parser.
 func badIngest(made source) []refusal {
 	point := func(fields string) string { return `{"points":[{"sourceId":"` + made.ID + `",` + fields + `}]}` }
 	return []refusal{
@@ -245,7 +245,7 @@ func TestIngestBodiesAreReadStrictly(t *testing.T) {
 	} {
 		l.post(t, ingestPath+"?"+query, good).RequireFailure(t, 400, validation, "", map[string]any{"field": field})
 	}
-	require.Empty(t, logged(t, l.broker), "nothing of it is there")
+	require.Empty(t, readPointsLog(t, l.broker), "nothing of it is there")
 	for _, text := range hostile {
 		body, err := json.Marshal(map[string]any{"points": []any{map[string]any{
 			"sourceId": made.ID, "metric": text, "value": text, "tags": map[string]string{text: text},
@@ -253,7 +253,7 @@ func TestIngestBodiesAreReadStrictly(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, decode[accepted](t, l.post(t, ingestPath, string(body)), http.StatusCreated).Accepted)
 	}
-	require.Len(t, logged(t, l.broker), len(hostile))
+	require.Len(t, readPointsLog(t, l.broker), len(hostile))
 }
 
 func TestIngestTakesEncodedBodiesAndBoundsThem(t *testing.T) {
@@ -333,7 +333,7 @@ func TestAChangeOfSourcesHoldsForTheNextIngest(t *testing.T) {
 	require.Equal(t, http.StatusCreated, send("kettle"))
 	l.Do(t, contract.Request{Method: "DELETE", Path: "/api/live-data/sources/" + made.ID})
 	require.Equal(t, http.StatusUnprocessableEntity, send("kettle"))
-	lines := logged(t, l.broker)
+	lines := readPointsLog(t, l.broker)
 	require.Len(t, lines, 3)
 	require.Equal(t, "deleted "+made.ID+" true", lines[2])
 }
@@ -353,5 +353,5 @@ func TestTheWorkspacesLimitOfSeriesRejectsPoints(t *testing.T) {
 	)
 	require.Equal(t, 3, got.Accepted)
 	require.Equal(t, 2, got.Rejected)
-	require.Len(t, logged(t, l.broker), 3)
+	require.Len(t, readPointsLog(t, l.broker), 3)
 }

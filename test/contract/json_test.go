@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// badJSON are bodies for the route that takes a name and a value.
+// badJSON returns bad bodies for the route that accepts a name and a value.
 func badJSON() map[string]refusal {
 	return map[string]refusal{
 		"white space": {" ", 400, "body"}, "byte order mark": {"\ufeff{}", 400, "body"}, "null": {"null", 400, "body"},
@@ -34,8 +34,8 @@ func badJSON() map[string]refusal {
 	}
 }
 
-// The classes of bad JSON, each between what is sent and what the caller is told.
-// What the parser makes of them in detail is tested beside it, in api/request.
+// The classes of bad JSON, with the status and the field that the caller receives. The
+// details of the parser are tested in api/request.
 func TestBadJSONIsToldApart(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, testRoutes)

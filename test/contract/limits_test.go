@@ -23,12 +23,12 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// limited adds a workspace with so many requests, and a key for it.
-func limited(
+// newLimitedWorkspace creates a workspace with the limits of requests, and a key for it.
+func newLimitedWorkspace(
 	t *testing.T, s *contract.Server, perMinute, perDay int64, scopes ...request.Scope,
 ) (workspace uuid.UUID, key string) {
 	t.Helper()
-	endsSoon(t, 24*time.Hour, 20*time.Second) // a test that spans midnight would see two days
+	awaitWindow(t, 24*time.Hour, 20*time.Second) // a test that spans midnight would see two days
 	w, err := s.DB.CreateWorkspace(t.Context(), access.Workspace{
 		Name: t.Name(), Plan: "enterprise", Mode: apikey.Live, PerMinute: &perMinute, PerDay: &perDay,
 	})
@@ -36,29 +36,29 @@ func limited(
 	return w.ID, s.NewKey(t, []uuid.UUID{w.ID}, scopes...)
 }
 
-// endsSoon waits, if so much of this window of UTC or less is left, for the next.
-func endsSoon(t *testing.T, window, needed time.Duration) {
+// awaitWindow waits for the next window of UTC if no more than needed is left of this one.
+func awaitWindow(t *testing.T, window, needed time.Duration) {
 	t.Helper()
 	if left := time.Until(time.Now().Truncate(window).Add(window)); left <= needed {
 		time.Sleep(left)
 	}
 }
 
-func TestARequestThatFindsNoRoomCostsNothingOfThePlan(t *testing.T) {
+func TestARequestRefusedForLackOfMemoryDoesNotCount(t *testing.T) {
 	t.Parallel()
 	budget := request.NewBudget(100 << 10)
 	group := &contract.Commands{Change: func(d *commands.Deps) { d.Bodies = budget }}
 	s := contract.Start(t, contract.Counted(testenv.Redis(t)), group.Group)
-	workspace, key := limited(t, s, 50, 1000, request.WriteNodes)
-	startOfAMinute(t, 30*time.Second)
+	workspace, key := newLimitedWorkspace(t, s, 50, 1000, request.WriteNodes)
+	awaitMinute(t, 30*time.Second)
 	create := contract.Request{
 		Method: "POST", Path: "/api/commands/execute", Key: key, Workspace: workspace.String(), Body: createNode("a"),
 	}
 	a := s.Do(t, create)
 	require.Equal(t, 201, a.Status, "%s", a.Body)
-	require.EqualValues(t, 49, ratesOf(t, a).remaining)
+	require.EqualValues(t, 49, rateHeadersOf(t, a).remaining)
 
-	// A body that trickles in holds the whole budget.
+	// A body that arrives slowly holds the whole budget.
 	slow, feed := io.Pipe()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/api/commands/batch", slow)
 	require.NoError(t, err)
@@ -85,17 +85,17 @@ func TestARequestThatFindsNoRoomCostsNothingOfThePlan(t *testing.T) {
 	require.Eventually(t, func() bool { return budget.Used() == 0 }, 30*time.Second, time.Millisecond)
 	a = s.Do(t, create)
 	require.Equal(t, 201, a.Status, "%s", a.Body)
-	require.EqualValues(t, 48, ratesOf(t, a).remaining)
+	require.EqualValues(t, 48, rateHeadersOf(t, a).remaining)
 }
 
-func startOfAMinute(t *testing.T, needed time.Duration) {
+func awaitMinute(t *testing.T, needed time.Duration) {
 	t.Helper()
-	endsSoon(t, time.Minute, needed)
+	awaitWindow(t, time.Minute, needed)
 }
 
-type rates struct{ limit, remaining, reset int64 }
+type rateHeaders struct{ limit, remaining, reset int64 }
 
-func ratesOf(t *testing.T, a *contract.Answer) (r rates) {
+func rateHeadersOf(t *testing.T, a *contract.Answer) (r rateHeaders) {
 	t.Helper()
 	for name, value := range map[string]*int64{
 		"X-RateLimit-Limit": &r.limit, "X-RateLimit-Remaining": &r.remaining, "X-RateLimit-Reset": &r.reset,
@@ -110,8 +110,8 @@ func ratesOf(t *testing.T, a *contract.Answer) (r rates) {
 func TestEveryAnswerInAWorkspaceSaysWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, contract.Counted(testenv.Redis(t)), contract.GraphReads)
-	workspace, key := limited(t, s, 50, 1000, request.ReadNodes)
-	startOfAMinute(t, 10*time.Second)
+	workspace, key := newLimitedWorkspace(t, s, 50, 1000, request.ReadNodes)
+	awaitMinute(t, 10*time.Second)
 	minute, day := time.Now().Truncate(time.Minute).Add(time.Minute).Unix(), time.Now().UTC().Truncate(24*time.Hour).Add(
 		24*time.Hour,
 	).Unix()
@@ -120,7 +120,7 @@ func TestEveryAnswerInAWorkspaceSaysWhatIsLeft(t *testing.T) {
 		require.Equal(t, status, a.Status, "%s", a.Body)
 		return a
 	}
-	// What is wrong with a request that passed key, workspace and scope makes no difference.
+	// After key, workspace and scope are valid, a request counts whatever else is wrong with it.
 	for n, c := range []struct {
 		path   string
 		status int
@@ -129,7 +129,7 @@ func TestEveryAnswerInAWorkspaceSaysWhatIsLeft(t *testing.T) {
 		{"/api/queries/nodes?x=1", 400},
 	} {
 		a := ask(c.path, c.status)
-		require.Equal(t, rates{limit: 50, remaining: 49 - int64(n), reset: minute}, ratesOf(t, a))
+		require.Equal(t, rateHeaders{limit: 50, remaining: 49 - int64(n), reset: minute}, rateHeadersOf(t, a))
 		var left, wait, today, untilTomorrow int64
 		_, err := fmt.Sscanf(
 			a.Header.Get("RateLimit"), `"minute";r=%d;t=%d, "day";r=%d;t=%d`, &left, &wait, &today, &untilTomorrow,
@@ -140,8 +140,11 @@ func TestEveryAnswerInAWorkspaceSaysWhatIsLeft(t *testing.T) {
 		require.InDelta(t, day-time.Now().Unix(), untilTomorrow, 5)
 		require.Equal(t, `"minute";q=50;w=60, "day";q=1000;w=86400`, a.Header.Get("RateLimit-Policy"))
 	}
-	// What is refused before is told, but does not count; outside a workspace there is nothing to tell.
-	require.Equal(t, rates{limit: 50, remaining: 46, reset: minute}, ratesOf(t, ask("/api/queries/edges", 403)))
+	// A request that is refused earlier gets the headers but does not count. Without a workspace
+	// there are no headers.
+	require.Equal(
+		t, rateHeaders{limit: 50, remaining: 46, reset: minute}, rateHeadersOf(t, ask("/api/queries/edges", 403)),
+	)
 	for _, q := range []contract.Request{
 		{Path: "/api/me", Key: key}, {Path: "/api/queries/nodes", Key: key, Workspace: uuid.NewString()},
 		{Path: "/api/queries/nodes", Key: "nonsense"},
@@ -160,7 +163,7 @@ func TestEveryAnswerInAWorkspaceSaysWhatIsLeft(t *testing.T) {
 	require.EqualValues(t, 996, *me.Workspaces[0].Left.RequestsToday)
 	require.EqualValues(
 		t, 45,
-		ratesOf(t, s.Do(t, contract.Request{
+		rateHeadersOf(t, s.Do(t, contract.Request{
 			Method: http.MethodHead, Path: "/api/queries/nodes", Key: key, Workspace: workspace.String(),
 		})).remaining,
 	)
@@ -171,7 +174,7 @@ func TestAWorkspaceWithoutLimitsSaysSo(t *testing.T) {
 	s := contract.Start(t, contract.Counted(testenv.Redis(t)), contract.GraphReads)
 	for range 3 {
 		a := s.Do(t, contract.Request{Path: "/api/queries/nodes"})
-		r := ratesOf(t, a)
+		r := rateHeadersOf(t, a)
 		require.EqualValues(t, 2147483647, r.limit)
 		require.EqualValues(t, 2147483647, r.remaining)
 		require.Zero(t, r.reset%60)
@@ -179,15 +182,15 @@ func TestAWorkspaceWithoutLimitsSaysSo(t *testing.T) {
 	}
 }
 
-// The day's numbers are told when fewer are left in it, and it then refuses until its end.
+// The headers report the day if it has fewer requests left. Then it refuses requests until its end.
 func TestTheDayIsToldWhenFewerAreLeftInIt(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, contract.Counted(testenv.Redis(t)), contract.GraphReads)
-	workspace, key := limited(t, s, 50, 2, request.ReadNodes)
+	workspace, key := newLimitedWorkspace(t, s, 50, 2, request.ReadNodes)
 	day := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 	for n := range 5 {
 		a := s.Do(t, contract.Request{Path: "/api/queries/nodes", Key: key, Workspace: workspace.String()})
-		require.Equal(t, rates{limit: 2, remaining: max(1-int64(n), 0), reset: day.Unix()}, ratesOf(t, a))
+		require.Equal(t, rateHeaders{limit: 2, remaining: max(1-int64(n), 0), reset: day.Unix()}, rateHeadersOf(t, a))
 		if n < 2 {
 			require.Equal(t, http.StatusOK, a.Status)
 			require.Empty(t, a.Header.Get("Retry-After"))
@@ -198,10 +201,10 @@ func TestTheDayIsToldWhenFewerAreLeftInIt(t *testing.T) {
 	}
 }
 
-// requireWait holds Retry-After against the end of a window, to the second.
+// requireWait checks that Retry-After ends with the window, to the second.
 func requireWait(t *testing.T, a *contract.Answer, end time.Time) {
 	t.Helper()
-	// cut to the second, and read at the time of the answer or just before
+	// Date is truncated to the second, and taken at the time of the answer or just before.
 	date, err := http.ParseTime(a.Header.Get("Date"))
 	require.NoError(t, err)
 	wait, err := strconv.ParseInt(a.Header.Get("Retry-After"), 10, 64)
@@ -213,8 +216,8 @@ func requireWait(t *testing.T, a *contract.Answer, end time.Time) {
 func TestTheLimitComesAfterTheScopeAndBeforeTheBody(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, contract.Counted(testenv.Redis(t)), testRoutes)
-	workspace, key := limited(t, s, 1, 100, request.WriteLiveData)
-	startOfAMinute(t, 15*time.Second)
+	workspace, key := newLimitedWorkspace(t, s, 1, 100, request.WriteLiveData)
+	awaitMinute(t, 15*time.Second)
 	end := time.Now().Truncate(time.Minute).Add(time.Minute)
 	do := func(q contract.Request) *contract.Answer {
 		if q.Workspace == "" {
@@ -232,7 +235,7 @@ func TestTheLimitComesAfterTheScopeAndBeforeTheBody(t *testing.T) {
 			map[string]any{"window": "minute", "limit": float64(1)},
 		)
 		requireWait(t, a, end)
-		require.Equal(t, rates{limit: 1, remaining: 0, reset: end.Unix()}, ratesOf(t, a))
+		require.Equal(t, rateHeaders{limit: 1, remaining: 0, reset: end.Unix()}, rateHeadersOf(t, a))
 	}
 	reader := s.NewKey(t, []uuid.UUID{workspace}, request.ReadNodes)
 	s.DoUnchecked(t, contract.Request{
@@ -244,18 +247,18 @@ func TestTheLimitComesAfterTheScopeAndBeforeTheBody(t *testing.T) {
 	}).RequireFailure(t, 403, authorization, "Workspace access denied", nil)
 }
 
-// Clients of InfluxDB and Prometheus send again what is answered 429.
+// Clients of InfluxDB and Prometheus retry after 429.
 func TestTheLimitIsToldInTheClientsOwnDialect(t *testing.T) {
 	t.Parallel()
 	live := contract.LiveData{}
 	s := contract.Start(t, contract.Counted(testenv.Redis(t)), live.Group)
-	workspace, key := limited(t, s, 1, 1, request.WriteLiveData, request.ReadLiveData)
+	workspace, key := newLimitedWorkspace(t, s, 1, 1, request.WriteLiveData, request.ReadLiveData)
 	line := contract.Request{Method: "POST", Path: "/api/v2/write?bucket=" + workspace.String(), Key: contract.None,
 		Workspace: contract.None, Body: "cpu value=1",
 		Header: map[string]string{"Authorization": "Token " + key, "Content-Type": "text/plain"}}
 	a := s.Do(t, line)
 	require.Equal(t, http.StatusNoContent, a.Status, "%s", a.Body)
-	require.EqualValues(t, 0, ratesOf(t, a).remaining)
+	require.EqualValues(t, 0, rateHeadersOf(t, a).remaining)
 	basic := line
 	basic.Path, basic.Header = "/write?db="+workspace.String(), map[string]string{
 		"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte("u:"+key)),
@@ -274,19 +277,19 @@ func TestTheLimitIsToldInTheClientsOwnDialect(t *testing.T) {
 	a.RequireFailure(t, 429, "RATE_LIMITED", "", nil)
 }
 
-// Four processes, fifty callers each: no more than the plan's requests pass in a
-// minute, and no fewer, and a larger plan holds everywhere within a second.
+// Four processes with fifty callers each: exactly the plan's requests pass in a minute,
+// and a larger plan applies in all processes within a second.
 func TestThePlanHoldsOverAllProcesses(t *testing.T) {
 	t.Parallel()
 	const perMinute, callers, each = 120, 50, 3
 	counted := contract.Counted(testenv.Redis(t))
 	s := contract.Start(t, counted, contract.GraphReads)
-	workspace, key := limited(t, s, perMinute, 1_000_000, request.ReadNodes)
+	workspace, key := newLimitedWorkspace(t, s, perMinute, 1_000_000, request.ReadNodes)
 	processes := []*contract.Server{s}
 	for range 3 {
 		processes = append(processes, s.Another(t, counted, contract.GraphReads))
 	}
-	startOfAMinute(t, 20*time.Second) // so that mostly there is one minute; two are right, too
+	awaitMinute(t, 20*time.Second) // so that the requests usually fall into one minute; two are valid, too
 	var mu sync.Mutex
 	passed, refused := map[int64]int{}, map[int64]int{}
 	var group sync.WaitGroup
@@ -300,7 +303,7 @@ func TestThePlanHoldsOverAllProcesses(t *testing.T) {
 						require.Equal(t, http.StatusTooManyRequests, a.Status)
 						counts = refused
 					}
-					r := ratesOf(t, a)
+					r := rateHeadersOf(t, a)
 					mu.Lock()
 					counts[r.reset]++
 					mu.Unlock()
@@ -325,7 +328,7 @@ func TestThePlanHoldsOverAllProcesses(t *testing.T) {
 	for _, process := range processes {
 		require.Eventually(t, func() bool {
 			a := process.Do(t, contract.Request{Path: "/api/queries/nodes?limit=1", Key: key, Workspace: workspace.String()})
-			return a.Status == http.StatusOK && ratesOf(t, a).limit == 2147483647
+			return a.Status == http.StatusOK && rateHeadersOf(t, a).limit == 2147483647
 		}, time.Second, 10*time.Millisecond, "a change of plan holds within a second")
 	}
 }
@@ -335,7 +338,7 @@ func TestFailedAuthenticationsAreRefusedByAddressButNeverAValidKey(t *testing.T)
 	cfg := contract.Config()
 	cfg.AuthFailuresPerMinute, cfg.TrustedProxies = 4, []string{"127.0.0.0/8"}
 	s := contract.StartWith(t, cfg, testRoutes)
-	startOfAMinute(t, 15*time.Second)
+	awaitMinute(t, 15*time.Second)
 	end := time.Now().Truncate(time.Minute).Add(time.Minute)
 	from := func(address, key string) *contract.Answer {
 		return s.Do(t, contract.Request{Path: "/api/me", Key: key, Header: map[string]string{"X-Forwarded-For": address}})
@@ -362,13 +365,13 @@ func TestFailedAuthenticationsAreRefusedByAddressButNeverAValidKey(t *testing.T)
 	from("2001:db8::ffff:1", bad()).RequireFailure(t, 429, "RATE_LIMITED", "", nil)
 }
 
-// Redis goes away and comes back: no answer is another for it, but that the process
-// counts alone meanwhile.
+// Redis becomes unavailable and comes back: answers do not change, except that each
+// process counts by itself meanwhile.
 func TestWithoutRedisThePlanHoldsInEachProcess(t *testing.T) {
 	t.Parallel()
 	engine := testenv.StoppableRedis(t)
 	s := contract.Start(t, contract.Counted(engine.Address()), contract.GraphReads)
-	workspace, key := limited(t, s, 1_000_000, 8, request.ReadNodes)
+	workspace, key := newLimitedWorkspace(t, s, 1_000_000, 8, request.ReadNodes)
 	ask := func() *contract.Answer {
 		return s.Do(t, contract.Request{Path: "/api/queries/nodes?limit=1", Key: key, Workspace: workspace.String()})
 	}
@@ -381,7 +384,7 @@ func TestWithoutRedisThePlanHoldsInEachProcess(t *testing.T) {
 		}
 		a := ask()
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
-		require.Equal(t, left, ratesOf(t, a).remaining)
+		require.Equal(t, left, rateHeadersOf(t, a).remaining)
 	}
 	ask().RequireFailure(t, 429, "RATE_LIMITED", "", map[string]any{"window": "day"})
 }

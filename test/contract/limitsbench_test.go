@@ -19,8 +19,8 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// BenchmarkAccess is what a request costs except for its route's work: without a key (the
-// probe), with a key of a workspace without limits, and with one that has some.
+// BenchmarkAccess measures the cost of a request without the work of its route: without a
+// key (the probe), with a key of a workspace without limits, and with one that has limits.
 func BenchmarkAccess(b *testing.B) {
 	s := contract.Start(b, contract.Counted(testenv.Redis(b)), testRoutes)
 	many := int64(1 << 30)
@@ -44,7 +44,7 @@ func BenchmarkAccess(b *testing.B) {
 	}
 }
 
-// BenchmarkIngestLimited is an ingest of a thousand points, with and without limits.
+// BenchmarkIngestLimited measures an ingest of a thousand points, with and without limits.
 func BenchmarkIngestLimited(b *testing.B) {
 	live := contract.LiveData{}
 	s := contract.Start(b, contract.Counted(testenv.Redis(b)), live.Group)

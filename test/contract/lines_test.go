@@ -19,7 +19,7 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// lineRejection is a rejection that tells of a line.
+// lineRejection is a rejection that names a line.
 type lineRejection struct {
 	Index, Count, Line int
 	Field, Reason      string
@@ -31,8 +31,8 @@ type acceptedLines struct {
 	Checkpoint         string
 }
 
-// lines posts lines to the route of all formats.
-func (l *live) lines(t testing.TB, query, body string) *contract.Answer {
+// postLines posts line protocol to the route of all formats.
+func (l *live) postLines(t testing.TB, query, body string) *contract.Answer {
 	t.Helper()
 	return l.Do(t, contract.Request{
 		Method: http.MethodPost, Path: ingestPath + query, Body: body,
@@ -40,7 +40,7 @@ func (l *live) lines(t testing.TB, query, body string) *contract.Answer {
 	})
 }
 
-// sourceIDs returns the workspace's sources by name.
+// sourceIDs returns the ids of the workspace's sources by name.
 func (l *live) sourceIDs(t testing.TB) map[string]string {
 	t.Helper()
 	var list []source
@@ -56,7 +56,7 @@ func TestLinesReachTheLogAndMakeTheirSources(t *testing.T) {
 	t.Parallel()
 	l := startLiveWithLog(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
-	got := decode[acceptedLines](t, l.lines(t, "?precision=s", "# a comment\n\n"+
+	got := decode[acceptedLines](t, l.postLines(t, "?precision=s", "# a comment\n\n"+
 		"boiler,room=A temp=71.5,on=t,door=\"open \\\"wide\\\"\" 1772323200\r\n"+
 		`weather\ station,pla\,ce=no\=rth rain=3i 1772323201`+"\n"), http.StatusCreated)
 	require.Equal(t, 4, got.Accepted)
@@ -66,7 +66,7 @@ func TestLinesReachTheLogAndMakeTheirSources(t *testing.T) {
 	ids := l.sourceIDs(t)
 	require.Len(t, ids, 2)
 	require.Equal(t, made.ID, ids["boiler"])
-	lines := logged(t, l.broker)
+	lines := readPointsLog(t, l.broker)
 	require.ElementsMatch(t, []string{
 		made.ID + " temp [{room A}] 2026-03-01T00:00:00Z=71.5",
 		made.ID + " on [{room A}] 2026-03-01T00:00:00Z=1",
@@ -79,7 +79,7 @@ func TestABadLineIsRejectedAloneAndToldByItsNumber(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
 	body := "m f=1 1000\n\nm f= 2000\n# comment\nm f=\"x 3000\nm g=1e999,f=2 4000\nm f=3 -1\nm f=4 5000\n"
-	got := decode[acceptedLines](t, l.lines(t, "?precision=ms", body), http.StatusCreated)
+	got := decode[acceptedLines](t, l.postLines(t, "?precision=ms", body), http.StatusCreated)
 	require.Equal(t, 3, got.Accepted)
 	require.Equal(t, 4, got.Rejected)
 	require.Equal(t, []lineRejection{
@@ -95,18 +95,18 @@ func TestABadLineIsRejectedAloneAndToldByItsNumber(t *testing.T) {
 		{Index: 6, Line: 7, Count: 1, Field: "timestamp", Reason: "is before 1970"},
 	}, got.Errors)
 
-	l.lines(t, "?strict=true", body).RequireFailure(t, 422, validation, "", map[string]any{
+	l.postLines(t, "?strict=true", body).RequireFailure(t, 422, validation, "", map[string]any{
 		"field": "fields.f", "accepted": 0.0,
 	})
-	refused := l.lines(t, "", "x\ny\n")
+	refused := l.postLines(t, "", "x\ny\n")
 	refused.RequireFailure(t, 422, validation, "No point was accepted", map[string]any{"field": "fields", "rejected": 2.0})
 	require.NotContains(t, l.sourceIDs(t), "x", "no source is made for what is rejected")
 	for _, empty := range []string{"\n", "# only a comment", " "} {
-		l.lines(t, "", empty).RequireFailure(t, 422, validation, "", map[string]any{
+		l.postLines(t, "", empty).RequireFailure(t, 422, validation, "", map[string]any{
 			"field": "body", "reason": "must hold at least one point",
 		})
 	}
-	l.lines(t, "?precision=d", "m f=1").RequireFailure(t, 400, validation, "", map[string]any{"field": "precision"})
+	l.postLines(t, "?precision=d", "m f=1").RequireFailure(t, 400, validation, "", map[string]any{"field": "precision"})
 	l.post(t, ingestPath+"?precision=s", `{}`).RequireFailure(t, 400, validation, "", map[string]any{"field": "precision"})
 }
 
@@ -146,7 +146,7 @@ type influx struct {
 	header                    map[string]string
 }
 
-// influxAnswer is what its clients read of an error.
+// influxAnswer is the part of an error that clients of InfluxDB read.
 type influxAnswer struct{ Code, Message string }
 
 func (l *live) influx(t testing.TB, w influx) (*contract.Answer, influxAnswer) {

@@ -17,7 +17,7 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// live is a server with the live-data routes, and the stores behind them.
+// live is a server with the live-data routes and their stores.
 type live struct {
 	*contract.Server
 	*contract.LiveData
@@ -61,7 +61,7 @@ func decode[T any](t testing.TB, a *contract.Answer, status int) T {
 	return into
 }
 
-// seriesKey names a series in a test.
+// seriesKey identifies a series in a test.
 type seriesKey struct {
 	source string
 	metric string
@@ -69,7 +69,7 @@ type seriesKey struct {
 	text   bool
 }
 
-// register makes the series known, as an ingest would, and gives its id.
+// register registers the series, as an ingest would, and returns its id.
 func (l *live) register(t testing.TB, workspace uuid.UUID, key seriesKey) uint64 {
 	t.Helper()
 	ident := pointblock.Identity{
@@ -96,7 +96,7 @@ type sample struct {
 	version uint64
 }
 
-// store puts points into ClickHouse, as the consumer would.
+// store inserts points into ClickHouse, as the consumer would.
 func (l *live) store(t testing.TB, workspace uuid.UUID, key seriesKey, samples ...sample) {
 	t.Helper()
 	id := l.register(t, workspace, key)
@@ -139,15 +139,17 @@ func (l *live) query(t testing.TB, params string) []rows {
 	return decode[[]rows](t, l.Do(t, contract.Request{Path: "/api/live-data/query?" + params}), http.StatusOK)
 }
 
-// t0 is where the tests' points begin.
+// t0 is the time of the first point of tests.
 var t0 = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
-func at(d time.Duration) int64 { return t0.Add(d).UnixMicro() }
+func microsAt(d time.Duration) int64 { return t0.Add(d).UnixMicro() }
 
-func stamp(d time.Duration) string { return t0.Add(d).Format("2006-01-02T15:04:05.999999Z") }
+func timestampAt(d time.Duration) string { return t0.Add(d).Format("2006-01-02T15:04:05.999999Z") }
 
-// within returns the parameters of the range from t0 on.
-func within(d time.Duration) string { return fmt.Sprintf("from=%s&to=%s", stamp(0), stamp(d)) }
+// rangeParams returns the parameters of the range from t0 to d later.
+func rangeParams(d time.Duration) string {
+	return fmt.Sprintf("from=%s&to=%s", timestampAt(0), timestampAt(d))
+}
 
 func escape(text string) string { return url.QueryEscape(text) }
 

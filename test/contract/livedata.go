@@ -21,19 +21,19 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// LiveData is the group of live-data routes with the stores behind it. A test may
-// set what it needs otherwise before it starts the server; what is nil is made.
+// LiveData is the group of live-data routes, with its stores. A test may set fields
+// before it starts the server; Group creates the stores that are nil.
 type LiveData struct {
 	Points *clickhouse.DB
 	Log    *kafka.Client
 	Limits tail.Limits // of streams
-	// Streams is the hub of the streams, made by Group.
+	// Streams is the hub of the streams, set by Group.
 	Streams *tail.Hub
-	// Change, when set, changes what the routes are made of.
+	// Change, when set, changes the dependencies of the routes.
 	Change func(*livedata.Deps)
 }
 
-// Group makes the routes. Without a consumer: what is ingested stays in the log.
+// Group creates the routes. It starts no consumer: ingested points stay in the log.
 func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	if l.Points == nil {
@@ -76,7 +76,7 @@ func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	return livedata.Routes(deps)
 }
 
-// OpenLog opens the log of a broker, with topics of four partitions.
+// OpenLog opens the log of a broker, and creates topics with four partitions.
 func OpenLog(t testing.TB, broker *testenv.Broker) *kafka.Client {
 	t.Helper()
 	log, err := kafka.Open(t.Context(), kafka.Options{

@@ -15,7 +15,7 @@ import (
 
 const sourcesPath = "/api/live-data/sources"
 
-// liveRoutes are all routes of live data, with a body that is good where one is due.
+// liveRoutes returns requests to all routes of live data, with a valid body if one is required.
 func liveRoutes(made source) []contract.Request {
 	return []contract.Request{
 		{Method: "GET", Path: sourcesPath}, {Method: "GET", Path: sourcesPath + "/" + made.ID},
@@ -27,8 +27,8 @@ func liveRoutes(made source) []contract.Request {
 	}
 }
 
-// unchanged checks that nothing but the one source is there, as it was made.
-func (l *live) unchanged(t *testing.T, made source) {
+// requireUnchanged checks that only the source made exists, as it was created.
+func (l *live) requireUnchanged(t *testing.T, made source) {
 	t.Helper()
 	var list []source
 	require.EqualValues(t, 1, l.Get(t, sourcesPath, &list).Meta.Total)
@@ -58,7 +58,7 @@ func TestLiveDataHasItsPathsAndNoOthers(t *testing.T) {
 			}).RequireFailure(t, 401, authentication, "Missing Authorization", nil)
 		}
 	}
-	l.unchanged(t, made)
+	l.requireUnchanged(t, made)
 }
 
 func TestLiveDataSaysWhichMethodsItTakes(t *testing.T) {
@@ -93,7 +93,7 @@ func TestLiveDataSaysWhichMethodsItTakes(t *testing.T) {
 		require.Empty(t, a.Body)
 		require.Equal(t, allow, a.Header.Get("Allow"))
 	}
-	l.unchanged(t, made)
+	l.requireUnchanged(t, made)
 	for _, q := range liveRoutes(made)[:4] {
 		got, head := l.Do(t, q), l.Do(t, contract.Request{Method: "HEAD", Path: q.Path})
 		require.Equal(t, http.StatusOK, head.Status, q.Path)
@@ -107,7 +107,7 @@ func TestLiveDataSaysWhichMethodsItTakes(t *testing.T) {
 	}
 }
 
-func TestEachLiveDataRouteWantsKeyAndWorkspace(t *testing.T) {
+func TestEachLiveDataRouteRequiresKeyAndWorkspace(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
@@ -155,11 +155,11 @@ func TestEachLiveDataRouteWantsKeyAndWorkspace(t *testing.T) {
 			"field": "unknown", "reason": "is not a parameter of this route",
 		})
 	}
-	l.unchanged(t, made)
+	l.requireUnchanged(t, made)
 }
 
-// Headers that must be there once are refused when they are there twice, even
-// with the same value: two readers might take different ones.
+// Headers that must occur once are refused if they occur twice, even with the same
+// value: two readers might use different ones.
 func TestHeadersOfTheCallerAreGivenOnce(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, testRoutes)
@@ -191,7 +191,7 @@ func TestHeadersOfTheCallerAreGivenOnce(t *testing.T) {
 	}
 	w := dial(t, s)
 	for header, want := range map[string]int{
-		// white space around a value is no part of it
+		// white space around a value is ignored
 		"Bearer " + s.Admin + "\t": 200, "\tBearer " + s.Admin: 200, "bEaReR " + s.Admin: 200,
 		"Bearer \t" + s.Admin: 401, "Bearer\u00a0" + s.Admin: 401, "Bearer " + s.Admin + "\x0b": 400,
 		"Bearer " + s.Admin + "\x00": 400, "Bearer " + s.Admin + "%20": 401, "Bearer =" + s.Admin: 401,

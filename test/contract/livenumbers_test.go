@@ -14,11 +14,11 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// hugeCounts are beyond what an int64 holds: too large where that is wrong, and
-// above 100 where more is clamped.
+// hugeCounts exceed an int64: they are refused where too large values are refused, and
+// clamped where values above 100 are clamped.
 var hugeCounts = []string{"9223372036854775808", "18446744073709551616"}
 
-// badCounts are what is no whole number written in digits.
+// badCounts are not integers in decimal digits.
 var badCounts = []string{
 	"", "-1", "-0", "%205", "5%20", "%2B5", "+5", "0x10", "0b1", "1e2", "1.5", "1.0", "1_000", "five", "NaN", "null",
 	"true", "%D9%A5", "%EF%BC%95", "5%0A", "5,6",
@@ -28,7 +28,7 @@ func TestPagesAreCountedInWholeNumbers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, path := range []string{
-		sourcesPath + "?", "/api/live-data/series?", "/api/live-data/query?" + within(time.Hour) + "&",
+		sourcesPath + "?", "/api/live-data/series?", "/api/live-data/query?" + rangeParams(time.Hour) + "&",
 	} {
 		for _, name := range []string{"limit", "offset"} {
 			for _, text := range badCounts {
@@ -69,7 +69,7 @@ func TestPagesAreCountedInWholeNumbers(t *testing.T) {
 	}
 	require.Equal(
 		t, http.StatusOK,
-		f.Do(t, contract.Request{Path: "/api/live-data/query?pointsLimit=1000000&" + within(time.Hour)}).Status,
+		f.Do(t, contract.Request{Path: "/api/live-data/query?pointsLimit=1000000&" + rangeParams(time.Hour)}).Status,
 	)
 	for _, with := range []string{"downsample=lttb", "aggregation=rate&interval=auto"} {
 		for _, text := range slices.Concat([]string{"0", "1", "1000001", "2147483648"}, hugeCounts, badCounts) {
@@ -86,8 +86,8 @@ func TestPagesAreCountedInWholeNumbers(t *testing.T) {
 	}
 }
 
-// badTimes are no times, for a query and for a point alike; those of integers
-// differ by precision.
+// badTimes are invalid times in queries and in points. Which integers are invalid depends
+// on the precision.
 var badTimes = []string{
 	"", " ", "yesterday", "2026-03", "2026-03-01", "2026-03-01T00:00Z", "2026-03-01T00:00:00", "2026-03-01 00:00:00Z",
 	"10000-01-01T00:00:00Z", "+10000-01-01T00:00:00Z", "-0001-01-01T00:00:00Z",
@@ -168,7 +168,7 @@ func TestTimesOfPointsHaveTheirForms(t *testing.T) {
 		)
 		columns.RequireFailure(t, 422, validation, "", map[string]any{"field": "series[0].timestamps[0]"})
 	}
-	// An epoch in a unit that is larger than it is said to be is far ahead.
+	// An epoch in a finer unit than declared is far in the future.
 	for precision, timestamps := range map[string][]int64{
 		"s":  {now.UnixMilli(), now.UnixMicro(), now.UnixNano(), math.MaxInt64},
 		"ms": {now.UnixMicro(), now.UnixNano(), math.MaxInt64}, "us": {now.UnixNano(), math.MaxInt64}, "ns": {math.MaxInt64},
@@ -179,7 +179,7 @@ func TestTimesOfPointsHaveTheirForms(t *testing.T) {
 			})
 		}
 	}
-	require.Empty(t, logged(t, l.broker))
+	require.Empty(t, readPointsLog(t, l.broker))
 	good := []string{
 		later(23 * time.Hour), later(0), `"1970-01-01T00:00:00Z"`, "0", "-0", fmt.Sprint(now.UnixMilli()),
 		fmt.Sprint(now.Unix()), `"2026-03-01T05:45:00+05:45"`, `"2026-02-28T00:01:00-23:59"`,
@@ -188,10 +188,10 @@ func TestTimesOfPointsHaveTheirForms(t *testing.T) {
 	for _, timestamp := range good {
 		require.Equal(t, 1, decode[accepted](t, send("ms", timestamp), 201).Accepted, timestamp)
 	}
-	require.Len(t, logged(t, l.broker), len(good))
+	require.Len(t, readPointsLog(t, l.broker), len(good))
 }
 
-// badIntervals are no interval of a query.
+// badIntervals are invalid intervals of a query.
 var badIntervals = []string{
 	"", "0", "0s", "-1s", "-0s", "+1s", "1", "s", "1ns", "999ms", "1us", "1.5h", "1e2s", "0x1s", "1 h", " 1h", "1h ", "1H",
 	"1M", "1w", "1h1m", "1y", "2592001s", "43201m", "721h", "31d", "8760h1ns", "366d",
@@ -202,15 +202,15 @@ var badIntervals = []string{
 func TestIntervalsHaveTheirForms(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	path := "/api/live-data/query?aggregation=count&metric=temp&" + within(time.Hour) + "&interval="
+	path := "/api/live-data/query?aggregation=count&metric=temp&" + rangeParams(time.Hour) + "&interval="
 	for _, text := range badIntervals {
 		f.Do(t, contract.Request{Path: path + escape(text)}).RequireFailure(
 			t, 400, validation, "", map[string]any{"field": "interval"},
 		)
 	}
-	// larger than the range: one bucket
+	// longer than the range: one bucket
 	for text, first := range map[string]string{
-		"1s": stamp(0), "60m": stamp(0), "1d": stamp(0), "07s": "", "2592000s": "", "30d": "",
+		"1s": timestampAt(0), "60m": timestampAt(0), "1d": timestampAt(0), "07s": "", "2592000s": "", "30d": "",
 	} {
 		list := decode[[]rows](t, f.Do(t, contract.Request{Path: path + text}), http.StatusOK)
 		require.NotEmpty(t, list[0].Points, text)
@@ -220,8 +220,8 @@ func TestIntervalsHaveTheirForms(t *testing.T) {
 	}
 }
 
-// The largest range that a query can have goes from 1970 to 2300: what is
-// counted in it must not overflow, whatever the unit of the answer.
+// The largest range of a query is from 1970 to 2300: times and numbers of buckets in it
+// must not overflow, in any unit of the answer.
 func TestTheWholeOfTimeIsCountedWithoutOverflow(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -308,7 +308,7 @@ func TestNumbersAreKeptExactlyOrRefused(t *testing.T) {
 	for number := range kept {
 		require.Equal(t, http.StatusCreated, value(number).Status, number)
 	}
-	lines := strings.Join(logged(t, l.broker), "\n") + "\n"
+	lines := strings.Join(readPointsLog(t, l.broker), "\n") + "\n"
 	for number, want := range kept {
 		require.Contains(t, lines, " m"+number+" [] 1970-01-01T00:00:00Z="+want+"\n", number)
 	}
@@ -318,7 +318,7 @@ func TestNumbersAreKeptExactlyOrRefused(t *testing.T) {
 	} {
 		a := value(number)
 		a.RequireFailure(t, status, validation, "", nil)
-		// What follows a whole number is the object's, not the value's.
+		// The field of an error after a complete number is the object, not the value.
 		require.Contains(t, []any{"points[0].value", "points[0]"}, a.Error.Details["field"], number)
 	}
 }

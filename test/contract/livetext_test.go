@@ -13,8 +13,8 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// injected are texts that some reader behind the API would take for orders of
-// its own: SQL, a Milvus expression, Lua, templates, a spreadsheet, a log.
+// injected are texts that a system behind the API might interpret: SQL, a Milvus
+// expression, Lua, templates, a spreadsheet, a log.
 var injected = append([]string{
 	`1; DROP DATABASE default; --`, `') UNION ALL SELECT 1 --`, `id in ["x"] or 1 == 1`, `redis.call('FLUSHALL')`,
 	`{{7*7}}<%= 7*7 %>#{7*7}`, `@SUM(1)`, `+1`, `-1`,
@@ -54,7 +54,7 @@ func TestEveryTextOfASourceComesBackAsItWas(t *testing.T) {
 	}
 }
 
-func TestNoParameterIsTakenForAnOrder(t *testing.T) {
+func TestNoParameterIsInterpretedAsCode(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, text := range append([]string{strings.Repeat("a", 10_000), strings.Repeat("'", 10_000)}, injected...) {
@@ -88,7 +88,7 @@ func TestNoParameterIsTakenForAnOrder(t *testing.T) {
 		}
 		for _, more := range []string{"aggregation=avg&groupBy=", "aggregation=avg&interval=1m&fill="} {
 			a := f.Do(t, contract.Request{Path: "/api/live-data/query?" + more + value})
-			if text != "null" && text != "-1" { // which fill takes
+			if text != "null" && text != "-1" { // which fill accepts
 				require.Equal(t, http.StatusBadRequest, a.Status, "%s %.50q: %s", more, text, a.Body)
 			}
 		}
@@ -97,10 +97,10 @@ func TestNoParameterIsTakenForAnOrder(t *testing.T) {
 		})
 		require.Equal(t, http.StatusOK, a.Status, "%.50q: %s", text, a.Body)
 	}
-	require.Len(t, f.query(t, within(1e9*3600)), 4, "all is still there")
+	require.Len(t, f.query(t, rangeParams(1e9*3600)), 4, "all is still there")
 }
 
-// Thousands of parameters, as many as a header holds, are answered.
+// Thousands of parameters, as many as fit into a header, are answered.
 func TestManyParametersAreAnswered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -138,7 +138,7 @@ func TestManyParametersAreAnswered(t *testing.T) {
 	}
 }
 
-// wrongIDs are texts that are no UUID, most of them made of one.
+// wrongIDs returns texts that are not UUIDs, most of them derived from id.
 func wrongIDs(id string) []string {
 	return []string{
 		"", " ", "x", "{" + id + "}", "(" + id + ")", "urn:uuid:" + id, strings.ReplaceAll(id, "-", ""),
@@ -211,8 +211,8 @@ func TestAnIdIsAnyUUIDInItsOneForm(t *testing.T) {
 	}
 }
 
-// A field's path in details can be told apart from any other's, whatever
-// characters the names in it have.
+// The path of a field in details is unambiguous, whatever characters the names in it
+// contain.
 func TestTheFieldOfATagIsNamedUnmistakably(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
@@ -231,7 +231,7 @@ func TestTheFieldOfATagIsNamedUnmistakably(t *testing.T) {
 			l.Do(t, contract.Request{
 				Method: "PATCH", Path: sourcesPath + "/" + made.ID, Body: `{` + tags + `}`,
 			}).RequireFailure(t, status, validation, "", map[string]any{"field": field})
-			if value != `"\u0007"` { // a value that is measured may have control characters
+			if value != `"\u0007"` { // a tag value of a point may contain control characters
 				l.post(
 					t, ingestPath, `{"points":[{"sourceId":"`+made.ID+`","metric":"m","value":1,`+tags+`}]}`,
 				).RequireFailure(t, status, validation, "", map[string]any{"field": "points[0]." + field})

@@ -11,8 +11,8 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// near is what tests look at of a neighbor.
-type near struct {
+// neighbor contains the fields of a neighbor that tests compare.
+type neighbor struct {
 	Node  resource
 	Depth int
 	Edges []resource
@@ -28,7 +28,7 @@ func TestNeighborsAreListedWithTheEdgesThatLeadThere(t *testing.T) {
 	g.edge(t, g.Workspace, a, a, "feeds", `{}`)
 	type found map[string][]string // name -> depth and edges
 	read := func(query string) found {
-		var list []near
+		var list []neighbor
 		meta := g.Get(t, "/api/queries/nodes/"+a+"/neighbors?"+query, &list).Meta
 		require.EqualValues(t, len(list), meta.Total)
 		got := found{}
@@ -50,7 +50,7 @@ func TestNeighborsAreListedWithTheEdgesThatLeadThere(t *testing.T) {
 	)
 	require.Equal(t, found{"b": {"1", ab2}}, read("depth=3&relationType=owns&relationType=none"))
 
-	var first, second []near
+	var first, second []neighbor
 	page := g.Get(t, "/api/queries/nodes/"+a+"/neighbors?depth=3&limit=2", &first)
 	require.Equal(t, contract.Meta{Total: 3, Limit: 2, HasMore: true}, *page.Meta)
 	path := "/api/queries/nodes/" + a + "/neighbors?depth=3&cursor=" + *nextCursor(t, page)
@@ -63,8 +63,8 @@ func TestNeighborsAreListedWithTheEdgesThatLeadThere(t *testing.T) {
 	)
 }
 
-// badNeighbors are parameters of a question for neighbors, with the name of the one that is
-// wrong.
+// badNeighbors returns parameters of a query for neighbors, with the name of the invalid
+// parameter.
 func badNeighbors() map[string]string {
 	return map[string]string{
 		"depth=0": "depth", "depth=4": "depth", "depth=-1": "depth", "depth=1.5": "depth", "depth=": "depth",

@@ -21,11 +21,11 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// forgery is what would be a header of an answer, or a line of a log, if a text were
-// written as it is.
+// forgery would become a header of an answer, or a line of a log, if it were written
+// without escaping.
 const forgery = "x\r\nSet-Cookie: forged=1\r\n\r\n{\"level\":\"ERROR\",\"msg\":\"forged\"}"
 
-// oddValues are values of parameters that somebody tries.
+// oddValues are unusual values of parameters.
 var oddValues = slices.Concat([]string{
 	"", " ", "0", "-1", "1.5", "1e400", "007", "101", "2147483648", "9223372036854775807", "9223372036854775808",
 	"18446744073709551616", "NaN", "true", "null", "[]", "{}", ",", ",,,", "a,b", "*", ".", "..", "/", "%", "\x00",
@@ -35,7 +35,7 @@ var oddValues = slices.Concat([]string{
 	"0194a5b0-0000-7000-8000-00000000000a", forgery, strings.Repeat("9", 400), strings.Repeat("é", 2000),
 }, injected)
 
-// oddJSON are values that somebody puts in the place of any other in a body.
+// oddJSON returns values that replace any other value in a body.
 func oddJSON() []string {
 	list := []string{
 		`null`, `true`, `0`, `-0`, `-1`, `1.5`, `1e308`, `1e400`, `9223372036854775807`, `9223372036854775808`,
@@ -54,15 +54,15 @@ func oddJSON() []string {
 	return list
 }
 
-// loglines is a log that is held against what a log is: a record a line, of JSON, and nothing
-// that a caller sent at a line's beginning.
-type loglines struct {
+// logChecker is a writer of logs that checks their format: each record is one line of JSON, and
+// no line begins with text of a caller.
+type logChecker struct {
 	mu      sync.Mutex
 	records int
 	broken  string
 }
 
-func (l *loglines) Write(p []byte) (int, error) {
+func (l *logChecker) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.records++
@@ -74,10 +74,10 @@ func (l *loglines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// watchLog has what the process logs held against what a log is, until the test ends.
-func watchLog(t *testing.T) *loglines {
+// checkLog checks what the process logs until the test ends.
+func checkLog(t *testing.T) *logChecker {
 	t.Helper()
-	old, lines := slog.Default(), &loglines{}
+	old, lines := slog.Default(), &logChecker{}
 	slog.SetDefault(telemetry.NewLogger(
 		config.Log{Level: "debug", Format: "json"}, lines, func(context.Context) []slog.Attr { return nil },
 	))
@@ -85,7 +85,7 @@ func watchLog(t *testing.T) *loglines {
 	return lines
 }
 
-func (l *loglines) require(t *testing.T) {
+func (l *logChecker) requireValid(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,21 +93,21 @@ func (l *loglines) require(t *testing.T) {
 	require.Empty(t, l.broken, "no line of a log")
 }
 
-// tries are odd requests, whose answers are held against what must never be.
-type tries struct {
+// oddRequests sends odd requests and checks that no answer is a server error or forged.
+type oddRequests struct {
 	t  *testing.T
 	do func(q contract.Request) *contract.Answer
-	// away is the beginning of the paths whose store is unavailable: what is right there is 503.
-	away          string
+	// unavailable is the prefix of the paths whose store is unavailable: valid requests get 503 there.
+	unavailable   string
 	count, failed int
 }
 
-func (s *tries) send(q contract.Request) *contract.Answer {
+func (s *oddRequests) send(q contract.Request) *contract.Answer {
 	s.t.Helper()
 	s.count++
 	a := s.do(q)
 	what := fmt.Sprintf("%s %s %v %s", q.Method, q.Path, q.Header, q.Body)
-	away := s.away != "" && strings.HasPrefix(q.Path, s.away) && a.Status == http.StatusServiceUnavailable
+	away := s.unavailable != "" && strings.HasPrefix(q.Path, s.unavailable) && a.Status == http.StatusServiceUnavailable
 	forged := len(a.Header.Values("Set-Cookie")) > 0 && !strings.HasPrefix(q.Path, sessionPath)
 	if a.Status >= 500 && !away || forged {
 		s.failed++
@@ -117,16 +117,17 @@ func (s *tries) send(q contract.Request) *contract.Answer {
 	return a
 }
 
-// fill puts what is there into the places of a path.
-func fill(path, id string) string {
+// fillPath replaces the parameters of a path by existing values and the id.
+func fillPath(path, id string) string {
 	return strings.NewReplacer(
 		"{id}", id, "{sequence}", "1", "{asset}", "init.js", "{topic}", "points.dlq", "{partition}", "0", "{offset}", "0",
 	).Replace(path)
 }
 
-// parameters sends a request for each parameter of each route and each odd value: by
-// itself, and, of a family, as the end of the name; and each that may be there once twice.
-func (s *tries) parameters(operations map[string]*openapi3.Operation, base func(route string) contract.Request) {
+// parameters sends a request for each parameter of each route and each odd value. For a
+// family of parameters it also uses the value as the end of the name. Parameters that may
+// occur once are also sent twice.
+func (s *oddRequests) parameters(operations map[string]*openapi3.Operation, base func(route string) contract.Request) {
 	s.t.Helper()
 	for _, route := range slices.Sorted(maps.Keys(operations)) {
 		plain := base(route)
@@ -137,7 +138,7 @@ func (s *tries) parameters(operations map[string]*openapi3.Operation, base func(
 				}
 			}
 			once := p.Value.In == "query" && p.Value.Schema.Value.Type.Is("string") && !strings.Contains(p.Value.Name, "<")
-			if once && !strings.HasPrefix(plain.Path, "/api/v") && plain.Path != "/write" { // whose clients send what they like
+			if once && !strings.HasPrefix(plain.Path, "/api/v") && plain.Path != "/write" { // others accept any
 				q := plain
 				q.Path += "?" + p.Value.Name + "=a&" + p.Value.Name + "=b"
 				a := s.send(q)
@@ -147,7 +148,7 @@ func (s *tries) parameters(operations map[string]*openapi3.Operation, base func(
 	}
 }
 
-// withParameter returns the requests that have the value for the parameter.
+// withParameter returns the requests that set the parameter to the value.
 func withParameter(route string, plain contract.Request, p *openapi3.Parameter, value string) []contract.Request {
 	q := plain
 	switch {
@@ -158,11 +159,11 @@ func withParameter(route string, plain contract.Request, p *openapi3.Parameter, 
 			key.Path += "?" + family + escape(value) + "=x"
 			return []contract.Request{q, key}
 		}
-	case p.In == "path" && !slices.Contains([]string{"", ".", "..", "/"}, value): // or it is another path
+	case p.In == "path" && !slices.Contains([]string{"", ".", "..", "/"}, value): // otherwise it is another path
 		_, pattern, _ := strings.Cut(route, " ")
 		pattern = strings.Replace(pattern, "{"+p.Name+"}", strings.ReplaceAll(escape(value), "+", "%20"), 1)
-		q.Path = fill(pattern, unknownID())
-	case p.In == "header" && value != "" && !strings.ContainsAny(value, "\x00\r\n\t"): // or it is no header
+		q.Path = fillPath(pattern, unknownID())
+	case p.In == "header" && value != "" && !strings.ContainsAny(value, "\x00\r\n\t"): // others are no valid headers
 		q.Header = map[string]string{p.Name: value}
 	default:
 		return nil
@@ -170,13 +171,13 @@ func withParameter(route string, plain contract.Request, p *openapi3.Parameter, 
 	return []contract.Request{q}
 }
 
-// bodies sends each body with each value in it in turn replaced by each odd one.
-func (s *tries) bodies(plain contract.Request, bodies map[string]string) {
+// bodies sends each body, with each of its values replaced by each odd one in turn.
+func (s *oddRequests) bodies(plain contract.Request, bodies map[string]string) {
 	s.t.Helper()
 	for _, body := range bodies {
 		var value any
 		require.NoError(s.t, json.Unmarshal([]byte(body), &value))
-		replaced(value, oddJSON(), func(text json.RawMessage) {
+		forEachReplacement(value, oddJSON(), func(text json.RawMessage) {
 			q := plain
 			q.Body = string(text)
 			s.send(q)
@@ -184,9 +185,9 @@ func (s *tries) bodies(plain contract.Request, bodies map[string]string) {
 	}
 }
 
-// base is a request to a route that asks for nothing special, of something that is there
-// where the route reads and that is not where it deletes.
-func (w *whole) base(t *testing.T, name string, operation *openapi3.Operation) contract.Request {
+// baseRequest returns a plain request to a route, about something that exists if the route
+// reads and about something unknown if it deletes.
+func (w *environment) baseRequest(t *testing.T, name string, operation *openapi3.Operation) contract.Request {
 	t.Helper()
 	method, path, _ := strings.Cut(name, " ")
 	id := w.node
@@ -198,12 +199,12 @@ func (w *whole) base(t *testing.T, name string, operation *openapi3.Operation) c
 	case strings.HasPrefix(path, "/api/queries/edges"):
 		id = w.edge
 	}
-	q := contract.Request{Method: method, Path: fill(path, id)}
+	q := contract.Request{Method: method, Path: fillPath(path, id)}
 	if path == "/api/queries/events" || path == streamPath {
-		q.Method = http.MethodHead // or it would go on
+		q.Method = http.MethodHead // otherwise the stream would not end
 	}
 	if takesJSON(operation) {
-		bodies := bodiesOf(t, operation)
+		bodies := exampleBodies(t, operation)
 		q.Body = bodies[slices.Sorted(maps.Keys(bodies))[0]]
 	}
 	return q
@@ -213,61 +214,60 @@ func takesJSON(operation *openapi3.Operation) bool {
 	return operation.RequestBody != nil && operation.RequestBody.Value.Content["application/json"] != nil
 }
 
-// bodiesOf returns the bodies that the document shows of an operation, or one by what it says
-// that they hold.
-func bodiesOf(t *testing.T, operation *openapi3.Operation) map[string]string {
+// exampleBodies returns the example bodies of an operation in the document, or one that is
+// generated from its schema.
+func exampleBodies(t *testing.T, operation *openapi3.Operation) map[string]string {
 	t.Helper()
 	media := operation.RequestBody.Value.Content["application/json"]
 	if media.Example != nil || len(media.Examples) > 0 {
 		return examples(t, operation)
 	}
-	body, err := json.Marshal(sampleOf(media.Schema.Value))
+	body, err := json.Marshal(sampleValue(media.Schema.Value))
 	require.NoError(t, err)
 	return map[string]string{"made": string(body)}
 }
 
-// Each parameter of each route that the contract has, with each odd value, by itself, twice,
-// and as the end of a name: refused or not, it is no failure of ours, forges no header and no
-// line of the log. A route that is added is tried, too.
+// Each parameter of each route of the contract is sent with each odd value, once, twice, and
+// as the end of a name: refused or not, it causes no server error and forges no header and no
+// line of the log. New routes are tested without a change here.
 func TestNoValueOfAParameterIsAFailureOfOurs(t *testing.T) {
-	w := startWhole(t)
-	lines, operations := watchLog(t), w.PathsOfContract()
-	s := &tries{t: t, away: "/api/rag/", do: func(q contract.Request) *contract.Answer { return w.Do(t, q) }}
-	s.parameters(operations, func(route string) contract.Request { return w.base(t, route, operations[route]) })
+	w := startEnvironment(t)
+	lines, operations := checkLog(t), w.PathsOfContract()
+	s := &oddRequests{t: t, unavailable: "/api/rag/", do: func(q contract.Request) *contract.Answer { return w.Do(t, q) }}
+	s.parameters(operations, func(route string) contract.Request { return w.baseRequest(t, route, operations[route]) })
 	require.Greater(t, s.count, 3000)
-	w.requireNoFailureOfOurs(t)
-	lines.require(t)
+	w.requireNoServerErrors(t)
+	lines.requireValid(t)
 }
 
-// Each value in each body that the contract shows, in turn replaced by each odd one.
+// Each value in each example body of the contract is replaced by each odd value in turn.
 func TestNoValueInABodyIsAFailureOfOurs(t *testing.T) {
-	w := startWhole(t)
-	lines, operations := watchLog(t), w.PathsOfContract()
-	s := &tries{t: t, away: "/api/rag/", do: func(q contract.Request) *contract.Answer { return w.Do(t, q) }}
+	w := startEnvironment(t)
+	lines, operations := checkLog(t), w.PathsOfContract()
+	s := &oddRequests{t: t, unavailable: "/api/rag/", do: func(q contract.Request) *contract.Answer { return w.Do(t, q) }}
 	for _, route := range slices.Sorted(maps.Keys(operations)) {
 		if takesJSON(operations[route]) {
-			s.bodies(w.base(t, route, operations[route]), bodiesOf(t, operations[route]))
+			s.bodies(w.baseRequest(t, route, operations[route]), exampleBodies(t, operations[route]))
 		}
 	}
 	require.Greater(t, s.count, 2000)
-	w.requireNoFailureOfOurs(t)
-	lines.require(t)
+	w.requireNoServerErrors(t)
+	lines.requireValid(t)
 }
 
-// The same of everything that the administration page calls, as an operator who is logged
-// in.
+// The same for the API of the admin UI, as an operator who is logged in.
 func TestNoValueOnThePageIsAFailureOfOurs(t *testing.T) {
-	d := startDesk(t, false)
-	lines, operations := watchLog(t), maps.Clone(d.Server.PathsOfPage())
-	delete(operations, http.MethodDelete+" "+sessionPath) // or the operator is out
-	in := func(after string) {
+	d := startPipeline(t, false)
+	lines, operations := checkLog(t), maps.Clone(d.Server.PathsOfPage())
+	delete(operations, http.MethodDelete+" "+sessionPath) // otherwise the operator is logged out
+	requireLoggedIn := func(after string) {
 		t.Helper()
 		require.Equal(
 			t, http.StatusOK, d.Do(t, contract.Request{Path: sessionPath}).Status, "the operator is out after %s", after,
 		)
 	}
-	s := &tries{t: t, do: func(q contract.Request) *contract.Answer {
-		if q.Method == http.MethodPost && q.Path == sessionPath { // a login ends the session that comes with it
+	s := &oddRequests{t: t, do: func(q contract.Request) *contract.Answer {
+		if q.Method == http.MethodPost && q.Path == sessionPath { // a login ends the session of its request
 			q.Key, q.Workspace = contract.None, contract.None
 			return d.Server.Do(t, q)
 		}
@@ -275,43 +275,43 @@ func TestNoValueOnThePageIsAFailureOfOurs(t *testing.T) {
 	}}
 	base := func(route string) contract.Request {
 		method, path, _ := strings.Cut(route, " ")
-		q := contract.Request{Method: method, Path: fill(path, unknownID())}
+		q := contract.Request{Method: method, Path: fillPath(path, unknownID())}
 		if strings.HasSuffix(path, "/stream") {
 			q.Method = http.MethodHead
 		}
 		return q
 	}
 	s.parameters(operations, base)
-	in("parameters")
+	requireLoggedIn("parameters")
 	for _, route := range slices.Sorted(maps.Keys(operations)) {
 		if !takesJSON(operations[route]) {
 			continue
 		}
-		s.bodies(base(route), bodiesOf(t, operations[route]))
-		in(route)
+		s.bodies(base(route), exampleBodies(t, operations[route]))
+		requireLoggedIn(route)
 	}
 	require.Greater(t, s.count, 3000)
-	require.Zero(t, counted(t, d.Server.Metrics, "livegraph_http_panics_total", "", ""))
-	lines.require(t)
+	require.Zero(t, counterSum(t, d.Server.Metrics, "livegraph_http_panics_total", "", ""))
+	lines.requireValid(t)
 }
 
-// sampleOf makes a value that a schema allows, or nearly so.
-func sampleOf(schema *openapi3.Schema) any {
+// sampleValue returns a value that roughly matches a schema.
+func sampleValue(schema *openapi3.Schema) any {
 	switch {
 	case len(schema.Enum) > 0:
 		return schema.Enum[0]
 	case len(schema.AllOf) > 0:
-		return sampleOf(schema.AllOf[0].Value)
+		return sampleValue(schema.AllOf[0].Value)
 	case len(schema.OneOf) > 0:
-		return sampleOf(schema.OneOf[0].Value)
+		return sampleValue(schema.OneOf[0].Value)
 	case schema.Type.Is("object"):
 		object := map[string]any{}
 		for name, property := range schema.Properties {
-			object[name] = sampleOf(property.Value)
+			object[name] = sampleValue(property.Value)
 		}
 		return object
 	case schema.Type.Is("array"):
-		return []any{sampleOf(schema.Items.Value)}
+		return []any{sampleValue(schema.Items.Value)}
 	case schema.Type.Is("integer"), schema.Type.Is("number"):
 		return 1
 	case schema.Type.Is("boolean"):
@@ -324,11 +324,12 @@ func sampleOf(schema *openapi3.Schema) any {
 	return "a text of some length"
 }
 
-// replaced returns the JSON value with each value in it, at every depth, in turn replaced by
-// odd, each member left out, and one that nobody knows added to each object.
-func replaced(value any, odd []string, found func(json.RawMessage)) {
-	whole := func(v any) json.RawMessage {
-		text, _ := json.Marshal(v) // of what was JSON before
+// forEachReplacement calls found with variants of the JSON value: each value in it, at every
+// depth, replaced by each of odd, each member left out, and an unknown member added to each
+// object.
+func forEachReplacement(value any, odd []string, found func(json.RawMessage)) {
+	encode := func(v any) json.RawMessage {
+		text, _ := json.Marshal(v) // v was decoded from JSON, so this cannot fail
 		return text
 	}
 	for _, text := range odd {
@@ -338,37 +339,37 @@ func replaced(value any, odd []string, found func(json.RawMessage)) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			with := maps.Clone(v)
-			replaced(v[name], odd, func(inner json.RawMessage) {
-				with[name] = json.RawMessage(mark) // what is odd may be no JSON for the encoder
-				found(bytes.Replace(whole(with), []byte(mark), inner, 1))
+			forEachReplacement(v[name], odd, func(inner json.RawMessage) {
+				with[name] = json.RawMessage(placeholder) // the encoder might refuse the odd value
+				found(bytes.Replace(encode(with), []byte(placeholder), inner, 1))
 			})
 			delete(with, name)
-			found(whole(with))
+			found(encode(with))
 		}
 		with := maps.Clone(v)
 		with[forgery] = 1
-		found(whole(with))
+		found(encode(with))
 	case []any:
 		for i := range min(len(v), 2) {
 			with := slices.Clone(v)
-			replaced(v[i], odd, func(inner json.RawMessage) {
-				with[i] = json.RawMessage(mark)
-				found(bytes.Replace(whole(with), []byte(mark), inner, 1))
+			forEachReplacement(v[i], odd, func(inner json.RawMessage) {
+				with[i] = json.RawMessage(placeholder)
+				found(bytes.Replace(encode(with), []byte(placeholder), inner, 1))
 			})
 		}
 	}
 }
 
-// mark stands for what is put in its place as it is.
-const mark = `"7b3e5f0a-the-place"`
+// placeholder is replaced by raw text after encoding.
+const placeholder = `"7b3e5f0a-the-place"`
 
-// HEAD and OPTIONS of every route: the one as GET without a body or refused as any other
-// method, the other with the methods that there are, to anyone who has a key.
+// HEAD and OPTIONS of every route: HEAD is answered like GET without a body, or refused like
+// any other method; OPTIONS returns the methods of the route to anyone with a key.
 func TestEveryRouteAnswersHeadAndOptions(t *testing.T) {
-	w := startWhole(t)
+	w := startEnvironment(t)
 	operations := w.PathsOfContract()
 	for _, route := range slices.Sorted(maps.Keys(operations)) {
-		q := w.base(t, route, operations[route])
+		q := w.baseRequest(t, route, operations[route])
 		method, _, _ := strings.Cut(route, " ")
 		q.Body, q.Method = "", http.MethodHead
 		a := w.DoUnchecked(t, q)
@@ -376,7 +377,7 @@ func TestEveryRouteAnswersHeadAndOptions(t *testing.T) {
 		require.Less(t, a.Status, 500, route)
 		_, path, _ := strings.Cut(route, " ")
 		_, readable := operations[http.MethodGet+" "+path]
-		if !readable { // 404: another path's place stands for its last part
+		if !readable { // 404: its last segment may match a parameter of another path
 			require.Contains(t, []int{http.StatusMethodNotAllowed, http.StatusNotFound}, a.Status, route)
 		} else {
 			require.NotEqual(t, http.StatusMethodNotAllowed, a.Status, route)

@@ -19,7 +19,7 @@ import (
 
 const streamPath = "/api/live-data/stream"
 
-// startLiveOn is startLive with the log of a broker.
+// startLiveOn is startLive on a given broker.
 func startLiveOn(t *testing.T, k *testenv.Broker, group *contract.LiveData) *live {
 	t.Helper()
 	log, err := kafka.Open(t.Context(), kafka.Options{
@@ -34,7 +34,7 @@ func startLiveOn(t *testing.T, k *testenv.Broker, group *contract.LiveData) *liv
 	return &live{Server: contract.Start(t, group.Group), LiveData: group}
 }
 
-// ingest makes the source send one point of a metric, and gives its value.
+// ingest ingests one point of a metric of the source.
 func (l *live) ingest(t testing.TB, source, metric string, value float64) {
 	t.Helper()
 	body := fmt.Sprintf(
@@ -44,14 +44,14 @@ func (l *live) ingest(t testing.TB, source, metric string, value float64) {
 	require.Equal(t, http.StatusCreated, l.post(t, "/api/live-data/ingest", body).Status)
 }
 
-// pointStream is a stream that is being read.
+// pointStream is an open stream of points.
 type pointStream struct {
 	*sseReader
 	close func()
 }
 
-// sse is an event.
-type sse struct {
+// sseEvent is an event of a stream of points.
+type sseEvent struct {
 	name, data string
 	rows       []rows // of points
 }
@@ -62,7 +62,7 @@ type notice struct {
 	Since           time.Time
 }
 
-func (l *live) follow(t *testing.T, query string, change ...func(*http.Request)) *pointStream {
+func (l *live) openStream(t *testing.T, query string, change ...func(*http.Request)) *pointStream {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
@@ -93,12 +93,12 @@ func withKey(key string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }
 }
 
-func after(id string) func(*http.Request) {
+func withLastEventID(id string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Last-Event-ID", id) }
 }
 
-// next reads the next event; false: the stream has ended.
-func (s *pointStream) next() (e sse, ok bool) {
+// next reads the next event. It returns false if the stream has ended.
+func (s *pointStream) next() (e sseEvent, ok bool) {
 	s.t.Helper()
 	e.name, e.data, ok = s.event()
 	if ok && e.name == "points" {
@@ -107,8 +107,8 @@ func (s *pointStream) next() (e sse, ok bool) {
 	return e, ok
 }
 
-// begun reads up to the id with which a stream begins that has nothing to send yet.
-func (s *pointStream) begun() *pointStream {
+// awaitStart reads up to the id that a stream sends first if it has no points yet.
+func (s *pointStream) awaitStart() *pointStream {
 	s.t.Helper()
 	for s.id == "" {
 		line, err := s.lines.ReadString('\n')
@@ -120,11 +120,11 @@ func (s *pointStream) begun() *pointStream {
 	return s
 }
 
-// values reads events of points until there are so many values, or more with the last
-// event, and gives these.
-func (s *pointStream) values(least int) (values []float64) {
+// values reads events of points until there are at least minValues values, and returns all
+// values of these events.
+func (s *pointStream) values(minValues int) (values []float64) {
 	s.t.Helper()
-	for len(values) < least {
+	for len(values) < minValues {
 		e, ok := s.next()
 		require.True(s.t, ok, "the stream has ended after %d values", len(values))
 		require.Equal(s.t, "points", e.name, e.data)

@@ -13,7 +13,7 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// fixture is a few series that most tests of queries look at.
+// fixture is a server with a few series that most tests of queries use.
 type fixture struct {
 	*live
 	boiler, fan source
@@ -28,18 +28,19 @@ func newFixture(t *testing.T) *fixture {
 	)
 	f.fan = f.createSource(t, `{"name":"fan"}`)
 	f.store(t, f.Workspace, seriesKey{source: f.boiler.ID, metric: "temp", tags: map[string]string{"room": "A"}},
-		sample{at(0), 10.0, 1}, sample{at(0), 1.0, 2}, sample{at(time.Minute), 2.0, 1}, sample{at(3 * time.Minute), 4.5, 1})
-	f.store(t, f.Workspace, seriesKey{source: f.boiler.ID, metric: "pressure"}, sample{at(time.Second), 7.0, 1})
+		sample{microsAt(0), 10.0, 1}, sample{microsAt(0), 1.0, 2}, sample{microsAt(time.Minute), 2.0, 1},
+		sample{microsAt(3 * time.Minute), 4.5, 1})
+	f.store(t, f.Workspace, seriesKey{source: f.boiler.ID, metric: "pressure"}, sample{microsAt(time.Second), 7.0, 1})
 	f.store(t, f.Workspace, seriesKey{source: f.boiler.ID, metric: "state", text: true},
-		sample{at(time.Minute), "on", 1}, sample{at(2*time.Minute + time.Microsecond), `off "now"`, 1})
+		sample{microsAt(time.Minute), "on", 1}, sample{microsAt(2*time.Minute + time.Microsecond), `off "now"`, 1})
 	f.store(
 		t, f.Workspace, seriesKey{source: f.fan.ID, metric: "temp", tags: map[string]string{"room": "B"}},
-		sample{at(0), 100.0, 1}, sample{at(5 * time.Minute), 101.0, 1},
+		sample{microsAt(0), 100.0, 1}, sample{microsAt(5 * time.Minute), 101.0, 1},
 	)
 	return f
 }
 
-// shape returns what of an answer most tests look at: "source metric kind points".
+// shape returns the parts of an answer that most tests compare: "source metric tags points".
 func shape(list []rows) []string {
 	out := []string{}
 	for _, r := range list {
@@ -79,29 +80,32 @@ func (f *fixture) shapes(t *testing.T, params string) []string {
 	return sortedKeys(got)
 }
 
-func TestRawPointsAreGivenAsTheyStand(t *testing.T) {
+func TestRawPointsAreReturnedUnchanged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	require.Equal(t, []string{
 		"boiler pressure [1s 7]", `boiler state [1m0s on] [2m0.000001s off "now"]`,
 		"boiler temp room=A [0s 1] [1m0s 2] [3m0s 4.5]", "fan temp room=B [0s 100] [5m0s 101]",
-	}, f.shapes(t, within(time.Hour)))
+	}, f.shapes(t, rangeParams(time.Hour)))
 	require.Equal(t, []string{"boiler temp room=A [3m0s 4.5] [1m0s 2] [0s 1]"}, f.shapes(
-		t, within(time.Hour)+"&order=desc&metric=temp&source=boiler",
+		t, rangeParams(time.Hour)+"&order=desc&metric=temp&source=boiler",
 	))
 
-	list := f.query(t, within(time.Hour)+"&metric=temp&sourceId="+f.boiler.ID)
+	list := f.query(t, rangeParams(time.Hour)+"&metric=temp&sourceId="+f.boiler.ID)
 	require.Len(t, list, 1)
 	require.Equal(
 		t, rows{SourceID: &f.boiler.ID, SourceName: ptr("boiler"), Metric: ptr("temp"), Kind: "number", Unit: ptr("°C"),
 			Tags: map[string]string{"room": "A"}, Columns: []string{"timestamp", "value"},
-			Points: [][]any{{stamp(0), 1.0}, {stamp(time.Minute), 2.0}, {stamp(3 * time.Minute), 4.5}}}, list[0],
+			Points: [][]any{{timestampAt(0), 1.0}, {timestampAt(time.Minute), 2.0}, {timestampAt(3 * time.Minute), 4.5}}},
+		list[0],
 	)
 	require.Equal(
-		t, "bar", *f.query(t, within(time.Hour)+"&metric=pressure")[0].Unit, "the source's, where the metric has none",
+		t, "bar", *f.query(t, rangeParams(time.Hour)+"&metric=pressure")[0].Unit, "the source's, where the metric has none",
 	)
-	for epoch, want := range map[string]int64{"ms": at(0) / 1000, "us": at(0), "ns": at(0) * 1000} {
-		a := f.Do(t, contract.Request{Path: "/api/live-data/query?metric=pressure&" + within(time.Hour) + "&epoch=" + epoch})
+	for epoch, want := range map[string]int64{"ms": microsAt(0) / 1000, "us": microsAt(0), "ns": microsAt(0) * 1000} {
+		a := f.Do(t, contract.Request{
+			Path: "/api/live-data/query?metric=pressure&" + rangeParams(time.Hour) + "&epoch=" + epoch,
+		})
 		require.Contains(t, string(a.Data), fmt.Sprintf(
 			"[%d,7]", want+map[string]int64{"ms": 1e3, "us": 1e6, "ns": 1e9}[epoch],
 		))
@@ -114,10 +118,10 @@ func TestFromIsInclusiveAndToExclusive(t *testing.T) {
 	ask := func(from, to string) []string {
 		return f.shapes(t, fmt.Sprintf("source=boiler&metric=temp&from=%s&to=%s", escape(from), escape(to)))
 	}
-	require.Equal(t, []string{"boiler temp room=A [1m0s 2]"}, ask(stamp(time.Minute), stamp(3*time.Minute)))
-	require.Equal(t, []string{"boiler temp room=A"}, ask(stamp(time.Minute), stamp(time.Minute)))
+	require.Equal(t, []string{"boiler temp room=A [1m0s 2]"}, ask(timestampAt(time.Minute), timestampAt(3*time.Minute)))
+	require.Equal(t, []string{"boiler temp room=A"}, ask(timestampAt(time.Minute), timestampAt(time.Minute)))
 	require.Equal(t, []string{"boiler temp room=A [1m0s 2]"}, ask(
-		fmt.Sprint(at(time.Minute)/1000), fmt.Sprint(at(time.Minute)/1000+1),
+		fmt.Sprint(microsAt(time.Minute)/1000), fmt.Sprint(microsAt(time.Minute)/1000+1),
 	))
 	require.Equal(t, []string{"boiler temp room=A [1m0s 2]"}, ask(
 		"2026-03-01T05:31:00+05:30", "2026-02-28T19:01:00.000001-05:00",
@@ -128,7 +132,7 @@ func TestFromIsInclusiveAndToExclusive(t *testing.T) {
 	require.Equal(t, []string{"boiler temp room=A [0s 1] [1m0s 2] [3m0s 4.5]"}, ask("-99999999999999d", "now"))
 	require.Equal(
 		t, []string{"boiler temp room=A [3m0s 4.5]"},
-		f.shapes(t, "source=boiler&metric=temp&to="+stamp(time.Hour+2*time.Minute)), "from is an hour before to",
+		f.shapes(t, "source=boiler&metric=temp&to="+timestampAt(time.Hour+2*time.Minute)), "from is an hour before to",
 	)
 
 	recent := time.Now().Add(-10 * time.Minute).UnixMicro()
@@ -155,7 +159,7 @@ func TestSelectorsCombineWithAnd(t *testing.T) {
 		"metric=" + escape(`') OR 1=1 --`): 0, "tag." + escape(`a') OR ('1'='1`) + "=x": 0, "source=" + escape(`%`): 0,
 		"source=" + escape("{x:String}"): 0,
 	} {
-		a := f.Do(t, contract.Request{Path: "/api/live-data/query?" + within(time.Hour) + "&" + query})
+		a := f.Do(t, contract.Request{Path: "/api/live-data/query?" + rangeParams(time.Hour) + "&" + query})
 		require.Len(t, decode[[]rows](t, a, http.StatusOK), want, query)
 		require.EqualValues(t, want, a.Meta.Total, query)
 		b := f.Do(t, contract.Request{Path: "/api/live-data/series?" + query})
@@ -164,10 +168,10 @@ func TestSelectorsCombineWithAnd(t *testing.T) {
 	for _, text := range hostile {
 		f.store(
 			t, f.Workspace, seriesKey{source: f.fan.ID, metric: text, tags: map[string]string{text: text}},
-			sample{at(0), 3.0, 1},
+			sample{microsAt(0), 3.0, 1},
 		)
 		for _, query := range []string{"metric=" + escape(text), "tag." + escape(text) + "=" + escape(text)} {
-			list := f.query(t, within(time.Hour)+"&"+query+"&aggregation=sum&groupBy="+escape("metric"))
+			list := f.query(t, rangeParams(time.Hour)+"&"+query+"&aggregation=sum&groupBy="+escape("metric"))
 			require.Len(t, list, 1, query)
 			require.Equal(t, text, *list[0].Metric)
 			require.InDelta(t, 3, list[0].Points[0][1], 0)
@@ -188,15 +192,15 @@ func TestTheLatestPointIsGivenHoweverOld(t *testing.T) {
 	)
 	require.Equal(
 		t, []string{"boiler pressure", "boiler state", "boiler temp room=A", "fan temp room=B [5m0s 101]"},
-		f.shapes(t, "latest=true&from="+stamp(4*time.Minute)),
+		f.shapes(t, "latest=true&from="+timestampAt(4*time.Minute)),
 	)
-	require.Len(t, f.query(t, "latest=false&"+within(time.Hour)), 4)
+	require.Len(t, f.query(t, "latest=false&"+rangeParams(time.Hour)), 4)
 }
 
 func TestAggregatesAreByBucketAndGroup(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	ask := func(params string) []string { return f.shapes(t, within(10*time.Minute)+"&"+params) }
+	ask := func(params string) []string { return f.shapes(t, rangeParams(10*time.Minute)+"&"+params) }
 	require.Equal(t, []string{
 		"boiler temp room=A [0s 2.5 2 4.5]", "fan temp room=B [0s 100.5 100.5 101]",
 	}, ask("metric=temp&aggregation=avg,p50,max&interval=10m"),
@@ -232,15 +236,15 @@ func TestAggregatesAreByBucketAndGroup(t *testing.T) {
 		"no points, no row",
 	)
 
-	grouped := f.query(t, within(time.Hour)+"&groupBy=none&aggregation=count,sum&metric=temp")
+	grouped := f.query(t, rangeParams(time.Hour)+"&groupBy=none&aggregation=count,sum&metric=temp")
 	require.Len(t, grouped, 1)
 	require.Equal(t, []string{"timestamp", "count", "sum"}, grouped[0].Columns)
 	require.Nil(t, grouped[0].SourceID)
 	require.Nil(t, grouped[0].Metric)
 	require.Nil(t, grouped[0].Unit, "°C and none are not one unit")
-	require.Equal(t, stamp(0), grouped[0].Points[0][0])
+	require.Equal(t, timestampAt(0), grouped[0].Points[0][0])
 	require.Equal(
-		t, "°C", *f.query(t, within(time.Hour)+"&groupBy=metric&aggregation=count&source=boiler&metric=temp")[0].Unit,
+		t, "°C", *f.query(t, rangeParams(time.Hour)+"&groupBy=metric&aggregation=count&source=boiler&metric=temp")[0].Unit,
 	)
 }
 
@@ -248,7 +252,9 @@ func TestBucketsWithoutPointsAreFilledAsAsked(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ask := func(params string) []string {
-		return f.shapes(t, "from="+stamp(-time.Minute)+"&to="+stamp(5*time.Minute)+"&source=boiler&interval=1m&"+params)
+		return f.shapes(
+			t, "from="+timestampAt(-time.Minute)+"&to="+timestampAt(5*time.Minute)+"&source=boiler&interval=1m&"+params,
+		)
 	}
 	require.Equal(t, []string{"boiler temp room=A [0s 1] [1m0s 2] [3m0s 4.5]"}, ask("metric=temp&aggregation=avg"))
 	require.Equal(

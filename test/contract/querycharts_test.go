@@ -14,12 +14,12 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// storeEvery stores a point of a series of the fan every so often, from t0 on.
+// storeEvery stores points of a series of the fan, apart from each other, beginning at t0.
 func (f *fixture) storeEvery(t *testing.T, metric string, apart time.Duration, values ...float64) {
 	t.Helper()
 	var samples []sample
 	for i, v := range values {
-		samples = append(samples, sample{at(time.Duration(i) * apart), v, 1})
+		samples = append(samples, sample{microsAt(time.Duration(i) * apart), v, 1})
 	}
 	f.store(t, f.Workspace, seriesKey{source: f.fan.ID, metric: metric}, samples...)
 }
@@ -37,7 +37,7 @@ func TestRatesAndDeltasAreOfCounters(t *testing.T) {
 	f.storeEvery(t, "requests", 30*time.Second, 100, 110, 130, 5, 5, 25)
 	f.storeEvery(t, "errors", 30*time.Second, 7, 8, 8, 8, 8, 9)
 	ask := func(params string) []string {
-		return f.shapes(t, "from="+stamp(0)+"&to="+stamp(4*time.Minute)+"&source=fan&"+params)
+		return f.shapes(t, "from="+timestampAt(0)+"&to="+timestampAt(4*time.Minute)+"&source=fan&"+params)
 	}
 	require.Equal(t, []string{"fan requests [0s 10] [1m0s 25] [2m0s 20]"}, ask(
 		"metric=requests&aggregation=delta&interval=1m",
@@ -63,10 +63,11 @@ func TestRatesAndDeltasAreOfCounters(t *testing.T) {
 	)
 	require.Equal(
 		t, []string{"boiler state [0s <nil> <nil> 2]"},
-		f.shapes(t, within(time.Hour)+"&metric=state&aggregation=rate,delta,count"), "texts have none",
+		f.shapes(t, rangeParams(time.Hour)+"&metric=state&aggregation=rate,delta,count"), "texts have none",
 	)
 	later := f.shapes(
-		t, "from="+stamp(time.Minute)+"&to="+stamp(4*time.Minute)+"&metric=requests&aggregation=delta&interval=1m",
+		t,
+		"from="+timestampAt(time.Minute)+"&to="+timestampAt(4*time.Minute)+"&metric=requests&aggregation=delta&interval=1m",
 	)
 	require.Equal(
 		t, []string{"fan requests [1m0s 25] [2m0s 20]"}, later, "the point before the range is where its first step begins",
@@ -82,16 +83,16 @@ func TestDownsampledPointsKeepTheShape(t *testing.T) {
 	}
 	values[1234] = 50
 	f.storeEvery(t, "wave", 100*time.Millisecond, values...)
-	path := "/api/live-data/query?downsample=lttb&" + within(time.Hour)
+	path := "/api/live-data/query?downsample=lttb&" + rangeParams(time.Hour)
 	ask := func(params string) []rows {
 		return decode[[]rows](t, f.Do(t, contract.Request{Path: path + params}), http.StatusOK)
 	}
 	wave := ask("&metric=wave&maxPoints=100&pointsLimit=100")[0]
 	require.Equal(t, []string{"timestamp", "value"}, wave.Columns)
 	require.Len(t, wave.Points, 100, "out of more than pointsLimit")
-	require.Equal(t, []any{stamp(0), 0.0}, wave.Points[0])
-	require.Equal(t, stamp(4999*100*time.Millisecond), wave.Points[99][0])
-	require.Contains(t, wave.Points, []any{stamp(1234 * 100 * time.Millisecond), 50.0})
+	require.Equal(t, []any{timestampAt(0), 0.0}, wave.Points[0])
+	require.Equal(t, timestampAt(4999*100*time.Millisecond), wave.Points[99][0])
+	require.Contains(t, wave.Points, []any{timestampAt(1234 * 100 * time.Millisecond), 50.0})
 	descending := ask("&metric=wave&maxPoints=100&order=desc")[0]
 	for i, row := range descending.Points {
 		require.Equal(t, wave.Points[99-i], row)
@@ -103,7 +104,7 @@ func TestDownsampledPointsKeepTheShape(t *testing.T) {
 		"boiler pressure [1s 7]", `boiler state [1m0s on] [2m0.000001s off "now"]`,
 		"boiler temp room=A [0s 1] [1m0s 2] [3m0s 4.5]",
 	},
-		f.shapes(t, "downsample=lttb&source=boiler&"+within(time.Hour)), "few points and texts are given as they stand")
+		f.shapes(t, "downsample=lttb&source=boiler&"+rangeParams(time.Hour)), "few points and texts are given as they stand")
 	a := f.Do(t, contract.Request{Path: path + "&metric=wave&metric=temp&maxPoints=100&pointsLimit=100"})
 	a.RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "pointsLimit"})
 	require.Contains(t, a.Error.Details["narrow"], "maxPoints")
@@ -119,7 +120,8 @@ func TestAutoIsTheShortestRoundIntervalThatFits(t *testing.T) {
 	f := newFixture(t)
 	ask := func(length time.Duration, params string) *contract.Answer {
 		a := f.Do(t, contract.Request{
-			Path: "/api/live-data/query?metric=temp&aggregation=count&from=" + stamp(0) + "&to=" + stamp(length) + params,
+			Path: "/api/live-data/query?metric=temp&aggregation=count&from=" + timestampAt(0) + "&to=" + timestampAt(length) +
+				params,
 		})
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 		return a

@@ -9,8 +9,8 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// badQueries are parameters of a query, with the name of the one that is wrong; none is the
-// right one among them.
+// badQueries returns parameters of a query, with the name of the invalid parameter, or "" for
+// a valid query.
 func badQueries(node string) map[string]string {
 	return map[string]string{
 		"aggregation=median": "aggregation", "aggregation=increase": "aggregation", "aggregation=": "aggregation",

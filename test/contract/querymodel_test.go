@@ -11,13 +11,13 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse/timeseries"
 )
 
-// modelSeries is a series as a naive model holds it: the last value of each time.
+// modelSeries is a series of a naive model: the last value of each time.
 type modelSeries struct {
 	seriesKey
 	points map[int64]any
 }
 
-// modelQuery is a query as the model understands it.
+// modelQuery is a query of the model.
 type modelQuery struct {
 	sources, metrics, rooms []string
 	from, to                int64
@@ -59,7 +59,7 @@ func (q *modelQuery) selects(s *modelSeries) bool {
 		(len(q.rooms) == 0 || has && slices.Contains(q.rooms, room))
 }
 
-// group names the row of the answer that a series is in.
+// group returns the name of the row of the answer that a series belongs to.
 func (q *modelQuery) group(s *modelSeries) string {
 	source, metric, tags := s.source, s.metric, fmt.Sprint(s.tags)
 	if q.groupBy != nil {
@@ -77,17 +77,17 @@ func (q *modelQuery) group(s *modelSeries) string {
 	return fmt.Sprint(source, " ", metric, " ", tags, " ", s.text)
 }
 
-// placed is a point in its bucket.
-type placed struct {
+// bucketPoint is a point of a bucket.
+type bucketPoint struct {
 	us    int64
 	value any
 }
 
-// answer returns the rows that the query must have, by group.
+// answer returns the expected rows of the query, by group.
 func (q *modelQuery) answer(all []*modelSeries) map[string][][]any {
 	zone, _ := time.LoadLocation(orDefault(q.zone, "UTC"))
 	grid := timeseries.NewGrid(max(q.interval, time.Second), zone, q.from, q.to)
-	found := map[string]map[int64][]placed{} // group, bucket
+	found := map[string]map[int64][]bucketPoint{} // group, bucket
 	textual := map[string]bool{}
 	for _, s := range all {
 		if !q.selects(s) {
@@ -95,7 +95,7 @@ func (q *modelQuery) answer(all []*modelSeries) map[string][][]any {
 		}
 		key := q.group(s)
 		if found[key] == nil {
-			found[key] = map[int64][]placed{}
+			found[key] = map[int64][]bucketPoint{}
 		}
 		textual[key] = s.text
 		for us, value := range s.points {
@@ -109,7 +109,7 @@ func (q *modelQuery) answer(all []*modelSeries) map[string][][]any {
 			case q.interval > 0:
 				bucket = grid.Start(us)
 			}
-			found[key][bucket] = append(found[key][bucket], placed{us, value})
+			found[key][bucket] = append(found[key][bucket], bucketPoint{us, value})
 		}
 	}
 	out := map[string][][]any{}
@@ -170,7 +170,7 @@ func (q *modelQuery) counters(all []*modelSeries, grid *timeseries.Grid) map[str
 }
 
 func (q *modelQuery) rows(
-	buckets map[int64][]placed, textual bool, grid *timeseries.Grid, counters map[int64]map[string]float64,
+	buckets map[int64][]bucketPoint, textual bool, grid *timeseries.Grid, counters map[int64]map[string]float64,
 ) [][]any {
 	starts := sortedInts(buckets)
 	if q.fill != "" && q.fill != "none" {
@@ -227,7 +227,7 @@ func (q *modelQuery) fillColumn(list [][]any, column int, isText bool) {
 				value = list[i-1][column]
 			}
 		case "linear":
-			value = between(list, original, i)
+			value = interpolate(list, original, i)
 		case "7.5":
 			if !isText {
 				value = 7.5
@@ -237,8 +237,8 @@ func (q *modelQuery) fillColumn(list [][]any, column int, isText bool) {
 	}
 }
 
-// between looks for the nearest numbers on both sides.
-func between(list [][]any, original []any, i int) any {
+// interpolate interpolates linearly between the nearest numbers on both sides.
+func interpolate(list [][]any, original []any, i int) any {
 	left, right := i-1, i+1
 	for ; left >= 0; left-- {
 		if _, ok := original[left].(float64); ok {
@@ -259,9 +259,9 @@ func between(list [][]any, original []any, i int) any {
 }
 
 // aggregate computes one function over the points of a bucket.
-func aggregate(f string, points []placed, textual bool) any {
+func aggregate(f string, points []bucketPoint, textual bool) any {
 	points = slices.Clone(points)
-	slices.SortFunc(points, func(a, b placed) int { return int(a.us - b.us) })
+	slices.SortFunc(points, func(a, b bucketPoint) int { return int(a.us - b.us) })
 	if f == "count" {
 		return float64(len(points))
 	}

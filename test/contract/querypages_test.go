@@ -20,13 +20,13 @@ func TestOneRawSeriesIsPagedByCursor(t *testing.T) {
 	var samples []sample
 	for i := range 25 {
 		samples = append(
-			samples, sample{at(time.Duration(i) * time.Second), float64(i), 1},
-			sample{at(time.Duration(i) * time.Second), -1.0, 0},
+			samples, sample{microsAt(time.Duration(i) * time.Second), float64(i), 1},
+			sample{microsAt(time.Duration(i) * time.Second), -1.0, 0},
 		)
 	}
 	f.store(t, f.Workspace, seriesKey{source: f.fan.ID, metric: "long"}, samples...)
 	for _, order := range []string{"asc", "desc"} {
-		path := "/api/live-data/query?metric=long&pointsLimit=10&order=" + order + "&" + within(time.Hour)
+		path := "/api/live-data/query?metric=long&pointsLimit=10&order=" + order + "&" + rangeParams(time.Hour)
 		var got []float64
 		pages := 0
 		for cursor := ""; ; pages++ {
@@ -44,7 +44,6 @@ func TestOneRawSeriesIsPagedByCursor(t *testing.T) {
 				break
 			}
 			cursor = *token
-			// As many points more, while paging, change nothing of what follows.
 		}
 		require.Equal(t, 2, pages)
 		require.Len(t, got, 25)
@@ -56,7 +55,7 @@ func TestOneRawSeriesIsPagedByCursor(t *testing.T) {
 			require.InDelta(t, want, v, 0)
 		}
 	}
-	a := f.Do(t, contract.Request{Path: "/api/live-data/query?metric=long&pointsLimit=25&" + within(time.Hour)})
+	a := f.Do(t, contract.Request{Path: "/api/live-data/query?metric=long&pointsLimit=25&" + rangeParams(time.Hour)})
 	require.Nil(t, nextCursor(t, a), "exactly the limit")
 
 	first := f.Do(t, contract.Request{Path: "/api/live-data/query?metric=long&pointsLimit=10&from=-5y"})
@@ -85,7 +84,7 @@ func TestTooManyPointsSayWhatToNarrow(t *testing.T) {
 	} {
 		query := params
 		if !strings.Contains(params, "from=") {
-			query += "&" + within(time.Hour)
+			query += "&" + rangeParams(time.Hour)
 		}
 		a := f.Do(t, contract.Request{Path: "/api/live-data/query?" + query})
 		a.RequireFailure(t, http.StatusUnprocessableEntity, validation, "", map[string]any{"field": "pointsLimit"})
@@ -101,18 +100,18 @@ func TestAQueryThatTakesTooLongIs504(t *testing.T) {
 	id := l.register(t, l.Workspace, seriesKey{source: made.ID, metric: "m"})
 	var columns clickhouse.PointColumns
 	for i := range 2_000_000 {
-		columns.Append(id, at(0)+int64(i), float64(i), 1)
+		columns.Append(id, microsAt(0)+int64(i), float64(i), 1)
 	}
 	require.NoError(t, l.Points.InsertPoints(t.Context(), &columns))
 	a := l.Do(t, contract.Request{
-		Path: "/api/live-data/query?aggregation=p50,stddev,first,last,avg&interval=1s&" + within(time.Hour),
+		Path: "/api/live-data/query?aggregation=p50,stddev,first,last,avg&interval=1s&" + rangeParams(time.Hour),
 	})
 	a.RequireFailure(t, http.StatusGatewayTimeout, "INTERNAL_ERROR", "", map[string]any{"reason": "took too long"})
 	require.Contains(t, a.Error.Details["narrow"], "from")
 	require.Equal(t, "1", a.Header.Get("Retry-After"))
 }
 
-// TestAQueryWhoseTimeEndsAnywhereIs504: before the points are asked for, too.
+// TestAQueryWhoseTimeEndsAnywhereIs504 lets the time end before the points are read.
 func TestAQueryWhoseTimeEndsAnywhereIs504(t *testing.T) {
 	t.Parallel()
 	group := &contract.LiveData{Change: func(d *livedata.Deps) { d.QueryTimeout = time.Nanosecond }}

@@ -80,8 +80,8 @@ func drawSeries(t *testing.T, rt *rapid.T, l *live, workspace uuid.UUID, key str
 				metric: rapid.SampledFrom([]string{"m", "n"}).Draw(rt, "metric"), text: rapid.IntRange(0, 3).Draw(rt, "kind") == 0}}
 			var samples []sample
 			for version := range rapid.IntRange(0, 40).Draw(rt, "points") {
-				// Some at the second, so that times repeat; no time in two series of a
-				// group, or first and last would be anybody's.
+				// Times repeat within a series, but never in two series of a group, where
+				// first and last would be undetermined.
 				us := around.Add(time.Duration(rapid.IntRange(-30*60, 30*60).Draw(rt, "minute"))*time.Minute).UnixMicro() +
 					int64(len(all))
 				var value any = float64(rapid.IntRange(-400, 400).Draw(rt, "value")) / 4

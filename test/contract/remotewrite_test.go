@@ -23,11 +23,11 @@ import (
 
 const remoteWritePath = "/api/v1/write"
 
-// remoteWritePaths are those that take remote writes.
+// remoteWritePaths are the paths that accept remote writes.
 var remoteWritePaths = []string{remoteWritePath, ingestPath}
 
-// write sends the bytes with the headers of a Prometheus, unless others are given.
-func (l *live) write(t testing.TB, path string, body []byte, header map[string]string) *contract.Answer {
+// remoteWrite sends the bytes with the headers of Prometheus, overridden by the given ones.
+func (l *live) remoteWrite(t testing.TB, path string, body []byte, header map[string]string) *contract.Answer {
 	t.Helper()
 	all := map[string]string{
 		"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy", "X-Prometheus-Remote-Write-Version": "0.1.0",
@@ -39,17 +39,17 @@ func (l *live) write(t testing.TB, path string, body []byte, header map[string]s
 	return l.Do(t, contract.Request{Method: http.MethodPost, Path: path, Body: string(body), Header: all})
 }
 
-// packed writes a request as Prometheus sends it.
-func packed(series ...promwrite.Message) []byte {
+// encodeWrite encodes a write request as Prometheus does.
+func encodeWrite(series ...promwrite.Message) []byte {
 	return snappy.Encode(nil, promwrite.Request(series...))
 }
 
-// up is a series of a target.
-func up(instance string, more ...string) promwrite.Message {
+// upSeries returns the series up of a target.
+func upSeries(instance string, more ...string) promwrite.Message {
 	return promwrite.Labels(append([]string{"__name__", "up", "instance", instance, "job", "node"}, more...)...)
 }
 
-const march = 1772323200000 // 2026-03-01T00:00:00Z
+const marchFirst = 1772323200000 // 2026-03-01T00:00:00Z
 
 // sourceNames returns the workspace's sources by name.
 func (l *live) sourceNames(t testing.TB) map[string]string {
@@ -67,11 +67,11 @@ func TestRemoteWritesReachTheLog(t *testing.T) {
 	t.Parallel()
 	l := startLiveWithLog(t)
 	for i, path := range remoteWritePaths {
-		a := l.write(
+		a := l.remoteWrite(
 			t, path,
-			packed(
-				up("a:1", "zone", "b").Sample(march+int64(i), 1).Sample(march+1000, promwrite.Stale()),
-				up("b:1").Sample(march+int64(i), 0.5),
+			encodeWrite(
+				upSeries("a:1", "zone", "b").Sample(marchFirst+int64(i), 1).Sample(marchFirst+1000, promwrite.Stale()),
+				upSeries("b:1").Sample(marchFirst+int64(i), 0.5),
 			),
 			nil,
 		)
@@ -85,7 +85,7 @@ func TestRemoteWritesReachTheLog(t *testing.T) {
 		names["node/a:1"] + " up [{zone b}] 2026-03-01T00:00:00Z=1",
 		names["node/a:1"] + " up [{zone b}] 2026-03-01T00:00:00.001Z=1",
 		names["node/b:1"] + " up [] 2026-03-01T00:00:00Z=0.5", names["node/b:1"] + " up [] 2026-03-01T00:00:00.001Z=0.5",
-	}, logged(t, l.broker))
+	}, readPointsLog(t, l.broker))
 }
 
 func TestRemoteWritesWithNothingToStoreAreTaken(t *testing.T) {
@@ -93,21 +93,22 @@ func TestRemoteWritesWithNothingToStoreAreTaken(t *testing.T) {
 	l := startLiveWithLog(t)
 	metadata := promwrite.Message{}.Bytes(3, promwrite.Message{}.Varint(1, 1).Text(2, "up").Text(4, "help"))
 	for _, path := range remoteWritePaths {
-		stale := packed(up("a:1").Sample(march, promwrite.Stale()))
-		for _, body := range [][]byte{packed(), snappy.Encode(nil, metadata), stale} {
-			require.Equal(t, http.StatusNoContent, l.write(t, path, body, nil).Status)
+		stale := encodeWrite(upSeries("a:1").Sample(marchFirst, promwrite.Stale()))
+		for _, body := range [][]byte{encodeWrite(), snappy.Encode(nil, metadata), stale} {
+			require.Equal(t, http.StatusNoContent, l.remoteWrite(t, path, body, nil).Status)
 		}
 	}
 	require.Empty(t, l.sourceNames(t))
-	require.Empty(t, logged(t, l.broker))
+	require.Empty(t, readPointsLog(t, l.broker))
 }
 
 func TestGoodSamplesOfARemoteWriteAreKept(t *testing.T) {
 	t.Parallel()
 	l := startLiveWithLog(t)
-	partly := packed(up("a:1").Sample(march, 1).Sample(march+1, math.NaN()),
-		promwrite.Labels("job", "node").Sample(march, 1), up("a:1").Sample(time.Now().Add(25*time.Hour).UnixMilli(), 1),
-		up("b:1").Bytes(4, nil))
+	partly := encodeWrite(upSeries("a:1").Sample(marchFirst, 1).Sample(marchFirst+1, math.NaN()),
+		promwrite.Labels("job", "node").Sample(marchFirst, 1),
+		upSeries("a:1").Sample(time.Now().Add(25*time.Hour).UnixMilli(), 1),
+		upSeries("b:1").Bytes(4, nil))
 	rejected := map[string]string{
 		"timeseries[0].samples[1].value": "must be a finite number", "timeseries[1].labels.__name__": "must not be empty",
 		"timeseries[2].samples[0].timestamp": "is more than a day ahead of the server's clock (see precision)",
@@ -120,7 +121,7 @@ func TestGoodSamplesOfARemoteWriteAreKept(t *testing.T) {
 		require.Equal(t, "timeseries[3].histograms[0]", errors[3].Field)
 		require.Contains(t, errors[3].Reason, "native histogram")
 	}
-	a := l.write(t, remoteWritePath, partly, nil)
+	a := l.remoteWrite(t, remoteWritePath, partly, nil)
 	a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{
 		"accepted": 1.0, "rejected": 4.0, "field": "timeseries[0].samples[1].value",
 	})
@@ -130,32 +131,32 @@ func TestGoodSamplesOfARemoteWriteAreKept(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &errors))
 	check(errors)
 	require.NotContains(t, strings.TrimSuffix(string(a.Body), "\n"), "\n", "Prometheus logs the first line of an error")
-	require.Len(t, logged(t, l.broker), 1, "what was good is there")
+	require.Len(t, readPointsLog(t, l.broker), 1, "what was good is there")
 
-	got := decode[accepted](t, l.write(t, ingestPath, partly, nil), http.StatusCreated)
+	got := decode[accepted](t, l.remoteWrite(t, ingestPath, partly, nil), http.StatusCreated)
 	require.Equal(t, []int{1, 4}, []int{got.Accepted, got.Rejected})
 	check(got.Errors)
 	require.NotEmpty(t, got.Checkpoint)
-	require.Len(t, logged(t, l.broker), 2)
+	require.Len(t, readPointsLog(t, l.broker), 2)
 
-	l.write(t, ingestPath+"?strict=true", partly, nil).RequireFailure(
+	l.remoteWrite(t, ingestPath+"?strict=true", partly, nil).RequireFailure(
 		t, http.StatusUnprocessableEntity, validation, "", map[string]any{"accepted": 0.0, "rejected": 4.0},
 	)
-	none := packed(up("c:1").Sample(march, math.Inf(1)))
-	l.write(t, ingestPath, none, nil).RequireFailure(
+	none := encodeWrite(upSeries("c:1").Sample(marchFirst, math.Inf(1)))
+	l.remoteWrite(t, ingestPath, none, nil).RequireFailure(
 		t, http.StatusUnprocessableEntity, validation, "", map[string]any{"accepted": 0.0, "rejected": 1.0},
 	)
-	l.write(t, remoteWritePath, none, nil).RequireFailure(
+	l.remoteWrite(t, remoteWritePath, none, nil).RequireFailure(
 		t, http.StatusBadRequest, validation, "", map[string]any{"accepted": 0.0, "rejected": 1.0},
 	)
-	require.Len(t, logged(t, l.broker), 2)
+	require.Len(t, readPointsLog(t, l.broker), 2)
 	require.NotContains(t, l.sourceNames(t), "node/c:1", "no source is made for what is rejected")
 }
 
 func TestRemoteWritesAreCompressedInTheUsualWays(t *testing.T) {
 	t.Parallel()
 	l := startLiveWithLog(t)
-	plain := promwrite.Request(up("a:1").Sample(march, 1))
+	plain := promwrite.Request(upSeries("a:1").Sample(marchFirst, 1))
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
 	_, err := w.Write(plain)
@@ -166,50 +167,52 @@ func TestRemoteWritesAreCompressedInTheUsualWays(t *testing.T) {
 	bomb := snappy.Encode(nil, make([]byte, 33<<20))
 	for _, path := range remoteWritePaths {
 		for encoding, body := range map[string][]byte{
-			"snappy": packed(up("a:1").Sample(march, 1)), "": packed(up("a:1").Sample(march, 1)), "gzip": zipped.Bytes(),
+			"snappy": encodeWrite(upSeries("a:1").Sample(marchFirst, 1)),
+			"":       encodeWrite(upSeries("a:1").Sample(marchFirst, 1)), "gzip": zipped.Bytes(),
 			"zstd": z.EncodeAll(plain, nil), "identity": plain,
 		} {
 			require.Equal(
-				t, http.StatusNoContent, l.write(t, path, body, map[string]string{"Content-Encoding": encoding}).Status, encoding,
+				t, http.StatusNoContent,
+				l.remoteWrite(t, path, body, map[string]string{"Content-Encoding": encoding}).Status, encoding,
 			)
 		}
 		for name, body := range map[string][]byte{
-			"not compressed": plain, "cut off": packed(up("a:1").Sample(march, 1))[:20],
-			"compressed twice": snappy.Encode(nil, packed(up("a:1").Sample(march, 1))), "text": []byte("hello"),
+			"not compressed": plain, "cut off": encodeWrite(upSeries("a:1").Sample(marchFirst, 1))[:20],
+			"compressed twice": snappy.Encode(nil, encodeWrite(upSeries("a:1").Sample(marchFirst, 1))), "text": []byte("hello"),
 			"a length of nothing": {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01},
 		} {
-			a := l.write(t, path, body, nil)
+			a := l.remoteWrite(t, path, body, nil)
 			a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "body"})
 			require.NotContains(t, string(a.Body), "snappy:", name)
 		}
-		l.write(t, path, nil, nil).RequireFailure(
+		l.remoteWrite(t, path, nil, nil).RequireFailure(
 			t, http.StatusBadRequest, validation, "", map[string]any{"field": "body", "reason": "is empty"},
 		)
-		l.write(t, path, bomb, nil).RequireFailure(
+		l.remoteWrite(t, path, bomb, nil).RequireFailure(
 			t, http.StatusRequestEntityTooLarge, validation, "", map[string]any{"limit": float64(32 << 20)},
 		)
-		l.write(t, path, []byte{0xff, 0xff, 0xff, 0xff, 0x0f, 1, 2}, nil).RequireFailure(
+		l.remoteWrite(t, path, []byte{0xff, 0xff, 0xff, 0xff, 0x0f, 1, 2}, nil).RequireFailure(
 			t, http.StatusRequestEntityTooLarge, validation, "", nil,
 		)
 		for _, encoding := range []string{"snappy, snappy", "br", "snappy,gzip"} {
-			l.write(t, path, plain, map[string]string{"Content-Encoding": encoding}).RequireFailure(
+			l.remoteWrite(t, path, plain, map[string]string{"Content-Encoding": encoding}).RequireFailure(
 				t, http.StatusUnsupportedMediaType, validation, "", map[string]any{"field": "Content-Encoding"},
 			)
 		}
 		require.Equal(
-			t, http.StatusNoContent, l.write(t, path, packed(up("a:1").Sample(march, 1)), nil).Status,
+			t, http.StatusNoContent, l.remoteWrite(t, path, encodeWrite(upSeries("a:1").Sample(marchFirst, 1)), nil).Status,
 			"the next good request works",
 		)
 	}
-	require.Len(t, logged(t, l.broker), 12)
+	require.Len(t, readPointsLog(t, l.broker), 12)
 }
 
 func TestOtherMessagesThanRemoteWrite1AreUnsupported(t *testing.T) {
 	t.Parallel()
 	l := startLiveWithLog(t)
-	good := packed(up("a:1").Sample(march, 1))
+	good := encodeWrite(upSeries("a:1").Sample(marchFirst, 1))
 	v2 := snappy.Encode(nil, promwrite.Message{}.Text(4, "").Text(4, "up").Bytes(
-		5, promwrite.Message{}.Bytes(1, []byte{0, 1}).Sample(march, 1),
+		5, promwrite.Message{}.Bytes(1, []byte{0, 1}).Sample(marchFirst, 1),
 	))
 	for _, path := range remoteWritePaths {
 		for _, contentType := range []string{
@@ -217,7 +220,8 @@ func TestOtherMessagesThanRemoteWrite1AreUnsupported(t *testing.T) {
 			"Application/X-Protobuf",
 		} {
 			require.Equal(
-				t, http.StatusNoContent, l.write(t, path, good, map[string]string{"Content-Type": contentType}).Status, contentType,
+				t, http.StatusNoContent,
+				l.remoteWrite(t, path, good, map[string]string{"Content-Type": contentType}).Status, contentType,
 			)
 		}
 		for name, header := range map[string]map[string]string{
@@ -227,34 +231,35 @@ func TestOtherMessagesThanRemoteWrite1AreUnsupported(t *testing.T) {
 			},
 			"X-Prometheus-Remote-Write-Version": {"X-Prometheus-Remote-Write-Version": "2.0.0"},
 		} {
-			a := l.write(t, path, v2, header)
+			a := l.remoteWrite(t, path, v2, header)
 			a.RequireFailure(t, http.StatusUnsupportedMediaType, validation, "", map[string]any{"field": name})
 			require.NotEmpty(t, a.Error.Details["allowed"])
 		}
-		l.write(t, path, v2, nil).RequireFailure(
+		l.remoteWrite(t, path, v2, nil).RequireFailure(
 			t, http.StatusUnsupportedMediaType, validation, "", map[string]any{"field": "Content-Type"},
 		)
-		l.write(t, path, snappy.Encode(nil, []byte(`{"points":[]}`)), nil).RequireFailure(
+		l.remoteWrite(t, path, snappy.Encode(nil, []byte(`{"points":[]}`)), nil).RequireFailure(
 			t, http.StatusBadRequest, validation, "", map[string]any{"field": "body"},
 		)
 	}
 	for _, contentType := range []string{
 		"", "application/json", "text/plain", "application/octet-stream", "application/x-protobuf; charset=latin1",
 	} {
-		l.write(t, remoteWritePath, good, map[string]string{"Content-Type": contentType}).RequireFailure(
+		l.remoteWrite(t, remoteWritePath, good, map[string]string{"Content-Type": contentType}).RequireFailure(
 			t, http.StatusUnsupportedMediaType, validation, "",
 			map[string]any{"field": "Content-Type", "allowed": []any{"application/x-protobuf"}},
 		)
 	}
-	require.Len(t, logged(t, l.broker), 6)
+	require.Len(t, readPointsLog(t, l.broker), 6)
 }
 
-func TestRemoteWriteWantsKeyWorkspaceAndScope(t *testing.T) {
+func TestRemoteWriteRequiresKeyWorkspaceAndScope(t *testing.T) {
 	t.Parallel()
 	l := startLiveWithLog(t)
 	other := l.NewWorkspace(t, apikey.Live)
 	send := func(q contract.Request) *contract.Answer {
-		q.Method, q.Path, q.Body = http.MethodPost, remoteWritePath, string(packed(up("a:1").Sample(march, 1)))
+		q.Method, q.Path = http.MethodPost, remoteWritePath
+		q.Body = string(encodeWrite(upSeries("a:1").Sample(marchFirst, 1)))
 		q.Header = map[string]string{"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy"}
 		return l.Do(t, q)
 	}
@@ -274,11 +279,12 @@ func TestRemoteWriteWantsKeyWorkspaceAndScope(t *testing.T) {
 		send(contract.Request{Key: l.NewKey(t, []uuid.UUID{l.Workspace}, request.WriteLiveData)}).Status,
 	)
 	require.Equal(
-		t, http.StatusNoContent, l.write(t, remoteWritePath+"?db=x&db=y", packed(up("a:1").Sample(march, 1)), nil).Status,
+		t, http.StatusNoContent,
+		l.remoteWrite(t, remoteWritePath+"?db=x&db=y", encodeWrite(upSeries("a:1").Sample(marchFirst, 1)), nil).Status,
 		"query parameters have no meaning",
 	)
-	l.write(
-		t, ingestPath+"?db=x", packed(up("a:1").Sample(march, 1)), nil,
+	l.remoteWrite(
+		t, ingestPath+"?db=x", encodeWrite(upSeries("a:1").Sample(marchFirst, 1)), nil,
 	).RequireFailure(t, 400, validation, "", map[string]any{"field": "db"})
 	a := l.Do(t, contract.Request{Path: remoteWritePath})
 	a.RequireFailure(t, http.StatusMethodNotAllowed, validation, "", nil)
@@ -289,11 +295,13 @@ func TestARemoteWriteWithAnIdempotencyKeyIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	l := startLiveWithLog(t)
 	for i := range 2 {
-		a := l.write(t, ingestPath, packed(up("a:1").Sample(march, 1)), map[string]string{"Idempotency-Key": "once"})
+		a := l.remoteWrite(
+			t, ingestPath, encodeWrite(upSeries("a:1").Sample(marchFirst, 1)), map[string]string{"Idempotency-Key": "once"},
+		)
 		require.Equal(t, http.StatusNoContent, a.Status)
 		require.Equal(t, i == 1, a.Header.Get("Idempotent-Replayed") == "true")
 	}
-	require.Len(t, logged(t, l.broker), 1)
+	require.Len(t, readPointsLog(t, l.broker), 1)
 }
 
 func TestTheLimitOfSourcesRejectsSamples(t *testing.T) {
@@ -301,8 +309,13 @@ func TestTheLimitOfSourcesRejectsSamples(t *testing.T) {
 	l := startLiveWithLog(t)
 	_, err := l.DB.UpdateWorkspace(t.Context(), l.Workspace, limitOfSources(1))
 	require.NoError(t, err)
-	a := l.write(
-		t, remoteWritePath, packed(up("a:1").Sample(march, 1), up("b:1").Sample(march, 1), up("b:1").Sample(march+1, 1)), nil,
+	a := l.remoteWrite(
+		t, remoteWritePath,
+		encodeWrite(
+			upSeries("a:1").Sample(marchFirst, 1), upSeries("b:1").Sample(marchFirst, 1),
+			upSeries("b:1").Sample(marchFirst+1, 1),
+		),
+		nil,
 	)
 	a.RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{
 		"accepted": 1.0, "rejected": 2.0, "field": "timeseries[1].labels.job",
@@ -332,7 +345,7 @@ func TestLinesOfJSONReachTheLog(t *testing.T) {
 		made.ID + " temp [] 2026-03-01T00:00:00Z=1", made.ID + " load [{a b}] 2026-03-01T00:00:00Z=1",
 		made.ID + ` load [{a b}] 2026-03-01T00:00:01Z="x"`,
 	}
-	require.ElementsMatch(t, want, logged(t, l.broker))
+	require.ElementsMatch(t, want, readPointsLog(t, l.broker))
 
 	send(ingestPath, row+"\n{\n}").RequireFailure(t, 400, validation, "", map[string]any{"field": "body", "line": 2.0})
 	send(ingestPath, row+"\n"+`{"metric":"m","value":1}`).RequireFailure(t, 400, validation, "", map[string]any{
@@ -354,5 +367,5 @@ func TestLinesOfJSONReachTheLog(t *testing.T) {
 	send(ingestPath, row+"\n"+strings.Repeat("[", 100_000)).RequireFailure(
 		t, 400, validation, "", map[string]any{"line": 2.0},
 	)
-	require.Len(t, logged(t, l.broker), len(want), "nothing of these is there")
+	require.Len(t, readPointsLog(t, l.broker), len(want), "nothing of these is there")
 }

@@ -15,17 +15,17 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// aged is a server with two sources that have points, numbers and texts, of 0, 10,
-// 40 and 400 days ago; the value of each is its age.
-type aged struct {
+// retentionFixture is a server with two sources whose points, numbers and strings, are 0, 10,
+// 40 and 400 days old; the value of each is its age in days.
+type retentionFixture struct {
 	*live
 	boiler, fan source
 	now         time.Time
 }
 
-func newAged(t *testing.T) *aged {
+func newRetentionFixture(t *testing.T) *retentionFixture {
 	t.Helper()
-	a := &aged{live: startLive(t), now: time.Now().Truncate(time.Second)}
+	a := &retentionFixture{live: startLive(t), now: time.Now().Truncate(time.Second)}
 	a.boiler, a.fan = a.createSource(t, `{"name":"boiler"}`), a.createSource(t, `{"name":"fan"}`)
 	for _, s := range []source{a.boiler, a.fan} {
 		var numbers, texts []sample
@@ -40,7 +40,7 @@ func newAged(t *testing.T) *aged {
 	return a
 }
 
-func (a *aged) keep(t *testing.T, s source, days any) {
+func (a *retentionFixture) setRetention(t *testing.T, s source, days any) {
 	t.Helper()
 	require.Equal(
 		t, http.StatusOK,
@@ -50,14 +50,14 @@ func (a *aged) keep(t *testing.T, s source, days any) {
 	)
 }
 
-func (a *aged) keepAll(t *testing.T, days *int32) {
+func (a *retentionFixture) setWorkspaceRetention(t *testing.T, days *int32) {
 	t.Helper()
 	_, err := a.DB.UpdateWorkspace(t.Context(), a.Workspace, access.WorkspaceChange{RetentionDays: &days})
 	require.NoError(t, err)
 }
 
 // ages returns the last column of every row of a query's answer, by source and metric.
-func (a *aged) ages(t *testing.T, params string) map[string]string {
+func (a *retentionFixture) ages(t *testing.T, params string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for _, r := range a.query(t, params) {
@@ -77,7 +77,7 @@ func (a *aged) ages(t *testing.T, params string) map[string]string {
 
 func TestPointsPastTheirRetentionAreInNoAnswer(t *testing.T) {
 	t.Parallel()
-	a := newAged(t)
+	a := newRetentionFixture(t)
 	const everything = "from=0&to=now"
 	all := a.ages(t, everything)
 	require.Equal(t, map[string]string{
@@ -85,7 +85,7 @@ func TestPointsPastTheirRetentionAreInNoAnswer(t *testing.T) {
 		"fan age": "0 10 40 400", "fan text": "0 10 40 400", "fan old": "400",
 	}, all)
 
-	a.keep(t, a.boiler, 11)
+	a.setRetention(t, a.boiler, 11)
 	check := func(boiler, fan string, boilerCount, fanCount, both float64) {
 		t.Helper()
 		raw := a.ages(t, everything)
@@ -136,20 +136,20 @@ func TestPointsPastTheirRetentionAreInNoAnswer(t *testing.T) {
 		require.Empty(t, latest["boiler old"], "the newest is past its retention")
 	}
 	check("0 10", "0 10 40 400", 2, 4, 6)
-	a.keepAll(t, ptr(int32(100)))
+	a.setWorkspaceRetention(t, ptr(int32(100)))
 	check("0 10", "0 10 40", 2, 3, 5)
-	a.keep(t, a.boiler, 36_500)
-	a.keepAll(t, ptr(int32(11)))
+	a.setRetention(t, a.boiler, 36_500)
+	a.setWorkspaceRetention(t, ptr(int32(11)))
 	check("0 10", "0 10", 2, 2, 4)
-	a.keepAll(t, nil)
-	a.keep(t, a.boiler, "null")
+	a.setWorkspaceRetention(t, nil)
+	a.setRetention(t, a.boiler, "null")
 	require.Equal(t, all, a.ages(t, everything), "nothing is removed by asking")
 }
 
 func TestPagesOfPointsEndAtTheRetention(t *testing.T) {
 	t.Parallel()
-	a := newAged(t)
-	a.keep(t, a.boiler, 41)
+	a := newRetentionFixture(t)
+	a.setRetention(t, a.boiler, 41)
 	path := "/api/live-data/query?metric=age&pointsLimit=1&from=0&to=now&sourceId=" + a.boiler.ID
 	var seen []any
 	for cursor := ""; ; {
@@ -218,13 +218,13 @@ func TestRetentionIsAWholeNumberOfDaysUpToACentury(t *testing.T) {
 		})
 		if status != 200 && (a.Status == 400 || a.Status == 422) {
 			require.Equal(t, "retentionDays", a.Error.Details["field"], text)
-			continue // 400 or 422 is the decoder's to say
+			continue // whether it is 400 or 422 depends on the decoder
 		}
 		require.Equal(t, status, a.Status, "%s: %s", text, a.Body)
 	}
 }
 
-func TestADeletedSourcesSeriesLeaveTheirRoomToOthers(t *testing.T) {
+func TestTheSeriesOfADeletedSourceDoNotCount(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
 	_, err := l.DB.UpdateWorkspace(t.Context(), l.Workspace, access.WorkspaceChange{

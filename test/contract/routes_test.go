@@ -41,7 +41,7 @@ func TestTheRoutesAndTheContractAreTheSame(t *testing.T) {
 		}
 		if operation.RequestBody != nil && rt.Dialect == nil {
 			require.Contains(t, statuses, "415", name)
-			// Remote write has no 422: its specification wants 400.
+			// Remote write has no 422: its specification requires 400.
 			require.Equal(t, name != "POST /api/v1/write", statuses["422"] != nil, name)
 		}
 	}

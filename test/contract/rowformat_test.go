@@ -16,8 +16,8 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// rowsOf makes a query in a form without an envelope.
-func (l *live) rowsOf(t *testing.T, params, contentType string, header map[string]string) *contract.Answer {
+// queryRows sends a query for a format without an envelope.
+func (l *live) queryRows(t *testing.T, params, contentType string, header map[string]string) *contract.Answer {
 	t.Helper()
 	a := l.Do(t, contract.Request{Path: "/api/live-data/query?" + params, Header: header})
 	require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
@@ -29,28 +29,29 @@ func (l *live) rowsOf(t *testing.T, params, contentType string, header map[strin
 func TestCSVHasARowAPointInTheOrderOfTimeOverAllSeries(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	raw := within(10*time.Minute) + "&format=csv"
-	a := f.rowsOf(t, raw, "text/csv", nil)
+	raw := rangeParams(10*time.Minute) + "&format=csv"
+	a := f.queryRows(t, raw, "text/csv", nil)
 	first, second := f.boiler.ID+",boiler,", f.fan.ID+",fan,"
 	lines := strings.Split(strings.TrimSpace(string(a.Body)), "\n")
 	require.Equal(t, "timestamp,sourceId,sourceName,metric,kind,unit,tag.room,value", lines[0])
 	require.ElementsMatch(t, []string{
-		stamp(0) + "," + first + "temp,number,°C,A,1", stamp(0) + "," + second + "temp,number,,B,100",
+		timestampAt(0) + "," + first + "temp,number,°C,A,1", timestampAt(0) + "," + second + "temp,number,,B,100",
 	}, lines[1:3], "those of one time")
 	require.Equal(t, []string{
-		stamp(time.Second) + "," + first + "pressure,number,bar,,7",
+		timestampAt(time.Second) + "," + first + "pressure,number,bar,,7",
 	}, lines[3:4])
 	require.ElementsMatch(t, []string{
-		stamp(time.Minute) + "," + first + "state,string,bar,,on", stamp(time.Minute) + "," + first + "temp,number,°C,A,2",
+		timestampAt(time.Minute) + "," + first + "state,string,bar,,on",
+		timestampAt(time.Minute) + "," + first + "temp,number,°C,A,2",
 	}, lines[4:6])
 	require.Equal(t, []string{
-		stamp(2*time.Minute+time.Microsecond) + "," + first + `state,string,bar,,"off ""now"""`,
-		stamp(3*time.Minute) + "," + first + "temp,number,°C,A,4.5",
-		stamp(5*time.Minute) + "," + second + "temp,number,,B,101",
+		timestampAt(2*time.Minute+time.Microsecond) + "," + first + `state,string,bar,,"off ""now"""`,
+		timestampAt(3*time.Minute) + "," + first + "temp,number,°C,A,4.5",
+		timestampAt(5*time.Minute) + "," + second + "temp,number,,B,101",
 	}, lines[6:])
 	require.Empty(t, a.Header.Get("Link"))
 
-	backwards := f.rowsOf(t, raw+"&order=desc&metric=temp&epoch=ms", "text/csv", nil)
+	backwards := f.queryRows(t, raw+"&order=desc&metric=temp&epoch=ms", "text/csv", nil)
 	table, err := csv.NewReader(strings.NewReader(string(backwards.Body))).ReadAll()
 	require.NoError(t, err)
 	var values []string
@@ -64,26 +65,27 @@ func TestCSVHasARowAPointInTheOrderOfTimeOverAllSeries(t *testing.T) {
 func TestNDJSONHasAnObjectAPoint(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	a := f.rowsOf(
-		t, within(10*time.Minute)+"&format=ndjson&aggregation=avg,count&interval=2m&fill=null&sourceId="+f.fan.ID,
+	a := f.queryRows(
+		t, rangeParams(10*time.Minute)+"&format=ndjson&aggregation=avg,count&interval=2m&fill=null&sourceId="+f.fan.ID,
 		"application/x-ndjson", nil,
 	)
 	row := func(at time.Duration, cells string) string {
 		return `{"timestamp":"` +
-			stamp(at) +
+			timestampAt(at) +
 			`","sourceId":"` +
 			f.fan.ID + `","sourceName":"fan","metric":"temp","kind":"number","unit":null,"tags":{"room":"B"},` + cells + "}\n"
 	}
 	require.Equal(t, row(0, `"avg":100,"count":1`)+row(2*time.Minute, `"avg":null,"count":null`)+
 		row(4*time.Minute, `"avg":101,"count":1`)+row(6*time.Minute, `"avg":null,"count":null`)+
 		row(8*time.Minute, `"avg":null,"count":null`), string(a.Body))
-	grouped := f.rowsOf(
-		t, within(10*time.Minute)+"&format=ndjson&aggregation=sum&groupBy=none&metric=temp", "application/x-ndjson", nil,
+	grouped := f.queryRows(
+		t, rangeParams(10*time.Minute)+"&format=ndjson&aggregation=sum&groupBy=none&metric=temp", "application/x-ndjson", nil,
 	)
 	require.Equal(
 		t,
 		`{"timestamp":"`+
-			stamp(0)+`","sourceId":null,"sourceName":null,"metric":null,"kind":"number","unit":null,"tags":{},"sum":208.5}`+"\n",
+			timestampAt(0)+
+			`","sourceId":null,"sourceName":null,"metric":null,"kind":"number","unit":null,"tags":{},"sum":208.5}`+"\n",
 		string(grouped.Body),
 	)
 }
@@ -106,7 +108,7 @@ func TestTheAcceptHeaderChoosesTheFormUnlessTheParameterDoes(t *testing.T) {
 		require.Equal(t, want+"; charset=utf-8", a.Header.Get("Content-Type"), accept)
 		require.Contains(t, a.Header.Values("Vary"), "Accept")
 	}
-	l.rowsOf(t, "format=csv", "text/csv", map[string]string{"Accept": "application/json"})
+	l.queryRows(t, "format=csv", "text/csv", map[string]string{"Accept": "application/json"})
 	refused := l.Do(t, contract.Request{Path: "/api/live-data/query?format=csv&limit=0"})
 	refused.RequireFailure(t, http.StatusBadRequest, "VALIDATION_ERROR", "", map[string]any{"field": "limit"})
 }
@@ -115,7 +117,7 @@ func TestFurtherPagesOfRowsAreInTheLinkHeader(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	seen := map[string]bool{}
-	for next := "/api/live-data/query?" + within(10*time.Minute) + "&format=csv&limit=1"; next != ""; {
+	for next := "/api/live-data/query?" + rangeParams(10*time.Minute) + "&format=csv&limit=1"; next != ""; {
 		a := f.Do(t, contract.Request{Path: next})
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 		for _, line := range strings.Split(strings.TrimSpace(string(a.Body)), "\n")[1:] {
@@ -127,7 +129,7 @@ func TestFurtherPagesOfRowsAreInTheLinkHeader(t *testing.T) {
 	require.Len(t, seen, 8)
 	// The points of one raw series are paged by cursor.
 	a := f.Do(t, contract.Request{
-		Path: "/api/live-data/query?" + within(10*time.Minute) + "&format=ndjson&metric=state&pointsLimit=1",
+		Path: "/api/live-data/query?" + rangeParams(10*time.Minute) + "&format=ndjson&metric=state&pointsLimit=1",
 	})
 	next := nextLink(t, a)
 	require.Contains(t, next, "cursor=")
@@ -187,12 +189,12 @@ func TestNoTextOfATenantIsAFormulaInCSV(t *testing.T) {
 	s := l.createSource(t, `{"name":"=cmd|'/c calc'!A1","tags":{}}`)
 	var samples []sample
 	for i, text := range texts {
-		samples = append(samples, sample{at(time.Duration(i) * time.Second), text, 1})
+		samples = append(samples, sample{microsAt(time.Duration(i) * time.Second), text, 1})
 	}
 	l.store(
 		t, l.Workspace, seriesKey{source: s.ID, metric: "-m", tags: map[string]string{"=k": "=v"}, text: true}, samples...,
 	)
-	a := l.rowsOf(t, within(time.Hour)+"&format=csv", "text/csv", nil)
+	a := l.queryRows(t, rangeParams(time.Hour)+"&format=csv", "text/csv", nil)
 	table, err := csv.NewReader(strings.NewReader(string(a.Body))).ReadAll()
 	require.NoError(t, err)
 	require.Equal(
@@ -217,9 +219,9 @@ func TestCSVHasABoundedNumberOfColumns(t *testing.T) {
 		for k := range 60 {
 			tags["k"+string(rune('a'+i))+strings.Repeat("x", k)] = "v"
 		}
-		l.store(t, l.Workspace, seriesKey{source: s.ID, metric: "m", tags: tags}, sample{at(0), 1.0, 1})
+		l.store(t, l.Workspace, seriesKey{source: s.ID, metric: "m", tags: tags}, sample{microsAt(0), 1.0, 1})
 	}
-	l.Do(t, contract.Request{Path: "/api/live-data/query?format=csv&" + within(time.Hour)}).
+	l.Do(t, contract.Request{Path: "/api/live-data/query?format=csv&" + rangeParams(time.Hour)}).
 		RequireFailure(t, http.StatusUnprocessableEntity, "VALIDATION_ERROR", "", map[string]any{"field": "format"})
-	l.rowsOf(t, "format=ndjson&"+within(time.Hour), "application/x-ndjson", nil)
+	l.queryRows(t, "format=ndjson&"+rangeParams(time.Hour), "application/x-ndjson", nil)
 }

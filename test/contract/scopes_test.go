@@ -17,10 +17,10 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// needs are the scopes of a route: of any one is enough, all must be there.
+// needs are the scopes that a route requires: one of any, and each of all.
 type needs struct{ any, all []request.Scope }
 
-// met reports whether scopes are enough. Admin is enough for all.
+// met reports whether scopes are sufficient. Admin always is.
 func (n needs) met(scopes ...request.Scope) bool {
 	has := func(s request.Scope) bool {
 		return slices.Contains(scopes, s) || slices.Contains(scopes, request.Admin)
@@ -30,7 +30,7 @@ func (n needs) met(scopes ...request.Scope) bool {
 	})
 }
 
-// required is what a refusal says.
+// required returns the scopes that a refusal names.
 func (n needs) required() (list []any) {
 	for _, s := range slices.Concat(n.any, n.all) {
 		list = append(list, string(s))
@@ -38,8 +38,8 @@ func (n needs) required() (list []any) {
 	return list
 }
 
-// scopesOfRoutes are the scopes that the published contract promises, not what the
-// routes declare: a route that declares another one, or is not in here, fails.
+// scopesOfRoutes returns the scopes that the published contract promises, not those that
+// routes declare: a route that declares other scopes, or is missing here, fails the test.
 func scopesOfRoutes() map[string]needs {
 	one := func(scope request.Scope) needs { return needs{all: []request.Scope{scope}} }
 	both := needs{all: []request.Scope{request.ReadNodes, request.ReadEdges}}
@@ -55,7 +55,7 @@ func scopesOfRoutes() map[string]needs {
 		"GET /api/queries/history":                  both,
 		"GET /api/queries/history/{sequence}/edges": both,
 		"GET /api/queries/events":                   both,
-		"POST /api/commands/execute":                writes, // and then what the command needs
+		"POST /api/commands/execute":                writes, // and then the scope of the command
 		"POST /api/commands/batch":                  writes,
 		"GET /api/commands/{id}":                    writes,
 		"GET /api/live-data/sources":                readLive,
@@ -81,7 +81,7 @@ func scopesOfRoutes() map[string]needs {
 	}
 }
 
-// sameScopes compares what a route declares with what is promised.
+// sameScopes checks that a route declares the promised scopes.
 func sameScopes(t *testing.T, rt route.Route, want needs) {
 	t.Helper()
 	declared := needs{any: rt.Scopes}
@@ -91,9 +91,9 @@ func sameScopes(t *testing.T, rt route.Route, want needs) {
 	require.Equal(t, want, declared, "%s %s", rt.Method, rt.Pattern)
 }
 
-// Every route of the interface under every scope: one that is enough passes, any other
-// is refused with what would be enough, and so is none at all.
-func TestEachRouteWantsItsScope(t *testing.T) {
+// Every route of the API with every scope: a sufficient scope passes; any other scope, and
+// none at all, is refused with the sufficient ones.
+func TestEachRouteRequiresItsScope(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, groups()...)
 	keys := map[request.Scope]string{}
@@ -118,15 +118,15 @@ func TestEachRouteWantsItsScope(t *testing.T) {
 				requireForbidden(t, s, rt.Method, path, key, want)
 				continue
 			}
-			status := passes(t, s, rt, path, key)
+			status := requestStatus(t, s, rt, path, key)
 			require.NotContains(t, []int{http.StatusUnauthorized, http.StatusForbidden}, status, "%s with %s", name, scope)
 		}
 		requireForbidden(t, s, rt.Method, path, none, want)
 		if enough := slices.Concat(want.any, want.all); len(enough) > 1 {
-			status := passes(t, s, rt, path, s.NewKey(t, []uuid.UUID{s.Workspace}, enough...))
+			status := requestStatus(t, s, rt, path, s.NewKey(t, []uuid.UUID{s.Workspace}, enough...))
 			require.NotEqual(t, http.StatusForbidden, status, name)
 		}
-		// A scope is worth nothing in a workspace that the key does not open.
+		// A scope does not apply in a workspace that the key has no access to.
 		s.Do(t, contract.Request{Method: rt.Method, Path: path, Key: keys[request.Admin], Workspace: other.String()}).
 			RequireFailure(t, 403, authorization, "Workspace access denied", nil)
 	}
@@ -139,15 +139,15 @@ func requireForbidden(t *testing.T, s *contract.Server, method, path, key string
 	a.RequireFailure(t, 403, authorization, "Forbidden", map[string]any{"required": want.required()})
 }
 
-// passes returns the status of a request whose scopes are enough, whatever is wrong with
-// it otherwise. Answers that last are left when they have begun.
-func passes(t *testing.T, s *contract.Server, rt route.Route, path, key string) int {
+// requestStatus returns the status of a request whose scopes are sufficient, whatever else is
+// wrong with it. Streams are closed after their header.
+func requestStatus(t *testing.T, s *contract.Server, rt route.Route, path, key string) int {
 	t.Helper()
 	if !rt.Lasts {
 		return s.Do(t, contract.Request{Method: rt.Method, Path: path, Key: key}).Status
 	}
-	ctx, leave := context.WithCancel(t.Context())
-	defer leave()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, rt.Method, s.URL+path, nil)
 	require.NoError(t, err)
 	r.Header.Set("Authorization", "Bearer "+key)
@@ -162,8 +162,8 @@ func passes(t *testing.T, s *contract.Server, rt route.Route, path, key string) 
 	return answer.StatusCode
 }
 
-// A key without any scope may ask who it is, and so may every other.
-func TestWhoAmIWantsNoScope(t *testing.T) {
+// Every key, with or without scopes, may read its own description.
+func TestWhoAmIRequiresNoScope(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t)
 	for _, scopes := range append([][]request.Scope{nil}, [][]request.Scope{request.Scopes[:1], request.Scopes}...) {
@@ -172,8 +172,8 @@ func TestWhoAmIWantsNoScope(t *testing.T) {
 	}
 }
 
-// Every command under every scope: what a command needs depends on what it does.
-func TestEachCommandWantsItsScope(t *testing.T) {
+// Every command with every scope: the required scope depends on what the command does.
+func TestEachCommandRequiresItsScope(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, (&contract.Commands{}).Group)
 	keys := map[request.Scope]string{}
@@ -199,7 +199,7 @@ func TestEachCommandWantsItsScope(t *testing.T) {
 		command := fmt.Sprintf(`{"type":%q,"payload":%s}`, c.kind, c.payload)
 		for scope, key := range keys {
 			bodies := map[string]string{"/api/commands/execute": command}
-			if len(c.enough) == 1 { // UNDO and REDO are not for batches
+			if len(c.enough) == 1 { // UNDO and REDO are not allowed in batches
 				bodies["/api/commands/batch"] = `{"commands":[` + command + `]}`
 			}
 			for path, body := range bodies {

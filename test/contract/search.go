@@ -24,16 +24,16 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// Search is the group of the search routes with the stores and the consumers behind
-// it. What is nil is made.
+// Search is the group of the search routes, with its stores and its consumers. Group
+// creates what is nil.
 type Search struct {
-	// Unindexed leaves out Milvus, ClickHouse and the consumers: requests are refused or
-	// find nobody at home.
+	// Unindexed leaves out Milvus, ClickHouse and the consumers: requests are refused, or
+	// Milvus is unavailable.
 	Unindexed bool
-	Log       *kafka.Client // the one of the commands, whose changes are indexed
+	Log       *kafka.Client // the log of the commands, whose changes are indexed
 	Points    *clickhouse.DB
-	Milvus    string         // address; empty: that of testenv
-	Embedder  embed.Embedder // nil: a Switch of the static model
+	Milvus    string         // address; empty: the one of testenv
+	Embedder  embed.Embedder // nil: a Switch with the static model
 }
 
 // Switch is an embedder that can be unavailable.
@@ -42,7 +42,7 @@ type Switch struct {
 	Off atomic.Bool
 }
 
-// Embed embeds, unless it is unavailable.
+// Embed embeds the texts, or fails if the embedder is unavailable.
 func (s *Switch) Embed(ctx context.Context, texts []string) ([]embed.Vector, error) {
 	if s.Off.Load() {
 		return nil, fault.New(fault.Unavailable, "The embedder is away")
@@ -50,10 +50,10 @@ func (s *Switch) Embed(ctx context.Context, texts []string) ([]embed.Vector, err
 	return s.Embedder.Embed(ctx, texts)
 }
 
-// nobody is an address at which nothing listens.
-const nobody = "127.0.0.1:1"
+// unreachable is an address on which nothing listens.
+const unreachable = "127.0.0.1:1"
 
-// Group makes the routes.
+// Group creates the routes.
 func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	if g.Embedder == nil {
@@ -61,7 +61,7 @@ func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 	}
 	switch {
 	case g.Unindexed:
-		g.Milvus = nobody
+		g.Milvus = unreachable
 	case g.Milvus == "":
 		g.Milvus = testenv.Milvus(t)
 	}
@@ -69,7 +69,7 @@ func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = vectors.Close() })
 	metrics := rag.NewMetrics(nil)
-	queries := embed.NewQueries(embed.QueryOptions{Embedder: g.Embedder, Timeout: time.Minute}) // slow is not away
+	queries := embed.NewQueries(embed.QueryOptions{Embedder: g.Embedder, Timeout: time.Minute}) // slow is not unavailable
 	t.Cleanup(queries.Close)
 	deps := rag.Deps{
 		Engine: rag.NewEngine(rag.Stores{Postgres: s.DB, Milvus: vectors, Embedder: queries}, slog.Default(), metrics),
@@ -91,7 +91,7 @@ func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 	return rag.Routes(deps)
 }
 
-// index runs the consumers until the test ends, with collections of the test's own.
+// index runs the consumers until the test ends, with collections that only this test uses.
 func (g *Search) index(t testing.TB, s *Server, vectors *milvus.DB) {
 	t.Helper()
 	prefix := fmt.Sprintf("contract_%x", time.Now().UnixNano())
@@ -103,11 +103,11 @@ func (g *Search) index(t testing.TB, s *Server, vectors *milvus.DB) {
 		},
 	})
 	background(t, consumer.Run)
-	words := lexical.New(lexical.Deps{
+	lexicalConsumer := lexical.New(lexical.Deps{
 		Log: g.Log, Graph: s.DB, Logger: slog.Default(),
 		Config: lexical.Config{
 			Group: "lexical", BatchWait: 20 * time.Millisecond, FetchBytes: 8 << 20, FillEvery: time.Second, Grace: time.Second,
 		},
 	})
-	background(t, words.Run)
+	background(t, lexicalConsumer.Run)
 }

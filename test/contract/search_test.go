@@ -17,10 +17,10 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// indexPatience is how long what was written may take to be found on a busy machine.
-const indexPatience = 3 * time.Minute
+// indexTimeout is how long a change may take to be found by searches on a busy machine.
+const indexTimeout = 3 * time.Minute
 
-// searcher is a server with the graph, and with search over it.
+// searcher is a server with the routes of the graph and of search.
 type searcher struct {
 	*writer
 	*contract.Search
@@ -41,7 +41,7 @@ func startSearchWith(t *testing.T, group *contract.Search) *searcher {
 	}
 }
 
-// searchHit is what either search shows.
+// searchHit is a result of either search.
 type searchHit struct {
 	Node         graphItem
 	Score        float64
@@ -52,7 +52,7 @@ type searchHit struct {
 	}
 	Scores struct{ Text, Vector, Graph *float64 }
 	Path   []graphItem
-	// What is asked for by a flag.
+	// A request asks for the following fields by flags.
 	Explanation []struct {
 		Kind, Detail string
 		NodeID       *string
@@ -67,23 +67,23 @@ type searchHit struct {
 	}
 }
 
-// found makes a search that must be answered.
-func (s *searcher) found(t testing.TB, path, body string) []searchHit {
+// search sends a search that must succeed.
+func (s *searcher) search(t testing.TB, path, body string) []searchHit {
 	t.Helper()
-	return s.foundAs(t, contract.Request{Path: path, Body: body})
+	return s.searchAs(t, contract.Request{Path: path, Body: body})
 }
 
-func (s *searcher) foundAs(t testing.TB, q contract.Request) []searchHit {
+func (s *searcher) searchAs(t testing.TB, q contract.Request) []searchHit {
 	t.Helper()
 	q.Method = http.MethodPost
 	return decode[[]searchHit](t, s.Do(t, q), http.StatusOK)
 }
 
-// until makes a search again and again until the names of what is found are right.
-func (s *searcher) until(t testing.TB, q contract.Request, right func(names []string) bool) {
+// searchUntil repeats a search until right reports true for the names of its results.
+func (s *searcher) searchUntil(t testing.TB, q contract.Request, right func(names []string) bool) {
 	t.Helper()
 	q.Method = http.MethodPost
-	deadline := time.Now().Add(indexPatience)
+	deadline := time.Now().Add(indexTimeout)
 	for {
 		a := s.Do(t, q)
 		if a.Status == http.StatusOK && right(names(decode[[]searchHit](t, a, http.StatusOK))) {
@@ -102,16 +102,18 @@ func names(hits []searchHit) []string {
 	return list
 }
 
-func has(name string) func([]string) bool {
+func contains(name string) func([]string) bool {
 	return func(names []string) bool { return slices.Contains(names, name) }
 }
 
-func hasNot(name string) func([]string) bool {
+func omits(name string) func([]string) bool {
 	return func(names []string) bool { return !slices.Contains(names, name) }
 }
 
-// describe makes a node with a text and gives its id.
-func (s *searcher) describe(t testing.TB, key, workspace, entityType, name, description, properties string) string {
+// newDescribedNode creates a node with a description and returns its id.
+func (s *searcher) newDescribedNode(
+	t testing.TB, key, workspace, entityType, name, description, properties string,
+) string {
 	t.Helper()
 	payload, err := json.Marshal(map[string]any{"type": "CREATE_NODE", "payload": map[string]any{
 		"name": name, "entityType": entityType, "description": description, "properties": json.RawMessage(properties),
@@ -121,24 +123,24 @@ func (s *searcher) describe(t testing.TB, key, workspace, entityType, name, desc
 		Method: http.MethodPost, Path: executePath, Body: string(payload), Key: key, Workspace: workspace,
 	}
 	a := s.Do(t, q)
-	// the log is slow to come up
-	deadline := time.Now().Add(indexPatience)
+	// The log may need some time to become available.
+	deadline := time.Now().Add(indexTimeout)
 	for a.Status == http.StatusServiceUnavailable && time.Now().Before(deadline) {
 		time.Sleep(100 * time.Millisecond)
 		a = s.Do(t, q)
 	}
-	return decode[done](t, a, http.StatusCreated).Node.ID
+	return decode[commandResult](t, a, http.StatusCreated).Node.ID
 }
 
-func (s *searcher) relate(t testing.TB, source, relation, target string) string {
+func (s *searcher) newRelation(t testing.TB, source, relation, target string) string {
 	t.Helper()
-	return s.applied(
+	return s.mustExecute(
 		t, `{"type":"CREATE_EDGE","payload":{"sourceId":"`+source+`","targetId":"`+target+`","relationType":"`+relation+`"}}`,
 	).Edge.ID
 }
 
-// plant makes a small plant, and waits until all of it is indexed.
-func (s *searcher) plant(t testing.TB) map[string]string {
+// createPlant creates the graph of a small plant, and waits until all of it is indexed.
+func (s *searcher) createPlant(t testing.TB) map[string]string {
 	t.Helper()
 	ids := map[string]string{}
 	for _, n := range []struct{ entityType, name, description, properties string }{
@@ -152,20 +154,20 @@ func (s *searcher) plant(t testing.TB) map[string]string {
 		{"actor", "Grüße 東京タワー", "Sends postcards from a red tower.", `{"a.b":"'; DROP TABLE nodes; --"}`},
 		{"object", "Visitor counter", "Counts who walks in.", `{}`},
 	} {
-		ids[n.name] = s.describe(t, "", "", n.entityType, n.name, n.description, n.properties)
+		ids[n.name] = s.newDescribedNode(t, "", "", n.entityType, n.name, n.description, n.properties)
 	}
-	ids["feeds"] = s.relate(t, ids["Pump 7"], "feeds", ids["Cooling"])
-	ids["stands_in"] = s.relate(t, ids["Cooling"], "stands_in", ids["Northern hall"])
+	ids["feeds"] = s.newRelation(t, ids["Pump 7"], "feeds", ids["Cooling"])
+	ids["stands_in"] = s.newRelation(t, ids["Cooling"], "stands_in", ids["Northern hall"])
 	for name := range ids {
 		if !strings.Contains(name, "_") && name != "feeds" {
-			s.until(t, contract.Request{Path: searchPath, Body: `{"query":"` + name + `"}`}, has(name))
+			s.searchUntil(t, contract.Request{Path: searchPath, Body: `{"query":"` + name + `"}`}, contains(name))
 		}
 	}
 	s.untilReady(t)
 	return ids
 }
 
-// indexStatus is what GET index/status says.
+// indexStatus is the answer to GET index/status.
 type indexStatus struct {
 	Status string
 	Model  *struct {
@@ -188,10 +190,10 @@ func (s *searcher) status(t testing.TB) (status indexStatus) {
 	return status
 }
 
-// untilReady waits until all is indexed and no index is being made.
+// untilReady waits until all nodes are indexed and no index is being rebuilt.
 func (s *searcher) untilReady(t testing.TB) indexStatus {
 	t.Helper()
-	deadline := time.Now().Add(indexPatience)
+	deadline := time.Now().Add(indexTimeout)
 	for {
 		status := s.status(t)
 		if status.Status == "ready" && status.Lag.Events == 0 && status.Nodes.Pending == 0 && !status.Reindex.Running {
@@ -205,9 +207,9 @@ func (s *searcher) untilReady(t testing.TB) indexStatus {
 func TestSearchFindsByWordsAndMeaningAndPages(t *testing.T) {
 	t.Parallel()
 	s := startSearch(t)
-	ids := s.plant(t)
+	ids := s.createPlant(t)
 
-	hits := s.found(t, searchPath, `{"query":"squeals"}`)
+	hits := s.search(t, searchPath, `{"query":"squeals"}`)
 	require.NotEmpty(t, hits)
 	first := hits[0]
 	require.Equal(t, ids["Pump 7"], first.Node.ID)
@@ -225,7 +227,7 @@ func TestSearchFindsByWordsAndMeaningAndPages(t *testing.T) {
 		}
 		return 0
 	}))
-	hits = s.found(t, searchPath, `{"query":"squeals","includeContent":true,"limit":1}`)
+	hits = s.search(t, searchPath, `{"query":"squeals","includeContent":true,"limit":1}`)
 	require.Len(t, hits, 1)
 	require.Contains(t, *hits[0].MatchedChunk.Text, "Its bearing squeals.")
 
@@ -254,10 +256,10 @@ func TestSearchFindsByWordsAndMeaningAndPages(t *testing.T) {
 	}
 
 	least := whole[1].Score
-	for _, hit := range s.found(t, searchPath, `{"query":"cooling water loop","minScore":`+jsonOf(t, least)+`}`) {
+	for _, hit := range s.search(t, searchPath, `{"query":"cooling water loop","minScore":`+jsonOf(t, least)+`}`) {
 		require.GreaterOrEqual(t, hit.Score, least)
 	}
-	require.Empty(t, s.found(t, searchPath, `{"query":"visitor","minScore":1,"entityTypes":["process"]}`))
+	require.Empty(t, s.search(t, searchPath, `{"query":"visitor","minScore":1,"entityTypes":["process"]}`))
 
 	status := s.untilReady(t)
 	require.Equal(t, 6, status.Nodes.Total)
@@ -276,7 +278,7 @@ func jsonOf(t testing.TB, value any) string {
 func TestSearchesShowOnlyWhatPassesTheFilters(t *testing.T) {
 	t.Parallel()
 	s := startSearch(t)
-	s.plant(t)
+	s.createPlant(t)
 	const query = `"query":"Pump 7 cooling water northern loop hall tower","limit":100`
 	for filter, want := range map[string][]string{
 		`"entityTypes":["process"]`:                                      {"Cooling"},
@@ -295,11 +297,11 @@ func TestSearchesShowOnlyWhatPassesTheFilters(t *testing.T) {
 		`"properties":{"bay":42},"entityTypes":["actor"]`:                {},
 	} {
 		for _, path := range []string{searchPath, hybridPath} {
-			for _, name := range names(s.found(t, path, `{`+query+`,`+filter+`}`)) {
+			for _, name := range names(s.search(t, path, `{`+query+`,`+filter+`}`)) {
 				require.Contains(t, want, name, "%s %s", path, filter)
 			}
 			if len(want) > 0 {
-				require.Contains(t, names(s.found(t, path, `{"query":"`+want[0]+`",`+filter+`}`)), want[0], "%s %s", path, filter)
+				require.Contains(t, names(s.search(t, path, `{"query":"`+want[0]+`",`+filter+`}`)), want[0], "%s %s", path, filter)
 			}
 		}
 	}
@@ -308,7 +310,7 @@ func TestSearchesShowOnlyWhatPassesTheFilters(t *testing.T) {
 func TestAnyTextIsAQuery(t *testing.T) {
 	t.Parallel()
 	s := startSearch(t)
-	s.plant(t)
+	s.createPlant(t)
 	for _, query := range []string{
 		"?", "!!! ... ---", "😀", "👩‍👩‍👧", "the of and a", "\u200b", "\u202e\u202d", "e\u0301", "%", "_", `\`, `"`, `'`,
 		"\x1b[31m", "a\nb\tc",
@@ -324,37 +326,37 @@ func TestAnyTextIsAQuery(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"?", "!!! ... ---", "😀", "\u200b"} {
-		require.Empty(t, s.found(t, searchPath, jsonOf(t, map[string]any{"query": query})), "%q says nothing", query)
+		require.Empty(t, s.search(t, searchPath, jsonOf(t, map[string]any{"query": query})), "%q says nothing", query)
 	}
-	require.Equal(t, "Grüße 東京タワー", s.found(t, searchPath, `{"query":"東京"}`)[0].Node.Name)
-	require.Equal(t, "Grüße 東京タワー", s.found(t, searchPath, `{"query":"grusse"}`)[0].Node.Name, "whatever is folded")
+	require.Equal(t, "Grüße 東京タワー", s.search(t, searchPath, `{"query":"東京"}`)[0].Node.Name)
+	require.Equal(t, "Grüße 東京タワー", s.search(t, searchPath, `{"query":"grusse"}`)[0].Node.Name, "whatever is folded")
 }
 
 func TestTwoWorkspacesWithTheSameTextsNeverSeeEachOther(t *testing.T) {
 	t.Parallel()
 	s := startSearch(t)
-	mine := s.plant(t)
+	mine := s.createPlant(t)
 	other := s.NewWorkspace(t, apikey.Live)
 	key := s.NewKey(t, []uuid.UUID{other}, request.Admin)
-	theirs := s.describe(
+	theirs := s.newDescribedNode(
 		t, key, other.String(), "object", "Pump 7", "Moves cooling water through the northern loop. Its bearing squeals.",
 		`{"site":"north"}`,
 	)
 	as := contract.Request{
 		Path: searchPath, Body: `{"query":"Pump 7 squeals","limit":100}`, Key: key, Workspace: other.String(),
 	}
-	s.until(t, as, has("Pump 7"))
+	s.searchUntil(t, as, contains("Pump 7"))
 	for _, path := range []string{searchPath, hybridPath} {
 		as.Path = path
-		hits := s.foundAs(t, as)
+		hits := s.searchAs(t, as)
 		require.Len(t, hits, 1)
 		require.Equal(t, theirs, hits[0].Node.ID)
-		for _, hit := range s.found(t, path, `{"query":"Pump 7 squeals","limit":100}`) {
+		for _, hit := range s.search(t, path, `{"query":"Pump 7 squeals","limit":100}`) {
 			require.NotEqual(t, theirs, hit.Node.ID)
 		}
 	}
 	as.Path, as.Body = hybridPath, `{"query":"?","nodeIds":["`+mine["Pump 7"]+`"],"hops":3,"includeEdges":true}`
-	require.Empty(t, s.foundAs(t, as), "another workspace's node is none to begin at")
+	require.Empty(t, s.searchAs(t, as), "another workspace's node is none to begin at")
 
 	var status indexStatus
 	a := s.Do(t, contract.Request{Path: statusPath, Key: key, Workspace: other.String()})
@@ -365,21 +367,21 @@ func TestTwoWorkspacesWithTheSameTextsNeverSeeEachOther(t *testing.T) {
 func TestADeletedNodeIsNotFoundAndFoundAgainWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	s := startSearch(t)
-	ids := s.plant(t)
-	// Deleted is deleted at once, whatever the indexes have.
-	s.applied(t, deleteNode(ids["Pump 7"]))
+	ids := s.createPlant(t)
+	// A deleted node is not found, even while the indexes contain it.
+	s.mustExecute(t, deleteNode(ids["Pump 7"]))
 	for _, path := range []string{searchPath, hybridPath} {
-		require.NotContains(t, names(s.found(t, path, `{"query":"Pump 7 bearing squeals","limit":100}`)), "Pump 7")
+		require.NotContains(t, names(s.search(t, path, `{"query":"Pump 7 bearing squeals","limit":100}`)), "Pump 7")
 	}
 	s.untilReady(t)
 	require.Equal(t, 5, s.status(t).Nodes.Indexed)
-	s.applied(t, `{"type":"UNDO"}`)
+	s.mustExecute(t, `{"type":"UNDO"}`)
 	for _, path := range []string{searchPath, hybridPath} {
-		s.until(t, contract.Request{Path: path, Body: `{"query":"bearing squeals"}`}, has("Pump 7"))
+		s.searchUntil(t, contract.Request{Path: path, Body: `{"query":"bearing squeals"}`}, contains("Pump 7"))
 	}
-	s.until(t, contract.Request{Path: hybridPath, Body: `{"query":"Pump 7"}`}, has("Northern hall"))
+	s.searchUntil(t, contract.Request{Path: hybridPath, Body: `{"query":"Pump 7"}`}, contains("Northern hall"))
 
-	s.applied(t, updateNode(ids["Pump 7"], `"name":"Extruder","description":"Presses plastic through a die."`))
-	s.until(t, contract.Request{Path: searchPath, Body: `{"query":"plastic die"}`}, has("Extruder"))
-	s.until(t, contract.Request{Path: searchPath, Body: `{"query":"squeals","minScore":0.3}`}, hasNot("Extruder"))
+	s.mustExecute(t, updateNode(ids["Pump 7"], `"name":"Extruder","description":"Presses plastic through a die."`))
+	s.searchUntil(t, contract.Request{Path: searchPath, Body: `{"query":"plastic die"}`}, contains("Extruder"))
+	s.searchUntil(t, contract.Request{Path: searchPath, Body: `{"query":"squeals","minScore":0.3}`}, omits("Extruder"))
 }

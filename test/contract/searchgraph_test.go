@@ -29,14 +29,14 @@ func hitNamed(t testing.TB, hits []searchHit, name string) *searchHit {
 func TestHybridSearchWalksFromWhatItFinds(t *testing.T) {
 	t.Parallel()
 	s := startSearch(t)
-	ids := s.plant(t)
+	ids := s.createPlant(t)
 
-	hits := s.found(t, hybridPath, `{"query":"Pump 7","explain":true}`)
+	hits := s.search(t, hybridPath, `{"query":"Pump 7","explain":true}`)
 	require.Equal(t, "Pump 7", hits[0].Node.Name)
 	require.InDelta(t, 1, hits[0].Score, 1e-9, "scaled to the first")
 	require.Empty(t, hits[0].Path)
 	require.NotEmpty(t, hits[0].Explanation)
-	hall := hitNamed(t, s.found(t, hybridPath, `{"query":"?","nodeIds":["`+ids["Pump 7"]+`"]}`), "Northern hall")
+	hall := hitNamed(t, s.search(t, hybridPath, `{"query":"?","nodeIds":["`+ids["Pump 7"]+`"]}`), "Northern hall")
 	require.Len(t, hall.Path, 2)
 	require.Equal(t, ids["feeds"], hall.Path[0].ID, "from where the walk began")
 	require.Equal(t, ids["stands_in"], hall.Path[1].ID)
@@ -45,10 +45,10 @@ func TestHybridSearchWalksFromWhatItFinds(t *testing.T) {
 		require.Nil(t, hit.Edges)
 		require.Nil(t, hit.LiveData)
 	}
-	require.Nil(t, s.found(t, hybridPath, `{"query":"Pump 7"}`)[0].Explanation)
+	require.Nil(t, s.search(t, hybridPath, `{"query":"Pump 7"}`)[0].Explanation)
 
 	alone := func(more string) []string {
-		return names(s.found(t, hybridPath, `{"query":"?","nodeIds":["`+ids["Pump 7"]+`","`+uuid.NewString()+`"]`+more+`}`))
+		return names(s.search(t, hybridPath, `{"query":"?","nodeIds":["`+ids["Pump 7"]+`","`+uuid.NewString()+`"]`+more+`}`))
 	}
 	require.ElementsMatch(t, []string{"Pump 7", "Cooling", "Northern hall"}, alone(""))
 	require.ElementsMatch(t, []string{"Pump 7"}, alone(`,"hops":0`))
@@ -60,9 +60,9 @@ func TestHybridSearchWalksFromWhatItFinds(t *testing.T) {
 	require.ElementsMatch(
 		t, []string{"Pump 7"}, alone(`,"entityTypes":["object","concept"]`), "what a filter leaves out is not walked over",
 	)
-	require.Empty(t, names(s.found(t, hybridPath, `{"query":"?"}`)))
+	require.Empty(t, names(s.search(t, hybridPath, `{"query":"?"}`)))
 	require.Empty(
-		t, names(s.found(t, hybridPath, `{"query":"?","nodeIds":["`+uuid.NewString()+`"]}`)),
+		t, names(s.search(t, hybridPath, `{"query":"?","nodeIds":["`+uuid.NewString()+`"]}`)),
 		"one that is not there gives nothing",
 	)
 
@@ -80,10 +80,10 @@ func TestHybridSearchWalksFromWhatItFinds(t *testing.T) {
 func TestHybridSearchShowsEdgesAmongTheHits(t *testing.T) {
 	t.Parallel()
 	s := startSearch(t)
-	ids := s.plant(t)
-	self := s.relate(t, ids["Cooling"], "controls", ids["Cooling"])
-	s.relate(t, ids["Cooling"], "watched_by", ids["Visitor counter"])
-	hits := s.found(
+	ids := s.createPlant(t)
+	self := s.newRelation(t, ids["Cooling"], "controls", ids["Cooling"])
+	s.newRelation(t, ids["Cooling"], "watched_by", ids["Visitor counter"])
+	hits := s.search(
 		t, hybridPath,
 		`{"query":"Pump 7 Cooling","includeEdges":true,"entityTypes":["object","process"],"properties":{"site":"north"}}`,
 	)
@@ -96,14 +96,14 @@ func TestHybridSearchShowsEdgesAmongTheHits(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{ids["feeds"]}, of("Pump 7"))
 	require.ElementsMatch(t, []string{ids["feeds"], self}, of("Cooling"), "only those whose both ends are hits")
-	hits = s.found(t, hybridPath, `{"query":"Pump 7 Cooling","includeEdges":true,"relationTypes":["controls"]}`)
+	hits = s.search(t, hybridPath, `{"query":"Pump 7 Cooling","includeEdges":true,"relationTypes":["controls"]}`)
 	require.ElementsMatch(t, []string{self}, of("Cooling"))
 }
 
-func TestAHubDoesNotHoldASearchUp(t *testing.T) {
+func TestAHubDoesNotDelayASearch(t *testing.T) {
 	t.Parallel()
 	s := startSearch(t)
-	hub := s.node(t, "Hub")
+	hub := s.newNode(t, "Hub")
 	conn, err := pgx.Connect(t.Context(), s.Postgres)
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
@@ -127,7 +127,7 @@ func TestAHubDoesNotHoldASearchUp(t *testing.T) {
 		`{"query":"Hub","hops":3,"direction":"out"}`,
 	} {
 		began := time.Now()
-		hits := s.found(t, hybridPath, body)
+		hits := s.search(t, hybridPath, body)
 		t.Logf("a hub with 100,000 edges: %s", time.Since(began))
 		require.NotEmpty(t, hits)
 	}
@@ -137,7 +137,7 @@ func TestWithoutMilvusSearchesGoOnByWords(t *testing.T) {
 	t.Parallel()
 	engine := testenv.StoppableMilvus(t)
 	s := startSearchWith(t, &contract.Search{Milvus: engine.Address()})
-	s.plant(t)
+	s.createPlant(t)
 	away := func(why string) {
 		a := s.Do(t, contract.Request{Method: http.MethodPost, Path: searchPath, Body: `{"query":"Pump 7"}`})
 		hitNamed(t, decode[[]searchHit](t, a, http.StatusOK), "Pump 7")
@@ -152,21 +152,23 @@ func TestWithoutMilvusSearchesGoOnByWords(t *testing.T) {
 	require.NoError(t, engine.Signal(syscall.SIGSTOP))
 	away("it hangs")
 	require.NoError(t, engine.Signal(syscall.SIGCONT))
-	s.until(t, contract.Request{Path: searchPath, Body: `{"query":"Pump 7"}`}, has("Pump 7"))
+	s.searchUntil(t, contract.Request{Path: searchPath, Body: `{"query":"Pump 7"}`}, contains("Pump 7"))
 
 	require.NoError(t, engine.Stop(t.Context()))
 	away("it is gone")
-	s.describe(t, "", "", "object", "Late comer", "Was written while Milvus was away.", `{}`)
-	s.until(t, contract.Request{Path: hybridPath, Body: `{"query":"Late comer"}`}, has("Late comer"))
+	s.newDescribedNode(t, "", "", "object", "Late comer", "Was written while Milvus was away.", `{}`)
+	s.searchUntil(t, contract.Request{Path: hybridPath, Body: `{"query":"Late comer"}`}, contains("Late comer"))
 	require.NoError(t, engine.Start(t.Context()))
-	s.until(t, contract.Request{Path: searchPath, Body: `{"query":"written while Milvus was away"}`}, has("Late comer"))
+	s.searchUntil(
+		t, contract.Request{Path: searchPath, Body: `{"query":"written while Milvus was away"}`}, contains("Late comer"),
+	)
 	require.Equal(t, 7, s.untilReady(t).Nodes.Indexed)
 }
 
 func TestWithoutTheEmbedderSearchesGoOnByWords(t *testing.T) {
 	t.Parallel()
 	s := startSearch(t)
-	s.plant(t)
+	s.createPlant(t)
 	s.Embedder.(*contract.Switch).Off.Store(true)
 	a := s.Do(t, contract.Request{Method: http.MethodPost, Path: searchPath, Body: `{"query":"Pump 7"}`})
 	hits := decode[[]searchHit](t, a, http.StatusOK)
@@ -178,16 +180,16 @@ func TestWithoutTheEmbedderSearchesGoOnByWords(t *testing.T) {
 	require.Equal(t, []string{"vector"}, a.Meta.Degraded)
 }
 
-func TestAnAdministratorHasTheirOwnWorkspaceIndexedAnewOnly(t *testing.T) {
+func TestAnAdministratorRebuildsOnlyTheIndexOfTheirOwnWorkspace(t *testing.T) {
 	t.Parallel()
 	s := startSearch(t)
-	s.plant(t)
+	s.createPlant(t)
 	before, err := s.DB.LastReindex(t.Context())
 	require.NoError(t, err)
 	for _, body := range []string{"", "{}"} {
 		a := s.Do(t, contract.Request{Method: http.MethodPost, Path: reindexPath, Body: body})
 		// the one before runs yet
-		for deadline := time.Now().Add(indexPatience); a.Status == http.StatusConflict && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(indexTimeout); a.Status == http.StatusConflict && time.Now().Before(deadline); {
 			time.Sleep(100 * time.Millisecond)
 			a = s.Do(t, contract.Request{Method: http.MethodPost, Path: reindexPath, Body: body})
 		}
@@ -202,14 +204,14 @@ func TestAnAdministratorHasTheirOwnWorkspaceIndexedAnewOnly(t *testing.T) {
 		if again.Status != http.StatusAccepted { // or the first is over already
 			again.RequireFailure(t, http.StatusConflict, "CONFLICT", "", map[string]any{"reason": "reindex_running"})
 		}
-		hitNamed(t, s.found(t, searchPath, `{"query":"Pump 7"}`), "Pump 7")
+		hitNamed(t, s.search(t, searchPath, `{"query":"Pump 7"}`), "Pump 7")
 	}
 	status := s.untilReady(t)
 	require.Equal(t, 6, status.Nodes.Indexed)
 	after, err := s.DB.LastReindex(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, before, after, "an index of all workspaces is the operator's to ask for")
-	hitNamed(t, s.found(t, searchPath, `{"query":"Pump 7"}`), "Pump 7")
+	hitNamed(t, s.search(t, searchPath, `{"query":"Pump 7"}`), "Pump 7")
 }
 
 func TestHybridSearchShowsTheLatestValuesOfLinkedSources(t *testing.T) {
@@ -224,8 +226,8 @@ func TestHybridSearchShowsTheLatestValuesOfLinkedSources(t *testing.T) {
 	})
 	search := &searcher{writer: &writer{Server: s, Commands: commands}, Search: group}
 	l := &live{Server: s, LiveData: data}
-	pump := search.describe(t, "", "", "object", "Pump 7", "Moves water.", `{}`)
-	other := search.describe(t, "", "", "object", "Hall 3", "Has a pump.", `{}`)
+	pump := search.newDescribedNode(t, "", "", "object", "Pump 7", "Moves water.", `{}`)
+	other := search.newDescribedNode(t, "", "", "object", "Hall 3", "Has a pump.", `{}`)
 	linked := l.createSource(t, `{"name":"pump","unit":"°C","nodeId":"`+pump+`"}`)
 	elsewhere := l.createSource(t, `{"name":"elsewhere"}`)
 	now := time.Now().UnixMicro()
@@ -240,8 +242,8 @@ func TestHybridSearchShowsTheLatestValuesOfLinkedSources(t *testing.T) {
 		t, s.Workspace, seriesKey{source: elsewhere.ID, metric: "temperature"}, sample{us: now, value: 1.0, version: 1},
 	)
 
-	search.until(t, contract.Request{Path: hybridPath, Body: `{"query":"Pump 7 Hall 3"}`}, has("Hall 3"))
-	hits := search.found(t, hybridPath, `{"query":"Pump 7 Hall 3","nodeIds":["`+other+`"],"includeLiveData":true}`)
+	search.searchUntil(t, contract.Request{Path: hybridPath, Body: `{"query":"Pump 7 Hall 3"}`}, contains("Hall 3"))
+	hits := search.search(t, hybridPath, `{"query":"Pump 7 Hall 3","nodeIds":["`+other+`"],"includeLiveData":true}`)
 	values := map[string]any{}
 	for _, v := range *hitNamed(t, hits, "Pump 7").LiveData {
 		require.Equal(t, "pump", v.SourceName)

@@ -20,14 +20,14 @@ const (
 	reindexPath = "/api/admin/reindex"
 )
 
-// refusal is a body, and what is said of it.
+// refusal is a bad body, with the status and the field of its answer.
 type refusal struct {
 	body   string
 	status int
 	field  string
 }
 
-// searchRefusals are wrong for either search.
+// searchRefusals returns bodies that are invalid for either search.
 func searchRefusals() []refusal {
 	long := strings.Repeat("a", 8193)
 	return []refusal{
@@ -80,11 +80,11 @@ func searchRefusals() []refusal {
 		{`{"query":"a","properties":{"site":1e400}}`, 422, "properties.site"},
 		{`{"query":"a","properties":{"a.b":[null]}}`, 422, `properties["a.b"][0]`},
 		{`{"query":"a","properties":{"site":[` + strings.Repeat("1,", 100) + `1]}}`, 422, "properties.site"},
-		{`{"query":"a","properties":{` + keys(33) + `}}`, 422, "properties"},
+		{`{"query":"a","properties":{` + objectMembers(33) + `}}`, 422, "properties"},
 	}
 }
 
-func keys(n int) string {
+func objectMembers(n int) string {
 	parts := make([]string, n)
 	for i := range parts {
 		parts[i] = fmt.Sprintf(`"k%d":1`, i)
@@ -183,11 +183,11 @@ func TestSearchesAreReadLikeOtherBodies(t *testing.T) {
 	require.Equal(t, 400, s.Do(t, contract.Request{Method: http.MethodPost, Path: reindexPath, Body: `[]`}).Status)
 }
 
-func TestEachSearchRouteWantsItsScopes(t *testing.T) {
+func TestEachSearchRouteRequiresItsScopes(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, (&contract.Search{Unindexed: true}).Group)
 	key := func(scopes ...request.Scope) string { return s.NewKey(t, []uuid.UUID{s.Workspace}, scopes...) }
-	// refused for its values once the key has passed
+	// Both bodies are refused for their values after the scopes have been checked.
 	const plain, live = `{"query":"a","hops":9}`, `{"query":"a","hops":9,"includeLiveData":true}`
 	for _, c := range []struct {
 		method, path, body string

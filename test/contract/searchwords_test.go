@@ -15,7 +15,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// miniLM is the model that is served by default.
+// miniLM returns the model that is served by default.
 func miniLM(t *testing.T) embed.Embedder {
 	t.Helper()
 	at, err := url.Parse(testenv.Embedder(t))
@@ -46,7 +46,7 @@ func TestWhatIsSaidInOtherWordsIsFound(t *testing.T) {
 	s.untilReady(t)
 	found := 0
 	for _, p := range pairs {
-		for _, hit := range s.found(t, searchPath, jsonOf(t, map[string]any{"query": p.Query, "limit": 3})) {
+		for _, hit := range s.search(t, searchPath, jsonOf(t, map[string]any{"query": p.Query, "limit": 3})) {
 			if hit.Node.Name == p.Name {
 				found++
 			}

@@ -19,7 +19,7 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// Readiness goes first, what is in flight is answered, then the door is closed.
+// Readiness fails first, requests in flight are answered, then the listener is closed.
 func TestAServerThatEndsAnswersWhatIsInFlight(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t)
@@ -57,8 +57,8 @@ func TestAServerThatEndsAnswersWhatIsInFlight(t *testing.T) {
 	require.Zero(t, status("/healthz"), "the door is closed")
 }
 
-// A client that goes on sending on its kept-alive connection is answered until the
-// door is closed: no request of its meets a connection that ends at that moment.
+// A client that continues to send on its kept-alive connection is answered until the
+// listener is closed: none of its requests is lost because the connection ends.
 func TestKeptConnectionsEndWithAnAnswer(t *testing.T) {
 	t.Parallel()
 	cfg := contract.Config()
@@ -105,12 +105,12 @@ func TestKeptConnectionsEndWithAnAnswer(t *testing.T) {
 	require.NoError(t, <-served)
 }
 
-// Connections that never brought a request are closed, not waited for.
-func TestConnectionsToSpareDoNotHoldUpTheEnd(t *testing.T) {
+// Connections without a request are closed at once.
+func TestIdleConnectionsDoNotDelayTheShutdown(t *testing.T) {
 	t.Parallel()
 	cfg := contract.Config()
-	cfg.ShutdownTimeout = 8 * time.Second // more than net/http's five, so that none is cut off for lack of time
-	cfg.ReadTimeout = time.Minute         // nor this ends it
+	cfg.ShutdownTimeout = 8 * time.Second // longer than the five seconds of net/http, which end none then
+	cfg.ReadTimeout = time.Minute         // so that it does not end them either
 	server, err := api.New(api.Deps{Config: cfg, Version: "test", ProbesOnly: true})
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -121,12 +121,12 @@ func TestConnectionsToSpareDoNotHoldUpTheEnd(t *testing.T) {
 	spare, err := net.Dial("tcp", listener.Addr().String())
 	require.NoError(t, err)
 	defer func() { _ = spare.Close() }()
-	response, err := http.Get("http://" + listener.Addr().String() + "/healthz") // both are accepted by now
+	response, err := http.Get("http://" + listener.Addr().String() + "/healthz") // both connections are accepted by now
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 
 	end()
-	time.Sleep(cfg.ShutdownTimeout / 8) // the while in which only readiness fails
+	time.Sleep(cfg.ShutdownTimeout / 8) // the time in which only readiness fails
 	ended := time.Now()
 	require.NoError(t, <-served)
 	require.Less(t, time.Since(ended), 4*time.Second, "net/http alone waits five seconds")

@@ -103,7 +103,7 @@ func metaWithoutCursor(a *contract.Answer) contract.Meta {
 	return contract.Meta{Total: meta.Total, Limit: meta.Limit, Offset: meta.Offset, HasMore: meta.HasMore}
 }
 
-// nextCursor returns meta.nextCursor, which every list has.
+// nextCursor returns meta.nextCursor, which every list contains.
 func nextCursor(t testing.TB, a *contract.Answer) *string {
 	t.Helper()
 	var envelope struct{ Meta map[string]any }
@@ -144,8 +144,8 @@ func TestACursorIsOnlyGoodForItsListFilterAndSort(t *testing.T) {
 		RequireFailure(t, http.StatusBadRequest, validation, "", map[string]any{"field": "cursor"})
 }
 
-// badSourceLists are parameters of the list of sources, with the name of the one that is
-// wrong.
+// badSourceLists returns parameters of the list of sources, with the name of the invalid
+// parameter.
 func badSourceLists() map[string]string {
 	return map[string]string{
 		"limit=0": "limit", "limit=-1": "limit", "limit=1.5": "limit", "limit=": "limit", "limit=%205": "limit",
@@ -186,7 +186,7 @@ func TestSourcesAreListedWhileTheStoreOfPointsIsDown(t *testing.T) {
 	group := &contract.LiveData{Points: points}
 	l := &live{Server: contract.Start(t, group.Group), LiveData: group}
 	made := l.createSource(t, `{"name":"boiler"}`)
-	l.store(t, l.Workspace, seriesKey{source: made.ID, metric: "m"}, sample{at(0), 1.0, 1})
+	l.store(t, l.Workspace, seriesKey{source: made.ID, metric: "m"}, sample{microsAt(0), 1.0, 1})
 	require.NoError(t, server.Stop(t.Context()))
 
 	var list []source

@@ -21,7 +21,7 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// hostile are texts that break what is put together carelessly.
+// hostile are texts that break statements that are built without escaping.
 var hostile = []string{
 	`'; DROP TABLE sources; --`, `" OR ""="`, `%_\`, `{{.}} ${x} <script>alert(1)</script>`, `=HYPERLINK("x")`,
 	`../../etc/passwd`,
@@ -118,8 +118,8 @@ func TestNamesAndIdsOfSourcesAreTakenOnce(t *testing.T) {
 		)
 }
 
-// badSources are bodies of either method that writes sources, and of one of them; made is
-// a source that there is.
+// badSources returns bad bodies of both methods that write sources, and of one of them. The
+// source made exists.
 func badSources(made source) (both, onlyPost, onlyPatch []refusal) {
 	long := strings.Repeat("x", 257)
 	manyTags, manyMetrics := &strings.Builder{}, &strings.Builder{}
@@ -194,7 +194,7 @@ func TestSourceBodiesAreReadStrictly(t *testing.T) {
 			require.Equal(t, f.status, a.Status, "%s %.100s: %s", method, f.body, a.Body)
 			require.Equal(t, validation, a.Error.Code)
 			require.Contains(t, a.Error.Details, "reason")
-			if f.field != "body" { // where exactly broken syntax is noticed is the parser's business
+			if f.field != "body" { // the position of a syntax error depends on the parser
 				require.Equal(t, f.field, a.Error.Details["field"], "%.100s", f.body)
 			}
 		}
@@ -292,7 +292,7 @@ func TestTheWorkspacesLimitOfSourcesIsNamed(t *testing.T) {
 	l.createSource(t, `{"name":"b"}`)
 }
 
-func TestEachLiveDataRouteWantsItsScope(t *testing.T) {
+func TestEachLiveDataRouteRequiresItsScope(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
 	made := l.createSource(t, `{"name":"a"}`)
@@ -363,7 +363,7 @@ func TestAnotherWorkspacesSourcesDoNotExist(t *testing.T) {
 		require.JSONEq(t, "[]", string(a.Data), list)
 		require.Zero(t, a.Meta.Total)
 	}
-	// The same id and name can be another's there.
+	// Another workspace can use the same id and name.
 	made := decode[source](
 		t,
 		l.Do(t, contract.Request{
@@ -376,14 +376,14 @@ func TestAnotherWorkspacesSourcesDoNotExist(t *testing.T) {
 	require.Len(t, l.query(t, "sourceId="+mine.ID+"&latest=true"), 1)
 }
 
-func TestADeletedSourceIsToldToTheLog(t *testing.T) {
+func TestADeletedSourceIsWrittenToTheLog(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
 	made := l.createSource(t, `{"name":"boiler"}`)
-	l.store(t, l.Workspace, seriesKey{source: made.ID, metric: "m"}, sample{at(0), 1.0, 1})
-	require.Len(t, l.query(t, within(time.Hour)), 1)
+	l.store(t, l.Workspace, seriesKey{source: made.ID, metric: "m"}, sample{microsAt(0), 1.0, 1})
+	require.Len(t, l.query(t, rangeParams(time.Hour)), 1)
 	l.Do(t, contract.Request{Method: http.MethodDelete, Path: "/api/live-data/sources/" + made.ID})
-	require.Empty(t, l.query(t, within(time.Hour)), "gone with the answer")
+	require.Empty(t, l.query(t, rangeParams(time.Hour)), "gone with the answer")
 	var list []any
 	l.Get(t, "/api/live-data/series", &list)
 	require.Empty(t, list)

@@ -20,7 +20,7 @@ func newSSEReader(t testing.TB, body io.Reader) *sseReader {
 	return &sseReader{t: t, lines: bufio.NewReaderSize(body, 1<<20)}
 }
 
-// event reads the next event, passing over heartbeats; false: the stream has ended.
+// event reads the next event, and skips heartbeats. It returns false if the stream has ended.
 func (s *sseReader) event() (name, data string, ok bool) {
 	s.t.Helper()
 	for {
@@ -38,7 +38,7 @@ func (s *sseReader) event() (name, data string, ok bool) {
 		case "data":
 			data = value
 		case "":
-			if name != "" { // else a comment, or an id alone
+			if name != "" { // otherwise it is a comment, or only an id
 				return name, data, true
 			}
 		}

@@ -21,8 +21,10 @@ func TestPointsAreStreamedAsTheyArrive(t *testing.T) {
 		l := startLiveOn(t, k, &contract.LiveData{})
 		boiler := l.createSource(t, `{"name": "boiler", "unit": "W", "metrics": [{"name": "temperature", "unit": "°C"}]}`)
 		l.ingest(t, boiler.ID, "before", 1)
-		all := l.follow(t, "").begun()
-		epoch := l.follow(t, "epoch=ms", func(r *http.Request) { r.Header.Set("Accept-Encoding", "identity") }).begun()
+		all := l.openStream(t, "").awaitStart()
+		epoch := l.openStream(
+			t, "epoch=ms", func(r *http.Request) { r.Header.Set("Accept-Encoding", "identity") },
+		).awaitStart()
 
 		const body = `{"points": [
 			{"source": "boiler", "metric": "temperature", "tags": {"room": "cellar", "a": "<b>"},
@@ -62,7 +64,7 @@ func TestPointsAreStreamedAsTheyArrive(t *testing.T) {
 	})
 }
 
-// What is of another workspace is never seen, whatever is asked for.
+// Points of another workspace are never visible, whatever the selectors are.
 func TestAStreamShowsNothingOfAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
@@ -75,12 +77,12 @@ func TestAStreamShowsNothingOfAnotherWorkspace(t *testing.T) {
 	)
 	mine := l.createSource(t, `{"name": "mine"}`)
 	streams := []*pointStream{
-		l.follow(t, "").begun(), l.follow(t, "metric=m").begun(),
-		l.follow(t, "sourceId="+theirs.ID+"&sourceId="+mine.ID).begun(), l.follow(t, "epoch=us").begun(),
+		l.openStream(t, "").awaitStart(), l.openStream(t, "metric=m").awaitStart(),
+		l.openStream(t, "sourceId="+theirs.ID+"&sourceId="+mine.ID).awaitStart(), l.openStream(t, "epoch=us").awaitStart(),
 	}
-	them := l.follow(t, "source=canary", withKey(key), func(r *http.Request) {
+	them := l.openStream(t, "source=canary", withKey(key), func(r *http.Request) {
 		r.Header.Set("x-workspace-id", other.String())
-	}).begun()
+	}).awaitStart()
 	for n := range 20 {
 		body := fmt.Sprintf(
 			`{"points": [{"source": "canary", "metric": "m", "tags": {"canary": "canary"}, "value": %d},
@@ -128,7 +130,7 @@ func TestAStreamHasWhatItsSelectorsSay(t *testing.T) {
 		"metric=m": true, "metric=m&metric=n": true, "tag.room=x": true, "tag.room=x&tag.room=y": true,
 		"tag.room=y&tag.floor=1": true, "metric=n&sourceId=" + b.ID: true,
 	} {
-		streams[query] = l.follow(t, query).begun()
+		streams[query] = l.openStream(t, query).awaitStart()
 	}
 	send := func(source, metric, tags string, value float64) {
 		body := fmt.Sprintf(
@@ -141,13 +143,13 @@ func TestAStreamHasWhatItsSelectorsSay(t *testing.T) {
 	send(b.ID, "m", `"room": "x"`, 2)
 	send(b.ID, "n", `"room": "y", "floor": "1"`, 3)
 	send(a.ID, "o", `"floor": "1"`, 4)
-	// A source that comes to be while the streams are open.
+	// A source that is created while the streams are open.
 	require.Equal(
 		t, http.StatusCreated,
 		l.post(t, "/api/live-data/sources", fmt.Sprintf(`{"id": %q, "name": "new", "nodeId": %q}`, later, node)).Status,
 	)
 	send(later, "m", `"room": "y"`, 5)
-	send(a.ID, "end", `"room": "y", "floor": "1"`, 6) // of some
+	send(a.ID, "end", `"room": "y", "floor": "1"`, 6) // selected by some streams
 	for query, want := range map[string][]float64{
 		"": {1, 2, 3, 4, 5, 6}, "sourceId=" + a.ID: {1, 4, 6},
 		"sourceId=" + strings.ToUpper(a.ID) + "&sourceId=" + later: {1, 4, 5, 6},
@@ -159,13 +161,13 @@ func TestAStreamHasWhatItsSelectorsSay(t *testing.T) {
 		require.ElementsMatch(t, want, streams[query].values(len(want)), query)
 	}
 
-	// A source that is given another name and node is another's.
+	// A source with a new name and node is selected by other streams.
 	l.Do(t, contract.Request{
 		Method: http.MethodPatch, Path: "/api/live-data/sources/" + b.ID,
 		Body:   fmt.Sprintf(`{"name": "c", "nodeId": %q}`, node),
 		Header: map[string]string{"Content-Type": "application/merge-patch+json"},
 	})
-	renamed := l.follow(t, "source=c").begun()
+	renamed := l.openStream(t, "source=c").awaitStart()
 	for value := 7.0; ; value++ {
 		send(b.ID, "m", ``, value)
 		e, _ := streams[""].next()
@@ -196,7 +198,7 @@ func TestAReaderThatComesBackMissesNothing(t *testing.T) {
 				value++
 			}
 		}
-		first := l.follow(t, "metric=m").begun()
+		first := l.openStream(t, "metric=m").awaitStart()
 		send(20)
 		seen := map[float64]bool{}
 		note := func(values []float64) {
@@ -204,10 +206,10 @@ func TestAReaderThatComesBackMissesNothing(t *testing.T) {
 				seen[v] = true
 			}
 		}
-		note(first.values(10)) // or more: what came together is one event
+		note(first.values(10)) // or more: points that arrive together are one event
 		first.close()
 		send(200)
-		second := l.follow(t, "metric=m", after(first.id))
+		second := l.openStream(t, "metric=m", withLastEventID(first.id))
 		for len(seen) < int(value) {
 			note(second.values(1))
 		}
@@ -215,31 +217,31 @@ func TestAReaderThatComesBackMissesNothing(t *testing.T) {
 		note(second.values(1))
 		require.True(t, seen[value-1], "and then what is new")
 
-		// Also one that had nothing yet, by the parameter.
-		idle := l.follow(t, "metric=m").begun()
+		// A stream that had no points yet resumes, too, here by the parameter.
+		idle := l.openStream(t, "metric=m").awaitStart()
 		idle.close()
 		send(3)
-		third := l.follow(t, "metric=m&after="+idle.id)
+		third := l.openStream(t, "metric=m&after="+idle.id)
 		require.ElementsMatch(t, []float64{value - 3, value - 2, value - 1}, third.values(3))
-		back := l.follow(t, "metric=m&after=x", after(third.id))
+		back := l.openStream(t, "metric=m&after=x", withLastEventID(third.id))
 		send(1)
 		require.Equal(t, []float64{value - 1}, back.values(1), "the header goes before, and nothing comes twice")
 	})
 }
 
-func TestAReaderIsToldWhatTheLogDoesNotHaveAnyMore(t *testing.T) {
+func TestAReaderIsToldWhatTheLogNoLongerContains(t *testing.T) {
 	testenv.EachKafka(t, func(t *testing.T, k *testenv.Broker) {
 		group := &contract.LiveData{Limits: tail.Limits{ReplayRecords: 50}}
 		l := startLiveOn(t, k, group)
 		s := l.createSource(t, `{"name": "s"}`)
-		stream := l.follow(t, "sourceId="+s.ID).begun()
+		stream := l.openStream(t, "sourceId="+s.ID).awaitStart()
 		l.ingest(t, s.ID, "m", 1)
 		stream.values(1)
 		stream.close()
 		for n := range 51 {
 			l.ingest(t, s.ID, "m", float64(n))
 		}
-		far := l.follow(t, "sourceId="+s.ID, after(stream.id))
+		far := l.openStream(t, "sourceId="+s.ID, withLastEventID(stream.id))
 		n := far.notice("reset")
 		require.Equal(t, tail.TooFarBehind, n.Reason)
 		require.WithinDuration(t, time.Now(), n.Since, time.Minute)
@@ -253,13 +255,13 @@ func TestAReaderIsToldWhatTheLogDoesNotHaveAnyMore(t *testing.T) {
 				k.Trim(t, state.Name, int32(p), have.End)
 			}
 		}
-		require.Equal(t, tail.Trimmed, l.follow(t, "sourceId="+s.ID, after(stream.id)).notice("reset").Reason)
+		require.Equal(t, tail.Trimmed, l.openStream(t, "sourceId="+s.ID, withLastEventID(stream.id)).notice("reset").Reason)
 
 		k.Recreate(t, state.Name, 4)
 		require.Equal(t, tail.LogChanged, far.notice("dropped").Reason)
 		_, more := far.next()
 		require.False(t, more)
-		require.Equal(t, tail.LogChanged, l.follow(t, "sourceId="+s.ID, after(far.id)).notice("reset").Reason)
+		require.Equal(t, tail.LogChanged, l.openStream(t, "sourceId="+s.ID, withLastEventID(far.id)).notice("reset").Reason)
 	})
 }
 
@@ -267,9 +269,9 @@ func TestDeletionsAreStreamedAndWhatTheyMakeVoidIsNot(t *testing.T) {
 	t.Parallel()
 	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
 	s, other := l.createSource(t, `{"name": "s"}`), l.createSource(t, `{"name": "other"}`)
-	start := l.follow(t, "").begun()
-	all, named := l.follow(t, "").begun(), l.follow(t, "source=s&tag.x=y").begun()
-	others := l.follow(t, "source=other").begun()
+	start := l.openStream(t, "").awaitStart()
+	all, named := l.openStream(t, "").awaitStart(), l.openStream(t, "source=s&tag.x=y").awaitStart()
+	others := l.openStream(t, "source=other").awaitStart()
 	l.ingest(t, s.ID, "m", 1)
 	all.values(1)
 	require.Equal(
@@ -290,7 +292,7 @@ func TestDeletionsAreStreamedAndWhatTheyMakeVoidIsNot(t *testing.T) {
 	l.ingest(t, other.ID, "m", 2)
 	require.Equal(t, []float64{2}, others.values(1))
 	start.close()
-	again := l.follow(t, "", after(start.id))
+	again := l.openStream(t, "", withLastEventID(start.id))
 	events := map[string]string{}
 	for range 2 { // of two partitions, in any order
 		e, _ := again.next()

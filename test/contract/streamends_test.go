@@ -26,10 +26,10 @@ func TestAStreamOfPointsEndsWithItsKeyWithinASecond(t *testing.T) {
 	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
 	s := l.createSource(t, `{"name": "s"}`)
 	text, key := l.AddKey(t, access.NewKey{Mode: "live", Workspaces: []uuid.UUID{l.Workspace}}, request.ReadLiveData)
-	stream := l.follow(t, "metric=other", withKey(text)).begun()
-	stuck := l.dial(t, text, "")
-	stays := l.follow(t, "").begun()
-	l.fill(t, s.ID, 8) // more than the buffers on the way take
+	stream := l.openStream(t, "metric=other", withKey(text)).awaitStart()
+	stuck := l.openUnread(t, text, "")
+	stays := l.openStream(t, "").awaitStart()
+	l.fill(t, s.ID, 8) // more than the buffers in between hold
 	require.Eventually(t, func() bool { return l.Streams.Streams() == 3 }, 10*time.Second, 10*time.Millisecond)
 	_, err := l.DB.RevokeKey(t.Context(), key.ID)
 	require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestAStreamOfPointsEndsWithItsKeyWithinASecond(t *testing.T) {
 	require.False(t, more)
 	_ = stuck.Close()
 	l.ingest(t, s.ID, "last", 1)
-	for e := (sse{}); !strings.Contains(e.data, `"last"`); {
+	for e := (sseEvent{}); !strings.Contains(e.data, `"last"`); {
 		var ok bool
 		e, ok = stays.next()
 		require.True(t, ok)
@@ -52,7 +52,7 @@ func TestAStreamOfPointsEndsWithItsKeyWithinASecond(t *testing.T) {
 func TestStreamsOfPointsEndWithTheServer(t *testing.T) {
 	t.Parallel()
 	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
-	stream := l.follow(t, "").begun()
+	stream := l.openStream(t, "").awaitStart()
 	began := time.Now()
 	l.Stop()
 	_, ok := stream.next()
@@ -60,8 +60,8 @@ func TestStreamsOfPointsEndWithTheServer(t *testing.T) {
 	t.Logf("the server has ended after %s", time.Since(began))
 }
 
-// dial opens a stream that nobody reads.
-func (l *live) dial(t *testing.T, key, query string) net.Conn {
+// openUnread opens a stream and does not read it.
+func (l *live) openUnread(t *testing.T, key, query string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", l.Address())
 	require.NoError(t, err)
@@ -77,14 +77,14 @@ func (l *live) dial(t *testing.T, key, query string) net.Conn {
 	return conn
 }
 
-const filled = 50_000 // points of one request of fill
+const pointsPerFill = 50_000 // points of a request of fill
 
-// fill ingests so many requests of many points: those of the n-th are n.
+// fill sends requests of pointsPerFill points each. The points of request n have the value n.
 func (l *live) fill(t *testing.T, source string, requests int) {
 	t.Helper()
 	for n := range requests {
 		var times, values strings.Builder
-		for p := range filled {
+		for p := range pointsPerFill {
 			if p > 0 {
 				times.WriteByte(',')
 				values.WriteByte(',')
@@ -101,8 +101,8 @@ func (l *live) fill(t *testing.T, source string, requests int) {
 	}
 }
 
-// Who does not read loses the stream and nothing else: nobody waits for him, and he
-// can go on where he was.
+// A reader that does not read only loses its stream: no other reader waits for it, and it
+// can resume where it was.
 func TestASlowReaderIsDroppedWhileTheOthersGoOn(t *testing.T) {
 	t.Parallel()
 	const requests = 14
@@ -111,13 +111,13 @@ func TestASlowReaderIsDroppedWhileTheOthersGoOn(t *testing.T) {
 	}}
 	l := startLiveOn(t, testenv.NewKFake(t), group)
 	s := l.createSource(t, `{"name": "s"}`)
-	stuck := l.dial(t, l.Admin, "")
-	fast := l.follow(t, "").begun()
+	stuck := l.openUnread(t, l.Admin, "")
+	fast := l.openStream(t, "").awaitStart()
 	read := make(chan int)
 	go func() {
 		n := 0
 		for range requests {
-			for points := 0; points < filled; {
+			for points := 0; points < pointsPerFill; {
 				e, ok := fast.next()
 				if !ok || e.name != "points" {
 					break
@@ -130,7 +130,7 @@ func TestASlowReaderIsDroppedWhileTheOthersGoOn(t *testing.T) {
 			read <- n
 		}
 	}()
-	for n := range requests { // at the pace of who reads
+	for n := range requests { // at the pace of the reader
 		l.fill(t, s.ID, 1)
 		select {
 		case got := <-read:
@@ -144,29 +144,29 @@ func TestASlowReaderIsDroppedWhileTheOthersGoOn(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = response.Body.Close() }()
 	slow := newPointStream(t, response.Body, nil)
-	points, end := slow.count()
-	require.Less(t, points, requests*filled)
+	points, end := slow.countPoints()
+	require.Less(t, points, requests*pointsPerFill)
 	require.Equal(t, "dropped", end.name)
 	require.Contains(t, end.data, tail.SlowReader)
 	require.Contains(t, end.data, `"since":"20`)
 	_, more := slow.next()
 	require.False(t, more)
 
-	back := l.follow(t, "", after(slow.id))
+	back := l.openStream(t, "", withLastEventID(slow.id))
 	l.ingest(t, s.ID, "last", 1)
 	rest := 0
-	for e := (sse{}); !strings.Contains(e.data, `"last"`); {
+	for e := (sseEvent{}); !strings.Contains(e.data, `"last"`); {
 		e, _ = back.next()
 		require.Equal(t, "points", e.name, e.data)
 		for _, r := range e.rows {
 			rest += len(r.Points)
 		}
 	}
-	require.Equal(t, requests*filled+1, points+rest, "it goes on where it was")
+	require.Equal(t, requests*pointsPerFill+1, points+rest, "it goes on where it was")
 }
 
-// count reads points up to another event.
-func (s *pointStream) count() (points int, end sse) {
+// countPoints reads events of points up to another event, and returns their number and that event.
+func (s *pointStream) countPoints() (points int, end sseEvent) {
 	for {
 		e, ok := s.next()
 		if !ok || e.name != "points" {
@@ -178,7 +178,7 @@ func (s *pointStream) count() (points int, end sse) {
 	}
 }
 
-func TestSoManyStreamsOfPointsAndNotMore(t *testing.T) {
+func TestTheStreamsOfPointsAreLimited(t *testing.T) {
 	t.Parallel()
 	group := &contract.LiveData{Limits: tail.Limits{Streams: 4, OfWorkspace: 3, OfKey: 2}}
 	l := startLiveOn(t, testenv.NewKFake(t), group)
@@ -190,23 +190,23 @@ func TestSoManyStreamsOfPointsAndNotMore(t *testing.T) {
 		require.Contains(t, a.Error.Message, "Too many streams are open")
 		require.NotEmpty(t, a.Header.Get("Retry-After"))
 	}
-	one := l.follow(t, "")
-	l.follow(t, "")
+	one := l.openStream(t, "")
+	l.openStream(t, "")
 	refused(l.Admin, "")
-	l.follow(t, "", withKey(key))
+	l.openStream(t, "", withKey(key))
 	third := l.NewKey(t, []uuid.UUID{l.Workspace, other}, request.ReadLiveData)
 	refused(third, "")
-	l.follow(t, "", withKey(third), func(r *http.Request) { r.Header.Set("x-workspace-id", other.String()) })
+	l.openStream(t, "", withKey(third), func(r *http.Request) { r.Header.Set("x-workspace-id", other.String()) })
 	refused(third, other.String())
 	one.close()
 	require.Eventually(t, func() bool { return l.Streams.Streams() == 3 }, 10*time.Second, 10*time.Millisecond)
-	l.follow(t, "")
+	l.openStream(t, "")
 }
 
 func TestBadParametersOfAStreamNameTheParameter(t *testing.T) {
 	t.Parallel()
 	l := startLiveOn(t, testenv.NewKFake(t), &contract.LiveData{})
-	s := l.follow(t, "metric=m&metric=n").begun()
+	s := l.openStream(t, "metric=m&metric=n").awaitStart()
 	for query, field := range map[string]string{
 		"epoch=s": "epoch", "from=now": "from", "sourceId=x": "sourceId", "nodeId=x": "nodeId", "source=a&source=b": "source",
 		"limit=1": "limit", "epoch=ms&epoch=ms": "epoch",
@@ -239,7 +239,7 @@ func TestAStreamOutlivesAnOutageOfTheLog(t *testing.T) {
 	k := testenv.NewKFake(t)
 	l := startLiveOn(t, k, &contract.LiveData{})
 	s := l.createSource(t, `{"name": "s"}`)
-	stream := l.follow(t, "").begun()
+	stream := l.openStream(t, "").awaitStart()
 	l.ingest(t, s.ID, "m", 1)
 	stream.values(1)
 	k.Stop(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// testRoutes are routes that only tests have: what the foundation does with any
-// group's routes is tried on them.
+// testRoutes returns routes that only tests have, to test what the server does for the
+// routes of any group.
 func testRoutes(testing.TB, *contract.Server) []route.Route {
 	read, write := []request.Scope{request.ReadLiveData}, []request.Scope{request.WriteLiveData}
 	return []route.Route{

@@ -20,7 +20,7 @@ func redoOf(commandID string) string {
 	return `{"type":"REDO","payload":{"commandId":"` + commandID + `"}}`
 }
 
-// requireConflict checks for a conflict of a reason.
+// requireConflict checks that the answer is a conflict with the reason.
 func requireConflict(t *testing.T, a *contract.Answer, reason string) {
 	t.Helper()
 	a.RequireFailure(t, http.StatusConflict, "CONFLICT", "", map[string]any{"reason": reason})
@@ -31,25 +31,25 @@ func TestCommandsAreUndoneAndRedone(t *testing.T) {
 	w := startCommands(t)
 	requireConflict(t, w.execute(t, undo), "nothing_to_undo")
 	requireConflict(t, w.execute(t, redo), "nothing_to_redo")
-	made := w.applied(t, createNode("a"))
+	made := w.mustExecute(t, createNode("a"))
 	id := made.Node.ID
-	changed := w.applied(t, updateNode(id, `"name":"b","properties":{"x":1}`))
-	gone := w.applied(t, deleteNode(id))
+	changed := w.mustExecute(t, updateNode(id, `"name":"b","properties":{"x":1}`))
+	gone := w.mustExecute(t, deleteNode(id))
 
 	for _, step := range []struct {
 		body, target string
-		want         done
+		want         commandResult
 		version      int
-		name         string // "": it does not stand
+		name         string // "": it does not exist
 	}{
-		{undo, gone.CommandID, done{Type: "UNDO", UndoDepth: 2, RedoDepth: 1}, 4, "b"},
-		{undo, changed.CommandID, done{Type: "UNDO", UndoDepth: 1, RedoDepth: 2}, 5, "a"},
-		{undo, made.CommandID, done{Type: "UNDO", UndoDepth: 0, RedoDepth: 3}, 6, ""},
-		{redo, made.CommandID, done{Type: "REDO", UndoDepth: 1, RedoDepth: 2}, 7, "a"},
-		{redo, changed.CommandID, done{Type: "REDO", UndoDepth: 2, RedoDepth: 1}, 8, "b"},
-		{redo, gone.CommandID, done{Type: "REDO", UndoDepth: 3, RedoDepth: 0}, 9, ""},
+		{undo, gone.CommandID, commandResult{Type: "UNDO", UndoDepth: 2, RedoDepth: 1}, 4, "b"},
+		{undo, changed.CommandID, commandResult{Type: "UNDO", UndoDepth: 1, RedoDepth: 2}, 5, "a"},
+		{undo, made.CommandID, commandResult{Type: "UNDO", UndoDepth: 0, RedoDepth: 3}, 6, ""},
+		{redo, made.CommandID, commandResult{Type: "REDO", UndoDepth: 1, RedoDepth: 2}, 7, "a"},
+		{redo, changed.CommandID, commandResult{Type: "REDO", UndoDepth: 2, RedoDepth: 1}, 8, "b"},
+		{redo, gone.CommandID, commandResult{Type: "REDO", UndoDepth: 3, RedoDepth: 0}, 9, ""},
 	} {
-		d := w.applied(t, step.body)
+		d := w.mustExecute(t, step.body)
 		require.Equal(
 			t, []any{step.want.Type, step.want.UndoDepth, step.want.RedoDepth, step.target},
 			[]any{d.Type, d.UndoDepth, d.RedoDepth, d.Target.CommandID},
@@ -69,32 +69,34 @@ func TestCommandsAreUndoneAndRedone(t *testing.T) {
 func TestANewCommandClearsWhatTheActorCouldRedo(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	id := w.node(t, "a")
-	w.applied(t, updateNode(id, `"name":"b"`))
-	require.Equal(t, 1, w.applied(t, undo).RedoDepth)
-	require.Equal(t, 1, w.applied(t, updateNode(id, `"name":"a"`)).RedoDepth, "a change of nothing clears nothing")
-	require.Zero(t, w.applied(t, updateNode(id, `"name":"c"`)).RedoDepth)
+	id := w.newNode(t, "a")
+	w.mustExecute(t, updateNode(id, `"name":"b"`))
+	require.Equal(t, 1, w.mustExecute(t, undo).RedoDepth)
+	require.Equal(t, 1, w.mustExecute(t, updateNode(id, `"name":"a"`)).RedoDepth, "a change of nothing clears nothing")
+	require.Zero(t, w.mustExecute(t, updateNode(id, `"name":"c"`)).RedoDepth)
 	requireConflict(t, w.execute(t, redo), "nothing_to_redo")
 }
 
 func TestEachActorUndoesItsOwnCommandsUnlessTheWorkspacesAreMeant(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	ann, bob := w.actor(t), w.actor(t)
-	first := w.appliedAs(t, ann, createNode("ann's"))
-	second := w.appliedAs(t, bob, createNode("bob's"))
-	require.Equal(t, first.CommandID, w.appliedAs(t, ann, undo).Target.CommandID)
+	ann, bob := w.newActorKey(t), w.newActorKey(t)
+	first := w.mustExecuteAs(t, ann, createNode("ann's"))
+	second := w.mustExecuteAs(t, bob, createNode("bob's"))
+	require.Equal(t, first.CommandID, w.mustExecuteAs(t, ann, undo).Target.CommandID)
 	requireConflict(t, w.executeAs(t, ann, undo), "nothing_to_undo")
-	require.Equal(t, first.CommandID, w.appliedAs(t, ann, `{"type":"REDO","payload":{"scope":"mine"}}`).Target.CommandID)
-
-	// Of the whole workspace the last is Bob's; undone by Ann it leaves his stack.
 	require.Equal(
-		t, second.CommandID, w.appliedAs(t, ann, `{"type":"UNDO","payload":{"scope":"workspace"}}`).Target.CommandID,
+		t, first.CommandID, w.mustExecuteAs(t, ann, `{"type":"REDO","payload":{"scope":"mine"}}`).Target.CommandID,
+	)
+
+	// The workspace's last command is Bob's. Ann's undo removes it from his stack.
+	require.Equal(
+		t, second.CommandID, w.mustExecuteAs(t, ann, `{"type":"UNDO","payload":{"scope":"workspace"}}`).Target.CommandID,
 	)
 	requireConflict(t, w.executeAs(t, bob, undo), "nothing_to_undo")
-	require.Equal(t, second.CommandID, w.appliedAs(t, bob, redo).Target.CommandID, "he can redo what is his")
-	require.Equal(t, second.CommandID, w.appliedAs(t, ann, undoOf(second.CommandID)).Target.CommandID)
-	w.appliedAs(t, bob, redoOf(second.CommandID))
+	require.Equal(t, second.CommandID, w.mustExecuteAs(t, bob, redo).Target.CommandID, "he can redo what is his")
+	require.Equal(t, second.CommandID, w.mustExecuteAs(t, ann, undoOf(second.CommandID)).Target.CommandID)
+	w.mustExecuteAs(t, bob, redoOf(second.CommandID))
 	w.executeAs(t, ann, undoOf(uuid.NewString())).RequireFailure(
 		t, http.StatusNotFound, "NOT_FOUND", "", map[string]any{"field": "payload.commandId"},
 	)
@@ -104,13 +106,13 @@ func TestEachActorUndoesItsOwnCommandsUnlessTheWorkspacesAreMeant(t *testing.T) 
 func TestWhatOthersHaveChangedSinceBlocksAnUndo(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	ann, bob := w.actor(t), w.actor(t)
-	id := w.appliedAs(t, ann, createNode("a")).Node.ID
-	mine := w.appliedAs(t, ann, updateNode(id, `"name":"b","properties":{"x":1,"y":1}`))
-	other := w.appliedAs(t, ann, createNode("other"))
-	theirs := w.appliedAs(t, bob, updateNode(id, `"properties":{"x":2,"z":2}`))
+	ann, bob := w.newActorKey(t), w.newActorKey(t)
+	id := w.mustExecuteAs(t, ann, createNode("a")).Node.ID
+	mine := w.mustExecuteAs(t, ann, updateNode(id, `"name":"b","properties":{"x":1,"y":1}`))
+	other := w.mustExecuteAs(t, ann, createNode("other"))
+	theirs := w.mustExecuteAs(t, bob, updateNode(id, `"properties":{"x":2,"z":2}`))
 
-	w.appliedAs(t, ann, undo) // the other node
+	w.mustExecuteAs(t, ann, undo) // the other node
 	before := w.readNode(t, id)
 	blocked := w.executeAs(t, ann, undo)
 	requireConflict(t, blocked, "undo_blocked")
@@ -119,16 +121,16 @@ func TestWhatOthersHaveChangedSinceBlocksAnUndo(t *testing.T) {
 		blocked.Error.Details["conflicts"],
 	)
 	require.Equal(t, before, w.readNode(t, id), "nothing changed")
-	redone := w.appliedAs(t, ann, redo)
+	redone := w.mustExecuteAs(t, ann, redo)
 	require.Equal(t, other.CommandID, redone.Target.CommandID, "the stacks are as they were")
-	w.appliedAs(t, ann, undoOf(other.CommandID)) // one that is blocked does not block others
-	w.appliedAs(t, bob, undo)
-	require.Equal(t, mine.CommandID, w.appliedAs(t, ann, undo).Target.CommandID)
+	w.mustExecuteAs(t, ann, undoOf(other.CommandID)) // a blocked command does not block others
+	w.mustExecuteAs(t, bob, undo)
+	require.Equal(t, mine.CommandID, w.mustExecuteAs(t, ann, undo).Target.CommandID)
 	require.Equal(t, "a", w.readNode(t, id).Name)
 	require.Empty(t, w.readNode(t, id).Properties)
 
-	edge := w.appliedAs(t, bob, createEdge(id, id))
-	blocked = w.executeAs(t, ann, undo) // of the creation: Bob has since added an edge
+	edge := w.mustExecuteAs(t, bob, createEdge(id, id))
+	blocked = w.executeAs(t, ann, undo) // of the creation: Bob has added an edge since
 	requireConflict(t, blocked, "undo_blocked")
 	require.Equal(t, edge.CommandID, blocked.Error.Details["conflicts"].([]any)[0].(map[string]any)["byCommandId"])
 }
@@ -136,18 +138,18 @@ func TestWhatOthersHaveChangedSinceBlocksAnUndo(t *testing.T) {
 func TestUndoingADeletionBringsBackTheNodeAndItsEdges(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	ann, bob := w.actor(t), w.actor(t)
-	a, b, c := w.appliedAs(t, ann, createNode("a")).Node.ID, w.appliedAs(t, bob, createNode("b")).Node.ID,
-		w.appliedAs(t, bob, createNode("c")).Node.ID
-	first, second := w.appliedAs(t, bob, createEdge(a, b)).Edge.ID, w.appliedAs(t, bob, createEdge(c, a)).Edge.ID
-	w.appliedAs(t, ann, deleteNode(a))
-	back := w.appliedAs(t, ann, undo)
+	ann, bob := w.newActorKey(t), w.newActorKey(t)
+	a, b, c := w.mustExecuteAs(t, ann, createNode("a")).Node.ID, w.mustExecuteAs(t, bob, createNode("b")).Node.ID,
+		w.mustExecuteAs(t, bob, createNode("c")).Node.ID
+	first, second := w.mustExecuteAs(t, bob, createEdge(a, b)).Edge.ID, w.mustExecuteAs(t, bob, createEdge(c, a)).Edge.ID
+	w.mustExecuteAs(t, ann, deleteNode(a))
+	back := w.mustExecuteAs(t, ann, undo)
 	require.ElementsMatch(t, []string{first, second}, back.Affected.Edges)
 	require.Equal(t, []any{3, 3}, []any{w.readEdge(t, first).Version, w.readEdge(t, second).Version})
-	w.appliedAs(t, ann, redo)
+	w.mustExecuteAs(t, ann, redo)
 	require.Nil(t, w.readEdge(t, first))
 
-	gone := w.appliedAs(t, bob, deleteNode(c))
+	gone := w.mustExecuteAs(t, bob, deleteNode(c))
 	blocked := w.executeAs(t, ann, undo)
 	requireConflict(t, blocked, "undo_blocked")
 	require.Equal(
@@ -155,40 +157,40 @@ func TestUndoingADeletionBringsBackTheNodeAndItsEdges(t *testing.T) {
 		blocked.Error.Details["conflicts"],
 	)
 	require.Nil(t, w.readNode(t, a))
-	w.appliedAs(t, bob, undo)
-	w.appliedAs(t, ann, undo)
+	w.mustExecuteAs(t, bob, undo)
+	w.mustExecuteAs(t, ann, undo)
 	require.NotNil(t, w.readEdge(t, second))
 }
 
-// The stacks show the newest hundred: what is undone uncovers what stands below.
+// The stacks return the newest hundred commands. Each undo makes an older one visible.
 func TestAHundredCommandsCanBeUndone(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	made := w.applied(t, createNode("a"))
+	made := w.mustExecute(t, createNode("a"))
 	id := made.Node.ID
 	for i := range 105 {
-		d := w.applied(t, updateNode(id, `"properties":{"n":`+string(rune('0'+i%10))+`}`))
+		d := w.mustExecute(t, updateNode(id, `"properties":{"n":`+string(rune('0'+i%10))+`}`))
 		require.Equal(t, min(i+2, 100), d.UndoDepth)
 	}
 	refused := w.execute(t, undoOf(made.CommandID))
 	requireConflict(t, refused, "nothing_to_undo")
 	for i := range 105 {
-		d := w.applied(t, undo)
+		d := w.mustExecute(t, undo)
 		require.Equal(t, []any{min(105-i, 100), min(i+1, 100)}, []any{d.UndoDepth, d.RedoDepth})
 	}
 	require.Equal(t, 211, w.readNode(t, id).Version)
-	w.applied(t, undo)
+	w.mustExecute(t, undo)
 	requireConflict(t, w.execute(t, undo), "nothing_to_undo")
 }
 
-func TestACommandThatStandsIsUndoneAfterAHundredThatWereUndone(t *testing.T) {
+func TestAnAppliedCommandIsUndoneAfterAHundredThatWereUndone(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	made := w.applied(t, createNode("a"))
+	made := w.mustExecute(t, createNode("a"))
 	for range 105 {
-		w.applied(t, createNode("b"))
-		require.Equal(t, 1, w.applied(t, undo).UndoDepth)
+		w.mustExecute(t, createNode("b"))
+		require.Equal(t, 1, w.mustExecute(t, undo).UndoDepth)
 	}
-	d := w.applied(t, undo)
+	d := w.mustExecute(t, undo)
 	require.Equal(t, made.CommandID, d.Target.CommandID)
 }

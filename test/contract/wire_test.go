@@ -19,7 +19,7 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// wire speaks HTTP by hand, to send what no client library would.
+// wire is a connection for raw HTTP, to send what no client library would.
 type wire struct {
 	t    *testing.T
 	s    *contract.Server
@@ -38,7 +38,7 @@ func dial(t *testing.T, s *contract.Server) *wire {
 	return &wire{t: t, s: s, conn: conn, in: bufio.NewReader(conn)}
 }
 
-// head is the header of a good request, without the empty line that ends it.
+// head returns the header of a good request, without the empty line that ends it.
 func (w *wire) head(method, path string) string {
 	return fmt.Sprintf(
 		"%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nx-workspace-id: %s\r\n", method, path, w.s.Admin,
@@ -52,8 +52,8 @@ func (w *wire) send(text string) {
 	require.NoError(w.t, err)
 }
 
-// receive reads one answer; code is that of its envelope's error. What net/http cannot
-// read at all it answers in plain text, and the connection ends.
+// receive reads one answer. code is the code of the error in its envelope. If net/http
+// cannot read a request, it answers in plain text and closes the connection.
 func (w *wire) receive() (status int, code string, response *http.Response) {
 	w.t.Helper()
 	response, err := http.ReadResponse(w.in, nil)
@@ -71,7 +71,7 @@ func (w *wire) receive() (status int, code string, response *http.Response) {
 		require.Equal(w.t, "text/plain; charset=utf-8", response.Header.Get("Content-Type"))
 		return response.StatusCode, "", response
 	}
-	if response.StatusCode >= 400 && response.StatusCode != http.StatusExpectationFailed { // that one has no body
+	if response.StatusCode >= 400 && response.StatusCode != http.StatusExpectationFailed { // which has no body
 		require.NoError(w.t, json.Unmarshal(body, &envelope), "%d %s", response.StatusCode, body)
 		require.NotNil(w.t, envelope.Success)
 		require.Equal(w.t, envelope.RequestID, response.Header.Get("X-Request-Id"))
@@ -80,13 +80,13 @@ func (w *wire) receive() (status int, code string, response *http.Response) {
 	return response.StatusCode, envelope.Error.Code, response
 }
 
-// onTheWire is a request as bytes, and how it is answered.
+// onTheWire is a request as bytes, and the status of its answer.
 type onTheWire struct {
 	request func(w *wire) string
 	status  int
 }
 
-// badOnTheWire are requests that break a rule of HTTP, or of the envelope around every route.
+// badOnTheWire returns requests that break a rule of HTTP, or a rule that applies to every route.
 func badOnTheWire() map[string]onTheWire {
 	post := func(headers, body string) string {
 		return headers + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
@@ -150,7 +150,7 @@ func badOnTheWire() map[string]onTheWire {
 		"header too large": {func(w *wire) string {
 			return w.head("GET", "/api/me") + "X-A: " + strings.Repeat("a", 100<<10) + "\r\n\r\n"
 		}, 413},
-		"10 000 headers": {func(w *wire) string { return w.head("GET", "/api/me") + numbered(10_000) + "\r\n" }, 413},
+		"10 000 headers": {func(w *wire) string { return w.head("GET", "/api/me") + numberedHeaders(10_000) + "\r\n" }, 413},
 		"header of 1 MiB": {func(w *wire) string {
 			return w.head("GET", "/api/me") + "X-A: " + strings.Repeat("a", 1<<20) + "\r\n\r\n"
 		}, 431},
@@ -184,8 +184,8 @@ func badOnTheWire() map[string]onTheWire {
 	}
 }
 
-// A bad request between two good ones on one connection: the second good one is
-// answered as the first was, or the connection was closed in between, openly.
+// A bad request between two good ones on one connection: the second good one gets the
+// same answer as the first, or the server has announced and closed the connection.
 func TestABadRequestHarmsNoOtherOnItsConnection(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, testRoutes)
@@ -223,7 +223,7 @@ var bomb = func() string {
 	return out.String()
 }()
 
-func numbered(n int) string {
+func numberedHeaders(n int) string {
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, "X-%d: a\r\n", i)
@@ -243,7 +243,7 @@ func TestABodyThatDoesNotComeIsGivenUp(t *testing.T) {
 	require.NotEmpty(t, response.Header.Get("Retry-After"))
 	require.Less(t, time.Since(started), 2*contract.Config().ReadTimeout)
 
-	w = dial(t, s) // the header itself
+	w = dial(t, s) // an incomplete header
 	w.send("GET /api/me HTTP/1.1\r\nHost:")
 	_, err := io.ReadAll(w.in)
 	require.NoError(t, err, "the server hangs up")
@@ -280,9 +280,9 @@ func TestExpectContinueIsAnsweredOnlyToWhoMaySend(t *testing.T) {
 	require.True(t, response.Close)
 }
 
-// Requests whose length two readers could see differently have one reading here:
-// an error that ends the connection, or, where RFC 9112 (6.3) says how to read
-// them, that one. What follows is its own request and needs its own key.
+// Requests whose length is ambiguous are interpreted in one way: as an error that ends the
+// connection or, where RFC 9112 (6.3) defines the length, with that length. What follows
+// is a separate request and needs a key.
 func TestSmugglingPairsHaveOneReading(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, testRoutes)

@@ -12,14 +12,14 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// What commands do is seen at once by every way of reading: by itself, in lists with
-// their totals, around a node, in histories, and on a stream.
+// The effects of commands are visible at once in every kind of read: of a single node or
+// edge, of lists with their totals, of neighbors, of histories, and of streams.
 func TestWhatIsCommandedIsReadInEveryWay(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	stream := (&graphRows{Server: w.Server}).open(t, w.Admin, "", nil)
-	a, b := w.node(t, "ÄPFEL a"), w.node(t, "b")
-	edge := w.edge(t, a, b)
+	stream := (&graphRows{Server: w.Server}).openEvents(t, w.Admin, "", nil)
+	a, b := w.newNode(t, "ÄPFEL a"), w.newNode(t, "b")
+	edge := w.newEdge(t, a, b)
 	names := func(query string) (got []string) {
 		var list []resource
 		total := w.Get(t, "/api/queries/nodes?sort=name&"+query, &list).Meta.Total
@@ -39,12 +39,12 @@ func TestWhatIsCommandedIsReadInEveryWay(t *testing.T) {
 	require.Equal(t, []string{"ÄPFEL a"}, names("name=%C3%A4pfel"))
 	require.EqualValues(t, 1, edges("relationType=feeds&nodeId="+b))
 
-	w.applied(t, deleteNode(a))
+	w.mustExecute(t, deleteNode(a))
 	require.Equal(t, []string{"b"}, names(""))
 	require.Zero(t, edges("relationType=feeds"), "totals of types go down with a cascade")
-	var around []near
+	var around []neighbor
 	require.Zero(t, w.Get(t, "/api/queries/nodes/"+b+"/neighbors", &around).Meta.Total)
-	w.applied(t, `{"type":"UNDO"}`)
+	w.mustExecute(t, `{"type":"UNDO"}`)
 	require.EqualValues(t, 1, edges("relationType=feeds"))
 	w.Get(t, "/api/queries/nodes/"+b+"/neighbors?direction=in", &around)
 	require.Equal(t, a, around[0].Node.ID)
@@ -82,11 +82,11 @@ func TestWhatIsCommandedIsReadInEveryWay(t *testing.T) {
 	require.Equal(t, "ÄPFEL a", history[0].Node.Name, "of the batch, what touched the node")
 }
 
-// A change names the first thousand edges that went with a node; all can be asked for.
+// A change names the first thousand edges that were deleted with a node; all can be listed.
 func TestAllEdgesThatWentWithANodeAreListed(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	hub, other := w.node(t, "hub"), w.node(t, "other")
+	hub, other := w.newNode(t, "hub"), w.newNode(t, "other")
 	var all []string
 	for range 3 {
 		var commands []string
@@ -100,12 +100,12 @@ func TestAllEdgesThatWentWithANodeAreListed(t *testing.T) {
 		w.batch(t, `{"commands":[`+strings.Join(commands, ",")+`]}`)
 	}
 	gone := all[2999]
-	w.applied(t, `{"type":"DELETE_EDGE","payload":{"id":"`+gone+`"}}`)
+	w.mustExecute(t, `{"type":"DELETE_EDGE","payload":{"id":"`+gone+`"}}`)
 	all = all[:2999]
 	slices.Sort(all)
-	w.applied(t, deleteNode(hub))
-	w.applied(t, `{"type":"UNDO"}`)
-	w.applied(t, deleteNode(hub))
+	w.mustExecute(t, deleteNode(hub))
+	w.mustExecute(t, `{"type":"UNDO"}`)
+	w.mustExecute(t, deleteNode(hub))
 
 	type portion struct {
 		NodeID   string

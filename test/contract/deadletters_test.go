@@ -14,8 +14,8 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// letter is a dead letter as the page sees it.
-type letter struct {
+// deadLetter is a dead letter as the admin UI sees it.
+type deadLetter struct {
 	Topic       string
 	Partition   int32
 	Offset      int64
@@ -26,18 +26,18 @@ type letter struct {
 	Mark        *struct{ State, By, Reason string }
 }
 
-func (l letter) path() string {
-	return fmt.Sprintf("%s/%s/%d/%d", lettersPath, l.Topic, l.Partition, l.Offset)
+func (l deadLetter) path() string {
+	return fmt.Sprintf("%s/%s/%d/%d", deadLettersPath, l.Topic, l.Partition, l.Offset)
 }
 
-func (l letter) place() string {
+func (l deadLetter) recordRef() string {
 	return fmt.Sprintf(`{"topic":%q,"partition":%d,"offset":%d}`, l.Topic, l.Partition, l.Offset)
 }
 
-// acted is what became of letters.
-type acted struct {
+// actionResult is the result of an action on dead letters.
+type actionResult struct {
 	Outcomes []struct {
-		letter
+		deadLetter
 		Fate, Why string
 	}
 	Counts                           struct{ Would, Redriven, Discarded, Skipped int64 }
@@ -45,18 +45,18 @@ type acted struct {
 	NextCursor                       *string
 }
 
-// letters lists dead letters.
-func (d *deskTest) letters(t *testing.T, query string) (list []letter, a *contract.Answer) {
+// deadLetters lists dead letters.
+func (d *pipelineTest) deadLetters(t *testing.T, query string) (list []deadLetter, a *contract.Answer) {
 	t.Helper()
-	a = d.Get(t, lettersPath+query, &list)
+	a = d.Get(t, deadLettersPath+query, &list)
 	return list, a
 }
 
-// refused has the store refuse a value, and ingests points with it until as many letters
-// are there.
-func (d *deskTest) refused(t *testing.T, count int) (source string) {
+// createDeadLetters makes ClickHouse refuse a value, ingests points with it, and waits for
+// count dead letters. It returns the id of the source.
+func (d *pipelineTest) createDeadLetters(t *testing.T, count int) (source string) {
 	t.Helper()
-	testenv.AskClickHouse(t, d.desk.Store, "ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
+	testenv.AskClickHouse(t, d.pipeline.Store, "ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
 	made := decode[struct{ ID string }](
 		t, d.Server.Do(t, contract.Request{Method: http.MethodPost, Path: "/api/live-data/sources", Body: `{"name":"pump"}`}),
 		201,
@@ -71,20 +71,20 @@ func (d *deskTest) refused(t *testing.T, count int) (source string) {
 		)
 	}
 	eventually(t, "they are dead letters", func() bool {
-		_, a := d.letters(t, "?state=open&limit=1")
+		_, a := d.deadLetters(t, "?state=open&limit=1")
 		return a.Meta.Total == int64(count)
 	})
 	return made.ID
 }
 
-// heal has the store take the value.
-func (d *deskTest) heal(t *testing.T) {
+// acceptValue makes ClickHouse accept the value again.
+func (d *pipelineTest) acceptValue(t *testing.T) {
 	t.Helper()
-	testenv.AskClickHouse(t, d.desk.Store, "ALTER TABLE points DROP CONSTRAINT good")
+	testenv.AskClickHouse(t, d.pipeline.Store, "ALTER TABLE points DROP CONSTRAINT good")
 }
 
-// stored counts the points of a source that a query sees.
-func (d *deskTest) stored(t *testing.T, source string) (count int) {
+// countPoints returns the number of points that a query of the source returns.
+func (d *pipelineTest) countPoints(t *testing.T, source string) (count int) {
 	t.Helper()
 	var found []struct{ Points []any }
 	d.Server.Get(t, "/api/live-data/query?from=1970-01-01T00:00:00Z&sourceId="+source, &found)
@@ -94,18 +94,18 @@ func (d *deskTest) stored(t *testing.T, source string) (count int) {
 	return count
 }
 
-// act does something about letters that must be answered 200.
-func (d *deskTest) act(t *testing.T, what, body string) (done acted) {
+// apply sends an action on dead letters that must be answered with 200.
+func (d *pipelineTest) apply(t *testing.T, what, body string) (done actionResult) {
 	t.Helper()
-	d.Send(t, http.MethodPost, lettersPath+"/"+what, body, http.StatusOK, &done)
+	d.Send(t, http.MethodPost, deadLettersPath+"/"+what, body, http.StatusOK, &done)
 	return done
 }
 
 func TestADeadLetterIsFoundShownAndPutBack(t *testing.T) {
 	t.Parallel()
-	d := startDesk(t, false)
-	source := d.refused(t, 2)
-	list, a := d.letters(
+	d := startPipeline(t, false)
+	source := d.createDeadLetters(t, 2)
+	list, a := d.deadLetters(
 		t, "?topic=points&workspaceId="+d.Server.Workspace.String()+"&reason=REFUSED&from=2026-01-01T00:00:00Z",
 	)
 	require.Len(t, list, 2)
@@ -118,11 +118,11 @@ func TestADeadLetterIsFoundShownAndPutBack(t *testing.T) {
 		"?to=2026-01-01T00:00:00Z":                                  0, "?reason=nothing": 0, "?limit=1": 1,
 		"?limit=1&offset=1": 1, "?offset=2": 0, "?offset=7": 0,
 	} {
-		found, _ := d.letters(t, query)
+		found, _ := d.deadLetters(t, query)
 		require.Len(t, found, count, query)
 	}
 	var shown struct {
-		letter
+		deadLetter
 		Decoded struct {
 			Series []struct {
 				Metric string
@@ -169,35 +169,35 @@ func TestADeadLetterIsFoundShownAndPutBack(t *testing.T) {
 	require.Nil(t, topics[0].DeadLetters)
 	require.EqualValues(t, 2, topics[1].DeadLetters.Open)
 
-	one := `{"places":[` + list[0].place() + `],"reason":"the store was wrong"`
-	dry := d.act(t, "redrive", one+`,"dryRun":true}`)
+	one := `{"places":[` + list[0].recordRef() + `],"reason":"the store was wrong"`
+	dry := d.apply(t, "redrive", one+`,"dryRun":true}`)
 	require.EqualValues(t, 1, dry.Counts.Would)
 	require.Equal(t, "would", dry.Outcomes[0].Fate)
-	require.Zero(t, d.stored(t, source), "a dry run does nothing")
-	d.heal(t)
-	require.EqualValues(t, 1, d.act(t, "redrive", one+`}`).Counts.Redriven)
-	eventually(t, "what was put back is stored", func() bool { return d.stored(t, source) == 2 })
-	again := d.act(t, "redrive", one+`}`)
+	require.Zero(t, d.countPoints(t, source), "a dry run does nothing")
+	d.acceptValue(t)
+	require.EqualValues(t, 1, d.apply(t, "redrive", one+`}`).Counts.Redriven)
+	eventually(t, "what was put back is stored", func() bool { return d.countPoints(t, source) == 2 })
+	again := d.apply(t, "redrive", one+`}`)
 	require.EqualValues(t, 1, again.Counts.Skipped)
 	require.Contains(t, again.Outcomes[0].Why, "redriven already, by operator "+contract.OperatorName)
-	marked, _ := d.letters(t, "?state=redriven")
+	marked, _ := d.deadLetters(t, "?state=redriven")
 	require.Len(t, marked, 1)
 	require.Equal(t, "the store was wrong", marked[0].Mark.Reason)
-	require.EqualValues(t, 1, d.act(t, "redrive", one+`,"again":true}`).Counts.Redriven, "unless it is wanted")
+	require.EqualValues(t, 1, d.apply(t, "redrive", one+`,"again":true}`).Counts.Redriven, "unless it is wanted")
 
-	other := `{"places":[` + list[1].place() + `],"reason":"not worth it"}`
-	require.EqualValues(t, 1, d.act(t, "discard", other).Counts.Discarded)
-	open, _ := d.letters(t, "?state=open")
+	other := `{"places":[` + list[1].recordRef() + `],"reason":"not worth it"}`
+	require.EqualValues(t, 1, d.apply(t, "discard", other).Counts.Discarded)
+	open, _ := d.deadLetters(t, "?state=open")
 	require.Empty(t, open)
-	require.EqualValues(t, 0, d.act(t, "redrive", `{"filter":{}}`).Matched, "what is open is all that a filter means")
-	eventually(t, "nothing comes back", func() bool { return d.stored(t, source) == 2 })
+	require.EqualValues(t, 0, d.apply(t, "redrive", `{"filter":{}}`).Matched, "what is open is all that a filter means")
+	eventually(t, "nothing comes back", func() bool { return d.countPoints(t, source) == 2 })
 }
 
-// What cannot be read says so, and is not put back.
-func TestALetterThatCannotBeReadIsShownAndStays(t *testing.T) {
+// A dead letter that cannot be decoded is shown with the problem, and is not redriven.
+func TestADeadLetterThatCannotBeReadIsShownAndStays(t *testing.T) {
 	t.Parallel()
-	d := startDesk(t, false)
-	client, err := kgo.NewClient(d.desk.Kafka.Opts(kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
+	d := startPipeline(t, false)
+	client, err := kgo.NewClient(d.pipeline.Kafka.Opts(kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	require.NoError(t, err)
 	defer client.Close()
 	require.NoError(
@@ -206,9 +206,9 @@ func TestALetterThatCannotBeReadIsShownAndStays(t *testing.T) {
 			Topic: "points", Partition: 1, Key: []byte("<k>"), Value: []byte("no point block"),
 		}).FirstErr(),
 	)
-	var list []letter
+	var list []deadLetter
 	eventually(t, "it is a dead letter", func() bool {
-		list, _ = d.letters(t, "")
+		list, _ = d.deadLetters(t, "")
 		return len(list) == 1
 	})
 	require.Nil(t, list[0].WorkspaceID)
@@ -219,37 +219,37 @@ func TestALetterThatCannotBeReadIsShownAndStays(t *testing.T) {
 	d.Get(t, list[0].path(), &shown)
 	require.NotEmpty(t, shown.Decoded.Problem)
 	require.Equal(t, base64.StdEncoding.EncodeToString([]byte("no point block")), shown.Value)
-	result := d.act(t, "redrive", `{"filter":{"topics":["points"]}}`)
+	result := d.apply(t, "redrive", `{"filter":{"topics":["points"]}}`)
 	require.EqualValues(t, 1, result.Counts.Skipped)
 	require.Contains(t, result.Outcomes[0].Why, "cannot be read")
 }
 
-// Many letters are done in several requests, each of which says where to go on.
-func TestManyLettersAreDoneBitByBit(t *testing.T) {
+// Many dead letters are processed in several requests, each of which returns a cursor for the next.
+func TestManyDeadLettersAreProcessedInPortions(t *testing.T) {
 	t.Parallel()
-	const letters = 1200 // more than are looked at at a time
-	d := startDesk(t, true)
-	source := d.refused(t, 1)
-	first, _ := d.letters(t, "")
-	d.copies(t, first[0], letters-1)
+	const letters = 1200 // more than one portion
+	d := startPipeline(t, true)
+	source := d.createDeadLetters(t, 1)
+	first, _ := d.deadLetters(t, "")
+	d.duplicate(t, first[0], letters-1)
 	eventually(t, "all are there", func() bool {
-		_, a := d.letters(t, "?limit=1")
+		_, a := d.deadLetters(t, "?limit=1")
 		return a.Meta.Total == letters
 	})
-	d.heal(t)
+	d.acceptValue(t)
 	for _, c := range []struct {
 		what, body string
-		count      func(acted) int64
+		count      func(actionResult) int64
 	}{
-		{"redrive", `"filter":{"topics":["points"]},"dryRun":true`, func(a acted) int64 { return a.Counts.Would }},
-		{"redrive", `"filter":{"topics":["points"]}`, func(a acted) int64 { return a.Counts.Redriven }},
-		{"discard", `"filter":{"topics":["points"]},"again":true,"reason":"done with"`, func(a acted) int64 {
+		{"redrive", `"filter":{"topics":["points"]},"dryRun":true`, func(a actionResult) int64 { return a.Counts.Would }},
+		{"redrive", `"filter":{"topics":["points"]}`, func(a actionResult) int64 { return a.Counts.Redriven }},
+		{"discard", `"filter":{"topics":["points"]},"again":true,"reason":"done with"`, func(a actionResult) int64 {
 			return a.Counts.Discarded
 		}},
 	} {
 		total, requests, cursor := int64(0), 0, ""
 		for {
-			done := d.act(t, c.what, `{`+c.body+cursor+`}`)
+			done := d.apply(t, c.what, `{`+c.body+cursor+`}`)
 			total += c.count(done)
 			requests++
 			require.LessOrEqual(t, requests, letters, "each request gets on")
@@ -262,22 +262,22 @@ func TestManyLettersAreDoneBitByBit(t *testing.T) {
 		require.EqualValues(t, letters, total, "%s %s", c.what, c.body)
 		require.Greater(t, requests, 1)
 	}
-	eventually(t, "they are stored", func() bool { return d.stored(t, source) == 2 })
+	eventually(t, "they are stored", func() bool { return d.countPoints(t, source) == 2 })
 	a := d.Do(t, contract.Request{
-		Method: http.MethodPost, Path: lettersPath + "/redrive", Body: `{"filter":{},"cursor":"x"}`,
+		Method: http.MethodPost, Path: deadLettersPath + "/redrive", Body: `{"filter":{},"cursor":"x"}`,
 	})
 	a.RequireFailure(t, 400, validation, "", map[string]any{"field": "cursor"})
 }
 
-// copies puts the record of a letter among the dead letters so many times.
-func (d *deskTest) copies(t *testing.T, l letter, times int) {
+// duplicate produces the record of a dead letter the given number of times.
+func (d *pipelineTest) duplicate(t *testing.T, l deadLetter, times int) {
 	t.Helper()
 	var shown struct {
 		Headers    map[string]string
 		Key, Value []byte
 	}
 	d.Get(t, l.path(), &shown)
-	client, err := kgo.NewClient(d.desk.Kafka.Opts(kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
+	client, err := kgo.NewClient(d.pipeline.Kafka.Opts(kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	require.NoError(t, err)
 	defer client.Close()
 	records := make([]*kgo.Record, times)

@@ -17,18 +17,18 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// Desk is the group of the routes by which operators look after the pipeline and the
-// indexes, with a points consumer at work.
+// Desk is the group of the routes with which operators manage the pipeline and the
+// indexes, with a running points consumer.
 type Desk struct {
-	Points *clickhouse.DB  // made by Group
+	Points *clickhouse.DB  // set by Group
 	Store  string          // its URL
-	Log    *kafka.Client   // made by Group
-	Kafka  *testenv.Broker // its broker
-	// Change, when set, changes what the routes are made of.
+	Log    *kafka.Client   // set by Group
+	Kafka  *testenv.Broker // broker of Log
+	// Change, when set, changes the dependencies of the routes.
 	Change func(*pipeline.Deps)
 }
 
-// Group makes the routes. It stands before the group of live data, which is to use its
+// Group creates the routes. It must run before the group of live data, which uses its
 // Points and Log.
 func (d *Desk) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()

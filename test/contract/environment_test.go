@@ -18,19 +18,19 @@ import (
 	"github.com/livegraph/livegraph/test/contract"
 )
 
-// whole is a server with every route of the interface and those of the tests, and a little
-// of everything behind it.
-type whole struct {
+// environment is a server with every route of the API and the test routes, and with some data
+// of each kind.
+type environment struct {
 	*writer
 	live *live
 	conn *pgx.Conn // to its Postgres
 
-	source     source // that stands
+	source     source // that exists
 	gone       source // that was deleted
 	node, edge string
 }
 
-func startWhole(t *testing.T) *whole {
+func startEnvironment(t *testing.T) *environment {
 	t.Helper()
 	points, commands := &contract.LiveData{}, &contract.Commands{}
 	search := func(t testing.TB, s *contract.Server) []route.Route {
@@ -40,7 +40,7 @@ func startWhole(t *testing.T) *whole {
 	s := contract.Start(
 		t, points.Group, commands.Group, contract.GraphReads, search, (&contract.Audit{}).Group, testRoutes,
 	)
-	w := &whole{writer: &writer{Server: s, Commands: commands}, live: &live{Server: s, LiveData: points}}
+	w := &environment{writer: &writer{Server: s, Commands: commands}, live: &live{Server: s, LiveData: points}}
 	var err error
 	w.conn, err = pgx.Connect(t.Context(), s.Postgres)
 	require.NoError(t, err)
@@ -51,27 +51,26 @@ func startWhole(t *testing.T) *whole {
 		t, http.StatusNoContent,
 		s.Do(t, contract.Request{Method: http.MethodDelete, Path: sourcesPath + "/" + w.gone.ID}).Status,
 	)
-	require.Eventually(t, func() bool { // until the log has been told
+	require.Eventually(t, func() bool { // until the deletion is in the log
 		var pending int
 		return w.conn.QueryRow(t.Context(), `SELECT count(*) FROM pending_deletions`).Scan(&pending) == nil && pending == 0
 	}, 20*time.Second, 10*time.Millisecond)
 	w.live.store(
 		t, s.Workspace, seriesKey{source: w.source.ID, metric: "temp", tags: map[string]string{"room": "A"}},
-		sample{at(0), 1.0, 1},
+		sample{microsAt(0), 1.0, 1},
 	)
-	w.node = w.writer.node(t, "a")
-	w.edge = w.writer.edge(t, w.node, w.node)
+	w.node = w.writer.newNode(t, "a")
+	w.edge = w.writer.newEdge(t, w.node, w.node)
 	return w
 }
 
-// kept are the tables in which a request that is refused may leave something: what came of
-// a command, how far the log is read, what a key of idempotency stands for, and who works
-// at what.
-var kept = []string{"command_outcomes", "command_offsets", "idempotency_keys", "leases", "route_leases"}
+// mutableTables are the tables that a refused request may change: outcomes of commands,
+// offsets of the log, idempotency keys, and leases.
+var mutableTables = []string{"command_outcomes", "command_offsets", "idempotency_keys", "leases", "route_leases"}
 
-// standing returns what the stores have of everything that a refused request must not change:
-// a digest of each table of Postgres, and where the topic of points ends.
-func (w *whole) standing(t *testing.T) map[string]string {
+// snapshot returns the state that a refused request must not change: a digest of each other
+// table of Postgres, and the states of the topics of points and of events.
+func (w *environment) snapshot(t *testing.T) map[string]string {
 	t.Helper()
 	rows, err := w.conn.Query(
 		t.Context(),
@@ -83,11 +82,11 @@ func (w *whole) standing(t *testing.T) map[string]string {
 	require.Contains(t, tables, "journal")
 	all := map[string]string{}
 	for _, table := range tables {
-		if slices.Contains(kept, table) {
+		if slices.Contains(mutableTables, table) {
 			continue
 		}
 		from := pgx.Identifier{table}.Sanitize() + ` t`
-		if table == "watermarks" { // those of uses go on: what is refused is noted, too
+		if table == "watermarks" { // those of audit records advance: refused requests are recorded, too
 			topic := w.live.Log.PointsTopic().ID
 			from += fmt.Sprintf(` WHERE topic_id = '\x%x'`, topic[:])
 		}
@@ -107,14 +106,14 @@ func (w *whole) standing(t *testing.T) map[string]string {
 	return all
 }
 
-// footprint is what a process holds: goroutines, and bytes of the heap.
+// footprint contains the number of goroutines and the bytes of the heap of the process.
 type footprint struct {
 	goroutines int
 	heap       int64
 }
 
-func measured() footprint {
-	for range 3 { // pools let go of what two collections found unused
+func measureFootprint() footprint {
+	for range 3 { // pools release what was unused in two collections
 		runtime.GC()
 	}
 	var m runtime.MemStats
@@ -122,22 +121,22 @@ func measured() footprint {
 	return footprint{runtime.NumGoroutine(), int64(m.HeapAlloc)}
 }
 
-// requireNoMoreThan waits until the process holds no more than it did, except for a little.
+// requireNoMoreThan waits until the footprint of the process is at most slightly larger than before.
 func requireNoMoreThan(t *testing.T, before footprint) {
 	t.Helper()
 	const goroutines, heap = 40, 48 << 20
 	var now footprint
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if now = measured(); now.goroutines <= before.goroutines+goroutines && now.heap <= before.heap+heap {
+		if now = measureFootprint(); now.goroutines <= before.goroutines+goroutines && now.heap <= before.heap+heap {
 			return
 		}
 	}
 	t.Fatalf("before %+v, after %+v", before, now)
 }
 
-// counted returns the sum of a counter of the server, of those with the label's value or, with
-// no label, of all.
-func counted(t *testing.T, registry *prometheus.Registry, name, label, value string) (sum float64) {
+// counterSum returns the sum of the series of a counter that have the label's value, or of all
+// its series if label is empty.
+func counterSum(t *testing.T, registry *prometheus.Registry, name, label, value string) (sum float64) {
 	t.Helper()
 	families, err := registry.Gather()
 	require.NoError(t, err)
@@ -162,15 +161,15 @@ func counted(t *testing.T, registry *prometheus.Registry, name, label, value str
 	return sum
 }
 
-// requireNoFailureOfOurs checks that nothing panicked, and that nothing was answered 500.
-func (w *whole) requireNoFailureOfOurs(t *testing.T) {
+// requireNoServerErrors checks that there was no panic and no answer with status 500.
+func (w *environment) requireNoServerErrors(t *testing.T) {
 	t.Helper()
-	require.Zero(t, counted(t, w.Metrics, "livegraph_http_panics_total", "", ""))
-	require.Zero(t, counted(t, w.Metrics, "livegraph_http_requests_total", "status", "500"))
+	require.Zero(t, counterSum(t, w.Metrics, "livegraph_http_panics_total", "", ""))
+	require.Zero(t, counterSum(t, w.Metrics, "livegraph_http_requests_total", "status", "500"))
 	require.Equal(
 		t, http.StatusOK, w.Do(t, contract.Request{Path: "/readyz", Key: contract.None, Workspace: contract.None}).Status,
 	)
 }
 
-// unknownID is of nothing.
+// unknownID returns an id that nothing has.
 func unknownID() string { return uuid.NewString() }

@@ -14,7 +14,7 @@ import (
 
 func TestAReplayIsPlannedStartedShownAndCancelled(t *testing.T) {
 	t.Parallel()
-	d := startDesk(t, false)
+	d := startPipeline(t, false)
 	source := decode[struct{ ID string }](
 		t, d.Server.Do(t, contract.Request{Method: http.MethodPost, Path: "/api/live-data/sources", Body: `{"name":"pump"}`}),
 		201,
@@ -82,9 +82,9 @@ func TestAReplayIsPlannedStartedShownAndCancelled(t *testing.T) {
 	}
 }
 
-func TestTheIndexesAreListedByWorkspaceAndMadeAnew(t *testing.T) {
+func TestTheIndexesAreListedByWorkspaceAndRebuilt(t *testing.T) {
 	t.Parallel()
-	d := startDesk(t, false)
+	d := startPipeline(t, false)
 	other := d.Server.NewWorkspace(t, "live")
 	type state struct {
 		Workspace struct{ ID, Name string }
@@ -106,20 +106,20 @@ func TestTheIndexesAreListedByWorkspaceAndMadeAnew(t *testing.T) {
 		Indexes []struct{ ID, State, Cause string }
 		Last    *struct{ ID, State, RequestedBy string }
 	}
-	d.Get(t, deskReindex, &all)
+	d.Get(t, adminReindexPath, &all)
 	require.Empty(t, all.Indexes)
 	require.Nil(t, all.Last)
 	var asked, again struct{ ID, State, RequestedBy string }
-	d.Send(t, http.MethodPost, deskReindex, "", http.StatusAccepted, &asked)
+	d.Send(t, http.MethodPost, adminReindexPath, "", http.StatusAccepted, &asked)
 	require.Equal(t, []string{"queued", "operator " + contract.OperatorName}, []string{asked.State, asked.RequestedBy})
-	d.Send(t, http.MethodPost, deskReindex, "{}", http.StatusAccepted, &again)
+	d.Send(t, http.MethodPost, adminReindexPath, "{}", http.StatusAccepted, &again)
 	require.Equal(t, asked, again, "two that ask are one")
-	d.Get(t, deskReindex, &all)
+	d.Get(t, adminReindexPath, &all)
 	require.Equal(t, asked.ID, all.Last.ID)
 
 	execute(t, d.Server, `INSERT INTO search_indexes (id, model, dimensions, collection, state, cause) VALUES
 		(gen_random_uuid(), 'm', 3, 'live', 'live', 'first'), (gen_random_uuid(), 'm', 3, 'next', 'building', 'asked')`)
-	d.Get(t, deskReindex, &all)
+	d.Get(t, adminReindexPath, &all)
 	require.Len(t, all.Indexes, 2)
 	require.Equal(t, []string{"live", "building"}, []string{all.Indexes[0].State, all.Indexes[1].State})
 	d.Get(t, "/admin/api/indexes", &list)
