@@ -15,17 +15,17 @@ import (
 	"time"
 )
 
-// How the balancer looks at its servers.
+// Intervals and timeouts of the balancer.
 const (
-	checkEvery = 50 * time.Millisecond
-	checkLimit = time.Second
-	retryPause = 20 * time.Millisecond // between two tries of a request that no server took
+	checkEvery   = 50 * time.Millisecond
+	checkTimeout = time.Second
+	retryPause   = 20 * time.Millisecond // between two attempts of a request
 )
 
 // Balancer sends requests to several API processes as a load balancer does: to
-// those that say they are ready, and to another one when a connection breaks or
-// the answer is 502, 503 or 504. It holds every answer to what is promised of
-// restarts: no other 5xx, Retry-After on these, and no answer that breaks off.
+// those that are ready, and to another one if a connection breaks or the answer
+// is 502, 503 or 504. It checks the guarantees for restarts on every answer: no
+// other 5xx, Retry-After on these, and no incomplete answer.
 type Balancer struct {
 	t       testing.TB
 	servers []*Server
@@ -35,12 +35,12 @@ type Balancer struct {
 	stop    chan struct{}
 	checks  sync.WaitGroup
 
-	Refused    atomic.Int64 // connections that nobody took
+	Refused    atomic.Int64 // refused connections
 	Unanswered atomic.Int64 // requests whose connection ended before an answer began
 	Postponed  atomic.Int64 // answers 502, 503 and 504
 }
 
-// NewBalancer creates a balancer over servers that are ready. It ends with the test.
+// NewBalancer creates a balancer for servers that are ready. It stops when the test ends.
 func NewBalancer(t testing.TB, servers []*Server) *Balancer {
 	b := &Balancer{
 		t: t, servers: servers, ready: make([]atomic.Bool, len(servers)), stop: make(chan struct{}),
@@ -58,9 +58,9 @@ func NewBalancer(t testing.TB, servers []*Server) *Balancer {
 	return b
 }
 
-// watch keeps up whether a server is ready.
+// watch polls the readiness of a server until the balancer stops.
 func (b *Balancer) watch(i int, listen string) {
-	client := &http.Client{Timeout: checkLimit, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := &http.Client{Timeout: checkTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
 	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
 	for {
@@ -77,7 +77,7 @@ func (b *Balancer) watch(i int, listen string) {
 	}
 }
 
-// choose returns the next server that is ready, or any if none says so.
+// choose returns the next ready server, or any server if none is ready.
 func (b *Balancer) choose() *Server {
 	for range b.servers {
 		i := int(b.next.Add(1)) % len(b.servers)
@@ -88,17 +88,16 @@ func (b *Balancer) choose() *Server {
 	return b.servers[int(b.next.Add(1))%len(b.servers)]
 }
 
-// Do makes a request until it is answered by something else than 502, 503 or 504,
-// and fails the test on an answer that breaks a promise. The error says that the
-// test has ended.
+// Do repeats a request until the answer is not 502, 503 or 504. It fails the test if an
+// answer violates a guarantee. It returns an error only if the test has ended.
 func (b *Balancer) Do(method, path string, body []byte) (Answer, error) {
 	for {
-		answer, err := b.once(b.choose(), method, path, body)
+		answer, err := b.send(b.choose(), method, path, body)
 		switch {
 		case err == nil && answer.Status < 500:
 			return answer, nil
 		case err != nil:
-			b.count(err)
+			b.countFailure(err)
 		case !slices.Contains([]int{502, 503, 504}, answer.Status) || answer.Header.Get("Retry-After") == "":
 			b.t.Errorf(
 				"%s %s was answered %d, Retry-After %q: %+v", method, path, answer.Status, answer.Header.Get("Retry-After"),
@@ -116,8 +115,8 @@ func (b *Balancer) Do(method, path string, body []byte) (Answer, error) {
 	}
 }
 
-// count notes a request that got no answer.
-func (b *Balancer) count(err error) {
+// countFailure counts a request without an answer.
+func (b *Balancer) countFailure(err error) {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		b.Refused.Add(1)
 		return
@@ -126,7 +125,7 @@ func (b *Balancer) count(err error) {
 	b.t.Logf("a request was not answered: %v", err)
 }
 
-func (b *Balancer) once(s *Server, method, path string, body []byte) (Answer, error) {
+func (b *Balancer) send(s *Server, method, path string, body []byte) (Answer, error) {
 	var a Answer
 	request, err := http.NewRequestWithContext(b.t.Context(), method, "http://"+s.Listen+path, bytes.NewReader(body))
 	if err != nil {

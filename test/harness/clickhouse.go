@@ -11,7 +11,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// Control is the note of the running server: where its engines are.
+// Control returns the run file of the running server, which contains the addresses of its engines.
 func (s *Server) Control() runfile.Server {
 	s.t.Helper()
 	running, err := runfile.Read(s.DataDir)
@@ -19,15 +19,15 @@ func (s *Server) Control() runfile.Server {
 	return running
 }
 
-// Kafka is the log of the running server, with the login to it.
+// Kafka returns the Kafka of the running server, with its login.
 func (s *Server) Kafka() *testenv.Broker {
 	s.t.Helper()
 	running := s.Control()
 	return testenv.BrokerAt(running.KafkaBrokers, running.KafkaLogin())
 }
 
-// PostgresSuperuser is the address of a database of the server's own embedded Postgres, for
-// what the server itself may not do.
+// PostgresSuperuser returns the superuser's URL of a database of the server's embedded
+// Postgres, for statements that the server's role may not execute.
 func (s *Server) PostgresSuperuser(database string) string {
 	s.t.Helper()
 	address, err := embedded.PostgresSuperuser(filepath.Join(s.DataDir, "postgres"))
@@ -38,8 +38,8 @@ func (s *Server) PostgresSuperuser(database string) string {
 	return u.String()
 }
 
-// AskClickHouse runs a statement on the server's own embedded ClickHouse, past
-// the server, and gives the answer, tab-separated.
+// AskClickHouse runs a statement directly on the server's embedded ClickHouse, and returns
+// the result, tab-separated.
 func (s *Server) AskClickHouse(statement string) string {
 	s.t.Helper()
 	return testenv.AskClickHouse(s.t, s.Control().ClickHouseURL, statement)

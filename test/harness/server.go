@@ -1,5 +1,5 @@
 // Package harness runs the built binary for tests and benchmarks as a user would:
-// it starts it on a directory, speaks HTTP to it, kills it and starts it again.
+// it starts it on a directory, sends HTTP requests, kills it and starts it again.
 package harness
 
 import (
@@ -27,13 +27,13 @@ import (
 )
 
 const (
-	startLimit = 90 * time.Second
-	stopLimit  = 15 * time.Second
+	startTimeout = 90 * time.Second
+	stopTimeout  = 15 * time.Second
 
 	firstRunFile = "first-run.json"
 )
 
-// Build compiles the binary into a temporary directory; remove takes it away.
+// Build compiles the binary into a temporary directory; remove deletes the directory.
 func Build() (binary string, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "livegraph-test-")
 	if err != nil {
@@ -50,7 +50,7 @@ func Build() (binary string, remove func(), err error) {
 	return binary, remove, nil
 }
 
-// Main is the TestMain of tests of the binary: it builds it, says where, and runs them.
+// Main is the TestMain of tests of the binary: it builds the binary, sets its path, and runs the tests.
 func Main(m *testing.M, binary *string) {
 	path, remove, err := Build()
 	if err != nil {
@@ -59,19 +59,19 @@ func Main(m *testing.M, binary *string) {
 	}
 	defer remove()
 	*binary = path
-	m.Run() // with its result the process ends
+	m.Run() // the process exits with its result
 }
 
-// FirstRun is first-run.json.
+// FirstRun is the content of first-run.json.
 type FirstRun struct {
 	WorkspaceID, AdminKey, URL, AdminUser, AdminPassword string
 }
 
-// Server is the binary at work on a data directory.
+// Server is the binary running on a data directory.
 type Server struct {
 	DataDir string
-	Listen  string   // host:port, the same over restarts
-	Metrics string   // the listener's of metrics, likewise
+	Listen  string   // host:port, the same after restarts
+	Metrics string   // host:port of the metrics, likewise
 	Args    []string // further arguments of serve, for the next start
 	Env     []string // further environment, for the next start
 
@@ -85,7 +85,7 @@ type Server struct {
 	client *http.Client
 }
 
-// New prepares a server on its own directory; Start starts it. With -short the
+// New prepares a server on a new directory; Start starts it. With -short the
 // test is skipped.
 func New(t testing.TB, binary string, args ...string) *Server {
 	t.Helper()
@@ -107,15 +107,15 @@ func New(t testing.TB, binary string, args ...string) *Server {
 	return s
 }
 
-// Secure sets the listener's certificate, from the next start on, and has the test's
-// requests believe these roots.
+// Secure sets the listener's certificate from the next start on, and makes the test's
+// client trust these roots.
 func (s *Server) Secure(cert, key string, roots *x509.CertPool) {
 	s.scheme = "https"
 	s.Env = append(s.Env, "LIVEGRAPH_TLS_CERT="+cert, "LIVEGRAPH_TLS_KEY="+key)
 	s.Believe(roots)
 }
 
-// Believe has the test's requests believe other roots, on new connections.
+// Believe makes the test's client trust other roots, on new connections.
 func (s *Server) Believe(roots *x509.CertPool) {
 	s.client.CloseIdleConnections()
 	s.client.Transport = &http.Transport{
@@ -123,10 +123,10 @@ func (s *Server) Believe(roots *x509.CertPool) {
 	}
 }
 
-// URL is the address at which the test reaches the server.
+// URL returns the base URL of the server.
 func (s *Server) URL() string { return s.scheme + "://" + s.Listen }
 
-// FreeAddress returns an address on the loopback interface that is the test's until it ends.
+// FreeAddress returns an address on the loopback interface that is reserved until the test ends.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	address, release, err := ports.Free()
@@ -163,7 +163,7 @@ func (s *Server) Launch() {
 		[]string{"serve", "--data-dir", s.DataDir, "--listen", s.Listen, "--metrics-listen", s.Metrics}, s.Args...,
 	)
 	s.cmd = exec.Command(s.binary, args...)
-	// The model inside the binary, unless a test wants another: it costs no start.
+	// The model inside the binary starts at once. A test can set another.
 	s.cmd.Env = append(append(os.Environ(), "LIVEGRAPH_EMBEDDER=static"), s.Env...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	require.NoError(s.t, s.cmd.Start())
@@ -176,7 +176,7 @@ func (s *Server) Launch() {
 // WaitReady waits until /readyz answers 200.
 func (s *Server) WaitReady() {
 	s.t.Helper()
-	deadline := time.Now().Add(startLimit)
+	deadline := time.Now().Add(startTimeout)
 	for time.Now().Before(deadline) {
 		select {
 		case err := <-s.exited:
@@ -198,7 +198,7 @@ func (s *Server) WaitReady() {
 	s.t.Fatal("the server did not become ready")
 }
 
-// Kill ends the process at once, as a crash would.
+// Kill kills the process with SIGKILL, as in a crash.
 func (s *Server) Kill() {
 	if s.cmd == nil || s.cmd.Process == nil {
 		return
@@ -208,7 +208,7 @@ func (s *Server) Kill() {
 	s.exited <- err
 }
 
-// Stop asks the process to end and gives its exit code.
+// Stop sends SIGTERM to the process and returns its exit code.
 func (s *Server) Stop() int {
 	s.t.Helper()
 	require.NoError(s.t, s.cmd.Process.Signal(syscall.SIGTERM))
@@ -221,7 +221,7 @@ func (s *Server) Stop() int {
 		}
 		require.NoError(s.t, err)
 		return 0
-	case <-time.After(stopLimit):
+	case <-time.After(stopTimeout):
 		s.t.Fatal("the server did not stop in time")
 		return -1
 	}
@@ -236,7 +236,7 @@ func (s *Server) showLog() {
 	s.t.Logf("the server's last lines:\n%s", strings.Join(lines, "\n"))
 }
 
-// Logged counts the lines of the process's log, over all its starts, that hold a text.
+// Logged returns the number of lines that contain the text in the process's log of all its starts.
 func (s *Server) Logged(text string) (lines int) {
 	s.t.Helper()
 	payload, err := os.ReadFile(s.log.Name())
@@ -252,8 +252,8 @@ func (s *Server) Logged(text string) (lines int) {
 // PID returns the process's id.
 func (s *Server) PID() int { return s.cmd.Process.Pid }
 
-// CLI runs a subcommand on the data directory and gives what it printed to
-// stdout; it must succeed.
+// CLI runs a subcommand on the data directory and returns its standard output. The
+// subcommand must succeed.
 func (s *Server) CLI(args ...string) string {
 	s.t.Helper()
 	cmd := s.command(args)
@@ -283,7 +283,7 @@ func (s *Server) RunUntil(done func() bool, args ...string) string {
 	return stdout.String()
 }
 
-// RunCLI runs a subcommand and gives all that it printed and its exit code.
+// RunCLI runs a subcommand and returns its standard output and error, and its exit code.
 func (s *Server) RunCLI(args ...string) (output string, code int) {
 	s.t.Helper()
 	cmd := s.command(args)
@@ -295,7 +295,7 @@ func (s *Server) RunCLI(args ...string) (output string, code int) {
 	return string(payload), cmd.ProcessState.ExitCode()
 }
 
-// RunServe runs the server in the foreground: for starts that must fail.
+// RunServe runs the server in the foreground, for starts that must fail.
 func (s *Server) RunServe() (output string, code int) {
 	s.t.Helper()
 	return s.RunCLI(append([]string{"serve", "--listen", s.Listen, "--metrics-listen", s.Metrics}, s.Args...)...)
@@ -307,7 +307,7 @@ func (s *Server) command(args []string) *exec.Cmd {
 	return cmd
 }
 
-// Answer is any answer of the API.
+// Answer is an answer of the API.
 type Answer struct {
 	Status  int             `json:"-"`
 	Header  http.Header     `json:"-"`
@@ -325,7 +325,7 @@ type Answer struct {
 	RequestID string `json:"requestId"`
 }
 
-// Try makes a request with the first run's key; a broken connection is an error.
+// Try sends a request with the first run's key. A broken connection is an error.
 func (s *Server) Try(method, path string, body []byte) (Answer, error) {
 	return s.TryAs(s.First.AdminKey, s.First.WorkspaceID, method, path, body)
 }
@@ -335,7 +335,7 @@ func (s *Server) TryAs(key, workspace, method, path string, body []byte) (Answer
 	return s.TryWith(http.Header{"Authorization": {"Bearer " + key}, "X-Workspace-Id": {workspace}}, method, path, body)
 }
 
-// TryWith is Try with further headers, or others.
+// TryWith is Try with headers that are added or replaced.
 func (s *Server) TryWith(headers http.Header, method, path string, body []byte) (Answer, error) {
 	var a Answer
 	request, err := http.NewRequest(method, s.URL()+path, bytes.NewReader(body))
@@ -364,7 +364,7 @@ func (s *Server) TryWith(headers http.Header, method, path string, body []byte) 
 	return a, json.Unmarshal(payload, &a)
 }
 
-// Do is Try that expects an answer of the given status, and decodes its data.
+// Do is Try for a request whose answer must have the status. It decodes the answer's data into data.
 func (s *Server) Do(method, path string, body any, status int, data any) Answer {
 	s.t.Helper()
 	var payload []byte

@@ -12,33 +12,33 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// Role is a part of Livegraph that can be its own process, and how many
-// such processes a test runs.
+// Role is a role that a process of Livegraph can have, and the number of processes that a
+// test runs with it.
 type Role struct {
 	Name  string // as in --roles
 	Count int
 }
 
-// Roles are all roles, two processes of each. A new role joins every test of
-// split processes by a line here.
+// Roles returns all roles, with two processes of each. A new role must be added here to take
+// part in the tests of split processes.
 func Roles() []Role {
 	return []Role{
 		{Name: "api", Count: 2}, {Name: "points", Count: 2}, {Name: "commands", Count: 2}, {Name: "embeddings", Count: 2},
 	}
 }
 
-// Split is Livegraph as processes by role, each with a data directory and a port
-// of its own, on one set of engines that none of them owns.
+// Split is Livegraph as one or more processes per role. Each process has a separate data
+// directory and port, and all use the same external engines.
 type Split struct {
-	ClickHouseURL string // for a look behind the interface
+	ClickHouseURL string // for direct queries
 
 	t      testing.TB
 	byRole map[string][]*Server
 	all    []*Server
 }
 
-// NewSplit prepares the processes on empty engines; Start starts them. The settings
-// of Kafka, NAME=value, lead to one that has nothing of theirs; none: it is kfake.
+// NewSplit prepares the processes on empty engines; Start starts them. kafka contains
+// settings, NAME=value, of a Kafka without data of Livegraph; without them it is kfake.
 func NewSplit(t testing.TB, binary string, roles []Role, kafka ...string) *Split {
 	t.Helper()
 	s := &Split{ClickHouseURL: testenv.ClickHouse(t), t: t, byRole: map[string][]*Server{}}
@@ -65,11 +65,11 @@ func NewSplit(t testing.TB, binary string, roles []Role, kafka ...string) *Split
 // Of returns the processes of a role.
 func (s *Split) Of(role string) []*Server { return s.byRole[role] }
 
-// All returns every process, role after role.
+// All returns all processes, ordered by role.
 func (s *Split) All() []*Server { return s.all }
 
-// Start starts all processes at once, on engines that none has seen before, waits
-// until all are ready, and gives each the key that one of them has made.
+// Start starts all processes at once on empty engines, waits until all are ready, and sets
+// First of each to the first-run.json that one of them has created.
 func (s *Split) Start() {
 	s.t.Helper()
 	for _, server := range s.all {
@@ -78,10 +78,10 @@ func (s *Split) Start() {
 	for _, server := range s.all {
 		server.WaitReady()
 	}
-	made := s.firstRuns()
-	require.Len(s.t, made, 1, "one process sets the installation up, whoever is first")
-	require.Contains(s.t, s.byRole["api"], made[0], "and it is one with an API")
-	first, err := readFirstRun(made[0].DataDir)
+	initialized := s.firstRuns()
+	require.Len(s.t, initialized, 1, "one process sets the installation up, whoever is first")
+	require.Contains(s.t, s.byRole["api"], initialized[0], "and it is one with an API")
+	first, err := readFirstRun(initialized[0].DataDir)
 	require.NoError(s.t, err)
 	for _, server := range s.all {
 		server.First = first
@@ -99,7 +99,7 @@ func (s *Split) firstRuns() []*Server {
 	return made
 }
 
-// Restart stops a process by SIGTERM, gives its exit code, and starts it again.
+// Restart stops the process with SIGTERM, starts it again, and returns the exit code.
 func (s *Server) Restart() (code int) {
 	s.t.Helper()
 	code = s.Stop()
@@ -116,14 +116,13 @@ func (s *Server) Crash() {
 	s.WaitReady()
 }
 
-// Pause stops the process where it is, as a machine that stalls would; Resume
-// lets it go on.
+// Pause suspends the process, as if its machine stalled. Resume continues it.
 func (s *Server) Pause() {
 	s.t.Helper()
 	require.NoError(s.t, s.cmd.Process.Signal(syscall.SIGSTOP))
 }
 
-// Resume lets a paused process go on.
+// Resume continues a paused process.
 func (s *Server) Resume() {
 	s.t.Helper()
 	require.NoError(s.t, s.cmd.Process.Signal(syscall.SIGCONT))
