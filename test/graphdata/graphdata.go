@@ -1,6 +1,6 @@
-// Package graphdata makes large graphs for tests and benchmarks, by SQL and not by
-// commands: a million nodes and five million edges in minutes. The same size gives
-// the same graph.
+// Package graphdata creates large graphs for tests and benchmarks by SQL, without
+// commands: a million nodes and five million edges in minutes. The same size always
+// results in the same graph.
 package graphdata
 
 import (
@@ -12,41 +12,41 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The large graph of the benchmarks.
+// Size of the large graph of the benchmarks.
 const (
 	LargeNodes = 1_000_000
 	LargeEdges = 5_000_000
 )
 
-// Hub is the name of the node at which every fiftieth edge begins.
+// Hub is the name of the node that is the source of every fiftieth edge.
 const Hub = "Valve c4ca42 hall 1"
 
-// part is how many rows a statement inserts.
-const part = 200_000
+// rowsPerStatement is the maximum number of rows that a statement inserts.
+const rowsPerStatement = 200_000
 
-// Fill makes a graph in a workspace that has none, with totals and a sequence but
+// Fill creates a graph in an empty workspace, with totals and a sequence but
 // without a journal. Nodes have a name, a type, and four properties: status (ok, warn
 // or fail), line (0 to 99), serial (SN- and their number, from 1) and active. Edges
-// have six types, and the properties weight (0 to 999) and kind (a, b or c). The
-// fifth part of both has been changed later than it was created.
+// have six types, and the properties weight (0 to 999) and kind (a, b or c). One
+// fifth of both was updated after its creation.
 //
-// The indexes of the tables are dropped and made again, which is much quicker; so
-// nobody else may be at work there.
+// Fill drops the indexes of the tables and creates them again, which is much faster.
+// Nothing else may use the tables meanwhile.
 func Fill(ctx context.Context, conn *pgx.Conn, workspace uuid.UUID, nodes, edges int) error {
-	f := &filling{ctx: ctx, conn: conn}
+	f := &executor{ctx: ctx, conn: conn}
 	f.exec(`SET statement_timeout = 0`)
-	names := f.texts(
+	names := f.queryStrings(
 		`SELECT indexname FROM pg_indexes WHERE schemaname = 'public' AND tablename IN ('nodes', 'edges')
 			AND indexname NOT LIKE '%_pkey'`,
 	)
-	definitions := f.texts(`SELECT indexdef FROM pg_indexes WHERE indexname = ANY($1)`, names)
+	definitions := f.queryStrings(`SELECT indexdef FROM pg_indexes WHERE indexname = ANY($1)`, names)
 	f.exec(`DROP INDEX ` + strings.Join(names, ", "))
-	f.exec(madeID)
-	for from := 1; from <= nodes; from += part {
-		f.exec(insertNodes, workspace, from, min(from+part-1, nodes))
+	f.exec(createIDFunction)
+	for from := 1; from <= nodes; from += rowsPerStatement {
+		f.exec(insertNodes, workspace, from, min(from+rowsPerStatement-1, nodes))
 	}
-	for from := 1; from <= edges; from += part {
-		f.exec(insertEdges, workspace, from, min(from+part-1, edges), nodes)
+	for from := 1; from <= edges; from += rowsPerStatement {
+		f.exec(insertEdges, workspace, from, min(from+rowsPerStatement-1, edges), nodes)
 	}
 	for _, definition := range definitions {
 		f.exec(definition)
@@ -68,14 +68,14 @@ func Fill(ctx context.Context, conn *pgx.Conn, workspace uuid.UUID, nodes, edges
 	return f.err
 }
 
-// filling runs statements until one fails.
-type filling struct {
-	ctx  context.Context //nolint:containedctx // of the one call that it lives for
+// executor runs statements until one fails.
+type executor struct {
+	ctx  context.Context //nolint:containedctx // the executor exists for one call
 	conn *pgx.Conn
 	err  error
 }
 
-func (f *filling) exec(statement string, args ...any) {
+func (f *executor) exec(statement string, args ...any) {
 	if f.err != nil {
 		return
 	}
@@ -84,7 +84,7 @@ func (f *filling) exec(statement string, args ...any) {
 	}
 }
 
-func (f *filling) texts(query string, args ...any) []string {
+func (f *executor) queryStrings(query string, args ...any) []string {
 	if f.err != nil {
 		return nil
 	}
@@ -98,8 +98,8 @@ func (f *filling) texts(query string, args ...any) []string {
 }
 
 const (
-	// madeID makes ids that grow with time, as UUIDs of version 7 do.
-	madeID = `CREATE OR REPLACE FUNCTION pg_temp.made(prefix text, i bigint,
+	// createIDFunction creates a function whose ids grow with time, like UUIDs of version 7.
+	createIDFunction = `CREATE OR REPLACE FUNCTION pg_temp.made(prefix text, i bigint,
 		each int) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
 		SELECT (lpad(to_hex(1760000000 + i / each), 8, '0') || '-' || substr(m, 1, 4) || '-7' || substr(m, 5,
 		3) || '-8' || substr(m, 8, 3) || '-' || substr(m, 11, 12))::uuid
