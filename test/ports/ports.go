@@ -1,4 +1,4 @@
-// Package ports gives addresses to the servers that tests start.
+// Package ports reserves addresses for the servers that tests start.
 package ports
 
 import (
@@ -8,19 +8,19 @@ import (
 	"strconv"
 )
 
-// Ports are below those of outgoing connections and those of the embedded engines, so that
-// nobody takes one while its server is unavailable between two starts.
-const first, last, tries = 10000, 15000, 1000
+// Ports are from firstPort up to, not including, endPort: below those of outgoing connections
+// and of the embedded engines, so that no other process uses one while its server restarts.
+const firstPort, endPort, maxTries = 10000, 15000, 1000
 
-// Free returns an address on the loopback interface, host:port, that nobody listens on, and
-// that it gives to nobody else on this machine until release, which may come twice, or the end
-// of the process.
+// Free returns an unused address, host:port, on the loopback interface. No other call on this
+// machine returns it until release is called or the process ends. It is safe to call release
+// more than once.
 func Free() (address string, release func(), err error) {
-	for range tries {
-		port := strconv.Itoa(first + rand.IntN(last-first))
+	for range maxTries {
+		port := strconv.Itoa(firstPort + rand.IntN(endPort-firstPort))
 		claim, err := net.Listen("unix", "@livegraph-test-port-"+port)
 		if err != nil {
-			continue // another's
+			continue // reserved by another call
 		}
 		address := net.JoinHostPort("127.0.0.1", port)
 		if l, err := net.Listen("tcp", address); err == nil {

@@ -6,10 +6,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestNobodyIsGivenAnAddressThatAnotherHas(t *testing.T) {
+func TestFreeReturnsNoAddressTwice(t *testing.T) {
 	given := map[string]bool{}
 	var release []func()
-	for range 500 { // of 5000: by chance alone, some would come twice
+	for range 500 { // of 5000: random choice alone would repeat some
 		address, free, err := Free()
 		require.NoError(t, err)
 		require.False(t, given[address], address)
