@@ -1,7 +1,7 @@
-// Package paraphrases has pairs of texts that say the same in other words: what a node
-// says of itself, and what somebody asks who looks for it. They are about machines,
-// sensors and services, and were written for this; no content word of one stands in
-// the other, so that only the meaning leads from one to the other.
+// Package paraphrases contains pairs of texts with the same meaning in different words: the
+// description of a node, and a query for it. They are about machines, sensors and services,
+// and were written for this package. The texts of a pair share no content word, so that
+// only their meaning connects them.
 package paraphrases
 
 import (
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Pair is one of them.
+// Pair is a node and a query that paraphrases its description.
 type Pair struct {
 	Name, Description string // of the node
 	Query             string
@@ -19,7 +19,7 @@ type Pair struct {
 //go:embed pairs.tsv
 var pairs string
 
-// Pairs returns all of them.
+// Pairs returns all pairs.
 func Pairs() ([]Pair, error) {
 	var list []Pair
 	for line := range strings.Lines(pairs) {
