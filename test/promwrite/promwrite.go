@@ -1,5 +1,5 @@
-// Package promwrite writes requests of Prometheus' remote write 1.0 for tests and
-// benchmarks, odd ones included: it knows the wire format and checks nothing.
+// Package promwrite encodes requests of Prometheus remote write 1.0 for tests and
+// benchmarks. It validates nothing, so that tests can encode invalid requests.
 package promwrite
 
 import (
@@ -9,42 +9,42 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Message is a protobuf message that is being written. What is added to it leaves
-// it as it was.
+// Message is an encoded protobuf message. Its methods return a new message with a field
+// appended, and do not modify the original.
 type Message []byte
 
-// Bytes adds a field of bytes: a message, a text.
+// Bytes appends a field of bytes, such as a message or a string.
 func (m Message) Bytes(field protowire.Number, b []byte) Message {
 	return protowire.AppendBytes(protowire.AppendTag(slices.Clip(m), field, protowire.BytesType), b)
 }
 
-// Text adds a field of text.
+// Text appends a string field.
 func (m Message) Text(field protowire.Number, s string) Message { return m.Bytes(field, []byte(s)) }
 
-// Varint adds a field with an integer.
+// Varint appends an integer field.
 func (m Message) Varint(field protowire.Number, v uint64) Message {
 	return protowire.AppendVarint(protowire.AppendTag(slices.Clip(m), field, protowire.VarintType), v)
 }
 
-// Double adds a field with a number.
+// Double appends a floating-point field.
 func (m Message) Double(field protowire.Number, v float64) Message {
 	return protowire.AppendFixed64(protowire.AppendTag(slices.Clip(m), field, protowire.Fixed64Type), math.Float64bits(v))
 }
 
-// Sample adds a sample to a TimeSeries, at ms milliseconds since 1970.
+// Sample appends a sample to a TimeSeries, at ms milliseconds since 1970.
 func (m Message) Sample(ms int64, value float64) Message {
 	return m.Bytes(2, Message{}.Double(1, value).Varint(2, uint64(ms)))
 }
 
-// Labels begins a TimeSeries with labels, names and values by turns.
-func Labels(of ...string) (series Message) {
-	for i := 0; i+1 < len(of); i += 2 {
-		series = series.Bytes(1, Message{}.Text(1, of[i]).Text(2, of[i+1]))
+// Labels returns a TimeSeries with labels; names and values alternate.
+func Labels(namesAndValues ...string) (series Message) {
+	for i := 0; i+1 < len(namesAndValues); i += 2 {
+		series = series.Bytes(1, Message{}.Text(1, namesAndValues[i]).Text(2, namesAndValues[i+1]))
 	}
 	return series
 }
 
-// Request is a WriteRequest of these TimeSeries.
+// Request returns a WriteRequest with these TimeSeries.
 func Request(series ...Message) (request Message) {
 	for _, s := range series {
 		request = protowire.AppendBytes(protowire.AppendTag(request, 1, protowire.BytesType), s)
@@ -52,5 +52,5 @@ func Request(series ...Message) (request Message) {
 	return request
 }
 
-// Stale is the NaN by which Prometheus says that a series has ended.
+// Stale returns the NaN with which Prometheus marks the end of a series.
 func Stale() float64 { return math.Float64frombits(0x7ff0000000000002) }
