@@ -1,6 +1,6 @@
-// Package fuzz tests that the fuzz targets are complete in what they consist of: each
-// has a corpus in the repository, which every run of the tests tries, and no corpus is
-// left of a target that is gone. test/fuzz.sh runs them.
+// Package fuzz tests that each fuzz target has a corpus in the repository, which every
+// run of the tests uses, and that each corpus belongs to a target. test/fuzz.sh runs the
+// targets.
 package fuzz
 
 import (
@@ -14,22 +14,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const top = "../.."
+const repoRoot = "../.."
 
 var target = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(f \*testing\.F\)`)
 
-// targets returns the folder of each target's corpus, and whether it is there.
-func targets(t *testing.T) (wanted, found map[string]bool) {
+// corpora returns the folders of corpora that targets require, and those that exist.
+func corpora(t *testing.T) (wanted, found map[string]bool) {
 	t.Helper()
 	wanted, found = map[string]bool{}, map[string]bool{}
-	require.NoError(t, filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(repoRoot, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		name := entry.Name()
-		other := strings.HasPrefix(name, ".") || name == "bin" || name == "data" || name == "node_modules"
+		skipped := strings.HasPrefix(name, ".") || name == "bin" || name == "data" || name == "node_modules"
 		switch {
-		case entry.IsDir() && path != top && other:
+		case entry.IsDir() && path != repoRoot && skipped:
 			return filepath.SkipDir
 		case entry.IsDir() && strings.HasSuffix(filepath.ToSlash(filepath.Dir(path)), "testdata/fuzz"):
 			found[path] = true
@@ -49,7 +49,7 @@ func targets(t *testing.T) (wanted, found map[string]bool) {
 }
 
 func TestEveryFuzzTargetHasACorpus(t *testing.T) {
-	wanted, found := targets(t)
+	wanted, found := corpora(t)
 	for folder := range wanted {
 		require.True(t, found[folder], "%s: KEEP=20 test/fuzz.sh 1m %s", folder, filepath.Base(folder))
 		inputs, err := os.ReadDir(folder)
