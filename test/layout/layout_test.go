@@ -1,5 +1,5 @@
-// Package layout tests that packages import downwards only, by the table of layers in
-// docs/architecture.md.
+// Package layout tests that packages only import packages of lower layers, as the table of
+// layers in docs/architecture.md defines.
 package layout
 
 import (
@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	top    = "../.."
-	module = "github.com/livegraph/livegraph/"
+	repoRoot = "../.."
+	module   = "github.com/livegraph/livegraph/"
 )
 
 // layers are the folders of each layer, the lowest last.
@@ -27,7 +27,7 @@ var folderLink = regexp.MustCompile(`\[([a-z/]+)\]\(\.\./([a-z/]+)\)`)
 // readLayers reads the table of docs/architecture.md.
 func readLayers(t *testing.T) (found layers) {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(top, "docs", "architecture.md"))
+	page, err := os.ReadFile(filepath.Join(repoRoot, "docs", "architecture.md"))
 	require.NoError(t, err)
 	_, section, ok := strings.Cut(string(page), "\n## Layers\n")
 	require.True(t, ok)
@@ -47,8 +47,8 @@ func readLayers(t *testing.T) (found layers) {
 	return found
 }
 
-// of returns the layer of a package, counted from the top, and its folder in the table.
-func (l layers) of(pkg string) (layer int, folder string, ok bool) {
+// find returns the layer of a package, counted from the top, and its folder in the table.
+func (l layers) find(pkg string) (layer int, folder string, ok bool) {
 	for i, folders := range l {
 		for _, f := range folders {
 			if pkg == f || strings.HasPrefix(pkg, f+"/") {
@@ -59,12 +59,12 @@ func (l layers) of(pkg string) (layer int, folder string, ok bool) {
 	return 0, "", false
 }
 
-// imports is the graph: of each package of ours, without the module's name, those that it
-// imports. Imports of tests alone are not in it.
+// imports returns the packages of this module that each package imports, without the
+// module's name. It does not contain imports of tests.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
 	list := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
-	list.Dir = top
+	list.Dir = repoRoot
 	list.Stderr = os.Stderr
 	output, err := list.Output()
 	require.NoError(t, err)
@@ -85,16 +85,16 @@ func imports(t *testing.T) map[string][]string {
 	return graph
 }
 
-// wrong returns the arrows that do not point downwards, and packages without a layer.
-func wrong(l layers, graph map[string][]string) (problems []string) {
+// violations returns the imports that are not from a lower layer, and packages without a layer.
+func violations(l layers, graph map[string][]string) (problems []string) {
 	for pkg, imported := range graph {
-		from, folder, ok := l.of(pkg)
+		from, folder, ok := l.find(pkg)
 		if !ok {
 			problems = append(problems, pkg+" is in no layer")
 			continue
 		}
 		for _, other := range imported {
-			to, otherFolder, ok := l.of(other)
+			to, otherFolder, ok := l.find(other)
 			switch {
 			case !ok:
 				problems = append(problems, fmt.Sprintf("%s imports %s, which is in no layer", pkg, other))
@@ -109,7 +109,7 @@ func wrong(l layers, graph map[string][]string) (problems []string) {
 func TestPackagesImportDownwardsOnly(t *testing.T) {
 	graph := imports(t)
 	require.Greater(t, len(graph), 80)
-	require.Empty(t, wrong(readLayers(t), graph))
+	require.Empty(t, violations(readLayers(t), graph))
 }
 
 func TestEachFolderIsInOneLayer(t *testing.T) {
@@ -130,15 +130,15 @@ func TestEachFolderIsInOneLayer(t *testing.T) {
 	}
 }
 
-func TestAnArrowUpwardsOrSidewaysIsNoticed(t *testing.T) {
+func TestAnImportUpwardsOrSidewaysIsReported(t *testing.T) {
 	l := layers{{"internal/app"}, {"api", "consumers"}, {"storage"}}
-	require.Empty(t, wrong(l, map[string][]string{
+	require.Empty(t, violations(l, map[string][]string{
 		"internal/app/cli": {"api/auth", "storage/redis", "internal/app/process"}, "api/auth": {"api/reply", "storage/redis"},
 	}))
 	for pkg, imported := range map[string]string{
 		"storage/redis": "api/auth", "api/auth": "consumers/points", "consumers/points": "internal/app/cli",
 		"api/reply": "internal/util", "tools": "storage/redis",
 	} {
-		require.Len(t, wrong(l, map[string][]string{pkg: {imported}}), 1, "%s imports %s", pkg, imported)
+		require.Len(t, violations(l, map[string][]string{pkg: {imported}}), 1, "%s imports %s", pkg, imported)
 	}
 }
