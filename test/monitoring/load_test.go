@@ -13,10 +13,10 @@ import (
 	"github.com/livegraph/livegraph/test/harness"
 )
 
-// canary is in every field of the tenant, in some spelling.
+// canary is part of every text that the tenant sends, so that it can be found in metrics.
 const canary = "canary-xq7"
 
-// tenant is a workspace whose every name, tag, metric and value is a canary.
+// tenant is a workspace whose names, tags, metrics and values contain the canary.
 type tenant struct {
 	*harness.Server
 	workspace, key string
@@ -38,7 +38,7 @@ func decode(t *testing.T, text string, into any) {
 	require.NoError(t, json.Unmarshal([]byte(text), into), text)
 }
 
-// call makes a request of the tenant's and requires a status.
+// call sends a request of the tenant and requires a status.
 func (c *tenant) call(t *testing.T, method, path, body string, status int) json.RawMessage {
 	t.Helper()
 	a, err := c.TryAs(c.key, c.workspace, method, path, []byte(body))
@@ -47,7 +47,7 @@ func (c *tenant) call(t *testing.T, method, path, body string, status int) json.
 	return a.Data
 }
 
-// load uses every route that measures something, well and badly.
+// load sends valid and invalid requests to every route that has metrics.
 func (c *tenant) load(t *testing.T, round int) {
 	t.Helper()
 	var source struct{ ID string }
@@ -70,8 +70,8 @@ func (c *tenant) load(t *testing.T, round int) {
 
 	selector := "sourceId=" + source.ID
 	c.call(t, "GET", "/api/live-data/query?checkpoint="+url.QueryEscape(checkpoint)+"&"+selector, "", http.StatusOK)
-	for _, rest := range []string{"&latest=true", "&aggregation=avg&interval=1m", "&aggregation=count&groupBy=metric"} {
-		c.call(t, "GET", "/api/live-data/query?"+selector+rest, "", http.StatusOK)
+	for _, params := range []string{"&latest=true", "&aggregation=avg&interval=1m", "&aggregation=count&groupBy=metric"} {
+		c.call(t, "GET", "/api/live-data/query?"+selector+params, "", http.StatusOK)
 	}
 	c.call(t, "GET", "/api/live-data/series?"+selector, "", http.StatusOK)
 	c.call(t, "GET", "/api/live-data/sources?name="+canary, "", http.StatusOK)
@@ -85,17 +85,17 @@ func (c *tenant) load(t *testing.T, round int) {
 	c.call(t, "GET", "/api/rag/index/status", "", http.StatusOK)
 	c.call(t, "GET", "/api/"+canary, "", http.StatusNotFound)
 	c.call(t, "GET", "/api/me", "", http.StatusOK)
-	for _, stranger := range []struct{ key, workspace string }{
+	for _, bad := range []struct{ key, workspace string }{
 		{canary, c.workspace}, {c.key, canary}, {c.key, "11111111-2222-7333-8444-555555555555"},
 		{strings.Repeat("x", 40), c.workspace},
 	} {
-		a, err := c.TryAs(stranger.key, stranger.workspace, "GET", "/api/live-data/sources", nil)
+		a, err := c.TryAs(bad.key, bad.workspace, "GET", "/api/live-data/sources", nil)
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, a.Status, 400)
 	}
 }
 
-// write uses the routes of the graph.
+// write sends requests to the routes of the graph.
 func (c *tenant) write(t *testing.T) {
 	t.Helper()
 	var made struct {

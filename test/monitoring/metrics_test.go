@@ -20,7 +20,7 @@ import (
 	"github.com/livegraph/livegraph/test/harness"
 )
 
-const page = "../../docs/metrics.md"
+const metricsDoc = "../../docs/metrics.md"
 
 func TestMetricsOfAServerUnderLoad(t *testing.T) {
 	s := harness.New(t, binary)
@@ -36,11 +36,11 @@ func TestMetricsOfAServerUnderLoad(t *testing.T) {
 		require.Zero(t, s.Stop())
 	})
 
-	s.Start() // with what it stored: sizes are looked at when it starts
+	s.Start() // with stored data, whose size is measured at the start
 	c.load(t, 2)
-	t.Run("every metric is documented", func(t *testing.T) { documented(t, s) })
-	t.Run("labels are of closed sets and name no tenant", func(t *testing.T) { anonymous(t, c) })
-	t.Run("nothing that clients send makes series", func(t *testing.T) { bounded(t, c) })
+	t.Run("every metric is documented", func(t *testing.T) { checkDocumentation(t, s) })
+	t.Run("labels are of closed sets and name no tenant", func(t *testing.T) { checkLabels(t, c) })
+	t.Run("nothing that clients send makes series", func(t *testing.T) { checkCardinality(t, c) })
 	t.Run("profiles are served", func(t *testing.T) {
 		response, err := http.Get("http://" + s.Metrics + "/debug/pprof/goroutine?debug=1")
 		require.NoError(t, err)
@@ -64,18 +64,18 @@ func TestMetricsCanBeTurnedOff(t *testing.T) {
 	require.Zero(t, s.Stop())
 }
 
-// ours tells the metrics that the page lists from those of the libraries.
-func ours(name string) bool { return strings.HasPrefix(name, "livegraph_") }
+// isOwnMetric reports whether the name is of a metric of Livegraph, not of a library.
+func isOwnMetric(name string) bool { return strings.HasPrefix(name, "livegraph_") }
 
-// documented compares the metrics with the page that explains them.
-func documented(t *testing.T, s *harness.Server) {
+// checkDocumentation compares the metrics with docs/metrics.md.
+func checkDocumentation(t *testing.T, s *harness.Server) {
 	if !*update {
-		published, err := os.ReadFile(page)
+		published, err := os.ReadFile(metricsDoc)
 		require.NoError(t, err)
 		deadline := time.Now().Add(30 * time.Second) // some are measured once a second or so
 		for {
 			_, families := scrape(t, s)
-			made := pageOf(families)
+			made := renderDoc(families)
 			if made == string(published) {
 				return
 			}
@@ -87,36 +87,36 @@ func documented(t *testing.T, s *harness.Server) {
 	}
 	time.Sleep(10 * time.Second) // -update runs by hand
 	_, families := scrape(t, s)
-	require.NoError(t, os.WriteFile(filepath.FromSlash(page), []byte(pageOf(families)), 0o644))
+	require.NoError(t, os.WriteFile(filepath.FromSlash(metricsDoc), []byte(renderDoc(families)), 0o644))
 }
 
-const pageHead = "# Metrics\n" +
+const docHead = "# Metrics\n" +
 	"\n" +
-	"What `/metrics` of every process says, in Prometheus' format, at `--metrics-listen` (127.0.0.1:9464 unless set,\n" +
-	"`off` for none). The same listener has Go's profiles at `/debug/pprof/`. Neither wants a key, so keep it to\n" +
-	"yourself.\n" +
+	"Every process serves these metrics in the Prometheus format at `/metrics` of `--metrics-listen` (by default\n" +
+	"127.0.0.1:9464; `off` for none). The same listener serves Go's profiles at `/debug/pprof/`. Neither requires a\n" +
+	"key, so do not expose the listener.\n" +
 	"\n" +
 	"No label names a workspace, a source, a metric or a key, and all labels have few values, so the number of series\n" +
 	"does not grow with use. Units are seconds and bytes. A process without a role does not have the metrics of that\n" +
-	"role. Beside these there are those of the Go runtime (`go_…`), of the process (`process_…`) and of the scrapes\n" +
+	"role. There are also those of the Go runtime (`go_…`), of the process (`process_…`) and of the scrapes\n" +
 	"themselves (`promhttp_…`).\n" +
 	"\n" +
 	"[deploy/prometheus](../deploy/prometheus) has a scrape configuration and alert rules,\n" +
 	"[deploy/grafana](../deploy/grafana) a dashboard, and [operations.md](operations.md#alerts) what to do about each\n" +
 	"alert.\n" +
 	"\n" +
-	"This page is made from a running server: `go test ./test/monitoring -update`.\n" +
+	"This page is generated from a running server: `go test ./test/monitoring -update`.\n" +
 	"\n" +
 	"| metric | type | labels | meaning |\n" +
 	"|---|---|---|---|\n"
 
-// pageOf makes the page.
-func pageOf(families map[string]*dto.MetricFamily) string {
+// renderDoc returns the content of docs/metrics.md.
+func renderDoc(families map[string]*dto.MetricFamily) string {
 	var out strings.Builder
-	out.WriteString(pageHead)
+	out.WriteString(docHead)
 	for _, name := range slices.Sorted(maps.Keys(families)) {
 		family := families[name]
-		if !ours(name) {
+		if !isOwnMetric(name) {
 			continue
 		}
 		labels := map[string]bool{}
@@ -131,8 +131,8 @@ func pageOf(families map[string]*dto.MetricFamily) string {
 	return out.String()
 }
 
-// allowed are the values of each label. A label that is not here fails the test.
-var allowed = map[string]*regexp.Regexp{
+// allowedValues contains the allowed values of each label. Other labels fail the test.
+var allowedValues = map[string]*regexp.Regexp{
 	"cache": oneOf("known", "unknown", "series", "sources", "labels"), "read": oneOf("heaviest", "newest"),
 	"work":     oneOf("deletions", "graphs", "log", "purges", "retention", "tombstones", "workspaces"),
 	"consumer": oneOf("points", "commands", "embeddings", "lexical", "audit"),
@@ -143,7 +143,7 @@ var allowed = map[string]*regexp.Regexp{
 	"pool":   oneOf("main", "keys", "reads", "bulk", "commands"),
 	"by":     oneOf("redis", "memory", "process", "none"), "window": oneOf("minute", "day"),
 	"method": oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"),
-	// Templates of routes: no digit is in one, and each path that bounded asks for has some.
+	// Templates of routes contain no digits, but all paths of checkCardinality do.
 	"route": regexp.MustCompile(`^(none|(/([a-z][a-z.-]*|v[12]|\{[a-z]+\}|\*))+)$`),
 	"lane":  oneOf("text", "vector", "graph"), "missing": oneOf("text", "vector", "graph", "liveData"),
 	"status": regexp.MustCompile(`^[2-5][0-9][0-9]$`),
@@ -182,8 +182,8 @@ var (
 	requestForm = regexp.MustCompile(`req_[0-9A-Z]{26}`)
 )
 
-// anonymous looks for what a scrape must not say.
-func anonymous(t *testing.T, c *tenant) {
+// checkLabels checks that a scrape contains no data of tenants and no unknown label values.
+func checkLabels(t *testing.T, c *tenant) {
 	text, families := scrape(t, c.Server)
 	for _, form := range []*regexp.Regexp{uuidForm, keyForm, requestForm, canaryForm, regexp.MustCompile(c.workspace)} {
 		require.Empty(t, form.FindString(text), form)
@@ -191,15 +191,15 @@ func anonymous(t *testing.T, c *tenant) {
 	for name, family := range families {
 		for _, m := range family.GetMetric() {
 			for _, l := range m.GetLabel() {
-				require.Contains(t, allowed, l.GetName(), name)
-				require.Regexp(t, allowed[l.GetName()], l.GetValue(), "%s{%s}", name, l.GetName())
+				require.Contains(t, allowedValues, l.GetName(), name)
+				require.Regexp(t, allowedValues[l.GetName()], l.GetValue(), "%s{%s}", name, l.GetName())
 			}
 		}
 	}
 }
 
-// bounded sends ten thousand requests that have nothing in common.
-func bounded(t *testing.T, c *tenant) {
+// checkCardinality sends ten thousand different requests, and checks that they add few series.
+func checkCardinality(t *testing.T, c *tenant) {
 	const requests, workers, slack = 10_000, 4, 100
 	seriesOf := func() int {
 		text, _ := scrape(t, c.Server)
@@ -240,5 +240,5 @@ func bounded(t *testing.T, c *tenant) {
 	}
 	group.Wait()
 	require.Less(t, seriesOf(), before+slack)
-	anonymous(t, c)
+	checkLabels(t, c)
 }

@@ -1,5 +1,5 @@
-// Package monitoring tests what operators watch Livegraph by: the metrics of a
-// real server under a real load, and the page that explains them.
+// Package monitoring tests the metrics of a real server under a real load, and the page
+// that documents them.
 package monitoring
 
 import (
@@ -21,7 +21,7 @@ import (
 
 var binary string
 
-var update = flag.Bool("update", false, "write docs/metrics.md anew")
+var update = flag.Bool("update", false, "rewrite docs/metrics.md")
 
 func TestMain(m *testing.M) { harness.Main(m, &binary) }
 
