@@ -28,28 +28,27 @@ import (
 
 const (
 	accessTurns    = 11
-	accessRequests = 2000      // of nothing, one after the other, in each turn
-	accessPoints   = 2_000_000 // of ingest, in each turn
+	accessRequests = 2000      // of the empty route, in sequence, per turn
+	accessPoints   = 2_000_000 // of ingest, per turn
 	accessCallers  = 4         // of ingest
 	ingestPath     = "/api/live-data/ingest"
-	nothingPath    = "/api/nothing"
-	barePrefix     = "/bare" // before a path: the same without a key
+	emptyPath      = "/api/nothing"
+	publicPrefix   = "/bare" // prefix of the same routes without a key
 )
 
-// entrance is a way to the same handlers: with key, limit and audit, or with none.
-type entrance struct {
-	handler   http.Handler
-	prefix    string
-	key       string
-	workspace uuid.UUID
-	source    string
-	pending   func() int64               // bytes of uses that are not in Kafka yet; nil: none are kept
-	neighbour func(*testing.B) *entrance // the way of another workspace
+// endpoint is the handlers with key, limit and audit, or without them.
+type endpoint struct {
+	handler        http.Handler
+	prefix         string
+	key            string
+	workspace      uuid.UUID
+	source         string
+	pending        func() int64               // bytes of audit records that are not in Kafka yet; nil: there are none
+	otherWorkspace func(*testing.B) *endpoint // returns the same handlers in another workspace
 }
 
-// settle waits until what requests left to do in the background is done, so that it is
-// counted with them and with nothing else.
-func (e *entrance) settle(b *testing.B) {
+// settle waits until the background work of requests is done, so that it is counted with them only.
+func (e *endpoint) settle(b *testing.B) {
 	b.Helper()
 	deadline := time.Now().Add(settleLimit)
 	for e.pending != nil && e.pending() > 0 {
@@ -58,20 +57,19 @@ func (e *entrance) settle(b *testing.B) {
 	}
 }
 
-// BenchmarkAccess is what authentication, the plan's limit and the audit log cost a
-// request together: the handlers of the interface with all three, on the engines that
-// they need, beside the same handlers with none. They take turns. Points are also
-// measured in a workspace without limits, where nothing is counted: no other lets so
-// many requests in.
+// BenchmarkAccess measures the total cost of authentication, the plan's limit and the audit log per
+// request: the API's handlers with all three, on the engines that they need, in turn with the same
+// handlers without them. Points are also measured in a workspace without limits, where requests are
+// not counted, because only such a workspace accepts as many requests.
 func BenchmarkAccess(b *testing.B) {
 	old := slog.Default()
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	defer slog.SetDefault(old)
 	r := record.New(b)
-	many := int64(1 << 30)
-	limited, unlimited, without := guarded(b, &many), guarded(b, nil), bare(b)
-	for turn := range accessTurns + 1 { // the first warms up: it is not counted
-		asked := inTurn(turn, []*entrance{limited, without}, func(e *entrance) requestCost { return e.nothing(b) })
+	limit := int64(1 << 30)
+	limited, unlimited, without := withAccessControl(b, &limit), withAccessControl(b, nil), withoutAccessControl(b)
+	for turn := range accessTurns + 1 { // the first warms up and is not counted
+		asked := inTurn(turn, []*endpoint{limited, without}, func(e *endpoint) requestCost { return e.measureRequests(b) })
 		if turn > 0 {
 			r.Add("request/with-p50", "ms", asked[0].p50)
 			r.Add("request/without-p50", "ms", asked[1].p50)
@@ -80,7 +78,7 @@ func BenchmarkAccess(b *testing.B) {
 			r.Add("request/cpu", "ms", asked[0].cpu-asked[1].cpu)
 		}
 		for _, points := range []int{1_000, 10_000, 100_000} {
-			took := inTurn(turn, []*entrance{unlimited, limited, without}, func(e *entrance) ingestCost {
+			took := inTurn(turn, []*endpoint{unlimited, limited, without}, func(e *endpoint) ingestCost {
 				return e.ingest(b, points)
 			})
 			if turn == 0 {
@@ -99,36 +97,36 @@ func BenchmarkAccess(b *testing.B) {
 	r.Save()
 }
 
-// inTurn measures ways one after the other, in each turn another first, and gives what
-// came of them in their order.
-func inTurn[T any](turn int, ways []*entrance, measure func(*entrance) T) []T {
-	took := make([]T, len(ways))
-	for n := range ways {
-		i := (turn + n) % len(ways)
-		took[i] = measure(ways[i])
+// inTurn measures endpoints one after the other, starting with a different one in each turn, and
+// returns the results in their order.
+func inTurn[T any](turn int, endpoints []*endpoint, measure func(*endpoint) T) []T {
+	took := make([]T, len(endpoints))
+	for n := range endpoints {
+		i := (turn + n) % len(endpoints)
+		took[i] = measure(endpoints[i])
 	}
 	return took
 }
 
-// guarded is the way that everybody has, in a workspace with so many requests a minute
-// and a day; nil: any number.
-func guarded(b *testing.B, limit *int64) *entrance {
+// withAccessControl returns the production handlers in a workspace with a limit of requests per minute
+// and day; nil: no limit.
+func withAccessControl(b *testing.B, limit *int64) *endpoint {
 	b.Helper()
 	live, audit := &contract.LiveData{}, &contract.Audit{Unstored: true}
 	cfg := contract.Config()
 	cfg.RefusalsPerSecond, cfg.AuthFailuresPerMinute = 10, 1200 // as by default
-	s := contract.StartWith(b, cfg, contract.Counted(testenv.Redis(b)), audit.Group, live.Group, nothing)
+	s := contract.StartWith(b, cfg, contract.Counted(testenv.Redis(b)), audit.Group, live.Group, emptyRoute)
 	w, err := s.DB.CreateWorkspace(b.Context(), access.Workspace{
 		Name: "limited", Plan: "enterprise", Mode: apikey.Live, PerMinute: limit, PerDay: limit,
 	})
 	require.NoError(b, err)
-	e := &entrance{
+	e := &endpoint{
 		handler: s.API.Handler(), workspace: w.ID, key: s.NewKey(b, []uuid.UUID{w.ID}, request.Admin),
 		pending: audit.Spool.Pending,
 	}
-	e.neighbour = func(b *testing.B) *entrance {
+	e.otherWorkspace = func(b *testing.B) *endpoint {
 		b.Helper()
-		return &entrance{handler: e.handler, workspace: s.Workspace, key: s.NewKey(
+		return &endpoint{handler: e.handler, workspace: s.Workspace, key: s.NewKey(
 			b, []uuid.UUID{s.Workspace}, request.ReadLiveData,
 		)}
 	}
@@ -136,58 +134,58 @@ func guarded(b *testing.B, limit *int64) *entrance {
 	return e
 }
 
-// bare is a way that nobody has.
-func bare(b *testing.B) *entrance {
+// withoutAccessControl returns handlers that production does not have: without key, limit and audit.
+func withoutAccessControl(b *testing.B) *endpoint {
 	b.Helper()
 	live := &contract.LiveData{}
 	s := contract.Start(b, func(t testing.TB, s *contract.Server) []route.Route {
-		routes := append(live.Group(t, s), nothing(t, s)...)
+		routes := append(live.Group(t, s), emptyRoute(t, s)...)
 		for _, rt := range slices.Clone(routes) {
-			if rt.Pattern == ingestPath || rt.Pattern == nothingPath {
-				routes = append(routes, unguarded(rt, s.Workspace))
+			if rt.Pattern == ingestPath || rt.Pattern == emptyPath {
+				routes = append(routes, publicRoute(rt, s.Workspace))
 			}
 		}
 		return routes
 	})
-	e := &entrance{handler: s.API.Handler(), workspace: s.Workspace, key: s.Admin}
+	e := &endpoint{handler: s.API.Handler(), workspace: s.Workspace, key: s.Admin}
 	e.newSource(b)
-	e.prefix, e.key = barePrefix, ""
+	e.prefix, e.key = publicPrefix, ""
 	return e
 }
 
-func unguarded(rt route.Route, workspace uuid.UUID) route.Route {
+func publicRoute(rt route.Route, workspace uuid.UUID) route.Route {
 	handle := rt.Handle
 	principal := &request.Principal{
 		KeyID: uuid.New(), ActorID: uuid.New(), Scopes: []request.Scope{request.Admin}, Workspace: workspace,
 	}
-	return route.Route{Method: rt.Method, Pattern: barePrefix + rt.Pattern, Access: route.Public, Handle: func(
+	return route.Route{Method: rt.Method, Pattern: publicPrefix + rt.Pattern, Access: route.Public, Handle: func(
 		w http.ResponseWriter, r *http.Request,
 	) error {
 		return handle(w, r.WithContext(request.WithPrincipal(r.Context(), principal)))
 	}}
 }
 
-// nothing is a route that does nothing.
-func nothing(testing.TB, *contract.Server) []route.Route {
-	return []route.Route{{Method: http.MethodGet, Pattern: nothingPath, Scopes: []request.Scope{request.ReadLiveData},
+// emptyRoute is a route whose handler does nothing.
+func emptyRoute(testing.TB, *contract.Server) []route.Route {
+	return []route.Route{{Method: http.MethodGet, Pattern: emptyPath, Scopes: []request.Scope{request.ReadLiveData},
 		Handle: func(w http.ResponseWriter, r *http.Request) error {
 			reply.Data(w, r, http.StatusOK, "nothing")
 			return nil
 		}}}
 }
 
-// newSource creates the source that points are of.
-func (e *entrance) newSource(b *testing.B) {
+// newSource creates the source for the points.
+func (e *endpoint) newSource(b *testing.B) {
 	b.Helper()
-	w, _ := e.ask(http.MethodPost, "/api/live-data/sources", `{"name":"pump"}`)
+	w, _ := e.send(http.MethodPost, "/api/live-data/sources", `{"name":"pump"}`)
 	require.Equal(b, http.StatusCreated, w.Code, "%s", w.Body)
 	var answer struct{ Data struct{ ID string } }
 	require.NoError(b, json.Unmarshal(w.Body.Bytes(), &answer))
 	e.source = answer.Data.ID
 }
 
-// ask makes a request and gives how long its answer took.
-func (e *entrance) ask(method, path, body string) (*httptest.ResponseRecorder, time.Duration) {
+// send sends a request and returns the answer and its latency.
+func (e *endpoint) send(method, path, body string) (*httptest.ResponseRecorder, time.Duration) {
 	r := httptest.NewRequest(method, e.prefix+path, strings.NewReader(body))
 	if e.key != "" {
 		r.Header.Set("Authorization", "Bearer "+e.key)
@@ -202,25 +200,25 @@ func (e *entrance) ask(method, path, body string) (*httptest.ResponseRecorder, t
 	return w, time.Since(began)
 }
 
-// requestCost is what requests took: ms each.
+// requestCost is the cost per request in ms.
 type requestCost struct{ p50, p99, cpu float64 }
 
-func (e *entrance) nothing(b *testing.B) requestCost {
+func (e *endpoint) measureRequests(b *testing.B) requestCost {
 	b.Helper()
 	before := record.CPU(b)
-	cost := e.nothingYet(b)
+	cost := e.measureLatency(b)
 	e.settle(b)
 	used := record.CPU(b) - before
 	cost.cpu = float64(used) / float64(time.Millisecond) / accessRequests
 	return cost
 }
 
-// nothingYet leaves what requests have left to do to the background.
-func (e *entrance) nothingYet(b *testing.B) requestCost {
+// measureLatency does not wait for background work.
+func (e *endpoint) measureLatency(b *testing.B) requestCost {
 	b.Helper()
 	took := make([]float64, accessRequests)
 	for i := range took {
-		w, d := e.ask(http.MethodGet, nothingPath, "")
+		w, d := e.send(http.MethodGet, emptyPath, "")
 		require.Equal(b, http.StatusOK, w.Code)
 		took[i] = float64(d) / float64(time.Millisecond)
 	}
@@ -228,10 +226,10 @@ func (e *entrance) nothingYet(b *testing.B) requestCost {
 	return requestCost{p50: took[len(took)/2], p99: took[len(took)*99/100]}
 }
 
-// ingestCost is what points took: points a second, seconds of CPU time a point.
+// ingestCost is the result of ingest: points per second, and CPU seconds per point.
 type ingestCost struct{ perSecond, cpu float64 }
 
-func (e *entrance) ingest(b *testing.B, points int) ingestCost {
+func (e *endpoint) ingest(b *testing.B, points int) ingestCost {
 	b.Helper()
 	body := e.points(points)
 	var left atomic.Int64
@@ -241,7 +239,7 @@ func (e *entrance) ingest(b *testing.B, points int) ingestCost {
 	for range accessCallers {
 		work.Go(func() {
 			for left.Add(-1) >= 0 {
-				if w, _ := e.ask(http.MethodPost, ingestPath, body); w.Code != http.StatusCreated {
+				if w, _ := e.send(http.MethodPost, ingestPath, body); w.Code != http.StatusCreated {
 					b.Errorf("ingest was answered %d: %s", w.Code, w.Body)
 					return
 				}
@@ -255,8 +253,8 @@ func (e *entrance) ingest(b *testing.B, points int) ingestCost {
 	return ingestCost{perSecond: accessPoints / took.Seconds(), cpu: used.Seconds() / accessPoints}
 }
 
-// points is a body with so many points of ten series.
-func (e *entrance) points(count int) string {
+// points returns a body with the given number of points in ten series.
+func (e *endpoint) points(count int) string {
 	const series = 10
 	var body strings.Builder
 	fmt.Fprintf(&body, `{"sourceId":%q,"series":[`, e.source)

@@ -13,28 +13,27 @@ import (
 	"github.com/livegraph/livegraph/test/bench/record"
 )
 
-// usage is CPU time, user and system, of everything that takes part.
+// usage is CPU time, user and system, of all processes.
 type usage struct {
-	client     time.Duration // this process: the load generator, or the driver of the baseline
-	service    time.Duration // the server with the embedded broker inside it
-	clickhouse time.Duration
-	others     time.Duration // the other engines
+	client       time.Duration // this process: the load generator, or the driver of the baseline
+	service      time.Duration // the server including the embedded broker
+	clickhouse   time.Duration
+	otherEngines time.Duration // the other engines
 }
 
 func (u usage) since(before usage) usage {
 	return usage{
 		client: u.client - before.client, service: u.service - before.service,
-		clickhouse: u.clickhouse - before.clickhouse, others: u.others - before.others,
+		clickhouse: u.clickhouse - before.clickhouse, otherEngines: u.otherEngines - before.otherEngines,
 	}
 }
 
-// total is that of the service and the engines.
-func (u usage) total() time.Duration { return u.service + u.clickhouse + u.others }
+// total returns the CPU time of the service and the engines.
+func (u usage) total() time.Duration { return u.service + u.clickhouse + u.otherEngines }
 
-// usage returns the CPU time used so far. A child's time is counted with the child
-// as long as it lives, and then with its parent, which has waited for it: nothing
-// is counted twice and nothing is lost. Children of the server itself are engines,
-// which live as long as it does.
+// usage returns the CPU time used so far. A running child's time is counted for the child, and after
+// it ends for the parent that waited for it, so nothing is counted twice or lost. Children of the
+// server are engines, which run as long as the server.
 func (t *target) usage() usage {
 	t.b.Helper()
 	u := usage{client: record.CPU(t.b)}
@@ -48,15 +47,14 @@ func (t *target) usage() usage {
 		case strings.Contains(processes[engine].command, "clickhouse"):
 			u.clickhouse += p.self + p.waited
 		default:
-			u.others += p.self + p.waited
+			u.otherEngines += p.self + p.waited
 		}
 	}
 	require.Positive(t.b, u.clickhouse, "no process of ClickHouse was found")
 	return u
 }
 
-// engineOf returns the child of the server that a process is or descends from; 0 if
-// it is no engine.
+// engineOf returns the child of the server that a process is or descends from, or 0 if there is none.
 func engineOf(processes map[int]process, pid, server int) int {
 	for pid > 1 && pid != server {
 		parent := processes[pid].parent
@@ -68,11 +66,11 @@ func engineOf(processes map[int]process, pid, server int) int {
 	return 0
 }
 
-// process is what /proc says of one.
+// process is the data of /proc about a process.
 type process struct {
 	parent  int
-	self    time.Duration // CPU time of its own
-	waited  time.Duration // CPU time of its children that have ended
+	self    time.Duration // CPU time without children
+	waited  time.Duration // CPU time of children that have ended
 	command string
 }
 
@@ -91,11 +89,11 @@ func readProcesses(t *target) map[int]process {
 	return found
 }
 
-// tick is the unit of times in /proc: Linux shows 100 a second everywhere.
+// tick is the unit of times in /proc: Linux always uses 100 per second.
 const tick = time.Second / 100
 
-// readProcess reads /proc/PID/stat (proc(5)): after the name in parentheses come
-// the state, the parent as the second, and CPU times from the twelfth field on.
+// readProcess reads /proc/PID/stat (proc(5)). After the name in parentheses, field 1 is the parent and
+// fields 11 to 14 are CPU times, counted from 0.
 func readProcess(pid int) (process, bool) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

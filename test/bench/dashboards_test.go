@@ -16,25 +16,25 @@ import (
 	"github.com/livegraph/livegraph/test/bench/record"
 )
 
-// Sizes of what the dashboards look at. Every source has 100 series.
+// Sizes of the data of the dashboards. Every source has 100 series.
 const (
 	wideSeries    = 100_000
 	wideInterval  = 10 * time.Second
-	wideLoading   = time.Minute // for as long points of all series are sent
+	wideLoading   = time.Minute // how long points of all series are sent
 	wideBatch     = 500_000
 	seriesASource = 100
 	dayInterval   = 10 * time.Second
 	daySources    = 5
 	monthInterval = time.Minute
 	monthSources  = 3
-	// shapeRounds is how often each query is sent, and its statement by hand in turn.
+	// shapeRounds is how often each query and, in turn, its handwritten statement is sent.
 	shapeRounds = 40
 	// latestRounds is how often the newest points of 10,000 series are read, page by page.
 	latestRounds = 5
 )
 
-// dashboards is a server with what dashboards look at: the latest hours of all
-// series, a day of some, a month of some others.
+// dashboards is a server with the data of the dashboards: the latest hours of all series, a day of
+// some, and a month of some others.
 type dashboards struct {
 	*target
 	client           *http.Client
@@ -43,8 +43,8 @@ type dashboards struct {
 	wide, day, month *load.Fleet
 }
 
-// BenchmarkDashboards measures what dashboards ask, beside the best statements for it that
-// go to ClickHouse by hand.
+// BenchmarkDashboards measures the queries of dashboards and the best equivalent statements sent
+// directly to ClickHouse.
 func BenchmarkDashboards(b *testing.B) {
 	r := record.New(b)
 	d := startDashboards(b, r)
@@ -64,29 +64,29 @@ func startDashboards(b *testing.B, r *record.Recorder) *dashboards {
 	return d
 }
 
-// compare sends queries of a kind and, in turn with them, their statements by hand: one for
-// the numbers alone, in ClickHouse's own format, and one for the same answer as ours, as JSON.
+// compare sends queries of a kind and, in turn, their handwritten statements: one for the numbers
+// only, in ClickHouse's native format, and one for the same answer as JSON.
 func (d *dashboards) compare(r *record.Recorder, s shape) {
 	d.b.Helper()
 	r.Say("%s", s.name)
-	d.sameAnswer(s)
+	d.requireSameAnswer(s)
 	var ours, numbers, same []float64
 	for n := range shapeRounds + 1 {
-		path, by := s.query(n)
+		path, statements := s.query(n)
 		took, _ := d.get(path)
-		alone, _ := d.ask(by.numbers, "Native")
-		answer, _ := d.ask(by.answer, handFormat)
+		alone, _ := d.queryClickHouse(statements.numbers, "Native")
+		answer, _ := d.queryClickHouse(statements.answer, handwrittenFormat)
 		if n > 0 { // the first warms up
 			ours, numbers, same = append(ours, took), append(numbers, alone), append(same, answer)
 		}
 	}
-	for _, of := range []struct {
+	for _, result := range []struct {
 		name  string
 		times []float64
 	}{{"http", ours}, {"numbers", numbers}, {"same", same}} {
-		r.Add(s.name+"/"+of.name+"-p50", "ms", p50(of.times))
-		if of.name != "numbers" { // the page shows its median
-			r.Add(s.name+"/"+of.name+"-p95", "ms", p95(of.times))
+		r.Add(s.name+"/"+result.name+"-p50", "ms", p50(result.times))
+		if result.name != "numbers" { // the page shows the median only
+			r.Add(s.name+"/"+result.name+"-p95", "ms", p95(result.times))
 		}
 	}
 	r.Add(s.name+"/of-numbers", "ratio", p50(ours)/p50(numbers))
@@ -98,8 +98,7 @@ func p50(times []float64) float64 {
 	return times[len(times)/2]
 }
 
-// fill sends the points through the service, whose consumer makes of them whatever
-// it makes, and waits until nothing is done in the background.
+// fill sends the points through the service and waits until consumers, rollups and merges are done.
 func (d *dashboards) fill(r *record.Recorder) {
 	d.b.Helper()
 	d.day, d.month, d.wide = d.sources("day", daySources), d.sources("month", monthSources), d.sources(
@@ -117,12 +116,12 @@ func (d *dashboards) fill(r *record.Recorder) {
 	d.settle()
 }
 
-// sources makes sources of 100 series each.
+// sources creates sources with 100 series each.
 func (d *dashboards) sources(name string, n int) *load.Fleet {
 	return d.fleet(name, load.Size{Sources: n, Series: n * seriesASource})
 }
 
-// send sends the points of a time, and gives how many there are when queries see them.
+// send sends the points of a time range and returns their number when queries see them.
 func (d *dashboards) send(f *load.Fleet, series, batch int, interval time.Duration, from, to time.Time) int64 {
 	d.b.Helper()
 	points := int64(series) * int64(to.Sub(from)/interval)
@@ -133,8 +132,8 @@ func (d *dashboards) send(f *load.Fleet, series, batch int, interval time.Durati
 	return result.Visible
 }
 
-// sendHours sends hour by hour for as long as said, a day at most: first the last hour before
-// the end, which the queries are about, and back in time from there.
+// sendHours sends hours of points, from the last hour before the end backwards, until loading has
+// passed or a day is sent. The queries read the last hour.
 func (d *dashboards) sendHours(
 	r *record.Recorder, f *load.Fleet, series, batch int, interval, loading time.Duration,
 ) (points int64, length time.Duration) {
@@ -149,21 +148,21 @@ func (d *dashboards) sendHours(
 	return points, length
 }
 
-// latest reads the newest points of 10,000 series: in rows with one request, by hand with
-// one statement, and as JSON, a page of 100 and all pages one after the other.
+// latest reads the newest points of 10,000 series: as rows with one request and with one handwritten
+// statement, and as JSON, one page of 100 and all pages in sequence.
 func (d *dashboards) latest(r *record.Recorder) {
 	d.b.Helper()
 	r.Say("latest")
-	const most = 10_000
-	sources := slices.Concat(d.day.Sources(), d.month.Sources(), d.wide.Sources()) // in the order of a page
-	by := d.latestByHand(sources[:most/seriesASource])
-	d.compare(r, shape{"latest-rows-10000", func(int) (string, byHand) {
-		return fmt.Sprintf("/api/live-data/query?latest=true&format=ndjson&limit=%d", most), by
+	const limit = 10_000
+	sources := slices.Concat(d.day.Sources(), d.month.Sources(), d.wide.Sources()) // in the order of the pages
+	statements := d.latestHandwritten(sources[:limit/seriesASource])
+	d.compare(r, shape{"latest-rows-10000", func(int) (string, handwritten) {
+		return fmt.Sprintf("/api/live-data/query?latest=true&format=ndjson&limit=%d", limit), statements
 	}})
 	var pages, all []float64
 	for range latestRounds {
 		began := time.Now()
-		for offset := 0; offset < most; offset += 100 {
+		for offset := 0; offset < limit; offset += 100 {
 			took, _ := d.get(fmt.Sprintf("/api/live-data/query?latest=true&limit=100&offset=%d", offset))
 			pages = append(pages, took)
 		}
@@ -174,8 +173,8 @@ func (d *dashboards) latest(r *record.Recorder) {
 	r.Add("latest-10000/http-p50", "ms", p50(all))
 }
 
-// get asks the service and gives how long it took until the last byte, in milliseconds, and
-// the answer.
+// get sends a query to the service and returns the time until the last byte in milliseconds, and the
+// answer.
 func (d *dashboards) get(path string) (took float64, body []byte) {
 	d.b.Helper()
 	request, err := http.NewRequest(http.MethodGet, d.URL()+path, nil)
@@ -185,9 +184,9 @@ func (d *dashboards) get(path string) (took float64, body []byte) {
 	return d.timed(request)
 }
 
-// ask sends a statement to ClickHouse whose answer comes in a format of ClickHouse's, and
-// gives how long it took, in milliseconds, and the answer.
-func (d *dashboards) ask(statement, format string) (took float64, body []byte) {
+// queryClickHouse sends a statement to ClickHouse and returns the time until the last byte in
+// milliseconds, and the answer in a format of ClickHouse.
+func (d *dashboards) queryClickHouse(statement, format string) (took float64, body []byte) {
 	d.b.Helper()
 	if d.clickhouse == "" {
 		u, err := url.Parse(d.Control().ClickHouseURL)

@@ -21,31 +21,30 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// direct is the baseline: the same points, sorted, are inserted into a table of the same
-// definition in the same engine, with nothing before it. It is a batch of clickhouse-go,
-// filled by columns, with the service's own options and settings; or, for what ClickHouse
-// could take at most, the service's own writer, which sends columns from where they are.
+// direct is the baseline: it inserts the same sorted points into a table with the same definition in
+// the same engine. It uses batches of clickhouse-go, filled by columns, with the service's options and
+// settings; or, to measure the maximum of ClickHouse, the service's own writer, which sends columns
+// without copying them.
 type direct struct {
 	t      *target
 	db     *clickhouse.DB
 	driver driver.Conn
-	series []known // sorted by id, as the table is
+	series []seriesID // sorted by id, as the table is
 }
 
-// writer is what inserts: its columns are made before the clock starts.
+// writer returns a function that inserts columns. It prepares them before the clock starts.
 type writer func(*direct, *clickhouse.PointColumns) (insert func(context.Context) error)
 
-// known is a series of the fleet: its number there and its id in the table.
-type known struct {
+// seriesID is a series of the fleet: its number there and its id in the table.
+type seriesID struct {
 	number int
 	id     uint64
 }
 
-// directAtOnce is how many inserts are under way at a time: the best that was found
-// on two cores.
-const directAtOnce = 2
+// concurrentInserts is the number of concurrent inserts. 2 was the fastest on two cores.
+const concurrentInserts = 2
 
-// newDirect creates a database of the server's tables beside the server's own.
+// newDirect creates a second database with the server's tables.
 func (t *target) newDirect(f *load.Fleet) *direct {
 	t.b.Helper()
 	const database = "direct"
@@ -65,12 +64,12 @@ func (t *target) newDirect(f *load.Fleet) *direct {
 	return &direct{t: t, db: db, driver: conn, series: t.knownSeries(f)}
 }
 
-// byWriter inserts as the service does.
+// byWriter inserts with the service's writer.
 func byWriter(d *direct, c *clickhouse.PointColumns) func(context.Context) error {
 	return func(ctx context.Context) error { return d.db.InsertPoints(ctx, c) }
 }
 
-// byDriver inserts as who uses clickhouse-go would.
+// byDriver inserts with clickhouse-go.
 func byDriver(d *direct, c *clickhouse.PointColumns) func(context.Context) error {
 	columns := []any{
 		c.Series.AppendTo(make([]uint64, 0, c.Len()), 0), make([]time.Time, c.Len()),
@@ -95,14 +94,14 @@ func byDriver(d *direct, c *clickhouse.PointColumns) func(context.Context) error
 	}
 }
 
-// knownSeries asks the server's own ClickHouse for the ids of a fleet's series.
-func (t *target) knownSeries(f *load.Fleet) []known {
+// knownSeries returns the ids of a fleet's series in the server's ClickHouse.
+func (t *target) knownSeries(f *load.Fleet) []seriesID {
 	t.b.Helper()
 	numbers := map[string]int{} // of sources
 	for i, id := range f.Sources() {
 		numbers[id] = i
 	}
-	var series []known
+	var series []seriesID
 	for line := range strings.Lines(t.AskClickHouse("SELECT DISTINCT source, metric, id FROM series")) {
 		fields := strings.Fields(line)
 		source, ok := numbers[fields[0]]
@@ -113,18 +112,18 @@ func (t *target) knownSeries(f *load.Fleet) []known {
 		require.NoError(t.b, err)
 		id, err := strconv.ParseUint(fields[2], 10, 64)
 		require.NoError(t.b, err)
-		series = append(series, known{number: metric*len(f.Sources()) + source, id: id})
+		series = append(series, seriesID{number: metric*len(f.Sources()) + source, id: id})
 	}
-	slices.SortFunc(series, func(a, b known) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(series, func(a, b seriesID) int { return cmp.Compare(a.id, b.id) })
 	return series
 }
 
-// directRows is how many rows an insert has: the most that one of the server's has.
+// directRows is the number of rows per insert: the maximum of the server.
 const directRows = 1_000_000
 
-// batches makes the columns of all inserts for the points of a plan: each has some
-// requests' points of all series, sorted by series and time. The version is that of
-// the request, as it is that of the record in the server's.
+// batches builds the columns of all inserts of a plan: each contains the points of some requests for
+// all series, sorted by series and time. The version is that of the request, like the record's version
+// in the server.
 func (d *direct) batches(p load.Plan) []*clickhouse.PointColumns {
 	each := p.Batch / len(d.series) // points of a series in a request
 	steps := int(p.Points) / len(d.series)
@@ -146,8 +145,7 @@ func (d *direct) batches(p load.Plan) []*clickhouse.PointColumns {
 	return all
 }
 
-// load inserts the points of a plan, as target.load sends them, and nothing else is in
-// the table then.
+// load inserts the points of a plan into an empty table, as target.load sends them.
 func (d *direct) load(p load.Plan, w writer) outcome {
 	d.t.b.Helper()
 	batches := d.batches(p)
@@ -156,10 +154,10 @@ func (d *direct) load(p load.Plan, w writer) outcome {
 		inserts[i] = w(d, batch)
 	}
 	d.t.AskClickHouse("TRUNCATE TABLE direct.points")
-	runtime.GC() // what making them left behind is not the driver's
+	runtime.GC() // collects the garbage of preparing the inserts
 	before, began := d.t.usage(), time.Now()
 	group, ctx := errgroup.WithContext(d.t.b.Context())
-	group.SetLimit(directAtOnce)
+	group.SetLimit(concurrentInserts)
 	for _, insert := range inserts {
 		group.Go(func() error { return insert(ctx) })
 	}
@@ -171,10 +169,10 @@ func (d *direct) load(p load.Plan, w writer) outcome {
 	return o
 }
 
-// holds requires that two databases have the same points from a moment on: the
-// baseline has to have done the same work. A request that was made twice has left its
-// points there twice, until they are merged: then what a query finds is compared.
-func (d *direct) holds(p load.Plan) {
+// requireSamePoints requires that both databases contain the same points of the plan's month, so that
+// the baseline did the same work. A request that was sent twice leaves duplicates until they are
+// merged; then it compares the result of FINAL.
+func (d *direct) requireSamePoints(p load.Plan) {
 	d.t.b.Helper()
 	sum := func(database, settled string) string {
 		return d.t.AskClickHouse(fmt.Sprintf(

@@ -15,8 +15,8 @@ import (
 	"github.com/livegraph/livegraph/test/bench/record"
 )
 
-// BenchmarkDisk measures what a point takes on disk: in the log, in ClickHouse as
-// it is inserted, and there once everything is merged, for values of several kinds.
+// BenchmarkDisk measures the bytes per point in the log, in ClickHouse after the insert, and in
+// ClickHouse after all merges, for several kinds of values.
 func BenchmarkDisk(b *testing.B) {
 	const points = 3_000_000
 	r := record.New(b)
@@ -41,13 +41,12 @@ func BenchmarkDisk(b *testing.B) {
 	for n, values := range load.AllValues {
 		measure(string(values), values, 100_000, n)
 	}
-	// How requests are cut concerns identities and times, not values.
+	// The size of requests affects ids and times, not values.
 	measure("small", load.ValuesGauge, 1_000, len(load.AllValues))
 	r.Save()
 }
 
-// partitionBytes returns what the points of a month take in ClickHouse, which must be
-// so many.
+// partitionBytes returns the size of a month's points in ClickHouse and requires their number.
 func (t *target) partitionBytes(month time.Time, points int) int64 {
 	t.b.Helper()
 	fields := strings.Fields(t.AskClickHouse(fmt.Sprintf(
@@ -60,7 +59,7 @@ func (t *target) partitionBytes(month time.Time, points int) int64 {
 	return size
 }
 
-// logBytes returns what topic points takes, as the broker says.
+// logBytes returns the size of topic points according to the broker.
 func (t *target) logBytes() int64 {
 	t.b.Helper()
 	client, err := kgo.NewClient(t.Kafka().Opts()...)

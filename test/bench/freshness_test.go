@@ -10,8 +10,8 @@ import (
 	"github.com/livegraph/livegraph/test/bench/record"
 )
 
-// BenchmarkFreshness sends points at fixed rates and measures the time from each
-// answer until a query sees its points.
+// BenchmarkFreshness sends points at fixed rates and measures the time from each answer until a query
+// sees its points.
 func BenchmarkFreshness(b *testing.B) {
 	const seconds, callers = 15, 32
 	r := record.New(b)
@@ -36,8 +36,7 @@ func BenchmarkFreshness(b *testing.B) {
 		t.settle()
 		prefix := "points=" + at.name + "/"
 		r.Add(prefix+"accepted", "points/s", result.AcceptedPerSecond)
-		// Of a rate that the service does not keep up with, the end tells: what has
-		// piled up by then is visible late.
+		// If the service does not keep up with a rate, the backlog becomes visible late.
 		r.Add(prefix+"behind", "s", result.VisibleSeconds-result.AcceptedSeconds)
 		addDistribution(r, prefix+"answer-", result.Latency)
 		addDistribution(r, prefix+"visible-", result.Freshness)

@@ -19,15 +19,14 @@ import (
 )
 
 const (
-	fewCallers  = 8
-	manyCallers = 256
-	inBatch     = 1000
+	fewCallers       = 8
+	manyCallers      = 256
+	commandsPerBatch = 1000
 )
 
-// BenchmarkCommands measures commands on the graph from request to answer, which is
-// after the commit in Postgres. Its baselines, in turn with it, write the rows that
-// the service wrote to the same engine with no service in between: in the same
-// transactions, and each command's in one of its own.
+// BenchmarkCommands measures commands on the graph from request to answer, which follows the commit in
+// Postgres. Its baselines, in turn, write the rows that the service wrote to the same engine directly:
+// in the same transactions, and in one transaction per command.
 func BenchmarkCommands(b *testing.B) {
 	const turns = 3
 	r := record.New(b)
@@ -39,14 +38,14 @@ func BenchmarkCommands(b *testing.B) {
 	g.singles(fewCallers, 1000) // warms up
 	t.settlePostgres()
 	r.Say("undo and redo with a thousand nodes")
-	g.times(r, "undo/small/", g.undoRedo(2000))
+	g.addPercentiles(r, "undo/small/", g.undoRedo(2000))
 	r.Say("round trips, %d callers", fewCallers)
-	g.times(r, "round-trip/", g.singles(fewCallers, 10_000))
+	g.addPercentiles(r, "round-trip/", g.singles(fewCallers, 10_000))
 	rows := t.newDirectRows()
 	for turn := range turns {
 		from := g.sequence()
 		single := g.singles(manyCallers, 30_000)
-		grouped, alone := rows.write(from), rows.writeAlone(from)
+		grouped, alone := rows.write(from), rows.writeEach(from)
 		r.Say("turn %d of %d: %.0f commands/s by %d callers, their rows alone %.0f/s, in a transaction each %.0f/s",
 			turn+1, turns, single.perSecond(), manyCallers, grouped, alone)
 		r.Add("single/service", "commands/s", single.perSecond())
@@ -54,7 +53,7 @@ func BenchmarkCommands(b *testing.B) {
 		r.Add("single/rows-alone", "commands/s", alone)
 		r.Add("single/of-rows", "ratio", single.perSecond()/grouped)
 		r.Add("single/of-rows-alone", "ratio", single.perSecond()/alone)
-		r.Add("single/together", "commands", rows.together(from))
+		r.Add("single/together", "commands", rows.commandsPerTransaction(from))
 	}
 	for turn := range turns {
 		from := g.sequence()
@@ -62,39 +61,39 @@ func BenchmarkCommands(b *testing.B) {
 		grouped := rows.write(from)
 		r.Say(
 			"turn %d of %d: %.0f commands/s in batches of %d, their rows alone %.0f/s", turn+1, turns, batches.perSecond(),
-			inBatch, grouped*inBatch,
+			commandsPerBatch, grouped*commandsPerBatch,
 		)
 		r.Add("batch/service", "commands/s", batches.perSecond())
-		r.Add("batch/rows", "commands/s", grouped*inBatch)
-		r.Add("batch/of-rows", "ratio", batches.perSecond()/(grouped*inBatch))
+		r.Add("batch/rows", "commands/s", grouped*commandsPerBatch)
+		r.Add("batch/of-rows", "ratio", batches.perSecond()/(grouped*commandsPerBatch))
 	}
 	r.Say("beside the role embeddings")
-	t.again(quiet)
+	t.restart(quiet)
 	for range turns {
 		r.Add("indexed/single", "commands/s", g.singles(manyCallers, 15_000).perSecond())
 		r.Add("indexed/batch", "commands/s", g.batches(4, 30).perSecond())
 	}
-	g.times(r, "indexed/round-trip/", g.singles(fewCallers, 5000))
-	t.again(slices.Concat(quiet, withoutSearch))
+	g.addPercentiles(r, "indexed/round-trip/", g.singles(fewCallers, 5000))
+	t.restart(slices.Concat(quiet, withoutSearch))
 	const large = 1_000_000
 	for have := rows.count("nodes"); have < large; have = rows.count("nodes") {
 		r.Say("%d nodes of %d", have, large)
-		g.batches(4, min(100, int(large-have+inBatch-1)/inBatch))
+		g.batches(4, min(100, int(large-have+commandsPerBatch-1)/commandsPerBatch))
 	}
 	t.settlePostgres()
 	r.Say("undo and redo with a million nodes")
-	g.times(r, "undo/large/", g.undoRedo(2000))
+	g.addPercentiles(r, "undo/large/", g.undoRedo(2000))
 	r.Say("a node with %d edges", hubEdges)
 	g.hub(r)
 	r.Save()
 }
 
-// quiet has requests not logged.
+// quiet disables the log of requests.
 var quiet = []string{"--log-level", "warn"}
 
-// again ends the server and starts it with other arguments, on the same data, and
-// waits until Postgres has nothing to do any more.
-func (t *target) again(args []string) {
+// restart restarts the server with other arguments and the same data, and waits until Postgres is
+// idle.
+func (t *target) restart(args []string) {
 	t.b.Helper()
 	require.Zero(t.b, t.Stop())
 	t.Args = args
@@ -104,32 +103,32 @@ func (t *target) again(args []string) {
 
 // graphLoad sends commands.
 type graphLoad struct {
-	t    *target
-	http *http.Client
-	made atomic.Int64
+	t       *target
+	http    *http.Client
+	created atomic.Int64
 }
 
-// graphResult is what a run took.
+// graphResult is the result of a run.
 type graphResult struct {
 	commands int
 	took     time.Duration
-	each     []time.Duration // of each request, in order of length
+	each     []time.Duration // of each request, sorted
 }
 
 func (g graphResult) perSecond() float64 { return float64(g.commands) / g.took.Seconds() }
 
-// times adds percentiles of the requests' times.
-func (g *graphLoad) times(r *record.Recorder, prefix string, result graphResult) {
+// addPercentiles records percentiles of the requests' latencies.
+func (g *graphLoad) addPercentiles(r *record.Recorder, prefix string, result graphResult) {
 	for _, p := range []struct {
-		name string
-		of   float64
+		name  string
+		share float64
 	}{{"p50", 0.50}, {"p95", 0.95}, {"p99", 0.99}, {"max", 1}} {
-		at := min(int(p.of*float64(len(result.each))), len(result.each)-1)
-		r.Add(prefix+p.name, "ms", result.each[at].Seconds()*1000)
+		index := min(int(p.share*float64(len(result.each))), len(result.each)-1)
+		r.Add(prefix+p.name, "ms", result.each[index].Seconds()*1000)
 	}
 }
 
-// run makes n requests by some callers; body gives each one's path and body.
+// run sends n requests by concurrent callers. body returns the path and the body of the next request.
 func (g *graphLoad) run(callers, n, commandsEach int, body func() (path, body string)) graphResult {
 	g.t.b.Helper()
 	times := make([]time.Duration, n)
@@ -179,19 +178,19 @@ func (g *graphLoad) post(path, body string) error {
 	return err
 }
 
-// singles makes nodes, one a command.
+// singles creates nodes, one per command.
 func (g *graphLoad) singles(callers, n int) graphResult {
 	g.t.b.Helper()
 	return g.run(callers, n, 1, func() (string, string) { return "/api/commands/execute", g.createNode() })
 }
 
-// batches makes nodes, a thousand in an atomic batch.
+// batches creates nodes in atomic batches of a thousand.
 func (g *graphLoad) batches(callers, n int) graphResult {
 	g.t.b.Helper()
-	return g.run(callers, n, inBatch, func() (string, string) {
+	return g.run(callers, n, commandsPerBatch, func() (string, string) {
 		var body strings.Builder
 		body.WriteString(`{"commands":[`)
-		for i := range inBatch {
+		for i := range commandsPerBatch {
 			if i > 0 {
 				body.WriteByte(',')
 			}
@@ -202,7 +201,7 @@ func (g *graphLoad) batches(callers, n int) graphResult {
 	})
 }
 
-// undoRedo undoes the last command and redoes it, in turns, by one caller.
+// undoRedo undoes and redoes the last command alternately, by one caller.
 func (g *graphLoad) undoRedo(n int) graphResult {
 	g.t.b.Helper()
 	if err := g.post("/api/commands/execute", g.createNode()); err != nil {
@@ -218,13 +217,13 @@ func (g *graphLoad) undoRedo(n int) graphResult {
 }
 
 func (g *graphLoad) createNode() string {
-	n := g.made.Add(1)
+	n := g.created.Add(1)
 	return fmt.Sprintf(`{"type":"CREATE_NODE","payload":{"id":%q,"name":"pump %d","entityType":"object",`+
 		`"description":"a pump in hall %d that feeds the cooling circuit","properties":{"hall":%d,"serial":"P-%07d"}}}`,
 		uuid.Must(uuid.NewV7()), n, n%40, n%40, n)
 }
 
-// sequence is that of the workspace's newest change.
+// sequence returns the sequence of the workspace's newest change.
 func (g *graphLoad) sequence() int64 {
 	g.t.b.Helper()
 	return g.t.askPostgres("SELECT sequence FROM graph_heads WHERE workspace_id = $1", g.t.First.WorkspaceID)

@@ -14,15 +14,15 @@ import (
 
 const (
 	hubEdges  = 100_000
-	hubEnds   = 100 // nodes that the hub's edges lead to
+	hubEnds   = 100 // nodes at the other end of the hub's edges
 	hubRounds = 3
 )
 
-// hub measures the deletion of a node with a hundred thousand edges and its undo,
-// each one command: how long, and how much memory the processes had at most.
+// hub measures the deletion of a node with a hundred thousand edges and its undo, one command each:
+// the time, and the peak memory of the processes.
 func (g *graphLoad) hub(r *record.Recorder) {
 	g.t.b.Helper()
-	hub := g.makeHub(r)
+	hub := g.createHub(r)
 	g.t.settlePostgres()
 	for round := range hubRounds {
 		for _, step := range []struct{ name, body string }{
@@ -32,7 +32,7 @@ func (g *graphLoad) hub(r *record.Recorder) {
 			backends := g.t.postgresProcesses()
 			g.t.resetPeak()
 			for _, pid := range backends {
-				_ = resetPeakOf(pid) // it may have ended
+				_ = resetProcessPeak(pid) // it may have ended
 			}
 			before, began := g.t.peak(), time.Now()
 			require.NoError(g.t.b, g.post("/api/commands/execute", step.body))
@@ -40,7 +40,7 @@ func (g *graphLoad) hub(r *record.Recorder) {
 			backend := 0.0
 			for _, pid := range backends {
 				if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
-					backend = max(backend, peakOf(g.t, pid))
+					backend = max(backend, processPeak(g.t, pid))
 				}
 			}
 			r.Say("round %d of %d: %s in %s", round+1, hubRounds, step.name, took.Round(time.Millisecond))
@@ -48,16 +48,16 @@ func (g *graphLoad) hub(r *record.Recorder) {
 			r.Add("hub/"+step.name+"/memory", "MiB", g.t.peak())
 			r.Add("hub/"+step.name+"/more", "MiB", g.t.peak()-before)
 			r.Add("hub/"+step.name+"/postgres", "MiB", backend)
-			standing := g.t.askPostgres("SELECT count(*) FROM edges WHERE source_id = $1 AND NOT deleted", hub)
-			require.Equal(g.t.b, map[string]int64{"delete": 0, "undo": hubEdges}[step.name], standing)
+			remaining := g.t.askPostgres("SELECT count(*) FROM edges WHERE source_id = $1 AND NOT deleted", hub)
+			require.Equal(g.t.b, map[string]int64{"delete": 0, "undo": hubEdges}[step.name], remaining)
 			g.t.settlePostgres()
 		}
 	}
 }
 
-// makeHub creates the node with its edges, in atomic batches, and gives its id. How many
-// edges are made a second is recorded.
-func (g *graphLoad) makeHub(r *record.Recorder) uuid.UUID {
+// createHub creates the node and its edges in atomic batches and returns its id. It records the
+// created edges per second.
+func (g *graphLoad) createHub(r *record.Recorder) uuid.UUID {
 	g.t.b.Helper()
 	ids := make([]uuid.UUID, hubEnds+1)
 	var nodes []string
@@ -68,8 +68,8 @@ func (g *graphLoad) makeHub(r *record.Recorder) uuid.UUID {
 		))
 	}
 	require.NoError(g.t.b, g.post("/api/commands/batch", `{"commands":[`+strings.Join(nodes, ",")+`]}`))
-	made := g.run(4, hubEdges/inBatch, inBatch, func() (string, string) {
-		edges := make([]string, inBatch)
+	made := g.run(4, hubEdges/commandsPerBatch, commandsPerBatch, func() (string, string) {
+		edges := make([]string, commandsPerBatch)
 		for i := range edges {
 			edges[i] = fmt.Sprintf(
 				`{"type":"CREATE_EDGE","payload":{"id":%q,"sourceId":%q,"targetId":%q,"relationType":"feeds",
@@ -79,12 +79,12 @@ func (g *graphLoad) makeHub(r *record.Recorder) uuid.UUID {
 		}
 		return "/api/commands/batch", `{"commands":[` + strings.Join(edges, ",") + `]}`
 	})
-	r.Say("%.0f edges/s in batches of %d", made.perSecond(), inBatch)
+	r.Say("%.0f edges/s in batches of %d", made.perSecond(), commandsPerBatch)
 	r.Add("batch/edges", "commands/s", made.perSecond())
 	return ids[0]
 }
 
-// postgresProcesses are the processes of the server's Postgres.
+// postgresProcesses returns the processes of the server's Postgres.
 func (t *target) postgresProcesses() (found []int) {
 	t.b.Helper()
 	processes := readProcesses(t)

@@ -17,15 +17,16 @@ import (
 	"github.com/livegraph/livegraph/test/graphdata"
 )
 
-// readRounds is how often each list is read after the first time; pages follow each
-// other by cursor.
+// readRounds is how often each list is read after the first time. Pages are read in sequence by
+// cursor.
 const readRounds = 40
 
-// firstRounds is how often what passes a broad filter is counted, again and after a change.
+// firstRounds is how often the matches of a broad filter are counted, without a cached count and after
+// a change.
 const firstRounds = 20
 
-// graphReads are lists of the large graph, by what they stand for. first says that
-// reads which count the total are told as well.
+// graphReads are lists of the large graph. If first is set, reads that count the total are reported as
+// well.
 var graphReads = []struct {
 	name, path string
 	first      bool
@@ -47,13 +48,12 @@ var graphReads = []struct {
 	{"broad/offset", "edges?sort=-createdAt&offset=2500000", false},
 }
 
-// withoutSearch are all roles but the one that makes search indexes, for which a graph
-// of a million nodes is minutes of work: what is to be measured by itself would share
-// the machine with it.
+// withoutSearch is all roles except for the one that builds search indexes. Indexing a graph of a
+// million nodes takes minutes and would share the machine with the measurement.
 var withoutSearch = []string{"--roles", "api,points,commands,audit"}
 
-// BenchmarkGraphReads measures reads of a graph of a million nodes and five million
-// edges, through the API and on the embedded Postgres as it is shipped.
+// BenchmarkGraphReads measures reads of a graph of a million nodes and five million edges through the
+// API, with the default settings of the embedded Postgres.
 func BenchmarkGraphReads(b *testing.B) {
 	r := record.New(b)
 	t := start(b, withoutSearch...)
@@ -96,8 +96,8 @@ func BenchmarkGraphReads(b *testing.B) {
 	r.Save()
 }
 
-// firstPages reads the first page of a list, each time with another bound that all pass:
-// what passes its filter is counted, as nothing is known of it.
+// firstPages reads the first page of a list, each time with a different bound that everything matches,
+// so that no count is cached.
 func (t *target) firstPages(path string) (times []float64) {
 	for n := range firstRounds {
 		began := time.Now()
@@ -107,8 +107,8 @@ func (t *target) firstPages(path string) (times []float64) {
 	return times
 }
 
-// changedPages reads the first page of a list, each time after a node and an edge were
-// made: what passes its filter is counted again, as far as it may be another number.
+// changedPages reads the first page of a list, each time after creating two nodes and an edge, so that
+// changed parts are counted again.
 func (t *target) changedPages(path string) (times []float64) {
 	for n := range firstRounds + 1 {
 		from, to := uuid.New(), uuid.New()
@@ -123,15 +123,15 @@ func (t *target) changedPages(path string) (times []float64) {
 		}
 		began := time.Now()
 		t.Do(http.MethodGet, path, nil, http.StatusOK, nil)
-		if n > 0 { // the first counts by stretches, which later ones are spared
+		if n > 0 { // the first counts page ranges that later ones reuse
 			times = append(times, time.Since(began).Seconds()*1000)
 		}
 	}
 	return times
 }
 
-// pages reads pages of a list one after the other, from its first again at its end,
-// and gives how long each took but the first, in milliseconds.
+// pages reads the pages of a list in sequence, from the first one again after the last, and returns
+// the time of each except for the first, in milliseconds.
 func (t *target) pages(path string) (times []float64) {
 	next := path
 	for n := range readRounds + 1 {

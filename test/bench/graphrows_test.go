@@ -16,19 +16,19 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// directGraph is the baseline of commands: pgx writes the rows that the service
-// wrote, into tables of the same definition in the same engine.
+// directGraph is the baseline of commands: pgx writes the rows that the service wrote to tables with
+// the same definition in the same engine.
 type directGraph struct {
 	t        *target
-	from, to *pgxpool.Pool // the server's database, and the one beside it
-	columns  []string      // by table: those that are written, not computed
+	from, to *pgxpool.Pool // the server's database and the baseline's
+	columns  []string      // by table, without generated columns
 }
 
-// span is the sequences of one transaction.
+// span is the range of sequences in one transaction.
 type span struct{ first, last int64 }
 
-// graphTables are the tables of a change, with the condition for the sequences and
-// what has a row of each.
+// graphTables are the tables that a change writes, with the condition for a range of sequences and the
+// expression for a row's sequence.
 var graphTables = []struct{ name, where, sequence string }{
 	{"nodes", "created_by BETWEEN $1 AND $2", "created_by"},
 	{"journal", "sequence BETWEEN $1 AND $2", "sequence"},
@@ -41,11 +41,11 @@ var graphTables = []struct{ name, where, sequence string }{
 	},
 }
 
-// columnsOf lists the columns of a table that are written.
+// columnsOf lists the columns of a table without generated ones.
 const columnsOf = `SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
 	WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`
 
-// newDirectRows creates a database of the server's tables beside the server's own.
+// newDirectRows creates a second database with the server's tables.
 func (t *target) newDirectRows() *directGraph {
 	t.b.Helper()
 	ctx := t.b.Context()
@@ -66,7 +66,7 @@ func (t *target) newDirectRows() *directGraph {
 	return d
 }
 
-// pool connects to the server's Postgres, past the server.
+// pool connects directly to the server's Postgres.
 func (t *target) pool(database string) *pgxpool.Pool {
 	t.b.Helper()
 	pool, err := pgxpool.New(t.b.Context(), t.PostgresSuperuser(database))
@@ -75,7 +75,7 @@ func (t *target) pool(database string) *pgxpool.Pool {
 	return pool
 }
 
-// askPostgres asks the server's own Postgres for a number.
+// askPostgres runs a query in the server's Postgres that returns a number.
 func (t *target) askPostgres(query string, args ...any) (n int64) {
 	t.b.Helper()
 	conn, err := pgx.Connect(t.b.Context(), t.PostgresSuperuser("livegraph"))
@@ -85,26 +85,25 @@ func (t *target) askPostgres(query string, args ...any) (n int64) {
 	return n
 }
 
-// settlePostgres waits until what loading leaves behind is done, so that what is
-// measured next has the machine to itself: changes to publish, vacuum, a checkpoint,
-// and the pages that the operating system has yet to write. Until they are on the
-// disk, every commit waits for it three times as long.
+// settlePostgres waits until the background work after a load is done, so that the next measurement
+// has the machine to itself: changes to publish, vacuum, a checkpoint, and dirty pages of the
+// operating system. Until these are on disk, every commit takes three times as long.
 func (t *target) settlePostgres() {
 	t.b.Helper()
 	deadline := time.Now().Add(settleLimit)
 	for quiet := 0; quiet < 3; {
 		require.True(t.b, time.Now().Before(deadline), "Postgres does not come to rest")
-		atWork := t.askPostgres(`SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker') +
+		active := t.askPostgres(`SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker') +
 			(SELECT count(*) FROM graph_heads h JOIN graph_published p USING (workspace_id)
 				WHERE p.sequence < h.sequence)`)
-		if atWork == 0 {
+		if active == 0 {
 			quiet++
 		} else {
 			quiet = 0
 		}
 		time.Sleep(500 * time.Millisecond)
 	}
-	// What autovacuum would begin with a minute later, in the middle of a measurement.
+	// Otherwise autovacuum would start a minute later, during a measurement.
 	for _, statement := range []string{"VACUUM (ANALYZE)", "CHECKPOINT"} {
 		_, err := t.pool("livegraph").Exec(t.b.Context(), statement)
 		require.NoError(t.b, err)
@@ -116,7 +115,7 @@ func (d *directGraph) count(table string) int64 {
 	return d.t.askPostgres("SELECT count(*) FROM " + table)
 }
 
-// spans are the transactions in which the service wrote what is after a sequence.
+// spans returns the service's transactions after a sequence.
 func (d *directGraph) spans(after int64) []span {
 	d.t.b.Helper()
 	rows, err := d.from.Query(d.t.b.Context(),
@@ -130,31 +129,31 @@ func (d *directGraph) spans(after int64) []span {
 	return spans
 }
 
-// together is how many commands a transaction of the service had, in the mean.
-func (d *directGraph) together(after int64) float64 {
+// commandsPerTransaction returns the mean number of commands in a transaction of the service.
+func (d *directGraph) commandsPerTransaction(after int64) float64 {
 	spans := d.spans(after)
 	return float64(spans[len(spans)-1].last-after) / float64(len(spans))
 }
 
-// write writes what the service wrote after a sequence in its transactions, by
-// COPY, and gives how many changes a second. The rows are read before the clock
-// starts.
+// write writes the rows after a sequence by COPY, in the service's transactions, and returns the
+// changes per second. The rows are read before the clock starts.
 func (d *directGraph) write(after int64) float64 {
 	d.t.b.Helper()
 	ctx := d.t.b.Context()
 	spans := d.spans(after)
-	held := make([][][]byte, len(spans)) // by transaction and table
+	copies := make([][][]byte, len(spans)) // by transaction and table
 	for i, s := range spans {
 		for j, table := range graphTables {
-			held[i] = append(held[i], d.read(ctx, between("SELECT "+d.columns[j]+" FROM "+table.name+" WHERE "+table.where, s)))
+			query := withSequences("SELECT "+d.columns[j]+" FROM "+table.name+" WHERE "+table.where, s)
+			copies[i] = append(copies[i], d.read(ctx, query))
 		}
 	}
-	d.empty(ctx)
+	d.truncate(ctx)
 	conn, err := d.to.Acquire(ctx)
 	require.NoError(d.t.b, err)
 	defer conn.Release()
 	began := time.Now()
-	for _, rows := range held {
+	for _, rows := range copies {
 		require.NoError(d.t.b, pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			for i, table := range graphTables {
 				if _, err := tx.Conn().PgConn().CopyFrom(
@@ -169,17 +168,16 @@ func (d *directGraph) write(after int64) float64 {
 	return float64(spans[len(spans)-1].last-after) / time.Since(began).Seconds()
 }
 
-// aloneAtOnce is how many connections write at a time when each command's rows are
-// their own transaction.
-const aloneAtOnce = 16
+// singleWriters is the number of concurrent connections if each command is a transaction.
+const singleWriters = 16
 
-// writeAlone is write with a transaction for each change, in one round trip each.
-func (d *directGraph) writeAlone(after int64) float64 {
+// writeEach is write with one transaction and one round trip per change.
+func (d *directGraph) writeEach(after int64) float64 {
 	d.t.b.Helper()
 	ctx := d.t.b.Context()
-	const most = 5000 // of them are enough to know
-	last := min(d.count("journal"), after+most)
-	held := make([][]string, last-after) // by change and table
+	const limit = 5000 // a sample is sufficient
+	last := min(d.count("journal"), after+limit)
+	inserts := make([][]string, last-after) // by change and table
 	for _, table := range graphTables {
 		found, err := d.from.Query(
 			ctx, "SELECT to_jsonb(t)::text FROM "+table.name+" t WHERE "+table.where+" ORDER BY "+table.sequence, after+1, last,
@@ -187,16 +185,16 @@ func (d *directGraph) writeAlone(after int64) float64 {
 		require.NoError(d.t.b, err)
 		rows, err := pgx.CollectRows(found, pgx.RowTo[string])
 		require.NoError(d.t.b, err)
-		require.Len(d.t.b, rows, len(held), table.name)
+		require.Len(d.t.b, rows, len(inserts), table.name)
 		for i, row := range rows {
-			held[i] = append(held[i], row)
+			inserts[i] = append(inserts[i], row)
 		}
 	}
-	d.empty(ctx)
+	d.truncate(ctx)
 	var work errgroup.Group
-	work.SetLimit(aloneAtOnce)
+	work.SetLimit(singleWriters)
 	began := time.Now()
-	for _, rows := range held {
+	for _, rows := range inserts {
 		work.Go(func() error {
 			var batch pgx.Batch // one transaction
 			for i, table := range graphTables {
@@ -210,11 +208,11 @@ func (d *directGraph) writeAlone(after int64) float64 {
 		})
 	}
 	require.NoError(d.t.b, work.Wait())
-	return float64(len(held)) / time.Since(began).Seconds()
+	return float64(len(inserts)) / time.Since(began).Seconds()
 }
 
-// empty empties the tables of the baseline, so that every turn finds the same.
-func (d *directGraph) empty(ctx context.Context) {
+// truncate empties the baseline's tables, so that every turn starts with the same state.
+func (d *directGraph) truncate(ctx context.Context) {
 	d.t.b.Helper()
 	for _, table := range graphTables {
 		_, err := d.to.Exec(ctx, "TRUNCATE "+table.name)
@@ -222,8 +220,8 @@ func (d *directGraph) empty(ctx context.Context) {
 	}
 }
 
-// between puts sequences into a query: COPY takes no parameters.
-func between(rows string, s span) string {
+// withSequences inserts sequences into a query: COPY does not accept parameters.
+func withSequences(rows string, s span) string {
 	return strings.NewReplacer("$1", strconv.FormatInt(s.first, 10), "$2", strconv.FormatInt(s.last, 10)).Replace(rows)
 }
 
@@ -239,7 +237,7 @@ func (d *directGraph) read(ctx context.Context, query string) []byte {
 	return out.Bytes()
 }
 
-// copyWorkspaces copies what the rows refer to.
+// copyWorkspaces copies the workspaces, which the rows reference.
 func (d *directGraph) copyWorkspaces(ctx context.Context) {
 	d.t.b.Helper()
 	conn, err := d.to.Acquire(ctx)

@@ -14,13 +14,13 @@ import (
 const (
 	hertzSeries  = 10_000
 	hertzDay     = hertzSeries * 24 * 3600 // points
-	hertzLoading = time.Minute             // for as long points are sent
+	hertzLoading = time.Minute             // how long points are sent
 	hertzBatch   = 100_000
 )
 
-// BenchmarkHertz measures as much of a day of 10,000 series at one point a second as a
-// minute of loading brings in, and says what the whole day would be: what is on disk and
-// what a query of it reads grow with the points.
+// BenchmarkHertz measures as much of a day of 10,000 series at one point per second as can be loaded
+// in a minute, and extrapolates to the whole day: the size on disk and the cost of a query grow with
+// the number of points.
 func BenchmarkHertz(b *testing.B) {
 	r := record.New(b)
 	d := startDashboards(b, r)
@@ -32,7 +32,7 @@ func BenchmarkHertz(b *testing.B) {
 	r.Say("%d series at 1 Hz for %s", hertzSeries, hertzLoading)
 	began := time.Now()
 	loaded, length := d.sendHours(r, f, hertzSeries, hertzBatch, time.Second, hertzLoading)
-	day := hertzDay / float64(loaded) // what the whole day is of it
+	day := hertzDay / float64(loaded) // factor from the loaded points to the whole day
 	took := time.Since(began).Seconds()
 	r.Add("visible", "points/s", float64(loaded)/took)
 	r.Add("day/loading", "s", took*day)
@@ -52,7 +52,7 @@ func BenchmarkHertz(b *testing.B) {
 	r.Save()
 }
 
-// stored returns the bytes that ClickHouse has on disk of all tables.
+// stored returns the size of all tables of ClickHouse on disk, in bytes.
 func (d *dashboards) stored() float64 {
 	d.b.Helper()
 	bytes, err := strconv.ParseFloat(

@@ -14,18 +14,17 @@ import (
 	"github.com/livegraph/livegraph/test/bench/stages"
 )
 
-// way is one way to send points.
-type way struct {
+// ingestCase is one way to send points.
+type ingestCase struct {
 	name   string
 	format load.Format
-	batch  int   // points a request
-	points int64 // of a turn
+	batch  int   // points per request
+	points int64 // per turn
 }
 
-// Ways of 1,000 series, and of live sensors: 100,000 series of which each request
-// has a point each.
+// Cases with 1,000 series, and with 100,000 sensors, of which each request contains one point each.
 var (
-	ways = []way{
+	ingestCases = []ingestCase{
 		{"series-many", load.FormatSeries, 100_000, 10_000_000},
 		{"series", load.FormatSeries, 10_000, 10_000_000},
 		{"lines", load.FormatLines, 10_000, 5_000_000},
@@ -34,40 +33,39 @@ var (
 		{"rows", load.FormatRows, 10_000, 3_000_000},
 		{"ndjson", load.FormatNDJSON, 10_000, 3_000_000},
 	}
-	sensorWays = []way{
+	sensorCases = []ingestCase{
 		{"sensors-series", load.FormatSeries, 100_000, 5_000_000},
 		{"sensors-lines", load.FormatLines, 100_000, 5_000_000},
 	}
 )
 
-// BenchmarkIngest sends points in each format as fast as they are taken and stops
-// the clock when every point is visible to a query, in turn with the baseline of
-// BenchmarkPipeline; then once more for each format with a profile, which says where
-// the service's CPU time goes.
+// BenchmarkIngest sends points in each format as fast as they are accepted and stops the clock when
+// every point is visible to a query, in turn with the baseline of BenchmarkPipeline. It runs each
+// format once more with a profile, which shows the service's CPU time by stage.
 func BenchmarkIngest(b *testing.B) {
 	r := record.New(b)
-	t := start(b, "--rollups-quiet", "1h") // those of one format would run in the next one's turns
+	t := start(b, "--rollups-quiet", "1h") // rollups of one format would run during the turns of the next one
 	r.Engines(t.engines())
-	months := 0 // so that each turn has its own partition
+	months := 0 // each turn has a partition of its own
 	for _, kind := range []struct {
-		size load.Size
-		name string
-		ways []way
+		size  load.Size
+		name  string
+		cases []ingestCase
 	}{
-		{load.Size{Sources: 100, Series: 1000}, "bench", ways},
-		{load.Size{Sources: 1000, Series: 100_000}, "sensors", sensorWays},
+		{load.Size{Sources: 100, Series: 1000}, "bench", ingestCases},
+		{load.Size{Sources: 1000, Series: 100_000}, "sensors", sensorCases},
 	} {
 		fleet := t.fleet(kind.name, kind.size)
 		direct := t.newDirect(fleet)
-		for _, s := range kind.ways {
+		for _, s := range kind.cases {
 			t.ingest(r, s, fleet, direct, &months)
 		}
 	}
 	r.Save()
 }
 
-// ingest measures one way. Its first turn warms up.
-func (t *target) ingest(r *record.Recorder, s way, fleet *load.Fleet, direct *direct, months *int) {
+// ingest measures one case. Its first turn warms up.
+func (t *target) ingest(r *record.Recorder, s ingestCase, fleet *load.Fleet, direct *direct, months *int) {
 	const turns = 3
 	plan := load.Plan{Batch: s.batch, Callers: 4, Format: s.format, Interval: time.Second, Prepared: true, Unwatched: true}
 	plan.Values = load.ValuesGauge
@@ -82,7 +80,7 @@ func (t *target) ingest(r *record.Recorder, s way, fleet *load.Fleet, direct *di
 		plan := next(s.points)
 		service := t.load(fleet, plan)
 		baseline := direct.load(plan, byDriver)
-		direct.holds(plan)
+		direct.requireSamePoints(plan)
 		slowest = max(slowest, service.seconds)
 		r.Say("%s, turn %d of %d: %.2f M points/s visible, inserted directly %.2f M points/s",
 			s.name, turn+1, turns, service.perSecond()/1e6, baseline.perSecond()/1e6)
@@ -94,7 +92,7 @@ func (t *target) ingest(r *record.Recorder, s way, fleet *load.Fleet, direct *di
 		add("of-direct", "ratio", service.perSecond()/baseline.perSecond())
 		add("cpu/service", "cpu-ns/point", service.perPoint(service.used.service))
 		add("cpu/clickhouse", "cpu-ns/point", service.perPoint(service.used.clickhouse))
-		add("cpu/other-engines", "cpu-ns/point", service.perPoint(service.used.others))
+		add("cpu/other-engines", "cpu-ns/point", service.perPoint(service.used.otherEngines))
 		add("cpu/generator", "cpu-ns/point", service.perPoint(service.used.client))
 		add("cpu/direct", "cpu-ns/point", baseline.perPoint(inserting))
 		add("memory", "MiB", service.peak)
@@ -110,12 +108,12 @@ func (t *target) ingest(r *record.Recorder, s way, fleet *load.Fleet, direct *di
 	}
 }
 
-// profileLead is how long before the first request a profile is asked for.
+// profileLead is the time between the request for a profile and the first request of the load.
 const profileLead = 250 * time.Millisecond
 
-// profiled makes a run and gives where the service's CPU time went meanwhile. The
-// profile is taken for so many seconds, in whole ones: what it sees after the run is
-// idle. Shares of it count, so it may end before the run does, too.
+// profiled runs a load and returns the service's CPU time by stage. The profile runs for the given
+// time, rounded up to whole seconds; after the load the service is idle. Only shares of it are used,
+// so it may also end before the load does.
 func (t *target) profiled(
 	fleet *load.Fleet, plan load.Plan, seconds float64,
 ) (outcome, map[stages.Stage]time.Duration) {

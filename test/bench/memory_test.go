@@ -16,16 +16,16 @@ import (
 	"github.com/livegraph/livegraph/test/bench/record"
 )
 
-// concurrencyLimiter are callers as a service is not asked to be glad of: many, whose requests are as
-// large as they may be, or have as many series as fit.
-var crowds = []struct {
+// memoryLoads are loads that need much memory: many callers whose requests have the maximum size or as
+// many series as possible.
+var memoryLoads = []struct {
 	name    string
 	format  load.Format
 	size    load.Size
 	batch   int
 	callers int
 	points  int64
-	replay  bool // beside a replay of all that was sent before
+	replay  bool // during a replay of all points sent before
 }{
 	{"many-callers", load.FormatSeries, load.Size{Sources: 100, Series: 1000}, 10_000, 256, 20_000_000, false},
 	{"million-points", load.FormatSeries, load.Size{Sources: 100, Series: 1000}, 1_000_000, 32, 30_000_000, false},
@@ -39,18 +39,18 @@ var crowds = []struct {
 	},
 }
 
-// BenchmarkMemory measures the most memory that the service has while crowds send to it,
-// one after the other, and rollups are computed.
+// BenchmarkMemory measures the peak memory of the service under each of memoryLoads, one after the
+// other, while rollups are computed.
 func BenchmarkMemory(b *testing.B) {
 	r := record.New(b)
 	t := start(b)
 	r.Engines(t.engines())
-	for i, c := range crowds {
+	for i, c := range memoryLoads {
 		fleet := t.fleet(c.name, c.size)
 		t.resetPeak()
 		var replay string
 		if c.replay {
-			replay = t.replay()
+			replay = t.startReplay()
 		}
 		result, err := fleet.Run(b.Context(), load.Plan{
 			Points: c.points, Batch: c.batch, Callers: c.callers, Format: c.format, Start: month(i), Interval: time.Second,
@@ -60,7 +60,7 @@ func BenchmarkMemory(b *testing.B) {
 		require.Equal(b, result.Accepted, result.Visible)
 		peak := t.peak()
 		if c.replay {
-			r.Say("%s: the replay is %s", c.name, t.replayed(replay))
+			r.Say("%s: the replay is %s", c.name, t.replayProgress(replay))
 		}
 		var refusals int64
 		for _, n := range result.Refusals {
@@ -77,8 +77,8 @@ func BenchmarkMemory(b *testing.B) {
 	r.Save()
 }
 
-// replay has all points of the log read once more, and does not wait for it.
-func (t *target) replay() (id string) {
+// startReplay starts a replay of all points in the log and returns without waiting for it.
+func (t *target) startReplay() (id string) {
 	t.b.Helper()
 	var job struct{ ID string }
 	require.NoError(t.b, json.Unmarshal(
@@ -87,8 +87,8 @@ func (t *target) replay() (id string) {
 	return job.ID
 }
 
-// replayed reports how far a replay is.
-func (t *target) replayed(id string) string {
+// replayProgress returns the progress of a replay.
+func (t *target) replayProgress(id string) string {
 	t.b.Helper()
 	var job struct {
 		State string
@@ -98,27 +98,26 @@ func (t *target) replayed(id string) string {
 	return fmt.Sprintf("%s, %.1f M points", job.State, float64(job.Rows)/1e6)
 }
 
-// resetPeak has the kernel forget how much memory the service's process had at most
-// (proc(5), clear_refs: 5).
+// resetPeak resets the kernel's peak memory of the service's process (proc(5), clear_refs: 5).
 func (t *target) resetPeak() {
 	t.b.Helper()
-	require.NoError(t.b, resetPeakOf(t.PID()))
+	require.NoError(t.b, resetProcessPeak(t.PID()))
 }
 
-// resetPeakOf is the same for any process.
-func resetPeakOf(pid int) error {
+// resetProcessPeak is resetPeak for any process.
+func resetProcessPeak(pid int) error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0o200)
 }
 
-// peak returns the most memory, in MiB, that the service's process had since then: its
-// resident set, with the embedded broker inside it and without the other engines.
+// peak returns the peak memory of the service's process since resetPeak, in MiB: its resident set,
+// which includes the embedded broker but not the other engines.
 func (t *target) peak() float64 {
 	t.b.Helper()
-	return peakOf(t, t.PID())
+	return processPeak(t, t.PID())
 }
 
-// peakOf is the same for any process, as the kernel has it (VmHWM).
-func peakOf(t *target, pid int) float64 {
+// processPeak is peak for any process (VmHWM).
+func processPeak(t *target, pid int) float64 {
 	t.b.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	require.NoError(t.b, err)

@@ -18,36 +18,35 @@ import (
 )
 
 const (
-	// outageVariable says for how long ClickHouse is unavailable.
+	// outageVariable sets how long ClickHouse is unavailable.
 	outageVariable = "LIVEGRAPH_BENCH_OUTAGE"
 	outageDefault  = 5 * time.Minute
 
 	outageRate = 500_000
-	outageLead = 5 * time.Second // before ClickHouse goes, and for which points come after it is back
-	// outageBytes is more than a point takes in the log, by which there is room for
-	// all of an outage.
+	outageLead = 5 * time.Second // load before ClickHouse stops and after it resumes
+	// outageBytes is more than the size of a point in the log. The retention is computed from it, so
+	// that the log can store the points of a whole outage.
 	outageBytes = 24
 )
 
-// BenchmarkOutage has 500,000 points a second come in while ClickHouse is stopped, as
-// a machine that hangs: it answers nothing and its connections stay. It says what the
-// service's memory was, what clients were answered, and how long it took until every
-// point was there.
+// BenchmarkOutage ingests 500,000 points/s while ClickHouse is stopped like a machine that hangs: it
+// does not answer, and its connections stay open. It reports the service's memory, the answers to
+// clients, and the time until every point is visible.
 func BenchmarkOutage(b *testing.B) {
-	away := outageDefault
+	outage := outageDefault
 	if text := os.Getenv(outageVariable); text != "" {
 		var err error
-		away, err = time.ParseDuration(text)
+		outage, err = time.ParseDuration(text)
 		require.NoError(b, err, outageVariable)
 	}
 	r := record.New(b)
-	points := outageRate * int64((away+2*outageLead)/time.Second)
+	points := outageRate * int64((outage+2*outageLead)/time.Second)
 	t := start(b, "--kafka-retention-bytes", retentionFor(points))
 	r.Engines(t.engines())
 	fleet := t.fleet("bench", load.Size{Sources: 100, Series: 1000})
 	plan := load.Plan{
 		Points: points, Batch: 10_000, Callers: 32, Rate: outageRate, Start: month(0), Interval: 100 * time.Millisecond,
-		Patience: away + 10*time.Minute,
+		Patience: outage + 10*time.Minute,
 	}
 	started := make(chan time.Time, 1)
 	plan.Started = func() { t.resetPeak(); started <- time.Now() }
@@ -66,8 +65,8 @@ func BenchmarkOutage(b *testing.B) {
 	time.Sleep(outageLead)
 	before := t.peak()
 	resume := t.stopClickHouse()
-	r.Say("ClickHouse is stopped for %s", away)
-	time.Sleep(away)
+	r.Say("ClickHouse is stopped for %s", outage)
+	time.Sleep(outage)
 	peak := t.peak()
 	resume()
 	back := time.Now()
@@ -82,7 +81,7 @@ func BenchmarkOutage(b *testing.B) {
 		r.Say("answered %d times: %s", n, reason)
 		refusals += n
 	}
-	r.Add("away", "s", away.Seconds())
+	r.Add("away", "s", outage.Seconds())
 	r.Add("accepted", "points/s", done.result.AcceptedPerSecond)
 	r.Add("requests", "requests", float64(done.result.Requests))
 	r.Add("refusals", "requests", float64(refusals))
@@ -94,18 +93,18 @@ func BenchmarkOutage(b *testing.B) {
 	r.Save()
 }
 
-// outagePartitions is how many partitions topic points has, if nothing else is said.
+// outagePartitions is the default number of partitions of topic points.
 const outagePartitions = 8
 
-// retentionFor returns the bytes that a partition must keep so that none of the points
-// is refused or lost while nobody reads them: the log takes points until it is full to
-// the share --ingest-log-full-threshold, and some partitions get more than others.
+// retentionFor returns the bytes that a partition must retain so that no point is refused or lost
+// while no consumer reads: the log accepts points until --ingest-log-full-threshold, and partitions
+// are not equally full.
 func retentionFor(points int64) string {
 	const reserve = 2
 	return strconv.FormatInt(reserve*points*outageBytes/outagePartitions, 10)
 }
 
-// stopClickHouse stops the server's ClickHouse where it is, until resume is called.
+// stopClickHouse pauses the processes of the server's ClickHouse until resume is called.
 func (t *target) stopClickHouse() (resume func()) {
 	t.b.Helper()
 	processes := readProcesses(t)
@@ -123,18 +122,18 @@ func (t *target) stopClickHouse() (resume func()) {
 	return resume
 }
 
-// hasPoints requires that so many points are there from a moment on, each once. It
-// counts them piece by piece: what was inserted twice is settled as it is read.
+// hasPoints requires that the given number of points exists from start on, each once. It counts by
+// steps of time, because FINAL merges duplicates in memory.
 func (t *target) hasPoints(start time.Time, points int64) {
 	t.b.Helper()
-	const piece = 10 * time.Minute
+	const step = 10 * time.Minute
 	end := start.AddDate(0, 1, 0)
 	var found int64
-	for from := start; from.Before(end) && found < points; from = from.Add(piece) {
+	for from := start; from.Before(end) && found < points; from = from.Add(step) {
 		n, err := strconv.ParseInt(t.AskClickHouse(fmt.Sprintf(
 			"SELECT count() FROM points FINAL WHERE ts >= fromUnixTimestamp64Micro(%d, 'UTC') AND ts < "+
 				"fromUnixTimestamp64Micro(%d, 'UTC')",
-			from.UnixMicro(), from.Add(piece).UnixMicro())), 10, 64)
+			from.UnixMicro(), from.Add(step).UnixMicro())), 10, 64)
 		require.NoError(t.b, err)
 		found += n
 	}

@@ -18,30 +18,29 @@ import (
 )
 
 const (
-	overloadTime    = 15 * time.Second // of each load
-	overloadCallers = 64               // that measure the capacity
+	overloadTime    = 15 * time.Second // per load
+	overloadCallers = 64               // to measure the capacity
 	overloadFactor  = 3
-	// overloadOpen is the maximum number of requests of ours that are open; what is due beyond is not
-	// sent, and said: the server would not have taken the connections.
-	overloadOpen = 3000
-	// recoverLimit bounds the wait for the server to be as quick as before.
+	// overloadMaxOpen is the maximum number of concurrent requests. Requests beyond it are not sent
+	// and are counted as unsent; the server would not accept the connections.
+	overloadMaxOpen = 3000
+	// recoverLimit bounds the wait until the server is as fast as before.
 	recoverLimit = time.Minute
 )
 
-// BenchmarkOverload measures how many requests of a kind the server answers, from callers
-// that wait for their answers, and then sends three times as many whether it answers or
-// not. It reports how long those that were accepted took, how many were refused and how
-// quickly, and when after the load the server was as quick as before it. The server and its
-// engines have one processor, the load generator the others.
+// BenchmarkOverload measures how many requests of a kind the server answers to callers that wait for
+// their answers, and then sends three times as many regardless of the answers. It reports the latency
+// of accepted requests, the number and latency of refusals, and when after the load the server was as
+// fast as before it. The server and its engines use one processor, the load generator the others.
 func BenchmarkOverload(b *testing.B) {
 	r := record.New(b)
 	var t *target
-	if !apart(b, func() { t = start(b) }) {
+	if !separateProcessors(b, func() { t = start(b) }) {
 		r.Say("the load generator has the processors that the service has")
 	}
 	r.Engines(t.engines())
 	o := &overload{t: t, http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{
-		MaxIdleConnsPerHost: overloadOpen, DisableCompression: true,
+		MaxIdleConnsPerHost: overloadMaxOpen, DisableCompression: true,
 	}}}
 	var source struct{ ID string }
 	t.Do(http.MethodPost, "/api/live-data/sources", map[string]any{"name": "overload"}, http.StatusCreated, &source)
@@ -58,24 +57,24 @@ func BenchmarkOverload(b *testing.B) {
 	r.Save()
 }
 
-// overload sends requests and looks at what comes of them.
+// overload sends requests and classifies the answers.
 type overload struct {
 	t      *target
 	http   *http.Client
 	source string
-	bodies []string // of points, made before the clock starts: the load generator has the same cores
+	bodies []string // of points, built in advance because the load generator may share the cores
 	sent   atomic.Int64
 }
 
-// overloadBodies is how many different requests of points there are: hardly any comes twice
-// within what consumers write at a time.
+// overloadBodies is the number of different bodies of points. It is large enough that hardly any
+// repeats within one insert of a consumer.
 const overloadBodies = 4096
 
 func (o *overload) points(n int64) (method, path, body string) {
 	return http.MethodPost, "/api/live-data/ingest", o.bodies[n%overloadBodies]
 }
 
-// body is a thousand points of ten series.
+// body returns a thousand points of ten series.
 func (o *overload) body(n int) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, `{"sourceId":%q,"series":[`, o.source)
@@ -111,18 +110,18 @@ func (o *overload) query(n int64) (method, path, body string) {
 	), ""
 }
 
-// answered is what came of requests.
-type answered struct {
-	mu       sync.Mutex
-	accepted []time.Duration
-	refused  []time.Duration // 429 and 503 with Retry-After
-	timeouts int             // 504
-	wrong    map[string]int  // what must not be
-	unsent   int
+// overloadResult is the answers to requests.
+type overloadResult struct {
+	mu         sync.Mutex
+	accepted   []time.Duration
+	refused    []time.Duration // 429 and 503 with Retry-After
+	timeouts   int             // 504
+	unexpected map[string]int  // not allowed
+	unsent     int
 }
 
-// ask creates one request.
-func (o *overload) ask(into *answered, method, path, body string) {
+// send sends one request.
+func (o *overload) send(result *overloadResult, method, path, body string) {
 	request, err := http.NewRequest(method, "http://"+o.t.Listen+path, strings.NewReader(body))
 	if err != nil {
 		panic(err)
@@ -139,99 +138,98 @@ func (o *overload) ask(into *answered, method, path, body string) {
 		_ = response.Body.Close()
 	}
 	took := time.Since(began)
-	into.mu.Lock()
-	defer into.mu.Unlock()
+	result.mu.Lock()
+	defer result.mu.Unlock()
 	switch {
 	case err != nil:
-		into.wrong["no answer"]++
+		result.unexpected["no answer"]++
 	case response.StatusCode/100 == 2:
-		into.accepted = append(into.accepted, took)
+		result.accepted = append(result.accepted, took)
 	case response.Header.Get("Retry-After") == "":
-		into.wrong[fmt.Sprintf("%d without Retry-After", response.StatusCode)]++
+		result.unexpected[fmt.Sprintf("%d without Retry-After", response.StatusCode)]++
 	case response.StatusCode == http.StatusServiceUnavailable || response.StatusCode == http.StatusTooManyRequests:
-		into.refused = append(into.refused, took)
+		result.refused = append(result.refused, took)
 	case response.StatusCode == http.StatusGatewayTimeout:
-		into.timeouts++
+		result.timeouts++
 	default:
-		into.wrong[fmt.Sprint(response.StatusCode)]++
+		result.unexpected[fmt.Sprint(response.StatusCode)]++
 	}
 }
 
-// capacity has callers ask as quickly as they are answered.
-func (o *overload) capacity(request func(int64) (string, string, string)) (*answered, float64) {
-	into := &answered{wrong: map[string]int{}}
+// capacity has callers send requests as fast as they are answered.
+func (o *overload) capacity(request func(int64) (string, string, string)) (*overloadResult, float64) {
+	result := &overloadResult{unexpected: map[string]int{}}
 	var work sync.WaitGroup
 	began := time.Now()
 	for range overloadCallers {
 		work.Go(func() {
 			for time.Since(began) < overloadTime {
 				method, path, text := request(o.sent.Add(1))
-				o.ask(into, method, path, text)
+				o.send(result, method, path, text)
 			}
 		})
 	}
 	work.Wait()
-	return into, float64(len(into.accepted)) / time.Since(began).Seconds()
+	return result, float64(len(result.accepted)) / time.Since(began).Seconds()
 }
 
-// flood sends at a rate, whether it is answered or not. Those that are open at its end
-// are the rest.
+// flood sends requests at a rate regardless of the answers. It returns while some are pending.
 func (o *overload) flood(
 	rate float64, request func(int64) (string, string, string),
-) (into *answered, rest *sync.WaitGroup) {
-	into = &answered{wrong: map[string]int{}}
+) (result *overloadResult, pending *sync.WaitGroup) {
+	result = &overloadResult{unexpected: map[string]int{}}
 	var work sync.WaitGroup
 	var open atomic.Int64
 	began, due := time.Now(), 0
 	for time.Since(began) < overloadTime {
 		for ; due < int(rate*time.Since(began).Seconds()); due++ {
-			if open.Load() >= overloadOpen {
-				into.mu.Lock()
-				into.unsent++
-				into.mu.Unlock()
+			if open.Load() >= overloadMaxOpen {
+				result.mu.Lock()
+				result.unsent++
+				result.mu.Unlock()
 				continue
 			}
 			open.Add(1)
 			work.Go(func() {
 				defer open.Add(-1)
 				method, path, text := request(o.sent.Add(1))
-				o.ask(into, method, path, text)
+				o.send(result, method, path, text)
 			})
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return into, &work
+	return result, &work
 }
 
-// measure measures one kind.
+// measure measures one kind of request.
 func (o *overload) measure(r *record.Recorder, name string, request func(int64) (string, string, string)) {
 	b := o.t.b
 	b.Helper()
-	quiet, perSecond := o.capacity(request)
-	require.NotEmpty(b, quiet.accepted)
-	usual := percentile(quiet.accepted, 0.99)
-	r.Say("%s: %.0f requests/s from %d callers, p99 %s", name, perSecond, overloadCallers, usual.Round(time.Millisecond))
-	flooded, rest := o.flood(overloadFactor*perSecond, request)
-	took := o.recovery(usual, request) // from the last request that was sent, while others are still being answered
-	rest.Wait()
+	atCapacity, perSecond := o.capacity(request)
+	require.NotEmpty(b, atCapacity.accepted)
+	p99 := percentile(atCapacity.accepted, 0.99)
+	r.Say("%s: %.0f requests/s from %d callers, p99 %s", name, perSecond, overloadCallers, p99.Round(time.Millisecond))
+	flooded, pending := o.flood(overloadFactor*perSecond, request)
+	took := o.recovery(p99, request) // from the last request sent, while others are pending
+	pending.Wait()
 	all := len(flooded.accepted) + len(flooded.refused) + flooded.timeouts + flooded.unsent
 	r.Say(
 		"%s: three times that: %d accepted, %d refused, %d timed out, %d not sent; as quick as before after %s; wrong: %v",
 		name, len(flooded.accepted), len(flooded.refused), flooded.timeouts, flooded.unsent, took.Round(10*time.Millisecond),
-		flooded.wrong,
+		flooded.unexpected,
 	)
-	require.Empty(b, flooded.wrong)
+	require.Empty(b, flooded.unexpected)
 	add := func(what, unit string, value float64) { r.Add(name+"/"+what, unit, value) }
-	times := func(prefix string, of []time.Duration) {
+	times := func(prefix string, durations []time.Duration) {
 		for _, p := range []struct {
 			name  string
 			share float64
 		}{{"p50", 0.5}, {"p99", 0.99}, {"max", 1}} {
-			add(prefix+p.name, "ms", float64(percentile(of, p.share).Microseconds())/1000)
+			add(prefix+p.name, "ms", float64(percentile(durations, p.share).Microseconds())/1000)
 		}
 	}
 	add("capacity", "requests/s", perSecond)
-	times("capacity-", quiet.accepted)
+	times("capacity-", atCapacity.accepted)
 	add("accepted", "requests/s", float64(len(flooded.accepted))/overloadTime.Seconds())
 	times("accepted-", flooded.accepted)
 	add("refused", "%", 100*float64(len(flooded.refused))/float64(all))
@@ -241,16 +239,16 @@ func (o *overload) measure(r *record.Recorder, name string, request func(int64) 
 	add("recovered", "s", took.Seconds())
 }
 
-// recovery asks, one request after the other, until ten in a row are accepted within
-// what all but one in a hundred took at capacity.
-func (o *overload) recovery(usual time.Duration, request func(int64) (string, string, string)) time.Duration {
+// recovery sends one request after the other until ten in a row are accepted within the p99 at
+// capacity.
+func (o *overload) recovery(limit time.Duration, request func(int64) (string, string, string)) time.Duration {
 	began := time.Now()
 	for quick := 0; quick < 10; {
 		require.Less(o.t.b, time.Since(began), recoverLimit, "the server does not recover")
-		into := &answered{wrong: map[string]int{}}
+		result := &overloadResult{unexpected: map[string]int{}}
 		method, path, text := request(o.sent.Add(1))
-		o.ask(into, method, path, text)
-		if quick++; len(into.accepted) == 0 || into.accepted[0] > usual {
+		o.send(result, method, path, text)
+		if quick++; len(result.accepted) == 0 || result.accepted[0] > limit {
 			quick = 0
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -258,11 +256,11 @@ func (o *overload) recovery(usual time.Duration, request func(int64) (string, st
 	return time.Since(began)
 }
 
-// percentile returns the time that a share of all did not exceed; zero of none.
-func percentile(of []time.Duration, share float64) time.Duration {
-	if len(of) == 0 {
+// percentile returns the given percentile, or 0 if there are no durations.
+func percentile(durations []time.Duration, share float64) time.Duration {
+	if len(durations) == 0 {
 		return 0
 	}
-	slices.Sort(of)
-	return of[min(int(float64(len(of))*share), len(of)-1)]
+	slices.Sort(durations)
+	return durations[min(int(float64(len(durations))*share), len(durations)-1)]
 }

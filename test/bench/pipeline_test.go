@@ -12,13 +12,11 @@ import (
 	"github.com/livegraph/livegraph/test/bench/record"
 )
 
-// BenchmarkPipeline sends JSON series as fast as they are taken and stops the
-// clock when every point is visible to a query; the load generator runs beside
-// the service, and rollups wait. Its baseline, in turn with it, is clickhouse-go inserting
-// the same sorted points with no service in between; and the service's own writer, too,
-// does. Then another server takes more
-// points in one go, replays its log twice, beside which nothing happens, and a third one
-// computes rollups while it takes points.
+// BenchmarkPipeline sends JSON series as fast as they are accepted and stops the clock when every
+// point is visible to a query. The load generator runs on the same machine, and rollups are paused.
+// Its baselines, in turn, insert the same sorted points with clickhouse-go and with the service's own
+// writer. Then a second server accepts more points in one run and replays its log twice without other
+// load, and a third one computes rollups while it accepts points.
 func BenchmarkPipeline(b *testing.B) {
 	const pairs = 5
 	r := record.New(b)
@@ -29,16 +27,16 @@ func BenchmarkPipeline(b *testing.B) {
 	plan := load.Plan{
 		Batch: 100_000, Callers: 4, Values: load.ValuesGauge, Interval: time.Second, Prepared: true, Unwatched: true,
 	}
-	for pair := range pairs + 1 { // the first warms up: it is not counted
+	for pair := range pairs + 1 { // the first warms up and is not counted
 		plan.Points, plan.Start = 10_000_000, month(pair)
 		if pair == 0 {
 			plan.Points = 2_000_000
 		}
 		service := t.load(fleet, plan)
 		baseline := direct.load(plan, byDriver)
-		direct.holds(plan)
+		direct.requireSamePoints(plan)
 		written := direct.load(plan, byWriter)
-		direct.holds(plan)
+		direct.requireSamePoints(plan)
 		if pair == 0 {
 			continue
 		}
@@ -55,7 +53,7 @@ func BenchmarkPipeline(b *testing.B) {
 		r.Add("cpu/all", "cpu-ns/point", service.perPoint(service.used.total()))
 		r.Add("cpu/service", "cpu-ns/point", service.perPoint(service.used.service))
 		r.Add("cpu/clickhouse", "cpu-ns/point", service.perPoint(service.used.clickhouse))
-		r.Add("cpu/other-engines", "cpu-ns/point", service.perPoint(service.used.others))
+		r.Add("cpu/other-engines", "cpu-ns/point", service.perPoint(service.used.otherEngines))
 		r.Add("cpu/merges-after", "cpu-ns/point", service.perPoint(service.merges))
 		r.Add("cpu/generator", "cpu-ns/point", service.perPoint(service.used.client))
 		r.Add("cpu-direct/all", "cpu-ns/point", baseline.perPoint(inserting))
@@ -68,13 +66,13 @@ func BenchmarkPipeline(b *testing.B) {
 	}
 	t.Stop()
 	replayTwice(b, r, plan)
-	rollUpBeside(b, r, plan)
+	benchmarkRollups(b, r, plan)
 	r.Save()
 }
 
-// rollUpBeside makes runs of a server whose rollups wait for little, each until they hold
-// for all its points.
-func rollUpBeside(b *testing.B, r *record.Recorder, plan load.Plan) {
+// benchmarkRollups loads a server with a short delay of rollups, and waits after each run until they
+// are complete for all its points.
+func benchmarkRollups(b *testing.B, r *record.Recorder, plan load.Plan) {
 	const turns = 3
 	t := start(b, "--rollups-quiet", "1s")
 	fleet := t.fleet("bench", load.Size{Sources: 100, Series: 1000})
@@ -98,10 +96,9 @@ func rollUpBeside(b *testing.B, r *record.Recorder, plan load.Plan) {
 	}
 }
 
-// replayTwice has the consumer of points read its whole topic once more, twice, and
-// requires that nothing changes by it. What it is compared with came in one go as well:
-// ClickHouse merges meanwhile what was inserted at the beginning, which a load of a few
-// seconds is over before.
+// replayTwice replays the whole topic of points twice and requires that the table does not change. The
+// replays are compared with a long run of ingest, because ClickHouse merges the first inserts during
+// both; a load of a few seconds ends before that.
 func replayTwice(b *testing.B, r *record.Recorder, plan load.Plan) {
 	b.Helper()
 	t := start(b, "--rollups-quiet", "1h")
@@ -135,28 +132,27 @@ func replayTwice(b *testing.B, r *record.Recorder, plan load.Plan) {
 	t.Stop()
 }
 
-// outcome is what it took to have points where queries find them.
+// outcome is the cost of a load until queries find all its points.
 type outcome struct {
 	points            int64
-	seconds           float64       // until all were there
-	answeredPerSecond float64       // points; 0 where nothing is answered before it is there
+	seconds           float64       // until all points are visible
+	answeredPerSecond float64       // points; 0 if the target does not answer before they are visible
 	used              usage         // until then
-	merges            time.Duration // CPU time that ClickHouse took afterwards to merge what it had got
-	peak              float64       // MiB that the service's process had at most; 0 for what is not the service
+	merges            time.Duration // CPU time of ClickHouse for merges afterwards
+	peak              float64       // peak memory of the service's process in MiB; 0 for other targets
 }
 
 func (o outcome) perSecond() float64 { return float64(o.points) / o.seconds }
 
-// perPoint returns ns a point.
+// perPoint returns nanoseconds per point.
 func (o outcome) perPoint(d time.Duration) float64 {
 	return float64(d.Nanoseconds()) / float64(o.points)
 }
 
-// load creates one run and waits until what it left to do in the background is done.
+// load runs one load and waits until its background work is done.
 func (t *target) load(f *load.Fleet, p load.Plan) outcome {
 	t.b.Helper()
-	// The bodies are made before the clock starts, which the CPU time must leave
-	// out as well.
+	// The bodies are built before the clock starts. Their CPU time is excluded, too.
 	var before usage
 	started := p.Started
 	p.Started = func() {

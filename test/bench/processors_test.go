@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// apart has what start starts on the first of the machine's processors, and this process on
-// the others from then on: what a load generator measures beside a server that it takes the
-// processors from is how long it waited itself. With one processor they share it, and apart
-// is false.
-func apart(b *testing.B, start func()) bool {
+// separateProcessors runs start, and so the processes that it starts, on the machine's first
+// processor, and then binds this process to the others. Otherwise a load generator would measure how
+// long it waits for processors that the server uses. With a single processor both share it, and
+// separateProcessors returns false.
+func separateProcessors(b *testing.B, start func()) bool {
 	b.Helper()
 	var all unix.CPUSet
 	require.NoError(b, unix.SchedGetaffinity(0, &all))
@@ -30,7 +30,7 @@ func apart(b *testing.B, start func()) bool {
 			others.Clear(cpu)
 		}
 	}
-	runtime.LockOSThread() // a child has the processors of the thread that starts it
+	runtime.LockOSThread() // a child inherits the processors of the thread that starts it
 	require.NoError(b, unix.SchedSetaffinity(0, &first))
 	start()
 	require.NoError(b, unix.SchedSetaffinity(0, &all))
@@ -40,7 +40,7 @@ func apart(b *testing.B, start func()) bool {
 	return true
 }
 
-// setThreads binds every thread of this process to these processors, and so those that they start.
+// setThreads binds every thread of this process, and the threads that they start, to processors.
 func setThreads(b *testing.B, processors *unix.CPUSet) {
 	b.Helper()
 	threads, err := os.ReadDir("/proc/self/task")

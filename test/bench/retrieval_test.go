@@ -23,18 +23,17 @@ import (
 )
 
 const (
-	// indexPatience is how long the 6,119 passages may take to be embedded on a machine
-	// that does other things, too.
-	indexPatience  = 40 * time.Minute
-	retrievalRound = 3   // times that each question is asked
-	probes         = 30  // nodes whose way into the search is measured
-	textsASecond   = 200 // of a few words
-	pagesASecond   = 20  // of pageWords, some 120 pieces of words to the model
-	pageWords      = 90
+	// indexTimeout limits the time to embed the 6,119 passages on a busy machine.
+	indexTimeout    = 40 * time.Minute
+	retrievalRounds = 3   // how often each question is asked
+	probes          = 30  // nodes whose indexing time is measured
+	textsASecond    = 200 // of a few words
+	pagesASecond    = 20  // of pageWords, about 120 tokens of the model
+	pageWords       = 90
 )
 
-// wiki is 2WikiMultihopQA's case: passages that mention each other, and questions
-// that need several of them. See test/bench/retrieval/testdata/README.md.
+// wiki is the data set 2WikiMultihopQA: passages that mention each other, and questions that need
+// several of them. See test/bench/retrieval/testdata/README.md.
 type wiki struct {
 	passages  []passage
 	mentions  [][2]int
@@ -46,8 +45,8 @@ type wiki struct {
 
 type passage struct{ Title, Text string }
 
-// BenchmarkRetrieval loads the case through the interface, asks its questions of each
-// lane and of the whole, and measures how soon a node that is written is found.
+// BenchmarkRetrieval loads the data set through the API, asks its questions with each lane and with
+// all of them, and measures the time until a written node is found.
 func BenchmarkRetrieval(b *testing.B) {
 	r := record.New(b)
 	w := readWiki(b)
@@ -70,7 +69,7 @@ func BenchmarkRetrieval(b *testing.B) {
 			{"hybrid", hybridPath, ``},
 		} {
 			r.Say("%s: %s", model, lane.name)
-			t.askWiki(r, w, model+"/"+lane.name, lane.path, lane.more)
+			t.measureQuestions(r, w, model+"/"+lane.name, lane.path, lane.more)
 		}
 		r.Say("%s: paraphrases", model)
 		r.Add(model+"/paraphrases", "%", t.paraphrases(b))
@@ -140,7 +139,7 @@ func createNode(id uuid.UUID, name, description string) command {
 	}}
 }
 
-// loadWiki makes a node of each passage and an edge of each mention.
+// loadWiki creates a node per passage and an edge per mention.
 func (t *target) loadWiki(w *wiki) {
 	t.b.Helper()
 	ids := make([]uuid.UUID, len(w.passages))
@@ -159,11 +158,11 @@ func (t *target) loadWiki(w *wiki) {
 	}
 }
 
-// indexed waits until search finds all that was written.
+// indexed waits until search finds everything that was written.
 func (t *target) indexed(r *record.Recorder) {
 	t.b.Helper()
-	deadline := time.Now().Add(indexPatience)
-	for said := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+	deadline := time.Now().Add(indexTimeout)
+	for reported := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		var status struct {
 			Status string
 			Nodes  struct{ Total, Indexed, Pending int }
@@ -174,14 +173,14 @@ func (t *target) indexed(r *record.Recorder) {
 			return
 		}
 		require.True(t.b, time.Now().Before(deadline), "%+v", status)
-		if time.Since(said) > 15*time.Second {
-			said = time.Now()
+		if time.Since(reported) > 15*time.Second {
+			reported = time.Now()
 			r.Say("%d of %d nodes are indexed", status.Nodes.Indexed, status.Nodes.Total)
 		}
 	}
 }
 
-// search makes a search and gives the names of what it finds, and how long it took.
+// search runs a search and returns the names of the hits and the latency.
 func (t *target) search(path, query, more string) (names []string, took time.Duration) {
 	t.b.Helper()
 	text, err := json.Marshal(query)
@@ -200,12 +199,12 @@ func (t *target) search(path, query, more string) (names []string, took time.Dur
 	return names, took
 }
 
-// askWiki asks all questions, once before they count.
-func (t *target) askWiki(r *record.Recorder, w *wiki, name, path, more string) {
+// measureQuestions asks all questions. The first round is not timed.
+func (t *target) measureQuestions(r *record.Recorder, w *wiki, name, path, more string) {
 	t.b.Helper()
 	var times []float64
 	var two, five float64
-	for round := range retrievalRound + 1 {
+	for round := range retrievalRounds + 1 {
 		for i := range w.questions {
 			q := &w.questions[i]
 			found, took := t.search(path, q.Question, more)
@@ -224,7 +223,7 @@ func (t *target) askWiki(r *record.Recorder, w *wiki, name, path, more string) {
 	addTimes(r, name, times)
 }
 
-// recall is the share of the gold titles that are among the first.
+// recall returns the share of the gold titles among the first results.
 func recall(found, gold []string, first int) float64 {
 	hit := 0.0
 	for _, title := range gold {
@@ -241,22 +240,23 @@ func addTimes(r *record.Recorder, prefix string, times []float64) {
 	r.Add(prefix+"/p95", "ms", times[len(times)*95/100])
 }
 
-// paraphrases returns how many percent of the pairs are found among the first three, in a
-// workspace of their own.
+// paraphrases returns the percentage of pairs found among the first three results, in a workspace of
+// its own.
 func (t *target) paraphrases(b *testing.B) float64 {
 	b.Helper()
 	own := *t
 	server := *t.Server
 	own.Server = &server
-	var made struct{ ID, Key string }
+	var created struct{ ID, Key string }
 	require.NoError(b, json.Unmarshal(
-		[]byte(t.CLI("workspaces", "create", "--name", "paraphrases", "--plan", "enterprise", "--json")), &made,
+		[]byte(t.CLI("workspaces", "create", "--name", "paraphrases", "--plan", "enterprise", "--json")), &created,
 	))
-	own.First.WorkspaceID = made.ID
+	own.First.WorkspaceID = created.ID
 	require.NoError(b, json.Unmarshal(
-		[]byte(t.CLI("keys", "create", "--workspace", made.ID, "--name", "paraphrases", "--scope", "admin", "--json")), &made,
+		[]byte(t.CLI("keys", "create", "--workspace", created.ID, "--name", "paraphrases", "--scope", "admin", "--json")),
+		&created,
 	))
-	own.First.AdminKey = made.Key
+	own.First.AdminKey = created.Key
 	pairs, err := paraphrases.Pairs()
 	require.NoError(b, err)
 	var commands []command
@@ -274,13 +274,13 @@ func (t *target) paraphrases(b *testing.B) float64 {
 	return 100 * found / float64(len(pairs))
 }
 
-// freshness writes nodes with texts at a fixed rate, and measures from the answer until
-// search finds a node by a word that only it has.
+// freshness writes nodes with texts at a fixed rate, and measures the time from an answer until search
+// finds a node by a unique word.
 func (t *target) freshness(perSecond int, text func() string) (times []float64) {
 	t.b.Helper()
 	stop := make(chan struct{})
 	var load sync.WaitGroup
-	var one sync.Mutex
+	var textMu sync.Mutex
 	due := time.NewTicker(time.Second / time.Duration(perSecond))
 	defer due.Stop()
 	for range 16 {
@@ -290,9 +290,9 @@ func (t *target) freshness(perSecond int, text func() string) (times []float64) 
 				case <-stop:
 					return
 				case <-due.C:
-					one.Lock()
+					textMu.Lock()
 					payload, _ := json.Marshal(createNode(uuid.New(), "Meter", text()))
-					one.Unlock()
+					textMu.Unlock()
 					_, _ = t.Try(http.MethodPost, "/api/commands/execute", payload)
 				}
 			}
@@ -306,7 +306,7 @@ func (t *target) freshness(perSecond int, text func() string) (times []float64) 
 		)
 		began := time.Now()
 		for {
-			// Not found is not yet; nor is an answer that says that the engines are busy.
+			// An empty result and an error of a busy engine mean that the node is not indexed yet.
 			a, err := t.Try(http.MethodPost, searchPath, []byte(`{"query":"`+word+`"}`))
 			if err == nil && strings.Contains(string(a.Data), "Probe "+word) {
 				break

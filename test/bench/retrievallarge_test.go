@@ -25,9 +25,9 @@ const (
 	largeWords = 40 // of a description
 )
 
-// BenchmarkRetrievalLarge asks the questions of the case of Wikipedia of a graph of
-// 100,000 nodes and a million edges, on Milvus standalone. The texts are runs of words of the case's
-// passages, the edges lead anywhere, half of them to the first hundredth of the nodes.
+// BenchmarkRetrievalLarge asks the questions of the Wikipedia data set in a graph of 100,000 nodes and
+// a million edges, on Milvus standalone. The texts are random word sequences from the passages. Half
+// of the edges lead to the first hundredth of the nodes, the others to any node.
 func BenchmarkRetrievalLarge(b *testing.B) {
 	r := record.New(b)
 	w := readWiki(b)
@@ -46,14 +46,14 @@ func BenchmarkRetrievalLarge(b *testing.B) {
 	t.indexed(r)
 	r.Add("indexed", "s", time.Since(began).Seconds())
 	t.settlePostgres()
-	restful(b)
+	waitUntilIdle(b)
 	for _, lane := range []struct{ name, path, more string }{
 		{"search", searchPath, ``},
 		{"hybrid", hybridPath, ``},
 		{"hybrid-3-hops", hybridPath, `,"hops":3`},
 		{"hybrid-filtered", hybridPath, `,"properties":{"line":7}`},
 	} {
-		times := t.ask(w, lane.path, lane.more)
+		times := t.askQuestions(w, lane.path, lane.more)
 		addTimes(r, lane.name, times)
 		r.Say("%s: p50 %.1f ms, p95 %.1f ms", lane.name, times[len(times)/2], times[len(times)*95/100])
 	}
@@ -61,16 +61,16 @@ func BenchmarkRetrievalLarge(b *testing.B) {
 	r.Save()
 }
 
-// restful waits until what loading leaves behind for engines to do is done: until the
-// machine has had nearly nothing to do for some seconds.
-func restful(b *testing.B) {
+// waitUntilIdle waits until the background work of engines after a load is done: until the machine was
+// almost idle for some seconds.
+func waitUntilIdle(b *testing.B) {
 	b.Helper()
-	const look, most = 5 * time.Second, 0.1
+	const interval, maxBusy = 5 * time.Second, 0.1
 	deadline := time.Now().Add(settleLimit)
 	for busy, all := machineTime(b); ; {
-		time.Sleep(look)
+		time.Sleep(interval)
 		busyNow, allNow := machineTime(b)
-		if float64(busyNow-busy) < most*float64(allNow-all) {
+		if float64(busyNow-busy) < maxBusy*float64(allNow-all) {
 			return
 		}
 		require.True(b, time.Now().Before(deadline), "the machine does not come to rest")
@@ -78,8 +78,7 @@ func restful(b *testing.B) {
 	}
 }
 
-// machineTime is how long all processors were busy, and have been there, in ticks
-// (proc_stat(5)).
+// machineTime returns the busy time and the total time of all processors, in ticks (proc_stat(5)).
 func machineTime(b *testing.B) (busy, all int64) {
 	b.Helper()
 	text, err := os.ReadFile("/proc/stat")
@@ -96,7 +95,7 @@ func machineTime(b *testing.B) (busy, all int64) {
 	return busy, all
 }
 
-// loadLarge makes the large graph.
+// loadLarge creates the large graph.
 func (t *target) loadLarge(r *record.Recorder, w *wiki) {
 	t.b.Helper()
 	random := rand.New(rand.NewPCG(1, largeNodes))
@@ -136,7 +135,7 @@ func (t *target) loadLarge(r *record.Recorder, w *wiki) {
 	}
 }
 
-// someWords is a run of words of a passage, and of another.
+// someWords returns word sequences from random passages.
 func someWords(random *rand.Rand, w *wiki, count int) string {
 	var text []string
 	for len(text) < count {
@@ -147,10 +146,10 @@ func someWords(random *rand.Rand, w *wiki, count int) string {
 	return strings.Join(text[:count], " ")
 }
 
-// ask asks all questions, once before they count, and gives how many ms each took.
-func (t *target) ask(w *wiki, path, more string) (times []float64) {
+// askQuestions asks all questions, with an untimed first round, and returns the latencies in ms.
+func (t *target) askQuestions(w *wiki, path, more string) (times []float64) {
 	t.b.Helper()
-	for round := range retrievalRound + 1 {
+	for round := range retrievalRounds + 1 {
 		for i := range w.questions {
 			if _, took := t.search(path, w.questions[i].Question, more); round > 0 {
 				times = append(times, took.Seconds()*1000)

@@ -15,22 +15,22 @@ const (
 	rivalSeries  = 1000
 	rivalBatch   = 10_000
 	rivalCallers = 4
-	rivalPoints  = 10_000_000 // of a turn
+	rivalPoints  = 10_000_000 // per turn
 )
 
-// contest is one way of sending the same points to several servers.
-type contest struct {
+// comparison is one way to send the same points to several servers.
+type comparison struct {
 	name    string
 	format  load.Format
 	sources int   // of the 1,000 series
-	sensors int   // of each source, told apart by a tag
-	perLine int64 // points
+	sensors int   // per source, distinguished by a tag
+	perLine int64 // points per line
 }
 
-// contests of lines: a value a line, of the sensors of one source and of ten, and of the
-// metrics of 100 sources, as in BenchmarkIngest; all ten values of a sensor in a line; and
-// of JSON series, for which others have their own formats.
-var contests = []contest{
+// comparisons are line protocol with one value per line (the sensors of one source, of ten sources,
+// and the metrics of 100 sources as in BenchmarkIngest), line protocol with all ten values of a sensor
+// in a line, and JSON series, for which the other stores have formats of their own.
+var comparisons = []comparison{
 	{"lines", load.FormatLines, 1, rivalSeries, 1},
 	{"site-lines", load.FormatLines, 10, rivalSeries / 10, 1},
 	{"source-lines", load.FormatLines, rivalSeries / 10, 0, 1},
@@ -38,19 +38,18 @@ var contests = []contest{
 	{"series", load.FormatSeries, 1, rivalSeries, 1},
 }
 
-// BenchmarkRivals sends the same points to Livegraph and to other stores, which take
-// turns, and stops each clock when a query finds all points. Which of the others
-// cannot run on this machine is left out, and says so.
+// BenchmarkRivals sends the same points to Livegraph and to other stores in turn, and stops each clock
+// when a query finds all points. It skips stores that cannot run on this machine, and logs why.
 func BenchmarkRivals(b *testing.B) {
 	const turns = 3
 	r := record.New(b)
-	t := start(b, "--rollups-quiet", "1h") // they would run in the others' turns
+	t := start(b, "--rollups-quiet", "1h") // rollups would run during the turns of the others
 	r.Engines(t.engines())
 	rivals := t.rivals(r)
-	for _, c := range contests {
+	for _, c := range comparisons {
 		size := load.Size{Sources: c.sources, Series: rivalSeries, Sensors: c.sensors}
 		fleet := t.fleet("rivals-"+c.name, size)
-		for turn := range turns + 1 { // the first warms up: it is not counted
+		for turn := range turns + 1 { // the first warms up and is not counted
 			plan := load.Plan{
 				Points: rivalPoints, Batch: rivalBatch, Callers: rivalCallers, Format: c.format, Prepared: true, Unwatched: true,
 				Values: load.ValuesGauge, Interval: time.Second, Start: month(turn),
@@ -59,7 +58,7 @@ func BenchmarkRivals(b *testing.B) {
 				plan.Points /= 5
 			}
 			ours := t.load(fleet, plan)
-			note := func(name string, o outcome) {
+			add := func(name string, o outcome) {
 				if turn == 0 {
 					return
 				}
@@ -69,22 +68,22 @@ func BenchmarkRivals(b *testing.B) {
 				r.Add(name+"/"+c.name+"/cpu", "cpu-ns/point", o.perPoint(o.used.total()))
 				r.Add(name+"/"+c.name+"/ours", "ratio", ours.perSecond()/o.perSecond())
 			}
-			note("livegraph", ours)
+			add("livegraph", ours)
 			for _, other := range rivals {
-				if to, bodies := t.bodiesFor(other, c, fleet, plan); to != "" {
-					note(other.Name, t.sendTo(other, c, fleet, plan, to, bodies))
+				if address, bodies := t.bodiesFor(other, c, fleet, plan); address != "" {
+					add(other.Name, t.sendTo(other, c, fleet, plan, address, bodies))
 				}
 			}
 		}
 	}
 	for _, other := range rivals {
-		r.Add(other.Name+"/memory", "MiB", peakOf(t, other.PID()))
+		r.Add(other.Name+"/memory", "MiB", processPeak(t, other.PID()))
 	}
 	r.Add("livegraph/memory", "MiB", t.peak())
 	r.Save()
 }
 
-// rivals starts the others. They rest until it is their turn.
+// rivals starts the other stores and pauses them until their turns.
 func (t *target) rivals(r *record.Recorder) (started []*rival.Rival) {
 	t.b.Helper()
 	for _, open := range []func() (*rival.Rival, error){
@@ -103,11 +102,11 @@ func (t *target) rivals(r *record.Recorder) (started []*rival.Rival) {
 	return started
 }
 
-// bodiesFor returns where a rival takes a contest's points, and the bodies for it; "" if
-// it does not take part.
+// bodiesFor returns the URL to which a store accepts the points of a comparison, and the bodies. The
+// URL is "" if the store has no such format.
 func (t *target) bodiesFor(
-	other *rival.Rival, c contest, fleet *load.Fleet, plan load.Plan,
-) (to string, bodies [][]byte) {
+	other *rival.Rival, c comparison, fleet *load.Fleet, plan load.Plan,
+) (address string, bodies [][]byte) {
 	t.b.Helper()
 	if c.format != load.FormatSeries {
 		bodies, err := fleet.Bodies(plan)
@@ -135,9 +134,9 @@ func (t *target) bodiesFor(
 	return other.Series, bodies
 }
 
-// sendTo creates one run on a rival.
+// sendTo runs one load on another store.
 func (t *target) sendTo(
-	other *rival.Rival, c contest, fleet *load.Fleet, plan load.Plan, to string, bodies [][]byte,
+	other *rival.Rival, c comparison, fleet *load.Fleet, plan load.Plan, address string, bodies [][]byte,
 ) outcome {
 	t.b.Helper()
 	require.NoError(t.b, other.Wake())
@@ -147,7 +146,7 @@ func (t *target) sendTo(
 		return p.self
 	}
 	before, began := self(), time.Now()
-	require.NoError(t.b, other.Send(t.b.Context(), to, bodies, plan.Callers))
+	require.NoError(t.b, other.Send(t.b.Context(), address, bodies, plan.Callers))
 	answered := time.Since(began)
 	require.NoError(t.b, other.AwaitVisible(t.b.Context(), rival.Load{
 		Measurements: fleet.Measurements(), Points: plan.Points, PerLine: c.perLine,
@@ -155,7 +154,7 @@ func (t *target) sendTo(
 	}))
 	o := outcome{
 		points: plan.Points, seconds: time.Since(began).Seconds(),
-		answeredPerSecond: float64(plan.Points) / answered.Seconds(), used: usage{others: self() - before},
+		answeredPerSecond: float64(plan.Points) / answered.Seconds(), used: usage{otherEngines: self() - before},
 	}
 	require.NoError(t.b, other.Rest())
 	return o

@@ -13,8 +13,8 @@ import (
 	"github.com/livegraph/livegraph/test/bench/record"
 )
 
-// BenchmarkScrape measures scrapes of /metrics while 100,000 points a second come
-// in and queries wait for them, on one connection as Prometheus keeps it.
+// BenchmarkScrape measures scrapes of /metrics on one kept-alive connection, as Prometheus does, under
+// a load of 100,000 points/s and queries that wait for them.
 func BenchmarkScrape(b *testing.B) {
 	const rate, scrapes = 100_000, 20
 	r := record.New(b)

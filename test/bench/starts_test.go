@@ -18,9 +18,8 @@ import (
 	"github.com/livegraph/livegraph/test/harness"
 )
 
-// BenchmarkStarts measures how long starts take until the service is ready: the
-// first, on an empty directory (packages installed already), and one on a
-// directory whose log holds 1 GB; and the engines one by one.
+// BenchmarkStarts measures the time until the service is ready: the first start in an empty directory
+// (with installed packages), a start with 1 GB in the log, and each engine alone.
 func BenchmarkStarts(b *testing.B) {
 	const rounds, records, size = 3, 10_000, 100_000
 	r := record.New(b)
@@ -47,14 +46,14 @@ func BenchmarkStarts(b *testing.B) {
 	r.Save()
 }
 
-// timeStart starts the server and gives the seconds until it is ready.
+// timeStart starts the server and returns the seconds until it is ready.
 func (t *target) timeStart() float64 {
 	began := time.Now()
 	t.Start()
 	return time.Since(began).Seconds()
 }
 
-// fillLog writes records into a topic that nobody reads.
+// fillLog writes records to a topic without consumers.
 func (t *target) fillLog(records, size int) {
 	t.b.Helper()
 	client, err := kgo.NewClient(t.Kafka().Opts()...)
@@ -78,7 +77,7 @@ type stopper interface {
 	Stop(ctx context.Context) error
 }
 
-// startEngines starts each engine alone, first on an empty directory, then again.
+// startEngines starts each engine alone, first in an empty directory and then again.
 func startEngines(b *testing.B, r *record.Recorder, rounds int) {
 	b.Helper()
 	packages, err := embedded.Install(b.Context(), nil)
@@ -106,11 +105,11 @@ func startEngines(b *testing.B, r *record.Recorder, rounds int) {
 			o := embedded.EngineOptions{
 				Dir: filepath.Join(b.TempDir(), name), Packages: packages, Logger: slog.New(slog.DiscardHandler),
 			}
-			for _, which := range []string{"/first", "/second"} {
+			for _, round := range []string{"/first", "/second"} {
 				began := time.Now()
 				engine, err := engines[name](b.Context(), o)
 				require.NoError(b, err)
-				r.Add(name+which, "s", time.Since(began).Seconds())
+				r.Add(name+round, "s", time.Since(began).Seconds())
 				require.NoError(b, engine.Stop(b.Context()))
 			}
 		}

@@ -1,9 +1,8 @@
-// Package bench measures the whole service from outside, beside a baseline in
-// the same run: what counts is the ratio, because machines differ and are noisy.
+// Package bench measures the whole service through its interfaces, and a baseline in the same run. The
+// ratio of both is the result, because machines differ and are noisy.
 //
-// Each benchmark makes one section of docs/benchmarks.md: it prints what it measured
-// (package record), and test/bench/report writes the page. `make bench` does both;
-// one benchmark alone is
+// Each benchmark produces one section of docs/benchmarks.md: it prints its measurements (package
+// record), and test/bench/report writes the page. `make bench` does both. To run one benchmark:
 //
 //	go test -run '^$' -bench Pipeline -benchtime 1x ./test/bench
 package bench
@@ -30,8 +29,8 @@ type target struct {
 	b *testing.B
 }
 
-// start starts a server on its own directory. Its log is what an operator
-// would leave on under load: a line a request costs as much as the request.
+// start starts a server in a directory of its own. It logs as in production, because logging a line
+// per request costs as much as the request.
 func start(b *testing.B, args ...string) *target {
 	b.Helper()
 	t := &target{Server: harness.New(b, binary, args...), b: b}
@@ -39,7 +38,7 @@ func start(b *testing.B, args ...string) *target {
 	return t
 }
 
-// engines returns the versions that the server's engines say they have.
+// engines returns the versions of the server's engines.
 func (t *target) engines() map[string]string {
 	t.b.Helper()
 	versions, err := machine.Engines([]byte(t.CLI("doctor", "--json")), binary)
@@ -47,7 +46,7 @@ func (t *target) engines() map[string]string {
 	return versions
 }
 
-// fleet makes sources with series to write to, named after name.
+// fleet creates sources with series to write to, named after name.
 func (t *target) fleet(name string, size load.Size) *load.Fleet {
 	t.b.Helper()
 	f, err := load.NewFleet(t.b.Context(), load.Target{
@@ -58,17 +57,15 @@ func (t *target) fleet(name string, size load.Size) *load.Fleet {
 	return f
 }
 
-// month returns the first moment of a month, counted from January 2020. Points of
-// different months are in different partitions of ClickHouse, which are merged and
-// measured apart.
+// month returns the start of a month, counted from January 2020. ClickHouse stores, merges and
+// measures the points of each month in a partition of its own.
 func month(n int) time.Time { return time.Date(2020, time.Month(1+n), 1, 0, 0, 0, 0, time.UTC) }
 
-// settleLimit bounds the wait for an engine to be done with what it does in the
-// background.
+// settleLimit bounds the wait until an engine's background work is done.
 const settleLimit = 5 * time.Minute
 
-// settle waits until ClickHouse merges nothing any more, so that what is measured
-// next has the machine to itself.
+// settle waits until ClickHouse does not merge, so that the next measurement has the machine to
+// itself.
 func (t *target) settle() {
 	t.b.Helper()
 	deadline := time.Now().Add(settleLimit)
@@ -83,8 +80,8 @@ func (t *target) settle() {
 	}
 }
 
-// rolledUp waits until rollups hold for all that was written, which is what dashboards
-// find but in the minutes after a load of old points.
+// rolledUp waits until rollups are complete for all points, as they are for dashboards except in the
+// minutes after a load of old points.
 func (t *target) rolledUp() {
 	t.b.Helper()
 	deadline := time.Now().Add(settleLimit)

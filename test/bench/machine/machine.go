@@ -1,4 +1,4 @@
-// Package machine says where something was measured, and what: for documents.
+// Package machine describes the machine and the version of a measurement for documents.
 package machine
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 )
 
-// Surroundings are the notes on where this runs and what is measured.
+// Surroundings describes where a measurement runs and what it measures.
 type Surroundings struct {
 	Machine string // cores, processor, memory, system
 	Go      string // its version
-	Commit  string // with a mark when files are not as it has them
+	Commit  string // with a suffix if files are changed
 }
 
-// Look returns the surroundings. Files that are left aside are those that the measuring
-// itself writes.
-func Look(ctx context.Context, leftAside ...string) (s Surroundings, err error) {
+// Look returns the surroundings. Changes of ignored files, which the measurement itself writes, do not
+// count.
+func Look(ctx context.Context, ignored ...string) (s Surroundings, err error) {
 	model := "unknown processor"
 	if models, err := cpu.InfoWithContext(ctx); err == nil && len(models) > 0 {
 		model = models[0].ModelName
@@ -38,7 +38,7 @@ func Look(ctx context.Context, leftAside ...string) (s Surroundings, err error) 
 	if err != nil {
 		return s, fmt.Errorf("looking at the machine: %w", err)
 	}
-	version, err := ask(ctx, "go", "env", "GOVERSION")
+	version, err := output(ctx, "go", "env", "GOVERSION")
 	if err != nil {
 		return s, err
 	}
@@ -46,29 +46,29 @@ func Look(ctx context.Context, leftAside ...string) (s Surroundings, err error) 
 		"%d cores (%s), %.0f GiB, %s %s", runtime.NumCPU(), model, float64(memory.Total)/(1<<30), runtime.GOOS, kernel,
 	)
 	s.Go = "Go " + strings.TrimPrefix(version, "go")
-	s.Commit, err = commit(ctx, leftAside)
+	s.Commit, err = commit(ctx, ignored)
 	return s, err
 }
 
-// commit returns the commit that is measured.
-func commit(ctx context.Context, leftAside []string) (string, error) {
-	id, err := ask(ctx, "git", "rev-parse", "--short=10", "HEAD")
+// commit returns the current commit.
+func commit(ctx context.Context, ignored []string) (string, error) {
+	id, err := output(ctx, "git", "rev-parse", "--short=10", "HEAD")
 	if err != nil {
 		return "", err
 	}
 	status := []string{"status", "--porcelain", "--", "."}
-	for _, path := range leftAside {
+	for _, path := range ignored {
 		status = append(status, ":!"+path)
 	}
-	changed, err := ask(ctx, "git", status...)
+	changed, err := output(ctx, "git", status...)
 	if changed != "" {
 		id += " with changes"
 	}
 	return id, err
 }
 
-// ask runs a program and gives what it prints.
-func ask(ctx context.Context, program string, args ...string) (string, error) {
+// output runs a program and returns its output.
+func output(ctx context.Context, program string, args ...string) (string, error) {
 	var stderr bytes.Buffer
 	command := exec.CommandContext(ctx, program, args...)
 	command.Stderr = &stderr
@@ -79,11 +79,10 @@ func ask(ctx context.Context, program string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Engines returns the versions of engines by their names, out of what the binary has said
-// of them (livegraph doctor --json).
-func Engines(said []byte, binary string) (map[string]string, error) {
+// Engines returns the versions of engines by name, from the output of livegraph doctor --json.
+func Engines(report []byte, binary string) (map[string]string, error) {
 	var findings []struct{ Name, Version string }
-	if err := json.Unmarshal(said, &findings); err != nil {
+	if err := json.Unmarshal(report, &findings); err != nil {
 		return nil, fmt.Errorf("reading what livegraph doctor says: %w", err)
 	}
 	versions := map[string]string{}

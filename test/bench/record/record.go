@@ -1,9 +1,10 @@
-// Package record is how a benchmark says what it measured: in the format of go test
-// (golang.org/design/14313-benchmark-format), from which test/bench/report makes docs/benchmarks.md.
+// Package record prints the measurements of a benchmark in the format of go test
+// (golang.org/design/14313-benchmark-format), from which test/bench/report generates
+// docs/benchmarks.md.
 //
-// A benchmark that measures many things in one long round takes a Recorder, adds
-// samples by name, and saves them at the end; each is then its own line, such
-// as "BenchmarkPipeline/visible  1  3260587 points/s".
+// A benchmark that measures many values in one long round creates a Recorder, adds samples by name,
+// and saves them at the end. Each sample is then a line of its own, such as "BenchmarkPipeline/visible
+// 1  3260587 points/s".
 package record
 
 import (
@@ -18,7 +19,7 @@ import (
 	"time"
 )
 
-// Recorder takes what one benchmark measures.
+// Recorder collects the measurements of one benchmark.
 type Recorder struct {
 	b       *testing.B
 	names   []string // in the order of the first samples
@@ -32,8 +33,8 @@ type sample struct {
 	unit  string
 }
 
-// New returns the recorder of a benchmark that says all in one round: it is not
-// meant to be repeated until it takes a second (-benchtime 1x).
+// New returns the recorder of a benchmark. It skips a benchmark with more than one round, because one
+// round measures everything (-benchtime 1x).
 func New(b *testing.B) *Recorder {
 	b.Helper()
 	if b.N > 1 {
@@ -42,10 +43,10 @@ func New(b *testing.B) *Recorder {
 	return &Recorder{b: b, samples: map[string][]sample{}, engines: map[string]string{}, out: os.Stdout}
 }
 
-// Add adds a sample. Its name may have parts, such as "points=10k/answer-p50"; of
-// one name all samples have one unit. The report knows the units "points/s",
-// "points", "commands/s", "commands", "requests", "requests/s", "cpu-ns/point", "B/point", "ms", "s",
-// "h", "kB", "MiB", "ratio" and "%".
+// Add adds a sample. Its name may have parts, such as "points=10k/answer-p50"; all samples of a name
+// must have the same unit. The report supports the units "points/s", "points", "commands/s",
+// "commands", "requests", "requests/s", "cpu-ns/point", "B/point", "ms", "s", "h", "kB", "MiB",
+// "ratio" and "%".
 func (r *Recorder) Add(name, unit string, value float64) {
 	if r.samples[name] == nil {
 		r.names = append(r.names, name)
@@ -53,16 +54,16 @@ func (r *Recorder) Add(name, unit string, value float64) {
 	r.samples[name] = append(r.samples[name], sample{value, unit})
 }
 
-// Engines notes which versions took part, by the engines' names.
+// Engines records the versions of engines, by their names.
 func (r *Recorder) Engines(versions map[string]string) { maps.Copy(r.engines, versions) }
 
-// Say tells anyone who waits how far the benchmark is. Lines of go test that begin
-// with two spaces are progress to the report.
+// Say prints the progress of the benchmark. The report prints lines of go test that begin with two
+// spaces.
 func (r *Recorder) Say(format string, args ...any) {
 	_, _ = fmt.Fprintf(r.out, "  "+format+"\n", args...)
 }
 
-// Save prints what was recorded.
+// Save prints the samples.
 func (r *Recorder) Save() {
 	if len(r.engines) > 0 {
 		list := make([]string, 0, len(r.engines))
@@ -74,15 +75,15 @@ func (r *Recorder) Save() {
 	for _, name := range r.names {
 		for _, s := range r.samples[name] {
 			r.b.Run(name, func(b *testing.B) {
-				b.ReportMetric(0, "ns/op") // leaves it out: it would be the time of this line
+				b.ReportMetric(0, "ns/op") // omits the time of this line
 				b.ReportMetric(s.value, s.unit)
 			})
 		}
 	}
 }
 
-// CPU returns the CPU time, user and system, that this process has used so far: what
-// a busy machine does not change.
+// CPU returns the CPU time, user and system, of this process. It does not depend on the load of the
+// machine.
 func CPU(tb testing.TB) time.Duration {
 	tb.Helper()
 	var usage syscall.Rusage

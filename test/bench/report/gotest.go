@@ -14,13 +14,12 @@ import (
 // testTimeout bounds the benchmarks of one section.
 const testTimeout = "20m"
 
-// run runs a section's benchmarks. What they tell of their progress is passed on;
-// the rest is printed if they fail.
+// run runs a section's benchmarks. It prints their progress, and the rest of the output if they fail.
 func (s section) run(ctx context.Context, out io.Writer) (*results, error) {
 	args := append([]string{"test", "-run", "^$", "-bench", s.bench, "-timeout", testTimeout}, s.args...)
 	command := exec.CommandContext(ctx, "go", append(args, s.packages...)...)
-	// An interrupt is for all of its processes, as from a terminal: go does not pass
-	// it on to the test, nor the test to its servers.
+	// An interrupt signals the whole process group, like a terminal: go does not forward it to the
+	// test, nor the test to its servers.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGINT) }
 	stdout, err := command.StdoutPipe()
@@ -47,7 +46,7 @@ func (s section) run(ctx context.Context, out io.Writer) (*results, error) {
 	}
 	unread := lines.Err()
 	if unread != nil {
-		_, _ = io.Copy(io.Discard, stdout) // or it would wait forever for somebody to read
+		_, _ = io.Copy(io.Discard, stdout) // otherwise the command would block on a full pipe
 	}
 	if err := errors.Join(command.Wait(), unread); err != nil {
 		return nil, fmt.Errorf("%w\n%s%s", err, printed.String(), errs.String())

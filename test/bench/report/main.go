@@ -1,12 +1,12 @@
-// Command report runs the benchmarks, prints what they measured and writes
-// docs/benchmarks.md, a section each with the machine and the versions.
+// Command report runs the benchmarks, prints their measurements and writes docs/benchmarks.md, with
+// the machine and the versions in each section.
 //
-//	go run ./test/bench/report                 all sections but those that take long
-//	go run ./test/bench/report -only 'fresh'   those whose id matches
-//	go run ./test/bench/report -render         no benchmark, only the page again
+//	go run ./test/bench/report                 all sections except for long ones
+//	go run ./test/bench/report -only 'fresh'   sections whose id matches
+//	go run ./test/bench/report -render         no benchmark, only the page
 //
-// What the page shows of the last measurements is kept in docs/benchmarks.txt, so that a run of some sections leaves
-// the others as they are and the page can be made again. A section whose benchmark fails stays as it was.
+// docs/benchmarks.txt stores the last measurements that the page shows, so that a run of some sections
+// keeps the others, and the page can be generated again. If a benchmark fails, its section is kept.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/livegraph/livegraph/test/bench/machine"
 )
 
-// Where the results and the page are, from the repository's root.
+// Paths of the results and the page, relative to the repository's root.
 const (
 	resultsPath = "docs/benchmarks.txt"
 	pagePath    = "docs/benchmarks.md"
@@ -67,18 +67,18 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			r.dropUnshown()
 		}
 	}
-	// What was measured is kept, whatever becomes of the page.
+	// The measurements are saved even if the page fails.
 	if err := errors.Join(err, save(resultsPath, all)); err != nil {
 		return errors.Join(failed, err)
 	}
-	if err := os.WriteFile(pagePath, page, 0o644); err != nil { // a page for everybody
+	if err := os.WriteFile(pagePath, page, 0o644); err != nil { // a page is public
 		return errors.Join(failed, err)
 	}
 	_, _ = fmt.Fprintf(out, "wrote %s and %s\n", pagePath, resultsPath)
 	return failed
 }
 
-// compile reads which sections are to be run; nil where none is named.
+// compile compiles -only; it returns nil if no section is named.
 func compile(only string) (*regexp.Regexp, error) {
 	if only == "" {
 		return nil, nil
@@ -86,25 +86,25 @@ func compile(only string) (*regexp.Regexp, error) {
 	return regexp.Compile("(?i)" + only)
 }
 
-// chosen reports whether the section is to be run.
-func (s section) chosen(pattern *regexp.Regexp) bool {
+// selected reports whether to run the section.
+func (s section) selected(pattern *regexp.Regexp) bool {
 	if pattern == nil {
 		return !s.asked
 	}
 	return pattern.MatchString(s.id)
 }
 
-// measure runs the sections that are chosen, puts their results in the place of those of
-// before, and prints each when it is there.
+// measure runs the selected sections, replaces their results in all, and prints each section when it
+// is done.
 func measure(ctx context.Context, out io.Writer, pattern *regexp.Regexp, all map[string]*results) error {
-	where, err := machine.Look(ctx, resultsPath, pagePath)
+	environment, err := machine.Look(ctx, resultsPath, pagePath)
 	if err != nil {
 		return err
 	}
 	var failed error
 	matched := false
 	for _, s := range sections {
-		if !s.chosen(pattern) || ctx.Err() != nil {
+		if !s.selected(pattern) || ctx.Err() != nil {
 			continue
 		}
 		matched = true
@@ -119,8 +119,8 @@ func measure(ctx context.Context, out io.Writer, pattern *regexp.Regexp, all map
 			failed = errors.Join(failed, fmt.Errorf("section %s: %w", s.id, err))
 			continue
 		}
-		measured.notes[noteMachine], measured.notes[noteGo] = where.Machine, where.Go
-		measured.notes[noteCommit] = where.Commit
+		measured.notes[noteMachine], measured.notes[noteGo] = environment.Machine, environment.Go
+		measured.notes[noteCommit] = environment.Commit
 		measured.notes[noteMeasured] = began.UTC().Format(time.DateOnly)
 		measured.notes[noteTook] = time.Since(began).Round(time.Second).String()
 		text, err := renderSection(s.id, measured)

@@ -13,7 +13,7 @@ import (
 //go:embed page.md.tmpl sections/*.md.tmpl
 var templates embed.FS
 
-// units are those that the page knows, each with the way it is written for people.
+// units formats the values of each supported unit.
 var units = map[string]func(float64) string{
 	"points/s":     func(v float64) string { return thousands(v) + " points/s" },
 	"commands/s":   func(v float64) string { return thousands(v) + " commands/s" },
@@ -33,7 +33,7 @@ var units = map[string]func(float64) string{
 	"MiB":          func(v float64) string { return digits(v) + " MiB" },
 }
 
-// renderPage makes docs/benchmarks.md.
+// renderPage generates docs/benchmarks.md.
 func renderPage(all map[string]*results) ([]byte, error) {
 	page, err := templates.ReadFile("page.md.tmpl")
 	if err != nil {
@@ -51,11 +51,12 @@ func renderPage(all map[string]*results) ([]byte, error) {
 	return page, nil
 }
 
-// renderSection creates one section of the page.
+// renderSection generates one section of the page.
 func renderSection(id string, r *results) (string, error) {
 	name := id + ".md.tmpl"
 	functions := template.FuncMap{
-		"made": func() string { return made(id, r) }, "list": func(items ...string) []string { return items }, "names": names,
+		"made": func() string { return provenance(id, r) }, "names": names,
+		"list":     func(items ...string) []string { return items },
 		"measured": r.measured, "row": r.row, "median": r.medianText, "spread": r.spread, "cells": r.cells,
 		"compared": r.compared, "runs": r.runs,
 	}
@@ -68,7 +69,7 @@ func renderSection(id string, r *results) (string, error) {
 	return text.String(), err
 }
 
-// names makes a table of pairs: a thing, and its name for people.
+// names returns a map of pairs: a key and its display name.
 func names(pairs ...string) map[string]string {
 	table := map[string]string{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -77,8 +78,9 @@ func names(pairs ...string) map[string]string {
 	return table
 }
 
-// made reports what makes the section again, and of what and where it was made.
-func made(id string, r *results) string {
+// provenance returns the command that measures the section, and the date, commit, machine and
+// versions.
+func provenance(id string, r *results) string {
 	text := fmt.Sprintf("`make bench BENCH=%s` (%s), measured on %s at commit %s\non %s, %s",
 		id, r.notes[noteTook], r.notes[noteMeasured], r.notes[noteCommit], r.notes[noteMachine], r.notes[noteGo])
 	if engines := r.notes[noteEngines]; engines != "" {
@@ -87,7 +89,7 @@ func made(id string, r *results) string {
 	return text + "."
 }
 
-// row returns a row of a table: what it is, its median, its spread.
+// row returns a table row: label, median and spread.
 func (r *results) row(label, name string) (string, error) {
 	median, err := r.medianText(name)
 	if err != nil {
@@ -97,21 +99,19 @@ func (r *results) row(label, name string) (string, error) {
 	return fmt.Sprintf("| %s | %s | %s |", label, median, spread), err
 }
 
-// measured reports whether something was, which may be left out on a machine that lacks
-// what it needs.
+// measured reports whether name has samples. A machine may lack what a measurement needs.
 func (r *results) measured(name string) bool { return r.samples[name] != nil }
 
 // medianText returns the median with its unit.
 func (r *results) medianText(name string) (string, error) {
-	s, err := r.of(name)
+	s, err := r.samplesOf(name)
 	if err != nil {
 		return "", err
 	}
 	return units[s.unit](s.median()), nil
 }
 
-// cells returns the medians of several things for the cells of a row. Their names
-// begin with a prefix.
+// cells returns the medians of several names with a prefix as table cells.
 func (r *results) cells(prefix string, names ...string) (string, error) {
 	cells := make([]string, len(names))
 	for i, name := range names {
@@ -123,43 +123,43 @@ func (r *results) cells(prefix string, names ...string) (string, error) {
 	return strings.Join(cells, " | "), nil
 }
 
-// compared returns the cells of a query that was measured beside its statements by hand.
+// compared returns the table cells of a query that was measured with its handwritten statements.
 func (r *results) compared(prefix string) (string, error) {
 	return r.cells(prefix+"/", "http-p50", "http-p95", "same-p50", "same-p95", "of-same", "numbers-p50", "of-numbers")
 }
 
-// spread returns the least and the greatest value.
+// spread returns the minimum and the maximum.
 func (r *results) spread(name string) (string, error) {
-	s, err := r.of(name)
+	s, err := r.samplesOf(name)
 	if err != nil || len(s.values) < 2 {
 		return "", err
 	}
 	return units[s.unit](slices.Min(s.values)) + " to " + units[s.unit](slices.Max(s.values)), nil
 }
 
-// runs returns how often something was measured.
+// runs returns the number of samples.
 func (r *results) runs(name string) (int, error) {
-	s, err := r.of(name)
+	s, err := r.samplesOf(name)
 	if err != nil {
 		return 0, err
 	}
 	return len(s.values), nil
 }
 
-// thousands writes a number with the letter of its thousands.
+// thousands formats a number with a suffix for thousands.
 func thousands(value float64) string {
 	for _, unit := range []struct {
 		size float64
 		name string
 	}{{1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
-		if value >= 0.9995*unit.size { // what rounds to 1000 of a unit is 1 of the next
+		if value >= 0.9995*unit.size { // a value that rounds to 1000 of a unit is 1 of the next
 			return digits(value/unit.size) + unit.name
 		}
 	}
 	return digits(value)
 }
 
-// digits writes three of them, and all before the point.
+// digits formats a number with three significant digits and all digits before the decimal point.
 func digits(value float64) string {
 	if value == 0 {
 		return "0"

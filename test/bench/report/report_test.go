@@ -9,9 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestThePageIsMadeOfTheResults: docs/benchmarks.md says what docs/benchmarks.txt
-// holds in the words of the templates. `go run ./test/bench/report -render` makes
-// it again.
+// TestThePageIsMadeOfTheResults requires that docs/benchmarks.md is generated from docs/benchmarks.txt
+// and the templates. `go run ./test/bench/report -render` generates it.
 func TestThePageIsMadeOfTheResults(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	all, err := load(filepath.Join(root, resultsPath))
@@ -93,7 +92,7 @@ func TestASectionThatTakesLongRunsOnlyByName(t *testing.T) {
 	} {
 		pattern, err := compile(only)
 		require.NoError(t, err)
-		require.Equal(t, want, [2]bool{long.chosen(pattern), short.chosen(pattern)}, only)
+		require.Equal(t, want, [2]bool{long.selected(pattern), short.selected(pattern)}, only)
 	}
 	_, err := compile("(")
 	require.Error(t, err)

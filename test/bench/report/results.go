@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// The keys of notes. What go test notes itself (goos, pkg and the like) is left out.
+// Keys of notes. Notes of go test (goos, pkg and others) are ignored.
 const (
 	noteSection  = "section" // the first line of each
 	noteMeasured = "measured"
@@ -26,16 +26,16 @@ const (
 
 var noteKeys = []string{noteMeasured, noteTook, noteCommit, noteMachine, noteGo, noteEngines}
 
-// results are what the benchmarks of a section measured, and where: notes, and samples by name. They are read from the
-// output of go test, and kept in a file as notes ("key: value") and lines of name, unit and values.
+// results are the notes and the samples (by name) of a section's benchmarks. They are read from the
+// output of go test, and stored in a file as notes ("key: value") and lines of name, unit and values.
 type results struct {
 	notes   map[string]string
 	samples map[string]*samples
-	names   []string        // of samples, in the order in which they were measured
+	names   []string        // of samples, in the order of measurement
 	shown   map[string]bool // by the page
 }
 
-// samples are the values that one thing was measured to have, all of one unit.
+// samples are the values of one name, with one unit.
 type samples struct {
 	unit   string
 	values []float64
@@ -45,12 +45,12 @@ func newResults() *results {
 	return &results{notes: map[string]string{}, samples: map[string]*samples{}, shown: map[string]bool{}}
 }
 
-// numbered is what go test adds to a name: the processors it uses, if several, and
-// a number where a name repeats.
-var numbered = regexp.MustCompile(`(#\d+)?(-\d+)?$`)
+// nameSuffix matches what go test appends to a name: the number of processors if there are several,
+// and a number if a name repeats.
+var nameSuffix = regexp.MustCompile(`(#\d+)?(-\d+)?$`)
 
-// read takes a line up, if it says something. Of units it takes those that the page
-// knows; of the units of one benchmark that is one.
+// read parses a line of output and ignores any other line and unknown units. A benchmark has one known
+// unit.
 func (r *results) read(line string) {
 	if key, value, ok := strings.Cut(line, ": "); ok && slices.Contains(noteKeys, key) {
 		r.notes[key] = value
@@ -60,7 +60,7 @@ func (r *results) read(line string) {
 	if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
 		return
 	}
-	name := numbered.ReplaceAllString(strings.TrimPrefix(fields[0], "Benchmark"), "")
+	name := nameSuffix.ReplaceAllString(strings.TrimPrefix(fields[0], "Benchmark"), "")
 	for i := 2; i+1 < len(fields); i += 2 {
 		value, err := strconv.ParseFloat(fields[i], 64)
 		unit := fields[i+1]
@@ -79,8 +79,8 @@ func (r *results) add(name, unit string, value float64) {
 	r.samples[name].values = append(r.samples[name].values, value)
 }
 
-// readKept reads a line of the file.
-func (r *results) readKept(line string) {
+// readSaved parses a line of the file.
+func (r *results) readSaved(line string) {
 	r.read(line)
 	fields := strings.Fields(line)
 	if len(fields) < 3 || units[fields[1]] == nil {
@@ -93,13 +93,13 @@ func (r *results) readKept(line string) {
 	}
 }
 
-// dropUnshown drops what the page has not shown.
+// dropUnshown removes samples that the page does not show.
 func (r *results) dropUnshown() {
 	r.names = slices.DeleteFunc(r.names, func(name string) bool { return !r.shown[name] })
 	maps.DeleteFunc(r.samples, func(name string, _ *samples) bool { return !r.shown[name] })
 }
 
-// load reads what was measured last, by section. A file that is not there is empty.
+// load reads the last results by section. If the file does not exist, there are none.
 func load(path string) (map[string]*results, error) {
 	all := map[string]*results{}
 	payload, err := os.ReadFile(path)
@@ -114,12 +114,12 @@ func load(path string) (map[string]*results, error) {
 			all[id] = current
 			continue
 		}
-		current.readKept(line)
+		current.readSaved(line)
 	}
 	return all, nil
 }
 
-// save writes them, in the order of the page.
+// save writes the results in the order of the page.
 func save(path string, all map[string]*results) error {
 	var text bytes.Buffer
 	for _, s := range sections {
@@ -142,11 +142,11 @@ func save(path string, all map[string]*results) error {
 		}
 		text.WriteString("\n")
 	}
-	return os.WriteFile(path, text.Bytes(), 0o644) // a file for everybody
+	return os.WriteFile(path, text.Bytes(), 0o644) // a public file
 }
 
-// of returns the samples of a name.
-func (r *results) of(name string) (*samples, error) {
+// samplesOf returns the samples of a name and marks it as shown.
+func (r *results) samplesOf(name string) (*samples, error) {
 	if s := r.samples[name]; s != nil {
 		r.shown[name] = true
 		return s, nil
@@ -154,8 +154,7 @@ func (r *results) of(name string) (*samples, error) {
 	return nil, fmt.Errorf("nothing was measured of %q, but of %v", name, slices.Sorted(maps.Keys(r.samples)))
 }
 
-// median returns the middle value, the mean of the two in the middle where their
-// number is even.
+// median returns the middle value, or the mean of the two middle values.
 func (s *samples) median() float64 {
 	sorted := slices.Sorted(slices.Values(s.values))
 	n := len(sorted)

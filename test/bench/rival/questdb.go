@@ -16,21 +16,20 @@ import (
 	"github.com/livegraph/livegraph/test/harness"
 )
 
-// questPOM names QuestDB's jar to Maven.
+// questPOM declares QuestDB's jar for Maven.
 //
 //go:embed assets/pom.xml
 var questPOM string
 
-// questSums pins it by hash.
+// questSums pins the jar by hash.
 //
 //go:embed assets/jars.sha256
 var questSums string
 
-// questOptions are Java's, as QuestDB's own script starts it.
+// questOptions are the JVM options of QuestDB's start script.
 var questOptions = []string{"-XX:+UseParallelGC", "-Dnoebug"}
 
-// questSettings leave the listeners out that nobody uses here, and what it would tell
-// its makers.
+// questSettings disable unused listeners and telemetry.
 const questSettings = `http.bind.to=%s
 http.min.enabled=false
 line.tcp.enabled=false
@@ -38,11 +37,10 @@ pg.enabled=false
 telemetry.enabled=false
 `
 
-// questPoll is how often QuestDB is asked how much it has: a count is cheap there.
+// questPoll is the interval of counts, which are cheap in QuestDB.
 const questPoll = 20 * time.Millisecond
 
-// QuestDB starts QuestDB on its own directory. It needs Java 17 and, the first
-// time, Maven.
+// QuestDB starts QuestDB in a directory of its own. It requires Java 17 and, the first time, Maven.
 func QuestDB(tb testing.TB) (*Rival, error) {
 	tb.Helper()
 	jars, err := embedded.InstallJars(tb.Context(), embedded.JarSet{
@@ -67,20 +65,19 @@ func QuestDB(tb testing.TB) (*Rival, error) {
 	return r, r.run(tb, jars.Command(dir, questOptions, "io.questdb.ServerMain", "-d", dir), "/ping")
 }
 
-// questVersion reads it off the jar's name.
+// questVersion returns the version in the jar's name.
 func questVersion() string {
 	_, name, _ := strings.Cut(strings.TrimSpace(questSums), "  questdb-")
 	return strings.TrimSuffix(name, ".jar")
 }
 
-// questRows counts the rows of the tables that measurements are, which are there from
-// their first commits on.
-func questRows(ctx context.Context, r *Rival, of Load) (found, all int64, err error) {
-	all = of.Points / of.PerLine
-	counts := make([]string, len(of.Measurements))
-	for i, measurement := range of.Measurements {
+// questRows counts the rows of the measurements' tables. A table exists from its first commit on.
+func questRows(ctx context.Context, r *Rival, load Load) (found, all int64, err error) {
+	all = load.Points / load.PerLine
+	counts := make([]string, len(load.Measurements))
+	for i, measurement := range load.Measurements {
 		counts[i] = fmt.Sprintf(`SELECT count() n FROM '%s' WHERE timestamp >= '%s' AND timestamp < '%s'`,
-			measurement, of.From.UTC().Format(time.RFC3339), of.To.UTC().Format(time.RFC3339))
+			measurement, load.From.UTC().Format(time.RFC3339), load.To.UTC().Format(time.RFC3339))
 	}
 	answer, err := r.get(ctx, "/exec", url.Values{"query": {
 		"SELECT sum(n) FROM (" + strings.Join(counts, " UNION ALL ") + ")",

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// That the rivals themselves store what they are sent is checked whenever they are
-// measured: BenchmarkRivals waits until queries find every point.
+// BenchmarkRivals verifies that the other stores save every point: it waits until queries find them.
 
 func TestTheVersionOfQuestDBIsThatOfItsJar(t *testing.T) {
 	require.Regexp(t, `^\d+\.\d+\.\d+$`, questVersion())

@@ -22,9 +22,8 @@ const (
 	victoriaPoll = 200 * time.Millisecond
 )
 
-// VictoriaMetrics builds VictoriaMetrics' single binary from its module, in the folder
-// moduleDir, and starts it on its own directory. The first time it needs the
-// module proxy.
+// VictoriaMetrics builds VictoriaMetrics' single binary from its module in the folder moduleDir, and
+// starts it in a directory of its own. The first time it requires the module proxy.
 func VictoriaMetrics(tb testing.TB, moduleDir string) (*Rival, error) {
 	tb.Helper()
 	dir, address := tb.TempDir(), harness.FreeAddress(tb)
@@ -42,8 +41,8 @@ func VictoriaMetrics(tb testing.TB, moduleDir string) (*Rival, error) {
 		poll:  victoriaPoll,
 		Lines: base + "/write", Series: base + "/api/v1/import",
 	}
-	// What is older than the retention is dropped, and the points' times are made up.
-	// A count over all points must not be refused.
+	// Points older than the retention are dropped, and the timestamps are artificial. A count over all
+	// points must be within the limit of samples.
 	return r, r.run(tb, exec.Command(program, "-httpListenAddr="+address, "-storageDataPath="+filepath.Join(dir, "data"),
 		"-retentionPeriod=100y", "-search.latencyOffset=0s", "-search.maxSamplesPerQuery=1000000000"), "/health")
 }
@@ -56,40 +55,39 @@ func inModule(tb testing.TB, dir string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// victoriaPoints counts the points of a measurement's series. What was answered for a
-// moment ago is found by queries once it is flushed, seconds later or when that is
-// asked for.
-func victoriaPoints(ctx context.Context, r *Rival, of Load) (found, all int64, err error) {
+// victoriaPoints counts the points of a measurement's series. Accepted points are visible after a
+// flush, which takes seconds unless it is forced.
+func victoriaPoints(ctx context.Context, r *Rival, load Load) (found, all int64, err error) {
 	if _, err := r.get(ctx, "/internal/force_flush", nil); err != nil {
-		return 0, of.Points, err
+		return 0, load.Points, err
 	}
-	end := of.To.Add(-time.Millisecond)
+	end := load.To.Add(-time.Millisecond)
 	answer, err := r.get(ctx, "/api/v1/query", url.Values{
 		"query": {fmt.Sprintf(
-			`sum(count_over_time({__name__=~"(%s)_.*"}[%ds]))`, strings.Join(of.Measurements, "|"),
-			int64(of.To.Sub(of.From)/time.Second),
+			`sum(count_over_time({__name__=~"(%s)_.*"}[%ds]))`, strings.Join(load.Measurements, "|"),
+			int64(load.To.Sub(load.From)/time.Second),
 		)},
 		"time": {strconv.FormatFloat(float64(end.UnixMilli())/1000, 'f', 3, 64)}, "nocache": {"1"},
 	})
 	if err != nil {
-		return 0, of.Points, err
+		return 0, load.Points, err
 	}
 	var counted struct {
 		Data struct{ Result []struct{ Value [2]any } }
 	}
 	if err := json.Unmarshal(answer, &counted); err != nil {
-		return 0, of.Points, fmt.Errorf("victoriametrics answers %.300s: %w", answer, err)
+		return 0, load.Points, fmt.Errorf("victoriametrics answers %.300s: %w", answer, err)
 	}
 	if len(counted.Data.Result) == 0 {
-		return 0, of.Points, nil
+		return 0, load.Points, nil
 	}
 	text, _ := counted.Data.Result[0].Value[1].(string)
 	n, err := strconv.ParseFloat(text, 64)
-	return int64(n), of.Points, err
+	return int64(n), load.Points, err
 }
 
-// SeriesBody writes points in the format of VictoriaMetrics' import, a line of JSON a
-// series, which is nearest to Livegraph's JSON series: times are in ms.
+// SeriesBody appends points in VictoriaMetrics' import format: one line of JSON per series, with times
+// in ms. It is the format closest to Livegraph's JSON series.
 func SeriesBody(b []byte, measurement string, series int, times []int64, values []float64) []byte {
 	b = append(append(b, `{"metric":{"__name__":"`...), measurement...)
 	b = append(b, `_m0","sensor":"`...)

@@ -1,9 +1,9 @@
-// Package stages says where the service's CPU time goes: it sorts the samples of a
-// CPU profile by the stage of the way of a point in which they were taken.
+// Package stages attributes the service's CPU time to the stages of the write path: it groups the
+// samples of a CPU profile by stage.
 //
-// A sample belongs to the innermost function on its stack that opens a stage; what a
-// stage calls, allocates or copies is its own. Only what the runtime does for all of
-// them (collecting garbage, scheduling) is its own stage.
+// A sample belongs to the innermost function on its stack that starts a stage, so calls, allocations
+// and copies count for the stage that makes them. Only runtime work for all of them (garbage
+// collection, scheduling) is a stage of its own.
 package stages
 
 import (
@@ -15,18 +15,18 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Stage is a part of the way of a point through the service.
+// Stage is a part of the write path.
 type Stage string
 
-// The stages, in the order of the way.
+// The stages, in the order of the write path.
 const (
 	HTTP      Stage = "http"      // receive, decompress, authenticate, answer
-	Parse     Stage = "parse"     // from bytes to columns, with all checks
+	Parse     Stage = "parse"     // from bytes to columns, with all validations
 	Resolve   Stage = "resolve"   // find sources and series
 	Encode    Stage = "encode"    // columns to records
-	Produce   Stage = "produce"   // hand the records to the log's client, which sends them
+	Produce   Stage = "produce"   // pass records to the Kafka client, which sends them
 	Log       Stage = "log"       // the embedded broker and the connections to it
-	Fetch     Stage = "fetch"     // get records out of the log and list their spans
+	Fetch     Stage = "fetch"     // fetch records from the log and list their spans
 	Arrange   Stage = "arrange"   // sort the spans and decode them into columns
 	Insert    Stage = "insert"    // the driver: columns to ClickHouse
 	Collector Stage = "collector" // garbage collection
@@ -38,45 +38,44 @@ const (
 var All = []Stage{HTTP, Parse, Resolve, Encode, Produce, Log, Fetch, Arrange, Insert, Collector, Scheduler, Rest}
 
 const (
-	ours    = "github.com/livegraph/livegraph/"
+	module  = "github.com/livegraph/livegraph/"
 	franzGo = "github.com/twmb/franz-go/pkg/"
 )
 
-// opens are the functions that open stages, by what their names begin with. Of
-// several that fit the longest counts.
-var opens = map[string]Stage{
+// stagePrefixes maps prefixes of function names to stages. The longest matching prefix applies.
+var stagePrefixes = map[string]Stage{
 	"net/http.(*conn).":   HTTP,
-	ours + "api/":         HTTP,
-	ours + "api.":         HTTP,
+	module + "api/":       HTTP,
+	module + "api.":       HTTP,
 	"net/http.(*Server).": HTTP,
 
-	ours + "ingest/parse/":                Parse,
-	ours + "ingest/resolve.":              Resolve,
-	ours + "ingest/block.(*Batch).Encode": Encode,
-	ours + "ingest.(*Pipeline).produce":   Produce,
-	ours + "storage/kafka.(*Client).":     Produce,
+	module + "ingest/parse/":                Parse,
+	module + "ingest/resolve.":              Resolve,
+	module + "ingest/block.(*Batch).Encode": Encode,
+	module + "ingest.(*Pipeline).produce":   Produce,
+	module + "storage/kafka.(*Client).":     Produce,
 
-	franzGo + "kgo.(*sink).":          Produce,
-	franzGo + "kgo.(*recBuf).":        Produce,
-	franzGo + "kgo.(*producer).":      Produce,
-	franzGo + "kgo.(*produceRequest)": Produce,
-	franzGo + "kgo.(*ProduceRequest)": Produce,
-	franzGo + "kgo.":                  Log,
-	franzGo + "kfake.":                Log,
-	franzGo + "kgo.(*source).":        Fetch,
-	franzGo + "kgo.(*cursor":          Fetch,
-	franzGo + "kgo.(*consumer).":      Fetch,
-	franzGo + "kgo.(*Client).Poll":    Fetch,
-	ours + "storage/kafka.(*Group).":  Fetch,
-	ours + "consumers.":               Fetch,
+	franzGo + "kgo.(*sink).":           Produce,
+	franzGo + "kgo.(*recBuf).":         Produce,
+	franzGo + "kgo.(*producer).":       Produce,
+	franzGo + "kgo.(*produceRequest)":  Produce,
+	franzGo + "kgo.(*ProduceRequest)":  Produce,
+	franzGo + "kgo.":                   Log,
+	franzGo + "kfake.":                 Log,
+	franzGo + "kgo.(*source).":         Fetch,
+	franzGo + "kgo.(*cursor":           Fetch,
+	franzGo + "kgo.(*consumer).":       Fetch,
+	franzGo + "kgo.(*Client).Poll":     Fetch,
+	module + "storage/kafka.(*Group).": Fetch,
+	module + "consumers.":              Fetch,
 
-	ours + "consumers/points.(*batch).Add":     Fetch,
-	ours + "consumers/points.(*batch).Prepare": Arrange,
-	ours + "consumers/points.(*batch).Store":   Insert,
-	ours + "storage/clickhouse.(*DB).Insert":   Insert,
-	ours + "storage/clickhouse.(*DB).insert":   Insert,
-	"net/http.(*persistConn).":                 Insert, // of the service's own requests, which are those of the driver
-	"net/http.(*Transport).":                   Insert,
+	module + "consumers/points.(*batch).Add":     Fetch,
+	module + "consumers/points.(*batch).Prepare": Arrange,
+	module + "consumers/points.(*batch).Store":   Insert,
+	module + "storage/clickhouse.(*DB).Insert":   Insert,
+	module + "storage/clickhouse.(*DB).insert":   Insert,
+	"net/http.(*persistConn).":                   Insert, // of the driver's requests
+	"net/http.(*Transport).":                     Insert,
 
 	"runtime.gcBgMarkWorker": Collector,
 	"runtime.gcAssistAlloc":  Collector,
@@ -88,17 +87,17 @@ var opens = map[string]Stage{
 	"runtime.sysmon":         Scheduler,
 }
 
-// Read returns the CPU time of each stage in a profile as net/http/pprof writes it.
-// All stages are there, some with 0.
+// Read returns the CPU time of each stage in a profile of net/http/pprof. It contains all stages, some
+// with 0.
 func Read(r io.Reader) (map[Stage]time.Duration, error) {
 	p, err := profile.Parse(r)
 	if err != nil {
 		return nil, fmt.Errorf("reading a profile: %w", err)
 	}
-	return of(p)
+	return sumStages(p)
 }
 
-func of(p *profile.Profile) (map[Stage]time.Duration, error) {
+func sumStages(p *profile.Profile) (map[Stage]time.Duration, error) {
 	cpu := -1
 	for i, t := range p.SampleType {
 		if t.Type == "cpu" && t.Unit == "nanoseconds" {
@@ -118,14 +117,14 @@ func of(p *profile.Profile) (map[Stage]time.Duration, error) {
 	return times, nil
 }
 
-// stageOf looks from the innermost function outwards.
+// stageOf searches from the innermost function outwards.
 func stageOf(sample *profile.Sample) Stage {
 	for _, location := range sample.Location {
-		for _, line := range location.Line { // the innermost of those inlined first
+		for _, line := range location.Line { // innermost inlined function first
 			if line.Function == nil {
 				continue
 			}
-			if stage := opened(line.Function.Name); stage != "" {
+			if stage := stageOfFunction(line.Function.Name); stage != "" {
 				return stage
 			}
 		}
@@ -133,9 +132,9 @@ func stageOf(sample *profile.Sample) Stage {
 	return Rest
 }
 
-func opened(function string) (stage Stage) {
+func stageOfFunction(function string) (stage Stage) {
 	longest := 0
-	for prefix, s := range opens {
+	for prefix, s := range stagePrefixes {
 		if len(prefix) > longest && strings.HasPrefix(function, prefix) {
 			longest, stage = len(prefix), s
 		}

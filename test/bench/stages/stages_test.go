@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cpuProfile makes a profile of stacks, innermost first, a millisecond each.
+// cpuProfile builds a profile of stacks, innermost function first, with a millisecond each.
 func cpuProfile(stacks ...[]string) *profile.Profile {
 	p := &profile.Profile{SampleType: []*profile.ValueType{
 		{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"},
@@ -27,30 +27,32 @@ func cpuProfile(stacks ...[]string) *profile.Profile {
 }
 
 func TestASampleIsOfTheInnermostStage(t *testing.T) {
-	serve := []string{ours + "ingest.(*Pipeline).Accept", ours + "api/livedata.(*api).ingest", "net/http.(*conn).serve"}
-	under := func(names ...string) []string { return append(names, serve...) }
+	serve := []string{
+		module + "ingest.(*Pipeline).Accept", module + "api/livedata.(*api).ingest", "net/http.(*conn).serve",
+	}
+	onServe := func(names ...string) []string { return append(names, serve...) }
 	for stage, stack := range map[Stage][]string{
-		HTTP:    under(),
-		Parse:   under("runtime.memmove", ours+"ingest/parse/jsonpoints.(*Parser).times", ours+"ingest.(*work).parse"),
-		Resolve: under("runtime.mapaccess2", ours+"ingest/resolve.(*Resolver).Series"),
-		Encode:  under(ours+"schemas/pointblock.appendDeltas", ours+"ingest/block.(*Batch).Encode"),
-		Produce: under(
-			franzGo+"kgo.(*Client).Produce", ours+"storage/kafka.(*Client).send", ours+"ingest.(*Pipeline).produce",
+		HTTP:    onServe(),
+		Parse:   onServe("runtime.memmove", module+"ingest/parse/jsonpoints.(*Parser).times", module+"ingest.(*work).parse"),
+		Resolve: onServe("runtime.mapaccess2", module+"ingest/resolve.(*Resolver).Series"),
+		Encode:  onServe(module+"schemas/pointblock.appendDeltas", module+"ingest/block.(*Batch).Encode"),
+		Produce: onServe(
+			franzGo+"kgo.(*Client).Produce", module+"storage/kafka.(*Client).send", module+"ingest.(*Pipeline).produce",
 		)[1:],
 		Log: {"internal/poll.(*FD).Write", franzGo + "kfake.(*clientConn).write"},
 		Fetch: {
-			ours + "schemas/pointblock.Decode", ours + "consumers/points.(*batch).Add", ours + "consumers.(*session).fill",
+			module + "schemas/pointblock.Decode", module + "consumers/points.(*batch).Add", module + "consumers.(*session).fill",
 		},
 		Arrange: {
-			ours + "schemas/pointblock.(*Span).AppendTimestamps", ours + "consumers/points.(*batch).arrange",
-			ours + "consumers/points.(*batch).Prepare",
+			module + "schemas/pointblock.(*Span).AppendTimestamps", module + "consumers/points.(*batch).arrange",
+			module + "consumers/points.(*batch).Prepare",
 		},
 		Insert:    {"internal/poll.(*FD).Write", "net/http.(*persistConn).writeLoop"},
-		Collector: under("runtime.gcAssistAlloc", "runtime.mallocgc", ours+"ingest/parse/jsonpoints.(*Parser).Parse"),
+		Collector: onServe("runtime.gcAssistAlloc", "runtime.mallocgc", module+"ingest/parse/jsonpoints.(*Parser).Parse"),
 		Scheduler: {"runtime.findRunnable", "runtime.schedule", "runtime.mcall"},
 		Rest:      {"time.Now", "main.main"},
 	} {
-		times, err := of(cpuProfile(stack))
+		times, err := sumStages(cpuProfile(stack))
 		require.NoError(t, err)
 		require.Len(t, times, len(All))
 		require.Equal(t, time.Millisecond, times[stage], "%s: %v", stage, times)
@@ -61,8 +63,8 @@ func TestAWrittenProfileIsRead(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(
 		t, cpuProfile(
-			[]string{ours + "ingest/parse/jsonpoints.(*Parser).Parse"},
-			[]string{ours + "ingest/parse/lineprotocol.(*Parser).Parse"},
+			[]string{module + "ingest/parse/jsonpoints.(*Parser).Parse"},
+			[]string{module + "ingest/parse/lineprotocol.(*Parser).Parse"},
 		).Write(&b),
 	)
 	times, err := Read(&b)
@@ -71,7 +73,7 @@ func TestAWrittenProfileIsRead(t *testing.T) {
 }
 
 func TestWhatIsNoProfileOfCPUTimeIsRefused(t *testing.T) {
-	_, err := of(&profile.Profile{SampleType: []*profile.ValueType{{Type: "inuse_space", Unit: "bytes"}}})
+	_, err := sumStages(&profile.Profile{SampleType: []*profile.ValueType{{Type: "inuse_space", Unit: "bytes"}}})
 	require.ErrorContains(t, err, "none of CPU time")
 	_, err = Read(bytes.NewReader([]byte("other")))
 	require.Error(t, err)
