@@ -1,5 +1,5 @@
-// Package chaos tries faults on Livegraph under load, for a short while; make chaos does
-// so for as long as one likes.
+// Package chaos injects faults into Livegraph under load for a short time; make chaos does so for
+// longer.
 package chaos
 
 import (
@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/test/chaos/environment"
 	"github.com/livegraph/livegraph/test/chaos/run"
-	"github.com/livegraph/livegraph/test/chaos/world"
 	"github.com/livegraph/livegraph/test/harness"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -18,23 +18,24 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
-	world.Broker()
+	environment.RunBroker()
 	harness.Main(m, &binary)
 }
 
-// shortSeed is what the short run follows from. Anyone who finds a bug with another seed
-// puts it here for a while.
+// shortSeed is the seed of the short run. To reproduce a bug that another seed has found, set it
+// here temporarily.
 const shortSeed = 22
 
-// requireHolds makes a run in which nothing may be wrong.
-func requireHolds(t *testing.T, c run.Config) {
+// requireNoViolation executes a run and requires that it finds no violation.
+func requireNoViolation(t *testing.T, c run.Config) {
 	t.Helper()
 	testenv.NeedsEngines(t)
-	dir, err := os.MkdirTemp("", "livegraph-chaos-") // kept if something is wrong
+	dir, err := os.MkdirTemp("", "livegraph-chaos-") // kept after a violation
 	require.NoError(t, err)
-	c.World.Dir, c.World.Binary, c.World.Log = dir, binary, slog.New(slog.NewTextHandler(t.Output(), nil))
+	c.Environment.Dir, c.Environment.Binary = dir, binary
+	c.Environment.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	c.Log = t.Output()
-	summary, err := run.Whole(t.Context(), c)
+	summary, err := run.Execute(t.Context(), c)
 	require.NoError(t, err, "the logs of all processes are in %s", dir)
 	require.Zero(t, summary.Violations, "the logs of all processes are in %s", dir)
 	require.GreaterOrEqual(t, summary.Faults, c.Faults)
@@ -46,9 +47,9 @@ func TestNothingIsWrongAfterFaultsUnderLoad(t *testing.T) {
 	if testenv.Full() {
 		faults = 28
 	}
-	requireHolds(t, run.Config{World: world.Options{Seed: shortSeed}, Faults: faults, PerRound: 14})
+	requireNoViolation(t, run.Config{Environment: environment.Options{Seed: shortSeed}, Faults: faults, PerRound: 14})
 }
 
 func TestALossIsNoticedSaidAndSurvived(t *testing.T) {
-	requireHolds(t, run.Config{World: world.Options{Seed: shortSeed}, Faults: 5, Losing: true})
+	requireNoViolation(t, run.Config{Environment: environment.Options{Seed: shortSeed}, Faults: 5, Losing: true})
 }

@@ -10,30 +10,32 @@ import (
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 
-	"github.com/livegraph/livegraph/test/chaos/world"
+	"github.com/livegraph/livegraph/test/chaos/environment"
 )
 
-// clickhouses are the faults that only ClickHouse can have.
-func clickhouses(w *world.World, s *world.Stores) []Fault {
+// clickhouseFaults returns the faults that are specific to ClickHouse.
+func clickhouseFaults(env *environment.Environment, s *environment.Stores) []Fault {
 	kinds := []struct {
 		name     string
-		settings map[string]string // of tables, beside or instead of theirs
-		// lingers is set where a ClickHouse that started meanwhile has to start again.
-		lingers bool
+		settings map[string]string // of tables, in addition to theirs
+		// needsRestart is set if a ClickHouse server that started during the fault must be restarted
+		// after it.
+		needsRestart bool
 	}{
 		{"too-many-parts", map[string]string{"parts_to_delay_insert": "1", "parts_to_throw_insert": "1"}, false},
 		{"no-space", map[string]string{"min_free_disk_bytes_to_perform_insert": "1000000000000000"}, false},
-		// Of a table that was read-only when it started it begins no merges and no mutations.
+		// ClickHouse starts no merges and mutations of a table that was read-only when the server
+		// started.
 		{"read-only", map[string]string{"table_readonly": "1"}, true},
 	}
 	var all []Fault
 	for _, kind := range kinds {
-		all = append(all, Fault{Kind: kind.name + "/clickhouse", Lasts: away,
+		all = append(all, Fault{Kind: kind.name + "/clickhouse", Lasts: outage,
 			Inject: func(ctx context.Context, dice *rand.Rand) (func(context.Context) error, error) {
-				e := w.Engine(world.ClickHouse)
+				e := env.Engine(environment.ClickHouse)
 				before := e.PID()
 				heal, err := setTables(ctx, s, dice, kind.settings)
-				if heal == nil || !kind.lingers {
+				if heal == nil || !kind.needsRestart {
 					return heal, err
 				}
 				return func(ctx context.Context) error {
@@ -49,21 +51,21 @@ func clickhouses(w *world.World, s *world.Stores) []Fault {
 		Fault{Kind: "no-merges/clickhouse", Lasts: between(time.Second, 4*time.Second),
 			Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
 				return func(ctx context.Context) error {
-					return insist(ctx, func(ctx context.Context) error { return s.ClickHouse.Exec(ctx, "SYSTEM START MERGES") })
+					return retry(ctx, func(ctx context.Context) error { return s.ClickHouse.Exec(ctx, "SYSTEM START MERGES") })
 				}, s.ClickHouse.Exec(ctx, "SYSTEM STOP MERGES")
 			}},
-		Fault{Kind: "memory/clickhouse", Lasts: moment, Inject: func(
+		Fault{Kind: "memory/clickhouse", Lasts: instant, Inject: func(
 			ctx context.Context, dice *rand.Rand,
 		) (func(context.Context) error, error) {
-			return hog(ctx, s, dice)
+			return exhaustMemory(ctx, s, dice)
 		}},
 	)
 }
 
-// setTables returns some of the tables other settings; heal takes them away again. The
-// settings are none that our tables have of their own.
+// setTables changes settings of random tables; heal resets them. The schema does not set these
+// settings itself.
 func setTables(
-	ctx context.Context, s *world.Stores, dice *rand.Rand, settings map[string]string,
+	ctx context.Context, s *environment.Stores, dice *rand.Rand, settings map[string]string,
 ) (func(context.Context) error, error) {
 	rows, err := s.ClickHouse.Query(
 		ctx, "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' ORDER BY name",
@@ -91,7 +93,7 @@ func setTables(
 	}
 	heal := func(ctx context.Context) error {
 		for _, table := range tables {
-			err := insist(ctx, func(ctx context.Context) error {
+			err := retry(ctx, func(ctx context.Context) error {
 				return s.ClickHouse.Exec(ctx, fmt.Sprintf("ALTER TABLE %s RESET SETTING %s", table, strings.Join(names, ", ")))
 			})
 			if err != nil {
@@ -110,9 +112,9 @@ func setTables(
 	return heal, nil
 }
 
-// hog has a query take what memory the engine has left, for moments, so that others
-// are refused theirs.
-func hog(ctx context.Context, s *world.Stores, dice *rand.Rand) (func(context.Context) error, error) {
+// exhaustMemory runs a query that uses up the memory of the engine for a short time, so that other
+// queries are refused.
+func exhaustMemory(ctx context.Context, s *environment.Stores, dice *rand.Rand) (func(context.Context) error, error) {
 	const limit = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -120,10 +122,10 @@ func hog(ctx context.Context, s *world.Stores, dice *rand.Rand) (func(context.Co
 		"SELECT length(a), sleepEachRow(2) FROM (SELECT groupArray(repeat('x', 1000)) AS a FROM numbers(%d)) "+
 			"SETTINGS max_memory_usage = 0, max_threads = 1", 500_000+dice.IntN(400_000),
 	)
-	// It may have the error itself that it is to bring others.
+	// The query itself may also fail with the memory error.
 	err := s.ClickHouse.Exec(ctx, statement)
 	if exception := (*ch.Exception)(nil); errors.As(err, &exception) {
-		return nothing, nil
+		return noHeal, nil
 	}
-	return nothing, err
+	return noHeal, err
 }

@@ -4,17 +4,17 @@ import (
 	"context"
 	"math/rand/v2"
 
-	"github.com/livegraph/livegraph/test/chaos/world"
+	"github.com/livegraph/livegraph/test/chaos/environment"
 )
 
-// disks are the faults of what has its own disk.
-func disks(w *world.World) []Fault {
+// diskFaults returns the faults of engines and processes that have a disk.
+func diskFaults(env *environment.Environment) []Fault {
 	var all []Fault
-	full := func(kind string, disk world.Disk, ready func(context.Context) error) {
+	full := func(kind string, disk environment.Disk, ready func(context.Context) error) {
 		if disk == "" {
 			return
 		}
-		all = append(all, Fault{Kind: "disk-full/" + kind, Lasts: away,
+		all = append(all, Fault{Kind: "disk-full/" + kind, Lasts: outage,
 			Inject: func(_ context.Context, dice *rand.Rand) (func(context.Context) error, error) {
 				grow, err := disk.Fill(dice.Int64N(256 << 10))
 				if err != nil {
@@ -28,10 +28,10 @@ func disks(w *world.World) []Fault {
 				}, nil
 			}})
 	}
-	for _, e := range w.Engines() {
+	for _, e := range env.Engines() {
 		full(e.Name, e.Disk, e.WaitReady)
 	}
-	for _, r := range w.Roles("") {
+	for _, r := range env.Roles("") {
 		full(r.Name, r.Disk, r.WaitReady)
 	}
 	return all

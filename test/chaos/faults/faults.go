@@ -1,9 +1,9 @@
-// Package faults is what can go wrong around Livegraph, each as a value that makes it
-// happen in a world and takes it back: processes and engines that are killed, paused or
-// replaced, connections that break, and engines that refuse for their own reasons.
+// Package faults defines the faults that are injected into an environment: processes and engines
+// that are killed, paused or duplicated, connections that break, and engines that refuse requests.
 //
-// A fault hits one thing. Several may hold at once, of the same thing too; what one
-// cannot do because another was there first it gives as an error, which is no failure.
+// A fault affects one process, engine or connection. Several faults may be active at once, also on
+// the same target. If one cannot be injected because of another, Inject returns an error, which is
+// not a failure of the run.
 package faults
 
 import (
@@ -11,48 +11,48 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/livegraph/livegraph/test/chaos/world"
+	"github.com/livegraph/livegraph/test/chaos/environment"
 )
 
 // Fault is one kind of fault.
 type Fault struct {
-	Kind string // what is done, and to what: kill/points
-	// Seldom is set for what takes long to settle.
+	Kind string // what is done, and to which target: kill/points
+	// Seldom is set for faults that take long to settle.
 	Seldom bool
-	// Loses is set for what loses acknowledged data by definition.
+	// Loses is set for faults that lose acknowledged data by definition.
 	Loses bool
-	// Lasts gives how long it is to hold.
+	// Lasts returns how long the fault is active.
 	Lasts func(dice *rand.Rand) time.Duration
-	// Inject makes it happen; heal takes it back and returns when that is done. An
-	// error says that it did not happen, or not all of it: heal, if there is one, is
-	// called all the same.
+	// Inject injects the fault; heal removes it and waits for the recovery. An error means that the
+	// fault was not or only partly injected: heal is called all the same if it is not nil.
 	Inject func(ctx context.Context, dice *rand.Rand) (heal func(context.Context) error, err error)
 }
 
-// All returns every kind that is possible in a world, always in the same order.
-func All(w *world.World, s *world.Stores) []Fault {
+// All returns every kind that is possible in an environment, always in the same order.
+func All(env *environment.Environment, s *environment.Stores) []Fault {
 	var all []Fault
-	all = append(all, processes(w)...)
-	all = append(all, engines(w)...)
-	all = append(all, networks(w)...)
-	all = append(all, logs(w, s)...)
-	all = append(all, clickhouses(w, s)...)
-	all = append(all, postgreses(w, s)...)
-	all = append(all, redises(w, s)...)
-	all = append(all, milvuses(s)...)
-	return append(all, disks(w)...)
+	all = append(all, processFaults(env)...)
+	all = append(all, engineFaults(env)...)
+	all = append(all, networkFaults(env)...)
+	all = append(all, kafkaFaults(env, s)...)
+	all = append(all, clickhouseFaults(env, s)...)
+	all = append(all, postgresFaults(env, s)...)
+	all = append(all, redisFaults(env, s)...)
+	all = append(all, milvusFaults(s)...)
+	return append(all, diskFaults(env)...)
 }
 
-// between returns a time within bounds.
-func between(least, most time.Duration) func(*rand.Rand) time.Duration {
-	return func(dice *rand.Rand) time.Duration { return least + time.Duration(dice.Int64N(int64(most-least))) }
+// between returns a function that returns a random duration in [low, high).
+func between(low, high time.Duration) func(*rand.Rand) time.Duration {
+	return func(dice *rand.Rand) time.Duration { return low + time.Duration(dice.Int64N(int64(high-low))) }
 }
 
-// moment is for what happens at once.
-func moment(*rand.Rand) time.Duration { return 0 }
+// instant is the duration of faults that have no duration.
+func instant(*rand.Rand) time.Duration { return 0 }
 
-// pausing is mostly short, and now and then longer than a consumer's session.
-func pausing(dice *rand.Rand) time.Duration {
+// pauseLength returns a duration that is usually short, and sometimes longer than a consumer's
+// session.
+func pauseLength(dice *rand.Rand) time.Duration {
 	switch roll := dice.IntN(100); {
 	case roll < 90:
 		return between(time.Second, 3*time.Second)(dice)
@@ -63,24 +63,24 @@ func pausing(dice *rand.Rand) time.Duration {
 	}
 }
 
-// away is how long something stays away.
-var away = between(200*time.Millisecond, 3*time.Second)
+// outage is the duration of an unavailability.
+var outage = between(200*time.Millisecond, 3*time.Second)
 
-// nothing heals what needs no healing.
-func nothing(context.Context) error { return nil }
+// noHeal is the heal function of faults that need none.
+func noHeal(context.Context) error { return nil }
 
-// undo makes a heal of what takes something back at once.
-func undo(do func()) func(context.Context) error {
+// healWith returns a heal function that calls do.
+func healWith(do func()) func(context.Context) error {
 	return func(context.Context) error { do(); return nil }
 }
 
-// insist tries until it works or ctx ends: what takes a fault back must happen, though
-// the engine be unavailable for another.
-func insist(ctx context.Context, try func(context.Context) error) error {
+// retry repeats attempt until it succeeds or ctx ends: a fault must be healed even while another
+// fault makes the engine unavailable.
+func retry(ctx context.Context, attempt func(context.Context) error) error {
 	const pause, limit = 100 * time.Millisecond, 3 * time.Second
 	for {
-		once, cancel := context.WithTimeout(ctx, limit)
-		err := try(once)
+		attemptCtx, cancel := context.WithTimeout(ctx, limit)
+		err := attempt(attemptCtx)
 		cancel()
 		if err == nil {
 			return nil

@@ -10,10 +10,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/livegraph/livegraph/test/chaos/world"
+	"github.com/livegraph/livegraph/test/chaos/environment"
 )
 
-// consumer is a group of Livegraph's with the role that it belongs to.
+// consumer is a consumer group of Livegraph, its role and its topic.
 type consumer struct{ role, group, topic string }
 
 var groups = []consumer{
@@ -24,7 +24,7 @@ var groups = []consumer{
 	{"audit", "livegraph-audit", "audit"},
 }
 
-// Groups returns Livegraph's consumer groups, each with the role that it belongs to.
+// Groups returns the role of each of Livegraph's consumer groups, by group.
 func Groups() map[string]string {
 	all := map[string]string{}
 	for _, c := range groups {
@@ -33,75 +33,74 @@ func Groups() map[string]string {
 	return all
 }
 
-// logs are the faults that only a log can have.
-func logs(w *world.World, s *world.Stores) []Fault {
-	all := []Fault{{Kind: "restart/kafka", Lasts: moment, Inject: func(ctx context.Context, _ *rand.Rand) (
+// kafkaFaults returns the faults that are specific to Kafka.
+func kafkaFaults(env *environment.Environment, s *environment.Stores) []Fault {
+	all := []Fault{{Kind: "restart/kafka", Lasts: instant, Inject: func(ctx context.Context, _ *rand.Rand) (
 		func(context.Context) error, error,
 	) {
-		return w.Engine(world.Kafka).WaitReady, w.Engine(world.Kafka).Restart(ctx, nil)
+		return env.Engine(environment.Kafka).WaitReady, env.Engine(environment.Kafka).Restart(ctx, nil)
 	}}}
-	if w.Apache() {
-		all = append(all, Fault{Kind: "leaders/kafka", Lasts: moment, Inject: func(
+	if env.Apache() {
+		all = append(all, Fault{Kind: "leaders/kafka", Lasts: instant, Inject: func(
 			ctx context.Context, dice *rand.Rand,
 		) (func(context.Context) error, error) {
-			return nothing, moveLeaders(ctx, s, dice)
+			return noHeal, moveLeaders(ctx, s, dice)
 		}})
 	}
 	for _, c := range groups {
 		all = append(all,
-			Fault{Kind: "rebalances/" + c.group, Lasts: moment, Inject: func(
+			Fault{Kind: "rebalances/" + c.group, Lasts: instant, Inject: func(
 				ctx context.Context, dice *rand.Rand,
 			) (func(context.Context) error, error) {
-				return nothing, rebalances(ctx, w, c, dice)
+				return noHeal, rebalances(ctx, env, c, dice)
 			}},
-			Fault{Kind: "offsets-back/" + c.group, Lasts: moment, Inject: func(
+			Fault{Kind: "offsets-back/" + c.group, Lasts: instant, Inject: func(
 				ctx context.Context, dice *rand.Rand,
 			) (func(context.Context) error, error) {
-				return moveOffsets(ctx, w, s, c, func(start, _, committed int64) int64 {
+				return moveOffsets(ctx, env, s, c, func(start, _, committed int64) int64 {
 					return start + dice.Int64N(committed-start+1)
 				})
 			}},
-			Fault{Kind: "offsets-beyond/" + c.group, Lasts: moment, Inject: func(
+			Fault{Kind: "offsets-beyond/" + c.group, Lasts: instant, Inject: func(
 				ctx context.Context, dice *rand.Rand,
 			) (func(context.Context) error, error) {
-				return moveOffsets(ctx, w, s, c, func(_, end, _ int64) int64 { return end + 1 + dice.Int64N(1000) })
+				return moveOffsets(ctx, env, s, c, func(_, end, _ int64) int64 { return end + 1 + dice.Int64N(1000) })
 			}},
 		)
 	}
-	all = append(all, Fault{Kind: "offsets-below/livegraph-points", Lasts: moment,
+	all = append(all, Fault{Kind: "offsets-below/livegraph-points", Lasts: instant,
 		Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
-			return trim(ctx, w, s, groups[0])
+			return trimConsumed(ctx, env, s, groups[0])
 		}})
-	all = append(all, Fault{Kind: "partitions-added/points", Lasts: moment,
+	all = append(all, Fault{Kind: "partitions-added/points", Lasts: instant,
 		Inject: func(ctx context.Context, dice *rand.Rand) (func(context.Context) error, error) {
-			return nothing, addPartitions(ctx, s, 1+dice.IntN(3))
+			return noHeal, addPartitions(ctx, s, 1+dice.IntN(3))
 		}})
-	return append(all, losses(w, s)...)
+	return append(all, lossFaults(env, s)...)
 }
 
-// addPartitions adds partitions to topic points, so that many series move, while
-// points are written, written over and deleted. Each process gets to know of it at
-// another moment.
-func addPartitions(ctx context.Context, s *world.Stores, more int) error {
-	const most = 64
+// addPartitions adds partitions to topic points, so that many series move to other partitions while
+// points are written, overwritten and deleted. Each process learns of the change at another time.
+func addPartitions(ctx context.Context, s *environment.Stores, more int) error {
+	const maxPartitions = 64
 	topics, err := s.Log.ListTopics(ctx, "points")
 	if err != nil {
 		return err
 	}
-	has := len(topics["points"].Partitions)
-	if has == 0 || has+more > most {
-		return fmt.Errorf("the topic has %d partitions", has)
+	current := len(topics["points"].Partitions)
+	if current == 0 || current+more > maxPartitions {
+		return fmt.Errorf("the topic has %d partitions", current)
 	}
-	answers, err := s.Log.UpdatePartitions(ctx, has+more, "points")
+	answers, err := s.Log.UpdatePartitions(ctx, current+more, "points")
 	if err != nil {
 		return err
 	}
 	return answers.Error()
 }
 
-// moveLeaders makes the other replica the leader of some partitions, those of the groups'
-// offsets included.
-func moveLeaders(ctx context.Context, s *world.Stores, dice *rand.Rand) error {
+// moveLeaders moves the leadership of random partitions to the other replica, including partitions
+// of the offsets topic.
+func moveLeaders(ctx context.Context, s *environment.Stores, dice *rand.Rand) error {
 	const limit = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -109,7 +108,7 @@ func moveLeaders(ctx context.Context, s *world.Stores, dice *rand.Rand) error {
 	if err != nil {
 		return err
 	}
-	var order kadm.AlterPartitionAssignmentsReq
+	var request kadm.AlterPartitionAssignmentsReq
 	var moved kadm.TopicsSet
 	topics.EachPartition(func(p kadm.PartitionDetail) {
 		if len(p.Replicas) != 2 || p.Leader < 0 || dice.IntN(2) == 0 {
@@ -119,13 +118,13 @@ func moveLeaders(ctx context.Context, s *world.Stores, dice *rand.Rand) error {
 		if follower == p.Leader {
 			follower = p.Replicas[1]
 		}
-		order.Assign(p.Topic, p.Partition, []int32{follower, p.Leader})
+		request.Assign(p.Topic, p.Partition, []int32{follower, p.Leader})
 		moved.Add(p.Topic, p.Partition)
 	})
 	if len(moved) == 0 {
 		return nil
 	}
-	answers, err := s.Log.AlterPartitionAssignments(ctx, order)
+	answers, err := s.Log.AlterPartitionAssignments(ctx, request)
 	if err == nil {
 		err = answers.Error()
 	}
@@ -136,29 +135,31 @@ func moveLeaders(ctx context.Context, s *world.Stores, dice *rand.Rand) error {
 	return err
 }
 
-// rebalances has strangers join a group and leave it again. They consume nothing, and
-// hold up anyone who would, for moments.
-func rebalances(ctx context.Context, w *world.World, c consumer, dice *rand.Rand) error {
+// rebalances makes foreign members join a group and leave it again. They consume nothing, but block
+// the other members for a short time.
+func rebalances(ctx context.Context, env *environment.Environment, c consumer, dice *rand.Rand) error {
 	for range 2 + dice.IntN(4) {
-		member, err := kgo.NewClient(w.KafkaClient(kgo.ConsumerGroup(c.group), kgo.ConsumeTopics(c.topic),
-			kgo.DisableAutoCommit(), kgo.SessionTimeout(world.Session), kgo.HeartbeatInterval(500*time.Millisecond))...)
+		member, err := kgo.NewClient(env.KafkaOptions(kgo.ConsumerGroup(c.group), kgo.ConsumeTopics(c.topic),
+			kgo.DisableAutoCommit(), kgo.SessionTimeout(environment.SessionTimeout),
+			kgo.HeartbeatInterval(500*time.Millisecond))...)
 		if err != nil {
 			return err
 		}
-		at, cancel := context.WithTimeout(ctx, between(100*time.Millisecond, 1500*time.Millisecond)(dice))
-		member.PollFetches(at)
+		joinCtx, cancel := context.WithTimeout(ctx, between(100*time.Millisecond, 1500*time.Millisecond)(dice))
+		member.PollFetches(joinCtx)
 		cancel()
 		member.Close()
 	}
 	return nil
 }
 
-// moveOffsets has the group of a role find other offsets than it has committed, as an
-// operator's mistake would leave them: it must not lose by them, and not count twice.
+// moveOffsets replaces the committed offsets of a group, as an operator's mistake would do: no data
+// may be lost or counted twice.
 func moveOffsets(
-	ctx context.Context, w *world.World, s *world.Stores, c consumer, to func(start, end, committed int64) int64,
+	ctx context.Context, env *environment.Environment, s *environment.Stores, c consumer,
+	to func(start, end, committed int64) int64,
 ) (func(context.Context) error, error) {
-	return whileAway(ctx, w, c, func(ctx context.Context) error {
+	return whileStopped(ctx, env, c, func(ctx context.Context) error {
 		starts, err := s.Log.ListStartOffsets(ctx, c.topic)
 		if err != nil {
 			return err
@@ -167,7 +168,7 @@ func moveOffsets(
 		if err != nil {
 			return err
 		}
-		had, err := s.Log.FetchOffsets(ctx, c.group)
+		committedOffsets, err := s.Log.FetchOffsets(ctx, c.group)
 		if err != nil {
 			return err
 		}
@@ -175,8 +176,8 @@ func moveOffsets(
 		ends.Each(func(end kadm.ListedOffset) {
 			start, _ := starts.Lookup(c.topic, end.Partition)
 			committed := start.Offset
-			if at, is := had.Lookup(c.topic, end.Partition); is {
-				committed = min(max(at.At, start.Offset), end.Offset)
+			if offset, ok := committedOffsets.Lookup(c.topic, end.Partition); ok {
+				committed = min(max(offset.At, start.Offset), end.Offset)
 			}
 			moved.AddOffset(c.topic, end.Partition, to(start.Offset, end.Offset, committed), -1)
 		})
@@ -188,9 +189,9 @@ func moveOffsets(
 	})
 }
 
-// stored returns how far each partition of a topic is visible in ClickHouse. What the group
-// has committed may be more: another fault may have moved it.
-func stored(ctx context.Context, s *world.Stores, topic string) (map[int32]int64, error) {
+// storedOffsets returns the offset up to which each partition of a topic is visible in ClickHouse.
+// The committed offset of the group may be higher: another fault may have moved it.
+func storedOffsets(ctx context.Context, s *environment.Stores, topic string) (map[int32]int64, error) {
 	topics, err := s.Log.ListTopics(ctx, topic)
 	if err != nil {
 		return nil, err
@@ -200,38 +201,40 @@ func stored(ctx context.Context, s *world.Stores, topic string) (map[int32]int64
 	if err != nil {
 		return nil, err
 	}
-	marks := map[int32]int64{}
+	offsets := map[int32]int64{}
 	var partition int32
 	var next int64
 	_, err = pgx.ForEachRow(rows, []any{&partition, &next}, func() error {
-		marks[partition] = next
+		offsets[partition] = next
 		return nil
 	})
-	return marks, err
+	return offsets, err
 }
 
-// trim removes from a topic what its group has consumed, and has the group find offsets
-// of before. The embedded broker keeps a record of each partition: over a kill it knows
-// where a partition ends by its records alone, and begins at 0 again without any. That is
-// a log that has lost something, which other faults stand for.
-func trim(ctx context.Context, w *world.World, s *world.Stores, c consumer) (func(context.Context) error, error) {
-	return whileAway(ctx, w, c, func(ctx context.Context) error {
-		had, err := s.Log.FetchOffsets(ctx, c.group)
+// trimConsumed deletes the consumed records of a topic, and commits earlier offsets for the group.
+// It leaves one record in each partition of the embedded broker: after a kill, that broker finds
+// the end of a partition only by its records, and begins at 0 again if there are none. That would
+// be a loss of data, which other faults cover.
+func trimConsumed(
+	ctx context.Context, env *environment.Environment, s *environment.Stores, c consumer,
+) (func(context.Context) error, error) {
+	return whileStopped(ctx, env, c, func(ctx context.Context) error {
+		committedOffsets, err := s.Log.FetchOffsets(ctx, c.group)
 		if err != nil {
 			return err
 		}
-		marks, err := stored(ctx, s, c.topic)
+		offsets, err := storedOffsets(ctx, s, c.topic)
 		if err != nil {
 			return err
 		}
 		kept := int64(1)
-		if w.Apache() {
+		if env.Apache() {
 			kept = 0
 		}
 		var consumed, zero kadm.Offsets
-		had.Each(func(o kadm.OffsetResponse) {
-			if at := min(o.At, marks[o.Partition]) - kept; o.Topic == c.topic && at > 0 {
-				consumed.AddOffset(c.topic, o.Partition, at, -1)
+		committedOffsets.Each(func(o kadm.OffsetResponse) {
+			if before := min(o.At, offsets[o.Partition]) - kept; o.Topic == c.topic && before > 0 {
+				consumed.AddOffset(c.topic, o.Partition, before, -1)
 				zero.AddOffset(c.topic, o.Partition, 0, -1)
 			}
 		})
@@ -253,57 +256,59 @@ func trim(ctx context.Context, w *world.World, s *world.Stores, c consumer) (fun
 	})
 }
 
-// whileAway ends the processes of a group's role, does something to the group when it is
-// empty, and has heal bring them back.
-func whileAway(
-	ctx context.Context, w *world.World, c consumer, do func(context.Context) error,
+// whileStopped stops the processes of a group's role, calls do when the group is empty, and returns
+// a heal function that starts them again.
+func whileStopped(
+	ctx context.Context, env *environment.Environment, c consumer, do func(context.Context) error,
 ) (func(context.Context) error, error) {
 	const limit = 20 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	of := w.Roles(c.role)
+	roleProcesses := env.Roles(c.role)
 	var release []func()
-	back := func(ctx context.Context) error {
+	heal := func(ctx context.Context) error {
 		for _, r := range release {
 			r()
 		}
-		for _, process := range of {
+		for _, process := range roleProcesses {
 			if err := process.WaitReady(ctx); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	for _, process := range of {
+	for _, process := range roleProcesses {
 		release = append(release, process.Hold())
 		if err := process.Terminate(ctx); err != nil {
-			return back, fmt.Errorf("ending %s: %w", process.Name, err)
+			return heal, fmt.Errorf("ending %s: %w", process.Name, err)
 		}
 	}
-	// A member that was killed is one until its session has run out, and with members
-	// the broker takes no offsets from outside.
-	return back, insist(ctx, do)
+	// A killed member remains in the group until its session expires, and while the group has members
+	// the broker accepts no commits of others.
+	return heal, retry(ctx, do)
 }
 
-// losses are what loses acknowledged data by definition. It has to be noticed, and said
-// in a process's log: where it is not, the fault cannot be taken back.
-func losses(w *world.World, s *world.Stores) []Fault {
+// lossFaults returns the faults that lose acknowledged data by definition. A process must log the
+// loss: if it does not, heal returns an error.
+func lossFaults(env *environment.Environment, s *environment.Stores) []Fault {
 	all := []Fault{{Kind: "records-lost/points", Loses: true, Lasts: between(500*time.Millisecond, time.Second),
 		Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
-			return loseRecords(ctx, w, s)
+			return loseRecords(ctx, env, s)
 		},
 	}}
 	for _, topic := range []string{"points", "graph.commands", "graph.events", "audit"} {
-		all = append(all, Fault{Kind: "recreated/" + topic, Loses: true, Lasts: moment,
+		all = append(all, Fault{Kind: "recreated/" + topic, Loses: true, Lasts: instant,
 			Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
-				return recreate(ctx, w, s, topic)
+				return recreate(ctx, env, s, topic)
 			}})
 	}
 	return all
 }
 
-// recreate deletes a topic and makes it again.
-func recreate(ctx context.Context, w *world.World, s *world.Stores, topic string) (func(context.Context) error, error) {
+// recreate deletes a topic and creates it again.
+func recreate(
+	ctx context.Context, env *environment.Environment, s *environment.Stores, topic string,
+) (func(context.Context) error, error) {
 	before, err := s.Log.ListTopics(ctx, topic)
 	if err != nil {
 		return nil, err
@@ -316,7 +321,7 @@ func recreate(ctx context.Context, w *world.World, s *world.Stores, topic string
 		return nil, err
 	}
 	return func(ctx context.Context) error {
-		err := insist(ctx, func(ctx context.Context) error {
+		err := retry(ctx, func(ctx context.Context) error {
 			_, err := s.Log.CreateTopic(ctx, int32(len(before[topic].Partitions)), -1, configs, topic)
 			return err
 		})
@@ -327,28 +332,30 @@ func recreate(ctx context.Context, w *world.World, s *world.Stores, topic string
 		if err != nil {
 			return err
 		}
-		return said(ctx, w, "deleted and created again", now[topic].ID.String())
+		return waitForLog(ctx, env, "deleted and created again", now[topic].ID.String())
 	}, nil
 }
 
-// loseRecords removes records that nobody has consumed, as retention does when a
-// consumer is unavailable for too long.
-func loseRecords(ctx context.Context, w *world.World, s *world.Stores) (func(context.Context) error, error) {
+// loseRecords deletes records that were not consumed, as retention does when a consumer is
+// unavailable for too long.
+func loseRecords(
+	ctx context.Context, env *environment.Environment, s *environment.Stores,
+) (func(context.Context) error, error) {
 	c := groups[0]
-	before := w.Says("DATA LOSS")
-	of := w.Roles(c.role)
-	release := of[0].Hold()
-	back := func(ctx context.Context) error {
+	before := env.CountLogLines("DATA LOSS")
+	roleProcesses := env.Roles(c.role)
+	release := roleProcesses[0].Hold()
+	heal := func(ctx context.Context) error {
 		ends, err := s.Log.ListEndOffsets(ctx, c.topic)
 		if err != nil {
 			release()
 			return err
 		}
-		had, err := s.Log.FetchOffsets(ctx, c.group)
+		committedOffsets, err := s.Log.FetchOffsets(ctx, c.group)
 		lost := int64(0)
 		ends.Each(func(end kadm.ListedOffset) {
-			if at, is := had.Lookup(c.topic, end.Partition); is && at.At >= 0 {
-				lost += end.Offset - at.At
+			if offset, ok := committedOffsets.Lookup(c.topic, end.Partition); ok && offset.At >= 0 {
+				lost += end.Offset - offset.At
 			}
 		})
 		if err == nil {
@@ -358,31 +365,31 @@ func loseRecords(ctx context.Context, w *world.World, s *world.Stores) (func(con
 		if err != nil || lost == 0 {
 			return err
 		}
-		return insist(ctx, func(context.Context) error {
-			if w.Says("DATA LOSS") == before {
+		return retry(ctx, func(context.Context) error {
+			if env.CountLogLines("DATA LOSS") == before {
 				return fmt.Errorf("%d records were gone before they were consumed, and no process has said so", lost)
 			}
 			return nil
 		})
 	}
-	return back, of[0].Terminate(ctx)
+	return heal, roleProcesses[0].Terminate(ctx)
 }
 
-// said waits until a process has logged a line with these words.
-func said(ctx context.Context, w *world.World, words ...string) error {
+// waitForLog waits until a process has logged a line with these words.
+func waitForLog(ctx context.Context, env *environment.Environment, words ...string) error {
 	const limit = 45 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return insist(ctx, func(context.Context) error {
-		if w.Says(words...) == 0 {
+	return retry(ctx, func(context.Context) error {
+		if env.CountLogLines(words...) == 0 {
 			return fmt.Errorf("no process has said %q", words)
 		}
 		return nil
 	})
 }
 
-// topicConfigs returns the settings that a topic was made with.
-func topicConfigs(ctx context.Context, s *world.Stores, topic string) (map[string]*string, error) {
+// topicConfigs returns the settings with which a topic was created.
+func topicConfigs(ctx context.Context, s *environment.Stores, topic string) (map[string]*string, error) {
 	described, err := s.Log.DescribeTopicConfigs(ctx, topic)
 	if err != nil {
 		return nil, err

@@ -7,12 +7,12 @@ import (
 
 	"github.com/milvus-io/milvus-sdk-go/v2/client"
 
-	"github.com/livegraph/livegraph/test/chaos/world"
+	"github.com/livegraph/livegraph/test/chaos/environment"
 )
 
-// milvuses are the faults that only Milvus can have.
-func milvuses(s *world.Stores) []Fault {
-	return []Fault{{Kind: "dropped/milvus", Seldom: true, Lasts: moment,
+// milvusFaults returns the faults that are specific to Milvus.
+func milvusFaults(s *environment.Stores) []Fault {
+	return []Fault{{Kind: "dropped/milvus", Seldom: true, Lasts: instant,
 		Inject: func(ctx context.Context, dice *rand.Rand) (func(context.Context) error, error) {
 			c, err := client.NewClient(ctx, client.Config{Address: s.Milvus})
 			if err != nil {
@@ -26,6 +26,6 @@ func milvuses(s *world.Stores) []Fault {
 			if len(collections) == 0 {
 				return nil, errors.New("there is no collection")
 			}
-			return nothing, c.DropCollection(ctx, collections[dice.IntN(len(collections))].Name)
+			return noHeal, c.DropCollection(ctx, collections[dice.IntN(len(collections))].Name)
 		}}}
 }

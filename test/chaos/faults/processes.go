@@ -9,25 +9,25 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/livegraph/livegraph/test/chaos/world"
+	"github.com/livegraph/livegraph/test/chaos/environment"
 )
 
-// twinRoles are the roles that share their work as a consumer group.
-var twinRoles = []string{"points", "commands", "embeddings", "audit"}
+// consumerRoles are the roles that consume in a consumer group.
+var consumerRoles = []string{"points", "commands", "embeddings", "audit"}
 
-// errAway says that what was to be hit was not there.
-var errAway = errors.New("it does not run")
+// errNotRunning means that the target of the fault does not run.
+var errNotRunning = errors.New("it does not run")
 
-// processes are the faults of the binary's own processes.
-func processes(w *world.World) []Fault {
+// processFaults returns the faults of the binary's processes.
+func processFaults(env *environment.Environment) []Fault {
 	var all []Fault
 	for _, role := range []string{"api", "points", "commands", "embeddings", "audit"} {
-		pick := func(dice *rand.Rand) *world.Role {
-			of := slices.DeleteFunc(w.Roles(role), func(r *world.Role) bool { return r.Twin })
-			return of[dice.IntN(len(of))]
+		pick := func(dice *rand.Rand) *environment.Role {
+			candidates := slices.DeleteFunc(env.Roles(role), func(r *environment.Role) bool { return r.Duplicate })
+			return candidates[dice.IntN(len(candidates))]
 		}
 		all = append(all,
-			Fault{Kind: "kill/" + role, Lasts: away, Inject: func(
+			Fault{Kind: "kill/" + role, Lasts: outage, Inject: func(
 				_ context.Context, dice *rand.Rand,
 			) (func(context.Context) error, error) {
 				process := pick(dice)
@@ -38,16 +38,16 @@ func processes(w *world.World) []Fault {
 					return process.WaitReady(ctx)
 				}, nil
 			}},
-			Fault{Kind: "pause/" + role, Lasts: pausing, Inject: func(
+			Fault{Kind: "pause/" + role, Lasts: pauseLength, Inject: func(
 				_ context.Context, dice *rand.Rand,
 			) (func(context.Context) error, error) {
 				process := pick(dice)
 				if process.PID() == 0 {
-					return nil, errAway
+					return nil, errNotRunning
 				}
-				return undo(process.Pause()), nil
+				return healWith(process.Pause()), nil
 			}},
-			Fault{Kind: "terminate/" + role, Lasts: moment, Inject: func(
+			Fault{Kind: "terminate/" + role, Lasts: instant, Inject: func(
 				_ context.Context, dice *rand.Rand,
 			) (func(context.Context) error, error) {
 				process := pick(dice)
@@ -60,16 +60,16 @@ func processes(w *world.World) []Fault {
 			}},
 		)
 	}
-	return append(all, twins(w)...)
+	return append(all, duplicateFaults(env)...)
 }
 
-// twins are further processes of a consumer group that come and go.
-func twins(w *world.World) []Fault {
+// duplicateFaults returns the faults in which a further process joins a consumer group.
+func duplicateFaults(env *environment.Environment) []Fault {
 	var serial atomic.Int64
 	var all []Fault
-	for _, role := range twinRoles {
-		start := func() (*world.Role, func(), error) {
-			return w.Twin(role, fmt.Sprintf("%s-twin-%d", role, serial.Add(1)))
+	for _, role := range consumerRoles {
+		start := func() (*environment.Role, func(), error) {
+			return env.StartDuplicate(role, fmt.Sprintf("%s-twin-%d", role, serial.Add(1)))
 		}
 		all = append(all,
 			Fault{Kind: "twin/" + role, Lasts: between(3*time.Second, 6*time.Second), Inject: func(context.Context, *rand.Rand) (
@@ -79,24 +79,25 @@ func twins(w *world.World) []Fault {
 				if err != nil {
 					return nil, err
 				}
-				return undo(end), nil
+				return healWith(end), nil
 			}},
-			// The one that is paused for longer than its session wakes up and believes
-			// that it still owns what its twin has.
-			Fault{Kind: "stale/" + role, Seldom: true, Lasts: between(world.Session+2*time.Second, world.Session+5*time.Second),
+			// The process that was paused for longer than its session resumes and believes that it
+			// still owns the partitions of its duplicate.
+			Fault{Kind: "stale/" + role, Seldom: true,
+				Lasts: between(environment.SessionTimeout+2*time.Second, environment.SessionTimeout+5*time.Second),
 				Inject: func(ctx context.Context, _ *rand.Rand) (func(context.Context) error, error) {
-					twin, end, err := start()
+					duplicate, end, err := start()
 					if err != nil {
 						return nil, err
 					}
-					if err := twin.WaitReady(ctx); err != nil {
+					if err := duplicate.WaitReady(ctx); err != nil {
 						end()
 						return nil, err
 					}
-					resume := w.Roles(role)[0].Pause()
+					resume := env.Roles(role)[0].Pause()
 					return func(context.Context) error {
 						resume()
-						time.Sleep(2 * time.Second) // both are awake
+						time.Sleep(2 * time.Second) // both processes run
 						end()
 						return nil
 					}, nil
@@ -106,27 +107,27 @@ func twins(w *world.World) []Fault {
 	return all
 }
 
-// engines are the faults that every engine's process can have.
-func engines(w *world.World) []Fault {
+// engineFaults returns the faults of the engines' processes.
+func engineFaults(env *environment.Environment) []Fault {
 	var all []Fault
-	for _, e := range w.Engines() {
+	for _, e := range env.Engines() {
 		all = append(all,
-			Fault{Kind: "kill/" + e.Name, Lasts: moment, Inject: func(context.Context, *rand.Rand) (
+			Fault{Kind: "kill/" + e.Name, Lasts: instant, Inject: func(context.Context, *rand.Rand) (
 				func(context.Context) error, error,
 			) {
 				if e.PID() == 0 {
-					return nil, errAway
+					return nil, errNotRunning
 				}
 				e.Kill()
 				return e.WaitReady, nil
 			}},
-			Fault{Kind: "pause/" + e.Name, Lasts: pausing, Inject: func(context.Context, *rand.Rand) (
+			Fault{Kind: "pause/" + e.Name, Lasts: pauseLength, Inject: func(context.Context, *rand.Rand) (
 				func(context.Context) error, error,
 			) {
 				if e.PID() == 0 {
-					return nil, errAway
+					return nil, errNotRunning
 				}
-				return undo(e.Pause()), nil
+				return healWith(e.Pause()), nil
 			}},
 		)
 	}

@@ -7,44 +7,44 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/livegraph/livegraph/test/chaos/world"
+	"github.com/livegraph/livegraph/test/chaos/environment"
 )
 
-// usualMemory and usualPolicy are those of the embedded edition.
+// defaultMemory and defaultPolicy are the settings of the embedded edition.
 const (
-	usualMemory = "256mb"
-	usualPolicy = "volatile-lru"
+	defaultMemory = "256mb"
+	defaultPolicy = "volatile-lru"
 )
 
-// redises are the faults that only Redis can have.
-func redises(w *world.World, s *world.Stores) []Fault {
-	e := w.Engine(world.Redis)
+// redisFaults returns the faults that are specific to Redis.
+func redisFaults(env *environment.Environment, s *environment.Stores) []Fault {
+	e := env.Engine(environment.Redis)
 	return []Fault{
-		{Kind: "flushed/redis", Lasts: moment, Inject: func(ctx context.Context, _ *rand.Rand) (
+		{Kind: "flushed/redis", Lasts: instant, Inject: func(ctx context.Context, _ *rand.Rand) (
 			func(context.Context) error, error,
 		) {
-			return nothing, s.Redis.FlushAll(ctx).Err()
+			return noHeal, s.Redis.FlushAll(ctx).Err()
 		}},
-		{Kind: "emptied/redis", Lasts: moment, Inject: func(ctx context.Context, _ *rand.Rand) (
+		{Kind: "emptied/redis", Lasts: instant, Inject: func(ctx context.Context, _ *rand.Rand) (
 			func(context.Context) error, error,
 		) {
 			return e.WaitReady, e.Restart(ctx, func() error { return os.RemoveAll(filepath.Join(e.Dir, "appendonlydir")) })
 		}},
-		{Kind: "stalled/redis", Lasts: moment, Inject: func(
+		{Kind: "stalled/redis", Lasts: instant, Inject: func(
 			ctx context.Context, dice *rand.Rand,
 		) (func(context.Context) error, error) {
 			stall := between(200*time.Millisecond, 3*time.Second)(dice)
-			return nothing, s.Redis.Do(ctx, "CLIENT", "PAUSE", stall.Milliseconds()).Err()
+			return noHeal, s.Redis.Do(ctx, "CLIENT", "PAUSE", stall.Milliseconds()).Err()
 		}},
-		{Kind: "full/redis", Lasts: away, Inject: func(ctx context.Context, _ *rand.Rand) (
+		{Kind: "full/redis", Lasts: outage, Inject: func(ctx context.Context, _ *rand.Rand) (
 			func(context.Context) error, error,
 		) {
 			heal := func(ctx context.Context) error {
-				return insist(ctx, func(ctx context.Context) error {
-					if err := s.Redis.ConfigSet(ctx, "maxmemory", usualMemory).Err(); err != nil {
+				return retry(ctx, func(ctx context.Context) error {
+					if err := s.Redis.ConfigSet(ctx, "maxmemory", defaultMemory).Err(); err != nil {
 						return err
 					}
-					return s.Redis.ConfigSet(ctx, "maxmemory-policy", usualPolicy).Err()
+					return s.Redis.ConfigSet(ctx, "maxmemory-policy", defaultPolicy).Err()
 				})
 			}
 			if err := s.Redis.ConfigSet(ctx, "maxmemory-policy", "noeviction").Err(); err != nil {

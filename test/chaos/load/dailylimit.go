@@ -51,7 +51,8 @@ func (l *Load) checkDailyLimit(ctx context.Context) ([]Violation, error) {
 	for n := range requestsSent {
 		work.Go(func() {
 			a, err := l.client.do(ctx, call{
-				key: key, errorExpected: true, api: 1 + n%len(l.cfg.APIs), method: http.MethodGet, path: "/api/queries/nodes?limit=1",
+				key: key, errorExpected: true, api: 1 + n%len(l.cfg.APIs), method: http.MethodGet,
+				path: "/api/queries/nodes?limit=1",
 			})
 			switch {
 			case outcomeUnknown(a, err):

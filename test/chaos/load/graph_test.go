@@ -279,7 +279,7 @@ func TestATopicThatIsNotTheJournalsIsSeen(t *testing.T) {
 	}
 	require.Empty(t, compare(records))
 	require.Empty(t, compare(append(records, records...)), "it may be there again")
-	require.Empty(t, compare(append(records, topicRow{workspace: uuid.New(), sequence: 3})), "another world's")
+	require.Empty(t, compare(append(records, topicRow{workspace: uuid.New(), sequence: 3})), "of another environment")
 	requireFound(t, compare(append(records[:3:3], records[4:]...)), 5, "left out")
 	requireFound(t, compare(records[:8]), 5, "not published")
 	requireFound(

@@ -28,7 +28,7 @@ const (
 	eventsTopic   = "graph.events"
 )
 
-var errBehind = errors.New("the world does not catch up")
+var errBehind = errors.New("the environment does not catch up")
 
 // step is a condition that Settle waits for.
 type step struct {

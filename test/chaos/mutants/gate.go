@@ -17,31 +17,31 @@ import (
 	"github.com/livegraph/livegraph/test/chaos/run"
 )
 
-// tryLimit bounds what is made with one planted bug.
-const tryLimit = 20 * time.Minute
+// checkTimeout bounds the time for one planted bug.
+const checkTimeout = 20 * time.Minute
 
-// gate tries planted bugs.
-type gate struct {
-	dir   string // for all that is made
+// checker checks whether planted bugs are caught.
+type checker struct {
+	dir   string // for builds and runs
 	chaos string
 	seed  uint64
 	out   io.Writer
 }
 
-// result is what came of a planted bug.
+// result is the result of checking a planted bug.
 type result struct {
 	patch
-	by    string // what caught it; empty: nothing has
-	found []int  // the invariants that were seen to be broken
-	what  string // the first violation, or the test that failed
-	took  time.Duration
+	caughtBy string // what caught it; empty: nothing
+	found    []int  // the violated invariants
+	what     string // the first violation, or the test that failed
+	took     time.Duration
 
-	failure error // it could not be tried
+	failure error // why it could not be checked
 }
 
-// try builds the product with a bug and has it caught.
-func (g *gate) try(ctx context.Context, name, path string) (result, error) {
-	ctx, cancel := context.WithTimeout(ctx, tryLimit)
+// check builds the product with a bug and runs the faults or the test that must catch it.
+func (g *checker) check(ctx context.Context, name, path string) (result, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	p, err := readPatch(name, path)
 	if err != nil {
@@ -57,42 +57,43 @@ func (g *gate) try(ctx context.Context, name, path string) (result, error) {
 		return result{}, err
 	}
 	if p.test != "" {
-		return p.byTest(ctx, overlay)
+		return p.runTest(ctx, overlay)
 	}
 	binary := filepath.Join(dir, "livegraph")
 	build := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", binary, "./cmd/livegraph")
-	if said, err := build.CombinedOutput(); err != nil {
-		return result{}, fmt.Errorf("building it: %w: %s", err, said)
+	if output, err := build.CombinedOutput(); err != nil {
+		return result{}, fmt.Errorf("building it: %w: %s", err, output)
 	}
-	return g.byFaults(ctx, p, binary, dir)
+	return g.runFaults(ctx, p, binary, dir)
 }
 
 var failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
-// byTest runs the test that is to fail.
-func (p patch) byTest(ctx context.Context, overlay string) (result, error) {
+// runTest runs the test that must fail.
+func (p patch) runTest(ctx context.Context, overlay string) (result, error) {
 	r := result{patch: p}
 	test := exec.CommandContext(ctx, "go", "test", "-count=1", "-overlay", overlay, "-run", p.run, p.test)
 	test.Env = append(os.Environ(), "GOFLAGS=-overlay="+overlay) // for binaries that tests build
-	said, err := test.CombinedOutput()
+	output, err := test.CombinedOutput()
 	if err == nil {
 		return r, nil
 	}
-	failed := failedTest.FindSubmatch(said)
+	failed := failedTest.FindSubmatch(output)
 	if failed == nil {
-		return r, fmt.Errorf("running its test: %w: %s", err, said)
+		return r, fmt.Errorf("running its test: %w: %s", err, output)
 	}
-	r.by, r.what = "a test", string(failed[1])
+	r.caughtBy, r.what = "a test", string(failed[1])
 	return r, nil
 }
 
-// mostTries is how often a bug may be missed: what meets what is not in our hands.
-const mostTries = 2
+// maxTries is the number of runs in which a bug may be caught: the timing of faults and requests is
+// random.
+const maxTries = 2
 
-// byFaults makes runs of faults until one finds that what the bug breaks is broken.
-func (g *gate) byFaults(ctx context.Context, p patch, binary, dir string) (result, error) {
+// runFaults runs faults until a run finds a violation of an invariant that the bug breaks.
+func (g *checker) runFaults(ctx context.Context, p patch, binary, dir string) (result, error) {
 	r := result{patch: p}
-	for try := range uint64(mostTries) {
+	for try := range uint64(maxTries) {
 		runs := filepath.Join(dir, fmt.Sprintf("run-%d", try))
 		if err := os.MkdirAll(runs, 0o700); err != nil {
 			return r, err
@@ -103,12 +104,12 @@ func (g *gate) byFaults(ctx context.Context, p patch, binary, dir string) (resul
 		}
 		for _, v := range violations {
 			r.found = append(r.found, v.Invariant)
-			if slices.Contains(p.broken(), v.Invariant) && r.by == "" {
-				r.by, r.what = "faults", fmt.Sprintf("invariant %d: %s", v.Invariant, v.What)
+			if slices.Contains(p.invariants(), v.Invariant) && r.caughtBy == "" {
+				r.caughtBy, r.what = "faults", fmt.Sprintf("invariant %d: %s", v.Invariant, v.What)
 			}
 			_, _ = fmt.Fprintf(g.out, "  %s: invariant %d: %s: %s\n", p.name, v.Invariant, v.What, v.Evidence)
 		}
-		if r.by != "" {
+		if r.caughtBy != "" {
 			break
 		}
 	}
@@ -117,29 +118,29 @@ func (g *gate) byFaults(ctx context.Context, p patch, binary, dir string) (resul
 	return r, nil
 }
 
-// run creates one run, and gives what was wrong.
-func (g *gate) run(ctx context.Context, p patch, binary, dir string, seed uint64) (all []run.Violation, err error) {
+// run executes one run and returns its violations.
+func (g *checker) run(ctx context.Context, p patch, binary, dir string, seed uint64) (all []run.Violation, err error) {
 	chaos := exec.CommandContext(ctx, g.chaos, "-binary", binary, "-faults", strconv.Itoa(p.count), "-only", p.faults,
 		"-seed", strconv.FormatUint(seed, 10), "-embedder=false", "-runs", dir)
-	var said bytes.Buffer
-	chaos.Stdout, chaos.Stderr = &said, &said
-	chaos.Env = append(os.Environ(), "TMPDIR="+dir) // the world goes with it
+	var output bytes.Buffer
+	chaos.Stdout, chaos.Stderr = &output, &output
+	chaos.Env = append(os.Environ(), "TMPDIR="+dir) // so that the environment is removed with dir
 	chaos.Cancel = func() error { return chaos.Process.Signal(os.Interrupt) }
 	chaos.WaitDelay = time.Minute
 	failure := chaos.Run()
 	var exit *exec.ExitError
 	if failure != nil && !errors.As(failure, &exit) || ctx.Err() != nil {
-		return nil, fmt.Errorf("running the faults: %w: %s", errors.Join(failure, ctx.Err()), said.Bytes())
+		return nil, fmt.Errorf("running the faults: %w: %s", errors.Join(failure, ctx.Err()), output.Bytes())
 	}
 	rounds, err := readRounds(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", err, said.Bytes())
+		return nil, fmt.Errorf("%w: %s", err, output.Bytes())
 	}
 	for _, round := range rounds {
 		all = append(all, round.Violations...)
 	}
 	if failure != nil && len(all) == 0 {
-		return nil, fmt.Errorf("the faults were not run to their end: %w: %s", failure, said.Bytes())
+		return nil, fmt.Errorf("the faults were not run to their end: %w: %s", failure, output.Bytes())
 	}
 	return all, nil
 }

@@ -1,16 +1,15 @@
-// Command mutants shows that the runs of faults can see: make mutants.
+// Command mutants checks that the chaos runs detect planted bugs: make mutants.
 //
-// Each file in patches is a bug, planted in the product by a patch. The product is built
-// with it, without changing or copying the tree (go build -overlay), and a run of faults
-// is made with that binary (test/chaos/cmd) which must find something wrong; or, where
-// the header of the patch names one, a test must fail. A patch that no longer applies is
-// an error, and so is a run that could not be made. What is not caught ends the command
-// with status 1.
+// Each file in patches is a patch that plants a bug in the product. The command builds the product
+// with it, without changing or copying the tree (go build -overlay), and runs faults with that
+// binary (test/chaos/cmd), which must find a violation; or, if the header of the patch names a
+// test, that test must fail. A patch that does not apply is an error, and so is a run that fails
+// for another reason. If a bug is not caught, the command exits with status 1.
 //
-// A patch begins with a header, a field a line: Bug says what is wrong in a sentence,
-// Invariant which number of docs/reliability.md it breaks; then either Faults, the kinds
-// of faults by comma, and Count, how many of them at most; or Test, a package of tests,
-// and Run, which of them.
+// A patch begins with a header, one field per line: Bug describes the bug in a sentence, Invariant
+// contains the numbers of docs/reliability.md that it breaks; then either Faults, kinds of faults
+// separated by commas, and Count, the maximum number of faults; or Test, a test package, and Run, a
+// pattern of its tests.
 package main
 
 import (
@@ -44,14 +43,14 @@ func main() {
 
 var errMissed = errors.New("nothing has caught it")
 
-// mutants is the command itself.
+// mutants runs the command.
 func mutants(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
-	g := gate{out: out}
+	g := checker{out: out}
 	flags.StringVar(&g.chaos, "chaos", "bin/chaos", "the built test/chaos/cmd")
 	flags.Uint64Var(&g.seed, "seed", 1, "of every run")
 	only := flags.String("only", "", "names of patches, by comma; none: all")
-	parallel := flags.Int("parallel", 1, "how many bugs are tried at a time")
+	parallel := flags.Int("parallel", 1, "number of bugs that are tried at a time")
 	doc := flags.String("write", "", "the document whose table is brought up to date")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -64,7 +63,7 @@ func mutants(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(g.dir) }()
-	tried := g.all(ctx, patches, *only, *parallel)
+	results := g.checkAll(ctx, patches, *only, *parallel)
 	var bugs []string
 	for _, path := range patches {
 		p, err := readPatch(filepath.Base(path), path)
@@ -73,24 +72,24 @@ func mutants(ctx context.Context, args []string, out io.Writer) error {
 		}
 		bugs = append(bugs, p.bug)
 	}
-	_, _ = fmt.Fprintln(out, "\n"+table(bugs, tried, ""))
+	_, _ = fmt.Fprintln(out, "\n"+table(bugs, results, ""))
 	if *doc != "" {
-		if err := write(*doc, bugs, tried); err != nil {
+		if err := write(*doc, bugs, results); err != nil {
 			return err
 		}
 	}
-	for _, r := range tried {
+	for _, r := range results {
 		if r.failure != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", r.name, r.failure))
-		} else if r.by == "" {
+		} else if r.caughtBy == "" {
 			err = errors.Join(err, fmt.Errorf("%s: %w", r.name, errMissed))
 		}
 	}
 	return err
 }
 
-// all tries the bugs, and gives them in the order of their names.
-func (g *gate) all(ctx context.Context, patches []string, only string, parallel int) (tried []result) {
+// checkAll checks the bugs and returns the results, sorted by name.
+func (g *checker) checkAll(ctx context.Context, patches []string, only string, parallel int) (results []result) {
 	var (
 		mu   sync.Mutex
 		work errgroup.Group
@@ -103,16 +102,18 @@ func (g *gate) all(ctx context.Context, patches []string, only string, parallel 
 		}
 		work.Go(func() error {
 			began := time.Now()
-			r, err := g.try(ctx, name, path)
+			r, err := g.check(ctx, name, path)
 			r.name, r.failure, r.took = name, err, time.Since(began)
 			mu.Lock()
 			defer mu.Unlock()
-			tried = append(tried, r)
-			_, _ = fmt.Fprintf(g.out, "%-24s %-12s %5.0f s  %s\n", name, cmp.Or(r.by, "NOT CAUGHT"), r.took.Seconds(), r.what)
+			results = append(results, r)
+			_, _ = fmt.Fprintf(
+				g.out, "%-24s %-12s %5.0f s  %s\n", name, cmp.Or(r.caughtBy, "NOT CAUGHT"), r.took.Seconds(), r.what,
+			)
 			return nil
 		})
 	}
-	_ = work.Wait() // each has its failure in its result
-	slices.SortFunc(tried, func(a, b result) int { return cmp.Compare(a.name, b.name) })
-	return tried
+	_ = work.Wait() // failures are in the results
+	slices.SortFunc(results, func(a, b result) int { return cmp.Compare(a.name, b.name) })
+	return results
 }

@@ -19,13 +19,13 @@ type patch struct {
 	name      string
 	bug       string
 	invariant string
-	faults    string // kinds, by comma; empty: a test is to catch it
+	faults    string // kinds, separated by commas; empty: a test must catch it
 	count     int
 	test, run string
-	files     []string // of the tree, that it changes
+	files     []string // paths that the patch changes
 }
 
-// readPatch reads the header of a patch, and which files it changes.
+// readPatch reads the header of a patch, and the names of the files that it changes.
 func readPatch(name, path string) (p patch, err error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -68,9 +68,9 @@ func readPatch(name, path string) (p patch, err error) {
 	return p, nil
 }
 
-// broken are the invariants by which the bug counts as caught. That something else is
-// wrong may be for other reasons.
-func (p patch) broken() (numbers []int) {
+// invariants returns the invariants whose violation counts as catching the bug. Other violations
+// may have other causes.
+func (p patch) invariants() (numbers []int) {
 	for text := range strings.SplitSeq(p.invariant, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(text))
 		if err == nil {
@@ -80,27 +80,27 @@ func (p patch) broken() (numbers []int) {
 	return numbers
 }
 
-// overlay applies the patch to copies of the files that it changes, and gives the file
-// that has the go command take these instead.
+// overlay applies the patch to copies of the files that it changes, and returns the path of the
+// overlay file that makes the go command use the copies.
 func (p patch) overlay(ctx context.Context, path, dir string) (string, error) {
-	here, err := os.Getwd()
+	root, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	replace := map[string]string{}
 	for _, file := range p.files {
-		copied := filepath.Join(dir, file)
-		if err := os.MkdirAll(filepath.Dir(copied), 0o700); err != nil {
+		target := filepath.Join(dir, file)
+		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 			return "", err
 		}
 		raw, err := os.ReadFile(file)
 		if err != nil {
 			return "", err
 		}
-		if err := os.WriteFile(copied, raw, 0o600); err != nil {
+		if err := os.WriteFile(target, raw, 0o600); err != nil {
 			return "", err
 		}
-		replace[filepath.Join(here, file)] = copied
+		replace[filepath.Join(root, file)] = target
 	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -108,14 +108,14 @@ func (p patch) overlay(ctx context.Context, path, dir string) (string, error) {
 	}
 	apply := exec.CommandContext(ctx, "git", "apply", "--whitespace=nowarn", absolute)
 	apply.Dir = dir
-	apply.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir)) // of no repository
-	if said, err := apply.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("the patch does not apply any more: %w: %s", err, said)
+	apply.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir)) // so that git finds no repository
+	if output, err := apply.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("the patch does not apply any more: %w: %s", err, output)
 	}
 	raw, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
-	to := filepath.Join(dir, "overlay.json")
-	return to, os.WriteFile(to, raw, 0o600)
+	overlayPath := filepath.Join(dir, "overlay.json")
+	return overlayPath, os.WriteFile(overlayPath, raw, 0o600)
 }

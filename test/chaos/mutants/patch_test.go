@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEachPlantedBugStillApplies, so that a change of what it changes is not found out
-// about by the long run alone.
+// TestEachPlantedBugStillApplies finds patches that no longer apply after a change of their files,
+// without the long run.
 func TestEachPlantedBugStillApplies(t *testing.T) {
 	t.Chdir("../../..")
 	patches, err := filepath.Glob("test/chaos/mutants/patches/*.patch")
@@ -54,12 +54,14 @@ func TestTheTableIsBroughtUpToDate(t *testing.T) {
 		path,
 		[]byte(
 			"before\n"+
-				tableBegins+"\n"+head+"| x | 1 | old | | 1 |\n| y | 2 | kept | | 1 |\n| gone | 3 | | | 1 |\n"+tableEnds+"\nafter\n",
+				tableBegins+"\n"+tableHeader+
+				"| x | 1 | old | | 1 |\n| y | 2 | kept | | 1 |\n| gone | 3 | | | 1 |\n"+tableEnds+"\nafter\n",
 		),
 		0o600,
 	))
 	x := result{
-		patch: patch{bug: "x", invariant: "1", faults: "kill/api,kill/kafka"}, by: "faults", found: []int{1, 5}, what: "y",
+		patch:    patch{bug: "x", invariant: "1", faults: "kill/api,kill/kafka"},
+		caughtBy: "faults", found: []int{1, 5}, what: "y",
 	}
 	require.NoError(t, write(path, []string{"x", "y", "never tried"}, []result{x}))
 	raw, err := os.ReadFile(path)
@@ -69,7 +71,7 @@ func TestTheTableIsBroughtUpToDate(t *testing.T) {
 		"before\n"+
 			tableBegins+
 			"\n"+
-			head+
+			tableHeader+
 			"| x | 1 | faults `kill/api`, `kill/kafka`; broken: 1, 5 | y | 0 |\n| y | 2 | kept | | 1 |\n"+tableEnds+"\nafter\n",
 		string(raw),
 	)

@@ -14,14 +14,14 @@ const (
 	tableEnds   = "<!-- end of planted bugs -->"
 )
 
-// head begins the table.
-const head = "| bug | breaks | caught by | what was seen first | seconds |\n|---|---|---|---|---|\n"
+// tableHeader is the header of the table.
+const tableHeader = "| bug | breaks | caught by | what was seen first | seconds |\n|---|---|---|---|---|\n"
 
-// row writes what came of a planted bug, in Markdown.
+// row returns the table row of a planted bug, in Markdown.
 func (r result) row() string {
 	var by string
 	switch {
-	case r.by == "":
+	case r.caughtBy == "":
 		by = "**nothing**"
 	case r.test != "":
 		by = fmt.Sprintf("`go test %s`", r.test)
@@ -31,20 +31,20 @@ func (r result) row() string {
 	return fmt.Sprintf("| %s | %s | %s | %s | %.0f |\n", r.bug, r.invariant, by, cmp.Or(r.what, "–"), r.took.Seconds())
 }
 
-// table writes the rows of bugs, in the order given. Of a bug that was not tried this
-// time the row of before stands.
-func table(bugs []string, tried []result, before string) string {
+// table returns the table of the bugs in the given order. A bug without a result keeps its row of
+// before.
+func table(bugs []string, results []result, before string) string {
 	rows := map[string]string{}
 	for line := range strings.Lines(before) {
 		if bug, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " | "); ok {
 			rows[bug] = line
 		}
 	}
-	for _, r := range tried {
+	for _, r := range results {
 		rows[r.bug] = r.row()
 	}
 	var text strings.Builder
-	text.WriteString(head)
+	text.WriteString(tableHeader)
 	for _, bug := range bugs {
 		text.WriteString(rows[bug])
 	}
@@ -52,23 +52,23 @@ func table(bugs []string, tried []result, before string) string {
 }
 
 func list(numbers []int) string {
-	texts := make([]string, len(numbers))
+	parts := make([]string, len(numbers))
 	for i, n := range numbers {
-		texts[i] = fmt.Sprint(n)
+		parts[i] = fmt.Sprint(n)
 	}
-	return strings.Join(texts, ", ")
+	return strings.Join(parts, ", ")
 }
 
-// write brings the document's table up to date.
-func write(path string, bugs []string, tried []result) error {
+// write updates the table in the document.
+func write(path string, bugs []string, results []result) error {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	before, rest, ok := strings.Cut(string(raw), tableBegins)
-	old, after, ended := strings.Cut(rest, tableEnds)
+	before, remainder, ok := strings.Cut(string(raw), tableBegins)
+	old, after, ended := strings.Cut(remainder, tableEnds)
 	if !ok || !ended {
 		return errors.New(path + " has no place for the table")
 	}
-	return os.WriteFile(path, []byte(before+tableBegins+"\n"+table(bugs, tried, old)+tableEnds+after), 0o644)
+	return os.WriteFile(path, []byte(before+tableBegins+"\n"+table(bugs, results, old)+tableEnds+after), 0o644)
 }

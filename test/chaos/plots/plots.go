@@ -15,21 +15,21 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Plot is lines over time.
+// Plot is a chart of lines over time.
 type Plot struct {
 	Title string // what is measured, with its unit
 	Lines []Line
-	Marks []time.Duration // faint, from top to bottom
-	Bars  []time.Duration // the same, stronger
+	Marks []time.Duration // faint vertical lines
+	Bars  []time.Duration // stronger vertical lines
 }
 
-// Line is one of them.
+// Line is a line of a Plot.
 type Line struct {
 	Name string
-	Dots []Dot // by their time; fewer are drawn when there are many
+	Dots []Dot // sorted by time; long lines are downsampled
 }
 
-// Dot is a value at a time.
+// Dot is a data point.
 type Dot struct {
 	At    time.Duration
 	Value float64
@@ -37,13 +37,13 @@ type Dot struct {
 
 const (
 	width, height = 24 * vg.Centimeter, 9 * vg.Centimeter
-	// most is how many dots of a line are drawn: of those between, the highest.
-	most = 300
-	// perName is the share of the highest value that a name takes.
-	perName = 0.08
+	// maxDots is the maximum number of drawn dots of a line: the highest of each group.
+	maxDots = 300
+	// nameHeight is the height of a name in the legend, as a share of the highest value.
+	nameHeight = 0.08
 )
 
-// colours can be told from each other, also those of the first and the last.
+// colours are distinguishable, also the first from the last.
 var colours = []color.Color{
 	color.RGBA{0x1f, 0x77, 0xb4, 0xff}, color.RGBA{0xff, 0x7f, 0x0e, 0xff}, color.RGBA{0x2c, 0xa0, 0x2c, 0xff},
 	color.RGBA{0xd6, 0x27, 0x28, 0xff},
@@ -55,7 +55,7 @@ var (
 	strong = color.Gray{Y: 0x90}
 )
 
-// Save draws the plot into a file.
+// Save writes the plot as SVG to a file.
 func (p Plot) Save(path string) error {
 	drawn, err := p.draw()
 	if err != nil {
@@ -77,26 +77,26 @@ func (p Plot) draw() ([]byte, error) {
 			chart.X.Max = max(chart.X.Max, d.At.Minutes())
 		}
 	}
-	// The names are above the lines.
-	chart.Y.Max = top * (1.05 + perName*float64(len(p.Lines)))
-	for _, upright := range []struct {
+	// Leave space for the names above the lines.
+	chart.Y.Max = top * (1.05 + nameHeight*float64(len(p.Lines)))
+	for _, verticals := range []struct {
 		at    []time.Duration
 		shade color.Color
 	}{{p.Marks, faint}, {p.Bars, strong}} {
-		for _, at := range upright.at {
+		for _, at := range verticals.at {
 			line, err := plotter.NewLine(plotter.XYs{{X: at.Minutes()}, {X: at.Minutes(), Y: chart.Y.Max}})
 			if err != nil {
 				return nil, err
 			}
-			line.Color = upright.shade
+			line.Color = verticals.shade
 			chart.Add(line)
 		}
 	}
 	for i, line := range p.Lines {
 		if len(line.Dots) == 0 {
-			continue // gonum's lines have at least one
+			continue // gonum requires at least one point
 		}
-		drawn, err := plotter.NewLine(thin(line.Dots))
+		drawn, err := plotter.NewLine(downsample(line.Dots))
 		if err != nil {
 			return nil, err
 		}
@@ -111,19 +111,19 @@ func (p Plot) draw() ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// thin keeps the highest of dots that would lie upon each other.
-func thin(dots []Dot) (kept plotter.XYs) {
-	each := (len(dots) + most - 1) / most
+// downsample keeps the highest dot of each group of neighbouring dots.
+func downsample(dots []Dot) (points plotter.XYs) {
+	groupSize := (len(dots) + maxDots - 1) / maxDots
 	for len(dots) > 0 {
-		some := dots[:min(each, len(dots))]
-		dots = dots[len(some):]
-		highest := some[0]
-		for _, d := range some {
+		group := dots[:min(groupSize, len(dots))]
+		dots = dots[len(group):]
+		highest := group[0]
+		for _, d := range group {
 			if d.Value > highest.Value {
 				highest = d
 			}
 		}
-		kept = append(kept, plotter.XY{X: highest.At.Minutes(), Y: highest.Value})
+		points = append(points, plotter.XY{X: highest.At.Minutes(), Y: highest.Value})
 	}
-	return kept
+	return points
 }

@@ -40,12 +40,12 @@ func TestAPlotIsAnImageWithItsNamesAndNotTooLarge(t *testing.T) {
 }
 
 func TestTheHighestOfManyDotsIsDrawn(t *testing.T) {
-	dots := make([]Dot, 10*most)
+	dots := make([]Dot, 10*maxDots)
 	for i := range dots {
 		dots[i].At = time.Duration(i) * time.Minute
 	}
 	dots[1234].Value = 7
-	kept := thin(dots)
-	require.Len(t, kept, most)
-	require.Equal(t, 7.0, kept[123].Y)
+	points := downsample(dots)
+	require.Len(t, points, maxDots)
+	require.Equal(t, 7.0, points[123].Y)
 }

@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// conn is a connection with both its ends.
+// conn is a connection of a client and the connection to the server.
 type conn struct {
-	near net.Conn
-	lot  float64 // by which rules choose connections, below 1
-	done chan struct{}
+	client net.Conn
+	sample float64 // in [0, 1), which rules with a Share compare with it
+	done   chan struct{}
 
-	mu    sync.Mutex
-	far   net.Conn
-	ended bool
+	mu     sync.Mutex
+	server net.Conn
+	ended  bool
 }
 
-// join sets the other end of the connection; false: it has been ended meanwhile.
-func (c *conn) join(far net.Conn) bool {
+// setServer sets the connection to the server. It returns false if conn has been closed meanwhile.
+func (c *conn) setServer(server net.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
-		_ = far.Close()
+		_ = server.Close()
 		return false
 	}
-	c.far = far
+	c.server = server
 	return true
 }
 
-// reset ends both ends as a crash does: without a farewell, what is under way is lost.
+// reset closes both connections with a TCP reset, as after a crash: data in flight is lost.
 func (c *conn) reset() {
 	c.close(func(end net.Conn) {
 		if tcp, ok := end.(*net.TCPConn); ok {
@@ -40,7 +40,7 @@ func (c *conn) reset() {
 	})
 }
 
-// end ends both ends.
+// end closes both connections.
 func (c *conn) end() { c.close(func(net.Conn) {}) }
 
 func (c *conn) close(before func(net.Conn)) {
@@ -51,7 +51,7 @@ func (c *conn) close(before func(net.Conn)) {
 	}
 	c.ended = true
 	close(c.done)
-	for _, end := range []net.Conn{c.near, c.far} {
+	for _, end := range []net.Conn{c.client, c.server} {
 		if end != nil {
 			before(end)
 			_ = end.Close()
@@ -59,28 +59,28 @@ func (c *conn) close(before func(net.Conn)) {
 	}
 }
 
-// ends returns where the bytes of a direction come from and go to.
+// ends returns the source and the destination of a direction.
 func (c *conn) ends(d Direction) (from, to net.Conn) {
 	if d == Request {
-		return c.near, c.far
+		return c.client, c.server
 	}
-	return c.far, c.near
+	return c.server, c.client
 }
 
-// pump carries the bytes of one direction until its source has ended, and then lets
-// the other direction end by itself, for a while.
-func (p *Proxy) pump(c *conn, d Direction) {
+// forward forwards the bytes of one direction until its source ends, and then lets the other
+// direction end within halfClosedTimeout.
+func (p *Proxy) forward(c *conn, d Direction) {
 	from, to := c.ends(d)
-	buffer := make([]byte, pieceBytes)
+	buffer := make([]byte, chunkBytes)
 	for {
 		n, err := from.Read(buffer)
-		if n > 0 && !p.pass(c, d, to, buffer[:n]) {
+		if n > 0 && !p.relay(c, d, to, buffer[:n]) {
 			c.reset()
 			return
 		}
 		if errors.Is(err, io.EOF) {
 			if tcp, ok := to.(*net.TCPConn); ok && tcp.CloseWrite() == nil {
-				_ = to.SetReadDeadline(time.Now().Add(halfClosed))
+				_ = to.SetReadDeadline(time.Now().Add(halfClosedTimeout))
 				return
 			}
 		}
@@ -91,36 +91,36 @@ func (p *Proxy) pump(c *conn, d Direction) {
 	}
 }
 
-// pass writes a piece as the rules allow; false: the connection is to be ended.
-func (p *Proxy) pass(c *conn, d Direction, to net.Conn, piece []byte) bool {
-	v, alive := p.hold(c)
+// relay writes a chunk subject to the rules. It returns false if the connection must be closed.
+func (p *Proxy) relay(c *conn, d Direction, to net.Conn, chunk []byte) bool {
+	v, alive := p.delay(c)
 	if !alive {
 		return false
 	}
-	if after, is := v.cut(d, piece, p.chance); is {
+	if after, ok := v.cut(d, chunk, p.chance); ok {
 		p.cuts.Add(1)
-		_ = p.drip(c, to, piece[:after])
+		_ = p.writeThrottled(c, to, chunk[:after])
 		return false
 	}
-	return p.drip(c, to, piece)
+	return p.writeThrottled(c, to, chunk)
 }
 
-// hold waits as long as the rules say before a piece goes on; false: the connection
-// has ended meanwhile.
-func (p *Proxy) hold(c *conn) (verdict, bool) {
+// delay delays a chunk as the rules require. It returns false if the connection has been closed
+// meanwhile.
+func (p *Proxy) delay(c *conn) (effect, bool) {
 	began := time.Now()
 	for {
-		v, changed := p.now(c.lot)
+		v, changed := p.effectOn(c.sample)
 		left := v.latency - time.Since(began)
 		if !v.silent && left <= 0 {
 			return v, true
 		}
-		var late <-chan time.Time
+		var timer <-chan time.Time
 		if !v.silent {
-			late = time.After(left)
+			timer = time.After(left)
 		}
 		select {
-		case <-late:
+		case <-timer:
 			return v, true
 		case <-changed:
 		case <-c.done:
@@ -129,18 +129,18 @@ func (p *Proxy) hold(c *conn) (verdict, bool) {
 	}
 }
 
-// drip writes bytes at the rate that holds, which may change on the way.
-func (p *Proxy) drip(c *conn, to net.Conn, piece []byte) bool {
-	for len(piece) > 0 {
-		v, changed := p.now(c.lot)
-		n := len(piece)
+// writeThrottled writes bytes at the current rate, which may change meanwhile.
+func (p *Proxy) writeThrottled(c *conn, to net.Conn, chunk []byte) bool {
+	for len(chunk) > 0 {
+		v, changed := p.effectOn(c.sample)
+		n := len(chunk)
 		if v.rate > 0 {
 			n = min(n, max(1, v.rate/10))
 		}
-		if _, err := to.Write(piece[:n]); err != nil {
+		if _, err := to.Write(chunk[:n]); err != nil {
 			return false
 		}
-		piece = piece[n:]
+		chunk = chunk[n:]
 		if v.rate == 0 {
 			continue
 		}

@@ -1,10 +1,10 @@
-// Package proxy is a way to a server over TCP that can be made as bad as networks
-// get: connections that break in the middle of a request or of an answer, that are
-// slow, silent or refused. The server and other ways to it stay as they are.
+// Package proxy is a TCP proxy that simulates bad networks: connections that break in the middle of
+// a request or of an answer, and that are slow, silent or refused. It does not affect the server or
+// its other clients.
 //
-// What is wrong with the way is said by rules (see [Rule]), of which several may hold
-// at once; without any it only carries bytes. Each connection costs two goroutines and
-// two buffers of 32 KiB, and there are 4096 connections at most.
+// Rules configure the faults (see [Rule]); several may be active at once, and without any the proxy
+// only forwards bytes. Each connection uses two goroutines and two buffers of 32 KiB, and there are
+// at most 4096 connections.
 package proxy
 
 import (
@@ -19,15 +19,14 @@ import (
 )
 
 const (
-	mostConns   = 4096
-	pieceBytes  = 32 << 10
+	maxConns    = 4096
+	chunkBytes  = 32 << 10
 	dialTimeout = 5 * time.Second
-	// halfClosed bounds how long a connection of which one side has ended waits for
-	// the other.
-	halfClosed = 5 * time.Second
+	// halfClosedTimeout bounds how long a half-closed connection waits for the other side to close.
+	halfClosedTimeout = 5 * time.Second
 )
 
-// Proxy is the way to one server. It is safe for concurrent use. Close ends it.
+// Proxy forwards connections to one server. It is safe for concurrent use. Close ends it.
 type Proxy struct {
 	listener net.Listener
 	work     sync.WaitGroup
@@ -36,16 +35,16 @@ type Proxy struct {
 	target  string
 	closed  bool
 	rules   []*Rule
-	changed chan struct{} // closed when the rules are others
+	changed chan struct{} // closed when the rules change
 	conns   map[*conn]struct{}
 	dice    *rand.Rand
 
-	most int // connections at a time
-	cuts atomic.Int64
+	maxConns int // maximum number of connections
+	cuts     atomic.Int64
 }
 
-// Listen opens a way at an address, host:port, to a target that may be given later (see
-// [Proxy.To]). What it leaves to chance follows from the seed.
+// Listen opens a proxy at an address, host:port, to a target that may be set later (see
+// [Proxy.To]). Its random choices are determined by the seed.
 func Listen(address, target string, seed uint64) (*Proxy, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -53,29 +52,29 @@ func Listen(address, target string, seed uint64) (*Proxy, error) {
 	}
 	p := &Proxy{
 		listener: listener, target: target, changed: make(chan struct{}), conns: map[*conn]struct{}{},
-		dice: rand.New(rand.NewPCG(seed, 0)), most: mostConns,
+		dice: rand.New(rand.NewPCG(seed, 0)), maxConns: maxConns,
 	}
 	p.work.Go(p.accept)
 	return p, nil
 }
 
-// Address is where clients connect, host:port.
+// Address returns the address for clients, host:port.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
-// To makes new connections lead to another server, host:port.
+// To sets the target of new connections, host:port.
 func (p *Proxy) To(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = target
 }
 
-// Apply makes a rule hold until undo is called. undo may be called again.
+// Apply activates a rule until undo is called. undo may be called several times.
 func (p *Proxy) Apply(rule Rule) (undo func()) {
 	r := &rule
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rules = append(slices.Clip(p.rules), r)
-	p.announce()
+	p.notifyChanged()
 	if r.Refuse {
 		p.endAll(r)
 	}
@@ -83,36 +82,36 @@ func (p *Proxy) Apply(rule Rule) (undo func()) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.rules = slices.DeleteFunc(slices.Clone(p.rules), func(other *Rule) bool { return other == r })
-		p.announce()
+		p.notifyChanged()
 	}
 }
 
-// Heal takes all rules away.
+// Heal removes all rules.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rules = nil
-	p.announce()
+	p.notifyChanged()
 }
 
-// CutAll ends the connections that stand, without a farewell. New ones are taken.
+// CutAll resets the existing connections. New ones are accepted.
 func (p *Proxy) CutAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.endAll(&Rule{})
 }
 
-// Connections counts those that stand.
+// Connections returns the number of open connections.
 func (p *Proxy) Connections() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.conns)
 }
 
-// Cuts counts the connections that were ended by a rule or by CutAll.
+// Cuts returns the number of connections that were ended by a rule or by CutAll.
 func (p *Proxy) Cuts() int64 { return p.cuts.Load() }
 
-// Close ends the connections and the listener, and waits until nothing is left.
+// Close closes the connections and the listener, and waits until all goroutines have returned.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -126,65 +125,66 @@ func (p *Proxy) Close() error {
 	return err
 }
 
-// announce tells those who wait that the rules are others. The lock is held.
-func (p *Proxy) announce() {
+// notifyChanged wakes the goroutines that wait for a change of the rules. The lock is held.
+func (p *Proxy) notifyChanged() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// endAll ends the connections that a rule is for. The lock is held.
+// endAll resets the connections to which a rule applies. The lock is held.
 func (p *Proxy) endAll(r *Rule) {
 	for c := range p.conns {
-		if r.concerns(c.lot) {
+		if r.appliesTo(c.sample) {
 			p.cuts.Add(1)
 			c.reset()
 		}
 	}
 }
 
-// now returns what holds for a connection, and what is closed when that changes.
-func (p *Proxy) now(lot float64) (verdict, chan struct{}) {
+// effectOn returns the combined effect of the rules on a connection, and a channel that is closed
+// when the rules change.
+func (p *Proxy) effectOn(sample float64) (effect, chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var v verdict
+	var v effect
 	for _, r := range p.rules {
-		if r.concerns(lot) {
+		if r.appliesTo(sample) {
 			v.add(r)
 		}
 	}
 	return v, p.changed
 }
 
-// chance rolls the dice.
-func (p *Proxy) chance(of float64) bool {
+// chance returns true with the given probability.
+func (p *Proxy) chance(probability float64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.dice.Float64() < of
+	return p.dice.Float64() < probability
 }
 
 func (p *Proxy) accept() {
 	for {
-		near, err := p.listener.Accept()
+		client, err := p.listener.Accept()
 		if err != nil {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			time.Sleep(time.Millisecond) // too many open files: they will be fewer
+			time.Sleep(time.Millisecond) // probably too many open files: try again
 			continue
 		}
-		if c := p.admit(near); c != nil {
+		if c := p.admit(client); c != nil {
 			p.work.Go(func() { p.serve(c) })
 		}
 	}
 }
 
-// admit takes a connection in, or ends it.
-func (p *Proxy) admit(near net.Conn) *conn {
+// admit registers a connection, or resets it.
+func (p *Proxy) admit(client net.Conn) *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := &conn{near: near, lot: p.dice.Float64(), done: make(chan struct{})}
-	refused := p.closed || len(p.conns) >= p.most ||
-		slices.ContainsFunc(p.rules, func(r *Rule) bool { return r.Refuse && r.concerns(c.lot) })
+	c := &conn{client: client, sample: p.dice.Float64(), done: make(chan struct{})}
+	refused := p.closed || len(p.conns) >= p.maxConns ||
+		slices.ContainsFunc(p.rules, func(r *Rule) bool { return r.Refuse && r.appliesTo(c.sample) })
 	if refused {
 		c.reset()
 		return nil
@@ -193,7 +193,7 @@ func (p *Proxy) admit(near net.Conn) *conn {
 	return c
 }
 
-// serve carries bytes both ways until both have ended or one has failed.
+// serve forwards bytes in both directions until both have ended or one has failed.
 func (p *Proxy) serve(c *conn) {
 	defer func() {
 		c.end()
@@ -204,16 +204,16 @@ func (p *Proxy) serve(c *conn) {
 	p.mu.Lock()
 	target := p.target
 	p.mu.Unlock()
-	far, err := net.DialTimeout("tcp", target, dialTimeout)
+	server, err := net.DialTimeout("tcp", target, dialTimeout)
 	if err != nil {
 		c.reset()
 		return
 	}
-	if !c.join(far) {
+	if !c.setServer(server) {
 		return
 	}
 	var back sync.WaitGroup
-	back.Go(func() { p.pump(c, Answer) })
-	p.pump(c, Request)
+	back.Go(func() { p.forward(c, Answer) })
+	p.forward(c, Request)
 	back.Wait()
 }

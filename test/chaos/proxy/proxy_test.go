@@ -13,12 +13,12 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-const waitTimeout = 10 * time.Second // for what must happen
+const waitTimeout = 10 * time.Second // for expected events
 
-// echo is a server that says everything again and remembers it.
+// echo is a server that echoes all bytes and records them.
 type echo struct {
 	listener net.Listener
-	heard    testenv.Output
+	received testenv.Output
 }
 
 func newEcho(t *testing.T) *echo {
@@ -36,15 +36,15 @@ func newEcho(t *testing.T) *echo {
 			}
 			work.Go(func() {
 				defer func() { _ = conn.Close() }()
-				_, _ = io.Copy(conn, io.TeeReader(conn, &e.heard))
+				_, _ = io.Copy(conn, io.TeeReader(conn, &e.received))
 			})
 		}
 	})
 	return e
 }
 
-// way opens a proxy to a server that says everything again.
-func way(t *testing.T) (*Proxy, *echo) {
+// newProxy opens a proxy to an echo server.
+func newProxy(t *testing.T) (*Proxy, *echo) {
 	t.Helper()
 	e := newEcho(t)
 	p, err := Listen("127.0.0.1:0", e.listener.Addr().String(), 1)
@@ -62,19 +62,19 @@ func dial(t *testing.T, p *Proxy) net.Conn {
 	return conn
 }
 
-// refuses makes a new connection and reports whether it is of no use. That it is ended
-// may be seen while it is being made, or only then.
+// refuses reports whether a new connection fails. The reset may become visible while connecting, or
+// only afterwards.
 func refuses(p *Proxy) bool {
 	conn, err := net.DialTimeout("tcp", p.Address(), waitTimeout)
 	if err != nil {
 		return true
 	}
 	defer func() { _ = conn.Close() }()
-	return conn.SetDeadline(time.Now().Add(waitTimeout)) != nil || ask(conn, "hello") != nil
+	return conn.SetDeadline(time.Now().Add(waitTimeout)) != nil || roundTrip(conn, "hello") != nil
 }
 
-// ask sends a text and wants it back.
-func ask(conn net.Conn, text string) error {
+// roundTrip sends a text and requires its echo.
+func roundTrip(conn net.Conn, text string) error {
 	if _, err := io.WriteString(conn, text); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func ask(conn net.Conn, text string) error {
 }
 
 func TestItCarriesBytesBothWays(t *testing.T) {
-	p, _ := way(t)
+	p, _ := newProxy(t)
 	conn := dial(t, p)
 	sent := bytes.Repeat([]byte("0123456789"), 100_000)
 	go func() {
@@ -96,19 +96,19 @@ func TestItCarriesBytesBothWays(t *testing.T) {
 }
 
 func TestRefusedConnectionsEnd(t *testing.T) {
-	p, _ := way(t)
+	p, _ := newProxy(t)
 	old := dial(t, p)
-	require.NoError(t, ask(old, "hello"))
+	require.NoError(t, roundTrip(old, "hello"))
 	undo := p.Apply(Rule{Refuse: true})
-	require.Error(t, ask(old, "hello"), "one that stands")
+	require.Error(t, roundTrip(old, "hello"), "one that stands")
 	require.True(t, refuses(p), "one that is new")
 	undo()
 	undo()
-	require.NoError(t, ask(dial(t, p), "hello"))
+	require.NoError(t, roundTrip(dial(t, p), "hello"))
 }
 
 func TestSilenceDelaysAndLosesNothing(t *testing.T) {
-	p, e := way(t)
+	p, e := newProxy(t)
 	undo := p.Apply(Rule{Silent: true})
 	conn := dial(t, p) // it is accepted
 	_, err := io.WriteString(conn, "hello")
@@ -116,7 +116,7 @@ func TestSilenceDelaysAndLosesNothing(t *testing.T) {
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
 	_, err = conn.Read(make([]byte, 1))
 	require.Error(t, err, "and nothing comes back")
-	require.Empty(t, e.heard.String())
+	require.Empty(t, e.received.String())
 	undo()
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(waitTimeout)))
 	answer := make([]byte, 5)
@@ -126,46 +126,46 @@ func TestSilenceDelaysAndLosesNothing(t *testing.T) {
 }
 
 func TestLatencyIsOfEachDirection(t *testing.T) {
-	p, _ := way(t)
+	p, _ := newProxy(t)
 	const latency = 40 * time.Millisecond
 	p.Apply(Rule{Latency: latency})
 	conn := dial(t, p)
 	began := time.Now()
-	require.NoError(t, ask(conn, "hello"))
+	require.NoError(t, roundTrip(conn, "hello"))
 	require.GreaterOrEqual(t, time.Since(began), 2*latency)
 
 	p.Apply(Rule{Latency: time.Hour})
 	go func() { p.Heal() }()
-	require.NoError(t, ask(conn, "hello"), "what waits goes on when the rule is gone")
+	require.NoError(t, roundTrip(conn, "hello"), "what waits goes on when the rule is gone")
 }
 
 func TestARateBoundsEachDirection(t *testing.T) {
-	p, _ := way(t)
+	p, _ := newProxy(t)
 	p.Apply(Rule{BytesPerSecond: 50})
 	undo := p.Apply(Rule{BytesPerSecond: 20})
 	conn := dial(t, p)
 	began := time.Now()
-	require.NoError(t, ask(conn, "0123456789"))
+	require.NoError(t, roundTrip(conn, "0123456789"))
 	require.GreaterOrEqual(t, time.Since(began), 400*time.Millisecond, "the lower of two rates holds")
 	undo()
 	p.Heal()
-	require.NoError(t, ask(conn, string(make([]byte, 1<<20))), "and none once it is gone")
+	require.NoError(t, roundTrip(conn, string(make([]byte, 1<<20))), "and none once it is gone")
 }
 
 func TestARequestIsCutInTheMiddle(t *testing.T) {
-	p, e := way(t)
+	p, e := newProxy(t)
 	p.Apply(Rule{Cut: Cut{Chance: 1, Of: Request, Holding: []byte("INSERT"), After: 3}})
 	conn := dial(t, p)
-	require.NoError(t, ask(conn, "SELECT"), "another request passes")
-	require.Error(t, ask(conn, "INSERT"))
+	require.NoError(t, roundTrip(conn, "SELECT"), "another request passes")
+	require.Error(t, roundTrip(conn, "INSERT"))
 	require.Eventually(t, func() bool {
-		return e.heard.String() == "SELECTINS"
-	}, waitTimeout, time.Millisecond, "the server heard %q", e.heard.String())
+		return e.received.String() == "SELECTINS"
+	}, waitTimeout, time.Millisecond, "the server received %q", e.received.String())
 	require.EqualValues(t, 1, p.Cuts())
 }
 
 func TestAnAnswerIsLost(t *testing.T) {
-	p, e := way(t)
+	p, e := newProxy(t)
 	p.Apply(Rule{Cut: Cut{Chance: 1, Of: Answer, Holding: []byte("COMMIT")}})
 	conn := dial(t, p)
 	_, err := io.WriteString(conn, "COMMIT")
@@ -173,51 +173,51 @@ func TestAnAnswerIsLost(t *testing.T) {
 	got, err := io.ReadAll(conn)
 	require.Error(t, err, "a reset, not an end")
 	require.Empty(t, got)
-	require.Equal(t, "COMMIT", e.heard.String(), "the server has heard it")
+	require.Equal(t, "COMMIT", e.received.String(), "the server has received it")
 }
 
 func TestARuleMayBeForAShare(t *testing.T) {
-	p, _ := way(t)
+	p, _ := newProxy(t)
 	p.Apply(Rule{Refuse: true, Share: 0.5})
-	taken := 0
+	accepted := 0
 	const conns = 64
 	for range conns {
 		if !refuses(p) {
-			taken++
+			accepted++
 		}
 	}
-	require.NotZero(t, taken)
-	require.NotEqual(t, conns, taken)
+	require.NotZero(t, accepted)
+	require.NotEqual(t, conns, accepted)
 }
 
 func TestCutAllEndsWhatStandsOnly(t *testing.T) {
-	p, _ := way(t)
+	p, _ := newProxy(t)
 	conn := dial(t, p)
-	require.NoError(t, ask(conn, "hello"))
+	require.NoError(t, roundTrip(conn, "hello"))
 	p.CutAll()
-	require.Error(t, ask(conn, "hello"))
-	require.NoError(t, ask(dial(t, p), "hello"))
+	require.Error(t, roundTrip(conn, "hello"))
+	require.NoError(t, roundTrip(dial(t, p), "hello"))
 	require.EqualValues(t, 1, p.Cuts())
 }
 
 func TestConnectionsAreBounded(t *testing.T) {
-	p, _ := way(t)
+	p, _ := newProxy(t)
 	p.mu.Lock()
-	p.most = 2
+	p.maxConns = 2
 	p.mu.Unlock()
 	one, two := dial(t, p), dial(t, p)
-	require.NoError(t, ask(one, "hello"))
-	require.NoError(t, ask(two, "hello"))
+	require.NoError(t, roundTrip(one, "hello"))
+	require.NoError(t, roundTrip(two, "hello"))
 	require.True(t, refuses(p))
 	require.NoError(t, one.Close())
 	require.Eventually(t, func() bool { return !refuses(p) }, waitTimeout, time.Millisecond)
 }
 
 func TestAServerThatIsAwayEndsConnections(t *testing.T) {
-	p, e := way(t)
+	p, e := newProxy(t)
 	require.NoError(t, e.listener.Close())
 	require.True(t, refuses(p))
 	other := newEcho(t)
 	p.To(other.listener.Addr().String())
-	require.NoError(t, ask(dial(t, p), "hello"))
+	require.NoError(t, roundTrip(dial(t, p), "hello"))
 }

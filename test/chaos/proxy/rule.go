@@ -5,57 +5,56 @@ import (
 	"time"
 )
 
-// Direction is which way bytes go.
+// Direction is the direction of bytes.
 type Direction int
 
-// The two ways: what clients send, and what the server sends.
+// The two directions: from the client and from the server.
 const (
 	Request Direction = iota
 	Answer
 )
 
-// Rule is something that is wrong with the way. The zero value is nothing.
+// Rule is a fault of the proxy. The zero value has no effect.
 type Rule struct {
-	// Share of the connections that it is for, by lot; 0: all.
+	// Share is the share of connections to which the rule applies, chosen at random; 0: all.
 	Share float64
-	// Refuse ends connections when they are accepted, and those that stand.
+	// Refuse resets new and existing connections.
 	Refuse bool
-	// Silent takes bytes and passes none on while the rule holds: half-open. They go on
-	// their way afterwards, as those that TCP sends again.
+	// Silent accepts bytes and forwards none while the rule is active, as on a half-open connection.
+	// They are forwarded afterwards, like bytes that TCP retransmits.
 	Silent bool
-	// Latency is how long each piece of up to 32 KiB waits before it is passed on.
+	// Latency is the delay of each chunk of up to 32 KiB.
 	Latency time.Duration
-	// BytesPerSecond bounds each direction of each connection; 0: it does not.
+	// BytesPerSecond bounds each direction of each connection; 0: no bound.
 	BytesPerSecond int
-	// Cut ends connections in the middle.
+	// Cut resets connections in the middle of a transfer.
 	Cut Cut
 }
 
-// Cut says when a connection is ended: both sides see a reset.
+// Cut configures when a connection is reset, on both sides.
 type Cut struct {
-	Chance float64   // of each piece that qualifies; 0: never
-	Of     Direction // what pieces
-	// Holding is what a piece must have in it; nil: anything. Postgres says
-	// "COMMIT" when it has committed: an answer that holds it and is not passed on is
-	// a commit that nobody was told of.
+	Chance float64   // probability for each matching chunk; 0: never
+	Of     Direction // direction of the chunk
+	// Holding is what a chunk must contain; nil: anything. Postgres sends "COMMIT" after a commit:
+	// cutting the connection at this answer leaves the client without the outcome of the commit.
 	Holding []byte
-	// After is how many bytes of the piece are passed on before, if it has more; below
-	// 0: none.
+	// After is the number of bytes of the chunk that are forwarded first, if it is longer; negative:
+	// none.
 	After int
 }
 
-// concerns reports whether the rule is for a connection that has drawn this lot.
-func (r *Rule) concerns(lot float64) bool { return r.Share == 0 || lot < r.Share }
+// appliesTo reports whether the rule applies to a connection with this sample.
+func (r *Rule) appliesTo(sample float64) bool { return r.Share == 0 || sample < r.Share }
 
-// verdict is what several rules come to.
-type verdict struct {
+// effect is the combined effect of several rules.
+type effect struct {
 	silent  bool
 	latency time.Duration
 	rate    int
 	cuts    []Cut
 }
 
-func (v *verdict) add(r *Rule) {
+func (v *effect) add(r *Rule) {
 	v.silent = v.silent || r.Silent
 	v.latency = max(v.latency, r.Latency)
 	if r.BytesPerSecond > 0 && (v.rate == 0 || r.BytesPerSecond < v.rate) {
@@ -66,12 +65,12 @@ func (v *verdict) add(r *Rule) {
 	}
 }
 
-// cut returns how many bytes of a piece are passed on before the connection is ended,
-// if it is.
-func (v *verdict) cut(d Direction, piece []byte, chance func(float64) bool) (after int, is bool) {
+// cut reports whether the connection is reset at a chunk, and how many of its bytes are forwarded
+// first.
+func (v *effect) cut(d Direction, chunk []byte, chance func(float64) bool) (after int, ok bool) {
 	for _, c := range v.cuts {
-		if c.Of == d && (c.Holding == nil || bytes.Contains(piece, c.Holding)) && chance(c.Chance) {
-			return max(0, min(c.After, len(piece)-1)), true
+		if c.Of == d && (c.Holding == nil || bytes.Contains(chunk, c.Holding)) && chance(c.Chance) {
+			return max(0, min(c.After, len(chunk)-1)), true
 		}
 	}
 	return 0, false

@@ -1,5 +1,5 @@
-// Command report writes what the recorded runs of faults come to into
-// docs/reliability.md, between two marks.
+// Command report writes tables of the recorded chaos runs into docs/reliability.md, between two
+// markers.
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 }
 
 func write(runs, page string) error {
-	text, err := table.Of(os.DirFS(runs))
+	text, err := table.Build(os.DirFS(runs))
 	if err != nil {
 		return err
 	}
@@ -29,9 +29,9 @@ func write(runs, page string) error {
 	if err != nil {
 		return err
 	}
-	whole, err := table.Into(string(old), text)
+	updated, err := table.Insert(string(old), text)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(page, []byte(whole), 0o644)
+	return os.WriteFile(page, []byte(updated), 0o644)
 }

@@ -9,56 +9,56 @@ import (
 	"github.com/livegraph/livegraph/test/chaos/faults"
 )
 
-// seldomOnce is in how many rounds through all kinds a seldom one comes once.
-const seldomOnce = 4
+// seldomInterval is the number of passes through all kinds in which a seldom kind occurs once.
+const seldomInterval = 4
 
-// defaultApart is how far apart the faults of a round begin, on average.
-const defaultApart = 500 * time.Millisecond
+// defaultSpacing is the average time between the starts of two faults of a round.
+const defaultSpacing = 500 * time.Millisecond
 
-// plan deals faults so that each kind comes as often as any other: all of them in
-// random order, then all again. What it deals follows from the seed alone.
+// plan chooses faults so that each kind occurs equally often: all of them in random order, then all
+// again. The choice is determined by the seed.
 type plan struct {
-	kinds []faults.Fault
-	dice  *rand.Rand
-	deck  []faults.Fault
-	dealt int
-	apart time.Duration
+	kinds   []faults.Fault
+	dice    *rand.Rand
+	queue   []faults.Fault
+	passes  int
+	spacing time.Duration
 }
 
-// planned is a fault with when it is to begin, and its own chance.
-type planned struct {
+// plannedFault is a fault, its start in the round, and its random number generator.
+type plannedFault struct {
 	faults.Fault
 	after time.Duration
 	dice  *rand.Rand
 }
 
-func newPlan(kinds []faults.Fault, seed uint64, apart time.Duration) *plan {
-	return &plan{kinds: kinds, dice: rand.New(rand.NewPCG(seed, 1)), apart: cmp.Or(apart, defaultApart)}
+func newPlan(kinds []faults.Fault, seed uint64, spacing time.Duration) *plan {
+	return &plan{kinds: kinds, dice: rand.New(rand.NewPCG(seed, 1)), spacing: cmp.Or(spacing, defaultSpacing)}
 }
 
-// next deals the faults of a round.
-func (p *plan) next(n int) []planned {
-	var round []planned
+// next returns the faults of a round.
+func (p *plan) next(n int) []plannedFault {
+	var round []plannedFault
 	for range n {
-		round = append(round, planned{
-			Fault: p.draw(), after: time.Duration(p.dice.Int64N(int64(n) * int64(p.apart))),
+		round = append(round, plannedFault{
+			Fault: p.pop(), after: time.Duration(p.dice.Int64N(int64(n) * int64(p.spacing))),
 			dice: rand.New(rand.NewPCG(p.dice.Uint64(), 2)),
 		})
 	}
 	return round
 }
 
-func (p *plan) draw() faults.Fault {
-	for len(p.deck) == 0 {
+func (p *plan) pop() faults.Fault {
+	for len(p.queue) == 0 {
 		for _, f := range p.kinds {
-			if !f.Seldom || p.dealt%seldomOnce == 0 || len(p.kinds) == 1 {
-				p.deck = append(p.deck, f)
+			if !f.Seldom || p.passes%seldomInterval == 0 || len(p.kinds) == 1 {
+				p.queue = append(p.queue, f)
 			}
 		}
-		p.dealt++
-		p.dice.Shuffle(len(p.deck), func(i, j int) { p.deck[i], p.deck[j] = p.deck[j], p.deck[i] })
+		p.passes++
+		p.dice.Shuffle(len(p.queue), func(i, j int) { p.queue[i], p.queue[j] = p.queue[j], p.queue[i] })
 	}
-	f := p.deck[0]
-	p.deck = slices.Clone(p.deck[1:])
+	f := p.queue[0]
+	p.queue = slices.Clone(p.queue[1:])
 	return f
 }

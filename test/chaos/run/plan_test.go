@@ -21,8 +21,8 @@ func someKinds(often, seldom int) (kinds []faults.Fault) {
 	return kinds
 }
 
-// deal returns the kinds of some rounds, and when they begin.
-func deal(seed uint64, rounds int) (kinds []string, after []time.Duration, chances []uint64) {
+// planRounds returns the kinds of some rounds, their starts, and a random number of each.
+func planRounds(seed uint64, rounds int) (kinds []string, after []time.Duration, chances []uint64) {
 	p := newPlan(someKinds(7, 2), seed, 0)
 	for range rounds {
 		for _, f := range p.next(4) {
@@ -33,26 +33,26 @@ func deal(seed uint64, rounds int) (kinds []string, after []time.Duration, chanc
 }
 
 func TestTheSameSeedDealsTheSameFaults(t *testing.T) {
-	kinds, after, chances := deal(3, 20)
-	again, afterAgain, chancesAgain := deal(3, 20)
+	kinds, after, chances := planRounds(3, 20)
+	again, afterAgain, chancesAgain := planRounds(3, 20)
 	require.Equal(t, kinds, again)
 	require.Equal(t, after, afterAgain)
 	require.Equal(t, chances, chancesAgain)
-	others, _, _ := deal(4, 20)
-	require.NotEqual(t, kinds, others)
+	different, _, _ := planRounds(4, 20)
+	require.NotEqual(t, kinds, different)
 }
 
 func TestEachKindComesAsOftenAsAnyOther(t *testing.T) {
-	const decks = 2 * seldomOnce
+	const passes = 2 * seldomInterval
 	p := newPlan(someKinds(5, 1), 1, 0)
 	times := map[string]int{}
-	for range decks*5 + 2 {
-		times[p.draw().Kind]++
+	for range passes*5 + 2 {
+		times[p.pop().Kind]++
 	}
 	for i := range 5 {
-		require.Equal(t, decks, times[fmt.Sprintf("often/%d", i)])
+		require.Equal(t, passes, times[fmt.Sprintf("often/%d", i)])
 	}
-	require.Equal(t, decks/seldomOnce, times["seldom/0"])
+	require.Equal(t, passes/seldomInterval, times["seldom/0"])
 }
 
 func TestARunIsAddedUpAndReadAgain(t *testing.T) {
@@ -61,7 +61,7 @@ func TestARunIsAddedUpAndReadAgain(t *testing.T) {
 		{Faults: []Injected{{Kind: "latency/redis"}}, Settle: 10, Violations: []Violation{{Invariant: 1}}},
 		{Faults: []Injected{{Kind: "kill/redis"}}, Settle: 20},
 	}
-	sum := summarise(rounds, time.Minute)
+	sum := summarize(rounds, time.Minute)
 	require.Equal(t, Summary{
 		Rounds: 3, Faults: 3, Missed: 1, ByKind: map[string]int{"kill/api": 1, "kill/redis": 1, "latency/redis": 1},
 		Kills: 2, Settlings: 3, SettleP50: 20, SettleMax: 30, Seconds: 60, Violations: 1,

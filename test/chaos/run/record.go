@@ -9,17 +9,17 @@ import (
 	"slices"
 	"time"
 
-	"github.com/livegraph/livegraph/test/chaos/world"
+	"github.com/livegraph/livegraph/test/chaos/environment"
 )
 
-// Violation is something that must never be.
+// Violation is a violated invariant.
 type Violation struct {
-	Invariant int    `json:"invariant"` // its number in docs/reliability.md; 0: none of these
+	Invariant int    `json:"invariant"` // its number in docs/reliability.md; 0: none of them
 	What      string `json:"what"`
 	Evidence  string `json:"evidence"`
 }
 
-// Begin is the first line of a log: what was run.
+// Begin is the first line of a log: the parameters of the run.
 type Begin struct {
 	Seed     uint64    `json:"seed"`
 	Commit   string    `json:"commit"`
@@ -29,32 +29,32 @@ type Begin struct {
 	Disks    bool      `json:"disks"`
 	Losing   bool      `json:"losing,omitempty"` // only faults that lose data by definition
 	PerRound int       `json:"perRound"`
-	Load     float64   `json:"load,omitempty"` // share of load.DefaultRate; absent: all of it
+	Load     float64   `json:"load,omitempty"` // factor of load.DefaultRate; absent: 1
 	Kinds    int       `json:"kinds"`
 }
 
-// Injected is a fault that happened, or was to.
+// Injected is a fault that was injected, or that could not be.
 type Injected struct {
 	Kind   string `json:"kind"`
 	At     int64  `json:"at"`               // ms after the round began
-	Lasted int64  `json:"lasted"`           // ms, healing included
-	Missed string `json:"missed,omitempty"` // why it did not happen
+	Lasted int64  `json:"lasted"`           // ms, including healing
+	Missed string `json:"missed,omitempty"` // why it was not injected
 }
 
-// Round is a line of a log.
+// Round is a line of a log, one for each round.
 type Round struct {
-	Began      int64          `json:"began,omitempty"`  // ms after the run
-	Rolled     bool           `json:"rolled,omitempty"` // all processes were restarted, one after the other
-	Round      int            `json:"round"`
-	Seed       uint64         `json:"seed"`
-	Faults     []Injected     `json:"faults"`
-	Load       int64          `json:"loadMs"`
-	Settle     int64          `json:"settleMs"`
-	Check      int64          `json:"checkMs"`
-	Exits      []world.Exit   `json:"exits,omitempty"`
-	Vitals     []world.Vitals `json:"vitals"`
-	Unhealed   []string       `json:"unhealed,omitempty"`
-	Violations []Violation    `json:"violations"`
+	Began      int64                `json:"began,omitempty"`  // ms after the run
+	Rolled     bool                 `json:"rolled,omitempty"` // all processes were restarted, one after the other
+	Round      int                  `json:"round"`
+	Seed       uint64               `json:"seed"`
+	Faults     []Injected           `json:"faults"`
+	Load       int64                `json:"loadMs"`
+	Settle     int64                `json:"settleMs"`
+	Check      int64                `json:"checkMs"`
+	Exits      []environment.Exit   `json:"exits,omitempty"`
+	Vitals     []environment.Vitals `json:"vitals"`
+	Unhealed   []string             `json:"unhealed,omitempty"`
+	Violations []Violation          `json:"violations"`
 }
 
 // Summary is the last line of a log.
@@ -63,7 +63,7 @@ type Summary struct {
 	Faults     int            `json:"faults"`
 	Missed     int            `json:"missed"`
 	ByKind     map[string]int `json:"byKind"`
-	Kills      int            `json:"kills"` // of processes, ours and engines'
+	Kills      int            `json:"kills"` // of processes of the binary and of engines
 	Settlings  int            `json:"settlings"`
 	SettleP50  int64          `json:"settleP50Ms"`
 	SettleMax  int64          `json:"settleMaxMs"`
@@ -87,7 +87,7 @@ func Read(r io.Reader) ([]Line, error) {
 	}
 }
 
-// Line is any line of a log: one of its fields is set.
+// Line is a line of a log: exactly one of its fields is set.
 type Line struct {
 	Begin   *Begin   `json:"begin,omitempty"`
 	Round   *Round   `json:"round,omitempty"`
@@ -103,11 +103,11 @@ func write(w io.Writer, line Line) error {
 	return err
 }
 
-// killing are the kinds, up to the slash, that end a process without warning.
-var killing = map[string]bool{"kill": true, "backend-kill": true, "twin": true, "stale": true}
+// killTypes are the types of faults that end a process without warning.
+var killTypes = map[string]bool{"kill": true, "backend-kill": true, "twin": true, "stale": true}
 
-// summarise adds rounds up.
-func summarise(rounds []Round, took time.Duration) Summary {
+// summarize returns the summary of rounds.
+func summarize(rounds []Round, took time.Duration) Summary {
 	s := Summary{Rounds: len(rounds), ByKind: map[string]int{}, Seconds: int64(took.Seconds())}
 	var settled []int64
 	for i := range rounds {
@@ -119,7 +119,7 @@ func summarise(rounds []Round, took time.Duration) Summary {
 			}
 			s.Faults++
 			s.ByKind[f.Kind]++
-			if killing[family(f.Kind)] {
+			if killTypes[faultType(f.Kind)] {
 				s.Kills++
 			}
 		}
@@ -134,10 +134,10 @@ func summarise(rounds []Round, took time.Duration) Summary {
 	return s
 }
 
-// Kinds returns the kinds of a summary in order.
+// Kinds returns the kinds of the summary, sorted.
 func (s *Summary) Kinds() []string { return slices.Sorted(maps.Keys(s.ByKind)) }
 
-// Print writes the summary for people.
+// Print writes the summary as text.
 func (s *Summary) Print(w io.Writer) {
 	_, _ = fmt.Fprintf(
 		w, "%d faults in %d rounds, %d s: %d kills, %d settlings (p50 %d ms, max %d ms), %d violations; %d did not happen\n",

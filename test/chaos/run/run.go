@@ -1,9 +1,9 @@
-// Package run tries faults on a world under load, round after round, and says what must
-// never have been.
+// Package run injects faults into an environment under load, round after round, and reports
+// violated invariants.
 //
-// A round drives the load, injects some faults that overlap at random, each taken back
-// after its time, ends the load, lets the system settle, and checks. It is one line of
-// the run's log (see [Line]). What is done follows from the seed.
+// A round runs the load, injects faults that overlap at random, heals each after its duration, ends
+// the load, lets the system settle, and checks the invariants. It is one line of the run's log (see
+// [Line]). The faults are determined by the seed.
 package run
 
 import (
@@ -16,118 +16,118 @@ import (
 	"sync"
 	"time"
 
+	"github.com/livegraph/livegraph/test/chaos/environment"
 	"github.com/livegraph/livegraph/test/chaos/faults"
-	"github.com/livegraph/livegraph/test/chaos/world"
 )
 
 const (
-	healLimit   = 3 * time.Minute // for one fault to be taken back
-	quietLimit  = time.Minute     // for requests under way at the end of a round
-	settleLimit = 9 * time.Minute
-	checkLimit  = 11 * time.Minute
-	afterFaults = 500 * time.Millisecond // of load on a world that is well again
+	healTimeout   = 3 * time.Minute // to heal one fault
+	quietTimeout  = time.Minute     // for requests in flight at the end of a round
+	settleTimeout = 9 * time.Minute
+	checkTimeout  = 11 * time.Minute
+	afterFaults   = 500 * time.Millisecond // of load after all faults are healed
 )
 
-// Load is what drives the world, and knows what must stand.
+// Load sends requests to the environment and checks its state.
 type Load interface {
-	// Run drives until ctx ends.
+	// Run sends requests until ctx ends.
 	Run(ctx context.Context)
-	// Settle waits until all that was asked for has had its effect.
+	// Settle waits until all requests have had their effect.
 	Settle(ctx context.Context) error
-	// Check returns what must never be.
+	// Check returns the violated invariants.
 	Check(ctx context.Context) []Violation
 }
 
-// Options say what to run.
+// Options configure a Runner.
 type Options struct {
 	Begin
-	Faults int           // how many at least
-	For    time.Duration // in place of Faults: rounds begin for so long; in the first half each restarts all processes
-	Apart  time.Duration // between two faults of a round, on average
-	Kinds  []faults.Fault
-	Log    io.Writer // NDJSON
-	Logger *slog.Logger
-	GoOn   bool // after a violation, too
+	Faults              int           // minimum number of faults
+	Duration            time.Duration // in place of Faults; rounds of the first half restart all processes
+	Spacing             time.Duration // between the starts of two faults of a round, on average
+	Kinds               []faults.Fault
+	Log                 io.Writer // NDJSON
+	Logger              *slog.Logger
+	ContinueOnViolation bool
 }
 
 // Runner runs rounds.
 type Runner struct {
 	o      Options
-	world  *world.World
+	env    *environment.Environment
 	load   Load
 	rounds []Round
 	began  time.Time
 }
 
-// New creates a runner for a world that is well.
-func New(w *world.World, load Load, o Options) *Runner {
-	return &Runner{o: o, world: w, load: load}
+// New creates a runner for an environment that is ready.
+func New(env *environment.Environment, load Load, o Options) *Runner {
+	return &Runner{o: o, env: env, load: load}
 }
 
-// Run runs rounds until so many faults have happened, a violation is found, or ctx ends.
-// The summary is of what was run, also with an error.
+// Run runs rounds until the number of faults is reached, a violation is found, or ctx ends. It
+// returns the summary also with an error.
 func (r *Runner) Run(ctx context.Context) (Summary, error) {
 	r.began = time.Now()
 	r.o.At, r.o.Begin.Kinds = r.began.UTC(), len(r.o.Kinds)
 	if err := write(r.o.Log, Line{Begin: &r.o.Begin}); err != nil {
 		return Summary{}, err
 	}
-	deal := newPlan(r.o.Kinds, r.o.Seed, r.o.Apart)
+	schedule := newPlan(r.o.Kinds, r.o.Seed, r.o.Spacing)
 	var failure error
-	for happened := 0; r.goesOn(happened) && ctx.Err() == nil && failure == nil; {
-		round := r.round(ctx, deal.next(r.o.PerRound))
+	for injected := 0; r.shouldContinue(injected) && ctx.Err() == nil && failure == nil; {
+		round := r.round(ctx, schedule.next(r.o.PerRound))
 		if ctx.Err() != nil {
-			break // cut short: what it found means nothing
+			break // an interrupted round has no valid result
 		}
 		r.rounds = append(r.rounds, round)
 		failure = write(r.o.Log, Line{Round: &round})
 		for _, f := range round.Faults {
 			if f.Missed == "" {
-				happened++
+				injected++
 			}
 		}
-		r.say(&round, happened)
-		if len(round.Violations) > 0 && !r.o.GoOn {
+		r.logRound(&round, injected)
+		if len(round.Violations) > 0 && !r.o.ContinueOnViolation {
 			break
 		}
 	}
-	summary := summarise(r.rounds, time.Since(r.began))
+	summary := summarize(r.rounds, time.Since(r.began))
 	return summary, errors.Join(failure, write(r.o.Log, Line{Summary: &summary}))
 }
 
-// goesOn reports whether there is another round after so many faults.
-func (r *Runner) goesOn(happened int) bool {
-	if r.o.For > 0 {
-		return time.Since(r.began) < r.o.For
+// shouldContinue reports whether there is another round after this number of faults.
+func (r *Runner) shouldContinue(injected int) bool {
+	if r.o.Duration > 0 {
+		return time.Since(r.began) < r.o.Duration
 	}
-	return happened < r.o.Faults
+	return injected < r.o.Faults
 }
 
-// roll asks each process to end in order, one after the other, and waits until it is back.
-func (r *Runner) roll(ctx context.Context, bad func(int, string, string)) {
-	for _, role := range r.world.Roles("") {
-		if role.Twin || ctx.Err() != nil {
+// restartAll sends SIGTERM to each process, one after the other, and waits until it is ready again.
+func (r *Runner) restartAll(ctx context.Context, report func(int, string, string)) {
+	for _, role := range r.env.Roles("") {
+		if role.Duplicate || ctx.Err() != nil {
 			continue
 		}
-		once, cancel := context.WithTimeout(context.WithoutCancel(ctx), healLimit)
-		err := role.Terminate(once)
+		restartCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healTimeout)
+		err := role.Terminate(restartCtx)
 		if err == nil {
-			err = role.WaitReady(once)
+			err = role.WaitReady(restartCtx)
 		}
 		cancel()
 		if err != nil {
-			bad(15, "a process was not restarted", role.Name+": "+err.Error())
+			report(15, "a process was not restarted", role.Name+": "+err.Error())
 		}
 	}
 }
 
-// round is one round.
-func (r *Runner) round(ctx context.Context, deal []planned) Round {
+// round runs one round.
+func (r *Runner) round(ctx context.Context, planned []plannedFault) Round {
 	round := Round{
 		Round: len(r.rounds) + 1, Seed: r.o.Seed, Violations: []Violation{}, Began: time.Since(r.began).Milliseconds(),
-		Rolled: time.Since(r.began) < r.o.For/2,
+		Rolled: time.Since(r.began) < r.o.Duration/2,
 	}
-	bad := func(invariant int, what, evidence string) {
+	report := func(invariant int, what, evidence string) {
 		round.Violations = append(round.Violations, Violation{invariant, what, evidence})
 	}
 	began := time.Now()
@@ -139,101 +139,103 @@ func (r *Runner) round(ctx context.Context, deal []planned) Round {
 		r.load.Run(loading)
 	}()
 	if round.Rolled {
-		r.roll(ctx, bad)
+		r.restartAll(ctx, report)
 	}
-	round.Faults, round.Unhealed = r.inject(ctx, deal, began)
-	if r.o.Losing { // what is lost there has to be said, see package faults
+	round.Faults, round.Unhealed = r.inject(ctx, planned, began)
+	if r.o.Losing { // a loss must be logged, see package faults
 		for _, u := range round.Unhealed {
-			bad(0, "a loss was not noticed", u)
+			report(0, "a loss was not noticed", u)
 		}
 	}
-	back, cancel := context.WithTimeout(ctx, healLimit)
+	recovery, cancel := context.WithTimeout(ctx, healTimeout)
 	defer cancel()
-	if err := r.world.WaitReady(back); err != nil {
-		bad(0, "something did not come back", err.Error())
+	if err := r.env.WaitReady(recovery); err != nil {
+		report(0, "something did not come back", err.Error())
 	}
-	pause(ctx, afterFaults)
+	sleep(ctx, afterFaults)
 	stop()
 	select {
 	case <-quiet:
-	case <-time.After(quietLimit):
-		bad(
+	case <-time.After(quietTimeout):
+		report(
 			0, "requests are neither answered nor refused",
-			"the load has not ended "+quietLimit.String()+" after it was told to",
+			"the load has not ended "+quietTimeout.String()+" after it was told to",
 		)
 		<-quiet
 	}
 	round.Load = time.Since(began).Milliseconds()
-	r.settle(ctx, &round, bad)
-	r.inspect(&round, bad)
+	r.settle(ctx, &round, report)
+	r.checkProcesses(&round, report)
 	return round
 }
 
-// settle waits until the world has settled, and checks it.
-func (r *Runner) settle(ctx context.Context, round *Round, bad func(int, string, string)) {
+// settle waits until the environment has settled, and checks it.
+func (r *Runner) settle(ctx context.Context, round *Round, report func(int, string, string)) {
 	began := time.Now()
-	settling, cancel := context.WithTimeout(ctx, settleLimit)
+	settling, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	err := r.load.Settle(settling)
 	round.Settle = time.Since(began).Milliseconds()
 	if err != nil {
-		bad(0, "it does not settle", err.Error())
+		report(0, "it does not settle", err.Error())
 		return
 	}
 	began = time.Now()
-	checking, done := context.WithTimeout(ctx, checkLimit)
+	checking, done := context.WithTimeout(ctx, checkTimeout)
 	defer done()
 	round.Violations = append(round.Violations, r.load.Check(checking)...)
 	round.Check = time.Since(began).Milliseconds()
 }
 
-// inspect looks at the processes.
-func (r *Runner) inspect(round *Round, bad func(int, string, string)) {
-	round.Vitals = r.world.Vitals()
-	round.Exits = r.world.Exits()
-	for _, v := range Ends(round.Exits) {
-		bad(v.Invariant, v.What, v.Evidence)
+// checkProcesses records the Vitals and exits of the processes, and reports unexpected exits.
+func (r *Runner) checkProcesses(round *Round, report func(int, string, string)) {
+	round.Vitals = r.env.Vitals()
+	round.Exits = r.env.Exits()
+	for _, v := range CheckExits(round.Exits) {
+		report(v.Invariant, v.What, v.Evidence)
 	}
 }
 
-// Ends reports which ends of processes must not have been.
-func Ends(exits []world.Exit) (found []Violation) {
-	bad := func(invariant int, what, evidence string) {
+// CheckExits returns the exits that are violations.
+func CheckExits(exits []environment.Exit) (found []Violation) {
+	report := func(invariant int, what, evidence string) {
 		found = append(found, Violation{invariant, what, evidence})
 	}
 	for _, e := range exits {
 		crashed := strings.Contains(e.Tail, "panic:") || strings.Contains(e.Tail, "fatal error:") ||
 			strings.Contains(e.Tail, "DATA RACE")
-		// A start gives up when a store stays away for a minute, and is made again.
+		// A starting process exits when a store is unavailable for a minute, and is started again.
 		switch {
-		case e.Asked && !e.Ready && e.How == "signal: terminated": // it had not come to hear of signals
+		case e.Asked && !e.Ready && e.How == "signal: terminated": // it had not installed its signal handler
 		case e.Asked && !crashed:
-			bad(15, "SIGTERM was not answered by exit status 0", fmt.Sprintf("%s: %s: %s", e.Process, e.How, e.Tail))
+			report(15, "SIGTERM was not answered by exit status 0", fmt.Sprintf("%s: %s: %s", e.Process, e.How, e.Tail))
 		case e.Ready || crashed:
-			bad(14, "a process ended by itself", fmt.Sprintf("%s: %s: %s", e.Process, e.How, e.Tail))
+			report(14, "a process ended by itself", fmt.Sprintf("%s: %s: %s", e.Process, e.How, e.Tail))
 		}
 	}
 	return found
 }
 
-// inject makes the faults happen, each in its time, and takes them back.
-func (r *Runner) inject(ctx context.Context, deal []planned, began time.Time) (all []Injected, unhealed []string) {
-	all = make([]Injected, len(deal))
+// inject injects the faults, each at its time, and heals them.
+func (r *Runner) inject(
+	ctx context.Context, planned []plannedFault, began time.Time,
+) (all []Injected, unhealed []string) {
+	all = make([]Injected, len(planned))
 	var mu sync.Mutex
 	var work sync.WaitGroup
-	for i, f := range deal {
+	for i, f := range planned {
 		work.Go(func() {
-			pause(ctx, f.after)
-			at := time.Now()
-			all[i] = Injected{Kind: f.Kind, At: at.Sub(began).Milliseconds()}
+			sleep(ctx, f.after)
+			start := time.Now()
+			all[i] = Injected{Kind: f.Kind, At: start.Sub(began).Milliseconds()}
 			heal, err := f.Inject(ctx, f.dice)
 			if err != nil {
 				all[i].Missed = err.Error()
 			} else {
-				pause(ctx, f.Lasts(f.dice))
+				sleep(ctx, f.Lasts(f.dice))
 			}
 			if heal != nil {
-				healing, cancel := context.WithTimeout(context.WithoutCancel(ctx), healLimit)
+				healing, cancel := context.WithTimeout(context.WithoutCancel(ctx), healTimeout)
 				defer cancel()
 				if err := heal(healing); err != nil {
 					mu.Lock()
@@ -241,22 +243,22 @@ func (r *Runner) inject(ctx context.Context, deal []planned, began time.Time) (a
 					unhealed = append(unhealed, f.Kind+": "+err.Error())
 				}
 			}
-			all[i].Lasted = time.Since(at).Milliseconds()
+			all[i].Lasted = time.Since(start).Milliseconds()
 		})
 	}
 	work.Wait()
 	return all, unhealed
 }
 
-// say reports how it goes.
-func (r *Runner) say(round *Round, happened int) {
+// logRound logs the result of a round.
+func (r *Runner) logRound(round *Round, injected int) {
 	var kinds []string
 	for _, f := range round.Faults {
 		if f.Missed == "" {
 			kinds = append(kinds, f.Kind)
 		}
 	}
-	r.o.Logger.Info("round", "round", round.Round, "faults", happened, "kinds", strings.Join(kinds, " "),
+	r.o.Logger.Info("round", "round", round.Round, "faults", injected, "kinds", strings.Join(kinds, " "),
 		"loadMs", round.Load, "settleMs", round.Settle, "checkMs", round.Check, "violations", len(round.Violations))
 	for _, f := range round.Faults {
 		if f.Missed != "" {
@@ -274,16 +276,16 @@ func (r *Runner) say(round *Round, happened int) {
 	}
 }
 
-// pause waits, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
+// sleep waits for d or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }
 
-// family is what a kind does, without what it does it to.
-func family(kind string) string {
-	does, _, _ := strings.Cut(kind, "/")
-	return does
+// faultType returns the part of a kind before the slash.
+func faultType(kind string) string {
+	prefix, _, _ := strings.Cut(kind, "/")
+	return prefix
 }

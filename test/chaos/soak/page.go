@@ -21,10 +21,10 @@ import (
 //go:embed page.md.tmpl
 var pageText string
 
-// imagesPath is the folder of the plots, below the page's.
+// imagesPath is the directory of the plots, relative to the page.
 const imagesPath = "images"
 
-// result is what a run was and found.
+// result contains the parameters and results of a run.
 type result struct {
 	Began   time.Time
 	Command string
@@ -36,7 +36,7 @@ type result struct {
 	Summary run.Summary
 }
 
-// Rising returns what goes up.
+// Rising returns the upward trends.
 func (r *result) Rising() (rising []watch.Trend) {
 	if r.Short() {
 		return nil
@@ -50,12 +50,12 @@ func (r *result) Rising() (rising []watch.Trend) {
 }
 
 // Short reports whether the run was too short for trends.
-func (r *result) Short() bool { return r.Length < watch.LeastForTrends }
+func (r *result) Short() bool { return r.Length < watch.MinForTrends }
 
-// Good reports whether nothing was wrong.
+// Good reports whether there are neither violations nor upward trends.
 func (r *result) Good() bool { return len(r.Violations()) == 0 && len(r.Rising()) == 0 }
 
-// Violations returns those of all rounds.
+// Violations returns the violations of all rounds.
 func (r *result) Violations() (all []run.Violation) {
 	for _, round := range r.Rounds {
 		all = append(all, round.Violations...)
@@ -63,26 +63,28 @@ func (r *result) Violations() (all []run.Violation) {
 	return all
 }
 
-// Verdict returns the result in a few sentences.
+// Verdict returns the verdict in a few sentences.
 func (r *result) Verdict() string {
-	var said []string
+	var sentences []string
 	switch rising := r.Rising(); {
 	case r.Short():
-		said = append(said, "The run was too short to say anything of trends.")
+		sentences = append(sentences, "The run was too short to say anything of trends.")
 	case len(rising) == 0:
-		said = append(said, "Over the second half neither memory nor goroutines nor open files of any process rise.")
+		sentences = append(
+			sentences, "Over the second half neither memory nor goroutines nor open files of any process rise.",
+		)
 	default:
 		for _, t := range rising {
-			said = append(said, "Over the second half this goes up: "+t.String()+".")
+			sentences = append(sentences, "Over the second half this goes up: "+t.String()+".")
 		}
 	}
 	if len(r.Violations()) == 0 {
-		said = append(said, "All checks of the runs of faults passed after every round.")
+		sentences = append(sentences, "All checks of the runs of faults passed after every round.")
 	}
 	for _, v := range r.Violations() {
-		said = append(said, fmt.Sprintf("Invariant %d was broken: %s.", v.Invariant, v.What))
+		sentences = append(sentences, fmt.Sprintf("Invariant %d was broken: %s.", v.Invariant, v.What))
 	}
-	return strings.Join(said, " ")
+	return strings.Join(sentences, " ")
 }
 
 // write writes the page and its plots.
@@ -106,7 +108,7 @@ func (r *result) write(path string) error {
 func (r *result) page() ([]byte, error) {
 	page, err := template.New("page").Funcs(template.FuncMap{
 		"trends": func() []watch.Trend { return watch.Trends(r.Samples) }, "engines": r.engines, "faults": r.faults,
-		"length": func() string { return shortest(r.Length) }, "images": func() string { return imagesPath },
+		"length": func() string { return formatLength(r.Length) }, "images": func() string { return imagesPath },
 	}).Parse(pageText)
 	if err != nil {
 		return nil, err
@@ -116,7 +118,7 @@ func (r *result) page() ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// faults lists the kinds that happened, and how often.
+// faults returns the injected kinds and how often each was injected, as text.
 func (r *result) faults() string {
 	var list []string
 	for _, kind := range slices.Sorted(maps.Keys(r.Summary.ByKind)) {
@@ -133,7 +135,7 @@ func (r *result) engines() string {
 	return strings.Join(list, ", ")
 }
 
-// plots are those of the page, by the ends of their names.
+// plots returns the plots of the page, by the suffixes of their names.
 func (r *result) plots() map[string]plots.Plot {
 	all := map[string]plots.Plot{}
 	for i, m := range watch.Measures() {
@@ -179,11 +181,11 @@ func (r *result) plot(title string, lines map[string][]plots.Dot) plots.Plot {
 	return p
 }
 
-// shortest returns a length as one would type it: 1h, not 1h0m0s.
-func shortest(d time.Duration) string {
+// formatLength formats a duration without zero units: 1h, not 1h0m0s.
+func formatLength(d time.Duration) string {
 	text := d.String()
-	for _, nothing := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, nothing) {
+	for _, suffix := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, suffix) {
 			text = text[:len(text)-2]
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/livegraph/livegraph/test/chaos/watch"
 )
 
-// aRun is a run of an hour in which nothing was wrong.
-func aRun() *result {
+// cleanRun returns a run of one hour without violations.
+func cleanRun() *result {
 	r := &result{
 		Command: "make soak", Length: time.Hour, Engines: map[string]string{"redis": "8", "kafka": "kfake 1"},
 		Summary: run.Summary{Rounds: 1, Faults: 2, ByKind: map[string]int{"kill/api": 2}},
@@ -35,13 +35,13 @@ func aRun() *result {
 
 func TestARunBecomesAPageWithPlots(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "soak.md")
-	require.NoError(t, aRun().write(path))
+	require.NoError(t, cleanRun().write(path))
 	raw, err := os.ReadFile(path)
 	require.NoError(t, err)
 	page := string(raw)
 	for _, want := range []string{
 		"kafka kfake 1, redis 8", "| api-1 | memory | 200 MiB | +0.0 | +0.0 | no |", "Faults: kill/api 2.",
-		"For 1h the world",
+		"For 1h the environment",
 	} {
 		require.Contains(t, page, want)
 	}
@@ -52,14 +52,14 @@ func TestARunBecomesAPageWithPlots(t *testing.T) {
 	for _, image := range images {
 		require.Contains(t, page, filepath.Base(image))
 	}
-	plot := aRun().plot("x", nil)
+	plot := cleanRun().plot("x", nil)
 	require.Equal(t, []time.Duration{time.Second}, plot.Bars)
 	require.Equal(t, []time.Duration{61 * time.Second}, plot.Marks, "what did not happen has no mark")
 }
 
 func TestTheVerdictIsGoodOnlyIfNothingIsWrong(t *testing.T) {
-	require.True(t, aRun().Good())
-	for name, spoil := range map[string]func(*result){
+	require.True(t, cleanRun().Good())
+	for name, corrupt := range map[string]func(*result){
 		"Invariant 5 was broken": func(r *result) { r.Rounds[0].Violations = []run.Violation{{Invariant: 5}} },
 		"goes up: open files of api-1": func(r *result) {
 			for i, s := range r.Samples {
@@ -70,13 +70,13 @@ func TestTheVerdictIsGoodOnlyIfNothingIsWrong(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := aRun()
-			spoil(r)
+			r := cleanRun()
+			corrupt(r)
 			require.False(t, r.Good())
 			require.Contains(t, r.Verdict(), name)
 		})
 	}
-	short := aRun()
+	short := cleanRun()
 	short.Length = time.Minute
 	require.Contains(t, short.Verdict(), "too short")
 }
@@ -85,6 +85,6 @@ func TestALengthIsWrittenAsItIsTyped(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		time.Hour: "1h", 90 * time.Minute: "1h30m", 2 * time.Minute: "2m", 45 * time.Second: "45s",
 	} {
-		require.Equal(t, want, shortest(d))
+		require.Equal(t, want, formatLength(d))
 	}
 }

@@ -1,5 +1,6 @@
-// Package soak is the long mode of the runner of faults: chaos -for 1h, make soak. It runs the rounds of package run
-// for a length of time, samples what the processes take, and writes docs/soak.md with plots and a verdict.
+// Package soak is the soak test of the chaos runner: chaos -for 1h, make soak. It runs the rounds
+// of package run for a length of time, samples the resources of the processes, and writes
+// docs/soak.md with plots and a verdict.
 package soak
 
 import (
@@ -12,49 +13,51 @@ import (
 	"time"
 
 	"github.com/livegraph/livegraph/test/bench/machine"
+	"github.com/livegraph/livegraph/test/chaos/environment"
 	"github.com/livegraph/livegraph/test/chaos/run"
 	"github.com/livegraph/livegraph/test/chaos/watch"
-	"github.com/livegraph/livegraph/test/chaos/world"
 )
 
 const (
 	pagePath = "docs/soak.md"
-	// A round has so many faults, one a minute.
+	// A round has perRound faults, one each faultEvery.
 	perRound   = 5
 	faultEvery = time.Minute
-	fewest     = 4 // rounds of a short run
+	minRounds  = 4 // minimum number of rounds
 )
 
 var errNotGood = errors.New("it did not hold")
 
-// Run makes the run and writes its page, which for a run that is too short for trends is in the run's own directory.
+// Run executes the run and writes its page. If the run is too short for trends, the page is written
+// into the directory of the run.
 func Run(ctx context.Context, c run.Config, out io.Writer) error {
-	r := &result{Began: time.Now().UTC(), Length: c.For}
-	r.Command = fmt.Sprintf("make soak SOAK=%s SEED=%d", shortest(c.For), c.World.Seed)
-	if c.World.Kafka != "" {
-		r.Command += " KAFKA=" + c.World.Kafka
+	r := &result{Began: time.Now().UTC(), Length: c.Duration}
+	r.Command = fmt.Sprintf("make soak SOAK=%s SEED=%d", formatLength(c.Duration), c.Environment.Seed)
+	if c.Environment.Kafka != "" {
+		r.Command += " KAFKA=" + c.Environment.Kafka
 	}
 	page := pagePath
 	if r.Short() {
-		page = filepath.Join(c.World.Dir, "soak.md")
+		page = filepath.Join(c.Environment.Dir, "soak.md")
 	}
 	var err error
 	if r.Where, err = machine.Look(ctx, pagePath, "docs/"+imagesPath); err != nil {
 		return err
 	}
 	var log bytes.Buffer
-	c.PerRound, c.Apart = perRound, min(faultEvery, c.For/(fewest*perRound))
+	c.PerRound, c.Spacing = perRound, min(faultEvery, c.Duration/(minRounds*perRound))
 	c.Log = io.MultiWriter(c.Log, &log)
-	var taken *watch.Watch
-	c.Watch = func(ctx context.Context, w *world.World, s *world.Stores) {
-		const samples, often, seldom = 720, time.Second, 5 * time.Second
-		if said, _ := w.Command(ctx, "doctor", "--json").Output(); len(said) > 0 { // it fails for a finding, too
-			r.Engines, _ = machine.Engines(said, c.World.Binary)
+	var watcher *watch.Watch
+	c.Watch = func(ctx context.Context, env *environment.Environment, s *environment.Stores) {
+		const samples, minInterval, maxInterval = 720, time.Second, 5 * time.Second
+		// doctor also exits with an error for findings
+		if output, _ := env.Command(ctx, "doctor", "--json").Output(); len(output) > 0 {
+			r.Engines, _ = machine.Engines(output, c.Environment.Binary)
 		}
-		taken = watch.New(w, s)
-		taken.Run(ctx, min(max(c.For/samples, often), seldom))
+		watcher = watch.New(env, s)
+		watcher.Run(ctx, min(max(c.Duration/samples, minInterval), maxInterval))
 	}
-	if r.Summary, err = run.Whole(ctx, c); err != nil {
+	if r.Summary, err = run.Execute(ctx, c); err != nil {
 		return err
 	}
 	lines, err := run.Read(&log)
@@ -66,7 +69,7 @@ func Run(ctx context.Context, c run.Config, out io.Writer) error {
 			r.Rounds = append(r.Rounds, *line.Round)
 		}
 	}
-	r.Samples = taken.Samples()
+	r.Samples = watcher.Samples()
 	if err := r.write(page); err != nil {
 		return err
 	}

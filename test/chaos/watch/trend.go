@@ -10,18 +10,18 @@ import (
 	"github.com/livegraph/livegraph/test/chaos/load"
 )
 
-// LeastForTrends is how long a run has to be for its trends to mean anything.
-const LeastForTrends = 20 * time.Minute
+// MinForTrends is the minimum length of a run for meaningful trends.
+const MinForTrends = 20 * time.Minute
 
-// Measure is something that must not go up forever.
+// Measure is a resource that must not grow without bound.
 type Measure struct {
 	Name  string
 	Unit  string
 	Of    func(load.Vitals) float64
-	Floor float64 // per hour: less than that is no trend, however small the whole is
+	Floor float64 // per hour: smaller slopes are not a trend, however low the mean is
 }
 
-// Measures are those that the verdict is about.
+// Measures returns the measures of the verdict.
 func Measures() []Measure {
 	return []Measure{
 		{"memory", "MiB", func(v load.Vitals) float64 { return v.Resident / (1 << 20) }, 32},
@@ -30,46 +30,46 @@ func Measures() []Measure {
 	}
 }
 
-// Trend is how something goes over the second half of a run.
+// Trend is the trend of a measure over the second half of a run.
 type Trend struct {
-	Process string
-	Measure Measure
-	Mean    float64
-	Slope   float64 // per hour
-	Sure    float64 // the slope by its standard error
-	Samples int
-	// Late is the slope of the last quarter of the run, and LateSamples what it is of.
+	Process    string
+	Measure    Measure
+	Mean       float64
+	Slope      float64 // per hour
+	TStatistic float64 // the slope divided by its standard error
+	Samples    int
+	// Late is the slope of the last quarter of the run, and LateSamples its number of samples.
 	Late        float64
 	LateSamples int
 }
 
 const (
-	// warmUp is the share of the run that a process is given after each start: pools and
-	// caches fill up.
+	// warmUp is the share of the run that is ignored after each start of a process: pools and caches
+	// fill up.
 	warmUp = 1.0 / 20
-	// share is how much an hour must add, by the mean, to be a trend.
-	share = 0.1
-	// sure is how many standard errors the slope must be. Samples that follow each other
-	// are alike, so it is more than for independent ones.
-	sure = 6
-	// going is how much of such a slope the last quarter must still have: what levels off
-	// was filling up.
-	going = 0.5
-	// leastLate is how many samples say something of the last quarter.
-	leastLate = 60
+	// minHourlyGrowth is the minimum growth per hour, relative to the mean, of a trend.
+	minHourlyGrowth = 0.1
+	// minTStatistic is the minimum slope in standard errors. It is higher than for independent samples,
+	// since consecutive samples are correlated.
+	minTStatistic = 6
+	// minLateShare is the share of that slope that the last quarter must still have: a curve that
+	// levels off was filling up.
+	minLateShare = 0.5
+	// minLateSamples is the minimum number of samples for a slope of the last quarter.
+	minLateSamples = 60
 )
 
-// Rises reports that it goes up by more than chance and caches: over the second half, and
-// still in the last quarter, unless that says nothing.
+// Rises reports whether the measure grows more than noise and caches explain: over the second half,
+// and also in the last quarter if that has enough samples.
 func (t Trend) Rises() bool {
-	limit := max(t.Measure.Floor, share*t.Mean)
-	if t.Slope <= limit || t.Sure <= sure {
+	limit := max(t.Measure.Floor, minHourlyGrowth*t.Mean)
+	if t.Slope <= limit || t.TStatistic <= minTStatistic {
 		return false
 	}
-	return t.LateSamples < leastLate || t.Late > going*limit
+	return t.LateSamples < minLateSamples || t.Late > minLateShare*limit
 }
 
-// String is the trend for people.
+// String returns the trend as text.
 func (t Trend) String() string {
 	return fmt.Sprintf(
 		"%s of %s: %+.1f %s/h (in the last quarter %+.1f), mean %.1f", t.Measure.Name, t.Process, t.Slope, t.Measure.Unit,
@@ -77,13 +77,13 @@ func (t Trend) String() string {
 	)
 }
 
-// Trends returns how each process goes over the second half of samples: the slope within
-// its lives, since it begins again with each start.
+// Trends returns the trend of each measure and process over the second half of samples: the slope
+// within the lives of the process, since its resources start again with each start.
 func Trends(samples []Sample) (all []Trend) {
 	if len(samples) == 0 {
 		return nil
 	}
-	whole := samples[len(samples)-1].At
+	length := samples[len(samples)-1].At
 	names := map[string]bool{}
 	for _, s := range samples {
 		for name := range s.Processes {
@@ -92,8 +92,8 @@ func Trends(samples []Sample) (all []Trend) {
 	}
 	for _, m := range Measures() {
 		for _, name := range slices.Sorted(maps.Keys(names)) {
-			trend := trendOf(name, m, lives(name, m, samples, whole, whole/2))
-			late := trendOf(name, m, lives(name, m, samples, whole, whole/4*3))
+			trend := trendOf(name, m, segments(name, m, samples, length, length/2))
+			late := trendOf(name, m, segments(name, m, samples, length, length/4*3))
 			trend.Late, trend.LateSamples = late.Slope, late.Samples
 			all = append(all, trend)
 		}
@@ -101,10 +101,10 @@ func Trends(samples []Sample) (all []Trend) {
 	return all
 }
 
-type dot struct{ hours, value float64 }
+type timedValue struct{ hours, value float64 }
 
-// lives are the samples of a process from some time on that count, each life's by themselves.
-func lives(name string, m Measure, samples []Sample, whole, from time.Duration) (all [][]dot) {
+// segments returns the samples of a process after a time and after warm-up, one list for each life.
+func segments(name string, m Measure, samples []Sample, length, from time.Duration) (all [][]timedValue) {
 	life, began := -1, time.Duration(0)
 	for _, s := range samples {
 		p, ok := s.Processes[name]
@@ -114,19 +114,19 @@ func lives(name string, m Measure, samples []Sample, whole, from time.Duration) 
 		if p.Life != life {
 			life, began, all = p.Life, s.At, append(all, nil)
 		}
-		if s.At >= from && s.At-began >= time.Duration(warmUp*float64(whole)) {
-			all[len(all)-1] = append(all[len(all)-1], dot{s.At.Hours(), m.Of(p.Vitals)})
+		if s.At >= from && s.At-began >= time.Duration(warmUp*float64(length)) {
+			all[len(all)-1] = append(all[len(all)-1], timedValue{s.At.Hours(), m.Of(p.Vitals)})
 		}
 	}
 	return all
 }
 
-// trendOf fits one slope to all lives, each with its own height.
-func trendOf(name string, m Measure, lives [][]dot) Trend {
+// trendOf fits one common slope to all segments, each with a separate intercept.
+func trendOf(name string, m Measure, segments [][]timedValue) Trend {
 	t := Trend{Process: name, Measure: m}
 	var sum, xx, xy, yy float64
 	counted := 0
-	for _, life := range lives {
+	for _, life := range segments {
 		if len(life) == 0 {
 			continue
 		}
@@ -147,16 +147,16 @@ func trendOf(name string, m Measure, lives [][]dot) Trend {
 		return t
 	}
 	t.Mean = sum / float64(t.Samples)
-	free := t.Samples - counted - 1
-	if xx == 0 || free < 1 {
+	degreesOfFreedom := t.Samples - counted - 1
+	if xx == 0 || degreesOfFreedom < 1 {
 		return t
 	}
 	t.Slope = xy / xx
-	rest := max(yy-t.Slope*xy, 0) / float64(free)
-	if deviation := math.Sqrt(rest / xx); deviation > 0 {
-		t.Sure = t.Slope / deviation
+	residual := max(yy-t.Slope*xy, 0) / float64(degreesOfFreedom)
+	if deviation := math.Sqrt(residual / xx); deviation > 0 {
+		t.TStatistic = t.Slope / deviation
 	} else if t.Slope != 0 {
-		t.Sure = math.Inf(int(t.Slope))
+		t.TStatistic = math.Inf(int(t.Slope))
 	}
 	return t
 }

@@ -1,5 +1,5 @@
-// Package watch looks, every few seconds of a run, at what the processes of a world take
-// and how far the consumers are behind, and says afterwards what of it goes up.
+// Package watch samples the resources of an environment's processes and the consumer lag during a
+// run, and reports upward trends afterwards.
 package watch
 
 import (
@@ -10,28 +10,28 @@ import (
 	"sync"
 	"time"
 
+	"github.com/livegraph/livegraph/test/chaos/environment"
 	"github.com/livegraph/livegraph/test/chaos/faults"
 	"github.com/livegraph/livegraph/test/chaos/load"
-	"github.com/livegraph/livegraph/test/chaos/world"
 )
 
-// Sample is what was seen at one time.
+// Sample contains the measurements of one time.
 type Sample struct {
-	At        time.Duration // since the watch began
+	At        time.Duration // since the start of the watch
 	Processes map[string]Process
-	Lag       map[string]int64 // records, by consumer group; empty: Kafka did not say
+	Lag       map[string]int64 // records, by consumer group; empty: Kafka did not answer
 }
 
-// Process is what one takes.
+// Process contains the resources of a process.
 type Process struct {
 	load.Vitals
-	Life int // how often it has been started
+	Life int // number of starts
 }
 
-// Watch takes samples of a world.
+// Watch samples an environment.
 type Watch struct {
-	world  *world.World
-	stores *world.Stores
+	env    *environment.Environment
+	stores *environment.Stores
 	client *http.Client
 	began  time.Time
 
@@ -40,27 +40,27 @@ type Watch struct {
 }
 
 const (
-	scrapeLimit = 2 * time.Second
-	lagLimit    = 3 * time.Second
+	scrapeTimeout = 2 * time.Second
+	lagTimeout    = 3 * time.Second
 )
 
-// New creates a watch, which begins now.
-func New(w *world.World, s *world.Stores) *Watch {
-	return &Watch{world: w, stores: s, began: time.Now(), client: &http.Client{
-		Timeout: scrapeLimit, Transport: &http.Transport{DisableKeepAlives: true},
+// New creates a watch that starts now.
+func New(env *environment.Environment, s *environment.Stores) *Watch {
+	return &Watch{env: env, stores: s, began: time.Now(), client: &http.Client{
+		Timeout: scrapeTimeout, Transport: &http.Transport{DisableKeepAlives: true},
 	}}
 }
 
-// Run takes a sample every so often until ctx ends.
-func (w *Watch) Run(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
+// Run takes a sample at each interval until ctx ends.
+func (w *Watch) Run(ctx context.Context, interval time.Duration) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			sample := w.look(ctx)
+			sample := w.sample(ctx)
 			if ctx.Err() != nil {
 				return
 			}
@@ -71,20 +71,20 @@ func (w *Watch) Run(ctx context.Context, every time.Duration) {
 	}
 }
 
-// Samples returns those that were taken so far, the oldest first.
+// Samples returns the samples so far, the oldest first.
 func (w *Watch) Samples() []Sample {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.samples)
 }
 
-// look takes a sample. What is unavailable is not in it.
-func (w *Watch) look(ctx context.Context) Sample {
+// sample takes a sample. It omits what is unavailable.
+func (w *Watch) sample(ctx context.Context) Sample {
 	s := Sample{At: time.Since(w.began), Processes: map[string]Process{}}
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	for _, r := range w.world.Roles("") {
-		if r.Twin {
+	for _, r := range w.env.Roles("") {
+		if r.Duplicate {
 			continue
 		}
 		all.Go(func() {
@@ -122,7 +122,7 @@ func (w *Watch) vitals(ctx context.Context, at string) (load.Vitals, error) {
 
 // lag returns how many records each consumer group has not consumed yet.
 func (w *Watch) lag(ctx context.Context) (map[string]int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, lagLimit)
+	ctx, cancel := context.WithTimeout(ctx, lagTimeout)
 	defer cancel()
 	var groups []string
 	for name := range faults.Groups() {

@@ -1,4 +1,4 @@
-// Package table adds up the logs of runs of faults for docs/reliability.md.
+// Package table builds the tables of docs/reliability.md from the logs of chaos runs.
 package table
 
 import (
@@ -13,31 +13,32 @@ import (
 	"github.com/livegraph/livegraph/test/chaos/run"
 )
 
-// The marks between which the page has the tables.
+// The markers around the tables on the page.
 const (
 	begin = "<!-- what follows is made by `make chaos-report` -->\n"
 	end   = "<!-- the end of what is made -->"
 )
 
-// Into puts a text between the marks of a page.
-func Into(page, text string) (string, error) {
-	before, rest, opened := strings.Cut(page, begin)
-	_, after, closed := strings.Cut(rest, end)
+// Insert replaces the text between the markers of a page.
+func Insert(page, text string) (string, error) {
+	before, remainder, opened := strings.Cut(page, begin)
+	_, after, closed := strings.Cut(remainder, end)
 	if !opened || !closed {
 		return "", errors.New("the page has no place for the tables")
 	}
 	return before + begin + "\n" + text + "\n" + end + after, nil
 }
 
-// edition is what the runs on one edition of Kafka add up to.
+// edition is the sum of the runs on one edition of Kafka.
 type edition struct {
 	run.Summary
 	runs        int
 	first, last time.Time
 }
 
-// Of returns the tables of the logs in a folder: a row for each edition of Kafka, and one for each fault.
-func Of(folder fs.FS) (string, error) {
+// Build returns the tables of the logs in a directory: a row for each edition of Kafka, and one for
+// each type of fault.
+func Build(folder fs.FS) (string, error) {
 	names, err := fs.Glob(folder, "*.ndjson")
 	if err != nil {
 		return "", err
@@ -113,16 +114,16 @@ func read(folder fs.FS, name string) (*run.Begin, *run.Summary, error) {
 	return lines[0].Begin, lines[len(lines)-1].Summary, nil
 }
 
-// byFamily writes the counts, a line for each thing that is done.
+// byFamily writes the counts, one line for each type of fault.
 func byFamily(out *strings.Builder, kinds map[string]int) {
 	families, sums := map[string][]string{}, map[string]int{}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		does, what, _ := strings.Cut(kind, "/")
-		families[does] = append(families[does], fmt.Sprintf("%s %d", what, kinds[kind]))
-		sums[does] += kinds[kind]
+		action, target, _ := strings.Cut(kind, "/")
+		families[action] = append(families[action], fmt.Sprintf("%s %d", target, kinds[kind]))
+		sums[action] += kinds[kind]
 	}
 	out.WriteString("| fault | times | to what |\n|---|---|---|\n")
-	for _, does := range slices.Sorted(maps.Keys(families)) {
-		fmt.Fprintf(out, "| %s | %d | %s |\n", does, sums[does], strings.Join(families[does], ", "))
+	for _, action := range slices.Sorted(maps.Keys(families)) {
+		fmt.Fprintf(out, "| %s | %d | %s |\n", action, sums[action], strings.Join(families[action], ", "))
 	}
 }

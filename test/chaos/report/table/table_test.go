@@ -19,7 +19,7 @@ const log = `{"begin":{"seed":7,"commit":"abc","at":"2026-11-22T07:00:00Z","kafk
 `
 
 func TestLogsAreAddedUp(t *testing.T) {
-	text, err := table.Of(fstest.MapFS{"1.ndjson": {Data: []byte(log)}, "2.ndjson": {Data: []byte(log)}})
+	text, err := table.Build(fstest.MapFS{"1.ndjson": {Data: []byte(log)}, "2.ndjson": {Data: []byte(log)}})
 	require.NoError(t, err)
 	require.Contains(t, text, "| embedded | 2 | 2026-11-22 | 2026-11-22 | 6 | 2 | 6 | 2 | 2.5 s | 2m2s | 0 |\n")
 	require.Contains(t, text, "All in all 6 faults of 2 kinds, 6 of them kills, in 2 rounds that settled; 0 violations.")
@@ -27,18 +27,17 @@ func TestLogsAreAddedUp(t *testing.T) {
 }
 
 func TestALogThatWasCutOffIsRefused(t *testing.T) {
-	_, err := table.Of(fstest.MapFS{"1.ndjson": {Data: []byte(log[:200])}})
+	_, err := table.Build(fstest.MapFS{"1.ndjson": {Data: []byte(log[:200])}})
 	require.ErrorContains(t, err, "1.ndjson")
 }
 
-// TestThePageHasTheRunsThatAreRecorded compares docs/reliability.md with the logs that
-// it is made from.
+// TestThePageHasTheRunsThatAreRecorded compares docs/reliability.md with the recorded logs.
 func TestThePageHasTheRunsThatAreRecorded(t *testing.T) {
-	text, err := table.Of(os.DirFS("../../runs"))
+	text, err := table.Build(os.DirFS("../../runs"))
 	require.NoError(t, err)
 	page, err := os.ReadFile("../../../../docs/reliability.md")
 	require.NoError(t, err)
-	whole, err := table.Into(string(page), text)
+	updated, err := table.Insert(string(page), text)
 	require.NoError(t, err)
-	require.Equal(t, whole, string(page), "make chaos-report")
+	require.Equal(t, updated, string(page), "make chaos-report")
 }

@@ -1,4 +1,4 @@
-package world
+package environment
 
 import (
 	"fmt"
@@ -9,24 +9,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// diskBytes is how large an engine's disk is while it is not full.
+// diskBytes is the size of a disk that is not full.
 const diskBytes = 4 << 30
 
-// diskful are the engines, and the role, that write what must not be lost.
-var diskful = map[string]bool{Kafka: true, Kafka2: true, ClickHouse: true, Postgres: true, "api": true}
+// hasDisk contains the engines and roles that write data that must not be lost.
+var hasDisk = map[string]bool{Kafka: true, Kafka2: true, ClickHouse: true, Postgres: true, "api": true}
 
-// ownDisk makes a directory, with its own disk where that is wanted.
-func (w *World) ownDisk(dir, of string) (Disk, error) {
+// makeDir creates a directory, and mounts a disk there if disks are enabled for its owner.
+func (env *Environment) makeDir(dir, owner string) (Disk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	if !w.options.Disks || !diskful[of] {
+	if !env.options.Disks || !hasDisk[owner] {
 		return "", nil
 	}
 	return Disk(dir), mount(dir)
 }
 
-// mount puts its own disk, in memory, at a directory.
+// mount mounts a disk in memory at a directory.
 func mount(dir string) error {
 	if err := unix.Mount(
 		"tmpfs", dir, "tmpfs", unix.MS_NODEV|unix.MS_NOSUID, "mode=0711,size="+strconv.Itoa(diskBytes),
@@ -43,7 +43,7 @@ func unmount(dir Disk) error {
 	return unix.Unmount(string(dir), unix.MNT_DETACH)
 }
 
-// MayMount reports whether this process may mount disks, and why not.
+// MayMount returns an error if this process may not mount disks.
 func MayMount() error {
 	dir, err := os.MkdirTemp("", "livegraph-mount-")
 	if err != nil {
@@ -56,11 +56,10 @@ func MayMount() error {
 	return unmount(Disk(dir))
 }
 
-// Disk is the directory of its own disk; empty: there is none.
+// Disk is the mount point of a disk; empty: there is none.
 type Disk string
 
-// Fill makes the disk as small as what is on it and a little more; grow makes it large
-// again.
+// Fill shrinks the disk to its content plus left bytes; grow restores its size.
 func (d Disk) Fill(left int64) (grow func() error, err error) {
 	var now unix.Statfs_t
 	if err := unix.Statfs(string(d), &now); err != nil {

@@ -12,66 +12,68 @@ import (
 	"strings"
 	"time"
 
-	"github.com/livegraph/livegraph/test/chaos/world"
+	"github.com/livegraph/livegraph/test/chaos/environment"
 )
 
-// survivor is the load of faults that lose data: it sends, and when that is over wants
-// what it sends from then on to be there, on each way through the log.
-type survivor struct {
-	apis   []string
-	key    string
-	space  string
-	client *http.Client
-	source string
-	sent   int
+// lossLoad is the load for faults that lose data: it sends requests, ignores what becomes of those
+// sent during the fault, and requires that later ones have their effect on each path through the
+// log.
+type lossLoad struct {
+	apis      []string
+	key       string
+	workspace string
+	client    *http.Client
+	source    string
+	sent      int
 }
 
-func newSurvivor(ctx context.Context, w *world.World) (*survivor, error) {
-	s := &survivor{
-		apis: w.APIs(), key: w.First.AdminKey, space: w.First.WorkspaceID,
+func newLossLoad(ctx context.Context, env *environment.Environment) (*lossLoad, error) {
+	s := &lossLoad{
+		apis: env.APIs(), key: env.First.AdminKey, workspace: env.First.WorkspaceID,
 		client: &http.Client{Timeout: 15 * time.Second},
 	}
-	var made struct{ ID string }
-	err := s.ask(
-		ctx, http.MethodPost, "/api/live-data/sources", map[string]any{"name": "survivor"}, http.StatusCreated, &made,
+	var created struct{ ID string }
+	err := s.do(
+		ctx, http.MethodPost, "/api/live-data/sources", map[string]any{"name": "survivor"}, http.StatusCreated, &created,
 	)
-	s.source = made.ID
+	s.source = created.ID
 	return s, err
 }
 
-// Run sends points and makes nodes until ctx ends. What becomes of them is not looked at.
-func (s *survivor) Run(ctx context.Context) {
+// Run sends points and creates nodes until ctx ends. It ignores the outcomes.
+func (s *lossLoad) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		_, _ = s.ingest(ctx)
 		_, _ = s.create(ctx, "a node")
-		pause(ctx, 20*time.Millisecond)
+		sleep(ctx, 20*time.Millisecond)
 	}
 }
 
-// Settle waits until new points and nodes are taken, shown, found, and in the audit log.
-func (s *survivor) Settle(ctx context.Context) error {
+// Settle waits until new points and nodes are accepted and can be read and found, and a request is
+// in the audit log.
+func (s *lossLoad) Settle(ctx context.Context) error {
 	for {
-		err := s.works(ctx)
+		err := s.checkPaths(ctx)
 		if err == nil {
 			return nil
 		}
-		pause(ctx, 200*time.Millisecond)
+		sleep(ctx, 200*time.Millisecond)
 		if ctx.Err() != nil {
 			return err
 		}
 	}
 }
 
-// Check finds nothing wrong: what was lost was lost.
-func (s *survivor) Check(context.Context) []Violation { return nil }
+// Check returns no violations: the losses are expected.
+func (s *lossLoad) Check(context.Context) []Violation { return nil }
 
-func (s *survivor) works(ctx context.Context) error {
+func (s *lossLoad) checkPaths(ctx context.Context) error {
 	checkpoint, err := s.ingest(ctx)
 	if err != nil {
 		return err
 	}
 	query := url.Values{"sourceId": {s.source}, "checkpoint": {checkpoint}, "aggregation": {"count"}}
-	if err := s.ask(ctx, http.MethodGet, "/api/live-data/query?"+query.Encode(), nil, http.StatusOK, nil); err != nil {
+	if err := s.do(ctx, http.MethodGet, "/api/live-data/query?"+query.Encode(), nil, http.StatusOK, nil); err != nil {
 		return err
 	}
 	name := fmt.Sprintf("survivor%d", s.sent)
@@ -80,7 +82,7 @@ func (s *survivor) works(ctx context.Context) error {
 		return err
 	}
 	var found []struct{ Node struct{ ID string } }
-	if err := s.ask(
+	if err := s.do(
 		ctx, http.MethodPost, "/api/rag/search", map[string]any{"query": name}, http.StatusOK, &found,
 	); err != nil {
 		return err
@@ -89,18 +91,18 @@ func (s *survivor) works(ctx context.Context) error {
 		if time.Now().After(deadline) {
 			return errors.New("a new node is not found")
 		}
-		pause(ctx, 100*time.Millisecond)
-		if err := s.ask(
+		sleep(ctx, 100*time.Millisecond)
+		if err := s.do(
 			ctx, http.MethodPost, "/api/rag/search", map[string]any{"query": name}, http.StatusOK, &found,
 		); err != nil {
 			return err
 		}
 	}
-	return s.audited(ctx)
+	return s.checkAudit(ctx)
 }
 
-// audited makes a request that can be told from others and waits for its record.
-func (s *survivor) audited(ctx context.Context) error {
+// checkAudit sends a request and waits for its audit record.
+func (s *lossLoad) checkAudit(ctx context.Context) error {
 	request, err := s.request(ctx, http.MethodGet, "/api/me", nil)
 	if err != nil {
 		return err
@@ -111,9 +113,9 @@ func (s *survivor) audited(ctx context.Context) error {
 	}
 	_ = answer.Body.Close()
 	deadline := time.Now().Add(10 * time.Second)
-	for ; time.Now().Before(deadline) && ctx.Err() == nil; pause(ctx, 200*time.Millisecond) {
+	for ; time.Now().Before(deadline) && ctx.Err() == nil; sleep(ctx, 200*time.Millisecond) {
 		var records []json.RawMessage
-		err := s.ask(
+		err := s.do(
 			ctx, http.MethodGet, "/api/admin/audit?requestId="+answer.Header.Get("X-Request-Id"), nil, http.StatusOK, &records,
 		)
 		if err == nil && len(records) > 0 {
@@ -123,24 +125,24 @@ func (s *survivor) audited(ctx context.Context) error {
 	return errors.New("a request is not in the audit log")
 }
 
-func (s *survivor) ingest(ctx context.Context) (checkpoint string, err error) {
+func (s *lossLoad) ingest(ctx context.Context) (checkpoint string, err error) {
 	s.sent++
 	var accepted struct{ Checkpoint string }
-	err = s.ask(ctx, http.MethodPost, "/api/live-data/ingest", map[string]any{"points": []any{
+	err = s.do(ctx, http.MethodPost, "/api/live-data/ingest", map[string]any{"points": []any{
 		map[string]any{"sourceId": s.source, "metric": "m", "value": s.sent, "timestamp": time.Now().UnixMilli()},
 	}}, http.StatusCreated, &accepted)
 	return accepted.Checkpoint, err
 }
 
-func (s *survivor) create(ctx context.Context, name string) (id string, err error) {
-	var made struct{ Node struct{ ID string } }
-	err = s.ask(ctx, http.MethodPost, "/api/commands/execute", map[string]any{
+func (s *lossLoad) create(ctx context.Context, name string) (id string, err error) {
+	var created struct{ Node struct{ ID string } }
+	err = s.do(ctx, http.MethodPost, "/api/commands/execute", map[string]any{
 		"type": "CREATE_NODE", "payload": map[string]any{"name": name, "entityType": "object"},
-	}, http.StatusCreated, &made)
-	return made.Node.ID, err
+	}, http.StatusCreated, &created)
+	return created.Node.ID, err
 }
 
-func (s *survivor) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
+func (s *lossLoad) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
 	var payload io.Reader
 	if body != nil {
 		raw, err := json.Marshal(body)
@@ -154,15 +156,15 @@ func (s *survivor) request(ctx context.Context, method, path string, body any) (
 		return nil, err
 	}
 	request.Header.Set("Authorization", "Bearer "+s.key)
-	request.Header.Set("X-Workspace-Id", s.space)
+	request.Header.Set("X-Workspace-Id", s.workspace)
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	return request, nil
 }
 
-// ask makes a request and decodes the data of an answer of the status that is wanted.
-func (s *survivor) ask(ctx context.Context, method, path string, body any, status int, data any) error {
+// do sends a request, requires the status, and decodes the data of the answer.
+func (s *lossLoad) do(ctx context.Context, method, path string, body any, status int, data any) error {
 	request, err := s.request(ctx, method, path, body)
 	if err != nil {
 		return err
@@ -183,6 +185,6 @@ func (s *survivor) ask(ctx context.Context, method, path string, body any, statu
 	if data == nil {
 		return nil
 	}
-	whole := struct{ Data any }{data}
-	return json.Unmarshal(raw, &whole)
+	envelope := struct{ Data any }{data}
+	return json.Unmarshal(raw, &envelope)
 }

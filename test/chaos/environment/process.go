@@ -1,4 +1,4 @@
-package world
+package environment
 
 import (
 	"context"
@@ -14,77 +14,78 @@ import (
 )
 
 const (
-	readyEvery   = 25 * time.Millisecond
-	readyLimit   = 2 * time.Minute
-	restartFirst = 50 * time.Millisecond
-	restartMost  = 2 * time.Second
-	stopLimit    = 20 * time.Second
-	tailBytes    = 8 << 10
+	probeInterval   = 25 * time.Millisecond
+	readyTimeout    = 2 * time.Minute
+	minRestartDelay = 50 * time.Millisecond
+	maxRestartDelay = 2 * time.Second
+	stopTimeout     = 20 * time.Second
+	tailBytes       = 8 << 10
 )
 
-// Exit is the end of a process that nobody asked for, or that was not as it should be.
+// Exit is an unexpected exit of a process, or a requested one with an error.
 type Exit struct {
 	Process string    `json:"process"`
 	At      time.Time `json:"at"`
 	How     string    `json:"how"`   // exit status or signal
-	Ready   bool      `json:"ready"` // it had been ready before
-	Asked   bool      `json:"asked"` // it was asked to end in order
-	Tail    string    `json:"tail"`  // the end of its log
+	Ready   bool      `json:"ready"` // it was ready before
+	Asked   bool      `json:"asked"` // it had received SIGTERM
+	Tail    string    `json:"tail"`  // last bytes of its log
 }
 
-// Process is a process of this world. While the world stands, one that ended is started
-// again, as a service manager would.
+// Process supervises a process of the environment. While the environment runs, a process that
+// exited is started again, as a service manager would do.
 type Process struct {
 	Name string
 
 	command func() *exec.Cmd
 	probe   func(context.Context) error // nil once it serves
 	logPath string
-	over    chan struct{} // closed when it is not started any more
+	done    chan struct{} // closed when the supervisor has returned
 
 	mu       sync.Mutex
 	pid      int // 0: it does not run
 	ready    bool
-	killed   bool // by us: its end is what was wanted
-	asked    bool // it was told to end in order
-	held     int  // how many want it to stay away
+	killed   bool // by this program: its exit is expected
+	asked    bool // it received SIGTERM from this program
+	held     int  // number of callers that keep it from being started
 	stopping bool
-	changed  chan struct{} // closed when one of these is another
+	changed  chan struct{} // closed when one of these fields changes
 	exits    []Exit
 	starts   int
 }
 
-// start makes the process run from here on.
+// start starts the supervisor of the process.
 func (p *Process) start() {
-	p.over, p.changed = make(chan struct{}), make(chan struct{})
+	p.done, p.changed = make(chan struct{}), make(chan struct{})
 	go p.supervise()
 }
 
-// supervise starts the process whenever it is not there and should be. The kernel ends
-// the child with the thread that made it, so that thread is kept for it.
+// supervise starts the process whenever it does not run and should. The kernel kills the child when
+// the thread that started it ends, so supervise keeps its thread.
 func (p *Process) supervise() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer close(p.over)
-	wait := restartFirst
-	for p.awaitTurn() {
+	defer close(p.done)
+	wait := minRestartDelay
+	for p.awaitStart() {
 		began := time.Now()
 		if err := p.run(); err != nil {
-			p.note(Exit{Process: p.Name, At: time.Now(), How: err.Error()})
+			p.addExit(Exit{Process: p.Name, At: time.Now(), How: err.Error()})
 		}
-		if time.Since(began) > restartMost {
-			wait = restartFirst
+		if time.Since(began) > maxRestartDelay {
+			wait = minRestartDelay
 		}
 		select {
 		case <-time.After(wait):
-		case <-p.stopped():
+		case <-p.wakeUp():
 		}
-		wait = min(wait*2, restartMost)
+		wait = min(wait*2, maxRestartDelay)
 	}
 }
 
-// awaitTurn waits until nobody requires the process to stay away; false: it is to end.
-func (p *Process) awaitTurn() bool {
+// awaitStart waits until no caller holds the process. It returns false if the process is being
+// stopped.
+func (p *Process) awaitStart() bool {
 	for {
 		p.mu.Lock()
 		held, stopping, changed := p.held > 0, p.stopping, p.changed
@@ -99,8 +100,9 @@ func (p *Process) awaitTurn() bool {
 	}
 }
 
-// stopped returns what is closed at the next change; a closed channel once it is to end.
-func (p *Process) stopped() <-chan struct{} {
+// wakeUp returns a channel that is closed at the next change, or a closed one if the process is
+// being stopped.
+func (p *Process) wakeUp() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stopping {
@@ -111,7 +113,7 @@ func (p *Process) stopped() <-chan struct{} {
 	return p.changed
 }
 
-// run is one life of the process.
+// run starts the process and waits until it exits.
 func (p *Process) run() error {
 	log, err := os.OpenFile(p.logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -128,9 +130,9 @@ func (p *Process) run() error {
 		return fmt.Errorf("starting %s: %w", p.Name, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	p.set(func() {
+	p.update(func() {
 		p.pid, p.ready, p.killed, p.asked, p.starts = cmd.Process.Pid, false, p.stopping, false, p.starts+1
-		if p.stopping { // asked to end while it was being made
+		if p.stopping { // stopped while it was being started
 			_ = cmd.Process.Kill()
 		}
 	})
@@ -139,10 +141,10 @@ func (p *Process) run() error {
 	err = cmd.Wait()
 	cancel()
 	watch.Wait()
-	p.set(func() {
+	p.update(func() {
 		if !p.killed && (!p.asked || err != nil) {
 			p.exits = append(p.exits, Exit{
-				Process: p.Name, At: time.Now(), How: how(err), Ready: p.ready, Asked: p.asked, Tail: tail(p.logPath),
+				Process: p.Name, At: time.Now(), How: exitStatus(err), Ready: p.ready, Asked: p.asked, Tail: tail(p.logPath),
 			})
 		}
 		p.pid, p.ready = 0, false
@@ -150,16 +152,16 @@ func (p *Process) run() error {
 	return nil
 }
 
-func how(err error) string {
+func exitStatus(err error) string {
 	if err == nil {
 		return "exit status 0"
 	}
 	return err.Error()
 }
 
-// watchReady notes when the process serves.
+// watchReady records when the process becomes ready.
 func (p *Process) watchReady(ctx context.Context) {
-	tick := time.NewTicker(readyEvery)
+	tick := time.NewTicker(probeInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -168,14 +170,14 @@ func (p *Process) watchReady(ctx context.Context) {
 		case <-tick.C:
 		}
 		if p.probe(ctx) == nil && ctx.Err() == nil {
-			p.set(func() { p.ready = true })
+			p.update(func() { p.ready = true })
 			return
 		}
 	}
 }
 
-// set changes the state and tells those who wait.
-func (p *Process) set(change func()) {
+// update changes the state and wakes the waiting goroutines.
+func (p *Process) update(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change()
@@ -183,23 +185,23 @@ func (p *Process) set(change func()) {
 	p.changed = make(chan struct{})
 }
 
-func (p *Process) note(e Exit) { p.set(func() { p.exits = append(p.exits, e) }) }
+func (p *Process) addExit(e Exit) { p.update(func() { p.exits = append(p.exits, e) }) }
 
-// PID is the process's id; 0 while it does not run.
+// PID returns the process id; 0 while the process does not run.
 func (p *Process) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.pid
 }
 
-// Starts counts how often it was started.
+// Starts returns how often the process was started.
 func (p *Process) Starts() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.starts
 }
 
-// Exits returns the ends that nobody asked for since the last call.
+// Exits returns the unexpected exits since the last call.
 func (p *Process) Exits() []Exit {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,7 +210,7 @@ func (p *Process) Exits() []Exit {
 	return exits
 }
 
-// Kill ends the process at once. It is started again when nobody holds it.
+// Kill kills the process. It is started again when no caller holds it.
 func (p *Process) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -218,17 +220,17 @@ func (p *Process) Kill() {
 	}
 }
 
-// Pause stops the process where it is; resume lets it go on.
+// Pause stops the process with SIGSTOP until resume is called.
 func (p *Process) Pause() (resume func()) { return pause(p.PID()) }
 
 // Hold keeps the process from being started until release is called.
 func (p *Process) Hold() (release func()) {
-	p.set(func() { p.held++ })
-	return sync.OnceFunc(func() { p.set(func() { p.held-- }) })
+	p.update(func() { p.held++ })
+	return sync.OnceFunc(func() { p.update(func() { p.held-- }) })
 }
 
-// Terminate asks the process to end in order, and waits until it has. How it did is
-// among the exits unless it is as it should be. One that does not run has ended.
+// Terminate sends SIGTERM and waits until the process has exited. An exit with an error is added to
+// the exits. Terminate returns at once if the process does not run.
 func (p *Process) Terminate(ctx context.Context) error {
 	p.mu.Lock()
 	pid := p.pid
@@ -240,20 +242,20 @@ func (p *Process) Terminate(ctx context.Context) error {
 	if pid == 0 {
 		return nil
 	}
-	err := p.await(ctx, func() bool { return p.pid != pid })
-	if errors.Is(err, errOver) {
+	err := p.waitFor(ctx, func() bool { return p.pid != pid })
+	if errors.Is(err, errStopped) {
 		return nil
 	}
 	return err
 }
 
-// WaitReady waits until the process serves, for two minutes at most.
+// WaitReady waits until the process is ready, for two minutes at most.
 func (p *Process) WaitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyLimit)
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	err := p.await(ctx, func() bool { return p.ready })
-	if errors.Is(err, errOver) {
-		return nil // nobody wants it to be
+	err := p.waitFor(ctx, func() bool { return p.ready })
+	if errors.Is(err, errStopped) {
+		return nil // it is being stopped
 	}
 	if err != nil {
 		return fmt.Errorf("%s does not become ready: %w; its log ends:\n%s", p.Name, err, tail(p.logPath))
@@ -261,34 +263,34 @@ func (p *Process) WaitReady(ctx context.Context) error {
 	return nil
 }
 
-// await waits until a condition on the state holds.
-func (p *Process) await(ctx context.Context, holds func() bool) error {
+// waitFor waits until a condition on the state is true.
+func (p *Process) waitFor(ctx context.Context, condition func() bool) error {
 	for {
 		p.mu.Lock()
-		done, changed := holds(), p.changed
+		done, changed := condition(), p.changed
 		p.mu.Unlock()
 		if done {
 			return nil
 		}
 		select {
 		case <-changed:
-		case <-p.over:
-			return errOver
+		case <-p.done:
+			return errStopped
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// errOver says that the process is not to run any more.
-var errOver = errors.New("it has ended for good")
+// errStopped means that the process has been stopped permanently.
+var errStopped = errors.New("it has ended for good")
 
-// stop ends the process for good.
+// stop stops the process permanently.
 func (p *Process) stop() {
-	if p.over == nil {
+	if p.done == nil {
 		return
 	}
-	p.set(func() {
+	p.update(func() {
 		p.stopping, p.killed = true, true
 		if p.pid != 0 {
 			_ = syscall.Kill(p.pid, syscall.SIGTERM)
@@ -296,10 +298,10 @@ func (p *Process) stop() {
 		}
 	})
 	select {
-	case <-p.over:
-	case <-time.After(stopLimit):
+	case <-p.done:
+	case <-time.After(stopTimeout):
 		p.Kill()
-		<-p.over
+		<-p.done
 	}
 }
 

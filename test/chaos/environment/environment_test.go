@@ -1,4 +1,4 @@
-package world_test
+package environment_test
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/livegraph/livegraph/test/chaos/environment"
 	"github.com/livegraph/livegraph/test/chaos/proxy"
-	"github.com/livegraph/livegraph/test/chaos/world"
 	"github.com/livegraph/livegraph/test/harness"
 	"github.com/livegraph/livegraph/test/testenv"
 )
@@ -21,42 +21,44 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
-	world.Broker()
+	environment.RunBroker()
 	harness.Main(m, &binary)
 }
 
-// newWorld starts a world that ends with the test.
-func newWorld(t *testing.T) *world.World {
+// newEnvironment starts an environment that ends with the test.
+func newEnvironment(t *testing.T) *environment.Environment {
 	t.Helper()
 	testenv.NeedsEngines(t)
-	dir, err := os.MkdirTemp("", "livegraph-world-") // a short path: Postgres has a socket there
+	dir, err := os.MkdirTemp("", "livegraph-env-") // a short path: Postgres has a socket there
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	w, err := world.Start(t.Context(), world.Options{Dir: dir, Binary: binary, Log: slog.New(slog.DiscardHandler)})
+	env, err := environment.Start(t.Context(), environment.Options{
+		Dir: dir, Binary: binary, Log: slog.New(slog.DiscardHandler),
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		require.NoError(t, w.Stop(ctx))
+		require.NoError(t, env.Stop(ctx))
 		left, err := filepath.Glob("/proc/[0-9]*/cwd")
 		require.NoError(t, err)
 		for _, cwd := range left {
 			if at, err := os.Readlink(cwd); err == nil {
-				require.NotContains(t, at, dir, "nothing of a world is left when it has ended")
+				require.NotContains(t, at, dir, "a stopped environment leaves no process")
 			}
 		}
 	})
-	return w
+	return env
 }
 
 func TestAWorldStandsAndComesBack(t *testing.T) {
-	w := newWorld(t)
-	require.Len(t, w.APIs(), 2)
-	require.NotEmpty(t, w.First.AdminKey)
-	for _, e := range w.Engines() {
+	env := newEnvironment(t)
+	require.Len(t, env.APIs(), 2)
+	require.NotEmpty(t, env.First.AdminKey)
+	for _, e := range env.Engines() {
 		require.NotZero(t, e.Proxy.Connections(), "%s is reached through its proxy", e.Name)
 	}
-	stores, err := w.Connect(t.Context())
+	stores, err := env.Connect(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, stores.ClickHouse.Ping(t.Context()))
 	require.NoError(t, stores.Postgres.Ping(t.Context()))
@@ -65,48 +67,48 @@ func TestAWorldStandsAndComesBack(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, stores.Close())
 
-	for _, e := range w.Engines() {
+	for _, e := range env.Engines() {
 		e.Kill()
 	}
-	for _, r := range w.Roles("") {
+	for _, r := range env.Roles("") {
 		r.Kill()
 	}
-	require.NoError(t, w.WaitReady(t.Context()))
-	require.Empty(t, w.Exits(), "what was killed by us is no exit")
-	for _, api := range w.APIs() {
+	require.NoError(t, env.WaitReady(t.Context()))
+	require.Empty(t, env.Exits(), "what was killed by us is no exit")
+	for _, api := range env.APIs() {
 		requireStatus(t, api+"/readyz", http.StatusOK)
 	}
 
-	points := w.Roles("points")[0]
+	points := env.Roles("points")[0]
 	require.NoError(t, syscall.Kill(points.PID(), syscall.SIGKILL))
 	require.Eventually(t, func() bool { return points.Starts() == 3 }, time.Minute, 10*time.Millisecond)
-	exits := w.Exits()
+	exits := env.Exits()
 	require.Len(t, exits, 1, "what nobody asked for is one")
 	require.Equal(t, "points-1", exits[0].Process)
-	require.NoError(t, w.WaitReady(t.Context()))
+	require.NoError(t, env.WaitReady(t.Context()))
 
-	resume := w.Engine(world.Postgres).Pause()
-	requireStatus(t, w.APIs()[0]+"/readyz", http.StatusServiceUnavailable)
+	resume := env.Engine(environment.Postgres).Pause()
+	requireStatus(t, env.APIs()[0]+"/readyz", http.StatusServiceUnavailable)
 	resume()
 	require.Eventually(t, func() bool {
-		return status(w.APIs()[0]+"/readyz") == http.StatusOK
+		return status(env.APIs()[0]+"/readyz") == http.StatusOK
 	}, time.Minute, 10*time.Millisecond)
-	undo := w.Engine(world.Postgres).Proxy.Apply(proxy.Rule{Refuse: true})
-	requireStatus(t, w.APIs()[0]+"/readyz", http.StatusServiceUnavailable)
+	undo := env.Engine(environment.Postgres).Proxy.Apply(proxy.Rule{Refuse: true})
+	requireStatus(t, env.APIs()[0]+"/readyz", http.StatusServiceUnavailable)
 	undo()
 	require.Eventually(t, func() bool {
-		return status(w.APIs()[0]+"/readyz") == http.StatusOK
+		return status(env.APIs()[0]+"/readyz") == http.StatusOK
 	}, time.Minute, 10*time.Millisecond)
 
-	twin, end, err := w.Twin("points", "points-twin")
+	duplicate, end, err := env.StartDuplicate("points", "points-twin")
 	require.NoError(t, err)
-	require.NoError(t, twin.WaitReady(t.Context()))
-	require.Len(t, w.Roles("points"), 2)
+	require.NoError(t, duplicate.WaitReady(t.Context()))
+	require.Len(t, env.Roles("points"), 2)
 	end()
-	require.Len(t, w.Roles("points"), 1)
+	require.Len(t, env.Roles("points"), 1)
 	require.NoError(t, points.Terminate(t.Context()))
 	require.NoError(t, points.WaitReady(t.Context()))
-	require.Empty(t, w.Exits())
+	require.Empty(t, env.Exits())
 }
 
 func requireStatus(t *testing.T, url string, want int) {

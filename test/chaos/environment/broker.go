@@ -1,4 +1,4 @@
-package world
+package environment
 
 import (
 	"context"
@@ -17,25 +17,25 @@ import (
 	"github.com/livegraph/livegraph/storage/kafka"
 )
 
-// brokerEnv holds what a process that is to be the embedded Kafka has to know.
+// brokerEnv is the environment variable that makes a process run the embedded Kafka.
 const brokerEnv = "LIVEGRAPH_CHAOS_BROKER"
 
-// brokerTask is the value of brokerEnv.
-type brokerTask struct {
+// brokerConfig is the value of brokerEnv, as JSON.
+type brokerConfig struct {
 	Dir        string `json:"dir"`
 	Advertised string `json:"advertised"`
-	Address    string `json:"address"` // file to which it writes where it listens
+	Address    string `json:"address"` // file for the brokerInfo
 }
 
-// brokerAt is what that file holds: where the broker listens, and how one logs in there.
-type brokerAt struct {
+// brokerInfo is the content of that file: the address of the broker and its credentials.
+type brokerInfo struct {
 	Address  string               `json:"address"`
 	Login    config.KafkaSecurity `json:"login"`
-	Password string               `json:"password"` // which the login does not write
+	Password string               `json:"password"` // Login omits it in JSON
 }
 
-// readBroker reads the file.
-func readBroker(path string) (at brokerAt, err error) {
+// readBrokerInfo reads the file.
+func readBrokerInfo(path string) (at brokerInfo, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return at, err
@@ -48,7 +48,7 @@ func readBroker(path string) (at brokerAt, err error) {
 }
 
 // write writes the file.
-func (at brokerAt) write(path string) error {
+func (at brokerInfo) write(path string) error {
 	text, err := json.Marshal(at)
 	if err != nil {
 		return err
@@ -56,10 +56,10 @@ func (at brokerAt) write(path string) error {
 	return os.WriteFile(path, text, 0o600)
 }
 
-// Broker is the embedded Kafka if this process was started to be it, and does not
-// return then. The embedded Kafka lives in the process that uses it; here it has one of
-// its own, which can be killed and paused. main calls Broker before anything else.
-func Broker() {
+// RunBroker runs the embedded Kafka and then exits if this process was started for that; otherwise
+// it returns at once. The embedded Kafka usually runs in the process that uses it; here it has a
+// separate process, which can be killed and paused. main calls RunBroker before anything else.
+func RunBroker() {
 	text := os.Getenv(brokerEnv)
 	if text == "" {
 		return
@@ -72,48 +72,48 @@ func Broker() {
 }
 
 func serveBroker(text string) error {
-	var task brokerTask
-	if err := json.Unmarshal([]byte(text), &task); err != nil {
+	var cfg brokerConfig
+	if err := json.Unmarshal([]byte(text), &cfg); err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	broker, err := embedded.StartKafka(ctx, embedded.KafkaOptions{
-		EngineOptions: embedded.EngineOptions{Dir: task.Dir}, Advertised: task.Advertised,
+		EngineOptions: embedded.EngineOptions{Dir: cfg.Dir}, Advertised: cfg.Advertised,
 	})
 	if err != nil {
 		return err
 	}
 	login := broker.Security()
-	at := brokerAt{Address: broker.Brokers()[0], Login: login, Password: login.SASLPassword.Reveal()}
-	if err := at.write(task.Address); err != nil {
+	at := brokerInfo{Address: broker.Brokers()[0], Login: login, Password: login.SASLPassword.Reveal()}
+	if err := at.write(cfg.Address); err != nil {
 		return err
 	}
 	<-ctx.Done()
 	return broker.Stop(context.WithoutCancel(ctx))
 }
 
-// newBroker prepares the embedded Kafka as a process.
-func newBroker(dir, logPath string, task brokerTask) (*Process, error) {
+// newBroker returns the process of the embedded Kafka without starting it.
+func newBroker(dir, logPath string, cfg brokerConfig) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	value, err := json.Marshal(task)
+	value, err := json.Marshal(cfg)
 	if err != nil {
 		return nil, err
 	}
 	return &Process{
 		Name: "kafka", logPath: logPath,
 		command: func() *exec.Cmd {
-			_ = os.Remove(task.Address)
+			_ = os.Remove(cfg.Address)
 			cmd := exec.Command(self)
 			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), brokerEnv+"="+string(value))
 			return cmd
 		},
 		probe: func(ctx context.Context) error {
-			at, err := readBroker(task.Address)
+			at, err := readBrokerInfo(cfg.Address)
 			if err != nil {
 				return err
 			}
@@ -122,8 +122,8 @@ func newBroker(dir, logPath string, task brokerTask) (*Process, error) {
 	}, nil
 }
 
-// probeKafka asks a broker itself for a sign of life.
-func probeKafka(ctx context.Context, at brokerAt) error {
+// probeKafka pings a broker directly.
+func probeKafka(ctx context.Context, at brokerInfo) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	client, err := kgo.NewClient(append(kafkaLogin(at.Login), kgo.SeedBrokers(at.Address))...)
@@ -134,14 +134,14 @@ func probeKafka(ctx context.Context, at brokerAt) error {
 	return client.Ping(ctx)
 }
 
-// kafkaLogin are the options of a client that logs in so.
+// kafkaLogin returns the client options for the credentials.
 func kafkaLogin(login config.KafkaSecurity) []kgo.Opt {
 	s, err := kafka.Secure(nil, login.Mechanism(), login.SASLUsername, login.SASLPassword.Reveal())
 	if err != nil {
 		panic(err) // the mechanism is the embedded broker's
 	}
-	return append(s.Opts(dialLimit), kgo.DisableClientMetrics())
+	return append(s.Opts(dialTimeout), kgo.DisableClientMetrics())
 }
 
-// dialLimit bounds the time for a connection to a broker.
-const dialLimit = 10 * time.Second
+// dialTimeout bounds the time to connect to a broker.
+const dialTimeout = 10 * time.Second

@@ -1,4 +1,4 @@
-package world
+package environment
 
 import (
 	"cmp"
@@ -21,41 +21,41 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// Stores are connections to the engines past the proxies: what really stands.
+// Stores are connections to the engines that bypass the proxies.
 type Stores struct {
 	Postgres   *pgxpool.Pool
-	ClickHouse driver.Conn // the database of the world
+	ClickHouse driver.Conn // connected to the database of the environment
 	Kafka      []string    // seed brokers
 	Log        *kadm.Client
 	Redis      *redis.Client
 	Milvus     string // host:port
 }
 
-// Connect opens connections to the engines. The caller closes them.
-func (w *World) Connect(ctx context.Context) (*Stores, error) {
-	s := &Stores{Kafka: w.Brokers(), Milvus: w.Engine(Milvus).Direct}
-	config, err := pgxpool.ParseConfig(w.Engine(Postgres).Direct)
+// Connect opens connections to the engines that bypass the proxies. The caller closes them.
+func (env *Environment) Connect(ctx context.Context) (*Stores, error) {
+	s := &Stores{Kafka: env.Brokers(), Milvus: env.Engine(Milvus).Direct}
+	config, err := pgxpool.ParseConfig(env.Engine(Postgres).Direct)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to Postgres: %w", err)
 	}
 	config.MaxConns = 4
-	config.ConnConfig.RuntimeParams["application_name"] = Observer
+	config.ConnConfig.RuntimeParams["application_name"] = ObserverName
 	if s.Postgres, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("connecting to Postgres: %w", err)
 	}
-	options, err := clickhouse.Driver(w.Engine(ClickHouse).Direct, nil)
+	options, err := clickhouse.Driver(env.Engine(ClickHouse).Direct, nil)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if s.ClickHouse, err = ch.Open(options); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	client, err := kgo.NewClient(w.DirectKafka()...)
+	client, err := kgo.NewClient(env.DirectKafkaOptions()...)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.Log = kadm.NewClient(client)
-	at, err := redis.ParseURL(w.Engine(Redis).Direct)
+	at, err := redis.ParseURL(env.Engine(Redis).Direct)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -63,20 +63,20 @@ func (w *World) Connect(ctx context.Context) (*Stores, error) {
 	return s, nil
 }
 
-// Observer is the application_name of our own connections to Postgres, by which faults
-// leave them alone.
-const Observer = "chaos-observer"
+// ObserverName is the application_name of this program's connections to Postgres, which faults
+// exclude.
+const ObserverName = "chaos-observer"
 
-// DirectKafka are the options of a client of Kafka that connects past the proxies, to which
-// the brokers send everybody.
-func (w *World) DirectKafka() []kgo.Opt {
+// DirectKafkaOptions returns the options of a Kafka client that bypasses the proxies, whose
+// addresses the brokers advertise.
+func (env *Environment) DirectKafkaOptions() []kgo.Opt {
 	direct := map[string]string{}
 	for _, name := range []string{Kafka, Kafka2} {
-		if e := w.Engine(name); e != nil {
-			direct[e.Through] = e.Direct
+		if e := env.Engine(name); e != nil {
+			direct[e.ProxyAddress] = e.Direct
 		}
 	}
-	return w.KafkaClient(kgo.Dialer(func(ctx context.Context, network, host string) (net.Conn, error) {
+	return env.KafkaOptions(kgo.Dialer(func(ctx context.Context, network, host string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, cmp.Or(direct[host], host))
 	}))
 }
@@ -99,16 +99,16 @@ func (s *Stores) Close() error {
 	return errors.Join(errs...)
 }
 
-// RemoveGhosts ends, until ctx does, the memberships of members that are not there. The
-// embedded Kafka never notices that a member is gone which ended while it waited for the
-// others to join: it would keep its partitions forever. Where a group has had more
-// members than there are processes for longer than a session lasts, all of them are sent
-// away, and those that live join again. How often that was done is the answer.
-func (w *World) RemoveGhosts(ctx context.Context, s *Stores, groups map[string]string) (removed int) {
-	if w.Apache() {
+// RemoveDeadMembers removes dead members from the consumer groups until ctx ends, and returns how
+// often it did. The embedded Kafka never notices that a member died while it waited for the others
+// to join: the member would keep its partitions forever. If a group has had more members than there
+// are processes for longer than a session, all its members are removed, and the live ones join
+// again.
+func (env *Environment) RemoveDeadMembers(ctx context.Context, s *Stores, groups map[string]string) (removed int) {
+	if env.Apache() {
 		return 0
 	}
-	const every, waitTimeout = 500 * time.Millisecond, Session + 1500*time.Millisecond
+	const every, waitTimeout = 500 * time.Millisecond, SessionTimeout + 1500*time.Millisecond
 	since := map[string]time.Time{}
 	for {
 		select {
@@ -122,22 +122,22 @@ func (w *World) RemoveGhosts(ctx context.Context, s *Stores, groups map[string]s
 		}
 		for name, group := range described {
 			switch first, seen := since[name]; {
-			case len(group.Members) <= len(w.Roles(groups[name])):
+			case len(group.Members) <= len(env.Roles(groups[name])):
 				delete(since, name)
 			case !seen:
 				since[name] = time.Now()
 			case time.Since(first) > waitTimeout:
 				delete(since, name)
 				removed++
-				w.sendAway(ctx, group)
+				env.removeMembers(ctx, group)
 			}
 		}
 	}
 }
 
-// sendAway ends all memberships of a group.
-func (w *World) sendAway(ctx context.Context, group kadm.DescribedGroup) {
-	client, err := kgo.NewClient(w.DirectKafka()...)
+// removeMembers removes all members of a group.
+func (env *Environment) removeMembers(ctx context.Context, group kadm.DescribedGroup) {
+	client, err := kgo.NewClient(env.DirectKafkaOptions()...)
 	if err != nil {
 		return
 	}
@@ -150,7 +150,7 @@ func (w *World) sendAway(ctx context.Context, group kadm.DescribedGroup) {
 		leave.Members = append(leave.Members, member)
 	}
 	_, err = leave.RequestWith(ctx, client)
-	w.options.Log.Info(
+	env.options.Log.Info(
 		"members that are not there were removed from a group", "group", group.Group, "members", len(group.Members), "error",
 		err,
 	)

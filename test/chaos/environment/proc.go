@@ -1,4 +1,4 @@
-package world
+package environment
 
 import (
 	"os"
@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// family returns a process and all that descend from it. (Postgres gives each of its
-// processes its own group.)
-func family(pid int) []int {
+// processTree returns a process and all its descendants. (Postgres puts each of its processes into
+// a separate process group.)
+func processTree(pid int) []int {
 	children := map[int][]int{}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
@@ -18,7 +18,7 @@ func family(pid int) []int {
 		if err != nil {
 			continue // it has ended
 		}
-		// pid (name) state ppid …; the name may hold anything.
+		// the name may contain any character
 		at := strings.LastIndexByte(string(raw), ')')
 		fields := strings.Fields(string(raw)[at+1:])
 		if len(fields) < 2 {
@@ -35,13 +35,12 @@ func family(pid int) []int {
 	return all
 }
 
-// pause stops a process and all that descend from it where they are; resume lets the
-// same ones go on.
+// pause stops a process and all its descendants with SIGSTOP; resume continues the same processes.
 func pause(pid int) (resume func()) {
 	if pid == 0 {
 		return func() {}
 	}
-	stopped := family(pid)
+	stopped := processTree(pid)
 	for _, pid := range stopped {
 		_ = syscall.Kill(pid, syscall.SIGSTOP)
 	}
@@ -52,8 +51,8 @@ func pause(pid int) (resume func()) {
 	}
 }
 
-// vitals are a process's memory in use, in bytes, and its open files.
-func vitals(pid int) (rss int64, files int) {
+// readVitals returns the resident memory of a process, in bytes, and its number of open files.
+func readVitals(pid int) (rss int64, files int) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {
 		return 0, 0

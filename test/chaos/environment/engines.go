@@ -1,0 +1,159 @@
+package environment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/livegraph/livegraph/internal/embedded"
+	"github.com/livegraph/livegraph/test/chaos/proxy"
+)
+
+// postgresSettings override those of the embedded edition. In these tests only processes crash, not
+// the machine, so the kernel keeps what Postgres has written. There are few connections, so that a
+// fault can use them up.
+var postgresSettings = map[string]string{"fsync": "off", "max_connections": "80", "shared_buffers": "64MB"}
+
+// clickhouseMemory is low enough that a fault can use it up, in bytes.
+const clickhouseMemory = 1 << 30
+
+// starter starts an engine in a directory, for clients that connect to the proxy.
+type starter func(ctx context.Context, o embedded.EngineOptions, link *proxy.Proxy) (*Engine, error)
+
+// starters returns the starters of the configured engines, by name.
+func (env *Environment) starters() map[string]starter {
+	child := func(name string, start func(context.Context, embedded.EngineOptions) (*embedded.Process, error)) starter {
+		return func(ctx context.Context, o embedded.EngineOptions, link *proxy.Proxy) (*Engine, error) {
+			p, err := start(ctx, o)
+			if err != nil {
+				return nil, err
+			}
+			return newEngine(name, link, p.Address(), p, p.Stop), nil
+		}
+	}
+	all := map[string]starter{
+		ClickHouse: child(ClickHouse, embedded.StartClickHouse),
+		Redis:      child(Redis, embedded.StartValkey),
+		Milvus:     child(Milvus, embedded.StartMilvus),
+		Postgres: child(Postgres, func(ctx context.Context, o embedded.EngineOptions) (*embedded.Process, error) {
+			return embedded.StartPostgres(ctx, embedded.PostgresOptions{EngineOptions: o, Settings: postgresSettings})
+		}),
+		Kafka: env.startBroker,
+	}
+	if env.options.Kafka == Apache {
+		all[Kafka] = env.startApache
+	}
+	if env.options.Embedder {
+		all[Embedder] = child(Embedder, func(ctx context.Context, o embedded.EngineOptions) (*embedded.Process, error) {
+			return embedded.StartEmbedder(ctx, embedded.EmbedderOptions{
+				EngineOptions: o, EmbedderSettings: embedded.EmbedderSettings{Threads: 1},
+			})
+		})
+	}
+	return all
+}
+
+// startEngines starts the engines concurrently, each behind its proxy.
+func (env *Environment) startEngines(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for name, start := range env.starters() {
+		link, err := env.newProxy()
+		if err != nil {
+			return errors.Join(err, group.Wait())
+		}
+		group.Go(func() error {
+			dir := filepath.Join(env.options.Dir, "engines", name)
+			disk, err := env.makeDir(dir, name)
+			if err != nil {
+				return err
+			}
+			engine, err := start(
+				ctx, embedded.EngineOptions{Dir: dir, LogDir: env.logs(), Logger: env.options.Log, Memory: clickhouseMemory}, link,
+			)
+			if err != nil {
+				return fmt.Errorf("starting %s: %w", name, err)
+			}
+			engine.Dir, engine.Disk = dir, disk
+			env.add(engine)
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// newProxy opens a proxy without a target.
+func (env *Environment) newProxy() (*proxy.Proxy, error) {
+	link, err := proxy.Listen("127.0.0.1:0", "", env.options.Seed)
+	if err != nil {
+		return nil, err
+	}
+	env.mu.Lock()
+	defer env.mu.Unlock()
+	env.proxies = append(env.proxies, link)
+	return link, nil
+}
+
+// startBroker starts the embedded Kafka in a separate process.
+func (env *Environment) startBroker(ctx context.Context, o embedded.EngineOptions, link *proxy.Proxy) (*Engine, error) {
+	cfg := brokerConfig{Dir: o.Dir, Advertised: link.Address(), Address: filepath.Join(o.Dir, "address")}
+	p, err := newBroker(o.Dir, filepath.Join(o.LogDir, "kafka.log"), cfg)
+	if err != nil {
+		return nil, err
+	}
+	p.start()
+	stop := func(context.Context) error { p.stop(); return nil }
+	if err := p.WaitReady(ctx); err != nil {
+		return nil, errors.Join(err, stop(ctx))
+	}
+	at, err := readBrokerInfo(cfg.Address)
+	if err != nil {
+		return nil, errors.Join(err, stop(ctx))
+	}
+	env.broker, env.login = p, at.Login
+	return newEngine(Kafka, link, at.Address, p, stop), nil
+}
+
+// startApache starts two brokers of Apache Kafka, each with a replica of every partition. Clients
+// and the other broker connect to them through proxies.
+func (env *Environment) startApache(ctx context.Context, o embedded.EngineOptions, link *proxy.Proxy) (*Engine, error) {
+	cluster := uuid.New()
+	start := func(
+		name string, o embedded.EngineOptions, link *proxy.Proxy, joins *embedded.KafkaCluster,
+	) (*Engine, *embedded.ApacheKafka, error) {
+		p, err := embedded.StartApacheKafka(ctx, embedded.ApacheKafkaOptions{
+			EngineOptions: o, ClusterID: cluster, Joins: joins, Properties: map[string]string{
+				"advertised.listeners":       "PLAINTEXT://" + link.Address(),
+				"default.replication.factor": "2", "offsets.topic.replication.factor": "2",
+			},
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		return newEngine(name, link, p.Address(), p, p.Stop), p, nil
+	}
+	first, controller, err := start(Kafka, o, link, nil)
+	if err != nil {
+		return nil, err
+	}
+	secondLink, err := env.newProxy()
+	if err != nil {
+		return nil, errors.Join(err, controller.Stop(ctx))
+	}
+	dir := filepath.Join(env.options.Dir, "engines", Kafka2)
+	disk, err := env.makeDir(dir, Kafka2)
+	if err != nil {
+		return nil, errors.Join(err, controller.Stop(ctx))
+	}
+	second, _, err := start(Kafka2, embedded.EngineOptions{Dir: dir, Logger: o.Logger}, secondLink,
+		&embedded.KafkaCluster{Controller: controller.Controller(), Node: 2})
+	if err != nil {
+		return nil, errors.Join(err, controller.Stop(ctx))
+	}
+	second.Dir, second.Disk = dir, disk
+	env.add(second)
+	return first, nil
+}
