@@ -1,19 +1,19 @@
-// Whether somebody is at the page: what it asks by itself must not keep a session alive.
+// Reports whether the operator is active. Requests that the page sends by itself do not keep a session alive.
 
-/** Milliseconds after the last touch from which requests count as the page's own. */
-const ATTENDED = 60_000
+/** Milliseconds without input after which requests count as background requests. */
+const IDLE_AFTER_MS = 60_000
 
-let touched = Date.now()
+let lastActivity = Date.now()
 
 if (typeof window !== 'undefined') {
-  const touch = () => {
-    touched = Date.now()
+  const recordActivity = () => {
+    lastActivity = Date.now()
   }
-  for (const kind of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'focus'])
-    window.addEventListener(kind, touch, { capture: true, passive: true })
+  for (const type of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'focus'])
+    window.addEventListener(type, recordActivity, { capture: true, passive: true })
 }
 
-/** Whether nobody has touched the page for a minute. */
-export function unattended(now: number = Date.now()): boolean {
-  return now - touched > ATTENDED
+/** Reports whether there was no input for a minute. */
+export function isIdle(now: number = Date.now()): boolean {
+  return now - lastActivity > IDLE_AFTER_MS
 }

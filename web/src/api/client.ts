@@ -1,19 +1,19 @@
-// Requests to /admin/api: the envelope of the interface, its errors, and the session's token for writes.
+// Requests to /admin/api: the response envelope, its errors, and the CSRF token of the session.
 
-import { unattended } from './activity'
-import { once } from './once'
+import { isIdle } from './activity'
+import { sendIdempotent } from './idempotency'
 
-/** Where every path of the client is. */
+/** The base of all paths of the client. */
 const BASE = '/admin/api'
 
-/** How a list says which part of it an answer is. */
+/** The position of a page within a list. */
 export interface Meta {
   total: number
   limit: number
   offset: number
   hasMore: boolean
   nextCursor?: string | null
-  /** There are more than were counted or followed. */
+  /** There are more items than the server counted or followed. */
   truncated?: boolean
 }
 
@@ -23,23 +23,23 @@ export interface List<T> {
 }
 
 export interface ErrorDetails {
-  /** What it is about: a path such as `points[3].timestamp`, a parameter, a header. */
+  /** The subject of the error: a path such as `points[3].timestamp`, a parameter or a header. */
   field?: string
   reason?: string
   allowed?: string[]
   [other: string]: unknown
 }
 
-/** What a request ended with that is not a success. `status` 0: the server could not be reached. */
+/** The error of a failed request. `status` is 0 if the server cannot be reached. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
   readonly details: ErrorDetails
   readonly requestId: string | null
-  /** Seconds to wait before the next try; null: the server did not say. */
+  /** Seconds to wait before the next attempt; null if the server did not set it. */
   readonly retryAfter: number | null
-  /** It was to change something, and may have done so all the same: its answer did not come. */
-  readonly maybeDone: boolean
+  /** The request was a write and may have been applied, because its response was not received. */
+  readonly outcomeUnknown: boolean
 
   constructor(status: number, answer: Partial<Omit<ApiError, 'status' | 'name'>>) {
     super(answer.message ?? defaultMessage(status))
@@ -49,12 +49,12 @@ export class ApiError extends Error {
     this.details = answer.details ?? {}
     this.requestId = answer.requestId ?? null
     this.retryAfter = answer.retryAfter ?? null
-    this.maybeDone = answer.maybeDone ?? false
+    this.outcomeUnknown = answer.outcomeUnknown ?? false
   }
 }
 
-/** Reports whether a request with such an answer may have had its effect. */
-const undecided = (status: number) => status === 0 || status === 408 || status >= 500
+/** Reports whether a request with this response status may have been applied. */
+const hasUnknownOutcome = (status: number) => status === 0 || status === 408 || status >= 500
 
 function defaultMessage(status: number): string {
   return status === 0 ? 'The server cannot be reached' : `The server returned ${status}`
@@ -64,72 +64,72 @@ export type QueryValue = string | number | boolean | null | undefined | readonly
 export type Query = Record<string, QueryValue>
 
 export interface Options {
-  /** Id of the workspace, for routes that are inside one. */
+  /** Id of the workspace, for routes of one workspace. */
   workspace?: string | undefined
-  /** Null, undefined and empty strings are left out; a list repeats its name. */
+  /** Null, undefined and empty strings are omitted; a list repeats its name. */
   query?: Query | undefined
   /** Sent as JSON. */
   body?: unknown
   signal?: AbortSignal | undefined
   headers?: Record<string, string>
-  /** It changes nothing, whatever its method: a search, a plan. */
-  reads?: boolean
+  /** The request changes nothing, whatever its method: a search, a plan. */
+  readOnly?: boolean
 }
 
-const TOKEN = 'X-CSRF-Token'
+const CSRF_HEADER = 'X-CSRF-Token'
 
 let csrfToken: string | null = null
 let onSignedOut: () => void = () => undefined
 let onStaleSession: (writes: boolean) => Promise<void> = () => Promise.resolve()
 
-/** What writes are sent with. The session's answer has it; null: nobody is logged in. */
+/** Sets the CSRF token of writes, which is part of the session; null if there is no session. */
 export function setCsrfToken(token: string | null): void {
   csrfToken = token
 }
 
-/** Called when an answer says that there is no session any more. */
+/** Sets the handler for responses that report that the session has ended. */
 export function setSignedOutHandler(handler: () => void): void {
   onSignedOut = handler
 }
 
 /**
- * Called when a request was refused for its token or its cookie: a login in another tab may have opened another session
- * in the place of theirs. The request is sent once more when this resolves, and not when it rejects.
+ * Sets the handler for requests that were refused because of their token or cookie: a login in another tab may have
+ * replaced the session. The request is repeated when the handler resolves, and fails when it rejects.
  */
 export function setStaleSessionHandler(handler: (writes: boolean) => Promise<void>): void {
   onStaleSession = handler
 }
 
-/** The address of a path, with its query. */
+/** Returns the URL of a path with its query. */
 export function url(path: string, query: Query = {}): string {
   const params = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
     if (value === null || value === undefined || value === '') continue
-    if (Array.isArray(value)) for (const one of value) params.append(name, String(one))
+    if (Array.isArray(value)) for (const item of value) params.append(name, String(item))
     else params.append(name, String(value))
   }
   const text = params.toString()
   return BASE + path + (text ? `?${text}` : '')
 }
 
-/** The headers of a request. */
+/** Returns the headers of a request. */
 export function headersOf(method: string, options: Options): Headers {
   const headers = new Headers(options.headers)
   if (!headers.has('Accept')) headers.set('Accept', 'application/json')
   if (options.workspace) headers.set('X-Workspace-Id', options.workspace)
   if (options.body !== undefined) headers.set('Content-Type', 'application/json')
-  if (method === 'GET' && unattended()) headers.set('X-Livegraph-Background', '1')
-  if (method !== 'GET' && csrfToken) headers.set(TOKEN, csrfToken)
+  if (method === 'GET' && isIdle()) headers.set('X-Livegraph-Background', '1')
+  if (method !== 'GET' && csrfToken) headers.set(CSRF_HEADER, csrfToken)
   return headers
 }
 
-/** Sends a request. What is not a success becomes an ApiError. */
+/** Sends a request. A response that is not a success throws an ApiError. */
 export async function send(method: string, path: string, options: Options = {}): Promise<Response> {
   try {
     return await attempt(method, path, options)
   } catch (error) {
-    if (!(error instanceof ApiError) || !ofAnotherSession(error, path)) throw error
-    await onStaleSession(method !== 'GET' && !options.reads)
+    if (!(error instanceof ApiError) || !isStaleSession(error, path)) throw error
+    await onStaleSession(method !== 'GET' && !options.readOnly)
   }
   try {
     return await attempt(method, path, options)
@@ -139,14 +139,14 @@ export async function send(method: string, path: string, options: Options = {}):
   }
 }
 
-/** Whether a request was refused because its session is not the browser's, or is none any more. */
-function ofAnotherSession(error: ApiError, path: string): boolean {
-  if (error.status === 401) return path !== '/session' // there, it is the answer
-  return error.status === 403 && error.details.field === TOKEN
+/** Reports whether a request was refused because its session is not the current session of the browser or has ended. */
+function isStaleSession(error: ApiError, path: string): boolean {
+  if (error.status === 401) return path !== '/session' // /session answers 401 when there is no session
+  return error.status === 403 && error.details.field === CSRF_HEADER
 }
 
 async function attempt(method: string, path: string, options: Options): Promise<Response> {
-  const writes = method !== 'GET' && !options.reads
+  const writes = method !== 'GET' && !options.readOnly
   let response: Response
   try {
     // eslint-disable-next-line no-restricted-globals -- this is the one place
@@ -160,34 +160,34 @@ async function attempt(method: string, path: string, options: Options): Promise<
     })
   } catch (cause) {
     if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
-    throw new ApiError(0, { maybeDone: writes })
+    throw new ApiError(0, { outcomeUnknown: writes })
   }
   if (response.ok) return response
   throw await errorOf(response, writes)
 }
 
-/** What an answer that is not a success says. It may be a proxy's, and no envelope. */
+/** Returns the error of a response. The response may come from a proxy and have no envelope. */
 export async function errorOf(response: Response, writes = false): Promise<ApiError> {
   const retryAfter = Number.parseInt(response.headers.get('Retry-After') ?? '', 10)
-  const known = {
+  const common = {
     requestId: response.headers.get('X-Request-Id'),
     retryAfter: Number.isFinite(retryAfter) ? retryAfter : null,
-    maybeDone: writes && undecided(response.status),
+    maybeDone: writes && hasUnknownOutcome(response.status),
   }
   let body: unknown
   try {
     body = await response.json()
   } catch {
-    return new ApiError(response.status, known)
+    return new ApiError(response.status, common)
   }
   const answer = body as {
     error?: { code?: string; message?: string; details?: ErrorDetails }
     requestId?: string
   } | null
   return new ApiError(response.status, {
-    ...known,
+    ...common,
     ...answer?.error,
-    requestId: answer?.requestId ?? known.requestId,
+    requestId: answer?.requestId ?? common.requestId,
   })
 }
 
@@ -210,26 +210,29 @@ async function json(response: Response): Promise<unknown> {
   }
 }
 
-/** The client. Paths are below /admin/api: `/live-data/sources` is `/api/live-data/sources` of the interface. */
+/** The client. Paths are below /admin/api: `/live-data/sources` is `/api/live-data/sources` of the public API. */
 export const api = {
   get: <T>(path: string, options?: Options) => request<T>('GET', path, options),
   post: <T>(path: string, options?: Options) => request<T>('POST', path, options),
-  /** A POST that is done once, however often it is sent before its outcome is known; of routes that know the header. */
-  postOnce: <T>(path: string, options: Options) =>
-    once([path, options.workspace, options.body], (key) =>
+  /**
+   * Sends a POST with an Idempotency-Key, so that repetitions have no further effect. Only for routes that accept the
+   * header.
+   */
+  postIdempotent: <T>(path: string, options: Options) =>
+    sendIdempotent([path, options.workspace, options.body], (key) =>
       request<T>('POST', path, { ...options, headers: { ...options.headers, 'Idempotency-Key': key } }),
     ),
   put: <T>(path: string, options?: Options) => request<T>('PUT', path, options),
   patch: <T>(path: string, options?: Options) => request<T>('PATCH', path, options),
   del: <T = void>(path: string, options?: Options) => request<T>('DELETE', path, options),
-  /** A list with its meta. */
+  /** Returns a list with its meta. */
   list: async <T>(path: string, options?: Options): Promise<List<T>> => {
     const response = await send('GET', path, options)
     return (await json(response)) as List<T>
   },
-  /** A list by POST, such as a search. */
+  /** Returns a list that is requested by POST, such as a search. */
   search: async <T>(path: string, options?: Options): Promise<List<T>> => {
-    const response = await send('POST', path, { ...options, reads: true })
+    const response = await send('POST', path, { ...options, readOnly: true })
     return (await json(response)) as List<T>
   },
 }

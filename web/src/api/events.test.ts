@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { ApiError } from './client'
-import { backoff, subscribe, worthRetrying, type ServerEvent, type StreamState } from './events'
+import { backoff, subscribe, isRetryable, type ServerEvent, type StreamState } from './events'
 
 describe('back-off', () => {
   it('doubles from a second to half a minute, with jitter', () => {
@@ -14,10 +14,10 @@ describe('back-off', () => {
 })
 
 it('tries again only what may have more luck later', () => {
-  expect([0, 200, 429, 500, 503].map((status) => worthRetrying(new ApiError(status, {})))).toEqual(
+  expect([0, 200, 429, 500, 503].map((status) => isRetryable(new ApiError(status, {})))).toEqual(
     Array(5).fill(true),
   )
-  expect([400, 401, 403, 404].map((status) => worthRetrying(new ApiError(status, {})))).toEqual(
+  expect([400, 401, 403, 404].map((status) => isRetryable(new ApiError(status, {})))).toEqual(
     Array(4).fill(false),
   )
 })

@@ -1,4 +1,5 @@
-// Event streams that come back: by fetch, because EventSource can send no header and would hide why it failed.
+// Event streams that reconnect. They use fetch, because EventSource cannot send headers and hides the reason of a
+// failure.
 
 import { useEffect, useRef, useState } from 'react'
 
@@ -12,31 +13,34 @@ export type { ServerEvent } from './sse'
 export type StreamState =
   | { status: 'connecting' }
   | { status: 'open' }
-  /** It broke, and comes back in `delay` milliseconds. */
+  /** The connection broke and is opened again in `delay` milliseconds. */
   | { status: 'waiting'; delay: number; error: ApiError }
-  /** It was refused for a reason that trying again does not mend. */
+  /** The request was refused for a reason that a retry does not resolve. */
   | { status: 'failed'; error: ApiError }
 
 export interface Subscription extends Pick<Options, 'workspace' | 'query'> {
   onEvent: (event: ServerEvent) => void
   onState?: (state: StreamState) => void
-  /** Go on after this event. */
+  /** The stream continues after this event. */
   lastEventId?: string
 }
 
-/** Milliseconds without a byte, heartbeats included, after which a connection counts as dead. */
-const SILENCE = 45_000
-const FIRST_DELAY = 1_000
-const LAST_DELAY = 30_000
+/** Milliseconds without a byte, heartbeats included, after which a connection is considered dead. */
+const SILENCE_TIMEOUT_MS = 45_000
+const MIN_DELAY_MS = 1_000
+const MAX_DELAY_MS = 30_000
 
-/** Milliseconds to wait before try number `attempt`, from 0: doubling, with jitter, never below the server's delay. */
-export function backoff(attempt: number, atLeast: number, random: () => number = Math.random): number {
-  const ceiling = Math.min(FIRST_DELAY * 2 ** Math.min(attempt, 16), LAST_DELAY)
-  return Math.max(atLeast, Math.round(ceiling * (0.5 + random() / 2)))
+/**
+ * Returns the milliseconds to wait before attempt number `attempt`, from 0: exponential with jitter, at least
+ * `minDelay`.
+ */
+export function backoff(attempt: number, minDelay: number, random: () => number = Math.random): number {
+  const ceiling = Math.min(MIN_DELAY_MS * 2 ** Math.min(attempt, 16), MAX_DELAY_MS)
+  return Math.max(minDelay, Math.round(ceiling * (0.5 + random() / 2)))
 }
 
-/** Whether the same request may have more luck later. */
-export function worthRetrying(error: ApiError): boolean {
+/** Reports whether a later attempt of the same request may succeed. */
+export function isRetryable(error: ApiError): boolean {
   return (
     error.status === 0 ||
     error.status === 408 ||
@@ -54,13 +58,13 @@ export function subscribe(path: string, subscription: Subscription): () => void 
 }
 
 async function run(path: string, s: Subscription, signal: AbortSignal): Promise<void> {
-  const over = () => signal.aborted
+  const isAborted = () => signal.aborted
   const report = (state: StreamState) => {
-    if (!over()) s.onState?.(state)
+    if (!isAborted()) s.onState?.(state)
   }
   let lastId = s.lastEventId ?? ''
-  let serverWants = 0
-  for (let attempt = 0; !over(); attempt++) {
+  let serverDelay = 0
+  for (let attempt = 0; !isAborted(); attempt++) {
     report({ status: 'connecting' })
     const parser = new EventParser(lastId)
     let error = new ApiError(200, { message: 'The stream ended' })
@@ -70,50 +74,50 @@ async function run(path: string, s: Subscription, signal: AbortSignal): Promise<
         report({ status: 'open' })
       })
     } catch (cause) {
-      if (over()) return
+      if (isAborted()) return
       error = cause instanceof ApiError ? cause : new ApiError(0, {})
-      if (!worthRetrying(error)) {
+      if (!isRetryable(error)) {
         report({ status: 'failed', error })
         return
       }
     }
     lastId = parser.id
-    serverWants = parser.retry ?? serverWants
-    const delay = backoff(attempt, Math.max(serverWants, (error.retryAfter ?? 0) * 1000))
+    serverDelay = parser.retry ?? serverDelay
+    const delay = backoff(attempt, Math.max(serverDelay, (error.retryAfter ?? 0) * 1000))
     report({ status: 'waiting', delay, error })
     await sleep(delay, signal)
   }
 }
 
-/** One connection, until it ends. */
+/** Opens one connection and reads it until it ends. */
 async function connect(
   path: string,
   s: Subscription,
   parser: EventParser,
   signal: AbortSignal,
-  opened: () => void,
+  onOpen: () => void,
 ): Promise<void> {
   const connection = new AbortController()
-  const end = () => connection.abort()
-  signal.addEventListener('abort', end)
-  let silence = window.setTimeout(end, SILENCE)
+  const abort = () => connection.abort()
+  signal.addEventListener('abort', abort)
+  let timer = window.setTimeout(abort, SILENCE_TIMEOUT_MS)
   try {
     const headers: Record<string, string> = { Accept: 'text/event-stream' }
     if (parser.id) headers['Last-Event-ID'] = parser.id
     const response = await send('GET', path, { ...s, headers, signal: connection.signal })
     if (!response.body) return
-    opened()
+    onOpen()
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      window.clearTimeout(silence)
-      silence = window.setTimeout(end, SILENCE)
+      window.clearTimeout(timer)
+      timer = window.setTimeout(abort, SILENCE_TIMEOUT_MS)
       for (const event of parser.push(value)) if (!signal.aborted) s.onEvent(event)
     }
   } finally {
-    window.clearTimeout(silence)
-    signal.removeEventListener('abort', end)
+    window.clearTimeout(timer)
+    signal.removeEventListener('abort', abort)
     connection.abort()
   }
 }
@@ -121,17 +125,17 @@ async function connect(
 export interface UseEvents {
   workspace?: string | undefined
   query?: Query | undefined
-  /** False: no stream for now. */
+  /** If false, no stream is opened. */
   enabled?: boolean
-  /** Another number opens the stream again, even after a refusal. */
-  again?: number
+  /** A new number opens the stream again, even after a refusal. */
+  generation?: number
   onEvent: (event: ServerEvent) => void
 }
 
 /** Opens a stream while the component is mounted. It reopens when its URL changes, not when `onEvent` does. */
 export function useEvents(
   path: string,
-  { workspace, query, enabled = true, again = 0, onEvent }: UseEvents,
+  { workspace, query, enabled = true, generation = 0, onEvent }: UseEvents,
 ): StreamState {
   const [state, setState] = useState<StreamState>({ status: 'connecting' })
   const handler = useRef(onEvent)
@@ -147,6 +151,6 @@ export function useEvents(
       onEvent: (event) => handler.current(event),
       onState: setState,
     })
-  }, [path, workspace, key, enabled, again])
+  }, [path, workspace, key, enabled, generation])
   return state
 }

@@ -1,9 +1,9 @@
-// The types of the interface documents in ../../schemas, which `npm run types` generates.
+// The types of the API documents in ../../schemas, which `npm run types` generates.
 
 import type { components as admin } from '../../generated/admin'
 import type { components as api } from '../../generated/openapi'
 
-/** The operator's routes: schemas/admin.yaml. */
+/** The operator API: schemas/admin.yaml. */
 export type AdminSchemas = admin['schemas']
-/** The public interface: schemas/openapi.yaml. */
+/** The public API: schemas/openapi.yaml. */
 export type ApiSchemas = api['schemas']

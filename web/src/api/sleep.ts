@@ -1,16 +1,16 @@
-/** Waits, at most until the signal says that it is not wanted any more. */
+/** Waits until the time has passed or the signal is aborted. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) {
       resolve()
       return
     }
-    const over = () => {
+    const finish = () => {
       clearTimeout(timer)
-      signal.removeEventListener('abort', over)
+      signal.removeEventListener('abort', finish)
       resolve()
     }
-    const timer = setTimeout(over, ms)
-    signal.addEventListener('abort', over)
+    const timer = setTimeout(finish, ms)
+    signal.addEventListener('abort', finish)
   })
 }

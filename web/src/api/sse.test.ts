@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { EventParser, type ServerEvent } from './sse'
 
-/** All events of a stream that comes in pieces of `size` characters. */
+/** Returns all events of a stream that arrives in chunks of `size` characters. */
 function read(text: string, size: number, parser = new EventParser()): ServerEvent[] {
   const events: ServerEvent[] = []
   for (let i = 0; i < text.length; i += size) events.push(...parser.push(text.slice(i, i + size)))
@@ -23,7 +23,7 @@ describe('an event stream', () => {
   )
 
   it('takes CR alone as the end of a line', () => {
-    // The last waits: a line feed could follow.
+    // The last line is incomplete: a line feed could follow.
     expect(read('data: a\rdata: b\r\rdata: c\r\r.', 100)).toEqual([
       { event: 'message', data: 'a\nb', id: '' },
       { event: 'message', data: 'c', id: '' },

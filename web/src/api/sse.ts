@@ -1,23 +1,23 @@
-// The text of Server-Sent Events, read piece by piece.
+// An incremental parser of Server-Sent Events.
 
 export interface ServerEvent {
-  /** `message` where the server did not name it. */
+  /** `message` if the server did not set it. */
   event: string
   data: string
-  /** Of this event or the last before it that had one. */
+  /** The id of this event or of the last earlier event that had one. */
   id: string
 }
 
-/** Reads the wire format. One for each connection; `id` outlives it when it is handed on. */
+/** Parses the event stream of one connection. Pass `id` to the parser of the next connection. */
 export class EventParser {
-  private rest = ''
+  private buffer = ''
   private data: string[] = []
   private event = ''
-  /** That of the event which is being read: it counts when that is whole. */
+  /** The id of the incomplete event. It becomes `id` when the event is complete. */
   private nextId: string
-  /** The last event's id. */
+  /** The id of the last event. */
   id: string
-  /** The delay in milliseconds before clients reconnect; null: not set by the server. */
+  /** The delay in milliseconds before clients reconnect; null if the server did not set it. */
   retry: number | null = null
 
   constructor(lastId = '') {
@@ -26,23 +26,23 @@ export class EventParser {
   }
 
   /** Parses the next chunk, which may end anywhere, and returns the events that it completes. */
-  push(piece: string): ServerEvent[] {
+  push(chunk: string): ServerEvent[] {
     const events: ServerEvent[] = []
-    this.rest += piece
-    // A CR at the very end may be the first half of CR LF: it waits for what follows.
-    const lines = this.rest.split(/\r\n|\n|\r(?!$)/)
-    this.rest = lines.pop() ?? ''
+    this.buffer += chunk
+    // A CR at the end of a chunk may be the first half of CR LF, so it stays in the buffer.
+    const lines = this.buffer.split(/\r\n|\n|\r(?!$)/)
+    this.buffer = lines.pop() ?? ''
     for (const line of lines) {
-      const done = this.line(line)
-      if (done) events.push(done)
+      const completed = this.parseLine(line)
+      if (completed) events.push(completed)
     }
     return events
   }
 
-  private line(line: string): ServerEvent | null {
+  private parseLine(line: string): ServerEvent | null {
     if (line === '') return this.dispatch()
     const colon = line.indexOf(':')
-    if (colon === 0) return null // a comment: a heartbeat
+    if (colon === 0) return null // a comment is a heartbeat
     const field = colon < 0 ? line : line.slice(0, colon)
     let value = colon < 0 ? '' : line.slice(colon + 1)
     if (value.startsWith(' ')) value = value.slice(1)

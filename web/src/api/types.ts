@@ -1,4 +1,4 @@
-// Names for what the operator's routes answer with. Shapes of one page alone are defined beside it.
+// Names for the responses of the operator API. Types that one page uses are defined in its folder.
 
 import type { AdminSchemas } from './schemas'
 
@@ -13,7 +13,7 @@ export type Plan = Workspace['plan']
 export type Mode = Workspace['mode']
 
 export type Key = AdminSchemas['Key']
-/** A key that was just created: the only answer with its text. */
+/** A new key. This is the only response that contains its text. */
 export type NewKey = AdminSchemas['MadeKey']
 export type KeyState = Key['state']
 export type Scope = AdminSchemas['Scope']
@@ -28,7 +28,7 @@ export const SCOPES = [
   'admin',
 ] as const satisfies readonly Scope[]
 
-/** One use of a key. */
-export type Use = AdminSchemas['Use']
-/** Something that an operator did. */
-export type Act = AdminSchemas['Act']
+/** A recorded request of a key. */
+export type RequestRecord = AdminSchemas['Use']
+/** A recorded change by an operator. */
+export type OperatorAction = AdminSchemas['Act']

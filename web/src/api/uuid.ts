@@ -1,4 +1,4 @@
-/** A random UUID. Over plain HTTP from another machine there is no crypto.randomUUID. */
+/** Returns a random UUID. crypto.randomUUID does not exist on pages that are loaded over plain HTTP. */
 export function uuid(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   const hex = Array.from(bytes, (byte, i) => {

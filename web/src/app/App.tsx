@@ -11,8 +11,8 @@ export function App() {
     <QueryClientProvider client={queryClient}>
       <TooltipProvider>
         <ToastProvider>
-          {/* As transitions, addresses would follow late: of two quick changes of a filter the second would begin from
-              what was there before the first. */}
+          {/* With transitions the URL is updated late: the second of two quick changes of a filter would start from
+              the state before the first. */}
           <RouterProvider router={router} useTransitions={false} />
         </ToastProvider>
       </TooltipProvider>

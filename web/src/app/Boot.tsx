@@ -1,4 +1,4 @@
-/** The placeholder before the session is known. It does not flicker. */
+/** The placeholder until the session is loaded. It does not flicker. */
 export function Boot() {
   return (
     <div className="boot" role="status">

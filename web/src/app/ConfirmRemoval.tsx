@@ -4,32 +4,39 @@ import { api } from '@/api'
 import { Confirm, useToast, type ConfirmProps } from '@/ui'
 
 interface ConfirmRemovalProps extends Omit<ConfirmProps, 'danger' | 'onConfirm' | 'busy' | 'error'> {
-  /** Of what is deleted. */
+  /** The path of the deleted resource. */
   path: string
-  /** The lists that contain it. They are fetched again. */
+  /** The query key of the lists that contain it. They are fetched again. */
   lists: QueryKey
-  /** What is said once it is gone. */
-  said: string
-  more?: string
-  /** Runs first, before lists are fetched again, and closes the view of it. */
+  /** The title of the message after the deletion. */
+  successTitle: string
+  successText?: string
+  /** Called after the deletion, before the lists are fetched again. It closes the view of the resource. */
   onDone: () => void
 }
 
-/** Asks for confirmation, deletes an item of a list, reports it, and fetches the list again. */
-export function ConfirmRemoval({ path, lists, said, more, onDone, ...asking }: ConfirmRemovalProps) {
+/** Asks for confirmation, deletes a resource, shows a message, and fetches its lists again. */
+export function ConfirmRemoval({
+  path,
+  lists,
+  successTitle,
+  successText,
+  onDone,
+  ...confirmProps
+}: ConfirmRemovalProps) {
   const queries = useQueryClient()
   const toast = useToast()
   const remove = useMutation({
     mutationFn: () => api.del<unknown>(path),
     onSuccess: async () => {
       onDone()
-      toast.ok(said, more)
+      toast.ok(successTitle, successText)
       await queries.invalidateQueries({ queryKey: lists })
     },
   })
   return (
     <Confirm
-      {...asking}
+      {...confirmProps}
       danger
       onConfirm={() => remove.mutate()}
       busy={remove.isPending}

@@ -3,16 +3,16 @@ import { Search } from 'lucide-react'
 import { useId, useMemo, useState, type KeyboardEvent } from 'react'
 import { useNavigate } from 'react-router'
 
-import { cx, usePaused, visible } from '@/ui'
+import { cx, useDebounced, visible } from '@/ui'
 import { useReturningFocus } from '@/ui/focus'
 import { chooseTheme } from '@/ui/scheme'
 
-import { matching, useRegistry, type Command } from './commands'
+import { findCommands, useRegistry, type Command } from './commands'
 import { PAGES } from './pages'
 import { useLogout } from './session'
 import { useWorkspaceChoices, useWorkspaces } from './workspace'
 
-/** Every page and action by name: Ctrl K. */
+/** The command palette (Ctrl K): all pages and actions by name. */
 export function Palette({ open, onClose }: { open: boolean; onClose: () => void }) {
   const focus = useReturningFocus()
   return (
@@ -21,7 +21,7 @@ export function Palette({ open, onClose }: { open: boolean; onClose: () => void 
         <div className="scrim palette-scrim">
           <Radix.Content {...focus} className="dialog palette" aria-describedby={undefined}>
             <Radix.Title className="sr-only">Find a page or an action</Radix.Title>
-            <Finder onClose={onClose} />
+            <CommandSearch onClose={onClose} />
           </Radix.Content>
         </div>
       </Radix.Portal>
@@ -29,26 +29,28 @@ export function Palette({ open, onClose }: { open: boolean; onClose: () => void 
   )
 }
 
-function Finder({ onClose }: { onClose: () => void }) {
+function CommandSearch({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('')
-  const all = useAllCommands(usePaused(text))
+  const all = useAllCommands(useDebounced(text))
   const [active, setActive] = useState(0)
   const id = useId()
-  const found = useMemo(() => matching(all, text).slice(0, 40), [all, text])
-  const at = Math.min(active, found.length - 1)
+  const found = useMemo(() => findCommands(all, text).slice(0, 40), [all, text])
+  const activeIndex = Math.min(active, found.length - 1)
   const run = (command: Command | undefined) => {
     if (!command) return
     onClose()
     command.run()
   }
-  const press = (e: KeyboardEvent) => {
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: found.length - 1 }[e.key]
+  const onKeyDown = (e: KeyboardEvent) => {
+    const target = { ArrowDown: activeIndex + 1, ArrowUp: activeIndex - 1, Home: 0, End: found.length - 1 }[
+      e.key
+    ]
     if (e.key === 'Enter') {
       e.preventDefault()
-      run(found[at])
-    } else if (to !== undefined && found.length > 0) {
+      run(found[activeIndex])
+    } else if (target !== undefined && found.length > 0) {
       e.preventDefault()
-      const next = (to + found.length) % found.length
+      const next = (target + found.length) % found.length
       setActive(next)
       document.getElementById(`${id}-${next}`)?.scrollIntoView({ block: 'nearest' })
     }
@@ -61,7 +63,7 @@ function Finder({ onClose }: { onClose: () => void }) {
           role="combobox"
           aria-expanded="true"
           aria-controls={`${id}-list`}
-          aria-activedescendant={found.length > 0 ? `${id}-${at}` : undefined}
+          aria-activedescendant={found.length > 0 ? `${id}-${activeIndex}` : undefined}
           aria-label="Find a page or an action"
           placeholder="Find a page or an action"
           value={text}
@@ -71,22 +73,22 @@ function Finder({ onClose }: { onClose: () => void }) {
             setText(e.target.value)
             setActive(0)
           }}
-          onKeyDown={press}
+          onKeyDown={onKeyDown}
         />
         <kbd className="kbd">Esc</kbd>
       </div>
       <div className="palette-list" role="listbox" id={`${id}-list`} aria-label="Pages and actions">
         {found.map((command, i) => (
-          // The input has the focus and the keys.
+          // The input has the focus and handles the keys.
           // eslint-disable-next-line jsx-a11y/click-events-have-key-events
           <div
             key={command.id}
             id={`${id}-${i}`}
             role="option"
             tabIndex={-1}
-            aria-selected={i === at}
-            className={cx('palette-item', i === at && 'palette-active')}
-            onPointerMove={() => i !== at && setActive(i)}
+            aria-selected={i === activeIndex}
+            className={cx('palette-item', i === activeIndex && 'palette-active')}
+            onPointerMove={() => i !== activeIndex && setActive(i)}
             onClick={() => run(command)}
           >
             <bdi className="name">{visible(command.name, 120)}</bdi>
@@ -101,14 +103,14 @@ function Finder({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** Every command, with the workspaces that a text finds beyond those that are loaded. */
+/** Returns all commands, with the workspaces that match the text beyond those that are loaded. */
 function useAllCommands(text: string): Command[] {
   const navigate = useNavigate()
   const { commands } = useRegistry()
   const { workspace, workspaces, select } = useWorkspaces()
   const { choices } = useWorkspaceChoices(text)
   const logout = useLogout()
-  const offered = [...new Map([...workspaces, ...choices].map((one) => [one.id, one])).values()]
+  const listed = [...new Map([...workspaces, ...choices].map((item) => [item.id, item])).values()]
   const scope = workspace ? `?workspace=${workspace.id}` : ''
   return [
     ...commands,
@@ -116,29 +118,29 @@ function useAllCommands(text: string): Command[] {
       id: `page:${page.path}`,
       name: page.name,
       group: 'Pages',
-      also: page.also,
+      also: page.keywords,
       run: () => void navigate({ pathname: `/${page.path}`, search: page.scoped ? scope : '' }),
     })),
     {
       id: 'new:workspace',
       name: 'New workspace',
       group: 'Actions',
-      also: 'create',
+      keywords: 'create',
       run: () => void navigate('/workspaces?new=1'),
     },
     {
       id: 'new:key',
       name: 'New key',
       group: 'Actions',
-      also: 'create api',
+      keywords: 'create api',
       run: () => void navigate('/keys?new=1'),
     },
-    ...offered.map((one) => ({
-      id: `workspace:${one.id}`,
-      name: one.name,
+    ...listed.map((item) => ({
+      id: `workspace:${item.id}`,
+      name: item.name,
       group: 'Switch workspace',
-      also: one.id,
-      run: () => select(one.id),
+      also: item.id,
+      run: () => select(item.id),
     })),
     { id: 'theme:light', name: 'Light theme', group: 'Theme', run: () => chooseTheme('light') },
     { id: 'theme:dark', name: 'Dark theme', group: 'Theme', run: () => chooseTheme('dark') },
@@ -147,9 +149,9 @@ function useAllCommands(text: string): Command[] {
       id: 'docs',
       name: 'API documentation',
       group: 'Help',
-      also: 'api openapi reference',
+      keywords: 'api openapi reference',
       run: () => void window.open('/api/docs', '_blank', 'noopener'),
     },
-    { id: 'logout', name: 'Log out', group: 'Session', also: 'sign out', run: () => logout.mutate() },
+    { id: 'logout', name: 'Log out', group: 'Session', keywords: 'sign out', run: () => logout.mutate() },
   ]
 }

@@ -9,12 +9,12 @@ import { useReturningFocus } from '@/ui/focus'
 import { Boot } from './Boot'
 import { Brand, Sidebar } from './Sidebar'
 import { CommandProvider } from './commands'
-import { OnceProvider } from './once'
+import { DialogProvider } from './dialogs'
 import { Palette } from './Palette'
 import { useSession } from './session'
 import { WorkspaceProvider } from './workspace'
 
-/** What is around every page for who is logged in. */
+/** The layout around every page of a session. */
 export function Shell() {
   const session = useSession()
   const location = useLocation()
@@ -35,9 +35,9 @@ export function Shell() {
   return (
     <WorkspaceProvider>
       <CommandProvider>
-        <OnceProvider>
+        <DialogProvider>
           <Frame />
-        </OnceProvider>
+        </DialogProvider>
       </CommandProvider>
     </WorkspaceProvider>
   )
@@ -53,14 +53,14 @@ function Frame() {
   const page = pathname.split('/')[1] ?? ''
   useFocusOnNewPage(page, main)
   useEffect(() => {
-    const press = (e: KeyboardEvent) => {
+    const onKeyDown = (e: KeyboardEvent) => {
       if (!(e.ctrlKey || e.metaKey) || e.shiftKey || e.altKey || e.key.toLowerCase() !== 'k') return
       e.preventDefault()
       setDrawer(false)
       setPalette((open) => !open)
     }
-    window.addEventListener('keydown', press)
-    return () => window.removeEventListener('keydown', press)
+    window.addEventListener('keydown', onKeyDown)
+    return () => window.removeEventListener('keydown', onKeyDown)
   }, [])
   const openPalette = () => {
     setDrawer(false)
@@ -107,14 +107,14 @@ function Frame() {
   )
 }
 
-/** After a move to another page the focus is on its heading, so that a reader hears where it is. */
+/** Moves the focus to the heading after a navigation, so that screen readers announce the page. */
 function useFocusOnNewPage(page: string, main: RefObject<HTMLElement | null>): void {
   const before = useRef(page)
   useEffect(() => {
     if (before.current === page) return
     before.current = page
     main.current?.scrollTo(0, 0)
-    // The navigation that led here may hold the focus in a dialog that is being closed.
+    // The navigation may hold the focus in a dialog that is closing.
     const frame = requestAnimationFrame(() =>
       main.current?.querySelector('h1')?.focus({ preventScroll: true }),
     )

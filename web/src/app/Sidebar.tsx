@@ -38,7 +38,7 @@ export function Sidebar({ onPalette, onNavigate }: { onPalette: () => void; onNa
       <div className="sidebar-top">
         <Brand />
       </div>
-      <Switcher onPalette={onPalette} />
+      <WorkspaceSwitcher onPalette={onPalette} />
       <button type="button" className="sidebar-find" onClick={onPalette}>
         <Search size={14} aria-hidden="true" />
         <span>Find…</span>
@@ -60,7 +60,7 @@ export function Sidebar({ onPalette, onNavigate }: { onPalette: () => void; onNa
           </div>
         ))}
       </nav>
-      <Foot onNavigate={onNavigate} />
+      <SidebarFooter onNavigate={onNavigate} />
     </div>
   )
 }
@@ -82,12 +82,12 @@ function PageLink({ page, onNavigate }: { page: PageEntry; onNavigate: (() => vo
   )
 }
 
-function Switcher({ onPalette }: { onPalette: () => void }) {
+function WorkspaceSwitcher({ onPalette }: { onPalette: () => void }) {
   const { workspace, total, select } = useWorkspaces()
-  const { choices, many } = useWorkspaceChoices('')
-  // The one that is shown may be none of the first.
-  const offered =
-    workspace && !choices.some((one) => one.id === workspace.id) ? [workspace, ...choices] : choices
+  const { choices, hasMore } = useWorkspaceChoices('')
+  // The selected workspace may not be among the first ones.
+  const listed =
+    workspace && !choices.some((item) => item.id === workspace.id) ? [workspace, ...choices] : choices
   const navigate = useNavigate()
   return (
     <Menu
@@ -106,18 +106,18 @@ function Switcher({ onPalette }: { onPalette: () => void }) {
       }
     >
       <MenuLabel>Workspace</MenuLabel>
-      {many && (
+      {hasMore && (
         <MenuItem icon={<Search size={14} />} onSelect={onPalette}>
           Find one of {num(total)}…
         </MenuItem>
       )}
-      {offered.map((one) => (
+      {listed.map((item) => (
         <MenuItem
-          key={one.id}
-          onSelect={() => select(one.id)}
-          hint={one.id === workspace?.id ? <Check size={14} /> : one.mode === 'test' ? 'test' : ''}
+          key={item.id}
+          onSelect={() => select(item.id)}
+          hint={item.id === workspace?.id ? <Check size={14} /> : item.mode === 'test' ? 'test' : ''}
         >
-          <Name text={one.name} max={80} />
+          <Name text={item.name} max={80} />
         </MenuItem>
       ))}
       <MenuSeparator />
@@ -142,12 +142,12 @@ const THEMES: { value: Theme; label: string; icon: typeof Sun }[] = [
   { value: 'dark', label: 'Dark', icon: Moon },
 ]
 
-function Foot({ onNavigate }: { onNavigate: (() => void) | undefined }) {
+function SidebarFooter({ onNavigate }: { onNavigate: (() => void) | undefined }) {
   const session = useSession()
   const logout = useLogout()
   const navigate = useNavigate()
   const theme = useTheme()
-  const Shown = THEMES.find((one) => one.value === theme)?.icon ?? Monitor
+  const ThemeIcon = THEMES.find((item) => item.value === theme)?.icon ?? Monitor
   return (
     <div className="sidebar-foot">
       <Menu
@@ -176,7 +176,7 @@ function Foot({ onNavigate }: { onNavigate: (() => void) | undefined }) {
       <Menu
         trigger={
           <IconButton label="Theme">
-            <Shown size={16} />
+            <ThemeIcon size={16} />
           </IconButton>
         }
       >

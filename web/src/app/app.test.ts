@@ -4,8 +4,8 @@ import { ApiError } from '@/api/client'
 import { safeNext } from '@/pages/login/next'
 import { explain, fieldError } from '@/ui/ErrorNotice'
 
-import { onceBack, waitsOf } from './back'
-import { matching, type Command } from './commands'
+import { waitUntilAvailable, pollDelays } from './availability'
+import { findCommands, type Command } from './commands'
 import { retry, retryDelay } from './queries'
 
 describe('where a login leads', () => {
@@ -22,10 +22,10 @@ describe('where a login leads', () => {
 })
 
 describe('the palette', () => {
-  const command = (name: string, also = ''): Command => ({
+  const command = (name: string, keywords = ''): Command => ({
     id: name,
     name,
-    also,
+    keywords,
     group: 'Pages',
     run: () => undefined,
   })
@@ -35,7 +35,7 @@ describe('the palette', () => {
     command('Log out'),
     command('Workspaces', 'plans'),
   ]
-  const names = (text: string) => matching(all, text).map((c) => c.name)
+  const names = (text: string) => findCommands(all, text).map((c) => c.name)
 
   it('has everything where nothing is typed', () => expect(names('  ')).toHaveLength(4))
   it('puts names that begin so first', () => expect(names('log')).toEqual(['Log out', 'Audit log']))
@@ -87,22 +87,22 @@ describe('an unavailable server', () => {
   afterEach(() => void vi.useRealTimers())
 
   it('is looked for, ever less often, until it answers', async () => {
-    const looks: number[] = []
+    const polls: number[] = []
     const began = Date.now()
     const answers = () => {
-      looks.push(Date.now() - began)
-      return looks.length < 7 ? Promise.reject(new TypeError('Failed to fetch')) : Promise.resolve(true)
+      polls.push(Date.now() - began)
+      return polls.length < 7 ? Promise.reject(new TypeError('Failed to fetch')) : Promise.resolve(true)
     }
-    const back = onceBack(answers, waitsOf(false), new AbortController().signal)
+    const back = waitUntilAvailable(answers, pollDelays(false), new AbortController().signal)
     await vi.advanceTimersByTimeAsync(120_000)
     expect(await back).toBe(true)
-    expect(looks).toEqual([1_000, 3_000, 7_000, 15_000, 30_000, 45_000, 60_000])
+    expect(polls).toEqual([1_000, 3_000, 7_000, 15_000, 30_000, 45_000, 60_000])
   })
 
   it('is not looked for once the page is left', async () => {
     const stop = new AbortController()
     const answers = vi.fn(() => Promise.resolve(false))
-    const back = onceBack(answers, waitsOf(false), stop.signal)
+    const back = waitUntilAvailable(answers, pollDelays(false), stop.signal)
     await vi.advanceTimersByTimeAsync(3_500)
     stop.abort()
     expect(await back).toBe(false)
@@ -110,5 +110,5 @@ describe('an unavailable server', () => {
     expect(answers).toHaveBeenCalledTimes(2)
   })
 
-  it('is given time where a reload did not help', () => expect(waitsOf(true)).toEqual([30_000]))
+  it('is given time where a reload did not help', () => expect(pollDelays(true)).toEqual([30_000]))
 })

@@ -1,7 +1,7 @@
 import type { Workspace } from '@/api'
 
-/** Those whose name has a text, or whose id it is: as the server finds them. Pure. */
-export function called(all: readonly Workspace[], text: string): readonly Workspace[] {
-  const wanted = text.trim().toLowerCase()
-  return wanted === '' ? all : all.filter((w) => w.name.toLowerCase().includes(wanted) || w.id === wanted)
+/** Returns the workspaces whose name contains the text or whose id is the text, like the server. Pure. */
+export function filterWorkspaces(all: readonly Workspace[], text: string): readonly Workspace[] {
+  const query = text.trim().toLowerCase()
+  return query === '' ? all : all.filter((w) => w.name.toLowerCase().includes(query) || w.id === query)
 }

@@ -1,15 +1,15 @@
-// What the palette can do beyond going to pages: a page adds its own for as long as it is shown.
+// Commands of the palette beyond the pages. A page adds its own commands while it is mounted.
 
 import { createContext, useContext, useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
 
 export interface Command {
-  /** Unique among those that are shown. */
+  /** Unique among the registered commands. */
   id: string
   name: string
   /** The heading of its group. */
   group: string
-  /** Words by which it is found, too. */
-  also?: string
+  /** Further search terms. */
+  keywords?: string
   run: () => void
 }
 
@@ -45,7 +45,7 @@ export function useRegistry(): Registry {
   return registry
 }
 
-/** Adds commands to the palette while the component is shown. They are compared by id and name. */
+/** Adds commands to the palette while the component is mounted. They are compared by id and name. */
 export function useCommands(commands: readonly Command[]): void {
   const { add, remove } = useRegistry()
   const latest = useRef(commands)
@@ -53,37 +53,43 @@ export function useCommands(commands: readonly Command[]): void {
     latest.current = commands
   })
   const actions = useRef({ add, remove })
-  const key = JSON.stringify(commands.map((c) => [c.id, c.name, c.group, c.also]))
+  const key = JSON.stringify(commands.map((c) => [c.id, c.name, c.group, c.keywords]))
   useEffect(() => {
     const owner = Symbol('commands')
-    const { add: put, remove: take } = actions.current
-    put(
+    const { add: addCommands, remove: removeCommands } = actions.current
+    addCommands(
       owner,
-      latest.current.map((c) => ({ ...c, run: () => latest.current.find((one) => one.id === c.id)?.run() })),
+      latest.current.map((c) => ({
+        ...c,
+        run: () => latest.current.find((item) => item.id === c.id)?.run(),
+      })),
     )
-    return () => take(owner)
+    return () => removeCommands(owner)
   }, [key])
 }
 
-/** The commands that a text finds, the best first: every word is a prefix of a word of the name, or occurs in it. Pure. */
-export function matching(commands: readonly Command[], text: string): Command[] {
+/**
+ * Returns the commands that match a text, best match first: each word must be a prefix of a word of the name, or occur
+ * in it. Pure.
+ */
+export function findCommands(commands: readonly Command[], text: string): Command[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const scored = commands.map((command, i) => ({ command, i, score: scoreOf(command, words) }))
   return scored
-    .filter((one) => one.score > 0)
+    .filter((item) => item.score > 0)
     .sort((a, b) => b.score - a.score || a.i - b.i)
-    .map((one) => one.command)
+    .map((item) => item.command)
 }
 
 function scoreOf(command: Command, words: readonly string[]): number {
   const name = command.name.toLowerCase()
-  const also = `${command.also ?? ''} ${command.group}`.toLowerCase()
+  const keywords = `${command.keywords ?? ''} ${command.group}`.toLowerCase()
   let score = 1
   for (const word of words) {
     if (name.startsWith(word)) score += 8
     else if (name.includes(` ${word}`)) score += 5
     else if (name.includes(word)) score += 3
-    else if (also.includes(word)) score += 1
+    else if (keywords.includes(word)) score += 1
     else return 0
   }
   return score

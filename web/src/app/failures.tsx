@@ -5,10 +5,10 @@ import { useRouteError } from 'react-router'
 import { api, ApiError } from '@/api'
 import { Button, ButtonLink, Empty, ErrorNotice, Page } from '@/ui'
 
-import { onceBack, waitsOf } from './back'
+import { waitUntilAvailable, pollDelays } from './availability'
 
-/** Where no page is. */
-export function Missing() {
+/** The page for unknown URLs. */
+export function NotFound() {
   return (
     <Page title="Page not found">
       <Empty
@@ -26,22 +26,25 @@ export function Missing() {
   )
 }
 
-/** Whether what failed is the loading of a page's script or its styles. */
-const unloaded = (error: unknown) =>
+/** Reports whether loading the script or the styles of a page failed. */
+const isLoadError = (error: unknown) =>
   error instanceof Error && /imported module|importing a module|preload/i.test(error.message)
 
-/** A page that broke, or could not be loaded because the server was updated meanwhile. The rest goes on. */
-export function RouteError({ whole }: { whole?: boolean }) {
+/**
+ * Shown in place of a page that threw an error or could not be loaded, for example after an update of the server. The
+ * rest of the application keeps working.
+ */
+export function RouteError({ fullPage }: { fullPage?: boolean }) {
   const error = useRouteError()
   return (
-    <div className={whole ? 'boot' : undefined}>
-      <Failed error={error} />
+    <div className={fullPage ? 'boot' : undefined}>
+      <PageError error={error} />
     </div>
   )
 }
 
-/** What says that a page is not there, and leads on. */
-export function Failed({ error }: { error: unknown }) {
+/** The error of a page, with a reload button. */
+export function PageError({ error }: { error: unknown }) {
   const reload = (
     <Button variant="primary" onClick={() => window.location.reload()}>
       Reload
@@ -49,8 +52,8 @@ export function Failed({ error }: { error: unknown }) {
   )
   return (
     <Page title="Something went wrong">
-      {unloaded(error) ? (
-        <Unloaded>{reload}</Unloaded>
+      {isLoadError(error) ? (
+        <LoadError>{reload}</LoadError>
       ) : (
         <>
           <ErrorNotice error={error} />
@@ -61,19 +64,19 @@ export function Failed({ error }: { error: unknown }) {
   )
 }
 
-/** A page whose script or styles failed to load. The window reloads as soon as the server answers. */
-function Unloaded({ children }: { children: ReactNode }) {
+/** Shown when the script or styles of a page could not be loaded. Reloads the window as soon as the server answers. */
+function LoadError({ children }: { children: ReactNode }) {
   useEffect(() => {
     const stop = new AbortController()
     const { signal } = stop
-    // That there is no session any more is an answer, too.
-    const answers = () =>
+    // 401 also means that the server is available.
+    const isAvailable = () =>
       api.get('/session', { signal }).then(
         () => true,
         (error: unknown) => error instanceof ApiError && error.status === 401,
       )
-    void onceBack(answers, waitsOf(wasReloaded()), signal).then((back) => {
-      if (back) window.location.reload()
+    void waitUntilAvailable(isAvailable, pollDelays(wasReloaded()), signal).then((available) => {
+      if (available) window.location.reload()
     })
     return () => stop.abort()
   }, [])
@@ -87,6 +90,6 @@ function Unloaded({ children }: { children: ReactNode }) {
   )
 }
 
-/** Whether this window came to be by a reload. */
+/** Reports whether this window was reloaded. */
 const wasReloaded = () =>
-  performance.getEntriesByType('navigation').some((one) => 'type' in one && one.type === 'reload')
+  performance.getEntriesByType('navigation').some((item) => 'type' in item && item.type === 'reload')

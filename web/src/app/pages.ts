@@ -1,4 +1,4 @@
-// Every page: where it is, what it is called, and how it is loaded. The navigation and the palette are made of this.
+// The list of pages: path, name and module. The navigation and the palette are generated from it.
 
 import {
   Activity,
@@ -16,15 +16,15 @@ import {
 import type { ComponentType } from 'react'
 
 export interface PageEntry {
-  /** Below /admin; '' is the first page. */
+  /** The path below /admin; empty for the first page. */
   path: string
   name: string
   icon: LucideIcon
   group: 'Service' | 'Workspace' | 'Access' | 'You'
-  /** It shows one workspace, which `useWorkspace()` returns. */
+  /** The page shows one workspace, which `useWorkspace()` returns. */
   scoped: boolean
-  /** Words by which the palette finds it, too. */
-  also: string
+  /** Further search terms of the palette. */
+  keywords: string
   load: () => Promise<{ default: ComponentType }>
 }
 
@@ -35,7 +35,7 @@ export const PAGES: readonly PageEntry[] = [
     icon: LayoutDashboard,
     group: 'Service',
     scoped: false,
-    also: 'home health rates lag freshness stores',
+    keywords: 'home health rates lag freshness stores',
     load: () => import('@/pages/overview'),
   },
   {
@@ -44,7 +44,7 @@ export const PAGES: readonly PageEntry[] = [
     icon: Waypoints,
     group: 'Service',
     scoped: false,
-    also: 'topics kafka lag dead letters replay redrive',
+    keywords: 'topics kafka lag dead letters replay redrive',
     load: () => import('@/pages/pipeline'),
   },
   {
@@ -53,7 +53,7 @@ export const PAGES: readonly PageEntry[] = [
     icon: Radio,
     group: 'Workspace',
     scoped: true,
-    also: 'live data explorer charts points series metrics query',
+    keywords: 'live data explorer charts points series metrics query',
     load: () => import('@/pages/sources'),
   },
   {
@@ -62,7 +62,7 @@ export const PAGES: readonly PageEntry[] = [
     icon: Network,
     group: 'Workspace',
     scoped: true,
-    also: 'nodes edges explorer history undo',
+    keywords: 'nodes edges explorer history undo',
     load: () => import('@/pages/graph'),
   },
   {
@@ -71,7 +71,7 @@ export const PAGES: readonly PageEntry[] = [
     icon: Search,
     group: 'Workspace',
     scoped: true,
-    also: 'rag hybrid semantic playground',
+    keywords: 'rag hybrid semantic playground',
     load: () => import('@/pages/search'),
   },
   {
@@ -80,7 +80,7 @@ export const PAGES: readonly PageEntry[] = [
     icon: Activity,
     group: 'Workspace',
     scoped: false,
-    also: 'embeddings vectors re-index model',
+    keywords: 'embeddings vectors re-index model',
     load: () => import('@/pages/indexes'),
   },
   {
@@ -89,7 +89,7 @@ export const PAGES: readonly PageEntry[] = [
     icon: Building2,
     group: 'Access',
     scoped: false,
-    also: 'plans limits tenants',
+    keywords: 'plans limits tenants',
     load: () => import('@/pages/workspaces'),
   },
   {
@@ -98,7 +98,7 @@ export const PAGES: readonly PageEntry[] = [
     icon: KeyRound,
     group: 'Access',
     scoped: false,
-    also: 'api keys scopes roll revoke',
+    keywords: 'api keys scopes roll revoke',
     load: () => import('@/pages/keys'),
   },
   {
@@ -107,7 +107,7 @@ export const PAGES: readonly PageEntry[] = [
     icon: FileClock,
     group: 'Access',
     scoped: false,
-    also: 'uses requests csv',
+    keywords: 'uses requests csv',
     load: () => import('@/pages/audit'),
   },
   {
@@ -116,7 +116,7 @@ export const PAGES: readonly PageEntry[] = [
     icon: UserRound,
     group: 'You',
     scoped: false,
-    also: 'password operators session',
+    keywords: 'password operators session',
     load: () => import('@/pages/account'),
   },
 ]

@@ -1,4 +1,4 @@
-// What is known of the server, and for how long.
+// The query client: retries and cache lifetimes.
 
 import { QueryClient } from '@tanstack/react-query'
 

@@ -1,8 +1,8 @@
 import { createBrowserRouter, type RouteObject } from 'react-router'
 
-import { Failed, Missing, RouteError } from './failures'
+import { PageError, NotFound, RouteError } from './failures'
 import { PAGES, type PageEntry } from './pages'
-import { Scoped } from './Scoped'
+import { RequireWorkspace } from './RequireWorkspace'
 import { Shell } from './Shell'
 import { Boot } from './Boot'
 
@@ -12,22 +12,22 @@ function routeOf(page: PageEntry): RouteObject {
     try {
       loaded = await page.load()
     } catch (error) {
-      // The router takes a route whose script did not come for one that is still loading, and shows nothing at all.
-      return { Component: () => <Failed error={error} /> }
+      // The router treats a route whose script failed to load as loading and renders nothing.
+      return { Component: () => <PageError error={error} /> }
     }
     const Component = loaded.default
     return page.scoped
       ? {
           Component: () => (
-            <Scoped>
+            <RequireWorkspace>
               <Component />
-            </Scoped>
+            </RequireWorkspace>
           ),
         }
       : { Component }
   }
   const route = { lazy, errorElement: <RouteError /> }
-  // A page may have routes below its own.
+  // A page may have nested routes.
   return page.path === '' ? { index: true, ...route } : { path: `${page.path}/*`, ...route }
 }
 
@@ -35,7 +35,7 @@ export const router = createBrowserRouter(
   [
     {
       HydrateFallback: Boot,
-      errorElement: <RouteError whole />,
+      errorElement: <RouteError fullPage />,
       children: [
         {
           path: '/login',
@@ -44,7 +44,7 @@ export const router = createBrowserRouter(
         {
           path: '/',
           Component: Shell,
-          children: [...PAGES.map(routeOf), { path: '*', Component: Missing }],
+          children: [...PAGES.map(routeOf), { path: '*', Component: NotFound }],
         },
       ],
     },

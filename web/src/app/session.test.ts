@@ -4,7 +4,7 @@ import { api, type Session } from '@/api'
 import { setCsrfToken } from '@/api/client'
 
 import { queryClient } from './queries'
-import { forget } from './session'
+import { clearSession } from './session'
 
 type Answer = [status: number, data: unknown]
 
@@ -17,8 +17,8 @@ const session = (name: string, token: string): Session => ({
   expiresAt: '2030-01-01T00:00:00Z',
 })
 
-/** What the page takes for its session. */
-const taken = () => queryClient.getQueryData<Session | null>(['session'])
+/** Returns the cached session. */
+const storedSession = () => queryClient.getQueryData<Session | null>(['session'])
 
 beforeEach(() => {
   sent = []
@@ -39,10 +39,10 @@ beforeEach(() => {
 })
 afterEach(() => {
   vi.unstubAllGlobals()
-  forget()
+  clearSession()
 })
 
-const unknown: Answer = [401, { code: 'AUTHENTICATION_ERROR', message: 'Unauthorized' }]
+const unauthorized: Answer = [401, { code: 'AUTHENTICATION_ERROR', message: 'Unauthorized' }]
 const stale: Answer = [
   403,
   { code: 'AUTHORIZATION_ERROR', message: 'Forbidden', details: { field: 'X-CSRF-Token' } },
@@ -51,16 +51,16 @@ const stale: Answer = [
 describe('after a login in another tab', () => {
   it('reads that were under way are sent again, and ask only once who is logged in', async () => {
     answers = {
-      'GET /keys': [unknown, [200, 'keys']],
-      'GET /topics': [unknown, [200, 'topics']],
+      'GET /keys': [unauthorized, [200, 'keys']],
+      'GET /topics': [unauthorized, [200, 'topics']],
       'GET /session': [[200, session('ada', 'new')]],
     }
     expect(await Promise.all([api.get('/keys'), api.get('/topics')])).toEqual(['keys', 'topics'])
     expect(sent.filter(({ path }) => path === '/session')).toHaveLength(1)
-    expect(taken()?.csrfToken).toBe('new')
+    expect(storedSession()?.csrfToken).toBe('new')
   })
 
-  it.each([['token', stale] as const, ['cookie', unknown] as const])(
+  it.each([['token', stale] as const, ['cookie', unauthorized] as const])(
     'a write that was refused for its %s is sent again with the new token',
     async (_, refusal) => {
       answers = { 'POST /keys': [refusal, [200, 'made']], 'GET /session': [[200, session('ada', 'new')]] }
@@ -71,39 +71,42 @@ describe('after a login in another tab', () => {
 
   it('as another operator, a read is done and the next write fails', async () => {
     answers = {
-      'GET /keys': [unknown, [200, 'keys']],
+      'GET /keys': [unauthorized, [200, 'keys']],
       'POST /keys': [stale],
       'GET /session': [[200, session('eve', 'hers')]],
     }
     expect(await api.get('/keys')).toBe('keys')
-    expect(taken()?.operator.name).toBe('ada')
+    expect(storedSession()?.operator.name).toBe('ada')
     await expect(api.post('/keys', { body: {} })).rejects.toMatchObject({
       status: 403,
       message: 'This browser is now logged in as eve',
     })
     expect(sent.filter(({ method }) => method === 'POST')).toHaveLength(1)
-    expect(taken()?.operator.name).toBe('eve')
+    expect(storedSession()?.operator.name).toBe('eve')
   })
 })
 
 describe('where the session has ended', () => {
   it('the page forgets it', async () => {
-    answers = { 'GET /keys': [unknown], 'GET /session': [unknown] }
+    answers = { 'GET /keys': [unauthorized], 'GET /session': [unauthorized] }
     await expect(api.get('/keys')).rejects.toMatchObject({ status: 401 })
-    expect(taken()).toBeNull()
+    expect(storedSession()).toBeNull()
     expect(sent).toHaveLength(2)
   })
 
   it('it does so, too, where it ends just after the question', async () => {
-    answers = { 'GET /keys': [unknown], 'GET /session': [[200, session('ada', 'new')]] }
+    answers = { 'GET /keys': [unauthorized], 'GET /session': [[200, session('ada', 'new')]] }
     await expect(api.get('/keys')).rejects.toMatchObject({ status: 401 })
-    expect(taken()).toBeNull()
+    expect(storedSession()).toBeNull()
     expect(sent).toHaveLength(3)
   })
 
   it('it forgets nothing where nobody answers', async () => {
-    answers = { 'GET /keys': [unknown], 'GET /session': [[503, { code: 'UNAVAILABLE', message: 'away' }]] }
+    answers = {
+      'GET /keys': [unauthorized],
+      'GET /session': [[503, { code: 'UNAVAILABLE', message: 'away' }]],
+    }
     await expect(api.get('/keys')).rejects.toMatchObject({ status: 503 })
-    expect(taken()?.operator.name).toBe('ada')
+    expect(storedSession()?.operator.name).toBe('ada')
   })
 })

@@ -1,4 +1,4 @@
-// Who is logged in. The session itself is a cookie that no script can read.
+// The session of the operator. The session cookie is not readable by scripts.
 
 import { type Query, useMutation, useQuery } from '@tanstack/react-query'
 
@@ -9,12 +9,12 @@ import { queryClient } from './queries'
 
 const KEY = ['session'] as const
 
-function take(session: Session | null): Session | null {
+function storeSession(session: Session | null): Session | null {
   setCsrfToken(session?.csrfToken ?? null)
   return session
 }
 
-async function ask(): Promise<Session | null> {
+async function fetchSession(): Promise<Session | null> {
   try {
     return await api.get<Session>('/session')
   } catch (error) {
@@ -23,81 +23,84 @@ async function ask(): Promise<Session | null> {
   }
 }
 
-const load = async () => take(await ask())
+const load = async () => storeSession(await fetchSession())
 
-/** The session; null: nobody is logged in. */
+/** Returns the query of the session; its data is null if nobody is logged in. */
 export function useSession() {
   return useQuery({ queryKey: KEY, queryFn: load, staleTime: 60_000, refetchOnWindowFocus: true })
 }
 
-/** All that only a session lets see. */
-const BEHIND = { predicate: (query: Query) => query.queryKey[0] !== KEY[0] }
+/** Matches all queries that require a session. */
+const SESSION_QUERIES = { predicate: (query: Query) => query.queryKey[0] !== KEY[0] }
 
-/** Forgets the session and everything that it let see. */
-export function forget(): void {
+/** Removes the session and all data that was loaded with it. */
+export function clearSession(): void {
   setCsrfToken(null)
   queryClient.setQueryData(KEY, null)
-  queryClient.removeQueries(BEHIND)
+  queryClient.removeQueries(SESSION_QUERIES)
 }
 
-setSignedOutHandler(forget)
+setSignedOutHandler(clearSession)
 
-let asking: Promise<Session | null> | undefined
+let pendingFetch: Promise<Session | null> | undefined
 
-/** Asks who is logged in: once, however many requests were refused. */
-function askOnce(): Promise<Session | null> {
-  asking ??= ask().finally(() => {
-    asking = undefined
+/** Fetches the session. Concurrent calls share one request. */
+function fetchSessionOnce(): Promise<Session | null> {
+  pendingFetch ??= fetchSession().finally(() => {
+    pendingFetch = undefined
   })
-  return asking
+  return pendingFetch
 }
 
 /**
- * Takes over the session that another tab has opened meanwhile. Where it is another operator's, a write that was asked
- * for is not done: it was not that one who asked. A read is done, and the next write reports it.
+ * Uses the session that another tab has opened. If it belongs to another operator, a pending write is refused, because
+ * that operator did not request it; a read is repeated, and the next write reports the change.
  */
-async function renew(writes: boolean): Promise<void> {
-  const now = await askOnce()
-  if (!now) {
-    forget()
+async function refreshSession(writes: boolean): Promise<void> {
+  const current = await fetchSessionOnce()
+  if (!current) {
+    clearSession()
     throw new ApiError(401, { message: 'Unauthorized' })
   }
-  const before = queryClient.getQueryData<Session | null>(KEY)
-  const other = before && before.operator.id !== now.operator.id
-  if (other && !writes) return
-  queryClient.setQueryData(KEY, take(now))
-  if (other) {
+  const previous = queryClient.getQueryData<Session | null>(KEY)
+  const operatorChanged = previous && previous.operator.id !== current.operator.id
+  if (operatorChanged && !writes) return
+  queryClient.setQueryData(KEY, storeSession(current))
+  if (operatorChanged) {
     throw new ApiError(403, {
-      message: `This browser is now logged in as ${now.operator.name}`,
-      details: { reason: `No change was made. Repeat it as ${now.operator.name}, or log in again.` },
+      message: `This browser is now logged in as ${current.operator.name}`,
+      details: { reason: `No change was made. Repeat it as ${current.operator.name}, or log in again.` },
     })
   }
 }
 
-setStaleSessionHandler(renew)
+setStaleSessionHandler(refreshSession)
 
 export function useLogin() {
   return useMutation({
     mutationFn: (body: { name: string; password: string }) => api.post<Session>('/session', { body }),
-    // The password, which is among its variables, is not kept.
+    // The mutation is not cached, because its variables contain the password.
     gcTime: 0,
-    onSuccess: (session) => queryClient.setQueryData(KEY, take(session)),
+    onSuccess: (session) => queryClient.setQueryData(KEY, storeSession(session)),
   })
 }
 
 export function useLogout() {
   return useMutation({
     mutationFn: async () => {
-      // What is being asked for would be answered after the session has ended, and refused.
-      await queryClient.cancelQueries(BEHIND)
+      // Running queries would be answered after the session has ended, with an error.
+      await queryClient.cancelQueries(SESSION_QUERIES)
       await api.del('/session')
     },
-    onSettled: forget,
+    onSettled: clearSession,
   })
 }
 
-/** A change of password ends all sessions of the operator, and may answer with a new one. */
-export function takeSession(session: Session | undefined): void {
-  if (session?.csrfToken) queryClient.setQueryData(KEY, take(session))
-  else forget()
+/**
+ * Stores the new session after a change of password, which ends all sessions of the operator; clears it if there is
+ * none.
+ */
+export function replaceSession(session: Session | undefined): void {
+  if (session?.csrfToken) queryClient.setQueryData(KEY, storeSession(session))
+  else clearSession()
 }

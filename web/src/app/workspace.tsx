@@ -1,4 +1,4 @@
-// The workspace that the pages of one workspace show: in the address (`?workspace=`), so that a link leads back to it.
+// The selected workspace. It is part of the URL (`?workspace=`), so that links contain it.
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { createContext, useContext, useMemo, useState, type ReactNode } from 'react'
@@ -6,17 +6,17 @@ import { useSearchParams } from 'react-router'
 
 import { api, ApiError, type Workspace } from '@/api'
 
-import { called } from './choices'
-import { useKnown, type Known } from './known'
+import { filterWorkspaces } from './choices'
+import { useItemsById, type ItemsById } from './itemsById'
 
 export interface Workspaces {
-  /** The one that is shown; null: there is none, or it is not known yet. */
+  /** The selected workspace; null if there is none or it is not loaded yet. */
   workspace: Workspace | null
-  /** The id that the address names and nobody knows; null: it names none, or one that there is. */
+  /** The id in the URL that does not exist; null otherwise. */
   missing: string | null
   /** The first thousand. */
   workspaces: Workspace[]
-  /** How many there are. */
+  /** The total number of workspaces. */
   total: number
   loading: boolean
   error: unknown
@@ -26,50 +26,50 @@ export interface Workspaces {
 
 const Context = createContext<Workspaces | null>(null)
 
-/** Of react-query, for who changes workspaces: invalidate it. */
+/** The query key. Invalidate it after a change of workspaces. */
 export const WORKSPACES = ['workspaces'] as const
 
 export function WorkspaceProvider({ children }: { children: ReactNode }) {
   const [params, setParams] = useSearchParams()
-  const [remembered, remember] = useState<string | null>(null)
+  const [rememberedId, setRememberedId] = useState<string | null>(null)
   const list = useQuery({
     queryKey: [...WORKSPACES, 'all'],
     queryFn: ({ signal }) => api.list<Workspace>('/workspaces', { signal }),
   })
-  const asked = params.get('workspace')
-  const wanted = asked ?? remembered
-  const known = list.data?.data
+  const requestedId = params.get('workspace')
+  const selectedId = requestedId ?? rememberedId
+  const loaded = list.data?.data
   const total = list.data?.meta.total ?? 0
-  const inList = known?.find((w) => w.id === wanted)
-  // One beyond the first thousand, by a link.
+  const inList = loaded?.find((w) => w.id === selectedId)
+  // Workspaces beyond the first thousand are loaded individually.
   const single = useQuery({
-    queryKey: [...WORKSPACES, wanted],
+    queryKey: [...WORKSPACES, selectedId],
     queryFn: ({ signal }) =>
-      api.get<Workspace>(`/workspaces/${encodeURIComponent(wanted ?? '')}`, { signal }),
-    enabled: Boolean(wanted && known && !inList),
+      api.get<Workspace>(`/workspaces/${encodeURIComponent(selectedId ?? '')}`, { signal }),
+    enabled: Boolean(selectedId && loaded && !inList),
   })
-  // What was known of it before it was deleted counts no more.
-  const found = inList ?? (wanted && !isUnknown(single.error) ? single.data : undefined)
-  // What an address names is shown or nothing is: never another in its place.
-  const workspace = found ?? (asked ? undefined : known?.[0]) ?? null
-  const missing = asked && !found && isUnknown(single.error) ? asked : null
-  // It stays the one that is shown after a page whose address does not say.
-  if (asked && found && found.id !== remembered) remember(found.id)
-  const loading = list.isPending || Boolean(asked && !found && single.isLoading)
-  const error = list.error ?? (asked && !found && !missing ? single.error : null)
-  const { refetch: askList } = list
-  const { refetch: askSingle } = single
+  // A cached workspace is not used after its deletion.
+  const found = inList ?? (selectedId && !isNotFound(single.error) ? single.data : undefined)
+  // If the workspace of the URL does not exist, no other workspace is shown.
+  const workspace = found ?? (requestedId ? undefined : loaded?.[0]) ?? null
+  const missing = requestedId && !found && isNotFound(single.error) ? requestedId : null
+  // It stays selected on pages whose URL does not name a workspace.
+  if (requestedId && found && found.id !== rememberedId) setRememberedId(found.id)
+  const loading = list.isPending || Boolean(requestedId && !found && single.isLoading)
+  const error = list.error ?? (requestedId && !found && !missing ? single.error : null)
+  const { refetch: refetchList } = list
+  const { refetch: refetchSingle } = single
   const value = useMemo<Workspaces>(
     () => ({
       workspace,
       missing,
-      workspaces: known ?? [],
+      workspaces: loaded ?? [],
       total,
       loading,
       error,
-      retry: () => void (known ? askSingle() : askList()),
+      retry: () => void (loaded ? refetchSingle() : refetchList()),
       select: (id) => {
-        remember(id)
+        setRememberedId(id)
         setParams((before) => {
           const after = new URLSearchParams(before)
           after.set('workspace', id)
@@ -77,57 +77,62 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
         })
       },
     }),
-    [workspace, missing, known, total, loading, error, askList, askSingle, setParams],
+    [workspace, missing, loaded, total, loading, error, refetchList, refetchSingle, setParams],
   )
   return <Context value={value}>{children}</Context>
 }
 
-/** Reports whether an error says that there is no such workspace: an id that is none is none of one, either. */
-const isUnknown = (error: unknown) =>
+/** Reports whether an error means that the workspace does not exist. An invalid id is treated the same. */
+const isNotFound = (error: unknown) =>
   error instanceof ApiError && (error.status === 404 || error.status === 400 || error.status === 422)
 
-/** All that is known of workspaces. */
+/** Returns the workspaces and the selection. */
 export function useWorkspaces(): Workspaces {
   const workspaces = useContext(Context)
   if (!workspaces) throw new Error('useWorkspaces outside of WorkspaceProvider')
   return workspaces
 }
 
-/** Workspaces that one chooses among; the others are found by their names. */
-const CHOICES = 100
+/** The maximum number of listed workspaces. The others are found by name. */
+const MAX_CHOICES = 100
 
 export interface Choices {
-  /** Without a text the oldest; else those whose name has it, or whose id it is. */
+  /** Without a text the oldest workspaces; otherwise those whose name contains it or whose id it is. */
   choices: readonly Workspace[]
-  /** There are more than are shown without a text. */
-  many: boolean
+  /** There are more workspaces than are listed without a text. */
+  hasMore: boolean
 }
 
-/** What a choice of a workspace offers when a text is typed. While another text is asked for, the one before stays. */
+/** Returns the workspaces that match a text. The previous result stays while the next one is loading. */
 export function useWorkspaceChoices(text: string): Choices {
   const { workspaces, total } = useWorkspaces()
   const name = text.trim()
-  const all = workspaces.length >= total
+  const complete = workspaces.length >= total
   const found = useQuery({
     queryKey: [...WORKSPACES, 'named', name],
-    queryFn: ({ signal }) => api.list<Workspace>('/workspaces', { query: { name, limit: CHOICES }, signal }),
+    queryFn: ({ signal }) =>
+      api.list<Workspace>('/workspaces', { query: { name, limit: MAX_CHOICES }, signal }),
     placeholderData: keepPreviousData,
-    enabled: name !== '' && !all,
+    enabled: name !== '' && !complete,
   })
   const choices = useMemo(
-    () => (name === '' || all ? called(workspaces, name) : (found.data?.data ?? [])).slice(0, CHOICES),
-    [workspaces, name, all, found.data],
+    () =>
+      (name === '' || complete ? filterWorkspaces(workspaces, name) : (found.data?.data ?? [])).slice(
+        0,
+        MAX_CHOICES,
+      ),
+    [workspaces, name, complete, found.data],
   )
-  return { choices, many: total > CHOICES }
+  return { choices, hasMore: total > MAX_CHOICES }
 }
 
-/** Workspaces by their ids: those of the list, and each other that is asked for. */
-export function useWorkspacesById(ids: readonly string[]): Known<Workspace> {
+/** Returns workspaces by id: those of the list, and the others by request. */
+export function useWorkspacesById(ids: readonly string[]): ItemsById<Workspace> {
   const { workspaces, loading } = useWorkspaces()
   const listed = useMemo(() => new Map(workspaces.map((w) => [w.id, w])), [workspaces])
-  const asked = loading ? [] : ids.filter((id) => !listed.has(id))
-  const others = useKnown<Workspace>('/workspaces', 'id', asked, (w) => w.id)
-  return useMemo(() => new Map<string, Workspace | null>([...others, ...listed]), [others, listed])
+  const unlisted = loading ? [] : ids.filter((id) => !listed.has(id))
+  const fetched = useItemsById<Workspace>('/workspaces', 'id', unlisted, (w) => w.id)
+  return useMemo(() => new Map<string, Workspace | null>([...fetched, ...listed]), [fetched, listed])
 }
 
 /** Returns the name of a workspace; undefined if it is unknown. */
@@ -141,7 +146,7 @@ export function useWorkspaceNames(
 const CurrentContext = createContext<Workspace | null>(null)
 export const CurrentWorkspace = CurrentContext.Provider
 
-/** The workspace of a page that is inside one: `api.get('/queries/nodes', { workspace: useWorkspace().id })`. */
+/** Returns the workspace of the page: `api.get('/queries/nodes', { workspace: useWorkspace().id })`. */
 export function useWorkspace(): Workspace {
   const workspace = useContext(CurrentContext)
   if (!workspace) throw new Error('useWorkspace in a page that is not in a workspace')

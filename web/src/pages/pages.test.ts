@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest'
 
 import type { Workspace } from '@/api'
-import { called } from '@/app/choices'
+import { filterWorkspaces } from '@/app/choices'
 
 import { queryOf } from './audit/filter'
-import { scopesInWords, searchText } from './keys/keys'
+import { scopesText, searchText } from './keys/keys'
 import {
   appended,
   fromNow,
   fromPast,
-  type Moment,
+  type Sample,
   type Overview,
   type Past,
   shownSpan,
-  waiting,
+  waitingRecords,
   withGaps,
 } from './overview/model'
-import { bodyOfChange, bodyOfNew, draftOf, NEW, problemsOf, whole } from './workspaces/limits'
+import { bodyOfChange, bodyOfNew, draftOf, NEW, problemsOf, parseWhole } from './workspaces/limits'
 
 const workspace: Workspace = {
   id: 'w1',
@@ -44,7 +44,7 @@ describe('the form of a workspace', () => {
     ['1.5', undefined],
     ['1e3', undefined],
     ['99999999999999999', undefined],
-  ])('%j is the number %s', (typed, n) => expect(whole(typed)).toBe(n))
+  ])('%j is the number %s', (typed, n) => expect(parseWhole(typed)).toBe(n))
 
   it('sends of a new one what was typed, and limits of its own with enterprise alone', () => {
     expect(bodyOfNew({ ...NEW, name: 'x', perMinute: '7', maxSources: '20' })).toEqual({
@@ -86,7 +86,7 @@ describe('the form of a workspace', () => {
 
 it('finds workspaces by name or id', () => {
   const other = { ...workspace, id: 'w2', name: 'Attic', sources: 10 }
-  const ids = (text: string) => called([workspace, other], text).map((w) => w.id)
+  const ids = (text: string) => filterWorkspaces([workspace, other], text).map((w) => w.id)
   expect(ids(' ')).toEqual(['w1', 'w2'])
   expect(ids('ATT')).toEqual(['w2'])
   expect(ids('w1')).toEqual(['w1'])
@@ -100,11 +100,11 @@ describe('keys', () => {
   })
 
   it('have their scopes in few words', () => {
-    expect(scopesInWords([])).toBe('none')
-    expect(scopesInWords(['admin', 'read:nodes'])).toBe('admin')
-    expect(scopesInWords(['read:nodes', 'read:edges'])).toBe('read:nodes, read:edges')
+    expect(scopesText([])).toBe('none')
+    expect(scopesText(['admin', 'read:nodes'])).toBe('admin')
+    expect(scopesText(['read:nodes', 'read:edges'])).toBe('read:nodes, read:edges')
     expect(
-      scopesInWords([
+      scopesText([
         'read:nodes',
         'write:nodes',
         'read:edges',
@@ -137,7 +137,7 @@ describe('what is asked of the audit log', () => {
 })
 
 describe('the overview', () => {
-  const moment = (at: number): Moment => ({
+  const moment = (at: number): Sample => ({
     at,
     requests: 0,
     errors: 0,
@@ -149,7 +149,7 @@ describe('the overview', () => {
   })
 
   it('keeps what it shows, and no moment twice', () => {
-    let moments: readonly Moment[] = []
+    let moments: readonly Sample[] = []
     for (let at = 1; at <= 700; at++) moments = appended(moments, moment(at))
     expect(moments).toHaveLength(600)
     expect(moments[0]?.at).toBe(101)
@@ -172,9 +172,9 @@ describe('the overview', () => {
     ]
     const now = { at: '1970-01-01T00:01:00Z', rates: {}, requests: [], consumers, freshness: null }
     expect(fromNow(now as unknown as Overview).lag).toBe(4)
-    // What waits for both readers of a topic waits once.
-    expect(waiting(now as unknown as Overview)).toBe(120)
-    expect(waiting({ ...now, consumers: [] } as unknown as Overview)).toBe(0)
+    // A record that two consumers of a topic have not read counts once.
+    expect(waitingRecords(now as unknown as Overview)).toBe(120)
+    expect(waitingRecords({ ...now, consumers: [] } as unknown as Overview)).toBe(0)
     const past = { at: now.at, lagRecords: 100, lagSeconds: 4, freshness: null }
     expect(fromPast(past as unknown as Past).lag).toBe(4)
   })

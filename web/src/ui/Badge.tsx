@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { cx } from './format'
 import type { Tone } from './tone'
 
-/** A word on the state of something. With `dot`, a point of its colour before it. */
+/** A status label. With `dot`, a dot of its colour before it. */
 export function Badge({
   tone = 'neutral',
   dot,
@@ -21,7 +21,7 @@ export function Badge({
   )
 }
 
-/** A point of colour beside words that say the same. */
+/** A coloured dot beside a text that carries the same information. */
 export function Dot({ tone, pulse }: { tone: Tone; pulse?: boolean }) {
   return <span className={cx('dot', `dot-${tone}`, pulse && 'dot-pulse')} aria-hidden="true" />
 }

@@ -10,11 +10,11 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   variant?: Variant
   size?: 's' | 'm'
   icon?: ReactNode
-  /** Busy: it cannot be pressed, announces this, and keeps the focus. */
+  /** A busy button cannot be pressed, announces this, and keeps the focus. */
   busy?: boolean
 }
 
-/** What does something. One primary a view; danger for what cannot be taken back. */
+/** A button. Use one primary button per view, and danger for irreversible actions. */
 export function Button({
   variant = 'default',
   size = 'm',
@@ -44,13 +44,13 @@ export function Button({
 }
 
 export interface IconButtonProps extends Omit<ButtonProps, 'icon' | 'children'> {
-  /** What it does: read aloud, and shown as a tooltip. */
+  /** The function of the button: read aloud, and shown as a tooltip. */
   label: string
   children: ReactNode
   pressed?: boolean
 }
 
-/** A button with a picture alone. */
+/** A button with an icon only. */
 export function IconButton({
   label,
   children,
@@ -83,7 +83,7 @@ export interface ButtonLinkProps extends LinkProps {
   icon?: ReactNode
 }
 
-/** A link that looks like a button, for what leads to another page. */
+/** A link with the look of a button, for navigation. */
 export function ButtonLink({
   variant = 'default',
   size = 'm',

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 import uPlot from 'uplot'
 
 import { clock, compact, cx, stamp, visible } from './format'
-import { lonely } from './lonely'
+import { isolatedIndices } from './isolated'
 import { yRange } from './range'
 import { color, faded, seriesToken, useScheme } from './scheme'
 import { Name } from './Values'
@@ -13,40 +13,43 @@ import { Name } from './Values'
 export interface ChartSeries {
   label: string
   /**
-   * One a time; null where nothing is known, and there the line breaks. Undefined where the series has no row at a
-   * time that is another's, and there it is drawn through.
+   * One value per time. Null breaks the line. Undefined means that the series has no row at this time, and the line is
+   * drawn through.
    */
   values: readonly (number | null | undefined)[]
   /** A token such as `--bad`; by default the next of the palette. */
   token?: string
-  /** An area below the line; bars. */
+  /** A line, a line with an area below, or bars. */
   kind?: 'line' | 'area' | 'bars'
 }
 
 export interface ChartProps {
-  /** What is shown: read aloud, with the last values. */
+  /** The accessible name, read aloud with the last values. */
   label: string
   /** Unix seconds, ascending. */
   times: readonly number[]
   series: readonly ChartSeries[]
   height?: number
-  /** How values are written, on the axis and in the legend. */
+  /** The number format of the axis and the legend. */
   format?: (value: number) => string
-  /** The shown range in unix seconds; by default that of the times. */
+  /** The visible range in Unix seconds; by default that of the times. */
   range?: readonly [number, number]
   /** The axis begins at zero. */
   fromZero?: boolean
-  /** A range was drawn with the mouse. */
+  /** A range was selected with the mouse. */
   onSelect?: (from: number, to: number) => void
   /** Charts with the same name share their cursor. */
   sync?: string
-  /** False: no names and values below. */
+  /** False hides the names and values below. */
   legend?: boolean
-  /** Whose clock times are written in; by default this browser's. */
+  /** The time zone of the axis; by default that of the browser. */
   zone?: string
 }
 
-/** Lines over time, on a canvas. Changed values are drawn at once; the chart is created again only when its series change. */
+/**
+ * A time series chart on a canvas. Changed values are drawn at once; the chart is created again only when its series
+ * change.
+ */
 export function Chart(props: ChartProps) {
   const { label, times, series, height = 200, format = compact, legend = true } = props
   const scheme = useScheme()
@@ -59,7 +62,7 @@ export function Chart(props: ChartProps) {
     latest.current = props
   })
 
-  const makeUp = JSON.stringify([
+  const seriesKey = JSON.stringify([
     series.map((s) => [s.label, s.token, s.kind]),
     props.fromZero,
     props.sync,
@@ -87,7 +90,7 @@ export function Chart(props: ChartProps) {
       made.destroy()
       plot.current = null
     }
-  }, [makeUp])
+  }, [seriesKey])
 
   useEffect(() => {
     plot.current?.setData(dataOf(latest.current))
@@ -98,10 +101,10 @@ export function Chart(props: ChartProps) {
       const show = !hidden.has(s.label)
       if (made?.series[i + 1] && made.series[i + 1]?.show !== show) made.setSeries(i + 1, { show })
     })
-  }, [hidden, series, makeUp])
+  }, [hidden, series, seriesKey])
 
-  const shownAt = at !== null && at < times.length ? at : null
-  const values = series.map((s) => (shownAt !== null ? valueAt(s.values, shownAt) : lastOf(s.values)))
+  const shownIndex = at !== null && at < times.length ? at : null
+  const values = series.map((s) => (shownIndex !== null ? valueAt(s.values, shownIndex) : lastOf(s.values)))
   const summary = useMemo(
     () =>
       series
@@ -115,7 +118,7 @@ export function Chart(props: ChartProps) {
     if (!next.delete(name)) next.add(name)
     setHidden(next)
   }
-  const time = times[shownAt ?? times.length - 1]
+  const time = times[shownIndex ?? times.length - 1]
   return (
     <figure className="chart">
       <div
@@ -145,7 +148,7 @@ export function Chart(props: ChartProps) {
             </button>
           ))}
           <span className="chart-time">
-            {shownAt !== null && time !== undefined ? stamp(onClockOf(time, props.zone)) : ''}
+            {shownIndex !== null && time !== undefined ? stamp(inZone(time, props.zone)) : ''}
           </span>
         </figcaption>
       )}
@@ -161,10 +164,10 @@ function lastOf(values: readonly (number | null | undefined)[]): number | null {
   return null
 }
 
-/** The value that is drawn at a time: where a series has no row then, it is that of the row before. */
-function valueAt(values: readonly (number | null | undefined)[], at: number): number | null {
-  while (at > 0 && values[at] === undefined) at--
-  return values[at] ?? null
+/** Returns the drawn value at an index: if the series has no row, that of the previous row. */
+function valueAt(values: readonly (number | null | undefined)[], index: number): number | null {
+  while (index > 0 && values[index] === undefined) index--
+  return values[index] ?? null
 }
 
 function dataOf(p: ChartProps): uPlot.AlignedData {
@@ -184,8 +187,8 @@ function options(
   const format = (v: number) => (latest().format ?? compact)(v)
   return {
     width: Math.max(Math.floor(host.clientWidth), 60),
-    // Where the axis is divided is a matter of the same clock: days begin at its midnight.
-    tzDate: (seconds) => onClockOf(seconds, latest().zone),
+    // The ticks of the axis follow the zone: days begin at its midnight.
+    tzDate: (seconds) => inZone(seconds, latest().zone),
     height: p.height ?? 200,
     legend: { show: false },
     padding: [8, 16, 0, 0],
@@ -215,7 +218,7 @@ function options(
         font: FONT,
         space: 36,
         values: (_u, splits) => splits.map((v) => format(v)),
-        // It is asked before there are any, whatever its type says.
+        // It is called before there are values, whatever its type says.
         size: (_u, values: string[] | null) =>
           Math.max(36, ...(values ?? []).map((v) => v.length * 6.4 + 12)),
       },
@@ -237,8 +240,8 @@ function options(
 function lineOf(s: ChartSeries, i: number, host: HTMLElement): uPlot.Series {
   const stroke = color(s.token ?? seriesToken(i), host)
   const line: uPlot.Series = { label: s.label, stroke, width: 1.5, points: { show: false }, spanGaps: false }
-  // A value alone between gaps would be no line: it is drawn as a point.
-  line.points = { show: false, filter: (u, si) => lonely(u.data[si] ?? []), size: 4, fill: stroke }
+  // A single value between gaps would not be visible as a line: it is drawn as a point.
+  line.points = { show: false, filter: (u, si) => isolatedIndices(u.data[si] ?? []), size: 4, fill: stroke }
   if (s.kind === 'area') line.fill = faded(stroke, 0.12)
   if (s.kind === 'bars') {
     line.fill = faded(stroke, 0.7)
@@ -249,19 +252,19 @@ function lineOf(s: ChartSeries, i: number, host: HTMLElement): uPlot.Series {
   return line
 }
 
-/** A date whose clock here shows what that of another zone does: to be written, not reckoned with. */
-function onClockOf(seconds: number, zone: string | undefined): Date {
+/** Returns a date whose local time equals that of the zone. Only for formatting, not for arithmetic. */
+function inZone(seconds: number, zone: string | undefined): Date {
   const at = new Date(seconds * 1000)
   return zone ? uPlot.tzDate(at, zone) : at
 }
 
-/** Times on the axis, as coarse as they are apart. */
+/** Formats the times of the axis, with a precision that depends on their distance. */
 function xLabels(splits: number[], zone: string | undefined): string[] {
-  const apart = (splits[1] ?? 0) - (splits[0] ?? 0)
+  const spacing = (splits[1] ?? 0) - (splits[0] ?? 0)
   return splits.map((s) => {
-    const at = onClockOf(s, zone)
-    if (apart >= 86_400) return stamp(at).slice(5, 10)
-    if (apart >= 60)
+    const at = inZone(s, zone)
+    if (spacing >= 86_400) return stamp(at).slice(5, 10)
+    if (spacing >= 60)
       return at.getHours() === 0 && at.getMinutes() === 0 ? stamp(at).slice(5, 10) : clock(at).slice(0, 5)
     return clock(at)
   })

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState, type ReactNode } from 'react'
 import { cx } from './format'
 import { Tooltip } from './Tooltip'
 
-/** Copies a text; false: the browser did not let it. */
+/** Copies a text. Returns false if the browser refused it. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
@@ -14,12 +14,12 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** Over plain HTTP from another machine there is no clipboard interface. */
+/** Copies by a selection, because pages over plain HTTP have no clipboard API. */
 function copyBySelection(text: string): boolean {
   const area = document.createElement('textarea')
   area.value = text
   area.className = 'sr-only'
-  // Inside an open dialog, which holds the focus.
+  // The element must be inside an open dialog, which traps the focus.
   const host = document.activeElement?.closest('[role=dialog]') ?? document.body
   const before = document.activeElement
   host.append(area)
@@ -36,7 +36,7 @@ function copyBySelection(text: string): boolean {
   return done
 }
 
-/** A button that copies. It says for a moment that it did. */
+/** A button that copies a text and confirms it for a moment. */
 export function CopyButton({
   text,
   label = 'Copy',
@@ -60,10 +60,10 @@ export function CopyButton({
     window.clearTimeout(timer.current)
     timer.current = window.setTimeout(() => setState('idle'), 2000)
   }
-  const said =
+  const message =
     state === 'done' ? 'Copied' : state === 'failed' ? 'Not copied: select the text by hand' : label
   return (
-    <Tooltip text={said}>
+    <Tooltip text={message}>
       <button
         type="button"
         className={cx('btn', children ? 'btn-default' : 'btn-ghost btn-icon', 'btn-s', className)}
@@ -71,9 +71,9 @@ export function CopyButton({
         onClick={() => void copy()}
       >
         {state === 'done' ? <Check size={14} className="tone-ok" /> : <Copy size={14} />}
-        {children && <span className="btn-text">{state === 'idle' ? children : said}</span>}
+        {children && <span className="btn-text">{state === 'idle' ? children : message}</span>}
         <span className="sr-only" role="status">
-          {state === 'idle' ? '' : said}
+          {state === 'idle' ? '' : message}
         </span>
       </button>
     </Tooltip>
@@ -106,7 +106,7 @@ export function Secret({ kind, text, onCopied }: { kind: string; text: string; o
 export function CodeBlock({ code, label }: { code: string; label?: string }) {
   return (
     <figure className="code">
-      {/* It scrolls, so the keyboard has to reach it. */}
+      {/* It scrolls, so it must be focusable. */}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <pre tabIndex={0} aria-label={label ?? 'Code'} role="region">
         <code>{code}</code>

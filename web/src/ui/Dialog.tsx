@@ -10,24 +10,24 @@ import { cx } from './format'
 
 export interface DialogProps {
   open: boolean
-  /** Escape, the cross, a press beside it. */
+  /** Called by Escape, the close button and a press outside. */
   onClose: () => void
   title: ReactNode
   lead?: ReactNode
   size?: 's' | 'm' | 'l'
-  /** From the right, as high as the window: for looking at one thing of a list. */
+  /** A panel at the right with the full height, for the details of a list item. */
   side?: boolean
-  /** It closes by its own buttons alone: for what would be lost. */
+  /** It closes only by its own buttons, to prevent loss of its contents. */
   sticky?: boolean
   footer?: ReactNode
-  /** With it, what is inside is a form, and Enter sends it. */
+  /** With it, the contents are a form, and Enter submits it. */
   onSubmit?: () => void
   children?: ReactNode
 }
 
 /**
- * A dialog: it holds the focus, closes by Escape and restores the focus. The scrim is ours rather than Radix's
- * Overlay, which locks scrolling by a style element that the page's policy forbids.
+ * A modal dialog: it traps the focus, closes by Escape and restores the focus. It has its own scrim, because the
+ * Overlay of Radix locks scrolling by a style element that the content security policy forbids.
  */
 export function Dialog({
   open,
@@ -42,8 +42,8 @@ export function Dialog({
   children,
 }: DialogProps) {
   const focus = useReturningFocus(firstField)
-  const keep = sticky ? (e: Event) => e.preventDefault() : undefined
-  // A message is closed without closing the dialog that it is about.
+  const preventClose = sticky ? (e: Event) => e.preventDefault() : undefined
+  // Closing a toast does not close the dialog.
   const outside = (e: Event & { detail: { originalEvent: Event } }) => {
     const { target } = e.detail.originalEvent
     if (sticky || (target instanceof Element && target.closest('.toasts'))) e.preventDefault()
@@ -66,7 +66,7 @@ export function Dialog({
           <Radix.Content
             className={cx('dialog', `dialog-${size}`, side && 'dialog-side')}
             {...focus}
-            onEscapeKeyDown={keep}
+            onEscapeKeyDown={preventClose}
             onPointerDownOutside={outside}
             onInteractOutside={outside}
             {...(lead ? {} : { 'aria-describedby': undefined })}
@@ -98,7 +98,7 @@ export function Dialog({
   )
 }
 
-/** The first field; where there is none, the dialog itself, so that it is read out from its title on. */
+/** Returns the first field; without one the dialog itself, so that it is read out from its title. */
 function firstField(dialog: HTMLElement): HTMLElement {
   const field = dialog.querySelector<HTMLElement>(
     '.dialog-body :is(input:not([type=hidden], [readonly]), textarea, select):not(:disabled)',
@@ -110,21 +110,21 @@ export interface ConfirmProps {
   open: boolean
   onClose: () => void
   title: ReactNode
-  /** What will happen, and whether it can be taken back. */
+  /** The effect of the action, and whether it can be undone. */
   children: ReactNode
-  /** On the button: what is done, not "OK". */
+  /** The label of the button: the action, not "OK". */
   action: string
   danger?: boolean
-  /** This has to be typed first. For what destroys. */
+  /** A text that must be typed first, for destructive actions. */
   phrase?: string
   onConfirm: () => void
   busy?: boolean
   error?: unknown
 }
 
-/** Asks before something is done. */
+/** A confirmation dialog. */
 export function Confirm(props: ConfirmProps) {
-  // What was typed is gone when it is opened again.
+  // The typed text is cleared when the dialog is opened again.
   return props.open ? <OpenConfirm {...props} /> : null
 }
 
@@ -167,7 +167,7 @@ function OpenConfirm({
   )
 }
 
-/** Where a phrase is typed, so that what destroys is not done by a slip of the hand. */
+/** An input for a confirmation phrase, which prevents accidental destructive actions. */
 export function PhraseField({
   phrase,
   typed,

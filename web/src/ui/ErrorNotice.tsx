@@ -32,7 +32,7 @@ export function explain(error: unknown): { title: string; advice: string; reques
     .join('. ')
   const wait = error.retryAfter ? `Try again in ${error.retryAfter} s.` : 'Try again in a moment.'
   switch (true) {
-    case error.maybeDone:
+    case error.outcomeUnknown:
       return {
         title: said,
         advice: [about, 'The change may have been made: check before you repeat it.']
@@ -67,7 +67,7 @@ export function explain(error: unknown): { title: string; advice: string; reques
   }
 }
 
-/** What says that something went wrong. `compact` inside forms and dialogs. */
+/** Shows an error. `compact` is for forms and dialogs. */
 export function ErrorNotice({
   error,
   onRetry,
@@ -98,7 +98,7 @@ export function ErrorNotice({
   )
 }
 
-/** The message of an error that is about one field of a form; undefined: it is not. */
+/** Returns the message of an error about one field of a form; undefined if it is about something else. */
 export function fieldError(error: unknown, ...names: string[]): string | undefined {
   if (!(error instanceof ApiError) || !error.details.field || !names.includes(error.details.field))
     return undefined

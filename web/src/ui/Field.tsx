@@ -12,39 +12,41 @@ import {
 
 import { cx } from './format'
 
-interface Wiring {
+interface FieldContextValue {
   id: string
   describedBy: string | undefined
   invalid: boolean
 }
 
-const FieldContext = createContext<Wiring | null>(null)
+const FieldContext = createContext<FieldContextValue | null>(null)
 
 export interface FieldProps {
   label: ReactNode
-  /** What is allowed, before anything is wrong. */
+  /** The accepted values, shown before an error. */
   hint?: ReactNode
-  /** What is wrong and what would be right. */
+  /** The error and how to correct it. */
   error?: ReactNode
   /** The label is read aloud but not shown. */
   hideLabel?: boolean
   optional?: boolean
   className?: string
-  /** One Input, Textarea or Select: it is tied to the label by itself. */
+  /** One Input, Textarea or Select. It is associated with the label automatically. */
   children: ReactNode
 }
 
-/** A label, a control, and what is said about it. */
+/** A label, a control, and its hint or error. */
 export function Field({ label, hint, error, hideLabel, optional, className, children }: FieldProps) {
   const id = useId()
-  const said = [hint && !error ? `${id}-hint` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ')
+  const describedBy = [hint && !error ? `${id}-hint` : '', error ? `${id}-error` : '']
+    .filter(Boolean)
+    .join(' ')
   return (
     <div className={cx('field', className)}>
       <label className={hideLabel ? 'sr-only' : 'field-label'} htmlFor={id}>
         {label}
         {optional && <span className="field-optional"> optional</span>}
       </label>
-      <FieldContext value={{ id, describedBy: said || undefined, invalid: Boolean(error) }}>
+      <FieldContext value={{ id, describedBy: describedBy || undefined, invalid: Boolean(error) }}>
         {children}
       </FieldContext>
       {hint && !error && (
@@ -61,10 +63,14 @@ export function Field({ label, hint, error, hideLabel, optional, className, chil
   )
 }
 
-function useWiring() {
-  const wiring = useContext(FieldContext)
-  return wiring
-    ? { id: wiring.id, 'aria-describedby': wiring.describedBy, 'aria-invalid': wiring.invalid || undefined }
+function useFieldContext() {
+  const context = useContext(FieldContext)
+  return context
+    ? {
+        id: context.id,
+        'aria-describedby': context.describedBy,
+        'aria-invalid': context.invalid || undefined,
+      }
     : {}
 }
 
@@ -72,25 +78,25 @@ export function Input({
   className,
   ...rest
 }: InputHTMLAttributes<HTMLInputElement> & { ref?: ComponentProps<'input'>['ref'] }) {
-  return <input autoComplete="off" {...useWiring()} {...rest} className={cx('input', className)} />
+  return <input autoComplete="off" {...useFieldContext()} {...rest} className={cx('input', className)} />
 }
 
 export function Textarea({ className, ...rest }: TextareaHTMLAttributes<HTMLTextAreaElement>) {
-  return <textarea {...useWiring()} {...rest} className={cx('input', 'textarea', className)} />
+  return <textarea {...useFieldContext()} {...rest} className={cx('input', 'textarea', className)} />
 }
 
 export interface SelectProps extends SelectHTMLAttributes<HTMLSelectElement> {
-  /** Instead of children. */
+  /** Options instead of children. */
   options?: readonly (string | { value: string; label: string })[]
 }
 
-/** The browser's own select: it works by keyboard, on a phone and with ten thousand choices. */
+/** The native select of the browser: it supports keyboards, phones and ten thousand options. */
 export function Select({ options, children, className, ...rest }: SelectProps) {
   return (
     <span className={cx('select', className)}>
-      <select {...useWiring()} {...rest} className="input">
-        {options?.map((one) => {
-          const { value, label } = typeof one === 'string' ? { value: one, label: one } : one
+      <select {...useFieldContext()} {...rest} className="input">
+        {options?.map((item) => {
+          const { value, label } = typeof item === 'string' ? { value: item, label: item } : item
           return (
             <option key={value} value={value}>
               {label}
@@ -105,16 +111,16 @@ export function Select({ options, children, className, ...rest }: SelectProps) {
 }
 
 export interface GroupProps {
-  /** What the controls are about. */
+  /** The name of the group. */
   label: ReactNode
   hint?: ReactNode
   error?: ReactNode
-  /** Each as wide as it is by itself. */
+  /** Controls have their natural width. */
   tight?: boolean
   children: ReactNode
 }
 
-/** Controls that belong together, under one name. */
+/** A group of related controls under one name. */
 export function Group({ label, hint, error, tight, children }: GroupProps) {
   const id = useId()
   return (
@@ -149,7 +155,7 @@ export function Checkbox({ label, hint, className, ...rest }: CheckboxProps) {
 }
 
 export interface SearchInputProps {
-  /** What is searched: read aloud. */
+  /** The accessible name. */
   label: string
   value: string
   onChange: (value: string) => void
@@ -157,7 +163,7 @@ export interface SearchInputProps {
   autoFocus?: boolean
 }
 
-/** Text that narrows a list. Escape empties it. */
+/** A text input that filters a list. Escape clears it. */
 export function SearchInput({ label, value, onChange, placeholder, ...rest }: SearchInputProps) {
   return (
     <span className="search">
@@ -189,26 +195,26 @@ export function SearchInput({ label, value, onChange, placeholder, ...rest }: Se
 
 export interface SegmentedProps<T extends string> {
   label: string
-  /** '': none is chosen yet. */
+  /** Empty if none is selected. */
   value: T | ''
   onChange: (value: T) => void
   options: readonly { value: T; label: ReactNode; title?: string }[]
 }
 
-/** One of a few, all seen at once: a group of radio buttons. */
+/** One of a few visible options: a group of radio buttons. */
 export function Segmented<T extends string>({ label, value, onChange, options }: SegmentedProps<T>) {
   const name = useId()
   return (
     <div className="segmented" role="radiogroup" aria-label={label}>
-      {options.map((one) => (
-        <label key={one.value} title={one.title}>
+      {options.map((item) => (
+        <label key={item.value} title={item.title}>
           <input
             type="radio"
             name={name}
-            checked={value === one.value}
-            onChange={() => onChange(one.value)}
+            checked={value === item.value}
+            onChange={() => onChange(item.value)}
           />
-          <span>{one.label}</span>
+          <span>{item.label}</span>
         </label>
       ))}
     </div>

@@ -3,7 +3,7 @@ import type { ReactElement, ReactNode } from 'react'
 
 import { cx } from './format'
 
-/** A menu under a button. Not modal: the page's policy forbids how Radix locks scrolling. */
+/** A menu under a button. It is not modal, because the content security policy forbids how Radix locks scrolling. */
 export function Menu({
   trigger,
   align = 'end',
@@ -29,7 +29,7 @@ export interface MenuItemProps {
   icon?: ReactNode
   danger?: boolean
   disabled?: boolean
-  /** At the right: a shortcut or a tick. */
+  /** At the right: a shortcut or a check mark. */
   hint?: ReactNode
   onSelect: () => void
   children: ReactNode

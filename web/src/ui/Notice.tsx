@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 
 const ICONS = { info: Info, ok: CircleCheck, warn: TriangleAlert } as const
 
-/** A remark that stays. For errors there is ErrorNotice. */
+/** A permanent notice. Use ErrorNotice for errors. */
 export function Notice({
   tone = 'info',
   title,
@@ -28,7 +28,7 @@ export function Notice({
   )
 }
 
-/** Where nothing is: what would be here, and how it gets here. */
+/** The empty state of a list: what it would contain, and how to add something. */
 export function Empty({
   icon,
   title,
@@ -77,7 +77,7 @@ export function Skeleton({
   )
 }
 
-/** For screen readers, beside skeletons. */
+/** A loading message for screen readers, beside skeletons. */
 export function Loading({ what = 'Loading' }: { what?: string }) {
   return (
     <span className="sr-only" role="status">

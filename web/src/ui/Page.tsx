@@ -4,18 +4,18 @@ import { cx } from './format'
 
 export interface PageProps {
   title: string
-  /** One sentence on what it is for. */
+  /** One sentence about the purpose of the page. */
   lead?: ReactNode
   /** Buttons beside the title; the primary one last. */
   actions?: ReactNode
-  /** Above the title: where one is, for pages below a page. */
+  /** A breadcrumb above the title, for nested pages. */
   trail?: ReactNode
-  /** The whole width, and as high as the window: for canvases. */
+  /** The full width and the height of the window, for canvases. */
   full?: boolean
   children: ReactNode
 }
 
-/** The frame of every page: its title, in the window's title, too, and what is done there. */
+/** The frame of every page. It sets the title of the window. */
 export function Page({ title, lead, actions, trail, full, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Livegraph`
@@ -41,10 +41,10 @@ export function Page({ title, lead, actions, trail, full, children }: PageProps)
 
 export interface PanelProps {
   title?: ReactNode
-  /** Small text beside the title. */
+  /** A short text beside the title. */
   note?: ReactNode
   actions?: ReactNode
-  /** Without padding: for tables and canvases. */
+  /** No padding, for tables and canvases. */
   flush?: boolean
   className?: string
   children: ReactNode

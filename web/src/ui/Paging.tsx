@@ -5,7 +5,7 @@ import type { Meta } from '@/api/client'
 import { Button, IconButton } from './Button'
 import { num } from './format'
 
-/** Which part of a list is shown, and the way to the next by offset. */
+/** Shows the position within a list, with buttons to page by offset. */
 export function Pager({
   meta,
   onOffset,
@@ -43,7 +43,7 @@ export function Pager({
   )
 }
 
-/** Under a list that grows by cursor. */
+/** A button that loads the next page by cursor. */
 export function MoreButton({
   shown,
   total,

@@ -1,10 +1,12 @@
 import type { Tone } from './tone'
 
-/** What the paths are drawn in; the picture is as wide as there is room. */
+/** The coordinate size of the paths. The drawing is scaled to its container. */
 const WIDTH = 120
 const HEIGHT = 28
 
-/** A line of a few values without axes. The figure beside it says what it means: it is hidden from screen readers. */
+/**
+ * A small line without axes. It is hidden from screen readers, because the figure beside it carries the information.
+ */
 export function Sparkline({ values, tone = 'accent' }: { values: readonly (number | null)[]; tone?: Tone }) {
   const { line, area } = sparkPath(values, WIDTH, HEIGHT)
   return (
@@ -20,7 +22,10 @@ export function Sparkline({ values, tone = 'accent' }: { values: readonly (numbe
   )
 }
 
-/** The paths of a sparkline: the line breaks where values are null. From zero upwards, or from the lowest if below. */
+/**
+ * Returns the paths of a sparkline. The line breaks where values are null. The scale starts at zero, or at the lowest
+ * value if it is negative.
+ */
 export function sparkPath(
   values: readonly (number | null)[],
   width: number,

@@ -8,14 +8,14 @@ export interface StatProps {
   label: string
   value: ReactNode
   unit?: string
-  /** What to think of it, in words, below the value. */
+  /** An interpretation of the value, below it. */
   note?: ReactNode
   tone?: Tone
-  /** How it went lately, oldest first; null where nothing is known. */
+  /** Recent values, oldest first; null where there is no data. */
   trend?: readonly (number | null)[]
 }
 
-/** One figure with its name. */
+/** A figure with its name. */
 export function Stat({ label, value, unit, note, tone = 'neutral', trend }: StatProps) {
   return (
     <div className="stat">

@@ -5,48 +5,46 @@ import { cx } from './format'
 import { Loading, Skeleton } from './Notice'
 
 export interface Column<Row> {
-  /** Of the column, and of the field to sort by. */
+  /** The id of the column, and of the field to sort by. */
   id: string
   head: ReactNode
   cell: (row: Row) => ReactNode
-  /** Numbers, at the right. */
+  /** A number column, aligned right. */
   numeric?: boolean
-  /** As narrow as what is in it. */
+  /** As narrow as its contents. */
   narrow?: boolean
   sortable?: boolean
-  /** The name of the row: on a phone it is first and alone. */
+  /** The name of the row: the heading of the card on a phone. */
   primary?: boolean
-  /** Not on a phone. */
+  /** Hidden on a phone. */
   wide?: boolean
-  /** Of the heading, where it is a picture or nothing. */
+  /** The accessible name of the heading, if it is an icon or empty. */
   label?: string
 }
 
 export interface TableProps<Row> {
-  /** What is listed: read aloud. */
+  /** The accessible name. */
   label: string
   columns: readonly Column<Row>[]
   rows: readonly Row[] | undefined
   rowKey: (row: Row) => string
-  /** A row can be opened: by a press, Enter or Space. */
+  /** Called when a row is opened by a press, Enter or Space. */
   onOpen?: (row: Row) => void
-  /** The row that is open. */
+  /** The key of the open row. */
   selected?: string | null
-  /** As the interface has it: `name`, or `-name` for descending. */
+  /** The sort parameter of the API: `name`, or `-name` for descending. */
   sort?: string
   onSort?: (sort: string) => void
-  /** Instead of rows where there are none. */
+  /** Shown if there are no rows. */
   empty?: ReactNode
-  /** The rows are those of another filter, until its own come: they are dimmed, and none can be opened. */
+  /** The rows belong to the previous filter: they are dimmed and cannot be opened until the next ones are loaded. */
   stale?: boolean
-  /** The number of placeholder lines while there are no rows yet. */
+  /** The number of placeholder rows while loading. */
   loading?: boolean
   skeletonRows?: number
 }
 
-/**
- * Rows and columns; on a phone, cards. Arrow keys, Home and End move between rows that can be opened.
- */
+/** A table; on a phone, cards. Arrow keys, Home and End move between rows that can be opened. */
 export function Table<Row>(props: TableProps<Row>) {
   const {
     label,
@@ -65,7 +63,7 @@ export function Table<Row>(props: TableProps<Row>) {
   const body = useRef<HTMLTableSectionElement>(null)
   if (!loading && !stale && rows?.length === 0 && empty) return <>{empty}</>
   return (
-    // Where it scrolls sideways the keyboard has to get at it: by its rows, if they can be opened, else as a whole.
+    // A table that scrolls sideways must be focusable: by its rows if they can be opened, otherwise as a whole.
     <div className="table-box" {...(onOpen ? {} : { role: 'group', 'aria-label': label, tabIndex: 0 })}>
       {loading && !rows && <Loading />}
       <table className="table" aria-label={label} aria-busy={loading || stale || undefined}>
@@ -178,7 +176,7 @@ function Head<Row>({
   )
 }
 
-/** A press on a button or link in a row is not one on the row. */
+/** Reports whether a press was on a button or link within the row. */
 function fromControl(target: EventTarget, row: Element): boolean {
   const control =
     target instanceof Element &&
@@ -186,7 +184,7 @@ function fromControl(target: EventTarget, row: Element): boolean {
   return Boolean(control) && control !== row
 }
 
-/** Text of the row is being selected, to be copied. */
+/** Reports whether text is being selected. */
 const selecting = () => (window.getSelection()?.toString() ?? '') !== ''
 
 function moveBetweenRows(e: KeyboardEvent, body: HTMLElement | null): void {

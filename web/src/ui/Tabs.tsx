@@ -8,7 +8,7 @@ export interface TabsProps<T extends string> {
   tabs: readonly { value: T; label: ReactNode; content: ReactNode }[]
 }
 
-/** Views of one thing. Only the one that is shown is mounted. */
+/** Tabs. Only the selected one is mounted. */
 export function Tabs<T extends string>({ label, value, onChange, tabs }: TabsProps<T>) {
   return (
     <Radix.Root value={value} onValueChange={(next) => onChange(next as T)} className="tabs">

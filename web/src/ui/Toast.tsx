@@ -6,7 +6,7 @@ import { explain } from './ErrorNotice'
 
 type ToastTone = 'ok' | 'info' | 'bad'
 
-interface Shown {
+interface ToastItem {
   id: number
   tone: ToastTone
   title: ReactNode
@@ -14,31 +14,31 @@ interface Shown {
 }
 
 export interface Toasts {
-  /** It was done. */
+  /** Reports a success. */
   ok: (title: ReactNode, text?: ReactNode) => void
   info: (title: ReactNode, text?: ReactNode) => void
-  /** It was not: what the error says. For errors of what was pressed somewhere without room for an ErrorNotice. */
+  /** Reports an error, for actions without space for an ErrorNotice. */
   failed: (error: unknown) => void
 }
 
 const ToastContext = createContext<Toasts | null>(null)
 
-/** Milliseconds that one stays; errors stay until they are closed. */
-const STAYS = 5_000
-/** How many are seen at once. */
-const MOST = 4
+/** Milliseconds until a message disappears. Errors stay until they are closed. */
+const VISIBLE_MS = 5_000
+/** The maximum number of visible messages. */
+const MAX_TOASTS = 4
 
 const ICONS = { ok: CircleCheck, info: Info, bad: CircleAlert } as const
 
 export function ToastProvider({ children }: { children: ReactNode }) {
-  const [shown, setShown] = useState<Shown[]>([])
+  const [shown, setShown] = useState<ToastItem[]>([])
   const next = useRef(1)
-  const close = useCallback((id: number) => setShown((all) => all.filter((one) => one.id !== id)), [])
+  const close = useCallback((id: number) => setShown((all) => all.filter((item) => item.id !== id)), [])
   const add = useCallback(
     (tone: ToastTone, title: ReactNode, text?: ReactNode) => {
       const id = next.current++
-      setShown((all) => [...all.slice(1 - MOST), { id, tone, title, text }])
-      if (tone !== 'bad') window.setTimeout(() => close(id), STAYS)
+      setShown((all) => [...all.slice(1 - MAX_TOASTS), { id, tone, title, text }])
+      if (tone !== 'bad') window.setTimeout(() => close(id), VISIBLE_MS)
     },
     [close],
   )
@@ -57,16 +57,16 @@ export function ToastProvider({ children }: { children: ReactNode }) {
     <ToastContext value={toasts}>
       {children}
       <div className="toasts" role="region" aria-label="Messages" aria-live="polite">
-        {shown.map((one) => {
-          const Icon = ICONS[one.tone]
+        {shown.map((item) => {
+          const Icon = ICONS[item.tone]
           return (
-            <div key={one.id} className={`toast toast-${one.tone}`}>
+            <div key={item.id} className={`toast toast-${item.tone}`}>
               <Icon size={16} aria-hidden="true" />
               <div className="toast-text">
-                <b>{one.title}</b>
-                {one.text && <div className="muted">{one.text}</div>}
+                <b>{item.title}</b>
+                {item.text && <div className="muted">{item.text}</div>}
               </div>
-              <IconButton label="Close the message" size="s" onClick={() => close(one.id)}>
+              <IconButton label="Close the message" size="s" onClick={() => close(item.id)}>
                 <X size={14} />
               </IconButton>
             </div>
@@ -77,7 +77,7 @@ export function ToastProvider({ children }: { children: ReactNode }) {
   )
 }
 
-/** Messages that come and go: `const toast = useToast(); toast.ok('Key revoked')`. */
+/** Returns functions that show messages: `const toast = useToast(); toast.ok('Key revoked')`. */
 export function useToast(): Toasts {
   const toasts = useContext(ToastContext)
   if (!toasts) throw new Error('useToast outside of ToastProvider')

@@ -7,7 +7,7 @@ export const TooltipProvider = ({ children }: { children: ReactNode }) => (
   </Radix.Provider>
 )
 
-/** A hint on hover and focus. Never the only place where something needed is said: it does not show on a phone. */
+/** A hint on hover and focus. It must not be the only place of required information, because phones do not show it. */
 export function Tooltip({
   text,
   side = 'top',

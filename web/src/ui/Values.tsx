@@ -2,7 +2,7 @@ import { useSyncExternalStore, type ReactNode } from 'react'
 
 import { ago, bytes, compact, duration, num, stamp, visible } from './format'
 
-// One clock for all relative times: each second while a page is seen.
+// One clock for all relative times: it ticks each second while the page is visible.
 const listeners = new Set<() => void>()
 let now = Date.now()
 let timer: number | undefined
@@ -12,7 +12,7 @@ function listen(listener: () => void): () => void {
   timer ??= window.setInterval(() => {
     if (document.hidden) return
     now = Date.now()
-    for (const one of listeners) one()
+    for (const item of listeners) item()
   }, 1000)
   return () => {
     listeners.delete(listener)
@@ -22,14 +22,14 @@ function listen(listener: () => void): () => void {
   }
 }
 
-/** The time in milliseconds, updated each second. */
+/** Returns the time in milliseconds, updated each second. */
 export function useNow(): number {
   return useSyncExternalStore(listen, () =>
     timer === undefined ? (now = Math.floor(Date.now() / 1000) * 1000) : now,
   )
 }
 
-/** A point in time: relative, or as date and time; the other is its title. */
+/** A time: relative, or as date and time; the other form is its tooltip. */
 export function Time({
   at,
   absolute,
@@ -60,7 +60,7 @@ function RelativeTime({ at }: { at: string }) {
   )
 }
 
-/** A length of time, from milliseconds. */
+/** A duration in milliseconds. */
 export const Duration = ({ ms }: { ms: number | null | undefined }) => (
   <span className="nowrap">{duration(ms)}</span>
 )
@@ -71,7 +71,7 @@ export const Bytes = ({ n }: { n: number | null | undefined }) => (
   </span>
 )
 
-/** A number: all of it, or about three digits of it with the whole as the title. */
+/** A number: complete, or about three digits of it with the full number as the tooltip. */
 export const Num = ({ n, short }: { n: number | null | undefined; short?: boolean }) => (
   <span className="nowrap" title={short && n != null ? num(n) : undefined}>
     {short ? compact(n) : num(n)}
@@ -79,8 +79,8 @@ export const Num = ({ n, short }: { n: number | null | undefined; short?: boolea
 )
 
 /**
- * A text that somebody chose: a name, a tag, a reason. One line, cut where there is no room; its direction stays its
- * own; what cannot be seen is spelled out. Never put such a text on the page without it (or `visible`).
+ * A user-defined text: a name, a tag, a reason. It is one line, truncated if necessary, with isolated text direction
+ * and escaped invisible characters. Always use it (or `visible`) for such texts.
  */
 export function Name({
   text,
@@ -104,7 +104,7 @@ export function Name({
   )
 }
 
-/** Names and values, side by side. */
+/** A list of names and values. */
 export function Facts({
   items,
 }: {
@@ -125,7 +125,7 @@ export function Facts({
   )
 }
 
-/** How much of something is used; `max` null: it has no end. */
+/** The usage of a limit; `max` is null if there is none. */
 export function Meter({
   label,
   value,
@@ -163,7 +163,7 @@ export function Meter({
   )
 }
 
-/** How far something is; `value` null: it is not known. */
+/** A progress bar; `value` is null if the progress is unknown. */
 export function Progress({ label, value, max }: { label: string; value: number | null; max: number }) {
   const share = value === null || max <= 0 ? null : Math.min(value / max, 1)
   return (

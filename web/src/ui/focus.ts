@@ -1,8 +1,9 @@
 import { useRef } from 'react'
 
 /**
- * For dialogs: the focus goes back to where it was before they were opened. Radix returns it to its own trigger
- * alone, and ours have none. `first` says where it goes at the beginning; without it, to what comes first.
+ * Returns focus handlers for dialogs: the focus returns to where it was before the dialog was opened. Radix returns it
+ * only to its own trigger, and these dialogs have none. `first` returns the element to focus initially; by default the
+ * first one.
  */
 export function useReturningFocus(first?: (dialog: HTMLElement) => HTMLElement) {
   const before = useRef<Element | null>(null)
@@ -15,12 +16,12 @@ export function useReturningFocus(first?: (dialog: HTMLElement) => HTMLElement) 
     },
     onCloseAutoFocus: (e: Event) => {
       e.preventDefault()
-      const to = before.current
-      const gone = !to?.isConnected || to === document.body
-      const place = gone ? document.querySelector<HTMLElement>('main h1') : to
-      // What was done may have moved the focus on already.
+      const target = before.current
+      const detached = !target?.isConnected || target === document.body
+      const destination = detached ? document.querySelector<HTMLElement>('main h1') : target
+      // The action may have moved the focus already.
       const held = document.activeElement && document.activeElement !== document.body
-      if (place instanceof HTMLElement && !held) place.focus({ preventScroll: true })
+      if (destination instanceof HTMLElement && !held) destination.focus({ preventScroll: true })
     },
   }
 }

@@ -1,11 +1,11 @@
-// Numbers, times and text that others chose, made fit to be shown. Pure: each takes what it depends on.
+// Formats numbers, times and user-defined texts. All functions are pure.
 
 const NONE = '–'
 
 const whole = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 })
 const precise = new Intl.NumberFormat('en-GB', { maximumSignificantDigits: 6 })
 
-/** A number as it is: 12,345. At most six significant digits where it is no whole number. */
+/** Formats a number in full: 12,345. Fractions have at most six significant digits. */
 export function num(n: number | null | undefined): string {
   if (n == null || Number.isNaN(n)) return NONE
   if (!Number.isFinite(n)) return n > 0 ? '∞' : '−∞'
@@ -20,12 +20,12 @@ const STEPS: readonly [number, string][] = [
   [1e3, 'k'],
 ]
 
-/** A number in about three digits: 12.3k. Small ones keep their decimals: 0.042. */
+/** Formats a number with about three digits: 12.3k. Small ones keep their decimals: 0.042. */
 export function compact(n: number | null | undefined): string {
   if (n == null || !Number.isFinite(n)) return num(n)
   const size = Math.abs(n)
   for (const [step, unit] of STEPS) {
-    // 999.95 rounds to 1000: that is one of the next unit.
+    // 999.95 rounds to 1000, which belongs to the next unit.
     if (size >= step * 0.9995) return threeDigits(n / step) + unit
   }
   return size !== 0 && size < 0.001 ? n.toExponential(1).replace('-', '−') : threeDigits(n)
@@ -41,7 +41,7 @@ function threeDigits(n: number): string {
   return (digits > 0 ? text.replace(/\.?0+$/, '') : text).replace('-', '−')
 }
 
-/** Bytes in powers of 1024: 1.5 MiB. */
+/** Formats bytes in powers of 1024: 1.5 MiB. */
 export function bytes(n: number | null | undefined): string {
   if (n == null || !Number.isFinite(n)) return num(n)
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
@@ -54,7 +54,7 @@ export function bytes(n: number | null | undefined): string {
   return `${threeDigits(size)} ${units[i] ?? ''}`
 }
 
-/** A length of time from milliseconds: 420 µs, 12 ms, 3.2 s, 4 min 5 s, 2 h 3 min, 3 d 4 h. */
+/** Formats a duration in milliseconds: 420 µs, 12 ms, 3.2 s, 4 min 5 s, 2 h 3 min, 3 d 4 h. */
 export function duration(ms: number | null | undefined): string {
   if (ms == null || !Number.isFinite(ms)) return num(ms)
   const size = Math.abs(ms)
@@ -75,7 +75,7 @@ export function duration(ms: number | null | undefined): string {
   return sign + shown.map(([n, unit]) => `${n} ${unit}`).join(' ')
 }
 
-/** How long ago, or how far ahead, in one unit: 12 s ago, in 3 d. */
+/** Formats a time relative to now in one unit: 12 s ago, in 3 d. */
 export function ago(at: Date, now: Date): string {
   const ms = now.getTime() - at.getTime()
   if (Number.isNaN(ms)) return NONE
@@ -96,34 +96,34 @@ function coarse(ms: number): string {
 
 const two = (n: number) => String(n).padStart(2, '0')
 
-/** Date and time in this browser's zone, to the second: 2026-11-21 07:40:08. */
+/** Formats date and time in the zone of the browser, to the second: 2026-11-21 07:40:08. */
 export function stamp(at: Date): string {
   if (Number.isNaN(at.getTime())) return NONE
   return `${day(at)} ${clock(at)}`
 }
 
-/** The date in this browser's zone: 2026-11-21. */
+/** Formats the date in the zone of the browser: 2026-11-21. */
 export function day(at: Date): string {
   return `${String(at.getFullYear()).padStart(4, '0')}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
 }
 
-/** The time of day in this browser's zone: 07:40:08. */
+/** Formats the time of day in the zone of the browser: 07:40:08. */
 export function clock(at: Date): string {
   return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`
 }
 
-/** How many characters of a text that others chose are put on the page. */
+/** The maximum number of displayed characters of a user-defined text. */
 export const SHOWN = 512
 
-// Control characters, and what changes the direction or hides: bidirectional overrides and isolates, zero-width
-// characters, the byte order mark, line and paragraph separators, tags, and halves of surrogate pairs.
+// Control characters, and characters that change the direction or are invisible: bidirectional overrides and isolates,
+// zero-width characters, the byte order mark, line and paragraph separators, tags, and unpaired surrogates.
 const INVISIBLE =
   // eslint-disable-next-line no-control-regex -- these are what it is about
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/gu
 
 /**
- * A text that others chose, as one line of visible characters: invisible characters, and those that move their surroundings,
- * becomes its code point in brackets (a control character its picture). Longer ones are cut.
+ * Returns a user-defined text as one line of visible characters. An invisible character, or one that affects its
+ * surroundings, becomes its code point in brackets (a control character its picture). Longer texts are truncated.
  */
 export function visible(text: string, max: number = SHOWN): string {
   const cut = text.length > max ? `${text.slice(0, max)}…` : text
@@ -140,17 +140,17 @@ export function shortId(id: string): string {
   return id.length > 12 ? `…${id.slice(-8)}` : id
 }
 
-/** One thing or several: plural(1, 'key') is "1 key". `text` writes the number. */
+/** Returns a number with a singular or plural noun: plural(1, 'key') is "1 key". `text` formats the number. */
 export function plural(n: number, one: string, many = `${one}s`, text: (n: number) => string = num): string {
   return `${text(n)} ${n === 1 ? one : many}`
 }
 
-/** A text as a word of a POSIX shell. */
+/** Quotes a text as a word of a POSIX shell. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-/** Class names, those that are not false. */
+/** Joins class names and omits false values. */
 export function cx(...names: (string | false | null | undefined)[]): string {
   return names.filter(Boolean).join(' ')
 }

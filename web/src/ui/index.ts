@@ -1,4 +1,4 @@
-// The design system. Chart is apart (`@/ui/Chart`): with it come uPlot and its weight.
+// The design system. Chart is a separate module (`@/ui/Chart`), because it includes uPlot.
 export { Badge, Dot } from './Badge'
 export { Button, ButtonLink, IconButton } from './Button'
 export { CodeBlock, Copyable, CopyButton, copyText, Secret } from './Copy'
@@ -31,5 +31,5 @@ export { Table, type Column } from './Table'
 export { Tabs } from './Tabs'
 export { ToastProvider, useToast, type Toasts } from './Toast'
 export { Tooltip, TooltipProvider } from './Tooltip'
-export { PausedSearch, usePaused, useTyped } from './Typed'
+export { DebouncedSearch, useDebounced, useEditableValue } from './DebouncedSearch'
 export { Bytes, Duration, Facts, Meter, Name, Num, Progress, Time, useNow } from './Values'

@@ -1,4 +1,4 @@
-// Whether it is dark, for what is drawn on a canvas and cannot follow CSS by itself.
+// The colour scheme and the theme, for canvases, which CSS cannot style.
 
 import { useSyncExternalStore } from 'react'
 
@@ -7,13 +7,13 @@ export type Theme = 'system' | 'light' | 'dark'
 const KEY = 'livegraph.theme'
 const system = () => window.matchMedia('(prefers-color-scheme: dark)')
 
-/** What was chosen. */
+/** Returns the selected theme. */
 export function chosenTheme(): Theme {
   const chosen = document.documentElement.dataset['theme']
   return chosen === 'light' || chosen === 'dark' ? chosen : 'system'
 }
 
-/** Chooses, and keeps it in this browser. */
+/** Selects a theme and stores it in this browser. */
 export function chooseTheme(theme: Theme): void {
   const root = document.documentElement
   if (theme === 'system') delete root.dataset['theme']
@@ -24,7 +24,7 @@ export function chooseTheme(theme: Theme): void {
     if (theme === 'system') storage.removeItem(KEY)
     else storage.setItem(KEY, theme)
   } catch {
-    // Storage is off: it holds until the page is closed.
+    // Storage is disabled: the theme applies until the page is closed.
   }
 }
 
@@ -39,10 +39,10 @@ function listen(changed: () => void): () => void {
   }
 }
 
-/** The theme that was chosen. */
+/** Returns the selected theme. */
 export const useTheme = (): Theme => useSyncExternalStore(listen, chosenTheme)
 
-/** The current colour scheme. A canvas that uses `color` must draw again when it changes. */
+/** Returns the current colour scheme. A canvas that uses `color` must draw again when it changes. */
 export function useScheme(): 'light' | 'dark' {
   return useSyncExternalStore(listen, () => {
     const theme = chosenTheme()
@@ -51,7 +51,7 @@ export function useScheme(): 'light' | 'dark' {
   })
 }
 
-/** What a colour of tokens.css, such as `--accent`, is just now: `rgb(…)`. */
+/** Returns the current value of a colour token such as `--accent`: `rgb(…)`. */
 export function color(token: string, within: Element = document.documentElement): string {
   const probe = document.createElement('span')
   probe.style.color = `var(${token})`
@@ -62,11 +62,11 @@ export function color(token: string, within: Element = document.documentElement)
   return value
 }
 
-/** A colour that `color` gave, with this opacity. */
+/** Returns a colour of `color` with an opacity. */
 export function faded(rgb: string, opacity: number): string {
   const parts = /^rgba?\(([\d.]+)[ ,]+([\d.]+)[ ,]+([\d.]+)/.exec(rgb)
   return parts ? `rgba(${parts[1] ?? 0}, ${parts[2] ?? 0}, ${parts[3] ?? 0}, ${opacity})` : rgb
 }
 
-/** The token of the colour of series number `i`, from 0; they repeat. */
+/** Returns the colour token of series number `i`, from 0; they repeat. */
 export const seriesToken = (i: number) => `--series-${(i % 8) + 1}`

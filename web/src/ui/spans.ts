@@ -1,4 +1,4 @@
-// Lengths of time that are looked back over: as the interface writes them, and as they are called after "last".
+// Time spans as the API writes them, and their labels after "last".
 
 /** A number with a unit, such as 15m. */
 export interface Span {
@@ -26,7 +26,7 @@ const UNITS: Record<string, number> = {
   w: 604_800_000,
 }
 
-/** The length of a text such as 15m in milliseconds; undefined if it is none. */
+/** Returns the length of a span such as 15m in milliseconds; undefined if it is invalid. */
 export function durationMs(text: string, units = 'smhdw'): number | undefined {
   const match = /^([0-9]{1,9})([a-z])$/.exec(text)
   const unit = match?.[2] ?? ''

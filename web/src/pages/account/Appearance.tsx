@@ -4,7 +4,7 @@ import { useLogout, useSession } from '@/app/session'
 import { Button, Copyable, Facts, Name, Panel, Segmented, Time } from '@/ui'
 import { chooseTheme, useTheme } from '@/ui/scheme'
 
-/** The session, and the theme: the one thing that this browser keeps. */
+/** The session and the theme. The theme is the only setting that is stored in the browser. */
 export function Appearance() {
   const theme = useTheme()
   const { data: session } = useSession()

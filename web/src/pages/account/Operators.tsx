@@ -4,7 +4,7 @@ import { useState } from 'react'
 
 import { api, type Operator } from '@/api'
 import { ConfirmRemoval } from '@/app/ConfirmRemoval'
-import { useShowOnce } from '@/app/once'
+import { useShowDialog } from '@/app/dialogs'
 import { useSession } from '@/app/session'
 import {
   Badge,
@@ -24,14 +24,14 @@ import {
 } from '@/ui'
 
 import { OPERATORS } from './operators'
-import { PasswordShown } from './PasswordShown'
-import { ResetPassword } from './Reset'
+import { NewPasswordDialog } from './NewPasswordDialog'
+import { ResetPassword } from './ResetPassword'
 
-/** Everybody who may log in. Each may do everything. */
+/** The list of operators. All operators have the same permissions. */
 export function Operators() {
   const { data: session } = useSession()
   const [adding, setAdding] = useState(false)
-  const [doing, setDoing] = useState<{ what: 'reset' | 'delete'; to: Operator } | null>(null)
+  const [action, setAction] = useState<{ what: 'reset' | 'delete'; to: Operator } | null>(null)
   const list = useQuery({
     queryKey: OPERATORS,
     queryFn: ({ signal }) => api.list<Operator>('/operators', { signal }),
@@ -64,14 +64,14 @@ export function Operators() {
             <IconButton
               label={`Reset the password of ${o.name}`}
               size="s"
-              onClick={() => setDoing({ what: 'reset', to: o })}
+              onClick={() => setAction({ what: 'reset', to: o })}
             >
               <KeyRound size={14} />
             </IconButton>
             <IconButton
               label={`Delete ${o.name}`}
               size="s"
-              onClick={() => setDoing({ what: 'delete', to: o })}
+              onClick={() => setAction({ what: 'delete', to: o })}
             >
               <Trash2 size={14} />
             </IconButton>
@@ -103,8 +103,8 @@ export function Operators() {
         />
       )}
       {adding && <AddOperator onClose={() => setAdding(false)} />}
-      {doing?.what === 'reset' && <ResetPassword operator={doing.to} onClose={() => setDoing(null)} />}
-      {doing?.what === 'delete' && <RemoveOperator operator={doing.to} onClose={() => setDoing(null)} />}
+      {action?.what === 'reset' && <ResetPassword operator={action.to} onClose={() => setAction(null)} />}
+      {action?.what === 'delete' && <RemoveOperator operator={action.to} onClose={() => setAction(null)} />}
     </Panel>
   )
 }
@@ -112,13 +112,13 @@ export function Operators() {
 function AddOperator({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient()
   const [name, setName] = useState('')
-  const showOnce = useShowOnce()
+  const showDialog = useShowDialog()
   const add = useMutation({
-    // The password goes past the cache of mutations.
+    // The password is passed to the dialog, because mutations are cached.
     mutationFn: async () => {
-      const { name: made, password = '' } = await api.post<Operator>('/operators', { body: { name } })
-      showOnce((close) => (
-        <PasswordShown title="The new operator" name={made} password={password} onClose={close} />
+      const { name: created, password = '' } = await api.post<Operator>('/operators', { body: { name } })
+      showDialog((close) => (
+        <NewPasswordDialog title="The new operator" name={created} password={password} onClose={close} />
       ))
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: OPERATORS }),
@@ -168,7 +168,7 @@ function RemoveOperator({ operator, onClose }: { operator: Operator; onClose: ()
       action="Delete"
       path={`/operators/${operator.id}`}
       lists={OPERATORS}
-      said="Operator deleted"
+      successTitle="Operator deleted"
       onDone={onClose}
     >
       <p>

@@ -2,40 +2,40 @@ import { useMutation } from '@tanstack/react-query'
 import { useState, type SyntheticEvent } from 'react'
 
 import { api } from '@/api'
-import { forget } from '@/app/session'
+import { clearSession } from '@/app/session'
 import { Button, ErrorNotice, fieldError, Panel, useToast } from '@/ui'
 
 import { PasswordField } from './PasswordField'
-import { Whose } from './Whose'
+import { HiddenUsername } from './HiddenUsername'
 
-/** As the server has it. */
-const SHORTEST = 12
+/** The minimum length that the server requires. */
+const MIN_LENGTH = 12
 
 export function Password() {
   const toast = useToast()
   const [current, setCurrent] = useState('')
-  const [fresh, setFresh] = useState('')
-  const [again, setAgain] = useState('')
-  const [tried, setTried] = useState(false)
+  const [newPassword, setNewPassword] = useState('')
+  const [repeated, setRepeated] = useState('')
+  const [submitted, setSubmitted] = useState(false)
   const change = useMutation({
-    mutationFn: () => api.put('/session/password', { body: { current, new: fresh } }),
+    mutationFn: () => api.put('/session/password', { body: { current, new: newPassword } }),
     onSuccess: () => {
       toast.ok('Password changed', 'All your sessions have ended. Log in with the new password.')
-      forget()
+      clearSession()
     },
   })
-  const short = [...fresh].length < SHORTEST ? `At least ${SHORTEST} characters` : undefined
-  const other = fresh !== again ? 'The passwords do not match' : undefined
+  const tooShort = [...newPassword].length < MIN_LENGTH ? `At least ${MIN_LENGTH} characters` : undefined
+  const mismatch = newPassword !== repeated ? 'The passwords do not match' : undefined
   const submit = (e: SyntheticEvent) => {
     e.preventDefault()
-    setTried(true)
-    if (current && !short && !other && !change.isPending) change.mutate()
+    setSubmitted(true)
+    if (current && !tooShort && !mismatch && !change.isPending) change.mutate()
   }
-  const shown = (problem: string | undefined) => (tried ? problem : undefined)
+  const shown = (problem: string | undefined) => (submitted ? problem : undefined)
   return (
     <Panel title="Password">
       <form className="stack" onSubmit={submit} noValidate>
-        <Whose />
+        <HiddenUsername />
         <PasswordField
           label="Current password"
           error={shown(current ? undefined : 'Required') ?? fieldError(change.error, 'current')}
@@ -45,12 +45,17 @@ export function Password() {
         />
         <PasswordField
           label="New password"
-          hint={`At least ${SHORTEST} characters; a few words work best`}
-          error={shown(short) ?? fieldError(change.error, 'new')}
-          value={fresh}
-          onChange={setFresh}
+          hint={`At least ${MIN_LENGTH} characters; a few words work best`}
+          error={shown(tooShort) ?? fieldError(change.error, 'new')}
+          value={newPassword}
+          onChange={setNewPassword}
         />
-        <PasswordField label="New password again" error={shown(other)} value={again} onChange={setAgain} />
+        <PasswordField
+          label="New password again"
+          error={shown(mismatch)}
+          value={repeated}
+          onChange={setRepeated}
+        />
         {change.error && !fieldError(change.error, 'current', 'new') && (
           <ErrorNotice error={change.error} compact />
         )}

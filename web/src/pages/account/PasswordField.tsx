@@ -1,6 +1,6 @@
 import { Field, Input } from '@/ui'
 
-/** A password that is typed. `current` is one that there is, for the browser's own keeper of them. */
+/** A password input. `current` marks an existing password for the password manager of the browser. */
 export function PasswordField({
   label,
   hint,

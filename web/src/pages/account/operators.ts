@@ -1,2 +1,2 @@
-/** Of react-query, for who changes operators: invalidate it. */
+/** The query key. Invalidate it after a change of operators. */
 export const OPERATORS = ['operators'] as const

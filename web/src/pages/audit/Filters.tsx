@@ -3,10 +3,10 @@ import { useState } from 'react'
 
 import { api, type Key, type Query } from '@/api'
 import { WorkspaceSelect } from '@/app/WorkspaceSelect'
-import { Field, fieldError, Input, PausedSearch, Select, useTyped, visible } from '@/ui'
+import { Field, fieldError, Input, DebouncedSearch, Select, useEditableValue, visible } from '@/ui'
 
 import { searchText } from '../keys/keys'
-import { RANGES, STATUSES, USUAL_RANGE } from './filter'
+import { RANGES, STATUSES, DEFAULT_RANGE } from './filter'
 
 interface FiltersProps {
   params: URLSearchParams
@@ -14,7 +14,7 @@ interface FiltersProps {
   error: unknown
 }
 
-/** The filters: what is typed holds on Enter or when it is left, what is chosen at once. */
+/** The filters. Typed values apply on Enter or blur, selected values at once. */
 export function Filters({ params, set, error }: FiltersProps) {
   const value = (name: string) => params.get(name) ?? ''
   const typed = (name: string, label: string, placeholder: string) => (
@@ -30,7 +30,7 @@ export function Filters({ params, set, error }: FiltersProps) {
     <div className="audit-filters">
       <Field label="Time">
         <Select
-          value={params.get('range') ?? USUAL_RANGE}
+          value={params.get('range') ?? DEFAULT_RANGE}
           onChange={(e) => set('range', e.target.value)}
           options={RANGES}
         />
@@ -51,7 +51,7 @@ export function Filters({ params, set, error }: FiltersProps) {
   )
 }
 
-/** A filter that is typed. It keeps the focus when it holds. */
+/** A text filter. It keeps the focus when it is applied. */
 function TypedFilter({
   label,
   placeholder,
@@ -65,8 +65,8 @@ function TypedFilter({
   error: string | undefined
   onChange: (text: string) => void
 }) {
-  const [typed, setTyped] = useTyped(value)
-  const take = () => typed.trim() !== value && onChange(typed.trim())
+  const [typed, setTyped] = useEditableValue(value)
+  const apply = () => typed.trim() !== value && onChange(typed.trim())
   return (
     <Field label={label} error={error}>
       <Input
@@ -74,15 +74,15 @@ function TypedFilter({
         placeholder={placeholder}
         spellCheck={false}
         onChange={(e) => setTyped(e.target.value)}
-        onKeyDown={(e) => e.key === 'Enter' && take()}
-        onBlur={take}
+        onKeyDown={(e) => e.key === 'Enter' && apply()}
+        onBlur={apply}
       />
     </Field>
   )
 }
 
-/** Keys that are chosen among; others are found by their names. */
-const CHOICES = 100
+/** The maximum number of listed keys. The others are found by name. */
+const MAX_CHOICES = 100
 
 function useKeyList(query: Query, enabled = true) {
   return useQuery({
@@ -96,10 +96,10 @@ function useKeyList(query: Query, enabled = true) {
 
 function KeyChoice({ value, onChange }: { value: string; onChange: (id: string) => void }) {
   const [text, setText] = useState('')
-  const found = useKeyList({ name: searchText(text), limit: CHOICES })
+  const found = useKeyList({ name: searchText(text), limit: MAX_CHOICES })
   const chosen = useKeyList({ id: value, limit: 1 }, value !== '')?.data.find((k) => k.id === value)
   const keys = found?.data.filter((k) => k.id !== value) ?? []
-  const more = (found?.meta.total ?? 0) > CHOICES || text !== ''
+  const hasMore = (found?.meta.total ?? 0) > MAX_CHOICES || text !== ''
   return (
     <div className="audit-key">
       <Field label="Key">
@@ -113,7 +113,7 @@ function KeyChoice({ value, onChange }: { value: string; onChange: (id: string) 
           ))}
         </Select>
       </Field>
-      {more && <PausedSearch label="Find a key" value={text} onChange={setText} />}
+      {hasMore && <DebouncedSearch label="Find a key" value={text} onChange={setText} />}
     </div>
   )
 }

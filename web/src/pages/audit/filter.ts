@@ -1,14 +1,14 @@
-// The filter of the audit log in the page's URL.
+// The filter of the audit log in the URL of the page.
 
 import type { Query } from '@/api'
 import { durationMs, SPANS } from '@/ui/spans'
 
-/** How far back is looked without a word. */
-export const USUAL_RANGE = '1d'
+/** The default time range. */
+export const DEFAULT_RANGE = '1d'
 
 /** The time ranges: their values in the URL and their labels. */
 export const RANGES = [
-  ...SPANS.filter((span) => ['15m', '1h', USUAL_RANGE, '7d', '30d'].includes(span.last)).map((span) => ({
+  ...SPANS.filter((span) => ['15m', '1h', DEFAULT_RANGE, '7d', '30d'].includes(span.last)).map((span) => ({
     value: span.last,
     label: `Last ${span.label}`,
   })),
@@ -29,17 +29,19 @@ export const STATUSES = [
 export const FIELDS = ['workspaceId', 'keyId', 'status', 'route', 'ip', 'requestId'] as const
 export type Field = (typeof FIELDS)[number]
 
-/** The query of a list, with the start of the range fixed: pages of one list have to be of the same range. */
+/**
+ * Returns the query of a list. The start of the range is fixed, because all pages of a list must use the same range.
+ */
 export function queryOf(params: URLSearchParams, now: number): Query {
   const query: Query = {}
   for (const field of FIELDS) query[field] = params.get(field)?.trim() ?? null
-  const range = params.get('range') ?? USUAL_RANGE
-  const back = durationMs(range) ?? (range === '' ? undefined : durationMs(USUAL_RANGE))
+  const range = params.get('range') ?? DEFAULT_RANGE
+  const back = durationMs(range) ?? (range === '' ? undefined : durationMs(DEFAULT_RANGE))
   if (back !== undefined) query['from'] = new Date(now - back).toISOString()
   return query
 }
 
-/** How a status looks. */
+/** Returns the tone of a status. */
 export function toneOf(status: number | null): 'ok' | 'warn' | 'bad' | 'neutral' {
   if (status === null || status === 0) return 'neutral'
   if (status >= 500) return 'bad'

@@ -5,8 +5,8 @@ import { useSearchParams } from 'react-router'
 
 import { Page, Tabs } from '@/ui'
 
-import { Trail } from './Trail'
-import { Uses } from './Uses'
+import { OperatorActions } from './OperatorActions'
+import { AccessLog } from './AccessLog'
 
 export default function AuditPage() {
   const [params, setParams] = useSearchParams()
@@ -24,8 +24,8 @@ export default function AuditPage() {
           setParams(next === 'trail' ? { show: 'operators' } : {})
         }}
         tabs={[
-          { value: 'uses', label: 'Requests with keys', content: <Uses /> },
-          { value: 'trail', label: 'Actions of operators', content: <Trail /> },
+          { value: 'uses', label: 'Requests with keys', content: <AccessLog /> },
+          { value: 'trail', label: 'Actions of operators', content: <OperatorActions /> },
         ]}
       />
     </Page>

@@ -1,4 +1,4 @@
-// The graph explorer: a workspace's nodes and edges on a canvas, which can be looked at, followed, and changed.
+// The graph explorer: shows and edits the nodes and edges of a workspace on a canvas.
 
 import './graph.css'
 
@@ -13,13 +13,13 @@ import { Page } from '@/ui'
 import { Explorer } from './data/explorer'
 import { useHead } from './data/head'
 import { graphSource } from './data/source'
-import { nodesOf } from './model/trail'
+import { affectedNodeIds } from './model/diffs'
 import type { Change } from './model/types'
-import { aroundKey, ExplorerProvider } from './parts/context'
+import { resourceKey, ExplorerProvider } from './parts/context'
 import { Workbench } from './parts/Workbench'
 
-/** Nodes that an address can ask for. */
-const MOST_ASKED = 200
+/** The maximum number of nodes that a URL can name. */
+const MAX_REQUESTED_IDS = 200
 
 export default function GraphPage() {
   const { id: workspace } = useWorkspace()
@@ -30,35 +30,39 @@ export default function GraphPage() {
     return { workspace, source, explorer: new Explorer(source) }
   }, [workspace])
   const { explorer, source } = shared
-  // Where the stream goes on: what is loaded afterwards is at least as new, so that nothing is missed in between.
-  const [head, seeking] = useHead(source)
-  const [again, setAgain] = useState(0)
-  const asked = params.getAll('node').slice(0, MOST_ASKED).join(',')
+  // The stream starts here. What is loaded afterwards is at least as new, so no change is missed.
+  const [head, headState] = useHead(source)
+  const [generation, setGeneration] = useState(0)
+  const requestedIds = params.getAll('node').slice(0, MAX_REQUESTED_IDS).join(',')
 
   useEffect(() => {
-    void explorer.start(asked === '' ? [] : asked.split(','))
+    void explorer.start(requestedIds === '' ? [] : requestedIds.split(','))
     return () => explorer.close()
-  }, [explorer, asked])
+  }, [explorer, requestedIds])
 
   const stream = useEvents('/queries/events', {
     workspace,
     query: { after: head },
     enabled: head !== null,
-    again,
+    generation,
     onEvent: (event) => {
-      // The graph is another one than what is shown, as after a restore: nothing of it can be kept.
+      // The graph was replaced, for example by a restore: nothing of the canvas is valid.
       if (event.event === 'reset') window.location.reload()
       if (event.event !== 'change') return
       const change = JSON.parse(event.data) as Change
-      explorer.change(change)
-      for (const id of nodesOf(change)) void client.invalidateQueries({ queryKey: aroundKey(workspace, id) })
+      explorer.onChange(change)
+      for (const id of affectedNodeIds(change))
+        void client.invalidateQueries({ queryKey: resourceKey(workspace, id) })
     },
   })
 
   return (
     <ExplorerProvider value={shared}>
       <Page title="Graph" full>
-        <Workbench stream={head === null ? seeking : stream} onReconnect={() => setAgain(again + 1)} />
+        <Workbench
+          stream={head === null ? headState : stream}
+          onReconnect={() => setGeneration(generation + 1)}
+        />
       </Page>
     </ExplorerProvider>
   )

@@ -44,31 +44,32 @@ import {
   progressText,
   statusText,
   TONES,
-  underWay,
-} from './words'
+  isRebuilding,
+} from './descriptions'
 
 const KEY = ['indexes'] as const
-/** Milliseconds between looks, while something is being made and else. */
-const OFTEN = 1_500
-const SELDOM = 5_000
+/** Poll intervals in milliseconds while an index is being built and otherwise. */
+const BUSY_POLL_MS = 1_500
+const IDLE_POLL_MS = 5_000
 const PAGE = 50
 
 export default function IndexesPage() {
   const [offset, setOffset] = useState(0)
-  const [asking, setAsking] = useState(false)
+  const [confirming, setConfirming] = useState(false)
   const installed = useQuery({
     queryKey: [...KEY, 'installed'],
     queryFn: ({ signal }) => api.get<Installed>('/indexes/reindex', { signal }),
-    refetchInterval: (query) => (query.state.data && underWay(query.state.data) ? OFTEN : SELDOM),
+    refetchInterval: (query) =>
+      query.state.data && isRebuilding(query.state.data) ? BUSY_POLL_MS : IDLE_POLL_MS,
   })
-  const busy = installed.data ? underWay(installed.data) : false
+  const busy = installed.data ? isRebuilding(installed.data) : false
   const list = useQuery({
     queryKey: [...KEY, 'workspaces', offset],
     queryFn: ({ signal }) => api.list<WorkspaceIndex>('/indexes', { query: { limit: PAGE, offset }, signal }),
-    refetchInterval: busy ? OFTEN : SELDOM,
+    refetchInterval: busy ? BUSY_POLL_MS : IDLE_POLL_MS,
     placeholderData: (before) => before,
   })
-  const degraded = list.data?.data.filter((one) => one.status === 'degraded') ?? []
+  const degraded = list.data?.data.filter((item) => item.status === 'degraded') ?? []
   return (
     <Page
       title="Indexes"
@@ -78,7 +79,7 @@ export default function IndexesPage() {
           variant="primary"
           icon={<RefreshCw size={16} />}
           disabled={!installed.data || busy}
-          onClick={() => setAsking(true)}
+          onClick={() => setConfirming(true)}
         >
           {busy ? 'Rebuilding' : 'Re-index'}
         </Button>
@@ -87,7 +88,7 @@ export default function IndexesPage() {
       {installed.error && <ErrorNotice error={installed.error} onRetry={() => void installed.refetch()} />}
       {degraded.length > 0 && <Degraded workspaces={degraded} />}
       {installed.data ? (
-        <Standing installed={installed.data} list={list.data?.data ?? []} />
+        <IndexSummary installed={installed.data} list={list.data?.data ?? []} />
       ) : (
         <Skeleton lines={3} />
       )}
@@ -121,8 +122,8 @@ export default function IndexesPage() {
       {list.data && list.data.meta.total > PAGE && (
         <Pager meta={list.data.meta} onOffset={setOffset} what="workspaces" />
       )}
-      <Meaning />
-      <AskReindex open={asking} installed={installed.data} onClose={() => setAsking(false)} />
+      <IndexHelp />
+      <ReindexDialog open={confirming} installed={installed.data} onClose={() => setConfirming(false)} />
     </Page>
   )
 }
@@ -182,10 +183,10 @@ const COLUMNS: readonly Column<WorkspaceIndex>[] = [
   },
 ]
 
-function Standing({ installed, list }: { installed: Installed; list: readonly WorkspaceIndex[] }) {
+function IndexSummary({ installed, list }: { installed: Installed; list: readonly WorkspaceIndex[] }) {
   const live = liveOf(installed)
   const building = buildingOf(installed)
-  const pending = list.reduce((sum, one) => sum + one.nodes.pending, 0)
+  const pending = list.reduce((sum, item) => sum + item.nodes.pending, 0)
   return (
     <>
       <div className="indexes-stats">
@@ -213,13 +214,13 @@ function Standing({ installed, list }: { installed: Installed; list: readonly Wo
           />
         </Panel>
       </div>
-      {building && <Building index={building} />}
-      {installed.last && <Last last={installed.last} live={live} />}
+      {building && <BuildProgress index={building} />}
+      {installed.last && <LastReindex last={installed.last} live={live} />}
     </>
   )
 }
 
-function Building({ index }: { index: SearchIndex }) {
+function BuildProgress({ index }: { index: SearchIndex }) {
   return (
     <Panel title="A new index is being built">
       <div className="stack" aria-live="polite">
@@ -234,7 +235,7 @@ function Building({ index }: { index: SearchIndex }) {
   )
 }
 
-function Last({ last, live }: { last: Reindex; live: SearchIndex | null }) {
+function LastReindex({ last, live }: { last: Reindex; live: SearchIndex | null }) {
   return (
     <Panel title="Last request">
       <Facts
@@ -268,7 +269,7 @@ function Degraded({ workspaces }: { workspaces: readonly WorkspaceIndex[] }) {
   )
 }
 
-function Meaning() {
+function IndexHelp() {
   return (
     <Panel title="States">
       <Facts
@@ -289,7 +290,7 @@ function Meaning() {
   )
 }
 
-function AskReindex({
+function ReindexDialog({
   open,
   installed,
   onClose,

@@ -4,7 +4,7 @@ import { useState } from 'react'
 
 import { api, type Key, type NewKey } from '@/api'
 import { ConfirmRemoval } from '@/app/ConfirmRemoval'
-import { useShowOnce } from '@/app/once'
+import { useShowDialog } from '@/app/dialogs'
 import {
   Badge,
   Button,
@@ -21,11 +21,11 @@ import {
 } from '@/ui'
 
 import { KEYS, StateBadge } from './parts'
-import { KeyShown } from './Shown'
+import { KeySecretDialog } from './KeySecretDialog'
 
-/** One key, beside the list. */
+/** The details of a key, beside the list. */
 export function KeyDetails({ k, onClose }: { k: Key; onClose: () => void }) {
-  const [doing, setDoing] = useState<'nothing' | 'roll' | 'revoke'>('nothing')
+  const [dialog, setDialog] = useState<'nothing' | 'roll' | 'revoke'>('nothing')
   const active = k.state === 'active'
   return (
     <Dialog
@@ -36,7 +36,7 @@ export function KeyDetails({ k, onClose }: { k: Key; onClose: () => void }) {
       footer={
         <>
           {active && (
-            <Button icon={<Trash2 size={14} />} onClick={() => setDoing('revoke')}>
+            <Button icon={<Trash2 size={14} />} onClick={() => setDialog('revoke')}>
               Revoke
             </Button>
           )}
@@ -44,7 +44,7 @@ export function KeyDetails({ k, onClose }: { k: Key; onClose: () => void }) {
             Uses
           </ButtonLink>
           {active && (
-            <Button variant="primary" icon={<RefreshCw size={14} />} onClick={() => setDoing('roll')}>
+            <Button variant="primary" icon={<RefreshCw size={14} />} onClick={() => setDialog('roll')}>
               Roll
             </Button>
           )}
@@ -98,13 +98,13 @@ export function KeyDetails({ k, onClose }: { k: Key; onClose: () => void }) {
           ]}
         />
       </div>
-      {doing === 'roll' && <RollKey k={k} onClose={() => setDoing('nothing')} />}
-      <RevokeKey k={k} open={doing === 'revoke'} onClose={() => setDoing('nothing')} onRevoked={onClose} />
+      {dialog === 'roll' && <RollKey k={k} onClose={() => setDialog('nothing')} />}
+      <RevokeKey k={k} open={dialog === 'revoke'} onClose={() => setDialog('nothing')} onRevoked={onClose} />
     </Dialog>
   )
 }
 
-const GRACES = [
+const GRACE_PERIODS = [
   { value: '0', label: 'No grace period' },
   { value: '3600', label: 'An hour' },
   { value: '86400', label: 'A day' },
@@ -114,13 +114,18 @@ const GRACES = [
 function RollKey({ k, onClose }: { k: Key; onClose: () => void }) {
   const queries = useQueryClient()
   const [grace, setGrace] = useState('86400')
-  const showOnce = useShowOnce()
+  const showDialog = useShowDialog()
   const roll = useMutation({
-    // The text of the key goes past the cache of mutations.
+    // The text of the key is passed to the dialog, because mutations are cached.
     mutationFn: async () => {
-      const made = await api.post<NewKey>(`/keys/${k.id}/roll`, { body: { graceSeconds: Number(grace) } })
-      showOnce((close) => (
-        <KeyShown title="The successor" text={made.key} workspaceId={k.workspaces[0]?.id} onClose={close} />
+      const created = await api.post<NewKey>(`/keys/${k.id}/roll`, { body: { graceSeconds: Number(grace) } })
+      showDialog((close) => (
+        <KeySecretDialog
+          title="The successor"
+          text={created.key}
+          workspaceId={k.workspaces[0]?.id}
+          onClose={close}
+        />
       ))
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: KEYS }),
@@ -147,7 +152,7 @@ function RollKey({ k, onClose }: { k: Key; onClose: () => void }) {
     >
       <div className="stack">
         <Field label="The old key works for another">
-          <Select value={grace} onChange={(e) => setGrace(e.target.value)} options={GRACES} />
+          <Select value={grace} onChange={(e) => setGrace(e.target.value)} options={GRACE_PERIODS} />
         </Field>
         {roll.error && <ErrorNotice error={roll.error} compact />}
       </div>
@@ -174,8 +179,8 @@ function RevokeKey({
       action="Revoke key"
       path={`/keys/${k.id}`}
       lists={KEYS}
-      said="Key revoked"
-      more="It stops working within a second."
+      successTitle="Key revoked"
+      successText="It stops working within a second."
       onDone={onRevoked}
     >
       <p>

@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { api, SCOPES, type NewKey, type Scope } from '@/api'
-import { useShowOnce } from '@/app/once'
+import { useShowDialog } from '@/app/dialogs'
 import { useWorkspaceChoices, useWorkspaces, useWorkspacesById } from '@/app/workspace'
 import {
   Badge,
@@ -15,15 +15,15 @@ import {
   Group,
   Input,
   Name,
-  PausedSearch,
+  DebouncedSearch,
   Segmented,
   Select,
 } from '@/ui'
 
 import { KEYS } from './parts'
-import { KeyShown } from './Shown'
+import { KeySecretDialog } from './KeySecretDialog'
 
-const MEANS: Record<Scope, string> = {
+const SCOPE_DESCRIPTIONS: Record<Scope, string> = {
   'read:nodes': 'read and search nodes',
   'write:nodes': 'create, update and delete nodes',
   'read:edges': 'read edges',
@@ -44,7 +44,7 @@ const PRESETS: readonly { value: string; label: string; scopes: readonly Scope[]
 const same = (a: readonly Scope[], b: readonly Scope[]) =>
   a.length === b.length && a.every((s) => b.includes(s))
 
-const LIVES = [
+const LIFETIMES = [
   { value: '', label: 'Never' },
   { value: '1', label: 'In a day' },
   { value: '30', label: 'In 30 days' },
@@ -60,43 +60,45 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
     workspaceId ? [workspaceId] : workspace ? [workspace.id] : [],
   )
   const [scopes, setScopes] = useState<readonly Scope[]>(['write:livedata'])
-  const [own, setOwn] = useState(false)
+  const [customScopes, setCustomScopes] = useState(false)
   const [days, setDays] = useState('90')
-  const [tried, setTried] = useState(false)
-  const showOnce = useShowOnce()
-  const make = useMutation({
-    // The cache of mutations keeps results, so the text of the key bypasses it.
+  const [submitted, setSubmitted] = useState(false)
+  const showDialog = useShowDialog()
+  const create = useMutation({
+    // The text of the key is passed to the dialog, because mutations are cached.
     mutationFn: async () => {
       const expiresAt = days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null
-      const made = await api.post<NewKey>('/keys', { body: { name, workspaces: opens, scopes, expiresAt } })
-      showOnce((close) => (
-        <KeyShown title="The new key" text={made.key} workspaceId={opens[0]} onClose={close} />
+      const created = await api.post<NewKey>('/keys', {
+        body: { name, workspaces: opens, scopes, expiresAt },
+      })
+      showDialog((close) => (
+        <KeySecretDialog title="The new key" text={created.key} workspaceId={opens[0]} onClose={close} />
       ))
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: KEYS }),
   })
 
-  const nameError = tried && name.trim() === '' ? 'Enter a name' : fieldError(make.error, 'name')
-  const opensError = tried && opens.length === 0 ? 'Select at least one' : undefined
-  const preset = own ? 'own' : (PRESETS.find((p) => same(p.scopes, scopes))?.value ?? 'own')
+  const nameError = submitted && name.trim() === '' ? 'Enter a name' : fieldError(create.error, 'name')
+  const opensError = submitted && opens.length === 0 ? 'Select at least one' : undefined
+  const preset = customScopes ? 'own' : (PRESETS.find((p) => same(p.scopes, scopes))?.value ?? 'own')
   const submit = () => {
-    setTried(true)
-    if (name.trim() !== '' && opens.length > 0 && !make.isPending)
-      make.mutate(undefined, { onSuccess: onClose })
+    setSubmitted(true)
+    if (name.trim() !== '' && opens.length > 0 && !create.isPending)
+      create.mutate(undefined, { onSuccess: onClose })
   }
   return (
     <Dialog
       open
-      sticky={make.isPending}
+      sticky={create.isPending}
       onClose={onClose}
       title="New key"
       onSubmit={submit}
       footer={
         <>
-          <Button onClick={onClose} disabled={make.isPending}>
+          <Button onClick={onClose} disabled={create.isPending}>
             Cancel
           </Button>
-          <Button type="submit" variant="primary" busy={make.isPending}>
+          <Button type="submit" variant="primary" busy={create.isPending}>
             Create key
           </Button>
         </>
@@ -112,7 +114,7 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
             label="Scopes"
             value={preset}
             onChange={(value) => {
-              setOwn(value === 'own')
+              setCustomScopes(value === 'own')
               if (value !== 'own') setScopes(PRESETS.find((p) => p.value === value)?.scopes ?? [])
             }}
             options={PRESETS}
@@ -122,7 +124,7 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
               <Checkbox
                 key={scope}
                 label={<code>{scope}</code>}
-                hint={MEANS[scope]}
+                hint={SCOPE_DESCRIPTIONS[scope]}
                 checked={scopes.includes(scope)}
                 onChange={(e) =>
                   setScopes(SCOPES.filter((s) => (s === scope ? e.target.checked : scopes.includes(s))))
@@ -139,19 +141,19 @@ export function NewKeyDialog({ workspaceId, onClose }: { workspaceId: string; on
         <Field
           label="Expires"
           hint={days ? undefined : 'The UI reminds you to roll it after 90 days.'}
-          error={fieldError(make.error, 'expiresAt')}
+          error={fieldError(create.error, 'expiresAt')}
         >
-          <Select value={days} onChange={(e) => setDays(e.target.value)} options={LIVES} />
+          <Select value={days} onChange={(e) => setDays(e.target.value)} options={LIFETIMES} />
         </Field>
-        {make.error && !fieldError(make.error, 'name', 'expiresAt') && (
-          <ErrorNotice error={make.error} compact />
+        {create.error && !fieldError(create.error, 'name', 'expiresAt') && (
+          <ErrorNotice error={create.error} compact />
         )}
       </div>
     </Dialog>
   )
 }
 
-/** Which workspaces the key opens: of one mode. */
+/** Selects the workspaces of a key. They must have the same mode. */
 function WorkspaceChoice({
   chosen,
   onChange,
@@ -165,14 +167,14 @@ function WorkspaceChoice({
   const { total } = useWorkspaces()
   const { choices } = useWorkspaceChoices(text)
   const known = useWorkspacesById(chosen)
-  // What is chosen stays in sight, if it is none of the first or was found by another text.
-  const further = chosen.flatMap((id) => (choices.some((w) => w.id === id) ? [] : (known.get(id) ?? [])))
-  const shown = [...further, ...choices]
+  // Selected workspaces stay visible even if they are not among the first ones or were found by another text.
+  const unlisted = chosen.flatMap((id) => (choices.some((w) => w.id === id) ? [] : (known.get(id) ?? [])))
+  const shown = [...unlisted, ...choices]
   const mode = known.get(chosen[0] ?? '')?.mode
   return (
     <Group label="Workspaces" error={error}>
-      {total > 6 && <PausedSearch label="Find a workspace" value={text} onChange={setText} />}
-      {/* It may be longer than its box, so the keyboard has to reach it: by its checkboxes. */}
+      {total > 6 && <DebouncedSearch label="Find a workspace" value={text} onChange={setText} />}
+      {/* The list may be longer than its box. The keyboard reaches it by its checkboxes. */}
       <div className="keys-workspaces">
         {shown.map((w) => (
           <Checkbox

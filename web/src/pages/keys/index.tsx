@@ -16,7 +16,7 @@ import {
   Page,
   Pager,
   Panel,
-  PausedSearch,
+  DebouncedSearch,
   plural,
   Select,
   Table,
@@ -25,21 +25,21 @@ import {
 } from '@/ui'
 
 import { KeyDetails } from './Details'
-import { scopesInWords, searchText } from './keys'
+import { scopesText, searchText } from './keys'
 import { NewKeyDialog } from './NewKey'
-import { KEYS, Opens, StateBadge } from './parts'
+import { KEYS, KeyWorkspaces, StateBadge } from './parts'
 
 const COLUMNS: readonly Column<Key>[] = [
   { id: 'name', head: 'Name', primary: true, cell: (k) => <Name text={k.name} strong /> },
   { id: 'display', head: 'Key', cell: (k) => <code className="nowrap">{k.display}…</code> },
-  { id: 'opens', head: 'Workspaces', cell: (k) => <Opens k={k} /> },
+  { id: 'opens', head: 'Workspaces', cell: (k) => <KeyWorkspaces k={k} /> },
   {
     id: 'scopes',
     head: 'Scopes',
     wide: true,
     cell: (k) => (
       <span title={k.scopes.join(', ')} className="name">
-        {scopesInWords(k.scopes)}
+        {scopesText(k.scopes)}
       </span>
     ),
   },
@@ -50,7 +50,7 @@ const COLUMNS: readonly Column<Key>[] = [
 
 const PAGE = 50
 
-/** A part of the keys, the newest first. While another part is asked for, the one before stays. */
+/** Returns a page of keys, newest first. The previous page stays while the next one is loading. */
 function useKeys(query: Query, enabled = true) {
   return useQuery({
     queryKey: [...KEYS, query],
@@ -88,15 +88,15 @@ export default function KeysPage() {
       return after
     })
   const rows = list.data?.data
-  // The one of the address may be on another page of the list, or in none of it.
-  const asked = params.get('id')
-  const listed = rows?.find((k) => k.id === asked)
-  const single = useKeys({ id: asked, limit: 1 }, Boolean(asked && list.data && !listed))
-  const found = listed ?? (asked ? single.data?.data.find((k) => k.id === asked) : undefined)
-  // A key that leaves the list stays open while it is looked up: a dialog that opens again would cover its successor.
+  // The key of the URL may be on another page of the list or on none.
+  const requestedId = params.get('id')
+  const listed = rows?.find((k) => k.id === requestedId)
+  const single = useKeys({ id: requestedId, limit: 1 }, Boolean(requestedId && list.data && !listed))
+  const found = listed ?? (requestedId ? single.data?.data.find((k) => k.id === requestedId) : undefined)
+  // A key that leaves the list stays open while it is loaded: a dialog that opens again would cover its successor.
   const [last, setLast] = useState<Key>()
   if (found && found !== last) setLast(found)
-  const open = found ?? (last?.id === asked ? last : undefined)
+  const open = found ?? (last?.id === requestedId ? last : undefined)
   const filtered = Boolean(text || workspaceId || state !== 'active')
   return (
     <Page
@@ -142,7 +142,7 @@ export default function KeysPage() {
                   { value: 'all', label: 'All' },
                 ]}
               />
-              <PausedSearch label="Find by name" value={text} onChange={find} />
+              <DebouncedSearch label="Find by name" value={text} onChange={find} />
             </>
           }
         >

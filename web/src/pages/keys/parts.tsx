@@ -1,10 +1,10 @@
 import type { Key } from '@/api'
 import { Badge, Name } from '@/ui'
 
-/** Of react-query, for who changes keys: invalidate it. */
+/** The query key. Invalidate it after a change of keys. */
 export const KEYS = ['keys'] as const
 
-/** What a key's state is called, and how it looks. */
+/** The state of a key as a badge. */
 export function StateBadge({ k }: { k: Key }) {
   if (k.state === 'revoked') return <Badge tone="bad">revoked</Badge>
   if (k.state === 'expired') return <Badge>expired</Badge>
@@ -12,8 +12,8 @@ export function StateBadge({ k }: { k: Key }) {
   return <Badge tone="ok">active</Badge>
 }
 
-/** The names of the workspaces that a key opens. */
-export function Opens({ k }: { k: Key }) {
+/** The names of the workspaces of a key. */
+export function KeyWorkspaces({ k }: { k: Key }) {
   const [first] = k.workspaces
   if (!first) return <span className="muted">none</span>
   return (

@@ -106,7 +106,7 @@ function LoginError({ error, wait }: { error: unknown; wait: number }) {
   return <ErrorNotice error={error} compact />
 }
 
-/** Seconds until the server lets try again. */
+/** Returns the seconds until the server allows the next attempt. */
 function useWait(error: unknown, since: number): number {
   const now = useNow()
   if (!(error instanceof ApiError) || error.status !== 429) return 0

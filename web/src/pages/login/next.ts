@@ -1,4 +1,4 @@
-/** Where to go after the login: a path of this page and nothing else. Pure. */
+/** Returns the path after the login, which is always a path of this application. Pure. */
 export function safeNext(next: string | null): string {
   return next && /^\/(?![/\\])/.test(next) ? next : '/'
 }

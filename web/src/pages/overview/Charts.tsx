@@ -1,20 +1,20 @@
 import { compact, duration, Panel } from '@/ui'
 import { Chart } from '@/ui/Chart'
 
-import { shownSpan, withGaps, type Moment } from './model'
+import { shownSpan, withGaps, type Sample } from './model'
 
 const perSecond = (v: number) => `${compact(v)}/s`
 const seconds = (v: number) => duration(v * 1000)
-/** To a tenth: lags are not measured closer. */
+/** Lags are measured to a tenth of a second. */
 const tenths = (v: number) => duration(Math.round(v * 10) * 100)
 
-/** The last ten minutes. */
-export function Charts({ moments: known }: { moments: readonly Moment[] }) {
-  const moments = withGaps(known)
-  const times = moments.map((m) => m.at)
+/** Charts of the last ten minutes. */
+export function Charts({ samples: known }: { samples: readonly Sample[] }) {
+  const samples = withGaps(known)
+  const times = samples.map((m) => m.at)
   const end = times.at(-1) ?? 0
-  const range: readonly [number, number] = [end - shownSpan(moments), end]
-  const of = (value: (m: Moment) => number | null) => moments.map(value)
+  const range: readonly [number, number] = [end - shownSpan(samples), end]
+  const of = (value: (m: Sample) => number | null) => samples.map(value)
   const common = { times, range, height: 168, fromZero: true, sync: 'overview' } as const
   return (
     <div className="overview-charts">

@@ -1,16 +1,16 @@
 import { compact, duration, plural, Stat } from '@/ui'
 
-import { freshnessTone, lagTone, slowest, waiting, withGaps, type Moment, type Overview } from './model'
+import { freshnessTone, lagTone, maxLag, waitingRecords, withGaps, type Sample, type Overview } from './model'
 
-/** How many moments a small line shows. */
+/** The number of samples of a sparkline. */
 const TREND = 60
 
-/** The figures that say how it is going. */
-export function Figures({ now, moments }: { now: Overview; moments: readonly Moment[] }) {
-  const trend = (of: (m: Moment) => number | null) => withGaps(moments.slice(-TREND)).map(of)
+/** The key figures. */
+export function Figures({ now, samples }: { now: Overview; samples: readonly Sample[] }) {
+  const trend = (of: (m: Sample) => number | null) => withGaps(samples.slice(-TREND)).map(of)
   const { rates, freshness } = now
-  const lag = slowest(now) ?? 0
-  const records = waiting(now)
+  const lag = maxLag(now) ?? 0
+  const records = waitingRecords(now)
   const errors = now.requests.find((r) => r.status === '5xx')?.perSecond ?? 0
   const refused = now.requests.find((r) => r.status === '4xx')?.perSecond ?? 0
   return (

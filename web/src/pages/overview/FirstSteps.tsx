@@ -1,7 +1,7 @@
 import { useWorkspaces } from '@/app/workspace'
 import { ButtonLink, CodeBlock, Panel } from '@/ui'
 
-/** What to do where nothing was sent yet. */
+/** Instructions for an installation without data. */
 export function FirstSteps() {
   const { workspace } = useWorkspaces()
   const { origin } = window.location

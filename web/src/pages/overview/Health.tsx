@@ -15,10 +15,10 @@ import {
   Time,
 } from '@/ui'
 
-import { engineMeaning, engineName, lagTone, type Overview } from './model'
+import { engineEffect, engineName, lagTone, type Overview } from './model'
 
-/** What is wrong just now, and what it means. Nothing, where nothing is. */
-export function Trouble({ now }: { now: Overview }) {
+/** The current problems and their effects. Empty if there are none. */
+export function Problems({ now }: { now: Overview }) {
   const down = now.engines.filter((e) => !e.up)
   if (down.length === 0) return null
   return (
@@ -27,7 +27,7 @@ export function Trouble({ now }: { now: Overview }) {
       title={`${down.map((e) => engineName(e.name)).join(', ')} ${down.length === 1 ? 'does' : 'do'} not answer`}
     >
       {down.map((e) => (
-        <p key={e.name}>{engineMeaning(e.name)}</p>
+        <p key={e.name}>{engineEffect(e.name)}</p>
       ))}
       <p>
         Livegraph retries continuously. <code>livegraph doctor</code> reports the cause and a fix.
@@ -36,10 +36,10 @@ export function Trouble({ now }: { now: Overview }) {
   )
 }
 
-/** The engines, the consumers and what lies aside: beside the charts. */
+/** The engines, the consumers and the dead letters, beside the charts. */
 export function Health({ now }: { now: Overview }) {
   const down = now.engines.filter((e) => !e.up).length
-  const letters = now.deadLetters.filter((d) => d.open > 0)
+  const deadLetters = now.deadLetters.filter((d) => d.open > 0)
   return (
     <div className="overview-rail">
       <Panel title="Engines" note={down === 0 ? 'all answer' : `${down} of ${now.engines.length} down`}>
@@ -84,12 +84,12 @@ export function Health({ now }: { now: Overview }) {
         )}
       </Panel>
       <Panel title="Dead letters">
-        {letters.length === 0 ? (
+        {deadLetters.length === 0 ? (
           <p className="muted">None open. A dead letter is a record that cannot be processed.</p>
         ) : (
           <div className="stack">
             <ul className="overview-list">
-              {letters.map((d) => (
+              {deadLetters.map((d) => (
                 <li key={d.topic}>
                   <span className="overview-grow mono">{d.topic}</span>
                   <Badge tone="warn">{num(d.open)} open</Badge>
@@ -106,7 +106,7 @@ export function Health({ now }: { now: Overview }) {
   )
 }
 
-/** What is looked at more seldom. */
+/** Details that are needed less often. */
 export function Details({ now }: { now: Overview }) {
   return (
     <div className="grid-2">

@@ -6,12 +6,12 @@ import type { StreamState } from '@/api'
 
 import { Charts } from './Charts'
 import { FirstSteps } from './FirstSteps'
-import { Details, Health, Trouble } from './Health'
+import { Details, Health, Problems } from './Health'
 import { Figures } from './Figures'
 import { useOverview } from './useOverview'
 
 export default function OverviewPage() {
-  const { now, moments, stream, error, reload } = useOverview()
+  const { now, samples, stream, error, reload } = useOverview()
   const { workspaces, loading } = useWorkspaces()
   const empty = !loading && workspaces.every((w) => w.sources === 0)
   return (
@@ -29,10 +29,10 @@ export default function OverviewPage() {
       {empty && now && <FirstSteps />}
       {now && (
         <>
-          <Trouble now={now} />
-          <Figures now={now} moments={moments} />
+          <Problems now={now} />
+          <Figures now={now} samples={samples} />
           <div className="overview-main">
-            <Charts moments={moments} />
+            <Charts samples={samples} />
             <Health now={now} />
           </div>
           <Details now={now} />
@@ -42,7 +42,7 @@ export default function OverviewPage() {
   )
 }
 
-/** Whether what is seen is of now. */
+/** Shows whether the data is current. */
 function LiveBadge({ stream }: { stream: StreamState }) {
   if (stream.status === 'open') {
     return (
@@ -54,7 +54,7 @@ function LiveBadge({ stream }: { stream: StreamState }) {
   if (stream.status === 'connecting') return <Badge dot>Connecting</Badge>
   return (
     <Tooltip text={stream.error.message}>
-      {/* So that the reason can be read by keyboard. */}
+      {/* Focusable, so that the reason can be read by keyboard. */}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <span tabIndex={0} role="status">
         <Badge tone={stream.status === 'failed' ? 'bad' : 'warn'} dot>

@@ -4,38 +4,38 @@ import type { AdminSchemas } from '@/api'
 import type { Tone } from '@/ui'
 
 export type Overview = AdminSchemas['OverviewEvent']
-/** How far a built-in reader of the log is. */
+/** The lag of a built-in consumer. */
 export type Consumer = AdminSchemas['ConsumerLag']
 export type Engine = AdminSchemas['Engine']
-/** How it was at a time. */
+/** A sample of the history. */
 export type Past = AdminSchemas['HistoryPoint']
 
-/** One moment of the charts; seconds of Unix time. */
-export interface Moment {
+/** A sample of the charts; `at` is in seconds of Unix time. */
+export interface Sample {
   at: number
-  /** Null, as all others: nothing is known of this time. */
+  /** Null, like the other values, if there is no data of this time. */
   requests: number | null
   errors: number | null
   accepted: number | null
   visible: number | null
-  /** Seconds, of the slowest consumer. */
+  /** Seconds of the slowest consumer. */
   lag: number | null
   p50: number | null
   p95: number | null
 }
 
-/** Seconds that the charts show. */
-export const SHOWN = 600
+/** The time range of the charts in seconds. */
+export const SHOWN_SECONDS = 600
 
-/** Seconds that there is something to show of: from two minutes to all. */
-export function shownSpan(moments: readonly Moment[]): number {
-  const known = (moments.at(-1)?.at ?? 0) - (moments[0]?.at ?? 0)
-  return Math.min(Math.max(known, 120), SHOWN)
+/** Returns the seconds that contain data: two minutes to the full range. */
+export function shownSpan(samples: readonly Sample[]): number {
+  const known = (samples.at(-1)?.at ?? 0) - (samples[0]?.at ?? 0)
+  return Math.min(Math.max(known, 120), SHOWN_SECONDS)
 }
 
 const seconds = (at: string) => new Date(at).getTime() / 1000
 
-export const fromPast = (p: Past): Moment => ({
+export const fromPast = (p: Past): Sample => ({
   at: seconds(p.at),
   requests: p.requests,
   errors: p.errors,
@@ -46,39 +46,39 @@ export const fromPast = (p: Past): Moment => ({
   p95: p.freshness?.p95Seconds ?? null,
 })
 
-export function fromNow(o: Overview): Moment {
+export function fromNow(o: Overview): Sample {
   return {
     at: seconds(o.at),
     requests: o.rates.requests,
     errors: o.requests.find((r) => r.status === '5xx')?.perSecond ?? 0,
     accepted: o.rates.pointsAccepted,
     visible: o.rates.pointsVisible,
-    lag: slowest(o),
+    lag: maxLag(o),
     p50: o.freshness?.p50Seconds ?? null,
     p95: o.freshness?.p95Seconds ?? null,
   }
 }
 
-/** Seconds that the slowest consumer is behind; null: only another process knows. */
-export function slowest(o: Overview): number | null {
+/** Returns the lag of the slowest consumer in seconds; null if only another process knows it. */
+export function maxLag(o: Overview): number | null {
   return o.consumers.length === 0 ? null : Math.max(...o.consumers.map((c) => c.lagSeconds))
 }
 
-/** Records that wait for a consumer; one that waits for several of its topic is one. */
-export function waiting(o: Overview): number {
-  const most = new Map<string, number>()
-  for (const c of o.consumers) most.set(c.topic, Math.max(most.get(c.topic) ?? 0, c.lagRecords))
-  return [...most.values()].reduce((sum, n) => sum + n, 0)
+/** Returns the number of unread records; a record that several consumers of a topic have not read counts once. */
+export function waitingRecords(o: Overview): number {
+  const maxByTopic = new Map<string, number>()
+  for (const c of o.consumers) maxByTopic.set(c.topic, Math.max(maxByTopic.get(c.topic) ?? 0, c.lagRecords))
+  return [...maxByTopic.values()].reduce((sum, n) => sum + n, 0)
 }
 
-/** Seconds between two moments from which on nothing is known of the time in between: past ones are five apart. */
-const GAP = 12
+/** The minimum distance of two samples in seconds that counts as a gap: past samples are five seconds apart. */
+const GAP_SECONDS = 12
 
-/** Adds an empty moment wherever data is missing, so that lines have a gap there. */
-export function withGaps(moments: readonly Moment[]): Moment[] {
-  return moments.flatMap((m, i) => {
-    const before = moments[i - 1]
-    if (!before || m.at - before.at < GAP) return [m]
+/** Adds an empty sample wherever data is missing, so that lines have a gap there. */
+export function withGaps(samples: readonly Sample[]): Sample[] {
+  return samples.flatMap((m, i) => {
+    const before = samples[i - 1]
+    if (!before || m.at - before.at < GAP_SECONDS) return [m]
     const at = (before.at + m.at) / 2
     return [
       { at, requests: null, errors: null, accepted: null, visible: null, lag: null, p50: null, p95: null },
@@ -87,16 +87,16 @@ export function withGaps(moments: readonly Moment[]): Moment[] {
   })
 }
 
-/** The moments with one more; those that are no longer shown go, and one that is not later than the last is none. */
-export function appended(moments: readonly Moment[], next: Moment): readonly Moment[] {
-  const last = moments.at(-1)
-  if (last && next.at <= last.at) return moments
-  const from = moments.findIndex((m) => m.at > next.at - SHOWN)
-  return [...(from < 0 ? [] : moments.slice(from)), next]
+/** Appends a sample and removes those outside the range. A sample that is not newer than the last one is ignored. */
+export function appended(samples: readonly Sample[], next: Sample): readonly Sample[] {
+  const last = samples.at(-1)
+  if (last && next.at <= last.at) return samples
+  const from = samples.findIndex((m) => m.at > next.at - SHOWN_SECONDS)
+  return [...(from < 0 ? [] : samples.slice(from)), next]
 }
 
 /** The effect of an unavailable engine on users. */
-const MEANING: Record<string, string> = {
+const ENGINE_EFFECTS: Record<string, string> = {
   kafka: 'Points and commands get 503 until it is back; reads are not affected.',
   clickhouse: 'Points are accepted and wait in Kafka; queries of points and the audit log fail.',
   postgres: 'Keys that are not cached, the graph and sources cannot be read; commands wait.',
@@ -117,8 +117,9 @@ const NAMES: Record<string, string> = {
 }
 
 export const engineName = (name: string) => NAMES[name] ?? name
-export const engineMeaning = (name: string) => MEANING[name] ?? 'Requests that use it fail until it is back.'
+export const engineEffect = (name: string) =>
+  ENGINE_EFFECTS[name] ?? 'Requests that use it fail until it is back.'
 
-/** What a lag in seconds is to be thought of. */
+/** Returns the tone of a lag in seconds. */
 export const lagTone = (s: number): Tone => (s >= 60 ? 'bad' : s >= 10 ? 'warn' : 'neutral')
 export const freshnessTone = (s: number): Tone => (s >= 10 ? 'bad' : s >= 2 ? 'warn' : 'neutral')

@@ -3,17 +3,17 @@ import { useState } from 'react'
 
 import { api, useEvents, type StreamState } from '@/api'
 
-import { appended, fromNow, fromPast, type Moment, type Overview, type Past } from './model'
+import { appended, fromNow, fromPast, type Sample, type Overview, type Past } from './model'
 
 export interface Live {
   now: Overview | undefined
-  moments: readonly Moment[]
+  samples: readonly Sample[]
   stream: StreamState
   error: unknown
   reload: () => void
 }
 
-/** How it is, each second, and how it was in the last minutes. */
+/** Returns the current state, updated each second, and the samples of the last minutes. */
 export function useOverview(): Live {
   const first = useQuery({
     queryKey: ['overview'],
@@ -22,20 +22,20 @@ export function useOverview(): Live {
     gcTime: 0,
     refetchOnWindowFocus: false,
   })
-  const [live, setLive] = useState<{ now: Overview; moments: readonly Moment[] } | null>(null)
+  const [live, setLive] = useState<{ now: Overview; samples: readonly Sample[] } | null>(null)
   const stream = useEvents('/overview/stream', {
     onEvent: (event) => {
       if (event.event !== 'overview') return
       const now = JSON.parse(event.data) as Overview
-      setLive((before) => ({ now, moments: appended(before?.moments ?? [], fromNow(now)) }))
+      setLive((before) => ({ now, samples: appended(before?.samples ?? [], fromNow(now)) }))
     },
   })
   const past = first.data?.history.map(fromPast) ?? []
-  const since = live?.moments[0]?.at ?? Infinity
-  const oldest = (live?.moments.at(-1)?.at ?? 0) - 600
+  const since = live?.samples[0]?.at ?? Infinity
+  const oldest = (live?.samples.at(-1)?.at ?? 0) - 600
   return {
     now: live?.now ?? first.data,
-    moments: [...past.filter((m) => m.at < since && m.at > oldest), ...(live?.moments ?? [])],
+    samples: [...past.filter((m) => m.at < since && m.at > oldest), ...(live?.samples ?? [])],
     stream,
     error: live ? null : first.error,
     reload: () => void first.refetch(),

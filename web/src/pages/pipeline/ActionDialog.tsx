@@ -18,39 +18,46 @@ import {
   type Column,
 } from '@/ui'
 
-import { act, useLettersChanged } from './data'
-import { affected, carryOut, type Chosen, placeKey, type Sum, WORDS } from './letters'
+import { act, useRefetchDeadLetters } from './data'
+import {
+  affected,
+  runAction,
+  type Selection,
+  refKey,
+  type ActionTotals,
+  ACTION_TEXTS,
+} from './deadLetterActions'
 import type { Action, Outcome } from './shapes'
 
 interface ActionDialogProps {
   action: Action
-  chosen: Chosen
+  selection: Selection
   what: string
   onClose: (done: boolean) => void
 }
 
-/** Where the dialog is. */
-type Stage = { at: 'trying' | 'ready' | 'doing' | 'done'; sum: Sum | null; error: unknown }
+/** The state of the dialog. */
+type Stage = { phase: 'trying' | 'ready' | 'doing' | 'done'; totals: ActionTotals | null; error: unknown }
 
-/** Redrives or discards letters: first it says what would be done, then it is done, if that is wanted. */
-export function ActionDialog({ action, chosen, what, onClose }: ActionDialogProps) {
-  const words = WORDS[action]
+/** Redrives or discards dead letters: a dry run first, then the action on confirmation. */
+export function ActionDialog({ action, selection, what, onClose }: ActionDialogProps) {
+  const words = ACTION_TEXTS[action]
   const [again, setAgain] = useState(false)
   const [reason, setReason] = useState('')
-  const [asked, setAsked] = useState(false)
-  const { stage, tryOut, run } = useAction(action, chosen)
-  const count = stage.sum ? affected(stage.sum) : 0
+  const [submitted, setSubmitted] = useState(false)
+  const { stage, tryOut, run } = useAction(action, selection)
+  const count = stage.totals ? affected(stage.totals) : 0
   const needsReason = action === 'discard' && reason.trim() === ''
-  const done = stage.at === 'done'
+  const done = stage.phase === 'done'
   const confirm = () => {
-    setAsked(true)
-    if (stage.at === 'ready' && count > 0 && !needsReason) run(again, reason)
+    setSubmitted(true)
+    if (stage.phase === 'ready' && count > 0 && !needsReason) run(again, reason)
   }
   return (
     <Dialog
       open
       size="l"
-      sticky={stage.at === 'doing'}
+      sticky={stage.phase === 'doing'}
       onClose={() => onClose(done)}
       title={`${words.verb} dead letters`}
       lead={what}
@@ -62,26 +69,26 @@ export function ActionDialog({ action, chosen, what, onClose }: ActionDialogProp
           </Button>
         ) : (
           <>
-            <Button onClick={() => onClose(false)}>{stage.at === 'doing' ? 'Stop' : 'Cancel'}</Button>
+            <Button onClick={() => onClose(false)}>{stage.phase === 'doing' ? 'Stop' : 'Cancel'}</Button>
             <Button
               type="submit"
               variant={action === 'discard' ? 'danger' : 'primary'}
-              busy={stage.at === 'doing' || stage.at === 'trying'}
-              disabled={stage.at === 'ready' && (count === 0 || Boolean(stage.error))}
+              busy={stage.phase === 'doing' || stage.phase === 'trying'}
+              disabled={stage.phase === 'ready' && (count === 0 || Boolean(stage.error))}
             >
-              {stage.at === 'trying' ? 'Loading…' : `${words.verb} ${plural(count, 'dead letter')}`}
+              {stage.phase === 'trying' ? 'Loading…' : `${words.verb} ${plural(count, 'dead letter')}`}
             </Button>
           </>
         )
       }
     >
       <div className="stack">
-        <p className="muted">{SAYS[action]}</p>
+        <p className="muted">{EXPLANATIONS[action]}</p>
         {Boolean(stage.error) && (
           <ErrorNotice error={stage.error} compact>
-            {stage.at !== 'trying' && stage.sum && affected(stage.sum) > 0 && done && (
+            {stage.phase !== 'trying' && stage.totals && affected(stage.totals) > 0 && done && (
               <p>
-                {plural(affected(stage.sum), 'dead letter was', 'dead letters were')} {words.past} before
+                {plural(affected(stage.totals), 'dead letter was', 'dead letters were')} {words.past} before
                 that.
               </p>
             )}
@@ -94,19 +101,19 @@ export function ActionDialog({ action, chosen, what, onClose }: ActionDialogProp
               label="Reason"
               optional={action === 'redrive'}
               hint="Stored with each dead letter."
-              error={(asked && needsReason && 'Enter a reason.') || fieldError(stage.error, 'reason')}
+              error={(submitted && needsReason && 'Enter a reason.') || fieldError(stage.error, 'reason')}
             >
               <Input
                 value={reason}
                 maxLength={1000}
-                disabled={stage.at === 'doing'}
+                disabled={stage.phase === 'doing'}
                 onChange={(e) => setReason(e.target.value)}
               />
             </Field>
             <Checkbox
               label="Include redriven and discarded ones"
               checked={again}
-              disabled={stage.at === 'doing'}
+              disabled={stage.phase === 'doing'}
               onChange={(e) => {
                 setAgain(e.target.checked)
                 tryOut(e.target.checked)
@@ -119,117 +126,121 @@ export function ActionDialog({ action, chosen, what, onClose }: ActionDialogProp
   )
 }
 
-const SAYS: Record<Action, string> = {
+const EXPLANATIONS: Record<Action, string> = {
   redrive:
     'Writes the records back to their topic, where the consumer processes them again. Points keep their original version: newer points are not overwritten, and a second redrive changes nothing.',
   discard: 'Closes the dead letters. The records stay in their topic and can still be redriven.',
 }
 
 /** Starts a dry run of the action as soon as its dead letters are known, and runs it on request. */
-function useAction(action: Action, chosen: Chosen) {
-  const [stage, setStage] = useState<Stage>({ at: 'trying', sum: null, error: null })
+function useAction(action: Action, selection: Selection) {
+  const [stage, setStage] = useState<Stage>({ phase: 'trying', totals: null, error: null })
   const running = useRef<AbortController | null>(null)
-  const changed = useLettersChanged()
+  const changed = useRefetchDeadLetters()
 
-  const launch = (how: { dryRun: boolean; again: boolean; reason: string }) => {
+  const launch = (options: { dryRun: boolean; again: boolean; reason: string }) => {
     running.current?.abort()
     const stop = new AbortController()
     running.current = stop
-    const [busy, end] = how.dryRun ? (['trying', 'ready'] as const) : (['doing', 'done'] as const)
-    let last: Sum | null = null
-    const onProgress = (sum: Sum) => {
-      last = sum
-      if (!stop.signal.aborted) setStage({ at: busy, sum, error: null })
+    const [busy, end] = options.dryRun ? (['trying', 'ready'] as const) : (['doing', 'done'] as const)
+    let last: ActionTotals | null = null
+    const onProgress = (totals: ActionTotals) => {
+      last = totals
+      if (!stop.signal.aborted) setStage({ phase: busy, totals, error: null })
     }
-    carryOut((body) => act(action, body, stop.signal), chosen, how, onProgress, stop.signal).then(
-      (sum) => {
-        if (!how.dryRun) changed()
+    runAction((body) => act(action, body, stop.signal), selection, options, onProgress, stop.signal).then(
+      (totals) => {
+        if (!options.dryRun) changed()
         if (stop.signal.aborted) return
-        setStage({ at: end, sum, error: null })
+        setStage({ phase: end, totals, error: null })
       },
       (error: unknown) => {
-        if (!how.dryRun) changed()
-        if (!stop.signal.aborted) setStage({ at: end, sum: last, error })
+        if (!options.dryRun) changed()
+        if (!stop.signal.aborted) setStage({ phase: end, totals: last, error })
       },
     )
   }
   // A dry run of a discard requires a reason too; this one is not stored.
-  const trial = (again: boolean) => ({ dryRun: true, again, reason: action === 'discard' ? 'dry run' : '' })
+  const dryRunOptions = (again: boolean) => ({
+    dryRun: true,
+    again,
+    reason: action === 'discard' ? 'dry run' : '',
+  })
   useEffect(() => {
-    launch(trial(false))
+    launch(dryRunOptions(false))
     return () => running.current?.abort()
-    // What is chosen stays while the dialog is open.
+    // The selection does not change while the dialog is open.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [])
-  const begin = (at: Stage['at'], how: Parameters<typeof launch>[0]) => {
-    setStage({ at, sum: null, error: null })
-    launch(how)
+  const start = (phase: Stage['phase'], options: Parameters<typeof launch>[0]) => {
+    setStage({ phase, totals: null, error: null })
+    launch(options)
   }
   return {
     stage,
-    tryOut: (again: boolean) => begin('trying', trial(again)),
-    run: (again: boolean, reason: string) => begin('doing', { dryRun: false, again, reason }),
+    tryOut: (again: boolean) => start('trying', dryRunOptions(again)),
+    run: (again: boolean, reason: string) => start('doing', { dryRun: false, again, reason }),
   }
 }
 
 function Summary({ stage, past, ing }: { stage: Stage; past: string; ing: string }) {
-  const { at, sum } = stage
-  const busy = at === 'trying' || at === 'doing'
-  if (!sum)
+  const { phase, totals } = stage
+  const busy = phase === 'trying' || phase === 'doing'
+  if (!totals)
     return busy ? (
       <p className="muted" role="status">
-        {at === 'trying' ? 'Dry run in progress…' : `${ing}…`}
+        {phase === 'trying' ? 'Dry run in progress…' : `${ing}…`}
       </p>
     ) : null
-  const count = affected(sum)
+  const count = affected(totals)
   return (
     <>
       {busy && (
         <div role="status">
           <p className="muted">
-            {at === 'trying' ? 'Checked' : ing}: {num(sum.looked)} of {num(sum.toLook)}
+            {phase === 'trying' ? 'Checked' : ing}: {num(totals.checked)} of {num(totals.toCheck)}
           </p>
-          <Progress label="Checked dead letters" value={sum.looked} max={Math.max(sum.toLook, 1)} />
-          {at === 'trying' && <Loading what="Trying it out" />}
+          <Progress label="Checked dead letters" value={totals.checked} max={Math.max(totals.toCheck, 1)} />
+          {phase === 'trying' && <Loading what="Trying it out" />}
         </div>
       )}
       {!busy && (
         <Notice
-          tone={count > 0 ? (at === 'done' ? 'ok' : 'info') : 'warn'}
-          title={headline(at === 'done', count, past)}
+          tone={count > 0 ? (phase === 'done' ? 'ok' : 'info') : 'warn'}
+          title={headline(phase === 'done', count, past)}
         >
-          {sum.counts.skipped > 0 && (
+          {totals.counts.skipped > 0 && (
             <p>
-              {plural(sum.counts.skipped, 'dead letter')} {at === 'done' ? 'were' : 'would be'} skipped.
+              {plural(totals.counts.skipped, 'dead letter')} {phase === 'done' ? 'were' : 'would be'} skipped.
             </p>
           )}
-          {sum.beyond > 0 && (
-            <p>{num(sum.beyond)} older ones are not checked: filter by topic or by an earlier end.</p>
+          {totals.unchecked > 0 && (
+            <p>{num(totals.unchecked)} older ones are not checked: filter by topic or by an earlier end.</p>
           )}
         </Notice>
       )}
-      {sum.skips.length > 0 && (
+      {totals.skips.length > 0 && (
         <ul className="pipeline-skips">
-          {sum.skips.map((skip) => (
+          {totals.skips.map((skip) => (
             <li key={skip.why}>
               <b>{num(skip.count)}</b> <Name text={skip.why} max={400} />
             </li>
           ))}
         </ul>
       )}
-      {sum.outcomes.length > 0 && !busy && (
+      {totals.outcomes.length > 0 && !busy && (
         <details className="pipeline-details">
           <summary>
             Dead letters
-            {sum.outcomes.length < count + sum.counts.skipped
-              ? ` (${num(sum.outcomes.length)} of ${num(count + sum.counts.skipped)})`
+            {totals.outcomes.length < count + totals.counts.skipped
+              ? ` (${num(totals.outcomes.length)} of ${num(count + totals.counts.skipped)})`
               : ''}
           </summary>
           <Table
             label="Dead letters"
             columns={OUTCOMES}
-            rows={sum.outcomes}
-            rowKey={(one) => placeKey(one)}
+            rows={totals.outcomes}
+            rowKey={(item) => refKey(item)}
           />
         </details>
       )}
@@ -248,14 +259,14 @@ const OUTCOMES: Column<Outcome>[] = [
     head: 'Dead letter',
     primary: true,
     narrow: true,
-    cell: (one) => <code>{placeKey(one)}</code>,
+    cell: (item) => <code>{refKey(item)}</code>,
   },
   {
     id: 'fate',
     head: 'What',
     narrow: true,
-    cell: (one) => (one.fate === 'skipped' ? 'skipped' : one.fate === 'would' ? 'would be' : one.fate),
+    cell: (item) => (item.fate === 'skipped' ? 'skipped' : item.fate === 'would' ? 'would be' : item.fate),
   },
-  { id: 'holds', head: 'Holds', cell: (one) => <Name text={one.holds} max={80} /> },
-  { id: 'reason', head: 'Reason', wide: true, cell: (one) => <Name text={one.reason} max={120} /> },
+  { id: 'holds', head: 'Holds', cell: (item) => <Name text={item.holds} max={80} /> },
+  { id: 'reason', head: 'Reason', wide: true, cell: (item) => <Name text={item.reason} max={120} /> },
 ]

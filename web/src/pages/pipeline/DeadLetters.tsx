@@ -18,71 +18,71 @@ import {
   type Column,
 } from '@/ui'
 
-import { useAbout } from '../sources/address'
+import { usePageParams } from '../sources/address'
 import { ActionDialog } from './ActionDialog'
-import { useLetters } from './data'
+import { useDeadLetters } from './data'
 import {
-  after,
+  timeAfter,
   bulkFilter,
-  type Chosen,
-  LETTERS_PER_PAGE,
-  MOST_LETTERS,
-  narrowed,
-  placeKey,
-  placeOf,
-  readLetterQuery,
-  writeLetterQuery,
-} from './letters'
-import { LetterFilters } from './LetterFilters'
+  type Selection,
+  DEAD_LETTERS_PER_PAGE,
+  MAX_DEAD_LETTERS,
+  isFiltered,
+  refKey,
+  refOf,
+  readDeadLetterQuery,
+  writeDeadLetterQuery,
+} from './deadLetterActions'
+import { DeadLetterFilters } from './DeadLetterFilters'
 import { StateBadge } from './badges'
-import { LetterSheet } from './LetterSheet'
-import type { Action, Letter, Place } from './shapes'
+import { DeadLetterDetails } from './DeadLetterDetails'
+import type { Action, DeadLetter, RecordRef } from './shapes'
 
-interface Doing {
+interface PendingAction {
   action: Action
-  chosen: Chosen
-  /** What it is about, in words. */
+  selection: Selection
+  /** A description of the selection. */
   what: string
 }
 
-/** Records that could not be processed: found, looked into, put back or set aside. */
+/** Dead letters: search, inspect, redrive and discard. */
 export function DeadLetters() {
-  const [about, write] = useAbout()
-  const query = readLetterQuery(about)
-  const letters = useLetters(query)
-  const [picked, setPicked] = useState<ReadonlyMap<string, Place>>(new Map())
-  const [open, setOpen] = useState<Place | null>(null)
-  const [doing, setDoing] = useState<Doing | null>(null)
+  const [params, write] = usePageParams()
+  const query = readDeadLetterQuery(params)
+  const letters = useDeadLetters(query)
+  const [selected, setSelected] = useState<ReadonlyMap<string, RecordRef>>(new Map())
+  const [open, setOpen] = useState<RecordRef | null>(null)
+  const [pending, setPending] = useState<PendingAction | null>(null)
   const list = letters.data?.data ?? []
   const set = (change: Partial<typeof query>) => {
-    setPicked(new Map())
-    write(writeLetterQuery({ ...query, offset: 0, ...change }))
+    setSelected(new Map())
+    write(writeDeadLetterQuery({ ...query, offset: 0, ...change }))
   }
-  const pick = (some: readonly Letter[], on: boolean) => {
-    const next = new Map(picked)
-    for (const one of some) {
-      if (on) next.set(placeKey(one), placeOf(one))
-      else next.delete(placeKey(one))
+  const pick = (some: readonly DeadLetter[], on: boolean) => {
+    const next = new Map(selected)
+    for (const item of some) {
+      if (on) next.set(refKey(item), refOf(item))
+      else next.delete(refKey(item))
     }
-    setPicked(next)
+    setSelected(next)
   }
   const start = (action: Action) =>
-    setDoing(
-      picked.size > 0
+    setPending(
+      selected.size > 0
         ? {
             action,
-            chosen: { places: [...picked.values()] },
-            what: plural(picked.size, 'selected dead letter'),
+            selection: { places: [...selected.values()] },
+            what: plural(selected.size, 'selected dead letter'),
           }
         : {
             action,
-            chosen: { filter: bulkFilter(query, after(list, Date.now())) },
-            what: narrowed(query) ? 'all that match the filter' : 'all open dead letters',
+            selection: { filter: bulkFilter(query, timeAfter(list, Date.now())) },
+            what: isFiltered(query) ? 'all that match the filter' : 'all open dead letters',
           },
     )
   return (
     <div className="stack">
-      <LetterFilters query={query} onChange={set} />
+      <DeadLetterFilters query={query} onChange={set} />
       {letters.isError && <ErrorNotice error={letters.error} onRetry={() => void letters.refetch()} />}
       {letters.data?.meta.truncated && (
         <Notice title="Not all dead letters are listed">
@@ -95,23 +95,23 @@ export function DeadLetters() {
       {!(letters.isError && !letters.data) && (
         <Panel flush>
           {list.length > 0 && (
-            <Bulk
-              picked={picked.size}
+            <BulkActions
+              picked={selected.size}
               matched={letters.data?.meta.total ?? 0}
               onStart={start}
-              onClear={() => setPicked(new Map())}
+              onClear={() => setSelected(new Map())}
             />
           )}
-          <LetterTable
+          <DeadLetterTable
             list={letters.data?.data}
             loading={letters.isPending}
             stale={letters.isPlaceholderData}
-            picked={picked}
-            onPick={pick}
-            onOpen={(letter) => setOpen(placeOf(letter))}
+            selected={selected}
+            onSelect={pick}
+            onOpen={(letter) => setOpen(refOf(letter))}
             empty={
-              <Nothing
-                all={!narrowed(query)}
+              <NoDeadLetters
+                all={!isFiltered(query)}
                 onAll={() => set({ topic: '', state: '', workspaceId: '', from: '', to: '', reason: '' })}
               />
             }
@@ -120,7 +120,8 @@ export function DeadLetters() {
             <Pager
               meta={{
                 ...letters.data.meta,
-                hasMore: letters.data.meta.hasMore && query.offset + 2 * LETTERS_PER_PAGE <= MOST_LETTERS,
+                hasMore:
+                  letters.data.meta.hasMore && query.offset + 2 * DEAD_LETTERS_PER_PAGE <= MAX_DEAD_LETTERS,
               }}
               onOffset={(offset) => set({ offset })}
               what="that match"
@@ -128,19 +129,19 @@ export function DeadLetters() {
           )}
         </Panel>
       )}
-      {open && !doing && (
-        <LetterSheet
-          place={open}
+      {open && !pending && (
+        <DeadLetterDetails
+          recordRef={open}
           onClose={() => setOpen(null)}
-          onAct={(action) => setDoing({ action, chosen: { places: [open] }, what: placeKey(open) })}
+          onAct={(action) => setPending({ action, selection: { places: [open] }, what: refKey(open) })}
         />
       )}
-      {doing && (
+      {pending && (
         <ActionDialog
-          {...doing}
+          {...pending}
           onClose={(done) => {
-            setDoing(null)
-            if (done) setPicked(new Map())
+            setPending(null)
+            if (done) setSelected(new Map())
           }}
         />
       )}
@@ -148,8 +149,8 @@ export function DeadLetters() {
   )
 }
 
-function Bulk({
-  picked,
+function BulkActions({
+  picked: selected,
   matched,
   onStart,
   onClear,
@@ -162,8 +163,8 @@ function Bulk({
   return (
     <div className="panel-head">
       <span role="status">
-        {picked > 0 ? (
-          <b>{plural(picked, 'dead letter')} selected</b>
+        {selected > 0 ? (
+          <b>{plural(selected, 'dead letter')} selected</b>
         ) : (
           <span className="muted">
             {plural(matched, 'dead letter matches', 'dead letters match')}, newest first
@@ -171,52 +172,52 @@ function Bulk({
         )}
       </span>
       <span className="row">
-        {picked > 0 && (
+        {selected > 0 && (
           <Button size="s" variant="ghost" onClick={onClear}>
             None
           </Button>
         )}
         <Button size="s" icon={<RotateCcw size={14} />} onClick={() => onStart('redrive')}>
-          {picked > 0 ? 'Redrive' : 'Redrive all'}…
+          {selected > 0 ? 'Redrive' : 'Redrive all'}…
         </Button>
         <Button size="s" icon={<Trash2 size={14} />} onClick={() => onStart('discard')}>
-          {picked > 0 ? 'Discard' : 'Discard all'}…
+          {selected > 0 ? 'Discard' : 'Discard all'}…
         </Button>
       </span>
     </div>
   )
 }
 
-interface LetterTableProps {
-  list: Letter[] | undefined
+interface DeadLetterTableProps {
+  list: DeadLetter[] | undefined
   loading: boolean
   stale: boolean
-  picked: ReadonlyMap<string, Place>
-  onPick: (letters: readonly Letter[], on: boolean) => void
-  onOpen: (letter: Letter) => void
+  selected: ReadonlyMap<string, RecordRef>
+  onSelect: (letters: readonly DeadLetter[], on: boolean) => void
+  onOpen: (letter: DeadLetter) => void
   empty: React.ReactNode
 }
 
-function LetterTable({ list, loading, stale, picked, onPick, onOpen, empty }: LetterTableProps) {
+function DeadLetterTable({ list, loading, stale, selected, onSelect, onOpen, empty }: DeadLetterTableProps) {
   const nameOf = useWorkspaceNames(list?.map((letter) => letter.workspaceId) ?? [])
-  const all = Boolean(list?.length) && list?.every((letter) => picked.has(placeKey(letter)))
-  const columns: Column<Letter>[] = [
+  const all = Boolean(list?.length) && list?.every((letter) => selected.has(refKey(letter)))
+  const columns: Column<DeadLetter>[] = [
     {
       id: 'pick',
       head: (
         <Checkbox
           label={<span className="sr-only">All on this page</span>}
           checked={all ?? false}
-          onChange={(e) => onPick(list ?? [], e.target.checked)}
+          onChange={(e) => onSelect(list ?? [], e.target.checked)}
         />
       ),
       label: 'Choose',
       narrow: true,
       cell: (letter) => (
         <Checkbox
-          label={<span className="sr-only">{placeKey(letter)}</span>}
-          checked={picked.has(placeKey(letter))}
-          onChange={(e) => onPick([letter], e.target.checked)}
+          label={<span className="sr-only">{refKey(letter)}</span>}
+          checked={selected.has(refKey(letter))}
+          onChange={(e) => onSelect([letter], e.target.checked)}
         />
       ),
     },
@@ -239,7 +240,7 @@ function LetterTable({ list, loading, stale, picked, onPick, onOpen, empty }: Le
           <span className="muted">unknown</span>
         ),
     },
-    { id: 'place', head: 'Record', narrow: true, cell: (letter) => <code>{placeKey(letter)}</code> },
+    { id: 'place', head: 'Record', narrow: true, cell: (letter) => <code>{refKey(letter)}</code> },
     { id: 'at', head: 'Failed at', narrow: true, cell: (letter) => <Time at={letter.at} /> },
   ]
   return (
@@ -249,14 +250,14 @@ function LetterTable({ list, loading, stale, picked, onPick, onOpen, empty }: Le
       rows={list}
       loading={loading}
       stale={stale}
-      rowKey={placeKey}
+      rowKey={refKey}
       onOpen={onOpen}
       empty={empty}
     />
   )
 }
 
-function Nothing({ all, onAll }: { all: boolean; onAll: () => void }) {
+function NoDeadLetters({ all, onAll }: { all: boolean; onAll: () => void }) {
   return (
     <Empty
       icon={<MailCheck size={20} />}
@@ -266,7 +267,7 @@ function Nothing({ all, onAll }: { all: boolean; onAll: () => void }) {
       <p>
         {all
           ? 'Every record was processed. A record that cannot be decoded or stored becomes a dead letter with its reason, and processing continues.'
-          : `The newest ${num(MOST_LETTERS)} of a filter can be paged through.`}
+          : `The newest ${num(MAX_DEAD_LETTERS)} of a filter can be paged through.`}
       </p>
     </Empty>
   )

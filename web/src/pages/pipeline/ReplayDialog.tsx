@@ -25,7 +25,7 @@ import { useReplayWrites } from './data'
 import { emptyReplay, REPLAYABLE, type ReplayDraft, replayRequest } from './replays'
 import type { PlannedReplay, Replay, ReplayPartition } from './shapes'
 
-/** Plans a replay, and starts it once it was seen what it would read. */
+/** Plans a replay and starts it after the plan was shown. */
 export function ReplayDialog({
   onClose,
   onStarted,
@@ -34,10 +34,10 @@ export function ReplayDialog({
   onStarted: (replay: Replay) => void
 }) {
   const [draft, setDraft] = useState(emptyReplay)
-  const [tried, setTried] = useState(false)
+  const [submitted, setSubmitted] = useState(false)
   const { plan, start } = useReplayWrites()
   const zone = browserZone()
-  // A plan is of what was asked for then.
+  // The plan belongs to the request at that time.
   const planned = plan.data
   const error = start.error ?? plan.error
   const set = (change: Partial<ReplayDraft>) => {
@@ -46,7 +46,7 @@ export function ReplayDialog({
     start.reset()
   }
   const submit = () => {
-    setTried(true)
+    setSubmitted(true)
     const { request, problems } = replayRequest(draft, zone, Date.now())
     if (Object.keys(problems).length > 0 || plan.isPending || start.isPending) return
     if (!planned) {
@@ -74,7 +74,7 @@ export function ReplayDialog({
     >
       <div className="stack">
         {Boolean(error) && <ErrorNotice error={error} compact />}
-        <ReplayForm draft={draft} zone={zone} tried={tried} error={error} onChange={set} />
+        <ReplayForm draft={draft} zone={zone} submitted={submitted} error={error} onChange={set} />
         {planned && <Plan plan={planned} />}
       </div>
     </Dialog>
@@ -84,7 +84,7 @@ export function ReplayDialog({
 interface ReplayFormProps {
   draft: ReplayDraft
   zone: string
-  tried: boolean
+  submitted: boolean
   error: unknown
   onChange: (change: Partial<ReplayDraft>) => void
 }
@@ -100,10 +100,10 @@ const TO = [
   { value: 'offsets', label: 'Offsets' },
 ] as const
 
-function ReplayForm({ draft: d, zone, tried, error, onChange }: ReplayFormProps) {
+function ReplayForm({ draft: d, zone, submitted, error, onChange }: ReplayFormProps) {
   const { problems } = replayRequest(d, zone, useNow())
   const errorOf = (field: keyof ReplayDraft, name: string = field) =>
-    (tried ? problems[field] : undefined) ?? fieldError(error, name)
+    (submitted ? problems[field] : undefined) ?? fieldError(error, name)
   const times = `Time at which the records were written, in ${zone}.`
   return (
     <>

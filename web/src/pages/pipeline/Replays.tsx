@@ -9,19 +9,19 @@ import { Button, Empty, ErrorNotice, Name, Num, Pager, Panel, Progress, Table, T
 import { ReplayBadge } from './badges'
 import { useReplays } from './data'
 import { ReplayDialog } from './ReplayDialog'
-import { ReplaySheet } from './ReplaySheet'
+import { ReplayDetails } from './ReplayDetails'
 import { percentText } from './replays'
 import type { Replay } from './shapes'
 
-/** Parts of the log that are, or were, read once more. */
+/** The list of replays. */
 export function Replays() {
   const [offset, setOffset] = useState(0)
   const replays = useReplays(offset)
   const { pathname } = useLocation()
   const navigate = useNavigate()
-  const [asking, setAsking] = useState(false)
+  const [planning, setPlanning] = useState(false)
   const open = pathname.split('/')[3]
-  useCommands([{ id: 'replay', name: 'Start a replay', group: 'Pipeline', run: () => setAsking(true) }])
+  useCommands([{ id: 'replay', name: 'Start a replay', group: 'Pipeline', run: () => setPlanning(true) }])
   const show = (id: string) => void navigate(`/pipeline/replays/${id}`)
   return (
     <div className="stack">
@@ -30,7 +30,7 @@ export function Replays() {
           A replay reads a part of the log again and stores its points, in parallel with the live consumer. It
           does not change correct data.
         </p>
-        <Button variant="primary" icon={<Plus size={16} />} onClick={() => setAsking(true)}>
+        <Button variant="primary" icon={<Plus size={16} />} onClick={() => setPlanning(true)}>
           Start a replay
         </Button>
       </div>
@@ -43,24 +43,24 @@ export function Replays() {
             stale={replays.isPlaceholderData}
             selected={open ?? null}
             onOpen={show}
-            onAsk={() => setAsking(true)}
+            onAsk={() => setPlanning(true)}
           />
           {replays.data && replays.data.meta.total > 0 && (
             <Pager meta={replays.data.meta} onOffset={setOffset} what="replays" />
           )}
         </Panel>
       )}
-      {asking && (
+      {planning && (
         <ReplayDialog
-          onClose={() => setAsking(false)}
+          onClose={() => setPlanning(false)}
           onStarted={(replay) => {
-            setAsking(false)
+            setPlanning(false)
             show(replay.id)
           }}
         />
       )}
       {open !== undefined && open !== '' && (
-        <ReplaySheet id={open} onClose={() => void navigate('/pipeline/replays')} />
+        <ReplayDetails id={open} onClose={() => void navigate('/pipeline/replays')} />
       )}
     </div>
   )
@@ -115,7 +115,7 @@ function ReplayTable({ list, loading, stale, selected, onOpen, onAsk }: ReplayTa
       wide: true,
       cell: (r) =>
         r.workspaceId ? (
-          <Name text={workspaces.find((one) => one.id === r.workspaceId)?.name ?? r.workspaceId} max={40} />
+          <Name text={workspaces.find((item) => item.id === r.workspaceId)?.name ?? r.workspaceId} max={40} />
         ) : (
           <span className="muted">all</span>
         ),

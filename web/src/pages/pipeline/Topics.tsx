@@ -22,42 +22,45 @@ import {
   type Column,
 } from '@/ui'
 
-import { type TopicsLook, useTopics } from './data'
+import { type TopicsSample, useTopics } from './data'
 import type { Partition, ReaderPartition, Topic } from './shapes'
-import { danger, type Pace, type TopicPair, pairs } from './throughput'
+import { unreadShare, type Rates, type TopicPair, topicPairs } from './throughput'
 
-/** The one topic that nothing waits for: its readers catch up by other means, too. */
-const EVENTS = 'graph.events'
+/** The lag of this topic is not critical: its consumers catch up by other means, too. */
+const EVENTS_TOPIC = 'graph.events'
 
-const isFar = (topic: Topic) => (danger(topic) ?? 0) >= 0.5
+const isLagging = (topic: Topic) => (unreadShare(topic) ?? 0) >= 0.5
 
 interface Row extends TopicPair {
-  pace: Pace | undefined
+  rates: Rates | undefined
 }
 
-/** What the topics hold, how fast they are written, and how far behind their readers are. */
+/** The topics: their size, their write rate and the lag of their consumers. */
 export function Topics() {
-  const look = useTopics()
+  const sample = useTopics()
   const [open, setOpen] = useState<string | null>(null)
   const rows =
-    look.data &&
-    pairs(look.data.topics).map((pair): Row => ({ ...pair, pace: look.data.pace.get(pair.topic.topic) }))
-  const shown = look.data?.topics.find((topic) => topic.topic === open)
+    sample.data &&
+    topicPairs(sample.data.topics).map((pair): Row => ({
+      ...pair,
+      rates: sample.data.rates.get(pair.topic.topic),
+    }))
+  const shown = sample.data?.topics.find((topic) => topic.topic === open)
   return (
     <div className="stack">
-      {look.isError && <ErrorNotice error={look.error} onRetry={() => void look.refetch()} />}
-      {look.isPending && <Skeleton height={88} />}
-      {look.data && <Figures look={look.data} />}
-      {rows?.some((row) => isFar(row.topic) && row.topic.topic === EVENTS) && (
+      {sample.isError && <ErrorNotice error={sample.error} onRetry={() => void sample.refetch()} />}
+      {sample.isPending && <Skeleton height={88} />}
+      {sample.data && <Figures sample={sample.data} />}
+      {rows?.some((row) => isLagging(row.topic) && row.topic.topic === EVENTS_TOPIC) && (
         <Notice tone="warn" title="The search index is far behind the graph">
           <p>
-            Unread records of {EVENTS} fill more than half of the log's retention. Search finds old content
-            until they are read. Check that the roles run and reach their stores. The consumers read removed
-            records from the nodes.
+            Unread records of {EVENTS_TOPIC} fill more than half of the log's retention. Search finds old
+            content until they are read. Check that the roles run and reach their stores. The consumers read
+            removed records from the nodes.
           </p>
         </Notice>
       )}
-      {rows?.some((row) => isFar(row.topic) && row.topic.topic !== EVENTS) && (
+      {rows?.some((row) => isLagging(row.topic) && row.topic.topic !== EVENTS_TOPIC) && (
         <Notice tone="warn" title="A consumer is far behind">
           <p>
             Unread records fill more than half of the log's retention. Requests get 503 before the log removes
@@ -65,13 +68,13 @@ export function Topics() {
           </p>
         </Notice>
       )}
-      {!(look.isError && !look.data) && (
+      {!(sample.isError && !sample.data) && (
         <Panel flush>
           <Table
             label="Topics"
             columns={COLUMNS}
             rows={rows}
-            loading={look.isPending}
+            loading={sample.isPending}
             rowKey={(row) => row.topic.topic}
             onOpen={(row) => setOpen(row.topic.topic)}
             skeletonRows={4}
@@ -79,18 +82,22 @@ export function Topics() {
         </Panel>
       )}
       {shown && (
-        <TopicSheet topic={shown} pace={look.data?.pace.get(shown.topic)} onClose={() => setOpen(null)} />
+        <TopicDetails
+          topic={shown}
+          rates={sample.data?.rates.get(shown.topic)}
+          onClose={() => setOpen(null)}
+        />
       )}
     </div>
   )
 }
 
-function Figures({ look }: { look: TopicsLook }) {
-  const sum = (of: (topic: Topic) => number) => look.topics.reduce((all, topic) => all + of(topic), 0)
+function Figures({ sample }: { sample: TopicsSample }) {
+  const sum = (of: (topic: Topic) => number) => sample.topics.reduce((all, topic) => all + of(topic), 0)
   const lag = sum((topic) => topic.lag ?? 0)
   const open = sum((topic) => topic.deadLetters?.open ?? 0)
-  const points = look.pace.get('points')
-  const slowest = Math.max(0, ...[...look.pace.values()].map((pace) => pace.caughtUpIn ?? 0))
+  const points = sample.rates.get('points')
+  const slowest = Math.max(0, ...[...sample.rates.values()].map((rates) => rates.caughtUpIn ?? 0))
   return (
     <div className="pipeline-figures">
       <Panel>
@@ -156,19 +163,19 @@ const COLUMNS: Column<Row>[] = [
     head: 'Written',
     numeric: true,
     narrow: true,
-    cell: ({ pace }) => <Rate pace={pace?.written} trend={pace?.writtenTrend} />,
+    cell: ({ rates }) => <Rate rates={rates?.written} trend={rates?.writtenTrend} />,
   },
   {
     id: 'lag',
     head: 'Lag',
     numeric: true,
     narrow: true,
-    cell: ({ topic, pace }) =>
+    cell: ({ topic, rates }) =>
       topic.lag === null ? (
         <span className="muted">no reader</span>
       ) : (
         <span className="pipeline-rate">
-          <Sparkline values={pace?.lagTrend ?? []} tone={topic.lag > 0 ? 'warn' : 'neutral'} />
+          <Sparkline values={rates?.lagTrend ?? []} tone={topic.lag > 0 ? 'warn' : 'neutral'} />
           <Num n={topic.lag} short />
         </span>
       ),
@@ -179,8 +186,8 @@ const COLUMNS: Column<Row>[] = [
     numeric: true,
     narrow: true,
     wide: true,
-    cell: ({ pace }) =>
-      pace?.caughtUpIn ? duration(pace.caughtUpIn * 1000) : <span className="muted">–</span>,
+    cell: ({ rates }) =>
+      rates?.caughtUpIn ? duration(rates.caughtUpIn * 1000) : <span className="muted">–</span>,
   },
   {
     id: 'records',
@@ -206,10 +213,15 @@ const COLUMNS: Column<Row>[] = [
     head: 'Read by',
     cell: ({ topic }) => <Readers topic={topic} />,
   },
-  { id: 'dead', head: 'Dead letters', narrow: true, cell: ({ letters }) => <Dead letters={letters} /> },
+  {
+    id: 'dead',
+    head: 'Dead letters',
+    narrow: true,
+    cell: ({ deadLetters }) => <DeadLetterCount deadLetters={deadLetters} />,
+  },
 ]
 
-/** Who reads a topic; of several, with the lag of each. */
+/** The consumers of a topic; if there are several, with the lag of each. */
 function Readers({ topic }: { topic: Topic }) {
   if (topic.readers.length === 0) return <span className="muted">–</span>
   return (
@@ -228,23 +240,29 @@ function Readers({ topic }: { topic: Topic }) {
   )
 }
 
-function Rate({ pace, trend }: { pace: number | null | undefined; trend: Pace['writtenTrend'] | undefined }) {
+function Rate({
+  rates,
+  trend,
+}: {
+  rates: number | null | undefined
+  trend: Rates['writtenTrend'] | undefined
+}) {
   return (
     <span className="pipeline-rate">
       <Sparkline values={trend ?? []} />
-      {pace == null ? <span className="muted">–</span> : `${compact(pace)} /s`}
+      {rates == null ? <span className="muted">–</span> : `${compact(rates)} /s`}
     </span>
   )
 }
 
-function Dead({ letters }: { letters: Topic | null }) {
-  const counts = letters?.deadLetters
+function DeadLetterCount({ deadLetters }: { deadLetters: Topic | null }) {
+  const counts = deadLetters?.deadLetters
   if (!counts) return <span className="muted">–</span>
   const all = counts.open + counts.redriven + counts.discarded
   if (all === 0) return <span className="muted">none</span>
   return (
     <Link
-      to={`/pipeline/dead-letters?topic=${encodeURIComponent(letters.topic)}${counts.open === 0 ? '&state=all' : ''}`}
+      to={`/pipeline/dead-letters?topic=${encodeURIComponent(deadLetters.topic)}${counts.open === 0 ? '&state=all' : ''}`}
     >
       {counts.open > 0 ? <Badge tone="warn">{num(counts.open)} open</Badge> : `${num(all)} closed`}
     </Link>
@@ -267,7 +285,15 @@ const READ: Column<ReaderPartition>[] = [
   { id: 'lag', head: 'Lag', numeric: true, cell: (p) => <Num n={p.lag} /> },
 ]
 
-function TopicSheet({ topic, pace, onClose }: { topic: Topic; pace: Pace | undefined; onClose: () => void }) {
+function TopicDetails({
+  topic,
+  rates,
+  onClose,
+}: {
+  topic: Topic
+  rates: Rates | undefined
+  onClose: () => void
+}) {
   return (
     <Dialog
       open
@@ -285,8 +311,8 @@ function TopicSheet({ topic, pace, onClose }: { topic: Topic; pace: Pace | undef
               'Read by',
               topic.readers.length > 0 ? <Readers key="readers" topic={topic} /> : 'no built-in consumer',
             ],
-            ['Written', pace?.written == null ? '–' : `${compact(pace.written)} records/s`],
-            topic.lag !== null && ['Read', pace?.read == null ? '–' : `${compact(pace.read)} records/s`],
+            ['Written', rates?.written == null ? '–' : `${compact(rates.written)} records/s`],
+            topic.lag !== null && ['Read', rates?.read == null ? '–' : `${compact(rates.read)} records/s`],
             topic.lag !== null && ['Lag', num(topic.lag)],
             ['Records', num(topic.records)],
             ['Size', bytes(topic.bytes)],

@@ -1,11 +1,11 @@
 import { Badge } from '@/ui'
 
-import type { LetterState, ReplayState } from './shapes'
+import type { DeadLetterState, ReplayState } from './shapes'
 
-const LETTER_TONES = { open: 'warn', redriven: 'ok', discarded: 'neutral' } as const
+const DEAD_LETTER_TONES = { open: 'warn', redriven: 'ok', discarded: 'neutral' } as const
 
-export const StateBadge = ({ state }: { state: LetterState }) => (
-  <Badge tone={LETTER_TONES[state]} dot>
+export const StateBadge = ({ state }: { state: DeadLetterState }) => (
+  <Badge tone={DEAD_LETTER_TONES[state]} dot>
     {state}
   </Badge>
 )

@@ -1,39 +1,42 @@
-// Requests of the pipeline's page.
+// Requests of the pipeline page.
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { api } from '@/api'
 
-import { type LetterQuery, listParams, placePath } from './letters'
-import { nextLook } from './replays'
+import { type DeadLetterQuery, listParams, refPath } from './deadLetterActions'
+import { refetchInterval } from './replays'
 import type {
-  Acted,
+  ActionResult,
   Action,
   ActionRequest,
-  Letter,
-  Place,
+  DeadLetter,
+  RecordRef,
   PlannedReplay,
   Replay,
   ReplayRequest,
-  ShownLetter,
+  DeadLetterDetail,
   Topic,
 } from './shapes'
-import { type Pace, Throughput } from './throughput'
+import { type Rates, Throughput } from './throughput'
 
-export interface TopicsLook {
+export interface TopicsSample {
   topics: Topic[]
-  pace: Map<string, Pace>
+  rates: Map<string, Rates>
 }
 
-/** The topics, looked at every two seconds while they are shown; so their pace is known. */
+/** Polls the topics every two seconds and computes their rates. */
 export function useTopics() {
   const [throughput] = useState(() => new Throughput())
   return useQuery({
     queryKey: ['topics'],
-    queryFn: async ({ signal }): Promise<TopicsLook> => {
+    queryFn: async ({ signal }): Promise<TopicsSample> => {
       const { data } = await api.list<Topic>('/topics', { signal })
       throughput.add(data, Date.now())
-      return { topics: data, pace: new Map(data.map((topic) => [topic.topic, throughput.pace(topic.topic)])) }
+      return {
+        topics: data,
+        rates: new Map(data.map((topic) => [topic.topic, throughput.rates(topic.topic)])),
+      }
     },
     refetchInterval: 2_000,
     staleTime: 1_000,
@@ -41,28 +44,28 @@ export function useTopics() {
   })
 }
 
-export function useLetters(query: LetterQuery) {
+export function useDeadLetters(query: DeadLetterQuery) {
   const params = listParams(query)
   return useQuery({
     queryKey: ['letters', params],
-    queryFn: ({ signal }) => api.list<Letter>('/dead-letters', { query: params, signal }),
+    queryFn: ({ signal }) => api.list<DeadLetter>('/dead-letters', { query: params, signal }),
     placeholderData: keepPreviousData,
     refetchInterval: 15_000,
   })
 }
 
-export function useLetter(place: Place) {
+export function useDeadLetter(recordRef: RecordRef) {
   return useQuery({
-    queryKey: ['letter', place],
-    queryFn: ({ signal }) => api.get<ShownLetter>(`/dead-letters${placePath(place)}`, { signal }),
+    queryKey: ['letter', recordRef],
+    queryFn: ({ signal }) => api.get<DeadLetterDetail>(`/dead-letters${refPath(recordRef)}`, { signal }),
   })
 }
 
-export const act = (action: Action, body: ActionRequest, signal: AbortSignal): Promise<Acted> =>
-  api.post<Acted>(`/dead-letters/${action}`, { body, signal, reads: body.dryRun })
+export const act = (action: Action, body: ActionRequest, signal: AbortSignal): Promise<ActionResult> =>
+  api.post<ActionResult>(`/dead-letters/${action}`, { body, signal, readOnly: body.dryRun })
 
-/** Fetches all lists of dead letters again. */
-export function useLettersChanged() {
+/** Returns a function that fetches all lists of dead letters again. */
+export function useRefetchDeadLetters() {
   const client = useQueryClient()
   return () => {
     void client.invalidateQueries({ queryKey: ['letters'] })
@@ -79,7 +82,7 @@ export function useReplays(offset: number) {
     queryKey: ['replays', query],
     queryFn: ({ signal }) => api.list<Replay>('/replays', { query, signal }),
     placeholderData: keepPreviousData,
-    refetchInterval: (look) => nextLook(look.state.data?.data),
+    refetchInterval: (query) => refetchInterval(query.state.data?.data),
   })
 }
 
@@ -87,7 +90,7 @@ export function useReplay(id: string) {
   return useQuery({
     queryKey: ['replay', id],
     queryFn: ({ signal }) => api.get<Replay>(`/replays/${encodeURIComponent(id)}`, { signal }),
-    refetchInterval: (look) => (look.state.data ? nextLook([look.state.data]) : 5_000),
+    refetchInterval: (query) => (query.state.data ? refetchInterval([query.state.data]) : 5_000),
   })
 }
 
@@ -99,7 +102,7 @@ export function useReplayWrites() {
   }
   const plan = useMutation({
     mutationFn: (body: ReplayRequest) =>
-      api.post<PlannedReplay>('/replays', { body: { ...body, dryRun: true }, reads: true }),
+      api.post<PlannedReplay>('/replays', { body: { ...body, dryRun: true }, readOnly: true }),
   })
   const start = useMutation({
     mutationFn: (body: ReplayRequest) => api.post<Replay>('/replays', { body }),

@@ -12,12 +12,12 @@ const VIEWS = ['topics', 'dead-letters', 'replays'] as const
 
 type View = (typeof VIEWS)[number]
 
-/** The log and what reads it: topics, records that could not be processed, and reading once more. */
+/** The pipeline: topics, dead letters and replays. */
 export default function PipelinePage() {
   const { pathname } = useLocation()
   const navigate = useNavigate()
   const part = pathname.split('/')[2]
-  const view: View = VIEWS.find((one) => one === part) ?? 'topics'
+  const view: View = VIEWS.find((item) => item === part) ?? 'topics'
   return (
     <Page title="Pipeline" lead="The log between the API and the stores.">
       <Tabs

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   emptyReplay,
-  nextLook,
+  refetchInterval,
   percentText,
   readOffsets,
   readPartitions,
@@ -32,7 +32,7 @@ describe('a replay that is asked for', () => {
     })
   })
 
-  it('has offsets, partitions, a workspace and a pace', () => {
+  it('has offsets, partitions, a workspace and a rate', () => {
     expect(
       asked({ from: 'offsets', fromOffsets: '0: 5\n1=7', to: 'offsets', toOffsets: '0:9', partitions: '0' })
         .request,
@@ -88,8 +88,8 @@ describe('progress', () => {
 
   it('is looked at often while there is some', () => {
     const replay = (state: Replay['state']) => ({ state }) as Replay
-    expect(nextLook([replay('done'), replay('running')])).toBe(1000)
-    expect(nextLook([replay('done'), replay('failed')])).toBe(10_000)
-    expect(nextLook(undefined)).toBe(10_000)
+    expect(refetchInterval([replay('done'), replay('running')])).toBe(1000)
+    expect(refetchInterval([replay('done'), replay('failed')])).toBe(10_000)
+    expect(refetchInterval(undefined)).toBe(10_000)
   })
 })

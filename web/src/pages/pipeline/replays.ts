@@ -5,20 +5,20 @@ import type { Replay, ReplayRequest, ReplayState } from './shapes'
 export interface ReplayDraft {
   topic: ReplayRequest['topic']
   from: 'start' | 'time' | 'offsets'
-  /** Wall times of `zone`, as an input has them. */
+  /** Local time in `zone`, in the format of the input. */
   fromTime: string
   to: 'end' | 'time' | 'offsets'
   toTime: string
-  /** `0: 100, 1: 250`, or one a line. */
+  /** `0: 100, 1: 250`, or one per line. */
   fromOffsets: string
   toOffsets: string
-  /** `0, 2-4`; empty: all. */
+  /** `0, 2-4`; empty for all. */
   partitions: string
   workspaceId: string
   maxRows: string
 }
 
-/** The topics whose records can be read once more. */
+/** The topics that can be replayed. */
 export const REPLAYABLE = ['points'] as const satisfies readonly ReplayRequest['topic'][]
 
 export const emptyReplay = (): ReplayDraft => ({
@@ -36,7 +36,7 @@ export const emptyReplay = (): ReplayDraft => ({
 
 export type ReplayProblems = Partial<Record<keyof ReplayDraft, string>>
 
-/** Reads offsets by partition; undefined if the text is no list of them. */
+/** Parses offsets by partition; undefined if the text is invalid. */
 export function readOffsets(text: string): Record<string, number> | undefined {
   const offsets: Record<string, number> = {}
   for (const part of text.split(/[,;\n]/)) {
@@ -51,7 +51,7 @@ export function readOffsets(text: string): Record<string, number> | undefined {
   return offsets
 }
 
-/** Reads numbers of partitions; undefined if the text is no list of them. */
+/** Parses partition numbers; undefined if the text is invalid. */
 export function readPartitions(text: string): number[] | undefined {
   const found = new Set<number>()
   for (const part of text.split(/[,\s]+/)) {
@@ -66,7 +66,7 @@ export function readPartitions(text: string): number[] | undefined {
   return [...found].sort((a, b) => a - b)
 }
 
-/** What a draft asks for, or what is wrong with it, by field. */
+/** Returns the request of a draft, or its errors by field. */
 export function replayRequest(
   d: ReplayDraft,
   zone: string,
@@ -112,11 +112,11 @@ export function replayRequest(
 export const isOver = (state: ReplayState): boolean =>
   state === 'done' || state === 'failed' || state === 'cancelled'
 
-/** Milliseconds until the next look at replays: often while one is at work. */
-export const nextLook = (replays: readonly Replay[] | undefined): number =>
+/** Returns the poll interval of replays in milliseconds: short while one is running. */
+export const refetchInterval = (replays: readonly Replay[] | undefined): number =>
   replays?.some((replay) => !isOver(replay.state)) ? 1000 : 10_000
 
-/** A percentage that says 100 % only at the end. */
+/** Returns a percentage that is 100 % only at the end. */
 export function percentText(replay: Pick<Replay, 'percent' | 'state'>): string {
   const shown = replay.state === 'done' ? 100 : Math.min(replay.percent, 99.9)
   if (shown > 0 && shown < 0.1) return 'under 0.1 %'

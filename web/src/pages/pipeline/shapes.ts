@@ -1,4 +1,4 @@
-// Names for what the operator's routes on the pipeline answer with.
+// Names for the pipeline types of the operator API.
 
 import type { AdminSchemas } from '@/api'
 
@@ -8,21 +8,21 @@ export type Reader = AdminSchemas['TopicReader']
 export type ReaderPartition = Reader['partitions'][number]
 export type Topic = AdminSchemas['Topic']
 
-export type Place = AdminSchemas['Place']
-export type LetterTopic = AdminSchemas['LetterTopic']
-export type LetterState = AdminSchemas['LetterState']
-export type Letter = AdminSchemas['Letter']
-export type ShownLetter = AdminSchemas['ShownLetter']
-/** What is in a record, as far as it can be read. */
+export type RecordRef = AdminSchemas['Place']
+export type DeadLetterTopic = AdminSchemas['LetterTopic']
+export type DeadLetterState = AdminSchemas['LetterState']
+export type DeadLetter = AdminSchemas['Letter']
+export type DeadLetterDetail = AdminSchemas['ShownLetter']
+/** The decoded content of a record. */
 export type Decoded = AdminSchemas['DecodedRecord']
 export type DecodedSeries = AdminSchemas['DecodedSeries']
-export type LetterFilter = AdminSchemas['LetterFilter']
+export type DeadLetterFilter = AdminSchemas['LetterFilter']
 
 export type Action = 'redrive' | 'discard'
 export type ActionRequest = AdminSchemas['RedriveBody'] & { dryRun: boolean }
 export type Outcome = AdminSchemas['LetterOutcome']
 export type Fate = Outcome['fate']
-export type Acted = AdminSchemas['LetterAction']
+export type ActionResult = AdminSchemas['LetterAction']
 
 export type ReplayPartition = AdminSchemas['ReplayPartition']
 export type PlannedReplay = AdminSchemas['PlannedReplay']

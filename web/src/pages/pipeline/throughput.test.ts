@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Reader, Topic } from './shapes'
-import { danger, pairs, Throughput } from './throughput'
+import { unreadShare, topicPairs, Throughput } from './throughput'
 
 const readerOf = (group: string, end: number, committed: number | null): Reader => {
   const lag = end - (committed ?? 0)
@@ -25,11 +25,11 @@ function topic(change: Partial<Topic>, end = 0, committed: number | null = end):
 describe('the pace of a topic', () => {
   it('is known from the second look on', () => {
     const t = new Throughput()
-    expect(t.pace('points').written).toBeNull()
+    expect(t.rates('points').written).toBeNull()
     t.add([topic({}, 100)], 1000)
-    expect(t.pace('points')).toMatchObject({ written: null, read: null })
+    expect(t.rates('points')).toMatchObject({ written: null, read: null })
     t.add([topic({}, 300, 200)], 3000)
-    expect(t.pace('points')).toMatchObject({
+    expect(t.rates('points')).toMatchObject({
       written: 100,
       read: 50,
       writtenTrend: [100],
@@ -40,25 +40,25 @@ describe('the pace of a topic', () => {
   it('is that of the last ten seconds', () => {
     const t = new Throughput()
     for (let s = 0; s <= 60; s += 2) t.add([topic({}, s < 40 ? s * 100 : 4000 + (s - 40) * 10)], s * 1000)
-    expect(t.pace('points').written).toBe(10)
+    expect(t.rates('points').written).toBe(10)
   })
 
   it('says when a lag will be gone, if it shrinks', () => {
     const t = new Throughput()
     t.add([topic({}, 1000, 0)], 0)
     t.add([topic({}, 1100, 300)], 1000)
-    expect(t.pace('points').caughtUpIn).toBe(4)
+    expect(t.rates('points').caughtUpIn).toBe(4)
     t.add([topic({}, 9000, 300)], 2000)
-    expect(t.pace('points').caughtUpIn).toBeNull()
+    expect(t.rates('points').caughtUpIn).toBeNull()
   })
 
   it('starts again with a new log, and is never below zero', () => {
     const t = new Throughput()
     t.add([topic({}, 1000)], 0)
     t.add([topic({}, 5)], 1000)
-    expect(t.pace('points').written).toBeNull()
+    expect(t.rates('points').written).toBeNull()
     t.add([topic({}, 15)], 2000)
-    expect(t.pace('points').written).toBe(10)
+    expect(t.rates('points').written).toBe(10)
   })
 
   it('takes a look once, and remembers a bounded number of them', () => {
@@ -67,7 +67,7 @@ describe('the pace of a topic', () => {
       t.add([topic({}, i)], i * 1000)
       t.add([topic({}, i)], i * 1000)
     }
-    expect(t.pace('points').lagTrend).toHaveLength(90)
+    expect(t.rates('points').lagTrend).toHaveLength(90)
   })
 
   it('of a topic with two readers is that of the one that is behind', () => {
@@ -76,7 +76,7 @@ describe('the pace of a topic', () => {
       const readers = [readerOf('quick', 100 * i, 100 * i), readerOf('slow', 100 * i, 10 * i)]
       t.add([topic({ readers, lag: 90 * i }, 100 * i)], i * 1000)
     }
-    expect(t.pace('points')).toMatchObject({ written: 100, read: 10, caughtUpIn: null })
+    expect(t.rates('points')).toMatchObject({ written: 100, read: 10, caughtUpIn: null })
   })
 
   it('of a topic that nobody reads has no reading', () => {
@@ -84,7 +84,7 @@ describe('the pace of a topic', () => {
     const quiet = (end: number) => topic({ readers: [], lag: null }, end, null)
     t.add([quiet(0)], 0)
     t.add([quiet(10)], 1000)
-    expect(t.pace('points')).toMatchObject({ written: 10, read: null, caughtUpIn: null })
+    expect(t.rates('points')).toMatchObject({ written: 10, read: null, caughtUpIn: null })
   })
 })
 
@@ -96,7 +96,7 @@ describe('topics', () => {
       topic({ topic: 'audit' }),
       topic({ topic: 'other.dlq' }),
     ]
-    expect(pairs(list).map((p) => [p.topic.topic, p.letters?.topic])).toEqual([
+    expect(topicPairs(list).map((p) => [p.topic.topic, p.deadLetters?.topic])).toEqual([
       ['points', 'points.dlq'],
       ['audit', undefined],
       ['other.dlq', undefined],
@@ -104,9 +104,9 @@ describe('topics', () => {
   })
 
   it('are in danger as what is not read fills what is kept', () => {
-    expect(danger(topic({ bytes: 1000, lag: 80 }, 100))).toBe(0.8)
-    expect(danger(topic({ bytes: 1000, lag: 80, retentionBytes: -1 }, 100))).toBeNull()
-    expect(danger(topic({ lag: null }, 100))).toBeNull()
-    expect(danger(topic({}, 0))).toBeNull()
+    expect(unreadShare(topic({ bytes: 1000, lag: 80 }, 100))).toBe(0.8)
+    expect(unreadShare(topic({ bytes: 1000, lag: 80, retentionBytes: -1 }, 100))).toBeNull()
+    expect(unreadShare(topic({ lag: null }, 100))).toBeNull()
+    expect(unreadShare(topic({}, 0))).toBeNull()
   })
 })

@@ -1,104 +1,109 @@
-// How fast topics are written and read, from looks at their offsets one after another.
+// Computes the write and read rates of topics from consecutive samples of their offsets.
 import type { Topic } from './shapes'
 
-interface Look {
-  /** Milliseconds. */
-  at: number
+interface Sample {
+  /** In milliseconds. */
+  time: number
   end: number
-  /** Sum of what is committed; null: nobody reads the topic, or nothing was committed yet. */
+  /** The sum of committed offsets; null if the topic has no consumer. */
   committed: number | null
   lag: number | null
 }
 
-export interface Pace {
-  /** Records a second; null: not known yet. */
+export interface Rates {
+  /** Records per second; null if unknown. */
   written: number | null
   read: number | null
-  /** Oldest first, one a look. */
+  /** Oldest first, one value per sample. */
   writtenTrend: (number | null)[]
   lagTrend: (number | null)[]
-  /** Seconds until the lag is gone at this pace; null: not known, or it does not shrink. */
+  /** Seconds until the lag is gone at this rate; null if unknown or if the lag does not decrease. */
   caughtUpIn: number | null
 }
 
-/** Looks that are remembered: three minutes of one every two seconds. */
-const KEPT = 90
-/** Milliseconds over which a pace is measured. */
-const OVER = 10_000
+/** The maximum number of samples: three minutes at one every two seconds. */
+const MAX_SAMPLES = 90
+/** The window of a rate in milliseconds. */
+const RATE_WINDOW_MS = 10_000
 
-/** Remembers looks at topics. A new one is made for each page that shows them. */
+/** Stores samples of topics. Each page that shows rates creates its own. */
 export class Throughput {
-  private readonly looks = new Map<string, Look[]>()
+  private readonly samples = new Map<string, Sample[]>()
 
-  /** Takes a look. One that was taken already is left out. */
-  add(topics: readonly Topic[], at: number): void {
+  /** Adds a sample. A sample that is not newer than the last one is ignored. */
+  add(topics: readonly Topic[], time: number): void {
     for (const topic of topics) {
-      const list = this.looks.get(topic.topic) ?? []
-      const before = list.at(-1)
-      if (before && at <= before.at) continue
-      const look = lookAt(topic, at)
-      // The log was created again: earlier values do not apply.
-      if (before && look.end < before.end) list.length = 0
-      list.push(look)
-      if (list.length > KEPT) list.shift()
-      this.looks.set(topic.topic, list)
+      const list = this.samples.get(topic.topic) ?? []
+      const previous = list.at(-1)
+      if (previous && time <= previous.time) continue
+      const sample = sampleOf(topic, time)
+      // The log was created again: earlier samples do not apply.
+      if (previous && sample.end < previous.end) list.length = 0
+      list.push(sample)
+      if (list.length > MAX_SAMPLES) list.shift()
+      this.samples.set(topic.topic, list)
     }
   }
 
-  pace(name: string): Pace {
-    const list = this.looks.get(name) ?? []
+  rates(name: string): Rates {
+    const list = this.samples.get(name) ?? []
     const last = list.at(-1)
-    const first = list.find((look) => last && last.at - look.at <= OVER)
-    const written = first && last ? rate(first, last, (look) => look.end) : null
-    const read = first && last ? rate(first, last, (look) => look.committed) : null
-    const shrinks = written !== null && read !== null ? read - written : 0
+    const first = list.find((sample) => last && last.time - sample.time <= RATE_WINDOW_MS)
+    const written = first && last ? rate(first, last, (sample) => sample.end) : null
+    const read = first && last ? rate(first, last, (sample) => sample.committed) : null
+    const decrease = written !== null && read !== null ? read - written : 0
     return {
       written,
       read,
-      writtenTrend: list.slice(1).map((look, i) => rate(list[i] ?? look, look, (one) => one.end)),
-      lagTrend: list.map((look) => look.lag),
-      caughtUpIn: last?.lag && shrinks > 0 ? last.lag / shrinks : null,
+      writtenTrend: list.slice(1).map((sample, i) => rate(list[i] ?? sample, sample, (s) => s.end)),
+      lagTrend: list.map((sample) => sample.lag),
+      caughtUpIn: last?.lag && decrease > 0 ? last.lag / decrease : null,
     }
   }
 }
 
-function lookAt(topic: Topic, at: number): Look {
+function sampleOf(topic: Topic, time: number): Sample {
   let end = 0
   let committed: number | null = topic.readers.length > 0 ? 0 : null
   topic.partitions.forEach((p, i) => {
     end += p.end
-    // What one of them has not committed is not read; a group that committed nothing begins where the log does.
-    const least = Math.min(...topic.readers.map((reader) => reader.partitions[i]?.committed ?? p.begin))
-    if (committed !== null) committed += least
+    // A record counts as read when all consumers have committed it. A group without a commit starts at the beginning of
+    // the log.
+    const minCommitted = Math.min(
+      ...topic.readers.map((reader) => reader.partitions[i]?.committed ?? p.begin),
+    )
+    if (committed !== null) committed += minCommitted
   })
-  return { at, end, committed, lag: topic.lag }
+  return { time, end, committed, lag: topic.lag }
 }
 
-function rate(from: Look, to: Look, of: (look: Look) => number | null): number | null {
-  const [a, b] = [of(from), of(to)]
-  if (a === null || b === null || to.at <= from.at) return null
-  return Math.max(0, ((b - a) / (to.at - from.at)) * 1000)
+function rate(from: Sample, to: Sample, valueOf: (sample: Sample) => number | null): number | null {
+  const [a, b] = [valueOf(from), valueOf(to)]
+  if (a === null || b === null || to.time <= from.time) return null
+  return Math.max(0, ((b - a) / (to.time - from.time)) * 1000)
 }
 
-/** The topics, each followed by that of its dead letters. */
+/** A topic and the topic of its dead letters. */
 export interface TopicPair {
   topic: Topic
-  letters: Topic | null
+  deadLetters: Topic | null
 }
 
-const DEAD = '.dlq'
+const DLQ_SUFFIX = '.dlq'
 
-export function pairs(topics: readonly Topic[]): TopicPair[] {
+export function topicPairs(topics: readonly Topic[]): TopicPair[] {
   const byName = new Map(topics.map((topic) => [topic.topic, topic]))
   return topics
-    .filter((topic) => !(topic.topic.endsWith(DEAD) && byName.has(topic.topic.slice(0, -DEAD.length))))
-    .map((topic) => ({ topic, letters: byName.get(topic.topic + DEAD) ?? null }))
+    .filter(
+      (topic) => !(topic.topic.endsWith(DLQ_SUFFIX) && byName.has(topic.topic.slice(0, -DLQ_SUFFIX.length))),
+    )
+    .map((topic) => ({ topic, deadLetters: byName.get(topic.topic + DLQ_SUFFIX) ?? null }))
 }
 
-/** How much of what the log keeps is taken by what is not read yet, 0 to 1; null: it is not bounded. */
-export function danger(topic: Topic): number | null {
+/** Returns the share of the retained log that unread records take, 0 to 1; null if the log is not bounded. */
+export function unreadShare(topic: Topic): number | null {
   if (topic.retentionBytes < 0 || topic.records === 0 || topic.lag === null) return null
-  const most = topic.retentionBytes * topic.partitions.length
-  if (most === 0) return null
-  return Math.min(1, (topic.lag * (topic.bytes / topic.records)) / most)
+  const capacity = topic.retentionBytes * topic.partitions.length
+  if (capacity === 0) return null
+  return Math.min(1, (topic.lag * (topic.bytes / topic.records)) / capacity)
 }

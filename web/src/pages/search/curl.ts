@@ -1,4 +1,4 @@
-// A request as one would send it from a shell.
+// A request as a shell command.
 
 import { shellWord } from '@/ui/format'
 

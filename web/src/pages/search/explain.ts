@@ -1,14 +1,14 @@
-// Why a hit was found, shaped for drawing: the parts of its score, and the way to it as a small graph.
+// The explanation of a hit for drawing: the parts of its score, and the path to it as a small graph.
 
 import type { Direction } from '../graph/model/types'
 import type { Hit, Lane, Reason } from './types'
 
-/** A part of the bar of a score. */
+/** A segment of the score bar. */
 export interface Part {
   kind: Reason['kind'] | 'rest'
   label: string
   detail: string
-  /** Of the score, 0 to 1. */
+  /** The share of the score, 0 to 1. */
   share: number
 }
 
@@ -20,12 +20,12 @@ const KIND_LABELS: Record<Reason['kind'], string> = {
   graph: 'Graph',
 }
 
-/** What is left of a score below this is not worth a part of its own. */
-const LEAST_REST = 0.02
+/** A remainder below this is not shown as a segment. */
+const MIN_REMAINDER = 0.02
 
 /**
- * The parts of a hit's score, the largest first, and at the end the rest without a reason: the server returns the five
- * weightiest. Rounding may bring the sum above 1: then all are scaled to it.
+ * Returns the parts of a hit's score, the largest first, and the unexplained remainder at the end: the server returns
+ * the five largest. Rounding may bring the sum above 1; then all parts are scaled.
  */
 export function partsOf(reasons: readonly Reason[]): Part[] {
   const parts: Part[] = reasons
@@ -34,14 +34,14 @@ export function partsOf(reasons: readonly Reason[]): Part[] {
     .sort((a, b) => b.share - a.share)
   const sum = parts.reduce((total, part) => total + part.share, 0)
   if (sum > 1) for (const part of parts) part.share /= sum
-  const rest = 1 - sum
-  if (parts.length > 0 && rest >= LEAST_REST) {
-    parts.push({ kind: 'rest', label: 'Other paths', detail: 'many small contributions', share: rest })
+  const remainder = 1 - sum
+  if (parts.length > 0 && remainder >= MIN_REMAINDER) {
+    parts.push({ kind: 'rest', label: 'Other paths', detail: 'many small contributions', share: remainder })
   }
   return parts
 }
 
-/** A lane of a hit: its score, or that it did not find it. */
+/** The score of a hit in a lane; null if the lane did not find it. */
 export interface LaneScore {
   lane: Lane
   label: string
@@ -55,64 +55,64 @@ export function lanesOf(hit: Hit): LaneScore[] {
   return lanes.map((lane) => ({ lane, label: LANE_LABELS[lane], score: hit.scores[lane] ?? null }))
 }
 
-/** A node of the small graph; `column` 0 is at the left. */
-export interface WayNode {
+/** A node of the path graph; column 0 is at the left. */
+export interface PathNode {
   id: string
   role: 'seed' | 'step' | 'hit'
   column: number
   row: number
 }
 
-export interface WayEdge {
+export interface PathEdge {
   from: string
   to: string
-  /** Its label: a relation, or a share if only the start of a path is known. */
+  /** A relation, or a share if only the start of a path is known. */
   label: string
-  /** It is one edge of the graph. Otherwise a way of which only both ends are known. */
-  known: boolean
-  /** The edge of the graph points the other way than one reads. */
+  /** It is one edge of the graph. Otherwise it is a path of which only both ends are known. */
+  direct: boolean
+  /** The edge points against the reading direction. */
   backwards: boolean
 }
 
-export interface Way {
-  nodes: WayNode[]
-  edges: WayEdge[]
+export interface HitPath {
+  nodes: PathNode[]
+  edges: PathEdge[]
   columns: number
   rows: number
 }
 
-/** Seeds beside the path that are drawn. */
-const MOST_SEEDS = 4
+/** The maximum number of drawn seeds beside the path. */
+const MAX_SEEDS = 4
 
 /**
- * The way from where the walk began to a hit, as a small graph read from left to right: the path in the first row, and
- * below it the other seeds from which a part of the score came. Null: it came no way, it was found by itself.
+ * Returns the path from the seed to a hit as a graph that is read from left to right: the path in the first row, and
+ * below it the other seeds that contribute to the score. Null if the hit was not reached over edges.
  */
-export function wayOf(hit: Hit): Way | null {
-  const stations = stationsOf(hit)
+export function hitPathOf(hit: Hit): HitPath | null {
+  const pathIds = pathIdsOf(hit)
   const path = hit.path ?? []
-  const last = Math.max(stations.length - 1, 1)
-  const nodes: WayNode[] = stations.map((id, column) => ({
+  const last = Math.max(pathIds.length - 1, 1)
+  const nodes: PathNode[] = pathIds.map((id, column) => ({
     id,
-    role: column === stations.length - 1 ? 'hit' : column === 0 ? 'seed' : 'step',
-    column: stations.length === 1 ? last : column,
+    role: column === pathIds.length - 1 ? 'hit' : column === 0 ? 'seed' : 'step',
+    column: pathIds.length === 1 ? last : column,
     row: 0,
   }))
-  const edges: WayEdge[] = path.slice(0, stations.length - 1).map((edge, i) => {
-    const from = stations[i] ?? edge.sourceId
-    const to = stations[i + 1] ?? edge.targetId
-    return { from, to, label: edge.relationType, known: true, backwards: edge.sourceId !== from }
+  const edges: PathEdge[] = path.slice(0, pathIds.length - 1).map((edge, i) => {
+    const from = pathIds[i] ?? edge.sourceId
+    const to = pathIds[i + 1] ?? edge.targetId
+    return { from, to, label: edge.relationType, direct: true, backwards: edge.sourceId !== from }
   })
-  let row = stations.length > 1 ? 1 : 0
+  let row = pathIds.length > 1 ? 1 : 0
   for (const reason of (hit.explanation ?? []).slice()) {
-    if (reason.kind !== 'graph' || reason.nodeId === null || stations.includes(reason.nodeId)) continue
-    if (nodes.filter((node) => node.role === 'seed' && node.row > 0).length >= MOST_SEEDS) break
+    if (reason.kind !== 'graph' || reason.nodeId === null || pathIds.includes(reason.nodeId)) continue
+    if (nodes.filter((node) => node.role === 'seed' && node.row > 0).length >= MAX_SEEDS) break
     nodes.push({ id: reason.nodeId, role: 'seed', column: 0, row })
     edges.push({
       from: reason.nodeId,
       to: hit.node.id,
       label: percent(reason.share),
-      known: false,
+      direct: false,
       backwards: false,
     })
     row++
@@ -122,32 +122,32 @@ export function wayOf(hit: Hit): Way | null {
 }
 
 /**
- * The nodes along the path, from where the walk began to the hit. The edges are in their order but point wherever they
- * point, so each is joined at the end that it has in common with the next. A path that does not hang together, as it
- * may be by a change in between, is no path.
+ * Returns the ids of the nodes along the path, from the seed to the hit. Edges are in path order but may point in
+ * either direction, so each is joined at the end that it shares with the next. A path that is not connected, for
+ * example because of a concurrent change, is ignored.
  */
-function stationsOf(hit: Hit): string[] {
+function pathIdsOf(hit: Hit): string[] {
   const path = hit.path ?? []
-  const stations = [hit.node.id]
-  let at = hit.node.id
+  const ids = [hit.node.id]
+  let current = hit.node.id
   for (const edge of [...path].reverse()) {
-    if (edge.targetId === at) at = edge.sourceId
-    else if (edge.sourceId === at) at = edge.targetId
+    if (edge.targetId === current) current = edge.sourceId
+    else if (edge.sourceId === current) current = edge.targetId
     else return [hit.node.id]
-    stations.unshift(at)
+    ids.unshift(current)
   }
-  return stations
+  return ids
 }
 
-/** Ids of nodes whose names the drawing needs beside those of the hits. */
+/** Returns the ids of nodes whose names the drawing needs beyond those of the hits. */
 export function idsToName(hits: readonly Hit[]): string[] {
-  const known = new Set(hits.map((hit) => hit.node.id))
+  const named = new Set(hits.map((hit) => hit.node.id))
   const ids = new Set<string>()
   for (const hit of hits) {
     for (const edge of hit.path ?? []) ids.add(edge.sourceId).add(edge.targetId)
     for (const reason of hit.explanation ?? []) if (reason.nodeId) ids.add(reason.nodeId)
   }
-  return [...ids].filter((id) => !known.has(id))
+  return [...ids].filter((id) => !named.has(id))
 }
 
 export function percent(share: number): string {
@@ -160,14 +160,14 @@ export const DIRECTION_LABELS: Record<Direction, string> = {
   in: 'From target to source',
 }
 
-const MISSING: Record<string, string> = {
+const DEGRADED_TEXTS: Record<string, string> = {
   text: 'the text index: no results by words',
   vector: 'the vector index or the embedder: no results by meaning',
   graph: 'a part of the graph, because of a timeout or too many edges: some linked nodes may be missing',
   liveData: 'the point store: latest values are missing',
 }
 
-/** What an answer had to do without, in words, and what that means; what is not known is named as the server does. */
-export function missingOf(degraded: readonly string[]): string {
-  return degraded.map((lane) => MISSING[lane] ?? lane).join('; and without ')
+/** Describes the degraded lanes of a response and their effects. Unknown lanes are named as the server does. */
+export function degradedText(degraded: readonly string[]): string {
+  return degraded.map((lane) => DEGRADED_TEXTS[lane] ?? lane).join('; and without ')
 }

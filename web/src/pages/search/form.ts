@@ -1,5 +1,5 @@
-// The form of the playground: kept in the page's address, so that a search can be shared and survives a reload, and
-// turned into the body of a request, without default values.
+// The form of the playground. It is stored in the URL of the page, so that a search can be shared and survives a
+// reload, and converted to a request body without default values.
 
 import { ENTITY_TYPES, type Direction, type EntityType } from '../graph/model/types'
 import { LANES, type HybridBody, type Lane, type Scalar, type SearchBody } from './types'
@@ -12,7 +12,7 @@ export interface Form {
   limit: number
   entityTypes: EntityType[]
   minScore: number
-  /** A filter a line: `site = north`. */
+  /** One filter per line: `site = north`. */
   properties: string
   includeContent: boolean
   hops: number
@@ -44,9 +44,9 @@ export const DEFAULTS: Form = {
 }
 
 export const LIMITS = [5, 10, 20, 50, 100] as const
-const MOST_QUERY = 8192
+const MAX_QUERY = 8192
 
-/** Reads the form from the page's address. What cannot be read is as by default. */
+/** Reads the form from the URL of the page. Invalid values are replaced by defaults. */
 export function formOf(params: URLSearchParams): Form {
   const number = (name: string, fallback: number, low: number, high: number) => {
     const n = Number(params.get(name) ?? NaN)
@@ -59,7 +59,7 @@ export function formOf(params: URLSearchParams): Form {
   const direction = params.get('direction')
   return {
     mode: params.get('mode') === 'search' ? 'search' : 'hybrid',
-    query: (params.get('q') ?? '').slice(0, MOST_QUERY),
+    query: (params.get('q') ?? '').slice(0, MAX_QUERY),
     limit: Math.round(number('limit', DEFAULTS.limit, 1, 100)),
     entityTypes: ENTITY_TYPES.filter((type) => params.getAll('type').includes(type)),
     minScore: number('minScore', 0, 0, 1),
@@ -80,9 +80,9 @@ export function formOf(params: URLSearchParams): Form {
   }
 }
 
-/** Writes the form to the page's URL and keeps its other parameters. */
-export function paramsOf(form: Form, others: URLSearchParams = new URLSearchParams()): URLSearchParams {
-  const params = new URLSearchParams(others)
+/** Writes the form to the URL of the page and keeps its other parameters. */
+export function paramsOf(form: Form, existing: URLSearchParams = new URLSearchParams()): URLSearchParams {
+  const params = new URLSearchParams(existing)
   const set = (name: string, value: string | number | boolean, fallback: string | number | boolean) => {
     if (value === fallback) params.delete(name)
     else params.set(name, String(value))
@@ -114,7 +114,7 @@ export interface FormErrors {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** What is wrong with a form; nothing: it can be sent. */
+/** Validates a form. An empty result means that it can be sent. */
 export function checkForm(form: Form): FormErrors {
   const errors: FormErrors = {}
   if (form.query.trim() === '') errors.query = 'Enter a query.'
@@ -130,8 +130,9 @@ export function checkForm(form: Form): FormErrors {
 }
 
 /**
- * Reads filters by properties: a line each, `key = value`. A value is read as JSON where it is a number, true, false or
- * a text in quotes, else as the text itself; several between commas in brackets: any of them. A key twice: any of both.
+ * Parses property filters: one `key = value` per line. A value is parsed as JSON if it is a number, true, false or a
+ * quoted string, otherwise as text; several values in brackets, separated by commas, match any of them. A repeated key
+ * matches any of its values.
  */
 export function readFilters(text: string): { filters: Map<string, Scalar[]> } | { wrong: string } {
   const filters = new Map<string, Scalar[]>()
@@ -172,10 +173,10 @@ function isScalar(value: unknown): value is Scalar {
   )
 }
 
-/** The path below /api of the search that a form is for. */
+/** Returns the path below /api of the search mode. */
 export const pathOf = (mode: Mode) => (mode === 'hybrid' ? '/rag/hybrid-search' : '/rag/search')
 
-/** The body that asks for a page of a form's search. */
+/** Returns the request body of a page of a search. */
 export function bodyOf(form: Form, offset = 0): SearchBody | HybridBody {
   const body: HybridBody = { query: form.query }
   if (form.limit !== DEFAULTS.limit) body.limit = form.limit

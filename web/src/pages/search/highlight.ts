@@ -1,4 +1,4 @@
-// The words of a query in a text: pieces of text, never markup.
+// Highlights query words in a text as text segments, without markup.
 
 export interface Piece {
   text: string
@@ -12,41 +12,41 @@ const COMMON = new Set(
   ),
 )
 
-/** Without case and accents, as search compares. */
-function folded(text: string): string {
+/** Removes case and accents, like the search. */
+function fold(text: string): string {
   return text
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
     .toLowerCase()
 }
 
-/** The words of a query that are worth marking, folded. */
+/** Returns the words of a query to highlight, folded. */
 export function wordsOf(query: string): string[] {
-  const all = [...new Set(folded(query).match(/[\p{L}\p{N}]+/gu) ?? [])]
-  const telling = all.filter((word) => !COMMON.has(word) && word.length > 1)
-  return telling.length > 0 ? telling : all
+  const all = [...new Set(fold(query).match(/[\p{L}\p{N}]+/gu) ?? [])]
+  const significant = all.filter((word) => !COMMON.has(word) && word.length > 1)
+  return significant.length > 0 ? significant : all
 }
 
 /**
- * Cuts a text into pieces, those that begin a word of the query marked. The ends of words may differ, by as much as
- * between "disk" and "disks".
+ * Splits a text into segments and marks those that start with a word of the query. Word endings may differ, as in
+ * "disk" and "disks".
  */
 export function highlight(text: string, words: readonly string[]): Piece[] {
   const pieces: Piece[] = []
-  let rest = 0
+  let remaining = 0
   if (words.length > 0) {
     for (const match of text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
-      if (!suits(folded(match[0]), words)) continue
-      if (match.index > rest) pieces.push({ text: text.slice(rest, match.index), hit: false })
+      if (!matchesAny(fold(match[0]), words)) continue
+      if (match.index > remaining) pieces.push({ text: text.slice(remaining, match.index), hit: false })
       pieces.push({ text: match[0], hit: true })
-      rest = match.index + match[0].length
+      remaining = match.index + match[0].length
     }
   }
-  if (rest < text.length) pieces.push({ text: text.slice(rest), hit: false })
+  if (remaining < text.length) pieces.push({ text: text.slice(remaining), hit: false })
   return pieces
 }
 
-function suits(word: string, words: readonly string[]): boolean {
+function matchesAny(word: string, words: readonly string[]): boolean {
   return words.some((sought) => {
     if (word === sought) return true
     const [short, long] = word.length < sought.length ? [word, sought] : [sought, word]

@@ -1,4 +1,4 @@
-// The search playground: both searches with all that they take, and why each hit was found.
+// The search playground: both searches with all their options, and an explanation of each hit.
 
 import './search.css'
 
@@ -25,7 +25,7 @@ import {
 
 import type { GraphNode } from '../graph/model/types'
 import { curlOf } from './curl'
-import { idsToName, missingOf } from './explain'
+import { idsToName, degradedText } from './explain'
 import { bodyOf, checkForm, formOf, paramsOf, pathOf, type Form, type Mode } from './form'
 import { BESIDE, FormPanel } from './parts/FormPanel'
 import { Result } from './parts/Result'
@@ -40,7 +40,7 @@ export default function SearchPage() {
   const offset = Math.max(0, Number(params.get('offset') ?? 0) || 0)
   const address = params.toString()
   const [draft, setDraft] = useState<{ of: string; form: Form }>({ of: address, form: asked })
-  // Another address, by a link or the back button, is another form.
+  // A changed URL, by a link or the back button, replaces the form.
   const form = draft.of === address ? draft.form : asked
   const edit = (next: Form) => setDraft({ of: address, form: next })
   const errors = checkForm(asked)
@@ -105,7 +105,7 @@ export default function SearchPage() {
   )
 }
 
-/** Asks, and takes the time. */
+/** Sends a search and measures its duration. */
 async function ask(mode: Mode, options: Options): Promise<{ answer: SearchAnswer; ms: number }> {
   const began = performance.now()
   const answer = (await api.search<Hit>(pathOf(mode), options)) as SearchAnswer
@@ -129,7 +129,7 @@ interface ResultsProps {
   form: Form
   answer: SearchAnswer
   ms: number
-  /** It answers the request before. */
+  /** The response belongs to the previous request. */
   stale: boolean
   workspace: string
   onOffset: (offset: number) => void
@@ -163,7 +163,7 @@ function Results({ form, answer, ms, stale, workspace, onOffset }: ResultsProps)
       </header>
       {hits.length === 0 ? (
         <Panel>
-          <Nothing form={form} beyond={meta.offset > 0} />
+          <NoResults form={form} beyond={meta.offset > 0} />
         </Panel>
       ) : (
         <ol className="search-list" start={meta.offset + 1}>
@@ -184,7 +184,7 @@ function Results({ form, answer, ms, stale, workspace, onOffset }: ResultsProps)
   )
 }
 
-function Nothing({ form, beyond }: { form: Form; beyond: boolean }) {
+function NoResults({ form, beyond }: { form: Form; beyond: boolean }) {
   const filters = form.entityTypes.length > 0 || form.properties.trim() !== '' || form.minScore > 0
   return (
     <Empty icon={<SearchX size={20} />} title={beyond ? 'No results on this page' : 'No results'}>
@@ -203,7 +203,7 @@ function Degraded({ meta }: { meta: SearchMeta }) {
   if (!meta.degraded) return null
   return (
     <Notice tone="warn" title="Degraded: partial results">
-      <p>Unavailable: {missingOf(meta.degraded)}.</p>
+      <p>Unavailable: {degradedText(meta.degraded)}.</p>
       {meta.degraded.some((lane) => lane !== 'graph') && (
         <p>
           Results are complete again when it is back. <b>Indexes</b> and <b>Overview</b> show the cause.
@@ -213,7 +213,7 @@ function Degraded({ meta }: { meta: SearchMeta }) {
   )
 }
 
-/** Names of the nodes along the ways, by id. */
+/** Returns the nodes along the paths by id. */
 function useNames(workspace: string, hits: readonly Hit[]): ReadonlyMap<string, GraphNode> {
   const ids = idsToName(hits).slice(0, 100)
   const others = useQuery({

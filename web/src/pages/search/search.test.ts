@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { edge, node } from '../graph/model/fixtures'
 import { curlOf } from './curl'
-import { idsToName, lanesOf, missingOf, partsOf, percent, wayOf } from './explain'
+import { idsToName, lanesOf, degradedText, partsOf, percent, hitPathOf } from './explain'
 import { bodyOf, checkForm, DEFAULTS, formOf, paramsOf, readFilters, type Form } from './form'
 import { highlight, wordsOf } from './highlight'
 import type { Hit } from './types'
@@ -167,13 +167,15 @@ describe('the explanation', () => {
   })
 
   it('draws the path from where the walk began, whichever way its edges point', () => {
-    const way = wayOf(hit({ path: [edge('1', 'seed', 'mid', 'feeds'), edge('2', 'hit', 'mid', 'part of')] }))
-    expect(way?.nodes.map(({ id, role, column }) => [id, role, column])).toEqual([
+    const path = hitPathOf(
+      hit({ path: [edge('1', 'seed', 'mid', 'feeds'), edge('2', 'hit', 'mid', 'part of')] }),
+    )
+    expect(path?.nodes.map(({ id, role, column }) => [id, role, column])).toEqual([
       ['seed', 'seed', 0],
       ['mid', 'step', 1],
       ['hit', 'hit', 2],
     ])
-    expect(way?.edges.map(({ from, to, label, backwards }) => [from, to, label, backwards])).toEqual([
+    expect(path?.edges.map(({ from, to, label, backwards }) => [from, to, label, backwards])).toEqual([
       ['seed', 'mid', 'feeds', false],
       ['mid', 'hit', 'part of', true],
     ])
@@ -185,18 +187,18 @@ describe('the explanation', () => {
       reason('graph', 0.3, 'other'),
       reason('graph', 0.1, 'hit'),
     ]
-    const way = wayOf(hit({ path: [edge('1', 'seed', 'hit')], explanation }))
-    expect(way?.nodes.map(({ id, row }) => [id, row])).toEqual([
+    const path = hitPathOf(hit({ path: [edge('1', 'seed', 'hit')], explanation }))
+    expect(path?.nodes.map(({ id, row }) => [id, row])).toEqual([
       ['seed', 0],
       ['hit', 0],
       ['other', 1],
     ])
-    expect(way?.edges.at(-1)).toMatchObject({ from: 'other', to: 'hit', label: '30 %', known: false })
+    expect(path?.edges.at(-1)).toMatchObject({ from: 'other', to: 'hit', label: '30 %', direct: false })
   })
 
   it('draws nothing where it came no way, nor where the path does not hang together', () => {
-    expect(wayOf(hit({}))).toBeNull()
-    expect(wayOf(hit({ path: [edge('1', 'a', 'b'), edge('2', 'c', 'd')] }))).toBeNull()
+    expect(hitPathOf(hit({}))).toBeNull()
+    expect(hitPathOf(hit({ path: [edge('1', 'a', 'b'), edge('2', 'c', 'd')] }))).toBeNull()
   })
 
   it('asks for the names that are not among the hits', () => {
@@ -212,17 +214,17 @@ describe('the explanation', () => {
 describe('what an answer had to do without', () => {
   it('is said of each lane, with what it means', () => {
     for (const lane of ['text', 'vector', 'graph', 'liveData']) {
-      expect(missingOf([lane])).toMatch(/^(the|a) .+: .+/)
-      expect(missingOf([lane])).not.toBe(lane)
+      expect(degradedText([lane])).toMatch(/^(the|a) .+: .+/)
+      expect(degradedText([lane])).not.toBe(lane)
     }
-    expect(missingOf(['graph'])).toContain('too many')
-    expect(missingOf(['vector', 'liveData'])).toBe(
+    expect(degradedText(['graph'])).toContain('too many')
+    expect(degradedText(['vector', 'liveData'])).toBe(
       'the vector index or the embedder: no results by meaning' +
         '; and without the point store: latest values are missing',
     )
   })
 
   it('names what it does not know as the server does', () => {
-    expect(missingOf(['weather'])).toBe('weather')
+    expect(degradedText(['weather'])).toBe('weather')
   })
 })

@@ -1,4 +1,4 @@
-// Names for what the two searches take and answer with.
+// Names for the requests and responses of the two searches.
 
 import type { ApiSchemas } from '@/api'
 
@@ -12,7 +12,7 @@ export type Lane = (typeof LANES)[number]
 export type Reason = ApiSchemas['SearchReason']
 export type LiveValue = ApiSchemas['LiveValue']
 
-/** A hit of either search: what hybrid search alone has may be absent. */
+/** A hit of either search. Fields of hybrid search may be absent. */
 export type Hit = ApiSchemas['SearchHit'] &
   Partial<Omit<ApiSchemas['HybridHit'], 'scores'>> & { scores: Partial<ApiSchemas['HybridHit']['scores']> }
 

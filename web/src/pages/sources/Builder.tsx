@@ -11,7 +11,7 @@ import {
   plural,
   Segmented,
   Select,
-  useTyped,
+  useEditableValue,
   visible,
 } from '@/ui'
 
@@ -23,7 +23,7 @@ import {
   CHART_POINTS,
   type Explore,
   type Mode,
-  MOST_POINTS,
+  MAX_POINTS,
   type problemsOf,
 } from './query'
 import { allZones } from './zones'
@@ -35,13 +35,13 @@ interface BuilderProps {
   onChange: (next: Partial<Explore>) => void
 }
 
-/** Everything that makes up a query but its range. */
+/** The query builder, except for the time range. */
 export function Builder({ explore, problems, answer, onChange }: BuilderProps) {
   // The choices come from the first 100 series of the selected sources.
   const series = useSeries(explore.sourceIds, 0, 100)
   const known = series.data?.data ?? []
-  const metrics = [...new Set(known.map((one) => one.metric))].sort()
-  const keys = [...new Set(known.flatMap((one) => Object.keys(one.tags)))].sort()
+  const metrics = [...new Set(known.map((item) => item.metric))].sort()
+  const keys = [...new Set(known.flatMap((item) => Object.keys(item.tags)))].sort()
   return (
     <>
       <Panel title="Which series" note={answer && plural(answer.meta.total, 'matches', 'match')}>
@@ -50,14 +50,14 @@ export function Builder({ explore, problems, answer, onChange }: BuilderProps) {
           <MetricPicker
             chosen={explore.metrics}
             known={metrics}
-            partly={Boolean(series.data?.meta.hasMore)}
+            partial={Boolean(series.data?.meta.hasMore)}
             onChange={(next) => onChange({ metrics: next })}
           />
           <TagPicker
             tags={explore.tags}
             keys={keys}
             valuesOf={(key) =>
-              [...new Set(known.map((one) => one.tags[key]).filter((v) => v !== undefined))].sort()
+              [...new Set(known.map((item) => item.tags[key]).filter((v) => v !== undefined))].sort()
             }
             onChange={(tags) => onChange({ tags })}
           />
@@ -80,7 +80,7 @@ const MODES: readonly { value: Mode; label: string; title: string }[] = [
   { value: 'latest', label: 'Latest', title: 'The latest point of each series' },
 ]
 
-const SAYS: Record<Mode, string> = {
+const MODE_DESCRIPTIONS: Record<Mode, string> = {
   aggregated: 'One value for each interval and aggregation.',
   thinned: 'Points that keep the shape of each line (largest triangle three buckets).',
   raw: 'The raw points. For long ranges the others are faster.',
@@ -93,15 +93,15 @@ function Points({ explore: e, problems, keys, onChange }: Omit<BuilderProps, 'an
     <>
       <div className="stack sources-tight">
         <Segmented label="Points" value={e.mode} onChange={(mode) => onChange({ mode })} options={MODES} />
-        <p className="field-hint">{SAYS[e.mode]}</p>
+        <p className="field-hint">{MODE_DESCRIPTIONS[e.mode]}</p>
       </div>
       {e.mode === 'aggregated' && (
         <Aggregated explore={e} problems={problems} keys={keys} onChange={onChange} />
       )}
       {limited && (
-        <Typed
+        <CommitInput
           label={e.mode === 'thinned' ? 'Points per series' : 'Maximum intervals'}
-          hint={`At most; from 2 to ${MOST_POINTS.toLocaleString('en-GB')}.`}
+          hint={`At most; from 2 to ${MAX_POINTS.toLocaleString('en-GB')}.`}
           error={problems.maxPoints}
           value={String(e.maxPoints || CHART_POINTS)}
           inputMode="numeric"
@@ -131,7 +131,7 @@ function Aggregated({
   keys,
   onChange,
 }: Omit<BuilderProps, 'answer'> & { keys: string[] }) {
-  const [own, setOwn] = useState(!INTERVALS.includes(e.interval))
+  const [custom, setCustom] = useState(!INTERVALS.includes(e.interval))
   const fills = FILLS.some((fill) => fill.value === e.fill)
     ? FILLS
     : [...FILLS, { value: e.fill, label: visible(e.fill, 20) }]
@@ -142,24 +142,24 @@ function Aggregated({
         error={problems.aggregations}
         onChange={(aggregations) => onChange({ aggregations })}
       />
-      <Field label="Interval" error={own ? undefined : problems.interval}>
+      <Field label="Interval" error={custom ? undefined : problems.interval}>
         <Select
-          value={own ? 'own' : e.interval}
+          value={custom ? 'own' : e.interval}
           onChange={(event) => {
-            setOwn(event.target.value === 'own')
+            setCustom(event.target.value === 'own')
             if (event.target.value !== 'own') onChange({ interval: event.target.value })
           }}
         >
-          {INTERVALS.map((one) => (
-            <option key={one} value={one}>
-              {one === 'auto' ? 'Automatic' : one}
+          {INTERVALS.map((item) => (
+            <option key={item} value={item}>
+              {item === 'auto' ? 'Automatic' : item}
             </option>
           ))}
           <option value="own">Another…</option>
         </Select>
       </Field>
-      {own && (
-        <Typed
+      {custom && (
+        <CommitInput
           label="Interval length"
           hint="A whole number with s, m, h or d: 1s to 30d."
           error={problems.interval}
@@ -184,20 +184,20 @@ function Aggregations({
   error: string | undefined
   onChange: (next: Aggregation[]) => void
 }) {
-  const toggle = (one: Aggregation) =>
-    onChange(AGGREGATIONS.filter((name) => (name === one ? !chosen.includes(name) : chosen.includes(name))))
+  const toggle = (item: Aggregation) =>
+    onChange(AGGREGATIONS.filter((name) => (name === item ? !chosen.includes(name) : chosen.includes(name))))
   return (
     <Group label="Aggregations" error={error}>
       <div className="sources-chips">
-        {AGGREGATIONS.map((one) => (
+        {AGGREGATIONS.map((item) => (
           <button
-            key={one}
+            key={item}
             type="button"
             className="sources-chip"
-            aria-pressed={chosen.includes(one)}
-            onClick={() => toggle(one)}
+            aria-pressed={chosen.includes(item)}
+            onClick={() => toggle(item)}
           >
-            {one}
+            {item}
           </button>
         ))}
       </div>
@@ -219,13 +219,13 @@ function Grouping({
       'sourceId',
       'metric',
       ...keys.slice(0, 12).map((key) => `tag.${key}`),
-      ...chosen.filter((one) => one !== 'none'),
+      ...chosen.filter((item) => item !== 'none'),
     ]),
   ]
   const together = chosen.includes('none')
-  const toggle = (one: string) => {
+  const toggle = (item: string) => {
     const now = chosen.filter((name) => name !== 'none')
-    onChange(now.includes(one) ? now.filter((name) => name !== one) : [...now, one])
+    onChange(now.includes(item) ? now.filter((name) => name !== item) : [...now, item])
   }
   return (
     <Group label="Aggregation">
@@ -238,15 +238,15 @@ function Grouping({
         >
           each series
         </button>
-        {fields.map((one) => (
+        {fields.map((item) => (
           <button
-            key={one}
+            key={item}
             type="button"
             className="sources-chip"
-            aria-pressed={chosen.includes(one)}
-            onClick={() => toggle(one)}
+            aria-pressed={chosen.includes(item)}
+            onClick={() => toggle(item)}
           >
-            {one === 'sourceId' ? 'source' : visible(one, 40)}
+            {item === 'sourceId' ? 'source' : visible(item, 40)}
           </button>
         ))}
         <button
@@ -329,15 +329,15 @@ function TagPicker({ tags, keys, valuesOf, onChange }: TagPickerProps) {
           <Plus size={14} />
         </Button>
         <datalist id={`${id}-keys`}>
-          {keys.slice(0, 200).map((one) => (
-            <option key={one} value={one} />
+          {keys.slice(0, 200).map((item) => (
+            <option key={item} value={item} />
           ))}
         </datalist>
         <datalist id={`${id}-values`}>
           {valuesOf(key)
             .slice(0, 200)
-            .map((one) => (
-              <option key={one} value={one} />
+            .map((item) => (
+              <option key={item} value={item} />
             ))}
         </datalist>
       </form>
@@ -358,7 +358,7 @@ function ZoneChoice({ zone, onChange }: { zone: string; onChange: (zone: string)
   )
 }
 
-interface TypedProps {
+interface CommitInputProps {
   label: string
   hint: string
   error: string | undefined
@@ -367,10 +367,10 @@ interface TypedProps {
   onChange: (value: string) => void
 }
 
-/** Text that holds when its writer leaves it, or presses Enter. */
-function Typed({ label, hint, error, value, inputMode, onChange }: TypedProps) {
-  const [typed, setTyped] = useTyped(value)
-  const take = () => typed !== value && onChange(typed.trim())
+/** A text input that applies on blur or Enter. */
+function CommitInput({ label, hint, error, value, inputMode, onChange }: CommitInputProps) {
+  const [typed, setTyped] = useEditableValue(value)
+  const commit = () => typed !== value && onChange(typed.trim())
   return (
     <Field label={label} hint={hint} error={error}>
       <Input
@@ -378,8 +378,8 @@ function Typed({ label, hint, error, value, inputMode, onChange }: TypedProps) {
         inputMode={inputMode}
         spellCheck={false}
         onChange={(e) => setTyped(e.target.value)}
-        onBlur={take}
-        onKeyDown={(e) => e.key === 'Enter' && take()}
+        onBlur={commit}
+        onKeyDown={(e) => e.key === 'Enter' && commit()}
       />
     </Field>
   )

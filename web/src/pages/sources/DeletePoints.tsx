@@ -33,7 +33,7 @@ const TIMES = [
   { value: 'all', label: 'All time' },
 ] as const
 
-/** Deletes points of a source: those of which it was said, once its name was typed. */
+/** Deletes selected points of a source after its name was typed. */
 export function DeletePoints({ source, onClose }: { source: Source; onClose: () => void }) {
   const [erasure, setErasure] = useState(NOTHING)
   const [typed, setTyped] = useState('')
@@ -72,7 +72,7 @@ export function DeletePoints({ source, onClose }: { source: Source; onClose: () 
       }
     >
       <div className="stack">
-        <Choice
+        <PointSelection
           source={source}
           erasure={erasure}
           zone={zone}
@@ -100,8 +100,8 @@ export function DeletePoints({ source, onClose }: { source: Source; onClose: () 
   )
 }
 
-/** Which points. Nothing is chosen beforehand. */
-function Choice({
+/** Selects the points. Nothing is selected by default. */
+function PointSelection({
   source,
   erasure,
   zone,
@@ -114,18 +114,18 @@ function Choice({
   error: unknown
   onChange: (change: Partial<Erasure>) => void
 }) {
-  // A field that was left, or in which Enter was pressed: what is missing there is said.
-  const [left, setLeft] = useState<ReadonlySet<string>>(new Set())
-  const leave = (field: string) => setLeft(new Set([...left, field]))
+  // Fields that lost the focus or in which Enter was pressed. Their errors are shown.
+  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set())
+  const markTouched = (field: string) => setTouched(new Set([...touched, field]))
   const { problems } = readErasure(erasure, zone)
-  const said = (field: 'metric' | 'from' | 'to') =>
-    (left.has(field) || (field === 'to' && erasure.to !== '') ? problems[field] : undefined) ??
+  const errorOf = (field: 'metric' | 'from' | 'to') =>
+    (touched.has(field) || (field === 'to' && erasure.to !== '') ? problems[field] : undefined) ??
     fieldError(error, field)
   const controls = (field: 'metric' | 'from' | 'to') => ({
     value: erasure[field],
     onChange: (e: { target: { value: string } }) => onChange({ [field]: e.target.value }),
-    onBlur: () => leave(field),
-    onKeyDown: (e: { key: string }) => e.key === 'Enter' && leave(field),
+    onBlur: () => markTouched(field),
+    onKeyDown: (e: { key: string }) => e.key === 'Enter' && markTouched(field),
   })
   return (
     <>
@@ -138,12 +138,12 @@ function Choice({
         />
         {erasure.metrics === 'one' && (
           <>
-            <Field label="Metric" hint="The exact name." error={said('metric')}>
+            <Field label="Metric" hint="The exact name." error={errorOf('metric')}>
               <Input {...controls('metric')} list="sources-metrics" spellCheck={false} />
             </Field>
             <datalist id="sources-metrics">
-              {source.metrics.map((one) => (
-                <option key={one.name} value={one.name} />
+              {source.metrics.map((item) => (
+                <option key={item.name} value={item.name} />
               ))}
             </datalist>
           </>
@@ -159,12 +159,12 @@ function Choice({
         {(hasFrom(erasure) || hasTo(erasure)) && (
           <div className="field-row">
             {hasFrom(erasure) && (
-              <Field label="From" hint={`Time of ${zone}.`} error={said('from')}>
+              <Field label="From" hint={`Time of ${zone}.`} error={errorOf('from')}>
                 <Input type="datetime-local" step={1} {...controls('from')} />
               </Field>
             )}
             {hasTo(erasure) && (
-              <Field label="To" hint={`Time of ${zone}. Not included.`} error={said('to')}>
+              <Field label="To" hint={`Time of ${zone}. Not included.`} error={errorOf('to')}>
                 <Input type="datetime-local" step={1} {...controls('to')} />
               </Field>
             )}

@@ -4,7 +4,7 @@ import { useSourceWrites } from './data'
 import { phraseOf } from './phrase'
 import type { Source } from './shapes'
 
-/** Deletes a source with its points, once its name was typed. */
+/** Deletes a source with its points after its name was typed. */
 export function DeleteSource({
   source,
   onClose,

@@ -4,33 +4,33 @@ import { Link } from 'react-router'
 
 import { Button, Page } from '@/ui'
 
-import { useAbout, useKept } from './address'
+import { usePageParams, useLinkQuery } from './address'
 import { Builder } from './Builder'
 import { usePoints } from './data'
 import { type Explore, paramsOf, problemsOf, readExplore, writeExplore } from './query'
 import { RangeBar } from './RangeBar'
 import { Results } from './Results'
 
-/** Any points of the workspace, as a chart, a table, a file or a command. */
+/** Points of the workspace as a chart, a table, a file or a command. */
 export function Explorer() {
-  const [about, write] = useAbout()
-  const kept = useKept()
+  const [params, write] = usePageParams()
+  const linkQuery = useLinkQuery()
   const [every, setEvery] = useState('')
   const [building, setBuilding] = useState(false)
-  const explore = readExplore(about)
+  const explore = readExplore(params)
   const problems = problemsOf(explore)
   const valid = Object.keys(problems).length === 0
   const pairs = valid ? paramsOf(explore) : null
   const points = usePoints(pairs, every)
 
-  /** Another query begins with the first page of series. */
+  /** A changed query starts with the first page of series. */
   const change = (next: Partial<Explore>, push = false) =>
     write(writeExplore({ ...explore, offset: 0, ...next }), { push })
 
   return (
     <Page
       title="Data explorer"
-      trail={<Link to={`/sources${kept()}`}>Sources</Link>}
+      trail={<Link to={`/sources${linkQuery()}`}>Sources</Link>}
       actions={
         <Button
           className="sources-toggle"

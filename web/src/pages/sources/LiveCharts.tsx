@@ -24,8 +24,8 @@ import {
 import { Chart } from '@/ui/Chart'
 
 import { askPoints } from './data'
-import { Feed, type LiveMetric, MAX_CHART_LINES, orSmaller, type Snapshot } from './feed'
-import { drawn } from './lines'
+import { Feed, type LiveMetric, MAX_CHART_LINES, withFallback, type Snapshot } from './feed'
+import { chartData } from './lines'
 import { MAX_LIVE_SERIES } from './live'
 import type { Pair } from './query'
 import type { Source } from './shapes'
@@ -39,22 +39,22 @@ const WINDOWS = [
 
 type Window = (typeof WINDOWS)[number]['value']
 
-/** Charts on a page: more would be slow and seen by nobody at once. */
-const CHARTS = 12
+/** The maximum number of charts per page, for performance. */
+const CHARTS_PER_PAGE = 12
 
-/** The points of a source, as they come. */
+/** Live charts of a source. */
 export function LiveCharts({ source }: { source: Source }) {
   const [span, setSpan] = useState<Window>('5m')
   const [metric, setMetric] = useState('')
   const [paused, setPaused] = useState(false)
-  const [again, setAgain] = useState(0)
-  const feed = useFeed(source, span, metric, again)
+  const [generation, setGeneration] = useState(0)
+  const feed = useFeed(source, span, metric, generation)
   const shown = useSyncExternalStore(feed.listen, feed.snapshot)
   useEffect(() => feed.pause(paused), [feed, paused])
   return (
     <Panel
       title="Live"
-      note={<StreamWord state={shown.stream} pace={shown.pace} paused={paused} />}
+      note={<StreamStatus state={shown.stream} rate={shown.rate} paused={paused} />}
       actions={
         <>
           <MetricChoice source={source} shown={shown} value={metric} onChange={setMetric} />
@@ -71,16 +71,16 @@ export function LiveCharts({ source }: { source: Source }) {
       }
     >
       <div className="stack">
-        <Remarks shown={shown} onAgain={() => setAgain(again + 1)} />
+        <Warnings shown={shown} onAgain={() => setGeneration(generation + 1)} />
         <Metrics shown={shown} spanMs={spanOf(span)} source={source} />
       </div>
     </Panel>
   )
 }
 
-const spanOf = (span: Window) => WINDOWS.find((one) => one.value === span)?.ms ?? 300_000
+const spanOf = (span: Window) => WINDOWS.find((item) => item.value === span)?.ms ?? 300_000
 
-function useFeed(source: Source, span: Window, metric: string, again: number): Feed {
+function useFeed(source: Source, span: Window, metric: string, generation: number): Feed {
   const workspace = useWorkspace().id
   const { id, intervalSeconds } = source
   return useMemo(() => {
@@ -93,7 +93,7 @@ function useFeed(source: Source, span: Window, metric: string, again: number): F
       subscribe: (s) => subscribe('/live-data/stream', { workspace, query, ...s }),
       history: async (signal) => {
         const latest = askPoints(workspace, [...of, ['latest', 'true'], ['limit', '100']], signal)
-        const past = orSmaller(
+        const past = withFallback(
           () =>
             askPoints(
               workspace,
@@ -115,16 +115,16 @@ function useFeed(source: Source, span: Window, metric: string, again: number): F
     })
     // A new number fetches again.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [workspace, id, intervalSeconds, span, metric, again])
+  }, [workspace, id, intervalSeconds, span, metric, generation])
 }
 
-function StreamWord({ state, pace, paused }: { state: StreamState; pace: number; paused: boolean }) {
+function StreamStatus({ state, rate, paused }: { state: StreamState; rate: number; paused: boolean }) {
   if (paused) return <Badge tone="accent">paused</Badge>
   switch (state.status) {
     case 'open':
       return (
         <span className="sources-stream">
-          <Dot tone="ok" pulse /> connected{pace > 0 ? ` · ${compact(pace)} points/s` : ' · idle'}
+          <Dot tone="ok" pulse /> connected{rate > 0 ? ` · ${compact(rate)} points/s` : ' · idle'}
         </span>
       )
     case 'connecting':
@@ -163,7 +163,7 @@ function MetricChoice({
   const known = [
     ...new Set([...seen, ...source.metrics.map((m) => m.name), ...shown.metrics.map((m) => m.metric)]),
   ].sort()
-  // What was seen once can be chosen, also while another is shown alone.
+  // Every metric that was seen can be chosen, also while another one is selected.
   if (known.length > seen.length && known.length <= 1000) setSeen(known)
   if (known.length < 2) return null
   return (
@@ -179,7 +179,7 @@ function MetricChoice({
   )
 }
 
-function Remarks({ shown, onAgain }: { shown: Snapshot; onAgain: () => void }) {
+function Warnings({ shown, onAgain }: { shown: Snapshot; onAgain: () => void }) {
   return (
     <>
       {shown.stream.status === 'failed' && (
@@ -217,20 +217,20 @@ function Metrics({ shown, spanMs, source }: { shown: Snapshot; spanMs: number; s
       </Empty>
     )
   }
-  const pages = Math.ceil(metrics.length / CHARTS)
+  const pages = Math.ceil(metrics.length / CHARTS_PER_PAGE)
   const at = Math.min(page, pages - 1)
   return (
     <>
       <div className="sources-charts">
-        {metrics.slice(at * CHARTS, (at + 1) * CHARTS).map((metric) => (
-          <MetricCard key={metric.metric} metric={metric} at={shown.at} spanMs={spanMs} />
+        {metrics.slice(at * CHARTS_PER_PAGE, (at + 1) * CHARTS_PER_PAGE).map((metric) => (
+          <MetricCard key={metric.metric} metric={metric} at={shown.time} spanMs={spanMs} />
         ))}
       </div>
       {pages > 1 && (
         <div className="row spread">
           <span className="muted">
-            Metrics {num(at * CHARTS + 1)}–{num(Math.min((at + 1) * CHARTS, metrics.length))} of{' '}
-            {num(metrics.length)}
+            Metrics {num(at * CHARTS_PER_PAGE + 1)}–
+            {num(Math.min((at + 1) * CHARTS_PER_PAGE, metrics.length))} of {num(metrics.length)}
           </span>
           <span className="row">
             <Button size="s" disabled={at === 0} onClick={() => setPage(at - 1)}>
@@ -248,7 +248,7 @@ function Metrics({ shown, spanMs, source }: { shown: Snapshot; spanMs: number; s
 
 function MetricCard({ metric, at, spanMs }: { metric: LiveMetric; at: number; spanMs: number }) {
   const { lines, latest } = metric
-  const { times, series } = useMemo(() => drawn(lines), [lines])
+  const { times, series } = useMemo(() => chartData(lines), [lines])
   const some = times.length > 0
   return (
     <section className="sources-chart" aria-label={visible(metric.metric, 80)}>

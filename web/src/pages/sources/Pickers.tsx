@@ -7,14 +7,14 @@ import { useSource, useSources } from './data'
 import { StatusBadge } from './parts'
 import { MAX_SOURCES } from './query'
 
-/** Chooses sources among any number of them, by a part of the name. */
+/** Selects sources by a part of the name. */
 export function SourcePicker({ chosen, onChange }: { chosen: string[]; onChange: (ids: string[]) => void }) {
   const [typed, setTyped] = useState('')
   const name = useDeferredValue(typed)
   const found = useSources({ name, tag: '', sort: 'name', offset: 0 })
   const full = chosen.length >= MAX_SOURCES
   const toggle = (id: string) =>
-    onChange(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id])
+    onChange(chosen.includes(id) ? chosen.filter((item) => item !== id) : [...chosen, id])
   const total = found.data?.meta.total ?? 0
   const list = found.data?.data ?? []
   return (
@@ -22,7 +22,7 @@ export function SourcePicker({ chosen, onChange }: { chosen: string[]; onChange:
       {chosen.length > 0 && (
         <ul className="sources-chosen">
           {chosen.map((id) => (
-            <ChosenSource key={id} id={id} onRemove={() => toggle(id)} />
+            <SelectedSource key={id} id={id} onRemove={() => toggle(id)} />
           ))}
         </ul>
       )}
@@ -57,7 +57,7 @@ export function SourcePicker({ chosen, onChange }: { chosen: string[]; onChange:
   )
 }
 
-function ChosenSource({ id, onRemove }: { id: string; onRemove: () => void }) {
+function SelectedSource({ id, onRemove }: { id: string; onRemove: () => void }) {
   const source = useSource(id, false)
   const name = source.data?.name ?? (source.isError ? `unknown source ${id.slice(-8)}` : '…')
   return (
@@ -73,22 +73,22 @@ function ChosenSource({ id, onRemove }: { id: string; onRemove: () => void }) {
 interface MetricPickerProps {
   chosen: string[]
   known: string[]
-  /** There are series that were not looked at. */
-  partly: boolean
+  /** Some series were not checked. */
+  partial: boolean
   onChange: (metrics: string[]) => void
 }
 
-/** How many metrics are offered at once. */
-const OFFERED = 100
+/** The maximum number of offered metrics. */
+const MAX_OFFERED = 100
 
-/** Chooses metrics among those that are known, or any by its exact name. */
-export function MetricPicker({ chosen, known, partly, onChange }: MetricPickerProps) {
+/** Selects known metrics, or any metric by its exact name. */
+export function MetricPicker({ chosen, known, partial, onChange }: MetricPickerProps) {
   const id = useId()
   const [typed, setTyped] = useState('')
   const toggle = (name: string) =>
-    onChange(chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name])
+    onChange(chosen.includes(name) ? chosen.filter((item) => item !== name) : [...chosen, name])
   const all = [...new Set([...chosen, ...known])].sort()
-  const offered = all.filter((name) => name.toLowerCase().includes(typed.toLowerCase())).slice(0, OFFERED)
+  const offered = all.filter((name) => name.toLowerCase().includes(typed.toLowerCase())).slice(0, MAX_OFFERED)
   return (
     <Group label="Metrics">
       <form
@@ -128,7 +128,7 @@ export function MetricPicker({ chosen, known, partly, onChange }: MetricPickerPr
       )}
       <p className="field-hint" id={id}>
         {chosen.length === 0 ? 'None selected: all.' : `${num(chosen.length)} chosen.`}
-        {partly && ' Taken from the first 100 series; add others by name.'}
+        {partial && ' Taken from the first 100 series; add others by name.'}
       </p>
     </Group>
   )

@@ -12,7 +12,7 @@ import { timeText } from './zones'
 
 const ROWS = 100
 
-/** The points of the answer, a row each, and the way to all of them as a file. */
+/** The points of the response, one per row, with a download of all of them as a file. */
 export function PointTable({
   answer,
   zone,
@@ -79,7 +79,7 @@ function columnsOf(answer: Answer, zone: string): Column<TableRow>[] {
   ]
 }
 
-/** A value with the digits that matter to a reader; the file, and the hint, have all of them. */
+/** A rounded value. The file and the tooltip have all digits. */
 function Value({ value }: { value: Cell | undefined }) {
   if (value == null) return <span className="muted">–</span>
   if (typeof value === 'string') return <Name text={value} max={200} />

@@ -9,7 +9,7 @@ import { instantOf, wallOf } from './zones'
 
 interface RangeBarProps {
   explore: Explore
-  /** The refresh interval; empty: no refresh. */
+  /** The refresh interval; empty for no refresh. */
   every: string
   onEvery: (every: string) => void
   busy: boolean
@@ -17,14 +17,14 @@ interface RangeBarProps {
   onReload: () => void
 }
 
-const EVERY = [
+const REFRESH_INTERVALS = [
   { value: '', label: 'Refresh: off' },
   { value: '2s', label: 'Every 2 s' },
   { value: '10s', label: 'Every 10 s' },
   { value: '1m', label: 'Every minute' },
 ]
 
-/** Which time is shown: the last so long, or from one moment to another. */
+/** The time range: relative to now, or from one time to another. */
 export function RangeBar({ explore, every, onEvery, busy, onChange, onReload }: RangeBarProps) {
   const { range } = explore
   const relative = 'last' in range
@@ -79,7 +79,7 @@ export function RangeBar({ explore, every, onEvery, busy, onChange, onReload }: 
           label="Double the range"
           variant="default"
           disabled={latest}
-          onClick={() => onChange({ range: wider(explore), offset: explore.offset }, true)}
+          onClick={() => onChange({ range: doubled(explore), offset: explore.offset }, true)}
         >
           <ZoomOut size={16} />
         </IconButton>
@@ -89,7 +89,7 @@ export function RangeBar({ explore, every, onEvery, busy, onChange, onReload }: 
           aria-label="Refresh"
           value={every}
           onChange={(e) => onEvery(e.target.value)}
-          options={EVERY}
+          options={REFRESH_INTERVALS}
         />
         <Button icon={<RotateCw size={14} />} busy={busy && every === ''} onClick={onReload}>
           Run
@@ -99,8 +99,8 @@ export function RangeBar({ explore, every, onEvery, busy, onChange, onReload }: 
   )
 }
 
-/** Double the range: one that ends now stays one that ends now. */
-function wider({ range }: Explore): Explore['range'] {
+/** Returns a range of double length. A range that ends now stays relative. */
+function doubled({ range }: Explore): Explore['range'] {
   if (!('last' in range)) return widen(range, 2, Date.now())
   const ms = (durationMs(range.last) ?? 3_600_000) * 2
   const next = SPANS.find((span) => (durationMs(span.last) ?? 0) >= ms)
@@ -113,7 +113,7 @@ interface ExactRangeProps {
   onChange: (range: { from: number; to: number }) => void
 }
 
-/** From and to on the wall clock of the zone. What is typed holds when both make sense. */
+/** Start and end in the zone. Typed values apply when both are valid. */
 function ExactRange({ range, zone, onChange }: ExactRangeProps) {
   const [from, setFrom] = useState(() => wallOf(range.from, zone))
   const [to, setTo] = useState(() => wallOf(range.to, zone))
@@ -124,7 +124,7 @@ function ExactRange({ range, zone, onChange }: ExactRangeProps) {
       : a >= b
         ? 'The end must be after the start.'
         : undefined
-  const take = () => {
+  const apply = () => {
     const same = from === wallOf(range.from, zone) && to === wallOf(range.to, zone)
     if (!wrong && !same && a !== undefined && b !== undefined) onChange({ from: a, to: b })
   }
@@ -133,7 +133,7 @@ function ExactRange({ range, zone, onChange }: ExactRangeProps) {
       className="sources-exact"
       onSubmit={(e) => {
         e.preventDefault()
-        take()
+        apply()
       }}
     >
       <Field label="From" hideLabel error={wrong}>
@@ -142,7 +142,7 @@ function ExactRange({ range, zone, onChange }: ExactRangeProps) {
           step={1}
           value={from}
           onChange={(e) => setFrom(e.target.value)}
-          onBlur={take}
+          onBlur={apply}
         />
       </Field>
       <span className="muted" aria-hidden="true">
@@ -154,7 +154,7 @@ function ExactRange({ range, zone, onChange }: ExactRangeProps) {
           step={1}
           value={to}
           onChange={(e) => setTo(e.target.value)}
-          onBlur={take}
+          onBlur={apply}
         />
       </Field>
       <button type="submit" hidden />

@@ -14,7 +14,7 @@ const FORMS: readonly { value: Form; label: string }[] = [
   { value: 'ndjson', label: 'NDJSON' },
 ]
 
-/** What was asked, as a command that works elsewhere. */
+/** The request as a command or URL. */
 export function RequestView({ pairs }: { pairs: readonly Pair[] | null }) {
   const workspace = useWorkspace()
   const [form, setForm] = useState<Form>('json')

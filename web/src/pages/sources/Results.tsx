@@ -20,17 +20,17 @@ import { Chart } from '@/ui/Chart'
 import { durationMs } from '@/ui/spans'
 
 import type { Answer } from './data'
-import { byUnit, drawn, type Line, linesOf, MAX_LINES } from './lines'
+import { byUnit, chartData, type Line, linesOf, MAX_LINES } from './lines'
 import { PointTable } from './PointTable'
 import { bounds, type Explore, type Pair } from './query'
 import { RequestView } from './RequestView'
 
 interface ResultsProps {
   explore: Explore
-  /** Null: the query cannot be sent as it is. */
+  /** Null if the query is invalid. */
   pairs: readonly Pair[] | null
   answer: Answer | undefined
-  /** The answer is that of the query before. */
+  /** The response belongs to the previous query. */
   stale: boolean
   pending: boolean
   error: unknown
@@ -40,7 +40,7 @@ interface ResultsProps {
 
 type View = 'chart' | 'table' | 'request'
 
-/** The answer to the query: drawn, as a table, and as what was asked. */
+/** The response as a chart, a table and a request. */
 export function Results(props: ResultsProps) {
   const { explore, pairs, answer, stale, pending, error, onChange, onReload } = props
   const [view, setView] = useState<View>('chart')
@@ -53,7 +53,7 @@ export function Results(props: ResultsProps) {
       )}
       {Boolean(error) && (
         <ErrorNotice error={error} onRetry={onReload}>
-          <Smaller error={error} explore={explore} onChange={onChange} />
+          <SmallerQueryActions error={error} explore={explore} onChange={onChange} />
         </ErrorNotice>
       )}
       {pending && (
@@ -86,8 +86,8 @@ export function Results(props: ResultsProps) {
   )
 }
 
-/** What makes a query smaller that was too large. */
-function Smaller({
+/** Buttons that reduce a query that was too large. */
+function SmallerQueryActions({
   error,
   explore,
   onChange,
@@ -119,12 +119,12 @@ function Smaller({
 }
 
 function ChartView({ explore, answer, onChange }: ResultsProps & { answer: Answer }) {
-  // Rows of intervals have no gaps between them; for points the usual distance decides.
+  // Aggregated rows have no gaps between them; for points the usual distance decides.
   const interval = durationMs(answer.meta.interval ?? '', 'smhd')
   const gap = interval === undefined ? undefined : interval * 1500
   const drawing = useMemo(() => linesOf(answer.data, MAX_LINES, gap), [answer.data, gap])
   const groups = useMemo(() => byUnit(drawing.lines), [drawing])
-  const { from, to } = bounds(explore.range, answer.at)
+  const { from, to } = bounds(explore.range, answer.receivedAt)
   if (answer.data.length === 0) {
     return (
       <Empty icon={<ChartLine size={20} />} title="No series match">
@@ -153,7 +153,7 @@ function ChartView({ explore, answer, onChange }: ResultsProps & { answer: Answe
       </Empty>
     )
   }
-  const shown = groups.slice(0, UNITS)
+  const shown = groups.slice(0, MAX_UNITS)
   const look = (from: number, to: number) =>
     onChange(
       {
@@ -177,9 +177,9 @@ function ChartView({ explore, answer, onChange }: ResultsProps & { answer: Answe
             {num(MAX_LINES)} of {num(MAX_LINES + drawing.more)} lines are drawn
           </Badge>
         )}
-        {groups.length > UNITS && (
+        {groups.length > MAX_UNITS && (
           <Badge tone="warn">
-            {plural(groups.length - UNITS, 'more unit is', 'more units are')} not drawn
+            {plural(groups.length - MAX_UNITS, 'more unit is', 'more units are')} not drawn
           </Badge>
         )}
         {drawing.empty > 0 && <Badge>{num(drawing.empty)} without data</Badge>}
@@ -191,7 +191,7 @@ function ChartView({ explore, answer, onChange }: ResultsProps & { answer: Answe
           key={group.unit ?? ''}
           unit={group.unit}
           lines={group.lines}
-          alone={shown.length === 1}
+          single={shown.length === 1}
           range={[from / 1000, to / 1000]}
           zone={explore.zone}
           onSelect={look}
@@ -201,31 +201,31 @@ function ChartView({ explore, answer, onChange }: ResultsProps & { answer: Answe
   )
 }
 
-/** Charts one below the other. */
-const UNITS = 8
+/** The maximum number of charts. */
+const MAX_UNITS = 8
 
 interface UnitChartProps {
   unit: string | null
   lines: Line[]
-  alone: boolean
+  single: boolean
   range: readonly [number, number]
   zone: string
   onSelect: (from: number, to: number) => void
 }
 
-/** The lines of one unit. */
-function UnitChart({ unit, lines, alone, range, zone, onSelect }: UnitChartProps) {
-  const { times, series } = useMemo(() => drawn(lines), [lines])
+/** The chart of one unit. */
+function UnitChart({ unit, lines, single, range, zone, onSelect }: UnitChartProps) {
+  const { times, series } = useMemo(() => chartData(lines), [lines])
   const name = unit === null ? 'without a unit' : visible(unit, 40)
   return (
     <section className="sources-unit" aria-label={name}>
-      {(!alone || unit !== null) && <h2>{name}</h2>}
+      {(!single || unit !== null) && <h2>{name}</h2>}
       <Chart
         label={`Points, ${name}`}
         times={times}
         series={series}
         range={range}
-        height={alone ? 360 : 200}
+        height={single ? 360 : 200}
         zone={zone}
         sync="sources-explore"
         onSelect={onSelect}

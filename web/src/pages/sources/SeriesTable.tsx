@@ -8,7 +8,7 @@ import type { Series } from './shapes'
 
 const COLUMNS: Column<Series>[] = [
   { id: 'metric', head: 'Metric', primary: true, cell: (s) => <Name text={s.metric} strong /> },
-  { id: 'tags', head: 'Tags', cell: (s) => <TagList tags={s.tags} most={6} /> },
+  { id: 'tags', head: 'Tags', cell: (s) => <TagList tags={s.tags} max={6} /> },
   { id: 'kind', head: 'Kind', narrow: true, cell: (s) => s.kind },
   { id: 'unit', head: 'Unit', narrow: true, wide: true, cell: (s) => <Name text={s.unit} max={24} /> },
   { id: 'count', head: 'Points', numeric: true, narrow: true, cell: (s) => <Num n={s.count} /> },
@@ -16,7 +16,7 @@ const COLUMNS: Column<Series>[] = [
   { id: 'last', head: 'Last point', narrow: true, cell: (s) => <Time at={s.lastSeen} /> },
 ]
 
-/** Which series a source has, page by page: there can be very many. */
+/** The series of a source, paginated: there can be very many. */
 export function SeriesTable({ sourceId }: { sourceId: string }) {
   const [offset, setOffset] = useState(0)
   const series = useSeries([sourceId], offset)

@@ -22,20 +22,20 @@ import { type Draft, draftOf, emptyDraft, fieldOf, newSource, patchOf, problemsO
 import type { Source } from './shapes'
 
 interface SourceFormProps {
-  /** The one that is changed; null: a new one. */
+  /** The source to edit; null to create one. */
   source: Source | null
   onClose: () => void
   onDone?: (source: Source) => void
 }
 
-/** Makes a source, or changes one. */
+/** The form to create or edit a source. */
 export function SourceForm({ source, onClose, onDone }: SourceFormProps) {
   const [draft, setDraft] = useState(() => (source ? draftOf(source) : emptyDraft()))
-  const [tried, setTried] = useState(false)
+  const [submitted, setSubmitted] = useState(false)
   const { create, change } = useSourceWrites()
   const toast = useToast()
   const write = source ? change : create
-  const problems = tried ? problemsOf(draft) : {}
+  const problems = submitted ? problemsOf(draft) : {}
   const refused = fieldOf(write.error instanceof ApiError ? write.error.details.field : undefined)
   const errorOf = (field: keyof Draft) =>
     problems[field] ??
@@ -50,7 +50,7 @@ export function SourceForm({ source, onClose, onDone }: SourceFormProps) {
     onDone?.(saved)
   }
   const submit = () => {
-    setTried(true)
+    setSubmitted(true)
     if (Object.keys(problemsOf(draft)).length > 0 || write.isPending) return
     if (!source) {
       create.mutate(newSource(draft), { onSuccess: done })
@@ -142,7 +142,7 @@ export function SourceForm({ source, onClose, onDone }: SourceFormProps) {
           label="Tags"
           what="tag"
           fields={TAG}
-          most={64}
+          maxRows={64}
           rows={draft.tags}
           onChange={(tags) => set({ tags })}
           error={errorOf('tags')}
@@ -152,7 +152,7 @@ export function SourceForm({ source, onClose, onDone }: SourceFormProps) {
           hint="Units and descriptions for readers. Metrics that are not listed can be sent too."
           what="metric"
           fields={METRIC}
-          most={1000}
+          maxRows={1000}
           rows={draft.metrics}
           onChange={(metrics) => set({ metrics })}
           error={errorOf('metrics')}
@@ -184,23 +184,23 @@ const METRIC: readonly RowField<keyof Draft['metrics'][number]>[] = [
 interface RowsProps<Name extends string> {
   label: string
   hint?: string
-  /** What a row is, in one word. */
+  /** The name of a row, in one word. */
   what: string
   fields: readonly RowField<Name>[]
-  /** How many there may be. */
-  most: number
+  /** The maximum number of rows. */
+  maxRows: number
   rows: readonly Record<Name, string>[]
   onChange: (rows: Record<Name, string>[]) => void
   error: string | undefined
 }
 
-/** Any number of rows of the same few texts. */
+/** A variable number of rows with the same text fields. */
 function Rows<Name extends string>({
   label,
   hint,
   what,
   fields,
-  most,
+  maxRows,
   rows,
   onChange,
   error,
@@ -234,7 +234,7 @@ function Rows<Name extends string>({
         <Button
           size="s"
           icon={<Plus size={14} />}
-          disabled={rows.length >= most}
+          disabled={rows.length >= maxRows}
           onClick={() => onChange([...rows, empty()])}
         >
           Add a {what}

@@ -16,7 +16,7 @@ import {
   Page,
   Pager,
   Panel,
-  PausedSearch,
+  DebouncedSearch,
   plural,
   Table,
   Time,
@@ -24,7 +24,7 @@ import {
   type Column,
 } from '@/ui'
 
-import { exploreLink, useAbout, useKept } from './address'
+import { exploreLink, usePageParams, useLinkQuery } from './address'
 import { ingestText } from './curl'
 import { type SourceFilter, useSources } from './data'
 import { DeleteSource } from './DeleteSource'
@@ -34,15 +34,15 @@ import { SourceForm } from './SourceForm'
 
 type Open = { form: Source | null } | { remove: Source } | null
 
-/** All sources of the workspace, page by page. */
+/** All sources of the workspace, paginated. */
 export function SourceList() {
-  const [about, write] = useAbout()
-  const filter = filterOf(about)
+  const [params, write] = usePageParams()
+  const filter = filterOf(params)
   const sources = useSources(filter)
-  const kept = useKept()
+  const linkQuery = useLinkQuery()
   const navigate = useNavigate()
   const [open, setOpen] = useState<Open>(null)
-  const show = (source: Source) => void navigate(`/sources/${source.id}${kept()}`)
+  const show = (source: Source) => void navigate(`/sources/${source.id}${linkQuery()}`)
   const set = (change: Partial<SourceFilter>) => write(addressOf({ ...filter, offset: 0, ...change }))
   useCommands([
     { id: 'new-source', name: 'New source', group: 'Sources', run: () => setOpen({ form: null }) },
@@ -55,7 +55,7 @@ export function SourceList() {
       lead="Senders of points, and their status."
       actions={
         <>
-          <ButtonLink to={`/sources/explore${kept()}`} icon={<ChartLine size={16} />}>
+          <ButtonLink to={`/sources/explore${linkQuery()}`} icon={<ChartLine size={16} />}>
             Explore data
           </ButtonLink>
           <Button variant="primary" icon={<Plus size={16} />} onClick={() => setOpen({ form: null })}>
@@ -65,15 +65,15 @@ export function SourceList() {
       }
     >
       <div className="row">
-        <PausedSearch label="Part of the name" value={filter.name} onChange={(name) => set({ name })} />
-        <PausedSearch label="Tag, as room=cellar" value={filter.tag} onChange={(tag) => set({ tag })} />
+        <DebouncedSearch label="Part of the name" value={filter.name} onChange={(name) => set({ name })} />
+        <DebouncedSearch label="Tag, as room=cellar" value={filter.tag} onChange={(tag) => set({ tag })} />
       </div>
       {sources.isError && <ErrorNotice error={sources.error} onRetry={() => void sources.refetch()} />}
       {!(sources.isError && !sources.data) && (
         <Panel flush>
           <Table
             label="Sources"
-            columns={columnsOf(kept, setOpen)}
+            columns={columnsOf(linkQuery, setOpen)}
             rows={sources.data?.data}
             loading={sources.isPending}
             stale={sources.isPlaceholderData}
@@ -110,7 +110,7 @@ export function SourceList() {
   )
 }
 
-function columnsOf(kept: ReturnType<typeof useKept>, open: (what: Open) => void): Column<Source>[] {
+function columnsOf(linkQuery: ReturnType<typeof useLinkQuery>, open: (what: Open) => void): Column<Source>[] {
   return [
     { id: 'name', head: 'Name', sortable: true, primary: true, cell: (s) => <Name text={s.name} strong /> },
     { id: 'status', head: 'Status', narrow: true, cell: (s) => <StatusBadge status={s.status} /> },
@@ -152,7 +152,7 @@ function columnsOf(kept: ReturnType<typeof useKept>, open: (what: Open) => void)
           <Tooltip text="Explore its points">
             <Link
               className="btn btn-ghost btn-icon btn-s"
-              to={exploreLink(s.id, kept)}
+              to={exploreLink(s.id, linkQuery)}
               aria-label="Explore its points"
             >
               <ChartLine size={14} />
@@ -172,24 +172,24 @@ function columnsOf(kept: ReturnType<typeof useKept>, open: (what: Open) => void)
 
 const SORTS = ['name', '-name', 'updatedAt', '-updatedAt', 'createdAt', '-createdAt']
 
-function filterOf(about: URLSearchParams): SourceFilter {
-  const sort = about.get('sort') ?? ''
-  const offset = Number(about.get('offset'))
+function filterOf(params: URLSearchParams): SourceFilter {
+  const sort = params.get('sort') ?? ''
+  const offset = Number(params.get('offset'))
   return {
-    name: about.get('name') ?? '',
-    tag: about.get('tag') ?? '',
+    name: params.get('name') ?? '',
+    tag: params.get('tag') ?? '',
     sort: SORTS.includes(sort) ? sort : 'name',
     offset: Number.isSafeInteger(offset) && offset > 0 ? offset : 0,
   }
 }
 
 function addressOf(filter: SourceFilter): URLSearchParams {
-  const about = new URLSearchParams()
-  if (filter.name) about.set('name', filter.name)
-  if (filter.tag) about.set('tag', filter.tag)
-  if (filter.sort !== 'name') about.set('sort', filter.sort)
-  if (filter.offset > 0) about.set('offset', String(filter.offset))
-  return about
+  const params = new URLSearchParams()
+  if (filter.name) params.set('name', filter.name)
+  if (filter.tag) params.set('tag', filter.tag)
+  if (filter.sort !== 'name') params.set('sort', filter.sort)
+  if (filter.offset > 0) params.set('offset', String(filter.offset))
+  return params
 }
 
 function NoMatch({ onClear }: { onClear: () => void }) {

@@ -25,7 +25,7 @@ import {
   visible,
 } from '@/ui'
 
-import { exploreLink, useKept } from './address'
+import { exploreLink, useLinkQuery } from './address'
 import { ingestText } from './curl'
 import { useSource } from './data'
 import { DeletePoints } from './DeletePoints'
@@ -36,14 +36,14 @@ import { SeriesTable } from './SeriesTable'
 import type { Source } from './shapes'
 import { SourceForm } from './SourceForm'
 
-/** One source: what it is, and its points as they come. */
+/** A source: its fields and its live points. */
 export function SourceView() {
   const { id = '' } = useParams()
   const source = useSource(id)
-  const kept = useKept()
-  const trail = <Link to={`/sources${kept()}`}>Sources</Link>
+  const linkQuery = useLinkQuery()
+  const trail = <Link to={`/sources${linkQuery()}`}>Sources</Link>
   if (source.data)
-    return <Shown source={source.data} trail={trail} problem={source.isError ? source.error : null} />
+    return <SourceBody source={source.data} trail={trail} problem={source.isError ? source.error : null} />
   return (
     <Page title="Source" trail={trail}>
       {source.isPending && <Skeleton lines={5} />}
@@ -52,7 +52,7 @@ export function SourceView() {
           <Empty
             title="Source not found"
             actions={
-              <ButtonLink to={`/sources${kept()}`} variant="primary">
+              <ButtonLink to={`/sources${linkQuery()}`} variant="primary">
                 All sources
               </ButtonLink>
             }
@@ -68,8 +68,16 @@ export function SourceView() {
   )
 }
 
-function Shown({ source, trail, problem }: { source: Source; trail: React.ReactNode; problem: unknown }) {
-  const kept = useKept()
+function SourceBody({
+  source,
+  trail,
+  problem,
+}: {
+  source: Source
+  trail: React.ReactNode
+  problem: unknown
+}) {
+  const linkQuery = useLinkQuery()
   const navigate = useNavigate()
   const [open, setOpen] = useState<'edit' | 'points' | 'remove' | null>(null)
   const close = () => setOpen(null)
@@ -80,7 +88,7 @@ function Shown({ source, trail, problem }: { source: Source; trail: React.ReactN
       lead={source.description ? visible(source.description, 600) : undefined}
       actions={
         <>
-          <ButtonLink to={exploreLink(source.id, kept)} icon={<ChartLine size={16} />}>
+          <ButtonLink to={exploreLink(source.id, linkQuery)} icon={<ChartLine size={16} />}>
             Explore
           </ButtonLink>
           <Button icon={<Pencil size={16} />} onClick={() => setOpen('edit')}>
@@ -107,13 +115,17 @@ function Shown({ source, trail, problem }: { source: Source; trail: React.ReactN
       <Panel className="sources-facts">
         <Facts items={factsOf(source)} />
       </Panel>
-      {source.status === 'never' && <FirstPoint source={source} />}
+      {source.status === 'never' && <FirstPointHelp source={source} />}
       <LiveCharts source={source} />
       <SeriesTable sourceId={source.id} />
       {open === 'edit' && <SourceForm source={source} onClose={close} />}
       {open === 'points' && <DeletePoints source={source} onClose={close} />}
       {open === 'remove' && (
-        <DeleteSource source={source} onClose={close} onDone={() => void navigate(`/sources${kept()}`)} />
+        <DeleteSource
+          source={source}
+          onClose={close}
+          onDone={() => void navigate(`/sources${linkQuery()}`)}
+        />
       )}
     </Page>
   )
@@ -126,7 +138,7 @@ function factsOf(s: Source): Parameters<typeof Facts>[0]['items'] {
     ['Expected every', s.intervalSeconds ? duration(s.intervalSeconds * 1000) : 'not set'],
     ['Retention', s.retentionDays ? plural(s.retentionDays, 'day') : 'as the workspace says'],
     s.unit !== null && ['Unit', <Name key="unit" text={s.unit} />],
-    Object.keys(s.tags).length > 0 && ['Tags', <TagList key="tags" tags={s.tags} most={12} />],
+    Object.keys(s.tags).length > 0 && ['Tags', <TagList key="tags" tags={s.tags} max={12} />],
     s.nodeId !== null && ['Node', <Copyable key="node" text={s.nodeId} label="Copy the node’s id" />],
     ['Id', <Copyable key="id" text={s.id} label="Copy the id" />],
     ['Changed', <Time key="changed" at={s.updatedAt} />],
@@ -134,8 +146,8 @@ function factsOf(s: Source): Parameters<typeof Facts>[0]['items'] {
   ]
 }
 
-/** What to do while nothing came yet. */
-function FirstPoint({ source }: { source: Source }) {
+/** Instructions for a source without points. */
+function FirstPointHelp({ source }: { source: Source }) {
   const workspace = useWorkspace()
   return (
     <Panel title="No points yet">
@@ -153,7 +165,7 @@ function FirstPoint({ source }: { source: Source }) {
   )
 }
 
-/** A point of the source in line protocol. An equals sign is escaped in the names of fields alone. */
+/** Returns a point of the source in line protocol. An equals sign is escaped only in field names. */
 function lineOf(source: Source): string {
   const measurement = source.name.replace(/[, ]/g, (c) => `\\${c}`)
   const field = (source.metrics[0]?.name ?? 'value').replace(/[, =]/g, (c) => `\\${c}`)

@@ -1,9 +1,9 @@
-// What of the address is kept on the way from one of these pages to another.
+// The URL parameters that links between these pages keep.
 import { useCallback } from 'react'
 import { useLocation, useNavigate, useSearchParams } from 'react-router'
 
-/** Returns the query of a link: its subject and the workspace. */
-export function useKept(): (about?: URLSearchParams) => string {
+/** Returns a function that returns the query of a link: its parameters and the workspace. */
+export function useLinkQuery(): (about?: URLSearchParams) => string {
   const [now] = useSearchParams()
   const workspace = now.get('workspace')
   return useCallback(
@@ -18,23 +18,23 @@ export function useKept(): (about?: URLSearchParams) => string {
 }
 
 /** Reads and writes the state of a page in its URL. */
-export function useAbout(): [
+export function usePageParams(): [
   about: URLSearchParams,
-  write: (about: URLSearchParams, how?: { push?: boolean }) => void,
+  write: (params: URLSearchParams, how?: { push?: boolean }) => void,
 ] {
-  const [about] = useSearchParams()
+  const [params] = useSearchParams()
   const { pathname } = useLocation()
-  const kept = useKept()
+  const linkQuery = useLinkQuery()
   const navigate = useNavigate()
   const write = useCallback(
     (next: URLSearchParams, how?: { push?: boolean }) =>
-      void navigate({ pathname, search: kept(next) }, { replace: !how?.push, preventScrollReset: true }),
-    [kept, navigate, pathname],
+      void navigate({ pathname, search: linkQuery(next) }, { replace: !how?.push, preventScrollReset: true }),
+    [linkQuery, navigate, pathname],
   )
-  return [about, write]
+  return [params, write]
 }
 
-/** The address of the explorer with one source. */
-export function exploreLink(sourceId: string, kept: (about?: URLSearchParams) => string): string {
-  return `/sources/explore${kept(new URLSearchParams({ source: sourceId }))}`
+/** Returns the URL of the explorer with one source. */
+export function exploreLink(sourceId: string, linkQuery: (about?: URLSearchParams) => string): string {
+  return `/sources/explore${linkQuery(new URLSearchParams({ source: sourceId }))}`
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { shellWord } from '@/ui/format'
 import { curlText, ingestText } from './curl'
 
-/** What a shell hands to a command that is called with the words. */
+/** Returns the arguments that a shell passes to a command. */
 function words(text: string): string[] {
   const script = `curl() { for word in "$@"; do printf '%s\\0' "$word"; done; }\n${text}`
   return execFileSync('sh', ['-c', script], {

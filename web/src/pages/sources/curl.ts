@@ -1,4 +1,4 @@
-// A query as a command line that works when it is pasted into a shell.
+// A query as a shell command.
 import { shellWord } from '@/ui/format'
 
 import type { Pair } from './query'
@@ -11,7 +11,8 @@ export interface CurlRequest {
 }
 
 /**
- * A GET with an API key from the environment, so that the key is neither in the page nor in the shell's history.
+ * Returns a GET request that reads the API key from the environment, so that the key is neither in the page nor in the
+ * shell history.
  */
 export function curlText({ origin, path, workspaceId, pairs }: CurlRequest): string {
   return continued([
@@ -22,7 +23,7 @@ export function curlText({ origin, path, workspaceId, pairs }: CurlRequest): str
   ])
 }
 
-/** A command that sends points in line protocol, which makes the source if there is none of the name. */
+/** Returns a command that sends points in line protocol, which creates the source if it does not exist. */
 export function ingestText(origin: string, workspaceId: string, line: string): string {
   return continued([
     `curl -sS ${shellWord(`${origin}/api/live-data/ingest`)}`,

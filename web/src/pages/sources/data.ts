@@ -1,4 +1,4 @@
-// Requests of these pages.
+// Requests of the source pages.
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 
 import { api, type Query } from '@/api'
@@ -21,7 +21,7 @@ export interface SourceFilter {
 
 export const SOURCES_PER_PAGE = 50
 
-/** The parameters of a list of sources. A tag is `key=value`. */
+/** Returns the parameters of a list of sources. A tag is `key=value`. */
 export function sourceParams(f: SourceFilter): Query {
   const at = f.tag.indexOf('=')
   return {
@@ -66,7 +66,7 @@ export function useSourceWrites() {
       client.invalidateQueries({ queryKey: ['series', workspace] }),
     ])
   const create = useMutation({
-    mutationFn: (body: NewSource) => api.postOnce<Source>(SOURCES, { workspace, body }),
+    mutationFn: (body: NewSource) => api.postIdempotent<Source>(SOURCES, { workspace, body }),
     onSuccess: changed,
   })
   const change = useMutation({
@@ -113,11 +113,11 @@ export function useSeries(
 export interface Answer {
   data: PointRows[]
   meta: QueryMeta & Meta
-  /** When it came, in milliseconds: the end of a range that ends now. */
-  at: number
+  /** When the response was received, in milliseconds: the end of a relative range. */
+  receivedAt: number
 }
 
-/** Pairs as the client takes them: what has a name several times is a list. */
+/** Converts pairs to a query: repeated names become a list. */
 export function queryOf(pairs: readonly Pair[]): Query {
   const query: Record<string, string[]> = {}
   for (const [name, value] of pairs) (query[name] ??= []).push(value)
@@ -131,10 +131,10 @@ export async function askPoints(
 ): Promise<Answer> {
   const query = queryOf([...pairs, ['epoch', 'us']])
   const list = await api.list<PointRows>('/live-data/query', { workspace, query, signal })
-  return { ...(list as Omit<Answer, 'at'>), at: Date.now() }
+  return { ...(list as Omit<Answer, 'at'>), receivedAt: Date.now() }
 }
 
-/** The answer to a query of the explorer. While another is asked for, the one before stays. */
+/** Returns the response of the explorer's query. The previous response stays while the next one is loading. */
 export function usePoints(pairs: readonly Pair[] | null, every: string) {
   const workspace = useWorkspace().id
   return useQuery({
@@ -151,11 +151,11 @@ export function usePoints(pairs: readonly Pair[] | null, every: string) {
 
 export interface Download {
   blob: Blob
-  /** There are more points, or series, than the file has. */
+  /** There are more points or series than the file contains. */
   more: boolean
 }
 
-/** The answer to a query as CSV. */
+/** Returns the response of a query as CSV. */
 export async function askCSV(workspace: string, pairs: readonly Pair[]): Promise<Download> {
   const response = await send('GET', '/live-data/query', {
     workspace,
@@ -165,13 +165,13 @@ export async function askCSV(workspace: string, pairs: readonly Pair[]): Promise
   return { blob: await response.blob(), more: response.headers.has('Link') }
 }
 
-/** Hands a file to the browser. */
+/** Saves a file by the browser. */
 export function saveFile(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob)
   const link = document.createElement('a')
   link.href = url
   link.download = name
   link.click()
-  // The browser has taken hold of it by then.
+  // The browser has read the URL by then.
   window.setTimeout(() => URL.revokeObjectURL(url), 60_000)
 }

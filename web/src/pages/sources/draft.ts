@@ -77,7 +77,7 @@ export function problemsOf(draft: Draft): DraftProblems {
 const writtenMetrics = (draft: Draft) =>
   draft.metrics.filter((m) => m.name !== '' || m.unit !== '' || m.description !== '')
 
-/** Without prototype, so that a tag `__proto__` is a tag like any other. */
+/** Creates the record without a prototype, so that a tag can be named `__proto__`. */
 function tagsOf<T>(entries: readonly [string, T][]): Record<string, T> {
   const tags = Object.create(null) as Record<string, T>
   for (const [key, value] of entries) tags[key] = value
@@ -95,7 +95,7 @@ function metricsOf(draft: Draft): SourceMetric[] {
 const number = (text: string) => (text.trim() === '' ? null : Number(text))
 const orNull = (text: string) => (text.trim() === '' ? null : text.trim())
 
-/** What POST sources is sent. */
+/** Returns the body of POST /sources. */
 export function newSource(draft: Draft): NewSource {
   const tags = draft.tags.filter((tag) => tag.key !== '')
   const metrics = metricsOf(draft)
@@ -113,7 +113,7 @@ export function newSource(draft: Draft): NewSource {
   }
 }
 
-/** The merge patch that makes a source what the draft says; null: it is that already. */
+/** Returns the merge patch from a source to the draft; null if nothing changed. */
 export function patchOf(source: Source, draft: Draft): SourcePatch | null {
   const patch: SourcePatch = {}
   if (draft.name !== source.name) patch.name = draft.name
@@ -140,7 +140,7 @@ function tagChanges(source: Source, draft: Draft): Record<string, string | null>
   return tagsOf(changes)
 }
 
-/** The field of the form that an error of the server is about, such as `metrics[2].name`. */
+/** Returns the form field of a server error path such as `metrics[2].name`. */
 export function fieldOf(path: string | undefined): keyof Draft | undefined {
   const name = /^[a-zA-Z]+/.exec(path ?? '')?.[0] ?? ''
   return name in emptyDraft() ? (name as keyof Draft) : undefined

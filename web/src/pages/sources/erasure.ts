@@ -1,15 +1,15 @@
-// Which points of a source are to be deleted: nothing, until it was said of metrics and of times.
+// The points of a source to delete: none until metrics and times are selected.
 
 import { visible } from '@/ui/format'
 
 import { instantOf, wallOf } from './zones'
 
 export interface Erasure {
-  /** '': not said. */
+  /** Empty if not selected. */
   metrics: '' | 'one' | 'all'
   metric: string
   times: '' | 'between' | 'before' | 'since' | 'all'
-  /** On the wall clock; '' as well while only a part of it is typed. */
+  /** Local time; also empty while it is incomplete. */
   from: string
   to: string
 }
@@ -25,7 +25,7 @@ export interface ErasureQuery {
 export const hasFrom = (e: Erasure) => e.times === 'between' || e.times === 'since'
 export const hasTo = (e: Erasure) => e.times === 'between' || e.times === 'before'
 
-/** What is to be sent, null while it is not said in full; and what is wrong, by field. */
+/** Returns the request, null while the selection is incomplete, and the errors by field. */
 export function readErasure(
   e: Erasure,
   zone: string,
@@ -42,7 +42,7 @@ export function readErasure(
   return { query: { metric: e.metrics === 'one' ? e.metric : '', from: iso(from), to: iso(to) }, problems }
 }
 
-/** What would go, in words. */
+/** Describes the points to delete. */
 export function erasureText({ metric, from, to }: ErasureQuery, zone: string): string {
   const at = (iso: string) => wallOf(Date.parse(iso), zone).replace('T', ' ')
   const times = [from && `from ${at(from)}`, to ? `up to ${at(to)}, not included` : from && 'on'].filter(

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 
 import { ApiError, type StreamState } from '@/api'
 
-import { Feed, orSmaller } from './feed'
+import { Feed, withFallback } from './feed'
 import type { PointRows } from './shapes'
 
 const row = (time: number, value: number): PointRows => ({
@@ -16,7 +16,7 @@ const row = (time: number, value: number): PointRows => ({
   points: [[time, value]],
 })
 
-/** How much there is of what a value holds: of numbers, texts and places. */
+/** Returns the number of numbers, strings and slots that a value holds. */
 function sizeOf(value: unknown, seen = new Set<object>()): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 1
@@ -90,7 +90,7 @@ describe('a live feed', () => {
     const [metric] = feed.snapshot().metrics
     expect(metric?.lines[0]?.values[0]).toBe(1)
     expect(metric?.lines[0]?.values.at(-1)).toBe(499)
-    expect(feed.snapshot().pace).toBe(100)
+    expect(feed.snapshot().rate).toBe(100)
     close()
   })
 
@@ -131,7 +131,7 @@ describe('a live feed', () => {
     const line = feed.snapshot().metrics[0]?.lines[0]
     expect(line?.values.at(-1)).toBe(6 * 3600 - 1)
     expect(line?.times.length).toBeLessThanOrEqual(62)
-    expect(feed.snapshot().pace).toBeCloseTo(1, 0)
+    expect(feed.snapshot().rate).toBeCloseTo(1, 0)
     close()
   })
 
@@ -153,7 +153,7 @@ describe('what is too much', () => {
   it('is asked for in a smaller form, and nothing else is', async () => {
     const refuse = (status: number) => () => Promise.reject(new ApiError(status, {}))
     const smaller = () => Promise.resolve('small')
-    await expect(orSmaller(refuse(422), smaller)).resolves.toBe('small')
-    await expect(orSmaller(refuse(503), smaller)).rejects.toThrow()
+    await expect(withFallback(refuse(422), smaller)).resolves.toBe('small')
+    await expect(withFallback(refuse(503), smaller)).rejects.toThrow()
   })
 })

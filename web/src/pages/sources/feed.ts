@@ -1,4 +1,4 @@
-// The points of a source as they arrive: what was before comes from a query, what follows from a stream.
+// The live points of a source: history by a query, new points by a stream.
 import { ApiError } from '@/api'
 import type { subscribe as subscribeTo, ServerEvent, StreamState } from '@/api'
 
@@ -6,71 +6,69 @@ import { type Deletion, liveLine, type LiveSeries, LiveWindow, tagNames } from '
 import type { Line } from './lines'
 import type { PointRows } from './shapes'
 
-/** What is drawn of a metric. */
+/** The chart data of a metric. */
 export interface LiveMetric {
   metric: string
   unit: string | null
   lines: Line[]
-  /** Series that are not drawn. */
+  /** The number of series that are not drawn. */
   more: number
-  /** Those of texts, with their latest value. */
+  /** String series with their latest value. */
   texts: LiveSeries[]
   latest: LiveSeries['latest']
 }
 
-/** All that is shown, as it was at one moment. */
+/** The state at one time. */
 export interface Snapshot {
-  /** Milliseconds; the right end of the charts. */
-  at: number
+  /** In milliseconds; the right end of the charts. */
+  time: number
   metrics: LiveMetric[]
   stream: StreamState
-  /** What came before could not be asked for. */
+  /** The error of the history query. */
   problem: unknown
-  /** Points that came in the last seconds, a second. */
-  pace: number
-  /** Series that are left out because there are too many. */
+  /** Points per second during the last seconds. */
+  rate: number
+  /** The number of series that are left out because there are too many. */
   more: number
-  /** Points may be missing since this message of the server. */
+  /** The server's message since which points may be missing. */
   gap: string | null
 }
 
 export interface FeedOptions {
   spanMs: number
-  /** Milliseconds without a point after which a line breaks; undefined: what is unusual for its points. */
+  /** Milliseconds without a point after which a line breaks; undefined to derive it from the points. */
   gapMs: number | undefined
   history: (signal: AbortSignal) => Promise<PointRows[]>
   subscribe: (s: Pick<Parameters<typeof subscribeTo>[1], 'onEvent' | 'onState'>) => () => void
 }
 
-/** Lines of one chart. */
+/** The maximum number of lines of one chart. */
 export const MAX_CHART_LINES = 20
-/** Milliseconds over which the pace is taken. */
-const PACE_OVER = 5_000
+/** The window of the rate in milliseconds. */
+const RATE_WINDOW_MS = 5_000
 
-/**
- * A live feed. It is open while somebody listens: the first listener opens it, the last that leaves closes it.
- */
+/** A live feed. The first listener opens it, and removing the last one closes it. */
 export class Feed {
   private readonly options: FeedOptions
   private readonly window: LiveWindow
   private readonly listeners = new Set<() => void>()
-  private readonly pace = new Pace(PACE_OVER)
+  private readonly rateMeter = new RateMeter(RATE_WINDOW_MS)
   private stream: StreamState = { status: 'connecting' }
   private problem: unknown = null
   private gap: string | null = null
   private dirty = false
   private paused = false
   private close: (() => void) | null = null
-  private shown: Snapshot
+  private current: Snapshot
 
   constructor(options: FeedOptions) {
     this.options = options
     this.window = new LiveWindow(options.spanMs)
-    this.shown = this.look()
+    this.current = this.makeSnapshot()
   }
 
   /** For useSyncExternalStore. */
-  readonly snapshot = (): Snapshot => this.shown
+  readonly snapshot = (): Snapshot => this.current
 
   readonly listen = (listener: () => void): (() => void) => {
     this.listeners.add(listener)
@@ -86,25 +84,25 @@ export class Feed {
   /** Pauses and resumes. Points that arrive during a pause are kept. */
   pause(paused: boolean): void {
     this.paused = paused
-    if (!paused) this.show()
+    if (!paused) this.publish()
   }
 
   private open(): void {
     const stop = new AbortController()
     const unsubscribe = this.options.subscribe({
-      onEvent: (event) => this.take(event, stop.signal),
+      onEvent: (event) => this.onEvent(event, stop.signal),
       onState: (state) => {
         this.stream = state
-        this.show()
+        this.publish()
       },
     })
-    void this.recall(stop.signal)
+    void this.loadHistory(stop.signal)
     // A chart moves by one pixel in about this time.
-    const often = Math.min(Math.max(this.options.spanMs / 1200, 250), 1000)
+    const refreshMs = Math.min(Math.max(this.options.spanMs / 1200, 250), 1000)
     const timer = window.setInterval(() => {
-      const second = Date.now() - this.shown.at >= 1000
-      if (this.dirty || second) this.show()
-    }, often)
+      const second = Date.now() - this.current.time >= 1000
+      if (this.dirty || second) this.publish()
+    }, refreshMs)
     this.close = () => {
       stop.abort()
       unsubscribe()
@@ -112,8 +110,8 @@ export class Feed {
     }
   }
 
-  /** Asks for what was before. */
-  private async recall(signal: AbortSignal): Promise<void> {
+  /** Loads the history. */
+  private async loadHistory(signal: AbortSignal): Promise<void> {
     try {
       const rows = await this.options.history(signal)
       if (signal.aborted) return
@@ -123,14 +121,14 @@ export class Feed {
       if (signal.aborted) return
       this.problem = error
     }
-    this.show()
+    this.publish()
   }
 
-  private take(event: ServerEvent, signal: AbortSignal): void {
+  private onEvent(event: ServerEvent, signal: AbortSignal): void {
     switch (event.event) {
       case 'points': {
-        const at = Date.now()
-        this.pace.add(this.window.add(JSON.parse(event.data) as PointRows[], at), at)
+        const now = Date.now()
+        this.rateMeter.add(this.window.add(JSON.parse(event.data) as PointRows[], now), now)
         this.dirty = true
         break
       }
@@ -139,57 +137,57 @@ export class Feed {
         this.dirty = true
         break
       case 'reset':
-        // What was missed is stored by now.
+        // The missed points are stored by now.
         this.gap = (JSON.parse(event.data) as { message?: string }).message ?? ''
-        void this.recall(signal)
+        void this.loadHistory(signal)
         break
     }
   }
 
-  private show(): void {
+  private publish(): void {
     if (this.paused || document.hidden) return
     this.dirty = false
-    this.shown = this.look()
+    this.current = this.makeSnapshot()
     for (const listener of this.listeners) listener()
   }
 
-  private look(): Snapshot {
-    const at = Date.now()
-    this.window.trim(at)
+  private makeSnapshot(): Snapshot {
+    const time = Date.now()
+    this.window.trim(time)
     return {
-      at,
+      time,
       metrics: metricsOf(this.window.series(), this.options.gapMs),
       stream: this.stream,
       problem: this.problem,
-      pace: this.pace.perSecond(at),
+      rate: this.rateMeter.perSecond(time),
       more: this.window.more,
       gap: this.gap,
     }
   }
 }
 
-/** How many there were a second, of late: counted by tenths of the time it is taken over. */
-class Pace {
+/** Measures a rate over a moving window of ten slots. */
+class RateMeter {
   private readonly counts: { tenth: number; count: number }[] = []
 
-  constructor(private readonly overMs: number) {}
+  constructor(private readonly windowMs: number) {}
 
-  private tenth(at: number): number {
-    return Math.floor((at / this.overMs) * 10)
+  private tenth(time: number): number {
+    return Math.floor((time / this.windowMs) * 10)
   }
 
-  add(count: number, at: number): void {
-    const tenth = this.tenth(at)
+  add(count: number, time: number): void {
+    const tenth = this.tenth(time)
     const last = this.counts.at(-1)
     if (last?.tenth === tenth) last.count += count
     else this.counts.push({ tenth, count })
     if (this.counts.length > 10) this.counts.shift()
   }
 
-  perSecond(at: number): number {
-    const oldest = this.tenth(at) - 10
-    const sum = this.counts.reduce((sum, one) => sum + (one.tenth > oldest ? one.count : 0), 0)
-    return sum / (this.overMs / 1000)
+  perSecond(time: number): number {
+    const oldest = this.tenth(time) - 10
+    const sum = this.counts.reduce((sum, item) => sum + (item.tenth > oldest ? item.count : 0), 0)
+    return sum / (this.windowMs / 1000)
   }
 }
 
@@ -216,12 +214,12 @@ function metricsOf(all: readonly LiveSeries[], gapMs: number | undefined): LiveM
   })
 }
 
-/** Asks for something, and for something smaller where the server finds it too much. */
-export async function orSmaller<T>(ask: () => Promise<T>, smaller: () => Promise<T>): Promise<T> {
+/** Sends a request, and a smaller one if the server refuses it as too large. */
+export async function withFallback<T>(request: () => Promise<T>, fallback: () => Promise<T>): Promise<T> {
   try {
-    return await ask()
+    return await request()
   } catch (error) {
-    if (error instanceof ApiError && error.status === 422) return smaller()
+    if (error instanceof ApiError && error.status === 422) return fallback()
     throw error
   }
 }

@@ -6,7 +6,7 @@ import { Explorer } from './Explorer'
 import { SourceList } from './SourceList'
 import { SourceView } from './SourceView'
 
-/** Sources of the workspace, one of them, and the data explorer. */
+/** The pages of sources: the list, one source, and the data explorer. */
 export default function SourcesPage() {
   return (
     <Routes>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { align, broken, byUnit, type Line, linesOf, namesOf, tablePage } from './lines'
+import { align, withGaps, byUnit, type Line, linesOf, namesOf, tablePage } from './lines'
 import type { PointRows } from './shapes'
 
 function row(change: Partial<PointRows>): PointRows {
@@ -108,12 +108,12 @@ describe('gaps', () => {
 
   it('are where times are further apart than usual', () => {
     const seconds = Array.from({ length: 100 }, (_, i) => (i < 50 ? i : i + 60) * S)
-    expect(gaps(broken(line(seconds)))).toEqual([(49 + 110) * 0.5 * S])
+    expect(gaps(withGaps(line(seconds)))).toEqual([(49 + 110) * 0.5 * S])
     const uneven = Array.from({ length: 200 }, (_, i) => (i * 10 + ((i * 7) % 9)) * S)
-    expect(gaps(broken(line(uneven)))).toEqual([])
-    // Few points are not enough, and less than two seconds are never a gap.
-    expect(gaps(broken(line([0, S, 90 * S])))).toEqual([])
-    expect(gaps(broken(line([0, 1000, 2000, 3000, 4000, 1_500_000])))).toEqual([])
+    expect(gaps(withGaps(line(uneven)))).toEqual([])
+    // Too few points have no gap, and less than two seconds are never a gap.
+    expect(gaps(withGaps(line([0, S, 90 * S])))).toEqual([])
+    expect(gaps(withGaps(line([0, 1000, 2000, 3000, 4000, 1_500_000])))).toEqual([])
   })
 
   it('are where an interval has no row', () => {

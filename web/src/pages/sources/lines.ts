@@ -1,16 +1,16 @@
 /**
- * What an answer of points looks like as lines of a chart and rows of a table.
- * Times are microseconds since the Unix epoch, as `epoch=us` returns them.
+ * Converts responses of points to chart lines and table rows. Times are microseconds since the Unix epoch, as
+ * `epoch=us` returns them.
  */
 import type { Cell, PointRows } from './shapes'
 
-/** One line: a column of one series. Times ascend. */
+/** A line: a column of one series. Times are ascending. */
 export interface Line {
   key: string
   label: string
   unit: string | null
   times: number[]
-  /** null: there is a row, and no value. */
+  /** null: the row has no value. */
   values: (number | null)[]
 }
 
@@ -19,16 +19,16 @@ export const MAX_LINES = 60
 
 export interface Drawing {
   lines: Line[]
-  /** Lines that there are and that are not drawn. */
+  /** The number of lines that are not drawn. */
   more: number
-  /** Series of texts, which have no line. */
+  /** The number of string series, which have no line. */
   texts: number
-  /** Series without a point in the range. */
+  /** The number of series without a point in the range. */
   empty: number
   points: number
 }
 
-/** What a series is called: what all of its kind have in common is left out. */
+/** Returns the names of series. Parts that all have in common are omitted. */
 export function namesOf(rows: readonly PointRows[]): string[] {
   const differs = (of: (row: PointRows) => string | null) => new Set(rows.map(of)).size > 1
   const keys = [...new Set(rows.flatMap((row) => Object.keys(row.tags)))].sort()
@@ -48,8 +48,11 @@ export function namesOf(rows: readonly PointRows[]): string[] {
   })
 }
 
-/** The lines of an answer, at most so many, broken where rows are further apart than a gap in microseconds. */
-export function linesOf(rows: readonly PointRows[], most: number = MAX_LINES, gap?: number): Drawing {
+/**
+ * Returns the lines of a response, at most `maxLines`, with a break where rows are further apart than `gap`
+ * microseconds.
+ */
+export function linesOf(rows: readonly PointRows[], maxLines: number = MAX_LINES, gap?: number): Drawing {
   const drawing: Drawing = { lines: [], more: 0, texts: 0, empty: 0, points: 0 }
   const names = namesOf(rows)
   rows.forEach((row, at) => {
@@ -60,19 +63,19 @@ export function linesOf(rows: readonly PointRows[], most: number = MAX_LINES, ga
     const lines = columns
       .map((column) => lineOf(row, at, column, names[at] ?? ''))
       .filter((line) => line.values.some((value) => value !== null))
-    // Filled intervals are rows, but no points.
+    // Filled intervals are rows without points.
     const empty = lines.length === 0 && columns.length > 0
     if (empty) drawing.empty++
     else drawing.points += row.points.length
-    const room = most - drawing.lines.length
-    drawing.lines.push(...lines.slice(0, room).map((line) => broken(line, gap)))
+    const room = maxLines - drawing.lines.length
+    drawing.lines.push(...lines.slice(0, room).map((line) => withGaps(line, gap)))
     drawing.more += Math.max(0, lines.length - room)
   })
   distinguish(drawing.lines)
   return drawing
 }
 
-/** Lines of the same name are numbered, so that each can be identified and selected. */
+/** Numbers lines of the same name, so that each can be identified and selected. */
 function distinguish(lines: Line[]): void {
   const seen = new Map<string, number>()
   for (const line of lines) {
@@ -82,7 +85,7 @@ function distinguish(lines: Line[]): void {
   }
 }
 
-/** Reports whether a column of a series holds texts. */
+/** Reports whether a column of a series holds strings. */
 function isText(row: PointRows, column: number): boolean {
   const name = row.columns[column]
   return row.kind === 'string' && (name === 'value' || name === 'first' || name === 'last')
@@ -106,42 +109,47 @@ function lineOf(row: PointRows, at: number, column: number, name: string): Line 
   return line
 }
 
-/** Times further apart than so many of what is usual are a gap. */
+/** A distance of more than this multiple of the usual distance is a gap. */
 const GAP_FACTOR = 3
-/** Microseconds that are never a gap by themselves. */
+/** A distance below this, in microseconds, is never a gap. */
 const MIN_GAP = 2_000_000
 
-/** Returns the minimum distance of two times that counts as a gap: three times the 90th percentile. 0: too few points. */
-export function usualGap(times: readonly number[]): number {
+/**
+ * Returns the minimum distance of two times that counts as a gap: three times the 90th percentile. 0 if there are too
+ * few points.
+ */
+export function gapThreshold(times: readonly number[]): number {
   if (times.length < 4) return 0
-  const apart = Float64Array.from(times.slice(1), (time, i) => time - (times[i] ?? time)).sort()
-  const usual = apart[Math.floor((apart.length - 1) * 0.9)] ?? 0
-  return Math.max(usual * GAP_FACTOR, MIN_GAP)
-}
-
-/** A line that breaks wherever two times are further apart than `gap` microseconds; undefined: than is usual for it. */
-export function broken(line: Line, gap: number = usualGap(line.times) || Infinity): Line {
-  const { times, values } = line
-  if (!times.some((time, i) => i > 0 && time - (times[i - 1] ?? time) > gap)) return line
-  const torn: Line = { ...line, times: [], values: [] }
-  times.forEach((time, i) => {
-    const before = times[i - 1]
-    if (before !== undefined && time - before > gap) {
-      torn.times.push((before + time) / 2)
-      torn.values.push(null)
-    }
-    torn.times.push(time)
-    torn.values.push(values[i] ?? null)
-  })
-  return torn
+  const distances = Float64Array.from(times.slice(1), (time, i) => time - (times[i] ?? time)).sort()
+  const percentile90 = distances[Math.floor((distances.length - 1) * 0.9)] ?? 0
+  return Math.max(percentile90 * GAP_FACTOR, MIN_GAP)
 }
 
 /**
- * Lines over the times of all of them together: the first array is the times in
- * seconds, and each other the values of a line. Where a line has no row at a time it
- * has `undefined`, over which it is drawn through; `null` is a gap, and so is whatever
- * is beside one: a chart breaks a line from the time before a null to the time after it,
- * which may be another line's.
+ * Breaks a line wherever two times are further apart than `gap` microseconds; by default the threshold is derived from
+ * the line.
+ */
+export function withGaps(line: Line, gap: number = gapThreshold(line.times) || Infinity): Line {
+  const { times, values } = line
+  if (!times.some((time, i) => i > 0 && time - (times[i - 1] ?? time) > gap)) return line
+  const isGap: Line = { ...line, times: [], values: [] }
+  times.forEach((time, i) => {
+    const before = times[i - 1]
+    if (before !== undefined && time - before > gap) {
+      isGap.times.push((before + time) / 2)
+      isGap.values.push(null)
+    }
+    isGap.times.push(time)
+    isGap.values.push(values[i] ?? null)
+  })
+  return isGap
+}
+
+/**
+ * Lines over the union of their times: the first array contains the times in seconds, the others the values of a line.
+ * Where a line has no row the value is `undefined`, and the line is drawn through; `null` is a gap. The times next to
+ * a gap are null as well: a chart breaks a line from the time before a null to the time after it, which may belong to
+ * another line.
  */
 export type Aligned = [number[], ...(number | null | undefined)[][]]
 
@@ -158,15 +166,15 @@ export function align(lines: readonly Pick<Line, 'times' | 'values'>[]): Aligned
       let next = 0
       return times.map((at) => {
         if (line.times[next] === at) return line.values[next++]
-        const torn = next > 0 && next < line.times.length
-        return torn && (line.values[next - 1] === null || line.values[next] === null) ? null : undefined
+        const isGap = next > 0 && next < line.times.length
+        return isGap && (line.values[next - 1] === null || line.values[next] === null) ? null : undefined
       })
     }),
   ]
 }
 
-/** Lines as a chart takes them. */
-export function drawn(lines: readonly Line[]): {
+/** Returns lines in the format of a chart. */
+export function chartData(lines: readonly Line[]): {
   times: number[]
   series: { label: string; values: (number | null | undefined)[] }[]
 } {
@@ -178,7 +186,7 @@ function sameTimes(a: readonly number[], b: readonly number[]): boolean {
   return a === b || (a.length === b.length && a.every((at, i) => at === b[i]))
 }
 
-/** The different times of ascending lists, ascending. */
+/** Merges ascending lists into one without duplicates. */
 function unionOf(lists: readonly (readonly number[])[]): number[] {
   const all = new Float64Array(lists.reduce((sum, list) => sum + list.length, 0))
   let at = 0
@@ -200,17 +208,14 @@ export interface TableRow {
   values: Cell[]
 }
 
-/**
- * The rows of a page of the table: those of all series one after another, each from
- * its newest point on.
- */
+/** Returns the rows of a table page: the series one after another, each from its newest point. */
 export function tablePage(rows: readonly PointRows[], offset: number, limit: number): TableRow[] {
   const names = namesOf(rows)
   const page: TableRow[] = []
-  let passed = 0
+  let skipped = 0
   for (const [at, row] of rows.entries()) {
     const count = row.points.length
-    const from = Math.max(0, offset - passed)
+    const from = Math.max(0, offset - skipped)
     for (let i = from; i < count && page.length < limit; i++) {
       const point = row.points[count - 1 - i]
       if (!point) continue
@@ -222,13 +227,13 @@ export function tablePage(rows: readonly PointRows[], offset: number, limit: num
         values: point.slice(1),
       })
     }
-    passed += count
+    skipped += count
     if (page.length >= limit) break
   }
   return page
 }
 
-/** Lines by their unit, in the order in which units come first: values of different units are no matter of one axis. */
+/** Groups lines by unit, in the order of first appearance: values of different units do not share an axis. */
 export function byUnit(lines: readonly Line[]): { unit: string | null; lines: Line[] }[] {
   const groups = new Map<string | null, Line[]>()
   for (const line of lines) {

@@ -15,7 +15,7 @@ const row = (points: Cell[][], change: Partial<PointRows> = {}): PointRows => ({
 })
 
 const S = 1_000_000
-/** Milliseconds; the points of these tests are of the first minute. */
+/** In milliseconds; the points of these tests are in the first minute. */
 const NOW = 60_000
 
 function only(w: LiveWindow) {
@@ -157,7 +157,7 @@ describe('a window of live points', () => {
     const w = new LiveWindow(60_000)
     const week = 7 * 86_400
     for (let second = 0; second < week; second += 5) w.add([row([[second * S, second]])], second * 1000)
-    // Nobody looked meanwhile: nothing was trimmed.
+    // There was no read in between, so nothing was trimmed.
     expect(liveLine(only(w), 'a').times.length).toBeLessThanOrEqual(2 * 600 + 4)
     w.trim(week * 1000)
     expect(liveLine(only(w), 'a').times.length).toBeLessThanOrEqual(13)

@@ -1,12 +1,10 @@
 /**
- * Points as they arrive, kept for a chart that moves on with time. Whatever the rate,
- * and however long nobody looks, what is kept is bounded: the window is cut into as
- * many slices as a chart has columns, which are the places of a ring, and of each slice
- * the first, the lowest, the highest and the last point stay, which draw the same line
- * as all of them.
+ * A bounded buffer of live points for a chart that moves with time. The window is divided into as many slices as a
+ * chart has columns, which are the slots of a ring. Each slice keeps its first, lowest, highest and last point, which
+ * draw the same line as all points. The size does not depend on the rate or on how often it is read.
  */
 import type { PointRows, Tags } from './shapes'
-import { broken, type Line, usualGap } from './lines'
+import { withGaps, type Line, gapThreshold } from './lines'
 import { Ring } from './ring'
 
 export interface LiveSeries {
@@ -21,7 +19,7 @@ export interface LiveSeries {
   points: Ring
 }
 
-/** What the event `deleted` of a stream says; null: all. */
+/** The data of a `deleted` event of a stream; null for all. */
 export interface Deletion {
   sourceId: string
   metric: string | null
@@ -33,12 +31,12 @@ export interface Deletion {
 export const MAX_LIVE_SERIES = 200
 
 export class LiveWindow {
-  /** Microseconds. */
+  /** In microseconds. */
   readonly span: number
   private readonly slice: number
   private readonly columns: number
   private readonly byKey = new Map<string, LiveSeries>()
-  /** Series that are not kept, because there are too many. */
+  /** Series that are not kept because there are too many. */
   private readonly ignored = new Set<string>()
 
   constructor(spanMs: number, columns = 600) {
@@ -47,14 +45,14 @@ export class LiveWindow {
     this.columns = columns
   }
 
-  /** How many series are left out, as far as they are counted. */
+  /** The number of left out series, as far as they are counted. */
   get more(): number {
     return this.ignored.size
   }
 
-  /** Takes the points of an answer or of an event, those of the window at this time. Returns how many there were. */
+  /** Adds points of a response or an event that are within the window at this time. Returns their number. */
   add(rows: readonly PointRows[], nowMs: number): number {
-    const [oldest, newest] = this.reach(nowMs)
+    const [oldest, newest] = this.sliceRange(nowMs)
     let points = 0
     for (const row of rows) {
       const series = this.seriesOf(row)
@@ -88,39 +86,39 @@ export class LiveWindow {
       tags: row.tags,
       text: row.kind === 'string',
       latest: null,
-      // A window back and one ahead, where clocks differ.
+      // A window back and one ahead, because clocks may differ.
       points: new Ring(2 * this.columns + 4),
     }
     this.byKey.set(key, series)
     return series
   }
 
-  /** The slices of the window, and of one ahead, where clocks differ. */
-  private reach(nowMs: number): [oldest: number, newest: number] {
+  /** Returns the slices of the window and of one ahead, because clocks may differ. */
+  private sliceRange(nowMs: number): [oldest: number, newest: number] {
     const now = nowMs * 1000
     return [Math.floor((now - this.span) / this.slice) - 1, Math.ceil((now + this.span) / this.slice)]
   }
 
-  /** Forgets what is older than the window, and what is further ahead than it is long. */
+  /** Removes points that are older than the window, and those further ahead than its length. */
   trim(nowMs: number): void {
-    const [oldest, newest] = this.reach(nowMs)
+    const [oldest, newest] = this.sliceRange(nowMs)
     for (const series of this.byKey.values()) series.points.keep(oldest, newest)
   }
 
-  /** Forgets points that were deleted. */
-  remove(gone: Deletion): void {
-    const from = gone.from ?? -Infinity
-    const to = gone.to ?? Infinity
-    const within = (time: number) => time >= from && time < to
+  /** Removes deleted points. */
+  remove(deletion: Deletion): void {
+    const from = deletion.from ?? -Infinity
+    const to = deletion.to ?? Infinity
+    const isDeleted = (time: number) => time >= from && time < to
     for (const series of this.byKey.values()) {
-      if (series.sourceId !== gone.sourceId) continue
-      if (gone.metric !== null && gone.metric !== series.metric) continue
-      if (series.latest && within(series.latest.time)) series.latest = null
-      series.points.remove((point) => within(point[0]))
+      if (series.sourceId !== deletion.sourceId) continue
+      if (deletion.metric !== null && deletion.metric !== series.metric) continue
+      if (series.latest && isDeleted(series.latest.time)) series.latest = null
+      series.points.remove((point) => isDeleted(point[0]))
     }
   }
 
-  /** All series, by metric and tags. */
+  /** Returns all series by metric and tags. */
   series(): LiveSeries[] {
     return [...this.byKey.values()].sort((a, b) => compare(a.metric, b.metric) || compare(a.key, b.key))
   }
@@ -128,7 +126,7 @@ export class LiveWindow {
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
-/** The identity of a series. */
+/** Returns the identity of a series. */
 export function keyOf(row: Pick<PointRows, 'sourceId' | 'metric' | 'kind' | 'tags'>): string {
   const tags = Object.keys(row.tags)
     .sort()
@@ -137,8 +135,8 @@ export function keyOf(row: Pick<PointRows, 'sourceId' | 'metric' | 'kind' | 'tag
 }
 
 /**
- * A series as a line, with a gap wherever two points are further apart than `gap`
- * microseconds; undefined: than is usual for them.
+ * Returns a series as a line with a gap wherever two points are further apart than `gap` microseconds; by default the
+ * threshold is derived from the points.
  */
 export function liveLine(series: LiveSeries, label: string, gap?: number): Line {
   const line: Line = { key: series.key, label, unit: series.unit, times: [], values: [] }
@@ -146,11 +144,11 @@ export function liveLine(series: LiveSeries, label: string, gap?: number): Line 
     line.times.push(time)
     line.values.push(value)
   }
-  // Points that were thinned out for a long window are further apart than they were sent.
-  return broken(line, gap === undefined ? undefined : Math.max(gap, usualGap(line.times)))
+  // Points that were thinned for a long window are further apart than they were sent.
+  return withGaps(line, gap === undefined ? undefined : Math.max(gap, gapThreshold(line.times)))
 }
 
-/** The tags of a series as text; what all have in common is left out. */
+/** Returns the tags of series as text; parts that all have in common are omitted. */
 export function tagNames(list: readonly LiveSeries[]): string[] {
   const keys = [...new Set(list.flatMap((series) => Object.keys(series.tags)))].sort()
   const shown = keys.filter((key) => new Set(list.map((series) => series.tags[key])).size > 1)

@@ -10,7 +10,7 @@ const TITLES: Record<SourceStatus, string> = {
   never: 'No points yet',
 }
 
-/** Whether points come; null: the store of points cannot say just now. */
+/** The status of a source; null while ClickHouse is unavailable. */
 export function StatusBadge({ status }: { status: SourceStatus | null }) {
   if (!status) {
     return (
@@ -28,14 +28,14 @@ export function StatusBadge({ status }: { status: SourceStatus | null }) {
   )
 }
 
-/** The first tags, and how many more there are. */
-export function TagList({ tags, most = 3 }: { tags: Tags; most?: number }) {
+/** The first tags and the number of further ones. */
+export function TagList({ tags, max = 3 }: { tags: Tags; max?: number }) {
   const entries = Object.entries(tags)
   if (entries.length === 0) return <span className="muted">–</span>
-  const rest = entries.slice(most)
+  const rest = entries.slice(max)
   return (
     <span className="sources-tags">
-      {entries.slice(0, most).map(([key, value]) => (
+      {entries.slice(0, max).map(([key, value]) => (
         <span key={key} className="sources-tag">
           <Name text={`${key}=${value}`} max={80} />
         </span>

@@ -6,7 +6,7 @@ import {
   bounds,
   emptyExplore,
   type Explore,
-  MOST_POINTS,
+  MAX_POINTS,
   paramsOf,
   problemsOf,
   queryText,
@@ -124,7 +124,7 @@ describe('a query that cannot be sent', () => {
     for (const fill of ['', 'zero', 'NaN', '1,5', '01', '+1', '.5'])
       expect(problemsOf(with_({ fill }))).toHaveProperty('fill')
     for (const fill of ['none', 'linear', '0', '-1.5e3']) expect(problemsOf(with_({ fill }))).toEqual({})
-    for (const maxPoints of [1, MOST_POINTS + 1])
+    for (const maxPoints of [1, MAX_POINTS + 1])
       expect(problemsOf(with_({ maxPoints }))).toHaveProperty('maxPoints')
     expect(problemsOf(with_({ range: { from: 5, to: 5 } }))).toHaveProperty('range')
   })

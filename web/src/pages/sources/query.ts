@@ -1,12 +1,9 @@
-/**
- * A query of the data explorer: in the page's URL, as it is sent,
- * and what keeps it from being sent.
- */
+/** The query of the data explorer: its URL, its request and its validation. */
 import { durationMs } from '@/ui/spans'
 
 import { browserZone, isZone } from './zones'
 
-/** How points are put together. */
+/** How points are aggregated. */
 export type Mode = 'aggregated' | 'thinned' | 'raw' | 'latest'
 
 export const MODES: readonly Mode[] = ['aggregated', 'thinned', 'raw', 'latest']
@@ -30,7 +27,7 @@ export const AGGREGATIONS = [
 
 export type Aggregation = (typeof AGGREGATIONS)[number]
 
-/** The last so long until now, or from one time to another (milliseconds). */
+/** The last span until now, or from one time to another in milliseconds. */
 export type Range = { last: string } | { from: number; to: number }
 
 export interface Explore {
@@ -45,22 +42,22 @@ export interface Explore {
   interval: string
   /** none, null, previous, linear or a number. */
   fill: string
-  /** The grouping of series; empty: each series alone. `none`: all in one. */
+  /** The grouping of series; empty for each series alone, `none` for all in one. */
   groupBy: string[]
-  /** Most points of a series; 0: as many as the chart shows well. */
+  /** The maximum number of points of a series; 0 for as many as the chart can show. */
   maxPoints: number
-  /** Series that are skipped. */
+  /** The number of skipped series. */
   offset: number
 }
 
-/** Bounds of what one chart shows. */
+/** The limits of one chart. */
 export const SERIES_PER_PAGE = 50
 export const MAX_SOURCES = 50
 export const CHART_POINTS = 500
-/** Most points of an answer: what a browser draws and lists without a pause. */
+/** The maximum number of points of a response that a browser draws and lists without a delay. */
 export const POINTS_LIMIT = 100_000
-/** The largest maxPoints with which a full page of series fits the answer. */
-export const MOST_POINTS = POINTS_LIMIT / SERIES_PER_PAGE
+/** The largest maxPoints with which a full page of series fits the response. */
+export const MAX_POINTS = POINTS_LIMIT / SERIES_PER_PAGE
 
 export function emptyExplore(zone = browserZone()): Explore {
   return {
@@ -79,20 +76,20 @@ export function emptyExplore(zone = browserZone()): Explore {
   }
 }
 
-/** A range as from and to in milliseconds; now is where a relative one ends. */
+/** Returns a range as from and to in milliseconds; a relative range ends at now. */
 export function bounds(range: Range, now: number): { from: number; to: number } {
   if (!('last' in range)) return range
   return { from: now - (durationMs(range.last) ?? 3_600_000), to: now }
 }
 
-/** Moves a range by a part of its length: -0.5 is half of it into the past. */
+/** Moves a range by a fraction of its length: -0.5 is half of it into the past. */
 export function shift(range: Range, by: number, now: number): Range {
   const { from, to } = bounds(range, now)
   const step = Math.round((to - from) * by)
   return { from: Math.max(0, from + step), to: Math.max(1, to + step) }
 }
 
-/** Widens a range around its middle. */
+/** Widens a range around its centre. */
 export function widen(range: Range, factor: number, now: number): Range {
   const { from, to } = bounds(range, now)
   const middle = (from + to) / 2
@@ -111,7 +108,7 @@ const isAggregation = (text: string): text is Aggregation => AGGREGATIONS.includ
 const wholeNumber = (text: string | null): number =>
   text !== null && /^[0-9]{1,15}$/.test(text) ? Number(text) : 0
 
-/** Reads a query out of an address. What cannot be read is as if it were absent. */
+/** Reads a query from a URL. Invalid values are ignored. */
 export function readExplore(address: URLSearchParams, zone = browserZone()): Explore {
   const e = emptyExplore(zone)
   e.sourceIds = unique(address.getAll('source')).slice(0, MAX_SOURCES)
@@ -137,9 +134,9 @@ export function readExplore(address: URLSearchParams, zone = browserZone()): Exp
   return e
 }
 
-/** Writes a query into an address, without what is as it is by default. */
+/** Writes a query to a URL without default values. */
 export function writeExplore(e: Explore, zone = browserZone()): URLSearchParams {
-  const usual = emptyExplore(zone)
+  const defaults = emptyExplore(zone)
   const address = new URLSearchParams()
   const set = (name: string, value: string, when: boolean) => {
     if (when) address.set(name, value)
@@ -153,12 +150,12 @@ export function writeExplore(e: Explore, zone = browserZone()): URLSearchParams 
     address.set('from', String(e.range.from))
     address.set('to', String(e.range.to))
   }
-  set('zone', e.zone, e.zone !== usual.zone)
-  set('mode', e.mode, e.mode !== usual.mode)
+  set('zone', e.zone, e.zone !== defaults.zone)
+  set('mode', e.mode, e.mode !== defaults.mode)
   const functions = e.aggregations.join(',')
-  set('aggregation', functions, functions !== usual.aggregations.join(','))
-  set('interval', e.interval, e.interval !== usual.interval)
-  set('fill', e.fill, e.fill !== usual.fill)
+  set('aggregation', functions, functions !== defaults.aggregations.join(','))
+  set('interval', e.interval, e.interval !== defaults.interval)
+  set('fill', e.fill, e.fill !== defaults.fill)
   for (const name of e.groupBy) address.append('groupBy', name)
   set('maxPoints', String(e.maxPoints), e.maxPoints !== 0)
   set('offset', String(e.offset), e.offset !== 0)
@@ -171,7 +168,7 @@ const unique = (list: string[]): string[] => [...new Set(list.filter((text) => t
 
 export type Pair = readonly [name: string, value: string]
 
-/** What is wrong with a query, by field; what is right is absent. */
+/** Returns the errors of a query by field. */
 export function problemsOf(e: Explore): Partial<Record<keyof Explore, string>> {
   const problems: Partial<Record<keyof Explore, string>> = {}
   if (e.mode === 'aggregated') {
@@ -185,15 +182,15 @@ export function problemsOf(e: Explore): Partial<Record<keyof Explore, string>> {
     )
       problems.fill = 'none, null, previous, linear, or a number.'
   }
-  if (e.maxPoints !== 0 && (e.maxPoints < 2 || e.maxPoints > MOST_POINTS))
-    problems.maxPoints = `From 2 to ${MOST_POINTS.toLocaleString('en-GB')}.`
+  if (e.maxPoints !== 0 && (e.maxPoints < 2 || e.maxPoints > MAX_POINTS))
+    problems.maxPoints = `From 2 to ${MAX_POINTS.toLocaleString('en-GB')}.`
   if (!('last' in e.range) && e.range.from >= e.range.to) problems.range = 'The end must be after the start.'
   return problems
 }
 
 /**
- * The parameters of GET /api/live-data/query. Relative times stay relative, so that
- * a copied query goes on meaning the last hour.
+ * Returns the parameters of GET /api/live-data/query. Relative times stay relative, so that a copied query still means
+ * the last hour.
  */
 export function paramsOf(e: Explore): Pair[] {
   const pairs: Pair[] = []
@@ -224,7 +221,7 @@ export function paramsOf(e: Explore): Pair[] {
   return pairs
 }
 
-/** Pairs as the query of an address. */
+/** Returns pairs as a URL query. */
 export function queryText(pairs: readonly Pair[]): string {
   return pairs.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')
 }

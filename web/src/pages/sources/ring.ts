@@ -1,64 +1,64 @@
 /** A time in microseconds since the Unix epoch, and a value. */
 export type Point = [time: number, value: number]
 
-/** Points that a slice holds before it is thinned. */
+/** The number of points of a slice before it is thinned. */
 const SLICE_POINTS = 16
 
 interface Slice {
   number: number
-  /** In no order, with each time once. */
+  /** Unordered, with each time once. */
   points: Point[]
 }
 
-/** The points of so many slices of time, each in its place: a later slice takes the place of the one a round before. */
+/** A ring buffer of time slices: a newer slice replaces the one in its slot. */
 export class Ring {
-  private readonly places: (Slice | undefined)[]
+  private readonly slots: (Slice | undefined)[]
 
   constructor(size: number) {
-    this.places = new Array<Slice | undefined>(size).fill(undefined)
+    this.slots = new Array<Slice | undefined>(size).fill(undefined)
   }
 
-  /** Puts a point into a slice. One of a round before goes, and what is of a round before is not taken. */
+  /** Adds a point to a slice. It replaces an older slice in the slot and is ignored if the slot has a newer one. */
   put(number: number, point: Point): void {
-    const at = ((number % this.places.length) + this.places.length) % this.places.length
-    const there = this.places[at]
-    if (there && there.number > number) return
-    if (there?.number !== number) {
-      this.places[at] = { number, points: [point] }
+    const index = ((number % this.slots.length) + this.slots.length) % this.slots.length
+    const current = this.slots[index]
+    if (current && current.number > number) return
+    if (current?.number !== number) {
+      this.slots[index] = { number, points: [point] }
       return
     }
-    const same = there.points.find((one) => one[0] === point[0])
+    const same = current.points.find((item) => item[0] === point[0])
     if (same) same[1] = point[1]
-    else there.points.push(point)
-    if (there.points.length > SLICE_POINTS) there.points = thinned(there.points)
+    else current.points.push(point)
+    if (current.points.length > SLICE_POINTS) current.points = thinned(current.points)
   }
 
-  /** Forgets all slices but those of a range, its ends included. */
+  /** Removes all slices outside a range, whose ends are included. */
   keep(oldest: number, newest: number): void {
-    this.places.forEach((slice, at) => {
-      if (slice && (slice.number < oldest || slice.number > newest)) this.places[at] = undefined
+    this.slots.forEach((slice, index) => {
+      if (slice && (slice.number < oldest || slice.number > newest)) this.slots[index] = undefined
     })
   }
 
-  /** Forgets points. */
-  remove(gone: (point: Point) => boolean): void {
-    this.places.forEach((slice, at) => {
+  /** Removes points. */
+  remove(isDeleted: (point: Point) => boolean): void {
+    this.slots.forEach((slice, index) => {
       if (!slice) return
-      slice.points = slice.points.filter((point) => !gone(point))
-      if (slice.points.length === 0) this.places[at] = undefined
+      slice.points = slice.points.filter((point) => !isDeleted(point))
+      if (slice.points.length === 0) this.slots[index] = undefined
     })
   }
 
-  /** The points in the order of time. */
+  /** Returns the points in the order of time. */
   sorted(): Point[] {
-    return this.places
+    return this.slots
       .filter((slice) => slice !== undefined)
       .sort((a, b) => a.number - b.number)
       .flatMap((slice) => slice.points.toSorted((a, b) => a[0] - b[0]))
   }
 }
 
-/** The first, the lowest, the highest and the last of points. */
+/** Returns the first, lowest, highest and last point. */
 function thinned(points: readonly Point[]): Point[] {
   let [first, last, low, high] = [points[0], points[0], points[0], points[0]] as [Point, Point, Point, Point]
   for (const point of points) {

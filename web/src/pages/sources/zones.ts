@@ -1,7 +1,6 @@
 /**
- * Wall clocks and time zones. A time is milliseconds since the Unix epoch; a wall
- * time is what the clock of a zone shows, as an `<input type="datetime-local">`
- * has it: `2026-03-29T01:30:00`.
+ * Local times and time zones. An instant is in milliseconds since the Unix epoch. A wall time is the local time of a
+ * zone in the format of `<input type="datetime-local">`: `2026-03-29T01:30:00`.
  */
 
 const formats = new Map<string, Intl.DateTimeFormat>()
@@ -26,7 +25,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return format
 }
 
-/** Reports whether the browser knows a zone of this name. */
+/** Reports whether the browser supports a zone. */
 export function isZone(name: string): boolean {
   if (name === '') return false
   try {
@@ -37,18 +36,18 @@ export function isZone(name: string): boolean {
   }
 }
 
-/** The zone that the browser is set to. */
+/** Returns the zone of the browser. */
 export function browserZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 }
 
-/** The names of all zones that can be chosen, UTC and the browser's first. */
+/** Returns the names of all zones, UTC and the browser's first. */
 export function allZones(): string[] {
   const first = ['UTC', browserZone()]
   return [...new Set([...first, ...Intl.supportedValuesOf('timeZone')])]
 }
 
-/** The wall clock of a zone at a time, as milliseconds of a clock that is in UTC. */
+/** Returns the local time of a zone as the milliseconds of the same wall time in UTC. */
 function clockOf(ms: number, zone: string): number {
   const parts = new Map(
     formatOf(zone)
@@ -67,15 +66,14 @@ function clockOf(ms: number, zone: string): number {
   )
 }
 
-/** What the clock of a zone shows at a time, to the second. */
+/** Returns the wall time of a zone to the second. */
 export function wallOf(ms: number, zone: string): string {
   return new Date(clockOf(Math.floor(ms / 1000) * 1000, zone)).toISOString().slice(0, 19)
 }
 
 /**
- * The time at which the clock of a zone shows a wall time; undefined if the text is
- * none. Where clocks are put back and show it twice, it is the first time; where
- * they are put forward and never show it, it is as far behind the change.
+ * Returns the instant of a wall time in a zone; undefined if the text is invalid. A wall time that occurs twice, when
+ * clocks go back, is the first one; one that is skipped, when clocks go forward, is moved forward by the change.
  */
 export function instantOf(wall: string, zone: string): number | undefined {
   if (!/^\d{4,6}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?$/.test(wall) || !isZone(zone)) return undefined
@@ -89,7 +87,7 @@ export function instantOf(wall: string, zone: string): number | undefined {
   return hits.length > 0 ? Math.min(...hits) : Math.max(before, after)
 }
 
-/** A time as text in a zone, with as much of the second as there is: microseconds. */
+/** Returns a time in a zone as text, with fractions of a second down to microseconds. */
 export function timeText(us: number, zone: string): string {
   const ms = Math.floor(us / 1000)
   const rest = ((us % 1_000_000) + 1_000_000) % 1_000_000

@@ -25,9 +25,9 @@ import {
 
 import { EditWorkspace } from './Form'
 
-/** One workspace, next to the list: its state and its actions. */
+/** The details of a workspace, beside the list: its state and its actions. */
 export function Details({ id, onClose }: { id: string; onClose: () => void }) {
-  const [doing, setDoing] = useState<'nothing' | 'edit' | 'delete'>('nothing')
+  const [dialog, setDialog] = useState<'nothing' | 'edit' | 'delete'>('nothing')
   const [deleting, setDeleting] = useState(false)
   const detail = useQuery({
     queryKey: [...WORKSPACES, 'detail', id],
@@ -36,7 +36,7 @@ export function Details({ id, onClose }: { id: string; onClose: () => void }) {
     enabled: !deleting,
   })
   const w = detail.data
-  const gone = detail.error instanceof ApiError && detail.error.status === 404
+  const deleted = detail.error instanceof ApiError && detail.error.status === 404
   return (
     <Dialog
       open
@@ -46,38 +46,38 @@ export function Details({ id, onClose }: { id: string; onClose: () => void }) {
       footer={
         w &&
         !deleting &&
-        !gone && (
+        !deleted && (
           <>
-            <Button icon={<Trash2 size={14} />} onClick={() => setDoing('delete')}>
+            <Button icon={<Trash2 size={14} />} onClick={() => setDialog('delete')}>
               Delete
             </Button>
             <ButtonLink to={`/keys?workspaceId=${w.id}`} icon={<KeyRound size={14} />}>
               Keys
             </ButtonLink>
-            <Button variant="primary" icon={<Pencil size={14} />} onClick={() => setDoing('edit')}>
+            <Button variant="primary" icon={<Pencil size={14} />} onClick={() => setDialog('edit')}>
               Change
             </Button>
           </>
         )
       }
     >
-      {deleting || gone ? (
+      {deleting || deleted ? (
         <Deletion id={id} />
       ) : (
         <>
           {detail.isPending && <Skeleton lines={8} />}
           {detail.error && !w && <ErrorNotice error={detail.error} onRetry={() => void detail.refetch()} />}
-          {w && <Standing w={w} />}
+          {w && <WorkspaceStatus w={w} />}
         </>
       )}
-      {w && doing === 'edit' && <EditWorkspace workspace={w} onClose={() => setDoing('nothing')} />}
+      {w && dialog === 'edit' && <EditWorkspace workspace={w} onClose={() => setDialog('nothing')} />}
       {w && (
         <DeleteWorkspace
           workspace={w}
-          open={doing === 'delete'}
-          onClose={() => setDoing('nothing')}
+          open={dialog === 'delete'}
+          onClose={() => setDialog('nothing')}
           onDeleted={() => {
-            setDoing('nothing')
+            setDialog('nothing')
             setDeleting(true)
           }}
         />
@@ -86,7 +86,7 @@ export function Details({ id, onClose }: { id: string; onClose: () => void }) {
   )
 }
 
-function Standing({ w }: { w: WorkspaceDetail }) {
+function WorkspaceStatus({ w }: { w: WorkspaceDetail }) {
   const { minute, day } = w.standing
   return (
     <div className="stack workspaces-standing">
@@ -152,8 +152,8 @@ function DeleteWorkspace({
       phrase={phrase}
       path={`/workspaces/${workspace.id}`}
       lists={[...WORKSPACES, 'all']}
-      said="The workspace is closed"
-      more="Its data is being removed."
+      successTitle="The workspace is closed"
+      successText="Its data is being removed."
       onDone={onDeleted}
     >
       <p>
@@ -168,7 +168,7 @@ function DeleteWorkspace({
   )
 }
 
-/** How far the removal from the stores is. */
+/** The progress of the removal from the stores. */
 function Deletion({ id }: { id: string }) {
   const deletion = useQuery({
     queryKey: ['workspace-deletion', id],
@@ -197,18 +197,18 @@ function Deletion({ id }: { id: string }) {
           <p>{d.problem}</p>
         </Notice>
       )}
-      {d.stores.map((one) => (
-        <div key={one.store} className="stack workspaces-store">
+      {d.stores.map((item) => (
+        <div key={item.store} className="stack workspaces-store">
           <div className="row spread">
-            <b>{one.store}</b>
+            <b>{item.store}</b>
             <span className="muted">
-              {one.done ? 'empty' : `${num(one.left)} of ${plural(one.found, 'row')} left`}
+              {item.done ? 'empty' : `${num(item.left)} of ${plural(item.found, 'row')} left`}
             </span>
           </div>
           <Progress
-            label={`Removed from ${one.store}`}
-            value={one.done ? 1 : one.found - one.left}
-            max={one.done ? 1 : Math.max(one.found, 1)}
+            label={`Removed from ${item.store}`}
+            value={item.done ? 1 : item.found - item.left}
+            max={item.done ? 1 : Math.max(item.found, 1)}
           />
         </div>
       ))}

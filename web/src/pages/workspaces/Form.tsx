@@ -7,7 +7,7 @@ import { Button, Dialog, ErrorNotice, Field, fieldError, Input, num, Segmented, 
 
 import { bodyOfChange, bodyOfNew, draftOf, NEW, PLANS, problemsOf, type Draft, type Problems } from './limits'
 
-/** The fields; `isNew` has the mode, which is fixed afterwards. */
+/** The form fields. `isNew` adds the mode, which cannot be changed later. */
 function Fields({
   draft,
   set,
@@ -105,15 +105,15 @@ const knownFields = ['name', 'perMinute', 'perDay', 'maxSources', 'maxSeries', '
 
 function useDraft(start: Draft) {
   const [draft, setDraft] = useState(start)
-  const [tried, setTried] = useState(false)
+  const [submitted, setSubmitted] = useState(false)
   const problems = problemsOf(draft)
   return {
     draft,
     set: (change: Partial<Draft>) => setDraft((before) => ({ ...before, ...change })),
-    problems: tried ? problems : {},
-    /** Whether it can be sent; from then on problems are shown. */
+    problems: submitted ? problems : {},
+    /** Validates the form. Errors are shown from then on. */
     check: () => {
-      setTried(true)
+      setSubmitted(true)
       return Object.keys(problems).length === 0
     },
   }
@@ -122,25 +122,25 @@ function useDraft(start: Draft) {
 export function NewWorkspace({
   open,
   onClose,
-  onMade,
+  onCreated,
 }: {
   open: boolean
   onClose: () => void
-  onMade: (id: string) => void
+  onCreated: (id: string) => void
 }) {
-  return open ? <NewForm onClose={onClose} onMade={onMade} /> : null
+  return open ? <NewForm onClose={onClose} onCreated={onCreated} /> : null
 }
 
-function NewForm({ onClose, onMade }: { onClose: () => void; onMade: (id: string) => void }) {
+function NewForm({ onClose, onCreated }: { onClose: () => void; onCreated: (id: string) => void }) {
   const queries = useQueryClient()
   const toast = useToast()
   const form = useDraft(NEW)
-  const make = useMutation({
+  const create = useMutation({
     mutationFn: (draft: Draft) => api.post<Workspace>('/workspaces', { body: bodyOfNew(draft) }),
-    onSuccess: async (made) => {
+    onSuccess: async (created) => {
       await queries.invalidateQueries({ queryKey: WORKSPACES })
       toast.ok('Workspace created', 'Create a key to send data to it.')
-      onMade(made.id)
+      onCreated(created.id)
     },
   })
   return (
@@ -148,19 +148,21 @@ function NewForm({ onClose, onMade }: { onClose: () => void; onMade: (id: string
       open
       onClose={onClose}
       title="New workspace"
-      onSubmit={() => form.check() && !make.isPending && make.mutate(form.draft)}
+      onSubmit={() => form.check() && !create.isPending && create.mutate(form.draft)}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="primary" busy={make.isPending}>
+          <Button type="submit" variant="primary" busy={create.isPending}>
             Create workspace
           </Button>
         </>
       }
     >
       <div className="stack">
-        <Fields {...form} error={make.error} isNew />
-        {make.error && !fieldError(make.error, ...knownFields) && <ErrorNotice error={make.error} compact />}
+        <Fields {...form} error={create.error} isNew />
+        {create.error && !fieldError(create.error, ...knownFields) && (
+          <ErrorNotice error={create.error} compact />
+        )}
       </div>
     </Dialog>
   )

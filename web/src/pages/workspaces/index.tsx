@@ -18,7 +18,7 @@ import {
   Page,
   Pager,
   Panel,
-  PausedSearch,
+  DebouncedSearch,
   plural,
   Table,
   Time,
@@ -96,7 +96,7 @@ export default function WorkspacesPage() {
         <Panel
           flush
           title={list.data ? plural(list.data.meta.total, 'workspace') : 'Workspaces'}
-          actions={<PausedSearch label="Find by name or id" value={text} onChange={find} />}
+          actions={<DebouncedSearch label="Find by name or id" value={text} onChange={find} />}
         >
           <Table
             label="Workspaces"
@@ -127,7 +127,11 @@ export default function WorkspacesPage() {
           {list.data && list.data.meta.total > PAGE && <Pager meta={list.data.meta} onOffset={setOffset} />}
         </Panel>
       )}
-      <NewWorkspace open={params.get('new') === '1'} onClose={() => show({})} onMade={(id) => show({ id })} />
+      <NewWorkspace
+        open={params.get('new') === '1'}
+        onClose={() => show({})}
+        onCreated={(id) => show({ id })}
+      />
       {open && <Details key={open} id={open} onClose={() => show({})} />}
     </Page>
   )

@@ -1,8 +1,8 @@
-// What the form of a workspace holds, and what is sent of it.
+// The form of a workspace and its requests.
 
 import type { Mode, Plan, Workspace } from '@/api'
 
-/** The plans with their limits; null: set for each workspace. */
+/** The plans with their limits; null if set for each workspace. */
 export const PLANS: readonly {
   value: Plan
   label: string
@@ -14,7 +14,7 @@ export const PLANS: readonly {
   { value: 'enterprise', label: 'Enterprise', perMinute: null, perDay: null },
 ]
 
-/** As it is typed: empty is none. */
+/** Values as typed; empty for none. */
 export interface Draft {
   name: string
   plan: Plan
@@ -50,8 +50,8 @@ export const draftOf = (w: Workspace): Draft => ({
   retentionDays: text(w.retentionDays),
 })
 
-/** A whole number; null: nothing is typed; undefined: it is none. */
-export function whole(typed: string): number | null | undefined {
+/** Parses an integer; null if the text is empty, undefined if it is invalid. */
+export function parseWhole(typed: string): number | null | undefined {
   const plain = typed.replace(/[\s,_']/g, '')
   if (plain === '') return null
   return /^\d{1,15}$/.test(plain) ? Number(plain) : undefined
@@ -60,46 +60,46 @@ export function whole(typed: string): number | null | undefined {
 const NUMBERS = ['perMinute', 'perDay', 'maxSources', 'maxSeries', 'retentionDays'] as const
 export type Problems = Partial<Record<keyof Draft, string>>
 
-/** What is wrong with a draft, by field. */
+/** Returns the errors of a draft by field. */
 export function problemsOf(draft: Draft): Problems {
   const problems: Problems = {}
   if (draft.name.trim() === '') problems.name = 'Enter a name'
   for (const field of NUMBERS) {
-    const n = whole(draft[field])
+    const n = parseWhole(draft[field])
     if (n === undefined) problems[field] = 'A whole number, such as 5000'
     else if (n === 0 && field !== 'maxSources' && field !== 'maxSeries') problems[field] = 'At least 1'
   }
   return problems
 }
 
-/** The body of a new workspace. */
+/** Returns the body of a new workspace. */
 export function bodyOfNew(draft: Draft): Record<string, unknown> {
   const body: Record<string, unknown> = { name: draft.name, plan: draft.plan, mode: draft.mode }
   for (const field of NUMBERS) {
-    const n = whole(draft[field])
-    const own = field === 'perMinute' || field === 'perDay'
-    if (n != null && (!own || draft.plan === 'enterprise')) body[field] = n
+    const n = parseWhole(draft[field])
+    const custom = field === 'perMinute' || field === 'perDay'
+    if (n != null && (!custom || draft.plan === 'enterprise')) body[field] = n
   }
   return body
 }
 
-function standing(w: Workspace, field: (typeof NUMBERS)[number]): number | null {
+function currentValue(w: Workspace, field: (typeof NUMBERS)[number]): number | null {
   if (field === 'maxSources') return w.limits.sources
   return field === 'maxSeries' ? w.limits.series : w[field]
 }
 
-/** The body of a change: what is another than before. Empty: nothing is. */
+/** Returns the body of an update with the changed fields; empty if there are none. */
 export function bodyOfChange(before: Workspace, draft: Draft): Record<string, unknown> {
   const body: Record<string, unknown> = {}
   if (draft.name !== before.name) body['name'] = draft.name
   if (draft.plan !== before.plan) body['plan'] = draft.plan
   for (const field of NUMBERS) {
-    const n = whole(draft[field]) ?? null
-    const own = field === 'perMinute' || field === 'perDay'
-    if (own && draft.plan !== 'enterprise') continue
-    // Of sources and series there is always a number: what is emptied stays as it is.
+    const n = parseWhole(draft[field]) ?? null
+    const custom = field === 'perMinute' || field === 'perDay'
+    if (custom && draft.plan !== 'enterprise') continue
+    // Sources and series always have a limit: an emptied field stays unchanged.
     if (n === null && (field === 'maxSources' || field === 'maxSeries')) continue
-    if (n !== standing(before, field)) body[field] = n
+    if (n !== currentValue(before, field)) body[field] = n
   }
   return body
 }

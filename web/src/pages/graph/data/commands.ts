@@ -1,4 +1,4 @@
-// Sends commands on the graph, applies them to the canvas and reports them. Errors are shown where the command was given.
+// Sends graph commands, applies their results to the canvas and reports them. The caller shows the errors.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 
@@ -6,7 +6,7 @@ import { useToast, visible } from '@/ui'
 
 import { explainFailure, type Failure } from '../model/failures'
 import type { Command, CommandResult } from '../model/types'
-import { aroundKey, useShared } from '../parts/context'
+import { resourceKey, useShared } from '../parts/context'
 
 const DONE: Record<Command['type'], string> = {
   CREATE_NODE: 'Node created',
@@ -22,14 +22,14 @@ const DONE: Record<Command['type'], string> = {
 export interface Runner {
   run: (command: Command) => Promise<CommandResult | null>
   busy: boolean
-  /** Why the last one did not work; null: it did, or is under way. */
+  /** Why the last command failed; null if it succeeded or is running. */
   failure: Failure | null
-  /** The last one's error, for the fields of forms. */
+  /** The error of the last command, for form fields. */
   error: unknown
   reset: () => void
 }
 
-/** Runs commands. `run` returns null on failure; `failure` has the reason. */
+/** Runs commands. `run` returns null on failure; `failure` contains the reason. */
 export function useRunner(): Runner {
   const { workspace, source, explorer } = useShared()
   const client = useQueryClient()
@@ -37,13 +37,13 @@ export function useRunner(): Runner {
   const mutation = useMutation({
     mutationFn: (command: Command) => source.execute(command),
     onSuccess: (result, command) => {
-      explorer.applied(result)
+      explorer.applyResult(result)
       const { node, edge } = result
       const name = node ? visible(node.name, 80) : edge ? visible(edge.relationType, 80) : undefined
       if (result.sequence === null) toast.info('Nothing changed', 'It already has this value.')
       else toast.ok(DONE[command.type], name)
       for (const id of [node?.id, edge?.sourceId, edge?.targetId]) {
-        if (id) void client.invalidateQueries({ queryKey: aroundKey(workspace, id) })
+        if (id) void client.invalidateQueries({ queryKey: resourceKey(workspace, id) })
       }
     },
   })

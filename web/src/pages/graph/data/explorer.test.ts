@@ -5,7 +5,7 @@ import type { List } from '@/api'
 import { change, edge, node } from '../model/fixtures'
 import type { CommandResult, GraphEdge, GraphNode } from '../model/types'
 import { Explorer } from './explorer'
-import { filterQuery, NO_FILTER, questions, type GraphSource } from './source'
+import { filterQuery, NO_FILTER, edgeQueries, type GraphSource } from './source'
 
 function page<T>(data: T[], more: Partial<List<T>['meta']> = {}): List<T> {
   return {
@@ -14,8 +14,8 @@ function page<T>(data: T[], more: Partial<List<T>['meta']> = {}): List<T> {
   }
 }
 
-/** A workspace in which a hub is connected with many. */
-function world(more: Partial<GraphSource> = {}): GraphSource & { asked: string[] } {
+/** Returns a source in which a hub has many neighbours. */
+function fixture(more: Partial<GraphSource> = {}): GraphSource & { asked: string[] } {
   const asked: string[] = []
   const edges: GraphEdge[] = [edge('ab', 'a', 'b'), edge('bc', 'b', 'c')]
   const refuse = () => Promise.reject(new Error('not asked for in this test'))
@@ -29,7 +29,7 @@ function world(more: Partial<GraphSource> = {}): GraphSource & { asked: string[]
       asked.push(`neighbors ${id}`)
       return Promise.resolve(page([{ node: node('c'), depth: 1, edges: [edge('bc', 'b', 'c')] }]))
     },
-    between: (some, all) => {
+    edgesBetween: (some, all) => {
       asked.push(`between ${some.join()}`)
       return Promise.resolve(edges.filter((e) => all.includes(e.sourceId) && all.includes(e.targetId)))
     },
@@ -61,21 +61,21 @@ const settled = () => new Promise((resolve) => setTimeout(resolve))
 
 describe('the explorer', () => {
   it('begins with the first nodes of a workspace and the edges between them', async () => {
-    const explorer = new Explorer(world())
+    const explorer = new Explorer(fixture())
     await explorer.start([])
     expect(shown(explorer)).toEqual({ nodes: 'ab', edges: 'ab' })
     expect(explorer.snapshot()).toMatchObject({ starting: false, error: null, selected: null })
   })
 
   it('begins with the nodes that the address names, the first selected', async () => {
-    const explorer = new Explorer(world())
+    const explorer = new Explorer(fixture())
     await explorer.start(['c', 'b'])
     expect(shown(explorer)).toEqual({ nodes: 'bc', edges: 'bc' })
     expect(explorer.snapshot().selected).toEqual({ kind: 'node', id: 'c' })
   })
 
   it('expands, and asks for the edges among what came', async () => {
-    const source = world()
+    const source = fixture()
     const explorer = new Explorer(source)
     await explorer.start([])
     const work = explorer.expand('b')
@@ -95,7 +95,7 @@ describe('the explorer', () => {
           nextCursor: 'n',
         }),
       )
-    const explorer = new Explorer(world({ neighbors }))
+    const explorer = new Explorer(fixture({ neighbors }))
     await explorer.start([])
     await explorer.expand('b')
     expect(explorer.snapshot().canvas.nodes.get('b')?.expansion).toMatchObject({
@@ -106,7 +106,7 @@ describe('the explorer', () => {
   })
 
   it('keeps what went wrong until something works', async () => {
-    const explorer = new Explorer(world({ neighbors: () => Promise.reject(new Error('away')) }))
+    const explorer = new Explorer(fixture({ neighbors: () => Promise.reject(new Error('away')) }))
     await explorer.start([])
     await explorer.expand('b')
     expect(explorer.snapshot().error).toEqual(new Error('away'))
@@ -117,7 +117,7 @@ describe('the explorer', () => {
 
   it('takes nothing in after it was closed', async () => {
     let answer: (list: List<GraphNode>) => void = () => undefined
-    const explorer = new Explorer(world({ find: () => new Promise((resolve) => (answer = resolve)) }))
+    const explorer = new Explorer(fixture({ find: () => new Promise((resolve) => (answer = resolve)) }))
     const work = explorer.start([])
     explorer.close()
     answer(page([node('a')]))
@@ -126,31 +126,31 @@ describe('the explorer', () => {
   })
 
   it('forgets the selection when it is taken away, by the reader or by anybody', async () => {
-    const explorer = new Explorer(world())
+    const explorer = new Explorer(fixture())
     await explorer.start([])
     explorer.select({ kind: 'edge', id: 'ab' })
-    explorer.change(change({ type: 'DELETE_NODE', node: node('b', { version: 2, deleted: true }) }))
+    explorer.onChange(change({ type: 'DELETE_NODE', node: node('b', { version: 2, deleted: true }) }))
     expect(explorer.snapshot().selected).toBeNull()
     expect(shown(explorer)).toEqual({ nodes: 'a', edges: '' })
   })
 
   it('shows what the reader made, and what an undo brought back with its edges', async () => {
-    const explorer = new Explorer(world())
+    const explorer = new Explorer(fixture())
     await explorer.start([])
-    explorer.applied(result({ type: 'CREATE_NODE', node: node('new') }))
+    explorer.applyResult(result({ type: 'CREATE_NODE', node: node('new') }))
     expect(shown(explorer).nodes).toBe('abnew')
     explorer.remove(['new'])
     const affected = { nodes: ['c'], edges: ['bc'], counts: { nodes: 1, edges: 1 } }
-    explorer.applied(result({ type: 'UNDO', node: node('c', { version: 3 }), affected }))
+    explorer.applyResult(result({ type: 'UNDO', node: node('c', { version: 3 }), affected }))
     await settled()
     expect(shown(explorer)).toEqual({ nodes: 'abc', edges: 'ab bc' })
   })
 
   it('keeps the changes of the stream, newest first', async () => {
-    const explorer = new Explorer(world())
+    const explorer = new Explorer(fixture())
     await explorer.start([])
-    for (const sequence of [4, 5, 5]) explorer.change(change({ sequence }))
-    expect(explorer.snapshot().recent.map((one) => one.sequence)).toEqual([5, 4])
+    for (const sequence of [4, 5, 5]) explorer.onChange(change({ sequence }))
+    expect(explorer.snapshot().recent.map((item) => item.sequence)).toEqual([5, 4])
   })
 })
 
@@ -158,7 +158,7 @@ describe('what is asked', () => {
   it('has each pair of nodes in it, both ways, in portions', () => {
     const all = Array.from({ length: 230 }, (_, i) => `n${i}`)
     const some = all.slice(0, 120)
-    const asked = questions(some, all)
+    const asked = edgeQueries(some, all)
     const covered = (a: string, b: string) =>
       asked.some((q) => q.sourceId.includes(a) && q.targetId.includes(b))
     for (const [a, b] of [

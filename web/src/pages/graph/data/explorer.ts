@@ -1,19 +1,19 @@
-// The explorer's state: what is on the canvas and what is chosen, and all that changes it. React looks at it and knows
-// nothing of how it is fetched; a test passes another source.
+// The state of the explorer: the canvas, the selection, and the operations that change them. React only reads it. The
+// data source is a parameter, so that tests can replace it.
 
 import {
   applyChange,
   EMPTY,
-  MOST_SHOWN,
+  MAX_NODES,
   onlyNodes,
-  WHOLE_REACH,
+  DEFAULT_OPTIONS,
   withEdges,
   withNeighbors,
   withNodes,
   withoutEdges,
   withoutNodes,
   type Canvas,
-  type Reach,
+  type ExpandOptions,
 } from '../model/canvas'
 import { withChange } from '../model/history'
 import type { Change, CommandResult, GraphNode, Ref } from '../model/types'
@@ -24,44 +24,44 @@ export interface ExplorerState {
   selected: Ref | null
   /** Nodes that are being expanded. */
   expanding: ReadonlySet<string>
-  /** The first nodes are being loaded. */
+  /** The first nodes are loading. */
   starting: boolean
-  /** What went wrong last, until something works. */
+  /** The last error. A success clears it. */
   error: unknown
-  /** Nodes for which there was no room. */
-  left: number
-  /** Changed a moment ago; a new set each time. */
-  flashed: readonly string[]
+  /** Nodes that were not added because the canvas is full. */
+  skipped: number
+  /** Recently changed resources; a new array each time. */
+  highlighted: readonly string[]
   /** The newest changes of the stream, newest first. */
   recent: readonly Change[]
 }
 
-/** Changes that are kept for the history. */
-const MOST_RECENT = 200
-/** Nodes that are shown when nobody said which. */
+/** The maximum number of changes that are kept for the history. */
+const MAX_RECENT = 200
+/** The number of nodes that are shown by default. */
 const FIRST_NODES = 80
-/** Nodes that come onto the canvas because a command touched them. */
-const MOST_BROUGHT = 50
-/** Neighbours fetched at a time: a hub does not bury the canvas. */
-export const NEIGHBORS_AT_ONCE = 50
+/** The maximum number of nodes that a command adds to the canvas. */
+const MAX_ADDED = 50
+/** Neighbours per page, so that a hub does not fill the canvas. */
+export const NEIGHBORS_PER_PAGE = 50
 
-const START: ExplorerState = {
+const INITIAL_STATE: ExplorerState = {
   canvas: EMPTY,
   selected: null,
   expanding: new Set(),
   starting: false,
   error: null,
-  left: 0,
-  flashed: [],
+  skipped: 0,
+  highlighted: [],
   recent: [],
 }
 
 export class Explorer {
-  private state = START
+  private state = INITIAL_STATE
   private readonly listeners = new Set<() => void>()
   private abort = new AbortController()
-  /** What this reader made or brought back: it is shown wherever it hangs. */
-  private readonly own = new Set<string>()
+  /** Nodes that this operator created or restored. They are shown wherever they are connected. */
+  private readonly ownIds = new Set<string>()
 
   constructor(private readonly source: GraphSource) {}
 
@@ -72,7 +72,7 @@ export class Explorer {
 
   readonly snapshot = (): ExplorerState => this.state
 
-  /** Cancels running requests. It can be used again. */
+  /** Cancels running requests. The explorer can be used again. */
   close(): void {
     this.abort.abort()
     this.abort = new AbortController()
@@ -88,7 +88,7 @@ export class Explorer {
     return this.state.canvas
   }
 
-  /** Runs what asks the server; what goes wrong is kept, what was given up is not. */
+  /** Runs a request and stores its error. Cancelled requests have none. */
   private async run(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { signal } = this.abort
     try {
@@ -99,7 +99,7 @@ export class Explorer {
     }
   }
 
-  /** Shows these nodes, or where nothing is said the first of the workspace: the oldest, on which others hang. */
+  /** Shows the given nodes, or by default the oldest nodes of the workspace, to which the others are connected. */
   async start(ids: readonly string[]): Promise<void> {
     this.set({ starting: true })
     await this.run(async (signal) => {
@@ -115,58 +115,58 @@ export class Explorer {
     this.set({ starting: false })
   }
 
-  /** Adds nodes, and the edges between them and what is shown. */
+  /** Adds nodes and the edges between them and the canvas. */
   async add(nodes: readonly GraphNode[]): Promise<void> {
     await this.run((signal) => this.put(nodes, signal))
   }
 
-  /** Adds nodes of which only the ids are known. */
-  async bringNodes(ids: readonly string[]): Promise<void> {
+  /** Adds nodes by id. */
+  async addNodesById(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
     await this.run(async (signal) => this.put(await this.source.nodes(ids, signal), signal))
   }
 
   private async put(nodes: readonly GraphNode[], signal: AbortSignal): Promise<void> {
     const fresh = nodes.filter((node) => !this.canvas.nodes.has(node.id)).map((node) => node.id)
-    const { canvas, left } = withNodes(this.canvas, nodes)
-    this.set({ canvas, left })
-    await this.connect(fresh, signal)
+    const { canvas, skipped } = withNodes(this.canvas, nodes)
+    this.set({ canvas, skipped })
+    await this.loadEdges(fresh, signal)
   }
 
-  /** Fetches the edges between some nodes and all that are shown. */
-  private async connect(ids: readonly string[], signal: AbortSignal): Promise<void> {
+  /** Loads the edges between some nodes and the canvas. */
+  private async loadEdges(ids: readonly string[], signal: AbortSignal): Promise<void> {
     const some = ids.filter((id) => this.canvas.nodes.has(id))
     if (some.length === 0) return
-    const edges = await this.source.between(some, [...this.canvas.nodes.keys()], signal)
+    const edges = await this.source.edgesBetween(some, [...this.canvas.nodes.keys()], signal)
     if (!signal.aborted) this.set({ canvas: withEdges(this.canvas, edges) })
   }
 
-  /** Fetches a node's neighbours; again with the same reach, the next ones. */
-  async expand(id: string, reach: Reach = WHOLE_REACH, more = false): Promise<void> {
+  /** Loads neighbours of a node. With the same options and `more`, the next page. */
+  async expand(id: string, options: ExpandOptions = DEFAULT_OPTIONS, more = false): Promise<void> {
     if (this.state.expanding.has(id) || !this.canvas.nodes.has(id)) return
     this.set({ expanding: new Set([...this.state.expanding, id]) })
     await this.run(async (signal) => {
-      const before = this.canvas.nodes.get(id)?.expansion
-      const cursor = more ? (before?.cursor ?? null) : null
-      const page = await this.source.neighbors(id, reach, cursor, NEIGHBORS_AT_ONCE, signal)
+      const previous = this.canvas.nodes.get(id)?.expansion
+      const cursor = more ? (previous?.cursor ?? null) : null
+      const page = await this.source.neighbors(id, options, cursor, NEIGHBORS_PER_PAGE, signal)
       const truncated = page.meta.truncated ?? false
       const edges =
-        truncated && before?.edges == null
-          ? (await this.source.edgesOf(id, reach, 1, signal)).meta.total
+        truncated && previous?.edges == null
+          ? (await this.source.edgesOf(id, options, 1, signal)).meta.total
           : null
       if (signal.aborted) return
-      const fresh = page.data.map(({ node }) => node.id).filter((one) => !this.canvas.nodes.has(one))
-      const { canvas, left } = withNeighbors(this.canvas, id, {
-        reach,
+      const fresh = page.data.map(({ node }) => node.id).filter((item) => !this.canvas.nodes.has(item))
+      const { canvas, skipped } = withNeighbors(this.canvas, id, {
+        options,
         neighbors: page.data,
         found: page.meta.total,
         edges,
         truncated,
         cursor: page.meta.nextCursor ?? null,
       })
-      this.set({ canvas, left, flashed: fresh })
-      // The neighbors request returns the edges that lead to the nodes, not those between them.
-      await this.connect(fresh, signal)
+      this.set({ canvas, skipped, highlighted: fresh })
+      // The neighbors request does not return the edges among the new nodes.
+      await this.loadEdges(fresh, signal)
     })
     const expanding = new Set(this.state.expanding)
     expanding.delete(id)
@@ -182,11 +182,11 @@ export class Explorer {
   }
 
   clear(): void {
-    this.set({ canvas: EMPTY, selected: null, left: 0, error: null })
+    this.set({ canvas: EMPTY, selected: null, skipped: 0, error: null })
   }
 
   private setCanvas(canvas: Canvas): void {
-    this.set({ canvas, selected: selectedIn(canvas, this.state.selected), left: 0 })
+    this.set({ canvas, selected: validSelection(canvas, this.state.selected), skipped: 0 })
   }
 
   select(ref: Ref | null): void {
@@ -195,52 +195,55 @@ export class Explorer {
   }
 
   dismissError(): void {
-    this.set({ error: null, left: 0 })
+    this.set({ error: null, skipped: 0 })
   }
 
-  /** Takes in what a command of this reader answered, without waiting for the stream. */
-  applied(result: CommandResult): void {
-    for (const id of result.affected.nodes) this.own.add(id)
+  /** Applies the result of a command of this operator without waiting for the stream. */
+  applyResult(result: CommandResult): void {
+    for (const id of result.affected.nodes) this.ownIds.add(id)
     const { node, edge } = result
     let { canvas } = this
     if (node) canvas = node.deleted ? withoutNodes(canvas, [node.id]) : withNodes(canvas, [node]).canvas
     if (edge) canvas = edge.deleted ? withoutEdges(canvas, [edge.id]) : withEdges(canvas, [edge])
     this.set({
       canvas,
-      selected: selectedIn(canvas, this.state.selected),
-      flashed: [node?.id, edge?.id].filter((id) => id !== undefined),
+      selected: validSelection(canvas, this.state.selected),
+      highlighted: [node?.id, edge?.id].filter((id) => id !== undefined),
     })
-    void this.run((signal) => this.bring(result, signal))
+    void this.run((signal) => this.showAffected(result, signal))
   }
 
-  /** Shows what a command touched without telling it: the nodes of a batch, the edges that an undo brought back. */
-  private async bring(result: CommandResult, signal: AbortSignal): Promise<void> {
-    const ids = result.affected.nodes.slice(0, MOST_BROUGHT)
-    const unknown = ids.filter((id) => id !== result.node?.id && !this.canvas.nodes.has(id))
-    if (unknown.length > 0 && !result.edge) await this.put(await this.source.nodes(unknown, signal), signal)
-    if (result.affected.counts.edges > 0 && !result.edge) await this.connect(ids, signal)
+  /**
+   * Shows the nodes and edges that a command affected but did not return: nodes of a batch, edges that an undo
+   * restored.
+   */
+  private async showAffected(result: CommandResult, signal: AbortSignal): Promise<void> {
+    const ids = result.affected.nodes.slice(0, MAX_ADDED)
+    const missing = ids.filter((id) => id !== result.node?.id && !this.canvas.nodes.has(id))
+    if (missing.length > 0 && !result.edge) await this.put(await this.source.nodes(missing, signal), signal)
+    if (result.affected.counts.edges > 0 && !result.edge) await this.loadEdges(ids, signal)
   }
 
   /** Applies a change of the stream. */
-  change(change: Change): void {
-    const { canvas, touched, reconnect } = applyChange(this.canvas, change, (id) => this.own.has(id))
+  onChange(change: Change): void {
+    const { canvas, touched, reconnect } = applyChange(this.canvas, change, (id) => this.ownIds.has(id))
     this.set({
       canvas,
-      selected: selectedIn(canvas, this.state.selected),
-      recent: withChange(this.state.recent, change).slice(0, MOST_RECENT),
-      ...(touched.length > 0 ? { flashed: touched } : {}),
+      selected: validSelection(canvas, this.state.selected),
+      recent: withChange(this.state.recent, change).slice(0, MAX_RECENT),
+      ...(touched.length > 0 ? { highlighted: touched } : {}),
     })
-    if (reconnect.length > 0) void this.run((signal) => this.connect(reconnect, signal))
+    if (reconnect.length > 0) void this.run((signal) => this.loadEdges(reconnect, signal))
   }
 
   get full(): boolean {
-    return this.canvas.nodes.size >= MOST_SHOWN
+    return this.canvas.nodes.size >= MAX_NODES
   }
 }
 
-/** The selection as long as it is there. */
-function selectedIn(canvas: Canvas, selected: Ref | null): Ref | null {
+/** Returns the selection if it is still on the canvas. */
+function validSelection(canvas: Canvas, selected: Ref | null): Ref | null {
   if (!selected) return null
-  const there = selected.kind === 'node' ? canvas.nodes.has(selected.id) : canvas.edges.has(selected.id)
-  return there ? selected : null
+  const exists = selected.kind === 'node' ? canvas.nodes.has(selected.id) : canvas.edges.has(selected.id)
+  return exists ? selected : null
 }

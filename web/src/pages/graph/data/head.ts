@@ -1,4 +1,4 @@
-// Where the stream of changes begins.
+// The start position of the change stream.
 
 import { useEffect, useState } from 'react'
 
@@ -8,18 +8,18 @@ import { sleep } from '@/api/sleep'
 
 import type { GraphSource } from './source'
 
-/** Requests the newest change until it succeeds. Null: it was cancelled. */
+/** Requests the newest change until it succeeds. Returns null if it is cancelled. */
 export async function headOf(
   source: Pick<GraphSource, 'head'>,
   signal: AbortSignal,
   report: (state: StreamState) => void,
 ): Promise<number | null> {
-  const over = () => signal.aborted
-  for (let attempt = 0; !over(); attempt++) {
+  const isAborted = () => signal.aborted
+  for (let attempt = 0; !isAborted(); attempt++) {
     try {
       return await source.head(signal)
     } catch (cause) {
-      if (over()) return null
+      if (isAborted()) return null
       const error = cause instanceof ApiError ? cause : new ApiError(0, {})
       const delay = backoff(attempt, (error.retryAfter ?? 0) * 1000)
       report({ status: 'waiting', delay, error })

@@ -1,8 +1,8 @@
-// Where the explorer's graph comes from: the interface, within one workspace.
+// The data source of the explorer: the API of one workspace.
 
 import { api, type List, type Query } from '@/api'
 
-import type { Reach } from '../model/canvas'
+import type { ExpandOptions } from '../model/canvas'
 import type {
   Change,
   Command,
@@ -16,18 +16,18 @@ import type {
 export interface NodeFilter {
   name: string
   entityTypes: readonly EntityType[]
-  /** A property that has a value; both empty: any. */
+  /** A property that has a value; both empty for any. */
   property: { key: string; value: string }
 }
 
 export const NO_FILTER: NodeFilter = { name: '', entityTypes: [], property: { key: '', value: '' } }
 
-/** Ids in an address: longer ones do not pass. */
-const IDS_AT_ONCE = 100
-/** Pages of edges between what is shown, at most, for each question. */
-const MOST_PAGES = 10
+/** The maximum number of ids in a URL. */
+const IDS_PER_REQUEST = 100
+/** The maximum number of pages of edges for each query. */
+const MAX_PAGES = 10
 
-/** What the explorer asks. All can be given up by a signal. */
+/** The requests of the explorer. All can be cancelled by a signal. */
 export interface GraphSource {
   find: (
     filter: NodeFilter,
@@ -40,22 +40,31 @@ export interface GraphSource {
   node: (id: string, signal?: AbortSignal) => Promise<GraphNode>
   neighbors: (
     id: string,
-    reach: Reach,
+    options: ExpandOptions,
     cursor: string | null,
     limit: number,
     signal?: AbortSignal,
   ) => Promise<List<Neighbor>>
-  /** Edges between `some` and `all`, in both directions. */
-  between: (some: readonly string[], all: readonly string[], signal?: AbortSignal) => Promise<GraphEdge[]>
-  /** The newest edges of a node, at most 100, and how many there are. */
-  edgesOf: (id: string, reach: Reach, limit: number, signal?: AbortSignal) => Promise<List<GraphEdge>>
+  /** Returns the edges between `some` and `all` in both directions. */
+  edgesBetween: (
+    some: readonly string[],
+    all: readonly string[],
+    signal?: AbortSignal,
+  ) => Promise<GraphEdge[]>
+  /** Returns the newest edges of a node, at most 100, and their total number. */
+  edgesOf: (
+    id: string,
+    options: ExpandOptions,
+    limit: number,
+    signal?: AbortSignal,
+  ) => Promise<List<GraphEdge>>
   history: (
     nodeId: string | null,
     cursor: string | null,
     limit: number,
     signal?: AbortSignal,
   ) => Promise<List<Change>>
-  /** The newest change's sequence; 0: there is none. */
+  /** Returns the sequence of the newest change; 0 if there is none. */
   head: (signal?: AbortSignal) => Promise<number>
   execute: (command: Command) => Promise<CommandResult>
 }
@@ -68,34 +77,40 @@ export function graphSource(workspace: string): GraphSource {
     find: (filter, cursor, limit, signal) =>
       list('/queries/nodes', filterQuery(filter, cursor, limit), signal),
     nodes: async (ids, signal) => {
-      const pages = portions(ids, IDS_AT_ONCE).map((some) =>
-        list<GraphNode>('/queries/nodes', { ids: some, limit: IDS_AT_ONCE }, signal),
+      const pages = chunks(ids, IDS_PER_REQUEST).map((some) =>
+        list<GraphNode>('/queries/nodes', { ids: some, limit: IDS_PER_REQUEST }, signal),
       )
       return (await Promise.all(pages)).flatMap((page) => page.data)
     },
     node: (id, signal) => get(`/queries/nodes/${encodeURIComponent(id)}`, signal),
     edge: (id, signal) => get(`/queries/edges/${encodeURIComponent(id)}`, signal),
-    neighbors: (id, reach, cursor, limit, signal) =>
+    neighbors: (id, options, cursor, limit, signal) =>
       list(
         `/queries/nodes/${encodeURIComponent(id)}/neighbors`,
-        { direction: reach.direction, relationType: reach.relationTypes, depth: reach.depth, limit, cursor },
+        {
+          direction: options.direction,
+          relationType: options.relationTypes,
+          depth: options.depth,
+          limit,
+          cursor,
+        },
         signal,
       ),
-    between: async (some, all, signal) => {
+    edgesBetween: async (some, all, signal) => {
       const found = new Map<string, GraphEdge>()
-      for (const question of questions(some, all)) {
-        for (const edge of await everyPage(list, question, signal)) found.set(edge.id, edge)
+      for (const query of edgeQueries(some, all)) {
+        for (const edge of await fetchAllPages(list, query, signal)) found.set(edge.id, edge)
       }
       return [...found.values()]
     },
-    edgesOf: (id, reach, limit, signal) =>
-      list('/queries/edges', { ...endQuery(id, reach), limit, sort: '-createdAt' }, signal),
+    edgesOf: (id, options, limit, signal) =>
+      list('/queries/edges', { ...endQuery(id, options), limit, sort: '-createdAt' }, signal),
     history: (nodeId, cursor, limit, signal) => list('/queries/history', { nodeId, cursor, limit }, signal),
     head: async (signal) => {
       const newest = await list<Change>('/queries/history', { limit: 1 }, signal)
       return newest.data[0]?.sequence ?? 0
     },
-    execute: (command) => api.postOnce('/commands/execute', { workspace, body: command }),
+    execute: (command) => api.postIdempotent('/commands/execute', { workspace, body: command }),
   }
 }
 
@@ -106,42 +121,42 @@ export function filterQuery(filter: NodeFilter, cursor: string | null, limit: nu
   return query
 }
 
-/** The edges that an expansion would begin with. */
-function endQuery(id: string, reach: Reach): Query {
-  const end = { both: 'nodeId', out: 'sourceId', in: 'targetId' }[reach.direction]
-  return { [end]: id, relationType: reach.relationTypes }
+/** Returns the query of the edges with which an expansion starts. */
+function endQuery(id: string, options: ExpandOptions): Query {
+  const end = { both: 'nodeId', out: 'sourceId', in: 'targetId' }[options.direction]
+  return { [end]: id, relationType: options.relationTypes }
 }
 
-function portions<T>(items: readonly T[], size: number): T[][] {
+function chunks<T>(items: readonly T[], size: number): T[][] {
   const list: T[][] = []
   for (let i = 0; i < items.length; i += size) list.push(items.slice(i, i + size))
   return list
 }
 
-/** The questions that together ask for all edges between some nodes and all, none of them too long. */
-export function questions(
+/** Returns queries for all edges between some nodes and all, each within the limit of ids. */
+export function edgeQueries(
   some: readonly string[],
   all: readonly string[],
 ): { sourceId: string[]; targetId: string[] }[] {
-  const asked: { sourceId: string[]; targetId: string[] }[] = []
+  const queries: { sourceId: string[]; targetId: string[] }[] = []
   const others = all.filter((id) => !some.includes(id))
-  for (const few of portions(some, IDS_AT_ONCE)) {
-    for (const many of portions(all, IDS_AT_ONCE)) asked.push({ sourceId: few, targetId: many })
-    // The other way round; what is between the few themselves was asked for already.
-    for (const many of portions(others, IDS_AT_ONCE)) asked.push({ sourceId: many, targetId: few })
+  for (const few of chunks(some, IDS_PER_REQUEST)) {
+    for (const many of chunks(all, IDS_PER_REQUEST)) queries.push({ sourceId: few, targetId: many })
+    // The reverse direction. Edges among the few nodes are already covered.
+    for (const many of chunks(others, IDS_PER_REQUEST)) queries.push({ sourceId: many, targetId: few })
   }
-  return asked
+  return queries
 }
 
-async function everyPage(
+async function fetchAllPages(
   list: <T>(path: string, query: Query, signal?: AbortSignal) => Promise<List<T>>,
-  question: Query,
+  edgeQuery: Query,
   signal?: AbortSignal,
 ): Promise<GraphEdge[]> {
   const edges: GraphEdge[] = []
   let cursor: string | null = null
-  for (let page = 0; page < MOST_PAGES; page++) {
-    const answer: List<GraphEdge> = await list('/queries/edges', { ...question, limit: 100, cursor }, signal)
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const answer: List<GraphEdge> = await list('/queries/edges', { ...edgeQuery, limit: 100, cursor }, signal)
     edges.push(...answer.data)
     cursor = answer.meta.nextCursor ?? null
     if (!cursor) break

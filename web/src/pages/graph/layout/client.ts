@@ -1,9 +1,9 @@
-// The page's end of the layout.
+// The client of the layout worker.
 
 import type { FromLayout, ToLayout } from './protocol'
 import type { Body, Spring } from './simulation'
 
-/** What a worker is to the page; a test puts a host of its own behind it. */
+/** The connection to the worker. A test passes its own host. */
 export interface Port {
   post: (message: ToLayout) => void
   listen: (listener: (message: FromLayout) => void) => void
@@ -21,13 +21,13 @@ export function workerPort(): Port {
   }
 }
 
-/** Positions of a graph's nodes, kept up to date. */
+/** The positions of the nodes of a graph, kept up to date. */
 export class LayoutClient {
   private generation = 0
-  /** Of the newest graph, in the order of its bodies. NaN: not placed yet. */
+  /** The positions of the newest graph in the order of its bodies; NaN if not placed yet. */
   private xy: Float32Array<ArrayBuffer> = new Float32Array()
-  private place = new Map<string, number>()
-  private readonly held = new Map<string, { x: number; y: number }>()
+  private indexById = new Map<string, number>()
+  private readonly pinnedPositions = new Map<string, { x: number; y: number }>()
   private readonly port: Port
   moving = false
 
@@ -36,31 +36,31 @@ export class LayoutClient {
     private readonly onMove: () => void,
   ) {
     this.port = port
-    port.listen((message) => this.take(message))
+    port.listen((message) => this.onMessage(message))
   }
 
   setGraph(ids: readonly string[], bodies: Body[], springs: Spring[]): void {
     const before = new Map(
-      [...this.place].map(([id, i]) => [id, [this.xy[2 * i], this.xy[2 * i + 1]] as const]),
+      [...this.indexById].map(([id, i]) => [id, [this.xy[2 * i], this.xy[2 * i + 1]] as const]),
     )
     this.xy = new Float32Array(ids.length * 2).fill(NaN)
-    this.place = new Map(ids.map((id, i) => [id, i]))
+    this.indexById = new Map(ids.map((id, i) => [id, i]))
     ids.forEach((id, i) => {
       const [x = NaN, y = NaN] = before.get(id) ?? []
       this.xy[2 * i] = x
       this.xy[2 * i + 1] = y
     })
-    for (const id of this.held.keys()) if (!this.place.has(id)) this.held.delete(id)
+    for (const id of this.pinnedPositions.keys()) if (!this.indexById.has(id)) this.pinnedPositions.delete(id)
     this.generation++
     this.moving = true
     this.port.post({ type: 'graph', generation: this.generation, bodies, springs })
   }
 
-  private take(message: FromLayout): void {
+  private onMessage(message: FromLayout): void {
     if (message.generation === this.generation) {
       this.xy = message.xy
-      // A node that is dragged is where the pointer is, not where the worker last heard it was.
-      for (const [id, at] of this.held) this.write(id, at.x, at.y)
+      // A dragged node is at the pointer, not at the last position that the worker received.
+      for (const [id, at] of this.pinnedPositions) this.write(id, at.x, at.y)
       this.moving = message.moving
       this.onMove()
     }
@@ -68,36 +68,36 @@ export class LayoutClient {
   }
 
   private write(id: string, x: number, y: number): void {
-    const i = this.place.get(id)
+    const i = this.indexById.get(id)
     if (i === undefined) return
     this.xy[2 * i] = x
     this.xy[2 * i + 1] = y
   }
 
-  /** x and y of each node in the order of the last setGraph. */
+  /** The x and y coordinates of each node in the order of the last setGraph. */
   get positions(): Float32Array {
     return this.xy
   }
 
   get pinned(): ReadonlySet<string> {
-    return new Set(this.held.keys())
+    return new Set(this.pinnedPositions.keys())
   }
 
   pin(id: string, x: number, y: number): void {
-    this.held.set(id, { x, y })
+    this.pinnedPositions.set(id, { x, y })
     this.write(id, x, y)
     this.moving = true
     this.port.post({ type: 'pin', id, x, y })
   }
 
   unpin(id?: string): void {
-    if (id === undefined) this.held.clear()
-    else this.held.delete(id)
+    if (id === undefined) this.pinnedPositions.clear()
+    else this.pinnedPositions.delete(id)
     this.port.post(id === undefined ? { type: 'unpin' } : { type: 'unpin', id })
   }
 
-  shake(): void {
-    this.port.post({ type: 'shake' })
+  restart(): void {
+    this.port.post({ type: 'restart' })
   }
 
   run(running: boolean): void {
@@ -105,8 +105,8 @@ export class LayoutClient {
     this.port.post({ type: 'run', running })
   }
 
-  setStill(still: boolean): void {
-    this.port.post({ type: 'motion', still })
+  setReducedMotion(reducedMotion: boolean): void {
+    this.port.post({ type: 'motion', reducedMotion })
   }
 
   close(): void {

@@ -1,37 +1,37 @@
-// Drives a simulation by the page's messages. In the worker its clock is the worker's; a test brings its own.
+// Runs a simulation by the messages of the page. The clock is a parameter, so that tests can replace it.
 
 import type { FromLayout, ToLayout } from './protocol'
 import { Simulation } from './simulation'
 
-/** Calls back a moment later. */
-export type Later = (call: () => void) => void
+/** Calls a function a moment later. */
+export type Defer = (callback: () => void) => void
 
 /**
- * One step is computed at a time, and its positions are sent when the page took those before: a busy page makes the
- * layout slower, never the queue longer.
+ * Computes one step at a time. Positions are sent after the page has processed the previous ones: a busy page slows
+ * down the layout, but messages do not queue up.
  */
 export class LayoutHost {
   private readonly simulation = new Simulation()
   private generation = 0
   private running = true
-  private still = false
+  private reducedMotion = false
   private scheduled = false
-  /** The page waits for positions. */
-  private wanted = true
+  /** The page is ready for positions. */
+  private clientReady = true
   /** There are positions that were not posted yet. */
-  private untold = false
+  private unsent = false
 
   constructor(
     private readonly send: (message: FromLayout) => void,
-    private readonly later: Later,
+    private readonly defer: Defer,
   ) {}
 
-  take(message: ToLayout): void {
+  onMessage(message: ToLayout): void {
     switch (message.type) {
       case 'graph':
         this.generation = message.generation
         this.simulation.setGraph(message.bodies, message.springs)
-        this.untold = true
+        this.unsent = true
         break
       case 'pin':
         this.simulation.pin(message.id, message.x, message.y)
@@ -39,40 +39,40 @@ export class LayoutHost {
       case 'unpin':
         this.simulation.unpin(message.id)
         break
-      case 'shake':
-        this.simulation.heat(0.7)
+      case 'restart':
+        this.simulation.reheat(0.7)
         break
       case 'motion':
-        this.still = message.still
+        this.reducedMotion = message.reducedMotion
         break
       case 'run':
         this.running = message.running
         break
       case 'ready':
-        this.wanted = true
+        this.clientReady = true
         break
     }
     this.schedule()
   }
 
   private schedule(): void {
-    const work = this.untold || (this.running && this.simulation.warm)
-    if (this.scheduled || !this.wanted || !work) return
+    const work = this.unsent || (this.running && this.simulation.isActive)
+    if (this.scheduled || !this.clientReady || !work) return
     this.scheduled = true
-    this.later(() => {
+    this.defer(() => {
       this.scheduled = false
-      this.turn()
+      this.tick()
     })
   }
 
-  private turn(): void {
+  private tick(): void {
     if (this.running) {
-      if (this.still) this.simulation.settle()
+      if (this.reducedMotion) this.simulation.settle()
       else this.simulation.step()
     }
-    this.untold = false
-    this.wanted = false
-    const moving = this.running && this.simulation.warm
+    this.unsent = false
+    this.clientReady = false
+    const moving = this.running && this.simulation.isActive
     this.send({ generation: this.generation, xy: this.simulation.positions(), moving })
   }
 }

@@ -20,7 +20,7 @@ describe('the simulation', () => {
       { source: 'c', target: 'd' },
     ])
     simulation.settle()
-    expect(simulation.warm).toBe(false)
+    expect(simulation.isActive).toBe(false)
     expect(simulation.step()).toBe(false)
     const xy = simulation.positions()
     expect(apart(xy, 0, 1)).toBeLessThan(apart(xy, 0, 2))
@@ -83,8 +83,8 @@ describe('the simulation', () => {
   })
 })
 
-/** A host whose clock is turned by hand. */
-function bench() {
+/** Returns a host with a manual clock. */
+function fixture() {
   const sent: FromLayout[] = []
   const due: (() => void)[] = []
   const host = new LayoutHost(
@@ -96,34 +96,34 @@ function bench() {
 
 describe('the host', () => {
   it('sends no more before the page took the last', () => {
-    const { host, sent, turn } = bench()
-    host.take({ type: 'graph', generation: 1, bodies: bodies('a', 'b'), springs: [] })
+    const { host, sent, turn } = fixture()
+    host.onMessage({ type: 'graph', generation: 1, bodies: bodies('a', 'b'), springs: [] })
     turn()
     turn()
     expect(sent.length).toBe(1)
-    host.take({ type: 'ready' })
+    host.onMessage({ type: 'ready' })
     turn()
     expect(sent.length).toBe(2)
   })
 
   it('does nothing when nothing moves', () => {
-    const { host, sent, turn } = bench()
-    host.take({ type: 'motion', still: true })
-    host.take({ type: 'graph', generation: 1, bodies: bodies('a', 'b'), springs: [] })
+    const { host, sent, turn } = fixture()
+    host.onMessage({ type: 'motion', reducedMotion: true })
+    host.onMessage({ type: 'graph', generation: 1, bodies: bodies('a', 'b'), springs: [] })
     turn()
     expect(sent.at(-1)?.moving).toBe(false)
-    host.take({ type: 'ready' })
+    host.onMessage({ type: 'ready' })
     turn()
     expect(sent.length).toBe(1)
-    host.take({ type: 'shake' })
+    host.onMessage({ type: 'restart' })
     turn()
     expect(sent.length).toBe(2)
   })
 
   it('reports positions of new nodes while it is stopped', () => {
-    const { host, sent, turn } = bench()
-    host.take({ type: 'run', running: false })
-    host.take({ type: 'graph', generation: 7, bodies: bodies('a'), springs: [] })
+    const { host, sent, turn } = fixture()
+    host.onMessage({ type: 'run', running: false })
+    host.onMessage({ type: 'graph', generation: 7, bodies: bodies('a'), springs: [] })
     turn()
     expect(sent).toHaveLength(1)
     expect(sent[0]).toMatchObject({ generation: 7, moving: false })

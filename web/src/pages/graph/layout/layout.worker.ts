@@ -1,4 +1,4 @@
-// The layout's thread: 1,000 nodes take some milliseconds a step, which the page would feel.
+// The worker of the layout. A step of 1,000 nodes takes some milliseconds, which would block the page.
 
 import { LayoutHost } from './host'
 import type { FromLayout, ToLayout } from './protocol'
@@ -15,4 +15,4 @@ const host = new LayoutHost(
   (call) => void setTimeout(call),
 )
 
-thread.addEventListener('message', (event) => host.take(event.data))
+thread.addEventListener('message', (event) => host.onMessage(event.data))

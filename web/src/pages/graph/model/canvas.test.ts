@@ -4,9 +4,9 @@ import {
   applyChange,
   EMPTY,
   incidenceOf,
-  MOST_SHOWN,
+  MAX_NODES,
   onlyNodes,
-  WHOLE_REACH,
+  DEFAULT_OPTIONS,
   withEdges,
   withNeighbors,
   withNodes,
@@ -27,7 +27,7 @@ const canvasOf = (ids: string[], edges: [string, string][] = []): Canvas =>
   )
 
 const page = (to: string[], from: string, more: Partial<NeighborPage> = {}): NeighborPage => ({
-  reach: WHOLE_REACH,
+  options: DEFAULT_OPTIONS,
   neighbors: to.map((id) => ({ node: node(id), depth: 1, edges: [edge(`${from}${id}`, from, id)] })),
   found: to.length,
   edges: null,
@@ -52,12 +52,12 @@ describe('adding to the canvas', () => {
   })
 
   it('takes so many nodes and says how many found no room', () => {
-    const many = Array.from({ length: MOST_SHOWN + 5 }, (_, i) => node(`n${i}`))
-    const { canvas, left } = withNodes(EMPTY, many)
-    expect(canvas.nodes.size).toBe(MOST_SHOWN)
-    expect(left).toBe(5)
-    // What is there is replaced even when it is full.
-    expect(withNodes(canvas, [node('n0', { version: 2 })]).left).toBe(0)
+    const many = Array.from({ length: MAX_NODES + 5 }, (_, i) => node(`n${i}`))
+    const { canvas, skipped } = withNodes(EMPTY, many)
+    expect(canvas.nodes.size).toBe(MAX_NODES)
+    expect(skipped).toBe(5)
+    // Nodes on the canvas are replaced even when it is full.
+    expect(withNodes(canvas, [node('n0', { version: 2 })]).skipped).toBe(0)
   })
 })
 
@@ -109,14 +109,14 @@ describe('merging an expansion', () => {
     expect(second.nodes.get('a')?.expansion).toMatchObject({ fetched: 3, cursor: null })
   })
 
-  it('counts again with another reach, and when the same is requested again', () => {
+  it('counts again with other options, and when the same is requested again', () => {
     const first = withNeighbors(canvasOf(['a']), 'a', page(['b', 'c'], 'a')).canvas
     const again = withNeighbors(first, 'a', page(['b', 'c'], 'a')).canvas
     expect(again.nodes.get('a')?.expansion?.fetched).toBe(2)
     const out = withNeighbors(
       again,
       'a',
-      page(['b'], 'a', { reach: { ...WHOLE_REACH, direction: 'out' } }),
+      page(['b'], 'a', { options: { ...DEFAULT_OPTIONS, direction: 'out' } }),
     ).canvas
     expect(out.nodes.get('a')?.expansion?.fetched).toBe(1)
   })
@@ -131,9 +131,9 @@ describe('merging an expansion', () => {
   it('puts near nodes before far ones when there is little room, and stays where it was', () => {
     const full = withNodes(
       canvasOf(['a']),
-      Array.from({ length: MOST_SHOWN - 2 }, (_, i) => node(`n${i}`)),
+      Array.from({ length: MAX_NODES - 2 }, (_, i) => node(`n${i}`)),
     ).canvas
-    const { canvas, left } = withNeighbors(full, 'a', {
+    const { canvas, skipped } = withNeighbors(full, 'a', {
       ...page([], 'a'),
       neighbors: [
         { node: node('far'), depth: 2, edges: [edge('nf', 'near', 'far')] },
@@ -142,7 +142,7 @@ describe('merging an expansion', () => {
       found: 2,
       cursor: 'next',
     })
-    expect(left).toBe(1)
+    expect(skipped).toBe(1)
     expect(canvas.nodes.has('near')).toBe(true)
     expect(canvas.nodes.has('far')).toBe(false)
     expect(canvas.nodes.get('a')?.expansion).toMatchObject({ fetched: 1, cursor: null })
@@ -152,7 +152,7 @@ describe('merging an expansion', () => {
     const before = applyChange(canvasOf(['a']), change({ edge: edge('ax', 'a', 'x') })).canvas
     expect(before.nodes.get('a')?.unseen).toBe(1)
     expect(withNeighbors(before, 'a', page(['x'], 'a')).canvas.nodes.get('a')?.unseen).toBe(0)
-    const narrow = page(['x'], 'a', { reach: { ...WHOLE_REACH, direction: 'out' } })
+    const narrow = page(['x'], 'a', { options: { ...DEFAULT_OPTIONS, direction: 'out' } })
     expect(withNeighbors(before, 'a', narrow).canvas.nodes.get('a')?.unseen).toBe(1)
   })
 })
@@ -203,8 +203,11 @@ describe('following changes', () => {
     ['was not expanded', canvasOf(['a'])],
     ['is a hub of which a part is shown', expanded({ truncated: true })],
     ['has more pages', expanded({ cursor: 'next' })],
-    ['was expanded the other way', expanded({ reach: { ...WHOLE_REACH, direction: 'in' } })],
-    ['was expanded along other relations', expanded({ reach: { ...WHOLE_REACH, relationTypes: ['other'] } })],
+    ['was expanded the other way', expanded({ options: { ...DEFAULT_OPTIONS, direction: 'in' } })],
+    [
+      'was expanded along other relations',
+      expanded({ options: { ...DEFAULT_OPTIONS, relationTypes: ['other'] } }),
+    ],
   ])('counts it as unseen where the node %s', (_, canvas) => {
     const { canvas: after } = applyChange(canvas, change({ steps: arrival() }))
     expect(after.nodes.has('new')).toBe(false)
@@ -239,10 +242,10 @@ describe('the edges by node', () => {
         ],
       ),
     )
-    expect(incidence.get('a')?.map(({ other, out }) => [other, out])).toEqual([
+    expect(incidence.get('a')?.map(({ otherId, out }) => [otherId, out])).toEqual([
       ['b', true],
       ['a', true],
     ])
-    expect(incidence.get('b')?.map(({ other, out }) => [other, out])).toEqual([['a', false]])
+    expect(incidence.get('b')?.map(({ otherId, out }) => [otherId, out])).toEqual([['a', false]])
   })
 })

@@ -1,5 +1,5 @@
-// What is on the canvas: nodes, the edges between them, and how far each node was expanded. Values are never
-// changed in place, so that React and the painter detect changes by identity.
+// The canvas: nodes, the edges between them, and the expansion of each node. Values are immutable, so that React and
+// the painter detect changes by identity.
 
 import {
   stepsOf,
@@ -11,64 +11,64 @@ import {
   type Step,
 } from './types'
 
-/** Nodes that the canvas takes. Beyond it neither the drawing nor the reader keeps up. */
-export const MOST_SHOWN = 1000
+/** The maximum number of nodes on the canvas. More cannot be drawn smoothly or read. */
+export const MAX_NODES = 1000
 
-/** What is asked for when a node is expanded. */
-export interface Reach {
+/** The options of an expansion. */
+export interface ExpandOptions {
   direction: Direction
-  /** None: any. */
+  /** Empty for any. */
   relationTypes: string[]
   depth: 1 | 2 | 3
 }
 
-export const WHOLE_REACH: Reach = { direction: 'both', relationTypes: [], depth: 1 }
+export const DEFAULT_OPTIONS: ExpandOptions = { direction: 'both', relationTypes: [], depth: 1 }
 
-/** How far a node was expanded. */
+/** The state of an expansion. */
 export interface Expansion {
-  reach: Reach
-  /** Neighbours that were fetched so far. */
+  options: ExpandOptions
+  /** The number of loaded neighbours. */
   fetched: number
-  /** All that the walk found. */
+  /** The total number that the walk found. */
   found: number
-  /** Edges that the walk could have begun with; null: nobody counted them. */
+  /** The number of edges with which the walk could start; null if they were not counted. */
   edges: number | null
   /** There are more edges than the walk follows. */
   truncated: boolean
-  /** Where it goes on; null: at the end. */
+  /** The cursor of the next page; null at the end. */
   cursor: string | null
 }
 
-export interface Shown {
+export interface CanvasNode {
   node: GraphNode
   expansion: Expansion | null
-  /** Edges to nodes that are not on the canvas, seen arriving live. */
+  /** The number of new edges from the stream that lead to nodes outside the canvas. */
   unseen: number
 }
 
 export interface Canvas {
-  readonly nodes: ReadonlyMap<string, Shown>
+  readonly nodes: ReadonlyMap<string, CanvasNode>
   readonly edges: ReadonlyMap<string, GraphEdge>
 }
 
 export const EMPTY: Canvas = { nodes: new Map(), edges: new Map() }
 
 /** Adds nodes or replaces them by newer versions; an older version never replaces a newer one. */
-export function withNodes(canvas: Canvas, nodes: readonly GraphNode[]): { canvas: Canvas; left: number } {
+export function withNodes(canvas: Canvas, nodes: readonly GraphNode[]): { canvas: Canvas; skipped: number } {
   const next = new Map(canvas.nodes)
   let changed = false
-  let left = 0
+  let skipped = 0
   for (const node of nodes) {
-    const there = next.get(node.id)
-    if (!there && next.size >= MOST_SHOWN) {
-      left++
+    const existing = next.get(node.id)
+    if (!existing && next.size >= MAX_NODES) {
+      skipped++
       continue
     }
-    if (there && there.node.version >= node.version) continue
-    next.set(node.id, there ? { ...there, node } : { node, expansion: null, unseen: 0 })
+    if (existing && existing.node.version >= node.version) continue
+    next.set(node.id, existing ? { ...existing, node } : { node, expansion: null, unseen: 0 })
     changed = true
   }
-  return { canvas: changed ? { ...canvas, nodes: next } : canvas, left }
+  return { canvas: changed ? { ...canvas, nodes: next } : canvas, skipped }
 }
 
 /** Adds the edges whose two ends are on the canvas. */
@@ -77,18 +77,18 @@ export function withEdges(canvas: Canvas, edges: readonly GraphEdge[]): Canvas {
   let changed = false
   for (const edge of edges) {
     if (!canvas.nodes.has(edge.sourceId) || !canvas.nodes.has(edge.targetId)) continue
-    const there = next.get(edge.id)
-    if (there && there.version >= edge.version) continue
+    const existing = next.get(edge.id)
+    if (existing && existing.version >= edge.version) continue
     next.set(edge.id, edge)
     changed = true
   }
   return changed ? { ...canvas, edges: next } : canvas
 }
 
-/** Takes nodes off the canvas, and the edges that would hang in the air. */
+/** Removes nodes and their edges from the canvas. */
 export function withoutNodes(canvas: Canvas, ids: Iterable<string>): Canvas {
-  const gone = new Set(ids)
-  const nodes = new Map([...canvas.nodes].filter(([id]) => !gone.has(id)))
+  const removed = new Set(ids)
+  const nodes = new Map([...canvas.nodes].filter(([id]) => !removed.has(id)))
   if (nodes.size === canvas.nodes.size) return canvas
   const edges = new Map(
     [...canvas.edges].filter(([, edge]) => nodes.has(edge.sourceId) && nodes.has(edge.targetId)),
@@ -96,7 +96,7 @@ export function withoutNodes(canvas: Canvas, ids: Iterable<string>): Canvas {
   return { nodes, edges }
 }
 
-/** Keeps these nodes and what is between them. */
+/** Keeps only these nodes and the edges between them. */
 export function onlyNodes(canvas: Canvas, ids: Iterable<string>): Canvas {
   const kept = new Set(ids)
   return withoutNodes(
@@ -106,14 +106,14 @@ export function onlyNodes(canvas: Canvas, ids: Iterable<string>): Canvas {
 }
 
 export function withoutEdges(canvas: Canvas, ids: Iterable<string>): Canvas {
-  const gone = new Set(ids)
-  const edges = new Map([...canvas.edges].filter(([id]) => !gone.has(id)))
+  const removed = new Set(ids)
+  const edges = new Map([...canvas.edges].filter(([id]) => !removed.has(id)))
   return edges.size === canvas.edges.size ? canvas : { ...canvas, edges }
 }
 
-/** One page of a node's neighbours. */
+/** A page of neighbours. */
 export interface NeighborPage {
-  reach: Reach
+  options: ExpandOptions
   neighbors: readonly Neighbor[]
   found: number
   edges: number | null
@@ -122,15 +122,14 @@ export interface NeighborPage {
 }
 
 /**
- * Merges a page of neighbours into the canvas. A second page of the same expansion adds to the first. When the
- * canvas is full, nearer nodes come before farther ones, and the expansion's cursor stays where it was, so that
- * it can go on after there is room again.
+ * Merges a page of neighbours into the canvas. A second page of the same expansion is added to the first. When the
+ * canvas is full, nearer nodes are added first, and the cursor of the expansion stays, so that it can continue later.
  */
 export function withNeighbors(
   canvas: Canvas,
-  of: string,
+  rootId: string,
   page: NeighborPage,
-): { canvas: Canvas; left: number } {
+): { canvas: Canvas; skipped: number } {
   const nearFirst = [...page.neighbors].sort((a, b) => a.depth - b.depth)
   const added = withNodes(
     canvas,
@@ -140,25 +139,25 @@ export function withNeighbors(
     added.canvas,
     nearFirst.flatMap((neighbor) => neighbor.edges),
   )
-  const root = joined.nodes.get(of)
-  if (!root) return { canvas: joined, left: added.left }
-  const before = root.expansion && sameReach(root.expansion.reach, page.reach) ? root.expansion : null
-  const stuck = added.left > 0
+  const root = joined.nodes.get(rootId)
+  if (!root) return { canvas: joined, skipped: added.skipped }
+  const previous = root.expansion && sameOptions(root.expansion.options, page.options) ? root.expansion : null
+  const full = added.skipped > 0
   const expansion: Expansion = {
-    reach: page.reach,
-    fetched: (before?.cursor ? before.fetched : 0) + page.neighbors.length - added.left,
+    options: page.options,
+    fetched: (previous?.cursor ? previous.fetched : 0) + page.neighbors.length - added.skipped,
     found: page.found,
-    edges: page.edges ?? before?.edges ?? null,
+    edges: page.edges ?? previous?.edges ?? null,
     truncated: page.truncated,
-    cursor: stuck ? (before?.cursor ?? null) : page.cursor,
+    cursor: full ? (previous?.cursor ?? null) : page.cursor,
   }
   const nodes = new Map(joined.nodes)
-  const whole = page.cursor === null && !page.truncated && !stuck && reachesAll(page.reach)
-  nodes.set(of, { ...root, expansion, unseen: whole ? 0 : root.unseen })
-  return { canvas: { ...joined, nodes }, left: added.left }
+  const complete = page.cursor === null && !page.truncated && !full && isUnfiltered(page.options)
+  nodes.set(rootId, { ...root, expansion, unseen: complete ? 0 : root.unseen })
+  return { canvas: { ...joined, nodes }, skipped: added.skipped }
 }
 
-export function sameReach(a: Reach, b: Reach): boolean {
+export function sameOptions(a: ExpandOptions, b: ExpandOptions): boolean {
   return (
     a.direction === b.direction &&
     a.depth === b.depth &&
@@ -167,32 +166,31 @@ export function sameReach(a: Reach, b: Reach): boolean {
   )
 }
 
-function reachesAll(reach: Reach): boolean {
-  return reach.direction === 'both' && reach.relationTypes.length === 0
+function isUnfiltered(options: ExpandOptions): boolean {
+  return options.direction === 'both' && options.relationTypes.length === 0
 }
 
-/** Whether an expansion asked for what such an edge leads to. */
-function reaches(expansion: Expansion | null, edge: GraphEdge, from: string): boolean {
+/** Reports whether an expansion includes nodes that such an edge leads to. */
+function covers(expansion: Expansion | null, edge: GraphEdge, from: string): boolean {
   if (!expansion || expansion.truncated || expansion.cursor !== null) return false
-  const { direction, relationTypes } = expansion.reach
+  const { direction, relationTypes } = expansion.options
   if (relationTypes.length > 0 && !relationTypes.includes(edge.relationType)) return false
   return direction === 'both' || (direction === 'out' ? edge.sourceId === from : edge.targetId === from)
 }
 
-/** What became of the canvas by a change. */
+/** The result of a change. */
 export interface Applied {
   canvas: Canvas
-  /** Resources that look different now or are new: worth a moment's highlight. */
+  /** Resources that changed or are new, to be highlighted for a moment. */
   touched: string[]
-  /** Nodes that came back with edges whose ids alone are known: ask for the edges among what is shown. */
+  /** Restored nodes whose edges are known only by id: their edges within the canvas must be loaded. */
   reconnect: string[]
 }
 
 /**
- * Applies a change of the workspace from the event stream to the canvas.
- * A node that is new comes onto the canvas by itself only where it belongs to what is looked at: by an edge to a
- * node that was expanded that way, and wholly. Otherwise the node that it hangs on counts it as unseen. `keep`
- * says of nodes that are not on the canvas whether they are to be shown all the same: what the reader just made.
+ * Applies a change of the event stream to the canvas. A new node is added only if it belongs to a complete expansion
+ * of a node on the canvas. Otherwise the connected node counts it as unseen. `keep` reports whether a node outside the
+ * canvas is added anyway, because this operator just created it.
  */
 export function applyChange(
   canvas: Canvas,
@@ -200,14 +198,14 @@ export function applyChange(
   keep: (id: string) => boolean = () => false,
 ): Applied {
   const steps = stepsOf(change)
-  const born = new Map<string, GraphNode>()
+  const newNodes = new Map<string, GraphNode>()
   for (const { node } of steps)
-    if (node && !node.deleted && !canvas.nodes.has(node.id)) born.set(node.id, node)
+    if (node && !node.deleted && !canvas.nodes.has(node.id)) newNodes.set(node.id, node)
   const applied: Applied = { canvas, touched: [], reconnect: [] }
-  for (const node of born.values()) if (keep(node.id)) show(applied, node)
+  for (const node of newNodes.values()) if (keep(node.id)) show(applied, node)
   for (const step of steps) {
     if (step.node) applyToNode(applied, step, step.node)
-    if (step.edge) applyToEdge(applied, step.edge, born)
+    if (step.edge) applyToEdge(applied, step.edge, newNodes)
   }
   return applied
 }
@@ -229,59 +227,59 @@ function applyToNode(applied: Applied, step: Step, node: GraphNode): void {
   if (step.cascade?.restored && step.cascade.count > 0) applied.reconnect.push(node.id)
 }
 
-function applyToEdge(applied: Applied, edge: GraphEdge, born: ReadonlyMap<string, GraphNode>): void {
+function applyToEdge(applied: Applied, edge: GraphEdge, newNodes: ReadonlyMap<string, GraphNode>): void {
   if (edge.deleted) {
     applied.canvas = withoutEdges(applied.canvas, [edge.id])
     return
   }
-  const known = applied.canvas.edges.get(edge.id)
-  for (const [here, there] of [
+  const existing = applied.canvas.edges.get(edge.id)
+  for (const [endId, otherId] of [
     [edge.sourceId, edge.targetId],
     [edge.targetId, edge.sourceId],
   ] as const) {
-    const at = applied.canvas.nodes.get(here)
-    if (!at || applied.canvas.nodes.has(there)) continue
-    const arriving = born.get(there)
-    if (arriving && reaches(at.expansion, edge, here)) show(applied, arriving)
-    if (!applied.canvas.nodes.has(there) && edge.version === 1) countUnseen(applied, at)
+    const end = applied.canvas.nodes.get(endId)
+    if (!end || applied.canvas.nodes.has(otherId)) continue
+    const newNode = newNodes.get(otherId)
+    if (newNode && covers(end.expansion, edge, endId)) show(applied, newNode)
+    if (!applied.canvas.nodes.has(otherId) && edge.version === 1) countUnseen(applied, end)
   }
-  if (known && known.version >= edge.version) return
+  if (existing && existing.version >= edge.version) return
   const joined = withEdges(applied.canvas, [edge])
   if (joined === applied.canvas) return
   applied.canvas = joined
   applied.touched.push(edge.id)
 }
 
-function countUnseen(applied: Applied, at: Shown): void {
+function countUnseen(applied: Applied, end: CanvasNode): void {
   const nodes = new Map(applied.canvas.nodes)
-  nodes.set(at.node.id, { ...at, unseen: at.unseen + 1 })
+  nodes.set(end.node.id, { ...end, unseen: end.unseen + 1 })
   applied.canvas = { ...applied.canvas, nodes }
 }
 
-/** An edge as one end sees it. */
+/** An edge seen from one end. */
 export interface Incidence {
   edge: GraphEdge
-  /** The node at the other end; the same one for a loop. */
-  other: string
+  /** The node at the other end; the same node for a loop. */
+  otherId: string
   out: boolean
 }
 
 const incidences = new WeakMap<ReadonlyMap<string, GraphEdge>, Map<string, Incidence[]>>()
 
-/** The edges on the canvas by node; of a loop once. Made once for a set of edges. */
+/** Returns the edges on the canvas by node; a loop is listed once. The result is cached for each set of edges. */
 export function incidenceOf(canvas: Canvas): ReadonlyMap<string, readonly Incidence[]> {
-  const known = incidences.get(canvas.edges)
-  if (known) return known
-  const by = new Map<string, Incidence[]>()
-  const put = (at: string, incidence: Incidence) => {
-    const list = by.get(at)
+  const cached = incidences.get(canvas.edges)
+  if (cached) return cached
+  const byNode = new Map<string, Incidence[]>()
+  const add = (nodeId: string, incidence: Incidence) => {
+    const list = byNode.get(nodeId)
     if (list) list.push(incidence)
-    else by.set(at, [incidence])
+    else byNode.set(nodeId, [incidence])
   }
   for (const edge of canvas.edges.values()) {
-    put(edge.sourceId, { edge, other: edge.targetId, out: true })
-    if (edge.targetId !== edge.sourceId) put(edge.targetId, { edge, other: edge.sourceId, out: false })
+    add(edge.sourceId, { edge, otherId: edge.targetId, out: true })
+    if (edge.targetId !== edge.sourceId) add(edge.targetId, { edge, otherId: edge.sourceId, out: false })
   }
-  incidences.set(canvas.edges, by)
-  return by
+  incidences.set(canvas.edges, byNode)
+  return byNode
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { ApiError } from '@/api'
 
-import { blockers, explainFailure, obstacleText } from './failures'
+import { blockingCommands, explainFailure, conflictText } from './failures'
 
 const conflict = (details: Record<string, unknown>, message = 'Conflict') =>
   explainFailure(new ApiError(409, { code: 'CONFLICT', message, details, requestId: 'req_1' }))
@@ -22,8 +22,8 @@ describe('why a command was refused', () => {
     ]
     const failure = conflict({ reason: 'undo_blocked', conflicts })
     expect(failure.remedy).toBe('undo-blocker')
-    expect(blockers(failure.obstacles)).toEqual(['c1'])
-    const texts = failure.obstacles.map((one) => obstacleText(one, (id) => (id === 'n1' ? 'Pump 7' : null)))
+    expect(blockingCommands(failure.conflicts)).toEqual(['c1'])
+    const texts = failure.conflicts.map((item) => conflictText(item, (id) => (id === 'n1' ? 'Pump 7' : null)))
     expect(texts).toEqual([
       'Node “Pump 7”: properties.site has changed since',
       'Edge …0000000a: created, changed or deleted since',
@@ -70,7 +70,7 @@ describe('why a command was refused', () => {
     expect(explainFailure(new ApiError(429, { message: 'Too many' })).text).toContain('not accepted'))
 
   it('spells out what cannot be seen in a name', () => {
-    const text = obstacleText({ kind: 'node', id: 'n', byCommandId: 'c' }, () => 'a\u202eb')
+    const text = conflictText({ kind: 'node', id: 'n', byCommandId: 'c' }, () => 'a\u202eb')
     expect(text).toContain('[U+202E]')
   })
 })

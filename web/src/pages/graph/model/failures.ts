@@ -1,49 +1,49 @@
-// What a refused command means for the person who asked for it, and what to do next.
+// Explanations of refused commands and the next steps.
 
 import { ApiError } from '@/api'
 import { shortId, visible } from '@/ui/format'
 
-import type { Obstacle } from './types'
+import type { Conflict } from './types'
 
-/** Something to do about a failure. */
+/** What the user can do about a failure. */
 export type Remedy = 'reload' | 'undo-blocker' | 'pick-other' | 'retry' | null
 
 export interface Failure {
   title: string
   text: string
   remedy: Remedy
-  obstacles: Obstacle[]
-  /** Of a command whose outcome is not known. */
+  conflicts: Conflict[]
+  /** The id of a command whose outcome is unknown. */
   commandId: string | null
   requestId: string | null
-  /** The field of the form that it is about: `name`, `properties.site`. */
+  /** The form field of the error: `name`, `properties.site`. */
   field: string | null
 }
 
-function obstaclesOf(error: ApiError): Obstacle[] {
+function conflictsOf(error: ApiError): Conflict[] {
   const list = error.details['conflicts']
-  return Array.isArray(list) ? (list as Obstacle[]) : []
+  return Array.isArray(list) ? (list as Conflict[]) : []
 }
 
-/** Explains why a command failed. Errors that are not the server's are shown as they are. */
+/** Explains why a command failed. Errors that are not from the server are shown unchanged. */
 export function explainFailure(cause: unknown): Failure {
   if (!(cause instanceof ApiError)) {
-    return blank(
+    return failureOf(
       'The command failed',
       visible(cause instanceof Error ? cause.message : String(cause)),
       null,
       null,
     )
   }
-  const failure = blank('The command failed', cause.message, null, cause.requestId)
+  const failure = failureOf('The command failed', cause.message, null, cause.requestId)
   failure.field = fieldOf(cause)
   switch (cause.status) {
     case 403:
       return { ...failure, title: 'Not allowed', remedy: null }
     case 404:
-      return { ...failure, ...missing(cause) }
+      return { ...failure, ...explainNotFound(cause) }
     case 409:
-      return { ...failure, ...conflict(cause) }
+      return { ...failure, ...explainConflict(cause) }
     case 400:
     case 413:
     case 422:
@@ -62,11 +62,11 @@ export function explainFailure(cause: unknown): Failure {
   }
 }
 
-function blank(title: string, text: string, remedy: Remedy, requestId: string | null): Failure {
-  return { title, text, remedy, obstacles: [], commandId: null, requestId, field: null }
+function failureOf(title: string, text: string, remedy: Remedy, requestId: string | null): Failure {
+  return { title, text, remedy, conflicts: [], commandId: null, requestId, field: null }
 }
 
-/** `payload.name` is `name` to the one who filled in the form. */
+/** Returns the form field of an error: `name` for `payload.name`. */
 function fieldOf(error: ApiError): string | null {
   const field = error.details.field
   if (!field) return null
@@ -80,7 +80,7 @@ function valueProblem(error: ApiError): string {
   return visible(allowed && allowed.length > 0 ? `${what} Allowed: ${allowed.join(', ')}.` : what)
 }
 
-function missing(error: ApiError): Partial<Failure> {
+function explainNotFound(error: ApiError): Partial<Failure> {
   const field = fieldOf(error)
   if (field === 'sourceId' || field === 'targetId') {
     const end = field === 'sourceId' ? 'begins' : 'ends'
@@ -97,7 +97,7 @@ function missing(error: ApiError): Partial<Failure> {
   }
 }
 
-function conflict(error: ApiError): Partial<Failure> {
+function explainConflict(error: ApiError): Partial<Failure> {
   const { expectedVersion, actualVersion, reason } = error.details
   if (typeof expectedVersion === 'number' && typeof actualVersion === 'number') {
     return {
@@ -112,7 +112,7 @@ function conflict(error: ApiError): Partial<Failure> {
         title: 'Conflict with later changes',
         text: 'The nodes or edges of the command have changed since. Nothing was undone or redone.',
         remedy: 'undo-blocker',
-        obstacles: obstaclesOf(error),
+        conflicts: conflictsOf(error),
       }
     case 'nothing_to_undo':
       return {
@@ -131,7 +131,7 @@ function conflict(error: ApiError): Partial<Failure> {
   }
 }
 
-/** No response with an outcome: an overload, an unavailable server, a timeout. */
+/** Explains a response without an outcome: an overload, an unavailable server, a timeout. */
 function unknownOutcome(error: ApiError): Partial<Failure> {
   const id = error.details['commandId']
   return {
@@ -143,15 +143,15 @@ function unknownOutcome(error: ApiError): Partial<Failure> {
 }
 
 /** Describes one conflict. */
-export function obstacleText(obstacle: Obstacle, nameOf: (id: string) => string | null): string {
-  const name = nameOf(obstacle.id)
-  const what = `${obstacle.kind === 'node' ? 'Node' : 'Edge'} ${name ? `“${visible(name, 80)}”` : shortId(obstacle.id)}`
-  return obstacle.field
-    ? `${what}: ${visible(obstacle.field, 120)} has changed since`
+export function conflictText(conflict: Conflict, nameOf: (id: string) => string | null): string {
+  const name = nameOf(conflict.id)
+  const what = `${conflict.kind === 'node' ? 'Node' : 'Edge'} ${name ? `“${visible(name, 80)}”` : shortId(conflict.id)}`
+  return conflict.field
+    ? `${what}: ${visible(conflict.field, 120)} has changed since`
     : `${what}: created, changed or deleted since`
 }
 
 /** Returns the conflicting commands, each once. */
-export function blockers(obstacles: readonly Obstacle[]): string[] {
-  return [...new Set(obstacles.map((obstacle) => obstacle.byCommandId))]
+export function blockingCommands(conflicts: readonly Conflict[]): string[] {
+  return [...new Set(conflicts.map((conflict) => conflict.byCommandId))]
 }

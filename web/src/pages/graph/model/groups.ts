@@ -1,4 +1,4 @@
-// The edges of a node by direction and relation, for the list beside it and to choose what to expand.
+// Groups the edges of a node by direction and relation, for its list of connections and the choice of what to expand.
 
 import type { Direction, GraphEdge } from './types'
 
@@ -8,7 +8,7 @@ export interface EdgeGroup {
   count: number
 }
 
-/** Groups some edges of a node, the largest group first. A loop goes both ways and counts as outgoing. */
+/** Groups edges of a node, the largest group first. A loop counts as outgoing. */
 export function groupsOf(nodeId: string, edges: readonly GraphEdge[]): EdgeGroup[] {
   const groups = new Map<string, EdgeGroup>()
   for (const { sourceId, relationType } of edges) {
@@ -24,7 +24,7 @@ export function groupsOf(nodeId: string, edges: readonly GraphEdge[]): EdgeGroup
   )
 }
 
-/** The relations among groups that a direction follows. */
+/** Returns the relations of the groups in a direction. */
 export function relationsOf(groups: readonly EdgeGroup[], direction: Direction): string[] {
   const suiting = groups.filter(({ out }) => direction === 'both' || out === (direction === 'out'))
   return [...new Set(suiting.map(({ relationType }) => relationType))]

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 
 import { edge, node, change } from './fixtures'
 import { groupsOf, relationsOf } from './groups'
-import { standings, withChange } from './history'
-import { outlineOf, linesOf } from './outline'
+import { changeStatuses, withChange } from './history'
+import { outlineOf, treeRows } from './outline'
 import { readRows, rowsOf } from './rows'
 import { linesBySource, type PointRows } from './series'
-import { alterations, concerns } from './trail'
+import { changeDiffs, affectsNode } from './diffs'
 import { EMPTY, withEdges, withNodes } from './canvas'
-import { batchText, changeText, expansionText } from './words'
+import { batchText, changeText, expansionText } from './descriptions'
 
 const nameOf = (id: string) => id.toUpperCase()
 
@@ -18,16 +18,16 @@ describe('which changes are in effect', () => {
     const made = change({ sequence: 1, commandId: 'c1' })
     const undo = change({ sequence: 2, commandId: 'c2', type: 'UNDO', target })
     const redo = change({ sequence: 3, commandId: 'c3', type: 'REDO', target })
-    expect(standings([made]).get(1)).toBe('in effect')
-    expect(standings([undo, made]).get(1)).toBe('undone')
-    expect(standings([redo, undo, made]).get(1)).toBe('in effect')
-    expect(standings([made, undo, redo]).get(2)).toBe('is an undo')
+    expect(changeStatuses([made]).get(1)).toBe('in effect')
+    expect(changeStatuses([undo, made]).get(1)).toBe('undone')
+    expect(changeStatuses([redo, undo, made]).get(1)).toBe('in effect')
+    expect(changeStatuses([made, undo, redo]).get(2)).toBe('is an undo')
   })
 
   it('has a duplicate change once', () => {
-    const one = change({ sequence: 4 })
-    expect(withChange([one], change({ sequence: 4 }))).toEqual([one])
-    expect(withChange([one], change({ sequence: 5 })).map((c) => c.sequence)).toEqual([5, 4])
+    const item = change({ sequence: 4 })
+    expect(withChange([item], change({ sequence: 4 }))).toEqual([item])
+    expect(withChange([item], change({ sequence: 5 })).map((c) => c.sequence)).toEqual([5, 4])
   })
 })
 
@@ -36,17 +36,17 @@ describe('what changes altered', () => {
   const second = change({ sequence: 5, node: node('a', { name: 'Fan', version: 2 }) })
 
   it('follows from consecutive states', () => {
-    expect(alterations([second, first]).get(5)).toEqual([{ field: 'name', before: 'Pump', after: 'Fan' }])
+    expect(changeDiffs([second, first]).get(5)).toEqual([{ field: 'name', before: 'Pump', after: 'Fan' }])
   })
 
   it('is not guessed where a state between is missing', () => {
     const third = change({ sequence: 9, node: node('a', { name: 'Mill', version: 4 }) })
-    expect(alterations([third, first]).size).toBe(0)
+    expect(changeDiffs([third, first]).size).toBe(0)
   })
 
   it('knows whom a change is about, by its edges as well', () => {
-    expect(concerns(change({ edge: edge('e', 'a', 'b') }), 'b')).toBe(true)
-    expect(concerns(second, 'b')).toBe(false)
+    expect(affectsNode(change({ edge: edge('e', 'a', 'b') }), 'b')).toBe(true)
+    expect(affectsNode(second, 'b')).toBe(false)
   })
 })
 
@@ -81,9 +81,9 @@ describe('words', () => {
   })
 
   it('say how much of a hub is shown', () => {
-    const reach = { direction: 'both', relationTypes: [], depth: 1 } as const
+    const options = { direction: 'both', relationTypes: [], depth: 1 } as const
     const hub = {
-      reach: { ...reach, relationTypes: [] },
+      options: { ...options, relationTypes: [] },
       fetched: 50,
       found: 2000,
       edges: 100_000,
@@ -134,7 +134,7 @@ describe('the list of what is shown', () => {
   })
 
   it('has the edges below what is unfolded, outgoing first', () => {
-    const lines = linesOf(outlineOf(canvas, 'pump 10'), new Set(['a']))
+    const lines = treeRows(outlineOf(canvas, 'pump 10'), new Set(['a']))
     expect(
       lines.map(({ level, relation, position, size }) => [level, relation?.text, position, size]),
     ).toEqual([

@@ -2,13 +2,13 @@
 
 import type { Change } from './types'
 
-export type Standing = 'in effect' | 'undone' | 'is an undo' | 'is a redo'
+export type ChangeStatus = 'in effect' | 'undone' | 'is an undo' | 'is a redo'
 
 /**
- * Reports for each change whether it is in effect, from the undos and redos of the list, in any order. A list that
- * begins in the middle (the newest page) is enough: an undo is always newer than what it undoes.
+ * Returns for each change whether it is in effect, from the undos and redos of the list, in any order. A list that
+ * contains only the newest page is sufficient: an undo is always newer than the change that it undoes.
  */
-export function standings(changes: readonly Change[]): Map<number, Standing> {
+export function changeStatuses(changes: readonly Change[]): Map<number, ChangeStatus> {
   const undone = new Map<string, boolean>()
   for (const change of [...changes].sort((a, b) => a.sequence - b.sequence)) {
     if (change.type === 'UNDO' && change.target) undone.set(change.target.commandId, true)

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 
-import { collide, differences, mergePatch, rebase, sameJson, updateOf } from './patch'
+import { findEditConflict, differences, mergePatch, rebase, sameJson, updateOf } from './patch'
 import type { Properties } from './types'
 
-/** RFC 7396, as the server applies it. */
+/** Applies a merge patch (RFC 7396) like the server. */
 function apply(target: unknown, patch: unknown): unknown {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch
   const base = typeof target === 'object' && target !== null && !Array.isArray(target) ? target : {}
@@ -55,13 +55,13 @@ describe('two edits of one thing', () => {
 
   it('overlap where both changed the same field to different ends', () => {
     const theirs = { name: 'Pump', properties: { site: 'east', line: 2 } }
-    const found = collide(base, mine, theirs)
+    const found = findEditConflict(base, mine, theirs)
     expect(found.theirs.map(({ field }) => field)).toEqual(['properties.site', 'properties.line'])
     expect(found.overlapping).toEqual(['properties.site'])
   })
 
   it('do not overlap where both did the same', () => {
-    expect(collide(base, mine, mine).overlapping).toEqual([])
+    expect(findEditConflict(base, mine, mine).overlapping).toEqual([])
   })
 
   it('are joined by putting mine on top', () => {

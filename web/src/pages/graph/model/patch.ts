@@ -1,4 +1,4 @@
-// Merge patches (RFC 7396) of properties, and what two people's edits of one thing have to do with each other.
+// Merge patches (RFC 7396) of properties, and conflicts between concurrent edits.
 
 import type { Properties } from './types'
 
@@ -19,33 +19,33 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A record without a prototype: a property may be called `__proto__`. */
+/** Returns a record without a prototype, because a property may be named `__proto__`. */
 function record(): Properties {
   return Object.create(null) as Properties
 }
 
-/** The merge patch that makes `after` of `before`; null: they are the same. */
+/** Returns the merge patch from `before` to `after`; null if they are equal. */
 export function mergePatch(before: Properties, after: Properties): Properties | null {
   const patch = record()
   for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) patch[key] = null
   for (const [key, value] of Object.entries(after)) {
     const old = Object.hasOwn(before, key) ? before[key] : undefined
     if (sameJson(old, value)) continue
-    // An object in place of an object is merged by the server: what it should lose must be said.
+    // The server merges objects, so removed keys must be listed.
     if (isObject(old) && isObject(value)) patch[key] = mergePatch(old, value) ?? {}
     else patch[key] = value
   }
   return Object.keys(patch).length > 0 ? patch : null
 }
 
-/** What a field is before and after. Undefined: it is not there. */
+/** The values of a field before and after; undefined if absent. */
 export interface Difference {
   field: string
   before: unknown
   after: unknown
 }
 
-/** The fields of nodes and edges that people edit. */
+/** The editable fields of nodes and edges. */
 export interface Editable {
   name?: string
   entityType?: string
@@ -56,7 +56,7 @@ export interface Editable {
 
 const FIELDS = ['name', 'entityType', 'relationType', 'description'] as const
 
-/** What is different between two states, by field; properties by their keys. */
+/** Returns the differences between two states by field; properties by key. */
 export function differences(before: Editable, after: Editable): Difference[] {
   const list: Difference[] = []
   for (const field of FIELDS) {
@@ -72,7 +72,7 @@ export function differences(before: Editable, after: Editable): Difference[] {
   return list
 }
 
-/** The payload of an update, without the id: what changed and nothing else. Null: nothing did. */
+/** Returns the payload of an update without the id, with the changed fields only; null if there are none. */
 export function updateOf(before: Editable, after: Editable): Record<string, unknown> | null {
   const update: Record<string, unknown> = {}
   for (const field of FIELDS)
@@ -82,16 +82,16 @@ export function updateOf(before: Editable, after: Editable): Record<string, unkn
   return Object.keys(update).length > 0 ? update : null
 }
 
-/** Somebody's change beside mine. */
-export interface Collision {
-  /** What they changed since I began. */
+/** A concurrent change by another user. */
+export interface EditConflict {
+  /** What they changed since `base`. */
   theirs: Difference[]
-  /** Fields that both of us changed, to different ends: saving mine overwrites theirs. */
+  /** Fields that both changed to different values. Saving overwrites theirs. */
   overlapping: string[]
 }
 
-/** Compares what I made of `base` with what it has become meanwhile. */
-export function collide(base: Editable, mine: Editable, theirs: Editable): Collision {
+/** Compares my edit of `base` with the current state. */
+export function findEditConflict(base: Editable, mine: Editable, theirs: Editable): EditConflict {
   const changed = differences(base, theirs)
   const own = new Map(differences(base, mine).map((difference) => [difference.field, difference.after]))
   const overlapping = changed
@@ -100,7 +100,7 @@ export function collide(base: Editable, mine: Editable, theirs: Editable): Colli
   return { theirs: changed, overlapping }
 }
 
-/** What of mine is put on top of theirs: `theirs` with my differences to `base` applied. */
+/** Returns `theirs` with my changes to `base` applied. */
 export function rebase(base: Editable, mine: Editable, theirs: Editable): Editable {
   const merged: Editable = { ...theirs, properties: { ...theirs.properties } }
   for (const { field, after } of differences(base, mine)) {
@@ -118,7 +118,7 @@ export function rebase(base: Editable, mine: Editable, theirs: Editable): Editab
   return merged
 }
 
-/** A value as one line of text. */
+/** Returns a value as one line of text. */
 export function valueText(value: unknown): string {
   if (value === undefined) return '—'
   return typeof value === 'string' ? value : JSON.stringify(value)

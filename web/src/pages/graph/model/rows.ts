@@ -1,4 +1,4 @@
-// Properties as rows of a form: a key, a kind of value, and the text that was typed for it.
+// Properties as form rows: a key, a kind and the typed text.
 
 import type { Properties } from './types'
 
@@ -31,7 +31,7 @@ export function rowsOf(properties: Properties): Row[] {
 
 export interface ReadRows {
   properties: Properties
-  /** What is wrong, by the row's id. */
+  /** Errors by row id. */
   errors: Map<number, string>
 }
 
@@ -74,12 +74,15 @@ function readJson(text: string): { value: unknown } | { wrong: string } {
   } catch {
     return { wrong: 'Invalid JSON.' }
   }
-  return holdsNull(value) ? { wrong: 'Null is not allowed: remove the property instead.' } : { value }
+  return containsNull(value) ? { wrong: 'Null is not allowed: remove the property instead.' } : { value }
 }
 
-/** Null is how a merge patch removes, so it cannot be a value; inside of a list it can. */
-function holdsNull(value: unknown): boolean {
+/**
+ * Reports whether a value is null or an object that contains null. A merge patch removes by null, so null cannot be a
+ * value, except inside a list.
+ */
+function containsNull(value: unknown): boolean {
   if (value === null) return true
   if (typeof value !== 'object' || Array.isArray(value)) return false
-  return Object.values(value).some(holdsNull)
+  return Object.values(value).some(containsNull)
 }

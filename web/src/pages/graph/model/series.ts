@@ -1,8 +1,8 @@
-// The series of a node's sources, each with its newest value and how it went.
+// The series of a node's sources with their newest values and trends.
 
 type Cell = string | number | null
 
-/** A series as the query of points answers it. */
+/** A series as the query of points returns it. */
 export interface PointRows {
   sourceId: string | null
   sourceName: string | null
@@ -15,11 +15,11 @@ export interface PointRows {
 
 export interface SeriesLine {
   key: string
-  /** The metric and the tags' values. */
+  /** The metric and the tag values. */
   name: string
   unit: string | null
   value: number | string | null
-  /** Oldest first; null where nothing came. */
+  /** Oldest first; null where there is no value. */
   trend: (number | null)[]
 }
 
@@ -28,7 +28,7 @@ function keyOf(rows: PointRows): string {
   return JSON.stringify([rows.sourceId, rows.metric, tags])
 }
 
-/** Joins newest values and lines of the last minutes, by source; those that are numbers first. */
+/** Joins newest values and trends of the last minutes by source; numeric series first. */
 export function linesBySource(
   newest: readonly PointRows[],
   lines: readonly PointRows[],

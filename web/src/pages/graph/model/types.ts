@@ -1,4 +1,4 @@
-// Names for the graph as the public interface shows it.
+// Names for the graph types of the public API.
 
 import type { ApiSchemas } from '@/api'
 
@@ -15,19 +15,19 @@ export type CommandType = ApiSchemas['CommandType']
 export type Command = Omit<ApiSchemas['Command'], 'payload'> & { payload?: Record<string, unknown> }
 export type CommandResult = ApiSchemas['CommandResult']
 export type Cascade = ApiSchemas['Cascade']
-/** What a change did to one resource. */
+/** The effect of a change on one resource. */
 export type Step = ApiSchemas['Step']
 export type Change = ApiSchemas['Change']
 /** A conflict of an undo or a redo. */
-export type Obstacle = ApiSchemas['GraphConflict']
+export type Conflict = ApiSchemas['GraphConflict']
 
-/** One node or edge. */
+/** A node or an edge. */
 export interface Ref {
   kind: 'node' | 'edge'
   id: string
 }
 
-/** The steps of a change, also of one that touched a single resource. */
+/** Returns the steps of a change, also of one that affected a single resource. */
 export function stepsOf(change: Change): Step[] {
   if (change.steps) return change.steps
   const step: Step = { type: change.type === 'BATCH' ? 'UPDATE_NODE' : change.type }

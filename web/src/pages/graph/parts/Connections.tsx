@@ -1,4 +1,4 @@
-// What a node is connected with, and how to see more of it.
+// The connections of a node and the form to expand it.
 
 import { useQuery } from '@tanstack/react-query'
 import { ArrowDownLeft, ArrowUpRight, Expand } from 'lucide-react'
@@ -6,31 +6,31 @@ import { useState } from 'react'
 
 import { Badge, Button, ErrorNotice, num, plural, Segmented, Select, Skeleton, visible } from '@/ui'
 
-import { NEIGHBORS_AT_ONCE } from '../data/explorer'
-import { WHOLE_REACH, type Reach, type Shown } from '../model/canvas'
+import { NEIGHBORS_PER_PAGE } from '../data/explorer'
+import { DEFAULT_OPTIONS, type ExpandOptions, type CanvasNode } from '../model/canvas'
 import { groupsOf, relationsOf, type EdgeGroup } from '../model/groups'
 import type { Direction } from '../model/types'
-import { expansionText } from '../model/words'
-import { aroundKey, useShared } from './context'
+import { expansionText } from '../model/descriptions'
+import { resourceKey, useShared } from './context'
 
 const DEPTHS = ['1', '2', '3'] as const
-/** Edges that are looked at to learn which relations there are. */
-const SAMPLE = 100
+/** The number of edges from which the relations are determined. */
+const SAMPLE_SIZE = 100
 
 export function Connections({
   shown,
   busy,
   onExpand,
 }: {
-  shown: Shown
+  shown: CanvasNode
   busy: boolean
-  onExpand: (reach: Reach, more: boolean) => void
+  onExpand: (options: ExpandOptions, more: boolean) => void
 }) {
   const { workspace, source } = useShared()
   const { id } = shown.node
   const around = useQuery({
-    queryKey: [...aroundKey(workspace, id), 'edges'],
-    queryFn: ({ signal }) => source.edgesOf(id, WHOLE_REACH, SAMPLE, signal),
+    queryKey: [...resourceKey(workspace, id), 'edges'],
+    queryFn: ({ signal }) => source.edgesOf(id, DEFAULT_OPTIONS, SAMPLE_SIZE, signal),
   })
   if (around.error) return <ErrorNotice error={around.error} compact onRetry={() => void around.refetch()} />
   if (!around.data) return <Skeleton lines={3} />
@@ -69,15 +69,15 @@ function GroupLine({ group }: { group: EdgeGroup }) {
 }
 
 interface ExpandFormProps {
-  shown: Shown
+  shown: CanvasNode
   groups: readonly EdgeGroup[]
   busy: boolean
-  onExpand: (reach: Reach, more: boolean) => void
+  onExpand: (options: ExpandOptions, more: boolean) => void
 }
 
 function ExpandForm({ shown, groups, busy, onExpand }: ExpandFormProps) {
   const [direction, setDirection] = useState<Direction>('both')
-  const [depth, setDepth] = useState<Reach['depth']>(1)
+  const [depth, setDepth] = useState<ExpandOptions['depth']>(1)
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const relations = relationsOf(groups, direction)
   const relationTypes = relations.filter((type) => chosen.has(type))
@@ -104,7 +104,7 @@ function ExpandForm({ shown, groups, busy, onExpand }: ExpandFormProps) {
         <Select
           aria-label="Number of edges"
           value={String(depth)}
-          onChange={(event) => setDepth(Number(event.target.value) as Reach['depth'])}
+          onChange={(event) => setDepth(Number(event.target.value) as ExpandOptions['depth'])}
           options={DEPTHS.map((value) => ({
             value,
             label: `${plural(Number(value), 'edge')} far`,
@@ -137,8 +137,8 @@ function ExpandForm({ shown, groups, busy, onExpand }: ExpandFormProps) {
           Expand
         </Button>
         {expansion?.cursor && (
-          <Button size="s" busy={busy} onClick={() => onExpand(expansion.reach, true)}>
-            Next {NEIGHBORS_AT_ONCE}
+          <Button size="s" busy={busy} onClick={() => onExpand(expansion.options, true)}>
+            Next {NEIGHBORS_PER_PAGE}
           </Button>
         )}
         {shown.unseen > 0 && <Badge tone="accent">{plural(shown.unseen, 'new edge')} not shown</Badge>}

@@ -1,4 +1,4 @@
-// One edge.
+// The details of an edge.
 
 import { ArrowDown, Pencil, Trash2 } from 'lucide-react'
 import { useState } from 'react'
@@ -8,11 +8,11 @@ import { Button, Confirm, Copyable, Facts, Name, shortId, Time, visible } from '
 import { useRunner } from '../data/commands'
 import type { Canvas } from '../model/canvas'
 import type { GraphEdge } from '../model/types'
-import { edgeText } from '../model/words'
-import { namer } from './context'
+import { edgeText } from '../model/descriptions'
+import { nodeNamer } from './context'
 import { FailureNotice } from './FailureNotice'
 import { PropertyTable } from './PropertyTable'
-import { TypeMark } from './TypeMark'
+import { TypeIcon } from './TypeIcon'
 
 export interface EdgeDetailsProps {
   edge: GraphEdge
@@ -27,14 +27,14 @@ export function EdgeDetails({ edge, canvas, onSelectNode, onEdit }: EdgeDetailsP
     const shown = canvas.nodes.get(id)
     return (
       <button type="button" className="graph-end" onClick={() => onSelectNode(id)}>
-        {shown && <TypeMark type={shown.node.entityType} />}
+        {shown && <TypeIcon type={shown.node.entityType} />}
         <Name text={shown?.node.name ?? id} />
       </button>
     )
   }
   return (
     <article className="graph-details">
-      <h2 className="sr-only">Edge {edgeText(edge, namer(canvas))}</h2>
+      <h2 className="sr-only">Edge {edgeText(edge, nodeNamer(canvas))}</h2>
       <div className="graph-ends">
         {end(edge.sourceId)}
         <span className="graph-ends-relation">
@@ -65,7 +65,7 @@ export function EdgeDetails({ edge, canvas, onSelectNode, onEdit }: EdgeDetailsP
         ]}
       />
       {deleting && (
-        <DeleteEdge edge={edge} text={edgeText(edge, namer(canvas))} onClose={() => setDeleting(false)} />
+        <DeleteEdge edge={edge} text={edgeText(edge, nodeNamer(canvas))} onClose={() => setDeleting(false)} />
       )}
     </article>
   )

@@ -1,4 +1,4 @@
-// Creating and editing an edge.
+// The form to create or edit an edge.
 
 import { ArrowDownUp } from 'lucide-react'
 import { useId, useState } from 'react'
@@ -10,15 +10,15 @@ import type { Canvas } from '../model/canvas'
 import { updateOf, type Editable } from '../model/patch'
 import { readRows, rowsOf } from '../model/rows'
 import type { GraphEdge, GraphNode } from '../model/types'
-import { Collided, useCollision } from './Collided'
+import { EditConflictNotice, useEditConflict } from './EditConflictNotice'
 import { FailureNotice } from './FailureNotice'
 import { NodePicker } from './NodePicker'
 import { PropertyRows } from './PropertyRows'
 
 export interface EdgeDialogProps {
-  /** The edge to edit; null: a new one. */
+  /** The edge to edit; null to create one. */
   edge: GraphEdge | null
-  /** Where a new one begins. */
+  /** The source of a new edge. */
   from: GraphNode | null
   canvas: Canvas
   onClose: () => void
@@ -36,8 +36,8 @@ export function EdgeDialog({ edge, from, canvas, onClose, onDone }: EdgeDialogPr
   const runner = useRunner()
   const read = readRows(rows)
   const mine: Editable = { relationType, properties: read.properties }
-  const collision = useCollision(base, mine, runner.failure)
-  const types = [...new Set([...canvas.edges.values()].map((one) => one.relationType))].sort()
+  const conflict = useEditConflict(base, mine, runner.failure)
+  const types = [...new Set([...canvas.edges.values()].map((item) => item.relationType))].sort()
 
   const save = async () => {
     setChecked(true)
@@ -79,7 +79,7 @@ export function EdgeDialog({ edge, from, canvas, onClose, onDone }: EdgeDialogPr
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="primary" busy={runner.busy} disabled={collision !== null}>
+          <Button type="submit" variant="primary" busy={runner.busy} disabled={conflict !== null}>
             {edge ? 'Save' : 'Connect'}
           </Button>
         </>
@@ -142,9 +142,9 @@ export function EdgeDialog({ edge, from, canvas, onClose, onDone }: EdgeDialogPr
           ))}
         </datalist>
         <PropertyRows rows={rows} errors={checked ? read.errors : new Map()} onChange={setRows} />
-        {collision ? (
-          <Collided
-            collision={collision}
+        {conflict ? (
+          <EditConflictNotice
+            conflict={conflict}
             onRebase={(merged, current) => take(merged, current as GraphEdge)}
             onDiscard={(current) => take(current, current as GraphEdge)}
           />

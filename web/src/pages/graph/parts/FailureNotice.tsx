@@ -3,34 +3,34 @@ import type { ReactNode } from 'react'
 
 import { Copyable } from '@/ui'
 
-import { obstacleText, type Failure } from '../model/failures'
+import { conflictText, type Failure } from '../model/failures'
 
 export interface FailureNoticeProps {
   failure: Failure
   nameOf?: (id: string) => string | null
-  /** What can be done about it. */
+  /** Buttons to resolve it. */
   actions?: ReactNode
   children?: ReactNode
 }
 
-/** Obstacles that are named one by one. */
-const MOST_OBSTACLES = 12
+/** The maximum number of listed conflicts. */
+const MAX_CONFLICTS = 12
 
-/** Why a command was refused, in words, and what to do. */
+/** Shows why a command was refused and what to do. */
 export function FailureNotice({ failure, nameOf = () => null, actions, children }: FailureNoticeProps) {
-  const { obstacles, commandId, requestId } = failure
+  const { conflicts, commandId, requestId } = failure
   return (
     <div className="notice notice-bad graph-failure" role="alert">
       <CircleAlert size={18} aria-hidden="true" />
       <div className="notice-text">
         <b>{failure.title}</b>
         <p>{failure.text}</p>
-        {obstacles.length > 0 && (
+        {conflicts.length > 0 && (
           <ul className="graph-obstacles">
-            {obstacles.slice(0, MOST_OBSTACLES).map((one) => (
-              <li key={`${one.kind} ${one.id} ${one.field ?? ''}`}>{obstacleText(one, nameOf)}</li>
+            {conflicts.slice(0, MAX_CONFLICTS).map((item) => (
+              <li key={`${item.kind} ${item.id} ${item.field ?? ''}`}>{conflictText(item, nameOf)}</li>
             ))}
-            {obstacles.length > MOST_OBSTACLES && <li>and {obstacles.length - MOST_OBSTACLES} more</li>}
+            {conflicts.length > MAX_CONFLICTS && <li>and {conflicts.length - MAX_CONFLICTS} more</li>}
           </ul>
         )}
         {commandId && (

@@ -1,4 +1,4 @@
-// What was done to the graph, newest first, as it happens; each can be undone and redone.
+// The live history of the graph, newest first. Each change can be undone and redone.
 
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Redo2, Undo2 } from 'lucide-react'
@@ -7,18 +7,18 @@ import { useMemo, useState } from 'react'
 import { Badge, Button, cx, Empty, ErrorNotice, MoreButton, num, Segmented, Skeleton, Time } from '@/ui'
 
 import type { ExplorerState } from '../data/explorer'
-import { standings, withChange, type Standing } from '../model/history'
+import { changeStatuses, withChange, type ChangeStatus } from '../model/history'
 import type { Difference } from '../model/patch'
-import { alterations, concerns, nodesOf } from '../model/trail'
+import { changeDiffs, affectsNode, affectedNodeIds } from '../model/diffs'
 import type { Change, Command } from '../model/types'
-import { changeText, stepsText } from '../model/words'
+import { changeText, stepsText } from '../model/descriptions'
 import { useActors } from './actors'
-import { DifferenceList } from './Collided'
-import { namer, useShared } from './context'
+import { DifferenceList } from './EditConflictNotice'
+import { nodeNamer, useShared } from './context'
 
 const PAGE = 30
 /** The number of steps of a batch that are shown. */
-const MOST_STEPS = 4
+const MAX_STEPS = 4
 
 export interface HistoryProps {
   state: ExplorerState
@@ -31,8 +31,8 @@ export interface HistoryProps {
 export function History({ state, onCommand, busy, onShow }: HistoryProps) {
   const { workspace, source } = useShared()
   const node = state.selected?.kind === 'node' ? state.selected.id : null
-  const [whole, setWhole] = useState(false)
-  const of = whole ? null : node
+  const [wholeGraph, setWholeGraph] = useState(false)
+  const of = wholeGraph ? null : node
   const pages = useInfiniteQuery({
     queryKey: ['graph', workspace, 'history', of],
     queryFn: ({ pageParam, signal }) => source.history(of, pageParam, PAGE, signal),
@@ -41,23 +41,23 @@ export function History({ state, onCommand, busy, onShow }: HistoryProps) {
   })
   const changes = useMemo(() => {
     const fetched: readonly Change[] = pages.data?.pages.flatMap((page) => page.data) ?? []
-    const recent = state.recent.filter((change) => of === null || concerns(change, of))
-    // Only what is newer: what is older and not in the pages is on a page that was not fetched yet.
+    const recent = state.recent.filter((change) => of === null || affectsNode(change, of))
+    // Only newer changes: older ones that are missing belong to pages that are not loaded yet.
     const newest = fetched[0]?.sequence ?? 0
     return recent.filter((change) => change.sequence > newest).reduce(withChange, fetched)
   }, [pages.data, state.recent, of])
   const actorOf = useActors(changes.map((change) => change.actorId))
-  const standing = useMemo(() => standings(changes), [changes])
-  const altered = useMemo(() => alterations(changes), [changes])
-  const nameOf = namer(state.canvas)
+  const statuses = useMemo(() => changeStatuses(changes), [changes])
+  const diffs = useMemo(() => changeDiffs(changes), [changes])
+  const nameOf = nodeNamer(state.canvas)
 
   return (
     <div className="graph-history">
       {node && (
         <Segmented
           label="Whose history"
-          value={whole ? 'workspace' : 'node'}
-          onChange={(value) => setWhole(value === 'workspace')}
+          value={wholeGraph ? 'workspace' : 'node'}
+          onChange={(value) => setWholeGraph(value === 'workspace')}
           options={[
             { value: 'node', label: 'This node' },
             { value: 'workspace', label: 'Workspace' },
@@ -79,8 +79,8 @@ export function History({ state, onCommand, busy, onShow }: HistoryProps) {
             text={changeText(change, nameOf)}
             details={stepsText(change, nameOf)}
             actor={actorOf(change.actorId)}
-            standing={standing.get(change.sequence) ?? 'in effect'}
-            differences={altered.get(change.sequence) ?? []}
+            status={statuses.get(change.sequence) ?? 'in effect'}
+            differences={diffs.get(change.sequence) ?? []}
             busy={busy}
             onCommand={onCommand}
             onShow={onShow}
@@ -102,28 +102,28 @@ export function History({ state, onCommand, busy, onShow }: HistoryProps) {
 interface EntryProps {
   change: Change
   text: string
-  /** What a batch did, one by one. */
+  /** The steps of a batch. */
   details: readonly string[]
   actor: string
-  standing: Standing
+  status: ChangeStatus
   differences: readonly Difference[]
   busy: boolean
   onCommand: (command: Command) => void
   onShow: (change: Change) => void
 }
 
-function Entry({ change, text, details, actor, standing, differences, busy, onCommand, onShow }: EntryProps) {
-  const undoable = standing === 'in effect'
-  const redoable = standing === 'undone'
+function Entry({ change, text, details, actor, status, differences, busy, onCommand, onShow }: EntryProps) {
+  const undoable = status === 'in effect'
+  const redoable = status === 'undone'
   const payload = { commandId: change.commandId }
   return (
-    <li className={cx('graph-change', standing === 'undone' && 'graph-change-undone')}>
+    <li className={cx('graph-change', status === 'undone' && 'graph-change-undone')}>
       <div className="graph-change-head">
         <button
           type="button"
           className="graph-change-text"
           onClick={() => onShow(change)}
-          disabled={nodesOf(change).size === 0}
+          disabled={affectedNodeIds(change).size === 0}
         >
           <bdi>{text}</bdi>
         </button>
@@ -142,18 +142,17 @@ function Entry({ change, text, details, actor, standing, differences, busy, onCo
       </div>
       {details.length > 1 && (
         <ul className="graph-changes">
-          {details.slice(0, MOST_STEPS).map((line, i) => (
+          {details.slice(0, MAX_STEPS).map((line, i) => (
             <li key={i}>
               <bdi>{line}</bdi>
             </li>
           ))}
-          {details.length > MOST_STEPS && <li>and {num(details.length - MOST_STEPS)} more</li>}
+          {details.length > MAX_STEPS && <li>and {num(details.length - MAX_STEPS)} more</li>}
         </ul>
       )}
       {differences.length > 0 && <DifferenceList differences={differences} />}
       <p className="graph-change-note">
-        {standing === 'undone' && <Badge>undone</Badge>} <Time at={change.at} /> · {actor} · #
-        {change.sequence}
+        {status === 'undone' && <Badge>undone</Badge>} <Time at={change.at} /> · {actor} · #{change.sequence}
       </p>
     </li>
   )

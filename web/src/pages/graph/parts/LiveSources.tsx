@@ -1,4 +1,4 @@
-// The live data that is linked to a node: each source with the lines of its series.
+// The live data sources of a node, each with its series.
 
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'react-router'
@@ -16,10 +16,10 @@ interface Source {
   lastSeenAt: string | null
 }
 
-/** Milliseconds between looks at the newest values. */
-const EVERY = 5_000
-const MOST_SOURCES = 10
-const MOST_LINES = 8
+/** Milliseconds between requests of the newest values. */
+const REFRESH_MS = 5_000
+const MAX_SOURCES = 10
+const MAX_LINES = 8
 const TONES = { active: 'ok', stale: 'warn', never: 'neutral' } as const
 
 export function LiveSources({ nodeId }: { nodeId: string }) {
@@ -27,7 +27,7 @@ export function LiveSources({ nodeId }: { nodeId: string }) {
   const sources = useQuery({
     queryKey: ['graph', workspace, 'sources', nodeId],
     queryFn: ({ signal }) =>
-      api.list<Source>('/live-data/sources', { workspace, query: { nodeId, limit: MOST_SOURCES }, signal }),
+      api.list<Source>('/live-data/sources', { workspace, query: { nodeId, limit: MAX_SOURCES }, signal }),
   })
   const some = (sources.data?.data.length ?? 0) > 0
   const newest = useQuery({
@@ -39,7 +39,7 @@ export function LiveSources({ nodeId }: { nodeId: string }) {
         signal,
       }),
     enabled: some,
-    refetchInterval: EVERY,
+    refetchInterval: REFRESH_MS,
   })
   const lines = useQuery({
     queryKey: ['graph', workspace, 'lines', nodeId],
@@ -50,7 +50,7 @@ export function LiveSources({ nodeId }: { nodeId: string }) {
         signal,
       }),
     enabled: some,
-    refetchInterval: EVERY * 3,
+    refetchInterval: REFRESH_MS * 3,
   })
   if (sources.error)
     return <ErrorNotice error={sources.error} compact onRetry={() => void sources.refetch()} />
@@ -111,7 +111,7 @@ function SourceLines({
       )}
       {lines.length > 0 && (
         <ul className="graph-series">
-          {lines.slice(0, MOST_LINES).map((line) => (
+          {lines.slice(0, MAX_LINES).map((line) => (
             <li key={line.key}>
               <span className="graph-series-name" title={visible(line.name, 200)}>
                 {visible(line.name, 80)}
@@ -125,9 +125,9 @@ function SourceLines({
           ))}
         </ul>
       )}
-      {lines.length > MOST_LINES && (
+      {lines.length > MAX_LINES && (
         <Link to={to} className="graph-source-more">
-          {plural(lines.length - MOST_LINES, 'more series', 'more series')}
+          {plural(lines.length - MAX_LINES, 'more series', 'more series')}
         </Link>
       )}
     </section>

@@ -1,4 +1,4 @@
-// One node: what it is, what it is connected with, what is measured on it, and what can be done with it.
+// The details of a node: fields, connections, live data and actions.
 
 import { Crosshair, EyeOff, MoreHorizontal, Pencil, Search, Spline, Trash2 } from 'lucide-react'
 import { useState } from 'react'
@@ -20,19 +20,19 @@ import {
 } from '@/ui'
 
 import { useRunner } from '../data/commands'
-import type { Reach, Shown } from '../model/canvas'
-import { ENTITY_LABELS } from '../model/words'
+import type { ExpandOptions, CanvasNode } from '../model/canvas'
+import { ENTITY_LABELS } from '../model/descriptions'
 import { Connections } from './Connections'
 import { useShared } from './context'
 import { FailureNotice } from './FailureNotice'
 import { LiveSources } from './LiveSources'
 import { PropertyTable } from './PropertyTable'
-import { TypeMark } from './TypeMark'
+import { TypeIcon } from './TypeIcon'
 
 export interface NodeDetailsProps {
-  shown: Shown
+  shown: CanvasNode
   busy: boolean
-  onExpand: (reach: Reach, more: boolean) => void
+  onExpand: (options: ExpandOptions, more: boolean) => void
   onEdit: () => void
   onConnect: () => void
   onHide: () => void
@@ -55,7 +55,7 @@ export function NodeDetails({
   return (
     <article className="graph-details">
       <header className="graph-details-head">
-        <TypeMark type={node.entityType} size={22} />
+        <TypeIcon type={node.entityType} size={22} />
         <div>
           <h2>
             <bdi>{visible(node.name)}</bdi>
@@ -122,10 +122,10 @@ export function NodeDetails({
   )
 }
 
-/** Characters of a description that are shown before it is unfolded. */
-const FOLDED = 400
+/** The number of characters of a description that are shown before it is unfolded. */
+const FOLDED_LENGTH = 400
 
-/** Each line by itself: its breaks stay. */
+/** Renders each line separately, so that line breaks stay. */
 const lines = (text: string) =>
   text
     .split(/\r?\n/)
@@ -134,10 +134,10 @@ const lines = (text: string) =>
 
 function Description({ text }: { text: string }) {
   const [open, setOpen] = useState(false)
-  const long = text.length > FOLDED
+  const long = text.length > FOLDED_LENGTH
   return (
     <div className="graph-description">
-      <p dir="auto">{lines(long && !open ? `${text.slice(0, FOLDED)}…` : text)}</p>
+      <p dir="auto">{lines(long && !open ? `${text.slice(0, FOLDED_LENGTH)}…` : text)}</p>
       {long && (
         <Button size="s" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
           {open ? 'Show less' : 'Show all'}
@@ -147,7 +147,7 @@ function Description({ text }: { text: string }) {
   )
 }
 
-function DeleteNode({ shown, onClose }: { shown: Shown; onClose: () => void }) {
+function DeleteNode({ shown, onClose }: { shown: CanvasNode; onClose: () => void }) {
   const { node } = shown
   const runner = useRunner()
   const remove = async () => {

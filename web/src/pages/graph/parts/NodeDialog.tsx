@@ -1,4 +1,4 @@
-// Creating and editing a node.
+// The form to create or edit a node.
 
 import { useState } from 'react'
 
@@ -8,13 +8,13 @@ import { useRunner } from '../data/commands'
 import { updateOf, type Editable } from '../model/patch'
 import { readRows, rowsOf, type Row } from '../model/rows'
 import { ENTITY_TYPES, type EntityType, type GraphNode } from '../model/types'
-import { ENTITY_LABELS } from '../model/words'
-import { Collided, useCollision } from './Collided'
+import { ENTITY_LABELS } from '../model/descriptions'
+import { EditConflictNotice, useEditConflict } from './EditConflictNotice'
 import { FailureNotice } from './FailureNotice'
 import { PropertyRows } from './PropertyRows'
 
 export interface NodeDialogProps {
-  /** The node to edit, as it was when it was opened; null: a new one. */
+  /** The node to edit, as of when the dialog was opened; null to create one. */
   node: GraphNode | null
   onClose: () => void
   onDone: (node: GraphNode) => void
@@ -35,7 +35,7 @@ const draftOf = (node: Editable | null): Draft => ({
 })
 
 export function NodeDialog({ node, onClose, onDone }: NodeDialogProps) {
-  // What the edits are against: moves on when somebody else's change is taken in.
+  // The state that the edits are compared with. It changes when the change of another user is applied.
   const [base, setBase] = useState(node)
   const [draft, setDraft] = useState(() => draftOf(node))
   const [checked, setChecked] = useState(false)
@@ -47,7 +47,7 @@ export function NodeDialog({ node, onClose, onDone }: NodeDialogProps) {
     description: draft.description === '' ? null : draft.description,
     properties: read.properties,
   }
-  const collision = useCollision(base, mine, runner.failure)
+  const conflict = useEditConflict(base, mine, runner.failure)
   const nameMissing = checked && draft.name.trim() === '' ? 'Enter a name.' : undefined
 
   const save = async (against: GraphNode | null) => {
@@ -87,7 +87,7 @@ export function NodeDialog({ node, onClose, onDone }: NodeDialogProps) {
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="primary" busy={runner.busy} disabled={collision !== null}>
+          <Button type="submit" variant="primary" busy={runner.busy} disabled={conflict !== null}>
             {node ? 'Save' : 'Create'}
           </Button>
         </>
@@ -125,9 +125,9 @@ export function NodeDialog({ node, onClose, onDone }: NodeDialogProps) {
           errors={checked ? read.errors : new Map()}
           onChange={(rows) => setDraft({ ...draft, rows })}
         />
-        {collision ? (
-          <Collided
-            collision={collision}
+        {conflict ? (
+          <EditConflictNotice
+            conflict={conflict}
             onRebase={(merged, current) => {
               setBase(current as GraphNode)
               setDraft(draftOf(merged))

@@ -1,4 +1,4 @@
-// Choosing one node by its name: a text with a list below it.
+// A combobox that selects a node by name.
 
 import { useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useId, useState, type KeyboardEvent } from 'react'
@@ -8,7 +8,7 @@ import { cx, Field, Input, Name, visible } from '@/ui'
 import { NO_FILTER } from '../data/source'
 import type { GraphNode } from '../model/types'
 import { useShared } from './context'
-import { TypeMark } from './TypeMark'
+import { TypeIcon } from './TypeIcon'
 
 export interface NodePickerProps {
   label: string
@@ -17,18 +17,18 @@ export interface NodePickerProps {
   error?: string | undefined
 }
 
-const CHOICES = 8
+const MAX_CHOICES = 8
 
 export function NodePicker({ label, value, onChange, error }: NodePickerProps) {
   const { workspace, source } = useShared()
   const [text, setText] = useState('')
   const [open, setOpen] = useState(false)
-  const [at, setAt] = useState(0)
+  const [activeIndex, setActiveIndex] = useState(0)
   const asked = useDeferredValue(text)
   const id = useId()
   const found = useQuery({
     queryKey: ['graph', workspace, 'pick', asked],
-    queryFn: ({ signal }) => source.find({ ...NO_FILTER, name: asked }, null, CHOICES, signal),
+    queryFn: ({ signal }) => source.find({ ...NO_FILTER, name: asked }, null, MAX_CHOICES, signal),
     enabled: open,
   })
   const nodes = found.data?.data ?? []
@@ -42,8 +42,10 @@ export function NodePicker({ label, value, onChange, error }: NodePickerProps) {
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       setOpen(true)
       const last = Math.max(nodes.length - 1, 0)
-      setAt(event.key === 'ArrowDown' ? Math.min(at + 1, last) : Math.max(at - 1, 0))
-    } else if (event.key === 'Enter' && open) pick(nodes[at])
+      setActiveIndex(
+        event.key === 'ArrowDown' ? Math.min(activeIndex + 1, last) : Math.max(activeIndex - 1, 0),
+      )
+    } else if (event.key === 'Enter' && open) pick(nodes[activeIndex])
     else if (event.key === 'Escape' && open) setOpen(false)
     else return
     event.preventDefault()
@@ -57,7 +59,7 @@ export function NodePicker({ label, value, onChange, error }: NodePickerProps) {
           aria-expanded={open}
           aria-controls={`${id}-list`}
           aria-autocomplete="list"
-          aria-activedescendant={open && nodes[at] ? `${id}-${at}` : undefined}
+          aria-activedescendant={open && nodes[activeIndex] ? `${id}-${activeIndex}` : undefined}
           value={open ? text : value ? visible(value.name, 120) : text}
           placeholder={value ? visible(value.name, 120) : 'Find a node…'}
           onFocus={() => setOpen(true)}
@@ -65,7 +67,7 @@ export function NodePicker({ label, value, onChange, error }: NodePickerProps) {
           onKeyDown={onKeyDown}
           onChange={(event) => {
             setText(event.target.value)
-            setAt(0)
+            setActiveIndex(0)
             setOpen(true)
           }}
         />
@@ -84,14 +86,14 @@ export function NodePicker({ label, value, onChange, error }: NodePickerProps) {
             key={node.id}
             id={`${id}-${i}`}
             role="option"
-            aria-selected={i === at}
+            aria-selected={i === activeIndex}
             tabIndex={-1}
-            className={cx('graph-choice', i === at && 'graph-choice-at')}
-            // The press must not take the focus from the field, which would close the list before the click.
+            className={cx('graph-choice', i === activeIndex && 'graph-choice-at')}
+            // The press must not move the focus from the field, which would close the list before the click.
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => pick(node)}
           >
-            <TypeMark type={node.entityType} named />
+            <TypeIcon type={node.entityType} named />
             <Name text={node.name} max={120} />
           </div>
         ))}

@@ -1,4 +1,4 @@
-// Properties in a form: rows of a key, a kind and a value.
+// A form of properties: rows of a key, a kind and a value.
 
 import { Plus, X } from 'lucide-react'
 
@@ -42,7 +42,7 @@ export function PropertyRows({ rows, errors, onChange }: PropertyRowsProps) {
           <ValueField row={row} label={`Value of property ${i + 1}`} onChange={put} />
           <IconButton
             label={`Remove property ${row.key || i + 1}`}
-            onClick={() => onChange(rows.filter((one) => one !== row))}
+            onClick={() => onChange(rows.filter((item) => item !== row))}
           >
             <X size={16} />
           </IconButton>

@@ -3,7 +3,7 @@ import { CopyButton, visible } from '@/ui'
 import { valueText } from '../model/patch'
 import type { Properties } from '../model/types'
 
-/** Properties as they are: names and values that somebody else chose. */
+/** A table of properties. Names and values are user content. */
 export function PropertyTable({ properties }: { properties: Properties }) {
   const entries = Object.entries(properties).sort(([a], [b]) => (a < b ? -1 : 1))
   if (entries.length === 0) return <p className="muted">No properties.</p>

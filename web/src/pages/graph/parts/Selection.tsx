@@ -3,7 +3,7 @@ import { MousePointerClick } from 'lucide-react'
 import { Empty } from '@/ui'
 
 import type { ExplorerState } from '../data/explorer'
-import type { Reach } from '../model/canvas'
+import type { ExpandOptions } from '../model/canvas'
 import type { GraphEdge, GraphNode, Ref } from '../model/types'
 import { EdgeDetails } from './EdgeDetails'
 import { NodeDetails } from './NodeDetails'
@@ -11,7 +11,7 @@ import { NodeDetails } from './NodeDetails'
 export interface SelectionProps {
   state: ExplorerState
   onSelect: (ref: Ref | null) => void
-  onExpand: (id: string, reach: Reach, more: boolean) => void
+  onExpand: (id: string, options: ExpandOptions, more: boolean) => void
   onHide: (id: string) => void
   onKeepAround: (id: string) => void
   onEditNode: (node: GraphNode) => void
@@ -19,7 +19,7 @@ export interface SelectionProps {
   onConnect: (node: GraphNode) => void
 }
 
-/** What is selected, or how to select. */
+/** The details of the selection, or a hint how to select. */
 export function Selection(props: SelectionProps) {
   const { state, onSelect } = props
   const { selected, canvas } = state
@@ -32,7 +32,7 @@ export function Selection(props: SelectionProps) {
         key={id}
         shown={shown}
         busy={state.expanding.has(id)}
-        onExpand={(reach, more) => props.onExpand(id, reach, more)}
+        onExpand={(options, more) => props.onExpand(id, options, more)}
         onEdit={() => props.onEditNode(shown.node)}
         onConnect={() => props.onConnect(shown.node)}
         onHide={() => props.onHide(id)}

@@ -5,7 +5,7 @@ import { useQueries } from '@tanstack/react-query'
 import { api } from '@/api'
 import { Button, Dialog, Loading, shortId, visible } from '@/ui'
 
-import { blockers, type Failure } from '../model/failures'
+import { blockingCommands, type Failure } from '../model/failures'
 import type { Canvas } from '../model/canvas'
 import type { Command, CommandResult } from '../model/types'
 import { useShared } from './context'
@@ -17,12 +17,12 @@ interface CommandState {
   result?: CommandResult | { batchId: string }
 }
 
-/** Commands in the way that are looked up. */
-const MOST_BLOCKERS = 5
+/** The maximum number of blocking commands that are looked up. */
+const MAX_BLOCKERS = 5
 
 export interface UndoDialogProps {
   failure: Failure
-  /** What was refused. */
+  /** The refused command. */
   command: Command
   canvas: Canvas
   busy: boolean
@@ -32,13 +32,13 @@ export interface UndoDialogProps {
 
 export function UndoDialog({ failure, command, canvas, busy, onRun, onClose }: UndoDialogProps) {
   const { workspace } = useShared()
-  const ids = blockers(failure.obstacles)
+  const ids = blockingCommands(failure.conflicts)
   const asked = useQueries({
-    queries: ids.slice(0, MOST_BLOCKERS).map((id) => ({
+    queries: ids.slice(0, MAX_BLOCKERS).map((id) => ({
       queryKey: ['graph', workspace, 'command', id],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
         api.get<CommandState>(`/commands/${id}`, { workspace, signal }),
-      retry: false, // it is kept for a day, and no longer
+      retry: false, // commands are kept for a day
     })),
   })
   const verb = command.type === 'UNDO' ? 'undo' : 'redo'
@@ -68,7 +68,7 @@ export function UndoDialog({ failure, command, canvas, busy, onRun, onClose }: U
               Undo the conflicting commands first, the newest first, and then {verb} this command again. Or
               edit the nodes and edges by hand.
             </p>
-            {asked.some((one) => one.isPending) && <Loading what="Loading the commands" />}
+            {asked.some((item) => item.isPending) && <Loading what="Loading the commands" />}
             <ul className="graph-blockers">
               {ids.map((id, i) => (
                 <li key={id}>

@@ -1,5 +1,5 @@
-// The explorer's three parts put together: the canvas with what floats above it, and beside it the selection, the list
-// of what is shown, and the history.
+// The layout of the explorer: the canvas with its toolbar, and beside it the selection, the tree of nodes and the
+// history.
 
 import { useRef, useState } from 'react'
 
@@ -8,18 +8,18 @@ import { useCommands } from '@/app/commands'
 import { ErrorNotice, Notice, num, plural, Tabs } from '@/ui'
 
 import { useRunner } from '../data/commands'
-import { incidenceOf, MOST_SHOWN, WHOLE_REACH, type Reach } from '../model/canvas'
-import { nodesOf } from '../model/trail'
+import { incidenceOf, MAX_NODES, DEFAULT_OPTIONS, type ExpandOptions } from '../model/canvas'
+import { affectedNodeIds } from '../model/diffs'
 import type { Change, Command, GraphEdge, GraphNode, Ref } from '../model/types'
 import { useExplorer, useShared } from './context'
 import { EdgeDialog } from './EdgeDialog'
-import { Finder } from './Finder'
+import { NodeSearch } from './NodeSearch'
 import { History } from './History'
 import { NodeDialog } from './NodeDialog'
 import { Selection } from './Selection'
-import { ShownTree } from './ShownTree'
-import { Stage, type StageControls } from './Stage'
-import { StageBar, StageNote } from './StageBar'
+import { NodeTree } from './NodeTree'
+import { GraphCanvas, type CanvasControls } from './GraphCanvas'
+import { CanvasToolbar, CanvasMessage } from './CanvasToolbar'
 import { UndoDialog } from './UndoDialog'
 
 type Side = 'details' | 'shown' | 'history'
@@ -32,7 +32,7 @@ type Editing =
 export function Workbench({ stream, onReconnect }: { stream: StreamState; onReconnect: () => void }) {
   const { explorer } = useShared()
   const state = useExplorer(explorer)
-  const controls = useRef<StageControls>(null)
+  const controls = useRef<CanvasControls>(null)
   const [side, setSide] = useState<Side>('details')
   const [editing, setEditing] = useState<Editing>(null)
   const undo = useRunner()
@@ -43,8 +43,8 @@ export function Workbench({ stream, onReconnect }: { stream: StreamState; onReco
     if (ref && side === 'shown') return
     if (ref) setSide('details')
   }
-  const expand = (id: string, reach: Reach = WHOLE_REACH, more = false) =>
-    void explorer.expand(id, reach, more)
+  const expand = (id: string, options: ExpandOptions = DEFAULT_OPTIONS, more = false) =>
+    void explorer.expand(id, options, more)
   const pick = (node: GraphNode) =>
     void explorer.add([node]).then(() => select({ kind: 'node', id: node.id }))
   const step = async (command: Command) => {
@@ -54,15 +54,15 @@ export function Workbench({ stream, onReconnect }: { stream: StreamState; onReco
     else if (result.node && !result.node.deleted) explorer.select({ kind: 'node', id: result.node.id })
   }
   const showChange = async (change: Change) => {
-    const ids = [...nodesOf(change)].slice(0, 50)
+    const ids = [...affectedNodeIds(change)].slice(0, 50)
     const missing = ids.filter((id) => !state.canvas.nodes.has(id))
-    await explorer.bringNodes(missing)
+    await explorer.addNodesById(missing)
     const first = ids.find((id) => explorer.snapshot().canvas.nodes.has(id))
     if (first) explorer.select({ kind: 'node', id: first })
   }
   const keepAround = (id: string) => {
-    const near = incidenceOf(state.canvas).get(id) ?? []
-    explorer.keepOnly([id, ...near.map((one) => one.other)])
+    const neighborIds = incidenceOf(state.canvas).get(id) ?? []
+    explorer.keepOnly([id, ...neighborIds.map((item) => item.otherId)])
   }
 
   useCommands([
@@ -70,14 +70,14 @@ export function Workbench({ stream, onReconnect }: { stream: StreamState; onReco
       id: 'graph-new',
       name: 'New node',
       group: 'Graph',
-      also: 'create',
+      keywords: 'create',
       run: () => setEditing({ what: 'node', node: null }),
     },
     {
       id: 'graph-fit',
       name: 'Show the whole graph',
       group: 'Graph',
-      also: 'fit zoom',
+      keywords: 'fit zoom',
       run: () => controls.current?.fit(),
     },
     {
@@ -92,15 +92,15 @@ export function Workbench({ stream, onReconnect }: { stream: StreamState; onReco
   return (
     <div className="graph">
       <div className="graph-main">
-        <Stage
+        <GraphCanvas
           state={state}
           onSelect={select}
           onExpand={expand}
           onRemove={(id) => explorer.remove([id])}
           controls={controls}
         />
-        <Finder canvas={state.canvas} onPick={pick} onPickAll={(nodes) => void explorer.add(nodes)} />
-        <StageBar
+        <NodeSearch canvas={state.canvas} onPick={pick} onPickAll={(nodes) => void explorer.add(nodes)} />
+        <CanvasToolbar
           state={state}
           stream={stream}
           onReconnect={onReconnect}
@@ -113,19 +113,19 @@ export function Workbench({ stream, onReconnect }: { stream: StreamState; onReco
           onStep={(command) => void step(command)}
           onClear={() => explorer.clear()}
         />
-        <StageNote
+        <CanvasMessage
           state={state}
           onNewNode={() => setEditing({ what: 'node', node: null })}
           onStart={() => void explorer.start([])}
         />
-        {(Boolean(state.error) || state.left > 0) && (
+        {(Boolean(state.error) || state.skipped > 0) && (
           <div className="graph-trouble">
             {Boolean(state.error) && (
               <ErrorNotice error={state.error} compact onRetry={() => explorer.dismissError()} />
             )}
-            {state.left > 0 && (
-              <Notice tone="warn" title={`${plural(state.left, 'node')} not shown`}>
-                <p>The canvas holds at most {num(MOST_SHOWN)}. Remove some, or expand fewer.</p>
+            {state.skipped > 0 && (
+              <Notice tone="warn" title={`${plural(state.skipped, 'node')} not shown`}>
+                <p>The canvas holds at most {num(MAX_NODES)}. Remove some, or expand fewer.</p>
               </Notice>
             )}
           </div>
@@ -157,7 +157,7 @@ export function Workbench({ stream, onReconnect }: { stream: StreamState; onReco
               value: 'shown',
               label: `Shown ${num(state.canvas.nodes.size)}`,
               content: (
-                <ShownTree
+                <NodeTree
                   state={state}
                   onSelect={select}
                   onExpand={expand}

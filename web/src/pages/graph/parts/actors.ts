@@ -1,16 +1,16 @@
-// Whose command it was, by a name.
+// Names of actors.
 
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 
 import { api, type Key, type Operator } from '@/api'
-import { useKnown } from '@/app/known'
+import { useItemsById } from '@/app/itemsById'
 import { useSession } from '@/app/session'
 import { shortId, visible } from '@/ui'
 
 const NEWEST = { sort: '-createdAt' }
 
-/** Returns the name of an actor: "you", the operator or the key; otherwise the end of the id. */
+/** Returns a function that names an actor: "you", the operator or the key; otherwise the end of the id. */
 export function useActors(ids: readonly string[]): (id: string) => string {
   const me = useSession().data?.operator.id
   const operators = useQuery({
@@ -18,8 +18,8 @@ export function useActors(ids: readonly string[]): (id: string) => string {
     queryFn: ({ signal }) => api.list<Operator>('/operators', { signal }),
     staleTime: 60_000,
   })
-  // A key that was rolled has the actor of its successor, whose name is the newest.
-  const keys = useKnown<Key>('/keys', 'actorId', ids, (key) => key.actorId, NEWEST)
+  // The successor of a rolled key has the same actor. The newest name is used.
+  const keys = useItemsById<Key>('/keys', 'actorId', ids, (key) => key.actorId, NEWEST)
   return useMemo(() => {
     const names = new Map<string, string>()
     for (const [id, key] of keys) if (key) names.set(id, `key ${visible(key.name, 60)}`)

@@ -1,4 +1,4 @@
-// What the parts of the explorer share.
+// The shared context of the explorer.
 
 import { createContext, useContext, useSyncExternalStore } from 'react'
 
@@ -27,11 +27,11 @@ export function useExplorer(explorer: Explorer): ExplorerState {
   return useSyncExternalStore(explorer.subscribe, explorer.snapshot)
 }
 
-/** Of react-query: everything about one node or edge. */
-export const aroundKey = (workspace: string, id: string) => ['graph', workspace, 'around', id] as const
+/** The query key of everything about one node or edge. */
+export const resourceKey = (workspace: string, id: string) => ['graph', workspace, 'around', id] as const
 
-/** The name of a node that is on the canvas, fit to be shown; of another the end of its id. */
-export function namer(canvas: Canvas): (id: string) => string {
+/** Returns a function that returns the displayable name of a node on the canvas; of other nodes the end of the id. */
+export function nodeNamer(canvas: Canvas): (id: string) => string {
   return (id) => {
     const shown = canvas.nodes.get(id)
     return shown ? visible(shown.node.name, 80) : `node ${shortId(id)}`

@@ -1,4 +1,4 @@
-// Which part of the graph's plane is seen: screen = world * k + (x, y), in CSS pixels.
+// The visible part of the graph's plane: screen = world * k + (x, y), in CSS pixels.
 
 export interface Camera {
   readonly x: number
@@ -16,12 +16,12 @@ export interface Size {
   height: number
 }
 
-export const LEAST_ZOOM = 0.05
-export const MOST_ZOOM = 6
-/** Fitting never zooms in farther: three nodes should not fill a screen. */
-const MOST_FIT = 1.6
+export const MIN_ZOOM = 0.05
+export const MAX_ZOOM = 6
+/** Fitting does not zoom in farther, so that three nodes do not fill the screen. */
+const MAX_FIT_ZOOM = 1.6
 
-export const START: Camera = { x: 0, y: 0, k: 1 }
+export const INITIAL_CAMERA: Camera = { x: 0, y: 0, k: 1 }
 
 export function toScreen(camera: Camera, p: Point): Point {
   return { x: p.x * camera.k + camera.x, y: p.y * camera.k + camera.y }
@@ -31,11 +31,11 @@ export function toWorld(camera: Camera, p: Point): Point {
   return { x: (p.x - camera.x) / camera.k, y: (p.y - camera.y) / camera.k }
 }
 
-/** Zooms by a factor; what is under `at` stays under it. */
-export function zoomAt(camera: Camera, at: Point, factor: number): Camera {
-  const k = Math.min(MOST_ZOOM, Math.max(LEAST_ZOOM, camera.k * factor))
-  const fixed = toWorld(camera, at)
-  return { k, x: at.x - fixed.x * k, y: at.y - fixed.y * k }
+/** Zooms by a factor around a fixed point on the screen. */
+export function zoomAt(camera: Camera, anchor: Point, factor: number): Camera {
+  const k = Math.min(MAX_ZOOM, Math.max(MIN_ZOOM, camera.k * factor))
+  const fixed = toWorld(camera, anchor)
+  return { k, x: anchor.x - fixed.x * k, y: anchor.y - fixed.y * k }
 }
 
 export function pan(camera: Camera, dx: number, dy: number): Camera {
@@ -49,10 +49,10 @@ export interface Bounds {
   bottom: number
 }
 
-/** The box around points given as x, y, x, y …; null: none has a place. */
+/** Returns the bounding box of points given as x, y, x, y …; null if none has a position. */
 export function boundsOf(xy: ArrayLike<number>, only?: Iterable<number>): Bounds | null {
   const box = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity }
-  const take = (i: number) => {
+  const include = (i: number) => {
     const [x = NaN, y = NaN] = [xy[2 * i], xy[2 * i + 1]]
     if (Number.isNaN(x) || Number.isNaN(y)) return
     box.left = Math.min(box.left, x)
@@ -60,16 +60,16 @@ export function boundsOf(xy: ArrayLike<number>, only?: Iterable<number>): Bounds
     box.top = Math.min(box.top, y)
     box.bottom = Math.max(box.bottom, y)
   }
-  if (only) for (const i of only) take(i)
-  else for (let i = 0; 2 * i < xy.length; i++) take(i)
+  if (only) for (const i of only) include(i)
+  else for (let i = 0; 2 * i < xy.length; i++) include(i)
   return box.left <= box.right ? box : null
 }
 
-/** Around what is fitted in; at the top there is what floats over the picture, on a phone in two lines. */
+/** The margin of a fitted graph. At the top there is the toolbar, which has two lines on a phone. */
 const MARGIN = 48
 const topOf = (size: Size) => (size.width < 520 ? 128 : 84)
 
-/** The camera that shows a box in the middle of a screen, with a margin. */
+/** Returns the camera that centres a box on the screen with a margin. */
 export function fit(bounds: Bounds, size: Size): Camera {
   const top = topOf(size)
   const room = {
@@ -78,7 +78,7 @@ export function fit(bounds: Bounds, size: Size): Camera {
   }
   const wide = Math.max(bounds.right - bounds.left, 1)
   const high = Math.max(bounds.bottom - bounds.top, 1)
-  const k = Math.max(LEAST_ZOOM, Math.min(MOST_FIT, room.width / wide, room.height / high))
+  const k = Math.max(MIN_ZOOM, Math.min(MAX_FIT_ZOOM, room.width / wide, room.height / high))
   return {
     k,
     x: size.width / 2 - ((bounds.left + bounds.right) / 2) * k,
@@ -86,7 +86,10 @@ export function fit(bounds: Bounds, size: Size): Camera {
   }
 }
 
-/** The least move after which a point is on the screen, with a margin; the same camera where it is already. */
+/**
+ * Returns the camera with the smallest move that shows a point with a margin; the same camera if it is already
+ * visible.
+ */
 export function reveal(camera: Camera, p: Point, size: Size, margin = 60): Camera {
   const at = toScreen(camera, p)
   const inside = (value: number, length: number) =>
@@ -96,8 +99,8 @@ export function reveal(camera: Camera, p: Point, size: Size, margin = 60): Camer
   return dx === 0 && dy === 0 ? camera : pan(camera, dx, dy)
 }
 
-/** A camera between two, for a smooth way from one to the other; t from 0 to 1. */
-export function between(a: Camera, b: Camera, t: number): Camera {
+/** Interpolates between two cameras; t is 0 to 1. */
+export function interpolate(a: Camera, b: Camera, t: number): Camera {
   const mix = (p: number, q: number) => p + (q - p) * t
   return { x: mix(a.x, b.x), y: mix(a.y, b.y), k: mix(a.k, b.k) }
 }

@@ -1,4 +1,4 @@
-// The names of nodes and the relations of edges, as many as there is room for.
+// Draws the names of nodes and the relations of edges, as many as there is space for.
 
 import type { Point } from './camera'
 import { nodeTier, outside, screenRadius, type Frame } from './frame'
@@ -8,30 +8,31 @@ import type { SceneEdge, SceneNode } from './scene'
 
 interface Caption extends Label {
   text: string
-  /** Of a node; else of an edge. */
+  /** The caption of a node; otherwise of an edge. */
   node: boolean
 }
 
-const NAME = { size: 11, height: 15, most: 34 }
-const RELATION = { size: 10, height: 13, most: 24 }
-/** Zoom from which relations are written on all edges. */
+const NAME = { size: 11, height: 15, maxLength: 34 }
+const RELATION = { size: 10, height: 13, maxLength: 24 }
+/** The zoom from which the relations of all edges are shown. */
 const RELATIONS_FROM = 1.35
-/** Pixels of the screen for each caption: with more of them nothing would be read. */
-const ROOM = 7000
-/** Relations come after all names, except for the hovered one. */
-const BEHIND_NAMES = -1
+/** Screen pixels per caption. With more captions none is readable. */
+const PIXELS_PER_CAPTION = 7000
+/** Relations have a lower priority than names, except for the hovered one. */
+const RELATION_WEIGHT = -1
 
 export function paintCaptions(frame: Frame): void {
   const { size, camera, labelled } = frame
   const names = namesOf(frame)
-  const room = ((size.width * size.height) / ROOM) * Math.min(1.5, Math.max(0.5, camera.k * 1.5))
+  const room =
+    ((size.width * size.height) / PIXELS_PER_CAPTION) * Math.min(1.5, Math.max(0.5, camera.k * 1.5))
   const chosen = chooseLabels([...names, ...relationsOf(frame)], Math.round(room), obstaclesOf(frame))
   labelled.clear()
-  for (const caption of chosen) if (caption.node) labelled.add(caption.place)
+  for (const caption of chosen) if (caption.node) labelled.add(caption.index)
   write(frame, chosen)
 }
 
-/** Nodes that are looked at: a name on top of another node would seem to be that one's. */
+/** Returns the boxes of nodes that captions must not cover: a name on another node would appear to belong to it. */
 function obstaclesOf(frame: Frame): Box[] {
   const boxes: Box[] = []
   frame.screen.forEach((at, i) => {
@@ -51,29 +52,29 @@ function namesOf(frame: Frame): Caption[] {
     if (!at || at.x < 0 || at.y < -20 || at.x > size.width || at.y > size.height) return
     const weight = weightOf(frame, node, i)
     if (weight < 0) return
-    const text = shorten(node.name, NAME.most)
+    const text = shorten(node.name, NAME.maxLength)
     const width = widthOf(frame, true, text) + 6
     const y = at.y + screenRadius(frame, i) + NAME.height / 2 + 2
-    // At the side of the picture it moves inwards rather than being cut.
+    // At the border of the screen the caption moves inwards instead of being cut off.
     const x = Math.max(width / 2, Math.min(size.width - width / 2, at.x))
-    captions.push({ node: true, place: i, x, y, width, height: NAME.height, weight, text })
+    captions.push({ node: true, index: i, x, y, width, height: NAME.height, weight, text })
   })
   return captions
 }
 
-/** Which names go first; below 0: not at all. */
+/** Returns the priority of a name; below 0 it is not shown. */
 function weightOf(frame: Frame, node: SceneNode, i: number): number {
   if (i === frame.selectedNode || i === frame.hoveredNode) return Infinity
-  // While nodes are highlighted, the others have no names.
-  if (frame.near) return frame.near.nodes.has(i) ? 1e6 + node.degree : -1
-  // What had a name in the frame before keeps it, unless another is clearly more important.
+  // While nodes are highlighted, only they have names.
+  if (frame.highlight) return frame.highlight.nodes.has(i) ? 1e6 + node.degree : -1
+  // A name of the previous frame stays unless another is clearly more important.
   return frame.labelled.has(i) ? node.degree * 1.25 + 1.5 : node.degree
 }
 
 function relationsOf(frame: Frame): Caption[] {
   const { scene, camera } = frame
   let places: number[] = []
-  if (frame.near) places = [...frame.near.edges]
+  if (frame.highlight) places = [...frame.highlight.edges]
   else if (camera.k >= RELATIONS_FROM) places = scene.edges.map((_, i) => i)
   setFont(frame, false)
   const captions: Caption[] = []
@@ -81,10 +82,10 @@ function relationsOf(frame: Frame): Caption[] {
     const edge = scene.edges[i]
     const at = edge && middleOf(frame, edge)
     if (!edge || !at || outside(at, at, frame.size)) continue
-    const text = shorten(edge.relationType, RELATION.most)
-    const weight = i === frame.hoveredEdge || i === frame.selectedEdge ? Infinity : BEHIND_NAMES
+    const text = shorten(edge.relationType, RELATION.maxLength)
+    const weight = i === frame.hoveredEdge || i === frame.selectedEdge ? Infinity : RELATION_WEIGHT
     const width = widthOf(frame, false, text) + 6
-    captions.push({ node: false, place: i, ...at, width, height: RELATION.height, weight, text })
+    captions.push({ node: false, index: i, ...at, width, height: RELATION.height, weight, text })
   }
   return captions
 }
@@ -105,7 +106,7 @@ function setFont(frame: Frame, node: boolean): void {
   frame.ctx.font = `${(node ? NAME : RELATION).size}px ${frame.palette.font}`
 }
 
-/** The width of a text in the font that is set; remembered. */
+/** Returns the cached width of a text in the current font. */
 function widthOf(frame: Frame, node: boolean, text: string): number {
   const key = node ? text : `${text}\n`
   const known = frame.widths.get(key)
@@ -122,7 +123,7 @@ function write(frame: Frame, captions: readonly Caption[]): void {
   ctx.textBaseline = 'middle'
   ctx.lineJoin = 'round'
   ctx.lineWidth = 3
-  ctx.strokeStyle = palette.groundVeil
+  ctx.strokeStyle = palette.labelBackground
   for (const node of [false, true]) {
     setFont(frame, node)
     for (const caption of captions) {
@@ -136,6 +137,6 @@ function write(frame: Frame, captions: readonly Caption[]): void {
 
 function colorOf(frame: Frame, caption: Caption): string {
   const { palette } = frame
-  if (caption.node) return nodeTier(frame, caption.place) === 'faint' ? palette.textFaint : palette.text
-  return frame.near?.edges.has(caption.place) ? palette.edgeStrong : palette.textFaint
+  if (caption.node) return nodeTier(frame, caption.index) === 'faint' ? palette.textFaint : palette.text
+  return frame.highlight?.edges.has(caption.index) ? palette.edgeStrong : palette.textFaint
 }

@@ -1,48 +1,50 @@
 // The state of one frame, which all painters share.
 
 import type { Camera, Point, Size } from './camera'
-import type { Places } from './hit'
+import type { Positions } from './hit'
 import type { Palette } from './palette'
 import type { Scene } from './scene'
 
-export interface Look {
+export interface FrameInput {
   scene: Scene
-  xy: Places
+  xy: Positions
   camera: Camera
   size: Size
   palette: Palette
-  /** Places; -1: none. */
+  /** Indices; -1 for none. */
   hoveredNode: number
   hoveredEdge: number
   selectedNode: number
   selectedEdge: number
-  /** Ids of nodes that are held where they were put. */
+  /** Ids of pinned nodes. */
   pinned: ReadonlySet<string>
-  /** What changed a moment ago, by id: from 1, just now, to 0. */
+  /** Recently changed resources by id: from 1 (just now) to 0. */
   flashes: ReadonlyMap<string, number>
-  /** Places whose labels were shown in the frame before: they keep their right of way, so that nothing flickers. */
+  /**
+   * Indices of the nodes that were labelled in the previous frame. They have priority, so that labels do not flicker.
+   */
   labelled: Set<number>
-  /** Widths of labels, by text. */
+  /** Widths of labels by text. */
   widths: Map<string, number>
 }
 
 export type Tier = 'faint' | 'plain' | 'strong'
 
-/** No node gets smaller than this on the screen. */
-const LEAST_RADIUS = 2.2
-/** What one frame works with. */
-export interface Frame extends Look {
+/** The minimum radius of a node on the screen. */
+const MIN_RADIUS = 2.2
+/** The state of a frame. */
+export interface Frame extends FrameInput {
   ctx: CanvasRenderingContext2D
   screen: (Point | null)[]
-  /** Nodes and edges that are brought out; null: none in particular. */
-  near: { nodes: Set<number>; edges: Set<number> } | null
+  /** Highlighted nodes and edges; null for none. */
+  highlight: { nodes: Set<number>; edges: Set<number> } | null
 }
 
 export function nodeTier(frame: Frame, i: number): Tier {
-  return !frame.near || frame.near.nodes.has(i) ? 'plain' : 'faint'
+  return !frame.highlight || frame.highlight.nodes.has(i) ? 'plain' : 'faint'
 }
 
-/** Whether a line from a to b cannot cross the screen, with room for what is bent. */
+/** Reports whether a line from a to b is outside the screen, with a margin for curves. */
 export function outside(a: Point, b: Point, size: Size): boolean {
   const room = 80
   return (
@@ -54,5 +56,5 @@ export function outside(a: Point, b: Point, size: Size): boolean {
 }
 
 export function screenRadius(frame: Frame, i: number): number {
-  return Math.max(LEAST_RADIUS, (frame.scene.nodes[i]?.radius ?? 0) * frame.camera.k)
+  return Math.max(MIN_RADIUS, (frame.scene.nodes[i]?.radius ?? 0) * frame.camera.k)
 }

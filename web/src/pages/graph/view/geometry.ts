@@ -1,8 +1,8 @@
-// The shapes of edges: straight lines, quadratic curves for parallel ones, circles for loops.
+// The shapes of edges: straight lines, quadratic curves for parallel edges, circles for loops.
 
 import type { Point } from './camera'
 
-/** The point that a quadratic curve is pulled to, so that its middle is `bend` to the left of a → b. */
+/** Returns the control point of a quadratic curve whose middle is `bend` to the left of a → b. */
 export function controlPoint(a: Point, b: Point, bend: number): Point {
   const dx = b.x - a.x
   const dy = b.y - a.y
@@ -10,7 +10,7 @@ export function controlPoint(a: Point, b: Point, bend: number): Point {
   return { x: (a.x + b.x) / 2 + (2 * bend * dy) / length, y: (a.y + b.y) / 2 - (2 * bend * dx) / length }
 }
 
-/** A point of the quadratic curve a, control, b; t from 0 to 1. */
+/** Returns a point of the quadratic curve a, control, b; t is 0 to 1. */
 export function onCurve(a: Point, control: Point, b: Point, t: number): Point {
   const s = 1 - t
   return {
@@ -23,7 +23,7 @@ export interface Circle extends Point {
   r: number
 }
 
-/** The circle of a loop: above its node, touching the middle of it. */
+/** Returns the circle of a loop: above its node, touching its centre. */
 export function loopCircle(at: Point, radius: number, bend: number): Circle {
   const r = bend / 2 + radius / 2
   return { x: at.x, y: at.y - radius - r * 0.7, r }
@@ -40,14 +40,14 @@ export function distanceToSegment(p: Point, a: Point, b: Point): number {
 const PIECES = 8
 
 export function distanceToCurve(p: Point, a: Point, control: Point, b: Point): number {
-  let least = Infinity
+  let min = Infinity
   let from = a
   for (let i = 1; i <= PIECES; i++) {
     const to = onCurve(a, control, b, i / PIECES)
-    least = Math.min(least, distanceToSegment(p, from, to))
+    min = Math.min(min, distanceToSegment(p, from, to))
     from = to
   }
-  return least
+  return min
 }
 
 export function distanceToCircle(p: Point, circle: Circle): number {
@@ -56,11 +56,11 @@ export function distanceToCircle(p: Point, circle: Circle): number {
 
 export interface Arrow {
   tip: Point
-  /** The direction that it points in, in radians. */
+  /** The direction in radians. */
   angle: number
 }
 
-/** Where the arrow of an edge touches the border of its target; null: the ends are too near each other. */
+/** Returns where the arrow of an edge touches the border of its target; null if the ends are too close. */
 export function arrowOf(a: Point, b: Point, bend: number, targetRadius: number): Arrow | null {
   const from = bend === 0 ? a : controlPoint(a, b, bend)
   const dx = b.x - from.x

@@ -1,24 +1,27 @@
-// What fingers and mice do on the canvas, as a few gestures: the same for both.
+// Translates pointer events of mice and touch screens to gestures.
 
 import type { Point } from './camera'
 
 export type Gesture =
   | { type: 'hover'; at: Point | null }
   | { type: 'press'; at: Point; touch: boolean }
-  /** The pointer is down and moved, since the last one by dx, dy. */
+  /** The pointer moved while down, by dx, dy since the last event. */
   | { type: 'drag'; at: Point; dx: number; dy: number }
   | { type: 'release' }
-  /** Down and up at one place. */
+  /** Down and up at one position. */
   | { type: 'tap'; at: Point; touch: boolean }
   | { type: 'double'; at: Point; touch: boolean }
   | { type: 'menu'; at: Point; touch: boolean }
-  /** The wheel, or two fingers, which may move as well. */
+  /** The wheel, or two fingers, which may also move. */
   | { type: 'zoom'; at: Point; factor: number; dx: number; dy: number }
 
-/** Pixels that a hand trembles, and milliseconds between two taps, and until a finger that rests asks for the menu. */
-const TREMBLE = 4
-const TWICE = 320
-const LONG = 550
+/**
+ * The tolerance of a tap in pixels, the milliseconds between the taps of a double tap, and the milliseconds of a long
+ * press, which opens the menu.
+ */
+const TAP_TOLERANCE_PX = 4
+const DOUBLE_TAP_MS = 320
+const LONG_PRESS_MS = 550
 
 export class Gestures {
   private readonly down = new Map<number, Point>()
@@ -26,7 +29,7 @@ export class Gestures {
   private moved = false
   private touch = false
   private lastTap: { at: Point; time: number } | null = null
-  private long = 0
+  private longPressTimer = 0
   private readonly abort = new AbortController()
 
   constructor(
@@ -34,18 +37,18 @@ export class Gestures {
     private readonly emit: (gesture: Gesture) => void,
   ) {
     const { signal } = this.abort
-    surface.addEventListener('pointerdown', (event) => this.press(event), { signal })
-    surface.addEventListener('pointermove', (event) => this.move(event), { signal })
-    surface.addEventListener('pointerup', (event) => this.lift(event, true), { signal })
-    surface.addEventListener('pointercancel', (event) => this.lift(event, false), { signal })
+    surface.addEventListener('pointerdown', (event) => this.onPointerDown(event), { signal })
+    surface.addEventListener('pointermove', (event) => this.onPointerMove(event), { signal })
+    surface.addEventListener('pointerup', (event) => this.onPointerUp(event, true), { signal })
+    surface.addEventListener('pointercancel', (event) => this.onPointerUp(event, false), { signal })
     surface.addEventListener('pointerleave', () => this.emit({ type: 'hover', at: null }), { signal })
-    surface.addEventListener('wheel', (event) => this.wheel(event), { signal, passive: false })
-    surface.addEventListener('contextmenu', (event) => this.menu(event), { signal })
+    surface.addEventListener('wheel', (event) => this.onWheel(event), { signal, passive: false })
+    surface.addEventListener('contextmenu', (event) => this.onContextMenu(event), { signal })
   }
 
   close(): void {
     this.abort.abort()
-    window.clearTimeout(this.long)
+    window.clearTimeout(this.longPressTimer)
   }
 
   private at(event: MouseEvent): Point {
@@ -53,30 +56,30 @@ export class Gestures {
     return { x: event.clientX - box.left, y: event.clientY - box.top }
   }
 
-  private press(event: PointerEvent): void {
+  private onPointerDown(event: PointerEvent): void {
     if (event.button !== 0) return
     const at = this.at(event)
     this.surface.setPointerCapture(event.pointerId)
     this.down.set(event.pointerId, at)
     this.touch = event.pointerType !== 'mouse'
-    window.clearTimeout(this.long)
+    window.clearTimeout(this.longPressTimer)
     if (this.down.size > 1) {
-      this.moved = true // two fingers are no tap
+      this.moved = true // two fingers are not a tap
       this.emit({ type: 'release' })
       return
     }
     this.start = at
     this.moved = false
     this.emit({ type: 'press', at, touch: this.touch })
-    if (this.touch) this.long = window.setTimeout(() => this.rest(at), LONG)
+    if (this.touch) this.longPressTimer = window.setTimeout(() => this.startLongPress(at), LONG_PRESS_MS)
   }
 
-  private rest(at: Point): void {
-    this.moved = true // what follows is no tap any more
+  private startLongPress(at: Point): void {
+    this.moved = true // what follows is not a tap
     this.emit({ type: 'menu', at, touch: true })
   }
 
-  private move(event: PointerEvent): void {
+  private onPointerMove(event: PointerEvent): void {
     const at = this.at(event)
     const before = this.down.get(event.pointerId)
     if (!before) {
@@ -84,8 +87,12 @@ export class Gestures {
       return
     }
     if (this.down.size === 2) this.pinch(event.pointerId, before, at)
-    else if (this.moved || !this.start || Math.hypot(at.x - this.start.x, at.y - this.start.y) > TREMBLE) {
-      window.clearTimeout(this.long)
+    else if (
+      this.moved ||
+      !this.start ||
+      Math.hypot(at.x - this.start.x, at.y - this.start.y) > TAP_TOLERANCE_PX
+    ) {
+      window.clearTimeout(this.longPressTimer)
       const from = this.moved ? before : (this.start ?? before)
       this.moved = true
       this.emit({ type: 'drag', at, dx: at.x - from.x, dy: at.y - from.y })
@@ -103,31 +110,31 @@ export class Gestures {
     this.emit({ type: 'zoom', at: middle, factor, dx: (at.x - before.x) / 2, dy: (at.y - before.y) / 2 })
   }
 
-  private lift(event: PointerEvent, meant: boolean): void {
-    window.clearTimeout(this.long)
+  private onPointerUp(event: PointerEvent, meant: boolean): void {
+    window.clearTimeout(this.longPressTimer)
     if (!this.down.delete(event.pointerId)) return
     if (this.down.size > 0) return
     this.emit({ type: 'release' })
     if (this.moved || !meant) return
     const at = this.at(event)
-    const twice =
+    const isDouble =
       this.lastTap &&
-      event.timeStamp - this.lastTap.time < TWICE &&
-      Math.hypot(at.x - this.lastTap.at.x, at.y - this.lastTap.at.y) < 4 * TREMBLE
-    this.lastTap = twice ? null : { at, time: event.timeStamp }
-    this.emit({ type: twice ? 'double' : 'tap', at, touch: this.touch })
+      event.timeStamp - this.lastTap.time < DOUBLE_TAP_MS &&
+      Math.hypot(at.x - this.lastTap.at.x, at.y - this.lastTap.at.y) < 4 * TAP_TOLERANCE_PX
+    this.lastTap = isDouble ? null : { at, time: event.timeStamp }
+    this.emit({ type: isDouble ? 'double' : 'tap', at, touch: this.touch })
   }
 
-  private wheel(event: WheelEvent): void {
+  private onWheel(event: WheelEvent): void {
     event.preventDefault()
     const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 20 : 1
-    // Trackpads pinch by a wheel with Ctrl, in small steps.
+    // Trackpads report a pinch as a wheel event with Ctrl, in small steps.
     const speed = event.ctrlKey ? 0.01 : 0.0016
     const factor = Math.exp(-Math.max(-240, Math.min(240, event.deltaY * lines)) * speed)
     this.emit({ type: 'zoom', at: this.at(event), factor, dx: 0, dy: 0 })
   }
 
-  private menu(event: MouseEvent): void {
+  private onContextMenu(event: MouseEvent): void {
     event.preventDefault()
     if (!this.touch || this.down.size === 0) this.emit({ type: 'menu', at: this.at(event), touch: false })
   }

@@ -1,36 +1,36 @@
-// Which labels are shown: as many as fit without one lying on another, the more important ones first. So a whole graph
-// shows its hubs' names, and more appear as one zooms in.
+// Selects the visible labels: as many as fit without overlap, the most important ones first. The whole graph shows the
+// names of its hubs, and zooming in shows more.
 
 export interface Label {
-  /** Of the node. */
-  place: number
-  /** The box's middle and sizes on the screen. */
+  /** The index of the node. */
+  index: number
+  /** The centre and size of the box on the screen. */
   x: number
   y: number
   width: number
   height: number
-  /** Higher goes first; Infinity: in any case. */
+  /** The priority. Infinity: the label is always shown. */
   weight: number
 }
 
-/** Cells of the grid by which overlaps are found, in pixels: about a label's height. */
+/** The cell size in pixels of the grid that finds overlaps: about the height of a label. */
 const CELL = 24
 
 export type Box = Pick<Label, 'x' | 'y' | 'width' | 'height'>
 
-/** Chooses labels that overlap neither each other nor what is in their way, at most so many. */
+/** Selects at most `maxLabels` labels that overlap neither each other nor an obstacle. */
 export function chooseLabels<L extends Label>(
   candidates: readonly L[],
-  most: number,
+  maxLabels: number,
   obstacles: readonly Box[] = [],
 ): L[] {
-  const ordered = [...candidates].sort((a, b) => b.weight - a.weight || a.place - b.place)
+  const ordered = [...candidates].sort((a, b) => b.weight - a.weight || a.index - b.index)
   const cells = new Map<number, Box[]>()
   for (const box of obstacles) occupy(cells, box, cellsOf(box))
   const chosen: L[] = []
   for (const label of ordered) {
     const must = label.weight === Infinity
-    if (chosen.length >= most && !must) break
+    if (chosen.length >= maxLabels && !must) break
     const keys = cellsOf(label)
     if (!must && keys.some((key) => cells.get(key)?.some((other) => overlap(label, other)))) continue
     chosen.push(label)
@@ -63,19 +63,19 @@ function overlap(a: Box, b: Box): boolean {
   return Math.abs(a.x - b.x) * 2 < a.width + b.width && Math.abs(a.y - b.y) * 2 < a.height + b.height
 }
 
-/** A name short enough for a label. Cut between characters that people see as one. */
-export function shorten(name: string, most: number): string {
-  if (name.length <= most) return name
-  const characters = [...segments(name, most)]
-  return characters.length < most ? name : characters.slice(0, most - 1).join('') + '…'
+/** Shortens a name for a label. It is cut between grapheme clusters. */
+export function shorten(name: string, maxLength: number): string {
+  if (name.length <= maxLength) return name
+  const characters = [...segments(name, maxLength)]
+  return characters.length < maxLength ? name : characters.slice(0, maxLength - 1).join('') + '…'
 }
 
 const SEGMENTER = new Intl.Segmenter()
 
-function* segments(text: string, most: number): Generator<string> {
+function* segments(text: string, maxCount: number): Generator<string> {
   let n = 0
   for (const { segment } of SEGMENTER.segment(text)) {
     yield segment
-    if (++n >= most) return
+    if (++n >= maxCount) return
   }
 }

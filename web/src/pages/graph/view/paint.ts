@@ -1,37 +1,37 @@
-// Draws a scene. Everything of one look is gathered into one path, because what costs is the number of strokes and
-// fills, not that of lines: 1,000 edges are three strokes.
+// Draws a scene. Elements of the same style are combined into one path, because the cost depends on the number of
+// strokes and fills, not of lines: 1,000 edges are three strokes.
 
 import { toScreen, type Point } from './camera'
 import { paintCaptions } from './captions'
-import { nodeTier, outside, screenRadius, type Frame, type Look, type Tier } from './frame'
+import { nodeTier, outside, screenRadius, type Frame, type FrameInput, type Tier } from './frame'
 import { arrowOf, controlPoint, loopCircle } from './geometry'
-import { placeOf } from './hit'
+import { positionOf } from './hit'
 import type { SceneEdge, SceneNode } from './scene'
 import { addShape } from './shapes'
 
-/** Zoom from which arrows are visible. */
+/** The zoom from which arrows are visible. */
 const ARROWS_FROM = 0.42
 
-/** Draws one frame; `ratio` is that of the device's pixels to those of CSS. */
-export function paint(ctx: CanvasRenderingContext2D, look: Look, ratio: number): void {
-  const { size, scene, xy, camera } = look
+/** Draws one frame. `ratio` is the device pixel ratio. */
+export function paint(ctx: CanvasRenderingContext2D, input: FrameInput, ratio: number): void {
+  const { size, scene, xy, camera } = input
   ctx.setTransform(ratio, 0, 0, ratio, 0, 0)
   ctx.clearRect(0, 0, size.width, size.height)
   const screen = scene.nodes.map((_, i) => {
-    const at = placeOf(xy, i)
+    const at = positionOf(xy, i)
     return at && toScreen(camera, at)
   })
-  const frame: Frame = { ...look, ctx, screen, near: nearOf(look) }
+  const frame: Frame = { ...input, ctx, screen, highlight: highlightOf(input) }
   paintEdges(frame)
   paintNodes(frame)
   paintRings(frame)
   paintCaptions(frame)
 }
 
-/** What is around the hovered, else the selected one. */
-function nearOf(look: Look): Frame['near'] {
-  const { scene } = look
-  const node = look.hoveredNode >= 0 ? look.hoveredNode : look.hoveredEdge >= 0 ? -1 : look.selectedNode
+/** Returns the neighbourhood of the hovered node or edge, otherwise of the selected one. */
+function highlightOf(input: FrameInput): Frame['highlight'] {
+  const { scene } = input
+  const node = input.hoveredNode >= 0 ? input.hoveredNode : input.hoveredEdge >= 0 ? -1 : input.selectedNode
   if (node >= 0) {
     const edges = new Set(scene.edgesOf[node])
     const nodes = new Set([node])
@@ -41,14 +41,14 @@ function nearOf(look: Look): Frame['near'] {
     }
     return { nodes, edges }
   }
-  const edge = scene.edges[look.hoveredEdge >= 0 ? look.hoveredEdge : look.selectedEdge]
+  const edge = scene.edges[input.hoveredEdge >= 0 ? input.hoveredEdge : input.selectedEdge]
   if (!edge) return null
   return { nodes: new Set([edge.source, edge.target]), edges: new Set([scene.edges.indexOf(edge)]) }
 }
 
 function edgeTier(frame: Frame, i: number): Tier {
-  if (!frame.near) return 'plain'
-  return frame.near.edges.has(i) ? 'strong' : 'faint'
+  if (!frame.highlight) return 'plain'
+  return frame.highlight.edges.has(i) ? 'strong' : 'faint'
 }
 
 function paintEdges(frame: Frame): void {
@@ -127,20 +127,20 @@ function paintNodes(frame: Frame): void {
     addShape(borders, node.entityType, at, r + 1)
     addMarks(frame, node, at, r, holes, dots)
   })
-  // A line of the ground's colour around each keeps edges and neighbours apart from it.
-  ctx.fillStyle = palette.ground
+  // An outline in the background colour separates each node from edges and neighbours.
+  ctx.fillStyle = palette.background
   ctx.fill(borders)
   for (const [fill, path] of paths) {
     ctx.fillStyle = fill
     ctx.fill(path)
   }
-  ctx.fillStyle = palette.ground
+  ctx.fillStyle = palette.background
   ctx.fill(holes)
   ctx.fillStyle = palette.accent
   ctx.fill(dots)
 }
 
-/** A pinned node has a hole in its middle; one with more around it a dot at its side. */
+/** A pinned node has a hole in its centre. A node with unshown neighbours has a dot at its side. */
 function addMarks(frame: Frame, node: SceneNode, at: Point, r: number, holes: Path2D, dots: Path2D): void {
   if (r < 4) return
   if (frame.pinned.has(node.id)) circle(holes, at.x, at.y, Math.min(3, r * 0.35))
@@ -167,7 +167,7 @@ function paintRings(frame: Frame): void {
     ctx.globalAlpha = 1
   }
   for (const [id, left] of frame.flashes) {
-    const i = scene.place.get(id)
+    const i = scene.nodeIndex.get(id)
     if (i !== undefined) ring(i, 3 + 12 * (1 - left), 2, left)
   }
   if (frame.hoveredNode >= 0 && frame.hoveredNode !== frame.selectedNode) ring(frame.hoveredNode, 3, 1.5, 0.7)

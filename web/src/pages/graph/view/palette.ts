@@ -1,4 +1,4 @@
-// The colours of the drawing, out of the tokens of the page.
+// The colours of the drawing, from the design tokens of the page.
 
 import { color, faded } from '@/ui/scheme'
 
@@ -6,22 +6,22 @@ import type { EntityType } from '../model/types'
 
 export interface Palette {
   node: Record<EntityType, string>
-  /** Of nodes and edges that are not what is looked at. */
+  /** Colours of nodes and edges that are not highlighted. */
   nodeFaint: Record<EntityType, string>
   edge: string
   edgeFaint: string
   edgeStrong: string
   text: string
   textFaint: string
-  /** Behind everything. */
-  ground: string
-  /** Behind labels: the ground, let through a little. */
-  groundVeil: string
+  /** The background. */
+  background: string
+  /** The translucent background of labels. */
+  labelBackground: string
   accent: string
   font: string
 }
 
-/** The token of each type's colour; its shape says the same. */
+/** The colour token of each type. Its shape carries the same information. */
 export const TYPE_TOKENS: Record<EntityType, string> = {
   object: '--series-1',
   process: '--series-2',
@@ -30,24 +30,29 @@ export const TYPE_TOKENS: Record<EntityType, string> = {
 }
 
 export function readPalette(within: Element): Palette {
-  const of = (token: string) => color(token, within)
-  const ground = of('--bg')
-  const node = mapTypes((type) => of(TYPE_TOKENS[type]))
+  const cssColor = (token: string) => color(token, within)
+  const background = cssColor('--bg')
+  const node = mapTypes((type) => cssColor(TYPE_TOKENS[type]))
   return {
     node,
     nodeFaint: mapTypes((type) => faded(node[type], 0.22)),
-    edge: faded(of('--text-3'), 0.45),
-    edgeFaint: faded(of('--text-3'), 0.12),
-    edgeStrong: of('--accent'),
-    text: of('--text'),
-    textFaint: of('--text-3'),
-    ground,
-    groundVeil: faded(ground, 0.9),
-    accent: of('--accent'),
+    edge: faded(cssColor('--text-3'), 0.45),
+    edgeFaint: faded(cssColor('--text-3'), 0.12),
+    edgeStrong: cssColor('--accent'),
+    text: cssColor('--text'),
+    textFaint: cssColor('--text-3'),
+    background,
+    labelBackground: faded(background, 0.9),
+    accent: cssColor('--accent'),
     font: getComputedStyle(within).fontFamily,
   }
 }
 
-function mapTypes(of: (type: EntityType) => string): Record<EntityType, string> {
-  return { object: of('object'), process: of('process'), concept: of('concept'), actor: of('actor') }
+function mapTypes(colorOf: (type: EntityType) => string): Record<EntityType, string> {
+  return {
+    object: colorOf('object'),
+    process: colorOf('process'),
+    concept: colorOf('concept'),
+    actor: colorOf('actor'),
+  }
 }

@@ -1,9 +1,9 @@
-// A shape for each type of node: types differ without colours, too. All have about the same area.
+// A shape for each entity type, so that types are distinguishable without colours. All have about the same area.
 
 import type { EntityType } from '../model/types'
 
-/** What a path has to be able to do. */
-export interface Pen {
+/** The subset of Path2D that is used. */
+export interface PathBuilder {
   moveTo: (x: number, y: number) => void
   lineTo: (x: number, y: number) => void
   arc: (x: number, y: number, r: number, from: number, to: number) => void
@@ -12,7 +12,7 @@ export interface Pen {
 
 interface Polygon {
   corners: number
-  /** The direction of the first corner, in parts of a turn. */
+  /** The direction of the first corner, as a fraction of a turn. */
   turn: number
   size: number
 }
@@ -24,7 +24,7 @@ const POLYGONS: Record<Exclude<EntityType, 'object'>, Polygon> = {
 }
 
 /** Adds the shape of a type to a path: objects are circles, concepts diamonds, processes hexagons, actors triangles. */
-export function addShape(pen: Pen, type: EntityType, at: { x: number; y: number }, r: number): void {
+export function addShape(pen: PathBuilder, type: EntityType, at: { x: number; y: number }, r: number): void {
   if (type === 'object') {
     pen.moveTo(at.x + r, at.y)
     pen.arc(at.x, at.y, r, 0, 2 * Math.PI)
@@ -44,7 +44,7 @@ function corners(type: Exclude<EntityType, 'object'>, at: { x: number; y: number
   })
 }
 
-/** The shape as the `points` of an SVG polygon; null: it is a circle. */
+/** Returns the shape as the `points` of an SVG polygon; null for a circle. */
 export function polygonPoints(type: EntityType, at: { x: number; y: number }, r: number): string | null {
   if (type === 'object') return null
   return corners(type, at, r)

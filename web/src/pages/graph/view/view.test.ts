@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { EMPTY, withEdges, withNodes, type Canvas } from '../model/canvas'
 import { edge, node } from '../model/fixtures'
-import { between, boundsOf, fit, reveal, START, toScreen, toWorld, zoomAt } from './camera'
+import { interpolate, boundsOf, fit, reveal, INITIAL_CAMERA, toScreen, toWorld, zoomAt } from './camera'
 import { arrowOf, controlPoint, distanceToCurve, distanceToSegment, onCurve } from './geometry'
 import { edgeAt, nearestNode, nodeAt, nodeTowards } from './hit'
 import { chooseLabels, shorten, type Label } from './labels'
@@ -22,17 +22,17 @@ describe('the camera', () => {
   })
 
   it('zooms neither in nor out without end', () => {
-    expect(zoomAt(START, { x: 0, y: 0 }, 1e9).k).toBe(6)
-    expect(zoomAt(START, { x: 0, y: 0 }, 1e-9).k).toBe(0.05)
+    expect(zoomAt(INITIAL_CAMERA, { x: 0, y: 0 }, 1e9).k).toBe(6)
+    expect(zoomAt(INITIAL_CAMERA, { x: 0, y: 0 }, 1e-9).k).toBe(0.05)
   })
 
   it('shows a box whole and in the middle', () => {
     const bounds = boundsOf([-1000, -50, 3000, 50, NaN, NaN])
     expect(bounds).toEqual({ left: -1000, top: -50, right: 3000, bottom: 50 })
-    const camera = bounds ? fit(bounds, size) : START
+    const camera = bounds ? fit(bounds, size) : INITIAL_CAMERA
     expect(toScreen(camera, { x: -1000, y: 0 }).x).toBeCloseTo(48)
     expect(toScreen(camera, { x: 3000, y: 0 }).x).toBeCloseTo(752)
-    // In the middle of what is left below the bars.
+    // Centred in the area below the toolbar.
     expect(toScreen(camera, { x: 1000, y: 0 }).y).toBeCloseTo(84 + (600 - 84 - 48) / 2)
   })
 
@@ -42,12 +42,12 @@ describe('the camera', () => {
   })
 
   it('moves no more than it has to', () => {
-    expect(reveal(START, { x: 400, y: 300 }, size)).toBe(START)
-    expect(reveal(START, { x: 1000, y: 300 }, size)).toEqual({ x: -260, y: 0, k: 1 })
+    expect(reveal(INITIAL_CAMERA, { x: 400, y: 300 }, size)).toBe(INITIAL_CAMERA)
+    expect(reveal(INITIAL_CAMERA, { x: 1000, y: 300 }, size)).toEqual({ x: -260, y: 0, k: 1 })
   })
 
   it('goes from one to the other', () => {
-    expect(between(START, { x: 10, y: 20, k: 3 }, 0.5)).toEqual({ x: 5, y: 10, k: 2 })
+    expect(interpolate(INITIAL_CAMERA, { x: 10, y: 20, k: 3 }, 0.5)).toEqual({ x: 5, y: 10, k: 2 })
   })
 })
 
@@ -58,7 +58,7 @@ describe('the shapes of edges', () => {
   it('bend in the middle by as much as they should', () => {
     const middle = onCurve(a, controlPoint(a, b, 14), b, 0.5)
     expect(Math.hypot(middle.x - 50, middle.y)).toBeCloseTo(14)
-    // The other way round the same bend is on the other side: two edges between two nodes do not cover each other.
+    // In the reverse direction the same bend is on the other side: two edges between two nodes do not cover each other.
     const back = onCurve(b, controlPoint(b, a, 14), a, 0.5)
     expect(Math.sign(back.y)).toBe(-Math.sign(middle.y))
   })
@@ -158,14 +158,14 @@ describe('the arrow keys', () => {
     ['right', 2],
     ['up', 3],
     ['down', -1],
-  ] as const)('lead %s', (way, place) => {
-    expect(nodeTowards(scene, xy, 0, way)).toBe(place)
+  ] as const)('lead %s', (direction, index) => {
+    expect(nodeTowards(scene, xy, 0, direction)).toBe(index)
   })
 })
 
 describe('labels', () => {
-  const label = (place: number, x: number, weight: number): Label => ({
-    place,
+  const label = (index: number, x: number, weight: number): Label => ({
+    index,
     x,
     y: 0,
     width: 40,
@@ -175,7 +175,7 @@ describe('labels', () => {
 
   it('do not lie on each other, the important ones first', () => {
     const chosen = chooseLabels([label(0, 0, 1), label(1, 20, 5), label(2, 80, 2)], 10)
-    expect(chosen.map(({ place }) => place)).toEqual([1, 2])
+    expect(chosen.map(({ index }) => index)).toEqual([1, 2])
   })
 
   it('are limited in number, except for required ones', () => {
@@ -183,7 +183,7 @@ describe('labels', () => {
       [label(0, 0, 1), label(1, 100, 2), label(2, 10, Infinity), label(3, 12, Infinity)],
       1,
     )
-    expect(chosen.map(({ place }) => place)).toEqual([2, 3])
+    expect(chosen.map(({ index }) => index)).toEqual([2, 3])
   })
 
   it('keep clear of what is in their way', () => {

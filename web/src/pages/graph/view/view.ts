@@ -1,14 +1,14 @@
-// The canvas: draws when something changed and only then, and turns what the pointer does into words for the page.
+// The canvas: draws only after a change, and translates gestures to events of the page.
 
 import type { LayoutClient } from '../layout/client'
 import type { Ref } from '../model/types'
 import {
-  between,
+  interpolate,
   boundsOf,
   fit,
   pan,
   reveal,
-  START,
+  INITIAL_CAMERA,
   toWorld,
   zoomAt,
   type Camera,
@@ -16,51 +16,51 @@ import {
   type Size,
 } from './camera'
 import { Gestures, type Gesture } from './gestures'
-import { edgeAt, nearestNode, nodeAt, nodeTowards, placeOf, type Way } from './hit'
+import { edgeAt, nearestNode, nodeAt, nodeTowards, positionOf, type ArrowDirection } from './hit'
 import { paint } from './paint'
 import type { Palette } from './palette'
 import type { Scene } from './scene'
 
 export interface ViewEvents {
   onSelect: (ref: Ref | null) => void
-  /** A node was pressed twice. */
+  /** A node was double-clicked. */
   onOpen: (id: string) => void
 }
 
-/** Milliseconds for which a change glows, and for which the camera travels. */
-const FLASH = 1600
-const TRAVEL = 260
-/** How far beside a node or an edge the pointer still means it, in pixels. */
+/** Milliseconds of the highlight of a change and of a camera move. */
+const FLASH_MS = 1600
+const CAMERA_MOVE_MS = 260
+/** The tolerance of hit tests in pixels. */
 const NODE_SLACK = 5
 const TOUCH_SLACK = 14
 const EDGE_SLACK = 5
 
-const NO_SCENE: Scene = { nodes: [], edges: [], place: new Map(), edgePlace: new Map(), edgesOf: [] }
+const NO_SCENE: Scene = { nodes: [], edges: [], nodeIndex: new Map(), edgeIndex: new Map(), edgesOf: [] }
 
 export class CanvasView {
   private scene = NO_SCENE
-  private camera: Camera = START
+  private camera: Camera = INITIAL_CAMERA
   private size: Size = { width: 0, height: 0 }
   private palette: Palette | null = null
   private hovered: Ref | null = null
   private selected: Ref | null = null
   private dragging: string | null = null
-  private travel: { from: Camera; to: Camera; since: number } | null = null
+  private cameraMove: { from: Camera; to: Camera; since: number } | null = null
   private readonly flashes = new Map<string, number>()
   private readonly labelled = new Set<number>()
   private readonly widths = new Map<string, number>()
   private readonly gestures: Gestures
   private request = 0
-  private still = false
-  /** The camera keeps all in sight until the reader takes it. */
-  private following = true
+  private reducedMotion = false
+  /** The camera fits the whole graph until the user moves it. */
+  private autoFit = true
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
     private readonly layout: LayoutClient,
     private readonly events: ViewEvents,
   ) {
-    this.gestures = new Gestures(canvas, (gesture) => this.take(gesture))
+    this.gestures = new Gestures(canvas, (gesture) => this.onGesture(gesture))
   }
 
   close(): void {
@@ -85,9 +85,9 @@ export class CanvasView {
     this.draw()
   }
 
-  /** No motion of the camera and no glow that spreads. */
-  setStill(still: boolean): void {
-    this.still = still
+  /** Disables camera motion and fading highlights. */
+  setReducedMotion(reducedMotion: boolean): void {
+    this.reducedMotion = reducedMotion
   }
 
   setSize(size: Size): void {
@@ -96,84 +96,87 @@ export class CanvasView {
     const ratio = window.devicePixelRatio || 1
     this.canvas.width = Math.round(size.width * ratio)
     this.canvas.height = Math.round(size.height * ratio)
-    // A canvas that was resized is empty: waiting for the next frame would let it blink.
+    // Resizing clears the canvas: waiting for the next frame would make it flicker.
     this.paint(performance.now())
   }
 
-  /** Something moved: called by the layout. */
-  moved(): void {
+  /** Called by the layout when positions changed. */
+  onLayoutChange(): void {
     this.draw()
   }
 
-  /** Lets what changed glow for a moment. */
+  /** Highlights changed resources for a moment. */
   flash(ids: Iterable<string>): void {
     const now = performance.now()
     for (const id of ids) this.flashes.set(id, now)
     this.draw()
   }
 
-  /** Shows all, and keeps it in sight. */
+  /** Fits the whole graph and keeps it fitted. */
   fit(): void {
-    this.following = true
-    this.travel = null
+    this.autoFit = true
+    this.cameraMove = null
     this.draw()
   }
 
   zoom(factor: number): void {
-    this.following = false
-    this.go(zoomAt(this.aim, { x: this.size.width / 2, y: this.size.height / 2 }, factor))
+    this.autoFit = false
+    this.moveCamera(zoomAt(this.targetCamera, { x: this.size.width / 2, y: this.size.height / 2 }, factor))
   }
 
   scroll(dx: number, dy: number): void {
-    this.following = false
-    this.go(pan(this.aim, dx, dy))
+    this.autoFit = false
+    this.moveCamera(pan(this.targetCamera, dx, dy))
   }
 
-  /** Moves the camera as little as it takes to see a node. */
+  /** Moves the camera by the minimum that makes a node visible. */
   reveal(id: string): void {
-    const i = this.scene.place.get(id)
-    const at = i === undefined ? null : placeOf(this.layout.positions, i)
-    if (!at || this.following) return
-    this.go(reveal(this.aim, at, this.size))
+    const i = this.scene.nodeIndex.get(id)
+    const at = i === undefined ? null : positionOf(this.layout.positions, i)
+    if (!at || this.autoFit) return
+    this.moveCamera(reveal(this.targetCamera, at, this.size))
   }
 
-  /** The node that the arrow keys lead to. */
-  towards(way: Way): string | null {
+  /** Returns the node in the direction of an arrow key. */
+  nodeTowards(direction: ArrowDirection): string | null {
     const { positions } = this.layout
-    const from = this.selected?.kind === 'node' ? this.scene.place.get(this.selected.id) : undefined
+    const from = this.selected?.kind === 'node' ? this.scene.nodeIndex.get(this.selected.id) : undefined
     const middle = toWorld(this.camera, { x: this.size.width / 2, y: this.size.height / 2 })
     const i =
       from === undefined
         ? nearestNode(this.scene, positions, middle)
-        : nodeTowards(this.scene, positions, from, way)
+        : nodeTowards(this.scene, positions, from, direction)
     return this.scene.nodes[i]?.id ?? null
   }
 
-  /** Where the camera is, or is on its way to. */
-  private get aim(): Camera {
-    return this.travel?.to ?? this.camera
+  /** The camera at the end of the current move. */
+  private get targetCamera(): Camera {
+    return this.cameraMove?.to ?? this.camera
   }
 
-  /** A step towards the camera that shows all: eased, so that a graph that unfolds does not make the picture jump. */
-  private frameAll(): void {
+  /**
+   * Moves the camera one step towards the fit. The motion is eased, so that the view does not jump while the graph
+   * unfolds.
+   */
+  private stepTowardsFit(): void {
     const bounds = boundsOf(this.layout.positions)
     if (!bounds) return
-    const to = fit(bounds, this.size)
-    const far = Math.abs(Math.log(to.k / this.camera.k)) > 1.2 || this.still
-    if (far || near(this.camera, to)) this.camera = to
+    const target = fit(bounds, this.size)
+    const jump = Math.abs(Math.log(target.k / this.camera.k)) > 1.2 || this.reducedMotion
+    if (jump || isClose(this.camera, target)) this.camera = target
     else {
-      this.camera = between(this.camera, to, 0.18)
+      this.camera = interpolate(this.camera, target, 0.18)
       this.draw()
     }
   }
 
-  private go(to: Camera): void {
-    if (this.still) this.camera = to
-    else this.travel = { from: this.camera, to, since: performance.now() }
+  private moveCamera(to: Camera): void {
+    if (this.reducedMotion) this.camera = to
+    else this.cameraMove = { from: this.camera, to, since: performance.now() }
     this.draw()
   }
 
-  /** Draws at the next frame, once however often it is asked for. */
+  /** Draws at the next frame. Several calls draw once. */
   private draw(): void {
     if (this.request !== 0) return
     this.request = requestAnimationFrame((now) => {
@@ -186,10 +189,10 @@ export class CanvasView {
     const ctx = this.canvas.getContext('2d')
     if (!ctx || !this.palette || this.size.width === 0) return
     this.step(now)
-    if (this.following && !this.dragging && !this.travel) this.frameAll()
+    if (this.autoFit && !this.dragging && !this.cameraMove) this.stepTowardsFit()
     const { scene } = this
-    const nodePlace = (ref: Ref | null) => (ref?.kind === 'node' ? (scene.place.get(ref.id) ?? -1) : -1)
-    const edgePlace = (ref: Ref | null) => (ref?.kind === 'edge' ? (scene.edgePlace.get(ref.id) ?? -1) : -1)
+    const nodeIndexOf = (ref: Ref | null) => (ref?.kind === 'node' ? (scene.nodeIndex.get(ref.id) ?? -1) : -1)
+    const edgeIndexOf = (ref: Ref | null) => (ref?.kind === 'edge' ? (scene.edgeIndex.get(ref.id) ?? -1) : -1)
     paint(
       ctx,
       {
@@ -198,37 +201,37 @@ export class CanvasView {
         camera: this.camera,
         size: this.size,
         palette: this.palette,
-        hoveredNode: nodePlace(this.hovered),
-        hoveredEdge: edgePlace(this.hovered),
-        selectedNode: nodePlace(this.selected),
-        selectedEdge: edgePlace(this.selected),
+        hoveredNode: nodeIndexOf(this.hovered),
+        hoveredEdge: edgeIndexOf(this.hovered),
+        selectedNode: nodeIndexOf(this.selected),
+        selectedEdge: edgeIndexOf(this.selected),
         pinned: this.layout.pinned,
-        flashes: this.glow(now),
+        flashes: this.flashIntensities(now),
         labelled: this.labelled,
         widths: this.widths,
       },
       window.devicePixelRatio || 1,
     )
-    if (this.travel || this.flashes.size > 0) this.draw()
+    if (this.cameraMove || this.flashes.size > 0) this.draw()
   }
 
-  /** Moves the camera on its way. */
+  /** Advances the current camera move. */
   private step(now: number): void {
-    if (!this.travel) return
-    const { from, to, since } = this.travel
-    const t = Math.min(1, Math.max(0, (now - since) / TRAVEL))
-    this.camera = between(from, to, 1 - (1 - t) ** 3)
-    if (t >= 1) this.travel = null
+    if (!this.cameraMove) return
+    const { from, to, since } = this.cameraMove
+    const t = Math.min(1, Math.max(0, (now - since) / CAMERA_MOVE_MS))
+    this.camera = interpolate(from, to, 1 - (1 - t) ** 3)
+    if (t >= 1) this.cameraMove = null
   }
 
-  private glow(now: number): Map<string, number> {
-    const left = new Map<string, number>()
+  private flashIntensities(now: number): Map<string, number> {
+    const intensities = new Map<string, number>()
     for (const [id, since] of this.flashes) {
-      const rest = 1 - (now - since) / FLASH
-      if (rest <= 0) this.flashes.delete(id)
-      else left.set(id, this.still ? 1 : Math.min(1, rest))
+      const remaining = 1 - (now - since) / FLASH_MS
+      if (remaining <= 0) this.flashes.delete(id)
+      else intensities.set(id, this.reducedMotion ? 1 : Math.min(1, remaining))
     }
-    return left
+    return intensities
   }
 
   private refAt(at: Point, touch: boolean): Ref | null {
@@ -242,7 +245,7 @@ export class CanvasView {
     return edge ? { kind: 'edge', id: edge.id } : null
   }
 
-  private take(gesture: Gesture): void {
+  private onGesture(gesture: Gesture): void {
     switch (gesture.type) {
       case 'hover':
         this.hover(gesture.at && this.refAt(gesture.at, false))
@@ -269,7 +272,7 @@ export class CanvasView {
         break
       }
       case 'menu': {
-        // What can be done is said beside the canvas.
+        // The actions are listed beside the canvas.
         const ref = this.refAt(gesture.at, gesture.touch)
         if (ref) this.events.onSelect(ref)
         break
@@ -282,11 +285,11 @@ export class CanvasView {
   }
 
   private zoomTo(at: Point, factor: number, smooth: boolean): void {
-    this.following = false
-    if (smooth) this.go(zoomAt(this.aim, at, factor))
+    this.autoFit = false
+    if (smooth) this.moveCamera(zoomAt(this.targetCamera, at, factor))
     else {
       this.camera = zoomAt(this.camera, at, factor)
-      this.travel = null
+      this.cameraMove = null
       this.draw()
     }
   }
@@ -304,14 +307,14 @@ export class CanvasView {
       const to = toWorld(this.camera, at)
       this.layout.pin(this.dragging, to.x, to.y)
     } else {
-      this.following = false
-      this.travel = null
+      this.autoFit = false
+      this.cameraMove = null
       this.camera = pan(this.camera, dx, dy)
     }
     this.draw()
   }
 }
 
-function near(a: Camera, b: Camera): boolean {
+function isClose(a: Camera, b: Camera): boolean {
   return Math.abs(a.x - b.x) < 0.5 && Math.abs(a.y - b.y) < 0.5 && Math.abs(a.k - b.k) < 0.001 * b.k
 }

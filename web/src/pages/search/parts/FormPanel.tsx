@@ -1,4 +1,4 @@
-// What is asked.
+// The search form.
 
 import { Search } from 'lucide-react'
 import { useState } from 'react'
@@ -6,8 +6,8 @@ import { useState } from 'react'
 import { Button, Checkbox, Field, Input, Panel, Segmented, Select, Textarea } from '@/ui'
 
 import { ENTITY_TYPES, type Direction } from '../../graph/model/types'
-import { ENTITY_LABELS } from '../../graph/model/words'
-import { TypeMark } from '../../graph/parts/TypeMark'
+import { ENTITY_LABELS } from '../../graph/model/descriptions'
+import { TypeIcon } from '../../graph/parts/TypeIcon'
 import { DIRECTION_LABELS } from '../explain'
 import { checkForm, LIMITS, type Form, type Mode } from '../form'
 import { LANES, type Lane } from '../types'
@@ -135,14 +135,14 @@ function Filters({ form, set, error }: PartProps & { error: string | undefined }
             checked={form.entityTypes.includes(type)}
             onChange={(event) =>
               set({
-                entityTypes: ENTITY_TYPES.filter((one) =>
-                  one === type ? event.target.checked : form.entityTypes.includes(one),
+                entityTypes: ENTITY_TYPES.filter((item) =>
+                  item === type ? event.target.checked : form.entityTypes.includes(item),
                 ),
               })
             }
             label={
               <>
-                <TypeMark type={type} /> {ENTITY_LABELS[type]}
+                <TypeIcon type={type} /> {ENTITY_LABELS[type]}
               </>
             }
           />
@@ -167,7 +167,7 @@ function Filters({ form, set, error }: PartProps & { error: string | undefined }
 }
 
 function HybridFields({ form, set, errors }: PartProps & { errors: ReturnType<typeof checkForm> }) {
-  // If the results are below the form, it is collapsed first.
+  // If the results are below the form, it is collapsed initially.
   const [open] = useState(() => window.matchMedia(BESIDE).matches)
   const { nodeIds, relationTypes, weights } = form
   return (
@@ -218,7 +218,7 @@ function HybridFields({ form, set, errors }: PartProps & { errors: ReturnType<ty
   )
 }
 
-/** A list by comma. The text is kept as it is typed. */
+/** A comma-separated list. The text is kept as typed. */
 function ListInput({
   values,
   onChange,
@@ -238,7 +238,7 @@ function ListInput({
           ...new Set(
             event.target.value
               .split(',')
-              .map((one) => one.trim())
+              .map((item) => item.trim())
               .filter(Boolean),
           ),
         ]

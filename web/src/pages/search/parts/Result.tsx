@@ -1,4 +1,4 @@
-// One result: the node, the matches of the query, and the explanation.
+// A search result: the node, the matches of the query, and the explanation.
 
 import { Network } from 'lucide-react'
 import { useState } from 'react'
@@ -7,12 +7,12 @@ import { Link } from 'react-router'
 import { Button, ButtonLink, compact, Name, plural, Time, visible } from '@/ui'
 
 import type { GraphNode } from '../../graph/model/types'
-import { ENTITY_LABELS } from '../../graph/model/words'
-import { TypeMark } from '../../graph/parts/TypeMark'
-import { lanesOf, partsOf, percent, wayOf, type LaneScore, type Part } from '../explain'
+import { ENTITY_LABELS } from '../../graph/model/descriptions'
+import { TypeIcon } from '../../graph/parts/TypeIcon'
+import { lanesOf, partsOf, percent, hitPathOf, type LaneScore, type Part } from '../explain'
 import { highlight } from '../highlight'
 import type { Hit, LiveValue } from '../types'
-import { WayGraph } from './WayGraph'
+import { PathGraph } from './PathGraph'
 
 export interface ResultProps {
   hit: Hit
@@ -25,7 +25,7 @@ export interface ResultProps {
 export function Result({ hit, rank, words, names, workspace }: ResultProps) {
   const { node } = hit
   const to = `/graph?workspace=${encodeURIComponent(workspace)}&node=${encodeURIComponent(node.id)}`
-  const way = wayOf(hit)
+  const path = hitPathOf(hit)
   const parts = partsOf(hit.explanation ?? [])
   return (
     <li className="panel search-hit">
@@ -33,7 +33,7 @@ export function Result({ hit, rank, words, names, workspace }: ResultProps) {
         <span className="search-rank" aria-hidden="true">
           {rank}
         </span>
-        <TypeMark type={node.entityType} named size={18} />
+        <TypeIcon type={node.entityType} named size={18} />
         <h2>
           <Link to={to}>
             <Name text={node.name} strong />
@@ -57,9 +57,9 @@ export function Result({ hit, rank, words, names, workspace }: ResultProps) {
       )}
       <div className="search-why">
         <Scores score={hit.score} lanes={lanesOf(hit)} />
-        {parts.length > 0 && <Shares parts={parts} />}
+        {parts.length > 0 && <ScoreParts parts={parts} />}
       </div>
-      {way && <WayGraph way={way} names={names} workspace={workspace} hit={node.name} />}
+      {path && <PathGraph path={path} names={names} workspace={workspace} hit={node.name} />}
       {hit.matchedChunk?.text !== undefined && (
         <Chunk text={hit.matchedChunk.text} index={hit.matchedChunk.index} words={words} />
       )}
@@ -77,7 +77,7 @@ function Marked({ text, words }: { text: string; words: readonly string[] }) {
   )
 }
 
-/** The score and what each lane gave, as bars over the same length. */
+/** The score and the scores of the lanes as bars of the same scale. */
 function Scores({ score, lanes }: { score: number; lanes: readonly LaneScore[] }) {
   return (
     <dl className="search-scores">
@@ -105,8 +105,8 @@ function Bar({ label, value, kind }: { label: string; value: number | null; kind
   )
 }
 
-/** What the score is made of: one bar, cut into parts, and what each means. */
-function Shares({ parts }: { parts: readonly Part[] }) {
+/** The composition of the score: a segmented bar with a legend. */
+function ScoreParts({ parts }: { parts: readonly Part[] }) {
   return (
     <figure className="search-shares">
       <figcaption className="field-label">Composition</figcaption>
@@ -132,16 +132,16 @@ function Shares({ parts }: { parts: readonly Part[] }) {
   )
 }
 
-const FOLDED = 320
+const FOLDED_LENGTH = 320
 
 function Chunk({ text, index, words }: { text: string; index: number; words: readonly string[] }) {
   const [open, setOpen] = useState(false)
-  const long = text.length > FOLDED
+  const long = text.length > FOLDED_LENGTH
   return (
     <blockquote className="search-chunk">
       <p className="field-label">Matched text, part {index + 1}</p>
       <p dir="auto">
-        <Marked text={long && !open ? `${text.slice(0, FOLDED)}…` : text} words={words} />
+        <Marked text={long && !open ? `${text.slice(0, FOLDED_LENGTH)}…` : text} words={words} />
       </p>
       {long && (
         <Button size="s" variant="ghost" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -152,23 +152,23 @@ function Chunk({ text, index, words }: { text: string; index: number; words: rea
   )
 }
 
-const MOST_VALUES = 8
+const MAX_VALUES = 8
 
 function Values({ values }: { values: readonly LiveValue[] }) {
   return (
     <div className="search-live">
       <p className="field-label">Live</p>
       <ul>
-        {values.slice(0, MOST_VALUES).map((one, i) => (
+        {values.slice(0, MAX_VALUES).map((item, i) => (
           <li key={i}>
             <span className="muted">
-              {visible([one.sourceName, one.metric, ...Object.values(one.tags)].join(' · '), 120)}
+              {visible([item.sourceName, item.metric, ...Object.values(item.tags)].join(' · '), 120)}
             </span>{' '}
-            <b>{typeof one.value === 'number' ? compact(one.value) : visible(one.value, 60)}</b>
-            {one.unit && ` ${visible(one.unit, 16)}`} <Time at={one.timestamp} />
+            <b>{typeof item.value === 'number' ? compact(item.value) : visible(item.value, 60)}</b>
+            {item.unit && ` ${visible(item.unit, 16)}`} <Time at={item.timestamp} />
           </li>
         ))}
-        {values.length > MOST_VALUES && <li className="muted">and {values.length - MOST_VALUES} more</li>}
+        {values.length > MAX_VALUES && <li className="muted">and {values.length - MAX_VALUES} more</li>}
       </ul>
     </div>
   )
