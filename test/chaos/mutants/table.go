@@ -31,8 +31,8 @@ func (r result) row() string {
 	return fmt.Sprintf("| %s | %s | %s | %s | %.0f |\n", r.bug, r.invariant, by, cmp.Or(r.what, "–"), r.took.Seconds())
 }
 
-// table returns the table of the bugs in the given order. A bug without a result keeps its row of
-// before.
+// table returns the table of the bugs in the given order. A bug without a result keeps its previous
+// row.
 func table(bugs []string, results []result, before string) string {
 	rows := map[string]string{}
 	for line := range strings.Lines(before) {

@@ -28,7 +28,7 @@ type Config struct {
 	Only                []string // patterns of kinds for path.Match; empty: all
 	Losing              bool     // only the faults that lose data by definition
 	Log                 io.Writer
-	ContinueOnViolation bool          // after a violation
+	ContinueOnViolation bool
 	KeepRunning         bool          // after a violation, keep the environment running until ctx ends
 	Duration            time.Duration // in place of Faults, see Options
 	Spacing             time.Duration

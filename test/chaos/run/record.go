@@ -43,7 +43,7 @@ type Injected struct {
 
 // Round is a line of a log, one for each round.
 type Round struct {
-	Began      int64                `json:"began,omitempty"`  // ms after the run
+	Began      int64                `json:"began,omitempty"`  // ms after the start of the run
 	Rolled     bool                 `json:"rolled,omitempty"` // all processes were restarted, one after the other
 	Round      int                  `json:"round"`
 	Seed       uint64               `json:"seed"`
