@@ -23,16 +23,18 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
-// These tests hold the stack to what other files say: Livegraph's configuration, go.mod, Prometheus and Grafana.
+// These tests compare the stack with other files: Livegraph's configuration, go.mod, Prometheus and
+// Grafana.
 
-// consumerGrace is how long the points consumer takes at most to store what it holds, after the API's own shutdown.
+// consumerGrace is the maximum time in which the points consumer stores its batches, after the API's
+// own shutdown.
 const consumerGrace = 5 * time.Second
 
 // settings returns the environment variables of every setting of a configuration.
-func settings(of reflect.Type) map[string]bool {
+func settings(configuration reflect.Type) map[string]bool {
 	names := map[string]bool{}
-	for i := range of.NumField() {
-		field := of.Field(i)
+	for i := range configuration.NumField() {
+		field := configuration.Field(i)
 		if name := field.Tag.Get("env"); name != "" {
 			names[name] = true
 		} else if field.Type.Kind() == reflect.Struct {
@@ -42,32 +44,32 @@ func settings(of reflect.Type) map[string]bool {
 	return names
 }
 
-var known = settings(reflect.TypeFor[config.Config]())
+var knownSettings = settings(reflect.TypeFor[config.Config]())
 
 func hasKnownSettings(t *testing.T, _ *types.Project, s types.ServiceConfig) {
 	for variable := range s.Environment {
 		if strings.HasPrefix(variable, "LIVEGRAPH_") && s.Name != "grafana" { // its data source reads a client's variables
-			require.Contains(t, known, variable)
+			require.Contains(t, knownSettings, variable)
 			require.Contains(t, livegraph, s.Name)
 		}
 	}
 }
 
 func TestEverySettingOfTheExampleAndTheImageExists(t *testing.T) {
-	require.Contains(t, known, "LIVEGRAPH_LISTEN")
-	require.Contains(t, known, "LIVEGRAPH_KAFKA_BROKERS")
+	require.Contains(t, knownSettings, "LIVEGRAPH_LISTEN")
+	require.Contains(t, knownSettings, "LIVEGRAPH_KAFKA_BROKERS")
 	for variable := range example(t) {
-		require.True(t, known[variable] || !strings.HasPrefix(variable, "LIVEGRAPH_"), variable)
+		require.True(t, knownSettings[variable] || !strings.HasPrefix(variable, "LIVEGRAPH_"), variable)
 	}
 	for variable := range imageEnvironment(t, dockerfile) {
-		require.Contains(t, known, variable, "in the Dockerfile")
+		require.Contains(t, knownSettings, variable, "in the Dockerfile")
 	}
 }
 
-// parsed reads a service's settings as the binary does.
-func parsed(t *testing.T, service types.ServiceConfig) *config.Config {
+// parseSettings parses a service's settings in the same way as the binary.
+func parseSettings(t *testing.T, service types.ServiceConfig) *config.Config {
 	t.Helper()
-	for name := range known {
+	for name := range knownSettings {
 		if _, set := os.LookupEnv(name); set {
 			t.Setenv(name, "") // restored afterwards
 			require.NoError(t, os.Unsetenv(name))
@@ -93,7 +95,7 @@ func TestLivegraphTakesItsSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			service := project.Services[name]
-			cfg := parsed(t, service)
+			cfg := parseSettings(t, service)
 			require.Equal(t, roles, cfg.Roles)
 			require.Equal(t, []string{"kafka:9092"}, cfg.Kafka.Brokers)
 			require.Equal(t, "milvus:19530", cfg.Milvus.Address)
@@ -101,15 +103,15 @@ func TestLivegraphTakesItsSettings(t *testing.T) {
 			require.Equal(t, environment(project.Services[embedderService])["EMBEDDER_KEY"], cfg.Embedder.Key.Reveal())
 			require.Equal(t, embedded.EmbedderModel, cfg.Embedder.Model)
 			require.Equal(t, embedded.EmbedderDimensions, cfg.Embedder.Dimensions)
-			for at, want := range map[config.Secret]string{
+			for address, want := range map[config.Secret]string{
 				cfg.ClickHouse.URL: "clickhouse://" + clickhouse["CLICKHOUSE_USER"] + ":" + clickhouse["CLICKHOUSE_PASSWORD"] +
 					"@clickhouse:9000/" + clickhouse["CLICKHOUSE_DB"],
-				// no superuser: see TestTheApplicationOwnsItsDatabaseAndIsNoSuperuser
+				// not a superuser: see TestTheApplicationOwnsItsDatabaseAndIsNoSuperuser
 				cfg.Postgres.URL: "postgres://livegraph_app:" + canary("DATABASE_PASSWORD") + "@postgres:5432/" +
 					postgres["POSTGRES_DB"],
 				cfg.Redis.URL: "redis://:" + environment(project.Services["redis"])["REDISCLI_AUTH"] + "@redis:6379",
 			} {
-				u, err := url.Parse(at.Reveal())
+				u, err := url.Parse(address.Reveal())
 				require.NoError(t, err)
 				u.RawQuery = ""
 				require.Equal(t, want, strings.TrimSuffix(strings.TrimSuffix(u.String(), "/0"), "/"))
@@ -126,34 +128,34 @@ func TestLivegraphTakesItsSettings(t *testing.T) {
 }
 
 func TestWhatTheOperatorSetsReachesTheStack(t *testing.T) {
-	project, err := load(t, filled(t, map[string]string{
+	project, err := load(t, filledExample(t, map[string]string{
 		"LIVEGRAPH_API_PUBLIC_URL": "https://live.example.org", "LIVEGRAPH_API_TRUSTED_PROXIES": "10.0.0.0/8,192.168.0.0/16",
 		"LIVEGRAPH_API_CORS_ORIGINS": "https://a.example.org", "LIVEGRAPH_LOG_LEVEL": "debug",
 		"LIVEGRAPH_KAFKA_POINTS_PARTITIONS": "32", "LIVEGRAPH_KAFKA_RETENTION_BYTES": "1073741824",
 		"API_BIND": "10.1.2.3", "API_PORT": "9090", "PROMETHEUS_PORT": "9991", "GRAFANA_PORT": "3333",
 	}))
 	require.NoError(t, err)
-	cfg := parsed(t, project.Services[apiService])
+	cfg := parseSettings(t, project.Services[apiService])
 	require.Equal(t, "https://live.example.org", cfg.API.PublicURL)
 	require.Equal(t, []string{"10.0.0.0/8", "192.168.0.0/16"}, cfg.API.TrustedProxies)
 	require.Equal(t, []string{"https://a.example.org"}, cfg.API.CORSOrigins)
 	require.Equal(t, "debug", cfg.Log.Level)
 	require.EqualValues(t, 32, cfg.Kafka.PointsPartitions)
 	require.EqualValues(t, 1<<30, cfg.Kafka.RetentionBytes)
-	for name, at := range map[string]string{
+	for name, address := range map[string]string{
 		apiService: "10.1.2.3:9090", "prometheus": "127.0.0.1:9991", "grafana": "127.0.0.1:3333",
 	} {
 		port := project.Services[name].Ports[0]
-		require.Equal(t, at, net.JoinHostPort(port.HostIP, port.Published))
+		require.Equal(t, address, net.JoinHostPort(port.HostIP, port.Published))
 	}
 	require.Equal(t, "http://127.0.0.1:3333/", environment(project.Services["grafana"])["GF_SERVER_ROOT_URL"])
 
-	unset := filled(t, map[string]string{"API_PORT": "9090"})
+	unset := filledExample(t, map[string]string{"API_PORT": "9090"})
 	delete(unset, "API_BIND")
 	project, err = load(t, unset)
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1", project.Services[apiService].Ports[0].HostIP)
-	require.Equal(t, "http://127.0.0.1:9090", parsed(t, project.Services[apiService]).API.PublicURL)
+	require.Equal(t, "http://127.0.0.1:9090", parseSettings(t, project.Services[apiService]).API.PublicURL)
 }
 
 func TestTheRolesAreTheSameImageWithTheSameRights(t *testing.T) {
@@ -161,10 +163,10 @@ func TestTheRolesAreTheSameImageWithTheSameRights(t *testing.T) {
 	owner := "uid=" + strings.ReplaceAll(imageUser(t, dockerfile), ":", ",gid=")
 	common := func(s types.ServiceConfig) []any {
 		all := environment(s)
-		for _, differs := range []string{
+		for _, variable := range []string{
 			"LIVEGRAPH_ROLES", "LIVEGRAPH_API_PUBLIC_URL", "LIVEGRAPH_API_CORS_ORIGINS", "LIVEGRAPH_API_TRUSTED_PROXIES",
 		} {
-			delete(all, differs)
+			delete(all, variable)
 		}
 		return []any{all, s.Image, s.Build, s.StopGracePeriod, s.User, s.Command, s.Entrypoint, s.SecurityOpt}
 	}
@@ -181,8 +183,9 @@ func TestTheRolesAreTheSameImageWithTheSameRights(t *testing.T) {
 	require.Equal(t, len(livegraph), strings.Count(string(file), "<<: *livegraph\n"), "all are made from one anchor")
 }
 
-// TestTheStacksVersionsAreThoseOfGoMod: Milvus's table pairs server and client by their first two numbers, and the
-// alert rules are tried with the engine of a Prometheus whose release 3.15.0 is the module v0.315.0.
+// TestTheStacksVersionsAreThoseOfGoMod compares versions: Milvus's compatibility table pairs server
+// and client by major and minor version, and the alert rules are tested with the engine of the
+// Prometheus in the stack, whose release 3.15.0 is the module v0.315.0.
 func TestTheStacksVersionsAreThoseOfGoMod(t *testing.T) {
 	project := stack(t)
 	version := func(file, pattern string) []string {
@@ -201,16 +204,16 @@ func TestTheStacksVersionsAreThoseOfGoMod(t *testing.T) {
 	require.Equal(t, "v"+engine[1]+"."+strconv.Itoa(minor)+"."+engine[3], tagOf(project.Services["prometheus"].Image))
 }
 
-// deployed reads a YAML file below deploy.
-func deployed(t *testing.T, path string, into any) {
+// readDeployed reads a YAML file below deploy.
+func readDeployed(t *testing.T, path string, into any) {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(root, "deploy", path))
 	require.NoError(t, err)
 	require.NoError(t, yaml.Unmarshal(content, into), path)
 }
 
-// mounted returns the path in the repository of a path in a container.
-func mounted(t *testing.T, service types.ServiceConfig, path string) string {
+// sourceOfMount returns the path in the repository that is mounted at a path in a container.
+func sourceOfMount(t *testing.T, service types.ServiceConfig, path string) string {
 	t.Helper()
 	for _, v := range service.Volumes {
 		if below, under := strings.CutPrefix(path+"/", v.Target+"/"); under && v.Type == types.VolumeTypeBind {
@@ -240,27 +243,27 @@ func TestPrometheusScrapesTheServicesOfTheStackAndLoadsItsRules(t *testing.T) {
 			} `yaml:"dns_sd_configs"`
 		} `yaml:"scrape_configs"`
 	}
-	deployed(t, "prometheus/prometheus.yml", &file)
+	readDeployed(t, "prometheus/prometheus.yml", &file)
 	var scraped []string
 	for _, job := range file.ScrapeConfigs {
 		scraped = append(scraped, job.JobName)
 		service, known := project.Services[job.JobName]
 		require.True(t, known, "there is no service %s", job.JobName)
 		require.Len(t, job.DNSSDConfigs, 1, job.JobName)
-		at := job.DNSSDConfigs[0]
-		require.Equal(t, []string{job.JobName}, at.Names, "the alert rules know services by their job")
-		require.Equal(t, "A", at.Type)
-		require.Equal(t, project.Networks["metrics"].Ipam.Config[0].Subnet+":"+strconv.Itoa(at.Port),
+		discovery := job.DNSSDConfigs[0]
+		require.Equal(t, []string{job.JobName}, discovery.Names, "the alert rules know services by their job")
+		require.Equal(t, "A", discovery.Type)
+		require.Equal(t, project.Networks["metrics"].Ipam.Config[0].Subnet+":"+strconv.Itoa(discovery.Port),
 			environment(service)["LIVEGRAPH_METRICS_LISTEN"], "in the network of metrics alone")
 		require.True(t, shareNetwork(prometheus, service))
 	}
 	require.ElementsMatch(t, livegraph, scraped, "a process that is not scraped has no metrics and raises no alert")
 
-	path := after(t, strings.Join(prometheus.Command, " "), "--config.file=")
-	require.FileExists(t, mounted(t, prometheus, path))
+	path := wordAfter(t, strings.Join(prometheus.Command, " "), "--config.file=")
+	require.FileExists(t, sourceOfMount(t, prometheus, path))
 	require.NotEmpty(t, file.RuleFiles)
 	for _, rules := range file.RuleFiles {
-		require.FileExists(t, mounted(t, prometheus, filepath.Join(filepath.Dir(path), rules)))
+		require.FileExists(t, sourceOfMount(t, prometheus, filepath.Join(filepath.Dir(path), rules)))
 	}
 	require.Regexp(t, `^\d+d$`, file.Storage.TSDB.Retention.Time)
 	require.Regexp(t, `^\d+GB$`, file.Storage.TSDB.Retention.Size)
@@ -271,14 +274,15 @@ func TestGrafanaIsProvisioned(t *testing.T) {
 	project := stack(t)
 	grafana := project.Services["grafana"]
 	settings := environment(grafana)
-	sources, err := filepath.Glob(filepath.Join(mounted(t, grafana, "/etc/grafana/provisioning"), "datasources/*.yml"))
+	provisioning := sourceOfMount(t, grafana, "/etc/grafana/provisioning")
+	sources, err := filepath.Glob(filepath.Join(provisioning, "datasources/*.yml"))
 	require.NoError(t, err)
 	require.NotEmpty(t, sources)
 	for _, path := range sources {
 		var file struct {
 			Datasources []struct{ UID, Type, URL string }
 		}
-		deployed(t, "grafana/provisioning/datasources/"+filepath.Base(path), &file)
+		readDeployed(t, "grafana/provisioning/datasources/"+filepath.Base(path), &file)
 		require.NotEmpty(t, file.Datasources)
 		for _, source := range file.Datasources {
 			if source.Type == "prometheus" {
@@ -287,7 +291,7 @@ func TestGrafanaIsProvisioned(t *testing.T) {
 				require.True(t, shareNetwork(grafana, project.Services["prometheus"]))
 				continue
 			}
-			// a plugin, which the image does not have
+			// a plugin, which the image does not contain
 			plugin := `(^|,)` + regexp.QuoteMeta(source.Type) + `@\d+\.\d+\.\d+(,|$)`
 			require.Regexp(t, plugin, settings["GF_PLUGINS_PREINSTALL_SYNC"])
 			require.Equal(t, "$LIVEGRAPH_URL", source.URL)
@@ -303,9 +307,9 @@ func TestGrafanaIsProvisioned(t *testing.T) {
 			Options struct{ Path string }
 		}
 	}
-	deployed(t, "grafana/provisioning/dashboards/livegraph.yml", &file)
+	readDeployed(t, "grafana/provisioning/dashboards/livegraph.yml", &file)
 	require.Len(t, file.Providers, 1)
-	dashboards, err := filepath.Glob(filepath.Join(mounted(t, grafana, file.Providers[0].Options.Path), "*.json"))
+	dashboards, err := filepath.Glob(filepath.Join(sourceOfMount(t, grafana, file.Providers[0].Options.Path), "*.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, dashboards)
 	_, port, err := net.SplitHostPort(environment(project.Services[apiService])["LIVEGRAPH_LISTEN"])

@@ -20,9 +20,10 @@ import (
 // update rewrites the golden file: go test ./test/compose -run Golden -update.
 var update = flag.Bool("update", false, "rewrite the golden file")
 
-// TestTheResolvedStackGolden shows every change of the stack as a change of testdata/stack.yml: the stack as Docker
-// Compose resolves it, with every profile, and a canary in place of each password. The rules below are for what an
-// update of the file must not change, and for what other files have to agree with.
+// TestTheResolvedStackGolden compares testdata/stack.yml with the stack as Docker Compose resolves it,
+// with every profile and a canary for each password, so that every change of the stack is visible
+// there. The rules below are for properties that an update of the golden file must not change, and for
+// agreement with other files.
 func TestTheResolvedStackGolden(t *testing.T) {
 	const path = "testdata/stack.yml"
 	resolved, err := stack(t).MarshalYAML()
@@ -36,14 +37,14 @@ func TestTheResolvedStackGolden(t *testing.T) {
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
 	before, after := strings.Split(string(want), "\n"), strings.Split(got, "\n")
-	for i := range min(len(before), len(after)) { // the first difference; the whole would fill the screen
+	for i := range min(len(before), len(after)) { // the first difference only; all of them would not fit on the screen
 		require.Equal(t, before[i], after[i], "line %d; then: go test ./test/compose -run Golden -update", i+1)
 	}
 	require.Len(t, after, len(before))
 }
 
 func TestTheMonitorsAreAProfileOfTheirOwn(t *testing.T) {
-	plain, err := loadProfiles(t, filled(t, nil))
+	plain, err := loadProfiles(t, filledExample(t, nil))
 	require.NoError(t, err)
 	require.ElementsMatch(t, append(plain.ServiceNames(), monitors...), stack(t).ServiceNames())
 }
@@ -56,9 +57,9 @@ func TestNothingLoadsWithoutThePasswords(t *testing.T) {
 	require.ErrorContains(t, err, missing, "the example has no passwords")
 	for _, name := range passwords(t) {
 		t.Run(name, func(t *testing.T) {
-			_, err := load(t, filled(t, map[string]string{name: ""}))
+			_, err := load(t, filledExample(t, map[string]string{name: ""}))
 			require.ErrorContains(t, err, "required variable "+name+" "+missing)
-			variables := filled(t, nil)
+			variables := filledExample(t, nil)
 			delete(variables, name)
 			_, err = load(t, variables)
 			require.ErrorContains(t, err, "required variable "+name+" "+missing)
@@ -86,24 +87,24 @@ func TestTheExampleEnvironmentHasEveryVariableAndNoOther(t *testing.T) {
 	}
 }
 
-// rules hold for every service, each as a case of its own.
+// rules apply to every service, each as a test case of its own.
 var rules = map[string]func(t *testing.T, project *types.Project, s types.ServiceConfig){
 	"has no rights it does not need":                        hasFewRights,
 	"has an image of an exact version":                      isPinned,
 	"has a health check and waits for healthy services":     isChecked,
-	"keeps its data in a volume of its own":                 keepsItsData,
+	"keeps its data in a volume of its own":                 hasDataVolume,
 	"is bounded":                                            isBounded,
 	"has its secrets from the environment":                  hasSecretsFromTheEnvironment,
-	"is reached only where it is meant to":                  isClosed,
+	"is reached only where it is meant to":                  hasRestrictedNetwork,
 	"has no Livegraph setting that does not exist":          hasKnownSettings,
-	"reaches what its environment names, and nobody else's": reachesWhatItNames,
+	"reaches what its environment names, and nobody else's": canReachDependencies,
 }
 
 func TestEveryService(t *testing.T) {
 	project := stack(t)
 	for _, rule := range slices.Sorted(maps.Keys(rules)) {
 		t.Run(rule, func(t *testing.T) {
-			each(t, project, func(t *testing.T, _ string, s types.ServiceConfig) { rules[rule](t, project, s) })
+			forEachService(t, project, func(t *testing.T, _ string, s types.ServiceConfig) { rules[rule](t, project, s) })
 		})
 	}
 }
@@ -111,7 +112,7 @@ func TestEveryService(t *testing.T) {
 func hasFewRights(t *testing.T, _ *types.Project, s types.ServiceConfig) {
 	require.Equal(t, []string{"ALL"}, s.CapDrop)
 	if slices.Contains([]string{"clickhouse", "postgres", "redis"}, s.Name) {
-		// Their entry points make the volume their user's, and become that user.
+		// Their entry points change the owner of the volume to their user and switch to this user.
 		require.Equal(t, []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"}, s.CapAdd)
 	} else {
 		require.Empty(t, s.CapAdd)
@@ -120,7 +121,7 @@ func hasFewRights(t *testing.T, _ *types.Project, s types.ServiceConfig) {
 	require.False(t, s.Privileged)
 	require.Empty(t, s.Pid)
 	require.NotRegexp(t, `^(root|0)(:|$)`, s.User)
-	written := []string{"kafka", "clickhouse", "milvus", "minio"} // their images write beside their volumes
+	written := []string{"kafka", "clickhouse", "milvus", "minio"} // their images write outside of their volumes
 	require.Equal(t, !slices.Contains(written, s.Name), s.ReadOnly)
 	for _, v := range s.Volumes {
 		if v.Type == types.VolumeTypeBind {
@@ -130,12 +131,13 @@ func hasFewRights(t *testing.T, _ *types.Project, s types.ServiceConfig) {
 	}
 }
 
-// exactVersion is a tag that names one release: 4.3.1, 18.6-trixie, v2.4.24, RELEASE.2024-12-18T13-15-44Z.
+// exactVersion matches a tag of a single release: 4.3.1, 18.6-trixie, v2.4.24,
+// RELEASE.2024-12-18T13-15-44Z.
 var exactVersion = regexp.MustCompile(
 	`^(v?\d+\.\d+(\.\d+)*(-[a-z]+[\d.]*)*|RELEASE\.\d{4}(-\d{2}){2}T\d{2}(-\d{2}){2}Z)$`,
 )
 
-// tagOf returns an image's tag: what follows the last colon behind the last slash.
+// tagOf returns an image's tag: the text after the last colon that follows the last slash.
 func tagOf(image string) string {
 	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
 	return tag
@@ -147,7 +149,7 @@ func isPinned(t *testing.T, _ *types.Project, s types.ServiceConfig) {
 		return
 	}
 	require.Contains(t, append(slices.Clone(livegraph), embedderService), s.Name, "others are built here")
-	project, err := load(t, filled(t, map[string]string{"IMAGE_VERSION": "1.2.3"}))
+	project, err := load(t, filledExample(t, map[string]string{"IMAGE_VERSION": "1.2.3"}))
 	require.NoError(t, err)
 	require.Equal(t, "1.2.3", tagOf(project.Services[s.Name].Image))
 }
@@ -183,30 +185,30 @@ func isChecked(t *testing.T, project *types.Project, s types.ServiceConfig) {
 	}
 }
 
-// stores are the folders in which the images keep their data.
-var stores = map[string]string{
+// dataFolders are the folders in which the images store their data.
+var dataFolders = map[string]string{
 	"kafka": "/var/lib/kafka/data", "clickhouse": "/var/lib/clickhouse", "postgres": "/var/lib/postgresql",
 	"redis": "/data", "milvus": "/var/lib/milvus", "etcd": "/etcd", "minio": "/minio_data",
 	apiService: "/var/lib/livegraph", "prometheus": "/prometheus", "grafana": "/var/lib/grafana",
 }
 
-func keepsItsData(t *testing.T, project *types.Project, s types.ServiceConfig) {
+func hasDataVolume(t *testing.T, project *types.Project, s types.ServiceConfig) {
 	if slices.Contains(consumerServices, s.Name) || s.Name == embedderService {
 		require.Empty(t, s.Volumes, "it keeps nothing")
 		return
 	}
-	require.Contains(t, stores, s.Name, "name the folder in which the new service keeps its data")
+	require.Contains(t, dataFolders, s.Name, "name the folder in which the new service keeps its data")
 	kept := slices.DeleteFunc(slices.Clone(s.Volumes), func(v types.ServiceVolumeConfig) bool {
 		return v.Type == types.VolumeTypeBind
 	})
 	require.Len(t, kept, 1)
 	require.Equal(t, types.VolumeTypeVolume, kept[0].Type)
-	require.Equal(t, stores[s.Name], kept[0].Target)
+	require.Equal(t, dataFolders[s.Name], kept[0].Target)
 	require.False(t, kept[0].ReadOnly)
 	require.Contains(t, project.Volumes, kept[0].Source)
-	require.Equal(t, 1, strings.Count(goldenOf(t), "source: "+kept[0].Source+"\n"), "two services in one volume")
-	require.Len(t, project.Volumes, len(stores), "a volume that nobody uses")
-	// Where the folder is a setting, it is the volume's.
+	require.Equal(t, 1, strings.Count(resolvedStack(t), "source: "+kept[0].Source+"\n"), "two services in one volume")
+	require.Len(t, project.Volumes, len(dataFolders), "a volume that nobody uses")
+	// If the folder is a setting, it must be the volume's.
 	configured := map[string]string{
 		"kafka": environment(s)["KAFKA_LOG_DIRS"], "minio": strings.Join(s.Command, " "),
 		"etcd":       strings.Join(s.Command, " "),
@@ -214,11 +216,11 @@ func keepsItsData(t *testing.T, project *types.Project, s types.ServiceConfig) {
 		apiService: environment(s)["LIVEGRAPH_DATA_DIR"],
 	}
 	if setting, ok := configured[s.Name]; ok {
-		require.Contains(t, setting, stores[s.Name])
+		require.Contains(t, setting, dataFolders[s.Name])
 	}
 }
 
-func goldenOf(t *testing.T) string {
+func resolvedStack(t *testing.T) string {
 	resolved, err := stack(t).MarshalYAML()
 	require.NoError(t, err)
 	return string(resolved)
@@ -234,27 +236,27 @@ func isBounded(t *testing.T, project *types.Project, s types.ServiceConfig) {
 	require.NotEmpty(t, s.Logging.Options["max-size"], "logs without bound")
 	require.NotEmpty(t, s.Logging.Options["max-file"], "logs without bound")
 	require.Equal(t, types.RestartPolicyUnlessStopped, s.Restart)
-	own := environment(s)["GOMEMLIMIT"]
+	setting := environment(s)["GOMEMLIMIT"]
 	switch s.Name {
 	case "kafka":
-		own = after(t, environment(s)["KAFKA_HEAP_OPTS"], "-Xmx")
+		setting = wordAfter(t, environment(s)["KAFKA_HEAP_OPTS"], "-Xmx")
 	case "redis":
-		own = after(t, project.Configs["valkey"].Content, "maxmemory ")
+		setting = wordAfter(t, project.Configs["valkey"].Content, "maxmemory ")
 	case "postgres":
-		own = after(t, strings.Join(s.Command, " "), "shared_buffers=")
+		setting = wordAfter(t, strings.Join(s.Command, " "), "shared_buffers=")
 	}
-	if own == "" {
+	if setting == "" {
 		require.NotContains(t, append(slices.Clone(livegraph), "grafana"), s.Name)
 		return
 	}
 	bytes := types.UnitBytes(0)
-	require.NoError(t, bytes.DecodeMapstructure(strings.Replace(strings.ToLower(own), "ib", "b", 1)))
+	require.NoError(t, bytes.DecodeMapstructure(strings.Replace(strings.ToLower(setting), "ib", "b", 1)))
 	require.LessOrEqual(t, int64(bytes), limit*9/10, "what it allows itself leaves no room below the limit")
 	require.Greater(t, int64(bytes), limit/8)
 }
 
-// after returns the word that follows prefix.
-func after(t *testing.T, text, prefix string) string {
+// wordAfter returns the word that follows prefix.
+func wordAfter(t *testing.T, text, prefix string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(text, prefix)
 	require.True(t, found, "no %q in %q", prefix, text)
@@ -280,7 +282,7 @@ func hasSecretsFromTheEnvironment(t *testing.T, project *types.Project, s types.
 			}
 		}
 	}
-	// What a list of processes or of images shows.
+	// These are visible in a list of processes or images.
 	visible, err := json.Marshal([]any{s.Command, s.Entrypoint, s.HealthCheck, s.Build, s.Labels})
 	require.NoError(t, err)
 	require.NotContains(t, string(visible), "canary0", "others can see a password")
@@ -289,7 +291,7 @@ func hasSecretsFromTheEnvironment(t *testing.T, project *types.Project, s types.
 // published are the services with a port on this machine.
 var published = map[string]string{apiService: "8080", "prometheus": "9090", "grafana": "3000"}
 
-func isClosed(t *testing.T, project *types.Project, s types.ServiceConfig) {
+func hasRestrictedNetwork(t *testing.T, project *types.Project, s types.ServiceConfig) {
 	require.Empty(t, s.NetworkMode)
 	require.NotEmpty(t, s.Networks)
 	for network := range s.Networks {
@@ -310,14 +312,15 @@ func isClosed(t *testing.T, project *types.Project, s types.ServiceConfig) {
 	}
 }
 
-// reachedBy are the services that must be reached by few: what has no password, and what reads what tenants wrote.
-var reachedBy = map[string][]string{
+// allowedPeers lists which services may share a network with services that have no password or that
+// read content of tenants.
+var allowedPeers = map[string][]string{
 	"etcd": {"milvus", "etcd", "minio"}, "minio": {"milvus", "etcd", "minio"},
 	embedderService: append(slices.Clone(livegraph), embedderService),
 	"prometheus":    append(slices.Clone(livegraph), monitors...), "grafana": append(slices.Clone(livegraph), monitors...),
 }
 
-func reachesWhatItNames(t *testing.T, project *types.Project, s types.ServiceConfig) {
+func canReachDependencies(t *testing.T, project *types.Project, s types.ServiceConfig) {
 	address := regexp.MustCompile(`(?:^|[@/,])([a-z][a-z-]*):(\d+)`)
 	for variable, value := range environment(s) {
 		for _, match := range address.FindAllStringSubmatch(value, -1) {
@@ -326,13 +329,13 @@ func reachesWhatItNames(t *testing.T, project *types.Project, s types.ServiceCon
 				continue
 			}
 			require.True(t, shareNetwork(s, other), "%s cannot reach %s", s.Name, match[1])
-			if variable != "LIVEGRAPH_URL" { // Grafana starts to watch a stack that does not
+			if variable != "LIVEGRAPH_URL" { // Grafana also starts without a running API
 				require.Contains(t, s.DependsOn, match[1], "%s=%s", variable, value)
 			}
 		}
 	}
 	for name, other := range project.Services {
-		if few, ok := reachedBy[s.Name]; ok && shareNetwork(s, other) {
+		if few, ok := allowedPeers[s.Name]; ok && shareNetwork(s, other) {
 			require.Contains(t, few, name, "shares a network with %s", s.Name)
 		}
 	}

@@ -24,10 +24,10 @@ import (
 
 const embedderFolder = "/opt/embedder" // in the image
 
-// words reads an instruction in its JSON form.
-func words(t *testing.T, file, name string) []string {
+// jsonWords returns the words of an instruction in JSON form.
+func jsonWords(t *testing.T, file, name string) []string {
 	t.Helper()
-	texts := of(t, file, name, true)
+	texts := instructionTexts(t, file, name, true)
 	require.Len(t, texts, 1, name)
 	_, list, found := strings.Cut(texts[0], "[")
 	require.True(t, found, "%s is run by a shell, which would not pass signals on", name)
@@ -36,12 +36,12 @@ func words(t *testing.T, file, name string) []string {
 	return words
 }
 
-// copiedToTheEmbedder returns the sources of what the image has of the repository, by
-// their names in its folder.
+// copiedToTheEmbedder returns the files that the image copies from the repository, by their names in
+// its folder.
 func copiedToTheEmbedder(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, text := range of(t, embedderDockerfile, "COPY", true) {
+	for _, text := range instructionTexts(t, embedderDockerfile, "COPY", true) {
 		fields := strings.Fields(text)
 		target := fields[len(fields)-1]
 		if strings.HasPrefix(text, "--from=") || !strings.HasPrefix(target, embedderFolder) {
@@ -65,22 +65,23 @@ func copiedToTheEmbedder(t *testing.T) map[string]string {
 }
 
 func TestTheEmbeddersImageIsMadeOfTheEmbeddedEdition(t *testing.T) {
-	stages := of(t, embedderDockerfile, "FROM", false)
+	stages := instructionTexts(t, embedderDockerfile, "FROM", false)
 	require.Len(t, stages, 2, "one to install, one to run")
 	require.Equal(t, strings.TrimSuffix(stages[0], " AS build"), stages[1], "packages are for one version of Python")
 	require.Regexp(t, exactVersion, tagOf(stages[1]))
-	require.Empty(t, of(t, embedderDockerfile, "ADD", false))
+	require.Empty(t, instructionTexts(t, embedderDockerfile, "ADD", false))
 	require.Regexp(t, `^[1-9]\d+:[1-9]\d+$`, imageUser(t, embedderDockerfile))
 
 	const pinned = "internal/embedded/requirements-embedder.txt"
-	require.Equal(t, pinned+" /requirements.txt", of(t, embedderDockerfile, "COPY", false)[0])
-	install := of(t, embedderDockerfile, "RUN", false)[0]
+	require.Equal(t, pinned+" /requirements.txt", instructionTexts(t, embedderDockerfile, "COPY", false)[0])
+	install := instructionTexts(t, embedderDockerfile, "RUN", false)[0]
 	for _, argument := range []string{
 		"--require-hashes", "--no-deps", "--only-binary :all:", "--requirement /requirements.txt",
 	} {
 		require.Contains(t, install, argument)
 	}
-	require.NotRegexp(t, `(?i)apt-get|curl|wget|https?:`, strings.Join(of(t, embedderDockerfile, "RUN", false), "\n"))
+	commands := strings.Join(instructionTexts(t, embedderDockerfile, "RUN", false), "\n")
+	require.NotRegexp(t, `(?i)apt-get|curl|wget|https?:`, commands)
 
 	files := copiedToTheEmbedder(t)
 	for _, needed := range []string{
@@ -99,7 +100,7 @@ func TestTheEmbeddersImageIsMadeOfTheEmbeddedEdition(t *testing.T) {
 	}
 }
 
-func TestTheEmbedderIsLockedInAndAsksNobody(t *testing.T) {
+func TestTheEmbedderIsIsolated(t *testing.T) {
 	project := stack(t)
 	service := project.Services[embedderService]
 	require.Empty(t, service.User, "the image's own user, which is not root")
@@ -114,11 +115,11 @@ func TestTheEmbedderIsLockedInAndAsksNobody(t *testing.T) {
 	repository, err := filepath.Abs(root)
 	require.NoError(t, err)
 	require.Equal(t, repository, filepath.Clean(service.Build.Context))
-	require.Equal(t, words(t, embedderDockerfile, "HEALTHCHECK"), []string(service.HealthCheck.Test[1:]))
+	require.Equal(t, jsonWords(t, embedderDockerfile, "HEALTHCHECK"), []string(service.HealthCheck.Test[1:]))
 }
 
-// startEmbedder runs what the embedder's container would run: the image's files and
-// entry point with the service's command and environment. It gives the base URL.
+// startEmbedder runs the command of the embedder's container: the image's files and entry point with
+// the service's command and environment. It returns the base URL.
 func startEmbedder(t *testing.T, service types.ServiceConfig) string {
 	t.Helper()
 	packages, err := embedded.InstallEmbedder(t.Context(), nil)
@@ -131,10 +132,10 @@ func startEmbedder(t *testing.T, service types.ServiceConfig) string {
 	}
 	host, port, err := net.SplitHostPort(listen)
 	require.NoError(t, err)
-	here := map[string]string{"python3": packages.Python(), "0.0.0.0": host, "8080": port}
+	replacements := map[string]string{"python3": packages.Python(), "0.0.0.0": host, "8080": port}
 	var command []string
-	for _, word := range append(words(t, embedderDockerfile, "ENTRYPOINT"), service.Command...) {
-		if other, is := here[word]; is {
+	for _, word := range append(jsonWords(t, embedderDockerfile, "ENTRYPOINT"), service.Command...) {
+		if other, is := replacements[word]; is {
 			word = other
 		}
 		command = append(command, strings.Replace(word, embedderFolder, dir, 1))
@@ -153,8 +154,8 @@ func startEmbedder(t *testing.T, service types.ServiceConfig) string {
 		require.Len(t, entries, len(copiedToTheEmbedder(t)), "it wrote into its read-only folder")
 	})
 
-	// The health check, with the address of here.
-	check := slices.Clone(words(t, embedderDockerfile, "HEALTHCHECK"))
+	// The health check with the local address.
+	check := slices.Clone(jsonWords(t, embedderDockerfile, "HEALTHCHECK"))
 	require.Contains(t, check[len(check)-1], "http://127.0.0.1:8080/health")
 	check[0], check[len(check)-1] = packages.Python(), strings.Replace(check[len(check)-1], "127.0.0.1:8080", listen, 1)
 	require.Eventually(t, func() bool {

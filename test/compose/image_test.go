@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// instruction is one of a Dockerfile, its continuation lines joined.
+// instruction is an instruction of a Dockerfile with its continuation lines joined.
 type instruction struct{ name, text string }
 
 func instructions(t *testing.T, file string) []instruction {
@@ -39,8 +39,9 @@ func instructions(t *testing.T, file string) []instruction {
 	return list
 }
 
-// of returns the texts of the instructions with a name; final: of the last stage.
-func of(t *testing.T, file, name string, final bool) []string {
+// instructionTexts returns the texts of the instructions with a name; final selects the last stage
+// only.
+func instructionTexts(t *testing.T, file, name string, final bool) []string {
 	t.Helper()
 	var texts []string
 	for _, i := range instructions(t, file) {
@@ -54,10 +55,10 @@ func of(t *testing.T, file, name string, final bool) []string {
 	return texts
 }
 
-// imageUser returns the user that the image runs as, uid:gid.
+// imageUser returns the image's user as uid:gid.
 func imageUser(t *testing.T, file string) string {
 	t.Helper()
-	users := of(t, file, "USER", true)
+	users := instructionTexts(t, file, "USER", true)
 	require.Len(t, users, 1)
 	return users[0]
 }
@@ -66,7 +67,7 @@ func imageUser(t *testing.T, file string) string {
 func imageEnvironment(t *testing.T, file string) map[string]string {
 	t.Helper()
 	values := map[string]string{}
-	for _, text := range of(t, file, "ENV", true) {
+	for _, text := range instructionTexts(t, file, "ENV", true) {
 		for _, pair := range strings.Fields(text) {
 			name, value, _ := strings.Cut(pair, "=")
 			values[name] = value
@@ -87,13 +88,14 @@ func TestLivegraphIsBuiltFromADockerfileThatExists(t *testing.T) {
 		require.Equal(t, dockerfile, build.Dockerfile)
 		require.FileExists(t, filepath.Join(build.Context, build.Dockerfile))
 		for argument := range build.Args {
-			require.Contains(t, strings.Join(of(t, dockerfile, "ARG", false), "\n"), argument, "the Dockerfile does not take it")
+			arguments := strings.Join(instructionTexts(t, dockerfile, "ARG", false), "\n")
+			require.Contains(t, arguments, argument, "the Dockerfile does not take it")
 		}
 	}
 }
 
 func TestTheImageIsTheBinaryAloneAndNotRoot(t *testing.T) {
-	stages := of(t, dockerfile, "FROM", false)
+	stages := instructionTexts(t, dockerfile, "FROM", false)
 	require.Len(t, stages, 3, "one for the page, one to build, one to run")
 	for _, stage := range stages {
 		image := regexp.MustCompile(`^(?:--platform=\S+ )?(\S+)(?: AS \w+)?$`).FindStringSubmatch(stage)
@@ -103,16 +105,16 @@ func TestTheImageIsTheBinaryAloneAndNotRoot(t *testing.T) {
 	require.Regexp(
 		t, `^[1-9]\d+:[1-9]\d+$`, imageUser(t, dockerfile), "by number, so that Kubernetes can tell that it is not root",
 	)
-	require.Equal(t, []string{`["livegraph"]`}, of(t, dockerfile, "ENTRYPOINT", true))
-	require.Equal(t, []string{`["serve"]`}, of(t, dockerfile, "CMD", true))
-	require.Empty(t, of(t, dockerfile, "ADD", false))
+	require.Equal(t, []string{`["livegraph"]`}, instructionTexts(t, dockerfile, "ENTRYPOINT", true))
+	require.Equal(t, []string{`["serve"]`}, instructionTexts(t, dockerfile, "CMD", true))
+	require.Empty(t, instructionTexts(t, dockerfile, "ADD", false))
 
-	copied := of(t, dockerfile, "COPY", true)
+	copied := instructionTexts(t, dockerfile, "COPY", true)
 	require.Contains(t, copied, "--from=build /out/livegraph /usr/local/bin/livegraph")
 	for _, text := range copied {
 		require.NotRegexp(t, `^\.|\.py\b|requirements`, text, "only the binary and its licence")
 	}
-	everything := strings.Join(of(t, dockerfile, "RUN", false), "\n")
+	everything := strings.Join(instructionTexts(t, dockerfile, "RUN", false), "\n")
 	require.NotRegexp(t, `(?i)python|pip |apk add`, everything)
 	require.Contains(t, everything, "CGO_ENABLED=0")
 	require.Contains(t, everything, "-trimpath")
@@ -120,7 +122,7 @@ func TestTheImageIsTheBinaryAloneAndNotRoot(t *testing.T) {
 }
 
 func TestTheImageChecksItsReadiness(t *testing.T) {
-	checks := of(t, dockerfile, "HEALTHCHECK", true)
+	checks := instructionTexts(t, dockerfile, "HEALTHCHECK", true)
 	require.Len(t, checks, 1)
 	_, listens, _ := strings.Cut(imageEnvironment(t, dockerfile)["LIVEGRAPH_LISTEN"], ":")
 	require.Contains(t, checks[0], "http://127.0.0.1:"+listens+"/readyz")
@@ -135,7 +137,7 @@ func TestTheImageIsBuiltByAGoThatIsNewEnough(t *testing.T) {
 	needed := regexp.MustCompile(`(?m)^go (\S+)$`).FindStringSubmatch(string(payload))
 	require.NotNil(t, needed)
 	builder := regexp.MustCompile(`golang:([\d.]+)`).FindStringSubmatch(strings.Join(
-		of(t, dockerfile, "FROM", false), "\n",
+		instructionTexts(t, dockerfile, "FROM", false), "\n",
 	))
 	require.NotNil(t, builder)
 	require.GreaterOrEqual(t, version.Compare("go"+builder[1], "go"+needed[1]), 0,
@@ -159,7 +161,7 @@ func TestTheBuildContextHasTheSourcesAndNothingPrivate(t *testing.T) {
 	files := []string{"go.mod", "go.sum", "LICENSE"}
 	for line := range strings.Lines(string(output)) {
 		file, ours := strings.CutPrefix(strings.TrimSpace(line), module)
-		if ours && !strings.HasPrefix(file, "web/dist/") { // the stage of the page makes those
+		if ours && !strings.HasPrefix(file, "web/dist/") { // the stage of the web UI generates those
 			files = append(files, file)
 		}
 	}
@@ -183,7 +185,7 @@ func ignoredByTheBuilder(t *testing.T) map[string]bool {
 	return ignored
 }
 
-// requireInContext checks that the builder is sent these files.
+// requireInContext requires that the build context contains these files.
 func requireInContext(t *testing.T, files ...string) {
 	t.Helper()
 	for pattern := range ignoredByTheBuilder(t) {
@@ -193,8 +195,8 @@ func requireInContext(t *testing.T, files ...string) {
 	}
 }
 
-// matches reports whether a pattern of .dockerignore covers a file: the path
-// itself or a folder above it; **/ is any folder.
+// matches reports whether a pattern of .dockerignore matches a file or a folder above it. **/ matches
+// any folder.
 func matches(t *testing.T, pattern, file string) bool {
 	t.Helper()
 	rest, anywhere := strings.CutPrefix(pattern, "**/")

@@ -1,8 +1,7 @@
-// Package compose loads docker-compose.yml as Docker Compose itself does, without
-// a Docker engine, and holds it to what a production stack has to have. That the
-// containers start and work together only deploy/smoke.sh can tell, on a machine
-// with Docker; the settings of Livegraph's own containers are tried here on the
-// embedded engines (roles_test.go).
+// Package compose loads docker-compose.yml in the same way as Docker Compose, without a Docker engine,
+// and verifies the requirements of a production stack. Only deploy/smoke.sh, on a machine with Docker,
+// tests that the containers start and work together. roles_test.go tests the settings of Livegraph's
+// own containers on the embedded engines.
 package compose
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Files, from this folder.
+// Files, relative to this folder.
 const (
 	root        = "../.."
 	composeFile = root + "/docker-compose.yml"
@@ -33,7 +32,7 @@ const (
 	embedderDockerfile = "deploy/embedder/Dockerfile" // from the root
 )
 
-// Livegraph's services, and the one beside them that its own is making.
+// Livegraph's services, and the embedder, which is built from this repository, too.
 const (
 	apiService      = "livegraph-api"
 	pointsService   = "livegraph-points"
@@ -48,16 +47,16 @@ const monitoring = "monitoring"
 
 var monitors = []string{"prometheus", "grafana"}
 
-// livegraph lists them.
+// livegraph lists Livegraph's services.
 var livegraph = []string{apiService, pointsService, commandsService, indexService}
 
-// consumerServices are those that keep nothing.
+// consumerServices are the services without stored data.
 var consumerServices = livegraph[1:]
 
 // assignment is a line of an environment file.
 var assignment = regexp.MustCompile(`(?m)^([A-Z_]+)=(.*)$`)
 
-// example returns the variables of the example environment, as they come.
+// example returns the variables of the example environment.
 func example(t *testing.T) map[string]string {
 	t.Helper()
 	payload, err := os.ReadFile(exampleEnv)
@@ -70,7 +69,7 @@ func example(t *testing.T) map[string]string {
 	return variables
 }
 
-// passwords returns the names of the variables that the operator has to fill in.
+// passwords returns the names of the variables that the operator must set.
 func passwords(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -84,14 +83,13 @@ func passwords(t *testing.T) []string {
 	return names
 }
 
-// canary is what a filled-in password holds, so that it can be found again.
+// canary returns a unique value for a password, so that a test can search for it.
 func canary(name string) string {
 	return "canary0" + strings.ToLower(strings.ReplaceAll(name, "_", "0"))
 }
 
-// filled returns the example environment with its secrets filled in, and changes
-// to it.
-func filled(t *testing.T, changes map[string]string) map[string]string {
+// filledExample returns the example environment with canaries for its secrets and with changes.
+func filledExample(t *testing.T, changes map[string]string) map[string]string {
 	t.Helper()
 	variables := example(t)
 	for name := range variables {
@@ -103,8 +101,8 @@ func filled(t *testing.T, changes map[string]string) map[string]string {
 	return variables
 }
 
-// load loads docker-compose.yml, every profile of it, with these variables in an
-// environment file, and with nothing from this process's environment.
+// load loads docker-compose.yml with every profile. The variables are in an environment file, and the
+// process's own environment is ignored.
 func load(t *testing.T, variables map[string]string) (*types.Project, error) {
 	t.Helper()
 	return loadProfiles(t, variables, monitoring)
@@ -124,16 +122,16 @@ func loadProfiles(t *testing.T, variables map[string]string, profiles ...string)
 	return options.LoadProject(context.Background())
 }
 
-// stack is the stack as the example environment makes it.
+// stack returns the stack with the filled example environment.
 func stack(t *testing.T) *types.Project {
 	t.Helper()
-	project, err := load(t, filled(t, nil))
+	project, err := load(t, filledExample(t, nil))
 	require.NoError(t, err)
 	require.NotEmpty(t, project.Services)
 	return project
 }
 
-// variablesUsed returns the variables that the file refers to.
+// variablesUsed returns the variables in docker-compose.yml.
 func variablesUsed(t *testing.T) map[string]template.Variable {
 	t.Helper()
 	options, err := cli.NewProjectOptions([]string{composeFile},
@@ -143,7 +141,7 @@ func variablesUsed(t *testing.T) map[string]template.Variable {
 	raw, err := options.LoadModel(context.Background())
 	require.NoError(t, err)
 	used := template.ExtractVariables(raw, template.DefaultPattern)
-	// A default may refer to a variable itself.
+	// A default may contain another variable.
 	for _, v := range used {
 		nested := template.ExtractVariables(map[string]any{"default": v.DefaultValue}, template.DefaultPattern)
 		for name, inner := range nested {
@@ -166,8 +164,10 @@ func environment(service types.ServiceConfig) map[string]string {
 	return values
 }
 
-// each runs a test for each service.
-func each(t *testing.T, project *types.Project, check func(t *testing.T, name string, service types.ServiceConfig)) {
+// forEachService runs a test for each service.
+func forEachService(
+	t *testing.T, project *types.Project, check func(t *testing.T, name string, service types.ServiceConfig),
+) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(project.Services)) {
 		t.Run(name, func(t *testing.T) { check(t, name, project.Services[name]) })

@@ -13,14 +13,15 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// TestTheApplicationOwnsItsDatabaseAndIsNoSuperuser runs what the image of Postgres runs when
-// it makes the database, on one that an older stack has filled as its superuser.
+// TestTheApplicationOwnsItsDatabaseAndIsNoSuperuser runs the script of the Postgres image on a
+// database that an older stack has filled as superuser.
 func TestTheApplicationOwnsItsDatabaseAndIsNoSuperuser(t *testing.T) {
 	const role = "livegraph_app"
 	content := stack(t).Configs["postgres-application"].Content
 	require.Contains(t, content, canary("DATABASE_PASSWORD"))
 	require.NotContains(t, content, canary("POSTGRES_PASSWORD"))
-	// The role of the tests' own Postgres keeps its password: databases of a server share roles.
+	// The script uses a different role here, because the role of the tests' own Postgres must keep its
+	// password and databases of a server share roles.
 	script := strings.ReplaceAll(content, role, "compose_app")
 
 	superuser := testenv.PostgresAsSuperuser(t)
@@ -36,19 +37,19 @@ func TestTheApplicationOwnsItsDatabaseAndIsNoSuperuser(t *testing.T) {
 		require.NoError(t, err)
 	}
 
-	at, err := url.Parse(superuser)
+	address, err := url.Parse(superuser)
 	require.NoError(t, err)
-	at.User = url.UserPassword("compose_app", canary("DATABASE_PASSWORD"))
-	own, err := pgstores.Open(t.Context(), at.String(), 2)
+	address.User = url.UserPassword("compose_app", canary("DATABASE_PASSWORD"))
+	application, err := pgstores.Open(t.Context(), address.String(), 2)
 	require.NoError(t, err)
-	defer own.Close()
-	require.NoError(t, own.Migrate(t.Context()))
-	_, err = own.CreateWorkspace(t.Context(), access.Workspace{Name: "plant", Plan: "starter", Mode: "live"})
+	defer application.Close()
+	require.NoError(t, application.Migrate(t.Context()))
+	_, err = application.CreateWorkspace(t.Context(), access.Workspace{Name: "plant", Plan: "starter", Mode: "live"})
 	require.NoError(t, err)
-	var may, foreign int
+	var privileges, foreign int
 	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_roles WHERE rolname = 'compose_app'
-		AND (rolsuper OR rolcreatedb OR rolcreaterole OR rolreplication OR rolbypassrls)`).Scan(&may))
-	require.Zero(t, may)
+		AND (rolsuper OR rolcreatedb OR rolcreaterole OR rolreplication OR rolbypassrls)`).Scan(&privileges))
+	require.Zero(t, privileges)
 	require.NoError(
 		t,
 		conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace

@@ -23,14 +23,14 @@ import (
 
 const healthyLimit = 60 * time.Second
 
-// role is one of the stack's services as a process on this machine.
+// role is a service of the stack as a local process.
 type role struct {
 	*harness.Server
 	service types.ServiceConfig
 }
 
-// process prepares a service's process: the binary with the service's settings,
-// except for the addresses of the stores.
+// process prepares a service's process: the binary with the service's settings, except for the
+// addresses of the stores.
 func process(t *testing.T, binary string, service types.ServiceConfig, stores map[string]string) *role {
 	t.Helper()
 	r := &role{Server: harness.New(t, binary), service: service}
@@ -41,7 +41,7 @@ func process(t *testing.T, binary string, service types.ServiceConfig, stores ma
 		}
 		r.Env = append(r.Env, name+"="+value)
 	}
-	for name, value := range stores { // the stack's Kafka has no login, and the embedded one has
+	for name, value := range stores { // the stack's Kafka has no login, but the test's has
 		if strings.HasPrefix(name, "LIVEGRAPH_KAFKA_SASL_") {
 			r.Env = append(r.Env, name+"="+value)
 		}
@@ -49,8 +49,8 @@ func process(t *testing.T, binary string, service types.ServiceConfig, stores ma
 	return r
 }
 
-// healthy does what the service's health check does in the container.
-func (r *role) healthy(t *testing.T) bool {
+// isHealthy performs the service's health check.
+func (r *role) isHealthy(t *testing.T) bool {
 	t.Helper()
 	inContainer := environment(r.service)
 	check := r.service.HealthCheck.Test
@@ -84,13 +84,12 @@ func (r *role) healthy(t *testing.T) bool {
 
 func (r *role) waitHealthy(t *testing.T) {
 	t.Helper()
-	require.Eventually(t, func() bool { return r.healthy(t) }, healthyLimit, 50*time.Millisecond,
+	require.Eventually(t, func() bool { return r.isHealthy(t) }, healthyLimit, 50*time.Millisecond,
 		"%s is not healthy by its own health check", r.service.Name)
 }
 
-// TestTheRolesWorkTogetherWithTheirSettings runs Livegraph's services as processes
-// of this machine, on embedded engines, with the environment and the health
-// checks that docker-compose.yml gives them.
+// TestTheRolesWorkTogetherWithTheirSettings runs Livegraph's services as local processes on embedded
+// engines, with the environment and the health checks of docker-compose.yml.
 func TestTheRolesWorkTogetherWithTheirSettings(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the engines")
@@ -115,17 +114,17 @@ func TestTheRolesWorkTogetherWithTheirSettings(t *testing.T) {
 	commands := process(t, binary, project.Services[commandsService], stores)
 	index := process(t, binary, project.Services[indexService], stores)
 
-	require.False(t, api.healthy(t))
+	require.False(t, api.isHealthy(t))
 	api.Start()
 	api.waitHealthy(t)
 
-	// Without a consumer a point is accepted, and seen once there is one.
+	// A point is accepted without a consumer, and visible once a consumer runs.
 	var accepted struct{ Checkpoint string }
 	api.Do("POST", "/api/live-data/sources", map[string]any{"name": "smoke"}, http.StatusCreated, nil)
 	api.Do("POST", "/api/live-data/ingest", map[string]any{
 		"source": "smoke", "points": []any{map[string]any{"metric": "temperature", "value": 71.5}},
 	}, http.StatusCreated, &accepted)
-	require.False(t, points.healthy(t))
+	require.False(t, points.isHealthy(t))
 	points.Launch()
 	points.waitHealthy(t)
 	require.NoFileExists(t, filepath.Join(points.DataDir, "first-run.json"), "the API's process has set it up")
@@ -137,7 +136,7 @@ func TestTheRolesWorkTogetherWithTheirSettings(t *testing.T) {
 	require.Len(t, groups[0].Points, 1)
 	require.InDelta(t, 71.5, groups[0].Points[0][1], 0)
 
-	// The embedder takes the key that Livegraph has.
+	// The embedder accepts Livegraph's key.
 	var findings []doctor.Result
 	require.NoError(t, json.Unmarshal([]byte(api.CLI("doctor", "--json")), &findings))
 	at := slices.IndexFunc(findings, func(r doctor.Result) bool { return r.Name == "embedder" })
@@ -154,7 +153,7 @@ func TestTheRolesWorkTogetherWithTheirSettings(t *testing.T) {
 		return err == nil && strings.Contains(string(metrics), `livegraph_engine_up{engine="embedder"} 1`)
 	}, healthyLimit, 50*time.Millisecond, "it is not watched")
 
-	// A command that was accepted before there was a consumer is decided by it.
+	// A command accepted before the consumer starts is executed by it.
 	node := map[string]any{"type": "CREATE_NODE", "payload": map[string]any{"name": "smoke", "entityType": "object"}}
 	answered := make(chan int, 1)
 	go func() {
@@ -174,7 +173,7 @@ func TestTheRolesWorkTogetherWithTheirSettings(t *testing.T) {
 		return len(nodes) == 1 && nodes[0].Name == "smoke"
 	}, time.Minute, 50*time.Millisecond)
 
-	// Its text is indexed, with the embedder of the stack.
+	// The node's text is indexed with the embedder of the stack.
 	index.Launch()
 	index.waitHealthy(t)
 	built := index.CLI("reindex", "--wait", "--json")
@@ -188,5 +187,5 @@ func TestTheRolesWorkTogetherWithTheirSettings(t *testing.T) {
 		require.Zero(t, r.Stop(), "%s", name)
 		require.Less(t, time.Since(before), time.Duration(*r.service.StopGracePeriod), "%s", name)
 	}
-	require.False(t, points.healthy(t))
+	require.False(t, points.isHealthy(t))
 }
