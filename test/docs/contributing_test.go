@@ -20,11 +20,11 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// path is a file of the repository, as pages name it.
+// path matches a file of the repository in a page.
 var path = regexp.MustCompile("`((?:[A-Za-z0-9_.-]+/)+[A-Za-z0-9_.-]+)`")
 
-// TestWhereThingsGoExists checks each file that CONTRIBUTING.md sends a reader to. Its links
-// and make targets are checked with those of the other pages.
+// TestWhereThingsGoExists requires that the files in the table of CONTRIBUTING.md exist. Other tests
+// check its links and make targets.
 func TestWhereThingsGoExists(t *testing.T) {
 	_, table, found := strings.Cut(read(t, "CONTRIBUTING.md"), "## Where things go")
 	require.True(t, found)
@@ -66,20 +66,20 @@ func numbers(t *testing.T, parts []string) (version []int) {
 	return version
 }
 
-// TestTheChangelogIsKept checks the form of CHANGELOG.md: Unreleased first, then versions,
-// the newest first and none beyond the one that is worked on, each of short entries.
+// TestTheChangelogIsKept checks the format of CHANGELOG.md: Unreleased first, then versions, newest
+// first and none newer than VERSION, with short entries.
 func TestTheChangelogIsKept(t *testing.T) {
 	changelog := read(t, "CHANGELOG.md")
 	headings := regexp.MustCompile(`(?m)^## .*$`).FindAllString(changelog, -1)
 	require.Equal(t, "## [Unreleased]", headings[0])
-	newer := numbers(t, strings.Split(strings.TrimSpace(read(t, "VERSION")), "."))
+	newest := numbers(t, strings.Split(strings.TrimSpace(read(t, "VERSION")), "."))
 	for i, heading := range headings[1:] {
 		m := release.FindStringSubmatch(heading)
 		require.NotNil(t, m, "%s is no version with its date", heading)
 		version := numbers(t, m[1:])
-		order := slices.Compare(version, newer)
-		require.True(t, order < 0 || i == 0 && order == 0, "%s comes after %v", heading, newer)
-		newer = version
+		order := slices.Compare(version, newest)
+		require.True(t, order < 0 || i == 0 && order == 0, "%s comes after %v", heading, newest)
+		newest = version
 	}
 	require.Greater(t, len(headings), 1)
 	for _, m := range regexp.MustCompile(`(?m)^### (.*)$`).FindAllStringSubmatch(changelog, -1) {
@@ -93,8 +93,8 @@ func TestTheChangelogIsKept(t *testing.T) {
 	}
 }
 
-// TestTheReleasedImageIsTheBuiltOne compares the stages that both Dockerfiles end with. They
-// differ in where the binary comes from.
+// TestTheReleasedImageIsTheBuiltOne compares the final stages of both Dockerfiles, except for the
+// source of the binary.
 func TestTheReleasedImageIsTheBuiltOne(t *testing.T) {
 	stage := func(file string) (lines []string) {
 		text := read(t, file)

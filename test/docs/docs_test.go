@@ -1,5 +1,5 @@
-// Package docs tests the documentation: the targets of links, and the commands, settings and
-// tests that pages name, exist.
+// Package docs tests the documentation: link targets, and commands, settings and tests in pages must
+// exist.
 package docs
 
 import (
@@ -16,8 +16,7 @@ import (
 
 const top = "../.."
 
-// files returns the texts of the repository's files whose names end so, by their paths
-// from the top.
+// files returns the content of the repository's files with a suffix, by path from the root.
 func files(t *testing.T, suffix string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -41,8 +40,7 @@ func files(t *testing.T, suffix string) map[string]string {
 	return found
 }
 
-// pages returns every Markdown page of the repository with its text, by its path
-// from the top.
+// pages returns the content of every Markdown page of the repository, by path from the root.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	found := files(t, ".md")
@@ -51,16 +49,16 @@ func pages(t *testing.T) map[string]string {
 }
 
 var (
-	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
-	dropped = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	link        = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading     = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	notInAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// anchors returns the anchors of a page's headings, as its readers' tools make them.
+// anchors returns the anchors of a page's headings, in the format of GitHub.
 func anchors(text string) map[string]bool {
 	found := map[string]bool{}
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {
-		found[strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")] = true
+		found[strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")] = true
 	}
 	return found
 }
@@ -94,7 +92,7 @@ var (
 	makeTarget = regexp.MustCompile(`\bmake ([a-z][a-z-]*)`)
 	flagName   = regexp.MustCompile(`--([a-z][a-z0-9-]+)`)
 	variable   = regexp.MustCompile(`\bLIVEGRAPH_[A-Z_]*[A-Z]\b`)
-	// variableTag is how a command's flag names its variable.
+	// variableTag matches the variable in the tag of a command's flag.
 	variableTag = regexp.MustCompile(`env:"LIVEGRAPH_[A-Z_]*[A-Z]"`)
 )
 
@@ -110,8 +108,8 @@ func TestEveryMakeTargetOfThePagesExists(t *testing.T) {
 	}
 }
 
-// Settings that a page names are settings of the binary: docs/settings.md is its
-// own list of them, and single commands have their own variables.
+// TestEverySettingOfThePagesExists compares settings in pages with docs/settings.md, which the binary
+// generates. Single commands have variables of their own.
 func TestEverySettingOfThePagesExists(t *testing.T) {
 	settings, err := os.ReadFile(filepath.Join(top, "docs", "settings.md"))
 	require.NoError(t, err)
@@ -126,7 +124,7 @@ func TestEverySettingOfThePagesExists(t *testing.T) {
 		filepath.Join(top, "storage", "postgres", "textindex", "recallbench_test.go"),
 		filepath.Join(top, "test", "testenv", "full.go"),
 	})
-	for _, path := range ours { // variables of tests and benchmarks are no settings of the service
+	for _, path := range ours { // variables of tests and benchmarks are not settings of the service
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		variables.WriteString("\n" + strings.Join(variable.FindAllString(string(text), -1), "\n"))
@@ -140,13 +138,13 @@ func TestEverySettingOfThePagesExists(t *testing.T) {
 	}
 	for page, text := range pages(t) {
 		if page == "CHANGELOG.md" {
-			continue // names settings of the past, too
+			continue // also contains former settings
 		}
 		for _, name := range variable.FindAllString(text, -1) {
 			require.Regexp(t, `\b`+name+`\b`, variables.String(), "%s names %s", page, name)
 		}
 		if page != filepath.Join("docs", "operations.md") {
-			continue // flags of other tools and commands are in the others
+			continue // the other pages contain flags of other tools and commands
 		}
 		for _, m := range flagName.FindAllStringSubmatch(withoutBlocks(text), -1) {
 			require.Contains(t, string(settings), "`--"+m[1]+"`", "%s names --%s", page, m[1])
@@ -156,11 +154,10 @@ func TestEverySettingOfThePagesExists(t *testing.T) {
 
 var block = regexp.MustCompile("(?s)```.*?```")
 
-// withoutBlocks takes away code blocks, which may be of other tools.
+// withoutBlocks removes code blocks, which may use other tools.
 func withoutBlocks(text string) string { return block.ReplaceAllString(text, "") }
 
-// TestTheDefaultsThatPagesNameAreThoseOfTheSettings holds the figures that a reader
-// reckons with. A phrase is a page's, its value the one of docs/settings.md.
+// TestTheDefaultsThatPagesNameAreThoseOfTheSettings compares defaults in pages with docs/settings.md.
 func TestTheDefaultsThatPagesNameAreThoseOfTheSettings(t *testing.T) {
 	all := pages(t)
 	for flag, named := range map[string]struct{ page, phrase, value string }{
@@ -184,7 +181,7 @@ func TestTheDefaultsThatPagesNameAreThoseOfTheSettings(t *testing.T) {
 	}
 }
 
-// TestTheHeadersOfTheTopicsPageAreThoseOfTheRecords holds the names to the code's.
+// TestTheHeadersOfTheTopicsPageAreThoseOfTheRecords compares header names with the code.
 func TestTheHeadersOfTheTopicsPageAreThoseOfTheRecords(t *testing.T) {
 	source, err := filepath.Glob(filepath.Join(top, "storage/kafka/*.go"))
 	require.NoError(t, err)
@@ -206,8 +203,8 @@ func TestTheHeadersOfTheTopicsPageAreThoseOfTheRecords(t *testing.T) {
 }
 
 var (
-	named    = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+)`")
-	declared = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	namedTest    = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+)`")
+	declaredTest = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 )
 
 // tests returns the names of all tests and fuzz targets of the repository.
@@ -215,18 +212,18 @@ func tests(t *testing.T) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
 	for _, text := range files(t, "_test.go") {
-		for _, m := range declared.FindAllStringSubmatch(text, -1) {
+		for _, m := range declaredTest.FindAllStringSubmatch(text, -1) {
 			found[m[1]] = true
 		}
 	}
 	return found
 }
 
-// A page that says which test holds something names one that there is.
+// TestEveryTestThatIsNamedExists requires that tests named in pages exist.
 func TestEveryTestThatIsNamedExists(t *testing.T) {
 	all, found := tests(t), 0
 	for page, text := range pages(t) {
-		for _, m := range named.FindAllStringSubmatch(text, -1) {
+		for _, m := range namedTest.FindAllStringSubmatch(text, -1) {
 			require.True(t, all[m[1]], "%s names %s", page, m[1])
 			found++
 		}
@@ -234,7 +231,7 @@ func TestEveryTestThatIsNamedExists(t *testing.T) {
 	require.Greater(t, found, 100)
 }
 
-// Every fuzz target is in the page of bad input.
+// TestEveryFuzzTargetIsInThePageOfBadInput requires that the page lists every fuzz target.
 func TestEveryFuzzTargetIsInThePageOfBadInput(t *testing.T) {
 	text := pages(t)[filepath.Join("docs", "reliability-input.md")]
 	for name := range tests(t) {
@@ -244,7 +241,7 @@ func TestEveryFuzzTargetIsInThePageOfBadInput(t *testing.T) {
 	}
 }
 
-// TestEachDecisionIsInTheIndex compares the index of the records with their titles.
+// TestEachDecisionIsInTheIndex compares the index of decision records with their titles.
 func TestEachDecisionIsInTheIndex(t *testing.T) {
 	index, err := os.ReadFile(filepath.Join(top, "docs", "adr", "README.md"))
 	require.NoError(t, err)

@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// place is a file and something in it, as the page on security names them.
-var place = regexp.MustCompile("`([^` ]+)` `([^`]+)`")
+// reference matches a file and a name in it, in the format of the page on security.
+var reference = regexp.MustCompile("`([^` ]+)` `([^`]+)`")
 
-// TestEveryThreatIsAnsweredInAPlaceThatExists: each row of the tables of threats names
-// code and a test, and what it names is there.
+// TestEveryThreatIsAnsweredInAPlaceThatExists requires that each row of the tables of threats names
+// existing code and an existing test.
 func TestEveryThreatIsAnsweredInAPlaceThatExists(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(top, "docs", "security.md"))
 	require.NoError(t, err)
@@ -31,21 +31,21 @@ func TestEveryThreatIsAnsweredInAPlaceThatExists(t *testing.T) {
 		case threats && !strings.HasPrefix(cells[0], "---"):
 			rows++
 			require.Len(t, cells, 4, "%s", line)
-			requirePlaces(t, cells[2])
-			requirePlaces(t, cells[3])
+			requireReferences(t, cells[2])
+			requireReferences(t, cells[3])
 		}
 	}
 	require.Greater(t, rows, 60)
 }
 
-// requirePlaces looks for what a cell names, at least one thing.
-func requirePlaces(t *testing.T, cell string) {
+// requireReferences requires that a cell contains at least one reference, and that all exist.
+func requireReferences(t *testing.T, cell string) {
 	t.Helper()
-	places := place.FindAllStringSubmatch(cell, -1)
-	require.NotEmpty(t, places, "%s", cell)
-	rest := place.ReplaceAllString(cell, "")
+	references := reference.FindAllStringSubmatch(cell, -1)
+	require.NotEmpty(t, references, "%s", cell)
+	rest := reference.ReplaceAllString(cell, "")
 	require.Empty(t, strings.Trim(rest, " ,"), "%s: what is this?", cell)
-	for _, m := range places {
+	for _, m := range references {
 		path, name := m[1], m[2]
 		content, err := os.ReadFile(filepath.Join(top, path))
 		require.NoError(t, err, cell)

@@ -12,29 +12,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unchecked lists pages that are generated from texts in Go, and pages whose words are not
-// done yet.
+// unchecked lists generated pages, and pages that still contain words of the list.
 var unchecked = []string{
 	"docs/metrics.md", "docs/settings.md",
 	"docs/benchmarks.md", "docs/reliability.md", "docs/reliability-input.md", "docs/soak.md",
 }
 
-// goFolders lists the folders whose Go comments and texts are checked. A folder is added when
-// its words are done.
+// goFolders lists the folders whose Go files are checked. Add a folder when it contains no word of the
+// list.
 var goFolders = []string{"test/docs"}
 
-// word is an expression that is not used, and its replacement.
+// word is an expression that must not be used, and its replacement.
 type word struct {
 	pattern *regexp.Regexp
 	instead string
 }
 
-// lineBreak is the end of a line, with the indent and the comment mark of the next one.
+// lineBreak matches the end of a line, with the indent and the comment mark of the next one.
 const lineBreak = `[ \t]*\n[ \t]*(?:(?://+|\*|#+|>)[ \t]*)?`
 
 var linkTarget = regexp.MustCompile(`\]\([^)\n]*\)`)
 
-// wordList reads words.txt. The words of a phrase may be on two lines.
+// wordList reads words.txt. A phrase may span two lines.
 func wordList(t *testing.T) (words []word) {
 	t.Helper()
 	text, err := os.ReadFile("words.txt")
@@ -53,13 +52,13 @@ func wordList(t *testing.T) (words []word) {
 	return words
 }
 
-// requireWords reports each use of a word of the list in a text.
+// requireWords reports each use of a listed word in a text.
 func requireWords(t *testing.T, words []word, path, text string) {
 	t.Helper()
 	for _, w := range words {
-		for _, at := range w.pattern.FindAllStringIndex(text, -1) {
-			line := 1 + strings.Count(text[:at[0]], "\n")
-			t.Errorf("%s:%d: %q: write %s", path, line, text[at[0]:at[1]], w.instead)
+		for _, match := range w.pattern.FindAllStringIndex(text, -1) {
+			line := 1 + strings.Count(text[:match[0]], "\n")
+			t.Errorf("%s:%d: %q: write %s", path, line, text[match[0]:match[1]], w.instead)
 		}
 	}
 }
@@ -75,7 +74,7 @@ func TestWordsOfTheList(t *testing.T) {
 			}
 		}
 	}
-	for path, text := range checked { // the names of files are not reworded
+	for path, text := range checked { // file names are not checked
 		checked[path] = linkTarget.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("_", len(s)) })
 	}
 	for path, text := range files(t, ".go") {
