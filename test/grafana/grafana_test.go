@@ -25,7 +25,7 @@ import (
 
 const (
 	deploy = "../../deploy/grafana/"
-	binary = "../../bin/livegraph" // as make build leaves it
+	binary = "../../bin/livegraph" // written by make build
 )
 
 type dashboard struct {
@@ -42,9 +42,9 @@ type dashboard struct {
 	}
 }
 
-// provisioned reads the data source as Grafana does, with the environment filled
-// in.
-func provisioned(t *testing.T, env map[string]string) *DataSource {
+// readDataSource reads the provisioned data source in the same way as Grafana, with the given
+// environment.
+func readDataSource(t *testing.T, env map[string]string) *DataSource {
 	t.Helper()
 	text, err := os.ReadFile(deploy + "provisioning/datasources/livegraph-data.yml")
 	require.NoError(t, err)
@@ -73,10 +73,10 @@ func provisioned(t *testing.T, env map[string]string) *DataSource {
 // server is a running Livegraph with the first workspace's keys.
 type server struct {
 	url, workspace string
-	admin, reader  string // keys; the second is the one that docs/grafana.md has Grafana use
+	admin, reader  string // API keys; reader is the one for Grafana in docs/grafana.md
 }
 
-// environment is that of a Grafana beside it.
+// environment returns the environment of Grafana.
 func (s *server) environment() map[string]string {
 	return map[string]string{"LIVEGRAPH_URL": s.url, "LIVEGRAPH_API_KEY": s.reader, "LIVEGRAPH_WORKSPACE_ID": s.workspace}
 }
@@ -122,7 +122,7 @@ func start(t *testing.T) *server {
 	return &server{url: "http://" + address, workspace: first.WorkspaceID, admin: first.AdminKey, reader: reader.Key}
 }
 
-// post sends a body and gives the answer's data.
+// post sends a body and returns the answer's data.
 func (s *server) post(t *testing.T, path string, body any) (answer struct{ ID, Checkpoint string }) {
 	t.Helper()
 	payload, err := json.Marshal(body)
@@ -146,14 +146,14 @@ func (s *server) post(t *testing.T, path string, body any) (answer struct{ ID, C
 	return answer
 }
 
-// series is a source and what was ingested of it, by minute.
+// series is a source and its ingested values by minute.
 type series struct {
 	id      string
 	minutes map[int64][]float64
 }
 
-// ingest sends five minutes of two sources, by name, and waits until they are
-// visible. One of them lacks a minute.
+// ingest sends five minutes of two sources and waits until they are visible. The second has no points
+// in one minute. It returns the sources by name.
 func (s *server) ingest(t *testing.T, grafana *DataSource, begin time.Time) map[string]series {
 	t.Helper()
 	sent := map[string]series{}
@@ -178,7 +178,7 @@ func (s *server) ingest(t *testing.T, grafana *DataSource, begin time.Time) map[
 	return sent
 }
 
-// column returns a field's values by time, of the field with the label.
+// column returns the values of the field with the source's label, by time.
 func column(t *testing.T, frame *data.Frame, source string) map[int64]float64 {
 	t.Helper()
 	values := map[int64]float64{}
@@ -195,9 +195,9 @@ func column(t *testing.T, frame *data.Frame, source string) map[int64]float64 {
 	return values
 }
 
-// choose runs the queries of a dashboard's variables and adds to variables what a
-// user chooses who chooses all.
-func (b *dashboard) choose(t *testing.T, grafana *DataSource, sent map[string]series, variables map[string]string) {
+// chooseAll runs the queries of a dashboard's variables and sets variables as if the user selected all
+// options.
+func (b *dashboard) chooseAll(t *testing.T, grafana *DataSource, sent map[string]series, variables map[string]string) {
 	t.Helper()
 	for _, v := range b.Templating.List {
 		body, err := grafana.Fetch(&v.Query.InfinityQuery, variables)
@@ -221,7 +221,7 @@ func (b *dashboard) choose(t *testing.T, grafana *DataSource, sent map[string]se
 	}
 }
 
-// charts reports what each chart of the dashboard makes of a minute's values.
+// charts returns the aggregation of a minute's values in each chart of the dashboard.
 func charts() map[string]func([]float64) float64 {
 	return map[string]func([]float64) float64{
 		"$metric, average": func(v []float64) (mean float64) {
@@ -237,7 +237,7 @@ func charts() map[string]func([]float64) float64 {
 
 func TestTheDashboardShowsWhatWasIngested(t *testing.T) {
 	s := start(t)
-	grafana := provisioned(t, s.environment())
+	grafana := readDataSource(t, s.environment())
 	_, err := grafana.get(grafana.Health, nil)
 	require.NoError(t, err, "what the button Save & test asks for is there for a key that only reads")
 	begin := time.Now().Add(-10 * time.Minute).Truncate(time.Minute)
@@ -251,7 +251,7 @@ func TestTheDashboardShowsWhatWasIngested(t *testing.T) {
 		"__from": fmt.Sprint(begin.UnixMilli()), "__to": fmt.Sprint(begin.Add(10 * time.Minute).UnixMilli()),
 		"__interval": "1m",
 	}
-	board.choose(t, grafana, sent, variables)
+	board.chooseAll(t, grafana, sent, variables)
 
 	shows := charts()
 	require.Len(t, board.Panels, len(shows)+1)
@@ -277,7 +277,7 @@ func TestTheDashboardShowsWhatWasIngested(t *testing.T) {
 	}
 }
 
-// requireLatest checks that a table has each source's last value.
+// requireLatest requires that a table contains each source's last value.
 func requireLatest(t *testing.T, frame *data.Frame, sent map[string]series) {
 	t.Helper()
 	want, got := map[string]string{}, map[string]string{}

@@ -1,13 +1,12 @@
-// Package grafana runs the queries of deploy/grafana/dashboards/livegraph-data.json
-// against a running Livegraph and holds the frames against what was ingested.
+// Package grafana runs the queries of deploy/grafana/dashboards/livegraph-data.json against a running
+// Livegraph and compares the frames with the ingested points.
 //
-// Grafana and its data source Infinity are programs that a test does not install, so
-// this file says what Infinity's backend does with a query, after its sources
-// (grafana-infinity-datasource: pkg/infinity; infinity-libs: csvframer, gframer):
-// how it makes the request, and how it turns CSV into typed fields. Frames, and
-// the step from long to wide on which a chart of several series rests, are
-// Grafana's own code, from grafana-plugin-sdk-go. A module of its own keeps that
-// and what it needs out of Livegraph's.
+// Tests do not install Grafana and its data source Infinity. This file implements how Infinity's
+// backend handles a query, according to its sources (grafana-infinity-datasource: pkg/infinity;
+// infinity-libs: csvframer, gframer): how it sends the request, and how it converts CSV to typed
+// fields. Frames and the conversion from long to wide for charts of several series are Grafana's own
+// code, from grafana-plugin-sdk-go. The package is a separate module, so that these dependencies are
+// not dependencies of Livegraph.
 package grafana
 
 import (
@@ -39,18 +38,18 @@ type Query struct {
 // DataSource is the provisioned data source with its environment filled in.
 type DataSource struct {
 	URL     string
-	Health  string // the path that Grafana asks whether it works
+	Health  string // path of the health check
 	Headers map[string]string
 }
 
-// Fetch makes the query's request, with variables replaced as Grafana does before
-// it hands a query to a data source, and gives the answer's body.
+// Fetch sends the query's request, with variables replaced as Grafana does before it passes a query to
+// a data source, and returns the body of the answer.
 func (d *DataSource) Fetch(q *Query, variables map[string]string) ([]byte, error) {
 	values := url.Values{}
 	for _, p := range q.URLOptions.Params {
 		value := p.Value
-		for name, with := range variables {
-			value = strings.ReplaceAll(value, "${"+name+"}", with)
+		for name, replacement := range variables {
+			value = strings.ReplaceAll(value, "${"+name+"}", replacement)
 		}
 		if strings.Contains(value, "$") {
 			return nil, fmt.Errorf("parameter %s has a variable that nothing fills: %s", p.Key, value)
@@ -63,8 +62,8 @@ func (d *DataSource) Fetch(q *Query, variables map[string]string) ([]byte, error
 	return d.get(q.URL, values)
 }
 
-// get makes a request below the data source's address and gives the answer's body;
-// an answer of 400 or above is an error.
+// get sends a request to a path of the data source and returns the body of the answer. A status of 400
+// or above is an error.
 func (d *DataSource) get(path string, values url.Values) ([]byte, error) {
 	request, err := http.NewRequest(http.MethodGet, d.URL+path+"?"+values.Encode(), nil)
 	if err != nil {
@@ -85,9 +84,8 @@ func (d *DataSource) get(path string, values url.Values) ([]byte, error) {
 	return body, err
 }
 
-// Frame turns a CSV answer into a frame: of the columns that the query lists, in
-// alphabetical order; what cannot be read as the column's type is null. For a time
-// series it is made wide.
+// Frame converts a CSV answer to a frame with the query's columns in alphabetical order. A value that
+// is invalid for the column's type is null. A time series is converted to wide format.
 func (q *Query) Frame(body []byte) (*data.Frame, error) {
 	reader := csv.NewReader(strings.NewReader(string(body)))
 	reader.LazyQuotes = true
@@ -104,11 +102,11 @@ func (q *Query) Frame(body []byte) (*data.Frame, error) {
 		if c.Text != "" && c.Text != c.Selector {
 			return nil, fmt.Errorf("column %s is renamed, and Infinity then loses it in CSV", c.Selector)
 		}
-		at := slices.Index(table[0], c.Selector)
-		if at < 0 {
+		index := slices.Index(table[0], c.Selector)
+		if index < 0 {
 			return nil, fmt.Errorf("the answer has no column %s: %s", c.Selector, table[0])
 		}
-		field, err := fieldOf(c.Type, c.Selector, table[1:], at)
+		field, err := fieldOf(c.Type, c.Selector, table[1:], index)
 		if err != nil {
 			return nil, err
 		}
@@ -123,10 +121,10 @@ func (q *Query) Frame(body []byte) (*data.Frame, error) {
 	return data.LongToWide(frame, &data.FillMissing{Mode: data.FillModeNull})
 }
 
-func fieldOf(kind, name string, rows [][]string, at int) (*data.Field, error) {
+func fieldOf(kind, name string, rows [][]string, index int) (*data.Field, error) {
 	times, numbers, texts := make([]*time.Time, len(rows)), make([]*float64, len(rows)), make([]*string, len(rows))
 	for i, row := range rows {
-		text := row[at]
+		text := row[index]
 		texts[i] = &text
 		if value, err := strconv.ParseFloat(text, 64); err == nil {
 			numbers[i] = &value
@@ -147,8 +145,8 @@ func fieldOf(kind, name string, rows [][]string, at int) (*data.Field, error) {
 	return nil, fmt.Errorf("column %s has type %s", name, kind)
 }
 
-// Options returns what a variable's query offers, by text: of the list that the root
-// selector names, the columns named __text and __value.
+// Options returns the options of a variable's query, by text: the columns __text and __value of the
+// list at the root selector.
 func (q *Query) Options(body []byte) (map[string]string, error) {
 	var answer map[string]json.RawMessage
 	if err := json.Unmarshal(body, &answer); err != nil {
