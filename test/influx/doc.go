@@ -1,5 +1,4 @@
-// Package influx writes to a running Livegraph with the clients that people have for
-// InfluxDB: its Go client, its two Python clients, and Telegraf with the output of
-// docs/formats.md. A module of its own keeps them and what they need out of
-// Livegraph's.
+// Package influx writes to a running Livegraph with common InfluxDB clients: the Go client, both
+// Python clients, and Telegraf with the output in docs/formats.md. It is a separate module, so that
+// their dependencies are not dependencies of Livegraph.
 package influx

@@ -52,7 +52,7 @@ func TestTheGoClientWritesBatchesOfItsOwn(t *testing.T) {
 	}, last)
 }
 
-func TestTheGoClientIsToldOfABadLine(t *testing.T) {
+func TestTheGoClientReportsABadLine(t *testing.T) {
 	s := running
 	client := influxdb2.NewClient(s.url, s.writer)
 	defer client.Close()
@@ -78,7 +78,7 @@ func TestTheGoClientSendsAgainWhatWasNotTaken(t *testing.T) {
 	for source, status := range map[string]int{
 		"throttled": http.StatusTooManyRequests, "unavailable": http.StatusServiceUnavailable,
 	} {
-		front := s.busy(t, 2, status)
+		front := s.newRefusingProxy(t, 2, status)
 		client := influxdb2.NewClientWithOptions(
 			front.url, s.writer, influxdb2.DefaultOptions().SetBatchSize(100).SetRetryInterval(100).SetMaxRetryInterval(1000),
 		)
@@ -86,7 +86,7 @@ func TestTheGoClientSendsAgainWhatWasNotTaken(t *testing.T) {
 		for i := range 500 {
 			writer.WritePoint(influxdb2.NewPoint(source, nil, map[string]any{"f": i}, time.UnixMilli(int64(i))))
 			if i%100 == 99 {
-				time.Sleep(300 * time.Millisecond) // a client retries when the next batch comes
+				time.Sleep(300 * time.Millisecond) // the client retries when the next batch comes
 			}
 		}
 		require.Eventually(t, func() bool {

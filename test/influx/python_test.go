@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const python = "../../bin/influx-python/bin/python" // as make test-all sets it up
+const python = "../../bin/influx-python/bin/python" // set up by make test-all
 
-// runPython runs a script of testdata and gives what it prints last.
+// runPython runs a script of testdata and returns its last line of output.
 func runPython(t *testing.T, s *server, address, script string) map[string]any {
 	t.Helper()
 	command := exec.Command(python, "testdata/"+script)
@@ -40,7 +40,7 @@ func TestThePythonClientWrites(t *testing.T) {
 
 func TestThePythonClientSendsAgainWhatWasNotTaken(t *testing.T) {
 	s := running
-	front := s.busy(t, 2, 503)
+	front := s.newRefusingProxy(t, 2, 503)
 	got := runPython(t, s, front.url, "retry.py")
 	require.Empty(t, got["failed"])
 	require.EqualValues(t, 2, front.refused.Load())

@@ -23,15 +23,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const binary = "../../bin/livegraph" // as make build leaves it
+const binary = "../../bin/livegraph" // written by make build
 
 // server is a running Livegraph with a key for its first workspace.
 type server struct {
 	url, workspace string
-	admin, writer  string // keys; the second is the one that docs/formats.md has clients use
+	admin, writer  string // API keys; writer is the one for clients in docs/formats.md
 }
 
-// running is the server of all tests, which write to their own sources.
+// running is the server of all tests. Each test writes to sources of its own.
 var running *server
 
 func TestMain(m *testing.M) { os.Exit(runWith(m)) }
@@ -53,7 +53,7 @@ func runWith(m *testing.M) (code int) {
 	return m.Run()
 }
 
-// serve runs the built binary on a directory, and makes the key.
+// serve runs the built binary on a directory and creates the key.
 func serve(dir string) (s *server, stop func(), err error) {
 	stop = func() {}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -110,14 +110,14 @@ func awaitReady(url string) error {
 	return errors.New("the server did not become ready")
 }
 
-// latest is the last value of a series.
+// latest is the latest point of a series.
 type latest struct {
 	SourceName, Metric string
 	Tags               map[string]string
 	Points             [][]any
 }
 
-// query asks for series of a source.
+// query returns series of a source.
 func (s *server) query(t *testing.T, parameters string) []latest {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodGet, s.url+"/api/live-data/query?from=0&"+parameters, nil)
@@ -135,7 +135,7 @@ func (s *server) query(t *testing.T, parameters string) []latest {
 	return answer.Data
 }
 
-// awaitCount waits until a source has so many points.
+// awaitCount waits until a source has the given number of points.
 func (s *server) awaitCount(t *testing.T, source string, want int) {
 	t.Helper()
 	var got float64
@@ -151,19 +151,19 @@ func (s *server) awaitCount(t *testing.T, source string, want int) {
 	}, 60*time.Second, 50*time.Millisecond, "%v points of %s", &got, source)
 }
 
-// busy is a Livegraph that answers the first so many writes as one does that has no
-// room, before it takes them.
-type busy struct {
+// refusingProxy is a proxy to Livegraph that refuses the first writes in the same way as an overloaded
+// server.
+type refusingProxy struct {
 	url     string
 	refused atomic.Int64
 }
 
-func (s *server) busy(t *testing.T, times int64, status int) *busy {
+func (s *server) newRefusingProxy(t *testing.T, times int64, status int) *refusingProxy {
 	t.Helper()
 	target, err := url.Parse(s.url)
 	require.NoError(t, err)
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
-	b := &busy{}
+	b := &refusingProxy{}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasSuffix(r.URL.Path, "/write") || b.refused.Load() >= times {
 			proxy.ServeHTTP(w, r)
@@ -186,8 +186,7 @@ func (s *server) busy(t *testing.T, times int64, status int) *busy {
 	return b
 }
 
-// block returns the first block of code of a language under a heading of
-// docs/formats.md.
+// block returns the first code block of a language under a heading of docs/formats.md.
 func block(t *testing.T, heading, language string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/formats.md")
@@ -200,5 +199,5 @@ func block(t *testing.T, heading, language string) string {
 	return code
 }
 
-// splitLines returns the lines of what a program printed.
+// splitLines returns the lines of a program's output.
 func splitLines(printed []byte) [][]byte { return bytes.Split(bytes.TrimSpace(printed), []byte{'\n'}) }

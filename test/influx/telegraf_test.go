@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// output is Telegraf's, by the configuration of docs/formats.md.
+// output returns Telegraf's output with the configuration in docs/formats.md.
 func output(t *testing.T, url, key, workspace string) *models.RunningOutput {
 	t.Helper()
 	text := strings.ReplaceAll(block(t, "Telegraf and InfluxDB clients", "toml"), "http://127.0.0.1:8080", url)
@@ -52,7 +52,7 @@ func TestTelegrafWrites(t *testing.T) {
 
 func TestTelegrafKeepsWhatWasNotTakenAndDropsWhatIsBad(t *testing.T) {
 	s := running
-	front := s.busy(t, 2, http.StatusServiceUnavailable)
+	front := s.newRefusingProxy(t, 2, http.StatusServiceUnavailable)
 	out := output(t, front.url, s.writer, s.workspace)
 	add(out, "kept", 0, 100)
 	require.Error(t, out.Write())
