@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// arrives waits until Livegraph has exactly what Prometheus has of a series up to
-// now, and gives how many samples that is.
-func arrives(t *testing.T, p *prometheus, l *livegraph, source, metric, selector string, from time.Time) int {
+// waitForSamples waits until Livegraph contains exactly the samples of a series that Prometheus has
+// now, and returns their number.
+func waitForSamples(t *testing.T, p *prometheus, l *livegraph, source, metric, selector string, from time.Time) int {
 	t.Helper()
 	to := time.Now()
 	want := p.samples(t, selector, from, to)
@@ -31,44 +31,44 @@ func arrives(t *testing.T, p *prometheus, l *livegraph, source, metric, selector
 	return len(want)
 }
 
-// TestWhatAPrometheusScrapesIsRead runs a Prometheus as documented, stops Livegraph
-// for a moment, and compares what both have.
+// TestWhatAPrometheusScrapesIsRead runs a Prometheus as documented, stops Livegraph for a moment, and
+// compares the samples of both.
 func TestWhatAPrometheusScrapesIsRead(t *testing.T) {
 	l := startLivegraph(t)
 	begin := time.Now()
 	p := startPrometheus(t, l)
-	scraped, self := "livegraph/"+l.metrics, "prometheus/"+p.address
+	scraped, own := "livegraph/"+l.metrics, "prometheus/"+p.address
 	require.Eventually(t, func() bool {
 		return len(l.points(t, scraped, "up", begin)) > 5
 	}, time.Minute, 100*time.Millisecond)
 
-	require.Positive(t, arrives(
+	require.Positive(t, waitForSamples(
 		t, p, l, scraped, "livegraph_ingest_points_accepted_total", `livegraph_ingest_points_accepted_total{job="livegraph"}`,
 		begin,
 	))
-	require.Positive(t, arrives(t, p, l, self, "prometheus_build_info", `prometheus_build_info`, begin))
+	require.Positive(t, waitForSamples(t, p, l, own, "prometheus_build_info", `prometheus_build_info`, begin))
 
-	// What is scraped while Livegraph is unavailable is sent when it is back, and the
-	// stale markers that end its own series are no points.
-	end(l.process)
-	away := time.Now()
+	// Samples scraped while Livegraph is stopped are sent when it is back. The stale markers that end
+	// Livegraph's own series are not points.
+	stop(l.process)
+	stopped := time.Now()
 	seen := func(up float64) {
 		t.Helper()
 		require.Eventually(t, func() bool {
-			return slices.Contains(slices.Collect(maps.Values(p.samples(t, `up{job="livegraph"}`, away, time.Now()))), up)
+			return slices.Contains(slices.Collect(maps.Values(p.samples(t, `up{job="livegraph"}`, stopped, time.Now()))), up)
 		}, time.Minute, 100*time.Millisecond)
 	}
 	require.Eventually(t, func() bool {
-		return p.own(t, "prometheus_remote_storage_samples_retried_total") > 0
+		return p.ownMetric(t, "prometheus_remote_storage_samples_retried_total") > 0
 	}, time.Minute, 100*time.Millisecond)
-	seen(0) // which may come later: while it ends, it refuses writes and can be scraped
+	seen(0) // may take a while: during the shutdown it refuses writes but can be scraped
 	l.start(t)
 	seen(1)
-	require.Greater(t, arrives(t, p, l, self, "up", `up{job="prometheus"}`, begin), 10)
-	require.Positive(t, arrives(t, p, l, scraped, "up", `up{job="livegraph"}`, begin))
-	require.Positive(t, arrives(
+	require.Greater(t, waitForSamples(t, p, l, own, "up", `up{job="prometheus"}`, begin), 10)
+	require.Positive(t, waitForSamples(t, p, l, scraped, "up", `up{job="livegraph"}`, begin))
+	require.Positive(t, waitForSamples(
 		t, p, l, scraped, "livegraph_ingest_points_accepted_total", `livegraph_ingest_points_accepted_total{job="livegraph"}`,
 		begin,
 	))
-	require.Zero(t, p.own(t, "prometheus_remote_storage_samples_failed_total"), "nothing was refused for good")
+	require.Zero(t, p.ownMetric(t, "prometheus_remote_storage_samples_failed_total"), "nothing was refused for good")
 }

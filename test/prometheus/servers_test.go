@@ -18,14 +18,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const binary = "../../bin/livegraph" // as make build leaves it
+const binary = "../../bin/livegraph" // written by make build
 
 const (
 	startLimit = 90 * time.Second
-	shownLog   = 20 << 10 // bytes of a log, after a failure
+	shownLog   = 20 << 10 // bytes of a log shown after a failure
 )
 
-// freeAddress returns an address on the loopback interface that nobody listens on.
+// freeAddress returns an unused address on the loopback interface.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -34,7 +34,8 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// run starts a program and ends it with the test; if that failed, its log is shown.
+// run starts a program and stops it at the end of the test. If the test fails, it shows the program's
+// log.
 func run(t *testing.T, name, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), name+".log"))
@@ -43,7 +44,7 @@ func run(t *testing.T, name, program string, args ...string) *exec.Cmd {
 	process.Stdout, process.Stderr = log, log
 	require.NoError(t, process.Start(), "make build first")
 	t.Cleanup(func() {
-		end(process)
+		stop(process)
 		if t.Failed() {
 			text, _ := os.ReadFile(log.Name())
 			t.Logf("the end of the log of %s:\n%s", name, text[max(0, len(text)-shownLog):])
@@ -52,8 +53,8 @@ func run(t *testing.T, name, program string, args ...string) *exec.Cmd {
 	return process
 }
 
-// end ends a program, if it runs, and waits for it.
-func end(process *exec.Cmd) {
+// stop stops a running program and waits for it.
+func stop(process *exec.Cmd) {
 	if process.ProcessState == nil {
 		_ = process.Process.Signal(syscall.SIGTERM)
 		_ = process.Wait()
@@ -76,7 +77,7 @@ func waitReady(t *testing.T, address string) {
 type livegraph struct {
 	address, metrics, dir string
 	workspace             string
-	admin, writer         string // keys; the second is for Prometheus
+	admin, writer         string // API keys; writer is for Prometheus
 	process               *exec.Cmd
 }
 
@@ -98,7 +99,7 @@ func startLivegraph(t *testing.T) *livegraph {
 	return l
 }
 
-// start starts it, again on the same addresses.
+// start starts Livegraph on the same addresses as before.
 func (l *livegraph) start(t *testing.T) {
 	t.Helper()
 	l.process = run(
@@ -132,7 +133,7 @@ func (l *livegraph) points(t *testing.T, source, metric string, from time.Time) 
 	return points
 }
 
-// get sends a request and reads the answer's JSON.
+// get sends a request and decodes the JSON of the answer.
 func get(t *testing.T, request *http.Request, into any) {
 	t.Helper()
 	response, err := http.DefaultClient.Do(request)
@@ -147,8 +148,7 @@ func get(t *testing.T, request *http.Request, into any) {
 // prometheus is a running Prometheus.
 type prometheus struct{ address string }
 
-// build compiles Prometheus without its ways of service discovery, of which a
-// list of addresses needs none.
+// build compiles Prometheus without service discovery, which a list of addresses does not need.
 func build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "prometheus")
@@ -159,8 +159,7 @@ func build(t *testing.T) string {
 	return program
 }
 
-// documented returns the part of a configuration that docs/formats.md shows below a
-// comment.
+// documented returns the part of a configuration in docs/formats.md that follows a comment.
 func documented(t *testing.T, comment string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/formats.md")
@@ -172,8 +171,8 @@ func documented(t *testing.T, comment string) string {
 	return text
 }
 
-// startPrometheus runs a Prometheus with the documented configuration, for a test
-// in a hurry. It scrapes itself, too.
+// startPrometheus runs a Prometheus with the documented configuration and a short scrape interval. It
+// scrapes itself, too.
 func startPrometheus(t *testing.T, l *livegraph) *prometheus {
 	t.Helper()
 	p := &prometheus{address: freeAddress(t)}
@@ -201,8 +200,7 @@ func startPrometheus(t *testing.T, l *livegraph) *prometheus {
 	return p
 }
 
-// samples returns the samples that Prometheus itself has of a selector since a time
-// and up to another, by milliseconds.
+// samples returns the samples of a selector in Prometheus in a time range, by milliseconds.
 func (p *prometheus) samples(t *testing.T, selector string, from, to time.Time) map[int64]float64 {
 	t.Helper()
 	query := url.Values{
@@ -231,8 +229,8 @@ func (p *prometheus) samples(t *testing.T, selector string, from, to time.Time) 
 	return samples
 }
 
-// own returns the sum of one of its own metrics, as it is now.
-func (p *prometheus) own(t *testing.T, metric string) (sum float64) {
+// ownMetric returns the current sum of one of Prometheus's own metrics.
+func (p *prometheus) ownMetric(t *testing.T, metric string) (sum float64) {
 	t.Helper()
 	response, err := http.Get("http://" + p.address + "/metrics")
 	require.NoError(t, err)
