@@ -55,16 +55,18 @@ func TestEveryAlertReadsMetricsThatAreThereAndHasARunbook(t *testing.T) {
 	}
 }
 
-// parts are those of every runbook, in their order.
-var parts = []string{"**Meaning.** ", "**Impact.** ", "**Diagnosis.**\n\n```sh\n", "**Mitigation.** ", "**Resolved when** "}
+// runbookParts are the parts of every runbook, in order.
+var runbookParts = []string{
+	"**Meaning.** ", "**Impact.** ", "**Diagnosis.**\n\n```sh\n", "**Mitigation.** ", "**Resolved when** ",
+}
 
-// requireRunbook looks for the section of an alert, with all its parts.
+// requireRunbook requires that an alert has a section with all parts.
 func requireRunbook(t *testing.T, page, alert string) {
 	t.Helper()
 	_, section, found := strings.Cut(page, "\n## "+alert+"\n")
 	require.True(t, found, "%s has no runbook", alert)
 	section, _, _ = strings.Cut(section, "\n## ")
-	for _, part := range parts {
+	for _, part := range runbookParts {
 		_, rest, found := strings.Cut(section, "\n"+part)
 		require.True(t, found, "the runbook of %s has no %s, or not in its place", alert, part)
 		require.NotEmpty(t, strings.TrimSpace(rest))
@@ -72,7 +74,7 @@ func requireRunbook(t *testing.T, page, alert string) {
 	}
 }
 
-// healthy is an installation at rest: an API and a consumer, a sample a minute.
+// healthy is an idle installation with an API and a consumer, with one sample per minute.
 const healthy = `
 up{job="livegraph-api",instance="a"} 1x60
 up{job="livegraph-points",instance="p"} 1x60
@@ -146,8 +148,8 @@ livegraph_point_streams_dropped_total{instance="a",reason="slow_reader"} 0x20 5x
 livegraph_point_streams_dropped_total{instance="a",reason="log_changed"} 0x20 50x40
 `
 
-// faults are what each alert is for: series that take the place of those of the
-// healthy installation, from minute 30 on different.
+// faults contains series for each alert. They replace those of the healthy installation and change,
+// usually at minute 30.
 var faults = map[string]string{
 	"LivegraphDown":                    `up{job="livegraph-points",instance="p"} 1x30 0x30`,
 	"LivegraphRestarting":              `process_start_time_seconds{job="livegraph-api",instance="a"} 1000x30 2000+60x30`,
@@ -207,10 +209,10 @@ var faults = map[string]string{
 }
 
 func TestNoAlertFiresWhileAllIsWell(t *testing.T) {
-	world := newWorld(t, healthy)
+	installation := newFixture(t, healthy)
 	for _, rule := range alerts(t) {
 		for minute := 15; minute <= 60; minute += 15 {
-			require.Empty(t, world.query(t, rule.Expr, time.Duration(minute)*time.Minute), rule.Alert)
+			require.Empty(t, installation.query(t, rule.Expr, time.Duration(minute)*time.Minute), rule.Alert)
 		}
 	}
 }
@@ -221,17 +223,17 @@ func TestEachAlertFiresForItsFaultAndEndures(t *testing.T) {
 	for _, rule := range rules {
 		fault, described := faults[rule.Alert]
 		require.True(t, described, "no fault is described for %s", rule.Alert)
-		world := newWorld(t, healthy)
-		world.replace(t, fault)
+		installation := newFixture(t, healthy)
+		installation.replace(t, fault)
 		const now = 60 * time.Minute
 		for ago := time.Duration(0); ago <= time.Duration(rule.For); ago += time.Minute {
-			require.NotEmpty(t, world.query(t, rule.Expr, now-ago), "%s, %s ago", rule.Alert, ago)
+			require.NotEmpty(t, installation.query(t, rule.Expr, now-ago), "%s, %s ago", rule.Alert, ago)
 		}
 	}
 }
 
-// firing reports whether an alert's expression holds at the end of the hour.
-func firing(t *testing.T, w *world, alert string) bool {
+// firing reports whether an alert's expression returns series at the end of the hour.
+func firing(t *testing.T, w *fixture, alert string) bool {
 	t.Helper()
 	for _, rule := range alerts(t) {
 		if rule.Alert == alert {
@@ -242,41 +244,41 @@ func firing(t *testing.T, w *world, alert string) bool {
 	return false
 }
 
-func TestAPublisherThatStandsStillWithoutAFailureIsNoticed(t *testing.T) {
+func TestAPublisherThatStopsWithoutAFailureIsNoticed(t *testing.T) {
 	const alert = "LivegraphEventsUnpublished"
-	world := newWorld(t, healthy)
-	world.replace(t, `livegraph_graph_events_published_total{instance="p"} 600x60`)
-	require.True(t, firing(t, world, alert))
-	world.replace(t, `livegraph_graph_events_unpublished_workspaces{instance="p"} 0x60`)
-	require.False(t, firing(t, world, alert), "there is nothing to publish")
+	installation := newFixture(t, healthy)
+	installation.replace(t, `livegraph_graph_events_published_total{instance="p"} 600x60`)
+	require.True(t, firing(t, installation, alert))
+	installation.replace(t, `livegraph_graph_events_unpublished_workspaces{instance="p"} 0x60`)
+	require.False(t, firing(t, installation, alert), "there is nothing to publish")
 
-	another := newWorld(t, healthy)
-	another.replace(t, `livegraph_graph_events_published_total{instance="q"} 7x60`)
-	another.replace(t, `livegraph_graph_events_unpublished_workspaces{instance="q"} 1x60`)
-	require.True(t, firing(t, another, alert), "that another process publishes is no help")
+	others := newFixture(t, healthy)
+	others.replace(t, `livegraph_graph_events_published_total{instance="q"} 7x60`)
+	others.replace(t, `livegraph_graph_events_unpublished_workspaces{instance="q"} 1x60`)
+	require.True(t, firing(t, others, alert), "that another process publishes is no help")
 }
 
-func TestDeadLettersAreToldApartByTheirConsumer(t *testing.T) {
+func TestDeadLetterAlertsDistinguishConsumers(t *testing.T) {
 	for consumer, alert := range map[string]string{
 		"points": "LivegraphCommandDeadLetters", "commands": "LivegraphDeadLetters",
 	} {
-		world := newWorld(t, healthy)
-		world.replace(t, `livegraph_consumer_dead_letters_total{instance="p",consumer="`+consumer+`"} 0x30 1x30`)
-		require.False(t, firing(t, world, alert), consumer)
+		installation := newFixture(t, healthy)
+		installation.replace(t, `livegraph_consumer_dead_letters_total{instance="p",consumer="`+consumer+`"} 0x30 1x30`)
+		require.False(t, firing(t, installation, alert), consumer)
 	}
 }
 
 func TestAnInstallationWithoutAnyConsumerIsNoticed(t *testing.T) {
-	world := newWorld(t, healthy)
-	world.remove("livegraph_consumer_partitions")
-	onlyPoints := newWorld(t, healthy)
+	installation := newFixture(t, healthy)
+	installation.remove("livegraph_consumer_partitions")
+	onlyPoints := newFixture(t, healthy)
 	onlyPoints.replace(t, `livegraph_consumer_partitions{instance="p",consumer="commands"} 0x60`)
-	require.True(t, firing(t, world, "LivegraphPartitionsUnowned"))
+	require.True(t, firing(t, installation, "LivegraphPartitionsUnowned"))
 	require.True(t, firing(t, onlyPoints, "LivegraphPartitionsUnowned"))
 }
 
 func TestDeletedWorkspacesThatAreNotRemovedAreNoticed(t *testing.T) {
-	world := newWorld(t, healthy)
-	world.replace(t, `livegraph_upkeep_failures_total{instance="p",work="workspaces"} 0x20 0+60x40`)
-	require.True(t, firing(t, world, "LivegraphUpkeepFailing"))
+	installation := newFixture(t, healthy)
+	installation.replace(t, `livegraph_upkeep_failures_total{instance="p",work="workspaces"} 0x20 0+60x40`)
+	require.True(t, firing(t, installation, "LivegraphUpkeepFailing"))
 }

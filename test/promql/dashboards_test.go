@@ -59,18 +59,18 @@ func dashboards(t *testing.T) map[string]dashboard {
 	return found
 }
 
-// filled puts values into Grafana's variables.
-var filled = strings.NewReplacer("$__rate_interval", "1m", "$__interval", "1m", "$job", ".+", "$instance", ".+")
+// variableValues replaces Grafana's variables by values.
+var variableValues = strings.NewReplacer("$__rate_interval", "1m", "$__interval", "1m", "$job", ".+", "$instance", ".+")
 
 var legendLabel = regexp.MustCompile(`\{\{\s*([a-z_]+)\s*\}\}`)
 
-// own tells the dashboard of Livegraph's metrics from others that may lie beside
-// it and have another kind of data source.
-const own = "livegraph.json"
+// metricsDashboard is the dashboard of Livegraph's metrics. Other dashboards may have another type of
+// data source.
+const metricsDashboard = "livegraph.json"
 
 func TestEveryPanelReadsMetricsThatAreThere(t *testing.T) {
 	all := metrics(t)
-	d := dashboards(t)[own]
+	d := dashboards(t)[metricsDashboard]
 	expressions := 0
 	for _, p := range d.Panels {
 		if p.Type == "row" {
@@ -81,7 +81,7 @@ func TestEveryPanelReadsMetricsThatAreThere(t *testing.T) {
 		for _, target := range p.Targets {
 			require.False(t, seen[target.RefID], p.Title)
 			seen[target.RefID] = true
-			expression := filled.Replace(target.Expr)
+			expression := variableValues.Replace(target.Expr)
 			require.NotContains(t, expression, "$", p.Title)
 			labels := check(t, all, expression)
 			for _, used := range legendLabel.FindAllStringSubmatch(target.LegendFormat, -1) {
@@ -95,7 +95,7 @@ func TestEveryPanelReadsMetricsThatAreThere(t *testing.T) {
 	require.Greater(t, expressions, 60)
 	for _, a := range d.Annotations.List {
 		if a.BuiltIn == 0 {
-			check(t, all, filled.Replace(a.Expr))
+			check(t, all, variableValues.Replace(a.Expr))
 		}
 	}
 	used, err := json.Marshal(d)
@@ -133,7 +133,7 @@ func TestDashboardsAreWellFormed(t *testing.T) {
 		}
 	}
 	variables := map[string]string{}
-	for _, v := range dashboards(t)[own].Templating.List {
+	for _, v := range dashboards(t)[metricsDashboard].Templating.List {
 		variables[v.Name] = v.Type
 	}
 	require.Equal(t, map[string]string{"datasource": "datasource", "job": "query", "instance": "query"}, variables)

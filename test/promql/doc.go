@@ -1,8 +1,7 @@
-// Package promql tests what deploy/ holds for Prometheus and Grafana with
-// Prometheus' own parser and engine: every expression reads only metrics and
-// labels that docs/metrics.md has (which test/monitoring holds against a running
-// server), every alert fires when it should and only then.
+// Package promql tests the files for Prometheus and Grafana in deploy/ with Prometheus's own parser
+// and engine: every expression reads only metrics and labels that docs/metrics.md lists
+// (test/monitoring compares that page with a running server), and every alert fires for its fault and
+// only then.
 //
-// It is its own module, so that Prometheus does not become a dependency of
-// Livegraph.
+// It is a separate module, so that Prometheus is not a dependency of Livegraph.
 package promql

@@ -29,7 +29,7 @@ type metric struct {
 
 var tableRow = regexp.MustCompile("(?m)^\\| `(livegraph_[a-z0-9_]+)` \\| ([a-z]+) \\| ([^|]*) \\|")
 
-// metrics reads the page.
+// metrics reads docs/metrics.md.
 func metrics(t *testing.T) map[string]metric {
 	t.Helper()
 	found := map[string]metric{}
@@ -46,20 +46,20 @@ func metrics(t *testing.T) map[string]metric {
 	return found
 }
 
-// others are the metrics of Prometheus and its client library that are used.
-var others = map[string]metric{
+// otherMetrics are the used metrics of Prometheus and its client library.
+var otherMetrics = map[string]metric{
 	"up": {kind: "gauge"}, "process_start_time_seconds": {kind: "gauge"}, "process_open_fds": {kind: "gauge"},
 	"process_max_fds": {kind: "gauge"}, "process_cpu_seconds_total": {kind: "counter"},
 	"process_resident_memory_bytes": {kind: "gauge"}, "go_goroutines": {kind: "gauge"},
 	"go_gc_duration_seconds_sum": {kind: "counter"}, "go_memstats_alloc_bytes_total": {kind: "counter"},
 }
 
-// of finds the metric that a series belongs to: a histogram has three.
-func of(all map[string]metric, series string) (metric, bool) {
+// metricOf returns the metric of a series: a histogram has three series.
+func metricOf(all map[string]metric, series string) (metric, bool) {
 	if m, known := all[series]; known && m.kind != "histogram" {
 		return m, true
 	}
-	if m, known := others[series]; known {
+	if m, known := otherMetrics[series]; known {
 		return m, true
 	}
 	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
@@ -74,8 +74,7 @@ func of(all map[string]metric, series string) (metric, bool) {
 	return metric{}, false
 }
 
-// check parses an expression and holds it against the metrics. It gives the
-// labels that its series have.
+// check parses an expression and compares it with the metrics. It returns the labels of its series.
 func check(t *testing.T, all map[string]metric, expression string) map[string]bool {
 	t.Helper()
 	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
@@ -88,7 +87,7 @@ func check(t *testing.T, all map[string]metric, expression string) map[string]bo
 			return nil
 		}
 		selectors++
-		m, known := of(all, selector.Name)
+		m, known := metricOf(all, selector.Name)
 		require.True(t, known, "%s: there is no metric %s", expression, selector.Name)
 		for _, label := range m.labels {
 			labels[label] = true
@@ -102,10 +101,10 @@ func check(t *testing.T, all map[string]metric, expression string) map[string]bo
 			}
 		}
 		cumulative := m.kind == "counter" || m.kind == "histogram"
-		if asTheyStand.MatchString(selector.Name) {
+		if shownAsTotal.MatchString(selector.Name) {
 			return nil
 		}
-		require.Equal(t, cumulative, rated(path), "%s: %s is a %s", expression, selector.Name, m.kind)
+		require.Equal(t, cumulative, underRate(path), "%s: %s is a %s", expression, selector.Name, m.kind)
 		return nil
 	})
 	parser.Inspect(parsed, func(node parser.Node, _ []parser.Node) error {
@@ -120,11 +119,11 @@ func check(t *testing.T, all map[string]metric, expression string) map[string]bo
 	return labels
 }
 
-// asTheyStand are counters of what must never happen, whose total is shown too.
-var asTheyStand = regexp.MustCompile(`_(lost_records|dead_letters)_total`)
+// shownAsTotal matches counters of events that must never happen. Their total is shown, too.
+var shownAsTotal = regexp.MustCompile(`_(lost_records|dead_letters)_total`)
 
-// rated reports whether a series is below a function of counters.
-func rated(path []parser.Node) bool {
+// underRate reports whether a series is the argument of rate, increase or irate.
+func underRate(path []parser.Node) bool {
 	for _, node := range path {
 		if call, ok := node.(*parser.Call); ok && slices.Contains([]string{"rate", "increase", "irate"}, call.Func.Name) {
 			return true

@@ -18,24 +18,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// world holds series in memory for Prometheus' engine to query.
-type world struct {
+// fixture contains series in memory that Prometheus's engine can query.
+type fixture struct {
 	engine *promql.Engine
 	series map[string]storage.Series
 }
 
-// newWorld creates a world of series in Prometheus' notation, a sample a minute.
-func newWorld(t *testing.T, text string) *world {
+// newFixture creates a fixture from series in Prometheus's notation, with one sample per minute.
+func newFixture(t *testing.T, text string) *fixture {
 	t.Helper()
-	w := &world{series: map[string]storage.Series{}, engine: promql.NewEngine(promql.EngineOpts{
+	w := &fixture{series: map[string]storage.Series{}, engine: promql.NewEngine(promql.EngineOpts{
 		Logger: slog.New(slog.DiscardHandler), MaxSamples: 1_000_000, Timeout: time.Minute, EnableAtModifier: true,
 	})}
 	w.replace(t, text)
 	return w
 }
 
-// replace sets series again.
-func (w *world) replace(t *testing.T, text string) {
+// replace adds series or replaces existing ones.
+func (w *fixture) replace(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
 		if strings.TrimSpace(line) == "" {
@@ -53,8 +53,8 @@ func (w *world) replace(t *testing.T, text string) {
 	}
 }
 
-// remove takes all series of a metric away.
-func (w *world) remove(metric string) {
+// remove removes all series of a metric.
+func (w *fixture) remove(metric string) {
 	for name, series := range w.series {
 		if series.Labels().Get("__name__") == metric {
 			delete(w.series, name)
@@ -62,8 +62,8 @@ func (w *world) remove(metric string) {
 	}
 }
 
-// query evaluates an expression so long after the beginning.
-func (w *world) query(t *testing.T, expression string, after time.Duration) promql.Vector {
+// query evaluates an expression at the given time after the first sample.
+func (w *fixture) query(t *testing.T, expression string, after time.Duration) promql.Vector {
 	t.Helper()
 	q, err := w.engine.NewInstantQuery(t.Context(), w, nil, expression, time.UnixMilli(0).Add(after))
 	require.NoError(t, err, expression)
@@ -77,22 +77,22 @@ func (w *world) query(t *testing.T, expression string, after time.Duration) prom
 }
 
 // Querier implements storage.Queryable.
-func (w *world) Querier(_, _ int64) (storage.Querier, error) { return querier{w}, nil }
+func (w *fixture) Querier(_, _ int64) (storage.Querier, error) { return querier{w}, nil }
 
-type querier struct{ world *world }
+type querier struct{ fixture *fixture }
 
 // Select implements storage.Querier.
 func (q querier) Select(
 	_ context.Context, _ bool, _ *storage.SelectHints, matchers ...*labels.Matcher,
 ) storage.SeriesSet {
-	set := &seriesSet{at: -1}
-	for _, series := range q.world.series {
+	set := &seriesSet{index: -1}
+	for _, series := range q.fixture.series {
 		matches := true
 		for _, m := range matchers {
 			matches = matches && m.Matches(series.Labels().Get(m.Name))
 		}
 		if matches {
-			set.list = append(set.list, series)
+			set.series = append(set.series, series)
 		}
 	}
 	return set
@@ -116,12 +116,12 @@ func (querier) LabelNames(
 func (querier) Close() error { return nil }
 
 type seriesSet struct {
-	list []storage.Series
-	at   int
+	series []storage.Series
+	index  int
 }
 
-func (s *seriesSet) Next() bool                        { s.at++; return s.at < len(s.list) }
-func (s *seriesSet) At() storage.Series                { return s.list[s.at] }
+func (s *seriesSet) Next() bool                        { s.index++; return s.index < len(s.series) }
+func (s *seriesSet) At() storage.Series                { return s.series[s.index] }
 func (s *seriesSet) Err() error                        { return nil }
 func (s *seriesSet) Warnings() annotations.Annotations { return nil }
 
