@@ -1,4 +1,4 @@
-// What an operator does beside the page: workspaces and keys for specs.
+// Requests of an operator to the admin API: workspaces and keys for specs.
 
 import type { APIRequestContext } from '@playwright/test'
 
@@ -10,13 +10,13 @@ export class Admin {
     private readonly csrfToken: string,
   ) {}
 
-  /** Opens a session, whose cookie the browser then has. */
+  /** Logs in. The browser context then has the session's cookie. */
   static async logIn(browser: APIRequestContext): Promise<Admin> {
     const data = { name: FIRST.AdminUser, password: FIRST.AdminPassword }
     return Admin.of(browser, await browser.post('/admin/api/session', { data }))
   }
 
-  /** With the session whose cookie the browser has. */
+  /** Uses the session of the browser context. */
   static async withSession(browser: APIRequestContext): Promise<Admin> {
     return Admin.of(browser, await browser.get('/admin/api/session'))
   }

@@ -19,12 +19,11 @@ import (
 )
 
 const (
-	binary   = "../../bin/livegraph" // as make build leaves it
+	binary   = "../../bin/livegraph" // written by make build
 	runner   = "node_modules/@playwright/test/cli.js"
 	chromium = "/usr/bin/chromium"
-	// mostOfRun is a bound for a machine that is busy with other things; alone it takes
-	// about three minutes.
-	mostOfRun = 18 * time.Minute
+	// runTimeout is long because the machine may be busy; alone the specs take about three minutes.
+	runTimeout = 18 * time.Minute
 )
 
 // TestAdministrationPage runs the specs.
@@ -34,62 +33,62 @@ func TestAdministrationPage(t *testing.T) {
 	require.NoError(t, err)
 	require.FileExists(t, path, "make build first")
 	var failed []string
-	// Before the server is made, so that it comes after the server's log, which is long.
+	// Registered before the server's cleanup, so that the failures follow the server's log, which is
+	// long.
 	t.Cleanup(func() {
 		for _, one := range failed {
 			t.Log(one)
 		}
 	})
 	s := harness.New(t, path, "--demo")
-	// The tests have their own addresses, so that a login that is locked out is theirs alone.
+	// The specs use addresses of their own, so that a lockout of a login affects only one spec.
 	s.Env = append(s.Env, "LIVEGRAPH_API_TRUSTED_PROXIES=127.0.0.0/8")
 	s.Start()
 	require.Equal(t, http.StatusOK, pageStatus(t, s), "the page is not in %s: make build", path)
 
-	asked := make(chan request)
-	control := newControl(t, asked)
+	requests := make(chan request)
+	control := newControl(t, requests)
 	run := exec.Command(
 		"node", append([]string{runner, "test"}, strings.Fields(os.Getenv("LIVEGRAPH_BROWSER_ARGS"))...)...,
 	)
 	results := filepath.Join(t.TempDir(), "results.json")
-	run.Env = append(append(os.Environ(), environment(t, s, control)...), "LIVEGRAPH_RESULTS="+results)
+	run.Env = append(append(os.Environ(), specEnvironment(t, s, control)...), "LIVEGRAPH_RESULTS="+results)
 	run.Stdout, run.Stderr = os.Stdout, os.Stderr
 	require.NoError(t, run.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- run.Wait() }()
-	late := time.NewTimer(mostOfRun)
+	late := time.NewTimer(runTimeout)
 	defer late.Stop()
 	for {
 		select {
-		case r := <-asked: // here, since the harness may end the test
-			obey(t, s, r)
+		case r := <-requests: // in this goroutine, because the harness may end the test
+			handle(t, s, r)
 		case err := <-ended:
 			specs, outside := readReport(t, results)
-			failed = append(judge(t, specs), outside...)
+			failed = append(runSpecTests(t, specs), outside...)
 			require.NoError(t, err, "the specs failed: see below")
 			require.NotEmpty(t, specs, "no spec was run")
 			return
 		case <-late.C:
 			_ = run.Process.Kill()
-			t.Fatalf("the specs took longer than %s: %v", mostOfRun, <-ended)
+			t.Fatalf("the specs took longer than %s: %v", runTimeout, <-ended)
 		}
 	}
 }
 
-// requireTools skips the test, aloud, where there is nothing to run it with; with CI=true
-// it fails.
+// requireTools skips the test with a message if a tool is missing. With CI=true it fails.
 func requireTools(t *testing.T) {
 	t.Helper()
-	testenv.NeedsEngines(t)
+	testenv.RequireEngines(t)
 	for _, tool := range []struct{ path, remedy string }{
 		{chromium, "install Debian's package chromium"}, {runner, "run npm ci in test/browser"},
 	} {
 		if _, err := os.Stat(tool.path); err != nil {
-			testenv.NotRun(t, fmt.Sprintf("the tests of the administration page in a browser (%v: %s)", err, tool.remedy))
+			testenv.SkipMissing(t, fmt.Sprintf("the tests of the administration page in a browser (%v: %s)", err, tool.remedy))
 		}
 	}
 	if _, err := exec.LookPath("node"); err != nil {
-		testenv.NotRun(t, "the tests of the administration page in a browser (there is no Node.js)")
+		testenv.SkipMissing(t, "the tests of the administration page in a browser (there is no Node.js)")
 	}
 }
 
@@ -101,8 +100,8 @@ func pageStatus(t *testing.T, s *harness.Server) int {
 	return response.StatusCode
 }
 
-// environment is what the specs are told.
-func environment(t *testing.T, s *harness.Server, control string) []string {
+// specEnvironment returns the environment variables of the specs.
+func specEnvironment(t *testing.T, s *harness.Server, control string) []string {
 	t.Helper()
 	images, err := filepath.Abs(os.Getenv("LIVEGRAPH_BROWSER_IMAGES"))
 	if os.Getenv("LIVEGRAPH_BROWSER_IMAGES") == "" {
@@ -118,36 +117,36 @@ func environment(t *testing.T, s *harness.Server, control string) []string {
 	}
 }
 
-// request is what a spec wants done to the server.
+// request is an action that a spec requests.
 type request struct {
-	what string
-	body map[string]any
-	done chan<- any
+	action string
+	body   map[string]any
+	done   chan<- any
 }
 
-// newControl listens for what specs want done, and serves a page of another origin that
-// would frame ours.
-func newControl(t *testing.T, asked chan<- request) (url string) {
+// newControl listens for requests of specs, and serves a page of another origin that frames the web
+// UI.
+func newControl(t *testing.T, requests chan<- request) (url string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	over := make(chan struct{})
+	closed := make(chan struct{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{what}", func(w http.ResponseWriter, r *http.Request) {
 		done := make(chan any, 1)
-		wanted := request{what: r.PathValue("what"), done: done}
-		if err := json.NewDecoder(r.Body).Decode(&wanted.body); err != nil {
+		action := request{action: r.PathValue("what"), done: done}
+		if err := json.NewDecoder(r.Body).Decode(&action.body); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
 		select {
-		case asked <- wanted:
+		case requests <- action:
 			select {
 			case answer := <-done:
 				_ = json.NewEncoder(w).Encode(answer)
-			case <-over:
+			case <-closed:
 			}
-		case <-over:
+		case <-closed:
 		}
 	})
 	mux.HandleFunc("GET /frame", func(w http.ResponseWriter, r *http.Request) {
@@ -160,44 +159,44 @@ func newControl(t *testing.T, asked chan<- request) (url string) {
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() {
-		close(over)
+		close(closed)
 		_ = server.Close()
 	})
 	return "http://" + listener.Addr().String()
 }
 
-// obey does what a spec asked for.
-func obey(t *testing.T, s *harness.Server, r request) {
+// handle performs the requested action.
+func handle(t *testing.T, s *harness.Server, r request) {
 	t.Helper()
 	var answer any
-	switch r.what {
+	switch r.action {
 	case "stop":
 		s.Kill()
 	case "start":
 		s.Start()
-	case "bury":
-		answer = bury(t, s, r.body)
-	case "crowd":
-		crowd(t, s, r.body)
-	case "disperse":
-		disperse(t, s)
-	case "secure":
-		answer = map[string]string{"url": secure(t, s)}
+	case "create-dead-letters":
+		answer = createDeadLetters(t, s, r.body)
+	case "create-many":
+		createMany(t, s, r.body)
+	case "delete-many":
+		deleteMany(t, s)
+	case "start-tls":
+		answer = map[string]string{"url": startTLS(t, s)}
 	default:
-		t.Fatalf("a spec asked for %q", r.what)
+		t.Fatalf("a spec asked for %q", r.action)
 	}
 	r.done <- answer
 }
 
-// poison is a value that ClickHouse refuses while bury asks it to.
-const poison = 666.25
+// refusedValue is a value that ClickHouse refuses while createDeadLetters runs.
+const refusedValue = 666.25
 
-// bury makes each of the bodies' points a dead letter of its own: they are refused for a
-// while by the store. What is left is as they would be after any such fault. The bodies are
-// those of POST /api/live-data/ingest, by workspace and key, and hold the value poison.
-func bury(t *testing.T, s *harness.Server, body map[string]any) (places []string) {
+// createDeadLetters creates a dead letter for each body and returns the references: a constraint in
+// ClickHouse refuses the points for a while. The bodies are those of POST /api/live-data/ingest for a
+// workspace and key, and contain refusedValue.
+func createDeadLetters(t *testing.T, s *harness.Server, body map[string]any) (references []string) {
 	t.Helper()
-	s.AskClickHouse(fmt.Sprintf("ALTER TABLE points ADD CONSTRAINT browser CHECK value != %v", poison))
+	s.AskClickHouse(fmt.Sprintf("ALTER TABLE points ADD CONSTRAINT browser CHECK value != %v", refusedValue))
 	defer s.AskClickHouse("ALTER TABLE points DROP CONSTRAINT browser")
 	bodies := body["bodies"].([]any)
 	for _, one := range bodies {
@@ -218,11 +217,11 @@ func bury(t *testing.T, s *harness.Server, body map[string]any) (places []string
 		require.NoError(t, json.Unmarshal(
 			[]byte(s.CLI("dlq", "list", "--json", "--state", "open", "--workspace", body["workspace"].(string))), &list,
 		))
-		places = nil
+		references = nil
 		for _, l := range list.Letters {
-			places = append(places, fmt.Sprintf("%s/%d/%d", l.Topic, l.Partition, l.Offset))
+			references = append(references, fmt.Sprintf("%s/%d/%d", l.Topic, l.Partition, l.Offset))
 		}
-		return len(places) >= len(bodies)
+		return len(references) >= len(bodies)
 	}, 60*time.Second, 200*time.Millisecond)
-	return places
+	return references
 }

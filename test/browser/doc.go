@@ -1,13 +1,13 @@
-// Package browser drives the administration page as operators do: Debian's Chromium, by
-// Playwright, against the built binary. The tests themselves are in specs/, in TypeScript;
-// the test here starts the server for them, brings about what no operator can (dead
-// letters), and stops and starts it when they ask for that.
+// Package browser tests the web UI as operators use it: Debian's Chromium, driven by Playwright,
+// against the built binary. The tests are in specs/, in TypeScript. The Go test starts the server for
+// them, creates what operators cannot create (dead letters), and stops and starts the server when a
+// spec requests it.
 //
 // `make test` installs what is needed. By hand, after `make build` and `npm ci` here:
 //
 //	go test ./test/browser                              # all of them
 //	LIVEGRAPH_BROWSER_ARGS='keys' go test ./test/browser # those of specs/keys.spec.ts
 //
-// Screenshots of every page are left in a temporary folder whose name the test logs (-v),
-// or in LIVEGRAPH_BROWSER_IMAGES. Those of docs/images are chosen among them.
+// The test writes screenshots of every page to a temporary folder and logs its name (-v),
+// or to LIVEGRAPH_BROWSER_IMAGES. Those in docs/images are selected from them.
 package browser

@@ -1,19 +1,19 @@
 import { defineConfig } from '@playwright/test'
 
-// One browser, one test at a time: they share a server and two cores, and a test that only passes at the second try is
-// a finding. What is waited for is waited for generously, since a machine may be busy with other things.
+// One browser and one test at a time, because they share a server and two cores. There are no retries: a test that
+// passes only at the second attempt has found a bug. Timeouts are long, because the machine may be busy.
 export default defineConfig({
   testDir: 'specs',
   globalSetup: './seed.ts',
   outputDir: `${process.env['LIVEGRAPH_STATE'] ?? 'test-results'}/failures`,
-  // What takes long is marked @full, and runs with make test-all.
+  // Long tests are tagged @full and run with make test-all.
   ...(process.env['LIVEGRAPH_TEST'] === 'all' ? {} : { grepInvert: /@full/ }),
   workers: 1,
   retries: 0,
   forbidOnly: true,
   timeout: 120_000,
   expect: { timeout: 30_000 },
-  // The second is for the test that started us, which makes a test of each spec.
+  // The Go test reads the JSON report and runs a subtest for each spec.
   reporter: [['list'], ['json', { outputFile: process.env['LIVEGRAPH_RESULTS'] ?? 'test-results/results.json' }]],
   use: {
     baseURL: process.env['LIVEGRAPH_URL'],
@@ -34,7 +34,7 @@ export default defineConfig({
         '--disable-background-networking',
         '--disable-component-update',
         '--disable-sync',
-        // A name under which the server is no secure context: plain HTTP that does not come from this machine.
+        // A host name that is not a secure context, like plain HTTP from another machine.
         '--host-resolver-rules=MAP plain.livegraph.test 127.0.0.1',
       ],
     },

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// report is what Playwright's reporter "json" writes: suites in suites, with specs in them.
+// report is the output of Playwright's reporter "json": nested suites with specs.
 type report struct {
 	Suites []suite
-	// Errors are those outside of every spec: in the seed, for instance.
+	// Errors are errors outside of specs, such as in the seed.
 	Errors []failure
 }
 
@@ -34,41 +34,41 @@ type suite struct {
 
 type failure struct{ Message string }
 
-// outcome is what became of a spec.
+// outcome is the result of a spec.
 type outcome struct {
 	name    string
 	ok      bool
 	skipped bool
-	said    string // why it failed
+	message string // why it failed
 }
 
-// colours are the terminal's, which Playwright puts into its messages.
+// colours matches the terminal colours in Playwright's messages.
 var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 func (f failure) String() string { return colours.ReplaceAllString(f.Message, "") }
 
-// outcomes returns every spec below a suite, with the titles on the way to it.
-func (s suite) outcomes(way string) (all []outcome) {
+// outcomes returns all specs of a suite, named with the titles of its parents.
+func (s suite) outcomes(path string) (all []outcome) {
 	for _, spec := range s.Specs {
-		one := outcome{name: way + ": " + spec.Title, ok: spec.OK}
+		one := outcome{name: path + ": " + spec.Title, ok: spec.OK}
 		for _, test := range spec.Tests {
 			one.skipped = one.skipped || test.Status == "skipped"
 			for _, result := range test.Results {
 				for _, e := range result.Errors {
-					one.said += e.String() + "\n"
+					one.message += e.String() + "\n"
 				}
 			}
 		}
 		all = append(all, one)
 	}
 	for _, inner := range s.Suites {
-		all = append(all, inner.outcomes(way+": "+inner.Title)...)
+		all = append(all, inner.outcomes(path+": "+inner.Title)...)
 	}
 	return all
 }
 
-// readReport returns what became of each spec, and what went wrong outside of them; nothing if
-// the run ended before it wrote any.
+// readReport returns the result of each spec, and the errors outside of specs. It returns nothing if
+// the run ended before it wrote a report.
 func readReport(t *testing.T, path string) (all []outcome, outside []string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -87,9 +87,9 @@ func readReport(t *testing.T, path string) (all []outcome, outside []string) {
 	return all, outside
 }
 
-// judge makes a test of each spec, so that anyone who reads only the names of what failed reads
-// which, and gives what they said.
-func judge(t *testing.T, specs []outcome) (failed []string) {
+// runSpecTests runs a subtest for each spec, so that the names of failed tests identify the specs, and
+// returns the failures.
+func runSpecTests(t *testing.T, specs []outcome) (failed []string) {
 	t.Helper()
 	for _, one := range specs {
 		t.Run(one.name, func(t *testing.T) {
@@ -97,11 +97,11 @@ func judge(t *testing.T, specs []outcome) (failed []string) {
 			case one.skipped:
 				t.Skip("skipped by the spec")
 			case !one.ok:
-				t.Error(one.said)
+				t.Error(one.message)
 			}
 		})
 		if !one.ok {
-			failed = append(failed, one.name+"\n"+one.said)
+			failed = append(failed, one.name+"\n"+one.message)
 		}
 	}
 	return failed

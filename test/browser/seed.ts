@@ -1,4 +1,4 @@
-// What is there before the first spec: who is logged in, and three workspaces beside the demo's.
+// The state before the first spec: a session, and three workspaces in addition to the demo's.
 
 import { existsSync, writeFileSync } from 'node:fs'
 
@@ -7,8 +7,8 @@ import { request } from '@playwright/test'
 import { Admin } from './admin.ts'
 import { call, control, NASTY, SEED, type Seed, SESSION, type Tenant, URL_OF } from './support.ts'
 
-/** What becomes a dead letter while the store is told to refuse it. */
-const POISON = 666.25
+/** A value that ClickHouse refuses while dead letters are created. */
+const REFUSED_VALUE = 666.25
 
 export default async function seedAll(): Promise<void> {
   if (existsSync(SEED)) return // a further run against the same server
@@ -77,9 +77,9 @@ async function fillPlant(of: Tenant): Promise<Pick<Seed['plant'], 'source' | 'no
       tags: { sensor: i % 2 ? 'in' : 'out' },
     })),
   })
-  // Some bodies of one point each: a letter to be redriven, one to be discarded, and one that stays for the pictures.
-  const body = (metric: string) => ({ sourceId: source, points: [{ metric, timestamp: now, value: POISON }] })
-  await control('bury', { ...of, bodies: [body('redriven'), body('discarded'), body('kept')] })
+  // Bodies of one point each: a dead letter to redrive, one to discard, and one that is kept for the screenshots.
+  const body = (metric: string) => ({ sourceId: source, points: [{ metric, timestamp: now, value: REFUSED_VALUE }] })
+  await control('create-dead-letters', { ...of, bodies: [body('redriven'), body('discarded'), body('kept')] })
   return { source, nodes }
 }
 
@@ -117,7 +117,7 @@ async function fillNasty(of: Tenant): Promise<Pick<Seed['nasty'], 'source' | 'no
   })
   await call(of, 'POST', '/api/live-data/ingest', points(NASTY, 1))
   await call(of, 'POST', '/api/live-data/ingest', points(`text ${NASTY}`, NASTY))
-  await control('bury', { ...of, bodies: [points(NASTY, POISON)] })
+  await control('create-dead-letters', { ...of, bodies: [points(NASTY, REFUSED_VALUE)] })
   // In the audit log.
   await fetch(`${URL_OF}/api/me`, { headers: { Authorization: `Bearer ${of.key}`, 'User-Agent': NASTY } })
   return { source, node, edge }

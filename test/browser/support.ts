@@ -1,23 +1,23 @@
-// What the specs share: what they were told, the page with somebody who watches it, and requests beside it.
+// Shared by the specs: their environment, a page that is watched for errors, and requests to the API.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { expect, type Locator, type Page, test as base } from '@playwright/test'
 
-function given(name: string): string {
+function requiredEnv(name: string): string {
   const value = process.env[name]
   if (!value) throw new Error(`${name} is not set: run go test ./test/browser`)
   return value
 }
 
-export const URL_OF = given('LIVEGRAPH_URL')
-export const CONTROL = given('LIVEGRAPH_CONTROL')
-export const IMAGES = given('LIVEGRAPH_IMAGES')
-export const SESSION = join(given('LIVEGRAPH_STATE'), 'session.json')
-export const SEED = join(given('LIVEGRAPH_STATE'), 'seed.json')
+export const URL_OF = requiredEnv('LIVEGRAPH_URL')
+export const CONTROL = requiredEnv('LIVEGRAPH_CONTROL')
+export const IMAGES = requiredEnv('LIVEGRAPH_IMAGES')
+export const SESSION = join(requiredEnv('LIVEGRAPH_STATE'), 'session.json')
+export const SEED = join(requiredEnv('LIVEGRAPH_STATE'), 'seed.json')
 
-export const FIRST = JSON.parse(given('LIVEGRAPH_FIRST_RUN')) as Record<
+export const FIRST = JSON.parse(requiredEnv('LIVEGRAPH_FIRST_RUN')) as Record<
   'WorkspaceID' | 'AdminKey' | 'AdminUser' | 'AdminPassword',
   string
 >
@@ -36,17 +36,19 @@ export interface Seed {
 
 export const seed = (): Seed => JSON.parse(readFileSync(SEED, 'utf8')) as Seed
 
-/** In every text of workspace `nasty`. */
+/** Contained in every text of workspace `nasty`. */
 export const NASTY = `"><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}`
 
-/** Asks the test that started us for something. */
-export async function control<T = null>(what: 'stop' | 'start' | 'bury' | 'crowd' | 'disperse' | 'secure', body: unknown = {}): Promise<T> {
-  const answer = await fetch(`${CONTROL}/${what}`, { method: 'POST', body: JSON.stringify(body) })
-  if (!answer.ok) throw new Error(`${what}: ${answer.status}`)
+type Action = 'stop' | 'start' | 'create-dead-letters' | 'create-many' | 'delete-many' | 'start-tls'
+
+/** Requests an action from the Go test. */
+export async function control<T = null>(action: Action, body: unknown = {}): Promise<T> {
+  const answer = await fetch(`${CONTROL}/${action}`, { method: 'POST', body: JSON.stringify(body) })
+  if (!answer.ok) throw new Error(`${action}: ${answer.status}`)
   return (await answer.json()) as T
 }
 
-/** A request of the interface with a key; `data` of its answer. */
+/** Sends a request to the API with a key and returns `data` of the answer. */
 export async function call<T>(of: Tenant, method: string, path: string, body?: unknown): Promise<T> {
   const answer = await fetch(URL_OF + path, {
     method,
@@ -62,7 +64,7 @@ export async function call<T>(of: Tenant, method: string, path: string, body?: u
   return text === '' ? (undefined as T) : ((JSON.parse(text) as { data: T }).data as T)
 }
 
-/** The status with which a key is answered. */
+/** Returns the status of a GET with a key. */
 export async function statusOf(of: Tenant, path: string): Promise<number> {
   const answer = await fetch(URL_OF + path, {
     headers: { Authorization: `Bearer ${of.key}`, 'X-Workspace-Id': of.workspace },
@@ -71,11 +73,11 @@ export async function statusOf(of: Tenant, path: string): Promise<number> {
   return answer.status
 }
 
-/** What a page did that it should not have done. */
+/** Records errors, dialogs and unexpected requests of a page. */
 export class Watch {
   readonly found: string[] = []
   private readonly allowed: RegExp[] = [
-    // The browser says so itself of every answer that is an error; whoever is logged out asks for a session.
+    // The browser logs every error status, and a page without a session requests one.
     /status of 401 .* \/admin\/api\/session$/,
   ]
 
@@ -98,7 +100,7 @@ export class Watch {
     })
   }
 
-  /** Says that something of this kind is part of the test. */
+  /** Allows matching errors in this test. */
   allow(...what: RegExp[]): void {
     this.allowed.push(...what)
   }
@@ -109,7 +111,7 @@ export class Watch {
   }
 }
 
-/** `page` is watched; what it should not have done fails the test at its end. */
+/** Watches `page`. The test fails at its end if anything was recorded. */
 export const test = base.extend<{ watch: Watch }>({
   watch: [
     async ({ page }, use) => {
@@ -123,7 +125,7 @@ export const test = base.extend<{ watch: Watch }>({
 
 export { expect }
 
-/** Every page and a part of it that is only there once it has what it shows. */
+/** Every page, and an element that exists only after its content is loaded. */
 export const PAGES: readonly {
   name: string
   path: string
@@ -169,19 +171,19 @@ export const PAGES: readonly {
   { name: 'account', path: 'account', heading: 'Account', shows: (p) => row(p, FIRST.AdminUser) },
 ]
 
-/** The row of a table in which a text stands. */
+/** Returns the table row that contains a text. */
 export const row = (page: Page | Locator, text: string | RegExp): Locator =>
   page.getByRole('row').filter({ hasText: text })
 
-/** Goes to a page in a workspace. */
+/** Opens a page in a workspace. */
 export async function open(page: Page, path: string, workspace?: string): Promise<void> {
   const url = new URL(path, `${URL_OF}/admin/`)
   if (workspace) url.searchParams.set('workspace', workspace)
   await page.goto(url.href)
 }
 
-/** The page's heading stands there, and nothing is loading. */
-export async function arrived(page: Page, heading: string): Promise<void> {
+/** Waits until the page's heading is visible and nothing is loading. */
+export async function waitForPage(page: Page, heading: string): Promise<void> {
   await expect(page.getByRole('heading', { level: 1, name: heading })).toBeVisible()
   await expect(page.locator('.skeleton')).toHaveCount(0)
 }
@@ -193,16 +195,16 @@ export async function logIn(page: Page, name: string, password: string): Promise
   await page.getByRole('button', { name: 'Log in' }).click()
 }
 
-/** How far the page reaches beyond its window to the right, in pixels. */
-export const overhang = (page: Page): Promise<number> =>
+/** Returns by how many pixels the page is wider than its window. */
+export const overflowWidth = (page: Page): Promise<number> =>
   page.evaluate(() => {
     const { documentElement: root } = document
     const main = document.querySelector('main')
     return Math.max(root.scrollWidth - root.clientWidth, main ? main.scrollWidth - main.clientWidth : 0)
   })
 
-/** The tables of which a part is only seen by scrolling sideways. */
-export const cut = (page: Page): Promise<string[]> =>
+/** Returns the tables that scroll horizontally. */
+export const clippedTables = (page: Page): Promise<string[]> =>
   page.evaluate(() =>
     [...document.querySelectorAll('.table-box')]
       .filter((box) => box.scrollWidth > box.clientWidth)
@@ -210,13 +212,13 @@ export const cut = (page: Page): Promise<string[]> =>
   )
 
 /**
- * How many pixels of a chart have the colour of a CSS text, between two shares of its width. What is drawn over others,
- * and the edges of lines, are of a colour in between: those count as well.
+ * Counts the pixels of a chart that have a CSS colour, in a range of its width. Similar colours count as well, because
+ * overlaps and the edges of lines are blended.
  */
-export const inked = (chart: Locator, colour: string, from = 0, to = 1): Promise<number> =>
+export const countPixels = (chart: Locator, colour: string, from = 0, to = 1): Promise<number> =>
   chart.locator('canvas').evaluate(
     (canvas: HTMLCanvasElement, { colour, from, to }) => {
-      // The page's own canvas is not read: that would change how it is drawn.
+      // Reads a copy, because reading the page's canvas would change how it is drawn.
       const copy = document.createElement('canvas')
       copy.width = canvas.width
       copy.height = canvas.height
@@ -239,7 +241,7 @@ export const inked = (chart: Locator, colour: string, from = 0, to = 1): Promise
     { colour, from, to },
   )
 
-/** The colour of a line, as its key in the legend has it. */
+/** Returns the colour of a line in the legend. */
 export const colourOf = (figure: Locator, name: string): Promise<string> =>
   figure
     .locator('.chart-key')

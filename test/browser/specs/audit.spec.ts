@@ -8,7 +8,7 @@ test('uses of keys are filtered, looked into and taken along as CSV', async ({ p
   await call(plant, 'GET', '/api/me')
   await open(page, `audit?workspaceId=${plant.workspace}`)
   const uses = page.getByRole('table', { name: 'Requests with keys' })
-  // It is there a few seconds after the answer.
+  // The record is visible a few seconds after the answer.
   await expect(async () => {
     await page.getByRole('button', { name: 'Refresh' }).click()
     await expect(row(uses, '404').first()).toBeVisible({ timeout: 2_000 })
@@ -61,7 +61,7 @@ test('a filter keeps the focus when it holds', async ({ page, watch }) => {
   await page.keyboard.press('ArrowDown')
   await expect(page).toHaveURL(/status=2xx/)
   await expect(status).toBeFocused()
-  // What is typed and does not hold yet is not lost by what is chosen beside it.
+  // An incomplete text is not lost when another filter is changed.
   await page.getByLabel('Request', { exact: true }).fill('req_1')
   await status.selectOption('4xx')
   await expect(page.getByLabel('Request', { exact: true })).toHaveValue('req_1')

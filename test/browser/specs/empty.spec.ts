@@ -1,4 +1,4 @@
-import { arrived, expect, open, seed, test } from '../support.ts'
+import { expect, open, seed, test, waitForPage } from '../support.ts'
 
 test('every page of an empty workspace says what to do', async ({ page }) => {
   const { workspace } = seed().empty
@@ -13,7 +13,7 @@ test('every page of an empty workspace says what to do', async ({ page }) => {
   ]
   for (const [path, heading, text] of says) {
     await open(page, path, workspace)
-    await arrived(page, heading)
+    await waitForPage(page, heading)
     await expect(page.getByText(text).first()).toBeVisible()
   }
   await open(page, 'sources', workspace)

@@ -144,7 +144,7 @@ test('a command whose outcome is not known is the same one when it is sent again
     keys.push((await route.request().allHeaders())['idempotency-key'] ?? '')
     const fate = fates.shift()
     if (!fate) return route.continue()
-    // The server does it, and what it answers never comes here.
+    // The server executes it, but its answer is lost.
     const answer = await route.fetch()
     expect(answer.ok()).toBe(true)
     if (fate === 'cut') return route.abort()

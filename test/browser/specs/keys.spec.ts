@@ -19,7 +19,7 @@ test("a key is made, shown once, used, rolled and revoked", async ({ page, conte
   await expect(dialog).toContainText("This is shown once");
   const first = await shownKey(page);
   expect(first).toMatch(/^lg_live_[0-9A-Za-z]{38}$/);
-  // What would lose it does not close it.
+  // Actions that would lose the key do not close the dialog.
   await page.keyboard.press("Escape");
   await page.mouse.click(5, 5);
   await expect(dialog).toContainText("This is shown once");
@@ -28,7 +28,7 @@ test("a key is made, shown once, used, rolled and revoked", async ({ page, conte
   await dialog.getByRole("button", { name: "Done" }).click();
   await expect(dialog).toHaveCount(0);
   await page.evaluate(() => navigator.clipboard.writeText(""));
-  await expectNowhere(page, first);
+  await expectNotStored(page, first);
 
   expect(await statusOf({ workspace, key: first }, "/api/queries/nodes")).toBe(200);
   expect(await statusOf({ workspace, key: first }, "/api/admin/usage")).toBe(403);
@@ -41,8 +41,8 @@ test("a key is made, shown once, used, rolled and revoked", async ({ page, conte
   expect(second).not.toBe(first);
   await page.getByRole("button", { name: "I have saved it" }).click();
   await expect(page.getByRole("dialog", { name: "The successor" })).toHaveCount(0);
-  await expectNowhere(page, second);
-  // Both work for the day that the old one has left.
+  await expectNotStored(page, second);
+  // Both work during the grace period of a day.
   expect(await statusOf({ workspace, key: first }, "/api/queries/nodes")).toBe(200);
   expect(await statusOf({ workspace, key: second }, "/api/queries/nodes")).toBe(200);
   await page.keyboard.press("Escape");
@@ -59,19 +59,19 @@ test("a key is made, shown once, used, rolled and revoked", async ({ page, conte
   for (const key of [first, second])
     await expect.poll(() => statusOf({ workspace, key }, "/api/queries/nodes")).toBe(401);
 
-  // Nor is it in what the browser would bring back, or show of a page that is gone.
+  // Nor is it in restored form data or in the page cache.
   await page.goBack();
   await page.reload();
   await expect(page.locator("h1")).toBeVisible(); // by its tag: behind the details of the revoked key it has no role
-  await expectNowhere(page, first);
+  await expectNotStored(page, first);
   expect(JSON.stringify(await context.storageState({ indexedDB: true }))).not.toContain(second);
 });
 
 const shownKey = async (page: Page) => (await page.locator("[data-secret=key]").innerText()).trim();
 
-/** The text of a key is in nothing that outlives its dialog. */
-async function expectNowhere(page: Page, key: string): Promise<void> {
-  const secret = key.slice(8); // the mode before it says nothing
+/** Requires that the key is stored nowhere after its dialog is closed. */
+async function expectNotStored(page: Page, key: string): Promise<void> {
+  const secret = key.slice(8); // without the prefix of the mode
   const kept = await page.evaluate(async () => {
     const bases = await indexedDB.databases();
     const fields = [...document.querySelectorAll<HTMLInputElement>("input, textarea")].map((one) => one.value);
@@ -110,7 +110,7 @@ test("a key that was made is shown, whatever was pressed meanwhile", async ({ pa
     await page.getByRole("button", { name: "I have saved it" }).click();
     await expect(shown).toHaveCount(0);
   };
-  // The answer is long on its way, and comes when the page is another already.
+  // The answer is slow and arrives after the page has changed.
   const leave: (() => Promise<unknown>)[] = [
     () => page.keyboard.press("Escape"),
     () => page.mouse.click(5, 5),
@@ -139,7 +139,7 @@ test("a key that was made is shown, whatever was pressed meanwhile", async ({ pa
     await page.unrouteAll({ behavior: "wait" });
   }
 
-  // The successor of a key that stops at once, and so leaves the list of active ones.
+  // The successor of a key that expires immediately and so disappears from the list of active keys.
   await open(page, `keys?workspaceId=${workspace}`);
   await row(page, "made meanwhile").first().click();
   await page.getByRole("dialog").getByRole("button", { name: "Roll", exact: true }).click();
@@ -151,18 +151,18 @@ test("a key that was made is shown, whatever was pressed meanwhile", async ({ pa
   await roll.getByRole("button", { name: "Roll key" }).click();
   await expect(page.getByRole("dialog", { name: "The successor" })).toBeVisible();
   await listed;
-  // Nor does going to another page lose it.
+  // Navigation to another page does not lose it either.
   await page.goBack();
   await expect(page.getByRole("dialog", { name: "The successor" })).toBeVisible();
   await taken();
   expect(new Set(kept).size).toBe(4);
-  for (const key of kept) await expectNowhere(page, key);
+  for (const key of kept) await expectNotStored(page, key);
 });
 
 test("of more than a thousand keys each is found, the newest first", async ({ page }) => {
   const admin = await Admin.withSession(page.request);
   const crowded = await admin.tenant("A crowd of keys", "live");
-  await control("crowd", { workspace: crowded.workspace, count: 1_200 });
+  await control("create-many", { workspace: crowded.workspace, count: 1_200 });
   try {
     await open(page, `keys?workspaceId=${crowded.workspace}`);
     await expect(page.getByRole("heading", { name: "1,201 keys" })).toBeVisible();
@@ -175,7 +175,7 @@ test("of more than a thousand keys each is found, the newest first", async ({ pa
     const table = page.getByRole("table", { name: "Keys" });
     await expect(table.getByRole("row").nth(1)).toContainText("the very last");
 
-    // The oldest is at the end of the pages, and found by its name.
+    // The oldest key is on the last page, and search finds it by name.
     await page.getByRole("button", { name: "Next page" }).click();
     await expect(row(page, "the very last")).toHaveCount(0);
     await expect(row(page, "crowd ").first()).toBeVisible();
@@ -185,12 +185,12 @@ test("of more than a thousand keys each is found, the newest first", async ({ pa
     await expect(page.getByRole("dialog")).toContainText("read:nodes");
     await page.keyboard.press("Escape");
 
-    // So it is where a key is chosen among others.
+    // The same applies where a key is selected.
     await open(page, "audit");
     await page.getByRole("searchbox", { name: "Find a key" }).fill("crowd 1200");
     await expect(page.getByRole("option", { name: /crowd 1200/ })).toHaveCount(1);
   } finally {
-    await control("disperse");
+    await control("delete-many");
     await admin.delete(`/workspaces/${crowded.workspace}`);
   }
 });

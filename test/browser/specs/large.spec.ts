@@ -1,4 +1,4 @@
-// How smoothly a graph of five hundred nodes is drawn. What is measured is printed: a time fails no test.
+// Measures how smoothly a graph of five hundred nodes is drawn. The times are printed and do not fail the test.
 
 import type { Page } from '@playwright/test'
 
@@ -6,7 +6,7 @@ import { Admin } from '../admin.ts'
 import { call, expect, open, type Tenant, test } from '../support.ts'
 
 const HUBS = 10
-/** Neighbours of each: as many as one expansion brings. */
+/** Neighbours of each hub: as many as one expansion loads. */
 const LEAVES = 49
 const LINKS = 250
 const NODES = HUBS + HUBS * LEAVES
@@ -54,14 +54,14 @@ test('a graph of five hundred nodes is shown, moved and searched', { tag: '@full
   for (const [what, of] of Object.entries({ 'unfolding': moving, 'arranging anew': arranging, 'dragging the picture': panned, 'zooming': zoomed }))
     console.log(`graph of ${NODES} nodes and ${HUBS * LEAVES + LINKS} edges, ${what}: ${of.count} frames, p50 ${of.p50} ms, p95 ${of.p95} ms, longest ${of.longest} ms`)
 
-  // It still does what it is asked.
+  // The page still responds.
   await find('Leaf 3-7')
   await page.getByRole('button', { name: 'Clear the canvas' }).click()
   await expect(counts).toHaveText('0 nodes, 0 edges')
   await admin.delete(`/workspaces/${large.workspace}`)
 })
 
-/** Hubs, each with its leaves, and links across. Gives the hubs' ids. */
+/** Creates hubs with leaves and links between them. Returns the hubs' ids. */
 async function fill(of: Tenant): Promise<string[]> {
   const hubs = Array.from({ length: HUBS }, () => crypto.randomUUID())
   const leaves = hubs.map(() => Array.from({ length: LEAVES }, () => crypto.randomUUID()))
@@ -81,14 +81,14 @@ async function fill(of: Tenant): Promise<string[]> {
   await call(of, 'POST', '/api/commands/batch', {
     commands: [
       ...leaves.flatMap((some, i) => some.map((id) => edge(id, hubs[i] ?? id, 'part of'))),
-      // Across, the same ones in each run.
+      // Links between hubs, the same in each run.
       ...Array.from({ length: LINKS }, (_, i) => edge(flat[i] ?? '', flat[(i * 7 + 61) % flat.length] ?? '', 'feeds')),
     ],
   })
   return hubs
 }
 
-/** Milliseconds from frame to frame, for so long. */
+/** Measures the milliseconds between frames for the given time. */
 function frames(page: Page, ms: number): Promise<{ count: number; p50: string; p95: string; longest: string }> {
   return page.evaluate(
     (ms) =>

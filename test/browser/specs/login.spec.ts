@@ -27,7 +27,7 @@ test.describe('from an address that tries without end', () => {
   test('the page says how long to wait', async ({ page, watch }) => {
     watch.allow(/status of 429/)
     await open(page, 'login')
-    // Ten within a window of five minutes, which may end meanwhile.
+    // Ten within a window of five minutes, which may end during the test.
     const wait = page.getByRole('button', { name: /^Wait \d+ s$/ })
     const wrong = page.getByText('Name or password is wrong')
     for (let tries = 0; tries < 25 && !(await wait.isVisible()); tries++) {
@@ -84,7 +84,7 @@ test.describe('with a session', () => {
 })
 
 test('a login in another tab breaks nothing in this one', async ({ page, context, watch }) => {
-  // A read may be under way with the cookie that a login replaces.
+  // A request may still use the cookie that a login replaces.
   watch.allow(/status of 403 .* \/admin\/api\/workspaces$/, /status of 401 .* \/admin\/api\/\w+$/)
   await open(page, 'workspaces')
   await logIn(page, FIRST.AdminUser, FIRST.AdminPassword)
@@ -95,7 +95,7 @@ test('a login in another tab breaks nothing in this one', async ({ page, context
     await form.getByRole('button', { name: 'Create workspace' }).click()
     return page.getByRole('dialog', { name })
   }
-  // As somebody does who did not see that there is a session already.
+  // Like a user who did not notice the existing session.
   const again = await context.request.post('/admin/api/session', {
     data: { name: FIRST.AdminUser, password: FIRST.AdminPassword },
   })
@@ -111,7 +111,7 @@ test('a login in another tab breaks nothing in this one', async ({ page, context
   await expect.poll(() => underWay, 'the list is asked for again').toBe(false)
   await expect(made).toBeVisible()
 
-  // As another operator it is not done in that one's name without a word.
+  // After a login as another operator, the action is not silently executed in that operator's name.
   const admin = await Admin.withSession(context.request)
   const { password } = await admin.post<{ password: string }>('/operators', { name: 'second.tab' })
   const switched = await context.request.post('/admin/api/session', { data: { name: 'second.tab', password } })

@@ -1,4 +1,4 @@
-import { arrived, control, expect, FIRST, open, PAGES, row, test } from '../support.ts'
+import { control, expect, FIRST, open, PAGES, row, test, waitForPage } from '../support.ts'
 
 test('a server that goes away leaves no blank page, and all goes on when it is back', { tag: '@full' }, async ({ page, watch }) => {
   test.setTimeout(240_000)
@@ -6,7 +6,7 @@ test('a server that goes away leaves no blank page, and all goes on when it is b
   await open(page, '')
   await expect(page.getByText('Live', { exact: true })).toBeVisible()
   const nav = (name: string) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true })
-  // So that the pages themselves are there, and only what they ask for is not.
+  // Loads the scripts of the pages, so that only their data is unavailable.
   for (const name of ['Sources', 'Pipeline', 'Overview']) {
     await nav(name).click()
     await expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
@@ -27,13 +27,13 @@ test('a server that goes away leaves no blank page, and all goes on when it is b
   } finally {
     await control('start')
   }
-  // The page that could not be loaded is there without anybody's doing, and so are the others.
+  // The page that failed to load recovers without user action, and so do the others.
   await expect(row(page, 'first run')).toBeVisible({ timeout: 60_000 })
   await nav('Workspaces').click()
-  await arrived(page, 'Workspaces') // the page of keys, which has more such rows, stays until this one is there
+  await waitForPage(page, 'Workspaces') // the page of keys, which has more such rows, stays until this one is there
   await expect(row(page, 'default')).toBeVisible()
   await nav('Overview').click()
-  await arrived(page, 'Overview')
+  await waitForPage(page, 'Overview')
   await expect(page.getByText('Live', { exact: true })).toBeVisible()
   for (const { path, heading, scoped } of PAGES.slice(0, 3)) {
     await open(page, path, scoped ? FIRST.WorkspaceID : undefined)

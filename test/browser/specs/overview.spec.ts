@@ -8,7 +8,7 @@ test('figures and charts follow what happens', async ({ page }) => {
   const chart = page.getByRole('img', { name: /^Points/ }).first()
   const before = { lead: await lead.innerText(), chart: await chart.getAttribute('aria-label') }
   const { plant } = seed()
-  // More than the demo sends: the figure shows it.
+  // More points than the demo sends, so that the figure changes.
   const now = Date.now()
   await call(plant, 'POST', '/api/live-data/ingest', {
     sourceId: plant.source,
@@ -52,7 +52,7 @@ test('the palette finds pages and actions by keyboard, and the theme is kept', a
     await expect.poll(scheme).toBe(theme)
     await page.reload()
     await expect.poll(scheme).toBe(theme)
-    // The page listens to keys from when it is drawn on.
+    // The page handles keys once it is rendered.
     await expect(page.getByRole('heading', { level: 1, name: 'Pipeline' })).toBeVisible()
   }
   await page.goto('/admin/no/such/page')

@@ -1,5 +1,5 @@
-// Every page in dark and light: it has what it shows, breaks no rule of accessibility that matters, fits its window, and
-// is drawn into a picture.
+// Every page in the dark and the light theme: its content is loaded, it has no serious accessibility violation, it fits
+// its window, and a screenshot is taken.
 
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -7,7 +7,18 @@ import { join } from 'node:path'
 
 import type { Page } from '@playwright/test'
 
-import { arrived, cut, expect, FIRST, IMAGES, logIn, open, overhang, PAGES, test } from '../support.ts'
+import {
+  clippedTables,
+  expect,
+  FIRST,
+  IMAGES,
+  logIn,
+  open,
+  overflowWidth,
+  PAGES,
+  test,
+  waitForPage,
+} from '../support.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -17,7 +28,7 @@ interface Finding {
   nodes: { target: string[]; failureSummary: string }[]
 }
 
-/** What axe finds that is serious or critical, once what fades in has its colours. */
+/** Returns serious and critical violations found by axe, after transitions have ended. */
 async function faults(page: Page): Promise<string[]> {
   await page.evaluate(() =>
     Promise.allSettled(
@@ -45,16 +56,16 @@ async function picture(page: Page, name: string): Promise<void> {
 
 for (const scheme of ['light', 'dark'] as const) {
   test.describe(scheme, scheme === 'dark' ? { tag: '@full' } : {}, () => {
-    // Without motion, so that a picture of the graph is one of its nodes at rest.
+    // Without motion, so that nodes do not move in the screenshot of the graph.
     test.use({ colorScheme: scheme, contextOptions: { reducedMotion: 'reduce' } })
     for (const { name, path, heading, scoped, shows } of PAGES) {
       test(name, async ({ page }) => {
         await open(page, path, scoped ? FIRST.WorkspaceID : undefined)
-        await arrived(page, heading)
+        await waitForPage(page, heading)
         await expect(shows(page)).toBeVisible()
         expect.soft(await faults(page)).toEqual([])
-        expect.soft(await overhang(page)).toBeLessThanOrEqual(0)
-        expect.soft(await cut(page), 'tables that are wider than their place').toEqual([])
+        expect.soft(await overflowWidth(page)).toBeLessThanOrEqual(0)
+        expect.soft(await clippedTables(page), 'tables that are wider than their place').toEqual([])
         await picture(page, `${name}-${scheme}`)
       })
     }
@@ -66,14 +77,14 @@ test.describe('on a phone', { tag: '@full' }, () => {
   test('no page is wider than the window, and each is reached', async ({ page }) => {
     for (const { name, path, heading, scoped, shows } of PAGES) {
       await open(page, path, scoped ? FIRST.WorkspaceID : undefined)
-      await arrived(page, heading)
+      await waitForPage(page, heading)
       await expect(shows(page)).toBeVisible()
-      expect.soft(await overhang(page), name).toBeLessThanOrEqual(0)
+      expect.soft(await overflowWidth(page), name).toBeLessThanOrEqual(0)
       await picture(page, `${name}-phone`)
     }
     await page.getByRole('button', { name: 'Open the navigation' }).click()
     await page.getByRole('dialog').getByRole('link', { name: 'Keys', exact: true }).click()
-    await arrived(page, 'Keys')
+    await waitForPage(page, 'Keys')
     expect.soft(await faults(page)).toEqual([])
   })
 })
@@ -89,7 +100,7 @@ test.describe('by keyboard alone', () => {
     await page.keyboard.press('Tab')
     await page.keyboard.type(FIRST.AdminPassword)
     await page.keyboard.press('Enter')
-    await arrived(page, 'Overview')
+    await waitForPage(page, 'Overview')
 
     const tabTo = async (name: RegExp) => {
       for (let i = 0; i < 80; i++) {
@@ -104,7 +115,7 @@ test.describe('by keyboard alone', () => {
     expect((await focused(page)).name).toContain('Skip to the page')
     await tabTo(/^Keys$/)
     await page.keyboard.press('Enter')
-    await arrived(page, 'Keys')
+    await waitForPage(page, 'Keys')
     await tabTo(/^New key$/)
     await page.keyboard.press('Enter')
     const dialog = page.getByRole('dialog')
@@ -124,7 +135,7 @@ test.describe('by keyboard alone', () => {
   })
 })
 
-/** What has the focus, and whether that is to be seen. */
+/** Returns the focused element and whether the focus is visible. */
 const focused = (page: Page) =>
   page.evaluate(() => {
     const at = document.activeElement as HTMLElement
@@ -159,7 +170,7 @@ test.describe('first load', () => {
         `with the overview ${Math.round(bytes / 1000)} kB, shown ${Math.round(overview)} ms after the login was sent`,
     )
     expect(bytes).toBeLessThan(400_000)
-    // A bound that a busy machine keeps, too: what it is on a quiet one is in what was printed.
+    // A limit for busy machines; the printed times show the actual values.
     expect(interactive).toBeLessThan(60_000)
   })
 

@@ -27,7 +27,7 @@ test('a dead letter is looked into, tried out, redriven; another is discarded', 
   await expect(row(letters, 'refused by the store')).toHaveCount(3)
 
   const act = async (verb: 'Redrive' | 'Discard', reason: string) => {
-    // Which letter holds which metric is inside.
+    // The metric of a dead letter is in its details.
     for (let at = 0; ; at++) {
       await row(letters, 'refused by the store').nth(at).click()
       const sheet = page.getByRole('dialog', { name: 'Dead letter' })
@@ -57,7 +57,7 @@ test('a dead letter is looked into, tried out, redriven; another is discarded', 
   await expect(row(letters, 'refused by the store')).toHaveCount(2)
   await act('Discard', 'of no use')
   await expect(row(letters, 'refused by the store')).toHaveCount(1)
-  // Until the letters of the filter are there, those of the one before cannot be opened.
+  // Until the dead letters of the new filter are loaded, the previous ones cannot be opened.
   await page.route('**/dead-letters?*state=discarded*', async (route) => {
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     await route.continue()
@@ -67,7 +67,7 @@ test('a dead letter is looked into, tried out, redriven; another is discarded', 
   await expect(page.getByRole('dialog')).toContainText('of no use')
   await page.keyboard.press('Escape')
 
-  // What was redriven is there to be read.
+  // Redriven points can be queried.
   await open(page, 'sources', plant.workspace)
   await row(page, 'boiler').click()
   await expect(row(page, 'redriven').first()).toBeVisible()
@@ -77,7 +77,7 @@ test('a replay is planned, started, watched and cancelled', async ({ page }) => 
   await open(page, 'pipeline/replays')
   await page.getByRole('button', { name: 'Start a replay' }).first().click()
   const dialog = page.getByRole('dialog', { name: 'Start a replay' })
-  // Slow enough that it is still at it when it is cancelled.
+  // Slow enough that it is still running when it is cancelled.
   await dialog.getByLabel(/^Rows a second/).fill('1')
   await dialog.getByRole('button', { name: 'Show the plan' }).click()
   await expect(dialog).toContainText(/records? of \d partitions? would be read/)

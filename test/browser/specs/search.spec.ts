@@ -12,7 +12,7 @@ test('both searches say why they found what they found', async ({ page }) => {
   await expect(results).toContainText(/\d results?/)
   const hit = results.getByRole('listitem').filter({ hasText: 'Ana Ruiz' }).first()
   await expect(hit).toBeVisible()
-  // Lanes, what the score is made of, and the way over edges.
+  // Lanes, the parts of the score, and the path over edges.
   for (const lane of ['Score', 'Words', 'Meaning', 'Graph']) await expect(hit.getByText(lane, { exact: true }).first()).toBeVisible()
   await expect(results.getByText('Composition').first()).toBeVisible()
   await expect(results.getByText('Path over edges').first()).toBeVisible()

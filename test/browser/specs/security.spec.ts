@@ -1,6 +1,6 @@
 import { call, CONTROL, expect, FIRST, NASTY, open, row, seed, test, URL_OF } from '../support.ts'
 
-/** As long a part of it as every place shows. */
+/** A part that is short enough to be visible everywhere. */
 const PART = NASTY.slice(0, 30)
 
 test('what a user may write is shown as text wherever it is shown', async ({ page }) => {
@@ -96,7 +96,7 @@ test('hostile texts stay texts in what operators do about them', { tag: '@full' 
   await page.getByRole('searchbox', { name: 'Reason contains' }).fill(NASTY)
   await expect(page.getByText('No matching dead letters')).toBeVisible()
 
-  // A replay of the workspace with such a name, cancelled. A row a second, so that it is still at it.
+  // A cancelled replay of the workspace with such a name. One row per second, so that it is still running.
   const points = Array.from({ length: 300 }, (_, i) => ({ metric: NASTY, timestamp: Date.now() - i * 1000, value: i }))
   await call({ workspace, key }, 'POST', '/api/live-data/ingest', { sourceId: source, points })
   await open(page, 'pipeline/replays')
@@ -131,7 +131,7 @@ test('hostile texts stay texts in what operators do about them', { tag: '@full' 
   }
   await expect.poll(left).toBe(0)
 
-  // All of it in the trail.
+  // All of it is in the audit log.
   await open(page, 'audit?show=operators')
   for (const route of ['/dead-letters/discard', '/replays/{id}', '/live-data/points']) {
     await row(page, route).first().click()

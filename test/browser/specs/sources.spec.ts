@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 
 import type { Locator } from '@playwright/test'
 
-import { call, colourOf, expect, inked, open, row, seed, type Tenant, test } from '../support.ts'
+import { call, colourOf, countPixels, expect, open, row, seed, type Tenant, test } from '../support.ts'
 
 const run = promisify(execFile)
 
@@ -57,7 +57,7 @@ test('a source is made, changed and deleted', async ({ page }) => {
 test('the explorer’s query is a curl that works when it is pasted', async ({ page }) => {
   const { plant } = seed()
   await open(page, 'sources/explore', plant.workspace)
-  // The address holds what is chosen, and a box is ticked when it says so.
+  // The URL contains the selection, and a checkbox follows the URL.
   for (const name of ['boiler', 'temperature']) {
     await page.getByRole('checkbox', { name }).click()
     await expect(page.getByRole('checkbox', { name })).toBeChecked()
@@ -83,7 +83,7 @@ test('two changes of the query, one right after the other, both hold', async ({ 
   await open(page, 'sources/explore', plant.workspace)
   const chip = (name: string) => page.getByRole('button', { name, exact: true })
   await expect(chip('avg')).toHaveAttribute('aria-pressed', 'true')
-  // As quick as a browser can tell two presses apart.
+  // As fast as the browser can distinguish two clicks.
   await page.evaluate(async () => {
     for (const name of ['min', 'max', 'sum']) {
       const chips = [...document.querySelectorAll<HTMLButtonElement>('.sources-chip')]
@@ -95,7 +95,7 @@ test('two changes of the query, one right after the other, both hold', async ({ 
 })
 
 /** A source of two series of metric `level` in the last five minutes, a point a second: one of them pauses in the middle. */
-async function gappy(of: Tenant, name: string): Promise<{ source: string; from: number; to: number }> {
+async function createSourceWithGap(of: Tenant, name: string): Promise<{ source: string; from: number; to: number }> {
   const { id: source } = await call<{ id: string }>(of, 'POST', '/api/live-data/sources', { name })
   const to = Math.floor(Date.now() / 1000) * 1000
   const seconds = Array.from({ length: 300 }, (_, i) => i)
@@ -110,23 +110,23 @@ async function gappy(of: Tenant, name: string): Promise<{ source: string; from: 
 
 test('where points are missing a line breaks, also beside one that has them all', async ({ page }) => {
   const { plant } = seed()
-  // Where the middle of the pause is drawn, as a share of the width, at the moment.
+  // The current position of the middle of the gap, as a fraction of the width.
   const checked = async (figure: Locator, middle: () => number) => {
     const chart = figure.getByRole('img')
     const [torn, whole] = [await colourOf(figure, 'line=torn'), await colourOf(figure, 'line=whole')]
-    const around = async (colour: string) => inked(chart, colour, middle() - 0.04, middle() + 0.04)
-    await expect.poll(() => inked(chart, torn, 0, middle() - 0.2)).toBeGreaterThan(0)
-    expect(await inked(chart, torn, middle() + 0.2, 1)).toBeGreaterThan(0)
+    const around = async (colour: string) => countPixels(chart, colour, middle() - 0.04, middle() + 0.04)
+    await expect.poll(() => countPixels(chart, torn, 0, middle() - 0.2)).toBeGreaterThan(0)
+    expect(await countPixels(chart, torn, middle() + 0.2, 1)).toBeGreaterThan(0)
     expect(await around(torn)).toBe(0)
     expect(await around(whole)).toBeGreaterThan(0)
   }
-  const { source, from, to } = await gappy(plant, 'torn line')
+  const { source, from, to } = await createSourceWithGap(plant, 'torn line')
   for (const how of ['mode=raw', 'mode=thinned', 'interval=5s&fill=none', 'interval=5s']) {
     await open(page, `sources/explore?source=${source}&from=${from}&to=${to}&${how}`, plant.workspace)
     await expect(page.getByText('2 lines')).toBeVisible()
     await checked(page.locator('figure.chart').first(), () => 0.5)
   }
-  const live = await gappy(plant, 'torn live')
+  const live = await createSourceWithGap(plant, 'torn live')
   await open(page, `sources/${live.source}`, plant.workspace)
   await expect(page.getByRole('heading', { level: 1, name: 'torn live' })).toBeVisible()
   await checked(page.locator('figure.chart').first(), () => 1 - (Date.now() - live.to + 150_000) / 300_000)
@@ -134,13 +134,13 @@ test('where points are missing a line breaks, also beside one that has them all'
 
 test('while a new query is asked the chart stays where it was', async ({ page }) => {
   const { plant } = seed()
-  const { source } = await gappy(plant, 'steady view')
+  const { source } = await createSourceWithGap(plant, 'steady view')
   await open(page, `sources/explore?source=${source}&last=15m`, plant.workspace)
   const figure = page.locator('figure.chart').first()
   const chart = figure.getByRole('img')
   await expect(page.getByText('2 lines')).toBeVisible()
   const whole = await colourOf(figure, 'line=whole')
-  await expect.poll(() => inked(chart, whole)).toBeGreaterThan(0)
+  await expect.poll(() => countPixels(chart, whole)).toBeGreaterThan(0)
   let answer: () => void = () => undefined
   const held = new Promise<void>((done) => (answer = done))
   await page.route('**/admin/api/live-data/query*', async (route) => {
@@ -149,9 +149,9 @@ test('while a new query is asked the chart stays where it was', async ({ page })
   })
   await page.getByRole('button', { name: 'max', exact: true }).click()
   await expect(page.locator('.sources-stale')).toBeVisible()
-  // Drawn on a frame after the one that says so.
+  // The chart is drawn one frame later.
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
-  expect(await inked(chart, whole)).toBeGreaterThan(0)
+  expect(await countPixels(chart, whole)).toBeGreaterThan(0)
   answer()
   await expect(page.getByText('4 lines')).toBeVisible()
   await page.unrouteAll({ behavior: 'wait' })
@@ -159,7 +159,7 @@ test('while a new query is asked the chart stays where it was', async ({ page })
 
 test('points are deleted once it was said which, and the name was typed', async ({ page }) => {
   const { plant } = seed()
-  const { source, from, to } = await gappy(plant, 'to be emptied')
+  const { source, from, to } = await createSourceWithGap(plant, 'to be emptied')
   const left = async () => {
     const path = `/api/live-data/query?from=-1d&sourceId=${source}&aggregation=count`
     const series = await call<{ points: [number, number][] }[]>(plant, 'GET', path)
@@ -177,7 +177,7 @@ test('points are deleted once it was said which, and the name was typed', async 
     await expect(dialog).toBeVisible()
   }
 
-  // Nothing is chosen: nothing is deleted, whatever is pressed, and the name alone chooses nothing.
+  // Without a selection nothing is deleted, and the name alone is not a selection.
   await begin()
   await expect(erase).toBeDisabled()
   await page.keyboard.press('Enter')
@@ -187,10 +187,10 @@ test('points are deleted once it was said which, and the name was typed', async 
   await expect(dialog).toBeVisible()
   expect(sent).toEqual([])
 
-  // A time of which only a part was typed is no time.
+  // An incomplete time is not a time.
   await dialog.getByRole('radio', { name: 'All metrics' }).check()
   await dialog.getByRole('radio', { name: 'Between two times' }).check()
-  // As the field writes it: without the seconds when there are none.
+  // The format of the field: without the seconds if they are zero.
   const wall = (ms: number) => new Date(ms).toISOString().slice(0, 19).replace(/:00$/, '')
   await dialog.getByLabel('From', { exact: true }).fill(wall(from))
   await dialog.getByLabel('To', { exact: true }).pressSequentially('0102')
@@ -206,7 +206,7 @@ test('points are deleted once it was said which, and the name was typed', async 
   await phrase.press('Enter')
   expect(sent).toEqual([])
 
-  // What was chosen is said, and is what goes: the older two thirds of the line that is whole, and its third of the other.
+  // The selection is shown and deleted: the older two thirds of the complete line, and the same time of the other.
   await phrase.fill('to be emptied')
   await expect(dialog).toContainText(/every metric, from .* up to/)
   await phrase.press('Enter')
@@ -214,7 +214,7 @@ test('points are deleted once it was said which, and the name was typed', async 
   expect(sent).toHaveLength(1)
   await expect.poll(left).toBe(201)
 
-  // All of it, only when that was chosen.
+  // All points, only if that is selected.
   await begin()
   await dialog.getByRole('radio', { name: 'All metrics' }).check()
   await phrase.fill('to be emptied')

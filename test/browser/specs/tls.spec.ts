@@ -3,9 +3,9 @@
 import { control, expect, FIRST, logIn, open, test } from '../support.ts'
 
 test('over TLS the session is a cookie that no other host can set', async ({ browser }) => {
-  const { url } = await control<{ url: string }>('secure')
+  const { url } = await control<{ url: string }>('start-tls')
   expect(url).toMatch(/^https:/)
-  // The authority of the tests is known to nobody.
+  // The browser does not trust the authority of the tests.
   const context = await browser.newContext({ ignoreHTTPSErrors: true, baseURL: url, storageState: { cookies: [], origins: [] } })
   const page = await context.newPage()
   await page.goto('/admin/keys')
@@ -23,7 +23,7 @@ test('over TLS the session is a cookie that no other host can set', async ({ bro
   })
   expect(await page.evaluate(() => document.cookie)).toBe('')
 
-  // One without the prefix, as a neighbour without TLS could set it, is no session.
+  // A cookie without the prefix, which another host could set without TLS, is not a session.
   const value = cookies[0]?.value ?? ''
   const status = async () => (await context.request.get('/admin/api/session')).status()
   expect(await status()).toBe(200)
@@ -33,7 +33,7 @@ test('over TLS the session is a cookie that no other host can set', async ({ bro
   await context.addCookies([{ name: '__Host-livegraph_session', value, url, secure: true }])
   expect(await status()).toBe(200)
 
-  // What writes works, and the end of the session takes the cookie away.
+  // Writes work, and a logout removes the cookie.
   await page.goto('/admin/account')
   await page.getByRole('button', { name: 'Log out' }).click()
   await expect(page.getByRole('heading', { name: 'Log in' })).toBeVisible()

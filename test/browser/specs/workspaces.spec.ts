@@ -46,12 +46,12 @@ test('a workspace that there is not is said to be none, and no other is shown in
       await expect(page.getByRole('button', { name: 'Workspace: none' })).toBeVisible()
     }
   }
-  // Whoever goes on from there chooses one.
+  // The user selects a workspace to continue.
   await page.getByRole('button', { name: 'Workspace: none' }).click()
   await page.getByRole('menuitem', { name: 'Plant' }).click()
   await expect(page.getByText('Workspace not found')).toHaveCount(0)
   await expect(page.getByRole('heading', { level: 1, name: 'Search' })).toBeVisible()
-  // Where a page is not about one of them, nothing is wrong.
+  // A page that is not about a workspace shows no error.
   await open(page, 'pipeline', crypto.randomUUID())
   await expect(page.getByRole('heading', { level: 1, name: 'Pipeline' })).toBeVisible()
   await expect(page.getByText('Workspace not found')).toHaveCount(0)

@@ -1,4 +1,4 @@
-// More workspaces, and more keys of one, than a list brings at once.
+// More workspaces, and more keys of a workspace, than one page of a list contains.
 
 import { join } from 'node:path'
 
@@ -7,7 +7,7 @@ import { call, control, expect, IMAGES, open, row, test } from '../support.ts'
 
 test('of more than a thousand workspaces each is found wherever one is chosen', async ({ page }) => {
   test.setTimeout(120_000)
-  await control('crowd', { workspaces: 1_200 })
+  await control('create-many', { workspaces: 1_200 })
   try {
     await open(page, 'workspaces')
     await expect(page.getByRole('button', { name: 'Next page' })).toBeVisible()
@@ -15,7 +15,7 @@ test('of more than a thousand workspaces each is found wherever one is chosen', 
     await expect(page.getByRole('heading', { name: '1 workspace', exact: true })).toBeVisible()
     await expect(row(page, 'Crowd 1200')).toBeVisible()
 
-    // The menu leads to the palette.
+    // The menu opens the palette.
     await page.getByRole('button', { name: /^Workspace: / }).click()
     await page.screenshot({ path: join(IMAGES, 'crowd-menu.png') })
     await page.getByRole('menuitem', { name: /Find one of 1,2\d\d/ }).click()
@@ -36,7 +36,7 @@ test('of more than a thousand workspaces each is found wherever one is chosen', 
       await choice.selectOption('Crowd 1198')
       await page.screenshot({ path: join(IMAGES, `crowd-${path}.png`) })
     }
-    // By a link: its name is asked for.
+    // With a link, the name is requested.
     await open(page, `keys?workspaceId=${chosen}&new=1`)
     const dialog = page.getByRole('dialog', { name: 'New key' })
     await expect(dialog.getByRole('checkbox', { name: 'Crowd 1199' })).toBeChecked()
@@ -48,7 +48,7 @@ test('of more than a thousand workspaces each is found wherever one is chosen', 
     await expect(page.getByRole('combobox', { name: 'Workspace' })).toHaveValue(chosen)
     await expect(page.getByRole('combobox', { name: 'Workspace' }).locator('option:checked')).toHaveText('Crowd 1199')
   } finally {
-    await control('disperse')
+    await control('delete-many')
   }
 })
 
@@ -58,14 +58,14 @@ test('the history of a graph names a key that is older than a thousand others', 
   await call(crowded, 'POST', '/api/commands/batch', {
     commands: [{ type: 'CREATE_NODE', payload: { id: crypto.randomUUID(), name: 'Pump', entityType: 'object' } }],
   })
-  await control('crowd', { workspace: crowded.workspace, count: 1_200, newer: true })
+  await control('create-many', { workspace: crowded.workspace, count: 1_200, newer: true })
   try {
     await open(page, 'graph', crowded.workspace)
     await page.getByRole('complementary', { name: 'About the graph' }).getByRole('tab', { name: 'History' }).click()
     await expect(page.getByText(/key An old key admin/)).toBeVisible()
     await page.screenshot({ path: join(IMAGES, 'crowd-history.png') })
   } finally {
-    await control('disperse')
+    await control('delete-many')
     await admin.delete(`/workspaces/${crowded.workspace}`)
   }
 })

@@ -9,23 +9,23 @@ import (
 	"github.com/livegraph/livegraph/test/harness"
 )
 
-// crowd makes so many workspaces, or gives one so many keys, all at once: to make each by
-// a request would take minutes. The workspaces are newer than any other; the keys are
-// older, or newer where that is asked for.
-func crowd(t *testing.T, s *harness.Server, body map[string]any) {
+// createMany creates many workspaces, or many keys of one, in one statement, because requests would
+// take minutes. The workspaces are newer than all others. The keys are older than all others, or newer
+// if the body says so.
+func createMany(t *testing.T, s *harness.Server, body map[string]any) {
 	t.Helper()
 	if count, ok := body["workspaces"].(float64); ok {
-		onPostgres(t, s, `
+		execPostgres(t, s, `
 			INSERT INTO workspaces (id, name, plan, mode, created_at)
 			SELECT gen_random_uuid(), 'Crowd ' || i, 'starter', 'live', now() + i * interval '1 second'
 			FROM generate_series(1, $1::int) i`, int(count))
 		return
 	}
-	age := -1 // which way their times go
+	age := -1 // sign of the time difference
 	if newer, _ := body["newer"].(bool); newer {
 		age = 1
 	}
-	onPostgres(t, s, `
+	execPostgres(t, s, `
 		WITH made AS (
 			INSERT INTO api_keys (id, hash, display, name, mode, scopes, actor_id, created_by, created_at)
 			SELECT gen_random_uuid(), sha256(('crowd ' || i)::bytea), 'lg_live_crwd', 'crowd ' || i, w.mode, '{read:nodes}',
@@ -36,16 +36,16 @@ func crowd(t *testing.T, s *harness.Server, body map[string]any) {
 		body["workspace"], int(body["count"].(float64)), age)
 }
 
-// disperse takes away what crowd made.
-func disperse(t *testing.T, s *harness.Server) {
+// deleteMany deletes everything that createMany created.
+func deleteMany(t *testing.T, s *harness.Server) {
 	t.Helper()
-	onPostgres(t, s, `DELETE FROM api_keys WHERE created_by = 'crowd'`)
-	onPostgres(t, s, `DELETE FROM workspaces WHERE name LIKE 'Crowd %'`)
+	execPostgres(t, s, `DELETE FROM api_keys WHERE created_by = 'crowd'`)
+	execPostgres(t, s, `DELETE FROM workspaces WHERE name LIKE 'Crowd %'`)
 }
 
-func onPostgres(t *testing.T, s *harness.Server, statement string, values ...any) {
+func execPostgres(t *testing.T, s *harness.Server, statement string, values ...any) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), s.Control().PostgresURL)
+	conn, err := pgx.Connect(t.Context(), s.RunFile().PostgresURL)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close(t.Context())) }()
 	_, err = conn.Exec(t.Context(), statement, values...)
