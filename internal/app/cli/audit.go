@@ -20,28 +20,28 @@ import (
 	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// AuditCmd shows uses of keys.
+// AuditCmd shows the audit log of API requests.
 type AuditCmd struct {
 	target.Target `embed:""`
-	Workspace     *uuid.UUID   `help:"Only uses in this workspace. Default: all, and those in none."`
-	Key           []uuid.UUID  `help:"Only uses of this key (its id); repeatable."`
-	Status        []statusFlag `help:"Only answers with this status, or of a class such as 4xx; repeatable. 0: cut off before an answer began."`
-	Route         string       `help:"Only this route's pattern, or those that begin with what stands before a *."`
+	Workspace     *uuid.UUID   `help:"Only requests in this workspace. Default: all requests, also those without a workspace."`
+	Key           []uuid.UUID  `help:"Only requests with this key (its id); repeatable."`
+	Status        []statusFlag `help:"Only responses with this status, or of a class such as 4xx; repeatable. 0: interrupted before a response began."`
+	Route         string       `help:"Only this route's pattern, or those that begin with the text before a *."`
 	IP            addressFlag  `name:"ip" help:"Only from this address." placeholder:"ADDRESS"`
 	RequestID     string       `name:"request-id" help:"Only this request."`
-	From          *timeFlag    `help:"From this time on: RFC 3339, or an age such as 2h or 7d. Default: as long as they are kept."`
+	From          *timeFlag    `help:"From this time on: RFC 3339, or an age such as 2h or 7d. Default: everything that is kept."`
 	To            *timeFlag    `help:"Before this time, likewise. Default: now."`
-	Limit         int          `help:"Most uses that are shown; 0: all." default:"100"`
+	Limit         int          `help:"Maximum number of requests; 0: all." default:"100"`
 	CSV           bool         `name:"csv" help:"Print CSV." xor:"form"`
 	JSON          bool         `help:"Print JSON." xor:"form"`
 }
 
-// auditPage is how many uses are read at a time.
-const auditPage = 10_000
+// auditPageSize is the number of records that are read at a time.
+const auditPageSize = 10_000
 
-// Run shows uses of keys in all workspaces, the newest first: those of known keys one by
-// one, requests without a known key as counts by address. It reads ClickHouse; what was
-// done in the last seconds may not be there yet.
+// Run shows the requests in all workspaces, newest first: each request with a known key,
+// and requests without a known key as counts by address. It reads ClickHouse, so that
+// requests of the last seconds may be missing.
 func (c *AuditCmd) Run(ctx context.Context, out *output.Writer) error {
 	if c.Limit < 0 {
 		return errors.New("--limit: must not be below zero")
@@ -51,7 +51,8 @@ func (c *AuditCmd) Run(ctx context.Context, out *output.Writer) error {
 			return err
 		}
 	}
-	return c.WithPostgres(ctx, func(*pgstores.DB) error { return c.show(ctx, out) }) // where the trail is
+	// WithPostgres records the command in the operators' trail.
+	return c.WithPostgres(ctx, func(*pgstores.DB) error { return c.show(ctx, out) })
 }
 
 func (c *AuditCmd) show(ctx context.Context, out *output.Writer) error {
@@ -84,23 +85,23 @@ func (c *AuditCmd) filter() auditlog.Filter {
 	return f
 }
 
-// read returns the uses page by page.
+// read passes the records to add, page by page.
 func (c *AuditCmd) read(ctx context.Context, db *clickhouse.DB, add func([]auditrecord.Record) error) error {
 	f := c.filter()
 	var after *auditlog.Position
 	for left := c.Limit; ; {
-		most := auditPage
+		limit := auditPageSize
 		if c.Limit > 0 {
-			most = min(most, left)
+			limit = min(limit, left)
 		}
-		found, err := auditlog.New(db).Audit(ctx, f, after, 0, most)
+		found, err := auditlog.New(db).Audit(ctx, f, after, 0, limit)
 		if err != nil {
 			return err
 		}
 		if err := add(found); err != nil {
 			return err
 		}
-		if left -= len(found); len(found) < most || c.Limit > 0 && left == 0 {
+		if left -= len(found); len(found) < limit || c.Limit > 0 && left == 0 {
 			return nil
 		}
 		last := found[len(found)-1]
@@ -108,13 +109,13 @@ func (c *AuditCmd) read(ctx context.Context, db *clickhouse.DB, add func([]audit
 	}
 }
 
-// usePrinter prints uses as they come.
-type usePrinter struct {
+// recordPrinter prints audit records. add receives each page, end is called after the last.
+type recordPrinter struct {
 	add func([]auditrecord.Record) error
 	end func() error
 }
 
-func (c *AuditCmd) printer(out *output.Writer) usePrinter {
+func (c *AuditCmd) printer(out *output.Writer) recordPrinter {
 	if c.CSV {
 		text := []byte(audit.CSVHeader)
 		flush := func() error {
@@ -122,33 +123,33 @@ func (c *AuditCmd) printer(out *output.Writer) usePrinter {
 			text = text[:0]
 			return err
 		}
-		return usePrinter{end: flush, add: func(found []auditrecord.Record) error {
+		return recordPrinter{end: flush, add: func(found []auditrecord.Record) error {
 			for i := range found {
 				text = audit.AppendCSV(text, &found[i])
 			}
 			return flush()
 		}}
 	}
-	uses := []audit.Use{}
-	p := usePrinter{
+	records := []audit.Entry{}
+	p := recordPrinter{
 		add: func(found []auditrecord.Record) error {
 			for i := range found {
-				uses = append(uses, audit.UseOf(&found[i]))
+				records = append(records, audit.NewEntry(&found[i]))
 			}
 			return nil
 		},
-		end: func() error { return output.JSON(out, uses) },
+		end: func() error { return output.JSON(out, records) },
 	}
 	if !c.JSON {
-		p.end = func() error { return printUses(out, uses) }
+		p.end = func() error { return printRecords(out, records) }
 	}
 	return p
 }
 
-func printUses(out *output.Writer, uses []audit.Use) error {
+func printRecords(out *output.Writer, records []audit.Entry) error {
 	rows := [][]string{{"TIME", "KEY", "METHOD", "ROUTE", "STATUS", "IP", "MS", "REQUESTS", "REQUEST"}}
-	for i := range uses {
-		u := &uses[i]
+	for i := range records {
+		u := &records[i]
 		key, status, ip := "unknown", "cut", ""
 		if u.KeyID != nil {
 			key = u.KeyID.String()
@@ -167,7 +168,7 @@ func printUses(out *output.Writer, uses []audit.Use) error {
 	return output.Table(out, rows)
 }
 
-// statusFlag is a status on the command line, or a class of them.
+// statusFlag is a flag for an HTTP status, or a class of statuses.
 type statusFlag struct{ auditlog.Span }
 
 // UnmarshalText reads the flag.
@@ -179,7 +180,7 @@ func (s *statusFlag) UnmarshalText(text []byte) (err error) {
 	return nil
 }
 
-// addressFlag is an IP address on the command line.
+// addressFlag is a flag for an IP address.
 type addressFlag struct{ netip.Addr }
 
 // UnmarshalText reads the flag.

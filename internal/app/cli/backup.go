@@ -23,30 +23,31 @@ import (
 	"github.com/livegraph/livegraph/storage/redis"
 )
 
-// notStarted stands for the address of an engine that a restore does not need: it is
-// filled again by anyone who serves.
+// notStarted is the address of an engine that a restore does not need. Its data is
+// rebuilt when a server runs.
 const notStarted = "none"
 
-// refillTimeout is how long Kafka may take for a piece of the log that is filled: nobody
-// waits for an answer, and to begin a restore again is a nuisance.
+// refillTimeout bounds the wait for Kafka to acknowledge a part of the log that a restore
+// writes. It is long because no caller waits for an answer, and a failed restore has to
+// start from the beginning.
 const refillTimeout = 2 * time.Minute
 
 // BackupCmd takes a backup.
 type BackupCmd struct {
 	target.Target `embed:""`
-	To            string `help:"Folder to write to; made if missing, must be empty." required:"" type:"path" placeholder:"DIR"`
+	To            string `help:"Folder to write to; created if missing, must be empty." required:"" type:"path" placeholder:"DIR"`
 	JSON          bool   `help:"Print JSON."`
 }
 
-// Run reads the stores while the server works, and shows how far it is.
+// Run reads the stores while the server runs, and shows progress.
 func (c *BackupCmd) Run(ctx context.Context, out *output.Writer, version buildVersion) error {
 	if err := c.Resolve(); err != nil {
 		return err
 	}
 	progress := newBackupProgress(out, c.JSON)
-	var taken *backup.Manifest
+	var manifest *backup.Manifest
 	err := withStores(ctx, &c.Target, func(stores backup.Stores) (err error) {
-		taken, err = backup.Take(ctx, stores, backup.TakeOptions{
+		manifest, err = backup.Take(ctx, stores, backup.TakeOptions{
 			Dir: c.To, Version: string(version), Progress: progress.show,
 		})
 		return err
@@ -54,16 +55,16 @@ func (c *BackupCmd) Run(ctx context.Context, out *output.Writer, version buildVe
 	progress.end()
 	if err != nil {
 		if _, statErr := os.Stat(c.To); statErr == nil {
-			return fmt.Errorf("%w (what is in %s is no backup: remove it)", err, c.To)
+			return fmt.Errorf("%w (the contents of %s are not a complete backup: remove them)", err, c.To)
 		}
 		return err
 	}
 	if c.JSON {
-		return output.JSON(out, taken)
+		return output.JSON(out, manifest)
 	}
-	_, err = fmt.Fprintf(out, "%s: %s in %s. It has all that was acknowledged before %s; the graph is of %s\n",
-		c.To, doctor.Size(taken.Bytes()), taken.FinishedAt.Sub(taken.BegunAt).Round(10*time.Millisecond),
-		taken.BegunAt.Format(time.RFC3339), taken.GraphAt.Format(time.RFC3339))
+	_, err = fmt.Fprintf(out, "%s: %s in %s. It contains everything acknowledged before %s; the graph is as of %s\n",
+		c.To, doctor.Size(manifest.Bytes()), manifest.FinishedAt.Sub(manifest.StartedAt).Round(10*time.Millisecond),
+		manifest.StartedAt.Format(time.RFC3339), manifest.GraphAt.Format(time.RFC3339))
 	return err
 }
 
@@ -88,50 +89,51 @@ func withStores(ctx context.Context, t *target.Target, work func(backup.Stores) 
 type RestoreCmd struct {
 	target.Target `embed:""`
 	From          string `help:"Folder of the backup." required:"" type:"path" placeholder:"DIR"`
-	Check         bool   `help:"Only check that the backup is whole and as it was written."`
+	Check         bool   `help:"Only check that the backup is complete and unchanged."`
 	JSON          bool   `help:"Print JSON."`
 }
 
-// Run checks the whole backup, and then fills the stores that are configured, and those
-// of the data directory for the others. All have to be empty, and no server may run.
+// Run checks the whole backup and then fills the stores: those that are configured, and
+// embedded ones in the data directory for the rest. All must be empty, and no server may run.
 func (c *RestoreCmd) Run(ctx context.Context, out *output.Writer) error {
 	progress := newBackupProgress(out, c.JSON)
-	found, err := backup.Check(ctx, c.From, progress.show)
+	manifest, err := backup.Check(ctx, c.From, progress.show)
 	progress.end()
 	if err != nil {
 		return err
 	}
 	if !c.Check {
 		serve.NewLogger(config.Log{Level: "warn", Format: c.Log.Format}, os.Stderr)
-		if err := c.restore(ctx, out, found, progress); err != nil {
+		if err := c.restore(ctx, out, manifest, progress); err != nil {
 			return err
 		}
 	}
 	switch {
 	case c.JSON:
-		return output.JSON(out, found)
+		return output.JSON(out, manifest)
 	case c.Check:
 		_, err = fmt.Fprintf(out, "the backup is good: taken %s by Livegraph %s, %d files, %s\n",
-			found.BegunAt.Format(time.RFC3339), found.Version, len(found.Files), doctor.Size(found.Bytes()))
+			manifest.StartedAt.Format(time.RFC3339), manifest.Version, len(manifest.Files), doctor.Size(manifest.Bytes()))
 	default:
 		_, err = fmt.Fprintf(
-			out, "restored: the graph, keys and sources of %s. Keys that were revoked since then work again: revoke them\n",
-			found.GraphAt.Format(time.RFC3339),
+			out, "restored: the graph, keys and sources as of %s. Keys revoked since then are valid again: revoke them\n",
+			manifest.GraphAt.Format(time.RFC3339),
 		)
 	}
 	return err
 }
 
-// restore starts the engines that are not configured, on an empty data directory.
+// restore starts the engines that are not configured, on an empty data directory, and
+// fills the stores.
 func (c *RestoreCmd) restore(
-	ctx context.Context, out *output.Writer, found *backup.Manifest, progress *backupProgress,
+	ctx context.Context, out *output.Writer, manifest *backup.Manifest, progress *backupProgress,
 ) error {
-	own := c.Postgres.URL == "" || c.ClickHouse.URL == "" || len(c.Kafka.Brokers) == 0
-	if !own && c.Redis.URL == "" {
-		return errors.New("name Redis, too, by LIVEGRAPH_REDIS_URL: it has to be empty")
+	startsEngines := c.Postgres.URL == "" || c.ClickHouse.URL == "" || len(c.Kafka.Brokers) == 0
+	if !startsEngines && c.Redis.URL == "" {
+		return errors.New("set LIVEGRAPH_REDIS_URL as well: Redis has to be empty")
 	}
-	if !own {
-		return c.fill(ctx, found, progress)
+	if !startsEngines {
+		return c.fillStores(ctx, manifest, progress)
 	}
 	if err := c.requireEmptyDir(); err != nil {
 		return err
@@ -141,8 +143,8 @@ func (c *RestoreCmd) restore(
 		return err
 	}
 	defer serve.StopEngines(engines, slog.Default())
-	if err := c.fill(ctx, found, progress); err != nil {
-		return fmt.Errorf("%w (what is in %s is no installation: remove it before you try again)", err, c.DataDir)
+	if err := c.fillStores(ctx, manifest, progress); err != nil {
+		return fmt.Errorf("%w (the contents of %s are incomplete: remove them before you try again)", err, c.DataDir)
 	}
 	return nil
 }
@@ -150,26 +152,25 @@ func (c *RestoreCmd) restore(
 func (c *RestoreCmd) requireEmptyDir() error {
 	if server, err := runfile.Read(c.DataDir); err == nil {
 		return fmt.Errorf(
-			"a livegraph server, process %d, runs on %s: a restore wants an empty data directory; choose one with --data-dir",
+			"a livegraph server, process %d, runs on %s: a restore requires an empty data directory; choose one with --data-dir",
 			server.PID, c.DataDir,
 		)
 	}
-	there, err := os.ReadDir(c.DataDir)
+	entries, err := os.ReadDir(c.DataDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading the data directory: %w", err)
 	}
-	if len(there) > 0 {
+	if len(entries) > 0 {
 		return fmt.Errorf(
-			"the data directory %s is not empty: a restore wants one that is; choose another with --data-dir, or move this "+
-				"one away",
+			"the data directory %s is not empty, and a restore requires an empty one; choose another with --data-dir, or "+
+				"move this one away",
 			c.DataDir,
 		)
 	}
 	return nil
 }
 
-// startEmpty starts the engines that hold what cannot be made again and fills in their
-// addresses.
+// startEmpty starts the engines whose data cannot be rebuilt and sets their addresses.
 func (c *RestoreCmd) startEmpty(ctx context.Context, out *output.Writer) (*embedded.Engines, error) {
 	var progress func(embedded.Event)
 	if !c.JSON {
@@ -186,28 +187,28 @@ func (c *RestoreCmd) startEmpty(ctx context.Context, out *output.Writer) (*embed
 	if err != nil {
 		return nil, err
 	}
-	at := engines.Addresses()
-	c.Kafka.Brokers, c.Kafka.KafkaSecurity = at.KafkaBrokers, at.KafkaSecurity
-	c.Capabilities = at.Capabilities
-	c.ClickHouse.URL, c.Postgres.URL = config.Secret(at.ClickHouseURL), config.Secret(at.PostgresURL)
+	addresses := engines.Addresses()
+	c.Kafka.Brokers, c.Kafka.KafkaSecurity = addresses.KafkaBrokers, addresses.KafkaSecurity
+	c.Capabilities = addresses.Capabilities
+	c.ClickHouse.URL, c.Postgres.URL = config.Secret(addresses.ClickHouseURL), config.Secret(addresses.PostgresURL)
 	return engines, nil
 }
 
-func (c *RestoreCmd) fill(ctx context.Context, found *backup.Manifest, progress *backupProgress) error {
+func (c *RestoreCmd) fillStores(ctx context.Context, manifest *backup.Manifest, progress *backupProgress) error {
 	if err := c.requireEmptyRedis(ctx); err != nil {
 		return err
 	}
 	defer progress.end()
 	return withStores(ctx, &c.Target, func(stores backup.Stores) error {
-		return backup.Restore(ctx, stores, found, backup.RestoreOptions{
+		return backup.Restore(ctx, stores, manifest, backup.RestoreOptions{
 			Dir: c.From, Progress: progress.show,
 			Topics: kafka.TopicSettings{Replication: c.Kafka.Replication, RetentionBytes: c.Kafka.RetentionBytes},
 		})
 	})
 }
 
-// requireEmptyRedis looks whether a Redis that is configured has anything of ours: undo
-// stacks of another moment of the graph would be believed.
+// requireEmptyRedis returns an error if a configured Redis contains keys of Livegraph:
+// undo stacks that belong to another state of the graph would be used.
 func (c *RestoreCmd) requireEmptyRedis(ctx context.Context) error {
 	if c.Redis.URL == "" {
 		return nil
@@ -224,35 +225,35 @@ func (c *RestoreCmd) requireEmptyRedis(ctx context.Context) error {
 	return db.RequireEmpty(ctx)
 }
 
-// backupProgress shows how far a backup or a restore is.
+// backupProgress shows the progress of a backup or a restore.
 type backupProgress struct {
-	line  *output.Line
-	quiet bool
-	drawn time.Time // on a terminal; zero: not yet
+	line    *output.Line
+	quiet   bool
+	drawnAt time.Time // on a terminal; zero: not yet
 }
 
 func newBackupProgress(out *output.Writer, quiet bool) *backupProgress {
 	return &backupProgress{line: output.NewLine(out.Writer), quiet: quiet}
 }
 
-// redrawEvery bounds how often a terminal's line is drawn.
-const redrawEvery = 100 * time.Millisecond
+// redrawInterval is the minimum time between two redraws of a terminal's line.
+const redrawInterval = 100 * time.Millisecond
 
-func (p *backupProgress) show(at backup.Progress) {
-	if p.quiet || p.line.Terminal && time.Since(p.drawn) < redrawEvery {
+func (p *backupProgress) show(state backup.Progress) {
+	if p.quiet || p.line.Terminal && time.Since(p.drawnAt) < redrawInterval {
 		return
 	}
-	text := at.Doing
-	if at.Rows > 0 {
-		text += fmt.Sprintf(", %d rows", at.Rows)
+	text := state.Step
+	if state.Rows > 0 {
+		text += fmt.Sprintf(", %d rows", state.Rows)
 	}
-	text += ", " + doctor.Size(at.Bytes)
-	if at.Total > 0 {
-		text += fmt.Sprintf(" of %s (%d %%)", doctor.Size(at.Total), 100*at.Bytes/at.Total)
+	text += ", " + doctor.Size(state.Bytes)
+	if state.Total > 0 {
+		text += fmt.Sprintf(" of %s (%d %%)", doctor.Size(state.Total), 100*state.Bytes/state.Total)
 	}
 	p.line.Show(text, false)
 	if p.line.Terminal {
-		p.drawn = time.Now()
+		p.drawnAt = time.Now()
 	}
 }
 

@@ -22,24 +22,24 @@ import (
 )
 
 const (
-	// benchKeyLife is how long the key of a load lives that is killed before it
+	// benchKeyLifetime is how long a load's key stays valid if the load is killed before it
 	// cleans up.
-	benchKeyLife = 24 * time.Hour
-	// benchCleanUp bounds the removal of what a load made.
-	benchCleanUp = 2 * time.Minute
+	benchKeyLifetime = 24 * time.Hour
+	// benchCleanupTimeout bounds the removal of what a load created.
+	benchCleanupTimeout = 2 * time.Minute
 )
 
-// BenchCmd makes a load of points on a running server and measures it.
+// BenchCmd sends a load of points to a running server and measures it.
 type BenchCmd struct {
 	target.Target
 	URL       string    `name:"url" help:"Address of the server's API; default: that of the server on --data-dir." placeholder:"URL"`
-	Key       string    `help:"API key to write with, scopes read:livedata and write:livedata, and admin to remove what is written; better given as LIVEGRAPH_BENCH_KEY. Default: a workspace and a key made for this run." env:"LIVEGRAPH_BENCH_KEY" placeholder:"KEY"`
+	Key       string    `help:"API key to write with, scopes read:livedata and write:livedata, and admin to remove what is written; better given as LIVEGRAPH_BENCH_KEY. Default: a workspace and a key created for this run." env:"LIVEGRAPH_BENCH_KEY" placeholder:"KEY"`
 	Workspace uuid.UUID `help:"The key's workspace." placeholder:"ID"`
 
 	Points  int64   `help:"Points to send, in whole requests." default:"10000000"`
-	Rate    float64 `help:"Points a second; 0: as fast as the server takes them." default:"0"`
-	Callers int     `help:"Requests at a time, 1 to 256." default:"4"`
-	Batch   int     `help:"Points a request, 1 to 1000000." default:"100000"`
+	Rate    float64 `help:"Points per second; 0: as fast as the server accepts them." default:"0"`
+	Callers int     `help:"Concurrent requests, 1 to 256." default:"4"`
+	Batch   int     `help:"Points per request, 1 to 1000000." default:"100000"`
 	Series  int     `help:"Series, 1 to 1000000. A request has equally many points of each, or of as many as it has points." default:"1000"`
 	Sources int     `help:"Sources that the series are of, 1 to 10000." default:"100"`
 	Format  string  `help:"Bodies: series (JSON, arrays a series), rows (JSON, an object a point), ndjson, lines (of InfluxDB), wide-lines (all metrics of a source in a line) or remote (write, of Prometheus)." enum:"series,rows,ndjson,lines,wide-lines,remote" default:"series"`
@@ -50,13 +50,13 @@ type BenchCmd struct {
 // Validate checks which flags go together.
 func (c *BenchCmd) Validate() error {
 	if (c.Key != "") != (c.Workspace != uuid.Nil) {
-		return errors.New("--key and --workspace go together; without them a workspace is made for the run")
+		return errors.New("--key and --workspace go together; without them a workspace is created for the run")
 	}
 	return nil
 }
 
-// Run makes the load, prints what it measured and removes what it made. Ctrl-C
-// ends it early: it prints what it has by then.
+// Run sends the load, prints the measurements and removes what it created. On Ctrl-C it
+// ends early and prints the measurements until then.
 func (c *BenchCmd) Run(ctx context.Context, out *output.Writer, version buildVersion) error {
 	plan := load.Plan{
 		Points: c.Points, Rate: c.Rate, Callers: c.Callers, Batch: c.Batch,
@@ -68,36 +68,36 @@ func (c *BenchCmd) Run(ctx context.Context, out *output.Writer, version buildVer
 	}
 	server, err := c.FindServer(c.URL)
 	if err != nil {
-		return fmt.Errorf("%w; a server elsewhere is named by --url", err)
+		return fmt.Errorf("%w; name a server on another machine with --url", err)
 	}
 	transport, err := client.LocalTransport(server)
 	if err != nil {
 		return err
 	}
-	to := load.Target{BaseURL: server.URL, Workspace: c.Workspace.String(), Key: c.Key, Transport: transport}
+	dest := load.Target{BaseURL: server.URL, Workspace: c.Workspace.String(), Key: c.Key, Transport: transport}
 	if c.Key != "" {
-		return c.withGivenKey(ctx, out, version, to, size, plan)
+		return c.withGivenKey(ctx, out, version, dest, size, plan)
 	}
 	return c.WithPostgres(ctx, func(db *stores.DB) error {
-		remove, err := benchWorkspace(ctx, db, &to)
+		remove, err := benchWorkspace(ctx, db, &dest)
 		if err != nil {
 			return err
 		}
-		err = c.bench(ctx, out, version, to, size, plan, nil)
+		err = c.bench(ctx, out, version, dest, size, plan, nil)
 		return errors.Join(err, c.cleanUp(ctx, out, remove))
 	})
 }
 
-// flagErrors makes each line say a flag.
+// flagErrors prefixes each line of the error with -- so that it names a flag.
 func flagErrors(err error) error {
 	return errors.New("--" + strings.ReplaceAll(err.Error(), "\n", "\n--"))
 }
 
-// withGivenKey makes the load in a workspace that stays, and removes its sources.
+// withGivenKey sends the load to an existing workspace and removes the load's sources.
 func (c *BenchCmd) withGivenKey(
-	ctx context.Context, out *output.Writer, version buildVersion, to load.Target, size load.Size, plan load.Plan,
+	ctx context.Context, out *output.Writer, version buildVersion, dest load.Target, size load.Size, plan load.Plan,
 ) error {
-	return c.bench(ctx, out, version, to, size, plan, func(f *load.Fleet) error {
+	return c.bench(ctx, out, version, dest, size, plan, func(f *load.Fleet) error {
 		err := c.cleanUp(ctx, out, f.Remove)
 		if err != nil {
 			return fmt.Errorf(
@@ -108,17 +108,18 @@ func (c *BenchCmd) withGivenKey(
 	})
 }
 
-// bench makes the load and prints it; after is called when a fleet was made.
+// bench sends the load and prints the measurements. If after is not nil, bench calls it at
+// the end with the fleet that it created.
 func (c *BenchCmd) bench(
-	ctx context.Context, out *output.Writer, version buildVersion, to load.Target, size load.Size, plan load.Plan,
+	ctx context.Context, out *output.Writer, version buildVersion, dest load.Target, size load.Size, plan load.Plan,
 	after func(*load.Fleet) error,
 ) (err error) {
 	screen := newBenchScreen(out, c.JSON)
-	screen.say(
-		"making %s with %s on %s", plural.Count(size.Sources, "source"), plural.CountOf(size.Series, "series", "series"),
-		to.BaseURL,
+	screen.printf(
+		"creating %s with %s on %s", plural.Count(size.Sources, "source"), plural.CountOf(size.Series, "series", "series"),
+		dest.BaseURL,
 	)
-	fleet, err := load.NewFleet(ctx, to, "bench-"+time.Now().UTC().Format("20060102T150405.000"), size)
+	fleet, err := load.NewFleet(ctx, dest, "bench-"+time.Now().UTC().Format("20060102T150405.000"), size)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return errors.New("interrupted before anything was sent")
@@ -135,7 +136,7 @@ func (c *BenchCmd) bench(
 	if result.Requests > 0 || err == nil {
 		if c.JSON {
 			err = errors.Join(err, output.JSON(out, benchReport{
-				Version: string(version), URL: to.BaseURL, Plan: c.summary(), Result: result,
+				Version: string(version), URL: dest.BaseURL, Plan: c.summary(), Result: result,
 			}))
 		} else {
 			err = errors.Join(err, printBench(out, c, result))
@@ -147,17 +148,17 @@ func (c *BenchCmd) bench(
 	return err
 }
 
-// cleanUp removes what was made, also when ctx has ended.
+// cleanUp calls remove, also when ctx has ended.
 func (c *BenchCmd) cleanUp(ctx context.Context, out *output.Writer, remove func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), benchCleanUp)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), benchCleanupTimeout)
 	defer cancel()
-	newBenchScreen(out, c.JSON).say("removing what was made; the points go in the background")
+	newBenchScreen(out, c.JSON).printf("cleaning up; the server deletes the points in the background")
 	return remove(ctx)
 }
 
-// benchWorkspace makes a workspace without limits and a key for it, and makes them
-// the target's; remove takes both away.
-func benchWorkspace(ctx context.Context, db *stores.DB, to *load.Target) (func(context.Context) error, error) {
+// benchWorkspace creates a workspace without limits and a key for it, and stores both in
+// dest. It returns a function that removes both.
+func benchWorkspace(ctx context.Context, db *stores.DB, dest *load.Target) (func(context.Context) error, error) {
 	w, err := db.CreateWorkspace(ctx, access.Workspace{
 		Name: "bench " + time.Now().UTC().Format(time.DateTime), Plan: access.PlanEnterprise, Mode: apikey.Live,
 	})
@@ -166,7 +167,7 @@ func benchWorkspace(ctx context.Context, db *stores.DB, to *load.Target) (func(c
 	}
 	remove := func(ctx context.Context) error { return db.DeleteWorkspace(ctx, w.ID, reply.NewRequestID()) }
 	text := apikey.Generate(w.Mode)
-	expires := time.Now().Add(benchKeyLife)
+	expires := time.Now().Add(benchKeyLifetime)
 	key, err := db.CreateKey(ctx, access.NewKey{
 		Hash: text.Hash(), Display: text.Display(), Name: "bench", Mode: w.Mode,
 		Scopes: []string{"read:livedata", "write:livedata"}, Workspaces: []uuid.UUID{w.ID},
@@ -175,7 +176,7 @@ func benchWorkspace(ctx context.Context, db *stores.DB, to *load.Target) (func(c
 	if err != nil {
 		return nil, errors.Join(err, remove(context.WithoutCancel(ctx)))
 	}
-	to.Workspace, to.Key = w.ID.String(), text.Reveal()
+	dest.Workspace, dest.Key = w.ID.String(), text.Reveal()
 	return func(ctx context.Context) error {
 		_, err := db.RevokeKey(ctx, key.ID)
 		return errors.Join(err, remove(ctx))

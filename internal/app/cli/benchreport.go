@@ -12,7 +12,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/plural"
 )
 
-// benchPlan is what was asked for, as it is printed.
+// benchPlan is the requested load in the printed report.
 type benchPlan struct {
 	Points  int64   `json:"points"`
 	Rate    float64 `json:"rate"`
@@ -39,18 +39,18 @@ type benchReport struct {
 	load.Result
 }
 
-// benchScreen says how a load is going: on a terminal in one line that is redrawn,
-// elsewhere by a line now and then, and nothing where JSON is asked for.
+// benchScreen shows the progress of a load. On a terminal it redraws one line; elsewhere
+// it prints a line every benchLineInterval. It prints nothing if the output is JSON.
 type benchScreen struct {
-	out      io.Writer
-	terminal bool
-	last     load.Progress
-	said     time.Duration
-	drawn    bool
+	out       io.Writer
+	terminal  bool
+	last      load.Progress
+	printedAt time.Duration
+	drawn     bool
 }
 
-// benchLines is the time between two lines where nothing is redrawn.
-const benchLines = 5 * time.Second
+// benchLineInterval is the time between two lines of progress if the output is not a terminal.
+const benchLineInterval = 5 * time.Second
 
 func newBenchScreen(out *output.Writer, quiet bool) *benchScreen {
 	if quiet {
@@ -59,7 +59,7 @@ func newBenchScreen(out *output.Writer, quiet bool) *benchScreen {
 	return &benchScreen{out: out.Writer, terminal: output.IsTerminal(out.Writer)}
 }
 
-func (s *benchScreen) say(format string, args ...any) {
+func (s *benchScreen) printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(s.out, format+"\n", args...)
 }
 
@@ -81,27 +81,27 @@ func (s *benchScreen) progress(p load.Progress) {
 	case s.terminal:
 		_, _ = fmt.Fprintf(s.out, "\r\x1b[2K%s", text)
 		s.drawn = true
-	case p.Elapsed-s.said >= benchLines:
-		s.said = p.Elapsed
-		s.say("%s", text)
+	case p.Elapsed-s.printedAt >= benchLineInterval:
+		s.printedAt = p.Elapsed
+		s.printf("%s", text)
 	}
 }
 
-// clear takes the redrawn line away.
+// clear erases the redrawn line.
 func (s *benchScreen) clear() {
 	if s.drawn {
 		_, _ = fmt.Fprint(s.out, "\r\x1b[2K")
 	}
 }
 
-// printBench prints what was measured.
+// printBench prints the measurements.
 func printBench(w io.Writer, c *BenchCmd, r load.Result) error {
 	if r.Interrupted {
-		_, _ = fmt.Fprintln(w, "interrupted; this is of what was sent until then")
+		_, _ = fmt.Fprintln(w, "interrupted; these are the measurements until then")
 	}
 	visible := fmt.Sprintf("%s points/s until all were visible", amount(r.VisiblePerSecond))
 	if r.Visible < r.Accepted {
-		visible = "not waited for to the end"
+		visible = "the wait ended before all points were visible"
 	}
 	_, _ = fmt.Fprintf(
 		w, "\naccepted   %s points in %s, %s points/s\n", amount(float64(r.Accepted)), plural.Count(r.Requests, "request"),
@@ -109,7 +109,7 @@ func printBench(w io.Writer, c *BenchCmd, r load.Result) error {
 	)
 	_, _ = fmt.Fprintf(w, "visible    %s\n", visible)
 	if c.Rate > 0 {
-		_, _ = fmt.Fprintf(w, "asked for  %s points/s\n", amount(c.Rate))
+		_, _ = fmt.Fprintf(w, "requested  %s points/s\n", amount(c.Rate))
 	}
 	if r.Rejected > 0 {
 		_, _ = fmt.Fprintf(w, "rejected   %s points\n", amount(float64(r.Rejected)))
@@ -142,13 +142,13 @@ func distributionRow(name string, d load.Distribution) []string {
 	}
 }
 
-// amount writes a number for people: three digits and a unit.
+// amount formats a number with three digits and a unit prefix.
 func amount(n float64) string {
 	for _, unit := range []struct {
 		size float64
 		name string
 	}{{1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
-		if n >= 0.9995*unit.size { // what rounds to 1000 of a unit is 1 of the next
+		if n >= 0.9995*unit.size { // a number that rounds to 1000 of a unit is 1 of the next
 			return strconv.FormatFloat(n/unit.size, 'g', 3, 64) + unit.name
 		}
 	}

@@ -1,5 +1,5 @@
-// Package cli is the command line of the binary: one file a command. Commands find the
-// engines by the same settings as the server does.
+// Package cli implements the command line of the binary, with a file per command.
+// Commands find the engines by the same settings as the server does.
 package cli
 
 import (
@@ -25,7 +25,8 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// queries take time zones by name, and not every machine has them
+// The import of time/tzdata embeds the time zones: queries accept time zones by name, and
+// not every machine has the database.
 
 // CLI is the command line.
 type CLI struct {
@@ -35,31 +36,31 @@ type CLI struct {
 	Demo       DemoCmd           `cmd:"" help:"Fill a workspace of a running server with this machine's own metrics and graph, and show them."`
 	Workspaces WorkspacesCmd     `cmd:"" help:"Create, list, change and delete workspaces."`
 	Keys       KeysCmd           `cmd:"" help:"Create, list, roll and revoke API keys."`
-	Operators  OperatorsCmd      `cmd:"" help:"List, create and delete who may use the administration page, and reset passwords."`
-	Export     ExportCmd         `cmd:"" help:"Write a workspace's graph to a file, one node or edge a line."`
-	Import     ImportCmd         `cmd:"" help:"Make the nodes and edges of an exported file in a workspace."`
+	Operators  OperatorsCmd      `cmd:"" help:"List, create and delete operators, the users of the admin UI, and reset passwords."`
+	Export     ExportCmd         `cmd:"" help:"Write a workspace's graph to a file, one node or edge per line."`
+	Import     ImportCmd         `cmd:"" help:"Create the nodes and edges of an exported file in a workspace."`
 	Backup     BackupCmd         `cmd:"" help:"Take a backup of the whole installation while it runs."`
 	Restore    RestoreCmd        `cmd:"" help:"Fill an empty installation from a backup."`
 	Sources    tenant.SourcesCmd `cmd:"" help:"List the sources of a workspace."`
-	Query      tenant.QueryCmd   `cmd:"" help:"Show points of a workspace, as they are or aggregated."`
-	Graph      tenant.GraphCmd   `cmd:"" help:"Look around in a workspace's graph, and undo and redo what was done to it."`
-	Search     tenant.SearchCmd  `cmd:"" help:"Find nodes of a workspace by words and meaning, with --hybrid by the graph, too."`
-	Index      tenant.IndexCmd   `cmd:"" help:"Show how far a workspace's search index is."`
-	Audit      AuditCmd          `cmd:"" help:"Show who used which key for what: all workspaces, by filter, as a table, CSV or JSON."`
+	Query      tenant.QueryCmd   `cmd:"" help:"Show points of a workspace, raw or aggregated."`
+	Graph      tenant.GraphCmd   `cmd:"" help:"Show a workspace's graph, and undo and redo its commands."`
+	Search     tenant.SearchCmd  `cmd:"" help:"Find nodes of a workspace by words and meaning, with --hybrid also by the graph."`
+	Index      tenant.IndexCmd   `cmd:"" help:"Show the status of a workspace's search index."`
+	Audit      AuditCmd          `cmd:"" help:"Show the API requests of all workspaces from the audit log, filtered, as a table, CSV or JSON."`
 	Topics     TopicsCmd         `cmd:"" help:"List the topics with their partitions, offsets and lag, and the brokers' addresses."`
-	Replay     ReplayCmd         `cmd:"" help:"Have a built-in consumer read a part of its topic once more; list, show and cancel that."`
+	Replay     ReplayCmd         `cmd:"" help:"Make a built-in consumer read a part of its topic again; list, show and cancel replays."`
 	DLQ        DLQCmd            `cmd:"" name:"dlq" help:"List, show, redrive and discard dead letters."`
-	Reindex    ReindexCmd        `cmd:"" help:"Build the search index anew, beside the one that is searched."`
+	Reindex    ReindexCmd        `cmd:"" help:"Rebuild the search index while searches use the current one."`
 	Bench      BenchCmd          `cmd:"" help:"Send points to a running server and measure it."`
-	Doctor     DoctorCmd         `cmd:"" help:"Check every engine and say what to do."`
+	Doctor     DoctorCmd         `cmd:"" help:"Check every engine and print advice."`
 	Ready      ReadyCmd          `cmd:"" help:"Ask the server on this machine whether it is ready: for health checks."`
-	Migrate    MigrateCmd        `cmd:"" help:"Bring the stores' schemas up to this version."`
+	Migrate    MigrateCmd        `cmd:"" help:"Migrate the stores' schemas to this version."`
 	Engines    EnginesCmd        `cmd:"" help:"Set up the embedded engines."`
 	Settings   SettingsCmd       `cmd:"" name:"config" help:"Print the settings in force, secrets hidden."`
 	Version    VersionCmd        `cmd:"" help:"Print the version."`
 }
 
-// Main runs the command line and returns the exit code. version is that of the binary.
+// Main runs the command line and returns the exit code. version is the binary's version.
 func Main(version string, args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -83,8 +84,9 @@ func Main(version string, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// shown are the settings that every command's help lists; serve and config list all.
-var shown = map[string]bool{"data-dir": true, "help": true, "config": true}
+// commonSettings are the settings in the help of every command. The help of serve and
+// config lists all settings.
+var commonSettings = map[string]bool{"data-dir": true, "help": true, "config": true}
 
 // newParser creates the parser of the command line.
 func newParser(ctx context.Context, version buildVersion, stdout, stderr io.Writer) (*kong.Kong, error) {
@@ -109,8 +111,8 @@ func newParser(ctx context.Context, version buildVersion, stdout, stderr io.Writ
 	return parser, nil
 }
 
-// hideSettings keeps the help of the tools short: they take all settings, so
-// that they find production by the same environment, but few need to be read.
+// hideSettings hides most settings in the help of the tools. Tools accept all settings so
+// that they find production by the same environment, but few are of interest there.
 func hideSettings(app *kong.Application) {
 	settings := map[string]bool{}
 	for _, command := range app.Children {
@@ -127,7 +129,7 @@ func hideSettings(app *kong.Application) {
 				continue
 			}
 			for _, flag := range node.Flags {
-				if settings[flag.Name] && !shown[flag.Name] {
+				if settings[flag.Name] && !commonSettings[flag.Name] {
 					flag.Hidden = true
 				}
 			}
@@ -137,7 +139,7 @@ func hideSettings(app *kong.Application) {
 	hide(app.Children)
 }
 
-// decodeID reads an id of the command line.
+// decodeID parses an id from the command line.
 func decodeID(c *kong.DecodeContext, target reflect.Value) error {
 	var text string
 	if err := c.Scan.PopValueInto("id", &text); err != nil {

@@ -21,8 +21,8 @@ type SettingsCmd struct {
 	Reference     bool `help:"Print every setting with its variable, default and meaning, as Markdown." xor:"form"`
 }
 
-// Run prints the settings in force under the flags' names, secrets hidden: as a
-// file that --config takes, or as JSON.
+// Run prints the settings in force under the flags' names, with secrets hidden, as a
+// file that --config accepts or as JSON.
 func (c *SettingsCmd) Run(out *output.Writer, command *kong.Context) error {
 	flags := settingsOf(command)
 	if c.Reference {
@@ -38,7 +38,7 @@ func (c *SettingsCmd) Run(out *output.Writer, command *kong.Context) error {
 		if c.JSON {
 			continue
 		}
-		text, err := json.Marshal(value) // a YAML scalar or list, too
+		text, err := json.Marshal(value) // also valid as a YAML scalar or list
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (c *SettingsCmd) Run(out *output.Writer, command *kong.Context) error {
 	return nil
 }
 
-// settingsOf returns the flags that are settings, not those of this command.
+// settingsOf returns the flags that are settings, without those of this command.
 func settingsOf(command *kong.Context) []*kong.Flag {
 	return slices.DeleteFunc(slices.Clone(command.Selected().Flags), func(flag *kong.Flag) bool {
 		return len(flag.Envs) == 0
@@ -93,5 +93,5 @@ func defaultOf(flag *kong.Flag) string {
 	return "`" + cell(flag.Default) + "`"
 }
 
-// cell escapes what would end a Markdown table's cell.
+// cell escapes the characters that would end a cell of a Markdown table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

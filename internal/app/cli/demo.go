@@ -21,10 +21,10 @@ type DemoCmd struct {
 	Workspace uuid.UUID `help:"Workspace to fill; default: that of first-run.json." placeholder:"ID"`
 }
 
-// DemoFlags are a person's wishes for the demo.
+// DemoFlags are the options of the demo.
 type DemoFlags struct {
 	Interval   time.Duration `help:"Time between two measurements, 100ms to 1h." default:"1s"`
-	Duration   time.Duration `help:"End after this time; 0: at Ctrl-C." default:"0s"`
+	Duration   time.Duration `help:"End after this time; 0: on Ctrl-C." default:"0s"`
 	NoBackfill bool          `help:"Leave out the four years of weather."`
 	Plain      bool          `help:"Print lines instead of a view that is redrawn in place."`
 }
@@ -34,7 +34,7 @@ const (
 	longestDemoInterval  = time.Hour
 )
 
-// Validate checks what tags cannot say.
+// Validate checks what tags cannot express.
 func (c *DemoCmd) Validate() error {
 	if c.Interval < shortestDemoInterval || c.Interval > longestDemoInterval {
 		return fmt.Errorf("--interval: must be from %s to %s", shortestDemoInterval, longestDemoInterval)
@@ -45,7 +45,7 @@ func (c *DemoCmd) Validate() error {
 	return nil
 }
 
-// Run fills the workspace until it is over or ctx ends.
+// Run fills the workspace until the duration is over or ctx ends.
 func (c *DemoCmd) Run(ctx context.Context, out *output.Writer) error {
 	server, err := c.FindServer("")
 	if err != nil {

@@ -14,23 +14,23 @@ import (
 	"github.com/livegraph/livegraph/internal/services/doctor"
 )
 
-// DoctorCmd checks every engine and says what to do.
+// DoctorCmd checks every engine and prints advice.
 type DoctorCmd struct {
 	target.Target `embed:""`
 	JSON          bool `help:"Print JSON."`
 }
 
-// errUnhealthy makes the exit code say that something failed.
+// errUnhealthy makes the command exit with an error when a check fails.
 var errUnhealthy = errors.New("something is wrong; see above")
 
-// Run checks the configured engines, and those of the server that runs on the
-// data directory. It fails when one of them cannot be used.
+// Run checks the configured engines, and those of the server that runs on the data
+// directory. It returns an error if one of them cannot be used.
 func (c *DoctorCmd) Run(ctx context.Context, out *output.Writer) error {
-	// Without a server addresses stay empty: that, too, is a finding.
+	// Without a server the addresses stay empty, which the doctor reports as a finding.
 	if err := c.FillFromServer(); err != nil && !errors.Is(err, runfile.ErrNotRunning) {
 		return err
 	}
-	results := doctor.Check(ctx, c.checked())
+	results := doctor.Check(ctx, c.doctorTarget())
 	var err error
 	if c.JSON {
 		err = output.JSON(out, results)
@@ -43,8 +43,8 @@ func (c *DoctorCmd) Run(ctx context.Context, out *output.Writer) error {
 	return err
 }
 
-// checked returns what the doctor looks at.
-func (c *DoctorCmd) checked() doctor.Target {
+// doctorTarget returns the engines and settings that the doctor checks.
+func (c *DoctorCmd) doctorTarget() doctor.Target {
 	server, err := runfile.Read(c.DataDir) // the zero value on an error
 	metrics := c.Metrics.Listen
 	if c.Metrics.Enabled() {
@@ -54,7 +54,7 @@ func (c *DoctorCmd) checked() doctor.Target {
 	}
 	shares := c.SharesAddresses()
 	if err == nil {
-		shares = server.SharesAddresses // its own settings count
+		shares = server.SharesAddresses // the settings of the running server apply
 	}
 	return doctor.Target{
 		SharesAddresses: shares,
@@ -69,7 +69,7 @@ func (c *DoctorCmd) checked() doctor.Target {
 	}
 }
 
-// printFindings prints a line for each finding, and below it what to do.
+// printFindings prints a line for each finding, with the advice below it.
 func printFindings(w io.Writer, results []doctor.Result) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, r := range results {

@@ -11,7 +11,7 @@ import (
 // durationFlag is a duration that may also be written in days (90d) or weeks (12w).
 type durationFlag time.Duration
 
-// maxDuration keeps times within what Postgres and JSON can say.
+// maxDuration keeps times within the range of Postgres and JSON.
 const maxDuration = 100 * 365 * 24 * time.Hour
 
 // Decode reads the flag.
@@ -34,7 +34,7 @@ func parseDuration(text string) (time.Duration, error) {
 		if count, err = strconv.Atoi(text[:n]); err == nil && count > int(maxDuration/(24*time.Hour)) {
 			return 0, fmt.Errorf("%q is longer than 100 years", text)
 		}
-		count = max(count, 0) // far below zero a product would be above it
+		count = max(count, 0) // a large negative count would overflow to a positive duration
 		d = time.Duration(count*days[text[n]]) * 24 * time.Hour
 	} else {
 		d, err = time.ParseDuration(text)

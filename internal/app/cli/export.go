@@ -27,20 +27,20 @@ import (
 type ExportCmd struct {
 	target.Target `embed:""`
 	Workspace     *uuid.UUID `help:"Workspace to export; default: that of first-run.json." placeholder:"ID"`
-	Output        string     `help:"File to write; it appears when it is complete. Without it: the standard output." short:"o" type:"path" placeholder:"FILE"`
+	Output        string     `help:"File to write; it appears when it is complete. Default: the standard output." short:"o" type:"path" placeholder:"FILE"`
 	JSON          bool       `help:"Print JSON; needs --output."`
 }
 
-// Validate checks what tags cannot say.
+// Validate checks what tags cannot express.
 func (c *ExportCmd) Validate() error {
 	if c.JSON && c.Output == "" {
-		return errors.New("--json: needs --output, for the standard output is the export")
+		return errors.New("--json: needs --output, because the export is written to the standard output")
 	}
 	return nil
 }
 
-// exported is what an export wrote.
-type exported struct {
+// exportSummary is the result of an export.
+type exportSummary struct {
 	WorkspaceID uuid.UUID `json:"workspaceId"`
 	Output      string    `json:"output"`
 	Sequence    int64     `json:"sequence"`
@@ -48,7 +48,7 @@ type exported struct {
 	Edges       int64     `json:"edges"`
 }
 
-// Run writes the graph as it is at one moment.
+// Run writes a consistent snapshot of the graph.
 func (c *ExportCmd) Run(ctx context.Context, out *output.Writer) error {
 	workspace, err := c.WorkspaceOrFirst(c.Workspace)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *ExportCmd) Run(ctx context.Context, out *output.Writer) error {
 			return err
 		}
 		if c.JSON {
-			return output.JSON(out, exported{workspace, c.Output, extent.Sequence, extent.Nodes, extent.Edges})
+			return output.JSON(out, exportSummary{workspace, c.Output, extent.Sequence, extent.Nodes, extent.Edges})
 		}
 		_, err = fmt.Fprintf(out, "exported %s and %s, up to sequence %d, to %s\n",
 			plural.Count(extent.Nodes, "node"), plural.Count(extent.Edges, "edge"), extent.Sequence, c.Output)
@@ -78,39 +78,39 @@ func (c *ExportCmd) Run(ctx context.Context, out *output.Writer) error {
 
 func exportTo(ctx context.Context, db *stores.DB, workspace uuid.UUID, w io.Writer) (graphread.Extent, error) {
 	buffered := bufio.NewWriterSize(w, 1<<16)
-	e := &exporter{workspace: workspace, to: buffered}
+	e := &exporter{workspace: workspace, out: buffered}
 	if err := db.ExportGraph(ctx, workspace, e); err != nil {
 		return e.extent, err
 	}
 	return e.extent, buffered.Flush()
 }
 
-// exporter writes each line of the file.
+// exporter writes the lines of the file.
 type exporter struct {
 	workspace uuid.UUID
-	to        *bufio.Writer
+	out       *bufio.Writer
 	extent    graphread.Extent
 }
 
 func (e *exporter) Begin(extent graphread.Extent) error {
 	e.extent = extent
-	return e.line("graph", graphfile.Header{
+	return e.writeLine("graph", graphfile.Header{
 		Format: graphfile.Format, WorkspaceID: e.workspace.String(), ExportedAt: time.Now().UTC().Format(time.RFC3339),
 		Sequence: extent.Sequence, Nodes: extent.Nodes, Edges: extent.Edges,
 	})
 }
 
-func (e *exporter) Node(n *graph.Node) error { return e.line("node", graphjson.OfNode(n)) }
+func (e *exporter) Node(n *graph.Node) error { return e.writeLine("node", graphjson.OfNode(n)) }
 
-func (e *exporter) Edge(edge *graph.Edge) error { return e.line("edge", graphjson.OfEdge(edge)) }
+func (e *exporter) Edge(edge *graph.Edge) error { return e.writeLine("edge", graphjson.OfEdge(edge)) }
 
-func (e *exporter) line(member string, value any) error {
+func (e *exporter) writeLine(member string, value any) error {
 	raw, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("writing a line: %w", err)
 	}
 	text := jsontext.Value(`{"` + member + `":`)
 	text = append(append(text, raw...), '}', '\n')
-	_, err = e.to.Write(text)
+	_, err = e.out.Write(text)
 	return err
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzFlags: whatever is typed for a duration, a time, offsets, a retention, a status
-// or an address, it is one within its bounds, or an error.
+// FuzzFlags checks that any text for a duration, a time, offsets, a retention, a status
+// or an address is either a value within its bounds or an error.
 func FuzzFlags(f *testing.F) {
 	for _, text := range []string{
 		"90d", "12w", "1h30m", "-1d", "99999999999999999999d", "-1537228672809129302w", "2026-11-21T07:40:08Z", "--7d",

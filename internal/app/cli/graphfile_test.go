@@ -69,8 +69,8 @@ func TestAGraphIsExportedAsAFileThatIsGoodForAnImport(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines[:2], "\n")), 0o600))
 	require.Contains(t, bad("import", path, "--check"), "no good")
 
-	summary := decode[exported](t, ok("export", "--workspace", workspace.String(), "-o", path, "--json"))
-	require.Equal(t, exported{WorkspaceID: workspace, Output: path, Sequence: 9, Nodes: 1, Edges: 1}, summary)
+	summary := decode[exportSummary](t, ok("export", "--workspace", workspace.String(), "-o", path, "--json"))
+	require.Equal(t, exportSummary{WorkspaceID: workspace, Output: path, Sequence: 9, Nodes: 1, Edges: 1}, summary)
 }
 
 func TestWrongExportsAndImportsSayWhy(t *testing.T) {

@@ -22,26 +22,26 @@ import (
 )
 
 const (
-	// importKeyLife bounds the life of the key that an import makes for itself, and
-	// revokes when it ends.
-	importKeyLife = 24 * time.Hour
-	// importPatience is how long a batch is tried for.
-	importPatience = 2 * time.Minute
-	importSays     = 5 * time.Second
-	revokeLimit    = 5 * time.Second
+	// importKeyLifetime bounds the validity of the key that an import creates for itself and
+	// revokes at the end.
+	importKeyLifetime = 24 * time.Hour
+	// importRetryTimeout bounds the attempts to send a batch.
+	importRetryTimeout   = 2 * time.Minute
+	importReportInterval = 5 * time.Second
+	revokeTimeout        = 5 * time.Second
 )
 
-// ImportCmd makes the graph of an exported file in a workspace.
+// ImportCmd creates the nodes and edges of an exported file in a workspace.
 type ImportCmd struct {
 	target.Target `embed:""`
 	File          string     `arg:"" help:"The file, as export writes it; - for the standard input."`
 	Workspace     *uuid.UUID `help:"Workspace to import into; default: that of first-run.json." placeholder:"ID"`
-	FromLine      int        `help:"Begin at this line: where an import that broke off goes on." default:"1" placeholder:"N"`
+	FromLine      int        `help:"Begin at this line, to continue an interrupted import." default:"1" placeholder:"N"`
 	Check         bool       `help:"Only check the file."`
 	JSON          bool       `help:"Print JSON."`
 }
 
-// Validate checks what tags cannot say.
+// Validate checks what tags cannot express.
 func (c *ImportCmd) Validate() error {
 	if c.FromLine < 1 {
 		return errors.New("--from-line: must be at least 1")
@@ -49,19 +49,19 @@ func (c *ImportCmd) Validate() error {
 	return nil
 }
 
-// imported is what came of an import.
-type imported struct {
+// importSummary is the result of an import.
+type importSummary struct {
 	WorkspaceID uuid.UUID           `json:"workspaceId"`
-	Lines       int                 `json:"lines"` // up to which the file is done with
+	Lines       int                 `json:"lines"` // number of the last line that was processed
 	Created     int64               `json:"created"`
 	There       int64               `json:"there"`
 	Different   int64               `json:"different"`
 	Refused     int                 `json:"refused"`
-	BadLines    []graphfile.BadLine `json:"badLines"` // the first of those refused
+	BadLines    []graphfile.BadLine `json:"badLines"` // the first refused lines
 }
 
-// Run checks the file from its first to its last line, and only if all of it is
-// good imports it, through the interface, with its own key.
+// Run checks the whole file and imports it only if every line is valid. It imports
+// through the public API, with a key of its own.
 func (c *ImportCmd) Run(ctx context.Context, out *output.Writer) error {
 	file, remove, err := openImport(c.File)
 	if err != nil {
@@ -73,10 +73,10 @@ func (c *ImportCmd) Run(ctx context.Context, out *output.Writer) error {
 		return err
 	}
 	if found.BadCount > 0 {
-		return c.bad(out, found)
+		return c.reportInvalid(out, found)
 	}
 	if c.Check {
-		return c.good(out, found)
+		return c.reportValid(out, found)
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("reading the file again: %w", err)
@@ -86,8 +86,8 @@ func (c *ImportCmd) Run(ctx context.Context, out *output.Writer) error {
 		return err
 	}
 	return c.WithPostgres(ctx, func(db *stores.DB) error {
-		return c.withClient(ctx, db, workspace, out, func(to *client.Client) error {
-			done, err := graphfile.Import(ctx, to, file, graphfile.Options{
+		return c.withClient(ctx, db, workspace, out, func(api *client.Client) error {
+			done, err := graphfile.Import(ctx, api, file, graphfile.Options{
 				FromLine: c.FromLine, Progress: c.progress(out, found),
 			})
 			return c.report(out, workspace, &done, err)
@@ -95,8 +95,8 @@ func (c *ImportCmd) Run(ctx context.Context, out *output.Writer) error {
 	})
 }
 
-// openImport opens the file. What comes by the standard input is kept in a
-// temporary file first, because it is read twice.
+// openImport opens the file. It copies the standard input to a temporary file, because
+// the input is read twice.
 func openImport(path string) (file *os.File, remove func(), err error) {
 	if path != "-" {
 		file, err = os.Open(path)
@@ -107,7 +107,7 @@ func openImport(path string) (file *os.File, remove func(), err error) {
 	}
 	file, err = os.CreateTemp("", "livegraph-import-*")
 	if err != nil {
-		return nil, nil, fmt.Errorf("making a temporary file: %w", err)
+		return nil, nil, fmt.Errorf("creating a temporary file: %w", err)
 	}
 	remove = func() {
 		_ = file.Close()
@@ -119,12 +119,13 @@ func openImport(path string) (file *os.File, remove func(), err error) {
 	}
 	if err != nil {
 		remove()
-		return nil, nil, fmt.Errorf("keeping the standard input: %w", err)
+		return nil, nil, fmt.Errorf("copying the standard input: %w", err)
 	}
 	return file, remove, nil
 }
 
-// withClient runs work with a client of the server, whose key ends with it.
+// withClient runs work with a client of the server. It creates a key for the client and
+// revokes it when work returns.
 func (c *ImportCmd) withClient(
 	ctx context.Context, db *stores.DB, workspace uuid.UUID, out *output.Writer, work func(*client.Client) error,
 ) error {
@@ -140,16 +141,16 @@ func (c *ImportCmd) withClient(
 	if err != nil {
 		return err
 	}
-	to, err := client.New(client.Options{
+	api, err := client.New(client.Options{
 		BaseURL: server.URL, Workspace: workspace.String(), UserAgent: "livegraph-import", HTTP: transport,
-		Retry: client.Retry{Total: importPatience, Waiting: c.waiting(out)},
+		Retry: client.Retry{Total: importRetryTimeout, OnWait: c.waiting(out)},
 	})
 	if err != nil {
 		return err
 	}
-	defer to.Close()
+	defer api.Close()
 	text := apikey.Generate(mode)
-	expires := time.Now().Add(importKeyLife)
+	expires := time.Now().Add(importKeyLifetime)
 	key, err := db.CreateKey(ctx, access.NewKey{
 		Hash: text.Hash(), Display: text.Display(), Name: "import", Mode: mode,
 		Scopes:     []string{"read:nodes", "write:nodes", "read:edges", "write:edges"},
@@ -159,40 +160,44 @@ func (c *ImportCmd) withClient(
 		return err
 	}
 	defer func() {
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), revokeLimit)
+		revokeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), revokeTimeout)
 		defer cancel()
-		_, _ = db.RevokeKey(ending, key.ID) // it expires all the same
+		_, _ = db.RevokeKey(revokeCtx, key.ID) // it expires anyway
 	}()
-	to.SetKey(text.Reveal())
-	return work(to)
+	api.SetKey(text.Reveal())
+	return work(api)
 }
 
-// waiting reports that the server makes the import wait, now and then.
+// waiting returns a function that prints, at most every importReportInterval, that the
+// import waits before a retry.
 func (c *ImportCmd) waiting(out *output.Writer) func(error, time.Duration) {
 	var last time.Time
 	return func(err error, wait time.Duration) {
-		if now := time.Now(); !c.JSON && now.Sub(last) > importSays {
+		if now := time.Now(); !c.JSON && now.Sub(last) > importReportInterval {
 			last = now
 			_, _ = fmt.Fprintf(out, "waiting %s: %v\n", wait.Round(time.Millisecond), err)
 		}
 	}
 }
 
-// progress reports how far the import is, now and then.
-func (c *ImportCmd) progress(out *output.Writer, found graphfile.Found) func(*graphfile.Imported) {
-	last, all := time.Now(), found.Nodes+found.Edges
-	return func(i *graphfile.Imported) {
-		if now := time.Now(); !c.JSON && now.Sub(last) > importSays {
+// progress returns a function that prints the progress of the import at most every
+// importReportInterval.
+func (c *ImportCmd) progress(out *output.Writer, found graphfile.CheckResult) func(*graphfile.ImportResult) {
+	last, total := time.Now(), found.Nodes+found.Edges
+	return func(i *graphfile.ImportResult) {
+		if now := time.Now(); !c.JSON && now.Sub(last) > importReportInterval {
 			last = now
-			_, _ = fmt.Fprintf(out, "line %d: %d of %d created, %d there already\n", i.Line, i.Created, all, i.There+i.Different)
+			_, _ = fmt.Fprintf(
+				out, "line %d: %d of %d created, %d there already\n", i.Line, i.Created, total, i.Existing+i.Different,
+			)
 		}
 	}
 }
 
-// bad prints what is wrong with the file.
-func (c *ImportCmd) bad(out *output.Writer, found graphfile.Found) error {
+// reportInvalid prints the invalid lines of the file and returns an error.
+func (c *ImportCmd) reportInvalid(out *output.Writer, found graphfile.CheckResult) error {
 	if c.JSON {
-		if err := output.JSON(out, imported{Refused: found.BadCount, BadLines: found.Bad}); err != nil {
+		if err := output.JSON(out, importSummary{Refused: found.BadCount, BadLines: found.Bad}); err != nil {
 			return err
 		}
 	} else if err := printLines(out, found.Bad, found.BadCount); err != nil {
@@ -201,7 +206,7 @@ func (c *ImportCmd) bad(out *output.Writer, found graphfile.Found) error {
 	return fmt.Errorf("nothing was imported: %s no good", plural.CountOf(found.BadCount, "line is", "lines are"))
 }
 
-func (c *ImportCmd) good(out *output.Writer, found graphfile.Found) error {
+func (c *ImportCmd) reportValid(out *output.Writer, found graphfile.CheckResult) error {
 	if c.JSON {
 		return output.JSON(out, map[string]int64{"nodes": found.Nodes, "edges": found.Edges})
 	}
@@ -224,12 +229,12 @@ func printLines(out *output.Writer, lines []graphfile.BadLine, count int) error 
 	return nil
 }
 
-// report prints what came of the import.
-func (c *ImportCmd) report(out *output.Writer, workspace uuid.UUID, done *graphfile.Imported, failure error) error {
+// report prints the result of the import.
+func (c *ImportCmd) report(out *output.Writer, workspace uuid.UUID, done *graphfile.ImportResult, failure error) error {
 	var err error
 	if c.JSON {
-		err = output.JSON(out, imported{
-			WorkspaceID: workspace, Lines: done.Line, Created: done.Created, There: done.There, Different: done.Different,
+		err = output.JSON(out, importSummary{
+			WorkspaceID: workspace, Lines: done.Line, Created: done.Created, There: done.Existing, Different: done.Different,
 			Refused: done.RefusedCount, BadLines: append([]graphfile.BadLine{}, done.Refused...),
 		})
 	} else {
@@ -237,13 +242,13 @@ func (c *ImportCmd) report(out *output.Writer, workspace uuid.UUID, done *graphf
 			_, err = fmt.Fprintf(
 				out,
 				"%d nodes and edges created, %d there already, %d there already with another content and left so, %d refused\n",
-				done.Created, done.There, done.Different, done.RefusedCount,
+				done.Created, done.Existing, done.Different, done.RefusedCount,
 			)
 		}
 	}
 	switch {
 	case failure != nil && done.Line > 0:
-		return fmt.Errorf("%w; --from-line %d goes on from there", failure, done.Line+1)
+		return fmt.Errorf("%w; continue with --from-line %d", failure, done.Line+1)
 	case failure != nil:
 		return failure
 	case done.RefusedCount > 0:

@@ -24,21 +24,21 @@ import (
 type KeysCmd struct {
 	Create KeysCreateCmd `cmd:"" help:"Create an API key. Its text is shown once."`
 	List   KeysListCmd   `cmd:"" help:"List API keys, without their texts."`
-	Roll   KeysRollCmd   `cmd:"" help:"Make a key's successor and let the old one live on for a while."`
-	Revoke KeysRevokeCmd `cmd:"" help:"End a key's life now."`
+	Roll   KeysRollCmd   `cmd:"" help:"Create a key's successor and keep the old key valid for a while."`
+	Revoke KeysRevokeCmd `cmd:"" help:"Revoke a key now."`
 }
 
 // KeysCreateCmd creates a key.
 type KeysCreateCmd struct {
 	target.Target `embed:""`
-	Workspace     []uuid.UUID  `help:"A workspace that it opens; may be repeated, all of one mode." required:"" placeholder:"ID"`
+	Workspace     []uuid.UUID  `help:"A workspace that the key gives access to; may be repeated, all of one mode." required:"" placeholder:"ID"`
 	Name          string       `help:"Its name." required:"" placeholder:"NAME"`
 	Scope         []string     `help:"A scope that it has; may be repeated. None: only /api/me. One of read:nodes, write:nodes, read:edges, write:edges, read:livedata, write:livedata, admin." placeholder:"SCOPE"`
-	Expires       durationFlag `help:"How long it lives, such as 90d or 12h; without it, until it is revoked." placeholder:"90d"`
+	Expires       durationFlag `help:"How long the key is valid, such as 90d or 12h; default: until it is revoked." placeholder:"90d"`
 	JSON          bool         `help:"Print JSON."`
 }
 
-// createdKey is a key with its text, which is printed this once.
+// createdKey is a key with its text, which is printed only on creation.
 type createdKey struct {
 	access.Key
 	Text string `json:"key"`
@@ -86,7 +86,7 @@ func keyMode(ctx context.Context, db *stores.DB, ids []uuid.UUID) (string, error
 	case wrong.Unknown:
 		return "", fmt.Errorf("no workspace %s; `livegraph workspaces list` shows them", wrong.ID)
 	}
-	return "", errors.New("the workspaces are of different modes; a key opens those of one mode")
+	return "", errors.New("the workspaces are of different modes; a key gives access to workspaces of one mode")
 }
 
 func checkScopes(texts []string) ([]string, error) {
@@ -114,7 +114,7 @@ func printCreated(out *output.Writer, key access.Key, text apikey.Key, asJSON bo
 // KeysListCmd lists keys.
 type KeysListCmd struct {
 	target.Target `embed:""`
-	Workspace     *uuid.UUID `help:"Only those that open this workspace." placeholder:"ID"`
+	Workspace     *uuid.UUID `help:"Only keys with access to this workspace." placeholder:"ID"`
 	JSON          bool       `help:"Print JSON."`
 }
 
@@ -153,16 +153,16 @@ func stateOf(k *access.Key, now time.Time) string {
 	return "active"
 }
 
-// KeysRollCmd makes a key's successor.
+// KeysRollCmd creates a key's successor.
 type KeysRollCmd struct {
 	target.Target `embed:""`
 	ID            uuid.UUID    `arg:"" help:"The key's id."`
-	Grace         durationFlag `help:"How long the old key lives on." default:"24h"`
+	Grace         durationFlag `help:"How long the old key stays valid." default:"24h"`
 	JSON          bool         `help:"Print JSON."`
 }
 
-// Run makes the successor, of the same actor, scopes and workspaces, and prints
-// its text.
+// Run creates the successor with the same actor, scopes and workspaces, and prints its
+// text.
 func (c *KeysRollCmd) Run(ctx context.Context, out *output.Writer) error {
 	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		old, err := db.KeyByID(ctx, c.ID)
@@ -179,14 +179,14 @@ func (c *KeysRollCmd) Run(ctx context.Context, out *output.Writer) error {
 	})
 }
 
-// KeysRevokeCmd ends a key's life.
+// KeysRevokeCmd revokes a key.
 type KeysRevokeCmd struct {
 	target.Target `embed:""`
 	ID            uuid.UUID `arg:"" help:"The key's id."`
 	JSON          bool      `help:"Print JSON."`
 }
 
-// Run revokes the key: it works nowhere a second later.
+// Run revokes the key. No process accepts it a second later.
 func (c *KeysRevokeCmd) Run(ctx context.Context, out *output.Writer) error {
 	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		key, err := db.RevokeKey(ctx, c.ID)

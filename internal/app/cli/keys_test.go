@@ -16,8 +16,8 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// commandLine runs the binary's commands on a database of the test's own, found as
-// in production: by the environment.
+// commandLine creates a database for the test and sets the environment so that commands
+// use it, as in production. ok and bad run a command that must succeed or fail.
 func commandLine(t *testing.T) (db *stores.DB, ok func(args ...string) string, bad func(args ...string) string) {
 	t.Helper()
 	url := testenv.MigratedPostgres(t)

@@ -10,8 +10,8 @@ import (
 	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// MigrateCmd brings the stores' schemas up to this version. A server does the
-// same when it starts; this is for who wants it as a step of its own.
+// MigrateCmd migrates the stores' schemas to this version. A server does the same when
+// it starts; the command allows a separate step in a deployment.
 type MigrateCmd struct{ target.Target }
 
 // Run migrates Postgres and ClickHouse.

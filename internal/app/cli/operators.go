@@ -23,12 +23,12 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// OperatorsCmd groups the commands on who may use the administration page.
+// OperatorsCmd groups the commands on operators, the users of the admin UI.
 type OperatorsCmd struct {
 	List     OperatorsListCmd     `cmd:"" help:"List the operators."`
 	Create   OperatorsCreateCmd   `cmd:"" help:"Create an operator. The password is shown once."`
-	Password OperatorsPasswordCmd `cmd:"" help:"Give an operator another password, and end all sessions of it."`
-	Delete   OperatorsDeleteCmd   `cmd:"" help:"Delete an operator, and end all sessions of it."`
+	Password OperatorsPasswordCmd `cmd:"" help:"Reset an operator's password and end all its sessions."`
+	Delete   OperatorsDeleteCmd   `cmd:"" help:"Delete an operator and end all its sessions."`
 }
 
 // OperatorsListCmd lists operators.
@@ -65,13 +65,13 @@ func (c *OperatorsListCmd) Run(ctx context.Context, out *output.Writer) error {
 	})
 }
 
-// newPassword is how a password comes in: made here, or on a line of the standard input.
+// newPassword is the source of a password: generated, or a line of the standard input.
 type newPassword struct {
-	Stdin bool `help:"Read the password, of 12 to 256 characters, from the first line of the standard input instead of making one."`
+	Stdin bool `help:"Read the password, of 12 to 256 characters, from the first line of the standard input instead of generating one."`
 }
 
-// read returns the password; made says that nobody knows it yet.
-func (p *newPassword) read(from io.Reader) (text string, made bool, err error) {
+// read returns the password, and whether it was generated and must be shown.
+func (p *newPassword) read(from io.Reader) (text string, generated bool, err error) {
 	if !p.Stdin {
 		return password.Generate(), true, nil
 	}
@@ -85,25 +85,24 @@ func (p *newPassword) read(from io.Reader) (text string, made bool, err error) {
 	return text, false, check.Err()
 }
 
-// operatorWithPassword is an operator with a password that was made, which is printed
-// this once.
+// operatorWithPassword is an operator with a generated password, which is printed only
+// once.
 type operatorWithPassword struct {
 	ID       uuid.UUID `json:"id"`
 	Name     string    `json:"name"`
 	Password string    `json:"password,omitempty"`
 }
 
-// printOperator prints an operator who has got a password, and the password only if it
-// was made here.
-func printOperator(out *output.Writer, asJSON bool, o *access.Operator, text string, made bool) error {
+// printOperator prints an operator, and its password if that was generated.
+func printOperator(out *output.Writer, asJSON bool, o *access.Operator, text string, generated bool) error {
 	answer := operatorWithPassword{ID: o.ID, Name: o.Name}
-	if made {
+	if generated {
 		answer.Password = text
 	}
 	if asJSON {
 		return output.JSON(out, answer)
 	}
-	if !made {
+	if !generated {
 		_, err := fmt.Fprintf(out, "operator %s (%s)\n", o.Name, o.ID)
 		return err
 	}
@@ -119,14 +118,14 @@ type OperatorsCreateCmd struct {
 	JSON          bool   `help:"Print JSON."`
 }
 
-// Run creates the operator and prints the password if it was made here.
+// Run creates the operator and prints the password if it was generated.
 func (c *OperatorsCreateCmd) Run(ctx context.Context, out *output.Writer) error {
 	var check request.Check
 	admin.CheckOperatorName(&check, "--name", c.Name)
 	if err := check.Err(); err != nil {
 		return err
 	}
-	text, made, err := c.read(os.Stdin)
+	text, generated, err := c.read(os.Stdin)
 	if err != nil {
 		return err
 	}
@@ -136,7 +135,7 @@ func (c *OperatorsCreateCmd) Run(ctx context.Context, out *output.Writer) error 
 			return err
 		}
 		trail.AddResult(ctx, o.ID)
-		return printOperator(out, c.JSON, &o, text, made)
+		return printOperator(out, c.JSON, &o, text, generated)
 	})
 }
 
@@ -149,9 +148,9 @@ type OperatorsPasswordCmd struct {
 }
 
 // Run changes the password, ends all sessions of the operator, and prints the password
-// if it was made here.
+// if it was generated.
 func (c *OperatorsPasswordCmd) Run(ctx context.Context, out *output.Writer) error {
-	text, made, err := c.read(os.Stdin)
+	text, generated, err := c.read(os.Stdin)
 	if err != nil {
 		return err
 	}
@@ -164,7 +163,7 @@ func (c *OperatorsPasswordCmd) Run(ctx context.Context, out *output.Writer) erro
 		if err != nil {
 			return err
 		}
-		return printOperator(out, c.JSON, &changed, text, made)
+		return printOperator(out, c.JSON, &changed, text, generated)
 	})
 }
 
@@ -175,7 +174,7 @@ type OperatorsDeleteCmd struct {
 	JSON          bool   `help:"Print JSON."`
 }
 
-// Run deletes the operator. The last one cannot be.
+// Run deletes the operator. The last operator cannot be deleted.
 func (c *OperatorsDeleteCmd) Run(ctx context.Context, out *output.Writer) error {
 	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		o, err := db.OperatorByName(ctx, c.Name)

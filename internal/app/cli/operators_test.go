@@ -12,8 +12,8 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/access"
 )
 
-// typed makes a text what the command reads from the standard input.
-func typed(t *testing.T, text string) {
+// setStdin replaces the standard input by a text until the test ends.
+func setStdin(t *testing.T, text string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "stdin")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -26,11 +26,11 @@ func typed(t *testing.T, text string) {
 
 func TestOperatorsAreMadeListedResetAndDeleted(t *testing.T) {
 	db, ok, bad := commandLine(t)
-	made := decode[operatorWithPassword](t, ok("operators", "create", "--name", "ops", "--json"))
-	require.Len(t, made.Password, 24)
+	created := decode[operatorWithPassword](t, ok("operators", "create", "--name", "ops", "--json"))
+	require.Len(t, created.Password, 24)
 	secret, err := db.OperatorByName(t.Context(), "ops")
 	require.NoError(t, err)
-	require.True(t, password.Matches(secret.PasswordHash, made.Password))
+	require.True(t, password.Matches(secret.PasswordHash, created.Password))
 	require.Contains(t, bad("operators", "create", "--name", "ops"), "already")
 
 	open := func(hash [32]byte) error {
@@ -42,20 +42,20 @@ func TestOperatorsAreMadeListedResetAndDeleted(t *testing.T) {
 	require.NoError(t, open([32]byte{2}))
 	for _, list := range []string{ok("operators", "list"), ok("operators", "list", "--json")} {
 		require.Contains(t, list, "ops")
-		require.NotContains(t, list, made.Password)
+		require.NotContains(t, list, created.Password)
 		require.NotContains(t, list, "argon2")
 	}
 	require.Equal(t, 2, decode[[]access.Operator](t, ok("operators", "list", "--json"))[0].Sessions)
 
 	next := decode[operatorWithPassword](t, ok("operators", "password", "ops", "--json"))
-	require.NotEqual(t, made.Password, next.Password)
+	require.NotEqual(t, created.Password, next.Password)
 	for _, hash := range [][32]byte{{1}, {2}} {
 		_, err := db.OperatorSession(t.Context(), hash, time.Hour, true)
 		require.Error(t, err, "a reset ends all sessions")
 	}
 	require.Error(t, open([32]byte{3}), "a login that was checked against the old password comes too late")
 
-	typed(t, "a password of my own\r\nand more")
+	setStdin(t, "a password of my own\r\nand more")
 	require.NotContains(t, ok("operators", "password", "ops", "--stdin"), "of my own")
 	secret, err = db.OperatorByName(t.Context(), "ops")
 	require.NoError(t, err)
@@ -76,6 +76,6 @@ func TestWrongOperatorCommandsSayWhy(t *testing.T) {
 	} {
 		require.Contains(t, bad(args...), want)
 	}
-	typed(t, "short\n")
+	setStdin(t, "short\n")
 	require.Contains(t, bad("operators", "password", "ops", "--stdin"), "12 to 256")
 }

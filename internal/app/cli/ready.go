@@ -14,8 +14,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/config"
 )
 
-// readyLimitOfProbe is what the server has for its answer.
-const readyLimitOfProbe = 3 * time.Second
+// readyTimeout bounds the wait for the server's answer.
+const readyTimeout = 3 * time.Second
 
 // ReadyCmd asks the server on this machine whether it is ready, for health checks: its
 // exit code is the answer.
@@ -23,7 +23,7 @@ type ReadyCmd struct {
 	config.Config `embed:""`
 }
 
-// Run asks /readyz at the address that the server listens on by the same settings.
+// Run requests /readyz at the address that a server with the same settings listens on.
 func (c *ReadyCmd) Run(ctx context.Context, out *output.Writer) error {
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil {
@@ -32,12 +32,12 @@ func (c *ReadyCmd) Run(ctx context.Context, out *output.Writer) error {
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	client := http.Client{Timeout: readyLimitOfProbe, Transport: &http.Transport{
-		// It is this machine's own server, nothing secret goes either way, and it is
-		// ready also while its certificate is being renewed.
+	client := http.Client{Timeout: readyTimeout, Transport: &http.Transport{
+		// The certificate is not verified: the server runs on this machine, no secrets are
+		// exchanged, and the server is ready also while its certificate is being renewed.
 		TLSClientConfig: &tls.Config{
 			MinVersion:         tls.VersionTLS12,
-			InsecureSkipVerify: true, //nolint:gosec // G402: it asks this machine for a sign of life, and sends nothing
+			InsecureSkipVerify: true, //nolint:gosec // G402: a probe of this machine, which sends no data
 		},
 	}}
 	defer client.CloseIdleConnections()

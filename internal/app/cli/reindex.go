@@ -15,15 +15,15 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// ReindexCmd has the search index built again.
+// ReindexCmd requests a rebuild of the search index.
 type ReindexCmd struct {
 	target.Target `embed:""`
-	Wait          bool `help:"Show how far it is, until it is done."`
-	JSON          bool `help:"Print JSON, with --wait a line for each look at the progress."`
+	Wait          bool `help:"Show progress until the index is complete."`
+	JSON          bool `help:"Print JSON; with --wait, a line for each change of the progress."`
 }
 
-// Run asks for a new index, which a process with role embeddings builds. Ctrl-C ends
-// the showing, not the building.
+// Run requests a new index, which a process with role embeddings builds. Ctrl-C stops
+// the display, not the build.
 func (c *ReindexCmd) Run(ctx context.Context, out *output.Writer) error {
 	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		r, err := db.RequestReindex(ctx, trail.Operator())
@@ -38,8 +38,8 @@ func (c *ReindexCmd) Run(ctx context.Context, out *output.Writer) error {
 		}
 		_, err = fmt.Fprintf(
 			out,
-			"re-index %s is %s; a server with role embeddings builds it, and searches use the index of before until it "+
-				"is done\n",
+			"re-index %s is %s; a server with role embeddings builds it, and searches use the previous index until it "+
+				"is complete\n",
 			r.ID, r.State,
 		)
 		return err
@@ -50,32 +50,32 @@ func (c *ReindexCmd) Run(ctx context.Context, out *output.Writer) error {
 func (c *ReindexCmd) follow(ctx context.Context, out *output.Writer, db *stores.DB, r textindex.Reindex) error {
 	line := output.NewLine(out.Writer)
 	for shown := (textindex.Reindex{}); ; {
-		over := r.State == textindex.ReindexDone
+		done := r.State == textindex.ReindexDone
 		switch {
 		case !c.JSON:
-			line.Show(reindexText(r), over)
+			line.Show(reindexText(r), done)
 		case r.Done != shown.Done || r.State != shown.State:
 			if err := json.NewEncoder(out).Encode(r); err != nil {
 				return err
 			}
 			shown = r
 		}
-		if over {
+		if done {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
 			if !c.JSON {
-				line.Say("the index is built all the same; `livegraph reindex --wait` shows it again")
+				line.Print("the build continues; `livegraph reindex --wait` shows its progress again")
 			}
 			return nil
-		case <-time.After(lookEvery):
+		case <-time.After(progressPollInterval):
 		}
 		next, err := db.Reindex(ctx, r.ID)
 		switch {
 		case err == nil:
 			r = next
-		case ctx.Err() == nil && !fault.Is(err, fault.Unavailable): // Postgres may be back soon
+		case ctx.Err() == nil && !fault.Is(err, fault.Unavailable): // Postgres may recover
 			return err
 		}
 	}

@@ -23,30 +23,30 @@ import (
 
 // ReplayCmd groups the commands on replays.
 type ReplayCmd struct {
-	Start  ReplayStartCmd  `cmd:"" default:"withargs" help:"Have a built-in consumer read a part of its topic once more, and show how far it is."`
+	Start  ReplayStartCmd  `cmd:"" default:"withargs" help:"Make a built-in consumer read a part of its topic again, and show the progress."`
 	List   ReplayListCmd   `cmd:"" help:"List replays, newest first."`
 	Show   ReplayShowCmd   `cmd:"" help:"Show a replay."`
-	Cancel ReplayCancelCmd `cmd:"" help:"End a replay. What it has stored stays."`
+	Cancel ReplayCancelCmd `cmd:"" help:"Cancel a replay. Rows it has stored stay."`
 }
 
 // ReplayStartCmd queues a replay.
 type ReplayStartCmd struct {
 	target.Target `embed:""`
-	Topic         string      `help:"Topic to read once more: points." required:"" placeholder:"TOPIC"`
-	FromStart     bool        `help:"From the oldest record that the log has." xor:"from"`
+	Topic         string      `help:"Topic to read again: points." required:"" placeholder:"TOPIC"`
+	FromStart     bool        `help:"From the oldest record of the log." xor:"from"`
 	FromTime      *timeFlag   `help:"From the first record that was accepted at this time or later: RFC 3339, or an age such as 2h or 7d." xor:"from" placeholder:"TIME"`
 	FromOffset    offsetsFlag `help:"From these offsets of these partitions, and of no others." xor:"from" placeholder:"P:N,…"`
-	ToTime        *timeFlag   `help:"To the last record that was accepted before this time. Default: to where the log ends now." xor:"to" placeholder:"TIME"`
-	ToOffset      offsetsFlag `help:"To before these offsets; of the other partitions to the end." xor:"to" placeholder:"P:N,…"`
+	ToTime        *timeFlag   `help:"To the last record that was accepted before this time. Default: to the current end of the log." xor:"to" placeholder:"TIME"`
+	ToOffset      offsetsFlag `help:"To before these offsets; the other partitions to the end." xor:"to" placeholder:"P:N,…"`
 	Partitions    []int32     `help:"Only these partitions." placeholder:"P,…"`
-	Workspace     *uuid.UUID  `help:"Only what is of this workspace." placeholder:"ID"`
-	MaxRows       *int64      `help:"Most rows a second. Default: as fast as it goes." placeholder:"N"`
+	Workspace     *uuid.UUID  `help:"Only records of this workspace." placeholder:"ID"`
+	MaxRows       *int64      `help:"Maximum rows per second. Default: unlimited." placeholder:"N"`
 	DryRun        bool        `help:"Print what would be read, and do nothing."`
-	Detach        bool        `help:"Do not wait: print the replay, its id among the rest, and leave it to the server."`
-	JSON          bool        `help:"Print JSON, a line for each look at the progress."`
+	Detach        bool        `help:"Do not wait: print the replay with its id and leave it to the server."`
+	JSON          bool        `help:"Print JSON, a line for each change of the progress."`
 }
 
-// offsetsFlag are partitions with an offset each on the command line.
+// offsetsFlag is a flag with an offset for each of several partitions.
 type offsetsFlag map[int32]int64
 
 // Decode reads the flag.
@@ -65,7 +65,7 @@ func (o *offsetsFlag) Decode(ctx *kong.DecodeContext) error {
 		if err1 != nil || err2 != nil || partition < 0 || offset < 0 {
 			return fmt.Errorf("%q is not PARTITION:OFFSET, such as 0:1200", pair)
 		}
-		if _, twice := (*o)[int32(partition)]; twice {
+		if _, duplicate := (*o)[int32(partition)]; duplicate {
 			return fmt.Errorf("partition %d is named twice", partition)
 		}
 		(*o)[int32(partition)] = offset
@@ -73,26 +73,27 @@ func (o *offsetsFlag) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// lookEvery is how often a replay's progress is looked at.
-const lookEvery = 500 * time.Millisecond
+// progressPollInterval is the interval at which the progress of a replay or a re-index
+// is read.
+const progressPollInterval = 500 * time.Millisecond
 
-// Run queues the replay and shows its progress until it is over. Ctrl-C ends the
-// showing, not the replay.
+// Run queues the replay and shows its progress until it ends. Ctrl-C stops the display,
+// not the replay.
 func (c *ReplayStartCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.WithPipeline(ctx, func(desk *pipelineadmin.Service) error {
-		asked := pipelineadmin.ReplayRequest{
+	return c.WithPipeline(ctx, func(service *pipelineadmin.Service) error {
+		request := pipelineadmin.ReplayRequest{
 			Topic: c.Topic, FromStart: c.FromStart, FromTime: c.FromTime.pointer(), FromOffsets: c.FromOffset,
 			ToTime:    c.ToTime.pointer(),
-			ToOffsets: c.ToOffset, Partitions: c.Partitions, Workspace: c.Workspace, MaxRows: c.MaxRows, By: trail.Operator(),
+			ToOffsets: c.ToOffset, Partitions: c.Partitions, Workspace: c.Workspace, MaxRows: c.MaxRows, RequestedBy: trail.Operator(),
 		}
 		if c.DryRun {
-			job, err := desk.PlanReplay(ctx, asked)
+			job, err := service.PlanReplay(ctx, request)
 			if err != nil {
 				return err
 			}
 			return c.printPlan(out, job)
 		}
-		job, err := desk.StartReplay(ctx, asked)
+		job, err := service.StartReplay(ctx, request)
 		if err != nil {
 			return err
 		}
@@ -100,7 +101,7 @@ func (c *ReplayStartCmd) Run(ctx context.Context, out *output.Writer) error {
 		if c.Detach {
 			return printReplay(out, job, c.JSON)
 		}
-		return c.follow(ctx, out, desk, job)
+		return c.follow(ctx, out, service, job)
 	})
 }
 
@@ -111,7 +112,7 @@ func (c *ReplayStartCmd) printPlan(out *output.Writer, job pipelineadmin.Replay)
 		})
 	}
 	if _, err := fmt.Fprintf(
-		out, "would read %s of topic %s once more, for consumer %s:\n", plural.Count(job.Records, "record"), job.Topic,
+		out, "would read %s of topic %s again, for consumer %s:\n", plural.Count(job.Records, "record"), job.Topic,
 		job.Consumer,
 	); err != nil {
 		return err
@@ -119,60 +120,62 @@ func (c *ReplayStartCmd) printPlan(out *output.Writer, job pipelineadmin.Replay)
 	return output.Table(out, partitionRows(job))
 }
 
-// follow shows the progress until the replay is over.
+// follow shows the progress until the replay ends.
 func (c *ReplayStartCmd) follow(
-	ctx context.Context, out *output.Writer, desk *pipelineadmin.Service, job pipelineadmin.Replay,
+	ctx context.Context, out *output.Writer, service *pipelineadmin.Service, job pipelineadmin.Replay,
 ) error {
 	line := output.NewLine(out.Writer)
 	if !c.JSON {
-		line.Say("replay %s: %s of topic %s", job.ID, plural.Count(job.Records, "record"), job.Topic)
+		line.Print("replay %s: %s of topic %s", job.ID, plural.Count(job.Records, "record"), job.Topic)
 	}
-	var shown time.Time
+	var shownAt time.Time
 	for {
 		switch {
 		case c.JSON:
-			if !job.UpdatedAt.Equal(shown) || job.State.Final() {
+			if !job.UpdatedAt.Equal(shownAt) || job.State.Final() {
 				if err := json.NewEncoder(out).Encode(job); err != nil {
 					return err
 				}
-				shown = job.UpdatedAt
+				shownAt = job.UpdatedAt
 			}
 		default:
 			line.Show(replayText(job), job.State.Final())
 		}
 		if job.State.Final() {
-			return c.conclude(line, job)
+			return c.reportResult(line, job)
 		}
 		select {
 		case <-ctx.Done():
 			if !c.JSON {
-				line.Say(
-					"the replay goes on: `livegraph replay show %s` shows it, `livegraph replay cancel %s` ends it", job.ID, job.ID,
+				line.Print(
+					"the replay continues: `livegraph replay show %s` shows it, `livegraph replay cancel %s` cancels it", job.ID,
+					job.ID,
 				)
 			}
 			return nil
-		case <-time.After(lookEvery):
+		case <-time.After(progressPollInterval):
 		}
-		next, err := desk.Replay(ctx, job.ID)
+		next, err := service.Replay(ctx, job.ID)
 		switch {
 		case err == nil:
 			job = next
-		case ctx.Err() == nil && !fault.Is(err, fault.Unavailable): // Postgres may be back soon
+		case ctx.Err() == nil && !fault.Is(err, fault.Unavailable): // Postgres may recover
 			return err
 		}
 	}
 }
 
-// conclude reports what there is to know, and fails unless all was read.
-func (c *ReplayStartCmd) conclude(line *output.Line, job pipelineadmin.Replay) error {
+// reportResult prints the replay's notes. It returns an error if the replay failed or was
+// cancelled.
+func (c *ReplayStartCmd) reportResult(line *output.Line, job pipelineadmin.Replay) error {
 	if !c.JSON {
 		for _, note := range job.Notes {
-			line.Say("%s", note)
+			line.Print("%s", note)
 		}
 	}
 	switch job.State {
 	case jobs.ReplayFailed:
-		return fmt.Errorf("replay %s failed: %s", job.ID, output.TextOr(job.Error, "it does not say why"))
+		return fmt.Errorf("replay %s failed: %s", job.ID, output.TextOr(job.Error, "unknown error"))
 	case jobs.ReplayCancelled:
 		return fmt.Errorf("replay %s was cancelled", job.ID)
 	}
@@ -196,7 +199,7 @@ func replayText(job pipelineadmin.Replay) string {
 // ReplayListCmd lists replays.
 type ReplayListCmd struct {
 	target.Target `embed:""`
-	Limit         int  `help:"Most replays, 1 to 1000." default:"20" placeholder:"N"`
+	Limit         int  `help:"Maximum number of replays, 1 to 1000." default:"20" placeholder:"N"`
 	JSON          bool `help:"Print JSON."`
 }
 
@@ -205,8 +208,8 @@ func (c *ReplayListCmd) Run(ctx context.Context, out *output.Writer) error {
 	if c.Limit < 1 || c.Limit > 1000 {
 		return errors.New("--limit: must be from 1 to 1000")
 	}
-	return c.WithPipeline(ctx, func(desk *pipelineadmin.Service) error {
-		list, _, err := desk.Replays(ctx, 0, c.Limit)
+	return c.WithPipeline(ctx, func(service *pipelineadmin.Service) error {
+		list, _, err := service.Replays(ctx, 0, c.Limit)
 		if err != nil {
 			return err
 		}
@@ -232,10 +235,10 @@ type ReplayShowCmd struct {
 	JSON          bool      `help:"Print JSON."`
 }
 
-// Run prints the replay as it is.
+// Run prints the replay.
 func (c *ReplayShowCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.WithPipeline(ctx, func(desk *pipelineadmin.Service) error {
-		job, err := desk.Replay(ctx, c.ID)
+	return c.WithPipeline(ctx, func(service *pipelineadmin.Service) error {
+		job, err := service.Replay(ctx, c.ID)
 		if err != nil {
 			return err
 		}
@@ -243,17 +246,17 @@ func (c *ReplayShowCmd) Run(ctx context.Context, out *output.Writer) error {
 	})
 }
 
-// ReplayCancelCmd ends a replay.
+// ReplayCancelCmd cancels a replay.
 type ReplayCancelCmd struct {
 	target.Target `embed:""`
 	ID            uuid.UUID `arg:"" help:"The replay's id."`
 	JSON          bool      `help:"Print JSON."`
 }
 
-// Run asks for the end and prints the replay as it is then.
+// Run requests the cancellation and prints the replay afterwards.
 func (c *ReplayCancelCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.WithPipeline(ctx, func(desk *pipelineadmin.Service) error {
-		job, err := desk.CancelReplay(ctx, c.ID)
+	return c.WithPipeline(ctx, func(service *pipelineadmin.Service) error {
+		job, err := service.CancelReplay(ctx, c.ID)
 		if err != nil {
 			return err
 		}
@@ -273,7 +276,7 @@ func printReplay(out *output.Writer, job pipelineadmin.Replay, asJSON bool) erro
 		fmt.Sprintf("replay %s of topic %s: %s", job.ID, job.Topic, state),
 		replayText(job),
 		fmt.Sprintf(
-			"asked for by %s at %s, taken up %s", job.RequestedBy, job.CreatedAt.UTC().Format(time.RFC3339),
+			"requested by %s at %s, started %s", job.RequestedBy, job.CreatedAt.UTC().Format(time.RFC3339),
 			plural.Count(job.Runs, "time"),
 		),
 	}

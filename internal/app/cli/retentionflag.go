@@ -8,8 +8,8 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// retentionFlag is for how many days points are kept, as a flag: a number, or none for
-// good.
+// retentionFlag is a flag for the number of days that points are kept: a number, or none
+// to keep them forever.
 type retentionFlag struct{ days *int32 }
 
 // UnmarshalText reads the flag.

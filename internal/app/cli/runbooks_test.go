@@ -14,25 +14,25 @@ import (
 var (
 	shellBlock    = regexp.MustCompile("(?s)```sh\n(.*?)```")
 	pastedCommand = regexp.MustCompile("(?m)^livegraph .*$")
-	standsFor     = regexp.MustCompile(`\b(OTHER_ID|ID|DIR)\b`)
+	placeholder   = regexp.MustCompile(`\b(OTHER_ID|ID|DIR)\b`)
 )
 
-// What an operator pastes in the middle of the night must be a command that there is,
-// with flags that it has.
+// The commands of the runbooks must exist with the flags that they use, because operators
+// paste them during incidents.
 func TestCommandsOfTheRunbooksAreThere(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "runbooks.md"))
 	require.NoError(t, err)
-	tried := 0
+	parsed := 0
 	for _, block := range shellBlock.FindAllStringSubmatch(string(page), -1) {
 		for _, line := range pastedCommand.FindAllString(block[1], -1) {
-			line = standsFor.ReplaceAllString(line, "0198a7c2-1111-7222-8333-444455556666")
+			line = placeholder.ReplaceAllString(line, "0198a7c2-1111-7222-8333-444455556666")
 			line, _, _ = strings.Cut(line, " #")
 			parser, err := newParser(t.Context(), "test", io.Discard, io.Discard)
 			require.NoError(t, err)
 			_, err = parser.Parse(strings.Fields(line)[1:])
 			require.NoError(t, err, line)
-			tried++
+			parsed++
 		}
 	}
-	require.Greater(t, tried, 30)
+	require.Greater(t, parsed, 30)
 }

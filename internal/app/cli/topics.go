@@ -18,17 +18,17 @@ type TopicsCmd struct {
 	JSON          bool `help:"Print JSON."`
 }
 
-// topicList is the JSON that it prints.
+// topicList is the JSON that TopicsCmd prints.
 type topicList struct {
 	Brokers []string              `json:"brokers"`
 	Topics  []pipelineadmin.Topic `json:"topics"`
 }
 
-// Run prints the brokers' addresses and each topic with its partitions: for consumers
-// of one's own, and to see how far the built-in ones are.
+// Run prints the brokers' addresses and each topic with its partitions, for custom
+// consumers and to show the lag of the built-in ones.
 func (c *TopicsCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.WithPipeline(ctx, func(desk *pipelineadmin.Service) error {
-		topics, err := desk.Topics(ctx)
+	return c.WithPipeline(ctx, func(service *pipelineadmin.Service) error {
+		topics, err := service.Topics(ctx)
 		if err != nil {
 			return err
 		}
@@ -46,20 +46,23 @@ func (c *TopicsCmd) Run(ctx context.Context, out *output.Writer) error {
 	})
 }
 
-// topicRows are a topic, its partitions, and below them each of its readers with the same
-// partitions.
+// topicRows returns the rows of a topic and its partitions. If the topic has several
+// readers, the rows of each reader and its partitions follow.
 func topicRows(t *pipelineadmin.Topic) [][]string {
 	rows := [][]string{
-		{t.Name, "all", "", "", strconv.FormatInt(t.Records, 10), sizeAndRetention(*t), groupsOf(t), "", countOrNone(t.Lag)},
+		{
+			t.Name, "all", "", "", strconv.FormatInt(t.Records, 10), sizeAndRetention(*t), groupNames(t), "",
+			countOrNone(t.Lag),
+		},
 	}
 	for i, p := range t.Partitions {
 		row := []string{
 			"", strconv.Itoa(int(p.Partition)), strconv.FormatInt(p.Begin, 10), strconv.FormatInt(p.End, 10),
 			strconv.FormatInt(p.End-p.Begin, 10), doctor.Size(p.Bytes), "", "-", "-",
 		}
-		// With one reader its row is the partition's own.
+		// The row of a partition includes the only reader's offset and lag.
 		if len(t.Readers) == 1 {
-			row[7], row[8] = readOf(&t.Readers[0].Partitions[i])
+			row[7], row[8] = committedAndLag(&t.Readers[0].Partitions[i])
 		}
 		rows = append(rows, row)
 	}
@@ -69,19 +72,19 @@ func topicRows(t *pipelineadmin.Topic) [][]string {
 	for _, r := range t.Readers {
 		rows = append(rows, []string{"", "all", "", "", "", "", r.Group, "", strconv.FormatInt(r.Lag, 10)})
 		for i := range r.Partitions {
-			committed, lag := readOf(&r.Partitions[i])
+			committed, lag := committedAndLag(&r.Partitions[i])
 			rows = append(rows, []string{"", strconv.Itoa(int(r.Partitions[i].Partition)), "", "", "", "", "", committed, lag})
 		}
 	}
 	return rows
 }
 
-func readOf(p *pipelineadmin.ReaderPartition) (committed, lag string) {
+func committedAndLag(p *pipelineadmin.ReaderPartition) (committed, lag string) {
 	return countOrNone(p.Committed), strconv.FormatInt(p.Lag, 10)
 }
 
-// groupsOf names the groups of a topic's readers.
-func groupsOf(t *pipelineadmin.Topic) string {
+// groupNames returns the names of the consumer groups of a topic's readers.
+func groupNames(t *pipelineadmin.Topic) string {
 	groups := make([]string, len(t.Readers))
 	for i, r := range t.Readers {
 		groups[i] = r.Group
@@ -90,7 +93,7 @@ func groupsOf(t *pipelineadmin.Topic) string {
 }
 
 func sizeAndRetention(t pipelineadmin.Topic) string {
-	kept := "no bound"
+	kept := "unlimited"
 	if t.RetentionBytes >= 0 {
 		kept = doctor.Size(t.RetentionBytes) + " a partition"
 	}

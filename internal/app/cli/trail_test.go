@@ -56,7 +56,7 @@ func TestWhatTheCommandLineDoesIsInTheOperatorsTrail(t *testing.T) {
 	require.Equal(t, []string{"name"}, acts[0].Fields)
 	require.EqualValues(t, 200, *acts[0].Status)
 
-	of, err := db.OperatorActs(t.Context(), access.OperatorActFilter{Workspace: &w.ID}, 10)
+	inWorkspace, err := db.OperatorActs(t.Context(), access.OperatorActFilter{Workspace: &w.ID}, 10)
 	require.NoError(t, err)
-	require.Len(t, of, 2)
+	require.Len(t, inWorkspace, 2)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/livegraph/livegraph/internal/app/output"
 )
 
-// notices are the licences' texts of all that is in the binary; `make notices` writes them.
+// notices contains the licence texts of everything in the binary; `make notices` writes them.
 //
 //go:embed notices.txt
 var notices string
@@ -20,10 +20,10 @@ type buildVersion string
 // VersionCmd prints the version.
 type VersionCmd struct {
 	JSON    bool `help:"Print JSON." xor:"form"`
-	Notices bool `help:"Print the licences of what the binary is made of." xor:"form"`
+	Notices bool `help:"Print the licences of everything in the binary." xor:"form"`
 }
 
-// Run prints the version, and what built it.
+// Run prints the version, and the Go version that built it.
 func (c *VersionCmd) Run(out *output.Writer, version buildVersion) error {
 	if c.Notices {
 		_, err := io.WriteString(out, notices)

@@ -21,9 +21,10 @@ import (
 )
 
 const (
-	// deletionPoll is how often it is looked how far a deletion is.
+	// deletionPoll is the interval at which the progress of a deletion is read.
 	deletionPoll = 250 * time.Millisecond
-	// deletionHint is after how long without progress it is said whose work it is.
+	// deletionHint is the time without progress after which a hint about the required role
+	// is printed.
 	deletionHint = 10 * time.Second
 )
 
@@ -32,13 +33,13 @@ type WorkspacesDeleteCmd struct {
 	target.Target `embed:""`
 	ID            uuid.UUID `arg:"" help:"The workspace's id."`
 	Yes           bool      `help:"Do not ask. Required where there is no terminal to ask on."`
-	Wait          bool      `help:"Wait until it is removed from all stores; else the server does it alone." default:"true" negatable:""`
+	Wait          bool      `help:"Wait until it is removed from all stores; otherwise the server does it in the background." default:"true" negatable:""`
 	JSON          bool      `help:"Print JSON."`
 }
 
-// Run closes the workspace to every key; then a server with the role points removes
-// what is in it from all stores, and Run shows how far that is. To ask again shows it
-// again. Nothing brings a deleted workspace back, and its id is never used again.
+// Run closes the workspace to every key. A server with the role points then removes its
+// contents from all stores, and Run shows the progress. Running the command again shows
+// the progress again. A deleted workspace cannot be restored, and its id is never reused.
 func (c *WorkspacesDeleteCmd) Run(ctx context.Context, out *output.Writer) error {
 	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		if err := c.confirm(ctx, db, out); err != nil {
@@ -48,7 +49,7 @@ func (c *WorkspacesDeleteCmd) Run(ctx context.Context, out *output.Writer) error
 			return err
 		}
 		if !c.Wait {
-			return c.started(ctx, db, out)
+			return c.printStarted(ctx, db, out)
 		}
 		return c.follow(ctx, db, out)
 	})
@@ -56,19 +57,19 @@ func (c *WorkspacesDeleteCmd) Run(ctx context.Context, out *output.Writer) error
 
 var errNotConfirmed = errors.New("nothing was deleted")
 
-// confirm asks, unless it was said already or the deletion is under way.
+// confirm asks for confirmation, unless --yes is set or the deletion has already started.
 func (c *WorkspacesDeleteCmd) confirm(ctx context.Context, db *stores.DB, out *output.Writer) error {
 	found, err := db.WorkspacesByID(ctx, []uuid.UUID{c.ID})
 	if err != nil || len(found) == 0 || c.Yes {
-		return err // one that does not stand is DeleteWorkspace's to refuse, or to go on with
+		return err // DeleteWorkspace refuses an unknown workspace, and continues a deletion
 	}
 	if !output.IsTerminal(os.Stdin) || !output.IsTerminal(out.Writer) {
-		return errors.New("deleting a workspace cannot be undone: say --yes, because there is no terminal to ask on")
+		return errors.New("deleting a workspace cannot be undone: pass --yes, because there is no terminal to ask on")
 	}
 	w := &found[0]
 	_, _ = fmt.Fprintf(
 		out,
-		"Workspace %q has %s with %s, and its graph. All of it is removed, and cannot be brought back.\nType its id to "+
+		"Workspace %q has %s with %s, and its graph. All of it is removed and cannot be restored.\nType its id to "+
 			"delete it: ",
 		output.Printable(w.Name), plural.Count(w.Sources, "source"), plural.CountOf(w.Series, "series", "series"),
 	)
@@ -87,7 +88,7 @@ func confirmed(from io.Reader, id uuid.UUID) error {
 	return nil
 }
 
-func (c *WorkspacesDeleteCmd) started(ctx context.Context, db *stores.DB, out *output.Writer) error {
+func (c *WorkspacesDeleteCmd) printStarted(ctx context.Context, db *stores.DB, out *output.Writer) error {
 	if c.JSON {
 		d, err := db.WorkspaceDeletion(ctx, c.ID)
 		if err != nil {
@@ -108,31 +109,31 @@ func (c *WorkspacesDeleteCmd) follow(ctx context.Context, db *stores.DB, out *ou
 			return err
 		}
 		if d.RemovedAt != nil {
-			return c.done(d, out)
+			return c.printDone(d, out)
 		}
-		if now := progressText(d); now != shown {
-			shown, changed = now, time.Now()
-			c.say(out, now)
+		if text := progressText(d); text != shown {
+			shown, changed = text, time.Now()
+			c.printLine(out, text)
 		} else if time.Since(changed) > deletionHint {
 			changed = time.Now()
-			c.say(out, "no progress: a server with the role points does the work, and goes on with it whenever one runs")
+			c.printLine(out, "no progress: a server with the role points does the work, and continues it whenever one runs")
 		}
 		select {
 		case <-ctx.Done():
-			c.say(out, "the server goes on with it; the same command shows how far it is")
+			c.printLine(out, "the server continues the deletion; the same command shows its progress")
 			return ctx.Err()
 		case <-time.After(deletionPoll):
 		}
 	}
 }
 
-func (c *WorkspacesDeleteCmd) say(out *output.Writer, line string) {
+func (c *WorkspacesDeleteCmd) printLine(out *output.Writer, line string) {
 	if !c.JSON && line != "" {
 		_, _ = fmt.Fprintln(out, line)
 	}
 }
 
-// progressText reports what is left, store by store.
+// progressText returns the remaining work of each store.
 func progressText(d jobs.WorkspaceDeletion) string {
 	var parts []string
 	for _, p := range d.Progress {
@@ -152,7 +153,7 @@ func progressText(d jobs.WorkspaceDeletion) string {
 	return text
 }
 
-func (c *WorkspacesDeleteCmd) done(d jobs.WorkspaceDeletion, out *output.Writer) error {
+func (c *WorkspacesDeleteCmd) printDone(d jobs.WorkspaceDeletion, out *output.Writer) error {
 	if c.JSON {
 		return output.JSON(out, deletionAnswer(d))
 	}
@@ -162,7 +163,7 @@ func (c *WorkspacesDeleteCmd) done(d jobs.WorkspaceDeletion, out *output.Writer)
 	}
 	text := "workspace %s is deleted: %s removed\n"
 	if d.FinishedAt == nil {
-		text = "workspace %s is deleted: %s removed; in a few minutes the server looks once more for what was being " +
+		text = "workspace %s is deleted: %s removed; in a few minutes the server checks again for data that was " +
 			"written meanwhile\n"
 	}
 	_, err := fmt.Fprintf(out, text, c.ID, plural.Count(rows, "row"))
@@ -172,7 +173,7 @@ func (c *WorkspacesDeleteCmd) done(d jobs.WorkspaceDeletion, out *output.Writer)
 // deletedWorkspace is what --json prints.
 type deletedWorkspace struct {
 	jobs.WorkspaceDeletion
-	Deleted bool `json:"deleted"` // false: the server is still at it
+	Deleted bool `json:"deleted"` // false: the server is still removing it
 }
 
 func deletionAnswer(d jobs.WorkspaceDeletion) deletedWorkspace {

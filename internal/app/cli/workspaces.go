@@ -65,7 +65,7 @@ type WorkspacesListCmd struct {
 	JSON          bool `help:"Print JSON."`
 }
 
-// Run prints the workspaces that stand, oldest first.
+// Run prints the existing workspaces, oldest first.
 func (c *WorkspacesListCmd) Run(ctx context.Context, out *output.Writer) error {
 	return c.WithPostgres(ctx, func(db *stores.DB) error {
 		list, err := db.Workspaces(ctx)
@@ -101,9 +101,9 @@ type WorkspacesUpdateCmd struct {
 	Plan          *string        `help:"Another plan: starter, pro or enterprise." placeholder:"PLAN"`
 	PerMinute     *int64         `help:"Requests a minute, plan enterprise; 0: unlimited." placeholder:"N"`
 	PerDay        *int64         `help:"Requests a day, plan enterprise; 0: unlimited." placeholder:"N"`
-	MaxSources    *int64         `help:"Most sources." placeholder:"N"`
-	MaxSeries     *int64         `help:"Most series." placeholder:"N"`
-	RetentionDays *retentionFlag `help:"Days for which points are kept, unless their source keeps them for less; none: for good. What a shorter one took away no longer one brings back." placeholder:"N|none"`
+	MaxSources    *int64         `help:"Maximum number of sources." placeholder:"N"`
+	MaxSeries     *int64         `help:"Maximum number of series." placeholder:"N"`
+	RetentionDays *retentionFlag `help:"Days for which points are kept, unless their source keeps them for less; none: forever. A longer retention does not restore points that a shorter one removed." placeholder:"N|none"`
 	JSON          bool           `help:"Print JSON."`
 }
 
@@ -120,9 +120,9 @@ func (c *WorkspacesUpdateCmd) Run(ctx context.Context, out *output.Writer) error
 		if c.RetentionDays != nil {
 			change.RetentionDays = &c.RetentionDays.days
 		}
-		if c.Plan != nil && *c.Plan != access.PlanEnterprise { // the other plans' limits are their own
+		if c.Plan != nil && *c.Plan != access.PlanEnterprise { // the other plans have fixed limits
 			change.PerMinute, change.PerDay = new(*int64), new(*int64)
-		} else if c.Plan == nil && (above(c.PerMinute) || above(c.PerDay)) {
+		} else if c.Plan == nil && (isPositive(c.PerMinute) || isPositive(c.PerDay)) {
 			if err := requireEnterprise(ctx, db, c.ID); err != nil {
 				return err
 			}
@@ -154,7 +154,7 @@ func (c *WorkspacesUpdateCmd) check() error {
 		var check request.Check
 		check.OneOf("--plan", *c.Plan, access.Plans()...)
 		problems = append(problems, check.Err())
-		if *c.Plan != access.PlanEnterprise && (above(c.PerMinute) || above(c.PerDay)) {
+		if *c.Plan != access.PlanEnterprise && (isPositive(c.PerMinute) || isPositive(c.PerDay)) {
 			problems = append(problems, errPlanLimits)
 		}
 	}
@@ -182,14 +182,14 @@ func requireEnterprise(ctx context.Context, db *stores.DB, id uuid.UUID) error {
 	if len(found) == 1 && found[0].Plan != access.PlanEnterprise {
 		return errPlanLimits
 	}
-	return nil // unknown ones are the update's to refuse
+	return nil // the update refuses an unknown workspace
 }
 
 var errPlanLimits = errors.New(
 	"--per-minute and --per-day are for the plan enterprise; the others have their own limits",
 )
 
-// A larger one could not be told from none in the answers' headers.
+// A larger limit could not be distinguished from no limit in the responses' headers.
 var errLimitTooLarge = fmt.Errorf(
 	"--per-minute and --per-day must be below %d; a workspace of plan enterprise without them is unlimited",
 	ratelimit.Unlimited,
@@ -216,9 +216,10 @@ func checkLimits(plan string, limits ...*int64) error {
 	return nil
 }
 
-func above(limit *int64) bool { return limit != nil && *limit > 0 }
+func isPositive(limit *int64) bool { return limit != nil && *limit > 0 }
 
-// zeroIsNone turns a flag into a change: absent, cleared by 0, or set.
+// zeroIsNone converts a flag into a change: nil without the flag, a pointer to nil for 0,
+// else a pointer to the limit.
 func zeroIsNone(limit *int64) **int64 {
 	switch {
 	case limit == nil:

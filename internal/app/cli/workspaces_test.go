@@ -12,11 +12,11 @@ import (
 func TestAWorkspaceIsMadeListedChangedAndDeleted(t *testing.T) {
 	_, ok, bad := commandLine(t)
 	require.Equal(t, "[]\n", ok("workspaces", "list", "--json"))
-	made := decode[access.Workspace](t, ok(
+	created := decode[access.Workspace](t, ok(
 		"workspaces", "create", "--name", "plant", "--plan", "enterprise", "--per-minute", "5", "--per-day", "9", "--json",
 	))
-	require.EqualValues(t, 5, *made.PerMinute)
-	id := made.ID.String()
+	require.EqualValues(t, 5, *created.PerMinute)
+	id := created.ID.String()
 	require.Regexp(t, id+` +plant +enterprise +live +5 +9 `, ok("workspaces", "list"))
 
 	changed := decode[access.Workspace](t, ok(

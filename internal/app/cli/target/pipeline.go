@@ -15,7 +15,7 @@ import (
 	pgstores "github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// WithPipeline runs work on the target's log and Postgres.
+// WithPipeline runs work with a service on the target's Kafka and Postgres.
 func (t *Target) WithPipeline(ctx context.Context, work func(*pipelineadmin.Service) error) error {
 	if t.Postgres.URL == "" || len(t.Kafka.Brokers) == 0 {
 		if err := t.Resolve(); err != nil {
@@ -32,8 +32,8 @@ func (t *Target) WithPipeline(ctx context.Context, work func(*pipelineadmin.Serv
 	})
 }
 
-// OpenLog connects to the target's Kafka. It waits for acknowledgements for so long; 0: as
-// long as the package does by itself. The caller closes it.
+// OpenLog connects to the target's Kafka. produceTimeout bounds the wait for
+// acknowledgements; 0 is the default of package kafka. The caller closes the client.
 func (t *Target) OpenLog(ctx context.Context, produceTimeout time.Duration) (*kafka.Client, error) {
 	security, err := stores.KafkaSecurity(&t.Kafka)
 	if err != nil {
@@ -45,11 +45,11 @@ func (t *Target) OpenLog(ctx context.Context, produceTimeout time.Duration) (*ka
 		BufferedBytes: t.Kafka.BufferedBytes, ProduceTimeout: produceTimeout, PointsGroup: t.Points.Group,
 		CommandsGroup: t.Commands.Group, AuditGroup: t.Audit.Group,
 		EventsGroups: []string{t.Lexical.Group, t.Embeddings.Group},
-		Log:          slog.New(slog.DiscardHandler), // what goes wrong is in the errors
+		Log:          slog.New(slog.DiscardHandler), // failures are returned as errors
 	})
 }
 
-// flagNames are the flags of the fields that requests of package operate name.
+// flagNames maps the fields that errors of package pipelineadmin name to flags.
 var flagNames = map[string]string{
 	"topic": "--topic", "fromStart": "--from-start", "fromTime": "--from-time", "fromOffsets": "--from-offset",
 	"toTime":    "--to-time",
@@ -58,7 +58,7 @@ var flagNames = map[string]string{
 	"limit":            "--limit", "states": "--state", "from": "--from", "to": "--to", "reason": "--reason",
 }
 
-// FlagError has an error name the flag where it names a field.
+// FlagError returns err with the name of the flag in place of the field that it names.
 func FlagError(err error) error {
 	var public *fault.Error
 	if !errors.As(err, &public) {

@@ -1,4 +1,4 @@
-// Package target finds what a command works on: the engines and the server of the
+// Package target finds the engines and the server that a command works on: those of the
 // settings, or those of the server that runs on the data directory.
 package target
 
@@ -17,21 +17,20 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/stores"
 )
 
-// Target is what a tool works on: the engines of production, by the same
-// settings as the server's, or those of the server that runs on the data
-// directory.
+// Target is the installation that a command works on: the engines named by the same
+// settings as the server's, or those of the server that runs on the data directory.
 type Target struct {
 	config.Config `embed:""`
 }
 
-// errNoServer reports what to do when there is nothing to work on.
+// errNoServer returns the error for a command that finds neither a server nor engines.
 func errNoServer(dataDir string) error {
 	return fmt.Errorf("no server runs on %s: start one with `livegraph serve --data-dir %s`, "+
 		"or name the engines, such as LIVEGRAPH_POSTGRES_URL", dataDir, dataDir)
 }
 
-// Resolve fills the addresses that are not configured from the running server.
-// It fails only when one is missing and no server runs.
+// Resolve sets the addresses that are not configured to those of the running server. It
+// returns an error if an address is missing and no server runs.
 func (t *Target) Resolve() error {
 	missing := t.Postgres.URL == "" || t.ClickHouse.URL == "" || len(t.Kafka.Brokers) == 0 || t.Redis.URL == ""
 	if !missing {
@@ -44,8 +43,8 @@ func (t *Target) Resolve() error {
 	return err
 }
 
-// FillFromServer fills the addresses that are not configured from the server that
-// runs on the data directory, runfile.ErrNotRunning when none does.
+// FillFromServer sets the addresses that are not configured to those of the server that
+// runs on the data directory. It returns runfile.ErrNotRunning if none does.
 func (t *Target) FillFromServer() error {
 	server, err := runfile.Read(t.DataDir)
 	if err != nil {
@@ -75,15 +74,15 @@ func (t *Target) FillFromServer() error {
 			Address: server.MilvusAddress, Token: config.Secret(server.MilvusToken), TLS: server.MilvusTLS,
 		}
 	}
-	if e := server.Embedder; t.Embedder.At == "" {
-		t.Embedder.At, t.Embedder.Key, t.Embedder.Model = e.At, config.Secret(e.Key), e.Model
+	if e := server.Embedder; t.Embedder.Address == "" {
+		t.Embedder.Address, t.Embedder.Key, t.Embedder.Model = e.Address, config.Secret(e.Key), e.Model
 		t.Embedder.Dimensions, t.Embedder.AllowPrivateAddresses, t.Embedder.TLS = e.Dimensions, e.AllowPrivateAddresses, e.TLS
 	}
 	return nil
 }
 
-// FindServer finds the server to talk to: the one at url, else at the configured public
-// address, else the one that runs on the data directory.
+// FindServer returns the server to send requests to: the one at url, else the one at the
+// configured public address, else the one that runs on the data directory.
 func (t *Target) FindServer(url string) (runfile.Server, error) {
 	running, err := runfile.Read(t.DataDir)
 	if url = cmp.Or(url, t.API.PublicURL); url != "" && (err != nil || running.URL != url) {
@@ -95,7 +94,7 @@ func (t *Target) FindServer(url string) (runfile.Server, error) {
 	return running, err
 }
 
-// WorkspaceOrFirst returns the workspace that was named, or that of the first run.
+// WorkspaceOrFirst returns the named workspace, or that of the first run if named is nil.
 func (t *Target) WorkspaceOrFirst(named *uuid.UUID) (uuid.UUID, error) {
 	if named != nil {
 		return *named, nil
@@ -107,8 +106,7 @@ func (t *Target) WorkspaceOrFirst(named *uuid.UUID) (uuid.UUID, error) {
 	return record.WorkspaceID, nil
 }
 
-// WithPostgres runs work on the target's Postgres. That store alone is enough
-// for it: the others may be down.
+// WithPostgres runs work on the target's Postgres. It requires no other store.
 func (t *Target) WithPostgres(ctx context.Context, work func(*stores.DB) error) error {
 	if t.Postgres.URL == "" {
 		if err := t.Resolve(); err != nil {

@@ -16,37 +16,39 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/plural"
 )
 
-// GraphCmd looks around in a graph, and takes back what was done to it.
+// GraphCmd groups the commands that read a graph and undo or redo its commands.
 type GraphCmd struct {
 	Nodes     GraphNodesCmd     `cmd:"" help:"List nodes by type and name."`
 	Node      GraphNodeCmd      `cmd:"" help:"Show a node with its edges."`
-	Neighbors GraphNeighborsCmd `cmd:"" help:"List the nodes around a node."`
-	History   GraphHistoryCmd   `cmd:"" help:"List what was done to a node, or to the whole graph, newest first."`
-	Undo      GraphUndoCmd      `cmd:"" help:"Take back a command, by default the workspace's last."`
-	Redo      GraphRedoCmd      `cmd:"" help:"Do again what was taken back, by default the last."`
-	Purge     GraphPurgeCmd     `cmd:"" help:"Remove what a deleted node was from the graph and its history, for good."`
+	Neighbors GraphNeighborsCmd `cmd:"" help:"List the neighbors of a node."`
+	History   GraphHistoryCmd   `cmd:"" help:"List the changes of a node, or of the whole graph, newest first."`
+	Undo      GraphUndoCmd      `cmd:"" help:"Undo a command, by default the workspace's last."`
+	Redo      GraphRedoCmd      `cmd:"" help:"Redo a command that was undone, by default the last."`
+	Purge     GraphPurgeCmd     `cmd:"" help:"Remove a deleted node's content from the graph and its history permanently."`
 }
 
 // GraphNodesCmd lists nodes.
 type GraphNodesCmd struct {
 	tenant
 	paged
-	Name       string   `help:"Only those with this in their name." placeholder:"TEXT"`
+	Name       string   `help:"Only those whose name contains this text." placeholder:"TEXT"`
 	EntityType []string `help:"Only those of these types: object, process, concept, actor." placeholder:"TYPE"`
-	Sort       string   `help:"Fields by comma, a leading - for descending: createdAt, updatedAt, name, entityType, version." default:"createdAt"`
+	Sort       string   `help:"Comma-separated fields, a leading - for descending: createdAt, updatedAt, name, entityType, version." default:"createdAt"`
 }
 
 // Run prints the nodes.
 func (c *GraphNodesCmd) Run(ctx context.Context, out *output.Writer) error {
 	query := c.query()
 	query.Set("sort", c.Sort)
-	setText(query, "name", c.Name)
-	setText(query, "entityType", strings.Join(c.EntityType, ","))
-	list := listing[graphjson.Node]{path: "/api/queries/nodes", query: query, one: "node", head: nodeHead(), row: nodeRow}
+	setParameter(query, "name", c.Name)
+	setParameter(query, "entityType", strings.Join(c.EntityType, ","))
+	list := listing[graphjson.Node]{
+		path: "/api/queries/nodes", query: query, noun: "node", head: nodeHeader(), row: nodeRow,
+	}
 	return list.print(ctx, out, &c.tenant)
 }
 
-func nodeHead() []string { return []string{"NAME", "TYPE", "ID", "VERSION", "UPDATED"} }
+func nodeHeader() []string { return []string{"NAME", "TYPE", "ID", "VERSION", "UPDATED"} }
 
 func nodeRow(n *graphjson.Node) []string {
 	return []string{
@@ -60,19 +62,19 @@ type GraphNodeCmd struct {
 	ID uuid.UUID `arg:"" help:"The node."`
 }
 
-// Run prints the node, and its first edges.
+// Run prints the node and its first edges.
 func (c *GraphNodeCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.reads(ctx, func(v *visit) error {
+	return c.withReadRoutes(ctx, func(v *session) error {
 		got, err := v.get(ctx, "/api/queries/nodes/"+c.ID.String(), nil)
 		if err != nil || c.JSON {
-			return printed(out, got, err)
+			return printAnswer(out, got, err)
 		}
-		node, err := read[struct{ Data graphjson.Node }](got)
+		node, err := decode[struct{ Data graphjson.Node }](got)
 		if err != nil {
 			return err
 		}
 		n := &node.Data
-		if err := output.Table(out, [][]string{nodeHead(), nodeRow(n)}); err != nil {
+		if err := output.Table(out, [][]string{nodeHeader(), nodeRow(n)}); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintf(
@@ -84,12 +86,12 @@ func (c *GraphNodeCmd) Run(ctx context.Context, out *output.Writer) error {
 		if got, err = v.get(ctx, "/api/queries/edges", url.Values{"nodeId": {c.ID.String()}, "limit": {"50"}}); err != nil {
 			return err
 		}
-		edges, err := read[page[graphjson.Edge]](got)
+		edges, err := decode[page[graphjson.Edge]](got)
 		if err != nil {
 			return err
 		}
-		edges.Meta.NextCursor = "" // no flag of this command takes it
-		list := listing[graphjson.Edge]{one: "edge", head: []string{"EDGE", "RELATION", "FROM", "TO"},
+		edges.Meta.NextCursor = "" // this command has no flag for a cursor
+		list := listing[graphjson.Edge]{noun: "edge", head: []string{"EDGE", "RELATION", "FROM", "TO"},
 			row: func(e *graphjson.Edge) []string {
 				return []string{e.ID.String(), e.RelationType, e.SourceID.String(), e.TargetID.String()}
 			}}
@@ -97,12 +99,12 @@ func (c *GraphNodeCmd) Run(ctx context.Context, out *output.Writer) error {
 	})
 }
 
-// GraphNeighborsCmd lists what is around a node.
+// GraphNeighborsCmd lists the neighbors of a node.
 type GraphNeighborsCmd struct {
 	tenant
 	paged
 	ID           uuid.UUID `arg:"" help:"The node."`
-	Depth        int       `help:"Edges of the longest way, 1 to 3." default:"1"`
+	Depth        int       `help:"Maximum distance in edges, 1 to 3." default:"1"`
 	Direction    string    `help:"Follow edges out, in or both ways." enum:"out,in,both" default:"both"`
 	RelationType []string  `help:"Follow only edges of this type; repeat it for several." sep:"none" placeholder:"TYPE"`
 }
@@ -116,8 +118,8 @@ func (c *GraphNeighborsCmd) Run(ctx context.Context, out *output.Writer) error {
 		query.Add("relationType", relation)
 	}
 	list := listing[neighbor]{
-		path: "/api/queries/nodes/" + c.ID.String() + "/neighbors", query: query, one: "node",
-		head: append([]string{"DEPTH", "RELATION"}, nodeHead()...),
+		path: "/api/queries/nodes/" + c.ID.String() + "/neighbors", query: query, noun: "node",
+		head: append([]string{"DEPTH", "RELATION"}, nodeHeader()...),
 		row: func(n *neighbor) []string {
 			var relations []string
 			for _, e := range n.Edges {
@@ -129,7 +131,7 @@ func (c *GraphNeighborsCmd) Run(ctx context.Context, out *output.Writer) error {
 	return list.print(ctx, out, &c.tenant)
 }
 
-// neighbor is a node around another.
+// neighbor is a node that is reachable from another.
 type neighbor struct {
 	Node  graphjson.Node
 	Depth int
@@ -150,11 +152,11 @@ func (c *GraphHistoryCmd) Run(ctx context.Context, out *output.Writer) error {
 		query.Set("nodeId", c.ID.String())
 	}
 	list := listing[graphjson.Change]{
-		path: "/api/queries/history", query: query, one: "change",
+		path: "/api/queries/history", query: query, noun: "change",
 		head: []string{"SEQUENCE", "AT", "TYPE", "WHAT", "ACTOR", "COMMAND"},
 		row: func(change *graphjson.Change) []string {
 			return []string{
-				strconv.FormatInt(change.Sequence, 10), change.At.Format(time.RFC3339), change.Type, touched(change),
+				strconv.FormatInt(change.Sequence, 10), change.At.Format(time.RFC3339), change.Type, changeSubject(change),
 				change.ActorID.String(), change.CommandID.String(),
 			}
 		},
@@ -162,8 +164,8 @@ func (c *GraphHistoryCmd) Run(ctx context.Context, out *output.Writer) error {
 	return list.print(ctx, out, &c.tenant)
 }
 
-// touched reports what a change was done to.
-func touched(c *graphjson.Change) string {
+// changeSubject returns a description of the nodes and edges that a change affected.
+func changeSubject(c *graphjson.Change) string {
 	switch {
 	case c.Node != nil && c.Cascade != nil:
 		return fmt.Sprintf("%s and %s", c.Node.Name, plural.Count(c.Cascade.Count, "edge"))
@@ -175,40 +177,40 @@ func touched(c *graphjson.Change) string {
 	return plural.Count(len(c.Steps), "step")
 }
 
-// GraphUndoCmd takes a command back.
+// GraphUndoCmd undoes a command.
 type GraphUndoCmd struct {
 	tenant
 	Command *uuid.UUID `help:"This command, as the history names it." placeholder:"ID"`
 }
 
-// Run takes it back and prints what came of it.
+// Run undoes the command and prints the result.
 func (c *GraphUndoCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.turn(ctx, out, graph.TypeUndo, c.Command)
+	return c.undoOrRedo(ctx, out, graph.TypeUndo, c.Command)
 }
 
-// GraphRedoCmd does again what was taken back.
+// GraphRedoCmd redoes a command that was undone.
 type GraphRedoCmd struct {
 	tenant
 	Command *uuid.UUID `help:"This command, as the history names it." placeholder:"ID"`
 }
 
-// Run does it again and prints what came of it.
+// Run redoes the command and prints the result.
 func (c *GraphRedoCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.turn(ctx, out, graph.TypeRedo, c.Command)
+	return c.undoOrRedo(ctx, out, graph.TypeRedo, c.Command)
 }
 
-// turn undoes or redoes a command; nil: the workspace's last.
-func (c *tenant) turn(ctx context.Context, out *output.Writer, how graph.Type, command *uuid.UUID) error {
+// undoOrRedo undoes or redoes a command. If command is nil, it is the workspace's last.
+func (c *tenant) undoOrRedo(ctx context.Context, out *output.Writer, kind graph.Type, command *uuid.UUID) error {
 	payload := map[string]any{"scope": "workspace"}
 	if command != nil {
 		payload = map[string]any{"commandId": command}
 	}
-	return c.writes(ctx, func(v *visit) error {
-		got, err := v.post(ctx, "/api/commands/execute", map[string]any{"type": how, "payload": payload})
+	return c.withGraphRoutes(ctx, func(v *session) error {
+		got, err := v.post(ctx, "/api/commands/execute", map[string]any{"type": kind, "payload": payload})
 		if err != nil || c.JSON {
-			return printed(out, got, err)
+			return printAnswer(out, got, err)
 		}
-		done, err := read[struct {
+		done, err := decode[struct {
 			Data struct {
 				Sequence int64
 				Target   struct {
@@ -222,7 +224,7 @@ func (c *tenant) turn(ctx context.Context, out *output.Writer, how graph.Type, c
 			return err
 		}
 		d := done.Data
-		_, err = fmt.Fprintf(out, "%s of %s %s is change %d: %s, %s\n", strings.ToLower(string(how)), d.Target.Type,
+		_, err = fmt.Fprintf(out, "%s of %s %s is change %d: %s, %s\n", strings.ToLower(string(kind)), d.Target.Type,
 			d.Target.CommandID, d.Sequence, plural.Count(d.Affected.Counts.Nodes, "node"),
 			plural.Count(d.Affected.Counts.Edges, "edge"))
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/plural"
 )
 
-// page is a list in an answer.
+// page is a page of a list in an answer.
 type page[T any] struct {
 	Data []T
 	Meta struct {
@@ -23,40 +23,40 @@ type page[T any] struct {
 
 // paged are the flags of lists.
 type paged struct {
-	Limit  int    `help:"How many at most, 1 to 100." default:"50"`
-	Cursor string `help:"Go on where the list before ended." placeholder:"CURSOR"`
+	Limit  int    `help:"Maximum number of items, 1 to 100." default:"50"`
+	Cursor string `help:"Continue where the previous page ended." placeholder:"CURSOR"`
 }
 
 func (p *paged) query() url.Values {
 	query := url.Values{"limit": {strconv.Itoa(p.Limit)}}
-	setText(query, "cursor", p.Cursor)
+	setParameter(query, "cursor", p.Cursor)
 	return query
 }
 
-// setText sets a parameter that is not empty.
-func setText(query url.Values, name, value string) {
+// setParameter sets a parameter if its value is not empty.
+func setParameter(query url.Values, name, value string) {
 	if value != "" {
 		query.Set(name, value)
 	}
 }
 
-// listing is a list of a route as a table.
+// listing prints a list of a route as a table.
 type listing[T any] struct {
 	path  string
 	query url.Values
-	one   string   // what there is one of: node
-	head  []string // of the columns
+	noun  string   // singular name of an item, such as node
+	head  []string // the column names
 	row   func(*T) []string
 }
 
-// print prints the page that the route gives, how much there is, and how to see the rest.
+// print prints the page that the route returns, the total, and how to read the next page.
 func (l *listing[T]) print(ctx context.Context, out *output.Writer, c *tenant) error {
-	return c.reads(ctx, func(v *visit) error {
+	return c.withReadRoutes(ctx, func(v *session) error {
 		got, err := v.get(ctx, l.path, l.query)
 		if err != nil || c.JSON {
-			return printed(out, got, err)
+			return printAnswer(out, got, err)
 		}
-		list, err := read[page[T]](got)
+		list, err := decode[page[T]](got)
 		if err != nil {
 			return err
 		}
@@ -73,15 +73,15 @@ func (l *listing[T]) show(out *output.Writer, list *page[T]) error {
 	if err := output.Table(out, rows); err != nil {
 		return err
 	}
-	text := plural.Count(list.Meta.Total, l.one)
+	text := plural.Count(list.Meta.Total, l.noun)
 	if shown := len(list.Data); int64(shown) < list.Meta.Total {
 		text = fmt.Sprintf("%d of %s", shown, text)
 	}
 	if list.Meta.NextCursor != "" {
-		text += "; the next: --cursor " + list.Meta.NextCursor
+		text += "; next page: --cursor " + list.Meta.NextCursor
 	}
 	if list.Meta.Truncated {
-		text = "there are more edges than a walk follows: some of what is behind them is missing\n" + text
+		text = "the traversal reached its limit of edges: some nodes behind them are missing\n" + text
 	}
 	_, err := fmt.Fprintln(out, text)
 	return err

@@ -10,20 +10,20 @@ import (
 	"github.com/livegraph/livegraph/internal/app/output"
 )
 
-// GraphPurgeCmd removes what a deleted node was.
+// GraphPurgeCmd purges a deleted node.
 type GraphPurgeCmd struct {
 	tenant
 	Node uuid.UUID `arg:"" help:"The node. It has to be deleted first."`
 }
 
-// Run asks for it, and prints how far it is.
+// Run requests the purge and prints its state.
 func (c *GraphPurgeCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.writes(ctx, func(v *visit) error {
-		got, err := v.ask(ctx, http.MethodPost, "/api/admin/nodes/"+c.Node.String()+"/purge", nil, nil)
+	return c.withGraphRoutes(ctx, func(v *session) error {
+		got, err := v.do(ctx, http.MethodPost, "/api/admin/nodes/"+c.Node.String()+"/purge", nil, nil)
 		if err != nil || c.JSON {
-			return printed(out, got, err)
+			return printAnswer(out, got, err)
 		}
-		done, err := read[struct{ Data struct{ State string } }](got)
+		done, err := decode[struct{ Data struct{ State string } }](got)
 		if err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func (c *GraphPurgeCmd) Run(ctx context.Context, out *output.Writer) error {
 			return err
 		}
 		_, err = fmt.Fprintf(
-			out, "node %s is purged by a server with role points, as soon as one runs; ask again to see that it was\n", c.Node,
+			out, "node %s will be purged by a server with role points; run the command again to see the state\n", c.Node,
 		)
 		return err
 	})

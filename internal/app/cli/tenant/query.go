@@ -16,42 +16,42 @@ import (
 	"github.com/livegraph/livegraph/internal/app/output"
 )
 
-// QueryCmd asks for points.
+// QueryCmd queries points.
 type QueryCmd struct {
 	tenant
-	Source      string            `help:"Of the source of this name." placeholder:"NAME"`
-	SourceID    []uuid.UUID       `help:"Of these sources, by id." placeholder:"ID"`
-	Metric      []string          `help:"Of this metric; repeat it for several." sep:"none" placeholder:"METRIC"`
-	Tag         map[string]string `help:"Of series with this tag; repeat it for several." placeholder:"KEY=VALUE"`
-	From        string            `help:"From then on: a time such as 2026-11-21T07:40:08Z, or an age such as 15m. Default: one hour before --to." placeholder:"TIME"`
-	To          string            `help:"Up to then, in the same forms; default: now." placeholder:"TIME"`
-	Aggregation []string          `help:"avg, min, max, sum, count, first, last, stddev, p50, p90, p95, p99, rate or delta; several by comma. Default: the points themselves." placeholder:"NAME"`
+	Source      string            `help:"Only the source with this name." placeholder:"NAME"`
+	SourceID    []uuid.UUID       `help:"Only these sources, by id." placeholder:"ID"`
+	Metric      []string          `help:"Only this metric; repeat it for several." sep:"none" placeholder:"METRIC"`
+	Tag         map[string]string `help:"Only series with this tag; repeat it for several." placeholder:"KEY=VALUE"`
+	From        string            `help:"Start of the range: a time such as 2026-11-21T07:40:08Z, or an age such as 15m. Default: one hour before --to." placeholder:"TIME"`
+	To          string            `help:"End of the range, in the same forms; default: now." placeholder:"TIME"`
+	Aggregation []string          `help:"avg, min, max, sum, count, first, last, stddev, p50, p90, p95, p99, rate or delta; comma-separated. Default: raw points." placeholder:"NAME"`
 	Interval    string            `help:"Length of the buckets of an aggregation, such as 5m, or auto." placeholder:"LENGTH"`
 	Timezone    string            `help:"IANA time zone by which buckets are aligned." placeholder:"ZONE"`
 	Fill        string            `help:"Buckets without points: none, null, previous, linear or a number." placeholder:"HOW"`
-	GroupBy     string            `help:"Aggregate series together by sourceId, metric, tag.KEY (several by comma) or none." placeholder:"FIELDS"`
+	GroupBy     string            `help:"Aggregate series together by sourceId, metric, tag.KEY (comma-separated) or none." placeholder:"FIELDS"`
 	Latest      bool              `help:"Only the newest point of each series."`
-	Limit       int               `help:"Series at most, 1 to 10000; with --json to 100." default:"100"`
-	PointsLimit int               `help:"Points at most, 1 to 1000000." default:"10000"`
+	Limit       int               `help:"Maximum number of series, 1 to 10000; with --json, 1 to 100." default:"100"`
+	PointsLimit int               `help:"Maximum number of points, 1 to 1000000." default:"10000"`
 	Format      string            `help:"table, csv or ndjson." enum:"table,csv,ndjson" default:"table"`
 }
 
-// hiddenColumns are those of CSV that a table does without: it would be too wide, and
-// the names say the same.
+// hiddenColumns are the columns of the CSV that a table omits: the table would be too
+// wide, and the names contain the same information.
 var hiddenColumns = []string{"sourceId", "kind"}
 
 // Run prints the points.
 func (c *QueryCmd) Run(ctx context.Context, out *output.Writer) error {
 	query := c.parameters()
-	return c.reads(ctx, func(v *visit) error {
+	return c.withReadRoutes(ctx, func(v *session) error {
 		const path = "/api/live-data/query"
 		switch {
 		case c.JSON:
-			_, err := v.ask(ctx, "GET", path+"?"+query.Encode(), nil, out)
+			_, err := v.do(ctx, "GET", path+"?"+query.Encode(), nil, out)
 			return err
 		case c.Format != "table":
 			query.Set("format", c.Format)
-			_, err := v.ask(ctx, "GET", path+"?"+query.Encode(), nil, out)
+			_, err := v.do(ctx, "GET", path+"?"+query.Encode(), nil, out)
 			return err
 		}
 		query.Set("format", "csv")
@@ -66,11 +66,11 @@ func (c *QueryCmd) Run(ctx context.Context, out *output.Writer) error {
 func (c *QueryCmd) parameters() url.Values {
 	query := url.Values{"limit": {strconv.Itoa(c.Limit)}, "pointsLimit": {strconv.Itoa(c.PointsLimit)}}
 	for name, value := range map[string]string{
-		"source": c.Source, "from": sinceThen(c.From), "to": sinceThen(c.To), "aggregation": strings.Join(c.Aggregation, ","),
+		"source": c.Source, "from": apiTime(c.From), "to": apiTime(c.To), "aggregation": strings.Join(c.Aggregation, ","),
 		"interval": c.Interval,
 		"timezone": c.Timezone, "fill": c.Fill, "groupBy": c.GroupBy,
 	} {
-		setText(query, name, value)
+		setParameter(query, name, value)
 	}
 	for _, id := range c.SourceID {
 		query.Add("sourceId", id.String())
@@ -87,18 +87,18 @@ func (c *QueryCmd) parameters() url.Values {
 	return query
 }
 
-// sinceThen returns an age as the interface has it, with a minus before it, which would be
-// a flag here. Other times stay as they are.
-func sinceThen(text string) string {
-	if age.MatchString(text) {
+// apiTime returns a time in the format of the API. It adds a minus to an age, which on the
+// command line would begin a flag, and returns other times unchanged.
+func apiTime(text string) string {
+	if agePattern.MatchString(text) {
 		return "-" + text
 	}
 	return text
 }
 
-var age = regexp.MustCompile(`^[0-9]+[smhdw]$`)
+var agePattern = regexp.MustCompile(`^[0-9]+[smhdw]$`)
 
-// printPoints prints rows of CSV as a table.
+// printPoints prints CSV as a table.
 func printPoints(out *output.Writer, text []byte) error {
 	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil {

@@ -15,14 +15,14 @@ import (
 // SearchCmd searches nodes.
 type SearchCmd struct {
 	tenant
-	Query      string      `arg:"" help:"What to look for."`
-	Hybrid     bool        `help:"Walk over the edges, too: by words, meaning and the graph."`
+	Query      string      `arg:"" help:"The text to search for."`
+	Hybrid     bool        `help:"Search by words, meaning and the graph: also follow edges."`
 	EntityType []string    `help:"Only nodes of these types: object, process, concept, actor." placeholder:"TYPE"`
-	Limit      int         `help:"Nodes at most, 1 to 100." default:"10"`
-	MinScore   *float64    `help:"Only nodes that score as much, 0 to 1." placeholder:"SCORE"`
-	Hops       *int        `help:"With --hybrid: how far to walk, 0 to 3." placeholder:"EDGES"`
-	Node       []uuid.UUID `help:"With --hybrid: begin at this node, too; repeat it for several." placeholder:"ID"`
-	Explain    bool        `help:"With --hybrid: say what each score is made of."`
+	Limit      int         `help:"Maximum number of nodes, 1 to 100." default:"10"`
+	MinScore   *float64    `help:"Minimum score, 0 to 1." placeholder:"SCORE"`
+	Hops       *int        `help:"With --hybrid: maximum distance in edges, 0 to 3." placeholder:"EDGES"`
+	Node       []uuid.UUID `help:"With --hybrid: also start from this node; repeat it for several." placeholder:"ID"`
+	Explain    bool        `help:"With --hybrid: show the parts of each score."`
 }
 
 // Validate checks which flags go together.
@@ -35,8 +35,8 @@ func (c *SearchCmd) Validate() error {
 	return nil
 }
 
-// foundNode is a hit of either search.
-type foundNode struct {
+// searchHit is a hit of a search or a hybrid search.
+type searchHit struct {
 	Node        graphjson.Node
 	Score       float64
 	Snippet     string
@@ -48,7 +48,7 @@ type foundNode struct {
 	}
 }
 
-// Run prints what is found, best first.
+// Run prints the hits, best first.
 func (c *SearchCmd) Run(ctx context.Context, out *output.Writer) error {
 	path, body := "/api/rag/search", map[string]any{"query": c.Query, "limit": c.Limit}
 	if c.MinScore != nil {
@@ -69,12 +69,12 @@ func (c *SearchCmd) Run(ctx context.Context, out *output.Writer) error {
 			body["explain"] = true
 		}
 	}
-	return c.reads(ctx, func(v *visit) error {
+	return c.withReadRoutes(ctx, func(v *session) error {
 		got, err := v.post(ctx, path, body)
 		if err != nil || c.JSON {
-			return printed(out, got, err)
+			return printAnswer(out, got, err)
 		}
-		list, err := read[page[foundNode]](got)
+		list, err := decode[page[searchHit]](got)
 		if err != nil {
 			return err
 		}
@@ -82,8 +82,8 @@ func (c *SearchCmd) Run(ctx context.Context, out *output.Writer) error {
 	})
 }
 
-// printFound prints hits, a paragraph each.
-func printFound(out *output.Writer, list *page[foundNode]) error {
+// printFound prints hits, each as a paragraph.
+func printFound(out *output.Writer, list *page[searchHit]) error {
 	var text strings.Builder
 	for _, hit := range list.Data {
 		fmt.Fprintf(
@@ -92,47 +92,47 @@ func printFound(out *output.Writer, list *page[foundNode]) error {
 		if hit.Snippet != "" {
 			fmt.Fprintf(&text, "       %s\n", output.Printable(hit.Snippet))
 		}
-		var lanes []string
-		for _, lane := range []struct {
+		var scores []string
+		for _, part := range []struct {
 			name  string
 			score *float64
 		}{{"words", hit.Scores.Text}, {"meaning", hit.Scores.Vector}, {"graph", hit.Scores.Graph}} {
-			if lane.score != nil {
-				lanes = append(lanes, fmt.Sprintf("%s %.3f", lane.name, *lane.score))
+			if part.score != nil {
+				scores = append(scores, fmt.Sprintf("%s %.3f", part.name, *part.score))
 			}
 		}
 		if len(hit.Path) > 0 {
-			lanes = append(lanes, plural.Count(len(hit.Path), "edge")+" away")
+			scores = append(scores, plural.Count(len(hit.Path), "edge")+" away")
 		}
-		fmt.Fprintf(&text, "       %s\n", strings.Join(lanes, ", "))
+		fmt.Fprintf(&text, "       %s\n", strings.Join(scores, ", "))
 		for _, reason := range hit.Explanation {
 			fmt.Fprintf(&text, "       %5.1f %%  %s: %s\n", 100*reason.Share, reason.Kind, output.Printable(reason.Detail))
 		}
 	}
 	if len(list.Meta.Degraded) > 0 {
-		fmt.Fprintf(&text, "without %s, or not with all of it\n", strings.Join(list.Meta.Degraded, " and "))
+		fmt.Fprintf(&text, "incomplete: %s unavailable or partial\n", strings.Join(list.Meta.Degraded, " and "))
 	}
 	fmt.Fprintln(&text, plural.Count(list.Meta.Total, "candidate"))
 	_, err := fmt.Fprint(out, text.String())
 	return err
 }
 
-// IndexCmd looks at the search index.
+// IndexCmd groups the commands on the search index.
 type IndexCmd struct {
-	Status IndexStatusCmd `cmd:"" help:"Show how far a workspace's search index is."`
+	Status IndexStatusCmd `cmd:"" help:"Show the status of a workspace's search index."`
 }
 
-// IndexStatusCmd shows how far the index is.
+// IndexStatusCmd shows the status of the index.
 type IndexStatusCmd struct{ tenant }
 
 // Run prints the status.
 func (c *IndexStatusCmd) Run(ctx context.Context, out *output.Writer) error {
-	return c.reads(ctx, func(v *visit) error {
+	return c.withReadRoutes(ctx, func(v *session) error {
 		got, err := v.get(ctx, "/api/rag/index/status", nil)
 		if err != nil || c.JSON {
-			return printed(out, got, err)
+			return printAnswer(out, got, err)
 		}
-		status, err := read[struct {
+		status, err := decode[struct {
 			Data struct {
 				Status string
 				Model  *struct {

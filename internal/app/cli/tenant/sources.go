@@ -14,23 +14,23 @@ import (
 	"github.com/livegraph/livegraph/internal/app/output"
 )
 
-// SourcesCmd looks at sources.
+// SourcesCmd groups the commands on sources.
 type SourcesCmd struct {
-	List SourcesListCmd `cmd:"" help:"List a workspace's sources, and when something last came from them."`
+	List SourcesListCmd `cmd:"" help:"List a workspace's sources, and when each was last seen."`
 }
 
 // SourcesListCmd lists sources.
 type SourcesListCmd struct {
 	tenant
-	Name   string            `help:"Only those with this in their name." placeholder:"TEXT"`
+	Name   string            `help:"Only those whose name contains this text." placeholder:"TEXT"`
 	Tag    map[string]string `help:"Only those with this tag; repeat it for several." placeholder:"KEY=VALUE"`
 	Node   *uuid.UUID        `help:"Only those linked to this node." placeholder:"ID"`
-	Sort   string            `help:"Fields by comma, a leading - for descending: createdAt, updatedAt, name, version." default:"name"`
-	Limit  int               `help:"Sources at most, 1 to 100." default:"100"`
-	Cursor string            `help:"Go on where the list before ended." placeholder:"CURSOR"`
+	Sort   string            `help:"Comma-separated fields, a leading - for descending: createdAt, updatedAt, name, version." default:"name"`
+	Limit  int               `help:"Maximum number of sources, 1 to 100." default:"100"`
+	Cursor string            `help:"Continue where the previous page ended." placeholder:"CURSOR"`
 }
 
-// listedSource is a source as the interface shows it.
+// listedSource is a source in the API's list.
 type listedSource struct {
 	ID         uuid.UUID
 	Name       string
@@ -44,8 +44,8 @@ type listedSource struct {
 // Run prints the sources.
 func (c *SourcesListCmd) Run(ctx context.Context, out *output.Writer) error {
 	query := url.Values{"limit": {strconv.Itoa(c.Limit)}, "sort": {c.Sort}}
-	setText(query, "name", c.Name)
-	setText(query, "cursor", c.Cursor)
+	setParameter(query, "name", c.Name)
+	setParameter(query, "cursor", c.Cursor)
 	if c.Node != nil {
 		query.Set("nodeId", c.Node.String())
 	}
@@ -53,26 +53,26 @@ func (c *SourcesListCmd) Run(ctx context.Context, out *output.Writer) error {
 		query.Set("tag."+key, value)
 	}
 	list := listing[listedSource]{
-		path: "/api/live-data/sources", query: query, one: "source",
+		path: "/api/live-data/sources", query: query, noun: "source",
 		head: []string{"NAME", "ID", "STATUS", "LAST SEEN", "UNIT", "TAGS", "NODE"},
 		row: func(s *listedSource) []string {
 			return []string{
-				s.Name, s.ID.String(), output.TextOr(s.Status, "unknown"), when(s.LastSeenAt), output.TextOr(s.Unit, "-"),
-				tagText(s.Tags), idOr(s.NodeID),
+				s.Name, s.ID.String(), output.TextOr(s.Status, "unknown"), timeText(s.LastSeenAt), output.TextOr(s.Unit, "-"),
+				tagText(s.Tags), idText(s.NodeID),
 			}
 		},
 	}
 	return list.print(ctx, out, &c.tenant)
 }
 
-func idOr(id *uuid.UUID) string {
+func idText(id *uuid.UUID) string {
 	if id == nil {
 		return "-"
 	}
 	return id.String()
 }
 
-func when(at *time.Time) string {
+func timeText(at *time.Time) string {
 	if at == nil {
 		return "-"
 	}

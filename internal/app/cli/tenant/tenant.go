@@ -1,5 +1,5 @@
-// Package tenant has the commands on the data of a workspace: sources, points, the graph and
-// search. They call the routes of the API in their own process.
+// Package tenant contains the commands on the data of a workspace: sources, points, the
+// graph and search. They call the handlers of the API within the command's process.
 package tenant
 
 import (
@@ -33,33 +33,33 @@ import (
 )
 
 const (
-	// tenantConns is how many connections to Postgres a command takes: some routes read
+	// postgresConns is the number of connections to Postgres of a command: some routes read
 	// on several at once.
-	tenantConns = 4
-	// tenantBodies bounds the bytes of the bodies of a command: there is one at a time.
-	tenantBodies = 16 << 20
+	postgresConns = 4
+	// bodyBudget bounds the bytes of request bodies. A command sends one request at a time.
+	bodyBudget = 16 << 20
 )
 
-// tenant is the workspace that a command looks at, in which the command may do all that
-// a key with scope admin may. It asks the routes of the interface, in this process and
-// with the stores alone: so it answers as they do, needs no key, and works while no
-// server does. What it does is neither counted against the plan nor a use of a key.
+// tenant is the workspace that a command works on, with the permissions of a key with
+// scope admin. It calls the routes of the API in this process, with the stores only, so
+// that it returns the same answers, requires no key, and works while no server runs. Its
+// requests do not count against the plan and are not in the audit log of keys.
 type tenant struct {
 	target.Target `embed:""`
 	Workspace     *uuid.UUID `help:"Workspace; default: that of first-run.json." placeholder:"ID"`
-	JSON          bool       `help:"Print JSON: the answer of the interface."`
+	JSON          bool       `help:"Print JSON: the answer of the API."`
 }
 
-// visit is a tenant with its stores at hand.
-type visit struct {
+// session is a tenant with open stores and the routes that use them.
+type session struct {
 	workspace uuid.UUID
 	actor     uuid.UUID
 	mux       *chi.Mux
 }
 
-// reads opens what the routes that read want, and runs work.
-func (c *tenant) reads(ctx context.Context, work func(*visit) error) error {
-	return c.within(ctx, func(s *stores.Stores, v *visit) (err error) {
+// withReadRoutes opens the stores of the routes that read, and runs work.
+func (c *tenant) withReadRoutes(ctx context.Context, work func(*session) error) error {
+	return c.withStores(ctx, func(s *stores.Stores, v *session) (err error) {
 		if s.ClickHouse, err = stores.OpenClickHouse(ctx, &c.Config); err != nil {
 			return err
 		}
@@ -74,16 +74,17 @@ func (c *tenant) reads(ctx context.Context, work func(*visit) error) error {
 		}))
 		v.serve(process.SearchRoutes(c.options(), s))
 		v.serve(livedata.Routes(livedata.Deps{
-			Sources: s.Postgres, Series: s.Postgres, Points: timeseries.New(s.ClickHouse), Marks: s.Postgres, Dead: s.Postgres,
+			Sources: s.Postgres, Series: s.Postgres, Points: timeseries.New(s.ClickHouse), Watermarks: s.Postgres, DeadRecords: s.Postgres,
 			TokenKey: s.Installation.CheckpointKey, QueryTimeout: c.API.QueryTimeout,
 		}))
 		return work(v)
 	})
 }
 
-// writes opens what the graph's routes want, those that write included, and runs work.
-func (c *tenant) writes(ctx context.Context, work func(*visit) error) error {
-	return c.within(ctx, func(s *stores.Stores, v *visit) (err error) {
+// withGraphRoutes opens the stores of the graph's routes, including those that write, and
+// runs work.
+func (c *tenant) withGraphRoutes(ctx context.Context, work func(*session) error) error {
+	return c.withStores(ctx, func(s *stores.Stores, v *session) (err error) {
 		if s.Kafka, err = c.OpenLog(ctx, 0); err != nil {
 			return err
 		}
@@ -95,7 +96,7 @@ func (c *tenant) writes(ctx context.Context, work func(*visit) error) error {
 		}
 		o := c.options()
 		keys := idempotency.New(s.Postgres, o.Logger, o.Metrics)
-		graph := process.NewGraphAPI(o, s, keys, request.NewBudget(tenantBodies))
+		graph := process.NewGraphAPI(o, s, keys, request.NewBudget(bodyBudget))
 		v.serve(graph.Routes)
 		waiting, stop := context.WithCancel(ctx)
 		var background sync.WaitGroup
@@ -107,16 +108,16 @@ func (c *tenant) writes(ctx context.Context, work func(*visit) error) error {
 	})
 }
 
-// options are what routes are made with: what they log and count is nobody's here.
+// options returns the options of the routes. Their logs and metrics are discarded.
 func (c *tenant) options() *process.Options {
 	return &process.Options{
 		Config: &c.Config, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	}
 }
 
-// within opens Postgres, which all routes want, and closes what there is at the end.
-func (c *tenant) within(ctx context.Context, work func(*stores.Stores, *visit) error) (err error) {
-	v := &visit{mux: chi.NewRouter()}
+// withStores opens Postgres, which all routes require, runs work and closes all stores.
+func (c *tenant) withStores(ctx context.Context, work func(*stores.Stores, *session) error) (err error) {
+	v := &session{mux: chi.NewRouter()}
 	if v.workspace, err = c.WorkspaceOrFirst(c.Workspace); err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (c *tenant) within(ctx context.Context, work func(*stores.Stores, *visit) e
 	}
 	s := &stores.Stores{}
 	defer s.Close()
-	if s.Postgres, err = pgstores.Open(ctx, c.Postgres.URL.Reveal(), tenantConns); err != nil {
+	if s.Postgres, err = pgstores.Open(ctx, c.Postgres.URL.Reveal(), postgresConns); err != nil {
 		return err
 	}
 	if s.Installation, err = s.Postgres.Installation(ctx); err != nil {
@@ -138,15 +139,15 @@ func (c *tenant) within(ctx context.Context, work func(*stores.Stores, *visit) e
 	if len(found) == 0 {
 		return fmt.Errorf("--workspace: there is no workspace %s; `livegraph workspaces list` shows them", v.workspace)
 	}
-	v.actor = uuid.NewSHA1(s.Installation.ID, []byte(trail.Author)) // one for all who sit at the command line
+	v.actor = uuid.NewSHA1(s.Installation.ID, []byte(trail.Author)) // the same for every user of the command line
 	if a := trail.FromContext(ctx); a != nil {
 		a.Workspace = &v.workspace
 	}
 	return trail.Record(ctx, s.Postgres, func() error { return work(s, v) })
 }
 
-// serve adds routes.
-func (v *visit) serve(routes []route.Route) {
+// serve adds routes to the session.
+func (v *session) serve(routes []route.Route) {
 	for _, rt := range routes {
 		v.mux.Method(rt.Method, rt.Pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.(*answer).err = rt.Handle(w, r)
@@ -154,22 +155,22 @@ func (v *visit) serve(routes []route.Route) {
 	}
 }
 
-// get asks a route that reads.
-func (v *visit) get(ctx context.Context, path string, query url.Values) (answer, error) {
-	return v.ask(ctx, http.MethodGet, path+"?"+query.Encode(), nil, nil)
+// get calls a route with GET.
+func (v *session) get(ctx context.Context, path string, query url.Values) (answer, error) {
+	return v.do(ctx, http.MethodGet, path+"?"+query.Encode(), nil, nil)
 }
 
-// post asks a route with a body.
-func (v *visit) post(ctx context.Context, path string, body any) (answer, error) {
+// post calls a route with POST and body as JSON.
+func (v *session) post(ctx context.Context, path string, body any) (answer, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return answer{}, err
 	}
-	return v.ask(ctx, http.MethodPost, path, raw, nil)
+	return v.do(ctx, http.MethodPost, path, raw, nil)
 }
 
-// ask asks a route. What it answers goes to out, if there is one and it is no error.
-func (v *visit) ask(ctx context.Context, method, address string, body []byte, out io.Writer) (answer, error) {
+// do calls a route. If out is not nil, the body of the answer is written to it.
+func (v *session) do(ctx context.Context, method, address string, body []byte, out io.Writer) (answer, error) {
 	ctx = reply.WithRequestID(ctx, reply.NewRequestID())
 	ctx = request.WithPrincipal(ctx, &request.Principal{
 		KeyID: v.actor, ActorID: v.actor, Scopes: []request.Scope{request.Admin}, Workspace: v.workspace,
@@ -186,18 +187,19 @@ func (v *visit) ask(ctx context.Context, method, address string, body []byte, ou
 	return *got, target.FlagError(got.err)
 }
 
-// answer is what a route answered.
+// answer is the answer of a route.
 type answer struct {
 	header http.Header
 	body   bytes.Buffer
-	out    io.Writer // nil: body
+	out    io.Writer // receives the body; nil: the field body does
 	err    error
 }
 
 // Header implements http.ResponseWriter.
 func (a *answer) Header() http.Header { return a.header }
 
-// WriteHeader implements http.ResponseWriter. What is no success is an error here.
+// WriteHeader implements http.ResponseWriter. It ignores the status, because a handler
+// returns a failure as an error.
 func (a *answer) WriteHeader(int) {}
 
 // Write implements http.ResponseWriter.
@@ -208,21 +210,21 @@ func (a *answer) Write(p []byte) (int, error) {
 	return a.body.Write(p)
 }
 
-// print prints the answer as it is.
+// print prints the body of the answer as indented JSON.
 func (a *answer) print(out io.Writer) error {
 	return output.JSON(out, json.RawMessage(a.body.Bytes()))
 }
 
-// printed prints an answer as JSON, unless it is an error.
-func printed(out *output.Writer, got answer, err error) error {
+// printAnswer prints an answer as JSON, or returns err.
+func printAnswer(out *output.Writer, got answer, err error) error {
 	if err != nil {
 		return err
 	}
 	return got.print(out)
 }
 
-// read reads an answer.
-func read[T any](a answer) (to T, err error) {
+// decode decodes the body of an answer.
+func decode[T any](a answer) (to T, err error) {
 	if err = json.Unmarshal(a.body.Bytes(), &to); err != nil {
 		err = fmt.Errorf("reading the answer: %w", err)
 	}

@@ -1,5 +1,5 @@
-// Package trail records what the command line does in the operators' trail, before it is
-// done and when it has ended.
+// Package trail records commands of the command line in the operators' trail, before they
+// run and when they have ended.
 package trail
 
 import (
@@ -22,27 +22,27 @@ import (
 )
 
 const (
-	// method is the method of what the command line does in the operators' trail.
+	// method is the method of command line entries in the operators' trail.
 	method = "CLI"
-	// endTimeout bounds how long a command tries to record how it ended.
+	// endTimeout bounds the attempt to record how a command ended.
 	endTimeout = 5 * time.Second
 	maxSubject = 256
 )
 
-// unrecorded are the commands that are not in the operators' trail: they neither change anything
-// nor show what tenants wrote, or they run where there is no trail yet.
+// unrecorded are the commands that are not in the operators' trail: they neither change
+// anything nor show data of tenants, or they run before the trail exists.
 var unrecorded = []string{
 	"workspaces list", "keys list", "operators list", "topics", "replay list", "replay show", "index", "doctor", "ready",
 	"migrate", "restore", "engines", "config", "version", "serve", "demo", "bench",
 }
 
-// Command is what a command line does, for the operators' trail.
+// Command is a command line for the operators' trail.
 type Command struct {
 	Version   string // of the binary
 	name      string // such as keys create
 	subject   string
 	Workspace *uuid.UUID
-	flags     []string // names of the flags that were given
+	flags     []string // names of the flags that were set
 	results   []string
 	begun     bool
 }
@@ -54,7 +54,7 @@ func WithCommand(ctx context.Context, a *Command) context.Context {
 	return context.WithValue(ctx, commandKey{}, a)
 }
 
-// FromContext returns the command of ctx; nil: there is none.
+// FromContext returns the command of ctx, or nil if there is none.
 func FromContext(ctx context.Context) *Command {
 	a, _ := ctx.Value(commandKey{}).(*Command)
 	return a
@@ -67,8 +67,8 @@ func AddResult(ctx context.Context, id uuid.UUID) {
 	}
 }
 
-// Read takes what a command line says. Values of flags are not kept, except for the workspace:
-// they may be secrets.
+// Read sets the command from a parsed command line. It does not keep the values of flags,
+// which may be secrets, except for the workspace.
 func (a *Command) Read(command *kong.Context) {
 	var words, subjects []string
 	for _, step := range command.Path {
@@ -84,7 +84,7 @@ func (a *Command) Read(command *kong.Context) {
 			a.readWorkspace(step.Flag.Target.Interface())
 		}
 	}
-	a.name, a.subject = strings.Join(words, " "), auditrecord.Clean(strings.Join(subjects, "/"), maxSubject)
+	a.name, a.subject = strings.Join(words, " "), auditrecord.Sanitize(strings.Join(subjects, "/"), maxSubject)
 	if len(words) > 0 && words[0] == "workspaces" && len(subjects) == 1 {
 		if id, ok := request.ParseUUID(subjects[0]); ok {
 			a.Workspace = &id
@@ -111,8 +111,8 @@ func (a *Command) recorded() bool {
 	})
 }
 
-// Record notes in the operators' trail what the command line is about to do, does it, and notes
-// how it ended. What cannot be noted is not done.
+// Record writes the command to the operators' trail, runs work, and records how it ended.
+// It does not run work if the command cannot be recorded.
 func Record(ctx context.Context, db *stores.DB, work func() error) error {
 	a := FromContext(ctx)
 	if !a.recorded() {
@@ -124,7 +124,7 @@ func Record(ctx context.Context, db *stores.DB, work func() error) error {
 		Route: "livegraph " + a.name, Subject: a.subject, UserAgent: "livegraph/" + a.Version,
 	})
 	if err != nil {
-		return fmt.Errorf("it cannot be noted in the operators' trail: %w", err)
+		return fmt.Errorf("recording the command in the operators' trail: %w", err)
 	}
 	err = work()
 	status := int16(200)
@@ -134,21 +134,21 @@ func Record(ctx context.Context, db *stores.DB, work func() error) error {
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
 	if ended := db.EndOperatorAct(ending, id, status, a.results, a.flags); ended != nil {
-		_, _ = fmt.Fprintln(os.Stderr, "livegraph: how this ended cannot be noted in the operators' trail:", ended)
+		_, _ = fmt.Fprintln(os.Stderr, "livegraph: recording the result in the operators' trail failed:", ended)
 	}
 	return err
 }
 
-// Author is the author of what commands create.
+// Author is the author of resources that commands create.
 const Author = "cli"
 
-// Operator reports who asks, for what is noted of it.
+// Operator returns the name under which the requests of this user are recorded.
 func Operator() string { return Author + " (" + userName() + ")" }
 
-// userName is the user of this machine who runs the command.
+// userName returns the user of this machine who runs the command.
 func userName() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
-		return auditrecord.Clean(u.Username, maxSubject)
+		return auditrecord.Sanitize(u.Username, maxSubject)
 	}
 	return fmt.Sprintf("uid %d", os.Getuid())
 }
