@@ -17,27 +17,27 @@ export default defineConfig({ ignores: ['dist', 'public', 'generated'] }, js.con
     'no-console': 'error',
     'no-restricted-globals': [
       'error',
-      { name: 'fetch', message: 'Use api or subscribe of @/api: they know the session.' },
-      { name: 'sessionStorage', message: 'Nothing is kept in the browser but the theme.' },
-      { name: 'localStorage', message: 'Nothing is kept in the browser but the theme.' },
+      { name: 'fetch', message: 'Use api or subscribe of @/api: they use the session.' },
+      { name: 'sessionStorage', message: 'The browser stores only the theme.' },
+      { name: 'localStorage', message: 'The browser stores only the theme.' },
     ],
     'no-restricted-properties': [
       'error',
       {
         object: 'crypto',
         property: 'randomUUID',
-        message: 'Over plain HTTP there is none: use uuid of @/api/uuid.',
+        message: 'It does not exist over plain HTTP: use uuid of @/api/uuid.',
       },
-      { object: 'crypto', property: 'subtle', message: 'Over plain HTTP there is none.' },
+      { object: 'crypto', property: 'subtle', message: 'It does not exist over plain HTTP.' },
     ],
     'no-restricted-syntax': [
       'error',
-      { selector: 'JSXAttribute[name.name="dangerouslySetInnerHTML"]', message: 'Text is shown as text.' },
+      { selector: 'JSXAttribute[name.name="dangerouslySetInnerHTML"]', message: 'Render text only as text.' },
     ],
     '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
     '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
     '@typescript-eslint/consistent-type-imports': 'error',
-    // Code points are what is counted here.
+    // Strings are counted in code points.
     '@typescript-eslint/no-misused-spread': ['error', { allow: ['string'] }],
   },
 })
