@@ -49,7 +49,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			return
 		}
 		x.key, x.principal = credential.ID, principalOf(credential)
-		s.deps.Keys.Used(credential.ID, x.ip)
+		s.deps.Keys.RecordUse(credential.ID, x.ip)
 		ctx := request.WithPrincipal(r.Context(), x.principal)
 		next.ServeHTTP(w, r.WithContext(withCredential(ctx, credential)))
 	})
@@ -99,7 +99,7 @@ func (s *Server) enforce(rt route.Route) http.Handler {
 			reply.Error(w, r, err)
 			return
 		}
-		if rt.Lasts {
+		if rt.Streaming {
 			exchangeOf(r.Context()).streaming = true
 			r = r.WithContext(request.WithSession(r.Context(), s.session(rt, r)))
 		}
@@ -142,7 +142,7 @@ func (s *Server) admit(rt route.Route, w http.ResponseWriter, r *http.Request) (
 	principal.Workspace = id
 	plan := planOf(credential, id)
 	if err := checkScopes(rt, principal); err != nil {
-		setLimitHeaders(w.Header(), &s.deps.Limits.Look(r.Context(), []ratelimit.Of{{Workspace: id, Plan: plan}})[0])
+		setLimitHeaders(w.Header(), &s.deps.Limits.Peek(r.Context(), []ratelimit.WorkspacePlan{{Workspace: id, Plan: plan}})[0])
 		return refusedScope, err
 	}
 	return "", nil
@@ -151,8 +151,8 @@ func (s *Server) admit(rt route.Route, w http.ResponseWriter, r *http.Request) (
 // count checks the capacity of the route and counts an admitted request against the plan
 // of its workspace.
 func (s *Server) count(rt *route.Route, w http.ResponseWriter, r *http.Request) error {
-	if rt.Room != nil {
-		if err := rt.Room(); err != nil {
+	if rt.CheckCapacity != nil {
+		if err := rt.CheckCapacity(); err != nil {
 			return err
 		}
 	}
@@ -207,8 +207,8 @@ func checkWorkspace(credential *access.Credential, workspace uuid.UUID) error {
 
 // checkScopes returns an error if the principal lacks the route's scopes.
 func checkScopes(rt route.Route, p *request.Principal) error {
-	if rt.All && !slices.ContainsFunc(rt.Scopes, func(scope request.Scope) bool { return !p.May(scope) }) ||
-		!rt.All && slices.ContainsFunc(rt.Scopes, p.May) {
+	if rt.RequireAllScopes && !slices.ContainsFunc(rt.Scopes, func(scope request.Scope) bool { return !p.May(scope) }) ||
+		!rt.RequireAllScopes && slices.ContainsFunc(rt.Scopes, p.May) {
 		return nil
 	}
 	return fault.New(fault.Forbidden, "Forbidden").With("required", rt.Scopes)

@@ -19,16 +19,16 @@ import (
 
 // auditor writes the audit log; see api/audit.
 type auditor interface {
-	// Room returns an Unavailable error if no more requests can be recorded. Requests with a
+	// CheckCapacity returns an Unavailable error if no more requests can be recorded. Requests with a
 	// key are then refused before they are handled.
-	Room() error
+	CheckCapacity() error
 	// Write records a request. After it returns nil, the record survives a crash of the process.
 	Write(r *auditrecord.Record) error
 	// Fold records a request in one record with similar ones. After it returns nil, the
 	// record survives a crash of the process.
 	Fold(r *auditrecord.Record) error
-	// Unknown counts a request without a known key.
-	Unknown(ip netip.Addr, status int)
+	// CountUnknown counts a request without a known key.
+	CountUnknown(ip netip.Addr, status int)
 }
 
 // audit records each request with a known key before the first byte of its response. It
@@ -58,7 +58,7 @@ func (s *Server) prepareAudit(x *exchange, credential *access.Credential) error 
 		x.unknownKey = true
 		return nil
 	}
-	if err := s.deps.Audit.Room(); err != nil {
+	if err := s.deps.Audit.CheckCapacity(); err != nil {
 		return err
 	}
 	x.knownCredential = credential
@@ -129,7 +129,7 @@ func (u *auditedRequest) end(cut bool) {
 	switch {
 	case answer.failed != nil:
 	case x.unknownKey:
-		u.server.deps.Audit.Unknown(x.ip, answer.status)
+		u.server.deps.Audit.CountUnknown(x.ip, answer.status)
 	case x.knownCredential == nil:
 	case !answer.begun: // cut off before the response began
 		_ = u.record(0, 0, false) // no client receives the error; it is counted

@@ -29,7 +29,7 @@ type oneKey struct{ credential *access.Credential }
 func (k oneKey) Authenticate(context.Context, string, netip.Addr) (*access.Credential, error) {
 	return k.credential, nil
 }
-func (oneKey) Used(uuid.UUID, netip.Addr) {}
+func (oneKey) RecordUse(uuid.UUID, netip.Addr) {}
 
 // BenchmarkAudit measures the cost of the audit log: all handlers, with it and without, on a
 // route that does nothing. It also reports the processor time, including that of the kernel,

@@ -64,8 +64,8 @@ func (noKeys) Authenticate(context.Context, string, netip.Addr) (*access.Credent
 	return nil, fault.New(fault.Unauthenticated, "Unauthorized")
 }
 
-// Used implements authenticator.
-func (noKeys) Used(uuid.UUID, netip.Addr) {}
+// RecordUse implements authenticator.
+func (noKeys) RecordUse(uuid.UUID, netip.Addr) {}
 
 // health reports that the process runs.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
@@ -165,11 +165,11 @@ func (s *Server) me(w http.ResponseWriter, r *http.Request) error {
 		ActorID: key.ActorID, ExpiresAt: key.ExpiresAt, Workspaces: make([]workspaceAccount, 0, len(workspaces)),
 	}
 	workspaces = slices.DeleteFunc(workspaces, func(ws access.Workspace) bool { return ws.Mode != key.Mode })
-	plans := make([]ratelimit.Of, len(workspaces))
+	plans := make([]ratelimit.WorkspacePlan, len(workspaces))
 	for i := range workspaces {
-		plans[i] = ratelimit.Of{Workspace: workspaces[i].ID, Plan: newPlan(workspaces[i].RequestLimits())}
+		plans[i] = ratelimit.WorkspacePlan{Workspace: workspaces[i].ID, Plan: newPlan(workspaces[i].RequestLimits())}
 	}
-	statuses := s.deps.Limits.Look(r.Context(), plans)
+	statuses := s.deps.Limits.Peek(r.Context(), plans)
 	for i := range workspaces {
 		answer.Workspaces = append(answer.Workspaces, describeWorkspace(&workspaces[i], &statuses[i]))
 	}
@@ -177,7 +177,7 @@ func (s *Server) me(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func describeWorkspace(ws *access.Workspace, status *ratelimit.Standing) workspaceAccount {
+func describeWorkspace(ws *access.Workspace, status *ratelimit.Status) workspaceAccount {
 	perMinute, perDay := ws.RequestLimits()
 	return workspaceAccount{
 		ID: ws.ID, Name: ws.Name, Plan: ws.Plan,

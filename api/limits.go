@@ -35,8 +35,8 @@ func newPlan(perMinute, perDay *int64) ratelimit.Plan {
 // setLimitHeaders sets the rate limit headers of a response in a workspace. The X-RateLimit
 // headers report the window that is exhausted first. Those of
 // draft-ietf-httpapi-ratelimit-headers-10 report both windows.
-func setLimitHeaders(h http.Header, status *ratelimit.Standing) {
-	nearest, minute, day := status.Nearest(), &status.Minute, &status.Day
+func setLimitHeaders(h http.Header, status *ratelimit.Status) {
+	nearest, minute, day := status.Effective(), &status.Minute, &status.Day
 	h.Set("X-RateLimit-Limit", strconv.FormatInt(nearest.Limit, 10))
 	h.Set("X-RateLimit-Remaining", strconv.FormatInt(nearest.Remaining, 10))
 	h.Set("X-RateLimit-Reset", strconv.FormatInt(nearest.Reset.Unix(), 10))
@@ -56,8 +56,8 @@ func formatRemaining(w *ratelimit.Window) string {
 func seconds(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }
 
 // checkPlan returns an error if the request exceeds the plan of its workspace.
-func checkPlan(status *ratelimit.Standing) error {
-	w := status.Refusing()
+func checkPlan(status *ratelimit.Status) error {
+	w := status.Exceeded()
 	if w == nil {
 		return nil
 	}

@@ -118,7 +118,7 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 	})
 	for _, rt := range s.routes {
 		m.routes[rt.Pattern] = true
-		if rt.Lasts {
+		if rt.Streaming {
 			m.streaming[rt.Pattern] = true
 			continue
 		}
@@ -126,7 +126,7 @@ func newMetrics(s *Server, registerer prometheus.Registerer) *metrics {
 	}
 	for _, rt := range s.mirrored { // their durations appear with the first request
 		m.routes[rt.Pattern] = true
-		m.streaming[rt.Pattern] = rt.Lasts
+		m.streaming[rt.Pattern] = rt.Streaming
 	}
 	return m
 }

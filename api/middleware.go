@@ -72,7 +72,7 @@ func (s *Server) installMiddleware(mux *chi.Mux) error {
 	if s.deps.Admin != nil {
 		mux.Use(s.prepareAdmin)
 	}
-	if s.tracer.On() {
+	if s.tracer.Enabled() {
 		mux.Use(s.trace)
 	}
 	mux.Use(s.setDialect)

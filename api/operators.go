@@ -180,7 +180,7 @@ func (s *Server) enforceOperator(rt route.Route, recorded bool) http.Handler {
 			))
 			return
 		}
-		if rt.Lasts {
+		if rt.Streaming {
 			original := r
 			r = r.WithContext(request.WithSession(r.Context(), request.Session{
 				Recheck:  func(ctx context.Context) error { return s.deps.Admin.Recheck(original.WithContext(ctx)) },
@@ -218,7 +218,7 @@ func (s *Server) inWorkspace(rt route.Route) route.Handler {
 		ctx := request.WithPrincipal(r.Context(), &request.Principal{
 			KeyID: operator.ID, ActorID: operator.ID, Scopes: []request.Scope{request.Admin}, Workspace: id,
 		})
-		if rt.Lasts {
+		if rt.Streaming {
 			session := request.SessionOf(ctx)
 			recheckSession := session.Recheck
 			session.Recheck = func(ctx context.Context) error {
@@ -229,7 +229,7 @@ func (s *Server) inWorkspace(rt route.Route) route.Handler {
 			}
 			ctx = request.WithSession(ctx, session)
 		}
-		status := s.deps.Limits.Look(ctx, []ratelimit.Of{{Workspace: id, Plan: newPlan(nil, nil)}})[0]
+		status := s.deps.Limits.Peek(ctx, []ratelimit.WorkspacePlan{{Workspace: id, Plan: newPlan(nil, nil)}})[0]
 		setLimitHeaders(w.Header(), &status)
 		return rt.Handle(w, r.WithContext(ctx))
 	}

@@ -93,7 +93,7 @@ func (c *concurrencyLimiter) appliesTo(rt *route.Route) bool {
 	if c.perCaller[rt.Work] != nil {
 		return true
 	}
-	return rt.Access != route.Public && rt.Access != route.Operator && !rt.Lasts
+	return rt.Access != route.Public && rt.Access != route.Operator && !rt.Streaming
 }
 
 // acquire admits a request from an address, or returns an Unavailable error. The caller must

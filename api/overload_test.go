@@ -56,7 +56,7 @@ func TestProbesAndStreamsAreNotCounted(t *testing.T) {
 	c := newConcurrencyLimiter(&config.API{}, nil)
 	for _, rt := range []route.Route{
 		{Method: http.MethodGet, Pattern: "/readyz", Access: route.Public},
-		{Method: http.MethodGet, Pattern: "/api/queries/events", Lasts: true},
+		{Method: http.MethodGet, Pattern: "/api/queries/events", Streaming: true},
 		{Method: http.MethodGet, Pattern: "/admin/api/overview", Access: route.Operator},
 	} {
 		require.False(t, c.appliesTo(&rt), rt.Pattern)

@@ -32,7 +32,7 @@ type memoryTrail struct {
 	err     error
 }
 
-func (*memoryTrail) Room() error { return nil }
+func (*memoryTrail) CheckCapacity() error { return nil }
 func (k *memoryTrail) Write(r *auditrecord.Record) error {
 	if k.err == nil {
 		k.records = append(k.records, *r)
@@ -40,7 +40,7 @@ func (k *memoryTrail) Write(r *auditrecord.Record) error {
 	return k.err
 }
 func (k *memoryTrail) Fold(r *auditrecord.Record) error { return k.Write(r) }
-func (*memoryTrail) Unknown(netip.Addr, int)            {}
+func (*memoryTrail) CountUnknown(netip.Addr, int)       {}
 
 // startWithHandler creates a server with the route /api/answer. get sends a request to it, and
 // lastLog returns the last line of the log.

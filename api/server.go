@@ -81,13 +81,13 @@ type Deps struct {
 // authenticator verifies keys; see api/auth.
 type authenticator interface {
 	Authenticate(ctx context.Context, text string, from netip.Addr) (*access.Credential, error)
-	Used(key uuid.UUID, ip netip.Addr)
+	RecordUse(key uuid.UUID, ip netip.Addr)
 }
 
 // limiter counts requests against the plans of workspaces; see api/ratelimit.
 type limiter interface {
-	Take(ctx context.Context, workspace uuid.UUID, plan ratelimit.Plan) ratelimit.Standing
-	Look(ctx context.Context, asked []ratelimit.Of) []ratelimit.Standing
+	Take(ctx context.Context, workspace uuid.UUID, plan ratelimit.Plan) ratelimit.Status
+	Peek(ctx context.Context, asked []ratelimit.WorkspacePlan) []ratelimit.Status
 }
 
 // account reads what /api/me returns.

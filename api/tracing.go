@@ -73,7 +73,7 @@ type traceCarrier http.Header
 // Get implements propagation.TextMapCarrier.
 func (c traceCarrier) Get(name string) string {
 	values := http.Header(c).Values(name)
-	if len(values) != 1 || len(values[0]) > maxTraceState || apikey.Within(values[0]) {
+	if len(values) != 1 || len(values[0]) > maxTraceState || apikey.MayContainKey(values[0]) {
 		return "" // a key in the header must not get into a trace
 	}
 	return values[0]

@@ -25,9 +25,9 @@ type openChange struct {
 	next     uint32 // all parts before this one were read
 }
 
-// Take records that a part of a change was read. Parts are numbered from 0. It reports whether
+// MarkRead records that a part of a change was read. Parts are numbered from 0. It reports whether
 // the part is the last one and all parts before it were read.
-func (c *ChangeParts) Take(workspace uuid.UUID, sequence int64, part, parts uint32) (complete bool) {
+func (c *ChangeParts) MarkRead(workspace uuid.UUID, sequence int64, part, parts uint32) (complete bool) {
 	if parts <= 1 {
 		return true
 	}

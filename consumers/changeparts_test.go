@@ -36,7 +36,7 @@ func TestAChangeIsCompleteWhenAllItsPartsWereRead(t *testing.T) {
 	} {
 		var c consumers.ChangeParts
 		for i, p := range parts {
-			require.Equal(t, p.complete, c.Take(p.workspace, p.sequence, p.part, p.parts), "%s, part %d", name, i)
+			require.Equal(t, p.complete, c.MarkRead(p.workspace, p.sequence, p.part, p.parts), "%s, part %d", name, i)
 		}
 	}
 }

@@ -9,13 +9,13 @@ import (
 
 var errFewerPartitions = errors.New("the topic has fewer partitions than are assigned")
 
-// StartOfEvents returns the start offsets for a handler that uses events only as notifications
+// EventStartOffsets returns the start offsets for a handler that uses events only as notifications
 // and reads the changes themselves from the store. The start is the committed offset, if the
 // log contains it. A committed offset beyond the log's end belongs to another log or was moved
 // by an operator. In that case, and without a committed offset, the start is the log's start,
 // because events that are consumed again change nothing. Events that the log has lost in
 // between are detected as missing changes of their workspaces.
-func (l *Loop) StartOfEvents(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
+func (l *Loop) EventStartOffsets(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
 	seen, err := l.log.ObserveTopic(ctx, kafka.TopicEvents)
 	if err != nil {
 		return nil, err

@@ -15,8 +15,8 @@ type Replaced struct {
 	from map[int32]int64
 }
 
-// Note adds a partition. It ignores an offset below 0.
-func (r *Replaced) Note(partition int32, from int64) {
+// Add adds a partition. It ignores an offset below 0.
+func (r *Replaced) Add(partition int32, from int64) {
 	if from < 0 {
 		return
 	}
@@ -28,15 +28,15 @@ func (r *Replaced) Note(partition int32, from int64) {
 	r.from[partition] = from
 }
 
-// Known returns a copy of the offsets by partition.
-func (r *Replaced) Known() map[int32]int64 {
+// Offsets returns a copy of the offsets by partition.
+func (r *Replaced) Offsets() map[int32]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.from)
 }
 
-// Recorded removes the offsets that Known returned, but none that were added or changed since.
-func (r *Replaced) Recorded(known map[int32]int64) {
+// Remove removes the offsets that Known returned, but none that were added or changed since.
+func (r *Replaced) Remove(known map[int32]int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.from, func(p int32, from int64) bool {

@@ -11,18 +11,18 @@ import (
 
 func TestWhatWasReplacedIsKnownUntilItIsRecorded(t *testing.T) {
 	var r Replaced
-	require.Empty(t, r.Known())
-	r.Recorded(nil)
-	r.Note(1, 10)
-	r.Note(2, 20)
-	r.Note(3, -1) // the offset is unknown
-	known := r.Known()
+	require.Empty(t, r.Offsets())
+	r.Remove(nil)
+	r.Add(1, 10)
+	r.Add(2, 20)
+	r.Add(3, -1) // the offset is unknown
+	known := r.Offsets()
 	require.Equal(t, map[int32]int64{1: 10, 2: 20}, known)
 
-	r.Note(0, 0)
-	r.Note(2, 15) // while the known ones are recorded
-	r.Recorded(known)
-	require.Equal(t, map[int32]int64{0: 0, 2: 15}, r.Known())
+	r.Add(0, 0)
+	r.Add(2, 15) // while the known ones are recorded
+	r.Remove(known)
+	require.Equal(t, map[int32]int64{0: 0, 2: 15}, r.Offsets())
 }
 
 func TestTheStateOfATopicSaysWhichRecordsWereReplaced(t *testing.T) {

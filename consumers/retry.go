@@ -20,7 +20,7 @@ const (
 type retrier struct {
 	operation  string
 	logger     *slog.Logger
-	pace       retry.Pace
+	pace       retry.Backoff
 	failed     int
 	since      time.Time
 	lastLogged time.Time

@@ -18,7 +18,7 @@ const maxLinks = 64
 // traceBatch starts the span of a batch, in a new trace with links to the spans of its records.
 // A batch without a traced record has no span.
 func (s *pipeline) traceBatch(b *batch) context.Context {
-	if !s.tracer.On() {
+	if !s.tracer.Enabled() {
 		return s.storeCtx
 	}
 	links := linksOf(b)
@@ -60,7 +60,7 @@ func (s *pipeline) stage(ctx context.Context, b *batch, name string) (context.Co
 	if b.span == nil {
 		return ctx, noop.Span{}
 	}
-	return s.tracer.StartWithin(trace.ContextWithSpan(ctx, b.span), trace.SpanKindInternal, name)
+	return s.tracer.StartChild(trace.ContextWithSpan(ctx, b.span), trace.SpanKindInternal, name)
 }
 
 // end ends the batch's span.

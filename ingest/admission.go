@@ -48,7 +48,7 @@ func (q *queue) wait(ctx context.Context, bytes, need int64) (*budget.Share, err
 	}
 	waiting, cancel := context.WithTimeout(ctx, q.timeout)
 	defer cancel()
-	share, err := q.budget.Wait(waiting, max(need, q.min))
+	share, err := q.budget.Acquire(waiting, max(need, q.min))
 	switch {
 	case err == nil:
 		return share, nil
@@ -61,7 +61,7 @@ func (q *queue) wait(ctx context.Context, bytes, need int64) (*budget.Share, err
 // admit returns a share for a body of the given size, or an error immediately if there is none. A body that is larger
 // than the budget is admitted when no other request is in flight.
 func (p *Pipeline) admit(bytes int64) (*budget.Share, error) {
-	share, ok := p.inFlight.Take(min(bytes, p.inFlight.Limit()))
+	share, ok := p.inFlight.TryAcquire(min(bytes, p.inFlight.Limit()))
 	if !ok {
 		return nil, overloaded()
 	}

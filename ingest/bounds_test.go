@@ -107,7 +107,7 @@ func TestManyNewSeriesAndUnknownSourcesAreAskedForInPortions(t *testing.T) {
 	}, result.Errors)
 	require.Equal(t, n, p.registered)
 	// Once at first, and again to distinguish deleted sources from the limit.
-	require.Equal(t, 2*2*((n+resolve.MaxAsked)/resolve.MaxAsked), p.lookups)
+	require.Equal(t, 2*2*((n+resolve.MaxLookupBatch)/resolve.MaxLookupBatch), p.lookups)
 }
 
 // TestMemoryStaysBounded repeats large requests and checks the size of the heap.

@@ -172,7 +172,7 @@ func (p *fakeStores) written(t require.TestingT) map[string]any {
 			require.EqualValues(t, 7, m.Route, "a record contains its route")
 			id := s.Identity(&r)
 			require.Equal(t, id.Fingerprint(&[16]byte{1, 2, 3}), s.Fingerprint)
-			numbers, texts := s.AppendValues(nil), s.AppendTexts(nil)
+			numbers, texts := s.AppendValues(nil), s.AppendStrings(nil)
 			for j, ts := range s.AppendTimestamps(nil) {
 				if s.Kind == pointblock.KindNumber {
 					points[pointName(id.Source, id.Metric, id.Tags, ts)+" n"] = numbers[j]

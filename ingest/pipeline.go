@@ -126,16 +126,16 @@ func orDefault[T int | int64 | time.Duration](setting *T, value T) {
 
 // SourcesChanged notifies the pipeline that this process created, changed or deleted sources of a
 // workspace. The change then applies immediately. Changes by other processes apply within a second:
-// see AwaitOthers.
+// see AwaitCacheExpiry.
 func (p *Pipeline) SourcesChanged(workspace uuid.UUID) {
 	p.resolver.Forget(workspace)
 }
 
-// AwaitOthers waits until no process uses sources that it cached before the given time, which is when a change was
+// AwaitCacheExpiry waits until no process uses sources that it cached before the given time, which is when a change was
 // committed or later. That takes about a second. It also returns when ctx ends. Without the wait, lines with the name
 // of a deleted source could be accepted for the deleted source and be lost with it.
-func (p *Pipeline) AwaitOthers(ctx context.Context, committed time.Time) {
-	resolve.AwaitOthers(ctx, committed)
+func (p *Pipeline) AwaitCacheExpiry(ctx context.Context, committed time.Time) {
+	resolve.AwaitCacheExpiry(ctx, committed)
 }
 
 // Accept accepts points in the given format (see the package comment) and returns when Kafka has acknowledged all

@@ -39,13 +39,13 @@ type Deps struct {
 	// PublicURL is the URL of the server for users if its host differs from the Host header
 	// of requests; may be empty.
 	PublicURL string
-	// Page contains the files of the admin UI, with index.html at the top. Without
+	// Files contains the files of the admin UI, with index.html at the top. Without
 	// index.html, a page is served that says that the UI was not built.
-	Page fs.FS
-	// TrailKept is how long the operators' audit trail is kept; 0: forever.
-	TrailKept time.Duration
-	Logger    *slog.Logger          // nil: the default one
-	Metrics   prometheus.Registerer // nil: metrics are not registered
+	Files fs.FS
+	// TrailRetention is how long the operators' audit trail is kept; 0: forever.
+	TrailRetention time.Duration
+	Logger         *slog.Logger          // nil: the default one
+	Metrics        prometheus.Registerer // nil: metrics are not registered
 	// Attempts limits failed logins; the zero value: the default limits.
 	Attempts Attempts
 	// Idle is how long a session lasts without requests, Age how long at most; 0: 12 hours and
@@ -95,7 +95,7 @@ type keyStore interface {
 
 // limiter returns the remaining requests of workspaces; see api/ratelimit.
 type limiter interface {
-	Look(ctx context.Context, asked []ratelimit.Of) []ratelimit.Standing
+	Peek(ctx context.Context, asked []ratelimit.WorkspacePlan) []ratelimit.Status
 }
 
 // Default durations of a session.
@@ -131,7 +131,7 @@ func New(deps Deps) (*Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	ui, err := readWebUI(deps.Page)
+	ui, err := readWebUI(deps.Files)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (a *Admin) Routes() []route.Route {
 	}
 	if a.deps.Overview != nil {
 		stream := operator(http.MethodGet, overviewPath+"/stream", a.overviewStream)
-		stream.Lasts = true
+		stream.Streaming = true
 		routes = append(routes, operator(http.MethodGet, overviewPath, a.overview), stream)
 	}
 	return routes
@@ -219,11 +219,11 @@ func (a *Admin) Run(ctx context.Context) error {
 
 func (a *Admin) prune(ctx context.Context) {
 	for sleep.For(ctx, pruneEvery) {
-		if a.deps.TrailKept <= 0 {
+		if a.deps.TrailRetention <= 0 {
 			continue
 		}
 		for {
-			n, err := a.deps.Operators.PruneOperatorActs(ctx, a.deps.TrailKept, pruneBatch)
+			n, err := a.deps.Operators.PruneOperatorActs(ctx, a.deps.TrailRetention, pruneBatch)
 			if err != nil && ctx.Err() == nil {
 				a.logger.WarnContext(ctx, "the operators' trail cannot be pruned; it is tried again", "error", err)
 			}

@@ -13,10 +13,10 @@ type Attempts struct {
 	// knows a name could lock out its operator.
 	PerName    int
 	NameWindow time.Duration
-	// Kept is the number of additional attempts of one name in AddressWindow, from the network
+	// Reserved is the number of additional attempts of one name in AddressWindow, from the network
 	// of its last login after PerAddress is reached; default 3. Behind a proxy that is not
 	// trusted, all callers have the same address.
-	Kept int
+	Reserved int
 }
 
 // Defaults of Attempts.

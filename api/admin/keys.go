@@ -114,7 +114,7 @@ func (a *Admin) setWorkspaceNames(ctx context.Context, list []keyAnswer) error {
 
 // replyCreated answers with a new key. It is the only response that contains its secret.
 func (a *Admin) replyCreated(w http.ResponseWriter, r *http.Request, created *access.Key, text apikey.Key) error {
-	request.NotesOf(r.Context()).Made(created.ID.String())
+	request.NotesOf(r.Context()).AddResult(created.ID.String())
 	shown := []keyAnswer{keyOf(created, time.Now())}
 	if err := a.setWorkspaceNames(r.Context(), shown); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (a *Admin) createKey(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	text := apikey.Generate(spec.Mode)
-	spec.Hash, spec.Display, spec.CreatedBy = text.Hash(), text.Display(), request.AskerOf(r.Context())
+	spec.Hash, spec.Display, spec.CreatedBy = text.Hash(), text.Display(), request.RequesterOf(r.Context())
 	created, err := a.deps.Keys.CreateKey(r.Context(), spec)
 	if err != nil {
 		return err
@@ -294,7 +294,7 @@ func (a *Admin) rollKey(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	text := apikey.Generate(old.Mode)
-	created, err := a.deps.Keys.RollKey(r.Context(), id, text.Hash(), text.Display(), request.AskerOf(r.Context()), grace)
+	created, err := a.deps.Keys.RollKey(r.Context(), id, text.Hash(), text.Display(), request.RequesterOf(r.Context()), grace)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func newLogins(a Attempts) logins {
 	return logins{
 		byAddress: ratelimit.NewCounter(cmp.Or(a.PerAddress, perAddress), cmp.Or(a.AddressWindow, addressWindow)),
 		byName:    ratelimit.NewCounter(cmp.Or(a.PerName, perName), cmp.Or(a.NameWindow, nameWindow)),
-		reserved:  ratelimit.NewCounter(cmp.Or(a.Kept, reservedAttempts), cmp.Or(a.AddressWindow, addressWindow)),
+		reserved:  ratelimit.NewCounter(cmp.Or(a.Reserved, reservedAttempts), cmp.Or(a.AddressWindow, addressWindow)),
 		hashing:   newHashing(),
 		dummyHash: password.Hash(password.Generate()),
 	}
@@ -154,7 +154,7 @@ func (a *Admin) verify(r *http.Request, name, text string) (access.OperatorSecre
 	known := err == nil
 	switch {
 	case !known && !fault.Is(err, fault.NotFound):
-		a.logins.byAddress.GiveBack(address)
+		a.logins.byAddress.Undo(address)
 		return secret, err
 	case !known:
 		secret = access.OperatorSecret{PasswordHash: a.logins.dummyHash}
@@ -166,9 +166,9 @@ func (a *Admin) verify(r *http.Request, name, text string) (access.OperatorSecre
 		}
 	}
 	undo := func() {
-		a.logins.byAddress.GiveBack(address)
+		a.logins.byAddress.Undo(address)
 		if counted {
-			a.logins.byName.GiveBack(name)
+			a.logins.byName.Undo(name)
 		}
 	}
 	ok, err := a.logins.hashing.matches(ctx, secret.PasswordHash, text)
@@ -202,7 +202,7 @@ func (a *Admin) verifyReserved(r *http.Request, name, text string, refused error
 	}
 	ok, err := a.logins.hashing.matches(ctx, secret.PasswordHash, text)
 	if err != nil || ok {
-		a.logins.reserved.GiveBack(name)
+		a.logins.reserved.Undo(name)
 	}
 	if err == nil && !ok {
 		err = refused

@@ -97,7 +97,7 @@ func (a *Admin) createOperator(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	request.NotesOf(r.Context()).Made(operator.ID.String())
+	request.NotesOf(r.Context()).AddResult(operator.ID.String())
 	answer := operatorOf(&operator)
 	answer.Password = generated
 	reply.Data(w, r, http.StatusCreated, answer)

@@ -47,7 +47,7 @@ func (a *Admin) Record(r *http.Request, pattern string) (end func(status int), e
 		}
 		notes := request.NotesOf(r.Context())
 		if notes.Command != uuid.Nil {
-			notes.Made(notes.Command.String())
+			notes.AddResult(notes.Command.String())
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), recordTimeout)
 		defer cancel()
@@ -124,7 +124,7 @@ func subject(r *http.Request) string {
 }
 
 // clean returns a client's text in the form in which it may be recorded.
-func clean(text string) string { return auditrecord.Clean(text, maxRecordedText) }
+func clean(text string) string { return auditrecord.Sanitize(text, maxRecordedText) }
 
 // trail lists the operators' audit trail, newest first.
 func (a *Admin) trail(w http.ResponseWriter, r *http.Request) error {

@@ -165,7 +165,7 @@ func (a *Admin) workspace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	status := a.deps.Limits.Look(r.Context(), []ratelimit.Of{{Workspace: found.ID, Plan: planOf(&found)}})[0]
+	status := a.deps.Limits.Peek(r.Context(), []ratelimit.WorkspacePlan{{Workspace: found.ID, Plan: planOf(&found)}})[0]
 	reply.Data(w, r, http.StatusOK, workspaceDetail{
 		workspaceAnswer: workspaceOf(&found),
 		Standing:        limitUsage{Minute: windowOf(&status.Minute), Day: windowOf(&status.Day)},
@@ -261,7 +261,7 @@ func (a *Admin) createWorkspace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	request.NotesOf(r.Context()).Made(created.ID.String())
+	request.NotesOf(r.Context()).AddResult(created.ID.String())
 	reply.Data(w, r, http.StatusCreated, workspaceOf(&created))
 	return nil
 }

@@ -97,9 +97,9 @@ func NewTrail(deps TrailDeps) *Trail {
 	return t
 }
 
-// Room returns an Unavailable error if no more requests can be recorded, because the spool is
+// CheckCapacity returns an Unavailable error if no more requests can be recorded, because the spool is
 // full or cannot be written.
-func (t *Trail) Room() error {
+func (t *Trail) CheckCapacity() error {
 	switch {
 	case t.deps.Spool.Full():
 		t.metrics.refused.WithLabelValues(refusedFull).Inc()
@@ -129,8 +129,8 @@ func (t *Trail) Write(r *auditrecord.Record) error {
 	return nil
 }
 
-// Unknown counts a request without a known key.
-func (t *Trail) Unknown(ip netip.Addr, status int) {
+// CountUnknown counts a request without a known key.
+func (t *Trail) CountUnknown(ip netip.Addr, status int) {
 	t.metrics.unknown.Inc()
 	t.unknown.add(ip, status)
 }

@@ -81,7 +81,7 @@ func (t *Trail) join(r *auditrecord.Record) *foldBatch {
 func (b *foldBatch) add(r *auditrecord.Record) {
 	b.requests++
 	key := foldKey{
-		r.Key, r.Workspace, auditrecord.Clean(r.Method, auditrecord.MaxMethod), r.Route, r.Status, r.IP.WithZone(""),
+		r.Key, r.Workspace, auditrecord.Sanitize(r.Method, auditrecord.MaxMethod), r.Route, r.Status, r.IP.WithZone(""),
 	}
 	if b.records[key] == nil && b.perKey[r.Key] >= maxFoldsPerKey {
 		key.method, key.route, key.ip = "", auditrecord.NoRoute, netip.Addr{}

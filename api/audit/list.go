@@ -50,8 +50,8 @@ func ParseAddress(text string) (netip.Addr, bool) {
 	return ip.Unmap(), err == nil && ip.Zone() == ""
 }
 
-// Use is an audit record in responses: a request with a known key, or a count of requests.
-type Use struct {
+// Entry is an audit record in responses: a request with a known key, or a count of requests.
+type Entry struct {
 	RequestID   string     `json:"requestId"`
 	Timestamp   time.Time  `json:"timestamp"`
 	KeyID       *uuid.UUID `json:"keyId"` // null: unknown key
@@ -75,9 +75,9 @@ const (
 	untilEnd       = "end"
 )
 
-// UseOf returns a record in the form of responses.
-func UseOf(r *auditrecord.Record) Use {
-	u := Use{
+// NewEntry returns a record in the form of responses.
+func NewEntry(r *auditrecord.Record) Entry {
+	u := Entry{
 		RequestID: r.RequestID, Timestamp: r.At.UTC(), Method: r.Method, Route: r.Route, UserAgent: r.UserAgent,
 		DurationMS: float64(r.Duration.Microseconds()) / 1000, Until: untilFirstByte, BytesIn: r.BytesIn,
 		BytesOut: r.BytesOut, Requests: r.Requests,
@@ -106,7 +106,7 @@ const CSVHeader = "timestamp,requestId,keyId,workspaceId,method,route,status,ip,
 
 // AppendCSV appends a record as a line of CSV.
 func AppendCSV(dst []byte, r *auditrecord.Record) []byte {
-	u := UseOf(r)
+	u := NewEntry(r)
 	dst = u.Timestamp.AppendFormat(dst, "2006-01-02T15:04:05.000000Z")
 	cell := func(text string) { dst = reply.AppendCSVText(append(dst, ','), text) }
 	id := func(id *uuid.UUID) {
@@ -199,9 +199,9 @@ func (a *api) replyRecords(w http.ResponseWriter, r *http.Request, p *request.Pa
 	}
 	truncated := meta.Total > maxTotal
 	meta.Total, meta.Truncated = min(meta.Total, maxTotal), &truncated
-	entries := make([]Use, len(found))
+	entries := make([]Entry, len(found))
 	for i := range found {
-		entries[i] = UseOf(&found[i])
+		entries[i] = NewEntry(&found[i])
 	}
 	reply.List(w, r, entries, meta)
 	return nil

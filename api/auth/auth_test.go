@@ -195,8 +195,8 @@ func TestTheLastUseIsStored(t *testing.T) {
 	a := auth.New(db)
 	stop := run(t, a)
 	_, key := newKey(t, db)
-	a.Used(key.ID, netip.MustParseAddr("10.0.0.1"))
-	a.Used(key.ID, netip.MustParseAddr("10.0.0.2"))
+	a.RecordUse(key.ID, netip.MustParseAddr("10.0.0.1"))
+	a.RecordUse(key.ID, netip.MustParseAddr("10.0.0.2"))
 	stop() // stores the pending uses
 	stored, err := db.KeyByID(t.Context(), key.ID)
 	require.NoError(t, err)
@@ -225,7 +225,7 @@ func (w *fakeChannel) Send(_ context.Context, revision int64, at time.Time) erro
 	return nil
 }
 
-func (w *fakeChannel) Hear(ctx context.Context, hear func(int64, time.Time)) error {
+func (w *fakeChannel) Listen(ctx context.Context, hear func(int64, time.Time)) error {
 	w.mu.Lock()
 	w.receivers = append(w.receivers, hear)
 	w.mu.Unlock()
@@ -269,8 +269,8 @@ func TestAProcessThatCannotAskPostgresBelievesTheOthers(t *testing.T) {
 	channel := &fakeChannel{}
 	reachable, isolated := &unreliableStore{DB: db}, &unreliableStore{DB: db}
 	first, second := auth.New(reachable), auth.New(isolated)
-	first.Through(channel)
-	second.Through(channel)
+	first.UseChannel(channel)
+	second.UseChannel(channel)
 	run(t, first)
 	run(t, second)
 	text, key := newKey(t, db)
@@ -314,8 +314,8 @@ func TestAnotherClockKeepsNoKeyAlive(t *testing.T) {
 	channel := &fakeChannel{}
 	skewed, isolated := &unreliableStore{DB: db}, &unreliableStore{DB: db}
 	first, second := auth.New(skewed), auth.New(isolated)
-	first.Through(channel)
-	second.Through(channel)
+	first.UseChannel(channel)
+	second.UseChannel(channel)
 	stop := run(t, first)
 	run(t, second)
 	text, _ := newKey(t, db)
@@ -343,7 +343,7 @@ func TestFewProcessesTellWhatAllKnow(t *testing.T) {
 	const processes = 8
 	for range processes {
 		a := auth.New(db)
-		a.Through(channel)
+		a.UseChannel(channel)
 		run(t, a)
 	}
 	const watched = 3 * time.Second

@@ -35,7 +35,7 @@ func (c *changes) apply(from int64, found *access.AuthChanges) {
 	if found.Revision <= c.revision {
 		return // a later poll was faster
 	}
-	if from != c.revision || !found.Whole || len(c.last)+len(found.IDs) > maxChanged {
+	if from != c.revision || !found.Complete || len(c.last)+len(found.IDs) > maxChanged {
 		c.revision, c.minRevision, c.last = found.Revision, found.Revision, nil
 		return
 	}

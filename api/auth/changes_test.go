@@ -75,18 +75,18 @@ func TestWhoMissedChangesDropsEverything(t *testing.T) {
 	_, key := newKey(t, db)
 	after, err := db.AuthChanges(t.Context(), now.Revision)
 	require.NoError(t, err)
-	require.True(t, after.Whole)
+	require.True(t, after.Complete)
 	require.Contains(t, after.IDs, key.ID)
 	require.Contains(t, after.IDs, key.Workspaces[0])
 	require.Len(t, after.IDs, int(after.Revision-now.Revision))
 	for _, since := range []int64{after.Revision - 5000, -1, after.Revision + 1} {
 		missed, err := db.AuthChanges(t.Context(), since)
 		require.NoError(t, err)
-		require.False(t, missed.Whole, since)
+		require.False(t, missed.Complete, since)
 	}
 	none, err := db.AuthChanges(t.Context(), after.Revision)
 	require.NoError(t, err)
-	require.True(t, none.Whole)
+	require.True(t, none.Complete)
 	require.Empty(t, none.IDs)
 }
 

@@ -13,13 +13,13 @@ import (
 // compared.
 type revisionChannel interface {
 	Send(ctx context.Context, revision int64, at time.Time) error
-	// Hear calls onRevision for each received revision until ctx is done.
-	Hear(ctx context.Context, onRevision func(revision int64, at time.Time)) error
+	// Listen calls onRevision for each received revision until ctx is done.
+	Listen(ctx context.Context, onRevision func(revision int64, at time.Time)) error
 }
 
-// Through makes the authenticator exchange revisions with other processes through a second
+// UseChannel makes the authenticator exchange revisions with other processes through a second
 // channel. It must be called before Run.
-func (a *Authenticator) Through(c revisionChannel) { a.peers = newPeers(c) }
+func (a *Authenticator) UseChannel(c revisionChannel) { a.peers = newPeers(c) }
 
 // peers exchanges revisions with the other processes. A revision that another process read
 // from Postgres confirms the cache like one that this process read, provided that the time
@@ -55,7 +55,7 @@ func (p *peers) run(ctx context.Context, a *Authenticator) (wait func()) {
 	}
 	var listening sync.WaitGroup
 	listening.Go(func() {
-		if err := p.channel.Hear(ctx, func(revision int64, at time.Time) {
+		if err := p.channel.Listen(ctx, func(revision int64, at time.Time) {
 			p.receive(a, revision, at)
 		}); err != nil && ctx.Err() == nil {
 			slog.WarnContext(ctx, "receiving the auth revisions of other processes failed", "error", err)

@@ -24,8 +24,8 @@ type useLog struct {
 	last map[uuid.UUID]access.KeyUse
 }
 
-// Used records that the key was used now, from ip (the zero address: unknown).
-func (a *Authenticator) Used(key uuid.UUID, ip netip.Addr) {
+// RecordUse records that the key was used now, from ip (the zero address: unknown).
+func (a *Authenticator) RecordUse(key uuid.UUID, ip netip.Addr) {
 	a.uses.add(access.KeyUse{ID: key, At: time.Now(), IP: ip})
 }
 

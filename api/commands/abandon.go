@@ -70,7 +70,7 @@ func (a *api) settle(ctx context.Context, workspace, id uuid.UUID) (*eventsv1.Ou
 		return nil, err
 	}
 	end := graphstore.CommandLogEnd{TopicID: seen.ID, Partition: partition, Offset: seen.State[partition].End}
-	encoded, err := a.Fate.AbandonCommand(
+	encoded, err := a.OutcomeWriter.AbandonCommand(
 		ctx, graphstore.CommandRef{Workspace: workspace, ID: id}, request.PrincipalOf(ctx).ActorID, end, lost,
 	)
 	if err != nil || encoded == nil {

@@ -38,17 +38,17 @@ type commandLog interface {
 
 // Deps are the dependencies of the routes.
 type Deps struct {
-	Log      commandLog
-	Outcomes outcomeStore
-	Fate     outcomeWriter
-	Purges   purgeStore
+	Log           commandLog
+	Outcomes      outcomeStore
+	OutcomeWriter outcomeWriter
+	Purges        purgeStore
 	// AbandonAfter is how long after its id was issued a command may still reach the log;
 	// 0: 2 minutes.
 	AbandonAfter time.Duration
 	// Waiter must run while the routes are served.
 	Waiter *Waiter
 	// Keys stores the idempotency keys of requests.
-	Keys *idempotency.Keeper
+	Keys *idempotency.Manager
 	// IDKey signs the ids of commands. All processes of an installation must use the same.
 	IDKey [32]byte
 	// Bodies bounds the total bytes of the bodies of concurrent requests.
@@ -79,11 +79,11 @@ func Routes(deps Deps) []route.Route {
 	return []route.Route{
 		{
 			Method: http.MethodPost, Pattern: executePath, Scopes: writeScopes, Handle: a.execute, Work: route.ChangesGraph,
-			Room: a.checkCapacity,
+			CheckCapacity: a.checkCapacity,
 		},
 		{
 			Method: http.MethodPost, Pattern: batchPath, Scopes: writeScopes, Handle: a.batch, Work: route.ChangesGraph,
-			Room: a.checkCapacity,
+			CheckCapacity: a.checkCapacity,
 		},
 		{Method: http.MethodGet, Pattern: commandPath, Scopes: writeScopes, Handle: a.get},
 		{Method: http.MethodPost, Pattern: purgePath, Scopes: []request.Scope{request.Admin}, Handle: a.purge},
@@ -93,7 +93,7 @@ func Routes(deps Deps) []route.Route {
 // checkCapacity refuses a command for which there is no capacity, before it counts against
 // the limits of a plan.
 func (a *api) checkCapacity() error {
-	if err := a.Bodies.Room(); err != nil {
+	if err := a.Bodies.CheckCapacity(); err != nil {
 		return err
 	}
 	return a.Waiter.checkCapacity()
@@ -118,7 +118,7 @@ func (a *api) accept(
 	if err != nil {
 		return err
 	}
-	body, release, err := request.Body(w, r, limit, request.Within(a.Bodies))
+	body, release, err := request.Body(w, r, limit, request.WithBudget(a.Bodies))
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (a *api) accept(
 		return err
 	}
 	switch {
-	case decided.Err == nil, idempotency.Kept(decided.Err): // the stored outcome is replayed
+	case decided.Err == nil, idempotency.IsStored(decided.Err): // the stored outcome is replayed
 	case fault.Is(decided.Err, fault.Internal):
 		claim.Release(r.Context()) // it is a dead letter, which may be redriven: a retry must use the same id
 	default:
@@ -169,9 +169,9 @@ func (a *api) claim(
 	w http.ResponseWriter, r *http.Request, body []byte, waitTimeout time.Duration,
 ) (claim *idempotency.Claim, previous *idempotency.Answer, err error) {
 	workspace := request.PrincipalOf(r.Context()).Workspace
-	operation := idempotency.Use{
-		Route: r.URL.Path, Asked: [][]byte{body}, NewID: func() uuid.UUID { return a.ids.issue(workspace) },
-		Hold: waitTimeout + holdMargin,
+	operation := idempotency.Operation{
+		Route: r.URL.Path, Content: [][]byte{body}, NewID: func() uuid.UUID { return a.ids.issue(workspace) },
+		HoldTimeout: waitTimeout + holdMargin,
 	}
 	for {
 		claim, err = a.Keys.Begin(r, operation)
@@ -193,7 +193,7 @@ func (a *api) claim(
 		}
 		answer := answerOf(outcome, isBatch(outcome))
 		switch {
-		case answer.Err == nil || idempotency.Kept(answer.Err):
+		case answer.Err == nil || idempotency.IsStored(answer.Err):
 			claim.MarkReplayed(w)
 			return claim, &answer, nil
 		case !claim.Held(): // its holder is about to release it
@@ -218,7 +218,7 @@ func (a *api) outcomeForRetry(ctx context.Context, ref graphstore.CommandRef, he
 		if !held || !graphrecord.FailedInternally(encoded) {
 			return decodeOutcome(ref.ID, encoded)
 		}
-		if forgotten, err := a.Fate.ForgetFailure(ctx, ref, encoded); err != nil || forgotten {
+		if forgotten, err := a.OutcomeWriter.ForgetFailure(ctx, ref, encoded); err != nil || forgotten {
 			return nil, err
 		}
 	}

@@ -37,7 +37,7 @@ type nodePurge struct {
 // purge requests the removal of a deleted node's data: 200 when it is done, 202 while it is
 // in progress. A repeated request returns the state of the purge.
 func (a *api) purge(w http.ResponseWriter, r *http.Request) error {
-	if err := request.Nothing(r); err != nil {
+	if err := request.NoInput(r); err != nil {
 		return err
 	}
 	node, err := request.PathID(r, "id", "node")

@@ -140,7 +140,7 @@ func (a *parsedRequest) addCommand(raw jsontext.Value, index int) error {
 
 // withIndex adds to an error the index of the command of a batch that caused it.
 func withIndex(index int, err error) error {
-	return reply.Public(request.Under(fmt.Sprintf("commands[%d]", index), err)).With("index", index)
+	return reply.Public(request.PrefixField(fmt.Sprintf("commands[%d]", index), err)).With("index", index)
 }
 
 // validate validates a batch whose commands could all be parsed. Each command of a non-atomic

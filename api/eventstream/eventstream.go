@@ -52,11 +52,11 @@ func (s *Writer) Event(name string, id int64, data []byte) {
 	if id != 0 {
 		text = strconv.FormatInt(id, 10)
 	}
-	s.Named(name, text, data)
+	s.EventWithID(name, text, data)
 }
 
-// Named adds an event with a string id, which must be one line; empty: no id.
-func (s *Writer) Named(name, id string, data []byte) {
+// EventWithID adds an event with a string id, which must be one line; empty: no id.
+func (s *Writer) EventWithID(name, id string, data []byte) {
 	if id != "" {
 		s.buffer = append(append(append(s.buffer, "id: "...), id...), '\n')
 	}

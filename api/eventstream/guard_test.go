@@ -63,7 +63,7 @@ func TestAStreamThatHangsIsCutWhenItMustEnd(t *testing.T) {
 	url, ended := guarded(t, session, func(ctx context.Context, out *eventstream.Writer) error {
 		close(began)
 		for { // the client does not read, and waitTimeout is a minute
-			out.Named("x", "", make([]byte, 1<<20))
+			out.EventWithID("x", "", make([]byte, 1<<20))
 			if err := out.Flush(); err != nil {
 				return errors.Join(err, context.Cause(ctx))
 			}

@@ -81,7 +81,7 @@ func decode(encoded []byte) (*Answer, error) {
 	if s.Kind == "" {
 		return &Answer{Status: s.Status, Location: s.Location, Data: s.Data}, nil
 	}
-	kind, _ := fault.KindNamed(s.Kind)
+	kind, _ := fault.ParseKind(s.Kind)
 	refusal := fault.New(kind, s.Message)
 	for name, detail := range s.Details {
 		_ = refusal.With(name, detail)

@@ -50,12 +50,12 @@ type store interface {
 	) (access.IdempotencyClaim, error)
 	AnswerIdempotencyKey(ctx context.Context, c access.IdempotencyClaim, answer []byte) error
 	ReleaseIdempotencyKey(ctx context.Context, c access.IdempotencyClaim) error
-	ForgetIdempotencyKey(ctx context.Context, c access.IdempotencyClaim) error
+	DeleteIdempotencyKey(ctx context.Context, c access.IdempotencyClaim) error
 	PruneIdempotencyKeys(ctx context.Context, most int) (int64, error)
 }
 
-// Keeper claims keys and stores the responses to their requests.
-type Keeper struct {
+// Manager claims keys and stores the responses to their requests.
+type Manager struct {
 	store store
 	log   *slog.Logger
 	uses  *prometheus.CounterVec
@@ -71,8 +71,8 @@ const (
 )
 
 // New creates a Keeper. The registerer may be nil.
-func New(keys store, log *slog.Logger, registerer prometheus.Registerer) *Keeper {
-	k := &Keeper{store: keys, log: log, uses: promauto.With(registerer).NewCounterVec(prometheus.CounterOpts{
+func New(keys store, log *slog.Logger, registerer prometheus.Registerer) *Manager {
+	k := &Manager{store: keys, log: log, uses: promauto.With(registerer).NewCounterVec(prometheus.CounterOpts{
 		Name: "livegraph_idempotency_keys_total",
 		Help: "Requests with an Idempotency-Key: first, resumed (the one before ended without an answer that is kept), " +
 			"replayed (answered as before), other_body (422), running (409).",
@@ -84,7 +84,7 @@ func New(keys store, log *slog.Logger, registerer prometheus.Registerer) *Keeper
 }
 
 // Run removes expired keys until ctx is done.
-func (k *Keeper) Run(ctx context.Context) error {
+func (k *Manager) Run(ctx context.Context) error {
 	tick := time.NewTicker(pruneInterval)
 	defer tick.Stop()
 	for {
@@ -105,27 +105,27 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Use describes the request for which a key is claimed.
-type Use struct {
+// Operation describes the request for which a key is claimed.
+type Operation struct {
 	Route string
-	// Asked contains the body and all parameters that distinguish one request from another.
-	Asked [][]byte
+	// Content contains the body and all parameters that distinguish one request from another.
+	Content [][]byte
 	// NewID creates the id to reserve.
 	NewID func() uuid.UUID
-	// Hold is how long the request holds the key, at most. After that a retry may take over.
-	Hold time.Duration
+	// HoldTimeout is how long the request holds the key, at most. After that a retry may take over.
+	HoldTimeout time.Duration
 }
 
 // Claim is the claim of a request on its key. A request without a key has a nil Claim, for
 // which nothing is stored.
 type Claim struct {
-	keeper *Keeper
+	keeper *Manager
 	claim  access.IdempotencyClaim
 }
 
 // Begin claims the request's key. It returns nil if there is none. The error is Malformed for a
 // key in the wrong format, and Invalid for a key that was used for another request.
-func (k *Keeper) Begin(r *http.Request, use Use) (*Claim, error) {
+func (k *Manager) Begin(r *http.Request, use Operation) (*Claim, error) {
 	key, given, err := keyOf(r.Header)
 	if err != nil || !given {
 		return nil, err
@@ -135,9 +135,9 @@ func (k *Keeper) Begin(r *http.Request, use Use) (*Claim, error) {
 		IdempotencyKey: access.IdempotencyKey{
 			Workspace: principal.Workspace, Actor: principal.ActorID, Route: use.Route, Key: key,
 		},
-		BodyHash: hashParts(use.Asked), ReservedID: use.NewID(), ReceivedAt: time.Now().UTC().Truncate(time.Microsecond),
+		BodyHash: hashParts(use.Content), ReservedID: use.NewID(), ReceivedAt: time.Now().UTC().Truncate(time.Microsecond),
 	}
-	found, err := k.store.ClaimIdempotencyKey(r.Context(), wanted, use.Hold)
+	found, err := k.store.ClaimIdempotencyKey(r.Context(), wanted, use.HoldTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -202,8 +202,8 @@ func (c *Claim) Held() bool { return c.claim.Held }
 // Resumed reports whether another request held the key before, which may have had an effect.
 func (c *Claim) Resumed() bool { return c.claim.Attempt > 1 }
 
-// Stored returns the claim in the form of the store.
-func (c *Claim) Stored() access.IdempotencyClaim { return c.claim }
+// Record returns the claim in the form of the store.
+func (c *Claim) Record() access.IdempotencyClaim { return c.claim }
 
 // Replay returns the response to the first request and marks it as replayed. While that
 // request is still running, it returns a Conflict error with a Retry-After.
@@ -226,8 +226,8 @@ func (c *Claim) MarkReplayed(w http.ResponseWriter) {
 	w.Header().Set(Replayed, "true")
 }
 
-// Kept reports whether the response for an error is stored.
-func Kept(err error) bool {
+// IsStored reports whether the response for an error is stored.
+func IsStored(err error) bool {
 	switch reply.Public(err).Kind {
 	case fault.NotFound, fault.Conflict, fault.Invalid:
 		return true
@@ -235,8 +235,8 @@ func Kept(err error) bool {
 	return false
 }
 
-// Keep stores the response to the request.
-func (c *Claim) Keep(ctx context.Context, answer Answer) {
+// Complete stores the response to the request.
+func (c *Claim) Complete(ctx context.Context, answer Answer) {
 	c.settle(ctx, func(ctx context.Context) error {
 		encoded, err := answer.Encode()
 		if err != nil {
@@ -253,7 +253,7 @@ func (c *Claim) Release(ctx context.Context) {
 
 // Forget deletes the key of a request that had no effect and whose response is not stored.
 func (c *Claim) Forget(ctx context.Context) {
-	c.settle(ctx, func(ctx context.Context) error { return c.keeper.store.ForgetIdempotencyKey(ctx, c.claim) })
+	c.settle(ctx, func(ctx context.Context) error { return c.keeper.store.DeleteIdempotencyKey(ctx, c.claim) })
 }
 
 // Fail completes the request with an error: it stores the response if Kept, forgets the key if
@@ -261,8 +261,8 @@ func (c *Claim) Forget(ctx context.Context) {
 // releases the key.
 func (c *Claim) Fail(ctx context.Context, err error) {
 	switch kind := reply.Public(err).Kind; {
-	case Kept(err):
-		c.Keep(ctx, Answer{Err: err})
+	case IsStored(err):
+		c.Complete(ctx, Answer{Err: err})
 	case reply.Status(err) < http.StatusInternalServerError && kind != fault.RateLimited:
 		c.Forget(ctx)
 	default:

@@ -61,9 +61,9 @@ func readIngestParams(r *http.Request) (ingestParams, error) {
 
 // bodyOptions returns the options for reading a body of the format.
 func (a *api) bodyOptions(format ingest.Format) []request.BodyOption {
-	options := []request.BodyOption{request.Types(mediaTypes()...), request.Within(a.Bodies)}
+	options := []request.BodyOption{request.Types(mediaTypes()...), request.WithBudget(a.Bodies)}
 	if format == ingest.RemoteWrite {
-		options = append(options, request.EncodedBy("snappy")) // as the specification requires, whatever the header
+		options = append(options, request.DefaultEncoding("snappy")) // as the specification requires, whatever the header
 	}
 	return options
 }

@@ -31,7 +31,7 @@ func (a *api) influxRoutes() []route.Route {
 		d.Errors = influxError
 		return route.Route{
 			Method: http.MethodPost, Pattern: path, Scopes: []request.Scope{request.WriteLiveData}, Handle: a.influxWrite,
-			Dialect: d, Work: route.WritesPoints, Room: a.Bodies.Room,
+			Dialect: d, Work: route.WritesPoints, CheckCapacity: a.Bodies.CheckCapacity,
 		}
 	}
 	return []route.Route{
@@ -98,7 +98,7 @@ func (a *api) influxWrite(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	body, release, err := request.Body(w, r, a.MaxBodyBytes, request.AnyType(), request.Within(a.Bodies))
+	body, release, err := request.Body(w, r, a.MaxBodyBytes, request.AnyType(), request.WithBudget(a.Bodies))
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type pipeline interface {
 	Accept(ctx context.Context, format ingest.Format, req ingest.Request) (ingest.Result, error)
 	// SourcesChanged makes a change of the workspace's sources effective immediately.
 	SourcesChanged(workspace uuid.UUID)
-	AwaitOthers(ctx context.Context, committed time.Time)
+	AwaitCacheExpiry(ctx context.Context, committed time.Time)
 }
 
 // ingestAnswer is the response to an ingest request.
@@ -44,8 +44,8 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer release()
-	claim, err := a.Keys.Begin(r, idempotency.Use{
-		Route: ingestPath, Asked: params.fingerprint(body), NewID: newID, Hold: keyHold,
+	claim, err := a.Keys.Begin(r, idempotency.Operation{
+		Route: ingestPath, Content: params.fingerprint(body), NewID: newID, HoldTimeout: keyHold,
 	})
 	switch {
 	case err != nil:
@@ -61,7 +61,7 @@ func (a *api) ingest(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answer := params.answer(&result, token)
-	claim.Keep(r.Context(), answer)
+	claim.Complete(r.Context(), answer)
 	return answer.Send(w, r)
 }
 

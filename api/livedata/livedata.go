@@ -25,17 +25,17 @@ import (
 
 // Deps are the dependencies of the routes.
 type Deps struct {
-	Sources   sourceStore
-	Series    query.SeriesStore
-	Points    pointStore
-	Marks     query.WatermarkStore
-	Dead      query.DeadRecordStore
-	Pipeline  pipeline
-	Deletions *DeletionSender
+	Sources     sourceStore
+	Series      query.SeriesStore
+	Points      pointStore
+	Watermarks  query.WatermarkStore
+	DeadRecords query.DeadRecordStore
+	Pipeline    pipeline
+	Deletions   *DeletionSender
 	// Streams delivers points as they arrive.
 	Streams *tail.Hub
 	// Keys stores the idempotency keys of requests.
-	Keys *idempotency.Keeper
+	Keys *idempotency.Manager
 	// TopicID returns the current id of topic points.
 	TopicID func() [16]byte
 	// TokenKey signs checkpoints and cursors. All processes of an installation must use the
@@ -49,8 +49,8 @@ type Deps struct {
 	QueryTimeout time.Duration
 	// CheckpointWait is how long a query waits for its checkpoint; zero: 5 s.
 	CheckpointWait time.Duration
-	// Patience is the timeout of each write to the reader of a stream; zero: 10 s.
-	Patience time.Duration
+	// WriteTimeout is the timeout of each write to the reader of a stream; zero: 10 s.
+	WriteTimeout time.Duration
 	// Metrics registers the metrics of queries; nil: none are registered.
 	Metrics prometheus.Registerer
 }
@@ -85,7 +85,7 @@ func Routes(deps Deps) []route.Route {
 	}
 	points := func(pattern string, handle route.Handler) route.Route {
 		rt := newRoute(http.MethodPost, pattern, request.WriteLiveData, handle)
-		rt.Work, rt.Room = route.WritesPoints, a.Bodies.Room
+		rt.Work, rt.CheckCapacity = route.WritesPoints, a.Bodies.CheckCapacity
 		return rt
 	}
 	routes := append(a.influxRoutes(),
@@ -99,11 +99,11 @@ func Routes(deps Deps) []route.Route {
 		newRoute(http.MethodDelete, pointsPath, request.Admin, a.deletePoints),
 	)
 	routes = append(routes, query.Routes(query.Deps{
-		Series: deps.Series, Points: deps.Points, Marks: deps.Marks, Dead: deps.Dead, TopicID: deps.TopicID,
+		Series: deps.Series, Points: deps.Points, Watermarks: deps.Watermarks, DeadRecords: deps.DeadRecords, TopicID: deps.TopicID,
 		TokenKey: deps.TokenKey, QueryTimeout: deps.QueryTimeout, CheckpointWait: deps.CheckpointWait,
 		Metrics: deps.Metrics,
 	})...)
 	return append(routes, stream.Routes(stream.Deps{
-		Streams: deps.Streams, TokenKey: deps.TokenKey, Patience: deps.Patience,
+		Streams: deps.Streams, TokenKey: deps.TokenKey, WriteTimeout: deps.WriteTimeout,
 	})...)
 }

@@ -32,7 +32,7 @@ func (a *api) remoteWrite(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	body, release, err := request.Body(
-		w, r, a.MaxBodyBytes, request.Types(remoteWriteType), request.EncodedBy("snappy"), request.Within(a.Bodies),
+		w, r, a.MaxBodyBytes, request.Types(remoteWriteType), request.DefaultEncoding("snappy"), request.WithBudget(a.Bodies),
 	)
 	if err != nil {
 		return err

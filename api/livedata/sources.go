@@ -154,7 +154,7 @@ func (a *api) createSource(w http.ResponseWriter, r *http.Request) error {
 	if err := request.DecodeJSON(raw, &body); err != nil {
 		return err
 	}
-	claim, err := a.Keys.Begin(r, idempotency.Use{Route: sourcesPath, Asked: [][]byte{raw}, NewID: newID, Hold: keyHold})
+	claim, err := a.Keys.Begin(r, idempotency.Operation{Route: sourcesPath, Content: [][]byte{raw}, NewID: newID, HoldTimeout: keyHold})
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (a *api) makeSource(
 	if claim == nil {
 		s, err = a.Sources.CreateSource(ctx, workspace, s)
 	} else {
-		s, err = a.Sources.CreateSourceOnce(ctx, workspace, s, claim.Stored(), func(created registry.Source) ([]byte, error) {
+		s, err = a.Sources.CreateSourceOnce(ctx, workspace, s, claim.Record(), func(created registry.Source) ([]byte, error) {
 			answer := createdSource(created)
 			return answer.Encode()
 		})
@@ -190,7 +190,7 @@ func (a *api) makeSource(
 	if err != nil {
 		return answer, err
 	}
-	request.NotesOf(ctx).Made(s.ID.String())
+	request.NotesOf(ctx).AddResult(s.ID.String())
 	a.Pipeline.SourcesChanged(workspace)
 	return createdSource(s), nil
 }
@@ -239,7 +239,7 @@ func (a *api) patchSource(w http.ResponseWriter, r *http.Request) error {
 	}
 	a.Pipeline.SourcesChanged(workspace)
 	if changed.Name != before {
-		a.Pipeline.AwaitOthers(r.Context(), time.Now())
+		a.Pipeline.AwaitCacheExpiry(r.Context(), time.Now())
 	}
 	reply.Data(w, r, http.StatusOK, a.withActivity(r.Context(), workspace, changed)[0])
 	return nil
@@ -259,7 +259,7 @@ func (a *api) deleteSource(w http.ResponseWriter, r *http.Request) error {
 	// The deletion is committed, so the response is 204 whatever happens next. If it cannot
 	// be written to the log now, it is written in the background.
 	a.Deletions.attempt(r.Context(), pending)
-	a.Pipeline.AwaitOthers(r.Context(), committed)
+	a.Pipeline.AwaitCacheExpiry(r.Context(), committed)
 	reply.NoContent(w)
 	return nil
 }

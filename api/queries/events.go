@@ -69,7 +69,7 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	s := &stream{api: a, workspace: principal.Workspace, sent: after}
-	if s.out, err = eventstream.Open(w, a.Patience); err != nil {
+	if s.out, err = eventstream.Open(w, a.WriteTimeout); err != nil {
 		return err
 	}
 	ctx, stop := s.out.Guard(r.Context(), request.SessionOf(r.Context()))
@@ -88,7 +88,7 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request) error {
 // graph is not the one that it has read before. The stream is not refused, because a browser
 // would not reconnect.
 func (s *stream) reset(after int64) {
-	s.out.Named("reset", strconv.FormatInt(s.sent, 10), fmt.Appendf(
+	s.out.EventWithID("reset", strconv.FormatInt(s.sent, 10), fmt.Appendf(
 		nil, `{"reason":"beyond_newest","after":%d,"newest":%d}`, after, s.sent,
 	))
 }

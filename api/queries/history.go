@@ -128,7 +128,7 @@ func (a *api) readChanges(
 		changes, err = a.Journal.Changes(ctx, workspace, sizes)
 		return changes, func() {}, err
 	}
-	share, err := a.memory.Wait(ctx, need*memoryFactor)
+	share, err := a.memory.Acquire(ctx, need*memoryFactor)
 	if err != nil {
 		return nil, nil, err
 	}

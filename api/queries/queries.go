@@ -22,8 +22,8 @@ type Deps struct {
 	TokenKey [32]byte
 	// QueryTimeout is the maximum duration of a query; beyond, 504.
 	QueryTimeout time.Duration
-	// Patience is the timeout of a write to the reader of a stream; zero: 10 s.
-	Patience time.Duration
+	// WriteTimeout is the timeout of a write to the reader of a stream; zero: 10 s.
+	WriteTimeout time.Duration
 }
 
 const defaultWriteTimeout = 10 * time.Second
@@ -49,8 +49,8 @@ const (
 
 // Routes returns the group's routes.
 func Routes(deps Deps) []route.Route {
-	if deps.Patience == 0 {
-		deps.Patience = defaultWriteTimeout
+	if deps.WriteTimeout == 0 {
+		deps.WriteTimeout = defaultWriteTimeout
 	}
 	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}, memory: budget.New(changeMemory)}
 	get := func(pattern string, handle route.Handler, scopes ...request.Scope) route.Route {
@@ -63,9 +63,9 @@ func Routes(deps Deps) []route.Route {
 		get(edgesPath, a.listEdges, request.ReadEdges),
 		get(edgePath, a.getEdge, request.ReadEdges),
 		// These return both nodes and edges.
-		{Method: http.MethodGet, Pattern: neighborsPath, Scopes: both, All: true, Handle: a.listNeighbors},
-		{Method: http.MethodGet, Pattern: historyPath, Scopes: both, All: true, Handle: a.listHistory},
-		{Method: http.MethodGet, Pattern: cascadesPath, Scopes: both, All: true, Handle: a.listCascadeEdges},
-		{Method: http.MethodGet, Pattern: eventsPath, Scopes: both, All: true, Lasts: true, Handle: a.streamEvents},
+		{Method: http.MethodGet, Pattern: neighborsPath, Scopes: both, RequireAllScopes: true, Handle: a.listNeighbors},
+		{Method: http.MethodGet, Pattern: historyPath, Scopes: both, RequireAllScopes: true, Handle: a.listHistory},
+		{Method: http.MethodGet, Pattern: cascadesPath, Scopes: both, RequireAllScopes: true, Handle: a.listCascadeEdges},
+		{Method: http.MethodGet, Pattern: eventsPath, Scopes: both, RequireAllScopes: true, Streaming: true, Handle: a.streamEvents},
 	}
 }

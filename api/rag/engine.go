@@ -29,7 +29,7 @@ func NewEngine(stores Stores, logger *slog.Logger, metrics *Metrics) *retrieval.
 	return retrieval.New(retrieval.Deps{
 		Text: textLane{stores.Postgres, metrics}, Vectors: vectorLane{stores.Postgres, stores.Milvus}, Graph: stores.Postgres,
 		Embedder: wordsOnly{stores.Embedder},
-		Chunks:   chunksOf, Logger: logger, Observe: metrics.Lane,
+		Chunks:   chunksOf, Logger: logger, Observe: metrics.ObserveLane,
 	})
 }
 
@@ -56,8 +56,8 @@ func (l textLane) SearchText(
 	ctx context.Context, workspace uuid.UUID, text string, f retrieval.Filter, limit, named int,
 ) (retrieval.TextFindings, error) {
 	found, err := l.db.SearchText(ctx, workspace, lexical.Parse(text), f, limit, named)
-	if err == nil && found.Cut != retrieval.TextWhole {
-		l.metrics.textCut.WithLabelValues(string(found.Cut)).Inc()
+	if err == nil && found.Truncation != retrieval.TextComplete {
+		l.metrics.textCut.WithLabelValues(string(found.Truncation)).Inc()
 	}
 	return found, err
 }
@@ -77,10 +77,10 @@ func (l vectorLane) LiveIndex(ctx context.Context) (retrieval.Index, error) {
 // Nearest returns the nearest chunks. If the collection was deleted, the consumer creates it
 // again; until then, Nearest returns an Unavailable error.
 func (l vectorLane) Nearest(
-	ctx context.Context, index retrieval.Index, workspace uuid.UUID, vector embed.Vector, near retrieval.Near, limit int,
+	ctx context.Context, index retrieval.Index, workspace uuid.UUID, vector embed.Vector, near retrieval.VectorFilter, limit int,
 ) ([]retrieval.VectorHit, error) {
 	hits, err := l.vectors.Search(
-		ctx, index.Collection, workspace, vector, milvus.Near{EntityTypes: near.EntityTypes, Nodes: near.Nodes}, limit,
+		ctx, index.Collection, workspace, vector, milvus.Filter{EntityTypes: near.EntityTypes, Nodes: near.Nodes}, limit,
 	)
 	if errors.Is(err, milvus.ErrNoCollection) {
 		return nil, fault.Wrap(err, fault.Unavailable, "The vector index is being rebuilt")

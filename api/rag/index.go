@@ -48,7 +48,7 @@ func (a *api) status(w http.ResponseWriter, r *http.Request) error {
 // reindex starts a rebuild of the index of the caller's workspace only. Operators can rebuild
 // the whole index. The request has no parameters, and no body or an empty object.
 func (a *api) reindex(w http.ResponseWriter, r *http.Request) error {
-	if err := request.Nothing(r); err != nil {
+	if err := request.NoInput(r); err != nil {
 		return err
 	}
 	principal := request.PrincipalOf(r.Context())
@@ -64,7 +64,7 @@ func (a *api) reindex(w http.ResponseWriter, r *http.Request) error {
 	if status.Reindex.Running {
 		return alreadyRunning()
 	}
-	started, err := a.Index.RequestWorkspaceReindex(r.Context(), principal.Workspace, request.AskerOf(r.Context()))
+	started, err := a.Index.RequestWorkspaceReindex(r.Context(), principal.Workspace, request.RequesterOf(r.Context()))
 	if fault.Is(err, fault.Conflict) { // another request came first
 		return alreadyRunning()
 	}

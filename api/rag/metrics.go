@@ -58,7 +58,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 				"weighs most for, and the newest), newest (no others: the heaviest are not listed yet).",
 		}, []string{"read"}),
 	}
-	for _, read := range []retrieval.TextCut{retrieval.TextHeaviest, retrieval.TextNewest} {
+	for _, read := range []retrieval.TextTruncation{retrieval.TextTopWeighted, retrieval.TextNewest} {
 		m.textCut.WithLabelValues(string(read))
 	}
 	for _, kind := range []string{kindSearch, kindHybrid} {
@@ -83,8 +83,8 @@ func searchBuckets() []float64 {
 	return []float64{.002, .005, .01, .02, .03, .045, .065, .1, .2, .5, 1, 2, 5, 10}
 }
 
-// Lane records a query of a lane. The engine calls it.
-func (m *Metrics) Lane(lane string, duration time.Duration, err error) {
+// ObserveLane records a query of a lane. The engine calls it.
+func (m *Metrics) ObserveLane(lane string, duration time.Duration, err error) {
 	m.lanes.WithLabelValues(lane).Observe(duration.Seconds())
 	if err != nil {
 		m.laneFailures.WithLabelValues(lane).Inc()

@@ -29,7 +29,7 @@ const (
 
 // edgeStore reads edges.
 type edgeStore interface {
-	EdgesAmong(ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, relationTypes []string) ([]graph.Edge, error)
+	InducedEdges(ctx context.Context, workspace uuid.UUID, nodes []uuid.UUID, relationTypes []string) ([]graph.Edge, error)
 }
 
 // seriesStore reads the registry of series.
@@ -55,7 +55,7 @@ func idsOf(hits []hybridHit) []uuid.UUID {
 
 // addEdges adds to each hit the edges between its node and other nodes of the page.
 func (a *api) addEdges(ctx context.Context, workspace uuid.UUID, relationTypes []string, hits []hybridHit) error {
-	edges, err := a.Edges.EdgesAmong(ctx, workspace, idsOf(hits), relationTypes)
+	edges, err := a.Edges.InducedEdges(ctx, workspace, idsOf(hits), relationTypes)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (a *api) addLiveData(ctx context.Context, workspace uuid.UUID, hits []hybri
 func (a *api) readLatest(
 	ctx context.Context, workspace uuid.UUID, series map[uuid.UUID][]registry.Series, hits []hybridHit,
 ) error {
-	query := timeseries.LatestQuery{Workspace: workspace, Kept: timeseries.Kept{}}
+	query := timeseries.LatestQuery{Workspace: workspace, KeptFrom: timeseries.KeptFrom{}}
 	type target struct { // where to add the value of a queried series
 		values *[]liveValue
 		series *registry.Series
@@ -123,10 +123,10 @@ func (a *api) readLatest(
 			s := &list[j]
 			targets = append(targets, target{hits[i].LiveData, s})
 			query.Series = append(query.Series, timeseries.LatestSeries{
-				ID: s.ID, Source: s.SourceID, Texts: s.Kind == pointblock.KindString,
+				ID: s.ID, Source: s.SourceID, IsString: s.Kind == pointblock.KindString,
 			})
 			if s.RetentionDays != nil {
-				query.Kept[s.ID] = registry.KeptFrom(now, *s.RetentionDays)
+				query.KeptFrom[s.ID] = registry.KeptFrom(now, *s.RetentionDays)
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func (a *api) readLatest(
 		allSeries = append(allSeries, list...)
 	}
 	var err error
-	if query.Hidden, err = deleted.Of(ctx, a.Series, workspace, allSeries); err != nil {
+	if query.Hidden, err = deleted.Exclusions(ctx, a.Series, workspace, allSeries); err != nil {
 		return err
 	}
 	found, err := a.Points.LatestPoints(ctx, query)
@@ -155,8 +155,8 @@ func liveValueOf(s *registry.Series, points *timeseries.Points) liveValue {
 		SourceID: s.SourceID, SourceName: s.SourceName, Metric: s.Metric, Unit: s.Unit, Tags: s.Tags,
 		Timestamp: time.UnixMicro(points.TS[0]).UTC(),
 	}
-	if column := points.Columns[0]; column.Texts != nil {
-		v.Value = *column.Texts[0]
+	if column := points.Columns[0]; column.Strings != nil {
+		v.Value = *column.Strings[0]
 	} else {
 		v.Value = column.Numbers[0]
 	}

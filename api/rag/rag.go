@@ -43,7 +43,7 @@ func Routes(deps Deps) []route.Route {
 		// Edges affect the results, and the response contains paths.
 		{
 			Method: http.MethodPost, Pattern: hybridPath, Scopes: []request.Scope{request.ReadNodes, request.ReadEdges},
-			All: true, Handle: a.instrument(kindHybrid, a.hybrid),
+			RequireAllScopes: true, Handle: a.instrument(kindHybrid, a.hybrid),
 		},
 		{Method: http.MethodGet, Pattern: statusPath, Scopes: read, Handle: a.status},
 		{Method: http.MethodPost, Pattern: reindexPath, Scopes: []request.Scope{request.Admin}, Handle: a.reindex},

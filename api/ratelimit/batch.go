@@ -31,7 +31,7 @@ type call struct {
 	done     chan struct{} // closed when answered and answer are set
 
 	answered bool
-	answer   redis.RequestAnswer
+	answer   redis.RequestResult
 }
 
 func newCall() *call {
@@ -106,10 +106,10 @@ func (l *Limiter) takeBatched(
 // call counts all requests that joined a call.
 func (l *Limiter) call(ctx context.Context, key callKey, c *call) {
 	defer l.batches.end(key, c)
-	request := redis.RequestAsk{
-		Workspace: key.workspace, Take: l.batches.begin(key, c), Limits: key.limits, Lengths: l.lengths,
+	request := redis.RequestQuery{
+		Workspace: key.workspace, Requests: l.batches.begin(key, c), Limits: key.limits, Lengths: l.lengths,
 	}
-	if answers, ok := l.query(ctx, []redis.RequestAsk{request}); ok {
+	if answers, ok := l.query(ctx, []redis.RequestQuery{request}); ok {
 		c.answer, c.answered = answers[0], true
 	}
 }

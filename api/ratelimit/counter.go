@@ -62,8 +62,8 @@ func (c *Counter) Take(caller string, now time.Time) (wait time.Duration) {
 	return 0
 }
 
-// GiveBack undoes one Take.
-func (c *Counter) GiveBack(caller string) {
+// Undo undoes one Take.
+func (c *Counter) Undo(caller string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	count := c.counts.slot([]byte(caller))

@@ -83,7 +83,7 @@ func (m *localCounts) windows(workspace uuid.UUID) [2]redis.Window {
 
 // merge stores the counts of an answer of Redis if they are higher. Answers may arrive in
 // another order than they were sent.
-func (m *localCounts) merge(workspace uuid.UUID, answer *redis.RequestAnswer, lengths [2]time.Duration) {
+func (m *localCounts) merge(workspace uuid.UUID, answer *redis.RequestResult, lengths [2]time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, now := m.current(workspace, answer.At, lengths)

@@ -17,8 +17,8 @@ func (p Plan) unlimited() bool { return p.PerMinute >= Unlimited && p.PerDay >= 
 
 func (p Plan) limits() [2]int64 { return [2]int64{p.PerMinute, p.PerDay} }
 
-// Of is a workspace with its plan.
-type Of struct {
+// WorkspacePlan is a workspace with its plan.
+type WorkspacePlan struct {
 	Workspace uuid.UUID
 	Plan      Plan
 }
@@ -39,15 +39,15 @@ type Window struct {
 	Wait      time.Duration // time until Reset, above 0
 }
 
-// Standing is the state of a workspace in both windows.
-type Standing struct {
+// Status is the state of a workspace in both windows.
+type Status struct {
 	Minute, Day Window
 	refused     bool
 }
 
-// Refusing returns the window that refuses the request, or nil. If both do, it returns the
+// Exceeded returns the window that refuses the request, or nil. If both do, it returns the
 // day, because the request would still be refused after the minute.
-func (s *Standing) Refusing() *Window {
+func (s *Status) Exceeded() *Window {
 	switch {
 	case !s.refused:
 		return nil
@@ -57,10 +57,10 @@ func (s *Standing) Refusing() *Window {
 	return &s.Minute
 }
 
-// Nearest returns the window that refuses the request. If none does, it returns the window
+// Effective returns the window that refuses the request. If none does, it returns the window
 // with fewer remaining requests, or the minute if they are equal.
-func (s *Standing) Nearest() *Window {
-	switch w := s.Refusing(); {
+func (s *Status) Effective() *Window {
+	switch w := s.Exceeded(); {
 	case w != nil:
 		return w
 	case s.Day.Remaining < s.Minute.Remaining:
@@ -70,7 +70,7 @@ func (s *Standing) Nearest() *Window {
 }
 
 // standing returns the state of a plan with the given counts at the time now.
-func (l *Limiter) standing(plan Plan, now time.Time, counts [2]int64, refused bool) Standing {
+func (l *Limiter) standing(plan Plan, now time.Time, counts [2]int64, refused bool) Status {
 	limits := plan.limits()
 	window := func(i int, name string) Window {
 		reset := windowStart(windowNumber(now, l.lengths[i])+1, l.lengths[i])
@@ -82,7 +82,7 @@ func (l *Limiter) standing(plan Plan, now time.Time, counts [2]int64, refused bo
 		}
 		return w
 	}
-	return Standing{Minute: window(0, Minute), Day: window(1, Day), refused: refused}
+	return Status{Minute: window(0, Minute), Day: window(1, Day), refused: refused}
 }
 
 // windowNumber returns the number of the window that contains t. Windows are counted from 1970.

@@ -39,8 +39,8 @@ const DefaultTimeout = 250 * time.Millisecond
 
 // counter counts requests in Redis.
 type counter interface {
-	CountRequest(ctx context.Context, request *redis.RequestAsk) (redis.RequestAnswer, error)
-	CountRequests(ctx context.Context, requests []redis.RequestAsk) ([]redis.RequestAnswer, error)
+	CountRequest(ctx context.Context, request *redis.RequestQuery) (redis.RequestResult, error)
+	CountRequests(ctx context.Context, requests []redis.RequestQuery) ([]redis.RequestResult, error)
 }
 
 // Deps are the dependencies and settings of a Limiter.
@@ -90,7 +90,7 @@ func New(d Deps) *Limiter {
 // Take counts a request of the workspace, unless its plan is exhausted. It does not fail,
 // and takes at most little longer than twice the timeout: requests that arrive during a
 // call for the same workspace wait for it and are then counted by one call.
-func (l *Limiter) Take(ctx context.Context, workspace uuid.UUID, plan Plan) Standing {
+func (l *Limiter) Take(ctx context.Context, workspace uuid.UUID, plan Plan) Status {
 	plan = plan.bounded()
 	if plan.unlimited() {
 		l.metrics.unlimited.Inc()
@@ -98,13 +98,13 @@ func (l *Limiter) Take(ctx context.Context, workspace uuid.UUID, plan Plan) Stan
 	}
 	standing, decider := l.take(ctx, workspace, plan)
 	decider.Inc()
-	if w := standing.Refusing(); w != nil {
+	if w := standing.Exceeded(); w != nil {
 		l.metrics.refused[w.Name].Inc()
 	}
 	return standing
 }
 
-func (l *Limiter) take(ctx context.Context, workspace uuid.UUID, plan Plan) (Standing, prometheus.Counter) {
+func (l *Limiter) take(ctx context.Context, workspace uuid.UUID, plan Plan) (Status, prometheus.Counter) {
 	limits := plan.limits()
 	if now, counts, exhausted := l.local.exhausted(workspace, limits, &l.clock, l.lengths); exhausted {
 		return l.standing(plan, now, counts, true), l.metrics.byMemory
@@ -116,10 +116,10 @@ func (l *Limiter) take(ctx context.Context, workspace uuid.UUID, plan Plan) (Sta
 	return l.standing(plan, now, counts, !taken), l.metrics.byProcess
 }
 
-// Look returns the state of the workspaces, in the same order, without counting a request.
-func (l *Limiter) Look(ctx context.Context, workspaces []Of) []Standing {
-	standings := make([]Standing, len(workspaces))
-	var requests []redis.RequestAsk
+// Peek returns the state of the workspaces, in the same order, without counting a request.
+func (l *Limiter) Peek(ctx context.Context, workspaces []WorkspacePlan) []Status {
+	standings := make([]Status, len(workspaces))
+	var requests []redis.RequestQuery
 	var limited []int
 	for i, w := range workspaces {
 		plan := w.Plan.bounded()
@@ -127,7 +127,7 @@ func (l *Limiter) Look(ctx context.Context, workspaces []Of) []Standing {
 			standings[i] = l.standing(plan, l.clock.now(), [2]int64{}, false)
 			continue
 		}
-		requests = append(requests, redis.RequestAsk{Workspace: w.Workspace, Limits: plan.limits(), Lengths: l.lengths})
+		requests = append(requests, redis.RequestQuery{Workspace: w.Workspace, Limits: plan.limits(), Lengths: l.lengths})
 		limited = append(limited, i)
 	}
 	if len(requests) == 0 {
@@ -148,8 +148,8 @@ func (l *Limiter) Look(ctx context.Context, workspaces []Of) []Standing {
 }
 
 // query sends requests to Redis and stores its counts. It returns false if Redis does not answer.
-func (l *Limiter) query(ctx context.Context, requests []redis.RequestAsk) ([]redis.RequestAnswer, bool) {
-	if l.counter == nil || !l.breaker.Admits() {
+func (l *Limiter) query(ctx context.Context, requests []redis.RequestQuery) ([]redis.RequestResult, bool) {
+	if l.counter == nil || !l.breaker.Allow() {
 		return nil, false
 	}
 	// A canceled request must not cancel the call: Redis would appear not to answer.
@@ -158,12 +158,12 @@ func (l *Limiter) query(ctx context.Context, requests []redis.RequestAsk) ([]red
 	answers, err := l.count(ctx, requests)
 	if err != nil {
 		l.metrics.failures.Inc()
-		if l.breaker.Failed() {
+		if l.breaker.RecordFailure() {
 			l.logger.WarnContext(ctx, "Redis does not count requests: this process enforces the plans alone", "error", err)
 		}
 		return nil, false
 	}
-	if l.breaker.Answered() {
+	if l.breaker.RecordSuccess() {
 		l.logger.InfoContext(ctx, "Redis counts requests again")
 	}
 	return answers, true
@@ -171,7 +171,7 @@ func (l *Limiter) query(ctx context.Context, requests []redis.RequestAsk) ([]red
 
 // count sends the requests once. If Redis' clock differs from the known one, it corrects the
 // clock by the first answer and sends them once more.
-func (l *Limiter) count(ctx context.Context, requests []redis.RequestAsk) (answers []redis.RequestAnswer, err error) {
+func (l *Limiter) count(ctx context.Context, requests []redis.RequestQuery) (answers []redis.RequestResult, err error) {
 	for range 2 {
 		start := time.Now()
 		notAfter := l.clock.at(start.Add(2 * l.timeout)) // the clock is known to within half a round trip
@@ -180,7 +180,7 @@ func (l *Limiter) count(ctx context.Context, requests []redis.RequestAsk) (answe
 			requests[i].Known = l.local.windows(requests[i].Workspace)
 		}
 		if len(requests) == 1 {
-			answers = make([]redis.RequestAnswer, 1)
+			answers = make([]redis.RequestResult, 1)
 			answers[0], err = l.counter.CountRequest(ctx, &requests[0])
 		} else {
 			answers, err = l.counter.CountRequests(ctx, requests)

@@ -47,7 +47,7 @@ func process(t testing.TB, url string, change ...func(*ratelimit.Deps)) *ratelim
 func passed(t testing.TB, l *ratelimit.Limiter, workspace uuid.UUID, plan ratelimit.Plan, n int) (count int) {
 	t.Helper()
 	for range n {
-		if s := l.Take(t.Context(), workspace, plan); s.Refusing() == nil {
+		if s := l.Take(t.Context(), workspace, plan); s.Exceeded() == nil {
 			count++
 		}
 	}
@@ -73,7 +73,7 @@ func TestExactlyThePlansRequestsPassOverAllProcesses(t *testing.T) {
 				for ctx.Err() == nil {
 					s := limiter.Take(ctx, workspace, plan)
 					mu.Lock()
-					if s.Refusing() == nil {
+					if s.Exceeded() == nil {
 						taken[s.Minute.Reset]++
 					} else {
 						refused[s.Minute.Reset]++
@@ -106,34 +106,34 @@ func TestTheWindowThatRefusesIsTold(t *testing.T) {
 	plan := ratelimit.Plan{PerMinute: 3, PerDay: 5}
 	for left := range 3 {
 		s := limiter.Take(t.Context(), workspace, plan)
-		require.Nil(t, s.Refusing())
-		require.Equal(t, ratelimit.Minute, s.Nearest().Name)
+		require.Nil(t, s.Exceeded())
+		require.Equal(t, ratelimit.Minute, s.Effective().Name)
 		require.EqualValues(t, 2-left, s.Minute.Remaining)
 		require.EqualValues(t, 4-left, s.Day.Remaining)
 	}
 	for range 3 {
 		s := limiter.Take(t.Context(), workspace, plan)
-		require.Equal(t, ratelimit.Minute, s.Refusing().Name)
+		require.Equal(t, ratelimit.Minute, s.Exceeded().Name)
 		require.EqualValues(t, 2, s.Day.Remaining, "a refused request is not counted")
 	}
 	plan.PerMinute = 100 // a larger plan applies immediately
 	require.Equal(t, ratelimit.Day, func() string {
 		s := limiter.Take(t.Context(), workspace, plan)
-		return s.Nearest().Name
+		return s.Effective().Name
 	}())
 	require.Equal(t, 1, passed(t, limiter, workspace, plan, 10))
 	s := limiter.Take(t.Context(), workspace, plan)
-	require.Equal(t, ratelimit.Day, s.Refusing().Name)
-	require.Equal(t, ratelimit.Day, s.Nearest().Name)
+	require.Equal(t, ratelimit.Day, s.Exceeded().Name)
+	require.Equal(t, ratelimit.Day, s.Effective().Name)
 	require.Positive(t, s.Day.Wait)
 	require.Zero(t, s.Day.Reset.UnixNano()%int64(400*time.Hour))
 
 	plan.PerMinute, plan.PerDay = 5, 5 // both are used up
 	s = limiter.Take(t.Context(), workspace, plan)
-	require.Equal(t, ratelimit.Day, s.Refusing().Name, "the end of the minute would not help")
+	require.Equal(t, ratelimit.Day, s.Exceeded().Name, "the end of the minute would not help")
 	plan.PerMinute, plan.PerDay = 2, ratelimit.Unlimited+1 // a smaller one applies immediately, too
 	s = limiter.Take(t.Context(), workspace, plan)
-	require.Equal(t, ratelimit.Minute, s.Refusing().Name)
+	require.Equal(t, ratelimit.Minute, s.Exceeded().Name)
 	require.Zero(t, s.Minute.Remaining)
 	require.Equal(t, ratelimit.Unlimited, s.Day.Remaining)
 }
@@ -146,7 +146,7 @@ func TestLookingCountsNothing(t *testing.T) {
 	}
 	require.Equal(t, 2, passed(t, limiter, one, plan, 2))
 	for range 5 {
-		s := limiter.Look(t.Context(), []ratelimit.Of{{free, none}, {one, plan}, {two, plan}})
+		s := limiter.Peek(t.Context(), []ratelimit.WorkspacePlan{{free, none}, {one, plan}, {two, plan}})
 		require.Equal(t, ratelimit.Unlimited, s[0].Minute.Remaining)
 		require.EqualValues(t, 1, s[1].Minute.Remaining)
 		require.EqualValues(t, 3, s[1].Day.Remaining)
@@ -161,7 +161,7 @@ type countingRedis struct {
 	calls, answered atomic.Int64
 }
 
-func (c *countingRedis) CountRequest(ctx context.Context, ask *redis.RequestAsk) (redis.RequestAnswer, error) {
+func (c *countingRedis) CountRequest(ctx context.Context, ask *redis.RequestQuery) (redis.RequestResult, error) {
 	c.calls.Add(1)
 	answer, err := c.DB.CountRequest(ctx, ask)
 	if err == nil && !answer.Late {
@@ -190,7 +190,7 @@ type blockedRedis struct {
 	unblock chan struct{}
 }
 
-func (h *blockedRedis) CountRequest(ctx context.Context, ask *redis.RequestAsk) (redis.RequestAnswer, error) {
+func (h *blockedRedis) CountRequest(ctx context.Context, ask *redis.RequestQuery) (redis.RequestResult, error) {
 	defer func() { <-h.unblock }()
 	return h.countingRedis.CountRequest(ctx, ask)
 }
@@ -202,7 +202,7 @@ func TestRequestsThatMeetAreCountedByOneCall(t *testing.T) {
 	waiting := make(chan struct{}, callers)
 	limiter := process(t, testenv.Redis(t), func(d *ratelimit.Deps) { d.Counter = counter })
 	workspace, plan := uuid.New(), ratelimit.Plan{PerMinute: room, PerDay: 100}
-	standings := make(chan ratelimit.Standing, callers)
+	standings := make(chan ratelimit.Status, callers)
 	take := func() {
 		waiting <- struct{}{}
 		standings <- limiter.Take(t.Context(), workspace, plan)
@@ -218,7 +218,7 @@ func TestRequestsThatMeetAreCountedByOneCall(t *testing.T) {
 	close(counter.unblock)
 	remaining, refused := map[int64]int{}, 0
 	for range callers {
-		if s := <-standings; s.Refusing() == nil {
+		if s := <-standings; s.Exceeded() == nil {
 			remaining[s.Minute.Remaining]++
 		} else {
 			refused++
@@ -259,7 +259,7 @@ func TestAProcessGoesOnAloneWhileRedisIsAwayAndThenBack(t *testing.T) {
 	require.Equal(t, 20, passed(t, first, workspace, plan, 50), "the plan, with the counts from before")
 	require.Equal(t, 10, passed(t, second, workspace, plan, 10))
 	remaining := func(l *ratelimit.Limiter) int64 {
-		return l.Look(t.Context(), []ratelimit.Of{{Workspace: workspace, Plan: plan}})[0].Minute.Remaining
+		return l.Peek(t.Context(), []ratelimit.WorkspacePlan{{Workspace: workspace, Plan: plan}})[0].Minute.Remaining
 	}
 	require.EqualValues(t, 8, remaining(second))
 
@@ -294,14 +294,14 @@ func TestARedisThatHangsHoldsNobodyUp(t *testing.T) {
 	)
 	require.NoError(t, engine.Signal(syscall.SIGCONT))
 	require.Eventually(t, answered, 20*time.Second, 10*time.Millisecond, "it uses Redis again")
-	s := process(t, engine.Address()).Look(t.Context(), []ratelimit.Of{{Workspace: workspace, Plan: plan}})
+	s := process(t, engine.Address()).Peek(t.Context(), []ratelimit.WorkspacePlan{{Workspace: workspace, Plan: plan}})
 	require.EqualValues(t, 1000-all, s[0].Minute.Remaining)
 }
 
 func TestWhatRedisFindsOnItsConnectionsLaterIsNotCounted(t *testing.T) {
 	const length = 2 * time.Second
 	engine := testenv.StoppableRedis(t)
-	limited := []ratelimit.Of{{Workspace: uuid.New(), Plan: ratelimit.Plan{PerMinute: 1000, PerDay: ratelimit.Unlimited}}}
+	limited := []ratelimit.WorkspacePlan{{Workspace: uuid.New(), Plan: ratelimit.Plan{PerMinute: 1000, PerDay: ratelimit.Unlimited}}}
 	counter := &countingRedis{DB: open(t, engine.Address())}
 	limiter := process(t, engine.Address(), func(d *ratelimit.Deps) {
 		d.Counter, d.Timeout, d.Minute = counter, 100*time.Millisecond, length
@@ -317,7 +317,7 @@ func TestWhatRedisFindsOnItsConnectionsLaterIsNotCounted(t *testing.T) {
 	require.Greater(t, counter.calls.Load(), before)
 	require.Eventually(t, func() bool { return time.Now().After(last.Minute.Reset) }, 20*time.Second, time.Millisecond)
 	require.NoError(t, engine.Signal(syscall.SIGCONT))
-	require.EqualValues(t, 1000, other.Look(t.Context(), limited)[0].Minute.Remaining, "the next window begins with none")
+	require.EqualValues(t, 1000, other.Peek(t.Context(), limited)[0].Minute.Remaining, "the next window begins with none")
 }
 
 func TestAProcessWithoutRedisEnforcesThePlan(t *testing.T) {
@@ -327,11 +327,11 @@ func TestAProcessWithoutRedisEnforcesThePlan(t *testing.T) {
 	total := 0
 	require.Eventually(t, func() bool {
 		s := limiter.Take(t.Context(), workspace, plan)
-		if s.Refusing() == nil {
+		if s.Exceeded() == nil {
 			windows[s.Minute.Reset]++
 			total++
 		}
-		return s.Refusing() != nil && s.Refusing().Name == ratelimit.Day
+		return s.Exceeded() != nil && s.Exceeded().Name == ratelimit.Day
 	}, 30*time.Second, time.Millisecond)
 	require.Equal(t, 10, total)
 	for window, count := range windows {

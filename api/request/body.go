@@ -43,20 +43,20 @@ func AnyType() BodyOption {
 	return func(b *bodyReader) { b.anyType = true }
 }
 
-// EncodedBy sets the encoding of bodies without a Content-Encoding header: gzip, zstd or
+// DefaultEncoding sets the encoding of bodies without a Content-Encoding header: gzip, zstd or
 // snappy.
-func EncodedBy(encoding string) BodyOption {
+func DefaultEncoding(encoding string) BodyOption {
 	return func(b *bodyReader) { b.encoding = encoding }
 }
 
-// Plain refuses encoded bodies.
-func Plain() BodyOption {
+// NoEncoding refuses encoded bodies.
+func NoEncoding() BodyOption {
 	return func(b *bodyReader) { b.plain = true }
 }
 
-// Within reserves the body's bytes in a budget shared with other requests. If the budget
+// WithBudget reserves the body's bytes in a budget shared with other requests. If the budget
 // is used up, Body returns an Unavailable error immediately.
-func Within(budget *Budget) BodyOption {
+func WithBudget(budget *Budget) BodyOption {
 	return func(b *bodyReader) { b.budget = budget }
 }
 
@@ -66,9 +66,9 @@ type Budget struct{ *budget.Budget }
 // NewBudget creates a budget of limit bytes.
 func NewBudget(limit int64) *Budget { return &Budget{budget.New(limit)} }
 
-// Room returns an Unavailable error if there is no room for a body. The caller can check
+// CheckCapacity returns an Unavailable error if there is no room for a body. The caller can check
 // it before it counts the request.
-func (b *Budget) Room() error {
+func (b *Budget) CheckCapacity() error {
 	if b == nil || b.Fits(min(readStep, b.Limit())) {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (b *bodyReader) reserve(n int64) error {
 	}
 	var ok bool
 	if b.share == nil {
-		b.share, ok = b.budget.Take(n)
+		b.share, ok = b.budget.TryAcquire(n)
 	} else {
 		ok = b.share.Grow(n)
 	}

@@ -21,7 +21,7 @@ func TestTheBudgetCountsWhatBuffersHold(t *testing.T) {
 			if !known {
 				r.ContentLength = -1
 			}
-			body, release, err := Body(nil, r, limit, Within(budget))
+			body, release, err := Body(nil, r, limit, WithBudget(budget))
 			require.NoError(t, err)
 			require.Len(t, body, size)
 			maxCapacity := max(maxPooledBuffer, size+2*readStep)

@@ -83,12 +83,12 @@ func TestABodyMayBeEncodedWithoutSayingSo(t *testing.T) {
 		if c.encoding != "" {
 			sent = encode(t, c.encoding, plain)
 		}
-		body, release, err := request.Body(nil, post(sent, c.header...), limit, request.EncodedBy("snappy"))
+		body, release, err := request.Body(nil, post(sent, c.header...), limit, request.DefaultEncoding("snappy"))
 		require.NoError(t, err, "%+v", c)
 		require.True(t, bytes.Equal(plain, body), "%+v", c)
 		release()
 	}
-	_, _, err := request.Body(nil, post(plain), limit, request.EncodedBy("snappy"))
+	_, _, err := request.Body(nil, post(plain), limit, request.DefaultEncoding("snappy"))
 	require.Equal(t, fault.Malformed, fault.KindOf(err))
 }
 
@@ -115,7 +115,7 @@ func TestBombsStopAtTheLimit(t *testing.T) {
 	for _, encoding := range []string{"gzip", "zstd", "snappy", "snappy framed"} {
 		header, _, _ := strings.Cut(encoding, " ")
 		bomb := encode(t, encoding, make([]byte, 20<<20))
-		_, _, err := request.Body(nil, post(bomb, "Content-Encoding", header), limit, request.Within(budget))
+		_, _, err := request.Body(nil, post(bomb, "Content-Encoding", header), limit, request.WithBudget(budget))
 		var fe *fault.Error
 		require.ErrorAs(t, err, &fe, encoding)
 		require.Equal(t, fault.TooLarge, fe.Kind, encoding)
@@ -200,13 +200,13 @@ func TestABodyThatEndsBadly(t *testing.T) {
 
 func TestABudgetBoundsAllBodiesTogether(t *testing.T) {
 	budget := request.NewBudget(1 << 20)
-	_, release, err := request.Body(nil, post(make([]byte, 600_000)), limit, request.Within(budget))
+	_, release, err := request.Body(nil, post(make([]byte, 600_000)), limit, request.WithBudget(budget))
 	require.NoError(t, err)
-	_, _, err = request.Body(nil, post(make([]byte, 600_000)), limit, request.Within(budget))
+	_, _, err = request.Body(nil, post(make([]byte, 600_000)), limit, request.WithBudget(budget))
 	require.Equal(t, fault.Unavailable, fault.KindOf(err))
 	release()
 	require.Zero(t, budget.Used())
-	_, release, err = request.Body(nil, post(make([]byte, 600_000)), limit, request.Within(budget))
+	_, release, err = request.Body(nil, post(make([]byte, 600_000)), limit, request.WithBudget(budget))
 	require.NoError(t, err)
 	release()
 	release()

@@ -36,7 +36,7 @@ func FuzzBody(f *testing.F) {
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Content-Encoding", encodings[int(encoding)%len(encodings)])
 		r.ContentLength = max(contentLength, -1)
-		got, release, err := request.Body(nil, r, limit, request.Within(budget))
+		got, release, err := request.Body(nil, r, limit, request.WithBudget(budget))
 		if err != nil {
 			require.Contains(
 				t, []fault.Kind{fault.Malformed, fault.TooLarge, fault.UnsupportedMedia}, fault.KindOf(err), "%v", err,

@@ -49,7 +49,7 @@ func JSON(r *http.Request, v any) error {
 func SmallJSON(w http.ResponseWriter, r *http.Request, v any, limit int64, waitTimeout time.Duration) error {
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Now().Add(waitTimeout)) // on failure the server's deadline applies
-	body, release, err := Body(w, r, limit, Plain())
+	body, release, err := Body(w, r, limit, NoEncoding())
 	if err != nil {
 		return err
 	}
@@ -176,11 +176,11 @@ func DecodePart(part jsontext.Value, path string, v any) error {
 	if err == nil {
 		return nil
 	}
-	return Under(path, describe(part, err))
+	return PrefixField(path, describe(part, err))
 }
 
-// Under prepends path to the field in an error's details, if there is one.
-func Under(path string, err error) error {
+// PrefixField prepends path to the field in an error's details, if there is one.
+func PrefixField(path string, err error) error {
 	var inner *fault.Error
 	if !errors.As(err, &inner) {
 		return err
@@ -207,8 +207,8 @@ func Under(path string, err error) error {
 	return outer.With("field", field)
 }
 
-// Nothing returns an error if the request has parameters, or a body other than an empty object.
-func Nothing(r *http.Request) error {
+// NoInput returns an error if the request has parameters, or a body other than an empty object.
+func NoInput(r *http.Request) error {
 	if err := Query(r).Err(); err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ type Notes struct {
 // maxNotes is the maximum number of ids, and of names, in a request's notes.
 const maxNotes = 100
 
-// Made records the id of a created object.
-func (n *Notes) Made(id string) {
+// AddResult records the id of a created object.
+func (n *Notes) AddResult(id string) {
 	if len(n.Results) < maxNotes {
 		n.Results = append(n.Results, id)
 	}

@@ -29,8 +29,8 @@ func OperatorOf(ctx context.Context) *Operator {
 	return o
 }
 
-// AskerOf returns a description of who sends the request, for records: an operator by name, a key by its id.
-func AskerOf(ctx context.Context) string {
+// RequesterOf returns a description of who sends the request, for records: an operator by name, a key by its id.
+func RequesterOf(ctx context.Context) string {
 	if o := OperatorOf(ctx); o != nil {
 		return "operator " + o.Name
 	}

@@ -55,19 +55,19 @@ type Route struct {
 	// Scopes are the scopes of which a key requires at least one. If the scope depends on
 	// the body, these are all possible ones, and the handler calls request.Require.
 	Scopes []request.Scope
-	// All reports that a key requires all Scopes.
-	All bool
-	// Lasts reports that the response is a stream without an end. A request.Session is in
+	// RequireAllScopes reports that a key requires all Scopes.
+	RequireAllScopes bool
+	// Streaming reports that the response is a stream without an end. A request.Session is in
 	// the context.
-	Lasts  bool
-	Handle Handler
-	Work   Work
+	Streaming bool
+	Handle    Handler
+	Work      Work
 	// ReadsData reports that an operator's route returns tenants' data. Its requests are
 	// recorded in the operators' audit trail, like changes.
 	ReadsData bool
-	// Room returns an Unavailable error if there is no capacity for the request; nil: there
+	// CheckCapacity returns an Unavailable error if there is no capacity for the request; nil: there
 	// always is. It is called before the request is counted against the workspace's plan.
-	Room func() error
+	CheckCapacity func() error
 	// Dialect is set on a route for the clients of another product.
 	Dialect *Dialect
 }

@@ -61,8 +61,8 @@ func (h *Hub) Streams() int {
 	return h.open
 }
 
-// Sent counts points that a stream has sent.
-func (h *Hub) Sent(points int) { h.metrics.points.Add(float64(points)) }
+// CountSent counts points that a stream has sent.
+func (h *Hub) CountSent(points int) { h.metrics.points.Add(float64(points)) }
 
 // admit counts a new stream, or returns an error if a limit is reached.
 func (h *Hub) admit(workspace, key uuid.UUID) error {
@@ -73,10 +73,10 @@ func (h *Hub) admit(workspace, key uuid.UUID) error {
 	switch {
 	case h.open >= limits.Streams:
 		err = errTooMany("this server", limits.Streams)
-	case h.ofWorkspace[workspace] >= limits.OfWorkspace:
-		err = errTooMany("a workspace", limits.OfWorkspace)
-	case h.ofKey[key] >= limits.OfKey:
-		err = errTooMany("a key", limits.OfKey)
+	case h.ofWorkspace[workspace] >= limits.PerWorkspace:
+		err = errTooMany("a workspace", limits.PerWorkspace)
+	case h.ofKey[key] >= limits.PerKey:
+		err = errTooMany("a key", limits.PerKey)
 	default:
 		h.open++
 		h.ofWorkspace[workspace]++

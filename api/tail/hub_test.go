@@ -139,7 +139,7 @@ func (env *environment) send(messages ...pointblock.Message) {
 
 func (env *environment) open(filter registry.SeriesFilter) *tail.Stream {
 	env.t.Helper()
-	s, err := env.hub.Open(env.t.Context(), tail.Opening{Workspace: env.workspace, Key: uuid.New(), Filter: filter})
+	s, err := env.hub.Open(env.t.Context(), tail.OpenOptions{Workspace: env.workspace, Key: uuid.New(), Filter: filter})
 	require.NoError(env.t, err)
 	return s
 }
@@ -153,13 +153,13 @@ func (env *environment) values(s *tail.Stream, n int) (values []float64) {
 		case <-time.After(20 * time.Second):
 			require.FailNow(env.t, "no delivery", "%v", values)
 		}
-		list, dropped := s.Take()
+		list, dropped := s.Receive()
 		require.Empty(env.t, dropped)
 		for i := range list {
 			for _, b := range list[i].Blocks {
 				values = append(values, b.Numbers...)
 			}
-			s.Passed(&list[i])
+			s.MarkSent(&list[i])
 		}
 	}
 	return values
@@ -261,7 +261,7 @@ func TestNothingIsLeftOfStreamsThatHaveEnded(t *testing.T) {
 		s := env.open(registry.SeriesFilter{})
 		env.send(env.message(a, 4))
 		s.Close()
-		s, err := env.hub.Open(t.Context(), tail.Opening{Workspace: env.workspace, After: &position})
+		s, err := env.hub.Open(t.Context(), tail.OpenOptions{Workspace: env.workspace, After: &position})
 		require.NoError(t, err)
 		points := 0
 		require.NoError(t, s.CatchUp(t.Context(), func(list []tail.Delivery) error {
@@ -281,7 +281,7 @@ func TestNothingIsLeftOfStreamsThatHaveEnded(t *testing.T) {
 	require.Zero(t, env.metric("livegraph_point_streams", ""))
 	require.Zero(t, env.metric("livegraph_point_streams_buffered_bytes", ""))
 	env.stop()
-	_, err := env.hub.Open(t.Context(), tail.Opening{Workspace: env.workspace})
+	_, err := env.hub.Open(t.Context(), tail.OpenOptions{Workspace: env.workspace})
 	require.Error(t, err, "a stopped hub opens no streams")
 }
 
@@ -291,7 +291,7 @@ func TestAHubThatEndsEndsItsStreams(t *testing.T) {
 	defer s.Close()
 	env.stop()
 	<-s.Ready()
-	_, dropped := s.Take()
+	_, dropped := s.Receive()
 	require.NotEmpty(t, dropped)
 }
 
@@ -305,14 +305,14 @@ func TestALogThatIsTrimmedBehindAJoinIsHeardOnce(t *testing.T) {
 	position := first.Position()
 	first.Close()
 	env.send(env.message(a, 1))
-	s, err := env.hub.Open(t.Context(), tail.Opening{
+	s, err := env.hub.Open(t.Context(), tail.OpenOptions{
 		Workspace: env.workspace, Filter: registry.SeriesFilter{Sources: []uuid.UUID{a}}, After: &position,
 	})
 	require.NoError(t, err)
 	defer s.Close()
 	require.NoError(t, s.CatchUp(t.Context(), func(list []tail.Delivery) error {
 		for i := range list {
-			s.Passed(&list[i])
+			s.MarkSent(&list[i])
 			env.send(env.message(a, 2), env.message(a, 3))
 			k.Trim(t, k.Prefix+"points", 0, 3)
 		}

@@ -50,7 +50,7 @@ func TestADeliveryBeyondTheRoomIsNotTaken(t *testing.T) {
 // seenLog is a log whose topic was confirmed just now. It has no other methods.
 type seenLog struct{ pointsLog }
 
-func (seenLog) PointsSeen() time.Time { return time.Now() }
+func (seenLog) PointsObservedAt() time.Time { return time.Now() }
 
 func TestWhatWasCaughtUpWithDoesNotComeAgain(t *testing.T) {
 	hub := &Hub{deps: Deps{Log: seenLog{}}}
@@ -64,10 +64,10 @@ func TestWhatWasCaughtUpWithDoesNotComeAgain(t *testing.T) {
 	} {
 		s.sub.queue.put(d)
 	}
-	list, _ := s.Take()
+	list, _ := s.Receive()
 	require.Len(t, list, 3)
 	for i := range list {
-		s.Passed(&list[i])
+		s.MarkSent(&list[i])
 	}
 	require.Equal(t, map[int32]int64{0: 11, 1: 8}, s.Position().Next)
 }

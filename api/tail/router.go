@@ -296,7 +296,7 @@ func (r *router) match(a *subscriptions, span *pointblock.Span) *match {
 
 func newSeries(span *pointblock.Span, label *registry.SourceLabel, tags []pointblock.Tag) *Series {
 	s := &Series{
-		Source: span.Source, SourceName: label.Name, Metric: string(span.Metric), Text: span.Kind == pointblock.KindString,
+		Source: span.Source, SourceName: label.Name, Metric: string(span.Metric), IsString: span.Kind == pointblock.KindString,
 		Tags: map[string]string{},
 	}
 	s.Unit = label.MetricUnit(s.Metric)
@@ -318,14 +318,14 @@ const (
 func decode(span *pointblock.Span, series *Series) (block *Block, bytes int64) {
 	block = &Block{Series: series, TS: span.AppendTimestamps(nil)}
 	bytes = blockBytes + pointBytes*int64(span.Count)
-	if !series.Text {
+	if !series.IsString {
 		block.Numbers = span.AppendValues(nil)
 		return block, bytes
 	}
-	texts := span.AppendTexts(nil)
-	block.Texts = make([]*string, len(texts))
+	texts := span.AppendStrings(nil)
+	block.Strings = make([]*string, len(texts))
 	for i := range texts {
-		block.Texts[i] = &texts[i]
+		block.Strings[i] = &texts[i]
 		bytes += textBytes + int64(len(texts[i]))
 	}
 	return block, bytes
@@ -336,7 +336,7 @@ func decode(span *pointblock.Span, series *Series) (block *Block, bytes int64) {
 func (r *router) routeDeletion(s *scanned, d *pointblock.Deletion, list *[]routedDelivery) {
 	a := s.subscriptions
 	label := a.labels[d.Source]
-	deletion := Deletion{Source: d.Source, SourceName: label.Name, Whole: d.WholeSource}
+	deletion := Deletion{Source: d.Source, SourceName: label.Name, WholeSource: d.WholeSource}
 	if d.HasMetric {
 		deletion.Metric = &d.Metric
 	}

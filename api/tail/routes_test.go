@@ -50,7 +50,7 @@ func (env *environment) addPartitions(k *testenv.Broker) {
 // openCaughtUp opens a stream at a position and returns it with the values that it missed.
 func (env *environment) openCaughtUp(source uuid.UUID, after tail.Position) (s *tail.Stream, values []float64) {
 	env.t.Helper()
-	s, err := env.hub.Open(env.t.Context(), tail.Opening{
+	s, err := env.hub.Open(env.t.Context(), tail.OpenOptions{
 		Workspace: env.workspace, Key: uuid.New(), Filter: registry.SeriesFilter{Sources: []uuid.UUID{source}}, After: &after,
 	})
 	require.NoError(env.t, err)
@@ -126,7 +126,7 @@ func TestAStreamEndsWhenPartitionsAreAdded(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		require.FailNow(t, "the stream does not end")
 	}
-	_, dropped := s.Take()
+	_, dropped := s.Receive()
 	require.Equal(t, tail.LogChanged, dropped)
 	again, _ := env.openCaughtUp(moved, s.Position())
 	defer again.Close()
@@ -141,7 +141,7 @@ type staleLog struct {
 }
 
 func (s staleLog) PointsTopic() kafka.TopicInfo { return s.topic }
-func (s staleLog) PointsSeen() time.Time        { return s.seen }
+func (s staleLog) PointsObservedAt() time.Time  { return s.seen }
 
 // TestAStreamVouchesForNothingAfterTheTopicWasSeen checks SinceUS in a process that has not yet
 // detected new partitions to which another process sends.
@@ -156,7 +156,7 @@ func TestAStreamVouchesForNothingAfterTheTopicWasSeen(t *testing.T) {
 	require.Equal(t, []float64{1}, env.values(s, 1))
 	require.LessOrEqual(t, s.Position().SinceUS, seen.UnixMicro())
 	require.Eventually(t, func() bool {
-		s.Settle()
+		s.Advance()
 		return s.Position().Next[0] == 1
 	}, 20*time.Second, 10*time.Millisecond)
 	require.LessOrEqual(t, s.Position().SinceUS, seen.UnixMicro())

@@ -12,8 +12,8 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/registry"
 )
 
-// Opening are the parameters of a stream.
-type Opening struct {
+// OpenOptions are the parameters of a stream.
+type OpenOptions struct {
 	Workspace, Key uuid.UUID
 	Filter         registry.SeriesFilter
 	// After is the position of the reader; nil: the stream begins at the end of the log.
@@ -32,7 +32,7 @@ type Stream struct {
 
 // Open opens a stream. The caller must Close it. Open returns an Unavailable error if too many
 // streams are open or the log cannot be read. A stream with a position must CatchUp first.
-func (h *Hub) Open(ctx context.Context, o Opening) (*Stream, error) {
+func (h *Hub) Open(ctx context.Context, o OpenOptions) (*Stream, error) {
 	if err := h.admit(o.Workspace, o.Key); err != nil {
 		return nil, err
 	}
@@ -117,17 +117,17 @@ func (s *Stream) Missed() string { return s.missed }
 // Ready returns a channel that receives a value when Take has something to return.
 func (s *Stream) Ready() <-chan struct{} { return s.sub.queue.ready }
 
-// Take returns the queued deliveries, and the reason if the stream is dropped: then nothing
+// Receive returns the queued deliveries, and the reason if the stream is dropped: then nothing
 // follows. It releases the memory of the deliveries of the previous call.
-func (s *Stream) Take() (list []Delivery, dropped string) {
+func (s *Stream) Receive() (list []Delivery, dropped string) {
 	list, dropped = s.sub.queue.take()
 	// CatchUp reads up to the end, so the shared tail may read records that CatchUp has sent.
 	list = slices.DeleteFunc(list, func(d Delivery) bool { return d.next <= s.position.Next[d.partition] })
 	return list, dropped
 }
 
-// Passed records that a delivery was sent.
-func (s *Stream) Passed(d *Delivery) {
+// MarkSent records that a delivery was sent.
+func (s *Stream) MarkSent(d *Delivery) {
 	s.position.Next[d.partition] = d.next
 	s.raiseSince(d.receivedUS)
 }
@@ -138,15 +138,15 @@ func (s *Stream) Passed(d *Delivery) {
 const sinceMargin = 10 * time.Second
 
 // raiseSince raises the time of receipt up to which nothing is missing. It does not exceed
-// PointsSeen, because other processes may send to partitions that were added later.
+// PointsObservedAt, because other processes may send to partitions that were added later.
 func (s *Stream) raiseSince(receivedUS int64) {
-	receivedUS = min(receivedUS, s.hub.deps.Log.PointsSeen().UnixMicro())
+	receivedUS = min(receivedUS, s.hub.deps.Log.PointsObservedAt().UnixMicro())
 	s.position.SinceUS = max(s.position.SinceUS, receivedUS-sinceMargin.Microseconds())
 }
 
-// Settle raises the position past records that had nothing for the stream, if all
+// Advance raises the position past records that had nothing for the stream, if all
 // deliveries were sent.
-func (s *Stream) Settle() {
+func (s *Stream) Advance() {
 	now, published := time.Now(), s.hub.published(s.position.Next)
 	// The order is important: what the tail had published is in the queue by now.
 	if s.sub.queue.drained() {

@@ -34,8 +34,8 @@ import (
 // pointsLog is topic points.
 type pointsLog interface {
 	PointsTopic() kafka.TopicInfo
-	// PointsSeen returns the time at which the result of PointsTopic was last confirmed.
-	PointsSeen() time.Time
+	// PointsObservedAt returns the time at which the result of PointsTopic was last confirmed.
+	PointsObservedAt() time.Time
 	Observe(ctx context.Context) (kafka.TopicState, error)
 	TailPoints(from map[int32]int64, fetchBytes int32) (*kafka.Tail, error)
 }
@@ -54,8 +54,8 @@ type routeStore interface {
 // Limits are the limits of streams. Zero means the default.
 type Limits struct {
 	Streams       int   // open streams in the process; default 1,000
-	OfWorkspace   int   // open streams per workspace; default 100
-	OfKey         int   // open streams per key; default 50
+	PerWorkspace  int   // open streams per workspace; default 100
+	PerKey        int   // open streams per key; default 50
 	BufferedBytes int64 // queued points of all streams; default 64 MiB
 	// ReplayRecords is the maximum number of records of the log that are read for a stream that
 	// is opened at a position; default 1,000,000.
@@ -69,8 +69,8 @@ func (l Limits) withDefaults() Limits {
 		}
 	}
 	set(&l.Streams, 1000)
-	set(&l.OfWorkspace, 100)
-	set(&l.OfKey, 50)
+	set(&l.PerWorkspace, 100)
+	set(&l.PerKey, 50)
 	if l.BufferedBytes == 0 {
 		l.BufferedBytes = 64 << 20
 	}
@@ -106,7 +106,7 @@ type Series struct {
 	Source     uuid.UUID
 	SourceName string
 	Metric     string
-	Text       bool // the values are strings, not numbers
+	IsString   bool // the values are strings, not numbers
 	Unit       *string
 	Tags       map[string]string
 }
@@ -117,7 +117,7 @@ type Block struct {
 	Series  *Series
 	TS      []int64 // microseconds since the Unix epoch
 	Numbers []float64
-	Texts   []*string
+	Strings []*string
 }
 
 // Deletion reports deleted points of a source, or of one of its metrics. FromUS (inclusive)
@@ -127,7 +127,7 @@ type Deletion struct {
 	SourceName   string // empty: no longer known
 	Metric       *string
 	FromUS, ToUS *int64
-	Whole        bool // the source itself was deleted
+	WholeSource  bool // the source itself was deleted
 }
 
 // Delivery contains what a stream receives of one record of the log: points of one or more

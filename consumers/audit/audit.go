@@ -27,13 +27,13 @@ import (
 // Deps are the dependencies of the consumer. All are required except Logger, Metrics and
 // Tracing.
 type Deps struct {
-	Log     *kafka.Client
-	Records recordStore
-	Marks   watermarkStore
-	Config  Config
-	Logger  *slog.Logger          // nil: slog.Default()
-	Metrics prometheus.Registerer // nil: the metrics are not registered
-	Tracing trace.TracerProvider  // nil: no spans are recorded
+	Log        *kafka.Client
+	Records    recordStore
+	Watermarks watermarkStore
+	Config     Config
+	Logger     *slog.Logger          // nil: slog.Default()
+	Metrics    prometheus.Registerer // nil: the metrics are not registered
+	Tracing    trace.TracerProvider  // nil: no spans are recorded
 }
 
 // recordStore stores records.
@@ -145,7 +145,7 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 	if err != nil {
 		return nil, err
 	}
-	watermarks, err := h.deps.Marks.Watermarks(ctx, seen.ID)
+	watermarks, err := h.deps.Watermarks.Watermarks(ctx, seen.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func (h handler) Advance(ctx context.Context, next map[int32]int64) error {
 	h.mu.Lock()
 	id := h.topicID
 	h.mu.Unlock()
-	return h.deps.Marks.AdvanceWatermarks(ctx, id, next)
+	return h.deps.Watermarks.AdvanceWatermarks(ctx, id, next)
 }
 
 // batch contains the records to store.

@@ -53,7 +53,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Cleanup(registry.Close)
 	require.NoError(t, registry.Migrate(t.Context()))
 	return &fixture{t: t, broker: broker, log: log, store: auditlog.New(store), deps: audit.Deps{
-		Log: log, Records: auditlog.New(store), Marks: registry, Logger: logger,
+		Log: log, Records: auditlog.New(store), Watermarks: registry, Logger: logger,
 		Config: audit.Config{Group: group, BatchWait: 10 * time.Millisecond, Retention: 30 * 24 * time.Hour},
 	}}
 }

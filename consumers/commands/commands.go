@@ -55,7 +55,7 @@ type Config struct {
 	// GroupRecords is the maximum number of records that are decided in one transaction; 0: 1000.
 	GroupRecords int
 	// Transactions is the maximum number of partitions that are decided at the same time;
-	// 0: 8. See TransactionsOf.
+	// 0: 8. See MaxTransactions.
 	Transactions int
 	// CascadeEdges is the maximum number of edges of a node that is deleted or restored in one
 	// group with other commands. If the node has more, the commands of its workspace are
@@ -63,8 +63,8 @@ type Config struct {
 	CascadeEdges int
 	FetchBytes   int32         // maximum size of one fetch
 	Grace        time.Duration // see consumers.Config
-	// OutcomesKept is the retention of outcomes; 0: 24 hours.
-	OutcomesKept time.Duration
+	// OutcomeRetention is the retention of outcomes; 0: 24 hours.
+	OutcomeRetention time.Duration
 }
 
 // Limits of a transaction.
@@ -103,9 +103,9 @@ type Consumer struct {
 	owned   map[int32]*partition
 }
 
-// TransactionsOf returns the value of Config.Transactions for a pool of the given number of
+// MaxTransactions returns the value of Config.Transactions for a pool of the given number of
 // connections. It leaves two for publishing and pruning, and some for workspaces set aside.
-func TransactionsOf(connections int32) int { return max(int(connections-2)*4/5, 1) }
+func MaxTransactions(connections int32) int { return max(int(connections-2)*4/5, 1) }
 
 // asideTransactions returns the maximum number of workspaces set aside that are decided at the
 // same time.
@@ -125,8 +125,8 @@ func New(deps Deps) *Consumer {
 	if deps.Config.CascadeEdges <= 0 {
 		deps.Config.CascadeEdges = defaultCascadeEdges
 	}
-	if deps.Config.OutcomesKept <= 0 {
-		deps.Config.OutcomesKept = defaultOutcomesKept
+	if deps.Config.OutcomeRetention <= 0 {
+		deps.Config.OutcomeRetention = defaultOutcomesKept
 	}
 	c := &Consumer{
 		deps: deps, logger: deps.Logger.With("component", "commands"),
@@ -137,7 +137,7 @@ func New(deps Deps) *Consumer {
 	c.stacks = newStackCache(deps.Redis, c.logger, c.metrics)
 	c.replier = newReplier(deps.Redis, c.logger, c.metrics)
 	c.publisher = newPublisher(deps.Graph, deps.Log, c.logger, c.metrics)
-	c.pruner = &pruner{db: deps.Graph, kept: deps.Config.OutcomesKept, logger: c.logger, metrics: c.metrics}
+	c.pruner = &pruner{db: deps.Graph, kept: deps.Config.OutcomeRetention, logger: c.logger, metrics: c.metrics}
 	cfg := deps.Config
 	c.loop = consumers.New(consumers.Config{
 		Name: "commands", Group: cfg.Group, Topic: deps.Log.Topic(kafka.TopicCommands).Name,
@@ -221,12 +221,12 @@ func (h handler) Reset() {
 }
 
 // Discontinued records where records were replaced, for the next resolve.
-func (h handler) Discontinued(partition int32, from int64) { h.replaced.Note(partition, from) }
+func (h handler) Discontinued(partition int32, from int64) { h.replaced.Add(partition, from) }
 
 // Start returns the fences that Postgres has for the assigned partitions. It ignores the
 // committed offsets of the group.
 func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
-	replaced := h.replaced.Known()
+	replaced := h.replaced.Offsets()
 	seen, err := resolve(ctx, h.deps.Log, h.deps.Graph, h.logger, replaced)
 	if err != nil {
 		return nil, err
@@ -244,7 +244,7 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 		return nil, kafka.NewDiscontinuity(0, -1, errors.New("the topic was created again"))
 	}
 	h.topicID = seen.ID
-	h.replaced.Recorded(replaced)
+	h.replaced.Remove(replaced)
 	from := make(map[int32]int64, len(committed))
 	for p := range committed {
 		at, ok := next[p]

@@ -71,7 +71,7 @@ func (c *decider) decide(ctx context.Context, records []*record) error {
 			if !c.poisonIfPermanent(recordErr) {
 				return err
 			}
-		case !postgres.IsRefusal(err):
+		case !postgres.IsDataError(err):
 			return err
 		case len(records) == 1:
 			c.poison(records[0], err)
@@ -94,7 +94,7 @@ func (c *Consumer) poisonIfPermanent(e *recordError) bool {
 	if fault.Is(postgres.Classify(e.cause), fault.Timeout) {
 		e.record.timeouts++
 	}
-	if e.record.timeouts < maxTimeouts && !postgres.IsRefusal(e.cause) {
+	if e.record.timeouts < maxTimeouts && !postgres.IsDataError(e.cause) {
 		return false
 	}
 	c.poison(e.record, e.cause)

@@ -65,7 +65,7 @@ func TestANodeWith100000EdgesIsDeletedAndBroughtBackByOneCommandEach(t *testing.
 	require.Equal(t, edges, f.queryInt(`SELECT count(*) FROM edges WHERE version = 3 AND changed_by = 4`))
 	require.Less(t, f.queryInt(`SELECT max(length(change)) FROM journal WHERE sequence > 2`), 64<<10)
 
-	parts := 1 + (edges-graph.MaxListed+graphrecord.EventEdges-1)/graphrecord.EventEdges
+	parts := 1 + (edges-graph.MaxListed+graphrecord.MaxEventEdges-1)/graphrecord.MaxEventEdges
 	events := f.readEvents(2 + 2*parts)[2:]
 	db, err := stores.Open(t.Context(), f.url, 1)
 	require.NoError(t, err)

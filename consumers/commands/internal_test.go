@@ -26,9 +26,9 @@ func drawStack(t *rapid.T) graph.Stacks {
 		return graph.Sequence(rapid.Int64Range(0, 1<<62).Draw(t, label))
 	}
 	stacks := graph.Stacks{
-		Newest: sequence("newest"), StandingFrom: sequence("standing"), CancelledFrom: sequence("cancelled"),
+		Newest: sequence("newest"), UndoableFrom: sequence("standing"), RedoableFrom: sequence("cancelled"),
 	}
-	for _, list := range []*[]graph.Entry{&stacks.Standing, &stacks.Cancelled} {
+	for _, list := range []*[]graph.Entry{&stacks.Undoable, &stacks.Redoable} {
 		for i := range rapid.IntRange(0, graph.StackDepth).Draw(t, "entries") {
 			*list = append(*list, graph.Entry{
 				Sequence: graph.Sequence(i + 1), CommandID: uuid.New(), Actor: uuid.New(), Type: graph.TypeUpdateEdge,
@@ -58,7 +58,7 @@ func TestOfLongStacksRedisHasTheTopAndKnowsThatThereIsMore(t *testing.T) {
 	}
 	decoded, err := decodeStack(encodeStack(stacks))
 	require.NoError(t, err)
-	require.Len(t, decoded.Standing, graph.StackDepth)
+	require.Len(t, decoded.Undoable, graph.StackDepth)
 	require.False(t, decoded.IsShort())
 	top, _ := decoded.Undo()
 	decoded.Cancel(top)
@@ -69,7 +69,7 @@ func TestOfLongStacksRedisHasTheTopAndKnowsThatThereIsMore(t *testing.T) {
 func cachedStacks(head graph.Sequence, actors ...uuid.UUID) *graphstore.RememberedStacks {
 	now := &graphstore.RememberedStacks{Head: head, Actors: map[uuid.UUID]graph.Stacks{}}
 	for _, actor := range actors {
-		now.Actors[actor] = graph.Stacks{Newest: head, Standing: []graph.Entry{{Sequence: head, Actor: actor}}}
+		now.Actors[actor] = graph.Stacks{Newest: head, Undoable: []graph.Entry{{Sequence: head, Actor: actor}}}
 	}
 	return now
 }

@@ -66,7 +66,7 @@ func (n *needs) action(a graph.Action, actor uuid.UUID) {
 		n.node(p.ID)
 	case graph.DeleteNode:
 		n.node(p.ID)
-		n.add(&n.Centres, 'c', p.ID)
+		n.add(&n.Adjacency, 'c', p.ID)
 	case graph.CreateEdge:
 		n.edge(p.ID)
 		n.node(p.SourceID)

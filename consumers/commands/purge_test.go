@@ -77,7 +77,7 @@ func TestWhatAPurgedNodeWasIsNowhereAndDoesNotComeBack(t *testing.T) {
 	deletion := f.do(graph.DeleteNode{ID: private.ID})
 	asked, err := f.graph.RequestPurge(t.Context(), id)
 	require.NoError(t, err)
-	require.Equal(t, graphstore.PurgeAsked, asked)
+	require.Equal(t, graphstore.PurgeRequested, asked)
 	require.Nil(t, f.undo(deletion.GetCommandId()).GetFailure(), "brought back before it is done")
 	require.NoError(t, f.graph.PurgeNode(t.Context(), id))
 	require.Equal(t, []string{"command_outcomes", "edges", "journal", "nodes"}, f.tablesContaining(secret))

@@ -14,10 +14,10 @@ import (
 )
 
 // redrive redrives all open dead letters of graph.commands.
-func (f *fixture) redrive(again bool) pipelineadmin.LetterResult {
+func (f *fixture) redrive(again bool) pipelineadmin.DeadLetterResult {
 	f.tb.Helper()
-	result, err := pipelineadmin.New(f.log, f.graph).Redrive(context.Background(), pipelineadmin.LetterRequest{
-		Filter: pipelineadmin.LetterFilter{Topics: []string{kafka.TopicCommands}}, Again: again, By: "somebody",
+	result, err := pipelineadmin.New(f.log, f.graph).Redrive(context.Background(), pipelineadmin.DeadLetterRequest{
+		Filter: pipelineadmin.DeadLetterFilter{Topics: []string{kafka.TopicCommands}}, Again: again, RequestedBy: "somebody",
 	}, nil)
 	require.NoError(f.tb, err)
 	return result
@@ -36,24 +36,24 @@ func TestACommandThatFailedInternallyIsDecidedAnewWhenItIsRedriven(t *testing.T)
 
 		// While the cause remains, it fails again and becomes a dead letter again.
 		result := f.redrive(false)
-		require.EqualValues(t, 1, result.Counts[pipelineadmin.FateRedriven])
-		require.Equal(t, "CREATE_NODE", result.Outcomes[0].Holds)
+		require.EqualValues(t, 1, result.Counts[pipelineadmin.OutcomeRedriven])
+		require.Equal(t, "CREATE_NODE", result.Outcomes[0].Summary)
 		f.readTopic(f.log.Topic(kafka.TopicCommands).Name+".dlq", 2)
 		require.Equal(t, fault.Internal.String(), f.stored(poison).GetFailure().GetKind())
 
 		_, err = f.conn.Exec(ctx, `ALTER TABLE nodes DROP CONSTRAINT good`)
 		require.NoError(t, err)
 		result = f.redrive(false)
-		require.EqualValues(t, 1, result.Counts[pipelineadmin.FateRedriven])
+		require.EqualValues(t, 1, result.Counts[pipelineadmin.OutcomeRedriven])
 		f.eventually("it is carried out", func() bool { return f.stored(poison).GetFailure() == nil })
 		require.Nil(t, f.stored(poison).GetResults()[0].GetFailure())
 		require.Equal(t, 1, f.queryInt(`SELECT count(*) FROM nodes WHERE id = $1`, payload.ID))
 		require.Equal(t, 1, f.queryInt(`SELECT count(*) FROM command_outcomes WHERE command_id = $1`, poison.ID))
 
 		result = f.redrive(true)
-		require.EqualValues(t, 2, result.Counts[pipelineadmin.FateSkipped])
+		require.EqualValues(t, 2, result.Counts[pipelineadmin.OutcomeSkipped])
 		for _, o := range result.Outcomes {
-			require.Contains(t, o.Why, "decided after all")
+			require.Contains(t, o.SkipReason, "decided after all")
 		}
 		// Even if a race of two operators writes it to the log once more, it is not decided again.
 		deadLetters := f.readTopic(f.log.Topic(kafka.TopicCommands).Name+".dlq", 2)
@@ -82,10 +82,10 @@ func TestACommandWhoseOutcomeIsNotKnownAnyMoreIsNotRedriven(t *testing.T) {
 	_, err = f.conn.Exec(ctx, `DELETE FROM command_outcomes`)
 	require.NoError(t, err)
 	result := f.redrive(false)
-	require.EqualValues(t, 1, result.Counts[pipelineadmin.FateSkipped])
-	require.Equal(t, "batch of 2 commands", result.Outcomes[0].Holds)
-	require.Contains(t, result.Outcomes[0].Why, "not known any more")
-	shown, err := pipelineadmin.New(f.log, f.graph).ShowLetter(ctx, result.Outcomes[0].Place)
+	require.EqualValues(t, 1, result.Counts[pipelineadmin.OutcomeSkipped])
+	require.Equal(t, "batch of 2 commands", result.Outcomes[0].Summary)
+	require.Contains(t, result.Outcomes[0].SkipReason, "not known any more")
+	shown, err := pipelineadmin.New(f.log, f.graph).ShowDeadLetter(ctx, result.Outcomes[0].RecordRef)
 	require.NoError(t, err)
 	require.Equal(t, poison.ID, shown.Decoded.Command.ID)
 	require.Equal(t, "atomic", shown.Decoded.Command.Mode)

@@ -64,7 +64,7 @@ type actorStacks struct {
 }
 
 func (a *actorStacks) entries() int {
-	return stackOverhead + len(a.stacks.Standing) + len(a.stacks.Cancelled)
+	return stackOverhead + len(a.stacks.Undoable) + len(a.stacks.Redoable)
 }
 
 func newStackCache(db *redis.DB, logger *slog.Logger, m *metrics) *stackCache {
@@ -266,14 +266,14 @@ var errStack = errors.New("not an undo stack of this version")
 // with a length prefix.
 func encodeStack(stacks graph.Stacks) []byte {
 	top := stacks
-	if len(stacks.Standing) > graph.StackDepth || len(stacks.Cancelled) > graph.StackDepth {
+	if len(stacks.Undoable) > graph.StackDepth || len(stacks.Redoable) > graph.StackDepth {
 		top = stacks.Top(graph.StackDepth)
 	}
 	encoded := []byte{stackFormat}
-	for _, n := range []graph.Sequence{top.Newest, top.StandingFrom, top.CancelledFrom} {
+	for _, n := range []graph.Sequence{top.Newest, top.UndoableFrom, top.RedoableFrom} {
 		encoded = binary.AppendUvarint(encoded, uint64(n))
 	}
-	return appendEntries(appendEntries(encoded, top.Standing), top.Cancelled)
+	return appendEntries(appendEntries(encoded, top.Undoable), top.Redoable)
 }
 
 // appendEntries appends the number of entries and, for each entry, its sequence, the sequence
@@ -295,7 +295,7 @@ func decodeStack(encoded []byte) (stacks graph.Stacks, err error) {
 		return graph.Stacks{}, errStack
 	}
 	rest := encoded[1:]
-	for _, to := range []*graph.Sequence{&stacks.Newest, &stacks.StandingFrom, &stacks.CancelledFrom} {
+	for _, to := range []*graph.Sequence{&stacks.Newest, &stacks.UndoableFrom, &stacks.RedoableFrom} {
 		value, n := binary.Uvarint(rest)
 		if n <= 0 {
 			return graph.Stacks{}, errStack
@@ -303,10 +303,10 @@ func decodeStack(encoded []byte) (stacks graph.Stacks, err error) {
 		*to, rest = graph.Sequence(value), rest[n:]
 	}
 	var ok bool
-	if stacks.Standing, rest, ok = decodeEntries(rest); !ok {
+	if stacks.Undoable, rest, ok = decodeEntries(rest); !ok {
 		return graph.Stacks{}, errStack
 	}
-	if stacks.Cancelled, rest, ok = decodeEntries(rest); !ok || len(rest) > 0 {
+	if stacks.Redoable, rest, ok = decodeEntries(rest); !ok || len(rest) > 0 {
 		return graph.Stacks{}, errStack
 	}
 	return stacks, nil

@@ -76,7 +76,7 @@ func (b *batch) Add(r *kgo.Record) error {
 	if err != nil {
 		return err
 	}
-	e.complete = b.c.parts.Take(e.workspace, e.sequence, e.part, e.parts)
+	e.complete = b.c.parts.MarkRead(e.workspace, e.sequence, e.part, e.parts)
 	b.events = append(b.events, e)
 	b.rows += max(len(e.nodes), 1)
 	return nil

@@ -143,7 +143,7 @@ func (k *indexManager) fillWorkspace(
 		if err := k.checkContext(ctx); err != nil {
 			return err
 		}
-		ids, err := k.deps.Graph.StandingNodes(ctx, w.Workspace, sequence, after, nodePageSize)
+		ids, err := k.deps.Graph.LiveNodes(ctx, w.Workspace, sequence, after, nodePageSize)
 		if err != nil {
 			return err
 		}

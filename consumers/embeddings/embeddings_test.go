@@ -61,7 +61,7 @@ func TestTheLiveIndexIsFoundByItsAliasToo(t *testing.T) {
 	f.waitForConvergence(a)
 	vectors, err := f.embedder.Embed(t.Context(), []string{"pumps"})
 	require.NoError(t, err)
-	hits, err := f.vectors.Search(t.Context(), f.config.Collections, a, vectors[0], milvus.Near{}, 5)
+	hits, err := f.vectors.Search(t.Context(), f.config.Collections, a, vectors[0], milvus.Filter{}, 5)
 	require.NoError(t, err)
 	require.Len(t, hits, 1)
 }

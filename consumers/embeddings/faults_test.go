@@ -178,7 +178,7 @@ func TestAnotherModelIsBuiltBesideAndSwitchedTo(t *testing.T) {
 	})
 	vectors, err := f.embedder.Embed(t.Context(), []string{"pump"})
 	require.NoError(t, err)
-	hits, err := f.vectors.Search(t.Context(), was.Collection, a, vectors[0], milvus.Near{}, 10)
+	hits, err := f.vectors.Search(t.Context(), was.Collection, a, vectors[0], milvus.Filter{}, 10)
 	require.NoError(t, err)
 	require.Len(t, hits, 5, "the old index is searched until then")
 
@@ -232,7 +232,7 @@ func TestAReindexThatIsAskedForGoesOnWhereItWasCutOffAndGetsWhatIsWrittenMeanwhi
 	f.waitForConvergence(a, b)
 	now, _ := f.live()
 	require.NotEqual(t, was.ID, now.ID)
-	require.Equal(t, textindex.CauseAsked, now.Cause)
+	require.Equal(t, textindex.CauseRequested, now.Cause)
 }
 
 func TestTwoProcessesBuildOneIndex(t *testing.T) {

@@ -223,13 +223,13 @@ func node(name, description string) graph.CreateNode {
 // nodes returns the existing nodes of a workspace.
 func (f *fixture) nodes(workspace uuid.UUID) []textindex.NodeTexts {
 	f.tb.Helper()
-	ids, err := f.graph.StandingNodes(context.Background(), workspace, math.MaxInt64, nil, 100_000)
+	ids, err := f.graph.LiveNodes(context.Background(), workspace, math.MaxInt64, nil, 100_000)
 	require.NoError(f.tb, err)
 	var refs []textindex.NodeRef
 	for _, id := range ids {
 		refs = append(refs, textindex.NodeRef{Workspace: workspace, Node: id})
 	}
-	found, err := f.graph.StandingTexts(context.Background(), refs)
+	found, err := f.graph.LiveTexts(context.Background(), refs)
 	require.NoError(f.tb, err)
 	var list []textindex.NodeTexts
 	for _, n := range found {

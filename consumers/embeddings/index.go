@@ -105,7 +105,7 @@ func workspacesOf(refs []textindex.NodeRef, progress map[uuid.UUID]int64) []uuid
 
 // nodeReader reads nodes and their recorded index state.
 type nodeReader interface {
-	StandingTexts(ctx context.Context, refs []textindex.NodeRef) (map[textindex.NodeRef]textindex.NodeTexts, error)
+	LiveTexts(ctx context.Context, refs []textindex.NodeRef) (map[textindex.NodeRef]textindex.NodeTexts, error)
 	IndexedNodes(ctx context.Context, refs []textindex.NodeRef) (map[textindex.NodeRef]textindex.IndexedNode, error)
 }
 
@@ -159,7 +159,7 @@ func (x *indexer) plan(ctx context.Context, reader nodeReader, t task, refs []te
 	if len(refs) == 0 {
 		return p, nil
 	}
-	nodes, err := reader.StandingTexts(ctx, refs)
+	nodes, err := reader.LiveTexts(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func (x *indexer) apply(
 	}
 	for _, n := range p.removed {
 		surplus = append(surplus, entryIDsExcept(n.NodeRef, n.Chunks, nil)...)
-		done.Gone = append(done.Gone, n.NodeRef)
+		done.Removed = append(done.Removed, n.NodeRef)
 	}
 	if err := w.Intend(ctx, done.Nodes); err != nil {
 		return err

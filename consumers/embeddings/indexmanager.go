@@ -27,7 +27,7 @@ var errLost = errors.New("what was given to Milvus is not there")
 
 // heldElsewhere reports whether work ended because another process has the lease.
 func heldElsewhere(err error) bool {
-	return errors.Is(err, lease.ErrElsewhere) || errors.Is(err, lease.ErrLost)
+	return errors.Is(err, lease.ErrHeld) || errors.Is(err, lease.ErrLost)
 }
 
 // indexManager ensures that there is a complete index of the configured model. A lease ensures
@@ -58,7 +58,7 @@ func (k *indexManager) wake() {
 func (k *indexManager) run(ctx context.Context) {
 	defer k.releaseLease(ctx)
 	for {
-		err := k.lease.While(ctx, k.reconcile)
+		err := k.lease.Run(ctx, k.reconcile)
 		if ctx.Err() != nil {
 			return
 		}
@@ -211,9 +211,9 @@ func (k *indexManager) buildCause(ctx context.Context, live *textindex.SearchInd
 				live.Model.String() + ", chosen by a process that was started later; this one is to be restarted with that model",
 		)
 	}
-	wanted, err := k.deps.Graph.ReindexWanted(ctx)
+	wanted, err := k.deps.Graph.ReindexRequested(ctx)
 	if err != nil || wanted {
-		return textindex.CauseAsked, err
+		return textindex.CauseRequested, err
 	}
 	lost, err := k.isLost(ctx, live)
 	if err != nil || !lost {

@@ -83,7 +83,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 
 func (m *metrics) recordWrite(done textindex.IndexedBatch, vectors int, took time.Duration) {
 	m.nodes.WithLabelValues(nodeWritten).Add(float64(len(done.Nodes)))
-	m.nodes.WithLabelValues(nodeRemoved).Add(float64(len(done.Gone)))
+	m.nodes.WithLabelValues(nodeRemoved).Add(float64(len(done.Removed)))
 	m.vectors.Add(float64(vectors))
 	m.writeTime.Observe(took.Seconds())
 }

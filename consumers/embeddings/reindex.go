@@ -35,7 +35,7 @@ func (k *indexManager) reindexWorkspaces(ctx context.Context, live textindex.Sea
 func (k *indexManager) reindexPage(
 	ctx context.Context, live textindex.SearchIndex, r *textindex.WorkspaceReindex,
 ) error {
-	ids, err := k.deps.Graph.StandingNodes(ctx, r.Workspace, r.Sequence, r.After, nodePageSize)
+	ids, err := k.deps.Graph.LiveNodes(ctx, r.Workspace, r.Sequence, r.After, nodePageSize)
 	if err != nil {
 		return err
 	}

@@ -182,7 +182,7 @@ func (k *indexManager) compareNodes(
 	if more {
 		page.last = &nodes[len(nodes)-1].Node
 	}
-	stored, err := k.deps.Vectors.Held(ctx, live.Collection, workspace, after, page.last)
+	stored, err := k.deps.Vectors.ListIDs(ctx, live.Collection, workspace, after, page.last)
 	if fault.Is(err, fault.TooLarge) { // so many differences that a rebuild is better
 		_, err = k.deps.Graph.RequestReindex(ctx, "the search index itself")
 		return page, err

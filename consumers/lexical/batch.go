@@ -67,7 +67,7 @@ func (b *batch) Add(r *kgo.Record) error {
 		t.nodes[id] = struct{}{}
 	}
 	b.nodes += len(t.nodes) - before
-	if b.c.parts.Take(workspace, change.GetSequence(), e.GetPart(), e.GetParts()) {
+	if b.c.parts.MarkRead(workspace, change.GetSequence(), e.GetPart(), e.GetParts()) {
 		t.sequences = append(t.sequences, change.GetSequence())
 	}
 	return nil

@@ -48,7 +48,7 @@ func (m *champions) run(ctx context.Context) {
 
 // round refreshes the lists that are due.
 func (m *champions) round(ctx context.Context) error {
-	if held, err := m.lease.Take(ctx); err != nil || !held {
+	if held, err := m.lease.Acquire(ctx); err != nil || !held {
 		return err
 	}
 	due, err := m.c.deps.Graph.DueChampionLists(ctx, maxDueLists)
@@ -58,7 +58,7 @@ func (m *champions) round(ctx context.Context) error {
 	}
 	var failed error
 	for i, list := range due {
-		if held, err := m.lease.Take(ctx); err != nil || !held {
+		if held, err := m.lease.Acquire(ctx); err != nil || !held {
 			return errors.Join(failed, err)
 		}
 		if err := m.c.deps.Graph.RefreshChampionList(ctx, list); err != nil {

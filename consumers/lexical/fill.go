@@ -85,7 +85,7 @@ func (f *filler) run(ctx context.Context) {
 
 // round fills every incomplete workspace.
 func (f *filler) round(ctx context.Context) error {
-	if held, err := f.lease.Take(ctx); err != nil || !held {
+	if held, err := f.lease.Acquire(ctx); err != nil || !held {
 		return err
 	}
 	for {

@@ -123,9 +123,9 @@ func (handler) Reset() {}
 // too.
 func (handler) Discontinued(int32, int64) {}
 
-// Start implements consumers.Handler with consumers.Loop.StartOfEvents.
+// Start implements consumers.Handler with consumers.Loop.EventStartOffsets.
 func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
-	return h.loop.StartOfEvents(ctx, committed)
+	return h.loop.EventStartOffsets(ctx, committed)
 }
 
 // NewBatch returns an empty batch.

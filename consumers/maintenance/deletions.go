@@ -39,7 +39,7 @@ func (u *Runner) deletePoints(ctx context.Context) error {
 		if err := u.Points.Delete(ctx, deletionsOf(due)...); err != nil {
 			return err
 		}
-		if err := u.Registry.DeletionsDone(ctx, due); err != nil {
+		if err := u.Registry.MarkDeletionsDone(ctx, due); err != nil {
 			return err
 		}
 		u.metrics.deleted.Add(float64(len(due)))
@@ -53,7 +53,7 @@ func deletionsOf(due []registry.UnsettledDeletion) []clickhouse.Deletion {
 		wholeSource := d.Ceiling == registry.CeilingUnlimited
 		deletions[i] = clickhouse.Deletion{
 			Workspace: d.Workspace, Source: d.Source, Metric: d.Metric, FromUS: d.FromUS, ToUS: d.ToUS,
-			Ceiling: d.Ceiling, WholeSource: wholeSource, Forget: wholeSource && d.Settles,
+			Ceiling: d.Ceiling, WholeSource: wholeSource, ForgetSeries: wholeSource && d.Final,
 		}
 	}
 	return deletions

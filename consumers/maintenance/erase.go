@@ -13,8 +13,8 @@ import (
 
 // Store is a store that contains data of workspaces. Every such store must be in Deps.Stores.
 type Store struct {
-	Name string // name for operators
-	Of   eraser
+	Name   string // name for operators
+	Eraser eraser
 }
 
 // eraser removes the data of a closed workspace, for which no more requests are accepted.
@@ -100,7 +100,7 @@ func (e *erasure) run(ctx context.Context) error {
 		if p.Done && !sweep {
 			continue
 		}
-		err := store.Of.EraseWorkspace(ctx, e.d.Workspace, func(rows int64) error {
+		err := store.Eraser.EraseWorkspace(ctx, e.d.Workspace, func(rows int64) error {
 			e.metrics.erased.Add(float64(rows))
 			p.Left = max(p.Left-rows, 0)
 			if time.Since(e.saved) < saveInterval {
@@ -111,7 +111,7 @@ func (e *erasure) run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("emptying %s: %w", store.Name, err)
 		}
-		if f, ok := store.Of.(forgetter); ok && sweep {
+		if f, ok := store.Eraser.(forgetter); ok && sweep {
 			if err := f.ForgetWorkspace(ctx, e.d.Workspace); err != nil {
 				return fmt.Errorf("emptying %s: %w", store.Name, err)
 			}
@@ -133,7 +133,7 @@ func (e *erasure) begin(ctx context.Context) error {
 			Store: logStore, Found: int64(e.Log.Partitions()), Left: int64(e.Log.Partitions()),
 		}
 		for i, store := range e.Stores {
-			rows, err := store.Of.WorkspaceRows(ctx, e.d.Workspace)
+			rows, err := store.Eraser.WorkspaceRows(ctx, e.d.Workspace)
 			if err != nil { // the store is emptied nevertheless
 				e.Logger.Warn("a deleted workspace could not be counted", "store", store.Name, "error", err)
 			}

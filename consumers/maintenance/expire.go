@@ -72,15 +72,15 @@ func (u *Runner) dropParts(ctx context.Context) error {
 // expireSources removes rows of the sources that have a retention. Sources of a page with the
 // same number of days are processed together.
 func (u *Runner) expireSources(ctx context.Context) (removed int64, err error) {
-	var last registry.Retained
+	var last registry.SourceRetention
 	for {
-		page, err := u.Registry.RetainedSources(ctx, last, retentionPage)
+		page, err := u.Registry.SourceRetentions(ctx, last, retentionPage)
 		if err != nil {
 			return removed, err
 		}
-		byDays := map[int32][]clickhouse.Owner{}
+		byDays := map[int32][]clickhouse.SourceID{}
 		for _, s := range page {
-			byDays[s.Days] = append(byDays[s.Days], clickhouse.Owner{Workspace: s.Workspace, Source: s.Source})
+			byDays[s.Days] = append(byDays[s.Days], clickhouse.SourceID{Workspace: s.Workspace, Source: s.Source})
 		}
 		for days, sources := range byDays {
 			n, err := u.Points.Expire(ctx, sources, registry.KeptFrom(u.Config.Now(), days), pause)

@@ -180,7 +180,7 @@ func (w *fixture) newRunner(change ...func(*maintenance.Deps)) *maintenance.Runn
 	deps := maintenance.Deps{
 		Registry: w.registry, Points: w.points, Log: w.log, Logger: w.logger,
 		Stores: []maintenance.Store{
-			{Name: "clickhouse", Of: w.points}, {Name: "redis", Of: w.redis}, {Name: "postgres", Of: w.registry},
+			{Name: "clickhouse", Eraser: w.points}, {Name: "redis", Eraser: w.redis}, {Name: "postgres", Eraser: w.registry},
 		},
 		Config: maintenance.Config{
 			RetentionEvery: 50 * time.Millisecond, PruneEvery: 50 * time.Millisecond, EraseEvery: 20 * time.Millisecond,
@@ -225,7 +225,7 @@ func (w *fixture) execPostgres(statement string) {
 // query runs a statement in ClickHouse without its package.
 func (w *fixture) query(statement string) string {
 	w.tb.Helper()
-	return testenv.AskClickHouse(w.tb, w.clickhouseURL, statement)
+	return testenv.QueryClickHouse(w.tb, w.clickhouseURL, statement)
 }
 
 // storedAges returns the ages in days of the stored points of a source, numbers and strings.

@@ -17,7 +17,7 @@ const graphBatch = 100
 func (u *Runner) maintainGraphs(ctx context.Context) error {
 	var pruned int64
 	for after := uuid.Nil; ; {
-		list, err := u.Registry.LongGraphs(ctx, after, graphBatch)
+		list, err := u.Registry.PrunableGraphs(ctx, after, graphBatch)
 		if err != nil {
 			return err
 		}

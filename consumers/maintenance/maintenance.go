@@ -174,12 +174,12 @@ func (u *Runner) runOnce(ctx context.Context, j job, workLease *lease.Lease) err
 	if due, err := j.due(ctx); err != nil || !due {
 		return err
 	}
-	err := workLease.While(ctx, j.do)
-	if errors.Is(err, lease.ErrElsewhere) {
+	err := workLease.Run(ctx, j.do)
+	if errors.Is(err, lease.ErrHeld) {
 		return nil
 	}
 	if err == nil && j.keepLease {
-		err = workLease.Rest(ctx, j.every)
+		err = workLease.Hold(ctx, j.every)
 	}
 	return err
 }

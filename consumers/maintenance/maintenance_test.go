@@ -191,7 +191,7 @@ func TestADeletionWaitsForAStoreThatIsAwayAndSaysSo(t *testing.T) {
 	away := &broken{}
 	away.fails.Store(true)
 	w.run(w.newRunner(func(d *maintenance.Deps) {
-		d.Stores = []maintenance.Store{d.Stores[0], {Name: "away", Of: away}, d.Stores[2]}
+		d.Stores = []maintenance.Store{d.Stores[0], {Name: "away", Eraser: away}, d.Stores[2]}
 	}))
 	require.NoError(t, w.registry.DeleteWorkspace(t.Context(), workspace, "req_test"))
 	d := w.awaitDeletion(workspace, func(d jobs.WorkspaceDeletion) bool { return d.Problem != nil })
@@ -207,7 +207,7 @@ func TestOneOfManyDoesTheWorkAndAnotherTakesOverWhenItDies(t *testing.T) {
 	w := newFixture(t)
 	a, b := uuid.New(), uuid.New()
 	take := func(holder uuid.UUID, hold time.Duration) bool {
-		taken, err := w.registry.TakeLease(t.Context(), "work", holder, hold)
+		taken, err := w.registry.AcquireLease(t.Context(), "work", holder, hold)
 		require.NoError(t, err)
 		return taken
 	}
@@ -216,9 +216,9 @@ func TestOneOfManyDoesTheWorkAndAnotherTakesOverWhenItDies(t *testing.T) {
 	require.False(t, take(b, time.Hour))
 	require.Eventually(t, func() bool { return take(b, time.Hour) }, waitTimeout, 20*time.Millisecond, "it runs out")
 	require.False(t, take(a, time.Hour))
-	require.NoError(t, w.registry.GiveLease(t.Context(), "work", a), "not one's own")
+	require.NoError(t, w.registry.ReleaseLease(t.Context(), "work", a), "not one's own")
 	require.False(t, take(a, time.Hour))
-	require.NoError(t, w.registry.GiveLease(t.Context(), "work", b))
+	require.NoError(t, w.registry.ReleaseLease(t.Context(), "work", b))
 	require.True(t, take(a, time.Hour))
 }
 
@@ -232,7 +232,7 @@ func TestTombstonesAreForgottenWhenTheLogHasOutlivedThem(t *testing.T) {
 		{RecordVersion: 1, Workspace: workspace, Source: source, Ceiling: 1},
 	}))
 	known := func() int {
-		found, _, err := w.registry.TombstonesOf(t.Context(), []registry.SourceFloor{
+		found, _, err := w.registry.SourceTombstones(t.Context(), []registry.SourceMinVersion{
 			{SourceID: registry.SourceID{Workspace: workspace, Source: source}},
 		})
 		require.NoError(t, err)

@@ -60,7 +60,7 @@ func covered(tombstones []registry.Tombstone, span *pointblock.Span, ts int64, v
 
 func valueStrings(span *pointblock.Span) []string {
 	if span.Kind == pointblock.KindString {
-		return span.AppendTexts(nil)
+		return span.AppendStrings(nil)
 	}
 	var values []string
 	for _, v := range span.AppendValues(nil) {

@@ -41,9 +41,9 @@ func newFixtureWithDeadLetters(t *testing.T, broker *testenv.Broker) (*fixture, 
 	return w, s
 }
 
-func (w *fixture) listDeadLetters(f pipelineadmin.LetterFilter) []pipelineadmin.Letter {
+func (w *fixture) listDeadLetters(f pipelineadmin.DeadLetterFilter) []pipelineadmin.DeadLetter {
 	w.tb.Helper()
-	list, err := w.admin().Letters(w.tb.Context(), f, pipelineadmin.DefaultLetters, nil)
+	list, err := w.admin().DeadLetters(w.tb.Context(), f, pipelineadmin.DefaultListLimit, nil)
 	require.NoError(w.tb, err)
 	require.EqualValues(w.tb, len(list.Letters), list.Matched)
 	return list.Letters
@@ -54,30 +54,30 @@ func TestDeadLettersAreListedAndShown(t *testing.T) {
 		begin := time.Now().Add(-time.Second)
 		w, s := newFixtureWithDeadLetters(t, broker)
 		partition := pointblock.Partition(s.source, partitions)
-		all := w.listDeadLetters(pipelineadmin.LetterFilter{})
+		all := w.listDeadLetters(pipelineadmin.DeadLetterFilter{})
 		require.Len(t, all, 2)
-		refused := w.listDeadLetters(pipelineadmin.LetterFilter{ReasonContains: "REFUSED by"})
+		refused := w.listDeadLetters(pipelineadmin.DeadLetterFilter{ReasonContains: "REFUSED by"})
 		require.Len(t, refused, 1)
-		require.Equal(t, pipelineadmin.Place{Topic: kafka.TopicPoints, Partition: partition, Offset: 1}, *refused[0].Origin)
-		require.Equal(t, "2 points of 1 series", refused[0].Holds)
+		require.Equal(t, pipelineadmin.RecordRef{Topic: kafka.TopicPoints, Partition: partition, Offset: 1}, *refused[0].Origin)
+		require.Equal(t, "2 points of 1 series", refused[0].Summary)
 		require.Equal(t, "req_test", refused[0].RequestID)
 		require.Equal(t, w.workspace, *refused[0].Workspace)
-		require.Equal(t, jobs.LetterOpen, refused[0].State)
+		require.Equal(t, jobs.DeadLetterOpen, refused[0].State)
 		require.EqualValues(t, 1<<48|1, refused[0].Version)
 
 		middle, end := all[0].At, time.Now().Add(time.Minute)
 		for name, c := range map[string]struct {
-			f pipelineadmin.LetterFilter
+			f pipelineadmin.DeadLetterFilter
 			n int
 		}{
-			"the topic's own name":    {pipelineadmin.LetterFilter{Topics: []string{"points.dlq"}}, 2},
-			"where they come from":    {pipelineadmin.LetterFilter{Topics: []string{"points"}}, 2},
-			"another topic":           {pipelineadmin.LetterFilter{Topics: []string{"graph.commands"}}, 0},
-			"the workspace":           {pipelineadmin.LetterFilter{Workspace: &w.workspace}, 1},
-			"since the beginning":     {pipelineadmin.LetterFilter{From: &begin, To: &end}, 2},
-			"before the beginning":    {pipelineadmin.LetterFilter{To: &begin}, 0},
-			"since the newest":        {pipelineadmin.LetterFilter{From: &middle}, len(createdSince(all, middle))},
-			"those that are redriven": {pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterRedriven}}, 0},
+			"the topic's own name":    {pipelineadmin.DeadLetterFilter{Topics: []string{"points.dlq"}}, 2},
+			"where they come from":    {pipelineadmin.DeadLetterFilter{Topics: []string{"points"}}, 2},
+			"another topic":           {pipelineadmin.DeadLetterFilter{Topics: []string{"graph.commands"}}, 0},
+			"the workspace":           {pipelineadmin.DeadLetterFilter{Workspace: &w.workspace}, 1},
+			"since the beginning":     {pipelineadmin.DeadLetterFilter{From: &begin, To: &end}, 2},
+			"before the beginning":    {pipelineadmin.DeadLetterFilter{To: &begin}, 0},
+			"since the newest":        {pipelineadmin.DeadLetterFilter{From: &middle}, len(createdSince(all, middle))},
+			"those that are redriven": {pipelineadmin.DeadLetterFilter{States: []jobs.DeadLetterState{jobs.DeadLetterRedriven}}, 0},
 		} {
 			if len(c.f.Topics) > 0 && c.n == 0 {
 				w.requireNoDeadLetters(c.f)
@@ -86,7 +86,7 @@ func TestDeadLettersAreListedAndShown(t *testing.T) {
 			require.Len(t, w.listDeadLetters(c.f), c.n, name)
 		}
 
-		shown, err := w.admin().ShowLetter(t.Context(), refused[0].Place)
+		shown, err := w.admin().ShowDeadLetter(t.Context(), refused[0].RecordRef)
 		require.NoError(t, err)
 		require.Len(t, shown.Decoded.Series, 1)
 		require.Equal(t, "m", shown.Decoded.Series[0].Metric)
@@ -95,18 +95,18 @@ func TestDeadLettersAreListedAndShown(t *testing.T) {
 		require.Equal(t, 666.0, shown.Decoded.Series[0].Points[0][1])
 		require.Contains(t, shown.Headers[kafka.HeaderError], "refused by the store")
 
-		other := w.listDeadLetters(pipelineadmin.LetterFilter{ReasonContains: "unreadable"})[0]
-		shown, err = w.admin().ShowLetter(t.Context(), other.Place)
+		other := w.listDeadLetters(pipelineadmin.DeadLetterFilter{ReasonContains: "unreadable"})[0]
+		shown, err = w.admin().ShowDeadLetter(t.Context(), other.RecordRef)
 		require.NoError(t, err)
 		require.Equal(t, "not a point block", string(shown.Value))
 		require.NotEmpty(t, shown.Decoded.Problem)
 		require.Nil(t, shown.Workspace)
 
-		for _, place := range []pipelineadmin.Place{
+		for _, place := range []pipelineadmin.RecordRef{
 			{Topic: "points.dlq", Partition: 99, Offset: 0}, {Topic: "points.dlq", Partition: 0, Offset: 1 << 40},
 			{Topic: "nothing", Partition: 0, Offset: 0},
 		} {
-			_, err := w.admin().ShowLetter(t.Context(), place)
+			_, err := w.admin().ShowDeadLetter(t.Context(), place)
 			require.Error(t, err)
 			require.NotEqual(t, fault.Internal, fault.KindOf(err), "%v", err)
 		}
@@ -114,7 +114,7 @@ func TestDeadLettersAreListedAndShown(t *testing.T) {
 }
 
 // createdSince returns the dead letters of a time or later.
-func createdSince(deadLetters []pipelineadmin.Letter, since time.Time) (later []pipelineadmin.Letter) {
+func createdSince(deadLetters []pipelineadmin.DeadLetter, since time.Time) (later []pipelineadmin.DeadLetter) {
 	for _, l := range deadLetters {
 		if !l.At.Before(since) {
 			later = append(later, l)
@@ -125,9 +125,9 @@ func createdSince(deadLetters []pipelineadmin.Letter, since time.Time) (later []
 
 // requireNoDeadLetters requires that no dead letters match a filter. A topic that the fixture
 // did not create is no error.
-func (w *fixture) requireNoDeadLetters(f pipelineadmin.LetterFilter) {
+func (w *fixture) requireNoDeadLetters(f pipelineadmin.DeadLetterFilter) {
 	w.tb.Helper()
-	list, err := w.admin().Letters(w.tb.Context(), f, 10, nil)
+	list, err := w.admin().DeadLetters(w.tb.Context(), f, 10, nil)
 	require.NoError(w.tb, err)
 	require.Empty(w.tb, list.Letters)
 }
@@ -136,70 +136,70 @@ func TestADeadLetterIsRedrivenOnceTheCauseIsGoneAndChangesNothingNewer(t *testin
 	testenv.EachKafka(t, func(t *testing.T, broker *testenv.Broker) {
 		w, s := newFixtureWithDeadLetters(t, broker)
 		ctx := t.Context()
-		everything := pipelineadmin.LetterRequest{By: "somebody"}
+		everything := pipelineadmin.DeadLetterRequest{RequestedBy: "somebody"}
 
 		dry := everything
 		dry.DryRun = true
 		result, err := w.admin().Redrive(ctx, dry, nil)
 		require.NoError(t, err)
 		require.Equal(
-			t, map[pipelineadmin.Fate]int64{pipelineadmin.FateWould: 1, pipelineadmin.FateSkipped: 1}, result.Counts,
+			t, map[pipelineadmin.Outcome]int64{pipelineadmin.OutcomePlanned: 1, pipelineadmin.OutcomeSkipped: 1}, result.Counts,
 		)
 		for _, o := range result.Outcomes {
-			if o.Fate == pipelineadmin.FateSkipped {
-				require.Contains(t, o.Why, "cannot be read")
+			if o.Outcome == pipelineadmin.OutcomeSkipped {
+				require.Contains(t, o.SkipReason, "cannot be read")
 			}
 		}
 		require.Len(
-			t, w.listDeadLetters(pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterOpen}}), 2,
+			t, w.listDeadLetters(pipelineadmin.DeadLetterFilter{States: []jobs.DeadLetterState{jobs.DeadLetterOpen}}), 2,
 			"a dry run changes nothing",
 		)
 
 		// While the store still rejects it, it becomes a dead letter again.
 		result, err = w.admin().Redrive(ctx, everything, nil)
 		require.NoError(t, err)
-		require.EqualValues(t, 1, result.Counts[pipelineadmin.FateRedriven])
+		require.EqualValues(t, 1, result.Counts[pipelineadmin.OutcomeRedriven])
 		w.waitSettled()
 		require.Eventually(t, func() bool {
-			return len(w.listDeadLetters(pipelineadmin.LetterFilter{})) == 3
+			return len(w.listDeadLetters(pipelineadmin.DeadLetterFilter{})) == 3
 		}, 20*time.Second, 20*time.Millisecond)
-		back := w.listDeadLetters(pipelineadmin.LetterFilter{
-			ReasonContains: "refused", States: []jobs.LetterState{jobs.LetterOpen},
+		back := w.listDeadLetters(pipelineadmin.DeadLetterFilter{
+			ReasonContains: "refused", States: []jobs.DeadLetterState{jobs.DeadLetterOpen},
 		})
 		require.Len(t, back, 1)
 		require.EqualValues(t, 1<<48|1, back[0].Version, "it keeps its version")
 
 		w.query("ALTER TABLE points DROP CONSTRAINT good")
 		result, err = w.admin().Redrive(
-			ctx, pipelineadmin.LetterRequest{
-				By: "somebody", Places: []pipelineadmin.Place{back[0].Place}, Reason: "the constraint is gone",
+			ctx, pipelineadmin.DeadLetterRequest{
+				RequestedBy: "somebody", Records: []pipelineadmin.RecordRef{back[0].RecordRef}, Reason: "the constraint is gone",
 			},
 			nil,
 		)
 		require.NoError(t, err)
-		require.EqualValues(t, 1, result.Counts[pipelineadmin.FateRedriven])
+		require.EqualValues(t, 1, result.Counts[pipelineadmin.OutcomeRedriven])
 		w.waitSettled()
 		require.Equal(t, "0=0 1=666 2=2 3=3", w.values(s), "the newer point at 2 s wins")
 
 		before := w.dump()
 		result, err = w.admin().Redrive(
-			ctx, pipelineadmin.LetterRequest{By: "other", Places: []pipelineadmin.Place{back[0].Place}}, nil,
+			ctx, pipelineadmin.DeadLetterRequest{RequestedBy: "other", Records: []pipelineadmin.RecordRef{back[0].RecordRef}}, nil,
 		)
 		require.NoError(t, err)
-		require.EqualValues(t, 1, result.Counts[pipelineadmin.FateSkipped])
-		require.Contains(t, result.Outcomes[0].Why, "redriven already, by somebody")
+		require.EqualValues(t, 1, result.Counts[pipelineadmin.OutcomeSkipped])
+		require.Contains(t, result.Outcomes[0].SkipReason, "redriven already, by somebody")
 		result, err = w.admin().Redrive(
-			ctx, pipelineadmin.LetterRequest{By: "other", Places: []pipelineadmin.Place{back[0].Place}, Again: true}, nil,
+			ctx, pipelineadmin.DeadLetterRequest{RequestedBy: "other", Records: []pipelineadmin.RecordRef{back[0].RecordRef}, Again: true}, nil,
 		)
 		require.NoError(t, err)
-		require.EqualValues(t, 1, result.Counts[pipelineadmin.FateRedriven])
+		require.EqualValues(t, 1, result.Counts[pipelineadmin.OutcomeRedriven])
 		w.waitSettled()
 		require.Equal(t, before, w.dump(), "redriving twice changes nothing")
 
-		redriven := w.listDeadLetters(pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterRedriven}})
+		redriven := w.listDeadLetters(pipelineadmin.DeadLetterFilter{States: []jobs.DeadLetterState{jobs.DeadLetterRedriven}})
 		require.Len(t, redriven, 2)
 		require.Len(
-			t, w.listDeadLetters(pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterOpen}}), 1,
+			t, w.listDeadLetters(pipelineadmin.DeadLetterFilter{States: []jobs.DeadLetterState{jobs.DeadLetterOpen}}), 1,
 			"the one that cannot be decoded",
 		)
 	})
@@ -212,10 +212,10 @@ func TestARedrivenDeadLetterDoesNotBringDeletedPointsBack(t *testing.T) {
 	require.Empty(t, w.values(s))
 	w.query("ALTER TABLE points DROP CONSTRAINT good")
 	result, err := w.admin().Redrive(
-		t.Context(), pipelineadmin.LetterRequest{Filter: pipelineadmin.LetterFilter{ReasonContains: "refused"}}, nil,
+		t.Context(), pipelineadmin.DeadLetterRequest{Filter: pipelineadmin.DeadLetterFilter{ReasonContains: "refused"}}, nil,
 	)
 	require.NoError(t, err)
-	require.EqualValues(t, 1, result.Counts[pipelineadmin.FateRedriven])
+	require.EqualValues(t, 1, result.Counts[pipelineadmin.OutcomeRedriven])
 	w.waitSettled()
 	require.Empty(t, w.values(s))
 }
@@ -227,49 +227,49 @@ func TestADeadLetterFromBeforeTheOldestTombstoneIsNotRedriven(t *testing.T) {
 	_, err = w.registry.PruneTombstones(t.Context(), time.UnixMicro(t0).Add(time.Hour))
 	require.NoError(t, err)
 	result, err := w.admin().Redrive(
-		t.Context(), pipelineadmin.LetterRequest{Filter: pipelineadmin.LetterFilter{ReasonContains: "refused"}}, nil,
+		t.Context(), pipelineadmin.DeadLetterRequest{Filter: pipelineadmin.DeadLetterFilter{ReasonContains: "refused"}}, nil,
 	)
 	require.NoError(t, err)
-	require.EqualValues(t, 1, result.Counts[pipelineadmin.FateSkipped])
-	require.Contains(t, result.Outcomes[0].Why, "not known any more")
+	require.EqualValues(t, 1, result.Counts[pipelineadmin.OutcomeSkipped])
+	require.Contains(t, result.Outcomes[0].SkipReason, "not known any more")
 }
 
 func TestADiscardedDeadLetterStaysAndIsReportedAsSuch(t *testing.T) {
 	w, _ := newFixtureWithDeadLetters(t, testenv.NewKFake(t))
 	ctx := t.Context()
-	_, err := w.admin().Discard(ctx, pipelineadmin.LetterRequest{}, nil)
+	_, err := w.admin().Discard(ctx, pipelineadmin.DeadLetterRequest{}, nil)
 	require.Equal(t, "reason", fieldOf(err))
 	_, err = w.admin().Discard(
-		ctx, pipelineadmin.LetterRequest{Reason: strings.Repeat("x", pipelineadmin.MaxReason+1)}, nil,
+		ctx, pipelineadmin.DeadLetterRequest{Reason: strings.Repeat("x", pipelineadmin.MaxReason+1)}, nil,
 	)
 	require.Equal(t, "reason", fieldOf(err))
 	result, err := w.admin().Discard(
 		ctx,
-		pipelineadmin.LetterRequest{
-			Reason: "nonsense of a test", By: "somebody", Filter: pipelineadmin.LetterFilter{ReasonContains: "unreadable"},
+		pipelineadmin.DeadLetterRequest{
+			Reason: "nonsense of a test", RequestedBy: "somebody", Filter: pipelineadmin.DeadLetterFilter{ReasonContains: "unreadable"},
 		},
 		nil,
 	)
 	require.NoError(t, err)
-	require.Equal(t, map[pipelineadmin.Fate]int64{pipelineadmin.FateDiscarded: 1}, result.Counts)
-	discarded := w.listDeadLetters(pipelineadmin.LetterFilter{States: []jobs.LetterState{jobs.LetterDiscarded}})
+	require.Equal(t, map[pipelineadmin.Outcome]int64{pipelineadmin.OutcomeDiscarded: 1}, result.Counts)
+	discarded := w.listDeadLetters(pipelineadmin.DeadLetterFilter{States: []jobs.DeadLetterState{jobs.DeadLetterDiscarded}})
 	require.Len(t, discarded, 1)
-	require.Equal(t, "somebody", discarded[0].Mark.By)
+	require.Equal(t, "somebody", discarded[0].Mark.MarkedBy)
 	require.Equal(t, "nonsense of a test", discarded[0].Mark.Reason)
 	require.WithinDuration(t, time.Now(), discarded[0].Mark.At, time.Minute)
-	shown, err := w.admin().ShowLetter(ctx, discarded[0].Place)
+	shown, err := w.admin().ShowDeadLetter(ctx, discarded[0].RecordRef)
 	require.NoError(t, err)
-	require.Equal(t, jobs.LetterDiscarded, shown.State)
+	require.Equal(t, jobs.DeadLetterDiscarded, shown.State)
 
 	result, err = w.admin().Redrive(
-		ctx, pipelineadmin.LetterRequest{Places: []pipelineadmin.Place{discarded[0].Place}}, nil,
+		ctx, pipelineadmin.DeadLetterRequest{Records: []pipelineadmin.RecordRef{discarded[0].RecordRef}}, nil,
 	)
 	require.NoError(t, err)
-	require.Contains(t, result.Outcomes[0].Why, "discarded already")
-	counts, err := w.admin().LetterCounts(ctx)
+	require.Contains(t, result.Outcomes[0].SkipReason, "discarded already")
+	counts, err := w.admin().DeadLetterCounts(ctx)
 	require.NoError(t, err)
-	require.EqualValues(t, 1, counts["points.dlq"][jobs.LetterOpen])
-	require.EqualValues(t, 1, counts["points.dlq"][jobs.LetterDiscarded])
+	require.EqualValues(t, 1, counts["points.dlq"][jobs.DeadLetterOpen])
+	require.EqualValues(t, 1, counts["points.dlq"][jobs.DeadLetterDiscarded])
 }
 
 func fieldOf(err error) string {
@@ -294,7 +294,7 @@ func TestADeadRecordIsKnownUntilItIsRedriven(t *testing.T) {
 	require.EqualValues(t, 2, n)
 	w.query("ALTER TABLE points DROP CONSTRAINT good")
 	_, err = w.admin().Redrive(
-		t.Context(), pipelineadmin.LetterRequest{Filter: pipelineadmin.LetterFilter{ReasonContains: "refused"}}, nil,
+		t.Context(), pipelineadmin.DeadLetterRequest{Filter: pipelineadmin.DeadLetterFilter{ReasonContains: "refused"}}, nil,
 	)
 	require.NoError(t, err)
 	n, err = w.registry.DeadRecords(t.Context(), id, places)

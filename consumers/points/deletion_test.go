@@ -202,7 +202,7 @@ func TestALeaseKeepsDeletionsToOneProcess(t *testing.T) {
 	w := newFixture(t, testenv.NewKFake(t))
 	s := w.numberSeries(uuid.New(), "m")
 	holder := uuid.New()
-	held, err := w.registry.TakeLease(t.Context(), "deletions", holder, time.Hour)
+	held, err := w.registry.AcquireLease(t.Context(), "deletions", holder, time.Hour)
 	require.NoError(t, err)
 	require.True(t, held)
 	require.NoError(t, w.registry.AddTombstones(t.Context(), []registry.Tombstone{
@@ -213,6 +213,6 @@ func TestALeaseKeepsDeletionsToOneProcess(t *testing.T) {
 	waiting, _, err := w.registry.UnexecutedDeletions(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 1, waiting)
-	require.NoError(t, w.registry.GiveLease(t.Context(), "deletions", holder))
+	require.NoError(t, w.registry.ReleaseLease(t.Context(), "deletions", holder))
 	w.waitExecuted()
 }

@@ -299,7 +299,7 @@ func (w *fixture) waitConsumedWithin(limit time.Duration) {
 // query runs a statement without package clickhouse.
 func (w *fixture) query(statement string) string {
 	w.tb.Helper()
-	return testenv.AskClickHouse(w.tb, w.clickhouseURL, statement)
+	return testenv.QueryClickHouse(w.tb, w.clickhouseURL, statement)
 }
 
 // dump returns the live rows of every table in a fixed order.

@@ -170,14 +170,14 @@ func (h handler) Reset() {
 
 // Discontinued stores the offset from which records were replaced, for the next call of
 // resolveGenerations.
-func (h handler) Discontinued(partition int32, from int64) { h.replaced.Note(partition, from) }
+func (h handler) Discontinued(partition int32, from int64) { h.replaced.Add(partition, from) }
 
 // Start resolves the generations, reads the changes of tombstones, and returns the start
 // offset of each partition: the lower one of the committed offset and the watermark. A
 // committed offset above the watermark is not used, because it belongs to an earlier topic
 // of the same name.
 func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int32]int64, error) {
-	replaced := h.replaced.Known()
+	replaced := h.replaced.Offsets()
 	generations, seen, err := resolveGenerations(ctx, h.deps.Log, h.deps.Registry, h.logger, replaced)
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (h handler) Start(ctx context.Context, committed map[int32]int64) (map[int3
 	}
 	h.topicID, h.generations = seen.ID, generations
 	h.mu.Unlock()
-	h.replaced.Recorded(replaced)
+	h.replaced.Remove(replaced)
 	if _, err := h.refresh(ctx); err != nil {
 		return nil, err
 	}
@@ -271,7 +271,7 @@ func (c *Consumer) syncState(ctx context.Context, since int64) (registry.Consume
 	if err != nil {
 		return registry.ConsumerState{}, err
 	}
-	c.tombstones.invalidate(state.Changed, state.More || len(state.Gone) > 0)
+	c.tombstones.invalidate(state.ChangedSources, state.More || len(state.DeletedWorkspaces) > 0)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asOf = max(c.asOf, state.AsOf)

@@ -49,10 +49,10 @@ func (r *Replayer) Begin(ctx context.Context, workspace *uuid.UUID) ([16]byte, f
 	}, nil
 }
 
-// TakeOver schedules the deletions since a time for another execution. A run that was
+// RepeatDeletions schedules the deletions since a time for another execution. A run that was
 // interrupted may have inserted rows that a deletion covers without having checked for the
 // deletion afterwards.
-func (r *Replayer) TakeOver(ctx context.Context, since time.Time) error {
+func (r *Replayer) RepeatDeletions(ctx context.Context, since time.Time) error {
 	return r.deps.Registry.RepeatDeletionsSince(ctx, since)
 }
 

@@ -58,7 +58,7 @@ func (w *fixture) admin() *pipelineadmin.Service { return pipelineadmin.New(w.lo
 // startReplay requests a replay of topic points.
 func (w *fixture) startReplay(r pipelineadmin.ReplayRequest) pipelineadmin.Replay {
 	w.tb.Helper()
-	r.Topic, r.By = kafka.TopicPoints, "test"
+	r.Topic, r.RequestedBy = kafka.TopicPoints, "test"
 	job, err := w.admin().StartReplay(context.Background(), r)
 	require.NoError(w.tb, err)
 	return job
@@ -303,7 +303,7 @@ func TestAReplayLeavesOutWhatCannotBeStored(t *testing.T) {
 	require.Contains(t, job.Notes[0], "unreadable or not storable: 2 records")
 	require.Equal(t, "0=0 2=2 3=3", w.values(s))
 	require.Len(t, w.readDeadLetters(2), 2, "they are not put aside again")
-	list, err := w.admin().Letters(t.Context(), pipelineadmin.LetterFilter{}, 10, nil)
+	list, err := w.admin().DeadLetters(t.Context(), pipelineadmin.DeadLetterFilter{}, 10, nil)
 	require.NoError(t, err)
 	require.Len(t, list.Letters, 2)
 }

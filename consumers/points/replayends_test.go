@@ -131,7 +131,7 @@ func (w *fixture) tombstones() int {
 	w.tb.Helper()
 	state, err := w.registry.ConsumerState(context.Background(), w.topic, 1)
 	require.NoError(w.tb, err)
-	return len(state.Changed)
+	return len(state.ChangedSources)
 }
 
 func TestTheNextRunOfAReplayDeletesWhatADeadOneLeft(t *testing.T) {

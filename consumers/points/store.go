@@ -82,7 +82,7 @@ func (b *batch) repeatLateDeletions(ctx context.Context) error {
 		}
 	}
 	if len(sources) > 0 {
-		return b.c.deps.Registry.RepeatDeletionsOf(ctx, sources, b.asOf)
+		return b.c.deps.Registry.RepeatSourceDeletions(ctx, sources, b.asOf)
 	}
 	return nil
 }
@@ -90,14 +90,14 @@ func (b *batch) repeatLateDeletions(ctx context.Context) error {
 // affected returns the sources and workspaces of the batch to which a deletion applies, or
 // may apply.
 func (b *batch) affected(state *registry.ConsumerState) (sources []sourceID, workspaces []uuid.UUID) {
-	if len(state.Changed)+len(state.Gone) == 0 {
+	if len(state.ChangedSources)+len(state.DeletedWorkspaces) == 0 {
 		return nil, nil
 	}
 	changed, gone := map[sourceID]bool{}, map[uuid.UUID]bool{}
-	for _, s := range state.Changed {
+	for _, s := range state.ChangedSources {
 		changed[s] = true
 	}
-	for _, w := range state.Gone {
+	for _, w := range state.DeletedWorkspaces {
 		gone[w] = true
 	}
 	for source := range b.columns.sources {

@@ -77,18 +77,18 @@ func (t *tombstones) find(
 	t.mu.Lock()
 	epoch, invalidations := t.epoch, t.invalidations
 	t.mu.Unlock()
-	var missing []pgregistry.SourceFloor
+	var missing []pgregistry.SourceMinVersion
 	for source, floor := range floors {
 		cached, _ := t.sources.GetIfPresent(source)
 		switch {
 		case cached.epoch != epoch || cached.floor > floor:
-			missing = append(missing, pgregistry.SourceFloor{SourceID: source, Floor: floor})
+			missing = append(missing, pgregistry.SourceMinVersion{SourceID: source, MinVersion: floor})
 		case cached.sourceTombstones != nil:
 			found[source] = cached.sourceTombstones
 		}
 	}
 	for chunk := range slices.Chunk(missing, sourcesPerQuery) {
-		list, deletedWorkspaces, err := registry.TombstonesOf(ctx, chunk)
+		list, deletedWorkspaces, err := registry.SourceTombstones(ctx, chunk)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (t *tombstones) find(
 // put stores what was read in the cache, unless a source was invalidated since, because
 // the read may be older than that change.
 func (t *tombstones) put(
-	sources []pgregistry.SourceFloor, read map[sourceID]*sourceTombstones, epoch, invalidations uint64,
+	sources []pgregistry.SourceMinVersion, read map[sourceID]*sourceTombstones, epoch, invalidations uint64,
 ) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -112,7 +112,7 @@ func (t *tombstones) put(
 		return
 	}
 	for _, s := range sources {
-		t.sources.Set(s.SourceID, cachedTombstones{read[s.SourceID], s.Floor, epoch})
+		t.sources.Set(s.SourceID, cachedTombstones{read[s.SourceID], s.MinVersion, epoch})
 	}
 }
 
@@ -148,7 +148,7 @@ func (c *sourceTombstones) size() int {
 // tombstonesBySource groups tombstones by source. A requested source of a deleted
 // workspace counts as deleted.
 func tombstonesBySource(
-	requested []pgregistry.SourceFloor, list []pgregistry.Tombstone, deletedWorkspaces []uuid.UUID,
+	requested []pgregistry.SourceMinVersion, list []pgregistry.Tombstone, deletedWorkspaces []uuid.UUID,
 ) map[sourceID]*sourceTombstones {
 	bySource := map[sourceID][]pgregistry.Tombstone{}
 	for _, t := range list {

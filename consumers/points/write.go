@@ -60,7 +60,7 @@ func (w *writer) writeNumbers(run *seriesRun, spans []batchSpan) {
 func (w *writer) writeStrings(run *seriesRun, spans []batchSpan) {
 	c := &w.columns.states
 	var written bool
-	if w.strings, written = writeSeries(w, run, spans, c, w.strings, (*pointblock.Span).AppendTexts); written {
+	if w.strings, written = writeSeries(w, run, spans, c, w.strings, (*pointblock.Span).AppendStrings); written {
 		n := c.Len() - 1
 		w.appendLatest(run, c.TS[n], c.Versions.Last(), 0, c.Values[n])
 	}

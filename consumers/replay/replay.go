@@ -33,9 +33,9 @@ type Consumer interface {
 	// Begin prepares a run over the current topic. It returns the id of the topic and a function
 	// that creates empty batches. If workspace is not nil, batches ignore other workspaces.
 	Begin(ctx context.Context, workspace *uuid.UUID) (topicID [16]byte, newBatch func() consumers.Batch, err error)
-	// TakeOver is called before Begin if earlier runs of the job, the first of them not before
+	// RepeatDeletions is called before Begin if earlier runs of the job, the first of them not before
 	// since, ended before the job was done. It repairs what they may have left incomplete.
-	TakeOver(ctx context.Context, since time.Time) error
+	RepeatDeletions(ctx context.Context, since time.Time) error
 }
 
 // Deps are the dependencies of a Runner. All are required except Busy, Logger and Metrics.
@@ -181,7 +181,7 @@ func (r *Runner) work(working, reading context.Context, job jobs.Replay, p *prog
 	}
 	if job.Runs > 1 && job.StartedAt != nil {
 		err := r.retry(working, "what other runs of the replay left cannot be put right yet", log, func() error {
-			return r.deps.Consumers[job.Consumer].TakeOver(working, *job.StartedAt)
+			return r.deps.Consumers[job.Consumer].RepeatDeletions(working, *job.StartedAt)
 		})
 		if err != nil {
 			return err

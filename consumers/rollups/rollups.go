@@ -108,7 +108,7 @@ func (w *Worker) runPass(ctx context.Context) error {
 	if time.Now().Before(w.pausedUntil) {
 		return nil
 	}
-	held, err := w.lease.Take(ctx)
+	held, err := w.lease.Acquire(ctx)
 	if err != nil || !held {
 		return err
 	}

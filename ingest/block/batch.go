@@ -40,8 +40,8 @@ type Batch struct {
 
 // Hooks are the functions of a format's parser that a batch calls. None is called per accepted point.
 type Hooks struct {
-	// Blame returns the path of the field whose value breaks a rule.
-	Blame func(why rejection.Reason, index, position int, l *Label) string
+	// FieldPath returns the path of the field whose value breaks a rule.
+	FieldPath func(why rejection.Reason, index, position int, l *Label) string
 	// ListName returns the name of the field that contains the points, for an error about all of them.
 	ListName func() string
 	// Line returns the line number, from 1, of the index of a rejection. It is nil in formats
@@ -112,7 +112,7 @@ func (b *Batch) CheckTime(us int64) rejection.Reason {
 // field.
 func (b *Batch) Reject(why rejection.Reason, index, position, n int, l *Label) {
 	if field := b.Rejected.Add(why, index, position, n); field != nil {
-		*field = b.Hooks.Blame(why, index, position, l)
+		*field = b.Hooks.FieldPath(why, index, position, l)
 	}
 }
 

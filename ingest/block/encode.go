@@ -38,7 +38,7 @@ type appendPoints[V any] func(e *pointblock.Encoder, f *requestSeries, ts []int6
 func (b *Batch) appendNumbers(e *pointblock.Encoder, f *requestSeries, ts []int64, values []float64) error {
 	l, o := &b.Labels.List[f.Label], &b.Output
 	if l.Known != nil {
-		return e.AppendNumbersOf(l.Known.Encoded, l.Known.Source, ts, values)
+		return e.AppendNumbersWithHeader(l.Known.Encoded, l.Known.Source, ts, values)
 	}
 	o.identity = b.Identity(l, f.Kind, &o.Tags)
 	if b.Hooks.Resolved != nil {
@@ -66,8 +66,8 @@ func encodeKind[V any](
 	} else {
 		b.chainRuns(kind)
 	}
-	for i := range o.Finals {
-		f := &o.Finals[i]
+	for i := range o.Series {
+		f := &o.Series[i]
 		if f.Kind != kind || !f.Registered {
 			continue
 		}
@@ -122,10 +122,10 @@ type sorted[V any] struct {
 // scatter copies rows into s, ordered by series. Afterwards each cursor is the end of its series.
 func (s *sorted[V]) scatter(b *Batch, kind pointblock.Kind, c *Column[V]) {
 	o := &b.Output
-	o.cursor = slices.Grow(o.cursor[:0], len(o.Finals))[:len(o.Finals)]
+	o.cursor = slices.Grow(o.cursor[:0], len(o.Series))[:len(o.Series)]
 	n := 0
-	for i := range o.Finals {
-		if f := &o.Finals[i]; f.Kind == kind && f.Registered {
+	for i := range o.Series {
+		if f := &o.Series[i]; f.Kind == kind && f.Registered {
 			o.cursor[i] = n
 			n += f.Count
 		}
@@ -133,7 +133,7 @@ func (s *sorted[V]) scatter(b *Batch, kind pointblock.Kind, c *Column[V]) {
 	o.seriesOfLabel = o.seriesOfLabel[:0]
 	for i := range b.Labels.List {
 		index := b.Labels.List[i].seriesIndex[kind-1]
-		if index >= 0 && !o.Finals[index].Registered {
+		if index >= 0 && !o.Series[index].Registered {
 			index = -1
 		}
 		o.seriesOfLabel = append(o.seriesOfLabel, index)
@@ -157,7 +157,7 @@ func (b *Batch) chainRuns(kind pointblock.Kind) {
 			continue
 		}
 		if index := b.Labels.List[r.label].seriesIndex[kind-1]; index >= 0 {
-			f := &b.Output.Finals[index]
+			f := &b.Output.Series[index]
 			r.next = f.last
 			f.last = int32(i) + 1
 			f.runs++

@@ -29,7 +29,7 @@ func expire[V any](b *Batch, kind pointblock.Kind, c *Column[V]) {
 		kept := r.from
 		for j := r.from; j < r.to; j++ {
 			if c.Times[j] < oldest {
-				position := rejection.Whole
+				position := rejection.NoPosition
 				if !r.filtered {
 					position = j - r.from
 				}
@@ -53,7 +53,7 @@ func (c *Column[V]) expireRows(b *Batch, kind pointblock.Kind) {
 			if len(c.Index) == len(c.Times) {
 				index = int(c.Index[i])
 			}
-			b.Reject(rejection.TimeExpired, index, rejection.Whole, 1, l)
+			b.Reject(rejection.TimeExpired, index, rejection.NoPosition, 1, l)
 			l.Count[kind-1]--
 			continue
 		}

@@ -39,9 +39,9 @@ type Label struct {
 	Source int32            // index in Batch.Sources
 	Next   int32            // the label that last followed this one in the request
 
-	Known   *KnownSeries     // the cached series; metric and tags are then not parsed
-	Refused rejection.Reason // why all points of the label are rejected
-	Culprit string           // the invalid tag
+	Known      *KnownSeries     // the cached series; metric and tags are then not parsed
+	Refused    rejection.Reason // why all points of the label are rejected
+	InvalidTag string           // the invalid tag
 
 	// Indexed by kind minus one.
 	Count       [2]int // number of points
@@ -59,7 +59,7 @@ type KnownSeries struct {
 // Refuse sets the rule that the label breaks and the invalid tag. If a rule is set already, it does nothing.
 func (l *Label) Refuse(why rejection.Reason, tag string) {
 	if l.Refused == rejection.None {
-		l.Refused, l.Culprit = why, tag
+		l.Refused, l.InvalidTag = why, tag
 	}
 }
 
@@ -168,8 +168,8 @@ func (s *labelSet) Follow(i int32) {
 	s.Last = i
 }
 
-// Keep copies tags and returns the copy, which is valid until the end of the request.
-func (s *labelSet) Keep(tags []pointblock.Tag) []pointblock.Tag {
+// CopyTags copies tags and returns the copy, which is valid until the end of the request.
+func (s *labelSet) CopyTags(tags []pointblock.Tag) []pointblock.Tag {
 	from := len(s.tags)
 	s.tags = append(s.tags, tags...)
 	return s.tags[from:len(s.tags):len(s.tags)]

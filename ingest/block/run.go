@@ -11,7 +11,7 @@ import (
 // EntryFault is a rule that an entry of a run breaks.
 type EntryFault struct {
 	Position int32
-	Why      rejection.Reason
+	Reason   rejection.Reason
 }
 
 // StringEntry is a string value of a run.
@@ -48,7 +48,7 @@ func (b *Batch) AddRun(n *Notes, index, from int, labelIndex int32) {
 	stringsFrom := len(b.Strings.Times)
 	switch {
 	case l.Refused != rejection.None:
-		b.Reject(l.Refused, index, rejection.Whole, len(b.Numbers.Times)-from, l)
+		b.Reject(l.Refused, index, rejection.NoPosition, len(b.Numbers.Times)-from, l)
 		b.Numbers.Times, b.Numbers.Values = b.Numbers.Times[:from], b.Numbers.Values[:from]
 	case len(n.Faults) > 0 || len(n.Strings) > 0:
 		b.filterRun(n, index, from, l)
@@ -91,7 +91,7 @@ func (b *Batch) filterRun(n *Notes, index, from int, l *Label) {
 		}
 		switch {
 		case len(faults) > 0 && faults[0].Position == int32(i):
-			b.Reject(faults[0].Why, index, i+skipped, 1, l)
+			b.Reject(faults[0].Reason, index, i+skipped, 1, l)
 			for len(faults) > 0 && faults[0].Position == int32(i) {
 				faults = faults[1:]
 			}

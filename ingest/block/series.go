@@ -16,7 +16,7 @@ type requestSeries struct {
 
 // output is the result of a batch: its series, and the records of their points.
 type output struct {
-	Finals []requestSeries
+	Series []requestSeries
 	slots  []int32 // a hash table of indexes of Finals, plus one
 
 	// Buffers for the series that is being processed.
@@ -41,7 +41,7 @@ func (o *output) reset() {
 	clear(o.Tags)
 	clear(o.strings.values)
 	clear(o.Messages)
-	o.Finals, o.Tags, o.Messages = o.Finals[:0], o.Tags[:0], o.Messages[:0]
+	o.Series, o.Tags, o.Messages = o.Series[:0], o.Tags[:0], o.Messages[:0]
 	o.active, o.bytes = o.active[:0], 0
 }
 
@@ -52,7 +52,7 @@ func (b *Batch) DropMessages() {
 }
 
 func (o *output) size() int {
-	return cap(o.Finals)*72 + cap(o.slots)*4 + cap(o.numbers.ts)*16 + cap(o.strings.ts)*24 + 2*o.bytes
+	return cap(o.Series)*72 + cap(o.slots)*4 + cap(o.numbers.ts)*16 + cap(o.strings.ts)*24 + 2*o.bytes
 }
 
 // Identify computes the series that the labels name.
@@ -77,13 +77,13 @@ func (b *Batch) Identify(key *[16]byte) {
 			var index int32
 			if b.stillKnown(l) {
 				index = o.intern(l.Known.Ref.Fingerprint)
-				o.Finals[index].Ref.ID, o.Finals[index].Registered = l.Known.Ref.ID, true
+				o.Series[index].Ref.ID, o.Series[index].Registered = l.Known.Ref.ID, true
 			} else {
 				o.identity = b.Identity(l, kind, &o.Tags)
 				o.canonical = o.identity.AppendCanonical(o.canonical[:0])
 				index = o.intern(pointblock.FingerprintOf(key, o.canonical))
 			}
-			f := &o.Finals[index]
+			f := &o.Series[index]
 			if f.Count == 0 {
 				f.Kind, f.Label, f.First = kind, int32(i), l.First[k]
 			}
@@ -99,11 +99,11 @@ func (o *output) intern(fingerprint pointblock.Fingerprint) int32 {
 	mask := uint64(len(o.slots) - 1)
 	slot := fingerprint.SeriesID() & mask
 	for ; o.slots[slot] != 0; slot = (slot + 1) & mask {
-		if o.Finals[o.slots[slot]-1].Ref.Fingerprint == fingerprint {
+		if o.Series[o.slots[slot]-1].Ref.Fingerprint == fingerprint {
 			return o.slots[slot] - 1
 		}
 	}
-	o.Finals = append(o.Finals, requestSeries{Ref: pointblock.SeriesRef{Fingerprint: fingerprint}})
-	o.slots[slot] = int32(len(o.Finals))
+	o.Series = append(o.Series, requestSeries{Ref: pointblock.SeriesRef{Fingerprint: fingerprint}})
+	o.slots[slot] = int32(len(o.Series))
 	return o.slots[slot] - 1
 }

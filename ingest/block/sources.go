@@ -8,14 +8,14 @@ import (
 
 // Source is a source that a request names.
 type Source struct {
-	ID        uuid.UUID
-	Name      string // set if ByName
-	ByName    bool
-	Void      bool // the token cannot name a source
-	Known     bool // it exists in the workspace
-	Used      bool // it has points that are not rejected; set in formats that create sources
-	Refused   rejection.Reason
-	Partition int32
+	ID          uuid.UUID
+	Name        string // set if ByName
+	ByName      bool
+	InvalidName bool // the token cannot name a source
+	Known       bool // it exists in the workspace
+	Used        bool // it has points that are not rejected; set in formats that create sources
+	Refused     rejection.Reason
+	Partition   int32
 }
 
 // SourceToken is the token that names a source in the body.
@@ -69,7 +69,7 @@ func (s *sourceSet) InternName(raw string, name func() string) int32 {
 	if !ok {
 		ref := Source{Name: name(), ByName: true}
 		if !CanNameSource(ref.Name) {
-			ref.Void, ref.Refused = true, rejection.SourceName
+			ref.InvalidName, ref.Refused = true, rejection.SourceName
 		}
 		i = s.Add(key, ref)
 	}

@@ -16,8 +16,8 @@ type Group struct {
 	Count    int    `json:"count"`
 }
 
-// Whole is the position of a rejection that is not about a single value of a series.
-const Whole = -1
+// NoPosition is the position of a rejection that is not about a single value of a series.
+const NoPosition = -1
 
 // Tally counts rejected points by reason.
 type Tally struct {
@@ -58,7 +58,7 @@ func (t *Tally) List() []Group {
 			continue
 		}
 		r := Group{Index: g.index, Field: g.field, Reason: Reason(why).Text(), Count: g.count}
-		if position := g.position; position != Whole {
+		if position := g.position; position != NoPosition {
 			r.Position = &position
 		}
 		list = append(list, r)
@@ -71,7 +71,7 @@ func (t *Tally) List() []Group {
 
 func deref(p *int) int {
 	if p == nil {
-		return Whole
+		return NoPosition
 	}
 	return *p
 }

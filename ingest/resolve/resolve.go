@@ -92,8 +92,8 @@ func (r *Resolver) Forget(workspace uuid.UUID) {
 	r.retention.forget(workspace)
 }
 
-// AwaitOthers waits until no process uses sources that it cached before the given time, which is when a change was
+// AwaitCacheExpiry waits until no process uses sources that it cached before the given time, which is when a change was
 // committed or later. It also returns when ctx ends.
-func AwaitOthers(ctx context.Context, committed time.Time) {
+func AwaitCacheExpiry(ctx context.Context, committed time.Time) {
 	sleep.For(ctx, time.Until(committed.Add(sourceTTL+clockGrace)))
 }

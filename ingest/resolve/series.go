@@ -14,7 +14,7 @@ import (
 // series. It rejects the points of series that the registry refuses.
 func (r *Resolver) Series(ctx context.Context, b *block.Batch) error {
 	b.Identify(&r.deps.FingerprintKey)
-	finals := b.Output.Finals
+	finals := b.Output.Series
 	var unknown []int32
 	for i := range finals {
 		if finals[i].Registered {
@@ -49,7 +49,7 @@ func (r *Resolver) register(ctx context.Context, b *block.Batch, indexes []int32
 	identities := make([]pointblock.Identity, len(indexes))
 	fingerprints := make([]pointblock.Fingerprint, len(indexes))
 	for i, index := range indexes {
-		f := &b.Output.Finals[index]
+		f := &b.Output.Series[index]
 		identities[i] = clone(b.Identity(&b.Labels.List[f.Label], f.Kind, &b.Output.Tags))
 		fingerprints[i] = f.Ref.Fingerprint
 	}
@@ -63,7 +63,7 @@ func (r *Resolver) register(ctx context.Context, b *block.Batch, indexes []int32
 			all = false
 			continue
 		}
-		f := &b.Output.Finals[index]
+		f := &b.Output.Series[index]
 		f.Ref.ID, f.Registered = ids[i], true
 		r.series.put(fingerprints[i], ids[i])
 	}
@@ -91,8 +91,8 @@ func (r *Resolver) rejectRefused(ctx context.Context, b *block.Batch) error {
 	if err := r.querySources(ctx, b.Workspace, b.Sources.List); err != nil {
 		return err
 	}
-	for i := range b.Output.Finals {
-		f := &b.Output.Finals[i]
+	for i := range b.Output.Series {
+		f := &b.Output.Series[i]
 		if f.Registered {
 			continue
 		}
@@ -101,7 +101,7 @@ func (r *Resolver) rejectRefused(ctx context.Context, b *block.Batch) error {
 		if !b.Sources.List[l.Source].Known {
 			why = rejection.SourceUnknown
 		}
-		b.Reject(why, f.First, rejection.Whole, f.Count, l)
+		b.Reject(why, f.First, rejection.NoPosition, f.Count, l)
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (c *sourceCache) lookup(workspace uuid.UUID, list []block.Source) bool {
 	for i := range list {
 		s := &list[i]
 		switch {
-		case s.Void:
+		case s.InvalidName:
 			continue
 		case w == nil:
 		case s.ByName:

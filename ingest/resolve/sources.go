@@ -16,8 +16,8 @@ import (
 
 // Maximum numbers of sources and series per query of a store.
 const (
-	MaxAsked      = 4096
-	maxRegistered = 4096
+	MaxLookupBatch = 4096
+	maxRegistered  = 4096
 )
 
 // Sources finds the request's sources and rejects the points of sources that are not in the
@@ -48,7 +48,7 @@ func (r *Resolver) Sources(ctx context.Context, b *block.Batch, create bool) err
 			why = refused
 		}
 		for kind, n := range l.Count {
-			b.Reject(why, l.First[kind], rejection.Whole, n, l)
+			b.Reject(why, l.First[kind], rejection.NoPosition, n, l)
 		}
 		l.Count = [2]int{}
 	}
@@ -97,7 +97,7 @@ func (r *Resolver) querySources(ctx context.Context, workspace uuid.UUID, list [
 	var names []string
 	for i := range list {
 		switch s := &list[i]; {
-		case s.Known || s.Void:
+		case s.Known || s.InvalidName:
 		case s.ByName:
 			names = append(names, strings.Clone(s.Name))
 		default:
@@ -105,14 +105,14 @@ func (r *Resolver) querySources(ctx context.Context, workspace uuid.UUID, list [
 		}
 	}
 	existing, byName := map[uuid.UUID]bool{}, map[string]uuid.UUID{}
-	for chunk := range slices.Chunk(ids, MaxAsked) {
+	for chunk := range slices.Chunk(ids, MaxLookupBatch) {
 		result, err := r.deps.Sources.SourcesByID(ctx, workspace, chunk)
 		if err != nil {
 			return fmt.Errorf("finding sources: %w", err)
 		}
 		maps.Copy(existing, result)
 	}
-	for chunk := range slices.Chunk(names, MaxAsked) {
+	for chunk := range slices.Chunk(names, MaxLookupBatch) {
 		result, err := r.deps.Sources.SourcesByName(ctx, workspace, chunk)
 		if err != nil {
 			return fmt.Errorf("finding sources by name: %w", err)
@@ -121,7 +121,7 @@ func (r *Resolver) querySources(ctx context.Context, workspace uuid.UUID, list [
 	}
 	for i := range list {
 		switch s := &list[i]; {
-		case s.Known || s.Void:
+		case s.Known || s.InvalidName:
 		case s.ByName:
 			s.ID, s.Known = byName[s.Name]
 		default:
@@ -136,12 +136,12 @@ func (r *Resolver) createSources(ctx context.Context, b *block.Batch) error {
 	list := b.Sources.List
 	var names []string
 	for i := range list {
-		if s := &list[i]; !s.Known && !s.Void && s.Used {
+		if s := &list[i]; !s.Known && !s.InvalidName && s.Used {
 			names = append(names, strings.Clone(s.Name))
 		}
 	}
 	created := map[string]uuid.UUID{}
-	for chunk := range slices.Chunk(names, MaxAsked) {
+	for chunk := range slices.Chunk(names, MaxLookupBatch) {
 		result, err := r.deps.Sources.CreateSources(ctx, b.Workspace, chunk)
 		if err != nil {
 			return fmt.Errorf("creating sources: %w", err)
@@ -151,7 +151,7 @@ func (r *Resolver) createSources(ctx context.Context, b *block.Batch) error {
 	r.metrics.Created.Add(float64(len(created)))
 	for i := range list {
 		s := &list[i]
-		if s.Known || s.Void || !s.Used {
+		if s.Known || s.InvalidName || !s.Used {
 			continue
 		}
 		if s.ID, s.Known = created[s.Name]; !s.Known {

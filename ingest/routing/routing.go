@@ -39,14 +39,14 @@ const (
 
 // leaseStore stores the leases of routes.
 type leaseStore interface {
-	// HoldRoute leases the newest route of a topic, unless the holder uses an earlier one or
+	// LeaseRoute leases the newest route of a topic, unless the holder uses an earlier one or
 	// another holder has a lease of an earlier one. using is the number of the route that
 	// the holder uses, 0 for none.
-	HoldRoute(
+	LeaseRoute(
 		ctx context.Context, topic string, holder uuid.UUID, using int64, hold time.Duration,
 	) (newest pointblock.Route, held bool, err error)
-	// LeaveRoute releases the lease.
-	LeaveRoute(ctx context.Context, topic string, holder uuid.UUID) error
+	// ReleaseRoute releases the lease.
+	ReleaseRoute(ctx context.Context, topic string, holder uuid.UUID) error
 }
 
 // Deps are the dependencies of a Keeper.
@@ -59,8 +59,8 @@ type Deps struct {
 	Logger *slog.Logger // nil: slog.Default()
 }
 
-// Keeper renews the lease of a process. It is safe for concurrent use.
-type Keeper struct {
+// Lease renews the lease of a process. It is safe for concurrent use.
+type Lease struct {
 	deps   Deps
 	holder uuid.UUID
 
@@ -73,16 +73,16 @@ type Keeper struct {
 }
 
 // New creates a Keeper. Run renews its lease while no requests come.
-func New(deps Deps) *Keeper {
+func New(deps Deps) *Lease {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
 	}
-	return &Keeper{deps: deps, holder: uuid.New()}
+	return &Lease{deps: deps, holder: uuid.New()}
 }
 
 // Route returns the route for points that are accepted now. It waits up to 5 s for a lease,
 // and then returns an Unavailable error.
-func (l *Keeper) Route(ctx context.Context) (pointblock.Route, error) {
+func (l *Lease) Route(ctx context.Context) (pointblock.Route, error) {
 	route, ok := l.current(time.Now())
 	if ok {
 		return route, nil
@@ -104,7 +104,7 @@ func (l *Keeper) Route(ctx context.Context) (pointblock.Route, error) {
 }
 
 // Run renews the lease until ctx is done. It then releases the lease and returns nil.
-func (l *Keeper) Run(ctx context.Context) error {
+func (l *Lease) Run(ctx context.Context) error {
 	failing := false
 	for ctx.Err() == nil {
 		err := l.renew(ctx, 0)
@@ -128,7 +128,7 @@ func (l *Keeper) Run(ctx context.Context) error {
 }
 
 // current returns the leased route, and whether it may be used at the given time.
-func (l *Keeper) current(now time.Time) (pointblock.Route, bool) {
+func (l *Lease) current(now time.Time) (pointblock.Route, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// Compare the wall clock, too: the monotonic clock stops while a machine sleeps.
@@ -138,7 +138,7 @@ func (l *Keeper) current(now time.Time) (pointblock.Route, bool) {
 
 // renew requests the lease, and requests it again after the process has stopped using an
 // earlier route. It does nothing if the last request began less than minInterval ago.
-func (l *Keeper) renew(ctx context.Context, minInterval time.Duration) error {
+func (l *Lease) renew(ctx context.Context, minInterval time.Duration) error {
 	l.renewMu.Lock()
 	defer l.renewMu.Unlock()
 	if time.Since(l.lastRenew) < minInterval {
@@ -159,11 +159,11 @@ func (l *Keeper) renew(ctx context.Context, minInterval time.Duration) error {
 // requestLease requests the lease of the newest route. using is the number of the route in
 // use, 0 for none. It reports whether to request again because the process has just stopped
 // using that route.
-func (l *Keeper) requestLease(ctx context.Context, using int64) (retry bool, err error) {
+func (l *Lease) requestLease(ctx context.Context, using int64) (retry bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	start := time.Now()
-	newest, held, err := l.deps.Leases.HoldRoute(ctx, l.deps.Topic, l.holder, using, leaseDuration)
+	newest, held, err := l.deps.Leases.LeaseRoute(ctx, l.deps.Topic, l.holder, using, leaseDuration)
 	if err != nil {
 		return false, err // the current lease remains usable until its end
 	}
@@ -187,7 +187,7 @@ func (l *Keeper) requestLease(ctx context.Context, using int64) (retry bool, err
 }
 
 // leave releases the lease.
-func (l *Keeper) release(ctx context.Context) {
+func (l *Lease) release(ctx context.Context) {
 	l.renewMu.Lock()
 	defer l.renewMu.Unlock()
 	l.mu.Lock()
@@ -195,7 +195,7 @@ func (l *Keeper) release(ctx context.Context) {
 	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
-	if err := l.deps.Leases.LeaveRoute(ctx, l.deps.Topic, l.holder); err != nil {
+	if err := l.deps.Leases.ReleaseRoute(ctx, l.deps.Topic, l.holder); err != nil {
 		l.deps.Logger.WarnContext(ctx, "the lease of the route of points cannot be released: it expires", "error", err)
 	}
 }

@@ -57,8 +57,8 @@ func Encode(r *Record) ([]byte, error) {
 	out := eventsv1.AuditRecord{
 		RequestId: r.RequestID, AtUs: r.At.UnixMicro(), Final: r.Final, KeyId: idBytes(r.Key),
 		WorkspaceId: idBytes(r.Workspace),
-		Method:      Clean(r.Method, MaxMethod), Route: r.Route, Status: uint32(r.Status), Ip: r.IP.AsSlice(),
-		UserAgent: Clean(r.UserAgent, MaxUserAgent), DurationUs: r.Duration.Microseconds(), BytesIn: r.BytesIn,
+		Method:      Sanitize(r.Method, MaxMethod), Route: r.Route, Status: uint32(r.Status), Ip: r.IP.AsSlice(),
+		UserAgent: Sanitize(r.UserAgent, MaxUserAgent), DurationUs: r.Duration.Microseconds(), BytesIn: r.BytesIn,
 		BytesOut: r.BytesOut,
 		Requests: max(r.Requests, 1),
 	}
@@ -76,12 +76,12 @@ func idBytes(id uuid.UUID) []byte {
 	return id[:]
 }
 
-// Clean sanitizes text that a caller chose. The result has at most limit bytes, and contains only
+// Sanitize sanitizes text that a caller chose. The result has at most limit bytes, and contains only
 // printable characters and no API keys.
-func Clean(text string, limit int) string {
+func Sanitize(text string, limit int) string {
 	if !strings.ContainsFunc(text, func(r rune) bool {
 		return r == utf8.RuneError || !unicode.IsPrint(r)
-	}) && len(text) <= limit && !apikey.Within(text) {
+	}) && len(text) <= limit && !apikey.MayContainKey(text) {
 		return text
 	}
 	text = strings.Map(func(r rune) rune {

@@ -35,7 +35,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		require.NotEmpty(t, r.RequestID)
 		require.NotZero(t, r.Requests)
-		r.Method, r.UserAgent = auditrecord.Clean(r.Method, auditrecord.MaxMethod), auditrecord.Clean(
+		r.Method, r.UserAgent = auditrecord.Sanitize(r.Method, auditrecord.MaxMethod), auditrecord.Sanitize(
 			r.UserAgent, auditrecord.MaxUserAgent,
 		)
 		again, err := auditrecord.Encode(&r)
@@ -54,9 +54,9 @@ func FuzzClean(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		clean := auditrecord.Clean(text, 64)
+		clean := auditrecord.Sanitize(text, 64)
 		require.LessOrEqual(t, len(clean), 64)
 		require.NotContains(t, clean, "\n")
-		require.Equal(t, clean, auditrecord.Clean(clean, 64))
+		require.Equal(t, clean, auditrecord.Sanitize(clean, 64))
 	})
 }

@@ -44,7 +44,7 @@ func open(t testing.TB, address string) driver.Conn {
 // startClickHouse starts a separate engine, whose process the test may signal.
 func startClickHouse(t *testing.T) *embedded.Process {
 	t.Helper()
-	testenv.NeedsEngines(t)
+	testenv.RequireEngines(t)
 	packages, err := embedded.Install(t.Context(), nil)
 	require.NoError(t, err)
 	engine, err := embedded.StartClickHouse(t.Context(), embedded.EngineOptions{Dir: t.TempDir(), Packages: packages})

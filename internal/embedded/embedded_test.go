@@ -25,7 +25,7 @@ import (
 )
 
 func TestEnginesKeepTheirDataAndAddressesAndComeBackWhenKilled(t *testing.T) {
-	testenv.NeedsEngines(t)
+	testenv.RequireEngines(t)
 	dir := filepath.Join(t.TempDir(), "a folder's name, with ü & 100 %?")
 	log := &testenv.Output{}
 	options := embedded.Options{DataDir: dir, Logger: slog.New(slog.NewTextHandler(log, nil))}
@@ -80,7 +80,7 @@ func requireModes(t *testing.T, dir string) {
 }
 
 func TestNoEngineOutlivesItsServerAndNoneLosesWhatItAcknowledged(t *testing.T) {
-	testenv.NeedsEngines(t)
+	testenv.RequireEngines(t)
 	dir := t.TempDir()
 	s := startServer(t, dir, nil)
 	for _, store := range stores {
@@ -113,7 +113,7 @@ func (s *server) restartAndKill(t *testing.T, dir string) {
 }
 
 func TestConfiguredEnginesAreNotStarted(t *testing.T) {
-	testenv.NeedsEngines(t)
+	testenv.RequireEngines(t)
 	dir := t.TempDir()
 	configured := embedded.Addresses{KafkaBrokers: []string{"kafka:9092"}, ClickHouseURL: "clickhouse://c:9000/d",
 		PostgresURL: "postgres://p/d", MilvusAddress: "milvus:19530"}
@@ -144,7 +144,7 @@ func TestConfiguredEnginesAreNotStarted(t *testing.T) {
 }
 
 func TestAnEngineWhosePortIsTakenMovesToAnother(t *testing.T) {
-	testenv.NeedsEngines(t)
+	testenv.RequireEngines(t)
 	dir := t.TempDir()
 	o := embedded.EngineOptions{Dir: dir}
 	p, err := embedded.StartValkey(t.Context(), o)
@@ -175,7 +175,7 @@ func TestAnEngineThatHangsIsStoppedAllTheSame(t *testing.T) {
 }
 
 func TestAnEngineThatCannotStartSaysWhyAndStopsTheOthers(t *testing.T) {
-	testenv.NeedsEngines(t)
+	testenv.RequireEngines(t)
 	dir := t.TempDir()
 	data := filepath.Join(dir, "postgres", "data")
 	require.NoError(t, os.MkdirAll(data, 0o700))
@@ -187,7 +187,7 @@ func TestAnEngineThatCannotStartSaysWhyAndStopsTheOthers(t *testing.T) {
 }
 
 func TestEnginesRunAsAnOrdinaryUser(t *testing.T) {
-	testenv.NeedsEngines(t)
+	testenv.RequireEngines(t)
 	if os.Getuid() != 0 {
 		t.Skip("NOT TESTED AS ANOTHER USER: we are not root; all other tests ran as an ordinary user")
 	}
@@ -246,7 +246,7 @@ func makeTraversable(t *testing.T, dir string) {
 }
 
 func TestPostgresStartsForRootWithAndWithoutUserNamespaces(t *testing.T) {
-	testenv.NeedsEngines(t)
+	testenv.RequireEngines(t)
 	if os.Getuid() != 0 {
 		t.Skip("NOT TESTED: only root needs another identity for Postgres")
 	}
@@ -270,7 +270,7 @@ func TestPostgresStartsForRootWithAndWithoutUserNamespaces(t *testing.T) {
 // TestPostgresStartsReadOnly checks a start with transactions that are read-only by default, as an
 // operator may have configured.
 func TestPostgresStartsReadOnly(t *testing.T) {
-	testenv.NeedsEngines(t)
+	testenv.RequireEngines(t)
 	dir := filepath.Join(t.TempDir(), "postgres")
 	p, err := embedded.StartPostgres(t.Context(), embedded.PostgresOptions{
 		EngineOptions: embedded.EngineOptions{Dir: dir},

@@ -20,7 +20,7 @@ import (
 // startPostgres starts Postgres on a folder and stops it at the end of the test.
 func startPostgres(t *testing.T, dir string) *embedded.Process {
 	t.Helper()
-	testenv.NeedsEngines(t)
+	testenv.RequireEngines(t)
 	p, err := embedded.StartPostgres(t.Context(), embedded.PostgresOptions{
 		EngineOptions: embedded.EngineOptions{Dir: dir}, Settings: map[string]string{"fsync": "off"},
 	})

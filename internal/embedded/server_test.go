@@ -72,7 +72,7 @@ type server struct {
 // startServer starts a server and waits until its engines are ready.
 func startServer(t *testing.T, dir string, attributes *syscall.SysProcAttr, env ...string) *server {
 	t.Helper()
-	testenv.NeedsEngines(t)
+	testenv.RequireEngines(t)
 	// Use a shell, because capabilities of another user take effect only after an exec.
 	s := &server{cmd: exec.Command("/bin/sh", "-c", `exec "$0"`, os.Args[0]), stderr: &strings.Builder{}}
 	s.cmd.Env = append(append(os.Environ(), serveVariable+"="+dir), env...)

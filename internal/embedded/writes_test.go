@@ -33,7 +33,7 @@ func TestCollectionsOfTheEmbeddedMilvusAreMadeAndOpenedOnce(t *testing.T) {
 // checkInPython runs a check of an engine's Python modules, with a new folder and further arguments.
 func checkInPython(t *testing.T, engine, check string, arguments ...string) {
 	t.Helper()
-	testenv.NeedsEngines(t)
+	testenv.RequireEngines(t)
 	packages, err := embedded.Install(t.Context(), nil)
 	require.NoError(t, err)
 	modules, err := filepath.Abs(filepath.Join("assets", engine))

@@ -41,7 +41,7 @@ func ExampleApply() {
 	apply := func(sequence graph.Sequence, p graph.Payload) {
 		command := graph.Command{ID: uuid.UUID{1}, Action: graph.Action{Payload: p}}
 		command.Scopes = []string{"write:nodes"}
-		outcome, err := graph.Apply(state, command, sequence, state.Moment())
+		outcome, err := graph.Apply(state, command, sequence, state.Now())
 		if err != nil {
 			fmt.Println(err)
 			return

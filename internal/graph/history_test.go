@@ -75,7 +75,7 @@ func reason(err error) string {
 func (h *history) pickID(idOf func(int) uuid.UUID, used int, label string) uuid.UUID {
 	id := idOf(h.roll(used+1, label))
 	for range 3 { // prefer a live one
-		if h.state.Stands(id) {
+		if h.state.IsLive(id) {
 			break
 		}
 		id = idOf(h.roll(used+1, label))

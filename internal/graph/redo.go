@@ -169,7 +169,7 @@ func (d *decision) edgesChangedSince(s Sequence, step *Step, node *Node) ([]obst
 	if step.Cascade != nil {
 		taken = *step.Cascade
 	}
-	ids, err := d.state.Strays(taken, MaxConflicts)
+	ids, err := d.state.EdgesChangedSince(taken, MaxConflicts)
 	if err != nil {
 		return nil, err
 	}

@@ -35,19 +35,19 @@ func (c *Change) Entry() (Entry, bool) {
 // The lists may be longer than the stacks, so that an undo exposes the next command
 // without reading the journal again. [Stacks.IsShort] reports whether that is required.
 type Stacks struct {
-	Newest    Sequence // of the newest command
-	Standing  []Entry  // commands in effect, in the order of their sequences
-	Cancelled []Entry  // undone commands, in the order in which they were undone; all of them after Newest
-	// StandingFrom is the lowest sequence from which Standing is complete; 0: Standing has
-	// all commands in effect. CancelledFrom is the same for Cancelled, by CancelledBy.
-	StandingFrom, CancelledFrom Sequence
+	Newest   Sequence // of the newest command
+	Undoable []Entry  // commands in effect, in the order of their sequences
+	Redoable []Entry  // undone commands, in the order in which they were undone; all of them after Newest
+	// UndoableFrom is the lowest sequence from which Standing is complete; 0: Standing has
+	// all commands in effect. RedoableFrom is the same for Cancelled, by CancelledBy.
+	UndoableFrom, RedoableFrom Sequence
 }
 
 // Undo returns the command to undo next: the newest that is in effect.
-func (s *Stacks) Undo() (Entry, bool) { return last(s.Standing) }
+func (s *Stacks) Undo() (Entry, bool) { return last(s.Undoable) }
 
 // Redo returns the command to redo next: of the redoable ones, the last that was undone.
-func (s *Stacks) Redo() (Entry, bool) { return last(s.Cancelled) }
+func (s *Stacks) Redo() (Entry, bool) { return last(s.Redoable) }
 
 func last(entries []Entry) (Entry, bool) {
 	if len(entries) == 0 {
@@ -58,38 +58,38 @@ func last(entries []Entry) (Entry, bool) {
 
 // Depths returns how many commands can be undone and redone now.
 func (s *Stacks) Depths() (undo, redo int) {
-	return min(len(s.Standing), StackDepth), min(len(s.Cancelled), StackDepth)
+	return min(len(s.Undoable), StackDepth), min(len(s.Redoable), StackDepth)
 }
 
 // IsShort reports whether the journal may have commands that belong to the stacks and
 // are not in them.
 func (s *Stacks) IsShort() bool {
-	return len(s.Standing) < StackDepth && s.StandingFrom > 0 || len(s.Cancelled) < StackDepth && s.CancelledFrom > 0
+	return len(s.Undoable) < StackDepth && s.UndoableFrom > 0 || len(s.Redoable) < StackDepth && s.RedoableFrom > 0
 }
 
 // Add adds a new command.
 func (s *Stacks) Add(entry Entry) {
-	s.Newest, s.Standing = entry.Sequence, append(s.Standing, entry)
-	s.Cancelled, s.CancelledFrom = nil, 0
+	s.Newest, s.Undoable = entry.Sequence, append(s.Undoable, entry)
+	s.Redoable, s.RedoableFrom = nil, 0
 }
 
 // Cancel moves an entry, whose CancelledBy is set, from the undo to the redo stack.
 func (s *Stacks) Cancel(entry Entry) {
-	s.Standing = without(s.Standing, entry.Sequence)
-	s.Cancelled = append(s.Cancelled, entry)
+	s.Undoable = without(s.Undoable, entry.Sequence)
+	s.Redoable = append(s.Redoable, entry)
 }
 
 // Restore moves an entry from the redo to the undo stack.
 func (s *Stacks) Restore(entry Entry) {
-	s.Cancelled = without(s.Cancelled, entry.Sequence)
-	if entry.Sequence < s.StandingFrom {
+	s.Redoable = without(s.Redoable, entry.Sequence)
+	if entry.Sequence < s.UndoableFrom {
 		return // there may be unread commands between it and those of the list
 	}
 	entry.CancelledBy = 0
-	index, _ := slices.BinarySearchFunc(s.Standing, entry.Sequence, func(e Entry, sequence Sequence) int {
+	index, _ := slices.BinarySearchFunc(s.Undoable, entry.Sequence, func(e Entry, sequence Sequence) int {
 		return cmp.Compare(e.Sequence, sequence)
 	})
-	s.Standing = slices.Insert(s.Standing, index, entry)
+	s.Undoable = slices.Insert(s.Undoable, index, entry)
 }
 
 func without(entries []Entry, sequence Sequence) []Entry {
@@ -104,13 +104,13 @@ func without(entries []Entry, sequence Sequence) []Entry {
 // Top returns a copy with at most the newest limit entries of each list, for caching.
 func (s *Stacks) Top(limit int) Stacks {
 	top := *s
-	if cut := len(s.Standing) - limit; cut > 0 {
-		top.StandingFrom = s.Standing[cut].Sequence
+	if cut := len(s.Undoable) - limit; cut > 0 {
+		top.UndoableFrom = s.Undoable[cut].Sequence
 	}
-	if cut := len(s.Cancelled) - limit; cut > 0 {
-		top.CancelledFrom = s.Cancelled[cut].CancelledBy
+	if cut := len(s.Redoable) - limit; cut > 0 {
+		top.RedoableFrom = s.Redoable[cut].CancelledBy
 	}
-	top.Standing, top.Cancelled = newest(s.Standing, limit), newest(s.Cancelled, limit)
+	top.Undoable, top.Redoable = newest(s.Undoable, limit), newest(s.Redoable, limit)
 	return top
 }
 
@@ -150,9 +150,9 @@ func pick(journal Journal, actor uuid.UUID, p Pick, undo bool) (Entry, error) {
 }
 
 func (s *Stacks) choose(named *Entry, undo bool) (Entry, bool) {
-	list := s.Cancelled
+	list := s.Redoable
 	if undo {
-		list = s.Standing
+		list = s.Undoable
 	}
 	if named == nil {
 		return last(list)

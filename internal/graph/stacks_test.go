@@ -29,7 +29,7 @@ func TestStacksMatchTheOracle(t *testing.T) {
 		b := &graphtest.Bursts{
 			Actors: []uuid.UUID{actorID(1), actorID(2), actorID(3)},
 			Roll:   func(n int) int { return (&history{t: t}).roll(n, "roll") },
-			Decide: m.Apply,
+			Apply:  m.Apply,
 			Depths: m.Depths,
 		}
 		for range 25 - min(24, rapid.IntRange(0, 50).Draw(t, "fewer")) {

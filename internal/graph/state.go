@@ -18,9 +18,9 @@ type State interface {
 	Do(step *Step, sequence Sequence, at time.Time) error
 	// Atomically runs f. If f fails, all effects of f are rolled back.
 	Atomically(f func() error) error
-	// Foresee announces the change that is about to be undone or redone, so that the
+	// Prefetch announces the change that is about to be undone or redone, so that the
 	// state can read in one batch what the steps require. It affects no result.
-	Foresee(c *Change) error
+	Prefetch(c *Change) error
 }
 
 // Resources reads nodes and edges, including deleted ones. This package does not modify
@@ -37,11 +37,11 @@ type Resources interface {
 	// edges that the command of the mark (a batch) created itself: undoing the command
 	// undoes their creation.
 	Orphans(mark Mark, limit int) ([]uuid.UUID, error)
-	// Strays returns the live edges of the node of a deletion that were added or changed
+	// EdgesChangedSince returns the live edges of the node of a deletion that were added or changed
 	// since the deletion was first applied: the deletion did not take them, or their
 	// Newest is above its sequence. The journal has the edges that a deletion took; an
 	// edge itself has only the last deletion that took it.
-	Strays(taken Cascade, limit int) ([]uuid.UUID, error)
+	EdgesChangedSince(taken Cascade, limit int) ([]uuid.UUID, error)
 }
 
 // EdgeSet is a set of edges that may be large: their number, and the first ones in any

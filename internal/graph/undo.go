@@ -50,7 +50,7 @@ func (d *decision) applySteps(target *Change, f func() error) error {
 	if len(target.Steps) == 1 {
 		return f()
 	}
-	if err := d.state.Foresee(target); err != nil {
+	if err := d.state.Prefetch(target); err != nil {
 		return err
 	}
 	return d.state.Atomically(f)

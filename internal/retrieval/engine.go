@@ -26,14 +26,14 @@ type Index struct {
 	Model      embed.Model // the model of its vectors
 }
 
-// Near filters the nodes that the vector lane searches.
-type Near struct {
+// VectorFilter filters the nodes that the vector lane searches.
+type VectorFilter struct {
 	EntityTypes []string    // any of; nil: all
-	Nodes       []uuid.UUID // only these, at most [MostNodes]; nil: all
+	Nodes       []uuid.UUID // only these, at most [MaxFilterNodes]; nil: all
 }
 
-// MostNodes is the maximum number of Nodes of a Near.
-const MostNodes = 5_000
+// MaxFilterNodes is the maximum number of Nodes of a Near.
+const MaxFilterNodes = 5_000
 
 // VectorLane finds chunks by meaning. Its errors are faults: Unavailable if the store is
 // unavailable, if no index is live yet, or if the collection of the index was deleted.
@@ -42,23 +42,23 @@ type VectorLane interface {
 	LiveIndex(ctx context.Context) (Index, error)
 	// Nearest returns the nearest chunks in it, nearest first.
 	Nearest(
-		ctx context.Context, index Index, workspace uuid.UUID, vector embed.Vector, near Near, limit int,
+		ctx context.Context, index Index, workspace uuid.UUID, vector embed.Vector, near VectorFilter, limit int,
 	) ([]VectorHit, error)
 }
 
 // Graph reads the current nodes and edges from the authoritative store.
 type Graph interface {
-	// FoundNodes reads those of the nodes that are not deleted and pass the filter.
-	FoundNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f Filter) (map[uuid.UUID]graph.Node, error)
-	// PassingNodes returns only the ids of these nodes, in no order.
-	PassingNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f Filter) ([]uuid.UUID, error)
+	// ReadNodes reads those of the nodes that are not deleted and pass the filter.
+	ReadNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f Filter) (map[uuid.UUID]graph.Node, error)
+	// FilterNodes returns only the ids of these nodes, in no order.
+	FilterNodes(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f Filter) ([]uuid.UUID, error)
 	// MatchingNodes returns up to limit nodes that pass the filter, and whether there
 	// are more.
 	MatchingNodes(ctx context.Context, workspace uuid.UUID, f Filter, limit int) (ids []uuid.UUID, more bool, err error)
 	// WalkEdges returns edges of the nodes of the frontier; see [Step].
-	WalkEdges(ctx context.Context, workspace uuid.UUID, step Step) (Walked, error)
-	// FoundEdges reads those of the edges that are not deleted.
-	FoundEdges(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]graph.Edge, error)
+	WalkEdges(ctx context.Context, workspace uuid.UUID, step Step) (WalkResult, error)
+	// ReadEdges reads those of the edges that are not deleted.
+	ReadEdges(ctx context.Context, workspace uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]graph.Edge, error)
 }
 
 // Step is a request for the edges of some nodes.
@@ -67,18 +67,18 @@ type Step struct {
 	Direction     Direction
 	RelationTypes []string // any of; empty: all
 	Filter        Filter   // of the node at the other end
-	OfNode        int      // maximum of edges of a node, in each direction
-	// ByRelation divides OfNode among the relation types of a node's edges, so that each
+	MaxPerNode    int      // maximum of edges of a node, in each direction
+	// ByRelation divides MaxPerNode among the relation types of a node's edges, so that each
 	// type is represented. Otherwise the alphabetically first types may use all of it.
 	ByRelation bool
 	Limit      int // maximum of edges in total
 }
 
-// Walked are the edges of a step, each once, in a deterministic order.
-type Walked struct {
-	Edges     []Link
-	Truncated bool        // there are more edges
-	Cut       []uuid.UUID // nodes of the frontier that have more edges than were read, in the order of the frontier
+// WalkResult are the edges of a step, each once, in a deterministic order.
+type WalkResult struct {
+	Edges          []Link
+	Truncated      bool        // there are more edges
+	TruncatedNodes []uuid.UUID // nodes of the frontier that have more edges than were read, in the order of the frontier
 }
 
 // Link has the ids of an edge and of its ends.

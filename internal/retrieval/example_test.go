@@ -18,7 +18,7 @@ type plant struct{ pump, boiler, feeds uuid.UUID }
 func (p *plant) SearchText(
 	context.Context, uuid.UUID, string, retrieval.Filter, int, int,
 ) (retrieval.TextFindings, error) {
-	return retrieval.TextFindings{Hits: []retrieval.TextHit{{Node: p.pump, Score: 3.2, Share: 0.9}}}, nil
+	return retrieval.TextFindings{Hits: []retrieval.TextHit{{Node: p.pump, Score: 3.2, NormalisedScore: 0.9}}}, nil
 }
 
 func (p *plant) LiveIndex(context.Context) (retrieval.Index, error) {
@@ -26,18 +26,18 @@ func (p *plant) LiveIndex(context.Context) (retrieval.Index, error) {
 }
 
 func (p *plant) Nearest(
-	context.Context, retrieval.Index, uuid.UUID, embed.Vector, retrieval.Near, int,
+	context.Context, retrieval.Index, uuid.UUID, embed.Vector, retrieval.VectorFilter, int,
 ) ([]retrieval.VectorHit, error) {
 	return []retrieval.VectorHit{{Node: p.pump, Cosine: 0.7}}, nil
 }
 
-func (p *plant) FoundNodes(
+func (p *plant) ReadNodes(
 	context.Context, uuid.UUID, []uuid.UUID, retrieval.Filter,
 ) (map[uuid.UUID]graph.Node, error) {
 	return map[uuid.UUID]graph.Node{p.pump: {ID: p.pump, Name: "pump"}, p.boiler: {ID: p.boiler, Name: "boiler"}}, nil
 }
 
-func (p *plant) PassingNodes(_ context.Context, _ uuid.UUID, ids []uuid.UUID, _ retrieval.Filter) ([]uuid.UUID, error) {
+func (p *plant) FilterNodes(_ context.Context, _ uuid.UUID, ids []uuid.UUID, _ retrieval.Filter) ([]uuid.UUID, error) {
 	return ids, nil
 }
 
@@ -45,11 +45,11 @@ func (p *plant) MatchingNodes(context.Context, uuid.UUID, retrieval.Filter, int)
 	return nil, false, nil
 }
 
-func (p *plant) WalkEdges(context.Context, uuid.UUID, retrieval.Step) (retrieval.Walked, error) {
-	return retrieval.Walked{Edges: []retrieval.Link{{Edge: p.feeds, Source: p.pump, Target: p.boiler}}}, nil
+func (p *plant) WalkEdges(context.Context, uuid.UUID, retrieval.Step) (retrieval.WalkResult, error) {
+	return retrieval.WalkResult{Edges: []retrieval.Link{{Edge: p.feeds, Source: p.pump, Target: p.boiler}}}, nil
 }
 
-func (p *plant) FoundEdges(context.Context, uuid.UUID, []uuid.UUID) (map[uuid.UUID]graph.Edge, error) {
+func (p *plant) ReadEdges(context.Context, uuid.UUID, []uuid.UUID) (map[uuid.UUID]graph.Edge, error) {
 	return map[uuid.UUID]graph.Edge{p.feeds: {
 		ID: p.feeds, SourceID: p.pump, TargetID: p.boiler, RelationType: "feeds",
 	}}, nil

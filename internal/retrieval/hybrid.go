@@ -146,7 +146,7 @@ func (e *Engine) showHybrid(ctx context.Context, r *ranking, page []candidate) (
 			}
 		}
 	}
-	edges, err := e.deps.Graph.FoundEdges(ctx, r.query.Workspace, slices.SortedFunc(maps.Keys(edgeIDs), compareIDs))
+	edges, err := e.deps.Graph.ReadEdges(ctx, r.query.Workspace, slices.SortedFunc(maps.Keys(edgeIDs), compareIDs))
 	if err != nil {
 		return nil, err
 	}

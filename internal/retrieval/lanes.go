@@ -25,7 +25,7 @@ const (
 	// because several chunks may be of one node.
 	vectorHits = 256
 	// maxVectorHits is the maximum that is requested if the nearest chunks are of few nodes,
-	// or if few of them pass a filter that more than MostNodes nodes pass.
+	// or if few of them pass a filter that more than MaxFilterNodes nodes pass.
 	maxVectorHits = 4_096
 	retryAfter    = 2 * time.Second
 )
@@ -153,7 +153,7 @@ func (e *Engine) searchVectors(ctx context.Context, q *Query) (hits []VectorHit,
 	var (
 		index             Index
 		vector            embed.Vector
-		filter            Near
+		filter            VectorFilter
 		empty, postFilter bool
 		errFilter         error
 		group             sync.WaitGroup
@@ -221,18 +221,18 @@ func (e *Engine) embed(ctx context.Context, text string) (index Index, vector em
 
 // nearestChunks queries the vector store, unless the breaker is open.
 func (e *Engine) nearestChunks(
-	ctx context.Context, index Index, q *Query, vector embed.Vector, filter Near, limit int,
+	ctx context.Context, index Index, q *Query, vector embed.Vector, filter VectorFilter, limit int,
 ) ([]VectorHit, error) {
-	if !e.vectorBreaker.Admits() {
+	if !e.vectorBreaker.Allow() {
 		return nil, fault.New(fault.Unavailable, "The vector store does not answer").After(retryAfter)
 	}
 	hits, err := e.deps.Vectors.Nearest(ctx, index, q.Workspace, vector, filter, limit)
 	switch late := errors.Is(ctx.Err(), context.DeadlineExceeded); {
 	case err == nil:
-		e.vectorBreaker.Answered()
+		e.vectorBreaker.RecordSuccess()
 	case ctx.Err() != nil && !late: // the caller cancelled: not a failure of the store
 	case late || isUnavailable(err):
-		e.vectorBreaker.Failed()
+		e.vectorBreaker.RecordFailure()
 	}
 	return hits, err
 }
@@ -240,12 +240,12 @@ func (e *Engine) nearestChunks(
 // vectorFilter returns the filter of the vector lane: the nodes that pass the filter of the
 // query if they are few, otherwise only the entity types. empty reports that no node passes.
 // postFilter reports that the hits must be checked against the filter of the query.
-func (e *Engine) vectorFilter(ctx context.Context, q *Query) (filter Near, empty, postFilter bool, err error) {
+func (e *Engine) vectorFilter(ctx context.Context, q *Query) (filter VectorFilter, empty, postFilter bool, err error) {
 	filter.EntityTypes = q.Filter.EntityTypes
 	if len(q.Filter.Properties) == 0 {
 		return filter, false, false, nil
 	}
-	ids, more, err := e.deps.Graph.MatchingNodes(ctx, q.Workspace, q.Filter, MostNodes)
+	ids, more, err := e.deps.Graph.MatchingNodes(ctx, q.Workspace, q.Filter, MaxFilterNodes)
 	if err != nil || more {
 		return filter, false, more, err
 	}
@@ -276,11 +276,11 @@ func (f *findings) merge(text TextFindings, vectors []VectorHit) {
 	}
 	for _, h := range text.Hits {
 		n := get(h.Node)
-		n.passes, n.share = true, h.Share
+		n.passes, n.share = true, h.NormalisedScore
 	}
 	for _, named := range text.Named {
 		n := get(named.Node)
-		n.passes, n.named = true, min(max(named.Mass, 0), 1)
+		n.passes, n.named = true, min(max(named.Certainty, 0), 1)
 	}
 	for _, h := range vectors {
 		if n := get(h.Node); n.chunk < 0 || h.Cosine > n.vector {
@@ -306,7 +306,7 @@ func (e *Engine) keepPassing(ctx context.Context, q *Query, f *findings) error {
 
 func (e *Engine) passing(ctx context.Context, q *Query, ids []uuid.UUID) (map[uuid.UUID]struct{}, error) {
 	slices.SortFunc(ids, compareIDs)
-	list, err := e.deps.Graph.PassingNodes(ctx, q.Workspace, slices.Compact(ids), q.Filter)
+	list, err := e.deps.Graph.FilterNodes(ctx, q.Workspace, slices.Compact(ids), q.Filter)
 	set := make(map[uuid.UUID]struct{}, len(list))
 	for _, id := range list {
 		set[id] = struct{}{}

@@ -49,7 +49,7 @@ func passes(n graph.Node, f Filter) bool {
 	return true
 }
 
-func (m *memory) FoundNodes(
+func (m *memory) ReadNodes(
 	_ context.Context, _ uuid.UUID, ids []uuid.UUID, f Filter,
 ) (map[uuid.UUID]graph.Node, error) {
 	found := map[uuid.UUID]graph.Node{}
@@ -61,10 +61,10 @@ func (m *memory) FoundNodes(
 	return found, nil
 }
 
-func (m *memory) PassingNodes(
+func (m *memory) FilterNodes(
 	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f Filter,
 ) (list []uuid.UUID, err error) {
-	found, err := m.FoundNodes(ctx, workspace, ids, f)
+	found, err := m.ReadNodes(ctx, workspace, ids, f)
 	for id := range found {
 		list = append(list, id)
 	}
@@ -83,7 +83,7 @@ func (m *memory) MatchingNodes(
 	return ids[:min(len(ids), limit)], len(ids) > limit, nil
 }
 
-func (m *memory) FoundEdges(_ context.Context, _ uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]graph.Edge, error) {
+func (m *memory) ReadEdges(_ context.Context, _ uuid.UUID, ids []uuid.UUID) (map[uuid.UUID]graph.Edge, error) {
 	found := map[uuid.UUID]graph.Edge{}
 	for _, id := range ids {
 		if e, ok := m.edges[id]; ok && !e.Deleted {
@@ -93,7 +93,7 @@ func (m *memory) FoundEdges(_ context.Context, _ uuid.UUID, ids []uuid.UUID) (ma
 	return found, nil
 }
 
-func (m *memory) WalkEdges(_ context.Context, _ uuid.UUID, step Step) (w Walked, err error) {
+func (m *memory) WalkEdges(_ context.Context, _ uuid.UUID, step Step) (w WalkResult, err error) {
 	m.steps = append(m.steps, step)
 	if m.err != nil {
 		return w, m.err
@@ -127,14 +127,14 @@ func (m *memory) WalkEdges(_ context.Context, _ uuid.UUID, step Step) (w Walked,
 			if step.Direction == Outgoing && e.SourceID != id || step.Direction == Incoming && e.TargetID != id {
 				continue
 			}
-			limit := step.OfNode
+			limit := step.MaxPerNode
 			if step.ByRelation {
-				limit = max(1, step.OfNode/len(kinds))
+				limit = max(1, step.MaxPerNode/len(kinds))
 			}
 			if counts[kindOf(e)]++; counts[kindOf(e)] > limit || len(w.Edges) == step.Limit {
 				w.Truncated = true
-				if len(w.Cut) == 0 || w.Cut[len(w.Cut)-1] != id {
-					w.Cut = append(w.Cut, id)
+				if len(w.TruncatedNodes) == 0 || w.TruncatedNodes[len(w.TruncatedNodes)-1] != id {
+					w.TruncatedNodes = append(w.TruncatedNodes, id)
 				}
 				continue
 			}
@@ -161,7 +161,7 @@ type fakeLanes struct {
 	embeddedModels []string // models of the embedded queries
 	textCalls      int      // number of text searches
 	limits         []int    // limits of the vector searches
-	filters        []Near
+	filters        []VectorFilter
 }
 
 func (s *fakeLanes) SearchText(
@@ -177,7 +177,7 @@ func (s *fakeLanes) SearchText(
 func (s *fakeLanes) LiveIndex(context.Context) (Index, error) { return Index{"live", s.model}, nil }
 
 func (s *fakeLanes) Nearest(
-	_ context.Context, _ Index, _ uuid.UUID, _ embed.Vector, near Near, limit int,
+	_ context.Context, _ Index, _ uuid.UUID, _ embed.Vector, near VectorFilter, limit int,
 ) ([]VectorHit, error) {
 	s.limits, s.filters = append(s.limits, limit), append(s.filters, near)
 	var hits []VectorHit

@@ -220,7 +220,7 @@ func (l *wikiLanes) SearchText(
 ) (found TextFindings, err error) {
 	weight := l.text.weight(text)
 	for _, s := range l.text.search(text, limit) {
-		found.Hits = append(found.Hits, TextHit{Node: wikiID(s.index), Score: s.score, Share: s.score / weight})
+		found.Hits = append(found.Hits, TextHit{Node: wikiID(s.index), Score: s.score, NormalisedScore: s.score / weight})
 	}
 	found.Named = l.named(text, named)
 	return found, nil
@@ -243,7 +243,7 @@ func (l *wikiLanes) named(text string, limit int) (list []NamedNode) {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b NamedNode) int { return cmp.Compare(b.Mass, a.Mass) })
+	slices.SortStableFunc(list, func(a, b NamedNode) int { return cmp.Compare(b.Certainty, a.Certainty) })
 	return list[:min(len(list), limit)]
 }
 
@@ -265,7 +265,7 @@ func (l *wikiLanes) LiveIndex(context.Context) (Index, error) {
 }
 
 func (l *wikiLanes) Nearest(
-	_ context.Context, _ Index, _ uuid.UUID, v embed.Vector, _ Near, limit int,
+	_ context.Context, _ Index, _ uuid.UUID, v embed.Vector, _ VectorFilter, limit int,
 ) (hits []VectorHit, err error) {
 	scores := make(map[int]float64, len(l.vectors))
 	for i, passage := range l.vectors {

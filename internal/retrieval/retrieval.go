@@ -111,39 +111,39 @@ type Result struct {
 
 // TextFindings are the results of the text lane.
 type TextFindings struct {
-	Hits  []TextHit
-	Named []NamedNode
-	Cut   TextCut
+	Hits       []TextHit
+	Named      []NamedNode
+	Truncation TextTruncation
 }
 
-// TextCut is the part of the postings that was read of words that very many nodes have.
-type TextCut string
+// TextTruncation is the part of the postings that was read of words that very many nodes have.
+type TextTruncation string
 
 // The parts that are read of such words.
 const (
-	TextWhole    TextCut = ""         // all; also if there is no such word
-	TextHeaviest TextCut = "heaviest" // the nodes for which the word has the highest weight
-	TextNewest   TextCut = "newest"   // the newest nodes: the list of the heaviest is not built yet
+	TextComplete    TextTruncation = ""         // all; also if there is no such word
+	TextTopWeighted TextTruncation = "heaviest" // the nodes for which the word has the highest weight
+	TextNewest      TextTruncation = "newest"   // the newest nodes: the list of the heaviest is not built yet
 )
 
 // NamedNode is a node whose full name occurs in the query.
 type NamedNode struct {
 	Node uuid.UUID
-	// Mass is the certainty that the query means this node, above 0 to 1. All nodes with
+	// Certainty is the certainty that the query means this node, above 0 to 1. All nodes with
 	// the same name share the certainty of the name, which is 1, or less if the name is so
 	// short that it may occur by chance.
-	Mass float64
+	Certainty float64
 }
 
 // TextHit is a node that the text lane found.
 type TextHit struct {
 	Node  uuid.UUID
 	Score float64 // BM25, above 0, plus what the lane adds for names
-	// Share is the normalised score: BM25 divided by the sum of the inverse document
+	// NormalisedScore is the normalised score: BM25 divided by the sum of the inverse document
 	// frequencies of all terms of the query, including those that no node has. It is about
 	// 1 for a node that has all terms once, and more for a node that has them more often
 	// than others. If all matches are poor, the best one has a low share.
-	Share float64
+	NormalisedScore float64
 }
 
 // VectorHit is a chunk that the vector lane found.

@@ -83,7 +83,7 @@ func (e *Engine) readHits(
 		ids = append(ids, c.id)
 	}
 	slices.SortFunc(ids, compareIDs)
-	nodes, err := e.deps.Graph.FoundNodes(ctx, q.Workspace, slices.Compact(ids), q.Filter)
+	nodes, err := e.deps.Graph.ReadNodes(ctx, q.Workspace, slices.Compact(ids), q.Filter)
 	if err != nil {
 		return nil, err
 	}

@@ -176,7 +176,7 @@ type unresponsive struct {
 }
 
 func (s unresponsive) Nearest(
-	ctx context.Context, _ Index, _ uuid.UUID, _ embed.Vector, _ Near, _ int,
+	ctx context.Context, _ Index, _ uuid.UUID, _ embed.Vector, _ VectorFilter, _ int,
 ) ([]VectorHit, error) {
 	s.calls.Add(1)
 	<-ctx.Done()
@@ -225,7 +225,7 @@ func TestALaneThatDoesNotAnswerIsGivenUpAndTheCallersEndIsTheCallers(t *testing.
 
 func TestAFilterThatFewPassIsAskedForByNodeAndOneThatManyPassByMoreHits(t *testing.T) {
 	m := newMemory()
-	for i := range MostNodes + 500 {
+	for i := range MaxFilterNodes + 500 {
 		value := `"many"`
 		if i < 3 {
 			value = `"few"`
@@ -237,7 +237,7 @@ func TestAFilterThatFewPassIsAskedForByNodeAndOneThatManyPassByMoreHits(t *testi
 	}
 	s := newFakeLanes()
 	for i := range 1_000 { // the nearest nodes do not pass
-		s.vectors = append(s.vectors, VectorHit{wikiID(MostNodes + 1_000 + i), 0, 0.9})
+		s.vectors = append(s.vectors, VectorHit{wikiID(MaxFilterNodes + 1_000 + i), 0, 0.9})
 	}
 	for i := range 300 {
 		s.vectors = append(s.vectors, VectorHit{wikiID(i), 0, 0.5})

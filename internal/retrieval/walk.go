@@ -83,18 +83,18 @@ func (w *walker) expand(ctx context.Context, hop, budget int) (used int, err err
 		w.truncated = w.truncated || len(step.Frontier) > 0
 		return 0, nil
 	}
-	step.OfNode = w.quota(budget, len(step.Frontier), limit)
+	step.MaxPerNode = w.quota(budget, len(step.Frontier), limit)
 	used, walked, err := w.follow(ctx, step, hop, budget)
-	if err == nil && len(walked.Cut) > 0 && used < budget {
-		step.Frontier, step.ByRelation, step.Limit = walked.Cut, true, budget
-		step.OfNode = min(limit, step.OfNode+w.quota(budget-used, len(walked.Cut), limit))
+	if err == nil && len(walked.TruncatedNodes) > 0 && used < budget {
+		step.Frontier, step.ByRelation, step.Limit = walked.TruncatedNodes, true, budget
+		step.MaxPerNode = min(limit, step.MaxPerNode+w.quota(budget-used, len(walked.TruncatedNodes), limit))
 		var more int
 		more, walked, err = w.follow(ctx, step, hop, budget-used)
 		used += more
 	}
 	// A walk is truncated if a seed has more edges than maxSeedEdges, but not if a node
 	// further away has more than maxNodeEdges.
-	w.truncated = w.truncated || walked.Truncated && (hop == 0 || step.OfNode < limit)
+	w.truncated = w.truncated || walked.Truncated && (hop == 0 || step.MaxPerNode < limit)
 	return used, err
 }
 
@@ -110,7 +110,7 @@ func (w *walker) quota(edges, nodes, limit int) int {
 
 // follow reads the edges of a step, adds at most limit new ones to the subgraph, and
 // returns how many it added.
-func (w *walker) follow(ctx context.Context, step Step, hop, limit int) (added int, walked Walked, err error) {
+func (w *walker) follow(ctx context.Context, step Step, hop, limit int) (added int, walked WalkResult, err error) {
 	walked, err = w.engine.deps.Graph.WalkEdges(ctx, w.query.Workspace, step)
 	before := len(w.subgraph.edges)
 	for _, l := range walked.Edges {

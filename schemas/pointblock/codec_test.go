@@ -282,7 +282,7 @@ func requireDecodes(t require.TestingT, value []byte, workspace uuid.UUID, recei
 		require.Equal(t, want.ts[len(want.ts)-1], span.LastUS)
 		require.Equal(t, want.ts, span.AppendTimestamps(nil))
 		require.Equal(t, bitsOf(want.values), bitsOf(span.AppendValues(nil)))
-		require.Equal(t, want.texts, span.AppendTexts(nil))
+		require.Equal(t, want.texts, span.AppendStrings(nil))
 	}
 }
 

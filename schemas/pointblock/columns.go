@@ -35,8 +35,8 @@ func (s *Span) AppendValues(dst []float64) []float64 {
 	return dst
 }
 
-// AppendTexts appends the strings of a span of KindString to dst. Spans of other kinds have none.
-func (s *Span) AppendTexts(dst []string) []string {
+// AppendStrings appends the strings of a span of KindString to dst. Spans of other kinds have none.
+func (s *Span) AppendStrings(dst []string) []string {
 	for b := s.stringFields; len(b) > 0; {
 		_, value, _, rest, err := nextField(b)
 		if err != nil {

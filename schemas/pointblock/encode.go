@@ -106,15 +106,15 @@ func (e *Encoder) appendNumbers(source uuid.UUID, ts []int64, values []float64) 
 	return appendPoints(e, source, ts, values, (*Encoder).numbersSize, (*Encoder).writeNumbers)
 }
 
-// AppendSeries appends the encoded identity of a series to dst. Callers may cache it for
-// AppendNumbersOf, so that it need not be encoded again.
-func AppendSeries(dst []byte, ref SeriesRef, id *Identity) []byte {
+// AppendSeriesHeader appends the encoded identity of a series to dst. Callers may cache it for
+// AppendNumbersWithHeader, so that it need not be encoded again.
+func AppendSeriesHeader(dst []byte, ref SeriesRef, id *Identity) []byte {
 	return appendIdentity(dst, ref, id)
 }
 
-// AppendNumbersOf appends points like AppendNumbers. series is the identity encoded by AppendSeries, and
+// AppendNumbersWithHeader appends points like AppendNumbers. series is the identity encoded by AppendSeriesHeader, and
 // source its source.
-func (e *Encoder) AppendNumbersOf(series []byte, source uuid.UUID, ts []int64, values []float64) error {
+func (e *Encoder) AppendNumbersWithHeader(series []byte, source uuid.UUID, ts []int64, values []float64) error {
 	e.series = append(e.series[:0], series...)
 	return e.appendNumbers(source, ts, values)
 }

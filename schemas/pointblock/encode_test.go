@@ -48,7 +48,7 @@ func TestPointsAreSortedAndTheLastOfOneTimeIsKept(t *testing.T) {
 	require.Equal(t, []int64{10, 20, 30}, r.Spans[0].AppendTimestamps(nil))
 	require.Equal(t, []float64{5, 4, 3}, r.Spans[0].AppendValues(nil))
 	require.Equal(t, []int64{1, 2}, r.Spans[1].AppendTimestamps(nil))
-	require.Equal(t, []string{"c", "b"}, r.Spans[1].AppendTexts(nil))
+	require.Equal(t, []string{"c", "b"}, r.Spans[1].AppendStrings(nil))
 }
 
 func TestSortingAgreesWithAMapOfLastValues(t *testing.T) {
@@ -185,7 +185,7 @@ func TestLongTextsAreSpreadOverRecords(t *testing.T) {
 	var got []string
 	for _, m := range e.AppendMessages(nil, 0) {
 		require.LessOrEqual(t, len(m.Value), pointblock.MaxRecordBytes)
-		got = decode(t, m.Value).Spans[0].AppendTexts(got)
+		got = decode(t, m.Value).Spans[0].AppendStrings(got)
 	}
 	require.Equal(t, want, got)
 }

@@ -62,6 +62,6 @@ func FuzzDecode(f *testing.F) {
 func asSeries(r *pointblock.Record, s *pointblock.Span) series {
 	return series{
 		ref: pointblock.SeriesRef{ID: s.SeriesID, Fingerprint: s.Fingerprint}, id: s.Identity(r),
-		ts: s.AppendTimestamps(nil), values: s.AppendValues(nil), texts: s.AppendTexts(nil),
+		ts: s.AppendTimestamps(nil), values: s.AppendValues(nil), texts: s.AppendStrings(nil),
 	}
 }

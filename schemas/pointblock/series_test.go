@@ -15,16 +15,16 @@ func TestACachedSeriesResultsInTheSameRecord(t *testing.T) {
 		Tags: []pointblock.Tag{{Key: "a", Value: "é"}, {Key: "b", Value: ""}}, Kind: pointblock.KindNumber,
 	}
 	ref := pointblock.SeriesRef{ID: 7, Fingerprint: id.Fingerprint(&[16]byte{1})}
-	series := pointblock.AppendSeries(nil, ref, &id)
+	series := pointblock.AppendSeriesHeader(nil, ref, &id)
 	original := string(series)
 	var one, other pointblock.Encoder
 	for range 2 {
 		one.Reset(id.Workspace, 5)
 		other.Reset(id.Workspace, 5)
 		require.NoError(t, one.AppendNumbers(ref, &id, []int64{3, 1, 3}, []float64{1, 2, 3}))
-		require.NoError(t, other.AppendNumbersOf(series, id.Source, []int64{3, 1, 3}, []float64{1, 2, 3}))
+		require.NoError(t, other.AppendNumbersWithHeader(series, id.Source, []int64{3, 1, 3}, []float64{1, 2, 3}))
 		require.Equal(t, one.AppendMessages(nil, 4), other.AppendMessages(nil, 4))
 		require.Equal(t, original, string(series), "the cached series is not modified")
 	}
-	require.ErrorIs(t, other.AppendNumbersOf(series, id.Source, []int64{-1}, []float64{1}), pointblock.ErrTimestamp)
+	require.ErrorIs(t, other.AppendNumbersWithHeader(series, id.Source, []int64{-1}, []float64{1}), pointblock.ErrTimestamp)
 }

@@ -58,12 +58,12 @@ type DB struct {
 // Option changes how a DB is opened.
 type Option func(*DB)
 
-// Measured sets the metrics of the DB.
-func Measured(m *Metrics) Option { return func(db *DB) { db.metrics = m } }
+// WithMetrics sets the metrics of the DB.
+func WithMetrics(m *Metrics) Option { return func(db *DB) { db.metrics = m } }
 
-// Verified sets the files by which a server is verified over TLS, instead of the roots of
+// WithTLS sets the files by which a server is verified over TLS, instead of the roots of
 // the system.
-func Verified(files *tlsconfig.Client) Option { return func(db *DB) { db.files = files } }
+func WithTLS(files *tlsconfig.Client) Option { return func(db *DB) { db.files = files } }
 
 // Open connects to the database of a URL and checks that it responds. The URL has the form
 // clickhouse://user:password@host:9000/database, with ?secure=true for TLS, or begins with

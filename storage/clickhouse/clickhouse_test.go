@@ -44,7 +44,7 @@ func TestProcessesThatStartTogetherCanMigrate(t *testing.T) {
 	require.NoError(t, err)
 	defer db.Close()
 	require.NoError(t, db.Migrate(t.Context()))
-	require.Equal(t, "0", testenv.AskClickHouse(t, address, "SELECT count() FROM points"))
+	require.Equal(t, "0", testenv.QueryClickHouse(t, address, "SELECT count() FROM points"))
 }
 
 func TestTheURLIsNotShown(t *testing.T) {
@@ -72,10 +72,10 @@ func TestRowsAreStoredToTheMicrosecondAndTheHighestVersionStands(t *testing.T) {
 		t,
 		"7\t1970-01-01 00:00:00.000000\t-1.5e300\n7\t2026-11-21 07:40:10.123457\t3\n9223372036854775808\t2026-11-21 "+
 			"07:40:10.123457\t0.1",
-		testenv.AskClickHouse(t, address, "SELECT series, ts, value FROM points FINAL ORDER BY series, ts"),
+		testenv.QueryClickHouse(t, address, "SELECT series, ts, value FROM points FINAL ORDER BY series, ts"),
 	)
 	require.Equal(t, "8\t1795246810123457\toffen\n8\t1795246810123458\tzu\\t€",
-		testenv.AskClickHouse(
+		testenv.QueryClickHouse(
 			t, address, "SELECT series, toUnixTimestamp64Micro(ts), value FROM states FINAL ORDER BY series, ts",
 		))
 }
@@ -87,7 +87,7 @@ func TestABatchMayHoldPointsOfEveryMonth(t *testing.T) {
 		c.Append(1, month*31*86400e6, 1, 1)
 	}
 	require.NoError(t, db.InsertPoints(t.Context(), &c))
-	require.Equal(t, "240", testenv.AskClickHouse(t, address, "SELECT count() FROM points"))
+	require.Equal(t, "240", testenv.QueryClickHouse(t, address, "SELECT count() FROM points"))
 }
 
 func TestOfLatestAndActivityTheNewestStays(t *testing.T) {
@@ -99,7 +99,7 @@ func TestOfLatestAndActivityTheNewestStays(t *testing.T) {
 	require.NoError(t, db.InsertLatest(t.Context(), []clickhouse.LatestRow{row(20, 3, 1)}))
 	require.NoError(t, db.InsertLatest(t.Context(), []clickhouse.LatestRow{row(10, 9, 2)}))
 	require.NoError(t, db.InsertLatest(t.Context(), []clickhouse.LatestRow{row(20, 4, 3)}))
-	require.Equal(t, fmt.Sprintf("%s\t%s\t5\t20\t3", w, s), testenv.AskClickHouse(
+	require.Equal(t, fmt.Sprintf("%s\t%s\t5\t20\t3", w, s), testenv.QueryClickHouse(
 		t, address, "SELECT workspace, source, series, toUnixTimestamp64Micro(ts), value FROM latest FINAL",
 	))
 
@@ -109,14 +109,14 @@ func TestOfLatestAndActivityTheNewestStays(t *testing.T) {
 	require.NoError(t, db.InsertActivity(t.Context(), []clickhouse.ActivityRow{
 		{Workspace: w, Source: s, ReceivedAtUS: 6},
 	}))
-	require.Equal(t, "7", testenv.AskClickHouse(
+	require.Equal(t, "7", testenv.QueryClickHouse(
 		t, address, "SELECT toUnixTimestamp64Micro(received_at) FROM source_activity FINAL",
 	))
 
 	require.NoError(t, db.InsertSeries(t.Context(), []clickhouse.SeriesRow{
 		{ID: 5, Workspace: w, Source: s, Metric: "temperature", Tags: map[string]string{"room": "a"}, Kind: 1},
 	}))
-	require.Equal(t, "5\ttemperature\t{'room':'a'}\t1", testenv.AskClickHouse(
+	require.Equal(t, "5\ttemperature\t{'room':'a'}\t1", testenv.QueryClickHouse(
 		t, address, "SELECT id, metric, tags, kind FROM series FINAL",
 	))
 }
@@ -159,11 +159,11 @@ func TestADeletionRemovesWhatItNamesAndLatestFollows(t *testing.T) {
 	d.Metric, d.FromUS, d.ToUS = &metric, &from, &to
 	for range 2 { // a repetition changes nothing
 		require.NoError(t, db.Delete(t.Context(), d))
-		require.Equal(t, "1\t5\n2\t10\n3\t10", testenv.AskClickHouse(
+		require.Equal(t, "1\t5\n2\t10\n3\t10", testenv.QueryClickHouse(
 			t, address, "SELECT series, uniq(ts) FROM points GROUP BY series ORDER BY series",
 		))
 		require.Equal(t, "1\t4\t4\t\n2\t9\t9\t\n3\t9\t9\t\n4\t9\t0\ton",
-			testenv.AskClickHouse(
+			testenv.QueryClickHouse(
 				t, address, "SELECT series, toUnixTimestamp64Micro(ts), value, text FROM latest FINAL ORDER BY series",
 			))
 	}
@@ -175,14 +175,14 @@ func TestADeletionSparesNewerVersions(t *testing.T) {
 	require.NoError(t, db.InsertPoints(t.Context(), &clickhouse.PointColumns{
 		Series: native.RunsOf(1), TS: []int64{2}, Values: []float64{42}, Versions: native.RunsOf(7)}))
 	require.NoError(t, db.Delete(t.Context(), d))
-	require.Equal(t, "1\t2\t42\n3\t9\t9", testenv.AskClickHouse(
+	require.Equal(t, "1\t2\t42\n3\t9\t9", testenv.QueryClickHouse(
 		t, address,
 		"SELECT series, toUnixTimestamp64Micro(max(ts)), argMax(value, ts) FROM points GROUP BY series ORDER BY series",
 	))
-	require.Equal(t, "1\t2\t42\n3\t9\t9", testenv.AskClickHouse(
+	require.Equal(t, "1\t2\t42\n3\t9\t9", testenv.QueryClickHouse(
 		t, address, "SELECT series, toUnixTimestamp64Micro(ts), value FROM latest FINAL ORDER BY series",
 	))
-	require.Equal(t, "0", testenv.AskClickHouse(t, address, "SELECT count() FROM states"))
+	require.Equal(t, "0", testenv.QueryClickHouse(t, address, "SELECT count() FROM states"))
 }
 
 func TestAWholeSourceGoesWithItsSeriesAndItsActivity(t *testing.T) {
@@ -191,17 +191,17 @@ func TestAWholeSourceGoesWithItsSeriesAndItsActivity(t *testing.T) {
 	d.WholeSource = true
 	for range 2 {
 		require.NoError(t, db.Delete(t.Context(), d))
-		require.Equal(t, "3", testenv.AskClickHouse(t, address, "SELECT DISTINCT series FROM points"))
-		require.Equal(t, "3", testenv.AskClickHouse(t, address, "SELECT series FROM latest FINAL"))
+		require.Equal(t, "3", testenv.QueryClickHouse(t, address, "SELECT DISTINCT series FROM points"))
+		require.Equal(t, "3", testenv.QueryClickHouse(t, address, "SELECT series FROM latest FINAL"))
 		require.Equal(
-			t, "1\n2\n3\n4", testenv.AskClickHouse(t, address, "SELECT id FROM series FINAL ORDER BY id"),
+			t, "1\n2\n3\n4", testenv.QueryClickHouse(t, address, "SELECT id FROM series FINAL ORDER BY id"),
 			"by them a repetition finds what comes late",
 		)
-		require.Equal(t, "0", testenv.AskClickHouse(t, address, "SELECT count() FROM source_activity"))
+		require.Equal(t, "0", testenv.QueryClickHouse(t, address, "SELECT count() FROM source_activity"))
 	}
-	d.Forget = true
+	d.ForgetSeries = true
 	require.NoError(t, db.Delete(t.Context(), d))
-	require.Equal(t, "3", testenv.AskClickHouse(t, address, "SELECT id FROM series FINAL"))
+	require.Equal(t, "3", testenv.QueryClickHouse(t, address, "SELECT id FROM series FINAL"))
 }
 
 func TestManySourcesGoTogether(t *testing.T) {
@@ -228,12 +228,12 @@ func TestManySourcesGoTogether(t *testing.T) {
 	require.NoError(t, db.InsertSeries(t.Context(), series))
 	require.NoError(t, db.InsertLatest(t.Context(), latest))
 	deletions = deletions[:sources-1] // the last one is kept
-	deletions[7].Forget = true
+	deletions[7].ForgetSeries = true
 	require.NoError(t, db.Delete(t.Context(), deletions...))
-	require.Equal(t, strconv.Itoa(sources), testenv.AskClickHouse(t, address, "SELECT series FROM points"))
-	require.Equal(t, strconv.Itoa(sources), testenv.AskClickHouse(t, address, "SELECT series FROM latest FINAL"))
-	require.Equal(t, strconv.Itoa(sources-1), testenv.AskClickHouse(t, address, "SELECT count() FROM series FINAL"))
-	mutations, err := strconv.Atoi(testenv.AskClickHouse(
+	require.Equal(t, strconv.Itoa(sources), testenv.QueryClickHouse(t, address, "SELECT series FROM points"))
+	require.Equal(t, strconv.Itoa(sources), testenv.QueryClickHouse(t, address, "SELECT series FROM latest FINAL"))
+	require.Equal(t, strconv.Itoa(sources-1), testenv.QueryClickHouse(t, address, "SELECT count() FROM series FINAL"))
+	mutations, err := strconv.Atoi(testenv.QueryClickHouse(
 		t, address,
 		"SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table IN ('points', 'latest')",
 	))
@@ -246,12 +246,12 @@ func TestOnlyErrorsOfTheDataArePermanent(t *testing.T) {
 	one := &clickhouse.PointColumns{
 		Series: native.RunsOf(1), TS: []int64{1}, Values: []float64{666}, Versions: native.RunsOf(1),
 	}
-	testenv.AskClickHouse(t, address, "ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
+	testenv.QueryClickHouse(t, address, "ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
 	err := db.InsertPoints(t.Context(), one)
 	require.Error(t, err)
 	require.True(t, clickhouse.Permanent(err), err)
 
-	testenv.AskClickHouse(t, address, "DROP TABLE points")
+	testenv.QueryClickHouse(t, address, "DROP TABLE points")
 	err = db.InsertPoints(t.Context(), one)
 	require.Error(t, err)
 	require.False(t, clickhouse.Permanent(err), err)
@@ -260,7 +260,7 @@ func TestOnlyErrorsOfTheDataArePermanent(t *testing.T) {
 
 func TestASchemaOfANewerVersionIsRefused(t *testing.T) {
 	db, address := open(t)
-	testenv.AskClickHouse(t, address, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)")
+	testenv.QueryClickHouse(t, address, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)")
 	err := db.Migrate(t.Context())
 	require.True(t, fault.Is(err, fault.Invalid), "%v", err)
 	require.ErrorContains(t, err, "the schema of ClickHouse is of a newer version of Livegraph (migration 9999")

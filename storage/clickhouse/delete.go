@@ -31,9 +31,9 @@ type Deletion struct {
 	ToUS              *int64  // exclusive; nil: no upper bound
 	Ceiling           uint64
 	WholeSource       bool // the source itself is deleted, with its activity
-	// Forget also deletes the identities of the series of a deleted source. A repetition
+	// ForgetSeries also deletes the identities of the series of a deleted source. A repetition
 	// would not find the series without them, so Forget is for the last execution.
-	Forget bool
+	ForgetSeries bool
 }
 
 // Delete removes points: numbers, strings, and their rows of table latest. It may be
@@ -87,7 +87,7 @@ func (db *DB) deleteSources(ctx context.Context, sources []Deletion) error {
 			return err
 		}
 	}
-	final := slices.DeleteFunc(slices.Clone(sources), func(d Deletion) bool { return !d.Forget })
+	final := slices.DeleteFunc(slices.Clone(sources), func(d Deletion) bool { return !d.ForgetSeries })
 	if len(final) == 0 {
 		return nil
 	}
@@ -108,10 +108,10 @@ func sourcesCondition(deletions []Deletion) string {
 func (d *Deletion) condition() string {
 	var c strings.Builder
 	if d.FromUS != nil {
-		c.WriteString(" AND ts >= " + Moment(*d.FromUS))
+		c.WriteString(" AND ts >= " + TimeExpression(*d.FromUS))
 	}
 	if d.ToUS != nil {
-		c.WriteString(" AND ts < " + Moment(*d.ToUS))
+		c.WriteString(" AND ts < " + TimeExpression(*d.ToUS))
 	}
 	fmt.Fprintf(&c, " AND version <= %d", d.Ceiling)
 	return c.String()

@@ -107,7 +107,7 @@ func (db *DB) partialDeletions(ctx context.Context, deletions []Deletion) ([]par
 	for i := range deletions {
 		d := &deletions[i]
 		var series []uint64
-		for metric, ids := range found[Owner{d.Workspace, d.Source}] {
+		for metric, ids := range found[SourceID{d.Workspace, d.Source}] {
 			if d.Metric == nil || *d.Metric == metric {
 				series = append(series, ids...)
 			}
@@ -122,15 +122,15 @@ func (db *DB) partialDeletions(ctx context.Context, deletions []Deletion) ([]par
 // seriesByMetric returns the ids of the series that a query finds, by source and metric.
 func (db *DB) seriesByMetric(
 	ctx context.Context, query string, parameters ch.Parameters,
-) (found map[Owner]map[string][]uint64, err error) {
+) (found map[SourceID]map[string][]uint64, err error) {
 	rows, err := db.conn.Query(ch.Context(ctx, ch.WithParameters(parameters)), query)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err returns its error
-	found = map[Owner]map[string][]uint64{}
+	found = map[SourceID]map[string][]uint64{}
 	for rows.Next() {
-		var source Owner
+		var source SourceID
 		var metric string
 		var id uint64
 		if err := rows.Scan(&source.Workspace, &source.Source, &metric, &id); err != nil {
@@ -148,9 +148,9 @@ func (db *DB) seriesByMetric(
 // the parts. Table latest keeps one row for each series, so a deleted row may have replaced
 // any other.
 func (db *DB) recomputeLatest(ctx context.Context, parts []partialDeletion) error {
-	bySource := map[Owner][]uint64{}
+	bySource := map[SourceID][]uint64{}
 	for _, p := range parts {
-		source := Owner{p.Workspace, p.Source}
+		source := SourceID{p.Workspace, p.Source}
 		bySource[source] = append(bySource[source], p.series...)
 	}
 	for source, series := range bySource {
@@ -164,7 +164,7 @@ func (db *DB) recomputeLatest(ctx context.Context, parts []partialDeletion) erro
 	return nil
 }
 
-func (db *DB) recomputeLatestOf(ctx context.Context, source Owner, ids string) error {
+func (db *DB) recomputeLatestOf(ctx context.Context, source SourceID, ids string) error {
 	for table, columns := range map[string]string{
 		"points": "argMax(value, version), ''",
 		"states": "0, argMax(value, version)",

@@ -129,14 +129,14 @@ func TestManyDeletionsOfPartsGoTogether(t *testing.T) {
 	require.NotEmpty(t, latest)
 	for range 2 { // a repetition changes nothing
 		require.NoError(t, db.Delete(t.Context(), deletions...))
-		require.Equal(t, points, testenv.AskClickHouse(
+		require.Equal(t, points, testenv.QueryClickHouse(
 			t, address, "SELECT series, toUnixTimestamp64Micro(ts), version FROM points FINAL ORDER BY series, ts",
 		))
-		require.Equal(t, latest, testenv.AskClickHouse(
+		require.Equal(t, latest, testenv.QueryClickHouse(
 			t, address, "SELECT series, toUnixTimestamp64Micro(ts), version FROM latest FINAL ORDER BY series",
 		))
 	}
-	mutations, err := strconv.Atoi(testenv.AskClickHouse(
+	mutations, err := strconv.Atoi(testenv.QueryClickHouse(
 		t,
 		address,
 		"SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table IN ('points', 'states', 'latest')",

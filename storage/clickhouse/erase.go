@@ -15,14 +15,14 @@ import (
 // its series (see ForgetWorkspace).
 func (db *DB) WorkspaceRows(ctx context.Context, workspace uuid.UUID) (rows int64, err error) {
 	for _, table := range timedTables() {
-		n, err := db.countWhere(ctx, table.name, "series IN (SELECT id FROM series WHERE "+OfWorkspace(workspace)+")")
+		n, err := db.countWhere(ctx, table.name, "series IN (SELECT id FROM series WHERE "+WorkspaceCondition(workspace)+")")
 		if err != nil {
 			return 0, err
 		}
 		rows += n
 	}
 	for _, table := range []string{"latest", "source_activity"} {
-		n, err := db.countWhere(ctx, table, OfWorkspace(workspace))
+		n, err := db.countWhere(ctx, table, WorkspaceCondition(workspace))
 		if err != nil {
 			return 0, err
 		}
@@ -38,7 +38,7 @@ func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, removed f
 	defer func(began time.Time) { db.metrics.observe(opErase, began, 0, err) }(time.Now())
 	ctx, span := db.start(ctx, opErase)
 	defer func() { tracing.End(span, err) }()
-	series, err := db.seriesWhere(ctx, OfWorkspace(workspace))
+	series, err := db.seriesWhere(ctx, WorkspaceCondition(workspace))
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, removed f
 		}
 	}
 	for _, table := range []string{"latest", "source_activity"} {
-		if err := remove(table, OfWorkspace(workspace)); err != nil {
+		if err := remove(table, WorkspaceCondition(workspace)); err != nil {
 			return err
 		}
 	}
@@ -71,9 +71,11 @@ func (db *DB) EraseWorkspace(ctx context.Context, workspace uuid.UUID, removed f
 // ForgetWorkspace removes the identities of the series of a workspace. Its points cannot be
 // found afterwards, so it must be called only when there can be none.
 func (db *DB) ForgetWorkspace(ctx context.Context, workspace uuid.UUID) error {
-	_, err := db.removeWhere(ctx, "series", OfWorkspace(workspace))
+	_, err := db.removeWhere(ctx, "series", WorkspaceCondition(workspace))
 	return err
 }
 
-// OfWorkspace returns the condition that a row belongs to a workspace.
-func OfWorkspace(workspace uuid.UUID) string { return fmt.Sprintf("workspace = '%s'", workspace) }
+// WorkspaceCondition returns the condition that a row belongs to a workspace.
+func WorkspaceCondition(workspace uuid.UUID) string {
+	return fmt.Sprintf("workspace = '%s'", workspace)
+}

@@ -13,15 +13,15 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
-// Owner is a source of a workspace.
-type Owner struct{ Workspace, Source uuid.UUID }
+// SourceID is a source of a workspace.
+type SourceID struct{ Workspace, Source uuid.UUID }
 
 // Expire removes the rows of sources from before a time, in microseconds since the Unix
 // epoch, and returns their number. It processes the series of the sources in chunks and
 // calls pause after each chunk with rows to remove: it is not urgent, because queries no
 // longer return these rows. It may be repeated, also after an interruption.
 func (db *DB) Expire(
-	ctx context.Context, sources []Owner, fromUS int64, pause func(context.Context, time.Duration) error,
+	ctx context.Context, sources []SourceID, fromUS int64, pause func(context.Context, time.Duration) error,
 ) (removed int64, err error) {
 	if len(sources) == 0 {
 		return 0, nil
@@ -52,7 +52,7 @@ func (db *DB) Expire(
 				return removed, err
 			}
 		}
-		if _, err := db.removeWhere(ctx, "latest", sourcesCondition(sourceChunk)+" AND ts < "+Moment(fromUS)); err != nil {
+		if _, err := db.removeWhere(ctx, "latest", sourcesCondition(sourceChunk)+" AND ts < "+TimeExpression(fromUS)); err != nil {
 			return removed, err
 		}
 	}

@@ -33,18 +33,18 @@ func (r *rollupFixture) readAll(numbers, texts []uint64, within timeseries.Range
 	}
 	for _, descending := range []bool{false, true} {
 		raw, _, err := r.RawPoints(ctx, timeseries.RawQuery{
-			Numbers: numbers, Texts: texts, Range: within, Limit: 1e6, Descending: descending,
+			Numbers: numbers, Strings: texts, Range: within, Limit: 1e6, Descending: descending,
 		})
 		add(fmt.Sprint("raw, descending ", descending), show(raw), err)
 	}
-	shape, _, err := r.Downsample(ctx, timeseries.DownsampleQuery{Series: numbers, Range: within, Most: 50, Limit: 1e6})
+	shape, _, err := r.Downsample(ctx, timeseries.DownsampleQuery{Series: numbers, Range: within, MaxPoints: 50, Limit: 1e6})
 	add("downsample", show(shape), err)
 	stats, err := r.SeriesStats(ctx, numbers, texts, nil, within.Hidden)
 	add("stats", stats, err)
 	latest := timeseries.LatestQuery{Workspace: r.workspace, Hidden: within.Hidden}
 	for _, id := range append(numbers, texts...) {
 		latest.Series = append(latest.Series, timeseries.LatestSeries{
-			ID: id, Source: r.source, Texts: len(texts) > 0 && id == texts[0],
+			ID: id, Source: r.source, IsString: len(texts) > 0 && id == texts[0],
 		})
 	}
 	newest, err := r.LatestPoints(ctx, latest)
@@ -80,14 +80,14 @@ func (r *rollupFixture) readAll(numbers, texts []uint64, within timeseries.Range
 		}
 	}
 	counted, _, err := r.Aggregate(ctx, timeseries.AggregateQuery{
-		Series: texts, Groups: make([]int, len(texts)), Texts: true, Range: within,
+		Series: texts, Groups: make([]int, len(texts)), IsString: true, Range: within,
 		Functions: []timeseries.Function{timeseries.Count}, Limit: 10})
 	add("count of texts", fmt.Sprint(counted[0] != nil && len(counted[0].TS) > 0, numbersOf(counted[0])), err)
 	return all
 }
 
 func stringsOf(p *timeseries.Points) (texts []string) {
-	for _, t := range p.Columns[0].Texts {
+	for _, t := range p.Columns[0].Strings {
 		texts = append(texts, *t)
 	}
 	return texts

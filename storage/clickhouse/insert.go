@@ -91,8 +91,8 @@ func sendBatch(ctx context.Context, conn driver.Conn, into *Target, _ int, data 
 	return batch.Send()
 }
 
-// Each returns the value of each row.
-func Each[R, V any](rows []R, value func(*R) V) []V {
+// MapRows returns the value of each row.
+func MapRows[R, V any](rows []R, value func(*R) V) []V {
 	values := make([]V, len(rows))
 	for i := range rows {
 		values[i] = value(&rows[i])

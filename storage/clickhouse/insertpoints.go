@@ -71,31 +71,31 @@ func (db *DB) InsertStates(ctx context.Context, c *StateColumns) error {
 // highest time, and of equal times the one with the highest version.
 func (db *DB) InsertLatest(ctx context.Context, rows []LatestRow) error {
 	return db.Insert(ctx, &LatestTarget, len(rows),
-		native.UUIDs(Each(rows, func(r *LatestRow) uuid.UUID { return r.Workspace })),
-		native.UUIDs(Each(rows, func(r *LatestRow) uuid.UUID { return r.Source })),
-		native.Fixed[uint64](Each(rows, func(r *LatestRow) uint64 { return r.Series })),
-		native.Fixed[int64](Each(rows, func(r *LatestRow) int64 { return r.TS })),
-		native.Fixed[float64](Each(rows, func(r *LatestRow) float64 { return r.Value })),
-		native.Strings(Each(rows, func(r *LatestRow) string { return r.Text })),
-		native.Fixed[uint64](Each(rows, func(r *LatestRow) uint64 { return r.Version })))
+		native.UUIDs(MapRows(rows, func(r *LatestRow) uuid.UUID { return r.Workspace })),
+		native.UUIDs(MapRows(rows, func(r *LatestRow) uuid.UUID { return r.Source })),
+		native.Fixed[uint64](MapRows(rows, func(r *LatestRow) uint64 { return r.Series })),
+		native.Fixed[int64](MapRows(rows, func(r *LatestRow) int64 { return r.TS })),
+		native.Fixed[float64](MapRows(rows, func(r *LatestRow) float64 { return r.Value })),
+		native.Strings(MapRows(rows, func(r *LatestRow) string { return r.Text })),
+		native.Fixed[uint64](MapRows(rows, func(r *LatestRow) uint64 { return r.Version })))
 }
 
 // InsertActivity stores the times of the newest requests of sources. The table keeps the
 // latest time of each source.
 func (db *DB) InsertActivity(ctx context.Context, rows []ActivityRow) error {
 	return db.Insert(ctx, &ActivityTarget, len(rows),
-		native.UUIDs(Each(rows, func(r *ActivityRow) uuid.UUID { return r.Workspace })),
-		native.UUIDs(Each(rows, func(r *ActivityRow) uuid.UUID { return r.Source })),
-		native.Fixed[int64](Each(rows, func(r *ActivityRow) int64 { return r.ReceivedAtUS })))
+		native.UUIDs(MapRows(rows, func(r *ActivityRow) uuid.UUID { return r.Workspace })),
+		native.UUIDs(MapRows(rows, func(r *ActivityRow) uuid.UUID { return r.Source })),
+		native.Fixed[int64](MapRows(rows, func(r *ActivityRow) int64 { return r.ReceivedAtUS })))
 }
 
 // InsertSeries stores identities of series, for joins.
 func (db *DB) InsertSeries(ctx context.Context, rows []SeriesRow) error {
 	return db.Insert(ctx, &SeriesTarget, len(rows),
-		native.Fixed[uint64](Each(rows, func(r *SeriesRow) uint64 { return r.ID })),
-		native.UUIDs(Each(rows, func(r *SeriesRow) uuid.UUID { return r.Workspace })),
-		native.UUIDs(Each(rows, func(r *SeriesRow) uuid.UUID { return r.Source })),
-		native.Strings(Each(rows, func(r *SeriesRow) string { return r.Metric })),
-		native.Maps(Each(rows, func(r *SeriesRow) *native.Pairs { return native.Sorted(r.Tags) })),
-		native.Fixed[uint8](Each(rows, func(r *SeriesRow) uint8 { return r.Kind })))
+		native.Fixed[uint64](MapRows(rows, func(r *SeriesRow) uint64 { return r.ID })),
+		native.UUIDs(MapRows(rows, func(r *SeriesRow) uuid.UUID { return r.Workspace })),
+		native.UUIDs(MapRows(rows, func(r *SeriesRow) uuid.UUID { return r.Source })),
+		native.Strings(MapRows(rows, func(r *SeriesRow) string { return r.Metric })),
+		native.Maps(MapRows(rows, func(r *SeriesRow) *native.Pairs { return native.Sorted(r.Tags) })),
+		native.Fixed[uint8](MapRows(rows, func(r *SeriesRow) uint8 { return r.Kind })))
 }

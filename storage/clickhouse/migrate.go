@@ -31,7 +31,7 @@ func (db *DB) MigrateTo(ctx context.Context, version int64) error {
 	if err != nil {
 		return fmt.Errorf("reading ClickHouse migrations: %w", err)
 	}
-	return migration.To(ctx, "ClickHouse", provider, version)
+	return migration.Run(ctx, "ClickHouse", provider, version)
 }
 
 // SchemaVersion returns the last migration that was applied to the database. It returns an
@@ -42,5 +42,5 @@ func (db *DB) SchemaVersion(ctx context.Context) (version int64, err error) {
 	).Scan(&version); err != nil {
 		return 0, fmt.Errorf("reading the version of ClickHouse's schema: %w", classifyError(ctx, err))
 	}
-	return version, migration.Known("ClickHouse", version, schemas.ClickHouse)
+	return version, migration.CheckVersion("ClickHouse", version, schemas.ClickHouse)
 }

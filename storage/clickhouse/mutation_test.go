@@ -18,10 +18,10 @@ func TestADeletionThatTakesTooLongIsNotQueuedAgain(t *testing.T) {
 	r := newRollupFixture(t, 1)
 	require.NoError(t, r.InsertPoints(t.Context(), r.columns(r.nextVersion(), every(second, t0, t0+minute, id(0))...)))
 	unfinished := func() string {
-		return testenv.AskClickHouse(t, r.url.String(),
+		return testenv.QueryClickHouse(t, r.url.String(),
 			"SELECT count() FROM system.mutations WHERE database = currentDatabase() AND table = 'points' AND NOT is_done")
 	}
-	count := func() string { return testenv.AskClickHouse(t, r.url.String(), "SELECT count() FROM points") }
+	count := func() string { return testenv.QueryClickHouse(t, r.url.String(), "SELECT count() FROM points") }
 	r.exec(t, "SYSTEM STOP MERGES points")
 	deletion := clickhouse.Deletion{Workspace: r.workspace, Source: r.source, Ceiling: 1 << 40}
 	for range 3 {

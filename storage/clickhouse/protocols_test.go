@@ -53,10 +53,10 @@ func TestBothWaysOfSendingStoreTheSameRows(t *testing.T) {
 	}
 	for _, table := range []string{"points", "states", "latest", "source_activity", "series", "audit"} {
 		statement := "SELECT count(), sum(cityHash64(*)) FROM " + table
-		want := testenv.AskClickHouse(t, bodiesAddress, statement)
-		require.Equal(t, want, testenv.AskClickHouse(t, batchesAddress, statement), table)
+		want := testenv.QueryClickHouse(t, bodiesAddress, statement)
+		require.Equal(t, want, testenv.QueryClickHouse(t, batchesAddress, statement), table)
 		require.NotEqual(t, "0\t0", want, table)
 	}
-	require.Equal(t, "GET\t503\t1\t70000\t1795246810123457", testenv.AskClickHouse(t, bodiesAddress,
+	require.Equal(t, "GET\t503\t1\t70000\t1795246810123457", testenv.QueryClickHouse(t, bodiesAddress,
 		"SELECT method, status, final, requests, toUnixTimestamp64Micro(ts) FROM audit WHERE request_id = 'req_1'"))
 }

@@ -18,8 +18,8 @@ import (
 
 // Tables of points. The kind of a series determines its table.
 const (
-	TableNumbers = "points"
-	TableTexts   = "states"
+	TablePoints = "points"
+	TableStates = "states"
 )
 
 // ClickHouse's codes of errors that are handled separately.
@@ -143,5 +143,5 @@ func UUIDList(ids []uuid.UUID) string {
 // UUIDArray returns ids in the text format of an Array(UUID) parameter.
 func UUIDArray(ids []uuid.UUID) string { return "[" + UUIDList(ids) + "]" }
 
-// Moment returns the SQL expression of a time in microseconds since the Unix epoch.
-func Moment(us int64) string { return fmt.Sprintf("fromUnixTimestamp64Micro(%d, 'UTC')", us) }
+// TimeExpression returns the SQL expression of a time in microseconds since the Unix epoch.
+func TimeExpression(us int64) string { return fmt.Sprintf("fromUnixTimestamp64Micro(%d, 'UTC')", us) }

@@ -56,7 +56,7 @@ func ids(n int) (all []uint64) {
 func (r *rollupFixture) reopen() {
 	r.t.Helper()
 	r.registry = prometheus.NewRegistry()
-	db, err := clickhouse.Open(r.t.Context(), r.url.String(), clickhouse.Measured(clickhouse.NewMetrics(r.registry)))
+	db, err := clickhouse.Open(r.t.Context(), r.url.String(), clickhouse.WithMetrics(clickhouse.NewMetrics(r.registry)))
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { _ = db.Close() })
 	r.DB, r.Reader = db, timeseries.New(db)
@@ -76,7 +76,7 @@ func (r *rollupFixture) rollUpFully(now int64) {
 	r.pass(now)
 	r.pass(now)
 	r.pass(now)
-	require.Equal(r.t, "0", testenv.AskClickHouse(r.t, r.url.String(), "SELECT count() FROM rollup_marks"))
+	require.Equal(r.t, "0", testenv.QueryClickHouse(r.t, r.url.String(), "SELECT count() FROM rollup_marks"))
 }
 
 // columns returns rows of one version.
@@ -128,10 +128,10 @@ func (r *rollupFixture) requireSame(q timeseries.AggregateQuery, why string) map
 	if q.Limit == 0 {
 		q.Limit = 1_000_000
 	}
-	q.Raw = true
+	q.PointsOnly = true
 	want, wantMore, err := r.Aggregate(r.t.Context(), q)
 	require.NoError(r.t, err)
-	q.Raw = false
+	q.PointsOnly = false
 	got, gotMore, err := r.Aggregate(r.t.Context(), q)
 	require.NoError(r.t, err)
 	require.Equal(r.t, wantMore, gotMore)
@@ -218,7 +218,7 @@ func TestRollupsAnswerForSeriesOfSeveralRetentions(t *testing.T) {
 	q := timeseries.AggregateQuery{Series: ids(3), Groups: []int{0, 1, 1}, Functions: rollupFunctions}
 	q.Range = timeseries.Range{
 		FromUS: t0 + 11*minute + 3, ToUS: t0 + day + hour,
-		Kept: timeseries.Kept{id(1): t0 + 23*hour + 17, id(2): t0 + 5*hour + 29*minute + 1},
+		KeptFrom: timeseries.KeptFrom{id(1): t0 + 23*hour + 17, id(2): t0 + 5*hour + 29*minute + 1},
 	}
 	for i, step := range []time.Duration{0, time.Hour, time.Minute} {
 		if step > 0 {
@@ -236,7 +236,7 @@ func TestSeriesAreCountedByRollups(t *testing.T) {
 	require.NoError(t, r.InsertPoints(t.Context(), r.columns(
 		r.nextVersion(), every(7*second, t0+3, t0+day, ids(3)...)...,
 	)))
-	kept := timeseries.Kept{id(1): t0 + 23*hour + 17, id(2): t0 + 5*hour + 29*minute + 1}
+	kept := timeseries.KeptFrom{id(1): t0 + 23*hour + 17, id(2): t0 + 5*hour + 29*minute + 1}
 	before, err := r.SeriesStats(t.Context(), ids(3), nil, kept, nil)
 	require.NoError(t, err)
 	require.Len(t, before, 3)
@@ -259,7 +259,7 @@ func TestSeriesAreCountedByRollups(t *testing.T) {
 	require.Equal(t, late, settled)
 
 	// Hours with valid rollups are not read from points.
-	testenv.AskClickHouse(t, r.url.String(), "TRUNCATE TABLE points")
+	testenv.QueryClickHouse(t, r.url.String(), "TRUNCATE TABLE points")
 	counted, err := r.SeriesStats(t.Context(), ids(1), nil, nil, nil)
 	require.NoError(t, err)
 	require.Positive(t, counted[id(0)].Count, "the hours are counted by their rollups")

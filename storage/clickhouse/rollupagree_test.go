@@ -83,7 +83,7 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 		case what == 7:
 			r.reopen()
 		case what == 8: // expiry of rows before a time, with their rollups
-			_, err = r.Expire(t.Context(), []clickhouse.Owner{{Workspace: r.workspace, Source: r.source}},
+			_, err = r.Expire(t.Context(), []clickhouse.SourceID{{Workspace: r.workspace, Source: r.source}},
 				t0+random.Int64N(span/4), func(context.Context, time.Duration) error { return nil })
 		default:
 			clock += random.Int64N(5 * hour)
@@ -101,7 +101,7 @@ func TestRollupsAndPointsAgreeWhateverHappens(t *testing.T) {
 	require.Positive(t, r.reads("rollup_1m")+r.reads("rollup_1h"))
 	require.Equal(
 		t, "0",
-		testenv.AskClickHouse(
+		testenv.QueryClickHouse(
 			t,
 			r.url.String(),
 			"SELECT count() FROM rollup_1h AS h FINAL FULL JOIN (SELECT series, toStartOfHour(ts) AS ts, sum(points) AS points "+
@@ -116,10 +116,10 @@ func (r *rollupFixture) randomQuery(random *rand.Rand, series int, span int64) t
 	from := t0 - hour + random.Int64N(span)
 	all := timeseries.Range{FromUS: from, ToUS: from + random.Int64N(span)}
 	if random.IntN(3) == 0 { // some series have a retention
-		all.Kept = timeseries.Kept{}
+		all.KeptFrom = timeseries.KeptFrom{}
 		for i := range series {
 			if random.IntN(2) == 0 {
-				all.Kept[id(i)] = t0 + random.Int64N(span)
+				all.KeptFrom[id(i)] = t0 + random.Int64N(span)
 			}
 		}
 	}

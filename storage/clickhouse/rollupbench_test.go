@@ -19,7 +19,7 @@ func fillDays(b *testing.B, address string, series, days int, every time.Duratio
 	b.Helper()
 	each := int(24 * time.Hour / every)
 	for d := range days {
-		testenv.AskClickHouse(
+		testenv.QueryClickHouse(
 			b, address,
 			fmt.Sprintf(`INSERT INTO points SELECT bitXor(intDiv(number, %[1]d) + 1, 0) * 11400714819323198485,
 			fromUnixTimestamp64Micro(toInt64(%[2]d) + (%[3]d * %[1]d + number %% %[1]d) * %[4]d),
@@ -54,7 +54,7 @@ func BenchmarkRollUp(b *testing.B) {
 	const series, hours = 1000, 2
 	db, address := open(b)
 	for h := range hours * 6 { // ten minutes in each insert
-		testenv.AskClickHouse(
+		testenv.QueryClickHouse(
 			b, address,
 			fmt.Sprintf(`INSERT INTO points SELECT (intDiv(number, 600) + 1) * 11400714819323198485,
 			fromUnixTimestamp64Micro(toInt64(%d) + (%d + number %% 600) * 1000000),
@@ -86,11 +86,11 @@ func BenchmarkRollUp(b *testing.B) {
 	}
 	require.EqualValues(b, series*3600, computed)
 	b.ReportMetric(float64(again.Nanoseconds())/float64(computed), "again-ns/point")
-	testenv.AskClickHouse(b, address, "OPTIMIZE TABLE rollup_1m FINAL")
+	testenv.QueryClickHouse(b, address, "OPTIMIZE TABLE rollup_1m FINAL")
 	for _, table := range []string{"rollup_1m", "rollup_1h"} {
 		var rows, bytes float64
 		_, err := fmt.Sscan(
-			testenv.AskClickHouse(
+			testenv.QueryClickHouse(
 				b, address,
 				"SELECT sum(rows), sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase() AND "+
 					"table = '"+table+"'",
@@ -126,7 +126,7 @@ func BenchmarkRolledDashboards(b *testing.B) {
 			ask.Series, ask.Groups = append(ask.Series, uint64(s+1)*11400714819323198485), append(ask.Groups, s)
 		}
 		for _, raw := range []bool{true, false} {
-			ask.Raw = raw
+			ask.PointsOnly = raw
 			var times []time.Duration
 			for range rounds {
 				began := time.Now()

@@ -128,11 +128,11 @@ func (db *DB) insertMarks(ctx context.Context, epoch uint64, marks []hourRange, 
 		flag = 1
 	}
 	return db.Insert(ctx, &marksTarget, len(marks),
-		native.Fixed[uint64](Each(marks, func(*hourRange) uint64 { return epoch })),
-		native.Fixed[uint64](Each(marks, func(m *hourRange) uint64 { return m.series })),
-		native.Fixed[uint32](Each(marks, func(m *hourRange) uint32 { return m.from })),
-		native.Fixed[uint32](Each(marks, func(m *hourRange) uint32 { return m.to })),
-		native.Fixed[uint8](Each(marks, func(*hourRange) uint8 { return flag })))
+		native.Fixed[uint64](MapRows(marks, func(*hourRange) uint64 { return epoch })),
+		native.Fixed[uint64](MapRows(marks, func(m *hourRange) uint64 { return m.series })),
+		native.Fixed[uint32](MapRows(marks, func(m *hourRange) uint32 { return m.from })),
+		native.Fixed[uint32](MapRows(marks, func(m *hourRange) uint32 { return m.to })),
+		native.Fixed[uint8](MapRows(marks, func(*hourRange) uint8 { return flag })))
 }
 
 // missing returns the ranges that are not cached as marked in the epoch.
@@ -196,7 +196,7 @@ func (db *DB) markRemoval(ctx context.Context, parts []partialDeletion) (removal
 	hours := anyCondition(nonEmpty, func(p *partialDeletion) string {
 		from, to := p.hours()
 		return fmt.Sprintf(
-			"series IN (%s) AND ts >= %s AND ts < %s", joinIDs(p.series), Moment(from*HourUS), Moment(to*HourUS),
+			"series IN (%s) AND ts >= %s AND ts < %s", joinIDs(p.series), TimeExpression(from*HourUS), TimeExpression(to*HourUS),
 		)
 	})
 	for _, rows := range []string{

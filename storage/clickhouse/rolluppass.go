@@ -163,7 +163,7 @@ func (r *passRun) nextStored(ctx context.Context, from, end int64) (int64, error
 	)
 	err := r.db.conn.QueryRow(ctx, fmt.Sprintf(`
 		SELECT toUInt64(count()), toUnixTimestamp64Micro(min(ts)) FROM points WHERE toYYYYMM(ts) >= toYYYYMM(%s)`,
-		Moment(from),
+		TimeExpression(from),
 	)).Scan(&parts, &first)
 	if err != nil {
 		return 0, fmt.Errorf("looking for points to roll up: %w", err)
@@ -228,7 +228,7 @@ type window struct {
 }
 
 func (w window) condition() string {
-	return fmt.Sprintf("%s AND ts >= %s AND ts < %s", w.series, Moment(w.from), Moment(w.to))
+	return fmt.Sprintf("%s AND ts >= %s AND ts < %s", w.series, TimeExpression(w.from), TimeExpression(w.to))
 }
 
 const rollupColumns = "(series, ts, points, total, lowest, highest, first, last, first_us, last_us, version)"

@@ -161,12 +161,12 @@ func TestReadingTheLogTwiceLeavesRollupsAsTheyWere(t *testing.T) {
 		r.columns(3, every(7*second, t0+3*hour, t0+4*hour, ids(3)...)...),
 	}
 	dump := func() string {
-		return testenv.AskClickHouse(
+		return testenv.QueryClickHouse(
 			t,
 			r.url.String(),
 			"SELECT * EXCEPT version FROM rollup_1m FINAL ORDER BY series, ts",
 		) +
-			testenv.AskClickHouse(
+			testenv.QueryClickHouse(
 				t,
 				r.url.String(),
 				"SELECT * EXCEPT version FROM rollup_1h FINAL ORDER BY series, ts",
@@ -193,7 +193,7 @@ func TestSteadyLatePointsAreMarkedOnceAnEpoch(t *testing.T) {
 	r := newRollupFixture(t, 2)
 	r.rollUpFully(t0 + 10*hour)
 	marks := func() string {
-		return testenv.AskClickHouse(t, r.url.String(), "SELECT count(), uniqExact(series) FROM rollup_marks")
+		return testenv.QueryClickHouse(t, r.url.String(), "SELECT count(), uniqExact(series) FROM rollup_marks")
 	}
 	for i := range int64(20) {
 		at := t0 + hour + i*second

@@ -36,7 +36,7 @@ func newStore(t *testing.T) *store {
 // exec runs a statement in the database.
 func (s *store) exec(t *testing.T, statement string) {
 	t.Helper()
-	testenv.AskClickHouse(t, s.url.String(), statement)
+	testenv.QueryClickHouse(t, s.url.String(), statement)
 }
 
 // point is a row of either table.

@@ -16,7 +16,7 @@ type timedTable struct {
 
 func timedTables() []timedTable {
 	return []timedTable{
-		{name: TableNumbers, ts: "ts"}, {name: TableTexts, ts: "ts"},
+		{name: TablePoints, ts: "ts"}, {name: TableStates, ts: "ts"},
 		{name: TableMinutes, ts: "ts", length: time.Minute}, {name: TableHours, ts: "ts", length: time.Hour},
 	}
 }
@@ -24,7 +24,7 @@ func timedTables() []timedTable {
 // before returns the condition that the whole time range of a row is before a time.
 func (t *timedTable) before(us int64) string {
 	if t.length == 0 {
-		return fmt.Sprintf("%s < %s", t.ts, Moment(us))
+		return fmt.Sprintf("%s < %s", t.ts, TimeExpression(us))
 	}
-	return fmt.Sprintf("%s <= %s", t.ts, Moment(us-t.length.Microseconds()))
+	return fmt.Sprintf("%s <= %s", t.ts, TimeExpression(us-t.length.Microseconds()))
 }

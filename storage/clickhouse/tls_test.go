@@ -17,12 +17,12 @@ func TestConnectionsByTLSAreVerified(t *testing.T) {
 	u, err := url.Parse(engine)
 	require.NoError(t, err)
 	password, _ := u.User.Password()
-	testenv.RequireSecure(t, testenv.Secure{
+	testenv.RequireTLS(t, testenv.TLSTarget{
 		Engine: testenv.Host(t, engine), Secrets: []string{password},
-		Open: func(t *testing.T, front *testenv.TLSFront, f tlsconfig.Files) (func() error, error) {
+		Open: func(t *testing.T, front *testenv.TLSProxy, f tlsconfig.Files) (func() error, error) {
 			files, err := tlsconfig.NewClient(f)
 			require.NoError(t, err)
-			db, err := clickhouse.Open(t.Context(), front.Behind(engine, "https", ""), clickhouse.Verified(files))
+			db, err := clickhouse.Open(t.Context(), front.URL(engine, "https", ""), clickhouse.WithTLS(files))
 			if err != nil {
 				return nil, err
 			}
@@ -38,10 +38,10 @@ func TestTheNativeProtocolIsVerifiedAlike(t *testing.T) {
 	engine := testenv.ClickHouse(t)
 	authority := testenv.NewAuthority(t)
 	for parameter, handshakes := range map[string]bool{"secure=true": true, "secure": true, "": false} {
-		front := testenv.NewTLSFront(t, testenv.Host(t, engine), authority.ServerConfig("localhost"))
+		front := testenv.NewTLSProxy(t, testenv.Host(t, engine), authority.ServerConfig("localhost"))
 		files, err := tlsconfig.NewClient(tlsconfig.Files{CA: authority.File})
 		require.NoError(t, err)
-		options, err := clickhouse.Driver(front.Behind(engine, "clickhouse", parameter), files)
+		options, err := clickhouse.Driver(front.URL(engine, "clickhouse", parameter), files)
 		require.NoError(t, err)
 		require.Equal(t, handshakes, options.TLS != nil, parameter)
 		if !handshakes {
@@ -52,7 +52,7 @@ func TestTheNativeProtocolIsVerifiedAlike(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, conn.Close())
 
-		_, err = clickhouse.Open(t.Context(), front.Behind(engine, "clickhouse", parameter))
+		_, err = clickhouse.Open(t.Context(), front.URL(engine, "clickhouse", parameter))
 		require.ErrorContains(t, err, "unknown authority", "the system does not know it")
 	}
 }
@@ -60,14 +60,14 @@ func TestTheNativeProtocolIsVerifiedAlike(t *testing.T) {
 func TestTLSDoesNotLetAWrongPasswordIn(t *testing.T) {
 	engine := testenv.ClickHouse(t)
 	authority := testenv.NewAuthority(t)
-	front := testenv.NewTLSFront(t, testenv.Host(t, engine), authority.ServerConfig("localhost"))
+	front := testenv.NewTLSProxy(t, testenv.Host(t, engine), authority.ServerConfig("localhost"))
 	files, err := tlsconfig.NewClient(tlsconfig.Files{CA: authority.File})
 	require.NoError(t, err)
 	for _, user := range []*url.Userinfo{url.UserPassword("default", "wr0ng"), url.User("default"), nil} {
-		u, err := url.Parse(front.Behind(engine, "https", ""))
+		u, err := url.Parse(front.URL(engine, "https", ""))
 		require.NoError(t, err)
 		u.User = user
-		_, err = clickhouse.Open(t.Context(), u.String(), clickhouse.Verified(files))
+		_, err = clickhouse.Open(t.Context(), u.String(), clickhouse.WithTLS(files))
 		require.ErrorContains(t, err, "Authentication failed", "%s", user)
 		require.NotContains(t, err.Error(), "wr0ng")
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
-// Traced sets the provider with which statements of traced requests are recorded. nil: none
+// WithTracing sets the provider with which statements of traced requests are recorded. nil: none
 // are.
-func Traced(provider trace.TracerProvider) Option {
+func WithTracing(provider trace.TracerProvider) Option {
 	return func(db *DB) { db.tracer = tracing.New(provider, "storage/clickhouse") }
 }
 
@@ -22,7 +22,7 @@ func Traced(provider trace.TracerProvider) Option {
 // protocol, its system.opentelemetry_span_log then has the spans of the server under the same
 // trace.
 func (db *DB) start(ctx context.Context, operation string) (context.Context, trace.Span) {
-	ctx, span := db.tracer.StartWithin(ctx, trace.SpanKindClient, operation)
+	ctx, span := db.tracer.StartChild(ctx, trace.SpanKindClient, operation)
 	if !span.IsRecording() {
 		return ctx, span
 	}

@@ -12,18 +12,18 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
-// Refused is a connection error that a retry does not solve: TLS or the login fails, or the user has
+// AccessError is a connection error that a retry does not solve: TLS or the login fails, or the user has
 // insufficient rights.
-type Refused struct {
+type AccessError struct {
 	Advice string // what an operator should do
 	cause  error
 }
 
 // Error returns the cause and the advice.
-func (e *Refused) Error() string { return e.cause.Error() + ": " + e.Advice }
+func (e *AccessError) Error() string { return e.cause.Error() + ": " + e.Advice }
 
 // Unwrap returns the cause.
-func (e *Refused) Unwrap() error { return e.cause }
+func (e *AccessError) Unwrap() error { return e.cause }
 
 // Advice on connection errors.
 const (
@@ -42,12 +42,12 @@ const (
 // Explain returns an error that a retry does not solve as a *Refused with advice, and other errors
 // unchanged.
 func Explain(err error) error {
-	var refused *Refused
+	var refused *AccessError
 	if err == nil || errors.As(err, &refused) {
 		return err
 	}
 	if advice := adviceFor(err); advice != "" {
-		return &Refused{Advice: advice, cause: err}
+		return &AccessError{Advice: advice, cause: err}
 	}
 	return err
 }
@@ -55,7 +55,7 @@ func Explain(err error) error {
 // Advice returns advice on a connection error, or "" if there is none. Unlike Explain, it also covers
 // errors that a retry may solve.
 func Advice(err error) string {
-	var refused *Refused
+	var refused *AccessError
 	if errors.As(Explain(err), &refused) {
 		return refused.Advice
 	}

@@ -77,10 +77,10 @@ func (c *Client) RequireEmpty(ctx context.Context, partitions map[string]int32) 
 	return nil
 }
 
-// Refill writes records to a Livegraph topic or its dead-letter topic, named without the prefix.
+// Restore writes records to a Livegraph topic or its dead-letter topic, named without the prefix.
 // It keeps each record's partition and timestamp, and sets its new offset. It waits until all are
 // acknowledged.
-func (c *Client) Refill(ctx context.Context, label string, records []*kgo.Record) error {
+func (c *Client) Restore(ctx context.Context, label string, records []*kgo.Record) error {
 	origin, isDeadLetters := IsDeadLetters(label)
 	t := c.topicOf(origin)
 	if t == nil {

@@ -12,10 +12,10 @@ import (
 
 // Limits for a broker that keeps batches in memory.
 const (
-	// PointsKept is the maximum number of records of topic points, in all partitions together;
+	// MaxPointsRecords is the maximum number of records of topic points, in all partitions together;
 	// maxTopicRecords is that of each other topic. With one record per batch they use 250 MB.
-	PointsKept      = 1_600_000
-	maxTopicRecords = 400_000
+	MaxPointsRecords = 1_600_000
+	maxTopicRecords  = 400_000
 	// trimTarget is the share of the maximum that remains after a trim.
 	trimTarget = 0.9
 	// trimEvery is how many polls of a topic there are per check of its record count.
@@ -32,7 +32,7 @@ func (c *Client) maxRecordsOf(t *topic) int64 {
 	case !c.opts.BatchesInMemory:
 		return 0
 	case t.label == TopicPoints:
-		return cmp.Or(c.opts.maxPointsRecords, PointsKept)
+		return cmp.Or(c.opts.maxPointsRecords, MaxPointsRecords)
 	}
 	return maxTopicRecords
 }

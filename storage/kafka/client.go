@@ -87,7 +87,7 @@ type Options struct {
 	Metrics prometheus.Registerer
 
 	linger           time.Duration // see BenchmarkProducePoints
-	maxPointsRecords int64         // overrides PointsKept in tests
+	maxPointsRecords int64         // overrides MaxPointsRecords in tests
 }
 
 // Client is a connection to the log. It is safe for concurrent use.

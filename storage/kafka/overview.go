@@ -58,8 +58,8 @@ func IsDeadLetters(name string) (origin string, ok bool) {
 	return strings.CutSuffix(name, deadLetterSuffix)
 }
 
-// DeadLettersOf returns the name of a topic's dead-letter topic.
-func DeadLettersOf(name string) string { return name + deadLetterSuffix }
+// DeadLetterTopic returns the name of a topic's dead-letter topic.
+func DeadLetterTopic(name string) string { return name + deadLetterSuffix }
 
 // fullName returns a name with the prefix, which it adds if missing.
 func (c *Client) fullName(name string) string {

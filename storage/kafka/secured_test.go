@@ -73,7 +73,7 @@ func securedApache(t *testing.T) *securedBrokers {
 	g, server, expired := newSecured(t)
 	keyStores := func(c testenv.Certificate, extra map[string]string) map[string]string {
 		all := map[string]string{
-			"ssl.keystore.type": "PEM", "ssl.keystore.location": c.Both,
+			"ssl.keystore.type": "PEM", "ssl.keystore.location": c.Combined,
 			"ssl.truststore.type": "PEM", "ssl.truststore.location": g.ca.File,
 		}
 		maps.Copy(all, extra)
@@ -122,7 +122,7 @@ func withLogin(t *testing.T, files tlsconfig.Files, mechanism, password string) 
 		client, err = tlsconfig.NewClient(files)
 		require.NoError(t, err)
 	}
-	s, err := kafka.Secure(client, mechanism, user, password)
+	s, err := kafka.NewSecurity(client, mechanism, user, password)
 	require.NoError(t, err)
 	return s
 }

@@ -25,9 +25,9 @@ type Security struct {
 	sasl sasl.Mechanism
 }
 
-// Secure returns a Security with TLS unless files is nil, and with a login unless mechanism is empty.
+// NewSecurity returns a Security with TLS unless files is nil, and with a login unless mechanism is empty.
 // A broker's certificate must be valid for its host, or for the server name of files if it has one.
-func Secure(files *tlsconfig.Client, mechanism, username, password string) (Security, error) {
+func NewSecurity(files *tlsconfig.Client, mechanism, username, password string) (Security, error) {
 	s := Security{tls: files}
 	switch strings.ToLower(mechanism) {
 	case "":

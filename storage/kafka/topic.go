@@ -202,10 +202,10 @@ func (c *Client) topicOf(name string) *topic {
 // EnsureTopics.
 func (c *Client) PointsTopic() TopicInfo { return c.points.state() }
 
-// PointsSeen returns the time of the last request to which the brokers responded with the state that
+// PointsObservedAt returns the time of the last request to which the brokers responded with the state that
 // PointsTopic returns: any change happened later. It is at most about the poll interval ago, longer
 // while the brokers are unavailable or a change cannot take effect.
-func (c *Client) PointsSeen() time.Time { return time.Unix(0, c.points.observed.Load()) }
+func (c *Client) PointsObservedAt() time.Time { return time.Unix(0, c.points.observed.Load()) }
 
 // Partitions returns the partition count of topic points.
 func (c *Client) Partitions() int32 { return c.PointsTopic().Partitions }

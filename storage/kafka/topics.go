@@ -146,7 +146,7 @@ func (c *Client) retry(ctx context.Context, what string, try func(context.Contex
 		if fault.Is(err, fault.Invalid) { // a retry does not solve it
 			return err
 		}
-		if refused := (*Refused)(nil); errors.As(err, &refused) {
+		if refused := (*AccessError)(nil); errors.As(err, &refused) {
 			return fmt.Errorf("kafka: %s: %w", what, err)
 		}
 		select {

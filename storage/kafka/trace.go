@@ -16,10 +16,10 @@ const maxTraceState = 512
 
 // startSend starts the span of a produce.
 func (c *Client) startSend(ctx context.Context, t *topic, records int) (context.Context, trace.Span) {
-	if !c.tracer.On() {
+	if !c.tracer.Enabled() {
 		return ctx, noop.Span{}
 	}
-	ctx, span := c.tracer.StartWithin(ctx, trace.SpanKindProducer, "send "+t.name)
+	ctx, span := c.tracer.StartChild(ctx, trace.SpanKindProducer, "send "+t.name)
 	span.SetAttributes(
 		attribute.String("messaging.system", "kafka"),
 		attribute.String("messaging.destination.name", t.name),

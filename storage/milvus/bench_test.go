@@ -51,17 +51,17 @@ func BenchmarkSearch(b *testing.B) {
 			for i := range nodes {
 				nodes[i] = entries[i*n/1_000].Node
 			}
-			b.Run("unflushed", func(b *testing.B) { benchSearch(b, db, name, workspace, queries, milvus.Near{}) })
+			b.Run("unflushed", func(b *testing.B) { benchSearch(b, db, name, workspace, queries, milvus.Filter{}) })
 			require.NoError(b, db.Flush(b.Context(), name))
 			awaitAll(b, db, name, workspace, vectors[n], n)
-			b.Run("flushed", func(b *testing.B) { benchSearch(b, db, name, workspace, queries, milvus.Near{}) })
-			b.Run("of=1000", func(b *testing.B) { benchSearch(b, db, name, workspace, queries, milvus.Near{Nodes: nodes}) })
+			b.Run("flushed", func(b *testing.B) { benchSearch(b, db, name, workspace, queries, milvus.Filter{}) })
+			b.Run("of=1000", func(b *testing.B) { benchSearch(b, db, name, workspace, queries, milvus.Filter{Nodes: nodes}) })
 		})
 	}
 }
 
 func benchSearch(
-	b *testing.B, db *milvus.DB, name string, workspace uuid.UUID, queries [][]float32, filter milvus.Near,
+	b *testing.B, db *milvus.DB, name string, workspace uuid.UUID, queries [][]float32, filter milvus.Filter,
 ) {
 	for _, limit := range []int{10, 100} {
 		b.Run("limit="+strconv.Itoa(limit), func(b *testing.B) {
@@ -89,7 +89,7 @@ func BenchmarkVisible(b *testing.B) {
 		e := entry(workspace, 1, 0, 0, 0)
 		require.NoError(b, db.Upsert(b.Context(), name, []milvus.Entry{e}))
 		for hits := 0; hits == 0; {
-			found, err := db.Search(b.Context(), name, workspace, e.Vector, milvus.Near{Nodes: []uuid.UUID{e.Node}}, 1)
+			found, err := db.Search(b.Context(), name, workspace, e.Vector, milvus.Filter{Nodes: []uuid.UUID{e.Node}}, 1)
 			require.NoError(b, err)
 			hits = len(found)
 		}

@@ -57,7 +57,7 @@ func entry(workspace uuid.UUID, vector ...float32) milvus.Entry {
 
 // awaitHits searches until it finds n hits.
 func awaitHits(
-	t testing.TB, db *milvus.DB, name string, workspace uuid.UUID, vector []float32, filter milvus.Near, n int,
+	t testing.TB, db *milvus.DB, name string, workspace uuid.UUID, vector []float32, filter milvus.Filter, n int,
 ) []retrieval.VectorHit {
 	t.Helper()
 	var hits []retrieval.VectorHit
@@ -75,7 +75,7 @@ func awaitHits(
 func awaitAll(t testing.TB, db *milvus.DB, name string, workspace uuid.UUID, vector []float32, n int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		hits, err := db.Search(t.Context(), name, workspace, vector, milvus.Near{}, n)
+		hits, err := db.Search(t.Context(), name, workspace, vector, milvus.Filter{}, n)
 		return err == nil && len(hits) == n
 	}, visibleTimeout, 100*time.Millisecond)
 }
@@ -146,7 +146,7 @@ func TestAMissingCollectionIsReported(t *testing.T) {
 			"delete workspace": func() error {
 				return db.DeleteWorkspace(t.Context(), name, w)
 			},
-			"search": func() error { _, err := db.Search(t.Context(), name, w, v, milvus.Near{}, 1); return err },
+			"search": func() error { _, err := db.Search(t.Context(), name, w, v, milvus.Filter{}, 1); return err },
 			"count":  func() error { _, err := db.Count(t.Context(), name); return err },
 			"load":   func() error { return db.LoadCollection(t.Context(), name) },
 			"flush":  func() error { return db.Flush(t.Context(), name) },
@@ -175,9 +175,9 @@ func TestAnAliasRefersToTheLatestCollection(t *testing.T) {
 	for range 2 {
 		require.NoError(t, db.SetAlias(t.Context(), alias, first))
 	}
-	require.Equal(t, one.Node, awaitHits(t, db, alias, workspace, []float32{1, 0}, milvus.Near{}, 1)[0].Node)
+	require.Equal(t, one.Node, awaitHits(t, db, alias, workspace, []float32{1, 0}, milvus.Filter{}, 1)[0].Node)
 	require.NoError(t, db.SetAlias(t.Context(), alias, second))
-	require.Equal(t, two.Node, awaitHits(t, db, alias, workspace, []float32{0, 1, 0}, milvus.Near{}, 1)[0].Node)
+	require.Equal(t, two.Node, awaitHits(t, db, alias, workspace, []float32{0, 1, 0}, milvus.Filter{}, 1)[0].Node)
 	exists, err := db.HasCollection(t.Context(), alias)
 	require.NoError(t, err)
 	require.True(t, exists)
@@ -188,7 +188,7 @@ func TestAnAliasRefersToTheLatestCollection(t *testing.T) {
 	for range 2 {
 		require.NoError(t, db.DropAlias(t.Context(), alias))
 	}
-	_, err = db.Search(t.Context(), alias, workspace, []float32{0, 1, 0}, milvus.Near{}, 1)
+	_, err = db.Search(t.Context(), alias, workspace, []float32{0, 1, 0}, milvus.Filter{}, 1)
 	require.ErrorIs(t, err, milvus.ErrNoCollection)
 }
 

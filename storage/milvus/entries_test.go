@@ -23,7 +23,7 @@ func TestSearchReturnsTheNearestFirstWithTheirCosines(t *testing.T) {
 	near.Chunk = 70_000
 	require.NoError(t, db.Upsert(t.Context(), name, []milvus.Entry{opposite, near, same}))
 
-	hits := awaitHits(t, db, name, workspace, []float32{0.5, 0}, milvus.Near{}, 3)
+	hits := awaitHits(t, db, name, workspace, []float32{0.5, 0}, milvus.Filter{}, 3)
 	want := []retrieval.VectorHit{
 		{Node: same.Node, Cosine: 1}, {Node: near.Node, Chunk: 70_000, Cosine: math.Sqrt(0.5)},
 		{Node: opposite.Node, Cosine: -1},
@@ -34,11 +34,11 @@ func TestSearchReturnsTheNearestFirstWithTheirCosines(t *testing.T) {
 	}
 	require.Equal(t, want, hits)
 
-	hits, err := db.Search(t.Context(), name, workspace, []float32{0.5, 0}, milvus.Near{}, 1)
+	hits, err := db.Search(t.Context(), name, workspace, []float32{0.5, 0}, milvus.Filter{}, 1)
 	require.NoError(t, err)
 	require.Len(t, hits, 1)
 	for _, limit := range []int{0, -1, 16_385} {
-		_, err = db.Search(t.Context(), name, workspace, []float32{1, 0}, milvus.Near{}, limit)
+		_, err = db.Search(t.Context(), name, workspace, []float32{1, 0}, milvus.Filter{}, limit)
 		require.Error(t, err)
 	}
 }
@@ -46,19 +46,19 @@ func TestSearchReturnsTheNearestFirstWithTheirCosines(t *testing.T) {
 func TestSearchWithoutMatchesReturnsNothing(t *testing.T) {
 	db := open(t, testenv.Milvus(t))
 	name, workspace := newCollection(t, db, 2), uuid.New()
-	requireNone := func(workspace uuid.UUID, filter milvus.Near) {
+	requireNone := func(workspace uuid.UUID, filter milvus.Filter) {
 		t.Helper()
 		hits, err := db.Search(t.Context(), name, workspace, []float32{1, 0}, filter, 10)
 		require.NoError(t, err)
 		require.Empty(t, hits)
 	}
-	requireNone(workspace, milvus.Near{}) // an empty collection
+	requireNone(workspace, milvus.Filter{}) // an empty collection
 	require.NoError(t, db.Upsert(t.Context(), name, []milvus.Entry{entry(workspace, 1, 0)}))
-	awaitHits(t, db, name, workspace, []float32{1, 0}, milvus.Near{}, 1)
-	requireNone(uuid.New(), milvus.Near{})
-	requireNone(workspace, milvus.Near{EntityTypes: []string{"actor"}})
-	requireNone(workspace, milvus.Near{Nodes: []uuid.UUID{uuid.New()}})
-	requireNone(workspace, milvus.Near{Nodes: []uuid.UUID{}})
+	awaitHits(t, db, name, workspace, []float32{1, 0}, milvus.Filter{}, 1)
+	requireNone(uuid.New(), milvus.Filter{})
+	requireNone(workspace, milvus.Filter{EntityTypes: []string{"actor"}})
+	requireNone(workspace, milvus.Filter{Nodes: []uuid.UUID{uuid.New()}})
+	requireNone(workspace, milvus.Filter{Nodes: []uuid.UUID{}})
 }
 
 func TestSearchIsHeldToEntityTypesAndNodes(t *testing.T) {
@@ -74,9 +74,9 @@ func TestSearchIsHeldToEntityTypesAndNodes(t *testing.T) {
 	}
 	require.NoError(t, db.Upsert(t.Context(), name, entries))
 	query := []float32{1, 0}
-	awaitHits(t, db, name, workspace, query, milvus.Near{}, 9)
+	awaitHits(t, db, name, workspace, query, milvus.Filter{}, 9)
 
-	nodes := func(filter milvus.Near) []uuid.UUID {
+	nodes := func(filter milvus.Filter) []uuid.UUID {
 		t.Helper()
 		hits, err := db.Search(t.Context(), name, workspace, query, filter, 100)
 		require.NoError(t, err)
@@ -92,17 +92,17 @@ func TestSearchIsHeldToEntityTypesAndNodes(t *testing.T) {
 		}
 		return ids
 	}
-	require.ElementsMatch(t, nodesOf(0, 3), nodes(milvus.Near{EntityTypes: []string{"concept"}}))
-	require.ElementsMatch(t, nodesOf(0, 6), nodes(milvus.Near{EntityTypes: []string{"concept", "object"}}))
-	require.Equal(t, nodesOf(4, 5), nodes(milvus.Near{Nodes: nodesOf(4, 5)}))
-	require.ElementsMatch(t, nodesOf(2, 3), nodes(milvus.Near{EntityTypes: []string{"concept"}, Nodes: nodesOf(2, 5)}))
+	require.ElementsMatch(t, nodesOf(0, 3), nodes(milvus.Filter{EntityTypes: []string{"concept"}}))
+	require.ElementsMatch(t, nodesOf(0, 6), nodes(milvus.Filter{EntityTypes: []string{"concept", "object"}}))
+	require.Equal(t, nodesOf(4, 5), nodes(milvus.Filter{Nodes: nodesOf(4, 5)}))
+	require.ElementsMatch(t, nodesOf(2, 3), nodes(milvus.Filter{EntityTypes: []string{"concept"}, Nodes: nodesOf(2, 5)}))
 
 	many := nodesOf(0, 9)
 	for len(many) < 5_000 {
 		many = append(many, uuid.New())
 	}
-	require.Len(t, nodes(milvus.Near{Nodes: many}), 9)
-	_, err := db.Search(t.Context(), name, workspace, query, milvus.Near{Nodes: append(many, uuid.New())}, 10)
+	require.Len(t, nodes(milvus.Filter{Nodes: many}), 9)
+	_, err := db.Search(t.Context(), name, workspace, query, milvus.Filter{Nodes: append(many, uuid.New())}, 10)
 	require.ErrorContains(t, err, "5000")
 }
 
@@ -131,7 +131,7 @@ func TestWorkspacesNeverSeeEachOther(t *testing.T) {
 		}
 		return nodes
 	}
-	requireHits := func(workspace uuid.UUID, filter milvus.Near, n int) {
+	requireHits := func(workspace uuid.UUID, filter milvus.Filter, n int) {
 		t.Helper()
 		var hits []retrieval.VectorHit
 		require.Eventually(t, func() bool {
@@ -144,21 +144,21 @@ func TestWorkspacesNeverSeeEachOther(t *testing.T) {
 			require.Contains(t, nodesOf(workspace), hit.Node)
 		}
 	}
-	requireHits(mine, milvus.Near{}, 200)
-	requireHits(other, milvus.Near{}, 200)
-	requireHits(mine, milvus.Near{Nodes: nodesOf(other)}, 200)
+	requireHits(mine, milvus.Filter{}, 200)
+	requireHits(other, milvus.Filter{}, 200)
+	requireHits(mine, milvus.Filter{Nodes: nodesOf(other)}, 200)
 
 	e := entries[0] // mine
 	require.NoError(t, db.Delete(t.Context(), name, []milvus.EntryID{e.ID()}))
 	requireCount(t, db, name, 399)
-	requireHits(mine, milvus.Near{}, 199)
-	requireHits(other, milvus.Near{}, 200)
-	requireHits(mine, milvus.Near{Nodes: []uuid.UUID{e.Node}}, 0)
+	requireHits(mine, milvus.Filter{}, 199)
+	requireHits(other, milvus.Filter{}, 200)
+	requireHits(mine, milvus.Filter{Nodes: []uuid.UUID{e.Node}}, 0)
 
 	require.NoError(t, db.DeleteWorkspace(t.Context(), name, mine))
 	requireCount(t, db, name, 200)
-	requireHits(mine, milvus.Near{}, 0)
-	requireHits(other, milvus.Near{}, 200)
+	requireHits(mine, milvus.Filter{}, 0)
+	requireHits(other, milvus.Filter{}, 200)
 	require.NoError(t, db.DeleteWorkspace(t.Context(), name, mine))
 	require.NoError(t, db.Delete(t.Context(), name, []milvus.EntryID{e.ID(), {Workspace: mine, Node: uuid.New()}}))
 	requireCount(t, db, name, 200)
@@ -181,13 +181,13 @@ func TestAnEntryIsReplacedByTheNextOfItsIdentity(t *testing.T) {
 	}
 	requireCount(t, db, name, 2)
 	require.Eventually(t, func() bool {
-		hits, err := db.Search(t.Context(), name, workspace, []float32{0, 1}, milvus.Near{EntityTypes: []string{"actor"}}, 10)
+		hits, err := db.Search(t.Context(), name, workspace, []float32{0, 1}, milvus.Filter{EntityTypes: []string{"actor"}}, 10)
 		require.NoError(t, err)
 		return len(hits) == 1 && hits[0].Chunk == 0 && math.Abs(hits[0].Cosine-1) < 1e-5
 	}, visibleTimeout, 20e6)
 	require.NoError(t, db.Flush(t.Context(), name))
 	requireCount(t, db, name, 2)
-	awaitHits(t, db, name, workspace, []float32{0, 1}, milvus.Near{}, 2)
+	awaitHits(t, db, name, workspace, []float32{0, 1}, milvus.Filter{}, 2)
 }
 
 func TestABatchOfAnySizeIsWrittenAndDeleted(t *testing.T) {
@@ -238,7 +238,7 @@ func TestManyWritersAtOnceLoseNothing(t *testing.T) {
 				if err := db.Delete(t.Context(), name, []milvus.EntryID{deleted.ID()}); err != nil {
 					return err
 				}
-				if _, err := db.Search(t.Context(), name, workspace, kept.Vector, milvus.Near{}, 10); err != nil {
+				if _, err := db.Search(t.Context(), name, workspace, kept.Vector, milvus.Filter{}, 10); err != nil {
 					return err
 				}
 			}
@@ -247,7 +247,7 @@ func TestManyWritersAtOnceLoseNothing(t *testing.T) {
 	}
 	require.NoError(t, group.Wait())
 	requireCount(t, db, name, 40)
-	awaitHits(t, db, name, workspace, []float32{1, 1, 1, 1}, milvus.Near{}, 40)
+	awaitHits(t, db, name, workspace, []float32{1, 1, 1, 1}, milvus.Filter{}, 40)
 }
 
 func TestVectorsWithoutACosineAreInvalidAndNothingIsWritten(t *testing.T) {
@@ -261,7 +261,7 @@ func TestVectorsWithoutACosineAreInvalidAndNothingIsWritten(t *testing.T) {
 	} {
 		err := db.Upsert(t.Context(), name, []milvus.Entry{entry(workspace, 1, 0), entry(workspace, vector...)})
 		require.True(t, fault.Is(err, fault.Invalid), "%s: %v", what, err)
-		_, err = db.Search(t.Context(), name, workspace, vector, milvus.Near{}, 1)
+		_, err = db.Search(t.Context(), name, workspace, vector, milvus.Filter{}, 1)
 		require.True(t, fault.Is(err, fault.Invalid), "%s: %v", what, err)
 	}
 	for _, bad := range []func(*milvus.Entry){
@@ -275,7 +275,7 @@ func TestVectorsWithoutACosineAreInvalidAndNothingIsWritten(t *testing.T) {
 		require.True(t, fault.Is(db.Upsert(t.Context(), name, []milvus.Entry{e}), fault.Invalid))
 	}
 	_, err := db.Search(
-		t.Context(), name, workspace, []float32{1, 0}, milvus.Near{EntityTypes: []string{`x"] || id like "%`}}, 1,
+		t.Context(), name, workspace, []float32{1, 0}, milvus.Filter{EntityTypes: []string{`x"] || id like "%`}}, 1,
 	)
 	require.True(t, fault.Is(err, fault.Invalid))
 	require.True(t, fault.Is(db.Delete(t.Context(), name, []milvus.EntryID{{Chunk: -1}}), fault.Invalid))
@@ -304,7 +304,7 @@ func TestSearchFindsTheNearest(t *testing.T) {
 			}
 			return 1
 		})
-		hits, err := db.Search(t.Context(), name, workspace, query, milvus.Near{}, top)
+		hits, err := db.Search(t.Context(), name, workspace, query, milvus.Filter{}, top)
 		require.NoError(t, err)
 		require.Len(t, hits, top)
 		for _, hit := range hits {
@@ -345,7 +345,7 @@ func TestAFilteredSearchFindsAllMatches(t *testing.T) {
 	require.NoError(t, db.Upsert(t.Context(), name, entries))
 	require.NoError(t, db.Flush(t.Context(), name))
 	awaitAll(t, db, name, workspace, around(0), n)
-	for what, filter := range map[string]milvus.Near{"type": {EntityTypes: []string{"actor"}}, "nodes": {Nodes: nodes}} {
+	for what, filter := range map[string]milvus.Filter{"type": {EntityTypes: []string{"actor"}}, "nodes": {Nodes: nodes}} {
 		for range 10 {
 			hits, err := db.Search(t.Context(), name, workspace, around(0), filter, top)
 			require.NoError(t, err)

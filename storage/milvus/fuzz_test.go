@@ -29,7 +29,7 @@ func FuzzExpression(f *testing.F) {
 	}
 	workspace := uuid.MustParse("0194a5b0-0000-7000-8000-00000000000a")
 	f.Fuzz(func(t *testing.T, text string) {
-		expression, err := Near{EntityTypes: []string{text}, Nodes: []uuid.UUID{uuid.Nil}}.expression(workspace)
+		expression, err := Filter{EntityTypes: []string{text}, Nodes: []uuid.UUID{uuid.Nil}}.expression(workspace)
 		if err != nil {
 			return
 		}

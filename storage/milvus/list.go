@@ -37,10 +37,10 @@ func (db *DB) count(ctx context.Context, name, expression string) (n int64, err 
 	return n, err
 }
 
-// Held returns the ids of the entries of a workspace's nodes with ids greater than after and at most
+// ListIDs returns the ids of the entries of a workspace's nodes with ids greater than after and at most
 // upTo, in no particular order. A nil bound does not restrict the nodes. The result includes all
 // previous writes. If there are more than 16,383 entries, the error is fault.TooLarge.
-func (db *DB) Held(
+func (db *DB) ListIDs(
 	ctx context.Context, name string, workspace uuid.UUID, after, upTo *uuid.UUID,
 ) (ids []EntryID, err error) {
 	expression := workspaceFilter(workspace)

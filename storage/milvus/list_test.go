@@ -37,7 +37,7 @@ func TestEntriesOfAWorkspaceAreCountedAndListedByNode(t *testing.T) {
 	}
 	require.EqualValues(t, []int64{80, 1, 0}, []int64{count(one), count(other), count(empty)})
 	list := func(after, upTo *uuid.UUID) []milvus.EntryID {
-		ids, err := db.Held(t.Context(), name, one, after, upTo)
+		ids, err := db.ListIDs(t.Context(), name, one, after, upTo)
 		require.NoError(t, err)
 		return ids
 	}
@@ -72,10 +72,10 @@ func TestTooManyEntriesToListAreTooLarge(t *testing.T) {
 		entries[i] = entry(workspace, 1, float32(i))
 	}
 	require.NoError(t, db.Upsert(t.Context(), name, entries))
-	_, err := db.Held(t.Context(), name, workspace, nil, nil)
+	_, err := db.ListIDs(t.Context(), name, workspace, nil, nil)
 	require.True(t, fault.Is(err, fault.TooLarge), "%v", err)
 	require.NoError(t, db.Delete(t.Context(), name, []milvus.EntryID{entries[0].ID()}))
-	ids, err := db.Held(t.Context(), name, workspace, nil, nil)
+	ids, err := db.ListIDs(t.Context(), name, workspace, nil, nil)
 	require.NoError(t, err)
 	require.Len(t, ids, len(entries)-1)
 }

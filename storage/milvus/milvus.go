@@ -64,8 +64,8 @@ type DB struct {
 // Option configures a DB.
 type Option func(*DB)
 
-// Measured makes the DB record metrics in m.
-func Measured(m *Metrics) Option { return func(db *DB) { db.metrics = m } }
+// WithMetrics makes the DB record metrics in m.
+func WithMetrics(m *Metrics) Option { return func(db *DB) { db.metrics = m } }
 
 // Open connects to Milvus and checks that it responds and accepts the token. The caller must close
 // the DB.

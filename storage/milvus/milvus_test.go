@@ -50,9 +50,9 @@ func TestTheAddressNamesTheDatabase(t *testing.T) {
 
 func TestConnectionsByTLSAreVerified(t *testing.T) {
 	engine := testenv.Milvus(t)
-	testenv.RequireSecure(t, testenv.Secure{
+	testenv.RequireTLS(t, testenv.TLSTarget{
 		Engine: engine, Secrets: []string{"s3cret"},
-		Open: func(t *testing.T, front *testenv.TLSFront, f tlsconfig.Files) (func() error, error) {
+		Open: func(t *testing.T, front *testenv.TLSProxy, f tlsconfig.Files) (func() error, error) {
 			files, err := tlsconfig.NewClient(f)
 			require.NoError(t, err)
 			db, err := milvus.Open(t.Context(), milvus.Options{

@@ -35,7 +35,7 @@ func TestEntriesSurviveAKillAndAreFoundWithoutARestartOfTheClient(t *testing.T) 
 
 	require.NoError(t, server.Signal(syscall.SIGKILL))
 	require.Eventually(t, func() bool {
-		hits, err := db.Search(t.Context(), name, workspace, []float32{1, 0, 0, 0}, milvus.Near{}, 10)
+		hits, err := db.Search(t.Context(), name, workspace, []float32{1, 0, 0, 0}, milvus.Filter{}, 10)
 		if err != nil {
 			require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
 		}
@@ -56,11 +56,11 @@ func TestAnUnavailableServerIsReportedAtOnce(t *testing.T) {
 	workspace, query := uuid.New(), []float32{1, 0}
 	require.NoError(t, db.CreateCollection(t.Context(), name, 2))
 	require.NoError(t, db.Upsert(t.Context(), name, []milvus.Entry{entry(workspace, query...)}))
-	awaitHits(t, db, name, workspace, query, milvus.Near{}, 1)
+	awaitHits(t, db, name, workspace, query, milvus.Filter{}, 1)
 	require.NoError(t, server.Stop(t.Context()))
 
 	calls := map[string]func() error{
-		"search": func() error { _, err := db.Search(t.Context(), name, workspace, query, milvus.Near{}, 1); return err },
+		"search": func() error { _, err := db.Search(t.Context(), name, workspace, query, milvus.Filter{}, 1); return err },
 		"upsert": func() error { return db.Upsert(t.Context(), name, []milvus.Entry{entry(workspace, query...)}) },
 		"delete": func() error { return db.Delete(t.Context(), name, []milvus.EntryID{{Workspace: workspace}}) },
 		"has":    func() error { _, err := db.HasCollection(t.Context(), name); return err },
@@ -87,7 +87,7 @@ func TestAnUnavailableServerIsReportedAtOnce(t *testing.T) {
 
 	require.NoError(t, server.Start(t.Context()))
 	require.Eventually(t, func() bool {
-		hits, err := db.Search(t.Context(), name, workspace, query, milvus.Near{}, 1)
+		hits, err := db.Search(t.Context(), name, workspace, query, milvus.Filter{}, 1)
 		return err == nil && len(hits) == 1
 	}, recoveryTimeout, 50*time.Millisecond)
 	require.NoError(t, db.Ping(t.Context()))
@@ -99,17 +99,17 @@ func TestCallsToAServerThatHangsEndInTime(t *testing.T) {
 	require.NoError(t, db.CreateCollection(t.Context(), "hung", 2))
 	require.NoError(t, server.Signal(syscall.SIGSTOP))
 	defer func() { _ = server.Signal(syscall.SIGCONT) }()
-	_, err := db.Search(t.Context(), "hung", uuid.New(), []float32{1, 0}, milvus.Near{}, 1)
+	_, err := db.Search(t.Context(), "hung", uuid.New(), []float32{1, 0}, milvus.Filter{}, 1)
 	require.True(t, fault.Is(err, fault.Unavailable), "%v", err)
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err = db.Search(ctx, "hung", uuid.New(), []float32{1, 0}, milvus.Near{}, 1)
+	_, err = db.Search(ctx, "hung", uuid.New(), []float32{1, 0}, milvus.Filter{}, 1)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 
 	require.NoError(t, server.Signal(syscall.SIGCONT))
 	require.Eventually(t, func() bool {
-		_, err := db.Search(t.Context(), "hung", uuid.New(), []float32{1, 0}, milvus.Near{}, 1)
+		_, err := db.Search(t.Context(), "hung", uuid.New(), []float32{1, 0}, milvus.Filter{}, 1)
 		return err == nil
 	}, recoveryTimeout, 50*time.Millisecond)
 }
@@ -136,12 +136,12 @@ func TestNewDoesNotWaitForTheServer(t *testing.T) {
 func TestOperationsAreMeasuredAndTraced(t *testing.T) {
 	registry, spans := prometheus.NewRegistry(), tracetest.NewSpanRecorder()
 	provider := trace.NewTracerProvider(trace.WithSpanProcessor(spans))
-	db := open(t, testenv.Milvus(t), milvus.Measured(milvus.NewMetrics(registry)), milvus.Traced(provider))
+	db := open(t, testenv.Milvus(t), milvus.WithMetrics(milvus.NewMetrics(registry)), milvus.WithTracing(provider))
 	name := newCollection(t, db, 2)
 	ctx, span := provider.Tracer("test").Start(t.Context(), "work")
 	e := entry(uuid.New(), 1, 0)
 	require.NoError(t, db.Upsert(ctx, name, []milvus.Entry{e, e}))
-	_, err := db.Search(ctx, name, e.Workspace, e.Vector, milvus.Near{}, 1)
+	_, err := db.Search(ctx, name, e.Workspace, e.Vector, milvus.Filter{}, 1)
 	require.NoError(t, err)
 	_, err = db.Count(ctx, "never_made")
 	require.Error(t, err)

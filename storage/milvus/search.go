@@ -29,8 +29,8 @@ const (
 	searchConsistency = entity.ClBounded
 )
 
-// Near restricts a search to entity types and nodes.
-type Near struct {
+// Filter restricts a search to entity types and nodes.
+type Filter struct {
 	EntityTypes []string    // any of these; empty: no restriction
 	Nodes       []uuid.UUID // any of these; nil: no restriction; at most 5,000
 }
@@ -41,7 +41,7 @@ type Near struct {
 // return fewer than there are. An alias is resolved by an additional request. After a restart of
 // Milvus the first search loads the collection.
 func (db *DB) Search(
-	ctx context.Context, name string, workspace uuid.UUID, vector []float32, filter Near, limit int,
+	ctx context.Context, name string, workspace uuid.UUID, vector []float32, filter Filter, limit int,
 ) ([]retrieval.VectorHit, error) {
 	if limit < 1 || limit > maxHits {
 		return nil, fmt.Errorf("a search in Milvus returns 1 to %d hits, not %d", maxHits, limit)
@@ -96,7 +96,7 @@ func (db *DB) search(
 
 // expression returns the filter expression. It starts with the workspace, by which Milvus selects the
 // partition.
-func (f Near) expression(workspace uuid.UUID) (string, error) {
+func (f Filter) expression(workspace uuid.UUID) (string, error) {
 	parts := []string{workspaceFilter(workspace)}
 	if len(f.EntityTypes) > 0 {
 		for _, t := range f.EntityTypes {

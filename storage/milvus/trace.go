@@ -9,14 +9,14 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
-// Traced makes the DB record spans of operations within a trace. With a nil provider there are none.
-func Traced(provider trace.TracerProvider) Option {
+// WithTracing makes the DB record spans of operations within a trace. With a nil provider there are none.
+func WithTracing(provider trace.TracerProvider) Option {
 	return func(db *DB) { db.tracer = tracing.New(provider, "storage/milvus") }
 }
 
 // start starts the span of an operation if ctx belongs to a trace.
 func (db *DB) start(ctx context.Context, operation string) (context.Context, trace.Span) {
-	ctx, span := db.tracer.StartWithin(ctx, trace.SpanKindClient, operation)
+	ctx, span := db.tracer.StartChild(ctx, trace.SpanKindClient, operation)
 	if span.IsRecording() {
 		span.SetAttributes(
 			attribute.String("db.system.name", "milvus"),

@@ -74,10 +74,10 @@ func classifyCode(err error, code string) error {
 	return err
 }
 
-// IsRefusal reports whether an error is caused by the data that is read or written and
+// IsDataError reports whether an error is caused by the data that is read or written and
 // would therefore recur on a retry: data that a table rejects or that cannot be read. It
 // is false if the database is unavailable, busy or of another version.
-func IsRefusal(err error) bool {
+func IsDataError(err error) bool {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) {
 		// data exceptions, constraints, limits of the server

@@ -85,8 +85,8 @@ type openOptions struct {
 	tracer  tracing.Tracer
 }
 
-// Measured records the metrics of the DB in m under the name of its pool: main, keys or commands.
-func Measured(m *Metrics, pool string) Option {
+// WithMetrics records the metrics of the DB in m under the name of its pool: main, keys or commands.
+func WithMetrics(m *Metrics, pool string) Option {
 	return func(o *openOptions) { o.metrics, o.pool = m, pool }
 }
 
@@ -97,7 +97,7 @@ func (o *openOptions) setTracer(cfg *pgxpool.Config) {
 		o.metrics.connects.WithLabelValues(o.pool)
 		tracers = append(tracers, &metricsTracer{metrics: o.metrics, pool: o.pool})
 	}
-	if o.tracer.On() {
+	if o.tracer.Enabled() {
 		tracers = append(tracers, queryTracer{o.tracer})
 	}
 	switch len(tracers) {

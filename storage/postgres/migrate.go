@@ -56,12 +56,12 @@ func (db *DB) MigrateTo(ctx context.Context, version int64) error {
 	if err != nil {
 		return fmt.Errorf("reading Postgres migrations: %w", err)
 	}
-	return Classify(migration.To(ctx, "Postgres", provider, version))
+	return Classify(migration.Run(ctx, "Postgres", provider, version))
 }
 
-// RestoreMark is the name of a table that exists while a restore runs. While it exists,
+// RestoreMarkerTable is the name of a table that exists while a restore runs. While it exists,
 // no server starts on the database and no second restore starts.
-const RestoreMark = "livegraph_restore"
+const RestoreMarkerTable = "livegraph_restore"
 
 // errUnfinishedRestore returns the error for a database into which a restore is not complete.
 func errUnfinishedRestore() error {
@@ -73,7 +73,7 @@ func errUnfinishedRestore() error {
 // CheckNoRestore returns an error if a restore into the database is not complete.
 func (db *DB) CheckNoRestore(ctx context.Context) error {
 	var exists bool
-	if err := db.pool.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, RestoreMark).Scan(&exists); err != nil {
+	if err := db.pool.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, RestoreMarkerTable).Scan(&exists); err != nil {
 		return Classify(fmt.Errorf("looking for a restore: %w", err))
 	}
 	if exists {

@@ -31,8 +31,8 @@ type DB struct {
 	pool *pgxpool.Pool
 }
 
-// OnPool returns a DB that uses the caller's pool.
-func OnPool(pool *pgxpool.Pool) *DB { return &DB{pool: pool} }
+// FromPool returns a DB that uses the caller's pool.
+func FromPool(pool *pgxpool.Pool) *DB { return &DB{pool: pool} }
 
 // Pool returns the connection pool, for the statements of the packages below.
 func (db *DB) Pool() *pgxpool.Pool { return db.pool }
@@ -59,7 +59,7 @@ func Open(ctx context.Context, url string, maxConns int32, opts ...Option) (*DB,
 	if err != nil {
 		return nil, Classify(fmt.Errorf("opening Postgres: %w", err))
 	}
-	db := OnPool(pool)
+	db := FromPool(pool)
 	if err := db.Ping(ctx); err != nil {
 		pool.Close()
 		return nil, err
@@ -102,30 +102,30 @@ func (db *DB) ServerVersion(ctx context.Context) (string, error) {
 // Close waits for connections in use and closes the pool.
 func (db *DB) Close() { db.pool.Close() }
 
-// ByIndexes is a statement that makes the current transaction use index scans. A
+// UseIndexScans is a statement that makes the current transaction use index scans. A
 // connection caches its plans, including those of foreign key checks, and a plan is made
 // for the table's size at that time: for a table of one page it is a sequential scan.
 // When the table has grown to 10,000 rows, that plan still reads the whole table for each
 // row, until statistics are gathered.
-const ByIndexes = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+const UseIndexScans = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
 	set_config('enable_mergejoin', 'off', true)`
 
-// InBulkTx is InTx for work that may affect many rows at once. See ByIndexes.
+// InBulkTx is InTx for work that may affect many rows at once. See UseIndexScans.
 func (db *DB) InBulkTx(ctx context.Context, work func(pgx.Tx) error) error {
 	return db.InTx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, ByIndexes); err != nil {
+		if _, err := tx.Exec(ctx, UseIndexScans); err != nil {
 			return fmt.Errorf("preparing for many rows: %w", err)
 		}
 		return work(tx)
 	})
 }
 
-// Planned returns args with an option that makes Postgres plan the statement for these
+// WithCustomPlan returns args with an option that makes Postgres plan the statement for these
 // arguments on each execution, which takes half a millisecond. A cached generic plan is
 // based on the statistics at that time, and in the first minute of many new rows there
 // are none: such a plan reads all series once for each source, and compares each
 // requested name with each existing name.
-func Planned(args []any) []any { return append([]any{pgx.QueryExecModeCacheDescribe}, args...) }
+func WithCustomPlan(args []any) []any { return append([]any{pgx.QueryExecModeCacheDescribe}, args...) }
 
 // InTx runs work in a transaction and commits it. It runs work again after a
 // serialization failure or a deadlock, up to serializeRetries times in total, so work
@@ -142,9 +142,9 @@ func (db *DB) InTx(ctx context.Context, work func(pgx.Tx) error) error {
 	return Classify(err)
 }
 
-// Reading runs work in a read-only transaction with one snapshot. Its statements time out
+// InReadTx runs work in a read-only transaction with one snapshot. Its statements time out
 // at the deadline of ctx, or after statementTimeout if that is earlier.
-func (db *DB) Reading(ctx context.Context, work func(pgx.Tx) error) error {
+func (db *DB) InReadTx(ctx context.Context, work func(pgx.Tx) error) error {
 	limit := statementTimeout
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = min(limit, max(time.Until(deadline), time.Millisecond))

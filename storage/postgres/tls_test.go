@@ -22,16 +22,16 @@ func TestConnectionsByTLSAreVerified(t *testing.T) {
 	u, err := url.Parse(engine)
 	require.NoError(t, err)
 	password, _ := u.User.Password()
-	testenv.RequireSecure(t, testenv.Secure{
+	testenv.RequireTLS(t, testenv.TLSTarget{
 		Engine: testenv.Host(t, engine), Postgres: true, Secrets: []string{password}, NoServerName: true,
-		Open: func(t *testing.T, front *testenv.TLSFront, f tlsconfig.Files) (func() error, error) {
+		Open: func(t *testing.T, front *testenv.TLSProxy, f tlsconfig.Files) (func() error, error) {
 			parameters := url.Values{"sslmode": {"verify-full"}}
 			for name, value := range map[string]string{"sslrootcert": f.CA, "sslcert": f.Cert, "sslkey": f.Key} {
 				if value != "" {
 					parameters.Set(name, value)
 				}
 			}
-			db, err := pgtest.Connect(t.Context(), front.Behind(engine, "postgres", parameters.Encode()), 2)
+			db, err := pgtest.Connect(t.Context(), front.URL(engine, "postgres", parameters.Encode()), 2)
 			if err != nil {
 				return nil, err
 			}

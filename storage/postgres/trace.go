@@ -11,8 +11,8 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tracing"
 )
 
-// Traced records the statements of traced work as spans. With a nil provider it records none.
-func Traced(provider trace.TracerProvider) Option {
+// WithTracing records the statements of traced work as spans. With a nil provider it records none.
+func WithTracing(provider trace.TracerProvider) Option {
 	return func(o *openOptions) { o.tracer = tracing.New(provider, "storage/postgres") }
 }
 
@@ -22,7 +22,7 @@ func Traced(provider trace.TracerProvider) Option {
 type queryTracer struct{ tracer tracing.Tracer }
 
 func (t queryTracer) start(ctx context.Context, name string, attributes ...attribute.KeyValue) context.Context {
-	ctx, span := t.tracer.StartWithin(ctx, trace.SpanKindClient, name)
+	ctx, span := t.tracer.StartChild(ctx, trace.SpanKindClient, name)
 	if span.IsRecording() {
 		span.SetAttributes(append(attributes, attribute.String("db.system.name", "postgresql"))...)
 		return context.WithValue(ctx, spanKey{}, span)

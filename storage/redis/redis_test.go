@@ -26,12 +26,12 @@ func TestTheServerReturnsItsVersion(t *testing.T) {
 
 func TestConnectionsByTLSAreVerified(t *testing.T) {
 	engine := testenv.Redis(t)
-	testenv.RequireSecure(t, testenv.Secure{
+	testenv.RequireTLS(t, testenv.TLSTarget{
 		Engine: testenv.Host(t, engine), Secrets: []string{password(t, engine)},
-		Open: func(t *testing.T, front *testenv.TLSFront, f tlsconfig.Files) (func() error, error) {
+		Open: func(t *testing.T, front *testenv.TLSProxy, f tlsconfig.Files) (func() error, error) {
 			files, err := tlsconfig.NewClient(f)
 			require.NoError(t, err)
-			db, err := redis.Open(t.Context(), redis.Options{URL: front.Behind(engine, "rediss", ""), TLS: files})
+			db, err := redis.Open(t.Context(), redis.Options{URL: front.URL(engine, "rediss", ""), TLS: files})
 			if err != nil {
 				return nil, err
 			}

@@ -17,11 +17,11 @@ type Window struct {
 	Count  int64
 }
 
-// RequestAsk queries the number of accepted requests of a workspace in the current minute and day, by
+// RequestQuery queries the number of accepted requests of a workspace in the current minute and day, by
 // the server's clock, and counts up to Take more, as many as the limits of both allow.
-type RequestAsk struct {
+type RequestQuery struct {
 	Workspace uuid.UUID
-	Take      int64            // number of new requests; 0: only read the counts
+	Requests  int64            // number of new requests; 0: only read the counts
 	Limits    [2]int64         // maximum per minute and per day
 	Lengths   [2]time.Duration // lengths of both windows, in whole microseconds; the windows are aligned to 1970
 	// Known contains the counts that the caller knows. If the server has a lower count for the same
@@ -33,8 +33,8 @@ type RequestAsk struct {
 	NotAfter time.Time
 }
 
-// RequestAnswer is the result of a RequestAsk.
-type RequestAnswer struct {
+// RequestResult is the result of a RequestQuery.
+type RequestResult struct {
 	At     time.Time // server time, in microsecond precision
 	Taken  int64     // number of new requests that were counted within the limits
 	Late   bool      // At is after NotAfter; the other fields are zero
@@ -77,12 +77,12 @@ const countRequestsText = `
 	return {now, taken, 0, behind, count[1], count[2]}`
 
 // CountRequest runs one query atomically, in one round trip.
-func (db *DB) CountRequest(ctx context.Context, ask *RequestAsk) (RequestAnswer, error) {
+func (db *DB) CountRequest(ctx context.Context, ask *RequestQuery) (RequestResult, error) {
 	return requestAnswer(countRequests.Run(ctx, db.client, ask.keys(), ask.args()...))
 }
 
 // CountRequests runs several queries in one round trip. Each is atomic.
-func (db *DB) CountRequests(ctx context.Context, asks []RequestAsk) ([]RequestAnswer, error) {
+func (db *DB) CountRequests(ctx context.Context, asks []RequestQuery) ([]RequestResult, error) {
 	pipe := db.client.Pipeline()
 	commands := make([]*redis.Cmd, len(asks))
 	for i := range asks {
@@ -91,7 +91,7 @@ func (db *DB) CountRequests(ctx context.Context, asks []RequestAsk) ([]RequestAn
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, fmt.Errorf("counting requests in Redis: %w", err)
 	}
-	answers := make([]RequestAnswer, len(asks))
+	answers := make([]RequestResult, len(asks))
 	for i, command := range commands {
 		var err error
 		if answers[i], err = requestAnswer(command); err != nil {
@@ -101,28 +101,28 @@ func (db *DB) CountRequests(ctx context.Context, asks []RequestAsk) ([]RequestAn
 	return answers, nil
 }
 
-func (q *RequestAsk) keys() []string { return []string{requestsKey + q.Workspace.String()} }
+func (q *RequestQuery) keys() []string { return []string{requestsKey + q.Workspace.String()} }
 
-func (q *RequestAsk) args() []any {
+func (q *RequestQuery) args() []any {
 	var notAfter int64
 	if !q.NotAfter.IsZero() {
 		notAfter = q.NotAfter.UnixMicro()
 	}
 	return []any{
 		q.Lengths[0].Microseconds(), q.Lengths[1].Microseconds(), q.Limits[0], q.Limits[1],
-		q.Known[0].Number, q.Known[0].Count, q.Known[1].Number, q.Known[1].Count, notAfter, q.Take,
+		q.Known[0].Number, q.Known[0].Count, q.Known[1].Number, q.Known[1].Count, notAfter, q.Requests,
 	}
 }
 
-func requestAnswer(command *redis.Cmd) (RequestAnswer, error) {
+func requestAnswer(command *redis.Cmd) (RequestResult, error) {
 	values, err := command.Int64Slice()
 	if err != nil {
-		return RequestAnswer{}, fmt.Errorf("counting a request in Redis: %w", err)
+		return RequestResult{}, fmt.Errorf("counting a request in Redis: %w", err)
 	}
 	if len(values) != 6 {
-		return RequestAnswer{}, fmt.Errorf("counting a request in Redis: %d values instead of 6", len(values))
+		return RequestResult{}, fmt.Errorf("counting a request in Redis: %d values instead of 6", len(values))
 	}
-	return RequestAnswer{
+	return RequestResult{
 		At: time.UnixMicro(values[0]).UTC(), Taken: values[1], Late: values[2] == 1, Behind: values[3] == 1,
 		Counts: [2]int64{values[4], values[5]},
 	}, nil

@@ -47,8 +47,8 @@ func TestRequestsAreCountedAsByHand(t *testing.T) {
 		now := time.Date(2026, 11, 21, 23, 50, 0, 0, time.UTC).UnixMicro()
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			now += rapid.SampledFrom([]int64{0, 1, 999_999, 20_000_000, 59_999_999, 600_000_000, 7_200_000_000}).Draw(t, "later")
-			ask := redis.RequestAsk{
-				Workspace: rapid.SampledFrom(workspaces).Draw(t, "workspace"), Take: rapid.Int64Range(0, 4).Draw(t, "take"),
+			ask := redis.RequestQuery{
+				Workspace: rapid.SampledFrom(workspaces).Draw(t, "workspace"), Requests: rapid.Int64Range(0, 4).Draw(t, "take"),
 				Limits:  [2]int64{rapid.Int64Range(1, 5).Draw(t, "per minute"), rapid.Int64Range(1, 20).Draw(t, "per day")},
 				Lengths: minuteAndDay,
 			}
@@ -75,7 +75,7 @@ func TestRequestsAreCountedAsByHand(t *testing.T) {
 				}
 			}
 			taken := int64(0)
-			for taken < ask.Take && want[0]+taken < ask.Limits[0] && want[1]+taken < ask.Limits[1] {
+			for taken < ask.Requests && want[0]+taken < ask.Limits[0] && want[1]+taken < ask.Limits[1] {
 				taken++
 			}
 			behind := want != counted
@@ -87,12 +87,12 @@ func TestRequestsAreCountedAsByHand(t *testing.T) {
 				want[1]++
 				model.passed[ask.Workspace] = append(model.passed[ask.Workspace], now)
 			}
-			if behind && ask.Take > 0 { // the server has restored the known counts of these windows
+			if behind && ask.Requests > 0 { // the server has restored the known counts of these windows
 				model.lost[ask.Workspace] = 0
 				model.keepDay(ask.Workspace, now/minuteAndDay[1].Microseconds())
 			}
 			require.Equal(
-				t, redis.RequestAnswer{At: time.UnixMicro(now).UTC(), Taken: taken, Behind: behind, Counts: want}, answer,
+				t, redis.RequestResult{At: time.UnixMicro(now).UTC(), Taken: taken, Behind: behind, Counts: want}, answer,
 			)
 		}
 	})
@@ -111,8 +111,8 @@ func (n *requestModel) keepDay(workspace uuid.UUID, day int64) {
 
 func TestARequestIsNotCountedAfterNotAfter(t *testing.T) {
 	db := openRedis(t, testenv.Redis(t))
-	ask := redis.RequestAsk{
-		Workspace: uuid.New(), Take: 1, Limits: [2]int64{5, 5}, Lengths: minuteAndDay, NotAfter: time.Now().Add(-time.Minute),
+	ask := redis.RequestQuery{
+		Workspace: uuid.New(), Requests: 1, Limits: [2]int64{5, 5}, Lengths: minuteAndDay, NotAfter: time.Now().Add(-time.Minute),
 	}
 	answer, err := db.CountRequest(t.Context(), &ask)
 	require.NoError(t, err)
@@ -128,8 +128,8 @@ func TestARequestIsNotCountedAfterNotAfter(t *testing.T) {
 func TestCountsExpireWithTheDay(t *testing.T) {
 	url := testenv.Redis(t)
 	db := openRedis(t, url)
-	ask := redis.RequestAsk{Workspace: uuid.New(), Take: 1, Limits: [2]int64{5, 5}, Lengths: minuteAndDay}
-	answers, err := db.CountRequests(t.Context(), []redis.RequestAsk{ask, ask})
+	ask := redis.RequestQuery{Workspace: uuid.New(), Requests: 1, Limits: [2]int64{5, 5}, Lengths: minuteAndDay}
+	answers, err := db.CountRequests(t.Context(), []redis.RequestQuery{ask, ask})
 	require.NoError(t, err)
 	require.Equal(t, int64(2), answers[1].Counts[1])
 	options, err := driver.ParseURL(url)

@@ -43,9 +43,9 @@ func (r *Revisions) Send(ctx context.Context, revision int64, at time.Time) erro
 	return nil
 }
 
-// Hear calls onRevision for each received revision until ctx is done. It reconnects when the
+// Listen calls onRevision for each received revision until ctx is done. It reconnects when the
 // connection is lost, and ignores messages without a valid signature.
-func (r *Revisions) Hear(ctx context.Context, onRevision func(revision int64, at time.Time)) error {
+func (r *Revisions) Listen(ctx context.Context, onRevision func(revision int64, at time.Time)) error {
 	s := subscription{
 		db: r.db, channel: r.channel, onSubscribed: func() {}, onUnsubscribed: func() {},
 		onLost: func(err error) {

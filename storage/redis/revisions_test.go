@@ -26,7 +26,7 @@ func receiveRevisions(t *testing.T, r *ours.Revisions) <-chan receivedRevision {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- r.Hear(ctx, func(revision int64, at time.Time) { received <- receivedRevision{revision, at} })
+		ended <- r.Listen(ctx, func(revision int64, at time.Time) { received <- receivedRevision{revision, at} })
 	}()
 	t.Cleanup(func() {
 		stop()

@@ -92,7 +92,7 @@ func BenchmarkAccess(b *testing.B) {
 				r.Add(name+plan+"-cpu", "cpu-ns/point", 1e9*(took[i].cpu-plain.cpu))
 			}
 		}
-		r.Say("turn %d of %d: a request of nothing %.3f ms, without %.3f ms", turn, accessTurns, asked[0].p50, asked[1].p50)
+		r.Logf("turn %d of %d: a request of nothing %.3f ms, without %.3f ms", turn, accessTurns, asked[0].p50, asked[1].p50)
 	}
 	r.Save()
 }
@@ -112,10 +112,10 @@ func inTurn[T any](turn int, endpoints []*endpoint, measure func(*endpoint) T) [
 // and day; nil: no limit.
 func withAccessControl(b *testing.B, limit *int64) *endpoint {
 	b.Helper()
-	live, audit := &contract.LiveData{}, &contract.Audit{Unstored: true}
+	live, audit := &contract.LiveData{}, &contract.Audit{LogOnly: true}
 	cfg := contract.Config()
 	cfg.RefusalsPerSecond, cfg.AuthFailuresPerMinute = 10, 1200 // as by default
-	s := contract.StartWith(b, cfg, contract.Counted(testenv.Redis(b)), audit.Group, live.Group, emptyRoute)
+	s := contract.StartWith(b, cfg, contract.WithRedisLimits(testenv.Redis(b)), audit.Group, live.Group, emptyRoute)
 	w, err := s.DB.CreateWorkspace(b.Context(), access.Workspace{
 		Name: "limited", Plan: "enterprise", Mode: apikey.Live, PerMinute: limit, PerDay: limit,
 	})

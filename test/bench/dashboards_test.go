@@ -68,7 +68,7 @@ func startDashboards(b *testing.B, r *record.Recorder) *dashboards {
 // only, in ClickHouse's native format, and one for the same answer as JSON.
 func (d *dashboards) compare(r *record.Recorder, s shape) {
 	d.b.Helper()
-	r.Say("%s", s.name)
+	r.Logf("%s", s.name)
 	d.requireSameAnswer(s)
 	var ours, numbers, same []float64
 	for n := range shapeRounds + 1 {
@@ -104,14 +104,14 @@ func (d *dashboards) fill(r *record.Recorder) {
 	d.day, d.month, d.wide = d.sources("day", daySources), d.sources("month", monthSources), d.sources(
 		"wide", wideSeries/seriesASource,
 	)
-	r.Say("a day of %d series, a month of %d", daySources*seriesASource, monthSources*seriesASource)
+	r.Logf("a day of %d series, a month of %d", daySources*seriesASource, monthSources*seriesASource)
 	d.send(d.day, daySources*seriesASource, daySources*seriesASource*180, dayInterval, d.end.AddDate(0, 0, -1), d.end)
 	d.send(
 		d.month, monthSources*seriesASource, monthSources*seriesASource*360, monthInterval, d.end.AddDate(0, 0, -30), d.end,
 	)
-	r.Say("all %d series for %s", wideSeries, wideLoading)
+	r.Logf("all %d series for %s", wideSeries, wideLoading)
 	d.sendHours(r, d.wide, wideSeries, wideBatch, wideInterval, wideLoading)
-	r.Say("rollups")
+	r.Logf("rollups")
 	d.rolledUp()
 	d.settle()
 }
@@ -152,7 +152,7 @@ func (d *dashboards) sendHours(
 // statement, and as JSON, one page of 100 and all pages in sequence.
 func (d *dashboards) latest(r *record.Recorder) {
 	d.b.Helper()
-	r.Say("latest")
+	r.Logf("latest")
 	const limit = 10_000
 	sources := slices.Concat(d.day.Sources(), d.month.Sources(), d.wide.Sources()) // in the order of the pages
 	statements := d.latestHandwritten(sources[:limit/seriesASource])
@@ -189,7 +189,7 @@ func (d *dashboards) get(path string) (took float64, body []byte) {
 func (d *dashboards) queryClickHouse(statement, format string) (took float64, body []byte) {
 	d.b.Helper()
 	if d.clickhouse == "" {
-		u, err := url.Parse(d.Control().ClickHouseURL)
+		u, err := url.Parse(d.RunFile().ClickHouseURL)
 		require.NoError(d.b, err)
 		u.RawQuery = url.Values{"database": {strings.TrimPrefix(u.Path, "/")}, "date_time_output_format": {"iso"}}.Encode()
 		u.Path = "/"

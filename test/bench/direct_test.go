@@ -49,7 +49,7 @@ func (t *target) newDirect(f *load.Fleet) *direct {
 	t.b.Helper()
 	const database = "direct"
 	t.AskClickHouse("CREATE DATABASE IF NOT EXISTS " + database)
-	address, err := url.Parse(t.Control().ClickHouseURL)
+	address, err := url.Parse(t.RunFile().ClickHouseURL)
 	require.NoError(t.b, err)
 	address.Path = "/" + database
 	db, err := clickhouse.Open(t.b.Context(), address.String())

@@ -24,7 +24,7 @@ func BenchmarkDisk(b *testing.B) {
 	r.Engines(t.engines())
 	fleet := t.fleet("bench", load.Size{Sources: 100, Series: 1000})
 	measure := func(name string, values load.Values, batch, n int) {
-		r.Say("%s", name)
+		r.Logf("%s", name)
 		plan := load.Plan{Points: points, Batch: batch, Callers: 4, Values: values, Start: month(n)}
 		t.settle()
 		t.AskClickHouse("SYSTEM STOP MERGES points")

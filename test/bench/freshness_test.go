@@ -26,7 +26,7 @@ func BenchmarkFreshness(b *testing.B) {
 		{"1k", 1_000, 100}, {"10k", 10_000, 1_000}, {"100k", 100_000, 10_000}, {"500k", 500_000, 10_000},
 		{"1M", 1_000_000, 10_000},
 	} {
-		r.Say("%s points/s for %d s", at.name, seconds)
+		r.Logf("%s points/s for %d s", at.name, seconds)
 		result, err := fleet.Run(b.Context(), load.Plan{
 			Points: seconds * at.rate, Batch: at.batch, Callers: callers, Rate: float64(at.rate), Start: month(n),
 			Prepared: true,

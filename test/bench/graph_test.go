@@ -37,16 +37,16 @@ func BenchmarkCommands(b *testing.B) {
 	}}
 	g.singles(fewCallers, 1000) // warms up
 	t.settlePostgres()
-	r.Say("undo and redo with a thousand nodes")
+	r.Logf("undo and redo with a thousand nodes")
 	g.addPercentiles(r, "undo/small/", g.undoRedo(2000))
-	r.Say("round trips, %d callers", fewCallers)
+	r.Logf("round trips, %d callers", fewCallers)
 	g.addPercentiles(r, "round-trip/", g.singles(fewCallers, 10_000))
 	rows := t.newDirectRows()
 	for turn := range turns {
 		from := g.sequence()
 		single := g.singles(manyCallers, 30_000)
 		grouped, alone := rows.write(from), rows.writeEach(from)
-		r.Say("turn %d of %d: %.0f commands/s by %d callers, their rows alone %.0f/s, in a transaction each %.0f/s",
+		r.Logf("turn %d of %d: %.0f commands/s by %d callers, their rows alone %.0f/s, in a transaction each %.0f/s",
 			turn+1, turns, single.perSecond(), manyCallers, grouped, alone)
 		r.Add("single/service", "commands/s", single.perSecond())
 		r.Add("single/rows", "commands/s", grouped)
@@ -59,7 +59,7 @@ func BenchmarkCommands(b *testing.B) {
 		from := g.sequence()
 		batches := g.batches(4, 100)
 		grouped := rows.write(from)
-		r.Say(
+		r.Logf(
 			"turn %d of %d: %.0f commands/s in batches of %d, their rows alone %.0f/s", turn+1, turns, batches.perSecond(),
 			commandsPerBatch, grouped*commandsPerBatch,
 		)
@@ -67,7 +67,7 @@ func BenchmarkCommands(b *testing.B) {
 		r.Add("batch/rows", "commands/s", grouped*commandsPerBatch)
 		r.Add("batch/of-rows", "ratio", batches.perSecond()/(grouped*commandsPerBatch))
 	}
-	r.Say("beside the role embeddings")
+	r.Logf("beside the role embeddings")
 	t.restart(quiet)
 	for range turns {
 		r.Add("indexed/single", "commands/s", g.singles(manyCallers, 15_000).perSecond())
@@ -77,13 +77,13 @@ func BenchmarkCommands(b *testing.B) {
 	t.restart(slices.Concat(quiet, withoutSearch))
 	const large = 1_000_000
 	for have := rows.count("nodes"); have < large; have = rows.count("nodes") {
-		r.Say("%d nodes of %d", have, large)
+		r.Logf("%d nodes of %d", have, large)
 		g.batches(4, min(100, int(large-have+commandsPerBatch-1)/commandsPerBatch))
 	}
 	t.settlePostgres()
-	r.Say("undo and redo with a million nodes")
+	r.Logf("undo and redo with a million nodes")
 	g.addPercentiles(r, "undo/large/", g.undoRedo(2000))
-	r.Say("a node with %d edges", hubEdges)
+	r.Logf("a node with %d edges", hubEdges)
 	g.hub(r)
 	r.Save()
 }

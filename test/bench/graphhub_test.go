@@ -43,7 +43,7 @@ func (g *graphLoad) hub(r *record.Recorder) {
 					backend = max(backend, processPeak(g.t, pid))
 				}
 			}
-			r.Say("round %d of %d: %s in %s", round+1, hubRounds, step.name, took.Round(time.Millisecond))
+			r.Logf("round %d of %d: %s in %s", round+1, hubRounds, step.name, took.Round(time.Millisecond))
 			r.Add("hub/"+step.name+"/took", "s", took.Seconds())
 			r.Add("hub/"+step.name+"/memory", "MiB", g.t.peak())
 			r.Add("hub/"+step.name+"/more", "MiB", g.t.peak()-before)
@@ -79,7 +79,7 @@ func (g *graphLoad) createHub(r *record.Recorder) uuid.UUID {
 		}
 		return "/api/commands/batch", `{"commands":[` + strings.Join(edges, ",") + `]}`
 	})
-	r.Say("%.0f edges/s in batches of %d", made.perSecond(), commandsPerBatch)
+	r.Logf("%.0f edges/s in batches of %d", made.perSecond(), commandsPerBatch)
 	r.Add("batch/edges", "commands/s", made.perSecond())
 	return ids[0]
 }

@@ -59,8 +59,8 @@ func BenchmarkGraphReads(b *testing.B) {
 	t := start(b, withoutSearch...)
 	r.Engines(t.engines())
 	r.Add("buffers", "MiB", float64(t.askPostgres("SELECT pg_size_bytes(current_setting('shared_buffers'))")>>20))
-	r.Say("making %d nodes and %d edges", graphdata.LargeNodes, graphdata.LargeEdges)
-	conn, err := pgx.Connect(b.Context(), t.Control().PostgresURL)
+	r.Logf("making %d nodes and %d edges", graphdata.LargeNodes, graphdata.LargeEdges)
+	conn, err := pgx.Connect(b.Context(), t.RunFile().PostgresURL)
 	require.NoError(b, err)
 	require.NoError(b, graphdata.Fill(
 		b.Context(), conn, uuid.MustParse(t.First.WorkspaceID), graphdata.LargeNodes, graphdata.LargeEdges,
@@ -68,7 +68,7 @@ func BenchmarkGraphReads(b *testing.B) {
 	require.NoError(b, conn.Close(b.Context()))
 
 	for _, read := range graphReads {
-		r.Say("%s", read.path)
+		r.Logf("%s", read.path)
 		r.Add(read.name+"/p95", "ms", p95(t.pages("/api/queries/"+read.path)))
 		if read.first {
 			r.Add(read.name+"/first", "ms", p95(t.firstPages("/api/queries/"+read.path)))
@@ -79,7 +79,7 @@ func BenchmarkGraphReads(b *testing.B) {
 	t.Do(http.MethodGet, "/api/queries/nodes?name="+url.QueryEscape(graphdata.Hub), nil, http.StatusOK, &hub)
 	t.Do(http.MethodGet, "/api/queries/nodes?limit=100&offset=4242", nil, http.StatusOK, &ordinary)
 	for depth := 1; depth <= 3; depth++ {
-		r.Say("neighbors, depth %d", depth)
+		r.Logf("neighbors, depth %d", depth)
 		for name, nodes := range map[string][]struct{ ID string }{"hub": hub, "ordinary": ordinary} {
 			var times []float64
 			for n := range readRounds {

@@ -67,7 +67,7 @@ func BenchmarkIngest(b *testing.B) {
 // ingest measures one case. Its first turn warms up.
 func (t *target) ingest(r *record.Recorder, s ingestCase, fleet *load.Fleet, direct *direct, months *int) {
 	const turns = 3
-	plan := load.Plan{Batch: s.batch, Callers: 4, Format: s.format, Interval: time.Second, Prepared: true, Unwatched: true}
+	plan := load.Plan{Batch: s.batch, Callers: 4, Format: s.format, Interval: time.Second, Prepared: true, SkipFreshness: true}
 	plan.Values = load.ValuesGauge
 	next := func(points int64) load.Plan {
 		plan.Points, plan.Start = points, month(*months)
@@ -82,7 +82,7 @@ func (t *target) ingest(r *record.Recorder, s ingestCase, fleet *load.Fleet, dir
 		baseline := direct.load(plan, byDriver)
 		direct.requireSamePoints(plan)
 		slowest = max(slowest, service.seconds)
-		r.Say("%s, turn %d of %d: %.2f M points/s visible, inserted directly %.2f M points/s",
+		r.Logf("%s, turn %d of %d: %.2f M points/s visible, inserted directly %.2f M points/s",
 			s.name, turn+1, turns, service.perSecond()/1e6, baseline.perSecond()/1e6)
 		inserting := baseline.used.client + baseline.used.clickhouse
 		add := func(name, unit string, value float64) { r.Add(s.name+"/"+name, unit, value) }

@@ -60,13 +60,13 @@ func BenchmarkMemory(b *testing.B) {
 		require.Equal(b, result.Accepted, result.Visible)
 		peak := t.peak()
 		if c.replay {
-			r.Say("%s: the replay is %s", c.name, t.replayProgress(replay))
+			r.Logf("%s: the replay is %s", c.name, t.replayProgress(replay))
 		}
 		var refusals int64
 		for _, n := range result.Refusals {
 			refusals += n
 		}
-		r.Say(
+		r.Logf(
 			"%s: %.0f MiB, %.2f M points/s accepted, %d requests told to wait", c.name, peak, result.AcceptedPerSecond/1e6,
 			refusals,
 		)

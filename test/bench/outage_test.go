@@ -46,7 +46,7 @@ func BenchmarkOutage(b *testing.B) {
 	fleet := t.fleet("bench", load.Size{Sources: 100, Series: 1000})
 	plan := load.Plan{
 		Points: points, Batch: 10_000, Callers: 32, Rate: outageRate, Start: month(0), Interval: 100 * time.Millisecond,
-		Patience: outage + 10*time.Minute,
+		WaitTimeout: outage + 10*time.Minute,
 	}
 	started := make(chan time.Time, 1)
 	plan.Started = func() { t.resetPeak(); started <- time.Now() }
@@ -65,7 +65,7 @@ func BenchmarkOutage(b *testing.B) {
 	time.Sleep(outageLead)
 	before := t.peak()
 	resume := t.stopClickHouse()
-	r.Say("ClickHouse is stopped for %s", outage)
+	r.Logf("ClickHouse is stopped for %s", outage)
 	time.Sleep(outage)
 	peak := t.peak()
 	resume()
@@ -78,7 +78,7 @@ func BenchmarkOutage(b *testing.B) {
 
 	var refusals int64
 	for reason, n := range done.result.Refusals {
-		r.Say("answered %d times: %s", n, reason)
+		r.Logf("answered %d times: %s", n, reason)
 		refusals += n
 	}
 	r.Add("away", "s", outage.Seconds())

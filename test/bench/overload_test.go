@@ -36,7 +36,7 @@ func BenchmarkOverload(b *testing.B) {
 	r := record.New(b)
 	var t *target
 	if !separateProcessors(b, func() { t = start(b) }) {
-		r.Say("the load generator has the processors that the service has")
+		r.Logf("the load generator has the processors that the service has")
 	}
 	r.Engines(t.engines())
 	o := &overload{t: t, http: &http.Client{Timeout: time.Minute, Transport: &http.Transport{
@@ -208,12 +208,12 @@ func (o *overload) measure(r *record.Recorder, name string, request func(int64) 
 	atCapacity, perSecond := o.capacity(request)
 	require.NotEmpty(b, atCapacity.accepted)
 	p99 := percentile(atCapacity.accepted, 0.99)
-	r.Say("%s: %.0f requests/s from %d callers, p99 %s", name, perSecond, overloadCallers, p99.Round(time.Millisecond))
+	r.Logf("%s: %.0f requests/s from %d callers, p99 %s", name, perSecond, overloadCallers, p99.Round(time.Millisecond))
 	flooded, pending := o.flood(overloadFactor*perSecond, request)
 	took := o.recovery(p99, request) // from the last request sent, while others are pending
 	pending.Wait()
 	all := len(flooded.accepted) + len(flooded.refused) + flooded.timeouts + flooded.unsent
-	r.Say(
+	r.Logf(
 		"%s: three times that: %d accepted, %d refused, %d timed out, %d not sent; as quick as before after %s; wrong: %v",
 		name, len(flooded.accepted), len(flooded.refused), flooded.timeouts, flooded.unsent, took.Round(10*time.Millisecond),
 		flooded.unexpected,

@@ -25,7 +25,7 @@ func BenchmarkPipeline(b *testing.B) {
 	fleet := t.fleet("bench", load.Size{Sources: 100, Series: 1000})
 	direct := t.newDirect(fleet)
 	plan := load.Plan{
-		Batch: 100_000, Callers: 4, Values: load.ValuesGauge, Interval: time.Second, Prepared: true, Unwatched: true,
+		Batch: 100_000, Callers: 4, Values: load.ValuesGauge, Interval: time.Second, Prepared: true, SkipFreshness: true,
 	}
 	for pair := range pairs + 1 { // the first warms up and is not counted
 		plan.Points, plan.Start = 10_000_000, month(pair)
@@ -40,7 +40,7 @@ func BenchmarkPipeline(b *testing.B) {
 		if pair == 0 {
 			continue
 		}
-		r.Say("turn %d of %d: %.2f M points/s visible, inserted directly %.2f M points/s",
+		r.Logf("turn %d of %d: %.2f M points/s visible, inserted directly %.2f M points/s",
 			pair, pairs, service.perSecond()/1e6, baseline.perSecond()/1e6)
 		inserting := baseline.used.client + baseline.used.clickhouse
 		writing := written.used.client + written.used.clickhouse
@@ -86,7 +86,7 @@ func benchmarkRollups(b *testing.B, r *record.Recorder, plan load.Plan) {
 			continue
 		}
 		drained := float64(service.points) / time.Since(began).Seconds()
-		r.Say(
+		r.Logf(
 			"with rollups, turn %d of %d: %.2f M points/s visible, %.2f M rolled up", turn, turns, service.perSecond()/1e6,
 			drained/1e6,
 		)
@@ -107,7 +107,7 @@ func replayTwice(b *testing.B, r *record.Recorder, plan load.Plan) {
 	t.load(fleet, plan) // warms up
 	plan.Points, plan.Start = 50_000_000, month(1)
 	ingested := t.load(fleet, plan).perSecond()
-	r.Say("in one go: %.2f M points/s visible of %d M points", ingested/1e6, plan.Points/1_000_000)
+	r.Logf("in one go: %.2f M points/s visible of %d M points", ingested/1e6, plan.Points/1_000_000)
 	r.Add("sustained", "points/s", ingested)
 	const contents = "SELECT count(), sum(cityHash64(series, ts, value, version)) FROM points FINAL"
 	before := t.AskClickHouse(contents)
@@ -125,7 +125,7 @@ func replayTwice(b *testing.B, r *record.Recorder, plan load.Plan) {
 		t.settle()
 		require.Equal(t.b, before, t.AskClickHouse(contents))
 		perSecond := float64(job.Rows) / job.FinishedAt.Sub(job.StartedAt).Seconds()
-		r.Say("replay %d of 2: %.2f M points/s of %.1f M points", turn+1, perSecond/1e6, float64(job.Rows)/1e6)
+		r.Logf("replay %d of 2: %.2f M points/s of %.1f M points", turn+1, perSecond/1e6, float64(job.Rows)/1e6)
 		r.Add("replayed", "points/s", perSecond)
 		r.Add("replayed-of-sustained", "ratio", perSecond/ingested)
 	}

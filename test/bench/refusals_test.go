@@ -60,7 +60,7 @@ func BenchmarkRefusals(b *testing.B) {
 			r.Add(name+"/p99", "ms", p99)
 			r.Add(name+"/p99-at-once", "ms", atOnce)
 			r.Add(name+"/sent", "requests/s", sent)
-			r.Say("%s: p99 %.3f ms, refused by nothing %.3f ms, alone %.3f ms, %.0f refused a second",
+			r.Logf("%s: p99 %.3f ms, refused by nothing %.3f ms, alone %.3f ms, %.0f refused a second",
 				name, p99, atOnce, alone.p99, sent)
 		}
 	}

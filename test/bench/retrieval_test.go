@@ -57,7 +57,7 @@ func BenchmarkRetrieval(b *testing.B) {
 		}
 		t.Start()
 		r.Engines(t.engines())
-		r.Say("%s: loading %d passages", model, len(w.passages))
+		r.Logf("%s: loading %d passages", model, len(w.passages))
 		began := time.Now()
 		t.loadWiki(w)
 		t.indexed(r)
@@ -68,16 +68,16 @@ func BenchmarkRetrieval(b *testing.B) {
 			{"search", searchPath, ``},
 			{"hybrid", hybridPath, ``},
 		} {
-			r.Say("%s: %s", model, lane.name)
+			r.Logf("%s: %s", model, lane.name)
 			t.measureQuestions(r, w, model+"/"+lane.name, lane.path, lane.more)
 		}
-		r.Say("%s: paraphrases", model)
+		r.Logf("%s: paraphrases", model)
 		r.Add(model+"/paraphrases", "%", t.paraphrases(b))
-		r.Say("%s: freshness at %d commands/s", model, textsASecond)
+		r.Logf("%s: freshness at %d commands/s", model, textsASecond)
 		addTimes(r, model+"/fresh", t.freshness(textsASecond, func() string {
 			return "Reads " + uuid.NewString() + " in the yard."
 		}))
-		r.Say("%s: freshness at %d passages/s", model, pagesASecond)
+		r.Logf("%s: freshness at %d passages/s", model, pagesASecond)
 		random := rand.New(rand.NewPCG(1, pageWords))
 		addTimes(r, model+"/fresh-passages", t.freshness(pagesASecond, func() string {
 			return someWords(random, w, pageWords)
@@ -175,7 +175,7 @@ func (t *target) indexed(r *record.Recorder) {
 		require.True(t.b, time.Now().Before(deadline), "%+v", status)
 		if time.Since(reported) > 15*time.Second {
 			reported = time.Now()
-			r.Say("%d of %d nodes are indexed", status.Nodes.Indexed, status.Nodes.Total)
+			r.Logf("%d of %d nodes are indexed", status.Nodes.Indexed, status.Nodes.Total)
 		}
 	}
 }
@@ -216,7 +216,7 @@ func (t *target) measureQuestions(r *record.Recorder, w *wiki, name, path, more 
 		}
 	}
 	slices.Sort(times)
-	r.Say("%s: R@2 %.1f, R@5 %.1f, p50 %.1f ms, p95 %.1f ms", name, 100*two/float64(len(w.questions)),
+	r.Logf("%s: R@2 %.1f, R@5 %.1f, p50 %.1f ms, p95 %.1f ms", name, 100*two/float64(len(w.questions)),
 		100*five/float64(len(w.questions)), times[len(times)/2], times[len(times)*95/100])
 	r.Add(name+"/R@2", "%", 100*two/float64(len(w.questions)))
 	r.Add(name+"/R@5", "%", 100*five/float64(len(w.questions)))

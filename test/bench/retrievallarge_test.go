@@ -39,7 +39,7 @@ func BenchmarkRetrievalLarge(b *testing.B) {
 	t.Env = append(t.Env, "LIVEGRAPH_MILVUS_ADDRESS="+milvus.Address())
 	t.Start()
 	r.Engines(t.engines())
-	r.Say("loading %d nodes and %d edges", largeNodes, largeEdges)
+	r.Logf("loading %d nodes and %d edges", largeNodes, largeEdges)
 	began := time.Now()
 	t.loadLarge(r, w)
 	r.Add("load", "s", time.Since(began).Seconds())
@@ -55,7 +55,7 @@ func BenchmarkRetrievalLarge(b *testing.B) {
 	} {
 		times := t.askQuestions(w, lane.path, lane.more)
 		addTimes(r, lane.name, times)
-		r.Say("%s: p50 %.1f ms, p95 %.1f ms", lane.name, times[len(times)/2], times[len(times)*95/100])
+		r.Logf("%s: p50 %.1f ms, p95 %.1f ms", lane.name, times[len(times)/2], times[len(times)*95/100])
 	}
 	t.Stop()
 	r.Save()
@@ -107,7 +107,7 @@ func (t *target) loadLarge(r *record.Recorder, w *wiki) {
 	send := func(done, all int) {
 		t.Do(http.MethodPost, "/api/commands/batch", map[string]any{"commands": batch}, http.StatusOK, nil)
 		if batch = batch[:0]; done%100_000 == 0 {
-			r.Say("%d of %d", done, all)
+			r.Logf("%d of %d", done, all)
 		}
 	}
 	for i, id := range ids {

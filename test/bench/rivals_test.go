@@ -51,7 +51,7 @@ func BenchmarkRivals(b *testing.B) {
 		fleet := t.fleet("rivals-"+c.name, size)
 		for turn := range turns + 1 { // the first warms up and is not counted
 			plan := load.Plan{
-				Points: rivalPoints, Batch: rivalBatch, Callers: rivalCallers, Format: c.format, Prepared: true, Unwatched: true,
+				Points: rivalPoints, Batch: rivalBatch, Callers: rivalCallers, Format: c.format, Prepared: true, SkipFreshness: true,
 				Values: load.ValuesGauge, Interval: time.Second, Start: month(turn),
 			}
 			if turn == 0 {
@@ -62,7 +62,7 @@ func BenchmarkRivals(b *testing.B) {
 				if turn == 0 {
 					return
 				}
-				r.Say("%s, turn %d of %d: %s %.2f M points/s visible", c.name, turn, turns, name, o.perSecond()/1e6)
+				r.Logf("%s, turn %d of %d: %s %.2f M points/s visible", c.name, turn, turns, name, o.perSecond()/1e6)
 				r.Add(name+"/"+c.name+"/answered", "points/s", o.answeredPerSecond)
 				r.Add(name+"/"+c.name+"/visible", "points/s", o.perSecond())
 				r.Add(name+"/"+c.name+"/cpu", "cpu-ns/point", o.perPoint(o.used.total()))
@@ -92,10 +92,10 @@ func (t *target) rivals(r *record.Recorder) (started []*rival.Rival) {
 	} {
 		other, err := open()
 		if err != nil {
-			r.Say("DID NOT RUN: %v", err)
+			r.Logf("DID NOT RUN: %v", err)
 			continue
 		}
-		require.NoError(t.b, other.Rest())
+		require.NoError(t.b, other.Pause())
 		r.Engines(map[string]string{other.Name: other.Version})
 		started = append(started, other)
 	}
@@ -139,7 +139,7 @@ func (t *target) sendTo(
 	other *rival.Rival, c comparison, fleet *load.Fleet, plan load.Plan, address string, bodies [][]byte,
 ) outcome {
 	t.b.Helper()
-	require.NoError(t.b, other.Wake())
+	require.NoError(t.b, other.Resume())
 	self := func() time.Duration {
 		p, ok := readProcess(other.PID())
 		require.True(t.b, ok, "%s has ended", other.Name)
@@ -156,6 +156,6 @@ func (t *target) sendTo(
 		points: plan.Points, seconds: time.Since(began).Seconds(),
 		answeredPerSecond: float64(plan.Points) / answered.Seconds(), used: usage{otherEngines: self() - before},
 	}
-	require.NoError(t.b, other.Rest())
+	require.NoError(t.b, other.Pause())
 	return o
 }

@@ -30,7 +30,7 @@ func BenchmarkScrape(b *testing.B) {
 		ended <- err
 	}()
 	<-started
-	r.Say("%d scrapes", scrapes)
+	r.Logf("%d scrapes", scrapes)
 	client := http.Client{Timeout: 30 * time.Second}
 	var size int64
 	for range scrapes {

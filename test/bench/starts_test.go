@@ -24,7 +24,7 @@ func BenchmarkStarts(b *testing.B) {
 	const rounds, records, size = 3, 10_000, 100_000
 	r := record.New(b)
 	var t *target
-	r.Say("%d first starts", rounds)
+	r.Logf("%d first starts", rounds)
 	for range rounds {
 		if t != nil {
 			require.Zero(b, t.Stop())
@@ -34,7 +34,7 @@ func BenchmarkStarts(b *testing.B) {
 	}
 	r.Engines(t.engines())
 	t.fillLog(records, size)
-	r.Say("%d starts with a log of 1 GB", rounds)
+	r.Logf("%d starts with a log of 1 GB", rounds)
 	for range rounds {
 		began := time.Now()
 		require.Zero(b, t.Stop())
@@ -100,7 +100,7 @@ func startEngines(b *testing.B, r *record.Recorder, rounds int) {
 		},
 	}
 	for _, name := range slices.Sorted(maps.Keys(engines)) {
-		r.Say("%d first and second starts of %s alone", rounds, name)
+		r.Logf("%d first and second starts of %s alone", rounds, name)
 		for range rounds {
 			o := embedded.EngineOptions{
 				Dir: filepath.Join(b.TempDir(), name), Packages: packages, Logger: slog.New(slog.DiscardHandler),

@@ -29,7 +29,7 @@ const shortSeed = 22
 // requireNoViolation executes a run and requires that it finds no violation.
 func requireNoViolation(t *testing.T, c run.Config) {
 	t.Helper()
-	testenv.NeedsEngines(t)
+	testenv.RequireEngines(t)
 	dir, err := os.MkdirTemp("", "livegraph-chaos-") // kept after a violation
 	require.NoError(t, err)
 	c.Environment.Dir, c.Environment.Binary = dir, binary

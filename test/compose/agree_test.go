@@ -99,7 +99,7 @@ func TestLivegraphTakesItsSettings(t *testing.T) {
 			require.Equal(t, roles, cfg.Roles)
 			require.Equal(t, []string{"kafka:9092"}, cfg.Kafka.Brokers)
 			require.Equal(t, "milvus:19530", cfg.Milvus.Address)
-			require.Equal(t, "http://embedder:8080/v1", cfg.Embedder.At)
+			require.Equal(t, "http://embedder:8080/v1", cfg.Embedder.Address)
 			require.Equal(t, environment(project.Services[embedderService])["EMBEDDER_KEY"], cfg.Embedder.Key.Reveal())
 			require.Equal(t, embedded.EmbedderModel, cfg.Embedder.Model)
 			require.Equal(t, embedded.EmbedderDimensions, cfg.Embedder.Dimensions)

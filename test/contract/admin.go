@@ -35,14 +35,14 @@ type Administration struct {
 	Records *clickhouse.DB
 	// Metrics is the registry that the overview reads; nil: an empty one.
 	Metrics *prometheus.Registry
-	// Page contains the files of the admin UI; nil: PageFiles.
-	Page fs.FS
+	// UIFiles contains the files of the admin UI; nil: UIFiles.
+	UIFiles fs.FS
 	// Change, when set, changes the dependencies of the routes.
 	Change func(*admin.Deps)
 }
 
-// PageFiles returns the files of a small admin UI, for tests.
-func PageFiles() fs.FS {
+// UIFiles returns the files of a small admin UI, for tests.
+func UIFiles() fs.FS {
 	return fstest.MapFS{
 		"index.html": {Data: []byte(
 			`<!doctype html><title>Livegraph</title><script type="module" src="/admin/assets/main-a1b2c3.js"></script>`,
@@ -63,11 +63,11 @@ func (g *Administration) Group(t testing.TB, s *Server) []route.Route {
 	if g.Metrics == nil {
 		g.Metrics = prometheus.NewRegistry()
 	}
-	if g.Page == nil {
-		g.Page = PageFiles()
+	if g.UIFiles == nil {
+		g.UIFiles = UIFiles()
 	}
 	deps := admin.Deps{
-		Operators: s.DB, Workspaces: s.DB, Keys: s.DB, Limits: ratelimit.New(ratelimit.Deps{}), Page: g.Page,
+		Operators: s.DB, Workspaces: s.DB, Keys: s.DB, Limits: ratelimit.New(ratelimit.Deps{}), Files: g.UIFiles,
 		Overview: &admin.Overview{Version: Version, Roles: []string{"api"}, Started: time.Now(), Metrics: g.Metrics},
 	}
 	if s.Limits != nil {
@@ -76,10 +76,10 @@ func (g *Administration) Group(t testing.TB, s *Server) []route.Route {
 	if g.Change != nil {
 		g.Change(&deps)
 	}
-	s.Page, err = admin.New(deps)
+	s.AdminUI, err = admin.New(deps)
 	require.NoError(t, err)
-	background(t, s.Page.Run)
-	routes := s.Page.Routes()
+	background(t, s.AdminUI.Run)
+	routes := s.AdminUI.Routes()
 	if g.Records != nil {
 		installation, err := s.DB.Installation(t.Context())
 		require.NoError(t, err)
@@ -174,8 +174,8 @@ func (o *Operator) Send(t testing.TB, method, path, body string, status int, dat
 	return a
 }
 
-// CheckPageSchema validates a JSON object against a schema of the API of the admin UI.
-func (s *Server) CheckPageSchema(t testing.TB, name, object string) {
+// CheckAdminSchema validates a JSON object against a schema of the API of the admin UI.
+func (s *Server) CheckAdminSchema(t testing.TB, name, object string) {
 	t.Helper()
 	var value any
 	require.NoError(t, json.Unmarshal([]byte(object), &value))

@@ -103,7 +103,7 @@ func TestFailedLoginsAreLimitedByAddress(t *testing.T) {
 func TestFailedLoginsOfOthersDoNotKeepAnOperatorOutOfTheNetworkOfTheLastLogin(t *testing.T) {
 	t.Parallel()
 	page := &contract.Administration{Change: func(d *admin.Deps) {
-		d.Attempts = admin.Attempts{PerAddress: 3, AddressWindow: 24 * time.Hour, Kept: 2}
+		d.Attempts = admin.Attempts{PerAddress: 3, AddressWindow: 24 * time.Hour, Reserved: 2}
 	}}
 	awaitWindow(t, 24*time.Hour, 20*time.Second)
 	s := contract.Start(t, page.Group)

@@ -24,11 +24,11 @@ func TestThePagesRoutesAndTheirDescriptionAreTheSame(t *testing.T) {
 	t.Parallel()
 	log := &contract.Audit{}
 	page := &contract.Administration{}
-	s := contract.Start(t, log.Group, (&contract.Desk{}).Group, func(t testing.TB, s *contract.Server) []route.Route {
+	s := contract.Start(t, log.Group, (&contract.Pipeline{}).Group, func(t testing.TB, s *contract.Server) []route.Route {
 		page.Records = log.Records
 		return page.Group(t, s)
 	})
-	documented := s.PathsOfPage()
+	documented := s.AdminOperations()
 	served := map[string]bool{}
 	for _, rt := range s.API.Routes() {
 		if !strings.HasPrefix(rt.Pattern, "/admin") {
@@ -82,7 +82,7 @@ func TestEachRouteOfAWorkspaceIsThereForOperators(t *testing.T) {
 		nowhere.RequireFailure(t, 400, validation, "", map[string]any{"field": "x-workspace-id"})
 		unknown := s.DoUnchecked(t, o.Request(contract.Request{Method: m.Method, Path: path, Workspace: uuid.NewString()}))
 		require.Equal(t, 404, unknown.Status, name)
-		if rt.Lasts {
+		if rt.Streaming {
 			continue // the answer would not end
 		}
 		a := o.Do(t, contract.Request{Method: m.Method, Path: path, Workspace: s.Workspace.String()})
@@ -316,7 +316,7 @@ func TestWhatOperatorsDoIsInTheTrailAndNotAmongTheUsesOfKeys(t *testing.T) {
 	}
 
 	use := s.Do(t, contract.Request{Path: "/api/queries/nodes"})
-	var uses []audit.Use
+	var uses []audit.Entry
 	eventually(t, "the use of the key", func() bool {
 		o.Get(t, "/admin/api/audit?requestId="+use.RequestID, &uses)
 		return len(uses) == 1
@@ -356,7 +356,7 @@ func TestWhatCannotBeNotedIsNotDone(t *testing.T) {
 
 func TestTheTrailIsKeptForItsTime(t *testing.T) {
 	t.Parallel()
-	page := &contract.Administration{Change: func(d *admin.Deps) { d.TrailKept = time.Hour }}
+	page := &contract.Administration{Change: func(d *admin.Deps) { d.TrailRetention = time.Hour }}
 	s := contract.Start(t, page.Group)
 	s.Login(t)
 	execute(t, s, `UPDATE operator_acts SET at = now() - interval '2 hours'`)

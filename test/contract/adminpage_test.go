@@ -161,7 +161,7 @@ func TestEveryAnswerOfThePageIsGuarded(t *testing.T) {
 
 func TestAPageThatWasNotBuiltSaysSo(t *testing.T) {
 	t.Parallel()
-	page := &contract.Administration{Page: fstest.MapFS{".keep": {}}}
+	page := &contract.Administration{UIFiles: fstest.MapFS{".keep": {}}}
 	s := contract.Start(t, page.Group)
 	for _, path := range []string{"/admin", "/admin/keys"} {
 		a := s.Do(t, contract.Request{Path: path, Key: contract.None, Workspace: contract.None})

@@ -36,9 +36,9 @@ func eventually(t *testing.T, what string, condition func() bool) {
 }
 
 // waitForUse waits until the workspace's admin can read the audit record of a request.
-func waitForUse(t *testing.T, s *contract.Server, requestID string, ready func(u *audit.Use) bool) audit.Use {
+func waitForUse(t *testing.T, s *contract.Server, requestID string, ready func(u *audit.Entry) bool) audit.Entry {
 	t.Helper()
-	var found []audit.Use
+	var found []audit.Entry
 	eventually(t, "the use "+requestID, func() bool {
 		s.Get(t, "/api/admin/audit?requestId="+requestID, &found)
 		require.LessOrEqual(t, len(found), 1, "a request is shown once")
@@ -141,7 +141,7 @@ func TestRequestsWithoutAKnownKeyAreCountedByAddress(t *testing.T) {
 		}
 		return counted == asked && len(found) < asked
 	})
-	var mine []audit.Use
+	var mine []audit.Entry
 	s.Get(t, "/api/admin/audit?status=401", &mine)
 	require.Empty(t, mine, "they are nobody's")
 }
@@ -194,7 +194,7 @@ func TestAnAuditLogIsFilteredAndPaged(t *testing.T) {
 		s.Do(t, contract.Request{Path: "/api/queries/edges", Key: reader})
 	}
 	byKey := "keyId=" + key.ID.String()
-	page := func(query string) (found []audit.Use, next string, total int64) {
+	page := func(query string) (found []audit.Entry, next string, total int64) {
 		a := s.Get(t, "/api/admin/audit?"+query, &found)
 		var answer struct{ Meta struct{ NextCursor *string } }
 		require.NoError(t, json.Unmarshal(a.Body, &answer))
@@ -313,7 +313,7 @@ func TestBadQuestionsToTheAuditLogAreRefused(t *testing.T) {
 	}
 	// Text that has a meaning in SQL or a spreadsheet is matched literally.
 	for _, route := range []string{"' OR 1=1 --", "{route:String}", "\\", "%", "=cmd()"} {
-		var found []audit.Use
+		var found []audit.Entry
 		s.Get(t, "/api/admin/audit?route="+url.QueryEscape(route), &found)
 		require.Empty(t, found)
 	}
@@ -321,7 +321,7 @@ func TestBadQuestionsToTheAuditLogAreRefused(t *testing.T) {
 
 func TestAFullSpoolRefusesRequestsWithAKeyAlone(t *testing.T) {
 	t.Parallel()
-	group := &contract.Audit{Alone: true, Limit: 500}
+	group := &contract.Audit{SpoolOnly: true, MaxSpoolBytes: 500}
 	s := contract.Start(t, group.Group)
 	var a *contract.Answer
 	eventually(t, "what was done is shown", func() bool {
@@ -340,7 +340,7 @@ func TestAFullSpoolRefusesRequestsWithAKeyAlone(t *testing.T) {
 
 func TestAUseThatCannotBeRecordedIsNotAnswered(t *testing.T) {
 	t.Parallel()
-	group := &contract.Audit{Alone: true}
+	group := &contract.Audit{SpoolOnly: true}
 	s := contract.Start(t, group.Group)
 	require.NoError(t, group.Spool.Close())
 	a := s.Do(t, contract.Request{Path: "/api/me", Header: map[string]string{"Accept-Encoding": "gzip"}})
@@ -352,7 +352,7 @@ func TestAUseThatCannotBeRecordedIsNotAnswered(t *testing.T) {
 
 func TestACommandThatWasAppliedIsNamedWhereItsUseCannotBeRecorded(t *testing.T) {
 	t.Parallel()
-	group := &contract.Audit{Alone: true}
+	group := &contract.Audit{SpoolOnly: true}
 	writes := &contract.Commands{}
 	s := contract.Start(t, group.Group, writes.Group)
 	require.NoError(t, group.Spool.Close())
@@ -385,7 +385,7 @@ func TestAStreamIsRecordedWhenItOpensAndWhenItEnds(t *testing.T) {
 	open := waitForUse(t, s, id, nil)
 	require.Equal(t, "firstByte", open.Until)
 	require.NoError(t, response.Body.Close())
-	closed := waitForUse(t, s, id, func(u *audit.Use) bool { return u.Until == "end" })
+	closed := waitForUse(t, s, id, func(u *audit.Entry) bool { return u.Until == "end" })
 	require.GreaterOrEqual(t, closed.DurationMS, open.DurationMS)
 	require.Equal(t, open.Timestamp, closed.Timestamp)
 }
@@ -411,7 +411,7 @@ func TestAKeysTextIsNowhereInTheAuditLog(t *testing.T) {
 		return nil
 	}))
 	waitForUse(t, s, last.RequestID, nil)
-	rows := testenv.AskClickHouse(t, group.Store, "SELECT * FROM audit FORMAT JSONEachRow")
+	rows := testenv.QueryClickHouse(t, group.ClickHouseURL, "SELECT * FROM audit FORMAT JSONEachRow")
 	require.Contains(t, rows, last.RequestID)
 	require.NotContains(t, rows, secret)
 	require.NotContains(t, rows, secret[:20])

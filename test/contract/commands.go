@@ -24,8 +24,8 @@ import (
 type Commands struct {
 	Log   *kafka.Client
 	Redis *redis.DB
-	// Undecided starts no consumer: commands stay in the log until Decide is called.
-	Undecided bool
+	// WithoutConsumer starts no consumer: commands stay in the log until Decide is called.
+	WithoutConsumer bool
 	// Change, when set, changes the dependencies of the routes.
 	Change func(*commands.Deps)
 }
@@ -49,21 +49,21 @@ func (c *Commands) Group(t testing.TB, s *Server) []route.Route {
 	background(t, ignoreCanceled(replies.Run))
 	background(t, ignoreCanceled(waiter.Run))
 	deps := commands.Deps{
-		Log: c.Log, Outcomes: s.DB, Fate: s.DB, Purges: s.DB, Waiter: waiter,
+		Log: c.Log, Outcomes: s.DB, OutcomeWriter: s.DB, Purges: s.DB, Waiter: waiter,
 		Keys: idempotency.New(s.DB, slog.Default(), nil), IDKey: installation.CheckpointKey,
 		Bodies: request.NewBudget(256 << 20),
 	}
 	if c.Change != nil {
 		c.Change(&deps)
 	}
-	if !c.Undecided {
-		c.Decide(t, s)
+	if !c.WithoutConsumer {
+		c.RunConsumer(t, s)
 	}
 	return commands.Routes(deps)
 }
 
-// Decide runs a consumer of commands until the test ends.
-func (c *Commands) Decide(t testing.TB, s *Server) {
+// RunConsumer runs a consumer of commands until the test ends.
+func (c *Commands) RunConsumer(t testing.TB, s *Server) {
 	t.Helper()
 	consumer := commandconsumer.New(commandconsumer.Deps{
 		Log: c.Log, Graph: s.DB, Redis: c.Redis, Logger: slog.Default(),

@@ -66,7 +66,7 @@ func TestWhatCameOfACommandCanBeAsked(t *testing.T) {
 
 func TestACommandThatTakesTooLongMayStillApply(t *testing.T) {
 	t.Parallel()
-	w := startCommandsWith(t, &contract.Commands{Undecided: true})
+	w := startCommandsWith(t, &contract.Commands{WithoutConsumer: true})
 	send := func(path, prefer, body string) *contract.Answer {
 		return w.Do(t, contract.Request{
 			Method: http.MethodPost, Path: path, Body: body, Header: map[string]string{"Prefer": prefer},
@@ -86,7 +86,7 @@ func TestACommandThatTakesTooLongMayStillApply(t *testing.T) {
 		require.Equal(t, "pending", w.state(t, id).Status)
 		ids = append(ids, id)
 	}
-	w.Decide(t, w.Server)
+	w.RunConsumer(t, w.Server)
 	require.Eventually(t, func() bool {
 		return w.state(t, ids[2]).Status == "applied"
 	}, 20*time.Second, 10*time.Millisecond)
@@ -165,7 +165,7 @@ func TestACommandThatDidNotReachTheLogIsSettled(t *testing.T) {
 	t.Parallel()
 	log := contract.OpenLog(t, testenv.NewKFake(t))
 	lossy := &lossyLog{Client: log}
-	group := &contract.Commands{Log: log, Undecided: true, Change: func(d *commands.Deps) {
+	group := &contract.Commands{Log: log, WithoutConsumer: true, Change: func(d *commands.Deps) {
 		d.Log, d.AbandonAfter = lossy, time.Millisecond
 	}}
 	w := startCommandsWith(t, group)
@@ -179,7 +179,7 @@ func TestACommandThatDidNotReachTheLogIsSettled(t *testing.T) {
 	waiting := lossy.lost[0]
 	require.NoError(t, log.ProduceCommand(t.Context(), waiting))
 	require.Equal(t, "pending", w.state(t, first).Status, "what is in the log may be this one")
-	w.Decide(t, w.Server)
+	w.RunConsumer(t, w.Server)
 	require.Eventually(t, func() bool {
 		return w.state(t, first).Status == "applied"
 	}, 20*time.Second, 10*time.Millisecond)

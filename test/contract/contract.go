@@ -47,7 +47,7 @@ type Server struct {
 	Auth      *auth.Authenticator
 	API       *api.Server
 	Trail     *audit.Trail       // set by the group Audit, if it is used
-	Page      *admin.Admin       // set by the group Administration, if it is used
+	AdminUI   *admin.Admin       // set by the group Administration, if it is used
 	Limits    *ratelimit.Limiter // nil, unless a group sets it: the process counts by itself
 	Workspace uuid.UUID          // mode live, plan enterprise
 	Admin     string             // the text of a key with scope admin for Workspace
@@ -93,8 +93,8 @@ func StartWith(t testing.TB, cfg config.API, groups ...Group) *Server {
 	return s
 }
 
-// Another starts another API server on the same database.
-func (s *Server) Another(t testing.TB, groups ...Group) *Server {
+// StartAnother starts another API server on the same database.
+func (s *Server) StartAnother(t testing.TB, groups ...Group) *Server {
 	t.Helper()
 	other := *s
 	other.http, other.Limits = newClient(), nil
@@ -117,8 +117,8 @@ func (s *Server) start(t testing.TB, cfg config.API, groups []Group) {
 	if s.Limits != nil {
 		deps.Limits = s.Limits
 	}
-	if s.Page != nil {
-		deps.Admin = s.Page
+	if s.AdminUI != nil {
+		deps.Admin = s.AdminUI
 	}
 	var err error
 	s.API, err = api.New(deps)
@@ -126,8 +126,8 @@ func (s *Server) start(t testing.TB, cfg config.API, groups []Group) {
 	s.URL, s.Stop = serve(t, s.API)
 }
 
-// Counted returns a group without routes that counts requests in the Redis at the URL.
-func Counted(url string) Group {
+// WithRedisLimits returns a group without routes that counts requests in the Redis at the URL.
+func WithRedisLimits(url string) Group {
 	return func(t testing.TB, s *Server) []route.Route {
 		t.Helper()
 		db, err := redis.Open(t.Context(), redis.Options{URL: url})
@@ -179,14 +179,14 @@ func (s *Server) Address() string {
 	return u.Host
 }
 
-// PathsOfContract returns every method and path that the contract documents, as
+// ContractOperations returns every method and path that the contract documents, as
 // in "GET /api/me".
-func (s *Server) PathsOfContract() map[string]*openapi3.Operation {
+func (s *Server) ContractOperations() map[string]*openapi3.Operation {
 	return operationsOf(s.contract.doc)
 }
 
-// PathsOfPage is PathsOfContract for the API of the admin UI.
-func (s *Server) PathsOfPage() map[string]*openapi3.Operation {
+// AdminOperations is ContractOperations for the API of the admin UI.
+func (s *Server) AdminOperations() map[string]*openapi3.Operation {
 	return operationsOf(s.adminContract.doc)
 }
 

@@ -56,7 +56,7 @@ func (d *pipelineTest) deadLetters(t *testing.T, query string) (list []deadLette
 // count dead letters. It returns the id of the source.
 func (d *pipelineTest) createDeadLetters(t *testing.T, count int) (source string) {
 	t.Helper()
-	testenv.AskClickHouse(t, d.pipeline.Store, "ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
+	testenv.QueryClickHouse(t, d.pipeline.ClickHouseURL, "ALTER TABLE points ADD CONSTRAINT good CHECK value != 666")
 	made := decode[struct{ ID string }](
 		t, d.Server.Do(t, contract.Request{Method: http.MethodPost, Path: "/api/live-data/sources", Body: `{"name":"pump"}`}),
 		201,
@@ -80,7 +80,7 @@ func (d *pipelineTest) createDeadLetters(t *testing.T, count int) (source string
 // acceptValue makes ClickHouse accept the value again.
 func (d *pipelineTest) acceptValue(t *testing.T) {
 	t.Helper()
-	testenv.AskClickHouse(t, d.pipeline.Store, "ALTER TABLE points DROP CONSTRAINT good")
+	testenv.QueryClickHouse(t, d.pipeline.ClickHouseURL, "ALTER TABLE points DROP CONSTRAINT good")
 }
 
 // countPoints returns the number of points that a query of the source returns.

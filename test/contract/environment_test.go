@@ -35,7 +35,7 @@ func startEnvironment(t *testing.T) *environment {
 	points, commands := &contract.LiveData{}, &contract.Commands{}
 	search := func(t testing.TB, s *contract.Server) []route.Route {
 		t.Helper()
-		return (&contract.Search{Unindexed: true, Points: points.Points}).Group(t, s)
+		return (&contract.Search{WithoutIndexes: true, Points: points.Points}).Group(t, s)
 	}
 	s := contract.Start(
 		t, points.Group, commands.Group, contract.GraphReads, search, (&contract.Audit{}).Group, testRoutes,

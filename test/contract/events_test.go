@@ -239,7 +239,7 @@ func TestAStreamOfAKeyThatMayNoLongerReadEnds(t *testing.T) {
 
 func TestAStreamOfARevokedKeyEndsThoughItsReaderDoesNotRead(t *testing.T) {
 	t.Parallel()
-	group := &contract.Graph{Change: func(d *queries.Deps) { d.Patience = 2 * time.Minute }}
+	group := &contract.Graph{Change: func(d *queries.Deps) { d.WriteTimeout = 2 * time.Minute }}
 	g := startGraphWith(t, group)
 	text, key := g.AddKey(
 		t, access.NewKey{Mode: "live", Workspaces: []uuid.UUID{g.Workspace}}, request.ReadNodes, request.ReadEdges,
@@ -286,7 +286,7 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 // A reader that does not read is disconnected, and its resources are released.
 func TestAStreamThatIsNotReadEnds(t *testing.T) {
 	t.Parallel()
-	group := &contract.Graph{Change: func(d *queries.Deps) { d.Patience = 200 * time.Millisecond }}
+	group := &contract.Graph{Change: func(d *queries.Deps) { d.WriteTimeout = 200 * time.Millisecond }}
 	g := startGraphWith(t, group)
 	g.openUnread(t, g.Admin)
 	require.Eventually(t, func() bool { return group.Feed.Streams() == 0 }, 20*time.Second, 10*time.Millisecond)

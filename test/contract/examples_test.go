@@ -17,7 +17,7 @@ import (
 func TestTheContractsExamplesWork(t *testing.T) {
 	t.Parallel()
 	l := startLive(t)
-	operations := l.PathsOfContract()
+	operations := l.ContractOperations()
 	send := func(operation, path string, status int) {
 		method, _, _ := strings.Cut(operation, " ")
 		for name, body := range examples(t, operations[operation]) {
@@ -55,9 +55,9 @@ func TestTheContractsExamplesWork(t *testing.T) {
 func TestTheContractsCommandsWork(t *testing.T) {
 	t.Parallel()
 	w := startCommands(t)
-	batch := examples(t, w.PathsOfContract()["POST "+batchPath])
+	batch := examples(t, w.ContractOperations()["POST "+batchPath])
 	require.Equal(t, http.StatusOK, w.batch(t, batch["example"]).Status)
-	single := examples(t, w.PathsOfContract()["POST "+executePath])
+	single := examples(t, w.ContractOperations()["POST "+executePath])
 	require.Len(t, single, 3)
 	w.mustExecute(t, single["create"])
 	w.mustExecute(t, single["update"])

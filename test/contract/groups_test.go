@@ -12,7 +12,7 @@ import (
 func groups() []contract.Group {
 	return []contract.Group{
 		(&contract.LiveData{}).Group, (&contract.Commands{}).Group, contract.GraphReads,
-		(&contract.Search{Unindexed: true}).Group, (&contract.Audit{}).Group,
+		(&contract.Search{WithoutIndexes: true}).Group, (&contract.Audit{}).Group,
 	}
 }
 

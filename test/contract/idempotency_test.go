@@ -134,11 +134,11 @@ func TestARetryUnderItsKeyAndItsDeadLetterPutBackAreOneEffect(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(context.Background()) }()
 	desk := pipelineadmin.New(w.Log, w.DB)
-	redrive := func() pipelineadmin.LetterResult {
+	redrive := func() pipelineadmin.DeadLetterResult {
 		result, err := desk.Redrive(
 			t.Context(),
-			pipelineadmin.LetterRequest{
-				Again: true, By: "somebody", Filter: pipelineadmin.LetterFilter{Topics: []string{kafka.TopicCommands}},
+			pipelineadmin.DeadLetterRequest{
+				Again: true, RequestedBy: "somebody", Filter: pipelineadmin.DeadLetterFilter{Topics: []string{kafka.TopicCommands}},
 			},
 			nil,
 		)
@@ -178,7 +178,7 @@ func TestARetryUnderItsKeyAndItsDeadLetterPutBackAreOneEffect(t *testing.T) {
 			a := retry(q)
 			require.Contains(t, string(a.Data), id, "%s: it is the same command", name)
 			result := redrive()
-			require.Zero(t, result.Counts[pipelineadmin.FateRedriven], "%s: it was decided after all", name)
+			require.Zero(t, result.Counts[pipelineadmin.OutcomeRedriven], "%s: it was decided after all", name)
 			requireSame(t, a, retry(q))
 			w.newNode(t, "after") // when it is applied, all earlier commands of the workspace are decided
 			require.Equal(t, before+2, w.countNodes(t, conn), name)
@@ -227,7 +227,7 @@ func TestAKeyHasTheRightForm(t *testing.T) {
 
 func TestWhileTheFirstRunsARepetitionIsAConflictAndThenItsOutcome(t *testing.T) {
 	t.Parallel()
-	group := &contract.Commands{Undecided: true}
+	group := &contract.Commands{WithoutConsumer: true}
 	w := startCommandsWith(t, group)
 	q := withIdempotencyKey(executePath, "k", createNode("a"))
 	q.Header["Prefer"] = "wait=0"
@@ -257,7 +257,7 @@ func TestWhileTheFirstRunsARepetitionIsAConflictAndThenItsOutcome(t *testing.T) 
 		require.Equal(t, id, a.Error.Details["commandId"], "it is the same command")
 		return false
 	}, 20*time.Second, time.Millisecond)
-	w.Decide(t, w.Server)
+	w.RunConsumer(t, w.Server)
 	made := decode[commandResult](t, <-answers, http.StatusCreated)
 	require.Equal(t, id, made.CommandID)
 	replayed := w.Do(t, q)

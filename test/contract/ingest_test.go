@@ -48,7 +48,7 @@ func readPointsLog(t *testing.T, broker *testenv.Broker) []string {
 		require.NoError(t, pointblock.Decode(record.Value, &decoded))
 		for i := range decoded.Spans {
 			span := &decoded.Spans[i]
-			numbers, texts := span.AppendValues(nil), span.AppendTexts(nil)
+			numbers, texts := span.AppendValues(nil), span.AppendStrings(nil)
 			for n, us := range span.AppendTimestamps(nil) {
 				var value any
 				if span.Kind == pointblock.KindNumber {

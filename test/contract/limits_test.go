@@ -48,7 +48,7 @@ func TestARequestRefusedForLackOfMemoryDoesNotCount(t *testing.T) {
 	t.Parallel()
 	budget := request.NewBudget(100 << 10)
 	group := &contract.Commands{Change: func(d *commands.Deps) { d.Bodies = budget }}
-	s := contract.Start(t, contract.Counted(testenv.Redis(t)), group.Group)
+	s := contract.Start(t, contract.WithRedisLimits(testenv.Redis(t)), group.Group)
 	workspace, key := newLimitedWorkspace(t, s, 50, 1000, request.WriteNodes)
 	awaitMinute(t, 30*time.Second)
 	create := contract.Request{
@@ -109,7 +109,7 @@ func rateHeadersOf(t *testing.T, a *contract.Answer) (r rateHeaders) {
 
 func TestEveryAnswerInAWorkspaceSaysWhatIsLeft(t *testing.T) {
 	t.Parallel()
-	s := contract.Start(t, contract.Counted(testenv.Redis(t)), contract.GraphReads)
+	s := contract.Start(t, contract.WithRedisLimits(testenv.Redis(t)), contract.GraphReads)
 	workspace, key := newLimitedWorkspace(t, s, 50, 1000, request.ReadNodes)
 	awaitMinute(t, 10*time.Second)
 	minute, day := time.Now().Truncate(time.Minute).Add(time.Minute).Unix(), time.Now().UTC().Truncate(24*time.Hour).Add(
@@ -171,7 +171,7 @@ func TestEveryAnswerInAWorkspaceSaysWhatIsLeft(t *testing.T) {
 
 func TestAWorkspaceWithoutLimitsSaysSo(t *testing.T) {
 	t.Parallel()
-	s := contract.Start(t, contract.Counted(testenv.Redis(t)), contract.GraphReads)
+	s := contract.Start(t, contract.WithRedisLimits(testenv.Redis(t)), contract.GraphReads)
 	for range 3 {
 		a := s.Do(t, contract.Request{Path: "/api/queries/nodes"})
 		r := rateHeadersOf(t, a)
@@ -185,7 +185,7 @@ func TestAWorkspaceWithoutLimitsSaysSo(t *testing.T) {
 // The headers report the day if it has fewer requests left. Then it refuses requests until its end.
 func TestTheDayIsToldWhenFewerAreLeftInIt(t *testing.T) {
 	t.Parallel()
-	s := contract.Start(t, contract.Counted(testenv.Redis(t)), contract.GraphReads)
+	s := contract.Start(t, contract.WithRedisLimits(testenv.Redis(t)), contract.GraphReads)
 	workspace, key := newLimitedWorkspace(t, s, 50, 2, request.ReadNodes)
 	day := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 	for n := range 5 {
@@ -215,7 +215,7 @@ func requireWait(t *testing.T, a *contract.Answer, end time.Time) {
 
 func TestTheLimitComesAfterTheScopeAndBeforeTheBody(t *testing.T) {
 	t.Parallel()
-	s := contract.Start(t, contract.Counted(testenv.Redis(t)), testRoutes)
+	s := contract.Start(t, contract.WithRedisLimits(testenv.Redis(t)), testRoutes)
 	workspace, key := newLimitedWorkspace(t, s, 1, 100, request.WriteLiveData)
 	awaitMinute(t, 15*time.Second)
 	end := time.Now().Truncate(time.Minute).Add(time.Minute)
@@ -251,7 +251,7 @@ func TestTheLimitComesAfterTheScopeAndBeforeTheBody(t *testing.T) {
 func TestTheLimitIsToldInTheClientsOwnDialect(t *testing.T) {
 	t.Parallel()
 	live := contract.LiveData{}
-	s := contract.Start(t, contract.Counted(testenv.Redis(t)), live.Group)
+	s := contract.Start(t, contract.WithRedisLimits(testenv.Redis(t)), live.Group)
 	workspace, key := newLimitedWorkspace(t, s, 1, 1, request.WriteLiveData, request.ReadLiveData)
 	line := contract.Request{Method: "POST", Path: "/api/v2/write?bucket=" + workspace.String(), Key: contract.None,
 		Workspace: contract.None, Body: "cpu value=1",
@@ -282,12 +282,12 @@ func TestTheLimitIsToldInTheClientsOwnDialect(t *testing.T) {
 func TestThePlanHoldsOverAllProcesses(t *testing.T) {
 	t.Parallel()
 	const perMinute, callers, each = 120, 50, 3
-	counted := contract.Counted(testenv.Redis(t))
+	counted := contract.WithRedisLimits(testenv.Redis(t))
 	s := contract.Start(t, counted, contract.GraphReads)
 	workspace, key := newLimitedWorkspace(t, s, perMinute, 1_000_000, request.ReadNodes)
 	processes := []*contract.Server{s}
 	for range 3 {
-		processes = append(processes, s.Another(t, counted, contract.GraphReads))
+		processes = append(processes, s.StartAnother(t, counted, contract.GraphReads))
 	}
 	awaitMinute(t, 20*time.Second) // so that the requests usually fall into one minute; two are valid, too
 	var mu sync.Mutex
@@ -370,7 +370,7 @@ func TestFailedAuthenticationsAreRefusedByAddressButNeverAValidKey(t *testing.T)
 func TestWithoutRedisThePlanHoldsInEachProcess(t *testing.T) {
 	t.Parallel()
 	engine := testenv.StoppableRedis(t)
-	s := contract.Start(t, contract.Counted(engine.Address()), contract.GraphReads)
+	s := contract.Start(t, contract.WithRedisLimits(engine.Address()), contract.GraphReads)
 	workspace, key := newLimitedWorkspace(t, s, 1_000_000, 8, request.ReadNodes)
 	ask := func() *contract.Answer {
 		return s.Do(t, contract.Request{Path: "/api/queries/nodes?limit=1", Key: key, Workspace: workspace.String()})

@@ -22,7 +22,7 @@ import (
 // BenchmarkAccess measures the cost of a request without the work of its route: without a
 // key (the probe), with a key of a workspace without limits, and with one that has limits.
 func BenchmarkAccess(b *testing.B) {
-	s := contract.Start(b, contract.Counted(testenv.Redis(b)), testRoutes)
+	s := contract.Start(b, contract.WithRedisLimits(testenv.Redis(b)), testRoutes)
 	many := int64(1 << 30)
 	w, err := s.DB.CreateWorkspace(b.Context(), access.Workspace{
 		Name: "limited", Plan: "enterprise", Mode: apikey.Live, PerMinute: &many,
@@ -47,7 +47,7 @@ func BenchmarkAccess(b *testing.B) {
 // BenchmarkIngestLimited measures an ingest of a thousand points, with and without limits.
 func BenchmarkIngestLimited(b *testing.B) {
 	live := contract.LiveData{}
-	s := contract.Start(b, contract.Counted(testenv.Redis(b)), live.Group)
+	s := contract.Start(b, contract.WithRedisLimits(testenv.Redis(b)), live.Group)
 	many := int64(1 << 30)
 	for _, c := range []struct {
 		name  string

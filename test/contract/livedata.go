@@ -59,8 +59,8 @@ func (l *LiveData) Group(t testing.TB, s *Server) []route.Route {
 	l.Streams = tail.NewHub(tail.Deps{Log: l.Log, Sources: s.DB, Routes: s.DB, Limits: l.Limits})
 	background(t, l.Streams.Run)
 	deps := livedata.Deps{
-		Sources: s.DB, Series: s.DB, Points: timeseries.New(l.Points), Marks: s.DB,
-		Dead: s.DB, Deletions: deletions, Streams: l.Streams,
+		Sources: s.DB, Series: s.DB, Points: timeseries.New(l.Points), Watermarks: s.DB,
+		DeadRecords: s.DB, Deletions: deletions, Streams: l.Streams,
 		Keys: idempotency.New(s.DB, slog.Default(), nil),
 		Pipeline: ingest.New(ingest.Deps{
 			Sources: s.DB, Registry: s.DB, Retention: s.DB, Log: l.Log, Routes: routes,

@@ -232,7 +232,7 @@ func exampleBodies(t *testing.T, operation *openapi3.Operation) map[string]strin
 // line of the log. New routes are tested without a change here.
 func TestNoValueOfAParameterIsAFailureOfOurs(t *testing.T) {
 	w := startEnvironment(t)
-	lines, operations := checkLog(t), w.PathsOfContract()
+	lines, operations := checkLog(t), w.ContractOperations()
 	s := &oddRequests{t: t, unavailable: "/api/rag/", do: func(q contract.Request) *contract.Answer { return w.Do(t, q) }}
 	s.parameters(operations, func(route string) contract.Request { return w.baseRequest(t, route, operations[route]) })
 	require.Greater(t, s.count, 3000)
@@ -243,7 +243,7 @@ func TestNoValueOfAParameterIsAFailureOfOurs(t *testing.T) {
 // Each value in each example body of the contract is replaced by each odd value in turn.
 func TestNoValueInABodyIsAFailureOfOurs(t *testing.T) {
 	w := startEnvironment(t)
-	lines, operations := checkLog(t), w.PathsOfContract()
+	lines, operations := checkLog(t), w.ContractOperations()
 	s := &oddRequests{t: t, unavailable: "/api/rag/", do: func(q contract.Request) *contract.Answer { return w.Do(t, q) }}
 	for _, route := range slices.Sorted(maps.Keys(operations)) {
 		if takesJSON(operations[route]) {
@@ -258,7 +258,7 @@ func TestNoValueInABodyIsAFailureOfOurs(t *testing.T) {
 // The same for the API of the admin UI, as an operator who is logged in.
 func TestNoValueOnThePageIsAFailureOfOurs(t *testing.T) {
 	d := startPipeline(t, false)
-	lines, operations := checkLog(t), maps.Clone(d.Server.PathsOfPage())
+	lines, operations := checkLog(t), maps.Clone(d.Server.AdminOperations())
 	delete(operations, http.MethodDelete+" "+sessionPath) // otherwise the operator is logged out
 	requireLoggedIn := func(after string) {
 		t.Helper()
@@ -367,7 +367,7 @@ const placeholder = `"7b3e5f0a-the-place"`
 // any other method; OPTIONS returns the methods of the route to anyone with a key.
 func TestEveryRouteAnswersHeadAndOptions(t *testing.T) {
 	w := startEnvironment(t)
-	operations := w.PathsOfContract()
+	operations := w.ContractOperations()
 	for _, route := range slices.Sorted(maps.Keys(operations)) {
 		q := w.baseRequest(t, route, operations[route])
 		method, _, _ := strings.Cut(route, " ")

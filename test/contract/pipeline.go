@@ -17,24 +17,24 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// Desk is the group of the routes with which operators manage the pipeline and the
+// Pipeline is the group of the routes with which operators manage the pipeline and the
 // indexes, with a running points consumer.
-type Desk struct {
-	Points *clickhouse.DB  // set by Group
-	Store  string          // its URL
-	Log    *kafka.Client   // set by Group
-	Kafka  *testenv.Broker // broker of Log
+type Pipeline struct {
+	Points        *clickhouse.DB  // set by Group
+	ClickHouseURL string          // its URL
+	Log           *kafka.Client   // set by Group
+	Kafka         *testenv.Broker // broker of Log
 	// Change, when set, changes the dependencies of the routes.
 	Change func(*pipeline.Deps)
 }
 
 // Group creates the routes. It must run before the group of live data, which uses its
 // Points and Log.
-func (d *Desk) Group(t testing.TB, s *Server) []route.Route {
+func (d *Pipeline) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	var err error
-	d.Store = testenv.ClickHouse(t)
-	d.Points, err = clickhouse.Open(t.Context(), d.Store)
+	d.ClickHouseURL = testenv.ClickHouse(t)
+	d.Points, err = clickhouse.Open(t.Context(), d.ClickHouseURL)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.Points.Close() })
 	require.NoError(t, d.Points.Migrate(t.Context()))

@@ -24,7 +24,7 @@ const (
 // pipelineTest is an operator of a server with a running pipeline.
 type pipelineTest struct {
 	*contract.Operator
-	pipeline *contract.Desk
+	pipeline *contract.Pipeline
 	live     *contract.LiveData
 }
 
@@ -32,7 +32,7 @@ type pipelineTest struct {
 // processes one portion.
 func startPipeline(t *testing.T, smallPortions bool) *pipelineTest {
 	t.Helper()
-	d := &pipelineTest{pipeline: &contract.Desk{}, live: &contract.LiveData{}}
+	d := &pipelineTest{pipeline: &contract.Pipeline{}, live: &contract.LiveData{}}
 	if smallPortions {
 		d.pipeline.Change = func(deps *pipeline.Deps) { deps.BulkTime = time.Nanosecond }
 	}

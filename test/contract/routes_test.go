@@ -14,7 +14,7 @@ import (
 func TestTheRoutesAndTheContractAreTheSame(t *testing.T) {
 	t.Parallel()
 	s := contract.Start(t, groups()...)
-	documented := s.PathsOfContract()
+	documented := s.ContractOperations()
 	served := map[string]bool{}
 	for _, rt := range s.API.Routes() {
 		name := rt.Method + " " + rt.PathPattern()

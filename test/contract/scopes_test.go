@@ -85,7 +85,7 @@ func scopesOfRoutes() map[string]needs {
 func sameScopes(t *testing.T, rt route.Route, want needs) {
 	t.Helper()
 	declared := needs{any: rt.Scopes}
-	if rt.All || len(rt.Scopes) == 1 {
+	if rt.RequireAllScopes || len(rt.Scopes) == 1 {
 		declared = needs{all: rt.Scopes}
 	}
 	require.Equal(t, want, declared, "%s %s", rt.Method, rt.Pattern)
@@ -143,7 +143,7 @@ func requireForbidden(t *testing.T, s *contract.Server, method, path, key string
 // wrong with it. Streams are closed after their header.
 func requestStatus(t *testing.T, s *contract.Server, rt route.Route, path, key string) int {
 	t.Helper()
-	if !rt.Lasts {
+	if !rt.Streaming {
 		return s.Do(t, contract.Request{Method: rt.Method, Path: path, Key: key}).Status
 	}
 	ctx, cancel := context.WithCancel(t.Context())

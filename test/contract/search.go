@@ -27,24 +27,24 @@ import (
 // Search is the group of the search routes, with its stores and its consumers. Group
 // creates what is nil.
 type Search struct {
-	// Unindexed leaves out Milvus, ClickHouse and the consumers: requests are refused, or
+	// WithoutIndexes leaves out Milvus, ClickHouse and the consumers: requests are refused, or
 	// Milvus is unavailable.
-	Unindexed bool
-	Log       *kafka.Client // the log of the commands, whose changes are indexed
-	Points    *clickhouse.DB
-	Milvus    string         // address; empty: the one of testenv
-	Embedder  embed.Embedder // nil: a Switch with the static model
+	WithoutIndexes bool
+	Log            *kafka.Client // the log of the commands, whose changes are indexed
+	Points         *clickhouse.DB
+	Milvus         string         // address; empty: the one of testenv
+	Embedder       embed.Embedder // nil: a Switch with the static model
 }
 
-// Switch is an embedder that can be unavailable.
-type Switch struct {
+// SwitchableEmbedder is an embedder that can be unavailable.
+type SwitchableEmbedder struct {
 	embed.Embedder
-	Off atomic.Bool
+	Unavailable atomic.Bool
 }
 
 // Embed embeds the texts, or fails if the embedder is unavailable.
-func (s *Switch) Embed(ctx context.Context, texts []string) ([]embed.Vector, error) {
-	if s.Off.Load() {
+func (s *SwitchableEmbedder) Embed(ctx context.Context, texts []string) ([]embed.Vector, error) {
+	if s.Unavailable.Load() {
 		return nil, fault.New(fault.Unavailable, "The embedder is away")
 	}
 	return s.Embedder.Embed(ctx, texts)
@@ -57,10 +57,10 @@ const unreachable = "127.0.0.1:1"
 func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 	t.Helper()
 	if g.Embedder == nil {
-		g.Embedder = &Switch{Embedder: embed.NewStatic()}
+		g.Embedder = &SwitchableEmbedder{Embedder: embed.NewStatic()}
 	}
 	switch {
-	case g.Unindexed:
+	case g.WithoutIndexes:
 		g.Milvus = unreachable
 	case g.Milvus == "":
 		g.Milvus = testenv.Milvus(t)
@@ -78,7 +78,7 @@ func (g *Search) Group(t testing.TB, s *Server) []route.Route {
 	if g.Points != nil {
 		deps.Points = timeseries.New(g.Points)
 	}
-	if !g.Unindexed {
+	if !g.WithoutIndexes {
 		if g.Points == nil {
 			g.Points, err = clickhouse.Open(t.Context(), testenv.ClickHouse(t))
 			require.NoError(t, err)

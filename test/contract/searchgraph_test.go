@@ -169,7 +169,7 @@ func TestWithoutTheEmbedderSearchesGoOnByWords(t *testing.T) {
 	t.Parallel()
 	s := startSearch(t)
 	s.createPlant(t)
-	s.Embedder.(*contract.Switch).Off.Store(true)
+	s.Embedder.(*contract.SwitchableEmbedder).Unavailable.Store(true)
 	a := s.Do(t, contract.Request{Method: http.MethodPost, Path: searchPath, Body: `{"query":"Pump 7"}`})
 	hits := decode[[]searchHit](t, a, http.StatusOK)
 	hitNamed(t, hits, "Pump 7")

@@ -123,7 +123,7 @@ func hybridRefusals() []refusal {
 
 func TestSearchesThatBreakARuleAreRefusedAndNameTheField(t *testing.T) {
 	t.Parallel()
-	s := contract.Start(t, (&contract.Search{Unindexed: true}).Group)
+	s := contract.Start(t, (&contract.Search{WithoutIndexes: true}).Group)
 	try := func(path string, list []refusal) {
 		for _, r := range list {
 			a := s.Do(t, contract.Request{Method: http.MethodPost, Path: path, Body: r.body})
@@ -154,7 +154,7 @@ func TestSearchesThatBreakARuleAreRefusedAndNameTheField(t *testing.T) {
 
 func TestSearchesAreReadLikeOtherBodies(t *testing.T) {
 	t.Parallel()
-	s := contract.Start(t, (&contract.Search{Unindexed: true}).Group)
+	s := contract.Start(t, (&contract.Search{WithoutIndexes: true}).Group)
 	for _, path := range []string{searchPath, hybridPath} {
 		post := func(change func(*contract.Request)) *contract.Answer {
 			q := contract.Request{Method: http.MethodPost, Path: path, Body: `{"query":"a"}`}
@@ -185,7 +185,7 @@ func TestSearchesAreReadLikeOtherBodies(t *testing.T) {
 
 func TestEachSearchRouteRequiresItsScopes(t *testing.T) {
 	t.Parallel()
-	s := contract.Start(t, (&contract.Search{Unindexed: true}).Group)
+	s := contract.Start(t, (&contract.Search{WithoutIndexes: true}).Group)
 	key := func(scopes ...request.Scope) string { return s.NewKey(t, []uuid.UUID{s.Workspace}, scopes...) }
 	// Both bodies are refused for their values after the scopes have been checked.
 	const plain, live = `{"query":"a","hops":9}`, `{"query":"a","hops":9,"includeLiveData":true}`

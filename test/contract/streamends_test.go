@@ -107,7 +107,7 @@ func TestASlowReaderIsDroppedWhileTheOthersGoOn(t *testing.T) {
 	t.Parallel()
 	const requests = 14
 	group := &contract.LiveData{Limits: tail.Limits{BufferedBytes: 4 << 20}, Change: func(d *livedata.Deps) {
-		d.Patience = 2 * time.Minute
+		d.WriteTimeout = 2 * time.Minute
 	}}
 	l := startLiveOn(t, testenv.NewKFake(t), group)
 	s := l.createSource(t, `{"name": "s"}`)
@@ -180,7 +180,7 @@ func (s *pointStream) countPoints() (points int, end sseEvent) {
 
 func TestTheStreamsOfPointsAreLimited(t *testing.T) {
 	t.Parallel()
-	group := &contract.LiveData{Limits: tail.Limits{Streams: 4, OfWorkspace: 3, OfKey: 2}}
+	group := &contract.LiveData{Limits: tail.Limits{Streams: 4, PerWorkspace: 3, PerKey: 2}}
 	l := startLiveOn(t, testenv.NewKFake(t), group)
 	other := l.NewWorkspace(t, "live")
 	key := l.NewKey(t, []uuid.UUID{l.Workspace, other}, request.ReadLiveData)

@@ -189,7 +189,7 @@ func (s *server) scrape() string {
 // dumpPostgres returns all rows of all tables.
 func (s *server) dumpPostgres() string {
 	s.t.Helper()
-	conn, err := pgx.Connect(s.t.Context(), s.Control().PostgresURL)
+	conn, err := pgx.Connect(s.t.Context(), s.RunFile().PostgresURL)
 	require.NoError(s.t, err)
 	defer func() { _ = conn.Close(s.t.Context()) }()
 	rows, err := conn.Query(s.t.Context(), `SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) FROM pg_tables
@@ -227,7 +227,7 @@ func (s *server) dumpClickHouse() string {
 func (s *server) dumpRedis() string {
 	s.t.Helper()
 	ctx := s.t.Context()
-	options, err := redis.ParseURL(s.Control().RedisURL)
+	options, err := redis.ParseURL(s.RunFile().RedisURL)
 	require.NoError(s.t, err)
 	db := redis.NewClient(options)
 	defer func() { _ = db.Close() }()
@@ -261,10 +261,10 @@ func (s *server) dumpRedis() string {
 func (s *server) dumpMilvus() string {
 	s.t.Helper()
 	ctx := s.t.Context()
-	db, err := client.NewClient(ctx, client.Config{Address: s.Control().MilvusAddress})
+	db, err := client.NewClient(ctx, client.Config{Address: s.RunFile().MilvusAddress})
 	require.NoError(s.t, err)
 	defer func() { _ = db.Close() }()
-	conn, err := pgx.Connect(ctx, s.Control().PostgresURL)
+	conn, err := pgx.Connect(ctx, s.RunFile().PostgresURL)
 	require.NoError(s.t, err)
 	defer func() { _ = conn.Close(ctx) }()
 	// milvus-lite lists none

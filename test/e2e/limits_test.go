@@ -82,12 +82,12 @@ func TestThePlanHoldsOverFourProcessesMinuteByMinute(t *testing.T) {
 		process.Env = append(process.Env[:len(process.Env):len(process.Env)], "LIVEGRAPH_API_LIMITS_TIMEOUT=20s")
 	}
 	s.Start()
-	first := &server{Server: s.Of("api")[0], t: t}
+	first := &server{Server: s.ByRole("api")[0], t: t}
 	workspace := first.workspace(
 		"--plan", "enterprise", "--per-minute", strconv.Itoa(limitPerMinute), "--per-day", "1000000",
 	)
 	c := &limitLoad{
-		t: t, processes: s.Of("api"), key: first.key(workspace, "--scope", "read:nodes"), passed: map[int64]int{},
+		t: t, processes: s.ByRole("api"), key: first.key(workspace, "--scope", "read:nodes"), passed: map[int64]int{},
 		refused: map[int64]int{},
 	}
 	const needed = 20 * time.Second // for the requests of the first minute, on a busy machine

@@ -31,7 +31,7 @@ func startSplit(t *testing.T, kafka ...string) *split {
 
 // api returns one of the API processes.
 func (s *split) api(n int) *server {
-	apis := s.Of("api")
+	apis := s.ByRole("api")
 	return &server{Server: apis[n%len(apis)], t: s.t}
 }
 
@@ -178,7 +178,7 @@ func (s *split) requireKeysWorkEverywhere() {
 	require.NoError(s.t, json.Unmarshal([]byte(cli.CLI("keys", "create", "--workspace", cli.First.WorkspaceID,
 		"--name", "reader", "--scope", "read:livedata", "--json")), &key))
 	statuses := func() (all []int) {
-		for _, api := range s.Of("api") {
+		for _, api := range s.ByRole("api") {
 			a, err := api.TryAs(key.Key, api.First.WorkspaceID, "GET", "/api/live-data/sources", nil)
 			require.NoError(s.t, err)
 			all = append(all, a.Status)
@@ -232,11 +232,11 @@ func requireRestartsLoseNothing(t *testing.T, kafka func(prefix string) []string
 			load, written := s.load(source), s.write()
 			for _, role := range harness.Roles() {
 				load.waitFor(load.sent.Load() + 5)
-				how.restart(t, s.Of(role.Name)[rand.IntN(role.Count)])
+				how.restart(t, s.ByRole(role.Name)[rand.IntN(role.Count)])
 			}
 			load.waitFor(load.sent.Load() + 5)
 			count, sum := load.end()
-			for n := range s.Of("api") {
+			for n := range s.ByRole("api") {
 				// If a consumer is killed during a rebalance, the others wait until the rebalance
 				// ends. This takes 30 s with the embedded broker.
 				s.api(n).requireTotalsWithin(rebalanceTimeout, source, count, sum)
@@ -317,7 +317,7 @@ func TestAProcessThatWaitsForAStoreEndsInOrder(t *testing.T) {
 			"LIVEGRAPH_MILVUS_ADDRESS=" + unused,
 		}
 		s.Launch()
-		require.Eventually(t, func() bool { return s.Logged("waiting for a store") > 0 }, time.Minute, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return s.CountLogLines("waiting for a store") > 0 }, time.Minute, 10*time.Millisecond)
 		require.Zero(t, s.Stop())
 	}
 }
@@ -369,7 +369,7 @@ func (w *writer) end() {
 	close(w.stop)
 	<-w.done
 	require.Positive(w.s.t, w.created)
-	for n := range w.s.Of("api") {
+	for n := range w.s.ByRole("api") {
 		a := w.s.api(n).Do("GET", "/api/queries/nodes?limit=1", nil, http.StatusOK, nil)
 		require.EqualValues(w.s.t, w.created, a.Meta.Total)
 	}

@@ -43,7 +43,7 @@ func rollingRounds(t *testing.T) int {
 func TestARollingRestartUnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := startSplit(t)
-	newRollingLoad(t, s.Of("api")).restartAll(s.All(), rollingRounds(t))
+	newRollingLoad(t, s.ByRole("api")).restartAll(s.All(), rollingRounds(t))
 }
 
 // TestTheSingleProcessIsRestartedUnderLoad is the same for one process with all roles and the embedded

@@ -23,9 +23,9 @@ func TestAConsumerThatWakesUpAfterItsSessionChangesNothing(t *testing.T) {
 	t.Parallel()
 	const kept = 8
 	s := startSplit(t)
-	api, stale := s.api(0), s.Of("points")[0]
+	api, stale := s.api(0), s.ByRole("points")[0]
 	require.Eventually(t, func() bool {
-		return stale.Logged("partitions assigned") > 0
+		return stale.CountLogLines("partitions assigned") > 0
 	}, rebalanceTimeout, 10*time.Millisecond)
 	var sources []string
 	for i := range kept {
@@ -46,10 +46,10 @@ func TestAConsumerThatWakesUpAfterItsSessionChangesNothing(t *testing.T) {
 	}
 	require.Equal(t, fmt.Sprint(kept*pointsInBatch), s.queryClickHouse("SELECT count() FROM points FINAL"))
 
-	before := stale.Logged("partitions assigned")
+	before := stale.CountLogLines("partitions assigned")
 	stale.Resume()
 	require.Eventually(t, func() bool {
-		return stale.Logged("partitions assigned") > before
+		return stale.CountLogLines("partitions assigned") > before
 	}, rebalanceTimeout, 10*time.Millisecond,
 		"the consumer comes back")
 	for _, source := range sources {
@@ -97,5 +97,5 @@ func (s *server) awaitCheckpoint(source, checkpoint string) {
 // queryClickHouse runs a statement in ClickHouse.
 func (s *split) queryClickHouse(statement string) string {
 	s.t.Helper()
-	return testenv.AskClickHouse(s.t, s.ClickHouseURL, statement)
+	return testenv.QueryClickHouse(s.t, s.ClickHouseURL, statement)
 }

@@ -25,7 +25,7 @@ func TestALittleOfEverythingOverTLS(t *testing.T) {
 	s := newServer(t)
 	authority := testenv.NewAuthority(t)
 	pair := authority.Sign("livegraph.example.org", time.Hour)
-	s.Secure(pair.Cert, pair.Key, authority.Pool())
+	s.UseTLS(pair.Cert, pair.Key, authority.Pool())
 	_, code := s.RunCLI("ready")
 	require.Equal(t, 1, code, "nobody is there")
 	s.Start()
@@ -50,7 +50,7 @@ func TestALittleOfEverythingOverTLS(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(to, text, 0o600))
 	}
-	s.Believe(next.Pool())
+	s.TrustRoots(next.Pool())
 	require.Eventually(t, func() bool {
 		a, err := s.Try("GET", "/api/live-data/sources", nil)
 		return err == nil && a.Status == http.StatusOK
@@ -104,14 +104,14 @@ func TestAProcessReachesItsEnginesByTLS(t *testing.T) {
 	}
 	clickhouse, redis, postgres, milvus := testenv.ClickHouse(t), testenv.Redis(t), testenv.Postgres(t), testenv.Milvus(t)
 	host := func(engine string) string { return testenv.Host(t, engine) }
-	points, counters := testenv.NewTLSFront(t, host(clickhouse), config), testenv.NewTLSFront(t, host(redis), config)
-	registry, vectors := testenv.NewPostgresFront(t, host(postgres), config), testenv.NewTLSFront(t, milvus, config)
+	points, counters := testenv.NewTLSProxy(t, host(clickhouse), config), testenv.NewTLSProxy(t, host(redis), config)
+	registry, vectors := testenv.NewPostgresProxy(t, host(postgres), config), testenv.NewTLSProxy(t, milvus, config)
 
 	s := newServer(t)
 	s.Env = append(s.Env,
-		"LIVEGRAPH_CLICKHOUSE_URL="+points.Behind(clickhouse, "https", ""),
-		"LIVEGRAPH_REDIS_URL="+counters.Behind(redis, "rediss", ""),
-		"LIVEGRAPH_POSTGRES_URL="+registry.Behind(postgres, "postgres",
+		"LIVEGRAPH_CLICKHOUSE_URL="+points.URL(clickhouse, "https", ""),
+		"LIVEGRAPH_REDIS_URL="+counters.URL(redis, "rediss", ""),
+		"LIVEGRAPH_POSTGRES_URL="+registry.URL(postgres, "postgres",
 			"sslmode=verify-full&sslrootcert="+authority.File+"&sslcert="+client.Cert+"&sslkey="+client.Key),
 		"LIVEGRAPH_MILVUS_ADDRESS=https://"+vectors.Address)
 	for _, engine := range []string{"CLICKHOUSE", "REDIS", "MILVUS"} {
@@ -132,7 +132,7 @@ func TestAProcessReachesItsEnginesByTLS(t *testing.T) {
 	output := s.CLI("doctor")
 	require.NotContains(t, output, "failed", output)
 	s.Env = environment
-	for name, front := range map[string]*testenv.TLSFront{
+	for name, front := range map[string]*testenv.TLSProxy{
 		"clickhouse": points, "redis": counters, "postgres": registry, "milvus": vectors,
 	} {
 		require.Positive(t, front.Handshakes.Load(), name)

@@ -11,8 +11,8 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// Control returns the run file of the running server, which contains the addresses of its engines.
-func (s *Server) Control() runfile.Server {
+// RunFile returns the run file of the running server, which contains the addresses of its engines.
+func (s *Server) RunFile() runfile.Server {
 	s.t.Helper()
 	running, err := runfile.Read(s.DataDir)
 	require.NoError(s.t, err)
@@ -22,7 +22,7 @@ func (s *Server) Control() runfile.Server {
 // Kafka returns the Kafka of the running server, with its login.
 func (s *Server) Kafka() *testenv.Broker {
 	s.t.Helper()
-	running := s.Control()
+	running := s.RunFile()
 	return testenv.BrokerAt(running.KafkaBrokers, running.KafkaLogin())
 }
 
@@ -42,5 +42,5 @@ func (s *Server) PostgresSuperuser(database string) string {
 // the result, tab-separated.
 func (s *Server) AskClickHouse(statement string) string {
 	s.t.Helper()
-	return testenv.AskClickHouse(s.t, s.Control().ClickHouseURL, statement)
+	return testenv.QueryClickHouse(s.t, s.RunFile().ClickHouseURL, statement)
 }

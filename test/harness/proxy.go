@@ -30,4 +30,4 @@ func NewValve(t testing.TB, engine string) (v *Valve, through string) {
 func (v *Valve) Cut() { v.proxy.Apply(proxy.Rule{Refuse: true}) }
 
 // Join accepts connections again.
-func (v *Valve) Join() { v.proxy.Heal() }
+func (v *Valve) Join() { v.proxy.ClearRules() }

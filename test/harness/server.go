@@ -89,7 +89,7 @@ type Server struct {
 // test is skipped.
 func New(t testing.TB, binary string, args ...string) *Server {
 	t.Helper()
-	testenv.NeedsEngines(t)
+	testenv.RequireEngines(t)
 	dir := t.TempDir()
 	log, err := os.Create(filepath.Join(dir, "stdout.log"))
 	require.NoError(t, err)
@@ -107,16 +107,16 @@ func New(t testing.TB, binary string, args ...string) *Server {
 	return s
 }
 
-// Secure sets the listener's certificate from the next start on, and makes the test's
+// UseTLS sets the listener's certificate from the next start on, and makes the test's
 // client trust these roots.
-func (s *Server) Secure(cert, key string, roots *x509.CertPool) {
+func (s *Server) UseTLS(cert, key string, roots *x509.CertPool) {
 	s.scheme = "https"
 	s.Env = append(s.Env, "LIVEGRAPH_TLS_CERT="+cert, "LIVEGRAPH_TLS_KEY="+key)
-	s.Believe(roots)
+	s.TrustRoots(roots)
 }
 
-// Believe makes the test's client trust other roots, on new connections.
-func (s *Server) Believe(roots *x509.CertPool) {
+// TrustRoots makes the test's client trust other roots, on new connections.
+func (s *Server) TrustRoots(roots *x509.CertPool) {
 	s.client.CloseIdleConnections()
 	s.client.Transport = &http.Transport{
 		MaxIdleConnsPerHost: 16, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: roots},
@@ -236,8 +236,8 @@ func (s *Server) showLog() {
 	s.t.Logf("the server's last lines:\n%s", strings.Join(lines, "\n"))
 }
 
-// Logged returns the number of lines that contain the text in the process's log of all its starts.
-func (s *Server) Logged(text string) (lines int) {
+// CountLogLines returns the number of lines that contain the text in the process's log of all its starts.
+func (s *Server) CountLogLines(text string) (lines int) {
 	s.t.Helper()
 	payload, err := os.ReadFile(s.log.Name())
 	require.NoError(s.t, err)

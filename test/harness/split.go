@@ -62,8 +62,8 @@ func NewSplit(t testing.TB, binary string, roles []Role, kafka ...string) *Split
 	return s
 }
 
-// Of returns the processes of a role.
-func (s *Split) Of(role string) []*Server { return s.byRole[role] }
+// ByRole returns the processes of a role.
+func (s *Split) ByRole(role string) []*Server { return s.byRole[role] }
 
 // All returns all processes, ordered by role.
 func (s *Split) All() []*Server { return s.all }

@@ -37,8 +37,8 @@ func Workspace(t *testing.T, db *DB, mode string) access.Workspace {
 // Ptr returns a pointer to a copy of a value.
 func Ptr[T any](v T) *T { return &v }
 
-// Limited creates a workspace with limits of sources and series.
-func Limited(t *testing.T, db *DB, sources, series int64) uuid.UUID {
+// LimitedWorkspace creates a workspace with limits of sources and series.
+func LimitedWorkspace(t *testing.T, db *DB, sources, series int64) uuid.UUID {
 	t.Helper()
 	w, err := db.CreateWorkspace(t.Context(), access.Workspace{
 		Name: "plant", Plan: "starter", Mode: "live", MaxSources: sources, MaxSeries: series})

@@ -30,15 +30,15 @@ func HubNode(b testing.TB, db *DB, ws uuid.UUID) uuid.UUID {
 // Epoch is the time at which the first resource of a test was created.
 var Epoch = time.Date(2026, 11, 21, 7, 40, 8, 290_296_000, time.UTC)
 
-// SomeNodes returns random nodes with few different values, so that lists have ties.
-func SomeNodes(r *rand.Rand, n int) []graph.Node {
+// RandomNodes returns random nodes with few different values, so that lists have ties.
+func RandomNodes(r *rand.Rand, n int) []graph.Node {
 	names := []string{"Pump 1", "pump_1", "100% load", `back\slash`, "ÉTAGE", "étage 2", "🚀", "a"}
 	list := make([]graph.Node, n)
 	for i := range list {
 		created := Epoch.Add(time.Duration(r.IntN(10)) * time.Microsecond)
 		list[i] = graph.Node{
 			ID: uuid.New(), Name: names[r.IntN(len(names))], EntityType: graph.EntityType(graph.EntityTypes()[r.IntN(4)]),
-			Properties: SomeProperties(r),
+			Properties: RandomProperties(r),
 			Lifecycle: graph.Lifecycle{CreatedAt: created, UpdatedAt: created.Add(time.Duration(r.IntN(5)) * time.Microsecond),
 				Version: 1 + r.Int64N(4), Deleted: r.IntN(5) == 0},
 		}
@@ -49,8 +49,8 @@ func SomeNodes(r *rand.Rand, n int) []graph.Node {
 	return list
 }
 
-// SomeProperties returns random properties with few different values.
-func SomeProperties(r *rand.Rand) graph.Properties {
+// RandomProperties returns random properties with few different values.
+func RandomProperties(r *rand.Rand) graph.Properties {
 	values := []string{`"5"`, `5`, `5.5`, `true`, `"true"`, `[5]`, `{"k":5}`, `"x"`, `-5`, `""`, `"a\"b"`}
 	p, _ := graph.ParseProperties([]byte(fmt.Sprintf(
 		`{"k":%s,"a.b":%s}`, values[r.IntN(len(values))], values[r.IntN(len(values))],

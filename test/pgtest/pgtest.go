@@ -24,8 +24,8 @@ func Connect(ctx context.Context, url string, maxConns int32, opts ...postgres.O
 	return &DB{db}, nil
 }
 
-// On returns another DB on a connection pool, with its own caches.
-func On(pool *pgxpool.Pool) *DB { return &DB{stores.On(postgres.OnPool(pool))} }
+// FromPool returns another DB on a connection pool, with its own caches.
+func FromPool(pool *pgxpool.Pool) *DB { return &DB{stores.On(postgres.FromPool(pool))} }
 
 // Exec runs a statement of a test, for example to insert rows that only other components write.
 func (db *DB) Exec(ctx context.Context, statement string, args ...any) error {
@@ -51,7 +51,7 @@ func (db *DB) Recorder(ctx context.Context) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.DB = On(pool)
+	r.DB = FromPool(pool)
 	return r, nil
 }
 

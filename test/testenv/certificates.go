@@ -29,8 +29,8 @@ type Authority struct {
 
 // Certificate has the paths of a certificate, its key, and a file with both.
 type Certificate struct {
-	Cert, Key, Both string
-	Pair            tls.Certificate
+	Cert, Key, Combined string
+	Pair                tls.Certificate
 }
 
 // NewAuthority creates an authority that only the test trusts.
@@ -65,7 +65,7 @@ func (a *Authority) Sign(name string, validFor time.Duration) Certificate {
 	require.NoError(a.t, err)
 	return Certificate{
 		Cert: a.write(name+".pem", certPEM), Key: a.write(name+".key", keyPEM),
-		Both: a.write(name+"-both.pem", append(keyPEM, certPEM...)), Pair: pair,
+		Combined: a.write(name+"-both.pem", append(keyPEM, certPEM...)), Pair: pair,
 	}
 }
 

@@ -41,9 +41,9 @@ func execClickHouse(t testing.TB, address, statement string) {
 	postClickHouse(ctx, t, withPath(t, address, ""), statement)
 }
 
-// AskClickHouse runs a statement in a database, http://user:password@host:port/database,
+// QueryClickHouse runs a statement in a database, http://user:password@host:port/database,
 // without using any package under test, and returns the result as tab-separated values.
-func AskClickHouse(t testing.TB, address, statement string) string {
+func QueryClickHouse(t testing.TB, address, statement string) string {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {

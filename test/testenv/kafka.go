@@ -156,7 +156,7 @@ func (b *Broker) Login() config.KafkaSecurity { return b.login }
 
 // Security returns the login for clients of package kafka.
 func (b *Broker) Security() kafka.Security {
-	s, err := kafka.Secure(nil, b.login.Mechanism(), b.login.SASLUsername, b.login.SASLPassword.Reveal())
+	s, err := kafka.NewSecurity(nil, b.login.Mechanism(), b.login.SASLUsername, b.login.SASLPassword.Reveal())
 	if err != nil {
 		panic(err) // the mechanism is always valid
 	}

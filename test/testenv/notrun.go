@@ -36,9 +36,9 @@ func requireApache(t testing.TB) *embedded.Jars {
 	return nil
 }
 
-// NotRun skips a test for which the machine lacks a requirement, and reports it as not run;
+// SkipMissing skips a test for which the machine lacks a requirement, and reports it as not run;
 // with CI=true it fails the test. what names the tests and, in brackets, the requirement.
-func NotRun(t testing.TB, what string) {
+func SkipMissing(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
 		t.Fatalf("testenv: not run: %s", what)

@@ -13,22 +13,22 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/tlsconfig"
 )
 
-// Secure is a TLS client connection to a real engine, which RequireSecure tests.
-type Secure struct {
+// TLSTarget is a TLS client connection to a real engine, which RequireTLS tests.
+type TLSTarget struct {
 	Engine   string // host:port of the engine itself
 	Postgres bool   // the engine uses the protocol of Postgres
 	// Open connects to the front with these files and returns a ping function. Errors of
 	// both must not contain any of Secrets.
-	Open    func(t *testing.T, front *TLSFront, files tlsconfig.Files) (ping func() error, err error)
+	Open    func(t *testing.T, front *TLSProxy, files tlsconfig.Files) (ping func() error, err error)
 	Secrets []string
 	// NoServerName reports that there is no setting for the expected name in the
 	// certificate.
 	NoServerName bool
 }
 
-// RequireSecure tests that a client only connects to a server with a valid certificate, that
+// RequireTLS tests that a client only connects to a server with a valid certificate, that
 // it presents its own certificate, and that it uses renewed files.
-func RequireSecure(t *testing.T, s Secure) {
+func RequireTLS(t *testing.T, s TLSTarget) {
 	authority, otherAuthority := NewAuthority(t), NewAuthority(t)
 	server, client := authority.Sign("localhost", time.Hour), authority.Sign("livegraph", time.Hour)
 	elsewhere, expired := authority.Sign("elsewhere", time.Hour), authority.Sign("localhost", -time.Hour)
@@ -76,7 +76,7 @@ func RequireSecure(t *testing.T, s Secure) {
 }
 
 // requireRenewal changes the CA and certificates of both sides while a client is open.
-func (s *Secure) requireRenewal(t *testing.T) {
+func (s *TLSTarget) requireRenewal(t *testing.T) {
 	before, after := NewAuthority(t), NewAuthority(t)
 	old, fresh := before.Sign("localhost", time.Hour), after.Sign("localhost", time.Hour)
 	var current atomic.Pointer[tls.Config]
@@ -95,7 +95,7 @@ func (s *Secure) requireRenewal(t *testing.T) {
 	require.NoError(t, ping())
 
 	present(after, fresh)
-	front.Cut()
+	front.CloseConnections()
 	require.Error(t, ping(), "the server has a certificate of the new CA")
 	for from, to := range map[string]string{after.File: files.CA, fresh.Cert: files.Cert, fresh.Key: files.Key} {
 		text, err := os.ReadFile(from)
@@ -105,15 +105,15 @@ func (s *Secure) requireRenewal(t *testing.T) {
 	require.Eventually(t, func() bool { return ping() == nil }, 30*time.Second, 50*time.Millisecond)
 }
 
-func (s *Secure) front(t *testing.T, config *tls.Config) *TLSFront {
+func (s *TLSTarget) front(t *testing.T, config *tls.Config) *TLSProxy {
 	if s.Postgres {
-		return NewPostgresFront(t, s.Engine, config)
+		return NewPostgresProxy(t, s.Engine, config)
 	}
-	return NewTLSFront(t, s.Engine, config)
+	return NewTLSProxy(t, s.Engine, config)
 }
 
 // try opens a connection and pings once.
-func (s *Secure) try(t *testing.T, config *tls.Config, files tlsconfig.Files) error {
+func (s *TLSTarget) try(t *testing.T, config *tls.Config, files tlsconfig.Files) error {
 	front := s.front(t, config)
 	ping, err := s.Open(t, front, files)
 	if err == nil {

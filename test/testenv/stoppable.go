@@ -36,7 +36,7 @@ func stoppable(
 	t testing.TB, name string, start func(context.Context, embedded.EngineOptions) (*embedded.Process, error),
 ) *embedded.Process {
 	t.Helper()
-	NeedsEngines(t)
+	RequireEngines(t)
 	o, err := options(name, t.TempDir())
 	if err != nil {
 		t.Fatalf("testenv: %v", err)

@@ -236,9 +236,9 @@ func Redis(t testing.TB) string {
 	return address
 }
 
-// NeedsEngines skips the test with -short, which excludes tests with engines. Tests that only
+// RequireEngines skips the test with -short, which excludes tests with engines. Tests that only
 // use the in-process broker do not need it.
-func NeedsEngines(t testing.TB) {
+func RequireEngines(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs an engine")
@@ -254,7 +254,7 @@ func Embedder(t testing.TB) string {
 
 func started(t testing.TB, start func() (*embedded.Process, error)) *embedded.Process {
 	t.Helper()
-	NeedsEngines(t)
+	RequireEngines(t)
 	server, err := start()
 	if err != nil {
 		t.Fatalf("testenv: %v", err)

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TLSFront is a proxy that terminates TLS in front of an engine. The embedded editions are
+// TLSProxy is a proxy that terminates TLS in front of an engine. The embedded editions are
 // built without TLS, so this proxy makes it possible to test TLS clients with a real engine.
-type TLSFront struct {
+type TLSProxy struct {
 	Address string // host:port
 	// Handshakes is the number of successful handshakes.
 	Handshakes atomic.Int64
@@ -30,21 +30,21 @@ type TLSFront struct {
 	open     map[net.Conn]struct{}
 }
 
-// NewTLSFront starts a proxy that listens on the loopback interface, with the name localhost,
+// NewTLSProxy starts a proxy that listens on the loopback interface, with the name localhost,
 // and forwards TLS connections to an engine, host:port.
-func NewTLSFront(t testing.TB, engine string, config *tls.Config) *TLSFront {
+func NewTLSProxy(t testing.TB, engine string, config *tls.Config) *TLSProxy {
 	t.Helper()
-	return startFront(t, &TLSFront{t: t, engine: engine, config: config})
+	return startFront(t, &TLSProxy{t: t, engine: engine, config: config})
 }
 
-// NewPostgresFront is NewTLSFront for Postgres, whose clients first request TLS in an
+// NewPostgresProxy is NewTLSProxy for Postgres, whose clients first request TLS in an
 // unencrypted message.
-func NewPostgresFront(t testing.TB, engine string, config *tls.Config) *TLSFront {
+func NewPostgresProxy(t testing.TB, engine string, config *tls.Config) *TLSProxy {
 	t.Helper()
-	return startFront(t, &TLSFront{t: t, engine: engine, config: config, postgres: true})
+	return startFront(t, &TLSProxy{t: t, engine: engine, config: config, postgres: true})
 }
 
-func startFront(t testing.TB, f *TLSFront) *TLSFront {
+func startFront(t testing.TB, f *TLSProxy) *TLSProxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -63,14 +63,14 @@ func startFront(t testing.TB, f *TLSFront) *TLSFront {
 	})
 	t.Cleanup(func() {
 		_ = listener.Close()
-		f.Cut()
+		f.CloseConnections()
 		f.work.Wait()
 	})
 	return f
 }
 
-// Cut closes all connections, so that clients have to reconnect.
-func (f *TLSFront) Cut() {
+// CloseConnections closes all connections, so that clients have to reconnect.
+func (f *TLSProxy) CloseConnections() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for conn := range f.open {
@@ -78,20 +78,20 @@ func (f *TLSFront) Cut() {
 	}
 }
 
-func (f *TLSFront) addConn(conn net.Conn) {
+func (f *TLSProxy) addConn(conn net.Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.open[conn] = struct{}{}
 }
 
-func (f *TLSFront) closeConn(conn net.Conn) {
+func (f *TLSProxy) closeConn(conn net.Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.open, conn)
 	_ = conn.Close()
 }
 
-func (f *TLSFront) serve(raw net.Conn) {
+func (f *TLSProxy) serve(raw net.Conn) {
 	f.addConn(raw)
 	defer f.closeConn(raw)
 	if f.postgres && !acceptSSLRequest(raw) {
@@ -133,9 +133,9 @@ func acceptSSLRequest(conn net.Conn) bool {
 	return err == nil
 }
 
-// Behind returns an engine's URL with the proxy's address and the given scheme and query
+// URL returns an engine's URL with the proxy's address and the given scheme and query
 // parameters.
-func (f *TLSFront) Behind(engine, scheme, parameters string) string {
+func (f *TLSProxy) URL(engine, scheme, parameters string) string {
 	f.t.Helper()
 	u, err := url.Parse(engine)
 	require.NoError(f.t, err)

@@ -45,8 +45,8 @@ type filterBody struct {
 }
 
 // request validates the body and returns the request for the service.
-func (b *actionBody) request(c *request.Check, needsReason bool) pipelineadmin.LetterRequest {
-	r := pipelineadmin.LetterRequest{DryRun: valueOf(b.DryRun), Again: valueOf(b.Again), Reason: valueOf(b.Reason)}
+func (b *actionBody) request(c *request.Check, needsReason bool) pipelineadmin.DeadLetterRequest {
+	r := pipelineadmin.DeadLetterRequest{DryRun: valueOf(b.DryRun), Again: valueOf(b.Again), Reason: valueOf(b.Reason)}
 	c.Required("reason", b.Reason != nil || !needsReason)
 	if len(r.Reason) > pipelineadmin.MaxReason {
 		c.Fail("reason", fmt.Sprintf("must not be longer than %d bytes", pipelineadmin.MaxReason))
@@ -63,7 +63,7 @@ func (b *actionBody) request(c *request.Check, needsReason bool) pipelineadmin.L
 	case b.Places != nil && b.Cursor != nil:
 		c.Fail("cursor", "goes with a filter")
 	case b.Places != nil:
-		r.Places = readRecordRefs(c, *b.Places)
+		r.Records = readRecordRefs(c, *b.Places)
 	case b.Filter != nil:
 		r.Filter = b.Filter.filter(c)
 	default: // all dead letters must be requested explicitly, by an empty filter
@@ -72,24 +72,24 @@ func (b *actionBody) request(c *request.Check, needsReason bool) pipelineadmin.L
 	return r
 }
 
-func readRecordRefs(c *request.Check, bodies []recordRefBody) []pipelineadmin.Place {
+func readRecordRefs(c *request.Check, bodies []recordRefBody) []pipelineadmin.RecordRef {
 	if len(bodies) == 0 || len(bodies) > maxRecordRefs {
 		c.Fail("places", fmt.Sprintf("must be from 1 to %d", maxRecordRefs))
 	}
-	list := make([]pipelineadmin.Place, len(bodies))
+	list := make([]pipelineadmin.RecordRef, len(bodies))
 	for i, p := range bodies {
 		field := fmt.Sprintf("places[%d].", i)
 		c.Required(field+"topic", p.Topic != nil)
 		c.Required(field+"partition", p.Partition != nil)
 		c.Required(field+"offset", p.Offset != nil)
-		list[i] = pipelineadmin.Place{Topic: valueOf(p.Topic), Partition: valueOf(p.Partition), Offset: valueOf(p.Offset)}
+		list[i] = pipelineadmin.RecordRef{Topic: valueOf(p.Topic), Partition: valueOf(p.Partition), Offset: valueOf(p.Offset)}
 		c.OneOf(field+"topic", list[i].Topic, deadLetterTopics()...)
 	}
 	return list
 }
 
-func (b *filterBody) filter(c *request.Check) pipelineadmin.LetterFilter {
-	f := pipelineadmin.LetterFilter{
+func (b *filterBody) filter(c *request.Check) pipelineadmin.DeadLetterFilter {
+	f := pipelineadmin.DeadLetterFilter{
 		Topics: b.Topics, Workspace: readID(c, "filter.workspaceId", b.WorkspaceID), From: readTime(c, "filter.from", b.From),
 		To: readTime(c, "filter.to", b.To), ReasonContains: valueOf(b.ReasonContains),
 	}
@@ -98,7 +98,7 @@ func (b *filterBody) filter(c *request.Check) pipelineadmin.LetterFilter {
 	}
 	for i, state := range b.States {
 		c.OneOf(fmt.Sprintf("filter.states[%d]", i), state, deadLetterStates...)
-		f.States = append(f.States, jobs.LetterState(state))
+		f.States = append(f.States, jobs.DeadLetterState(state))
 	}
 	if f.From != nil && f.To != nil && !f.From.Before(*f.To) {
 		c.Fail("filter.to", "must be after from")
@@ -108,8 +108,8 @@ func (b *filterBody) filter(c *request.Check) pipelineadmin.LetterFilter {
 
 // actionAnswer contains the outcomes of dead letters, and the cursor of the next request.
 type actionAnswer struct {
-	Outcomes []pipelineadmin.LetterOutcome `json:"outcomes"`
-	Counts   outcomeCounts                 `json:"counts"`
+	Outcomes []pipelineadmin.DeadLetterOutcome `json:"outcomes"`
+	Counts   outcomeCounts                     `json:"counts"`
 	pipelineadmin.Scan
 	NextCursor *string `json:"nextCursor"` // null: complete
 }
@@ -123,16 +123,16 @@ type outcomeCounts struct {
 
 func (a *api) redrive(w http.ResponseWriter, r *http.Request) error {
 	return a.apply(w, r, false, func(
-		ctx context.Context, req pipelineadmin.LetterRequest,
-	) (pipelineadmin.LetterResult, error) {
+		ctx context.Context, req pipelineadmin.DeadLetterRequest,
+	) (pipelineadmin.DeadLetterResult, error) {
 		return a.Pipeline.Redrive(ctx, req, nil)
 	})
 }
 
 func (a *api) discard(w http.ResponseWriter, r *http.Request) error {
 	return a.apply(w, r, true, func(
-		ctx context.Context, req pipelineadmin.LetterRequest,
-	) (pipelineadmin.LetterResult, error) {
+		ctx context.Context, req pipelineadmin.DeadLetterRequest,
+	) (pipelineadmin.DeadLetterResult, error) {
 		return a.Pipeline.Discard(ctx, req, nil)
 	})
 }
@@ -140,7 +140,7 @@ func (a *api) discard(w http.ResponseWriter, r *http.Request) error {
 // apply runs an action on dead letters until it is complete or the time budget of a request
 // is used up. In the latter case it returns a cursor.
 func (a *api) apply(w http.ResponseWriter, r *http.Request, needsReason bool,
-	run func(context.Context, pipelineadmin.LetterRequest) (pipelineadmin.LetterResult, error),
+	run func(context.Context, pipelineadmin.DeadLetterRequest) (pipelineadmin.DeadLetterResult, error),
 ) error {
 	if err := request.Query(r).Err(); err != nil {
 		return err
@@ -157,24 +157,24 @@ func (a *api) apply(w http.ResponseWriter, r *http.Request, needsReason bool,
 	// The action may change between two requests of a cursor, the filter may not.
 	scope := token.ScopeOf("dead-letters", uuid.Nil, []any{req.Filter, req.Again})
 	if body.Cursor != nil {
-		if err := a.sealer.ReadCursor(*body.Cursor, scope, &req.Rest); err != nil {
+		if err := a.sealer.ReadCursor(*body.Cursor, scope, &req.Remaining); err != nil {
 			return err
 		}
 	}
-	req.By, req.Within = request.AskerOf(r.Context()), a.BulkTime
+	req.RequestedBy, req.TimeBudget = request.RequesterOf(r.Context()), a.BulkTime
 	result, err := run(r.Context(), req)
 	if err != nil && body.Filter != nil {
-		return request.Under("filter", err)
+		return request.PrefixField("filter", err)
 	}
 	if err != nil {
 		return err
 	}
 	answer := actionAnswer{Outcomes: result.Outcomes, Scan: result.Scan, Counts: outcomeCounts{
-		Would: result.Counts[pipelineadmin.FateWould], Redriven: result.Counts[pipelineadmin.FateRedriven],
-		Discarded: result.Counts[pipelineadmin.FateDiscarded], Skipped: result.Counts[pipelineadmin.FateSkipped],
+		Would: result.Counts[pipelineadmin.OutcomePlanned], Redriven: result.Counts[pipelineadmin.OutcomeRedriven],
+		Discarded: result.Counts[pipelineadmin.OutcomeDiscarded], Skipped: result.Counts[pipelineadmin.OutcomeSkipped],
 	}}
-	if len(result.Rest) > 0 {
-		next, err := a.sealer.Cursor(scope, slices.Clip(result.Rest))
+	if len(result.Remaining) > 0 {
+		next, err := a.sealer.Cursor(scope, slices.Clip(result.Remaining))
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ import (
 // deadLetterTopics returns the names of topics that a filter accepts: the dead letter topics
 // and the topics of the original records.
 func deadLetterTopics() (names []string) {
-	for _, label := range pipelineadmin.LetterTopics() {
+	for _, label := range pipelineadmin.DeadLetterTopics() {
 		origin, _ := kafka.IsDeadLetters(label)
 		names = append(names, origin, label)
 	}
@@ -28,14 +28,14 @@ func deadLetterTopics() (names []string) {
 }
 
 var deadLetterStates = []string{
-	string(jobs.LetterOpen), string(jobs.LetterRedriven), string(jobs.LetterDiscarded),
+	string(jobs.DeadLetterOpen), string(jobs.DeadLetterRedriven), string(jobs.DeadLetterDiscarded),
 }
 
 // deadLetters lists the newest dead letters of a filter. Each request scans all dead letters, so
 // the offset is limited: a narrower filter is better than more pages.
 func (a *api) deadLetters(w http.ResponseWriter, r *http.Request) error {
 	p := request.Query(r)
-	f := pipelineadmin.LetterFilter{
+	f := pipelineadmin.DeadLetterFilter{
 		Topics: p.List("topic"), Workspace: p.UUID("workspaceId"), From: p.Time("from"), To: p.Time("to"),
 	}
 	for _, name := range f.Topics {
@@ -47,13 +47,13 @@ func (a *api) deadLetters(w http.ResponseWriter, r *http.Request) error {
 		if !slices.Contains(deadLetterStates, state) {
 			p.Fail("state", "is not one of the allowed values", deadLetterStates...)
 		}
-		f.States = append(f.States, jobs.LetterState(state))
+		f.States = append(f.States, jobs.DeadLetterState(state))
 	}
 	f.ReasonContains, _ = p.String("reason")
 	limit, offset := p.Page()
-	if offset > pipelineadmin.MaxLetters-limit {
+	if offset > pipelineadmin.MaxListLimit-limit {
 		p.Fail(
-			"offset", fmt.Sprintf("must not lead beyond %d letters: narrow the filter, as by to", pipelineadmin.MaxLetters),
+			"offset", fmt.Sprintf("must not lead beyond %d letters: narrow the filter, as by to", pipelineadmin.MaxListLimit),
 		)
 	}
 	if f.From != nil && f.To != nil && !f.From.Before(*f.To) {
@@ -62,7 +62,7 @@ func (a *api) deadLetters(w http.ResponseWriter, r *http.Request) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	list, err := a.Pipeline.Letters(r.Context(), f, offset+limit, nil)
+	list, err := a.Pipeline.DeadLetters(r.Context(), f, offset+limit, nil)
 	if err != nil {
 		return asQueryError(err)
 	}
@@ -76,7 +76,7 @@ func (a *api) deadLetters(w http.ResponseWriter, r *http.Request) error {
 
 // deadLetterAnswer is a dead letter with its original key and value, in base64.
 type deadLetterAnswer struct {
-	pipelineadmin.ShownLetter
+	pipelineadmin.DeadLetterDetails
 	Key   []byte `json:"key"`
 	Value []byte `json:"value"`
 }
@@ -90,21 +90,21 @@ func (a *api) deadLetter(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	shown, err := a.Pipeline.ShowLetter(r.Context(), record)
+	shown, err := a.Pipeline.ShowDeadLetter(r.Context(), record)
 	if err != nil {
 		return err
 	}
-	reply.Data(w, r, http.StatusOK, deadLetterAnswer{ShownLetter: shown, Key: shown.Key, Value: shown.Value})
+	reply.Data(w, r, http.StatusOK, deadLetterAnswer{DeadLetterDetails: shown, Key: shown.Key, Value: shown.Value})
 	return nil
 }
 
 // parseRecordRef parses a record reference in a path. It returns a NotFound error if the
 // reference is not valid.
-func parseRecordRef(topic, partition, offset string) (pipelineadmin.Place, error) {
+func parseRecordRef(topic, partition, offset string) (pipelineadmin.RecordRef, error) {
 	p, err1 := strconv.ParseInt(partition, 10, 32)
 	o, err2 := strconv.ParseInt(offset, 10, 64)
 	if errors.Join(err1, err2) != nil || p < 0 || o < 0 || !slices.Contains(deadLetterTopics(), topic) {
-		return pipelineadmin.Place{}, fault.New(fault.NotFound, "No such dead letter")
+		return pipelineadmin.RecordRef{}, fault.New(fault.NotFound, "No such dead letter")
 	}
-	return pipelineadmin.Place{Topic: topic, Partition: int32(p), Offset: o}, nil
+	return pipelineadmin.RecordRef{Topic: topic, Partition: int32(p), Offset: o}, nil
 }

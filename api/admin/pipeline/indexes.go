@@ -106,10 +106,10 @@ func (a *api) reindexing(w http.ResponseWriter, r *http.Request) error {
 // reindex requests a new index. If one is already requested or being built, it returns that
 // one. There are no parameters; the body may be empty or an empty object.
 func (a *api) reindex(w http.ResponseWriter, r *http.Request) error {
-	if err := request.Nothing(r); err != nil {
+	if err := request.NoInput(r); err != nil {
 		return err
 	}
-	started, err := a.Index.RequestReindex(r.Context(), request.AskerOf(r.Context()))
+	started, err := a.Index.RequestReindex(r.Context(), request.RequesterOf(r.Context()))
 	if err != nil {
 		return err
 	}

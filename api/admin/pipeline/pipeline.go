@@ -43,17 +43,17 @@ const defaultBulkTime = 5 * time.Second
 // pipeline operates the pipeline; see pipelineadmin.Service.
 type pipeline interface {
 	Topics(ctx context.Context) ([]pipelineadmin.Topic, error)
-	LetterCounts(ctx context.Context) (map[string]map[jobs.LetterState]int64, error)
-	Letters(
-		ctx context.Context, f pipelineadmin.LetterFilter, limit int, progress func(pipelineadmin.Scan),
-	) (pipelineadmin.LetterList, error)
-	ShowLetter(ctx context.Context, record pipelineadmin.Place) (pipelineadmin.ShownLetter, error)
+	DeadLetterCounts(ctx context.Context) (map[string]map[jobs.DeadLetterState]int64, error)
+	DeadLetters(
+		ctx context.Context, f pipelineadmin.DeadLetterFilter, limit int, progress func(pipelineadmin.Scan),
+	) (pipelineadmin.DeadLetterList, error)
+	ShowDeadLetter(ctx context.Context, record pipelineadmin.RecordRef) (pipelineadmin.DeadLetterDetails, error)
 	Redrive(
-		ctx context.Context, r pipelineadmin.LetterRequest, progress func(pipelineadmin.LetterResult),
-	) (pipelineadmin.LetterResult, error)
+		ctx context.Context, r pipelineadmin.DeadLetterRequest, progress func(pipelineadmin.DeadLetterResult),
+	) (pipelineadmin.DeadLetterResult, error)
 	Discard(
-		ctx context.Context, r pipelineadmin.LetterRequest, progress func(pipelineadmin.LetterResult),
-	) (pipelineadmin.LetterResult, error)
+		ctx context.Context, r pipelineadmin.DeadLetterRequest, progress func(pipelineadmin.DeadLetterResult),
+	) (pipelineadmin.DeadLetterResult, error)
 	PlanReplay(ctx context.Context, r pipelineadmin.ReplayRequest) (pipelineadmin.Replay, error)
 	StartReplay(ctx context.Context, r pipelineadmin.ReplayRequest) (pipelineadmin.Replay, error)
 	Replays(ctx context.Context, offset, limit int) ([]pipelineadmin.Replay, int64, error)

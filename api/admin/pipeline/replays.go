@@ -73,7 +73,7 @@ func (a *api) startReplay(w http.ResponseWriter, r *http.Request) error {
 	if err := c.Err(); err != nil {
 		return err
 	}
-	req.By = request.AskerOf(r.Context())
+	req.RequestedBy = request.RequesterOf(r.Context())
 	if valueOf(body.DryRun) {
 		job, err := a.Pipeline.PlanReplay(r.Context(), req)
 		if err != nil {
@@ -88,7 +88,7 @@ func (a *api) startReplay(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	request.NotesOf(r.Context()).Made(job.ID.String())
+	request.NotesOf(r.Context()).AddResult(job.ID.String())
 	w.Header().Set("Location", replaysPath+"/"+job.ID.String())
 	reply.Data(w, r, http.StatusCreated, job)
 	return nil

@@ -31,7 +31,7 @@ func (a *api) topics(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	counts, err := a.Pipeline.LetterCounts(r.Context())
+	counts, err := a.Pipeline.DeadLetterCounts(r.Context())
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (a *api) topics(w http.ResponseWriter, r *http.Request) error {
 		list[i] = topic{Topic: t}
 		if c, ok := counts[t.Topic]; ok {
 			list[i].DeadLetters = &deadLetterCounts{
-				Open: c[jobs.LetterOpen], Redriven: c[jobs.LetterRedriven], Discarded: c[jobs.LetterDiscarded],
+				Open: c[jobs.DeadLetterOpen], Redriven: c[jobs.DeadLetterRedriven], Discarded: c[jobs.DeadLetterDiscarded],
 			}
 		}
 	}

@@ -53,5 +53,5 @@ func (a *api) awaitCheckpoint(ctx context.Context, workspace uuid.UUID, token st
 	for i, p := range c.Positions {
 		positions[i] = jobs.LogPosition{Partition: p.Partition, Offset: p.Offset}
 	}
-	return a.Dead.DeadRecords(ctx, topic, positions)
+	return a.DeadRecords.DeadRecords(ctx, topic, positions)
 }

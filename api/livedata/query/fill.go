@@ -48,7 +48,7 @@ func (f fill) apply(rows *timeseries.Points, starts []int64, textual []bool) *ti
 	filled := &timeseries.Points{TS: starts, Columns: make([]timeseries.Column, len(textual))}
 	for i, isText := range textual {
 		if isText {
-			filled.Columns[i].Texts = f.texts(rows.TS, rows.Columns[i].Texts, starts)
+			filled.Columns[i].Strings = f.texts(rows.TS, rows.Columns[i].Strings, starts)
 		} else {
 			filled.Columns[i].Numbers = f.numbers(rows.TS, rows.Columns[i].Numbers, starts)
 		}

@@ -18,7 +18,7 @@ const valuesPerSeries = 20
 // reserve reserves a share of the budget for an answer of the given number of values, or
 // returns an Unavailable error. The caller must release it after the answer is sent.
 func (a *api) reserve(values int64) (*budget.Share, error) {
-	share, ok := a.values.Take(values)
+	share, ok := a.values.TryAcquire(values)
 	if !ok {
 		return nil, fault.New(fault.Unavailable, "Too many large queries are running").After(time.Second)
 	}

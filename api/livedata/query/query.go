@@ -41,7 +41,7 @@ type PointStore interface {
 	LatestPoints(ctx context.Context, q timeseries.LatestQuery) ([]*timeseries.Points, error)
 	Aggregate(ctx context.Context, q timeseries.AggregateQuery) (found map[int]*timeseries.Points, more bool, err error)
 	SeriesStats(
-		ctx context.Context, numbers, texts []uint64, kept timeseries.Kept, hidden timeseries.Hidden,
+		ctx context.Context, numbers, texts []uint64, kept timeseries.KeptFrom, hidden timeseries.Hidden,
 	) (map[uint64]timeseries.SeriesStats, error)
 }
 
@@ -149,8 +149,8 @@ func (r *run) selectGroups(ctx context.Context) error {
 // readExclusions determines which points of the series are excluded: those past their
 // retention, and those deleted.
 func (r *run) readExclusions(ctx context.Context, list []registry.Series) (err error) {
-	r.q.span.Kept = keptFrom(list, r.receivedAt)
-	r.q.span.Hidden, err = deleted.Of(ctx, r.Series, r.workspace, list)
+	r.q.span.KeptFrom = keptFrom(list, r.receivedAt)
+	r.q.span.Hidden, err = deleted.Exclusions(ctx, r.Series, r.workspace, list)
 	return err
 }
 
@@ -169,12 +169,12 @@ func (r *run) readPoints(ctx context.Context) error {
 
 func (r *run) readLatest(ctx context.Context) error {
 	latestQuery := timeseries.LatestQuery{
-		Workspace: r.workspace, Series: make([]timeseries.LatestSeries, len(r.groups)), Whole: r.completeSources(),
-		Kept: r.q.span.Kept, Hidden: r.q.span.Hidden,
+		Workspace: r.workspace, Series: make([]timeseries.LatestSeries, len(r.groups)), CompleteSources: r.completeSources(),
+		KeptFrom: r.q.span.KeptFrom, Hidden: r.q.span.Hidden,
 	}
 	for i, g := range r.groups {
 		latestQuery.Series[i] = timeseries.LatestSeries{
-			ID: g.series[0], Source: *g.source, Texts: g.kind == pointblock.KindString,
+			ID: g.series[0], Source: *g.source, IsString: g.kind == pointblock.KindString,
 		}
 	}
 	if r.q.hasFrom {
@@ -240,7 +240,7 @@ func (r *run) readRaw(ctx context.Context) error {
 	numbers, _ := byKind(r.groups, pointblock.KindNumber)
 	texts, _ := byKind(r.groups, pointblock.KindString)
 	found, more, err := r.Points.RawPoints(ctx, timeseries.RawQuery{
-		Numbers: numbers, Texts: texts, Range: span, Descending: q.descending, Limit: q.rows()})
+		Numbers: numbers, Strings: texts, Range: span, Descending: q.descending, Limit: q.rows()})
 	if err != nil {
 		return explainLimits(err, r.QueryTimeout)
 	}
@@ -281,7 +281,7 @@ func (r *run) readDownsampled(ctx context.Context) error {
 	q := r.q
 	numbers, _ := byKind(r.groups, pointblock.KindNumber)
 	found, more, err := r.Points.Downsample(ctx, timeseries.DownsampleQuery{
-		Series: numbers, Range: q.span, Most: q.perSeries(), Limit: q.rows(),
+		Series: numbers, Range: q.span, MaxPoints: q.perSeries(), Limit: q.rows(),
 	})
 	if err != nil {
 		return explainLimits(err, r.QueryTimeout)
@@ -292,7 +292,7 @@ func (r *run) readDownsampled(ctx context.Context) error {
 		remaining -= len(points.TS)
 	}
 	if texts, _ := byKind(r.groups, pointblock.KindString); len(texts) > 0 && !more {
-		found, more, err = r.Points.RawPoints(ctx, timeseries.RawQuery{Texts: texts, Range: q.span, Limit: remaining})
+		found, more, err = r.Points.RawPoints(ctx, timeseries.RawQuery{Strings: texts, Range: q.span, Limit: remaining})
 		if err != nil {
 			return explainLimits(err, r.QueryTimeout)
 		}
@@ -325,7 +325,7 @@ func (r *run) readAggregates(ctx context.Context) error {
 		}
 	}
 	for _, kind := range []pointblock.Kind{pointblock.KindNumber, pointblock.KindString} {
-		aggregateQuery.Texts = kind == pointblock.KindString
+		aggregateQuery.IsString = kind == pointblock.KindString
 		aggregateQuery.Series, aggregateQuery.Groups = byKind(r.groups, kind)
 		found, more, err := r.Points.Aggregate(ctx, aggregateQuery)
 		if err != nil {
@@ -373,6 +373,6 @@ func reverse(p *timeseries.Points) {
 	slices.Reverse(p.TS)
 	for _, c := range p.Columns {
 		slices.Reverse(c.Numbers)
-		slices.Reverse(c.Texts)
+		slices.Reverse(c.Strings)
 	}
 }

@@ -40,7 +40,7 @@ func TestCellsAreJSONThatReadsBack(t *testing.T) {
 		text := rapid.String().Draw(t, "text")
 		us := rapid.Int64Range(0, 4e15).Draw(t, "us")
 		parts := chunksOf(&timeseries.Points{TS: []int64{us, us}, Columns: []timeseries.Column{
-			{Numbers: []float64{number, math.NaN()}}, {Texts: []*string{&text, nil}}}}, []byte("["), []byte("]"))
+			{Numbers: []float64{number, math.NaN()}}, {Strings: []*string{&text, nil}}}}, []byte("["), []byte("]"))
 		require.Len(t, parts, 1)
 		written := (&run{q: &queryParams{}}).appendChunk(nil, &parts[0])
 		var read [][]any

@@ -8,15 +8,15 @@ import (
 )
 
 // keptFrom returns the time of the oldest points that are kept of each series with a retention.
-func keptFrom(list []registry.Series, now time.Time) timeseries.Kept {
-	var kept timeseries.Kept
+func keptFrom(list []registry.Series, now time.Time) timeseries.KeptFrom {
+	var kept timeseries.KeptFrom
 	for i := range list {
 		days := list[i].RetentionDays
 		if days == nil {
 			continue
 		}
 		if kept == nil {
-			kept = timeseries.Kept{}
+			kept = timeseries.KeptFrom{}
 		}
 		kept[list[i].ID] = registry.KeptFrom(now, *days)
 	}

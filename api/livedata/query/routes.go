@@ -20,8 +20,8 @@ import (
 type Deps struct {
 	Series         SeriesStore
 	Points         PointStore
-	Marks          WatermarkStore
-	Dead           DeadRecordStore
+	Watermarks     WatermarkStore
+	DeadRecords    DeadRecordStore
 	TopicID        func() [16]byte // returns the current id of topic points
 	TokenKey       [32]byte        // signs checkpoints and cursors
 	QueryTimeout   time.Duration   // the maximum duration of a query; beyond, 504
@@ -53,13 +53,13 @@ func Routes(deps Deps) []route.Route {
 		deps.CheckpointWait = defaultCheckpointWait
 	}
 	a := &api{
-		Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}, watch: watcher{store: deps.Marks},
+		Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}, watch: watcher{store: deps.Watermarks},
 		admission: newAdmission(), values: budget.New(maxValues),
 	}
 	a.register(deps.Metrics)
 	scopes := []request.Scope{request.ReadLiveData}
 	return []route.Route{
-		{Method: http.MethodGet, Pattern: queryPath, Scopes: scopes, Handle: a.query, Room: a.admission.checkCapacity},
+		{Method: http.MethodGet, Pattern: queryPath, Scopes: scopes, Handle: a.query, CheckCapacity: a.admission.checkCapacity},
 		{Method: http.MethodGet, Pattern: seriesPath, Scopes: scopes, Handle: a.listSeries},
 	}
 }

@@ -241,13 +241,13 @@ func (f csvFormat) row(dst []byte, us int64, epoch string, identity []byte) []by
 
 func (csvFormat) cell(dst []byte, _ string, column timeseries.Column, i int) []byte {
 	dst = append(dst, ',')
-	if column.Texts == nil {
+	if column.Strings == nil {
 		if number := column.Numbers[i]; !math.IsNaN(number) && !math.IsInf(number, 0) {
 			dst = value.AppendNumber(dst, number)
 		}
 		return dst
 	}
-	if text := column.Texts[i]; text != nil {
+	if text := column.Strings[i]; text != nil {
 		return reply.AppendCSVText(dst, *text)
 	}
 	return dst

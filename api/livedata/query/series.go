@@ -77,7 +77,7 @@ func (a *api) describeSeries(ctx context.Context, workspace uuid.UUID, list []re
 	groups := groupEach(list)
 	numbers, _ := byKind(groups, pointblock.KindNumber)
 	texts, _ := byKind(groups, pointblock.KindString)
-	hidden, err := deleted.Of(ctx, a.Series, workspace, list)
+	hidden, err := deleted.Exclusions(ctx, a.Series, workspace, list)
 	if err != nil {
 		return nil, explainTimeout(err, a.QueryTimeout)
 	}

@@ -26,7 +26,7 @@ func (s *stream) send(ctx context.Context, list []tail.Delivery) error {
 				return err
 			}
 		}
-		s.source.Passed(d)
+		s.source.MarkSent(d)
 		if len(d.Deletions) == 0 && i+1 < len(list) && len(list[i+1].Deletions) == 0 {
 			continue // the next delivery may be added to the same event
 		}
@@ -53,7 +53,7 @@ func (e *pointsEvent) add(ctx context.Context, block *tail.Block) error {
 	if err != nil {
 		return err
 	}
-	column := timeseries.Column{Numbers: block.Numbers, Texts: block.Texts}
+	column := timeseries.Column{Numbers: block.Numbers, Strings: block.Strings}
 	var clock value.Clock
 	for i := 0; i < len(block.TS); {
 		if len(e.data) > 0 {
@@ -81,7 +81,7 @@ func (e *pointsEvent) add(ctx context.Context, block *tail.Block) error {
 // encodeHead returns the JSON of a series as in a query's answer, without its points.
 func encodeHead(series *tail.Series) ([]byte, error) {
 	kind := pointblock.KindNumber
-	if series.Text {
+	if series.IsString {
 		kind = pointblock.KindString
 	}
 	return json.Marshal(value.GroupHead{
@@ -98,8 +98,8 @@ var rawColumns = []string{"timestamp", "value"}
 func (e *pointsEvent) emit(ctx context.Context, id string) error {
 	switch {
 	case len(e.data) > 0:
-		e.out.Named("points", id, append(append([]byte{'['}, e.data...), ']'))
-		e.Streams.Sent(e.points)
+		e.out.EventWithID("points", id, append(append([]byte{'['}, e.data...), ']'))
+		e.Streams.CountSent(e.points)
 	case id != "":
 		e.out.ID(id) // the delivery was completed by a full event
 	}
@@ -126,7 +126,7 @@ func (s *stream) event(name, id string, data any) error {
 	if err != nil {
 		return err
 	}
-	s.out.Named(name, id, line)
+	s.out.EventWithID(name, id, line)
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (s *stream) deletions(d *tail.Delivery) error {
 			id = s.id()
 		}
 		out := deletion{
-			SourceID: deleted.Source, Metric: deleted.Metric, WholeSource: deleted.Whole, From: s.encodeTime(deleted.FromUS),
+			SourceID: deleted.Source, Metric: deleted.Metric, WholeSource: deleted.WholeSource, From: s.encodeTime(deleted.FromUS),
 			To: s.encodeTime(deleted.ToUS),
 		}
 		if deleted.SourceName != "" {
@@ -191,5 +191,5 @@ func (s *stream) sendNotice(event, reason string) {
 	since := time.UnixMicro(s.source.Position().SinceUS).UTC()
 	// strings and a time: it cannot fail
 	data, _ := json.Marshal(notice{Reason: reason, Message: reasons[reason], Since: since})
-	s.out.Named(event, s.id(), data)
+	s.out.EventWithID(event, s.id(), data)
 }

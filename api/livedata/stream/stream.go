@@ -30,9 +30,9 @@ const (
 
 // Deps are the dependencies of the route.
 type Deps struct {
-	Streams  *tail.Hub     // points as they arrive
-	TokenKey [32]byte      // signs the ids of events
-	Patience time.Duration // timeout of a write to the reader; zero: 10 s
+	Streams      *tail.Hub     // points as they arrive
+	TokenKey     [32]byte      // signs the ids of events
+	WriteTimeout time.Duration // timeout of a write to the reader; zero: 10 s
 }
 
 const path = "/api/live-data/stream"
@@ -44,12 +44,12 @@ type api struct {
 
 // Routes returns the route.
 func Routes(deps Deps) []route.Route {
-	if deps.Patience == 0 {
-		deps.Patience = defaultWriteTimeout
+	if deps.WriteTimeout == 0 {
+		deps.WriteTimeout = defaultWriteTimeout
 	}
 	a := &api{Deps: deps, sealer: token.Sealer{Key: deps.TokenKey}}
 	return []route.Route{{
-		Method: http.MethodGet, Pattern: path, Scopes: []request.Scope{request.ReadLiveData}, Lasts: true,
+		Method: http.MethodGet, Pattern: path, Scopes: []request.Scope{request.ReadLiveData}, Streaming: true,
 		Handle: a.streamPoints,
 	}}
 }
@@ -78,7 +78,7 @@ func (a *api) streamPoints(w http.ResponseWriter, r *http.Request) error {
 	}
 	principal := request.PrincipalOf(r.Context())
 	s := &stream{api: a, scope: token.ScopeOf("stream", principal.Workspace, filter), epoch: epoch}
-	options := tail.Opening{Workspace: principal.Workspace, Key: principal.KeyID, Filter: filter}
+	options := tail.OpenOptions{Workspace: principal.Workspace, Key: principal.KeyID, Filter: filter}
 	if options.After, err = s.position(id, field); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (a *api) streamPoints(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer s.source.Close()
-	if s.out, err = eventstream.Open(w, a.Patience); err != nil {
+	if s.out, err = eventstream.Open(w, a.WriteTimeout); err != nil {
 		return err
 	}
 	ctx, stop := s.out.Guard(r.Context(), request.SessionOf(r.Context()))
@@ -139,7 +139,7 @@ func (s *stream) run(ctx context.Context) error {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
-		list, dropped := s.source.Take()
+		list, dropped := s.source.Receive()
 		if err := s.send(ctx, list); err != nil {
 			return endReason(ctx, err)
 		}
@@ -195,7 +195,7 @@ func (s *stream) id() string { return encodePosition(&s.sealer, s.scope, s.sourc
 
 // sendHeartbeat sends a heartbeat with the current position.
 func (s *stream) sendHeartbeat() error {
-	s.source.Settle()
+	s.source.Advance()
 	s.out.Comment("heartbeat")
 	s.out.ID(s.id())
 	return s.out.Flush()

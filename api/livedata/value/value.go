@@ -45,8 +45,8 @@ func AppendNumber(dst []byte, value float64) []byte {
 
 // AppendCell appends the value of a row in a column as JSON, or null if there is none.
 func AppendCell(dst []byte, column timeseries.Column, i int) []byte {
-	if column.Texts != nil {
-		if text := column.Texts[i]; text != nil {
+	if column.Strings != nil {
+		if text := column.Strings[i]; text != nil {
 			dst, _ = jsontext.AppendQuote(dst, *text) // stored strings are valid UTF-8
 			return dst
 		}

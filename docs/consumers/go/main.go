@@ -180,7 +180,7 @@ func (c *consumer) handle(r *kgo.Record) error {
 	for i := range c.record.Spans {
 		span := &c.record.Spans[i]
 		identity, ts := span.Identity(&c.record), span.AppendTimestamps(nil)
-		numbers, texts := span.AppendValues(nil), span.AppendTexts(nil)
+		numbers, texts := span.AppendValues(nil), span.AppendStrings(nil)
 		value := func(i int) any {
 			if span.Kind == pointblock.KindString {
 				return texts[i]

@@ -63,7 +63,7 @@ func (p *Parser) times(i int) int {
 		}
 		if why != rejection.None {
 			us = 0
-			p.notes.Faults = append(p.notes.Faults, block.EntryFault{Position: int32(position), Why: why})
+			p.notes.Faults = append(p.notes.Faults, block.EntryFault{Position: int32(position), Reason: why})
 		}
 		if position == remaining {
 			return p.failTooMany()
@@ -93,7 +93,7 @@ func (p *Parser) values(i int) int {
 			return p.wrongTypeUnlessSyntax(i, p.entryPath(fieldValues, position), "a number, a boolean or a string")
 		}
 		if why != rejection.None {
-			p.notes.Faults = append(p.notes.Faults, block.EntryFault{Position: int32(position), Why: why})
+			p.notes.Faults = append(p.notes.Faults, block.EntryFault{Position: int32(position), Reason: why})
 		}
 		if position == remaining {
 			return p.failTooMany()

@@ -28,7 +28,7 @@ func (p *Parser) setDefault(f field, i int, seen fields) int {
 			return p.fail(fault.Field(fault.Invalid, fieldNames[f], why.Text()))
 		}
 	case fieldTags:
-		d.Tags = p.batch.Labels.Keep(p.tags)
+		d.Tags = p.batch.Labels.CopyTags(p.tags)
 		why, tag := block.CheckTags(d.Tags)
 		if why != rejection.None {
 			return p.fail(fault.Field(fault.Invalid, fieldpath.Member(fieldNames[f], tag), why.Text()))

@@ -27,7 +27,7 @@ func (p *Parser) newLabel(t block.Tokens, hash uint64, ownTags []pointblock.Tag)
 	}
 	l.Source = p.source(source)
 	if len(ownTags) > 0 && l.Refused == rejection.None {
-		l.Refused, l.Culprit = block.CheckTags(ownTags)
+		l.Refused, l.InvalidTag = block.CheckTags(ownTags)
 		if l.Refused == rejection.None && block.CountMerged(ownTags, b.Labels.Defaults.Tags) > block.MaxTags {
 			l.Refused = rejection.TagsMany
 		}
@@ -49,10 +49,10 @@ func (p *Parser) source(t *block.Tokens) int32 {
 func newSource(text string, byName bool) block.Source {
 	if byName {
 		void := text == "" || len(text) > sourceNameLength || strings.IndexByte(text, 0) >= 0
-		return block.Source{Name: text, ByName: true, Void: void}
+		return block.Source{Name: text, ByName: true, InvalidName: void}
 	}
 	id, ok := parseUUID(text)
-	return block.Source{ID: id, Void: !ok}
+	return block.Source{ID: id, InvalidName: !ok}
 }
 
 // unescape returns the value of a string token. token includes the quotes.

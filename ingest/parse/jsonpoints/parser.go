@@ -34,9 +34,9 @@ type Parser struct {
 // New creates a Parser.
 func New() *Parser {
 	p := &Parser{}
-	p.json = block.Hooks{Blame: p.fieldPathJSON, ListName: p.listName}
+	p.json = block.Hooks{FieldPath: p.fieldPathJSON, ListName: p.listName}
 	p.ndjson = block.Hooks{
-		Blame: p.fieldPathNDJSON, ListName: func() string { return "body" }, Line: func(index int) int { return 1 + index },
+		FieldPath: p.fieldPathNDJSON, ListName: func() string { return "body" }, Line: func(index int) int { return 1 + index },
 	}
 	return p
 }

@@ -31,13 +31,13 @@ func (p *Parser) fieldPath(object string, why rejection.Reason, position int, l 
 	case rejection.TagsMany:
 		f = fieldTags
 	case rejection.TagEmpty, rejection.TagLong, rejection.TagNUL, rejection.TagValueLong, rejection.TagValueNUL:
-		return fieldpath.Member(fieldpath.Member(object, fieldNames[fieldTags]), l.Culprit)
+		return fieldpath.Member(fieldpath.Member(object, fieldNames[fieldTags]), l.InvalidTag)
 	case rejection.SourceUnknown, rejection.SourceName, rejection.SourceLimit:
 		return p.sourcePath(object, l)
 	default:
 		return cmp.Or(object, "body")
 	}
-	if position == rejection.Whole {
+	if position == rejection.NoPosition {
 		if why == rejection.TimeExpired && p.list == fieldSeries {
 			return fieldpath.Member(object, fieldNames[f]+"s")
 		}

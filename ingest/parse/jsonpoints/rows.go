@@ -66,7 +66,7 @@ func (p *Parser) addPoint(pt *point, labelIndex int32) {
 		why = l.Refused
 	}
 	if why != rejection.None {
-		b.Reject(why, p.index, rejection.Whole, 1, l)
+		b.Reject(why, p.index, rejection.NoPosition, 1, l)
 		return
 	}
 	if l.Count[pt.kind-1] == 0 {
@@ -121,7 +121,7 @@ func (p *Parser) label(t *block.Tokens, expected *block.Label) int32 {
 		case expected != nil && len(expected.Tokens.Tags) > 0 && &t.Tags[0] == &expected.Tokens.Tags[0]:
 			ownTags = expected.Tags
 		default:
-			ownTags = labels.Keep(p.tags)
+			ownTags = labels.CopyTags(p.tags)
 		}
 		i = p.newLabel(*t, hash, ownTags)
 	}

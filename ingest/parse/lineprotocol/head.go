@@ -23,7 +23,7 @@ func (p *Parser) newLabel(t block.Tokens, hash uint64) int32 {
 	}
 	l := block.Label{
 		Tokens: t, Hash: hash, Metric: p.unescapeName(t.Metric, inKey),
-		Tags: p.head.tags, Source: p.head.source, Refused: p.head.refused, Culprit: p.head.invalidTag,
+		Tags: p.head.tags, Source: p.head.source, Refused: p.head.refused, InvalidTag: p.head.invalidTag,
 	}
 	if l.Refused == rejection.None {
 		l.Refused = block.CheckMetric(l.Metric)
@@ -54,7 +54,7 @@ func (p *Parser) readHead(raw []byte) (ok bool) {
 	}
 	if h.refused == rejection.None {
 		slices.SortFunc(p.tags, func(a, b pointblock.Tag) int { return cmp.Compare(a.Key, b.Key) })
-		h.tags = p.batch.Labels.Keep(p.tags)
+		h.tags = p.batch.Labels.CopyTags(p.tags)
 		for i := 1; i < len(h.tags); i++ {
 			if h.tags[i].Key == h.tags[i-1].Key {
 				h.refused, h.invalidTag = rejection.TagTwice, h.tags[i].Key

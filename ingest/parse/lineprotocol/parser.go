@@ -61,7 +61,7 @@ type head struct {
 // New creates a Parser.
 func New() *Parser {
 	p := &Parser{}
-	p.hooks = block.Hooks{Blame: fieldPath, ListName: func() string { return "body" }, Line: p.lineAt}
+	p.hooks = block.Hooks{FieldPath: fieldPath, ListName: func() string { return "body" }, Line: p.lineAt}
 	return p
 }
 
@@ -213,7 +213,7 @@ func (p *Parser) commit(us int64, why rejection.Reason) {
 	b := p.batch
 	for _, f := range p.faults {
 		b.Points++
-		b.Reject(f.why, p.start, rejection.Whole, 1, &b.Labels.List[f.label])
+		b.Reject(f.why, p.start, rejection.NoPosition, 1, &b.Labels.List[f.label])
 	}
 	p.faults = p.faults[:0]
 	commit(p, &b.Numbers, pointblock.KindNumber, us, why)
@@ -229,7 +229,7 @@ func commit[V any](p *Parser, c *block.Column[V], kind pointblock.Kind, us int64
 	for _, label := range c.Label[from:] {
 		l := &b.Labels.List[label]
 		if why != rejection.None {
-			b.Reject(why, p.start, rejection.Whole, 1, l)
+			b.Reject(why, p.start, rejection.NoPosition, 1, l)
 			continue
 		}
 		if l.Count[kind-1] == 0 {
@@ -260,7 +260,7 @@ func (p *Parser) reject() (next int) {
 	b.Strings.Label, b.Strings.Values = b.Strings.Label[:s], b.Strings.Values[:s]
 	p.faults = p.faults[:0]
 	b.Points++
-	if field := b.Rejected.Add(p.why, p.start, rejection.Whole, 1); field != nil {
+	if field := b.Rejected.Add(p.why, p.start, rejection.NoPosition, 1); field != nil {
 		*field = p.unparsedField()
 	}
 	p.invalidField = ""

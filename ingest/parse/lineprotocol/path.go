@@ -35,7 +35,7 @@ func fieldPath(why rejection.Reason, _, _ int, l *block.Label) string {
 		return "tags"
 	case rejection.TagEmpty, rejection.TagLong, rejection.TagNUL, rejection.TagValueLong, rejection.TagValueNUL,
 		rejection.TagTwice:
-		return fieldpath.Member("tags", l.Culprit)
+		return fieldpath.Member("tags", l.InvalidTag)
 	case rejection.SourceUnknown, rejection.SourceName, rejection.SourceLimit:
 		return "measurement"
 	}

@@ -107,7 +107,7 @@ func (p *Parser) readLabels(l *block.Label) bool {
 		}
 	}
 	p.checkLabels(l, sorted)
-	l.Tags = p.batch.Labels.Keep(p.tags)
+	l.Tags = p.batch.Labels.CopyTags(p.tags)
 	l.Source = p.targetSource(job, instance)
 	return true
 }
@@ -202,7 +202,7 @@ func (p *Parser) cacheSeries(l *block.Label, ref pointblock.SeriesRef, identity 
 	p.cache.put(l.Hash, &cachedSeries{
 		workspace: p.batch.Workspace, raw: string(l.Tokens.Tags), name: strings.Clone(source.Name),
 		KnownSeries: block.KnownSeries{
-			Source: source.ID, Ref: ref, Encoded: pointblock.AppendSeries(nil, ref, identity),
+			Source: source.ID, Ref: ref, Encoded: pointblock.AppendSeriesHeader(nil, ref, identity),
 		},
 	})
 }

@@ -57,7 +57,7 @@ type Parser struct {
 func New(cache *Cache) *Parser {
 	p := &Parser{cache: cache}
 	p.hooks = block.Hooks{
-		Blame: p.fieldPath, ListName: func() string { return "body" }, Resolved: p.cacheSeries,
+		FieldPath: p.fieldPath, ListName: func() string { return "body" }, Resolved: p.cacheSeries,
 		Read: func(l *block.Label) { p.readLabels(l) },
 	}
 	p.notes.Unindexed = true
@@ -212,7 +212,7 @@ func (p *Parser) sample(b []byte, i, from int) bool {
 		why = rejection.ValueNotFinite
 	}
 	if why != rejection.None {
-		p.notes.Faults = append(p.notes.Faults, block.EntryFault{Position: int32(position), Why: why})
+		p.notes.Faults = append(p.notes.Faults, block.EntryFault{Position: int32(position), Reason: why})
 	}
 	c.Times, c.Values = append(c.Times, us), append(c.Values, value)
 	return true

@@ -25,7 +25,7 @@ func (p *Parser) fieldPath(why rejection.Reason, index, position int, l *block.L
 		return fieldpath.Member(series+labels, metricName)
 	case rejection.TagEmpty, rejection.TagLong, rejection.TagNUL, rejection.TagUTF8, rejection.TagTwice,
 		rejection.TagValueLong, rejection.TagValueNUL:
-		return fieldpath.Member(series+labels, l.Culprit)
+		return fieldpath.Member(series+labels, l.InvalidTag)
 	case rejection.SourceUnknown, rejection.SourceName, rejection.SourceLimit:
 		return fieldpath.Member(series+labels, jobLabel)
 	}

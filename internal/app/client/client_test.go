@@ -18,7 +18,7 @@ import (
 )
 
 // quick is a retry policy with short waits.
-var quick = Retry{First: time.Millisecond, Most: 5 * time.Millisecond, Total: 10 * time.Second}
+var quick = Retry{First: time.Millisecond, Max: 5 * time.Millisecond, Total: 10 * time.Second}
 
 func newTestClient(t *testing.T, retry Retry, handler http.HandlerFunc) *Client {
 	t.Helper()
@@ -129,7 +129,7 @@ func TestFinalRefusalsAreNotTriedAgain(t *testing.T) {
 func TestADefectOfTheServerIsNotTriedForever(t *testing.T) {
 	var calls atomic.Int32
 	c := newTestClient(t, Retry{
-		First: time.Millisecond, Most: time.Millisecond,
+		First: time.Millisecond, Max: time.Millisecond,
 	}, func(w http.ResponseWriter, _ *http.Request) {
 		calls.Add(1)
 		w.WriteHeader(http.StatusInternalServerError)
@@ -146,7 +146,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	var first time.Time
 	waits := []time.Duration{}
 	retry := quick
-	retry.Waiting = func(err error, wait time.Duration) {
+	retry.OnWait = func(err error, wait time.Duration) {
 		require.Equal(t, fault.Unavailable, fault.KindOf(err))
 		waits = append(waits, wait)
 	}
@@ -177,7 +177,7 @@ func TestAWaitBeyondTheTotalEndsTheAttempts(t *testing.T) {
 }
 
 func TestACancelledContextEndsTheWaitAtOnce(t *testing.T) {
-	c := newTestClient(t, Retry{First: time.Hour, Most: time.Hour}, func(w http.ResponseWriter, _ *http.Request) {
+	c := newTestClient(t, Retry{First: time.Hour, Max: time.Hour}, func(w http.ResponseWriter, _ *http.Request) {
 		answerError(w, 503, "INTERNAL_ERROR")
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -192,7 +192,7 @@ func TestAServerThatIsAwayIsUnavailable(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	c, err := New(Options{BaseURL: server.URL, Retry: Retry{
-		First: time.Millisecond, Most: time.Millisecond, Total: 20 * time.Millisecond,
+		First: time.Millisecond, Max: time.Millisecond, Total: 20 * time.Millisecond,
 	}})
 	require.NoError(t, err)
 	_, err = c.Query(t.Context(), Query{})

@@ -16,8 +16,8 @@ const (
 	executePath = "/api/commands/execute"
 	batchPath   = "/api/commands/batch"
 	commandPath = "/api/commands/"
-	// LargestBatch is the maximum number of commands in a batch.
-	LargestBatch = 1000
+	// MaxBatch is the maximum number of commands in a batch.
+	MaxBatch = 1000
 )
 
 // Command is a command on the graph, such as {"CREATE_NODE", NewNode{…}}.
@@ -107,7 +107,7 @@ func (c *Client) Execute(ctx context.Context, command Command) (Applied, error) 
 	return answer.Data, err
 }
 
-// Batch runs up to [LargestBatch] commands. If atomic is true, all commands are applied or
+// Batch runs up to [MaxBatch] commands. If atomic is true, all commands are applied or
 // none, and the error is that of the first refused command. Otherwise each command has its
 // own result, and the error is that of the request.
 func (c *Client) Batch(ctx context.Context, commands []Command, atomic bool) (BatchAnswer, error) {

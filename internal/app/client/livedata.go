@@ -123,14 +123,14 @@ type Series struct {
 	Tags       map[string]string
 	Timestamps []int64
 	Numbers    []float64
-	Words      []string
+	Strings    []string
 }
 
 // MarshalJSON encodes the series in the format of the API, with one array of values.
 func (s Series) MarshalJSON() ([]byte, error) {
 	values := any(s.Numbers)
 	if s.Numbers == nil {
-		values = s.Words
+		values = s.Strings
 	}
 	return json.Marshal(struct {
 		SourceID   string            `json:"sourceId"`

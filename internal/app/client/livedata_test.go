@@ -74,7 +74,7 @@ func TestSeriesOfNumbersAndOfWordsAreColumns(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"sourceId":"s","metric":"m","timestamps":[1,2],"values":[0.5,2]}`, string(numbers))
 	words, err := json.Marshal(Series{
-		SourceID: "s", Metric: "m", Tags: map[string]string{"a": "b"}, Timestamps: []int64{1}, Words: []string{"sun"},
+		SourceID: "s", Metric: "m", Tags: map[string]string{"a": "b"}, Timestamps: []int64{1}, Strings: []string{"sun"},
 	})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"sourceId":"s","metric":"m","tags":{"a":"b"},"timestamps":[1],"values":["sun"]}`, string(words))

@@ -19,12 +19,12 @@ import (
 // Retry is the retry policy of calls.
 type Retry struct {
 	First time.Duration // the first wait, which doubles with each attempt; default 1 s
-	Most  time.Duration // the maximum wait without Retry-After; default 30 s
+	Max   time.Duration // the maximum wait without Retry-After; default 30 s
 	// Total bounds the time of all attempts; 0: until the context ends. A Retry-After beyond
 	// it ends the attempts at once.
 	Total time.Duration
-	// Waiting is called before each wait with its reason and duration. May be nil.
-	Waiting func(err error, wait time.Duration)
+	// OnWait is called before each wait with its reason and duration. May be nil.
+	OnWait func(err error, wait time.Duration)
 }
 
 // maxInternalErrors is the number of attempts of a call that fails with an internal error
@@ -35,11 +35,11 @@ const maxInternalErrors = 5
 func (c *Client) RetryUntil(total time.Duration) *Client {
 	retry := c.retry
 	retry.Total = total
-	return c.With(retry)
+	return c.WithRetry(retry)
 }
 
-// With returns a client that shares the key of c and uses another retry policy.
-func (c *Client) With(retry Retry) *Client {
+// WithRetry returns a client that shares the key of c and uses another retry policy.
+func (c *Client) WithRetry(retry Retry) *Client {
 	other := *c
 	other.retry = retry.withDefaults()
 	return &other
@@ -49,15 +49,15 @@ func (r Retry) withDefaults() Retry {
 	if r.First <= 0 {
 		r.First = time.Second
 	}
-	if r.Most <= 0 {
-		r.Most = 30 * time.Second
+	if r.Max <= 0 {
+		r.Max = 30 * time.Second
 	}
 	return r
 }
 
 // retryCall calls attempt until it succeeds, fails permanently, or the time is over.
 func retryCall[T any](ctx context.Context, r Retry, attempt func() (T, error)) (T, error) {
-	waits := retry.New(r.First, r.Most)
+	waits := retry.New(r.First, r.Max)
 	var lastErr error // without the types that the package backoff wraps errors in
 	internal := 0
 	operation := func() (T, error) {
@@ -88,8 +88,8 @@ func retryCall[T any](ctx context.Context, r Retry, attempt func() (T, error)) (
 		return result, backoff.Permanent(err)
 	}
 	notify := func(_ error, wait time.Duration) {
-		if r.Waiting != nil {
-			r.Waiting(lastErr, wait)
+		if r.OnWait != nil {
+			r.OnWait(lastErr, wait)
 		}
 	}
 	result, err := backoff.Retry(ctx, operation,
@@ -143,7 +143,7 @@ func failure(r *http.Request, response *http.Response, payload []byte) error {
 	if json.Unmarshal(payload, &answer) != nil {
 		answer.Error = apiError{}
 	}
-	return answer.Error.toFault(response.StatusCode).After(retryafter.Of(response.Header)).
+	return answer.Error.toFault(response.StatusCode).After(retryafter.Parse(response.Header)).
 		Because(cause(r.Method, r.URL.Path, response.StatusCode, answer.Error.Code, answer.RequestID))
 }
 

@@ -106,7 +106,7 @@ func stationSeries(id string, station *weather.Station) (series []client.Series)
 	}
 	for _, c := range station.Columns {
 		series = append(series, client.Series{
-			SourceID: id, Metric: c.Metric, Timestamps: times, Numbers: c.Numbers, Words: c.Words,
+			SourceID: id, Metric: c.Metric, Timestamps: times, Numbers: c.Numbers, Strings: c.Words,
 		})
 	}
 	return series

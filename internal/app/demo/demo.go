@@ -89,7 +89,7 @@ func Run(ctx context.Context, o Options, d Deps) error {
 	defer s.display.close()
 	c, err := client.New(client.Options{
 		BaseURL: d.BaseURL, Workspace: d.Workspace.String(), UserAgent: "livegraph-demo", HTTP: d.HTTP,
-		Retry: client.Retry{Waiting: s.waiting},
+		Retry: client.Retry{OnWait: s.waiting},
 	})
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ type graphUpdater struct {
 
 func newGraphUpdater(s *session) *graphUpdater {
 	// Retries of calls for the graph are not shown in the view, which shows those for points.
-	c := s.client.With(client.Retry{Total: graphTimeout})
+	c := s.client.WithRetry(client.Retry{Total: graphTimeout})
 	name := machine.HostName()
 	return &graphUpdater{
 		session: s, client: c, surveyor: machine.NewSurveyor(name, cmp.Or(s.options.minProcessAge, minProcessAge)),

@@ -185,8 +185,8 @@ func TestTheHistoryIsSentAsItIs(t *testing.T) {
 		source := stationSource(&stations[i])
 		require.Len(t, source.Metrics, 5)
 		for _, series := range stationSeries("id", &stations[i]) {
-			require.Len(t, series.Timestamps, len(series.Numbers)+len(series.Words))
-			require.True(t, (series.Numbers == nil) != (series.Words == nil))
+			require.Len(t, series.Timestamps, len(series.Numbers)+len(series.Strings))
+			require.True(t, (series.Numbers == nil) != (series.Strings == nil))
 			require.EqualValues(t, 1325376000000, series.Timestamps[0], "midnight of 2012-01-01 in UTC")
 		}
 		total += (len(stations[i].Columns) - 1) * len(stations[i].Days)

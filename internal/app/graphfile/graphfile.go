@@ -263,8 +263,8 @@ func printable(text string) string {
 	return b.String()
 }
 
-// Found is the result of a check.
-type Found struct {
+// CheckResult is the result of a check.
+type CheckResult struct {
 	Nodes, Edges int64
 	Header       *Header   // nil: there is none
 	Bad          []BadLine // the first bad lines
@@ -272,7 +272,7 @@ type Found struct {
 }
 
 // Check reads a file to its end, without a server. The error is that of the reader.
-func Check(r io.Reader) (found Found, err error) {
+func Check(r io.Reader) (found CheckResult, err error) {
 	in := newReader(r)
 	add := func(bad BadLine) {
 		if found.BadCount++; found.BadCount <= maxBadLines {
@@ -302,7 +302,7 @@ func Check(r io.Reader) (found Found, err error) {
 }
 
 // checkComplete reports a file that was cut off as a bad line.
-func (f *Found) checkComplete(add func(BadLine), last int) {
+func (f *CheckResult) checkComplete(add func(BadLine), last int) {
 	if h := f.Header; h != nil && f.BadCount == 0 && (h.Nodes != f.Nodes || h.Edges != f.Edges) {
 		add(
 			BadLine{

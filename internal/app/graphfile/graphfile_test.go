@@ -230,11 +230,11 @@ func TestAnImportMakesEverythingWithItsID(t *testing.T) {
 		lines = append(lines, nodeText(n))
 	}
 	lines = append(lines, edgeText(10_000, 0, 2499))
-	done, err := importFile(t.Context(), p, fileOf(lines...), Options{Progress: func(i *Imported) {
+	done, err := importFile(t.Context(), p, fileOf(lines...), Options{Progress: func(i *ImportResult) {
 		progress = append(progress, i.Line)
 	}})
 	require.NoError(t, err)
-	require.Equal(t, Imported{Line: 2502, Created: 2501}, done)
+	require.Equal(t, ImportResult{Line: 2502, Created: 2501}, done)
 	require.Equal(t, []int{1000, 1000, 501}, p.batches)
 	require.Equal(t, []int{1001, 2001, 2502}, progress)
 	require.Equal(t, "node 7", p.nodes[id(7)].Name)
@@ -253,13 +253,13 @@ func TestAnImportThatBrokeOffGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	done, err := importFile(t.Context(), p, fileOf(lines...), Options{})
 	require.NoError(t, err)
-	require.Equal(t, Imported{Line: 1501, Created: 801, There: 700}, done)
+	require.Equal(t, ImportResult{Line: 1501, Created: 801, Existing: 700}, done)
 	require.Len(t, p.nodes, 1500)
 
 	p.batches = nil
 	done, err = importFile(t.Context(), p, fileOf(lines...), Options{FromLine: 1501})
 	require.NoError(t, err)
-	require.Equal(t, Imported{Line: 1501, There: 1}, done)
+	require.Equal(t, ImportResult{Line: 1501, Existing: 1}, done)
 	require.Equal(t, []int{1}, p.batches, "earlier lines are skipped")
 
 	p.fail = fault.New(fault.Unavailable, "unavailable")
@@ -281,8 +281,8 @@ func TestWhatStandsIsLeftAsItIsAndWhatIsRefusedIsNamed(t *testing.T) {
 		nodeText(1), nodeText(2), nodeText(3), nodeText(4), nodeText(4), "x", edgeText(9, 1, 2), edgeText(5, 1, 77),
 		edgeText(6, 1, 4)), Options{})
 	require.NoError(t, err)
-	require.Equal(t, Imported{
-		Line: 9, Created: 2, There: 2, Different: 1, RefusedCount: 4,
+	require.Equal(t, ImportResult{
+		Line: 9, Created: 2, Existing: 2, Different: 1, RefusedCount: 4,
 		Refused: []BadLine{
 			{3, "its id is used already: by something that was deleted, or by an earlier line"},
 			{5, "its id is used already: by something that was deleted, or by an earlier line"},

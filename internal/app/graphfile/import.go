@@ -32,22 +32,22 @@ type server interface {
 
 // Options are the options of an import.
 type Options struct {
-	FromLine int             // earlier lines are skipped; 0: none
-	Progress func(*Imported) // called after each batch; may be nil
+	FromLine int                 // earlier lines are skipped; 0: none
+	Progress func(*ImportResult) // called after each batch; may be nil
 }
 
-// Imported is the result of an import, or its progress.
-type Imported struct {
+// ImportResult is the result of an import, or its progress.
+type ImportResult struct {
 	Line      int   // number of the last line that was processed
 	Created   int64 // nodes and edges
-	There     int64 // nodes and edges that existed already with the same content
+	Existing  int64 // nodes and edges that existed already with the same content
 	Different int64 // nodes and edges that existed already with other content; they are not changed
 	Refused   []BadLine
 	// RefusedCount counts all refused lines; Refused lists the first of them.
 	RefusedCount int
 }
 
-func (i *Imported) refuse(line int, text string) {
+func (i *ImportResult) refuse(line int, text string) {
 	if i.RefusedCount++; i.RefusedCount <= maxBadLines {
 		i.Refused = append(i.Refused, BadLine{line, text})
 	}
@@ -56,11 +56,11 @@ func (i *Imported) refuse(line int, text string) {
 // Import creates a file's nodes and edges, with their ids. It records lines that are
 // invalid or that the server refuses, and continues. If it returns an error, Line is the
 // last line that was processed; what was created before remains.
-func Import(ctx context.Context, api *client.Client, r io.Reader, o Options) (Imported, error) {
+func Import(ctx context.Context, api *client.Client, r io.Reader, o Options) (ImportResult, error) {
 	return importFile(ctx, api, r, o)
 }
 
-func importFile(ctx context.Context, api server, r io.Reader, o Options) (Imported, error) {
+func importFile(ctx context.Context, api server, r io.Reader, o Options) (ImportResult, error) {
 	i := &importer{server: api, progress: o.Progress}
 	in := newReader(r)
 	for {
@@ -78,7 +78,7 @@ func importFile(ctx context.Context, api server, r io.Reader, o Options) (Import
 			i.done.refuse(bad.Line, bad.Reason)
 			continue
 		}
-		if len(i.batch) == client.LargestBatch || i.bytes+rec.size > batchBytes {
+		if len(i.batch) == client.MaxBatch || i.bytes+rec.size > batchBytes {
 			if err := i.send(ctx, rec.line-1); err != nil {
 				return i.done, err
 			}
@@ -90,10 +90,10 @@ func importFile(ctx context.Context, api server, r io.Reader, o Options) (Import
 // importer is a running import.
 type importer struct {
 	server   server
-	progress func(*Imported)
+	progress func(*ImportResult)
 	batch    []record
 	bytes    int
-	done     Imported
+	done     ImportResult
 }
 
 // send imports the batch. upTo is the last line of the file that is processed afterwards.
@@ -205,7 +205,7 @@ func (i *importer) missing(ctx context.Context) ([]record, error) {
 		case !exists:
 			missing = append(missing, r)
 		case same:
-			i.done.There++
+			i.done.Existing++
 		default:
 			i.done.Different++
 		}

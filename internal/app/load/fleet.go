@@ -82,7 +82,7 @@ func NewFleet(ctx context.Context, target Target, name string, size Size) (_ *Fl
 	f.client, err = client.New(client.Options{
 		BaseURL: target.BaseURL, Workspace: target.Workspace, UserAgent: "livegraph-bench",
 		HTTP:  &http.Client{Transport: transport},
-		Retry: client.Retry{First: 100 * time.Millisecond, Total: requestRetryTimeout, Waiting: f.refused},
+		Retry: client.Retry{First: 100 * time.Millisecond, Total: requestRetryTimeout, OnWait: f.refused},
 	})
 	if err != nil {
 		return nil, err

@@ -62,16 +62,16 @@ type Plan struct {
 	Values   Values    // default: gauge
 	Start    time.Time // of the first point; zero: chosen so that the last point is recent
 	Interval time.Duration
-	// Patience bounds the wait for the last points to be visible after all requests are
+	// WaitTimeout bounds the wait for the last points to be visible after all requests are
 	// answered; default: two minutes.
-	Patience time.Duration
+	WaitTimeout time.Duration
 	// Prepared encodes all bodies before the clock starts, so that encoding takes no CPU time
 	// from a server on the same machine. All bodies are kept in memory.
 	Prepared bool
-	// Unwatched disables the measurement of freshness: no queries are sent before all points
+	// SkipFreshness disables the measurement of freshness: no queries are sent before all points
 	// are sent.
-	Unwatched bool
-	Started   func() // called when the clock starts; may be nil
+	SkipFreshness bool
+	Started       func() // called when the clock starts; may be nil
 	// Progress is called each second with the progress of the load; may be nil.
 	Progress func(Progress)
 }
@@ -93,7 +93,7 @@ func (p Plan) Check(series int) error {
 
 // complete returns the plan with its defaults, or an error if it is out of bounds.
 func (p Plan) complete(series int) (Plan, error) {
-	p.Interval, p.Patience = cmp.Or(p.Interval, defaultInterval), cmp.Or(p.Patience, defaultWaitTimeout)
+	p.Interval, p.WaitTimeout = cmp.Or(p.Interval, defaultInterval), cmp.Or(p.WaitTimeout, defaultWaitTimeout)
 	p.Format, p.Values = cmp.Or(p.Format, FormatSeries), cmp.Or(p.Values, ValuesGauge)
 	err := errors.Join(
 		checkRange("points", p.Points, 1, maxPoints),

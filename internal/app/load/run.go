@@ -112,7 +112,7 @@ func (r *run) reason(ctx context.Context, sendErr, visibleErr error) error {
 	case sendErr != nil:
 		return sendErr
 	case errors.Is(visibleErr, context.DeadlineExceeded):
-		return fmt.Errorf("the points are not all visible after %s", r.plan.Patience)
+		return fmt.Errorf("the points are not all visible after %s", r.plan.WaitTimeout)
 	default:
 		return visibleErr
 	}
@@ -188,7 +188,7 @@ func (r *run) request(ctx context.Context, group int, s requestSpec, due time.Ti
 		return nil
 	}
 	r.checkpoints.add(group, groupCheckpoint{receipt.Checkpoint, startedAt, answeredAt})
-	if r.plan.Unwatched {
+	if r.plan.SkipFreshness {
 		return nil
 	}
 	select {

@@ -147,7 +147,7 @@ func TestNothingIsAskedBesideALoadThatIsNotWatched(t *testing.T) {
 	p, to := newFakeServer(t)
 	f := newTestFleet(t, to, Size{Sources: 2, Series: 4})
 	p.waits = nil
-	result, err := f.Run(t.Context(), Plan{Points: 400, Batch: 4, Callers: 1, Unwatched: true})
+	result, err := f.Run(t.Context(), Plan{Points: 400, Batch: 4, Callers: 1, SkipFreshness: true})
 	require.NoError(t, err)
 	require.EqualValues(t, 400, result.Visible)
 	require.Equal(t, []string{"c100"}, p.waits, "the last request's points, which come after all others")

@@ -46,7 +46,7 @@ func (r *run) measureFreshness(ctx context.Context) {
 // waitVisible waits until every accepted point is visible, but at most for gracePeriod
 // after the end of ctx.
 func (r *run) waitVisible(ctx context.Context) error {
-	waitCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.plan.Patience)
+	waitCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.plan.WaitTimeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(gracePeriod, cancel) })()
 	if r.encode.noCheckpoint {

@@ -39,8 +39,8 @@ func (l *Line) Show(text string, last bool) {
 	}
 }
 
-// Say prints a line that is not redrawn.
-func (l *Line) Say(format string, args ...any) {
+// Print prints a line that is not redrawn.
+func (l *Line) Print(format string, args ...any) {
 	l.Clear()
 	_, _ = fmt.Fprintln(l.out, Printable(fmt.Sprintf(format, args...)))
 }

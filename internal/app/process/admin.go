@@ -23,8 +23,8 @@ func (b *builder) newAdmin(limits *ratelimit.Limiter) (*admin.Admin, error) {
 	}
 	return admin.New(admin.Deps{
 		Operators: b.Postgres, Workspaces: b.Postgres, Keys: b.Postgres, Limits: limits, PublicURL: b.Config.API.PublicURL,
-		Page:      webUI,
-		TrailKept: b.Config.Audit.Retention(), Logger: b.Logger, Metrics: b.Metrics,
+		Files:          webUI,
+		TrailRetention: b.Config.Audit.Retention(), Logger: b.Logger, Metrics: b.Metrics,
 		Overview: &admin.Overview{Version: b.Version, Roles: b.Config.RoleNames(), Started: time.Now(), Metrics: b.Metrics},
 	})
 }

@@ -75,13 +75,13 @@ func (b *builder) addProbeServer() error {
 // newAuthenticator creates the authenticator, which checks keys.
 func (b *builder) newAuthenticator() *auth.Authenticator {
 	keys := auth.New(b.Keys)
-	keys.Through(b.Redis.NewRevisions(b.Installation.ID, b.Installation.CheckpointKey, b.Logger))
+	keys.UseChannel(b.Redis.NewRevisions(b.Installation.ID, b.Installation.CheckpointKey, b.Logger))
 	keys.Register(b.Metrics)
 	return keys
 }
 
 // pointRoutes returns the routes of live data and adds their background components.
-func (b *builder) pointRoutes(bodies *request.Budget, idempotencyKeys *idempotency.Keeper) []route.Route {
+func (b *builder) pointRoutes(bodies *request.Budget, idempotencyKeys *idempotency.Manager) []route.Route {
 	routes := routing.New(routing.Deps{Leases: b.Postgres, Topic: points.Topic, Logger: b.Logger, Seen: func() (
 		[16]byte, int32,
 	) {
@@ -102,7 +102,7 @@ func (b *builder) pointRoutes(bodies *request.Budget, idempotencyKeys *idempoten
 	streams := tail.NewHub(tail.Deps{
 		Log: b.Kafka, Sources: b.Postgres, Routes: b.Postgres, Logger: b.Logger, Metrics: b.Metrics,
 		Limits: tail.Limits{
-			Streams: b.Config.Streams.Max, OfWorkspace: b.Config.Streams.MaxPerWorkspace, OfKey: b.Config.Streams.MaxPerKey,
+			Streams: b.Config.Streams.Max, PerWorkspace: b.Config.Streams.MaxPerWorkspace, PerKey: b.Config.Streams.MaxPerKey,
 			BufferedBytes: b.Config.Streams.BufferedBytes, ReplayRecords: b.Config.Streams.ReplayRecords,
 		},
 	})
@@ -110,7 +110,7 @@ func (b *builder) pointRoutes(bodies *request.Budget, idempotencyKeys *idempoten
 	b.add("deletions", deletions.Run)
 	b.add("streams", streams.Run)
 	return livedata.Routes(livedata.Deps{
-		Sources: b.Postgres, Series: b.Postgres, Points: timeseries.New(b.ClickHouse), Marks: b.Postgres, Dead: b.Postgres,
+		Sources: b.Postgres, Series: b.Postgres, Points: timeseries.New(b.ClickHouse), Watermarks: b.Postgres, DeadRecords: b.Postgres,
 		Pipeline:  pipeline,
 		Deletions: deletions, Streams: streams, Keys: idempotencyKeys,
 		TopicID:  func() [16]byte { return b.Kafka.PointsTopic().ID },

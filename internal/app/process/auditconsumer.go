@@ -8,7 +8,7 @@ import (
 // addAudit adds the consumer that stores audit records.
 func (b *builder) addAudit() error {
 	consumer := audit.New(audit.Deps{
-		Log: b.Kafka, Records: auditlog.New(b.ClickHouse), Marks: b.Postgres,
+		Log: b.Kafka, Records: auditlog.New(b.ClickHouse), Watermarks: b.Postgres,
 		Logger: b.Logger, Metrics: b.Metrics, Tracing: b.Tracing,
 		Config: audit.Config{
 			Group: b.Config.Audit.Group, BatchWait: b.Config.Audit.BatchWait, Retention: b.Config.Audit.Retention(),

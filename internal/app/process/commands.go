@@ -11,7 +11,7 @@ func (b *builder) addCommands() error {
 		Log: b.Kafka, Graph: b.Commands, Redis: b.Redis, Logger: b.Logger, Metrics: b.Metrics, Tracing: b.Tracing,
 		Config: commands.Config{
 			Group: cfg.Group, GroupRecords: cfg.GroupRecords, FetchBytes: cfg.FetchBytes, Grace: consumerGrace,
-			Transactions: commands.TransactionsOf(cfg.Connections),
+			Transactions: commands.MaxTransactions(cfg.Connections),
 		},
 	})
 	b.add("commands", consumer.Run)

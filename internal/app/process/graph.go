@@ -20,7 +20,7 @@ type GraphAPI struct {
 }
 
 // NewGraphAPI creates the routes of the graph.
-func NewGraphAPI(o *Options, s *stores.Stores, keys *idempotency.Keeper, bodies *request.Budget) *GraphAPI {
+func NewGraphAPI(o *Options, s *stores.Stores, keys *idempotency.Manager, bodies *request.Budget) *GraphAPI {
 	replies := s.Redis.NewReplies(o.Logger)
 	g := &GraphAPI{
 		Replies: replies, Waiter: commands.NewWaiter(replies, s.Postgres, o.Logger), Feed: queries.NewFeed(s.Postgres),
@@ -32,7 +32,7 @@ func NewGraphAPI(o *Options, s *stores.Stores, keys *idempotency.Keeper, bodies 
 			QueryTimeout: o.Config.API.QueryTimeout,
 		}),
 		commands.Routes(commands.Deps{
-			Log: s.Kafka, Outcomes: s.Postgres, Fate: s.Postgres, Purges: s.Postgres, Waiter: g.Waiter, Keys: keys,
+			Log: s.Kafka, Outcomes: s.Postgres, OutcomeWriter: s.Postgres, Purges: s.Postgres, Waiter: g.Waiter, Keys: keys,
 			IDKey: s.Installation.CheckpointKey, Bodies: bodies, Metrics: o.Metrics,
 		})...)
 	return g

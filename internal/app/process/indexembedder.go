@@ -67,7 +67,7 @@ func (b *builder) addIndexEmbedder() error {
 			return b.Engines.StartEmbedder(ctx, embedded.EmbedderSettings{Threads: b.Config.Embedder.Threads})
 		},
 		stop: b.Engines.StopEmbedder, closeClients: b.Queries.Close, logger: b.Logger,
-		interval: indexModelInterval, at: b.EmbeddedAt, polled: make(chan struct{}),
+		interval: indexModelInterval, at: b.EmbeddedURL, polled: make(chan struct{}),
 	}
 	b.add("index embedder", o.Run)
 	serve := b.serve

@@ -18,10 +18,10 @@ func (b *builder) addMaintenance() error {
 	work := maintenance.New(maintenance.Deps{
 		Registry: b.Postgres, Points: b.ClickHouse, Log: b.Kafka, Logger: b.Logger, Metrics: b.Metrics,
 		Stores: []maintenance.Store{
-			{Name: "clickhouse", Of: b.ClickHouse},
-			{Name: "redis", Of: redisEraser{b.Redis, b.Config}},
-			{Name: "milvus", Of: embeddings.Eraser{Graph: b.Postgres, Vectors: b.Milvus}},
-			{Name: "postgres", Of: b.Postgres}, // last: its rows show which work is not done
+			{Name: "clickhouse", Eraser: b.ClickHouse},
+			{Name: "redis", Eraser: redisEraser{b.Redis, b.Config}},
+			{Name: "milvus", Eraser: embeddings.Eraser{Graph: b.Postgres, Vectors: b.Milvus}},
+			{Name: "postgres", Eraser: b.Postgres}, // last: its rows show which work is not done
 		},
 		Config: maintenance.Config{
 			RetentionEvery: b.Config.Points.RetentionEvery, DeletedNodesFor: b.Config.Graph.DeletedFor,

@@ -25,8 +25,8 @@ func (b *builder) open(ctx context.Context) (err error) {
 	pools, points := postgres.NewMetrics(b.Metrics), clickhouse.NewMetrics(b.Metrics)
 	err = b.await(ctx, "Postgres", func(ctx context.Context) error {
 		if b.Postgres, err = pgstores.Open(
-			ctx, b.Config.Postgres.URL.Reveal(), b.Config.Postgres.MaxConns, postgres.Measured(pools, "main"),
-			postgres.Traced(b.Tracing),
+			ctx, b.Config.Postgres.URL.Reveal(), b.Config.Postgres.MaxConns, postgres.WithMetrics(pools, "main"),
+			postgres.WithTracing(b.Tracing),
 		); err != nil {
 			return err
 		}
@@ -36,14 +36,14 @@ func (b *builder) open(ctx context.Context) (err error) {
 		return err
 	}
 	if b.Keys, err = pgstores.Open(
-		ctx, b.Config.Postgres.URL.Reveal(), keyConns, postgres.Measured(pools, "keys"), postgres.Traced(b.Tracing),
+		ctx, b.Config.Postgres.URL.Reveal(), keyConns, postgres.WithMetrics(pools, "keys"), postgres.WithTracing(b.Tracing),
 	); err != nil {
 		return err
 	}
 	if b.Config.Has("commands") {
 		b.Commands, err = pgstores.Open(
-			ctx, b.Config.Postgres.URL.Reveal(), b.Config.Commands.Connections, postgres.Measured(pools, "commands"),
-			postgres.Traced(b.Tracing),
+			ctx, b.Config.Postgres.URL.Reveal(), b.Config.Commands.Connections, postgres.WithMetrics(pools, "commands"),
+			postgres.WithTracing(b.Tracing),
 		)
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ func (b *builder) open(ctx context.Context) (err error) {
 	}
 	err = b.await(ctx, "ClickHouse", func(ctx context.Context) error {
 		if b.ClickHouse, err = stores.OpenClickHouse(
-			ctx, b.Config, clickhouse.Measured(points), clickhouse.Traced(b.Tracing),
+			ctx, b.Config, clickhouse.WithMetrics(points), clickhouse.WithTracing(b.Tracing),
 		); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (b *builder) open(ctx context.Context) (err error) {
 		return err
 	}
 	if b.Milvus, err = stores.OpenMilvus(
-		b.Config.Milvus, milvus.Measured(milvus.NewMetrics(b.Metrics)), milvus.Traced(b.Tracing),
+		b.Config.Milvus, milvus.WithMetrics(milvus.NewMetrics(b.Metrics)), milvus.WithTracing(b.Tracing),
 	); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (b *builder) await(ctx context.Context, store string, open func(context.Con
 			b.Logger.Warn("waiting for a store", "store", store, "error", err)
 			logged = true
 		}
-		if refused := (*kafka.Refused)(nil); errors.As(err, &refused) {
+		if refused := (*kafka.AccessError)(nil); errors.As(err, &refused) {
 			return fmt.Errorf("%s cannot be used: %w", store, err)
 		}
 		select {

@@ -14,9 +14,9 @@ import (
 func NewLogger(cfg config.Log, w io.Writer) *slog.Logger {
 	logger := telemetry.NewLogger(cfg, w, func(ctx context.Context) []slog.Attr {
 		if id := reply.RequestID(ctx); id != "" {
-			return append(telemetry.TraceOf(ctx), slog.String("requestId", id))
+			return append(telemetry.TraceAttrs(ctx), slog.String("requestId", id))
 		}
-		return telemetry.TraceOf(ctx)
+		return telemetry.TraceAttrs(ctx)
 	})
 	slog.SetDefault(logger)
 	return logger

@@ -190,7 +190,7 @@ func (c *Options) startEngines(
 
 // embedder returns the settings of the embedded embedder, or nil if it is not needed.
 func (c *Options) embedder() *embedded.EmbedderSettings {
-	if !c.WantsEmbedder() {
+	if !c.NeedsEmbedder() {
 		return nil
 	}
 	return &embedded.EmbedderSettings{Threads: c.Embedder.Threads}
@@ -248,7 +248,7 @@ func (c *Options) runFile(addr address, metricsURL string) runfile.Server {
 		ClickHouseTLS: c.ClickHouse.TLS.Absolute(), RedisTLS: c.Redis.TLS.Absolute(), MilvusTLS: c.Milvus.TLS.Absolute(),
 		Capabilities: c.Capabilities,
 		Embedder: runfile.Embedder{
-			At: c.Embedder.At, Key: c.Embedder.Key.Reveal(), Model: c.Embedder.Model, Dimensions: c.Embedder.Dimensions,
+			Address: c.Embedder.Address, Key: c.Embedder.Key.Reveal(), Model: c.Embedder.Model, Dimensions: c.Embedder.Dimensions,
 			AllowPrivateAddresses: c.Embedder.AllowPrivateAddresses, TLS: c.Embedder.TLS.Absolute(),
 		},
 	}

@@ -12,5 +12,5 @@ func KafkaSecurity(cfg *config.Kafka) (kafka.Security, error) {
 	if err != nil {
 		return kafka.Security{}, err
 	}
-	return kafka.Secure(files, cfg.Mechanism(), cfg.SASLUsername, cfg.SASLPassword.Reveal())
+	return kafka.NewSecurity(files, cfg.Mechanism(), cfg.SASLUsername, cfg.SASLPassword.Reveal())
 }

@@ -59,7 +59,7 @@ func OpenClickHouse(ctx context.Context, cfg *config.Config, more ...clickhouse.
 	if err != nil {
 		return nil, err
 	}
-	return clickhouse.Open(ctx, cfg.ClickHouse.URL.Reveal(), append(more, clickhouse.Verified(files))...)
+	return clickhouse.Open(ctx, cfg.ClickHouse.URL.Reveal(), append(more, clickhouse.WithTLS(files))...)
 }
 
 // openEmbedder creates the configured embedder. It returns nil if none is configured and
@@ -76,7 +76,7 @@ func openEmbedder(cfg config.Embedder) (embed.Embedder, error) {
 		return nil, err
 	}
 	return embed.NewRemote(embed.Options{
-		URL: cfg.At, Key: cfg.Key.Reveal(), Model: embed.Model{Name: cfg.Model, Dimensions: cfg.Dimensions},
+		URL: cfg.Address, Key: cfg.Key.Reveal(), Model: embed.Model{Name: cfg.Model, Dimensions: cfg.Dimensions},
 		AllowPrivateAddresses: cfg.AllowPrivateAddresses, Batch: cfg.Batch, Timeout: cfg.Timeout, Retries: cfg.Retries,
 		TLS: files,
 	})
@@ -88,9 +88,9 @@ type Embedders struct {
 	Embedder      embed.Embedder // nil: none is configured and none was started
 	Queries       *embed.Queries // nil likewise
 	queryEmbedder embed.Embedder // used by Queries
-	// EmbeddedAt is the URL of the embedded embedder while it runs beside the configured
+	// EmbeddedURL is the URL of the embedded embedder while it runs beside the configured
 	// embedder, for an index of its model.
-	EmbeddedAt *atomic.Pointer[string]
+	EmbeddedURL *atomic.Pointer[string]
 }
 
 // OpenEmbedders creates the configured embedders.
@@ -105,7 +105,7 @@ func OpenEmbedders(cfg config.Embedder) (e Embedders, err error) {
 		}
 	}
 	embeddedAt := new(atomic.Pointer[string])
-	e.EmbeddedAt = embeddedAt
+	e.EmbeddedURL = embeddedAt
 	e.Queries = embed.NewQueries(embed.QueryOptions{
 		Embedder: e.queryEmbedder, Timeout: cfg.QueryTimeout,
 		Other: func(m embed.Model) (embed.Embedder, bool) {

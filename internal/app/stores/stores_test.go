@@ -40,17 +40,17 @@ func TestAnIndexOfAnotherModelIsAskedByWhoeverHasThatModel(t *testing.T) {
 	child, askedChild := newEmbedderServer(t, EmbeddedModel.Dimensions)
 	embedded := "http://:child-key@" + child[len("http://"):] + "/v1"
 
-	named := config.Embedder{At: config.EmbedderStatic, Batch: 1, Timeout: time.Minute, QueryTimeout: time.Minute,
-		AllowPrivateAddresses: true, PreviousAt: remote, PreviousKey: "remote-key", PreviousModel: before.Name,
+	named := config.Embedder{Address: config.EmbedderStatic, Batch: 1, Timeout: time.Minute, QueryTimeout: time.Minute,
+		AllowPrivateAddresses: true, PreviousAddress: remote, PreviousKey: "remote-key", PreviousModel: before.Name,
 		PreviousDimensions: before.Dimensions}
 	unnamed := named
-	unnamed.PreviousAt, unnamed.PreviousKey, unnamed.PreviousModel, unnamed.PreviousDimensions = "", "", "", 0
+	unnamed.PreviousAddress, unnamed.PreviousKey, unnamed.PreviousModel, unnamed.PreviousDimensions = "", "", "", 0
 	strict := unnamed // private addresses are not allowed, but the embedded embedder is on this machine
 	strict.AllowPrivateAddresses = false
 	ours := named // the configured previous API has the embedded embedder's model
 	ours.PreviousModel, ours.PreviousDimensions = EmbeddedModel.Name, EmbeddedModel.Dimensions
 	var askedOurs func() (string, string)
-	ours.PreviousAt, askedOurs = newEmbedderServer(t, EmbeddedModel.Dimensions)
+	ours.PreviousAddress, askedOurs = newEmbedderServer(t, EmbeddedModel.Dimensions)
 
 	for name, c := range map[string]struct {
 		cfg   config.Embedder
@@ -107,18 +107,18 @@ func TestQueriesReachTheEmbeddedEmbedderOnceItRuns(t *testing.T) {
 	child, _ := newEmbedderServer(t, EmbeddedModel.Dimensions)
 	at := "http://:k@" + child[len("http://"):] + "/v1"
 	embedders, err := OpenEmbedders(config.Embedder{
-		At: config.EmbedderStatic, Batch: 1, Timeout: time.Minute, QueryTimeout: time.Minute,
+		Address: config.EmbedderStatic, Batch: 1, Timeout: time.Minute, QueryTimeout: time.Minute,
 	})
 	require.NoError(t, err)
 	defer embedders.Close()
 	_, err = embedders.Queries.EmbedQuery(t.Context(), EmbeddedModel, "pump")
 	require.ErrorIs(t, err, embed.ErrOtherModel)
-	embedders.EmbeddedAt.Store(&at)
+	embedders.EmbeddedURL.Store(&at)
 	vector, err := embedders.Queries.EmbedQuery(t.Context(), EmbeddedModel, "pump")
 	require.NoError(t, err)
 	require.Len(t, vector, EmbeddedModel.Dimensions)
 
-	embedders.EmbeddedAt.Store(nil)
+	embedders.EmbeddedURL.Store(nil)
 	embedders.Queries.Close()
 	_, err = embedders.Queries.EmbedQuery(t.Context(), EmbeddedModel, "pump")
 	require.ErrorIs(t, err, embed.ErrOtherModel)

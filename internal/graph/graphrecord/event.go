@@ -14,8 +14,8 @@ const (
 	// EventBytes is the approximate size of a part of a change in one record of topic
 	// graph.events: a part ends with the step at which it reaches this size.
 	EventBytes = 512 << 10
-	// EventEdges is the maximum number of further ids of a cascade in one record.
-	EventEdges = 10_000
+	// MaxEventEdges is the maximum number of further ids of a cascade in one record.
+	MaxEventEdges = 10_000
 )
 
 // FurtherEdges returns ids of a cascade that the journal does not list: those from index
@@ -84,8 +84,8 @@ func (e *eventEncoder) encodeFurther(step *eventsv1.Step, further FurtherEdges) 
 	if err != nil {
 		return fmt.Errorf("a cascade of change %d: %w", e.change.GetSequence(), errID)
 	}
-	for from := int64(len(c.GetEdgeIds())); from < c.GetCount(); from += EventEdges {
-		ids, err := further(e.change.GetSequence(), node, from, min(from+EventEdges, c.GetCount()))
+	for from := int64(len(c.GetEdgeIds())); from < c.GetCount(); from += MaxEventEdges {
+		ids, err := further(e.change.GetSequence(), node, from, min(from+MaxEventEdges, c.GetCount()))
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (e *eventEncoder) encodeFurther(step *eventsv1.Step, further FurtherEdges) 
 func furtherParts(steps []*eventsv1.Step) int {
 	n := int64(0)
 	for _, step := range steps {
-		n += (unlisted(step.GetCascade()) + EventEdges - 1) / EventEdges
+		n += (unlisted(step.GetCascade()) + MaxEventEdges - 1) / MaxEventEdges
 	}
 	return int(n)
 }

@@ -60,7 +60,7 @@ func FromFault(err error) *eventsv1.Failure {
 // ToFault returns the error of a refused command from its record. An unknown kind, written
 // by a newer version, becomes internal.
 func ToFault(failure *eventsv1.Failure) *fault.Error {
-	kind, _ := fault.KindNamed(failure.GetKind())
+	kind, _ := fault.ParseKind(failure.GetKind())
 	e := fault.New(kind, failure.GetMessage())
 	if len(failure.GetDetails()) == 0 {
 		return e

@@ -17,8 +17,8 @@ import (
 type Bursts struct {
 	Actors []uuid.UUID
 	Roll   func(n int) int // a number below n, all equally likely
-	// Decide applies a command, and records its change.
-	Decide func(c graph.Command) (graph.Outcome, error)
+	// Apply applies a command, and records its change.
+	Apply func(c graph.Command) (graph.Outcome, error)
 	// Depths returns how many commands an actor can undo and redo in the tested state.
 	Depths func(actor uuid.UUID) (undo, redo int, err error)
 
@@ -92,7 +92,7 @@ func (b *Bursts) step(kind graph.Type, actor uuid.UUID, pick int) error {
 	default:
 		c.Payload = graph.CreateNode{ID: burstID(1, b.commands), Name: "n", EntityType: graph.Concept}
 	}
-	outcome, err := b.Decide(c)
+	outcome, err := b.Apply(c)
 	if refused != "" && want == 0 {
 		var public *fault.Error
 		if !errors.As(err, &public) || public.Details["reason"] != refused {
@@ -108,7 +108,7 @@ func (b *Bursts) step(kind graph.Type, actor uuid.UUID, pick int) error {
 
 func (b *Bursts) record(c graph.Command, change *graph.Change, want int64) error {
 	if change.Target == nil {
-		b.oracle.Did(int64(change.Sequence), c.Actor)
+		b.oracle.RecordCommand(int64(change.Sequence), c.Actor)
 		b.done = append(b.done, doneCommand{c.ID, int64(change.Sequence)})
 		return b.checkDepths(c.Actor)
 	}
@@ -117,9 +117,9 @@ func (b *Bursts) record(c graph.Command, change *graph.Change, want int64) error
 			change.Sequence, change.Type, change.Target.Sequence, want)
 	}
 	if change.Type == graph.TypeUndo {
-		b.oracle.Undid(int64(change.Sequence), want)
+		b.oracle.RecordUndo(int64(change.Sequence), want)
 	} else {
-		b.oracle.Redid(want)
+		b.oracle.RecordRedo(want)
 	}
 	return b.checkDepths(c.Actor)
 }

@@ -72,9 +72,9 @@ func (m *Memory) Orphans(mark graph.Mark, limit int) ([]uuid.UUID, error) {
 	return ids[:min(limit, len(ids))], nil
 }
 
-// Strays implements graph.Resources. If a cascade does not list all of its edges, Strays
+// EdgesChangedSince implements graph.Resources. If a cascade does not list all of its edges, Strays
 // recognises an unlisted edge only if no other deletion has taken it since.
-func (m *Memory) Strays(taken graph.Cascade, limit int) ([]uuid.UUID, error) {
+func (m *Memory) EdgesChangedSince(taken graph.Cascade, limit int) ([]uuid.UUID, error) {
 	ids := m.filterEdges(func(e *graph.Edge) bool {
 		found := e.Taken == taken.Mark || slices.Contains(taken.Edges, e.ID)
 		return !e.Deleted && touches(e, taken.Mark.Node) && (!found || e.Newest() > taken.Mark.Sequence)
@@ -106,15 +106,15 @@ func (m *Memory) StacksOf(actor uuid.UUID) (graph.Stacks, error) {
 		}
 		stacks.Newest = max(stacks.Newest, entry.Sequence)
 		if entry.CancelledBy == 0 {
-			stacks.Standing = append(stacks.Standing, entry)
+			stacks.Undoable = append(stacks.Undoable, entry)
 		} else {
-			stacks.Cancelled = append(stacks.Cancelled, entry)
+			stacks.Redoable = append(stacks.Redoable, entry)
 		}
 	}
-	stacks.Cancelled = slices.DeleteFunc(stacks.Cancelled, func(e graph.Entry) bool {
+	stacks.Redoable = slices.DeleteFunc(stacks.Redoable, func(e graph.Entry) bool {
 		return e.CancelledBy < stacks.Newest
 	})
-	slices.SortFunc(stacks.Cancelled, func(a, b graph.Entry) int { return cmp.Compare(a.CancelledBy, b.CancelledBy) })
+	slices.SortFunc(stacks.Redoable, func(a, b graph.Entry) int { return cmp.Compare(a.CancelledBy, b.CancelledBy) })
 	return stacks, nil
 }
 
@@ -153,8 +153,8 @@ func (m *Memory) Do(step *graph.Step, sequence graph.Sequence, at time.Time) err
 	return nil
 }
 
-// Foresee implements graph.State.
-func (m *Memory) Foresee(*graph.Change) error { return nil }
+// Prefetch implements graph.State.
+func (m *Memory) Prefetch(*graph.Change) error { return nil }
 
 // Atomically implements graph.State.
 func (m *Memory) Atomically(f func() error) error {
@@ -186,14 +186,14 @@ func (m *Memory) Record(c *graph.Change) {
 // Next returns the sequence of the next change.
 func (m *Memory) Next() graph.Sequence { return graph.Sequence(len(m.Journal) + 1) }
 
-// Moment returns the time of the next change: one second after the previous one.
-func (m *Memory) Moment() time.Time {
+// Now returns the time of the next change: one second after the previous one.
+func (m *Memory) Now() time.Time {
 	return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).Add(time.Duration(m.Next()) * time.Second)
 }
 
 // Apply applies a command and records its change.
 func (m *Memory) Apply(c graph.Command) (graph.Outcome, error) {
-	outcome, err := graph.Apply(m, c, m.Next(), m.Moment())
+	outcome, err := graph.Apply(m, c, m.Next(), m.Now())
 	if err == nil && outcome.Change != nil {
 		m.Record(outcome.Change)
 	}
@@ -202,7 +202,7 @@ func (m *Memory) Apply(c graph.Command) (graph.Outcome, error) {
 
 // ApplyBatch applies an atomic batch and records its change.
 func (m *Memory) ApplyBatch(b graph.Batch) (graph.Outcome, error) {
-	outcome, err := graph.ApplyBatch(m, b, m.Next(), m.Moment())
+	outcome, err := graph.ApplyBatch(m, b, m.Next(), m.Now())
 	if err == nil && outcome.Change != nil {
 		m.Record(outcome.Change)
 	}
@@ -220,8 +220,8 @@ func Fold(journal []*graph.Change) *Memory {
 	return m
 }
 
-// Stands reports whether a node or an edge with an id is live.
-func (m *Memory) Stands(id uuid.UUID) bool {
+// IsLive reports whether a node or an edge with an id is live.
+func (m *Memory) IsLive(id uuid.UUID) bool {
 	n, e := m.Nodes[id], m.Edges[id]
 	return n != nil && !n.Deleted || e != nil && !e.Deleted
 }

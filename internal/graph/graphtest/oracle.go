@@ -21,16 +21,16 @@ type oracleCommand struct {
 	undoneBy int64 // 0: the command is in effect
 }
 
-// Did records a command that changed something.
-func (o *Oracle) Did(sequence int64, actor uuid.UUID) {
+// RecordCommand records a command that changed something.
+func (o *Oracle) RecordCommand(sequence int64, actor uuid.UUID) {
 	o.commands = append(o.commands, oracleCommand{sequence: sequence, actor: actor})
 }
 
-// Undid records that the change with a sequence undid the command of another.
-func (o *Oracle) Undid(sequence, target int64) { o.set(target, sequence) }
+// RecordUndo records that the change with a sequence undid the command of another.
+func (o *Oracle) RecordUndo(sequence, target int64) { o.set(target, sequence) }
 
-// Redid records that a command was redone.
-func (o *Oracle) Redid(target int64) { o.set(target, 0) }
+// RecordRedo records that a command was redone.
+func (o *Oracle) RecordRedo(target int64) { o.set(target, 0) }
 
 func (o *Oracle) set(target, undoneBy int64) {
 	for i := range o.commands {

@@ -107,8 +107,8 @@ func (k Key) LogValue() slog.Value { return slog.StringValue(k.Display()) }
 // keyPattern matches keys, and similar texts, in other text.
 var keyPattern = regexp.MustCompile(`lg_(?:live|test)_[0-9A-Za-z]{5,}`)
 
-// Within reports whether a text may contain a key.
-func Within(text string) bool {
+// MayContainKey reports whether a text may contain a key.
+func MayContainKey(text string) bool {
 	return strings.Contains(text, "lg_live_") || strings.Contains(text, "lg_test_")
 }
 

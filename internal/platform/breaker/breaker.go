@@ -24,9 +24,9 @@ type Breaker struct {
 	nextTry  time.Time
 }
 
-// Admits reports whether a call may be made. The caller reports the result with Failed or
+// Allow reports whether a call may be made. The caller reports the result with Failed or
 // Answered, or with neither if it gave up for its own reason.
-func (b *Breaker) Admits() bool {
+func (b *Breaker) Allow() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.failures < maxFailures {
@@ -40,8 +40,8 @@ func (b *Breaker) Admits() bool {
 	return true
 }
 
-// Failed records a failure. It reports whether this failure opens the breaker.
-func (b *Breaker) Failed() (opened bool) {
+// RecordFailure records a failure. It reports whether this failure opens the breaker.
+func (b *Breaker) RecordFailure() (opened bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failures++
@@ -51,8 +51,8 @@ func (b *Breaker) Failed() (opened bool) {
 	return b.failures == maxFailures
 }
 
-// Answered records a success. It reports whether this closes the breaker.
-func (b *Breaker) Answered() (closed bool) {
+// RecordSuccess records a success. It reports whether this closes the breaker.
+func (b *Breaker) RecordSuccess() (closed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	closed = b.failures >= maxFailures

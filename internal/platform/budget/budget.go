@@ -42,9 +42,9 @@ func (b *Budget) Fits(n int64) bool {
 	return false
 }
 
-// Take returns a share of n, or false if n is not available. It never waits, so that refused work
+// TryAcquire returns a share of n, or false if n is not available. It never waits, so that refused work
 // does not queue up.
-func (b *Budget) Take(n int64) (*Share, bool) {
+func (b *Budget) TryAcquire(n int64) (*Share, bool) {
 	s := &Share{budget: b}
 	if !s.Grow(n) {
 		return nil, false
@@ -52,9 +52,9 @@ func (b *Budget) Take(n int64) (*Share, bool) {
 	return s, true
 }
 
-// Wait waits until n is available, in the order of the calls, and returns a share of n. If n is
+// Acquire waits until n is available, in the order of the calls, and returns a share of n. If n is
 // above the limit, the share is the limit. It returns the error of ctx if ctx is done.
-func (b *Budget) Wait(ctx context.Context, n int64) (*Share, error) {
+func (b *Budget) Acquire(ctx context.Context, n int64) (*Share, error) {
 	n = min(n, b.limit)
 	if err := b.free.Acquire(ctx, n); err != nil {
 		return nil, err

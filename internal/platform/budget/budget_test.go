@@ -14,11 +14,11 @@ import (
 
 func TestSharesNeverExceedTheBudget(t *testing.T) {
 	b := budget.New(10)
-	share, ok := b.Take(6)
+	share, ok := b.TryAcquire(6)
 	require.True(t, ok)
 	require.True(t, b.Fits(4))
 	require.False(t, b.Fits(5))
-	_, ok = b.Take(5)
+	_, ok = b.TryAcquire(5)
 	require.False(t, ok)
 	require.False(t, share.Grow(5))
 	require.True(t, share.Grow(4))
@@ -28,9 +28,9 @@ func TestSharesNeverExceedTheBudget(t *testing.T) {
 	share.Release()
 	share.Release()
 	require.Zero(t, b.Used(), "a share is returned once")
-	_, ok = b.Take(11)
+	_, ok = b.TryAcquire(11)
 	require.False(t, ok, "more than there is")
-	all, ok := b.Take(10)
+	all, ok := b.TryAcquire(10)
 	require.True(t, ok)
 	all.Release()
 	(*budget.Share)(nil).Release()
@@ -39,11 +39,11 @@ func TestSharesNeverExceedTheBudget(t *testing.T) {
 func TestWorkThatWaitsGetsItsShareWhenOthersRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := budget.New(10)
-		first, err := b.Wait(t.Context(), 7)
+		first, err := b.Acquire(t.Context(), 7)
 		require.NoError(t, err)
 		got := make(chan *budget.Share, 1)
 		go func() {
-			share, err := b.Wait(t.Context(), 1000) // all of it
+			share, err := b.Acquire(t.Context(), 1000) // all of it
 			require.NoError(t, err)
 			got <- share
 		}()
@@ -51,7 +51,7 @@ func TestWorkThatWaitsGetsItsShareWhenOthersRelease(t *testing.T) {
 		require.Empty(t, got)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err = b.Wait(ctx, 5)
+		_, err = b.Acquire(ctx, 5)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		first.Release()
 		all := <-got
@@ -67,7 +67,7 @@ func TestConcurrentSharesAddUp(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for range 1000 {
-				if share, ok := b.Take(20); ok {
+				if share, ok := b.TryAcquire(20); ok {
 					share.Grow(10)
 					if used := b.Used(); used > 100 {
 						t.Errorf("%d are used", used)

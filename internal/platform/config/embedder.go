@@ -19,8 +19,8 @@ var embedderRoles = []string{"api", "embeddings"}
 // Embedder holds the settings of the embedder, which computes vectors of texts. Vectors of
 // two models cannot be compared, so there is no fallback from one model to another.
 type Embedder struct {
-	// At is empty, EmbedderStatic or a base URL.
-	At                    string        `name:"embedder" help:"Who turns text into vectors: static (a model inside the binary, 256 dimensions), or the base URL of an OpenAI-compatible API, such as https://api.openai.com/v1. Empty: all-MiniLM-L6-v2, 384 dimensions, embedded, started by a process with a role that needs it." env:"LIVEGRAPH_EMBEDDER"`
+	// Address is empty, EmbedderStatic or a base URL.
+	Address               string        `name:"embedder" help:"Who turns text into vectors: static (a model inside the binary, 256 dimensions), or the base URL of an OpenAI-compatible API, such as https://api.openai.com/v1. Empty: all-MiniLM-L6-v2, 384 dimensions, embedded, started by a process with a role that needs it." env:"LIVEGRAPH_EMBEDDER"`
 	Key                   Secret        `name:"embedder-key" help:"API key of the URL; empty: it asks for none." env:"LIVEGRAPH_EMBEDDER_KEY"`
 	Model                 string        `name:"embedder-model" help:"Model that is asked of the URL; needed with one." env:"LIVEGRAPH_EMBEDDER_MODEL"`
 	Dimensions            int           `name:"embedder-dimensions" help:"Length of that model's vectors; needed with a URL." env:"LIVEGRAPH_EMBEDDER_DIMENSIONS"`
@@ -32,21 +32,21 @@ type Embedder struct {
 	Threads               int           `name:"embedder-threads" help:"Embedded embedder only: cores that a batch is computed on, two batches at a time. 0: half of the machine's." default:"0" env:"LIVEGRAPH_EMBEDDER_THREADS"`
 	TLS                   EngineTLS     `embed:"" prefix:"embedder-tls-" envprefix:"LIVEGRAPH_EMBEDDER_TLS_"`
 
-	PreviousAt         string `name:"previous-embedder" help:"Base URL of the API whose model the search index is of, while an index of another model is made: queries are embedded by it until the new index takes its place. Not needed for static, nor for the embedded one where it has run on this data directory." env:"LIVEGRAPH_PREVIOUS_EMBEDDER"`
+	PreviousAddress    string `name:"previous-embedder" help:"Base URL of the API whose model the search index is of, while an index of another model is made: queries are embedded by it until the new index takes its place. Not needed for static, nor for the embedded one where it has run on this data directory." env:"LIVEGRAPH_PREVIOUS_EMBEDDER"`
 	PreviousKey        Secret `name:"previous-embedder-key" help:"API key of that URL; empty: it asks for none." env:"LIVEGRAPH_PREVIOUS_EMBEDDER_KEY"`
 	PreviousModel      string `name:"previous-embedder-model" help:"Model that is asked of that URL; needed with one." env:"LIVEGRAPH_PREVIOUS_EMBEDDER_MODEL"`
 	PreviousDimensions int    `name:"previous-embedder-dimensions" help:"Length of that model's vectors; needed with a URL." env:"LIVEGRAPH_PREVIOUS_EMBEDDER_DIMENSIONS"`
 }
 
 // Static reports whether the model inside the binary is used.
-func (e Embedder) Static() bool { return e.At == EmbedderStatic }
+func (e Embedder) Static() bool { return e.Address == EmbedderStatic }
 
 // Remote reports whether the embedder has a URL, from a setting or from UseEmbedded.
-func (e Embedder) Remote() bool { return e.At != "" && !e.Static() }
+func (e Embedder) Remote() bool { return e.Address != "" && !e.Static() }
 
 // encrypted reports whether the configured or the previous embedder uses TLS.
 func (e Embedder) encrypted() bool {
-	return strings.HasPrefix(e.At, "https://") || strings.HasPrefix(e.PreviousAt, "https://")
+	return strings.HasPrefix(e.Address, "https://") || strings.HasPrefix(e.PreviousAddress, "https://")
 }
 
 // ForQueries returns the settings of a client for queries, whose latency matters: it
@@ -58,14 +58,14 @@ func (e Embedder) ForQueries() Embedder {
 
 // Previous returns the settings of the previously configured embedder.
 func (e Embedder) Previous() Embedder {
-	e.At, e.Key, e.Model, e.Dimensions = e.PreviousAt, e.PreviousKey, e.PreviousModel, e.PreviousDimensions
+	e.Address, e.Key, e.Model, e.Dimensions = e.PreviousAddress, e.PreviousKey, e.PreviousModel, e.PreviousDimensions
 	return e
 }
 
-// WantsEmbedder reports whether the embedded embedder must be started: no other is
+// NeedsEmbedder reports whether the embedded embedder must be started: no other is
 // configured, and this process has a role that requires one.
-func (c *Config) WantsEmbedder() bool {
-	return c.Embedder.At == "" && slices.ContainsFunc(embedderRoles, c.Has)
+func (c *Config) NeedsEmbedder() bool {
+	return c.Embedder.Address == "" && slices.ContainsFunc(embedderRoles, c.Has)
 }
 
 // UseEmbedded sets the address, the key and the model of an embedder that runs on this
@@ -77,7 +77,7 @@ func (e *Embedder) UseEmbedded(address, model string, dimensions int) {
 	}
 	key, _ := u.User.Password()
 	u.User = nil
-	e.At, e.Key, e.Model, e.Dimensions, e.AllowPrivateAddresses = u.String(), Secret(key), model, dimensions, true
+	e.Address, e.Key, e.Model, e.Dimensions, e.AllowPrivateAddresses = u.String(), Secret(key), model, dimensions, true
 }
 
 func (e Embedder) validate(invalid func(setting, format string, args ...any)) {
@@ -127,7 +127,7 @@ func (e Embedder) validatePrevious(invalid func(setting, format string, args ...
 			}
 			invalid("previous-"+setting, format, args...)
 		})
-	case e.PreviousAt == "" && (e.PreviousKey != "" || e.PreviousModel != "" || e.PreviousDimensions != 0):
+	case e.PreviousAddress == "" && (e.PreviousKey != "" || e.PreviousModel != "" || e.PreviousDimensions != 0):
 		invalid("previous-embedder", "is needed with the other settings of the previous embedder")
 	}
 }
@@ -135,7 +135,7 @@ func (e Embedder) validatePrevious(invalid func(setting, format string, args ...
 // validateURL validates the settings of an embedder with a URL. The URL is displayed and
 // must not contain a secret.
 func (e Embedder) validateURL(invalid func(setting, format string, args ...any)) {
-	u, err := url.Parse(e.At)
+	u, err := url.Parse(e.Address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		invalid("embedder", "is neither empty nor static nor a URL with scheme https, http (its value is not shown)")

@@ -21,9 +21,9 @@ func TestTheEmbedderIsEmbeddedStaticOrElsewhere(t *testing.T) {
 		require.NoError(t, err, args)
 		require.Equal(t, want.static, cfg.Embedder.Static(), args)
 		require.Equal(t, want.remote, cfg.Embedder.Remote(), args)
-		require.Equal(t, !want.static && !want.remote, cfg.WantsEmbedder(), args)
+		require.Equal(t, !want.static && !want.remote, cfg.NeedsEmbedder(), args)
 		cfg.Roles = []string{"points", "commands"}
-		require.False(t, cfg.WantsEmbedder(), "no role of these turns text into vectors")
+		require.False(t, cfg.NeedsEmbedder(), "no role of these turns text into vectors")
 	}
 }
 
@@ -79,7 +79,7 @@ func TestAnEmbeddedEmbedderIsFilledInWithItsKeyApart(t *testing.T) {
 	cfg, err := parse(t, "")
 	require.NoError(t, err)
 	cfg.Embedder.UseEmbedded("http://:s3cret@127.0.0.1:15000/v1", "all-MiniLM-L6-v2", 384)
-	require.Equal(t, "http://127.0.0.1:15000/v1", cfg.Embedder.At)
+	require.Equal(t, "http://127.0.0.1:15000/v1", cfg.Embedder.Address)
 	require.Equal(t, "s3cret", cfg.Embedder.Key.Reveal())
 	require.Equal(t, 384, cfg.Embedder.Dimensions)
 	require.True(t, cfg.Embedder.Remote())

@@ -51,8 +51,8 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// KindNamed returns the kind with this name, and false if there is none.
-func KindNamed(name string) (Kind, bool) {
+// ParseKind returns the kind with this name, and false if there is none.
+func ParseKind(name string) (Kind, bool) {
 	for kind, kindName := range kindNames {
 		if kindName == name {
 			return Kind(kind), true

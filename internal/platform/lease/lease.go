@@ -27,17 +27,17 @@ const (
 
 // Errors of work under a lease.
 var (
-	ErrElsewhere = errors.New("another process does this work")
-	ErrLost      = errors.New("another process has taken this work over")
+	ErrHeld = errors.New("another process does this work")
+	ErrLost = errors.New("another process has taken this work over")
 )
 
 // Store stores the leases of all processes.
 type Store interface {
-	// TakeLease acquires the named lease for the holder, for the given duration, or renews
+	// AcquireLease acquires the named lease for the holder, for the given duration, or renews
 	// it if the holder has it already. It reports false if another holder has the lease.
-	TakeLease(ctx context.Context, name string, holder uuid.UUID, hold time.Duration) (bool, error)
-	// GiveLease releases a lease if the holder has it.
-	GiveLease(ctx context.Context, name string, holder uuid.UUID) error
+	AcquireLease(ctx context.Context, name string, holder uuid.UUID, hold time.Duration) (bool, error)
+	// ReleaseLease releases a lease if the holder has it.
+	ReleaseLease(ctx context.Context, name string, holder uuid.UUID) error
 }
 
 // Lease is the lease of one process for one piece of work. It is not safe for concurrent use.
@@ -56,10 +56,10 @@ func New(store Store, name string, hold time.Duration) *Lease {
 	return &Lease{store: store, name: name, holder: uuid.New(), hold: hold}
 }
 
-// Take acquires the lease, or renews it unless it was renewed shortly before, and reports
+// Acquire acquires the lease, or renews it unless it was renewed shortly before, and reports
 // whether it is held. Call it before each step of work whose steps take less than two
 // thirds of the duration of the lease.
-func (l *Lease) Take(ctx context.Context) (bool, error) {
+func (l *Lease) Acquire(ctx context.Context) (bool, error) {
 	now := time.Now()
 	if !l.renewed.IsZero() && now.Sub(l.renewed) < min(maxAge, l.hold/renewalsPerHold) {
 		return true, nil
@@ -74,17 +74,17 @@ func (l *Lease) Take(ctx context.Context) (bool, error) {
 
 // Check is like Take, but returns ErrLost if the lease is not held. It is for work in progress.
 func (l *Lease) Check(ctx context.Context) error {
-	held, err := l.Take(ctx)
+	held, err := l.Acquire(ctx)
 	if err == nil && !held {
 		err = ErrLost
 	}
 	return err
 }
 
-// While runs work of any duration and renews the lease meanwhile. It cancels the context of the
+// Run runs work of any duration and renews the lease meanwhile. It cancels the context of the
 // work if the lease is lost, or expires because it could not be renewed, and returns that as the
-// error. It returns ErrElsewhere, without running the work, if another process holds the lease.
-func (l *Lease) While(ctx context.Context, work func(context.Context) error) error {
+// error. It returns ErrHeld, without running the work, if another process holds the lease.
+func (l *Lease) Run(ctx context.Context, work func(context.Context) error) error {
 	until := time.Now().Add(l.hold)
 	l.requested = true
 	held, err := l.acquire(ctx, l.hold)
@@ -92,7 +92,7 @@ func (l *Lease) While(ctx context.Context, work func(context.Context) error) err
 		return err
 	}
 	if !held {
-		return ErrElsewhere
+		return ErrHeld
 	}
 	workCtx, cancel := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
@@ -133,9 +133,9 @@ func (l *Lease) renew(ctx context.Context, until time.Time) error {
 	}
 }
 
-// Rest extends the lease for a time without work, so that all processes together do the work
+// Hold extends the lease for a time without work, so that all processes together do the work
 // once in that time.
-func (l *Lease) Rest(ctx context.Context, rest time.Duration) error {
+func (l *Lease) Hold(ctx context.Context, rest time.Duration) error {
 	_, err := l.acquire(ctx, max(rest, l.hold))
 	return err
 }
@@ -148,10 +148,10 @@ func (l *Lease) Release(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
-	return l.store.GiveLease(ctx, l.name, l.holder)
+	return l.store.ReleaseLease(ctx, l.name, l.holder)
 }
 
 func (l *Lease) acquire(ctx context.Context, hold time.Duration) (bool, error) {
-	held, err := l.store.TakeLease(ctx, l.name, l.holder, hold)
+	held, err := l.store.AcquireLease(ctx, l.name, l.holder, hold)
 	return held && err == nil, err
 }

@@ -32,7 +32,7 @@ type memoryStore struct {
 	requests    int
 }
 
-func (s *memoryStore) TakeLease(ctx context.Context, _ string, holder uuid.UUID, hold time.Duration) (bool, error) {
+func (s *memoryStore) AcquireLease(ctx context.Context, _ string, holder uuid.UUID, hold time.Duration) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests++
@@ -50,7 +50,7 @@ func (s *memoryStore) TakeLease(ctx context.Context, _ string, holder uuid.UUID,
 	return true, nil
 }
 
-func (s *memoryStore) GiveLease(_ context.Context, _ string, holder uuid.UUID) error {
+func (s *memoryStore) ReleaseLease(_ context.Context, _ string, holder uuid.UUID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.holder == holder {
@@ -72,7 +72,7 @@ func TestOneHoldsALeaseUntilItIsReleasedOrRunsOut(t *testing.T) {
 		a, b := lease.New(store, "work", hold), lease.New(store, "work", hold)
 		take := func(l *lease.Lease, want bool) {
 			t.Helper()
-			held, err := l.Take(t.Context())
+			held, err := l.Acquire(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, want, held)
 		}
@@ -111,11 +111,11 @@ func TestWorkKeepsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memoryStore{}
 		l, other := lease.New(store, "work", hold), lease.New(store, "work", hold)
-		require.NoError(t, l.While(t.Context(), func(ctx context.Context) error {
-			require.ErrorIs(t, other.While(ctx, func(context.Context) error {
+		require.NoError(t, l.Run(t.Context(), func(ctx context.Context) error {
+			require.ErrorIs(t, other.Run(ctx, func(context.Context) error {
 				t.Error("two at the same time")
 				return nil
-			}), lease.ErrElsewhere)
+			}), lease.ErrHeld)
 			time.Sleep(10*hold + time.Second)
 			require.NoError(t, ctx.Err())
 			store.update(func(s *memoryStore) { s.unavailable = true }) // one renewal fails
@@ -125,10 +125,10 @@ func TestWorkKeepsItsLease(t *testing.T) {
 			return ctx.Err()
 		}))
 		failed := errors.New("the work's own")
-		require.ErrorIs(t, l.While(t.Context(), func(context.Context) error { return failed }), failed)
-		require.NoError(t, l.Rest(t.Context(), time.Hour))
+		require.ErrorIs(t, l.Run(t.Context(), func(context.Context) error { return failed }), failed)
+		require.NoError(t, l.Hold(t.Context(), time.Hour))
 		require.Equal(t, time.Now().Add(time.Hour), store.until)
-		require.NoError(t, l.Rest(t.Context(), time.Second))
+		require.NoError(t, l.Hold(t.Context(), time.Second))
 		require.Equal(t, time.Now().Add(hold), store.until, "no shorter than the lease")
 	})
 }
@@ -143,7 +143,7 @@ func TestWorkEndsBeforeAnotherMayBegin(t *testing.T) {
 				store := &memoryStore{}
 				l := lease.New(store, "work", hold)
 				var cancelledAt time.Time
-				err := l.While(t.Context(), func(ctx context.Context) error {
+				err := l.Run(t.Context(), func(ctx context.Context) error {
 					time.Sleep(hold + time.Second)
 					store.update(fail)
 					<-ctx.Done()
@@ -162,7 +162,7 @@ func TestWorkEndsWhenAnotherHasTakenItOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &memoryStore{}
 		start := time.Now()
-		err := lease.New(store, "work", hold).While(t.Context(), func(ctx context.Context) error {
+		err := lease.New(store, "work", hold).Run(t.Context(), func(ctx context.Context) error {
 			store.update(func(s *memoryStore) { s.holder, s.until = uuid.New(), time.Now().Add(time.Hour) })
 			<-ctx.Done()
 			return nil
@@ -172,7 +172,7 @@ func TestWorkEndsWhenAnotherHasTakenItOver(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(t.Context())
 		store.until = time.Time{}
-		require.ErrorIs(t, lease.New(store, "work", hold).While(ctx, func(ctx context.Context) error {
+		require.ErrorIs(t, lease.New(store, "work", hold).Run(ctx, func(ctx context.Context) error {
 			cancel()
 			<-ctx.Done()
 			return nil

@@ -17,13 +17,13 @@ import (
 // Latest is the version of the last migration.
 const Latest = math.MaxInt64
 
-// To runs the migrations up to a version, except for those that the store already has. It does
+// Run runs the migrations up to a version, except for those that the store already has. It does
 // not change a store with a later version.
 //
 // It returns fault.Invalid if the store has a later version than the last migration: a newer
 // version of Livegraph migrated it, and this one would not maintain the data of that schema. It
 // also returns fault.Invalid if version is later than the last migration.
-func To(ctx context.Context, store string, provider *goose.Provider, version int64) error {
+func Run(ctx context.Context, store string, provider *goose.Provider, version int64) error {
 	current, newest, err := provider.GetVersions(ctx)
 	if err != nil {
 		return fmt.Errorf("migrating %s: %w", store, err)
@@ -63,9 +63,9 @@ func newerSchemaError(store string, current, newest int64) error {
 	)
 }
 
-// Known returns an error if the schema is of a newer version of Livegraph. files are the
+// CheckVersion returns an error if the schema is of a newer version of Livegraph. files are the
 // migrations.
-func Known(store string, current int64, files fs.FS) error {
+func CheckVersion(store string, current int64, files fs.FS) error {
 	names, err := fs.Glob(files, "*/*.sql")
 	if err != nil {
 		return fmt.Errorf("listing the migrations of %s: %w", store, err)

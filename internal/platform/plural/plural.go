@@ -3,16 +3,16 @@ package plural
 
 import "strconv"
 
-// Whole is the integer types of counts.
-type Whole interface {
+// Integer is the integer types of counts.
+type Integer interface {
 	~int | ~int32 | ~int64 | ~uint32 | ~uint64
 }
 
 // Count formats n with a noun whose plural ends in s: "1 point", "2 points".
-func Count[N Whole](n N, singular string) string { return CountOf(n, singular, singular+"s") }
+func Count[N Integer](n N, singular string) string { return CountOf(n, singular, singular+"s") }
 
 // CountOf formats n with a noun that has another plural: "1 series", "2 series".
-func CountOf[N Whole](n N, singular, plural string) string {
+func CountOf[N Integer](n N, singular, plural string) string {
 	if n == 1 {
 		return "1 " + singular
 	}

@@ -11,17 +11,17 @@ import (
 	"github.com/livegraph/livegraph/internal/platform/sleep"
 )
 
-// Pace computes the waits between attempts. It implements backoff.BackOff. It is not safe for
+// Backoff computes the waits between attempts. It implements backoff.BackOff. It is not safe for
 // concurrent use.
-type Pace struct{ *backoff.ExponentialBackOff }
+type Backoff struct{ *backoff.ExponentialBackOff }
 
 // New creates a Pace. The first wait is 0.5 to 1.5 times initial, and no wait is longer than
 // 1.5 times limit.
-func New(initial, limit time.Duration) Pace {
+func New(initial, limit time.Duration) Backoff {
 	p := backoff.NewExponentialBackOff()
 	p.InitialInterval, p.MaxInterval, p.Multiplier, p.RandomizationFactor = initial, limit, 2, 0.5
-	return Pace{p}
+	return Backoff{p}
 }
 
 // Wait waits until the next attempt. It returns false if ctx is done earlier.
-func (p Pace) Wait(ctx context.Context) bool { return sleep.For(ctx, p.NextBackOff()) }
+func (p Backoff) Wait(ctx context.Context) bool { return sleep.For(ctx, p.NextBackOff()) }

@@ -18,6 +18,6 @@ func FuzzOf(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		require.GreaterOrEqual(t, retryafter.Of(http.Header{"Retry-After": {text}}), time.Duration(0))
+		require.GreaterOrEqual(t, retryafter.Parse(http.Header{"Retry-After": {text}}), time.Duration(0))
 	})
 }

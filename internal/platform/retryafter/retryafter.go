@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Of returns the duration to wait from now, for a header with seconds or a date. It returns 0
+// Parse returns the duration to wait from now, for a header with seconds or a date. It returns 0
 // if the header is missing or invalid.
-func Of(h http.Header) time.Duration {
+func Parse(h http.Header) time.Duration {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second

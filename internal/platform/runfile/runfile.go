@@ -63,7 +63,7 @@ func (s *Server) KafkaLogin() config.KafkaSecurity {
 
 // Embedder is the embedder of a server, if it has one.
 type Embedder struct {
-	At                    string           `json:"at"` // static, or a URL without its key
+	Address               string           `json:"at"` // static, or a URL without its key
 	Key                   string           `json:"key,omitempty"`
 	Model                 string           `json:"model,omitempty"`
 	Dimensions            int              `json:"dimensions,omitempty"`
@@ -71,15 +71,15 @@ type Embedder struct {
 	TLS                   config.EngineTLS `json:"tls,omitzero"`
 }
 
-// Note is the run file of a running server. It is locked until it is removed or
+// File is the run file of a running server. It is locked until it is removed or
 // the process ends: the kernel releases the lock however the process ends. The
 // lock distinguishes the file of a killed server from that of a running one, even
 // if the process id still exists, as a zombie or, in a container, as another
 // process.
-type Note struct{ file *os.File }
+type File struct{ file *os.File }
 
 // Write writes and locks the run file. The write is atomic.
-func Write(dataDir string, s Server) (*Note, error) {
+func Write(dataDir string, s Server) (*File, error) {
 	payload, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return nil, err
@@ -99,11 +99,11 @@ func Write(dataDir string, s Server) (*Note, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("writing the control file: %w", err), file.Close())
 	}
-	return &Note{file}, nil
+	return &File{file}, nil
 }
 
 // Remove removes the run file unless another server has replaced it.
-func (n *Note) Remove(dataDir string) error {
+func (n *File) Remove(dataDir string) error {
 	path := filepath.Join(dataDir, fileName)
 	own, err := n.file.Stat()
 	if err == nil {

@@ -124,9 +124,9 @@ func (t *Tracing) Close(ctx context.Context) {
 	}
 }
 
-// TraceOf returns the log attributes for the span of the context, or nil without a
+// TraceAttrs returns the log attributes for the span of the context, or nil without a
 // span.
-func TraceOf(ctx context.Context) []slog.Attr {
+func TraceAttrs(ctx context.Context) []slog.Attr {
 	span := trace.SpanContextFromContext(ctx)
 	if !span.IsValid() {
 		return nil

@@ -40,8 +40,8 @@ func New(provider trace.TracerProvider, component string) Tracer {
 	return Tracer{provider.Tracer("github.com/livegraph/livegraph/" + component)}
 }
 
-// On reports whether tracing is enabled.
-func (t Tracer) On() bool { return t.tracer != nil }
+// Enabled reports whether tracing is enabled.
+func (t Tracer) Enabled() bool { return t.tracer != nil }
 
 // Start starts a span, as a child of the span of the context if there is one. The caller
 // ends it with End.
@@ -67,9 +67,9 @@ func (t Tracer) StartLinked(
 	return t.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithLinks(links...), trace.WithNewRoot())
 }
 
-// StartWithin starts a span only as a child of a recorded span. Background work of the
+// StartChild starts a span only as a child of a recorded span. Background work of the
 // process, such as polling for revoked keys, therefore creates no traces.
-func (t Tracer) StartWithin(ctx context.Context, kind trace.SpanKind, name string) (context.Context, trace.Span) {
+func (t Tracer) StartChild(ctx context.Context, kind trace.SpanKind, name string) (context.Context, trace.Span) {
 	if t.tracer == nil || !trace.SpanFromContext(ctx).IsRecording() {
 		return ctx, noop.Span{}
 	}

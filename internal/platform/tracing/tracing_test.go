@@ -18,11 +18,11 @@ import (
 
 func TestWithoutTracingNothingIsMadeOrAllocated(t *testing.T) {
 	tracer := tracing.New(nil, "test")
-	require.False(t, tracer.On())
+	require.False(t, tracer.Enabled())
 	ctx := t.Context()
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		within, span := tracer.Start(ctx, trace.SpanKindInternal, "work")
-		_, inner := tracer.StartWithin(within, trace.SpanKindClient, "statement")
+		_, inner := tracer.StartChild(within, trace.SpanKindClient, "statement")
 		tracing.End(inner, nil)
 		tracing.End(span, nil)
 	}))
@@ -49,7 +49,7 @@ func TestAFailureIsToldByItsKindAlone(t *testing.T) {
 func TestWorkOfOurOwnMakesNoTrace(t *testing.T) {
 	recorder := tracetest.NewSpanRecorder()
 	tracer := tracing.New(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)), "test")
-	_, span := tracer.StartWithin(t.Context(), trace.SpanKindClient, "statement")
+	_, span := tracer.StartChild(t.Context(), trace.SpanKindClient, "statement")
 	tracing.End(span, nil)
 	require.Empty(t, recorder.Ended())
 }

@@ -68,7 +68,7 @@ func (q *Queries) EmbedQuery(ctx context.Context, model Model, text string) (Vec
 	if err != nil {
 		return nil, err
 	}
-	if !e.breaker.Admits() {
+	if !e.breaker.Allow() {
 		return nil, fault.New(fault.Unavailable, "the embedder does not answer").After(queryRetry)
 	}
 	limited, cancel := context.WithTimeout(ctx, q.options.Timeout)
@@ -76,7 +76,7 @@ func (q *Queries) EmbedQuery(ctx context.Context, model Model, text string) (Vec
 	vectors, err := e.Embed(limited, []string{text})
 	switch {
 	case err == nil && len(vectors) == 1:
-		e.breaker.Answered()
+		e.breaker.RecordSuccess()
 		return vectors[0], nil
 	case err == nil:
 		err = fault.New(fault.BadGateway, "the embedder returned a wrong number of vectors")
@@ -86,9 +86,9 @@ func (q *Queries) EmbedQuery(ctx context.Context, model Model, text string) (Vec
 		err = fault.Wrap(err, fault.Timeout, "the embedder did not answer in time")
 	}
 	if fault.Is(err, fault.Invalid) { // it responds, and refuses this text
-		e.breaker.Answered()
+		e.breaker.RecordSuccess()
 	} else {
-		e.breaker.Failed()
+		e.breaker.RecordFailure()
 	}
 	return nil, err
 }

@@ -120,13 +120,13 @@ func statusFault(response *http.Response) error {
 	cause := errors.New(strings.Join(parts, " "))
 	switch status := response.StatusCode; {
 	case status == http.StatusTooManyRequests && body.Error.Code != "insufficient_quota":
-		return fault.Wrap(cause, fault.Unavailable, "the embedder is asked too often").After(retryafter.Of(response.Header))
+		return fault.Wrap(cause, fault.Unavailable, "the embedder is asked too often").After(retryafter.Parse(response.Header))
 	case status == http.StatusTooManyRequests:
 		return fault.Wrap(cause, fault.BadGateway, "the embedder's account is used up")
 	case status == http.StatusRequestTimeout, status >= 500 && status != http.StatusNotImplemented:
 		return fault.Wrap(
 			cause, fault.Unavailable, "the embedder cannot answer at present",
-		).After(retryafter.Of(response.Header))
+		).After(retryafter.Parse(response.Header))
 	case status == http.StatusBadRequest,
 		status == http.StatusRequestEntityTooLarge,
 		status == http.StatusUnprocessableEntity:

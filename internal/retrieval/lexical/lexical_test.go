@@ -18,7 +18,7 @@ import (
 // termsOf returns the terms of a text in order, one for each occurrence.
 func termsOf(text string) string {
 	var terms []string
-	for p := range lexical.Places(text) {
+	for p := range lexical.Occurrences(text) {
 		terms = append(terms, p.Term)
 	}
 	return strings.Join(terms, " ")
@@ -154,7 +154,7 @@ func TestWhateverTheTextItsTermsAreBounded(t *testing.T) {
 
 // requireInvariants checks the invariants of the terms of any text.
 func requireInvariants(t require.TestingT, text string) {
-	for p := range lexical.Places(text) {
+	for p := range lexical.Occurrences(text) {
 		require.True(t, 0 <= p.From && p.From < p.To && p.To <= len(text), "%+v", p)
 		requireValidTerm(t, p.Term)
 	}

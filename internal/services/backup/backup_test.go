@@ -155,8 +155,8 @@ func (s *installation) writeDeadLetters(workspace uuid.UUID) {
 	require.NoError(s.t, s.Kafka.ProduceDeadLetters(ctx, letters))
 	found, err := s.Kafka.Overviews(ctx, "points.dlq")
 	require.NoError(s.t, err)
-	require.NoError(s.t, s.Postgres.MarkLetters(ctx, found[0].ID, []jobs.LogPosition{{Offset: 1}}, jobs.LetterMark{
-		State: jobs.LetterDiscarded, By: workspace.String(), Reason: "nonsense",
+	require.NoError(s.t, s.Postgres.MarkDeadLetters(ctx, found[0].ID, []jobs.LogPosition{{Offset: 1}}, jobs.DeadLetterMark{
+		State: jobs.DeadLetterDiscarded, MarkedBy: workspace.String(), Reason: "nonsense",
 	}))
 }
 
@@ -210,9 +210,9 @@ func TestWhatNobodyWasDoneWithIsInTheLogAgain(t *testing.T) {
 			t, []string{"c2", "c3"}, valuesOf(commands[kafka.WorkspacePartition(workspace, 3)]),
 			"those above the fence were not decided",
 		)
-		require.Equal(t, testenv.AskClickHouse(t, a.points, pointsDump), testenv.AskClickHouse(t, b.points, pointsDump))
+		require.Equal(t, testenv.QueryClickHouse(t, a.points, pointsDump), testenv.QueryClickHouse(t, b.points, pointsDump))
 		require.Equal(
-			t, "2", testenv.AskClickHouse(t, b.points, "SELECT count() FROM points"), "overwritten rows stay behind",
+			t, "2", testenv.QueryClickHouse(t, b.points, "SELECT count() FROM points"), "overwritten rows stay behind",
 		)
 
 		found, err := b.Postgres.WorkspacesByID(t.Context(), []uuid.UUID{workspace})
@@ -226,7 +226,7 @@ func TestWhatNobodyWasDoneWithIsInTheLogAgain(t *testing.T) {
 		require.Len(t, b.records("points.dlq")[0], 3)
 		letters, err := b.Kafka.Overviews(t.Context(), "points.dlq")
 		require.NoError(t, err)
-		marks, err := b.Postgres.LetterMarks(t.Context(), letters[0].ID, []jobs.LogPosition{
+		marks, err := b.Postgres.DeadLetterMarks(t.Context(), letters[0].ID, []jobs.LogPosition{
 			{Offset: 0}, {Offset: 1}, {Offset: 2},
 		})
 		require.NoError(t, err)

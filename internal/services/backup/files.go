@@ -23,7 +23,7 @@ const copyBytes = 1 << 20
 
 // Progress is the progress of a backup, a check or a restore.
 type Progress struct {
-	Doing string // such as "reading postgres/nodes"
+	Step  string // such as "reading postgres/nodes"
 	Rows  int64  // of this step, so far
 	Bytes int64  // of all files, so far
 	Total int64  // of all files; 0: not known yet
@@ -43,7 +43,7 @@ func newMeter(report func(Progress), total int64) *meter {
 }
 
 func (m *meter) startStep(doing string) {
-	m.progress.Doing, m.progress.Rows = doing, 0
+	m.progress.Step, m.progress.Rows = doing, 0
 	m.report(m.progress)
 }
 

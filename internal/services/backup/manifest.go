@@ -55,10 +55,10 @@ type Manifest struct {
 	Format       int       `json:"format"`
 	Version      string    `json:"version"` // of the Livegraph that took the backup
 	Installation uuid.UUID `json:"installation"`
-	// BegunAt is the start of the backup, which contains everything that was acknowledged
+	// StartedAt is the start of the backup, which contains everything that was acknowledged
 	// before. PointsAt is the time up to which it contains points. GraphAt is the time of the
 	// Postgres snapshot.
-	BegunAt    time.Time `json:"begunAt"`
+	StartedAt  time.Time `json:"begunAt"`
 	PointsAt   time.Time `json:"pointsAt"`
 	GraphAt    time.Time `json:"graphAt"`
 	FinishedAt time.Time `json:"finishedAt"`

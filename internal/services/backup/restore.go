@@ -75,7 +75,7 @@ type restoreRun struct {
 	manifest    *Manifest
 	settings    kafka.TopicSettings
 	meter       *meter
-	deadLetters []jobs.LetterPlace
+	deadLetters []jobs.DeadLetterMove
 }
 
 // partitions returns the number of partitions of the topics. It returns an error if the records
@@ -170,7 +170,7 @@ func (r *restoreRun) restoreTopic(ctx context.Context, o kafka.Overview, f File,
 	records, total := newRecordReader(content), int64(0)
 	for last := false; !last; {
 		var batch []*kgo.Record
-		var places []jobs.LetterPlace
+		var places []jobs.DeadLetterMove
 		for bytes := 0; len(batch) < batchRecords && bytes < batchBytes; {
 			record, err := records.next()
 			if last = errors.Is(err, io.EOF); last {
@@ -179,12 +179,12 @@ func (r *restoreRun) restoreTopic(ctx context.Context, o kafka.Overview, f File,
 			if err != nil {
 				return fmt.Errorf("topic %s: %w", f.Topic, err)
 			}
-			places = append(places, jobs.LetterPlace{WasPartition: record.Partition, WasOffset: record.Offset})
+			places = append(places, jobs.DeadLetterMove{OldPartition: record.Partition, OldOffset: record.Offset})
 			record.Partition %= int32(len(o.Partitions))
 			batch = append(batch, record)
 			bytes += len(record.Key) + len(record.Value)
 		}
-		if err := r.Kafka.Refill(ctx, o.Label, batch); err != nil {
+		if err := r.Kafka.Restore(ctx, o.Label, batch); err != nil {
 			return err
 		}
 		if _, dead := kafka.IsDeadLetters(o.Label); dead {
@@ -199,7 +199,7 @@ func (r *restoreRun) restoreTopic(ctx context.Context, o kafka.Overview, f File,
 	return nil
 }
 
-func (r *restoreRun) recordDeadLetters(o kafka.Overview, written []*kgo.Record, places []jobs.LetterPlace) {
+func (r *restoreRun) recordDeadLetters(o kafka.Overview, written []*kgo.Record, places []jobs.DeadLetterMove) {
 	var oldTopic [16]byte
 	for _, t := range r.manifest.Topics {
 		if t.Topic == o.Label {
@@ -208,7 +208,7 @@ func (r *restoreRun) recordDeadLetters(o kafka.Overview, written []*kgo.Record, 
 		}
 	}
 	for i, record := range written {
-		places[i].WasTopic, places[i].Topic = oldTopic, o.ID
+		places[i].OldTopic, places[i].Topic = oldTopic, o.ID
 		places[i].Partition, places[i].Offset = record.Partition, record.Offset
 	}
 	r.deadLetters = append(r.deadLetters, places...)
@@ -223,7 +223,7 @@ func (r *restoreRun) restorePostgres(ctx context.Context) error {
 		}
 		tables = append(tables, *f.Table)
 	}
-	return r.Postgres.Restore(ctx, tables, r.manifest.BegunAt, func(restoration *jobs.Restoration) error {
+	return r.Postgres.Restore(ctx, tables, r.manifest.StartedAt, func(restoration *jobs.Restoration) error {
 		for _, f := range files {
 			err := r.readFile(f, func(content io.Reader) error {
 				return restoration.Load(ctx, *f.Table, f.Rows, contextReader(ctx, content))
@@ -233,7 +233,7 @@ func (r *restoreRun) restorePostgres(ctx context.Context) error {
 			}
 			r.meter.addRows(f.Rows)
 		}
-		if err := restoration.Continue(ctx, r.manifest.Sequences); err != nil {
+		if err := restoration.SetSequences(ctx, r.manifest.Sequences); err != nil {
 			return err
 		}
 		return restoration.Finish(ctx, r.deadLetters)
@@ -243,7 +243,7 @@ func (r *restoreRun) restorePostgres(ctx context.Context) error {
 // reapplyDeletions deletes the points that were deleted during the backup: their tombstones are
 // in the snapshot of Postgres, but ClickHouse was read before them.
 func (r *restoreRun) reapplyDeletions(ctx context.Context) error {
-	tombstones, err := r.Postgres.TombstonesFrom(ctx, r.manifest.BegunAt)
+	tombstones, err := r.Postgres.TombstonesFrom(ctx, r.manifest.StartedAt)
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ type backupRun struct {
 // recordStarts records the offsets up to which the consumers have processed the log.
 func (t *backupRun) recordStarts(ctx context.Context) (err error) {
 	t.meter.startStep("reading the offsets of the log")
-	if t.manifest.BegunAt, err = t.Postgres.Now(ctx); err != nil {
+	if t.manifest.StartedAt, err = t.Postgres.Now(ctx); err != nil {
 		return err
 	}
 	if t.topics, err = t.readTopics(ctx); err != nil {
@@ -190,7 +190,7 @@ func (t *backupRun) readPostgres(ctx context.Context) error {
 	return t.Postgres.Snapshot(ctx, func(s *jobs.Snapshot) error {
 		t.manifest.GraphAt, t.manifest.Schemas.Postgres, t.manifest.Installation = s.At, s.Schema, s.Installation
 		commands := t.topics[kafka.TopicCommands]
-		decided, err := s.Decided(ctx, commands.ID)
+		decided, err := s.CommandOffsets(ctx, commands.ID)
 		if err != nil {
 			return err
 		}

@@ -216,14 +216,14 @@ func TestWhatIsWrongWithTLSIsSaidWithWhatToDo(t *testing.T) {
 	secured := func(t *testing.T, server *tls.Config, ca string) doctor.Target {
 		target := plain
 		files := config.EngineTLS{CA: ca}
-		front := testenv.NewTLSFront(t, testenv.Host(t, plain.ClickHouseURL), server)
-		target.ClickHouseURL, target.ClickHouseTLS = front.Behind(plain.ClickHouseURL, "https", ""), files
-		front = testenv.NewTLSFront(t, testenv.Host(t, plain.RedisURL), server)
-		target.RedisURL, target.RedisTLS = front.Behind(plain.RedisURL, "rediss", ""), files
-		front = testenv.NewTLSFront(t, plain.MilvusAddress, server)
+		front := testenv.NewTLSProxy(t, testenv.Host(t, plain.ClickHouseURL), server)
+		target.ClickHouseURL, target.ClickHouseTLS = front.URL(plain.ClickHouseURL, "https", ""), files
+		front = testenv.NewTLSProxy(t, testenv.Host(t, plain.RedisURL), server)
+		target.RedisURL, target.RedisTLS = front.URL(plain.RedisURL, "rediss", ""), files
+		front = testenv.NewTLSProxy(t, plain.MilvusAddress, server)
 		target.MilvusAddress, target.MilvusTLS = "https://"+front.Address, files
-		front = testenv.NewPostgresFront(t, testenv.Host(t, plain.PostgresURL), server)
-		target.PostgresURL = front.Behind(
+		front = testenv.NewPostgresProxy(t, testenv.Host(t, plain.PostgresURL), server)
+		target.PostgresURL = front.URL(
 			plain.PostgresURL, "postgres", url.Values{"sslmode": {"verify-full"}, "sslrootcert": {ca}}.Encode(),
 		)
 		return target

@@ -28,23 +28,23 @@ func checkEmbedder(ctx context.Context, t Target) []Result {
 	}
 	files, err := cfg.TLS.Client("embedder-tls")
 	if err != nil {
-		return failed("embedder", cfg.At, err, filesAdvice)
+		return failed("embedder", cfg.Address, err, filesAdvice)
 	}
 	e, err := embed.NewRemote(embed.Options{
-		URL: cfg.At, Key: cfg.Key.Reveal(), Model: embed.Model{Name: cfg.Model, Dimensions: cfg.Dimensions},
+		URL: cfg.Address, Key: cfg.Key.Reveal(), Model: embed.Model{Name: cfg.Model, Dimensions: cfg.Dimensions},
 		AllowPrivateAddresses: cfg.AllowPrivateAddresses, Batch: 1, Timeout: checkTimeout, TLS: files,
 	})
 	if err != nil {
-		return failed("embedder", cfg.At, err, "correct "+embedderVariable)
+		return failed("embedder", cfg.Address, err, "correct "+embedderVariable)
 	}
 	defer e.Close()
-	r := Result{Name: "embedder", Status: OK, Address: cfg.At, Detail: e.Model().String()}
+	r := Result{Name: "embedder", Status: OK, Address: cfg.Address, Detail: e.Model().String()}
 	r.LatencyMS, err = medianLatency(func() error {
 		_, err := e.Embed(ctx, []string{"livegraph"})
 		return err
 	})
 	if err != nil {
-		return failed("embedder", cfg.At, err, embedderAdvice(err))
+		return failed("embedder", cfg.Address, err, embedderAdvice(err))
 	}
 	return []Result{r}
 }

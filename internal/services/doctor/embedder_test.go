@@ -25,7 +25,7 @@ func TestTheEmbedderIsAskedForAVector(t *testing.T) {
 	r, _ := checkEmbedder(t, cfg)
 	require.Equal(t, doctor.OK, r.Status, r.Detail)
 	require.Equal(t, "all-MiniLM-L6-v2 (384 dimensions)", r.Detail)
-	require.Equal(t, cfg.At, r.Address)
+	require.Equal(t, cfg.Address, r.Address)
 	require.Positive(t, r.LatencyMS)
 
 	for name, c := range map[string]struct {
@@ -42,7 +42,7 @@ func TestTheEmbedderIsAskedForAVector(t *testing.T) {
 			e.Dimensions = 3
 		}, detail: "384 dimensions, not 3", advice: "LIVEGRAPH_EMBEDDER_DIMENSIONS"},
 		"nobody there": {change: func(e *config.Embedder) {
-			e.At = "http://127.0.0.1:1/v1"
+			e.Address = "http://127.0.0.1:1/v1"
 		}, detail: "does not answer", advice: "logs/embedder.log"},
 		"private": {change: func(e *config.Embedder) {
 			e.AllowPrivateAddresses = false
@@ -62,7 +62,7 @@ func TestTheEmbedderIsAskedForAVector(t *testing.T) {
 }
 
 func TestTheModelInsideTheBinaryIsReportedAndNoEmbedderIsNoFinding(t *testing.T) {
-	r, _ := checkEmbedder(t, config.Embedder{At: config.EmbedderStatic})
+	r, _ := checkEmbedder(t, config.Embedder{Address: config.EmbedderStatic})
 	require.Equal(t, doctor.OK, r.Status)
 	require.Contains(t, r.Detail, "minilm-static-256 (256 dimensions)")
 	_, found := checkEmbedder(t, config.Embedder{})

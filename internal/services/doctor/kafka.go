@@ -36,7 +36,7 @@ func checkKafka(ctx context.Context, t Target) []Result {
 		return failed("kafka", address, err, filesAdvice)
 	}
 	login := t.KafkaSecurity
-	security, err := kafka.Secure(files, login.Mechanism(), login.SASLUsername, login.SASLPassword.Reveal())
+	security, err := kafka.NewSecurity(files, login.Mechanism(), login.SASLUsername, login.SASLPassword.Reveal())
 	if err != nil {
 		return failed("kafka", address, err, "correct LIVEGRAPH_KAFKA_SASL_MECHANISM")
 	}
@@ -138,7 +138,7 @@ func checkRetention(ctx context.Context, admin *kadm.Client, t Target, topic kad
 		// The first full partition stops ingest. Where batches are in memory, the number of records is limited too.
 		used, advice := float64(busiest)/float64(limit), "raise retention.bytes of the topic (docs/operations.md, Retention "+
 			"and outages)"
-		if share := float64(records) / kafka.PointsKept; t.Capabilities.Kafka.BatchesInMemory && share > used {
+		if share := float64(records) / kafka.MaxPointsRecords; t.Capabilities.Kafka.BatchesInMemory && share > used {
 			used, advice = share, "send more points a request, or run Apache Kafka (docs/operations.md, Retention and outages)"
 		}
 		outage := time.Duration(t.LogFullThreshold / used * float64(age))

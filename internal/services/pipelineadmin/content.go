@@ -106,14 +106,14 @@ func typeOf(r *graphrecord.Request, i int) string {
 
 // Decoded is the content of a record, as shown to an operator.
 type Decoded struct {
-	ReceivedAt *time.Time        `json:"receivedAt,omitempty"`
-	Series     []DecodedSeries   `json:"series,omitempty"`
-	MoreSeries int               `json:"moreSeries,omitempty"` // number of series not shown
-	Deletions  []DecodedDeletion `json:"deletions,omitempty"`
-	Command    *DecodedCommand   `json:"command,omitempty"`
-	Event      jsonText          `json:"event,omitzero"`
-	Use        *DecodedUse       `json:"use,omitempty"`
-	Problem    string            `json:"problem,omitempty"` // why it cannot be read
+	ReceivedAt  *time.Time          `json:"receivedAt,omitempty"`
+	Series      []DecodedSeries     `json:"series,omitempty"`
+	MoreSeries  int                 `json:"moreSeries,omitempty"` // number of series not shown
+	Deletions   []DecodedDeletion   `json:"deletions,omitempty"`
+	Command     *DecodedCommand     `json:"command,omitempty"`
+	Event       jsonText            `json:"event,omitzero"`
+	AuditRecord *DecodedAuditRecord `json:"use,omitempty"`
+	Problem     string              `json:"problem,omitempty"` // why it cannot be read
 }
 
 // DecodedSeries is one series of a record of points, with its first points.
@@ -154,8 +154,8 @@ type DecodedAction struct {
 	Payload         any    `json:"payload"` // as in the API
 }
 
-// DecodedUse is a record of topic audit.
-type DecodedUse struct {
+// DecodedAuditRecord is a record of topic audit.
+type DecodedAuditRecord struct {
 	RequestID string     `json:"requestId"`
 	At        time.Time  `json:"at"`
 	KeyID     *uuid.UUID `json:"keyId"`
@@ -164,8 +164,8 @@ type DecodedUse struct {
 	Status    int        `json:"status"`
 }
 
-func decodeAuditRecord(r *auditrecord.Record) *DecodedUse {
-	decoded := &DecodedUse{RequestID: r.RequestID, At: r.At, Method: r.Method, Route: r.Route, Status: r.Status}
+func decodeAuditRecord(r *auditrecord.Record) *DecodedAuditRecord {
+	decoded := &DecodedAuditRecord{RequestID: r.RequestID, At: r.At, Method: r.Method, Route: r.Route, Status: r.Status}
 	if r.Key != uuid.Nil {
 		decoded.KeyID = &r.Key
 	}
@@ -202,7 +202,7 @@ func (c *content) decode() Decoded {
 	case c.request != nil:
 		d.Command = decodeRequest(c.request)
 	case c.audit != nil:
-		d.Use = decodeAuditRecord(c.audit)
+		d.AuditRecord = decodeAuditRecord(c.audit)
 	default:
 		text, err := protojson.Marshal(c.event)
 		if err != nil {
@@ -236,7 +236,7 @@ func decodeSpan(s *pointblock.Span) DecodedSeries {
 	values := make([]any, 0, len(times))
 	if s.Kind == pointblock.KindString {
 		d.Kind = "string"
-		for _, v := range s.AppendTexts(nil) {
+		for _, v := range s.AppendStrings(nil) {
 			values = append(values, v)
 		}
 	} else {

@@ -20,8 +20,8 @@ import (
 
 // Limits of listing and scanning dead letters.
 const (
-	DefaultLetters = 50   // default length of a list
-	MaxLetters     = 1000 // maximum length of a list
+	DefaultListLimit = 50   // default length of a list
+	MaxListLimit     = 1000 // maximum length of a list
 	// MaxScan is the maximum number of dead letters that are scanned, the newest first,
 	// divided equally among the topics.
 	MaxScan = 1_000_000
@@ -30,57 +30,57 @@ const (
 	scanRecords    = 500
 )
 
-// Place identifies a record. Topic is without the prefix.
-type Place struct {
+// RecordRef identifies a record. Topic is without the prefix.
+type RecordRef struct {
 	Topic     string `json:"topic"`
 	Partition int32  `json:"partition"`
 	Offset    int64  `json:"offset"`
 }
 
 // String returns topic/partition/offset.
-func (p Place) String() string { return fmt.Sprintf("%s/%d/%d", p.Topic, p.Partition, p.Offset) }
+func (p RecordRef) String() string { return fmt.Sprintf("%s/%d/%d", p.Topic, p.Partition, p.Offset) }
 
-func (p Place) position() jobs.LogPosition {
+func (p RecordRef) position() jobs.LogPosition {
 	return jobs.LogPosition{Partition: p.Partition, Offset: p.Offset}
 }
 
-// ParsePlace parses topic/partition/offset.
-func ParsePlace(text string) (Place, error) {
+// ParseRecordRef parses topic/partition/offset.
+func ParseRecordRef(text string) (RecordRef, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) == 3 && parts[0] != "" {
 		partition, err1 := strconv.ParseInt(parts[1], 10, 32)
 		offset, err2 := strconv.ParseInt(parts[2], 10, 64)
 		if err1 == nil && err2 == nil && partition >= 0 && offset >= 0 {
-			return Place{Topic: parts[0], Partition: int32(partition), Offset: offset}, nil
+			return RecordRef{Topic: parts[0], Partition: int32(partition), Offset: offset}, nil
 		}
 	}
-	return Place{}, fmt.Errorf("%q is not TOPIC/PARTITION/OFFSET, such as points.dlq/3/17", text)
+	return RecordRef{}, fmt.Errorf("%q is not TOPIC/PARTITION/OFFSET, such as points.dlq/3/17", text)
 }
 
-// Letter is a dead letter.
-type Letter struct {
-	Place
-	At        time.Time        `json:"at"`     // when it was dead-lettered
-	Origin    *Place           `json:"origin"` // the original record; nil: unknown
-	Reason    string           `json:"reason"`
-	RequestID string           `json:"requestId"`
-	Version   uint64           `json:"version,string,omitempty"` // version of its points
-	Bytes     int              `json:"bytes"`                    // of key and value
-	Workspace *uuid.UUID       `json:"workspaceId"`              // nil: unreadable
-	Holds     string           `json:"holds"`                    // summary of the content
-	State     jobs.LetterState `json:"state"`
-	Mark      *jobs.LetterMark `json:"mark"` // nil: open
+// DeadLetter is a dead letter.
+type DeadLetter struct {
+	RecordRef
+	At        time.Time            `json:"at"`     // when it was dead-lettered
+	Origin    *RecordRef           `json:"origin"` // the original record; nil: unknown
+	Reason    string               `json:"reason"`
+	RequestID string               `json:"requestId"`
+	Version   uint64               `json:"version,string,omitempty"` // version of its points
+	Bytes     int                  `json:"bytes"`                    // of key and value
+	Workspace *uuid.UUID           `json:"workspaceId"`              // nil: unreadable
+	Summary   string               `json:"holds"`                    // summary of the content
+	State     jobs.DeadLetterState `json:"state"`
+	Mark      *jobs.DeadLetterMark `json:"mark"` // nil: open
 }
 
-// LetterFilter selects dead letters. An empty field selects all.
-type LetterFilter struct {
+// DeadLetterFilter selects dead letters. An empty field selects all.
+type DeadLetterFilter struct {
 	// Topics are dead-letter topics or their original topics.
-	Topics         []string           `json:"topics"`
-	Workspace      *uuid.UUID         `json:"workspaceId"`
-	From           *time.Time         `json:"from"` // when they were dead-lettered
-	To             *time.Time         `json:"to"`   // exclusive
-	ReasonContains string             `json:"reasonContains"`
-	States         []jobs.LetterState `json:"states"`
+	Topics         []string               `json:"topics"`
+	Workspace      *uuid.UUID             `json:"workspaceId"`
+	From           *time.Time             `json:"from"` // when they were dead-lettered
+	To             *time.Time             `json:"to"`   // exclusive
+	ReasonContains string                 `json:"reasonContains"`
+	States         []jobs.DeadLetterState `json:"states"`
 }
 
 // Scan is the progress of a scan of dead letters.
@@ -91,20 +91,20 @@ type Scan struct {
 	Matched int64 `json:"matched"`
 }
 
-// LetterList is a list of dead letters, newest first, and the progress of its scan.
-type LetterList struct {
-	Letters []Letter `json:"letters"`
+// DeadLetterList is a list of dead letters, newest first, and the progress of its scan.
+type DeadLetterList struct {
+	Letters []DeadLetter `json:"letters"`
 	Scan
 }
 
-// Letters lists the newest dead letters that match the filter. It calls progress, which may be
+// DeadLetters lists the newest dead letters that match the filter. It calls progress, which may be
 // nil, after each batch of records.
-func (s *Service) Letters(ctx context.Context, f LetterFilter, limit int, progress func(Scan)) (LetterList, error) {
-	if limit < 1 || limit > MaxLetters {
-		return LetterList{}, fault.Field(fault.Invalid, "limit", fmt.Sprintf("must be from 1 to %d", MaxLetters))
+func (s *Service) DeadLetters(ctx context.Context, f DeadLetterFilter, limit int, progress func(Scan)) (DeadLetterList, error) {
+	if limit < 1 || limit > MaxListLimit {
+		return DeadLetterList{}, fault.Field(fault.Invalid, "limit", fmt.Sprintf("must be from 1 to %d", MaxListLimit))
 	}
-	list := LetterList{Letters: []Letter{}}
-	newestFirst := func(a, b Letter) int {
+	list := DeadLetterList{Letters: []DeadLetter{}}
+	newestFirst := func(a, b DeadLetter) int {
 		return -slices.Compare([]int64{a.At.UnixMilli(), a.Offset, int64(a.Partition)}, []int64{
 			b.At.UnixMilli(), b.Offset, int64(b.Partition),
 		})
@@ -113,7 +113,7 @@ func (s *Service) Letters(ctx context.Context, f LetterFilter, limit int, progre
 		_ kafka.Overview, letters []letterRecord, _ func([]letterRecord),
 	) error {
 		for _, l := range letters {
-			list.Letters = append(list.Letters, l.Letter)
+			list.Letters = append(list.Letters, l.DeadLetter)
 		}
 		if len(list.Letters) > 2*limit {
 			slices.SortFunc(list.Letters, newestFirst)
@@ -122,7 +122,7 @@ func (s *Service) Letters(ctx context.Context, f LetterFilter, limit int, progre
 		return nil
 	})
 	if err != nil {
-		return LetterList{}, err
+		return DeadLetterList{}, err
 	}
 	slices.SortFunc(list.Letters, newestFirst)
 	list.Letters, list.Scan = list.Letters[:min(limit, len(list.Letters))], scan
@@ -131,24 +131,24 @@ func (s *Service) Letters(ctx context.Context, f LetterFilter, limit int, progre
 
 // letterRecord is a dead letter with its record.
 type letterRecord struct {
-	Letter
+	DeadLetter
 	record *kgo.Record
 }
 
 // selectTopics validates a filter and returns its topics.
-func (s *Service) selectTopics(ctx context.Context, f LetterFilter) ([]kafka.Overview, error) {
+func (s *Service) selectTopics(ctx context.Context, f DeadLetterFilter) ([]kafka.Overview, error) {
 	if f.From != nil && f.To != nil && !f.From.Before(*f.To) {
 		return nil, fault.Field(fault.Invalid, "to", "must be after from")
 	}
 	for _, state := range f.States {
-		if state != jobs.LetterOpen && state != jobs.LetterRedriven && state != jobs.LetterDiscarded {
+		if state != jobs.DeadLetterOpen && state != jobs.DeadLetterRedriven && state != jobs.DeadLetterDiscarded {
 			return nil, fault.Field(fault.Invalid, "states", fmt.Sprintf("%q is none of open, redriven, discarded", state))
 		}
 	}
 	if err := s.checkWorkspace(ctx, f.Workspace); err != nil {
 		return nil, err
 	}
-	labels := LetterTopics()
+	labels := DeadLetterTopics()
 	if len(f.Topics) > 0 {
 		var chosen []string
 		for _, name := range f.Topics {
@@ -165,8 +165,8 @@ func (s *Service) selectTopics(ctx context.Context, f LetterFilter) ([]kafka.Ove
 	return s.log.Overviews(ctx, labels...)
 }
 
-// LetterTopics returns the dead-letter topics, without the prefix.
-func LetterTopics() []string {
+// DeadLetterTopics returns the dead-letter topics, without the prefix.
+func DeadLetterTopics() []string {
 	return slices.DeleteFunc(kafka.Labels(), func(label string) bool {
 		_, dead := kafka.IsDeadLetters(label)
 		return !dead
@@ -178,13 +178,13 @@ func LetterTopics() []string {
 func (s *Service) deadLetterTopic(name string) (string, error) {
 	label := s.log.Label(name)
 	if _, dead := kafka.IsDeadLetters(label); !dead {
-		label = kafka.DeadLettersOf(label)
+		label = kafka.DeadLetterTopic(label)
 	}
-	if !slices.Contains(LetterTopics(), label) {
+	if !slices.Contains(DeadLetterTopics(), label) {
 		return "", fault.Field(
 			fault.Invalid, "topic",
-			fmt.Sprintf("%q is not a dead-letter topic; the topics are %s", name, strings.Join(LetterTopics(), ", ")),
-			LetterTopics()...,
+			fmt.Sprintf("%q is not a dead-letter topic; the topics are %s", name, strings.Join(DeadLetterTopics(), ", ")),
+			DeadLetterTopics()...,
 		)
 	}
 	return label, nil
@@ -193,7 +193,7 @@ func (s *Service) deadLetterTopic(name string) (string, error) {
 // scanSpans returns the offsets of a topic to scan: the newest maxRecords, divided equally among
 // the partitions, of those within the filter's times.
 func (s *Service) scanSpans(
-	ctx context.Context, f LetterFilter, t kafka.Overview, maxRecords int64, sum *Scan,
+	ctx context.Context, f DeadLetterFilter, t kafka.Overview, maxRecords int64, sum *Scan,
 ) (map[int32]kafka.Span, error) {
 	from, err := s.offsetsAt(ctx, t.Name, f.From)
 	if err != nil {
@@ -253,18 +253,18 @@ func (s *Service) readSpans(
 
 // match returns the records of a topic that match the filter, with their marks.
 func (s *Service) match(
-	ctx context.Context, f LetterFilter, t kafka.Overview, records []*kgo.Record,
+	ctx context.Context, f DeadLetterFilter, t kafka.Overview, records []*kgo.Record,
 ) ([]letterRecord, error) {
 	var matched []letterRecord
 	var positions []jobs.LogPosition
 	for _, r := range records {
-		l := letterRecord{Letter: s.decodeLetter(t.Label, r), record: r}
-		if !f.matches(&l.Letter) {
+		l := letterRecord{DeadLetter: s.decodeLetter(t.Label, r), record: r}
+		if !f.matches(&l.DeadLetter) {
 			continue
 		}
 		matched, positions = append(matched, l), append(positions, l.position())
 	}
-	marks, err := s.registry.LetterMarks(ctx, t.ID, positions)
+	marks, err := s.registry.DeadLetterMarks(ctx, t.ID, positions)
 	if err != nil {
 		return nil, err
 	}
@@ -279,34 +279,34 @@ func (s *Service) match(
 }
 
 // matches reports whether a dead letter matches the filter, except for States.
-func (f *LetterFilter) matches(l *Letter) bool {
+func (f *DeadLetterFilter) matches(l *DeadLetter) bool {
 	return (f.Workspace == nil || l.Workspace != nil && *l.Workspace == *f.Workspace) &&
 		(f.From == nil || !l.At.Before(*f.From)) && (f.To == nil || l.At.Before(*f.To)) &&
 		strings.Contains(strings.ToLower(l.Reason), strings.ToLower(f.ReasonContains))
 }
 
 // decodeLetter decodes a record of a dead-letter topic.
-func (s *Service) decodeLetter(label string, r *kgo.Record) Letter {
-	l := Letter{
-		Place: Place{Topic: label, Partition: r.Partition, Offset: r.Offset}, At: timeOf(r.Timestamp.UnixMicro()),
+func (s *Service) decodeLetter(label string, r *kgo.Record) DeadLetter {
+	l := DeadLetter{
+		RecordRef: RecordRef{Topic: label, Partition: r.Partition, Offset: r.Offset}, At: timeOf(r.Timestamp.UnixMicro()),
 		Reason: string(kafka.Header(r, kafka.HeaderError)), RequestID: string(kafka.Header(r, kafka.HeaderRequestID)),
-		Bytes: len(r.Key) + len(r.Value), State: jobs.LetterOpen,
+		Bytes: len(r.Key) + len(r.Value), State: jobs.DeadLetterOpen,
 	}
 	l.Version, _ = strconv.ParseUint(string(kafka.Header(r, kafka.HeaderVersion)), 10, 63)
 	partition, err1 := strconv.ParseInt(string(kafka.Header(r, kafka.HeaderPartition)), 10, 32)
 	offset, err2 := strconv.ParseInt(string(kafka.Header(r, kafka.HeaderOffset)), 10, 64)
 	if err1 == nil && err2 == nil {
-		l.Origin = &Place{
+		l.Origin = &RecordRef{
 			Topic: s.log.Label(string(kafka.Header(r, kafka.HeaderTopic))), Partition: int32(partition), Offset: offset,
 		}
 	}
 	c := contentOf(label, r.Value)
-	l.Workspace, l.Holds = c.workspace(), c.summary()
+	l.Workspace, l.Summary = c.workspace(), c.summary()
 	return l
 }
 
 // readLetter reads a dead letter and its mark. It returns fault.NotFound if it does not exist.
-func (s *Service) readLetter(ctx context.Context, ref Place) (kafka.Overview, letterRecord, error) {
+func (s *Service) readLetter(ctx context.Context, ref RecordRef) (kafka.Overview, letterRecord, error) {
 	label, err := s.deadLetterTopic(ref.Topic)
 	if err != nil {
 		return kafka.Overview{}, letterRecord{}, err
@@ -333,7 +333,7 @@ func (s *Service) readLetter(ctx context.Context, ref Place) (kafka.Overview, le
 	err = s.readSpans(ctx, t, map[int32]kafka.Span{ref.Partition: {
 		From: ref.Offset, To: ref.Offset + 1,
 	}}, func(records []*kgo.Record) (err error) {
-		found, err = s.match(ctx, LetterFilter{}, t, records)
+		found, err = s.match(ctx, DeadLetterFilter{}, t, records)
 		return err
 	})
 	if err != nil {

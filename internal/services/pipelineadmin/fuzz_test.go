@@ -55,8 +55,8 @@ func FuzzParsePlace(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if ref, err := ParsePlace(text); err == nil {
-			again, err := ParsePlace(ref.String())
+		if ref, err := ParseRecordRef(text); err == nil {
+			again, err := ParseRecordRef(ref.String())
 			require.NoError(t, err)
 			require.Equal(t, ref, again)
 		}

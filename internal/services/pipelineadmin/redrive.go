@@ -31,67 +31,67 @@ const (
 	maxOutcomes = 1000
 )
 
-// LetterRequest selects the dead letters to redrive or discard: those at Places or, if Places
+// DeadLetterRequest selects the dead letters to redrive or discard: those at Places or, if Places
 // is empty, all open ones that match Filter.
-type LetterRequest struct {
-	Places []Place      `json:"places"`
-	Filter LetterFilter `json:"filter"`
-	DryRun bool         `json:"dryRun"` // report the outcomes without changing anything
+type DeadLetterRequest struct {
+	Records []RecordRef      `json:"places"`
+	Filter  DeadLetterFilter `json:"filter"`
+	DryRun  bool             `json:"dryRun"` // report the outcomes without changing anything
 	// Again includes dead letters that are already redriven or discarded.
-	Again  bool   `json:"again"`
-	Reason string `json:"reason"` // required for a discard, optional for a redrive
-	By     string `json:"-"`
-	// Within is the time after which no further batch is started. The result's Rest is then
+	Again       bool   `json:"again"`
+	Reason      string `json:"reason"` // required for a discard, optional for a redrive
+	RequestedBy string `json:"-"`
+	// TimeBudget is the time after which no further batch is started. The result's Rest is then
 	// what remains. 0: no limit. It does not apply to Places.
-	Within time.Duration `json:"-"`
-	// Rest is the Rest of the result of an earlier request with the same filter, to resume it.
-	Rest []Rest `json:"-"`
+	TimeBudget time.Duration `json:"-"`
+	// Remaining is the Rest of the result of an earlier request with the same filter, to resume it.
+	Remaining []RemainingRange `json:"-"`
 }
 
-// Fate is the outcome for a dead letter.
-type Fate string
+// Outcome is the outcome for a dead letter.
+type Outcome string
 
 // The outcomes.
 const (
-	FateRedriven  Fate = "redriven"
-	FateDiscarded Fate = "discarded"
-	FateSkipped   Fate = "skipped"
-	FateWould     Fate = "would" // dry run: would be redriven or discarded
+	OutcomeRedriven  Outcome = "redriven"
+	OutcomeDiscarded Outcome = "discarded"
+	OutcomeSkipped   Outcome = "skipped"
+	OutcomePlanned   Outcome = "would" // dry run: would be redriven or discarded
 )
 
-// LetterOutcome is a dead letter and the outcome for it.
-type LetterOutcome struct {
-	Letter
-	Fate Fate   `json:"fate"`
-	Why  string `json:"why,omitempty"` // why it was skipped
+// DeadLetterOutcome is a dead letter and the outcome for it.
+type DeadLetterOutcome struct {
+	DeadLetter
+	Outcome    Outcome `json:"fate"`
+	SkipReason string  `json:"why,omitempty"` // why it was skipped
 }
 
-// LetterResult is the result of a redrive or a discard.
-type LetterResult struct {
-	Outcomes []LetterOutcome `json:"outcomes"` // the first 1000
-	Counts   map[Fate]int64  `json:"counts"`
+// DeadLetterResult is the result of a redrive or a discard.
+type DeadLetterResult struct {
+	Outcomes []DeadLetterOutcome `json:"outcomes"` // the first 1000
+	Counts   map[Outcome]int64   `json:"counts"`
 	Scan
-	Rest []Rest `json:"-"` // what remains; empty: complete
+	Remaining []RemainingRange `json:"-"` // what remains; empty: complete
 }
 
-// ShownLetter is a dead letter with its content.
-type ShownLetter struct {
-	Letter
+// DeadLetterDetails is a dead letter with its content.
+type DeadLetterDetails struct {
+	DeadLetter
 	Headers map[string]string `json:"headers"`
 	Decoded Decoded           `json:"decoded"`
 	Key     []byte            `json:"-"`
 	Value   []byte            `json:"-"`
 }
 
-// ShowLetter returns a dead letter, decoded and raw.
-func (s *Service) ShowLetter(ctx context.Context, ref Place) (ShownLetter, error) {
+// ShowDeadLetter returns a dead letter, decoded and raw.
+func (s *Service) ShowDeadLetter(ctx context.Context, ref RecordRef) (DeadLetterDetails, error) {
 	_, l, err := s.readLetter(ctx, ref)
 	if err != nil {
-		return ShownLetter{}, err
+		return DeadLetterDetails{}, err
 	}
 	c := contentOf(l.Topic, l.record.Value)
-	shown := ShownLetter{
-		Letter: l.Letter, Headers: map[string]string{}, Decoded: c.decode(), Key: l.record.Key, Value: l.record.Value,
+	shown := DeadLetterDetails{
+		DeadLetter: l.DeadLetter, Headers: map[string]string{}, Decoded: c.decode(), Key: l.record.Key, Value: l.record.Value,
 	}
 	for _, h := range l.record.Headers {
 		shown.Headers[h.Key] = string(h.Value)
@@ -103,15 +103,15 @@ func (s *Service) ShowLetter(ctx context.Context, ref Place) (ShownLetter, error
 // again. Points are stored with their original version, so newer points are not overwritten
 // and redriving twice has no effect. A command is executed again, with the same id, if its
 // outcome is known to be an internal failure; see consumers/commands.
-func (s *Service) Redrive(ctx context.Context, r LetterRequest, progress func(LetterResult)) (LetterResult, error) {
+func (s *Service) Redrive(ctx context.Context, r DeadLetterRequest, progress func(DeadLetterResult)) (DeadLetterResult, error) {
 	return s.process(ctx, r, progress, s.redrive)
 }
 
 // Discard marks dead letters as discarded. They stay in their topics and are listed as
 // discarded.
-func (s *Service) Discard(ctx context.Context, r LetterRequest, progress func(LetterResult)) (LetterResult, error) {
+func (s *Service) Discard(ctx context.Context, r DeadLetterRequest, progress func(DeadLetterResult)) (DeadLetterResult, error) {
 	if r.Reason == "" {
-		return LetterResult{}, fault.Field(fault.Invalid, "reason", "is required")
+		return DeadLetterResult{}, fault.Field(fault.Invalid, "reason", "is required")
 	}
 	return s.process(ctx, r, progress, s.discard)
 }
@@ -121,13 +121,13 @@ const MaxReason = 1000
 
 // selectPending returns the dead letters without a mark, or all with Again, and the outcomes of
 // those that it skips.
-func (r *LetterRequest) selectPending(letters []letterRecord) (pending []letterRecord, outcomes []LetterOutcome) {
+func (r *DeadLetterRequest) selectPending(letters []letterRecord) (pending []letterRecord, outcomes []DeadLetterOutcome) {
 	for _, l := range letters {
 		if l.Mark != nil && !r.Again {
 			outcomes = append(
 				outcomes,
-				LetterOutcome{Letter: l.Letter, Fate: FateSkipped, Why: fmt.Sprintf("it was %s already, by %s at %s",
-					l.Mark.State, l.Mark.By, l.Mark.At.UTC().Format(time.RFC3339))},
+				DeadLetterOutcome{DeadLetter: l.DeadLetter, Outcome: OutcomeSkipped, SkipReason: fmt.Sprintf("it was %s already, by %s at %s",
+					l.Mark.State, l.Mark.MarkedBy, l.Mark.At.UTC().Format(time.RFC3339))},
 			)
 			continue
 		}
@@ -137,27 +137,27 @@ func (r *LetterRequest) selectPending(letters []letterRecord) (pending []letterR
 }
 
 func (s *Service) discard(
-	ctx context.Context, r LetterRequest, t kafka.Overview, letters []letterRecord,
-) ([]LetterOutcome, error) {
+	ctx context.Context, r DeadLetterRequest, t kafka.Overview, letters []letterRecord,
+) ([]DeadLetterOutcome, error) {
 	pending, outcomes := r.selectPending(letters)
 	if !r.DryRun {
-		mark := jobs.LetterMark{State: jobs.LetterDiscarded, By: r.By, Reason: r.Reason}
-		if err := s.registry.MarkLetters(ctx, t.ID, positionsOf(pending), mark); err != nil {
+		mark := jobs.DeadLetterMark{State: jobs.DeadLetterDiscarded, MarkedBy: r.RequestedBy, Reason: r.Reason}
+		if err := s.registry.MarkDeadLetters(ctx, t.ID, positionsOf(pending), mark); err != nil {
 			return outcomes, err
 		}
 	}
-	return append(outcomes, outcomesOf(pending, r.DryRun, FateDiscarded)...), nil
+	return append(outcomes, outcomesOf(pending, r.DryRun, OutcomeDiscarded)...), nil
 }
 
-func outcomesOf(letters []letterRecord, dryRun bool, fate Fate) []LetterOutcome {
-	outcomes := make([]LetterOutcome, len(letters))
+func outcomesOf(letters []letterRecord, dryRun bool, fate Outcome) []DeadLetterOutcome {
+	outcomes := make([]DeadLetterOutcome, len(letters))
 	for i, l := range letters {
-		outcomes[i] = LetterOutcome{Letter: l.Letter, Fate: fate}
+		outcomes[i] = DeadLetterOutcome{DeadLetter: l.DeadLetter, Outcome: fate}
 		if dryRun {
-			outcomes[i].Fate = FateWould
+			outcomes[i].Outcome = OutcomePlanned
 			continue
 		}
-		outcomes[i].State = jobs.LetterState(fate)
+		outcomes[i].State = jobs.DeadLetterState(fate)
 	}
 	return outcomes
 }
@@ -174,8 +174,8 @@ func positionsOf(letters []letterRecord) []jobs.LogPosition {
 // produces first: after a crash in between they are still open, and redriving them again has
 // no effect.
 func (s *Service) redrive(
-	ctx context.Context, r LetterRequest, t kafka.Overview, letters []letterRecord,
-) ([]LetterOutcome, error) {
+	ctx context.Context, r DeadLetterRequest, t kafka.Overview, letters []letterRecord,
+) ([]DeadLetterOutcome, error) {
 	pending, outcomes := r.selectPending(letters)
 	refusals, err := s.refusals(ctx, t, pending)
 	if err != nil {
@@ -184,13 +184,13 @@ func (s *Service) redrive(
 	var allowed []letterRecord
 	for i, l := range pending {
 		if refusals[i] != "" {
-			outcomes = append(outcomes, LetterOutcome{Letter: l.Letter, Fate: FateSkipped, Why: refusals[i]})
+			outcomes = append(outcomes, DeadLetterOutcome{DeadLetter: l.DeadLetter, Outcome: OutcomeSkipped, SkipReason: refusals[i]})
 			continue
 		}
 		allowed = append(allowed, l)
 	}
 	if len(allowed) == 0 || r.DryRun {
-		return append(outcomes, outcomesOf(allowed, r.DryRun, FateRedriven)...), nil
+		return append(outcomes, outcomesOf(allowed, r.DryRun, OutcomeRedriven)...), nil
 	}
 	origin, _ := kafka.IsDeadLetters(t.Label)
 	if err := s.waitForLag(ctx, origin, r.lagTimeout()); err != nil {
@@ -203,14 +203,14 @@ func (s *Service) redrive(
 	if err := s.log.Redrive(ctx, records); err != nil {
 		return outcomes, err
 	}
-	mark := jobs.LetterMark{State: jobs.LetterRedriven, By: r.By, Reason: r.Reason}
-	if err := s.registry.MarkLetters(ctx, t.ID, positionsOf(allowed), mark); err != nil {
+	mark := jobs.DeadLetterMark{State: jobs.DeadLetterRedriven, MarkedBy: r.RequestedBy, Reason: r.Reason}
+	if err := s.registry.MarkDeadLetters(ctx, t.ID, positionsOf(allowed), mark); err != nil {
 		return outcomes, err
 	}
 	if err := s.clearDeadRecords(ctx, origin, allowed); err != nil {
 		return outcomes, err
 	}
-	return append(outcomes, outcomesOf(allowed, false, FateRedriven)...), nil
+	return append(outcomes, outcomesOf(allowed, false, OutcomeRedriven)...), nil
 }
 
 // clearDeadRecords marks records of points as redriven, so that checkpoints no longer report
@@ -285,9 +285,9 @@ func commandRefusal(outcome []byte) string {
 }
 
 // lagTimeout returns the maximum wait of a batch for the consumer.
-func (r *LetterRequest) lagTimeout() time.Duration {
-	if r.Within > 0 {
-		return min(max(r.Within, minLagWait), maxLagWait)
+func (r *DeadLetterRequest) lagTimeout() time.Duration {
+	if r.TimeBudget > 0 {
+		return min(max(r.TimeBudget, minLagWait), maxLagWait)
 	}
 	return maxLagWait
 }
@@ -319,24 +319,24 @@ func (s *Service) waitForLag(ctx context.Context, origin string, timeout time.Du
 	}
 }
 
-// LetterCounts counts the dead letters by topic and state.
-func (s *Service) LetterCounts(ctx context.Context) (map[string]map[jobs.LetterState]int64, error) {
-	topics, err := s.log.Overviews(ctx, LetterTopics()...)
+// DeadLetterCounts counts the dead letters by topic and state.
+func (s *Service) DeadLetterCounts(ctx context.Context) (map[string]map[jobs.DeadLetterState]int64, error) {
+	topics, err := s.log.Overviews(ctx, DeadLetterTopics()...)
 	if err != nil {
 		return nil, err
 	}
-	counts := map[string]map[jobs.LetterState]int64{}
+	counts := map[string]map[jobs.DeadLetterState]int64{}
 	for _, t := range topics {
 		starts := make([]jobs.LogPosition, len(t.Partitions))
 		for i, p := range t.Partitions {
 			starts[i] = jobs.LogPosition{Partition: p.Partition, Offset: p.Start}
 		}
-		marked, err := s.registry.CountLetterMarks(ctx, t.ID, starts)
+		marked, err := s.registry.CountDeadLetterMarks(ctx, t.ID, starts)
 		if err != nil {
 			return nil, err
 		}
 		all := topicOf(t).Records
-		marked[jobs.LetterOpen] = max(all-marked[jobs.LetterRedriven]-marked[jobs.LetterDiscarded], 0)
+		marked[jobs.DeadLetterOpen] = max(all-marked[jobs.DeadLetterRedriven]-marked[jobs.DeadLetterDiscarded], 0)
 		counts[t.Label] = marked
 	}
 	return counts, nil

@@ -29,7 +29,7 @@ type ReplayRequest struct {
 	Partitions  []int32         `json:"partitions"`  // empty: all
 	Workspace   *uuid.UUID      `json:"workspaceId"` // nil: all
 	MaxRows     *int64          `json:"maxRowsPerSecond"`
-	By          string          `json:"-"` // name of the operator
+	RequestedBy string          `json:"-"` // name of the operator
 }
 
 // replayable has the consumer that replays a topic, or the reason why the topic cannot be replayed.
@@ -167,7 +167,7 @@ func (s *Service) plan(ctx context.Context, r ReplayRequest) (jobs.Replay, error
 	}
 	return jobs.Replay{
 		ID: id, Consumer: replayable[r.Topic].consumer, Topic: r.Topic, TopicID: topic.ID, Workspace: r.Workspace,
-		State: jobs.ReplayQueued, RequestedBy: r.By, MaxRows: r.MaxRows, Partitions: ranges,
+		State: jobs.ReplayQueued, RequestedBy: r.RequestedBy, MaxRows: r.MaxRows, Partitions: ranges,
 	}, nil
 }
 

@@ -15,9 +15,9 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/jobs"
 )
 
-// Rest is a range of a dead-letter partition that remains to be scanned: the offsets from From to
+// RemainingRange is a range of a dead-letter partition that remains to be scanned: the offsets from From to
 // To, exclusive.
-type Rest struct {
+type RemainingRange struct {
 	Topic     string `json:"topic"`
 	Partition int32  `json:"partition"`
 	From      int64  `json:"from"`
@@ -29,10 +29,10 @@ var errTimeUp = errors.New("the time of this request is up")
 
 // scanOptions are the options of a scan.
 type scanOptions struct {
-	filter   LetterFilter
-	resume   []Rest      // ranges that remain of an earlier scan; nil: start a new scan
-	progress func(Scan)  // may be nil
-	stop     func() bool // called after each batch; true ends the scan; may be nil
+	filter   DeadLetterFilter
+	resume   []RemainingRange // ranges that remain of an earlier scan; nil: start a new scan
+	progress func(Scan)       // may be nil
+	stop     func() bool      // called after each batch; true ends the scan; may be nil
 }
 
 // letterHandler handles dead letters of one topic. It calls done with those that it has handled,
@@ -44,7 +44,7 @@ type letterHandler func(t kafka.Overview, letters []letterRecord, done func([]le
 // match, in batches of one topic. It returns the ranges that remain.
 func (s *Service) scan(
 	ctx context.Context, o scanOptions, handle letterHandler,
-) (sum Scan, remaining []Rest, err error) {
+) (sum Scan, remaining []RemainingRange, err error) {
 	if o.progress == nil {
 		o.progress = func(Scan) {}
 	}
@@ -82,7 +82,7 @@ func (s *Service) scan(
 // handleRecords calls handle with the records that match and advances the start of each remaining
 // span past the records that are done.
 func (s *Service) handleRecords(
-	ctx context.Context, f LetterFilter, t kafka.Overview, records []*kgo.Record, remaining map[int32]kafka.Span,
+	ctx context.Context, f DeadLetterFilter, t kafka.Overview, records []*kgo.Record, remaining map[int32]kafka.Span,
 	sum *Scan, handle letterHandler,
 ) error {
 	matched, err := s.match(ctx, f, t, records)
@@ -115,7 +115,7 @@ func (s *Service) handleRecords(
 }
 
 // remainingSpans returns the remaining spans of a topic, within the current bounds of the log.
-func remainingSpans(ranges []Rest, t kafka.Overview, sum *Scan) map[int32]kafka.Span {
+func remainingSpans(ranges []RemainingRange, t kafka.Overview, sum *Scan) map[int32]kafka.Span {
 	spans := map[int32]kafka.Span{}
 	for _, r := range ranges {
 		if r.Topic != t.Label || r.Partition < 0 || int(r.Partition) >= len(t.Partitions) {
@@ -130,11 +130,11 @@ func remainingSpans(ranges []Rest, t kafka.Overview, sum *Scan) map[int32]kafka.
 	return spans
 }
 
-func remainingRanges(topics []kafka.Overview, spans []map[int32]kafka.Span) (remaining []Rest) {
+func remainingRanges(topics []kafka.Overview, spans []map[int32]kafka.Span) (remaining []RemainingRange) {
 	for i, t := range topics {
 		for _, p := range slices.Sorted(maps.Keys(spans[i])) {
 			if span := spans[i][p]; span.From < span.To {
-				remaining = append(remaining, Rest{Topic: t.Label, Partition: p, From: span.From, To: span.To})
+				remaining = append(remaining, RemainingRange{Topic: t.Label, Partition: p, From: span.From, To: span.To})
 			}
 		}
 	}
@@ -142,35 +142,35 @@ func remainingRanges(topics []kafka.Overview, spans []map[int32]kafka.Span) (rem
 }
 
 // action redrives or discards a batch of dead letters of one topic.
-type action func(context.Context, LetterRequest, kafka.Overview, []letterRecord) ([]LetterOutcome, error)
+type action func(context.Context, DeadLetterRequest, kafka.Overview, []letterRecord) ([]DeadLetterOutcome, error)
 
 // process runs an action on the dead letters of a request, in batches.
 func (s *Service) process(
-	ctx context.Context, r LetterRequest, progress func(LetterResult), do action,
-) (LetterResult, error) {
-	result := LetterResult{Outcomes: []LetterOutcome{}, Counts: map[Fate]int64{}}
+	ctx context.Context, r DeadLetterRequest, progress func(DeadLetterResult), do action,
+) (DeadLetterResult, error) {
+	result := DeadLetterResult{Outcomes: []DeadLetterOutcome{}, Counts: map[Outcome]int64{}}
 	if progress == nil {
-		progress = func(LetterResult) {}
+		progress = func(DeadLetterResult) {}
 	}
 	if len(r.Reason) > MaxReason {
 		return result, fault.Field(fault.Invalid, "reason", fmt.Sprintf("must not be longer than %d bytes", MaxReason))
 	}
-	bulk := &bulkAction{service: s, request: r, do: do, result: &result, deadline: time.Now().Add(r.Within)}
-	if len(r.Places) > 0 {
-		bulk.request.Within = 0
+	bulk := &bulkAction{service: s, request: r, do: do, result: &result, deadline: time.Now().Add(r.TimeBudget)}
+	if len(r.Records) > 0 {
+		bulk.request.TimeBudget = 0
 		err := bulk.runRecords(ctx)
 		return result, err
 	}
 	f := r.Filter
 	if len(f.States) == 0 && !r.Again {
-		f.States = []jobs.LetterState{jobs.LetterOpen}
+		f.States = []jobs.DeadLetterState{jobs.DeadLetterOpen}
 	}
-	o := scanOptions{filter: f, resume: r.Rest, stop: bulk.timeUp, progress: func(scanned Scan) {
+	o := scanOptions{filter: f, resume: r.Remaining, stop: bulk.timeUp, progress: func(scanned Scan) {
 		result.Scan = scanned
 		progress(result)
 	}}
 	var err error
-	result.Scan, result.Rest, err = s.scan(ctx, o, func(
+	result.Scan, result.Remaining, err = s.scan(ctx, o, func(
 		t kafka.Overview, letters []letterRecord, done func([]letterRecord),
 	) error {
 		return bulk.run(ctx, t, letters, done)
@@ -181,19 +181,19 @@ func (s *Service) process(
 // bulkAction runs an action on many dead letters and collects the outcomes.
 type bulkAction struct {
 	service  *Service
-	request  LetterRequest
+	request  DeadLetterRequest
 	do       action
-	result   *LetterResult
+	result   *DeadLetterResult
 	deadline time.Time
 	started  bool // a batch is complete
 }
 
 // timeUp reports whether no further batch may be started.
-func (b *bulkAction) timeUp() bool { return b.request.Within > 0 && !time.Now().Before(b.deadline) }
+func (b *bulkAction) timeUp() bool { return b.request.TimeBudget > 0 && !time.Now().Before(b.deadline) }
 
 // runRecords runs the action on the dead letters at the request's Places.
 func (b *bulkAction) runRecords(ctx context.Context) error {
-	for _, ref := range b.request.Places {
+	for _, ref := range b.request.Records {
 		t, l, err := b.service.readLetter(ctx, ref)
 		if err == nil {
 			err = b.run(ctx, t, []letterRecord{l}, func([]letterRecord) {})
@@ -233,9 +233,9 @@ func (b *bulkAction) run(
 	return nil
 }
 
-func (b *bulkAction) addOutcomes(outcomes []LetterOutcome) {
+func (b *bulkAction) addOutcomes(outcomes []DeadLetterOutcome) {
 	for _, o := range outcomes {
-		b.result.Counts[o.Fate]++
+		b.result.Counts[o.Outcome]++
 		if len(b.result.Outcomes) < maxOutcomes {
 			b.result.Outcomes = append(b.result.Outcomes, o)
 		}

@@ -21,16 +21,16 @@ const (
 	pruneBatch          = 10_000
 )
 
-// Watch exports the number of dead letters by topic and state as a metric.
-type Watch struct {
+// DeadLetterMonitor exports the number of dead letters by topic and state as a metric.
+type DeadLetterMonitor struct {
 	service *Service
 	logger  *slog.Logger
 	counts  *prometheus.GaugeVec
 }
 
-// NewWatch creates a Watch; Run runs it. metrics may be nil.
-func NewWatch(service *Service, logger *slog.Logger, metrics prometheus.Registerer) *Watch {
-	w := &Watch{service: service, logger: logger.With("component", "deadletters")}
+// NewDeadLetterMonitor creates a Watch; Run runs it. metrics may be nil.
+func NewDeadLetterMonitor(service *Service, logger *slog.Logger, metrics prometheus.Registerer) *DeadLetterMonitor {
+	w := &DeadLetterMonitor{service: service, logger: logger.With("component", "deadletters")}
 	w.counts = promauto.With(metrics).NewGaugeVec(prometheus.GaugeOpts{
 		Name: "livegraph_dead_letters",
 		Help: "Dead letters of a topic, by state: open, redriven, discarded. Every process that counts sees all of them.",
@@ -39,7 +39,7 @@ func NewWatch(service *Service, logger *slog.Logger, metrics prometheus.Register
 }
 
 // Run counts the dead letters every 30 seconds until ctx is done.
-func (w *Watch) Run(ctx context.Context) error {
+func (w *DeadLetterMonitor) Run(ctx context.Context) error {
 	tick := time.NewTicker(countInterval)
 	defer tick.Stop()
 	for {
@@ -54,14 +54,14 @@ func (w *Watch) Run(ctx context.Context) error {
 	}
 }
 
-func (w *Watch) update(ctx context.Context) error {
-	counts, err := w.service.LetterCounts(ctx)
+func (w *DeadLetterMonitor) update(ctx context.Context) error {
+	counts, err := w.service.DeadLetterCounts(ctx)
 	if err != nil {
 		return err
 	}
 	for label, states := range counts {
 		topic, _ := kafka.IsDeadLetters(label)
-		for _, state := range []jobs.LetterState{jobs.LetterOpen, jobs.LetterRedriven, jobs.LetterDiscarded} {
+		for _, state := range []jobs.DeadLetterState{jobs.DeadLetterOpen, jobs.DeadLetterRedriven, jobs.DeadLetterDiscarded} {
 			w.counts.WithLabelValues(topic, string(state)).Set(float64(states[state]))
 		}
 	}

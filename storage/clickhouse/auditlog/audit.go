@@ -36,20 +36,20 @@ func New(db *clickhouse.DB) *Store { return &Store{db: db} }
 func (s *Store) InsertAudit(ctx context.Context, records []auditrecord.Record) error {
 	type record = auditrecord.Record
 	return s.db.Insert(ctx, &Target, len(records),
-		native.UUIDs(clickhouse.Each(records, func(r *record) uuid.UUID { return r.Workspace })),
-		native.Fixed[int64](clickhouse.Each(records, func(r *record) int64 { return r.At.UnixMicro() })),
-		native.Strings(clickhouse.Each(records, func(r *record) string { return r.RequestID })),
-		native.Fixed[uint8](clickhouse.Each(records, finalFlag)),
-		native.UUIDs(clickhouse.Each(records, func(r *record) uuid.UUID { return r.Key })),
-		native.Strings(clickhouse.Each(records, func(r *record) string { return r.Method })),
-		native.Strings(clickhouse.Each(records, func(r *record) string { return r.Route })),
-		native.Fixed[uint16](clickhouse.Each(records, func(r *record) uint16 { return uint16(r.Status) })),
-		native.Strings(clickhouse.Each(records, addressOf)),
-		native.Strings(clickhouse.Each(records, func(r *record) string { return r.UserAgent })),
-		native.Fixed[int64](clickhouse.Each(records, func(r *record) int64 { return r.Duration.Microseconds() })),
-		native.Fixed[int64](clickhouse.Each(records, func(r *record) int64 { return r.BytesIn })),
-		native.Fixed[int64](clickhouse.Each(records, func(r *record) int64 { return r.BytesOut })),
-		native.Fixed[uint32](clickhouse.Each(records, func(r *record) uint32 { return r.Requests })))
+		native.UUIDs(clickhouse.MapRows(records, func(r *record) uuid.UUID { return r.Workspace })),
+		native.Fixed[int64](clickhouse.MapRows(records, func(r *record) int64 { return r.At.UnixMicro() })),
+		native.Strings(clickhouse.MapRows(records, func(r *record) string { return r.RequestID })),
+		native.Fixed[uint8](clickhouse.MapRows(records, finalFlag)),
+		native.UUIDs(clickhouse.MapRows(records, func(r *record) uuid.UUID { return r.Key })),
+		native.Strings(clickhouse.MapRows(records, func(r *record) string { return r.Method })),
+		native.Strings(clickhouse.MapRows(records, func(r *record) string { return r.Route })),
+		native.Fixed[uint16](clickhouse.MapRows(records, func(r *record) uint16 { return uint16(r.Status) })),
+		native.Strings(clickhouse.MapRows(records, addressOf)),
+		native.Strings(clickhouse.MapRows(records, func(r *record) string { return r.UserAgent })),
+		native.Fixed[int64](clickhouse.MapRows(records, func(r *record) int64 { return r.Duration.Microseconds() })),
+		native.Fixed[int64](clickhouse.MapRows(records, func(r *record) int64 { return r.BytesIn })),
+		native.Fixed[int64](clickhouse.MapRows(records, func(r *record) int64 { return r.BytesOut })),
+		native.Fixed[uint32](clickhouse.MapRows(records, func(r *record) uint32 { return r.Requests })))
 }
 
 func finalFlag(r *auditrecord.Record) uint8 {

@@ -48,7 +48,7 @@ func (f *Filter) conditions(parameters ch.Parameters) (orderCondition, rowCondit
 	conditions := []string{"1"}
 	add := func(condition string) { conditions = append(conditions, condition) }
 	if f.Workspace != nil {
-		add(clickhouse.OfWorkspace(*f.Workspace))
+		add(clickhouse.WorkspaceCondition(*f.Workspace))
 	}
 	if !f.From.IsZero() {
 		add("ts >= " + timeBound(f.From))
@@ -93,7 +93,7 @@ func (f *Filter) conditions(parameters ch.Parameters) (orderCondition, rowCondit
 // timeBound returns the expression of a time, limited to the times that the table can store.
 func timeBound(t time.Time) string {
 	const year2200 = 7_258_118_400_000_000
-	return clickhouse.Moment(min(max(t.UnixMicro(), 0), year2200))
+	return clickhouse.TimeExpression(min(max(t.UnixMicro(), 0), year2200))
 }
 
 // Audit returns at most limit records, each once, from the newest to the oldest. It begins
@@ -105,7 +105,7 @@ func (s *Store) Audit(
 	where := f.where(parameters)
 	if after != nil {
 		parameters["after"] = after.RequestID
-		where += " AND (ts, request_id) < (" + clickhouse.Moment(after.US) + ", {after:String})"
+		where += " AND (ts, request_id) < (" + clickhouse.TimeExpression(after.US) + ", {after:String})"
 	}
 	var found []auditrecord.Record
 	err := s.db.Query(ctx, clickhouse.OpAudit, `

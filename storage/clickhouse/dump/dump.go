@@ -35,12 +35,12 @@ func backupTables() []backupTable {
 	const light, heavy = 250_000, 20_000
 	return []backupTable{
 		{
-			name: clickhouse.TableNumbers, columns: clickhouse.PointsTarget.Columns, key: []string{"series", "ts"},
+			name: clickhouse.TablePoints, columns: clickhouse.PointsTarget.Columns, key: []string{"series", "ts"},
 			newest: "version", monthly: true,
 			pageRows: light,
 		},
 		{
-			name: clickhouse.TableTexts, columns: clickhouse.StatesTarget.Columns, key: []string{"series", "ts"},
+			name: clickhouse.TableStates, columns: clickhouse.StatesTarget.Columns, key: []string{"series", "ts"},
 			newest: "version", monthly: true,
 			pageRows: heavy,
 		},
@@ -245,7 +245,7 @@ func (t *backupTable) after(b *native.Block) string {
 		case uint64:
 			values[i] = strconv.FormatUint(v, 10)
 		case time.Time:
-			values[i] = clickhouse.Moment(v.UnixMicro())
+			values[i] = clickhouse.TimeExpression(v.UnixMicro())
 		default: // a string with any characters, or an id, which is compared in text form
 			values[i] = "unhex('" + hex.EncodeToString(fmt.Append(nil, v)) + "')"
 		}

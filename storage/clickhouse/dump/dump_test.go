@@ -102,11 +102,11 @@ func TestEveryTableOfABackupIsFilledAgainRowForRow(t *testing.T) {
 	require.Len(t, names, 6)
 	for table := range names {
 		statement := "SELECT count(), sum(cityHash64(*)) FROM " + table + " FINAL"
-		want := testenv.AskClickHouse(t, fromAddress, statement)
-		require.Equal(t, want, testenv.AskClickHouse(t, toAddress, statement), table)
+		want := testenv.QueryClickHouse(t, fromAddress, statement)
+		require.Equal(t, want, testenv.QueryClickHouse(t, toAddress, statement), table)
 		require.NotEqual(t, "0\t0", want, table)
 	}
-	require.Equal(t, "45000", testenv.AskClickHouse(t, toAddress, "SELECT count() FROM states FINAL"))
+	require.Equal(t, "45000", testenv.QueryClickHouse(t, toAddress, "SELECT count() FROM states FINAL"))
 	err = to.RequireEmpty(t.Context())
 	require.True(t, fault.Is(err, fault.Conflict), "%v", err)
 }

@@ -40,8 +40,8 @@ func Functions() []Function {
 	return []Function{Avg, Min, Max, Sum, Count, First, Last, StdDev, P50, P90, P95, P99, Rate, Delta}
 }
 
-// OfTexts reports whether the function applies to strings.
-func (f Function) OfTexts() bool { return f == Count || f == First || f == Last }
+// SupportsStrings reports whether the function applies to strings.
+func (f Function) SupportsStrings() bool { return f == Count || f == First || f == Last }
 
 // expressions returns the SQL of the functions over value, us (the timestamp) and series,
 // each preceded by a comma. In a group of several series, points of one time are ordered
@@ -93,13 +93,13 @@ func (f Function) expression(order string) string {
 type AggregateQuery struct {
 	Series    []uint64 // all of numbers, or all of strings
 	Groups    []int    // groups of Series, by the same index, from 0
-	Texts     bool
+	IsString  bool
 	Range     Range
 	Grid      *Grid // nil: one row for each group, with the start of the range as its time
 	Functions []Function
 	Limit     int // maximum number of rows in all
-	// Raw disables rollups: the query reads only points.
-	Raw bool
+	// PointsOnly disables rollups: the query reads only points.
+	PointsOnly bool
 
 	multiSeries bool // a group has more than one series
 }
@@ -119,7 +119,7 @@ func (r *Reader) Aggregate(ctx context.Context, q AggregateQuery) (found map[int
 	var plain, counters []Function
 	for _, f := range q.Functions {
 		switch {
-		case q.Texts && !f.OfTexts():
+		case q.IsString && !f.SupportsStrings():
 		case f.isCounter():
 			counters = append(counters, f)
 		default:
@@ -155,7 +155,7 @@ func (r *Reader) aggregate(
 	ctx context.Context, q *AggregateQuery, requested []Function, statement string, parameters ch.Parameters,
 ) (found map[int]*Points, more bool, err error) {
 	found = map[int]*Points{}
-	row := newAggregateRow(q.Functions, requested, q.Texts)
+	row := newAggregateRow(q.Functions, requested, q.IsString)
 	remaining, groupOf := q.Limit, q.groupOf()
 	var p *Points // of the current group
 	current := uint64(0)
@@ -190,10 +190,10 @@ func (q *AggregateQuery) statement(requested []Function) string {
 }
 
 func (q *AggregateQuery) table() string {
-	if q.Texts {
-		return clickhouse.TableTexts
+	if q.IsString {
+		return clickhouse.TableStates
 	}
-	return clickhouse.TableNumbers
+	return clickhouse.TablePoints
 }
 
 // hasMultiSeriesGroup reports whether a group has more than one series.
@@ -281,7 +281,7 @@ func (r *aggregateRow) appendTo(p *Points) {
 		switch {
 		case v.text != nil:
 			value := *v.text
-			column.Texts = append(column.Texts, &value)
+			column.Strings = append(column.Strings, &value)
 		case v.number != nil && !math.IsInf(*v.number, 0):
 			column.Numbers = append(column.Numbers, *v.number)
 		default:

@@ -9,10 +9,10 @@ import (
 
 // DownsampleQuery selects few points that represent the shape of series of numbers.
 type DownsampleQuery struct {
-	Series []uint64
-	Range  Range
-	Most   int // maximum number of points of a series, at least 2
-	Limit  int // maximum number of points in all
+	Series    []uint64
+	Range     Range
+	MaxPoints int // maximum number of points of a series, at least 2
+	Limit     int // maximum number of points in all
 }
 
 // Downsample returns at most Most points of each series, in one column and in the order of
@@ -37,7 +37,7 @@ func (r *Reader) Downsample(ctx context.Context, q DownsampleQuery) (found map[u
 		SELECT series, toInt64(point.1) + %[1]d AS us, point.2 FROM (
 			SELECT series, arrayJoin(lttb(%[2]d)(toUnixTimestamp64Micro(ts) - %[1]d, value)) AS point FROM (%[3]s)
 			GROUP BY series)
-		ORDER BY series, us LIMIT %[4]d`, middle, q.Most, currentPoints(clickhouse.TableNumbers, q.Series, &q.Range),
+		ORDER BY series, us LIMIT %[4]d`, middle, q.MaxPoints, currentPoints(clickhouse.TablePoints, q.Series, &q.Range),
 		q.Limit+1)
 	remaining := q.Limit
 	err = r.db.Query(ctx, clickhouse.OpDownsample, statement, q.Range.parameters(), collectNumbers(found, &remaining))

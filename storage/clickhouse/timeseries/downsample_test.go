@@ -73,7 +73,7 @@ func TestDownsampledPointsAreThoseOfTheLargestTriangles(t *testing.T) {
 		limit := rapid.IntRange(2, 60).Draw(rt, "limit")
 		found := s.downsample(
 			t,
-			timeseries.DownsampleQuery{Series: []uint64{1}, Range: everything, Most: limit, Limit: 1000},
+			timeseries.DownsampleQuery{Series: []uint64{1}, Range: everything, MaxPoints: limit, Limit: 1000},
 		)
 		var chosen []int
 		for i, ts := range found[1].TS {
@@ -93,7 +93,7 @@ func TestEachSeriesIsDownsampledByItself(t *testing.T) {
 			s.insert(t, "points", point{series, t0 + i*second, float64(i) * float64(series), 1})
 		}
 	}
-	q := timeseries.DownsampleQuery{Series: []uint64{1, 2, 9}, Range: secondsFrom(5, 15), Most: 4, Limit: 8}
+	q := timeseries.DownsampleQuery{Series: []uint64{1, 2, 9}, Range: secondsFrom(5, 15), MaxPoints: 4, Limit: 8}
 	found := s.downsample(t, q)
 	require.Len(t, found, 2)
 	for _, p := range found {
@@ -105,7 +105,7 @@ func TestEachSeriesIsDownsampledByItself(t *testing.T) {
 	_, more, err := s.Downsample(t.Context(), q)
 	require.NoError(t, err)
 	require.True(t, more)
-	require.Empty(t, s.downsample(t, timeseries.DownsampleQuery{Range: everything, Most: 4, Limit: 8}))
+	require.Empty(t, s.downsample(t, timeseries.DownsampleQuery{Range: everything, MaxPoints: 4, Limit: 8}))
 }
 
 // A float64 cannot distinguish the first and the last time that can be stored from the times
@@ -115,7 +115,7 @@ func TestDownsampledTimesAreExact(t *testing.T) {
 	const last = 10_413_791_999_999_999 // 2299-12-31T23:59:59.999999Z
 	s.insert(t, "points", point{1, 1, 1, 1}, point{1, t0, 5, 1}, point{1, t0 + 1, 5, 1}, point{1, last, 9, 1})
 	found := s.downsample(t, timeseries.DownsampleQuery{
-		Series: []uint64{1}, Range: timeseries.Range{ToUS: last + 1}, Most: 2, Limit: 9,
+		Series: []uint64{1}, Range: timeseries.Range{ToUS: last + 1}, MaxPoints: 2, Limit: 9,
 	})
 	require.Equal(t, []int64{1, last}, found[1].TS)
 }
@@ -129,7 +129,7 @@ func TestMillionsOfPointsAreDownsampled(t *testing.T) {
 			"sin(number / 1e5)), 1 FROM numbers(%d) SETTINGS max_partitions_per_insert_block = 0",
 		int64(t0), second, n,
 	))
-	found := s.downsample(t, timeseries.DownsampleQuery{Series: []uint64{1}, Range: everything, Most: 500, Limit: 500})
+	found := s.downsample(t, timeseries.DownsampleQuery{Series: []uint64{1}, Range: everything, MaxPoints: 500, Limit: 500})
 	require.Len(t, found[1].TS, 500)
 	require.Contains(t, found[1].TS, int64(t0+1234567*second), "the one that stands out")
 }

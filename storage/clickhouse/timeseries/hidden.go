@@ -108,10 +108,10 @@ func hiddenByCondition(steps ceiling.Steps) string {
 	if len(steps) == 1 || len(steps) == 2 && steps[1].Ceiling == 0 {
 		condition := fmt.Sprintf("version <= %d", steps[0].Ceiling)
 		if steps[0].From != ceiling.Always {
-			condition += " AND ts >= " + clickhouse.Moment(steps[0].From)
+			condition += " AND ts >= " + clickhouse.TimeExpression(steps[0].From)
 		}
 		if len(steps) == 2 {
-			condition += " AND ts < " + clickhouse.Moment(steps[1].From)
+			condition += " AND ts < " + clickhouse.TimeExpression(steps[1].From)
 		}
 		return condition
 	}

@@ -7,15 +7,15 @@ import (
 	"github.com/livegraph/livegraph/storage/clickhouse"
 )
 
-// Kept is the time from which on the points of series are kept, in microseconds since the
+// KeptFrom is the time from which on the points of series are kept, in microseconds since the
 // Unix epoch. Earlier points are past their retention and never returned, whether they are
 // still stored or not. Series that are not in the map keep all points. Kept is part of a
 // query, so that a point disappears exactly when its retention ends, and not when it is
 // removed from the store.
-type Kept map[uint64]int64
+type KeptFrom map[uint64]int64
 
 // from returns the time from which on the points of a series are kept.
-func (k Kept) from(series uint64) int64 {
+func (k KeptFrom) from(series uint64) int64 {
 	if us, ok := k[series]; ok {
 		return us
 	}
@@ -23,7 +23,7 @@ func (k Kept) from(series uint64) int64 {
 }
 
 // earliest returns the time from which on points of any of the series are kept.
-func (k Kept) earliest(series []uint64) int64 {
+func (k KeptFrom) earliest(series []uint64) int64 {
 	earliest := int64(math.MaxInt64)
 	for _, id := range series {
 		earliest = min(earliest, k.from(id))
@@ -35,7 +35,7 @@ func (k Kept) earliest(series []uint64) int64 {
 // in addition to its range, which begins at fromUS. It begins with AND, and is empty if the
 // range is sufficient. If all series have the same bound, the order of the table is used;
 // otherwise each row is compared with the bound of its series.
-func (k Kept) condition(series []uint64, fromUS int64) string {
+func (k KeptFrom) condition(series []uint64, fromUS int64) string {
 	var ids []uint64
 	lowest, highest := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, id := range series {
@@ -49,7 +49,7 @@ func (k Kept) condition(series []uint64, fromUS int64) string {
 	case len(ids) == 0:
 		return ""
 	case lowest == highest:
-		return " AND ts >= " + clickhouse.Moment(lowest)
+		return " AND ts >= " + clickhouse.TimeExpression(lowest)
 	}
 	bounds := make([]int64, len(ids))
 	for i, id := range ids {
@@ -57,7 +57,7 @@ func (k Kept) condition(series []uint64, fromUS int64) string {
 	}
 	return fmt.Sprintf(
 		" AND ts >= %s AND toUnixTimestamp64Micro(ts) >= transform(series, %s, %s, %d::Int64)",
-		clickhouse.Moment(
+		clickhouse.TimeExpression(
 			max(lowest, fromUS),
 		),
 		clickhouse.IDArray(ids),
@@ -71,5 +71,5 @@ func (k Kept) condition(series []uint64, fromUS int64) string {
 // Range.parameters.
 func (r *Range) where(series []uint64) string {
 	return "ts >= fromUnixTimestamp64Micro({from:Int64}, 'UTC') AND ts < fromUnixTimestamp64Micro({to:Int64}, 'UTC')" +
-		r.Kept.condition(series, r.FromUS)
+		r.KeptFrom.condition(series, r.FromUS)
 }

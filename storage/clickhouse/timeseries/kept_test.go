@@ -25,7 +25,7 @@ func TestOnlyWhatIsKeptIsInAnswers(t *testing.T) {
 	t.Logf("seed %d", seed)
 	dice := rand.New(rand.NewPCG(seed, 2))
 	for round := range 20 {
-		kept := timeseries.Kept{}
+		kept := timeseries.KeptFrom{}
 		for _, id := range series {
 			switch {
 			case round < 3: // all the same
@@ -48,7 +48,7 @@ func TestOnlyWhatIsKeptIsInAnswers(t *testing.T) {
 				want[id] = fmt.Sprint(n)
 			}
 		}
-		span := timeseries.Range{FromUS: from, ToUS: to, Kept: kept}
+		span := timeseries.Range{FromUS: from, ToUS: to, KeptFrom: kept}
 		raw, _, err := s.RawPoints(t.Context(), timeseries.RawQuery{Numbers: series, Range: span, Limit: 1000})
 		require.NoError(t, err)
 		got := map[uint64]string{}

@@ -18,19 +18,19 @@ import (
 type LatestQuery struct {
 	Workspace uuid.UUID
 	Series    []LatestSeries
-	// Whole are the sources of which all series are requested. The statement does not list
+	// CompleteSources are the sources of which all series are requested. The statement does not list
 	// their series, because parsing the list takes longer than reading the points.
-	Whole  []uuid.UUID
-	FromUS int64 // only points of this time or later
-	Kept   Kept
-	Hidden Hidden
+	CompleteSources []uuid.UUID
+	FromUS          int64 // only points of this time or later
+	KeptFrom        KeptFrom
+	Hidden          Hidden
 }
 
 // LatestSeries is a series whose newest point is requested.
 type LatestSeries struct {
-	ID     uint64
-	Source uuid.UUID
-	Texts  bool // a series of strings, not of numbers
+	ID       uint64
+	Source   uuid.UUID
+	IsString bool // a series of strings, not of numbers
 }
 
 // LatestPoints returns the newest point of each series, in one column and in the order of
@@ -51,7 +51,7 @@ func (r *Reader) LatestPoints(ctx context.Context, q LatestQuery) ([]*Points, er
 		version uint64
 	)
 	columns, targets := "", []any{&series, &ts, &number}
-	if slices.ContainsFunc(q.Series, func(s LatestSeries) bool { return s.Texts }) {
+	if slices.ContainsFunc(q.Series, func(s LatestSeries) bool { return s.IsString }) {
 		columns, targets = ", text", append(targets, &text)
 	}
 	if len(q.Hidden) > 0 {
@@ -73,7 +73,7 @@ func (r *Reader) LatestPoints(ctx context.Context, q LatestQuery) ([]*Points, er
 		err = r.readLatest(ctx, &q, result)
 	}
 	for i, p := range result.found {
-		if p != nil && p.TS[0] < q.Kept.from(q.Series[i].ID) {
+		if p != nil && p.TS[0] < q.KeptFrom.from(q.Series[i].ID) {
 			result.found[i] = nil
 		}
 	}
@@ -89,7 +89,7 @@ func (r *Reader) readLatest(ctx context.Context, q *LatestQuery, result *latestR
 		id := q.Series[i].ID
 		switch {
 		case len(q.Hidden[id]) == 0, result.found[i] != nil && !q.Hidden.unexecuted(id):
-		case q.Series[i].Texts:
+		case q.Series[i].IsString:
 			texts = append(texts, id)
 		default:
 			numbers = append(numbers, id)
@@ -102,7 +102,7 @@ func (r *Reader) readLatest(ctx context.Context, q *LatestQuery, result *latestR
 	if err := points.applyHidden(points.FromUS, numbers, texts); err != nil {
 		return err
 	}
-	for table, ids := range map[string][]uint64{clickhouse.TableNumbers: numbers, clickhouse.TableTexts: texts} {
+	for table, ids := range map[string][]uint64{clickhouse.TablePoints: numbers, clickhouse.TableStates: texts} {
 		if err := r.readLatestFrom(ctx, table, ids, &points, result); err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (r *Reader) readLatestFrom(
 		text   string
 	)
 	value, target := "argMax(value, (ts, version))", any(&number)
-	if table == clickhouse.TableTexts {
+	if table == clickhouse.TableStates {
 		target = &text
 	}
 	statement := fmt.Sprintf(`SELECT series, toUnixTimestamp64Micro(max(ts)), %s FROM %s
@@ -145,8 +145,8 @@ func (r *Reader) readLatestFrom(
 
 // seriesCondition returns the condition that selects the series.
 func (q *LatestQuery) seriesCondition() string {
-	complete := make(map[uuid.UUID]bool, len(q.Whole))
-	for _, source := range q.Whole {
+	complete := make(map[uuid.UUID]bool, len(q.CompleteSources))
+	for _, source := range q.CompleteSources {
 		complete[source] = true
 	}
 	var (
@@ -164,8 +164,8 @@ func (q *LatestQuery) seriesCondition() string {
 		}
 	}
 	var conditions []string
-	if len(q.Whole) > 0 {
-		conditions = append(conditions, fmt.Sprintf("source IN (%s)", clickhouse.UUIDList(q.Whole)))
+	if len(q.CompleteSources) > 0 {
+		conditions = append(conditions, fmt.Sprintf("source IN (%s)", clickhouse.UUIDList(q.CompleteSources)))
 	}
 	if len(ids) > 0 {
 		conditions = append(
@@ -207,8 +207,8 @@ func (l *latestResult) set(series uint64, ts int64, number float64, text string)
 		return
 	}
 	l.times[i], l.numbers[i] = ts, number
-	if l.series[i].Texts {
-		l.columns[i].Texts = []*string{new(text)}
+	if l.series[i].IsString {
+		l.columns[i].Strings = []*string{new(text)}
 	} else {
 		l.columns[i].Numbers = l.numbers[i : i+1 : i+1]
 	}

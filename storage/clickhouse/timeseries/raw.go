@@ -10,7 +10,7 @@ import (
 // RawQuery selects the stored points of series.
 type RawQuery struct {
 	Numbers    []uint64 // series of numbers
-	Texts      []uint64 // series of strings
+	Strings    []uint64 // series of strings
 	Range      Range
 	Descending bool // newest first
 	Limit      int  // maximum number of points in all
@@ -21,24 +21,24 @@ type RawQuery struct {
 // of several series may be missing. Series without points are remaining out.
 func (r *Reader) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*Points, more bool, err error) {
 	found = map[uint64]*Points{}
-	if err := q.Range.applyHidden(q.Range.FromUS, q.Numbers, q.Texts); err != nil {
+	if err := q.Range.applyHidden(q.Range.FromUS, q.Numbers, q.Strings); err != nil {
 		return found, false, err
 	}
 	remaining := q.Limit
 	if len(q.Numbers) > 0 {
-		err := r.raw(ctx, clickhouse.TableNumbers, q.Numbers, q, remaining, collectNumbers(found, &remaining))
+		err := r.raw(ctx, clickhouse.TablePoints, q.Numbers, q, remaining, collectNumbers(found, &remaining))
 		if err != nil || remaining < 0 {
 			return found, remaining < 0, err
 		}
 	}
-	if len(q.Texts) > 0 {
+	if len(q.Strings) > 0 {
 		var ( // scan targets, reused by all rows
 			series uint64
 			ts     int64
 			text   string
 		)
 		targets := []any{&series, &ts, &text}
-		err = r.raw(ctx, clickhouse.TableTexts, q.Texts, q, remaining, func(scan func(...any) error) error {
+		err = r.raw(ctx, clickhouse.TableStates, q.Strings, q, remaining, func(scan func(...any) error) error {
 			if err := scan(targets...); err != nil {
 				return err
 			}
@@ -47,7 +47,7 @@ func (r *Reader) RawPoints(ctx context.Context, q RawQuery) (found map[uint64]*P
 			}
 			p, value := pointsOf(found, series), text
 			p.TS = append(p.TS, ts)
-			p.Columns[0].Texts = append(p.Columns[0].Texts, &value)
+			p.Columns[0].Strings = append(p.Columns[0].Strings, &value)
 			return nil
 		})
 	}

@@ -67,7 +67,7 @@ func (r *Reader) plan(ctx context.Context, q *AggregateQuery, requested []Functi
 	if unit == 0 {
 		return nil, nil
 	}
-	p := &rollupPlan{table: table, unit: unit, from: max(q.Range.FromUS, 0, q.Range.Kept.earliest(q.Series))}
+	p := &rollupPlan{table: table, unit: unit, from: max(q.Range.FromUS, 0, q.Range.KeptFrom.earliest(q.Series))}
 	p.from += mod(-p.from, unit)
 	p.to = q.Range.ToUS - mod(q.Range.ToUS, unit)
 	if p.to-p.from < minRollupRange {
@@ -82,12 +82,12 @@ func (r *Reader) plan(ctx context.Context, q *AggregateQuery, requested []Functi
 	if p.to-p.from < minRollupRange || len(marks) > maxMarks || !p.excludeMarked(q.Series, marks) {
 		return nil, nil
 	}
-	p.setTruncated(q.Range.Kept)
+	p.setTruncated(q.Range.KeptFrom)
 	return p, nil
 }
 
 // setTruncated sets the truncated series of the plan.
-func (p *rollupPlan) setTruncated(kept Kept) {
+func (p *rollupPlan) setTruncated(kept KeptFrom) {
 	t := &p.truncated
 	for _, id := range p.rollupSeries {
 		if from := kept.from(id); from > p.from {
@@ -117,14 +117,14 @@ func (r *truncatedSeries) pointsCondition(to int64) (where string, ok bool) {
 	ids := clickhouse.IDArray(r.ids)
 	return fmt.Sprintf("ts >= %s AND ts < %s AND toUnixTimestamp64Micro(ts) >= transform(series, %s, %s, 0::Int64)"+
 		" AND toUnixTimestamp64Micro(ts) < transform(series, %s, %s, 0::Int64)",
-		clickhouse.Moment(slices.Min(r.keptFrom)), clickhouse.Moment(min(slices.Max(r.rollupFrom), to)),
+		clickhouse.TimeExpression(slices.Min(r.keptFrom)), clickhouse.TimeExpression(min(slices.Max(r.rollupFrom), to)),
 		ids, clickhouse.NumberArray("Int64", r.keptFrom), ids, clickhouse.NumberArray("Int64", r.rollupFrom)), true
 }
 
 // rollupTable returns the rollup table of which each row lies within one bucket of the
 // query, and the duration of its rows. The duration is 0 if the query requires points.
 func (q *AggregateQuery) rollupTable(requested []Function) (table string, unit int64) {
-	if q.Raw || q.Texts || len(q.Series) > maxRollupSeries {
+	if q.PointsOnly || q.IsString || len(q.Series) > maxRollupSeries {
 		return "", 0
 	}
 	for _, f := range requested {
@@ -315,9 +315,9 @@ func (p *rollupPlan) subqueries(q *AggregateQuery, columns []rollupColumn) []str
 		)
 	}
 	between := func(from, to int64) string {
-		return "ts >= " + clickhouse.Moment(from) + " AND ts < " + clickhouse.Moment(to)
+		return "ts >= " + clickhouse.TimeExpression(from) + " AND ts < " + clickhouse.TimeExpression(to)
 	}
-	inner, rollupOnly, kept := between(p.from, p.to), p.rollupCondition(), q.Range.Kept
+	inner, rollupOnly, kept := between(p.from, p.to), p.rollupCondition(), q.Range.KeptFrom
 	rollup := fmt.Sprintf("SELECT %s FROM %s FINAL PREWHERE series IN (%s) AND %s WHERE points > 0",
 		row, p.table, clickhouse.IDArray(p.rollupSeries), inner+rollupOnly)
 	if len(p.markedHours) > 0 {

@@ -27,14 +27,14 @@ const statsEndUS = 1 << 53
 // points are left out. It counts numbers by rollups where these are valid, and otherwise by
 // points.
 func (r *Reader) SeriesStats(
-	ctx context.Context, numbers, texts []uint64, kept Kept, hidden Hidden,
+	ctx context.Context, numbers, texts []uint64, kept KeptFrom, hidden Hidden,
 ) (map[uint64]SeriesStats, error) {
 	found := map[uint64]SeriesStats{}
-	for table, series := range map[string][]uint64{clickhouse.TableNumbers: numbers, clickhouse.TableTexts: texts} {
+	for table, series := range map[string][]uint64{clickhouse.TablePoints: numbers, clickhouse.TableStates: texts} {
 		if len(series) == 0 {
 			continue
 		}
-		statement, err := r.statsStatement(ctx, table, series, Range{ToUS: statsEndUS, Kept: kept, Hidden: hidden})
+		statement, err := r.statsStatement(ctx, table, series, Range{ToUS: statsEndUS, KeptFrom: kept, Hidden: hidden})
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +61,7 @@ func (r *Reader) statsStatement(ctx context.Context, table string, series []uint
 	if err := all.applyHidden(all.FromUS, series); err != nil {
 		return "", err
 	}
-	q := &AggregateQuery{Series: series, Texts: table == clickhouse.TableTexts, Range: all}
+	q := &AggregateQuery{Series: series, IsString: table == clickhouse.TableStates, Range: all}
 	p, err := r.plan(ctx, q, []Function{Count, First, Last})
 	if err != nil {
 		return "", err
@@ -70,7 +70,7 @@ func (r *Reader) statsStatement(ctx context.Context, table string, series []uint
 		return fmt.Sprintf(`
 			SELECT series, toUnixTimestamp64Micro(min(ts)), toUnixTimestamp64Micro(max(ts)), toInt64(count())
 			FROM %s FINAL PREWHERE series IN (%s)%s%s GROUP BY series`,
-			table, clickhouse.IDArray(series), all.Kept.condition(series, math.MinInt64), all.hiddenCondition("WHERE")), nil
+			table, clickhouse.IDArray(series), all.KeptFrom.condition(series, math.MinInt64), all.hiddenCondition("WHERE")), nil
 	}
 	subqueries := p.subqueries(q, []rollupColumn{firstAtColumn, lastAtColumn, countColumn})
 	return fmt.Sprintf(

@@ -22,7 +22,7 @@ func New(db *clickhouse.DB) *Reader { return &Reader{db: db} }
 // Unix epoch. It contains the points of each series that are kept and not deleted.
 type Range struct {
 	FromUS, ToUS int64
-	Kept         Kept
+	KeptFrom     KeptFrom
 	Hidden       Hidden
 
 	visible string // condition that a row is not hidden, see applyHidden; empty: no row is
@@ -38,7 +38,7 @@ type Points struct {
 // strings, with nil for a missing value.
 type Column struct {
 	Numbers []float64
-	Texts   []*string
+	Strings []*string
 }
 
 // parameters returns the bounds of the range, as {from:Int64} and {to:Int64}.

@@ -45,7 +45,7 @@ func newStore(t *testing.T) *store {
 // exec runs a statement in the database.
 func (s *store) exec(t *testing.T, statement string) {
 	t.Helper()
-	testenv.AskClickHouse(t, s.url.String(), statement)
+	testenv.QueryClickHouse(t, s.url.String(), statement)
 }
 
 // point is a row of either table.
@@ -85,16 +85,16 @@ func TestRawPointsGiveTheNewestVersionInOrder(t *testing.T) {
 		require.NoError(t, err)
 		return found, more
 	}
-	found, more := query(timeseries.RawQuery{Numbers: []uint64{1, 2, 4}, Texts: []uint64{5}, Limit: 6})
+	found, more := query(timeseries.RawQuery{Numbers: []uint64{1, 2, 4}, Strings: []uint64{5}, Limit: 6})
 	require.False(t, more)
 	require.Len(t, found, 3)
 	require.Equal(t, []int64{t0, t0 + 1, t0 + 2}, found[1].TS)
 	require.Equal(t, []float64{100, 11, 12}, found[1].Columns[0].Numbers)
 	require.Equal(t, []int64{t0, t0 + 1}, found[5].TS)
-	require.Equal(t, `it's \ "on" 🚀`, *found[5].Columns[0].Texts[0])
-	require.Equal(t, "", *found[5].Columns[0].Texts[1])
+	require.Equal(t, `it's \ "on" 🚀`, *found[5].Columns[0].Strings[0])
+	require.Equal(t, "", *found[5].Columns[0].Strings[1])
 
-	_, more = query(timeseries.RawQuery{Numbers: []uint64{1, 2, 4}, Texts: []uint64{5}, Limit: 5})
+	_, more = query(timeseries.RawQuery{Numbers: []uint64{1, 2, 4}, Strings: []uint64{5}, Limit: 5})
 	require.True(t, more)
 	found, more = query(timeseries.RawQuery{Numbers: []uint64{1}, Limit: 2, Descending: true})
 	require.True(t, more)
@@ -130,7 +130,7 @@ func TestLatestPointsAreOfTheWorkspaceAndSourcesAsked(t *testing.T) {
 	row(ws, fan, 4, t0, 7, "", 1)
 	row(ws, uuid.New(), 5, t0, 7, "", 1)
 	q := timeseries.LatestQuery{Workspace: ws, Series: []timeseries.LatestSeries{
-		{ID: 1, Source: pump}, {ID: 3, Source: pump}, {ID: 2, Source: fan, Texts: true}}}
+		{ID: 1, Source: pump}, {ID: 3, Source: pump}, {ID: 2, Source: fan, IsString: true}}}
 	query := func(q timeseries.LatestQuery) map[uint64]*timeseries.Points {
 		t.Helper()
 		points, err := s.LatestPoints(t.Context(), q)
@@ -146,16 +146,16 @@ func TestLatestPointsAreOfTheWorkspaceAndSourcesAsked(t *testing.T) {
 	}
 	// Other series of a source are not returned.
 	for _, complete := range [][]uuid.UUID{nil, {pump}, {fan}, {pump, fan}} {
-		q.Whole, q.FromUS = complete, 0
+		q.CompleteSources, q.FromUS = complete, 0
 		found := query(q)
 		require.Len(t, found, 2, complete)
 		require.Equal(t, []int64{t0 + 1}, found[1].TS)
 		require.Equal(t, []float64{3}, found[1].Columns[0].Numbers)
-		require.Equal(t, "on", *found[2].Columns[0].Texts[0])
+		require.Equal(t, "on", *found[2].Columns[0].Strings[0])
 		q.FromUS = t0 + 1
 		require.Len(t, query(q), 1, complete)
 	}
-	q.FromUS, q.Kept = 0, timeseries.Kept{1: t0 + 2}
+	q.FromUS, q.KeptFrom = 0, timeseries.KeptFrom{1: t0 + 2}
 	require.Len(t, query(q), 1)
 	require.Empty(t, query(timeseries.LatestQuery{Workspace: ws}))
 }
@@ -217,7 +217,7 @@ func TestTextsHaveFirstLastAndCount(t *testing.T) {
 	)
 	found, _, err := s.Aggregate(
 		t.Context(),
-		timeseries.AggregateQuery{Series: []uint64{5}, Groups: []int{3}, Texts: true,
+		timeseries.AggregateQuery{Series: []uint64{5}, Groups: []int{3}, IsString: true,
 			Range: everything, Functions: timeseries.Functions(), Limit: 10},
 	)
 	require.NoError(t, err)
@@ -227,9 +227,9 @@ func TestTextsHaveFirstLastAndCount(t *testing.T) {
 		case timeseries.Count:
 			require.Equal(t, []float64{3}, columns[i].Numbers)
 		case timeseries.First:
-			require.Equal(t, "on", *columns[i].Texts[0])
+			require.Equal(t, "on", *columns[i].Strings[0])
 		case timeseries.Last:
-			require.Equal(t, "off", *columns[i].Texts[0])
+			require.Equal(t, "off", *columns[i].Strings[0])
 		default:
 			require.True(t, math.IsNaN(columns[i].Numbers[0]), f)
 		}

@@ -135,9 +135,9 @@ func (db *Store) ReleaseIdempotencyKey(ctx context.Context, c IdempotencyClaim) 
 	return nil
 }
 
-// ForgetIdempotencyKey deletes a held key, as if it had never been used. The request must
+// DeleteIdempotencyKey deletes a held key, as if it had never been used. The request must
 // have had no effect and must have none later.
-func (db *Store) ForgetIdempotencyKey(ctx context.Context, c IdempotencyClaim) error {
+func (db *Store) DeleteIdempotencyKey(ctx context.Context, c IdempotencyClaim) error {
 	_, err := db.pool.Exec(ctx, `DELETE FROM idempotency_keys`+ofHolder, c.Workspace, c.Actor, c.Route, c.Key, c.Attempt)
 	if err != nil {
 		return postgres.Classify(fmt.Errorf("forgetting an idempotency key: %w", err))

@@ -98,7 +98,7 @@ func checkWorkspaces(ctx context.Context, tx pgx.Tx, ids []uuid.UUID, mode strin
 	}
 	for _, id := range ids {
 		if modes[id] == "" {
-			return NoWorkspace(id)
+			return WorkspaceNotFound(id)
 		}
 		if modes[id] != mode {
 			return fault.Newf(fault.Invalid, "Workspace %s is of mode %s, the key of mode %s", id, modes[id], mode)

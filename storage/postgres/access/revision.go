@@ -39,8 +39,8 @@ type AuthChanges struct {
 	At       time.Time // a time of Postgres at which the revision was not higher
 	// IDs are the ids of the keys and workspaces that changed. Whole is false if not all
 	// changes are included.
-	IDs   []uuid.UUID
-	Whole bool
+	IDs      []uuid.UUID
+	Complete bool
 }
 
 // maxAuthChanges is the maximum number of changes that AuthChanges reads.
@@ -58,7 +58,7 @@ func (db *Store) AuthChanges(ctx context.Context, since int64) (AuthChanges, err
 	if err != nil {
 		return c, postgres.Classify(fmt.Errorf("reading the changes of keys and workspaces: %w", err))
 	}
-	c.Whole = count == c.Revision-since
+	c.Complete = count == c.Revision-since
 	return c, nil
 }
 

@@ -108,7 +108,7 @@ func (db *Store) UpdateWorkspace(ctx context.Context, id uuid.UUID, change Works
 		}
 		w, err := pgx.CollectExactlyOneRow(rows, scanWorkspace)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return NoWorkspace(id)
+			return WorkspaceNotFound(id)
 		} else if err != nil {
 			return fmt.Errorf("reading workspace: %w", err)
 		}
@@ -151,7 +151,7 @@ func scanWorkspace(row pgx.CollectableRow) (Workspace, error) {
 	return w, err
 }
 
-// NoWorkspace returns the error for a workspace that does not exist.
-func NoWorkspace(id uuid.UUID) error {
+// WorkspaceNotFound returns the error for a workspace that does not exist.
+func WorkspaceNotFound(id uuid.UUID) error {
 	return fault.Newf(fault.NotFound, "No workspace %s", id)
 }

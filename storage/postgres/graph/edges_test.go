@@ -77,7 +77,7 @@ func TestRestoredEdgesAreSeenAfterAnEarlierRead(t *testing.T) {
 	decide(t, tx, workspace, graph.DeleteNode{ID: hub})
 	w.commit(t, tx)
 
-	tx = w.begin(t, 2, graphstore.Needs{Workspace: workspace, Nodes: ends[:1], Centres: ends[:1]})
+	tx = w.begin(t, 2, graphstore.Needs{Workspace: workspace, Nodes: ends[:1], Adjacency: ends[:1]})
 	defer tx.Rollback()
 	decide(t, tx, workspace, graph.Undo{})
 	decide(t, tx, workspace, graph.DeleteNode{ID: ends[0]})

@@ -47,7 +47,7 @@ type Needs struct {
 	Records   []uuid.UUID       // commands and batches that may have an outcome already
 	Nodes     []uuid.UUID       // nodes that the commands name
 	Edges     []uuid.UUID       // edges that the commands name
-	Centres   []uuid.UUID       // nodes whose edges are needed, because the node is deleted or restored
+	Adjacency []uuid.UUID       // nodes whose edges are needed, because the node is deleted or restored
 	Actors    []uuid.UUID       // actors whose stacks are needed
 	Stacks    *RememberedStacks // cached stacks; nil: none
 	// Reversals counts the UNDO and REDO commands without a named target, by the owner of
@@ -138,7 +138,7 @@ func (db *Store) beginGraph(ctx context.Context, g Group, memoryEdgeLimit int) (
 	return tx, nil
 }
 
-const beginSettings = postgres.ByIndexes + `, set_config('statement_timeout', $1, true)`
+const beginSettings = postgres.UseIndexScans + `, set_config('statement_timeout', $1, true)`
 
 const moveFence = `UPDATE command_offsets o SET next_offset = t.next, updated_at = now(),
 	held_since = CASE WHEN t.held THEN COALESCE(o.held_since, now()) END

@@ -21,7 +21,7 @@ func collectNeeds(all []Needs) *needs {
 		n.records.Add(one.Workspace, one.Records, nil)
 		n.nodes.Add(one.Workspace, one.Nodes, nil)
 		n.edges.Add(one.Workspace, one.Edges, nil)
-		n.adjacency.Add(one.Workspace, one.Centres, nil)
+		n.adjacency.Add(one.Workspace, one.Adjacency, nil)
 		n.actors.Add(one.Workspace, one.Actors, func(actor uuid.UUID) bool {
 			if one.Stacks == nil {
 				return false

@@ -54,8 +54,8 @@ func (tx *Tx) prefetch(all []Needs) error {
 	return f.read()
 }
 
-// Foresee implements graph.State.
-func (s *State) Foresee(c *graph.Change) error {
+// Prefetch implements graph.State.
+func (s *State) Prefetch(c *graph.Change) error {
 	f := prefetcher{tx: s.tx, stepsLeft: maxPrefetchSteps}
 	f.change(s, c)
 	return f.read()
@@ -66,10 +66,10 @@ func (s *State) Foresee(c *graph.Change) error {
 // so these add no entry.
 func topSequences(stacks graph.Stacks, count Reversals) []graph.Sequence {
 	var found []graph.Sequence
-	for _, e := range stacks.Standing[max(0, len(stacks.Standing)-count.Undos):] {
+	for _, e := range stacks.Undoable[max(0, len(stacks.Undoable)-count.Undos):] {
 		found = append(found, e.Sequence)
 	}
-	for _, e := range stacks.Cancelled[max(0, len(stacks.Cancelled)-count.Redos):] {
+	for _, e := range stacks.Redoable[max(0, len(stacks.Redoable)-count.Redos):] {
 		found = append(found, e.Sequence)
 	}
 	return found

@@ -115,9 +115,9 @@ func readKeptBounds(
 	return bounds, err
 }
 
-// LongGraphs returns at most limit workspaces after one, by id, that have more commands than
+// PrunableGraphs returns at most limit workspaces after one, by id, that have more commands than
 // are kept for undo.
-func (db *Store) LongGraphs(ctx context.Context, after uuid.UUID, limit int) ([]uuid.UUID, error) {
+func (db *Store) PrunableGraphs(ctx context.Context, after uuid.UUID, limit int) ([]uuid.UUID, error) {
 	rows, err := db.pool.Query(ctx, `SELECT workspace_id FROM graph_heads WHERE workspace_id > $1 AND sequence > $2
 		ORDER BY workspace_id LIMIT $3`, after, keptEntries, limit)
 	if err != nil {

@@ -74,7 +74,7 @@ func TestPrunedStacksAreAsDeepAsBefore(t *testing.T) {
 				read, err := tx.State(workspace).StacksOf(actor)
 				require.NoError(t, err)
 				read = read.Top(graph.StackDepth)
-				read.StandingFrom, read.CancelledFrom = 0, 0
+				read.UndoableFrom, read.RedoableFrom = 0, 0
 				found[actor] = read
 			}
 			return found
@@ -86,7 +86,7 @@ func TestPrunedStacksAreAsDeepAsBefore(t *testing.T) {
 			return n
 		}
 		before, was := stacks(), count()
-		require.Len(t, before[uuid.Nil].Standing, graph.StackDepth)
+		require.Len(t, before[uuid.Nil].Undoable, graph.StackDepth)
 		sum := int64(0)
 		for after, more := int64(0), true; more; more = after > 0 {
 			var pruned int64
@@ -100,7 +100,7 @@ func TestPrunedStacksAreAsDeepAsBefore(t *testing.T) {
 		require.LessOrEqual(t, count(), len(actors)*graph.StackDepth+redoable(list))
 		require.Greater(t, was, 4*count())
 	}
-	last, err := w.db.LongGraphs(ctx, uuid.Nil, 100)
+	last, err := w.db.PrunableGraphs(ctx, uuid.Nil, 100)
 	require.NoError(t, err)
 	require.Len(t, last, 4)
 }

@@ -36,9 +36,9 @@ type Purge int16
 
 // Values of the column purge of table nodes.
 const (
-	PurgeNone  Purge = iota // the content is kept
-	PurgeAsked              // the removal is requested
-	PurgeDone               // the content is removed
+	PurgeNone      Purge = iota // the content is kept
+	PurgeRequested              // the removal is requested
+	PurgeDone                   // the content is removed
 )
 
 // GraphNodeID identifies a node of a workspace.

@@ -141,8 +141,8 @@ func (s *State) Orphans(mark graph.Mark, limit int) ([]uuid.UUID, error) {
 	return ids[:min(limit, len(ids))], nil
 }
 
-// Strays implements graph.Resources.
-func (s *State) Strays(taken graph.Cascade, limit int) ([]uuid.UUID, error) {
+// EdgesChangedSince implements graph.Resources.
+func (s *State) EdgesChangedSince(taken graph.Cascade, limit int) ([]uuid.UUID, error) {
 	mark := taken.Mark
 	loaded, err := s.loadAllEdges(mark.Node)
 	if err != nil {

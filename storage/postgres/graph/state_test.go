@@ -43,7 +43,7 @@ const graphActors = 3
 func (h *graphHistory) pick(kind, used int) uuid.UUID {
 	id := graphID(kind, h.roll(used+1, "id"))
 	for range 3 {
-		if h.model.Stands(id) {
+		if h.model.IsLive(id) {
 			break
 		}
 		id = graphID(kind, h.roll(used+1, "id"))
@@ -124,7 +124,7 @@ func (h *graphHistory) command() (graph.Origin, uuid.UUID, []graph.Action, bool)
 func (h *graphHistory) decide(
 	state graph.State, next graph.Sequence, o graph.Origin, id uuid.UUID, actions []graph.Action, batch bool,
 ) (graph.Outcome, error) {
-	at := h.model.Moment()
+	at := h.model.Now()
 	if batch {
 		return graph.ApplyBatch(state, graph.Batch{ID: id, Origin: o, Actions: actions}, next, at)
 	}
@@ -166,7 +166,7 @@ func (h *graphHistory) needs(remembered *graphstore.RememberedStacks) graphstore
 	needs := graphstore.Needs{Workspace: h.workspace, Stacks: remembered}
 	for range h.roll(3, "needs") { // what is not listed is read on demand
 		needs.Nodes, needs.Edges = append(needs.Nodes, h.node()), append(needs.Edges, h.edge())
-		needs.Centres = append(needs.Centres, h.node())
+		needs.Adjacency = append(needs.Adjacency, h.node())
 		needs.Actors = append(needs.Actors, graphID(3, h.roll(graphActors, "actor")), uuid.Nil)
 		needs.Reversals = map[uuid.UUID]graphstore.Reversals{
 			needs.Actors[0]: {Undos: h.roll(4, "undos"), Redos: h.roll(4, "redos")}, uuid.Nil: {Undos: 1, Redos: 1},
@@ -179,16 +179,16 @@ func (h *graphHistory) needs(remembered *graphstore.RememberedStacks) graphstore
 		}
 		return slices.Collect(maps.Keys(seen))
 	}
-	needs.Nodes, needs.Edges, needs.Centres, needs.Actors = unique(needs.Nodes), unique(needs.Edges),
-		unique(needs.Centres), unique(needs.Actors)
+	needs.Nodes, needs.Edges, needs.Adjacency, needs.Actors = unique(needs.Nodes), unique(needs.Edges),
+		unique(needs.Adjacency), unique(needs.Actors)
 	return needs
 }
 
 func TestCommandsAreDecidedOnTheDatabaseAsInMemory(t *testing.T) {
 	w := newGraphFixture(t)
-	w.db.BoundLists(0, 100, 64)
-	start := graphtest.NewMemory().Moment()
-	w.db.PartTotals([]time.Time{start.Add(2 * time.Second), start.Add(5 * time.Second), start.Add(9 * time.Second)})
+	w.db.SetListLimits(0, 100, 64)
+	start := graphtest.NewMemory().Now()
+	w.db.SetTotalBuckets([]time.Time{start.Add(2 * time.Second), start.Add(5 * time.Second), start.Add(9 * time.Second)})
 	rapid.Check(t, func(t *rapid.T) {
 		h := &graphHistory{t: t, model: graphtest.NewMemory(), workspace: w.workspace(t)}
 		edges := []int{-1, -1, 2, 64}[h.roll(4, "edges in memory")] // -1: none, all edges stay in the database

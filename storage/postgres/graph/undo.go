@@ -99,8 +99,8 @@ func (u *undoState) writableStacks(owner uuid.UUID) graph.Stacks {
 	stacks := u.stacks[owner]
 	if !u.writable[owner] {
 		u.writable[owner] = true
-		stacks.Standing = append(make([]graph.Entry, 0, len(stacks.Standing)+8), stacks.Standing...)
-		stacks.Cancelled = slices.Clone(stacks.Cancelled)
+		stacks.Undoable = append(make([]graph.Entry, 0, len(stacks.Undoable)+8), stacks.Undoable...)
+		stacks.Redoable = slices.Clone(stacks.Redoable)
 	}
 	return stacks
 }
@@ -167,9 +167,9 @@ func (tx *Tx) readStacks(requested postgres.IDList, limit int) func(pgx.Rows) er
 			key := graphID{workspace, owner}
 			stacks := found[key]
 			if stacks.Newest = newest; e.CancelledBy == 0 {
-				stacks.Standing = append(stacks.Standing, e)
+				stacks.Undoable = append(stacks.Undoable, e)
 			} else {
-				stacks.Cancelled = append(stacks.Cancelled, e)
+				stacks.Redoable = append(stacks.Redoable, e)
 			}
 			found[key] = stacks
 			return nil
@@ -180,11 +180,11 @@ func (tx *Tx) readStacks(requested postgres.IDList, limit int) func(pgx.Rows) er
 		for i := range requested.IDs {
 			workspace, owner := uuid.UUID(requested.Workspaces[i].Bytes), uuid.UUID(requested.IDs[i].Bytes)
 			stacks := found[graphID{workspace, owner}]
-			if len(stacks.Standing) == limit {
-				stacks.StandingFrom = stacks.Standing[0].Sequence
+			if len(stacks.Undoable) == limit {
+				stacks.UndoableFrom = stacks.Undoable[0].Sequence
 			}
-			if len(stacks.Cancelled) == limit {
-				stacks.CancelledFrom = stacks.Cancelled[0].CancelledBy
+			if len(stacks.Redoable) == limit {
+				stacks.RedoableFrom = stacks.Redoable[0].CancelledBy
 			}
 			undo := &tx.states[workspace].undo
 			undo.stacks[owner] = undo.applyMoves(owner, stacks)
@@ -257,7 +257,7 @@ func (s *State) Stacks() (stacks *RememberedStacks, changed []uuid.UUID) {
 		changed = append(changed, owner)
 	}
 	for owner, grown := range s.undo.stacks {
-		if len(grown.Standing) > stackReadLimit || len(grown.Cancelled) > stackReadLimit {
+		if len(grown.Undoable) > stackReadLimit || len(grown.Redoable) > stackReadLimit {
 			s.undo.stacks[owner] = grown.Top(stackReadLimit)
 		}
 	}

@@ -70,7 +70,7 @@ func (h *stackHistory) commit() {
 func (h *stackHistory) decide(c graph.Command) (graph.Outcome, error) {
 	state := h.state()
 	h.commandsLeft--
-	outcome, err := graph.Apply(state, c, state.Next(), graphtest.NewMemory().Moment())
+	outcome, err := graph.Apply(state, c, state.Next(), graphtest.NewMemory().Now())
 	if err == nil && outcome.Change != nil {
 		err = state.Record(outcome.Change)
 	}
@@ -89,7 +89,7 @@ func TestStacksOfTheDatabaseAreWhatAnOracleOfItsOwnSays(t *testing.T) {
 			}
 		})
 		b := &graphtest.Bursts{
-			Actors: h.actors, Roll: h.roll, Decide: h.decide,
+			Actors: h.actors, Roll: h.roll, Apply: h.decide,
 			Depths: func(actor uuid.UUID) (undo, redo int, err error) {
 				if h.tx == nil {
 					h.commandsLeft = 0
@@ -150,7 +150,7 @@ func TestADeletionOfManyEdgesIsRedoneAfterAnotherOfThemWasUndone(t *testing.T) {
 	try := func(actor int, actions ...graph.Payload) (graph.Outcome, error) {
 		tx := w.begin(t, 64, graphstore.Needs{Workspace: workspace})
 		state := tx.State(workspace)
-		o, at := graph.Origin{Actor: graphID(3, actor), Scopes: []string{"admin"}}, graphtest.NewMemory().Moment()
+		o, at := graph.Origin{Actor: graphID(3, actor), Scopes: []string{"admin"}}, graphtest.NewMemory().Now()
 		batch := graph.Batch{ID: uuid.New(), Origin: o}
 		for _, p := range actions {
 			batch.Actions = append(batch.Actions, graph.Action{Payload: p})
@@ -224,7 +224,7 @@ func TestABatchThatIsNamedIsUndoneByFewStatements(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(recorder.Close)
 	w.db = recorder.DB
-	o, at := graph.Origin{Actor: graphID(3, 1), Scopes: []string{"admin"}}, graphtest.NewMemory().Moment()
+	o, at := graph.Origin{Actor: graphID(3, 1), Scopes: []string{"admin"}}, graphtest.NewMemory().Now()
 	batch := graph.Batch{ID: uuid.New(), Origin: o}
 	for i := range 100 {
 		node := graphID(1, i)

@@ -2,11 +2,11 @@ package graphread
 
 import "time"
 
-// BoundLists lowers the limits of lists, so that tests reach each step with few rows.
-func (db *Store) BoundLists(few, window, values int) {
+// SetListLimits lowers the limits of lists, so that tests reach each step with few rows.
+func (db *Store) SetListLimits(few, window, values int) {
 	db.limits = listLimits{maxSmallResult: few, windowRows: window, maxValues: values}
 }
 
-// PartTotals sets the bounds of the histogram buckets by which totals are counted. The default
+// SetTotalBuckets sets the bounds of the histogram buckets by which totals are counted. The default
 // are the bounds in the statistics of Postgres.
-func (db *Store) PartTotals(times []time.Time) { db.limits.bucketTimes = times }
+func (db *Store) SetTotalBuckets(times []time.Time) { db.limits.bucketTimes = times }

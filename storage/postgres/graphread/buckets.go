@@ -90,7 +90,7 @@ func (l *lister) touchedBuckets(
 	if err != nil || bytes > maxChangeBytes {
 		return nil, false, err
 	}
-	rows, err := l.tx.Query(ctx, `SELECT change FROM journal WHERE `+w.Text(), postgres.Planned(w.Args)...)
+	rows, err := l.tx.Query(ctx, `SELECT change FROM journal WHERE `+w.Text(), postgres.WithCustomPlan(w.Args)...)
 	if err != nil {
 		return nil, false, err
 	}
@@ -150,7 +150,7 @@ func (l *lister) countBuckets(ctx context.Context) (*bucketedTotal, error) {
 	conditions := w.Text()
 	rows, err := l.tx.Query(
 		ctx, fmt.Sprintf(`SELECT width_bucket(created_at, %s::timestamptz[]), count(*) FROM %s WHERE %s GROUP BY 1`,
-			w.Arg(times), l.table, conditions), postgres.Planned(w.Args)...,
+			w.Arg(times), l.table, conditions), postgres.WithCustomPlan(w.Args)...,
 	)
 	if err != nil {
 		return nil, err

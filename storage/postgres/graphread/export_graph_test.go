@@ -36,11 +36,11 @@ func (v *recordingVisitor) Edge(e *graph.Edge) error { v.edges = append(v.edges,
 
 func TestAnExportIsTheGraphOfOneMoment(t *testing.T) {
 	db := pgtest.Open(t)
-	ws, other := pgtest.Limited(t, db, 1, 1), pgtest.Limited(t, db, 1, 1)
-	list := pgtest.SomeNodes(rand.New(rand.NewPCG(3, 4)), 50)
+	ws, other := pgtest.LimitedWorkspace(t, db, 1, 1), pgtest.LimitedWorkspace(t, db, 1, 1)
+	list := pgtest.RandomNodes(rand.New(rand.NewPCG(3, 4)), 50)
 	list[0].ID, list[0].Deleted = uuid.Nil, false // the lowest id is valid, too
 	pgtest.InsertNodes(t, db, ws, list)
-	pgtest.InsertNodes(t, db, other, pgtest.SomeNodes(rand.New(rand.NewPCG(5, 6)), 5))
+	pgtest.InsertNodes(t, db, other, pgtest.RandomNodes(rand.New(rand.NewPCG(5, 6)), 5))
 	edge := graph.Edge{ID: uuid.New(), SourceID: list[0].ID, TargetID: list[0].ID, RelationType: "feeds",
 		Lifecycle: graph.Lifecycle{CreatedAt: pgtest.Epoch, UpdatedAt: pgtest.Epoch, Version: 1}}
 	deletedEdge := edge
@@ -71,7 +71,7 @@ func TestAnExportIsTheGraphOfOneMoment(t *testing.T) {
 	require.Equal(t, edge.ID, v.edges[0].ID)
 
 	var empty recordingVisitor
-	require.NoError(t, db.ExportGraph(t.Context(), pgtest.Limited(t, db, 1, 1), &empty))
+	require.NoError(t, db.ExportGraph(t.Context(), pgtest.LimitedWorkspace(t, db, 1, 1), &empty))
 	require.Equal(t, recordingVisitor{}, empty)
 	require.Equal(t, fault.NotFound, fault.KindOf(db.ExportGraph(t.Context(), uuid.New(), &empty)))
 	stop := errors.New("enough")
@@ -81,7 +81,7 @@ func TestAnExportIsTheGraphOfOneMoment(t *testing.T) {
 
 func TestAnExportOfSeveralPagesMissesNothing(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	require.NoError(t, db.Exec(t.Context(), `
 		INSERT INTO nodes (workspace_id, id, name, entity_type, created_at, updated_at, version, changed_by, created_by)
 		SELECT $1, gen_random_uuid(), 'n' || i, 'object', now(), now(), 1, 1, 1 FROM generate_series(1, 12345) i`, ws))

@@ -99,7 +99,7 @@ func (db *Store) Edges(
 func listGraph[T any](
 	ctx context.Context, db *Store, res resource[T], workspace uuid.UUID, filter conditions, page Page,
 ) (list List[T], err error) {
-	err = db.root.Reading(ctx, func(tx pgx.Tx) error {
+	err = db.root.InReadTx(ctx, func(tx pgx.Tx) error {
 		l := &lister{
 			tx: tx, table: res.table, label: res.label, kind: res.kind, workspace: workspace, filter: filter, totals: db.totals,
 			limits: db.limits,
@@ -221,7 +221,7 @@ func (l *lister) liveWhere() *postgres.Where {
 }
 
 func (l *lister) queryIDs(ctx context.Context, query string, w *postgres.Where) ([]uuid.UUID, error) {
-	rows, err := l.tx.Query(ctx, query, postgres.Planned(w.Args)...)
+	rows, err := l.tx.Query(ctx, query, postgres.WithCustomPlan(w.Args)...)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func (l *lister) queryIDs(ctx context.Context, query string, w *postgres.Where) 
 
 // queryNumber reads one number.
 func (l *lister) queryNumber(ctx context.Context, query string, w *postgres.Where) (n int64, err error) {
-	err = l.tx.QueryRow(ctx, query, postgres.Planned(w.Args)...).Scan(&n)
+	err = l.tx.QueryRow(ctx, query, postgres.WithCustomPlan(w.Args)...).Scan(&n)
 	return n, err
 }
 

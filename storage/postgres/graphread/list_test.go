@@ -23,14 +23,14 @@ var limitCases = [][3]int{{10_000, 100_000, 64}, {5, 20, 64}, {5, 1000, 2}, {100
 
 func TestListsOfNodesAreThoseOfAPlainModel(t *testing.T) {
 	db := pgtest.Open(t)
-	ws, other := pgtest.Limited(t, db, 1, 1), pgtest.Limited(t, db, 1, 1)
+	ws, other := pgtest.LimitedWorkspace(t, db, 1, 1), pgtest.LimitedWorkspace(t, db, 1, 1)
 	r := rand.New(rand.NewPCG(1, 2))
-	all := pgtest.SomeNodes(r, 150)
+	all := pgtest.RandomNodes(r, 150)
 	pgtest.InsertNodes(t, db, ws, all)
-	pgtest.InsertNodes(t, db, other, pgtest.SomeNodes(r, 20))
+	pgtest.InsertNodes(t, db, other, pgtest.RandomNodes(r, 20))
 	for round := range 150 {
 		b := limitCases[round%len(limitCases)]
-		db.BoundLists(b[0], b[1], b[2])
+		db.SetListLimits(b[0], b[1], b[2])
 		filter, passes := someNodeFilter(r, all)
 		page := graphread.Page{Order: someOrder(r, graphread.NodeSortFields()), Limit: 1 + r.IntN(20)}
 		var want []graph.Node
@@ -174,11 +174,11 @@ func someGraphFilter(
 
 func TestListsOfEdgesAreThoseOfAPlainModel(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	r := rand.New(rand.NewPCG(3, 4))
 	ends := []uuid.UUID{uuid.New(), uuid.New(), uuid.New(), uuid.New()}
 	var all []graph.Edge
-	for _, n := range pgtest.SomeNodes(r, 150) { // use their lifecycles and properties for edges
+	for _, n := range pgtest.RandomNodes(r, 150) { // use their lifecycles and properties for edges
 		all = append(all, graph.Edge{ID: n.ID, SourceID: ends[r.IntN(4)], TargetID: ends[r.IntN(4)], RelationType: []string{
 			"feeds", "a,b", "Feeds", "é",
 		}[r.IntN(4)],
@@ -187,7 +187,7 @@ func TestListsOfEdgesAreThoseOfAPlainModel(t *testing.T) {
 	pgtest.InsertEdges(t, db, ws, all)
 	for round := range 150 {
 		b := limitCases[round%len(limitCases)]
-		db.BoundLists(b[0], b[1], b[2])
+		db.SetListLimits(b[0], b[1], b[2])
 		var f graphread.EdgeFilter
 		common := someGraphFilter(r, &f.Filter, func() uuid.UUID { return all[r.IntN(len(all))].ID })
 		for _, ids := range []*[]uuid.UUID{&f.SourceIDs, &f.TargetIDs, &f.NodeIDs} {
@@ -230,8 +230,8 @@ func TestListsOfEdgesAreThoseOfAPlainModel(t *testing.T) {
 
 func TestATotalIsRememberedOnlyWhileTheGraphIsTheSame(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
-	db.BoundLists(2, 100, 64)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
+	db.SetListLimits(2, 100, 64)
 	total := func() int64 {
 		l, err := db.Nodes(t.Context(), ws, graphread.NodeFilter{Name: "node"}, graphread.Page{Limit: 1})
 		require.NoError(t, err)
@@ -258,8 +258,8 @@ func TestATotalIsRememberedOnlyWhileTheGraphIsTheSame(t *testing.T) {
 
 func TestTotalsOfDifferentFiltersAreNotMixedUp(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
-	db.BoundLists(0, 100, 64)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
+	db.SetListLimits(0, 100, 64)
 	var list []graph.Edge
 	for _, relation := range []string{"a", "a", "b", "a b"} {
 		list = append(list, graph.Edge{ID: uuid.New(), RelationType: relation, Lifecycle: graph.Lifecycle{
@@ -285,9 +285,9 @@ func TestTotalsOfDifferentFiltersAreNotMixedUp(t *testing.T) {
 
 func TestOneResourceIsReadWhileItIsLive(t *testing.T) {
 	db := pgtest.Open(t)
-	ws, other := pgtest.Limited(t, db, 1, 1), pgtest.Limited(t, db, 1, 1)
+	ws, other := pgtest.LimitedWorkspace(t, db, 1, 1), pgtest.LimitedWorkspace(t, db, 1, 1)
 	r := rand.New(rand.NewPCG(5, 6))
-	for _, n := range pgtest.SomeNodes(r, 20) {
+	for _, n := range pgtest.RandomNodes(r, 20) {
 		e := graph.Edge{
 			ID: n.ID, SourceID: uuid.New(), TargetID: uuid.New(), RelationType: "feeds", Properties: n.Properties,
 			Lifecycle: n.Lifecycle,

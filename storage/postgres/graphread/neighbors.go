@@ -65,7 +65,7 @@ type NeighborList struct {
 // Neighbors walks the graph from a live node and returns a page of the nodes found. The error is
 // NotFound for any other node.
 func (db *Store) Neighbors(ctx context.Context, workspace uuid.UUID, q NeighborQuery) (list NeighborList, err error) {
-	err = db.root.Reading(ctx, func(tx pgx.Tx) error {
+	err = db.root.InReadTx(ctx, func(tx pgx.Tx) error {
 		w := &walk{
 			tx: tx, workspace: workspace, query: q, seen: map[uuid.UUID]int{q.Node: 0}, edges: map[uuid.UUID][]uuid.UUID{},
 			edgesLeft: maxWalkEdges,
@@ -198,9 +198,9 @@ func (w *walk) followOneWay(
 		return nil, nil
 	}
 	s := newWalkStatement(w.workspace, retrieval.Step{
-		Frontier: frontier, Direction: direction, RelationTypes: w.query.RelationTypes, OfNode: perNode, Limit: w.edgesLeft,
+		Frontier: frontier, Direction: direction, RelationTypes: w.query.RelationTypes, MaxPerNode: perNode, Limit: w.edgesLeft,
 	})
-	rows, err := w.tx.Query(ctx, s.sql(), postgres.Planned(s.args)...)
+	rows, err := w.tx.Query(ctx, s.sql(), postgres.WithCustomPlan(s.args)...)
 	if err != nil {
 		return nil, err
 	}

@@ -52,15 +52,15 @@ func referenceWalk(
 
 func TestNeighborsAreThoseOfAPlainWalk(t *testing.T) {
 	db := pgtest.Open(t)
-	ws, other := pgtest.Limited(t, db, 1, 1), pgtest.Limited(t, db, 1, 1)
+	ws, other := pgtest.LimitedWorkspace(t, db, 1, 1), pgtest.LimitedWorkspace(t, db, 1, 1)
 	r := rand.New(rand.NewPCG(7, 8))
-	list := slices.DeleteFunc(pgtest.SomeNodes(r, 60), func(n graph.Node) bool { return n.Deleted })
+	list := slices.DeleteFunc(pgtest.RandomNodes(r, 60), func(n graph.Node) bool { return n.Deleted })
 	nodes := map[uuid.UUID]graph.Node{}
 	for _, n := range list {
 		nodes[n.ID] = n
 	}
 	var edges []graph.Edge
-	for _, life := range pgtest.SomeNodes(r, 90) {
+	for _, life := range pgtest.RandomNodes(r, 90) {
 		edges = append(
 			edges,
 			graph.Edge{ID: life.ID, SourceID: list[r.IntN(len(list))].ID, TargetID: list[r.IntN(len(list))].ID,
@@ -123,7 +123,7 @@ func TestNeighborsAreThoseOfAPlainWalk(t *testing.T) {
 
 func TestAWalkFromOrPastAHubIsBoundedAndSaysSo(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	hub, beside, far := uuid.New(), uuid.New(), uuid.New()
 	require.NoError(
 		t,

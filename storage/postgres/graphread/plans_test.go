@@ -91,7 +91,7 @@ func TestAFilterThatManyPassIsCountedWithoutBeingTriedFirst(t *testing.T) {
 	pgtest.FillGraph(t, db, url, 5_000, 20_000)
 	r, err := db.Recorder(t.Context())
 	require.NoError(t, err)
-	r.BoundLists(100, 1000, 64)
+	r.SetListLimits(100, 1000, 64)
 	t.Cleanup(r.Close)
 	for name, c := range map[string]struct {
 		filter graphread.EdgeFilter

@@ -19,8 +19,8 @@ import (
 // The results of a search are read again here in their current state, because an index of texts or
 // of vectors may lag behind the tables.
 
-// FoundNodes reads those of the nodes that are live and pass the filter.
-func (db *Store) FoundNodes(
+// ReadNodes reads those of the nodes that are live and pass the filter.
+func (db *Store) ReadNodes(
 	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter,
 ) (map[uuid.UUID]graph.Node, error) {
 	found := make(map[uuid.UUID]graph.Node, len(ids))
@@ -39,8 +39,8 @@ func (db *Store) FoundNodes(
 	return found, nil
 }
 
-// PassingNodes returns the ids of the nodes that FoundNodes returns.
-func (db *Store) PassingNodes(
+// FilterNodes returns the ids of the nodes that ReadNodes returns.
+func (db *Store) FilterNodes(
 	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter,
 ) ([]uuid.UUID, error) {
 	if len(ids) == 0 {
@@ -50,7 +50,7 @@ func (db *Store) PassingNodes(
 	return list, postgres.Classify(err)
 }
 
-// Passing is PassingNodes on a connection.
+// Passing is FilterNodes on a connection.
 func Passing(
 	ctx context.Context, q postgres.Querier, workspace uuid.UUID, ids []uuid.UUID, f retrieval.Filter,
 ) ([]uuid.UUID, error) {
@@ -61,8 +61,8 @@ func Passing(
 	return list, nil
 }
 
-// FoundEdges reads those of the edges that are live.
-func (db *Store) FoundEdges(
+// ReadEdges reads those of the edges that are live.
+func (db *Store) ReadEdges(
 	ctx context.Context, workspace uuid.UUID, ids []uuid.UUID,
 ) (map[uuid.UUID]graph.Edge, error) {
 	found := make(map[uuid.UUID]graph.Edge, len(ids))
@@ -88,7 +88,7 @@ func (db *Store) FoundEdges(
 func (db *Store) MatchingNodes(
 	ctx context.Context, workspace uuid.UUID, f retrieval.Filter, limit int,
 ) (ids []uuid.UUID, more bool, err error) {
-	err = db.root.Reading(ctx, func(tx pgx.Tx) error {
+	err = db.root.InReadTx(ctx, func(tx pgx.Tx) error {
 		ids, more, err = Matching(ctx, tx, workspace, f, limit)
 		return err
 	})
@@ -101,7 +101,7 @@ func Matching(
 ) (ids []uuid.UUID, more bool, err error) {
 	w := nodeWhere(workspace, nil, f)
 	rows, err := q.Query(
-		ctx, fmt.Sprintf(`SELECT n.id FROM nodes n WHERE %s LIMIT %d`, w.Text(), limit+1), postgres.Planned(w.Args)...,
+		ctx, fmt.Sprintf(`SELECT n.id FROM nodes n WHERE %s LIMIT %d`, w.Text(), limit+1), postgres.WithCustomPlan(w.Args)...,
 	)
 	if err == nil {
 		ids, err = pgx.CollectRows(rows, scanID)
@@ -117,7 +117,7 @@ func Matching(
 func queryAll[T any](
 	ctx context.Context, q postgres.Querier, query string, w *postgres.Where, scan pgx.RowToFunc[T],
 ) ([]T, error) {
-	rows, err := q.Query(ctx, query+w.Text(), postgres.Planned(w.Args)...)
+	rows, err := q.Query(ctx, query+w.Text(), postgres.WithCustomPlan(w.Args)...)
 	if err != nil {
 		return nil, err
 	}

@@ -25,13 +25,13 @@ const maxRelationTypes = 32
 // the first nodes of the frontier are returned, and each direction has half of the limit.
 func (db *Store) WalkEdges(
 	ctx context.Context, workspace uuid.UUID, step retrieval.Step,
-) (walked retrieval.Walked, err error) {
-	if len(step.Frontier) == 0 || step.Limit <= 0 || step.OfNode <= 0 {
+) (walked retrieval.WalkResult, err error) {
+	if len(step.Frontier) == 0 || step.Limit <= 0 || step.MaxPerNode <= 0 {
 		return walked, nil
 	}
 	s := newWalkStatement(workspace, step)
-	err = db.root.Reading(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, s.sql(), postgres.Planned(s.args)...)
+	err = db.root.InReadTx(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, s.sql(), postgres.WithCustomPlan(s.args)...)
 		if err != nil {
 			return err
 		}
@@ -39,9 +39,9 @@ func (db *Store) WalkEdges(
 		return err
 	})
 	if err != nil {
-		return retrieval.Walked{}, postgres.Classify(fmt.Errorf("walking the graph from what was found: %w", err))
+		return retrieval.WalkResult{}, postgres.Classify(fmt.Errorf("walking the graph from what was found: %w", err))
 	}
-	walked.Cut = frontierOrder(step.Frontier, walked.Cut)
+	walked.TruncatedNodes = frontierOrder(step.Frontier, walked.TruncatedNodes)
 	return walked, nil
 }
 
@@ -101,8 +101,8 @@ func (s *walkStatement) directionSQL(from, to string, number int) string {
 	)
 	order := fmt.Sprintf("ORDER BY e.workspace_id, e.%s, e.relation_type", from)
 	source := fmt.Sprintf(
-		`(SELECT e.id, e.%s AS other, 0 AS kind, %d AS most %s %s LIMIT %d)`, to, s.step.OfNode, edges, order,
-		s.step.OfNode+1,
+		`(SELECT e.id, e.%s AS other, 0 AS kind, %d AS most %s %s LIMIT %d)`, to, s.step.MaxPerNode, edges, order,
+		s.step.MaxPerNode+1,
 	)
 	if s.step.ByRelation {
 		// The recursion finds one relation type after the other in the index and skips the edges in between.
@@ -113,7 +113,7 @@ func (s *walkStatement) directionSQL(from, to string, number int) string {
 			counted AS (SELECT name, number, greatest(%[4]d / count(*) OVER (), 1) AS most FROM kinds WHERE name IS NOT NULL)
 			SELECT e.id, e.other, k.number AS kind, k.most FROM counted k CROSS JOIN LATERAL
 			(SELECT e.id, e.%[5]s AS other %[1]s AND e.relation_type = k.name LIMIT k.most + 1) e)`,
-			edges, order, maxRelationTypes, s.step.OfNode, to)
+			edges, order, maxRelationTypes, s.step.MaxPerNode, to)
 	}
 	return fmt.Sprintf(`(SELECT s.id, s.node, s.other, %d AS way, s.kind, s.most, %s AS passes
 		FROM (SELECT e.id, f.node, e.other, e.kind, e.most
@@ -159,12 +159,12 @@ func eachStep(rows pgx.Rows, limit int, visit func(s step, direction int, kept b
 }
 
 // collectWalk returns the edges that pass the filter and are within the limits.
-func collectWalk(rows pgx.Rows, limit int) (walked retrieval.Walked, err error) {
+func collectWalk(rows pgx.Rows, limit int) (walked retrieval.WalkResult, err error) {
 	seen := map[uuid.UUID]struct{}{}
 	err = eachStep(rows, limit, func(s step, direction int, kept bool) {
 		if !kept {
 			walked.Truncated = true
-			walked.Cut = append(walked.Cut, s.from)
+			walked.TruncatedNodes = append(walked.TruncatedNodes, s.from)
 			return
 		}
 		if _, duplicate := seen[s.edge]; duplicate || !s.passes {

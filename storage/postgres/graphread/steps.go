@@ -27,7 +27,7 @@ func (l *lister) filterSmall(ctx context.Context, s pageRange) (count int64, ids
 		FROM counted`,
 		s.order.columns(), l.table, conditions, l.limits.maxSmallResult+1, l.limits.maxSmallResult,
 		page.Text(), s.order.orderBy(false), page.Arg(s.skip), page.Arg(s.need))
-	err = l.tx.QueryRow(ctx, query, postgres.Planned(page.Args)...).Scan(&count, &ids)
+	err = l.tx.QueryRow(ctx, query, postgres.WithCustomPlan(page.Args)...).Scan(&count, &ids)
 	return count, ids, err
 }
 
@@ -143,7 +143,7 @@ func (l *lister) nextValue(
 	query := fmt.Sprintf(
 		`SELECT %s FROM %s WHERE %s ORDER BY %s LIMIT 1`, f.column, l.table, w.Text(), order{lead}.orderBy(false),
 	)
-	err = l.tx.QueryRow(ctx, query, postgres.Planned(w.Args)...).Scan(&value)
+	err = l.tx.QueryRow(ctx, query, postgres.WithCustomPlan(w.Args)...).Scan(&value)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}

@@ -16,11 +16,11 @@ import (
 // between a hub and a node that is no hub is found from the other end.
 const maxEdgesPerNode = 200
 
-// EdgesAmong returns the edges of the subgraph that the nodes induce: those whose both ends are
+// InducedEdges returns the edges of the subgraph that the nodes induce: those whose both ends are
 // among the nodes. It returns only edges of the relation types, or of any if these are nil,
 // sorted by id. It may miss an edge between two nodes that each have more than a few hundred
 // edges.
-func (db *Store) EdgesAmong(
+func (db *Store) InducedEdges(
 	ctx context.Context, workspace uuid.UUID, nodeIDs []uuid.UUID, relationTypes []string,
 ) ([]graph.Edge, error) {
 	if len(nodeIDs) == 0 {

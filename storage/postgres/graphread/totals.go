@@ -80,7 +80,7 @@ func (l *lister) countBroad(ctx context.Context) (total int64, counted bool, err
 	}
 	var text []byte
 	query := `EXPLAIN (FORMAT JSON) SELECT id FROM ` + l.table + ` WHERE ` + w.Text()
-	if err := l.tx.QueryRow(ctx, query, postgres.Planned(w.Args)...).Scan(&text); err != nil {
+	if err := l.tx.QueryRow(ctx, query, postgres.WithCustomPlan(w.Args)...).Scan(&text); err != nil {
 		return 0, false, err
 	}
 	if err := json.Unmarshal(text, &plans); err != nil {

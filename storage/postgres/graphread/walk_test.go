@@ -22,9 +22,9 @@ func TestAWalkByCursorShowsUnchangedNodesOnce(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for round := range 40 {
 		b := limitCases[round%len(limitCases)]
-		db.BoundLists(b[0], b[1], b[2])
-		ws := pgtest.Limited(t, db, 1, 1)
-		all := pgtest.SomeNodes(r, 40)
+		db.SetListLimits(b[0], b[1], b[2])
+		ws := pgtest.LimitedWorkspace(t, db, 1, 1)
+		all := pgtest.RandomNodes(r, 40)
 		pgtest.InsertNodes(t, db, ws, all)
 		setHead(t, db, ws, 1)
 		filter, passes := someNodeFilter(r, all)

@@ -10,14 +10,14 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres"
 )
 
-// LetterState is the state of a dead letter.
-type LetterState string
+// DeadLetterState is the state of a dead letter.
+type DeadLetterState string
 
 // The states.
 const (
-	LetterOpen      LetterState = "open" // nothing was done; it has no mark
-	LetterRedriven  LetterState = "redriven"
-	LetterDiscarded LetterState = "discarded"
+	DeadLetterOpen      DeadLetterState = "open" // nothing was done; it has no mark
+	DeadLetterRedriven  DeadLetterState = "redriven"
+	DeadLetterDiscarded DeadLetterState = "discarded"
 )
 
 // LogPosition is the position of a record in a topic.
@@ -26,16 +26,16 @@ type LogPosition struct {
 	Offset    int64
 }
 
-// LetterMark records what was done with a dead letter, by whom and when.
-type LetterMark struct {
-	State  LetterState `json:"state"`
-	By     string      `json:"by"`
-	Reason string      `json:"reason,omitempty"`
-	At     time.Time   `json:"at"`
+// DeadLetterMark records what was done with a dead letter, by whom and when.
+type DeadLetterMark struct {
+	State    DeadLetterState `json:"state"`
+	MarkedBy string          `json:"by"`
+	Reason   string          `json:"reason,omitempty"`
+	At       time.Time       `json:"at"`
 }
 
-// MarkLetters marks dead letters of the topic with an id. It replaces existing marks.
-func (db *Store) MarkLetters(ctx context.Context, topicID [16]byte, positions []LogPosition, mark LetterMark) error {
+// MarkDeadLetters marks dead letters of the topic with an id. It replaces existing marks.
+func (db *Store) MarkDeadLetters(ctx context.Context, topicID [16]byte, positions []LogPosition, mark DeadLetterMark) error {
 	if len(positions) == 0 {
 		return nil
 	}
@@ -45,18 +45,18 @@ func (db *Store) MarkLetters(ctx context.Context, topicID [16]byte, positions []
 		FROM unnest($2::int[], $3::bigint[]) AS t (p, o)
 		ON CONFLICT (topic_id, partition, "offset") DO UPDATE
 		SET state = excluded.state, marked_by = excluded.marked_by, reason = excluded.reason, marked_at = now()`,
-		topicID[:], partitions, offsets, string(mark.State), mark.By, mark.Reason)
+		topicID[:], partitions, offsets, string(mark.State), mark.MarkedBy, mark.Reason)
 	if err != nil {
 		return postgres.Classify(fmt.Errorf("marking dead letters: %w", err))
 	}
 	return nil
 }
 
-// LetterMarks returns the marks of those dead letters that have one.
-func (db *Store) LetterMarks(
+// DeadLetterMarks returns the marks of those dead letters that have one.
+func (db *Store) DeadLetterMarks(
 	ctx context.Context, topicID [16]byte, positions []LogPosition,
-) (map[LogPosition]LetterMark, error) {
-	marks := map[LogPosition]LetterMark{}
+) (map[LogPosition]DeadLetterMark, error) {
+	marks := map[LogPosition]DeadLetterMark{}
 	if len(positions) == 0 {
 		return marks, nil
 	}
@@ -70,9 +70,9 @@ func (db *Store) LetterMarks(
 		return nil, postgres.Classify(fmt.Errorf("reading the marks of dead letters: %w", err))
 	}
 	var position LogPosition
-	var mark LetterMark
+	var mark DeadLetterMark
 	_, err = pgx.ForEachRow(rows, []any{
-		&position.Partition, &position.Offset, &mark.State, &mark.By, &mark.Reason, &mark.At,
+		&position.Partition, &position.Offset, &mark.State, &mark.MarkedBy, &mark.Reason, &mark.At,
 	}, func() error {
 		mark.At = mark.At.UTC()
 		marks[position] = mark
@@ -84,11 +84,11 @@ func (db *Store) LetterMarks(
 	return marks, nil
 }
 
-// CountLetterMarks returns the number of marks by state of the dead letters that a topic
+// CountDeadLetterMarks returns the number of marks by state of the dead letters that a topic
 // still has. starts are the start offsets of its partitions.
-func (db *Store) CountLetterMarks(
+func (db *Store) CountDeadLetterMarks(
 	ctx context.Context, topicID [16]byte, starts []LogPosition,
-) (map[LetterState]int64, error) {
+) (map[DeadLetterState]int64, error) {
 	partitions, offsets := toColumns(starts)
 	rows, err := db.pool.Query(ctx, `SELECT state, count(*) FROM dead_letter_marks
 		JOIN unnest($2::int[], $3::bigint[]) AS t (p, o) ON partition = p AND "offset" >= o WHERE topic_id = $1
@@ -97,8 +97,8 @@ func (db *Store) CountLetterMarks(
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("counting the marks of dead letters: %w", err))
 	}
-	counts := map[LetterState]int64{}
-	var state LetterState
+	counts := map[DeadLetterState]int64{}
+	var state DeadLetterState
 	var n int64
 	_, err = pgx.ForEachRow(rows, []any{&state, &n}, func() error {
 		counts[state] = n

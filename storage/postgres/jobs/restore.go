@@ -15,11 +15,11 @@ import (
 	"github.com/livegraph/livegraph/storage/postgres/textindex"
 )
 
-// LetterPlace maps the position of a dead letter in a backup to its current position.
-type LetterPlace struct {
-	WasTopic, Topic         [16]byte
-	WasPartition, Partition int32
-	WasOffset, Offset       int64
+// DeadLetterMove maps the position of a dead letter in a backup to its current position.
+type DeadLetterMove struct {
+	OldTopic, Topic         [16]byte
+	OldPartition, Partition int32
+	OldOffset, Offset       int64
 }
 
 // BeginRestore migrates an empty database to the schema of a backup and marks it until
@@ -52,7 +52,7 @@ func (db *Store) BeginRestore(ctx context.Context, schema int64) error {
 		return err
 	}
 	if _, err := db.pool.Exec(
-		ctx, `CREATE TABLE `+postgres.RestoreMark+` (begun_at timestamptz NOT NULL DEFAULT now())`,
+		ctx, `CREATE TABLE `+postgres.RestoreMarkerTable+` (begun_at timestamptz NOT NULL DEFAULT now())`,
 	); err != nil {
 		return postgres.Classify(fmt.Errorf("marking the restore: %w", err))
 	}
@@ -62,8 +62,8 @@ func (db *Store) BeginRestore(ctx context.Context, schema int64) error {
 // Restoration fills the tables in one transaction. It must be used by one goroutine.
 type Restoration struct {
 	tx pgx.Tx
-	// Begun is the start of the backup, by the clock of its database.
-	Begun time.Time
+	// BackupStartedAt is the start of the backup, by the clock of its database.
+	BackupStartedAt time.Time
 }
 
 // Restore empties the tables, runs work, which fills them, and commits.
@@ -78,7 +78,7 @@ func (db *Store) Restore(ctx context.Context, tables []Table, begun time.Time, w
 				return fmt.Errorf("emptying table %s: %w", t.Name, err)
 			}
 		}
-		return work(&Restoration{tx: tx, Begun: begun})
+		return work(&Restoration{tx: tx, BackupStartedAt: begun})
 	})
 	return postgres.Classify(err)
 }
@@ -95,8 +95,8 @@ func (r *Restoration) Load(ctx context.Context, t Table, rows int64, from io.Rea
 	return nil
 }
 
-// Continue sets sequences, by name, to the last numbers of the backup.
-func (r *Restoration) Continue(ctx context.Context, last map[string]int64) error {
+// SetSequences sets sequences, by name, to the last numbers of the backup.
+func (r *Restoration) SetSequences(ctx context.Context, last map[string]int64) error {
 	for name, value := range last {
 		sequence := pgx.Identifier{name}.Sanitize()
 		// Triggers may have drawn higher numbers while the tables were filled.
@@ -113,7 +113,7 @@ func (r *Restoration) Continue(ctx context.Context, last map[string]int64) error
 // Finish corrects rows that are inconsistent with the points because both were backed up at
 // different times: deletions during the backup are repeated, and the marks of dead letters
 // get the new positions of their dead letters.
-func (r *Restoration) Finish(ctx context.Context, moves []LetterPlace) error {
+func (r *Restoration) Finish(ctx context.Context, moves []DeadLetterMove) error {
 	for _, step := range []struct {
 		action, statement string
 		args              []any
@@ -125,16 +125,16 @@ func (r *Restoration) Finish(ctx context.Context, moves []LetterPlace) error {
 			SELECT gen_random_uuid(), s.workspace_id, s.id, 'restore' FROM sources s WHERE s.deleted_at >= $1
 				AND NOT EXISTS (SELECT FROM pending_deletions p
 					WHERE p.workspace_id = s.workspace_id AND p.source_id = s.id)`,
-			[]any{r.Begun},
+			[]any{r.BackupStartedAt},
 		},
 		{
 			"deleting workspaces again",
 			`UPDATE workspace_deletions SET removed_at = NULL, finished_at = NULL, progress = '[]', updated_at = now()
-			WHERE removed_at >= $1 OR finished_at >= $1`, []any{r.Begun},
+			WHERE removed_at >= $1 OR finished_at >= $1`, []any{r.BackupStartedAt},
 		},
 		{
 			"opening dead letters that were redriven meanwhile",
-			`DELETE FROM dead_letter_marks WHERE state = 'redriven' AND marked_at >= $1`, []any{r.Begun},
+			`DELETE FROM dead_letter_marks WHERE state = 'redriven' AND marked_at >= $1`, []any{r.BackupStartedAt},
 		},
 	} {
 		if _, err := r.tx.Exec(ctx, step.statement, step.args...); err != nil {
@@ -156,9 +156,9 @@ func (r *Restoration) repeatDeletions(ctx context.Context) error {
 		WHERE table_schema = current_schema() AND table_name = 'tombstones' AND column_name = 'settled_at')`).Scan(&pending)
 	if err == nil && pending {
 		_, err = r.tx.Exec(
-			ctx, `UPDATE tombstones t SET `+registry.DoAgain+`
+			ctx, `UPDATE tombstones t SET `+registry.ResetDeletion+`
 				WHERE settled_at IS NULL OR GREATEST(executed_at, settled_at) >= $1`,
-			r.Begun,
+			r.BackupStartedAt,
 		)
 	}
 	if err != nil {
@@ -168,7 +168,7 @@ func (r *Restoration) repeatDeletions(ctx context.Context) error {
 }
 
 // moveDeadLetterMarks changes the marks of dead letters to the new positions of these.
-func (r *Restoration) moveDeadLetterMarks(ctx context.Context, moves []LetterPlace) error {
+func (r *Restoration) moveDeadLetterMarks(ctx context.Context, moves []DeadLetterMove) error {
 	_, err := r.tx.Exec(ctx, `CREATE TEMPORARY TABLE moved_letters (was_topic bytea, was_partition int, was_offset bigint,
 		topic bytea, partition int, "offset" bigint) ON COMMIT DROP`)
 	if err != nil {
@@ -179,7 +179,7 @@ func (r *Restoration) moveDeadLetterMarks(ctx context.Context, moves []LetterPla
 	},
 		pgx.CopyFromSlice(len(moves), func(i int) ([]any, error) {
 			m := &moves[i]
-			return []any{m.WasTopic[:], m.WasPartition, m.WasOffset, m.Topic[:], m.Partition, m.Offset}, nil
+			return []any{m.OldTopic[:], m.OldPartition, m.OldOffset, m.Topic[:], m.Partition, m.Offset}, nil
 		}))
 	if err == nil {
 		_, err = r.tx.Exec(
@@ -211,7 +211,7 @@ func (db *Store) EndRestore(ctx context.Context) error {
 	if err := db.root.MigrateTo(ctx, migration.Latest); err != nil {
 		return err
 	}
-	if _, err := db.pool.Exec(ctx, `DROP TABLE `+postgres.RestoreMark); err != nil {
+	if _, err := db.pool.Exec(ctx, `DROP TABLE `+postgres.RestoreMarkerTable); err != nil {
 		return postgres.Classify(fmt.Errorf("ending the restore: %w", err))
 	}
 	return nil

@@ -23,7 +23,7 @@ import (
 // running installation (leases, sessions, log positions, which a restore creates again), and
 // those that are derived from other tables (the search index).
 var excludedTables = []string{
-	"goose_db_version", postgres.RestoreMark,
+	"goose_db_version", postgres.RestoreMarkerTable,
 	"leases", "route_leases", "operator_sessions", "auth_changes", "watermarks", "command_offsets", "log_marks",
 	"search_indexes", "reindex_requests", "workspace_reindexes", "embedding_nodes", "embedding_progress",
 }
@@ -75,7 +75,7 @@ func (db *Store) Snapshot(ctx context.Context, work func(*Snapshot) error) error
 	if err != nil {
 		return postgres.Classify(fmt.Errorf("beginning a snapshot: %w", err))
 	}
-	if err := migration.Known("Postgres", s.Schema, schemas.Postgres); err != nil {
+	if err := migration.CheckVersion("Postgres", s.Schema, schemas.Postgres); err != nil {
 		return err // a newer schema may have tables that this version does not know
 	}
 	s.At = s.At.UTC()
@@ -173,9 +173,9 @@ func (s *Snapshot) Generations(ctx context.Context, topic string) (registry.Gene
 	return all, postgres.Classify(err)
 }
 
-// Decided returns, by partition of the commands topic with that id, the offset below which
+// CommandOffsets returns, by partition of the commands topic with that id, the offset below which
 // all commands were decided as of the snapshot.
-func (s *Snapshot) Decided(ctx context.Context, topicID [16]byte) (map[int32]int64, error) {
+func (s *Snapshot) CommandOffsets(ctx context.Context, topicID [16]byte) (map[int32]int64, error) {
 	all, err := graphstore.AllCommandOffsets(ctx, s.tx)
 	return all[topicID], postgres.Classify(err)
 }

@@ -71,7 +71,7 @@ func (db *Store) DeleteWorkspace(ctx context.Context, id uuid.UUID, requestID st
 			return fmt.Errorf("closing workspace: %w", err)
 		}
 		if tag.RowsAffected() == 0 {
-			return access.NoWorkspace(id)
+			return access.WorkspaceNotFound(id)
 		}
 		// LockTombstones comes after the lock on the row: a transaction that waits for the
 		// row must not block others that need LockTombstones.
@@ -103,7 +103,7 @@ func (db *Store) WorkspaceDeletion(ctx context.Context, workspace uuid.UUID) (Wo
 	}
 	d, err := pgx.CollectExactlyOneRow(rows, scanDeletion)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return WorkspaceDeletion{}, access.NoWorkspace(workspace)
+		return WorkspaceDeletion{}, access.WorkspaceNotFound(workspace)
 	}
 	return d, postgres.Classify(err)
 }

@@ -155,7 +155,7 @@ func TestTombstonesAreWrittenOnceAndReadIncrementally(t *testing.T) {
 	}
 	begin, err := db.ConsumerState(t.Context(), "points", 0)
 	require.NoError(t, err)
-	require.Empty(t, begin.Changed, "a consumer has nothing cached at its start")
+	require.Empty(t, begin.ChangedSources, "a consumer has nothing cached at its start")
 	state, err := db.ConsumerState(t.Context(), "points", 1)
 	require.NoError(t, err)
 	require.Equal(t, begin.AsOf, state.AsOf)
@@ -164,16 +164,16 @@ func TestTombstonesAreWrittenOnceAndReadIncrementally(t *testing.T) {
 		[]registry.SourceID{
 			{Workspace: first.Workspace, Source: first.Source}, {Workspace: wholeSource.Workspace, Source: wholeSource.Source},
 		},
-		state.Changed,
+		state.ChangedSources,
 	)
 	later, err := db.ConsumerState(t.Context(), "points", state.AsOf)
 	require.NoError(t, err)
-	require.Empty(t, later.Changed)
+	require.Empty(t, later.ChangedSources)
 	require.Equal(t, state.AsOf, later.AsOf)
 
 	tombstonesFrom := func(floor uint64) []registry.Tombstone {
-		found, gone, err := db.TombstonesOf(t.Context(), []registry.SourceFloor{
-			{SourceID: state.Changed[0], Floor: floor}, {SourceID: state.Changed[1], Floor: floor},
+		found, gone, err := db.SourceTombstones(t.Context(), []registry.SourceMinVersion{
+			{SourceID: state.ChangedSources[0], MinVersion: floor}, {SourceID: state.ChangedSources[1], MinVersion: floor},
 			{SourceID: registry.SourceID{Source: uuid.New()}},
 		})
 		require.NoError(t, err)

@@ -49,15 +49,15 @@ func (db *Store) Retention(ctx context.Context, workspace uuid.UUID) (
 	return days, sources, nil
 }
 
-// Retained is the retention of a source's points in days.
-type Retained struct {
+// SourceRetention is the retention of a source's points in days.
+type SourceRetention struct {
 	Workspace, Source uuid.UUID
 	Days              int32
 }
 
-// RetainedSources returns a page of the sources of all workspaces that have a limited
+// SourceRetentions returns a page of the sources of all workspaces that have a limited
 // retention, ordered by workspace and source, starting after the given one.
-func (db *Store) RetainedSources(ctx context.Context, after Retained, limit int) ([]Retained, error) {
+func (db *Store) SourceRetentions(ctx context.Context, after SourceRetention, limit int) ([]SourceRetention, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT s.workspace_id, s.id, LEAST(s.retention_days, w.retention_days)
 		FROM sources s JOIN workspaces w ON w.id = s.workspace_id
@@ -67,7 +67,7 @@ func (db *Store) RetainedSources(ctx context.Context, after Retained, limit int)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("listing sources with a retention: %w", err))
 	}
-	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Retained])
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[SourceRetention])
 	return list, postgres.Classify(err)
 }
 

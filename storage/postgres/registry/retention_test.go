@@ -30,9 +30,9 @@ func TestTheShorterRetentionApplies(t *testing.T) {
 	week, year, plain, own := add(limited.ID, days(7)), add(limited.ID, days(365)), add(limited.ID, nil),
 		add(free.ID, days(90))
 
-	all, found := map[uuid.UUID]int32{}, registry.Retained{}
+	all, found := map[uuid.UUID]int32{}, registry.SourceRetention{}
 	for {
-		page, err := db.RetainedSources(t.Context(), found, 1)
+		page, err := db.SourceRetentions(t.Context(), found, 1)
 		require.NoError(t, err)
 		if len(page) == 0 {
 			break

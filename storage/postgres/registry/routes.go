@@ -37,13 +37,13 @@ const leaseRoute = `WITH newest AS (
 	)
 	SELECT n.route, n.topic_id, n.partitions, EXISTS (SELECT FROM held) FROM newest n`
 
-// HoldRoute leases the newest route of a topic to the holder for duration, and returns that
+// LeaseRoute leases the newest route of a topic to the holder for duration, and returns that
 // route. The holder sends by a route only while it has its lease. current is the number of
 // the route that the holder uses, or 0 if it uses none. Before the holder passes 0 it must
 // stop using its route. leased is false, and nothing is leased, while the holder uses an
 // earlier route or another holder may use one. At any time at most one route has leases
-// that have not expired. HoldRoute returns fault.NotFound if the topic has no route yet.
-func (db *Store) HoldRoute(
+// that have not expired. LeaseRoute returns fault.NotFound if the topic has no route yet.
+func (db *Store) LeaseRoute(
 	ctx context.Context, topic string, holder uuid.UUID, current int64, duration time.Duration,
 ) (newest pointblock.Route, leased bool, err error) {
 	err = db.root.InTx(ctx, func(tx pgx.Tx) error {
@@ -67,8 +67,8 @@ func (db *Store) HoldRoute(
 	return newest, leased, nil
 }
 
-// LeaveRoute releases the holder's lease.
-func (db *Store) LeaveRoute(ctx context.Context, topic string, holder uuid.UUID) error {
+// ReleaseRoute releases the holder's lease.
+func (db *Store) ReleaseRoute(ctx context.Context, topic string, holder uuid.UUID) error {
 	if _, err := db.pool.Exec(
 		ctx, `DELETE FROM route_leases WHERE topic = $1 AND holder = $2`, topic, holder,
 	); err != nil {

@@ -17,7 +17,7 @@ const leaseDuration = time.Minute // longer than the test
 
 func lease(t *testing.T, db *pgtest.DB, holder uuid.UUID, current int64) (pointblock.Route, bool) {
 	t.Helper()
-	route, leased, err := db.HoldRoute(t.Context(), "points", holder, current, leaseDuration)
+	route, leased, err := db.LeaseRoute(t.Context(), "points", holder, current, leaseDuration)
 	require.NoError(t, err)
 	return route, leased
 }
@@ -25,7 +25,7 @@ func lease(t *testing.T, db *pgtest.DB, holder uuid.UUID, current int64) (pointb
 func TestANewRouteIsLeasedWhenNoHolderUsesAnEarlierOne(t *testing.T) {
 	db := pgtest.Open(t)
 	a, b := uuid.New(), uuid.New()
-	_, _, err := db.HoldRoute(t.Context(), "points", a, 0, leaseDuration)
+	_, _, err := db.LeaseRoute(t.Context(), "points", a, 0, leaseDuration)
 	require.True(t, fault.Is(err, fault.NotFound), "no route yet: %v", err)
 
 	resolve(t, db, log(1, [2]int64{0, 0}))
@@ -58,7 +58,7 @@ func TestANewRouteIsLeasedWhenNoHolderUsesAnEarlierOne(t *testing.T) {
 	route, leased := lease(t, db, a, 2)
 	require.Equal(t, second, route)
 	require.True(t, leased)
-	require.NoError(t, db.LeaveRoute(t.Context(), "points", b))
+	require.NoError(t, db.ReleaseRoute(t.Context(), "points", b))
 	resolve(t, db, log(2, [2]int64{0, 0}))
 	route, leased = lease(t, db, a, 0)
 	require.Equal(t, pointblock.Route{Number: 3, TopicID: [16]byte{2}, Partitions: 1}, route, "created again")
@@ -68,7 +68,7 @@ func TestANewRouteIsLeasedWhenNoHolderUsesAnEarlierOne(t *testing.T) {
 func TestALeaseOfARouteExpires(t *testing.T) {
 	db := pgtest.Open(t)
 	resolve(t, db, log(1, [2]int64{0, 0}))
-	_, leased, err := db.HoldRoute(t.Context(), "points", uuid.New(), 0, 200*time.Millisecond) // and it is never released
+	_, leased, err := db.LeaseRoute(t.Context(), "points", uuid.New(), 0, 200*time.Millisecond) // and it is never released
 	require.NoError(t, err)
 	require.True(t, leased)
 	resolve(t, db, log(1, [2]int64{0, 9}, [2]int64{0, 0}))
@@ -91,7 +91,7 @@ func TestTwoRoutesAreNeverLeasedAtOnce(t *testing.T) {
 		group.Go(func() error {
 			holder, current := uuid.New(), int64(0)
 			for range 100 {
-				route, leased, err := db.HoldRoute(t.Context(), "points", holder, current, leaseDuration)
+				route, leased, err := db.LeaseRoute(t.Context(), "points", holder, current, leaseDuration)
 				if err != nil {
 					return err
 				}
@@ -99,7 +99,7 @@ func TestTwoRoutesAreNeverLeasedAtOnce(t *testing.T) {
 					current = route.Number
 				}
 			}
-			return db.LeaveRoute(t.Context(), "points", holder)
+			return db.ReleaseRoute(t.Context(), "points", holder)
 		})
 	}
 	parts := [][2]int64{{0, 0}}

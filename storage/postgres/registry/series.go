@@ -104,7 +104,7 @@ func (r *registration) findExisting(ctx context.Context, q postgres.Querier) err
 		CROSS JOIN LATERAL (SELECT * FROM series x WHERE x.fingerprint = t.fingerprint OFFSET 0) s
 		CROSS JOIN LATERAL (
 			SELECT x.deleted_at FROM sources x WHERE x.workspace_id = $2 AND x.id = s.source_id OFFSET 0) src
-		WHERE s.workspace_id = $2 AND src.deleted_at IS NULL`, postgres.Planned([]any{fingerprints, r.workspace})...)
+		WHERE s.workspace_id = $2 AND src.deleted_at IS NULL`, postgres.WithCustomPlan([]any{fingerprints, r.workspace})...)
 	if err != nil {
 		return fmt.Errorf("looking up series: %w", err)
 	}
@@ -156,7 +156,7 @@ func (r *registration) selectNew(ctx context.Context, tx pgx.Tx, remaining int64
 	rows, err := tx.Query(ctx, `
 		SELECT s.id FROM unnest($2::uuid[]) AS t (id) CROSS JOIN LATERAL (
 			SELECT x.id, x.deleted_at FROM sources x WHERE x.workspace_id = $1 AND x.id = t.id FOR SHARE) s
-		WHERE s.deleted_at IS NULL`, postgres.Planned([]any{r.workspace, sources})...)
+		WHERE s.deleted_at IS NULL`, postgres.WithCustomPlan([]any{r.workspace, sources})...)
 	if err != nil {
 		return nil, fmt.Errorf("locking sources: %w", err)
 	}

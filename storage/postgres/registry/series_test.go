@@ -36,7 +36,7 @@ func identities(ws, source uuid.UUID, from, to int) ([]pointblock.Identity, []po
 
 func TestSeriesAreRegisteredOnce(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 10, 100_000)
+	ws := pgtest.LimitedWorkspace(t, db, 10, 100_000)
 	src := source(t, db, ws, "pump")
 	idents, prints := identities(ws, src.ID, 0, 12_345)
 	idents, prints = append(idents, idents[7]), append(prints, prints[7])
@@ -60,7 +60,7 @@ func TestSeriesAreRegisteredOnce(t *testing.T) {
 
 func TestATakenIDIsNotAssignedAgain(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 10, 100)
+	ws := pgtest.LimitedWorkspace(t, db, 10, 100)
 	idents, prints := identities(ws, source(t, db, ws, "pump").ID, 0, 3)
 	for i := range prints {
 		prints[i] = pointblock.Fingerprint{15: byte(i)} // they differ only in bytes that are not part of the id
@@ -81,7 +81,7 @@ func seriesCount(t *testing.T, db *pgtest.DB, ws uuid.UUID) int64 {
 
 func TestTheLimitOfSeriesIsExactUnderConcurrency(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 10, 1000)
+	ws := pgtest.LimitedWorkspace(t, db, 10, 1000)
 	src := source(t, db, ws, "pump")
 	var (
 		group errgroup.Group
@@ -122,7 +122,7 @@ func TestTheLimitOfSeriesIsExactUnderConcurrency(t *testing.T) {
 
 func TestTwoIdentitiesNeverShareAnId(t *testing.T) {
 	db := pgtest.Open(t)
-	ws, other := pgtest.Limited(t, db, 10, 100), pgtest.Limited(t, db, 10, 100)
+	ws, other := pgtest.LimitedWorkspace(t, db, 10, 100), pgtest.LimitedWorkspace(t, db, 10, 100)
 	src := source(t, db, ws, "pump")
 	foreign, err := db.CreateSource(t.Context(), other, registry.Source{ID: src.ID, Name: "pump"})
 	require.NoError(t, err)
@@ -153,7 +153,7 @@ func TestTwoIdentitiesNeverShareAnId(t *testing.T) {
 
 func TestADeletedSourceRegistersNothingAndItsSeriesAreRemoved(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 10, 100)
+	ws := pgtest.LimitedWorkspace(t, db, 10, 100)
 	pump, fan := source(t, db, ws, "pump"), source(t, db, ws, "fan")
 	idents, prints := identities(ws, pump.ID, 0, 60)
 	fans, fanPrints := identities(ws, fan.ID, 0, 10)
@@ -184,7 +184,7 @@ func TestADeletedSourceRegistersNothingAndItsSeriesAreRemoved(t *testing.T) {
 
 func TestSeriesAreSelectedAndPaged(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 10, 1000)
+	ws := pgtest.LimitedWorkspace(t, db, 10, 1000)
 	node := uuid.New()
 	pump, err := db.CreateSource(
 		t.Context(), ws,

@@ -20,7 +20,7 @@ func TestCachedSeriesReflectChangesOfOtherProcesses(t *testing.T) {
 	url := testenv.MigratedPostgres(t)
 	db, other := pgtest.OpenAt(t, url), pgtest.OpenAt(t, url)
 	rapid.Check(t, func(rt *rapid.T) {
-		ws := pgtest.Limited(t, db, 100, 100_000)
+		ws := pgtest.LimitedWorkspace(t, db, 100, 100_000)
 		var (
 			sources []uuid.UUID // that are not deleted
 			deleted []registry.PendingDeletion

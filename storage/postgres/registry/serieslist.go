@@ -118,7 +118,7 @@ func listSeries(
 	}
 	rows, err := conn.Query(
 		ctx, fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY s.source_id, s.metric, s.id LIMIT %s OFFSET %s`,
-			seriesColumns, seriesTables, w.Text(), w.Arg(page.Limit+1), w.Arg(page.Offset)), postgres.Planned(w.Args)...,
+			seriesColumns, seriesTables, w.Text(), w.Arg(page.Limit+1), w.Arg(page.Offset)), postgres.WithCustomPlan(w.Args)...,
 	)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func listSeries(
 		return listing, nil
 	}
 	query, args := filter.countQuery(workspace)
-	return listing, conn.QueryRow(ctx, query, postgres.Planned(args)...).Scan(&listing.total)
+	return listing, conn.QueryRow(ctx, query, postgres.WithCustomPlan(args)...).Scan(&listing.total)
 }
 
 // countQuery returns the statement that counts the matches. Without conditions it uses the
@@ -155,7 +155,7 @@ func (f *SeriesFilter) countQuery(workspace uuid.UUID) (statement string, args [
 func (db *Store) AllSeries(ctx context.Context, workspace uuid.UUID, filter SeriesFilter, limit int) ([]Series, error) {
 	w := filter.where(workspace)
 	rows, err := db.pool.Query(ctx, fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY s.source_id, s.metric, s.id LIMIT %s`,
-		seriesColumns, seriesTables, w.Text(), w.Arg(limit+1)), postgres.Planned(w.Args)...)
+		seriesColumns, seriesTables, w.Text(), w.Arg(limit+1)), postgres.WithCustomPlan(w.Args)...)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("selecting series: %w", err))
 	}

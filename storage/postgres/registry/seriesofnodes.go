@@ -22,7 +22,7 @@ func (db *Store) SeriesOfNodes(
 	rows, err := db.pool.Query(ctx, fmt.Sprintf(`SELECT n.node, l.* FROM unnest($2::uuid[]) AS n(node) CROSS JOIN LATERAL (
 		SELECT %s FROM %s WHERE s.workspace_id = $1 AND src.workspace_id = $1 AND src.node_id = n.node
 		AND src.deleted_at IS NULL
-		ORDER BY s.source_id, s.metric, s.id LIMIT $3) l`, seriesColumns, seriesTables), postgres.Planned([]any{
+		ORDER BY s.source_id, s.metric, s.id LIMIT $3) l`, seriesColumns, seriesTables), postgres.WithCustomPlan([]any{
 		workspace, nodes, limit,
 	})...)
 	if err != nil {

@@ -27,7 +27,7 @@ func TestSeriesAreFoundWithoutStatistics(t *testing.T) {
 	db, err := pgtest.Connect(t.Context(), address, 1)
 	require.NoError(t, err)
 	require.NoError(t, db.Migrate(t.Context()))
-	ws := pgtest.Limited(t, db, sources, sources*each)
+	ws := pgtest.LimitedWorkspace(t, db, sources, sources*each)
 	for i := range sources {
 		src := source(t, db, ws, fmt.Sprint("pump-", i))
 		idents, prints := identities(ws, src.ID, 0, each)
@@ -59,7 +59,7 @@ func TestSeriesAreRegisteredWithoutStatistics(t *testing.T) {
 	db, err := pgtest.Connect(t.Context(), address, 1)
 	require.NoError(t, err)
 	require.NoError(t, db.Migrate(t.Context()))
-	ws := pgtest.Limited(t, db, 1, batches*each)
+	ws := pgtest.LimitedWorkspace(t, db, 1, batches*each)
 	src := source(t, db, ws, "pump")
 	db.Close()
 	before := seriesRead(t, address)
@@ -116,7 +116,7 @@ func TestManyNewSourcesAndSeriesReadFewRows(t *testing.T) {
 			require.NoError(t, db.Migrate(t.Context()))
 			require.NoError(t, db.Exec(t.Context(), `ALTER TABLE sources SET (autovacuum_enabled = off)`))
 			require.NoError(t, db.Exec(t.Context(), `ALTER TABLE series SET (autovacuum_enabled = off)`))
-			ws, names := pgtest.Limited(t, db, few+many, (few+many)*each), namesOfSources(few+many)
+			ws, names := pgtest.LimitedWorkspace(t, db, few+many, (few+many)*each), namesOfSources(few+many)
 			if gathered.empty {
 				require.NoError(t, db.Exec(t.Context(), `ANALYZE`))
 			}
@@ -173,7 +173,7 @@ func TestNamesBeyondTheLimitAreRefusedSoon(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	require.NoError(t, db.Migrate(ctx))
-	ws := pgtest.Limited(t, db, limit, 10)
+	ws := pgtest.LimitedWorkspace(t, db, limit, 10)
 	names := namesOfSources(2 * limit)
 	for some := range slices.Chunk(names[:limit], chunk) {
 		_, err := db.CreateSources(ctx, ws, some)

@@ -125,7 +125,7 @@ func (sources seriesSources) read(ctx context.Context, q postgres.Querier, works
 		(SELECT w.retention_days FROM workspaces w WHERE w.id = $1))
 		FROM unnest($2::uuid[]) AS t (id)
 		CROSS JOIN LATERAL (SELECT * FROM sources x WHERE x.workspace_id = $1 AND x.id = t.id OFFSET 0) s`,
-		postgres.Planned([]any{workspace, ids})...)
+		postgres.WithCustomPlan([]any{workspace, ids})...)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (db *Store) SourceLabels(
 		SELECT s.id, s.name, s.node_id, s.unit, s.metrics, s.version, s.deleted_at IS NOT NULL
 		FROM unnest($2::uuid[], $3::bigint[]) AS known (id, version)
 		CROSS JOIN LATERAL (SELECT * FROM sources x WHERE x.workspace_id = $1 AND x.id = known.id OFFSET 0) s
-		WHERE s.version <> known.version`, postgres.Planned([]any{workspace, ids, versions})...)
+		WHERE s.version <> known.version`, postgres.WithCustomPlan([]any{workspace, ids, versions})...)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading source labels: %w", err))
 	}

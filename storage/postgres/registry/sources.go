@@ -100,7 +100,7 @@ func countSource(ctx context.Context, tx pgx.Tx, workspace uuid.UUID) error {
 		Scan(&sources, &limit)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return access.NoWorkspace(workspace)
+		return access.WorkspaceNotFound(workspace)
 	case err != nil:
 		return fmt.Errorf("reading the workspace's limit: %w", err)
 	case sources >= limit:
@@ -246,7 +246,7 @@ func (db *Store) SourcesByID(ctx context.Context, workspace uuid.UUID, ids []uui
 	rows, err := db.pool.Query(ctx, `
 		SELECT s.id FROM unnest($2::uuid[]) AS t (id) CROSS JOIN LATERAL (
 			SELECT x.id, x.deleted_at FROM sources x WHERE x.workspace_id = $1 AND x.id = t.id OFFSET 0) s
-		WHERE s.deleted_at IS NULL`, postgres.Planned([]any{workspace, ids})...)
+		WHERE s.deleted_at IS NULL`, postgres.WithCustomPlan([]any{workspace, ids})...)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("looking up sources: %w", err))
 	}

@@ -31,7 +31,7 @@ func requireConflict(t *testing.T, err error, field string) {
 
 func TestASourceIsStoredAsGiven(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 10, 10)
+	ws := pgtest.LimitedWorkspace(t, db, 10, 10)
 	want := registry.Source{
 		ID: uuid.New(), Name: `'; DROP TABLE sources; -- "%_\ 🚀`,
 		Description: "line one\nline two", NodeID: pgtest.Ptr(uuid.New()),
@@ -49,13 +49,13 @@ func TestASourceIsStoredAsGiven(t *testing.T) {
 	read, err := db.Source(t.Context(), ws, want.ID)
 	require.NoError(t, err)
 	require.Equal(t, want, read)
-	_, err = db.Source(t.Context(), pgtest.Limited(t, db, 10, 10), want.ID)
+	_, err = db.Source(t.Context(), pgtest.LimitedWorkspace(t, db, 10, 10), want.ID)
 	require.Equal(t, fault.NotFound, fault.KindOf(err), "another workspace does not see it")
 }
 
 func TestIdsAndNamesAreTakenOnce(t *testing.T) {
 	db := pgtest.Open(t)
-	ws, other := pgtest.Limited(t, db, 10, 10), pgtest.Limited(t, db, 10, 10)
+	ws, other := pgtest.LimitedWorkspace(t, db, 10, 10), pgtest.LimitedWorkspace(t, db, 10, 10)
 	first := source(t, db, ws, "pump")
 	create := func(ws, id uuid.UUID, name string) error {
 		_, err := db.CreateSource(t.Context(), ws, registry.Source{ID: id, Name: name})
@@ -75,7 +75,7 @@ func TestIdsAndNamesAreTakenOnce(t *testing.T) {
 
 func TestTheLimitOfSourcesIsExact(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 5, 10)
+	ws := pgtest.LimitedWorkspace(t, db, 5, 10)
 	var created, refused atomic.Int64
 	var group errgroup.Group
 	for i := range 20 {
@@ -105,7 +105,7 @@ func TestTheLimitOfSourcesIsExact(t *testing.T) {
 
 func TestAChangeRaisesTheVersionAndAChangeOfNothingDoesNot(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 10, 10)
+	ws := pgtest.LimitedWorkspace(t, db, 10, 10)
 	s := source(t, db, ws, "pump")
 	source(t, db, ws, "fan")
 	rename := func(name string) func(*registry.Source) error {
@@ -144,7 +144,7 @@ func TestAChangeRaisesTheVersionAndAChangeOfNothingDoesNot(t *testing.T) {
 
 func TestSourcesAreFilteredLiterally(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 100, 10)
+	ws := pgtest.LimitedWorkspace(t, db, 100, 10)
 	node := uuid.New()
 	for name, s := range map[string]registry.Source{
 		"100% load": {Tags: map[string]string{"room": "A", "a.b": "1"}}, "1000 load": {Tags: map[string]string{"room": "B"}},
@@ -188,7 +188,7 @@ func TestSourcesAreFilteredLiterally(t *testing.T) {
 
 func TestPagesNeverOverlapWhateverTheOrder(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 100, 10)
+	ws := pgtest.LimitedWorkspace(t, db, 100, 10)
 	want := map[uuid.UUID]bool{}
 	for i := range 23 {
 		s := source(t, db, ws, fmt.Sprintf("%c%d", 'a'+rune(i%3), i))
@@ -244,7 +244,7 @@ func TestPagesNeverOverlapWhateverTheOrder(t *testing.T) {
 
 func TestADeletionIsPendingUntilItIsFinished(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 10, 10)
+	ws := pgtest.LimitedWorkspace(t, db, 10, 10)
 	s := source(t, db, ws, "pump")
 	left, err := db.DeleteSource(t.Context(), ws, s.ID, "req_1")
 	require.NoError(t, err)

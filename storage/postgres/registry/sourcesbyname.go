@@ -98,7 +98,7 @@ func sourceIDsByName(
 ) (map[string]uuid.UUID, error) {
 	rows, err := q.Query(ctx, `
 		SELECT name, id FROM sources WHERE workspace_id = $1 AND name = ANY($2) AND deleted_at IS NULL`,
-		postgres.Planned([]any{workspace, names})...)
+		postgres.WithCustomPlan([]any{workspace, names})...)
 	if err != nil {
 		return nil, fmt.Errorf("looking up sources by name: %w", err)
 	}

@@ -16,7 +16,7 @@ import (
 
 func TestSourcesAreCreatedByNameOnce(t *testing.T) {
 	db := pgtest.Open(t)
-	ws, other := pgtest.Limited(t, db, 10, 10), pgtest.Limited(t, db, 10, 10)
+	ws, other := pgtest.LimitedWorkspace(t, db, 10, 10), pgtest.LimitedWorkspace(t, db, 10, 10)
 	pump := source(t, db, ws, "pump")
 	created, err := db.CreateSources(t.Context(), ws, []string{"fan", "pump", "fan", "Fan"})
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestSourcesAreCreatedByNameOnce(t *testing.T) {
 func TestSourcesByNameObeyTheLimitExactly(t *testing.T) {
 	const limit, workers, each = 20, 8, 12
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, limit, 10)
+	ws := pgtest.LimitedWorkspace(t, db, limit, 10)
 	var mu sync.Mutex
 	ids := map[string]uuid.UUID{}
 	var group errgroup.Group
@@ -92,7 +92,7 @@ func TestInAMissingWorkspaceNoSourceIsCreated(t *testing.T) {
 
 func TestANameThatARenameTakesMeanwhileIsTheRenamedSource(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 100, 10)
+	ws := pgtest.LimitedWorkspace(t, db, 100, 10)
 	var group errgroup.Group
 	for i := range 20 {
 		s := source(t, db, ws, fmt.Sprint("old ", i))

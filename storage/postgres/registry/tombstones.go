@@ -49,7 +49,7 @@ func (db *Store) AddTombstones(ctx context.Context, tombstones []Tombstone) erro
 		batch.Queue(`INSERT INTO tombstones AS t
 			(sequence, partition, record_version, ordinal, workspace_id, source_id, metric, from_us, to_us, version_ceiling)
 			VALUES (nextval('tombstone_sequence'), $1, $2, $3, $4, $5, $6, $7, $8, $9)
-			ON CONFLICT (partition, record_version, ordinal) DO UPDATE SET `+DoAgain,
+			ON CONFLICT (partition, record_version, ordinal) DO UPDATE SET `+ResetDeletion,
 			t.Partition, int64(t.RecordVersion), t.Ordinal, t.Workspace, t.Source, t.Metric, t.FromUS, t.ToUS, int64(t.Ceiling))
 	}
 	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
@@ -67,10 +67,10 @@ const SelectTombstones = `SELECT ` + tombstoneColumns + ` FROM tombstones`
 // ConsumerState is the state that a consumer needs before it writes.
 type ConsumerState struct {
 	Generations Generations
-	// Changed are the sources with tombstones that became visible after the earlier state.
+	// ChangedSources are the sources with tombstones that became visible after the earlier state.
 	// Gone are the workspaces that were deleted after it.
-	Changed []SourceID
-	Gone    []uuid.UUID
+	ChangedSources    []SourceID
+	DeletedWorkspaces []uuid.UUID
 	// More reports that there are more changes than these. Cached tombstones of any source
 	// may then be stale.
 	More bool
@@ -125,7 +125,7 @@ const (
 
 func (s *ConsumerState) collectChanges(rows pgx.Rows) error {
 	for rows.Next() {
-		if len(s.Changed)+len(s.Gone) == maxChanges {
+		if len(s.ChangedSources)+len(s.DeletedWorkspaces) == maxChanges {
 			s.More = true
 			continue
 		}
@@ -135,23 +135,23 @@ func (s *ConsumerState) collectChanges(rows pgx.Rows) error {
 			return err
 		}
 		if source == nil {
-			s.Gone = append(s.Gone, workspace)
+			s.DeletedWorkspaces = append(s.DeletedWorkspaces, workspace)
 		} else {
-			s.Changed = append(s.Changed, SourceID{workspace, *source})
+			s.ChangedSources = append(s.ChangedSources, SourceID{workspace, *source})
 		}
 	}
 	return rows.Err()
 }
 
-// SourceFloor is a source of which points with a version of at least Floor are to be stored.
-type SourceFloor struct {
+// SourceMinVersion is a source of which points with a version of at least Floor are to be stored.
+type SourceMinVersion struct {
 	SourceID
-	Floor uint64
+	MinVersion uint64
 }
 
-// TombstonesOf returns the tombstones of sources that can cover points of these versions,
+// SourceTombstones returns the tombstones of sources that can cover points of these versions,
 // and those of their workspaces that are deleted.
-func (db *Store) TombstonesOf(ctx context.Context, sources []SourceFloor) (
+func (db *Store) SourceTombstones(ctx context.Context, sources []SourceMinVersion) (
 	tombstones []Tombstone, deleted []uuid.UUID, err error,
 ) {
 	if len(sources) == 0 {
@@ -160,7 +160,7 @@ func (db *Store) TombstonesOf(ctx context.Context, sources []SourceFloor) (
 	workspaces, ids := make([]uuid.UUID, len(sources)), make([]uuid.UUID, len(sources))
 	floors := make([]int64, len(sources))
 	for i, s := range sources {
-		workspaces[i], ids[i], floors[i] = s.Workspace, s.Source, int64(s.Floor)
+		workspaces[i], ids[i], floors[i] = s.Workspace, s.Source, int64(s.MinVersion)
 	}
 	batch := &pgx.Batch{}
 	batch.Queue(selectForSources, workspaces, ids, floors).Query(func(rows pgx.Rows) (err error) {

@@ -19,13 +19,13 @@ type UnsettledDeletion struct {
 	// Executed reports that its points were deleted once. They are deleted again when no
 	// insert from before the tombstone can still be running.
 	Executed bool
-	// Settles reports that deleting its points now is the last time.
-	Settles bool
+	// Final reports that deleting its points now is the last time.
+	Final bool
 }
 
-// DoAgain is the SET list that resets the deletion of tombstone t, so that it is executed
+// ResetDeletion is the SET list that resets the deletion of tombstone t, so that it is executed
 // again from the beginning.
-const DoAgain = `attempt = t.attempt + 1, pending_since = now(), executed_at = NULL, settled_at = NULL`
+const ResetDeletion = `attempt = t.attempt + 1, pending_since = now(), executed_at = NULL, settled_at = NULL`
 
 const selectUnsettled = `SELECT ` + tombstoneColumns + `, sequence, attempt, executed_at IS NOT NULL,
 	pending_since <= now() - make_interval(secs => $1) FROM tombstones WHERE settled_at IS NULL AND `
@@ -55,7 +55,7 @@ func collectUnsettled(rows pgx.Rows, err error) ([]UnsettledDeletion, error) {
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p UnsettledDeletion, err error) {
 		var version, ceiling int64
 		err = row.Scan(&p.Partition, &version, &p.Ordinal, &p.Workspace, &p.Source, &p.Metric, &p.FromUS, &p.ToUS, &ceiling,
-			&p.Sequence, &p.Attempt, &p.Executed, &p.Settles)
+			&p.Sequence, &p.Attempt, &p.Executed, &p.Final)
 		p.RecordVersion, p.Ceiling = uint64(version), uint64(ceiling)
 		return p, err
 	})
@@ -65,12 +65,12 @@ func collectUnsettled(rows pgx.Rows, err error) ([]UnsettledDeletion, error) {
 	return list, nil
 }
 
-// DeletionsDone marks deletions that DueDeletions returned as executed or settled. It does
+// MarkDeletionsDone marks deletions that DueDeletions returned as executed or settled. It does
 // not change deletions that were reset since.
-func (db *Store) DeletionsDone(ctx context.Context, done []UnsettledDeletion) error {
+func (db *Store) MarkDeletionsDone(ctx context.Context, done []UnsettledDeletion) error {
 	sequences, attempts, settle := make([]int64, len(done)), make([]int32, len(done)), make([]bool, len(done))
 	for i, d := range done {
-		sequences[i], attempts[i], settle[i] = d.Sequence, d.Attempt, d.Settles
+		sequences[i], attempts[i], settle[i] = d.Sequence, d.Attempt, d.Final
 	}
 	_, err := db.pool.Exec(
 		ctx,
@@ -84,9 +84,9 @@ func (db *Store) DeletionsDone(ctx context.Context, done []UnsettledDeletion) er
 	return nil
 }
 
-// RepeatDeletionsOf resets the deletions of sources that became visible after a
+// RepeatSourceDeletions resets the deletions of sources that became visible after a
 // ConsumerState, because rows of these sources were stored without applying them.
-func (db *Store) RepeatDeletionsOf(ctx context.Context, sources []SourceID, since int64) error {
+func (db *Store) RepeatSourceDeletions(ctx context.Context, sources []SourceID, since int64) error {
 	workspaces, ids := make([]uuid.UUID, len(sources)), make([]uuid.UUID, len(sources))
 	for i, s := range sources {
 		workspaces[i], ids[i] = s.Workspace, s.Source
@@ -116,7 +116,7 @@ func (db *Store) RepeatWorkspaceDeletions(ctx context.Context, workspaces []uuid
 }
 
 func (db *Store) repeatDeletions(ctx context.Context, condition string, args ...any) error {
-	if _, err := db.pool.Exec(ctx, `UPDATE tombstones t SET `+DoAgain+` WHERE `+condition, args...); err != nil {
+	if _, err := db.pool.Exec(ctx, `UPDATE tombstones t SET `+ResetDeletion+` WHERE `+condition, args...); err != nil {
 		return postgres.Classify(fmt.Errorf("repeating deletions: %w", err))
 	}
 	return nil

@@ -49,13 +49,13 @@ func TestTombstonesBecomeVisibleInTheirOrder(t *testing.T) {
 	time.Sleep(300 * time.Millisecond)
 	between, err := db.ConsumerState(t.Context(), "points", state.AsOf)
 	require.NoError(t, err)
-	require.Empty(t, between.Changed, "a writer with a higher number waits")
+	require.Empty(t, between.ChangedSources, "a writer with a higher number waits")
 	require.NoError(t, tx.Commit(t.Context()))
 	require.NoError(t, <-written)
 	after, err := db.ConsumerState(t.Context(), "points", between.AsOf)
 	require.NoError(t, err)
 	require.Equal(
-		t, []registry.SourceID{{Workspace: workspace, Source: slow}, {Workspace: workspace, Source: fast}}, after.Changed,
+		t, []registry.SourceID{{Workspace: workspace, Source: slow}, {Workspace: workspace, Source: fast}}, after.ChangedSources,
 	)
 }
 
@@ -70,8 +70,8 @@ func TestADeletedWorkspaceIsReportedInTheSameOrder(t *testing.T) {
 	}
 	state, err := db.ConsumerState(t.Context(), "points", begin.AsOf)
 	require.NoError(t, err)
-	require.Equal(t, []uuid.UUID{workspace.ID}, state.Gone)
-	_, gone, err := db.TombstonesOf(t.Context(), []registry.SourceFloor{
+	require.Equal(t, []uuid.UUID{workspace.ID}, state.DeletedWorkspaces)
+	_, gone, err := db.SourceTombstones(t.Context(), []registry.SourceMinVersion{
 		{SourceID: registry.SourceID{Workspace: workspace.ID, Source: uuid.New()}},
 	})
 	require.NoError(t, err)
@@ -97,22 +97,22 @@ func TestADeletionSettlesOnlyUnderItsLastAttempt(t *testing.T) {
 	first := due(time.Hour)
 	require.Len(t, first, 1)
 	require.Equal(t, tombstone, first[0].Tombstone)
-	require.False(t, first[0].Settles)
-	require.NoError(t, db.DeletionsDone(t.Context(), first))
+	require.False(t, first[0].Final)
+	require.NoError(t, db.MarkDeletionsDone(t.Context(), first))
 	require.Empty(t, due(time.Hour), "it is executed again when it is old enough")
 	require.True(t, unsettled()[0].Executed)
 
 	last := due(0)
 	require.Len(t, last, 1)
-	require.True(t, last[0].Settles)
-	require.NoError(t, db.RepeatDeletionsOf(
+	require.True(t, last[0].Final)
+	require.NoError(t, db.RepeatSourceDeletions(
 		t.Context(), []registry.SourceID{{Workspace: tombstone.Workspace, Source: tombstone.Source}}, begin.AsOf,
 	))
-	require.NoError(t, db.DeletionsDone(t.Context(), last), "rows came in between")
+	require.NoError(t, db.MarkDeletionsDone(t.Context(), last), "rows came in between")
 	require.Len(t, unsettled(), 1)
 	require.False(t, unsettled()[0].Executed)
 
-	require.NoError(t, db.DeletionsDone(t.Context(), due(0)))
+	require.NoError(t, db.MarkDeletionsDone(t.Context(), due(0)))
 	require.Empty(t, unsettled())
 	waiting, _, err := db.UnexecutedDeletions(t.Context())
 	require.NoError(t, err)

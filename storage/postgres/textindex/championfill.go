@@ -34,7 +34,7 @@ func (db *Store) DueChampionLists(ctx context.Context, limit int) ([]ChampionLis
 // writers only while it writes the list.
 func (db *Store) RefreshChampionList(ctx context.Context, list ChampionList) error {
 	f := championFill{db: db, list: list}
-	err := db.root.Reading(ctx, func(tx pgx.Tx) error { return f.read(ctx, tx) })
+	err := db.root.InReadTx(ctx, func(tx pgx.Tx) error { return f.read(ctx, tx) })
 	if err == nil && f.found {
 		err = db.root.InBulkTx(ctx, func(tx pgx.Tx) error { return f.write(ctx, tx) })
 	}

@@ -59,7 +59,7 @@ func (s *textSearch) gatherPostings(ctx context.Context, terms []searchTerm, mor
 	for i := range terms {
 		switch t := &terms[i]; {
 		case s.usesChampionList(t):
-			s.cut, listed = retrieval.TextHeaviest, append(listed, *t)
+			s.cut, listed = retrieval.TextTopWeighted, append(listed, *t)
 		default:
 			full = append(full, *t)
 		}

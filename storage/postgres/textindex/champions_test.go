@@ -35,8 +35,8 @@ func refreshLists(t testing.TB, db *pgtest.DB) int {
 // nodes are read besides them.
 func lowerLimits(dbs ...*pgtest.DB) {
 	for _, db := range dbs {
-		db.BoundSearches(50, 100, 100, 5_000)
-		db.BoundChampions(20, 10)
+		db.SetSearchLimits(50, 100, 100, 5_000)
+		db.SetChampionLimits(20, 10)
 	}
 }
 
@@ -73,13 +73,13 @@ func remove(t testing.TB, db *pgtest.DB, ws uuid.UUID, deleted bool, ids ...uuid
 }
 
 // requireCut checks the first hits of a search for the common word, and which postings were read.
-func requireCut(t testing.TB, db *pgtest.DB, ws uuid.UUID, cut retrieval.TextCut, first ...uuid.UUID) {
+func requireCut(t testing.TB, db *pgtest.DB, ws uuid.UUID, cut retrieval.TextTruncation, first ...uuid.UUID) {
 	t.Helper()
 	for _, memory := range []int64{-1, 1 << 20} {
-		db.ForgetTexts(memory)
+		db.ResetTextCache(memory)
 		found, err := db.SearchText(t.Context(), ws, lexical.Parse("common "), retrieval.Filter{}, 10, 0)
 		require.NoError(t, err)
-		require.Equal(t, cut, found.Cut)
+		require.Equal(t, cut, found.Truncation)
 		require.Len(t, found.Hits, 10)
 		for i, id := range first {
 			require.Equal(t, id, found.Hits[i].Node, "hit %d with %d bytes of memory", i, memory)
@@ -117,22 +117,22 @@ func TestAWordOfTooManyNodesFindsTheHeaviestHoweverOldItIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := pgtest.Open(t)
 			lowerLimits(db)
-			ws := pgtest.Limited(t, db, 1, 1)
+			ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 			ids := insertCommonTexts(t, db, ws, 400)
 			rewrite(t, db, ws, ids[place], "common common reading")
 			require.Positive(t, refreshLists(t, db))
-			requireCut(t, db, ws, retrieval.TextHeaviest, ids[place])
+			requireCut(t, db, ws, retrieval.TextTopWeighted, ids[place])
 			requireLists(t, db)
 
 			rewrite(t, db, ws, ids[place], "nothing of it")
 			rewrite(t, db, ws, ids[200], "common common common")
-			requireCut(t, db, ws, retrieval.TextHeaviest, ids[200])
+			requireCut(t, db, ws, retrieval.TextTopWeighted, ids[200])
 			rewrite(t, db, ws, ids[place], "common reading")
-			requireCut(t, db, ws, retrieval.TextHeaviest, ids[200], ids[place])
+			requireCut(t, db, ws, retrieval.TextTopWeighted, ids[200], ids[place])
 			remove(t, db, ws, true, ids[200])
-			requireCut(t, db, ws, retrieval.TextHeaviest, ids[place])
+			requireCut(t, db, ws, retrieval.TextTopWeighted, ids[place])
 			remove(t, db, ws, false, ids[200])
-			requireCut(t, db, ws, retrieval.TextHeaviest, ids[200], ids[place])
+			requireCut(t, db, ws, retrieval.TextTopWeighted, ids[200], ids[place])
 			requireLists(t, db)
 		})
 	}
@@ -143,7 +143,7 @@ func TestAWordOfTooManyNodesFindsTheHeaviestHoweverOldItIs(t *testing.T) {
 func TestTwoFrequentWordsFindTheNodeThatBothSuit(t *testing.T) {
 	db := pgtest.Open(t)
 	lowerLimits(db)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	ids := insertCommonTexts(t, db, ws, 400)
 	rewrite(t, db, ws, ids[7], "common reading")
 	for i := 30; i < 40; i++ {
@@ -154,13 +154,13 @@ func TestTwoFrequentWordsFindTheNodeThatBothSuit(t *testing.T) {
 	found, err := db.SearchText(t.Context(), ws, lexical.Parse("common reading "), retrieval.Filter{}, 10, 0)
 	require.NoError(t, err)
 	require.Equal(t, ids[7], found.Hits[0].Node)
-	require.Equal(t, retrieval.TextHeaviest, found.Cut)
+	require.Equal(t, retrieval.TextTopWeighted, found.Truncation)
 }
 
 func TestAListThatLosesItsNodesIsFilledAgain(t *testing.T) {
 	db := pgtest.Open(t)
 	lowerLimits(db)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	ids := insertCommonTexts(t, db, ws, 400)
 	for i, id := range ids[:60] {
 		rewrite(t, db, ws, id, strings.Repeat("common ", 6)+strings.Repeat(" reading", 1+i))
@@ -170,15 +170,15 @@ func TestAListThatLosesItsNodesIsFilledAgain(t *testing.T) {
 	for i := range 4 { // the next 20 of the 60 become champions
 		remove(t, db, ws, true, ids[11*i:11*i+11]...)
 		require.Positive(t, refreshLists(t, db))
-		requireCut(t, db, ws, retrieval.TextHeaviest, ids[11*i+11], ids[11*i+12])
+		requireCut(t, db, ws, retrieval.TextTopWeighted, ids[11*i+11], ids[11*i+12])
 		requireLists(t, db)
 	}
 	for i, id := range ids[200:250] { // more than twice the size of the list is added to it
 		rewrite(t, db, ws, id, strings.Repeat("common ", 20)+strings.Repeat(" one", 1+i))
 	}
-	requireCut(t, db, ws, retrieval.TextHeaviest, ids[200], ids[201])
+	requireCut(t, db, ws, retrieval.TextTopWeighted, ids[200], ids[201])
 	require.Positive(t, refreshLists(t, db))
-	requireCut(t, db, ws, retrieval.TextHeaviest, ids[200], ids[201])
+	requireCut(t, db, ws, retrieval.TextTopWeighted, ids[200], ids[201])
 	requireLists(t, db)
 
 	remove(t, db, ws, true, ids[:350]...)
@@ -195,13 +195,13 @@ func TestAListThatLosesItsNodesIsFilledAgain(t *testing.T) {
 func TestAWriterWithoutListsInvalidatesThem(t *testing.T) {
 	db := pgtest.Open(t)
 	lowerLimits(db)
-	ws, other := pgtest.Limited(t, db, 1, 1), pgtest.Limited(t, db, 1, 1)
+	ws, other := pgtest.LimitedWorkspace(t, db, 1, 1), pgtest.LimitedWorkspace(t, db, 1, 1)
 	ids := insertCommonTexts(t, db, ws, 400)
 	insertCommonTexts(t, db, other, 400)
 	rewrite(t, db, ws, ids[0], "common common")
 	rewrite(t, db, ws, ids[1], "common common of")
 	refreshLists(t, db)
-	requireCut(t, db, ws, retrieval.TextHeaviest, ids[0], ids[1])
+	requireCut(t, db, ws, retrieval.TextTopWeighted, ids[0], ids[1])
 
 	require.NoError(t, db.Exec(
 		t.Context(), `UPDATE lexical_postings SET count = 9 WHERE workspace_id = $1 AND node_id = $2 AND term = 'common'`, ws,
@@ -211,10 +211,10 @@ func TestAWriterWithoutListsInvalidatesThem(t *testing.T) {
 		t.Context(), `UPDATE lexical_nodes SET length = length WHERE workspace_id = $1 AND node_id = $2`, ws, ids[5],
 	))
 	requireCut(t, db, ws, retrieval.TextNewest)
-	requireCut(t, db, other, retrieval.TextHeaviest)
+	requireCut(t, db, other, retrieval.TextTopWeighted)
 	rewrite(t, db, ws, ids[6], "common common of one")
 	require.Positive(t, refreshLists(t, db))
-	requireCut(t, db, ws, retrieval.TextHeaviest, ids[5], ids[0], ids[1], ids[6])
+	requireCut(t, db, ws, retrieval.TextTopWeighted, ids[5], ids[0], ids[1], ids[6])
 	requireLists(t, db)
 }
 
@@ -238,7 +238,7 @@ func TestTextsFromBeforeTheListsGetThem(t *testing.T) {
 func TestALaneThatIsMadeAgainHasItsLists(t *testing.T) {
 	db := pgtest.Open(t)
 	lowerLimits(db)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	ids := insertCommonTexts(t, db, ws, 400)
 	require.NoError(t, db.Exec(t.Context(), `INSERT INTO graph_heads VALUES ($1, 1)`, ws))
 	rewrite(t, db, ws, ids[3], "common common")
@@ -258,7 +258,7 @@ func TestALaneThatIsMadeAgainHasItsLists(t *testing.T) {
 	}
 	fill()
 	require.Positive(t, refreshLists(t, db))
-	requireCut(t, db, ws, retrieval.TextHeaviest, ids[3])
+	requireCut(t, db, ws, retrieval.TextTopWeighted, ids[3])
 	requireLists(t, db)
 
 	// Another version of the analysis writes all rows again.
@@ -266,7 +266,7 @@ func TestALaneThatIsMadeAgainHasItsLists(t *testing.T) {
 	require.NoError(t, db.Exec(t.Context(), `UPDATE lexical_nodes SET digest = 'other'`))
 	fill()
 	refreshLists(t, db)
-	requireCut(t, db, ws, retrieval.TextHeaviest, ids[3])
+	requireCut(t, db, ws, retrieval.TextTopWeighted, ids[3])
 	requireLists(t, db)
 }
 
@@ -275,7 +275,7 @@ func TestListsAreRightWhileOthersWrite(t *testing.T) {
 	url := testenv.Postgres(t)
 	writer, maintainer := pgtest.OpenAt(t, url), pgtest.OpenAt(t, url)
 	lowerLimits(writer, maintainer)
-	ws := pgtest.Limited(t, writer, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, writer, 1, 1)
 	r := rand.New(rand.NewPCG(12, 1))
 	nodes := textNodes(r, 300)
 	pgtest.InsertNodes(t, writer, ws, nodes)
@@ -327,7 +327,7 @@ func TestListsAreRightWhileOthersWrite(t *testing.T) {
 func TestWhatChampionsFindIsScoredWhole(t *testing.T) {
 	db := pgtest.Open(t)
 	lowerLimits(db)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	r := rand.New(rand.NewPCG(14, 1))
 	nodes := textNodes(r, 400)
 	pgtest.InsertNodes(t, db, ws, nodes)
@@ -339,13 +339,13 @@ func TestWhatChampionsFindIsScoredWhole(t *testing.T) {
 	}
 	cuts := 0
 	for round := range 200 {
-		db.BoundSearches(50, 100, 100, []int{5_000, 5}[round%2])
+		db.SetSearchLimits(50, 100, 100, []int{5_000, 5}[round%2])
 		q := lexical.Parse(someText(r, 4) + " ")
 		filter, passes := someSearchFilter(r)
 		scores := referenceBM25(nodes, q)
 		found, err := db.SearchText(t.Context(), ws, q, filter, 10, 0)
 		require.NoError(t, err)
-		if found.Cut == retrieval.TextHeaviest {
+		if found.Truncation == retrieval.TextTopWeighted {
 			cuts++
 		}
 		for _, hit := range found.Hits {

@@ -45,9 +45,9 @@ type IndexProgress struct {
 	Built    bool // false: the build is in progress
 }
 
-// StandingTexts reads the current texts of nodes. It leaves out nodes that are deleted or whose
+// LiveTexts reads the current texts of nodes. It leaves out nodes that are deleted or whose
 // workspace is deleted.
-func (db *Store) StandingTexts(ctx context.Context, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
+func (db *Store) LiveTexts(ctx context.Context, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
 	return liveTexts(ctx, db.pool, refs)
 }
 
@@ -58,7 +58,7 @@ func liveTexts(ctx context.Context, q postgres.Querier, refs []NodeRef) (map[Nod
 		FROM unnest($1::uuid[], $2::uuid[]) AS t (workspace, node)
 		JOIN workspaces w ON w.id = t.workspace AND w.deleted_at IS NULL
 		CROSS JOIN LATERAL (SELECT * FROM nodes x WHERE x.workspace_id = t.workspace AND x.id = t.node OFFSET 0) n
-		WHERE NOT n.deleted`, postgres.Planned([]any{workspaces, ids})...,
+		WHERE NOT n.deleted`, postgres.WithCustomPlan([]any{workspaces, ids})...,
 	)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading nodes to index: %w", err))
@@ -88,7 +88,7 @@ func indexedNodes(
 		CROSS JOIN LATERAL (
 			SELECT * FROM embedding_nodes x WHERE x.index_id = $1 AND x.workspace_id = t.workspace
 			AND x.node_id = t.node OFFSET 0) e`,
-		postgres.Planned([]any{index, workspaces, ids})...)
+		postgres.WithCustomPlan([]any{index, workspaces, ids})...)
 	if err != nil {
 		return nil, postgres.Classify(fmt.Errorf("reading what is indexed: %w", err))
 	}
@@ -164,8 +164,8 @@ func (w *IndexWriter) Release(ctx context.Context) {
 	w.conn.Release()
 }
 
-// StandingTexts is Store.StandingTexts on the connection of the writer.
-func (w *IndexWriter) StandingTexts(ctx context.Context, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
+// LiveTexts is Store.StandingTexts on the connection of the writer.
+func (w *IndexWriter) LiveTexts(ctx context.Context, refs []NodeRef) (map[NodeRef]NodeTexts, error) {
 	return liveTexts(ctx, w.conn, refs)
 }
 
@@ -193,8 +193,8 @@ func (w *IndexWriter) Intend(ctx context.Context, nodes []IndexedNode) error {
 
 // IndexedBatch describes what was written to an index.
 type IndexedBatch struct {
-	Nodes []IndexedNode // nodes that it now contains
-	Gone  []NodeRef     // nodes that were removed from it
+	Nodes   []IndexedNode // nodes that it now contains
+	Removed []NodeRef     // nodes that were removed from it
 	// Progress has for each workspace the sequence of the change up to which the index is
 	// complete. A stored sequence is never lowered. Workspaces whose progress is not known are
 	// left out.
@@ -204,11 +204,11 @@ type IndexedBatch struct {
 // Complete records what was written, in one transaction.
 func (w *IndexWriter) Complete(ctx context.Context, done IndexedBatch) error {
 	err := pgx.BeginFunc(ctx, w.conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, postgres.ByIndexes); err != nil {
+		if _, err := tx.Exec(ctx, postgres.UseIndexScans); err != nil {
 			return err
 		}
 		c := indexedColumns(done.Nodes)
-		sums, err := changedSums(ctx, tx, w.index, append(slices.Clone(done.Gone), c.refs...))
+		sums, err := changedSums(ctx, tx, w.index, append(slices.Clone(done.Removed), c.refs...))
 		if err != nil {
 			return err
 		}
@@ -224,7 +224,7 @@ func (w *IndexWriter) Complete(ctx context.Context, done IndexedBatch) error {
 		if err != nil {
 			return err
 		}
-		workspaces, ids := refColumns(done.Gone)
+		workspaces, ids := refColumns(done.Removed)
 		_, err = tx.Exec(ctx, `DELETE FROM embedding_nodes e USING unnest($2::uuid[], $3::uuid[]) AS t (workspace, node)
 			WHERE e.index_id = $1 AND e.workspace_id = t.workspace AND e.node_id = t.node`, w.index, workspaces, ids)
 		if err != nil {

@@ -93,10 +93,10 @@ func (db *Store) ChangedNodes(
 	return list, postgres.Classify(err)
 }
 
-// StandingNodes returns the ids of at most limit live nodes, sorted, that come after the id after
+// LiveNodes returns the ids of at most limit live nodes, sorted, that come after the id after
 // (nil: from the first) and were created by a change up to the sequence to. The bound ensures that
 // the remaining nodes do not increase while they are read.
-func (db *Store) StandingNodes(
+func (db *Store) LiveNodes(
 	ctx context.Context, workspace uuid.UUID, to int64, after *uuid.UUID, limit int,
 ) ([]uuid.UUID, error) {
 	position, from := uuid.Nil, ">=" // a client may have chosen the lowest id

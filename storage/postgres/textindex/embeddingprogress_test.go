@@ -18,7 +18,7 @@ import (
 
 func TestNodesThatChangedAreReadByTheChangeAndFromAnIndex(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	list, _ := plainNodes(slices.Repeat([]string{"pump"}, 3000))
 	pgtest.InsertNodes(t, db, ws, list)
 	require.NoError(t, db.Exec(t.Context(), `UPDATE nodes SET changed_by = place / 3, created_by = place / 3 FROM
@@ -52,7 +52,7 @@ func TestNodesThatChangedAreReadByTheChangeAndFromAnIndex(t *testing.T) {
 	plans, err := r.Plans(t.Context(), db)
 	require.NoError(t, err)
 	require.Contains(t, strings.Join(plans, "\n"), "nodes_changed", "%s", fmt.Sprint(plans[:1]))
-	standing, err := db.StandingNodes(t.Context(), ws, 900, nil, math.MaxInt32)
+	standing, err := db.LiveNodes(t.Context(), ws, 900, nil, math.MaxInt32)
 	require.NoError(t, err)
 	require.Len(t, standing, 2702)
 }

@@ -1,19 +1,19 @@
 package textindex
 
-// BoundSearches lowers the limits of searches, so that tests reach them with few postings and with few
+// SetSearchLimits lowers the limits of searches, so that tests reach them with few postings and with few
 // nodes that pass a filter.
-func (db *Store) BoundSearches(first, postings, lookups int64, few int) {
+func (db *Store) SetSearchLimits(first, postings, lookups int64, few int) {
 	db.limits.first, db.limits.postings, db.limits.lookups, db.limits.maxMatches = first, postings, lookups, few
 }
 
-// BoundChampions sets the number of postings of champion lists, and the number of the newest postings
+// SetChampionLimits sets the number of postings of champion lists, and the number of the newest postings
 // that are read besides them.
-func (db *Store) BoundChampions(kept, newest int64) {
+func (db *Store) SetChampionLimits(kept, newest int64) {
 	db.limits.minChampions, db.limits.maxChampions, db.limits.newest, db.limits.checkInterval = kept, kept, newest, 1
 }
 
-// ForgetTexts replaces the text cache by an empty one of maxBytes; negative: by none.
-func (db *Store) ForgetTexts(maxBytes int64) {
+// ResetTextCache replaces the text cache by an empty one of maxBytes; negative: by none.
+func (db *Store) ResetTextCache(maxBytes int64) {
 	db.cache = nil
 	if maxBytes >= 0 {
 		db.cache = newTextCache(maxBytes)

@@ -40,7 +40,7 @@ func (w *graphFixture) workspace(t require.TestingT) uuid.UUID {
 // withoutChampions returns the same database with separate caches, which is searched as if no
 // champion list was filled.
 func withoutChampions(db *pgtest.DB) *pgtest.DB {
-	other := pgtest.On(db.Pool())
+	other := pgtest.FromPool(db.Pool())
 	other.Texts = db.WithoutChampions()
 	return other
 }

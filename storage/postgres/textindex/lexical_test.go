@@ -37,7 +37,7 @@ func someText(r *rand.Rand, most int) string {
 
 // textNodes returns nodes whose names are in no query.
 func textNodes(r *rand.Rand, n int) []graph.Node {
-	list := pgtest.SomeNodes(r, n)
+	list := pgtest.RandomNodes(r, n)
 	for i := range list {
 		list[i].Name = "n" + strings.ReplaceAll(uuid.NewString(), "-", "")
 		list[i].Description = pgtest.Ptr(someText(r, 30))
@@ -108,7 +108,7 @@ func someSearchFilter(r *rand.Rand) (f retrieval.Filter, passes func(*graph.Node
 	if r.IntN(2) == 0 {
 		f.Properties = map[string][]jsontext.Value{}
 		for range 1 + r.IntN(3) {
-			for _, value := range pgtest.SomeProperties(r) {
+			for _, value := range pgtest.RandomProperties(r) {
 				f.Properties["k"] = append(f.Properties["k"], value)
 			}
 		}
@@ -144,7 +144,7 @@ func byWords(
 // they are sufficient or read more, and a limit of zero nodes that pass a filter.
 func TestSearchRanksAsBM25ByTheBook(t *testing.T) {
 	db := pgtest.Open(t)
-	ws, other := pgtest.Limited(t, db, 1, 1), pgtest.Limited(t, db, 1, 1)
+	ws, other := pgtest.LimitedWorkspace(t, db, 1, 1), pgtest.LimitedWorkspace(t, db, 1, 1)
 	r := rand.New(rand.NewPCG(3, 9))
 	nodes := textNodes(r, 200)
 	for _, in := range []uuid.UUID{ws, other} { // the same ids and texts in both
@@ -161,9 +161,9 @@ func TestSearchRanksAsBM25ByTheBook(t *testing.T) {
 		bound := [][4]int64{
 			{20_000, 20_000, 8_000, 5_000}, {1, all, all, 5_000}, {20, all, all, 5_000}, {20, all, all, 0},
 		}[round%4]
-		db.BoundSearches(bound[0], bound[1], bound[2], int(bound[3]))
+		db.SetSearchLimits(bound[0], bound[1], bound[2], int(bound[3]))
 		if round%5 < 3 { // otherwise terms of earlier searches are cached
-			db.ForgetTexts([]int64{-1, 0, 1 << 20}[round%5])
+			db.ResetTextCache([]int64{-1, 0, 1 << 20}[round%5])
 		}
 		q := lexical.Parse(someText(r, 6) + " ")
 		filter, passes := someSearchFilter(r)
@@ -191,7 +191,7 @@ func TestSearchRanksAsBM25ByTheBook(t *testing.T) {
 // With any limits, every hit passes the filter, and its score is at most the exact one.
 func TestASearchThatIsCutShortFindsNothingThatDoesNotPass(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	r := rand.New(rand.NewPCG(4, 9))
 	nodes := textNodes(r, 200)
 	pgtest.InsertNodes(t, db, ws, nodes)
@@ -201,7 +201,7 @@ func TestASearchThatIsCutShortFindsNothingThatDoesNotPass(t *testing.T) {
 		byID[nodes[i].ID] = &nodes[i]
 	}
 	for range 150 {
-		db.BoundSearches(1+r.Int64N(30), 1+r.Int64N(100), 1+r.Int64N(30), r.IntN(30))
+		db.SetSearchLimits(1+r.Int64N(30), 1+r.Int64N(100), 1+r.Int64N(30), r.IntN(30))
 		q := lexical.Parse(someText(r, 6) + " ")
 		filter, passes := someSearchFilter(r)
 		scores := referenceBM25(nodes, q)
@@ -217,7 +217,7 @@ func TestASearchThatIsCutShortFindsNothingThatDoesNotPass(t *testing.T) {
 // sorted newest first.
 func TestAWordOfTooManyNodesFindsTheNewest(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	var names, texts []string
 	for i := range 400 {
 		names, texts = append(names, fmt.Sprintf("n%d", i)), append(texts, "one common reading of many")
@@ -226,8 +226,8 @@ func TestAWordOfTooManyNodesFindsTheNewest(t *testing.T) {
 	ids := insertTexts(t, db, ws, names, texts)
 	index(t, db, ws, ids...)
 	for _, memory := range []int64{-1, 1 << 20} {
-		db.ForgetTexts(memory)
-		db.BoundSearches(50, 100, 100, 5_000)
+		db.ResetTextCache(memory)
+		db.SetSearchLimits(50, 100, 100, 5_000)
 		hits := byWords(t, db, ws, lexical.Parse("common "), retrieval.Filter{}, 10)
 		require.Len(t, hits, 10)
 		for i, hit := range hits {
@@ -255,7 +255,7 @@ func dumpLexical(t testing.TB, db *pgtest.DB, ws uuid.UUID) string {
 
 func TestHoweverTheNodesCameTheLaneIsAsIfItWereMadeAtOnce(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	r := rand.New(rand.NewPCG(5, 9))
 	nodes := textNodes(r, 60)
 	pgtest.InsertNodes(t, db, ws, nodes)
@@ -307,7 +307,7 @@ func TestHoweverTheNodesCameTheLaneIsAsIfItWereMadeAtOnce(t *testing.T) {
 
 func TestLongTextsAreWrittenInSeveralTransactions(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	nodes := textNodes(rand.New(rand.NewPCG(1, 1)), 20)
 	for i := range nodes {
 		var text strings.Builder
@@ -328,7 +328,7 @@ func TestLongTextsAreWrittenInSeveralTransactions(t *testing.T) {
 
 func TestTheLaneKnowsHowFarItIsAndWhatItMissed(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	nodes := textNodes(rand.New(rand.NewPCG(2, 2)), 1200)
 	pgtest.InsertNodes(t, db, ws, nodes)
 	require.NoError(t, db.Exec(t.Context(), `INSERT INTO graph_heads VALUES ($1, 10)`, ws))
@@ -390,9 +390,9 @@ func TestTheLaneKnowsHowFarItIsAndWhatItMissed(t *testing.T) {
 
 func TestADeletedWorkspaceLeavesNoTexts(t *testing.T) {
 	db := pgtest.Open(t)
-	ws, retained := pgtest.Limited(t, db, 1, 1), pgtest.Limited(t, db, 1, 1)
-	db.BoundSearches(5, 5, 100, 5_000)
-	db.BoundChampions(3, 3)
+	ws, retained := pgtest.LimitedWorkspace(t, db, 1, 1), pgtest.LimitedWorkspace(t, db, 1, 1)
+	db.SetSearchLimits(5, 5, 100, 5_000)
+	db.SetChampionLimits(3, 3)
 	nodes := textNodes(rand.New(rand.NewPCG(2, 2)), 20)
 	for _, in := range []uuid.UUID{ws, retained} {
 		pgtest.InsertNodes(t, db, in, nodes)
@@ -418,7 +418,7 @@ func TestADeletedWorkspaceLeavesNoTexts(t *testing.T) {
 // All tables are read by indexes, and postings by index-only scans.
 func TestASearchIsServedByIndexes(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	nodes := textNodes(rand.New(rand.NewPCG(2, 2)), 3000)
 	pgtest.InsertNodes(t, db, ws, nodes)
 	for portion := range slices.Chunk(idsOf(nodes), 1000) {
@@ -427,13 +427,13 @@ func TestASearchIsServedByIndexes(t *testing.T) {
 	require.NoError(t, db.Exec(context.Background(), `VACUUM ANALYZE`))
 	r, err := db.Recorder(t.Context())
 	require.NoError(t, err)
-	r.ForgetTexts(-1) // all is read from the database
+	r.ResetTextCache(-1) // all is read from the database
 	t.Cleanup(r.Close)
 	for _, first := range []int64{20_000, 1} {
 		for _, f := range []retrieval.Filter{
 			{}, {EntityTypes: []string{"actor"}}, {Properties: map[string][]jsontext.Value{"k": {jsontext.Value(`"x"`)}}},
 		} {
-			r.BoundSearches(first, 20_000, 100, 5_000)
+			r.SetSearchLimits(first, 20_000, 100, 5_000)
 			hits := byWords(t, r, ws, lexical.Parse("the turbine of the reactor wat"), f, 10)
 			require.NotEmpty(t, hits)
 			plans, err := r.Plans(t.Context(), db)

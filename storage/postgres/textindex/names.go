@@ -111,10 +111,10 @@ func (s *textSearch) nameWeight(key string) float64 {
 func mostCertain(named []namedNodes, limit int) (list []retrieval.NamedNode) {
 	for _, c := range named {
 		for _, id := range c.nodes {
-			list = append(list, retrieval.NamedNode{Node: id, Mass: c.weight / float64(len(c.nodes))})
+			list = append(list, retrieval.NamedNode{Node: id, Certainty: c.weight / float64(len(c.nodes))})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b retrieval.NamedNode) int { return cmp.Compare(b.Mass, a.Mass) })
+	slices.SortStableFunc(list, func(a, b retrieval.NamedNode) int { return cmp.Compare(b.Certainty, a.Certainty) })
 	return list[:min(len(list), limit)]
 }
 

@@ -31,15 +31,15 @@ func insertNamed(t testing.TB, db *pgtest.DB, ws uuid.UUID, names ...string) map
 
 func TestNodesThatTheQueryNamesAreFound(t *testing.T) {
 	db := pgtest.Open(t)
-	ws, other := pgtest.Limited(t, db, 1, 1), pgtest.Limited(t, db, 1, 1)
+	ws, other := pgtest.LimitedWorkspace(t, db, 1, 1), pgtest.LimitedWorkspace(t, db, 1, 1)
 	ids := insertNamed(t, db, ws, "Rack 7", "Server", "Server Rack 7", "Łódź plant", "東京タワー", "valve")
 	insertNamed(t, db, other, "Rack 7", "Server Rack 7")
 	called := func(query string, f retrieval.Filter, most int) (ids []uuid.UUID) {
 		found, err := db.SearchText(t.Context(), ws, lexical.Parse(query), f, 1, most)
 		require.NoError(t, err)
 		for _, n := range found.Named {
-			require.Positive(t, n.Mass)
-			require.LessOrEqual(t, n.Mass, 1.0)
+			require.Positive(t, n.Certainty)
+			require.LessOrEqual(t, n.Certainty, 1.0)
 			ids = append(ids, n.Node)
 		}
 		return ids
@@ -70,7 +70,7 @@ func TestNodesThatTheQueryNamesAreFound(t *testing.T) {
 
 func TestExactNamesComeFirstAndBeginningsOfWordsAreFound(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	names := []string{"pump", "pump pump station", "the pump house pump", "turbine", "turbid water", "turtle"}
 	ids := insertNamed(t, db, ws, names...)
 	search := func(query string) (found []uuid.UUID) {

@@ -60,8 +60,8 @@ func (db *Store) RequestReindex(ctx context.Context, by string) (Reindex, error)
 	return db.Reindex(ctx, id)
 }
 
-// ReindexWanted reports whether there is a request for a new index whose build has not begun.
-func (db *Store) ReindexWanted(ctx context.Context) (requested bool, err error) {
+// ReindexRequested reports whether there is a request for a new index whose build has not begun.
+func (db *Store) ReindexRequested(ctx context.Context) (requested bool, err error) {
 	err = db.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM reindex_requests WHERE index_id IS NULL)`).Scan(&requested)
 	return requested, postgres.Classify(err)
 }

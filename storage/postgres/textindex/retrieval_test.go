@@ -24,7 +24,7 @@ import (
 	"github.com/livegraph/livegraph/test/testenv"
 )
 
-// someFilter returns a random filter of the properties that pgtest.SomeNodes creates.
+// someFilter returns a random filter of the properties that pgtest.RandomNodes creates.
 func someFilter(r *rand.Rand) (f retrieval.Filter) {
 	if r.IntN(2) == 0 {
 		f.EntityTypes = []string{"object", "actor", "process"}[:1+r.IntN(3)]
@@ -63,11 +63,11 @@ func someGraph(
 	t *testing.T, db *pgtest.DB, r *rand.Rand, nodes, edges int,
 ) (uuid.UUID, map[uuid.UUID]graph.Node, map[uuid.UUID]graph.Edge) {
 	t.Helper()
-	ws := pgtest.Limited(t, db, 1, 1)
-	list := pgtest.SomeNodes(r, nodes)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
+	list := pgtest.RandomNodes(r, nodes)
 	live := slices.DeleteFunc(slices.Clone(list), func(n graph.Node) bool { return n.Deleted })
 	var links []graph.Edge
-	for _, life := range pgtest.SomeNodes(r, edges) {
+	for _, life := range pgtest.RandomNodes(r, edges) {
 		links = append(links, graph.Edge{ID: life.ID, SourceID: live[r.IntN(len(live))].ID,
 			TargetID:     live[r.IntN(len(live))].ID,
 			RelationType: []string{"feeds", "owns", "near"}[r.IntN(3)], Lifecycle: life.Lifecycle})
@@ -99,10 +99,10 @@ func TestWhatWasFoundIsReadAsItStandsAndPasses(t *testing.T) {
 				want[id] = n
 			}
 		}
-		found, err := db.FoundNodes(t.Context(), ws, ids, f)
+		found, err := db.ReadNodes(t.Context(), ws, ids, f)
 		require.NoError(t, err)
 		require.Equal(t, want, found, f)
-		passing, err := db.PassingNodes(t.Context(), ws, ids, f)
+		passing, err := db.FilterNodes(t.Context(), ws, ids, f)
 		require.NoError(t, err)
 		require.ElementsMatch(t, slices.Collect(maps.Keys(want)), passing)
 		matching, more, err := db.MatchingNodes(t.Context(), ws, f, 30)
@@ -113,12 +113,12 @@ func TestWhatWasFoundIsReadAsItStandsAndPasses(t *testing.T) {
 			require.Contains(t, want, id)
 		}
 	}
-	found, err := db.FoundEdges(t.Context(), ws, slices.Collect(maps.Keys(edges)))
+	found, err := db.ReadEdges(t.Context(), ws, slices.Collect(maps.Keys(edges)))
 	require.NoError(t, err)
 	for id, e := range edges {
 		require.Equal(t, !e.Deleted, found[id].ID == id)
 	}
-	found, err = db.FoundEdges(t.Context(), other, slices.Collect(maps.Keys(edges)))
+	found, err = db.ReadEdges(t.Context(), other, slices.Collect(maps.Keys(edges)))
 	require.NoError(t, err)
 	require.Empty(t, found, "another workspace has none of them")
 }
@@ -127,11 +127,11 @@ func TestAWalkFollowsWhatPassesAndNothingElse(t *testing.T) {
 	db := pgtest.Open(t)
 	r := rand.New(rand.NewPCG(5, 6))
 	ws, nodes, edges := someGraph(t, db, r, 60, 150)
-	other := pgtest.Limited(t, db, 1, 1)
+	other := pgtest.LimitedWorkspace(t, db, 1, 1)
 	all := slices.Collect(maps.Keys(nodes))
 	slices.SortFunc(all, func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) })
 	for range 200 {
-		step := retrieval.Step{Filter: someFilter(r), OfNode: 1_000, Limit: 10_000,
+		step := retrieval.Step{Filter: someFilter(r), MaxPerNode: 1_000, Limit: 10_000,
 			Direction: []retrieval.Direction{retrieval.AnyDirection, retrieval.Outgoing, retrieval.Incoming}[r.IntN(3)]}
 		if r.IntN(2) == 0 {
 			step.RelationTypes = []string{"owns", "near"}[:1+r.IntN(2)]
@@ -165,7 +165,7 @@ func TestAWalkFollowsWhatPassesAndNothingElse(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, walked.Edges)
 
-		step.OfNode, step.Limit = 1+r.IntN(3), 1+r.IntN(10)
+		step.MaxPerNode, step.Limit = 1+r.IntN(3), 1+r.IntN(10)
 		limited, err := db.WalkEdges(t.Context(), ws, step)
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(limited.Edges), step.Limit+1)
@@ -179,7 +179,7 @@ func TestAHubThatLetsNothingPassCostsNoMoreThanItsBound(t *testing.T) {
 	db := pgtest.OpenAt(t, url)
 	pgtest.FillGraph(t, db, url, 20_000, 60_000) // a hub with 1,200 edges
 	hub := pgtest.HubNode(t, db, pgtest.GraphWorkspace)
-	step := retrieval.Step{Frontier: []uuid.UUID{hub}, Direction: retrieval.AnyDirection, OfNode: 100, Limit: 10_000}
+	step := retrieval.Step{Frontier: []uuid.UUID{hub}, Direction: retrieval.AnyDirection, MaxPerNode: 100, Limit: 10_000}
 	walked, err := db.WalkEdges(t.Context(), pgtest.GraphWorkspace, step)
 	require.NoError(t, err)
 	require.True(t, walked.Truncated)
@@ -203,13 +203,13 @@ func TestAHubThatLetsNothingPassCostsNoMoreThanItsBound(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, walked.Edges)
 	require.True(t, walked.Truncated, "there were more than were looked at")
-	_, err = r.FoundNodes(t.Context(), pgtest.GraphWorkspace, step.Frontier, step.Filter)
+	_, err = r.ReadNodes(t.Context(), pgtest.GraphWorkspace, step.Frontier, step.Filter)
 	require.NoError(t, err)
-	_, err = r.PassingNodes(t.Context(), pgtest.GraphWorkspace, step.Frontier, retrieval.Filter{})
+	_, err = r.FilterNodes(t.Context(), pgtest.GraphWorkspace, step.Frontier, retrieval.Filter{})
 	require.NoError(t, err)
 	_, _, err = r.MatchingNodes(t.Context(), pgtest.GraphWorkspace, step.Filter, 5_000)
 	require.NoError(t, err)
-	_, err = r.FoundEdges(t.Context(), pgtest.GraphWorkspace, step.Frontier)
+	_, err = r.ReadEdges(t.Context(), pgtest.GraphWorkspace, step.Frontier)
 	require.NoError(t, err)
 	plans, err := r.Plans(t.Context(), db)
 	require.NoError(t, err)
@@ -243,7 +243,7 @@ func (l *lanes) LiveIndex(context.Context) (retrieval.Index, error) {
 
 // Nearest ignores workspaces and filters, as an index with old data could.
 func (l *lanes) Nearest(
-	_ context.Context, _ retrieval.Index, _ uuid.UUID, v embed.Vector, _ retrieval.Near, limit int,
+	_ context.Context, _ retrieval.Index, _ uuid.UUID, v embed.Vector, _ retrieval.VectorFilter, limit int,
 ) ([]retrieval.VectorHit, error) {
 	hits := make([]retrieval.VectorHit, 0, len(l.vectors))
 	for id, other := range l.vectors {
@@ -386,14 +386,14 @@ func (d *randomLanes) SearchText(
 ) (found retrieval.TextFindings, err error) {
 	for i := range limit {
 		score := 1 / float64(1+i)
-		found.Hits = append(found.Hits, retrieval.TextHit{Node: d.draw(uint64(i)), Score: score, Share: score})
+		found.Hits = append(found.Hits, retrieval.TextHit{Node: d.draw(uint64(i)), Score: score, NormalisedScore: score})
 	}
 	return found, nil
 }
 
 // Nearest implements retrieval.VectorLane.
 func (d *randomLanes) Nearest(
-	_ context.Context, _ retrieval.Index, _ uuid.UUID, _ embed.Vector, _ retrieval.Near, limit int,
+	_ context.Context, _ retrieval.Index, _ uuid.UUID, _ embed.Vector, _ retrieval.VectorFilter, limit int,
 ) (hits []retrieval.VectorHit, err error) {
 	for i := range limit {
 		hits = append(hits, retrieval.VectorHit{Node: d.draw(uint64(i) + 1<<32), Cosine: 1 / float64(1+i)})
@@ -408,7 +408,7 @@ func (d *randomLanes) draw(place uint64) uuid.UUID {
 
 func TestANodesShareOfAQueryGrowsWithWhatOfItItHas(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	nodes := map[uuid.UUID]graph.Node{}
 	named := map[string]uuid.UUID{}
 	for _, name := range []string{"boiler pump", "the boiler", "the pump", "the hall", "the valve", "the motor"} {
@@ -424,7 +424,7 @@ func TestANodesShareOfAQueryGrowsWithWhatOfItItHas(t *testing.T) {
 		hits := byWords(t, db, ws, lexical.Parse(query), retrieval.Filter{}, 10)
 		for _, h := range hits {
 			if h.Node == named[name] {
-				return h.Share
+				return h.NormalisedScore
 			}
 		}
 		return 0

@@ -50,7 +50,7 @@ func namesOf(hits []retrieval.Hit) (names []string) {
 
 func TestANameOfManyNodesWeighsNoMoreThanOneOfOne(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	names := []string{"Turbine 7", "Hall of the turbine", "Depot"}
 	for range 40 {
 		names = append(names, "Pump")
@@ -77,7 +77,7 @@ func linkOf(from, to graph.Node) graph.Edge {
 
 func TestANameOfManyNodesLeavesRoomForOthers(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	names := []string{"Rack"}
 	for range 60 {
 		names = append(names, "Cold water pump")
@@ -91,14 +91,14 @@ func TestANameOfManyNodesLeavesRoomForOthers(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found.Named, 50)
 	require.Equal(
-		t, retrieval.NamedNode{Node: list[0].ID, Mass: 1}, found.Named[0],
+		t, retrieval.NamedNode{Node: list[0].ID, Certainty: 1}, found.Named[0],
 		"the name that one node has is not crowded out by that of many",
 	)
 }
 
 func TestAShortNameCountsByWhatItsWordWeighs(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	names, texts := []string{"The", "Valve 12", "CPU"}, []string{"", "The relief valve of the boiler.", ""}
 	for i := range 60 {
 		names = append(names, fmt.Sprintf("Part %d", i))

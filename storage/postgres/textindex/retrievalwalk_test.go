@@ -14,7 +14,7 @@ import (
 
 func TestAStepByRelationHasSomeOfEachAndSaysOfWhichNodesThereAreMore(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	var names []string
 	for i := range 300 {
 		names = append(names, fmt.Sprintf("node %d", i))
@@ -42,10 +42,10 @@ func TestAStepByRelationHasSomeOfEachAndSaysOfWhichNodesThereAreMore(t *testing.
 	pgtest.InsertEdges(t, db, ws, edges)
 
 	step := retrieval.Step{
-		Frontier: []uuid.UUID{list[1].ID, list[0].ID}, Direction: retrieval.AnyDirection, OfNode: 30, ByRelation: true,
+		Frontier: []uuid.UUID{list[1].ID, list[0].ID}, Direction: retrieval.AnyDirection, MaxPerNode: 30, ByRelation: true,
 		Limit: 1_000,
 	}
-	count := func(step retrieval.Step) (map[string]int, retrieval.Walked) {
+	count := func(step retrieval.Step) (map[string]int, retrieval.WalkResult) {
 		walked, err := db.WalkEdges(t.Context(), ws, step)
 		require.NoError(t, err)
 		counts := map[string]int{}
@@ -57,18 +57,18 @@ func TestAStepByRelationHasSomeOfEachAndSaysOfWhichNodesThereAreMore(t *testing.
 	counts, walked := count(step)
 	require.Equal(t, map[string]int{"a": 10 + 1 + 1, "c": 3, "d": 1}, counts)
 	require.True(t, walked.Truncated)
-	require.Equal(t, []uuid.UUID{list[0].ID}, walked.Cut)
+	require.Equal(t, []uuid.UUID{list[0].ID}, walked.TruncatedNodes)
 	step.RelationTypes = []string{"c", "b"}
 	counts, walked = count(step)
 	require.Equal(t, map[string]int{"c": 3}, counts)
 	require.False(t, walked.Truncated)
-	require.Empty(t, walked.Cut)
+	require.Empty(t, walked.TruncatedNodes)
 	step.RelationTypes, step.ByRelation = nil, false
 	counts, walked = count(step)
 	require.Equal(t, map[string]int{"a": 32}, counts, "in the index's order")
-	require.Equal(t, []uuid.UUID{list[0].ID}, walked.Cut)
+	require.Equal(t, []uuid.UUID{list[0].ID}, walked.TruncatedNodes)
 	step.Direction, step.ByRelation = retrieval.Outgoing, true
-	step.OfNode = 1_000
+	step.MaxPerNode = 1_000
 	counts, _ = count(step)
 	require.Equal(t, map[string]int{"a": 241, "c": 3, "d": 1}, counts)
 }

@@ -89,7 +89,7 @@ func (db *Store) SearchText(
 	if len(q.Terms) == 0 || limit <= 0 {
 		return found, nil
 	}
-	err = db.root.Reading(ctx, func(tx pgx.Tx) error {
+	err = db.root.InReadTx(ctx, func(tx pgx.Tx) error {
 		s := &textSearch{
 			tx: tx, workspace: workspace, filter: f, limit: limit, limits: db.limits, cache: db.cache,
 			view:   cacheView{cache: db.cache.workspace(workspace)},
@@ -121,12 +121,12 @@ type textSearch struct {
 	matches         postgres.UUIDs
 	matchesComplete bool // whether matches has all nodes that pass the filter
 	scores          map[uuid.UUID]float64
-	listed          []searchTerm           // terms whose champion lists were read
-	foundBy         map[uuid.UUID]uint64   // the terms of listed by which a node was found, a bit each
-	cut             retrieval.TextCut      // which postings of the terms were read
-	boosts          map[uuid.UUID]float64  // part of a score that is for a name
-	queryWeight     float64                // sum of the weights of the terms of the query
-	names           map[string][]uuid.UUID // nodes that have a name of the query, by its key
+	listed          []searchTerm             // terms whose champion lists were read
+	foundBy         map[uuid.UUID]uint64     // the terms of listed by which a node was found, a bit each
+	cut             retrieval.TextTruncation // which postings of the terms were read
+	boosts          map[uuid.UUID]float64    // part of a score that is for a name
+	queryWeight     float64                  // sum of the weights of the terms of the query
+	names           map[string][]uuid.UUID   // nodes that have a name of the query, by its key
 	// frequency has the number of nodes of the terms of the query that were read. maxFrequency is
 	// the greatest of them.
 	frequency    map[string]int64
@@ -166,7 +166,7 @@ func (s *textSearch) run(ctx context.Context, q lexical.Query, names int) (found
 	found.Named = mostCertain(named, names)
 	s.boost(named, q)
 	found.Hits, err = s.best(ctx)
-	found.Cut = s.cut
+	found.Truncation = s.cut
 	return found, err
 }
 
@@ -183,7 +183,7 @@ func (s *textSearch) rank(ctx context.Context, terms []searchTerm) error {
 			return s.lookUp(ctx, primary, secondary)
 		}
 		clear(s.scores)
-		s.listed, s.foundBy, s.cut, s.sorted = nil, nil, retrieval.TextWhole, false
+		s.listed, s.foundBy, s.cut, s.sorted = nil, nil, retrieval.TextComplete, false
 		sortTerms(terms) // the terms that were read are cached now
 	}
 	primary, secondary := s.split(terms, s.limits.postings)
@@ -260,7 +260,7 @@ func (s *textSearch) best(ctx context.Context) (hits []retrieval.TextHit, err er
 				continue
 			}
 			if hits = append(hits, retrieval.TextHit{
-				Node: n.id, Score: n.score, Share: (n.score - s.boosts[n.id]) / s.queryWeight,
+				Node: n.id, Score: n.score, NormalisedScore: (n.score - s.boosts[n.id]) / s.queryWeight,
 			}); len(hits) == s.limit {
 				return hits, nil
 			}

@@ -28,10 +28,10 @@ const (
 
 // Causes of the build of an index.
 const (
-	CauseFirst = "first" // there was no index
-	CauseLost  = "lost"  // Milvus lost the live index
-	CauseModel = "model" // the configured embedder changed
-	CauseAsked = "asked" // a request
+	CauseFirst     = "first" // there was no index
+	CauseLost      = "lost"  // Milvus lost the live index
+	CauseModel     = "model" // the configured embedder changed
+	CauseRequested = "asked" // a request
 )
 
 // SearchIndex is an index of the nodes' texts in Milvus.

@@ -68,8 +68,8 @@ func requireBest(
 func TestWhatIsKeptInMemoryIsNeverOlderThanTheTables(t *testing.T) {
 	url := testenv.MigratedPostgres(t)
 	writer, large, small := pgtest.OpenAt(t, url), pgtest.OpenAt(t, url), pgtest.OpenAt(t, url)
-	small.ForgetTexts(10_000)
-	ws, other := pgtest.Limited(t, writer, 1, 1), pgtest.Limited(t, writer, 1, 1)
+	small.ResetTextCache(10_000)
+	ws, other := pgtest.LimitedWorkspace(t, writer, 1, 1), pgtest.LimitedWorkspace(t, writer, 1, 1)
 	r := rand.New(rand.NewPCG(7, 1))
 	nodes, others := textNodes(r, 900), textNodes(r, 50)
 	pgtest.InsertNodes(t, writer, ws, nodes)
@@ -93,7 +93,7 @@ func TestWhatIsKeptInMemoryIsNeverOlderThanTheTables(t *testing.T) {
 func TestManySearchesShareWhatIsInMemory(t *testing.T) {
 	url := testenv.MigratedPostgres(t)
 	writer, db := pgtest.OpenAt(t, url), pgtest.OpenAt(t, url)
-	ws := pgtest.Limited(t, writer, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, writer, 1, 1)
 	r := rand.New(rand.NewPCG(8, 1))
 	nodes := textNodes(r, 150)
 	pgtest.InsertNodes(t, writer, ws, nodes)
@@ -125,7 +125,7 @@ func TestManySearchesShareWhatIsInMemory(t *testing.T) {
 // A term of more nodes than a search reads is not cached, while others are.
 func TestTermsOfVeryManyNodesAreLookedUp(t *testing.T) {
 	db := pgtest.Open(t)
-	ws := pgtest.Limited(t, db, 1, 1)
+	ws := pgtest.LimitedWorkspace(t, db, 1, 1)
 	r := rand.New(rand.NewPCG(5, 1))
 	nodes := textNodes(r, 150)
 	for i := range nodes {
@@ -133,7 +133,7 @@ func TestTermsOfVeryManyNodesAreLookedUp(t *testing.T) {
 	}
 	pgtest.InsertNodes(t, db, ws, nodes)
 	index(t, db, ws, idsOf(nodes)...)
-	db.BoundSearches(60, 120, 10_000, 50)
+	db.SetSearchLimits(60, 120, 10_000, 50)
 	for range 100 {
 		requireBest(t, db, ws, nodes, "ubiquitous "+someText(r, 4), retrieval.Filter{}, func(*graph.Node) bool {
 			return true

@@ -16,16 +16,16 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 )
 
-// Surroundings describes where a measurement runs and what it measures.
-type Surroundings struct {
+// Environment describes where a measurement runs and what it measures.
+type Environment struct {
 	Machine string // cores, processor, memory, system
 	Go      string // its version
 	Commit  string // with a suffix if files are changed
 }
 
-// Look returns the surroundings. Changes of ignored files, which the measurement itself writes, do not
+// Describe returns the surroundings. Changes of ignored files, which the measurement itself writes, do not
 // count.
-func Look(ctx context.Context, ignored ...string) (s Surroundings, err error) {
+func Describe(ctx context.Context, ignored ...string) (s Environment, err error) {
 	model := "unknown processor"
 	if models, err := cpu.InfoWithContext(ctx); err == nil && len(models) > 0 {
 		model = models[0].ModelName

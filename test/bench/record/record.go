@@ -57,9 +57,9 @@ func (r *Recorder) Add(name, unit string, value float64) {
 // Engines records the versions of engines, by their names.
 func (r *Recorder) Engines(versions map[string]string) { maps.Copy(r.engines, versions) }
 
-// Say prints the progress of the benchmark. The report prints lines of go test that begin with two
+// Logf prints the progress of the benchmark. The report prints lines of go test that begin with two
 // spaces.
-func (r *Recorder) Say(format string, args ...any) {
+func (r *Recorder) Logf(format string, args ...any) {
 	_, _ = fmt.Fprintf(r.out, "  "+format+"\n", args...)
 }
 

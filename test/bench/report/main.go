@@ -97,7 +97,7 @@ func (s section) selected(pattern *regexp.Regexp) bool {
 // measure runs the selected sections, replaces their results in all, and prints each section when it
 // is done.
 func measure(ctx context.Context, out io.Writer, pattern *regexp.Regexp, all map[string]*results) error {
-	environment, err := machine.Look(ctx, resultsPath, pagePath)
+	environment, err := machine.Describe(ctx, resultsPath, pagePath)
 	if err != nil {
 		return err
 	}

@@ -1,24 +1,24 @@
 package main
 
-// section is one part of the page. To add one: a benchmark that says what it
-// measured in the units of page.go, a line here, and a template sections/<id>.md.tmpl
-// whose first line is its heading.
+// section is one part of the page. To add one, add a benchmark with the units of page.go, a line
+// below, and a template sections/<id>.md.tmpl whose first line is the heading.
 type section struct {
 	id       string
 	packages []string // where its benchmarks are
-	bench    string   // which they are
+	bench    string   // regular expression of its benchmarks
 	args     []string // further arguments of go test
-	asked    bool     // it takes long: it is left out where no section is named
+	asked    bool     // takes long: runs only if it is named
 }
 
-// once makes a benchmark run one round; it repeats itself what has to be repeated.
+// once runs a benchmark for one round; it repeats measurements itself.
 var once = []string{"-benchtime", "1x"}
 
-// whole is where the benchmarks of the whole service are.
+// whole is the package of the benchmarks of the whole service.
 var whole = []string{"./test/bench"}
 
 // sections in the order of the page.
 var sections = []section{
+	{id: "lived", packages: whole, bench: "^BenchmarkLived$", args: append([]string{"-timeout", "120m"}, once...), asked: true},
 	{id: "pipeline", packages: whole, bench: "^BenchmarkPipeline$", args: once},
 	{id: "ingest", packages: whole, bench: "^BenchmarkIngest$", args: once},
 	{id: "rivals", packages: whole, bench: "^BenchmarkRivals$", args: once},
@@ -41,7 +41,7 @@ var sections = []section{
 		args: append([]string{"-timeout", "60m"}, once...), asked: true,
 	},
 	{
-		id: "text-recall", packages: []string{"./storage/postgres"}, bench: "^BenchmarkTextRecall$",
+		id: "text-recall", packages: []string{"./storage/postgres/textindex"}, bench: "^BenchmarkTextRecall$",
 		args: append([]string{"-timeout", "60m"}, once...), asked: true,
 	},
 	{id: "disk", packages: whole, bench: "^BenchmarkDisk$", args: once},

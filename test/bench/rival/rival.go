@@ -1,7 +1,7 @@
-// Package rival runs other stores of points for comparison, as they come and with
-// their own defaults: each a process on the loopback that takes lines by HTTP and says
-// how many points a query finds. Which cannot be had on a machine gives an error that
-// says why, and the comparison is made without it.
+// Package rival runs other stores of points for comparison, with their default settings. Each is a
+// process on the loopback interface that accepts line protocol by HTTP and counts the points that a
+// query finds. If a store cannot run on a machine, its constructor returns an error and the comparison
+// omits it.
 package rival
 
 import (
@@ -23,36 +23,36 @@ import (
 )
 
 const (
-	startLimit = 2 * time.Minute // a program's, until it answers
+	startLimit = 2 * time.Minute // from start until the program answers
 	stopLimit  = 10 * time.Second
 	startPoll  = 50 * time.Millisecond
-	callLimit  = 2 * time.Minute // one request's
+	callLimit  = 2 * time.Minute // per request
+	maxCallers = 256             // connections that are kept
 )
 
 // Rival is a started server.
 type Rival struct {
 	Name    string
 	Version string
-	Lines   string // the URL that takes InfluxDB's lines
-	Series  string // the URL that takes series as JSON lines (SeriesBody); "" for none
+	Lines   string // URL for InfluxDB line protocol
+	Series  string // URL for series as JSON lines (SeriesBody); "" if not supported
 
 	base   string // URL
 	seen   func(ctx context.Context, r *Rival, of Load) (found, all int64, err error)
-	poll   time.Duration // between two looks at what is there
+	poll   time.Duration // interval of counts
 	client *http.Client
 	cmd    *exec.Cmd
 }
 
-// Load is what is sent at a time: measurements' points from one moment until before
-// another.
+// Load is a load of points of measurements in [From, To).
 type Load struct {
 	Measurements []string
-	Points       int64 // of all of them
-	PerLine      int64 // of them
+	Points       int64 // of all measurements
+	PerLine      int64 // points per line
 	From, To     time.Time
 }
 
-// run starts the program and waits until its path answers 200. It ends with the test.
+// run starts the program and waits until path answers 200. The program ends with the test.
 func (r *Rival) run(tb testing.TB, cmd *exec.Cmd, path string) error {
 	tb.Helper()
 	log, err := os.Create(filepath.Join(tb.TempDir(), r.Name+".log"))
@@ -61,11 +61,11 @@ func (r *Rival) run(tb testing.TB, cmd *exec.Cmd, path string) error {
 	}
 	cmd.Stdout, cmd.Stderr = log, log
 	r.cmd = cmd
-	r.client = &http.Client{Timeout: callLimit, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
+	r.client = &http.Client{Timeout: callLimit, Transport: &http.Transport{MaxIdleConnsPerHost: maxCallers}}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("starting %s: %w", r.Name, err)
 	}
-	var result error // once ended is closed
+	var result error // set before ended is closed
 	ended := make(chan struct{})
 	go func() { result = cmd.Wait(); close(ended) }()
 	tb.Cleanup(func() { r.stop(ended); _ = log.Close() })
@@ -98,15 +98,13 @@ func (r *Rival) stop(ended <-chan struct{}) {
 // PID returns the process's id.
 func (r *Rival) PID() int { return r.cmd.Process.Pid }
 
-// Rest stops the process where it is, so that others have the machine for themselves;
-// Wake lets it go on.
-func (r *Rival) Rest() error { return r.cmd.Process.Signal(syscall.SIGSTOP) }
+// Pause pauses the process, so that others have the machine to themselves. Wake resumes it.
+func (r *Rival) Pause() error { return r.cmd.Process.Signal(syscall.SIGSTOP) }
 
-// Wake lets a resting process go on.
-func (r *Rival) Wake() error { return r.cmd.Process.Signal(syscall.SIGCONT) }
+// Resume resumes a paused process.
+func (r *Rival) Resume() error { return r.cmd.Process.Signal(syscall.SIGCONT) }
 
-// Send posts the bodies by so many callers at a time, each as soon as one before it
-// is answered, and returns when all are.
+// Send posts the bodies with the given number of concurrent callers and waits for all answers.
 func (r *Rival) Send(ctx context.Context, to string, bodies [][]byte, callers int) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(callers)
@@ -122,7 +120,7 @@ func (r *Rival) Send(ctx context.Context, to string, bodies [][]byte, callers in
 	return group.Wait()
 }
 
-// AwaitVisible returns when a query finds all of a load.
+// AwaitVisible waits until a query finds all points of a load.
 func (r *Rival) AwaitVisible(ctx context.Context, of Load) error {
 	for {
 		found, all, err := r.seen(ctx, r, of)
@@ -140,6 +138,11 @@ func (r *Rival) AwaitVisible(ctx context.Context, of Load) error {
 	}
 }
 
+// Ask returns the answer to a GET of a path with its parameters.
+func (r *Rival) Ask(ctx context.Context, path string) ([]byte, error) {
+	return r.do(ctx, http.MethodGet, r.base+path, nil)
+}
+
 func (r *Rival) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
 	address := r.base + path
 	if len(query) > 0 {
@@ -148,7 +151,7 @@ func (r *Rival) get(ctx context.Context, path string, query url.Values) ([]byte,
 	return r.do(ctx, http.MethodGet, address, nil)
 }
 
-// do makes a request that must succeed and gives the answer.
+// do sends a request that must succeed and returns the answer.
 func (r *Rival) do(ctx context.Context, method, address string, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {

@@ -31,11 +31,11 @@ const (
 	Insert    Stage = "insert"    // the driver: columns to ClickHouse
 	Collector Stage = "collector" // garbage collection
 	Scheduler Stage = "scheduler" // of goroutines
-	Rest      Stage = "rest"
+	Other     Stage = "rest"
 )
 
 // All are the stages.
-var All = []Stage{HTTP, Parse, Resolve, Encode, Produce, Log, Fetch, Arrange, Insert, Collector, Scheduler, Rest}
+var All = []Stage{HTTP, Parse, Resolve, Encode, Produce, Log, Fetch, Arrange, Insert, Collector, Scheduler, Other}
 
 const (
 	module  = "github.com/livegraph/livegraph/"
@@ -129,7 +129,7 @@ func stageOf(sample *profile.Sample) Stage {
 			}
 		}
 	}
-	return Rest
+	return Other
 }
 
 func stageOfFunction(function string) (stage Stage) {

@@ -50,7 +50,7 @@ func TestASampleIsOfTheInnermostStage(t *testing.T) {
 		Insert:    {"internal/poll.(*FD).Write", "net/http.(*persistConn).writeLoop"},
 		Collector: onServe("runtime.gcAssistAlloc", "runtime.mallocgc", module+"ingest/parse/jsonpoints.(*Parser).Parse"),
 		Scheduler: {"runtime.findRunnable", "runtime.schedule", "runtime.mcall"},
-		Rest:      {"time.Now", "main.main"},
+		Other:     {"time.Now", "main.main"},
 	} {
 		times, err := sumStages(cpuProfile(stack))
 		require.NoError(t, err)

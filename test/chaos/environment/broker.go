@@ -136,7 +136,7 @@ func probeKafka(ctx context.Context, at brokerInfo) error {
 
 // kafkaLogin returns the client options for the credentials.
 func kafkaLogin(login config.KafkaSecurity) []kgo.Opt {
-	s, err := kafka.Secure(nil, login.Mechanism(), login.SASLUsername, login.SASLPassword.Reveal())
+	s, err := kafka.NewSecurity(nil, login.Mechanism(), login.SASLUsername, login.SASLPassword.Reveal())
 	if err != nil {
 		panic(err) // the mechanism is the embedded broker's
 	}

@@ -58,7 +58,7 @@ func newEngine(name string, link *proxy.Proxy, direct string, s server, stop fun
 	} else {
 		e.ProxyAddress = link.Address()
 	}
-	link.To(host)
+	link.SetTarget(host)
 	return e
 }
 

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 // newEnvironment starts an environment that ends with the test.
 func newEnvironment(t *testing.T) *environment.Environment {
 	t.Helper()
-	testenv.NeedsEngines(t)
+	testenv.RequireEngines(t)
 	dir, err := os.MkdirTemp("", "livegraph-env-") // a short path: Postgres has a socket there
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })

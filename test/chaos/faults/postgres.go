@@ -56,7 +56,7 @@ func postgresFaults(env *environment.Environment, s *environment.Stores) []Fault
 			_ context.Context, dice *rand.Rand,
 		) (func(context.Context) error, error) {
 			return healWith(e.Proxy.Apply(proxy.Rule{Cut: proxy.Cut{
-				Chance: 0.1 + dice.Float64()/2, Of: proxy.Answer, Holding: []byte("COMMIT\x00"),
+				Chance: 0.1 + dice.Float64()/2, Direction: proxy.Answer, Contains: []byte("COMMIT\x00"),
 			}})), nil
 		}},
 		// As after a failover to a replica.

@@ -28,9 +28,9 @@ type fenceKey struct {
 // fenceOffsets contains the offsets that were read last.
 type fenceOffsets map[fenceKey]int64
 
-// WatchFences polls the consumed offsets until ctx ends, while the load runs. Check returns the
+// WatchOffsets polls the consumed offsets until ctx ends, while the load runs. Check returns the
 // offsets that decreased as violations.
-func (l *Load) WatchFences(ctx context.Context, stores Stores) {
+func (l *Load) WatchOffsets(ctx context.Context, stores Stores) {
 	seen := fenceOffsets{}
 	for sleep(ctx, fenceInterval) {
 		now, err := readFences(ctx, stores)

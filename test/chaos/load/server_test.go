@@ -20,7 +20,7 @@ import (
 // storesOf connects to the embedded engines of a running server.
 func storesOf(t *testing.T, s *harness.Server) Stores {
 	t.Helper()
-	running := s.Control()
+	running := s.RunFile()
 	stores := Stores{Kafka: running.KafkaBrokers, KafkaOptions: s.Kafka().Opts(), Milvus: running.MilvusAddress}
 	var err error
 	stores.Postgres, err = pgxpool.New(t.Context(), running.PostgresURL)
@@ -91,7 +91,7 @@ var corruptions = []struct {
 // TestALoadOnAServerFindsNothingWrongUntilItsStoresAreDoctored runs a round on one server, which is
 // killed in the middle, and then changes the stores directly.
 func TestALoadOnAServerFindsNothingWrongUntilItsStoresAreDoctored(t *testing.T) {
-	testenv.NeedsEngines(t)
+	testenv.RequireEngines(t)
 	binary, remove, err := harness.Build()
 	require.NoError(t, err)
 	t.Cleanup(remove)

@@ -28,13 +28,13 @@ func (t *undoOrder) follow(c *graph.Change, answered *depths) (found []Violation
 	sequence := int64(c.Sequence)
 	switch {
 	case c.Target == nil:
-		t.oracle.Did(sequence, c.Actor)
+		t.oracle.RecordCommand(sequence, c.Actor)
 	case c.Type == graph.TypeUndo:
 		found = t.checkTarget(c, t.oracle.NextUndo)
-		t.oracle.Undid(sequence, int64(c.Target.Sequence))
+		t.oracle.RecordUndo(sequence, int64(c.Target.Sequence))
 	default:
 		found = t.checkTarget(c, t.oracle.NextRedo)
-		t.oracle.Redid(int64(c.Target.Sequence))
+		t.oracle.RecordRedo(int64(c.Target.Sequence))
 	}
 	if answered == nil || sequence%depthCheckInterval != 0 && c.Target == nil {
 		return found

@@ -44,7 +44,7 @@ type Proxy struct {
 }
 
 // Listen opens a proxy at an address, host:port, to a target that may be set later (see
-// [Proxy.To]). Its random choices are determined by the seed.
+// [Proxy.SetTarget]). Its random choices are determined by the seed.
 func Listen(address, target string, seed uint64) (*Proxy, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -61,8 +61,8 @@ func Listen(address, target string, seed uint64) (*Proxy, error) {
 // Address returns the address for clients, host:port.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
-// To sets the target of new connections, host:port.
-func (p *Proxy) To(target string) {
+// SetTarget sets the target of new connections, host:port.
+func (p *Proxy) SetTarget(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = target
@@ -86,8 +86,8 @@ func (p *Proxy) Apply(rule Rule) (undo func()) {
 	}
 }
 
-// Heal removes all rules.
-func (p *Proxy) Heal() {
+// ClearRules removes all rules.
+func (p *Proxy) ClearRules() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rules = nil

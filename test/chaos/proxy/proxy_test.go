@@ -135,7 +135,7 @@ func TestLatencyIsOfEachDirection(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(began), 2*latency)
 
 	p.Apply(Rule{Latency: time.Hour})
-	go func() { p.Heal() }()
+	go func() { p.ClearRules() }()
 	require.NoError(t, roundTrip(conn, "hello"), "what waits goes on when the rule is gone")
 }
 
@@ -148,13 +148,13 @@ func TestARateBoundsEachDirection(t *testing.T) {
 	require.NoError(t, roundTrip(conn, "0123456789"))
 	require.GreaterOrEqual(t, time.Since(began), 400*time.Millisecond, "the lower of two rates holds")
 	undo()
-	p.Heal()
+	p.ClearRules()
 	require.NoError(t, roundTrip(conn, string(make([]byte, 1<<20))), "and none once it is gone")
 }
 
 func TestARequestIsCutInTheMiddle(t *testing.T) {
 	p, e := newProxy(t)
-	p.Apply(Rule{Cut: Cut{Chance: 1, Of: Request, Holding: []byte("INSERT"), After: 3}})
+	p.Apply(Rule{Cut: Cut{Chance: 1, Direction: Request, Contains: []byte("INSERT"), After: 3}})
 	conn := dial(t, p)
 	require.NoError(t, roundTrip(conn, "SELECT"), "another request passes")
 	require.Error(t, roundTrip(conn, "INSERT"))
@@ -166,7 +166,7 @@ func TestARequestIsCutInTheMiddle(t *testing.T) {
 
 func TestAnAnswerIsLost(t *testing.T) {
 	p, e := newProxy(t)
-	p.Apply(Rule{Cut: Cut{Chance: 1, Of: Answer, Holding: []byte("COMMIT")}})
+	p.Apply(Rule{Cut: Cut{Chance: 1, Direction: Answer, Contains: []byte("COMMIT")}})
 	conn := dial(t, p)
 	_, err := io.WriteString(conn, "COMMIT")
 	require.NoError(t, err)
@@ -218,6 +218,6 @@ func TestAServerThatIsAwayEndsConnections(t *testing.T) {
 	require.NoError(t, e.listener.Close())
 	require.True(t, refuses(p))
 	other := newEcho(t)
-	p.To(other.listener.Addr().String())
+	p.SetTarget(other.listener.Addr().String())
 	require.NoError(t, roundTrip(dial(t, p), "hello"))
 }

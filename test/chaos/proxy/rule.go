@@ -33,11 +33,11 @@ type Rule struct {
 
 // Cut configures when a connection is reset, on both sides.
 type Cut struct {
-	Chance float64   // probability for each matching chunk; 0: never
-	Of     Direction // direction of the chunk
-	// Holding is what a chunk must contain; nil: anything. Postgres sends "COMMIT" after a commit:
+	Chance    float64   // probability for each matching chunk; 0: never
+	Direction Direction // direction of the chunk
+	// Contains is what a chunk must contain; nil: anything. Postgres sends "COMMIT" after a commit:
 	// cutting the connection at this answer leaves the client without the outcome of the commit.
-	Holding []byte
+	Contains []byte
 	// After is the number of bytes of the chunk that are forwarded first, if it is longer; negative:
 	// none.
 	After int
@@ -69,7 +69,7 @@ func (v *effect) add(r *Rule) {
 // first.
 func (v *effect) cut(d Direction, chunk []byte, chance func(float64) bool) (after int, ok bool) {
 	for _, c := range v.cuts {
-		if c.Of == d && (c.Holding == nil || bytes.Contains(chunk, c.Holding)) && chance(c.Chance) {
+		if c.Direction == d && (c.Contains == nil || bytes.Contains(chunk, c.Contains)) && chance(c.Chance) {
 			return max(0, min(c.After, len(chunk)-1)), true
 		}
 	}

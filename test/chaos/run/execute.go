@@ -139,7 +139,7 @@ func NewLoad(ctx context.Context, env *environment.Environment, s *environment.S
 // do afterwards.
 func (d boundLoad) Run(ctx context.Context) {
 	var watch sync.WaitGroup
-	watch.Go(func() { d.WatchFences(ctx, d.stores) })
+	watch.Go(func() { d.WatchOffsets(ctx, d.stores) })
 	defer watch.Wait()
 	d.Load.Run(ctx)
 }

@@ -29,7 +29,7 @@ type result struct {
 	Began   time.Time
 	Command string
 	Length  time.Duration
-	Where   machine.Surroundings
+	Where   machine.Environment
 	Engines map[string]string
 	Samples []watch.Sample
 	Rounds  []run.Round

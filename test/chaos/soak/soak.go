@@ -41,7 +41,7 @@ func Run(ctx context.Context, c run.Config, out io.Writer) error {
 		page = filepath.Join(c.Environment.Dir, "soak.md")
 	}
 	var err error
-	if r.Where, err = machine.Look(ctx, pagePath, "docs/"+imagesPath); err != nil {
+	if r.Where, err = machine.Describe(ctx, pagePath, "docs/"+imagesPath); err != nil {
 		return err
 	}
 	var log bytes.Buffer

@@ -80,7 +80,7 @@ func (s *Syncer) Sync(ctx context.Context, desired State) (r Report, err error) 
 	}
 	steps := diff(desired, s.observed, s.owner, s.newID)
 	r.Left = max(0, len(steps)-maxCommands)
-	for batch := range slices.Chunk(steps[:len(steps)-r.Left], client.LargestBatch) {
+	for batch := range slices.Chunk(steps[:len(steps)-r.Left], client.MaxBatch) {
 		commands := make([]client.Command, len(batch))
 		for i, step := range batch {
 			commands[i] = step.command

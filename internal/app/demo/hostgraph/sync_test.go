@@ -225,12 +225,12 @@ func TestALargeStateIsSentInSeveralBatches(t *testing.T) {
 	p := newFakeServer()
 	m := &Syncer{server: p, owner: owner, observed: newObserved()}
 	var nodes []Node
-	for i := range client.LargestBatch + 1 {
+	for i := range client.MaxBatch + 1 {
 		nodes = append(nodes, device(fmt.Sprint(i), nil))
 	}
 	sync(t, m, newState(nil, nodes...))
 	require.Equal(t, 2, p.batches)
-	require.Len(t, p.nodes, client.LargestBatch+1)
+	require.Len(t, p.nodes, client.MaxBatch+1)
 }
 
 func TestWhatIsRefusedForEverIsNotReadAgainAllTheTime(t *testing.T) {

@@ -1,0 +1,186 @@
+package bench
+
+import (
+	"math"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/livegraph/livegraph/internal/app/load"
+	"github.com/livegraph/livegraph/test/bench/record"
+	"github.com/livegraph/livegraph/test/bench/rival"
+)
+
+// livedShape is one way in which users send points.
+type livedShape struct {
+	name    string
+	format  load.Format
+	size    load.Size
+	batch   int // points a request
+	callers int
+	points  int64 // a turn
+	perLine int64
+	turns   int
+}
+
+var (
+	livedThousand = load.Size{Sources: 10, Series: 1000}
+	livedSensors  = load.Size{Sources: 100, Series: 100_000, Sensors: 1000}
+	livedMillion  = load.Size{Sources: 1000, Series: 1_000_000, Sensors: 1000}
+)
+
+var livedShapes = []livedShape{
+	{"series", load.FormatSeries, livedThousand, 10_000, 4, 20_000_000, 1, 3},
+	{"lines", load.FormatLines, livedThousand, 10_000, 4, 20_000_000, 1, 3},
+	{"wide-lines", load.FormatWideLines, load.Size{Sources: 10, Series: 1000, Sensors: 10}, 10_000, 4, 20_000_000, 10, 3},
+	{"sensors-lines", load.FormatLines, livedSensors, 100_000, 4, 10_000_000, 1, 3},
+	{"sensors-series", load.FormatSeries, livedSensors, 100_000, 4, 10_000_000, 1, 3},
+	{"hundred", load.FormatLines, livedThousand, 100, 64, 4_000_000, 1, 3},
+	{"single-64", load.FormatLines, livedThousand, 1, 64, 200_000, 1, 3},
+	{"single-256", load.FormatLines, livedThousand, 1, 256, 200_000, 1, 3},
+	{"million-lines", load.FormatLines, livedMillion, 100_000, 4, 10_000_000, 1, 2},
+}
+
+// livedShare is the environment variable that scales the points of each turn and the
+// sustained time, for trying the benchmark: 0.01 is a hundredth.
+const livedShare = "LIVEGRAPH_BENCH_SHARE"
+
+func share(b *testing.B) float64 {
+	b.Helper()
+	text := os.Getenv(livedShare)
+	if text == "" {
+		return 1
+	}
+	value, err := strconv.ParseFloat(text, 64)
+	require.NoError(b, err, livedShare)
+	require.True(b, value > 0 && value <= 1, "%s must be above 0 and at most 1", livedShare)
+	return value
+}
+
+// lived is a server with default settings and the peers that get the same points and queries.
+type lived struct {
+	*dashboards
+	r      *record.Recorder
+	rivals []*rival.Rival
+	share  float64
+	months int // turns so far: each has a month of its own
+}
+
+// BenchmarkLived measures the shapes of daily use with default settings: rollups, merges, audit,
+// request log and limits are on. Each turn is sent to Livegraph and to the peers, and each clock
+// stops when a query finds every point. Queries and sustained loads follow.
+func BenchmarkLived(b *testing.B) {
+	r := record.New(b)
+	l := &lived{dashboards: startDashboards(b, r), r: r, share: share(b)}
+	l.rivals = l.target.rivals(r)
+	for _, s := range livedShapes {
+		l.compareIngest(s)
+	}
+	l.compareQueries()
+	for _, format := range []load.Format{load.FormatLines, load.FormatSeries} {
+		l.sustain(format)
+	}
+	l.r.Add("disk", "GB", l.stored()/1e9)
+	r.Save()
+}
+
+// idle waits until Livegraph has finished what it defers, so that a peer's turn has the machine.
+func (l *lived) idle() {
+	l.b.Helper()
+	l.rolledUp()
+	l.settle()
+}
+
+// compareIngest sends the turns of one shape. The first turn warms up.
+func (l *lived) compareIngest(s livedShape) {
+	l.b.Helper()
+	fleet := l.fleet("lived-"+s.name, s.size)
+	l.idle()
+	for turn := range s.turns + 1 {
+		points := int64(float64(s.points) * l.share)
+		if turn == 0 {
+			points /= 5
+		}
+		plan := load.Plan{
+			Points: max(points, int64(s.batch), int64(s.size.Series)), Batch: s.batch, Callers: s.callers, Format: s.format,
+			Prepared: true, SkipFreshness: true, Values: load.ValuesGauge, Interval: time.Second, Start: l.month(),
+		}
+		if s.format == load.FormatWideLines {
+			plan.Points = max(plan.Points, 10_000)
+		}
+		ours := l.load(fleet, plan)
+		l.idle()
+		l.note(s.name, "livegraph", turn, ours, ours)
+		if turn > 0 {
+			l.r.Add("livegraph/"+s.name+"/memory", "MiB", ours.peak)
+		}
+		for _, other := range l.rivals {
+			if to, bodies := l.livedBodies(other, s, fleet, plan); to != "" {
+				c := comparison{name: s.name, perLine: s.perLine}
+				l.note(s.name, other.Name, turn, l.sendTo(other, c, fleet, plan, to, bodies), ours)
+			}
+		}
+	}
+	fleet.Close()
+}
+
+// note records one outcome of a turn and its ratio to Livegraph's.
+func (l *lived) note(shape, name string, turn int, o, ours outcome) {
+	l.r.Logf("%s, turn %d: %s %.3f M points/s visible", shape, turn, name, o.perSecond()/1e6)
+	if turn == 0 {
+		return
+	}
+	l.r.Add(name+"/"+shape+"/visible", "points/s", o.perSecond())
+	l.r.Add(name+"/"+shape+"/cpu", "cpu-ns/point", o.perPoint(o.used.total()))
+	l.r.Add(name+"/"+shape+"/ours", "ratio", ours.perSecond()/o.perSecond())
+}
+
+// month returns the start of the next unused month.
+func (l *lived) month() time.Time {
+	l.months++
+	return month(l.months)
+}
+
+// livedBodies returns the address of a peer for a shape, and the bodies; "" if the peer has no
+// such format.
+func (l *lived) livedBodies(
+	other *rival.Rival, s livedShape, fleet *load.Fleet, plan load.Plan,
+) (to string, bodies [][]byte) {
+	l.b.Helper()
+	if s.format != load.FormatSeries {
+		bodies, err := fleet.Bodies(plan)
+		require.NoError(l.b, err)
+		return other.Lines, bodies
+	}
+	if other.Series == "" {
+		return "", nil
+	}
+	return other.Series, rivalSeriesBodies(fleet, s.size, plan)
+}
+
+// rivalSeriesBodies returns the points of a plan as JSON series in a peer's format: the same series,
+// as many points a request.
+func rivalSeriesBodies(fleet *load.Fleet, size load.Size, plan load.Plan) (bodies [][]byte) {
+	width := min(size.Series, plan.Batch)
+	each := plan.Batch / width
+	names := fleet.Measurements()
+	times, values := make([]int64, each), make([]float64, each)
+	requests := int(math.Ceil(float64(plan.Points) / float64(width*each)))
+	groups := size.Series / width
+	for n := range requests {
+		var body []byte
+		first, step := n%groups*width, int64(n/groups*each)
+		for series := first; series < first+width; series++ {
+			for i := range each {
+				times[i] = plan.Start.Add(time.Duration(step+int64(i)) * plan.Interval).UnixMilli()
+				values[i] = plan.Values.At(series, step+int64(i))
+			}
+			body = rival.SeriesBody(body, names[series%len(names)], series/len(names), times, values)
+		}
+		bodies = append(bodies, body)
+	}
+	return bodies
+}
