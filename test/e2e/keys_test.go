@@ -33,7 +33,7 @@ type twoAPIs struct {
 	t               *testing.T
 	first, second   *server
 	db              *pgx.Conn
-	postgres, redis *harness.Valve
+	postgres, redis *harness.Proxy
 }
 
 func startTwoAPIs(t *testing.T) *twoAPIs {
@@ -50,8 +50,8 @@ func startTwoAPIs(t *testing.T) *twoAPIs {
 		return ""
 	}
 	var proxied [2]string
-	two.postgres, proxied[0] = harness.NewValve(t, engine("LIVEGRAPH_POSTGRES_URL"))
-	two.redis, proxied[1] = harness.NewValve(t, engine("LIVEGRAPH_REDIS_URL"))
+	two.postgres, proxied[0] = harness.NewProxy(t, engine("LIVEGRAPH_POSTGRES_URL"))
+	two.redis, proxied[1] = harness.NewProxy(t, engine("LIVEGRAPH_REDIS_URL"))
 	two.second.Env = append(
 		slices.Clone(two.first.Env), "LIVEGRAPH_POSTGRES_URL="+proxied[0], "LIVEGRAPH_REDIS_URL="+proxied[1],
 	)
@@ -137,12 +137,12 @@ func TestChangesOfKeysHoldOnASecondProcess(t *testing.T) {
 	two := startTwoAPIs(t)
 	for _, c := range []struct {
 		name     string
-		cut      []*harness.Valve
+		cut      []*harness.Proxy
 		verifies bool // the second process can read keys from Postgres
 	}{
 		{"by both channels", nil, true},
-		{"with Redis cut", []*harness.Valve{two.redis}, true},
-		{"with Postgres cut", []*harness.Valve{two.postgres}, false},
+		{"with Redis cut", []*harness.Proxy{two.redis}, true},
+		{"with Postgres cut", []*harness.Proxy{two.postgres}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			changes := two.changes()
@@ -159,7 +159,7 @@ func TestChangesOfKeysHoldOnASecondProcess(t *testing.T) {
 			}
 			for _, valve := range c.cut {
 				valve.Cut()
-				defer valve.Join()
+				defer valve.Restore()
 			}
 			if !c.verifies {
 				time.Sleep(2 * keyPropagation) // what was read from Postgres is out of date
@@ -192,8 +192,8 @@ func TestChangesOfKeysHoldOnASecondProcess(t *testing.T) {
 		require.Equal(t, http.StatusServiceUnavailable, a.Status)
 		require.NotEmpty(t, a.Header.Get("Retry-After"))
 		require.Equal(t, statusAllowed, two.first.keyStatus(k))
-		two.postgres.Join()
-		two.redis.Join()
+		two.postgres.Restore()
+		two.redis.Restore()
 		two.second.requireSoon(k, statusAllowed, "it goes on as before")
 	})
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/livegraph/livegraph/test/chaos/proxy"
 )
 
-// Valve is a TCP proxy to a server. It can cut and restore its connections without any
+// Proxy is a TCP proxy to a server. It can cut and restore its connections without any
 // effect on the server and on other connections to it.
-type Valve struct{ proxy *proxy.Proxy }
+type Proxy struct{ proxy *proxy.Proxy }
 
-// NewValve starts a proxy to the host and port of an engine's URL, and returns the URL of
+// NewProxy starts a proxy to the host and port of an engine's URL, and returns the URL of
 // the engine through the proxy. The proxy stops when the test ends.
-func NewValve(t testing.TB, engine string) (v *Valve, through string) {
+func NewProxy(t testing.TB, engine string) (v *Proxy, through string) {
 	t.Helper()
 	u, err := url.Parse(engine)
 	require.NoError(t, err)
@@ -23,11 +23,11 @@ func NewValve(t testing.TB, engine string) (v *Valve, through string) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = p.Close() })
 	u.Host = p.Address()
-	return &Valve{p}, u.String()
+	return &Proxy{p}, u.String()
 }
 
 // Cut closes the connections and refuses new ones.
-func (v *Valve) Cut() { v.proxy.Apply(proxy.Rule{Refuse: true}) }
+func (v *Proxy) Cut() { v.proxy.Apply(proxy.Rule{Refuse: true}) }
 
-// Join accepts connections again.
-func (v *Valve) Join() { v.proxy.ClearRules() }
+// Restore accepts connections again.
+func (v *Proxy) Restore() { v.proxy.ClearRules() }

@@ -25,7 +25,7 @@ func Connect(ctx context.Context, url string, maxConns int32, opts ...postgres.O
 }
 
 // FromPool returns another DB on a connection pool, with its own caches.
-func FromPool(pool *pgxpool.Pool) *DB { return &DB{stores.On(postgres.FromPool(pool))} }
+func FromPool(pool *pgxpool.Pool) *DB { return &DB{stores.FromDB(postgres.FromPool(pool))} }
 
 // Exec runs a statement of a test, for example to insert rows that only other components write.
 func (db *DB) Exec(ctx context.Context, statement string, args ...any) error {

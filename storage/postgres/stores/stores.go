@@ -47,11 +47,11 @@ func Open(ctx context.Context, url string, maxConns int32, opts ...postgres.Opti
 	if err != nil {
 		return nil, err
 	}
-	return On(db), nil
+	return FromDB(db), nil
 }
 
-// On returns all stores on an open database.
-func On(db *postgres.DB) *DB {
+// FromDB returns all stores on an open database.
+func FromDB(db *postgres.DB) *DB {
 	return &DB{
 		DB: db, Access: access.New(db), Registry: registry.New(db), GraphRead: graphread.New(db),
 		Graph: graphstore.New(db), Texts: textindex.New(db), Jobs: jobs.New(db),
